@@ -32,6 +32,9 @@ class MachineError(ProgramError):
 
     code = "machine"
 
+    def __init_subclass__(cls, *, code: str) -> None:
+        cls.code = code
+
     def __init__(
         self,
         what: str,
@@ -78,103 +81,69 @@ class MachineError(ProgramError):
         return self.render()
 
 
-class RaceError(MachineError):
+class RaceError(MachineError, code="machine-race"):
     """Two accesses to one location, at least one a write, with nothing that orders them."""
 
-    code = "machine-race"
 
-
-class DeadlockError(MachineError):
+class DeadlockError(MachineError, code="machine-deadlock"):
     """Every block waits, and none can go on."""
 
-    code = "machine-deadlock"
 
-
-class BoundsError(MachineError):
+class BoundsError(MachineError, code="machine-bounds"):
     """An index outside an array, a shared object or a local array."""
 
-    code = "machine-bounds"
 
-
-class UndefinedError(MachineError):
+class UndefinedError(MachineError, code="machine-undefined"):
     """Arithmetic whose result C++ leaves open: signed overflow, division by zero, a shift by too many bits."""
 
-    code = "machine-undefined"
 
-
-class UninitialisedError(MachineError):
+class UninitialisedError(MachineError, code="machine-uninitialised"):
     """A read of shared memory or of a local that nothing has written."""
 
-    code = "machine-uninitialised"
 
-
-class MisalignedError(MachineError):
+class MisalignedError(MachineError, code="machine-misaligned"):
     """A vector access whose address is no multiple of its size."""
 
-    code = "machine-misaligned"
 
-
-class DivergenceError(MachineError):
+class DivergenceError(MachineError, code="machine-divergence"):
     """Threads of one unit that disagree where they must agree, or that do not all run a collective."""
 
-    code = "machine-divergence"
 
-
-class BarrierError(MachineError):
+class BarrierError(MachineError, code="machine-barrier"):
     """A barrier that not all threads of its unit meet."""
 
-    code = "machine-barrier"
 
-
-class AssertError(MachineError):
+class AssertError(MachineError, code="machine-assert"):
     """An `assert_` that does not hold."""
 
-    code = "machine-assert"
 
-
-class AssumeError(MachineError):
+class AssumeError(MachineError, code="machine-assume"):
     """An `assume` that does not hold."""
 
-    code = "machine-assume"
 
-
-class NoMeaningError(MachineError):
+class NoMeaningError(MachineError, code="machine-meaning"):
     """An intrinsic that says nothing of what it means on the CPU."""
 
-    code = "machine-meaning"
 
-
-class SpaceError(MachineError):
+class SpaceError(MachineError, code="machine-space"):
     """An access that needs global or shared memory, to the other."""
 
-    code = "machine-space"
 
-
-class ProxyError(MachineError):
+class ProxyError(MachineError, code="machine-proxy"):
     """An asynchronous access after a plain one of the same bytes, with no proxy fence between."""
 
-    code = "machine-proxy"
 
-
-class ArrivalError(MachineError):
+class ArrivalError(MachineError, code="machine-arrival"):
     """An mbarrier at which too many arrive, too few, or at the wrong time."""
 
-    code = "machine-arrival"
 
-
-class BytesError(MachineError):
+class BytesError(MachineError, code="machine-bytes"):
     """An mbarrier on which other bytes come in than were announced."""
 
-    code = "machine-bytes"
 
-
-class PhaseError(MachineError):
+class PhaseError(MachineError, code="machine-phase"):
     """A wait that takes one phase of an mbarrier for another: it is more than one phase away."""
 
-    code = "machine-phase"
 
-
-class FlightError(MachineError):
+class FlightError(MachineError, code="machine-flight"):
     """An asynchronous operation that nobody waited for: registers touched too early, or the block's end."""
-
-    code = "machine-flight"

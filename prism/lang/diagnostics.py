@@ -28,8 +28,19 @@ class Label(Value):
     text: str
 
 
+RULES = (
+    "bound-wf", "group", "split-sum", "split-align", "split-body", "decl", "read-up", "write-down", "cond", "loop", "jump",
+    "id", "call-bound", "call-scalar", "call-ptr", "call-smem", "const", "ptr-write", "ptr-read", "partition", "hide", "claim",
+    "claim-one", "async", "shared-alloc", "template", "unsafe", "ptr-rebind", "extern", "recursion",
+)  # fmt: skip
+"""The codes of the errors that enforce R1, R2 and so on."""
+
+
 class Error(Node):
-    """One error. A subclass declares its texts, which are `str.format` templates over its own fields and properties.
+    """One error. A subclass declares its texts, which are `str.format` templates over its own fields and properties:
+
+        class CallKernel(Named, code="type"):
+            title = "`{name}` is a kernel: it is launched from the host, not called"
 
     A note or help that comes out empty is left out. `labels` point at the cause; `trace` is the chain of calls and
     template arguments that led to the function, innermost first.
@@ -45,6 +56,11 @@ class Error(Node):
     span: Span
     labels: tuple[Label, ...] = ()
     trace: tuple[Label, ...] = ()
+
+    def __init_subclass__(cls, *, code: str = "") -> None:
+        cls.code = code or cls.code
+        if code in RULES:
+            cls.rule = f"R{RULES.index(code) + 1}"
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and self.__getstate__() == other.__getstate__()
@@ -75,6 +91,12 @@ class Error(Node):
     def help(self) -> str:
         """One change that mends the program."""
         return self._fill(self.help_template)
+
+
+class Named(Error):
+    """An error about what has a name."""
+
+    name: str
 
 
 Fields = dict[str, Any]

@@ -2,65 +2,52 @@
 
 from __future__ import annotations
 
-from prism.lang.diagnostics import Error
+from prism.lang.diagnostics import Error, Named
 from prism.lang.types.perspective import Perspective
 
 # -- async_ -----------------------------------------------------------------------------------------------------------
 
 
-class AsyncSource(Error):
+class AsyncSource(Named, code="async"):
     """R24: `async_` of what no asynchronous copy writes."""
 
-    code = "async"
-    rule = "R24"
     title = "`{name}` is {found}, and asynchronous copies write to shared memory"
     label = "not shared memory"
     help_template = "name a shared object, or a part of one: `with async_(s) as d:`"
-    name: str
     found: str
 
 
-class AsyncOwners(Error):
+class AsyncOwners(Named, code="async"):
     """R24: `async_` in code narrower than the owners."""
 
-    code = "async"
-    rule = "R24"
     title = "`{name}` belongs to {place}, and this code speaks only for {code_perspective}"
     label = "the other threads of the {place} know nothing of the copies"
     help_template = "open the `async_` in code at {place}, or partition `{name}` for {code_perspective} first"
-    name: str
     place: Perspective
     code_perspective: Perspective
 
 
-class AsyncUse(Error):
+class AsyncUse(Named, code="async"):
     """R24: what is in flight, used by something else than a copy."""
 
-    code = "async"
-    rule = "R24"
     title = "`{name}` is in flight until its `with` ends: only an asynchronous copy may name it, as its destination"
     label = "used otherwise"
     help_template = "use `{source}` after the `with`: a wait for the copies is then inferred where one is needed"
-    name: str
     source: str
 
 
-class AsyncDestination(Error):
+class AsyncDestination(Named, code="async"):
     """R24: an asynchronous copy to memory that is not in flight."""
 
-    code = "async"
-    rule = "R24"
     title = "`{function}` goes on after its line, and `{name}` is not marked as its destination"
     label = "neither opened by `async_` nor a copy of a ring"
     help_template = "open `with async_({name}) as d:`, and copy to `d`"
     function: str
-    name: str
 
 
-class LoadDestination(Error):
+class LoadDestination(Error, code="ring"):
     """R24: a bulk or tensor load into a plain shared object."""
 
-    code = "ring"
     title = "`{function}` fills a copy of a ring, and `{root}` is no ring"
     label = "not a copy of a ring"
     note_templates = ("who waits for such a load learns of its end through the barriers of a ring",)
@@ -76,10 +63,9 @@ class LoadDestination(Error):
         return f"{self.root[:1]}_now"
 
 
-class LoadInFunction(Error):
+class LoadInFunction(Error, code="ring"):
     """R24: a bulk or tensor load, or a store to another block, into a parameter."""
 
-    code = "ring"
     title = "`{function}` fills a copy of a ring, and `{root}` is a parameter: which ring's, its function does not know"
     label = "not known to be a copy of a ring"
     note_templates = (
@@ -93,25 +79,20 @@ class LoadInFunction(Error):
     root: str
 
 
-class LoadMixed(Error):
+class LoadMixed(Named, code="async"):
     """R24: a copy of a ring that is loaded and used in one scope."""
 
-    code = "async"
-    rule = "R24"
     title = "`{name}` is being loaded: inside this `with` it is only the destination of loads"
     label = "used before the load has ended"
     help_template = "use what was loaded in a `with` of its own, after this one: the wait for it is then inferred"
-    name: str
 
 
 # -- The thread that issues a copy ------------------------------------------------------------------------------------
 
 
-class CopyCode(Error):
+class CopyCode(Error, code="ptr-write"):
     """R18: an asynchronous copy by code that speaks for several threads."""
 
-    code = "ptr-write"
-    rule = "R18"
     title = "`{function}` is issued by one thread; this code speaks for {code_perspective}"
     label = "{code_perspective} issues it"
     help_template = "{change}"
@@ -127,42 +108,33 @@ class CopyCode(Error):
         return "partition the destination for thread[1], and copy inside `with group(thread[1]):`"
 
 
-class CopyOwner(Error):
+class CopyOwner(Named, code="ptr-write"):
     """R18: a destination whose owners are more than the one thread that copies for them."""
 
-    code = "ptr-write"
-    rule = "R18"
     title = "`{name}` belongs to {place}, and more than one thread of it would copy to it here"
     label = "shared by {place}"
     help_template = "let one thread copy, `with one(thread):` in code at {place}, or partition `{name}` for thread[1]"
-    name: str
     place: Perspective
 
 
-class CopyTwice(Error):
+class CopyTwice(Named, code="ptr-write"):
     """R18: two threads that each copy for the same owner."""
 
-    code = "ptr-write"
-    rule = "R18"
     title = "two threads copy to `{name}`, each on behalf of its {place}"
     label = "another thread than the first"
     help_template = "let the same thread issue both copies, or claim or partition `{name}` for each"
-    name: str
     place: Perspective
 
 
 # -- wgmma ------------------------------------------------------------------------------------------------------------
 
 
-class BatchCode(Error):
+class BatchCode(Named, code="call-bound"):
     """R13: a wgmma by other code than one warpgroup's."""
 
-    code = "call-bound"
-    rule = "R13"
     title = "`{name}` is run by exactly one warpgroup, and this code speaks for {code_perspective}"
     label = "not one warpgroup"
     help_template = "{change}"
-    name: str
     code_perspective: Perspective
 
     @property
@@ -173,11 +145,9 @@ class BatchCode(Error):
         return "move it out of the groups and arms that narrow the code below a warpgroup"
 
 
-class BatchBody(Error):
+class BatchBody(Error, code="async"):
     """R24: something else than wgmmas in a batch."""
 
-    code = "async"
-    rule = "R24"
     title = "{what} has no place in a batch of wgmmas"
     label = "the tensor cores are at work here"
     note_templates = (
@@ -191,23 +161,20 @@ class BatchBody(Error):
 # -- Rings ------------------------------------------------------------------------------------------------------------
 
 
-class RingUse(Error):
+class RingUse(Named, code="ring"):
     """A ring used by its own name."""
 
-    code = "ring"
     title = "`{name}` is a ring of {copies}: its name stands for no one copy"
     label = "which copy?"
     help_template = (
         "open the present one, `with claim({name}, ...) as c:` or `with partition({name}, ...) as c:`, and use `c`"
     )
-    name: str
     copies: str
 
 
-class RingPlace(Error):
+class RingPlace(Named, code="ring"):
     """A ring declared elsewhere than in a kernel's code at block[1]."""
 
-    code = "ring"
     title = "`{name}` is a ring, declared {where}"
     label = "not a place for a ring"
     note_templates = ("each thread counts a ring's visits from the kernel's start, and its barriers are set up there",)
@@ -215,23 +182,20 @@ class RingPlace(Error):
         "declare it in the kernel, in code that speaks for block[1], in a loop or around it; pass its copies to "
         "functions"
     )
-    name: str
     where: str
 
 
-class RingCopies(Error):
+class RingCopies(Error, code="ring"):
     """`ring=` of something else than a positive constant."""
 
-    code = "ring"
     title = "the number of a ring's copies is a positive compile-time constant"
     label = "not one"
     help_template = "write `ring=2`, or the name of a template parameter; leave `ring` out for a plain shared object"
 
 
-class RingTooLong(Error):
+class RingTooLong(Error, code="ring"):
     """More copies of a ring than the shared memory of any GPU holds."""
 
-    code = "ring"
     title = "{copies} copies of {size} bytes are more than a block has shared memory for"
     label = "of {limit} bytes; each copy takes {more} more for those who wait for it"
     help_template = "take fewer copies: two or three are enough to load one while another is read"
@@ -241,14 +205,12 @@ class RingTooLong(Error):
     more: int
 
 
-class InFlight(Error):
+class InFlight(Named, code="ring"):
     """`in_flight=` that does not fit."""
 
-    code = "ring"
     title = "`in_flight` of `{name}` {fault}"
     label = "this number of visits"
     note_templates = ("`in_flight=d`: an asynchronous reader of this visit's copy is waited for d visits later",)
     help_template = "{change}"
-    name: str
     fault: str
     change: str

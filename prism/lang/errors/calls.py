@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from prism.lang.diagnostics import Error
+from prism.lang.diagnostics import Error, Named
 from prism.lang.types.perspective import Perspective
 
 
-class CallBound(Error):
+class CallBound(Named, code="call-bound"):
     """R13: a callee whose bound the caller cannot give."""
 
-    code = "call-bound"
-    rule = "R13"
     title = "`{name}` must be run by {needs} together, and the code here has only {bound}"
     label = "called by code that speaks for {code_perspective}"
     help_template = "{change}"
-    name: str
     needs: str
     bound: str
     code_perspective: Perspective
@@ -28,41 +25,33 @@ class CallBound(Error):
         return f"require it of this function's callers too: put {self.needs}, or a multiple, into its `@requires(...)`"
 
 
-class CallCooperative(Error):
+class CallCooperative(Named, code="call-bound"):
     """R13: a callee whose blocks wait for one another, in a kernel whose blocks need not run at once."""
 
-    code = "call-bound"
-    rule = "R13"
     title = "`{name}` needs all blocks of the grid to run at once, and `{caller}` does not ask for that"
     label = "called here"
     help_template = "write `cooperative=True` in the `@requires` of `{caller}` too"
-    name: str
     caller: str
 
 
-class CallArguments(Error):
+class CallArguments(Named, code="type"):
     """A wrong number of arguments, or an argument given twice."""
 
-    code = "type"
     title = "`{name}` takes {wanted}, {given}"
     label = "this call"
     help_template = "its parameters are: {parameters}"
-    name: str
     wanted: str
     given: str
     parameters: str
 
 
-class CallScalar(Error):
+class CallScalar(Named, code="call-scalar"):
     """R14: a scalar argument that varies where the callee needs agreement."""
 
-    code = "call-scalar"
-    rule = "R14"
     title = "the argument `{parameter}` of `{name}` must agree across {needed}, but {what} varies per {has}"
     label = "varies per {has}"
     help_template = "pass a value @ {needed} or broader, or declare the parameter @ {has}"
     parameter: str
-    name: str
     needed: Perspective
     what: str
     has: Perspective
@@ -74,170 +63,137 @@ class IntrinsicScalar(CallScalar):
     help_template = "pass a value @ {needed} or broader"
 
 
-class CallArray(Error):
+class CallArray(Named, code="call-ptr"):
     """R15: a local array whose owners are not the callee's."""
 
-    code = "call-ptr"
-    rule = "R15"
     title = "`{parameter}` of `{name}` is an array of each {needed}; `{actual}` is one of each {has}"
     label = "one array for each {has}"
     help_template = "declare `{actual}` @ {needed}, or the parameter @ {has}"
     parameter: str
-    name: str
     needed: Perspective
     actual: str
     has: Perspective
 
 
-class CallPointer(Error):
+class CallPointer(Named, code="call-ptr"):
     """R15: a pointer argument whose owners are not the callee's."""
 
-    code = "call-ptr"
-    rule = "R15"
     title = (
         "`{parameter}` of `{name}` may be written, so it takes memory of exactly {needed}; `{actual}` belongs to {has}"
     )
     label = "belongs to {has}"
     help_template = "partition or claim `{actual}` for {needed} and pass the new name"
     parameter: str
-    name: str
     needed: Perspective
     actual: str
     has: Perspective
 
 
-class CallPointerNarrow(Error):
+class CallPointerNarrow(Named, code="call-ptr"):
     """R15: a const pointer argument narrower than the callee's parameter."""
 
-    code = "call-ptr"
-    rule = "R15"
     title = "`{parameter}` of `{name}` is read by {needed} together, but `{actual}` belongs to {has}"
     label = "belongs to {has}"
     help_template = "pass memory that {needed} or more threads share"
     parameter: str
-    name: str
     needed: Perspective
     actual: str
     has: Perspective
 
 
-class CallConst(Error):
+class CallConst(Named, code="call-ptr"):
     """R15, R17: a const pointer passed where the callee may write."""
 
-    code = "call-ptr"
-    rule = "R15"
     title = "`{actual}` is const, and `{parameter}` of `{name}` may be written"
     label = "const"
     help_template = "declare the parameter const, or pass what may be written"
     parameter: str
-    name: str
     actual: str
 
 
-class CallType(Error):
+class CallType(Named, code="type"):
     """An argument of the wrong type."""
 
-    code = "type"
     title = "`{parameter}` of `{name}` takes {wanted}, found {found}"
     label = "this is {found}"
     help_template = "{hint}"
     parameter: str
-    name: str
     wanted: str
     found: str
     hint: str
 
 
-class CallKernel(Error):
+class CallKernel(Named, code="type"):
     """A kernel called from a kernel."""
 
-    code = "type"
     title = "`{name}` is a kernel: it is launched from the host, not called"
     label = "marked `global`"
     help_template = 'mark it `@prism("device")` to call it from other functions'
-    name: str
 
 
-class IntrinsicType(Error):
+class IntrinsicType(Named, code="type"):
     """An intrinsic applied to a type that it doesn't have."""
 
-    code = "type"
     title = "`{name}` takes {allowed}, not {found}"
     label = "this is {found}"
     help_template = "convert the operand, or write the operation with others"
-    name: str
     allowed: str
     found: str
 
 
-class IntrinsicProblem(Error):
+class IntrinsicProblem(Named, code="type"):
     """An intrinsic applied to what it has the types for, but not together."""
 
-    code = "type"
     title = "`{name}` cannot be applied so: {problem}"
     label = "this application"
     help_template = "see `{name}` in docs/intrinsics.md"
-    name: str
     problem: str
 
 
-class IntrinsicResults(Error):
+class IntrinsicResults(Named, code="type"):
     """`out=[...]` of a number of targets that is not the number of results."""
 
-    code = "type"
     title = "`{name}` gives {gives}, and `out=` names {given}"
     label = "this list"
     help_template = "name one element or variable for each result: `out=[d[0], d[1], d[2], d[3]]`"
-    name: str
     gives: str
     given: int
 
 
-class MatrixNarrow(Error):
+class MatrixNarrow(Named, code="call-ptr"):
     """R15: memory that several threads access together, through a name that belongs to fewer."""
 
-    code = "call-ptr"
-    rule = "R15"
     title = "`{name}` accesses `{actual}` by {needed} together, but it belongs to {has}"
     label = "belongs to {has}"
     help_template = "{change}"
-    name: str
     actual: str
     needed: Perspective
     has: Perspective
     change: str
 
 
-class StaticArgument(Error):
+class StaticArgument(Named, code="template"):
     """An intrinsic's compile-time argument that is none."""
 
-    code = "template"
-    rule = "R26"
     title = "`{parameter}` of `{name}` is a compile-time constant"
     label = "not one"
     help_template = "pass a literal, a constexpr or a template parameter"
     parameter: str
-    name: str
 
 
-class StaticChoice(Error):
+class StaticChoice(Named, code="template"):
     """An intrinsic's compile-time argument that is none of its choices."""
 
-    code = "template"
-    rule = "R26"
     title = "`{parameter}` of `{name}` is one of {allowed}"
     label = "none of them"
     help_template = "pass one of {allowed}"
     parameter: str
-    name: str
     allowed: str
 
 
-class CallLambda(Error):
+class CallLambda(Error, code="call-ptr"):
     """R15: a view made by a lambda that does more than shift, passed as a pointer."""
 
-    code = "call-ptr"
-    rule = "R15"
     title = "`{actual}` is a part whose elements do not lie side by side, so it cannot be passed as a pointer"
     label = "not `offset + i`"
     help_template = (
@@ -246,161 +202,131 @@ class CallLambda(Error):
     actual: str
 
 
-class CallElement(Error):
+class CallElement(Named, code="call-ptr"):
     """R15: an element of memory where a pointer is asked for."""
 
-    code = "call-ptr"
-    rule = "R15"
     title = "`{parameter}` of `{name}` takes memory, and an element of `{memory}` is a number"
     label = "no name of memory"
     note_templates = ("what begins at an element is a part of `{memory}`: a partition says whose it is",)
     help_template = "name it, `with partition({memory}, {unit}, lambda i: {index}) as part:`, and pass `part`"
     parameter: str
-    name: str
     memory: str
     unit: Perspective
     index: str
 
 
-class Effects(Error):
+class Effects(Error, code="type"):
     """Several accesses to memory in one statement, of which a call is one."""
 
-    code = "type"
     title = "the order of these accesses to memory is not defined: a call and another access in one statement"
     label = "this call reads or writes memory"
     note_templates = ("a barrier that they need could not stand between them",)
     help_template = "assign the call's result to a variable first"
 
 
-class IndexEffect(Error):
+class IndexEffect(Error, code="type"):
     """A call that touches memory inside an index."""
 
-    code = "type"
     title = "an index cannot call something that reads or writes memory"
     label = "called in an index"
     help_template = "assign the result to a variable first, and index with that"
 
 
-class NamedBarriers(Error):
+class NamedBarriers(Named, code="group"):
     """More named barriers than the hardware has."""
 
-    code = "group"
-    rule = "R2"
     title = "`{name}` needs more than the hardware's 15 named barriers"
     label = "barriers among parts of a block are needed in this kernel"
     note_templates = ("a barrier of thread[n] takes one id for each n threads that a block can have",)
     help_template = 'bound the block\'s size, as `@attr("__launch_bounds__(256)")`, or use larger groups'
-    name: str
 
 
-class ElementArgument(Error):
+class ElementArgument(Named, code="type"):
     """An intrinsic's address operand that is no element of memory."""
 
-    code = "type"
     title = "`{parameter}` of `{name}` is an element of memory{kind}"
     label = "not one"
     help_template = "pass `p[i]`, with `p` a pointer, a shared object or a view of one"
     parameter: str
-    name: str
     kind: str = ""
 
 
-class VectorElement(Error):
+class VectorElement(Named, code="type"):
     """An intrinsic of numbers in memory, given memory of vectors."""
 
-    code = "type"
     title = "`{name}` takes an element of memory that holds numbers, and `{memory}` holds {found}"
     label = "a vector"
     help_template = (
         "declare memory of {element}, {length} times as many; `v = {memory}[i]`, `{memory}[i] = v` move whole vectors"
     )
-    name: str
     memory: str
     found: str
     element: str
     length: int
 
 
-class CallSharedMemory(Error):
+class CallSharedMemory(Named, code="call-smem"):
     """R16: more shared memory than `requires` allows."""
 
-    code = "call-smem"
-    rule = "R16"
     title = "`{name}` needs {needs} bytes of shared memory with its callees, and `@requires` allows {allows}"
     label = "does not fit"
     help_template = "write `smem={needs}` in `@requires`, or leave `smem` out to have it computed"
-    name: str
     needs: int
     allows: int
 
 
-class SharedLimit(Error):
+class SharedLimit(Error, code="call-smem"):
     """R16: a limit that is no number of bytes."""
 
-    code = "call-smem"
-    rule = "R16"
     title = "`smem` is a number of bytes, known at compile time, not `{text}`"
     label = "this limit"
     help_template = "write `smem=1024`, or leave `smem` out to have it computed"
     text: str
 
 
-class Recursion(Error):
+class Recursion(Named, code="recursion"):
     """R30: a function that calls itself, directly or through others."""
 
-    code = "recursion"
-    rule = "R30"
     title = "`{name}` calls itself{through}"
     label = "recursive call"
     note_templates = ("shared memory and barriers are planned at compile time, so the depth of calls must be known",)
     help_template = "write it as a loop"
-    name: str
     through: str
 
 
-class Extern(Error):
+class Extern(Named, code="extern"):
     """R29: a function without a body."""
 
-    code = "extern"
-    rule = "R29"
     title = "`{name}` has no body"
     label = "just `pass`"
     help_template = 'write the body in Prism, or give it in CUDA C++: `@extern("return ...;")`'
-    name: str
 
 
-class ReturnValue(Error):
+class ReturnValue(Named, code="type"):
     """A return that does not fit the function's result."""
 
-    code = "type"
     title = "`{name}` {problem}"
     label = "this return"
     help_template = "{hint}"
-    name: str
     problem: str
     hint: str
 
 
-class ReturnMissing(Error):
+class ReturnMissing(Named, code="type"):
     """A function with a result that can end without one."""
 
-    code = "type"
     title = "`{name}` can end without returning its {result}"
     label = "declared to return {result}"
     help_template = "end it with `return value`"
-    name: str
     result: str
 
 
-class ReturnVaries(Error):
+class ReturnVaries(Named, code="write-down"):
     """R8: a returned value narrower than the declared result."""
 
-    code = "write-down"
-    rule = "R8"
     title = "`{name}` returns one value for each {needed}, but {what} varies per {has}"
     label = "varies per {has}"
     help_template = "combine the values with a collective, or declare the result @ {has}"
-    name: str
     needed: Perspective
     what: str
     has: Perspective

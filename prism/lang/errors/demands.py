@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from prism.lang.diagnostics import Error, Label, Span
+from prism.lang.diagnostics import Error, Label, Named, Span
 
 
-class Demand(Error):
+class Demand(Named, code="static-assert"):
     """A condition on constants that does not hold: at the call that gave them, or where a kernel states it.
 
     `given`: those that the condition names, with their values.
     """
 
-    code = "static-assert"
     title = "`{name}` demands: {text}"
     label = "{found}"
     help_template = "give constants for which `{condition}` holds"
     text: str
     condition: str
     given: str
-    name: str
     called: bool = False
 
     @property
@@ -35,22 +33,19 @@ class Demand(Error):
         return replace(self, span=call, labels=(*self.labels, cause), called=True)
 
 
-class BlockSize(Error):
+class BlockSize(Named, code="static-assert"):
     """A demand of the block's size that the kernel's launches can't keep."""
 
-    code = "static-assert"
     title = "`{name}` demands blocks of {threads} threads"
     label = "{why}"
     help_template = "give it the number of threads of the blocks that run it"
-    name: str
     threads: int
     why: str
 
 
-class NoConstant(Error):
+class NoConstant(Error, code="static-assert"):
     """A demand that only a run can decide."""
 
-    code = "static-assert"
     title = "`static_assert` is of constants"
     label = "only known when the program runs"
     help_template = 'write `assert_(condition, "text")`, which ends the kernel where it does not hold'

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from prism.lang.diagnostics import Error
+from prism.lang.diagnostics import Named
 from prism.lang.types import Pointer
 
-WHY = "a function that takes a shared tile is compiled into its callers: how it lies, and what is under way in it, is theirs"
+
+class Inlined(Named):
+    """What a function that takes a shared tile cannot have, or be."""
+
+    note_templates = (
+        "a function that takes a shared tile is compiled into its callers: how it lies, and what is under way in it, is theirs",
+    )
 
 
-class CallTile(Error):
+class CallTile(Named, code="call-ptr"):
     """R15: what is no whole tile of the parameter's element, shape and swizzle."""
 
-    code = "call-ptr"
-    rule = "R15"
     title = "`{parameter}` of `{name}` takes the whole of a {asked}, and `{actual}` is {found}"
     label = "{fault}"
     help_template = "{change}"
     parameter: str
-    name: str
     actual: str
     wanted: Pointer
     given: Pointer
@@ -58,99 +61,72 @@ class CallTile(Error):
         return f"declare the parameter `{self.parameter}: {self.found[2:]}`, or the shared object as the parameter is"
 
 
-class TileParameter(Error):
+class TileParameter(Named, code="shared-alloc"):
     """R25: a parameter that says how a tile is laid out, which its declaration does."""
 
-    code = "shared-alloc"
-    rule = "R25"
     title = (
         "the parameter `{name}` is a whole tile, and `{keyword}=` is for the shared object that it is, or is a copy of"
     )
     label = "declares no memory"
     help_template = "leave `{keyword}=` out; a copy of a ring is passed by the name of the `with` that opens it"
-    name: str
     keyword: str
 
 
-class InlinedValue(Error):
+class InlinedValue(Inlined, code="type"):
     """A call inside an expression."""
 
-    code = "type"
     title = "`{name}` takes a shared tile: its call is a statement of its own, and has no value"
     label = "called in an expression"
-    note_templates = (WHY,)
     help_template = "call it on a line of its own, and let it write to an array that it is passed"
-    name: str
 
 
-class InlinedResult(Error):
+class InlinedResult(Inlined, code="type"):
     """A result."""
 
-    code = "type"
     title = "`{name}` takes a shared tile, so it has no result"
     label = "declared here"
-    note_templates = (WHY,)
     help_template = "let it write to an array that it is passed, as `found: T[1] @ thread[1]`"
-    name: str
 
 
-class InlinedReturn(Error):
+class InlinedReturn(Inlined, code="jump"):
     """R11: a return."""
 
-    code = "jump"
-    rule = "R11"
     title = "`{name}` takes a shared tile, so it ends at its end: there is no `return` in it"
     label = "leaves what stands in its caller's code"
-    note_templates = (WHY,)
     help_template = "put what follows under the opposite condition"
-    name: str
 
 
-class InlinedTwice(Error):
+class InlinedTwice(Named, code="hide"):
     """R21: one object under two names."""
 
-    code = "hide"
-    rule = "R21"
     title = "`{name}` is passed to `{function}` as `{one}` and as `{other}`, of which one may be written"
     label = "passed a second time"
     help_template = "pass it once, or another object; if the function writes neither, declare both parameters const"
-    name: str
     function: str
     one: str
     other: str
 
 
-class InlinedExtern(Error):
+class InlinedExtern(Inlined, code="extern"):
     """R29: a body in CUDA C++."""
 
-    code = "extern"
-    rule = "R29"
     title = "`{name}` takes a shared tile, and its body is CUDA C++"
     label = "not Prism"
-    note_templates = (WHY,)
     help_template = "take the tile as a pointer, `ptr(T)`, if it is not swizzled; or write the function in Prism"
-    name: str
 
 
-class InlinedLimit(Error):
+class InlinedLimit(Inlined, code="call-smem"):
     """R16: a limit of shared memory."""
 
-    code = "call-smem"
-    rule = "R16"
     title = "`{name}` takes a shared tile, so its shared memory is its caller's"
     label = "this limit"
-    note_templates = (WHY,)
     help_template = "leave `smem` out here; the caller's counts all"
-    name: str
 
 
-class CallAlone(Error):
+class CallAlone(Inlined, code="type"):
     """A function that is checked where it is called, and was to be checked without a call."""
 
-    code = "type"
     title = "`{name}` takes the shared tile `{parameter}`: it is checked where it is called"
     label = "its callers' memory"
-    note_templates = (WHY,)
     help_template = "check a kernel that calls it"
-    name: str
     parameter: str

@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-from prism.lang.diagnostics import Error
+from prism.lang.diagnostics import Named
 
 
-class Architecture(Error):
+class Architecture(Named, code="arch"):
     """An intrinsic that the architecture compiled for does not have."""
 
-    code = "arch"
     title = "`{name}` needs {needs}, and this is compiled for {arch}"
     label = "not on {arch}"
     help_template = 'compile for {needs} or later (`arch="{needs}"`), or write it with intrinsics that {arch} has'
-    name: str
     needs: str
     arch: str
 
 
-class SharedMemory(Error):
+class SharedMemory(Named, code="arch"):
     """R16: more shared memory than a block of the architecture can have."""
 
-    code = "arch"
     rule = "R16"
     title = "`{name}` needs {needs} bytes of shared memory a block, and a block can have {has} on {arch}"
     label = "ends beyond what a block can have"
     note_templates = ("{objects}",)
     help_template = "use smaller objects, or fewer copies in a ring{elsewhere}"
-    name: str
     needs: int
     has: int
     arch: str

@@ -5,28 +5,24 @@ from __future__ import annotations
 import difflib
 from collections.abc import Collection, Iterable
 
-from prism.lang.diagnostics import Error, Span
+from prism.lang.diagnostics import Error, Named, Span
 
 
-class NotDefined(Error):
+class NotDefined(Named, code="name"):
     """A name that nothing binds."""
 
-    code = "name"
     title = "`{name}` is not defined"
     label = "no local, parameter, constant or function of this name is in scope here"
     help_template = "{change}"
-    name: str
     change: str
 
 
-class CudaName(Error):
+class CudaName(Named, code="name"):
     """A name of CUDA C++ that Prism writes otherwise, or not at all."""
 
-    code = "name"
     title = "CUDA's `{name}` does not exist in Prism"
     label = "a name of CUDA C++"
     help_template = "{change}"
-    name: str
     change: str
 
 
@@ -96,37 +92,31 @@ def not_defined(span: Span, name: str, known: Iterable[str], ours: Collection[st
     return NotDefined(span=span, name=name, change=change)
 
 
-class OutOfScope(Error):
+class OutOfScope(Named, code="name"):
     """A local used after its block ended."""
 
-    code = "name"
     title = "`{name}` is not in scope here"
     label = "its block has ended, or it is declared later"
     note_templates = ("a name lives from its declaration to the end of the block that declares it, as in C",)
     help_template = "declare `{name}` in the block that encloses both uses"
-    name: str
 
 
-class Undeclared(Error):
+class Undeclared(Named, code="name"):
     """An assignment to a name without a declaration in scope."""
 
-    code = "name"
     title = "`{name}` is assigned, but not declared"
     label = "no declaration of it is in scope here"
     note_templates = ("a declaration gives the type and perspective; it lasts to the end of its block, as in C",)
     help_template = "declare it here, or in the block around: `{name}: {type} @ thread[1] = ...`"
-    name: str
     type: str = "int"
 
 
-class PythonBuiltin(Error):
+class PythonBuiltin(Named, code="name"):
     """A builtin of Python that kernels don't have."""
 
-    code = "name"
     title = "Python's `{name}` does not exist in a kernel"
     label = "a function of the Python interpreter"
     help_template = "{change}"
-    name: str
     change: str
 
 
@@ -145,22 +135,19 @@ def python_builtin(span: Span, name: str) -> Error:
     return PythonBuiltin(span=span, name=name, change=PYTHON.get(name, HOST))
 
 
-class NotConstant(Error):
+class NotConstant(Named, code="name"):
     """A closed-over or global object that is neither a constant nor part of the language."""
 
-    code = "name"
     title = "`{name}` is a Python {kind}, which a kernel cannot use"
     label = "closed over from Python"
     note_templates = ("a kernel can use numbers, dtypes, perspectives, device functions and intrinsics from outside",)
     help_template = "pass it as an argument: `{name}: ptr(const(T)) @ grid[1]` for an array"
-    name: str
     kind: str
 
 
-class AttributeNumber(Error):
+class AttributeNumber(Error, code="name"):
     """Launch bounds that are no numbers."""
 
-    code = "name"
     title = "`{text}` in `__launch_bounds__` {why}"
     label = "on this function"
     help_template = "write numbers, template parameters, numbers of the file, and arithmetic on them"
@@ -168,23 +155,20 @@ class AttributeNumber(Error):
     why: str
 
 
-class AttributeText(Error):
+class AttributeText(Error, code="name"):
     """A text that would not end where the attribute does."""
 
-    code = "name"
     title = "`@attr` takes an attribute, as `__noinline__` or `__maxnreg__(64)`: names, numbers, arithmetic, closed brackets"
     label = "on this function"
     help_template = "code of your own goes into `unsafe`, or into a function with `@extern`"
 
 
-class HostFunction(Error):
+class HostFunction(Named, code="name"):
     """A function or a type of NumPy's, or of `math`."""
 
-    code = "name"
     title = "`{name}` works on the host, and not in a kernel"
     label = "a function or a type of Python's"
     help_template = "{change}"
-    name: str
     change: str
 
 
@@ -195,125 +179,101 @@ OTHERWISE = {
 """Functions of the host's that go by another name here."""
 
 
-class PlainFunction(Error):
+class PlainFunction(Named, code="name"):
     """A Python function without @prism called or mentioned."""
 
-    code = "name"
     title = "`{name}` is a plain Python function"
     label = "not marked for the GPU"
     help_template = 'put `@prism("device")` and `@requires(thread[1])` on it'
-    name: str
 
 
-class NoAttribute(Error):
+class NoAttribute(Named, code="name"):
     """`module.name` that the module lacks."""
 
-    code = "name"
     title = "`{base}` has no `{name}`"
     label = "unknown"
     help_template = "check the spelling; `dir({base})` in Python lists what there is"
     base: str
-    name: str
 
 
-class TemplateUnbound(Error):
+class TemplateUnbound(Named, code="template"):
     """A template parameter used by a function that does not declare it."""
 
-    code = "template"
-    rule = "R26"
     title = "`{name}` is a template parameter of another function"
     label = "not a template parameter of this one"
     help_template = "add it to this function's `@template(...)`"
-    name: str
 
 
-class TemplateMissing(Error):
+class TemplateMissing(Named, code="template"):
     """No value for a template parameter."""
 
-    code = "template"
-    rule = "R26"
     title = "no value for the template parameter `{name}` of `{function}`"
     label = "cannot be deduced from the arguments"
     help_template = "{change}"
-    name: str
     function: str
     change: str
 
 
-class TemplateUnknown(Error):
+class TemplateUnknown(Named, code="template"):
     """A template argument that the function does not have."""
 
-    code = "template"
-    rule = "R26"
     title = "`{function}` has no parameter `{name}`"
     label = "unknown"
     note_templates = ("its template parameters are: {have}",)
     help_template = "remove it, or add it to `@template(...)` of `{function}`"
-    name: str
     function: str
     have: str
 
 
-class TemplateKind(Error):
+class TemplateKind(Named, code="template"):
     """A template argument of the wrong kind."""
 
-    code = "template"
-    rule = "R26"
     title = "the template parameter `{name}` of `{function}` takes {wanted}, not {given}"
     label = "given here"
     note_templates = ("template arguments are compile-time values",)
     help_template = "pass {wanted}; a value known only at run time must be an ordinary parameter"
-    name: str
     function: str
     wanted: str
     given: str
 
 
-class NotFolded(Error):
+class NotFolded(Named, code="template"):
     """A constexpr whose value isn't known at compile time."""
 
-    code = "template"
-    rule = "R26"
     title = "the value of constexpr `{name}` is not known at compile time"
     label = "depends on run-time values"
     help_template = "declare `{name}` without constexpr, or make it a template parameter"
-    name: str
 
 
-class PerspectiveSize(Error):
+class PerspectiveSize(Error, code="bound-wf"):
     """`thread[n]` with an n that is no positive constant."""
 
-    code = "bound-wf"
-    rule = "R1"
     title = "the size of a perspective is a positive constant"
     label = "not one"
     help_template = "write `{level}[1]`, or a number, constexpr or template parameter in the brackets"
     level: str
 
 
-class ShiftCount(Error):
+class ShiftCount(Error, code="type"):
     """A constant shift by a count that no type has."""
 
-    code = "type"
     title = "a shift by {count} in a constant expression"
     label = "not between 0 and 63"
     help_template = "shift by less than the type's bits, or check the constants that make the count"
     count: int
 
 
-class NotFinite(Error):
+class NotFinite(Error, code="type"):
     """A constant expression whose value is no finite number, where one is needed."""
 
-    code = "type"
     title = "this constant expression has no value that a number of its type can hold"
     label = "infinite, not a number, or too large"
     help_template = "check the constants or template arguments that it is made of"
 
 
-class DivisionByZero(Error):
+class DivisionByZero(Error, code="type"):
     """A constant division by zero."""
 
-    code = "type"
     title = "division by zero in a constant expression"
     label = "always zero"
     help_template = "check the constants or template arguments that make the divisor"

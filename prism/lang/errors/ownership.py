@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from prism.lang.diagnostics import Error
+from prism.lang.diagnostics import Error, Named
 from prism.lang.types.perspective import THREAD, Perspective
 
 CHANGES = (
@@ -12,12 +12,9 @@ CHANGES = (
 )
 
 
-class LoadVaries(Error):
+class LoadVaries(Named, code="ptr-read"):
     """R19: a load that varies within the target's unit."""
 
-    code = "ptr-read"
-    rule = "R19"
-    name: str
     place: Perspective
     memory: str
     has: Perspective
@@ -49,46 +46,37 @@ class LoadChanging(LoadVaries):
     )
 
 
-class LoadTrusting(Error):
+class LoadTrusting(Named, code="ptr-read"):
     """R19: memory that may be written passed where a callee loads it once for several threads."""
 
-    code = "ptr-read"
-    rule = "R19"
     title = "`{name}` loads `{parameter}` once for several threads, but `{memory}` may be written while they load it"
     label = "not const here"
     help_template = (
         "declare `{memory}` as `ptr(const(...))` if nobody writes it; else let `{name}` load it for each thread[1]"
     )
-    name: str
     parameter: str
     memory: str
 
 
-class LoadAlias(Error):
+class LoadAlias(Named, code="ptr-read"):
     """R19: a const name, of several threads, for memory that may be written."""
 
-    code = "ptr-read"
-    rule = "R19"
     title = "`{name}` is a const pointer of {place}, but `{memory}` may be written"
     label = "not const here"
     note_templates = ("what {place} loads through a const pointer is taken to be the same for all its threads",)
     help_template = (
         "drop `const` from the declaration of `{name}`, or declare `{memory}` as `ptr(const(...))` if nobody writes it"
     )
-    name: str
     place: Perspective
     memory: str
 
 
-class StoreCode(Error):
+class StoreCode(Named, code="ptr-write"):
     """R18: a store to memory by more than one thread."""
 
-    code = "ptr-write"
-    rule = "R18"
     title = "a store to memory needs one thread; this code speaks for {code_perspective}"
     label = "{code_perspective} stores here"
     help_template = "{opening} store inside `with group(thread[1]):`"
-    name: str
     code_perspective: Perspective
     owner: Perspective | None = None
     """Of the memory."""
@@ -112,74 +100,58 @@ class AtomicCode(StoreCode):
     intrinsic: str
 
 
-class StoreView(Error):
+class StoreView(Named, code="ptr-write"):
     """R18: a store through a name that several threads own."""
 
-    code = "ptr-write"
-    rule = "R18"
     title = "`{name}` belongs to {place}: one thread alone cannot store through it"
     label = "shared by {place}"
     help_template = (
         "where the code speaks for {place}, `with partition({name}, thread[1], offset) as mine:` gives each thread a part, and"
         " `with claim({name}, thread[1]) as mine, one(thread):` one of them all; several may `atomic_add({name}[i], v)`"
     )
-    name: str
     place: Perspective
 
 
-class ConstWrite(Error):
+class ConstWrite(Named, code="const"):
     """R17: a store to something const."""
 
-    code = "const"
-    rule = "R17"
     title = "`{name}` is {type}: it is never written"
     label = "written here"
     help_template = "drop `const` from its declaration, or write something else"
-    name: str
     type: str
 
 
-class MailboxPlain(Error):
+class MailboxPlain(Named, code="ptr-read"):
     """R19: a plain access to a mailbox."""
 
-    code = "ptr-read"
-    rule = "R19"
     title = "`{name}` holds mailboxes, which plain loads and stores do not touch"
     label = "plain access"
     help_template = "use `publish({name}[i], value, epoch)` and `receive({name}[i], values, ...)`"
-    name: str
 
 
-class PartitionSource(Error):
+class PartitionSource(Named, code="partition"):
     """R20: a partition of something that threads do not share."""
 
-    code = "partition"
-    rule = "R20"
     title = "`{name}` is {type}, which no other thread can reach: there is nothing to partition"
     label = "not memory"
     help_template = "only pointers and shared objects are partitioned; use a local array as it is"
-    name: str
     type: str
 
 
-class ClaimSource(Error):
+class ClaimSource(Named, code="claim"):
     """R22: a claim of something that threads do not share."""
 
-    code = "claim"
-    rule = "R22"
     title = "`{name}` is {type}, which no other thread can reach: there is nothing to claim"
     label = "not memory"
     help_template = "only pointers and shared objects are claimed; use a local array as it is"
-    name: str
     type: str
 
 
-class Owners(Error):
+class Owners(Named):
     """A partition, or a claim, where the owners are not all present, or not only they."""
 
     title = "`{name}` belongs to {place}, but this code speaks for {code_perspective}"
     help_template = "{change}"
-    name: str
     place: Perspective
     code_perspective: Perspective
     narrowed: bool
@@ -193,25 +165,20 @@ class Owners(Error):
         return f"declare `{self.name}` @ {self.code_perspective}, and pass a part that belongs to it"
 
 
-class PartitionOwners(Owners):
+class PartitionOwners(Owners, code="partition"):
     """R20: a partition where the owners are not all present, or not only they."""
 
-    code = "partition"
-    rule = "R20"
     label = "partitioned by {code_perspective}"
     note_templates = ("a partition stands where the owners are all present: in code at exactly {place}",)
     there = "open the partition in code at {place}, before the group or arm that narrows it"
 
 
-class PartitionUnit(Error):
+class PartitionUnit(Named, code="partition"):
     """R20: a partition to a unit broader than the source, or not of its size."""
 
-    code = "partition"
-    rule = "R20"
     title = "`{name}` belongs to {place}: it has no parts for {unit}"
     label = "not a sub-unit of {place}"
     help_template = "partition to {place} or narrower, of a size that divides what is guaranteed ({bound})"
-    name: str
     place: Perspective
     unit: Perspective
     bound: str
@@ -229,139 +196,104 @@ class OffsetVaries(Error):
     needed: Perspective
 
 
-class PartitionOffset(OffsetVaries):
+class PartitionOffset(OffsetVaries, code="partition"):
     """R20: a partition's offset or lambda that varies within the unit."""
 
-    code = "partition"
-    rule = "R20"
 
-
-class ClaimOffset(OffsetVaries):
+class ClaimOffset(OffsetVaries, code="claim"):
     """R22: a claim's offset or lambda that varies within the unit."""
 
-    code = "claim"
-    rule = "R22"
 
-
-class Hidden(Error):
+class Hidden(Named, code="hide"):
     """R21: the original name used inside its partition or claim."""
 
-    code = "hide"
-    rule = "R21"
     title = "`{name}` goes by `{view}` here"
     label = "the original name is hidden"
     help_template = "use `{view}`, or end the `with` first: a barrier is then inferred where one is needed"
-    name: str
     view: str
 
 
-class ClaimOwners(Owners):
+class ClaimOwners(Owners, code="claim"):
     """R22: a claim where the owners are not all present."""
 
-    code = "claim"
-    rule = "R22"
     label = "claimed by {code_perspective}"
     note_templates = ("a claim stands where the owners are all present: in code at exactly {place}",)
     there = "open the claim in code at {place}, and put the split inside it"
 
 
-class ClaimUnit(Error):
+class ClaimUnit(Named, code="claim"):
     """R22: a claim for a unit that the owners do not have."""
 
-    code = "claim"
-    rule = "R22"
     title = "`{name}` belongs to {place}: no {unit} of it can claim it"
     label = "not a sub-unit of {place}"
     help_template = "claim for {place} or narrower, of a size that divides what is guaranteed ({bound})"
-    name: str
     place: Perspective
     unit: Perspective
     bound: str
 
 
-class ClaimTwice(Error):
+class ClaimTwice(Named, code="claim-one"):
     """R23: a claimed name used by two arms."""
 
-    code = "claim-one"
-    rule = "R23"
     title = "`{name}` is claimed by one {unit}, but two arms use it"
     label = "a second arm"
     help_template = "let one arm use it; for the other, claim again after this `with` ends"
-    name: str
     unit: Perspective
 
 
-class ClaimGroup(Error):
+class ClaimGroup(Named, code="claim-one"):
     """R23: a claimed name under a group."""
 
-    code = "claim-one"
-    rule = "R23"
     title = "`{name}` is claimed by one {unit}, but every unit of a group uses it"
     label = "used by all of them"
     help_template = "pick the one with `match split(...)`, or use `partition` to give each its own part"
-    name: str
     unit: Perspective
 
 
-class ClaimNoArm(Error):
+class ClaimNoArm(Named, code="claim-one"):
     """R23: a claimed name used outside an arm of its unit."""
 
-    code = "claim-one"
-    rule = "R23"
     title = "`{name}` is claimed by one {unit}, but this code is not an arm of exactly {unit}"
     label = "used outside such an arm"
     help_template = "use it inside `match split(...)`, in a case of that size"
-    name: str
     unit: Perspective
 
 
-class SharedPlace(Error):
+class SharedPlace(Named, code="shared-alloc"):
     """R25: shared memory declared elsewhere than in a block's code."""
 
-    code = "shared-alloc"
-    rule = "R25"
     title = "`{name}` is shared memory, declared in code that speaks for {code_perspective}"
     label = "not a block's code"
     note_templates = (
         "shared memory belongs to a block, or to the n blocks of a cluster: it is declared in code for block[1] or block[n]",
     )
     help_template = "move the declaration to code at block[1]"
-    name: str
     code_perspective: Perspective
 
 
-class SharedInArm(Error):
+class SharedInArm(Named, code="split-body"):
     """R5: shared memory declared in an arm of a split."""
 
-    code = "split-body"
-    rule = "R5"
     title = "`{name}` is shared memory of the block, declared in an arm that speaks only for {code_perspective}"
     label = "block[1] is not available in an arm"
     note_templates = ("the other arms run at the same time, and know nothing of this declaration",)
     help_template = "declare it before the `match`, and let the arm use it through `with claim({name}, ...)`"
-    name: str
     code_perspective: Perspective
 
 
-class SharedNotBlock(Error):
+class SharedNotBlock(Named, code="shared-alloc"):
     """R25: shared memory declared at another perspective than the code's."""
 
-    code = "shared-alloc"
-    rule = "R25"
     title = "shared memory lives at {code_perspective} here, and `{name}` is declared at {place}"
     label = "not {code_perspective}"
     help_template = "declare it @ {code_perspective}, and give each {place} its part with `partition`"
-    name: str
     place: Perspective
     code_perspective: Perspective
 
 
-class SharedValue(Error):
+class SharedValue(Named, code="shared-alloc"):
     """R25: shared memory with an initial value."""
 
-    code = "shared-alloc"
-    rule = "R25"
     title = "the shared object `{name}` cannot have an initial value"
     label = "who would write it?"
     help_template = "declare it without a value, and let threads write it through a partition or claim"
-    name: str

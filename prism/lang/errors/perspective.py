@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from prism.lang.diagnostics import Error
+from prism.lang.diagnostics import Error, Named
 from prism.lang.types.perspective import Perspective
 
 CHANGES = (
@@ -10,11 +10,9 @@ CHANGES = (
 )
 
 
-class BoundTwice(Error):
+class BoundTwice(Error, code="bound-wf"):
     """R1: two entries of one level."""
 
-    code = "bound-wf"
-    rule = "R1"
     title = "`requires` has two entries for the level {level}: {first} and {second}"
     label = "one entry a level"
     help_template = "keep the one that states the number of {level} units that can be relied on"
@@ -23,34 +21,27 @@ class BoundTwice(Error):
     second: int
 
 
-class BoundMissing(Error):
+class BoundMissing(Named, code="bound-wf"):
     """R1: no @requires, or an empty one."""
 
-    code = "bound-wf"
-    rule = "R1"
     title = "`{name}` does not say which threads run it"
     label = "no `@requires(...)`"
     help_template = "put `@requires({example})` on it"
-    name: str
     example: str
 
 
-class BoundValue(Error):
+class BoundValue(Error, code="bound-wf"):
     """R1: an entry that is no perspective with a positive size."""
 
-    code = "bound-wf"
-    rule = "R1"
     title = "`requires` takes perspectives with a positive constant size, not `{text}`"
     label = "this bound"
     help_template = "write levels with sizes: `@requires(grid[1], block[1], thread[32])`"
     text: str
 
 
-class BoundTooLarge(Error):
+class BoundTooLarge(Error, code="bound-wf"):
     """R1: more threads than a block can have, or more blocks than a cluster."""
 
-    code = "bound-wf"
-    rule = "R1"
     title = "a {whole} has at most {most} {unit}s, and `requires` asks for {found}"
     label = "no launch can have so many"
     help_template = "state fewer {unit}s, {most} at most, and let each do more"
@@ -60,37 +51,29 @@ class BoundTooLarge(Error):
     found: str
 
 
-class BoundKernel(Error):
+class BoundKernel(Named, code="bound-wf"):
     """R1: a kernel without an entry for the grid."""
 
-    code = "bound-wf"
-    rule = "R1"
     title = "the kernel `{name}` starts with the whole grid, and its bound has no `grid[1]`"
     label = "only {bound}"
     help_template = "write `@requires(grid[1], {bound})`, and `with group(block[1]):` around what each block does"
-    name: str
     bound: str
 
 
-class BoundCooperative(Error):
+class BoundCooperative(Named, code="bound-wf"):
     """R1: a cooperative launch asked for by code that does not speak for the grid."""
 
-    code = "bound-wf"
-    rule = "R1"
     title = "`{name}` asks for a cooperative launch, and speaks only for {bound}"
     label = "no `grid[1]`"
     help_template = (
         "a barrier of the grid needs code of the grid: add `grid[1]`, or leave `cooperative=True` to its callers"
     )
-    name: str
     bound: str
 
 
-class GroupDivides(Error):
+class GroupDivides(Error, code="group"):
     """R2: a group whose size does not divide the guaranteed units."""
 
-    code = "group"
-    rule = "R2"
     title = "`group({unit})` does not fit the {have} {level}s that are guaranteed here"
     label = "{size} does not divide {have}"
     help_template = "use a divisor of {have}, or a multiple of {size} in the bound, group or arm around it"
@@ -100,11 +83,9 @@ class GroupDivides(Error):
     have: int
 
 
-class GroupBroadens(Error):
+class GroupBroadens(Error, code="group"):
     """R2: a group broader than the code."""
 
-    code = "group"
-    rule = "R2"
     title = "`group({unit})` is broader than the code here, which speaks for {code_perspective}"
     label = "a nested group may only narrow"
     help_template = "end the enclosing group first, or group by a divisor of {code_perspective}"
@@ -112,11 +93,9 @@ class GroupBroadens(Error):
     code_perspective: Perspective
 
 
-class SplitLevel(Error):
+class SplitLevel(Error, code="split-sum"):
     """R3: a split at a level that the bound does not have."""
 
-    code = "split-sum"
-    rule = "R3"
     title = "`{construct}({level})` needs {level} units, and the bound here, {bound}, has none"
     label = "nothing to split"
     help_template = "split a level of the bound, or add one to `@requires`"
@@ -125,11 +104,9 @@ class SplitLevel(Error):
     construct: str = "split"
 
 
-class SplitSum(Error):
+class SplitSum(Error, code="split-sum"):
     """R3: the cases, or the roles, need more units than there are."""
 
-    code = "split-sum"
-    rule = "R3"
     title = "the {arms} need {needed} {level}s, and {have} are guaranteed here"
     label = "{over} {level}s too many"
     help_template = "shrink the {arms} by {over} {level}s, or raise the bound to {needed}"
@@ -140,11 +117,9 @@ class SplitSum(Error):
     arms: str = "cases"
 
 
-class SplitAlign(Error):
+class SplitAlign(Error, code="split-align"):
     """R4: a case, or a role, that starts at no multiple of its size."""
 
-    code = "split-align"
-    rule = "R4"
     title = "`{arm}` would start at {level} {first}, which is no multiple of {size}"
     label = "misaligned"
     help_template = "{change}"
@@ -155,11 +130,9 @@ class SplitAlign(Error):
     change: str = "list the larger cases first, or pad with a case of `pass`"
 
 
-class SplitBase(Error):
+class SplitBase(Error, code="split-align"):
     """R4: a case, or a role, whose size does not divide the alignment of what is split."""
 
-    code = "split-align"
-    rule = "R4"
     title = "`{arm}` may be misaligned: the {level}s here start at a multiple of {base} only"
     label = "{size} does not divide {base}"
     help_template = "use sizes that divide {base}, or split in the block's own code"
@@ -169,11 +142,9 @@ class SplitBase(Error):
     base: int
 
 
-class SplitCase(Error):
+class SplitCase(Error, code="split-sum"):
     """R3: a case, or a role, that is no positive constant."""
 
-    code = "split-sum"
-    rule = "R3"
     title = "{arm} is a positive constant number of units"
     label = "not one"
     help_template = "write `{usage}`, or the name of a template parameter"
@@ -181,71 +152,57 @@ class SplitCase(Error):
     usage: str
 
 
-class DeclareBroader(Error):
+class DeclareBroader(Named, code="decl"):
     """R6: a declaration broader than the code."""
 
-    code = "decl"
-    rule = "R6"
     title = "`{name}` is declared at {place}, but this code speaks only for {code_perspective}"
     label = "broader than the code"
     help_template = "declare it at {code_perspective} or narrower, or move it out to code that speaks for {place}"
-    name: str
     place: Perspective
     code_perspective: Perspective
 
 
-class DeclareUnits(Error):
+class DeclareUnits(Named, code="decl"):
     """R6: a declaration at units that the bound does not guarantee: they could straddle two broader ones."""
 
-    code = "decl"
-    rule = "R6"
     title = "`{name}` is declared at {place}, and the bound here, {bound}, does not guarantee whole units of {place}"
     label = "no such units are guaranteed"
     note_templates = ("a block whose size is no multiple of {size} would share one {place} with its neighbour",)
     help_template = (
         "raise the bound to a multiple of {size} {level} units in `@requires`, or declare `{name}` at another size"
     )
-    name: str
     place: Perspective
     bound: str
     size: int
     level: str
 
 
-class WriteDown(Error):
+class WriteDown(Named, code="write-down"):
     """R8: a value that varies within the target's unit."""
 
-    code = "write-down"
-    rule = "R8"
     title = "`{name}` is one value for each {place}, but {what} varies per {has}"
     label = "varies per {has}"
     note_templates = ("all threads of a {place} must agree on `{name}`",)
     help_template = "combine the values with a collective (a reduce or a broadcast), or declare `{name}` @ {has}"
-    name: str
     place: Perspective
     what: str
     has: Perspective
 
 
-class WriteUp(Error):
+class WriteUp(Named, code="write-down"):
     """R8: an assignment to something broader than the code."""
 
-    code = "write-down"
-    rule = "R8"
     title = "`{name}` lives at {place} and cannot be assigned by code that speaks only for {code_perspective}"
     label = "assigned by {code_perspective}"
     note_templates = ("the other threads of the {place} would keep the old value",)
     help_template = "assign it in code that speaks for {place}, or use a variable @ {code_perspective}"
-    name: str
     place: Perspective
     code_perspective: Perspective
 
 
-class ReadUp(Error):
+class ReadUp(Named, code="read-up"):
     """R7: an index that varies within the unit that needs to agree on it."""
 
-    code = "read-up"
-    rule = "R7"
     title = "{what} varies per {has}, and `{name}` is one array for each {needed}"
     label = "varies per {has}"
     note_templates = ("all threads of a {needed} must assign the same element",)
@@ -253,14 +210,11 @@ class ReadUp(Error):
     what: str
     has: Perspective
     needed: Perspective
-    name: str
 
 
-class Condition(Error):
+class Condition(Error, code="cond"):
     """R9: a condition that the code's threads may disagree on."""
 
-    code = "cond"
-    rule = "R9"
     title = "{what} varies per {has}, but this {construct} decides for a whole {code_perspective}"
     label = "varies per {has}"
     note_templates = ("threads of one {code_perspective} could disagree and part ways", "{changes}")
@@ -277,11 +231,9 @@ class Condition(Error):
         return CHANGES.format(memory=self.memory) if self.memory else ""
 
 
-class ConditionCollective(Error):
+class ConditionCollective(Error, code="cond"):
     """R9: a collective that only some threads would reach."""
 
-    code = "cond"
-    rule = "R9"
     title = (
         "{what} varies per {has}, but decides whether {collective} is computed, which a whole {code_perspective} runs"
     )
@@ -294,11 +246,9 @@ class ConditionCollective(Error):
     code_perspective: Perspective
 
 
-class LoopBound(Error):
+class LoopBound(Error, code="loop"):
     """R10: a loop bound that the code's threads may disagree on."""
 
-    code = "loop"
-    rule = "R10"
     title = "{what} varies per {has}, but this loop runs for a whole {code_perspective}"
     label = "varies per {has}"
     note_templates = ("threads of one {code_perspective} would make different numbers of trips", "{changes}")
@@ -314,32 +264,25 @@ class LoopBound(Error):
         return CHANGES.format(memory=self.memory) if self.memory else ""
 
 
-class LoopVariable(Error):
+class LoopVariable(Named, code="loop"):
     """R10: an assignment to a loop's variable."""
 
-    code = "loop"
-    rule = "R10"
     title = "the loop variable `{name}` is read-only in the loop's body"
     label = "assigned here"
     help_template = "copy it: `j: int = {name}`, or use a `while` loop"
-    name: str
 
 
-class LoopStep(Error):
+class LoopStep(Error, code="loop"):
     """R10: a loop with step zero."""
 
-    code = "loop"
-    rule = "R10"
     title = "the step of `range` is zero"
     label = "never ends"
     help_template = "use a step that is not zero"
 
 
-class Jump(Error):
+class Jump(Error, code="jump"):
     """R11: a jump across a change of perspective."""
 
-    code = "jump"
-    rule = "R11"
     title = "`{word}` leaves `{construct}`, but {target} outside it"
     label = "some threads would skip ahead"
     note_templates = ("threads that jump would miss what the others still meet together",)
@@ -349,11 +292,9 @@ class Jump(Error):
     target: str
 
 
-class IdBroader(Error):
+class IdBroader(Error, code="id"):
     """R12: an index of units that the code does not have."""
 
-    code = "id"
-    rule = "R12"
     title = "there are no {unit} units to count inside {code_perspective}"
     label = "counts {unit}"
     help_template = (
@@ -363,11 +304,9 @@ class IdBroader(Error):
     code_perspective: Perspective
 
 
-class IdSize(Error):
+class IdSize(Error, code="id"):
     """R12: an index of units that the bound does not guarantee."""
 
-    code = "id"
-    rule = "R12"
     title = "{unit} units cannot be counted here: {have} {level}s are guaranteed"
     label = "counts {unit}"
     help_template = "count units of a size that divides {have}, or raise the bound to a multiple of {size}"
@@ -377,11 +316,9 @@ class IdSize(Error):
     have: int
 
 
-class IdAlone(Error):
+class IdAlone(Error, code="id"):
     """R12: an index among one."""
 
-    code = "id"
-    rule = "R12"
     title = "`{text}` is always 0: there is one {unit} inside {unit}"
     label = "counts {unit}"
     note_templates = ("`id()` counts the units of what it is assigned to, inside the unit that the code speaks for",)

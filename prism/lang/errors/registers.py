@@ -6,50 +6,45 @@ from prism.lang.diagnostics import Error
 from prism.lang.types.perspective import Perspective
 
 
-class RegistersCode(Error):
+class RegistersCode(Error, code="registers"):
     """`set_registers` by code that is not whole warpgroups."""
 
-    code = "registers"
     title = "`set_registers` is run by whole warpgroups, and this code speaks for {code_perspective}"
     label = "not warpgroup[k]"
     help_template = "call it once for each role: `with producer: set_registers(40)`"
     code_perspective: Perspective
 
 
-class RegistersPlace(Error):
+class RegistersPlace(Error, code="registers"):
     """`set_registers` where it may be run more than once, or not at all."""
 
-    code = "registers"
     title = "`set_registers` stands {where}"
     label = "not once, by all its warpgroups"
     help_template = "call it at the kernel's beginning, outside loops and conditions, once for each role"
     where: str
 
 
-class RegistersBlock(Error):
+class RegistersBlock(Error, code="registers"):
     """`set_registers` in a block whose size is not known."""
 
-    code = "registers"
     title = "`set_registers` divides the registers that a block is launched with, and their number is not fixed"
     label = "how many are there?"
     help_template = 'write `@attr("__launch_bounds__({threads}, 1)")` on the kernel, and require the same threads of it'
     threads: int
 
 
-class RegistersTwice(Error):
+class RegistersTwice(Error, code="registers"):
     """Two numbers of registers for one warpgroup."""
 
-    code = "registers"
     title = "warpgroup {warpgroup} of the block sets its registers twice"
     label = "the second time"
     help_template = "keep one of the two calls"
     warpgroup: int
 
 
-class RegistersSum(Error):
+class RegistersSum(Error, code="registers"):
     """More registers than the block was launched with."""
 
-    code = "registers"
     title = "the warpgroups ask for {asked} registers a thread in all, and the block is launched with {given}"
     label = "{sum} = {asked}"
     note_templates = (

@@ -2,102 +2,87 @@
 
 from __future__ import annotations
 
-from prism.lang.diagnostics import Error
+from prism.lang.diagnostics import Named
 
 
-class Skipped(Error):
+class Skipped(Named, code="ring"):
     """A station of a ring that is not visited once in each round of the others."""
 
-    code = "ring"
     title = "`{name}` is opened {where}, apart from its other scopes: rounds would not make this visit once each"
     label = "not one visit a round"
     note_templates = (
         "each round visits a copy at every scope that opens `{name}`, in the order of the program; who is skipped is waited for",
     )
     help_template = "open `{name}` in the statement list of its other scopes, and put the {inner} inside the `with`"
-    name: str
     where: str
     inner: str
 
 
-class Uneven(Error):
+class Uneven(Named, code="ring"):
     """A ring that is visited in several places, not alike in all of them."""
 
-    code = "ring"
     title = "`{name}` is visited here otherwise than before: {fault}"
     label = "the first visit of this place"
     note_templates = (
         "a ring's rounds are counted through all places that visit it: each visit is ended by as many arrivals in all of them",
     )
     help_template = "let the same threads make the same visits of `{name}` in both places, or use a ring for each"
-    name: str
     fault: str
 
 
-class Crowded(Error):
+class Crowded(Named, code="ring"):
     """A ring with more visits in a round than are looked at, each with each."""
 
-    code = "ring"
     title = "`{name}` is too large: a round has {number} visits, and at most {most} are looked at, each with each"
     label = "the first of them"
     help_template = "make several uses of a copy in one visit, under one `with`, or use more rings"
-    name: str
     number: int
     most: int
 
 
-class ManyVisits(Error):
+class ManyVisits(Named, code="ring"):
     """A function with more visits of rings than are looked at."""
 
-    code = "ring"
     title = "`{name}` is too large: its rings are visited in {number} places, and at most {most} are looked at"
     label = "the first of the visits"
     help_template = "let a loop or a template make the visits that are alike, or make several kernels of it"
-    name: str
     number: int
     most: int
 
 
-class Jump(Error):
+class Jump(Named, code="ring"):
     """A jump between the stations of a ring."""
 
-    code = "ring"
     title = "this `{jump}` stands between two visits of `{name}`: a round would be left half done"
     label = "the visits after it are skipped"
     note_templates = ("who has filled a copy waits for its readers, round after round",)
     help_template = "move the `{jump}` before the round's first visit, or after its last"
-    name: str
     jump: str
 
 
-class Unfilled(Error):
+class Unfilled(Named, code="ring"):
     """A ring whose first station reads."""
 
-    code = "ring"
     title = "the first visit of `{name}` in a round reads a copy that nobody has filled"
     label = "nothing is written to `{view}` here"
     note_templates = ("what a round before left in a copy depends on the number of copies: the program may not see it",)
     help_template = "open `{name}` to fill it before this scope, in the same statement list"
-    name: str
     view: str
 
 
-class Kept(Error):
+class Kept(Named, code="ring"):
     """A pointer to a ring's copy that is kept in a variable."""
 
-    code = "ring"
     title = "`{pointer}` would keep a copy of the ring `{name}` beyond its visit"
     label = "a pointer to the present copy"
     note_templates = ("after the `with`, other threads may fill the copy anew",)
     help_template = "use the name that the `with` gives, or open a view of it"
-    name: str
     pointer: str
 
 
-class Late(Error):
+class Late(Named, code="ring"):
     """`in_flight` where a later visit of the same round needs the copy."""
 
-    code = "ring"
     title = (
         "`{name}` is needed in the same round by a visit that comes after, and this one is in flight for {delay} more"
     )
@@ -106,7 +91,6 @@ class Late(Error):
         "the visit that comes after waits for this one's end: it would wait for a round that waits for it",
     )
     help_template = "leave out `in_flight`, or let it be the round's last visit of `{name}`"
-    name: str
     delay: int
 
     @property
@@ -115,28 +99,24 @@ class Late(Error):
         return "" if self.delay == 1 else "s"
 
 
-class Idle(Error):
+class Idle(Named, code="ring"):
     """`in_flight` where nothing is in flight."""
 
-    code = "ring"
     title = "`in_flight={delay}`, and nothing that uses `{name}` here is asynchronous"
     label = "plain accesses have ended when the scope does"
     help_template = "leave out `in_flight`: it is for wgmmas, and for bulk and tensor stores"
-    name: str
     delay: int
 
 
-class Multicast(Error):
+class Multicast(Named, code="ring"):
     """A multicast, or a store to another block, that not all blocks of the cluster make."""
 
-    code = "ring"
     title = "not every block of the cluster is sure to make this {what} `{name}`, for all of them: {fault}"
     label = "its bytes are counted in {blocks} blocks"
     note_templates = (
         "each block announces the bytes that come from all others, and waits for the readers of all of them",
     )
     help_template = "{change}"
-    name: str
     blocks: int
     fault: str
     change: str

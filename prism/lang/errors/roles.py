@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from prism.lang.diagnostics import Error
+from prism.lang.diagnostics import Error, Named
 from prism.lang.types.perspective import Perspective
 
 
-class TwoRoles(Error):
+class TwoRoles(Error, code="syntax"):
     """`with claim(a, producer) as x, claim(b, consumers) as y:`."""
 
-    code = "syntax"
     title = "one `with` claims for two roles, `{first}` and `{second}`"
     label = "a second role"
     note_templates = ("the statements inside are run by one role, which owns all that the `with` claims",)
@@ -18,21 +17,18 @@ class TwoRoles(Error):
     second: str
 
 
-class RoleTarget(Error):
+class RoleTarget(Error, code="syntax"):
     """`x[0], b = roles(...)`."""
 
-    code = "syntax"
     title = "`{text}` cannot name a role"
     label = "not a plain name"
     help_template = "write one name for each role: `consumers, producer = roles(warpgroup, 2, 1)`"
     text: str
 
 
-class OneUnit(Error):
+class OneUnit(Error, code="split-sum"):
     """R3: `one(warp)` where not even one whole unit is guaranteed."""
 
-    code = "split-sum"
-    rule = "R3"
     title = "`one({level})` needs {needed} threads, and the bound here has {have}"
     label = "no whole {level}"
     help_template = "raise the bound to {needed}, or write `one(thread)`"
@@ -41,11 +37,9 @@ class OneUnit(Error):
     have: int
 
 
-class RolesCount(Error):
+class RolesCount(Error, code="split-sum"):
     """R3: as many names as numbers, or not."""
 
-    code = "split-sum"
-    rule = "R3"
     title = "{names} for {sizes}"
     label = "one name for each role"
     help_template = "write one name for each number, as in `consumers, producer = roles(warpgroup, 2, 1)`"
@@ -53,37 +47,30 @@ class RolesCount(Error):
     sizes: str
 
 
-class RoleCode(Error):
+class RoleCode(Named, code="split-sum"):
     """R3: a role entered by other code than was divided."""
 
-    code = "split-sum"
-    rule = "R3"
     title = "`{name}` is a part of {place}, and this code speaks for {code_perspective}"
     label = "entered by {code_perspective}"
     help_template = (
         "enter it in code at {place}, outside the groups and arms that narrow it, or divide what is here: `roles(...)`"
     )
-    name: str
     place: Perspective
     code_perspective: Perspective
 
 
-class RoleValue(Error):
+class RoleValue(Named, code="type"):
     """A role used as a value."""
 
-    code = "type"
     title = "`{name}` is a role: it says who runs what, and is no value"
     label = "used otherwise"
     help_template = "write `with {name}:`, or `with claim(x, {name}) as y:`"
-    name: str
 
 
-class NotARole(Error):
+class NotARole(Named, code="type"):
     """`with x:` of something else."""
 
-    code = "type"
     title = "`{name}` names no role"
     label = "{found}"
     help_template = "roles are named by `consumers, producer = roles(warpgroup, 2, 1)`, in scope here"
-    name: str
     found: str

@@ -5,10 +5,8 @@ from __future__ import annotations
 from prism.lang.diagnostics import Error, Span
 
 
-class SyntaxFault(Error):
+class SyntaxFault(Error, code="syntax"):
     """What all errors of this file have."""
-
-    code = "syntax"
 
 
 class Unsupported(SyntaxFault):

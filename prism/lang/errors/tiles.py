@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-from prism.lang.diagnostics import Error
+from prism.lang.diagnostics import Error, Named
 from prism.lang.types.perspective import Perspective
 
 # -- Shared tiles -----------------------------------------------------------------------------------------------------
 
 
-class SharedKeyword(Error):
+class SharedKeyword(Named, code="shared-alloc"):
     """R25: an argument that `shared` doesn't have."""
 
-    code = "shared-alloc"
-    rule = "R25"
     title = "`shared` has no argument `{name}`"
     label = "not known"
     help_template = "its arguments are the array's type, `align=`, `ring=` and `swizzle=`"
-    name: str
 
 
-class Swizzle(Error):
+class Swizzle(Error, code="shared-alloc"):
     """R25: a swizzle that the hardware or the shape does not have."""
 
-    code = "shared-alloc"
-    rule = "R25"
     title = "`swizzle={swizzle}` does not fit {type}: {fault}"
     label = "this swizzle"
     note_templates = ("a swizzle permutes the 16-byte pieces of each span of so many bytes, in eight rows at a time",)
@@ -34,11 +29,9 @@ class Swizzle(Error):
     change: str
 
 
-class SwizzlePointer(Error):
+class SwizzlePointer(Error, code="call-ptr"):
     """R15: a swizzled tile passed as a pointer."""
 
-    code = "call-ptr"
-    rule = "R15"
     title = "the elements of `{actual}` are swizzled, so it cannot be passed as a pointer"
     label = "swizzle={swizzle}"
     help_template = (
@@ -48,25 +41,20 @@ class SwizzlePointer(Error):
     swizzle: int
 
 
-class SwizzleRebind(SwizzlePointer):
+class SwizzleRebind(SwizzlePointer, code="ptr-rebind"):
     """R28: a swizzled tile given to a pointer."""
 
-    code = "ptr-rebind"
-    rule = "R28"
     title = "the elements of `{actual}` are swizzled, so no pointer can stand for it"
     help_template = "name a part of it with `partition` or `claim`, or declare it without `swizzle=`"
 
 
-class ClusterExtent(Error):
+class ClusterExtent(Named, code="shared-alloc"):
     """R25: an object of a cluster without an extent for its blocks."""
 
-    code = "shared-alloc"
-    rule = "R25"
     title = "`{name}` is shared by the {blocks} blocks of a cluster, and its first extent is {first}"
     label = "not {blocks}"
     note_templates = ("`{name}[r, ...]` is the part that lies in the cluster's block r",)
     help_template = "give it one part a block: `shared(T[{blocks}, ...])`"
-    name: str
     blocks: int
     first: int
 
@@ -74,20 +62,18 @@ class ClusterExtent(Error):
 # -- Tensor maps ------------------------------------------------------------------------------------------------------
 
 
-class MapArguments(Error):
+class MapArguments(Error, code="type"):
     """`CUtensorMap` without what the compiler must know of it."""
 
-    code = "type"
     title = "this tensor map {fault}"
     label = "this type"
     help_template = "give the element, the box and the swizzle: `CUtensorMap(bf16, 128, 64, swizzle=128)`"
     fault: str
 
 
-class MapBox(Error):
+class MapBox(Error, code="type"):
     """A box or swizzle that the copy engine does not have."""
 
-    code = "type"
     title = "there is no {type}: {fault}"
     label = "this type"
     note_templates = (
@@ -98,53 +84,45 @@ class MapBox(Error):
     fault: str
 
 
-class MapPlace(Error):
+class MapPlace(Named, code="type"):
     """A tensor map that is no parameter at grid[1]."""
 
-    code = "type"
     title = "the tensor map `{name}` is {what}"
     label = "not a parameter @ grid[1]"
     note_templates = ("the host makes a tensor map, and passes it to the kernel by value",)
     help_template = "make it a parameter: `{name}: const(CUtensorMap(...)) @ grid[1]`"
-    name: str
     what: str
 
 
-class MapUse(Error):
+class MapUse(Named, code="type"):
     """A tensor map used as memory or as a value."""
 
-    code = "type"
     title = "`{name}` is a tensor map: only tensor copies take it"
     label = "used otherwise"
     help_template = (
         "name the tile that begins at an element: `tma_load(tile, {name}[i, j])`, `tma_store({name}[i, j], tile)`"
     )
-    name: str
 
 
-class Operand(Error):
+class Operand(Named, code="type"):
     """An operand that is no tile, no tile of a tensor map, or no fragment."""
 
-    code = "type"
     title = "`{parameter}` of `{name}` is {wanted}"
     label = "this is {found}"
     help_template = "{change}"
     parameter: str
-    name: str
     wanted: str
     found: str
     change: str
 
 
-class OperandElement(Error):
+class OperandElement(Named, code="type"):
     """Operands of an intrinsic that hold different elements."""
 
-    code = "type"
     title = "`{parameter}` of `{name}` holds {found}, and `{other}` holds {wanted}"
     label = "holds {found}"
     help_template = "declare both with the same element"
     parameter: str
-    name: str
     found: str
     other: str
     wanted: str
@@ -153,10 +131,9 @@ class OperandElement(Error):
 # -- Fragments --------------------------------------------------------------------------------------------------------
 
 
-class FragmentShape(Error):
+class FragmentShape(Error, code="type"):
     """A fragment that the tensor cores do not have."""
 
-    code = "type"
     title = "there is no {type}: {fault}"
     label = "this type"
     help_template = "write `fragment(T, 64 * m, n) @ warpgroup[1]` or `fragment(T, 16, n) @ warp[1]`, n a multiple of 8"
@@ -164,47 +141,38 @@ class FragmentShape(Error):
     fault: str
 
 
-class FragmentPlace(Error):
+class FragmentPlace(Named, code="decl"):
     """R6: a fragment of another unit than a warpgroup or a warp."""
 
-    code = "decl"
-    rule = "R6"
     title = "the fragment `{name}` is declared at {place}"
     label = "neither a warpgroup nor a warp"
     note_templates = ("the tensor cores spread a matrix over the 128 threads of a warpgroup, or the 32 of a warp",)
     help_template = "declare it @ warpgroup[1] (64 rows, or a multiple) or @ warp[1] (16 rows)"
-    name: str
     place: Perspective
 
 
-class FragmentCode(Error):
+class FragmentCode(Named, code="read-up"):
     """R7: an element of a fragment in code for several threads."""
 
-    code = "read-up"
-    rule = "R7"
     title = "each thread keeps its own elements of `{name}`, and this code speaks for {code_perspective}"
     label = "whose element?"
     help_template = (
         "put it inside `with group(thread[1]):`; `row({name}, i)` and `column({name}, i)` say where element i lies"
     )
-    name: str
     code_perspective: Perspective
 
 
-class FragmentValue(Error):
+class FragmentValue(Named, code="type"):
     """A fragment given something else than a number that fills it."""
 
-    code = "type"
     title = "the fragment `{name}` is filled with a constant only"
     label = "not a literal number"
     help_template = "write `{name} = 0`, or assign its elements one by one inside `with group(thread[1]):`"
-    name: str
 
 
-class FragmentName(Error):
+class FragmentName(Error, code="type"):
     """`row`, `column` or `count` of something else."""
 
-    code = "type"
     title = "`{function}` takes a fragment{more}"
     label = "not one"
     help_template = "write `{usage}`, with `acc` the name of a fragment"

@@ -26,8 +26,9 @@ class _Declared(type):
         *,
         kw_only: bool = False,
         by_value: bool = False,
+        **declared: Any,
     ) -> Any:
-        cls: Any = super().__new__(meta, name, bases, namespace)
+        cls: Any = super().__new__(meta, name, bases, namespace, **declared)
         if "__dataclass_fields__" in namespace:
             return cls  # `dataclass` makes it a second time, with its slots
         cls._kw_only, cls._by_value = kw_only or cls._kw_only, by_value or cls._by_value
