@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from prism.explanation.entries import entry, role_names
 from prism.explanation.model import Count, Duty, Tally
 from prism.lang import tree
 from prism.lang.diagnostics import source_lines
 from prism.lang.emit.merge import Step, merge_steps
+from prism.lang.keep.bases import Value
 from prism.lang.lower.specialise import roles_of
 from prism.lang.tree.inlined import owner as owner_of
 from prism.lang.tree.inlined import parts
@@ -21,8 +22,7 @@ Range = Mapping[str, tuple[int, int]]
 """The kinds of what makes a thread wait, and the least and the greatest number of each."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Ways:
+class _Ways(Value):
     """What is met on the ways through code that reach its end (None: none does), a loop's next trip, or the function's end."""
 
     through: Range | None
@@ -30,8 +30,7 @@ class _Ways:
     returned: tuple[Range, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Counter:
+class _Counter(Value):
     """Counts in one program, `deep` with what called functions do. `known` has the functions counted so far.
 
     `role`: None, or the threads, first and last + 1, for which it counts: those of them that go through the arms of splits.

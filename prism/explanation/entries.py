@@ -9,21 +9,8 @@ from prism.explanation.model import Entry, Exempt, Spot
 from prism.lang.diagnostics import Span
 from prism.lang.emit.merge import ArriveExpect, Step, Steps, merge_steps
 from prism.lang.tree import Body, Function, Split, Stmt
+from prism.lang.tree import plan as plans
 from prism.lang.tree.inlined import Part, bodies_with_paths, last_line, own_bodies, owner
-from prism.lang.tree.plan import (
-    Access,
-    Advance,
-    Arrive,
-    Barrier,
-    Commit,
-    Expect,
-    Path,
-    Plan,
-    ProxyFence,
-    Wait,
-    WaitGroup,
-    WgmmaFence,
-)
 from prism.lang.tree.walk import statements
 from prism.lang.types.perspective import BLOCK, Level, Perspective
 
@@ -38,7 +25,7 @@ _GROUPS = {"cp_async": "cp.async", "bulk": "bulk store", "wgmma": "wgmma"}
 EACH = "each thread that comes here"
 
 
-def entries(part: Part, plan: Plan) -> tuple[Entry, ...]:
+def entries(part: Part, plan: plans.Plan) -> tuple[Entry, ...]:
     """Return all that a plan puts before and after a part's statements, in the order of the lines, each with a key."""
     steps = merge_steps(plan, part.host.body)
     found = [one for place in part.places for one in _entries_inside(part, place.body, steps, place.path)]
@@ -46,7 +33,7 @@ def entries(part: Part, plan: Plan) -> tuple[Entry, ...]:
     return tuple(_named(unique))
 
 
-def _entries_inside(part: Part, body: Body, steps: tuple[Steps, Steps], path: Path) -> Iterator[Entry]:
+def _entries_inside(part: Part, body: Body, steps: tuple[Steps, Steps], path: plans.Path) -> Iterator[Entry]:
     """Yield what stands in a statement list, in the order of execution; `path` says which threads come there."""
     before, after = steps
     for statement in body:
@@ -65,7 +52,7 @@ def _named(found: dict[Entry, None]) -> Iterator[Entry]:
         yield replace(one, key=f"{letter}{numbers[letter]}")
 
 
-def entry(part: Part, step: Step, at: Stmt, path: Path = ()) -> Entry:  # noqa: C901
+def entry(part: Part, step: Step, at: Stmt, path: plans.Path = ()) -> Entry:  # noqa: C901
     """Return one step of a plan as an entry; its key is given when all are there. `path` says which threads come there."""
     each = who(part.host, getattr(step, "path", ()) or path)
 
@@ -73,49 +60,49 @@ def entry(part: Part, step: Step, at: Stmt, path: Path = ()) -> Entry:  # noqa: 
         title: str, why: str = "", joins: str = each, kind: str = "", loop: bool = False, rounds: int = 0
     ) -> Entry:
         pair = (getattr(step, "first", None), getattr(step, "second", None))
-        first, second = (spot(part, access) if isinstance(access, Access) else None for access in pair)
+        first, second = (spot(part, access) if isinstance(access, plans.Access) else None for access in pair)
         side = getattr(step, "side", "before")
         line = at.span.line if side == "before" else last_line(at)
         return Entry("", line, at.span.column, title, joins, side, first, second, loop, why, kind, rounds)
 
     match step:
-        case Barrier(kind=kind, unit=unit, loop=loop):
+        case plans.Barrier(kind=kind, unit=unit, loop=loop):
             title, kind = _BARRIERS.get(kind, (f"{kind} barrier", f"{kind} barrier"))
             joins = "the whole grid" if unit.level == Level.GRID else f"each {unit_name(unit)}"
             return made(title, joins=joins, kind=kind, loop=loop)
-        case Wait(barrier=barrier, lap=lap):
+        case plans.Wait(barrier=barrier, lap=lap):
             when = "of this round" if lap == 0 else f"of {_many(barrier.cycle.copies, 'round')} ago, if there was one"
             rounds = lap * barrier.cycle.copies
             return made(f"wait for `{barrier.name}`: the visit {when}", kind="mbarrier wait", rounds=rounds)
-        case Arrive():
+        case plans.Arrive():
             return made(*_arrive(step, each), kind="arrival")
         case ArriveExpect(barrier=barrier, bytes=size):
             return made(f"arrive at `{barrier.name}`, and announce {size} bytes of copies",
                         "the mbarrier completes when they have come in", kind="announcing arrival")  # fmt: skip
-        case Expect(barrier=barrier, bytes=size):
+        case plans.Expect(barrier=barrier, bytes=size):
             return made(f"announce {'the' if size is None else size} bytes of the copy to `{barrier.name}`",
                         "the mbarrier completes when they have come in", kind="announcement")  # fmt: skip
-        case Advance(cycle=cycle):
+        case plans.Advance(cycle=cycle):
             return made(
                 "next round" if cycle.leads is None else "next round of fills",
                 f"{_rings(cycle.rings)}: the next of {cycle.copies} copies",
             )
-        case ProxyFence():
+        case plans.ProxyFence():
             return made("fence.proxy.async", kind="proxy fence")
-        case Commit(kind=kind):
+        case plans.Commit(kind=kind):
             return made(f"close the group of {_GROUPS.get(kind, kind)}s issued so far", "it is waited for as one",
                         kind="group commit")  # fmt: skip
-        case WaitGroup(kind=kind, pending=pending):
+        case plans.WaitGroup(kind=kind, pending=pending):
             number = "all groups" if pending == 0 else f"all but the newest {_many(pending, 'group')}"
             return made(f"wait for {number} of {_GROUPS.get(kind, kind)}s", kind="group wait")
-        case WgmmaFence():
+        case plans.WgmmaFence():
             return made("wgmma.fence", "the registers of the wgmmas that follow were written by plain code",
                         kind="wgmma fence")  # fmt: skip
         case _:  # a step that this file has not heard of: its name is better than nothing
             return made(type(step).__name__)
 
 
-def who(function: Function, path: Path) -> str:
+def who(function: Function, path: plans.Path) -> str:
     """Return which threads come to the end of a path, which starts at the block: those of a role by its name."""
     first = size = within = (
         0  # threads `first .. first + size - 1`, or (`bodies_with_paths`) some of each group inside them
@@ -149,7 +136,7 @@ def role_names(function: Function) -> dict[tuple[int, int], str]:
     return {(arm.first, arm.size): arm.name for s in splits if s.code == BLOCK for arm in s.arms if arm.name}
 
 
-def _arrive(step: Arrive, each: str) -> tuple[str, str, str]:
+def _arrive(step: plans.Arrive, each: str) -> tuple[str, str, str]:
     visit = "this visit" if step.delay == 0 else f"the visit of {_many(step.delay, 'round')} ago"
     why = f"{visit} has ended" + (", as far as its copies have come in" if step.copies else "")
     joins = each
@@ -167,7 +154,7 @@ def _rings(rings: tuple[object, ...]) -> str:
     return ", ".join(f"`{getattr(ring, 'name', ring)}`" for ring in rings)
 
 
-def exempts(part: Part, plan: Plan) -> tuple[Exempt, ...]:
+def exempts(part: Part, plan: plans.Plan) -> tuple[Exempt, ...]:
     """Return the conflicts that needed nothing of their own, those that begin in a part, but for those of some entry."""
     forced = {(b.first, b.second) for b in plan.barriers}
     found = (
@@ -184,7 +171,7 @@ def _whose(part: Part, line: Span | None) -> str:
     return f" of `{name}`" if name else ""
 
 
-def spot(part: Part, access: Access) -> Spot:
+def spot(part: Part, access: plans.Access) -> Spot:
     """Return an access as it is shown."""
     span = access.span
     end = span.end_column if span.end_line == span.line else span.column

@@ -7,20 +7,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from prism.explanation.ink import shade
 from prism.explanation.markup import Markup, tag
 from prism.explanation.model import Edge, Entry, Graph, Node
 from prism.lang.facts.touches import ATOMIC, NEAR
+from prism.lang.keep.bases import Value
 
 _BOX, _TALL, _ROW, _WALL, _TOP = 152, 34, 50, 34, 44
 """Width and height of a box, height of a row of boxes and of a barrier's row, where the first one begins."""
 _LANE, _MARGIN, _LOOP, _LABEL = 13, 14, 16, 60
 
 
-@dataclass(frozen=True, slots=True)
-class _Plan:
+class _Plan(Value):
     """Where everything stands: columns by object, the top of each row, the lane of each arrow inside a column."""
 
     columns: dict[str, float]

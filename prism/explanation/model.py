@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from prism.lang.keep.bases import Value
 from prism.lang.keep.memo import lazy_property
 from prism.lang.lower.pieces import Piece
 from prism.lang.types.perspective import Perspective
 
 
-@dataclass(frozen=True, slots=True)
-class Spot:
+class Spot(Value):
     """One access: `kind` (`read` ...) of `object`, spelled `text`, in code at `by`; `here`: in the function's own lines.
 
     `owner`: else the function whose lines these are, where that is known.
@@ -42,8 +42,7 @@ class Spot:
         return f"{self.kind} of {self.object} as `{self.text}` ({self.place})"
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Value):
     """What the compiler put before or after a line: `title` is what it is, `joins` who takes part.
 
     `first` and `second` are the accesses that force it (`loop`: the second one in the loop's next trip; `rounds`: so many rounds
@@ -94,8 +93,7 @@ def pair(first: Spot, second: Spot, later: str = "") -> str:
     return f"{first}, then {second}{' ' if later else ''}{later}"
 
 
-@dataclass(frozen=True, slots=True)
-class Exempt:
+class Exempt(Value):
     """Two accesses that conflict and need nothing of their own, and why; `unproved`: that they need nothing is not proved."""
 
     first: Spot
@@ -104,8 +102,7 @@ class Exempt:
     unproved: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Unproved:
+class Unproved(Value):
     """What must hold and is not proved, nor is the opposite: `what` says what it is about; `kind` is as in `safety.Verdict`."""
 
     kind: str
@@ -117,16 +114,14 @@ class Unproved:
         return f"{self.what} (line {self.line}): {self.reason}"
 
 
-@dataclass(frozen=True, slots=True)
-class Remark:
+class Remark(Value):
     """What is worth knowing of a line, though nothing stands there."""
 
     line: int
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Region:
+class Region(Value):
     """Lines `first .. last` inside a construct: `code` if its perspective is that of the code, else that of a part handed out."""
 
     title: str
@@ -137,8 +132,7 @@ class Region:
     code: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Name:
+class Name(Value):
     """A name in a line, and the perspective of what it stands for."""
 
     start: int
@@ -146,8 +140,7 @@ class Name:
     perspective: Perspective
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Value):
     """A line of source with the code's perspective in force there; `names` are those whose perspective is known."""
 
     number: int
@@ -156,8 +149,7 @@ class Line:
     names: tuple[Name, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Tally:
+class Tally(Value):
     """How many entries of one kind a thread meets: `least` and `most` over the ways through the code."""
 
     kind: str
@@ -169,8 +161,7 @@ class Tally:
         return f"{number} {self.kind}{'' if self.most == 1 else 's'}"
 
 
-@dataclass(frozen=True, slots=True)
-class Count:
+class Count(Value):
     """What a thread meets once in a function (`loop` None), or in each trip of a loop; loops inside are counted apart.
 
     `total` includes what called functions do, `own` does not. `function` is named where the loop is a called function's. Where
@@ -185,8 +176,7 @@ class Count:
     role: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(Value):
     """An access scope: all accesses of one object through one name, between two barriers. `row` is its place in the program."""
 
     object: str
@@ -197,8 +187,7 @@ class Node:
     row: int
 
 
-@dataclass(frozen=True, slots=True)
-class Edge:
+class Edge(Value):
     """`target` may follow `source` and conflicts with it: `entry` orders them, or (empty) nothing need, and `reason` says why."""
 
     source: int
@@ -208,16 +197,14 @@ class Edge:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Crossing:
+class Crossing(Value):
     """An entry as the graph shows it: a line across all objects, at its place in the program."""
 
     entry: Entry
     row: int
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(Value):
     """A loop as the graph shows it: rows `first .. last`."""
 
     line: int
@@ -225,8 +212,7 @@ class Span:
     last: int
 
 
-@dataclass(frozen=True, slots=True)
-class Graph:
+class Graph(Value):
     """The data-control-flow graph: nodes by object and place, edges where one may follow another that it conflicts with."""
 
     objects: tuple[str, ...]
@@ -236,8 +222,7 @@ class Graph:
     loops: tuple[Span, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Duty:
+class Duty(Value):
     """A role: threads `first .. first + size - 1` of a block, whose name is the program's, or says which they are."""
 
     name: str
@@ -289,8 +274,7 @@ class Chapter:
         return tuple(entry for entry in self.entries if entry.line == number and entry.side == side)
 
 
-@dataclass(frozen=True, slots=True)
-class Resources:
+class Resources(Value):
     """What the compiler of machine code said of a kernel: registers a thread, bytes of stack and bytes spilled."""
 
     arch: str
@@ -303,8 +287,7 @@ class Resources:
         return f"{self.registers} registers a thread on {self.arch}" + "".join(f", {text}" for text in more)
 
 
-@dataclass(frozen=True, slots=True)
-class Account:
+class Account(Value):
     """A program explained; `resources` is text where there is nothing to say, and why."""
 
     chapters: tuple[Chapter, ...]

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
 from prism.interpret.homes import consecutive
+from prism.lang.keep.bases import Value
 
 
-@dataclass(frozen=True, slots=True)
-class Conflict:
+class Conflict(Value):
     """An access (entry `index` of a batch) and the earlier one that it is not ordered after.
 
     `shared`: both are stores that several units may make, if they store one value.

@@ -7,21 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from prism.interpret import items
 from prism.interpret.barriers import agreement
 from prism.interpret.checker import Checker
 from prism.interpret.errors import BoundsError
 from prism.interpret.expressions import component_index, field_of
 from prism.interpret.fragments import toucher
 from prism.interpret.frame import Frame, Local, make_local
-from prism.interpret.items import (
-    at_lanes,
-    local_checker,
-    local_of,
-    outside_local,
-    places_of,
-    same_place,
-    unwrapped_all,
-)
 from prism.interpret.lanes import Mask, minus, put, union, unwrap
 from prism.interpret.objects import declare
 from prism.interpret.pointers import access_each_part, address_of
@@ -194,8 +186,8 @@ def _fill(frame: Frame, slot: int, whole: bool) -> None:
 
 
 def _store_item(scope: Scope, target: tree.Item, value: Eval) -> Run:
-    slot, indices = local_of(scope, target)
-    check, at = local_checker(scope, target, write=True), places_of(indices)
+    slot, indices = items.local_of(scope, target)
+    check, at = items.local_checker(scope, target, write=True), items.places_of(indices)
 
     def run(frame: Frame) -> bool:
         found = value(frame)
@@ -206,7 +198,7 @@ def _store_item(scope: Scope, target: tree.Item, value: Eval) -> Run:
         try:
             write_local(frame, local, where, found)
         except IndexError as error:
-            raise outside_local(target, frame, local, str(error)) from None
+            raise items.outside_local(target, frame, local, str(error)) from None
         return False
 
     return run
@@ -214,16 +206,16 @@ def _store_item(scope: Scope, target: tree.Item, value: Eval) -> Run:
 
 def write_local(frame: Frame, local: Local, where: tuple[Any, ...], found: Any) -> None:
     """Write an element of a local array, for the threads that run now."""
-    if not local.each or same_place(where):
+    if not local.each or items.same_place(where):
         if frame.mask is True or not local.each:
-            local.data[unwrapped_all(where)] = found
+            local.data[items.unwrapped_all(where)] = found
         else:
-            row = local.data[unwrapped_all(where)]
+            row = local.data[items.unwrapped_all(where)]
             found = np.asarray(found, row.dtype) if type(found) is tuple else found
             np.copyto(row, found, where=frame.mask if row.ndim == 1 else frame.mask[:, None], casting="unsafe")
         return
     lanes = frame.active()
-    picked = at_lanes(where, lanes)
+    picked = items.at_lanes(where, lanes)
     local.data[(*picked, lanes)] = found[lanes] if _varies(found, local, where) else found
 
 
@@ -311,7 +303,7 @@ def _store_field(scope: Scope, target: tree.Component, value: Eval) -> Run:
     slot, each = scope.slot(symbol), per_thread(symbol)
     if isinstance(whole, tree.Item):
         indices = [scope.evaluate(index) for index in whole.indices]
-        check = local_checker(scope, whole, write=True)
+        check = items.local_checker(scope, whole, write=True)
 
         def store(frame: Frame) -> bool:
             found, local = value(frame), frame.values[slot]
@@ -321,7 +313,7 @@ def _store_field(scope: Scope, target: tree.Component, value: Eval) -> Run:
             try:
                 write_local(frame, Local(local.data[name], local.each), where, encode(found))
             except IndexError as error:
-                raise outside_local(whole, frame, local, str(error)) from None
+                raise items.outside_local(whole, frame, local, str(error)) from None
             return False
 
         return store
@@ -353,8 +345,8 @@ def _set_component(frame: Frame, vectors: Any, k: Any, found: Any) -> None:
 
 
 def _store_item_component(scope: Scope, item: tree.Item, index: Eval, value: Eval) -> Run:
-    slot, indices = local_of(scope, item)
-    check: Callable[..., None] | None = local_checker(scope, item, write=True)
+    slot, indices = items.local_of(scope, item)
+    check: Callable[..., None] | None = items.local_checker(scope, item, write=True)
 
     def run(frame: Frame) -> bool:
         found, k = value(frame), index(frame)
@@ -364,13 +356,13 @@ def _store_item_component(scope: Scope, item: tree.Item, index: Eval, value: Eva
             check(frame, local, where)
         try:
             if not any(isinstance(i, np.ndarray) for i in where):
-                _set_component(frame, local.data[unwrapped_all(where)], k, found)
+                _set_component(frame, local.data[items.unwrapped_all(where)], k, found)
                 return False
             lanes = frame.active()
-            *rows, component = at_lanes((*where, k), lanes)
+            *rows, component = items.at_lanes((*where, k), lanes)
             local.data[(*rows, lanes, component)] = found[lanes] if isinstance(found, np.ndarray) else found
         except IndexError as error:
-            raise outside_local(item, frame, local, str(error)) from None
+            raise items.outside_local(item, frame, local, str(error)) from None
         return False
 
     return run

@@ -25,6 +25,7 @@ import numpy as np
 
 from prism.interpret.homes import Home, Row, make_home, union_of
 from prism.lang.diagnostics import Span
+from prism.lang.keep.bases import Value
 
 LIMIT = 1 << 30
 """Threads of a checked launch: the numbers of threads, and of what they have under way, are of 32 bits."""
@@ -32,8 +33,7 @@ LIMIT = 1 << 30
 _FEW = 9  # bounds of the parts of an array that are worth a loop
 
 
-@dataclass(frozen=True, slots=True)
-class Site:
+class Site(Value):
     """A place in the program that accesses memory."""
 
     span: Span

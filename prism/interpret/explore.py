@@ -19,6 +19,7 @@ from prism.lang.barriers import flow
 from prism.lang.facts.budget import most_threads
 from prism.lang.facts.shapes import MAX_BLOCKS, shape_fault
 from prism.lang.facts.touches import ATOMIC, NEAR
+from prism.lang.keep.bases import Value
 from prism.lang.tree import Call, Element, Symbol, Var
 from prism.lang.tree.plan import Program
 from prism.lang.tree.walk import statements
@@ -38,8 +39,7 @@ class InputError(Exception):
     """Arguments that cannot be made as asked, or not without being asked."""
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
+class Given(Value):
     """What the command says of one argument: `dtype`, `size` and `fill`, each None where it leaves it open."""
 
     dtype: str | None = None
@@ -47,16 +47,14 @@ class Given:
     fill: int | float | bool | str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
+class Shape(Value):
     """How a kernel is launched."""
 
     blocks: int
     threads: int
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Value):
     """A fault, the first seed that shows it, that seed's schedule and arguments, and how many seeds show it."""
 
     error: MachineError

@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from prism.lang.keep.bases import Frozen
+
 _POOL = 32  # far rows of a home, from which on those are dropped that nobody has any longer
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Row:
+class Row(Frozen):
     """What was handed over: what one had done and knew. `home`: whose; `own`: inside it, a column for each of `numbers`."""
 
     home: int

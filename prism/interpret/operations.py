@@ -18,19 +18,6 @@ from prism.interpret.objects import rounds_of
 from prism.interpret.scope import Piece, Run, Scope, Steps
 from prism.interpret.transfers import measure
 from prism.lang.tree import Stmt, plan
-from prism.lang.tree.plan import (
-    Advance,
-    Arrive,
-    Barrier,
-    Commit,
-    Expect,
-    Mbarrier,
-    Op,
-    Path,
-    ProxyFence,
-    WaitGroup,
-    WgmmaFence,
-)
 from prism.lang.types.perspective import WARP, Level, Perspective
 
 FAULTS = {"arrival": ArrivalError, "bytes": BytesError, "phase": PhaseError}
@@ -40,7 +27,7 @@ def steps_before(scope: Scope, statement: Stmt) -> list[Piece]:
     """Return what the plan puts before a statement."""
     found: list[Piece] = []
     for step in scope.before.get(statement, ()):
-        found.extend(compile_barrier(scope, step) if isinstance(step, Barrier) else compile_operation(scope, step))
+        found.extend(compile_barrier(scope, step) if isinstance(step, plan.Barrier) else compile_operation(scope, step))
     return found
 
 
@@ -49,9 +36,9 @@ def steps_after(scope: Scope, statement: Stmt) -> list[Piece]:
     return [piece for step in scope.after.get(statement, ()) for piece in compile_operation(scope, step)]
 
 
-def compile_operation(scope: Scope, op: Op) -> list[Piece]:
+def compile_operation(scope: Scope, op: plan.Op) -> list[Piece]:
     """An operation; a plain run needs the rounds only."""
-    if isinstance(op, Advance):
+    if isinstance(op, plan.Advance):
         return [_along(op.path, _advance(op))]
     if scope.shop.mode.plain:
         return []
@@ -60,19 +47,19 @@ def compile_operation(scope: Scope, op: Op) -> list[Piece]:
     return [_along(op.path, _immediate(scope, op))]
 
 
-def _immediate(scope: Scope, op: Op) -> Run:
+def _immediate(scope: Scope, op: plan.Op) -> Run:
     match op:
-        case Arrive():
+        case plan.Arrive():
             return _drain(op) if op.drain else _arrive(op)
-        case Expect():
+        case plan.Expect():
             return _expect(scope, op)
-        case ProxyFence():
+        case plan.ProxyFence():
             return _proxy_fence
-        case Commit():
+        case plan.Commit():
             return _commit(op)
-        case WaitGroup():
+        case plan.WaitGroup():
             return _wait_group(op)
-        case WgmmaFence():
+        case plan.WgmmaFence():
             return _wgmma_fence
         case _:
             raise TypeError(f"{type(op).__name__} is no operation")
@@ -81,7 +68,7 @@ def _immediate(scope: Scope, op: Op) -> Run:
 # -- who does it ----------------------------------------------------------------------------------------------------------
 
 
-def _threads_on(path: Path, frame: Frame) -> Any:
+def _threads_on(path: plan.Path, frame: Frame) -> Any:
     """Return the threads that would come there through these arms and groups."""
     at = frame.block.machine.everyone
     inside = np.ones(len(at), bool)
@@ -94,7 +81,7 @@ def _threads_on(path: Path, frame: Frame) -> Any:
     return both(frame.mask, inside)
 
 
-def _along(path: Path, run: Run) -> Piece:
+def _along(path: plan.Path, run: Run) -> Piece:
     if not path:
         return Piece(run)
 
@@ -109,7 +96,7 @@ def _along(path: Path, run: Run) -> Piece:
     return Piece(narrowed)
 
 
-def _waiting_along(path: Path, steps: Steps) -> Piece:
+def _waiting_along(path: plan.Path, steps: Steps) -> Piece:
     if not path:
         return Piece(None, steps)
 
@@ -189,7 +176,7 @@ def _land(phases: Phases) -> None:
         flight.owner.land(flight)
 
 
-def _arrive(op: Arrive) -> Run:
+def _arrive(op: plan.Arrive) -> Run:
     barrier, copies, delay = op.barrier, op.barrier.cycle.copies, op.delay
 
     def run(frame: Frame) -> bool:
@@ -210,7 +197,7 @@ def _arrive(op: Arrive) -> Run:
     return run
 
 
-def _drain(op: Arrive) -> Run:
+def _drain(op: plan.Arrive) -> Run:
     barrier, copies = op.barrier, op.barrier.cycle.copies
 
     def run(frame: Frame) -> bool:
@@ -227,7 +214,7 @@ def _drain(op: Arrive) -> Run:
     return run
 
 
-def _rounds_arrived(block: Block, barrier: Mbarrier) -> Any:
+def _rounds_arrived(block: Block, barrier: plan.Mbarrier) -> Any:
     """Return how many rounds each thread has arrived for."""
     found = block.state.get((barrier, "said"))
     if found is None:
@@ -235,7 +222,7 @@ def _rounds_arrived(block: Block, barrier: Mbarrier) -> Any:
     return found
 
 
-def _arrive_at(op: Arrive, frame: Frame, phase: int, copy: int) -> None:
+def _arrive_at(op: plan.Arrive, frame: Frame, phase: int, copy: int) -> None:
     block, lanes, fault = frame.block, frame.active(), faults_at(op, frame)
     clocks = block.machine.clocks
     times = len(lanes)
@@ -270,7 +257,7 @@ def _warps(frame: Frame, lanes: Any, fault: Callable[[str, str, str], MachineErr
     return lanes.reshape(-1, WARP)
 
 
-def _arrive_later(op: Arrive, frame: Frame, lanes: Any, targets: tuple[Phases, ...], phase: int, row: Any) -> None:
+def _arrive_later(op: plan.Arrive, frame: Frame, lanes: Any, targets: tuple[Phases, ...], phase: int, row: Any) -> None:
     """Arrive when the threads' copies so far have ended."""
     flights, fault = flights_of(frame.block), faults_at(op, frame)
     happen, known = flights.arrive_after(lanes)
@@ -287,7 +274,7 @@ def _arrive_later(op: Arrive, frame: Frame, lanes: Any, targets: tuple[Phases, .
     flights.issue(flight)
 
 
-def _expect(scope: Scope, op: Expect) -> Run:
+def _expect(scope: Scope, op: plan.Expect) -> Run:
     bytes_of = (lambda frame: op.bytes) if op.bytes is not None else measure(scope, op.copy)
 
     def run(frame: Frame) -> bool:
@@ -301,7 +288,7 @@ def _expect(scope: Scope, op: Expect) -> Run:
     return run
 
 
-def _advance(op: Advance) -> Run:
+def _advance(op: plan.Advance) -> Run:
     cycle = op.cycle
 
     def run(frame: Frame) -> bool:
@@ -314,7 +301,7 @@ def _advance(op: Advance) -> Run:
 # -- groups and fences ----------------------------------------------------------------------------------------------------
 
 
-def _commit(op: Commit) -> Run:
+def _commit(op: plan.Commit) -> Run:
     def run(frame: Frame) -> bool:
         flights_of(frame.block).commit(op.kind, frame.active())
         return False
@@ -322,7 +309,7 @@ def _commit(op: Commit) -> Run:
     return run
 
 
-def _wait_group(op: WaitGroup) -> Run:
+def _wait_group(op: plan.WaitGroup) -> Run:
     def run(frame: Frame) -> bool:
         flights_of(frame.block).wait(op.kind, frame.active(), op.pending, read=op.read)
         return False

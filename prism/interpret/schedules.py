@@ -15,13 +15,13 @@ from prism.interpret.barriers import blocks_named
 from prism.interpret.errors import DeadlockError
 from prism.interpret.frame import Block, Machine
 from prism.lang.diagnostics import Label
+from prism.lang.keep.bases import Value
 
 # A loop that polls is never seen to stand still: what it waits for may come in any round. Where nothing polls one is enough.
 PATIENCE = 10_000  # rounds without progress after which blocks that poll are taken to wait for ever
 
 
-@dataclass(frozen=True, slots=True)
-class How:
+class How(Value):
     """What a schedule does besides an order: see `Machine`. `apart`: warps run by themselves, always or where there are rings."""
 
     late: tuple[str, ...] = ("never",)  # one of these, by the seed

@@ -10,6 +10,7 @@ import numpy as np
 
 from prism.interpret.frame import Frame
 from prism.lang import tree
+from prism.lang.keep.bases import Value
 from prism.lang.tree.plan import Barrier, Cycle, Layout, Mbarrier, Op, Program
 from prism.lang.types.perspective import Perspective
 
@@ -37,8 +38,7 @@ class Code:
     parameters: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Mode:
+class Mode(Value):
     """How a program is run: all threads of a block in step, or `apart`; `plain`: in step, and copies take effect at once.
 
     A plain run takes the statements in program order, which is always one of the schedules: it waits for nothing in a block.

@@ -19,17 +19,7 @@ from prism.lang.barriers.walk_context import DEEP, context_of
 from prism.lang.barriers.walk_state import Fence, Landing, Mark, Registers, rank
 from prism.lang.check import reuse
 from prism.lang.diagnostics import CompileError, Fields, Label
-from prism.lang.errors.sync import (
-    Arms,
-    GridSync,
-    InFlight,
-    NoBarrier,
-    NoPlace,
-    Overlap,
-    SameLoad,
-    SameMulticast,
-    SameTile,
-)
+from prism.lang.errors import sync as errors
 from prism.lang.facts.budget import most_threads
 from prism.lang.facts.definitions import Facts, facts
 from prism.lang.facts.destinations import between_blocks, brought_together, stored_by_all
@@ -186,19 +176,21 @@ def conflict_error(conflict: Conflict, function: Function) -> CompileError:
     labels = (Label(first.access.span, f"the {first.kind}{round_}"),)
     name, span = second.root.name, second.access.span
     if conflict.first.since is not None and first.how == second.how == "load":
-        return CompileError(SameLoad(span=span, labels=(Label(first.access.span, "the other load"),), name=name))
+        return CompileError(errors.SameLoad(span=span, labels=(Label(first.access.span, "the other load"),), name=name))
     if conflict.first.since is not None:
-        return CompileError(InFlight(span=span, labels=labels, name=name, first=first.kind, second=second.kind))
+        return CompileError(errors.InFlight(span=span, labels=labels, name=name, first=first.kind, second=second.kind))
     if conflict.unit.level == Level.GRID and not function.cooperative:
         return CompileError(
-            GridSync(span=span, labels=labels, name=name, unit=conflict.unit, first=first.kind, second=second.kind)
+            errors.GridSync(
+                span=span, labels=labels, name=name, unit=conflict.unit, first=first.kind, second=second.kind
+            )
         )
     if (lacks := lacking(conflict.unit, function)) is not None:
         has, change = lacks
         facts: Fields = {"name": name, "unit": conflict.unit, "first": first.kind, "second": second.kind}
-        return CompileError(NoBarrier(span=span, labels=labels, has=has, change=change, **facts))
+        return CompileError(errors.NoBarrier(span=span, labels=labels, has=has, change=change, **facts))
     return CompileError(
-        NoPlace(
+        errors.NoPlace(
             span=span, labels=labels, name=name, unit=conflict.unit, first=first.kind, second=second.kind,
             code_at=second.code,
         )
@@ -248,7 +240,7 @@ def plan_function(
     except Concurrent as concurrent:
         one, two = concurrent.first, concurrent.second
         labels = (Label(one.access.span, f"the other arm's {one.kind}"),)
-        error = Arms(span=two.access.span, labels=labels, name=two.root.name, first=one.kind, second=two.kind)
+        error = errors.Arms(span=two.access.span, labels=labels, name=two.root.name, first=one.kind, second=two.kind)
         raise CompileError(error) from None
     elided = left_alone(last)
     planned = assemble_plan(context, found, own, needed, elided)
@@ -308,7 +300,7 @@ def left_alone(walk: Walk) -> tuple[Elided, ...]:
     loads = list(brought_together(known, touches))
     if same := [touch for touch, found in loads if found is None]:
         cluster = Perspective(Level.BLOCK, known.function.bound.block or 1)
-        raise CompileError(*(SameMulticast(span=t.access.span, name=t.root.name, unit=cluster) for t in same))
+        raise CompileError(*(errors.SameMulticast(span=t.access.span, name=t.root.name, unit=cluster) for t in same))
     others = (*between_blocks(known, touches), *(found for _, found in loads if found is not None))
     return (*own, *(one for one in others if (one.first, one.second) not in told))
 
@@ -354,27 +346,27 @@ def assemble_plan(
 
 def check_partitions(function: Function, known: Facts) -> None:
     """Refuse partitions whose units surely write the same element."""
-    errors: list[Overlap] = []
+    faults: list[errors.Overlap] = []
     for partition, verdict in overlap.verdicts(function, known):
         meaning = verdict.view.view
         found = verdict.collision
         if found is not None and meaning is not None and meaning.races != "allow":
-            errors.append(
-                Overlap(
+            faults.append(
+                errors.Overlap(
                     span=partition.span, labels=found.labels, view=verdict.view.name, unit=meaning.unit, who=found.who,
                     element=found.element,
                 )
             )  # fmt: skip
-    if errors:
-        raise CompileError(*errors)
+    if faults:
+        raise CompileError(*faults)
 
 
 def check_tiles(function: Function, known: Facts) -> None:
     """Refuse tiles of a matrix that all blocks of a cluster surely store."""
     cluster = Perspective(Level.BLOCK, function.bound.block or 1)
-    errors = [SameTile(span=e.span, name=e.symbol.name, unit=cluster) for e in stored_by_all(known, cluster)]
-    if errors:
-        raise CompileError(*errors)
+    faults = [errors.SameTile(span=e.span, name=e.symbol.name, unit=cluster) for e in stored_by_all(known, cluster)]
+    if faults:
+        raise CompileError(*faults)
 
 
 def plan(functions: Sequence[Function], layouts: Mapping[Function, Layout] | None = None) -> Mapping[Function, Plan]:

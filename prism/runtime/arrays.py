@@ -5,11 +5,12 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NoReturn
 
 import numpy as np
 
+from prism.lang.keep.bases import Value
 from prism.lang.types import SCALARS
 from prism.lang.types.structs import struct_of
 from prism.runtime.cuda_core import cuda_core
@@ -21,8 +22,7 @@ BFLOAT16 = CODED["bfloat16"]
 _DLPACK_CPU, _DLPACK_CUDA, _DLPACK_MANAGED = 1, 2, 13
 
 
-@dataclass(frozen=True, slots=True)
-class ArrayInfo:
+class ArrayInfo(Value):
     """An array's facts. `kind` is `numpy` or `cuda`; `strides` are in bytes; `device` is None on the host.
 
     `library` is `numpy`, `cupy`, `torch`, `cai` or `dlpack`. `producer` is the stream that its contents may still be

@@ -27,10 +27,11 @@ import re
 import warnings
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
+from prism.lang.keep.bases import Value
 from prism.runtime import packs
 from prism.runtime.compile import Binary
 from prism.runtime.entry import Entry
@@ -43,8 +44,7 @@ _KEY = re.compile(rb'^\{"key": "([0-9a-f]{64})"', re.MULTILINE)
 _DAMAGE = (OSError, ValueError, KeyError, TypeError)
 
 
-@dataclass(frozen=True, slots=True)
-class Artifact:
+class Artifact(Value):
     """Machine code from the package: its digest is checked. `entry` is the JSON of `Entry.to_json(source=False)`."""
 
     cubin: bytes
@@ -55,8 +55,7 @@ class Artifact:
     stack: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Made:
+class Made(Value):
     """What `prism build` made of one text for one architecture. `requests` are the keys that it is asked for by; `report` names
     what is known of its safety."""
 
@@ -66,8 +65,7 @@ class Made:
     report: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Manifest:
+class Manifest(Value):
     """What a folder has for one architecture, and the digest of the sources that it was built from.
 
     `lines`: a line for each kernel, of which one is looked for when it is asked for. `packs`: of each file the bytes that it

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from prism.lang.keep.bases import Value
 from prism.runtime.arrays import (
     ArrayInfo,
     describe,
@@ -20,8 +20,7 @@ from prism.runtime.launch import LaunchError
 from prism.runtime.tensor_maps import PIECE
 
 
-@dataclass(frozen=True, slots=True)
-class BoundArguments:
+class BoundArguments(Value):
     """Values in the parameters' order, arrays' addresses among them; `device` is None for arrays on the host.
 
     An array for a tensor map is its `ArrayInfo`: the launch encodes the map.

@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 import io
 import re
-from dataclasses import dataclass
 from typing import Any
 
 from prism.lang.diagnostics import InternalError
+from prism.lang.keep.bases import Value
 from prism.runtime.cuda_core import cuda_core
 from prism.runtime.keys import ARCH
 
@@ -60,8 +60,7 @@ class SlowCodeError(RuntimeError):
     arch: str
 
 
-@dataclass(frozen=True, slots=True)
-class Binary:
+class Binary(Value):
     """Machine code, and what the assembler said: registers a thread, bytes of stack, bytes spilled and loaded back."""
 
     cubin: bytes

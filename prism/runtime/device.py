@@ -6,9 +6,10 @@ import contextlib
 import functools
 import hashlib
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from prism.lang.keep.bases import Frozen, Value
 from prism.runtime.driver import DeviceError, check, driver
 from prism.runtime.forks import Lock
 
@@ -18,8 +19,7 @@ COMPILED = frozenset((75, 80, 86, 89, 90, 100, 120))
 """What every NVRTC from 13.0 on compiles for, which it is not asked: what ships compiled is launched without loading it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Device:
+class Device(Value):
     """A GPU: its ordinal, what it is, and its limits. `shared_limit` is the dynamic shared memory a block can have."""
 
     ordinal: int
@@ -99,8 +99,7 @@ def using(ordinal: int) -> Iterator[None]:
         check(cuda.cuCtxPopCurrent(), f"leaving GPU {ordinal}")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Loaded:
+class Loaded(Frozen):
     """A kernel on a device, loaded in its primary context, with the driver's handles. Never unloaded."""
 
     name: str

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from prism.lang.facts.launch_tests import Assumed
+from prism.lang.keep.bases import Value
 from prism.lang.types import Scalar
 from prism.lang.types.structs import Struct, dtype_called, scalar_called
 
@@ -18,8 +18,7 @@ _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,255}")
 _ARCH = re.compile(r"sm_[1-9][0-9]{1,2}[af]?")
 
 
-@dataclass(frozen=True, slots=True)
-class EntryParameter:
+class EntryParameter(Value):
     """One parameter: `kind` is `pointer`, `scalar` or `map`; `dtype` NumPy's name of the scalar, or of what is pointed to, or a
     struct's key.
 
@@ -61,8 +60,7 @@ class EntryParameter:
         return self.scalar.align if isinstance(self.scalar, Struct) else 1
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Value):
     """A compiled kernel's text and contract.
 
     `shared_bytes` is dynamic shared memory. `thread_multiple` and `block_multiple` say what the numbers of threads a

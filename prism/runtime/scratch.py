@@ -7,9 +7,9 @@ that it was captured on: replay it there, or not at the same time as other work 
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
 from typing import Any
 
+from prism.lang.keep.bases import Value
 from prism.runtime.device import using
 from prism.runtime.driver import check, driver
 from prism.runtime.forks import Lock
@@ -19,8 +19,7 @@ _PER_THREAD = 2
 _NO_CONTEXT = (3, 201)  # CUDA_ERROR_NOT_INITIALIZED, CUDA_ERROR_INVALID_CONTEXT
 
 
-@dataclass(frozen=True, slots=True)
-class _Block:
+class _Block(Value):
     pointer: int
     nbytes: int
     stream_id: int

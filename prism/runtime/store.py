@@ -16,10 +16,10 @@ import struct
 import time
 import warnings
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from prism.lang.keep.bases import Value
 from prism.runtime.forks import Lock
 from prism.runtime.keys import FORMAT, digest
 
@@ -36,8 +36,7 @@ class _Damaged(Exception):
     """An entry is there, but not as `put` writes it, or not in safe hands."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stored:
+class Stored(Value):
     """What an entry holds: machine code, and facts about it."""
 
     payload: bytes

@@ -12,28 +12,15 @@ from prism.lang.emit.merge import ArriveExpect, Step
 from prism.lang.emit.rings import Rings, advance, arrive_late
 from prism.lang.intrinsics import asynchronous
 from prism.lang.tree import Element, Expr, Var
+from prism.lang.tree import plan as plans
 from prism.lang.tree.bind import operands_of
-from prism.lang.tree.plan import (
-    Access,
-    Advance,
-    Arrive,
-    Barrier,
-    Commit,
-    Expect,
-    Op,
-    Path,
-    ProxyFence,
-    Wait,
-    WaitGroup,
-    WgmmaFence,
-)
 from prism.lang.types import Pointer
 from prism.lang.types.perspective import WARP, Level, Perspective
 
 
 def step(context: Context, s: Step) -> list[str]:
     """Return the lines of a barrier or an operation."""
-    if isinstance(s, Barrier):
+    if isinstance(s, plans.Barrier):
         round_ = ", round the loop" if s.loop else ""
         return [f"{_barrier(context, s)}{context.remark(_pair(s.first, s.second) + round_)}"]
     test = where(context, s.path)
@@ -49,7 +36,7 @@ def step(context: Context, s: Step) -> list[str]:
     return [f"if ({test}) {{{note}", *(f"{INDENT}{line}" for line in (first, *more)), "}"]
 
 
-def where(context: Context, path: Path) -> str | None:
+def where(context: Context, path: plans.Path) -> str | None:
     """Return the test for the threads that a path admits: empty where all here do, None where none does."""
     index, tests = "threadIdx.x", []
     for part in path:
@@ -67,29 +54,29 @@ def where(context: Context, path: Path) -> str | None:
     return " && ".join(tests)
 
 
-def operation(context: Context, op: Op | ArriveExpect) -> list[str]:
+def operation(context: Context, op: plans.Op | ArriveExpect) -> list[str]:
     """Return the lines of an operation."""
     rings = context.rings
     match op:
-        case Wait():
+        case plans.Wait():
             parity = rings.phase(op.barrier.cycle, op.lap)
             blocks, stores = bool(op.barrier.blocks), op.barrier.stores
             return [asynchronous.mbarrier_wait(rings.at(op.barrier), parity, cluster=blocks, stores=stores)]
-        case Arrive():
+        case plans.Arrive():
             return arrive(rings, op)
-        case Expect():
+        case plans.Expect():
             return [asynchronous.mbarrier_expect(rings.at(op.barrier), _bytes(context, op))]
         case ArriveExpect():
             return [f"px_arrive_expect({rings.at(op.barrier)}, {op.bytes}u);"]
-        case Advance():
+        case plans.Advance():
             return advance(rings, op.cycle)
-        case ProxyFence():
+        case plans.ProxyFence():
             return [asynchronous.proxy_fence(op.space)]
-        case Commit():
+        case plans.Commit():
             return [_COMMITS[op.kind]()]
-        case WaitGroup():
+        case plans.WaitGroup():
             return wait_group(context, op)
-        case WgmmaFence():
+        case plans.WgmmaFence():
             return [*keep(context), asynchronous.wgmma_fence()]
         case _:
             assert_never(op)
@@ -102,7 +89,7 @@ _COMMITS = {
 }
 
 
-def wait_group(context: Context, op: WaitGroup) -> list[str]:
+def wait_group(context: Context, op: plans.WaitGroup) -> list[str]:
     """A wait for groups; accumulators are the program's again only behind it."""
     match op.kind:
         case "cp_async":
@@ -113,7 +100,7 @@ def wait_group(context: Context, op: WaitGroup) -> list[str]:
             return [asynchronous.wgmma_wait(op.pending), *keep(context)]
 
 
-def arrive(rings: Rings, op: Arrive) -> list[str]:
+def arrive(rings: Rings, op: plans.Arrive) -> list[str]:
     """An arrival: of each thread, of one a warp, or when the thread's copies have come in; here, or in other blocks too."""
     at, warp = rings.at(op.barrier, late=op.delay > 0), "_warp" if op.every == WARP else ""
     if op.copies:
@@ -131,7 +118,7 @@ def keep(context: Context) -> list[str]:
     return [asynchronous.keep(context.scope.names[symbol]) for symbol in context.fragments]
 
 
-def _bytes(context: Context, op: Expect) -> str:
+def _bytes(context: Context, op: plans.Expect) -> str:
     """Return the bytes of a load, by its operand `n` where they are not constant."""
     if op.bytes is not None:
         return f"{op.bytes}u"
@@ -150,29 +137,29 @@ def _bytes(context: Context, op: Expect) -> str:
 # -- comments ---------------------------------------------------------------------------------------------------------
 
 
-def _pair(first: Access, second: Access) -> str:
+def _pair(first: plans.Access, second: plans.Access) -> str:
     return f"{_access(first)} before {_access(second)}"
 
 
-def _access(access: Access) -> str:
+def _access(access: plans.Access) -> str:
     return f"{access.kind} {comment(access.text)} (line {access.span.line})"
 
 
-def why(op: Op | ArriveExpect) -> str:
+def why(op: plans.Op | ArriveExpect) -> str:
     """Say which accesses force an operation, or what it tells others."""
     match op:
-        case Wait() | ProxyFence() | WaitGroup():
+        case plans.Wait() | plans.ProxyFence() | plans.WaitGroup():
             return _pair(op.first, op.second)
-        case Arrive():
+        case plans.Arrive():
             late = f", {op.delay} round{'s' * (op.delay > 1)} late" if op.delay and not op.drain else ""
             return f"{op.barrier.name}{late}{', of the rounds left' if op.drain else ''}"
-        case Expect() | ArriveExpect():
+        case plans.Expect() | ArriveExpect():
             return f"{op.barrier.name}: bytes to come"
-        case Advance():
+        case plans.Advance():
             fills = "fills of " if op.cycle.leads is not None else ""
             return f"the next round of {fills}{', '.join(ring.name for ring in op.cycle.rings)}"
-        case Commit() | WgmmaFence():
-            return "the wgmmas" if isinstance(op, WgmmaFence) else f"a group of {_KINDS[op.kind]}"
+        case plans.Commit() | plans.WgmmaFence():
+            return "the wgmmas" if isinstance(op, plans.WgmmaFence) else f"a group of {_KINDS[op.kind]}"
         case _:
             assert_never(op)
 
@@ -183,7 +170,7 @@ _KINDS = {"cp_async": "copies", "bulk": "stores", "wgmma": "wgmmas"}
 # -- barriers ---------------------------------------------------------------------------------------------------------
 
 
-def _barrier(context: Context, b: Barrier) -> str:
+def _barrier(context: Context, b: plans.Barrier) -> str:
     size = b.unit.size
     match b.kind:
         case "block" if context.role is not None:
