@@ -80,6 +80,3 @@ def _bytes(region: Region, values: Any, count: int, at: Any = None) -> Any:
         room[...] = found
         found = room
     return np.ascontiguousarray(found).view(np.uint8).reshape(count, -1)
-
-
-__all__ = ["excuse", "parts_of", "same_value", "allows_overlap"]

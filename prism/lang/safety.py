@@ -211,15 +211,3 @@ def _text(function: tree.Function, st: tree.Unsafe) -> tuple[str, str]:
     """Return what kind of text it is, and its beginning."""
     text = " ".join(st.text.split())
     return "extern" if st.span == function.span else "unsafe", text if len(text) < 60 else f"{text[:57]}..."
-
-
-__all__ = [
-    "Verdict",
-    "count_verdicts",
-    "partitions",
-    "safety",
-    "describe_verdicts",
-    "describe_trusted",
-    "unordered_verdicts",
-    "verdicts",
-]

@@ -152,6 +152,3 @@ def _address(parameter: EntryParameter, name: str) -> str:
     if parameter.kind == "scalar" and isinstance(parameter.scalar, Struct):
         return f"const_cast<void*>({name})"
     return f"&{name}"
-
-
-__all__ = ["FORMAT", "description", "header"]

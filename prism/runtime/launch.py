@@ -485,9 +485,3 @@ def _check_value(parameter: EntryParameter, value: Any) -> None:
         if not (isinstance(value, int) or (code not in "fd" and _is_whole(value))):
             raise TypeError(f"`{parameter.name}` must be {what}, not {type(value).__qualname__}") from None
     raise OverflowError(f"`{parameter.name}` is {parameter.dtype}, which {value} doesn't fit")
-
-
-__all__ = [
-    "Arguments", "AssumedError", "Assumptions", "LaunchError", "Launcher", "argument_layout", "check_numbers", "check_shape",
-    "current_device", "prepare",
-]  # fmt: skip

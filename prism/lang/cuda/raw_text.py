@@ -71,6 +71,3 @@ def element_of(type_: object) -> object:
     while not isinstance(type_, Struct) and hasattr(type_, "element"):
         type_ = type_.element
     return type_
-
-
-__all__ = ["element_of", "field_words", "words_of", "rename_words"]

@@ -100,6 +100,3 @@ def _mentions(expression: tree.Expr, outside: frozenset[tree.Symbol]) -> bool:
 def _only_asks(function: tree.Function) -> bool:
     """Whether a device function does no more to the memory that it is given than ask for it."""
     return waits(function) == Waits()
-
-
-__all__ = ["WAIT", "Waits", "waits"]

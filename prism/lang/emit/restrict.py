@@ -49,6 +49,3 @@ def kinds(function: Function) -> Mapping[Symbol, frozenset[str]]:
             else:
                 note(use.expression.symbol, BOTH if use.kind in (ATOMIC, NEAR) else frozenset({use.kind}))
     return found
-
-
-__all__ = ["kinds", "is_restrict"]

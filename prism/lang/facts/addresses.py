@@ -303,17 +303,3 @@ def _select(reads: Reader, e: tree.Expr) -> tree.Select | None:
 
 def _less(left: Form, right: Form, strictly: bool = True) -> Form:
     return add(add(right, left, -1), constant(-1 if strictly else 0))
-
-
-__all__ = [
-    "Site",
-    "address",
-    "names_behind",
-    "callee_address",
-    "caller_address",
-    "site_bounds",
-    "sites",
-    "resolve_indices",
-    "site_claims",
-    "address_in",
-]

@@ -154,6 +154,3 @@ def _units(unit: object, code: object, type_: tree.Scalar) -> Code | None:
         return ("number", whole // size)
     times = 1 if of == Level.GRID else whole
     return ("count", of == Level.GRID, level == Level.THREAD, times, size, type_.name)
-
-
-__all__ = ["launch_assumptions"]

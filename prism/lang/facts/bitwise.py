@@ -265,6 +265,3 @@ def _atom(keys: frozenset[Key]) -> Form:
 
 def _key(form: Form) -> Key:
     return frozenset(form.items())
-
-
-__all__ = ["ONE", "exclusive", "join_digits", "mask_form", "operands", "pieces", "union", "xor"]

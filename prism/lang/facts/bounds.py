@@ -39,6 +39,3 @@ def interval(op: str, one: Bounds, two: Bounds) -> Bounds:
     # [-15, 10]. 0 times a number that is not known is 0.
     ends = [a * b if a and b else 0 for a in one for b in two]
     return min(ends), max(ends)
-
-
-__all__ = ["NOTHING", "Bounds", "both", "fits", "interval", "span"]

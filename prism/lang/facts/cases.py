@@ -188,6 +188,3 @@ def _holds(test: Test, values: list[int]) -> bool:
         return bool(test((1, 1, values)))
     except Undefined:
         return False
-
-
-__all__ = ["cases"]

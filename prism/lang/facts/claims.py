@@ -43,6 +43,3 @@ def one_unit(
 def _equal(refined: Callable[[Form], Form], same: Callable[[Digit], bool]) -> Callable[[Form, Form], bool]:
     """Whether two polynomials are the same one, of numbers that are the same on both sides."""
     return lambda a, b: dict(a) == dict(b) and all(map(same, digits_of(refined(a))))
-
-
-__all__ = ["Told", "one_unit"]

@@ -224,6 +224,3 @@ def _spell(where: Address, found: tuple[Left, ...]) -> str:
             terms.append(" * ".join((*([str(factor)] if factor != 1 or not names else []), *names)))
         texts.append(" + ".join(sorted(terms, key=lambda text: (text[:1].isdigit() and "*" not in text, text))) or "0")
     return f"`{where.root.name}[{', '.join(texts)}]`"
-
-
-__all__ = ["Collision", "copied_element", "collision"]

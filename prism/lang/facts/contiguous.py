@@ -50,6 +50,3 @@ def shift(e: tree.Expr, param: tree.Symbol) -> bool:
 def mentions(e: tree.Expr, symbol: tree.Symbol) -> bool:
     """Whether an expression uses a symbol."""
     return (isinstance(e, tree.Var) and e.symbol is symbol) or any(mentions(part, symbol) for part in tree.operands(e))
-
-
-__all__ = ["shifts"]

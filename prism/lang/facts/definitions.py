@@ -123,6 +123,3 @@ def read_first(known: Facts, symbol: tree.Symbol, done: Container[tree.Symbol]) 
             parts = (part for e in inside if e is not None for part in subexpressions(e))
             left += [(part.symbol, False) for part in parts if isinstance(part, tree.Var) and part.symbol is not name]
     return list(found)
-
-
-__all__ = ["Facts", "Span", "facts", "read_first", "surely_entered"]

@@ -252,16 +252,3 @@ def _is_common(digit: Digit, cluster: Perspective, counted: frozenset[tree.Symbo
             return True  # of what is mentioned too
         case _:
             return digit.base == THREADS or (digit.base == BLOCKS and digit.low % cluster.size == 0)
-
-
-__all__ = [
-    "BELIEVED",
-    "never_meet",
-    "between_blocks",
-    "brought_together",
-    "conflict_unit",
-    "destination",
-    "meet",
-    "is_declared_distinct",
-    "stored_by_all",
-]

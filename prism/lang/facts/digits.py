@@ -403,6 +403,3 @@ def reader(known: Facts) -> Reader:
     """Return what reads a function's expressions; one for each function."""
     found: Reader = known.found.setdefault("reader", Reader(known, Range(known, {}), {}))
     return found
-
-
-__all__ = ["Reader", "enter_callee", "reader"]

@@ -492,6 +492,3 @@ def _cuts(forms: Iterable[Form], question: Question) -> Mapping[Base, Set[int]]:
         if unit is not None and unit.level != Level.GRID:
             found[THREADS if unit.level == Level.THREAD else BLOCKS].add(unit.size)
     return found
-
-
-__all__ = ["Question", "is_proved"]

@@ -82,6 +82,3 @@ def _floor(side: Side, refined: Refine, quotient: Digit) -> Iterator[Form]:
     above, by = map(refined, operand_forms(quotient.base))
     if side.range.form(above)[0] >= 0 and side.range.form(by)[0] >= 1:
         yield add(above, multiply(by, {(quotient,): 1}), -1)
-
-
-__all__ = ["below_divisor"]

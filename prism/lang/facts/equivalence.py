@@ -109,6 +109,3 @@ def find_alike(known: Facts) -> Alike | None:
         return None
     rings = (s.symbol.type for s in every if isinstance(s, SharedDeclare))
     return None if any(isinstance(type_, Pointer) and type_.ring for type_ in rings) else Alike()
-
-
-__all__ = ["MANY", "PENDING", "Alike", "find_alike", "likeness"]

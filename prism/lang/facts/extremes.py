@@ -43,6 +43,3 @@ def _whole(digit: Digit) -> bool:
 
 def _is(base: Base) -> bool:
     return bool(base[0] == "apply" and base[1] in EXTREMES)
-
-
-__all__ = ["consequences"]

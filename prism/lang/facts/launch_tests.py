@@ -213,6 +213,3 @@ def _lists(code: Any) -> Any:
 
 def _tuples(code: Any) -> Any:
     return tuple(_tuples(part) for part in code) if isinstance(code, list) else code
-
-
-__all__ = ["Assumed", "Code", "Launch", "Test", "Undefined", "compile_test"]

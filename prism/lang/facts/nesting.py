@@ -148,6 +148,3 @@ def _but(form: Form, monomial: tuple[Digit, ...]) -> Form:
 def _counts(range_: Range, refined: Refine, form: Form) -> Iterator[Form]:
     for base in dict.fromkeys(d.base for d in digits_of(form) if d.base[0] == "count"):
         yield add(add(atom(base), refined(reader(range_.known).id(*base[1:])), -1), constant(-1))
-
-
-__all__ = ["Axis", "is_nesting_test", "at_most", "axes_of", "truth_form", "indices", "is_in_extent"]

@@ -347,6 +347,3 @@ def operand_forms(base: Base) -> tuple[Form, ...]:
             return (dict(key),)
         case _:
             return ()
-
-
-__all__ = ["BLOCKS", "MOST_FACTORS", "MOST_TERMS", "THREADS", "Base", "Digit", "Form", "Range"]

@@ -130,6 +130,3 @@ def following(known: Facts, guards: Iterable[Form]) -> Iterator[Form]:
 
 def _dropped_product(form: Form, monomial: tuple[Digit, ...]) -> Form:
     return {m: f for m, f in form.items() if m != monomial}
-
-
-__all__ = ["Side", "following", "unwrap"]

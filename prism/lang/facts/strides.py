@@ -81,6 +81,3 @@ def bound_counts(known: Range, form: Form, pivot: Digit) -> Iterator[Form]:
                 yield add(add({(pivot,): known.known.threads // unit.size}, {(digit,): 1}, -1), constant(-1))
             case _:
                 pass
-
-
-__all__ = ["terms_are_apart"]

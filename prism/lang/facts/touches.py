@@ -417,9 +417,3 @@ def names_of(forms: Iterable[Form]) -> frozenset[tree.Symbol]:
 def in_memory(symbol: tree.Symbol) -> bool:
     """Whether a name stands for memory that several threads reach: not for a fragment."""
     return isinstance(symbol.type, tree.Pointer | tree.TensorMap)
-
-
-__all__ = [
-    "ATOMIC", "ENGINES", "GROUPED", "MOST", "NEAR", "Address", "Exposed", "Met", "Pending", "Step", "Summary", "Touch", "Use",
-    "declared_fragment", "in_memory", "indices_of", "names_of", "other_trip", "spell", "uses_of", "uses",
-]  # fmt: skip

@@ -90,6 +90,3 @@ def sure(form: Form, type_: tree.Scalar, positive: Callable[[Form], bool]) -> bo
     # A wrap of what is in the type's range is that itself: no multiple of 2^bits but 0 leaves it in the range.
     least, most = span(type_)
     return positive(add(form, constant(-int(least)))) and positive(add(constant(int(most)), form, -1))
-
-
-__all__ = ["ASSUMED", "computation_type", "must_fit", "sure", "drop_wraps", "wrap_form", "wraps"]

@@ -92,5 +92,3 @@ strides_nest = Intrinsic(
 )
 
 LAYOUTS = (strides_nest,)
-
-__all__ = ["AXES", "LAYOUTS", "nest", "strides_nest"]

@@ -61,5 +61,3 @@ st_async = Intrinsic(
 )
 
 REMOTE = (st_async,)
-
-__all__ = ["REMOTE", "st_async"]

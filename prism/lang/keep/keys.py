@@ -35,6 +35,3 @@ def exact_items(items: Iterable[tuple[str, Any]]) -> tuple[Hashable, ...]:
 
 def _name(item: tuple[str, Any]) -> str:
     return item[0]
-
-
-__all__ = ["exact", "exact_items"]

@@ -60,6 +60,3 @@ def memoize(find: Callable[Concatenate[N, P], T]) -> Callable[Concatenate[N, P],
         return found
 
     return asked
-
-
-__all__ = ["memoize", "lazy_property"]

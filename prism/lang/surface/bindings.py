@@ -90,6 +90,3 @@ def note_attribute(module: object, name: str) -> None:
     found = getattr(_active, "bindings", None)
     if found is not None and isinstance(module, ModuleType):
         found.note_attribute(module, name)
-
-
-__all__ = ["Bindings", "note", "note_attribute", "record_lookups"]

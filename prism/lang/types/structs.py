@@ -226,16 +226,3 @@ def dtype_called(name: str) -> np.dtype[Any]:
     if scalar is None:
         return np.dtype(name)
     return scalar.dtype if isinstance(scalar, Struct) else np.dtype(scalar.numpy)
-
-
-__all__ = [
-    "COMPLEX64",
-    "COMPLEX128",
-    "Struct",
-    "alignment_of",
-    "dtype_called",
-    "make",
-    "scalar_called",
-    "struct",
-    "struct_of",
-]
