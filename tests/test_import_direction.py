@@ -33,7 +33,7 @@ LANG_MAY_IMPORT: dict[str, set[str]] = {
     "intrinsics": {"keep", "types"},
     "tree": {"diagnostics", "types", "keep", "intrinsics"},
     "cuda": {"diagnostics", "types", "intrinsics", "tree"},
-    "surface": {"keep", "diagnostics", "types", "intrinsics"},
+    "surface": {"keep", "diagnostics", "types"},
     "parse": {"keep", "diagnostics", "types", "errors", "intrinsics", "surface"},
     "facts": {"diagnostics", "types", "keep", "errors", "intrinsics", "tree"},
     "check": {

@@ -37,7 +37,7 @@ BUILTINS: Mapping[str, object] = {
     "abs": TABLE["absolute"],
     "breakpoint": surface.BREAKPOINT,
 }
-OURS = frozenset({*surface.OFFERED, *NAMES, "CompileError", "InternalError", "intrinsic", "prism"})
+OURS = frozenset({*surface.__all__, *NAMES, "CompileError", "InternalError", "intrinsic", "prism"})
 """The names of `prism.lang`, one of which may have been meant."""
 LARGEST_POWER = 4096
 MOST_FAULTS = 100
