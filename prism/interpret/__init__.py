@@ -29,23 +29,7 @@ from prism.interpret.launch import run
 from prism.interpret.schedules import SCHEDULES, schedules
 
 __all__ = [
-    "SCHEDULES",
-    "ArrivalError",
-    "AssertError",
-    "AssumeError",
-    "BarrierError",
-    "BoundsError",
-    "BytesError",
-    "DeadlockError",
-    "DivergenceError",
-    "FlightError",
-    "MachineError",
-    "MisalignedError",
-    "PhaseError",
-    "ProxyError",
-    "RaceError",
-    "UndefinedError",
-    "UninitialisedError",
-    "run",
-    "schedules",
-]
+    "SCHEDULES", "ArrivalError", "AssertError", "AssumeError", "BarrierError", "BoundsError", "BytesError", "DeadlockError",
+    "DivergenceError", "FlightError", "MachineError", "MisalignedError", "PhaseError", "ProxyError", "RaceError",
+    "UndefinedError", "UninitialisedError", "run", "schedules",
+]  # fmt: skip

@@ -24,64 +24,10 @@ value is the same for all threads of one such unit. `Element` is memory: read wh
 target, an address where it is an argument of an intrinsic whose parameter is an `element`.
 """
 
-from prism.lang.tree.nodes import (
-    Apply,
-    Arm,
-    Assert,
-    Assign,
-    Assume,
-    Async,
-    Batch,
-    Binary,
-    Body,
-    Break,
-    Breakpoint,
-    Call,
-    Cast,
-    Claim,
-    Component,
-    Const,
-    Continue,
-    Count,
-    Declare,
-    Distinct,
-    Element,
-    Evaluate,
-    Expr,
-    Expression,
-    For,
-    Function,
-    Group,
-    Id,
-    If,
-    Inlined,
-    Item,
-    Partition,
-    Place,
-    Print,
-    Return,
-    Role,
-    Select,
-    SharedDeclare,
-    Specialise,
-    Split,
-    Statement,
-    Stmt,
-    Symbol,
-    Unary,
-    Unsafe,
-    Var,
-    View,
-    While,
-)
+from prism.lang.tree import nodes
+from prism.lang.tree.nodes import *  # noqa: F403 - all that it has
 from prism.lang.tree.walk import children, expressions, operands
 from prism.lang.types import Array, Fragment, Pointer, Scalar, TensorMap, Vector
 
-__all__ = [
-    "Apply", "Arm", "Array", "Assert", "Assign", "Assume", "Async", "Batch", "Binary", "Body", "Break", "Breakpoint", "Call",
-    "Cast", "Claim", "Component", "Const", "Continue", "Count", "Declare", "Distinct", "Element", "Evaluate", "Expr",
-    "Expression", "For",
-    "Fragment", "Function", "Group", "Id", "If", "Inlined", "Item", "Partition", "Place", "Pointer", "Print", "Return", "Role",
-    "Scalar", "Select", "SharedDeclare", "Specialise", "Split", "Statement", "Stmt", "Symbol", "TensorMap", "Unary", "Unsafe",
-    "Var", "Vector", "View", "While", "children", "expressions", "operands",
-]  # fmt: skip
+__all__ = ["Array", "Fragment", "Pointer", "Scalar", "TensorMap", "Vector", "children", "expressions", "operands"]
+__all__ += nodes.__all__

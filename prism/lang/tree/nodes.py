@@ -15,6 +15,13 @@ from prism.lang.keep.bases import Frozen, Node
 from prism.lang.types import Type
 from prism.lang.types.perspective import GRID, Bound, Level, Perspective
 
+__all__ = [
+    "Apply", "Arm", "Assert", "Assign", "Assume", "Async", "Batch", "Binary", "Body", "Break", "Breakpoint", "Call", "Cast",
+    "Claim", "Component", "Const", "Continue", "Count", "Declare", "Distinct", "Element", "Evaluate", "Expr", "Expression",
+    "For", "Function", "Group", "Id", "If", "Inlined", "Item", "Partition", "Place", "Print", "Return", "Role", "Select",
+    "SharedDeclare", "Specialise", "Split", "Statement", "Stmt", "Symbol", "Unary", "Unsafe", "Var", "View", "While",
+]  # fmt: skip
+
 
 class View(Frozen):
     """What a partition's or claim's name means: `new[i]` is `source[index]`, `index` an expression over `params`.
