@@ -1,4 +1,4 @@
-"""Errors of functions that take a whole shared tile, each call of which is compiled into its caller."""
+"""Errors of functions that take a whole shared tile, a ring or roles, each call of which is compiled into its caller."""
 
 from __future__ import annotations
 
@@ -7,7 +7,22 @@ from dataclasses import replace
 from prism.lang.diagnostics import Error
 from prism.lang.types import Pointer
 
-WHY = "a function that takes a shared tile is compiled into its callers: how it lies, and what is under way in it, is theirs"
+WHY = "a function that {why} is compiled into its callers: {theirs}"
+
+
+class Inlined(Error):
+    """What all of these have: `why`, in words that follow the function's name, it is compiled into its callers."""
+
+    note_templates = (WHY,)
+    name: str
+    why: str
+
+    @property
+    def theirs(self) -> str:
+        """What of it is the callers'."""
+        if self.why == "takes a shared tile":
+            return "how it lies, and what is under way in it, is theirs"
+        return "who waits for whom is inferred as if its lines stood there"
 
 
 class CallTile(Error):
@@ -41,10 +56,14 @@ class CallTile(Error):
         """The first thing that differs."""
         if self.given.shape is None:
             return "not a whole tile"
+        if bool(self.given.ring) != bool(self.wanted.ring):
+            return "no ring" if self.wanted.ring else "a ring"
         if self.given.element != self.wanted.element:
             return f"holds {self.given.element}"
         if self.given.shape != self.wanted.shape:
             return f"of {' x '.join(map(str, self.given.shape))} elements"
+        if self.given.ring != self.wanted.ring:
+            return f"a ring of {self.given.ring} cop{'y' if self.given.ring == 1 else 'ies'}"
         return f"swizzled in spans of {self.given.swizzle} bytes" if self.given.swizzle else "not swizzled"
 
     @property
@@ -55,6 +74,8 @@ class CallTile(Error):
                 f"pass a shared object, a copy of a ring, or a name for the whole of one: what part of it `{self.name}` touches, "
                 "its indices say"
             )
+        if self.wanted.ring and not self.given.ring:
+            return "pass the ring by its own name, outside the scopes that open it; or take the copy, without `ring=`"
         return f"declare the parameter `{self.parameter}: {self.found[2:]}`, or the shared object as the parameter is"
 
 
@@ -63,47 +84,38 @@ class TileParameter(Error):
 
     code = "shared-alloc"
     rule = "R25"
-    title = (
-        "the parameter `{name}` is a whole tile, and `{keyword}=` is for the shared object that it is, or is a copy of"
-    )
+    title = "the parameter `{name}` is a whole tile, and `align=` is for the shared object that it is, or is a copy of"
     label = "declares no memory"
-    help_template = "leave `{keyword}=` out; a copy of a ring is passed by the name of the `with` that opens it"
+    help_template = "leave `align=` out"
     name: str
-    keyword: str
 
 
-class InlinedValue(Error):
+class InlinedValue(Inlined):
     """A call inside an expression."""
 
     code = "type"
-    title = "`{name}` takes a shared tile: its call is a statement of its own, and has no value"
+    title = "`{name}` {why}: its call is a statement of its own, and has no value"
     label = "called in an expression"
-    note_templates = (WHY,)
     help_template = "call it on a line of its own, and let it write to an array that it is passed"
-    name: str
 
 
-class InlinedResult(Error):
+class InlinedResult(Inlined):
     """A result."""
 
     code = "type"
-    title = "`{name}` takes a shared tile, so it has no result"
+    title = "`{name}` {why}, so it has no result"
     label = "declared here"
-    note_templates = (WHY,)
     help_template = "let it write to an array that it is passed, as `found: T[1] @ thread[1]`"
-    name: str
 
 
-class InlinedReturn(Error):
+class InlinedReturn(Inlined):
     """R11: a return."""
 
     code = "jump"
     rule = "R11"
-    title = "`{name}` takes a shared tile, so it ends at its end: there is no `return` in it"
+    title = "`{name}` {why}, so it ends at its end: there is no `return` in it"
     label = "leaves what stands in its caller's code"
-    note_templates = (WHY,)
     help_template = "put what follows under the opposite condition"
-    name: str
 
 
 class InlinedTwice(Error):
@@ -120,37 +132,31 @@ class InlinedTwice(Error):
     other: str
 
 
-class InlinedExtern(Error):
+class InlinedExtern(Inlined):
     """R29: a body in CUDA C++."""
 
     code = "extern"
     rule = "R29"
-    title = "`{name}` takes a shared tile, and its body is CUDA C++"
+    title = "`{name}` {why}, and its body is CUDA C++"
     label = "not Prism"
-    note_templates = (WHY,)
     help_template = "take the tile as a pointer, `ptr(T)`, if it is not swizzled; or write the function in Prism"
-    name: str
 
 
-class InlinedLimit(Error):
+class InlinedLimit(Inlined):
     """R16: a limit of shared memory."""
 
     code = "call-smem"
     rule = "R16"
-    title = "`{name}` takes a shared tile, so its shared memory is its caller's"
+    title = "`{name}` {why}, so its shared memory is its caller's"
     label = "this limit"
-    note_templates = (WHY,)
     help_template = "leave `smem` out here; the caller's counts all"
-    name: str
 
 
-class CallAlone(Error):
+class CallAlone(Inlined):
     """A function that is checked where it is called, and was to be checked without a call."""
 
     code = "type"
-    title = "`{name}` takes the shared tile `{parameter}`: it is checked where it is called"
-    label = "its callers' memory"
-    note_templates = (WHY,)
+    title = "`{name}` {long}: it is checked where it is called"
+    label = "its callers'"
     help_template = "check a kernel that calls it"
-    name: str
-    parameter: str
+    long: str
