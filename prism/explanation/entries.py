@@ -10,7 +10,7 @@ from prism.lang.diagnostics import Span
 from prism.lang.emit.merge import ArriveExpect, Step, Steps, merge_steps
 from prism.lang.tree import Body, Function, Split, Stmt
 from prism.lang.tree import plan as plans
-from prism.lang.tree.inlined import Part, bodies_with_paths, last_line, own_bodies, owner
+from prism.lang.tree.inlined import Part, last_line, own_bodies, owner
 from prism.lang.tree.walk import statements
 from prism.lang.types.perspective import BLOCK, Level, Perspective
 
@@ -38,9 +38,8 @@ def _entries_inside(part: Part, body: Body, steps: tuple[Steps, Steps], path: pl
     before, after = steps
     for statement in body:
         yield from (entry(part, step, statement, path) for step in before.get(statement, ()))
-        if own_bodies(statement):
-            for inner, there in bodies_with_paths(statement, path):
-                yield from _entries_inside(part, inner, steps, there)
+        for inner, there in own_bodies(statement, path):
+            yield from _entries_inside(part, inner, steps, there)
         yield from (entry(part, step, statement, path) for step in after.get(statement, ()))
 
 

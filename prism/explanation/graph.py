@@ -12,8 +12,8 @@ from dataclasses import replace
 from prism.explanation.entries import spot
 from prism.explanation.model import Crossing, Edge, Entry, Exempt, Graph, Line, Node, Span, Spot
 from prism.lang.barriers import flow
-from prism.lang.tree import Body, Call, Element, For, Function, Inlined, Partition, Pointer, Symbol, Var, While
-from prism.lang.tree.inlined import Part, last_line, own
+from prism.lang.tree import Body, Call, Element, For, Function, Inlined, Pointer, Symbol, Var, While
+from prism.lang.tree.inlined import Part, calls_inside, last_line, own
 from prism.lang.tree.plan import Access
 from prism.lang.tree.walk import statements
 
@@ -60,7 +60,7 @@ def _scope(names: dict[tuple[int, int], Symbol], walls: list[int], one: Spot) ->
 def _names(function: Function) -> dict[tuple[int, int], Symbol]:
     """Return the view that is named where an access stands."""
     found: dict[tuple[int, int], Symbol] = {}
-    for statement in own(function.body):
+    for statement in own(function):
         for use in flow.uses(statement):
             if isinstance(use.expression, Element) and use.expression.symbol.view is not None:
                 found[use.expression.span.line, use.expression.span.column] = use.expression.symbol
@@ -70,7 +70,7 @@ def _names(function: Function) -> dict[tuple[int, int], Symbol]:
 def _direct(part: Part) -> Iterable[Spot]:
     """Yield all accesses of a part, those that conflict with nothing too, by the names that are written there."""
     code = part.function.bound.code
-    for statement in own(part.function.body):
+    for statement in own(part.function):
         for use in flow.uses(statement):
             expression = use.expression
             if isinstance(expression, Element):
@@ -78,8 +78,8 @@ def _direct(part: Part) -> Iterable[Spot]:
                 yield spot(part, Access(root, use.kind, expression.span, flow.spell(expression), code))
             elif isinstance(expression, Call):
                 yield from _spots_of_call(part, expression)
-        if isinstance(statement, Partition) and statement.inlined is not None:
-            yield from _compiled_in(part, statement.body, statement.inlined)
+    for inlined, body in calls_inside(part.function):
+        yield from _compiled_in(part, body, inlined)
 
 
 def _compiled_in(part: Part, body: Body, inlined: Inlined) -> Iterable[Spot]:
@@ -145,7 +145,7 @@ def _columns(nodes: tuple[Node, ...], edges: tuple[Edge, ...]) -> tuple[str, ...
 
 def _loops(function: Function, rows: dict[Place, int]) -> Iterable[Span]:
     """Yield the loops that more than one row stands in."""
-    for statement in own(function.body):
+    for statement in own(function):
         if isinstance(statement, While | For):
             inside = [row for (line, _), row in rows.items() if statement.span.line < line <= last_line(statement)]
             if len(inside) > 1:

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from prism.explanation.model import Line, Name, Region
 from prism.lang import tree
 from prism.lang.diagnostics import Span, source_lines
-from prism.lang.tree.inlined import last_line, own
-from prism.lang.tree.inlined import own_bodies as own_lists
+from prism.lang.tree.inlined import last_line, own, own_bodies, own_text
 from prism.lang.types.perspective import Level, Perspective
 
 _UNITS = {Level.THREAD: "thread", Level.BLOCK: "block", Level.GRID: "grid"}
@@ -16,7 +15,7 @@ _UNITS = {Level.THREAD: "thread", Level.BLOCK: "block", Level.GRID: "grid"}
 
 def regions(function: tree.Function) -> tuple[Region, ...]:
     """Return the regions inside a function, outer before inner."""
-    return tuple(dict.fromkeys(_regions_inside(function.body, source_lines(function.span.file))))
+    return tuple(dict.fromkeys(_regions_inside(own_text(function), source_lines(function.span.file))))
 
 
 def _regions_inside(body: tree.Body, lines: list[str]) -> Iterator[Region]:
@@ -37,7 +36,7 @@ def _regions_inside(body: tree.Body, lines: list[str]) -> Iterator[Region]:
                 kind = type(statement).__name__.lower()
                 title = f"{kind}: {view.name}, of {source_of(view)}"
                 yield from _region(title, view.perspective, statement, statement.body, lines, code=False)
-        for inner in own_lists(statement):
+        for inner, _ in own_bodies(statement):
             yield from _regions_inside(inner, lines)
 
 
@@ -69,7 +68,9 @@ def _with_comments(last: int, column: int, lines: list[str]) -> int:
 def lines(function: tree.Function, inside: tuple[Region, ...], furthest: int = 0) -> tuple[Line, ...]:
     """Return a function's lines of source, at least up to `furthest`, each with its perspective and its names."""
     source = source_lines(function.span.file)
-    last = max([furthest, function.span.end_line, *map(last_line, function.body), *(region.last for region in inside)])
+    last = max(
+        [furthest, function.span.end_line, *map(last_line, own_text(function)), *(region.last for region in inside)]
+    )
     named = names(function, source)
     found = []
     for number in range(function.span.line, last + 1):
@@ -96,9 +97,9 @@ def names(function: tree.Function, source: list[str]) -> dict[int, list[Name]]:
         for operand in tree.operands(expression):
             visit(operand)
 
-    for symbol in (*function.parameters, *filter(None, map(_declared_symbol, own(function.body)))):
+    for symbol in (*function.parameters, *filter(None, map(_declared_symbol, own(function)))):
         note(symbol, symbol.span)
-    for statement in own(function.body):
+    for statement in own(function):
         for expression in tree.expressions(statement):
             visit(expression)
     lines_: dict[int, list[Name]] = {}

@@ -99,6 +99,7 @@ class Scope:
     cycles: Mapping[tree.Symbol, Cycle] = field(default_factory=dict)
     leads: Mapping[tree.Symbol, Cycle] = field(default_factory=dict)  # of rings whose fills are ahead
     completes: Mapping[tree.Apply, Mbarrier] = field(default_factory=dict)
+    within: tree.Inlined | None = None  # the function whose text is compiled, where that is compiled into this one
     count: int = 0
     live: int = 0
     high: int = 0

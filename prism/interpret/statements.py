@@ -6,6 +6,7 @@ A statement in which something may wait is a generator instead: those are in `co
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -25,14 +26,29 @@ from prism.interpret.traces import add_call, call_label
 from prism.interpret.undefined_arithmetic import counts_past, require_end, require_step
 from prism.interpret.values import merge
 from prism.lang import tree
+from prism.lang.tree.inlined import chain
 from prism.lang.types.perspective import Level, Perspective
 
 
 def compile_body(scope: Scope, body: tree.Body) -> Piece:
     """Return the closure of a statement list; shared objects declared in it end with it."""
-    live = scope.live
-    pieces = [piece for statement in body for piece in compile_statement(scope, statement)]
-    scope.live = live
+    live, within = scope.live, scope.within
+    pieces: list[Piece] = []
+    for inlined, statements in groupby(body, lambda statement: statement.inlined):
+        scope.within = inlined or within
+        inner = [piece for statement in statements for piece in compile_statement(scope, statement)]
+        if inlined is not None:
+            found = in_turn(inner)
+            for one in chain(inlined, within):
+                found = add_call(call_label(one.name, one.call), found)
+            inner = [found]
+        pieces += inner
+    scope.live, scope.within = live, within
+    return in_turn(pieces)
+
+
+def in_turn(pieces: list[Piece]) -> Piece:
+    """Return what runs pieces one after the other."""
     if any(piece.run is None for piece in pieces):
         return Piece(None, coroutines.sequence(pieces))
     runs = [piece.run for piece in pieces if piece.run is not None]
@@ -424,12 +440,6 @@ def _opener(frame: Frame) -> Frame:
 
 def compile_view(scope: Scope, statement: tree.Partition | tree.Claim | tree.Async) -> Piece:
     """A view's name costs nothing but its offset, which is evaluated once."""
-    if isinstance(statement, tree.Partition) and statement.inlined is not None:
-        return add_call(call_label(statement.inlined.name, statement.inlined.call), _view(scope, statement))
-    return _view(scope, statement)
-
-
-def _view(scope: Scope, statement: tree.Partition | tree.Claim | tree.Async) -> Piece:
     view = statement.view.view
     if view is None or (view.offset is None and not any(map(_names_units, view.index))):
         return compile_body(scope, statement.body)

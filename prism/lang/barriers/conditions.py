@@ -14,6 +14,7 @@ from prism.lang import tree
 from prism.lang.barriers.walk_state import State, keep_latest
 from prism.lang.facts.touches import Touch
 from prism.lang.keep.bases import Frozen, Value
+from prism.lang.tree.inlined import chain
 from prism.lang.tree.walk import assigned_names, statements
 from prism.lang.types.perspective import BLOCK
 
@@ -60,7 +61,7 @@ def conditions(function: tree.Function) -> Conditions:
 def _given_values(function: tree.Function) -> Mapping[tree.Symbol, tree.Expr]:
     """Return what numbers stand for that functions which are compiled in are given: nothing in it changes while they run."""
     every = tuple(statements(function.body))
-    inlined = [s.inlined for s in every if isinstance(s, tree.Partition) and s.inlined is not None]
+    inlined = {one for s in every for one in chain(s.inlined)}
     ours = {p for one in inlined for p in one.parameters if isinstance(p.type, tree.Scalar)} - set(
         assigned_names(function.body)
     )

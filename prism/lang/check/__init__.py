@@ -32,7 +32,7 @@ from prism.lang.check import (
 from prism.lang.check.attributes import attributes_of
 from prism.lang.check.body import check_body
 from prism.lang.check.env import Context, Env, Poison, Poisoned, fail
-from prism.lang.check.inlined import takes_tiles
+from prism.lang.check.inlined import why_compiled_in
 from prism.lang.check.purity import is_pure, trusted_pointers
 from prism.lang.check.raw import extern_body
 from prism.lang.check.registers import check_registers
@@ -192,7 +192,7 @@ class Session:
         if reuse.earlier_checks(kernel, bound_template):
             return None  # it was checked by itself
         with self.open_instance(kernel, bound_template, call):
-            found = takes_tiles(self.instance(kernel, bound_template))
+            found = why_compiled_in(self.instance(kernel, bound_template))
         if found is not None:  # each call has the body for itself
             self.count(parsed_of(kernel))
         return None if found is None else bound_template
@@ -297,8 +297,8 @@ def as_scalar(value: object) -> Scalar | None:
 
 def require_caller(kernel: surface.Kernel, function: s.Function) -> None:
     """Refuse to check a function that is compiled into its callers without one."""
-    if (tile := takes_tiles(function)) is not None:
-        fail(inlined.CallAlone(span=tile.span, name=kernel.__name__, parameter=tile.name))
+    if (why := why_compiled_in(function)) is not None:
+        fail(inlined.CallAlone(span=why.span, name=kernel.__name__, why=why.short, long=why.long))
 
 
 def check_function(

@@ -6,7 +6,7 @@ from math import prod
 
 from prism.lang import surface
 from prism.lang.check.elements import construct_of, element, only
-from prism.lang.check.env import fail
+from prism.lang.check.env import Role, fail
 from prism.lang.check.tile_types import NO_ELEMENT, fragment, positive, swizzle_of, tensor_map
 from prism.lang.errors import asynchronous
 from prism.lang.errors import tiles as tile_errors
@@ -161,12 +161,20 @@ def deduce(e: s.Expr, actual: Type, found: dict[str, object], wanted: frozenset[
 
 
 def deduce_memory(e: s.Call, inner: s.Expr, actual: Pointer, found: dict[str, object], wanted: frozenset[str]) -> None:
-    """Match `ptr(T)`, `ptr(const(T))`, `shared(T[n, m], swizzle=k)` or `const(shared(...))`."""
+    """Match `ptr(T)`, `ptr(const(T))`, `shared(T[n, m], ring=r, swizzle=k)` or `const(shared(...))`."""
     whole = isinstance(inner, s.Call) and inner.arguments and isinstance(inner.arguments[0], s.Subscript)
     deduce(inner, actual if whole or isinstance(inner, s.Subscript) else actual.element, found, wanted)  # type: ignore[arg-type]
     for name, value in e.keywords:
-        if name == "swizzle":
-            deduce_number(value, actual.swizzle, found, wanted)
+        if name in ("swizzle", "ring"):
+            deduce_number(value, actual.swizzle if name == "swizzle" else actual.ring, found, wanted)
+
+
+def deduce_role(e: s.Expr, role: Role, found: dict[str, object], wanted: frozenset[str]) -> None:
+    """Match `roles(level, n)` against a role."""
+    if construct_of(e) is surface.roles and isinstance(e, s.Call) and len(e.arguments) == 2:
+        level = e.arguments[0].value if isinstance(e.arguments[0], s.Resolved) else None
+        if isinstance(level, surface.LevelName) and level.level == role.level and role.size % level.scale == 0:
+            deduce_number(e.arguments[1], role.size // level.scale, found, wanted)
 
 
 def deduce_number(e: s.Expr, actual: int, found: dict[str, object], wanted: frozenset[str]) -> None:

@@ -48,7 +48,7 @@ def check_async(env: Env, st: s.Async) -> tree.Stmt:
         labels = (declaration_label(source), *why_here(env))
         fail(errors.AsyncOwners(span=st.source.span, labels=labels, **facts))
     view = make_view(env, source, source.perspective, None, "check", ownership.PartitionOffset)
-    symbol = tree.Symbol(st.name, view_pointer(source, None), source.perspective, st.name_span, view=view)
+    symbol = tree.Symbol(st.name, view_pointer(env, source, None), source.perspective, st.name_span, view=view)
     env.context.flights.add(symbol)
     step = Step("async", head(st.span), source.perspective, f"async_({source.name})")
     body = check_body(open_scope(env.enter(step), source, symbol), st.body)

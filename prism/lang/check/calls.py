@@ -10,11 +10,11 @@ from prism.lang.check import annotation
 from prism.lang.check.arguments import check_argument, check_bound
 from prism.lang.check.conversion import convert
 from prism.lang.check.elements import construct_of, element
-from prism.lang.check.env import Env, fail
+from prism.lang.check.env import Env, Role, fail
 from prism.lang.check.expressions import check_scalar, construct_called, visible
 from prism.lang.check.fragments import check_place
 from prism.lang.check.ids import check_id
-from prism.lang.check.inlined import compile_in
+from prism.lang.check.inlined import compile_in, reason
 from prism.lang.check.intrinsics import check_intrinsic
 from prism.lang.check.structs import make_struct
 from prism.lang.check.table import check_expression, expression_rule
@@ -27,6 +27,7 @@ from prism.lang.errors import types as type_errors
 from prism.lang.facts import thread_limit
 from prism.lang.intrinsics.declaration import Intrinsic
 from prism.lang.parse import syntax as s
+from prism.lang.parse.instantiate import fold_in_part
 from prism.lang.types import Scalar, Type, Vector
 from prism.lang.types.perspective import Perspective, meet
 from prism.lang.types.structs import Struct
@@ -97,8 +98,9 @@ def check_device_call(env: Env, e: s.Call, kernel: surface.Kernel, target: Persp
     if kernel.kind == "global":
         fail(errors.CallKernel(span=e.span, name=kernel.__name__))
     given, template = bind_arguments(env, e, kernel)
-    if env.context.resolve.compiled_in(kernel, template, e.span) is not None:
-        fail(inlined.InlinedValue(span=e.span, name=kernel.__name__))
+    if (every := env.context.resolve.compiled_in(kernel, template, e.span)) is not None:
+        why = reason(env.context.resolve.instance(kernel, every))
+        fail(inlined.InlinedValue(span=e.span, name=kernel.__name__, why=why))
     function = env.context.resolve(kernel, template, e.span)
     check_bound(env, function, function.bound, cooperative=function.cooperative, call=e)
     arguments = tuple(
@@ -160,17 +162,25 @@ def bind_arguments(env: Env, e: s.Call, kernel: surface.Kernel) -> tuple[tuple[s
         )
     wanted = frozenset(kernel.template) - frozenset(template)
     if wanted:
-        deduce_template(env, parsed, slots, template, wanted)
+        deduce_template(env, kernel, parsed, slots, template, wanted)
     return tuple(slots[name] for name in names), template
 
 
 def deduce_template(
-    env: Env, parsed: s.Function, slots: Mapping[str, s.Expr], found: dict[str, object], wanted: frozenset[str]
+    env: Env,
+    kernel: surface.Kernel,
+    parsed: s.Function,
+    slots: Mapping[str, s.Expr],
+    found: dict[str, object],
+    wanted: frozenset[str],
 ) -> None:
     """Add the template arguments that the actual arguments' types imply; literals imply nothing unless all else fails."""
     literals = [p for p in parsed.parameters if isinstance(slots[p.name], s.Literal)]
     for parameter in (*(p for p in parsed.parameters if p not in literals), *literals):
         actual = slots[parameter.name]
+        if isinstance(actual, s.Name) and isinstance(role := env.names.get(actual.name), Role):
+            annotation.deduce_role(fold_in_part(kernel, parsed, found, parameter.annotation), role, found, wanted)
+            continue
         if isinstance(actual, s.Name):
             type_ = visible(env, actual.name, actual.span, "open").type  # what it may be used for, the call says
         else:

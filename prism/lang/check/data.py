@@ -7,7 +7,7 @@ from dataclasses import replace
 from prism.lang import surface, tree
 from prism.lang.check import annotation
 from prism.lang.check.body import check_body
-from prism.lang.check.env import Env, Step, blame, declaration_label, evidence, fail, is_narrowed, why_here
+from prism.lang.check.env import Env, Step, blame, constant, declaration_label, evidence, fail, is_narrowed, why_here
 from prism.lang.check.expressions import check_index, visible
 from prism.lang.check.rings import in_flight, one_use
 from prism.lang.check.table import statement_rule
@@ -119,7 +119,7 @@ def check_partition(env: Env, st: s.Partition) -> tree.Stmt:
             )
         )
     view = make_view(env, source, unit, st.offset, races_of(st), ownership.PartitionOffset)
-    symbol = tree.Symbol(st.name, view_pointer(source, st.offset), unit, st.name_span, view=view)
+    symbol = tree.Symbol(st.name, view_pointer(env, source, st.offset), unit, st.name_span, view=view)
     inner = env.enter(Step("partition", head(st.span), unit, f"partition({source.name}, {unit})"))
     body = check_body(open_scope(inner, source, symbol), st.body)
     one_use(env, symbol)
@@ -173,13 +173,14 @@ def memory(env: Env, e: s.Expr) -> tree.Symbol:
     return visible(env, e.name, e.span, use="open")
 
 
-def view_pointer(source: tree.Symbol, offset: s.Expr | None) -> Pointer:
+def view_pointer(env: Env, source: tree.Symbol, offset: s.Expr | None) -> Pointer:
     """Return the type of a view: the source's elements, and its shape where it names the whole of it, or of a ring's copy."""
     type_ = source.type
     assert isinstance(type_, Pointer)
+    const = type_.const or constant(env, source) is not None
     if offset is not None:
-        return Pointer(type_.element, type_.const, type_.space)
-    return Pointer(type_.element, type_.const, type_.space, type_.shape, 0, type_.swizzle)
+        return Pointer(type_.element, const, type_.space)
+    return Pointer(type_.element, const, type_.space, type_.shape, 0, type_.swizzle)
 
 
 def races_of(st: s.Partition) -> str:
@@ -264,7 +265,7 @@ def check_claim(env: Env, st: s.Claim) -> tree.Stmt:
         )
     view = make_view(env, source, unit, st.offset, "check", ownership.ClaimOffset)
     view = replace(view, in_flight=in_flight(source, st))
-    symbol = tree.Symbol(st.name, view_pointer(source, st.offset), unit, st.name_span, view=view)
+    symbol = tree.Symbol(st.name, view_pointer(env, source, st.offset), unit, st.name_span, view=view)
     step = Step("claim", symbol.span, unit, f"claim({source.name}, {role.name if role is not None else unit})")
     body = check_body(open_scope(env.enter(step), source, symbol), st.body)
     one_use(env, symbol)

@@ -34,7 +34,7 @@ class Role(Frozen):
     first: int
     size: int
     code: Perspective
-    have: int
+    have: int | None
 
     @property
     def unit(self) -> Perspective:
@@ -106,6 +106,10 @@ class Context:
     """Which thread of the owner's threads copies to a name on the owner's behalf."""
     into: surface.Kernel | None = None
     """The function that has the text: another one, where this function is compiled into it."""
+    inlined: tree.Inlined | None = None
+    """That call, of the function's text."""
+    why: str = ""
+    """What keeps it from being a function of its own, in words that follow its name."""
     fixed: Mapping[tree.Symbol, tree.Symbol] = field(default_factory=dict)
     """Arrays that are const here, though not where they were declared: by which parameter."""
     template: Mapping[str, object] = field(default_factory=dict)

@@ -1,8 +1,9 @@
-"""Functions that take a whole shared tile: each call is compiled into its caller.
+"""Functions that take a whole shared tile, a ring or roles: each call is compiled into its caller.
 
-How a tile lies in its bytes, whether it is a copy of a ring, and what copies to it are under way belong to its declaration, and
-barriers and waits are inferred for a function as a whole. So a call of such a function becomes the function's body, with its
-parameters declared before it: numbers as variables, memory as aliases. Arrays, fragments and tensor maps keep their symbols.
+How a tile lies in its bytes, whether it is a copy of a ring, whose turn that is, and what copies to it are under way belong to
+its declaration, and barriers and waits are inferred for a function as a whole. So a call of such a function becomes the
+function's body, with its parameters declared before it: numbers as variables, memory as aliases. Rings, arrays, fragments and
+tensor maps keep their symbols; a role is the caller's, by another name.
 """
 
 from __future__ import annotations
@@ -11,37 +12,68 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from prism.lang import surface, tree
-from prism.lang.check.arguments import check_argument, check_bound, check_owners, mismatch, not_trusted
+from prism.lang.check.arguments import check_argument, check_bound, check_owners, mismatch, not_trusted, origins
 from prism.lang.check.body import check_body
 from prism.lang.check.data import make_view
 from prism.lang.check.elements import construct_of
-from prism.lang.check.env import Env, Poisoned, declaration_label, fail
+from prism.lang.check.env import Env, Poison, Poisoned, Role, constant, declaration_label, fail
 from prism.lang.check.expressions import visible
 from prism.lang.check.purity import evaluated_expressions, loaded_for_several
 from prism.lang.check.rings import no_ring
+from prism.lang.check.roles import check_code, size_of
 from prism.lang.check.signature import check_parameter, check_requires, is_none
-from prism.lang.diagnostics import CompileError, Fields
+from prism.lang.diagnostics import CompileError, Fields, Label, Span, source_text
+from prism.lang.errors import calls as call_errors
 from prism.lang.errors import inlined as errors
 from prism.lang.errors import ownership
+from prism.lang.errors import roles as role_errors
+from prism.lang.keep.bases import Value
 from prism.lang.parse import syntax as s
 from prism.lang.types import VOID, Array, Fragment, Pointer, TensorMap
 from prism.lang.types.perspective import Bound
 
-Given = tuple[tree.Symbol, tree.Expr | tree.Symbol]
-"""A parameter, and its value or the memory that it stands for."""
+Formal = tree.Symbol | Role
+Given = tuple[Formal, tree.Expr | tree.Symbol | Role]
+"""A parameter, and its value, the memory that it stands for, or the role."""
 
 
-def takes_tiles(function: s.Function) -> s.Parameter | None:
-    """Return a function's first parameter that is a shared tile; None where there is none."""
-    return next((p for p in function.parameters if is_shared(p.annotation)), None)
+class Why(Value):
+    """What of a function keeps it from being one of its own: where that is, and in words that follow its name."""
+
+    span: Span
+    short: str
+    long: str
 
 
-def is_shared(e: s.Expr) -> bool:
-    """Whether an annotation is `shared(...)` or `const(shared(...))`."""
+def why_compiled_in(function: s.Function) -> Why | None:
+    """Return why a function is compiled into its callers: its first parameter that is their memory, or a role; None of others."""
+    found = ((p, kind_of(p.annotation)) for p in function.parameters)
+    return next((Why(p.span, f"takes {a}", f"takes {the} `{p.name}`") for p, (a, the) in found if a), None)
+
+
+def reason(function: s.Function) -> str:
+    """Return why a function is compiled into its callers, in words that follow its name."""
+    why = why_compiled_in(function)
+    return "" if why is None else why.short
+
+
+def kind_of(e: s.Expr) -> tuple[str, str]:
+    """Return what a parameter is that a function of its own can't have, in words: a tile, a ring or a role; nothing of others."""
     construct = construct_of(e)
-    if construct is surface.const and isinstance(e, s.Call) and len(e.arguments) == 1:
-        return is_shared(e.arguments[0])
-    return construct is surface.shared
+    if construct is None:
+        return "", ""
+    assert isinstance(e, s.Call)
+    if construct is surface.const and len(e.arguments) == 1:
+        return kind_of(e.arguments[0])
+    if construct is surface.roles:
+        return "a role", "the role"
+    if construct is not surface.shared:
+        return "", ""
+    return (
+        ("a ring", "the ring")
+        if any(name == "ring" for name, _ in e.keywords)
+        else ("a shared tile", "the shared tile")
+    )
 
 
 def compile_in(
@@ -52,40 +84,58 @@ def compile_in(
     with session.open_instance(kernel, template, e.span):
         function = session.instance(kernel, template)
         bound = check_signature(kernel, function, template)
-        formals = tuple(check_parameter(p, kernel.kind) for p in function.parameters)
+        formals = tuple(read_formal(p, kernel, bound) for p in function.parameters)
     check_bound(env, function, bound, cooperative=kernel.cooperative, call=e)
     pairs = [(formal, given_to(env, kernel, formal, actual)) for formal, actual in zip(formals, given, strict=True)]
     check_distinct(kernel, pairs, given)
     with session.open_instance(kernel, template, e.span):
-        inner, symbols = enter_inlined(env, kernel, function, bound, pairs, template)
-        body = check_body(inner, function.body)
+        inner, symbols, made = enter_inlined(env, e, kernel, function, bound, pairs, template)
+        body = mark_lines(check_body(inner, function.body), made)
         env.context.scopes = inner.context.scopes
         if inner.context.errors:
             raise CompileError(*inner.context.errors)
         if inner.context.silent:
             raise Poisoned
     check_trust(kernel, pairs, symbols, given, body)
-    made = tree.Inlined(kernel.__name__, bound, tuple(symbols.values()), template, function.span, e.span)
     return assemble(env, e, pairs, symbols, made, body)
 
 
 def check_signature(kernel: surface.Kernel, function: s.Function, template: Mapping[str, object]) -> Bound:
     """Return the bound of a function that is compiled in: its text is Prism, and it has no result, no memory limit."""
     span = dict(function.decorators).get("requires", function.span)
+    facts: Fields = {"name": function.name, "why": reason(function)}
     if kernel.external is not None or function.extern:
-        fail(errors.InlinedExtern(span=function.span, name=function.name))
+        fail(errors.InlinedExtern(span=function.span, **facts))
     if kernel.smem is not None:
-        fail(errors.InlinedLimit(span=span, name=function.name))
+        fail(errors.InlinedLimit(span=span, **facts))
     if function.result is not None and not is_none(function.result):
-        fail(errors.InlinedResult(span=function.result.span, name=function.name))
+        fail(errors.InlinedResult(span=function.result.span, **facts))
     return check_requires(kernel, function, template, span)
+
+
+def read_formal(parameter: s.Parameter, kernel: surface.Kernel, bound: Bound) -> Formal:
+    """Return a parameter's symbol; of `loader: roles(warp, 1)`, the role that it is in the body, but for where it starts."""
+    e = parameter.annotation
+    if kind_of(e)[1] != "the role":
+        return check_parameter(parameter, kernel.kind)
+    if parameter.place is not None:
+        fail(
+            role_errors.RolePlace(
+                span=parameter.place.span, name=parameter.name, place=source_text(parameter.place.span)
+            )
+        )
+    assert isinstance(e, s.Call)
+    level, size = size_of(e)
+    return Role(parameter.name, parameter.span, level, 0, size, bound.code, bound.entry(level))
 
 
 # -- arguments ------------------------------------------------------------------------------------------------------------
 
 
-def given_to(env: Env, kernel: surface.Kernel, formal: tree.Symbol, actual: s.Expr) -> tree.Expr | tree.Symbol:
-    """R14, R15: return a typed argument; the symbol of memory."""
+def given_to(env: Env, kernel: surface.Kernel, formal: Formal, actual: s.Expr) -> tree.Expr | tree.Symbol | Role:
+    """R14, R15: return a typed argument; the symbol of memory; a role."""
+    if isinstance(formal, Role):
+        return check_role(env, kernel.__name__, formal, actual)
     if not isinstance(formal.type, Pointer):
         return check_argument(env, kernel.__name__, frozenset(), formal, actual)
     if formal.type.shape is not None:
@@ -96,19 +146,49 @@ def given_to(env: Env, kernel: surface.Kernel, formal: tree.Symbol, actual: s.Ex
 
 
 def check_tile(env: Env, name: str, formal: tree.Symbol, actual: s.Expr) -> tree.Symbol:
-    """R15 CALL-PTR: a name that stands for the whole of a shared tile of this element, shape and swizzle."""
+    """R15 CALL-PTR: a name that stands for the whole of a shared tile, or for a ring, of this element, shape and swizzle."""
     wanted = formal.type
     assert isinstance(wanted, Pointer)
     symbol = visible(env, actual.name, actual.span, "open") if isinstance(actual, s.Name) else None
     if symbol is None or not isinstance(symbol.type, Pointer):
         mismatch(name, formal, actual, "an expression" if symbol is None else str(symbol.type))
-    no_ring(symbol, actual.span)
+    if not wanted.ring:
+        no_ring(symbol, actual.span)
     if replace(symbol.type, const=False) != replace(wanted, const=False):
         facts: Fields = {"parameter": formal.name, "name": name, "actual": symbol.name}
         labels = (declaration_label(symbol),)
         fail(errors.CallTile(span=actual.span, wanted=wanted, given=symbol.type, labels=labels, **facts))
     check_owners(name, formal, symbol, actual.span)
+    if constant(env, symbol) is not None and not wanted.const:
+        fail(
+            call_errors.CallConst(
+                span=actual.span, parameter=formal.name, name=name, actual=symbol.name, labels=origins(formal, symbol)
+            )
+        )
     return symbol
+
+
+def check_role(env: Env, name: str, formal: Role, actual: s.Expr) -> Role:
+    """R3: a role of as many units as the parameter, of what the function's code divides."""
+    if not isinstance(actual, s.Name):
+        fail(role_errors.NotARole(span=actual.span, name=source_text(actual.span), found="an expression"))
+    role = env.role(actual.name, actual.span)
+    if role.unit != formal.unit:
+        labels = (Label(formal.span, f"stands for {formal.unit}"), Label(role.span, f"`{role.name}` is {role.unit}"))
+        facts: Fields = {
+            "parameter": formal.name,
+            "name": name,
+            "actual": role.name,
+            "unit": role.unit,
+            "needed": formal.unit,
+        }
+        fail(role_errors.CallRole(span=actual.span, labels=labels, **facts))
+    check_code(env, role, actual.span)
+    if formal.code != env.code:
+        labels = (Label(role.span, f"divides {role.code}"), Label(formal.span, f"divides {formal.code}"))
+        facts = {"name": name, "role": role.name, "place": role.code, "code_perspective": formal.code}
+        fail(role_errors.RoleOfCaller(span=actual.span, labels=labels, **facts))
+    return role
 
 
 def check_distinct(kernel: surface.Kernel, pairs: list[Given], given: tuple[s.Expr, ...]) -> None:
@@ -117,6 +197,7 @@ def check_distinct(kernel: surface.Kernel, pairs: list[Given], given: tuple[s.Ex
     for (formal, value), actual in zip(pairs, given, strict=True):
         if not isinstance(value, tree.Symbol):
             continue
+        assert isinstance(formal, tree.Symbol)
         for other, earlier in seen:
             if value.root() is earlier.root() and not (readonly(formal) and readonly(other)):
                 facts: Fields = {"function": kernel.__name__, "one": other.name, "other": formal.name}
@@ -132,17 +213,19 @@ def readonly(formal: tree.Symbol) -> bool:
 def check_trust(
     kernel: surface.Kernel,
     pairs: list[Given],
-    symbols: Mapping[str, tree.Symbol],
+    symbols: Mapping[str, tree.Symbol | Poison | Role],
     given: tuple[s.Expr, ...],
     body: tree.Body,
 ) -> None:
     """R19 PTR-READ: global memory that is loaded once for several threads, as const, is const."""
     loaded = [symbol for part in evaluated_expressions(body) for symbol in loaded_for_several(part)]
     for (formal, value), actual in zip(pairs, given, strict=True):
-        if not isinstance(value, tree.Symbol) or not isinstance(value.type, Pointer) or not readonly(formal):
+        if not isinstance(value, tree.Symbol) or not isinstance(value.type, Pointer):
             continue
-        changing = value.type.space == "global" and not value.type.const
-        if changing and any(is_alias(symbol, symbols[formal.name]) for symbol in loaded):
+        alias = symbols[formal.name]
+        assert isinstance(formal, tree.Symbol) and isinstance(alias, tree.Symbol)
+        changing = value.type.space == "global" and not value.type.const and readonly(formal)
+        if changing and any(is_alias(symbol, alias) for symbol in loaded):
             not_trusted(kernel.__name__, formal, value, actual.span)
 
 
@@ -158,56 +241,84 @@ def is_alias(symbol: tree.Symbol | None, alias: tree.Symbol) -> bool:
 
 def enter_inlined(
     env: Env,
+    e: s.Call,
     kernel: surface.Kernel,
     function: s.Function,
     bound: Bound,
     pairs: list[Given],
     template: Mapping[str, object],
-) -> tuple[Env, dict[str, tree.Symbol]]:
-    """Return the environment of the body: the function's bound, its parameters' names alone, and what they stand for."""
+) -> tuple[Env, dict[str, tree.Symbol | Poison | Role], tree.Inlined]:
+    """Return the environment of the body: the function's bound, its parameters' names alone; what they stand for; the call."""
+    symbols: dict[str, tree.Symbol | Poison | Role] = {
+        formal.name: stands_for(env, formal, value) for formal, value in pairs
+    }
+    own = tuple(symbol for symbol in symbols.values() if isinstance(symbol, tree.Symbol))
+    made = tree.Inlined(kernel.__name__, bound, own, template, function.span, e.span, env.context.inlined)
     context = replace(
-        env.context, kernel=kernel, template=template, into=env.context.host, errors=[], silent=False, rings=[], entry=bound.code,
+        env.context, kernel=kernel, template=template, into=env.context.host, why=reason(function), errors=[], silent=False,
+        rings=[], entry=bound.code, inlined=made,
         result=VOID, result_perspective=None, result_declared=True, bound_span=dict(function.decorators).get("requires"),
-        fixed={**env.context.fixed, **{array: p for p, value in pairs if p.const and (array := referent(value))}},
+        fixed={**env.context.fixed, **fixed_by(pairs)},
     )  # fmt: skip
-    symbols = {formal.name: stands_for(env, formal, value) for formal, value in pairs}
     scope = (*env.scope, context.scopes + 1)  # that of the body, checked next
     for symbol in symbols.values():
-        if symbol.view is not None:
+        if isinstance(symbol, tree.Symbol) and symbol.view is not None:
             context.lives[symbol] = scope
             if symbol.view.source in context.flights:
                 context.flights.add(symbol)
     batch = tuple(step for step in env.path if step.kind == "batch")  # a call in a batch of wgmmas is part of it
-    return Env(context, bound, symbols, {}, path=batch, scope=env.scope), symbols
+    return Env(context, bound, symbols, {}, path=batch, scope=env.scope), symbols, made
 
 
-def referent(value: tree.Expr | tree.Symbol) -> tree.Symbol | None:
-    """Return the array, the fragment or the tensor map that an argument is; None for numbers and memory."""
+def mark_lines(body: tree.Body, inlined: tree.Inlined) -> tree.Body:
+    """Return statements that are said to be of a function's text; those of functions that it calls say so already."""
+    return tuple(replace(s, inlined=inlined) if s.inlined is None else s for s in body)
+
+
+def fixed_by(pairs: list[Given]) -> dict[tree.Symbol, tree.Symbol]:
+    """Return what keeps its symbol and is not changed by a function, each with the parameter that says so."""
+    consts = ((p, referent(value)) for p, value in pairs if isinstance(p, tree.Symbol) and (p.const or readonly(p)))
+    return {symbol: p for p, symbol in consts if symbol is not None}
+
+
+def referent(value: tree.Expr | tree.Symbol | Role) -> tree.Symbol | None:
+    """Return the ring, the array, the fragment or the tensor map that an argument is; None for numbers and other memory."""
+    if isinstance(value, tree.Symbol) and isinstance(value.type, Pointer) and value.type.ring:
+        return value
     if isinstance(value, tree.Var) and isinstance(value.type, Array | Fragment | TensorMap):
         return value.symbol
     return None
 
 
-def stands_for(env: Env, formal: tree.Symbol, value: tree.Expr | tree.Symbol) -> tree.Symbol:
+def stands_for(env: Env, formal: Formal, value: tree.Expr | tree.Symbol | Role) -> tree.Symbol | Role:
     """Return what a parameter's name means in the body."""
-    if isinstance(value, tree.Symbol):
+    if isinstance(formal, Role):
+        assert isinstance(value, Role)
+        return replace(formal, first=value.first)
+    if isinstance(value, tree.Symbol) and referent(value) is None:
         view = make_view(env, value, formal.perspective, None, "check", ownership.PartitionOffset)
         return replace(formal, parameter=False, view=replace(view, alias=True))
-    return referent(value) or replace(formal, parameter=False)
+    found = None if isinstance(value, Role) else referent(value)
+    return found or replace(formal, parameter=False)
 
 
 def assemble(
-    env: Env, e: s.Call, pairs: list[Given], symbols: Mapping[str, tree.Symbol], made: tree.Inlined, body: tree.Body
+    env: Env,
+    e: s.Call,
+    pairs: list[Given],
+    symbols: Mapping[str, tree.Symbol | Poison | Role],
+    made: tree.Inlined,
+    body: tree.Body,
 ) -> tuple[tree.Stmt, ...]:
     """Return the body inside its aliases, entered as by a group, behind the declarations of its numbers."""
     before: list[tree.Stmt] = []
-    inlined: tree.Inlined | None = made
     for formal, value in pairs:
         symbol = symbols[formal.name]
+        if not isinstance(symbol, tree.Symbol) or referent(value) is not None:
+            continue
         if symbol.view is not None and symbol.view.alias and isinstance(value, tree.Symbol):
-            body = (tree.Partition(view=symbol, code=made.bound.code, body=body, inlined=inlined, span=e.span),)
-            inlined = None
-        elif not isinstance(value, tree.Symbol) and referent(value) is None:
+            body = (tree.Partition(view=symbol, code=made.bound.code, body=body, span=e.span),)
+        elif not isinstance(value, tree.Symbol | Role):
             before.append(tree.Declare(symbol=symbol, value=value, span=e.span))
     if made.bound.code != env.code:
         body = (tree.Group(unit=made.bound.code, code=env.code, body=body, span=e.span),)

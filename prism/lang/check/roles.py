@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from prism.lang import tree
+from prism.lang import surface, tree
 from prism.lang.check.body import check_body
 from prism.lang.check.data import align, enough, head, level_to_divide, units
 from prism.lang.check.env import Env, Role, Step, fail, why_here
 from prism.lang.check.table import declaration_rule, statement_rule
-from prism.lang.diagnostics import Fields, Label
+from prism.lang.diagnostics import Fields, Label, Span
 from prism.lang.errors import roles as errors
 from prism.lang.parse import syntax as s
-from prism.lang.types.perspective import Perspective
+from prism.lang.types.perspective import Level, Perspective
 
 
 @declaration_rule(s.Roles)
@@ -38,11 +38,24 @@ def plural(number: int, word: str) -> str:
 def check_enter(env: Env, st: s.Enter) -> tree.Stmt:
     """R5 SPLIT-BODY for `with role:`: the split that named the role, with that one arm."""
     role = env.role(st.role.name, st.role.span)
+    check_code(env, role, st.role.span)
+    return arm(env, st, Step("arm", head(st.span), role.unit, f"with {role.name}", role.first), role.name)
+
+
+def check_code(env: Env, role: Role, span: Span) -> None:
+    """R3: a role is named in the code that it divides."""
     if env.code != role.code or env.bound.entry(role.level) != role.have:
         labels = (Label(role.span, f"divides {role.code}"), *why_here(env))
         facts: Fields = {"name": role.name, "place": role.code, "code_perspective": env.code}
-        fail(errors.RoleCode(span=st.role.span, **facts, labels=labels))
-    return arm(env, st, Step("arm", head(st.span), role.unit, f"with {role.name}", role.first), role.name)
+        fail(errors.RoleCode(span=span, **facts, labels=labels))
+
+
+def size_of(e: s.Call) -> tuple[Level, int]:
+    """Return what a parameter `roles(level, n)` stands for: n units of the level, counted in threads or blocks."""
+    level = e.arguments[0].value if e.arguments and isinstance(e.arguments[0], s.Resolved) else None
+    if len(e.arguments) != 2 or e.keywords or not isinstance(level, surface.LevelName):
+        fail(errors.RoleType(span=e.span))
+    return level.level, units(e.arguments[1], arm="a role", usage=f"roles({level.name}, 1)") * level.scale
 
 
 @statement_rule(s.One)

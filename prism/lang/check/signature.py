@@ -7,12 +7,13 @@ from dataclasses import replace
 
 from prism.lang import surface, tree
 from prism.lang.check import annotation
+from prism.lang.check.elements import construct_of
 from prism.lang.check.env import Context, fail
 from prism.lang.check.fragments import require_place
 from prism.lang.check.tiles import check_map_parameter
 from prism.lang.diagnostics import Fields, Span
 from prism.lang.errors import calls as call_errors
-from prism.lang.errors import inlined
+from prism.lang.errors import inlined, roles
 from prism.lang.errors import names as name_errors
 from prism.lang.errors import perspective as rules
 from prism.lang.errors import types as type_errors
@@ -83,7 +84,9 @@ def check_requires(kernel: surface.Kernel, parsed: s.Function, template: Mapping
 
 
 def check_parameter(parameter: s.Parameter, kind: str) -> tree.Symbol:
-    """Return a parameter's symbol."""
+    """Return a parameter's symbol. Roles are no values: `check/inlined.py` reads them."""
+    if construct_of(parameter.annotation) is surface.roles:
+        fail(roles.RoleParameter(span=parameter.annotation.span, name=parameter.name))
     meaning = annotation.read(parameter.annotation)
     if parameter.place is None:
         fail(type_errors.MissingPlace(span=parameter.span, name=parameter.name, type=str(meaning.type)))
@@ -102,15 +105,14 @@ def check_parameter(parameter: s.Parameter, kind: str) -> tree.Symbol:
 
 
 def check_tile(parameter: s.Parameter, meaning: annotation.Annotation, kind: str) -> Pointer:
-    """Return the type of a parameter that is a whole shared tile: the caller's, so it is neither a ring nor laid out here."""
+    """Return the type of a parameter that is a whole shared tile, or a ring: the caller's, so it is not laid out here."""
     tile = meaning.type
     assert isinstance(tile, Pointer)
     span = parameter.annotation.span
     if kind == "global":
         fail(type_errors.SharedParameter(span=span, name=parameter.name))
-    given = "ring" if tile.ring else "align" if meaning.align else ""
-    if given:
-        fail(inlined.TileParameter(span=span, name=parameter.name, keyword=given))
+    if meaning.align:
+        fail(inlined.TileParameter(span=span, name=parameter.name))
     return replace(tile, const=meaning.const)
 
 

@@ -166,7 +166,7 @@ def check_return(env: Env, st: s.Return) -> tree.Stmt:
     context = env.context
     name = context.kernel.__name__
     if context.into is not None:
-        fail(inlined.InlinedReturn(span=st.span, name=name))
+        fail(inlined.InlinedReturn(span=st.span, name=name, why=context.why))
     for step in reversed(env.path):
         if step.kind != "loop":
             fail(

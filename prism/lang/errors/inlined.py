@@ -1,4 +1,4 @@
-"""Errors of functions that take a whole shared tile, each call of which is compiled into its caller."""
+"""Errors of functions that take a whole shared tile, a ring or roles, each call of which is compiled into its caller."""
 
 from __future__ import annotations
 
@@ -7,13 +7,21 @@ from dataclasses import replace
 from prism.lang.diagnostics import Named
 from prism.lang.types import Pointer
 
+WHY = "a function that {why} is compiled into its callers: {theirs}"
+
 
 class Inlined(Named):
-    """What a function that takes a shared tile cannot have, or be."""
+    """What all of these have: `why`, in words that follow the function's name, it is compiled into its callers."""
 
-    note_templates = (
-        "a function that takes a shared tile is compiled into its callers: how it lies, and what is under way in it, is theirs",
-    )
+    note_templates = (WHY,)
+    why: str
+
+    @property
+    def theirs(self) -> str:
+        """What of it is the callers'."""
+        if self.why == "takes a shared tile":
+            return "how it lies, and what is under way in it, is theirs"
+        return "who waits for whom is inferred as if its lines stood there"
 
 
 class CallTile(Named, code="call-ptr"):
@@ -44,10 +52,14 @@ class CallTile(Named, code="call-ptr"):
         """The first thing that differs."""
         if self.given.shape is None:
             return "not a whole tile"
+        if bool(self.given.ring) != bool(self.wanted.ring):
+            return "no ring" if self.wanted.ring else "a ring"
         if self.given.element != self.wanted.element:
             return f"holds {self.given.element}"
         if self.given.shape != self.wanted.shape:
             return f"of {' x '.join(map(str, self.given.shape))} elements"
+        if self.given.ring != self.wanted.ring:
+            return f"a ring of {self.given.ring} cop{'y' if self.given.ring == 1 else 'ies'}"
         return f"swizzled in spans of {self.given.swizzle} bytes" if self.given.swizzle else "not swizzled"
 
     @property
@@ -58,24 +70,23 @@ class CallTile(Named, code="call-ptr"):
                 f"pass a shared object, a copy of a ring, or a name for the whole of one: what part of it `{self.name}` touches, "
                 "its indices say"
             )
+        if self.wanted.ring and not self.given.ring:
+            return "pass the ring by its own name, outside the scopes that open it; or take the copy, without `ring=`"
         return f"declare the parameter `{self.parameter}: {self.found[2:]}`, or the shared object as the parameter is"
 
 
 class TileParameter(Named, code="shared-alloc"):
     """R25: a parameter that says how a tile is laid out, which its declaration does."""
 
-    title = (
-        "the parameter `{name}` is a whole tile, and `{keyword}=` is for the shared object that it is, or is a copy of"
-    )
+    title = "the parameter `{name}` is a whole tile, and `align=` is for the shared object that it is, or is a copy of"
     label = "declares no memory"
-    help_template = "leave `{keyword}=` out; a copy of a ring is passed by the name of the `with` that opens it"
-    keyword: str
+    help_template = "leave `align=` out"
 
 
 class InlinedValue(Inlined, code="type"):
     """A call inside an expression."""
 
-    title = "`{name}` takes a shared tile: its call is a statement of its own, and has no value"
+    title = "`{name}` {why}: its call is a statement of its own, and has no value"
     label = "called in an expression"
     help_template = "call it on a line of its own, and let it write to an array that it is passed"
 
@@ -83,7 +94,7 @@ class InlinedValue(Inlined, code="type"):
 class InlinedResult(Inlined, code="type"):
     """A result."""
 
-    title = "`{name}` takes a shared tile, so it has no result"
+    title = "`{name}` {why}, so it has no result"
     label = "declared here"
     help_template = "let it write to an array that it is passed, as `found: T[1] @ thread[1]`"
 
@@ -91,7 +102,7 @@ class InlinedResult(Inlined, code="type"):
 class InlinedReturn(Inlined, code="jump"):
     """R11: a return."""
 
-    title = "`{name}` takes a shared tile, so it ends at its end: there is no `return` in it"
+    title = "`{name}` {why}, so it ends at its end: there is no `return` in it"
     label = "leaves what stands in its caller's code"
     help_template = "put what follows under the opposite condition"
 
@@ -110,7 +121,7 @@ class InlinedTwice(Named, code="hide"):
 class InlinedExtern(Inlined, code="extern"):
     """R29: a body in CUDA C++."""
 
-    title = "`{name}` takes a shared tile, and its body is CUDA C++"
+    title = "`{name}` {why}, and its body is CUDA C++"
     label = "not Prism"
     help_template = "take the tile as a pointer, `ptr(T)`, if it is not swizzled; or write the function in Prism"
 
@@ -118,7 +129,7 @@ class InlinedExtern(Inlined, code="extern"):
 class InlinedLimit(Inlined, code="call-smem"):
     """R16: a limit of shared memory."""
 
-    title = "`{name}` takes a shared tile, so its shared memory is its caller's"
+    title = "`{name}` {why}, so its shared memory is its caller's"
     label = "this limit"
     help_template = "leave `smem` out here; the caller's counts all"
 
@@ -126,7 +137,7 @@ class InlinedLimit(Inlined, code="call-smem"):
 class CallAlone(Inlined, code="type"):
     """A function that is checked where it is called, and was to be checked without a call."""
 
-    title = "`{name}` takes the shared tile `{parameter}`: it is checked where it is called"
-    label = "its callers' memory"
+    title = "`{name}` {long}: it is checked where it is called"
+    label = "its callers'"
     help_template = "check a kernel that calls it"
-    parameter: str
+    long: str

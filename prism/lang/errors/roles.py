@@ -74,3 +74,53 @@ class NotARole(Named, code="type"):
     label = "{found}"
     help_template = "roles are named by `consumers, producer = roles(warpgroup, 2, 1)`, in scope here"
     found: str
+
+
+class RoleParameter(Named, code="type"):
+    """A kernel's parameter that would be a role."""
+
+    title = "`{name}` is a role, and a kernel has no caller that divides its threads"
+    label = "taken by device functions alone"
+    help_template = "name roles in the kernel's code, as in `consumers, producer = roles(warpgroup, 2, 1)`"
+
+
+class RolePlace(Named, code="type"):
+    """`loader: roles(warp, 1) @ block[1]`."""
+
+    title = "the role `{name}` is a part of what its function's code speaks for, and is declared without a place"
+    label = "a place"
+    help_template = "leave out `@ {place}`"
+    place: str
+
+
+class RoleType(Error, code="type"):
+    """A parameter `roles(...)` that says not how many units of what."""
+
+    title = "a parameter that is a role says how many units of a level it stands for"
+    label = "not a level and a number"
+    help_template = "write `roles(warp, 4)`, or `roles(warpgroup, 1)`"
+
+
+class CallRole(Named, code="split-sum"):
+    """R3: a role of another size."""
+
+    title = "`{parameter}` of `{name}` stands for {needed}, and `{actual}` is {unit}"
+    label = "of another size"
+    help_template = (
+        "declare the parameter as large as the role, with a template parameter for the number: `roles(warp, WARPS)`"
+    )
+    parameter: str
+    actual: str
+    unit: Perspective
+    needed: Perspective
+
+
+class RoleOfCaller(Named, code="split-sum"):
+    """R3: a role passed to a function whose code is not what the role is a part of."""
+
+    title = "`{role}` is a part of {place}, and `{name}` speaks for {code_perspective}"
+    label = "not a part of {code_perspective}"
+    help_template = "let the function speak for {place}, in its `@requires`, or name roles in it"
+    role: str
+    place: Perspective
+    code_perspective: Perspective

@@ -16,7 +16,7 @@ from prism.lang.diagnostics import CompileError, Error, Span
 from prism.lang.errors import syntax as errors
 from prism.lang.parse import scopes
 from prism.lang.parse import syntax as s
-from prism.lang.parse.expressions import OPERATORS, UNKNOWN, Context, arguments, expression, value_of
+from prism.lang.parse.expressions import OPERATORS, UNKNOWN, Context, application, arguments, expression, value_of
 from prism.lang.parse.extent import measure
 from prism.lang.parse.source import find
 
@@ -127,9 +127,16 @@ def _annotation(c: Context, node: ast.expr) -> tuple[s.Expr, s.Expr | None]:
         case ast.Constant(value=str()):
             raise CompileError(errors.QuotedAnnotation(span=c.span(node)))
         case ast.BinOp(left=left, op=ast.MatMult(), right=right):
-            return expression(c, left), expression(c, right)
+            return _type(c, left), expression(c, right)
         case _:
-            return expression(c, node), None
+            return _type(c, node), None
+
+
+def _type(c: Context, node: ast.expr) -> s.Expr:
+    """Roles, too, are a type: of parameters."""
+    if isinstance(node, ast.Call) and c.resolve(node.func) is surface.roles:
+        return application(c, node)
+    return expression(c, node)
 
 
 # -- Statements -------------------------------------------------------------------------------------------------------

@@ -170,6 +170,11 @@ def _call(c: Context, node: ast.Call) -> s.Call:
         usage = errors.USAGE["roles"]
         found = errors.ConstructArguments(span=c.span(node), construct="roles", fault=fault, why=why, usage=usage)
         raise CompileError(found)
+    return application(c, node)
+
+
+def application(c: Context, node: ast.Call) -> s.Call:
+    """Parse a call, whatever is called."""
     function = expression(c, node.func)
     values, keywords = arguments(c, node)
     return s.Call(span=c.span(node), function=function, arguments=values, keywords=keywords)

@@ -79,6 +79,12 @@ def instantiate(kernel: surface.Kernel, parsed: s.Function, template: Mapping[st
     )
 
 
+def fold_in_part(kernel: surface.Kernel, parsed: s.Function, template: Mapping[str, object], e: s.Expr) -> s.Expr:
+    """Return an annotation in which template parameters that have no value yet are names."""
+    unknown = frozenset(kernel.template) - frozenset(template)
+    return fold(Scope(kernel, template, locals_of(parsed) | unknown, {}), e)
+
+
 def locals_of(function: s.Function) -> frozenset[str]:
     """Return the names that the function binds anywhere in its body, and its parameters."""
     found = {p.name for p in function.parameters}

@@ -10,7 +10,7 @@
               | Group(unit, body)                  -- all units run the body, each for itself
               | Split(unit_level, arms)            -- Arm(first, size, body): sizes and offsets in threads or blocks
               | Partition(view, body) | Claim(view, body)   -- view.view tells what the new name means
-                                                   -- (and a function that is compiled in: check/inlined.py)
+                                                   -- (an alias: what a function that is compiled in was given)
               | Async(view, body)                  -- the view is the destination of copies that end after the body, not before
               | Batch(body)                        -- wgmma_async(): the wgmmas of the body are one group
               | Specialise(roles)                  -- made by specialise.py only: each thread runs the body of its role

@@ -198,9 +198,13 @@ Expr = Const | Var | Unary | Binary | Select | Cast | Item | Element | Component
 
 
 class Statement(Node):
-    """What all statements have."""
+    """What all statements have.
+
+    `inlined`: the function at the top of whose text it stands, where that is compiled into another one; None of all others.
+    """
 
     span: Span
+    inlined: Inlined | None = None
 
 
 class Declare(Statement):
@@ -297,7 +301,10 @@ class Split(Statement):
 
 
 class Inlined(Frozen):
-    """A device function whose text is compiled into another one, and the call that it stands for."""
+    """A device function whose text is compiled into another one, and the call that it stands for.
+
+    `within`: the function in whose text that call stands, where that is compiled in too.
+    """
 
     name: str
     bound: Bound
@@ -305,18 +312,15 @@ class Inlined(Frozen):
     template: Mapping[str, object]
     span: Span
     call: Span
+    within: Inlined | None
 
 
 class Partition(Statement):
-    """In the body, `view` names each unit's own part of `view.view.source`; the whole of it, if the view is an `alias`.
-
-    `inlined`: the body is that of another function, which is compiled in here.
-    """
+    """In the body, `view` names each unit's own part of `view.view.source`; the whole of it, if the view is an `alias`."""
 
     view: Symbol
     code: Perspective
     body: Body
-    inlined: Inlined | None = None
 
 
 class Claim(Statement):
@@ -473,6 +477,8 @@ class Function(Node):
     """Whether all blocks of the grid run at once, and can meet at a barrier."""
     demands: tuple[tuple[int, Span], ...] = ()
     """Of how many threads the block that runs it must be, and where that is said."""
+    inlined: Inlined | None = None
+    """What it is, where it is shown as if it stood alone, and is compiled into another one."""
     launch_bounds: tuple[int, ...] = ()
     """The numbers of its `__launch_bounds__`: threads of a block, blocks of a multiprocessor; none where it has none."""
     notes: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)

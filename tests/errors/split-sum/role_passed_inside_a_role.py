@@ -1,0 +1,25 @@
+from __future__ import annotations
+
+from prism.lang import block, grid, group, id, prism, requires, roles, thread, warp
+
+
+@prism("device")
+@requires(block[1], warp[2])
+def work(users: roles(warp, 1)):
+    with users, group(thread[1]):
+        t: int = id()
+
+
+@prism("device")
+@requires(warp[1])
+def other(users: roles(warp, 1)):
+    work(users)
+
+
+@prism("global")
+@requires(grid[1], block[1], warp[2])
+def case():
+    with group(block[1]):
+        first, second = roles(warp, 1, 1)
+        with second, group(warp[1]):
+            other(first)  # error: split-sum
