@@ -254,6 +254,20 @@ class TemplateUnknown(Error):
     have: str
 
 
+class TemplateDefault(Error):
+    """A default of a template parameter that ends in an error."""
+
+    code = "template"
+    rule = "R26"
+    title = "the default of the template parameter `{name}` of `{function}` cannot be computed: {fault}"
+    label = "declared here"
+    note_templates = ("a default is a function of the template parameters before it, and of nothing else",)
+    help_template = "mend the default, or pass `{name}` by name"
+    name: str
+    function: str
+    fault: str
+
+
 class TemplateKind(Error):
     """A template argument of the wrong kind."""
 
