@@ -159,7 +159,7 @@ def notebook_html(kernel: Kernel) -> str:
     from prism.explanation import explain_page
 
     template = sys.modules[kernel.__module__].__dict__.get("EXAMPLES", {}).get(kernel.__name__, {})
-    if not set(kernel.template) <= set(template):
+    if not kernel.template.keys() - kernel.defaults.keys() <= set(template):
         wants = ", ".join(kernel.template)
         return (
             f"<code>{html.escape(kernel.__name__)}</code>: explained by <code>prism.explain(kernel, {{{wants}}})</code>"

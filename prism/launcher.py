@@ -194,7 +194,7 @@ def deduce_template(kernel: Kernel, arguments: Sequence[Any], given: Mapping[str
             fault, actual = fault or error, None
         if actual is not None:
             annotation.deduce(parameter.annotation, actual, found, wanted)
-    if fault is not None and not wanted <= found.keys():
+    if fault is not None and not wanted - kernel.defaults.keys() <= found.keys():
         raise fault
     return found
 

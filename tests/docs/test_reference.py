@@ -30,14 +30,14 @@ WORDS = {
     "intrinsic": "`@intrinsic(text, meaning=...)`: one instruction, or a few, behind a signature with perspectives",
 }
 SYNTAX = {  # the page of each node of the syntax tree: what Python itself gives the language, and its scopes
-    "Declare": "declaration", "Assign": "assignment", "Together": "assignment", "Augment": "assignment",
+    "Declare": "declaration", "Assign": "assignment", "Together": "assignment", "Unpack": "assignment", "Augment": "assignment",
     "Evaluate": "call", "If": "if", "While": "while",
     "For": "for", "Break": "break", "Continue": "break", "Return": "return", "Pass": "extern", "Group": "group", "Split": "split",
     "Partition": "partition", "Claim": "claim", "Roles": "roles", "Enter": "roles", "One": "one", "Async": "async_",
     "Batch": "wgmma_async", "Unsafe": "unsafe",
     "Name": "declaration", "Literal": "types", "Resolved": "call", "Unary": "operators", "Binary": "operators",
     "Conditional": "conditional", "Call": "call", "Subscript": "subscript", "Attribute": "struct", "Lambda": "partition",
-    "Braces": "array", "Listed": "array",
+    "Braces": "array", "Listed": "array", "Tuple": "return",
 }  # fmt: skip
 OF_PYTHON = ("declaration", "assignment", "subscript", "operators", "conditional", "call", "return", "if", "for", "while",
              "break", "types", "array", "float4_cast")  # fmt: skip

@@ -53,6 +53,7 @@ from prism.lang.parse import parse
 from prism.lang.parse import syntax as s
 from prism.lang.parse.extent import MOST_FUNCTIONS, MOST_STATEMENTS
 from prism.lang.parse.instantiate import PYTHON_TYPES, instantiate
+from prism.lang.surface.templates import compute_default
 from prism.lang.types import ALIASES, VOID, Scalar
 from prism.lang.types.structs import scalar_called, struct_of
 
@@ -226,7 +227,7 @@ def add_call(error: Error, kernel: surface.Kernel, template: Mapping[str, object
 def bind_template(
     kernel: surface.Kernel, parsed: s.Function, given: Mapping[str, object], call: Span | None
 ) -> dict[str, object]:
-    """R26 TEMPLATE: every parameter has a compile-time value of its kind."""
+    """R26 TEMPLATE: every parameter has a compile-time value of its kind: given, or its default."""
     span = call or parsed.span
     have = ", ".join(kernel.template) or "none"
     for name in given:
@@ -234,12 +235,26 @@ def bind_template(
             fail(name_errors.TemplateUnknown(span=span, name=name, function=kernel.__name__, have=have))
     bound: dict[str, object] = {}
     for name, kind in kernel.template.items():
+        if name not in given and name in kernel.defaults:
+            bound[name] = default_argument(kernel, parsed, name, bound)
+            continue
         if name not in given:
             host = f'give it: `template={{"{name}": ...}}`, on the command line `-t {name}=...`'
             change = host if call is None else f"pass it by name: `{name}=...`"
             fail(name_errors.TemplateMissing(span=span, name=name, function=kernel.__name__, change=change))
         bound[name] = template_argument(kernel, name, kind, given[name], span)
     return bound
+
+
+def default_argument(kernel: surface.Kernel, parsed: s.Function, name: str, bound: Mapping[str, object]) -> object:
+    """R26 TEMPLATE: return the default of a parameter, which may be computed of those before it."""
+    span = dict(parsed.decorators).get("template", parsed.span)
+    try:
+        value = compute_default(kernel.defaults[name], bound)
+    except Exception as error:  # whatever a function of the user's raises
+        fault = f"{type(error).__name__}: {error}"
+        fail(name_errors.TemplateDefault(span=span, name=name, function=kernel.__name__, fault=fault))
+    return template_argument(kernel, name, kernel.template[name], value, span)
 
 
 def template_argument(kernel: surface.Kernel, name: str, kind: object, value: object, span: Span) -> object:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from prism.lang import tree
 from prism.lang.keep.memo import memoize
+from prism.lang.tree.bind import operands_of
 from prism.lang.types import Pointer, Scalar, Type, Vector
 from prism.lang.types.perspective import THREAD
 
@@ -82,8 +83,9 @@ def evaluated_expressions(body: tree.Body) -> Iterator[tree.Expr]:
 
     def inside(e: tree.Expr) -> Iterator[tree.Expr]:
         yield e
+        places = [a for p, a in operands_of(e) if p.kind in MEMORY] if isinstance(e, tree.Apply) else []
         for part in tree.operands(e):
-            if not (isinstance(e, tree.Apply) and isinstance(part, tree.Element)):
+            if not (isinstance(part, tree.Element) and any(part is place for place in places)):
                 yield from inside(part)
 
     for statement in body:

@@ -21,6 +21,7 @@ from prism.lang.facts.budget import MOST_THREADS
 from prism.lang.parse import syntax as s
 from prism.lang.types import VOID, Array, Fragment, Mailbox, Pointer, Scalar, TensorMap, Vector
 from prism.lang.types.perspective import Bound, Level, Perspective
+from prism.lang.types.structs import Struct, tuple_of
 
 MOST_UNITS = {Level.THREAD: MOST_THREADS, Level.BLOCK: 16, Level.GRID: 1}
 """Threads of a block, and blocks of a cluster, on any GPU."""
@@ -124,7 +125,9 @@ def check_result(context: Context, function: s.Function) -> None:
     if is_none(function.result):
         context.result = VOID
         return
-    found = annotation.read(function.result).type
+    found = (
+        tuple_type(function.result) if isinstance(function.result, s.Tuple) else annotation.read(function.result).type
+    )
     if not isinstance(found, Scalar | Vector | Pointer):
         fail(type_errors.NotAType(span=function.result.span))
     context.result = found
@@ -135,6 +138,17 @@ def check_result(context: Context, function: s.Function) -> None:
             )
         )
     context.result_perspective = annotation.place(function.result_place)
+
+
+def tuple_type(result: s.Tuple) -> Struct:
+    """Return the type of a result of several values, which are scalars."""
+    elements: list[Scalar] = []
+    for item in result.items:
+        found = annotation.read(item).type
+        if not isinstance(found, Scalar) or isinstance(found, Struct):
+            fail(type_errors.TupleItem(span=item.span, found=str(found)))
+        elements.append(found)
+    return tuple_of(tuple(elements))
 
 
 def is_none(result: s.Expr) -> bool:

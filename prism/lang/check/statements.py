@@ -8,7 +8,7 @@ from prism.lang.check.asynchronous import as_batch
 from prism.lang.check.body import check_body
 from prism.lang.check.calls import check_inlined
 from prism.lang.check.conversion import coerce
-from prism.lang.check.env import Env, Step, blame, evidence, fail
+from prism.lang.check.env import Context, Env, Step, blame, evidence, fail
 from prism.lang.check.expressions import check_index, check_scalar, check_value, must_agree, need_bool
 from prism.lang.check.intrinsics import check_results, results_of
 from prism.lang.check.pointers import return_pointer
@@ -21,7 +21,8 @@ from prism.lang.errors import inlined
 from prism.lang.errors import perspective as rules
 from prism.lang.errors import types as errors
 from prism.lang.parse import syntax as s
-from prism.lang.types import BOOL, INT32, VOID, Pointer, Scalar, Type
+from prism.lang.types import BOOL, INT32, VOID, Pointer, Scalar, Type, Vector
+from prism.lang.types.structs import Struct
 
 
 @statement_rule(s.Evaluate)
@@ -186,7 +187,8 @@ def check_return(env: Env, st: s.Return) -> tree.Stmt:
     place = context.result_perspective or env.code
     if isinstance(context.result, Pointer):
         return tree.Return(value=return_pointer(env, st.value, context.result, place), span=st.span)
-    value = check_value(env, st.value, place, context.result)
+    given = make_result(context, st.value) if isinstance(st.value, s.Tuple) else st.value
+    value = check_value(env, given, place, context.result)
     if context.kernel.kind == "global" or (context.result_declared and context.result == VOID):
         problem = "is a kernel: it returns nothing" if context.kernel.kind == "global" else "returns nothing"
         fail(
@@ -205,6 +207,18 @@ def check_return(env: Env, st: s.Return) -> tree.Stmt:
             )
         )
     return tree.Return(value=coerce(value, result_type(context.result), st.value.span), span=st.span)
+
+
+def make_result(context: Context, values: s.Tuple) -> s.Expr:
+    """`return a, b`: the declared result, made of its fields or components."""
+    name, result = context.kernel.__name__, context.result
+    wanted = len(result.fields) if isinstance(result, Struct) else result.length if isinstance(result, Vector) else 0
+    if wanted != len(values.items):
+        problem = f"returns {len(values.items)} values" + (f", and declares {result}" if result else "")
+        hint = "declare a type for each: `-> (int32, int32) @ unit`"
+        fail(call_errors.ReturnValue(span=values.span, name=name, problem=problem, hint=hint))
+    function = s.Resolved(value=result, text=str(result), span=values.span)
+    return s.Call(function=function, arguments=values.items, keywords=(), span=values.span)
 
 
 def result_type(result: Type | None) -> Type:

@@ -1,14 +1,18 @@
-"""Several assignments at once, `a, b = b, a`: each value in a name of its own, then one assignment after the other."""
+"""Several assignments at once: `a, b = b, a`, each value in a name of its own; `a, b = f(x)`, the one value in one."""
 
 from __future__ import annotations
 
 from prism.lang import surface, tree
 from prism.lang.check.assign import check_assign, check_declare
-from prism.lang.check.env import Env
+from prism.lang.check.env import Env, fail
+from prism.lang.check.expressions import check_value
 from prism.lang.check.table import check_expression, statement_rule
-from prism.lang.diagnostics import Span, source_text
+from prism.lang.diagnostics import Fields, Span, source_text
+from prism.lang.errors import types as errors
 from prism.lang.parse import syntax as s
 from prism.lang.types import Mailbox, Pointer, Scalar, Type, Vector
+from prism.lang.types.perspective import meet
+from prism.lang.types.structs import Struct
 
 
 @statement_rule(s.Together)
@@ -32,6 +36,40 @@ def check_together(env: Env, st: s.Together) -> tuple[tree.Stmt, ...]:
         values.append(s.Name(name=name, span=value.span))
     made.extend(check_assign(inner, t, name, st.span) for t, name in zip(st.targets, values, strict=True))
     return tuple(made)
+
+
+@statement_rule(s.Unpack)
+def check_unpack(env: Env, st: s.Unpack) -> tuple[tree.Stmt, ...]:
+    """R8, R17, R18 for each target, from left to right, given the fields of a struct or the components of a vector.
+
+    The value has a name of its own, where it is as broad as it is: `a` and `b` may be narrower, each at its own unit.
+    """
+    value = check_value(env, st.value, env.code)
+    parts = fields_of(value.type, st.value.span)
+    if len(parts) != len(st.targets):
+        text = source_text(st.value.span, "the value")
+        facts: Fields = {"text": text, "type": str(value.type), "have": len(parts), "names": len(st.targets)}
+        fail(errors.UnpackCount(span=st.span, **facts))
+    place = meet(value.perspective, env.code)
+    symbol = tree.Symbol(f"new {', '.join(source_text(t.span) for t in st.targets)}", value.type, place, st.value.span)
+    inner, whole = env.bind(symbol), s.Name(name=symbol.name, span=st.value.span)
+    made: list[tree.Stmt] = [tree.Declare(symbol=symbol, value=value, span=st.span)]
+    for target, part in zip(st.targets, parts, strict=True):
+        taken: s.Expr = s.Attribute(base=whole, name=part, span=whole.span)
+        if isinstance(value.type, Vector):
+            number = s.Literal(value=int(part), span=whole.span)
+            taken = s.Subscript(base=whole, indices=(number,), span=whole.span)
+        made.append(check_assign(inner, target, taken, st.span))
+    return tuple(made)
+
+
+def fields_of(type_: Type, span: Span) -> tuple[str, ...]:
+    """Return the names of a struct's fields, the numbers of a vector's components."""
+    if isinstance(type_, Struct):
+        return type_.names
+    if isinstance(type_, Vector):
+        return tuple(map(str, range(type_.length)))
+    fail(errors.UnpackValue(span=span, type=str(type_)))
 
 
 def find_annotation(env: Env, target: s.Expr) -> tuple[s.Expr, s.Expr] | None:

@@ -225,6 +225,17 @@ class TemplateUnknown(Named, code="template"):
     have: str
 
 
+class TemplateDefault(Named, code="template"):
+    """A default of a template parameter that ends in an error."""
+
+    title = "the default of the template parameter `{name}` of `{function}` cannot be computed: {fault}"
+    label = "declared here"
+    note_templates = ("a default is a function of the template parameters before it, and of nothing else",)
+    help_template = "mend the default, or pass `{name}` by name"
+    function: str
+    fault: str
+
+
 class TemplateKind(Named, code="template"):
     """A template argument of the wrong kind."""
 

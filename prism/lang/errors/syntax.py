@@ -275,10 +275,10 @@ class ChainedAssignment(SyntaxFault):
 
 
 class Unpacking(SyntaxFault):
-    """`a, b = ...`."""
+    """`(a, b), c = ...`, `a, b = 1, 2, 3`."""
 
-    title = "an assignment unpacks one value into several variables"
-    label = "kernels have no tuples; only `roles(...)` gives several names"
+    title = "an assignment has not a value for each variable"
+    label = "kernels have no tuples; a struct, a vector or a function's several results are unpacked"
     help_template = "write one assignment a line, or a value for each: `a, b = b, a`"
 
 

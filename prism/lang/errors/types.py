@@ -288,6 +288,36 @@ class NoField(Named, code="type"):
     fields: str
 
 
+class TupleItem(Error, code="type"):
+    """A result of several values, one of which is no number."""
+
+    title = "a result of several values has scalars, not {found}"
+    label = "not a scalar"
+    help_template = "return a struct of all of them (`@struct`), or write through a pointer parameter"
+    found: str
+
+
+class UnpackValue(Error, code="type"):
+    """`a, b = x` of one number."""
+
+    title = "an assignment unpacks {type} into several variables"
+    label = "one value; a struct, a vector, or a function's tuple has several"
+    help_template = "write one assignment a line, or a value for each: `a, b = b, a`"
+    type: str
+
+
+class UnpackCount(Error, code="type"):
+    """`a, b = x` of more or fewer than two fields."""
+
+    title = "`{text}` has {have} value(s), {names} name(s) are assigned"
+    label = "it is {type}"
+    help_template = "name all {have}, in their order"
+    text: str
+    type: str
+    have: int
+    names: int
+
+
 class FieldOfMemory(Named, code="type"):
     """A field of an element of memory as the target of an assignment."""
 

@@ -16,7 +16,16 @@ from prism.lang.diagnostics import CompileError, Error, Span
 from prism.lang.errors import syntax as errors
 from prism.lang.parse import scopes
 from prism.lang.parse import syntax as s
-from prism.lang.parse.expressions import OPERATORS, UNKNOWN, Context, application, arguments, expression, value_of
+from prism.lang.parse.expressions import (
+    OPERATORS,
+    UNKNOWN,
+    Context,
+    application,
+    arguments,
+    expression,
+    several,
+    value_of,
+)
 from prism.lang.parse.extent import measure
 from prism.lang.parse.source import find
 
@@ -54,7 +63,7 @@ def _function(c: Context, node: ast.FunctionDef, length: int) -> s.Function:
     parameters = _parameters(c, node.args)
     result = place = None
     if node.returns is not None and not (isinstance(node.returns, ast.Constant) and node.returns.value is None):
-        result, place = _guard(c, _annotation, node.returns) or (None, None)
+        result, place = _guard(c, _result, node.returns) or (None, None)
     body = _body(c, node.body)
     code = node.body[1:] if _is_text(node.body[0]) else node.body
     extern = len(code) == 1 and isinstance(code[0], ast.Pass)
@@ -121,13 +130,18 @@ def _parameter(c: Context, arg: ast.arg) -> s.Parameter:
     return s.Parameter(span=c.span(arg), name=arg.arg, annotation=annotation, place=place)
 
 
-def _annotation(c: Context, node: ast.expr) -> tuple[s.Expr, s.Expr | None]:
+def _result(c: Context, node: ast.expr) -> tuple[s.Expr, s.Expr | None]:
+    """Split what stands behind `->`, which may be several types."""
+    return _annotation(c, node, result=True)
+
+
+def _annotation(c: Context, node: ast.expr, *, result: bool = False) -> tuple[s.Expr, s.Expr | None]:
     """Split `type @ place` at its last `@`."""
     match node:
         case ast.Constant(value=str()):
             raise CompileError(errors.QuotedAnnotation(span=c.span(node)))
         case ast.BinOp(left=left, op=ast.MatMult(), right=right):
-            return _type(c, left), expression(c, right)
+            return several(c, left) if result else _type(c, left), expression(c, right)
         case _:
             return _type(c, node), None
 
@@ -158,7 +172,7 @@ def _statement(c: Context, node: ast.stmt) -> s.Stmt:  # noqa: C901
         case ast.Continue():
             return s.Continue(span=span)
         case ast.Return(value=value):
-            return s.Return(span=span, value=None if value is None else expression(c, value))
+            return s.Return(span=span, value=None if value is None else several(c, value))
         case ast.Expr():
             return _evaluate(c, node)
         case ast.AnnAssign():
@@ -232,6 +246,9 @@ def _assign(c: Context, node: ast.Assign) -> s.Stmt:
         case ast.Tuple(elts=targets), ast.Tuple(elts=values) if len(targets) == len(values):
             left, right = tuple(_target(c, e) for e in targets), tuple(expression(c, e) for e in values)
             return s.Together(span=c.span(node), targets=left, values=right)
+        case ast.Tuple(elts=targets), whole if not isinstance(whole, ast.Tuple):
+            left = tuple(_target(c, e) for e in targets)
+            return s.Unpack(span=c.span(node), targets=left, value=expression(c, whole))
     return s.Assign(span=c.span(node), target=_target(c, node.targets[0]), value=value_of(c, node.value))
 
 

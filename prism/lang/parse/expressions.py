@@ -125,6 +125,13 @@ def value_of(c: Context, node: ast.expr) -> s.Expr:
     return expression(c, node)
 
 
+def several(c: Context, node: ast.expr) -> s.Expr:
+    """What a function returns may also be a tuple, and so may the type of its result."""
+    if isinstance(node, ast.Tuple) and node.elts:
+        return s.Tuple(span=c.span(node), items=tuple(expression(c, item) for item in node.elts))
+    return expression(c, node)
+
+
 def _constant(c: Context, node: ast.Constant) -> s.Literal:
     match node.value:
         case bool() | int() | float() as value:

@@ -95,7 +95,7 @@ def locals_of(function: s.Function) -> frozenset[str]:
                 found.add(statement.name)
             if isinstance(statement, s.Assign) and isinstance(statement.target, s.Name):
                 found.add(statement.target.name)
-            if isinstance(statement, s.Together):
+            if isinstance(statement, s.Together | s.Unpack):
                 found.update(target.name for target in statement.targets if isinstance(target, s.Name))
             if isinstance(statement, s.Roles):
                 found.update(name.name for name in statement.names)
@@ -233,7 +233,7 @@ def fold(scope: Scope, e: s.Expr) -> s.Expr:  # noqa: C901
         case s.Lambda():
             inner = replace(scope, locals=scope.locals | set(e.parameters))
             return replace(e, body=fold(inner, e.body))
-        case s.Braces() | s.Listed():
+        case s.Braces() | s.Listed() | s.Tuple():
             return replace(e, items=fold_all(scope, e.items))
 
 
@@ -445,6 +445,8 @@ def fold_statement(scope: Scope, st: s.Stmt) -> s.Stmt:  # noqa: C901
             return replace(st, annotation=fold(scope, st.annotation), place=maybe(scope, st.place), value=value)
         case s.Together():
             return replace(st, targets=fold_all(scope, st.targets), values=fold_all(scope, st.values))
+        case s.Unpack():
+            return replace(st, targets=fold_all(scope, st.targets), value=fold(scope, st.value))
         case s.Assign() | s.Augment():
             return replace(st, target=fold(scope, st.target), value=fold(scope, st.value))
         case s.Evaluate():

@@ -3,7 +3,8 @@
     function  = Function(name, parameters, result?, body, ...)
     parameter = Parameter(name, annotation, place?)             -- `x: ptr(T) @ grid[1]`; annotation = the part before `@`
     statement = Declare(name, annotation, place?, value?)       -- `x: int @ thread[1] = e`; the place after the last `@`
-              | Assign(target, value) | Together(targets, values) | Augment(target, op, value) | Evaluate(value)
+              | Assign(target, value) | Together(targets, values) | Unpack(targets, value) | Augment(target, op, value)
+              | Evaluate(value)
               | If(condition, then, otherwise) | While(condition, body) | For(name, bounds, unroll?, body)
               | Break | Continue | Return(value?) | Pass
               | Group(unit, body) | Split(level, arms)          -- arms: Case(size, body)
@@ -13,7 +14,7 @@
               | Enter(role, body) | One(level, body)            -- `with a:`, `with one(thread):`
               | Async(source, name, body) | Batch(body) | Unsafe(text)
     expression = Name | Literal | Resolved | Unary | Binary | Conditional | Call | Subscript | Attribute | Lambda | Braces
-               | Listed
+               | Listed | Tuple
 
 A `with` of several items is parsed as one `with` inside the other; where items claim for a role, the role's `Enter` stands
 inside the last of them. `Resolved` is made by instantiate: a Python object that a name stood for (a dtype, a device function,
@@ -119,9 +120,15 @@ class Listed(Node):
     items: tuple[Expr, ...]
 
 
+class Tuple(Node):
+    """`a, b`: the values that a function returns, or the types of a result."""
+
+    items: tuple[Expr, ...]
+
+
 Expr = (
-    Name | Literal | Resolved | Unary | Binary | Conditional | Call | Subscript | Attribute | Lambda | Braces | Listed
-)
+    Name | Literal | Resolved | Unary | Binary | Conditional | Call | Subscript | Attribute | Lambda | Braces | Listed | Tuple
+)  # fmt: skip
 
 
 # -- statements -----------------------------------------------------------------------------------------------------------
@@ -149,6 +156,13 @@ class Together(Node):
 
     targets: tuple[Expr, ...]
     values: tuple[Expr, ...]
+
+
+class Unpack(Node):
+    """`a, b = f(x)`: the value once, then all assignments."""
+
+    targets: tuple[Expr, ...]
+    value: Expr
 
 
 class Augment(Node):
@@ -300,7 +314,7 @@ class Unsafe(Node):
 
 
 Stmt = (
-    Declare | Assign | Together | Augment | Evaluate | If | While | For | Break | Continue | Return | Pass
+    Declare | Assign | Together | Unpack | Augment | Evaluate | If | While | For | Break | Continue | Return | Pass
     | Group | Split | Partition | Claim | Roles | Enter | One | Async | Batch | Unsafe
 )  # fmt: skip
 Body = tuple[Stmt, ...]

@@ -12,6 +12,7 @@ from typing import Any
 
 from prism.lang.diagnostics import ProgramError
 from prism.lang.keep.bases import Value
+from prism.lang.surface.templates import TemplateName, check_default
 from prism.lang.types import SCALARS, Scalar, Vector
 from prism.lang.types.perspective import WARP, WARPGROUP, Level, Perspective
 from prism.lang.types.structs import COMPLEX64, COMPLEX128, struct
@@ -59,7 +60,7 @@ class Construct(Value):
     doc: str = ""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return Record(self.name, args)
+        return Record(self.name, args, tuple(kwargs.items()))
 
     def __rmatmul__(self, other: object) -> tuple[object, object]:
         return (other, self)
@@ -70,6 +71,7 @@ class Record(Value):
 
     name: str
     args: tuple[Any, ...]
+    keywords: tuple[tuple[str, Any], ...] = ()
 
     def __getitem__(self, _: object) -> Record:
         return self
@@ -164,6 +166,7 @@ class Kernel:
     smem: int | None = None
     cooperative: bool = False
     template: Mapping[str, Any] = field(default_factory=dict)
+    defaults: Mapping[str, Any] = field(default_factory=dict)
     attributes: tuple[str, ...] = ()
     may_alias: tuple[frozenset[str], ...] = ()
     external: External | None = None
@@ -278,21 +281,31 @@ def requires(*bound: Any, smem: int | None = None, cooperative: bool = False) ->
 
 
 def template(*listed: Any, **named: Any) -> Callable[[Any], Any]:
-    """Declare template parameters: `T=dtype, N=constexpr(int), OP=function`, or the paper's `[("N", c_int), ...]`."""
+    """Declare template parameters: `T=dtype, N=constexpr(int), OP=function`, or the paper's `[("N", c_int), ...]`.
+
+    `dtype(default=float32)`, `constexpr(int, default=128)` and `function(default=add)` need not be given. A default may be a
+    function of parameters before it: `constexpr(int, default=lambda N: N // 2)`.
+    """
     if len(listed) > 1 or not all(isinstance(each, list | tuple | Mapping) for each in listed):
         raise TypeError(
             "@template takes parameters by name, `N=constexpr(int)`, or one list of pairs of a name and a kind"
         )
     parameters = dict(listed[0]) if listed else {}
     parameters.update(named)
+    defaults = dict[str, Any]()
     for name, kind in parameters.items():
-        number = isinstance(kind, Record) and kind.name == constexpr.name
+        if isinstance(kind, Record) and [key for key, _ in kind.keywords] == ["default"]:
+            ((_, defaults[name]),) = kind.keywords
+            check_default(name, defaults[name], list(parameters)[: list(parameters).index(name)])
+            kind = {dtype.name: dtype, function.name: function}.get(kind.name) or Record(kind.name, kind.args)
+            parameters[name] = kind
+        number = isinstance(kind, Record) and kind.name == constexpr.name and not kind.keywords
         if not (number or kind in (dtype, function, constexpr, int, float, bool) or isinstance(kind, Scalar)):
             raise TypeError(f"@template: `{name}` is dtype, function or constexpr(int), not {kind!r}")
     names = sys._getframe(1).f_globals
     for name in parameters:
         names.setdefault(name, TemplateName(name))
-    return lambda target: _record(target, template=parameters)
+    return lambda target: _record(target, template=parameters, defaults=defaults)
 
 
 def _texts(decorator: str, *given: object) -> None:
@@ -339,35 +352,6 @@ def may_alias(*names: str) -> Callable[[Any], Any]:
     """Say that these pointer parameters may overlap; others are taken not to."""
     _texts("may_alias", *names)
     return lambda target: _record(target, may_alias=(frozenset(names),))
-
-
-class TemplateName(Value):
-    """What a template parameter's name is in a file of kernels: Python can evaluate annotations and bounds that use it."""
-
-    name: str
-    steps: tuple[tuple[str, int], ...] = ()
-
-    def __getitem__(self, _: object) -> TemplateName:
-        return self
-
-    def __mul__(self, factor: int) -> TemplateName:
-        return self if factor == 1 else TemplateName(self.name, (*self.steps, ("*", factor)))
-
-    __rmul__ = __mul__
-
-    def __floordiv__(self, divisor: int) -> TemplateName:
-        return TemplateName(self.name, (*self.steps, ("/", divisor)))
-
-    __truediv__ = __floordiv__  # as in the body of a kernel
-
-    def value(self, template: Mapping[str, Any]) -> object:
-        """Return the number that it stands for under these template arguments; or what is no number, for the caller to refuse."""
-        if not isinstance(number := template[self.name], int):
-            return number
-        number = int(number)
-        for op, operand in self.steps:
-            number = number * operand if op == "*" else number // operand
-        return number
 
 
 class PrismModule(type(sys)):  # type: ignore[misc]

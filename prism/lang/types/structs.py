@@ -132,6 +132,11 @@ def make(name: str, fields: tuple[tuple[str, Scalar], ...], tag: str = "") -> St
     return Struct(name, "struct", 8 * size, cuda, numpy, fields, align, tag)
 
 
+def tuple_of(elements: tuple[Scalar, ...]) -> Struct:
+    """Return the type of several values that a function returns: a struct of the fields `item0`, `item1` and so on."""
+    return make(f"({', '.join(map(str, elements))})", tuple((f"item{k}", each) for k, each in enumerate(elements)))
+
+
 def _escape(name: str) -> str:
     """Return a field's name in ASCII letters, digits and `_.-~%`: it can neither end a field in a key nor begin another."""
     return quote(name, safe="", errors="surrogatepass")

@@ -114,11 +114,11 @@ def test_pointers_are_swapped() -> None:
     ("line", "fault"),
     [
         ("a, nothing = 1, 2", "`nothing` is assigned, but not declared"),
-        ("a, b = 1", "unpacks one value into several variables"),
-        ("a, b = 1, 2, 3", "unpacks one value into several variables"),
+        ("a, b = 1", "unpacks int32"),
+        ("a, b = 1, 2, 3", "has not a value for each variable"),
         ("a, v = 1, 2", "`v` is int32.2.: it cannot be assigned as a whole"),
         ("a, b = 1, 2.5", "expected int32, found float32"),
-        ("(a, b), c = 1, 2", "unpacks one value into several variables"),
+        ("(a, b), c = 1, 2", "has not a value for each variable"),
         ("a, c = 1, 2", "`c` is"),
     ],
 )
