@@ -12,7 +12,7 @@ def rotate(value: T @ thread[1], distance: int32 @ thread[32]) -> T @ thread[1]:
     Perspective: warp.
     Cost:        one shuffle; no barrier.
     Source:      PTX ISA, `shfl.sync`.
-    Test:        tests/lib/warp/test_shuffle.py
+    Test:        tests/lib/warp/test_shift.py
     """
     lane: int32 @ thread[1] = id()
     return shuffle(value, (lane + distance) & 31)

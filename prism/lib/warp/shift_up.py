@@ -14,7 +14,7 @@ def shift_up(items: T[ITEMS] @ thread[1], before: T @ thread[32]) -> T @ thread[
     Returns:     the last element, which is gone from `items`.
     Cost:        2 shuffles a row; no barrier.
     Source:      PTX ISA, `shfl.sync`.
-    Test:        tests/lib/warp/test_shuffle.py
+    Test:        tests/lib/warp/test_shift.py
     """
     static_assert(WIDTH >= 1 and ITEMS % WIDTH == 0, "`ITEMS` is a multiple of `WIDTH`")
     lane: int32 @ thread[1] = id()

@@ -1,6 +1,6 @@
 """block.offset, rotate, broadcast, shift_up and shift_down, against NumPy; called again and again.
 
-Tests of prism/lib/block: broadcast, offset, rotate, shift_down, shift_up.
+Tests of prism/lib/block: exchange, shift.
 """
 
 # ruff: noqa: F821 - kernels declare registers without a value

@@ -1,6 +1,6 @@
 """block.any, block.all and block.count: no thread, one, all, any.
 
-Tests of prism/lib/block: all, any, count.
+Tests of prism/lib/block/vote.py.
 """
 
 import numpy as np

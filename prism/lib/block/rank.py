@@ -1,4 +1,4 @@
-"""A block ranks the elements of a tile by one digit."""
+"""A block ranks the elements of a tile."""
 
 from prism.lang import (
     block, constexpr, count, group, id, int32, partition, prism, requires, shared, static_assert, template, thread,
