@@ -1,6 +1,6 @@
 """warp.rotate, warp.shift_up and warp.shift_down, against NumPy.
 
-Tests of prism/lib/warp: rotate, shift_down, shift_up.
+Tests of prism/lib/warp/shift.py.
 """
 
 # ruff: noqa: F821 - kernels declare registers without a value
