@@ -18,16 +18,16 @@ from tests.lib.block import (
     test_reduce_more,
     test_scan_more,
     test_segments,
-    test_shuffle,
+    test_shift,
     test_sort,
     test_types,
-    test_votes,
+    test_vote,
 )
 from tests.lib.oracles import AFFINE, LAST, heads_of
 from tests.lib.warp import test_exchange as warp_exchange
 from tests.lib.warp import test_groups as warp_groups
 from tests.lib.warp import test_segments as warp_segments
-from tests.lib.warp import test_shuffle as warp_shuffle
+from tests.lib.warp import test_shift as warp_shift
 from tests.lib.warp import test_valid as warp_valid
 
 
@@ -73,14 +73,14 @@ def launches() -> dict[str, Launch]:
 def alone() -> dict[str, Launch]:
     """Those of a kernel that there is in one way."""
     found = {
-        "votes": Launch(test_votes.votes, 96, (ints(96, 0, 2), none(96))),
+        "votes": Launch(test_vote.votes, 96, (ints(96, 0, 2), none(96))),
         "nearest": Launch(test_arg.nearest, 96, (ints(96), none(96))),
         "histogram": Launch(
             test_histogram.counts, 96, (ints(384, -2, 70), none(64, "uint32"), none(64, "uint32"), 384, 1),
             {"ITEMS": 4, "BINS": 64},
         ),
         "moved": Launch(
-            test_shuffle.moved, 96, (ints(96), none(96), none(96), none(96), -33, 40, -5), {"THREADS": 96}
+            test_shift.moved, 96, (ints(96), none(96), none(96), none(96), -33, 40, -5), {"THREADS": 96}
         ),
         "into": Launch(test_reduce_more.into, 96, (words(96), none(2, "uint64"), 96), OF_MAPS),
         "valid": Launch(test_reduce_more.valid_ones, 96, (words(96), none(96, "uint64"), 70, FIRST), OF_MAPS),
@@ -89,7 +89,7 @@ def alone() -> dict[str, Launch]:
         ),
         "warp-valid": Launch(warp_valid.sums, 96, (words(96), none(96, "uint64"), 45, FIRST), OF_MAPS),
         "warp-reduce-segments": Launch(warp_segments.reduced, 96, (words(96), heads_of(96, 0.1), none(96, "uint64")), OF_MAPS),
-        "warp-rotate": Launch(warp_shuffle.rotated, 96, (ints(96), none(96), -5)),
+        "warp-rotate": Launch(warp_shift.rotated, 96, (ints(96), none(96), -5)),
         "parts": Launch(test_groups.parts, 128, (words(128), none(128, "uint64")), OF_MAPS),
         "merge": Launch(
             test_sort.merged, 32, (np.sort(ints(70)), np.sort(ints(41, seed=1)), none(128), 70, 41, -1),
@@ -153,10 +153,10 @@ def moves(flag: bool) -> dict[str, Launch]:
         {"ITEMS": 4, "WIDTH": 2, "RIGHT": flag},
     )
     found[f"shift-{flag}"] = Launch(
-        test_shuffle.shifted, 96, (ints(384), none(384), none(96), 384, 7), {"ITEMS": 4, "WIDTH": 2, "UP": flag}
+        test_shift.shifted, 96, (ints(384), none(384), none(96), 384, 7), {"ITEMS": 4, "WIDTH": 2, "UP": flag}
     )
     found[f"warp-shift-{flag}"] = Launch(
-        warp_shuffle.shifted, 96, (ints(384), none(384), none(96), 7), {"ITEMS": 4, "WIDTH": 2, "UP": flag}
+        warp_shift.shifted, 96, (ints(384), none(384), none(96), 7), {"ITEMS": 4, "WIDTH": 2, "UP": flag}
     )
     found[f"warp-exchange-{flag}"] = Launch(
         warp_exchange.exchange, 96, (ints(96 * 6), none(96 * 6)), {"ITEMS": 6, "BACK": flag}

@@ -1,7 +1,8 @@
 """A block combines one value of each thread."""
 
 from prism.lang import (
-    block, claim, count, dtype, function, group, id, int32, partition, prism, requires, shared, split, template, thread, warp,
+    block, claim, constexpr, count, dtype, function, group, id, int32, partition, prism, ptr, requires, shared, split,
+    static_assert, template, thread, warp,
 )
 
 
@@ -28,4 +29,125 @@ def reduce(value: T @ thread[1]) -> T @ block[1]:
     total: T @ block[1] = sums[0]
     for v in range(1, count(warp[1])):
         total = OP(total, sums[v])
+    return total
+
+
+@prism("device")
+@requires(block[1], thread[32])
+@template(T=dtype, OP=function, MOST=constexpr(int), TENSOR=constexpr(bool))
+def reduce_to_first(value: T @ thread[1], identity: T @ block[1]) -> T @ thread[1]:
+    """`OP` of the threads' values, in the order of the threads: the first thread has the result.
+
+    It is quicker than `block.reduce`: the first warp alone combines the warps' results, and not one after the other.
+
+    Perspective: block, of any number of warps, up to `MOST` threads.
+    Shapes:      `TENSOR`: as of `warp.reduce_to_first`.
+    Returns:     what threads other than the first get is of no use. `identity` must be `OP`'s.
+    Cost:        two reductions of a warp, and one barrier; 32 elements of shared memory.
+    Numerics:    reassociates `OP`, in a way fixed by the block's size and the template; `OP` need not be commutative.
+    Test:        tests/lib/block/test_reduce_to_first.py
+    """
+    sums: shared(T[32]) @ block[1]
+    sum: T @ thread[1] = warp.reduce_to_first(value, OP=OP, FEW=MOST <= 256, TENSOR=TENSOR)
+    w: int32 @ thread[32] = id()
+    with partition(sums, thread[32], offset=w) as own, group(thread[32]):
+        with claim(own, thread[1]) as slot:
+            match split(thread):
+                case 1:
+                    slot[0] = sum
+    many: int32 @ block[1] = count(warp[1])
+    match split(warp):
+        case 1:
+            lane: int32 @ thread[1] = id()
+            sum = warp.reduce_to_first(sums[lane] if lane < many else identity, OP=OP, FEW=True, TENSOR=TENSOR)
+    return sum
+
+
+@prism("device")
+@requires(block[1], thread[32])
+@template(T=dtype, OP=function)
+def reduce_into(y: ptr(T) @ block[1], value: T @ thread[1]):
+    """`y[0] = OP` of the threads' values, in the order of the threads: the first thread has the result, and writes it.
+
+    Perspective: block, of any number of warps.
+    Cost:        a warp's reduction, and one barrier; 32 elements of shared memory.
+    Numerics:    reassociates `OP`, in a way fixed by the block's size; `OP` need not be commutative.
+    Test:        tests/lib/block/test_reduce_more.py
+    """
+    sums: shared(T[32]) @ block[1]
+    sum: T @ thread[32] = warp.reduce(value, OP=OP)
+    w: int32 @ thread[32] = id()
+    with partition(sums, thread[32], offset=w) as own:
+        with group(thread[32]):
+            with claim(own, thread[1]) as slot:
+                match split(thread):
+                    case 1:
+                        slot[0] = sum
+    warps: int32 @ block[1] = count(warp[1])
+    with claim(y, thread[1]) as target:
+        match split(thread):
+            case 1:
+                total: T = sums[0]
+                for v in range(1, warps):
+                    total = OP(total, sums[v])
+                target[0] = total
+
+
+@prism("device")
+@requires(block[1], thread[32])
+@template(T=dtype, OP=function)
+def reduce_valid(value: T @ thread[1], valid: int32 @ block[1], otherwise: T @ block[1]) -> T @ block[1]:
+    """`OP` of the first `valid` threads' values, in the order of the threads; `otherwise` where `valid` is 0 or less.
+
+    Perspective: block, of any number of warps.
+    Shapes:      the other threads' values are of no account; `valid` may be beyond the block. All threads get the result.
+    Cost:        a warp's reduction, one barrier, and a read of each warp's result; 32 elements of shared memory.
+    Numerics:    reassociates `OP`, in a way fixed by the block's size; `OP` need not be commutative.
+    Test:        tests/lib/block/test_reduce_more.py
+    """
+    sums: shared(T[32]) @ block[1]
+    w: int32 @ thread[32] = id()
+    sum: T @ thread[32] = warp.reduce_valid(value, valid - 32 * w, otherwise, OP=OP)
+    with partition(sums, thread[32], offset=w) as own:
+        with group(thread[32]):
+            with claim(own, thread[1]) as slot:
+                match split(thread):
+                    case 1:
+                        slot[0] = sum
+    total: T @ block[1] = sums[0]  # `otherwise`, where no warp has valid values
+    for v in range(1, count(warp[1])):
+        if 32 * v < valid:
+            total = OP(total, sums[v])
+    return total
+
+
+@prism("device")
+@template(T=dtype, OP=function, SIZE=constexpr(int))
+@requires(block[1], thread[SIZE])
+def reduce_groups(value: T @ thread[1]) -> T @ thread[SIZE]:
+    """`OP` of the values of each `SIZE` threads, in the order of the threads; all of a group get its result.
+
+    Perspective: block, as groups of `SIZE` threads, a multiple of 32. Smaller ones: `warp.reduce_groups`.
+    Cost:        a warp's reduction, a barrier of each group, and a read of its warps' results; 32 elements of shared memory.
+    Errors:      group, where a block can have more than 15 groups: state its size, as `@attr("__launch_bounds__(256)")`.
+    Numerics:    reassociates `OP`, in a way fixed by `SIZE`; `OP` need not be commutative.
+    Test:        tests/lib/block/test_groups.py
+    """
+    static_assert(SIZE >= 32 and SIZE % 32 == 0, "`SIZE` is a multiple of 32")
+    sums: shared(T[32]) @ block[1]
+    total: T @ thread[SIZE]
+    g: int32 @ thread[SIZE] = id()
+    with partition(sums, thread[SIZE], offset=g * (SIZE // 32)) as part:
+        with group(thread[SIZE]):
+            sum: T @ thread[32] = warp.reduce(value, OP=OP)
+            w: int32 @ thread[32] = id()
+            with partition(part, thread[32], offset=w) as own:
+                with group(thread[32]):
+                    with claim(own, thread[1]) as slot:
+                        match split(thread):
+                            case 1:
+                                slot[0] = sum
+            total = part[0]
+            for v in range(1, SIZE // 32):
+                total = OP(total, part[v])
     return total

@@ -1,7 +1,8 @@
-"""A block stores a tile: each warp a run of it."""
+"""A block stores a tile."""
 
 from prism.lang import (
-    block, constexpr, dtype, id, int32, partition, prism, ptr, requires, static_assert, template, thread, warp,
+    block, constexpr, count, dtype, group, id, int32, partition, prism, ptr, requires, static_assert, template, thread,
+    warp,
 )
 
 
@@ -23,3 +24,39 @@ def store(y: ptr(T) @ block[1], items: T[ITEMS] @ thread[1], valid: int32 @ bloc
     first: int32 @ thread[32] = id() * (32 * ITEMS)
     with partition(y, thread[32], offset=first) as run:
         warp.store(run, items, valid - first, WIDTH=WIDTH, VECTORIZED=VECTORIZED)
+
+
+@prism("device")
+@requires(block[1], thread[1])
+@template(T=dtype, ITEMS=constexpr(int))
+def store_striped(y: ptr(T) @ block[1], items: T[ITEMS] @ thread[1], valid: int32 @ block[1]):
+    """Put `items[k]` of thread `t` into `y[k * threads + t]`; elements from `valid` on are not written.
+
+    Perspective: block, of any number of threads.
+    Shapes:      striped over the block; `y` need not be aligned. `valid` may be negative.
+    Cost:        `ITEMS` coalesced accesses a thread; no barrier.
+    Test:        tests/lib/block/test_exchange.py
+    """
+    threads: int32 @ block[1] = count(thread[1])
+    t: int32 @ thread[1] = id()
+    with partition(y, thread[1], offset=t) as mine:
+        with group(thread[1]):
+            for k in range(ITEMS):
+                if k * threads + t < valid:
+                    mine[k * threads] = items[k]
+
+
+@prism("device")
+@requires(block[1], thread[32])
+@template(T=dtype, ITEMS=constexpr(int), THREADS=constexpr(int))
+def store_transposed(y: ptr(T) @ block[1], items: T[ITEMS] @ thread[1], valid: int32 @ block[1]):
+    """Put `items[k]` of thread `t` into `y[t * ITEMS + k]`; elements from `valid` on are not written. `items` is permuted.
+
+    Perspective: block, of `THREADS` threads.
+    Shapes:      blocked; `y` need not be aligned. `valid` may be negative.
+    Cost:        `block.blocked_to_warp_striped`, with barriers of warps alone, and `ITEMS` coalesced accesses a thread.
+    Test:        tests/lib/block/test_exchange.py
+    """
+    static_assert(count(thread[1]) == THREADS, "a block has `THREADS` threads")
+    block.blocked_to_warp_striped(items, THREADS=THREADS)
+    block.store(y, items, valid, WIDTH=1, VECTORIZED=False)

@@ -1,4 +1,4 @@
-"""One thread loads adjacent elements into its registers."""
+"""One thread loads elements into its registers."""
 
 from prism.lang import (
     const, constexpr, dtype, int32, load_vector, prism, ptr, requires, static_assert, template, thread, vector,

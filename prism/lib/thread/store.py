@@ -1,6 +1,8 @@
-"""One thread stores adjacent elements from its registers."""
+"""One thread stores elements from its registers."""
 
-from prism.lang import constexpr, dtype, int32, prism, ptr, requires, static_assert, store_vector, template, thread, vector
+from prism.lang import (
+    constexpr, dtype, int32, prism, ptr, requires, static_assert, store_vector, template, thread, vector,
+)
 
 
 @prism("device")

@@ -1,6 +1,8 @@
-"""A warp stores a run of elements, in rows of vectors."""
+"""A warp stores a run of elements."""
 
-from prism.lang import constexpr, dtype, group, id, int32, partition, prism, ptr, requires, static_assert, template, thread
+from prism.lang import (
+    constexpr, dtype, group, id, int32, partition, prism, ptr, requires, static_assert, template, thread, warp,
+)
 
 
 @prism("device")
@@ -28,3 +30,18 @@ def store(y: ptr(T) @ thread[32], items: T[ITEMS] @ thread[1], valid: int32 @ th
                     row[k] = items[j * WIDTH + k]
                 with partition(mine, thread[1], offset=j * 32 * WIDTH) as target:
                     thread.store(target, row, valid - first - j * 32 * WIDTH, VECTORIZED=VECTORIZED)
+
+
+@prism("device")
+@requires(thread[32])
+@template(T=dtype, ITEMS=constexpr(int))
+def store_transposed(y: ptr(T) @ thread[32], items: T[ITEMS] @ thread[1], valid: int32 @ thread[32]):
+    """Put `items[k]` into `y[lane * ITEMS + k]`; elements from `valid` on are not written. `items` is permuted.
+
+    Perspective: warp.
+    Shapes:      blocked; `y` need not be aligned. `valid` may be negative.
+    Cost:        `warp.blocked_to_striped`, and `ITEMS` coalesced accesses a lane.
+    Test:        tests/lib/warp/test_exchange.py
+    """
+    warp.blocked_to_striped(items)
+    warp.store(y, items, valid, WIDTH=1, VECTORIZED=False)

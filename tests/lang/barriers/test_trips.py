@@ -33,7 +33,7 @@ from prism.lang import (
     thread,
 )  # fmt: skip
 from prism.lang.tree.plan import Program
-from prism.lib.block.broadcast import broadcast
+from prism.lib.block import broadcast
 from tests.examples import trips as t
 from tests.examples.programs import Launch
 from tests.mutation import caught, without_barriers

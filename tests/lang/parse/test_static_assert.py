@@ -6,6 +6,7 @@ Tests of prism/lang/facts/blocks.py.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,9 @@ import numpy as np
 import pytest
 
 import prism
+from prism import lib
 from prism.lang import (
+    Kernel,
     attr,
     block,
     constexpr,
@@ -33,8 +36,6 @@ from prism.lang import (
 )
 from prism.launcher import host_entry
 from prism.lib.thread import operators
-
-LIBRARY = Path(prism.__file__).parent / "lib"
 
 
 @prism("device")
@@ -169,9 +170,10 @@ def test_collectives_that_are_right() -> None:
 
 def functions() -> Iterator[tuple[str, str]]:
     """The library's collectives, each with its text."""
-    for folder in ("thread", "warp", "block"):
-        for path in sorted((LIBRARY / folder).glob("*.py")):
-            yield f"{folder}/{path.stem}", path.read_text()
+    for level in (lib.thread, lib.warp, lib.block):
+        for name in level.__all__:
+            if isinstance(collective := getattr(level, name), Kernel):
+                yield f"{level.__name__}.{name}", inspect.getsource(collective.python)
 
 
 @pytest.mark.parametrize(("name", "text"), [pytest.param(*each, id=each[0]) for each in functions()])

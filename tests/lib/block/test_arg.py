@@ -1,6 +1,6 @@
 """argmin, argmax and arg_reduce, of a warp and of a block: as NumPy's, ties and NaN included.
 
-Tests of prism/lib/block: arg_reduce, argmax, argmin; prism/lib/warp: arg_reduce, argmax, argmin.
+Tests of prism/lib/block/arg.py; prism/lib/warp/arg.py.
 """
 
 # ruff: noqa: F821 - kernels declare registers without a value

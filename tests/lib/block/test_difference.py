@@ -1,6 +1,6 @@
 """block.difference, difference_right, heads and tails, against NumPy, in every arrangement and from tile to tile.
 
-Tests of prism/lib/block: difference_right, heads, tails.
+Tests of prism/lib/block/difference.py.
 """
 
 # ruff: noqa: F821 - kernels declare registers without a value

@@ -1,7 +1,6 @@
 """Exchanges of a block, and the loads and stores that use them: every arrangement, whole and partial tiles, any alignment.
 
-Tests of prism/lib/block: blocked_to_striped, striped_to_blocked, blocked_to_warp_striped, warp_striped_to_blocked,
-load_transposed, scatter_to_blocked, scatter_to_striped, store_striped, store_transposed.
+Tests of prism/lib/block: exchange, load, store.
 """
 
 # ruff: noqa: F821 - kernels declare registers without a value

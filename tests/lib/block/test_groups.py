@@ -1,6 +1,6 @@
 """block.reduce_groups and block.scan_groups: parts of a block, of any number of warps, kept apart; warp.reduce_across.
 
-Tests of prism/lib/block: reduce_groups, scan_groups; prism/lib/warp/reduce_across.py.
+Tests of prism/lib/block: reduce, scan; prism/lib/warp/reduce.py.
 """
 
 # ruff: noqa: F821 - kernels declare registers without a value

@@ -1,6 +1,6 @@
 """block.fill and block.histogram: in shared memory and in global memory, over several tiles.
 
-Tests of prism/lib/block: fill, load_striped.
+Tests of prism/lib/block: histogram, load.
 """
 
 # ruff: noqa: F821 - kernels declare registers without a value

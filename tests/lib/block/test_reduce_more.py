@@ -1,6 +1,6 @@
 """block.reduce_into and block.reduce_valid, against their definition; called again and again.
 
-Tests of prism/lib/block: reduce_into, reduce_valid.
+Tests of prism/lib/block/reduce.py.
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """block.reduce_to_first and warp.reduce_to_first: the first has the result, of any operator and in every way that there is.
 
-Tests of prism/lib/block/reduce_to_first.py and prism/lib/warp/reduce_to_first.py.
+Tests of prism/lib/block/reduce.py and prism/lib/warp/reduce.py.
 """
 
 # ruff: noqa: F821 - kernels declare registers without a value

@@ -1,6 +1,6 @@
 """block.scan_initial, scan_valid and scan_both, against their definition, from any initial value and for partial tiles.
 
-Tests of prism/lib/block: scan_both, scan_initial, scan_valid.
+Tests of prism/lib/block/scan.py.
 """
 
 # ruff: noqa: F821 - kernels declare registers without a value

@@ -1,6 +1,6 @@
 """block.scan_segments, reduce_segments, scan_by_key and reduce_by_key: segments inside a warp, and over many.
 
-Tests of prism/lib/block: reduce_by_key, reduce_segments, scan_by_key, scan_segments.
+Tests of prism/lib/block/segments.py.
 """
 
 # ruff: noqa: F821 - kernels declare registers without a value

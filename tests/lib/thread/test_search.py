@@ -1,6 +1,6 @@
 """thread.lower_bound, thread.upper_bound and thread.merge_path, against NumPy.
 
-Tests of prism/lib/thread: lower_bound, merge_path, upper_bound.
+Tests of prism/lib/thread/search.py.
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """thread.reduce_valid and thread.scan_valid, against their definition; what is not valid is not touched.
 
-Tests of prism/lib/thread: reduce_valid, scan_valid.
+Tests of prism/lib/thread: reduce, scan.
 """
 
 # ruff: noqa: F821 - kernels declare registers without a value

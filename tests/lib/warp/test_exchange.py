@@ -1,6 +1,6 @@
 """warp.blocked_to_striped and back, and the transposed loads and stores: every arrangement, of every number of elements.
 
-Tests of prism/lib/warp: blocked_to_striped, load_transposed, store_transposed, striped_to_blocked.
+Tests of prism/lib/warp: exchange, load, store.
 """
 
 # ruff: noqa: F821 - kernels declare registers without a value

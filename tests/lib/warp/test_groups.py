@@ -1,6 +1,6 @@
 """warp.reduce_groups and warp.scan_groups: every power of two of lanes, order kept, groups kept apart.
 
-Tests of prism/lib/warp: reduce_groups, scan_groups.
+Tests of prism/lib/warp: reduce, scan.
 """
 
 # ruff: noqa: F821 - kernels declare registers without a value

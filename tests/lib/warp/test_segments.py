@@ -1,6 +1,6 @@
 """warp.scan_segments and warp.reduce_segments, against their definition, with heads everywhere, nowhere and at random.
 
-Tests of prism/lib/warp: reduce_segments, scan_segments.
+Tests of prism/lib/warp/segments.py.
 """
 
 # ruff: noqa: F821 - kernels declare registers without a value

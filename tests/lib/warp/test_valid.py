@@ -1,6 +1,6 @@
 """warp.reduce_valid, warp.scan_valid and warp.scan_both, against their definition, from any initial value.
 
-Tests of prism/lib/warp: reduce_valid, scan_both, scan_valid.
+Tests of prism/lib/warp: reduce, scan.
 """
 
 # ruff: noqa: F821 - kernels declare registers without a value
