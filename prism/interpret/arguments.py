@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,10 +13,11 @@ from prism.interpret.objects import scalar_bytes
 from prism.interpret.regions import Address, Region, region_of
 from prism.interpret.shadow import Shadow
 from prism.interpret.tensors import tensor_of
-from prism.interpret.units import memoize_program
 from prism.interpret.values import wrap
 from prism.lang import tree
+from prism.lang.keep.memo import memoize
 from prism.lang.tree.plan import Program
+from prism.lang.tree.walk import statements
 from prism.lang.types import Mailbox
 from prism.lang.types.structs import Struct
 
@@ -87,16 +88,10 @@ def _shadow_regions(clocks: Clocks, regions: list[tuple[tree.Symbol, Region]]) -
             region.width = region.data.nbytes // max(1, len(region.data)) // granule or 1
 
 
-@memoize_program
+@memoize
 def granule_of(program: Program) -> int:
     """Return the bytes of the smallest scalar in shared memory."""
-    declared = [statement for function in program.functions for statement in _shared_declarations(function.body)]
-    return min([16, *(scalar_bytes(s.symbol.type) for s in declared if isinstance(s.symbol.type, tree.Pointer))])
-
-
-def _shared_declarations(body: tree.Body) -> Iterator[tree.SharedDeclare]:
-    for statement in body:
-        if isinstance(statement, tree.SharedDeclare):
-            yield statement
-        for inner in tree.children(statement):
-            yield from _shared_declarations(inner)
+    every = (
+        s for function in program.functions for s in statements(function.body) if isinstance(s, tree.SharedDeclare)
+    )
+    return min([16, *(scalar_bytes(s.symbol.type) for s in every if isinstance(s.symbol.type, tree.Pointer))])

@@ -21,13 +21,12 @@ from prism.interpret.scope import Code, Mode, Shop
 from prism.interpret.shadow import Shadow
 from prism.interpret.units import has_near_fences, has_rings, has_roles, smallest, uses_proxies
 from prism.interpret.versions import Versions
+from prism.lang.keep.memo import memoize
 from prism.lang.tree.plan import Program
 from prism.lang.types.perspective import Level
 
 RESIDENT = 16384
 """Threads that run at once at most, unless the launch is cooperative: more blocks begin as others end."""
-_MOST = 64
-_KEPT: dict[tuple[int, Mode], tuple[Program, Shop]] = {}
 
 
 def launch(
@@ -83,14 +82,10 @@ def _clocks(program: Program, blocks: int, threads: int) -> Clocks:
     return Clocks(blocks, threads, proxies=proxies, near=near, cluster=program.entry.bound.block or 1)
 
 
+@memoize
 def _shop(program: Program, mode: Mode) -> Shop:
-    key = (id(program), mode)
-    found = _KEPT.get(key)
-    if found is None:  # another thread may be as far: the first one's stays
-        if len(_KEPT) >= _MOST:
-            _KEPT.clear()
-        found = _KEPT.setdefault(key, (program, Shop(program, mode, compile_expression, compile_function)))
-    return found[1]
+    """Return the compilation of a program, which goes when the program does."""
+    return Shop(program, mode, compile_expression, compile_function)
 
 
 class _Launch:

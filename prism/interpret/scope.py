@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +12,7 @@ from prism.interpret.frame import Frame
 from prism.lang import tree
 from prism.lang.keep.bases import Value
 from prism.lang.tree.plan import Barrier, Cycle, Layout, Mbarrier, Op, Program
+from prism.lang.tree.walk import statements, terms
 from prism.lang.types.perspective import Perspective
 
 Eval = Callable[[Frame], Any]
@@ -65,19 +66,20 @@ class Shop:
         """Whether the run is checked."""
         return self.mode.check
 
-    def waits(self, node: tree.Stmt | tree.Expr) -> bool:
-        """Whether a statement or an expression may wait for another block or another arm."""
-        if isinstance(node, tree.Call):
-            function = node.function
-            if function not in self.waiting:
-                self.waiting[function] = any(self.waits(statement) for statement in function.body)
-            if self.waiting[function]:
-                return True
-        if isinstance(node, tree.Apply) and node.intrinsic.blocking:
-            return True
-        if isinstance(node, tree.While) and spins(node):
-            return True
-        return any(self.waits(part) for part in parts(node))
+    def waits(self, statement: tree.Stmt) -> bool:
+        """Whether a statement, or one inside it, may wait for another block or another arm."""
+        return any(self._waits_itself(inner) for inner in statements((statement,)))
+
+    def _waits_itself(self, statement: tree.Stmt) -> bool:
+        polls = isinstance(statement, tree.While) and spins(statement)
+        return polls or any(self._waits_for(e) for e in terms(statement))
+
+    def _waits_for(self, e: tree.Expr) -> bool:
+        if not isinstance(e, tree.Call):
+            return isinstance(e, tree.Apply) and e.intrinsic.blocking
+        if e.function not in self.waiting:
+            self.waiting[e.function] = any(map(self._waits_itself, statements(e.function.body)))
+        return self.waiting[e.function]
 
 
 @dataclass(slots=True)
@@ -130,7 +132,8 @@ class Scope:
     def assigns(self, symbol: tree.Symbol) -> bool:
         """Whether the function assigns a variable."""
         if self.assigned is None:
-            self.assigned = frozenset(_assigned_symbols(self.function.body))
+            assigned = (s.target for s in statements(self.function.body) if isinstance(s, tree.Assign))
+            self.assigned = frozenset(target.symbol for target in assigned if isinstance(target, tree.Var))
         return symbol in self.assigned
 
     def slot(self, symbol: tree.Symbol) -> int:
@@ -145,37 +148,17 @@ class Scope:
         return self.count - 1
 
 
-def _assigned_symbols(body: tree.Body) -> Iterator[tree.Symbol]:
-    for statement in body:
-        if isinstance(statement, tree.Assign) and isinstance(statement.target, tree.Var):
-            yield statement.target.symbol
-        for inner in tree.children(statement):
-            yield from _assigned_symbols(inner)
-
-
-def parts(node: tree.Stmt | tree.Expr) -> Iterator[tree.Stmt | tree.Expr]:
-    """Return the statements and expressions directly inside a node."""
-    if isinstance(node, tree.Expression):
-        yield from tree.operands(node)
-        return
-    yield from tree.expressions(node)
-    for body in tree.children(node):
-        yield from body
-
-
 def spins(loop: tree.While) -> bool:
     """Whether a loop polls a word that others write."""
-    return any(_polls(part) for part in loop.body)
+    return any(_polls(part) for statement in statements(loop.body) for part in terms(statement))
 
 
-def _polls(node: tree.Stmt | tree.Expr) -> bool:
-    if isinstance(node, tree.Apply) and any(
-        p.atomic and p.effect in ("read", "update") and not p.mailbox for p in node.intrinsic.parameters
-    ):
-        return True
-    return any(_polls(part) for part in parts(node))
+def _polls(e: tree.Expr) -> bool:
+    return isinstance(e, tree.Apply) and any(
+        p.atomic and p.effect in ("read", "update") and not p.mailbox for p in e.intrinsic.parameters
+    )
 
 
 def uses(body: tree.Body, kinds: tuple[type, ...]) -> bool:
     """Whether a statement of these kinds stands anywhere inside a body."""
-    return any(isinstance(s, kinds) or any(uses(inner, kinds) for inner in tree.children(s)) for s in body)
+    return any(isinstance(s, kinds) for s in statements(body))

@@ -2,42 +2,21 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Iterator
-from typing import TypeVar
+from collections.abc import Iterator
 
-from prism.interpret.scope import parts
+from prism.lang.keep.memo import memoize
 from prism.lang.tree import Apply, Declare, Expr, Fragment, Specialise, Stmt
 from prism.lang.tree.plan import Program
+from prism.lang.tree.walk import statements, terms
 from prism.lang.types.perspective import WARP, Level
-
-_MOST = 64
-T = TypeVar("T")
-
-
-def memoize_program(find: Callable[[Program], T]) -> Callable[[Program], T]:
-    """Keep what is found of a program, for the programs that ran last."""
-    kept: dict[int, tuple[Program, T]] = {}
-
-    @functools.wraps(find)
-    def ask(program: Program) -> T:
-        known = kept.get(id(program))
-        if known is None:
-            if len(kept) >= _MOST:
-                kept.clear()
-            known = kept.setdefault(id(program), (program, find(program)))
-        return known[1]
-
-    return ask
 
 
 def nodes(program: Program) -> Iterator[Stmt | Expr]:
     """Return all statements and expressions of a program's functions."""
-    left: list[Stmt | Expr] = [statement for function in program.functions for statement in function.body]
-    while left:
-        node = left.pop()
-        yield node
-        left.extend(parts(node))
+    for function in program.functions:
+        for statement in statements(function.body):
+            yield statement
+            yield from terms(statement)
 
 
 def smallest(program: Program, threads: int) -> int:
@@ -46,7 +25,7 @@ def smallest(program: Program, threads: int) -> int:
     return threads if size is None else min(size, threads)
 
 
-@memoize_program
+@memoize
 def _broadest(program: Program) -> int | None:
     """Return how many threads run together, None for all of a block."""
     size = WARP
@@ -61,13 +40,13 @@ def _broadest(program: Program) -> int | None:
     return size
 
 
-@memoize_program
+@memoize
 def uses_proxies(program: Program) -> bool:
     """Whether anything accesses memory through the asynchronous proxy."""
     return any(isinstance(n, Apply) and n.intrinsic.asynchronous in ("load", "bulk", "wgmma") for n in nodes(program))
 
 
-@memoize_program
+@memoize
 def has_near_fences(program: Program) -> bool:
     """Whether any fence is for the threads of one block."""
     return any(
@@ -76,7 +55,7 @@ def has_near_fences(program: Program) -> bool:
     )
 
 
-@memoize_program
+@memoize
 def has_roles(program: Program) -> bool:
     """Whether the program is one that specialise.py made: its roles run apart."""
     return any(isinstance(node, Specialise) for node in nodes(program))

@@ -28,7 +28,7 @@ from prism.lang.keep.bases import Value
 from prism.lang.lower.skew import unskew
 from prism.lang.tree.inlined import owner
 from prism.lang.tree.plan import Elided, Plan, Program, Wait
-from prism.lang.tree.walk import statements, subexpressions
+from prism.lang.tree.walk import statements, terms
 
 PROVED, CHECKED, NOT_PROVED, ASSUMED, BELIEVED = "proved", "checked", "not proved", "assumed", "believed"
 STATUSES = (PROVED, CHECKED, NOT_PROVED, ASSUMED, BELIEVED)
@@ -185,7 +185,7 @@ def _const(type_: object) -> bool:
 
 def _own_intrinsics(function: tree.Function) -> Iterator[Verdict]:
     for st in statements(function.body):
-        for e in (part for expression in tree.expressions(st) for part in subexpressions(expression)):
+        for e in terms(st):
             if isinstance(e, tree.Apply) and e.intrinsic.source == "user":
                 name = owner(function, e.span) or function.name
                 reason = "one of your own: it is said to do " + (e.intrinsic.effect or "nothing to memory")

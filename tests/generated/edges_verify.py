@@ -19,7 +19,7 @@ import numpy as np
 
 import prism
 import prism.compiler  # before processes are forked, and not in each
-from prism.interpret import SCHEDULES, MachineError, machine, run
+from prism.interpret import SCHEDULES, MachineError, run
 from prism.lang.diagnostics import CompileError
 from prism.lang.safety import PROVED, verdicts
 from prism.lang.tree.plan import Program
@@ -91,8 +91,6 @@ def verify(kind: str, seed: int, *, device: bool = False) -> Outcome:
         return judged(module.program(seed), seed, device=device)
     except Exception:
         return Outcome(FAILED, f"it ends in another error than Prism's own\n{traceback.format_exc()}")
-    finally:
-        machine._KEPT.clear()
 
 
 def judged(edge: Edge, seed: int, *, device: bool = False) -> Outcome:

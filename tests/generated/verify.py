@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 
 import prism
-from prism.interpret import SCHEDULES, machine, run
+from prism.interpret import SCHEDULES, run
 from prism.lang.tree.plan import Program
 from prism.runtime.build import entry_of
 from prism.runtime.compile import AssemblerError, MachineCodeError, SlowCodeError, compile_cubin
@@ -46,20 +46,17 @@ def verified(generated: Generated, *, seed: int = 2, thorough: bool = True) -> t
 
     `thorough`: under all schedules; and it is built twice, with one text, and run without checks, to the same result.
     """
-    try:
-        with loaded(generated.text) as names:
-            built = prism.check(names["kernel"])
-            entry = entry_of(built, ARCH)
-            if thorough and entry_of(prism.check(names["kernel"]), ARCH).source != entry.source:
-                raise Wrong("the emitted text depends on more than the program")
-            how = SCHEDULES if thorough else schedules_of(seed)
-            first, *others = [results(built, generated, schedule, seed, check=True) for schedule in how]
-            if any(other != first for other in others):
-                raise Wrong("the result depends on the schedule")
-            if thorough and results(built, generated, SCHEDULES[0], seed, check=False) != first:
-                raise Wrong("the result depends on being checked")
-    finally:
-        machine._KEPT.clear()
+    with loaded(generated.text) as names:
+        built = prism.check(names["kernel"])
+        entry = entry_of(built, ARCH)
+        if thorough and entry_of(prism.check(names["kernel"]), ARCH).source != entry.source:
+            raise Wrong("the emitted text depends on more than the program")
+        how = SCHEDULES if thorough else schedules_of(seed)
+        first, *others = [results(built, generated, schedule, seed, check=True) for schedule in how]
+        if any(other != first for other in others):
+            raise Wrong("the result depends on the schedule")
+        if thorough and results(built, generated, SCHEDULES[0], seed, check=False) != first:
+            raise Wrong("the result depends on being checked")
     return entry, first[0]
 
 

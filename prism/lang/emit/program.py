@@ -30,7 +30,7 @@ from prism.lang.keep.bases import Value
 from prism.lang.keep.memo import memoize
 from prism.lang.lower.place import alignment
 from prism.lang.tree.plan import Lowered, Program
-from prism.lang.tree.walk import calls, statements, subexpressions
+from prism.lang.tree.walk import calls, statements, terms
 from prism.lang.types import TensorMap, Type
 from prism.lang.types.perspective import THREAD, WARP
 
@@ -183,9 +183,7 @@ def _asks(statement: tree.Stmt) -> bool:
         return True
     if any(needs_position(call.function) for call in calls(statement)):
         return True
-    return any(
-        isinstance(part, (tree.Id, tree.Count)) for e in tree.expressions(statement) for part in subexpressions(e)
-    )
+    return any(isinstance(part, tree.Id | tree.Count) for part in terms(statement))
 
 
 @memoize
@@ -203,7 +201,7 @@ def multiplies(program: Program) -> bool:
 
 @memoize
 def _multiplies(function: tree.Function) -> bool:
-    applied = (part for s in statements(function.body) for e in tree.expressions(s) for part in subexpressions(e))
+    applied = (part for s in statements(function.body) for part in terms(s))
     return any(isinstance(part, tree.Apply) and part.intrinsic.asynchronous == "wgmma" for part in applied)
 
 

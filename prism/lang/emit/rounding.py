@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from prism.lang import tree
-from prism.lang.tree.walk import statements, subexpressions
+from prism.lang.tree.walk import statements, subexpressions, terms
 from prism.lang.types import FLOAT32, FLOAT64, Array
 from prism.lang.types.perspective import THREAD, Level, Perspective
 
@@ -134,12 +134,11 @@ def _is_joint(e: tree.Expr) -> bool:
 
 def _changed_arrays(s: tree.Stmt) -> Iterator[tuple[tree.Expr, tree.Symbol]]:
     """Yield the calls and intrinsics that are given arrays of the caller's, which they may change."""
-    for e in tree.expressions(s):
-        for part in subexpressions(e):
-            if isinstance(part, tree.Call | tree.Apply):
-                yield from (
-                    (part, a.symbol) for a in part.arguments if isinstance(a, tree.Var) and isinstance(a.type, Array)
-                )
+    for part in terms(s):
+        if isinstance(part, tree.Call | tree.Apply):
+            yield from (
+                (part, a.symbol) for a in part.arguments if isinstance(a, tree.Var) and isinstance(a.type, Array)
+            )
 
 
 def _all(s: tree.Stmt) -> tuple[tree.Expr, ...]:

@@ -18,7 +18,7 @@ from prism.lang.emit.raw import splice
 from prism.lang.emit.rings import counters
 from prism.lang.emit.single_thread import is_first, shared_part
 from prism.lang.emit.speak import assert_lines, print_lines
-from prism.lang.tree.walk import assigned_names, statements, subexpressions
+from prism.lang.tree.walk import assigned_names, statements, subexpressions, terms
 from prism.lang.types import FLOAT16, FLOAT32, INT32, Fragment, Pointer, Type
 from prism.lang.types.perspective import BLOCK, WARP, Level, Perspective
 
@@ -295,13 +295,10 @@ def _wants_unrolling(s: tree.For) -> bool:
     for inner in statements(s.body):
         if isinstance(inner, (tree.Declare, tree.For)) and any(_mentions(e, derived) for e in tree.expressions(inner)):
             derived.add(inner.symbol)
-        for e in tree.expressions(inner):
-            for part in subexpressions(e):
-                long = number > UNROLLED_TRIPS and not (
-                    isinstance(part, tree.Item) and isinstance(part.symbol.type, Fragment)
-                )
-                if not long and any(_mentions(i, derived) for i in _register_indices(part)):
-                    return True
+        for part in terms(inner):
+            fragment = isinstance(part, tree.Item) and isinstance(part.symbol.type, Fragment)
+            if (fragment or number <= UNROLLED_TRIPS) and any(_mentions(i, derived) for i in _register_indices(part)):
+                return True
     return False
 
 

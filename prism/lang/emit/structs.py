@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from prism.lang.cuda.names import field_names
 from prism.lang.cuda.raw_text import element_of
 from prism.lang.keep.memo import memoize
-from prism.lang.tree import Declare, Function, SharedDeclare, expressions
+from prism.lang.tree import Declare, Function, SharedDeclare
 from prism.lang.tree.plan import Program
-from prism.lang.tree.walk import statements, subexpressions
+from prism.lang.tree.walk import statements, terms
 from prism.lang.types.structs import Struct
 
 
@@ -29,6 +29,6 @@ def _structs(function: Function) -> tuple[Struct, ...]:
     for statement in statements(function.body):
         if isinstance(statement, Declare | SharedDeclare):
             types.append(statement.symbol.type)
-        types += [part.type for e in expressions(statement) for part in subexpressions(e)]
+        types += [part.type for part in terms(statement)]
     found = (element_of(type_) for type_ in dict.fromkeys(types))
     return tuple(type_ for type_ in found if isinstance(type_, Struct))

@@ -19,7 +19,7 @@ from prism.lang.facts.wraps import drop_wraps
 from prism.lang.intrinsics import load_vector, store_vector
 from prism.lang.keep.bases import Frozen
 from prism.lang.tree.bind import binding_of
-from prism.lang.tree.walk import statements, subexpressions
+from prism.lang.tree.walk import statements, terms
 
 
 class Access(Frozen):
@@ -35,10 +35,9 @@ def accesses(function: tree.Function) -> Iterator[Access]:
     """Yield the vector accesses of a function, in program order, each with its verdict."""
     known = facts(function)
     for statement in statements(function.body):
-        for expression in tree.expressions(statement):
-            for part in subexpressions(expression):
-                if isinstance(part, tree.Apply) and part.intrinsic.name in (load_vector.name, store_vector.name):
-                    yield judge(known, part)
+        for part in terms(statement):
+            if isinstance(part, tree.Apply) and part.intrinsic.name in (load_vector.name, store_vector.name):
+                yield judge(known, part)
 
 
 def judge(known: Facts, apply: tree.Apply) -> Access:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from prism.lang.keep.memo import memoize
-from prism.lang.tree import Count, Expr, Id, Scalar, expressions
+from prism.lang.tree import Count, Expr, Id, Scalar
 from prism.lang.tree.plan import Program
-from prism.lang.tree.walk import statements, subexpressions
+from prism.lang.tree.walk import statements, terms
 from prism.lang.types.perspective import Level
 
 
@@ -25,8 +25,7 @@ def most_threads(program: Program) -> int | None:
         part
         for function in program.functions
         for statement in statements(function.body)
-        for e in expressions(statement)
-        for part in subexpressions(e)
+        for part in terms(statement)
         if of_grid(part) and isinstance(part.type, Scalar) and part.type.bits < 64
     ]
     return min(map(_most, narrow), default=None)

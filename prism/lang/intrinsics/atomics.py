@@ -111,7 +111,6 @@ store_relaxed = Intrinsic(
     name="store_relaxed",
     doc='store_relaxed(p[i], value, scope="gpu"): write p[i] whole, while others may read it; it orders no other access.',
     parameters=(Parameter("element", "element", effect="write", atomic=True), Parameter("value"), SCOPE),
-    result=None,
     cuda=lambda binding, element, value: f"{_store_name(binding, 'relaxed')}({element}, {value})",
     preamble=lambda binding: _store_preamble(binding, "relaxed"),
     meaning=lambda binding, memory, element, value: memory.store(element, value, 0, atomic=True),
@@ -124,7 +123,6 @@ store_release = Intrinsic(
         "this thread did before."
     ),
     parameters=(Parameter("element", "element", effect="write", atomic=True), Parameter("value"), SCOPE),
-    result=None,
     cuda=lambda binding, element, value: f"{_store_name(binding, 'release')}({element}, {value})",
     preamble=lambda binding: _store_preamble(binding, "release"),
     meaning=_store_release_meaning,
@@ -351,7 +349,6 @@ fence = Intrinsic(
         Parameter("order", "static", default="acq_rel", optional=True, choices=("acquire", "release", "acq_rel", "sc")),
         SCOPE,
     ),
-    result=None,
     cuda=_fence_cuda,
     meaning=lambda binding, memory: memory.fence(str(binding.statics.get("order") or "acq_rel")),
     orders=True,
@@ -361,7 +358,7 @@ fence = Intrinsic(
 
 def _dependency(name: str, doc: str, instruction: str) -> Intrinsic:
     return Intrinsic(
-        name=name, doc=doc, parameters=(), result=None,
+        name=name, doc=doc,
         cuda=lambda binding: f'asm volatile("griddepcontrol.{instruction};" ::: "memory")',
         meaning=lambda binding, memory: None, orders=True, min_arch="sm_90", source="PTX ISA, griddepcontrol",
     )  # fmt: skip

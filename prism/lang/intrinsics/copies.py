@@ -116,7 +116,6 @@ cp_async = Intrinsic(
         Parameter("bytes", "static", INT32, default=16, optional=True, choices=(4, 8, 16)),
         Parameter("valid", "value", INT32, optional=True),
     ),
-    result=None,
     cuda=_cp_async_cuda,
     preamble=_cp_async_preamble,
     meaning=_cp_async_meaning,
@@ -176,9 +175,14 @@ def _bulk_bytes(binding: Binding, name: str, n: str) -> str:
     return f"(unsigned int)({n}) * {size}u" if n else f"{(_whole(binding, name) or 0) * size}u"
 
 
-def _bulk_load_cuda(binding: Binding, destination: str, source: str, n: str = "", *, barrier: str = "") -> str:
-    name, count = _hint("px_bulk_load", _cache(binding)), _bulk_bytes(binding, "destination", n)
-    return f"{name}({destination}, {source}, {count}, {barrier})"
+def _bulk_cuda(what: str, tile: str) -> Any:
+    """Return the call of a load or a store; of a load with the address of its mbarrier, `barrier=`."""
+
+    def cuda(binding: Binding, destination: str, source: str, n: str = "", **barrier: str) -> str:
+        operands = (destination, source, _bulk_bytes(binding, tile, n), *barrier.values())
+        return f"{_hint(f'px_bulk_{what}', _cache(binding))}({', '.join(operands)})"
+
+    return cuda
 
 
 def _bulk_load_preamble(binding: Binding) -> str:
@@ -192,11 +196,6 @@ def _bulk_load_preamble(binding: Binding) -> str:
                      "r"(px_smem(barrier)){policy} : "memory");
 }}
 """)  # fmt: skip
-
-
-def _bulk_store_cuda(binding: Binding, destination: str, source: str, n: str = "") -> str:
-    name = _hint("px_bulk_store", _cache(binding))
-    return f"{name}({destination}, {source}, {_bulk_bytes(binding, 'source', n)})"
 
 
 def _bulk_store_preamble(binding: Binding) -> str:
@@ -237,8 +236,7 @@ bulk_load = Intrinsic(
         Parameter("n", "value", INT32, optional=True),
         CACHE,
     ),
-    result=None,
-    cuda=_bulk_load_cuda,
+    cuda=_bulk_cuda("load", "destination"),
     preamble=_bulk_load_preamble,
     meaning=_bulk_meaning("destination"),
     problem=_bulk_problem("destination"),
@@ -259,8 +257,7 @@ bulk_store = Intrinsic(
         CACHE,
         DISJOINT,
     ),
-    result=None,
-    cuda=_bulk_store_cuda,
+    cuda=_bulk_cuda("store", "source"),
     preamble=_bulk_store_preamble,
     meaning=_bulk_meaning("source"),
     problem=_bulk_problem("source"),
@@ -402,7 +399,6 @@ tma_load = Intrinsic(
         Parameter("multicast", "static", INT32, default=0, optional=True),
         CACHE,
     ),
-    result=None,
     cuda=_tma_load_cuda,
     preamble=_tma_load_preamble,
     meaning=lambda binding, transfer, tile, tensor: transfer.load_tile(
@@ -420,7 +416,6 @@ tma_store = Intrinsic(
         f"[i, j]; what is outside the tensor is not written. {CACHE_TEXT} {DISJOINT_TEXT}"
     ),
     parameters=(Parameter("tensor", "tensor", effect="write"), Parameter("tile", "tile", exact=False), CACHE, DISJOINT),
-    result=None,
     cuda=_tma_store_cuda,
     preamble=_tma_store_preamble,
     meaning=lambda binding, transfer, tensor, tile: transfer.store_tile(tensor, tile),
@@ -439,7 +434,6 @@ prefetch_map = Intrinsic(
     name="prefetch_map",
     doc="prefetch_map(map): bring a tensor map's description near, before the first copy needs it. A hint.",
     parameters=(Parameter("map", "map", unit=GRID),),
-    result=None,
     cuda=lambda binding, map: f"px_prefetch_map({map})",
     preamble=lambda binding: _PREFETCH_MAP,
     meaning=lambda binding, *_: None,
@@ -475,7 +469,6 @@ tma_prefetch = Intrinsic(
         "where its indices are not read from memory. Copies of the same block that are asked for after it wait behind it."
     ),
     parameters=(Parameter("tensor", "tensor"),),
-    result=None,
     cuda=_tma_prefetch_cuda,
     preamble=_tma_prefetch_preamble,
     meaning=lambda binding, *_: None,

@@ -81,7 +81,7 @@ class Binding(Value):
         return self.statics.get(name, default)
 
 
-class Intrinsic(Value):
+class Intrinsic(Value, kw_only=True):
     """One intrinsic.
 
     `requires`: the unit that must run it together (thread[32] for a shuffle). `result`: a Scalar or Vector, `T`, `vector` (of
@@ -111,8 +111,8 @@ class Intrinsic(Value):
 
     name: str
     doc: str
-    parameters: tuple[Parameter, ...]
-    result: Scalar | Vector | str | None
+    parameters: tuple[Parameter, ...] = ()
+    result: Scalar | Vector | str | None = None
     cuda: Callable[..., str]
     meaning: Callable[..., Any] | None
     requires: Perspective = THREAD

@@ -262,7 +262,6 @@ store_vector = Intrinsic(
         Parameter("value", "vector"),
         Parameter("cache", "static", default="", choices=("", *STORES)),
     ),
-    result=None,
     cuda=_store_vector_cuda,
     preamble=_store_vector_preamble,
     meaning=_store_vector_meaning,
@@ -291,7 +290,6 @@ prefetch = Intrinsic(
         "where what it is given is not read from memory."
     ),
     parameters=(Parameter("element", "element"), Parameter("count", "value", INT32)),
-    result=None,
     cuda=lambda binding, element, count: f"px_prefetch({element}, {count})",
     preamble=lambda binding: _PREFETCH,
     meaning=lambda binding, memory, element, count: None,

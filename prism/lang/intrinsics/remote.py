@@ -49,7 +49,6 @@ st_async = Intrinsic(
         Parameter("value"),
         Parameter("shift", "value", INT32, optional=True),
     ),
-    result=None,
     cuda=_cuda,
     preamble=_preamble,
     meaning=_meaning,

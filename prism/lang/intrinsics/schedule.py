@@ -20,8 +20,6 @@ keep_order = Intrinsic(
         "whose order decides how often operands are read again. A hint: it gives no value, and orders no access as other threads "
         "see it."
     ),
-    parameters=(),
-    result=None,
     cuda=lambda binding: "px_keep_order()",
     preamble=lambda binding: _KEEP_ORDER,
     meaning=lambda binding: None,

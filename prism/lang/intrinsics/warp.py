@@ -265,7 +265,6 @@ static __device__ __forceinline__ bool px_elect() {
 elect = Intrinsic(
     name="elect",
     doc="elect(): True in one lane of the warp, which the hardware chooses, False in the others.",
-    parameters=(),
     result=BOOL,
     cuda=lambda binding: "px_elect()",
     preamble=lambda binding: _ELECT,

@@ -372,7 +372,6 @@ wgmma = Intrinsic(
         Parameter("transpose_b", "static", default=False, optional=True, choices=(False, True)),
         Parameter("accumulate", "value", BOOL, unit=WARPGROUP1, optional=True),
     ),
-    result=None,
     cuda=_cuda,
     preamble=_preamble,
     meaning=_meaning,
@@ -408,7 +407,6 @@ set_registers = Intrinsic(
         "give back, others may take. Stands first in a role."
     ),
     parameters=(Parameter("n", "static", INT32, choices=tuple(range(24, 257, 8))),),
-    result=None,
     cuda=_set_registers,
     meaning=lambda binding, *_: np.zeros((1, 1)),
     requires=WARPGROUP1,

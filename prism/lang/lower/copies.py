@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import field, replace
+from typing import Any
 
 from prism.lang import tree
 from prism.lang.keep.bases import Frozen
@@ -39,34 +40,30 @@ class Renamed(Frozen):
             self.expressions[e] = self._changed(e)
         return self.expressions[e]
 
-    def _changed(self, e: tree.Expr) -> tree.Expr:  # noqa: C901
-        match e:
-            case tree.Const() | tree.Id() | tree.Count():
-                return e
-            case tree.Var(symbol=symbol):
-                return e if (new := self.symbol(symbol)) is symbol else replace(e, symbol=new)
-            case tree.Unary(operand=operand) | tree.Cast(operand=operand):
-                return e if (one := self.expression(operand)) is operand else replace(e, operand=one)
-            case tree.Binary():
-                left, right = self.expression(e.left), self.expression(e.right)
-                return e if left is e.left and right is e.right else replace(e, left=left, right=right)
-            case tree.Select():
-                parts = tuple(map(self.expression, (e.condition, e.then, e.otherwise)))
-                if parts == (e.condition, e.then, e.otherwise):
-                    return e
-                return replace(e, condition=parts[0], then=parts[1], otherwise=parts[2])
-            case tree.Item() | tree.Element():
-                new, indices = self.symbol(e.symbol), tuple(map(self.expression, e.indices))
-                return e if new is e.symbol and indices == e.indices else replace(e, symbol=new, indices=indices)
-            case tree.Component():
-                vector, index = self.expression(e.vector), self.expression(e.index)
-                return e if vector is e.vector and index is e.index else replace(e, vector=vector, index=index)
-            case tree.Place():
-                new, index = self.symbol(e.symbol), self.expression(e.index)
-                return e if new is e.symbol and index is e.index else replace(e, symbol=new, index=index)
-            case tree.Call() | tree.Apply():
-                arguments = tuple(map(self.expression, e.arguments))
-                return e if arguments == e.arguments else replace(e, arguments=arguments)
+    def _changed(self, e: tree.Expr) -> tree.Expr:
+        new = {name: self._part(getattr(e, name)) for name in _PARTS.get(type(e), ())}
+        return e if all(getattr(e, name) == part for name, part in new.items()) else replace(e, **new)
+
+    def _part(self, part: tree.Symbol | tree.Expr | tuple[tree.Expr, ...]) -> Any:
+        if isinstance(part, tree.Symbol):
+            return self.symbol(part)
+        return tuple(map(self.expression, part)) if isinstance(part, tuple) else self.expression(part)
+
+
+# What of an expression has names in it.
+_PARTS: Mapping[type, tuple[str, ...]] = {
+    tree.Var: ("symbol",),
+    tree.Unary: ("operand",),
+    tree.Cast: ("operand",),
+    tree.Binary: ("left", "right"),
+    tree.Select: ("condition", "then", "otherwise"),
+    tree.Item: ("symbol", "indices"),
+    tree.Element: ("symbol", "indices"),
+    tree.Component: ("vector", "index"),
+    tree.Place: ("symbol", "index"),
+    tree.Call: ("arguments",),
+    tree.Apply: ("arguments",),
+}
 
 
 def copy_body(body: tree.Body, names: Renamed, copies: list[tuple[tree.Stmt, tree.Stmt]]) -> tree.Body:

@@ -11,9 +11,9 @@ from prism.lang.errors import launch
 from prism.lang.intrinsics.declaration import number_of, supports
 from prism.lang.lower.pieces import Piece, pieces
 from prism.lang.lower.skew import unskew
-from prism.lang.tree import Apply, Expr, Function, SharedDeclare, expressions
+from prism.lang.tree import Apply, Expr, Function, SharedDeclare
 from prism.lang.tree.plan import Layout, Program
-from prism.lang.tree.walk import calls, statements, subexpressions
+from prism.lang.tree.walk import calls, statements, terms
 
 CLUSTERS = RINGS = "sm_90"
 SHOWN = 8
@@ -66,7 +66,7 @@ def check_architecture(program: Program, arch: str, limit: int | None = None) ->
     found: dict[Expr, launch.Architecture] = {}
     for function in program.functions:
         for statement in statements(function.body):
-            for part in (part for e in expressions(statement) for part in subexpressions(e)):
+            for part in terms(statement):
                 if isinstance(part, Apply) and not supports(arch, part.intrinsic.min_arch):
                     name, needs = part.intrinsic.name, part.intrinsic.min_arch
                     found[part] = launch.Architecture(span=part.span, name=name, needs=needs, arch=arch)

@@ -14,7 +14,7 @@ from dataclasses import replace
 from prism.lang import tree
 from prism.lang.keep.memo import memoize
 from prism.lang.tree.plan import Layout, Plan, copies, shared_bytes
-from prism.lang.tree.walk import calls, statements, subexpressions, used_objects
+from prism.lang.tree.walk import calls, statements, terms, used_objects
 from prism.lang.types import Array, Pointer, tiles
 from prism.lang.types.structs import alignment_of
 
@@ -111,7 +111,7 @@ def _alignments(function: tree.Function) -> Mapping[tree.Symbol, int]:
             found[root] = max(found.get(root, 1), least)
 
     for statement in statements(function.body):
-        for part in (part for expression in tree.expressions(statement) for part in subexpressions(expression)):
+        for part in terms(statement):
             if isinstance(part, tree.Call):
                 inner = _alignments(part.function)
                 for formal, argument in zip(part.function.parameters, part.arguments, strict=False):

@@ -15,8 +15,9 @@ from prism.lang import tree
 from prism.lang.facts.budget import most_threads
 from prism.lang.keep.bases import Value
 from prism.lang.keep.memo import memoize
+from prism.lang.lower.copies import with_parts
 from prism.lang.tree.plan import Advance, Arrive, Barrier, Cycle, Expect, Op, Plan, Program, Wait
-from prism.lang.tree.walk import calls, statements, subexpressions
+from prism.lang.tree.walk import calls, statements, subexpressions, terms
 from prism.lang.types import Pointer
 from prism.lang.types.perspective import BLOCK, WARP, WARPGROUP, Level, Perspective
 
@@ -118,11 +119,7 @@ def _matters(s: tree.Stmt) -> bool:
 
 
 def _sets_registers(s: tree.Stmt) -> bool:
-    return any(
-        isinstance(part, tree.Apply) and part.intrinsic.name == REGISTERS
-        for e in tree.expressions(s)
-        for part in subexpressions(e)
-    )
+    return any(isinstance(part, tree.Apply) and part.intrinsic.name == REGISTERS for part in terms(s))
 
 
 # -- where the roles' bodies stand ----------------------------------------------------------------------------------------
@@ -331,18 +328,11 @@ class Projection:
         return tuple(made)
 
     def _copy(self, s: tree.Stmt, copies: Copies) -> tree.Stmt:
-        match s:
-            case tree.Split():
-                arms = (replace(arm, body=self._copy_body(arm.body, copies)) for arm in self.arms(s))
-                return replace(s, arms=tuple(arm for arm in arms if arm.body))
-            case tree.If():
-                return replace(s, then=self._copy_body(s.then, copies), otherwise=self._copy_body(s.otherwise, copies))
-            case (
-                tree.While() | tree.For() | tree.Group() | tree.Partition() | tree.Claim() | tree.Async() | tree.Batch()
-            ):
-                return replace(s, body=self._copy_body(s.body, copies))
-            case _:
-                return replace(s)
+        if isinstance(s, tree.Split):
+            arms = (replace(arm, body=self._copy_body(arm.body, copies)) for arm in self.arms(s))
+            return replace(s, arms=tuple(arm for arm in arms if arm.body))
+        parts = tuple(self._copy_body(part, copies) for part in tree.children(s))
+        return with_parts(s, parts) if parts else replace(s)
 
 
 def _variable(s: tree.Declare | tree.Assign) -> tree.Symbol | None:

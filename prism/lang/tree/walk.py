@@ -120,10 +120,13 @@ def renewed_names(body: nodes.Body) -> Iterator[nodes.Symbol]:
 
 def calls(statement: nodes.Stmt) -> Iterator[nodes.Call]:
     """Yield the calls of device functions that a statement itself evaluates, arguments before the call."""
+    return (part for part in terms(statement) if isinstance(part, nodes.Call))
+
+
+def terms(statement: nodes.Stmt) -> Iterator[nodes.Expr]:
+    """Yield the expressions that a statement itself evaluates and all their parts, operands first."""
     for expression in expressions(statement):
-        for part in subexpressions(expression):
-            if isinstance(part, nodes.Call):
-                yield part
+        yield from _parts(expression)
 
 
 def subexpressions(expression: nodes.Expr) -> Iterator[nodes.Expr]:
@@ -159,7 +162,6 @@ def used_objects(function: nodes.Function) -> frozenset[nodes.Symbol]:
     return frozenset(
         part.symbol.root()
         for statement in statements(function.body)
-        for expression in expressions(statement)
-        for part in subexpressions(expression)
+        for part in terms(statement)
         if isinstance(part, _NAMED)
     )
