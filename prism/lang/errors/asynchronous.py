@@ -205,15 +205,14 @@ class RingUse(Error):
 
 
 class RingPlace(Error):
-    """A ring declared elsewhere than in a kernel's code at block[1]."""
+    """A ring declared elsewhere than in code at block[1]."""
 
     code = "ring"
     title = "`{name}` is a ring, declared {where}"
     label = "not a place for a ring"
     note_templates = ("each thread counts a ring's visits from the kernel's start, and its barriers are set up there",)
     help_template = (
-        "declare it in the kernel, in code that speaks for block[1], in a loop or around it; pass its copies to "
-        "functions"
+        "declare it in code that speaks for block[1], in a loop or around it; pass it, or its copies, to functions"
     )
     name: str
     where: str
