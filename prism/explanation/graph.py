@@ -13,7 +13,7 @@ from prism.explanation.entries import spot
 from prism.explanation.model import Crossing, Edge, Entry, Exempt, Graph, Line, Node, Span, Spot
 from prism.lang.barriers import flow
 from prism.lang.tree import Body, Call, Element, For, Function, Inlined, Pointer, Symbol, Var, While
-from prism.lang.tree.inlined import Part, calls_inside, last_line, own
+from prism.lang.tree.inlined import Part, calls_inside, last_line, own_statements
 from prism.lang.tree.plan import Access
 from prism.lang.tree.walk import statements
 
@@ -60,7 +60,7 @@ def _scope(names: dict[tuple[int, int], Symbol], walls: list[int], one: Spot) ->
 def _names(function: Function) -> dict[tuple[int, int], Symbol]:
     """Return the view that is named where an access stands."""
     found: dict[tuple[int, int], Symbol] = {}
-    for statement in own(function):
+    for statement in own_statements(function):
         for use in flow.uses(statement):
             if isinstance(use.expression, Element) and use.expression.symbol.view is not None:
                 found[use.expression.span.line, use.expression.span.column] = use.expression.symbol
@@ -70,7 +70,7 @@ def _names(function: Function) -> dict[tuple[int, int], Symbol]:
 def _direct(part: Part) -> Iterable[Spot]:
     """Yield all accesses of a part, those that conflict with nothing too, by the names that are written there."""
     code = part.function.bound.code
-    for statement in own(part.function):
+    for statement in own_statements(part.function):
         for use in flow.uses(statement):
             expression = use.expression
             if isinstance(expression, Element):
@@ -145,7 +145,7 @@ def _columns(nodes: tuple[Node, ...], edges: tuple[Edge, ...]) -> tuple[str, ...
 
 def _loops(function: Function, rows: dict[Place, int]) -> Iterable[Span]:
     """Yield the loops that more than one row stands in."""
-    for statement in own(function):
+    for statement in own_statements(function):
         if isinstance(statement, While | For):
             inside = [row for (line, _), row in rows.items() if statement.span.line < line <= last_line(statement)]
             if len(inside) > 1:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from prism.explanation.model import Line, Name, Region
 from prism.lang import tree
 from prism.lang.diagnostics import Span, source_lines
-from prism.lang.tree.inlined import last_line, own, own_bodies, own_text
+from prism.lang.tree.inlined import last_line, own_bodies, own_statements, own_text
 from prism.lang.types.perspective import Level, Perspective
 
 _UNITS = {Level.THREAD: "thread", Level.BLOCK: "block", Level.GRID: "grid"}
@@ -48,10 +48,11 @@ def source_of(view: tree.Symbol) -> str:
 def _region(
     title: str, perspective: Perspective, head: object, body: tree.Body, lines: list[str], *, code: bool
 ) -> Iterator[Region]:
-    if body:
+    own = [statement for statement in body if statement.inlined is None]
+    if own:
         span = getattr(head, "span")  # noqa: B009 -- a statement's or an arm's
-        first = min(span.end_line + 1, body[0].span.line)
-        last = _with_comments(max(map(last_line, body)), span.column, lines)
+        first = min(span.end_line + 1, own[0].span.line)
+        last = _with_comments(max(map(last_line, own)), span.column, lines)
         yield Region(title, perspective, first, last, span.column, code)
 
 
@@ -97,9 +98,9 @@ def names(function: tree.Function, source: list[str]) -> dict[int, list[Name]]:
         for operand in tree.operands(expression):
             visit(operand)
 
-    for symbol in (*function.parameters, *filter(None, map(_declared_symbol, own(function)))):
+    for symbol in (*function.parameters, *filter(None, map(_declared_symbol, own_statements(function)))):
         note(symbol, symbol.span)
-    for statement in own(function):
+    for statement in own_statements(function):
         for expression in tree.expressions(statement):
             visit(expression)
     lines_: dict[int, list[Name]] = {}

@@ -22,6 +22,7 @@ from prism.lang.check import (
     calls,
     data,
     expressions,
+    nested,
     parts,
     raw,
     reuse,
@@ -31,8 +32,8 @@ from prism.lang.check import (
 )
 from prism.lang.check.attributes import attributes_of
 from prism.lang.check.body import check_body
-from prism.lang.check.env import Context, Env, Poison, Poisoned, fail
-from prism.lang.check.inlined import why_compiled_in
+from prism.lang.check.env import Context, Env, Nested, Poison, Poisoned, fail
+from prism.lang.check.nested import Why, look_why
 from prism.lang.check.purity import is_pure, trusted_pointers
 from prism.lang.check.raw import extern_body
 from prism.lang.check.registers import check_registers
@@ -57,7 +58,7 @@ from prism.lang.surface.templates import compute_default
 from prism.lang.types import ALIASES, VOID, Scalar
 from prism.lang.types.structs import scalar_called, struct_of
 
-RULES = (expressions, parts, calls, statements, assign, tuple_assign, data, roles, asynchronous, raw)
+RULES = (expressions, parts, calls, statements, assign, tuple_assign, data, roles, asynchronous, raw, nested)
 """Every module whose rules stand in the table, which imports none of them."""
 
 PARSED: MutableMapping[surface.Kernel, s.Function] = weakref.WeakKeyDictionary()
@@ -77,6 +78,8 @@ def check(kernel: surface.Kernel, template: Mapping[str, object] | None = None) 
 
 def parsed_of(kernel: surface.Kernel) -> s.Function:
     """Return the kernel's syntax tree: one and the same for all threads, as nodes are compared by identity."""
+    if isinstance(kernel, Nested):
+        return kernel.syntax
     found = PARSED.get(kernel)
     return PARSED.setdefault(kernel, parse(kernel)) if found is None else found
 
@@ -97,6 +100,7 @@ class Session:
     failed: set[Key] = field(default_factory=set)
     open: list[surface.Kernel] = field(default_factory=list)
     instances: dict[Key, s.Function] = field(default_factory=dict)
+    reasons: dict[Key, Why | None] = field(default_factory=dict)
     reached: list[dict[Key, Checked]] = field(default_factory=lambda: [{}])
     """What each function that is being checked has reached so far, callees first; and before them, what was asked for."""
     functions: int = 0
@@ -120,7 +124,7 @@ class Session:
                 with self.open_instance(kernel, bound_template, call):
                     try:
                         if call is None and kernel.kind == "device":
-                            require_caller(kernel, self.instance(kernel, bound_template))
+                            require_caller(self, kernel, bound_template)
                         function = check_function(self, kernel, parsed, bound_template)
                     except RecursionError:
                         raise CompileError(syntax_errors.TooDeep(span=parsed.span, name=parsed.name)) from None
@@ -182,8 +186,16 @@ class Session:
         """Return a function's syntax tree with these template arguments in it, all of them."""
         key = key_of(kernel, template)
         if key not in self.instances:
-            self.instances[key] = instantiate(kernel, parsed_of(kernel), template)
+            parsed = parsed_of(kernel)
+            self.instances[key] = parsed if isinstance(kernel, Nested) else instantiate(kernel, parsed, template)
         return self.instances[key]
+
+    def why_compiled_in(self, kernel: surface.Kernel, template: Mapping[str, object]) -> Why | None:
+        """Return why a function is compiled into its callers; None of others."""
+        key = key_of(kernel, template)
+        if key not in self.reasons:
+            self.reasons[key] = look_why(self, kernel, template)
+        return self.reasons[key]
 
     def compiled_in(
         self, kernel: surface.Kernel, template: Mapping[str, object], call: Span
@@ -193,7 +205,7 @@ class Session:
         if reuse.earlier_checks(kernel, bound_template):
             return None  # it was checked by itself
         with self.open_instance(kernel, bound_template, call):
-            found = why_compiled_in(self.instance(kernel, bound_template))
+            found = self.why_compiled_in(kernel, bound_template)
         if found is not None:  # each call has the body for itself
             self.count(parsed_of(kernel))
         return None if found is None else bound_template
@@ -310,9 +322,9 @@ def as_scalar(value: object) -> Scalar | None:
 # -- one function ---------------------------------------------------------------------------------------------------------
 
 
-def require_caller(kernel: surface.Kernel, function: s.Function) -> None:
+def require_caller(session: Session, kernel: surface.Kernel, template: Mapping[str, object]) -> None:
     """Refuse to check a function that is compiled into its callers without one."""
-    if (why := why_compiled_in(function)) is not None:
+    if (why := session.why_compiled_in(kernel, template)) is not None:
         fail(inlined.CallAlone(span=why.span, name=kernel.__name__, why=why.short, long=why.long))
 
 

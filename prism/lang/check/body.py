@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from prism.lang import tree
-from prism.lang.check.env import Env, Poisoned, Step, fail
+from prism.lang.check.env import Env, Expansion, Poisoned, Step, fail
 from prism.lang.check.purity import effect_conflict
 from prism.lang.check.table import check_statement
 from prism.lang.diagnostics import CompileError
@@ -15,9 +15,12 @@ def check_body(env: Env, body: s.Body) -> tree.Body:
     """Check a statement list; a statement that fails is reported, its name poisoned, and the rest goes on."""
     done: list[tree.Stmt] = []
     env = env.nest()
+    outer = env.context.expansion
     for statement in body:
+        env.context.expansion = expansion = Expansion(getattr(statement, "value", None))
         try:
             checked, env = check_statement(env, statement)
+            checked = (*expansion.before, *checked)
             for one in checked:
                 one_effect(one)
             done.extend(checked)
@@ -27,6 +30,8 @@ def check_body(env: Env, body: s.Body) -> tree.Body:
             env.context.silent = True
         else:
             continue
+        finally:
+            env.context.expansion = outer
         if isinstance(statement, s.Declare):
             env = env.poison(statement.name)
         if isinstance(statement, s.Roles):

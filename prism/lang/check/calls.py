@@ -10,18 +10,17 @@ from prism.lang.check import annotation
 from prism.lang.check.arguments import check_argument, check_bound
 from prism.lang.check.conversion import convert
 from prism.lang.check.elements import construct_of, element
-from prism.lang.check.env import Env, Role, fail
+from prism.lang.check.env import Env, Nested, Role, fail
 from prism.lang.check.expressions import check_scalar, construct_called, visible
 from prism.lang.check.fragments import check_place
 from prism.lang.check.ids import check_id
-from prism.lang.check.inlined import compile_in, reason
+from prism.lang.check.inlined import compile_in, take_value
 from prism.lang.check.intrinsics import check_intrinsic
 from prism.lang.check.structs import make_struct
 from prism.lang.check.table import check_expression, expression_rule
 from prism.lang.check.vectors import make_vector, vector_load
 from prism.lang.diagnostics import source_text
 from prism.lang.errors import calls as errors
-from prism.lang.errors import inlined
 from prism.lang.errors import names as name_errors
 from prism.lang.errors import types as type_errors
 from prism.lang.facts import thread_limit
@@ -40,7 +39,9 @@ def check_call(env: Env, e: s.Call, target: Perspective, want: Type | None) -> t
         return check_id(env, e, target, counting=construct is surface.count)
     if construct in (surface.row, surface.column):
         return check_place(env, e)
-    e, callee = resolve_callee(e)
+    if env.context.expansion is not None and e in env.context.expansion.values:
+        return env.context.expansion.values[e]
+    e, callee = resolve_callee(env, e)
     if isinstance(callee, Struct):
         return make_struct(env, e, callee, target)
     if isinstance(callee, Scalar):
@@ -56,14 +57,22 @@ def check_call(env: Env, e: s.Call, target: Perspective, want: Type | None) -> t
     fail(type_errors.NotCallable(span=e.function.span, text=source_text(e.function.span)))
 
 
-def resolve_callee(e: s.Call) -> tuple[s.Call, object]:
-    """Return a call with what it calls: an object, or a type that is written out, as `vector(T, 4)`."""
+def resolve_callee(env: Env, e: s.Call) -> tuple[s.Call, object]:
+    """Return a call with what it calls: an object, a function around it, or a type that is written out, as `vector(T, 4)`."""
     function, span = e.function, e.function.span
+    if (nested := function_called(env, function)) is not None:
+        return e, nested
     if construct_of(function) is surface.vector:
         function = s.Resolved(value=element(function), text=source_text(span), span=span)
     if not isinstance(function, s.Resolved):
         fail(type_errors.NotCallable(span=span, text=source_text(span, "this")))
-    return replace(e, function=function), function.value
+    return e if function is e.function else replace(e, function=function), function.value
+
+
+def function_called(env: Env, e: s.Expr) -> Nested | None:
+    """Return the function, defined inside another one, that a name stands for."""
+    found = env.names.get(e.name) if isinstance(e, s.Name) else None
+    return found if isinstance(found, Nested) else None
 
 
 def check_conversion(env: Env, e: s.Call, to: Scalar, target: Perspective) -> tree.Expr:
@@ -99,8 +108,7 @@ def check_device_call(env: Env, e: s.Call, kernel: surface.Kernel, target: Persp
         fail(errors.CallKernel(span=e.span, name=kernel.__name__))
     given, template = bind_arguments(env, e, kernel)
     if (every := env.context.resolve.compiled_in(kernel, template, e.span)) is not None:
-        why = reason(env.context.resolve.instance(kernel, every))
-        fail(inlined.InlinedValue(span=e.span, name=kernel.__name__, why=why))
+        return take_value(env, e, kernel, given, every)
     function = env.context.resolve(kernel, template, e.span)
     check_bound(env, function, function.bound, cooperative=function.cooperative, call=e)
     arguments = tuple(
@@ -125,12 +133,12 @@ def check_device_call(env: Env, e: s.Call, kernel: surface.Kernel, target: Persp
 
 def check_inlined(env: Env, e: s.Call) -> tuple[tree.Stmt, ...] | None:
     """Return what a call becomes that is a statement of its own, of a function that takes a shared tile; None for any other."""
-    kernel = e.function.value if isinstance(e.function, s.Resolved) else None
+    kernel = e.function.value if isinstance(e.function, s.Resolved) else function_called(env, e.function)
     if not isinstance(kernel, surface.Kernel) or kernel.kind == "global":
         return None
     given, template = bind_arguments(env, e, kernel)
     every = env.context.resolve.compiled_in(kernel, template, e.span)
-    return None if every is None else compile_in(env, e, kernel, given, every)
+    return None if every is None else compile_in(env, e, kernel, given, every)[0]
 
 
 def bind_arguments(env: Env, e: s.Call, kernel: surface.Kernel) -> tuple[tuple[s.Expr, ...], Mapping[str, object]]:
@@ -141,9 +149,10 @@ def bind_arguments(env: Env, e: s.Call, kernel: surface.Kernel) -> tuple[tuple[s
     template: dict[str, object] = {}
     for name, value in e.keywords:
         if name == "template" and isinstance(value, s.Braces):
-            template.update(zip(kernel.template, map(template_value, value.items), strict=False))
+            given = (template_value(env, item) for item in value.items)
+            template.update(zip(kernel.template, given, strict=False))
         elif name in kernel.template:
-            template[name] = template_value(value)
+            template[name] = template_value(env, value)
         elif name in names and name not in slots:
             slots[name] = value
         else:
@@ -188,8 +197,10 @@ def deduce_template(
         annotation.deduce(parameter.annotation, type_, found, wanted)
 
 
-def template_value(e: s.Expr) -> object:
+def template_value(env: Env, e: s.Expr) -> object:
     """Return a template argument's value: what isn't a compile-time value is left for the kind check to report."""
+    if (nested := function_called(env, e)) is not None:
+        return nested
     if isinstance(e, s.Literal | s.Resolved):
         return e.value
     return e

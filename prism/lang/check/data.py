@@ -7,7 +7,18 @@ from dataclasses import replace
 from prism.lang import surface, tree
 from prism.lang.check import annotation
 from prism.lang.check.body import check_body
-from prism.lang.check.env import Env, Step, blame, constant, declaration_label, evidence, fail, is_narrowed, why_here
+from prism.lang.check.env import (
+    Env,
+    Step,
+    blame,
+    constant,
+    declaration_label,
+    evidence,
+    fail,
+    in_parts,
+    is_narrowed,
+    why_here,
+)
 from prism.lang.check.expressions import check_index, visible
 from prism.lang.check.rings import in_flight, one_use
 from prism.lang.check.table import statement_rule
@@ -215,7 +226,8 @@ def make_view(
         given = offset.body.items if isinstance(offset.body, s.Braces) else (offset.body,)
         if len(given) != rank:
             fail(errors.OffsetIndices(span=offset.span, name=source.name, wanted=rank, given=len(given)))
-        indices = tuple(check_index(inner, part, unit) for part in given)
+        with in_parts(inner):
+            indices = tuple(check_index(inner, part, unit) for part in given)
         for part in indices:
             agree(part, unit, error)
         return tree.View(source, unit, params, indices, None, races)

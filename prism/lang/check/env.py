@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
-from typing import NoReturn, Protocol
+from typing import Any, NoReturn, Protocol
 
 from prism.lang import surface, tree
 from prism.lang.diagnostics import CompileError, Error, Label, Span
+from prism.lang.errors import inlined, roles
 from prism.lang.errors import names as name_errors
-from prism.lang.errors import roles
 from prism.lang.keep.bases import Frozen, Value
 from prism.lang.parse import syntax as s
 from prism.lang.types import Pointer, Type
@@ -42,6 +42,25 @@ class Role(Frozen):
         return Perspective(self.level, self.size)
 
 
+class Nested(surface.Kernel):
+    """A device function that is defined inside another one: `syntax`, in which constants are folded, and what is in scope there.
+
+    `captured`: the names of it that stand for something of the function around it.
+    """
+
+    syntax: s.Function
+    env: Env
+    captured: frozenset[str]
+
+    def __init__(
+        self, outer: surface.Kernel, syntax: s.Function, requires: tuple[Any, ...] | None, captured: frozenset[str]
+    ) -> None:
+        super().__init__(outer.python, "device", requires)
+        self.__name__, self.__doc__ = syntax.name, None
+        self.__qualname__ = f"{outer.__qualname__}.<locals>.{syntax.name}"
+        self.syntax, self.captured = syntax, captured
+
+
 class Step(Frozen):
     """One change of perspective on the way in: `kind` is group, arm, partition, claim, async, batch or loop.
 
@@ -67,6 +86,9 @@ class Functions(Protocol):
     def instance(self, kernel: surface.Kernel, template: Mapping[str, object]) -> s.Function:
         """Return a function's syntax tree with these template arguments in it, all of them."""
 
+    def why_compiled_in(self, kernel: surface.Kernel, template: Mapping[str, object]) -> Any:
+        """Return why a function is compiled into its callers, as `nested.look_why` says it."""
+
     def compiled_in(
         self, kernel: surface.Kernel, template: Mapping[str, object], call: Span
     ) -> dict[str, object] | None:
@@ -76,6 +98,18 @@ class Functions(Protocol):
         self, kernel: surface.Kernel, template: Mapping[str, object], call: Span | None
     ) -> AbstractContextManager[None]:
         """Check an instance inside; its errors carry the call, and are reported once."""
+
+
+@dataclass(eq=False, slots=True)
+class Expansion:
+    """What stands before a statement that is checked: the bodies of functions that are compiled in, whose values it takes.
+
+    `values`: these, by their calls. `whole`: the expression that is all of the statement's value.
+    """
+
+    whole: s.Expr | None
+    before: list[tree.Stmt] = field(default_factory=list)
+    values: dict[s.Expr, tree.Expr] = field(default_factory=dict)
 
 
 @dataclass(eq=False, slots=True)
@@ -110,6 +144,13 @@ class Context:
     """That call, of the function's text."""
     why: str = ""
     """What keeps it from being a function of its own, in words that follow its name."""
+    first: Perspective | None = None
+    """What the host's code speaks for."""
+    last: s.Return | None = None
+    """The return at its end, where it is compiled in, and what that gives."""
+    value: tree.Expr | None = None
+    expansion: Expansion | None = None
+    """None where what is checked may not be evaluated, or more than once."""
     fixed: Mapping[tree.Symbol, tree.Symbol] = field(default_factory=dict)
     """Arrays that are const here, though not where they were declared: by which parameter."""
     template: Mapping[str, object] = field(default_factory=dict)
@@ -128,10 +169,12 @@ class Env(Value):
 
     context: Context
     bound: Bound
-    names: Mapping[str, tree.Symbol | Poison | Role]
+    names: Mapping[str, Meaning]
     hidden: Mapping[tree.Symbol, tree.Symbol]
     path: tuple[Step, ...] = ()
     scope: tuple[int, ...] = ()
+    outside: tuple[Step, ...] = ()
+    """The way to the call, of a function that is compiled in and has only its parameters in scope."""
 
     @property
     def code(self) -> Perspective:
@@ -145,6 +188,10 @@ class Env(Value):
     def bind_role(self, role: Role) -> Env:
         """Return the environment with one more name of a role."""
         return replace(self, names={**self.names, role.name: role})
+
+    def bind_function(self, function: Nested) -> Env:
+        """Return the environment with one more name of a function."""
+        return replace(self, names={**self.names, function.__name__: function})
 
     def poison(self, name: str) -> Env:
         """Return the environment in which uses of `name` are silently wrong."""
@@ -172,6 +219,8 @@ class Env(Value):
             raise Poisoned
         if isinstance(symbol, Role):
             fail(roles.RoleValue(span=span, name=name, labels=(Label(symbol.span, "named here"),)))
+        if isinstance(symbol, Nested):
+            fail(inlined.FunctionValue(span=span, name=name, labels=(Label(symbol.syntax.span, "defined here"),)))
         return symbol
 
     def role(self, name: str, span: Span) -> Role:
@@ -184,6 +233,20 @@ class Env(Value):
         symbol = self.lookup(name, span)
         labels = (Label(symbol.span, f"`{name}` is declared here"),)
         fail(roles.NotARole(span=span, name=name, found=f"a {symbol.type}", labels=labels))
+
+
+Meaning = tree.Symbol | Poison | Role | Nested
+"""What a name stands for."""
+
+
+@contextmanager
+def in_parts(env: Env) -> Iterator[None]:
+    """Check inside what may not be evaluated, or more than once: no function's body can stand before it."""
+    outer, env.context.expansion = env.context.expansion, None
+    try:
+        yield
+    finally:
+        env.context.expansion = outer
 
 
 def fail(error: Error) -> NoReturn:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from prism.lang import surface, tree
 from prism.lang.check.conversion import STORED, both_integers, common_type, convert, fit, holds
-from prism.lang.check.env import Env, blame, changing, declaration_label, describe, evidence, fail, why_here
+from prism.lang.check.env import Env, blame, changing, declaration_label, describe, evidence, fail, in_parts, why_here
 from prism.lang.check.purity import touches_memory
 from prism.lang.check.rings import check_opened
 from prism.lang.check.table import check_expression, expression_rule
@@ -244,7 +244,9 @@ def need_bool(value: tree.Expr) -> tree.Expr:
 def check_binary(env: Env, e: s.Binary, target: Perspective, want: Type | None) -> tree.Expr:
     """Arithmetic, comparison, `and`/`or`: operands take their common type, as in C but with no promotion to int."""
     if e.op in ("and", "or"):
-        left, right = need_bool(check_scalar(env, e.left, target)), need_bool(check_scalar(env, e.right, target))
+        left = need_bool(check_scalar(env, e.left, target))
+        with in_parts(env):
+            right = need_bool(check_scalar(env, e.right, target))
         no_collectives(env, left, (right,))
         return tree.Binary(
             op=e.op,
@@ -277,7 +279,8 @@ def check_binary(env: Env, e: s.Binary, target: Perspective, want: Type | None) 
 def check_conditional(env: Env, e: s.Conditional, target: Perspective, want: Type | None) -> tree.Expr:
     """`a if c else b`: the three parts' meet; a collective in either side needs a condition that the code agrees on (R9)."""
     condition = need_bool(check_scalar(env, e.condition, target))
-    then, otherwise = check_value(env, e.then, target, want), check_value(env, e.otherwise, target, want)
+    with in_parts(env):
+        then, otherwise = check_value(env, e.then, target, want), check_value(env, e.otherwise, target, want)
     if then.type != otherwise.type:
         scalars = isinstance(then.type, Scalar) and isinstance(otherwise.type, Scalar)
         if not scalars or isinstance(then.type, Struct) or isinstance(otherwise.type, Struct):

@@ -15,20 +15,33 @@ from prism.lang import surface, tree
 from prism.lang.check.arguments import check_argument, check_bound, check_owners, mismatch, not_trusted, origins
 from prism.lang.check.body import check_body
 from prism.lang.check.data import make_view
-from prism.lang.check.elements import construct_of
-from prism.lang.check.env import Env, Poison, Poisoned, Role, constant, declaration_label, fail
+from prism.lang.check.env import (
+    Context,
+    Env,
+    Functions,
+    Meaning,
+    Nested,
+    Poisoned,
+    Role,
+    Step,
+    constant,
+    declaration_label,
+    fail,
+)
 from prism.lang.check.expressions import visible
-from prism.lang.check.purity import evaluated_expressions, loaded_for_several
+from prism.lang.check.nested import kind_of, reason
+from prism.lang.check.purity import evaluated_expressions, loaded_for_several, reads_only
 from prism.lang.check.rings import no_ring
 from prism.lang.check.roles import check_code, size_of
-from prism.lang.check.signature import check_parameter, check_requires, is_none
-from prism.lang.diagnostics import CompileError, Fields, Label, Span, source_text
+from prism.lang.check.signature import check_parameter, check_requires, check_result
+from prism.lang.diagnostics import CompileError, Fields, Label, source_text
 from prism.lang.errors import calls as call_errors
 from prism.lang.errors import inlined as errors
 from prism.lang.errors import ownership
 from prism.lang.errors import roles as role_errors
-from prism.lang.keep.bases import Value
+from prism.lang.errors import types as type_errors
 from prism.lang.parse import syntax as s
+from prism.lang.tree.walk import statements, subexpressions
 from prism.lang.types import VOID, Array, Fragment, Pointer, TensorMap
 from prism.lang.types.perspective import Bound
 
@@ -37,79 +50,67 @@ Given = tuple[Formal, tree.Expr | tree.Symbol | Role]
 """A parameter, and its value, the memory that it stands for, or the role."""
 
 
-class Why(Value):
-    """What of a function keeps it from being one of its own: where that is, and in words that follow its name."""
-
-    span: Span
-    short: str
-    long: str
-
-
-def why_compiled_in(function: s.Function) -> Why | None:
-    """Return why a function is compiled into its callers: its first parameter that is their memory, or a role; None of others."""
-    found = ((p, kind_of(p.annotation)) for p in function.parameters)
-    return next((Why(p.span, f"takes {a}", f"takes {the} `{p.name}`") for p, (a, the) in found if a), None)
-
-
-def reason(function: s.Function) -> str:
-    """Return why a function is compiled into its callers, in words that follow its name."""
-    why = why_compiled_in(function)
-    return "" if why is None else why.short
-
-
-def kind_of(e: s.Expr) -> tuple[str, str]:
-    """Return what a parameter is that a function of its own can't have, in words: a tile, a ring or a role; nothing of others."""
-    construct = construct_of(e)
-    if construct is None:
-        return "", ""
-    assert isinstance(e, s.Call)
-    if construct is surface.const and len(e.arguments) == 1:
-        return kind_of(e.arguments[0])
-    if construct is surface.roles:
-        return "a role", "the role"
-    if construct is not surface.shared:
-        return "", ""
-    return (
-        ("a ring", "the ring")
-        if any(name == "ring" for name, _ in e.keywords)
-        else ("a shared tile", "the shared tile")
-    )
-
-
 def compile_in(
     env: Env, e: s.Call, kernel: surface.Kernel, given: tuple[s.Expr, ...], template: Mapping[str, object]
-) -> tuple[tree.Stmt, ...]:
-    """Return what a call becomes: R13 to R15 as for any call; then the body, checked by the signature, where it stands."""
+) -> tuple[tuple[tree.Stmt, ...], tree.Expr | None]:
+    """Return what a call becomes: R13 to R15 as for any call; then the body, checked by the signature, where it stands.
+
+    And the value that it has then, if the function gives one.
+    """
     session = env.context.resolve
     with session.open_instance(kernel, template, e.span):
         function = session.instance(kernel, template)
-        bound = check_signature(kernel, function, template)
+        bound = check_signature(session, kernel, function, template)
         formals = tuple(read_formal(p, kernel, bound) for p in function.parameters)
     check_bound(env, function, bound, cooperative=kernel.cooperative, call=e)
     pairs = [(formal, given_to(env, kernel, formal, actual)) for formal, actual in zip(formals, given, strict=True)]
     check_distinct(kernel, pairs, given)
     with session.open_instance(kernel, template, e.span):
-        inner, symbols, made = enter_inlined(env, e, kernel, function, bound, pairs, template)
+        symbols = {formal.name: stands_for(env, formal, value) for formal, value in pairs}
+        own = tuple(symbol for symbol in symbols.values() if isinstance(symbol, tree.Symbol))
+        made = tree.Inlined(kernel.__name__, bound, own, template, function.span, e.span, env.context.inlined)
+        inner = enter_inlined(env, kernel, function, made, pairs, symbols)
         body = mark_lines(check_body(inner, function.body), made)
         env.context.scopes = inner.context.scopes
         if inner.context.errors:
             raise CompileError(*inner.context.errors)
         if inner.context.silent:
             raise Poisoned
+        if inner.context.result not in (None, VOID) and inner.context.value is None:
+            text = f"{inner.context.result} @ {inner.context.result_perspective}"
+            fail(call_errors.ReturnMissing(span=function.span, name=function.name, result=text))
     check_trust(kernel, pairs, symbols, given, body)
-    return assemble(env, e, pairs, symbols, made, body)
+    return assemble(env, e, pairs, symbols, made, body, inner.context)
 
 
-def check_signature(kernel: surface.Kernel, function: s.Function, template: Mapping[str, object]) -> Bound:
-    """Return the bound of a function that is compiled in: its text is Prism, and it has no result, no memory limit."""
+def take_value(
+    env: Env, e: s.Call, kernel: surface.Kernel, given: tuple[s.Expr, ...], template: Mapping[str, object]
+) -> tree.Expr:
+    """Return the value of a call that is compiled in, whose body stands before the statement that takes it."""
+    expansion = env.context.expansion
+    why = reason(env.context.resolve, kernel, template)
+    if expansion is None:
+        fail(errors.InlinedValue(span=e.span, name=kernel.__name__, why=why))
+    body, value = compile_in(env, e, kernel, given, template)
+    if value is None:
+        fail(type_errors.NoValue(span=e.span, name=kernel.__name__))
+    if e is not expansion.whole and not is_quiet(body):
+        fail(errors.InlinedOrder(span=e.span, name=kernel.__name__, why=why))
+    expansion.before.extend(body)
+    expansion.values[e] = value
+    return value
+
+
+def check_signature(
+    session: Functions, kernel: surface.Kernel, function: s.Function, template: Mapping[str, object]
+) -> Bound:
+    """Return the bound of a function that is compiled in: its text is Prism, and it has no memory limit."""
     span = dict(function.decorators).get("requires", function.span)
-    facts: Fields = {"name": function.name, "why": reason(function)}
-    if kernel.external is not None or function.extern:
+    facts: Fields = {"name": function.name, "why": reason(session, kernel, template)}
+    if kernel.external is not None or (function.extern and not isinstance(kernel, Nested)):
         fail(errors.InlinedExtern(span=function.span, **facts))
     if kernel.smem is not None:
         fail(errors.InlinedLimit(span=span, **facts))
-    if function.result is not None and not is_none(function.result):
-        fail(errors.InlinedResult(span=function.result.span, **facts))
     return check_requires(kernel, function, template, span)
 
 
@@ -213,7 +214,7 @@ def readonly(formal: tree.Symbol) -> bool:
 def check_trust(
     kernel: surface.Kernel,
     pairs: list[Given],
-    symbols: Mapping[str, tree.Symbol | Poison | Role],
+    symbols: Mapping[str, Meaning],
     given: tuple[s.Expr, ...],
     body: tree.Body,
 ) -> None:
@@ -241,33 +242,46 @@ def is_alias(symbol: tree.Symbol | None, alias: tree.Symbol) -> bool:
 
 def enter_inlined(
     env: Env,
-    e: s.Call,
     kernel: surface.Kernel,
     function: s.Function,
-    bound: Bound,
+    made: tree.Inlined,
     pairs: list[Given],
-    template: Mapping[str, object],
-) -> tuple[Env, dict[str, tree.Symbol | Poison | Role], tree.Inlined]:
-    """Return the environment of the body: the function's bound, its parameters' names alone; what they stand for; the call."""
-    symbols: dict[str, tree.Symbol | Poison | Role] = {
-        formal.name: stands_for(env, formal, value) for formal, value in pairs
-    }
-    own = tuple(symbol for symbol in symbols.values() if isinstance(symbol, tree.Symbol))
-    made = tree.Inlined(kernel.__name__, bound, own, template, function.span, e.span, env.context.inlined)
+    symbols: Mapping[str, Meaning],
+) -> Env:
+    """Return the environment of the body: the function's bound, and its parameters' names alone.
+
+    A function that is defined inside another one has the names around it, too, and is where it is called.
+    """
+    last = function.body[-1] if function.body else None
     context = replace(
-        env.context, kernel=kernel, template=template, into=env.context.host, why=reason(function), errors=[], silent=False,
-        rings=[], entry=bound.code, inlined=made,
-        result=VOID, result_perspective=None, result_declared=True, bound_span=dict(function.decorators).get("requires"),
-        fixed={**env.context.fixed, **fixed_by(pairs)},
+        env.context, kernel=kernel, template=made.template, into=env.context.host, inlined=made,
+        why=reason(env.context.resolve, kernel, made.template), errors=[], silent=False, entry=made.bound.code,
+        first=env.context.first or env.context.entry, result=None, result_perspective=None, result_declared=False,
+        last=last if isinstance(last, s.Return) and last.value is not None else None, value=None,
+        bound_span=dict(function.decorators).get("requires"), fixed={**env.context.fixed, **fixed_by(pairs)},
     )  # fmt: skip
+    check_result(context, function)
+    if isinstance(context.result, Pointer):
+        assert function.result is not None
+        fail(errors.InlinedResult(span=function.result.span, name=function.name, why=context.why))
     scope = (*env.scope, context.scopes + 1)  # that of the body, checked next
+    hidden = dict(env.hidden)
     for symbol in symbols.values():
-        if isinstance(symbol, tree.Symbol) and symbol.view is not None:
+        if isinstance(symbol, tree.Symbol) and symbol.view is not None and symbol.view.alias:
             context.lives[symbol] = scope
             if symbol.view.source in context.flights:
                 context.flights.add(symbol)
-    batch = tuple(step for step in env.path if step.kind == "batch")  # a call in a batch of wgmmas is part of it
-    return Env(context, bound, symbols, {}, path=batch, scope=env.scope), symbols, made
+            if not readonly(symbol):
+                hidden[symbol.view.source] = symbol
+    if not isinstance(kernel, Nested):
+        batch = tuple(step for step in env.path if step.kind == "batch")  # a call in a batch of wgmmas is part of it
+        return Env(context, made.bound, symbols, hidden, batch, env.scope, (*env.outside, *env.path))
+    context.entry, context.template = context.first, kernel.env.context.template
+    inner = Env(context, env.bound, {**kernel.env.names, **symbols}, hidden, (*env.outside, *env.path), env.scope)
+    if made.bound.code == env.code:
+        return inner
+    unit = made.bound.code
+    return inner.enter(Step("group", made.call, unit, f"the call of {kernel.__name__}"), env.bound.narrow(unit))
 
 
 def mark_lines(body: tree.Body, inlined: tree.Inlined) -> tree.Body:
@@ -306,20 +320,72 @@ def assemble(
     env: Env,
     e: s.Call,
     pairs: list[Given],
-    symbols: Mapping[str, tree.Symbol | Poison | Role],
+    symbols: Mapping[str, Meaning],
     made: tree.Inlined,
     body: tree.Body,
-) -> tuple[tree.Stmt, ...]:
-    """Return the body inside its aliases, entered as by a group, behind the declarations of its numbers."""
+    context: Context,
+) -> tuple[tuple[tree.Stmt, ...], tree.Expr | None]:
+    """Return the body inside its aliases, entered as by a group, behind the declarations of its numbers; and its value."""
     before: list[tree.Stmt] = []
+    aliases: list[tree.Symbol] = []
     for formal, value in pairs:
         symbol = symbols[formal.name]
         if not isinstance(symbol, tree.Symbol) or referent(value) is not None:
             continue
-        if symbol.view is not None and symbol.view.alias and isinstance(value, tree.Symbol):
-            body = (tree.Partition(view=symbol, code=made.bound.code, body=body, span=e.span),)
-        elif not isinstance(value, tree.Symbol | Role):
+        if isinstance(value, tree.Symbol):
+            aliases.append(symbol)
+        elif not isinstance(value, Role):
             before.append(tree.Declare(symbol=symbol, value=value, span=e.span))
-    if made.bound.code != env.code:
+    narrower = made.bound.code != env.code
+    found = context.value
+    if found is not None and (aliases or narrower or not is_settled(found, (*before, *body))):
+        place = context.result_perspective or found.perspective
+        place = place if place <= env.code else env.code
+        symbol = tree.Symbol(f"{made.name}_result", found.type, place, made.span)
+        result = tree.Var(symbol=symbol, type=found.type, perspective=place, span=e.span)
+        if aliases or narrower:
+            before.append(tree.Declare(symbol=symbol, value=None, span=e.span))
+            body = (*body, tree.Assign(target=result, value=found, span=found.span, inlined=made))
+        else:
+            body = (*body, tree.Declare(symbol=symbol, value=found, span=found.span, inlined=made))
+        found = result
+    for symbol in aliases:
+        body = (tree.Partition(view=symbol, code=made.bound.code, body=body, span=e.span),)
+    if narrower:
         body = (tree.Group(unit=made.bound.code, code=env.code, body=body, span=e.span),)
-    return (*before, *body)
+    return (*before, *body), found
+
+
+def is_settled(value: tree.Expr, before: tree.Body) -> bool:
+    """Whether a value is the same wherever it is evaluated from here on: of constants, and of what the body alone declares."""
+    own = {s.symbol for s in before if isinstance(s, tree.Declare)}
+    for part in subexpressions(value):
+        named = isinstance(part, tree.Var | tree.Item) and part.symbol not in own
+        if (
+            named
+            or isinstance(part, tree.Element | tree.Call | tree.Place)
+            or (isinstance(part, tree.Apply) and not part.intrinsic.elementwise)
+        ):
+            return False
+    return True
+
+
+def is_quiet(body: tree.Body) -> bool:
+    """Whether it does not matter when statements are executed, beside the other parts of one statement: they only compute."""
+    every = tuple(statements(body))
+    own = {s.symbol for s in every if isinstance(s, tree.Declare | tree.For)}
+    for statement in every:
+        match statement:
+            case tree.Declare() | tree.If() | tree.While() | tree.For() | tree.Group() | tree.Break() | tree.Continue():
+                pass
+            case tree.Evaluate() | tree.Assume() | tree.Distinct():
+                pass
+            case tree.Assign(target=tree.Var(symbol=symbol) | tree.Item(symbol=symbol)) if symbol in own:
+                pass
+            case tree.Partition(view=view) if view.view is not None and view.view.alias:
+                pass
+            case _:
+                return False
+        if not all(reads_only(part) for e in tree.expressions(statement) for part in subexpressions(e)):
+            return False
+    return True

@@ -85,16 +85,10 @@ def in_flight(source: tree.Symbol, st: s.Claim) -> int:
 
 def in_loops(env: Env) -> bool:
     """Whether the code is in loops, the block's or such as the whole grid goes round: a ring stands before the outermost."""
-    return any(step.kind == "loop" for step in env.path)
+    return any(step.kind == "loop" for step in (*env.outside, *env.path))
 
 
 def check_ring(env: Env, name: str, span: Span) -> None:
-    """A ring stands in a kernel, in a block's code: its visits are counted from the kernel's start, through all loops around."""
-    kind = env.context.kernel.kind
-    where = ""
+    """A ring stands in a block's code: its visits are counted from the kernel's start, through all loops around."""
     if env.code != BLOCK:
-        where = f"in code that speaks for {env.code}"
-    elif kind != "global":
-        where = "in a device function"
-    if where:
-        fail(errors.RingPlace(span=span, name=name, where=where, labels=why_here(env) if env.code != BLOCK else ()))
+        fail(errors.RingPlace(span=span, name=name, where=f"in code that speaks for {env.code}", labels=why_here(env)))

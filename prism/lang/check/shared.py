@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from prism.lang import tree
 from prism.lang.check import annotation
 from prism.lang.check.env import Env, fail, why_here
@@ -36,9 +38,8 @@ def check_shared(
     align = max(meaning.align, meaning.type.element.bytes)
     made = tree.SharedDeclare(symbol=symbol, align=align, span=st.span)
     if meaning.type.ring and in_loops(env):
-        env.context.rings.append(
-            made
-        )  # its visits go on counting over the loops' trips, so it stands before the outermost
+        # Its visits go on counting over the loops' trips, so it stands before the outermost.
+        env.context.rings.append(replace(made, inlined=env.context.inlined))
         return (), env.bind(symbol)
     return (made,), env.bind(symbol)
 

@@ -8,7 +8,7 @@ from prism.lang.check.asynchronous import as_batch
 from prism.lang.check.body import check_body
 from prism.lang.check.calls import check_inlined
 from prism.lang.check.conversion import coerce
-from prism.lang.check.env import Context, Env, Step, blame, evidence, fail
+from prism.lang.check.env import Context, Env, Step, blame, evidence, fail, in_parts
 from prism.lang.check.expressions import check_index, check_scalar, check_value, must_agree, need_bool
 from prism.lang.check.intrinsics import check_results, results_of
 from prism.lang.check.pointers import return_pointer
@@ -64,14 +64,16 @@ def with_rings(env: Env, loop: tree.Stmt) -> tuple[tree.Stmt, ...]:
     """Return a loop behind the rings that are declared in it, where it is the outermost."""
     if in_loops(env):
         return (loop,)
-    rings, env.context.rings = tuple(env.context.rings), []
+    rings = tuple(env.context.rings)
+    env.context.rings.clear()
     return (*rings, loop)
 
 
 @statement_rule(s.While)
 def check_while(env: Env, st: s.While) -> tree.Body:
     """R9 COND; a condition that reads memory moves into the body, so that barriers can stand before it."""
-    condition = condition_of(env, st.condition, "`while`")
+    with in_parts(env):
+        condition = condition_of(env, st.condition, "`while`")
     inner = env.enter(Step("loop", st.span, env.code, "while"))
     body = check_body(inner, st.body)
     if reads_memory(condition):
@@ -162,23 +164,16 @@ def check_jump(env: Env, word: str, span: Span) -> None:
 
 
 @statement_rule(s.Return)
-def check_return(env: Env, st: s.Return) -> tree.Stmt:
+def check_return(env: Env, st: s.Return) -> tree.Stmt | tree.Body:
     """R11 JUMP for return, and R8 for the value."""
     context = env.context
     name = context.kernel.__name__
-    if context.into is not None:
+    if context.into is not None and st is not context.last:
         fail(inlined.InlinedReturn(span=st.span, name=name, why=context.why))
-    for step in reversed(env.path):
-        if step.kind != "loop":
-            fail(
-                rules.Jump(
-                    span=st.span,
-                    word="return",
-                    construct=step.text,
-                    target="the function's end is",
-                    labels=(Label(step.span, "left by the return"),),
-                )
-            )
+    left = next((step for step in reversed(env.path if context.into is None else ()) if step.kind != "loop"), None)
+    if left is not None:
+        leaves, target = (Label(left.span, "left by the return"),), "the function's end is"
+        fail(rules.Jump(span=st.span, word="return", construct=left.text, target=target, labels=leaves))
     if st.value is None:
         if context.result not in (None, VOID):
             hint = "write `return value`"
@@ -206,7 +201,11 @@ def check_return(env: Env, st: s.Return) -> tree.Stmt:
                 span=blame(value, place), name=name, needed=place, what=what, has=value.perspective, labels=labels
             )
         )
-    return tree.Return(value=coerce(value, result_type(context.result), st.value.span), span=st.span)
+    value = coerce(value, result_type(context.result), st.value.span)
+    if context.last is not None:
+        context.value = value
+        return ()
+    return tree.Return(value=value, span=st.span)
 
 
 def make_result(context: Context, values: s.Tuple) -> s.Expr:

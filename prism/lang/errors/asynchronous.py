@@ -173,14 +173,13 @@ class RingUse(Named, code="ring"):
 
 
 class RingPlace(Named, code="ring"):
-    """A ring declared elsewhere than in a kernel's code at block[1]."""
+    """A ring declared elsewhere than in code at block[1]."""
 
     title = "`{name}` is a ring, declared {where}"
     label = "not a place for a ring"
     note_templates = ("each thread counts a ring's visits from the kernel's start, and its barriers are set up there",)
     help_template = (
-        "declare it in the kernel, in code that speaks for block[1], in a loop or around it; pass its copies to "
-        "functions"
+        "declare it in code that speaks for block[1], in a loop or around it; pass it, or its copies, to functions"
     )
     where: str
 

@@ -84,27 +84,43 @@ class TileParameter(Named, code="shared-alloc"):
 
 
 class InlinedValue(Inlined, code="type"):
-    """A call inside an expression."""
+    """A call where it may not be evaluated, or more than once."""
 
-    title = "`{name}` {why}: its call is a statement of its own, and has no value"
-    label = "called in an expression"
-    help_template = "call it on a line of its own, and let it write to an array that it is passed"
+    title = "`{name}` {why}: its lines stand before the statement, and what this is part of is not always evaluated, or not once"
+    label = "under a condition, or repeated"
+    help_template = "assign the value to a variable first, under an `if` where there is a condition"
+
+
+class InlinedOrder(Inlined, code="type"):
+    """A call that changes something, beside other parts of its statement."""
+
+    title = "`{name}` {why}, and changes something: its call is all of an assigned value"
+    label = "a part of an expression"
+    help_template = "assign the value to a variable first"
 
 
 class InlinedResult(Inlined, code="type"):
-    """A result."""
+    """A result that is a pointer."""
 
-    title = "`{name}` {why}, so it has no result"
+    title = "`{name}` {why}, so it returns no pointer"
     label = "declared here"
-    help_template = "let it write to an array that it is passed, as `found: T[1] @ thread[1]`"
+    help_template = "let the caller name the part, by a partition"
 
 
 class InlinedReturn(Inlined, code="jump"):
-    """R11: a return."""
+    """R11: a return that is not the last statement."""
 
-    title = "`{name}` {why}, so it ends at its end: there is no `return` in it"
+    title = "`{name}` {why}, so it ends at its end: no `return` stands in it but as its last statement, with a value"
     label = "leaves what stands in its caller's code"
     help_template = "put what follows under the opposite condition"
+
+
+class FunctionValue(Named, code="type"):
+    """The name of a function that is defined inside another one, where a number stands."""
+
+    title = "`{name}` is a function, and no value"
+    label = "used otherwise"
+    help_template = "call it, `{name}(...)`, or pass it to a template parameter that is a function: `OP={name}`"
 
 
 class InlinedTwice(Named, code="hide"):

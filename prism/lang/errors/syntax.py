@@ -22,8 +22,6 @@ class Unsupported(SyntaxFault):
 
 # The class of Python's tree -> what the user wrote, why it isn't there, and what to write instead.
 UNSUPPORTED: dict[str, tuple[str, str, str]] = {
-    "FunctionDef": ("a nested `def`", "a function of Prism stands on its own",
-                    'move it out, mark it `@prism("device")` and pass it what it needs; for an index, use a `lambda`'),
     "AsyncFunctionDef": ("`async def`", "kernels have no coroutines", "write `def`"),
     "ClassDef": ("`class`", "kernels have no objects", "keep each field in a variable of its own"),
     "Delete": ("`del`", "a variable ends with its block", "remove the line"),
@@ -77,6 +75,25 @@ def unsupported_error(span: Span, kind: str) -> Unsupported:
     nothing = (f"`{kind}`", "Prism has nothing like it", "compute it on the host and pass the result")
     what, why, change = UNSUPPORTED.get(kind, nothing)
     return Unsupported(span=span, what=what, why=why, change=change)
+
+
+class NestedAssign(SyntaxFault):
+    """`n += 1` in a function inside another one, of a name that it neither declares nor says to be of the other."""
+
+    title = "`{name}` is changed here, and is neither declared in this function nor said to be of the one around it"
+    label = "which `{name}`?"
+    help_template = "write `nonlocal {name}` at the function's start, as Python wants it; or declare `{name}` in it"
+    name: str
+
+
+class NestedDecorator(SyntaxFault):
+    """A decorator of a function inside another one that is not `@requires(...)`."""
+
+    title = "`@{text}` has no place above `{name}`, which is defined inside another function"
+    label = "not `@requires(...)`"
+    help_template = "write `@requires(...)` alone: constants are those of the function around it; or define it outside"
+    text: str
+    name: str
 
 
 class UnsupportedConstant(SyntaxFault):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from prism.lang import surface
@@ -26,7 +27,7 @@ from prism.lang.parse.expressions import (
     several,
     value_of,
 )
-from prism.lang.parse.extent import measure
+from prism.lang.parse.extent import count_statements, measure
 from prism.lang.parse.source import find
 
 N = TypeVar("N", bound=ast.AST)
@@ -194,6 +195,10 @@ def _statement(c: Context, node: ast.stmt) -> s.Stmt:  # noqa: C901
             return _with(c, node)
         case ast.Match():
             return _split(c, node)
+        case ast.FunctionDef():
+            return _nested(c, node)
+        case ast.Nonlocal() if c.nested is not None:
+            return s.Pass(span=span)
         case _:
             raise c.unsupported_error(node)
 
@@ -312,6 +317,61 @@ def _range(c: Context, call: ast.Call) -> tuple[s.Expr, s.Expr, s.Expr, s.Expr |
             return start, stop, step, unroll
         case _:
             raise CompileError(errors.RangeArguments(span=span, fault=f"{len(bounds)} arguments"))
+
+
+def _nested(c: Context, node: ast.FunctionDef) -> s.Nested:
+    """A function inside another one: constants, its name and its bound are known from around it, all else is its own."""
+    every = [*_own_nodes(node)]
+    shared = frozenset(name for n in every if isinstance(n, ast.Nonlocal) for name in n.names)
+    bound = {n.id for n in every if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)} - shared
+    bound |= {n.arg for n in every if isinstance(n, ast.arg)} | {
+        n.name for n in every if isinstance(n, ast.FunctionDef)
+    }
+    inside = replace(c, nested=(c.nested or frozenset()) | bound)
+    declared = {n.target.id for n in every if isinstance(n, ast.AnnAssign) and isinstance(n.target, ast.Name)}
+    for n in every:
+        for target in _assigned(c, n):
+            if target.id in bound - declared:
+                raise CompileError(errors.NestedAssign(span=c.span(target), name=target.id))
+    requires: tuple[s.Expr, ...] | None = None
+    for decorator in node.decorator_list:
+        call = decorator if isinstance(decorator, ast.Call) else None
+        if call is not None and c.resolve(call.func) is surface.requires and not call.keywords:
+            requires = arguments(c, call)[0]
+        elif not _marks_device(c, decorator):
+            raise CompileError(errors.NestedDecorator(span=c.span(decorator), text=c.text(decorator), name=node.name))
+    function = _function(inside, node, count_statements(node))
+    return s.Nested(span=function.span, function=function, requires=requires, shared=shared)
+
+
+def _assigned(c: Context, node: ast.AST) -> Iterator[ast.Name]:
+    """Yield the names that a statement gives another value; one that names an index function, or roles, declares them."""
+    if isinstance(node, ast.AugAssign):
+        yield from (n for n in (node.target,) if isinstance(n, ast.Name))
+    elif isinstance(node, ast.Assign) and not isinstance(node.value, ast.Lambda):
+        roles = isinstance(node.value, ast.Call) and c.resolve(node.value.func) is surface.roles
+        for target in () if roles else node.targets:
+            every = target.elts if isinstance(target, ast.Tuple | ast.List) else [target]
+            yield from (n for n in every if isinstance(n, ast.Name))
+
+
+def _own_nodes(node: ast.FunctionDef) -> Iterator[ast.AST]:
+    """Yield the nodes of a function, without those of the bodies of functions inside it."""
+    left: list[ast.AST] = [node.args, *node.body]
+    for one in left:
+        yield one
+        if not isinstance(one, ast.FunctionDef):
+            left.extend(ast.iter_child_nodes(one))
+
+
+def _marks_device(c: Context, decorator: ast.expr) -> bool:
+    """Whether a decorator is `@device`, or `@prism("device")`."""
+    if not isinstance(decorator, ast.Call):
+        return c.resolve(decorator) is surface.device
+    found = c.resolve(decorator.func)
+    kind = decorator.args[0] if decorator.args else None
+    device = isinstance(kind, ast.Constant) and kind.value == "device"
+    return device and (found is surface.mark or isinstance(found, surface.PrismModule))
 
 
 # -- Constructs -------------------------------------------------------------------------------------------------------

@@ -32,6 +32,8 @@ class Context:
     source: Source
     python: FunctionType
     errors: list[Error] = field(default_factory=list)
+    nested: frozenset[str] | None = None
+    """The names that functions inside it bind, those around what is parsed; None where there are none around."""
 
     def span(self, node: ast.AST) -> Span:
         """Return where a node is."""
@@ -60,7 +62,7 @@ class Context:
     def local(self, name: str) -> bool:
         """Whether the function itself binds a name."""
         code = self.python.__code__
-        return name in code.co_varnames or name in code.co_cellvars
+        return name in code.co_varnames or name in code.co_cellvars or name in (self.nested or ())
 
     def _lookup(self, name: str) -> object:
         if self.local(name):

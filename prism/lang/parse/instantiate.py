@@ -51,12 +51,16 @@ PYTHON_TYPES: Mapping[object, Scalar] = {int: SCALARS["int32"], float: SCALARS["
 
 
 class Scope(Value):
-    """What names mean while folding: constants and index functions in force, locals, and where free names come from."""
+    """What names mean while folding: constants and index functions in force, locals, and where free names come from.
+
+    `functions`: the locals that are functions.
+    """
 
     kernel: surface.Kernel
     template: Mapping[str, object]
     locals: frozenset[str]
     constants: Mapping[str, s.Literal | s.Lambda]
+    functions: frozenset[str] = frozenset()
 
     def bind(self, name: str, value: s.Literal | s.Lambda) -> Scope:
         """Return the scope with one more constexpr local, or index function."""
@@ -65,7 +69,11 @@ class Scope(Value):
 
 def instantiate(kernel: surface.Kernel, parsed: s.Function, template: Mapping[str, object]) -> s.Function:
     """Return the function with `template` bound. Raises CompileError: `template`, `name`, `type`."""
-    scope = Scope(kernel, template, locals_of(parsed), {})
+    return fold_function(Scope(kernel, template, s.locals_of(parsed), {}), parsed)
+
+
+def fold_function(scope: Scope, parsed: s.Function) -> s.Function:
+    """Fold a function's body and its signature."""
     body, _ = fold_body(scope, parsed.body)
     parameters = tuple(
         replace(p, annotation=fold(scope, p.annotation), place=maybe(scope, p.place)) for p in parsed.parameters
@@ -82,41 +90,7 @@ def instantiate(kernel: surface.Kernel, parsed: s.Function, template: Mapping[st
 def fold_in_part(kernel: surface.Kernel, parsed: s.Function, template: Mapping[str, object], e: s.Expr) -> s.Expr:
     """Return an annotation in which template parameters that have no value yet are names."""
     unknown = frozenset(kernel.template) - frozenset(template)
-    return fold(Scope(kernel, template, locals_of(parsed) | unknown, {}), e)
-
-
-def locals_of(function: s.Function) -> frozenset[str]:
-    """Return the names that the function binds anywhere in its body, and its parameters."""
-    found = {p.name for p in function.parameters}
-
-    def walk(body: s.Body) -> None:
-        for statement in body:
-            if isinstance(statement, s.Declare | s.For | s.Partition | s.Claim | s.Async):
-                found.add(statement.name)
-            if isinstance(statement, s.Assign) and isinstance(statement.target, s.Name):
-                found.add(statement.target.name)
-            if isinstance(statement, s.Together | s.Unpack):
-                found.update(target.name for target in statement.targets if isinstance(target, s.Name))
-            if isinstance(statement, s.Roles):
-                found.update(name.name for name in statement.names)
-            for inner in bodies(statement):
-                walk(inner)
-
-    walk(function.body)
-    return frozenset(found)
-
-
-def bodies(statement: s.Stmt) -> tuple[s.Body, ...]:
-    """Return the statement lists inside a statement."""
-    match statement:
-        case s.If():
-            return (statement.then, statement.otherwise)
-        case s.Split():
-            return tuple(arm.body for arm in statement.arms)
-        case s.While() | s.For() | s.Group() | s.Partition() | s.Claim() | s.Async() | s.Enter() | s.One() | s.Batch():
-            return (statement.body,)
-        case _:
-            return ()
+    return fold(Scope(kernel, template, s.locals_of(parsed) | unknown, {}), e)
 
 
 # -- names ----------------------------------------------------------------------------------------------------------------
@@ -239,7 +213,8 @@ def fold(scope: Scope, e: s.Expr) -> s.Expr:  # noqa: C901
 
 def fold_callee(scope: Scope, e: s.Expr) -> s.Expr:
     """Fold what is called. A variable is not: in `row(acc, i)` the construct is meant, whatever else is called `row`."""
-    if isinstance(e, s.Name) and e.name in scope.locals and e.name not in {**scope.constants, **scope.template}:
+    known = {**scope.constants, **scope.template, **dict.fromkeys(scope.functions)}
+    if isinstance(e, s.Name) and e.name in scope.locals and e.name not in known:
         bindings.note(scope.kernel.python, e.name)
         outer = scope.kernel.python.__globals__.get(e.name, getattr(surface, e.name, None))
         if isinstance(outer, surface.Construct):
@@ -394,6 +369,8 @@ def fold_into(done: list[s.Stmt], scope: Scope, statement: s.Stmt) -> Scope:
     """Add to `done` what a statement becomes; return the scope behind it."""
     if isinstance(statement, s.Declare) and is_constexpr(scope, statement.annotation):
         return bind_constexpr(scope, statement)
+    if isinstance(statement, s.Nested):
+        scope = replace(scope, functions=scope.functions | {statement.function.name})
     match statement:
         case s.Assign(target=s.Name(name=name), value=s.Lambda() as value):
             return scope.bind(name, named_lambda(scope, value))
@@ -431,6 +408,19 @@ def fold_if(scope: Scope, statement: s.If) -> s.Body:
         return fold_body(scope, statement.then if truth(condition) else statement.otherwise)[0]
     then, otherwise = fold_body(scope, statement.then)[0], fold_body(scope, statement.otherwise)[0]
     return (replace(statement, condition=condition, then=then, otherwise=otherwise),)
+
+
+def fold_nested(scope: Scope, st: s.Nested) -> s.Nested:
+    """Fold a function inside another one: what it binds itself hides what is around it."""
+    requires = None if st.requires is None else fold_all(scope, st.requires)
+    own = s.locals_of(st.function) - st.shared
+    inner = replace(
+        scope,
+        locals=scope.locals | own,
+        constants={name: value for name, value in scope.constants.items() if name not in own},
+        template={name: value for name, value in scope.template.items() if name not in own},
+    )
+    return replace(st, function=fold_function(inner, st.function), requires=requires)
 
 
 def fold_statement(scope: Scope, st: s.Stmt) -> s.Stmt:  # noqa: C901
@@ -477,6 +467,8 @@ def fold_statement(scope: Scope, st: s.Stmt) -> s.Stmt:  # noqa: C901
             return replace(st, level=fold(scope, st.level), body=inner(st.body))
         case s.Enter() | s.Batch():
             return replace(st, body=inner(st.body))
+        case s.Nested():
+            return fold_nested(scope, st)
         case s.Unsafe():
             given = tuple((k, python_function(scope, v) if k == "meaning" else fold(scope, v)) for k, v in st.keywords)
             return replace(st, text=fold(scope, st.text), keywords=given)

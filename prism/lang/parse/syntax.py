@@ -13,6 +13,7 @@
               | Roles(names, level, sizes)                      -- `a, b = roles(warpgroup, 2, 1)`
               | Enter(role, body) | One(level, body)            -- `with a:`, `with one(thread):`
               | Async(source, name, body) | Batch(body) | Unsafe(text)
+              | Nested(function, requires, shared)              -- `def` inside a function
     expression = Name | Literal | Resolved | Unary | Binary | Conditional | Call | Subscript | Attribute | Lambda | Braces
                | Listed | Tuple
 
@@ -313,9 +314,20 @@ class Unsafe(Node):
     keywords: tuple[tuple[str, Expr], ...]
 
 
+class Nested(Node):
+    """`@requires(...) def name(...)` inside a function; `requires` is None where that is not there.
+
+    `shared`: the names of the function around it that it says it assigns, `nonlocal n`.
+    """
+
+    function: Function
+    requires: tuple[Expr, ...] | None
+    shared: frozenset[str]
+
+
 Stmt = (
     Declare | Assign | Together | Unpack | Augment | Evaluate | If | While | For | Break | Continue | Return | Pass
-    | Group | Split | Partition | Claim | Roles | Enter | One | Async | Batch | Unsafe
+    | Group | Split | Partition | Claim | Roles | Enter | One | Async | Batch | Unsafe | Nested
 )  # fmt: skip
 Body = tuple[Stmt, ...]
 
@@ -343,3 +355,42 @@ class Function(Node):
     extern: bool
     decorators: tuple[tuple[str, Span], ...]
     length: int
+
+
+# -- what a function binds -----------------------------------------------------------------------------------------------
+
+
+def locals_of(function: Function) -> frozenset[str]:
+    """Return the names that the function binds anywhere in its body, and its parameters."""
+    found = {p.name for p in function.parameters}
+
+    def walk(body: Body) -> None:
+        for statement in body:
+            if isinstance(statement, Declare | For | Partition | Claim | Async):
+                found.add(statement.name)
+            if isinstance(statement, Assign) and isinstance(statement.target, Name):
+                found.add(statement.target.name)
+            if isinstance(statement, Together | Unpack):
+                found.update(target.name for target in statement.targets if isinstance(target, Name))
+            if isinstance(statement, Roles):
+                found.update(name.name for name in statement.names)
+            if isinstance(statement, Nested):
+                found.add(statement.function.name)
+            for inner in bodies(statement):
+                walk(inner)
+
+    walk(function.body)
+    return frozenset(found)
+
+
+def bodies(statement: Stmt) -> tuple[Body, ...]:
+    """Return the statement lists inside a statement."""
+    match statement:
+        case If():
+            return (statement.then, statement.otherwise)
+        case Split():
+            return tuple(arm.body for arm in statement.arms)
+        case While() | For() | Group() | Partition() | Claim() | Async() | Enter() | One() | Batch():
+            return (statement.body,)
+        case _:
+            return ()

@@ -119,7 +119,7 @@ def own_bodies(statement: Stmt, path: Path = ()) -> tuple[tuple[Body, Path], ...
     return tuple((_text_of(body, None), there) for body, there in bodies_with_paths(statement, path))
 
 
-def own(function: Function) -> Iterator[Stmt]:
+def own_statements(function: Function) -> Iterator[Stmt]:
     """Yield the statements of a function's own text, in program order."""
     return _own(own_text(function))
 
@@ -138,7 +138,7 @@ def _own(body: Body) -> Iterator[Stmt]:
 
 def calls_inside(function: Function) -> Iterator[tuple[Inlined, Body]]:
     """Yield the calls in a function's own text that are compiled in, each with the statements that stand for it."""
-    lists = [function.body, *(body for statement in own(function) for body in children(statement))]
+    lists = [function.body, *(body for statement in own_statements(function) for body in children(statement))]
     for number, body in enumerate(lists):
         own_one = None if number else function.inlined
         calls: dict[Inlined, list[Stmt]] = {}

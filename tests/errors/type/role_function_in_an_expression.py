@@ -7,7 +7,7 @@ from prism.lang import block, grid, group, id, prism, requires, roles, thread, w
 @requires(block[1], warp[2])
 def work(users: roles(warp, 1)):
     with users, group(thread[1]):
-        t: int = id()
+        t: int = 3
 
 
 @prism("global")

@@ -1,0 +1,17 @@
+from __future__ import annotations
+
+from prism.lang import block, grid, group, id, partition, prism, ptr, requires, thread
+
+
+@prism("global")
+@requires(grid[1], block[1], thread[32])
+def case(y: ptr(int) @ grid[1], n: int @ grid[1]):
+    with partition(y, thread[1], id()) as mine, group(thread[1]):
+        count: int = 0
+
+        @requires(thread[1])
+        def next_one(k: int @ thread[1]) -> int @ thread[1]:
+            nonlocal count
+            count += k
+            return count
+        mine[0] = next_one + 1  # error: type
