@@ -11,7 +11,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from prism.lang import surface, tree
-from prism.lang.check.arguments import check_argument, check_bound, check_owners, mismatch, not_trusted
+from prism.lang.check.arguments import (
+    Passed,
+    check_argument,
+    check_bound,
+    check_owners,
+    fill_defaults,
+    mismatch,
+    not_trusted,
+)
 from prism.lang.check.body import check_body
 from prism.lang.check.data import make_view
 from prism.lang.check.elements import construct_of
@@ -45,7 +53,7 @@ def is_shared(e: s.Expr) -> bool:
 
 
 def compile_in(
-    env: Env, e: s.Call, kernel: surface.Kernel, given: tuple[s.Expr, ...], template: Mapping[str, object]
+    env: Env, e: s.Call, kernel: surface.Kernel, passed: Passed, template: Mapping[str, object]
 ) -> tuple[tree.Stmt, ...]:
     """Return what a call becomes: R13 to R15 as for any call; then the body, checked by the signature, where it stands."""
     session = env.context.resolve
@@ -54,6 +62,7 @@ def compile_in(
         bound = check_signature(kernel, function, template)
         formals = tuple(check_parameter(p, kernel.kind) for p in function.parameters)
     check_bound(env, function, bound, cooperative=kernel.cooperative, call=e)
+    given = fill_defaults(formals, passed, e)
     pairs = [(formal, given_to(env, kernel, formal, actual)) for formal, actual in zip(formals, given, strict=True)]
     check_distinct(kernel, pairs, given)
     with session.open_instance(kernel, template, e.span):

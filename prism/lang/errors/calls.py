@@ -53,6 +53,17 @@ class CallArguments(Error):
     parameters: str
 
 
+class ParameterDefault(Error):
+    """A default that is no number, or of a parameter that takes none."""
+
+    code = "type"
+    title = "parameter `{name}` {problem}"
+    label = "numbers and bools that are known at compile time are defaults"
+    help_template = "write a number, a bool or an expression of template parameters, or pass `{name}` at each call"
+    name: str
+    problem: str
+
+
 class CallScalar(Error):
     """R14: a scalar argument that varies where the callee needs agreement."""
 

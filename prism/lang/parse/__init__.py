@@ -33,7 +33,7 @@ def parse(kernel: surface.Kernel) -> s.Function:
         line = python.__code__.co_firstlineno
         here = Span(python.__code__.co_filename, line, 0, line, 1)
         raise CompileError(errors.TooDeep(span=here, name=python.__name__)) from None
-    c = Context(source, python)
+    c = Context(source, python, frozenset(kernel.template))
     try:
         function = _function(c, node, measure(c, node))
     except RecursionError:
@@ -106,19 +106,26 @@ def _parameters(c: Context, a: ast.arguments) -> tuple[s.Parameter, ...]:
         for arg in a.kwonlyargs:
             c.errors.append(errors.ParameterMarker(span=c.span(arg), name=arg.arg, how="keyword", marker="*"))
     positional = [*a.posonlyargs, *a.args]
-    defaults = [*zip(reversed(positional), reversed(a.defaults), strict=False)]
-    for arg, default in (*defaults, *zip(a.kwonlyargs, a.kw_defaults, strict=True)):
-        if default is not None:
-            c.errors.append(errors.ParameterDefault(span=c.span(default), name=arg.arg))
-    found = [_guard(c, _parameter, arg) for arg in positional]
+    missing = len(positional) - len(a.defaults)
+    defaults = dict(zip(positional[missing:], zip(a.defaults, c.python.__defaults__ or (), strict=False), strict=False))
+    found = [_guard(c, lambda c, arg: _parameter(c, arg, defaults.get(arg)), arg) for arg in positional]
     return tuple(parameter for parameter in found if parameter is not None)
 
 
-def _parameter(c: Context, arg: ast.arg) -> s.Parameter:
+def _parameter(c: Context, arg: ast.arg, given: tuple[ast.expr, object] | None) -> s.Parameter:
     if arg.annotation is None:
         raise CompileError(errors.MissingAnnotation(span=c.span(arg), name=arg.arg))
     annotation, place = _annotation(c, arg.annotation)
-    return s.Parameter(span=c.span(arg), name=arg.arg, annotation=annotation, place=place)
+    default = None if given is None else _default(c, *given)
+    return s.Parameter(span=c.span(arg), name=arg.arg, annotation=annotation, place=place, default=default)
+
+
+def _default(c: Context, node: ast.expr, value: object) -> s.Expr:
+    """The number that Python has evaluated; the text, where it has template parameters, which have no value yet."""
+    named = {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
+    if isinstance(value, bool | int | float) and not named & c.template:
+        return s.Literal(span=c.span(node), value=value)
+    return expression(c, node)
 
 
 def _result(c: Context, node: ast.expr) -> tuple[s.Expr, s.Expr | None]:

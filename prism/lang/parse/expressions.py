@@ -31,6 +31,8 @@ class Context:
 
     source: Source
     python: FunctionType
+    template: frozenset[str] = frozenset()
+    """The names of the function's template parameters."""
     errors: list[Error] = field(default_factory=list)
 
     def span(self, node: ast.AST) -> Span:

@@ -67,8 +67,10 @@ def instantiate(kernel: surface.Kernel, parsed: s.Function, template: Mapping[st
     """Return the function with `template` bound. Raises CompileError: `template`, `name`, `type`."""
     scope = Scope(kernel, template, locals_of(parsed), {})
     body, _ = fold_body(scope, parsed.body)
+    outside = replace(scope, locals=frozenset())  # a default is evaluated there
     parameters = tuple(
-        replace(p, annotation=fold(scope, p.annotation), place=maybe(scope, p.place)) for p in parsed.parameters
+        replace(p, annotation=fold(scope, p.annotation), place=maybe(scope, p.place), default=maybe(outside, p.default))
+        for p in parsed.parameters
     )
     return replace(
         parsed,
