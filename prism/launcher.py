@@ -11,6 +11,7 @@ from prism.lang.check import annotation, parsed_of
 from prism.lang.facts.blocks import threads_of
 from prism.lang.keep.keys import exact_items
 from prism.lang.lower.limits import check_architecture
+from prism.lang.parse.syntax import Parameter
 from prism.lang.pipeline import build
 from prism.lang.surface import Kernel
 from prism.lang.surface.bindings import record_lookups
@@ -25,6 +26,9 @@ from prism.runtime.overlap import require_apart
 
 MOST_VARIANTS, MOST_INSTANCES = 4, 256
 """Programs that are kept of a kernel with the same template arguments, by what its names stood for; and template arguments."""
+
+LEFT_OUT = object()
+"""An argument of a launch that has its default."""
 
 
 class Known:
@@ -60,15 +64,19 @@ class Known:
 def launch(
     kernel: Kernel,
     shape: Any,
+    /,
     *arguments: Any,
     template: Mapping[str, object] | None = None,
     stream: Any = None,
     check: bool = False,
     schedule: str = "round-robin",
     seed: int = 0,
-    **unknown: Any,
+    **named: Any,
 ) -> None:
     """Launch `kernel[blocks, threads](*arguments)`; results are in the arrays.
+
+    Arguments are given by place or by name; those that the kernel has a default for may be left out. An argument called as an
+    option is, `template`, `stream`, `check`, `schedule` or `seed`, is given by its place.
 
     `template` gives the template arguments that the arrays' dtypes don't imply. Arrays on the host run on the reference
     machine: `check=True` reports races, deadlocks, accesses out of bounds and uninitialised reads, under `schedule`
@@ -81,9 +89,10 @@ def launch(
     """
     if kernel.kind != "global":
         raise TypeError(f"`{kernel.__name__}` is a device function: only kernels, marked `global`, are launched")
-    if unknown:
-        raise TypeError(unknown_option(kernel, next(iter(unknown))))
-    require_count(kernel.__name__, [p.name for p in parsed_of(kernel).parameters], len(arguments))
+    parameters = parsed_of(kernel).parameters
+    partial = bool(named) or len(arguments) != len(parameters)
+    if partial:
+        arguments = place_arguments(kernel, parameters, arguments, named)
     if not isinstance(template, Mapping | None):
         raise TypeError(f"`template` must be a dict of template arguments, not {type(template).__qualname__}")
     bound_template = deduce_template(kernel, arguments, template or {})
@@ -94,6 +103,7 @@ def launch(
             )
     known = known_of(kernel, bound_template)
     program, host = known.program, known.host
+    arguments = fill_defaults(program, arguments) if partial else arguments
     blocks, threads = launch_shape(program, shape)
     bound = bind(kernel.__name__, host.parameters, arguments)
     check_shape(host, blocks, threads)
@@ -123,15 +133,41 @@ def launch(
     known.ready.add(bound.device)
 
 
+def place_arguments(
+    kernel: Kernel, parameters: Sequence[Parameter], arguments: Sequence[Any], named: Mapping[str, Any]
+) -> tuple[Any, ...]:
+    """Return a launch's arguments in the parameters' order, LEFT_OUT for those with a default that are not given.
+
+    Raises TypeError for a name that is no parameter's, or an argument that is given twice; LaunchError for too many or too few.
+    """
+    names = [p.name for p in parameters]
+    for name in named:
+        if name not in names:
+            raise TypeError(unknown_option(kernel, name))
+        if name in names[: len(arguments)]:
+            raise TypeError(f"`{kernel.__name__}`: `{name}` is given by its place, and by its name")
+    given = {**dict(zip(names, arguments, strict=False)), **named}
+    required = [p.name for p in parameters if p.default is None]
+    if len(arguments) > len(names) or not given.keys() >= {*required}:
+        require_count(kernel.__name__, names, len(arguments) + len(named), least=len(required))
+        missing = ", ".join(f"`{name}`" for name in required if name not in given)
+        raise LaunchError(f"`{kernel.__name__}` is launched without {missing}")
+    return tuple(given.get(name, LEFT_OUT) for name in names)
+
+
+def fill_defaults(program: Program, arguments: Sequence[Any]) -> tuple[Any, ...]:
+    """Return a launch's arguments with the kernel's defaults for those that are left out."""
+    pairs = zip(program.entry.parameters, arguments, strict=True)
+    return tuple(parameter.default if argument is LEFT_OUT else argument for parameter, argument in pairs)
+
+
 def unknown_option(kernel: Kernel, name: str) -> str:
     """Return what is wrong with a keyword argument of a launch that is no option."""
     if name in kernel.template:
         return f"`{name}` is a template argument of `{kernel.__name__}`: pass `template={{{name!r}: ...}}`"
     names = [p.name for p in parsed_of(kernel).parameters]
     call = f"{kernel.__name__}[blocks, threads]({', '.join(names)})"
-    if name in names:
-        return f"`{name}` is passed by its place, not by name: {call}"
-    return f"a launch has no option `{name}`: {call} takes template, stream, check, schedule and seed"
+    return f"a launch has no argument or option `{name}`: {call} takes template, stream, check, schedule and seed"
 
 
 def instance(kernel: Kernel, template: tuple[tuple[str, object], ...]) -> Program:
@@ -189,7 +225,7 @@ def deduce_template(kernel: Kernel, arguments: Sequence[Any], given: Mapping[str
     fault: TypeError | None = None
     for parameter, argument in zip(parsed_of(kernel).parameters, arguments, strict=False):
         try:
-            actual = type_of(argument, parameter.name)
+            actual = None if argument is LEFT_OUT else type_of(argument, parameter.name)
         except TypeError as error:  # where nothing is missing, `bind` says what the parameter takes
             fault, actual = fault or error, None
         if actual is not None:

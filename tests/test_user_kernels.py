@@ -195,16 +195,28 @@ def test_template_arguments_are_named() -> None:
 @pytest.mark.parametrize(
     ("named", "words"),
     [
-        ({"n": 64}, r"`n` is passed by its place, not by name: double\[blocks, threads\]\(x, y, n\)"),
+        ({"n": 64}, r"`double`: `n` is given by its place, and by its name"),
         ({"T": np.float32}, r"`T` is a template argument of `double`: pass `template=\{'T': \.\.\.\}`"),
-        ({"grid": 1}, r"a launch has no option `grid`: .* takes template, stream, check, schedule and seed"),
+        (
+            {"grid": 1},
+            r"a launch has no argument or option `grid`: .* takes template, stream, check, schedule and seed",
+        ),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
-def test_arguments_are_passed_by_their_places(named: dict[str, Any], words: str) -> None:
+def test_what_is_no_argument_is_refused(named: dict[str, Any], words: str) -> None:
     x, y = arrays()
     with pytest.raises(TypeError, match=words):
         double[2, 32](x, y, 64, **named)
+
+
+def test_arguments_are_passed_by_their_names() -> None:
+    x, y = arrays()
+    double[2, 32](n=64, y=y, x=x)
+    double.launch(x, n=64, y=y, blocks=2, threads=32, check=True)
+    assert np.array_equal(y, x + x)
+    with pytest.raises(LaunchError, match=r"`double` takes 3 arguments \(x, y, n\), 2 given"):
+        double[2, 32](x, n=64)
 
 
 def test_too_few_arguments_are_counted_before_anything_is_deduced() -> None:

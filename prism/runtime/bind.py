@@ -65,10 +65,12 @@ def bind(name: str, parameters: tuple[EntryParameter, ...], arguments: Sequence[
     return BoundArguments(tuple(values), arrays, one_place(arrays))
 
 
-def require_count(name: str, parameters: Sequence[str], given: int) -> None:
-    """Refuse too many or too few arguments, with a LaunchError that has the parameters' names."""
-    if given != len(parameters):
-        raise LaunchError(f"`{name}` takes {len(parameters)} arguments ({', '.join(parameters)}), {given} given")
+def require_count(name: str, parameters: Sequence[str], given: int, least: int | None = None) -> None:
+    """Refuse too many or too few arguments, with a LaunchError that has the parameters' names; `least`: the fewest, if fewer."""
+    most = len(parameters)
+    if not (most if least is None else least) <= given <= most:
+        count = most if least in (None, most) else f"{least} to {most}"
+        raise LaunchError(f"`{name}` takes {count} arguments ({', '.join(parameters)}), {given} given")
 
 
 def require_whole_pieces(info: ArrayInfo, name: str) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
+from collections.abc import Sequence
+from typing import NoReturn, TypeAlias
 
 from prism.lang import tree
 from prism.lang.check.conversion import coerce
-from prism.lang.check.env import Env, blame, constant, evidence, fail, is_narrowed, why_here
+from prism.lang.check.env import Env, Role, blame, constant, evidence, fail, is_narrowed, why_here
 from prism.lang.check.expressions import check_value, flatten, rank, visible
 from prism.lang.diagnostics import Fields, Label, Span, source_text
 from prism.lang.errors import calls as errors
@@ -16,6 +17,20 @@ from prism.lang.facts.contiguous import shifts
 from prism.lang.parse import syntax as s
 from prism.lang.types import Array, Fragment, Pointer, TensorMap, Vector
 from prism.lang.types.perspective import Bound, Level, Perspective
+
+Passed: TypeAlias = tuple[s.Expr | None, ...]
+"""The arguments of a call in the parameters' order; None for what has a default, and is left out."""
+
+
+def fill_defaults(formals: Sequence[tree.Symbol | Role], given: Passed, call: s.Call) -> tuple[s.Expr, ...]:
+    """Return the arguments, with the defaults of those that are left out, as if they were written in the call."""
+    filled: list[s.Expr] = []
+    for formal, actual in zip(formals, given, strict=True):
+        if actual is None:
+            assert isinstance(formal, tree.Symbol) and formal.default is not None
+            actual = s.Literal(value=formal.default, span=call.span)
+        filled.append(actual)
+    return tuple(filled)
 
 
 def check_argument(env: Env, name: str, trusts: frozenset[str], formal: tree.Symbol, actual: s.Expr) -> tree.Expr:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from prism.lang import surface, tree
 from prism.lang.check import annotation
-from prism.lang.check.arguments import check_argument, check_bound
+from prism.lang.check.arguments import Passed, check_argument, check_bound, fill_defaults
 from prism.lang.check.conversion import convert
 from prism.lang.check.elements import construct_of, element
 from prism.lang.check.env import Env, Nested, Role, fail
@@ -113,7 +113,7 @@ def check_device_call(env: Env, e: s.Call, kernel: surface.Kernel, target: Persp
     check_bound(env, function, function.bound, cooperative=function.cooperative, call=e)
     arguments = tuple(
         check_argument(env, function.name, function.trusts, formal, actual)
-        for formal, actual in zip(function.parameters, given, strict=True)
+        for formal, actual in zip(function.parameters, fill_defaults(function.parameters, given, e), strict=True)
     )
     perspective = function.result_perspective or env.code
     if function.pure and arguments:
@@ -141,8 +141,11 @@ def check_inlined(env: Env, e: s.Call) -> tuple[tree.Stmt, ...] | None:
     return None if every is None else compile_in(env, e, kernel, given, every)[0]
 
 
-def bind_arguments(env: Env, e: s.Call, kernel: surface.Kernel) -> tuple[tuple[s.Expr, ...], Mapping[str, object]]:
-    """Return the arguments in the parameters' order, and the template arguments: given by keyword, or deduced."""
+def bind_arguments(env: Env, e: s.Call, kernel: surface.Kernel) -> tuple[Passed, Mapping[str, object]]:
+    """Return the arguments in the parameters' order, and the template arguments: given by keyword, or deduced.
+
+    An argument that has a default, and is left out, is None.
+    """
     parsed = env.context.resolve.syntax_of(kernel)
     names = [p.name for p in parsed.parameters]
     slots: dict[str, s.Expr] = dict(zip(names, e.arguments, strict=False))
@@ -158,13 +161,17 @@ def bind_arguments(env: Env, e: s.Call, kernel: surface.Kernel) -> tuple[tuple[s
         else:
             have = ", ".join([*names, *kernel.template]) or "none"
             fail(name_errors.TemplateUnknown(span=value.span, name=name, function=kernel.__name__, have=have))
-    if len(e.arguments) > len(names) or len(slots) < len(names):
-        counted = f"{len(e.arguments) + len(slots) - min(len(e.arguments), len(names))} given"
+    required = [p.name for p in parsed.parameters if p.default is None]
+    if len(e.arguments) > len(names) or not slots.keys() >= {*required}:
+        count = len(names) if len(required) == len(names) else f"{len(required)} to {len(names)}"
+        total = len(e.arguments) + len(slots) - min(len(e.arguments), len(names))
+        missing = [name for name in required if name not in slots]
+        counted = f"and not without `{missing[0]}`" if len(required) <= total <= len(names) else f"{total} given"
         fail(
             errors.CallArguments(
                 span=e.span,
                 name=kernel.__name__,
-                wanted=f"{len(names)} argument(s)",
+                wanted=f"{count} argument(s)",
                 given=counted,
                 parameters=", ".join(names) or "none",
             )
@@ -172,7 +179,7 @@ def bind_arguments(env: Env, e: s.Call, kernel: surface.Kernel) -> tuple[tuple[s
     wanted = frozenset(kernel.template) - frozenset(template)
     if wanted:
         deduce_template(env, kernel, parsed, slots, template, wanted)
-    return tuple(slots[name] for name in names), template
+    return tuple(map(slots.get, names)), template
 
 
 def deduce_template(
@@ -184,8 +191,9 @@ def deduce_template(
     wanted: frozenset[str],
 ) -> None:
     """Add the template arguments that the actual arguments' types imply; literals imply nothing unless all else fails."""
-    literals = [p for p in parsed.parameters if isinstance(slots[p.name], s.Literal)]
-    for parameter in (*(p for p in parsed.parameters if p not in literals), *literals):
+    given = [p for p in parsed.parameters if p.name in slots]
+    literals = [p for p in given if isinstance(slots[p.name], s.Literal)]
+    for parameter in (*(p for p in given if p not in literals), *literals):
         actual = slots[parameter.name]
         if isinstance(actual, s.Name) and isinstance(role := env.names.get(actual.name), Role):
             annotation.deduce_role(fold_in_part(kernel, parsed, found, parameter.annotation), role, found, wanted)

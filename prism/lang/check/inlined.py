@@ -12,7 +12,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from prism.lang import surface, tree
-from prism.lang.check.arguments import check_argument, check_bound, check_owners, mismatch, not_trusted, origins
+from prism.lang.check.arguments import (
+    Passed,
+    check_argument,
+    check_bound,
+    check_owners,
+    fill_defaults,
+    mismatch,
+    not_trusted,
+    origins,
+)
 from prism.lang.check.body import check_body
 from prism.lang.check.data import make_view
 from prism.lang.check.env import (
@@ -51,7 +60,7 @@ Given = tuple[Formal, tree.Expr | tree.Symbol | Role]
 
 
 def compile_in(
-    env: Env, e: s.Call, kernel: surface.Kernel, given: tuple[s.Expr, ...], template: Mapping[str, object]
+    env: Env, e: s.Call, kernel: surface.Kernel, passed: Passed, template: Mapping[str, object]
 ) -> tuple[tuple[tree.Stmt, ...], tree.Expr | None]:
     """Return what a call becomes: R13 to R15 as for any call; then the body, checked by the signature, where it stands.
 
@@ -63,6 +72,7 @@ def compile_in(
         bound = check_signature(session, kernel, function, template)
         formals = tuple(read_formal(p, kernel, bound) for p in function.parameters)
     check_bound(env, function, bound, cooperative=kernel.cooperative, call=e)
+    given = fill_defaults(formals, passed, e)
     pairs = [(formal, given_to(env, kernel, formal, actual)) for formal, actual in zip(formals, given, strict=True)]
     check_distinct(kernel, pairs, given)
     with session.open_instance(kernel, template, e.span):
@@ -84,14 +94,14 @@ def compile_in(
 
 
 def take_value(
-    env: Env, e: s.Call, kernel: surface.Kernel, given: tuple[s.Expr, ...], template: Mapping[str, object]
+    env: Env, e: s.Call, kernel: surface.Kernel, passed: Passed, template: Mapping[str, object]
 ) -> tree.Expr:
     """Return the value of a call that is compiled in, whose body stands before the statement that takes it."""
     expansion = env.context.expansion
     why = reason(env.context.resolve, kernel, template)
     if expansion is None:
         fail(errors.InlinedValue(span=e.span, name=kernel.__name__, why=why))
-    body, value = compile_in(env, e, kernel, given, template)
+    body, value = compile_in(env, e, kernel, passed, template)
     if value is None:
         fail(type_errors.NoValue(span=e.span, name=kernel.__name__))
     if e is not expansion.whole and not is_quiet(body):
@@ -119,6 +129,9 @@ def read_formal(parameter: s.Parameter, kernel: surface.Kernel, bound: Bound) ->
     e = parameter.annotation
     if kind_of(e)[1] != "the role":
         return check_parameter(parameter, kernel.kind)
+    if parameter.default is not None:
+        problem = "is a role, which has no default"
+        fail(call_errors.ParameterDefault(span=parameter.default.span, name=parameter.name, problem=problem))
     if parameter.place is not None:
         fail(
             role_errors.RolePlace(

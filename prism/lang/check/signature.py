@@ -7,8 +7,10 @@ from dataclasses import replace
 
 from prism.lang import surface, tree
 from prism.lang.check import annotation
+from prism.lang.check.conversion import coerce
 from prism.lang.check.elements import construct_of
 from prism.lang.check.env import Context, fail
+from prism.lang.check.expressions import check_literal
 from prism.lang.check.fragments import require_place
 from prism.lang.check.tiles import check_map_parameter
 from prism.lang.diagnostics import Fields, Span
@@ -19,7 +21,7 @@ from prism.lang.errors import perspective as rules
 from prism.lang.errors import types as type_errors
 from prism.lang.facts.budget import MOST_THREADS
 from prism.lang.parse import syntax as s
-from prism.lang.types import VOID, Array, Fragment, Mailbox, Pointer, Scalar, TensorMap, Vector
+from prism.lang.types import VOID, Array, Fragment, Mailbox, Pointer, Scalar, TensorMap, Type, Vector
 from prism.lang.types.perspective import Bound, Level, Perspective
 from prism.lang.types.structs import Struct, tuple_of
 
@@ -102,7 +104,21 @@ def check_parameter(parameter: s.Parameter, kind: str) -> tree.Symbol:
         fail(type_errors.KernelParameter(span=parameter.annotation.span, name=parameter.name, type=str(type_)))
     if isinstance(type_, Fragment):
         type_ = require_place(type_, parameter.name, place, parameter.annotation.span, parameter.place.span)
-    return tree.Symbol(parameter.name, type_, place, parameter.span, parameter=True, const=meaning.const)
+    default = None if parameter.default is None else check_default(parameter, parameter.default, type_)
+    return tree.Symbol(
+        parameter.name, type_, place, parameter.span, parameter=True, const=meaning.const, default=default
+    )
+
+
+def check_default(parameter: s.Parameter, default: s.Expr, type_: Type) -> bool | int | float:
+    """Return what a parameter is where a call leaves it out: a number or a bool of its type."""
+    plain = isinstance(type_, Scalar) and not isinstance(type_, Struct)
+    if not plain or not isinstance(default, s.Literal) or isinstance(default.value, str):
+        problem = "has a default that is no number" if plain else f"is {type_}, which has no default"
+        fail(call_errors.ParameterDefault(span=default.span, name=parameter.name, problem=problem))
+    value = coerce(check_literal(default, type_), type_, default.span)
+    assert isinstance(value, tree.Const)
+    return value.value
 
 
 def check_tile(parameter: s.Parameter, meaning: annotation.Annotation, kind: str) -> Pointer:

@@ -45,6 +45,15 @@ class CallArguments(Named, code="type"):
     parameters: str
 
 
+class ParameterDefault(Named, code="type"):
+    """A default that is no number, or of a parameter that takes none."""
+
+    title = "parameter `{name}` {problem}"
+    label = "numbers and bools that are known at compile time are defaults"
+    help_template = "write a number, a bool or an expression of template parameters, or pass `{name}` at each call"
+    problem: str
+
+
 class CallScalar(Named, code="call-scalar"):
     """R14: a scalar argument that varies where the callee needs agreement."""
 

@@ -252,15 +252,6 @@ class ParameterMarker(SyntaxFault):
     marker: str
 
 
-class ParameterDefault(SyntaxFault):
-    """A parameter with a default."""
-
-    title = "parameter `{name}` has a default"
-    label = "every argument is given at the call"
-    help_template = "remove the default; for a value known at compile time, use `@template({name}=constexpr(int))`"
-    name: str
-
-
 class MissingAnnotation(SyntaxFault):
     """A parameter without a type."""
 

@@ -43,7 +43,7 @@ def parse(kernel: surface.Kernel) -> s.Function:
         line = python.__code__.co_firstlineno
         here = Span(python.__code__.co_filename, line, 0, line, 1)
         raise CompileError(errors.TooDeep(span=here, name=python.__name__)) from None
-    c = Context(source, python)
+    c = Context(source, python, frozenset(kernel.template))
     try:
         function = _function(c, node, measure(c, node))
     except RecursionError:
@@ -61,7 +61,7 @@ def _function(c: Context, node: ast.FunctionDef, length: int) -> s.Function:
         first = type_parameters[0]
         c.errors.append(errors.TypeParameters(span=c.span(first), name=first.name))
     decorators = tuple(_decorator(c, decorator) for decorator in node.decorator_list)
-    parameters = _parameters(c, node.args)
+    parameters = _parameters(c, node.args, None if c.nested is not None else c.python.__defaults__ or ())
     result = place = None
     if node.returns is not None and not (isinstance(node.returns, ast.Constant) and node.returns.value is None):
         result, place = _guard(c, _result, node.returns) or (None, None)
@@ -106,7 +106,8 @@ def _decorator(c: Context, node: ast.expr) -> tuple[str, Span]:
     return c.text(function).rpartition(".")[2], c.span(node)
 
 
-def _parameters(c: Context, a: ast.arguments) -> tuple[s.Parameter, ...]:
+def _parameters(c: Context, a: ast.arguments, values: Sequence[object] | None) -> tuple[s.Parameter, ...]:
+    """`values`: what Python made of the defaults; it has not seen those of a function that is inside another."""
     for star, arg in (("*", a.vararg), ("**", a.kwarg)):
         if arg is not None:
             c.errors.append(errors.VariadicParameter(span=c.span(arg), text=f"{star}{arg.arg}", name=arg.arg))
@@ -116,19 +117,27 @@ def _parameters(c: Context, a: ast.arguments) -> tuple[s.Parameter, ...]:
         for arg in a.kwonlyargs:
             c.errors.append(errors.ParameterMarker(span=c.span(arg), name=arg.arg, how="keyword", marker="*"))
     positional = [*a.posonlyargs, *a.args]
-    defaults = [*zip(reversed(positional), reversed(a.defaults), strict=False)]
-    for arg, default in (*defaults, *zip(a.kwonlyargs, a.kw_defaults, strict=True)):
-        if default is not None:
-            c.errors.append(errors.ParameterDefault(span=c.span(default), name=arg.arg))
-    found = [_guard(c, _parameter, arg) for arg in positional]
+    missing = len(positional) - len(a.defaults)
+    known = [None] * len(a.defaults) if values is None else values
+    defaults = dict(zip(positional[missing:], zip(a.defaults, known, strict=False), strict=False))
+    found = [_guard(c, lambda c, arg: _parameter(c, arg, defaults.get(arg)), arg) for arg in positional]
     return tuple(parameter for parameter in found if parameter is not None)
 
 
-def _parameter(c: Context, arg: ast.arg) -> s.Parameter:
+def _parameter(c: Context, arg: ast.arg, given: tuple[ast.expr, object] | None) -> s.Parameter:
     if arg.annotation is None:
         raise CompileError(errors.MissingAnnotation(span=c.span(arg), name=arg.arg))
     annotation, place = _annotation(c, arg.annotation)
-    return s.Parameter(span=c.span(arg), name=arg.arg, annotation=annotation, place=place)
+    default = None if given is None else _default(c, *given)
+    return s.Parameter(span=c.span(arg), name=arg.arg, annotation=annotation, place=place, default=default)
+
+
+def _default(c: Context, node: ast.expr, value: object) -> s.Expr:
+    """The number that Python has evaluated; the text, where it has template parameters, which have no value yet."""
+    named = {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
+    if isinstance(value, bool | int | float) and not named & c.template:
+        return s.Literal(span=c.span(node), value=value)
+    return expression(c, node)
 
 
 def _result(c: Context, node: ast.expr) -> tuple[s.Expr, s.Expr | None]:

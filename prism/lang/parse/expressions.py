@@ -31,6 +31,8 @@ class Context:
 
     source: Source
     python: FunctionType
+    template: frozenset[str] = frozenset()
+    """The names of the function's template parameters."""
     errors: list[Error] = field(default_factory=list)
     nested: frozenset[str] | None = None
     """The names that functions inside it bind, those around what is parsed; None where there are none around."""

@@ -69,14 +69,16 @@ class Scope(Value):
 
 def instantiate(kernel: surface.Kernel, parsed: s.Function, template: Mapping[str, object]) -> s.Function:
     """Return the function with `template` bound. Raises CompileError: `template`, `name`, `type`."""
-    return fold_function(Scope(kernel, template, s.locals_of(parsed), {}), parsed)
+    scope = Scope(kernel, template, s.locals_of(parsed), {})
+    return fold_function(scope, parsed, replace(scope, locals=frozenset()))
 
 
-def fold_function(scope: Scope, parsed: s.Function) -> s.Function:
-    """Fold a function's body and its signature."""
+def fold_function(scope: Scope, parsed: s.Function, outside: Scope) -> s.Function:
+    """Fold a function's body and its signature; defaults as what is outside of it has them."""
     body, _ = fold_body(scope, parsed.body)
     parameters = tuple(
-        replace(p, annotation=fold(scope, p.annotation), place=maybe(scope, p.place)) for p in parsed.parameters
+        replace(p, annotation=fold(scope, p.annotation), place=maybe(scope, p.place), default=maybe(outside, p.default))
+        for p in parsed.parameters
     )
     return replace(
         parsed,
@@ -420,7 +422,7 @@ def fold_nested(scope: Scope, st: s.Nested) -> s.Nested:
         constants={name: value for name, value in scope.constants.items() if name not in own},
         template={name: value for name, value in scope.template.items() if name not in own},
     )
-    return replace(st, function=fold_function(inner, st.function), requires=requires)
+    return replace(st, function=fold_function(inner, st.function, scope), requires=requires)
 
 
 def fold_statement(scope: Scope, st: s.Stmt) -> s.Stmt:  # noqa: C901

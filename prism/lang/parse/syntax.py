@@ -1,7 +1,7 @@
 """The syntax tree: what parse makes of a Python function. Names are not yet resolved, nothing is typed.
 
     function  = Function(name, parameters, result?, body, ...)
-    parameter = Parameter(name, annotation, place?)             -- `x: ptr(T) @ grid[1]`; annotation = the part before `@`
+    parameter = Parameter(name, annotation, place?, default?)   -- `x: ptr(T) @ grid[1]`; annotation = the part before `@`
     statement = Declare(name, annotation, place?, value?)       -- `x: int @ thread[1] = e`; the place after the last `@`
               | Assign(target, value) | Together(targets, values) | Unpack(targets, value) | Augment(target, op, value)
               | Evaluate(value)
@@ -333,11 +333,12 @@ Body = tuple[Stmt, ...]
 
 
 class Parameter(Node):
-    """`name: annotation @ place`; `place` is None where the source omits it (an error that check reports)."""
+    """`name: annotation @ place = default`; `place` is None where the source omits it (an error that check reports)."""
 
     name: str
     annotation: Expr
     place: Expr | None
+    default: Expr | None
 
 
 class Function(Node):

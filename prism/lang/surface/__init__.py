@@ -176,6 +176,7 @@ class Kernel:
         self.__qualname__ = self.python.__qualname__
         self.__module__ = self.python.__module__
         self.__doc__ = self.python.__doc__
+        self.__wrapped__ = self.python  # whose signature `inspect` shows
 
     def __repr__(self) -> str:
         return f'<@prism("{self.kind}") {self.__module__}.{self.__qualname__}>'

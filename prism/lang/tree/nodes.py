@@ -53,6 +53,8 @@ class Symbol(Frozen):
     view: View | None = None
     parameter: bool = False
     const: bool = False
+    default: bool | int | float | None = None
+    """What a parameter is where a call leaves it out."""
 
     def itself(self) -> Symbol:
         """Return what an alias is another name of; any other symbol as it is."""

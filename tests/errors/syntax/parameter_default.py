@@ -1,9 +1,0 @@
-from __future__ import annotations
-
-from prism.lang import grid, prism, ptr, requires, thread
-
-
-@prism("device")
-@requires(thread[1])
-def case(x: ptr(int) @ grid[1], n: int @ thread[1] = 1):  # error: syntax
-    x[0] = n
