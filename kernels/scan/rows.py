@@ -199,7 +199,7 @@ def load_rows(
                     row: uint32[4]
                     for i in range(4):
                         row[i] = words[4 * j + i]
-                    words_of(row_of(row, TI=TI, WIDTH=WIDTH, REVERSE=True), row, TI=TI, WIDTH=WIDTH, REVERSE=False)
+                    words_of(row_of(row, TI=TI, WIDTH=WIDTH, REVERSE=True), row)
                     for i in range(4):
                         words[4 * j + i] = row[i]
 
@@ -219,7 +219,7 @@ def load_aligned(
                 ahead: int32 = j // EACH * part + j % EACH * 32 * WIDTH
                 with partition(mine, thread[1], offset=-ahead if REVERSE else ahead) as source:
                     raw: uint32[4]
-                    words_of(load_vector(source[0], WIDTH), raw, TI=TI, WIDTH=WIDTH, REVERSE=REVERSE)
+                    words_of(load_vector(source[0], WIDTH), raw, REVERSE=REVERSE)
                     for i in range(4):
                         words[4 * j + i] = raw[i]
 
@@ -255,7 +255,7 @@ def load_pieces(
                     here: int32 = (first - ahead if REVERSE else first + ahead) + (0 if j < ROWS else beyond) - skew
                     with partition(mine, thread[1], offset=min(max(here, lowest), highest) - first) as source:
                         raw: uint32[4]
-                        words_of(load_vector(source[0], WIDTH), raw, TI=TI, WIDTH=WIDTH, REVERSE=False)
+                        words_of(load_vector(source[0], WIDTH), raw)
                         for i in range(4):
                             if j < ROWS:
                                 words[(4 * j + i) % HELD] = raw[i]
@@ -295,7 +295,7 @@ def load_part(
     with partition(x, thread[1], offset=here - first) as source:
         for k in range(WIDTH):
             row[k] = source[k] if before - here <= k < valid - here else otherwise
-    words_of(row, words, TI=TI, WIDTH=WIDTH, REVERSE=False)
+    words_of(row, words)
 
 
 @prism("device")

@@ -34,7 +34,7 @@ def element(word: uint32 @ thread[1], k: int32 @ thread[1]) -> T @ thread[1]:
 
 @prism("device")
 @requires(thread[1])
-@template(TI=dtype, WIDTH=constexpr(int), REVERSE=constexpr(bool))
+@template(TI=dtype, WIDTH=constexpr(int), REVERSE=constexpr(bool, default=False))
 def words_of(row: vector(TI, WIDTH) @ thread[1], words: uint32[4] @ thread[1]):
     """A row's elements in words, lowest first; the last of them first where `REVERSE`."""
     PER: constexpr(int) = WIDTH // 4
@@ -94,10 +94,10 @@ def load_row(x: ptr(const(TI)) @ thread[1], words: uint32[4] @ thread[1], skew: 
     few: int32 = skew if skew > 0 else WIDTH
     both: uint32[8]
     raw: uint32[4]
-    words_of(load_vector(x[-skew], WIDTH), raw, TI=TI, WIDTH=WIDTH, REVERSE=False)
+    words_of(load_vector(x[-skew], WIDTH), raw)
     for i in range(4):
         both[i] = raw[i]
-    words_of(load_vector(x[WIDTH - few], WIDTH), raw, TI=TI, WIDTH=WIDTH, REVERSE=False)
+    words_of(load_vector(x[WIDTH - few], WIDTH), raw)
     for i in range(4):
         both[4 + i] = raw[i]
     slide(both, few * (16 // WIDTH), words)

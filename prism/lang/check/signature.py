@@ -117,7 +117,9 @@ def check_default(parameter: s.Parameter, default: s.Expr, type_: Type) -> bool 
         problem = "has a default that is no number" if plain else f"is {type_}, which has no default"
         fail(call_errors.ParameterDefault(span=default.span, name=parameter.name, problem=problem))
     value = coerce(check_literal(default, type_), type_, default.span)
-    assert isinstance(value, tree.Const)
+    if not isinstance(value, tree.Const):
+        problem = f"is {type_}, and has a bool as its default"
+        fail(call_errors.ParameterDefault(span=default.span, name=parameter.name, problem=problem))
     return value.value
 
 

@@ -135,6 +135,8 @@ def _parameter(c: Context, arg: ast.arg, given: tuple[ast.expr, object] | None) 
 def _default(c: Context, node: ast.expr, value: object) -> s.Expr:
     """The number that Python has evaluated; the text, where it has template parameters, which have no value yet."""
     named = {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
+    if hasattr(value, "item") and getattr(value, "shape", None) == ():
+        value = value.item()  # of a number of NumPy's
     if isinstance(value, bool | int | float) and not named & c.template:
         return s.Literal(span=c.span(node), value=value)
     return expression(c, node)

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from typing import Any
 
 import numpy as np
@@ -19,10 +20,12 @@ from prism.lang import (
     constexpr,
     dtype,
     float32,
+    float64,
     grid,
     group,
     id,
     int32,
+    int64,
     partition,
     prism,
     ptr,
@@ -147,6 +150,19 @@ def test_defaults_are_in_the_signature() -> None:
 def test_what_a_launch_refuses(launch: Any, error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         launch(np.zeros(64, np.float32))
+
+
+@pytest.mark.parametrize(
+    ("kind", "default"), [(float32, -math.inf), (float64, np.float64(0.5)), (int32, np.int64(3)), (int64, 2**40)]
+)
+def test_numbers_of_any_kind_are_defaults(kind: Any, default: Any) -> None:
+    @prism("device")
+    @requires(thread[1])
+    def same(x: kind @ thread[1] = default) -> kind @ thread[1]:
+        return kind(x)  # so that it is known to the function
+
+    found = package.check(same).entry.parameters[0].default
+    assert found == default and type(found) in (int, float)
 
 
 @pytest.mark.parametrize("factor", [None, "ten", np.float32, [1]])
