@@ -15,7 +15,6 @@ from prism.lang import (
     requires, shared, shuffle_down, strides_nest, template, thread, warp,
 )
 from prism.kernels.reduce import maps
-from prism.kernels.reduce.single_pass import fetch
 from prism.lib.thread import operators
 
 
@@ -111,20 +110,20 @@ def reduce_axis(
                     end = min(k + share, end)
                     step = 1
                 for at in range(k, end - (ROWS - 1) * step, ROWS * step, unroll=False):
-                    gather(
+                    add_vectors(
                         x, base, at, step, end, n_stride, identity, sums, P=P, OP=OP, MAP=MAP, ROWS=ROWS,
                         WIDTH=WIDTH, ALONG=ALONG, WHOLE=True,
                     )
                     k = at + ROWS * step
                 if WIDTH > 8 and not ALONG:  # there are no registers for more
                     for at in range(k, end, step, unroll=False):
-                        gather(
+                        add_vectors(
                             x, base, at, step, end, n_stride, identity, sums, P=P, OP=OP, MAP=MAP, ROWS=1, WIDTH=WIDTH,
                             ALONG=ALONG, WHOLE=True,
                         )
                 elif ROWS > 1:
                     if k < end:
-                        gather(
+                        add_vectors(
                             x, base, k, step, end, n_stride, identity, sums, P=P, OP=OP, MAP=MAP, ROWS=ROWS,
                             WIDTH=WIDTH, ALONG=ALONG, WHOLE=False,
                         )
@@ -182,7 +181,7 @@ def place(
     TI=dtype, P=dtype, T=dtype, OP=function, MAP=function, UNITS=constexpr(int), SUMS=constexpr(int), ROWS=constexpr(int),
     WIDTH=constexpr(int), ALONG=constexpr(bool), WHOLE=constexpr(bool),
 )
-def gather(
+def add_vectors(
     x: ptr(const(TI)) @ grid[1], base: int64[UNITS] @ thread[1], k: int64 @ thread[1], step: int64 @ thread[1],
     end: int64 @ thread[1], n_stride: int64 @ thread[1], identity: T @ thread[1], sums: T[SUMS] @ thread[1],
 ):
@@ -200,7 +199,7 @@ def gather(
             for i in range(WIDTH):
                 row[i] = TI()  # what is not there is 0, so that loads need no branches
             if WHOLE or number < end:
-                fetch(x, base[q] + number * (WIDTH if ALONG else n_stride), 1, row, VECTORIZED=WIDTH > 1)
+                thread.load_once(x, base[q] + number * (WIDTH if ALONG else n_stride), row, VECTORIZED=WIDTH > 1)
             for i in range(WIDTH):
                 rows[q, j, i] = row[i]
     if WHOLE and not ALONG:

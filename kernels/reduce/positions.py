@@ -11,7 +11,6 @@ from prism.lang import (
     requires, shared, shuffle_down, strides_nest, template, thread, warp,
 )
 from prism.kernels.reduce.axis import place as spot
-from prism.kernels.reduce.single_pass import fetch
 
 NOWHERE = 2**63 - 1
 """The position of no element, behind all others."""
@@ -270,7 +269,7 @@ def look(
             for i in range(WIDTH):
                 row[i] = TI(0)
             if WHOLE or number < end:
-                fetch(x, base[q] + before + number * (WIDTH if ALONG else n_stride), 1, row, VECTORIZED=WIDTH > 1)
+                thread.load_once(x, base[q] + before + number * (WIDTH if ALONG else n_stride), row, VECTORIZED=WIDTH > 1)
             for i in range(WIDTH):
                 rows[q, j, i] = row[i]
     if ALONG:

@@ -11,7 +11,6 @@ from prism.lang import (
     uint32, uint64,
 )
 from prism.kernels.reduce.positions import larger, larger_or_nan, less_true, look, truer
-from prism.kernels.reduce.single_pass import gather
 from prism.lib.thread import operators
 
 
@@ -155,7 +154,7 @@ def find_whole(
                     case 1:
                         own[0] = before
             best: WORD @ thread[1] = block.reduce_to_first(mine, nothing, OP=OP, MOST=THREADS, TENSOR=False)
-            gather(
+            grid.gather_into(
                 result, words, control, capacity, epoch_cell, before, best, best, nothing, nothing, me, blocks, OP=OP,
                 INTO=position_of, WORDS=WORDS, ORDERED=False, TENSOR=False,
             )

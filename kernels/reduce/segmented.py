@@ -88,7 +88,7 @@ def reduce_segments_by_warp(
                         items: T[ITEMS] @ thread[1]
                         with group(thread[1]):
                             mine_at: int64 = first + (lane if COMMUTATIVE else lane * ITEMS)
-                            gather(x, items, mine_at, end, identity, STEP=32 if COMMUTATIVE else 1)
+                            thread.load_strided(x, items, mine_at, end, identity, STEP=32 if COMMUTATIVE else 1)
                             if COMMUTATIVE:
                                 sum = OP(sum, thread.reduce(items, OP=OP))
                         if not COMMUTATIVE:
@@ -178,7 +178,7 @@ def reduce_slice(
         items: T[ITEMS] @ thread[1]
         with group(thread[1]):
             mine_at: int64 = first + (t if COMMUTATIVE else t * ITEMS)
-            gather(x, items, mine_at, end, identity, STEP=THREADS if COMMUTATIVE else 1)
+            thread.load_strided(x, items, mine_at, end, identity, STEP=THREADS if COMMUTATIVE else 1)
             if COMMUTATIVE:
                 sum = OP(sum, thread.reduce(items, OP=OP))
         if not COMMUTATIVE:
@@ -187,18 +187,6 @@ def reduce_slice(
     if COMMUTATIVE:
         total = OP(total, block.reduce(sum, OP=OP))
     return total
-
-
-@prism("device")
-@requires(thread[1])
-@template(TI=dtype, T=dtype, ITEMS=constexpr(int), STEP=constexpr(int))
-def gather(
-    x: ptr(const(TI)) @ grid[1], items: T[ITEMS] @ thread[1], first: int64 @ thread[1], end: int64 @ thread[1],
-    otherwise: T @ thread[1],
-):
-    """Put `x[first]`, `x[first + STEP]` ... into `items`, as `T`; `otherwise` from `end` on."""
-    for k in range(ITEMS):
-        items[k] = T(x[first + k * STEP]) if first + k * STEP < end else otherwise
 
 
 EXAMPLES = {

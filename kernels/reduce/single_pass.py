@@ -12,9 +12,8 @@ Of a short array (`ONCE`) each block has a piece of its own, and each thread loa
 """
 
 from prism.lang import (
-    attr, block, claim, const, constexpr, count, dtype, function, grid, group, id, int32, int64, load_relaxed, load_vector,
-    mailbox, partition, prefetch, prism, ptr, publish, receive, requires, shared, split, store_relaxed, template, thread,
-    uint32, vector, warp,
+    attr, block, claim, const, constexpr, count, dtype, function, grid, group, id, int32, int64, load_relaxed, mailbox, partition,
+    prefetch, prism, ptr, requires, shared, split, template, thread, uint32, warp,
 )
 from prism.kernels.reduce import maps
 from prism.lib.thread import operators
@@ -42,7 +41,7 @@ def reduce(
                  launches so far. All are zero at first, and of no other use at the same time; one block alone uses none.
     Cost:        `AHEAD`: so many rows of vectors a thread are prefetched first; with `ONCE` 1 stands for all.
     Numerics:    reassociates `OP`, in a way fixed by `n`, `head` and the launch's shape. `ORDERED`: keeps the order of elements;
-                 otherwise `OP` must be commutative. `identity` is `OP`'s. `TENSOR`: as of `combine`.
+                 otherwise `OP` must be commutative. `identity` is `OP`'s. `TENSOR`: as of `warp.reduce_to_first`.
     Errors:      with `VECTORIZED`, `x[head]` must be aligned to `WIDTH` elements, at most 16 bytes.
     Test:        tests/kernels/test_reduce.py, tests/gpu/test_reduce.py
     """
@@ -96,71 +95,10 @@ def reduce(
                     case 1:
                         own[0] = before  # here, not above: the loads of elements don't wait for this one
             total: T @ thread[1] = block.reduce_to_first(mine, identity, OP=OP, MOST=THREADS, TENSOR=TENSOR)
-            gather(
+            grid.gather_into(
                 result, words, control, capacity, epoch_cell, before, total, OP(initial, total), initial, identity, me, blocks,
                 OP=OP, INTO=maps.same, WORDS=WORDS, ORDERED=ORDERED, TENSOR=TENSOR,
             )
-
-
-@prism("device")
-@requires(block[1], thread[32])
-@template(
-    T=dtype, TO=dtype, OP=function, INTO=function, WORDS=constexpr(int), ORDERED=constexpr(bool), TENSOR=constexpr(bool),
-)
-def gather(
-    result: ptr(TO) @ block[1], words: ptr(mailbox(T)) @ grid[1], control: ptr(uint32) @ grid[1], capacity: uint32 @ grid[1],
-    epoch_cell: shared(uint32[1]) @ block[1], before: uint32 @ thread[1], total: T @ thread[1], alone: T @ thread[1],
-    initial: T @ block[1], identity: T @ block[1], me: int32 @ block[1], blocks: int32 @ block[1],
-):
-    """`result[0] = INTO(OP(initial, ..., total))` of all blocks' totals, in their order; `INTO(alone)` where there is one block.
-
-    Perspective: block, number `me` of `blocks`, of any number of warps; the last one writes `result`, the others publish.
-    Shapes:      `words`, `control`, `capacity`: as of `reduce`. `before`: how many launches there were, in the first thread, and
-                 on the `epoch_cell` for all. `total`, `alone`: the first thread's.
-    Cost:        as of `collect`; no barrier.
-    """
-    if me < blocks - 1:
-        match split(thread):
-            case 1:
-                publish(words[me], total, before + 1)
-    elif blocks == 1:
-        with claim(result, thread[1]) as own:
-            match split(thread):
-                case 1:
-                    own[0] = INTO(alone, T=TO)
-    else:
-        epoch: uint32 @ block[1] = epoch_cell[0] + 1
-        with claim(result, warp[1]) as whole:
-            match split(warp):
-                case 1:
-                    part: T @ thread[1] = collect(
-                        words, blocks - 1, initial, identity, epoch, OP=OP, WORDS=WORDS, ORDERED=ORDERED,
-                    )
-                    all: T @ thread[1] = OP(warp.reduce_to_first(part, OP=OP, FEW=True, TENSOR=TENSOR), total)
-                    with claim(whole, thread[1]) as own:
-                        match split(thread):
-                            case 1:
-                                own[0] = INTO(all, T=TO)
-                                store_relaxed(control[1], epoch)
-                                # Each launch marks one of the words that it doesn't use, so that after 2^32
-                                # launches no word is as old as to carry this very epoch.
-                                stale: int32 = int32(epoch % capacity)
-                                if stale >= blocks - 1:
-                                    publish(words[stale], identity, epoch)
-
-
-@prism("device")
-@requires(thread[1])
-@template(TI=dtype, WIDTH=constexpr(int), VECTORIZED=constexpr(bool))
-def fetch(x: ptr(const(TI)) @ thread[1], at: int64 @ thread[1], stride: int64 @ thread[1], items: TI[WIDTH] @ thread[1]):
-    """Put `x[at], x[at + stride] ...` into `items`; `VECTORIZED`: in one access, past the L1, of elements side by side."""
-    if VECTORIZED:
-        word: vector(TI, WIDTH) = load_vector(x[at], WIDTH, cache="no_allocate")
-        for k in range(WIDTH):
-            items[k] = word[k]
-    else:
-        for k in range(WIDTH):
-            items[k] = x[at + k * stride]
 
 
 @prism("device")
@@ -258,7 +196,7 @@ def add(
         elif not WHOLE:
             at = at if at < vectors else v / 32 * 32
         if not LEFT_OUT or at < vectors:
-            fetch(x, head + int64(at) * WIDTH, 1, row, VECTORIZED=VECTORIZED)
+            thread.load_once(x, head + int64(at) * WIDTH, row, VECTORIZED=VECTORIZED)
         for k in range(WIDTH):
             rows[j, k] = row[k]
     for i in range(SUMS):
@@ -303,7 +241,7 @@ def run(
                 at: int64 = v + (j * 32 + lane)
                 at = at if at < last else v  # no branches between loads; one sector for the warp
                 row: TI[WIDTH]
-                fetch(x, head + at * WIDTH, 1, row, VECTORIZED=VECTORIZED)
+                thread.load_once(x, head + at * WIDTH, row, VECTORIZED=VECTORIZED)
                 for k in range(WIDTH):
                     rows[j, k] = row[k]
             for j in range(ROWS):
@@ -318,33 +256,6 @@ def run(
         for i in range(0, tail):
             total = OP(total, MAP(x[head + vectors * WIDTH + i], T=T))
     return total if lane == 0 else identity
-
-
-@prism("device")
-@requires(thread[32])
-@template(T=dtype, OP=function, WORDS=constexpr(int), ORDERED=constexpr(bool))
-def collect(
-    words: ptr(mailbox(T)) @ grid[1], count: int32 @ thread[32], initial: T @ thread[32], identity: T @ thread[32],
-    epoch: uint32 @ thread[32],
-) -> T @ thread[1]:
-    """`OP` of this lane's share of `words[0] ... words[count - 1]`, as they are published; behind `initial` in lane 0.
-
-    Perspective: warp.
-    Shapes:      `ORDERED`: shares are in order; otherwise a lane takes every 32nd word.
-    Cost:        one round trip for each `32 * WORDS` words, `WORDS` of them under way at once.
-    """
-    lane: int32 @ thread[1] = id()
-    length: int32 @ thread[32] = (count + 31) / 32
-    start: int32 @ thread[1] = lane * length if ORDERED else lane
-    STEP: constexpr(int) = 1 if ORDERED else 32
-    sum: T @ thread[1] = initial if lane == 0 else identity
-    with group(thread[1]):
-        for k in range(0, length, WORDS):
-            got: T[WORDS]
-            left: int32 = min(length - k, (count - start - k * STEP + (STEP - 1)) / STEP)
-            receive(words[start + k * STEP], got, STEP, left, identity, epoch)
-            sum = OP(sum, thread.reduce(got, OP=OP))
-    return sum
 
 
 EXAMPLES = {

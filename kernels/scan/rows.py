@@ -10,8 +10,7 @@ from prism.lang import (
     int8, int32, load_vector, max_s16x2, max_u16x2, min_s16x2, min_u16x2, partition, prism, ptr, requires, shuffle, store_vector,
     template, thread, uint32, vector,
 )
-from prism.kernels.scan.tiles import place
-from prism.kernels.scan.words import bits_of, element, row_of, slide, words_of
+from prism.lib.thread.words import bits_of, element, row_of, slide, words_of
 
 ANY, SUM, MAX, MIN, OR, AND = range(6)
 
@@ -182,7 +181,7 @@ def load_rows(
     EACH: constexpr(int) = HELD // 4 // PARTS
     part: int32 @ block[1] = count(thread[1]) * EACH * WIDTH
     tile: int32 @ block[1] = part * PARTS
-    at: int32 @ thread[1] = place(ITEMS=EACH * WIDTH, WIDTH=WIDTH)
+    at: int32 @ thread[1] = block.place(ITEMS=EACH * WIDTH, WIDTH=WIDTH)
     first: int32 @ thread[1] = tile - WIDTH - at if REVERSE else at
     if skew == 0 and before <= 0 and valid >= tile:
         load_aligned(x, words, first, part, WIDTH=WIDTH, PARTS=PARTS, REVERSE=REVERSE)
@@ -354,7 +353,7 @@ def store_scan(
     TILE: constexpr(int) = PART * PARTS
     whole: bool @ block[1] = before <= 0 and valid >= TILE
     LOWEST: constexpr(int) = ROWS - 1 if REVERSE else 0  # the row in which the array may begin
-    at: int32 @ thread[1] = place(ITEMS=EACH * WIDTH, WIDTH=WIDTH)
+    at: int32 @ thread[1] = block.place(ITEMS=EACH * WIDTH, WIDTH=WIDTH)
     first: int32 @ thread[1] = TILE - WIDTH - at if REVERSE else at
     with partition(y, thread[1], offset=first, races="none") as mine:  # rows of one thread lie among those of the others
         if whole:

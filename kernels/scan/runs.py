@@ -9,8 +9,8 @@ from prism.lang import (
     assume, attr, ballot, block, const, constexpr, count, distinct, dtype, function, grid, group, id, int32, int64, mailbox,
     partition, popcount, prefetch, prism, ptr, requires, split, template, thread, uint32, uint64,
 )
-from prism.kernels.scan.head_flags import begin, key_flags, scan_heads
-from prism.kernels.scan.tiles import extent, load_tile, place
+from prism.kernels.scan.head_flags import key_flags
+from prism.kernels.scan.tiles import extent
 from prism.lib.thread import operators
 
 
@@ -47,7 +47,7 @@ def reduce_runs(
             first: grid.Ticket @ block[1] = grid.tiles(control)
             epoch: uint32 @ block[1] = first.epoch
             following: int32 @ block[1] = first.tile
-            at: int32 @ thread[1] = place(ITEMS=ITEMS, WIDTH=WIDTH)
+            at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=WIDTH)
             tile: int32 @ block[1] = -1  # the tile that `items` holds: none as yet
             prefix: T @ block[1] = initial
             before: int64 @ block[1] = 0  # how many heads there are before the tile
@@ -65,7 +65,7 @@ def reduce_runs(
                 if following < tiles:
                     start: int64 @ block[1] = int64(following) * TILE
                     with partition(x, block[1], offset=start) as source:
-                        load_tile(
+                        block.load_tile(
                             source, ahead, extent(following, n, TILE=TILE), identity, skew, 0, WIDTH=WIDTH, REVERSE=False,
                             SPARE=False,
                         )
@@ -78,7 +78,7 @@ def reduce_runs(
                     coming = key_flags(
                         keys, start, extent(following, n, TILE=TILE), end, ITEMS=ITEMS, WIDTH=WIDTH, KEYED=KEYED,
                     )
-                    total: T @ block[1] = scan_heads(
+                    total: T @ block[1] = block.scan_heads(
                         ahead, coming, facts, identity, initial, WIDTH=WIDTH, OP=OP, EXCLUSIVE=True, RUNS=True,
                     )
                     grid.publish(words, following, total, epoch)
@@ -95,7 +95,7 @@ def reduce_runs(
                 before = before + number[0]
                 if tile >= 0:
                     with group(thread[1]):
-                        begin(items, prefix, at, open, WIDTH=WIDTH, OP=OP, RUNS=True)
+                        thread.continue_segment(items, prefix, at, open, WIDTH=WIDTH, OP=OP, RUNS=True)
                     here: int32 @ block[1] = tile
                     assume(distinct(here))  # a number is drawn once
                     write_runs(
@@ -128,9 +128,9 @@ def write_runs(
     """Write what ends and what begins at the heads of the tile that begins at `start`; `before` of them precede the warp's.
 
     Perspective: block.
-    Shapes:      `items`, `flags` as in `load_tile`: at each head, the aggregate of the run before it.
+    Shapes:      `items`, `flags` as in `block.load_tile`: at each head, the aggregate of the run before it.
     """
-    at: int64 @ thread[1] = start + place(ITEMS=ITEMS, WIDTH=WIDTH)
+    at: int64 @ thread[1] = start + block.place(ITEMS=ITEMS, WIDTH=WIDTH)
     t: int32 @ thread[1] = id()
     lower: uint32 @ thread[1] = (uint32(1) << uint32(t % 32)) - 1
     next: int64 @ thread[1] = before

@@ -9,8 +9,8 @@ from prism.lang import (
     assume, attr, block, const, constexpr, count, distinct, dtype, function, grid, group, int32, int64, mailbox, may_alias,
     partition, prefetch, prism, ptr, requires, split, template, thread, uint32, uint64,
 )
-from prism.kernels.scan.head_flags import KEYS, ROWS, begin, key_flags, unpack_flags, periodic_flags, scan_heads
-from prism.kernels.scan.tiles import extent, load_tile, place, store_tile
+from prism.kernels.scan.head_flags import KEYS, ROWS, key_flags, periodic_flags, unpack_flags
+from prism.kernels.scan.tiles import extent
 from prism.lib.thread import operators
 
 
@@ -59,7 +59,7 @@ def scan_segments(
             done: int32 @ block[1] = 0  # how many tiles' totals are in the prefix
             items: T[ITEMS] @ thread[1]
             ahead: T[ITEMS] @ thread[1]
-            at: int32 @ thread[1] = place(ITEMS=ITEMS, WIDTH=WIDTH)
+            at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=WIDTH)
             open: int32 @ thread[1] = 0  # where in the tile its first head is
             behind: int64 @ block[1] = 0  # how far behind the head of its segment the tile begins
             while tile < tiles:
@@ -70,7 +70,7 @@ def scan_segments(
                 if following < tiles:
                     here: int32 @ block[1] = tiles - 1 - following if REVERSE else following  # where it lies
                     with partition(x, block[1], offset=int64(here) * TILE) as source:
-                        load_tile(
+                        block.load_tile(
                             source, ahead, extent(here, n, TILE=TILE), identity, skew, 0, WIDTH=WIDTH, REVERSE=REVERSE,
                             SPARE=False,
                         )
@@ -97,7 +97,7 @@ def scan_segments(
                     else:
                         flags = unpack_flags(heads, int64(here) * TILE, extent(here, n, TILE=TILE), ITEMS=ITEMS, WIDTH=WIDTH)
                     facts: int32[3] @ thread[1]
-                    total: T @ block[1] = scan_heads(
+                    total: T @ block[1] = block.scan_heads(
                         ahead, flags, facts, identity, initial, WIDTH=WIDTH, OP=OP, EXCLUSIVE=EXCLUSIVE, RUNS=False,
                     )
                     soon_open = facts[0]
@@ -124,11 +124,11 @@ def scan_segments(
                 prefix = between if number[0] != 0 else OP(prefix, between)
                 if tile >= 0:
                     with group(thread[1]):
-                        begin(items, prefix, at, open, WIDTH=WIDTH, OP=OP, RUNS=False)
+                        thread.continue_segment(items, prefix, at, open, WIDTH=WIDTH, OP=OP, RUNS=False)
                     there: int32 @ block[1] = tiles - 1 - tile if REVERSE else tile
                     assume(distinct(there))  # a number is drawn once
                     with partition(whole, block[1], offset=int64(there) * TILE) as target:
-                        store_tile(
+                        block.store_tile(
                             target, items, extent(there, n, TILE=TILE), aligned, 0, WIDTH=WIDTH, REVERSE=REVERSE, KEPT=True,
                         )
                     done = tile

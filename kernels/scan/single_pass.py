@@ -10,7 +10,7 @@ from prism.lang import (
     assume, attr, block, const, constexpr, count, distinct, dtype, function, grid, group, id, int32, int64, mailbox, may_alias,
     partition, prefetch, prism, ptr, requires, split, template, thread, uint32, uint64,
 )
-from prism.kernels.scan.tiles import extent, load_tile, store_tile
+from prism.kernels.scan.tiles import extent
 from prism.lib.thread import operators
 
 
@@ -70,7 +70,7 @@ def scan(
                 if following < tiles:
                     here: int32 @ block[1] = tiles - 1 - following if REVERSE else following  # where it lies
                     with partition(x, block[1], offset=int64(here) * TILE - before) as source:
-                        load_tile(
+                        block.load_tile(
                             source, ahead, extent(here, end, TILE=TILE), identity, skew, before if here == 0 else 0, WIDTH=WIDTH,
                             REVERSE=REVERSE, SPARE=False,
                         )
@@ -104,7 +104,7 @@ def scan(
                     there: int32 @ block[1] = tiles - 1 - tile if REVERSE else tile
                     assume(distinct(there))  # a number is drawn once
                     with partition(whole, block[1], offset=int64(there) * TILE - before) as target:
-                        store_tile(
+                        block.store_tile(
                             target, items, extent(there, end, TILE=TILE), y_aligned, before if there == 0 else 0, WIDTH=WIDTH,
                             REVERSE=REVERSE, KEPT=False,
                         )

@@ -7,10 +7,9 @@ number, so that a block waits for those with lower numbers only, which begin bef
 
 from prism.lang import (
     assume, attr, block, claim, const, constexpr, count, dtype, function, grid, group, id, int32, int64, load_relaxed, mailbox,
-    may_alias, partition, prefetch, prism, ptr, publish, receive, requires, shared, split, store_relaxed, template, thread,
-    uint32, uint64,
+    may_alias, partition, prefetch, prism, ptr, requires, shared, split, template, thread, uint32, uint64,
 )
-from prism.kernels.scan.tiles import extent, load_tile, store_tile
+from prism.kernels.scan.tiles import extent
 from prism.lib.thread import operators
 
 
@@ -41,12 +40,12 @@ def scan_block(
                 prefetch(x[0], int32(n))
         items: T[ITEMS] @ thread[1]
         with partition(x, block[1], offset=-before) as source:
-            load_tile(source, items, end, identity, skew, before, WIDTH=WIDTH, REVERSE=REVERSE, SPARE=True)
+            block.load_tile(source, items, end, identity, skew, before, WIDTH=WIDTH, REVERSE=REVERSE, SPARE=True)
         total: T @ block[1] = block.scan(items, identity, WIDTH=WIDTH, OP=OP, EXCLUSIVE=EXCLUSIVE)
         with group(thread[1]):
             for k in range(ITEMS):
                 items[k] = OP(initial, items[k])
-        store_tile(target, items, end, y_aligned, before, WIDTH=WIDTH, REVERSE=REVERSE, KEPT=False)
+        block.store_tile(target, items, end, y_aligned, before, WIDTH=WIDTH, REVERSE=REVERSE, KEPT=False)
 
 
 @prism("global")
@@ -86,7 +85,7 @@ def scan_once(
                     launches = load_relaxed(control[0])
             items: T[ITEMS] @ thread[1]
             with partition(x, block[1], offset=int64(here) * TILE - before) as source:
-                load_tile(
+                block.load_tile(
                     source, items, extent(here, end, TILE=TILE), identity, skew, skip, WIDTH=WIDTH, REVERSE=REVERSE, SPARE=True,
                 )
             with claim(epoch_cell, thread[1]) as own:
@@ -95,49 +94,17 @@ def scan_once(
                         own[0] = uint32(launches >> 32)  # here, not above: the loads of elements don't wait for this one
             total: T @ block[1] = block.scan(items, identity, WIDTH=WIDTH, OP=OP, EXCLUSIVE=EXCLUSIVE)
             epoch: uint32 @ block[1] = epoch_cell[0] + 1
-            match split(thread):
-                case 1:
-                    publish(words[tile], total, epoch)
-            between: T @ thread[1] = look_back(words, 0, tile, identity, epoch, OP=OP, THREADS=THREADS, WORDS=WORDS)
+            grid.publish(words, tile, total, epoch)
+            between: T @ thread[1] = grid.look_back_share(words, 0, tile, identity, epoch, OP=OP, THREADS=THREADS, WORDS=WORDS)
             prefix: T @ block[1] = OP(initial, block.reduce(between, OP=OP))
             if tile == tiles - 1:  # every block has published, so has read what is counted here
-                match split(thread):
-                    case 1:
-                        store_relaxed(control[0], uint64(epoch) << 32)
-                        # Each launch marks one of the words that it doesn't use: see `single_pass`.
-                        stale: int64 = epoch % capacity
-                        if stale >= tiles:
-                            publish(words[stale], identity, epoch)
+                grid.count_launch(control, words, capacity, tiles, epoch, identity)
             with group(thread[1]):
                 for k in range(ITEMS):
                     items[k] = OP(prefix, items[k])
-            store_tile(target, items, extent(here, end, TILE=TILE), y_aligned, skip, WIDTH=WIDTH, REVERSE=REVERSE, KEPT=False)
-
-
-@prism("device")
-@requires(block[1], thread[32])
-@template(T=dtype, OP=function, THREADS=constexpr(int), WORDS=constexpr(int))
-def look_back(
-    words: ptr(mailbox(T)) @ grid[1], first: int32 @ block[1], last: int32 @ block[1], identity: T @ block[1],
-    epoch: uint32 @ block[1],
-) -> T @ thread[1]:
-    """`OP` of this thread's share of `words[first] ... words[last - 1]`, as they are published; shares are in order.
-
-    `grid.look_back` gives the total to all threads; with it these kernels took 3 to 9 % longer (H100, 2^16 to 2^20 elements).
-
-    Perspective: block.
-    Cost:        one round trip for each `THREADS * WORDS` words, `WORDS` of them under way at once; no barrier.
-    """
-    ROUND: constexpr(int) = THREADS * WORDS
-    share: int32 @ block[1] = (last - first + (ROUND - 1)) / ROUND * WORDS
-    start: int32 @ thread[1] = first + id() * share
-    sum: T @ thread[1] = identity
-    with group(thread[1]):
-        for k in range(0, share, WORDS):
-            got: T[WORDS]
-            receive(words[start + k], got, 1, last - start - k, identity, epoch)
-            sum = OP(sum, thread.reduce(got, OP=OP))
-    return sum
+            block.store_tile(
+                target, items, extent(here, end, TILE=TILE), y_aligned, skip, WIDTH=WIDTH, REVERSE=REVERSE, KEPT=False,
+            )
 
 
 EXAMPLES = {

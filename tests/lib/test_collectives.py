@@ -1,5 +1,6 @@
 """What all collectives have in common: what their documentation says of them, and that it is true where that can be told."""
 
+import ast
 import re
 from pathlib import Path
 from types import ModuleType
@@ -39,8 +40,12 @@ def test_each_says_what_it_needs_costs_and_is_tested_by(level: ModuleType, name:
 @pytest.mark.parametrize("level", [thread, warp, block, grid], ids=lambda level: level.__name__)
 def test_each_stands_in_a_file_of_its_family(level: ModuleType) -> None:
     files = {path.stem for path in Path(level.__path__[0]).glob("*.py")} - {"__init__"}
-    families = {getattr(level, name).__module__.rpartition(".")[2] for name in level.__all__ if name not in ("operators", "Ticket")}
-    assert files - {"operators", "ticket"} == families and sorted(level.__all__) == level.__all__
+    families = {
+        getattr(level, name).__module__.rpartition(".")[2]
+        for name in level.__all__
+        if name not in ("operators", "Ticket")
+    }
+    assert files - {"operators", "ticket", "words"} == families and sorted(level.__all__) == level.__all__
     assert len(families) <= 16
 
 
@@ -65,3 +70,25 @@ def test_what_the_gpu_is_given_to_do(name: str) -> None:
     assert any(not np.array_equal(a, b) for a, b in zip(before, after, strict=True))
     for found, wanted in zip(launch.run(check=True, schedule="random", seed=5), after, strict=True):
         assert np.array_equal(found, wanted)
+
+
+OTHERS = {
+    "kernels/reduce/axis.py": {"place"},  # where a result goes
+    "kernels/sgemm/sums.py": {"place", "store"},  # of tiles of a matrix
+    "kernels/sgemm/tiles.py": {"fill"},
+}
+"""Functions of kernels that have the name of a collective, and do something else."""
+
+
+def test_kernels_have_no_collectives_of_their_own() -> None:
+    found = {}
+    for path in sorted((ROOT / "kernels").rglob("*.py")):
+        body = ast.parse(path.read_text(encoding="utf-8")).body
+        devices = {
+            f.name
+            for f in body
+            if isinstance(f, ast.FunctionDef) and 'prism("device")' in ast.unparse(f).replace("'", '"')
+        }
+        if names := devices & {name for _, name in COLLECTIVES}:
+            found[path.relative_to(ROOT).as_posix()] = names
+    assert found == OTHERS

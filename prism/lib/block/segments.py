@@ -2,8 +2,8 @@
 
 from prism.lang import (
     ballot, block, bool_, broadcast, claim, clz, constexpr, count, dtype, first_set, function, group, id, int32,
-    partition, prism, ptr, requires, shared, shuffle, shuffle_up, split, static_assert, template, thread, uint32, warp,
-    warp_min,
+    partition, popcount, prism, ptr, requires, shared, shuffle, shuffle_up, split, static_assert, template, thread,
+    uint32, warp, warp_min, warp_sum,
 )
 from prism.lib.thread import operators
 
@@ -177,3 +177,77 @@ def reduce_by_key(
                         key[ranks[k]] = keys[k]
                         result[ranks[k]] = items[k]
     return runs
+
+
+@prism("device")
+@requires(thread[1])
+@template(ITEMS=constexpr(int), WIDTH=constexpr(int))
+def first_head(flags: uint32 @ thread[1], at: int32 @ thread[1], otherwise: int32 @ thread[1]) -> int32 @ thread[1]:
+    """Where in the tile the first of a thread's heads is."""
+    i: int32 = int32(first_set(flags)) - 1
+    return otherwise if flags == 0 else at + i / WIDTH * (32 * WIDTH) + i % WIDTH
+
+
+@prism("device")
+@requires(block[1], thread[32])
+@template(T=dtype, ITEMS=constexpr(int), WIDTH=constexpr(int), OP=function, EXCLUSIVE=constexpr(bool), RUNS=constexpr(bool))
+def scan_heads(
+    items: T[ITEMS] @ thread[1], flags: uint32 @ thread[1], facts: int32[3] @ thread[1], identity: T @ block[1],
+    initial: T @ block[1],
+) -> T @ block[1]:
+    """Replace each element by `OP` of `initial` and its segment up to it, in place; before the first head without `initial`.
+
+    `block.scan_segments` takes a bool an element, and what came before. This takes a bit, of up to 32 elements a thread, and
+    leaves what came before to `thread.continue_segment`: so a tile can be scanned before that is known.
+
+    Perspective: block, of any number of warps.
+    Shapes:      as `block.load` leaves them; bit `i` of `flags` says whether a segment begins at `items[i]`. `EXCLUSIVE`, `RUNS`:
+                 as of `warp.scan_heads`. `facts` become: where in the tile its first head is, or its number of elements; how many
+                 heads there are; and how many of them are in the warps before this thread's.
+    Returns:     `OP` of `initial` and all elements from the last head on, or of all of them. `identity` must be `OP`'s.
+    Cost:        a warp's scan, one barrier, and a read of each warp's result; 32 elements and 64 words of shared memory.
+    Numerics:    reassociates `OP` inside a segment, in a way fixed by the block's size; `OP` need not be commutative.
+    Source:      Sengupta, Harris et al., "Scan primitives for GPU computing".
+    Test:        tests/lib/block/test_segments.py
+    """
+    static_assert(WIDTH >= 1 and ITEMS % WIDTH == 0, "`ITEMS` is a multiple of `WIDTH`")
+    static_assert(ITEMS <= 32, "`flags` has a bit for each of `ITEMS`")
+    tile: int32 @ block[1] = count(thread[1]) * ITEMS
+    at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=WIDTH)
+    sums: shared(T[32]) @ block[1]
+    firsts: shared(int32[32]) @ block[1]
+    counts: shared(int32[32]) @ block[1]
+    w: int32 @ thread[32] = id()
+    with partition(sums, thread[32], w) as own_sum, partition(firsts, thread[32], w) as own_first:
+        with partition(counts, thread[32], w) as own_count, group(thread[32]):
+            open: int32 @ thread[1] = first_head(flags, at, tile, ITEMS=ITEMS, WIDTH=WIDTH)
+            first: int32 @ thread[32] = warp_min(open)
+            number: int32 @ thread[32] = warp_sum(int32(popcount(flags)))
+            sum: T @ thread[32] = warp.scan_heads(
+                items, flags, identity, initial, WIDTH=WIDTH, OP=OP, EXCLUSIVE=EXCLUSIVE, RUNS=RUNS,
+            )
+            with claim(own_sum, thread[1]) as a, claim(own_first, thread[1]) as b, claim(own_count, thread[1]) as c:
+                match split(thread):
+                    case 1:
+                        a[0] = sum
+                        b[0] = first
+                        c[0] = number
+    before: T @ thread[32] = identity
+    mine: int32 @ thread[32] = tile
+    heads_before: int32 @ thread[32] = 0
+    total: T @ block[1] = identity
+    nearest: int32 @ block[1] = tile
+    total_heads: int32 @ block[1] = 0
+    for v in range(count(warp[1])):
+        before = total if v == w else before
+        mine = firsts[v] if v == w else mine
+        heads_before = total_heads if v == w else heads_before
+        total = OP(total, sums[v]) if firsts[v] == tile else sums[v]
+        nearest = min(nearest, firsts[v])
+        total_heads = total_heads + counts[v]
+    with group(thread[1]):
+        facts[0] = nearest
+        facts[1] = total_heads
+        facts[2] = heads_before
+        thread.continue_segment(items, before, at, mine, WIDTH=WIDTH, OP=OP, RUNS=RUNS)
+    return total

@@ -3,9 +3,9 @@
 from prism.lib.grid.count_launch import count_launch
 from prism.lib.grid.draw import draw
 from prism.lib.grid.epoch import epoch
-from prism.lib.grid.gather import gather
+from prism.lib.grid.gather import gather, gather_into
 from prism.lib.grid.histogram import histogram
-from prism.lib.grid.look_back import look_back
+from prism.lib.grid.look_back import look_back, look_back_share
 from prism.lib.grid.look_back_columns import look_back_columns
 from prism.lib.grid.look_back_digits import look_back_digits
 from prism.lib.grid.look_back_segments import look_back_segments
@@ -18,7 +18,7 @@ from prism.lib.grid.ticket import Ticket
 from prism.lib.grid.tiles import tiles
 
 __all__ = [
-    "Ticket", "count_launch", "draw", "epoch", "gather", "histogram", "look_back", "look_back_columns",
-    "look_back_digits", "look_back_segments", "look_back_stable", "next_tile", "publish", "publish_digits",
+    "Ticket", "count_launch", "draw", "epoch", "gather", "gather_into", "histogram", "look_back", "look_back_columns",
+    "look_back_digits", "look_back_segments", "look_back_share", "look_back_stable", "next_tile", "publish", "publish_digits",
     "receive_totals", "tiles",
 ]

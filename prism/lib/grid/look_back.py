@@ -1,8 +1,8 @@
 """A block combines the totals of the tiles before its own."""
 
 from prism.lang import (
-    block, constexpr, count, dtype, function, grid, group, id, int32, mailbox, prism, ptr, requires, static_assert, template,
-    thread, uint32,
+    block, constexpr, count, dtype, function, grid, group, id, int32, mailbox, prism, ptr, requires,
+    static_assert, template, thread, uint32,
 )
 
 
@@ -30,10 +30,31 @@ def look_back(
     Test:        tests/lib/grid/test_look_back.py
     """
     static_assert(count(thread[1]) == THREADS, "a block has `THREADS` threads")
+    sum: T @ thread[1] = grid.look_back_share(words, first, last, identity, epoch, OP=OP, THREADS=THREADS, WORDS=WORDS)
+    return block.reduce(sum, OP=OP)
+
+
+@prism("device")
+@requires(block[1], thread[32])
+@template(T=dtype, OP=function, THREADS=constexpr(int), WORDS=constexpr(int))
+def look_back_share(
+    words: ptr(mailbox(T)) @ grid[1], first: int32 @ block[1], last: int32 @ block[1], identity: T @ block[1],
+    epoch: uint32 @ block[1],
+) -> T @ thread[1]:
+    """What `grid.look_back` computes, a share of it in each thread, in order: a `block.reduce` of them is all.
+
+    Perspective: block, of `THREADS` threads.
+    Shapes:      `words`: as of `grid.publish`.
+    Cost:        a round trip for each `THREADS * WORDS` words, `WORDS` of a thread under way at once; no barrier.
+    Numerics:    as of `grid.look_back`.
+    Errors:      as of `grid.look_back`.
+    Test:        tests/lib/grid/test_look_back.py
+    """
+    static_assert(count(thread[1]) == THREADS, "a block has `THREADS` threads")
     ROUND: constexpr(int) = THREADS * WORDS
     share: int32 @ block[1] = (last - first + (ROUND - 1)) / ROUND * WORDS
     start: int32 @ thread[1] = first + id() * share
     sum: T @ thread[1] = identity
     with group(thread[1]):
         sum = grid.receive_totals(words, start, 1, last - start, share, identity, epoch, OP=OP, WORDS=WORDS)
-    return block.reduce(sum, OP=OP)
+    return sum

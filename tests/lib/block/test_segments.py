@@ -1,6 +1,7 @@
-"""block.scan_segments, reduce_segments, scan_by_key and reduce_by_key: segments inside a warp, and over many.
+"""block.scan_segments, scan_heads, reduce_segments, scan_by_key, reduce_by_key: segments inside a warp, and over many.
 
-Tests of prism/lib/block/segments.py.
+Of scan_heads with thread.continue_segment, and warp.scan_heads in it. Tests of prism/lib/block/segments.py and
+prism/lib/thread/segments.py.
 """
 
 # ruff: noqa: F821 - kernels declare registers without a value
@@ -26,6 +27,7 @@ from prism.lang import (
     template,
     thread,
     uint8,
+    uint32,
 )
 from tests.lib.oracles import CASES, SCHEDULES, SOME, Case, heads_of
 
@@ -56,6 +58,47 @@ def scanned(
         block.store(target, items, n, WIDTH=WIDTH, VECTORIZED=False)
         with group(thread[1]):
             own[0] = end
+
+
+@prism("global")
+@requires(grid[1], block[1], thread[32])
+@template(
+    T=dtype, OP=function, ITEMS=constexpr(int), WIDTH=constexpr(int), EXCLUSIVE=constexpr(bool), RUNS=constexpr(bool)
+)  # fmt: skip
+def headed(
+    x: ptr(const(T)) @ grid[1],
+    heads: ptr(const(uint8)) @ grid[1],
+    y: ptr(T) @ grid[1],
+    ends: ptr(T) @ grid[1],
+    facts: ptr(int32) @ grid[1],
+    n: int32 @ grid[1],
+    before: T @ grid[1],
+    initial: T @ grid[1],
+    identity: T @ grid[1],
+):
+    """A tile is scanned before it is known what came `before`."""
+    t: int32 @ thread[1] = id()
+    with partition(ends, thread[1], offset=t) as own, partition(facts, thread[1], offset=3 * t) as told:
+        with partition(y, block[1]) as target, group(block[1]):
+            items: T[ITEMS] @ thread[1]
+            marks: uint8[ITEMS] @ thread[1]
+            found: int32[3] @ thread[1]
+            flags: uint32 @ thread[1] = 0
+            block.load(x, items, n, identity, WIDTH=WIDTH, VECTORIZED=False)
+            block.load(heads, marks, n, 0, WIDTH=WIDTH, VECTORIZED=False)
+            with group(thread[1]):
+                for k in range(ITEMS):
+                    flags = flags | uint32(marks[k]) << k
+            end: T @ block[1] = block.scan_heads(
+                items, flags, found, identity, initial, WIDTH=WIDTH, OP=OP, EXCLUSIVE=EXCLUSIVE, RUNS=RUNS
+            )
+            at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=WIDTH)
+            thread.continue_segment(items, before, at, found[0], WIDTH=WIDTH, OP=OP, RUNS=RUNS)
+            block.store(target, items, n, WIDTH=WIDTH, VECTORIZED=False)
+            with group(thread[1]):
+                own[0] = end
+                for k in range(3):
+                    told[k] = found[k]
 
 
 @prism("global")
@@ -117,6 +160,32 @@ def test_scan(case: Case, threads: int, items: int, width: int, exclusive: bool)
             scanned[1, threads](*arguments, template=template, check=True, schedule=schedule, seed=seed)
             assert np.array_equal(y, wanted)
             assert (ends == end).all()
+
+
+@pytest.mark.parametrize("case", SOME, ids=str)
+@pytest.mark.parametrize(("exclusive", "runs"), [(False, False), (True, False), (True, True)])
+@pytest.mark.parametrize(("threads", "items", "width"), [(32, 1, 1), (96, 4, 2), (64, 32, 4)])
+def test_scan_of_bits(case: Case, threads: int, items: int, width: int, exclusive: bool, runs: bool) -> None:
+    tile = threads * items
+    before, initial = case.data(20, seed=1)[-2:]
+    template = {"OP": case.function, "ITEMS": items, "WIDTH": width, "EXCLUSIVE": exclusive, "RUNS": runs}
+    for density in (0.0, 0.01, 0.3):
+        x, heads = case.data(tile), heads_of(tile, density)
+        wanted, running, end = np.empty_like(x), before, case.identity
+        with np.errstate(over="ignore"):
+            for i, (value, head) in enumerate(zip(x, heads, strict=True)):
+                last, running = running, initial if head else running
+                here = case.meaning(running, value)
+                wanted[i] = last if runs else running if exclusive else here
+                running, end = here, case.meaning(initial if head else end, value)
+        y, ends, facts = np.zeros_like(x), np.zeros(threads, case.dtype), np.zeros((threads, 3), np.int32)
+        arguments = (x, heads, y, ends, facts, tile, before, initial, case.identity)
+        headed[1, threads](*arguments, template=template, check=True)
+        assert np.array_equal(y, wanted)
+        assert (ends == end).all()
+        (places,) = np.nonzero(heads)
+        assert (facts[:, :2] == [places[0] if len(places) else tile, len(places)]).all()
+        assert (facts[:, 2] == np.searchsorted(places, np.arange(threads) // 32 * 32 * items)).all()
 
 
 @pytest.mark.parametrize("case", SOME, ids=str)

@@ -1,4 +1,4 @@
-"""grid.gather and grid.epoch: the last block has what all come to, in every schedule and launch, bit for bit the same.
+"""grid.gather, gather_into and epoch: the last block has what all come to, in every schedule and launch, bit for bit the same.
 
 Tests of prism/lib/grid: epoch, gather.
 """
@@ -18,16 +18,19 @@ from prism.lang import (
     constexpr,
     count,
     dtype,
+    float64,
     function,
     grid,
     group,
     id,
     int32,
+    load_relaxed,
     mailbox,
     partition,
     prism,
     ptr,
     requires,
+    shared,
     split,
     template,
     thread,
@@ -62,6 +65,42 @@ def combined(
                     case 1:
                         own[0] = all
             grid.count_launch(control, words, capacity, blocks - 1, epoch, identity)
+
+
+@prism("device")
+@requires(thread[1])
+@template(T=dtype, N=dtype)
+def halved(x: N @ thread[1]) -> T @ thread[1]:
+    return T(float64(x) / 2)
+
+
+@prism("global")
+@template(T=dtype, OP=function, ORDERED=constexpr(bool), WORDS=constexpr(int))
+@requires(grid[1], block[1], thread[32])
+def combined_into(
+    x: ptr(const(T)) @ grid[1], y: ptr(float64) @ grid[1], initial: T @ grid[1], identity: T @ grid[1],
+    words: ptr(mailbox(T)) @ grid[1], capacity: uint32 @ grid[1], control: ptr(uint32) @ grid[1],
+):  # fmt: skip
+    """Half of what `combined` computes."""
+    me: int32 @ block[1] = id()
+    blocks: int32 @ grid[1] = count(block[1])
+    i: int32 @ thread[1] = id()
+    with partition(y, block[1], offset=0, races="none") as result, group(block[1]):  # one block alone writes
+        cell: shared(uint32[1])
+        before: uint32 @ thread[1] = 0
+        match split(thread):
+            case 1:
+                before = load_relaxed(control[1])
+        mine: T @ thread[1] = x[i]
+        with claim(cell, thread[1]) as own:
+            match split(thread):
+                case 1:
+                    own[0] = before
+        total: T @ thread[1] = block.reduce_to_first(mine, identity, OP=OP, MOST=128, TENSOR=False)
+        grid.gather_into(
+            result, words, control, capacity, cell, before, total, OP(initial, total), initial, identity, me, blocks,
+            OP=OP, INTO=halved, WORDS=WORDS, ORDERED=ORDERED, TENSOR=False,
+        )  # fmt: skip
 
 
 class Scratch:
@@ -116,6 +155,19 @@ def test_every_number_of_blocks_around_a_round(words: int, ordered: bool) -> Non
     for blocks in (31, 32, 33, 34, 64, 65, 66, 97, 98):
         x = ADD.data(32 * blocks)
         assert launch(ADD, x, blocks, ordered=ordered, words=words) == x.sum(dtype=np.int32)
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_into_memory(schedule: str, ordered: bool) -> None:
+    scratch, template = Scratch("int32"), {"T": "int32", "OP": ADDS, "ORDERED": ordered, "WORDS": 2}
+    made = package.check(combined_into, template)
+    for seed, (blocks, threads) in enumerate(((3, 96), (2, 32), (35, 32), (1, 64))):
+        x, y = ADD.data(blocks * threads, seed) // 1000, np.zeros(1)
+        arguments = (x, y, 7, 0, scratch.words, scratch.capacity, scratch.control.view(np.uint32))
+        run(made, blocks, threads, arguments, check=True, schedule=schedule, seed=seed)
+        assert y[0] == (x.sum(dtype=np.int32) + np.int32(7)) / 2
+        assert scratch.control[0] == min(seed + 1, 3) << 32  # one block alone needs no word, and counts nothing
 
 
 def test_results_are_the_same_in_every_run() -> None:

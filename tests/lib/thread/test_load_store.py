@@ -1,4 +1,4 @@
-"""thread.load and thread.store: what they touch, and nothing beside it.
+"""thread.load, load_once, load_strided and thread.store: what they touch, and nothing beside it.
 
 Tests of prism/lib/thread: load, store.
 """
@@ -13,6 +13,7 @@ from prism.lang import (
     const,
     constexpr,
     dtype,
+    float64,
     grid,
     group,
     id,
@@ -50,6 +51,22 @@ def padded(x: ptr(const(T)) @ grid[1], y: ptr(T) @ grid[1], n: int32 @ grid[1], 
                 items: T[ITEMS]
                 thread.load(source, items, n - t * ITEMS, otherwise, VECTORIZED=VECTORIZED)
                 thread.store(target, items, ITEMS, VECTORIZED=VECTORIZED)
+
+
+@prism("global")
+@requires(grid[1], thread[1])
+@template(T=dtype, ITEMS=constexpr(int), VECTORIZED=constexpr(bool), STEP=constexpr(int))
+def others(x: ptr(const(T)) @ grid[1], y: ptr(T) @ grid[1], z: ptr(float64) @ grid[1], n: int32 @ grid[1]):
+    """All of `x`; and what is there of every `STEP`-th element from each thread's first on."""
+    t: int32 @ thread[1] = id()
+    with partition(y, thread[1], offset=t * ITEMS) as same, partition(z, thread[1], offset=t * ITEMS) as strided:
+        with group(thread[1]):
+            items: T[ITEMS]
+            thread.load_once(x, t * ITEMS, items, VECTORIZED=VECTORIZED)
+            thread.store(same, items, ITEMS, VECTORIZED=False)
+            numbers: float64[ITEMS]
+            thread.load_strided(x, numbers, t, n, 0.5, STEP=STEP)
+            thread.store(strided, numbers, ITEMS, VECTORIZED=False)
 
 
 def aligned(array):
@@ -93,3 +110,22 @@ def test_vectors_must_be_aligned() -> None:
     x, y = aligned(np.arange(33, dtype=np.int32))[1:], aligned(np.zeros(32, np.int32))
     with pytest.raises(MisalignedError):
         copy[1, 8](x, y, np.int32(32), np.int32(0), template={"ITEMS": 4, "VECTORIZED": True}, check=True)
+
+
+@pytest.mark.parametrize("vectorized", [False, True])
+@pytest.mark.parametrize(("kind", "items"), [("int32", 4), ("uint8", 16), ("float64", 1)])
+def test_it_loads_what_nobody_reads_again_and_at_a_stride(kind: str, items: int, vectorized: bool) -> None:
+    x = aligned(np.arange(1, 8 * items + 1).astype(kind))
+    for step, n in ((1, len(x)), (5, len(x) - 3), (7, 3), (2, 0)):
+        y, z = np.zeros_like(x), np.zeros(len(x))
+        template = {"ITEMS": items, "VECTORIZED": vectorized, "STEP": step}
+        others[1, 8](x, y, z, n, template=template, check=True)
+        places = np.arange(8)[:, None] + step * np.arange(items)
+        assert np.array_equal(y, x)
+        assert np.array_equal(z.reshape(8, items), np.where(places < n, x[np.minimum(places, len(x) - 1)], 0.5))
+
+
+def test_an_address_that_is_not_aligned_is_no_vector() -> None:
+    x, y, z = aligned(np.arange(40, dtype=np.int32))[1:33], np.zeros(32, np.int32), np.zeros(32)
+    with pytest.raises(MisalignedError):
+        others[1, 8](x, y, z, 32, template={"ITEMS": 4, "VECTORIZED": True, "STEP": 1}, check=True)
