@@ -21,6 +21,7 @@ from prism.lang.errors import perspective as rules
 from prism.lang.errors import types as type_errors
 from prism.lang.facts.budget import MOST_THREADS
 from prism.lang.parse import syntax as s
+from prism.lang.surface.templates import TemplateName
 from prism.lang.types import VOID, Array, Fragment, Mailbox, Pointer, Scalar, TensorMap, Type, Vector
 from prism.lang.types.perspective import Bound, Level, Perspective
 from prism.lang.types.structs import Struct, tuple_of
@@ -49,7 +50,7 @@ def shared_limit(kernel: surface.Kernel, template: Mapping[str, object], span: S
 
 def value_of(given: object, template: Mapping[str, object], span: Span) -> object:
     """Return what a decorator was given; for the name of a template parameter, its argument."""
-    if not isinstance(given, surface.TemplateName):
+    if not isinstance(given, TemplateName):
         return given
     if given.name not in template:
         fail(name_errors.TemplateUnbound(span=span, name=given.name))

@@ -25,6 +25,7 @@ from prism.lang.intrinsics.namespace import Namespace
 from prism.lang.keep.bases import Value
 from prism.lang.parse import syntax as s
 from prism.lang.surface import bindings
+from prism.lang.surface.templates import TemplateName
 from prism.lang.types import SCALARS, Scalar, Vector
 from prism.lang.types.perspective import Perspective
 
@@ -148,7 +149,7 @@ def constant(value: Any, text: str, span: Span) -> s.Expr:
         return s.Resolved(value=value, text=text, span=span)
     if isinstance(value, surface.PrismModule):
         return s.Resolved(value=value, text=text, span=span)
-    if isinstance(value, surface.TemplateName):
+    if isinstance(value, TemplateName):
         fail(errors.TemplateUnbound(span=span, name=value.name))
     if type(value).__module__ == "numpy" and getattr(value, "shape", None) == () and hasattr(value, "item"):
         return s.Literal(value=value.item(), span=span)
