@@ -117,6 +117,12 @@ def check_listed(env: Env, e: s.Listed, target: Perspective, want: Type | None) 
     fail(errors.NotAValue(span=e.span, text="[...]", hint=hint))
 
 
+@expression_rule(s.Tuple)
+def check_tuple(env: Env, e: s.Tuple, target: Perspective, want: Type | None) -> tree.Expr:
+    """Several values are a result alone, which is made of them where it is returned."""
+    fail(errors.NotAValue(span=e.span, text="(...)", hint="return one value, or declare a type for each"))
+
+
 # -- leaves ---------------------------------------------------------------------------------------------------------------
 
 

@@ -215,6 +215,8 @@ def make_result(context: Context, values: s.Tuple) -> s.Expr:
     if wanted != len(values.items):
         problem = f"returns {len(values.items)} values" + (f", and declares {result}" if result else "")
         hint = "declare a type for each: `-> (int32, int32) @ unit`"
+        if context.kernel.kind == "global":
+            problem, hint = "is a kernel: it returns nothing", "store the values through a pointer parameter"
         fail(call_errors.ReturnValue(span=values.span, name=name, problem=problem, hint=hint))
     function = s.Resolved(value=result, text=str(result), span=values.span)
     return s.Call(function=function, arguments=values.items, keywords=(), span=values.span)

@@ -173,7 +173,7 @@ def test_function() -> None:
         )
     )
     assert show(f.parameters) == (
-        "[Parameter(x, Call(ptr, [Call(const, [T], [])], []), Subscript(grid, [1])), Parameter(n, int, None)]"
+        "[Parameter(x, Call(ptr, [Call(const, [T], [])], []), Subscript(grid, [1]), None), Parameter(n, int, None, None)]"
     )
     assert (show(f.result), show(f.result_place), show(f.body)) == (
         "uint32",
@@ -199,7 +199,7 @@ def test_result_none_is_no_result() -> None:
 @pytest.mark.parametrize("future", ["from __future__ import annotations\n", ""])
 def test_with_and_without_future_annotations(future: str) -> None:
     f = parse(load(f"{future}@device\ndef f(x: ptr(int32) @ grid[1]):\n    y: int32 @ thread[1] = 0"))
-    assert show(f.parameters) == "[Parameter(x, Call(ptr, [int32], []), Subscript(grid, [1]))]"
+    assert show(f.parameters) == "[Parameter(x, Call(ptr, [int32], []), Subscript(grid, [1]), None)]"
 
 
 # -- What a name stands for --------------------------------------------------------------------------------------------
