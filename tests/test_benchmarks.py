@@ -18,7 +18,9 @@ import numpy as np
 import pytest
 
 from prism.host.axes import collapse
-from prism.lib import operators, reduce_plans, reduce_steps
+from prism.lib import operators
+from prism.lib.algorithms.reduce import plan as reduce_plans
+from prism.lib.algorithms.reduce import steps as reduce_steps
 
 FOLDER = Path(__file__).parents[1] / "asv_bench"
 

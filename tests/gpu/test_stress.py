@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from prism import lib
-from prism.lib import reduce_plans, scan_plans
+from prism.lib.algorithms.reduce import plan as reduce_plans
+from prism.lib.algorithms.scan import plan as scan_plans
 from prism.runtime.driver import driver
 from prism.runtime.scratch import SCRATCH
 
