@@ -18,8 +18,8 @@ INTEGERS = ("int32", "int8", "int16", "int64", "uint8", "uint16", "uint32", "uin
 NUMBERS = (*INTEGERS, "float32", "float64", "float16")
 ROWS = ((1000,), (0,), (1,), (2,), (33,), (255,), (257,), (4095,), (4097,), (16_385,))
 """Edges of warps, blocks and tiles, and none."""
-LONG_ROWS = ((1,), (1000,), (1 << 14,), (100_003,), (1 << 20,))
-"""For a GPU: one block, one block a tile, and many tiles a block."""
+LONG_ROWS = ((1,), (1000,), (1 << 14,), (100_003,), (1 << 20,), (3_000_001,))
+"""For a GPU: one block, a block for each tile, and many tiles a block."""
 PLANES = ((33, 129), (0, 5), (5, 0), (1, 1), (3, 70), (70, 3), (1, 1025), (1025, 1))
 LONG_PLANES = ((300, 70), (3, 20_000), (20_000, 3))
 
@@ -28,10 +28,12 @@ LONG_PLANES = ((300, 70), (3, 20_000), (20_000, 3))
 class Case:
     """A way to call a function of `prism.lib`: `make(random, shape, dtype)` gives its arrays, `oracle(*arrays)` its results.
 
-    The oracle gives an array, a number or a tuple, of the dtypes that the call must give. It raises ValueError where the call must.
-    Of `dtypes` and `shapes` the first are the usual ones; `large` are for GPUs alone. `peers` do the same by other libraries: they
-    take the library, and the arrays. `out`: the call takes one. `planned`: it is launches alone, so that `prism.lib.plan` and CUDA
-    graphs take it. `cut`: its last result says how many elements of the others count.
+    The oracle gives an array, a number or a tuple, of the dtypes that the call must give; it raises ValueError where the call must.
+    Of `dtypes` and `shapes` the first are the usual ones, and `large` are for GPUs alone. `peers` do the same by other libraries:
+    they take the library, and the arrays.
+
+    `out`: the call takes one. `planned`: it is launches alone, so that `prism.lib.plan` and CUDA graphs take it. `cut`: its last
+    result says how many elements of the others count.
     """
 
     function: str

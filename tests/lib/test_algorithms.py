@@ -1,7 +1,5 @@
 """Every algorithm of the manifest by its cases, on NumPy arrays: dtypes, sizes, strides, alignment, `out`, plans, schedules.
 
-    python -m pytest tests/lib/test_algorithms.py -k schedule       # the runs with all checks, for safety reports: tests/ran.py
-
 Tests of prism/lib/cases.py; prism/lib/algorithms/scan/cases.py; prism/lib/algorithms/cumulative/cases.py;
 prism/lib/algorithms/reduce/cases.py; prism/lib/algorithms/segments/cases.py; prism/lib/algorithms/keys/cases.py;
 prism/lib/algorithms/matmul/cases.py; prism/lib/algorithms/sgemm/cases.py; prism/lib/algorithms/hgemm/cases.py.
@@ -117,7 +115,7 @@ def test_plans(case: Case) -> None:
         same(case, plan(), expected(case, arrays))
 
 
-@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("schedule", rarely(SCHEDULES, but=["random"]))
 @every_case
 def test_every_schedule(monkeypatch: pytest.MonkeyPatch, case: Case, schedule: str) -> None:
     """With all checks, whatever runs before what."""
