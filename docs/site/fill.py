@@ -50,11 +50,8 @@ def functions(names: str) -> list[str]:
 def rest(page: str, folder: Path) -> str:
     """Return a section of the functions that a page does not name, or nothing."""
     text = (folder / page).read_text(encoding="utf-8")
-    known = {
-        name
-        for what, names in MARKS.findall(text)
-        for name in (functions(names) if what == "algorithms" else names.split())
-    }
+    marked = [functions(names) if what == "algorithms" else names.split() for what, names in MARKS.findall(text)]
+    known = {name for names in marked for name in names}
     more = [name for name in prism.lib.__all__ if name not in known and callable(getattr(prism.lib, name))]
     return f"## More\n\n{api(' '.join(more), folder)}" if more else ""
 

@@ -28,7 +28,7 @@ LONG_PLANES = ((300, 70), (3, 20_000), (20_000, 3))
 class Case:
     """A way to call a function of `prism.lib`: `make(random, shape, dtype)` gives its arrays, `oracle(*arrays)` its results.
 
-    The oracle gives an array, a number or a tuple, of the dtypes that the call must give; it raises ValueError where the call must.
+    The oracle gives an array, a number or a tuple, of the dtypes of the call's results; it raises ValueError where the call must.
     Of `dtypes` and `shapes` the first are the usual ones, and `large` are for GPUs alone. `peers` do the same by other libraries:
     they take the library, and the arrays.
 

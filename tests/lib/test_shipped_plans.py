@@ -1,4 +1,8 @@
-"""Whatever the shape, dtype, axis and alignment: what the host functions launch is among the kernels that ship."""
+"""Whatever the shape, dtype, axis and alignment: what the host functions launch is among the kernels that ship.
+
+Tests of prism/lib/algorithms/scan/ships.py; prism/lib/algorithms/segments/ships.py; prism/lib/algorithms/keys/ships.py;
+prism/lib/algorithms/reduce/ships.py.
+"""
 
 import random
 from collections.abc import Iterator

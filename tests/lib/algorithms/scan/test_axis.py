@@ -1,6 +1,6 @@
 """prism.lib.scan along axes, its options, and the cumulative functions, on NumPy arrays: against NumPy.
 
-Tests of prism/lib/algorithms/cumulative/api.py; prism/lib/algorithms/scan: plan, ships.
+Tests of prism/lib/algorithms/cumulative/api.py; prism/lib/algorithms/scan/plan.py.
 """
 
 import itertools
