@@ -36,8 +36,9 @@ from prism.host import call as host
 from prism.host.axes import collapse
 from prism.host.machine import Gpu
 from prism.kernels.reduce import AXIS, DEVICE, AxisConfiguration, Configuration, Cutting, short
-from prism.lib import operators, reduce_plans
-from prism.lib.reduce_steps import Work
+from prism.lib import operators
+from prism.lib.algorithms.reduce import plan as reduce_plans
+from prism.lib.algorithms.reduce.steps import Work
 
 PEAK = 4.8e12  # bytes a second, by the datasheet
 FLOOR = 1 << 25  # bytes: from here on memory decides, and what reading alone takes is measured too

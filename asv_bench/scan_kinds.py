@@ -20,7 +20,7 @@ from scan_peers import compared, table
 
 from prism.host.plan import size_of
 from prism.lib import operators
-from prism.lib.scan_plans import Task
+from prism.lib.algorithms.scan.plan import Task
 
 KINDS: dict[str, tuple[Any, str, tuple[str, ...]]] = {
     "int32": (operators.add, "int32", ("int32",)),

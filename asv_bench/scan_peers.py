@@ -13,8 +13,8 @@ import measure
 
 from prism.host.machine import Ready, machine_of
 from prism.host.plan import OUT
-from prism.lib import scan_plans
-from prism.lib.scan_plans import Shape, Task
+from prism.lib.algorithms.scan import plan as scan_plans
+from prism.lib.algorithms.scan.plan import Shape, Task
 from prism.runtime.arrays import describe
 
 

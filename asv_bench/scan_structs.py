@@ -20,7 +20,7 @@ from scan_peers import compared, table
 from prism.lang import dtype as any_dtype
 from prism.lang import float32, float64, prism, requires, struct, template, thread
 from prism.lib import Operator, operators
-from prism.lib.scan_plans import Task
+from prism.lib.algorithms.scan.plan import Task
 
 
 @struct

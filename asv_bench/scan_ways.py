@@ -22,8 +22,9 @@ import scan_axis
 from prism.host.machine import Ready, machine_of
 from prism.host.plan import OUT, size_of
 from prism.kernels import scan as kernels
-from prism.lib import operators, scan_plans
-from prism.lib.scan_plans import Shape, Task, Way
+from prism.lib import operators
+from prism.lib.algorithms.scan import plan as scan_plans
+from prism.lib.algorithms.scan.plan import Shape, Task, Way
 from prism.runtime.arrays import describe
 
 

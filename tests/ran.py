@@ -2,10 +2,11 @@
 
     PRISM_RAN=FOLDER python -m pytest -p tests.ran tests/kernels -k "schedule or resident"
     PRISM_RAN=FOLDER python -m pytest -p tests.ran tests/kernels/test_scan_small.py tests/kernels/test_segmented_reduce.py
+    PRISM_RAN=FOLDER python -m pytest -p tests.ran tests/lib/test_algorithms.py -k schedule -m "fuzz or not fuzz"
     (FOLDER must be there; `-n 2` is fine: each process writes a file of its own)
     python -m tests.ran FOLDER          # writes prism/lib/runs.json
 
-Only programs as the compiler made them count, not those that a test spoils, and only runs in which no fault was found.
+The last is of all algorithms in the manifest, by their cases. Only programs as the compiler made them count, not those that a test spoils, and only runs in which no fault was found.
 """
 
 from __future__ import annotations

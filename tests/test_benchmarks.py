@@ -17,16 +17,19 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from prism.command.machine import dashboard
 from prism.host.axes import collapse
-from prism.lib import operators, reduce_plans, reduce_steps
+from prism.lib import operators
+from prism.lib.algorithms.reduce import plan as reduce_plans
+from prism.lib.algorithms.reduce import steps as reduce_steps
 
 FOLDER = Path(__file__).parents[1] / "asv_bench"
 
 
-SCRIPTS = ["scan", "reduce", "segments", "sgemm", "hgemm", "hgemm_layers", "hgemm_float8", "first_call", "host"]
+MODULES = sorted({path.stem for path in (FOLDER / "benchmarks").glob("*.py")} - {"__init__", "raw"})
 
 
-@pytest.mark.parametrize("name", SCRIPTS)
+@pytest.mark.parametrize("name", MODULES)
 def test_asv_finds_the_benchmarks(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (FOLDER / "benchmarks" / "__init__.py").is_file()
     monkeypatch.setattr(sys, "path", [str(FOLDER), *sys.path])
@@ -37,6 +40,40 @@ def test_asv_finds_the_benchmarks(name: str, monkeypatch: pytest.MonkeyPatch) ->
         params = found.params if isinstance(found.params[0], list) else (found.params,)
         assert len(params) == len(found.param_names)
         assert any(name.startswith(("track_", "time_")) for name in vars(found))
+
+
+def test_every_script_of_the_manifest_is_there() -> None:
+    assert [name for name in dashboard() if not (FOLDER / f"{name}.py").is_file()] == []
+
+
+def test_what_is_measured_of_all_algorithms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By NumPy's functions in the peers' places, and a clock that counts: a row a call, and its figures."""
+    monkeypatch.setattr(sys, "path", [str(FOLDER), *sys.path])
+    script, recorded = (importlib.import_module(name) for name in ("algorithms", "benchmarks.algorithms"))
+    listed = {str(case) for case in script.chosen([])}
+    assert {"scan", "sum", "matmul", "hgemm"} <= listed == set(recorded.CALLS)
+    assert {case.function for case in script.chosen(["scan", "sgemm"])} == {"scan", "sgemm"}
+    assert [case.function for case in script.chosen(["nothing"])] == []
+    (case,) = script.chosen(["scan"])
+    assert script.shape_of(case, 10) == (1024,) and script.shape_of(script.chosen(["sgemm"])[0], 10) == (32, 32, 32)
+    calls = script.calls_of(case, 10, {"cupy": np}, np.asarray)
+    assert list(calls) == ["prism", "cupy"] and np.array_equal(calls["prism"](), calls["cupy"]())
+    now = [0.0]
+
+    def seconds(call: object) -> float:
+        now[0] += 1e-6
+        return now[0]
+
+    assert script.medians(calls, 4, seconds) == pytest.approx({"prism": 6.5e-6, "cupy": 6.5e-6})
+    rows = [{"case": "scan", "dtype": "int32", "log2": 20, "prism": 1e-6, "cupy": 3e-6}]
+    (tmp_path / "algorithms.json").write_text(json.dumps({"algorithms": rows}))
+    monkeypatch.setenv(recorded.raw.VARIABLE, str(tmp_path))
+    recorded.raw.read.cache_clear()
+    latency = recorded.Latency()
+    assert latency.track_us("prism", "scan", 20) == 1.0 and latency.track_us("cupy", "scan", 20) == pytest.approx(3.0)
+    with pytest.raises(NotImplementedError):
+        latency.track_us("torch", "scan", 20)
+    recorded.raw.read.cache_clear()
 
 
 def test_layers_are_those_that_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -126,7 +126,8 @@ def in_environment(command: list[str], cwd: Path) -> str:
 
 USE = """
 import numpy as np, prism
-from prism.lib import scan_plans, operators
+from prism.lib import operators
+from prism.lib.algorithms.scan import plan as scan_plans
 from prism.runtime import artifacts
 from prism.runtime.instance import instance, sources_digest
 assert not prism.__file__.startswith(FROM), prism.__file__

@@ -107,15 +107,18 @@ def run_info(options: argparse.Namespace) -> int:
 # -- bench ----------------------------------------------------------------------------------------------------------------
 
 
-DASHBOARD = ("measure", "scan_axis", "reduce", "sgemm", "hgemm", "hgemm_layers", "hgemm_float8", "first_call")
-"""The scripts of `prism bench run`."""
+def dashboard() -> list[str]:
+    """Return the scripts of `prism bench run`: each algorithm's own, and those of all."""
+    from prism.lib.algorithms import MANIFEST
+
+    return [*(script for one in MANIFEST for script in one.scripts), "algorithms", "first_call"]
 
 
 def run_bench(options: argparse.Namespace) -> int:
     """`prism bench`: list the benchmark scripts, or run some and keep what they print."""
     folder = benchmarks(options.folder)
     if options.scripts == ["run"]:
-        options.scripts, options.results = DASHBOARD, options.results or folder / "raw"
+        options.scripts, options.results = dashboard(), options.results or folder / "raw"
     scripts = {path.stem: path for path in sorted(folder.glob("*.py")) if about(path)}
     if not options.scripts:
         lines = [f"in {folder}:", *(f"  {name:10} {about(path)}" for name, path in scripts.items())]

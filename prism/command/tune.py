@@ -8,15 +8,14 @@ from typing import Any
 
 from prism.command.output import BROKEN, DONE, CommandError, write
 
-DEFAULT = ("scan", "reduce")
-
 
 def run_tune(options: argparse.Namespace) -> int:
     """`prism tune`: tables to paste; progress goes to the error stream."""
-    from prism.lib.tune import Unusable, as_json, spell_choice, table_text, tune
+    from prism.lib.tune import DTYPES, Unusable, as_json, spell_choice, table_text, tables, tune
     from prism.runtime.driver import DeviceError
 
-    wanted = {name: keys_of(options, name) for name in options.table or DEFAULT}
+    by_bytes = [name for name, table in tables().items() if set(table.entries) <= set(DTYPES)]
+    wanted = {name: keys_of(options, name) for name in options.table or by_bytes}
     if options.rounds < 1:
         raise CommandError(f"--rounds must be >= 1, not {options.rounds}")
     try:
@@ -57,11 +56,12 @@ def keys_of(options: argparse.Namespace, name: str) -> list[Any]:
     Raises:
         CommandError: there is no such table, or no such key.
     """
-    from prism.lib.tune import TABLES
+    from prism.lib.tune import tables
 
-    if name not in TABLES:
-        raise CommandError(f"no table {name!r}; there are: {', '.join(TABLES)}")
-    known = {str(key): key for key in TABLES[name].entries}
+    there = tables()
+    if name not in there:
+        raise CommandError(f"no table {name!r}; there are: {', '.join(there)}")
+    known = {str(key): key for key in there[name].entries}
     given = list(known) if options.keys is None else options.keys.split(",")
     unknown = [text for text in given if text not in known]
     if unknown:

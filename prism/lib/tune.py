@@ -1,7 +1,7 @@
 """`prism tune`: the choices in the tables of configurations made again, by measuring them on the GPU that is here.
 
-A search knows nothing of a GPU: it is given what to try, and a function that measures one. prism/lib/tune_device.py has those of
-a GPU, kernels/*/configurations.py and kernels/hgemm/candidates.py what is tried.
+A search knows nothing of a GPU: it is given what to try, and a function that measures one. The module `tables` of an algorithm's
+folder has its table, what is tried, and that function; prism/lib/tune_device.py has what all of them measure by.
 """
 
 from __future__ import annotations
@@ -9,11 +9,12 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from prism.kernels.hgemm import candidates as hgemm
-from prism.kernels.reduce import configurations as reduce
-from prism.kernels.scan import configurations as scan
+from prism.lib import algorithms
+
+if TYPE_CHECKING:
+    from prism.lib.tune_device import Timer
 
 C = TypeVar("C")
 _BETTER = 0.99
@@ -97,30 +98,26 @@ def _ratio(seen: Sequence[Mapping[str, float]], base: Sequence[Mapping[str, floa
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table of choices: its name in the source, where that is, and what is tried for each of its keys."""
+    """A table of choices: its name in the source, where that is, and what is tried for each of its keys.
+
+    `measure(timer, key, choice)` returns seconds by size, always of the same sizes, or raises Unusable.
+    """
 
     name: str
     source: str
     entries: Mapping[Any, Any]
     candidates: Callable[[Any], Sequence[Any]]
+    measure: Callable[[Timer, Any, Any], Mapping[str, float]]
 
 
-TABLES = {
-    "scan": Table("DEVICE", "kernels/scan/configurations.py", scan.DEVICE, scan.candidates),
-    "reduce": Table("DEVICE", "kernels/reduce/configurations.py", reduce.DEVICE, reduce.candidates),
-    "hgemm": Table(
-        "MEASURED",
-        "kernels/hgemm/configurations.py",
-        hgemm.MEASURED,
-        lambda shape: hgemm.candidates(*hgemm.parse_size(shape)),
-    ),
-}
-"""Those that can be tuned. Keys are bytes an element; of hgemm, shapes."""
+def tables() -> dict[str, Table]:
+    """Return the tables that can be tuned, by the names of the algorithms."""
+    return {name: module.TABLE for name, module in algorithms.parts("tables")}
 
 
 def tune(name: str, keys: Sequence[Any], timer: Any, rounds: int) -> Iterator[tuple[Any, Found[Any]]]:
     """Yield what each key of a table came to, as it is done; `timer.measure(name, key)` gives the function that measures."""
-    table = TABLES[name]
+    table = tables()[name]
     for key in keys:
         yield key, search(table.candidates(key), timer.measure(name, key), rounds)
 
@@ -133,7 +130,7 @@ def spell_choice(choice: Any) -> str:
 
 def table_text(name: str, found: Mapping[Any, Found[Any]]) -> str:
     """Return the table to paste."""
-    table, lines = TABLES[name], []
+    table, lines = tables()[name], []
     for key, choice in table.entries.items():
         best = found[key].best.choice if key in found else choice
         lines.append(f"    {key!r}: {spell_choice(best)},{_beside(found[key]) if key in found else ''}")

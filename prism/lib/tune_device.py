@@ -14,23 +14,15 @@ from typing import Any
 import numpy as np
 
 from prism.host import call
-from prism.host.axes import collapse
 from prism.host.machine import Gpu, Ready
 from prism.host.plan import OUT, Plan
-from prism.kernels.hgemm import Configuration
-from prism.kernels.hgemm import identity as epilogue
-from prism.kernels.hgemm.candidates import parse_size
-from prism.lib import matmuls, operators, reduce_plans, scan_plans
-from prism.lib.matmul_layouts import Job
-from prism.lib.reduce_steps import Work
-from prism.lib.scan_plans import Shape, Task, number_of
-from prism.lib.tune import DTYPES, TABLES, Unusable
+from prism.lib.tune import Table, Unusable, tables
 from prism.runtime.arrays import ArrayInfo
 from prism.runtime.compile import MachineCodeError
 from prism.runtime.device import device, using
 from prism.runtime.driver import DeviceError, check, driver
 
-_L2 = 64 << 20
+L2 = 64 << 20
 _SECONDS = 2e-3
 """What one measurement lasts, about."""
 _MOST = 100
@@ -141,62 +133,34 @@ class Timer:
 
     def measure(self, name: str, key: Any) -> Callable[[Any], Mapping[str, float]]:
         """Return the function that measures a choice for a key of a table."""
-        if name == "hgemm":
-            return lambda choice: {"": self._product(parse_size(key), choice)}
-        one = {"scan": self._scan, "reduce": self._reduce}[name]
-        return lambda choice: {str(size): one(key, choice, size) for size in self.bytes}
+        return functools.partial(tables()[name].measure, self, key)
 
-    def _scan(self, size: int, choice: Any, nbytes: int) -> float:
-        kind, n = DTYPES[size], nbytes // size
-        task = Task(operators.add, kind, kind)
-
-        def plan() -> Callable[[int, int], None]:
-            way = scan_plans.many_tiles(task, Shape(1, n, 1, True))
-            return self._launcher(scan_plans.plan(way, task, task.identity(), self.gpu))
-
-        x = _values(kind)
-        total = np.cumsum(np.resize(x, n) if n < 1 << 16 else _sums(x, n), dtype=x.dtype)[-1]
-        return self._time("scan", size, choice, plan, (x, nbytes), (nbytes, x.dtype, n - 1, total))
-
-    def _reduce(self, size: int, choice: Any, nbytes: int) -> float:
-        kind, n = DTYPES[size], nbytes // size
-        given = np.dtype(kind)
-        wide = np.dtype("uint64") if given.kind == "u" else given
-
-        def plan() -> Callable[[int, int], None]:
-            zero = number_of(operators.add.identity_of(wide))
-            work = Work(operators.add, kind, wide.name, wide.name, zero, zero)
-            stage = collapse((n,), (1,), (0,))
-            assert stage is not None
-            return self._launcher(reduce_plans.plan_reduction(work, [stage], 0, self.gpu))
-
-        x = _values(kind)
-        total = np.sum(_sums(x.astype(wide), n))
-        return self._time("reduce", size, choice, plan, (x, nbytes), (wide.itemsize, wide, 0, total))
-
-    def _launcher(self, plan: Plan) -> Callable[[int, int], None]:
+    def launcher(self, plan: Plan) -> Callable[[int, int], None]:
         """Return what launches a plan on an array and its result."""
-        ready = Ready(plan, ("x", OUT), _matrix(0, 0, 0, self.device.ordinal))
+        ready = Ready(plan, ("x", OUT), matrix(0, 0, 0, self.device.ordinal))
         return lambda x, y: ready((x, y), self.stream)
 
-    def _time(
+    def time(
         self,
-        name: str,
+        table: Table,
         key: Any,
         choice: Any,
-        plan: Callable[[], Callable[[int, int], None]],
+        plan: Callable[[], Plan],
         source: tuple[Any, int],
         target: tuple[int, Any, int, Any],
     ) -> float:
-        """Return the seconds of what `plan` makes with a choice in its table, its result's element looked at first.
+        """Return the seconds of the plan that is made with a choice in its table, an element of its result looked at first.
 
-        `source`: the values and bytes of an array; `target`: the bytes of a result, its dtype, the element, what it must be.
+        `source`: the values and bytes of `x`; `target`: the bytes of the result, its dtype, the element, what it must be.
+
+        Raises:
+            Unusable: the choice does not run here, or its result is wrong.
         """
         values, nbytes = source
         room, dtype, at, expected = target
-        copies = max(2, -(-2 * _L2 // (nbytes + room)))
+        copies = max(2, -(-2 * L2 // (nbytes + room)))
         with self.memory(copies * nbytes, values) as x, self.memory(copies * max(room, 256)) as y:
-            launch = self._ready(name, key, choice, plan)
+            launch = self.ready(table, key, choice, lambda: self.launcher(plan()))
             launch(x, y)
             found = self.read(y + at * dtype.itemsize, 1, dtype)[0]
             if found != expected:
@@ -204,54 +168,36 @@ class Timer:
             step = max(room, 256)
             return self.seconds(lambda i: launch(x + i % copies * nbytes, y + i % copies * step))
 
-    def _ready(self, name: str, key: Any, choice: Any, plan: Callable[[], Any]) -> Any:
-        """Return what a plan launches, decided with a choice in the table."""
-        table: dict[Any, Any] = TABLES[name].entries  # type: ignore[assignment]
-        before = table[key]
+    def ready(self, table: Table, key: Any, choice: Any, make: Callable[[], Any]) -> Any:
+        """Return what `make` makes with a choice in the table, where it finds it.
+
+        Raises:
+            Unusable: it does not run here.
+        """
+        entries: dict[Any, Any] = table.entries  # type: ignore[assignment]
+        before = entries[key]
         call.forget()
         try:
-            table[key] = choice
-            return plan()
+            entries[key] = choice
+            return make()
         except (MachineCodeError, DeviceError, ValueError) as error:
             raise Unusable(str(error).splitlines()[0]) from error
         finally:
-            table[key] = before
+            entries[key] = before
             call.forget()
 
-    def _product(self, shape: tuple[int, int, int], choice: Configuration) -> float:
-        m, n, k = shape
-        x = np.random.default_rng(0).integers(-2, 3, 1 << 20).astype(np.float16)
-        sizes = (2 * m * k, 2 * k * n, 2 * m * n)
-        copies = max(2, -(-2 * _L2 // sum(sizes)))
-        with contextlib.ExitStack() as held:
-            a, b, y = (held.enter_context(self.memory(copies * size, x)) for size in sizes)
 
-            def launch(i: int) -> None:
-                at = i % copies
-                infos = [
-                    _matrix(address + at * size, rows, columns, self.device.ordinal)
-                    for address, size, (rows, columns) in zip((a, b, y), sizes, ((m, k), (k, n), (m, n)), strict=True)
-                ]
-                job = Job(infos[0], infos[1], None, None, 0, infos[2], "float16", 1.0, 0.0, epilogue)
-                matmuls.on_device(job, self.stream, choice)
-
-            try:
-                launch(0)
-                return self.seconds(launch)
-            except (MachineCodeError, DeviceError, ValueError) as error:
-                raise Unusable(str(error).splitlines()[0]) from error
-
-
-def _matrix(pointer: int, rows: int, columns: int, ordinal: int) -> ArrayInfo:
+def matrix(pointer: int, rows: int, columns: int, ordinal: int) -> ArrayInfo:
+    """Return the facts of a matrix of float16 on a GPU."""
     return ArrayInfo("cai", "cuda", np.dtype("float16"), (rows, columns), (2 * columns, 2), pointer, False, ordinal)
 
 
-def _values(kind: str) -> Any:
+def values(kind: str) -> Any:
     """Return random elements, -1, 0 and 1 (modulo the type): their sums are small, so exact in any order."""
     return np.random.default_rng(0).integers(-1, 2, 1 << 20).astype(kind)
 
 
-def _sums(x: Any, n: int) -> Any:
+def sums(x: Any, n: int) -> Any:
     """Return a few numbers whose sum is that of the first `n` of `x` repeated, in its type."""
     whole, rest = divmod(n, len(x))
     with np.errstate(over="ignore"):

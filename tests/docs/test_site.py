@@ -12,7 +12,7 @@ import pytest
 
 import prism
 from docs.site.contents import below, contents, with_contents, with_pages
-from docs.site.fill import FILLERS, described, measured
+from docs.site.fill import FILLERS, described, functions, measured, table
 from docs.site.plots import plot
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -45,10 +45,25 @@ def test_marked_places_are_filled(page: Path, what: str, rest: str) -> None:
 
 def test_every_function_of_the_library_is_in_the_reference() -> None:
     listed = {name for page, what, rest in MARKS if what == "api" for name in rest.split()}
+    listed |= {name for page, what, rest in MARKS if what == "algorithms" for name in functions(rest)}
     more = re.findall(r"^\.\. autofunction:: prism\.lib\.(\w+)$", FILLERS["rest"]("api.md", DOCS), re.MULTILINE)
     assert set(prism.lib.__all__) - {"block", "grid", "thread", "warp"} == {
         name for name in listed if "." not in name
     } | set(more)
+
+
+def test_the_table_of_algorithms_is_that_of_the_manifest(request: pytest.FixtureRequest) -> None:
+    """On the page of the library, between two marks."""
+    page = DOCS / "library.md"
+    text = page.read_text(encoding="utf-8")
+    before, rest = text.split("<!-- algorithms: made by tests/docs/test_site.py --update-golden -->\n")
+    _, after = rest.split("<!-- end -->\n")
+    wanted = (
+        f"{before}<!-- algorithms: made by tests/docs/test_site.py --update-golden -->\n{table()}<!-- end -->\n{after}"
+    )
+    if request.config.getoption("--update-golden"):
+        page.write_text(wanted, encoding="utf-8")
+    assert page.read_text(encoding="utf-8") == wanted, "run this test with --update-golden"
 
 
 def test_a_collective_s_docstring() -> None:

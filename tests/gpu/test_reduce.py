@@ -9,9 +9,9 @@ from prism import lib
 from prism.host.machine import Gpu
 from prism.kernels.reduce import DEVICE
 from prism.kernels.reduce.configurations import MIDDLE, SHORT, SHORT_LAST, SHORT_ROWS
-from prism.lib.reduce_plans import plan_reduction, stages
+from prism.lib.algorithms.reduce.plan import plan_reduction, stages
+from tests.lib.algorithms.reduce.test_plan import aligned, perform, sum_of
 from tests.lib.oracles import AFFINE, CASES, LAST, Case
-from tests.lib.test_reduce_plans import aligned, perform, sum_of
 
 try:
     import cupy

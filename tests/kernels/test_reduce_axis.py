@@ -9,9 +9,9 @@ import pytest
 import prism
 from prism.interpret import RaceError, run
 from prism.kernels.reduce import find, maps, positions, reduce_axis
+from prism.lib.algorithms.reduce.axis_plan import all_along, all_searches
+from prism.lib.algorithms.reduce.steps import Search, Work
 from prism.lib.operators import BY_NAME
-from prism.lib.reduce_axis_plans import all_along, all_searches
-from prism.lib.reduce_steps import Search, Work
 from tests.lib.oracles import AFFINE, CASES, SCHEDULES, Case
 from tests.mutation import without_barriers
 from tests.rarely import rarely

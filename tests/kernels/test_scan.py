@@ -9,8 +9,8 @@ import pytest
 import prism
 from prism.interpret import RaceError, run
 from prism.kernels.scan import DEVICE, UNPACKED, Configuration, scan
+from prism.lib.algorithms.scan.api import NATIVE
 from prism.lib.operators import BY_NAME
-from prism.lib.scans import NATIVE
 from tests.lib.oracles import CASES, SCHEDULES, Case
 from tests.mutation import without_barriers
 from tests.rarely import rarely

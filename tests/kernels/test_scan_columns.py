@@ -8,8 +8,8 @@ import pytest
 import prism
 from prism.interpret import RaceError, run
 from prism.kernels.scan import scan_columns, scan_columns_by_thread, scan_columns_shared
+from prism.lib.algorithms.scan.plan import Task, all_columns
 from prism.lib.operators import BY_NAME
-from prism.lib.scan_plans import Task, all_columns
 from tests.lib.oracles import CASES, SCHEDULES, Case
 from tests.mutation import without_barriers
 from tests.rarely import rarely

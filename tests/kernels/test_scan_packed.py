@@ -26,9 +26,10 @@ from prism.lang import (
     uint8,
     uint32,
 )  # fmt: skip
-from prism.lib import operators, scan_plans
+from prism.lib import operators
+from prism.lib.algorithms.scan import plan as scan_plans
+from prism.lib.algorithms.scan.plan import Shape, Task
 from prism.lib.operators import BY_NAME, Operator
-from prism.lib.scan_plans import Shape, Task
 from tests.lib.oracles import LAST, SCHEDULES
 from tests.rarely import rarely
 

@@ -9,7 +9,7 @@ import pytest
 import prism
 from prism.interpret import RaceError, run
 from prism.kernels.scan import scan_block, scan_once
-from prism.lib.scan_plans import Shape
+from prism.lib.algorithms.scan.plan import Shape
 from prism.lib.thread import operators
 from tests.lib.oracles import CASES, SCHEDULES, Case
 from tests.mutation import without_barriers

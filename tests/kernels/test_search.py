@@ -9,8 +9,8 @@ import pytest
 import prism
 from prism.interpret import RaceError, run
 from prism.kernels.reduce import find_whole
-from prism.lib import reduce_calls
-from prism.lib.reduce_plans import seeker
+from prism.lib.algorithms.reduce import calls as reduce_calls
+from prism.lib.algorithms.reduce.plan import seeker
 from tests.lib.oracles import SCHEDULES
 from tests.mutation import without_barriers
 

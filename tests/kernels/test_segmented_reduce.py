@@ -8,9 +8,9 @@ import pytest
 import prism
 from prism.interpret import run
 from prism.kernels.reduce import reduce_segments_by_block, reduce_segments_by_thread, reduce_segments_by_warp
+from prism.lib.algorithms.scan.plan import Task
+from prism.lib.algorithms.segments.api import MEDIUM, NARROW, way_of
 from prism.lib.operators import BY_NAME
-from prism.lib.scan_plans import Task
-from prism.lib.segments import MEDIUM, NARROW, way_of
 from tests.lib.oracles import CASES, SCHEDULES, Case
 from tests.rarely import rarely
 

@@ -9,9 +9,11 @@ import pytest
 
 from prism import lib
 from prism.kernels import scan as kernels
-from prism.lib import reduce_calls, reductions, scan_plans
+from prism.lib.algorithms.reduce import api as reductions
+from prism.lib.algorithms.reduce import calls as reduce_calls
+from prism.lib.algorithms.scan import plan as scan_plans
+from prism.lib.algorithms.scan.plan import Shape, Task
 from prism.lib.operators import BY_NAME
-from prism.lib.scan_plans import Shape, Task
 from prism.runtime.build import entry_of
 from prism.runtime.compile import compile_cubin
 from prism.runtime.instance import instance

@@ -1,6 +1,7 @@
 """`prism build`: what ships, what is kept, the same bytes each time, and launches that check nothing again.
 
-Tests of prism/lib: artifacts, shipped_kernels; prism/runtime: build, instance.
+Tests of prism/lib: artifacts, shipped_kernels; prism/runtime: build, instance; prism/lib/algorithms/sgemm/ships.py;
+prism/lib/algorithms/hgemm/ships.py.
 """
 
 import itertools
@@ -20,9 +21,10 @@ from prism.interpret import SCHEDULES
 from prism.kernels.sgemm import Layout
 from prism.lang import Kernel, block, float32, grid, int32, prism, ptr, requires
 from prism.lib import artifacts as building
-from prism.lib import matmuls, operators, scan_plans, sgemm_ring, shipped_kernels
+from prism.lib import matmuls, operators, sgemm_ring, shipped_kernels
+from prism.lib.algorithms.scan import plan as scan_plans
+from prism.lib.algorithms.scan.plan import Shape, Task
 from prism.lib.matmul_layouts import NO_BIAS
-from prism.lib.scan_plans import Shape, Task
 from prism.lib.sgemm_bf16x6 import Product
 from prism.lib.sgemm_matrices import Matrix
 from prism.runtime import artifacts

@@ -19,9 +19,12 @@ from prism.host.machine import run_step
 from prism.host.plan import OUT, Buffer, Plan, Step
 from prism.interpret.frame import Machine
 from prism.lang.types.structs import dtype_called
-from prism.lib import operators, reduce_calls, reductions, scan_plans, shipped_kernels
-from prism.lib.reduce_plans import plan_reduction, plan_search
-from prism.lib.scan_plans import Shape, Task
+from prism.lib import operators, shipped_kernels
+from prism.lib.algorithms.reduce import api as reductions
+from prism.lib.algorithms.reduce import calls as reduce_calls
+from prism.lib.algorithms.reduce.plan import plan_reduction, plan_search
+from prism.lib.algorithms.scan import plan as scan_plans
+from prism.lib.algorithms.scan.plan import Shape, Task
 
 GPU = shipped_kernels._Gpu("sm_90a", 132)
 EXTENTS = (1, 2, 3, 7, 16, 20, 2**10, 2**20 + 1, 2**28, 2**30 - 1, 2**30, 2**31 - 1, 2**31 + 1023, 2**32 + 5, 2**36)

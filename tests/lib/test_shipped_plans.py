@@ -1,4 +1,8 @@
-"""Whatever the shape, dtype, axis and alignment: what the host functions launch is among the kernels that ship."""
+"""Whatever the shape, dtype, axis and alignment: what the host functions launch is among the kernels that ship.
+
+Tests of prism/lib/algorithms/scan/ships.py; prism/lib/algorithms/segments/ships.py; prism/lib/algorithms/keys/ships.py;
+prism/lib/algorithms/reduce/ships.py.
+"""
 
 import random
 from collections.abc import Iterator
@@ -7,9 +11,13 @@ import numpy as np
 import pytest
 
 from prism.host.axes import c_strides, collapse
-from prism.lib import operators, reduce_calls, reductions, scan_plans, scans, shipped_kernels
-from prism.lib.reduce_plans import plan_reduction, plan_search, stages
-from prism.lib.scan_plans import Shape, Task
+from prism.lib import operators, shipped_kernels
+from prism.lib.algorithms.reduce import api as reductions
+from prism.lib.algorithms.reduce import calls as reduce_calls
+from prism.lib.algorithms.reduce.plan import plan_reduction, plan_search, stages
+from prism.lib.algorithms.scan import api as scans
+from prism.lib.algorithms.scan import plan as scan_plans
+from prism.lib.algorithms.scan.plan import Shape, Task
 from prism.runtime.arrays import BFLOAT16
 from prism.runtime.instance import Instance, instance
 from tests.lib import ships

@@ -40,7 +40,7 @@ from prism.lang import (
     warp,
 )  # fmt: skip
 from prism.lib import Operator
-from prism.lib.scan_plans import Shape, Task, many_tiles, on_device
+from prism.lib.algorithms.scan.plan import Shape, Task, many_tiles, on_device
 from prism.lib.thread import operators
 from prism.runtime.build import entry_of
 from prism.runtime.compile import compile_cubin

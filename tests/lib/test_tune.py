@@ -1,6 +1,7 @@
 """`prism tune`: the search with a stopwatch that is told what to say, the tables that it prints, and the command.
 
-Tests of prism/command/tune.py; prism/lib/tune_device.py.
+Tests of prism/command/tune.py; prism/lib/tune_device.py; prism/lib/algorithms/scan/tables.py;
+prism/lib/algorithms/reduce/tables.py; prism/lib/algorithms/hgemm/tables.py.
 """
 
 from __future__ import annotations
@@ -20,8 +21,11 @@ from prism.host.axes import Collapsed
 from prism.kernels.hgemm import configurations as hgemm
 from prism.kernels.reduce import configurations as reduce
 from prism.kernels.scan import configurations as scan
-from prism.lib import reduce_plans, reduce_steps, scan_plans, tune_device
-from prism.lib.tune import DTYPES, TABLES, Unusable, search, spell_choice, table_text, tune
+from prism.lib import operators, tune_device
+from prism.lib.algorithms.reduce import plan as reduce_plans
+from prism.lib.algorithms.reduce import steps as reduce_steps
+from prism.lib.algorithms.scan import plan as scan_plans
+from prism.lib.tune import DTYPES, Unusable, search, spell_choice, table_text, tables, tune
 from prism.runtime.driver import DeviceError
 
 
@@ -84,10 +88,10 @@ def test_what_does_not_run_is_left_out_with_its_reason() -> None:
 # -- What is tried, and what is printed ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("name", tables())
 def test_the_present_choice_is_tried_first_and_none_twice(name: str) -> None:
-    for key, present in TABLES[name].entries.items():
-        choices = TABLES[name].candidates(key)
+    for key, present in tables()[name].entries.items():
+        choices = tables()[name].candidates(key)
         assert len(choices) > 4 and len(set(choices)) == len(choices)
         assert present is None or choices[0] == present
 
@@ -96,7 +100,7 @@ def test_the_present_choice_is_tried_first_and_none_twice(name: str) -> None:
 def test_a_table_is_printed_as_it_is_written(size: int) -> None:
     """What is printed evaluates to the choices: it can be pasted."""
     for name, module in (("scan", scan), ("reduce", reduce)):
-        wanted = TABLES[name].candidates(size)[-1]
+        wanted = tables()[name].candidates(size)[-1]
         watch = Stopwatch(lambda choice, wanted=wanted: 0.5 if choice == wanted else 1.0, noise=0)
         timer = SimpleNamespace(measure=lambda name, key: watch)
         found = dict(tune(name, [size], timer, rounds=2))
@@ -117,7 +121,7 @@ def test_sums_that_are_measured_go_by_the_table_that_is_tuned(size: int) -> None
 
 def test_products_are_listed_by_shape() -> None:
     """And what is printed evaluates to the choices, the others as they were."""
-    best = TABLES["hgemm"].candidates("4096")[5]
+    best = tables()["hgemm"].candidates("4096")[5]
     watch = Stopwatch(lambda choice: 1.0 if choice == best else 2.0, noise=0)
     found = dict(tune("hgemm", ["4096"], SimpleNamespace(measure=lambda name, key: watch), rounds=1))
     text = table_text("hgemm", found)
@@ -136,8 +140,10 @@ def test_a_choice_put_into_the_table_is_the_one_that_runs(monkeypatch: pytest.Mo
     timer = tune_device.Timer.__new__(tune_device.Timer)
     kind = DTYPES[size]
     choice = scan.candidates(size)[-1]
-    task = scan_plans.Task(tune_device.operators.add, kind, kind)
-    way = timer._ready("scan", size, choice, lambda: scan_plans.many_tiles(task, scan_plans.Shape(1, 1 << 24, 1, True)))
+    task = scan_plans.Task(operators.add, kind, kind)
+    way = timer.ready(
+        tables()["scan"], size, choice, lambda: scan_plans.many_tiles(task, scan_plans.Shape(1, 1 << 24, 1, True))
+    )
     assert way.threads == choice.threads and way.template["ITEMS"] == choice.items
     assert scan.DEVICE[size] == scan.candidates(size)[0] != choice
 
@@ -146,20 +152,22 @@ def test_a_choice_put_into_the_table_is_the_one_that_runs(monkeypatch: pytest.Mo
         host=False, arch="sm_90a", multiprocessors=132, early=True, wave=lambda program, threads: 264
     )
     chosen = reduce.candidates(size)[-1]
-    work = reduce_steps.Work(tune_device.operators.add, kind, kind, kind, 0, 0)
-    plan = timer._ready("reduce", size, chosen, lambda: reduce_plans.plan_reduction(work, [shape], 0, machine))
+    work = reduce_steps.Work(operators.add, kind, kind, kind, 0, 0)
+    plan = timer.ready(tables()["reduce"], size, chosen, lambda: reduce_plans.plan_reduction(work, [shape], 0, machine))
     assert plan.steps[0].threads == chosen.threads
     with pytest.raises(Unusable, match="too few registers"):
-        timer._ready("reduce", size, chosen, lambda: (_ for _ in ()).throw(ValueError("too few registers\nmore")))
+        timer.ready(
+            tables()["reduce"], size, chosen, lambda: (_ for _ in ()).throw(ValueError("too few registers\nmore"))
+        )
     assert reduce.DEVICE[size] == reduce.candidates(size)[0] != chosen
 
 
 def test_expected_sums() -> None:
     for kind in DTYPES.values():
-        x = tune_device._values(kind)
+        x = tune_device.values(kind)
         n = 3 * len(x) + 12_345
         with np.errstate(over="ignore"):
-            assert tune_device._sums(x, n).sum(dtype=x.dtype) == np.resize(x, n).sum(dtype=x.dtype)
+            assert tune_device.sums(x, n).sum(dtype=x.dtype) == np.resize(x, n).sum(dtype=x.dtype)
 
 
 # -- The command --------------------------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """prism.lib.scan along axes, its options, and the cumulative functions, on NumPy arrays: against NumPy.
 
-Tests of prism/lib: cumulative, scan_plans.
+Tests of prism/lib/algorithms/cumulative/api.py; prism/lib/algorithms/scan/plan.py.
 """
 
 import itertools
@@ -18,8 +18,8 @@ from prism.host.machine import HOST, run_on_host
 from prism.host.plan import OUT
 from prism.kernels import scan as kernels
 from prism.lib import scan
+from prism.lib.algorithms.scan.plan import Shape, Task, columns, flat, on_device, plan, words_for
 from prism.lib.operators import BY_NAME
-from prism.lib.scan_plans import Shape, Task, columns, flat, on_device, plan, words_for
 from prism.runtime.arrays import describe
 from tests.lib.oracles import AFFINE, CASES, Case
 from tests.rarely import rarely

@@ -28,8 +28,8 @@ from prism.kernels.reduce import (
 )
 from prism.lang.types.structs import dtype_called
 from prism.lib import operators
-from prism.lib.reduce_axis_plans import along_axis, search_along
-from prism.lib.reduce_steps import Search, Work, word_bytes
+from prism.lib.algorithms.reduce.axis_plan import along_axis, search_along
+from prism.lib.algorithms.reduce.steps import Search, Work, word_bytes
 from prism.runtime.instance import Instance
 
 CAPACITY = 4096

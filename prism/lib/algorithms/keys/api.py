@@ -11,9 +11,10 @@ from prism.host import arguments, repeat
 from prism.host.call import Decision, Result, call
 from prism.host.plan import Buffer, Machine, Plan
 from prism.kernels.scan import KEYS
-from prism.lib import scan_plans, scans
+from prism.lib.algorithms.scan import api as scans
+from prism.lib.algorithms.scan import plan as scan_plans
+from prism.lib.algorithms.scan.plan import Shape, Task
 from prism.lib.operators import Operator
-from prism.lib.scan_plans import Shape, Task
 from prism.runtime.arrays import ArrayInfo, require_axes
 
 _KEYS = (*scans.SUPPORTED, "bool")

@@ -21,7 +21,7 @@ from prism.kernels.reduce import (
     reduce_axis,
 )
 from prism.lib import operators
-from prism.lib.reduce_steps import Search, Work
+from prism.lib.algorithms.reduce.steps import Search, Work
 from prism.runtime.instance import Instance
 
 _LOOSE = 1024  # bytes of a row from which on its vectors need not begin with its elements: fewer are read one by one

@@ -6,8 +6,8 @@ import functools
 from typing import Any
 
 from prism.lib import operators
+from prism.lib.algorithms.reduce.calls import Reduction, call
 from prism.lib.operators import Operator, operator_of
-from prism.lib.reduce_calls import Reduction, call
 
 _SUM = Reduction("sum", operators.add, promoted=True)
 _PROD = Reduction("prod", operators.multiply, promoted=True)

@@ -14,11 +14,11 @@ from prism.host.axes import collapse, drop_axes, normal_axes
 from prism.host.call import Decision, Result
 from prism.host.plan import Machine, Plan
 from prism.lang.types.structs import struct_of
+from prism.lib.algorithms.reduce.plan import plan_reduction, plan_search, stages
+from prism.lib.algorithms.reduce.steps import Search, Work
+from prism.lib.algorithms.scan.plan import number_of
 from prism.lib.operators import Operator, number_in
 from prism.lib.records import is_record, record_dtype, require_numbers
-from prism.lib.reduce_plans import plan_reduction, plan_search, stages
-from prism.lib.reduce_steps import Search, Work
-from prism.lib.scan_plans import number_of
 from prism.runtime.arrays import BFLOAT16, CODED, ArrayInfo
 
 _HALVES = (np.dtype("float16"), BFLOAT16)

@@ -1,6 +1,6 @@
 """Scans and reductions of segments and of runs of equal keys, on NumPy arrays: against the definition, and the errors.
 
-Tests of prism/lib/by_key.py.
+Tests of prism/lib/algorithms/keys/api.py.
 """
 
 import numpy as np

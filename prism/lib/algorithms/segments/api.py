@@ -12,9 +12,10 @@ from prism.host.plan import SCRATCH, Buffer, Clear, Machine, Plan, Step, X, Y, i
 from prism.kernels import reduce as reductions
 from prism.kernels.scan import BITS, mark
 from prism.lang.surface import Kernel
-from prism.lib import scan_plans, scans
+from prism.lib.algorithms.scan import api as scans
+from prism.lib.algorithms.scan import plan as scan_plans
+from prism.lib.algorithms.scan.plan import Shape, Task, number_of
 from prism.lib.operators import Operator
-from prism.lib.scan_plans import Shape, Task, number_of
 from prism.runtime.arrays import ArrayInfo, require_axes
 from prism.runtime.instance import Instance
 

@@ -1,10 +1,8 @@
 """prism.lib.reduce and the reductions that NumPy names, on NumPy arrays: against NumPy, and the errors that it raises.
 
-Tests of prism/lib: reduce_calls, reductions.
+Tests of prism/lib/algorithms/reduce/calls.py.
 """
 
-import doctest
-import importlib
 import itertools
 import math
 import warnings
@@ -16,7 +14,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.exceptions import AxisError
 
-import prism
 from prism import lib
 from prism.lib import Operator
 from prism.lib.thread import operators as functions
@@ -437,9 +434,3 @@ def test_the_input_is_not_modified() -> None:
         getattr(lib, name)(x)
         getattr(lib, name)(x.T, axis=0)
     assert np.array_equal(x, before)
-
-
-def test_the_examples_in_the_docstrings() -> None:
-    module = importlib.import_module("prism.lib.reductions")
-    found = doctest.testmod(module, extraglobs={"prism": prism, "np": np})
-    assert found.attempted and not found.failed

@@ -10,7 +10,7 @@ from prism.host import arguments, memory, repeat
 from prism.host.axes import normal_axis
 from prism.host.call import Decision, call
 from prism.host.plan import Machine
-from prism.lib import scans
+from prism.lib.algorithms.scan import api as scans
 from prism.runtime.arrays import ArrayInfo
 from prism.runtime.streams import choose_stream
 

@@ -1,6 +1,6 @@
 """The plans that reductions make for a GPU, run on the reference machine: vectors, splits, several stages, all that is cut.
 
-Tests of prism/lib: reduce_axis_plans, reduce_steps.
+Tests of prism/lib/algorithms/reduce: axis_plan, steps.
 """
 
 from dataclasses import replace
@@ -15,10 +15,10 @@ from prism.host.axes import c_strides, collapse, drop_axes
 from prism.host.machine import run_on_host
 from prism.host.plan import OUT
 from prism.kernels.reduce import AXIS
+from prism.lib.algorithms.reduce.axis_plan import cut
+from prism.lib.algorithms.reduce.plan import plan_reduction, plan_search, stages
+from prism.lib.algorithms.reduce.steps import Search, Work, word_bytes
 from prism.lib.operators import BY_NAME
-from prism.lib.reduce_axis_plans import cut
-from prism.lib.reduce_plans import plan_reduction, plan_search, stages
-from prism.lib.reduce_steps import Search, Work, word_bytes
 from prism.runtime.arrays import describe
 from tests.lib.oracles import LAST
 from tests.rarely import rarely

@@ -14,10 +14,10 @@ from prism.host.axes import normal_axis
 from prism.host.call import Decision, Result, call
 from prism.host.plan import Machine, Plan
 from prism.lang.types.structs import dtype_called
-from prism.lib import scan_plans
+from prism.lib.algorithms.scan import plan as scan_plans
+from prism.lib.algorithms.scan.plan import Shape, Task
 from prism.lib.operators import Operator, number_in, operator_of
 from prism.lib.records import is_record, require_numbers
-from prism.lib.scan_plans import Shape, Task
 from prism.runtime.arrays import BFLOAT16, ArrayInfo
 
 NATIVE = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")

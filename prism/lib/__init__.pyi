@@ -1,0 +1,32 @@
+"""The library. Made by `pytest tests/lib/algorithms/test_manifest.py --update-golden`: not to be edited."""
+
+from prism.host.plans import plan as plan
+from prism.lib import block as block
+from prism.lib import grid as grid
+from prism.lib import thread as thread
+from prism.lib import warp as warp
+from prism.lib.algorithms.cumulative.api import cummax as cummax
+from prism.lib.algorithms.cumulative.api import cummin as cummin
+from prism.lib.algorithms.cumulative.api import cumprod as cumprod
+from prism.lib.algorithms.cumulative.api import cumsum as cumsum
+from prism.lib.algorithms.cumulative.api import cumulative_prod as cumulative_prod
+from prism.lib.algorithms.cumulative.api import cumulative_sum as cumulative_sum
+from prism.lib.algorithms.keys.api import reduce_by_key as reduce_by_key
+from prism.lib.algorithms.keys.api import scan_by_key as scan_by_key
+from prism.lib.algorithms.reduce.api import all as all
+from prism.lib.algorithms.reduce.api import any as any
+from prism.lib.algorithms.reduce.api import argmax as argmax
+from prism.lib.algorithms.reduce.api import argmin as argmin
+from prism.lib.algorithms.reduce.api import count_nonzero as count_nonzero
+from prism.lib.algorithms.reduce.api import max as max
+from prism.lib.algorithms.reduce.api import min as min
+from prism.lib.algorithms.reduce.api import prod as prod
+from prism.lib.algorithms.reduce.api import reduce as reduce
+from prism.lib.algorithms.reduce.api import sum as sum
+from prism.lib.algorithms.scan.api import scan as scan
+from prism.lib.algorithms.segments.api import segmented_reduce as segmented_reduce
+from prism.lib.algorithms.segments.api import segmented_scan as segmented_scan
+from prism.lib.matmuls import hgemm as hgemm
+from prism.lib.operators import Operator as Operator
+from prism.lib.products import matmul as matmul
+from prism.lib.sgemms import sgemm as sgemm

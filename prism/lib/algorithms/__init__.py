@@ -1,0 +1,80 @@
+"""The algorithms of the library: a folder each, and here a row each. All that lists algorithms reads these rows.
+
+What an algorithm has, its folder says by the names of its modules. Only `api` must be there:
+
+    api       its public functions, with their docstrings
+    plan      what a call comes to: which kernels, on what memory
+    ships     `instances(gpu)`: the kernels that are compiled ahead of time for a GPU
+    tables    `TABLE`: the choices that `prism tune NAME` measures again
+    cases     `CASES`: calls, and what they must give: for tests, safety runs and benchmarks
+
+Rows are read when `prism.lib` is imported, and a module when something of it is asked for.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from types import ModuleType
+from typing import NamedTuple
+
+
+class Algorithm(NamedTuple):
+    """A row: `functions` are what `prism.lib` has of it, `page` the place in docs/ that says what they do.
+
+    `scripts` are its own benchmarks in asv_bench/, of those that `prism bench run` runs. `api` is the module of its functions,
+    where that is not the folder's.
+    """
+
+    name: str
+    functions: tuple[str, ...]
+    page: str
+    scripts: tuple[str, ...] = ()
+    api: str = ""
+
+    def part(self, name: str) -> ModuleType | None:
+        """Return a module of its folder, or None where there is no such module."""
+        path = f"{__name__}.{self.name}.{name}"
+        try:
+            return importlib.import_module(path)
+        except ModuleNotFoundError as missing:
+            if missing.name != path:
+                raise
+            return None
+
+    @property
+    def module(self) -> str:
+        """The name of the module that has its functions."""
+        return self.api or f"{__name__}.{self.name}.api"
+
+
+MANIFEST = (
+    Algorithm("scan", ("scan",), "library.md#scans", ("measure", "scan_axis")),
+    Algorithm(
+        "cumulative",
+        ("cumsum", "cumprod", "cummax", "cummin", "cumulative_sum", "cumulative_prod"),
+        "library.md#scans",
+    ),
+    Algorithm(
+        "segments",
+        ("segmented_scan", "segmented_reduce"),
+        "library.md#segments-and-runs-of-equal-keys",
+    ),
+    Algorithm("keys", ("scan_by_key", "reduce_by_key"), "library.md#segments-and-runs-of-equal-keys"),
+    Algorithm(
+        "reduce",
+        ("reduce", "sum", "prod", "max", "min", "argmax", "argmin", "any", "all", "count_nonzero"),
+        "library.md#reductions",
+        ("reduce",),
+    ),
+    Algorithm("matmul", ("matmul",), "library.md#products-of-matrices", api="prism.lib.products"),
+    Algorithm("sgemm", ("sgemm",), "sgemm.md", ("sgemm",), api="prism.lib.sgemms"),
+    Algorithm("hgemm", ("hgemm",), "hgemm.md", ("hgemm", "hgemm_layers", "hgemm_float8"), api="prism.lib.matmuls"),
+)
+
+
+def parts(name: str) -> Iterator[tuple[str, ModuleType]]:
+    """Yield the algorithms that have such a module, by name, and it."""
+    for one in MANIFEST:
+        if (module := one.part(name)) is not None:
+            yield one.name, module

@@ -1,0 +1,1 @@
+"""Cumulative sums, products and extrema, as NumPy and the array API name them."""

@@ -1,0 +1,52 @@
+"""Which tiles products of measured shapes take: what `prism tune hgemm` measures."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from prism.kernels.hgemm import identity
+from prism.kernels.hgemm.candidates import candidates, parse_size
+from prism.kernels.hgemm.configurations import MEASURED
+from prism.lib import matmuls
+from prism.lib.matmul_layouts import Job
+from prism.lib.tune import Table, Unusable
+from prism.lib.tune_device import L2, Timer, matrix
+from prism.runtime.compile import MachineCodeError
+from prism.runtime.driver import DeviceError
+
+
+def _measure(timer: Timer, shape: str, choice: Any) -> Mapping[str, float]:
+    m, n, k = parse_size(shape)
+    x = np.random.default_rng(0).integers(-2, 3, 1 << 20).astype(np.float16)
+    sizes = (2 * m * k, 2 * k * n, 2 * m * n)
+    copies = max(2, -(-2 * L2 // sum(sizes)))
+    with contextlib.ExitStack() as held:
+        a, b, y = (held.enter_context(timer.memory(copies * size, x)) for size in sizes)
+
+        def launch(i: int) -> None:
+            at = i % copies
+            infos = [
+                matrix(address + at * size, rows, columns, timer.device.ordinal)
+                for address, size, (rows, columns) in zip((a, b, y), sizes, ((m, k), (k, n), (m, n)), strict=True)
+            ]
+            job = Job(infos[0], infos[1], None, None, 0, infos[2], "float16", 1.0, 0.0, identity)
+            matmuls.on_device(job, timer.stream, choice)
+
+        try:
+            launch(0)
+            return {"": timer.seconds(launch)}
+        except (MachineCodeError, DeviceError, ValueError) as error:
+            raise Unusable(str(error).splitlines()[0]) from error
+
+
+TABLE = Table(
+    "MEASURED",
+    "kernels/hgemm/configurations.py",
+    MEASURED,
+    lambda shape: candidates(*parse_size(shape)),
+    _measure,
+)

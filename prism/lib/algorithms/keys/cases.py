@@ -1,0 +1,43 @@
+"""Calls of the functions of runs of equal keys: runs of about seven elements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from prism.lib.cases import Case, exact, numbers
+
+
+def _with_keys(random: Any, shape: tuple[int, ...], dtype: str) -> tuple[Any, Any]:
+    return (np.cumsum(random.random(shape) < 1 / 7).astype(np.int32) % 5, *numbers(random, shape, dtype))
+
+
+def _starts(keys: Any) -> Any:
+    return np.flatnonzero(np.concatenate([np.ones(min(1, keys.size), bool), keys[1:] != keys[:-1]]))
+
+
+def _sums(x: Any) -> Any:
+    return np.concatenate([np.zeros(1, exact(x).dtype), np.cumsum(exact(x), dtype=exact(x).dtype)])
+
+
+def _scan(keys: Any, x: Any) -> Any:
+    starts = _starts(keys)
+    first = np.repeat(starts, np.diff(np.append(starts, keys.size)))
+    return (_sums(x)[1:] - _sums(x)[first]).astype(x.dtype)
+
+
+def _reduce(keys: Any, x: Any) -> tuple[Any, Any]:
+    starts = _starts(keys)
+    return keys[starts], np.diff(_sums(x)[np.append(starts, keys.size)]).astype(x.dtype)
+
+
+def _counted(keys: Any, x: Any) -> tuple[Any, Any, Any]:
+    return keys, x, np.array([x.size])
+
+
+CASES = (
+    Case("scan_by_key", _with_keys, _scan),
+    Case("reduce_by_key", _with_keys, _reduce, out=False, planned=False),
+    Case("reduce_by_key", _with_keys, lambda *given: _counted(*_reduce(*given)), {"count": True}, out=False, cut=True),
+)

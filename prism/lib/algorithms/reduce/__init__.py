@@ -1,0 +1,1 @@
+"""Reductions of whole arrays and along axes."""

@@ -1,0 +1,31 @@
+"""Which kernels of reductions ship: of all dtypes, by every operator that has a name; along axes, by NumPy's functions."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+import numpy as np
+
+from prism.host.plan import Machine
+from prism.lib.algorithms.reduce.api import NAMED, OPERATORS
+from prism.lib.algorithms.reduce.axis_plan import all_along, all_searches
+from prism.lib.algorithms.reduce.calls import search_of, work_of
+from prism.lib.algorithms.reduce.plan import all_whole, seeker
+from prism.lib.algorithms.scan.api import NATIVE
+from prism.runtime.arrays import BFLOAT16
+from prism.runtime.instance import Instance
+
+DTYPES = (*(np.dtype(name) for name in (*NATIVE, "float16", "bool")), BFLOAT16)
+
+
+def instances(gpu: Machine) -> Iterator[Instance]:
+    """Yield the kernels that ship for a GPU."""
+    for what, dtype in itertools.product((*NAMED, *OPERATORS), DTYPES):
+        if (work := work_of(what, dtype)) is not None:
+            yield from all_whole(work, gpu)
+            if what in NAMED:
+                yield from all_along(work)
+    for largest, dtype in itertools.product((True, False), DTYPES):
+        yield from all_searches(search := search_of(largest, dtype))
+        yield seeker(search)

@@ -1,0 +1,1 @@
+"""Prefix sums and scans by any associative operator."""

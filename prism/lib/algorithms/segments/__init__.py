@@ -1,0 +1,1 @@
+"""Scans and reductions of segments."""

@@ -1,0 +1,1 @@
+"""Products of float32 matrices."""

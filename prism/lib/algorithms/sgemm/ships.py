@@ -1,0 +1,56 @@
+"""Which kernels of float32 products ship: of every layout of the operands; rings for the GPUs that have them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+from prism.host.plan import Machine
+from prism.kernels import sgemm
+from prism.kernels.hgemm import NN, choose
+from prism.kernels.sgemm import ring_configurations as rings
+from prism.kernels.sgemm.split import PLANES
+from prism.lib import sgemm_bf16x6, sgemm_ring, sgemms
+from prism.runtime.instance import Instance
+
+_FLAGS = (False, True)
+
+
+def instances(gpu: Machine) -> Iterator[Instance]:
+    """Yield the kernels that ship for a GPU."""
+    for cut, along_a, along_b, wide in itertools.product(sgemm.TILES, _FLAGS, _FLAGS, _FLAGS):  # of whole words and not
+        a, b, c = (sgemm.Layout(along, wide) for along in (along_a, along_b, False))
+        yield sgemms.instance_for(cut, a, b, c)
+    if gpu.arch != sgemm_ring.ARCH:
+        yield from _async_rings()
+    else:
+        yield from _rings()
+        yield from _by_tensor_cores(gpu.multiprocessors)
+
+
+def _rings() -> Iterator[Instance]:
+    for cut, wide in itertools.product(rings.TILES, _FLAGS):
+        for ways in rings.WAYS:
+            yield sgemm_ring.instance_for(cut, *ways, wide, False)
+        yield sgemm_ring.adder(cut, wide, False)
+    yield from map(sgemm_ring.packer, _FLAGS)
+
+
+def _by_tensor_cores(processors: int) -> Iterator[Instance]:
+    sizes = [1 << log for log in range(6, 15)]
+    for left, down in itertools.product(_FLAGS, _FLAGS):
+        yield sgemm_bf16x6.splitter(left, down)
+    yield sgemm_bf16x6.settler(False)
+    depths = [PLANES * k for k in (512, sgemm_bf16x6.CHUNK)]
+    cuts = {choose(*shape, processors, layout=NN) for shape in itertools.product(sizes, sizes, depths)}
+    for cut, beta in itertools.product(sorted(cuts, key=lambda cut: cut.name), _FLAGS):
+        yield sgemm_bf16x6.multiplier(beta, cut)
+
+
+def _async_rings() -> Iterator[Instance]:
+    """What is not of whole pieces of 16 bytes is compiled when it is asked for."""
+    for cut in rings.ASYNC_TILES:
+        for along_a, along_b in itertools.product(_FLAGS, _FLAGS):
+            operands = sgemm.Layout(along_a, True), sgemm.Layout(along_b, True)
+            yield sgemm_ring.async_for(cut, *operands, True, False)
+        yield sgemm_ring.adder(cut, True, False)

@@ -1,0 +1,1 @@
+"""Negation, the toy of tests/lib/algorithms/test_toy.py."""
