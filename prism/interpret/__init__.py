@@ -1,7 +1,7 @@
 """The reference machine: runs a `plan.Program` on the CPU, and with `check=True` reports every fault at its line.
 
-`run` (`launch`) picks the form of the program that runs. Each function is compiled once into closures (`compiler`,
-`statements`, `assign`, `expressions`, `pointers`, `apply`, `calls`), that run all threads of a block together over NumPy
+`run` (`launch`) picks the form of the program that runs. Each function is compiled once into closures
+(`statements`, `assign`, `expressions`, `pointers`, `apply`, `calls`), that run all threads of a block together over NumPy
 arrays (`values`, `lanes`, `frame`, `memory`). Where something can wait the closures are generators (`waiting`, `barriers`)
 under a scheduler (`machine`, `schedules`). Asynchronous copies and wgmmas are `flights`, which end when the schedule or
 somebody who waits says so (`operations`, `mbarriers`). Checked, `clocks` tells what is ordered, and `shadow` what was accessed.

@@ -10,7 +10,6 @@ import numpy as np
 from prism.interpret.arguments import bind, granule_of
 from prism.interpret.calls import narrow
 from prism.interpret.clocks import Clocks
-from prism.interpret.compiler import compile_function
 from prism.interpret.coroutines import steps_of
 from prism.interpret.errors import FlightError
 from prism.interpret.expressions import compile_expression
@@ -19,6 +18,7 @@ from prism.interpret.lanes import Lanes
 from prism.interpret.schedules import HOW, Conductor, Strand
 from prism.interpret.scope import Code, Mode, Shop
 from prism.interpret.shadow import Shadow
+from prism.interpret.statements import compile_function
 from prism.interpret.units import has_near_fences, has_rings, has_roles, smallest, uses_proxies
 from prism.interpret.versions import Versions
 from prism.lang.keep.memo import memoize

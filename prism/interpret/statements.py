@@ -20,7 +20,7 @@ from prism.interpret.lanes import both, minus, union
 from prism.interpret.operations import steps_after, steps_before
 from prism.interpret.raw import compile_unsafe
 from prism.interpret.regions import mix_pointers
-from prism.interpret.scope import Eval, Piece, Run, Scope, Steps, uses
+from prism.interpret.scope import Code, Eval, Piece, Run, Scope, Shop, Steps, uses
 from prism.interpret.speak import compile_assert, compile_assume, compile_breakpoint, compile_distinct, compile_print
 from prism.interpret.traces import add_call, call_label
 from prism.interpret.undefined_arithmetic import counts_past, require_end, require_step
@@ -28,6 +28,24 @@ from prism.interpret.values import merge
 from prism.lang import tree
 from prism.lang.tree.inlined import chain
 from prism.lang.types.perspective import Level, Perspective
+
+
+def compile_function(shop: Shop, function: tree.Function) -> Code:
+    """Return a function's code; functions are compiled once a program."""
+    found = shop.codes.get(function)
+    if found is not None:
+        return found
+    scope = Scope(shop, function, function.bound.code, shop.program.layouts.get(function))
+    plan = shop.program.plans.get(function)
+    if plan is not None:
+        scope.before, scope.after, scope.completes = plan.before(), plan.after(), plan.completes
+        scope.cycles = {ring: cycle for cycle in plan.cycles if cycle.leads is None for ring in cycle.rings}
+        scope.leads = {ring: cycle for cycle in plan.cycles if cycle.leads is not None for ring in cycle.rings}
+    parameters = tuple(scope.slot(parameter) for parameter in function.parameters)
+    body = compile_body(scope, function.body)
+    bytes_ = max(scope.high, scope.layout.bytes if scope.layout is not None else 0)
+    code = shop.codes[function] = Code(function, body, scope.count, bytes_, parameters)
+    return code
 
 
 def compile_body(scope: Scope, body: tree.Body) -> Piece:

@@ -31,8 +31,7 @@ from prism.lang.facts.align import check_alignment
 from prism.lang.facts.blocks import check_blocks
 from prism.lang.keep.collection import defer_collection
 from prism.lang.keep.memo import memoize
-from prism.lang.lower.limits import check_shared_limit
-from prism.lang.lower.named_barriers import allocate_named
+from prism.lang.lower.limits import allocate_named, check_shared_limit
 from prism.lang.lower.place import place, with_mbarriers
 from prism.lang.lower.skew import skew, unskew
 from prism.lang.lower.specialise import specialise

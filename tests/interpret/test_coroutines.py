@@ -1,6 +1,6 @@
 """What waits: arms of a split, sides of a branch, blocks with few resident, device functions.
 
-Tests of prism/interpret: barriers, calls, compiler, schedules.
+Tests of prism/interpret: barriers, calls, schedules, statements.
 """
 
 # ruff: noqa: F821 -- names that kernels declare

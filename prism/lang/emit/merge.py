@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from prism.lang.tree import Apply, Body, Declare, Evaluate, Stmt, children
 from prism.lang.tree.plan import Arrive, Barrier, Expect, Mbarrier, Op, Operation, Plan
+from prism.lang.tree.walk import statements
 
 
 class ArriveExpect(Operation):
@@ -23,17 +24,10 @@ def merge_steps(plan: Plan, body: Body) -> tuple[Steps, Steps]:
     """Return what stands before and after each statement, with announcements and arrivals merged where they can be."""
     before: dict[Stmt, tuple[Step, ...]] = dict(plan.before())
     after: dict[Stmt, tuple[Step, ...]] = dict(plan.after())
-    for list_ in _lists(body):
+    for list_ in (body, *(inner for s in statements(body) for inner in children(s))):
         for barrier in dict.fromkeys(op.barrier for op in plan.operations if isinstance(op, Expect)):
             _merge(barrier, list_, before, after)
     return _clean(before), _clean(after)
-
-
-def _lists(body: Body) -> Iterator[Body]:
-    yield body
-    for statement in body:
-        for inner in children(statement):
-            yield from _lists(inner)
 
 
 def _merge(

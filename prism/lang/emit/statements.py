@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Set
 from dataclasses import replace
 from typing import assert_never
 
 from prism.lang import tree
-from prism.lang.cuda.names import declarator, element_cuda, is_copy, registers, type_cuda
+from prism.lang.cuda.names import declarator, element_cuda, field_names, is_copy, registers, type_cuda
+from prism.lang.cuda.raw_text import field_words, rename_words
 from prism.lang.diagnostics import Span
 from prism.lang.emit.context import INDENT, Context
-from prism.lang.emit.expressions import Position, expression, in_one_block, place_text, remainder, thread_in, tight
+from prism.lang.emit.expressions import (
+    Position,
+    Scope,
+    address,
+    expression,
+    in_one_block,
+    place_text,
+    remainder,
+    thread_in,
+    tight,
+)  # fmt: skip
 from prism.lang.emit.follow import WAIT
 from prism.lang.emit.operations import step
-from prism.lang.emit.raw import splice
 from prism.lang.emit.rings import counters
 from prism.lang.emit.single_thread import is_first, shared_part
 from prism.lang.emit.speak import assert_lines, print_lines
@@ -429,3 +440,18 @@ def view(context: Context, s: tree.Partition | tree.Claim | tree.Async) -> list[
             place = context.rings.copy(s.view, context.scope.names[ring])
             lines = [f"{type_cuda(s.view.type)} const {name} = {place};", *lines]
     return scope(context, s.span, s.body, lines) if s.body else []
+
+
+# -- text of the user's ------------------------------------------------------------------------------------------------
+
+
+def splice(scope: Scope, s: tree.Unsafe) -> str:
+    """Return a text of the user's, in which a kernel's name is its variable's, a view's the address of its first element."""
+    names = {name: functools.partial(_name, scope, symbol) for name, symbol in s.names.items()}
+    return rename_words(s.text, names, field_words((symbol.type for symbol in s.names.values()), field_names))
+
+
+def _name(scope: Scope, symbol: tree.Symbol) -> str:
+    if symbol.view is None:
+        return scope.names[symbol]
+    return tight(address(scope, symbol, ("0",) * len(symbol.view.params)))

@@ -1,4 +1,4 @@
-"""Limits of a program: shared memory, as the kernel states it and as an architecture has it, and what an architecture has."""
+"""Limits of a program: shared memory, as the kernel states it and as an architecture has it; what else the hardware has."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from prism.lang.check.env import fail
 from prism.lang.diagnostics import CompileError, Label, Span
 from prism.lang.errors import calls as errors
 from prism.lang.errors import launch
+from prism.lang.facts.budget import most_threads
 from prism.lang.intrinsics.declaration import number_of, supports
 from prism.lang.lower.pieces import Piece, pieces
 from prism.lang.lower.skew import unskew
@@ -16,6 +17,7 @@ from prism.lang.tree.plan import Layout, Program
 from prism.lang.tree.walk import calls, statements, terms
 
 CLUSTERS = RINGS = "sm_90"
+HARDWARE_BARRIERS = 16
 SHOWN = 8
 """Objects that a message names."""
 SHARED_LIMITS = {
@@ -104,3 +106,24 @@ def _describe_piece(piece: Piece) -> str:
     what = f"mbarriers of `{piece.name}`" if piece.mbarriers else f"`{piece.name}`"
     where = "" if piece.mbarriers else f" (called at line {piece.line})" if piece.depth else f" (line {piece.line})"
     return f"{what}: {piece.size} bytes{copies}{where}"
+
+
+def allocate_named(program: Program) -> Mapping[int, int]:
+    """Return, for each size of unit that meets at a named barrier, the hardware's number of its first unit's barrier.
+
+    Every unit of a block needs a number of its own; 0 is `__syncthreads`. Raises ValueError when 16 are not enough.
+    """
+    sizes = sorted({b.unit.size for plan in program.plans.values() for b in plan.barriers if b.kind == "named"})
+    threads = most_threads(program.entry)
+    bases: dict[int, int] = {}
+    free = 1
+    for size in sizes:
+        bases[size] = free
+        free += max(1, threads // size)
+    if free > HARDWARE_BARRIERS:
+        wants = ", ".join(f"{max(1, threads // size)} for units of {size} threads" for size in sizes)
+        raise ValueError(
+            f"a block of up to {threads} threads needs {free - 1} named barriers ({wants}), and the hardware has "
+            f"{HARDWARE_BARRIERS - 1}; state the block's size with @attr('__launch_bounds__(...)'), or use larger units"
+        )
+    return bases

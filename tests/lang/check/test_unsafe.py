@@ -1,6 +1,6 @@
 """`unsafe` and `extern`: text spliced into the emitted code, effects known to inference, meanings on the reference machine.
 
-Tests of prism/interpret/raw.py; prism/lang/check/raw.py; prism/lang/emit/raw.py.
+Tests of prism/interpret/raw.py; prism/lang/check/raw.py; prism/lang/emit/statements.py.
 """
 
 # ruff: noqa: F821 - locals declared without a value

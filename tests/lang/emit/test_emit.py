@@ -1,6 +1,6 @@
 """CUDA C++ from small typed trees made by hand: what the text says, and that NVRTC takes it.
 
-Tests of prism/lang/emit: context, expressions, program, statements; prism/lang/lower: named_barriers, place.
+Tests of prism/lang/emit: context, expressions, program, statements; prism/lang/lower: limits, place.
 """
 
 import dataclasses
@@ -19,7 +19,7 @@ from prism.lang.cuda.names import comment, literal, variable_name
 from prism.lang.diagnostics import Span
 from prism.lang.emit import emit
 from prism.lang.intrinsics import TABLE
-from prism.lang.lower.named_barriers import allocate_named
+from prism.lang.lower.limits import allocate_named
 from prism.lang.lower.place import place
 from prism.lang.pipeline import lower
 from prism.lang.tree.plan import Access, Barrier, Plan, Program
