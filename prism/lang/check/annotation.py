@@ -156,6 +156,8 @@ def deduce(e: s.Expr, actual: Type, found: dict[str, object], wanted: frozenset[
                         deduce_number(index, rest.pop(), found, wanted)
                 base = base.base
             deduce(base, actual.element, found, wanted)  # type: ignore[arg-type]
+        case s.Subscript() if isinstance(actual, Pointer):  # a part of a tile, which says not how large it is
+            deduce(e.base, actual.element if not isinstance(e.base, s.Subscript) else actual, found, wanted)  # type: ignore[arg-type]
         case _:
             pass
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from prism.lang import surface, tree
 from prism.lang.check import annotation
@@ -11,11 +12,13 @@ from prism.lang.check.arguments import Passed, check_argument, check_bound, fill
 from prism.lang.check.conversion import convert
 from prism.lang.check.elements import construct_of, element
 from prism.lang.check.env import Env, Nested, Role, fail
-from prism.lang.check.expressions import check_scalar, construct_called, visible
+from prism.lang.check.expressions import check_scalar, construct_called, tile_type, visible
 from prism.lang.check.fragments import check_place
 from prism.lang.check.ids import check_id
 from prism.lang.check.inlined import compile_in, take_value
 from prism.lang.check.intrinsics import check_intrinsic
+from prism.lang.check.nested import kind_of
+from prism.lang.check.pieces import tile_of
 from prism.lang.check.structs import make_struct
 from prism.lang.check.table import check_expression, expression_rule
 from prism.lang.check.vectors import make_vector, vector_load
@@ -27,7 +30,7 @@ from prism.lang.facts import thread_limit
 from prism.lang.intrinsics.declaration import Intrinsic
 from prism.lang.parse import syntax as s
 from prism.lang.parse.instantiate import fold_in_part
-from prism.lang.types import Scalar, Type, Vector
+from prism.lang.types import Pointer, Scalar, Type, Vector
 from prism.lang.types.perspective import Perspective, meet
 from prism.lang.types.structs import Struct
 
@@ -199,10 +202,25 @@ def deduce_template(
             annotation.deduce_role(fold_in_part(kernel, parsed, found, parameter.annotation), role, found, wanted)
             continue
         if isinstance(actual, s.Name):
-            type_ = visible(env, actual.name, actual.span, "open").type  # what it may be used for, the call says
+            type_ = memory_type(
+                env, visible(env, actual.name, actual.span, "open")
+            )  # what it may be used for, the call says
+        elif (whole := tile_of(env, actual)) is not None and kind_of(
+            fold_in_part(kernel, parsed, found, parameter.annotation)
+        )[0]:
+            type_ = replace(memory_type(env, whole), shape=None)
         else:
             type_ = check_expression(env, actual, env.code).type
         annotation.deduce(parameter.annotation, type_, found, wanted)
+
+
+def memory_type(env: Env, symbol: tree.Symbol) -> Any:
+    """Return a name's type; of a part of a tile, with the swizzle of the whole."""
+    root = symbol.root().type
+    if not isinstance(symbol.type, Pointer) or not isinstance(root, Pointer):
+        return symbol.type
+    type_ = tile_type(env, symbol)
+    return type_ if type_.shape is not None else replace(type_, swizzle=root.swizzle)
 
 
 def template_value(env: Env, e: s.Expr) -> object:

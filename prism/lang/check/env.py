@@ -155,6 +155,8 @@ class Context:
     """Arrays that are const here, though not where they were declared: by which parameter."""
     template: Mapping[str, object] = field(default_factory=dict)
     """The function's compile-time arguments."""
+    pieces: dict[tree.Symbol, Pointer] = field(default_factory=dict)
+    """Parameters that stand for a part of a larger tile, each with the type of a tile that it has as a parameter."""
     demands: list[tuple[int, Span]] = field(default_factory=list)
     """Of how many threads its block must be, and where that is said."""
 

@@ -345,6 +345,12 @@ def rank(symbol: tree.Symbol) -> int:
     return len(symbol.view.params) if symbol.view is not None else len(shape or (0,))
 
 
+def tile_type(env: Env, symbol: tree.Symbol) -> Pointer:
+    """Return the type of memory; of a part of a tile, that of the parameter that it is given to."""
+    assert isinstance(symbol.type, Pointer)
+    return env.context.pieces.get(symbol, symbol.type)
+
+
 def flatten(e: s.Subscript) -> tuple[s.Expr, tuple[s.Expr, ...]]:
     """Return the base of `a[i][j]` and all its indices."""
     indices = e.indices
@@ -370,9 +376,8 @@ def element(
     if len(indices) != wanted:
         fail(errors.Indices(span=span, name=symbol.name, wanted=wanted, given=len(indices)))
     typed = tuple(check_index(env, index, target) for index in indices)
-    if symbol.type.shape is not None:
-        for index, extent in zip(typed, symbol.type.shape, strict=True):
-            in_range(index, extent, symbol.name)
+    for index, extent in zip(typed, tile_type(env, symbol).shape or (), strict=False):
+        in_range(index, extent, symbol.name)
     perspective = symbol.perspective
     for index in typed:
         perspective = meet(perspective, index.perspective)

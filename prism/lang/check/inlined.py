@@ -37,8 +37,9 @@ from prism.lang.check.env import (
     declaration_label,
     fail,
 )
-from prism.lang.check.expressions import visible
+from prism.lang.check.expressions import tile_type, visible
 from prism.lang.check.nested import kind_of, reason
+from prism.lang.check.pieces import Piece, check_piece, piece_view, tile_of
 from prism.lang.check.purity import evaluated_expressions, loaded_for_several, reads_only
 from prism.lang.check.rings import no_ring
 from prism.lang.check.roles import check_code, size_of
@@ -55,8 +56,9 @@ from prism.lang.types import VOID, Array, Fragment, Pointer, TensorMap
 from prism.lang.types.perspective import Bound
 
 Formal = tree.Symbol | Role
-Given = tuple[Formal, tree.Expr | tree.Symbol | Role]
-"""A parameter, and its value, the memory that it stands for, or the role."""
+Value = tree.Expr | tree.Symbol | Piece | Role
+Given = tuple[Formal, Value]
+"""A parameter, and its value, the memory that it stands for, a part of a tile, or the role."""
 
 
 def compile_in(
@@ -146,7 +148,7 @@ def read_formal(parameter: s.Parameter, kernel: surface.Kernel, bound: Bound) ->
 # -- arguments ------------------------------------------------------------------------------------------------------------
 
 
-def given_to(env: Env, kernel: surface.Kernel, formal: Formal, actual: s.Expr) -> tree.Expr | tree.Symbol | Role:
+def given_to(env: Env, kernel: surface.Kernel, formal: Formal, actual: s.Expr) -> Value:
     """R14, R15: return a typed argument; the symbol of memory; a role."""
     if isinstance(formal, Role):
         return check_role(env, kernel.__name__, formal, actual)
@@ -159,27 +161,30 @@ def given_to(env: Env, kernel: surface.Kernel, formal: Formal, actual: s.Expr) -
     return value.symbol
 
 
-def check_tile(env: Env, name: str, formal: tree.Symbol, actual: s.Expr) -> tree.Symbol:
-    """R15 CALL-PTR: a name that stands for the whole of a shared tile, or for a ring, of this element, shape and swizzle."""
+def check_tile(env: Env, name: str, formal: tree.Symbol, actual: s.Expr) -> tree.Symbol | Piece:
+    """R15 CALL-PTR: a shared tile of this element, shape and swizzle, a ring of as many copies, or a part of a larger tile."""
     wanted = formal.type
     assert isinstance(wanted, Pointer)
+    if tile_of(env, actual) is not None:
+        return check_piece(env, name, formal, actual)
     symbol = visible(env, actual.name, actual.span, "open") if isinstance(actual, s.Name) else None
     if symbol is None or not isinstance(symbol.type, Pointer):
         mismatch(name, formal, actual, "an expression" if symbol is None else str(symbol.type))
     if not wanted.ring:
         no_ring(symbol, actual.span)
-    if replace(symbol.type, const=False) != replace(wanted, const=False):
+    given = tile_type(env, symbol)
+    if given.shape is None and symbol.root().type.space == "shared":  # type: ignore[union-attr]
+        return check_piece(env, name, formal, actual)
+    if replace(given, const=False) != replace(wanted, const=False):
         facts: Fields = {"parameter": formal.name, "name": name, "actual": symbol.name}
         labels = (declaration_label(symbol),)
-        fail(errors.CallTile(span=actual.span, wanted=wanted, given=symbol.type, labels=labels, **facts))
+        fail(errors.CallTile(span=actual.span, wanted=wanted, given=given, labels=labels, **facts))
     check_owners(name, formal, symbol, actual.span)
     if constant(env, symbol) is not None and not wanted.const:
-        fail(
-            call_errors.CallConst(
-                span=actual.span, parameter=formal.name, name=name, actual=symbol.name, labels=origins(formal, symbol)
-            )
-        )
-    return symbol
+        both = origins(formal, symbol)
+        facts = {"parameter": formal.name, "name": name, "actual": symbol.name}
+        fail(call_errors.CallConst(span=actual.span, labels=both, **facts))
+    return Piece(symbol, (), ()) if symbol in env.context.pieces else symbol
 
 
 def check_role(env: Env, name: str, formal: Role, actual: s.Expr) -> Role:
@@ -209,6 +214,7 @@ def check_distinct(kernel: surface.Kernel, pairs: list[Given], given: tuple[s.Ex
     """R21 HIDE: no memory has two names in a function that may write it."""
     seen: list[tuple[tree.Symbol, tree.Symbol]] = []
     for (formal, value), actual in zip(pairs, given, strict=True):
+        value = value.source if isinstance(value, Piece) else value
         if not isinstance(value, tree.Symbol):
             continue
         assert isinstance(formal, tree.Symbol)
@@ -308,7 +314,7 @@ def fixed_by(pairs: list[Given]) -> dict[tree.Symbol, tree.Symbol]:
     return {symbol: p for p, symbol in consts if symbol is not None}
 
 
-def referent(value: tree.Expr | tree.Symbol | Role) -> tree.Symbol | None:
+def referent(value: Value) -> tree.Symbol | None:
     """Return the ring, the array, the fragment or the tensor map that an argument is; None for numbers and other memory."""
     if isinstance(value, tree.Symbol) and isinstance(value.type, Pointer) and value.type.ring:
         return value
@@ -317,16 +323,20 @@ def referent(value: tree.Expr | tree.Symbol | Role) -> tree.Symbol | None:
     return None
 
 
-def stands_for(env: Env, formal: Formal, value: tree.Expr | tree.Symbol | Role) -> tree.Symbol | Role:
+def stands_for(env: Env, formal: Formal, value: Value) -> tree.Symbol | Role:
     """Return what a parameter's name means in the body."""
     if isinstance(formal, Role):
         assert isinstance(value, Role)
         return replace(formal, first=value.first)
+    if isinstance(value, Piece):
+        made, wanted = piece_view(formal, value), formal.type
+        assert isinstance(wanted, Pointer)
+        env.context.pieces[made] = wanted
+        return made
     if isinstance(value, tree.Symbol) and referent(value) is None:
         view = make_view(env, value, formal.perspective, None, "check", ownership.PartitionOffset)
         return replace(formal, parameter=False, view=replace(view, alias=True))
-    found = None if isinstance(value, Role) else referent(value)
-    return found or replace(formal, parameter=False)
+    return referent(value) or replace(formal, parameter=False)
 
 
 def assemble(
@@ -345,8 +355,9 @@ def assemble(
         symbol = symbols[formal.name]
         if not isinstance(symbol, tree.Symbol) or referent(value) is not None:
             continue
-        if isinstance(value, tree.Symbol):
+        if isinstance(value, tree.Symbol | Piece):
             aliases.append(symbol)
+            before += value.before if isinstance(value, Piece) else ()
         elif not isinstance(value, Role):
             before.append(tree.Declare(symbol=symbol, value=value, span=e.span))
     narrower = made.bound.code != env.code

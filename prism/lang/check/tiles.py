@@ -7,7 +7,8 @@ from typing import NoReturn
 from prism.lang import tree
 from prism.lang.check.asynchronous import WARPGROUP1, copies_alone
 from prism.lang.check.env import Env, constant, declaration_label, fail
-from prism.lang.check.expressions import check_index, element, flatten, must_agree, visible
+from prism.lang.check.expressions import check_index, element, flatten, must_agree, tile_type, visible
+from prism.lang.check.pieces import in_whole
 from prism.lang.check.rings import into_ring
 from prism.lang.diagnostics import Fields, Label, Span
 from prism.lang.errors import calls as call_errors
@@ -39,13 +40,18 @@ def tile_operand(env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr) -> tre
         refuse(intrinsic, p, e, "a tile in shared memory", symbol, change)
     if p.effect != "read" and intrinsic.asynchronous == "load" and not indices and symbol.root().parameter:
         into_ring(env, intrinsic.name, symbol, e.span)
-    if not indices and symbol.type.shape is None:
+    if not indices and tile_type(env, symbol).shape is None:
         change = f"say where it begins, `{symbol.name}[0]`, or name an object, or a view without an offset"
         refuse(intrinsic, p, e, "a tile of a known shape", symbol, change)
     found: tree.Expr = tree.Var(symbol=symbol, type=symbol.type, perspective=symbol.perspective, span=e.span)
-    if indices:
-        found = element(env, symbol, indices, e.span, p.unit)
-        for index in found.indices:
+    given = element(env, symbol, indices, e.span, p.unit) if indices else None
+    if symbol in env.context.pieces:
+        given = in_whole(symbol, given, e.span)
+        symbol = given.symbol
+        assert isinstance(symbol.type, Pointer)
+    if given is not None:
+        found = given
+        for index in given.indices:
             must_agree(env, index, p.unit, f"index of `{symbol.name}`")
     if p.effect != "read":
         check_fill(env, intrinsic, symbol, e.span)

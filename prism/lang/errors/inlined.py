@@ -75,6 +75,26 @@ class CallTile(Named, code="call-ptr"):
         return f"declare the parameter `{self.parameter}: {self.found[2:]}`, or the shared object as the parameter is"
 
 
+class CallPiece(Named, code="call-ptr"):
+    """R15: no part of a tile of the parameter's element, rank and swizzle."""
+
+    title = "`{parameter}` of `{name}` takes a {asked}, and this part of `{actual}` is none: {fault}"
+    label = "{fault}"
+    help_template = (
+        "pass the tile, or what begins at an element of it, `{actual}[i, j]`, or a part by a partition whose indices are moved: "
+        "`lambda i, j: (i + a, j + b)`"
+    )
+    parameter: str
+    actual: str
+    wanted: Pointer
+    fault: str
+
+    @property
+    def asked(self) -> str:
+        """The parameter's type."""
+        return str(replace(self.wanted, const=False))
+
+
 class TileParameter(Named, code="shared-alloc"):
     """R25: a parameter that says how a tile is laid out, which its declaration does."""
 

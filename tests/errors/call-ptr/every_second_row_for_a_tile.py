@@ -18,5 +18,5 @@ def case():
     with group(block[1]):
         s: shared(float[8, 32])
         w: int @ warp[1] = id()
-        with partition(s, warp[1], lambda i, j: (4 * w + i, j)) as mine:
+        with partition(s, warp[1], lambda i, j: (2 * i + w, j)) as mine:
             clear(mine)  # error: call-ptr
