@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from prism.lang.types.structs import dtype_called
-from prism.runtime.arrays import BFLOAT16, ArrayInfo
+from prism.runtime.arrays import CODED, ArrayInfo
 from prism.runtime.scratch import capture_of
 from prism.runtime.streams import current_stream
 
@@ -21,12 +21,22 @@ def flat(info: ArrayInfo, dtype: np.dtype[Any]) -> Any:
     return info.owner.astype(dtype, order="C", copy=False).ravel()
 
 
-def copy(info: ArrayInfo) -> Any:
-    """Return a copy of an array in C order, in the machine's byte order, at an address that its elements' size divides."""
+def copy(info: ArrayInfo, columns: bool = False, pad: int = 1) -> Any:
+    """Return a copy of an array in C order, in the machine's byte order, at an address that its elements' size divides.
+
+    Or with the last two axes exchanged in memory, where `columns`. Rows (columns) begin at multiples of `pad` bytes.
+    """
     native = info.dtype if info.dtype.names else info.dtype.newbyteorder("=")
-    found = empty(info, info.shape, native)
-    found[...] = info.owner
-    return found
+    shape, source = info.shape, info.owner
+    if columns:
+        shape, source = (*shape[:-2], shape[-1], shape[-2]), source.swapaxes(-1, -2)
+    if pad == 1:
+        found = empty(info, shape, native)
+    else:
+        room = -(-shape[-1] * native.itemsize // pad) * pad // native.itemsize
+        found = empty(info, (*shape[:-1], room), native)[..., : shape[-1]]
+    found[...] = source
+    return found.swapaxes(-1, -2) if columns else found
 
 
 def plain(info: ArrayInfo, scalar: str) -> Any:
@@ -126,18 +136,24 @@ def require_known(info: ArrayInfo, name: str) -> None:
 
 
 def _numpy_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return a dtype as NumPy's and CuPy's arrays have it: bfloat16 is that of `ml_dtypes`.
+    """Return a dtype as NumPy's and CuPy's arrays have it: bfloat16 is that of `ml_dtypes`, and so are floats of 8 bits.
 
     Raises:
-        TypeError: it is bfloat16, and `ml_dtypes` was not imported.
+        TypeError: it is one of these, and `ml_dtypes` was not imported.
     """
-    if dtype != BFLOAT16:
+    name = _coded(dtype)
+    if name is None:
         return dtype
     try:
-        return np.dtype("bfloat16")
+        return np.dtype(name)
     except TypeError:
-        raise TypeError("NumPy has no bfloat16 of its own: import ml_dtypes, which adds it") from None
+        raise TypeError(f"NumPy has no {name} of its own: import ml_dtypes, which adds it") from None
 
 
 def _torch_dtype(dtype: np.dtype[Any]) -> Any:
-    return getattr(sys.modules["torch"], "bfloat16" if dtype == BFLOAT16 else dtype.name)
+    return getattr(sys.modules["torch"], _coded(dtype) or dtype.name)
+
+
+def _coded(dtype: np.dtype[Any]) -> str | None:
+    """Return the name of a float that NumPy has not, by what it calls it here."""
+    return dtype.names[0] if dtype.names and CODED.get(dtype.names[0]) == dtype else None

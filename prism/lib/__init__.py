@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from prism.lib import block, grid, thread, warp
     from prism.lib.by_key import reduce_by_key, scan_by_key
     from prism.lib.cumulative import cummax, cummin, cumprod, cumsum, cumulative_prod, cumulative_sum
-    from prism.lib.matmuls import hgemm
+    from prism.lib.hgemms import hgemm
+    from prism.lib.matmuls import matmul
     from prism.lib.operators import Operator
-    from prism.lib.products import matmul
     from prism.lib.reductions import all, any, argmax, argmin, count_nonzero, max, min, prod, reduce, sum
     from prism.lib.scans import scan
     from prism.lib.segments import segmented_reduce, segmented_scan
@@ -29,7 +29,7 @@ __all__ = [
     "scan", "scan_by_key", "segmented_reduce", "segmented_scan", "sgemm", "sum", "thread", "warp",
 ]  # fmt: skip
 
-_WHERE = {"Operator": "operators", "hgemm": "matmuls", "matmul": "products", "scan": "scans"}
+_WHERE = {"Operator": "operators", "hgemm": "hgemms", "matmul": "matmuls", "scan": "scans"}
 _WHERE |= {"sgemm": "sgemms"}
 _WHERE |= dict.fromkeys(
     ("all", "any", "argmax", "argmin", "count_nonzero", "max", "min", "prod", "reduce", "sum"), "reductions"

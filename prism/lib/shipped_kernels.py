@@ -19,7 +19,7 @@ from prism.kernels.scan import BITS, KEYS, mark
 from prism.kernels.sgemm import ring_configurations as rings
 from prism.kernels.sgemm.split import PLANES
 from prism.lib import (
-    matmuls,
+    hgemm_plans,
     operators,
     reduce_calls,
     reductions,
@@ -30,7 +30,8 @@ from prism.lib import (
     sgemm_ring,
     sgemms,
 )
-from prism.lib.matmul_layouts import NO_BIAS
+from prism.lib.hgemm_plans import NO_BIAS
+from prism.lib.hgemms import INPUTS
 from prism.lib.reduce_axis_plans import all_along, all_searches
 from prism.lib.reduce_plans import all_whole, seeker
 from prism.lib.scan_plans import Shape, Task, Way
@@ -217,17 +218,17 @@ def _products(arch: str, processors: int) -> Iterator[Instance]:
         return
     yield from _rings()
     yield from _by_tensor_cores(processors)
-    for dtype in matmuls.INPUTS:
+    for dtype in INPUTS:
         for transposed in itertools.product((False, True), repeat=2):
             for cut in (*cuts(transposed), *SHARING, *cuts(transposed, parted=True)):  # all are chosen for some shape
                 trans = cut.transposes_out(transposed)
                 layout = transposed[::-1] if trans else transposed
-                yield matmuls.instance_for(dtype, dtype, layout, False, False, NO_BIAS, identity, cut, 0, "", trans)
+                yield hgemm_plans.instance_for(dtype, dtype, layout, False, False, NO_BIAS, identity, cut, 0, "", trans)
     # Of 8-bit floats, as most are given.
     inside = False, False
     for result, cut in itertools.product(("float32", "bfloat16"), (*cuts(inside), *cuts(inside, parted=True))):
         trans, facts = cut.transposes_out(inside), ("float8_e4m3fn", result, inside)
-        yield matmuls.instance_for(*facts, False, False, NO_BIAS, identity, cut, 0, "", trans)
+        yield hgemm_plans.instance_for(*facts, False, False, NO_BIAS, identity, cut, 0, "", trans)
 
 
 def _rings() -> Iterator[Instance]:

@@ -18,10 +18,9 @@ from prism.host.axes import collapse
 from prism.host.machine import Gpu, Ready
 from prism.host.plan import OUT, Plan
 from prism.kernels.hgemm import Configuration
-from prism.kernels.hgemm import identity as epilogue
 from prism.kernels.hgemm.candidates import parse_size
-from prism.lib import matmuls, operators, reduce_plans, scan_plans
-from prism.lib.matmul_layouts import Job
+from prism.lib import operators, reduce_plans, scan_plans
+from prism.lib.hgemms import decide_hgemm
 from prism.lib.reduce_steps import Work
 from prism.lib.scan_plans import Shape, Task, number_of
 from prism.lib.tune import DTYPES, TABLES, Unusable
@@ -226,16 +225,19 @@ class Timer:
         with contextlib.ExitStack() as held:
             a, b, y = (held.enter_context(self.memory(copies * size, x)) for size in sizes)
 
-            def launch(i: int) -> None:
-                at = i % copies
-                infos = [
-                    _matrix(address + at * size, rows, columns, self.device.ordinal)
-                    for address, size, (rows, columns) in zip((a, b, y), sizes, ((m, k), (k, n), (m, n)), strict=True)
-                ]
-                job = Job(infos[0], infos[1], None, None, 0, infos[2], "float16", 1.0, 0.0, epilogue)
-                matmuls.on_device(job, self.stream, choice)
-
             try:
+                shapes = zip((a, b, y), ((m, k), (k, n), (m, n)), strict=True)
+                left, right, out = (_matrix(address, *shape, self.device.ordinal) for address, shape in shapes)
+                plan = decide_hgemm({"a": left, "b": right}, out, self.gpu, cut=choice).plan
+                assert plan is not None
+                ready = Ready(plan, ("a", "b", OUT), left)
+
+                def launch(i: int) -> None:
+                    first, second, third = (
+                        address + i % copies * size for address, size in zip((a, b, y), sizes, strict=True)
+                    )
+                    ready((first, second, third), self.stream)
+
                 launch(0)
                 return self.seconds(launch)
             except (MachineCodeError, DeviceError, ValueError) as error:
