@@ -257,9 +257,10 @@ def _keep(
     recipe = None
     if known.ready is not None:
         target = describe(results[0])
-        spans = tuple((*span(info), _alike(name, info, target, decision)) for name, info in infos.items())
-        same = list(infos).index(decision.begins) if decision.begins else -1
-        recipe = Recipe(known.ready.launch(), spans, span(target)[1], _cut if decision.cut else None, same)
+        alike = [_alike(name, info, target, decision) for name, info in infos.items()]
+        spans = tuple((*span(info), same) for info, same in zip(infos.values(), alike, strict=True))
+        begins = list(infos).index(decision.begins) if decision.begins else -1
+        recipe = Recipe(known.ready.launch(), spans, span(target)[1], _cut if decision.cut else None, begins)
         first = next(iter(infos.values()))
         repeat.keep(first.library, asked, arrays, results, recipe, made=made)
     noted = noting.get()

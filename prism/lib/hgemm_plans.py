@@ -92,12 +92,6 @@ class Laid:
         transposed = replace(one, per=PER_TRANS[one.per], scale_a=one.scale_b, scale_b=one.scale_a)
         return replace(self, product=transposed, a=self.b, b=self.a, outside=self.outside[::-1], trans=True)
 
-    @property
-    def plain(self) -> bool:
-        """Whether tensor copies can't write the result: not at all, or not without writing beyond its rows."""
-        out = self.product.out
-        return not out.fits_tensor_copy(1) or out.shape[1] * out.size % PIECE != 0
-
 
 # -- Decisions --------------------------------------------------------------------------------------------------------
 
@@ -127,14 +121,12 @@ def decide_product(
     steps = None if machine.host or one is not None else _all_at_once(product, batch, machine, cut)
     if steps is None:
         each = [one] if one is not None else list(_products(product, batch))
-        if machine.host:
-            steps = tuple(map(_step_on_host, each))
-        else:
+        if not machine.host:
             each = [_transpose_out(found) for found in each]
             loose = {name: columns for found in each for name, columns in _loose(found)}
             if loose:
                 return Decision(copied=tuple(loose), columns=tuple(name for name in loose if loose[name]), pad=SECTOR)
-            steps = tuple(_step(_lay(found), machine, cut) for found in each)
+        steps = tuple(_step(_lay(found, machine.host), machine, HOST if machine.host else cut) for found in each)
     plan = Plan((*cleared, *steps), scratch=scratch.used, lent=True)
     return Decision((result,), plan=plan, beside=given is not None, in_place=("c",))
 
@@ -243,9 +235,11 @@ def _stack(view: View, count: int, along_k: int, k_inside: bool) -> tuple[View, 
 # -- Launches ---------------------------------------------------------------------------------------------------------
 
 
-def _lay(product: Product) -> Laid:
-    """Return one product's operands as tensor maps have them."""
+def _lay(product: Product, host: bool) -> Laid:
+    """Return one product's operands as tensor maps have them; the reference machine's, as they are declared."""
     a, b = product.a, product.b
+    if host:
+        return Laid(product, a, b.turn() if product.k_inside else b, (False, not product.k_inside))
     a_outside, b_outside = not a.fits_tensor_copy(1), not b.fits_tensor_copy(0)
     return Laid(product, a.turn() if a_outside else a, b if b_outside else b.turn(), (a_outside, b_outside))
 
@@ -272,40 +266,25 @@ def _step(laid: Laid, machine: Machine, cut: Configuration | None) -> Step:
     m, n, k = laid.shape
     product, single = laid.product, laid.batch == 0
     out, before = product.out, product.c
-    plain = laid.plain or not (single or cut.whole(m))
+    # where tensor copies can't write the result: not at all, or not without writing beyond its rows
+    unmapped = not machine.host and (not out.fits_tensor_copy(1) or out.shape[1] * out.size % PIECE != 0)
+    plain = unmapped or not (single or cut.whole(m))
     facts = (laid.a.scalar, out.scalar, laid.outside, plain, before is not None, product.per, product.epilogue)
     scales = _how_many(product.scale_a), _how_many(product.scale_b)
-    kernel = instance_for(*facts, cut, laid.batch, _other(laid.a, laid.b), laid.trans, scales)
+    other = "" if laid.a.scalar == laid.b.scalar else laid.b.scalar
+    kernel = instance_for(*facts, cut, laid.batch, other, laid.trans, scales)
     down, across = cut.tiles(m, n)
     given: dict[str, Any] = {"map_a": laid.a.map, "map_b": laid.b.map, "stride": out.strides[0] // out.size}
-    given |= {"m": m * laid.batches, "n": n, "k": k, **_common(product, laid.a)}
+    given |= {"m": m * laid.batches, "n": n, "k": k, "alpha": product.alpha, "out": out.buffer}
+    given |= {"bias": _buffer(product.bias, out.scalar if product.k_inside else product.a.scalar)}
+    given |= {"scale_a": _buffer(product.scale_a, "float32"), "scale_b": _buffer(product.scale_b, "float32")}
     if cut.parts == 1:
         ahead = prefetch_steps(cut, m, n, deep, processors) * cut.bk * 2 // laid.a.size if single else 0
-        given |= {"map_c": NO_MAP if before is None else before.map, "map_out": NO_MAP if laid.plain else out.map}
+        given |= {"map_c": NO_MAP if before is None else before.map, "map_out": NO_MAP if unmapped else out.map}
         order = group_m(cut, down, across, processors) if single else m
         given |= {"group_m": order, "prefetch_k": ahead, "beta": product.beta}
     late = single and follows_late(cut, m, n, deep, processors, laid.outside)
     return Step(kernel, blocks(cut, down, across, processors, laid.batches), cut.threads, given, late)
-
-
-def _step_on_host(product: Product) -> Step:
-    """Return the launch of one product on the reference machine."""
-    a, b, out = product.a, product.b, product.out
-    (m, n), k = out.shape, a.shape[1]
-    facts = (a.scalar, out.scalar, (False, not product.k_inside), False, product.c is not None, product.per)
-    scales = _how_many(product.scale_a), _how_many(product.scale_b)
-    kernel = instance_for(*facts, product.epilogue, HOST, 0, _other(a, b), False, scales)
-    given: dict[str, Any] = {"map_a": a.map, "map_b": (b.turn() if product.k_inside else b).map, "map_out": out.map}
-    given |= {"map_c": NO_MAP if product.c is None else product.c.map, "stride": n, "m": m, "n": n, "k": k}
-    given |= {"group_m": 1, "prefetch_k": 0, "beta": product.beta, **_common(product, a)}
-    return Step(kernel, HOST.cluster, HOST.threads, given)
-
-
-def _common(product: Product, a: View) -> dict[str, Any]:
-    """Return arguments that all kernels take, as they are."""
-    bias = _buffer(product.bias, product.out.scalar if product.k_inside else a.scalar)
-    scales = {"scale_a": _buffer(product.scale_a, "float32"), "scale_b": _buffer(product.scale_b, "float32")}
-    return {"out": product.out.buffer, "bias": bias, "alpha": product.alpha, **scales}
 
 
 def _buffer(view: View | None, scalar: str) -> Buffer:
@@ -315,11 +294,6 @@ def _buffer(view: View | None, scalar: str) -> Buffer:
 def _how_many(scale: View | None) -> int:
     """Return what scales of an operand there are."""
     return NO_SCALE if scale is None else ONE_SCALE if prod(scale.shape) == 1 else EACH_SCALE
-
-
-def _other(a: View, b: View) -> str:
-    """Return the dtype of `b` where it is not that of `a`, or the empty string."""
-    return "" if a.scalar == b.scalar else b.scalar
 
 
 @functools.lru_cache(maxsize=1024)

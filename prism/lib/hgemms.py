@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from typing import Any
 
@@ -118,11 +119,9 @@ def hgemm(
     asked = "hgemm", names, alpha or repr(alpha), beta, epilogue, out_dtype, dtype
     if (known := repeat.run_many(asked, (*arrays, out), stream)) is not None:
         return known
-
-    def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
-        after = identity if epilogue is None else epilogue
-        return decide_hgemm(arrays, result, machine, float(alpha), float(beta), after, out_dtype, dtype)
-
+    after = identity if epilogue is None else epilogue
+    how = {"alpha": float(alpha), "beta": float(beta), "epilogue": after, "out_dtype": out_dtype, "dtype": dtype}
+    decide = functools.partial(decide_hgemm, **how)
     return call("hgemm", asked, dict(zip(names, arrays, strict=True)), decide, out, stream, captured=True)
 
 

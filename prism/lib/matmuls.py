@@ -16,7 +16,7 @@ from prism.lib import sgemms
 from prism.lib.hgemm_plans import NO_BIAS, Product, decide_product
 from prism.lib.hgemms import INPUTS
 from prism.lib.matmul_arguments import batch_of, require_alike, require_extents
-from prism.lib.views import View, matrices_of, new_view, view_of
+from prism.lib.views import View, new_view, view_of, with_axes
 from prism.runtime.arrays import CODED, ArrayInfo
 
 KINDS = ("float32", *INPUTS)
@@ -77,7 +77,7 @@ def _decide(arrays: Mapping[str, ArrayInfo], out: ArrayInfo | None, machine: Mac
     a, b = (view_of(name, arrays[name]) for name in ("a", "b"))
     _require_operands(a, b)
     rows, columns = len(a.shape) > 1, len(b.shape) > 1
-    a, b = matrices_of(a, b)
+    a, b = with_axes(a, not rows, False), with_axes(b, False, not columns)
     if a.shape[-1] != b.shape[-2]:
         sizes = f"(size {b.shape[-2]} is different from {a.shape[-1]})"
         raise ValueError(f"matmul: Input operand 1 has a mismatch in its core dimension 0, with {_SIGNATURE} {sizes}")
@@ -85,22 +85,12 @@ def _decide(arrays: Mapping[str, ArrayInfo], out: ArrayInfo | None, machine: Mac
     full = (*batch_of(a, b), a.shape[-2], b.shape[-1])
     shape = (*full[:-2], *([full[-2]] if rows else []), *([full[-1]] if columns else []))
     result = Result(shape, CODED.get(a.scalar) or np.dtype(a.scalar))
-    given = None if out is None else _as_matrices(_result(out, a, arrays["a"], shape), full, rows, columns)
+    given = None if out is None else with_axes(_result(out, a, arrays["a"], shape), not rows, not columns)
     if a.scalar == "float32":
         return sgemms.decide_product(a, b, full, result, machine, given)
     made = new_view(OUT, a.scalar, full)
     product = Product(a, b, made, None, None, NO_BIAS, None, None, 1.0, 0.0, identity)
     return decide_product(product, result, machine, given)
-
-
-def _as_matrices(out: View, full: tuple[int, ...], rows: bool, columns: bool) -> View:
-    """Return an array for a result with the axes that it lacks; of another dtype it can't be written."""
-    strides = list(out.strides)
-    if not columns:
-        strides.append(out.size)
-    if not rows:
-        strides.insert(len(strides) - 1, full[-1] * abs(strides[-1]))
-    return replace(out, shape=full, strides=tuple(strides))
 
 
 def _require_operands(a: View, b: View) -> None:

@@ -30,16 +30,6 @@ HALF = 2
 """Bytes of a bfloat16."""
 
 
-def require(arch: str) -> None:
-    """Check that a GPU can do it.
-
-    Raises:
-        ValueError: it is no Hopper.
-    """
-    if arch != ARCH:
-        raise ValueError(f"`precision` is {NAME}, which needs a Hopper GPU ({ARCH}), and this one is {arch}")
-
-
 @dataclass(frozen=True, slots=True)
 class Part:
     """A part of K, `depth` elements of it from `first` on; `beta` is the factor of what was there before."""
@@ -56,8 +46,7 @@ class Part:
     @property
     def k(self) -> int:
         """Elements of K in all planes."""
-        found: int = planes.PLANES * self.plane
-        return found
+        return int(planes.PLANES * self.plane)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +117,8 @@ def steps_of(product: Product, machine: Machine, scratch: Scratch) -> Iterator[S
     Raises:
         ValueError: the GPU is no Hopper.
     """
-    if not machine.host:
-        require(machine.arch)
+    if not machine.host and machine.arch != ARCH:
+        raise ValueError(f"`precision` is {NAME}, which needs a Hopper GPU ({ARCH}), and this one is {machine.arch}")
     found, (m, n, _), processors = Planes(product), product.sizes, machine.multiprocessors
     parts, width = found.parts(), found.width
     k = max(part.k for part in parts)
@@ -150,8 +139,7 @@ def steps_of(product: Product, machine: Machine, scratch: Scratch) -> Iterator[S
 
 
 def _blocks(rows: int, columns: int) -> int:
-    found: int = -(-rows // planes.SIDE) * -(-columns // planes.SIDE)
-    return found
+    return int(-(-rows // planes.SIDE) * -(-columns // planes.SIDE))
 
 
 def _down(matrix: Matrix) -> bool:

@@ -54,21 +54,6 @@ class Operand:
         """Elements from a row to the next, of what the ring reads."""
         return -(-self.inner // WIDE) * WIDE if self.packed else self.steps[0]
 
-    @property
-    def room(self) -> int:
-        """Elements of the copy."""
-        return self.outer * self.pitch if self.packed else 0
-
-    @property
-    def transposed(self) -> bool:
-        """Whether the copy is read down its columns."""
-        return abs(self.steps[0]) < abs(self.steps[1])
-
-    @property
-    def copies(self) -> tuple[int, int]:
-        """Blocks and threads of the copy."""
-        return -(-self.outer // packing.SIDE) * -(-self.inner // packing.SIDE), packing.THREADS
-
 
 def operand(matrix: Matrix, extents: tuple[int, int], steps: tuple[int, int], batches: int) -> Operand:
     """Return a matrix of so many k and rows or columns: by tensor copies if they can take it, else by threads."""
@@ -129,15 +114,15 @@ class Staged:
 
     def kernel(self, wide: bool, beta: bool) -> Instance:
         """Return the ring's kernel."""
-        if self.layouts is not None:
-            return async_for(self.cut.configuration, *self.layouts, wide, beta)
-        return instance_for(self.cut.configuration, self.a.way, self.b.way, wide, beta)
+        return instance_for(self.cut.configuration, *(self.layouts or (self.a.way, self.b.way)), wide, beta)
 
     def steps(self, scratch: Scratch) -> Iterator[Step]:
         """Return the launches. In the room there are a copy of A, one of B, and the parts, for one product after the other."""
         cut, (m, n, k) = self.cut, self.product.sizes
         found, alpha, beta = cut.configuration, self.product.alpha, self.product.beta
-        room_a, room_b = (scratch.take("float32", one.room) if one.packed else None for one in (self.a, self.b))
+        room_a, room_b = (
+            scratch.take("float32", one.outer * one.pitch) if one.packed else None for one in (self.a, self.b)
+        )
         parts = scratch.take("float32", 2 * cut.blocks * found.bm * found.bn)
         sizes = {"m": m, "n": n, "group_m": rings.TALL}
         for p in range(self.product.batches):
@@ -187,17 +172,11 @@ def on_host(product: Product, tensor: bool) -> Staged:
 
 
 @functools.lru_cache(maxsize=1024)
-def instance_for(cut: rings.Tile, a: rings.Way, b: rings.Way, wide: bool, beta: bool) -> Instance:
-    """Return the ring's kernel, cut into tiles by a configuration, for operands that are copied so."""
-    assert isinstance(cut, rings.RingConfiguration)
-    return instance_of(ring, cut.template(a, b, wide=wide, beta=beta))
-
-
-@functools.lru_cache(maxsize=1024)
-def async_for(cut: rings.Tile, a: Layout, b: Layout, wide: bool, beta: bool) -> Instance:
-    """Return the kernel without tensor copies, cut into tiles by a configuration, for operands that lie so."""
-    assert isinstance(cut, rings.AsyncConfiguration)
-    return instance_of(ring_async, cut.template(a, b, wide=wide, beta=beta))
+def instance_for(cut: rings.Tile, a: rings.Way | Layout, b: rings.Way | Layout, wide: bool, beta: bool) -> Instance:
+    """Return the kernel that a configuration names, cut into its tiles, for operands that are copied, or lie, so."""
+    assert isinstance(cut, rings.RingConfiguration | rings.AsyncConfiguration)
+    kernel = ring if isinstance(cut, rings.RingConfiguration) else ring_async
+    return instance_of(kernel, cut.template(a, b, wide=wide, beta=beta))
 
 
 def adder(cut: rings.Tile, wide: bool, beta: bool) -> Instance:
@@ -212,8 +191,10 @@ def packer(transposed: bool) -> Instance:
 
 def _copy(one: Operand, p: int, room: Buffer) -> Step:
     """Return the launch that copies the p-th matrix of an operand to a place in the room."""
-    given = {"x": one.matrix.buffer(p), "rs": one.steps[0], "cs": one.steps[1], "m": one.outer, "n": one.inner}
-    return Step(packer(one.transposed), *one.copies, {**given, "out": room, "stride": one.pitch})
+    rs, cs = one.steps
+    given = {"x": one.matrix.buffer(p), "rs": rs, "cs": cs, "m": one.outer, "n": one.inner}
+    blocks = -(-one.outer // packing.SIDE) * -(-one.inner // packing.SIDE)
+    return Step(packer(abs(rs) < abs(cs)), blocks, packing.THREADS, {**given, "out": room, "stride": one.pitch})
 
 
 def _inputs(name: str, short: str, one: Operand, p: int, room: Buffer | None) -> dict[str, Any]:

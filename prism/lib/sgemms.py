@@ -96,23 +96,23 @@ def sgemm(
     own = c is out if beta else None  # else `c` is copied first: nothing that can be made again as it was
     # zeros of two signs are equal, and results differ
     asked = "sgemm", own, alpha or repr(alpha), beta, variant, precision
-    if own is not False:
-        known = repeat.run_many(asked, (a, b, c, out) if own else (a, b, out), stream)
-        if known is not None:
-            return known
-
-    def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
-        if variant not in ("auto", *VARIANTS, ASYNC, RING):
-            raise ValueError(f"`variant` must be one of auto, {', '.join(VARIANTS)}, {ASYNC}, {RING}, not {variant!r}")
-        if precision not in (_KIND, sgemm_bf16x6.NAME):
-            raise ValueError(f"`precision` must be {_KIND} or {sgemm_bf16x6.NAME}, not {precision!r}")
-        if precision != _KIND and variant != "auto":
-            raise ValueError(f"`variant` is of precision {_KIND}: leave it out, or {precision}")
-        way = variant if precision == _KIND else precision
-        return decide_sgemm(arrays, result, machine, float(alpha), float(beta), way)
-
+    again = (a, b, c, out) if own else (a, b, out)
+    if own is not False and (known := repeat.run_many(asked, again, stream)) is not None:
+        return known
+    decide = functools.partial(decide_sgemm, alpha=float(alpha), beta=float(beta), way=_way(variant, precision))
     arrays = {"a": a, "b": b, "c": c} if beta else {"a": a, "b": b}
     return call("sgemm", asked, arrays, decide, out, stream, captured=True)
+
+
+def _way(variant: str, precision: str) -> str:
+    """Return how a product is asked to be made: a variant, or a precision."""
+    if variant not in ("auto", *VARIANTS, ASYNC, RING):
+        raise ValueError(f"`variant` must be one of auto, {', '.join(VARIANTS)}, {ASYNC}, {RING}, not {variant!r}")
+    if precision not in (_KIND, sgemm_bf16x6.NAME):
+        raise ValueError(f"`precision` must be {_KIND} or {sgemm_bf16x6.NAME}, not {precision!r}")
+    if precision != _KIND and variant != "auto":
+        raise ValueError(f"`variant` is of precision {_KIND}: leave it out, or {precision}")
+    return variant if precision == _KIND else precision
 
 
 def decide_sgemm(
@@ -131,10 +131,8 @@ def decide_sgemm(
     shape = (*batch_of(a, b), a.shape[-2], b.shape[-1])
     require_like_result(out, "out", shape, _KIND)
     require_like_result(arrays.get("c"), "c", shape, _KIND)
-    result = Result(shape, np.dtype(_KIND))
-    return decide_product(
-        a, b, shape, result, machine, None if out is None else view_of(OUT, out), alpha, beta, way, cut
-    )
+    given, result = None if out is None else view_of(OUT, out), Result(shape, np.dtype(_KIND))
+    return decide_product(a, b, shape, result, machine, given, alpha, beta, way, cut)
 
 
 def decide_product(
@@ -155,9 +153,8 @@ def decide_product(
         scratch = Scratch()  # the same for each: they come one after the other
         steps += steps_of(product, way, machine, scratch, cut)
         room = max(room, scratch.used)
-    begins = "c" if beta else ""
     plan = Plan(tuple(steps), scratch=room, lent=True)
-    return Decision((result,), plan=plan, beside=beside, in_place=("c",), begins=begins)
+    return Decision((result,), plan=plan, beside=beside, in_place=("c",), begins="c" if beta else "")
 
 
 def _is_writable(out: View, host: bool) -> bool:

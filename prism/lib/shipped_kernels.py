@@ -255,6 +255,6 @@ def _async_rings() -> Iterator[Instance]:
     """What is not of whole pieces of 16 bytes is compiled when it is asked for."""
     for cut, along_a, along_b in itertools.product(rings.ASYNC_TILES, *[(False, True)] * 2):
         operands = sgemm.Layout(along_a, True), sgemm.Layout(along_b, True)
-        yield sgemm_ring.async_for(cut, *operands, True, False)
+        yield sgemm_ring.instance_for(cut, *operands, True, False)
     for cut in rings.ASYNC_TILES:
         yield sgemm_ring.adder(cut, True, False)

@@ -233,10 +233,8 @@ class Timer:
                 ready = Ready(plan, ("a", "b", OUT), left)
 
                 def launch(i: int) -> None:
-                    first, second, third = (
-                        address + i % copies * size for address, size in zip((a, b, y), sizes, strict=True)
-                    )
-                    ready((first, second, third), self.stream)
+                    places = zip((a, b, y), sizes, strict=True)
+                    ready(tuple(address + i % copies * size for address, size in places), self.stream)
 
                 launch(0)
                 return self.seconds(launch)

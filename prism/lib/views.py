@@ -117,10 +117,12 @@ def new_view(name: str, scalar: str, shape: tuple[int, ...], offset: int = 0) ->
     return View(name, scalar, shape, tuple(size * step for step in c_strides(shape)), offset=offset)
 
 
-def matrices_of(a: View, b: View) -> tuple[View, View]:
-    """Return operands of which one may have one axis as matrices: a row on the left, a column on the right."""
-    if len(a.shape) == 1:
-        a = replace(a, shape=(1, *a.shape), strides=(a.shape[0] * a.size, *a.strides))
-    if len(b.shape) == 1:
-        b = replace(b, shape=(*b.shape, 1), strides=(*b.strides, b.size))
-    return a, b
+def with_axes(view: View, row: bool, column: bool) -> View:
+    """Return an array with an axis of one row before its last, and one of one column behind it, where they are missing."""
+    shape, strides = list(view.shape), list(view.strides)
+    if column:
+        shape, strides = [*shape, 1], [*strides, view.size]
+    if row:
+        shape.insert(-1, 1)
+        strides.insert(-1, shape[-1] * abs(strides[-1]))
+    return replace(view, shape=tuple(shape), strides=tuple(strides))

@@ -13,6 +13,7 @@ from prism.host.plan import OUT
 from prism.interpret import run
 from prism.lib import sgemm_bf16x6, sgemms
 from prism.lib.sgemm_matrices import Matrix, Product
+from prism.runtime.arrays import describe
 from prism.runtime.build import entry_of
 from prism.runtime.instance import Instance
 from tests.host.stand_ins import Launcher
@@ -126,7 +127,7 @@ def test_errors() -> None:
     with pytest.raises(
         ValueError, match=r"`precision` is bf16x6, which needs a Hopper GPU \(sm_90a\), and this one is sm_80"
     ):
-        sgemm_bf16x6.require("sm_80")
+        sgemms.decide_sgemm({"a": describe(a), "b": describe(a)}, None, gpu(arch="sm_80"), way="bf16x6")
 
 
 def test_it_is_never_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
