@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from prism.lang.types.structs import dtype_called
-from prism.runtime.arrays import CODED, ArrayInfo
+from prism.runtime.arrays import BFLOAT16, CODED, ArrayInfo
 from prism.runtime.scratch import capture_of
 from prism.runtime.streams import current_stream
 
@@ -136,24 +136,19 @@ def require_known(info: ArrayInfo, name: str) -> None:
 
 
 def _numpy_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return a dtype as NumPy's and CuPy's arrays have it: bfloat16 is that of `ml_dtypes`, and so are floats of 8 bits.
+    """Return a dtype as NumPy's and CuPy's arrays have it: bfloat16 is that of `ml_dtypes`.
 
     Raises:
-        TypeError: it is one of these, and `ml_dtypes` was not imported.
+        TypeError: it is bfloat16, and `ml_dtypes` was not imported.
     """
-    name = _coded(dtype)
-    if name is None:
+    if dtype != BFLOAT16:
         return dtype
     try:
-        return np.dtype(name)
+        return np.dtype("bfloat16")
     except TypeError:
-        raise TypeError(f"NumPy has no {name} of its own: import ml_dtypes, which adds it") from None
+        raise TypeError("NumPy has no bfloat16 of its own: import ml_dtypes, which adds it") from None
 
 
 def _torch_dtype(dtype: np.dtype[Any]) -> Any:
-    return getattr(sys.modules["torch"], _coded(dtype) or dtype.name)
-
-
-def _coded(dtype: np.dtype[Any]) -> str | None:
-    """Return the name of a float that NumPy has not, by what it calls it here."""
-    return dtype.names[0] if dtype.names and CODED.get(dtype.names[0]) == dtype else None
+    coded = dtype.names is not None and CODED.get(dtype.names[0]) == dtype  # what NumPy has not, by its name here
+    return getattr(sys.modules["torch"], dtype.names[0] if coded and dtype.names else dtype.name)

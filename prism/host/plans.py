@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from prism.host.call import Noted
-from prism.host.repeat import noting
+from prism.host.repeat import noting, overlapping
 from prism.runtime.arrays import ArrayInfo, describe
-from prism.runtime.overlap import overlap
 from prism.runtime.streams import choose_stream, current_stream
 
 _ALIGNED = 15  # the bits of an address that decide which kernel a call takes
@@ -51,16 +50,16 @@ class Plan:
         infos = [describe(array, name) for array, name in zip(arrays, self._names, strict=True)]
         for info, other, name in zip(infos, self._infos, self._names, strict=True):
             _require_like(info, other, name)
-        recipe, target = self._recipe, infos[-1]
+        recipe = self._recipe
         if recipe is None:
             _require_gpu(infos[0], stream)
             return self._call(arrays[:-1], arrays[-1], stream)
-        for info, name, (_, _, in_place) in zip(infos[:-1], self._names[:-1], recipe.spans, strict=True):
-            if overlap(info, target) and not (in_place and info.pointer == target.pointer):
-                raise ValueError(f"`out` overlaps `{name}`: a plan copies nothing")
-        if recipe.same >= 0 and infos[recipe.same].pointer != target.pointer:
+        pointers = tuple([info.pointer for info in infos])
+        if (which := overlapping(pointers, recipe.spans, recipe.room)) >= 0:
+            raise ValueError(f"`out` overlaps `{self._names[which]}`: a plan copies nothing")
+        if recipe.same >= 0 and pointers[recipe.same] != pointers[-1]:
             raise ValueError(f"`out` must be `{self._names[recipe.same]}`, as it was: a plan copies nothing")
-        recipe.launch(tuple([info.pointer for info in infos]), choose_stream(stream, infos[:1]))
+        recipe.launch(pointers, choose_stream(stream, infos[:1]))
         return arrays[-1]
 
     def _again(self, stream: Any) -> Any:

@@ -125,8 +125,12 @@ def run_many(asked: tuple[Any, ...], arrays: tuple[Any, ...], stream: Any = None
     if found is None:
         return None
     launch, spans, room, finish, apart = found
-    if out is not None and pointers not in apart and not _lie_apart(pointers, spans, room, apart):
-        return None  # they overlap: one of them must be copied
+    if out is not None and pointers not in apart:
+        if overlapping(pointers, spans, room) >= 0:
+            return None  # one of them must be copied
+        if len(apart) >= _PLACES:
+            apart.clear()
+        apart.add(pointers)
     launch(pointers, current(device) if stream is None else stream_handle(stream))
     if not results:
         return out
@@ -134,16 +138,13 @@ def run_many(asked: tuple[Any, ...], arrays: tuple[Any, ...], stream: Any = None
     return answer if finish is None else finish(answer)
 
 
-def _lie_apart(pointers: tuple[int, ...], spans: Spans, room: int, apart: set[tuple[int, ...]]) -> bool:
-    """Whether the result, the last array, shares no memory with another, or is that very array where it may be; then note it."""
+def overlapping(pointers: tuple[int, ...], spans: Spans, room: int) -> int:
+    """Return the number of an array that shares memory with the result, the last, and may not be that very array; or -1."""
     target = pointers[-1]
-    for source, (before, behind, in_place) in zip(pointers, spans):  # noqa: B905 (the result comes behind)
+    for number, (source, (before, behind, in_place)) in enumerate(zip(pointers[:-1], spans, strict=True)):
         if target < source + behind and source - before < target + room and not (in_place and source == target):
-            return False
-    if len(apart) >= _PLACES:
-        apart.clear()
-    apart.add(pointers)
-    return True
+            return number
+    return -1
 
 
 def keep(
