@@ -151,7 +151,7 @@ def keep(
     name: str, asked: tuple[Any, ...], arrays: tuple[Any, ...], results: tuple[Any, ...], recipe: Recipe, *, made: bool
 ) -> None:
     """Keep what a call on arrays of a library came to that copied nothing; `made`: it made its results."""
-    library = _libraries.get(type(arrays[0])) or _library(name)
+    library, every = _libraries.get(type(arrays[0])) or _library(name), (*arrays, *results)
     if library is None:
         return
     if len(_kept) >= _MOST:
@@ -163,13 +163,13 @@ def keep(
             (before, behind, in_place), (x,), (out,) = recipe.spans[0], arrays, results
             _kept[asked, read_two(x, out)[3]] = (recipe.launch, before, behind, recipe.room, in_place)
         else:
-            _kept[asked, read((*arrays, *results))[2]] = (*recipe[:4], set())
+            _kept[asked, read(every)[2]] = (*recipe[:4], set())
         if made:
             facts = read_two(arrays[0], arrays[0])[3] if two else read(arrays)[2]
             _results[asked, facts] = tuple((tuple(one.shape), one.dtype) for one in results)
     except (AttributeError, TypeError, RuntimeError):  # what is asked for, or an array, can't be looked up
         return
-    for array in (*arrays, *results):
+    for array in every:
         _libraries[type(array)] = library  # a plain tuple: taking it apart is the fastest
 
 
@@ -215,15 +215,22 @@ def _two_of_cupy(x: Any, y: Any) -> tuple[int, int, int, tuple[Hashable, ...]]:
 
 
 def _of_cupy(arrays: Sequence[Any]) -> Facts:
-    if len(arrays) == 3:  # as most calls of several have: a loop costs as much as a fact
-        x, y, z = arrays
+    if len(arrays) >= 3:  # as calls of several arrays have: a loop costs as much as a fact
+        x, y, z = arrays[:3]
         of_x, of_y, of_z = x.data, y.data, z.data
-        first, second, third = places = of_x.ptr, of_y.ptr, of_z.ptr
+        first, second, third = of_x.ptr, of_y.ptr, of_z.ptr
         low, device = (first | second | third) & 15 and (first & 15, second & 15, third & 15), of_x.device_id
-        return places, device, (
+        places: tuple[int, ...] = (first, second, third)
+        found: tuple[Hashable, ...] = (
             low, device, of_y.device_id, of_z.device_id, x.dtype, y.dtype, z.dtype,
             x.shape, y.shape, z.shape, x.strides, y.strides, z.strides,
         )  # fmt: skip
+        for x in arrays[3:]:
+            memory = x.data
+            pointer = memory.ptr
+            places += (pointer,)
+            found += (pointer & 15, memory.device_id, x.dtype, x.shape, x.strides)
+        return places, device, found
     pointers, facts = [], []
     for x in arrays:
         memory = x.data
@@ -261,16 +268,26 @@ def _two_of_torch(x: Any, y: Any) -> tuple[int, int, int, tuple[Hashable, ...]]:
 
 
 def _of_torch(arrays: Sequence[Any]) -> Facts:
-    if len(arrays) == 3:
-        x, y, z = arrays
-        kinds = of_x, of_y, of_z = x.dtype, y.dtype, z.dtype
+    if len(arrays) >= 3:
+        x, y, z = arrays[:3]
+        of_x, of_y, of_z = x.dtype, y.dtype, z.dtype
         strange = x.is_neg() or y.is_neg() or z.is_neg() or of_x.is_complex or of_y.is_complex or of_z.is_complex
         if x.is_cuda and y.is_cuda and z.is_cuda and not strange:
-            first, second, third = places = x.data_ptr(), y.data_ptr(), z.data_ptr()
+            first, second, third = x.data_ptr(), y.data_ptr(), z.data_ptr()
             low, device = (first | second | third) & 15 and (first & 15, second & 15, third & 15), x.get_device()
-            return places, device, (
-                low, device, y.get_device(), z.get_device(), kinds, x.shape, y.shape, z.shape, x.stride(), y.stride(), z.stride(),
+            places: tuple[int, ...] = (first, second, third)
+            found: tuple[Hashable, ...] = (
+                low, device, y.get_device(), z.get_device(), of_x, of_y, of_z,
+                x.shape, y.shape, z.shape, x.stride(), y.stride(), z.stride(),
             )  # fmt: skip
+            for x in arrays[3:]:
+                given = x.dtype
+                if not x.is_cuda or x.is_neg() or (given.is_complex and x.is_conj()):
+                    raise TypeError("its memory alone does not say what it is")
+                pointer = x.data_ptr()
+                places += (pointer,)
+                found += (pointer & 15, x.get_device(), given, x.shape, x.stride())
+            return places, device, found
     pointers, facts = [], []
     for x in arrays:
         given = x.dtype
