@@ -66,3 +66,11 @@ def test_floats_that_numpy_has_not_are_torchs(name: str, monkeypatch: pytest.Mon
     info = ArrayInfo("torch", "cuda", dtype, (3,), (4,), 0, False, 0, owner=SimpleNamespace(device="cuda:0"))
     memory.empty(info, 4, dtype)
     assert made == {"size": 4, "dtype": f"torch.{name}", "device": "cuda:0"}
+
+
+@pytest.mark.parametrize("columns", [False, True])
+def test_what_is_repeated_is_copied_once(columns: bool) -> None:
+    x = np.broadcast_to(np.arange(30, dtype=np.float16).reshape(2, 1, 3, 5), (2, 1000, 3, 5))
+    found = memory.copy(describe(x), columns, 32)
+    assert found.shape == x.shape and np.array_equal(found, x) and found.strides[1] == 0
+    assert found.strides[2:] == ((2, 32) if columns else (32, 2))
