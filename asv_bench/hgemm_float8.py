@@ -10,6 +10,7 @@ The floor is the H200's 1,979 TFLOP/s of dense 8-bit floats.
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import statistics
 import sys
@@ -22,11 +23,10 @@ import torch
 from hgemm import L2, Meter, compare, elapsed, graph_of, long_turns, ratio_of
 
 import prism
-from prism.kernels.hgemm import Configuration, choose, identity
+from prism.host.call import call as host_call
+from prism.kernels.hgemm import Configuration, choose
 from prism.kernels.hgemm.candidates import PROCESSORS, parse_size
-from prism.lib import matmuls
-from prism.lib.matmul_layouts import NO_BIAS, Job
-from prism.runtime.arrays import describe
+from prism.lib.hgemms import decide_hgemm
 
 FLOOR = 1979.0
 SHAPES = "512,1024,2048,2560,3072,4096,5120,8192,16384,8192x1024x8192,256x4096x4096,64x8192x8192"
@@ -57,11 +57,13 @@ def library(sets: list[Set], **more: Any) -> Callable[[int, int], None]:
 
 def cut_into(sets: list[Set], cut: Configuration) -> Callable[[int, int], None]:
     """Return a call of one configuration."""
-    jobs = []
-    for each in sets:
-        a, b, c = map(describe, each)
-        jobs.append(Job(a, b, None, None, NO_BIAS, c, c.scalar, 1.0, 0.0, identity))
-    return lambda i, stream: matmuls.on_device(jobs[i % len(jobs)], None, cut)
+    decide = functools.partial(decide_hgemm, cut=cut)
+
+    def one(i: int, stream: int) -> None:
+        a, b, out = sets[i % len(sets)]
+        host_call("hgemm", ("cut", cut), {"a": a, "b": b}, decide, out, captured=True)
+
+    return one
 
 
 def peer(sets: list[Set], scales: tuple[Any, Any] | None = None, fast: bool = True) -> Callable[[int, int], None]:

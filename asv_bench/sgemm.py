@@ -23,7 +23,6 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -32,14 +31,18 @@ from host_time import host_time
 from measure import L2, Call, compare
 
 import prism
+from prism.host.call import call as host_call
+from prism.host.machine import Gpu
+from prism.host.plan import OUT, Scratch
 from prism.kernels.sgemm import LESSON, Configuration, choose
 from prism.kernels.sgemm import ring_configurations as rings
 from prism.lib import sgemms
-from prism.lib.sgemm_ring import Ring
+from prism.lib.sgemm_matrices import Product
+from prism.lib.sgemm_ring import Staged
+from prism.lib.views import view_of
 from prism.runtime.arrays import describe
 from prism.runtime.build import entry_of
 from prism.runtime.code import machine_code
-from prism.runtime.device import device
 from prism.runtime.instance import Instance
 
 START = time.monotonic()
@@ -82,20 +85,19 @@ def matrices(m: int, n: int, k: int, layout: str = "NN") -> list[tuple[Any, Any,
     return [(normal(m, k, layout[0]), normal(k, n, layout[1]), out) for out in room]
 
 
-def launch_of(a: Any, b: Any, out: Any) -> sgemms.Launch:
-    """Return the launch that a product is."""
-    job = sgemms.Job(describe(a), describe(b), None, describe(out), out.shape)
-    assert job.out is not None
-    (launch,) = sgemms.launches(job, job.out)
-    return launch
+def product_of(a: Any, b: Any, out: Any) -> Product:
+    """Return a product as the library has it."""
+    views = (view_of(name, describe(x)) for name, x in (("a", a), ("b", b), (OUT, out)))
+    (product,) = sgemms.products_of(*views, 1.0, 0.0)
+    return product
 
 
-def planned(way: Way, launch: sgemms.Launch) -> Ring | Configuration:
+def planned(way: Way, product: Product) -> Staged | Configuration:
     """Return what a way comes down to for a product."""
-    gpu = device(launch.a.info.device)
-    if isinstance(way, rings.Cut):
-        return replace(launch.ring(gpu.sm_count), cut=way)
-    return way if isinstance(way, Configuration) else launch.plan(gpu.arch, gpu.sm_count)
+    if isinstance(way, Configuration):
+        return way
+    cut = way if isinstance(way, rings.Cut) else None
+    return sgemms.choose_way(product, "auto" if cut is None else sgemms.RING, Gpu(0), cut)
 
 
 def call_of(way: Way, sets: Sequence[tuple[Any, Any, Any]]) -> Call:
@@ -110,13 +112,17 @@ def call_of(way: Way, sets: Sequence[tuple[Any, Any, Any]]) -> Call:
         for i in range(len(sets)):
             library(i)
         return library
-    calls = []
-    for each in sets:
-        launch = launch_of(*each)
-        found = planned(way, launch)
-        where = launch.a.info
-        calls.append(found.on_device(where) if isinstance(found, Ring) else launch.on_device(where, found))
-    return lambda i: calls[i % len(calls)].make(cupy.cuda.get_current_stream().ptr)
+    assert not isinstance(way, str)
+    how = sgemms.RING if isinstance(way, rings.Cut) else "auto"
+    decide = functools.partial(sgemms.decide_sgemm, way=how, cut=way)
+
+    def one(i: int) -> None:
+        a, b, out = sets[i % len(sets)]
+        host_call("sgemm", ("cut", way), {"a": a, "b": b}, decide, out, captured=True)
+
+    for i in range(len(sets)):
+        one(i)
+    return one
 
 
 def cublas(sets: Sequence[tuple[Any, Any, Any]]) -> Call:
@@ -157,16 +163,12 @@ def compiled(source: str) -> None:
     machine_code(source, "sm_90a")
 
 
-def instances(way: Way, launch: sgemms.Launch) -> Iterator[Instance]:
+def instances(way: Way, product: Product) -> Iterator[Instance]:
     """Return the kernels that a way takes."""
-    if way == BY_TENSOR_CORES:
-        yield from launch.split().instances(device(launch.a.info.device).sm_count)
-        return
-    found = planned(way, launch)
-    if isinstance(found, Ring):
-        yield from found.instances()
-    else:
-        yield sgemms.instance_for(found, *launch.layouts())
+    cut = None if isinstance(way, str) else way
+    how = way if way == BY_TENSOR_CORES else sgemms.RING if isinstance(way, rings.Cut) else "auto"
+    for step in sgemms.steps_of(product, how, Gpu(0), Scratch(), cut):
+        yield step.instance
 
 
 def compile_all(work: Sequence[tuple[str, str, Sequence[Way]]]) -> None:
@@ -177,9 +179,9 @@ def compile_all(work: Sequence[tuple[str, str, Sequence[Way]]]) -> None:
         shapes = ((m, k), layout[0]), ((k, n), layout[1])
         a, b = (cupy.empty(shape if how == "N" else shape[::-1], cupy.float32) for shape, how in shapes)
         a, b = (x if how == "N" else x.T for x, how in zip((a, b), layout, strict=True))
-        launch = launch_of(a, b, cupy.empty((m, n), cupy.float32))
+        product = product_of(a, b, cupy.empty((m, n), cupy.float32))
         for way in ways:
-            for one in instances(way, launch):
+            for one in instances(way, product):
                 wanted[entry_of(one.program, "sm_90a").source] = None
     began = time.monotonic()
     with ProcessPoolExecutor(14, mp_context=multiprocessing.get_context("spawn")) as pool:
@@ -205,8 +207,8 @@ def measure(text: str, ways: Sequence[Way], rounds: int, layout: str = "NN", tur
     graphs = {name: call for name, call in every.items() if name not in slow}
     launches = max(3, min(100, int(turn * 4e13 / flops)))
     seconds = compare(graphs, {}, launches, rounds) | (compare({}, slow, 1, 3) if slow else {})
-    auto = planned(AUTO, launch_of(*sets[0]))
-    chosen = (auto.cut if isinstance(auto, Ring) else auto).name
+    auto = planned(AUTO, product_of(*sets[0]))
+    chosen = (auto.cut if isinstance(auto, Staged) else auto).name
     peer = seconds["cuBLAS"]
     told = f"{peer * 1e6:.1f} us, {flops / peer / 1e12:.1f} TFLOP/s ({len(sets)} sets) {faults['cuBLAS']}"
     print(f"\n{text} {layout}: cuBLAS {told}")

@@ -30,16 +30,13 @@ def describe_all(arrays: Mapping[str, Any], called: Mapping[str, str]) -> dict[s
         TypeError: an argument is no array, or of another library; some are on the host and some on a GPU.
         ValueError: they are on two GPUs.
     """
-    infos: dict[str, ArrayInfo] = {}
-    first: tuple[str, ArrayInfo] | None = None
-    for key, array in arrays.items():
-        name = called.get(key, key)
-        infos[key] = info = facts_of(array, name)
-        if first is None:
-            memory.require_known(info, name)
-            first = name, info
-        else:
-            _require_like(info, name, *first)
+    infos = {key: facts_of(array, called.get(key, key)) for key, array in arrays.items()}
+    named = {called.get(key, key): info for key, info in infos.items()}
+    one_place(named)
+    (of, first), *others = named.items()
+    memory.require_known(first, of)
+    for name, info in others:
+        require_library(info, name, of, first)
     return infos
 
 
@@ -51,7 +48,9 @@ def describe_result(out: Any, infos: Mapping[str, ArrayInfo], called: Mapping[st
     """
     result = facts_of(out, "out")
     name, first = next(iter(infos.items()))
-    _require_like(result, "out", called.get(name, name), first)
+    of = called.get(name, name)
+    one_place({of: first, "out": result})
+    require_library(result, "out", of, first)
     require_writable(result, "out")
     return result
 
@@ -61,11 +60,6 @@ def facts_of(array: Any, name: str) -> ArrayInfo:
     found = describe(array, name)
     same = found.dtype == BFLOAT16 or found.scalar != "bfloat16"
     return found if same else replace(found, dtype=BFLOAT16)
-
-
-def _require_like(info: ArrayInfo, name: str, of: str, first: ArrayInfo) -> None:
-    one_place({of: first, name: info})
-    require_library(info, name, of, first)
 
 
 def require_library(info: ArrayInfo, name: str, of: str, first: ArrayInfo) -> None:

@@ -13,22 +13,22 @@ where a result can't be written.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from prism.host import arguments, memory, repeat
+from prism.host.axes import c_strides
 from prism.host.machine import Ready, machine_of, run_on_host
 from prism.host.plan import OUT, Machine, Plan
-from prism.host.repeat import Recipe
+from prism.host.repeat import Recipe, noting
 from prism.runtime.arrays import ArrayInfo, describe
 from prism.runtime.capture import require_outside
 from prism.runtime.overlap import overlap, span
 from prism.runtime.streams import choose_stream, order
 
-_MOST = 4096  # decisions that are kept
+_MOST = 4096  # launches of decisions that are kept
 _ALIGNED = 16  # bytes: what decisions may ask of an address
 
 
@@ -46,8 +46,10 @@ class Decision:
     """All that follows from what is asked for and from the arrays' kind. Results are called `OUT`, or by `names`.
 
     `plan`: None where nothing is launched; then results are `fill`, unless they have no elements. `copied`: arrays that must be
-    copied first; then nothing else is decided. `beside`: the result can't be made in `out`, for its dtype or strides. `in_place`:
-    arrays that the result may be, element by element. `cut`: the last result says how many elements of the others there are.
+    copied first, in C order, or so that `columns` of them have the last two axes exchanged in memory, their rows (columns) at
+    multiples of `pad` bytes; then nothing else is decided. `beside`: the result can't be made in `out`, for its dtype or strides.
+    `in_place`: arrays that the result may be, element by element. `begins`: the array that the result holds before the plan
+    runs, copied there unless it is the result. `cut`: the last result says how many elements of the others there are.
     """
 
     results: tuple[Result, ...] = ()
@@ -55,8 +57,11 @@ class Decision:
     plan: Plan | None = None
     fill: Any = None
     copied: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    pad: int = 1
     beside: bool = False
     in_place: tuple[str, ...] = ()
+    begins: str = ""
     cut: bool = False
 
 
@@ -82,29 +87,22 @@ class Noted:
     recipe: Recipe | None
 
 
-class Fixed(NamedTuple):
-    """A call whose launches are for its own arrays alone, as tensor maps are: `launch(stream)` makes them again."""
-
-    launch: Callable[[int], None]
-
-
-noting: ContextVar[list[Noted | Fixed] | None] = ContextVar("noting", default=None)
-"""While `prism.lib.plan` makes a call: where it is noted."""
 _known: dict[Hashable, _Known] = {}
+_launches = [0]  # of all that are known
 
 
 def call(
     function: str, asked: tuple[Any, ...], arrays: Mapping[str, Any], decide: Decide, out: Any = None, stream: Any = None,
-    *, called: Mapping[str, str] | None = None,
+    *, called: Mapping[str, str] | None = None, captured: bool = False,
 ) -> Any:  # fmt: skip
     """Do what is asked of arrays, by the names of a plan's buffers, for a function of the library; the first array says where.
 
-    `called`: what the caller calls arrays, where that is something else.
+    `called`: what the caller calls arrays, where that is something else. `captured`: it may be decided while a CUDA graph is.
 
     Raises:
         TypeError: an argument is no array, or of another library than the first; some are on the host and some on a GPU.
         ValueError: arrays on two GPUs; a stream for arrays on the host. Besides, what `decide` raises.
-        RuntimeError: nothing is decided as yet, and a CUDA graph is being captured.
+        RuntimeError: nothing is decided as yet, and a CUDA graph is being captured; but where `captured`.
         DeviceError: the driver refuses.
     """
     infos = arguments.describe_all(arrays, called or {})
@@ -112,17 +110,18 @@ def call(
     name, first = next(iter(infos.items()))
     if first.device is None and stream is not None:
         raise ValueError(f"`stream` is for arrays on a GPU, and `{(called or {}).get(name, name)}` is on the host")
-    return _make(function, asked, infos, decide, result, stream)
+    return _make(None if captured else function, asked, infos, decide, result, stream)
 
 
 def forget() -> None:
     """Forget all that was decided, for who changes how."""
     _known.clear()
+    _launches[0] = 0
     repeat.forget()
 
 
 def _make(
-    function: str, asked: tuple[Any, ...], infos: Arrays, decide: Decide, result: ArrayInfo | None, stream: Any,
+    function: str | None, asked: tuple[Any, ...], infos: Arrays, decide: Decide, result: ArrayInfo | None, stream: Any,
     copied: bool = False,
 ) -> Any:  # fmt: skip
     first, handle = next(iter(infos.values())), None
@@ -131,21 +130,34 @@ def _make(
         order((*infos.values(), *(() if result is None else (result,))), handle)
     known = _decided(function, asked, infos, decide, result, handle)
     decision = known.decision
+    reused = result is not None and not all(_apart(name, info, result, decision) for name, info in infos.items())
+    if result is not None and reused and not decision.beside:
+        # what is made beside is dense and aligned, and `out` may not be: its kernels may be others
+        steps = tuple(step * result.dtype.itemsize for step in c_strides(result.shape))
+        known = _decided(function, asked, infos, decide, replace(result, pointer=0, strides=steps), handle)
+        decision = known.decision
     if decision.copied:
         with memory.working(first, None if stream is None else handle):
-            copies = {name: arguments.facts_of(memory.copy(infos[name]), name) for name in decision.copied}
+            copies = {
+                name: arguments.facts_of(memory.copy(infos[name], name in decision.columns, decision.pad), name)
+                for name in decision.copied
+            }
             return _make(function, asked, {**infos, **copies}, decide, result, stream, copied=True)
-    reused = result is not None and not all(_apart(name, info, result, decision) for name, info in infos.items())
-    if result is not None and reused and not decision.beside and result.pointer % _ALIGNED:
-        # what is made beside is aligned, and `out` is not: its kernels may be others
-        known = _decided(function, asked, infos, decide, replace(result, pointer=0), handle)
+    begins = infos.get(decision.begins)
     if result is not None and not decision.beside and not reused:
         results = answer = (result.owner,)
+        if begins is not None and begins.pointer != result.pointer:
+            with memory.working(first, None if stream is None else handle):
+                result.owner[...] = begins.owner
+            copied = True
         _launch(known, infos, {OUT: result}, handle)
     else:
         with memory.working(first, None if stream is None else handle):
             made = tuple(memory.empty(first, one.shape, one.dtype) for one in decision.results)
             targets = {name: describe(one, name) for name, one in zip(decision.names, made, strict=True)}
+            if begins is not None:
+                made[0][...] = begins.owner
+                copied = True
             _launch(known, infos, targets, handle, made)
             if result is not None:
                 result.owner[...] = made[0]
@@ -161,8 +173,9 @@ def _make(
 
 
 def _decided(
-    function: str, asked: tuple[Any, ...], infos: Arrays, decide: Decide, result: ArrayInfo | None, stream: int | None
-) -> _Known:
+    function: str | None, asked: tuple[Any, ...], infos: Arrays, decide: Decide, result: ArrayInfo | None,
+    stream: int | None,
+) -> _Known:  # fmt: skip
     """Return what such a call takes, decided once."""
     key = (asked, *((name, _facts(info)) for name, info in infos.items()), None if result is None else _facts(result))
     try:
@@ -171,15 +184,26 @@ def _decided(
         return _decide(function, infos, decide, result, stream)
     if found is None:
         found = _decide(function, infos, decide, result, stream)
-        if len(_known) >= _MOST:
-            _known.clear()  # and not: keep no more, or no other shape could ever be captured in a graph
-        _known[key] = found
+        _keep_known(key, found)
     return found
 
 
-def _decide(function: str, infos: Arrays, decide: Decide, result: ArrayInfo | None, stream: int | None) -> _Known:
+def _keep_known(key: Hashable, found: _Known) -> None:
+    """Keep what was decided; when that would be too many launches, forget all before, but for what is too many alone."""
+    launches = 1 if found.decision.plan is None else len(found.decision.plan.steps)
+    if launches > _MOST:
+        return
+    if _launches[0] + launches > _MOST:
+        forget()  # and not: keep no more, or no other shape could ever be captured in a graph
+    _launches[0] += launches
+    _known[key] = found
+
+
+def _decide(
+    function: str | None, infos: Arrays, decide: Decide, result: ArrayInfo | None, stream: int | None
+) -> _Known:
     first = next(iter(infos.values()))
-    if stream is not None:
+    if stream is not None and function is not None:
         require_outside(stream, f"this {function}")
     decision = decide(infos, result, machine_of(first))
     plan = decision.plan
@@ -211,7 +235,7 @@ def _launch(known: _Known, infos: Arrays, targets: Arrays, stream: int | None, m
     elif known.ready is None or stream is None:
         run_on_host(decision.plan, {**infos, **targets})
     else:
-        known.ready([info.pointer for info in (*infos.values(), *targets.values())], stream)
+        known.ready(tuple([info.pointer for info in (*infos.values(), *targets.values())]), stream)
 
 
 def _transposed(one: Result, made: Any, first: ArrayInfo) -> Any:
@@ -233,8 +257,10 @@ def _keep(
     recipe = None
     if known.ready is not None:
         target = describe(results[0])
-        spans = tuple((*span(info), _alike(name, info, target, decision)) for name, info in infos.items())
-        recipe = Recipe(known.ready.launch(), spans, span(target)[1], _cut if decision.cut else None)
+        alike = [_alike(name, info, target, decision) for name, info in infos.items()]
+        spans = tuple((*span(info), same) for info, same in zip(infos.values(), alike, strict=True))
+        begins = list(infos).index(decision.begins) if decision.begins else -1
+        recipe = Recipe(known.ready.launch(), spans, span(target)[1], _cut if decision.cut else None, begins)
         first = next(iter(infos.values()))
         repeat.keep(first.library, asked, arrays, results, recipe, made=made)
     noted = noting.get()
@@ -242,4 +268,4 @@ def _keep(
         noted.append(Noted(tuple(infos), arrays, results, answer[0] if len(answer) == 1 else answer, recipe))
 
 
-__all__ = ["Arrays", "Decide", "Decision", "Fixed", "Noted", "Result", "call", "forget", "noting"]
+__all__ = ["Arrays", "Decide", "Decision", "Noted", "Result", "call", "forget"]

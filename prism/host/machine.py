@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from prism.host import memory
-from prism.host.plan import SCRATCH, WORDS, Buffer, Clear, Machine, Plan, Step
-from prism.host.warm import Slot, Warm
+from prism.host.plan import SCRATCH, WORDS, Buffer, Clear, Machine, Map, Plan, Step
+from prism.host.warm import Mapped, Slot, Warm
 from prism.lang.types.structs import dtype_called
 from prism.runtime.arrays import ArrayInfo
 from prism.runtime.device import device, using
@@ -21,7 +21,7 @@ from prism.runtime.scratch import SCRATCH as KEPT
 
 _BESIDE = (WORDS, SCRATCH)  # what a stream keeps for plans
 _SMALL = 1 << 20  # bytes of scratch memory that a stream keeps; more comes from the arrays' library, for one call
-Launch = Callable[[Sequence[int], int], None]
+Launch = Callable[[tuple[int, ...], int], None]
 """Launches on arrays that begin at these addresses, on a stream."""
 
 
@@ -84,11 +84,13 @@ class Ready:
     def __init__(self, plan: Plan, names: Sequence[str], where: ArrayInfo) -> None:
         assert where.device is not None
         self._where, self._plan, self._ordinal = replace(where, owner=None), plan, where.device
-        self._roomy = plan.scratch > _SMALL  # then its address is another one in each call, as those of arrays are
+        self._roomy = plan.scratch > _SMALL or (
+            plan.lent and plan.scratch > 0
+        )  # then its address is another one in each call, as those of arrays are
         self._arrays = {name: number for number, name in enumerate((*names, SCRATCH) if self._roomy else names)}
         self._steps = tuple(self._ready(step) for step in plan.steps)
 
-    def __call__(self, pointers: Sequence[int], stream: int) -> None:
+    def __call__(self, pointers: tuple[int, ...], stream: int) -> None:
         """Make the steps, one after the other, on the arrays that begin at these addresses.
 
         Raises:
@@ -116,22 +118,29 @@ class Ready:
         if isinstance(step, Clear):
             return self._clear(step.buffer)
         launcher = launcher_of(step.instance, self._ordinal)
+        if step.late:
+            launcher = launcher.serialize()
         values = list(order_arguments(step, (p.name for p in launcher.entry.parameters)))
         slots: list[Slot] = []
         beside: list[Slot] = []
+        maps: list[Mapped] = []
         for position, value in enumerate(values):
+            if isinstance(value, Map):
+                which, values[position] = self._arrays[value.buffer.name], 0
+                facts = replace(self._where, shape=value.shape, strides=value.strides)
+                maps.append((position, which, value.buffer.offset, facts))
             if isinstance(value, Buffer):
                 values[position] = 0
                 if value.name in self._arrays:
                     slots.append((position, self._arrays[value.name], value.offset))
                 elif value.name == WORDS or value.count:
                     beside.append((position, _BESIDE.index(value.name), value.offset))
-        return Warm(launcher, step.blocks, step.threads, values, slots, self._memory if beside else None, beside)
+        return Warm(launcher, step.blocks, step.threads, values, slots, self._memory if beside else None, beside, maps)
 
     def _clear(self, buffer: Buffer) -> Launch:
         nbytes, ordinal = buffer.count * dtype_called(buffer.dtype).itemsize, self._ordinal
 
-        def clear(pointers: Sequence[int], stream: int) -> None:
+        def clear(pointers: tuple[int, ...], stream: int) -> None:
             found = self._arrays.get(buffer.name)
             base = self._memory(stream)[_BESIDE.index(buffer.name)] if found is None else pointers[found]
             with using(ordinal):
@@ -170,8 +179,15 @@ def run_step(step: Step, found: Callable[[Buffer, str], Any], **options: Any) ->
 
     program = step.instance.program
     parameters = program.entry.parameters
-    values = [
-        found(value, entry_parameter(parameter.name, parameter.type).dtype) if isinstance(value, Buffer) else value
-        for parameter, value in zip(parameters, order_arguments(step, (p.name for p in parameters)), strict=True)
-    ]
+    values = list(order_arguments(step, (p.name for p in parameters)))
+    for position, (parameter, value) in enumerate(zip(parameters, values, strict=True)):
+        if isinstance(value, Buffer | Map | bytes):
+            scalar = entry_parameter(parameter.name, parameter.type).dtype
+            if isinstance(value, bytes):  # no map
+                values[position] = np.empty((1, 1), dtype_called(scalar))
+            elif isinstance(value, Map):
+                memory_of = found(value.buffer, scalar)
+                values[position] = np.lib.stride_tricks.as_strided(memory_of, value.shape, value.strides)
+            else:
+                values[position] = found(value, scalar)
     run(program, step.blocks, step.threads, values, **options)

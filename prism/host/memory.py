@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from prism.lang.types.structs import dtype_called
-from prism.runtime.arrays import BFLOAT16, ArrayInfo
+from prism.runtime.arrays import BFLOAT16, CODED, ArrayInfo
 from prism.runtime.scratch import capture_of
 from prism.runtime.streams import current_stream
 
@@ -21,12 +21,37 @@ def flat(info: ArrayInfo, dtype: np.dtype[Any]) -> Any:
     return info.owner.astype(dtype, order="C", copy=False).ravel()
 
 
-def copy(info: ArrayInfo) -> Any:
-    """Return a copy of an array in C order, in the machine's byte order, at an address that its elements' size divides."""
+def copy(info: ArrayInfo, columns: bool = False, pad: int = 1) -> Any:
+    """Return a copy of an array in C order, in the machine's byte order, at an address that its elements' size divides.
+
+    Or with the last two axes exchanged in memory, where `columns`. Rows (columns) begin at multiples of `pad` bytes; then what is
+    repeated along the axes before is copied once, and repeated.
+    """
     native = info.dtype if info.dtype.names else info.dtype.newbyteorder("=")
-    found = empty(info, info.shape, native)
-    found[...] = info.owner
-    return found
+    shape, source = info.shape, info.owner
+    if pad > 1 and 0 in info.strides[:-2]:
+        source = source[tuple(slice(0, 1 if step == 0 else None) for step in info.strides[:-2])]
+        shape = (
+            *(1 if step == 0 else extent for extent, step in zip(shape, info.strides[:-2], strict=False)),
+            *shape[-2:],
+        )
+    if columns:
+        shape, source = (*shape[:-2], shape[-1], shape[-2]), source.swapaxes(-1, -2)
+    if pad == 1:
+        found = empty(info, shape, native)
+    else:
+        room = -(-shape[-1] * native.itemsize // pad) * pad // native.itemsize
+        found = empty(info, (*shape[:-1], room), native)[..., : shape[-1]]
+    found[...] = source
+    found = found.swapaxes(-1, -2) if columns else found
+    return found if tuple(found.shape) == info.shape else broadcast(info, found)
+
+
+def broadcast(info: ArrayInfo, array: Any) -> Any:
+    """Return a view of an array of `info`'s library, repeated to the shape of `info`."""
+    if info.library == "torch":
+        return array.expand(info.shape)
+    return (np if info.library == "numpy" else sys.modules["cupy"]).broadcast_to(array, info.shape)
 
 
 def plain(info: ArrayInfo, scalar: str) -> Any:
@@ -140,4 +165,5 @@ def _numpy_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def _torch_dtype(dtype: np.dtype[Any]) -> Any:
-    return getattr(sys.modules["torch"], "bfloat16" if dtype == BFLOAT16 else dtype.name)
+    coded = dtype.names is not None and CODED.get(dtype.names[0]) == dtype  # what NumPy has not, by its name here
+    return getattr(sys.modules["torch"], dtype.names[0] if coded and dtype.names else dtype.name)

@@ -33,13 +33,30 @@ X, Y = Buffer("x"), Buffer(OUT)
 
 
 @dataclass(frozen=True, slots=True)
+class Map:
+    """A tensor map of a matrix that begins where a buffer does; `strides` in bytes."""
+
+    buffer: Buffer
+    shape: tuple[int, int]
+    strides: tuple[int, int]
+
+
+NO_MAP = bytes(128)
+"""What stands for a tensor map that a kernel doesn't touch."""
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
-    """One launch. `arguments`: a buffer or a number for each of the kernel's parameters, by its name."""
+    """One launch. `arguments`: a buffer, a map or a number for each of the kernel's parameters, by its name.
+
+    `late`: it begins when what is before it on the stream has ended, though its kernel could begin early.
+    """
 
     instance: Instance
     blocks: int
     threads: int
     arguments: Mapping[str, Any]
+    late: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +71,15 @@ class Plan:
     """Steps, one after the other, and the memory beside the call's arrays that they take.
 
     `words`: bytes that are zero before the first launch of all that have the same `tag`, on a stream, and that each launch leaves
-    as the next one needs them. `scratch`: bytes of any content.
+    as the next one needs them. `scratch`: bytes of any content; `lent`: the arrays' library lends them for a call, however few
+    they are, as maps of them ask for; else the stream keeps what is small.
     """
 
     steps: tuple[Step | Clear, ...]
     words: int = 0
     tag: str = ""
     scratch: int = 0
+    lent: bool = False
 
 
 class Machine(Protocol):

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from prism.host.call import Fixed, Noted, noting
+from prism.host.call import Noted
+from prism.host.repeat import noting, overlapping
 from prism.runtime.arrays import ArrayInfo, describe
-from prism.runtime.overlap import overlap
 from prism.runtime.streams import choose_stream, current_stream
 
 _ALIGNED = 15  # the bits of an address that decide which kernel a call takes
@@ -21,15 +21,16 @@ class Plan:
 
     `plan()` makes the call again on the arrays that it was made with, and checks nothing: it costs the launch. `plan(x, out)`
     makes it on others of the same library, device, dtype, shape, strides and alignment: all arrays of the call, in its order, and
-    the result's. Of a product of matrices that is a call like any: its launches are for its own arrays. Work goes to the current
-    stream of the arrays' library, or to `stream`.
+    the result's. Work goes to the current stream of the arrays' library, or to
+    `stream`.
     """
 
-    def __init__(self, call: Callable[[tuple[Any, ...], Any, Any], Any], noted: Noted, fixed: Fixed | None) -> None:
-        self._call, self._recipe, self._fixed, self._answer = call, noted.recipe, fixed, noted.answer
+    def __init__(self, call: Callable[[tuple[Any, ...], Any, Any], Any], noted: Noted) -> None:
+        self._call, self._recipe, self._answer = call, noted.recipe, noted.answer
         self._given, self._results = noted.arrays, noted.results
         self._arrays = (*noted.arrays, *noted.results)
         self._infos = tuple(map(describe, self._arrays))
+        self._pointers = tuple([info.pointer for info in self._infos])
         self._names = (*noted.names, *(("out",) if len(noted.results) == 1 else ()))
 
     def __call__(self, *arrays: Any, stream: Any = None) -> Any:
@@ -50,18 +51,20 @@ class Plan:
         infos = [describe(array, name) for array, name in zip(arrays, self._names, strict=True)]
         for info, other, name in zip(infos, self._infos, self._names, strict=True):
             _require_like(info, other, name)
-        recipe, target = self._recipe, infos[-1]
+        recipe = self._recipe
         if recipe is None:
             _require_gpu(infos[0], stream)
             return self._call(arrays[:-1], arrays[-1], stream)
-        for info, name, (_, _, in_place) in zip(infos[:-1], self._names[:-1], recipe.spans, strict=True):
-            if overlap(info, target) and not (in_place and info.pointer == target.pointer):
-                raise ValueError(f"`out` overlaps `{name}`: a plan copies nothing")
-        recipe.launch([info.pointer for info in infos], choose_stream(stream, infos[:1]))
+        pointers = tuple([info.pointer for info in infos])
+        if (which := overlapping(pointers, recipe.spans, recipe.room)) >= 0:
+            raise ValueError(f"`out` overlaps `{self._names[which]}`: a plan copies nothing")
+        if recipe.same >= 0 and pointers[recipe.same] != pointers[-1]:
+            raise ValueError(f"`out` must be `{self._names[recipe.same]}`, as it was: a plan copies nothing")
+        recipe.launch(pointers, choose_stream(stream, infos[:1]))
         return arrays[-1]
 
     def _again(self, stream: Any) -> Any:
-        if self._recipe is None and self._fixed is None:
+        if self._recipe is None:
             _require_gpu(self._infos[0], stream)
             if len(self._results) == 1:
                 return self._call(self._given, self._results[0], None)
@@ -69,11 +72,7 @@ class Plan:
                 kept[...] = found
             return self._answer
         handle = current_stream(self._infos[0]) if stream is None else choose_stream(stream, ())
-        if self._recipe is None:
-            assert self._fixed is not None
-            self._fixed.launch(handle)
-        else:
-            self._recipe.launch([info.pointer for info in self._infos], handle)
+        self._recipe.launch(self._pointers, handle)
         return self._answer
 
 
@@ -89,8 +88,7 @@ def plan(function: Callable[..., Any], *arguments: Any, out: Any = None, stream:
     arguments, options
         Of the function, as in ``function(*arguments, out=out, **options)``. The plan keeps them.
     out : array, optional
-        Where the result goes; by default into an array that this first call makes, and every later one writes again. Products of
-        matrices need one.
+        Where the result goes; by default into an array that this first call makes, and every later one writes again.
     stream : stream or int, optional
         Where this first call runs, for arrays on a GPU; by default their library's current stream. Calls that are captured in a
         CUDA graph need a plan made on the stream of the capture, or one that ran there.
@@ -121,34 +119,27 @@ def plan(function: Callable[..., Any], *arguments: Any, out: Any = None, stream:
     if name.startswith("_") or not str(getattr(function, "__module__", "")).startswith("prism.lib."):
         raise TypeError(f"`function` must be a function of prism.lib, not {name or type(function).__qualname__}")
     bound = inspect.signature(function).bind(*arguments, **options).arguments
-    given = {name: value for name, value in bound.items() if _is_array(value)}
-    first = describe(next(iter(given.values()), None), "x")
+    first = describe(next(filter(_is_array, bound.values()), None), "x")
     where = (
         stream if first.device is None else choose_stream(stream, (first,))
     )  # a call on a stream that is named decides anew
-    noted: list[Noted | Fixed] = []
+    noted: list[Noted] = []
     token = noting.set(noted)
     try:
-        answer = _called(function, arguments, options, out, where)
+        _called(function, arguments, options, out, where)
     finally:
         noting.reset(token)
-    if not noted and first.device is None and out is not None:  # products on the reference machine
-        noted.append(Fixed(lambda handle: None))
     if len(noted) != 1:
         why = "it copies, or has nothing to do; no plan can be made of it"
         raise ValueError(f"`{name}` of these arrays is not just launches: {why}")
     (one,) = noted
-    fixed = one if isinstance(one, Fixed) and first.device is not None else None
-    if isinstance(one, Fixed):
-        one = Noted(tuple(given), tuple(given.values()), (out,), answer, None)
-    kept = one
 
     def call(arrays: tuple[Any, ...], out: Any, stream: Any) -> Any:
-        taken = {id(old): new for old, new in zip(kept.arrays, arrays, strict=True)}
+        taken = {id(old): new for old, new in zip(one.arrays, arrays, strict=True)}
         values = {key: taken.get(id(value), value) for key, value in options.items()}
         return _called(function, tuple(taken.get(id(value), value) for value in arguments), values, out, stream)
 
-    return Plan(call, one, fixed)
+    return Plan(call, one)
 
 
 def _called(

@@ -9,16 +9,21 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Hashable, Sequence
+from contextvars import ContextVar
 from typing import Any, NamedTuple, TypeAlias
 
 from prism.host.machine import Launch
+from prism.runtime.streams import stream_handle
 
 Facts: TypeAlias = tuple[tuple[int, ...], int, tuple[Hashable, ...]]
 """Of arrays: where each begins, the first one's device, and all that a decision follows from."""
 Spans: TypeAlias = tuple[tuple[int, int, bool], ...]
 """Of each argument: the bytes that it takes before and behind where it begins, and whether the result may be that very memory."""
 
+noting: ContextVar[list[Any] | None] = ContextVar("noting", default=None)
+"""While `prism.lib.plan` makes a call: where it is noted."""
 _MOST = 4096
+_PLACES = 256  # of the arrays of one call that are known to lie apart
 _kept: dict[Hashable, tuple[Any, ...]] = {}
 _results: dict[Hashable, tuple[tuple[tuple[int, ...], Any], ...]] = {}
 _libraries: dict[type, tuple[Any, ...]] = {}
@@ -37,13 +42,15 @@ class Library(NamedTuple):
 class Recipe(NamedTuple):
     """What a call came to. Its arguments lie as `spans` say, its result takes `room` bytes.
 
-    `finish`: what becomes of the results, where that is not the results.
+    `finish`: what becomes of the results, where that is not the results. `same`: the number of the argument that must be the
+    result's own memory, or -1.
     """
 
     launch: Launch
     spans: Spans
     room: int
     finish: Callable[[Any], Any] | None = None
+    same: int = -1
 
 
 def run(asked: tuple[Any, ...], x: Any, out: Any = None, *others: Any) -> Any:
@@ -58,12 +65,12 @@ def run(asked: tuple[Any, ...], x: Any, out: Any = None, *others: Any) -> Any:
         RuntimeError: scratch memory must be allocated inside the capture of a CUDA graph.
         DeviceError: the driver refuses the launch.
     """
+    if others:
+        return run_many(asked, (x, *others, out))
     library = _libraries.get(type(x))
     if library is None:
         return None
-    if others:
-        return _run_many(library, asked, (x, *others), out)
-    read, _, stream, empty = library
+    read, _, current, empty = library
     try:
         if out is None:
             made = _results.get((asked, read(x, x)[3]))
@@ -84,48 +91,67 @@ def run(asked: tuple[Any, ...], x: Any, out: Any = None, *others: Any) -> Any:
     launch, before, behind, room, in_place = found
     if target < source + behind and source - before < target + room and not (in_place and source == target):
         return None  # they overlap: one of them must be copied
-    launch((source, target), stream(device))
+    launch((source, target), current(device))
     return out
 
 
-def _run_many(library: tuple[Any, ...], asked: tuple[Any, ...], arrays: tuple[Any, ...], out: Any) -> Any:
-    """Do what `run` does for several arrays, or several results."""
-    _, read, stream, empty = library
+def run_many(asked: tuple[Any, ...], arrays: tuple[Any, ...], stream: Any = None) -> Any:
+    """Do what `run` does for several arrays, or several results; the last is the result, or None.
+
+    On a stream that is named no results are made; nothing is done there while a plan is made, which must be told what a call
+    comes to.
+
+    Raises:
+        TypeError, ValueError: `stream` is none.
+        RuntimeError, DeviceError: as `run`.
+    """
+    library = _libraries.get(type(arrays[0]))
+    if library is None:
+        return None
+    out = arrays[-1]
+    if stream is not None and (out is None or noting.get() is not None):
+        return None
+    _, read, current, empty = library
+    results: tuple[Any, ...] = ()
     try:
-        results: tuple[Any, ...] = (out,)
         if out is None:
-            made = _results.get((asked, read(arrays)[2]))
-            if made is None:
-                return None
-            results = tuple([empty(arrays[0], shape, dtype) for shape, dtype in made])
-        pointers, device, facts = read((*arrays, *results))
+            arrays = arrays[:-1]
+            results = tuple([empty(arrays[0], *one) for one in _results[asked, read(arrays)[2]]])
+            arrays = (*arrays, *results)
+        pointers, device, facts = read(arrays)
         found = _kept.get((asked, facts))
-    except (AttributeError, TypeError, RuntimeError):
+    except (AttributeError, TypeError, RuntimeError, KeyError):
         return None
     if found is None:
         return None
-    launch, spans, room, finish = found
-    if out is not None and _overlaps(pointers, spans, room):
-        return None
-    launch(pointers, stream(device))
+    launch, spans, room, finish, apart = found
+    if out is not None and pointers not in apart:
+        if overlapping(pointers, spans, room) >= 0:
+            return None  # one of them must be copied
+        if len(apart) >= _PLACES:
+            apart.clear()
+        apart.add(pointers)
+    launch(pointers, current(device) if stream is None else stream_handle(stream))
+    if not results:
+        return out
     answer = results[0] if len(results) == 1 else results
     return answer if finish is None else finish(answer)
 
 
-def _overlaps(pointers: tuple[int, ...], spans: Spans, room: int) -> bool:
-    """Whether the result, the last array, shares memory with another, and may not be that very array."""
+def overlapping(pointers: tuple[int, ...], spans: Spans, room: int) -> int:
+    """Return the number of an array that shares memory with the result, the last, and may not be that very array; or -1."""
     target = pointers[-1]
-    for source, (before, behind, in_place) in zip(pointers, spans):  # noqa: B905 (the result comes behind)
+    for number, (source, (before, behind, in_place)) in enumerate(zip(pointers[:-1], spans, strict=True)):
         if target < source + behind and source - before < target + room and not (in_place and source == target):
-            return True
-    return False
+            return number
+    return -1
 
 
 def keep(
     name: str, asked: tuple[Any, ...], arrays: tuple[Any, ...], results: tuple[Any, ...], recipe: Recipe, *, made: bool
 ) -> None:
     """Keep what a call on arrays of a library came to that copied nothing; `made`: it made its results."""
-    library = _libraries.get(type(arrays[0])) or _library(name)
+    library, every = _libraries.get(type(arrays[0])) or _library(name), (*arrays, *results)
     if library is None:
         return
     if len(_kept) >= _MOST:
@@ -137,13 +163,13 @@ def keep(
             (before, behind, in_place), (x,), (out,) = recipe.spans[0], arrays, results
             _kept[asked, read_two(x, out)[3]] = (recipe.launch, before, behind, recipe.room, in_place)
         else:
-            _kept[asked, read((*arrays, *results))[2]] = tuple(recipe)
+            _kept[asked, read(every)[2]] = (*recipe[:4], set())
         if made:
             facts = read_two(arrays[0], arrays[0])[3] if two else read(arrays)[2]
             _results[asked, facts] = tuple((tuple(one.shape), one.dtype) for one in results)
     except (AttributeError, TypeError, RuntimeError):  # what is asked for, or an array, can't be looked up
         return
-    for array in (*arrays, *results):
+    for array in every:
         _libraries[type(array)] = library  # a plain tuple: taking it apart is the fastest
 
 
@@ -189,6 +215,22 @@ def _two_of_cupy(x: Any, y: Any) -> tuple[int, int, int, tuple[Hashable, ...]]:
 
 
 def _of_cupy(arrays: Sequence[Any]) -> Facts:
+    if len(arrays) >= 3:  # as calls of several arrays have: a loop costs as much as a fact
+        x, y, z = arrays[:3]
+        of_x, of_y, of_z = x.data, y.data, z.data
+        first, second, third = of_x.ptr, of_y.ptr, of_z.ptr
+        low, device = (first | second | third) & 15 and (first & 15, second & 15, third & 15), of_x.device_id
+        places: tuple[int, ...] = (first, second, third)
+        found: tuple[Hashable, ...] = (
+            low, device, of_y.device_id, of_z.device_id, x.dtype, y.dtype, z.dtype,
+            x.shape, y.shape, z.shape, x.strides, y.strides, z.strides,
+        )  # fmt: skip
+        for x in arrays[3:]:
+            memory = x.data
+            pointer = memory.ptr
+            places += (pointer,)
+            found += (pointer & 15, memory.device_id, x.dtype, x.shape, x.strides)
+        return places, device, found
     pointers, facts = [], []
     for x in arrays:
         memory = x.data
@@ -226,6 +268,26 @@ def _two_of_torch(x: Any, y: Any) -> tuple[int, int, int, tuple[Hashable, ...]]:
 
 
 def _of_torch(arrays: Sequence[Any]) -> Facts:
+    if len(arrays) >= 3:
+        x, y, z = arrays[:3]
+        of_x, of_y, of_z = x.dtype, y.dtype, z.dtype
+        strange = x.is_neg() or y.is_neg() or z.is_neg() or of_x.is_complex or of_y.is_complex or of_z.is_complex
+        if x.is_cuda and y.is_cuda and z.is_cuda and not strange:
+            first, second, third = x.data_ptr(), y.data_ptr(), z.data_ptr()
+            low, device = (first | second | third) & 15 and (first & 15, second & 15, third & 15), x.get_device()
+            places: tuple[int, ...] = (first, second, third)
+            found: tuple[Hashable, ...] = (
+                low, device, y.get_device(), z.get_device(), of_x, of_y, of_z,
+                x.shape, y.shape, z.shape, x.stride(), y.stride(), z.stride(),
+            )  # fmt: skip
+            for x in arrays[3:]:
+                given = x.dtype
+                if not x.is_cuda or x.is_neg() or (given.is_complex and x.is_conj()):
+                    raise TypeError("its memory alone does not say what it is")
+                pointer = x.data_ptr()
+                places += (pointer,)
+                found += (pointer & 15, x.get_device(), given, x.shape, x.stride())
+            return places, device, found
     pointers, facts = [], []
     for x in arrays:
         given = x.dtype

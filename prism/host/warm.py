@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from prism.runtime import device
 from prism.runtime.extended_launch import LEGACY
 
 if TYPE_CHECKING:
+    from prism.runtime.arrays import ArrayInfo
     from prism.runtime.launch import Held, Launcher
 
 Slot = tuple[int, int, int]
 """A parameter, by its number, that is an address: in memory of which number, and how many bytes behind where that begins."""
+Mapped = tuple[int, int, int, "ArrayInfo"]
+"""A parameter that is a tensor map, the same way, and the facts of its matrix but for where that begins."""
 Memory = tuple[int, ...]
 """Where a stream's memory beside the arrays begins."""
+_MOST = 1024  # places of arrays that maps are kept for
 # The legacy default stream's handles: it lives as long as the process, and with it the memory that is its own.
 _LASTING = (0, 1)
 
@@ -23,25 +28,27 @@ class Warm:
     """Launches of a kernel that differ in addresses and in the stream: `warm(addresses, stream)`.
 
     `values` are the launch's. `slots` take the place of some, with addresses of the call; `beside` of others, with what
-    `ask(stream)` gives. All but the call's addresses and the stream is packed once for each memory. Safe among threads: each has
-    a buffer of its own for as long as it launches. Not for cooperative kernels.
+    `ask(stream)` gives; `maps` of others, with tensor maps of what lies there. All but the call's addresses and the stream is
+    packed once for each memory; where there are maps, the addresses too, once for each place of the arrays. Safe among threads:
+    each has a buffer of its own for as long as it launches. Not for cooperative kernels.
     """
 
     __slots__ = (
-        "_always", "_ask", "_beside", "_blocks", "_first", "_free", "_lasting", "_launcher", "_second", "_several", "_slots",
-        "_threads", "_values", "_words",
+        "_always", "_ask", "_beside", "_blocks", "_first", "_free", "_lasting", "_launcher", "_maps", "_second", "_several",
+        "_slots", "_threads", "_values", "_words",
     )  # fmt: skip
 
     def __init__(
         self, launcher: Launcher, blocks: int, threads: int, values: Sequence[Any], slots: Sequence[Slot],
-        ask: Callable[[int], Memory] | None = None, beside: Sequence[Slot] = (),
+        ask: Callable[[int], Memory] | None = None, beside: Sequence[Slot] = (), maps: Sequence[Mapped] = (),
     ) -> None:  # fmt: skip
+        assert not (maps and beside), "which are kept for the memory, and for the addresses"
         self._launcher, self._blocks, self._threads = launcher, blocks, threads
         self._values, self._slots = tuple(values), tuple(slots)
-        self._ask, self._beside = ask, tuple(beside)
-        words = tuple((launcher.word(position), which, offset) for position, which, offset in slots)
+        self._ask, self._beside, self._maps = ask, tuple(beside), tuple(maps)
+        words = () if maps else tuple((launcher.word(position), which, offset) for position, which, offset in slots)
         # By far the most take one array and a result, in this order, and nothing else: then where these two are.
-        plain = tuple(slot[1:] for slot in slots) == ((0, 0), (1, 0))
+        plain = tuple(slot[1:] for slot in slots) == ((0, 0), (1, 0)) and not maps
         self._first, self._second = (words[0][0], words[1][0]) if plain else (-1, -1)
         self._words = () if plain else words
         self._free: dict[Memory, list[Held]] = {}  # packed launches that are not under way
@@ -49,7 +56,7 @@ class Warm:
         self._always: list[Held] | None = None  # those of any stream, where nothing is beside the arrays
         self._several = True  # GPUs, in this process; not asked as yet
 
-    def __call__(self, addresses: Sequence[int], stream: int) -> None:
+    def __call__(self, addresses: Memory, stream: int) -> None:
         """Launch on the memory that begins at these addresses.
 
         Raises:
@@ -58,7 +65,7 @@ class Warm:
         """
         free = self._always
         if free is None:
-            free = self._lasting.get(stream)
+            free = self._free.get(addresses) if self._maps else self._lasting.get(stream)
             if free is None and self._ask is not None:
                 free = self._free.get(self._ask(stream))
         if free is None or (self._several and device.current_device() != self._launcher.ordinal):
@@ -66,7 +73,7 @@ class Warm:
         try:
             held = free.pop()
         except IndexError:
-            held = self._launcher.prepare(self._blocks, self._threads, self._with(stream)[0])
+            held = self._launcher.prepare(self._blocks, self._threads, self._with(addresses, stream)[0])
         words, configuration, function, arguments, captured = held
         if self._first >= 0:
             words[self._first] = addresses[0]
@@ -84,24 +91,30 @@ class Warm:
             self._launch(addresses, stream)
         return None
 
-    def _with(self, stream: int) -> tuple[list[Any], Memory]:
-        """Return the values, with the addresses of what is beside the arrays; and these."""
+    def _with(self, addresses: Memory, stream: int) -> tuple[list[Any], Memory]:
+        """Return all values, and what they are kept for: the places of the arrays, or of what is beside them."""
         memory = () if self._ask is None else self._ask(stream)
         values = list(self._values)
         for position, which, offset in self._beside:
             values[position] = memory[which] + offset
-        return values, memory
-
-    def _launch(self, addresses: Sequence[int], stream: int) -> None:
-        """Launch as any kernel is; what takes the same memory may be packed from here on."""
-        values, memory = self._with(stream)
         for position, which, offset in self._slots:
             values[position] = addresses[which] + offset
+        for position, which, offset, facts in self._maps:
+            values[position] = replace(facts, pointer=addresses[which] + offset)
+        return values, addresses if self._maps else memory
+
+    def _launch(self, addresses: Memory, stream: int) -> None:
+        """Launch as any kernel is; what takes the same memory may be packed from here on."""
+        values, kept_for = self._with(addresses, stream)
         self._launcher(self._blocks, self._threads, stream, tuple(values))
-        if memory not in self._free:
+        if kept_for not in self._free:
             self._several = device.count() > 1
-            self._free[memory] = []
+            if self._maps and len(self._free) >= _MOST:
+                self._free.clear()
+            self._free[kept_for] = []
+        if self._maps:
+            return
         if self._ask is None:
-            self._always = self._free[memory]
+            self._always = self._free[kept_for]
         elif stream in _LASTING:
-            self._lasting[stream] = self._free[memory]
+            self._lasting[stream] = self._free[kept_for]

@@ -26,7 +26,7 @@ from prism.lib.algorithms.reduce.api import sum as sum
 from prism.lib.algorithms.scan.api import scan as scan
 from prism.lib.algorithms.segments.api import segmented_reduce as segmented_reduce
 from prism.lib.algorithms.segments.api import segmented_scan as segmented_scan
-from prism.lib.matmuls import hgemm as hgemm
+from prism.lib.hgemms import hgemm as hgemm
+from prism.lib.matmuls import matmul as matmul
 from prism.lib.operators import Operator as Operator
-from prism.lib.products import matmul as matmul
 from prism.lib.sgemms import sgemm as sgemm

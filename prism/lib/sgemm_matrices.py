@@ -1,22 +1,26 @@
-"""The matrices of a launch of `sgemm`: how they lie in memory, and what kernels are given of them."""
+"""The matrices of a product of `sgemm`: how they lie in memory, and what kernels are given of them."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple
 
-import numpy as np
-
+from prism.host.plan import Buffer
 from prism.kernels.sgemm import Layout
-from prism.runtime.arrays import ArrayInfo
+from prism.lib.views import View
 
 SIZE = 4  # bytes of an element
 WIDE = 4  # elements of one access, and of the pieces that tensor copies begin at
 
 
 class Matrix(NamedTuple):
-    """An array of a launch: its strides in elements from a row, a column, a matrix to the next; `start` of its first element."""
+    """An array of a product: its strides in elements from a row, a column, a matrix to the next; `start` of its first element.
 
-    info: ArrayInfo
+    `begins`: how many elements the array begins past a multiple of 16 bytes.
+    """
+
+    name: str
+    begins: int
     rows: int
     columns: int
     matrices: int
@@ -30,14 +34,38 @@ class Matrix(NamedTuple):
 
     @property
     def first(self) -> int:
-        """Where its first element lies, in elements."""
-        return self.info.pointer // SIZE + self.start
+        """Where its first element lies, in elements past a multiple of 16 bytes."""
+        return self.begins + self.start
 
-    def argument(self) -> Any:
-        """Return what stands for its memory: an address, or on the host the elements from the first on."""
-        if self.info.device is not None:
-            return self.info.pointer + SIZE * self.start
-        steps = sum((e - 1) * s for e, s in zip(self.info.shape, self.info.strides, strict=True) if e > 1)
-        size = steps // SIZE + 1 if self.info.size else 0
-        memory = np.lib.stride_tricks.as_strided(self.info.owner, (size,), (SIZE,))
-        return memory[self.start :]
+    def buffer(self, p: int = 0, elements: int = 0) -> Buffer:
+        """Return the memory of the p-th matrix, from so many elements on."""
+        return Buffer(self.name, SIZE * (self.start + p * self.matrices + elements))
+
+
+def matrix_of(view: View, matrices: int, start: int) -> Matrix:
+    """Return an array whose matrices lie so many elements apart, and begin with the element of this number."""
+    rows, columns = (stride // SIZE for stride in view.strides[-2:])
+    return Matrix(view.name, view.begins // SIZE, rows, columns, matrices, start + view.offset // SIZE)
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """`c = alpha * a @ b + beta * c`, for so many matrices; `sizes` are m, n, k, which is 0 where nothing is to be added."""
+
+    a: Matrix
+    b: Matrix
+    c: Matrix
+    batches: int
+    sizes: tuple[int, int, int]
+    alpha: float = 1.0
+    beta: float = 0.0
+
+    @property
+    def layouts(self) -> tuple[Layout, Layout, Layout]:
+        """How the five variants read A and B, and write the result."""
+        m, n, k = self.sizes
+        down_a = k <= 1 or (self.a.columns != 1 and self.a.rows == 1)
+        down_b = k > 1 and self.b.rows == 1 and (self.b.columns != 1 or n == 1)
+        left = self.a.layout((m, k, self.batches), down_a)
+        right = self.b.layout((k, n, self.batches), down_b)
+        return left, right._replace(along=down_b), self.c.layout((m, n, self.batches), False)

@@ -4,27 +4,25 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
-from prism.host import memory
+from prism.host import repeat
+from prism.host.call import Decision, Result, call
+from prism.host.plan import OUT, Machine, Plan, Scratch, Step, instance_of
 from prism.kernels.sgemm import HOST, LESSON, VARIANTS, Configuration, Layout, choose, clocks
+from prism.kernels.sgemm.ring_configurations import Cut
 from prism.lang.intrinsics.layouts import nest
 from prism.lang.tree.plan import Program
-from prism.lib import matmul_warm as warm
 from prism.lib import sgemm_bf16x6, sgemm_ring
-from prism.lib.matmul_arguments import MOST, require_extents, require_like_result, require_operands
-from prism.lib.matmul_layouts import empty, rows_dense, transpose
-from prism.lib.reference import run
-from prism.lib.sgemm_matrices import SIZE, Matrix
-from prism.runtime.arrays import ArrayInfo, describe, one_place, require_writable
-from prism.runtime.device import device
-from prism.runtime.instance import Instance, instance
-from prism.runtime.overlap import overlap
-from prism.runtime.streams import choose_stream, order
+from prism.lib.matmul_arguments import batch_of, require_like_result, require_operands
+from prism.lib.sgemm_matrices import SIZE, Product, matrix_of
+from prism.lib.sgemm_ring import Staged
+from prism.lib.views import MOST, View, new_view, view_of
+from prism.runtime.arrays import ArrayInfo
+from prism.runtime.instance import Instance
 
 _KIND = "float32"
 RING, ASYNC = "ring", "async"
@@ -93,283 +91,107 @@ def sgemm(
     array([[2., 4.],
            [6., 8.]], dtype=float32)
     """
-    if out is None and c is None and stream is None:
-        out = warm.room(a, b, "sgemm")
-    key = warm.key(a, b, c, None, out, "sgemm", alpha, beta, variant, precision)
-    if warm.repeat(key, stream):
-        return out
-    left, right = describe(a, "a"), describe(b, "b")
-    require_operands("sgemm", left, right, (_KIND,), batched=True)
-    shape = (*batch_of(left, right), left.shape[-2], right.shape[-1])
     if beta and c is None:
         raise ValueError("`beta` is the factor of `c`, which is missing")
-    given, before = None if out is None else describe(out, "out"), describe(c, "c") if beta else None
-    for name, info in (("out", given), ("c", before)):
-        if info is not None:
-            require_like_result(info, name, left, shape, _KIND)
+    own = c is out if beta else None  # else `c` is copied first: nothing that can be made again as it was
+    # zeros of two signs are equal, and results differ
+    asked = "sgemm", own, alpha or repr(alpha), beta, variant, precision
+    again = (a, b, c, out) if own else (a, b, out)
+    if own is not False and (known := repeat.run_many(asked, again, stream)) is not None:
+        return known
+    decide = functools.partial(decide_sgemm, alpha=float(alpha), beta=float(beta), way=_way(variant, precision))
+    arrays = {"a": a, "b": b, "c": c} if beta else {"a": a, "b": b}
+    return call("sgemm", asked, arrays, decide, out, stream, captured=True)
+
+
+def _way(variant: str, precision: str) -> str:
+    """Return how a product is asked to be made: a variant, or a precision."""
     if variant not in ("auto", *VARIANTS, ASYNC, RING):
         raise ValueError(f"`variant` must be one of auto, {', '.join(VARIANTS)}, {ASYNC}, {RING}, not {variant!r}")
     if precision not in (_KIND, sgemm_bf16x6.NAME):
         raise ValueError(f"`precision` must be {_KIND} or {sgemm_bf16x6.NAME}, not {precision!r}")
     if precision != _KIND and variant != "auto":
         raise ValueError(f"`variant` is of precision {_KIND}: leave it out, or {precision}")
-    if out is None and left.device is not None and len(shape) == 2:
-        warm.keep_kind(a, b, "sgemm", _KIND)
-    way = variant if precision == _KIND else precision
-    return multiply(Job(left, right, before, given, shape, float(alpha), float(beta), way), stream, key)
+    return variant if precision == _KIND else precision
 
 
-def batch_of(a: ArrayInfo, b: ArrayInfo) -> tuple[int, ...]:
-    """Return the extents that stand before the last two, broadcast.
+def decide_sgemm(
+    arrays: Mapping[str, ArrayInfo], out: ArrayInfo | None, machine: Machine, alpha: float = 1.0, beta: float = 0.0,
+    way: str = "auto", cut: Configuration | Cut | None = None,
+) -> Decision:  # fmt: skip
+    """Return how `sgemm` of arrays by the names of its arguments is made, by a variant or a precision.
 
-    Raises:
-        ValueError: they don't fit.
-    """
-    try:
-        return np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    except ValueError:
-        remapped = "".join(
-            f"{_spell_shape(x.shape)}->{_spell_shape((*x.shape[:-2], 'newaxis', 'newaxis'))} " for x in (a, b)
-        )
-        raise ValueError(
-            f"operands could not be broadcast together with remapped shapes [original->remapped]: {remapped}"
-            f" and requested shape {_spell_shape((a.shape[-2], b.shape[-1]))}"
-        ) from None
-
-
-def _spell_shape(shape: tuple[Any, ...]) -> str:
-    return f"({','.join(map(str, shape))})"
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """A checked call; `shape` is the result's, `variant` how it is made: the argument of that name, or a precision."""
-
-    a: ArrayInfo
-    b: ArrayInfo
-    c: ArrayInfo | None
-    out: ArrayInfo | None
-    shape: tuple[int, ...]
-    alpha: float = 1.0
-    beta: float = 0.0
-    variant: str = "auto"
-
-
-def multiply(job: Job, stream: Any = None, key: Any = None) -> Any:
-    """Make a job's result; the launch is kept under `key`, where nothing else needs to be done.
+    `cut`: the tiles of each product, whatever suits its shape.
 
     Raises:
-        TypeError: arrays are on the host and on a GPU.
-        ValueError: `out` is read-only; arrays on two GPUs; a stream for arrays on the host; an extent is too large.
+        TypeError, ValueError: as `sgemm`.
     """
-    present = {"a": job.a, "b": job.b, "c": job.c, "out": job.out}
-    found = {name: info for name, info in present.items() if info is not None}
-    one_place(found)
-    if job.out is not None:
-        require_writable(job.out, "out")
-    require_extents(job.a, job.b)
-    if job.a.device is None:
-        if stream is not None:
-            raise ValueError("`stream` is for arrays on a GPU, and `a` is on the host")
-        return _fill(job, None, None)
-    handle = choose_stream(stream, (job.a,))
-    order(list(found.values()), handle)
-    with memory.working(job.a, None if stream is None else handle):
-        return _fill(job, handle, key)
+    a, b = (view_of(name, arrays[name]) for name in ("a", "b"))
+    require_operands("sgemm", a, b, (_KIND,))
+    shape = (*batch_of(a, b), a.shape[-2], b.shape[-1])
+    require_like_result(out, "out", shape, _KIND)
+    require_like_result(arrays.get("c"), "c", shape, _KIND)
+    given, result = None if out is None else view_of(OUT, out), Result(shape, np.dtype(_KIND))
+    return decide_product(a, b, shape, result, machine, given, alpha, beta, way, cut)
 
 
-# -- the result -------------------------------------------------------------------------------------------------------
+def decide_product(
+    a: View, b: View, shape: tuple[int, ...], result: Result, machine: Machine, given: View | None, alpha: float = 1.0,
+    beta: float = 0.0, way: str = "auto", cut: Configuration | Cut | None = None,
+) -> Decision:  # fmt: skip
+    """Return how a product of matrices, checked, is made in `given`, or where that can't be written, in C order."""
+    writable = given is not None and _is_writable(given, machine.host)
+    target = given if given is not None and writable else new_view(OUT, _KIND, shape)
+    beside = given is not None and not writable
+    if 0 in shape:
+        return Decision((result,), beside=beside)
+    loose = tuple(view.name for view in (a, b) if not (view.dense if machine.host else _is_walkable(view)))
+    if loose:
+        return Decision(copied=loose)
+    steps, room = [], 0
+    for product in products_of(a, b, target, alpha, beta):
+        scratch = Scratch()  # the same for each: they come one after the other
+        steps += steps_of(product, way, machine, scratch, cut)
+        room = max(room, scratch.used)
+    plan = Plan(tuple(steps), scratch=room, lent=True)
+    return Decision((result,), plan=plan, beside=beside, in_place=("c",), begins="c" if beta else "")
 
 
-def _fill(job: Job, stream: int | None, key: Any) -> Any:
-    """Make the result where it can be written, and bring it where it belongs."""
-    target = job.out
-    if target is None or not _usable(job, target):
-        target, key = describe(empty(job.a, job.shape, _KIND)), None
-    if job.c is not None and not _same(job.c, target):
-        target.owner[...] = job.c.owner
-        key = None
-    every = list(launches(job, target)) if target.size else []
-    for launch in every:
-        launch.run(stream)
-    if key is not None and len(every) == 1:
-        warm.keep(key, every[0].on_device(job.a))
-    if job.out is None:
-        return target.owner
-    if target is not job.out:
-        job.out.owner[...] = target.owner
-    return job.out.owner
+def _is_writable(out: View, host: bool) -> bool:
+    """Whether a kernel may write into a result: rows or columns are dense, none overlap."""
+    axes = tuple(zip(out.shape, out.strides, strict=True))
+    forwards = all(stride > 0 for extent, stride in axes if extent > 1)
+    lies = (out.rows_dense or out.turn().rows_dense) and nest(axes)
+    return (out.dense if host else _is_walkable(out)) and forwards and lies
 
 
-def _usable(job: Job, out: ArrayInfo) -> bool:
-    """Whether a kernel may write into `out`: rows or columns are dense, none overlap, and nothing is still to be read there."""
-    forwards = all(stride > 0 for extent, stride in zip(out.shape, out.strides, strict=True) if extent > 1)
-    reads = [job.a, job.b] if job.c is None or _same(job.c, out) else [job.a, job.b, job.c]
-    dense = rows_dense(out) or rows_dense(transpose(out))
-    apart = nest(tuple(zip(out.shape, out.strides, strict=True)))
-    return _is_walkable(out) and forwards and dense and apart and not any(overlap(info, out) for info in reads)
+def _is_walkable(view: View) -> bool:
+    """Whether strides count elements, in the machine's byte order."""
+    return view.natural and all(stride % SIZE == 0 for stride in view.strides)
 
 
-def _same(one: ArrayInfo, two: ArrayInfo) -> bool:
-    return one.pointer == two.pointer and one.strides == two.strides
+# -- Batches ----------------------------------------------------------------------------------------------------------
 
 
-def _is_walkable(info: ArrayInfo) -> bool:
-    """Whether strides count elements, in the machine's byte order; of NumPy's fields of records they may not."""
-    return info.dtype.isnative and info.pointer % SIZE == 0 and all(stride % SIZE == 0 for stride in info.strides)
-
-
-# -- launches ---------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Launch:
-    """One launch: `batches` products."""
-
-    a: Matrix
-    b: Matrix
-    c: Matrix
-    batches: int
-    sizes: tuple[int, int, int]
-    factors: tuple[float, float]
-    variant: str
-
-    def layouts(self) -> tuple[Layout, Layout, Layout]:
-        """Return how the five variants read A and B, and write the result."""
-        m, n, k = self.sizes
-        down_a = k <= 1 or (self.a.columns != 1 and self.a.rows == 1)
-        down_b = k > 1 and self.b.rows == 1 and (self.b.columns != 1 or n == 1)
-        left = self.a.layout((m, k, self.batches), down_a)
-        right = self.b.layout((k, n, self.batches), down_b)
-        return left, right._replace(along=down_b), self.c.layout((m, n, self.batches), False)
-
-    def prepare(self, configuration: Configuration) -> tuple[Instance, int, tuple[Any, ...]]:
-        """Return the kernel, the number of blocks and the arguments."""
-        m, n, _ = self.sizes
-        chosen = instance_for(configuration, *self.layouts())
-        counted = (self.batches, *self.sizes) if configuration.counted else self.sizes
-        values = (
-            *counted, self.factors[0], self.a.argument(), *self.a[1:4], self.b.argument(), *self.b[1:4],
-            self.factors[1], self.c.argument(), self.c.rows, self.c.matrices,
-        )  # fmt: skip
-        return chosen, configuration.grid(self.batches, m, n), values
-
-    def run(self, stream: int | None) -> None:
-        """Launch it, on the reference machine or on a GPU."""
-        if stream is not None:
-            self.on_device(self.a.info).make(stream)
-        elif self.variant == sgemm_bf16x6.NAME and self.sizes[2]:
-            self.split().on_host()
-        elif self.variant in (ASYNC, RING) and self.sizes[2]:
-            (self.ring(132) if self.variant == RING else self.asynchronous(132)).on_host()
-        else:
-            configuration = LESSON.get(self.variant, HOST)
-            chosen, blocks, values = self.prepare(configuration)
-            run(chosen.program, blocks, configuration.threads, values)
-
-    def ring(self, processors: int) -> sgemm_ring.Ring:
-        """Return how the sixth variant makes it."""
-        wide = self.layouts()[2].wide
-        return sgemm_ring.arrange(self.a, self.b, self.c, self.batches, self.sizes, self.factors, wide, processors)
-
-    def asynchronous(self, processors: int) -> sgemm_ring.AsyncRing:
-        """Return how it is made without tensor copies."""
-        *layouts, (_, wide) = self.layouts()
-        factors, of = self.factors, (self.a, self.b, self.c)
-        return sgemm_ring.arranged_async(
-            *of, self.batches, self.sizes, factors, (layouts[0], layouts[1]), wide, processors
-        )
-
-    def split(self) -> sgemm_bf16x6.Product:
-        """Return how the tensor cores make it."""
-        return sgemm_bf16x6.Product(self.a, self.b, self.c, self.batches, self.sizes, self.factors)
-
-    def plan(self, arch: str, processors: int) -> sgemm_ring.Ring | Configuration:
-        """Return what suits it on a GPU, of what the variant admits.
-
-        Raises:
-            ValueError: the variant is another architecture's.
-        """
-        if self.variant in LESSON:
-            return LESSON[self.variant]
-        hopper = arch == sgemm_ring.ARCH
-        if self.variant == RING and not hopper:
-            raise ValueError(
-                f"`variant` is {RING}, which needs a Hopper GPU ({sgemm_ring.ARCH}), and this one is {arch}"
-            )
-        if not sgemm_ring.has_async(arch) and self.variant == ASYNC:
-            raise ValueError(
-                f"`variant` is {ASYNC}, which needs a GPU from sm_{sgemm_ring.FIRST} on, and this one is {arch}"
-            )
-        fifth = choose(self.batches, *self.sizes, processors)
-        if not sgemm_ring.has_async(arch) or self.sizes[2] == 0:
-            return fifth
-        tensor = hopper and self.variant != ASYNC
-        ring = self.ring(processors) if tensor else self.asynchronous(processors)
-        slower = 1.0 if all(layout.wide for layout in self.layouts()) else ONE_BY_ONE
-        if self.variant != "auto" or ring.clocks < slower * clocks(fifth, self.batches, *self.sizes, processors):
-            return ring
-        return fifth
-
-    def on_device(self, where: ArrayInfo, configuration: Configuration | None = None) -> warm.Again:
-        """Return the call on a GPU that it comes down to, by default as it suits the shape."""
-        assert where.device is not None
-        gpu = device(where.device)
-        if self.variant == sgemm_bf16x6.NAME and self.sizes[2]:
-            sgemm_bf16x6.require(gpu.arch)
-            return self.split().on_device(where, gpu.sm_count)
-        found = configuration or self.plan(gpu.arch, gpu.sm_count)
-        if isinstance(found, sgemm_ring.Ring):
-            return found.on_device(where)
-        chosen, blocks, values = self.prepare(found)
-        launcher = chosen.launcher(where.device)
-        return warm.Call(launcher, blocks, found.threads, values, replace(where, owner=None))
-
-
-@functools.lru_cache(maxsize=1024)
-def instance_for(configuration: Configuration, a: Layout, b: Layout, c: Layout) -> Instance:
-    """Return the kernel that a configuration names, for matrices that lie so."""
-    template = configuration.template(a, b, c)
-    return instance(VARIANTS[configuration.variant], tuple(sorted(template.items())))
-
-
-def program_for(configuration: Configuration, a: Layout, b: Layout, c: Layout) -> Program:
-    """Return the checked program of `instance_for`."""
-    return instance_for(configuration, a, b, c).program
-
-
-def launches(job: Job, target: ArrayInfo) -> Iterator[Launch]:
-    """Return the launches that a job takes, one for each of the batch's matrices that one stride does not lead to."""
-    a, b = _read(job.a), _read(job.b)
-    if not rows_dense(target):
-        a, b, target = transpose(b), transpose(a), transpose(target)
+def products_of(a: View, b: View, target: View, alpha: float, beta: float) -> Iterator[Product]:
+    """Return what a batch comes down to: products of so many matrices, one for each that one stride does not lead to."""
+    if not target.rows_dense:
+        a, b, target = b.turn(), a.turn(), target.turn()
     (m, k), n = a.shape[-2:], target.shape[-1]
-    axes = _merge(target.shape[:-2], [_steps(info, len(target.shape) - 2) for info in (a, b, target)])
+    axes = _merge(target.shape[:-2], [_steps(view, len(target.shape) - 2) for view in (a, b, target)])
     batches, *steps = axes.pop() if axes else (1, 0, 0, 0)
-    (rs_a, cs_a), (rs_b, cs_b), (rs_c, cs_c) = (
-        tuple(stride // SIZE for stride in info.strides[-2:]) for info in (a, b, target)
-    )
-    if steps[1] == 0 and steps[0] == m * rs_a and steps[2] == m * rs_c and batches * m <= MOST:
+    down_a, down_c = a.strides[-2] // SIZE, target.strides[-2] // SIZE
+    if steps[1] == 0 and steps[0] == m * down_a and steps[2] == m * down_c and batches * m <= MOST:
         m, batches = m * batches, 1  # one `b` for all: products below each other are one product
     for index in itertools.product(*(range(extent) for extent, *_ in axes)):
         starts = [sum(i * axis[1 + x] for i, axis in zip(index, axes, strict=True)) for x in range(3)]
-        yield Launch(
-            Matrix(a, rs_a, cs_a, steps[0], starts[0]),
-            Matrix(b, rs_b, cs_b, steps[1], starts[1]),
-            Matrix(target, rs_c, cs_c, steps[2], starts[2]),
-            batches, (m, n, k if job.alpha else 0), (job.alpha, job.beta), job.variant,
-        )  # fmt: skip
+        left, right, out = map(matrix_of, (a, b, target), steps, starts)
+        yield Product(left, right, out, batches, (m, n, k if alpha else 0), alpha, beta)
 
 
-def _read(info: ArrayInfo) -> ArrayInfo:
-    """Return an operand that can be walked: itself, or on the host a copy."""
-    backwards = info.device is None and any(stride < 0 for stride in info.strides)
-    return info if _is_walkable(info) and not backwards else describe(np.array(info.owner, _KIND))
-
-
-def _steps(info: ArrayInfo, axes: int) -> list[int]:
+def _steps(view: View, axes: int) -> list[int]:
     """Return the strides, in elements, of so many axes of a batch; 0 where the array is broadcast."""
-    own_axes = zip(info.shape[:-2], info.strides[:-2], strict=True)
+    own_axes = zip(view.shape[:-2], view.strides[:-2], strict=True)
     steps = [0 if extent == 1 else stride // SIZE for extent, stride in own_axes]
     return [0] * (axes - len(steps)) + steps
 
@@ -385,3 +207,69 @@ def _merge(batch: tuple[int, ...], steps: list[list[int]]) -> list[tuple[int, ..
         else:
             axes.append((extent, *each))
     return axes
+
+
+# -- Launches ---------------------------------------------------------------------------------------------------------
+
+
+def steps_of(
+    product: Product, way: str, machine: Machine, scratch: Scratch, cut: Configuration | Cut | None = None
+) -> list[Step]:
+    """Return the launches of a product by a variant or a precision, by default as it suits the shape.
+
+    Raises:
+        ValueError: the variant, or precision, is another architecture's.
+    """
+    if way == sgemm_bf16x6.NAME and product.sizes[2]:
+        return list(sgemm_bf16x6.steps_of(product, machine, scratch))
+    found = cut if isinstance(cut, Configuration) else choose_way(product, way, machine, cut)
+    if isinstance(found, Staged):
+        return list(found.steps(scratch))
+    a, b, c, (m, n, k) = product.a, product.b, product.c, product.sizes
+    given: dict[str, Any] = {"M": m, "N": n, "K": k, "alpha": product.alpha, "beta": product.beta}
+    given |= {"A": a.buffer(), "rs_a": a.rows, "cs_a": a.columns, "bs_a": a.matrices}
+    given |= {"B": b.buffer(), "rs_b": b.rows, "cs_b": b.columns, "bs_b": b.matrices}
+    given |= {"C": c.buffer(), "rs_c": c.rows, "bs_c": c.matrices}
+    if found.counted:
+        given |= {"batches": product.batches}
+    kernel = instance_for(found, *product.layouts)
+    return [Step(kernel, found.grid(product.batches, m, n), found.threads, given)]
+
+
+def choose_way(product: Product, way: str, machine: Machine, cut: Cut | None = None) -> Staged | Configuration:
+    """Return what suits a product, of what a variant admits; `cut`: the tiles of the ring.
+
+    Raises:
+        ValueError: the variant is another architecture's.
+    """
+    arch, processors, k = machine.arch, machine.multiprocessors, product.sizes[2]
+    if way in LESSON:
+        return LESSON[way]
+    if machine.host:
+        return sgemm_ring.on_host(product, way == RING) if way in (ASYNC, RING) and k else HOST
+    hopper = arch == sgemm_ring.ARCH
+    if way == RING and not hopper:
+        raise ValueError(f"`variant` is {RING}, which needs a Hopper GPU ({sgemm_ring.ARCH}), and this one is {arch}")
+    if way == ASYNC and not sgemm_ring.has_async(arch):
+        raise ValueError(
+            f"`variant` is {ASYNC}, which needs a GPU from sm_{sgemm_ring.FIRST} on, and this one is {arch}"
+        )
+    fifth = choose(product.batches, *product.sizes, processors)
+    if not sgemm_ring.has_async(arch) or k == 0:
+        return fifth
+    staged = sgemm_ring.arrange(product, processors, tensor=hopper and way != ASYNC, cut=cut)
+    slower = 1.0 if all(layout.wide for layout in product.layouts) else ONE_BY_ONE
+    if way != "auto" or staged.clocks < slower * clocks(fifth, product.batches, *product.sizes, processors):
+        return staged
+    return fifth
+
+
+@functools.lru_cache(maxsize=1024)
+def instance_for(configuration: Configuration, a: Layout, b: Layout, c: Layout) -> Instance:
+    """Return the kernel that a configuration names, for matrices that lie so."""
+    return instance_of(VARIANTS[configuration.variant], configuration.template(a, b, c))
+
+
+def program_for(configuration: Configuration, a: Layout, b: Layout, c: Layout) -> Program:
+    """Return the checked program of `instance_for`."""
+    return instance_for(configuration, a, b, c).program

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import prism
+from prism.host.call import call
 from prism.kernels.hgemm import Configuration, cuts
 from prism.kernels.hgemm.candidates import all_cuts
-from prism.lib import matmuls
+from prism.lib.hgemms import decide_hgemm
 from tests.kernels.test_hgemm import relu
 
 try:
@@ -38,11 +39,8 @@ def near(found, a, b, kind: str = "bfloat16") -> bool:
 
 def cut(a, b, out, configuration: Configuration, stream=None) -> None:
     """Run a certain configuration, whatever the library would choose."""
-    from prism.runtime.arrays import describe
-
-    facts = [describe(x) for x in (a, b, out)]
-    job = matmuls.Job(facts[0], facts[1], None, None, 0, facts[2], facts[2].scalar, 1.0, 0.0, matmuls.identity)
-    matmuls.on_device(job, stream, configuration)
+    decide = lambda *asked: decide_hgemm(*asked, cut=configuration)
+    call("hgemm", ("cut", configuration), {"a": a, "b": b}, decide, out, stream)
 
 
 def laid(rows: int, columns: int, how: str, kind: str = "bfloat16"):

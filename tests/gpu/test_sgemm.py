@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 
 import prism
+from prism.host.call import call
 from prism.kernels.sgemm import LESSON, TILES, VARIANTS, Configuration
 from prism.kernels.sgemm import ring_configurations as rings
-from prism.lib import sgemms
-from prism.runtime.arrays import describe
+from prism.lib.sgemms import decide_sgemm
 from prism.runtime.device import device
 from prism.runtime.launch import prepare
 from tests.kernels.test_sgemm import EPS, twins
@@ -58,9 +58,7 @@ def near(found, a, b) -> bool:
 
 def cut(a, b, out, configuration: Configuration) -> None:
     """Run a certain configuration, whatever the library would choose."""
-    job = sgemms.Job(describe(a), describe(b), None, describe(out), out.shape)
-    (launch,) = sgemms.launches(job, job.out)
-    launch.on_device(job.a, configuration).make(cupy.cuda.get_current_stream().ptr)
+    call("sgemm", ("cut", configuration), {"a": a, "b": b}, lambda *asked: decide_sgemm(*asked, cut=configuration), out)
 
 
 @pytest.mark.parametrize("configuration", dict.fromkeys([*LESSON.values(), *TILES]), ids=lambda found: found.name)
@@ -183,13 +181,11 @@ EVERY = [*rings.TILES, *rings.ASYNC_TILES]
 
 def by_ring(a, b, out, found: rings.Tile, share: int, rounds: bool, c=None, beta: float = 0.0) -> None:
     """Run a ring with certain tiles: whole ones in rounds of the device, or none, and the others in shares of so many steps."""
-    before = None if c is None else describe(c)
-    job = sgemms.Job(describe(a), describe(b), before, describe(out), out.shape, 1.0, beta, "ring")
-    (launch,) = sgemms.launches(job, job.out)
-    ring = launch.ring(132) if isinstance(found, rings.RingConfiguration) else launch.asynchronous(132)
+    way = "ring" if isinstance(found, rings.RingConfiguration) else "async"
     wave = device(0).sm_count * found.blocks if rounds else 0
-    call = replace(ring, cut=rings.cut_in(found, *launch.sizes, share, wave)).on_device(job.a)
-    call.make(cupy.cuda.get_current_stream().ptr)
+    cut = rings.cut_in(found, a.shape[0], b.shape[1], a.shape[1], share, wave)
+    arrays = {"a": a, "b": b} if c is None else {"a": a, "b": b, "c": c}
+    call("sgemm", ("cut", cut, beta), arrays, lambda *asked: decide_sgemm(*asked, 1.0, beta, way, cut), out)
 
 
 @pytest.mark.parametrize("layout", ["NN", "NT", "TN", "TT"])

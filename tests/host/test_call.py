@@ -1,5 +1,6 @@
 """Calls on a GPU with CUDA's part stood in for: what is launched, what is decided anew, and what is copied."""
 
+import inspect
 from collections.abc import Iterator
 
 import numpy as np
@@ -120,3 +121,38 @@ def test_what_was_decided_is_forgotten(gpu: Gpu, monkeypatch: pytest.MonkeyPatch
     call.forget()
     lib.scan(array(1007), out=array(1007))
     assert gpu.decided == 9
+
+
+def test_what_the_result_holds_before(gpu: Gpu) -> None:
+    """It is copied there, unless it is the result; then nothing is decided or copied again."""
+    a, b, c, out = (array((64, 64)) for _ in range(4))
+    c.kept[...] = 3
+    for _ in range(2):
+        assert lib.sgemm(a, b, c, beta=1.0, out=out, variant="warps") is out
+    assert (out.kept == 3).all() and gpu.decided == 1
+    for _ in range(3):
+        assert lib.sgemm(a, b, c, beta=1.0, out=c, variant="warps") is c
+    assert gpu.decided == 2 and len(gpu.launched) == 5 and (c.kept == 3).all()
+    a.kept[...] = 5
+    lib.sgemm(a, b, a, beta=1.0, out=a, variant="warps")  # made beside, of a copy
+    names = list(inspect.signature(gpu.launched[-1][0].kernel.python).parameters)
+    given = dict(zip(names, gpu.launched[-1][-1], strict=True))
+    assert given["A"] == a.data.ptr != given["C"] and (a.kept == 5).all()
+
+
+def test_a_result_with_gaps_that_overlaps_is_made_beside_without(gpu: Gpu) -> None:
+    room = array((64, 128))
+    a, out = Array(room.kept[:, :64]), Array(room.kept[:, 32:96])
+    for _ in range(2):
+        assert lib.sgemm(a, array((64, 64)), out=out, variant="warps") is out
+    names = list(inspect.signature(gpu.launched[-1][0].kernel.python).parameters)
+    for *_, values in gpu.launched:
+        given = dict(zip(names, values, strict=True))
+        assert (given["rs_a"], given["rs_c"]) == (128, 64)
+
+
+def test_products_may_be_decided_while_a_graph_is_captured(gpu: Gpu) -> None:
+    gpu.capturing = True
+    lib.sgemm(array((64, 64)), array((64, 64)), out=array((64, 64)), variant="warps")
+    with pytest.raises(RuntimeError, match="this sum is not ready, and a CUDA graph is being captured"):
+        lib.sum(array(64), out=array(()))

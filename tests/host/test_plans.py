@@ -74,6 +74,18 @@ def test_plans_of_several_arrays(gpu: Gpu) -> None:
         plan(y, offsets, Array(y.kept[:99]))
 
 
+def test_a_plan_adds_to_what_its_result_holds(gpu: Gpu) -> None:
+    """Then `c` is the result, and can be no other array: nothing is copied."""
+    a, b, c, other = (array((64, 64)) for _ in range(4))
+    plan = lib.plan(lib.sgemm, a, b, c, beta=1.0, out=c, variant="warps")
+    assert plan() is c and plan(a, b, other, other) is other
+    with pytest.raises(ValueError, match="`out` must be `c`, as it was"):
+        plan(a, b, c, other)
+    for out in (None, other):
+        with pytest.raises(ValueError, match="no plan can be made of it"):
+            lib.plan(lib.sgemm, a, b, c, beta=1.0, variant="warps", out=out)
+
+
 def test_a_plan_without_out_keeps_its_results(gpu: Gpu) -> None:
     keys, values = array(5000, "int32"), array(5000)
     plan = lib.plan(lib.reduce_by_key, keys, values, count=True)

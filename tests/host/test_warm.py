@@ -11,10 +11,12 @@ from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from prism.host.warm import Warm
 from prism.runtime import device, extended_launch, launch
+from prism.runtime.arrays import ArrayInfo
 from prism.runtime.driver import DeviceError
 from prism.runtime.entry import Entry, EntryParameter
 from prism.runtime.launch import Launcher
@@ -133,3 +135,30 @@ def test_another_device_is_made_current_where_there_are_several(gpu: Gpu) -> Non
     gpu.current = 1
     warm((5, 6, 4096), 0)
     assert gpu.pushed == 1 and len(gpu.launched) == 4
+
+
+MAPS = Entry("m", "", "sm_90a", (EntryParameter("a", "map", "float16", box=(64, 64), swizzle=128), *PARAMETERS[1:]))
+
+
+def test_tensor_maps_are_kept_for_the_places_of_arrays(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A launch on the same memory encodes nothing; one on other memory does, and what is kept has an end."""
+    encoded: list[tuple[int, tuple[int, ...]]] = []
+
+    def encode(parameter: EntryParameter, info: ArrayInfo) -> bytes:
+        encoded.append((info.pointer, info.shape))
+        return info.pointer.to_bytes(8, "little") + bytes(120)
+
+    monkeypatch.setattr("prism.runtime.tensor_maps.encode", encode)
+    monkeypatch.setattr("prism.host.warm._MOST", 2)
+    loaded = SimpleNamespace(function=1, device=SimpleNamespace(ordinal=0), occupancy=lambda *_: 1)
+    facts = ArrayInfo("cupy", "cuda", np.dtype("float16"), (64, 64), (128, 2), 0, False, 0)
+    warm = Warm(Launcher(MAPS, loaded), 3, 64, (0, 0, 0, -7), ((1, 1, 0), (2, 1, 16)), maps=((0, 0, 256, facts),))
+    for _ in range(4):
+        warm((1 << 40, 48), 5)
+    assert gpu.launched == [(3, 64, 5, (1 << 40) + 256, 48, 64, -7)] * 4
+    assert encoded == [((1 << 40) + 256, (64, 64))] * 2, "for the first launch, and for the one that is kept"
+    places = [(1 << 41, 48), (1 << 40, 64), (1 << 40, 48)]
+    for addresses in places:
+        warm(addresses, 5)
+    assert [one[3:6] for one in gpu.launched[4:]] == [(x + 256, y, y + 16) for x, y in places]
+    assert len(warm._free) <= 2

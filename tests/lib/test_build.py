@@ -4,7 +4,6 @@ Tests of prism/lib: artifacts, shipped_kernels; prism/runtime: build, instance; 
 prism/lib/algorithms/hgemm/ships.py.
 """
 
-import itertools
 import json
 import lzma
 import random
@@ -14,22 +13,19 @@ from collections.abc import Iterable
 from pathlib import Path
 from types import FunctionType, SimpleNamespace
 
-import numpy as np
 import pytest
 
+from prism.host.plan import Scratch
 from prism.interpret import SCHEDULES
-from prism.kernels.sgemm import Layout
 from prism.lang import Kernel, block, float32, grid, int32, prism, ptr, requires
 from prism.lib import artifacts as building
-from prism.lib import matmuls, operators, sgemm_ring, shipped_kernels
+from prism.lib import hgemm_plans, hgemms, operators, sgemm_bf16x6, sgemm_ring, shipped_kernels
 from prism.lib.algorithms.scan import plan as scan_plans
 from prism.lib.algorithms.scan.plan import Shape, Task
-from prism.lib.matmul_layouts import NO_BIAS
-from prism.lib.sgemm_bf16x6 import Product
-from prism.lib.sgemm_matrices import Matrix
+from prism.lib.hgemm_plans import NO_BIAS
+from prism.lib.sgemm_matrices import Matrix, Product
 from prism.runtime import artifacts
 from prism.runtime import instance as instances
-from prism.runtime.arrays import describe
 from prism.runtime.instance import Instance, instance, request_key, sources_digest
 from tests.lib import ships
 
@@ -43,8 +39,8 @@ def way() -> scan_plans.Way:
 def small(arch: str) -> Iterable[Instance]:
     """A scan by one block, twice, which every architecture has, and a product of matrices, which Hopper has."""
     found = instance(way().kernel, tuple(way().template.items()))
-    cut = matmuls.choose(64, 64, 64, 132, 2)
-    product = matmuls.instance_for("float16", "float16", (False, True), False, False, 0, matmuls.identity, cut)
+    cut = hgemm_plans.choose(64, 64, 64, 132, 2)
+    product = hgemm_plans.instance_for("float16", "float16", (False, True), False, False, 0, hgemms.identity, cut)
     return (found, found, product) if arch.startswith(("sm_80", "sm_90")) else (found,)
 
 
@@ -224,12 +220,12 @@ def test_a_product_of_16_bits_of_any_shape_ships() -> None:
     shipping, draw = ships.requests("sm_90a"), random.Random(0)
     for _ in range(300):
         m, n, k = (int(2 ** draw.uniform(0, 15)) for _ in range(3))
-        kind, transposed = draw.choice(matmuls.INPUTS), (draw.random() < 0.5, draw.random() < 0.5)
-        cut = matmuls.choose(m, n, k, draw.choice((114, 132)), layout=transposed, parted=draw.random() < 0.8)
+        kind, transposed = draw.choice(hgemms.INPUTS), (draw.random() < 0.5, draw.random() < 0.5)
+        cut = hgemm_plans.choose(m, n, k, draw.choice((114, 132)), layout=transposed, parted=draw.random() < 0.8)
         turned = cut.transposes_out(transposed)
         layout = transposed[::-1] if turned else transposed
-        facts = kind, kind, layout, False, False, NO_BIAS, matmuls.identity, cut, 0, "", turned
-        assert matmuls.instance_for(*facts).request in shipping, (m, n, k, cut.name, transposed)
+        facts = kind, kind, layout, False, False, NO_BIAS, hgemms.identity, cut, 0, "", turned
+        assert hgemm_plans.instance_for(*facts).request in shipping, (m, n, k, cut.name, transposed)
 
 
 def test_all_that_ships_can_be_named_in_another_process() -> None:
@@ -244,40 +240,40 @@ def test_all_that_ships_can_be_named_in_another_process() -> None:
             assert dict(resolved) == dict(one.template)
 
 
+def product_of(sizes: tuple[int, int, int], orders: str) -> Product:
+    """A product of matrices in C's or Fortran's order, all at multiples of 16 bytes."""
+    m, n, k = sizes
+    shapes = zip("ab", orders, ((m, k), (k, n)), strict=True)
+    operands = (
+        Matrix(name, 0, *((columns, 1) if how == "C" else (1, rows)), 0) for name, how, (rows, columns) in shapes
+    )
+    return Product(*operands, Matrix("out", 0, n, 1, 0), 1, sizes)
+
+
 @pytest.mark.parametrize("sizes", [(256, 256, 256), (100, 100, 100), (4096, 64, 4096), (33, 1001, 17)])
 @pytest.mark.parametrize("orders", ["CC", "CF", "FC", "FF"])
 def test_what_a_product_on_hopper_is_made_of_ships(sizes: tuple[int, int, int], orders: str) -> None:
-    (m, n, k), shipping = sizes, ships.requests("sm_90a")
-    operands = zip("ab", ((m, k), (k, n)), orders, strict=True)
-    a, b = (describe(np.empty(shape, np.float32, order), name) for name, shape, order in operands)
-    c = describe(np.empty((m, n), np.float32), "c")
-    left, right, out = (Matrix(x, x.strides[0] // 4, x.strides[1] // 4, 0) for x in (a, b, c))
-    ring = sgemm_ring.arrange(left, right, out, 1, sizes, (1.0, 0.0), n % 4 == 0, 132)
-    assert {one.request for one in ring.instances()} <= shipping
+    shipping = ships.requests("sm_90a")
+    ring = sgemm_ring.arrange(product_of(sizes, orders), 132, tensor=True)
+    assert {step.instance.request for step in ring.steps(Scratch())} <= shipping
 
 
 @pytest.mark.parametrize("sizes", [(256, 256, 256), (1024, 4096, 4096), (64, 8192, 16384), (8192, 8192, 8192)])
 @pytest.mark.parametrize("orders", ["CC", "FF"])
 def test_what_a_product_by_the_tensor_cores_is_made_of_ships(sizes: tuple[int, int, int], orders: str) -> None:
-    (m, n, k), shipping = sizes, ships.requests("sm_90a")
-    room = np.zeros(1, np.float32)
-    layouts = [
-        (rows, 1) if how == "C" else (1, columns) for how, columns, rows in zip(orders, (m, k), (k, n), strict=True)
-    ]
-    left, right = (Matrix(describe(room), *layout, 0) for layout in layouts)
-    product = Product(left, right, Matrix(describe(np.zeros(4, np.float32)), n, 1, 0), 1, sizes, (1.0, 0.0))
-    assert {one.request for one in product.instances(132)} <= shipping
+    shipping = ships.requests("sm_90a")
+    machine = SimpleNamespace(host=False, arch="sm_90a", multiprocessors=132)
+    steps = sgemm_bf16x6.steps_of(product_of(sizes, orders), machine, Scratch())
+    assert {step.instance.request for step in steps} <= shipping
 
 
 @pytest.mark.parametrize("arch", ["sm_80", "sm_86", "sm_120"])
-@pytest.mark.parametrize("layouts", list(itertools.product((False, True), repeat=2)))
-def test_what_a_product_without_tensor_copies_is_made_of_ships(layouts: tuple[bool, bool], arch: str) -> None:
+@pytest.mark.parametrize("orders", ["CC", "CF", "FC", "FF"])
+def test_what_a_product_without_tensor_copies_is_made_of_ships(orders: str, arch: str) -> None:
     shipping = ships.requests(arch)
-    matrix = Matrix(describe(np.empty((512, 512), np.float32), "a"), 512, 1, 0)
-    kinds = Layout(layouts[0], True), Layout(layouts[1], True)
     for size in (256, 512, 1024, 4096):
-        found = sgemm_ring.arranged_async(matrix, matrix, matrix, 1, (size,) * 3, (1.0, 0.0), kinds, True, 108)
-        assert {one.request for one in found.instances()} <= shipping
+        found = sgemm_ring.arrange(product_of((size,) * 3, orders), 108, tensor=False)
+        assert {step.instance.request for step in found.steps(Scratch())} <= shipping
 
 
 def test_the_safety_report_says_which_runs_there_were(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -1,23 +1,24 @@
 """prism.lib.hgemm of 8-bit floats on NumPy arrays: the reference machine's products, what is taken and what is refused.
 
-Tests of prism/lib/matmuls.py.
+Tests of prism/lib: hgemm_plans, hgemms.
 """
 
 import itertools
-from dataclasses import replace
 
 import ml_dtypes
 import numpy as np
 import pytest
 
 import prism
+from prism.host import memory
 from prism.kernels.hgemm import TILES, identity
-from prism.lib.matmul_layouts import arrange
-from prism.lib.matmuls import Job, program_for
+from prism.lib.hgemm_plans import program_for
+from prism.lib.hgemms import decide_hgemm
 from prism.runtime.arrays import describe
 from prism.runtime.build import entry_of
 from prism.runtime.compile import compile_cubin, compile_ptx
 from tests.kernels.test_hgemm import relu
+from tests.lib.test_sgemm_ring import gpu
 
 KINDS = [ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2]
 RNG = np.random.default_rng(8)
@@ -78,25 +79,33 @@ def test_scales_of_16_bit_floats() -> None:
     assert np.array_equal(prism.lib.hgemm(a, b, scale_a=rows), rows[:, None] * (a @ b))
 
 
-def test_turned_products_exchange_their_dtypes() -> None:
+def step_of(arrays, out, cut):
+    """What a product of these arrays launches, in tiles of a configuration."""
+    (step,) = decide_hgemm({name: describe(x) for name, x in arrays.items()}, describe(out), gpu(), cut=cut).plan.steps
+    return step.arguments, dict(step.instance.template)
+
+
+@pytest.mark.parametrize("cut", TILES[:4], ids=lambda cut: cut.name)
+def test_turned_products_exchange_their_operands(cut) -> None:
     """Whether the kernel turns them, or the result has its elements along columns."""
-    a, w, out = normal(40, 24), normal(33, 24).astype(KINDS[1]), np.zeros((33, 40), np.float32).T
-    job = Job(describe(a), describe(w.T), None, None, 0, None, "float32", 1.0, 0.0, identity)
-    call = arrange(job)
-    assert call.kinds == (call.a.scalar, call.b.scalar) == ("float8_e4m3fn", "float8_e5m2")
-    for turned in (call.turn(), arrange(replace(job, out=describe(out)))):
-        assert turned.kinds == (turned.a.scalar, turned.b.scalar) == ("float8_e5m2", "float8_e4m3fn")
+    kinds = {"a": "float8_e4m3fn", "b": "float8_e5m2"}
+    given = {"a": normal(64, 32), "b": normal(48, 32).astype(KINDS[1]).T}
+    for out in (np.zeros((64, 48), np.float32), np.zeros((48, 64), np.float32).T):
+        arguments, template = step_of(given, out, cut)
+        first, second = (arguments[name].buffer.name for name in ("map_a", "map_b"))
+        assert {first, second} == {"a", "b"} and (template["T"], template["TB"]) == (kinds[first], kinds[second])
+        assert (first == "a") == (arguments["m"] == 64)
 
 
-def test_turned_products_exchange_their_scales() -> None:
-    a, b, out = np.zeros((40, 24), np.float16), np.zeros((24, 33), np.float16), np.zeros((33, 40), np.float16).T
-    facts = [describe(x) for x in (a, b, out, np.ones(40, np.float32), np.ones(33, np.float32))]
-    job = Job(*facts[:2], None, None, 0, None, "float16", 1.0, 0.0, identity, *facts[3:])
-    call = arrange(job)
-    assert (call.scale_a, call.scale_b) == (facts[3], facts[4])
-    assert (call.turn().scale_a, call.turn().scale_b) == (facts[4], facts[3])
-    call = arrange(replace(job, out=facts[2]))
-    assert (call.scale_a, call.scale_b) == (facts[4], facts[3])
+@pytest.mark.parametrize("cut", TILES[:4], ids=lambda cut: cut.name)
+def test_turned_products_exchange_their_scales(cut) -> None:
+    given = {"a": np.zeros((64, 32), np.float16), "b": np.zeros((32, 48), np.float16)}
+    given |= {"scale_a": np.ones(64, np.float32), "scale_b": np.ones(48, np.float32), "bias": np.ones(48, np.float16)}
+    for out in (np.zeros((64, 48), np.float16), np.zeros((48, 64), np.float16).T):
+        arguments, template = step_of(given, out, cut)
+        first, second = (arguments[name].buffer.name for name in ("map_a", "map_b"))
+        assert (arguments["scale_a"].name, arguments["scale_b"].name) == (f"scale_{first}", f"scale_{second}")
+        assert template["BIAS"] == (1 if first == "a" else 2)
 
 
 def test_batches() -> None:
@@ -108,12 +117,17 @@ def test_batches() -> None:
 def test_operands_are_given_as_they_lie_or_copied_with_k_inside() -> None:
     """What the kernel's tensor maps have: rows of K, which begin at multiples of 16 bytes."""
     whole = np.zeros((64, 208), KINDS[0])
-    for a, w, copied in ((whole[:, :48], whole[:9, 16:64], False), (whole[:, 3:40], whole[:, 1:38], True)):
-        call = arrange(Job(describe(a), describe(w.T), None, None, 0, None, "float32", 1.0, 0.0, identity))
-        assert not call.transpose_a and not call.transpose_b
-        for info, given in ((call.a, a), (call.b, w)):
-            assert info.shape == given.shape and info.strides[1] == 1 and info.strides[0] % 16 == 0
-            assert (info.pointer == describe(given).pointer) is not copied
+    for a, w, copied in ((whole[:, :48], whole[:9, 16:64], ()), (whole[:, 3:40], whole[:, 1:38], ("a", "b"))):
+        given = {"a": describe(a), "b": describe(w.T)}
+        decision = decide_hgemm(given, None, gpu())
+        assert decision.copied == copied
+        for name in copied:
+            given[name] = describe(memory.copy(given[name], name in decision.columns, decision.pad))
+        (step,) = decide_hgemm(given, None, gpu()).plan.steps
+        for name in ("map_a", "map_b"):
+            taken = step.arguments[name]
+            assert taken.shape[1] == a.shape[1] and taken.strides[1] == 1 and taken.strides[0] % 16 == 0
+        assert not dict(step.instance.template)["TRANSPOSE_A"] and not dict(step.instance.template)["TRANSPOSE_B"]
 
 
 SQUARE, ONES = normal(16, 16), np.ones(16, np.float32)

@@ -1,16 +1,17 @@
 """prism.lib.matmul and prism.lib.sgemm on NumPy arrays: what NumPy makes of the same arguments, errors' texts included.
 
-Tests of prism/lib: matmul_arguments, matmul_batches, matmul_layouts, products, sgemms.
+Tests of prism/lib: matmul_arguments, matmuls, sgemms, views.
 """
 
 import numpy as np
 import pytest
 
 import prism
-from prism.kernels.hgemm import identity
+from prism.host import memory
 from prism.kernels.sgemm import VARIANTS
-from prism.lib.matmul_layouts import NO_BIAS, Job, arrange
+from prism.lib.hgemms import decide_hgemm
 from prism.runtime.arrays import describe
+from tests.lib.test_sgemm_ring import gpu
 
 RANDOM = np.random.default_rng(0)
 
@@ -38,12 +39,15 @@ SHAPES = [
 @pytest.mark.parametrize("columns", [7, 13, 4095, 4096])
 def test_copies_for_tensor_copies_have_rows_of_whole_sectors(columns: int) -> None:
     """An operand of rows of 16 bytes is taken as it is; others are copied, to rows of 32 bytes."""
-    a, b, c = (describe(numbers(*shape, kind="float16")) for shape in ((4, 24), (24, columns), (4, columns)))
-    call = arrange(Job(a, b, c, None, NO_BIAS, None, "float16", 1.0, 1.0, identity))
-    assert call.a.pointer == a.pointer and call.b.shape == (24, columns)
-    for given, taken in ((b, call.b), (c, call.c)):
-        assert (taken.pointer == given.pointer) == (columns % 8 == 0)
-        assert taken.strides[0] % 32 == 0 and np.array_equal(taken.owner, given.owner)
+    shapes = {"a": (4, 24), "b": (24, columns), "c": (4, columns)}
+    arrays = {name: describe(numbers(*shape, kind="float16")) for name, shape in shapes.items()}
+    decision = decide_hgemm(arrays, None, gpu(), beta=1.0)
+    assert decision.copied == (() if columns % 8 == 0 else ("b", "c"))
+    for name in decision.copied:
+        taken = memory.copy(arrays[name], name in decision.columns, decision.pad)
+        assert taken.strides[0] % 32 == 0 and np.array_equal(taken, arrays[name].owner)
+        arrays[name] = describe(taken)
+    assert decide_hgemm(arrays, None, gpu(), beta=1.0).plan is not None
 
 
 @pytest.mark.parametrize("kind", ["float32", "float16"])

@@ -7,14 +7,17 @@ import numpy as np
 import pytest
 
 import prism
+from prism.host import machine
 from prism.host import memory as arrays
+from prism.host.plan import OUT
 from prism.interpret import run
 from prism.lib import sgemm_bf16x6, sgemms
-from prism.lib.sgemm_matrices import Matrix
+from prism.lib.sgemm_matrices import Matrix, Product
 from prism.runtime.arrays import describe
 from prism.runtime.build import entry_of
 from prism.runtime.instance import Instance
-from tests.lib.test_sgemm_ring import GUARD, LAYOUTS, Memory
+from tests.host.stand_ins import Launcher
+from tests.lib.test_sgemm_ring import GUARD, LAYOUTS, Memory, gpu, ready
 
 EPS = float(np.finfo(np.float32).eps)
 
@@ -105,8 +108,8 @@ def test_what_bfloat16_would_make_infinite() -> None:
 @pytest.mark.parametrize("k", [1, 15, 2047, 2048, 2049, 4096, 9000, 65536])
 def test_parts_cover_k_and_none_is_too_long(k: int) -> None:
     """2048: what the error on the GPU was measured with (docs/sgemm.md)."""
-    matrix = Matrix(describe(np.ones((1, 1), np.float32)), 1, 1, 0)
-    parts = sgemm_bf16x6.Product(matrix, matrix, matrix, 1, (1, 1, k), (1.0, 0.0)).parts()
+    matrix = Matrix("a", 0, 1, 1, 0)
+    parts = sgemm_bf16x6.Planes(Product(matrix, matrix, matrix, 1, (1, 1, k))).parts()
     assert [part.first for part in parts] == list(np.cumsum([0, *(part.depth for part in parts[:-1])]))
     assert sum(part.depth for part in parts) == k and len(parts) == -(-k // 2048)
     assert all(0 < part.depth <= part.plane <= 2048 for part in parts)
@@ -124,11 +127,11 @@ def test_errors() -> None:
     with pytest.raises(
         ValueError, match=r"`precision` is bf16x6, which needs a Hopper GPU \(sm_90a\), and this one is sm_80"
     ):
-        sgemm_bf16x6.require("sm_80")
+        sgemms.decide_sgemm({"a": describe(a), "b": describe(a)}, None, gpu(arch="sm_80"), way="bf16x6")
 
 
 def test_it_is_never_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sgemms.Launch, "split", lambda _: pytest.fail("the tensor cores were asked"))
+    monkeypatch.setattr(sgemm_bf16x6, "steps_of", lambda *_: pytest.fail("the tensor cores were asked"))
     a = np.eye(4, dtype=np.float32)
     assert np.array_equal(prism.lib.sgemm(a, a), a) and np.array_equal(prism.lib.matmul(a, a), a)
 
@@ -148,8 +151,7 @@ class Hopper(Memory):
             self.launched.append(instance.kernel.__name__)
             run(instance.program, blocks, threads, tuple(map(self.given, entry.parameters, values)))
 
-        launch.entry = entry
-        return launch
+        return ready(launch, entry)
 
     def given(self, parameter, value):
         """What a kernel on the host is given for an argument."""
@@ -158,7 +160,12 @@ class Hopper(Memory):
         size = parameter.numpy.itemsize
         if parameter.kind == "map" and isinstance(value, bytes):
             return np.zeros((8, 8), parameter.numpy)  # not used
-        pointer, shape, strides = value if parameter.kind == "map" else (value, None, None)
+        if not isinstance(value, int):
+            pointer, shape, strides = value.pointer, value.shape, value.strides
+        elif value == 0:
+            return np.zeros(1, parameter.numpy)  # not used
+        else:
+            pointer, shape, strides = value, None, None
         words = self.at(pointer)
         found = words[: len(words) * 4 // size * size // 4].view(parameter.numpy)
         if shape is None:
@@ -173,8 +180,8 @@ class Hopper(Memory):
 @pytest.fixture
 def memory(monkeypatch: pytest.MonkeyPatch) -> Hopper:
     found = Hopper()
-    monkeypatch.setattr(Instance, "launcher", lambda self, ordinal: found.launcher(self, ordinal))
-    monkeypatch.setattr(sgemm_bf16x6, "encode", lambda _, info: (info.pointer, info.shape, info.strides))
+    monkeypatch.setattr(machine, "launcher_of", found.launcher)
+    monkeypatch.setattr("prism.runtime.device.count", lambda: 1)
     monkeypatch.setattr(arrays, "scratch", found.scratch)
     return found
 
@@ -188,9 +195,8 @@ def multiplied(
     a, b, c = small(rng, *batch, m, k), small(rng, *(() if one_b else batch), k, n), small(rng, *batch, m, n)
     left, right = (memory.put(x, how, pad)[0] for x, how, pad in zip((a, b), layout, pads, strict=False))
     out, whole = memory.put(c if beta else np.full_like(c, np.nan), "N", pads[2], shift)
-    job = sgemms.Job(left, right, out if beta else None, out, out.shape, alpha, beta, "bf16x6")
-    for launch in sgemms.launches(job, out):
-        launch.split().on_device(left, 132).make(7)
+    decision = sgemms.decide_sgemm({"a": left, "b": right}, out, gpu(), alpha, beta, "bf16x6")
+    memory.make(decision.plan, left, right, out)
     view = np.lib.stride_tricks.as_strided(memory.at(out.pointer), out.shape, out.strides)
     assert np.array_equal(view, alpha * (a @ b) + (beta * c if beta else 0))
     view[...] = np.nan
@@ -203,16 +209,27 @@ def test_launches(memory: Hopper, layout: str) -> None:
     assert multiplied(memory, (40, 36, 50), layout, pads=(1, 2, 4), alpha=2.0) == ["split", "split", "hgemm"]
 
 
-def test_a_call_follows_its_room(memory: Hopper) -> None:
-    """Tensor maps are kept for a room that stays, and made anew for another."""
+def test_a_call_follows_its_room(memory: Hopper, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tensor maps are of the room that a launch is given."""
     (a, _), (b, _), (out, _) = (memory.put(np.ones((16, 16), np.float32), "N", 0) for _ in range(3))
-    (launch,) = sgemms.launches(sgemms.Job(a, b, None, out, out.shape, 1.0, 0.0, "bf16x6"), out)
-    *_, step = launch.split().on_device(a, 132).steps
-    here, there = step.values(1 << 20), step.values(1 << 21)
-    assert step.values(1 << 20) is here and step.values(1 << 21) is there
-    first, second = ({map_[0] for map_ in of[:2]} for of in (here, there))
-    assert (min(first), min(second)) == (1 << 20, 1 << 21) and max(first) - min(first) == max(second) - min(second) > 0
-    assert here[4] == there[4] == out.pointer
+    plan = sgemms.decide_sgemm({"a": a, "b": b}, out, gpu(), way="bf16x6").plan
+    given: list[tuple] = []
+
+    def launcher(instance: Instance, ordinal: int):
+        names = [parameter.name for parameter in entry_of(instance.program, "sm_90a").parameters]
+        note = lambda blocks, threads, stream, values: given.append(dict(zip(names, values, strict=True)))
+        return Launcher(note, tuple(names))
+
+    monkeypatch.setattr(machine, "launcher_of", launcher)
+    rooms = iter((1 << 20, 1 << 21, 1 << 20))
+    monkeypatch.setattr(arrays, "scratch", lambda *_: (None, next(rooms)))
+    ready = machine.Ready(plan, ("a", "b", OUT), a)
+    for _ in range(3):
+        ready((a.pointer, b.pointer, out.pointer), 7)
+    maps = [{one[name].pointer for name in ("map_a", "map_b")} for one in given[2::3]]
+    assert [min(pointers) for pointers in maps] == [1 << 20, 1 << 21, 1 << 20]
+    assert [max(pointers) - min(pointers) for pointers in maps] == [16 * 6 * 16 * 2] * 3
+    assert {one["map_out"].pointer for one in given[2::3]} == {out.pointer}
 
 
 @pytest.mark.parametrize("beta", [0.0, -1.0])

@@ -1,16 +1,21 @@
 """The sixth variant's host side: what is launched for which arrays, with the reference machine in the GPU's place."""
 
-from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import prism
+from prism.host import machine
 from prism.host import memory as arrays
+from prism.host.plan import OUT, Plan, Scratch
 from prism.interpret import run
 from prism.kernels.sgemm import Configuration
 from prism.kernels.sgemm import ring_configurations as rings
 from prism.lib import sgemm_ring, sgemms
+from prism.lib.sgemm_matrices import Matrix, Product
+from prism.lib.sgemm_ring import Staged
+from prism.lib.views import view_of
 from prism.runtime.arrays import ArrayInfo
 from prism.runtime.build import entry_of
 from prism.runtime.instance import Instance
@@ -69,7 +74,7 @@ class Memory:
             given = []
             for parameter, value in zip(entry.parameters, values, strict=True):
                 if parameter.kind == "map":
-                    pointer, shape, strides = value
+                    pointer, shape, strides = value.pointer, value.shape, value.strides
                     assert pointer % 16 == 0 and (strides[0] % 16 == 0 or shape[0] == 1) and strides[1] == 4
                     memory = np.lib.stride_tricks.as_strided(self.at(pointer), shape, strides)
                     value = np.ascontiguousarray(memory)
@@ -79,17 +84,31 @@ class Memory:
                 given.append(value)
             run(instance.program, blocks, threads, tuple(given), check=True)
 
-        launch.entry = entry
-        return launch
+        return ready(launch, entry)
+
+    def make(self, plan: Plan, a: ArrayInfo, b: ArrayInfo, out: ArrayInfo) -> None:
+        """Run a plan on a stream, as a call does."""
+        machine.Ready(plan, ("a", "b", OUT), a)((a.pointer, b.pointer, out.pointer), 7)
+
+
+def ready(launch, entry):
+    """A function as a launcher."""
+    launch.entry, launch.word = entry, lambda position: position
+    return launch
 
 
 @pytest.fixture
 def memory(monkeypatch: pytest.MonkeyPatch) -> Memory:
     found = Memory()
-    monkeypatch.setattr(Instance, "launcher", lambda self, ordinal: found.launcher(self, ordinal))
-    monkeypatch.setattr(sgemm_ring, "encode", lambda _, info: (info.pointer, info.shape, info.strides))
+    monkeypatch.setattr(machine, "launcher_of", found.launcher)
+    monkeypatch.setattr("prism.runtime.device.count", lambda: 1)
     monkeypatch.setattr(arrays, "scratch", found.scratch)
     return found
+
+
+def gpu(processors: int = 132, arch: str = "sm_90a"):
+    """What plans ask of a GPU."""
+    return SimpleNamespace(host=False, arch=arch, multiprocessors=processors)
 
 
 def multiplied(
@@ -107,10 +126,9 @@ def multiplied(
     left, _ = memory.put(a, layout[0], pads[0], shifts[0])
     right, _ = memory.put(b, layout[1], pads[1], shifts[1])
     out, whole = memory.put(c if beta else np.full_like(c, np.nan), "N", pads[2], shifts[2])
-    job = sgemms.Job(left, right, out if beta else None, out, out.shape, alpha, beta, variant)
-    for launch in sgemms.launches(job, out):
-        ring, small = (launch.ring(2), rings.HOST) if variant == "ring" else (launch.asynchronous(2), rings.ASYNC_HOST)
-        replace(ring, cut=rings.cut_in(small, m, n, k, share, wave)).on_device(left).make(7)
+    cut = rings.cut_in(rings.HOST if variant == "ring" else rings.ASYNC_HOST, m, n, k, share, wave)
+    decision = sgemms.decide_sgemm({"a": left, "b": right}, out, gpu(2), alpha, beta, variant, cut)
+    memory.make(decision.plan, left, right, out)
     wanted = alpha * (a @ b) + (beta * c if beta else 0)
     view = np.lib.stride_tricks.as_strided(memory.at(out.pointer), out.shape, out.strides)
     assert np.array_equal(view, wanted)
@@ -189,11 +207,11 @@ def test_what_all_products_of_a_batch_share_is_copied_once(memory: Memory, gains
     a, b = np.ones((3, 8, 5), np.float32), np.ones((5, 4), np.float32)
     left, _ = memory.put(a)
     right, _ = memory.put(b, "T")
-    shared = replace(right, shape=(3, 5, 4), strides=(0, *right.strides))
     out, _ = memory.put(np.zeros((3, 8, 4), np.float32), "N")
-    given = sgemms.Matrix(left, 5, 1, 40), sgemms.Matrix(shared, 1, 5, 0), sgemms.Matrix(out, 4, 1, 32)
-    whole = sgemms.Launch(*given, 3, (8, 4, 5), (1.0, 0.0), "ring")
-    replace(whole.ring(2), cut=rings.cut_in(rings.HOST, 8, 4, 5, 1)).on_device(left).make(7)
+    product = Product(Matrix("a", 0, 5, 1, 40), Matrix("b", 0, 1, 5, 0), Matrix(OUT, 0, 4, 1, 32), 3, (8, 4, 5))
+    scratch = Scratch()
+    steps = sgemm_ring.arrange(product, 2, True, rings.cut_in(rings.HOST, 8, 4, 5, 1)).steps(scratch)
+    memory.make(Plan(tuple(steps), scratch=scratch.used, lent=True), left, right, out)
     assert memory.launched == ["pack", "pack", "ring", "pack", "ring", "pack", "ring"]
 
 
@@ -263,24 +281,24 @@ def plan(shape, layout: str = "NN", variant: str = "auto", arch: str = "sm_90a",
         return ArrayInfo("cupy", "cuda", np.dtype("f4"), (*batch, rows, columns), strides, 1 << 30, False, 0)
 
     out = info(m, n, "N")
-    job = sgemms.Job(info(m, k, layout[0]), info(k, n, layout[1]), None, out, out.shape, variant=variant)
-    (launch,) = sgemms.launches(job, out)
-    return launch.plan(arch, 132)
+    views = view_of("a", info(m, k, layout[0])), view_of("b", info(k, n, layout[1])), view_of(OUT, out)
+    (product,) = sgemms.products_of(*views, 1.0, 0.0)
+    return sgemms.choose_way(product, variant, gpu(arch=arch))
 
 
 def test_the_ring_is_chosen_where_it_is_faster() -> None:
     for shape in ((256,) * 3, (1000,) * 3, (4096,) * 3, (4097, 4095, 4093), (4096, 64, 4096), (64, 4096, 4096)):
-        assert isinstance(plan(shape), sgemm_ring.Ring), shape
+        assert isinstance(plan(shape), Staged), shape
     for shape in ((4, 4, 4), (64, 64, 64), (37, 41, 0)):
         assert isinstance(plan(shape), Configuration), shape
     assert isinstance(plan((64, 64, 64), batch=(1000,)), Configuration), "a thousand small launches"
-    assert isinstance(plan((4096,) * 3, batch=(3,)), sgemm_ring.Ring)
+    assert isinstance(plan((4096,) * 3, batch=(3,)), Staged)
 
 
 def test_what_was_measured_is_chosen() -> None:
     for shape, (configuration, share, *_) in rings.MEASURED.items():
         found = plan(shape)
-        assert isinstance(found, sgemm_ring.Ring)
+        assert isinstance(found, Staged)
         assert (found.cut.configuration, found.cut.share) == (configuration, share)
 
 
@@ -295,19 +313,19 @@ def test_what_was_measured_is_chosen() -> None:
 def test_what_was_faster_by_a_copy_first_is_copied(shape, layout: str, packed: str) -> None:
     """As measured on an H200, each with copies first and without; what threads copy as fast stays as it lies."""
     found = plan(shape, layout)
-    assert isinstance(found, sgemm_ring.Ring)
+    assert isinstance(found, Staged)
     assert "A" * found.a.packed + "B" * found.b.packed == packed
 
 
 def test_only_hopper_has_tensor_copies() -> None:
     for arch in ("sm_80", "sm_86", "sm_89", "sm_90", "sm_100a", "sm_120"):
         for shape in ((256,) * 3, (1000,) * 3, (3072,) * 3, (64, 4096, 4096), (8192, 128, 1024)):
-            assert isinstance(plan(shape, arch=arch), sgemm_ring.AsyncRing)
+            assert plan(shape, arch=arch).layouts
         for shape in ((4, 4, 4), (2048,) * 3, (4096,) * 3):  # the large ones: rounds of tiles that are nearly full
             assert isinstance(plan(shape, arch=arch), Configuration)
-        assert isinstance(plan((64, 64, 64), arch=arch, variant="async"), sgemm_ring.AsyncRing)
-    assert not isinstance(plan((4096,) * 3), sgemm_ring.AsyncRing)
-    assert isinstance(plan((4096,) * 3, variant="async"), sgemm_ring.AsyncRing)
+        assert plan((64, 64, 64), arch=arch, variant="async").layouts
+    assert plan((4096,) * 3).layouts is None
+    assert plan((4096,) * 3, variant="async").layouts
     with pytest.raises(ValueError, match="`variant` is ring, which needs a Hopper GPU"):
         plan((4096,) * 3, variant="ring", arch="sm_80")
 
@@ -321,7 +339,7 @@ def test_before_ampere_neither() -> None:
 @pytest.mark.parametrize("variant", ["ring", "warps"])
 def test_a_named_variant_is_taken(variant: str) -> None:
     found = plan((64, 64, 64), variant=variant)
-    assert isinstance(found, sgemm_ring.Ring) if variant == "ring" else found.variant == variant
+    assert isinstance(found, Staged) if variant == "ring" else found.variant == variant
 
 
 def test_parts_take_little_memory() -> None:

@@ -67,9 +67,9 @@ MANIFEST = (
         "library.md#reductions",
         ("reduce",),
     ),
-    Algorithm("matmul", ("matmul",), "library.md#products-of-matrices", api="prism.lib.products"),
+    Algorithm("matmul", ("matmul",), "library.md#products-of-matrices", api="prism.lib.matmuls"),
     Algorithm("sgemm", ("sgemm",), "sgemm.md", ("sgemm",), api="prism.lib.sgemms"),
-    Algorithm("hgemm", ("hgemm",), "hgemm.md", ("hgemm", "hgemm_layers", "hgemm_float8"), api="prism.lib.matmuls"),
+    Algorithm("hgemm", ("hgemm",), "hgemm.md", ("hgemm", "hgemm_layers", "hgemm_float8"), api="prism.lib.hgemms"),
 )
 
 

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 from prism.host.plan import Machine
 from prism.kernels.hgemm import SHARING, cuts, identity
-from prism.lib import matmuls
-from prism.lib.matmul_layouts import NO_BIAS
+from prism.lib import hgemm_plans
+from prism.lib.hgemm_plans import NO_BIAS
+from prism.lib.hgemms import INPUTS
 from prism.lib.sgemm_ring import ARCH
 from prism.runtime.instance import Instance
 
@@ -19,12 +20,12 @@ def instances(gpu: Machine) -> Iterator[Instance]:
     """Yield the kernels that ship for a GPU."""
     if gpu.arch != ARCH:
         return
-    for dtype, transposed in itertools.product(matmuls.INPUTS, itertools.product(_FLAGS, _FLAGS)):
+    for dtype, transposed in itertools.product(INPUTS, itertools.product(_FLAGS, _FLAGS)):
         for cut in (*cuts(transposed), *SHARING, *cuts(transposed, parted=True)):  # all are chosen for some shape
             trans = cut.transposes_out(transposed)
             layout = transposed[::-1] if trans else transposed
-            yield matmuls.instance_for(dtype, dtype, layout, False, False, NO_BIAS, identity, cut, 0, "", trans)
+            yield hgemm_plans.instance_for(dtype, dtype, layout, False, False, NO_BIAS, identity, cut, 0, "", trans)
     inside = False, False
     for result, cut in itertools.product(("float32", "bfloat16"), (*cuts(inside), *cuts(inside, parted=True))):
         trans, facts = cut.transposes_out(inside), ("float8_e4m3fn", result, inside)
-        yield matmuls.instance_for(*facts, False, False, NO_BIAS, identity, cut, 0, "", trans)
+        yield hgemm_plans.instance_for(*facts, False, False, NO_BIAS, identity, cut, 0, "", trans)

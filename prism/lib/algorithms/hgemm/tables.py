@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from prism.kernels.hgemm import identity
+from prism.host.machine import Ready
+from prism.host.plan import OUT
 from prism.kernels.hgemm.candidates import candidates, parse_size
 from prism.kernels.hgemm.configurations import MEASURED
-from prism.lib import matmuls
-from prism.lib.matmul_layouts import Job
+from prism.lib.hgemms import decide_hgemm
 from prism.lib.tune import Table, Unusable
 from prism.lib.tune_device import L2, Timer, matrix
 from prism.runtime.compile import MachineCodeError
@@ -27,16 +27,17 @@ def _measure(timer: Timer, shape: str, choice: Any) -> Mapping[str, float]:
     with contextlib.ExitStack() as held:
         a, b, y = (held.enter_context(timer.memory(copies * size, x)) for size in sizes)
 
-        def launch(i: int) -> None:
-            at = i % copies
-            infos = [
-                matrix(address + at * size, rows, columns, timer.device.ordinal)
-                for address, size, (rows, columns) in zip((a, b, y), sizes, ((m, k), (k, n), (m, n)), strict=True)
-            ]
-            job = Job(infos[0], infos[1], None, None, 0, infos[2], "float16", 1.0, 0.0, identity)
-            matmuls.on_device(job, timer.stream, choice)
-
         try:
+            shapes = zip((a, b, y), ((m, k), (k, n), (m, n)), strict=True)
+            left, right, out = (matrix(address, *shape, timer.device.ordinal) for address, shape in shapes)
+            plan = decide_hgemm({"a": left, "b": right}, out, timer.gpu, cut=choice).plan
+            assert plan is not None
+            ready = Ready(plan, ("a", "b", OUT), left)
+
+            def launch(i: int) -> None:
+                places = zip((a, b, y), sizes, strict=True)
+                ready(tuple(address + i % copies * size for address, size in places), timer.stream)
+
             launch(0)
             return {"": timer.seconds(launch)}
         except (MachineCodeError, DeviceError, ValueError) as error:

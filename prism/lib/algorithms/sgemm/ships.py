@@ -52,5 +52,5 @@ def _async_rings() -> Iterator[Instance]:
     for cut in rings.ASYNC_TILES:
         for along_a, along_b in itertools.product(_FLAGS, _FLAGS):
             operands = sgemm.Layout(along_a, True), sgemm.Layout(along_b, True)
-            yield sgemm_ring.async_for(cut, *operands, True, False)
+            yield sgemm_ring.instance_for(cut, *operands, True, False)
         yield sgemm_ring.adder(cut, True, False)

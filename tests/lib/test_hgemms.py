@@ -1,4 +1,7 @@
-"""Warm calls of `hgemm` and `matmul` launch what the first one did, and decide nothing anew: on arrays that only look so."""
+"""Warm calls of `hgemm` and `matmul` launch what the first one did, and decide nothing anew: on arrays that only look so.
+
+Tests of prism/lib: hgemm_plans, hgemms, matmuls.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,9 @@ import numpy as np
 import pytest
 
 import prism.lib as lib
-from prism.lib import matmul_layouts, matmul_warm, matmuls, products
+from prism.host import arguments, machine, repeat
+from prism.host import call as host
+from prism.lib.hgemms import decide_hgemm
 from prism.runtime import extended_launch, launch
 from prism.runtime.arrays import describe
 from prism.runtime.entry import Entry, EntryParameter
@@ -23,7 +28,7 @@ MAPS = tuple(
     EntryParameter(f"map_{name}", "map", "float16", box=(64, 64), swizzle=128) for name in ("a", "b", "c", "out")
 )
 POINTERS = tuple(EntryParameter(name, "pointer", "float16") for name in ("out", "bias"))
-NUMBERS = tuple(EntryParameter(name, "scalar", "int32") for name in ("m", "n", "k", "group_m", "early"))
+NUMBERS = tuple(EntryParameter(name, "scalar", "int32") for name in ("m", "n", "k", "group_m", "prefetch_k"))
 FACTORS = tuple(EntryParameter(name, "scalar", "float32") for name in ("alpha", "beta"))
 STRIDE = EntryParameter("stride", "scalar", "int64")
 SCALES = tuple(EntryParameter(name, "pointer", "float32") for name in ("scale_a", "scale_b"))
@@ -84,13 +89,19 @@ class Array:
 Array.__module__, Array.__name__ = "cupy", "ndarray"
 
 
+class Kind(str):
+    """What passes for a dtype of torch's."""
+
+    is_complex = False
+
+
 class Tensor:
     """What `describe` takes for a torch tensor."""
 
     is_cuda, layout = True, "strided"
 
     def __init__(self, pointer: int, shape: tuple[int, ...], negative: bool = False) -> None:
-        self.pointer, self.shape, self.dtype, self.negative = pointer, shape, "torch.bfloat16", negative
+        self.pointer, self.shape, self.dtype, self.negative = pointer, shape, Kind("torch.bfloat16"), negative
         self.device = SimpleNamespace(index=0)
 
     def data_ptr(self):
@@ -130,28 +141,28 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Driver]:
     raw = SimpleNamespace(_cuda_getCurrentRawStream=lambda device: found.stream)
     torch = SimpleNamespace(strided="strided", _C=raw, cuda=SimpleNamespace(current_stream=stream))
     monkeypatch.setitem(sys.modules, "torch", torch)
-    monkeypatch.setattr(matmuls, "instance_for", lambda *_: SimpleNamespace(launcher=lambda ordinal: launcher))
-    monkeypatch.setattr(matmuls, "device", lambda ordinal: place)
-    monkeypatch.setattr(matmuls, "encode", lambda parameter, info: info.pointer.to_bytes(8, "little") + bytes(120))
-    monkeypatch.setattr(matmuls.memory, "working", lambda info, stream: memoryview(b""))
+    monkeypatch.setattr(machine, "launcher_of", lambda instance, ordinal: launcher)
+    monkeypatch.setattr(machine, "device", lambda ordinal: place)
+    encode = lambda parameter, info: info.pointer.to_bytes(8, "little") + bytes(120)
+    monkeypatch.setattr("prism.runtime.tensor_maps.encode", encode)
+    monkeypatch.setattr("prism.host.memory.working", lambda info, stream: memoryview(b""))
     for module in ("prism.runtime.device", "prism.runtime.launch"):
         monkeypatch.setattr(f"{module}.driver", lambda: found)
     monkeypatch.setattr(launch, "current_device", lambda: 0)
     monkeypatch.setattr("prism.runtime.device.count", lambda: 1)
     monkeypatch.setattr(extended_launch, "launch_function", lambda: found.launch)
     monkeypatch.setattr(extended_launch, "question", lambda: found.question)
-    matmul_warm.forget()
+    host.forget()
     yield found
-    matmul_warm.forget()
+    host.forget()
 
 
 @pytest.fixture
 def described(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The arguments that are looked at closely: none in a warm call."""
     seen: list[str] = []
-    for module in (matmuls, products, matmul_layouts):
-        describe = module.describe
-        monkeypatch.setattr(module, "describe", lambda x, name="", f=describe: seen.append(name) or f(x, name))
+    describe = arguments.describe
+    monkeypatch.setattr(arguments, "describe", lambda x, name="": seen.append(name) or describe(x, name))
     return seen
 
 
@@ -179,7 +190,6 @@ def test_the_second_call_launches_the_same(gpu: Driver, described: list[str], ca
 
 @pytest.mark.parametrize("call", [lib.hgemm, lib.matmul])
 def test_a_plan_of_a_product(gpu: Driver, call) -> None:
-    """Its launches are for its own arrays; on others it is the call."""
     a, b, out = (Array(1 << 40 | i << 20, shape) for i, shape in enumerate(((64, 32), (32, 128), (64, 128))))
     call(a, b, out=out)
     plan = lib.plan(call, a, b, out=out)
@@ -191,10 +201,9 @@ def test_a_plan_of_a_product(gpu: Driver, call) -> None:
         plan(a, Array(6 << 40, (32, 64)), other)
 
 
-def test_a_plan_of_a_product_needs_a_result(gpu: Driver) -> None:
-    a, b = Array(1 << 40, (64, 64)), Array(2 << 40, (64, 64))
-    with pytest.raises(ValueError, match="no plan can be made of it"):
-        lib.plan(lib.hgemm, a, b)
+def test_a_plan_of_a_product_without_a_result_keeps_its_own(gpu: Driver) -> None:
+    plan = lib.plan(lib.hgemm, Array(1 << 40, (64, 64)), Array(2 << 40, (64, 64)))
+    assert plan() is plan() and len(gpu.launched) == 3 and len(set(gpu.launched)) == 1
 
 
 def test_a_plan_of_a_product_on_the_host() -> None:
@@ -212,15 +221,12 @@ def test_what_tells_calls_apart(gpu: Driver, described: list[str]) -> None:
     a, b, out = Array(1 << 40, (64, 64)), Array(2 << 40, (64, 64)), Array(3 << 40, (64, 64))
     lib.hgemm(a, b, out=out)
     for x, y, z, more in (
-        (Array(4 << 40, (64, 64)), b, out, {}),
-        (a, b, Array(4 << 40, (64, 64)), {}),
         (Array(1 << 40, (32, 64)), b, Array(3 << 40, (32, 64)), {}),
         (a, Array(2 << 40, (64, 64), strides=(2, 128)), out, {}),
         (a, b, out, {"alpha": 2.0}),
         (a, b, out, {"bias": b[0].reshape((1, 64))}),
         (a, b, out, {"scale_a": Array(5 << 40, (64,), "float32")}),
         (a, b, out, {"scale_b": Array(5 << 40, (64,), "float32")}),
-        (a, b, out, {"scale_a": Array(6 << 40, (64,), "float32")}),
         (a, b, Array(3 << 40, (64, 64), "float32"), {}),
     ):
         before = len(described)
@@ -231,6 +237,12 @@ def test_what_tells_calls_apart(gpu: Driver, described: list[str]) -> None:
         assert len(described) == cold
     lib.hgemm(a, b, out=out, stream=5)
     assert gpu.launched[-1][0] == 5 and len(described) == cold
+    other, third = Array(4 << 40, (64, 64)), Array(5 << 40, (64, 64))
+    for x, z in ((other, out), (a, other), (a, third), (a, out)):  # tensor maps are of other memory
+        lib.hgemm(x, b, out=z)
+        assert set(gpu.launched[-1][1:4]) == {x.data.ptr, 2 << 40, z.data.ptr} and len(described) == cold
+    lib.hgemm(a, b, out=Array((4 << 40) + 8, (64, 64)))
+    assert len(described) > cold, "an address that tensor copies don't take"
     plain = [Tensor(i << 40, (64, 64)) for i in range(1, 4)]
     lib.hgemm(*plain[:2], out=plain[2])
     with pytest.raises(TypeError, match="not plain memory"):
@@ -317,7 +329,7 @@ def test_the_driver_refuses(gpu: Driver) -> None:
 
 def test_a_captured_call_asks_what_it_follows(gpu: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
     launcher = Launcher(replace(ENTRY, programmatic=True), gpu.loaded)
-    monkeypatch.setattr(matmuls, "instance_for", lambda *_: SimpleNamespace(launcher=lambda ordinal: launcher))
+    monkeypatch.setattr(machine, "launcher_of", lambda instance, ordinal: launcher)
     asked: list[int] = []
     a, b, out = Array(1 << 40, (64, 64)), Array(2 << 40, (64, 64)), Array(3 << 40, (64, 64))
     for early in (1, 0, 1, 0):
@@ -334,39 +346,29 @@ def test_where_early_blocks_are_in_the_way_a_product_is_launched_late(
     gpu: Driver, monkeypatch: pytest.MonkeyPatch, k: int, early: int
 ) -> None:
     launcher = Launcher(replace(ENTRY, programmatic=True), gpu.loaded)
-    monkeypatch.setattr(matmuls, "instance_for", lambda *_: SimpleNamespace(launcher=lambda ordinal: launcher))
+    monkeypatch.setattr(machine, "launcher_of", lambda instance, ordinal: launcher)
     a, b, out = Array(1 << 40, (64, k)), Array(2 << 40, (k, 5120)), Array(3 << 40, (64, 5120))
     for _ in range(3):
         lib.hgemm(a, b, out=out)
     assert gpu.early == 3 * [early] and len(set(gpu.launched)) == 1
 
 
-def test_calls_are_forgotten_when_they_are_too_many(gpu: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(matmul_warm, "_MOST", 3)
-    b = Array(2 << 40, (3, 64, 64))
+def test_calls_are_forgotten_when_their_launches_are_too_many(gpu: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host, "_MOST", 3)
     for number in range(1, 6):
-        a, out = Array(number << 50, (64, 64)), Array(3 << 40, (64, 64))
-        lib.hgemm(a, b[0].reshape((64, 64)), out=out)
-        assert len(matmul_warm._calls) == (number - 1) % 3 + 1
+        lib.hgemm(Array(1 << 40, (64 * number, 64)), Array(2 << 40, (64, 64)), out=Array(3 << 40, (64 * number, 64)))
+        assert len(host._known) == len(repeat._kept) == (number - 1) % 3 + 1
     lib.hgemm(Array(1 << 50, (3, 64, 32)), Array(2 << 40, (3, 32, 64)), out=Array(3 << 40, (3, 64, 64)))
-    assert len(matmul_warm._calls) == 1 and matmul_warm._launches == [3]
+    assert len(host._known) == 1 and host._launches == [3]
     lib.hgemm(Array(1 << 50, (4, 64, 32)), Array(2 << 40, (4, 32, 64)), out=Array(3 << 40, (4, 64, 64)))
-    assert len(matmul_warm._calls) == 1 and matmul_warm._launches == [3]
+    assert len(host._known) == 1 and host._launches == [3]
 
 
 @pytest.mark.parametrize("name", ["bias", "scale_a"])
-def test_a_copy_of_what_lies_in_another_operand_is_not_kept(name: str) -> None:
-    """A column of `c` begins where `c` does: that it was copied is told by the copy, not by where others begin."""
-    kind = np.float16 if name == "bias" else np.float32
-    a, c = np.zeros((16, 16), np.float16), np.zeros((16, 16), kind)
-    out, other = np.zeros((16, 16), kind), np.zeros((16, 1), kind)
-
-    def untouched(column: Any) -> bool:
-        infos = describe(a, "a"), describe(a.T, "b")
-        scales = (describe(column, name), None) if name == "scale_a" else (None, None)
-        bias = column if name == "bias" else None
-        job = matmuls._job(*infos, c, 1.0, 1.0, bias, scales, matmuls.identity, out, None)
-        return matmul_layouts.arrange(job).takes_own_arrays(job)
-
-    assert untouched(other)
-    assert not untouched(c[:, :1])
+def test_a_copy_of_what_lies_in_another_operand_is_not_kept(gpu: Driver, name: str) -> None:
+    """A column of `c` begins where `c` does, and has gaps: it is copied each time."""
+    a, b, c = (describe(Array(i << 40, (16, 16)), "x") for i in (1, 2, 3))
+    column = Array(3 << 40, (16, 1), "float16" if name == "bias" else "float32", strides=(32, 2))
+    other = Array(4 << 40, (16, 1), column.dtype)
+    decide = lambda x: decide_hgemm({"a": a, "b": b, "c": c, name: describe(x)}, None, machine.Gpu(0), beta=1.0)
+    assert decide(column).copied == (name,) and decide(other).copied == ()

@@ -1,0 +1,323 @@
+"""How products on the tensor cores are made: how matrices lie, which are copied first, what launches a batch comes down to."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from prism.host.call import Decision, Result
+from prism.host.plan import NO_MAP, SCRATCH, Buffer, Clear, Machine, Plan, Scratch, Step, instance_of, nothing
+from prism.kernels import hgemm as kernels
+from prism.kernels.hgemm import HOST, Configuration, blocks, choose, follows_late, group_m, prefetch_steps
+from prism.lang.surface import Kernel
+from prism.lang.types import SCALARS
+from prism.lib.matmul_arguments import eight_bits
+from prism.lib.views import MOST, View, new_view
+from prism.runtime.instance import Instance
+from prism.runtime.tensor_maps import PIECE, SECTOR
+
+if TYPE_CHECKING:
+    from prism.lang.tree.plan import Program
+
+NO_BIAS, COLUMNS, ROWS = 0, 1, 2
+"""What a bias has an element for."""
+PER_TRANS = {NO_BIAS: NO_BIAS, COLUMNS: ROWS, ROWS: COLUMNS}
+"""The same of the transposed result."""
+NO_SCALE, ONE_SCALE, EACH_SCALE = 0, 1, 2
+"""What scales of an operand there are: one of all, or one of each of the result's rows or columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """A product, or a batch of them, that is to be made; `per` says what the bias has an element for."""
+
+    a: View
+    b: View
+    out: View
+    c: View | None
+    bias: View | None
+    per: int
+    scale_a: View | None
+    scale_b: View | None
+    alpha: float
+    beta: float
+    epilogue: Kernel
+
+    @property
+    def k_inside(self) -> bool:
+        """Whether operands must have K inside: those of 8-bit floats."""
+        return eight_bits(self.a.scalar)
+
+    def turn(self) -> Product:
+        """Return the transposed product: for a result whose columns, not its rows, lie one after the other."""
+        before = None if self.c is None else self.c.turn()
+        found = replace(self, a=self.b.turn(), b=self.a.turn(), c=before, out=self.out.turn())
+        return replace(found, per=PER_TRANS[self.per], scale_a=self.scale_b, scale_b=self.scale_a)
+
+
+@dataclass(frozen=True, slots=True)
+class Laid:
+    """A product as a kernel makes it: operands as their tensor maps have them, outer extent first, which is K where `outside`.
+
+    Of `batches` products the matrices lie below each other, those of `a` where `batch` is 1 or 3, those of `b` where it is 2
+    or 3; where not, all have the same. Where `trans`, the kernel makes out^T: its `a` is the caller's b^T, and so on; `out` and
+    `c` stay as they are.
+    """
+
+    product: Product
+    a: View
+    b: View
+    outside: tuple[bool, bool]
+    batch: int = 0
+    batches: int = 1
+    trans: bool = False
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """m, n, k of a product, as the kernel makes it."""
+        out = self.product.out
+        k = self.a.shape[0 if self.outside[0] else 1]
+        m, n = out.shape[0] // self.batches, out.shape[1]
+        m, n = (n, m) if self.trans else (m, n)
+        return m, n, k // self.batches if self.outside[0] and self.batch % 2 == 1 else k
+
+    def turn(self) -> Laid:
+        """Return the same product, not of a batch, that the kernel makes as its transpose."""
+        one = self.product
+        transposed = replace(one, per=PER_TRANS[one.per], scale_a=one.scale_b, scale_b=one.scale_a)
+        return replace(self, product=transposed, a=self.b, b=self.a, outside=self.outside[::-1], trans=True)
+
+
+# -- Decisions --------------------------------------------------------------------------------------------------------
+
+
+def decide_product(
+    product: Product, result: Result, machine: Machine, given: View | None, cut: Configuration | None = None
+) -> Decision:
+    """Return how a checked product, or a batch, is made in `given`, or where that can't be written, in C order.
+
+    `cut`: the configuration that is taken, whatever suits the shape.
+    """
+    if given is not None and _is_writable(given, machine.host):
+        product = replace(product, out=given)
+        given = None
+    if 0 in product.out.shape:
+        return Decision((result,), beside=given is not None)
+    rest = (product.bias, product.scale_a, product.scale_b)
+    apart = tuple(view.name for view in rest if view is not None and not (view.contiguous and view.natural))
+    if apart:
+        return Decision(copied=apart)
+    if machine.host and (loose := _loose_on_host(product)):
+        return Decision(copied=tuple(loose), columns=tuple(name for name in loose if loose[name]))
+    scratch = Scratch()
+    product, cleared = _with_elements(product, scratch)
+    batch = product.out.shape[:-2]
+    one = _one_product(product, batch)
+    steps = None if machine.host or one is not None else _all_at_once(product, batch, machine, cut)
+    if steps is None:
+        each = [one] if one is not None else list(_products(product, batch))
+        if not machine.host:
+            each = [_transpose_out(found) for found in each]
+            loose = {name: columns for found in each for name, columns in _loose(found)}
+            if loose:
+                return Decision(copied=tuple(loose), columns=tuple(name for name in loose if loose[name]), pad=SECTOR)
+        steps = tuple(_step(_lay(found, machine.host), machine, HOST if machine.host else cut) for found in each)
+    plan = Plan((*cleared, *steps), scratch=scratch.used, lent=True)
+    return Decision((result,), plan=plan, beside=given is not None, in_place=("c",))
+
+
+def _with_elements(product: Product, scratch: Scratch) -> tuple[Product, tuple[Clear, ...]]:
+    """Return a product that has something to add up; where there is nothing, zeros, which must be cleared first."""
+    if product.a.shape[-1]:
+        return product, ()
+    made = []
+    for view, many in ((product.a, product.a.shape[-2]), (product.b, product.b.shape[-1])):
+        depth = PIECE // view.size
+        room = scratch.take(view.scalar, many * depth)
+        made.append(new_view(SCRATCH, view.scalar, (many, depth), room.offset))
+    a, b = made
+    return replace(product, a=a, b=b.turn()), (Clear(a.buffer), Clear(b.buffer))
+
+
+def _is_writable(out: View, host: bool) -> bool:
+    """Whether a kernel may write into a result: rows, or columns, are dense, and none overlap."""
+    if host:
+        return out.contiguous and out.natural
+    by_columns = out.turn()
+    steps = out.strides[:-2]
+    return out.natural and (
+        out.rows_dense
+        or (by_columns.fits_tensor_copy(1) and by_columns.rows_dense and not any(step % PIECE for step in steps))
+    )
+
+
+def _loose_on_host(product: Product) -> dict[str, bool]:
+    """Return what must be copied for the reference machine, and whether by columns: it takes operands as they are declared."""
+    a, b = product.a, product.b.turn() if product.k_inside else product.b
+    views = {"a": a, "b": b} if product.c is None else {"a": a, "b": b, "c": product.c}
+    return {name: view.transposed for name, view in views.items() if not (view.contiguous and view.natural)}
+
+
+def _loose(product: Product) -> Iterator[tuple[str, bool]]:
+    """Return what must be copied for tensor copies of one product, and whether by columns."""
+    for view, along_k in ((product.a, 1), (product.b, 0)):
+        if product.k_inside and not view.fits_tensor_copy(along_k):
+            yield view.name, (along_k == 0) != view.transposed
+        elif not view.fits_tensor_copy(0) and not view.fits_tensor_copy(1):
+            yield view.name, view.transposed
+    if product.c is not None and not product.c.fits_tensor_copy(1):
+        yield product.c.name, product.c.transposed
+
+
+def _transpose_out(product: Product) -> Product:
+    out = product.out
+    return product.turn() if not out.fits_tensor_copy(1) and out.fits_tensor_copy(0) else product
+
+
+# -- Batches ----------------------------------------------------------------------------------------------------------
+
+
+def _products(product: Product, batch: tuple[int, ...]) -> Iterator[Product]:
+    """Return the products of two matrices that a batch is made of."""
+    for index in np.ndindex(batch):
+        before = None if product.c is None else product.c.matrix(index)
+        a, b, out = product.a.matrix(index), product.b.matrix(index), product.out.matrix(index)
+        yield replace(product, a=a, b=b, c=before, out=out)
+
+
+def _one_product(product: Product, batch: tuple[int, ...]) -> Product | None:
+    """Return a batch as the one product that it is, all rows of `a` below each other; None where it is not."""
+    if not batch:
+        return product
+    if prod(product.b.shape[:-2]) != 1 or prod(product.a.shape[:-2]) != prod(batch) or product.per == ROWS:
+        return None
+    a, out, before = product.a.rows(), product.out.rows(), None if product.c is None else product.c.rows()
+    if a is None or out is None or (product.c is not None and before is None) or a.shape[0] > MOST:
+        return None
+    return replace(product, a=a, b=product.b.matrix((0,) * len(batch)), c=before, out=out)
+
+
+def _all_at_once(
+    product: Product, batch: tuple[int, ...], machine: Machine, cut: Configuration | None
+) -> tuple[Step, ...] | None:
+    """Return a batch as one launch; None where the matrices don't lie below each other, or a step would be of two products."""
+    m, n, k, count = *product.out.shape[-2:], product.a.shape[-1], prod(batch)
+    left, right = _stack(product.a, count, 1, product.k_inside), _stack(product.b, count, 0, product.k_inside)
+    out, before = product.out.rows(), None if product.c is None else product.c.rows()
+    if left is None or right is None or out is None or not out.rows_dense or count * max(m, n, k) > MOST:
+        return None
+    if product.c is not None and (before is None or not before.fits_tensor_copy(1)):
+        return None
+    (a, a_outside, apart), (b, b_outside, b_apart) = left, right
+    laid = Laid(replace(product, c=before, out=out), a, b, (a_outside, b_outside), int(apart) + 2 * int(b_apart), count)
+    found = cut or _choose(laid, machine)
+    crossed = (a_outside and laid.batch % 2 == 1) or (b_outside and laid.batch > 1)
+    return None if crossed and k % found.bk else (_step(laid, machine, found),)
+
+
+def _stack(view: View, count: int, along_k: int, k_inside: bool) -> tuple[View, bool, bool] | None:
+    """Return an operand's matrices as one, whether K is its outer extent, and whether there is a matrix for each product."""
+    many = prod(view.shape[:-2])
+    if many not in (1, count) or view.name == SCRATCH:
+        return None
+    for found, axis in ((view, 0), (view.turn(), 1)):
+        rows = found.rows()
+        if rows is not None and rows.fits_tensor_copy(1) and not (k_inside and axis == along_k):
+            return rows, axis == along_k, many > 1
+    return None
+
+
+# -- Launches ---------------------------------------------------------------------------------------------------------
+
+
+def _lay(product: Product, host: bool) -> Laid:
+    """Return one product's operands as tensor maps have them; the reference machine's, as they are declared."""
+    a, b = product.a, product.b
+    if host:
+        return Laid(product, a, b.turn() if product.k_inside else b, (False, not product.k_inside))
+    a_outside, b_outside = not a.fits_tensor_copy(1), not b.fits_tensor_copy(0)
+    return Laid(product, a.turn() if a_outside else a, b if b_outside else b.turn(), (a_outside, b_outside))
+
+
+def _deep(laid: Laid) -> int:
+    """Return the work along K, in elements of 16 bits."""
+    return -(-laid.shape[2] * SCALARS[laid.a.scalar].bytes // 2)
+
+
+def _choose(laid: Laid, machine: Machine) -> Configuration:
+    m, n, _ = laid.shape
+    alone = laid.product.c is None and laid.batch == 0
+    processors = machine.multiprocessors
+    found: Configuration = choose(m, n, _deep(laid), processors, laid.batches, laid.outside, parted=alone)
+    return found
+
+
+def _step(laid: Laid, machine: Machine, cut: Configuration | None) -> Step:
+    """Return the launch of a product, or of a batch, by default as it suits the shape."""
+    processors, deep = machine.multiprocessors, _deep(laid)
+    cut = cut or _choose(laid, machine)
+    if laid.batch == 0 and cut.transposes_out(laid.outside):
+        laid = laid.turn()
+    m, n, k = laid.shape
+    product, single = laid.product, laid.batch == 0
+    out, before = product.out, product.c
+    # where tensor copies can't write the result: not at all, or not without writing beyond its rows
+    unmapped = not machine.host and (not out.fits_tensor_copy(1) or out.shape[1] * out.size % PIECE != 0)
+    plain = unmapped or not (single or cut.whole(m))
+    facts = (laid.a.scalar, out.scalar, laid.outside, plain, before is not None, product.per, product.epilogue)
+    scales = _how_many(product.scale_a), _how_many(product.scale_b)
+    other = "" if laid.a.scalar == laid.b.scalar else laid.b.scalar
+    kernel = instance_for(*facts, cut, laid.batch, other, laid.trans, scales)
+    down, across = cut.tiles(m, n)
+    given: dict[str, Any] = {"map_a": laid.a.map, "map_b": laid.b.map, "stride": out.strides[0] // out.size}
+    given |= {"m": m * laid.batches, "n": n, "k": k, "alpha": product.alpha, "out": out.buffer}
+    given |= {"bias": _buffer(product.bias, out.scalar if product.k_inside else product.a.scalar)}
+    given |= {"scale_a": _buffer(product.scale_a, "float32"), "scale_b": _buffer(product.scale_b, "float32")}
+    if cut.parts == 1:
+        ahead = prefetch_steps(cut, m, n, deep, processors) * cut.bk * 2 // laid.a.size if single else 0
+        given |= {"map_c": NO_MAP if before is None else before.map, "map_out": NO_MAP if unmapped else out.map}
+        order = group_m(cut, down, across, processors) if single else m
+        given |= {"group_m": order, "prefetch_k": ahead, "beta": product.beta}
+    late = single and follows_late(cut, m, n, deep, processors, laid.outside)
+    return Step(kernel, blocks(cut, down, across, processors, laid.batches), cut.threads, given, late)
+
+
+def _buffer(view: View | None, scalar: str) -> Buffer:
+    return nothing(scalar) if view is None else view.buffer
+
+
+def _how_many(scale: View | None) -> int:
+    """Return what scales of an operand there are."""
+    return NO_SCALE if scale is None else ONE_SCALE if prod(scale.shape) == 1 else EACH_SCALE
+
+
+@functools.lru_cache(maxsize=1024)
+def instance_for(
+    kind: str, result: str, transposed: tuple[bool, bool], plain: bool, beta: bool, per: int, epilogue: Kernel,
+    configuration: Configuration, batch: int = 0, other: str = "", trans: bool = False, scales: tuple[int, int] = (0, 0),
+) -> Instance:  # fmt: skip
+    """Return the kernel for dtypes and layouts, cut into tiles by a configuration; `batch` and `trans` as in `Laid`.
+
+    `other`: the dtype of b, where it is not that of a. `scales`: what there are of a, and of b.
+    """
+    sizes, outside = {"out_bytes": SCALARS[result].bytes, "in_bytes": SCALARS[kind].bytes}, transposed
+    ahead = {"by_row": (scales[0] > 0) + (per == ROWS), "by_column": (scales[1] > 0) + (per == COLUMNS)}
+    cut = configuration.template(
+        transpose_a=outside[0], transpose_b=outside[1], trans=trans, beta=beta, **ahead, **sizes
+    )
+    facts: dict[str, Any] = {"T": kind, "TB": other or kind, "TBIAS": result if SCALARS[kind].stored else kind}
+    facts |= {"OUT": result, "BIAS": per, "EPILOGUE": epilogue, "SCALE_A": scales[0], "SCALE_B": scales[1]}
+    if configuration.parts > 1:
+        assert not (beta or batch), "what is in parts reads no c, and is one product"
+        return instance_of(kernels.hgemm_in_parts, {**facts, **cut})
+    return instance_of(kernels.hgemm, {**facts, **cut, "PLAIN": plain, "BETA": beta, "BATCH": batch})
+
+
+def program_for(*facts: Any) -> Program:
+    """Return the checked program of `instance_for`."""
+    return instance_for(*facts).program

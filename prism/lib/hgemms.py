@@ -1,0 +1,233 @@
+"""`prism.lib.hgemm`: products of matrices of floats of 16 or 8 bits on the tensor cores, with what comes after them fused in."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from prism.host import repeat
+from prism.host.call import Decision, Result, call
+from prism.host.plan import OUT, Machine
+from prism.kernels.hgemm import Configuration, identity
+from prism.lang.surface import Kernel
+from prism.lang.types import SCALARS
+from prism.lib.hgemm_plans import COLUMNS, NO_BIAS, ROWS, Product, decide_product
+from prism.lib.matmul_arguments import batch_of, eight_bits, require_k_inside, require_like_result, require_operands
+from prism.lib.views import View, new_view, view_of
+from prism.runtime.arrays import CODED, ArrayInfo
+
+INPUTS = ("float16", "bfloat16")
+FLOATS_OF_8_BITS = ("float8_e4m3fn", "float8_e5m2")
+RESULTS = ("float16", "bfloat16", "float32")
+_TWO = "a", "b"
+
+
+def hgemm(
+    a: Any,
+    b: Any,
+    c: Any = None,
+    *,
+    alpha: float = 1.0,
+    beta: float = 0.0,
+    scale_a: Any = None,
+    scale_b: Any = None,
+    bias: Any = None,
+    epilogue: Kernel | None = None,
+    out: Any = None,
+    out_dtype: Any = None,
+    dtype: Any = None,
+    stream: Any = None,
+) -> Any:
+    """Return `epilogue(alpha * scale_a * scale_b * a @ b + beta * c + bias)`.
+
+    Parameters
+    ----------
+    a, b : arrays of NumPy, CuPy or torch
+        m x k and k x n, both of float16 or both of bfloat16. Any strides; a copy is made where neither axis has its elements
+        one after the other, or rows (columns) don't begin at multiples of 16 bytes. Axes before these are a batch, and are
+        broadcast as `numpy.matmul` does. Or each of float8_e4m3fn or float8_e5m2, `a` row-major and `b` column-major, as the
+        `w.T` of a row-major n x k array: 8-bit floats are multiplied where they lie one after the other along k.
+    c : array, optional
+        Of the result's shape and dtype; read where `beta` is not 0. It may be `out`.
+    alpha, beta : float
+        Factors, taken as float32.
+    scale_a, scale_b : array, optional
+        Of float32: one element, for all of `a` or `b`; or one for each row of `a`, m or m x 1, or each column of `b`, n or 1 x n.
+        For products of two matrices, not for batches.
+    bias : array, optional
+        Of `a`'s dtype, or for 8-bit floats of the result's: n elements (also as 1 x n), one added to each column; or m x 1, one
+        added to each row.
+    epilogue : device function, optional
+        What to make of each element, at `thread[1]`: a function of one float32 with a float32 result, marked `prism("device")`.
+    out : array, optional
+        Where to put the result.
+    out_dtype : dtype, optional
+        float16, bfloat16 or float32, by name or as the library's own; by default that of `out`, or else of `a`, or for 8-bit
+        floats float32.
+    dtype : dtype, optional
+        What 8-bit floats arrays of uint8 hold the bits of, for libraries that have none: "float8_e4m3fn" or "float8_e5m2"; or two
+        of these, for `a` and for `b`.
+    stream : stream or int, optional
+        Where to run, for arrays on a GPU; by default their library's current stream.
+
+    Returns
+    -------
+    array
+        m x n for each product of the batch, of `a`'s library and on its device; `out`, if given.
+
+    Raises
+    ------
+    TypeError
+        An argument is no array, or of a dtype that is not supported; arrays of two dtypes, of two libraries, or on the host and
+        on a GPU; `epilogue` is no device function.
+    ValueError
+        Shapes don't fit; an extent is larger than 2^31 - 2^10; 8-bit floats don't lie along k; `out` is read-only; `beta`
+        without `c`; arrays on two GPUs; `stream` for arrays on the host.
+    prism.lang.CompileError
+        `epilogue` is not a function of one float32 at thread[1].
+    DeviceError
+        The GPU has no wgmma: it is no Hopper (sm_90a).
+
+    Notes
+    -----
+    Products are exact and added in float32, in an order that depends on the shape alone: the same call gives the same bits. Those
+    of 8-bit floats Hopper adds with about 14 bits (docs/hgemm.md). The result is rounded once. A batch is one launch where one
+    stride leads from each row of an array's matrices to the next, as in dense arrays; k must be a multiple of 64 then, unless
+    there is one `b` for all, or both operands have their elements side by side along k. Otherwise it is a launch for each
+    product. A NumPy array runs on the reference machine, on the CPU, from the same kernel (`prism.kernels.hgemm`).
+
+    Examples
+    --------
+    >>> import numpy as np, prism
+    >>> a, b = np.eye(2, dtype=np.float16), np.array([[1, 2], [3, 4]], np.float16)
+    >>> prism.lib.hgemm(a, b, alpha=2.0, out_dtype="float32")
+    array([[2., 4.],
+           [6., 8.]], dtype=float32)
+    """
+    names: tuple[str, ...] = _TWO
+    arrays: tuple[Any, ...] = (a, b, out)
+    if beta or bias is not None or scale_a is not None or scale_b is not None:
+        if beta and c is None:
+            raise ValueError("`beta` is the factor of `c`, which is missing")
+        for name, array in (("c", c if beta else None), ("bias", bias), ("scale_a", scale_a), ("scale_b", scale_b)):
+            if array is not None:
+                names, arrays = (*names, name), (*arrays[:-1], array, out)
+    # zeros of two signs are equal, and results differ
+    asked = "hgemm", names, alpha or repr(alpha), beta, epilogue, out_dtype, dtype
+    if (known := repeat.run_many(asked, arrays, stream)) is not None:
+        return known
+    after = identity if epilogue is None else epilogue
+    how = {"alpha": float(alpha), "beta": float(beta), "epilogue": after, "out_dtype": out_dtype, "dtype": dtype}
+    decide = functools.partial(decide_hgemm, **how)
+    return call("hgemm", asked, dict(zip(names, arrays[:-1], strict=True)), decide, out, stream, captured=True)
+
+
+def decide_hgemm(
+    arrays: Mapping[str, ArrayInfo], out: ArrayInfo | None, machine: Machine, alpha: float = 1.0, beta: float = 0.0,
+    epilogue: Any = identity, out_dtype: Any = None, dtype: Any = None, cut: Configuration | None = None,
+) -> Decision:  # fmt: skip
+    """Return how `hgemm` of arrays by the names of its arguments is made; `cut`: the configuration, whatever suits the shape.
+
+    Raises:
+        TypeError, ValueError: as `hgemm`.
+    """
+    if not isinstance(epilogue, Kernel) or epilogue.kind != "device":
+        raise TypeError('`epilogue` must be a device function, marked @prism("device")')
+    a, b = _operands(arrays["a"], arrays["b"], dtype)
+    scale_a, scale_b = (_scale(arrays.get(name), name, a, b) for name in ("scale_a", "scale_b"))
+    shape = (*batch_of(a, b), a.shape[-2], b.shape[-1])
+    kind = _result_dtype(out_dtype, out, a)
+    require_like_result(out, "out", shape, kind)
+    require_like_result(arrays.get("c"), "c", shape, kind)
+    bias, per = _bias(arrays.get("bias"), a, shape, kind)
+    before = view_of("c", arrays["c"]) if "c" in arrays else None
+    product = Product(a, b, new_view(OUT, kind, shape), before, bias, per, scale_a, scale_b, alpha, beta, epilogue)
+    result = Result(shape, CODED.get(kind) or np.dtype(kind))
+    return decide_product(product, result, machine, None if out is None else view_of(OUT, out), cut)
+
+
+# -- Arguments --------------------------------------------------------------------------------------------------------
+
+
+def _operands(a: ArrayInfo, b: ArrayInfo, dtype: Any) -> tuple[View, View]:
+    """Return the operands, checked; `dtype` says what arrays of uint8 hold."""
+    given = dtype if isinstance(dtype, tuple | list) else (dtype, dtype)
+    if len(given) != 2:
+        raise TypeError(f"`dtype` is one dtype, or those of `a` and of `b`, not {len(given)}")
+    left, right = view_of("a", a, _kind(a, "a", given[0])), view_of("b", b, _kind(b, "b", given[1]))
+    require_operands("hgemm", left, right, (*INPUTS, *FLOATS_OF_8_BITS))
+    if eight_bits(left.scalar):
+        require_k_inside(left, -1)
+        require_k_inside(right, -2)
+    return left, right
+
+
+def _kind(info: ArrayInfo, name: str, dtype: Any) -> str:
+    """Return what an array's elements are: the bits of 8-bit floats, if `dtype` says so."""
+    if dtype is None:
+        return info.scalar
+    kind = _dtype_name(dtype)
+    if kind not in FLOATS_OF_8_BITS:
+        raise TypeError(f"`dtype` says which 8-bit floats uint8 holds, {' or '.join(FLOATS_OF_8_BITS)}, not {kind}")
+    if info.scalar not in ("uint8", kind):
+        raise TypeError(f"`dtype` is {kind}, and `{name}` has dtype {info.scalar}, not uint8")
+    return kind
+
+
+def _dtype_name(dtype: Any) -> str:
+    """Return the name of a dtype, given by name or as a library's own."""
+    return dtype if isinstance(dtype, str) else getattr(dtype, "__name__", str(dtype)).removeprefix("torch.")
+
+
+def _result_dtype(asked: Any, out: ArrayInfo | None, a: View) -> str:
+    """Return the name of the result's dtype."""
+    if asked is not None:
+        kind = _dtype_name(asked)
+    elif out is not None:
+        kind = out.scalar
+    else:
+        kind = "float32" if eight_bits(a.scalar) else a.scalar
+    if kind not in RESULTS:
+        what = "`out_dtype`" if asked is not None else "`out`"
+        raise TypeError(f"{what} must be float16, bfloat16 or float32, not {kind}")
+    return kind
+
+
+def _bias(info: ArrayInfo | None, a: View, shape: tuple[int, ...], kind: str) -> tuple[View | None, int]:
+    """Return a bias, and what it has an element for; `shape` and `kind` are the result's."""
+    if info is None:
+        return None, NO_BIAS
+    *_, m, n = shape
+    wanted = kind if SCALARS[a.scalar].stored else a.scalar
+    if info.scalar != wanted:
+        whose = "as `a` is" if wanted == a.scalar else "the result's dtype"
+        raise TypeError(f"`bias` must be an array of {info.library} of {wanted}, {whose}, not of {info.scalar}")
+    if info.shape in ((n,), (1, n)):
+        return view_of("bias", info), COLUMNS
+    if info.shape == (m, 1):
+        return view_of("bias", info), ROWS
+    raise ValueError(f"`bias` must have shape {(n,)}, one a column, or {(m, 1)}, one a row, not {info.shape}")
+
+
+def _scale(info: ArrayInfo | None, name: str, a: View, b: View) -> View | None:
+    """Return an operand's scales, checked."""
+    if info is None:
+        return None
+    if info.scalar != "float32":
+        raise TypeError(
+            f"`{name}` must be an array of {info.library} of float32, not of {info.library} of {info.scalar}"
+        )
+    if len(a.shape) > 2 or len(b.shape) > 2:
+        raise ValueError(
+            f"`{name}` is for two matrices: give a batch as one, its rows below each other, or scale the result"
+        )
+    many = a.shape[0] if name == "scale_a" else b.shape[1]
+    each, what = (((many,), (many, 1)), "row") if name == "scale_a" else (((many,), (1, many)), "column")
+    if info.size != 1 and info.shape not in each:
+        raise ValueError(
+            f"`{name}` must have one element, or shape {each[0]} or {each[1]}, one a {what}, not {info.shape}"
+        )
+    return view_of(name, info)
