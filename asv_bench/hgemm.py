@@ -44,7 +44,7 @@ ODD = "4097x4095x4104"  # rows that don't begin at multiples of 16 bytes: the li
 
 def compiled(request: tuple[C, str]) -> tuple[C, str, Any, str]:
     """Return a configuration's entry for a layout, or None and why there is none; its machine code is in the cache."""
-    from prism.lib.hgemm_plans import program_for
+    from prism.lib.algorithms.hgemm.plan import program_for
     from prism.runtime.build import entry_of
     from prism.runtime.code import machine_code
     from prism.runtime.compile import compile_cubin

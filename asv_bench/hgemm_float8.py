@@ -26,7 +26,7 @@ import prism
 from prism.host.call import call as host_call
 from prism.kernels.hgemm import Configuration, choose
 from prism.kernels.hgemm.candidates import PROCESSORS, parse_size
-from prism.lib.hgemms import decide_hgemm
+from prism.lib.algorithms.hgemm.api import decide_hgemm
 
 FLOOR = 1979.0
 SHAPES = "512,1024,2048,2560,3072,4096,5120,8192,16384,8192x1024x8192,256x4096x4096,64x8192x8192"

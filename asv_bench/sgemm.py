@@ -36,9 +36,9 @@ from prism.host.machine import Gpu
 from prism.host.plan import OUT, Scratch
 from prism.kernels.sgemm import LESSON, Configuration, choose
 from prism.kernels.sgemm import ring_configurations as rings
-from prism.lib import sgemms
-from prism.lib.sgemm_matrices import Product
-from prism.lib.sgemm_ring import Staged
+from prism.lib.algorithms.sgemm import api as sgemms
+from prism.lib.algorithms.sgemm.matrices import Product
+from prism.lib.algorithms.sgemm.ring import Staged
 from prism.lib.views import view_of
 from prism.runtime.arrays import describe
 from prism.runtime.build import entry_of

@@ -10,11 +10,12 @@ import prism
 from prism.kernels import sgemm
 from prism.lang.emit import emit
 from prism.lang.pipeline import build, lower
-from prism.lib import operators, sgemms
+from prism.lib import operators
 from prism.lib.algorithms.reduce import api as reductions
 from prism.lib.algorithms.reduce import calls as reduce_calls
 from prism.lib.algorithms.scan import plan as scan_plans
 from prism.lib.algorithms.scan.plan import Shape, Task
+from prism.lib.algorithms.sgemm import api as sgemms
 from prism.runtime.compile import MissingCompiler, compile_cubin
 from prism.runtime.instance import Instance, instance
 

@@ -11,8 +11,10 @@ from prism.lib.algorithms.cumulative.api import cumprod as cumprod
 from prism.lib.algorithms.cumulative.api import cumsum as cumsum
 from prism.lib.algorithms.cumulative.api import cumulative_prod as cumulative_prod
 from prism.lib.algorithms.cumulative.api import cumulative_sum as cumulative_sum
+from prism.lib.algorithms.hgemm.api import hgemm as hgemm
 from prism.lib.algorithms.keys.api import reduce_by_key as reduce_by_key
 from prism.lib.algorithms.keys.api import scan_by_key as scan_by_key
+from prism.lib.algorithms.matmul.api import matmul as matmul
 from prism.lib.algorithms.reduce.api import all as all
 from prism.lib.algorithms.reduce.api import any as any
 from prism.lib.algorithms.reduce.api import argmax as argmax
@@ -26,7 +28,5 @@ from prism.lib.algorithms.reduce.api import sum as sum
 from prism.lib.algorithms.scan.api import scan as scan
 from prism.lib.algorithms.segments.api import segmented_reduce as segmented_reduce
 from prism.lib.algorithms.segments.api import segmented_scan as segmented_scan
-from prism.lib.hgemms import hgemm as hgemm
-from prism.lib.matmuls import matmul as matmul
+from prism.lib.algorithms.sgemm.api import sgemm as sgemm
 from prism.lib.operators import Operator as Operator
-from prism.lib.sgemms import sgemm as sgemm

@@ -9,7 +9,7 @@ import prism
 from prism.host.call import call
 from prism.kernels.hgemm import Configuration, cuts
 from prism.kernels.hgemm.candidates import all_cuts
-from prism.lib.hgemms import decide_hgemm
+from prism.lib.algorithms.hgemm.api import decide_hgemm
 from tests.kernels.test_hgemm import relu
 
 try:

@@ -9,7 +9,7 @@ import prism
 from prism.host.call import call
 from prism.kernels.sgemm import LESSON, TILES, VARIANTS, Configuration
 from prism.kernels.sgemm import ring_configurations as rings
-from prism.lib.sgemms import decide_sgemm
+from prism.lib.algorithms.sgemm.api import decide_sgemm
 from prism.runtime.device import device
 from prism.runtime.launch import prepare
 from tests.kernels.test_sgemm import EPS, twins

@@ -3,7 +3,7 @@
 import pytest
 
 import prism
-from prism.lib import sgemm_bf16x6
+from prism.lib.algorithms.sgemm import bf16x6 as sgemm_bf16x6
 from tests.gpu.test_sgemm import EPS, exact, inside, near, operand, small, untouched
 
 try:

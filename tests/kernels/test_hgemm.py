@@ -16,7 +16,7 @@ from prism.lang import device, float32, requires, thread
 from prism.lang.emit import emit
 from prism.lang.pipeline import lower
 from prism.lang.types.shorts import bf16_bits, bf16_values
-from prism.lib.hgemm_plans import program_for
+from prism.lib.algorithms.hgemm.plan import program_for
 from prism.runtime.build import entry_of
 from prism.runtime.compile import compile_cubin
 from tests.rarely import rarely

@@ -11,7 +11,7 @@ from prism.kernels.hgemm.candidates import PROCESSORS
 from prism.kernels.hgemm.configurations import clocks, resident_clusters
 from prism.lang import device, float32, requires, thread
 from prism.lang.types.shorts import bf16_bits
-from prism.lib.hgemm_plans import instance_for, program_for
+from prism.lib.algorithms.hgemm.plan import instance_for, program_for
 from prism.runtime.build import entry_of
 from prism.runtime.compile import compile_cubin
 

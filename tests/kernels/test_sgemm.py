@@ -11,7 +11,7 @@ import prism
 from prism.interpret import run, schedules
 from prism.kernels.sgemm import LESSON, TILES, VARIANTS, Configuration, Layout, choose
 from prism.kernels.sgemm.configurations import clocks, warp_tiles
-from prism.lib.sgemms import program_for
+from prism.lib.algorithms.sgemm.api import program_for
 from prism.runtime.build import entry_of
 from prism.runtime.compile import compile_cubin
 from prism.runtime.entry import Entry

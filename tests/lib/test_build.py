@@ -19,11 +19,15 @@ from prism.host.plan import Scratch
 from prism.interpret import SCHEDULES
 from prism.lang import Kernel, block, float32, grid, int32, prism, ptr, requires
 from prism.lib import artifacts as building
-from prism.lib import hgemm_plans, hgemms, operators, sgemm_bf16x6, sgemm_ring, shipped_kernels
+from prism.lib import operators, shipped_kernels
+from prism.lib.algorithms.hgemm import api as hgemms
+from prism.lib.algorithms.hgemm import plan as hgemm_plans
+from prism.lib.algorithms.hgemm.plan import NO_BIAS
 from prism.lib.algorithms.scan import plan as scan_plans
 from prism.lib.algorithms.scan.plan import Shape, Task
-from prism.lib.hgemm_plans import NO_BIAS
-from prism.lib.sgemm_matrices import Matrix, Product
+from prism.lib.algorithms.sgemm import bf16x6 as sgemm_bf16x6
+from prism.lib.algorithms.sgemm import ring as sgemm_ring
+from prism.lib.algorithms.sgemm.matrices import Matrix, Product
 from prism.runtime import artifacts
 from prism.runtime import instance as instances
 from prism.runtime.instance import Instance, instance, request_key, sources_digest

@@ -22,15 +22,13 @@ from typing import NamedTuple
 class Algorithm(NamedTuple):
     """A row: `functions` are what `prism.lib` has of it, `page` the place in docs/ that says what they do.
 
-    `scripts` are its own benchmarks in asv_bench/, of those that `prism bench run` runs. `api` is the module of its functions,
-    where that is not the folder's.
+    `scripts` are its own benchmarks in asv_bench/, of those that `prism bench run` runs.
     """
 
     name: str
     functions: tuple[str, ...]
     page: str
     scripts: tuple[str, ...] = ()
-    api: str = ""
 
     def part(self, name: str) -> ModuleType | None:
         """Return a module of its folder, or None where there is no such module."""
@@ -45,7 +43,7 @@ class Algorithm(NamedTuple):
     @property
     def module(self) -> str:
         """The name of the module that has its functions."""
-        return self.api or f"{__name__}.{self.name}.api"
+        return f"{__name__}.{self.name}.api"
 
 
 MANIFEST = (
@@ -67,9 +65,9 @@ MANIFEST = (
         "library.md#reductions",
         ("reduce",),
     ),
-    Algorithm("matmul", ("matmul",), "library.md#products-of-matrices", api="prism.lib.matmuls"),
-    Algorithm("sgemm", ("sgemm",), "sgemm.md", ("sgemm",), api="prism.lib.sgemms"),
-    Algorithm("hgemm", ("hgemm",), "hgemm.md", ("hgemm", "hgemm_layers", "hgemm_float8"), api="prism.lib.hgemms"),
+    Algorithm("matmul", ("matmul",), "library.md#products-of-matrices"),
+    Algorithm("sgemm", ("sgemm",), "sgemm.md", ("sgemm",)),
+    Algorithm("hgemm", ("hgemm",), "hgemm.md", ("hgemm", "hgemm_layers", "hgemm_float8")),
 )
 
 

@@ -40,7 +40,7 @@ from prism.lang.types import (
     Vector,
 )
 from prism.lang.types.perspective import BLOCK, GRID, THREAD, WARP1, Bound, Level, Perspective
-from prism.lib.sgemms import program_for
+from prism.lib.algorithms.sgemm.api import program_for
 
 S = Span("none.py", 1, 0, 1, 1)
 HALF, PAIR = Perspective(Level.THREAD, 16), Perspective(Level.THREAD, 64)

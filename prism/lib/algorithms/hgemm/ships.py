@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from prism.host.plan import Machine
 from prism.kernels.hgemm import SHARING, cuts, identity
-from prism.lib import hgemm_plans
-from prism.lib.hgemm_plans import NO_BIAS
-from prism.lib.hgemms import INPUTS
-from prism.lib.sgemm_ring import ARCH
+from prism.lib.algorithms.hgemm import plan as hgemm_plans
+from prism.lib.algorithms.hgemm.api import INPUTS
+from prism.lib.algorithms.hgemm.plan import NO_BIAS
+from prism.lib.algorithms.sgemm.ring import ARCH
 from prism.runtime.instance import Instance
 
 _FLAGS = (False, True)

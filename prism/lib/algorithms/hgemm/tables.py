@@ -12,7 +12,7 @@ from prism.host.machine import Ready
 from prism.host.plan import OUT
 from prism.kernels.hgemm.candidates import candidates, parse_size
 from prism.kernels.hgemm.configurations import MEASURED
-from prism.lib.hgemms import decide_hgemm
+from prism.lib.algorithms.hgemm.api import decide_hgemm
 from prism.lib.tune import Table, Unusable
 from prism.lib.tune_device import L2, Timer, matrix
 from prism.runtime.compile import MachineCodeError

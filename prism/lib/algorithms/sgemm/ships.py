@@ -10,7 +10,9 @@ from prism.kernels import sgemm
 from prism.kernels.hgemm import NN, choose
 from prism.kernels.sgemm import ring_configurations as rings
 from prism.kernels.sgemm.split import PLANES
-from prism.lib import sgemm_bf16x6, sgemm_ring, sgemms
+from prism.lib.algorithms.sgemm import api as sgemms
+from prism.lib.algorithms.sgemm import bf16x6 as sgemm_bf16x6
+from prism.lib.algorithms.sgemm import ring as sgemm_ring
 from prism.runtime.instance import Instance
 
 _FLAGS = (False, True)

@@ -1,6 +1,6 @@
 """sgemm(precision="bf16x6"): near float64 as float32 is, on the reference machine; and what is launched on a GPU.
 
-Tests of prism/lib/sgemm_matrices.py.
+Tests of prism/lib/algorithms/sgemm/matrices.py.
 """
 
 import numpy as np
@@ -11,13 +11,14 @@ from prism.host import machine
 from prism.host import memory as arrays
 from prism.host.plan import OUT
 from prism.interpret import run
-from prism.lib import sgemm_bf16x6, sgemms
-from prism.lib.sgemm_matrices import Matrix, Product
+from prism.lib.algorithms.sgemm import api as sgemms
+from prism.lib.algorithms.sgemm import bf16x6 as sgemm_bf16x6
+from prism.lib.algorithms.sgemm.matrices import Matrix, Product
 from prism.runtime.arrays import describe
 from prism.runtime.build import entry_of
 from prism.runtime.instance import Instance
 from tests.host.stand_ins import Launcher
-from tests.lib.test_sgemm_ring import GUARD, LAYOUTS, Memory, gpu, ready
+from tests.lib.algorithms.sgemm.test_ring import GUARD, LAYOUTS, Memory, gpu, ready
 
 EPS = float(np.finfo(np.float32).eps)
 

@@ -16,10 +16,11 @@ from prism.kernels.sgemm import HOST, LESSON, VARIANTS, Configuration, Layout, c
 from prism.kernels.sgemm.ring_configurations import Cut
 from prism.lang.intrinsics.layouts import nest
 from prism.lang.tree.plan import Program
-from prism.lib import sgemm_bf16x6, sgemm_ring
-from prism.lib.matmul_arguments import batch_of, require_like_result, require_operands
-from prism.lib.sgemm_matrices import SIZE, Product, matrix_of
-from prism.lib.sgemm_ring import Staged
+from prism.lib.algorithms.matmul.arguments import batch_of, require_like_result, require_operands
+from prism.lib.algorithms.sgemm import bf16x6 as sgemm_bf16x6
+from prism.lib.algorithms.sgemm import ring as sgemm_ring
+from prism.lib.algorithms.sgemm.matrices import SIZE, Product, matrix_of
+from prism.lib.algorithms.sgemm.ring import Staged
 from prism.lib.views import MOST, View, new_view, view_of
 from prism.runtime.arrays import ArrayInfo
 from prism.runtime.instance import Instance

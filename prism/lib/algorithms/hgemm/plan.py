@@ -16,7 +16,7 @@ from prism.kernels import hgemm as kernels
 from prism.kernels.hgemm import HOST, Configuration, blocks, choose, follows_late, group_m, prefetch_steps
 from prism.lang.surface import Kernel
 from prism.lang.types import SCALARS
-from prism.lib.matmul_arguments import eight_bits
+from prism.lib.algorithms.matmul.arguments import eight_bits
 from prism.lib.views import MOST, View, new_view
 from prism.runtime.instance import Instance
 from prism.runtime.tensor_maps import PIECE, SECTOR

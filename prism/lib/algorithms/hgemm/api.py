@@ -14,8 +14,14 @@ from prism.host.plan import OUT, Machine
 from prism.kernels.hgemm import Configuration, identity
 from prism.lang.surface import Kernel
 from prism.lang.types import SCALARS
-from prism.lib.hgemm_plans import COLUMNS, NO_BIAS, ROWS, Product, decide_product
-from prism.lib.matmul_arguments import batch_of, eight_bits, require_k_inside, require_like_result, require_operands
+from prism.lib.algorithms.hgemm.plan import COLUMNS, NO_BIAS, ROWS, Product, decide_product
+from prism.lib.algorithms.matmul.arguments import (
+    batch_of,
+    eight_bits,
+    require_k_inside,
+    require_like_result,
+    require_operands,
+)
 from prism.lib.views import View, new_view, view_of
 from prism.runtime.arrays import CODED, ArrayInfo
 

@@ -1,6 +1,6 @@
 """prism.lib.hgemm of 8-bit floats on NumPy arrays: the reference machine's products, what is taken and what is refused.
 
-Tests of prism/lib: hgemm_plans, hgemms.
+Tests of prism/lib/algorithms/hgemm: api, plan.
 """
 
 import itertools
@@ -12,13 +12,13 @@ import pytest
 import prism
 from prism.host import memory
 from prism.kernels.hgemm import TILES, identity
-from prism.lib.hgemm_plans import program_for
-from prism.lib.hgemms import decide_hgemm
+from prism.lib.algorithms.hgemm.api import decide_hgemm
+from prism.lib.algorithms.hgemm.plan import program_for
 from prism.runtime.arrays import describe
 from prism.runtime.build import entry_of
 from prism.runtime.compile import compile_cubin, compile_ptx
 from tests.kernels.test_hgemm import relu
-from tests.lib.test_sgemm_ring import gpu
+from tests.lib.algorithms.sgemm.test_ring import gpu
 
 KINDS = [ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2]
 RNG = np.random.default_rng(8)

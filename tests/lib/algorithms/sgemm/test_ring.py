@@ -12,9 +12,10 @@ from prism.host.plan import OUT, Plan, Scratch
 from prism.interpret import run
 from prism.kernels.sgemm import Configuration
 from prism.kernels.sgemm import ring_configurations as rings
-from prism.lib import sgemm_ring, sgemms
-from prism.lib.sgemm_matrices import Matrix, Product
-from prism.lib.sgemm_ring import Staged
+from prism.lib.algorithms.sgemm import api as sgemms
+from prism.lib.algorithms.sgemm import ring as sgemm_ring
+from prism.lib.algorithms.sgemm.matrices import Matrix, Product
+from prism.lib.algorithms.sgemm.ring import Staged
 from prism.lib.views import view_of
 from prism.runtime.arrays import ArrayInfo
 from prism.runtime.build import entry_of

@@ -1,6 +1,6 @@
 """Warm calls of `hgemm` and `matmul` launch what the first one did, and decide nothing anew: on arrays that only look so.
 
-Tests of prism/lib: hgemm_plans, hgemms, matmuls.
+Tests of prism/lib/algorithms/hgemm: api, plan; prism/lib/algorithms/matmul/api.py.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import pytest
 import prism.lib as lib
 from prism.host import arguments, machine, repeat
 from prism.host import call as host
-from prism.lib.hgemms import decide_hgemm
+from prism.lib.algorithms.hgemm.api import decide_hgemm
 from prism.runtime import extended_launch, launch
 from prism.runtime.arrays import describe
 from prism.runtime.entry import Entry, EntryParameter

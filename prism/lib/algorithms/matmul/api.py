@@ -12,10 +12,10 @@ from prism.host import arguments, repeat
 from prism.host.call import Decision, Result, call
 from prism.host.plan import OUT, Machine
 from prism.kernels.hgemm import identity
-from prism.lib import sgemms
-from prism.lib.hgemm_plans import NO_BIAS, Product, decide_product
-from prism.lib.hgemms import INPUTS
-from prism.lib.matmul_arguments import batch_of, require_alike, require_extents
+from prism.lib.algorithms.hgemm.api import INPUTS
+from prism.lib.algorithms.hgemm.plan import NO_BIAS, Product, decide_product
+from prism.lib.algorithms.matmul.arguments import batch_of, require_alike, require_extents
+from prism.lib.algorithms.sgemm import api as sgemms
 from prism.lib.views import View, new_view, view_of, with_axes
 from prism.runtime.arrays import CODED, ArrayInfo
 

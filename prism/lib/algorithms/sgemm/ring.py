@@ -17,7 +17,7 @@ from prism.kernels.sgemm import ring_configurations as rings
 from prism.kernels.sgemm.ring import ring
 from prism.kernels.sgemm.ring_async import ring_async
 from prism.kernels.sgemm.sums import ADDERS, combine
-from prism.lib.sgemm_matrices import SIZE, WIDE, Matrix, Product
+from prism.lib.algorithms.sgemm.matrices import SIZE, WIDE, Matrix, Product
 from prism.runtime.instance import Instance
 
 ARCH = "sm_90a"

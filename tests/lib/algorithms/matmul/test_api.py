@@ -1,6 +1,6 @@
 """prism.lib.matmul and prism.lib.sgemm on NumPy arrays: what NumPy makes of the same arguments, errors' texts included.
 
-Tests of prism/lib: matmul_arguments, matmuls, sgemms, views.
+Tests of prism/lib/algorithms/matmul: api, arguments; prism/lib/algorithms/sgemm/api.py; prism/lib/views.py.
 """
 
 import numpy as np
@@ -9,9 +9,9 @@ import pytest
 import prism
 from prism.host import memory
 from prism.kernels.sgemm import VARIANTS
-from prism.lib.hgemms import decide_hgemm
+from prism.lib.algorithms.hgemm.api import decide_hgemm
 from prism.runtime.arrays import describe
-from tests.lib.test_sgemm_ring import gpu
+from tests.lib.algorithms.sgemm.test_ring import gpu
 
 RANDOM = np.random.default_rng(0)
 
