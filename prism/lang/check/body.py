@@ -17,7 +17,8 @@ def check_body(env: Env, body: s.Body) -> tree.Body:
     env = env.nest()
     outer = env.context.expansion
     for statement in body:
-        env.context.expansion = expansion = Expansion(getattr(statement, "value", None))
+        whole = None if isinstance(statement, s.Augment) else getattr(statement, "value", None)
+        env.context.expansion = expansion = Expansion(whole)
         try:
             checked, env = check_statement(env, statement)
             checked = (*expansion.before, *checked)

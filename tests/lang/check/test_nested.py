@@ -436,5 +436,40 @@ def broader(y: ptr(int32) @ grid[1]):
             add(1)
 
 
+@mark("global")
+@requires(grid[1], thread[32])
+def added_to_what_it_changes(y: ptr(int32) @ grid[1]):
+    with partition(y, thread[1], id()) as mine, group(thread[1]):
+        n: int32 = 0
+
+        @requires(thread[1])
+        def following() -> int32 @ thread[1]:
+            nonlocal n
+            n += 1
+            return n
+
+        n += following()  # Python would take the old n
+        mine[0] = n
+
+
+def test_what_changes_something_is_all_of_a_value():
+    refused(added_to_what_it_changes, "type", "all of an assigned value")
+
+
+@mark("global")
+@requires(grid[1], thread[32])
+def called_too_early(y: ptr(int32) @ grid[1]):
+    with partition(y, thread[1], id()) as mine, group(thread[1]):
+        mine[0] = later(1)
+
+        @requires(thread[1])
+        def later(k: int32 @ thread[1]) -> int32 @ thread[1]:
+            return k
+
+
+def test_a_function_is_in_scope_from_its_definition_on():
+    refused(called_too_early, "type", "later")
+
+
 def test_what_is_around_it_is_changed_by_those_whose_it_is():
     refused(broader, "write-down", "`add` is called here")
