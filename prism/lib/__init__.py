@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from prism.host.plans import plan
-    from prism.lib import block, grid, thread, warp
     from prism.lib.by_key import reduce_by_key, scan_by_key
     from prism.lib.cumulative import cummax, cummin, cumprod, cumsum, cumulative_prod, cumulative_sum
+    from prism.lib.levels import block, grid, thread, warp
     from prism.lib.matmuls import hgemm
     from prism.lib.operators import Operator
     from prism.lib.products import matmul

@@ -13,6 +13,7 @@ from typing import Any
 from prism.lang.diagnostics import ProgramError
 from prism.lang.intrinsics.declaration import Intrinsic
 from prism.lang.keep.bases import Value
+from prism.lang.surface.signature import signature_of
 from prism.lang.types import SCALARS, Mailbox, Scalar, Vector
 from prism.lang.types.perspective import WARP, WARPGROUP, Level, Perspective
 from prism.lang.types.structs import COMPLEX64, COMPLEX128, struct
@@ -177,6 +178,14 @@ class Kernel:
 
     def __repr__(self) -> str:
         return f'<@prism("{self.kind}") {self.__module__}.{self.__qualname__}>'
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "__signature__":
+            return signature_of(self.python, self.template)
+        raise AttributeError(f"{self!r} has no attribute {name!r}")
+
+    def __get__(self, instance: object, owner: Any = None) -> Kernel:
+        return self  # as a routine does, whose signature `help` shows
 
     def __getitem__(self, shape: Any) -> Callable[..., Any]:
         """Return a launcher for `kernel[blocks, threads]` or `kernel[blocks]`."""
