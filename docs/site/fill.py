@@ -2,8 +2,7 @@
 
 - `api NAME ...`: functions and classes, of `prism.lib` where the name has no dot
 - `algorithms NAME ...`: the functions of algorithms, by their rows in the manifest
-- `rest PAGE`: a section of what `prism.lib` has and neither of these names on that page, if there is something
-- `collectives LEVEL`: the collectives of a level, from their source
+- `rest PAGE`: a section of what `prism.lib` has and no `api` of that page names, if there is something
 - `tables PAGE#HEADING`: the tables under a heading of another page, each with the command before it, and a picture
 """
 
@@ -66,42 +65,6 @@ def table() -> str:
     return "\n".join(lines) + "\n"
 
 
-# -- collectives --------------------------------------------------------------------------------------------------------------
-
-FIELD = re.compile(r"^([A-Z][a-z]+):\s+(.*)$")
-
-
-def collectives(level: str, folder: Path) -> str:
-    """Return a section for each collective of a level: its signature, and its docstring."""
-    package = importlib.import_module(f"prism.lib.{level}")
-    names = [name for name in package.__all__ if hasattr(getattr(package, name), "python")]
-    return "\n\n".join(collective(level, name, getattr(package, name)) for name in names)
-
-
-def collective(level: str, name: str, kernel: object) -> str:
-    """Return the section of one collective."""
-    python = inspect.unwrap(kernel.python)  # type: ignore[attr-defined]
-    text = inspect.getsource(python)
-    signature = re.sub(r":\n\s+(\"\"\"|[^)]*\Z).*", "", text, count=1, flags=re.DOTALL)
-    signature = "\n".join(line for line in signature.splitlines() if not line.startswith("@prism("))
-    return f"### `{level}.{name}`\n\n```python\n{signature}\n```\n\n{described(inspect.getdoc(python) or '')}"
-
-
-def described(doc: str) -> str:
-    """Return a docstring as Markdown: what comes first, then a list of its fields, without where it is tested."""
-    said: list[str] = []
-    fields: list[tuple[str, str]] = []
-    for line in doc.splitlines():
-        if found := FIELD.match(line):
-            fields.append((found[1], found[2]))
-        elif fields and line.startswith(" "):
-            fields[-1] = (fields[-1][0], f"{fields[-1][1]} {line.strip()}")
-        else:
-            said.append(line)
-    listed = [f"- **{name}**: {text}" for name, text in fields if name != "Test"]
-    return "\n".join(said).strip() + "\n\n" + "\n".join(listed)
-
-
 # -- tables ----------------------------------------------------------------------------------------------------------------------
 
 
@@ -151,6 +114,5 @@ FILLERS: Mapping[str, Callable[[str, Path], str]] = {
     "api": api,
     "algorithms": algorithms,
     "rest": rest,
-    "collectives": collectives,
     "tables": tables,
 }

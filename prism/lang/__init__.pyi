@@ -13,6 +13,7 @@ from prism.lang.intrinsics.namespace import Namespace
 from prism.lang.surface import Kernel as Kernel
 from prism.lang.surface import LevelName, PrismModule, VectorCast
 from prism.lang.types import Scalar, Vector
+from prism.lib.levels import Block, Grid, Thread, Warp
 
 def CUtensorMap(*arguments: Any, **options: Any) -> Any:
     """CUtensorMap(T, rows, columns, swizzle=128): a matrix that is copied a tile at a time. See docs/reference/CUtensorMap.md."""
@@ -95,7 +96,7 @@ bfloat16: Scalar
 def bitcast(x: Any, to: Any, out: Sequence[Any] = ...) -> Any:
     """bitcast(x, T): the bits of x, taken for a T of the same size: `bitcast(x, uint32)`. Of numbers, vectors and structs. Called by thread[1]; sm_75 and later."""
 
-block: LevelName
+block: Block
 """the threads of a block; block.scan and its like are the collectives for one. See docs/reference/block.md."""
 
 bool_: Scalar
@@ -288,7 +289,7 @@ def function(*arguments: Any, **options: Any) -> Any:
 def funnel_shift_left(low: Any, high: Any, shift: Any, out: Sequence[Any] = ...) -> Any:
     """funnel_shift_left(low, high, shift): the upper word of high:low << (shift modulo 32). Called by thread[1]; sm_75 and later."""
 
-grid: LevelName
+grid: Grid
 """all blocks of a launch. See docs/reference/grid.md."""
 
 def grid_dependency_launch(out: Sequence[Any] = ...) -> Any:
@@ -706,7 +707,7 @@ def template(*listed: Any, **named: Any) -> Callable[[Any], Any]:
     See docs/reference/template.md.
     """
 
-thread: LevelName
+thread: Thread
 """one thread, or n of them: thread[n]. See docs/reference/thread.md."""
 
 def tma_load(tile: Any, tensor: Any, multicast: Any = ..., cache: Any = ..., out: Sequence[Any] = ...) -> Any:
@@ -775,7 +776,7 @@ def unsafe(*arguments: Any, **options: Any) -> Any:
 def vector(*arguments: Any, **options: Any) -> Any:
     """vector(T, n): n scalars moved as one word of at most 16 bytes. See docs/reference/vector.md."""
 
-warp: LevelName
+warp: Warp
 """32 threads; warp.scan and its like are the collectives for one. See docs/reference/warp.md."""
 
 def warp_all(predicate: Any, out: Sequence[Any] = ...) -> Any:

@@ -163,4 +163,4 @@ def test_what_the_third_barrier_of_the_scan_is_for() -> None:
     program, shape, arguments = scanned()
     (plan,) = (plan for plan in program.plans.values() if plan.function.name == "broadcast" and plan.barriers)
     race = races(program.with_plan(plan.drop_step(plan.barriers[0])), shape, arguments)
-    assert race is not None and "block/broadcast.py" in race.access.file
+    assert race is not None and "block/exchange.py" in race.access.file

@@ -12,7 +12,7 @@ import pytest
 
 import prism
 from docs.site.contents import below, contents, with_contents, with_pages
-from docs.site.fill import FILLERS, described, functions, measured, table
+from docs.site.fill import FILLERS, functions, measured, table
 from docs.site.plots import plot
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -39,7 +39,7 @@ def test_a_folder_s_index_is_the_table_of_its_pages() -> None:
 
 @pytest.mark.parametrize("page, what, rest", MARKS, ids=lambda value: value.stem if isinstance(value, Path) else value)
 def test_marked_places_are_filled(page: Path, what: str, rest: str) -> None:
-    """Tables have a command, collectives a docstring, functions exist: FILLERS raise where not."""
+    """Tables have a command, functions exist: FILLERS raise where not."""
     assert FILLERS[what](rest, page.parent).strip() or what == "rest"
 
 
@@ -64,11 +64,6 @@ def test_the_table_of_algorithms_is_that_of_the_manifest(request: pytest.Fixture
     if request.config.getoption("--update-golden"):
         page.write_text(wanted, encoding="utf-8")
     assert page.read_text(encoding="utf-8") == wanted, "run this test with --update-golden"
-
-
-def test_a_collective_s_docstring() -> None:
-    text = described("Do it.\n\nPerspective: warp.\nCost:        one\n             barrier.\nTest:        tests/x.py")
-    assert text == "Do it.\n\n- **Perspective**: warp.\n- **Cost**: one barrier."
 
 
 def test_a_table_needs_a_command() -> None:

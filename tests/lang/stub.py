@@ -28,6 +28,7 @@ from prism.lang.intrinsics.namespace import Namespace
 from prism.lang.surface import Kernel as Kernel
 from prism.lang.surface import LevelName, PrismModule, VectorCast
 from prism.lang.types import Scalar, Vector
+from prism.lib.levels import Block, Grid, Thread, Warp
 '''
 _IMPORTED = ("CompileError", "InternalError", "Kernel")
 _LEVELS = {
@@ -55,7 +56,8 @@ def _entry(name: str, value: Any) -> str:
         case surface.Construct():
             return _function(name, "*arguments: Any, **options: Any", f"{value.doc}.{_page(name)}")
         case surface.LevelName():
-            return f'{name}: LevelName\n"""{_LEVELS[name]}.{_page(name)}"""\n'
+            kind = name.capitalize() if name != "warpgroup" else "LevelName"
+            return f'{name}: {kind}\n"""{_LEVELS[name]}.{_page(name)}"""\n'
         case surface.VectorCast():
             return f'{name}: VectorCast\n"""{name}(p[i]) loads a {value.vector} from p[i] on, {name}[p[i]] = v stores one."""\n'
         case Vector():

@@ -12,6 +12,7 @@ from typing import Any
 
 from prism.lang.diagnostics import ProgramError
 from prism.lang.keep.bases import Value
+from prism.lang.surface.signature import signature_of
 from prism.lang.surface.templates import TemplateName, check_default
 from prism.lang.types import SCALARS, Scalar, Vector
 from prism.lang.types.perspective import WARP, WARPGROUP, Level, Perspective
@@ -176,10 +177,17 @@ class Kernel:
         self.__qualname__ = self.python.__qualname__
         self.__module__ = self.python.__module__
         self.__doc__ = self.python.__doc__
-        self.__wrapped__ = self.python  # whose signature `inspect` shows
 
     def __repr__(self) -> str:
         return f'<@prism("{self.kind}") {self.__module__}.{self.__qualname__}>'
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "__signature__":
+            return signature_of(self.python, self.template, self.defaults)
+        raise AttributeError(f"{self!r} has no attribute {name!r}")
+
+    def __get__(self, instance: object, owner: Any = None) -> Kernel:
+        return self  # as a routine does, whose signature `help` shows
 
     def __getitem__(self, shape: Any) -> Callable[..., Any]:
         """Return a launcher for `kernel[blocks, threads]` or `kernel[blocks]`."""

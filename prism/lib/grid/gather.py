@@ -62,8 +62,16 @@ def gather(
     elif blocks > 1:
         match split(warp):
             case 1:
+                lane: int32 @ thread[1] = id()
                 launch: uint32 @ thread[32] = broadcast(epoch, 0)
-                sum: T @ thread[1] = collect(words, blocks - 1, initial, identity, launch, OP=OP, WORDS=WORDS, ORDERED=ORDERED)
+                most: int32 @ thread[32] = (blocks + 30) / 32
+                start: int32 @ thread[1] = lane * most if ORDERED else lane
+                number: int32 @ thread[1] = min(most, blocks - 1 - start) if ORDERED else (blocks + 30 - start) / 32
+                STEP: constexpr(int) = 1 if ORDERED else 32
+                sum: T @ thread[1] = identity
+                with group(thread[1]):
+                    sum = grid.receive_totals(words, start, STEP, number, most, identity, launch, OP=OP, WORDS=WORDS)
+                    sum = OP(initial if lane == 0 else identity, sum)
                 combined = OP(warp.reduce_to_first(sum, OP=OP, FEW=True, TENSOR=TENSOR), total)
     return combined
 
