@@ -9,10 +9,7 @@ Everything here is text and numbers: no tree, no plan. What stands between lines
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from prism.lang.keep.bases import Value
-from prism.lang.keep.memo import lazy_property
 from prism.lang.lower.pieces import Piece
 from prism.lang.types.perspective import Perspective
 
@@ -238,8 +235,7 @@ class Duty(Value):
         return self.threads if self.name == self.threads else f"{self.name}, {self.threads}"
 
 
-@dataclass(frozen=True)
-class Chapter:
+class Chapter(Value):
     """One function."""
 
     name: str
@@ -259,12 +255,12 @@ class Chapter:
     graph: Graph
     duties: tuple[Duty, ...] = ()
 
-    @lazy_property
+    @property
     def barriers(self) -> int:
         """How many entries are barriers, at which threads meet."""
         return sum(entry.barrier for entry in self.entries)
 
-    @lazy_property
+    @property
     def waits(self) -> int:
         """How many entries make a thread wait for what others, or copies, have done."""
         return sum(bool(entry.counted) and not entry.barrier for entry in self.entries)
