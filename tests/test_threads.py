@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 import prism
-from prism.interpret import machine
 from prism.lang import (
     block,
     const,
@@ -104,9 +103,8 @@ def test_checking_gives_all_threads_the_same_text() -> None:
         assert len(set(texts)) == 2 and texts[::2] == texts[:1] * 3 and texts[1::2] == texts[1:2] * 3
 
 
-def test_the_reference_machine_runs_in_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One kernel in all threads, of several templates; what is kept of a program is dropped under them all the time."""
-    monkeypatch.setattr(machine, "_MOST", 2)
+def test_the_reference_machine_runs_in_threads() -> None:
+    """One kernel in all threads, of several templates: what is kept of a program is made under them."""
     kernel, x = shifted(), np.arange(64, dtype=np.int32)
 
     def work(number: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -88,6 +89,7 @@ class Ready:
             plan.lent and plan.scratch > 0
         )  # then its address is another one in each call, as those of arrays are
         self._arrays = {name: number for number, name in enumerate((*names, SCRATCH) if self._roomy else names)}
+        self._alone = len(plan.steps) == 1
         self._steps = tuple(self._ready(step) for step in plan.steps)
 
     def __call__(self, pointers: tuple[int, ...], stream: int) -> None:
@@ -108,11 +110,16 @@ class Ready:
         return self if self._roomy or len(self._steps) > 1 else self._steps[0]
 
     def _memory(self, stream: int) -> tuple[int, ...]:
-        """Return where the words and the scratch memory are, for a stream."""
+        """Return where the words and the scratch memory are, for a stream.
+
+        What one step leaves there for the next is this thread's: others launch on the same stream, between the two.
+        """
         plan = self._plan
         words = KEPT.get(self._ordinal, stream, plan.words, plan.tag) if plan.words else 0
-        kept = plan.scratch and not self._roomy
-        return words, KEPT.get(self._ordinal, stream, plan.scratch, "scratch") if kept else 0
+        if not plan.scratch or self._roomy:
+            return words, 0
+        tag = "scratch" if self._alone else f"scratch of thread {threading.get_ident()}"
+        return words, KEPT.get(self._ordinal, stream, plan.scratch, tag)
 
     def _ready(self, step: Step | Clear) -> Launch:
         if isinstance(step, Clear):
@@ -135,7 +142,17 @@ class Ready:
                     slots.append((position, self._arrays[value.name], value.offset))
                 elif value.name == WORDS or value.count:
                     beside.append((position, _BESIDE.index(value.name), value.offset))
-        return Warm(launcher, step.blocks, step.threads, values, slots, self._memory if beside else None, beside, maps)
+        return Warm(
+            launcher,
+            step.blocks,
+            step.threads,
+            values,
+            slots,
+            self._memory if beside else None,
+            beside,
+            maps,
+            alone=self._alone,
+        )
 
     def _clear(self, buffer: Buffer) -> Launch:
         nbytes, ordinal = buffer.count * dtype_called(buffer.dtype).itemsize, self._ordinal

@@ -28,24 +28,26 @@ class Warm:
     """Launches of a kernel that differ in addresses and in the stream: `warm(addresses, stream)`.
 
     `values` are the launch's. `slots` take the place of some, with addresses of the call; `beside` of others, with what
-    `ask(stream)` gives; `maps` of others, with tensor maps of what lies there. All but the call's addresses and the stream is
-    packed once for each memory; where there are maps, the addresses too, once for each place of the arrays. Safe among threads:
-    each has a buffer of its own for as long as it launches. Not for cooperative kernels.
+    `ask(stream)` gives; `maps` of others, with tensor maps of what lies there. All but the call's addresses and the stream
+    is packed once for each memory; where there are maps, the addresses too, once for each place of the arrays. `alone`: no
+    step beside it takes what is beside the arrays. Else that is asked for each time, so that all steps take the same. Safe
+    among threads: each has a buffer of its own for as long as it launches. Not for cooperative kernels.
     """
 
     __slots__ = (
-        "_always", "_ask", "_beside", "_blocks", "_first", "_free", "_lasting", "_launcher", "_maps", "_second", "_several",
-        "_slots", "_threads", "_values", "_words",
+        "_alone", "_always", "_ask", "_beside", "_blocks", "_first", "_free", "_lasting", "_launcher", "_maps", "_second",
+        "_several", "_slots", "_threads", "_values", "_words",
     )  # fmt: skip
 
     def __init__(
         self, launcher: Launcher, blocks: int, threads: int, values: Sequence[Any], slots: Sequence[Slot],
         ask: Callable[[int], Memory] | None = None, beside: Sequence[Slot] = (), maps: Sequence[Mapped] = (),
+        alone: bool = True,
     ) -> None:  # fmt: skip
         assert not (maps and beside), "which are kept for the memory, and for the addresses"
         self._launcher, self._blocks, self._threads = launcher, blocks, threads
         self._values, self._slots = tuple(values), tuple(slots)
-        self._ask, self._beside, self._maps = ask, tuple(beside), tuple(maps)
+        self._ask, self._beside, self._maps, self._alone = ask, tuple(beside), tuple(maps), alone
         words = () if maps else tuple((launcher.word(position), which, offset) for position, which, offset in slots)
         # By far the most take one array and a result, in this order, and nothing else: then where these two are.
         plain = tuple(slot[1:] for slot in slots) == ((0, 0), (1, 0)) and not maps
@@ -116,5 +118,5 @@ class Warm:
             return
         if self._ask is None:
             self._always = self._free[kept_for]
-        elif stream in _LASTING:
+        elif self._alone and stream in _LASTING:  # it may have more of it later: one kernel is as well off with the old
             self._lasting[stream] = self._free[kept_for]

@@ -5,6 +5,7 @@ Tests of prism/host: machine, plan.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -91,6 +92,33 @@ def test_streams_that_end_are_asked_for_their_memory_each_time(gpu: Gpu, monkeyp
     assert [launch[4][2] - KEPT - 256 for launch in gpu.launched] == [4096 * k for k in (0, 0, 2, 77, 77, 0)] + [
         4096 * 77 + 64
     ]
+
+
+def test_steps_take_the_same_memory_when_a_stream_has_more_of_it(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another call may outgrow a stream's scratch memory. The next call clears the new one, and its kernels read that."""
+    where = [KEPT]
+    monkeypatch.setattr(machine.KEPT, "get", lambda *given: where[0])
+    x = array(64)
+    ready = Ready(PLAN, ("x", OUT), describe(x))
+    for place in (KEPT, KEPT, 2 * KEPT, 2 * KEPT):
+        where[0] = place
+        ready((x.data.ptr, x.data.ptr), 0)
+        assert gpu.cleared[-1][0] == gpu.launched[-1][4][2] == place + 256
+
+
+def test_threads_do_not_share_what_one_step_leaves_for_the_next(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They may launch on the same stream, one between the two steps of the other. A kernel by itself has it to itself."""
+    tags: list[str] = []
+    monkeypatch.setattr(machine.KEPT, "get", lambda ordinal, stream, nbytes, tag: tags.append(tag) or KEPT)
+    x, one = array(64), replace(PLAN, steps=PLAN.steps[1:])
+    for plan in (PLAN, one):
+        ready = Ready(plan, ("x", OUT), describe(x))
+        for _ in range(2):
+            thread = threading.Thread(target=ready, args=((x.data.ptr, x.data.ptr), 7))
+            thread.start()
+            ready((x.data.ptr, x.data.ptr), 7)
+            thread.join()
+    assert "scratch" in tags and len(set(tags)) >= 3  # a thread's number may be given again
 
 
 def test_large_scratch_memory_is_the_librarys_for_one_call(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:

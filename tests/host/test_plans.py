@@ -96,6 +96,17 @@ def test_a_plan_without_out_keeps_its_results(gpu: Gpu) -> None:
         plan(keys, values)
 
 
+def test_a_plan_takes_arrays_in_the_function_s_order(gpu: Gpu) -> None:
+    """Also where two are alike, so that nothing else tells which is which."""
+    keys, values, out = (array(5000, "int32") for _ in range(3))
+    plan = lib.plan(lib.scan_by_key, keys, values, out=out)
+    others = [array(5000, "int32") for _ in range(3)]
+    assert plan(*others) is others[2]
+    first, second = (launch[4] for launch in gpu.launched)
+    moved = {a.data.ptr: b.data.ptr for a, b in zip((keys, values, out), others, strict=True)}
+    assert second == tuple(moved.get(value, value) for value in first) and first != second
+
+
 def test_a_plan_is_made_anew_of_a_call_that_was_made_before(gpu: Gpu) -> None:
     x, out = array(5000), array(5000)
     lib.scan(x, out=out)

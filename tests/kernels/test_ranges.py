@@ -55,7 +55,8 @@ def kinds() -> dict[str, Instance]:
     for one in ships.kernels("sm_90a"):
         template = dict(one.template)
         if not any("int" in str(template.get(name)) or template.get(name) == "bool" for name in ("T", "TI", "TO")):
-            flags = "".join(str(int(value)) for _, value in sorted(template.items()) if isinstance(value, bool))
+            every = sorted(template.items())  # with what tells `scan_segments` where segments begin
+            flags = "".join(str(int(value)) for name, value in every if isinstance(value, bool) or name == "HEADS")
             found.setdefault(f"{one.kernel.__name__} {flags}".strip(), one)
     return found
 

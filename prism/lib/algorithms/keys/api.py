@@ -65,7 +65,7 @@ def scan_by_key(
     array([3, 4, 4, 5, 5])
     """
     asked = ("scan_by_key", op, exclusive, dtype, None if initial is None else arguments.exactly(initial))
-    if stream is None and (known := repeat.run(asked, values, out, keys)) is not None:
+    if stream is None and (known := repeat.run_many(asked, (keys, values, out))) is not None:
         return known
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
@@ -79,7 +79,7 @@ def scan_by_key(
         plan = _plan_scan(task, given, labels, result, begin, machine) if given.size else None
         return Decision((Result(given.shape, scans.dtype_of(task.result, given)),), plan=plan, in_place=("x",))
 
-    return call("scan_by_key", asked, {"x": values, "keys": keys}, decide, out, stream, called=_CALLED)
+    return call("scan_by_key", asked, {"keys": keys, "x": values}, decide, out, stream, called=_CALLED)
 
 
 def reduce_by_key(
@@ -123,7 +123,7 @@ def reduce_by_key(
     (array([7, 8, 7]), array([4, 5, 5]))
     """
     asked = ("reduce_by_key", op, dtype, count, None if initial is None else arguments.exactly(initial))
-    if stream is None and (known := repeat.run(asked, values, None, keys)) is not None:
+    if stream is None and (known := repeat.run_many(asked, (keys, values, None))) is not None:
         return known
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
@@ -137,7 +137,7 @@ def reduce_by_key(
         plan = _plan_reduce(task, given, labels, begin, machine) if given.size else None
         return Decision(results, scan_plans.RUNS, plan, fill=None if given.size else 0, cut=not count)
 
-    return call("reduce_by_key", asked, {"x": values, "keys": keys}, decide, None, stream, called=_CALLED)
+    return call("reduce_by_key", asked, {"keys": keys, "x": values}, decide, None, stream, called=_CALLED)
 
 
 # -- Arguments and plans --------------------------------------------------------------------------------------------------
