@@ -32,8 +32,8 @@ help: ## list the commands
 demo: env ## a scan written in Prism, run on this machine and compared with NumPy
 	@$(PY) examples/demo.py $(ARGS)
 
-test: env ## every test but the long ones; those for the GPU too, where there is one
-	@$(PYTEST) $(PARALLEL) $(ARGS)
+test: env ## every test but the long ones; those for the GPU too, where there is one; and which thirty took longest
+	@$(PYTEST) $(PARALLEL) --durations=30 $(ARGS)
 
 check: env ## style, types, who imports whom, and the examples in the documentation
 	@status=0; \

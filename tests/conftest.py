@@ -6,11 +6,13 @@ import functools
 import gc
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
+
+from tests.rarely import thin_out
 
 # Matrices are small here: NumPy's own threads spin, and save nothing.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -44,6 +46,7 @@ def pytest_collection_finish() -> None:
     sys.dont_write_bytecode = True
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest chooses by the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     gpu = f"{TESTS / 'gpu'}{os.sep}"
     for item in items:
@@ -53,6 +56,22 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.xdist_group("gpu"))  # one process: they share the device's memory and its clock
             if reason := why_no_gpu():
                 item.add_marker(pytest.mark.skip(reason=reason))
+    thin_out(items)
+
+
+LONGEST = 15.0
+"""Seconds of the processor that a test may take, with what it starts, before `make test` warns of it."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Warn of a test that takes long: of its own time, for a machine may be busy with other things."""
+    before = sum(os.times()[:4])
+    result = yield
+    took = sum(os.times()[:4]) - before
+    if took > LONGEST and not item.get_closest_marker("fuzz"):
+        item.warn(pytest.PytestWarning(f"{item.nodeid} took {took:.0f} s of the processor: {LONGEST:.0f} are the most"))
+    return result
 
 
 @pytest.hookimpl(optionalhook=True)  # pytest-xdist may be absent

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from itertools import combinations
 from typing import Any
 
 import pytest
@@ -22,3 +24,32 @@ def rarely(values: Iterable[Any], but: Iterable[Any]) -> list[Any]:
 
 def _marked(value: Any) -> Any:
     return pytest.param(*(value if isinstance(value, tuple) else (value,)), marks=pytest.mark.fuzz)
+
+
+def thin_out(items: Iterable[pytest.Item]) -> None:
+    """Mark `fuzz` what a test with the mark `covering(strength)` need not try: each so many values stand together once anyway."""
+    tests: dict[Any, list[Any]] = defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("covering") and not item.get_closest_marker("fuzz"):
+            tests[item.path, item.parent, item.originalname].append(item)  # type: ignore[attr-defined]
+
+    for many in tests.values():
+        (strength,) = many[0].get_closest_marker("covering").args
+        rows = [tuple(map(id, item.callspec.params.values())) for item in many]  # a value is one object in all of them
+        for at in set(range(len(rows))) - cover(rows, strength):
+            many[at].add_marker("fuzz")
+
+
+def cover(rows: Sequence[tuple[int, ...]], strength: int) -> set[int]:
+    """Return which rows to take so that any values of any `strength` columns that a row has together, a taken one has: few rows."""
+    width = len(rows[0])
+    columns = list(combinations(range(width), min(strength, width)))
+    ways = [{(chosen, tuple(row[k] for k in chosen)) for chosen in columns} for row in rows]
+    taken: set[int] = set()
+    seen: set[Any] = set()
+    for news in range(len(columns), 0, -1):  # those first that show the most at once
+        for at, shown in enumerate(ways):
+            if len(shown - seen) >= news:
+                taken.add(at)
+                seen |= shown
+    return taken

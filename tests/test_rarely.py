@@ -1,0 +1,48 @@
+"""Which parameters of a test are tried in `make test`: those that `covering` chooses, and `rarely`."""
+
+import itertools
+
+import pytest
+
+from tests.rarely import cover, rarely
+
+
+@pytest.mark.parametrize("strength", [1, 2, 3])
+@pytest.mark.parametrize("sizes", [(5,), (4, 12, 3), (2, 2, 2, 2), (3, 1, 4)])
+def test_every_so_many_values_stand_together(sizes: tuple[int, ...], strength: int) -> None:
+    rows = list(itertools.product(*map(range, sizes)))
+    taken = [rows[at] for at in cover(rows, strength)]
+    for columns in itertools.combinations(range(len(sizes)), min(strength, len(sizes))):
+        assert {tuple(row[k] for k in columns) for row in taken} == set(
+            itertools.product(*(range(sizes[k]) for k in columns))
+        )
+    if strength == 1:
+        assert len(taken) == max(sizes)
+    assert cover(rows, strength) == cover(rows, strength)
+
+
+def test_rows_that_are_no_product() -> None:
+    """As where some parameters are `fuzz` already: what stands there together is what counts."""
+    assert cover([(0, 0), (0, 1), (1, 1)], 2) == {0, 1, 2}
+    assert len(cover([(0, 0), (0, 1), (1, 1)], 1)) == 2
+
+
+def test_rarely() -> None:
+    often, seldom = rarely([1, (2, 3)], but=[1])
+    assert often == 1 and seldom.values == (2, 3) and seldom.marks[0].name == "fuzz"
+    with pytest.raises(ValueError):
+        rarely([1], but=[2])
+
+
+@pytest.mark.covering(1)
+@pytest.mark.parametrize("a", range(4))
+@pytest.mark.parametrize("b", range(3))
+def test_what_covers(a: int, b: int, request: pytest.FixtureRequest) -> None:
+    """`make test` has four of these, `make fuzz` the other eight; one that is asked for by its name is run."""
+    mine = [item for item in request.session.items if item.name.startswith("test_what_covers[")]
+    given = {(item.callspec.params["a"], item.callspec.params["b"]) for item in mine}
+    assert (a, b) in given
+    if len(mine) == 4:
+        assert [{row[k] for row in given} for k in range(2)] == [set(range(4)), set(range(3))]
+    else:
+        assert len(mine) in (1, 8)
