@@ -46,6 +46,7 @@ def test_copies_for_tensor_copies_have_rows_of_whole_sectors(columns: int) -> No
         assert taken.strides[0] % 32 == 0 and np.array_equal(taken.owner, given.owner)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("kind", ["float32", "float16"])
 @pytest.mark.parametrize("shapes", SHAPES, ids=str)
 def test_shapes(shapes, kind: str) -> None:
