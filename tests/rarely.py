@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import combinations
@@ -35,13 +36,20 @@ def thin_out(items: Iterable[pytest.Item]) -> None:
 
     for many in tests.values():
         (strength,) = many[0].get_closest_marker("covering").args
-        rows = [tuple(map(id, item.callspec.params.values())) for item in many]  # a value is one object in all of them
+        rows = [_values(item) for item in many]
         for at in set(range(len(rows))) - cover(rows, strength):
             many[at].add_marker("fuzz")
 
 
-def cover(rows: Sequence[tuple[int, ...]], strength: int) -> set[int]:
-    """Return which rows to take so that any values of any `strength` columns that a row has together, a taken one has: few rows."""
+def _values(item: Any) -> tuple[Any, ...]:
+    """Return what a test is given by each of its `parametrize`, several names' values together: a value is one object in all."""
+    given = [mark.args[0] for mark in item.iter_markers("parametrize")]
+    names = [re.findall(r"\w+", some) if isinstance(some, str) else some for some in given]
+    return tuple(tuple(id(item.callspec.params[name]) for name in some) for some in names)
+
+
+def cover(rows: Sequence[tuple[Any, ...]], strength: int) -> set[int]:
+    """Return few rows, so that what stands together in any `strength` columns of a row does so in one of them."""
     width = len(rows[0])
     columns = list(combinations(range(width), min(strength, width)))
     ways = [{(chosen, tuple(row[k] for k in chosen)) for chosen in columns} for row in rows]

@@ -35,10 +35,10 @@ def test_rarely() -> None:
 
 
 @pytest.mark.covering(1)
-@pytest.mark.parametrize("a", range(4))
+@pytest.mark.parametrize("a, c", [(0, 0), (1, 0), (2, 1), (3, 1)])
 @pytest.mark.parametrize("b", range(3))
-def test_what_covers(a: int, b: int, request: pytest.FixtureRequest) -> None:
-    """`make test` has four of these, `make fuzz` the other eight; one that is asked for by its name is run."""
+def test_what_covers(a: int, b: int, c: int, request: pytest.FixtureRequest) -> None:
+    """`make test` has four of these, for `a` and `c` are one; `make fuzz` the other eight; one asked for by its name is run."""
     mine = [item for item in request.session.items if item.name.startswith("test_what_covers[")]
     given = {(item.callspec.params["a"], item.callspec.params["b"]) for item in mine}
     assert (a, b) in given

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from prism.interpret.homes import consecutive
+from prism.interpret.lanes import anywhere, everywhere
 from prism.lang.keep.bases import Value
 
 
@@ -65,19 +66,19 @@ class Accesses:
             return None
         thread = self.thread[at]
         some = thread >= 0
-        if np.count_nonzero(some) and (unfenced or not self._all_know(by, thread, some, at, clocks)):
+        if anywhere(some) and (unfenced or not self._all_know(by, thread, some, at, clocks)):
             bad = some & (clocks.steps(by, thread, clocks.halves - 1 if unfenced else 0) < self.clock[at])
             # A thread's own accesses are in the order of its program, but its fences decide what asynchronous ones see.
             bad &= clocks.plain(thread) if unfenced else thread != by
-            if excused is not None and np.count_nonzero(bad):
+            if excused is not None and anywhere(bad):
                 bad &= ~excused(by, thread)
-            if np.count_nonzero(bad):
+            if anywhere(bad):
                 index = int(np.where(bad, thread ^ by, -1).argmax())  # the two that need the broadest barrier
                 return Conflict(index, int(thread[index]), int(self.site[at][index]))
         if not len(self.who):
             return None
         rows = self.row[at]
-        crowded = np.flatnonzero(rows >= 0)
+        crowded = (rows >= 0).nonzero()[0]
         return self._crowded(rows, crowded, by, clocks, unfenced, excused) if len(crowded) else None
 
     def _all_know(self, by: Any, thread: Any, some: Any, at: Any, clocks: Known) -> bool:
@@ -87,7 +88,7 @@ class Accesses:
         """
         one = by if isinstance(by, int) else int(by[0])
         common = clocks.common_of(one, one) if isinstance(by, int) else clocks.common_of(-1, one)
-        return common is not None and not np.count_nonzero(some & (common[thread] < self.clock[at]))
+        return common is not None and not anywhere(some & (common[thread] < self.clock[at]))
 
     def _crowded(
         self, rows: Any, crowded: Any, by: Any, clocks: Known, unfenced: bool, excused: Any
@@ -99,9 +100,9 @@ class Accesses:
             mine = by[part][:, None] if isinstance(by, np.ndarray) else by
             later = self.clocks[rows[part], : len(who)] > clocks.steps(mine, who, half)
             later &= who >= 0 if unfenced else mine != who
-            if excused is not None and np.count_nonzero(later):
+            if excused is not None and anywhere(later):
                 later &= ~excused(mine, who)
-            if np.count_nonzero(later):
+            if anywhere(later):
                 index, other = divmod(int(np.where(later, mine ^ who, -1).argmax()), len(who))
                 return Conflict(int(part[index]), int(who[other]), int(self.sites[rows[part[index]], other]))
         return None
@@ -112,7 +113,7 @@ class Accesses:
         one, clock = not isinstance(by, np.ndarray), clocks.own(by)
         thread, rows = self.thread[at], self.row[at]
         alone = (thread < 0) | (thread == by)
-        if np.count_nonzero(alone) < len(alone):
+        if not everywhere(alone):
             alone |= self._after(by, thread, self.clock[at], clocks)
         # One access stands for all before it that are ordered before it: who must come after it comes after those too. As
         # here: t0 reads, a barrier, t1 reads, t2 writes. If t2 is ordered after t1's read, so it is after t0's.
@@ -125,7 +126,7 @@ class Accesses:
         if one and len(chosen) == len(where):
             return
         crowded = (rows < 0) & (self.thread[at] != by)
-        if np.count_nonzero(crowded):
+        if anywhere(crowded):
             several = where[crowded]
             if where is at:
                 order = np.arange(len(several))
@@ -143,7 +144,7 @@ class Accesses:
         self.start()
         own, thread = clocks.own(by), self.thread[at]
         narrow = self.row[at] < 0
-        if np.count_nonzero(narrow):
+        if anywhere(narrow):
             free = narrow & ((thread < 0) | self._after(int(by[0]), thread, self.clock[at], clocks))
             self.thread[at[free]], self.clock[at[free]], self.site[at[free]] = by[0], own[0], site[free]
             self._widen(at[narrow])
@@ -167,11 +168,10 @@ class Accesses:
     def _note(self, rows: Any, by: Any, clock: Any, site: Any) -> None:
         """Note accesses of the locations that have a row."""
         wide = rows >= 0
-        count = np.count_nonzero(wide)
-        if not count:
+        if not anywhere(wide):
             return
         one = not isinstance(by, np.ndarray)
-        if count < len(rows):
+        if not everywhere(wide):
             rows = rows[wide]
             by, clock = (by, clock) if one else (by[wide], clock[wide])
             site = site[wide] if isinstance(site, np.ndarray) else site
@@ -191,7 +191,7 @@ class Accesses:
             self.column = np.concatenate([self.column, np.full(more, -1, np.int64)])
         columns = self.column[by - self.base]
         new = columns < 0
-        if not np.count_nonzero(new):
+        if not anywhere(new):
             return columns
         missing, have = np.unique(by[new]), len(self.who)
         self.column[missing - self.base] = np.arange(have, have + len(missing))
@@ -246,7 +246,7 @@ class Accesses:
         if len(self.who):
             rows = self.row[at]
             wide = rows >= 0
-            if np.count_nonzero(wide):
+            if anywhere(wide):
                 gone = rows[wide] if isinstance(at, slice) else np.unique(rows[wide])
                 self.free[self.left : self.left + len(gone)] = gone
                 self.left += len(gone)

@@ -11,6 +11,7 @@ import numpy as np
 from prism.interpret.checker import Checker
 from prism.interpret.errors import BoundsError, MachineError, NoMeaningError
 from prism.interpret.frame import Frame, Wait
+from prism.interpret.lanes import anywhere
 from prism.interpret.memory import IntrinsicMemory
 from prism.interpret.operands import divergence, operand_of, whole_units, write_back
 from prism.interpret.regions import Reference
@@ -110,7 +111,7 @@ def _collective(scope: Scope, node: Apply, binding: Binding) -> Eval:
             return finish(frame, found.reshape(threads, *found.shape[2:]))
         rows = frame.mask[:whole].reshape(-1, size)
         units = rows.any(axis=1)
-        if (units != rows.all(axis=1)).any():
+        if anywhere(units != rows.all(axis=1)):
             raise divergence(frame, node, rows)
         found = np.asarray(meaning(binding, *[value[units] for value in values]))
         result = np.zeros((threads, *found.shape[2:]), found.dtype)

@@ -16,6 +16,7 @@ import numpy as np
 
 from prism.interpret.errors import BarrierError, DivergenceError
 from prism.interpret.frame import Block, Cluster, Frame, Machine, Wait
+from prism.interpret.lanes import anywhere, everywhere
 from prism.interpret.scope import Piece, Scope
 from prism.lang.diagnostics import Span
 from prism.lang.tree.plan import Barrier
@@ -49,7 +50,7 @@ def _in_step(barrier: Barrier) -> Callable[[Frame], bool]:
         if frame.mask is not True:
             here = frame.mask[:whole].reshape(-1, size)
             units = here.any(axis=1)
-            if (units != here.all(axis=1)).any():
+            if anywhere(units != here.all(axis=1)):
                 raise _missing(frame, barrier, here)
             members = members[units]
         if machine.clocks is not None and size > 1:
@@ -155,7 +156,7 @@ def _meeting(barrier: Barrier) -> Callable[[Frame], Generator[None, None, bool]]
         meeting.here[lanes] = True
         block.machine.progress += 1
         meeting.settle(cluster, size)
-        if not (meeting.passed[lanes] == goal).all():
+        if not everywhere(meeting.passed[lanes] == goal):
             yield from waiting_for(
                 block,
                 Wait(
@@ -174,7 +175,7 @@ def _meeting(barrier: Barrier) -> Callable[[Frame], Generator[None, None, bool]]
 
 def _gone_on(meeting: _Meeting, cluster: Cluster, size: int, lanes: Any, goal: Any) -> bool:
     meeting.settle(cluster, size)
-    return bool((meeting.passed[lanes] == goal).all())
+    return everywhere(meeting.passed[lanes] == goal)
 
 
 def _absent(meeting: _Meeting, cluster: Cluster, lanes: Any, size: int, barrier: Barrier) -> str:
@@ -210,7 +211,7 @@ class _GridMeeting:
         """Note threads that have come; the last ones let all go on."""
         self.here[numbers] = True
         machine.progress += 1
-        if not self.here.all():
+        if not everywhere(self.here):
             return
         self.here[:] = False
         self.passed += 1
@@ -292,12 +293,12 @@ def agreement(
         if len(value) != threads or threads % size:
             return
         rows = value.reshape(-1, size)
-        if not np.count_nonzero(rows != rows[:, :1]):
+        if not anywhere(rows != rows[:, :1]):
             return
         here = (np.ones(threads, bool) if frame.mask is True else frame.mask).reshape(-1, size)
         first = np.take_along_axis(rows, here.argmax(axis=1)[:, None], axis=1)
         bad = (here & (rows != first) & ~((rows != rows) & (first != first))).ravel()
-        if bad.any():
+        if anywhere(bad):
             raise DivergenceError(
                 f"the threads of {unit} disagree about this {what}",
                 span,

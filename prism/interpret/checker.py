@@ -10,7 +10,7 @@ from prism.interpret.accesses import Conflict
 from prism.interpret.clocks import Clocks, Site
 from prism.interpret.errors import BoundsError, ProxyError, RaceError, UninitialisedError
 from prism.interpret.frame import Frame
-from prism.interpret.lanes import first_outside
+from prism.interpret.lanes import anywhere, first_outside
 from prism.interpret.regions import Parts, Region
 from prism.interpret.shadow import Shadow
 from prism.interpret.shares import excuse, same_value
@@ -53,7 +53,7 @@ class Checker:
             by = lanes + frame.block.number * machine.threads
         if region.width > 1:
             at = (at[:, None] + np.arange(region.width)).ravel()
-            by = np.repeat(by, region.width)
+            by = by.repeat(region.width)
         site = self._site(shadow, kind, atomic)
         if kind != "write" and shadow.initialised is not None:
             self._check_written(frame, region, shadow.initialised[at], lanes)
@@ -128,7 +128,7 @@ class Checker:
     def _check_written(self, frame: Frame, region: Region, stamps: Any, lanes: Any) -> None:
         """Report the first location of those read that nothing was written to."""
         missing = stamps != region.stamp
-        if np.count_nonzero(missing):
+        if anywhere(missing):
             bad = int(np.argmax(missing))
             self._report_uninitialised(frame, region, int(lanes[bad // region.width]), stamps[bad] != 0)
 

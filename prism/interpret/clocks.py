@@ -24,6 +24,7 @@ from weakref import WeakSet
 import numpy as np
 
 from prism.interpret.homes import Home, Row, make_home, union_of
+from prism.interpret.lanes import anywhere, everywhere
 from prism.lang.diagnostics import Span
 from prism.lang.keep.bases import Value
 
@@ -127,7 +128,7 @@ class Clocks:
                 return self.steps(by, np.array([of]), half)
             return home.table[mine, half, there]
         other = (there < 0) | (there >= home.count)
-        if not np.count_nonzero(other):
+        if not anywhere(other):
             return home.table[mine, half, there]
         elsewhere = np.flatnonzero(other)
         there[elsewhere] = self._agents_at(home, of[elsewhere])
@@ -258,7 +259,7 @@ class Clocks:
             known, visible = home.table[:, 0], home.table[:, 1]
             at = np.ix_(places, plain)
             visible[at] = np.maximum(visible[at], known[at])
-        if len(home.pool) > 1 and generic.any():
+        if len(home.pool) > 1 and anywhere(generic):
             rows = home.far[places]
             seen = [(places[rows == k], self._shown_far(home.pool[k], generic)) for k in np.unique(rows) if k]
             for chosen, far in seen:
@@ -351,7 +352,7 @@ class Clocks:
     def plain(self, numbers: Any) -> Any:
         """Whether accesses of these are the generic proxy's: of threads, and of copies that are made as threads would."""
         found = np.ones(np.shape(numbers), bool)
-        if self.agents and np.count_nonzero(agents := numbers >= self.total):
+        if self.agents and anywhere(agents := numbers >= self.total):
             found[agents] = self._where[2][numbers[agents] - self.total] != 0
         return found
 
@@ -435,7 +436,7 @@ class Clocks:
         home = self._home(int(numbers[0]))
         places = numbers - home.first
         inside = (places >= 0) & (places < home.count)
-        if not inside.all():
+        if not everywhere(inside):
             self._step(numbers[~inside])
             places = places[inside]
         home.table[places, 0, places] += 1

@@ -15,6 +15,7 @@ import numpy as np
 
 from prism.interpret.clocks import Clocks
 from prism.interpret.frame import Block
+from prism.interpret.lanes import anywhere, everywhere
 from prism.lang.diagnostics import Span
 
 KINDS = ("cp_async", "bulk", "wgmma")
@@ -52,7 +53,7 @@ class Flight:
         """Let the first effects happen, for some of its lanes."""
         for number, effect in enumerate(self.effects[:effects]):
             left = chosen & ~self.done[number]
-            if left.any():
+            if anywhere(left):
                 if self.whole:
                     left = ~self.done[number]
                 self.done[number] |= left
@@ -96,10 +97,10 @@ class Flights:
         open_ = self._open.setdefault((kind, part), np.full(self.block.machine.threads, -1, np.int64))
         found = open_[units[:, 0]]
         fresh = found < 0
-        if fresh.any():
+        if anywhere(fresh):
             found[fresh] = clocks.issue(numbers[fresh], what, generic=kind == "cp_async")
             open_[units[:, 0]] = found
-        if not fresh.all():
+        if not everywhere(fresh):
             clocks.renew(numbers[~fresh], found[~fresh])
         return found
 
@@ -149,9 +150,9 @@ class Flights:
         left = []
         for flight in self.flying[kind]:
             chosen = flight.groups < limit[flight.lanes]
-            if chosen.any():
+            if anywhere(chosen):
                 self._end(flight, chosen, 1 if read else len(flight.effects))
-            if not all(waited.all() for waited in flight.waited):
+            if not all(everywhere(waited) for waited in flight.waited):
                 left.append(flight)
         self.flying[kind] = left
 
@@ -160,7 +161,7 @@ class Flights:
         for number in range(effects):
             fresh = chosen & ~flight.waited[number]
             flight.waited[number] |= fresh
-            if flight.agents and fresh.any():
+            if flight.agents and anywhere(fresh):
                 clocks: Clocks | None = self.block.machine.clocks
                 assert clocks is not None
                 clocks.end(self.block.numbers(flight.lanes[fresh]), flight.agents[number][fresh])
@@ -172,7 +173,7 @@ class Flights:
         Those of a group that was committed may still be waited for as a group.
         """
         taken = [(f, np.isin(f.lanes, lanes)) for f in self.flying["cp_async"]]
-        taken = [(flight, chosen) for flight, chosen in taken if chosen.any()]
+        taken = [(flight, chosen) for flight, chosen in taken if anywhere(chosen)]
         clocks = self.block.machine.clocks
         row = None
         if clocks is not None:
@@ -181,7 +182,7 @@ class Flights:
         for flight, chosen in taken:
             for waited in flight.waited:
                 waited |= chosen & (flight.groups >= self.committed["cp_async"][flight.lanes])
-        self.flying["cp_async"] = [f for f in self.flying["cp_async"] if not f.waited[0].all()]
+        self.flying["cp_async"] = [f for f in self.flying["cp_async"] if not everywhere(f.waited[0])]
         for (of, _), open_ in self._open.items():
             if of == "cp_async":
                 open_[lanes] = -1
@@ -195,7 +196,7 @@ class Flights:
     def drift(self) -> None:
         """Let something that is under way take effect, at random; wgmmas do in their order."""
         random = self.block.machine.random
-        first = [flights[0] for flights in self.flying.values() if flights and not flights[0].done[-1].all()]
+        first = [flights[0] for flights in self.flying.values() if flights and not everywhere(flights[0].done[-1])]
         everything = [*self.loads, *first]
         if everything and random.integers(2):
             flight = everything[int(random.integers(len(everything)))]
@@ -209,7 +210,7 @@ class Flights:
         left = list(self.loads)
         for flight in [*self.loads, *(f for flights in self.flying.values() for f in flights)]:
             flight.complete()
-            if flight.kind in ("bulk", "wgmma") and not flight.waited[0].all():
+            if flight.kind in ("bulk", "wgmma") and not everywhere(flight.waited[0]):
                 left.append(flight)
         self.loads.clear()
         return left or self._unknown()

@@ -15,6 +15,7 @@ import numpy as np
 from prism.interpret.errors import FlightError
 from prism.interpret.flights import flights_of
 from prism.interpret.frame import Frame, Local
+from prism.interpret.lanes import anywhere
 from prism.interpret.scope import Eval, Scope
 from prism.lang.diagnostics import Span
 from prism.lang.tree import Fragment, Place, Symbol
@@ -76,7 +77,7 @@ def toucher(scope: Scope, symbol: Symbol, span: Span) -> Touch | None:
     def touch(frame: Frame, local: Local) -> None:
         flights, lanes = flights_of(frame.block), frame.active()
         flying = local.last[lanes] >= flights.ended["wgmma"][lanes]
-        if flying.any():
+        if anywhere(flying):
             raise FlightError(
                 f"`{symbol.name}` is accessed while a wgmma that writes it is under way",
                 span,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from prism.interpret.clocks import Clocks
-from prism.interpret.lanes import Lanes, Mask
+from prism.interpret.lanes import Lanes, Mask, everywhere
 from prism.interpret.shadow import Shadow
 from prism.interpret.values import dtype_of
 from prism.lang.diagnostics import Label, Span
@@ -127,7 +127,7 @@ class Local:
         """Note that something is read: now and then, see whether all of it was written, which it then stays."""
         self.looks += 1
         if self.looks & (self.looks - 1) == 0:
-            self.whole = bool(self.initialised.all())
+            self.whole = everywhere(self.initialised)
 
 
 def make_local(type_: Array | Fragment, each: bool, threads: int, check: bool) -> Local:
@@ -180,7 +180,7 @@ class Frame:
         if mask is True:
             return self.block.machine.everyone
         if mask is not self.counted:
-            self.counted, self.indices = mask, np.flatnonzero(mask)
+            self.counted, self.indices = mask, mask.nonzero()[0]
         return self.indices
 
     def first(self) -> int:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from prism.interpret.lanes import everywhere
 from prism.lang.keep.bases import Frozen
 
 _POOL = 32  # far rows of a home, from which on those are dropped that nobody has any longer
@@ -223,5 +224,5 @@ def make_home(index: int, first: int, count: int, halves: int) -> Home:
 def consecutive(numbers: Any) -> slice | None:
     """Return numbers as a slice, where each is one more than the one before."""
     first, last = int(numbers[0]), int(numbers[-1])
-    rising = last - first == len(numbers) - 1 and bool((numbers[1:] > numbers[:-1]).all())
+    rising = last - first == len(numbers) - 1 and everywhere(numbers[1:] > numbers[:-1])
     return slice(first, last + 1) if rising else None

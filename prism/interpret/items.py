@@ -11,7 +11,7 @@ from prism.interpret.checker import Checker
 from prism.interpret.errors import BoundsError, UninitialisedError
 from prism.interpret.fragments import toucher
 from prism.interpret.frame import Frame, Local
-from prism.interpret.lanes import first_outside, unwrap
+from prism.interpret.lanes import everywhere, first_outside, unwrap
 from prism.interpret.scope import Eval, Scope
 from prism.lang.tree import Item
 
@@ -143,7 +143,7 @@ def local_checker(scope: Scope, node: Item, *, write: bool) -> Any:
             return
         local.look()
         known = local.initialised[place]
-        if np.count_nonzero(known) != known.size:
+        if not everywhere(known):
             lane = int(frame.active()[int(np.argmin(known))])
             raise UninitialisedError(
                 f"`{name}` is read where nothing was written", node.span, here="read here", perspective=node.perspective,

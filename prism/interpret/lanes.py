@@ -12,10 +12,19 @@ import numpy as np
 Mask = Any
 
 
+def anywhere(truths: Any) -> bool:
+    """Whether any of an array of bools is true. Of as many as a block's threads, its bytes tell ten times as quickly as `any`."""
+    return 1 in truths.tobytes()
+
+
+def everywhere(truths: Any) -> bool:
+    """Whether all of an array of bools are true."""
+    return 0 not in truths.tobytes()
+
+
 def settle(mask: Any) -> Mask:
     """Return a Boolean array as a mask: True or False where all entries agree."""
-    count = int(np.count_nonzero(mask))
-    return False if count == 0 else True if count == mask.size else mask
+    return False if not anywhere(mask) else True if everywhere(mask) else mask
 
 
 def both(mask: Mask, condition: Any) -> Mask:
@@ -54,7 +63,7 @@ def first_outside(index: Any, extent: int, lanes: Any) -> tuple[int, int] | None
         return None if 0 <= index < extent or not len(lanes) else (int(index), int(lanes[0]))
     unsigned = _UNSIGNED.get(index.dtype)  # in which what is negative is large: one comparison
     bad = (index < 0) | (index >= extent) if unsigned is None else index.view(unsigned) >= extent
-    if not np.count_nonzero(bad):
+    if not anywhere(bad):
         return None
     at = int(bad.argmax())
     return int(index[at]), int(lanes[at])
@@ -67,10 +76,10 @@ def unwrap(index: Any) -> Any:
         IndexError: one is negative. NumPy would count it from the end, and raises this for those beyond the end.
     """
     if isinstance(index, np.ndarray) and index.ndim:
-        if np.count_nonzero(below := index < 0):
+        if anywhere(below := index < 0):
             raise IndexError(f"index {index[below][0]} is out of bounds: it is negative")
         # NumPy would take 2^64 - 1 for -1.
-        if index.dtype == np.uint64 and np.count_nonzero(above := index > np.uint64(_MOST)):
+        if index.dtype == np.uint64 and anywhere(above := index > np.uint64(_MOST)):
             raise IndexError(f"index {index[above][0]} is out of bounds")
     elif index < 0:
         raise IndexError(f"index {index} is out of bounds: it is negative")

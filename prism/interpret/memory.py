@@ -10,7 +10,7 @@ import numpy as np
 from prism.interpret.checker import Checker
 from prism.interpret.errors import MisalignedError, SpaceError
 from prism.interpret.frame import Frame
-from prism.interpret.lanes import unwrap
+from prism.interpret.lanes import anywhere, unwrap
 from prism.interpret.regions import Reference, Region
 from prism.interpret.shares import allows_overlap
 from prism.interpret.versions import Versions
@@ -203,7 +203,7 @@ class IntrinsicMemory:
         bad = (region.address + reference.index * size) % (elements * size) != 0
         if where is not None:
             bad &= where
-        if bad.any():
+        if anywhere(bad):
             at = int(bad.argmax())
             raise MisalignedError(
                 f"a vector of {elements} elements at `{region.name}[{int(reference.index[at])}]` is not aligned to "

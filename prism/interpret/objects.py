@@ -14,6 +14,7 @@ import numpy as np
 
 from prism.interpret.errors import DivergenceError
 from prism.interpret.frame import Block, Frame
+from prism.interpret.lanes import anywhere
 from prism.interpret.regions import Address, Region, as_elements
 from prism.lang.diagnostics import Span
 from prism.lang.tree import Pointer, SharedDeclare
@@ -40,7 +41,7 @@ class Rounds:
             return self.same
         found = self.of[frame.active()]
         first = int(found[0])
-        if (found != first).any():
+        if anywhere(found != first):
             lane = int(frame.active()[int((found != first).argmax())])
             raise DivergenceError(
                 f"threads that run together are in rounds {first} and {int(found[found != first][0])} of `{name}`",

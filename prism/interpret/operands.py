@@ -9,7 +9,7 @@ import numpy as np
 
 from prism.interpret.errors import BoundsError, DivergenceError, UninitialisedError
 from prism.interpret.frame import Frame, Local
-from prism.interpret.lanes import first_outside
+from prism.interpret.lanes import anywhere, everywhere, first_outside
 from prism.interpret.pointers import address_of
 from prism.interpret.regions import Reference
 from prism.interpret.scope import Scope
@@ -99,7 +99,7 @@ def _check_rows(
             )
     if reads and local.initialised is not None:
         known = _gather(local, local.initialised, where, lanes)
-        if not known.all():
+        if not everywhere(known):
             lane = int(lanes[int(np.argmin(known.all(axis=1)))])
             text = f"`{name}` is read where nothing was written"
             raise UninitialisedError(
@@ -148,7 +148,7 @@ def whole_units(frame: Frame, node: tree.Apply) -> None:
     if frame.mask is True or node.intrinsic.requires.level != Level.THREAD:
         return
     rows = frame.mask.reshape(-1, node.intrinsic.requires.size)
-    if (rows.any(axis=1) != rows.all(axis=1)).any():
+    if anywhere(rows.any(axis=1) != rows.all(axis=1)):
         raise divergence(frame, node, rows)
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from prism.interpret.accesses import Accesses, Conflict, Known
 from prism.interpret.clocks import Clocks
 from prism.interpret.homes import Home
+from prism.interpret.lanes import anywhere, everywhere
 
 _LATER = 1 << 18  # reads that are noted together, at most
 _TOGETHER = 8  # threads that read one location, and locations, from which on they are noted by row and column
@@ -25,9 +26,9 @@ def _brief(at: Any, by: Any) -> tuple[Any, Any]:
     if len(at) < _MANY:
         return at, by
     first, last = int(at[0]), int(at[-1])
-    if last - first == len(at) - 1 and bool((at[1:] > at[:-1]).all()):  # rising so far in so many steps: each is one
+    if last - first == len(at) - 1 and everywhere(at[1:] > at[:-1]):  # rising so far in so many steps: each is one
         at = slice(first, last + 1)
-    return at, int(by[0]) if by[0] == by[-1] and bool((by == by[0]).all()) else by
+    return at, int(by[0]) if by[0] == by[-1] and everywhere(by == by[0]) else by
 
 
 class Shadow:
@@ -109,7 +110,7 @@ class Shadow:
         if common is not None and common.item(thread) >= clock:
             return True
         unknown = self.known.steps(mine, thread) < clock
-        return not np.count_nonzero(unknown) or not (unknown & (mine != thread)).any()
+        return not anywhere(unknown) or not anywhere(unknown & (mine != thread))
 
     def _by(self, numbers: Any) -> Any:
         """Return what threads, or agents, are kept by."""
@@ -202,7 +203,7 @@ class Shadow:
         if not writes.used or not self._agents(by):
             return None
         again = (writes.thread[at] == by) & (writes.clock[at] == self.known.own(by))
-        if not np.count_nonzero(again):
+        if not anywhere(again):
             return None
         index = int(again.argmax())
         return Conflict(index, int(writes.thread[at][index]), int(writes.site[at][index]))
@@ -263,12 +264,12 @@ class Shadow:
     def _find_twice(self, at: Any, by: Any, site: int, last: Any, excused: Any) -> Conflict | None:
         """Return two of these stores that are to one location: of different values, or by threads that are not excused."""
         bad = last != np.arange(len(at))
-        if not np.count_nonzero(bad):
+        if not anywhere(bad):
             order = np.argsort(at, kind="stable")
             twins = at[order][1:] == at[order][:-1]
-            if np.count_nonzero(twins):
+            if anywhere(twins):
                 twins &= ~excused(by[order][1:], by[order][:-1])
-            if not np.count_nonzero(twins):
+            if not anywhere(twins):
                 return None
             index = int(twins.argmax())
             return Conflict(int(order[index]), int(by[order[index + 1]]), site)
@@ -293,7 +294,7 @@ class Shadow:
         writes.thread[at] = by
         # Of two entries for one location NumPy keeps one: who isn't there wrote beside who is.
         lost = writes.thread[at] != by
-        if np.count_nonzero(lost):
+        if anywhere(lost):
             index = int(lost.argmax())
             return Conflict(index, int(writes.thread[at][index]), site)
         # The write is ordered after all accesses before it, or it had been reported. So it stands for them.

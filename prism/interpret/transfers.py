@@ -17,7 +17,7 @@ from prism.interpret.checker import Checker
 from prism.interpret.errors import BoundsError, BytesError, FlightError, MachineError, MisalignedError
 from prism.interpret.flights import Effect, Flight, flights_of
 from prism.interpret.frame import Block, Frame
-from prism.interpret.lanes import unwrap
+from prism.interpret.lanes import anywhere, everywhere, unwrap
 from prism.interpret.mbarriers import Phases, phases_of
 from prism.interpret.objects import rounds_of
 from prism.interpret.operands import Operand, operand_of
@@ -105,7 +105,7 @@ class _Transfer:
             return
         region = reference.region
         bad = (region.address + reference.index * region.bytes) % bytes != 0
-        if bad.any():
+        if anywhere(bad):
             at = int(bad.argmax())
             text = f"`{self.name}` needs an address that is a multiple of {bytes} bytes"
             where = f"`{region.name}[{region.element(int(reference.index[at]))}]` is at none"
@@ -114,7 +114,7 @@ class _Transfer:
     def require(self, holds: Any, text: str) -> None:
         """Report `text` for the first thread where `holds` is False."""
         found = np.broadcast_to(np.asarray(holds), self.lanes.shape)
-        if self.checker is not None and not found.all():
+        if self.checker is not None and not everywhere(found):
             raise self._error(BoundsError, f"`{self.name}`: {text}", "applied here", int(np.argmin(found)))
 
     def copy(self, destination: Any, source: Any, elements: Any, valid: Any = None) -> None:

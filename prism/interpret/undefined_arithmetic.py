@@ -12,6 +12,7 @@ import numpy as np
 
 from prism.interpret.errors import UndefinedError
 from prism.interpret.frame import Frame
+from prism.interpret.lanes import anywhere
 from prism.interpret.scope import Eval
 from prism.interpret.values import Operation, dtype_of
 from prism.lang.tree import Binary, Const, Expr, Scalar, Unary
@@ -99,10 +100,10 @@ def _far(_: str, __: Any, b: Any, scalar: Scalar) -> Any:
 
 def _lane(frame: Frame, bad: Any) -> int | None:
     """Return the first of the active threads for which something is bad."""
-    if not np.count_nonzero(bad):
+    if not (bad if isinstance(bad, bool) else anywhere(bad)):
         return None
     active = np.logical_and(bad, frame.mask)
-    if not np.count_nonzero(active):
+    if not anywhere(active):
         return None
     return int(np.argmax(active)) if active.ndim else 0
 

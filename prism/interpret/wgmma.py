@@ -15,6 +15,7 @@ from prism.interpret.errors import FlightError, UninitialisedError
 from prism.interpret.flights import Flight, Flights, flights_of
 from prism.interpret.fragments import gather, scatter
 from prism.interpret.frame import Frame, Local
+from prism.interpret.lanes import anywhere
 from prism.interpret.operands import operand_of, whole_units
 from prism.interpret.scope import Eval, Scope
 from prism.interpret.tensors import Tile, encode
@@ -82,7 +83,7 @@ def _check_accumulator(
         return {"perspective": node.code, "thread": int(lanes[int(bad.argmax())]), "block": frame.block.number}
 
     stale = flights.fences[lanes] <= local.touched[lanes]
-    if stale.any():
+    if anywhere(stale):
         raise FlightError(
             f"`{name}` was accessed plainly, and no wgmma fence stands between that and this wgmma",
             node.span,
@@ -92,7 +93,7 @@ def _check_accumulator(
         )
     added = np.ones(len(lanes), bool) if not accumulate else np.repeat(accumulate[0], WARPS * WARP)
     empty = added & ~local.initialised[:, lanes].all(axis=0)
-    if empty.any():
+    if anywhere(empty):
         raise UninitialisedError(
             f"`{name}` is added to where nothing was written", node.span, here="adds to it", **at(empty)
         )

@@ -33,9 +33,9 @@ def test_mutants_of_programs(chunk: int) -> None:
     check([fate for seed in range(chunk, 24, CHUNKS) for fate in fates(mutants_of_program(seed, 6))])
 
 
-@pytest.mark.parametrize("chunk", rarely(range(CHUNKS), but=[0, 2]))
+@pytest.mark.parametrize("chunk", rarely(range(CHUNKS), but=[0]))
 def test_mutants_of_what_is_written(chunk: int) -> None:
-    """The library's kernels, those under kernels/, and the paper's: an operator each function; half of them in `make test`."""
+    """The library's kernels, those in kernels/, the paper's: an operator each function; a quarter of them in `make test`."""
     found = list(fates(mutants_of_files(0, 1, chunk, CHUNKS)))
     assert len(found) >= 30
     check(found)

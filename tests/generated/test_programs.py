@@ -22,7 +22,7 @@ from tests.generated.sites import statements
 from tests.generated.verify import Wrong, accepted, verified
 
 hypothesis = pytest.importorskip("hypothesis")
-COUNT, RUN, CHUNKS = 300, 120, 8  # programs that are looked at; of them, those that are run
+COUNT, RUN, CHUNKS = 300, 80, 8  # programs that are looked at; of them, those that are run
 FUZZ = int(os.environ.get("FUZZ_EXAMPLES", "100000"))
 NODES = set(tree.Stmt.__args__) | set(tree.Expr.__args__)  # type: ignore[attr-defined]
 NEVER = {
@@ -44,7 +44,7 @@ def test_programs_are_legal_and_have_one_result(chunk: int) -> None:
     assert len(report.seeds) == size and not report.failures, shown(report.failures)
 
 
-@hypothesis.settings(max_examples=20)
+@hypothesis.settings(max_examples=10)
 @hypothesis.given(strategy())
 def test_derivations_are_legal(generated: Generated) -> None:
     hypothesis.note(generated.text)

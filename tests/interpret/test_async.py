@@ -39,7 +39,7 @@ def compared(case: Case, built: Program, trips: int, **options: Any) -> Any:
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_every_schedule(case: Case, schedule: str) -> None:
     k = case.template.get("K", 2)
-    for trips, check in itertools.product(sorted({0, 1, k - 1, k, k + 1}), (False, True)):
+    for trips, check in [*((trips, True) for trips in sorted({0, 1, k - 1, k, k + 1})), (k + 1, False)]:
         compared(case, program(str(case)), trips, schedule=schedule, seed=trips, check=check)
 
 

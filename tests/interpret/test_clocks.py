@@ -95,7 +95,7 @@ class Oracle:
             self.known[member] = set(union)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(st.lists(st.one_of(access, access, barrier, meeting, sync, everyone), max_size=25))
 @pytest.mark.parametrize("cluster", [1, BLOCKS])
 @pytest.mark.parametrize("together", [1, 8], ids=["by-row-and-column", "one-by-one"])

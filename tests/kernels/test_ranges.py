@@ -6,6 +6,7 @@ memory says. What it can't show then stands in `REVIEWED`, with the reason. A ne
 
 from __future__ import annotations
 
+import functools
 import json
 from pathlib import Path
 
@@ -64,17 +65,24 @@ def kinds() -> dict[str, Instance]:
 KINDS = kinds()
 
 
+@functools.cache
+def doubts(kind: str) -> dict[tuple[str, str], str]:
+    """What may pass 2^31 in a kernel, found once for all tests of a process."""
+    one = KINDS[kind]
+    return doubtful(one.program, KNOWN.get(one.kernel.__name__, FLAT))
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_numbers_of_32_bits(kind: str) -> None:
     one = KINDS[kind]
     allowed = {(function, text) for each in REVIEWED.values() for function, texts in each.items() for text in texts}
-    found = doubtful(one.program, KNOWN.get(one.kernel.__name__, FLAT))
+    found = doubts(kind)
     new = {where: text for (function, text), where in found.items() if (function, text) not in allowed}
     assert not new, f"may pass 2^31: {new}"
 
 
 def test_nothing_stands_here_that_is_shown_by_now() -> None:
-    found = {key for one in KINDS.values() for key in doubtful(one.program, KNOWN.get(one.kernel.__name__, FLAT))}
+    found = {key for kind in KINDS for key in doubts(kind)}
     listed = {(function, text) for each in REVIEWED.values() for function, texts in each.items() for text in texts}
     assert not listed - found
 

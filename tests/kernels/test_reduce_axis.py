@@ -82,6 +82,7 @@ def folded(case: Case, parts):
     return found
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("case", [ADD, ORDERED], ids=str)
 @pytest.mark.parametrize(("along", "wide", "lanes", "splits"), CUTS)
 def test_every_way_to_cut(case: Case, along: bool, wide: bool, lanes: int, splits: int) -> None:
@@ -102,6 +103,7 @@ def test_rows_of_vectors(wide: bool, n: int) -> None:
         assert np.array_equal(y[:, 0], folded(ADD, x))
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("n", [1, 3, 61, 64, 67, 1021])
 @pytest.mark.parametrize("shift", [0, 1, 3])
 def test_rows_that_begin_and_end_anywhere(n: int, shift: int) -> None:
@@ -178,6 +180,7 @@ def located(x, largest, along, wide, lanes, splits, width=2, units=1, **options)
     return found.reshape(outer, inner)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("kind", ["int16", "float32"])
 @pytest.mark.parametrize(("along", "wide", "lanes", "splits"), CUTS)
 def test_positions(kind: str, along: bool, wide: bool, lanes: int, splits: int) -> None:
@@ -200,14 +203,16 @@ def test_positions(kind: str, along: bool, wide: bool, lanes: int, splits: int) 
 def test_positions_of_several_short_units_a_thread(along: bool, width: int, lanes: int) -> None:
     random = np.random.default_rng(1)
     pace = width if along else 1
-    for steps in {1, lanes, 2 * lanes - 1, 2 * lanes} - {0}:  # `ROWS` is 2
+    for number, steps in enumerate(sorted({1, lanes, 2 * lanes - 1, 2 * lanes})):  # `ROWS` is 2
         x = random.integers(-3, 3, (29, steps * pace, 1 if along else 6)).astype(np.float32)
         x[0, -1:] = np.nan
         x[1], x[2] = -np.inf, np.inf
-        assert np.array_equal(located(x, True, along, False, lanes, 1, width, 3), x.argmax(axis=1))
-        assert np.array_equal(located(x, False, along, False, lanes, 1, width, 3), x.argmin(axis=1))
+        largest = (number + lanes + width) % 2 == 1
+        found = located(x, largest, along, False, lanes, 1, width, 3)
+        assert np.array_equal(found, x.argmax(axis=1) if largest else x.argmin(axis=1))
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize(("schedule", "seed"), SCHEDULES)
 @pytest.mark.parametrize("wide", [False, True])
 def test_schedules_of_searches(wide: bool, schedule: str, seed: int) -> None:
@@ -235,40 +240,50 @@ TYPES = [("uint8", "uint64"), ("int16", "uint64"), ("int32", "uint64"), ("float1
 ARCHITECTURES = ("sm_90a", "sm_120")
 
 
+QUARTERS = (0, 1, 2, 3)
+"""Of what ships for a type: every fourth kernel. `make test` looks at one quarter of some, `make release-check` at all."""
+
+
 @pytest.mark.parametrize(
-    ("given", "kind", "arch"),
+    ("given", "kind", "arch", "quarter"),
     rarely(
-        [(*types, arch) for types in TYPES for arch in ARCHITECTURES],
-        but=[("uint8", "uint64", "sm_90a"), ("float64", "float64", "sm_120")],
+        [(*types, arch, quarter) for types in TYPES for arch in ARCHITECTURES for quarter in QUARTERS],
+        but=[("uint8", "uint64", "sm_90a", 0), ("float64", "float64", "sm_120", 1)],
     ),
 )
-def test_the_kernels_for_the_device_do_not_spill(given: str, kind: str, arch: str) -> None:
+def test_the_kernels_for_the_device_do_not_spill(given: str, kind: str, arch: str, quarter: int) -> None:
     pytest.importorskip("cuda.bindings.nvrtc")
     zero = -0.0 if kind[0] == "f" else 0
-    for instance in all_along(Work(BY_NAME["add"], given, kind, kind, zero, zero)):
+    for instance in list(all_along(Work(BY_NAME["add"], given, kind, kind, zero, zero)))[quarter::4]:
         compiled = prism.compile(instance.kernel, dict(instance.template), arch=arch)
         assert compiled.spills == 0, instance.template
 
 
 @pytest.mark.parametrize(
-    ("kind", "arch"),
+    ("kind", "arch", "quarter"),
     rarely(
-        [(kind, arch) for kind in ("uint8", "int16", "int32", "float32", "float64") for arch in ARCHITECTURES],
-        but=[("int16", "sm_120"), ("float64", "sm_90a")],
+        [
+            (kind, arch, quarter)
+            for kind in ("uint8", "int16", "int32", "float32", "float64")
+            for arch in ARCHITECTURES
+            for quarter in QUARTERS
+        ],
+        but=[("int16", "sm_120", 0), ("float64", "sm_90a", 1)],
     ),
 )
-def test_the_searches_for_the_device_do_not_spill(kind: str, arch: str) -> None:
+def test_the_searches_for_the_device_do_not_spill(kind: str, arch: str, quarter: int) -> None:
     pytest.importorskip("cuda.bindings.nvrtc")
-    for instance in all_searches(Search(True, kind, kind, 0)):
+    for instance in list(all_searches(Search(True, kind, kind, 0)))[quarter::4]:
         compiled = prism.compile(instance.kernel, dict(instance.template), arch=arch)
         widened = kind == "int16" and arch == "sm_120" and dict(instance.template)["UNITS"] == 2
         # Short rows alone: with one row a thread none would be spilled, and rows take 1.2 to 2.2 times as long on an H200.
         assert compiled.spills <= (68 if widened else 0), instance.template
 
 
+@pytest.mark.parametrize("quarter", rarely(QUARTERS, but=[0]))
 @pytest.mark.parametrize("kind", rarely(["complex64", "complex128"], but=["complex128"]))
-def test_structs_have_kernels_for_the_device(kind: str) -> None:
+def test_structs_have_kernels_for_the_device(kind: str, quarter: int) -> None:
     """What is not there is no zero: a struct has none."""
     pytest.importorskip("cuda.bindings.nvrtc")
-    for instance in all_along(Work(BY_NAME["add"], kind, kind, kind, 0, 0)):
+    for instance in list(all_along(Work(BY_NAME["add"], kind, kind, kind, 0, 0)))[quarter::4]:
         assert prism.compile(instance.kernel, dict(instance.template), arch="sm_90a").spills == 0, instance.template

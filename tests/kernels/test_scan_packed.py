@@ -110,13 +110,17 @@ def expected(name, x, exclusive=False, reverse=False, initial=None):
     return found[::-1] if reverse else found
 
 
+BITS = [name for name in ACCUMULATE if name.startswith("bitwise")]
+
+
 @pytest.mark.parametrize("kind", INTEGERS)
-@pytest.mark.parametrize("name", ACCUMULATE)
+@pytest.mark.parametrize("name", [*(name for name in ACCUMULATE if name not in BITS), *rarely(BITS, but=BITS[:1])])
 def test_operators(name: str, kind: str) -> None:
     x = data(kind, 3 * TILES[np.dtype(kind).itemsize].tile - 5)
     assert np.array_equal(launch(BY_NAME[name], x), expected(name, x))
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("kind", [*INTEGERS, "float16"])
 @pytest.mark.parametrize("name", ["add", "maximum"])
 @pytest.mark.parametrize("reverse", [False, True])
@@ -146,6 +150,7 @@ def bools(kind: str, size: int, name: str):
     return x.view(bool), x != 0
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("kind", ["any", "rarely", "never"])
 @pytest.mark.parametrize("name", ["maximum", "minimum", "bitwise_or", "bitwise_and"])
 @pytest.mark.parametrize("reverse", [False, True])
@@ -329,6 +334,7 @@ def test_the_kernels_for_the_device_do_not_spill(kind: str, name: str) -> None:
     assert compiled.registers * found.threads * found.template["BLOCKS"] <= 65536
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("name", ["add", "maximum"])
 @pytest.mark.parametrize("kind", ["int8", "float16"])
 def test_older_architectures_have_it_too(kind: str, name: str) -> None:

@@ -46,6 +46,7 @@ def aligned(x):
     return room[start : start + x.size]
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("once", [False, True])
 @pytest.mark.parametrize("kind", ["uint8", "int16", "float16", "int32", "float64"])
@@ -111,6 +112,7 @@ def fresh(kind: str):
     return np.zeros(64 * (1 if np.dtype(kind).itemsize <= 4 else 2), np.uint64), np.zeros(1, np.uint64)
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("case", CASES, ids=str)
 @pytest.mark.parametrize("exclusive", [False, True])
 @pytest.mark.parametrize("reverse", [False, True])

@@ -43,6 +43,7 @@ def check(way: str, case: Case, x, starts, ends, *, initial=None, blocks=3, **op
         assert y[s] == case.inclusive(np.concatenate([np.array([begin], case.dtype), part]))[-1]
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("case", CASES, ids=str)
 @pytest.mark.parametrize("way", WAYS)
 def test_operators(case: Case, way: str) -> None:

@@ -65,6 +65,7 @@ def exact(
     return np.array_equal(rows[:, :n], (2 * (a @ b) + (beta * before if beta else 0))[0])
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("wide", [True, False])
 def test_layouts(layout: str, wide: bool) -> None:
@@ -82,7 +83,7 @@ def test_edges(shape) -> None:
 def test_schedules(schedule: str) -> None:
     """Five steps, with three copies of the tiles."""
     cut = AsyncConfiguration(64, 64, 16, 3, columns=4)
-    assert exact(66, 68, 70, cut, schedule=schedule, seed=1)
+    assert exact(66, 36, 70, cut, schedule=schedule, seed=1)
 
 
 def test_the_result_alone_begins_anywhere() -> None:
@@ -90,6 +91,7 @@ def test_the_result_alone_begins_anywhere() -> None:
     assert exact(65, 68, 20, wide=False, wide_out=True, beta=-1.0)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("layout", ["NN", "TN"])
 @pytest.mark.parametrize("share", [1, 3])
 def test_parts(layout: str, share: int) -> None:
@@ -118,6 +120,7 @@ def test_copies_go_ahead_with_a_barrier_a_step() -> None:
         assert len(barriers) == 1
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("arch", ["sm_80", "sm_86", "sm_89"])
 @pytest.mark.parametrize("cut", ASYNC_TILES, ids=lambda cut: cut.name)
 def test_machine_code(cut: AsyncConfiguration, arch: str) -> None:

@@ -226,7 +226,7 @@ def check(seeds: range, folder: Path) -> tuple[int, int]:
 
 
 def test_generated_programs_do_not_race(tmp_path):
-    barriers, needed = check(range(12), tmp_path)
+    barriers, needed = check(range(8), tmp_path)
     assert needed > 0.7 * barriers, (needed, barriers)
 
 

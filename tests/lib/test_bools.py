@@ -49,6 +49,7 @@ def same(found: Any, wanted: Any) -> bool:
     return one.dtype == two.dtype and one.shape == two.shape and one.tobytes() == two.tobytes()
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("kind", BYTES)
 @pytest.mark.parametrize("name", REDUCED)
 def test_reductions(name: str, kind: str) -> None:

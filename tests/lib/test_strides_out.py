@@ -26,6 +26,7 @@ def layouts(shape: tuple[int, ...]):
             yield (back[..., ::-1, :] if n > 1 else back[::-1]), memory
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("variant", ["auto", "warps"])
 def test_sgemm_writes_results_of_any_strides(shape: tuple[int, ...], variant: str) -> None:

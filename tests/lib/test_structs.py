@@ -274,6 +274,7 @@ def test_an_operator_with_a_struct_for_identity_can_be_a_key() -> None:
 # -- On a GPU -------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize(
     "shape",
     [Shape(1, 9, 1), Shape(1, 1 << 18, 1, True), Shape(1 << 12, 1 << 12, 1, True), Shape(1, 4096, 64, True)],

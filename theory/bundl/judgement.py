@@ -192,10 +192,10 @@ class Checker:
         return 0 if pi.size == limit or pi.level == Level.GRID else pi.size
 
 
-def premise(holds: bool, rule: str, why: str, term: syntax.Node | None = None) -> None:
-    """Require a rule's side condition."""
+def premise(holds: bool, rule: str, why: str | Callable[[], str], term: syntax.Node | None = None) -> None:
+    """Require a rule's side condition. A function says why not: a search asks for much that holds, and words take long."""
     if not holds:
-        raise IllTyped(rule, why, term)
+        raise IllTyped(rule, why if isinstance(why, str) else why(), term)
 
 
 GRID_CODE = Code(at(Level.GRID), 0)

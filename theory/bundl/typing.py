@@ -70,7 +70,7 @@ def t_program(rules: Rules, program: syntax.Program, shape: Shape, used: set[str
 
 
 def _fits(term: syntax.Function | syntax.Program, need: int) -> int:
-    premise(need <= term.budget, "Program", f"needs {need} bytes of shared memory, may use {term.budget}", term)
+    premise(need <= term.budget, "Program", lambda: f"needs {need} bytes of shared memory, may use {term.budget}", term)
     return need
 
 

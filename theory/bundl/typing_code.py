@@ -15,7 +15,7 @@ def t_function_call_printed(c: Checker, g: Context, code: Code, s: syntax.Call) 
     entry = g.get(s.function)
     if entry is None or not isinstance(entry.type, syntax.Fun):
         raise IllTyped(rule, f"{s.function} is not a function", s)
-    premise(entry.at == pi == entry.type.at, rule, f"{s.function} is at {entry.at}, the code at {pi}", s)
+    premise(entry.at == pi == entry.type.at, rule, lambda: f"{s.function} is at {entry.at}, the code at {pi}", s)
     premise(len(s.args) == len(entry.type.params), rule, "another number of arguments", s)
     for argument, param in zip(s.args, entry.type.params, strict=True):
         c.demand(rule, g, pi, pi, argument, param.type)
@@ -46,12 +46,12 @@ def t_function_call(c: Checker, g: Context, code: Code, s: syntax.Call) -> int:
 
 def t_frame(c: Checker, g: Context, code: Code, s: syntax.Frame) -> int:
     """pi_f <= pi, fns G, x_i :^q_i t_i .. |-^pi_f_m' s, m' <= m  =>  G |-^pi_m frame (x_i .. ) @ pi_f uses m' {s}"""
-    premise(c.leq(s.at, code.pi), "T-Frame", f"{s.at} is not within {code.pi}", s)
+    premise(c.leq(s.at, code.pi), "T-Frame", lambda: f"{s.at} is not within {code.pi}", s)
     inner = g.functions()
     for param in s.params:
         inner = inner.bind(param.name, param.at, param.type)
     need = c.stmt(inner, Code(s.at, c.whole(s.at)), s.body)
-    premise(need <= s.budget, "T-Frame", f"needs {need} bytes of {s.budget}", s)
+    premise(need <= s.budget, "T-Frame", lambda: f"needs {need} bytes of {s.budget}", s)
     return s.budget
 
 
@@ -61,7 +61,9 @@ def t_split(c: Checker, g: Context, code: Code, s: syntax.Split) -> int:
     The first arm starts where the unit does, the second at a multiple of gcd(A, n1). With n2 = 0, s2 is skip.
     """
     level, whole = code.pi.level, code.pi.size
-    premise(c.align(s.left, s.right, whole, code.base), "T-Split", f"{s.left}, {s.right} do not align to {whole}", s)
+    premise(
+        c.align(s.left, s.right, whole, code.base), "T-Split", lambda: f"{s.left}, {s.right} do not align to {whole}", s
+    )
     need = c.stmt(g, Code(at(level, s.left), code.base), s.first)
     if s.right == 0:
         premise(isinstance(s.second, syntax.Skip), "T-Split", "an arm without members", s)
@@ -73,7 +75,9 @@ def t_arm(c: Checker, g: Context, code: Code, s: syntax.Arm) -> int:
     """n' | n, (a+1) * n' <= n, G |-^(h,n')_m s  =>  G |-^(h,n)_m arm a of n' {s}"""
     whole = code.pi.size
     inside = s.index >= 0 and (s.index + 1) * s.size <= whole
-    premise(s.size > 0 and whole % s.size == 0 and inside, "T-Arm", f"no arm {s.index} of {s.size} in {whole}", s)
+    premise(
+        s.size > 0 and whole % s.size == 0 and inside, "T-Arm", lambda: f"no arm {s.index} of {s.size} in {whole}", s
+    )
     return c.stmt(g, Code(at(code.pi.level, s.size), gcd(code.base, s.index * s.size)), s.body)
 
 
@@ -88,7 +92,7 @@ def t_destruct(c: Checker, g: Context, code: Code, s: syntax.Destruct) -> int:
 def t_group(c: Checker, g: Context, code: Code, s: syntax.Group) -> int:
     """G |-^(h,n)_m s  =>  G |-^(h,q*n)_m group q s"""
     whole = code.pi.size
-    premise(s.parts > 0 and whole % s.parts == 0, "T-Group", f"{s.parts} does not divide {whole}", s)
+    premise(s.parts > 0 and whole % s.parts == 0, "T-Group", lambda: f"{s.parts} does not divide {whole}", s)
     part = whole // s.parts
     return c.stmt(g, Code(at(code.pi.level, part), gcd(code.base, part) if s.parts > 1 else code.base), s.body)
 

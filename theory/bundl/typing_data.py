@@ -26,22 +26,22 @@ def _assign(c: Checker, g: Context, code: Code, s: syntax.Assign, demand: Perspe
     entry = g.get(s.name)
     if entry is None or not isinstance(entry.type, syntax.Base):
         raise IllTyped("T-Assn", f"{s.name} is not a variable in scope", s)
-    premise(c.leq(entry.at, code.pi), "T-Assn", f"{s.name} at {entry.at} is not within {code.pi}", s)
+    premise(c.leq(entry.at, code.pi), "T-Assn", lambda: f"{s.name} at {entry.at} is not within {code.pi}", s)
     c.demand("T-Assn", g, code.pi, demand or entry.at, s.value, entry.type)
     return 0
 
 
 def t_decl_printed(c: Checker, g: Context, code: Code, s: syntax.Declare) -> int:
     """G |-^pi e : t, G, x :^q t |-^pi_m s, q <= pi, t not an array  =>  G |-^pi_m x : t @ q = e in s"""
-    premise(c.leq(s.at, code.pi), "T-Decl", f"{s.at} is not within {code.pi}", s)
+    premise(c.leq(s.at, code.pi), "T-Decl", lambda: f"{s.at} is not within {code.pi}", s)
     c.demand("T-Decl", g, code.pi, code.pi, s.value, s.type)
     return c.stmt(g.bind(s.name, s.at, s.type), code, s.body)
 
 
 def t_decl(c: Checker, g: Context, code: Code, s: syntax.Declare) -> int:
     """q <= pi, G |-^pi_q e : t, x not in G, G, x :^q t |-^pi_m s  =>  G |-^pi_m x : t @ q = e in s"""
-    premise(c.leq(s.at, code.pi), "T-Decl", f"{s.at} is not within {code.pi}", s)
-    premise(not g.is_bound(s.name), "T-Decl", f"{s.name} is taken", s)
+    premise(c.leq(s.at, code.pi), "T-Decl", lambda: f"{s.at} is not within {code.pi}", s)
+    premise(not g.is_bound(s.name), "T-Decl", lambda: f"{s.name} is taken", s)
     c.demand("T-Decl", g, code.pi, s.at, s.value, s.type)
     return c.stmt(g.bind(s.name, s.at, s.type), code, s.body)
 
@@ -57,7 +57,7 @@ def t_scope(c: Checker, g: Context, code: Code, s: syntax.Scope) -> int:
 def t_arr_assn_printed(c: Checker, g: Context, code: Code, s: syntax.Store) -> int:
     """e1 :^q t[]^l, G |-^pi e2 : int, G |-^pi e3 : t, l in {Local, Global}, q <= pi  =>  G |-^pi_m e1[e2] = e3"""
     q, array = c.array("T-Arr-Assn", g, s.array)
-    premise(c.leq(q, code.pi), "T-Arr-Assn", f"an array at {q} is not within {code.pi}", s)
+    premise(c.leq(q, code.pi), "T-Arr-Assn", lambda: f"an array at {q} is not within {code.pi}", s)
     c.demand("T-Arr-Assn", g, code.pi, code.pi, s.index, syntax.Base.INT)
     c.demand("T-Arr-Assn", g, code.pi, code.pi, s.value, array.element)
     return 0
@@ -65,7 +65,7 @@ def t_arr_assn_printed(c: Checker, g: Context, code: Code, s: syntax.Store) -> i
 
 def t_arr_assn_shared_printed(c: Checker, g: Context, code: Code, s: syntax.Store) -> int:
     """e1 :^q t[]^Shared, G |-^pi e2 : int, G |-^pi e3 : t, pi <= (Block,1), q <= pi  =>  G |-^pi_m e1[e2] = e3"""
-    premise(c.leq(code.pi, ONE_BLOCK), "T-Arr-Assn-Shared", f"{code.pi} is not within one block", s)
+    premise(c.leq(code.pi, ONE_BLOCK), "T-Arr-Assn-Shared", lambda: f"{code.pi} is not within one block", s)
     return t_arr_assn_printed(c, g, code, s)
 
 
@@ -76,7 +76,7 @@ def t_arr_assn_down(c: Checker, g: Context, code: Code, s: syntax.Store) -> int:
     show that.
     """
     q, array = c.array("T-Arr-Assn", g, s.array)
-    premise(c.leq(q, code.pi), "T-Arr-Assn", f"an array at {q} is not within {code.pi}", s)
+    premise(c.leq(q, code.pi), "T-Arr-Assn", lambda: f"an array at {q} is not within {code.pi}", s)
     c.demand("T-Arr-Assn", g, code.pi, q, s.index, syntax.Base.INT)
     c.demand("T-Arr-Assn", g, code.pi, q, s.value, array.element)
     return 0
@@ -105,7 +105,7 @@ def t_alloc_printed(c: Checker, g: Context, code: Code, s: syntax.Alloc) -> int:
 
 def t_alloc_shared_printed(c: Checker, g: Context, code: Code, s: syntax.Alloc) -> int:
     """G, x :^(Block,1) t[]^Shared |-^(Block,1)_m s  =>  G |-^(Block,1)_(m + n*size(t)) x := alloc Shared t n in s"""
-    premise(code.pi == ONE_BLOCK, "T-Alloc-Shared", f"{code.pi} is not one block", s)
+    premise(code.pi == ONE_BLOCK, "T-Alloc-Shared", lambda: f"{code.pi} is not one block", s)
     return t_alloc_printed(c, g, code, s)
 
 
@@ -113,15 +113,17 @@ def t_alloc(c: Checker, g: Context, code: Code, s: syntax.Alloc) -> int:
     """x not in G, G, x :^q t[]^l |-^pi_m s, l in {Local, Global}, q <= pi, q != pi implies l = Local
     =>  G |-^pi_m x := alloc l t n @ q in s  (q left out: pi)"""
     q = code.pi if s.at is None else s.at
-    premise(not g.is_bound(s.name) and s.count >= 0, "T-Alloc", f"{s.name} is taken", s)
-    premise(s.at is None or (s.kind is syntax.Kind.LOCAL and c.leq(q, code.pi)), "T-Alloc", f"{q} in {code.pi}", s)
+    premise(not g.is_bound(s.name) and s.count >= 0, "T-Alloc", lambda: f"{s.name} is taken", s)
+    premise(
+        s.at is None or (s.kind is syntax.Kind.LOCAL and c.leq(q, code.pi)), "T-Alloc", lambda: f"{q} in {code.pi}", s
+    )
     return c.stmt(g.bind(s.name, q, syntax.ArrayOf(s.element, s.kind)), code, s.body)
 
 
 def t_alloc_shared(c: Checker, g: Context, code: Code, s: syntax.Alloc) -> int:
     """x not in G, G, x :^(Block,1) t[]^Shared |-^(Block,1)_m s
     =>  G |-^(Block,1)_(m + n*size(t)) x := alloc Shared t n in s"""
-    premise(code.pi == ONE_BLOCK, "T-Alloc-Shared", f"{code.pi} is not one block", s)
+    premise(code.pi == ONE_BLOCK, "T-Alloc-Shared", lambda: f"{code.pi} is not one block", s)
     return t_alloc(c, g, code, s) + s.count * s.element.bytes
 
 
@@ -149,7 +151,7 @@ def t_partition(c: Checker, g: Context, code: Code, s: syntax.Partition) -> int:
     """x :^(h,n) t[]^l, c | n, l != Local, G |-^pi_(h,n/c) each of the view's e : int, y not in G, G - x, y :^(h,n/c) t[]^l
     |-^(h,n)_m s  =>  G |-^(h,n)_m partition_psi x into y by c at view in s"""
     array, part = _partition(c, g, code, s)
-    premise(not g.is_bound(s.name), "T-Partition", f"{s.name} is taken", s)
+    premise(not g.is_bound(s.name), "T-Partition", lambda: f"{s.name} is taken", s)
     if s.view is not None:
         for e in (s.view.offset, s.view.step, s.view.length):
             c.demand("T-Partition", g, code.pi, part, e, syntax.Base.INT)
@@ -167,8 +169,8 @@ def _partition(c: Checker, g: Context, code: Code, s: syntax.Partition) -> tuple
 def _owned_array(rule: str, c: Checker, g: Context, code: Code, name: str) -> syntax.ArrayOf:
     """Return the type of the array `name`, which all of the code's unit must own and share."""
     q, array = c.array(rule, g, name)
-    premise(q == code.pi, rule, f"{name} is at {q}, the code at {code.pi}")
-    premise(array.kind is not syntax.Kind.LOCAL, rule, f"{name} is not shared between threads")
+    premise(q == code.pi, rule, lambda: f"{name} is at {q}, the code at {code.pi}")
+    premise(array.kind is not syntax.Kind.LOCAL, rule, lambda: f"{name} is not shared between threads")
     return array
 
 
@@ -176,7 +178,7 @@ def t_claim_printed(c: Checker, g: Context, code: Code, s: syntax.Claim) -> int:
     """G, y :^(h,n') t[]^l |-^(h,n')_m s, n' <= n, l != Local  =>  G, x :^(h,n) t[]^l |-^(h,n)_m claim_psi x into y at n' in s"""
     premise(s.arm == 0, "T-Claim", "no such form", s)
     array = _owned_array("T-Claim", c, g, code, s.source)
-    premise(1 <= s.size <= code.pi.size, "T-Claim", f"{s.size} is more than {code.pi.size}", s)
+    premise(1 <= s.size <= code.pi.size, "T-Claim", lambda: f"{s.size} is more than {code.pi.size}", s)
     part = at(code.pi.level, s.size)
     return c.stmt(g.hide(s.source).bind(s.name, part, array), Code(part, s.size), s.body)
 
@@ -185,10 +187,10 @@ def t_claim(c: Checker, g: Context, code: Code, s: syntax.Claim) -> int:
     """x :^(h,n) t[]^l, l != Local, n' | n, (a+1) * n' <= n, y not in G, G - x, y :^(h,n') t[]^l |-^(h,n')_m s
     =>  G |-^(h,n)_m claim_psi x into y at n' arm a in s"""
     array = _owned_array("T-Claim", c, g, code, s.source)
-    premise(not g.is_bound(s.name), "T-Claim", f"{s.name} is taken", s)
+    premise(not g.is_bound(s.name), "T-Claim", lambda: f"{s.name} is taken", s)
     whole = code.pi.size
     inside = s.size > 0 and whole % s.size == 0 and 0 <= s.arm < whole // s.size
-    premise(inside, "T-Claim", f"no arm {s.arm} of {s.size} in {whole}", s)
+    premise(inside, "T-Claim", lambda: f"no arm {s.arm} of {s.size} in {whole}", s)
     part = at(code.pi.level, s.size)
     base = gcd(code.base, s.arm * s.size)
     return c.stmt(g.hide(s.source).bind(s.name, part, array), Code(part, base), s.body)
@@ -205,7 +207,7 @@ def t_lower_printed(c: Checker, g: Context, code: Code, s: syntax.Lower) -> int:
 
 def t_lower(c: Checker, g: Context, code: Code, s: syntax.Lower) -> int:
     """x :^pi t[]^l, l != Local, y not in G, G - x, y :^(dn pi) t[]^l |-^pi_m s  =>  G |-^pi_m lower_psi x into y in s"""
-    premise(not g.is_bound(s.name), "T-Lower", f"{s.name} is taken", s)
+    premise(not g.is_bound(s.name), "T-Lower", lambda: f"{s.name} is taken", s)
     return t_lower_printed(c, g, code, s)
 
 
@@ -216,7 +218,9 @@ def t_async_partition_printed(c: Checker, g: Context, code: Code, s: syntax.Asyn
     """G, y :^(Thread,1) async t[]^l |-^(Thread,1)_m s
     =>  G, x :^(Thread,1) t[]^l |-^(Thread,1)_m async_partition_phi x into y in s"""
     q, array = c.array("T-Async-Partition", g, s.source)
-    premise(q == ONE_THREAD and code.pi == ONE_THREAD, "T-Async-Partition", f"{q} in {code.pi}: not one thread", s)
+    premise(
+        q == ONE_THREAD and code.pi == ONE_THREAD, "T-Async-Partition", lambda: f"{q} in {code.pi}: not one thread", s
+    )
     outer = frozenset(name for name, _ in g.names() if name != s.source)
     inner = g.hide(s.source).bind(s.name, ONE_THREAD, syntax.Async(array, s.phi), outer)
     return c.stmt(inner, code, s.body)
@@ -225,16 +229,16 @@ def t_async_partition_printed(c: Checker, g: Context, code: Code, s: syntax.Asyn
 def t_async_partition(c: Checker, g: Context, code: Code, s: syntax.AsyncPartition) -> int:
     """x :^(Thread,1) t[]^l, y not in G, phi of no type in G, G - x, y :^(Thread,1) async_phi t[]^l |-^(Thread,1)_m s
     =>  G |-^(Thread,1)_m async_partition_phi x into y in s"""
-    premise(not g.is_bound(s.name), "T-Async-Partition", f"{s.name} is taken", s)
+    premise(not g.is_bound(s.name), "T-Async-Partition", lambda: f"{s.name} is taken", s)
     open_ = any(isinstance(entry.type, syntax.Async) and entry.type.phi == s.phi for _, entry in g.names())
-    premise(not open_, "T-Async-Partition", f"{s.phi} is open already", s)
+    premise(not open_, "T-Async-Partition", lambda: f"{s.phi} is open already", s)
     return t_async_partition_printed(c, g, code, s)
 
 
 def t_async_memcpy_printed(c: Checker, g: Context, code: Code, s: syntax.AsyncMemcpy) -> int:
     """G, x :^(Thread,1) async t[]^l, y :^(Thread,1) t[]^l' |-^(Thread,1)_m async_memcpy(x, y)"""
     q, _ = _in_flight(c, g, code, s)
-    premise(q == ONE_THREAD, "T-Async-Memcpy", f"{s.source} is at {q}", s)
+    premise(q == ONE_THREAD, "T-Async-Memcpy", lambda: f"{s.source} is at {q}", s)
     return 0
 
 
@@ -242,14 +246,14 @@ def t_async_memcpy(c: Checker, g: Context, code: Code, s: syntax.AsyncMemcpy) ->
     """x :^(Thread,1) async_phi t[]^l, y :^q t[]^l', (Thread,1) <= q, y bound outside of phi's scope
     =>  G |-^(Thread,1)_m async_memcpy_phi(x, y)"""
     q, outer = _in_flight(c, g, code, s)
-    premise(c.leq(ONE_THREAD, q), "T-Async-Memcpy", f"{s.source} cannot be read by one thread", s)
-    premise(s.source in outer, "T-Async-Memcpy", f"{s.source} may be gone when the copy takes place", s)
+    premise(c.leq(ONE_THREAD, q), "T-Async-Memcpy", lambda: f"{s.source} cannot be read by one thread", s)
+    premise(s.source in outer, "T-Async-Memcpy", lambda: f"{s.source} may be gone when the copy takes place", s)
     return 0
 
 
 def _in_flight(c: Checker, g: Context, code: Code, s: syntax.AsyncMemcpy) -> tuple[Perspective, frozenset[str]]:
     rule = "T-Async-Memcpy"
-    premise(code.pi == ONE_THREAD, rule, f"{code.pi} is not one thread", s)
+    premise(code.pi == ONE_THREAD, rule, lambda: f"{code.pi} is not one thread", s)
     entry = g.get(s.target)
     if entry is None or not isinstance(entry.type, syntax.Async):
         raise IllTyped(rule, f"{s.target} is not an array in flight", s)
@@ -263,7 +267,7 @@ def t_memcpy_printed(c: Checker, g: Context, code: Code, s: syntax.Memcpy) -> in
     """G, x :^pi t[]^l, y :^pi t[]^l' |-^pi_m memcpy(x, y)"""
     q, to = c.array("T-Memcpy", g, s.target)
     r, source = c.array("T-Memcpy", g, s.source)
-    premise(q == code.pi == r, "T-Memcpy", f"{q} and {r} are not both {code.pi}", s)
+    premise(q == code.pi == r, "T-Memcpy", lambda: f"{q} and {r} are not both {code.pi}", s)
     premise(to.element is source.element, "T-Memcpy", "elements of two types", s)
     return 0
 
@@ -276,7 +280,7 @@ def t_memcpy(c: Checker, g: Context, code: Code, s: syntax.Memcpy) -> int:
     r, source = c.array(rule, g, s.source)
     alone = q == ONE_THREAD and code.pi == ONE_THREAD
     premise(to.kind is syntax.Kind.LOCAL or alone, rule, "memory that threads share is stored to by one thread", s)
-    premise(c.leq(q, code.pi) and c.leq(q, r), rule, f"{s.source} at {r} into {q} by {code.pi}", s)
+    premise(c.leq(q, code.pi) and c.leq(q, r), rule, lambda: f"{s.source} at {r} into {q} by {code.pi}", s)
     premise(source.kind is not syntax.Kind.SHARED or c.leq(code.pi, ONE_BLOCK), rule, "shared memory is one block's", s)
     premise(to.element is source.element, rule, "elements of two types", s)
     return 0

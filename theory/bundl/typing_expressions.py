@@ -41,13 +41,15 @@ def t_bool(c: Checker, g: Context, pi: Perspective, d: Perspective, e: Bool) -> 
 
 def t_partition_id_printed(c: Checker, g: Context, pi: Perspective, d: Perspective, e: Id) -> Type:
     """pi < (Grid,1)  =>  G |-^pi partition_id : int"""
-    premise(pi != ONE_GRID and c.leq(pi, ONE_GRID), "T-Partition-Id", f"{pi} is not narrower than {ONE_GRID}", e)
+    premise(
+        pi != ONE_GRID and c.leq(pi, ONE_GRID), "T-Partition-Id", lambda: f"{pi} is not narrower than {ONE_GRID}", e
+    )
     return Base.INT
 
 
 def t_partition_id(c: Checker, g: Context, pi: Perspective, d: Perspective, e: Id) -> Type:
     """d <= pi  =>  G |-^pi_d partition_id : int"""
-    premise(c.leq(d, pi), "T-Partition-Id", f"{d} is not within the code's {pi}", e)
+    premise(c.leq(d, pi), "T-Partition-Id", lambda: f"{d} is not within the code's {pi}", e)
     return Base.INT
 
 
@@ -55,13 +57,13 @@ def t_arr_access(c: Checker, g: Context, pi: Perspective, d: Perspective, e: Ind
     """e1 :^q t[]^l, G |-^pi_d e2 : int, l in {Local, Global}, d <= q  =>  G |-^pi_d e1[e2] : t"""
     q, array = c.array("T-Arr-Access", g, e.array)
     c.demand("T-Arr-Access", g, pi, d, e.index, Base.INT)
-    premise(c.leq(d, q), "T-Arr-Access", f"an array at {q} cannot be read at {d}", e)
+    premise(c.leq(d, q), "T-Arr-Access", lambda: f"an array at {q} cannot be read at {d}", e)
     return array.element
 
 
 def t_arr_access_shared(c: Checker, g: Context, pi: Perspective, d: Perspective, e: Index) -> Type:
     """e1 :^q t[]^Shared, G |-^pi_d e2 : int, pi <= (Block,1), d <= q  =>  G |-^pi_d e1[e2] : t"""
-    premise(c.leq(pi, ONE_BLOCK), "T-Arr-Access-Shared", f"{pi} is not within one block", e)
+    premise(c.leq(pi, ONE_BLOCK), "T-Arr-Access-Shared", lambda: f"{pi} is not within one block", e)
     return t_arr_access(c, g, pi, d, e)
 
 

@@ -225,7 +225,7 @@ def test_who_loads_does_not_know_that_it_has_ended() -> None:
 
 
 @pytest.mark.parametrize("name", LAUNCHES)
-@pytest.mark.parametrize("schedule", schedules(12), ids=str)
+@pytest.mark.parametrize("schedule", schedules(8), ids=str)
 def test_on_the_reference_machine(name: str, schedule: tuple[str, int]) -> None:
     LAUNCHES[name]().compare(np.copy, check=True, schedule=schedule[0], seed=schedule[1])
 

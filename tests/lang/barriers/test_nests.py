@@ -98,6 +98,7 @@ def last_walk(kernel, monkeypatch):
     return found[-1]
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("levels", [2, 3, 4])
 @pytest.mark.parametrize("seed", range(8))
 def test_loops_walked_together_see_what_each_sees_alone(loaded, monkeypatch, seed, levels):

@@ -139,6 +139,7 @@ def test_product(m, n, transposed):
         assert np.array_equal(c, a.astype(np.float32) @ b.astype(np.float32).T)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("sum_", [float32, half], ids=str)
 @pytest.mark.parametrize(
     "m, n, transposed", [(64, 128, False), (128, 64, False), (128, 64, True), (128, 128, False), (192, 64, True)]

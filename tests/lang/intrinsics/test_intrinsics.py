@@ -118,11 +118,11 @@ OF_TILES = [
 @pytest.mark.parametrize("latest", [False, True], ids=["oldest", "sm_90a"])
 @pytest.mark.parametrize("name", [name for name in TABLE if name not in OF_TILES])
 def test_compiles_for_every_type(nvrtc, name, latest):
-    """On the first architecture that has it, and on the latest."""
+    """On the first architecture that has it; on the latest, for which the text is the same, some of the types."""
     intrinsic = TABLE[name]
     pieces, kernels = {}, []
     arch = "sm_90a" if latest else intrinsic.min_arch
-    for n, binding in enumerate(bindings(intrinsic)):
+    for n, binding in enumerate(list(bindings(intrinsic))[:: 5 if latest else 1]):
         if arch == "sm_75" and BFLOAT16 in (binding.scalar, binding.statics.get("to")):
             continue  # its conversions are sm_80's
         text = harness(intrinsic, binding).replace("void f(", f"void f{n}(")

@@ -56,12 +56,13 @@ def clean():
 
 def test_compiles(clean):
     assert [name for name, binding in CASES.items() if WGMMA.problem(binding)] == []
-    clean(together(map(kernel, CASES.values())))
+    # What has one span of K says nothing that the same with two doesn't.
+    clean(together(kernel(binding) for name, binding in CASES.items() if not name.endswith("x1")))
 
 
 def test_every_number_of_columns(clean):
     assert len(columns_allowed(False)) == 32 and len(columns_allowed(True)) == 18
-    clean(together(kernel(simple(BFLOAT16, FLOAT32, n, k=32, span=64)) for n in columns_allowed(False)))
+    clean(together(kernel(simple(BFLOAT16, FLOAT32, n, k=16, span=32)) for n in columns_allowed(False)))
     clean(together(kernel(simple(INT8, INT32, n, k=32, span=32)) for n in columns_allowed(True)))
 
 

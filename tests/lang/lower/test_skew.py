@@ -90,7 +90,7 @@ def test_any_number_of_copies_and_trips_means_the_same(name, copies):
         launch = RINGS[name](copies, n)
         program, ahead = ahead_of(launch)
         assert (ahead is program) == (copies == 1)
-        for schedule, seed in schedules(8)[2:] if n == copies + 1 else schedules(8)[2::2]:
+        for schedule, seed in schedules(8)[2::2] if n == copies + 1 else schedules(8)[2 + n % 6 :][:1]:
             assert gives(ahead, launch, check=True, schedule=schedule, seed=seed), (n, schedule, seed)
 
 
@@ -100,7 +100,7 @@ def test_tensor_cores_read_what_all_threads_copied(copies, ahead):
         launch = s.multiplied_of(n, copies, ahead)
         program, made = ahead_of(launch)
         assert program.plans[program.entry].skews[0].by == copies - 1 - ahead
-        assert all(gives(made, launch, check=True, schedule=schedule) for schedule in SCHEDULES), n
+        assert all(gives(made, launch, check=True, schedule=schedule) for schedule in SCHEDULES[n % 2 :: 2]), n
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
@@ -168,7 +168,7 @@ def check_generated(seeds, folder, monkeypatch):
 
 
 def test_generated_programs(tmp_path, monkeypatch):
-    assert check_generated(range(12), tmp_path, monkeypatch) >= 3
+    assert check_generated(range(8), tmp_path, monkeypatch) >= 3
 
 
 @pytest.mark.fuzz
@@ -420,7 +420,7 @@ def test_indices_are_compared_without_going_too_far(type_):
     low = -top - 1 if signed else 0
     near = [n for place in (low, 0, top) for n in range(place - 9, place + 10) if low <= n <= top]
     draw = random.Random(type_.bits)
-    for _ in range(4000):
+    for _ in range(1500):
         start, stop = draw.choice(near), draw.choice(near)
         step, by = draw.choice([1, 2, 3, 5, 1000] + [-1, -2, -7] * signed), draw.randint(1, 6)
         check_trips(type_, start, stop, step, by, draw.random() < 0.4, draw.random() < 0.4)

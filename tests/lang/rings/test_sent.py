@@ -39,7 +39,7 @@ def program_of(launch: Launch) -> Program:
 def test_on_the_reference_machine(name: str) -> None:
     launch = s.sent(*LAUNCHES[name])
     launch.compare(np.copy)
-    for schedule, seed in schedules(8)[list(LAUNCHES).index(name) % 2 :: 2]:
+    for schedule, seed in schedules(8)[list(LAUNCHES).index(name) % 4 :: 4]:
         launch.compare(np.copy, check=True, schedule=schedule, seed=seed)
 
 
@@ -48,7 +48,7 @@ def test_a_shift_that_is_computed(blocks: int, base: int) -> None:
     """By the round, by the thread, and by a parameter: each thread's stores still make a permutation of the blocks."""
     launch = s.shuffled("int32", 4, 2, blocks, base, clusters=2 if blocks == 2 else 1)
     launch.compare(np.copy)
-    for schedule, seed in schedules(8)[blocks % 2 :: 2]:
+    for schedule, seed in schedules(8)[blocks % 4 :: 4]:
         launch.compare(np.copy, check=True, schedule=schedule, seed=seed)
     assert compile_cubin(emit(lower(program_of(launch))).source, "sm_90a").spills == 0
 

@@ -71,6 +71,7 @@ def differences(
                 own[1] = other
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("right", [False, True])
 @pytest.mark.parametrize("kind", ["int32", "float64", "float16", "uint8"])
 @pytest.mark.parametrize(("threads", "items", "width"), [(32, 1, 1), (96, 4, 4), (128, 6, 2)])

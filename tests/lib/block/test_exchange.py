@@ -107,6 +107,7 @@ def permuted(name: str, tile, threads: int, items: int):
 EXCHANGES = ["blocked_to_striped", "striped_to_blocked", "blocked_to_warp_striped", "warp_striped_to_blocked"]
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("name", EXCHANGES)
 @pytest.mark.parametrize(
     ("threads", "items", "kind"),

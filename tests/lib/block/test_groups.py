@@ -82,6 +82,7 @@ def parts(x: ptr(const(T)) @ grid[1], y: ptr(T) @ grid[1]):
                 mine[0] = alone
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("case", CASES, ids=str)
 @pytest.mark.parametrize("exclusive", [False, True])
 @pytest.mark.parametrize(("threads", "size", "items"), [(96, 32, 1), (128, 64, 2), (96, 96, 3), (256, 128, 1)])

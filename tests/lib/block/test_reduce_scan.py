@@ -77,6 +77,7 @@ def test_reduce(case: Case, threads: int) -> None:
         assert (y == case.inclusive(x)[-1]).all()
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("case", CASES, ids=str)
 @pytest.mark.parametrize("exclusive", [False, True])
 @pytest.mark.parametrize(("threads", "items", "width"), [(32, 1, 1), (96, 4, 2), (256, 4, 4)])

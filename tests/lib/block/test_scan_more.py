@@ -83,6 +83,7 @@ def both(
 SHAPES = [(32, 1, 1), (96, 4, 2), (256, 4, 4), (64, 3, 1)]
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("case", CASES, ids=str)
 @pytest.mark.parametrize("exclusive", [False, True])
 @pytest.mark.parametrize(("threads", "items", "width"), SHAPES)
@@ -99,6 +100,7 @@ def test_from_an_initial_value(case: Case, threads: int, items: int, width: int,
         assert (totals == seeded[-1]).all()
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("case", SOME, ids=str)
 @pytest.mark.parametrize("exclusive", [False, True])
 @pytest.mark.parametrize(("threads", "items", "width"), SHAPES)

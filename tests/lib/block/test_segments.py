@@ -144,6 +144,7 @@ def by_key(
                 own[0] = count
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("case", SOME, ids=str)
 @pytest.mark.parametrize("exclusive", [False, True])
 @pytest.mark.parametrize(("threads", "items", "width"), [(32, 1, 1), (96, 4, 2), (160, 3, 3)])
@@ -204,6 +205,7 @@ def test_reduce(case: Case, threads: int) -> None:
             assert np.array_equal(y, wanted)
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("case", SOME, ids=str)
 @pytest.mark.parametrize("exclusive", [False, True])
 @pytest.mark.parametrize(("threads", "items", "longest"), [(32, 1, 1), (96, 4, 3), (96, 4, 200), (160, 3, 1000)])

@@ -158,6 +158,7 @@ def ranked(x: ptr(const(int32)) @ grid[1], y: ptr(int32) @ grid[1]):
 SHAPES = [(32, 1), (96, 4), (160, 3), (64, 8)]
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("kind", ["int32", "float32", "uint8"])
 @pytest.mark.parametrize("downwards", [False, True])
 @pytest.mark.parametrize(("threads", "items"), SHAPES)
@@ -204,6 +205,7 @@ def test_radix_rank(threads: int, items: int, bits: int) -> None:
         assert np.array_equal(np.argsort(y), np.argsort(x, kind="stable"))
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize(("threads", "items"), SHAPES[:3])
 @pytest.mark.parametrize(
     ("kind", "key", "bits"),

@@ -128,6 +128,7 @@ def launch(case: Case, x, blocks: int, *, ordered=True, words=2, initial=None, s
     return y[0]
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("blocks", [1, 2, 40, 70])
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_operators(case: Case, blocks: int) -> None:

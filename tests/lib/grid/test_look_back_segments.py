@@ -119,6 +119,7 @@ def compare(case: Case, x, heads, blocks: int, *, words=2, scratch=None, mutant=
     assert np.array_equal(before, np.concatenate([[0], np.cumsum(heads, dtype=np.int32)])[:-1][::THREADS])
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("density", [0, 0.01, 0.3])
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_operators(case: Case, density: float) -> None:

@@ -65,6 +65,7 @@ def test_reduce(case: Case) -> None:
     assert np.array_equal(y.reshape(3, 32), [[case.inclusive(run)[-1]] * 32 for run in x.reshape(3, 32)])
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("case", CASES, ids=str)
 @pytest.mark.parametrize("exclusive", [False, True])
 @pytest.mark.parametrize(("items", "width"), [(1, 1), (4, 4), (6, 2)])

@@ -96,6 +96,7 @@ def test_reduce(case: Case, valid: int) -> None:
         assert (y[32 * w : 32 * w + 32] == (case.inclusive(own)[-1] if len(own) else otherwise)).all()
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("case", CASES, ids=str)
 @pytest.mark.parametrize("exclusive", [False, True])
 @pytest.mark.parametrize(("items", "width"), [(1, 1), (4, 4), (6, 2)])

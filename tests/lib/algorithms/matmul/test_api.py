@@ -50,6 +50,7 @@ def test_copies_for_tensor_copies_have_rows_of_whole_sectors(columns: int) -> No
     assert decide_hgemm(arrays, None, gpu(), beta=1.0).plan is not None
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("kind", ["float32", "float16"])
 @pytest.mark.parametrize("shapes", SHAPES, ids=str)
 def test_shapes(shapes, kind: str) -> None:

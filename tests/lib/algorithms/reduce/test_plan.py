@@ -148,6 +148,7 @@ SHAPES = [
 ]  # fmt: skip
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("kind", ["int8", "int32", "float64"])
 @pytest.mark.parametrize(("shape", "axes"), SHAPES, ids=str)
 def test_axes(kind: str, shape: tuple[int, ...], axes: tuple[int, ...]) -> None:
@@ -172,6 +173,7 @@ def test_axes_in_order(shape: tuple[int, ...], axes: tuple[int, ...]) -> None:
     assert found.tolist() == wanted
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("kind", rarely(["int8", "int32", "float64"], but=["int8", "float64"]))
 @pytest.mark.parametrize(
     "shape", [(3, 4096), (4096, 3), (700, 16), (64, 4), (5, 33, 7), (1, 50_000), (3, 5000, 2)], ids=str

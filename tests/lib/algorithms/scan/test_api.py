@@ -45,6 +45,7 @@ def test_sums(kind: str, size: int) -> None:
         assert np.array_equal(y, np.cumsum(x, dtype=kind))
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("case", CASES, ids=str)
 @pytest.mark.parametrize("exclusive", [False, True])
 def test_operators(case: Case, exclusive: bool) -> None:
@@ -108,6 +109,7 @@ def test_dtype_converts() -> None:
     assert scan(x, dtype=float).dtype == np.float64
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize(
     ("given", "kind"), [("float16", "int64"), ("float32", "int8"), ("float64", "int32"), ("float64", "uint32")]
 )

@@ -181,6 +181,7 @@ DTYPES = [
 ]
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize(
     ("pair", "kind"),
     rarely(
@@ -319,6 +320,7 @@ def test_every_shape_of_2_to_the_26_elements_has_work_for_the_whole_gpu(log: int
             assert shape.inner % way.template["WIDTH"] == 0
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize(
     ("types", "multiprocessors"),
     [(types, n) for types in (SAME, ("int8", "int64"), ("int8", "int8")) for n in (1, 2, 8) if n == 8 or types == SAME],

@@ -24,6 +24,7 @@ def scans(case: Case, x, starts, initial=None, exclusive=False):
     return np.concatenate(found).astype(case.dtype)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("case", CASES, ids=str)
 @pytest.mark.parametrize("exclusive", [False, True])
 def test_operators(case: Case, exclusive: bool) -> None:
