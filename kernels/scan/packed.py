@@ -47,87 +47,72 @@ def scan_packed(
     tiles: int32 @ grid[1] = int32((end + (TILE - 1)) / TILE)
     blocks: int32 @ grid[1] = count(block[1])
     me: int32 @ block[1] = id()
-    tile: int32 @ block[1] = -1  # the tile that `held` holds: none as yet
     with partition(y, block[1], races="allow") as whole:  # `x` may be the same memory: each tile is one block's
         with group(block[1]):
             match split(thread):  # before this kernel waits for the one before it: about what this block draws first
                 case 1:
                     guess: int32 = max(tiles - 1 - me, 0) if REVERSE else me
                     prefetch(x[int64(guess) * TILE], extent(guess, n, TILE=TILE))
-            first: grid.Ticket @ block[1] = grid.tiles(control)
-            epoch: uint32 @ block[1] = first.epoch
-            following: int32 @ block[1] = first.tile
-            prefixes: T[2] @ block[1]  # of the tile; with STABLE also of the whole groups of tiles before it
-            for k in range(2):
-                prefixes[k] = initial
-            done: int32 @ block[1] = 0  # how many tiles' totals are in them; with STABLE, in the second one
             held: uint32[ITEMS * 4 // WIDTH] @ thread[1]
             ahead: uint32[ITEMS * 4 // WIDTH] @ thread[1]
             bases: T[EACH] @ thread[1]  # what comes before each row, in this tile's part
             soon_bases: T[EACH] @ thread[1]
             lower: T @ block[1] = identity  # the first part's total, where there are two
             soon_lower: T @ block[1] = identity
-            while tile < tiles:
-                # The following tile comes first: its total is out before this block waits for anybody's.
-                ticket: uint64 @ thread[1] = 0
-                if following < tiles:
-                    here: int32 @ block[1] = tiles - 1 - following if REVERSE else following  # where it lies
-                    with partition(x, block[1], offset=int64(here) * TILE - before) as source:
-                        load_rows(
-                            source, ahead, int32(min(end - int64(here) * TILE, TILE + WIDTH)), TI(identity), skew,
-                            before if here == 0 else -WIDTH, WIDTH=WIDTH, PARTS=PARTS, REVERSE=REVERSE,
-                        )
-                    match split(thread):
-                        case 1:
-                            soon: int32 = max(here - blocks, 0) if REVERSE else here + blocks  # about what this block draws next
-                            prefetch(x[int64(soon) * TILE], extent(soon, n, TILE=TILE))
-                    with group(thread[1]):
-                        for j in range(ROWS):
-                            row: uint32[4]
-                            for i in range(4):
-                                row[i] = ahead[4 * j + i]
-                            of_row: T = total_of_row(row, TI=TI, T=T, OP=OP, WIDTH=WIDTH, FORM=FORM)
-                            if j < EACH:
-                                soon_bases[j] = of_row
-                            else:
-                                soon_bases[j % EACH] = soon_bases[j % EACH] + T(uint32(of_row) << 24)
-                    total: T @ block[1] = block.scan(soon_bases, identity, WIDTH=1, OP=OP, EXCLUSIVE=True)
-                    if PARTS == 2:
-                        soon_lower = T(uint32(total) & uint32(0xFFFFFF))
-                        total = soon_lower + T(uint32(total) >> 24)
-                    grid.publish(words, following, total, epoch)
-                    ticket = grid.draw(control)
 
-                # This tile's prefix: with all totals since the block's tile before.
-                if STABLE:
-                    grid.look_back_stable(words, done, tile, identity, epoch, prefixes, OP=OP, THREADS=THREADS, WORDS=WORDS)
-                else:
-                    between: T @ block[1] = grid.look_back(
-                        words, done, tile, identity, epoch, OP=OP, THREADS=THREADS, WORDS=WORDS,
+            @requires(block[1], thread[THREADS])
+            def load(tile: int32 @ block[1]) -> T @ block[1]:
+                nonlocal soon_lower
+                here: int32 @ block[1] = tiles - 1 - tile if REVERSE else tile  # where it lies
+                with partition(x, block[1], offset=int64(here) * TILE - before) as source:
+                    load_rows(
+                        source, ahead, int32(min(end - int64(here) * TILE, TILE + WIDTH)), TI(identity), skew,
+                        before if here == 0 else -WIDTH, WIDTH=WIDTH, PARTS=PARTS, REVERSE=REVERSE,
                     )
-                    prefixes[0] = OP(prefixes[0], between)
-                soon_tile: int32 @ block[1] = grid.next_tile(ticket)  # not above: words are asked for while that is under way
-                done = tile / THREADS * THREADS if STABLE else max(tile, 0)
-                if tile >= 0:
-                    there: int32 @ block[1] = tiles - 1 - tile if REVERSE else tile
-                    assume(distinct(there))  # a number is drawn once
-                    with partition(whole, block[1], offset=int64(there) * TILE - before) as target:
-                        store_scan(
-                            target, held, bases, prefixes[0], lower, extent(there, end, TILE=TILE), before if there == 0 else 0,
-                            TI=TI, OP=OP, WIDTH=WIDTH, FORM=FORM, THREADS=THREADS, EXCLUSIVE=EXCLUSIVE, REVERSE=REVERSE,
-                        )
-                if following < tiles:
-                    with group(thread[1]):
-                        for k in range(ITEMS * 4 // WIDTH):
-                            held[k] = ahead[k]
-                        for k in range(EACH):
-                            bases[k] = soon_bases[k]
-                    lower = soon_lower
-                tile = following
-                following = soon_tile
+                match split(thread):
+                    case 1:
+                        soon: int32 = max(here - blocks, 0) if REVERSE else here + blocks  # about what this block draws next
+                        prefetch(x[int64(soon) * TILE], extent(soon, n, TILE=TILE))
+                with group(thread[1]):
+                    for j in range(ROWS):
+                        row: uint32[4]
+                        for i in range(4):
+                            row[i] = ahead[4 * j + i]
+                        of_row: T = total_of_row(row, TI=TI, T=T, OP=OP, WIDTH=WIDTH, FORM=FORM)
+                        if j < EACH:
+                            soon_bases[j] = of_row
+                        else:
+                            soon_bases[j % EACH] = soon_bases[j % EACH] + T(uint32(of_row) << 24)
+                total: T @ block[1] = block.scan(soon_bases, identity, WIDTH=1, OP=OP, EXCLUSIVE=True)
+                if PARTS == 2:
+                    soon_lower = T(uint32(total) & uint32(0xFFFFFF))
+                    total = soon_lower + T(uint32(total) >> 24)
+                return total
 
-            if tile == tiles + blocks - 1:  # every block has drawn its last number
-                grid.count_launch(control, words, capacity, tiles, epoch, identity)
+            @requires(block[1], thread[THREADS])
+            def keep():
+                nonlocal lower
+                with group(thread[1]):
+                    for k in range(ITEMS * 4 // WIDTH):
+                        held[k] = ahead[k]
+                    for k in range(EACH):
+                        bases[k] = soon_bases[k]
+                lower = soon_lower
+
+            @requires(block[1], thread[THREADS])
+            def store(tile: int32 @ block[1], prefix: T @ block[1]):
+                there: int32 @ block[1] = tiles - 1 - tile if REVERSE else tile
+                assume(distinct(there))  # a number is drawn once
+                with partition(whole, block[1], offset=int64(there) * TILE - before) as target:
+                    store_scan(
+                        target, held, bases, prefix, lower, extent(there, end, TILE=TILE), before if there == 0 else 0,
+                        TI=TI, OP=OP, WIDTH=WIDTH, FORM=FORM, THREADS=THREADS, EXCLUSIVE=EXCLUSIVE, REVERSE=REVERSE,
+                    )
+
+            grid.scan_tiles(
+                words, capacity, control, blocks, tiles, identity, initial, OP=OP, LOAD=load, KEEP=keep, STORE=store,
+                THREADS=THREADS, WORDS=WORDS, STABLE=STABLE,
+            )
 
 
 EXAMPLES = {

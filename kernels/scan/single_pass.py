@@ -48,75 +48,57 @@ def scan(
     tiles: int32 @ grid[1] = int32((end + (TILE - 1)) / TILE)
     blocks: int32 @ grid[1] = count(block[1])
     me: int32 @ block[1] = id()
-    tile: int32 @ block[1] = -1  # the tile that `items` holds: none as yet
     with partition(y, block[1], races="allow") as whole:  # `x` may be the same memory: each tile is one block's
         with group(block[1]):
             match split(thread):  # before this kernel waits for the one before it: about what this block draws first
                 case 1:
                     guess: int32 = max(tiles - 1 - me, 0) if REVERSE else me
                     prefetch(x[int64(guess) * TILE], extent(guess, n, TILE=TILE))
-            first: grid.Ticket @ block[1] = grid.tiles(control)
-            epoch: uint32 @ block[1] = first.epoch
-            following: int32 @ block[1] = first.tile
-            prefixes: T[2] @ block[1]  # of the tile; with STABLE also of the whole groups of tiles before it
-            for k in range(2):
-                prefixes[k] = initial
-            done: int32 @ block[1] = 0  # how many tiles' totals are in them; with STABLE, in the second one
             items: T[ITEMS] @ thread[1]
             ahead: T[ITEMS] @ thread[1]
-            while tile < tiles:
-                # The following tile comes first: its total is out before this block waits for anybody's.
-                ticket: uint64 @ thread[1] = 0
-                if following < tiles:
-                    here: int32 @ block[1] = tiles - 1 - following if REVERSE else following  # where it lies
-                    with partition(x, block[1], offset=int64(here) * TILE - before) as source:
-                        block.load_tile(
-                            source, ahead, extent(here, end, TILE=TILE), identity, skew, before if here == 0 else 0, WIDTH=WIDTH,
-                            REVERSE=REVERSE, SPARE=False,
-                        )
-                    match split(thread):
-                        case 1:
-                            soon: int32 = max(here - blocks, 0) if REVERSE else here + blocks  # about what this block draws next
-                            prefetch(x[int64(soon) * TILE], extent(soon, n, TILE=TILE))
-                    if TRANSPOSED:
-                        block.warp_striped_to_blocked(ahead, THREADS=THREADS)
-                    RUN: constexpr(int) = ITEMS if TRANSPOSED else WIDTH
-                    total: T @ block[1] = block.scan(ahead, identity, WIDTH=RUN, OP=OP, EXCLUSIVE=EXCLUSIVE)
-                    grid.publish(words, following, total, epoch)
-                    ticket = grid.draw(control)
 
-                # This tile's prefix: with all totals since the block's tile before.
-                if STABLE:
-                    grid.look_back_stable(words, done, tile, identity, epoch, prefixes, OP=OP, THREADS=THREADS, WORDS=WORDS)
-                else:
-                    between: T @ block[1] = grid.look_back(
-                        words, done, tile, identity, epoch, OP=OP, THREADS=THREADS, WORDS=WORDS,
+            @requires(block[1], thread[THREADS])
+            def load(tile: int32 @ block[1]) -> T @ block[1]:
+                here: int32 @ block[1] = tiles - 1 - tile if REVERSE else tile  # where it lies
+                with partition(x, block[1], offset=int64(here) * TILE - before) as source:
+                    block.load_tile(
+                        source, ahead, extent(here, end, TILE=TILE), identity, skew, before if here == 0 else 0, WIDTH=WIDTH,
+                        REVERSE=REVERSE, SPARE=False,
                     )
-                    prefixes[0] = OP(prefixes[0], between)
-                soon_tile: int32 @ block[1] = grid.next_tile(ticket)  # not above: words are asked for while that is under way
-                done = tile / THREADS * THREADS if STABLE else max(tile, 0)
-                if tile >= 0:
-                    with group(thread[1]):
-                        for k in range(ITEMS):
-                            items[k] = OP(prefixes[0], items[k])
-                    if TRANSPOSED:
-                        block.blocked_to_warp_striped(items, THREADS=THREADS)
-                    there: int32 @ block[1] = tiles - 1 - tile if REVERSE else tile
-                    assume(distinct(there))  # a number is drawn once
-                    with partition(whole, block[1], offset=int64(there) * TILE - before) as target:
-                        block.store_tile(
-                            target, items, extent(there, end, TILE=TILE), y_aligned, before if there == 0 else 0, WIDTH=WIDTH,
-                            REVERSE=REVERSE, KEPT=False,
-                        )
-                if following < tiles:
-                    with group(thread[1]):
-                        for k in range(ITEMS):
-                            items[k] = ahead[k]
-                tile = following
-                following = soon_tile
+                match split(thread):
+                    case 1:
+                        soon: int32 = max(here - blocks, 0) if REVERSE else here + blocks  # about what this block draws next
+                        prefetch(x[int64(soon) * TILE], extent(soon, n, TILE=TILE))
+                if TRANSPOSED:
+                    block.warp_striped_to_blocked(ahead, THREADS=THREADS)
+                RUN: constexpr(int) = ITEMS if TRANSPOSED else WIDTH
+                return block.scan(ahead, identity, WIDTH=RUN, OP=OP, EXCLUSIVE=EXCLUSIVE)
 
-            if tile == tiles + blocks - 1:  # every block has drawn its last number
-                grid.count_launch(control, words, capacity, tiles, epoch, identity)
+            @requires(block[1], thread[THREADS])
+            def keep():
+                with group(thread[1]):
+                    for k in range(ITEMS):
+                        items[k] = ahead[k]
+
+            @requires(block[1], thread[THREADS])
+            def store(tile: int32 @ block[1], prefix: T @ block[1]):
+                with group(thread[1]):
+                    for k in range(ITEMS):
+                        items[k] = OP(prefix, items[k])
+                if TRANSPOSED:
+                    block.blocked_to_warp_striped(items, THREADS=THREADS)
+                there: int32 @ block[1] = tiles - 1 - tile if REVERSE else tile
+                assume(distinct(there))  # a number is drawn once
+                with partition(whole, block[1], offset=int64(there) * TILE - before) as target:
+                    block.store_tile(
+                        target, items, extent(there, end, TILE=TILE), y_aligned, before if there == 0 else 0, WIDTH=WIDTH,
+                        REVERSE=REVERSE, KEPT=False,
+                    )
+
+            grid.scan_tiles(
+                words, capacity, control, blocks, tiles, identity, initial, OP=OP, LOAD=load, KEEP=keep, STORE=store,
+                THREADS=THREADS, WORDS=WORDS, STABLE=STABLE,
+            )
 
 
 EXAMPLES = {

@@ -819,6 +819,24 @@ class Grid(LevelName):
         Errors:      who waits for what nobody publishes waits for ever; the reference machine says so."""
 
     @staticmethod
+    def scan_tiles(words: Any, capacity: Any, control: Any, blocks: Any, tiles: Any, identity: Any, initial: Any, *, OP: Any, LOAD: Any, KEEP: Any, STORE: Any, THREADS: int, T: Any = ..., WORDS: int = ..., STABLE: bool = ...) -> None:
+        """grid.scan_tiles(words: ptr(mailbox(T)) @ grid[1], capacity: uint32 @ grid[1], control: ptr(uint64) @ grid[1],
+            blocks: int32 @ grid[1], tiles: int32 @ grid[1], identity: T @ block[1], initial: T @ block[1], *,
+            OP: function, LOAD: function, KEEP: function, STORE: function, THREADS: constexpr(int), T: dtype = ...,
+            WORDS: constexpr(int) = 2, STABLE: constexpr(bool) = False)
+
+        Scan tiles `0 ... tiles - 1`, each by the block that draws it: `OP` of `initial` and of all tiles before is its prefix.
+
+        Three functions say what a tile is. `LOAD(tile)` brings one into registers beside those of the tile that the block
+        holds, and returns what it comes to. `KEEP()` moves it to where the held one was. `STORE(tile, prefix)` writes the held
+        one. A block loads and publishes its following tile before it looks back for the one that it holds: while it waits,
+        loads are under way.
+
+        Perspective: block, of `THREADS` threads; `blocks`: how many there are in the grid.
+        Shapes:      `words`: `capacity` of them, at least one a tile, and `control`: as of `grid.publish` and `grid.tiles`.
+        Errors:      the functions must not wait for another block."""
+
+    @staticmethod
     def tiles(control: Any) -> Any:
         """grid.tiles(control: ptr(uint64) @ grid[1]) -> Ticket @ block[1]
 
