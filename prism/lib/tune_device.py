@@ -187,6 +187,11 @@ class Timer:
             call.forget()
 
 
+def by_bytes(seconds: Callable[[Timer, int, Any, int], float]) -> Callable[[Timer, int, Any], Mapping[str, float]]:
+    """Return what measures a choice for elements of a size, in arrays of each of a timer's bytes."""
+    return lambda timer, size, choice: {str(n): seconds(timer, size, choice, n) for n in timer.bytes}
+
+
 def matrix(pointer: int, rows: int, columns: int, ordinal: int) -> ArrayInfo:
     """Return the facts of a matrix of float16 on a GPU."""
     return ArrayInfo("cai", "cuda", np.dtype("float16"), (rows, columns), (2 * columns, 2), pointer, False, ordinal)

@@ -163,19 +163,14 @@ def _plan_scan(
     task: Task, given: ArrayInfo, labels: ArrayInfo, result: ArrayInfo | None, initial: Any, machine: Machine
 ) -> Plan:
     """Return the plan of a scan by key."""
-    shape, keys = Shape(1, given.size, 1, scans.is_aligned(given, result)), Buffer("keys")
-    if machine.host:
-        way = scan_plans.host_segments(task, shape, KEYS, 0, _kind(labels), keys)
-    else:
-        aligned = scans.past(labels) == 0
-        way = scan_plans.segments(task, shape, KEYS, 0, _kind(labels), keys, keys_aligned=aligned)
+    shape, where = Shape(1, given.size, 1, scans.is_aligned(given, result)), (KEYS, 0, _kind(labels), Buffer("keys"))
+    way = scan_plans.segments(task, shape, *where, host=machine.host, keys_aligned=scans.past(labels) == 0)
     return scan_plans.plan(way, task, initial, machine)
 
 
 def _plan_reduce(task: Task, given: ArrayInfo, labels: ArrayInfo, initial: Any, machine: Machine) -> Plan:
     """Return the plan of a reduction by key."""
-    aligned = not machine.host and scans.past(given) == 0
-    keys_aligned = not machine.host and scans.past(labels) == 0
+    aligned, keys_aligned = scans.past(given) == 0, scans.past(labels) == 0
     way = scan_plans.runs(task, given.size, aligned, _kind(labels), host=machine.host, keys_aligned=keys_aligned)
     return scan_plans.plan(way, task, initial, machine)
 

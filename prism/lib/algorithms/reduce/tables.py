@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -15,11 +14,7 @@ from prism.lib.algorithms.reduce.plan import plan_reduction
 from prism.lib.algorithms.reduce.steps import Work
 from prism.lib.algorithms.scan.plan import number_of
 from prism.lib.tune import DTYPES, Table
-from prism.lib.tune_device import Timer, sums, values
-
-
-def _measure(timer: Timer, size: int, choice: Any) -> Mapping[str, float]:
-    return {str(nbytes): _seconds(timer, size, choice, nbytes) for nbytes in timer.bytes}
+from prism.lib.tune_device import Timer, by_bytes, sums, values
 
 
 def _seconds(timer: Timer, size: int, choice: Any, nbytes: int) -> float:
@@ -39,4 +34,6 @@ def _seconds(timer: Timer, size: int, choice: Any, nbytes: int) -> float:
     return timer.time(TABLE, size, choice, make, (x, nbytes), (wide.itemsize, wide, 0, total))
 
 
-TABLE = Table("DEVICE", "kernels/reduce/configurations.py", configurations.DEVICE, configurations.candidates, _measure)
+TABLE = Table(
+    "DEVICE", "kernels/reduce/configurations.py", configurations.DEVICE, configurations.candidates, by_bytes(_seconds)
+)

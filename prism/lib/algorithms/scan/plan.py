@@ -239,28 +239,20 @@ def plan_packed(task: Task, shape: Shape, c: kernels.Configuration) -> Way:
 
 def segments(
     task: Task, shape: Shape, heads: int, period: int, key: str = "uint32", flags: Buffer = _NO_HEADS,
-    *, keys_aligned: bool = False,
+    *, host: bool = False, keys_aligned: bool = False,
 ) -> Way:  # fmt: skip
-    """Return how an array of one dimension is scanned by segments on a GPU; `flags`, bits or keys, say where they begin.
+    """Return how an array of one dimension is scanned by segments; `flags`, bits or keys, say where they begin.
 
     `keys_aligned`: keys are to 16 bytes.
     """
-    c = kernels.SEGMENTS[task.bytes]
-    width = task.width(c.items, c.width)
+    c = _host(shape.size) if host else kernels.SEGMENTS[task.bytes]
+    width = c.width if host else task.width(c.items, c.width)
     template = {**task.scan_template, **c.template(), "WIDTH": width}
-    template |= {"HEADS": heads, "K": key, "KEYED": _key_width(width, key, keys_aligned)}
+    template |= {"HEADS": heads, "K": key, "KEYED": _key_width(width, key, keys_aligned and not host)}
     tiles = -(-shape.size // c.tile)
-    numbers = {"n": shape.size, "period": period, "aligned": shape.aligned}
-    return Way(
-        kernels.scan_segments,
-        template,
-        c.threads,
-        tiles,
-        numbers,
-        "segments",
-        words_for(tiles),
-        arrays={"x": X, "y": Y, "heads": flags},
-    )
+    numbers = {"n": shape.size, "period": period, "aligned": shape.aligned and not host}
+    how = (c.threads, 1 if host else tiles, numbers, "segments", words_for(tiles))
+    return Way(kernels.scan_segments, template, *how, arrays={"x": X, "y": Y, "heads": flags})
 
 
 def columns(task: Task, shape: Shape, multiprocessors: int) -> Way:
@@ -375,19 +367,7 @@ def on_host(task: Task, shape: Shape) -> Way:
         c = kernels.HOST_SMALL if shape.size <= 4 * kernels.HOST_SMALL.tile else kernels.HOST_LARGE
         template, words = {**common, **c.template(), "STABLE": False}, words_for(-(-shape.size // c.tile))
         return Way(kernels.scan, template, c.threads, 1, tile_numbers(shape.size, (0, -1, False)), "flat", words)
-    return host_segments(task, shape, kernels.ROWS, shape.n)
-
-
-def host_segments(
-    task: Task, shape: Shape, heads: int, period: int, key: str = "uint32", flags: Buffer = _NO_HEADS
-) -> Way:
-    """Return how an array is scanned by segments on the reference machine."""
-    c = _host(shape.size)
-    template = {**task.scan_template, **c.template(), "HEADS": heads, "K": key, "KEYED": 1}
-    words = words_for(-(-shape.size // c.tile))
-    numbers = {"n": shape.size, "period": period, "aligned": False}
-    arrays = {"x": X, "y": Y, "heads": flags}
-    return Way(kernels.scan_segments, template, c.threads, 1, numbers, "segments", words, arrays=arrays)
+    return segments(task, shape, kernels.ROWS, shape.n, host=True)
 
 
 def _host(size: int) -> kernels.Configuration:
@@ -398,16 +378,11 @@ def runs(task: Task, n: int, aligned: bool, key: str, host: bool = False, *, key
     """Return how runs of equal keys are reduced: arrays `keys` and `x`, and results `RUNS`."""
     c = _host(n) if host else kernels.for_runs(task.bytes, size_of(key))
     width = c.width if host else task.width(c.items, c.width)
-    template = {
-        **task.template,
-        **c.template(),
-        "K": key,
-        "WIDTH": width,
-        "KEYED": _key_width(width, key, keys_aligned),
-    }
+    keyed = _key_width(width, key, keys_aligned and not host)
+    template = {**task.template, **c.template(), "K": key, "WIDTH": width, "KEYED": keyed}
     tiles = n // c.tile + 1  # of the elements and one more place
     arrays = {"keys": Buffer("keys"), "x": X, **{name: Buffer(name) for name in RUNS}}
-    numbers = {"n": n, "aligned": aligned}
+    numbers = {"n": n, "aligned": aligned and not host}
     blocks = 1 if host else tiles
     return Way(kernels.reduce_runs, template, c.threads, blocks, numbers, "segments", words_for(tiles), arrays=arrays)
 

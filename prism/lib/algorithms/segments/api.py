@@ -115,10 +115,7 @@ def _plan_scan(
     """Return the plan of a segmented scan: bits that say where segments begin are cleared, and set, and read."""
     bits = Buffer(SCRATCH, 0, "uint32", -(-given.size // 32))
     shape = Shape(1, given.size, 1, scans.is_aligned(given, result))
-    if machine.host:
-        way = scan_plans.host_segments(task, shape, BITS, 0, "uint32", bits)
-    else:
-        way = scan_plans.segments(task, shape, BITS, 0, "uint32", bits)
+    way = scan_plans.segments(task, shape, BITS, 0, "uint32", bits, host=machine.host)
     scan = scan_plans.plan(way, task, initial, machine)
     marking = instance_of(mark, {"TI": starts.scalar, "THREADS": THREADS})
     numbers = {"starts": Buffer("offsets"), "segments": starts.size, "bits": bits, "n": given.size}
