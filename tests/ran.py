@@ -6,7 +6,8 @@
     (FOLDER must be there; `-n 2` is fine: each process writes a file of its own)
     python -m tests.ran FOLDER          # writes prism/lib/runs.json
 
-The last is of all algorithms in the manifest, by their cases. Only programs as the compiler made them count, not those that a test spoils, and only runs in which no fault was found.
+The last is of all algorithms in the manifest, by their cases. Only programs as the compiler made them count, not those that a
+test spoils, and only runs in which no fault was found.
 """
 
 from __future__ import annotations
