@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy
@@ -11,8 +12,7 @@ from prism.kernels import sgemm
 from prism.lang.emit import emit
 from prism.lang.pipeline import build, lower
 from prism.lib import operators
-from prism.lib.algorithms.reduce import api as reductions
-from prism.lib.algorithms.reduce import calls as reduce_calls
+from prism.lib.algorithms.reduce.ships import instances
 from prism.lib.algorithms.scan import plan as scan_plans
 from prism.lib.algorithms.scan.plan import Shape, Task
 from prism.lib.algorithms.sgemm import api as sgemms
@@ -28,7 +28,7 @@ def _instance(name: str) -> Instance:
         way = scan_plans.many_tiles(Task(operators.add, "float32", "float32"), Shape(1, 1 << 28, 1, True))
         return instance(way.kernel, tuple(way.template.items()))
     if name == "reduce":
-        return next(iter(reduce_calls.instances(reductions.NAMED[0])))
+        return next(instances(SimpleNamespace(host=False, arch="sm_90a", multiprocessors=132)))
     layout = sgemms.Layout(False, True)
     return sgemms.instance_for(sgemm.TILES[0], layout, layout, layout)
 
