@@ -28,7 +28,8 @@ def graph(part: Part, lines: tuple[Line, ...], entries: tuple[Entry, ...], exemp
     walls = sorted(entry.line for entry in entries if entry.counted)
     paired = {one for one in _pair(entries, exempts) if one.here}
     covered = {(one.line, one.start) for one in paired}
-    spots = sorted({*paired, *(one for one in _direct(part) if (one.line, one.start) not in covered)}, key=_order)
+    own = (one for one in _direct(part) if one.line in code)  # not what a call passes
+    spots = sorted({*paired, *(one for one in own if (one.line, one.start) not in covered)}, key=_order)
     scopes: dict[tuple[object, ...], Node] = {}
     for one in spots:
         key = _scope(names, walls, one)
