@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import linecache
 from collections.abc import Iterator
+from itertools import groupby
 from string import Formatter
 from typing import Any, ClassVar
 from unicodedata import category, east_asian_width
@@ -162,15 +163,19 @@ class InternalError(Exception):
 # -- Source -----------------------------------------------------------------------------------------------------------
 
 _SOURCES: dict[str, list[str]] = {}
+_AS_READ: dict[str, list[str]] = {}
+"""Those whose lines still have their ends: each function of a file brings all of it, and most are never shown."""
 
 
 def register_source(file: str, lines: list[str]) -> None:
     """Remember the text that spans of `file` refer to: what was parsed, not what the file has become since."""
-    _SOURCES[file] = [line.rstrip("\r\n") for line in lines]
+    _AS_READ[file] = lines
 
 
 def source_lines(file: str) -> list[str]:
     """Return the lines of a file, notebook cell or entry of the interactive prompt; none where the text is unknown."""
+    if file in _AS_READ:
+        _SOURCES[file] = [line.rstrip("\r\n") for line in _AS_READ.pop(file)]
     return _SOURCES.get(file) or [line.rstrip("\r\n") for line in linecache.getlines(file)]
 
 
@@ -349,10 +354,4 @@ def _bars(marks: list[_Mark], width: int | None = None) -> list[Run]:
 
 
 def _join(cells: list[Run]) -> list[Run]:
-    runs: list[Run] = []
-    for text, style in cells:
-        if runs and runs[-1][1] == style:
-            runs[-1] = (runs[-1][0] + text, style)
-        else:
-            runs.append((text, style))
-    return runs
+    return [("".join(text for text, _ in run), style) for style, run in groupby(cells, lambda cell: cell[1])]

@@ -15,7 +15,7 @@ from prism.lang.barriers import flow, overlap
 from prism.lang.barriers.flow import Summary
 from prism.lang.barriers.groups import commits, drop_unused_groups
 from prism.lang.barriers.walk import Concurrent, Conflict, Context, Walk, summarise, walk_function
-from prism.lang.barriers.walk_context import DEEP, context_of
+from prism.lang.barriers.walk_context import DEEP, Spent, context_of
 from prism.lang.barriers.walk_state import Fence, Landing, Mark, Registers, rank
 from prism.lang.check import reuse
 from prism.lang.diagnostics import CompileError, Fields, Label
@@ -35,25 +35,40 @@ from prism.lang.types.perspective import BLOCK, THREAD, WARP, Level, Perspective
 UNTRIED = (
     "`{}` is so long that not all its waits, fences and barriers were looked at: some may stand that nothing needs"
 )
+COPIED = 64
+"""States that the trail copies for each try, about as many as marks, in the time that `Work` counts as one."""
 Placed = dict[Stmt, tuple[Mark, ...]]
 Needed = Mapping[tuple[Stmt, Mark], Conflict]
 
 
-def failing(context: Context, placed: Placed, trail: Trail, changed: Iterable[Stmt]) -> Conflict | None:
-    """Return the first conflict that these marks leave, or None. They differ from what the trail holds at `changed`."""
+def failing(
+    context: Context, placed: Placed, trail: Trail, changed: Iterable[Stmt], known: Conflict | None = None
+) -> Conflict | None:
+    """Return the first conflict that these marks leave, or None. They differ from what the trail holds at `changed`.
+
+    `known` is returned where there is no time to find out.
+    """
     trail.change(changed)
-    context.work.spend(context.function, len(placed))  # the trail and the marks are gone through once for each try
     try:
-        walk_function(context, placed, trail=trail)
+        with context.work.trying():
+            context.work.spend(context.function, len(placed) // COPIED)
+            walk_function(context, placed, trail=trail)
     except Conflict as conflict:
         return conflict
+    except Spent:
+        return known
     return None
 
 
-def minimal(context: Context, placed: Placed) -> dict[tuple[Stmt, Mark], Conflict]:
-    """Drop each mark that is not needed, move it out of loops where that does; return the rest, with what forces each."""
+def minimal(context: Context, placed: Placed, why: Mapping[Stmt, Conflict]) -> dict[tuple[Stmt, Mark], Conflict]:
+    """Drop each mark that is not needed, move it out of loops where that does; return the rest, with what forces each.
+
+    `why`: of each statement, the conflict that asked for a mark there. It stands for what forces those that there was no time
+    to try.
+    """
     if not placed:
         return {}
+    asked = dict(why)
     order_of = {s: n for n, s in enumerate([*statements(context.function.body), context.end])}
     loops = {**enclosing(context.function.body), context.end: ()}
     trail = Trail(DEEP)
@@ -69,25 +84,30 @@ def minimal(context: Context, placed: Placed) -> dict[tuple[Stmt, Mark], Conflic
         for statement, mark in sorted(marks, key=lambda m: (order_of[m[0]], *size_of(m[1]))):
             # Nothing was dropped since it was found to be needed, so it still is. The rounds end: each but the last makes the
             # marks fewer, or moves one out of a loop.
-            if not changed and (statement, mark) in before:
-                needed[statement, mark] = before[statement, mark]
+            if context.work.is_spent or (not changed and (statement, mark) in before):
+                needed[statement, mark] = before.get((statement, mark)) or asked[statement]
                 continue
             # The invariant: with `current` in place the walk finds no conflict. Only what keeps it so is kept.
-            rest = {**current, statement: tuple(m for m in current[statement] if m != mark)}
-            conflict = failing(context, rest, trail, (statement,))
+            # It is changed in place: a copy of it for each mark would take time that grows with their square.
+            whole = current[statement]
+            current[statement] = tuple(m for m in whole if m != mark)
+            conflict = failing(context, current, trail, (statement,), asked[statement])
             if conflict is None:
                 trail.keep()
-                current, changed, needed = rest, True, {}
+                changed, needed = True, {}
                 continue
             # Outermost first: before a loop it is met once, and not in each trip.
             for loop in () if isinstance(mark, Registers) else loops[statement]:
-                there = sorted((*(m for m in rest.get(loop, ()) if m != mark), mark), key=rank)
-                moved = {**rest, loop: tuple(there)}
-                if failing(context, moved, trail, (statement, loop)) is None:
+                before_loop = current.get(loop, ())
+                current[loop] = tuple(sorted((*(m for m in before_loop if m != mark), mark), key=rank))
+                if failing(context, current, trail, (statement, loop), conflict) is None:
                     trail.keep()
-                    current, changed, needed = moved, True, {}
+                    asked.setdefault(loop, conflict)
+                    changed, needed = True, {}
                     break
+                current[loop] = before_loop
             else:
+                current[statement] = whole
                 needed[statement, mark] = conflict
     return needed
 
@@ -101,7 +121,7 @@ def hoist(context: Context, needed: Needed) -> Needed:
     """
     loops = {**enclosing(context.function.body), context.end: ()}
     placed = group_marks(needed)
-    for statement, mark in needed:
+    for (statement, mark), conflict in needed.items():
         if not (isinstance(mark, Perspective) and mark >= BLOCK):
             continue
         for loop in loops[statement]:
@@ -110,14 +130,25 @@ def hoist(context: Context, needed: Needed) -> Needed:
             moved = {**placed, statement: tuple(m for m in placed[statement] if m != mark)}
             moved[loop] = tuple(sorted({*moved.get(loop, ()), mark}, key=rank))
             try:
-                found = minimal(context, walk_function(context, dict(moved), grow=True).placed)
+                with context.work.trying():
+                    walk = walk_function(context, dict(moved), grow=True)
+                found = minimal(context, walk.placed, {loop: conflict, **conflicts_of(needed), **walk.why})
             except (Conflict, Concurrent):
                 continue
+            except Spent:
+                return needed
+            if context.work.is_spent:
+                return needed  # not all of them were tried
             fresh = [m for s, m in found if isinstance(m, Perspective) and m not in moved.get(s, ())]
             # Worth it only if the trip pays less than before: at most one barrier instead of this one, and a narrower one.
             if len(fresh) <= 1 and all(m < mark for m in fresh):
                 return hoist(context, found)
     return needed
+
+
+def conflicts_of(needed: Needed) -> dict[Stmt, Conflict]:
+    """Return, of each statement before which marks stand, a conflict that forces one."""
+    return {statement: conflict for (statement, _), conflict in needed.items()}
 
 
 def parts_narrower(statement: Stmt) -> bool:
@@ -232,7 +263,7 @@ def plan_function(
     context = found.into(context, own)
     try:
         first = walk_function(context, {}, grow=True)
-        needed = hoist(context, minimal(context, first.placed))
+        needed = hoist(context, minimal(context, first.placed, first.why))
         # The check: no mark may be added here, so what it finds does not depend on how the marks were chosen.
         last = walk_function(context, group_marks(needed), notes=True)
     except Conflict as conflict:
@@ -248,7 +279,7 @@ def plan_function(
     planned = with_skews(context, own, found, planned, other)
     if planned.skewed is None and found.laps:
         planned = replace(jointly(context, found, own, needed, elided), notes=planned.notes)
-    if context.spare.is_spent:
+    if context.spare.is_spent or context.work.is_spent:
         planned = replace(planned, notes=(*planned.notes, Note(function.span, UNTRIED.format(function.name))))
     return planned, summarise(context, last)
 
@@ -274,15 +305,16 @@ def jointly(
 
     def walks(state: State) -> bool:
         try:
-            walk_function(aware(state.rings, state.groups), group_marks(needed))
-        except Conflict:
+            with context.work.trying():
+                walk_function(aware(state.rings, state.groups), group_marks(needed))
+        except (Conflict, Spent):
             return False
         return True
 
     if trips and any(isinstance(mark, Perspective) and mark >= BLOCK for _, mark in needed):
         joined = aware(found, own)
         if joined.news:
-            needed = minimal(joined, group_marks(needed))
+            needed = minimal(joined, group_marks(needed), conflicts_of(needed))
             elided = left_alone(walk_function(joined, group_marks(needed), notes=True))
     return plan_of(Joint(context, trips, plan_of, walks, inside).reduce(found, own))
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import prism
 from prism.interpret import SCHEDULES, run
 from prism.runtime.build import entry_of
 from tests.examples.programs import aligned
+from tests.generated import edge_roles
 from tests.generated.programs import HEAD, loaded
 from tests.generated.verify import accepted
 
@@ -226,6 +228,14 @@ def kernel(y: ptr(Pair) @ grid[1], z: ptr(complex64) @ grid[1]):
         mine[0] = p[1]
         other[0] = c[1] if q[0][1].a == 0 else complex64(1, 1)
 """
+
+
+@pytest.mark.parametrize("seed", [5_011_896, 9_700_388, 9_700_665])
+def test_roles_in_loops_are_not_too_large(seed: int) -> None:
+    """Some 60 lines: the same few accesses come round the loops having met other barriers and fences."""
+    edge = edge_roles.program(seed)
+    with loaded(edge.head + edge.text) as names:
+        prism.check(names["kernel"])
 
 
 def test_an_array_of_structs_may_be_zeroed() -> None:

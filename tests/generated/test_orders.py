@@ -30,6 +30,11 @@ def test_one_outcome_whatever_the_order(kind: str) -> None:
     assert len(one.splitlines()) == count and digests(kind, 2, 0, count) == one
 
 
+def test_a_fence_behind_one_of_two_barriers_is_put_before_the_same() -> None:
+    """Two accesses that differ only in the barrier that they met: which of them is looked at first decides where it stands."""
+    assert len({digests("async", salt, 3_000_091, 1) for salt in range(1, 7)}) == 1
+
+
 @pytest.mark.fuzz
 @pytest.mark.parametrize("kind", KINDS)
 def test_many(kind: str) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
+from functools import partial
 from typing import Any
 
 from prism.lang import diagnostics, tree
@@ -180,19 +181,56 @@ def is_block_scoped(left: str, right: str) -> bool:
 
 def relate(objects: Objects, first: Pending, second: Touch) -> Relation | None:
     """Return how an access that has happened and one about to be made stand, or None where they cannot conflict."""
+    clash = find_clash(objects, first, second)
+    return None if clash is None else relate_after(clash, first, second)
+
+
+class Clash(Value):
+    """What of two accesses is so whatever came between them: the barriers and waits that were met since do not matter.
+
+    `relation`: the unit that they concern, or None and the reason. Of two copies of one kind to one object (`copies`): `apart`,
+    they are proved never to write one place; `surely`, as loads under way they do.
+    """
+
+    relation: Relation
+    copies: bool = False
+    apart: bool = False
+    surely: bool = False
+
+
+def history(first: Pending) -> Pending:
+    """Return all of an access that has happened which `find_clash` asks for."""
+    return Pending(first.touch, first.open, aged=first.aged, loop=first.loop)
+
+
+def find_clash(objects: Objects, first: Pending, second: Touch) -> Clash | None:
+    """Return how two accesses stand, whatever came between, or None where they cannot conflict. This is what takes time."""
     earlier = first.touch
     if earlier is None:
         return None
     if isinstance(earlier.root.type, tree.Fragment) or isinstance(second.root.type, tree.Fragment):
-        return _registers(first, earlier, second) if earlier.root is second.root else None
+        conflict = earlier.root is second.root and conflicting(earlier.kind, second.kind)
+        return Clash(Relation(THREAD)) if conflict else None
     found = _relate_in_memory(objects, first, earlier, second)
-    if found is None or found.unit is None:
+    if found is None:
+        return None
+    copies = found.unit is not None and earlier.how and earlier.how == second.how and earlier.root is second.root
+    return _find_copies(objects.known, first, second, found) if copies else Clash(found)
+
+
+def relate_after(clash: Clash, first: Pending, second: Touch) -> Relation | None:
+    """Return how two accesses stand after what came between them."""
+    earlier, found = first.touch, clash.relation
+    assert earlier is not None
+    if isinstance(earlier.root.type, tree.Fragment):
+        return _registers(first, earlier, second)
+    if found.unit is None:
         return found
-    if earlier.how and earlier.how == second.how and earlier.root is second.root:
-        stands = _relate_writes(objects.known, first, second, found.unit)
-    else:
-        stands = _relate_in_unit(first, earlier, second, found.unit)
-    return stands if stands.unproved else replace(stands, unproved=found.unproved, believed=found.believed)
+    stand = partial(_relate_copies, clash) if clash.copies else _relate_in_unit
+    stands = stand(first, earlier, second, found.unit)
+    if stands.unproved or not (found.unproved or found.believed):
+        return stands
+    return replace(stands, unproved=found.unproved, believed=found.believed)
 
 
 def _relate_in_memory(objects: Objects, first: Pending, earlier: Touch, second: Touch) -> Relation | None:
@@ -223,22 +261,28 @@ APART = "they are proved never to write one place"
 LOADED = "loads of one visit; the reference machine checks it"
 
 
-def _relate_writes(known: Facts, first: Pending, second: Touch, unit: Perspective) -> Relation:
+def _find_copies(known: Facts, first: Pending, second: Touch, found: Relation) -> Clash:
+    """Return how two asynchronous writes of one kind stand by where they write, and in what unit they may meet."""
+    assert found.unit is not None and first.touch is not None
+    unit = BLOCK if isinstance(second.root.type, tree.TensorMap) else found.unit
+    # What other blocks store is looked at by itself: no block waits for another's.
+    unit = destinations.conflict_unit(known, first, second, unit)
+    apart = destinations.never_meet(known, first, second, unit)
+    load = not apart and first.touch.how in LOADS
+    surely = load and unit == THREAD and destinations.meet(known, first, second)
+    return Clash(replace(found, unit=unit), True, apart, surely)
+
+
+def _relate_copies(clash: Clash, first: Pending, earlier: Touch, second: Touch, unit: Perspective) -> Relation:
     """Return how two asynchronous writes of one kind stand: in no order, until the first has been waited for.
 
     Where that can't be, as of loads of one visit, those that surely meet are a conflict that nothing settles, and of others it is
     said that nothing is proved.
     """
-    earlier = first.touch
-    assert earlier is not None
-    if isinstance(second.root.type, tree.TensorMap):
-        unit = BLOCK  # what other blocks store is looked at by itself: no block waits for another's
-    unit = destinations.conflict_unit(known, first, second, unit)
-    if destinations.never_meet(known, first, second, unit):
+    if clash.apart:
         return Relation(None, APART)
     if earlier.how in LOADS and first.since is not None:
-        surely = unit == THREAD and destinations.meet(known, first, second)
-        return Relation(unit, land=True) if surely else Relation(None, LOADED, unproved="asynchronous")
+        return Relation(unit, land=True) if clash.surely else Relation(None, LOADED, unproved="asynchronous")
     if destinations.is_declared_distinct(earlier, second):
         return Relation(None, destinations.BELIEVED, unproved="store")
     return _relate_in_unit(first, earlier, second, unit)
@@ -272,9 +316,7 @@ def _relate_in_unit(first: Pending, earlier: Touch, second: Touch, unit: Perspec
 
 
 def _registers(first: Pending, earlier: Touch, second: Touch) -> Relation | None:
-    """Return how two accesses to one fragment stand: registers are a thread's own, but wgmma uses them asynchronously."""
-    if not conflicting(earlier.kind, second.kind):
-        return None
+    """Return how accesses in conflict to one fragment stand: registers are a thread's own, but wgmma uses them later."""
     if earlier.how and second.how:
         return Relation(None, "wgmmas on one fragment are in order")
     if second.how:

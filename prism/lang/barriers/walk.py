@@ -99,6 +99,7 @@ def walk_statement(walk: Walk, place: Place, statement: tree.Stmt, state: State)
             if more == marks:
                 raise  # to the statement around it: each try adds a mark, or goes one statement out, so this ends
             walk.placed[statement] = more
+            walk.why[statement] = conflict
             # A head's state may hold what the new barrier settles: with it the walk would ask for barriers that nothing needs.
             walk.heads.clear()
             continue
@@ -151,6 +152,7 @@ def remedy(walk: Walk, place: Place, conflict: Conflict, state: State) -> tuple[
         return (Registers(),) if warps(place) else ()
     if relation.behind and first.synced is not None and first.synced[2] in walk.placed:
         walk.placed[first.synced[2]] = add_marks(walk.placed[first.synced[2]], (Fence(space_of(first.touch.root)),))
+        walk.why[first.synced[2]] = conflict
         raise Restart
     unit = realise(relation.unit, place.code, walk.context.function)
     if unit is None:
@@ -405,8 +407,9 @@ def walk_function(
     trail: Trail | None = None,
 ) -> Walk:  # fmt: skip
     """Walk a function once, with these marks in place. Raises the first conflict left."""
+    why: dict[tree.Stmt, Conflict] = {}
     while True:
-        walk = Walk(context, placed, grow, notes, trail=trail)
+        walk = Walk(context, placed, grow, notes, trail=trail, why=why)
         place = Place(context.function.bound.code)
         try:
             end = walk_body(walk, place, context.function.body, START)

@@ -8,13 +8,14 @@ from prism.lang.barriers import flow
 from prism.lang.barriers.conditions import reaches_other_blocks
 from prism.lang.barriers.flow import Env
 from prism.lang.barriers.footprints import bound_accesses
-from prism.lang.barriers.walk_context import PAIR, Conflict, Context, Place, Relations, Walk
+from prism.lang.barriers.walk_context import PAIR, PROOF, SINCE, Conflict, Context, Place, Relations, Walk
 from prism.lang.barriers.walk_state import State, apply_barrier, narrow_path, order
 from prism.lang.diagnostics import CompileError
 from prism.lang.errors.sync import SameArgument
 from prism.lang.facts.addresses import address
 from prism.lang.facts.definitions import Facts
 from prism.lang.facts.destinations import destination
+from prism.lang.facts.disjoint import count_proofs
 from prism.lang.facts.touches import (
     ATOMIC,
     ENGINES,
@@ -114,8 +115,15 @@ def _relate(walk: Walk, known: Relations, earlier: Pending, touch: Touch) -> flo
         return None
     if earlier in known.found:
         return known.found[earlier]
-    walk.context.work.spend(walk.context.function, PAIR)
-    relation = flow.relate(walk.context.objects, earlier, touch)
+    history, spend = flow.history(earlier), walk.context.work.spend
+    spend(walk.context.function, SINCE)
+    if history not in known.clashes:
+        objects = walk.context.objects
+        tried = count_proofs(objects.known)
+        known.clashes[history] = flow.find_clash(objects, history, touch)
+        spend(walk.context.function, PAIR + PROOF * (count_proofs(objects.known) - tried))
+    clash = known.clashes[history]
+    relation = None if clash is None else flow.relate_after(clash, earlier, touch)
     if relation is None:
         known.apart.add(earlier)
         known.free.add(earlier)

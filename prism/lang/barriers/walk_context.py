@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from prism.lang import tree
 from prism.lang.barriers import flow
 from prism.lang.barriers.conditions import Conditions, conditions
-from prism.lang.barriers.flow import Relation
+from prism.lang.barriers.flow import Clash, Relation
 from prism.lang.barriers.walk_changes import Changes
-from prism.lang.barriers.walk_state import Keeping, Known, Mark, Passed, State
+from prism.lang.barriers.walk_state import NOTED, NOTED_IN_LONG, Keeping, Known, Mark, Passed, State
 from prism.lang.diagnostics import CompileError
 from prism.lang.errors.syntax import TooLarge
 from prism.lang.facts.equivalence import Alike, find_alike
@@ -22,7 +23,10 @@ from prism.lang.tree.walk import statements
 from prism.lang.types.perspective import Level, Perspective
 
 MOST_WORK = 40_000_000
-"""What walks over one function do at most (`Work`): some 5 to 10 seconds."""
+"""What walks over one function do at most (`Work`): some 5 to 10 seconds. More is refused."""
+
+MOST_TRIED = 30_000_000
+"""What walks that try other barriers do at most: some 5 seconds. Beyond it the barriers stay that there are."""
 
 MOST_SPARE = 10_000_000
 """What is done at most to leave out of a function's plan what it does not need (`Spare`): some 5 seconds."""
@@ -30,8 +34,14 @@ MOST_SPARE = 10_000_000
 CASE = 400
 """What each case costs beside the first, in accesses: each pointer that may have either of two values doubles them."""
 
-PAIR = 500
-"""What it costs to find out how two accesses stand, in accesses."""
+PAIR = 100
+"""What it costs to find out how two accesses stand, whatever came between them, in accesses."""
+
+PROOF = 400
+"""What a proof costs that is tried for that, in accesses."""
+
+SINCE = 20
+"""What it costs to find out how they stand after what came between, in accesses."""
 
 STEP = 100
 """What it costs to come to a statement at all, in accesses."""
@@ -68,6 +78,10 @@ class Concurrent(Exception):
 
 class Restart(Exception):
     """A mark was placed behind the walk: it has to begin again."""
+
+
+class Spent(Exception):
+    """No more is tried: what was looked for would only leave something out."""
 
 
 class Exits(Frozen):
@@ -108,11 +122,14 @@ class Relations:
     """How pending accesses stand to one about to be made.
 
     `apart`: those that cannot conflict with it. `free`: those too that need no barrier, or are the caller's. `found`: the rest.
+    `clashes`: what is so of an access whatever has come since, by its `flow.history`: a loop is gone round, and barriers are
+    tried, until the same few accesses have met many of them.
     """
 
     apart: set[Pending] = field(default_factory=set)
     free: set[Pending] = field(default_factory=set)
     found: dict[Pending, Relation] = field(default_factory=dict)
+    clashes: dict[Pending, Clash | None] = field(default_factory=dict)
 
 
 @dataclass(eq=False, slots=True)
@@ -120,10 +137,27 @@ class Work:
     """How much the walks over a function have done: accesses that were pending, summed over all statements that they came to.
 
     Every kind of growth goes through it, so that one limit bounds them all: many accesses, many statements, many walks, many
-    cases. It counts what is done and no time, so that the same program is too large on every machine.
+    cases. It counts what is done and no time, so that the same program is too large on every machine. What a plan can do without
+    the program is not refused for: `tried` counts it by itself.
     """
 
     done: int = 0
+    tried: int = 0
+    tries: bool = False
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether something was not tried."""
+        return self.tried > MOST_TRIED
+
+    @contextmanager
+    def trying(self) -> Iterator[None]:
+        """Count what is done inside as tried: it ends with `Spent` where that has become too much."""
+        before, self.tries = self.tries, True
+        try:
+            yield
+        finally:
+            self.tries = before
 
     def add(self, function: tree.Function, state: State) -> None:
         """Count what is pending at a statement. Raises CompileError where that has become too much."""
@@ -132,6 +166,11 @@ class Work:
 
     def spend(self, function: tree.Function, amount: int) -> None:
         """Count what costs as much as so many pending accesses. Raises CompileError where that has become too much."""
+        if self.tries:
+            self.tried += amount
+            if self.is_spent:
+                raise Spent
+            return
         self.done += amount
         if self.done > MOST_WORK:
             raise CompileError(TooLarge(span=function.span, name=function.name))
@@ -216,7 +255,8 @@ def issues(function: tree.Function) -> Iterator[tuple[tree.Stmt, tree.Apply]]:
 class Walk:
     """One walk: the marks in place (`grow`: more may be placed), and what is found on the way (`notes`: elided too).
 
-    `told`: of each access, those before it of which there is nothing more to say. `heads`: the states at the heads of loops that
+    `why`: of each statement before which marks were placed, the conflict that asked for the last. `told`: of each access, those
+    before it of which there is nothing more to say. `heads`: the states at the heads of loops that
     are deep in others, as they were left; `unsettled`: one of them has changed in this pass.
     """
 
@@ -230,11 +270,17 @@ class Walk:
     )
     returns: list[State] = field(default_factory=list)
     trail: Trail | None = None
+    why: dict[tree.Stmt, Conflict] = field(default_factory=dict)
     told: dict[Touch, set[Pending]] = field(default_factory=dict)
     heads: dict[tree.Stmt, State] = field(default_factory=dict)
     unsettled: bool = False
 
     @property
+    def noted(self) -> int:
+        """Among how many pending accesses settled ones are kept to be noted; none, where no notes are taken."""
+        return (NOTED if self.context.alike is None else NOTED_IN_LONG) if self.notes else 0
+
+    @property
     def keep(self) -> Keeping:
         """What it keeps of settled accesses."""
-        return Keeping(self.notes, self.context.engines)
+        return Keeping(self.noted, self.context.engines, self.grow)

@@ -17,6 +17,8 @@ from prism.lang.types.perspective import BLOCK, Level, Perspective
 State = dict[Env, frozenset[Pending]]
 NOTED = 64
 """Accesses among which settled ones, which barriers order for good, are kept to note why they need none of their own."""
+NOTED_IN_LONG = 16
+"""Likewise in a function with many accesses: each of them is compared with all that are kept."""
 
 
 class Landing(Value):
@@ -151,10 +153,15 @@ def drop_touches(state: State, touches: Set[Touch]) -> State:
 
 
 class Keeping(Value):
-    """What a walk keeps of settled accesses: `notes`, to say why they need nothing; `engines`: some may need a proxy fence."""
+    """What a walk keeps of settled accesses, and of barriers that were met.
 
-    notes: bool
+    `noted`: among so many pending ones, to say why they need nothing, and 0 where that is not said; `engines`: some may need a
+    proxy fence; `grow`: one may be put before such a barrier.
+    """
+
+    noted: int
     engines: bool
+    grow: bool
 
 
 def apply_barrier(
@@ -167,10 +174,10 @@ def apply_barrier(
     """
     if unit is None:
         return pending
-    before = at if keep.engines else None
-    met: Met = (unit, f"{words} line {where.line}", before, where) if keep.notes else (unit, "", before, None)
+    before = at if keep.engines and keep.grow else None
+    met: Met = (unit, f"{words} line {where.line}", before, where) if keep.noted else (unit, "", before, None)
     # What is settled for good can never again be in conflict: without it the state stays small, and no answer changes.
-    every = keep.notes and len(pending) < NOTED
+    every = len(pending) < keep.noted
 
     def meet(p: Pending) -> Pending | None:
         return p.after(met) if every or not p.is_settled(unit, keep.engines) else None
@@ -279,7 +286,14 @@ def order(pending: Pending) -> tuple[object, ...]:
     serial = -1 if pending.touch is None else pending.touch.serial
     since = MOST + 1 if pending.since is None else pending.since
     aged = sorted((loop.span.line, loop.span.column) for loop in pending.aged)
-    beside = (pending.fenced, _met_text(pending.asynced), aged, sorted(pending.passed))
+    at = None if pending.synced is None else pending.synced[2]  # a fence that is missing there is put before it
+    beside = (
+        (0, 0) if at is None else (at.span.line, at.span.column),
+        pending.fenced,
+        _met_text(pending.asynced),
+        aged,
+        sorted(pending.passed),
+    )
     return (serial, pending.open, pending.loop, len(aged), _met_text(pending.synced), since, *beside)
 
 

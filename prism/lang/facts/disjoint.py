@@ -76,7 +76,7 @@ def is_proved(known: Facts, one: Address | None, two: Address | None, question: 
     if one is None or two is None or one.root is not two.root or len(one.indices) != len(two.indices):
         return False
     memo: dict[object, bool] = known.found.setdefault("proofs", {})
-    key = (one, two, question)
+    key = (_place(known, one), _place(known, two), question)
     if key not in memo:
         if is_exhausted(known):
             return False
@@ -84,9 +84,22 @@ def is_proved(known: Facts, one: Address | None, two: Address | None, question: 
     return memo[key]
 
 
+def _place(known: Facts, where: Address) -> object:
+    """Return what stands for an access's elements: the same for all accesses of which the same is known."""
+    places: dict[object, object] = known.found.setdefault("places", {})
+    if where not in places:
+        places[where] = places.setdefault(where.key, len(places))
+    return places[where]
+
+
 def is_exhausted(known: Facts) -> bool:
     """Whether as many proofs of a function were tried as are: of what else is asked nothing is proved."""
-    return len(known.found.get("proofs", ())) >= MOST_PROOFS
+    return count_proofs(known) >= MOST_PROOFS
+
+
+def count_proofs(known: Facts) -> int:
+    """Return how many proofs of a function were tried."""
+    return len(known.found.get("proofs", ()))
 
 
 class _Contradiction(Exception):

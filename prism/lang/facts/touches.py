@@ -173,8 +173,12 @@ class Pending(NamedTuple):
         synced = met if self.synced is None or self.synced[0] < met[0] else self.synced
         asynced = self.asynced
         if self.fenced and (asynced is None or asynced[0] < met[0]):
-            asynced = met
-        if synced is self.synced and asynced is self.asynced:
+            asynced = (*met[:2], None, met[3])
+        # A fence is put before a barrier that was met where it is missing there: not for an engine's own access, and not where
+        # a barrier as broad has come after one. Without the statement, what met different barriers is one.
+        if (self.touch is not None and self.touch.engine) or (asynced is not None and synced[0] <= asynced[0]):
+            synced = (*synced[:2], None, synced[3])
+        if synced == self.synced and asynced == self.asynced:
             return self
         return self._replace(synced=synced, asynced=asynced)
 

@@ -100,9 +100,9 @@ class Joint(Frozen):
         spare, work = self.context.spare, self.context.work
         if not spare.spend(self.cost) or not self.stands(self.made(state)):
             return False
-        before = work.done
+        before = work.tried
         found = self.walks(state)
-        return spare.spend(work.done - before) and found
+        return spare.spend(work.tried - before) and found
 
     def meet(self, trips: Ground, state: State) -> State:
         """Rules *met* and *warp*."""

@@ -8,6 +8,7 @@ import time
 import pytest
 
 import prism
+from prism.lang import diagnostics
 from prism.lang.barriers import flow, overlap, walk, walk_context
 from prism.lang.diagnostics import CompileError
 from prism.lang.facts import disjoint, equivalence, polynomials
@@ -219,10 +220,10 @@ def test_errors_at_one_place_are_told_once_in_the_order_of_the_text(loaded):
 def compared(kernel, monkeypatch):
     """Return how many pairs of accesses the walks over a kernel compare."""
     pairs = []
-    related = flow.relate
-    monkeypatch.setattr(flow, "relate", lambda *which: pairs.append(which[1:]) or related(*which))
+    find = flow.find_clash
+    monkeypatch.setattr(flow, "find_clash", lambda *which: pairs.append(which[1:]) or find(*which))
     prism.check(kernel)
-    monkeypatch.setattr(flow, "relate", related)
+    monkeypatch.setattr(flow, "find_clash", find)
     return len(pairs)
 
 
@@ -288,6 +289,78 @@ def test_comparing_two_accesses_counts_as_work(loaded, monkeypatch):
     with pytest.raises(CompileError, match="`k` is too large"):
         prism.check(loaded(DEVICE + "".join(f"    {line}\n" for line in loops)))
     prism.check(loaded(DEVICE + "".join(f"    {line}\n" for line in loops[:5])))
+
+
+def test_what_two_accesses_are_is_found_out_once_whatever_they_met(loaded, monkeypatch):
+    """Each trip of three loops brings back accesses that have met other barriers and fences: the two are the same."""
+    text = """
+@prism("global")
+@requires(grid[1], block[1], thread[64])
+def k(m: ptr(int32) @ grid[1], c: int32 @ grid[1]):
+    with partition(m, block[1], 64 * id()) as out, group(block[1]):
+        s: shared(int32[64])
+        t: int32 @ thread[1] = id()
+        for i in range(c):
+            for j in range(c):
+                for k in range(c):
+{lines}
+"""
+    part = (
+        "with partition(s, thread[1], t) as p, group(thread[1]): p[0] = t + {k}",
+        "with claim(out, thread[1]) as to, one(thread): bulk_store(to[0], s[0], n=64)",
+    )
+    lines = [" " * 20 + one.format(k=k) for k in range(6) for one in part]
+    pairs = []
+    find = flow.find_clash
+    monkeypatch.setattr(flow, "find_clash", lambda *which: pairs.append(which[1:]) or find(*which))
+    prism.check(loaded(text.replace("{lines}", "\n".join(lines))))
+    assert pairs and len(pairs) == len(set(pairs))
+    assert all(first == flow.history(first) for first, _ in pairs)
+
+
+TABLES = """
+@prism("global")
+@requires(grid[1], block[1], thread[32])
+def k(m: ptr(int32) @ grid[1], c: int32 @ grid[1]):
+    with partition(m, block[1], 32 * id()) as mine, group(block[1]):
+        s: shared(int32[32])
+        t: int32 @ thread[1] = id()
+        u: int32 @ thread[1] = 0
+"""
+
+
+def test_barriers_that_there_is_no_time_to_try_stay(loaded, monkeypatch):
+    """Nothing is refused for it: each barrier has the conflict that asked for it, and the plan says that some were not tried."""
+    part = "        with partition(s, thread[1], t) as p, group(thread[1]): p[0] = t\n        u += s[c % 32]\n"
+    loop = "        for i in range(c):\n            with partition(s, thread[1], t) as p, group(thread[1]): p[0] = u\n"
+    text = TABLES + part * 4 + loop + "            u += s[c % 32]\n"
+    full = prism.check(loaded(text))
+    monkeypatch.setattr(walk_context, "MOST_TRIED", 0)
+    kept = prism.check(loaded(text))
+    few, many = (one.plans[one.entry] for one in (full, kept))
+    assert len(many.barriers) >= len(few.barriers) > 0
+    assert not few.notes
+    assert "not all its waits, fences and barriers were looked at" in str(many.notes[-1].text)
+
+
+def test_where_many_places_stand_for_all_a_barrier_more_may_stand(loaded, monkeypatch):
+    """What docs/limits.md says of functions with more than 256 accesses: that each thread has its own part is not seen."""
+    text = TABLES + (
+        "        with partition(s, thread[1], lambda i: t + i) as p, group(thread[1]):\n"
+        + "".join(f"            p[{i} * 0] = c\n            u += p[0]\n" for i in range(2))
+        + "        with partition(s, thread[1], t) as q, group(thread[1]): u += q[0]\n"
+    )
+    assert barriers(loaded(text)) == []
+    for module, name, value in ((equivalence, "MANY", 1), (equivalence, "PLACES", 0)):
+        monkeypatch.setattr(module, name, value)
+    assert len(barriers(loaded(text))) == 1
+
+
+def test_a_very_long_line_is_marked_in_time_that_grows_with_its_length(loaded):
+    """A message is put together piece by piece."""
+    cells = [("x", ""), ("y", "bold")] * 10 + [("z", "")] * 400_000
+    assert seconds(lambda: diagnostics._join(cells)) < 1
+    assert diagnostics._join(cells[:3]) == [("x", ""), ("y", "bold"), ("x", "")]
 
 
 GROWING = {

@@ -103,7 +103,7 @@ def last_walk(kernel, monkeypatch):
 @pytest.mark.parametrize("seed", range(8))
 def test_loops_walked_together_see_what_each_sees_alone(loaded, monkeypatch, seed, levels):
     """With the same barriers: the same conflicts, all ordered. Settled ones are all kept, however many they are."""
-    monkeypatch.setattr("prism.lang.barriers.walk_state.NOTED", 1 << 30)
+    monkeypatch.setattr("prism.lang.barriers.walk_context.NOTED", 1 << 30)
     text = program(seed, levels)
     for first, second in ((1, ALONE), (ALONE, 1)):
         deep(monkeypatch, first)
