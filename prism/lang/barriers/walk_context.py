@@ -34,7 +34,7 @@ MOST_SPARE = 10_000_000
 CASE = 400
 """What each case costs beside the first, in accesses: each pointer that may have either of two values doubles them."""
 
-PAIR = 100
+PAIR = 200
 """What it costs to find out how two accesses stand, whatever came between them, in accesses."""
 
 PROOF = 400

@@ -12,11 +12,11 @@ from prism.lang.diagnostics import CompileError
 from prism.lang.errors import syntax as errors
 from prism.lang.parse.expressions import Context
 
-MOST_STATEMENTS = 24_576
+MOST_STATEMENTS = 20_480
 """Statements of one function, and of all functions of a program together."""
 
 MOST_EXPRESSIONS = 196_608
-"""Names, numbers and operations of one function: eight to a statement."""
+"""Names, numbers and operations of one function: some ten to a statement."""
 
 MOST_PARAMETERS = 4_096
 """Parameters of a function: a launch hands over 32,764 bytes at most."""
