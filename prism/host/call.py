@@ -22,10 +22,11 @@ from prism.host import arguments, memory, repeat
 from prism.host.axes import c_strides
 from prism.host.machine import Ready, machine_of, run_on_host
 from prism.host.plan import OUT, Machine, Plan
-from prism.host.repeat import Recipe, noting
+from prism.host.repeat import Recipe, cut, noting
 from prism.runtime.arrays import ArrayInfo, describe
 from prism.runtime.capture import require_outside
 from prism.runtime.overlap import overlap, span
+from prism.runtime.pinned import count
 from prism.runtime.streams import choose_stream, order
 
 _MOST = 4096  # launches of decisions that are kept
@@ -49,7 +50,8 @@ class Decision:
     copied first, in C order, or so that `columns` of them have the last two axes exchanged in memory, their rows (columns) at
     multiples of `pad` bytes; then nothing else is decided. `beside`: the result can't be made in `out`, for its dtype or strides.
     `in_place`: arrays that the result may be, element by element. `begins`: the array that the result holds before the plan
-    runs, copied there unless it is the result. `cut`: the last result says how many elements of the others there are.
+    runs, copied there unless it is the result. `cut`: the last result says how many elements of the others there are: the call
+    waits for it.
     """
 
     results: tuple[Result, ...] = ()
@@ -153,17 +155,19 @@ def _make(
         _launch(known, infos, {OUT: result}, handle)
     else:
         with memory.working(first, None if stream is None else handle):
-            made = tuple(memory.empty(first, one.shape, one.dtype) for one in decision.results)
-            targets = {name: describe(one, name) for name, one in zip(decision.names, made, strict=True)}
+            counted = decision.cut and known.ready is not None  # the number goes to the host's memory
+            wanted = decision.results[:-1] if counted else decision.results
+            made = tuple(memory.empty(first, one.shape, one.dtype) for one in wanted)
+            targets = {name: describe(one, name) for name, one in zip(decision.names, made, strict=not counted)}
             if begins is not None:
                 made[0][...] = begins.owner
                 copied = True
-            _launch(known, infos, targets, handle, made)
+            many = _launch(known, infos, targets, handle, made)
             if result is not None:
                 result.owner[...] = made[0]
                 return result.owner
-            results = tuple(map(_transposed, decision.results, made, [first] * len(made)))
-            answer = _cut(results) if decision.cut else results
+            results = tuple(map(_transposed, wanted, made, [first] * len(made)))
+            answer = cut(results[: len(decision.names) - 1], many) if decision.cut else results
     plain = not copied and all(one.axes is None for one in decision.results)
     if plain and (known.ready is not None or (handle is None and noting.get() is not None)):
         _keep(known, asked, infos, results, answer, made=result is None)
@@ -226,8 +230,9 @@ def _alike(name: str, info: ArrayInfo, result: ArrayInfo, decision: Decision) ->
     return name in decision.in_place and info.dtype.itemsize == result.dtype.itemsize and same
 
 
-def _launch(known: _Known, infos: Arrays, targets: Arrays, stream: int | None, made: tuple[Any, ...] = ()) -> None:
-    decision = known.decision
+def _launch(known: _Known, infos: Arrays, targets: Arrays, stream: int | None, made: tuple[Any, ...] = ()) -> int:
+    """Run the plan; return how many elements of the results there are, where it says so and the call waits for it."""
+    decision, first = known.decision, next(iter(infos.values()))
     if decision.plan is None:
         for one in made or (targets[OUT].owner,):
             if decision.fill is not None:
@@ -235,18 +240,15 @@ def _launch(known: _Known, infos: Arrays, targets: Arrays, stream: int | None, m
     elif known.ready is None or stream is None:
         run_on_host(decision.plan, {**infos, **targets})
     else:
-        known.ready(tuple([info.pointer for info in (*infos.values(), *targets.values())]), stream)
+        pointers = tuple([info.pointer for info in (*infos.values(), *targets.values())])
+        if decision.cut and first.device is not None:
+            return count(known.ready, pointers, stream, first.device)
+        known.ready(pointers, stream)
+    return int(made[-1][0]) if decision.cut else 0
 
 
 def _transposed(one: Result, made: Any, first: ArrayInfo) -> Any:
     return made if one.axes is None else memory.transpose(first, made, one.axes)
-
-
-def _cut(results: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return results less their last, which says how many elements of the others there are: it is read, and waited for."""
-    *others, number = results
-    many = int(number[0])
-    return tuple(one[:many] for one in others)
 
 
 def _keep(
@@ -260,11 +262,11 @@ def _keep(
         alike = [_alike(name, info, target, decision) for name, info in infos.items()]
         spans = tuple((*span(info), same) for info, same in zip(infos.values(), alike, strict=True))
         begins = list(infos).index(decision.begins) if decision.begins else -1
-        recipe = Recipe(known.ready.launch(), spans, span(target)[1], _cut if decision.cut else None, begins)
+        recipe = Recipe(known.ready.launch(), spans, span(target)[1], decision.cut, begins)
         first = next(iter(infos.values()))
         repeat.keep(first.library, asked, arrays, results, recipe, made=made)
     noted = noting.get()
-    if noted is not None:
+    if noted is not None and not decision.cut:
         noted.append(Noted(tuple(infos), arrays, results, answer[0] if len(answer) == 1 else answer, recipe))
 
 

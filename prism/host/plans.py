@@ -130,7 +130,7 @@ def plan(function: Callable[..., Any], *arguments: Any, out: Any = None, stream:
     finally:
         noting.reset(token)
     if len(noted) != 1:
-        why = "it copies, or has nothing to do; no plan can be made of it"
+        why = "it copies, has nothing to do, or waits for how many results there are; no plan can be made of it"
         raise ValueError(f"`{name}` of these arrays is not just launches: {why}")
     (one,) = noted
 

@@ -13,6 +13,7 @@ from contextvars import ContextVar
 from typing import Any, NamedTuple, TypeAlias
 
 from prism.host.machine import Launch
+from prism.runtime.pinned import count
 from prism.runtime.streams import stream_handle
 
 Facts: TypeAlias = tuple[tuple[int, ...], int, tuple[Hashable, ...]]
@@ -42,14 +43,14 @@ class Library(NamedTuple):
 class Recipe(NamedTuple):
     """What a call came to. Its arguments lie as `spans` say, its result takes `room` bytes.
 
-    `finish`: what becomes of the results, where that is not the results. `same`: the number of the argument that must be the
-    result's own memory, or -1.
+    `cut`: the kernels say how many elements of the results there are, and the call waits for it. `same`: the number of the
+    argument that must be the result's own memory, or -1.
     """
 
     launch: Launch
     spans: Spans
     room: int
-    finish: Callable[[Any], Any] | None = None
+    cut: bool = False
     same: int = -1
 
 
@@ -124,18 +125,23 @@ def run_many(asked: tuple[Any, ...], arrays: tuple[Any, ...], stream: Any = None
         return None
     if found is None:
         return None
-    launch, spans, room, finish, apart = found
+    launch, spans, room, counted, apart = found
     if out is not None and pointers not in apart:
         if overlapping(pointers, spans, room) >= 0:
             return None  # one of them must be copied
         if len(apart) >= _PLACES:
             apart.clear()
         apart.add(pointers)
-    launch(pointers, current(device) if stream is None else stream_handle(stream))
-    if not results:
-        return out
-    answer = results[0] if len(results) == 1 else results
-    return answer if finish is None else finish(answer)
+    handle = current(device) if stream is None else stream_handle(stream)
+    if counted:
+        return cut(results, count(launch, pointers, handle, device))
+    launch(pointers, handle)
+    return out if out is not None else results[0] if len(results) == 1 else results
+
+
+def cut(results: tuple[Any, ...], many: int) -> tuple[Any, ...]:
+    """Return the first elements of results, so many of each."""
+    return tuple([one[:many] for one in results])
 
 
 def overlapping(pointers: tuple[int, ...], spans: Spans, room: int) -> int:

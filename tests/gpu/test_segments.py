@@ -1,5 +1,7 @@
 """Scans and reductions of segments and of runs on the GPU: against NumPy."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -93,6 +95,32 @@ def test_the_number_of_runs_stays_on_the_gpu() -> None:
     stream.synchronize()
     assert int(count[0]) == 333_334
     assert bool((unique[:333_334] == cupy.arange(333_334)).all()) and bool((found[:333_333] == 3).all())
+
+
+def test_the_number_of_runs_is_each_call_s_own() -> None:
+    """It comes through the host's memory: of many threads, on streams of their own, and not while a graph is captured."""
+
+    def work(number: int) -> None:
+        with cupy.cuda.Stream(non_blocking=True):
+            for size in range(1 + number, 60_000, 997):
+                keys = cupy.arange(size, dtype="int32") // (number + 2)
+                unique, found = reduce_by_key(keys, cupy.ones(size, "int32"))
+                many = -(-size // (number + 2))
+                assert unique.shape == found.shape == (many,)
+                assert bool((unique == cupy.arange(many)).all()) and int(found.sum()) == size
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, range(16)))
+    stream = cupy.cuda.Stream(non_blocking=True)
+    keys, values = cupy.zeros(1000, "int32"), cupy.ones(1000, "int32")
+    cupy.cuda.Device().synchronize()
+    with stream:
+        reduce_by_key(keys, values)
+        stream.begin_capture()
+        with pytest.raises(RuntimeError, match="pass count=True"):
+            reduce_by_key(keys, values)
+        stream.end_capture()
+        assert int(reduce_by_key(keys, values)[1][0]) == 1000
 
 
 def test_many_launches() -> None:

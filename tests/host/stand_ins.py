@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import inspect
 import sys
 from collections.abc import Callable, Iterator
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 
 from prism.host import call, machine
-from prism.runtime import arrays, device, scratch
+from prism.runtime import arrays, device, pinned, scratch
 from prism.runtime.instance import Instance
 
 PLACE = SimpleNamespace(sm_count=132, capability=(9, 0), arch="sm_90a", ordinal=0)
@@ -94,12 +95,16 @@ def array(shape: Any, kind: Any = "float32", shift: int = 0) -> Array:
 
 
 class Gpu:
-    """What was launched: kernel, blocks, threads, stream and values; whether a graph is being captured; CuPy's current stream."""
+    """What was launched: kernel, blocks, threads, stream and values; whether a graph is being captured; CuPy's current stream.
+
+    `count`: what kernels write where the host waits for a number; None: nothing.
+    """
 
     def __init__(self) -> None:
         self.launched: list[tuple[Instance, int, int, int, tuple[Any, ...]]] = []
         self.cleared: list[tuple[int, int, int]] = []
         self.decided = 0
+        self.count = 0
         self.capturing = False
         self.stream = 77
 
@@ -132,6 +137,7 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gpu]:
     monkeypatch.setattr(machine, "driver", lambda: SimpleNamespace(cuMemsetD8Async=clear))
     monkeypatch.setattr(machine, "check", lambda status, doing: None)
     monkeypatch.setattr(device, "count", lambda: 1)
+    _stand_in_for_pinned(monkeypatch, found)
     monkeypatch.setattr(scratch, "capturing", lambda stream: found.capturing)
     decided = call._decide
 
@@ -143,6 +149,25 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gpu]:
     call.forget()
     yield found
     call.forget()
+
+
+def _stand_in_for_pinned(monkeypatch: pytest.MonkeyPatch, gpu: Gpu) -> None:
+    """Let pinned memory be the host's; where it is waited for, the last launch has written its word there."""
+    page = (ctypes.c_int64 * 512)()
+
+    def wait(stream: int) -> tuple[int]:
+        start = ctypes.addressof(page)
+        for value in gpu.launched[-1][4]:
+            if gpu.count is not None and type(value) is int and start <= value < start + 4096:
+                ctypes.c_int64.from_address(value).value = gpu.count
+        return (0,)
+
+    fake = SimpleNamespace(cuMemHostAlloc=lambda *given: (0, ctypes.addressof(page)), cuStreamSynchronize=wait)
+    monkeypatch.setattr(pinned, "driver", lambda: fake)
+    monkeypatch.setattr(pinned, "using", lambda ordinal: _nothing())
+    monkeypatch.setattr(pinned, "check", lambda status, doing: status[-1])
+    monkeypatch.setattr(pinned, "capturing", lambda stream: gpu.capturing)
+    monkeypatch.setattr(pinned, "_free", [])
 
 
 @contextmanager

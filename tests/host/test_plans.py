@@ -96,6 +96,15 @@ def test_a_plan_without_out_keeps_its_results(gpu: Gpu) -> None:
         plan(keys, values)
 
 
+def test_no_plan_is_made_of_a_call_that_waits(gpu: Gpu) -> None:
+    """Made again, it would give as many results as the first time, whatever there are."""
+    keys, values = array(5000, "int32"), array(5000)
+    with pytest.raises(ValueError, match="waits for how many results there are"):
+        lib.plan(lib.reduce_by_key, keys, values)
+    with pytest.raises(ValueError, match="waits for how many results there are"):
+        lib.plan(lib.reduce_by_key, np.zeros(9, np.int32), np.zeros(9))
+
+
 def test_a_plan_takes_arrays_in_the_function_s_order(gpu: Gpu) -> None:
     """Also where two are alike, so that nothing else tells which is which."""
     keys, values, out = (array(5000, "int32") for _ in range(3))

@@ -114,8 +114,8 @@ def reduce_by_key(
 
     Notes
     -----
-    One pass: each key and value is read once. How many runs there are is known when the kernel has ended: for arrays on a GPU the
-    call waits for it, and reads 8 bytes. With `count` it does not wait, and can be captured in a CUDA graph.
+    One pass: each key and value is read once. The kernel writes the number of runs into the host's memory, and a call on arrays
+    of a GPU waits for that. With `count` it does not wait, and can be captured in a CUDA graph.
 
     Examples
     --------

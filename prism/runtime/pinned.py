@@ -1,0 +1,60 @@
+"""Numbers that a kernel writes into the host's memory: they are read as soon as they are there, without a copy."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+
+from prism.runtime.device import using
+from prism.runtime.driver import DeviceError, check, driver
+from prism.runtime.scratch import capturing
+
+_PAGE = 4096  # bytes that are allocated at a time; they are kept
+_FLAGS = 3  # CU_MEMHOSTALLOC_PORTABLE, CU_MEMHOSTALLOC_DEVICEMAP: for all GPUs, at the address that the host has
+_MISSING = -1
+_LOOKS = 2000
+"""Times that a word is looked at, some 100 us, before the thread sleeps until the stream's work has ended."""
+_free: list[ctypes.c_int64] = []
+
+
+def count(launch: Callable[[tuple[int, ...], int], None], pointers: tuple[int, ...], stream: int, ordinal: int) -> int:
+    """Launch on arrays at these addresses, and on a word behind them, an int64; wait for what is written there, at least 0.
+
+    The kernel may still run then: what else it writes is there for the work behind it on the stream.
+
+    Raises:
+        RuntimeError: a CUDA graph is being captured on the stream.
+        DeviceError: the driver refuses, a kernel failed, or none wrote a number.
+    """
+    if capturing(stream):
+        raise RuntimeError(
+            "how many results there are can't be waited for while a CUDA graph is captured: pass count=True"
+        )
+    word = _take(ordinal)
+    word.value = _MISSING
+    launch((*pointers, ctypes.addressof(word)), stream)
+    for _ in range(_LOOKS):
+        if word.value != _MISSING:
+            break
+    else:
+        with using(ordinal):
+            check(driver().cuStreamSynchronize(stream), "waiting for the number of results")
+    found = word.value
+    if found == _MISSING:
+        raise DeviceError("the kernels have ended, and the number of results was not written")
+    # Only here: who was interrupted above leaves the word to the kernel, which may write it later.
+    _free.append(word)
+    return found
+
+
+def _take(ordinal: int) -> ctypes.c_int64:
+    """Return a word that no kernel is about to write."""
+    try:
+        return _free.pop()
+    except IndexError:
+        with using(ordinal):
+            start = int(check(driver().cuMemHostAlloc(_PAGE, _FLAGS), f"allocating {_PAGE} bytes of pinned memory"))
+        size = ctypes.sizeof(ctypes.c_int64)
+        first, *others = map(ctypes.c_int64.from_address, range(start, start + _PAGE, size))
+        _free.extend(others)
+        return first
