@@ -32,33 +32,32 @@ def scan_tiles(
     Source:      Merrill and Garland, "Single-pass parallel prefix scan with decoupled look-back".
     Test:        tests/lib/grid/test_scan_tiles.py
     """
-    first: grid.Ticket @ block[1] = grid.tiles(control)
-    following: int32 @ block[1] = first.tile
-    tile: int32 @ block[1] = -1  # the one that the block holds: none as yet
     prefixes: T[2] @ block[1]  # of the held tile; with STABLE also of the whole groups of tiles before it
     for k in range(2):
         prefixes[k] = initial
     done: int32 @ block[1] = 0  # how many tiles' totals are in them; with STABLE, in the second one
-    while tile < tiles:
-        ticket: uint64 @ thread[1] = 0
-        if following < tiles:
-            total: T @ block[1] = LOAD(following)
-            grid.publish(words, following, total, first.epoch)
-            ticket = grid.draw(control)
+
+    @requires(block[1], thread[THREADS])
+    def load(tile: int32 @ block[1], epoch: uint32 @ block[1]):
+        total: T @ block[1] = LOAD(tile)
+        grid.publish(words, tile, total, epoch)
+
+    @requires(block[1], thread[THREADS])
+    def look_back(tile: int32 @ block[1], epoch: uint32 @ block[1]):
+        nonlocal done
         if STABLE:
-            grid.look_back_stable(words, done, tile, identity, first.epoch, prefixes, OP=OP, THREADS=THREADS, WORDS=WORDS)
+            grid.look_back_stable(words, done, tile, identity, epoch, prefixes, OP=OP, THREADS=THREADS, WORDS=WORDS)
         else:
-            between: T @ block[1] = grid.look_back(
-                words, done, tile, identity, first.epoch, OP=OP, THREADS=THREADS, WORDS=WORDS,
-            )
+            between: T @ block[1] = grid.look_back(words, done, tile, identity, epoch, OP=OP, THREADS=THREADS, WORDS=WORDS)
             prefixes[0] = OP(prefixes[0], between)
-        soon: int32 @ block[1] = grid.next_tile(ticket)  # not above: words are asked for while that is under way
         done = tile / THREADS * THREADS if STABLE else max(tile, 0)
-        if tile >= 0:
-            STORE(tile, prefixes[0])
-        if following < tiles:
-            KEEP()
-        tile = following
-        following = soon
-    if tile == tiles + blocks - 1:  # every block has drawn its last ticket
-        grid.count_launch(control, words, capacity, tiles, first.epoch, identity)
+
+    @requires(block[1], thread[THREADS])
+    def store(tile: int32 @ block[1]):
+        STORE(tile, prefixes[0])
+
+    last: grid.Ticket @ block[1] = grid.tile_loop(
+        control, tiles, LOAD=load, LOOK_BACK=look_back, STORE=store, KEEP=KEEP, THREADS=THREADS,
+    )
+    if last.tile == tiles + blocks - 1:  # every block has drawn its last ticket
+        grid.count_launch(control, words, capacity, tiles, last.epoch, identity)
