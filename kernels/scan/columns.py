@@ -10,8 +10,7 @@ from prism.lang import (
     store_vector, template, thread, uint32, uint64, vector,
 )
 from prism.kernels.scan.strips import load_strip, put_before, scan_strip, store_strip
-from prism.kernels.scan.tiles import extent
-from prism.lib.thread import operators
+from prism.lib.thread import extent, operators
 
 
 @prism("global")

@@ -7,11 +7,10 @@ a head too: it writes the last run's aggregate, and how many runs there are.
 
 from prism.lang import (
     assume, attr, ballot, block, const, constexpr, count, distinct, dtype, function, grid, group, id, int32, int64, mailbox,
-    partition, popcount, prefetch, prism, ptr, requires, split, template, thread, uint32, uint64,
+    partition, popcount, prism, ptr, requires, template, thread, uint32, uint64,
 )
 from prism.kernels.scan.head_flags import key_flags
-from prism.kernels.scan.tiles import extent
-from prism.lib.thread import operators
+from prism.lib.thread import extent, operators
 
 
 @prism("global")
@@ -63,11 +62,8 @@ def reduce_runs(
                     block.load_tile(
                         source, ahead, extent(tile, n, TILE=TILE), identity, skew, 0, WIDTH=WIDTH, REVERSE=False, SPARE=False,
                     )
-                match split(thread):
-                    case 1:
-                        soon: int32 = tile + blocks  # about the number that this block will draw next
-                        prefetch(x[int64(soon) * TILE], extent(soon, n, TILE=TILE))
-                        prefetch(keys[int64(soon) * TILE], extent(soon, n, TILE=TILE))
+                block.prefetch_tile(x, tile + blocks, n, TILE=TILE)  # about what this block draws next
+                block.prefetch_tile(keys, tile + blocks, n, TILE=TILE)
                 end: int32 @ block[1] = int32(min(n - start, TILE))
                 coming = key_flags(keys, start, extent(tile, n, TILE=TILE), end, ITEMS=ITEMS, WIDTH=WIDTH, KEYED=KEYED)
                 total: T @ block[1] = block.scan_heads(

@@ -7,11 +7,10 @@ far a tile must look back: to the head of the segment that reaches into it. Else
 
 from prism.lang import (
     assume, attr, block, const, constexpr, count, distinct, dtype, function, grid, group, int32, int64, mailbox, may_alias,
-    partition, prefetch, prism, ptr, requires, split, template, thread, uint32, uint64,
+    partition, prism, ptr, requires, template, thread, uint32, uint64,
 )
 from prism.kernels.scan.head_flags import KEYS, ROWS, key_flags, periodic_flags, unpack_flags
-from prism.kernels.scan.tiles import extent
-from prism.lib.thread import operators
+from prism.lib.thread import extent, operators
 
 
 @prism("global")
@@ -69,12 +68,10 @@ def scan_segments(
                     block.load_tile(
                         source, ahead, extent(here, n, TILE=TILE), identity, skew, 0, WIDTH=WIDTH, REVERSE=REVERSE, SPARE=False,
                     )
-                match split(thread):
-                    case 1:
-                        soon: int32 = max(here - blocks, 0) if REVERSE else here + blocks  # about what this block draws next
-                        prefetch(x[int64(soon) * TILE], extent(soon, n, TILE=TILE))
-                        if HEADS == KEYS:
-                            prefetch(heads[int64(soon) * TILE], extent(soon, n, TILE=TILE))
+                soon: int32 @ block[1] = max(here - blocks, 0) if REVERSE else here + blocks  # about what this block draws next
+                block.prefetch_tile(x, soon, n, TILE=TILE)
+                if HEADS == KEYS:
+                    block.prefetch_tile(heads, soon, n, TILE=TILE)
                 flags: uint32 @ thread[1] = 0
                 if HEADS == ROWS:
                     slot: int64 @ block[1] = int64(tile) * TILE - shift

@@ -18,7 +18,7 @@ def scan_tiles(
     """Scan tiles `0 ... tiles - 1`, each by the block that draws it: `OP` of `initial` and of all tiles before is its prefix.
 
     Three functions say what a tile is. `LOAD(tile)` brings one into registers beside those of the tile that the block
-    holds, and returns what it comes to. `KEEP()` moves it to where the held one was. `STORE(tile, prefix)` writes the held
+    holds, and returns what it comes to: the first thread's result counts. `KEEP()` moves it to where the held one was. `STORE(tile, prefix)` writes the held
     one. A block loads and publishes its following tile before it looks back for the one that it holds: while it waits,
     loads are under way.
 
@@ -39,7 +39,7 @@ def scan_tiles(
 
     @requires(block[1], thread[THREADS])
     def load(tile: int32 @ block[1], epoch: uint32 @ block[1]):
-        total: T @ block[1] = LOAD(tile)
+        total: T @ thread[1] = LOAD(tile)
         grid.publish(words, tile, total, epoch)
 
     @requires(block[1], thread[THREADS])

@@ -1,6 +1,6 @@
 """The loop of persistent blocks: each publishes its following tile before it looks back for the one that it holds."""
 
-from prism.lang import block, constexpr, function, grid, int32, prism, ptr, requires, template, thread, uint32, uint64
+from prism.lang import block, constexpr, function, grid, int32, prism, ptr, requires, template, thread, uint64
 
 
 @prism("device")
