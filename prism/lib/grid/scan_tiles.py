@@ -18,9 +18,9 @@ def scan_tiles(
     """Scan tiles `0 ... tiles - 1`, each by the block that draws it: `OP` of `initial` and of all tiles before is its prefix.
 
     Three functions say what a tile is. `LOAD(tile)` brings one into registers beside those of the tile that the block
-    holds, and returns what it comes to: the first thread's result counts. `KEEP()` moves it to where the held one was. `STORE(tile, prefix)` writes the held
-    one. A block loads and publishes its following tile before it looks back for the one that it holds: while it waits,
-    loads are under way.
+    holds, and returns what it comes to; the first thread's result counts. `KEEP()` moves it to where the held one was.
+    `STORE(tile, prefix)` writes the held one. A block loads and publishes its following tile before it looks back for the one
+    that it holds: while it waits, loads are under way. `grid.tile_loop` is the loop, for other totals and look-backs.
 
     Perspective: block, of `THREADS` threads; `blocks`: how many there are in the grid.
     Shapes:      `words`: `capacity` of them, at least one a tile, and `control`: as of `grid.publish` and `grid.tiles`.
