@@ -14,9 +14,8 @@ from prism.lib.grid.next_tile import next_tile
 from prism.lib.grid.publish import publish
 from prism.lib.grid.publish_digits import publish_digits
 from prism.lib.grid.receive_totals import receive_totals
-from prism.lib.grid.scan_tiles import scan_tiles
+from prism.lib.grid.scan_tiles import scan_tiles, tile_loop
 from prism.lib.grid.ticket import Ticket
-from prism.lib.grid.tile_loop import tile_loop
 from prism.lib.grid.tiles import tiles
 
 __all__ = [

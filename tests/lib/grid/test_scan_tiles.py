@@ -1,7 +1,6 @@
 """grid.scan_tiles and grid.tile_loop: tiles loaded, scanned over all blocks and stored by functions that the kernel has in it.
 
-Tests of prism/lib/grid/scan_tiles.py and prism/lib/grid/tile_loop.py; tests/kernels/test_scan.py and others have more, as
-scans are made of them.
+Tests of prism/lib/grid/scan_tiles.py; tests/kernels/test_scan.py and others have more, as scans are made of them.
 """
 
 import numpy as np
