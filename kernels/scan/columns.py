@@ -5,13 +5,12 @@ own; a block scans a strip of them, a tile of rows at a time; several blocks sha
 """
 
 from prism.lang import (
-    assume, atomic_add, attr, block, claim, const, constexpr, count, distinct, dtype, function, grid, group, id, int32, int64,
-    load_vector, mailbox, may_alias, partition, prefetch, prism, ptr, publish, requires, shared, split, store_relaxed,
+    assume, attr, block, const, constexpr, count, distinct, dtype, function, grid, group, id, int32, int64,
+    load_vector, mailbox, may_alias, partition, prefetch, prism, ptr, publish, requires, split, store_relaxed,
     store_vector, template, thread, uint32, uint64, vector,
 )
 from prism.kernels.scan.strips import load_strip, put_before, scan_strip, store_strip
-from prism.kernels.scan.tiles import extent
-from prism.lib.thread import operators
+from prism.lib.thread import extent, operators
 
 
 @prism("global")
@@ -160,82 +159,73 @@ def scan_columns_shared(
     first: int64 @ block[1] = int64(s / strips) * n * inner + s % strips * COLUMNS + ((n - 1) * inner if REVERSE else 0)
     columns: int32 @ block[1] = int32(min(max(inner - s % strips * COLUMNS, 0), COLUMNS))
     letters: int64 @ block[1] = int64(s) * capacity * COLUMNS  # this strip's
-    tile: int32 @ block[1] = -1  # the tile that `items` holds: none as yet
     with partition(y, block[1], races="allow") as whole:  # `x` may be the same memory: each tile of a strip is one block's
         with group(block[1]):
-            ticket_cell: shared(uint64[1]) @ block[1]  # what one thread draws, for all
-            with claim(ticket_cell, thread[1]) as own:
-                match split(thread):
-                    case 1:
-                        own[0] = atomic_add(control[s], 1)
-            epoch: uint32 @ block[1] = uint32(ticket_cell[0] >> 32) + 1
-            following: int32 @ block[1] = int32(ticket_cell[0])
             t: int32 @ thread[1] = id()
             prefix: T[WIDTH] @ thread[1]
             with group(thread[1]):
                 for k in range(WIDTH):
                     prefix[k] = initial
             done: int32 @ block[1] = 0  # how many tiles' totals are in the prefix
-            items: T[ITEMS] @ thread[1]
-            ahead: T[ITEMS] @ thread[1]
+            items: T[ITEMS] @ thread[1]  # of the tile that the block holds
+            ahead: T[ITEMS] @ thread[1]  # of the following one
             totals: T[WIDTH] @ thread[1]
-            while tile < tiles:
-                # The following tile comes first: its totals are out before this block waits for anybody's.
-                ticket: uint64 @ thread[1] = 0
-                if following < tiles:
-                    with partition(x, block[1], offset=first + int64(following) * TILE * stride) as source:
-                        load_strip(source, stride, extent(following, n, TILE=TILE), columns, ahead, identity, WIDTH=WIDTH, TX=TX)
-                    match split(thread):
-                        case 1:
-                            # About what this block draws next, in as many rows of all strips as it takes in bytes: those
-                            # lie in one piece, and all that are at these rows ask for them together.
-                            soon: int32 = following + sharers
-                            rows: int32 = extent(soon, n, TILE=TILE)
-                            piece: int64 = (rows * inner + (strips - 1)) / strips
-                            start: int64 = s % strips * piece
-                            top: int64 = n - int64(soon) * TILE - rows if REVERSE else int64(soon) * TILE
-                            lying: int64 = (s / strips * n + top) * inner
-                            prefetch(x[lying + start], int32(min(piece, rows * inner - start)))
-                    scan_strip(ahead, totals, identity, WIDTH=WIDTH, TX=TX, OP=OP, THREADS=THREADS, EXCLUSIVE=EXCLUSIVE)
-                    with group(thread[1]):
-                        if t < TX:
-                            for k in range(WIDTH):
-                                publish(words[letters + int64(following) * COLUMNS + t * WIDTH + k], totals[k], epoch)
-                        if t == 0:
-                            ticket = atomic_add(control[s], 1)
 
-                # This tile's prefixes: all totals since the block's tile before.
+            @requires(block[1], thread[THREADS])
+            def load(tile: int32 @ block[1], epoch: uint32 @ block[1]):
+                with partition(x, block[1], offset=first + int64(tile) * TILE * stride) as source:
+                    load_strip(source, stride, extent(tile, n, TILE=TILE), columns, ahead, identity, WIDTH=WIDTH, TX=TX)
+                match split(thread):
+                    case 1:
+                        # About what this block draws next, in as many rows of all strips as it takes in bytes: those
+                        # lie in one piece, and all that are at these rows ask for them together.
+                        soon: int32 = tile + sharers
+                        rows: int32 = extent(soon, n, TILE=TILE)
+                        piece: int64 = (rows * inner + (strips - 1)) / strips
+                        start: int64 = s % strips * piece
+                        top: int64 = n - int64(soon) * TILE - rows if REVERSE else int64(soon) * TILE
+                        lying: int64 = (s / strips * n + top) * inner
+                        prefetch(x[lying + start], int32(min(piece, rows * inner - start)))
+                scan_strip(ahead, totals, identity, WIDTH=WIDTH, TX=TX, OP=OP, THREADS=THREADS, EXCLUSIVE=EXCLUSIVE)
+                with group(thread[1]):
+                    if t < TX:
+                        for k in range(WIDTH):
+                            publish(words[letters + int64(tile) * COLUMNS + t * WIDTH + k], totals[k], epoch)
+
+            @requires(block[1], thread[THREADS])
+            def look_back(tile: int32 @ block[1], epoch: uint32 @ block[1]):
+                nonlocal done
                 grid.look_back_columns(
                     words, letters, done, tile, identity, epoch, prefix, WIDTH=WIDTH, TX=TX, OP=OP, THREADS=THREADS, WORDS=WORDS,
                 )
-                with claim(ticket_cell, thread[1]) as own:
-                    match split(thread):
-                        case 1:
-                            if following < tiles:
-                                own[0] = ticket  # here, not above: words are asked for while the draw is under way
-                there: int32 @ block[1] = tile
-                if there >= 0:
-                    with group(thread[1]):
-                        put_before(items, prefix, WIDTH=WIDTH, OP=OP)
-                    assume(distinct(s, there))  # a strip's numbers are drawn once
-                    with partition(whole, block[1], offset=first + int64(there) * TILE * stride) as target:
-                        store_strip(target, stride, extent(there, n, TILE=TILE), columns, items, WIDTH=WIDTH, TX=TX)
-                    done = tile
-                if following < tiles:
-                    with group(thread[1]):
-                        for k in range(ITEMS):
-                            items[k] = ahead[k]
-                tile = following
-                following = int32(ticket_cell[0])
+                done = max(tile, 0)
 
-            if tile == tiles + sharers - 1:  # every block of the strip has drawn its last number
-                stale: int64 @ block[1] = epoch % capacity
+            @requires(block[1], thread[THREADS])
+            def store(tile: int32 @ block[1]):
+                there: int32 @ block[1] = tile
+                with group(thread[1]):
+                    put_before(items, prefix, WIDTH=WIDTH, OP=OP)
+                assume(distinct(s, there))  # a strip's numbers are drawn once
+                with partition(whole, block[1], offset=first + int64(there) * TILE * stride) as target:
+                    store_strip(target, stride, extent(there, n, TILE=TILE), columns, items, WIDTH=WIDTH, TX=TX)
+
+            @requires(block[1], thread[THREADS])
+            def keep():
+                with group(thread[1]):
+                    for k in range(ITEMS):
+                        items[k] = ahead[k]
+
+            last: grid.Ticket @ block[1] = grid.tile_loop(
+                control, tiles, s, LOAD=load, LOOK_BACK=look_back, STORE=store, KEEP=keep, THREADS=THREADS,
+            )
+            if last.tile == tiles + sharers - 1:  # every block of the strip has drawn its last number
+                stale: int64 @ block[1] = last.epoch % capacity
                 with group(thread[1]):
                     if t == 0:
-                        store_relaxed(control[s], uint64(epoch) << 32)
-                    # Each launch marks words that it doesn't use: see `single_pass`.
+                        store_relaxed(control[s], uint64(last.epoch) << 32)
+                    # Each launch marks words that it doesn't use: see `grid.count_launch`.
                     if stale >= tiles and t < COLUMNS:
-                        publish(words[letters + stale * COLUMNS + t], identity, epoch)
+                        publish(words[letters + stale * COLUMNS + t], identity, last.epoch)
 
 
 EXAMPLES = {

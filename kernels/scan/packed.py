@@ -7,11 +7,10 @@ through twice: for its total when it is there, and for its scan once the tile's 
 
 from prism.lang import (
     assume, attr, block, const, constexpr, count, distinct, dtype, function, grid, group, id, int32, int64, mailbox, may_alias,
-    partition, prefetch, prism, ptr, requires, split, template, thread, uint32, uint64,
+    partition, prism, ptr, requires, template, thread, uint32, uint64,
 )
 from prism.kernels.scan.rows import SUM, load_rows, store_scan, total_of_row
-from prism.kernels.scan.tiles import extent
-from prism.lib.thread import operators
+from prism.lib.thread import extent, operators
 
 
 @prism("global")
@@ -49,10 +48,8 @@ def scan_packed(
     me: int32 @ block[1] = id()
     with partition(y, block[1], races="allow") as whole:  # `x` may be the same memory: each tile is one block's
         with group(block[1]):
-            match split(thread):  # before this kernel waits for the one before it: about what this block draws first
-                case 1:
-                    guess: int32 = max(tiles - 1 - me, 0) if REVERSE else me
-                    prefetch(x[int64(guess) * TILE], extent(guess, n, TILE=TILE))
+            # Before this kernel waits for the one before it: about what this block draws first.
+            block.prefetch_tile(x, max(tiles - 1 - me, 0) if REVERSE else me, n, TILE=TILE)
             held: uint32[ITEMS * 4 // WIDTH] @ thread[1]
             ahead: uint32[ITEMS * 4 // WIDTH] @ thread[1]
             bases: T[EACH] @ thread[1]  # what comes before each row, in this tile's part
@@ -69,10 +66,8 @@ def scan_packed(
                         source, ahead, int32(min(end - int64(here) * TILE, TILE + WIDTH)), TI(identity), skew,
                         before if here == 0 else -WIDTH, WIDTH=WIDTH, PARTS=PARTS, REVERSE=REVERSE,
                     )
-                match split(thread):
-                    case 1:
-                        soon: int32 = max(here - blocks, 0) if REVERSE else here + blocks  # about what this block draws next
-                        prefetch(x[int64(soon) * TILE], extent(soon, n, TILE=TILE))
+                soon: int32 @ block[1] = max(here - blocks, 0) if REVERSE else here + blocks  # about what this block draws next
+                block.prefetch_tile(x, soon, n, TILE=TILE)
                 with group(thread[1]):
                     for j in range(ROWS):
                         row: uint32[4]

@@ -7,11 +7,10 @@ a head too: it writes the last run's aggregate, and how many runs there are.
 
 from prism.lang import (
     assume, attr, ballot, block, const, constexpr, count, distinct, dtype, function, grid, group, id, int32, int64, mailbox,
-    partition, popcount, prefetch, prism, ptr, requires, split, template, thread, uint32, uint64,
+    partition, popcount, prism, ptr, requires, template, thread, uint32, uint64,
 )
 from prism.kernels.scan.head_flags import key_flags
-from prism.kernels.scan.tiles import extent
-from prism.lib.thread import operators
+from prism.lib.thread import extent, operators
 
 
 @prism("global")
@@ -44,77 +43,72 @@ def reduce_runs(
     skew: int32 @ grid[1] = 0 if aligned else -1
     with partition(unique, block[1]) as unique_out, partition(y, block[1]) as y_out:
         with partition(runs, block[1]) as runs_out, group(block[1]):
-            first: grid.Ticket @ block[1] = grid.tiles(control)
-            epoch: uint32 @ block[1] = first.epoch
-            following: int32 @ block[1] = first.tile
             at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=WIDTH)
-            tile: int32 @ block[1] = -1  # the tile that `items` holds: none as yet
             prefix: T @ block[1] = initial
             before: int64 @ block[1] = 0  # how many heads there are before the tile
             done: int32 @ block[1] = 0  # how many tiles' totals are in both
-            items: T[ITEMS] @ thread[1]
-            ahead: T[ITEMS] @ thread[1]
+            items: T[ITEMS] @ thread[1]  # of the tile that the block holds
             flags: uint32 @ thread[1] = 0
-            open: int32 @ thread[1] = 0  # where in the tile its first head is
-            within: int32 @ thread[1] = 0  # how many heads of the tile are in the warps before
-            while tile < tiles:
-                # The following tile comes first: its total is out before this block waits for anybody's.
-                ticket: uint64 @ thread[1] = 0
-                coming: uint32 @ thread[1] = 0
-                facts: int32[3] @ thread[1] = {0}
-                if following < tiles:
-                    start: int64 @ block[1] = int64(following) * TILE
-                    with partition(x, block[1], offset=start) as source:
-                        block.load_tile(
-                            source, ahead, extent(following, n, TILE=TILE), identity, skew, 0, WIDTH=WIDTH, REVERSE=False,
-                            SPARE=False,
-                        )
-                    match split(thread):
-                        case 1:
-                            soon: int32 = following + blocks  # about the number that this block will draw next
-                            prefetch(x[int64(soon) * TILE], extent(soon, n, TILE=TILE))
-                            prefetch(keys[int64(soon) * TILE], extent(soon, n, TILE=TILE))
-                    end: int32 @ block[1] = int32(min(n - start, TILE))
-                    coming = key_flags(
-                        keys, start, extent(following, n, TILE=TILE), end, ITEMS=ITEMS, WIDTH=WIDTH, KEYED=KEYED,
-                    )
-                    total: T @ block[1] = block.scan_heads(
-                        ahead, coming, facts, identity, initial, WIDTH=WIDTH, OP=OP, EXCLUSIVE=True, RUNS=True,
-                    )
-                    grid.publish(words, following, total, epoch)
-                    grid.publish(marks, following, uint32(facts[1]), epoch)
-                    ticket = grid.draw(control)
+            facts: int32[3] @ thread[1] = {0}
+            ahead: T[ITEMS] @ thread[1]  # of the following one
+            coming: uint32 @ thread[1] = 0
+            soon_facts: int32[3] @ thread[1] = {0}
 
-                # This tile's prefix, and how many heads are before it: by all totals since the block's tile before.
+            @requires(block[1], thread[THREADS])
+            def load(tile: int32 @ block[1], epoch: uint32 @ block[1]):
+                nonlocal coming
+                start: int64 @ block[1] = int64(tile) * TILE
+                with partition(x, block[1], offset=start) as source:
+                    block.load_tile(
+                        source, ahead, extent(tile, n, TILE=TILE), identity, skew, 0, WIDTH=WIDTH, REVERSE=False, SPARE=False,
+                    )
+                block.prefetch_tile(x, tile + blocks, n, TILE=TILE)  # about what this block draws next
+                block.prefetch_tile(keys, tile + blocks, n, TILE=TILE)
+                end: int32 @ block[1] = int32(min(n - start, TILE))
+                coming = key_flags(keys, start, extent(tile, n, TILE=TILE), end, ITEMS=ITEMS, WIDTH=WIDTH, KEYED=KEYED)
+                total: T @ block[1] = block.scan_heads(
+                    ahead, coming, soon_facts, identity, initial, WIDTH=WIDTH, OP=OP, EXCLUSIVE=True, RUNS=True,
+                )
+                grid.publish(words, tile, total, epoch)
+                grid.publish(marks, tile, uint32(soon_facts[1]), epoch)
+
+            @requires(block[1], thread[THREADS])
+            def look_back(tile: int32 @ block[1], epoch: uint32 @ block[1]):
+                nonlocal prefix, before, done
                 number: int32[1] @ block[1]
                 between: T @ block[1] = grid.look_back_segments(
                     words, marks, done, tile, identity, epoch, number, OP=OP, THREADS=THREADS, WORDS=WORDS,
                 )
-                soon_tile: int32 @ block[1] = grid.next_tile(ticket)  # not above: words are asked for while that is under way
                 prefix = between if number[0] != 0 else OP(prefix, between)
                 before = before + number[0]
-                if tile >= 0:
-                    with group(thread[1]):
-                        thread.continue_segment(items, prefix, at, open, WIDTH=WIDTH, OP=OP, RUNS=True)
-                    here: int32 @ block[1] = tile
-                    assume(distinct(here))  # a number is drawn once
-                    write_runs(
-                        keys, unique_out, y_out, runs_out, items, flags, int64(here) * TILE, before + within, n, WIDTH=WIDTH,
-                    )
-                    done = tile
-                if following < tiles:
-                    with group(thread[1]):
-                        for k in range(ITEMS):
-                            items[k] = ahead[k]
-                flags = coming
-                open = facts[0]
-                within = facts[2]
-                tile = following
-                following = soon_tile
+                done = max(tile, 0)
 
-            if tile == tiles + blocks - 1:  # every block has drawn its last number
-                grid.count_launch(control, words, capacity, tiles, epoch, identity)
-                grid.count_launch(control, marks, capacity, tiles, epoch, 0)
+            @requires(block[1], thread[THREADS])
+            def store(tile: int32 @ block[1]):
+                with group(thread[1]):
+                    thread.continue_segment(items, prefix, at, facts[0], WIDTH=WIDTH, OP=OP, RUNS=True)
+                here: int32 @ block[1] = tile
+                assume(distinct(here))  # a number is drawn once
+                write_runs(
+                    keys, unique_out, y_out, runs_out, items, flags, int64(here) * TILE, before + facts[2], n, WIDTH=WIDTH,
+                )
+
+            @requires(block[1], thread[THREADS])
+            def keep():
+                nonlocal flags
+                with group(thread[1]):
+                    for k in range(ITEMS):
+                        items[k] = ahead[k]
+                    for k in range(3):
+                        facts[k] = soon_facts[k]
+                flags = coming
+
+            last: grid.Ticket @ block[1] = grid.tile_loop(
+                control, tiles, LOAD=load, LOOK_BACK=look_back, STORE=store, KEEP=keep, THREADS=THREADS,
+            )
+            if last.tile == tiles + blocks - 1:  # every block has drawn its last ticket
+                grid.count_launch(control, words, capacity, tiles, last.epoch, identity)
+                grid.count_launch(control, marks, capacity, tiles, last.epoch, 0)
 
 
 @prism("device")

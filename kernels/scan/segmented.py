@@ -7,11 +7,10 @@ far a tile must look back: to the head of the segment that reaches into it. Else
 
 from prism.lang import (
     assume, attr, block, const, constexpr, count, distinct, dtype, function, grid, group, int32, int64, mailbox, may_alias,
-    partition, prefetch, prism, ptr, requires, split, template, thread, uint32, uint64,
+    partition, prism, ptr, requires, template, thread, uint32, uint64,
 )
 from prism.kernels.scan.head_flags import KEYS, ROWS, key_flags, periodic_flags, unpack_flags
-from prism.kernels.scan.tiles import extent
-from prism.lib.thread import operators
+from prism.lib.thread import extent, operators
 
 
 @prism("global")
@@ -49,102 +48,99 @@ def scan_segments(
     tiles: int32 @ grid[1] = int32((n + (TILE - 1)) / TILE)
     blocks: int32 @ grid[1] = count(block[1])
     shift: int64 @ grid[1] = int64(tiles) * TILE - n if REVERSE else 0  # places of the first tile before its first element
-    tile: int32 @ block[1] = -1  # the tile that `items` holds: none as yet
     with partition(y, block[1], races="allow") as whole:  # `x` may be the same memory: each tile is one block's
         with group(block[1]):
-            first: grid.Ticket @ block[1] = grid.tiles(control)
-            epoch: uint32 @ block[1] = first.epoch
-            following: int32 @ block[1] = first.tile
+            at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=WIDTH)
             prefix: T @ block[1] = initial
             done: int32 @ block[1] = 0  # how many tiles' totals are in the prefix
-            items: T[ITEMS] @ thread[1]
-            ahead: T[ITEMS] @ thread[1]
-            at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=WIDTH)
-            open: int32 @ thread[1] = 0  # where in the tile its first head is
-            behind: int64 @ block[1] = 0  # how far behind the head of its segment the tile begins
-            while tile < tiles:
-                # The following tile comes first: its total is out before this block waits for anybody's.
-                ticket: uint64 @ thread[1] = 0
-                soon_open: int32 @ thread[1] = 0
-                soon_behind: int64 @ block[1] = 0
-                if following < tiles:
-                    here: int32 @ block[1] = tiles - 1 - following if REVERSE else following  # where it lies
-                    with partition(x, block[1], offset=int64(here) * TILE) as source:
-                        block.load_tile(
-                            source, ahead, extent(here, n, TILE=TILE), identity, skew, 0, WIDTH=WIDTH, REVERSE=REVERSE,
-                            SPARE=False,
-                        )
-                    match split(thread):
-                        case 1:
-                            soon: int32 = max(here - blocks, 0) if REVERSE else here + blocks  # about what this block draws next
-                            prefetch(x[int64(soon) * TILE], extent(soon, n, TILE=TILE))
-                            if HEADS == KEYS:
-                                prefetch(heads[int64(soon) * TILE], extent(soon, n, TILE=TILE))
-                    flags: uint32 @ thread[1] = 0
-                    if HEADS == ROWS:
-                        slot: int64 @ block[1] = int64(following) * TILE - shift
-                        soon_behind = int64(int32(slot) % int32(period)) if n < 1 << 31 else slot % period  # the former is quick
-                        if soon_behind < 0:
-                            soon_behind = soon_behind + period
-                        until: int64 @ block[1] = period - soon_behind if soon_behind > 0 else 0
-                        if until < TILE:
-                            rows: int32 @ block[1] = int32(min(period, 2 * TILE))  # of further heads, none is in the tile
-                            flags = periodic_flags(int32(until), rows, ITEMS=ITEMS, WIDTH=WIDTH)
-                    elif HEADS == KEYS:
-                        flags = key_flags(
-                            heads, int64(here) * TILE, extent(here, n, TILE=TILE), TILE, ITEMS=ITEMS, WIDTH=WIDTH, KEYED=KEYED,
-                        )
-                    else:
-                        flags = unpack_flags(heads, int64(here) * TILE, extent(here, n, TILE=TILE), ITEMS=ITEMS, WIDTH=WIDTH)
-                    facts: int32[3] @ thread[1]
-                    total: T @ block[1] = block.scan_heads(
-                        ahead, flags, facts, identity, initial, WIDTH=WIDTH, OP=OP, EXCLUSIVE=EXCLUSIVE, RUNS=False,
-                    )
-                    soon_open = facts[0]
-                    grid.publish(words, following, total, epoch)
-                    if HEADS != ROWS:
-                        grid.publish(marks, following, uint32(facts[1]), epoch)
-                    ticket = grid.draw(control)
+            items: T[ITEMS] @ thread[1]  # of the tile that the block holds
+            open: int32 @ thread[1] = 0  # where in it its first head is
+            behind: int64 @ block[1] = 0  # how far behind the head of its segment it begins
+            ahead: T[ITEMS] @ thread[1]  # of the following one
+            soon_open: int32 @ thread[1] = 0
+            soon_behind: int64 @ block[1] = 0
 
-                # This tile's prefix: all totals since the block's tile before, or since the last head.
-                since: int32 @ block[1] = done
-                if HEADS == ROWS and tile >= 0:
-                    if behind <= int64(tile - done) * TILE:
+            @requires(block[1], thread[THREADS])
+            def load(tile: int32 @ block[1], epoch: uint32 @ block[1]):
+                nonlocal soon_open, soon_behind
+                here: int32 @ block[1] = tiles - 1 - tile if REVERSE else tile  # where it lies
+                with partition(x, block[1], offset=int64(here) * TILE) as source:
+                    block.load_tile(
+                        source, ahead, extent(here, n, TILE=TILE), identity, skew, 0, WIDTH=WIDTH, REVERSE=REVERSE, SPARE=False,
+                    )
+                soon: int32 @ block[1] = max(here - blocks, 0) if REVERSE else here + blocks  # about what this block draws next
+                block.prefetch_tile(x, soon, n, TILE=TILE)
+                if HEADS == KEYS:
+                    block.prefetch_tile(heads, soon, n, TILE=TILE)
+                flags: uint32 @ thread[1] = 0
+                if HEADS == ROWS:
+                    slot: int64 @ block[1] = int64(tile) * TILE - shift
+                    soon_behind = int64(int32(slot) % int32(period)) if n < 1 << 31 else slot % period  # the former is quick
+                    if soon_behind < 0:
+                        soon_behind = soon_behind + period
+                    until: int64 @ block[1] = period - soon_behind if soon_behind > 0 else 0
+                    if until < TILE:
+                        rows: int32 @ block[1] = int32(min(period, 2 * TILE))  # of further heads, none is in the tile
+                        flags = periodic_flags(int32(until), rows, ITEMS=ITEMS, WIDTH=WIDTH)
+                elif HEADS == KEYS:
+                    flags = key_flags(
+                        heads, int64(here) * TILE, extent(here, n, TILE=TILE), TILE, ITEMS=ITEMS, WIDTH=WIDTH, KEYED=KEYED,
+                    )
+                else:
+                    flags = unpack_flags(heads, int64(here) * TILE, extent(here, n, TILE=TILE), ITEMS=ITEMS, WIDTH=WIDTH)
+                facts: int32[3] @ thread[1]
+                total: T @ block[1] = block.scan_heads(
+                    ahead, flags, facts, identity, initial, WIDTH=WIDTH, OP=OP, EXCLUSIVE=EXCLUSIVE, RUNS=False,
+                )
+                soon_open = facts[0]
+                grid.publish(words, tile, total, epoch)
+                if HEADS != ROWS:
+                    grid.publish(marks, tile, uint32(facts[1]), epoch)
+
+            @requires(block[1], thread[THREADS])
+            def look_back(tile: int32 @ block[1], epoch: uint32 @ block[1]):
+                nonlocal prefix, done
+                if HEADS == ROWS:
+                    since: int32 @ block[1] = done
+                    if tile >= 0 and behind <= int64(tile - done) * TILE:  # no tile since then has a head
                         since = tile - int32((behind + (TILE - 1)) / TILE)
                         prefix = identity
-                number: int32[1] @ block[1] = {0}
-                between: T @ block[1] = identity
-                if HEADS == ROWS:  # no tile since then has a head
-                    between = grid.look_back(words, since, tile, identity, epoch, OP=OP, THREADS=THREADS, WORDS=WORDS)
+                    prefix = OP(prefix, grid.look_back(words, since, tile, identity, epoch, OP=OP, THREADS=THREADS, WORDS=WORDS))
                 else:
-                    between = grid.look_back_segments(
-                        words, marks, since, tile, identity, epoch, number, OP=OP, THREADS=THREADS, WORDS=WORDS,
+                    number: int32[1] @ block[1]
+                    between: T @ block[1] = grid.look_back_segments(
+                        words, marks, done, tile, identity, epoch, number, OP=OP, THREADS=THREADS, WORDS=WORDS,
                     )
-                soon_tile: int32 @ block[1] = grid.next_tile(ticket)  # not above: words are asked for while that is under way
-                prefix = between if number[0] != 0 else OP(prefix, between)
-                if tile >= 0:
-                    with group(thread[1]):
-                        thread.continue_segment(items, prefix, at, open, WIDTH=WIDTH, OP=OP, RUNS=False)
-                    there: int32 @ block[1] = tiles - 1 - tile if REVERSE else tile
-                    assume(distinct(there))  # a number is drawn once
-                    with partition(whole, block[1], offset=int64(there) * TILE) as target:
-                        block.store_tile(
-                            target, items, extent(there, n, TILE=TILE), aligned, 0, WIDTH=WIDTH, REVERSE=REVERSE, KEPT=True,
-                        )
-                    done = tile
-                if following < tiles:
-                    with group(thread[1]):
-                        for k in range(ITEMS):
-                            items[k] = ahead[k]
+                    prefix = between if number[0] != 0 else OP(prefix, between)
+                done = max(tile, 0)
+
+            @requires(block[1], thread[THREADS])
+            def store(tile: int32 @ block[1]):
+                with group(thread[1]):
+                    thread.continue_segment(items, prefix, at, open, WIDTH=WIDTH, OP=OP, RUNS=False)
+                there: int32 @ block[1] = tiles - 1 - tile if REVERSE else tile
+                assume(distinct(there))  # a number is drawn once
+                with partition(whole, block[1], offset=int64(there) * TILE) as target:
+                    block.store_tile(
+                        target, items, extent(there, n, TILE=TILE), aligned, 0, WIDTH=WIDTH, REVERSE=REVERSE, KEPT=True,
+                    )
+
+            @requires(block[1], thread[THREADS])
+            def keep():
+                nonlocal open, behind
+                with group(thread[1]):
+                    for k in range(ITEMS):
+                        items[k] = ahead[k]
                 open = soon_open
                 behind = soon_behind
-                tile = following
-                following = soon_tile
 
-            if tile == tiles + blocks - 1:  # every block has drawn its last number
-                grid.count_launch(control, words, capacity, tiles, epoch, identity)
+            last: grid.Ticket @ block[1] = grid.tile_loop(
+                control, tiles, LOAD=load, LOOK_BACK=look_back, STORE=store, KEEP=keep, THREADS=THREADS,
+            )
+            if last.tile == tiles + blocks - 1:  # every block has drawn its last ticket
+                grid.count_launch(control, words, capacity, tiles, last.epoch, identity)
                 if HEADS != ROWS:
-                    grid.count_launch(control, marks, capacity, tiles, epoch, 0)
+                    grid.count_launch(control, marks, capacity, tiles, last.epoch, 0)
 
 
 EXAMPLES = {

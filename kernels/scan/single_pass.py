@@ -8,10 +8,9 @@ prefix is asked for: by then the totals that it needs are there, and the next ti
 
 from prism.lang import (
     assume, attr, block, const, constexpr, count, distinct, dtype, function, grid, group, id, int32, int64, mailbox, may_alias,
-    partition, prefetch, prism, ptr, requires, split, template, thread, uint32, uint64,
+    partition, prism, ptr, requires, template, thread, uint32, uint64,
 )
-from prism.kernels.scan.tiles import extent
-from prism.lib.thread import operators
+from prism.lib.thread import extent, operators
 
 
 @prism("global")
@@ -50,10 +49,8 @@ def scan(
     me: int32 @ block[1] = id()
     with partition(y, block[1], races="allow") as whole:  # `x` may be the same memory: each tile is one block's
         with group(block[1]):
-            match split(thread):  # before this kernel waits for the one before it: about what this block draws first
-                case 1:
-                    guess: int32 = max(tiles - 1 - me, 0) if REVERSE else me
-                    prefetch(x[int64(guess) * TILE], extent(guess, n, TILE=TILE))
+            # Before this kernel waits for the one before it: about what this block draws first.
+            block.prefetch_tile(x, max(tiles - 1 - me, 0) if REVERSE else me, n, TILE=TILE)
             items: T[ITEMS] @ thread[1]
             ahead: T[ITEMS] @ thread[1]
 
@@ -65,10 +62,8 @@ def scan(
                         source, ahead, extent(here, end, TILE=TILE), identity, skew, before if here == 0 else 0, WIDTH=WIDTH,
                         REVERSE=REVERSE, SPARE=False,
                     )
-                match split(thread):
-                    case 1:
-                        soon: int32 = max(here - blocks, 0) if REVERSE else here + blocks  # about what this block draws next
-                        prefetch(x[int64(soon) * TILE], extent(soon, n, TILE=TILE))
+                soon: int32 @ block[1] = max(here - blocks, 0) if REVERSE else here + blocks  # about what this block draws next
+                block.prefetch_tile(x, soon, n, TILE=TILE)
                 if TRANSPOSED:
                     block.warp_striped_to_blocked(ahead, THREADS=THREADS)
                 RUN: constexpr(int) = ITEMS if TRANSPOSED else WIDTH

@@ -9,8 +9,7 @@ from prism.lang import (
     assume, attr, block, claim, const, constexpr, count, dtype, function, grid, group, id, int32, int64, load_relaxed, mailbox,
     may_alias, partition, prefetch, prism, ptr, requires, shared, split, template, thread, uint32, uint64,
 )
-from prism.kernels.scan.tiles import extent
-from prism.lib.thread import operators
+from prism.lib.thread import extent, operators
 
 
 @prism("global")
@@ -75,9 +74,7 @@ def scan_once(
     skip: int32 @ block[1] = before if here == 0 else 0
     with partition(y, block[1], offset=int64(here) * TILE - before, races="allow") as target:
         with group(block[1]):
-            match split(thread):  # before this kernel waits for the one before it
-                case 1:
-                    prefetch(x[int64(here) * TILE], extent(here, n, TILE=TILE))
+            block.prefetch_tile(x, here, n, TILE=TILE)  # before this kernel waits for the one before it
             epoch_cell: shared(uint32[1]) @ block[1]
             launches: uint64 @ thread[1] = 0
             match split(thread):

@@ -83,6 +83,18 @@ class Block(LevelName):
         Perspective: block, of more than `source` threads."""
 
     @staticmethod
+    def compact(items: Any, flags: Any, *, WIDTH: int, THREADS: int, T: Any = ..., ITEMS: int = ...) -> Any:
+        """block.compact(items: T[ITEMS] @ thread[1], flags: uint32 @ thread[1], *, WIDTH: constexpr(int),
+            THREADS: constexpr(int), T: dtype = ..., ITEMS: constexpr(int) = ...) -> int32 @ block[1]
+
+        Put the elements whose bit of `flags` is set close together, in their order, number `k * THREADS + t` in thread `t`.
+
+        Perspective: block, of `THREADS` threads.
+        Shapes:      as `block.load` leaves a tile; bit `i` of `flags` says whether `items[i]` is kept. After it striped, as
+                     `block.store_striped` takes it; places behind those that are kept have what they had.
+        Returns:     how many are kept; `items` changes in place."""
+
+    @staticmethod
     def count(predicate: Any) -> Any:
         """block.count(predicate: bool @ thread[1]) -> int32 @ block[1]
 
@@ -241,6 +253,16 @@ class Block(LevelName):
         Where in the tile this thread's elements begin, as `block.load` lays them out; row `j` is `j * 32 * WIDTH` further.
 
         Perspective: block, of any number of warps."""
+
+    @staticmethod
+    def prefetch_tile(x: Any, tile: Any, n: Any, *, TILE: int, T: Any = ...) -> None:
+        """block.prefetch_tile(x: ptr(const(T)) @ grid[1], tile: int32 @ block[1], n: int64 @ block[1], *,
+            TILE: constexpr(int), T: dtype = ...)
+
+        Ask for tile `tile` of `TILE` elements, of an array of `n`, to be brought into the L2, and go on at once.
+
+        Perspective: block, of any number of threads.
+        Shapes:      `x`: `n` elements, in tiles from `x[0]` on; of one beyond them nothing is asked for. `tile` is not negative."""
 
     @staticmethod
     def radix_rank(digits: Any, ranks: Any, *, THREADS: int, BITS: int, ITEMS: int = ...) -> None:
@@ -602,13 +624,13 @@ class Grid(LevelName):
                      kernel with several arrays of words calls it for each of them."""
 
     @staticmethod
-    def draw(control: Any) -> Any:
-        """grid.draw(control: ptr(uint64) @ grid[1]) -> uint64 @ thread[1]
+    def draw(control: Any, counter: Any = ...) -> Any:
+        """grid.draw(control: ptr(uint64) @ grid[1], counter: int32 @ block[1] = 0) -> uint64 @ thread[1]
 
         Draw the block's next ticket: its first thread has it, once it uses it; `grid.next_tile` gives it to all.
 
         Perspective: block, of any number of threads.
-        Shapes:      `control`: as of `grid.tiles`, which draws a block's first ticket.
+        Shapes:      `control`, `counter`: as of `grid.tiles`, which draws a block's first ticket.
         Returns:     the ticket's word in the first thread, 0 in the others. Nobody waits for it here: what stands between this and
                      `grid.next_tile` goes on while the counter's answer is under way.
         Errors:      after a ticket that is not below the number of tiles a block draws no more: `grid.count_launch` would count
@@ -828,17 +850,36 @@ class Grid(LevelName):
         Scan tiles `0 ... tiles - 1`, each by the block that draws it: `OP` of `initial` and of all tiles before is its prefix.
 
         Three functions say what a tile is. `LOAD(tile)` brings one into registers beside those of the tile that the block
-        holds, and returns what it comes to. `KEEP()` moves it to where the held one was. `STORE(tile, prefix)` writes the held
-        one. A block loads and publishes its following tile before it looks back for the one that it holds: while it waits,
-        loads are under way.
+        holds, and returns what it comes to; the first thread's result counts. `KEEP()` moves it to where the held one was.
+        `STORE(tile, prefix)` writes the held one. A block loads and publishes its following tile before it looks back for the one
+        that it holds: while it waits, loads are under way. `grid.tile_loop` is the loop, for other totals and look-backs.
 
         Perspective: block, of `THREADS` threads; `blocks`: how many there are in the grid.
         Shapes:      `words`: `capacity` of them, at least one a tile, and `control`: as of `grid.publish` and `grid.tiles`.
         Errors:      the functions must not wait for another block."""
 
     @staticmethod
-    def tiles(control: Any) -> Any:
-        """grid.tiles(control: ptr(uint64) @ grid[1]) -> Ticket @ block[1]
+    def tile_loop(control: Any, tiles: Any, counter: Any = ..., *, LOAD: Any, LOOK_BACK: Any, STORE: Any, KEEP: Any, THREADS: int) -> Any:
+        """grid.tile_loop(control: ptr(uint64) @ grid[1], tiles: int32 @ grid[1], counter: int32 @ block[1] = 0, *,
+            LOAD: function, LOOK_BACK: function, STORE: function, KEEP: function,
+            THREADS: constexpr(int)) -> Ticket @ block[1]
+
+        Do tiles `0 ... tiles - 1`, each by the block that draws it, by four functions; `grid.scan_tiles` is made of it.
+
+        `LOAD(tile, epoch)` brings a tile into registers beside those of the tile that the block holds, and publishes what it comes
+        to, with the launch's epoch. `LOOK_BACK(tile, epoch)` waits for what the tiles before the held one come to; at first, tile -1,
+        there are none. `STORE(tile)` writes the held tile. `KEEP()` moves the loaded one to where it was. So a block has a tile's
+        loads under way, and has published it, while it waits for others.
+
+        Perspective: block, of `THREADS` threads.
+        Shapes:      `control`, `counter`: as of `grid.tiles`.
+        Returns:     the block's last ticket, whose tile is not below `tiles`. With number `tiles + blocks - 1` it is the last of
+                     all, and this block calls `grid.count_launch`.
+        Errors:      only `LOOK_BACK` may wait for other blocks, for what they publish of lower tiles."""
+
+    @staticmethod
+    def tiles(control: Any, counter: Any = ...) -> Any:
+        """grid.tiles(control: ptr(uint64) @ grid[1], counter: int32 @ block[1] = 0) -> Ticket @ block[1]
 
         The block's first ticket, `grid.Ticket`: its `tile`, and the launch's `epoch`, which all blocks agree on.
 
@@ -848,8 +889,9 @@ class Grid(LevelName):
         `tiles + blocks - 1`, calls `grid.count_launch`: it sets the counter back, and the next launch has the next epoch.
 
         Perspective: block, of any number of threads.
-        Shapes:      `control`: one word, the number of launches so far above the counter. It is 0 at first, and of no other use at
-                     the same time; launches follow each other, as in a stream."""
+        Shapes:      `control[counter]`: the number of launches so far above the counter. It is 0 at first, and of no other use at the
+                     same time; launches follow each other, as in a stream. Where blocks share several arrays of tiles, each has a
+                     counter of its own, and `blocks` are those that draw from it."""
 
 class Thread(LevelName):
     @staticmethod
@@ -864,6 +906,14 @@ class Thread(LevelName):
 
         Perspective: thread.
         Shapes:      as `block.load` leaves a tile; `at` is `block.place()`, where this thread's elements begin."""
+
+    @staticmethod
+    def extent(tile: Any, n: Any, *, TILE: int) -> Any:
+        """thread.extent(tile: int32 @ thread[1], n: int64 @ thread[1], *, TILE: constexpr(int)) -> int32 @ thread[1]
+
+        How many elements there are in tile `tile` of an array of `n`: fewer than `TILE` in the last one, none beyond it.
+
+        Perspective: thread; of a block's numbers it is the same for all of the block."""
 
     @staticmethod
     def load(x: Any, items: Any, valid: Any, otherwise: Any, *, VECTORIZED: bool, T: Any = ..., ITEMS: int = ...) -> None:

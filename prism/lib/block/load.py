@@ -1,8 +1,8 @@
 """A block loads a tile."""
 
 from prism.lang import (
-    block, const, constexpr, count, dtype, group, id, int32, load_vector, partition, prism, ptr, requires,
-    static_assert, template, thread, uint32, vector, warp,
+    block, const, constexpr, count, dtype, grid, group, id, int32, int64, load_vector, partition, prefetch, prism, ptr, requires,
+    split, static_assert, template, thread, uint32, vector, warp,
 )
 from prism.lib.thread.words import element, first_row, last_row, load_row
 
@@ -66,6 +66,22 @@ def load_transposed(
     static_assert(count(thread[1]) == THREADS, "a block has `THREADS` threads")
     block.load(x, items, valid, otherwise, WIDTH=1, VECTORIZED=False)
     block.warp_striped_to_blocked(items, THREADS=THREADS)
+
+
+@prism("device")
+@requires(block[1], thread[1])
+@template(T=dtype, TILE=constexpr(int))
+def prefetch_tile(x: ptr(const(T)) @ grid[1], tile: int32 @ block[1], n: int64 @ block[1]):
+    """Ask for tile `tile` of `TILE` elements, of an array of `n`, to be brought into the L2, and go on at once.
+
+    Perspective: block, of any number of threads.
+    Shapes:      `x`: `n` elements, in tiles from `x[0]` on; of one beyond them nothing is asked for. `tile` is not negative.
+    Cost:        an instruction of the first thread; no barrier. A hint: about what the block loads next is good enough.
+    Test:        tests/lib/block/test_load_store.py
+    """
+    match split(thread):
+        case 1:
+            prefetch(x[int64(tile) * TILE], thread.extent(tile, n, TILE=TILE))
 
 
 @prism("device")

@@ -14,12 +14,12 @@ from prism.lib.grid.next_tile import next_tile
 from prism.lib.grid.publish import publish
 from prism.lib.grid.publish_digits import publish_digits
 from prism.lib.grid.receive_totals import receive_totals
-from prism.lib.grid.scan_tiles import scan_tiles
+from prism.lib.grid.scan_tiles import scan_tiles, tile_loop
 from prism.lib.grid.ticket import Ticket
 from prism.lib.grid.tiles import tiles
 
 __all__ = [
     "Ticket", "count_launch", "draw", "epoch", "gather", "gather_into", "histogram", "look_back", "look_back_columns",
     "look_back_digits", "look_back_segments", "look_back_share", "look_back_stable", "next_tile", "publish", "publish_digits",
-    "receive_totals", "scan_tiles", "tiles",
+    "receive_totals", "scan_tiles", "tile_loop", "tiles",
 ]

@@ -1,15 +1,15 @@
 """A block draws the number of a tile, and does not wait for it."""
 
-from prism.lang import atomic_add, block, grid, prism, ptr, requires, split, thread, uint64
+from prism.lang import atomic_add, block, grid, int32, prism, ptr, requires, split, thread, uint64
 
 
 @prism("device")
 @requires(block[1], thread[1])
-def draw(control: ptr(uint64) @ grid[1]) -> uint64 @ thread[1]:
+def draw(control: ptr(uint64) @ grid[1], counter: int32 @ block[1] = 0) -> uint64 @ thread[1]:
     """Draw the block's next ticket: its first thread has it, once it uses it; `grid.next_tile` gives it to all.
 
     Perspective: block, of any number of threads.
-    Shapes:      `control`: as of `grid.tiles`, which draws a block's first ticket.
+    Shapes:      `control`, `counter`: as of `grid.tiles`, which draws a block's first ticket.
     Returns:     the ticket's word in the first thread, 0 in the others. Nobody waits for it here: what stands between this and
                  `grid.next_tile` goes on while the counter's answer is under way.
     Cost:        an atomic addition; no barrier.
@@ -20,5 +20,5 @@ def draw(control: ptr(uint64) @ grid[1]) -> uint64 @ thread[1]:
     ticket: uint64 @ thread[1] = 0
     match split(thread):
         case 1:
-            ticket = atomic_add(control[0], 1)
+            ticket = atomic_add(control[counter], 1)
     return ticket

@@ -1,8 +1,50 @@
-"""Persistent blocks scan tiles: each loads the following tile before it looks back for the one that it holds."""
+"""Persistent blocks do tiles: each publishes its following one before it looks back for the one that it holds."""
 
 from prism.lang import (
     block, constexpr, dtype, function, grid, int32, mailbox, prism, ptr, requires, template, thread, uint32, uint64,
 )
+from prism.lib.grid.ticket import Ticket
+
+
+@prism("device")
+@template(LOAD=function, LOOK_BACK=function, STORE=function, KEEP=function, THREADS=constexpr(int))
+@requires(block[1], thread[THREADS])
+def tile_loop(
+    control: ptr(uint64) @ grid[1], tiles: int32 @ grid[1], counter: int32 @ block[1] = 0,
+) -> Ticket @ block[1]:
+    """Do tiles `0 ... tiles - 1`, each by the block that draws it, by four functions; `grid.scan_tiles` is made of it.
+
+    `LOAD(tile, epoch)` brings a tile into registers beside those of the tile that the block holds, and publishes what it comes
+    to, with the launch's epoch. `LOOK_BACK(tile, epoch)` waits for what the tiles before the held one come to; at first, tile -1,
+    there are none. `STORE(tile)` writes the held tile. `KEEP()` moves the loaded one to where it was. So a block has a tile's
+    loads under way, and has published it, while it waits for others.
+
+    Perspective: block, of `THREADS` threads.
+    Shapes:      `control`, `counter`: as of `grid.tiles`.
+    Returns:     the block's last ticket, whose tile is not below `tiles`. With number `tiles + blocks - 1` it is the last of
+                 all, and this block calls `grid.count_launch`.
+    Cost:        of a tile, what the functions take, `grid.draw` and `grid.next_tile`.
+    Errors:      only `LOOK_BACK` may wait for other blocks, for what they publish of lower tiles.
+    Source:      Merrill and Garland, "Single-pass parallel prefix scan with decoupled look-back".
+    Test:        tests/lib/grid/test_scan_tiles.py
+    """
+    first: Ticket @ block[1] = grid.tiles(control, counter)
+    following: int32 @ block[1] = first.tile
+    tile: int32 @ block[1] = -1  # the one that the block holds: none as yet
+    while tile < tiles:
+        ticket: uint64 @ thread[1] = 0
+        if following < tiles:
+            LOAD(following, first.epoch)
+            ticket = grid.draw(control, counter)
+        LOOK_BACK(tile, first.epoch)
+        soon: int32 @ block[1] = grid.next_tile(ticket)  # not above: words are asked for while that is under way
+        if tile >= 0:
+            STORE(tile)
+        if following < tiles:
+            KEEP()
+        tile = following
+        following = soon
+    return Ticket(tile, first.epoch)
 
 
 @prism("device")
@@ -18,9 +60,9 @@ def scan_tiles(
     """Scan tiles `0 ... tiles - 1`, each by the block that draws it: `OP` of `initial` and of all tiles before is its prefix.
 
     Three functions say what a tile is. `LOAD(tile)` brings one into registers beside those of the tile that the block
-    holds, and returns what it comes to. `KEEP()` moves it to where the held one was. `STORE(tile, prefix)` writes the held
-    one. A block loads and publishes its following tile before it looks back for the one that it holds: while it waits,
-    loads are under way.
+    holds, and returns what it comes to; the first thread's result counts. `KEEP()` moves it to where the held one was.
+    `STORE(tile, prefix)` writes the held one. A block loads and publishes its following tile before it looks back for the one
+    that it holds: while it waits, loads are under way. `grid.tile_loop` is the loop, for other totals and look-backs.
 
     Perspective: block, of `THREADS` threads; `blocks`: how many there are in the grid.
     Shapes:      `words`: `capacity` of them, at least one a tile, and `control`: as of `grid.publish` and `grid.tiles`.
@@ -32,33 +74,32 @@ def scan_tiles(
     Source:      Merrill and Garland, "Single-pass parallel prefix scan with decoupled look-back".
     Test:        tests/lib/grid/test_scan_tiles.py
     """
-    first: grid.Ticket @ block[1] = grid.tiles(control)
-    following: int32 @ block[1] = first.tile
-    tile: int32 @ block[1] = -1  # the one that the block holds: none as yet
     prefixes: T[2] @ block[1]  # of the held tile; with STABLE also of the whole groups of tiles before it
     for k in range(2):
         prefixes[k] = initial
     done: int32 @ block[1] = 0  # how many tiles' totals are in them; with STABLE, in the second one
-    while tile < tiles:
-        ticket: uint64 @ thread[1] = 0
-        if following < tiles:
-            total: T @ block[1] = LOAD(following)
-            grid.publish(words, following, total, first.epoch)
-            ticket = grid.draw(control)
+
+    @requires(block[1], thread[THREADS])
+    def load(tile: int32 @ block[1], epoch: uint32 @ block[1]):
+        total: T @ thread[1] = LOAD(tile)
+        grid.publish(words, tile, total, epoch)
+
+    @requires(block[1], thread[THREADS])
+    def look_back(tile: int32 @ block[1], epoch: uint32 @ block[1]):
+        nonlocal done
         if STABLE:
-            grid.look_back_stable(words, done, tile, identity, first.epoch, prefixes, OP=OP, THREADS=THREADS, WORDS=WORDS)
+            grid.look_back_stable(words, done, tile, identity, epoch, prefixes, OP=OP, THREADS=THREADS, WORDS=WORDS)
         else:
-            between: T @ block[1] = grid.look_back(
-                words, done, tile, identity, first.epoch, OP=OP, THREADS=THREADS, WORDS=WORDS,
-            )
+            between: T @ block[1] = grid.look_back(words, done, tile, identity, epoch, OP=OP, THREADS=THREADS, WORDS=WORDS)
             prefixes[0] = OP(prefixes[0], between)
-        soon: int32 @ block[1] = grid.next_tile(ticket)  # not above: words are asked for while that is under way
         done = tile / THREADS * THREADS if STABLE else max(tile, 0)
-        if tile >= 0:
-            STORE(tile, prefixes[0])
-        if following < tiles:
-            KEEP()
-        tile = following
-        following = soon
-    if tile == tiles + blocks - 1:  # every block has drawn its last ticket
-        grid.count_launch(control, words, capacity, tiles, first.epoch, identity)
+
+    @requires(block[1], thread[THREADS])
+    def store(tile: int32 @ block[1]):
+        STORE(tile, prefixes[0])
+
+    last: Ticket @ block[1] = grid.tile_loop(
+        control, tiles, LOAD=load, LOOK_BACK=look_back, STORE=store, KEEP=KEEP, THREADS=THREADS,
+    )
+    if last.tile == tiles + blocks - 1:  # every block has drawn its last ticket
+        grid.count_launch(control, words, capacity, tiles, last.epoch, identity)

@@ -73,3 +73,16 @@ def load_strided(
     """
     for k in range(ITEMS):
         items[k] = T(x[first + k * STEP]) if first + k * STEP < end else otherwise
+
+
+@prism("device")
+@requires(thread[1])
+@template(TILE=constexpr(int))
+def extent(tile: int32 @ thread[1], n: int64 @ thread[1]) -> int32 @ thread[1]:
+    """How many elements there are in tile `tile` of an array of `n`: fewer than `TILE` in the last one, none beyond it.
+
+    Perspective: thread; of a block's numbers it is the same for all of the block.
+    Cost:        some arithmetic.
+    Test:        tests/lib/thread/test_load_store.py
+    """
+    return int32(min(max(n - int64(tile) * TILE, 0), TILE))

@@ -8,6 +8,7 @@ Tests of prism/lib/block: load, store; prism/lib/thread/words.py.
 import numpy as np
 import pytest
 
+import prism as package
 from prism.lang import (
     block,
     const,
@@ -143,3 +144,25 @@ def test_tiles_are_converted_in_either_direction(
         assert np.array_equal(registers, (wanted[::-1] if reverse else wanted)[places])
         assert np.array_equal(np.sort(places), np.arange(tile))
         assert np.array_equal(y, np.where(there, x, 0))
+
+
+@prism("global")
+@requires(grid[1], block[1], thread[32])
+def prefetched(x: ptr(const(int32)) @ grid[1], y: ptr(int32) @ grid[1], n: int32 @ grid[1]):
+    b: int32 @ block[1] = id()
+    with partition(y, block[1], offset=b * 100) as target, group(block[1]):
+        items: int32[4] @ thread[1]
+        block.prefetch_tile(x, b + 1, n, TILE=100)
+        with partition(x, block[1], offset=b * 100) as source:
+            block.load(source, items, thread.extent(b, n, TILE=100), 0, WIDTH=1, VECTORIZED=False)
+        block.store(target, items, thread.extent(b, n, TILE=100), WIDTH=1, VECTORIZED=False)
+
+
+@pytest.mark.parametrize("n", [0, 1, 100, 250, 300])
+def test_a_prefetch_of_a_tile_changes_nothing(n: int) -> None:
+    """And reads nothing beyond the array: the machine would say so. One thread asks for what there is of the tile."""
+    x, y = np.arange(n, dtype=np.int32), np.zeros(n, np.int32)
+    prefetched[3, 32](x, y, n, check=True)
+    assert np.array_equal(x, y)
+    text = package.compile(prefetched, {}).cuda
+    assert text.count("px_prefetch(") >= 2 and text.index("prism_prefetch_tile(x_") < text.index("px_follow();  //")

@@ -1,6 +1,6 @@
-"""grid.scan_tiles: tiles loaded, scanned over all blocks and stored by three functions that the kernel has in it.
+"""grid.scan_tiles and grid.tile_loop: tiles loaded, scanned over all blocks and stored by functions that the kernel has in it.
 
-Tests of prism/lib/grid/scan_tiles.py; tests/kernels/test_scan.py and test_scan_packed.py have more, as scans are made of it.
+Tests of prism/lib/grid/scan_tiles.py; tests/kernels/test_scan.py and others have more, as scans are made of them.
 """
 
 import numpy as np
@@ -27,6 +27,7 @@ from prism.lang import (
     uint32,
     uint64,
 )  # fmt: skip
+from prism.lib.thread import operators
 
 THREADS = 32
 
@@ -112,3 +113,69 @@ def test_launches_follow_each_other(schedule: str, stable: bool) -> None:
             seed=launch,
         )
         assert np.array_equal(y, expected(x, launch)) and control[0] == launch << 32
+
+
+@prism("global")
+@requires(grid[1], block[1], thread[THREADS])
+def two_results(
+    x: ptr(const(int32)) @ grid[1], y: ptr(int32) @ grid[1], tiles: int32 @ grid[1], sums: ptr(mailbox(int32)) @ grid[1],
+    tops: ptr(mailbox(int32)) @ grid[1], capacity: uint32 @ grid[1], control: ptr(uint64) @ grid[1],
+):  # fmt: skip
+    """`y[t]` is the sum of `x[: t + 1]` and its maximum, each of words of its own."""
+    blocks: int32 @ grid[1] = count(block[1])
+    with partition(y, block[1], races="none") as out, group(block[1]):
+        sum: int32 @ block[1] = 0
+        top: int32 @ block[1] = -100
+        done: int32 @ block[1] = 0
+        held: int32 @ block[1] = 0
+        ahead: int32 @ block[1] = 0
+
+        @requires(block[1], thread[THREADS])
+        def load(tile: int32 @ block[1], epoch: uint32 @ block[1]):
+            nonlocal ahead
+            ahead = x[tile]
+            grid.publish(sums, tile, ahead, epoch)
+            grid.publish(tops, tile, ahead, epoch)
+
+        @requires(block[1], thread[THREADS])
+        def look_back(tile: int32 @ block[1], epoch: uint32 @ block[1]):
+            nonlocal sum, top, done
+            sum += grid.look_back(sums, done, tile, 0, epoch, OP=operators.add, THREADS=THREADS, WORDS=1)
+            more: int32 @ block[1] = grid.look_back(
+                tops, done, tile, -100, epoch, OP=operators.maximum, THREADS=THREADS, WORDS=1
+            )
+            top = max(top, more)
+            done = max(tile, 0)
+
+        @requires(block[1], thread[THREADS])
+        def store(tile: int32 @ block[1]):
+            t: int32 @ thread[1] = id()
+            with partition(out, thread[1], 2 * tile + t, races="none") as mine, group(thread[1]):
+                if t < 2:
+                    mine[0] = sum + held if t == 0 else max(top, held)
+
+        @requires(block[1], thread[THREADS])
+        def keep():
+            nonlocal held
+            held = ahead
+
+        last: grid.Ticket @ block[1] = grid.tile_loop(
+            control, tiles, LOAD=load, LOOK_BACK=look_back, STORE=store, KEEP=keep, THREADS=THREADS,
+        )  # fmt: skip
+        if last.tile == tiles + blocks - 1:
+            grid.count_launch(control, sums, capacity, tiles, last.epoch, 0)
+            grid.count_launch(control, tops, capacity, tiles, last.epoch, 0)
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_a_loop_with_several_results(schedule: str) -> None:
+    """Each look-back is the kernel's own, and the block of the last ticket of all counts the launch."""
+    sums, tops, control = np.zeros(80, np.uint64), np.zeros(80, np.uint64), np.zeros(1, np.uint64)
+    random = np.random.default_rng(1)
+    for launch, (tiles, blocks) in enumerate([(9, 4), (40, 3), (0, 2), (1, 3)], start=1):
+        x, y = random.integers(-9, 9, tiles).astype(np.int32), np.zeros((tiles, 2), np.int32)
+        two_results[blocks, THREADS](
+            x, y.ravel(), tiles, sums, tops, 80, control, check=True, schedule=schedule, seed=launch
+        )
+        assert np.array_equal(y[:, 0], np.cumsum(x)) and np.array_equal(y[:, 1], np.maximum.accumulate(x))
+        assert control[0] == launch << 32

@@ -1,4 +1,4 @@
-"""thread.load, load_once, load_strided and thread.store: what they touch, and nothing beside it.
+"""thread.load, load_once, load_strided, extent and thread.store: what they touch, and nothing beside it.
 
 Tests of prism/lib/thread: load, store.
 """
@@ -18,6 +18,7 @@ from prism.lang import (
     group,
     id,
     int32,
+    int64,
     partition,
     prism,
     ptr,
@@ -129,3 +130,21 @@ def test_an_address_that_is_not_aligned_is_no_vector() -> None:
     x, y, z = aligned(np.arange(40, dtype=np.int32))[1:33], np.zeros(32, np.int32), np.zeros(32)
     with pytest.raises(MisalignedError):
         others[1, 8](x, y, z, 32, template={"ITEMS": 4, "VECTORIZED": True, "STEP": 1}, check=True)
+
+
+@prism("global")
+@requires(grid[1], thread[1])
+@template(TILE=constexpr(int))
+def extents(y: ptr(int32) @ grid[1], n: int64 @ grid[1], first: int32 @ grid[1]):
+    t: int32 @ thread[1] = id()
+    with partition(y, thread[1], offset=t) as mine, group(thread[1]):
+        mine[0] = thread.extent(first + t, n, TILE=TILE)
+
+
+@pytest.mark.parametrize("n", [0, 1, 99, 100, 101, 3199, 2**31 + 7, 2**40])
+def test_extents(n: int) -> None:
+    """Of tiles before the end, at it and behind it; positions need not fit in 32 bits."""
+    first = min(max(n // 100 - 15, 0), 2**31 - 40)
+    y = np.zeros(32, np.int32)
+    extents[1, 32](y, n, first, template={"TILE": 100}, check=True)
+    assert y.tolist() == [min(max(n - 100 * (first + t), 0), 100) for t in range(32)]
