@@ -99,7 +99,8 @@ def launch(
     for name, value in bound_template.items():
         if getattr(value, "__hash__", None) is None:
             raise TypeError(
-                f"`{name}`: a template argument is a number, a dtype or a device function, not {type(value).__qualname__}"
+                f"`{name}`: a template argument is a number, a dtype, a device function or a frozen record,"
+                f" not {type(value).__qualname__}"
             )
     known = known_of(kernel, bound_template)
     program, host = known.program, known.host

@@ -188,7 +188,7 @@ def test_template_arguments_are_named() -> None:
         double[2, 32](x, y, 64, template=[8])
     with pytest.raises(TypeError, match="`x` must be an array"):  # which implies its `T`
         double[2, 32]([1.0], [2.0], 64)
-    with pytest.raises(TypeError, match="`T`: a template argument is a number, a dtype or a device function, not list"):
+    with pytest.raises(TypeError, match="`T`: a template argument is .* a frozen record, not list"):
         double[2, 32](x, y, 64, template={"T": [np.float32]})
 
 

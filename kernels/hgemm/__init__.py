@@ -13,8 +13,11 @@ from prism.kernels.hgemm.configurations import (
     follows_late,
     group_m,
 )
+from prism.kernels.hgemm.cut import Cut, Terms
+from prism.kernels.hgemm.epilogue import identity
 from prism.kernels.hgemm.parts import hgemm_in_parts
-from prism.kernels.hgemm.persistent import hgemm, identity
+from prism.kernels.hgemm.persistent import hgemm
+from prism.kernels.hgemm.schedule import in_columns
 
 __all__ = [
     "HOST",
@@ -22,6 +25,8 @@ __all__ = [
     "SHARING",
     "TILES",
     "Configuration",
+    "Cut",
+    "Terms",
     "blocks",
     "choose",
     "cuts",
@@ -30,5 +35,6 @@ __all__ = [
     "hgemm",
     "hgemm_in_parts",
     "identity",
+    "in_columns",
     "group_m",
 ]

@@ -1,13 +1,15 @@
 """How products are cut into tiles: the tiles that there are, and which of them suits a shape."""
 
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, gcd, prod, sqrt
-from typing import Any
+
+from prism.kernels.hgemm.cut import Cut, Terms
 
 Layout = tuple[bool, bool]
 NN, TN = (False, True), (True, True)  # whether `a` and `b` have K outside: T has the elements of a column side by side
 SPAN = 128  # bytes that the tensor copy engine permutes pieces in: a row of an operand's tile, and of a slab
+NO_TERMS = Terms()
 ROOM = 226 * 1024  # bytes of shared memory that a block has on Hopper, less what barriers take
 
 
@@ -104,36 +106,33 @@ class Configuration:
         """Return how many clusters' tiles a result has, down and across."""
         return ceil(m / (self.bm * self.cluster_m)), ceil(n / (self.bn * self.cluster_n))
 
-    def template(
+    def cut(
         self, *, transpose_a: bool, transpose_b: bool, out_bytes: int, in_bytes: int = 2, trans: bool = False,
-        beta: bool = False, by_row: int = 0, by_column: int = 0,
-    ) -> dict[str, Any]:
-        """Return the kernel's template arguments that this decides, for operands that have K inside, or outside.
+        terms: Terms = NO_TERMS,
+    ) -> Cut:  # fmt: skip
+        """Return the tiles as the kernels see them, for operands that have K inside, or outside.
 
-        `by_row`, `by_column`: how many arrays are read ahead that have an element for each row, and column: scales, a bias.
+        Scales and a bias, which `terms` says, are read ahead, of two slabs: they take room from the slabs.
         """
-        workers, helpers = self.registers()
-        bk = self.bk * 2 // in_bytes
-        columns = self.b_columns if transpose_b else self.bn
-        ahead = 2 * 4 * (by_row * self.bm + by_column * ceil(self.span // out_bytes / 32) * 32)  # bytes, for two slabs
+        bk, columns = self.bk * 2 // in_bytes, self.b_columns if transpose_b else self.bn
+        found = Cut(
+            self.bm, self.bn, bk, self.stages, self.ahead, self.consumers, transpose_a, transpose_b,
+            columns_b=self.b_columns if transpose_b else bk, span_b=self.span_b if transpose_b else SPAN, trans=trans,
+            cluster_m=self.cluster_m, cluster_n=self.cluster_n, parts=self.parts,
+        )  # fmt: skip
+        if self.parts > 1:
+            assert self.bm // self.parts * self.bn % (128 * self.consumers) == 0, "all add up as many"
+            return found
+        by_row, by_column = (terms.scale_a > 0) + (terms.bias == 2), (terms.scale_b > 0) + (terms.bias == 1)
+        ahead = 2 * 4 * (by_row * self.bm + by_column * ceil(self.span // out_bytes / 32) * 32)  # bytes
         room = (ROOM - self.stages * (self.bm + columns) * self.bk * 2 - ahead) // self.bm  # bytes of each row
-        slab = self.slab(out_bytes, added=(trans or self.straight) and beta, room=room)
+        slab = self.slab(out_bytes, added=(trans or self.straight) and terms.beta, room=room)
         slabs = min(4, min(self.slabs * self.span, room) // (slab * out_bytes))  # five or seven make wide tiles spill
         span = SPAN if trans else next((n for n in (128, 64, 32) if slab * out_bytes % n == 0), 0)
-        both = {
-            "TRANSPOSE_A": transpose_a, "TRANSPOSE_B": transpose_b, "A_ROWS": bk if transpose_a else self.bm,
-            "B_ROWS": bk if transpose_b else self.bn, "B_COLUMNS": self.b_columns if transpose_b else bk,
-            "SPAN_B": self.span_b if transpose_b else SPAN, "BM": self.bm, "BN": self.bn, "BK": bk, "STAGES": self.stages,
-            "AHEAD": self.ahead, "CONSUMERS": self.consumers, "THREADS": self.threads,
-        }  # fmt: skip
-        if self.parts > 1:
-            workers = 128 * self.consumers
-            assert self.bm // self.parts * self.bn % workers == 0, "all add up as many"
-            return {**both, "PARTS": self.parts, "TRANS": trans}
-        return {
-            **both, "SLAB": slab, "TRANS": trans, "SPAN": span, "SLABS": slabs, "CLUSTER_M": self.cluster_m,
-            "CLUSTER_N": self.cluster_n, "CLUSTER": self.cluster, "WORKER_REGISTERS": workers, "HELPER_REGISTERS": helpers,
-        }  # fmt: skip
+        workers, helpers = self.registers()
+        return replace(
+            found, slab=slab, slabs=slabs, span=span, worker_registers=workers, helper_registers=helpers
+        )
 
     def registers(self) -> tuple[int, int]:
         """Return the registers of the threads that multiply, and of the others; zeros: as many as they start with."""

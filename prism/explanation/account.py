@@ -8,6 +8,7 @@ from prism.explanation.graph import graph
 from prism.explanation.model import Account, Chapter, Remark, Resources, Unproved
 from prism.explanation.regions import lines, regions
 from prism.lang.facts.budget import most_threads
+from prism.lang.keep.records import spell
 from prism.lang.lower.pieces import pieces
 from prism.lang.lower.skew import unskew
 from prism.lang.safety import NOT_PROVED, partitions, unordered_verdicts
@@ -35,7 +36,7 @@ def chapter(program: Program, part: Part) -> Chapter:
         file=function.file,
         line=function.span.line,
         bound=str(function.bound),
-        template=tuple((name, _spell(value)) for name, value in function.template.items()),
+        template=tuple((name, spell(value)) for name, value in function.template.items()),
         lines=source,
         regions=inside,
         entries=between,
@@ -57,8 +58,3 @@ def _list_unproved(part: Part, plan: Plan, threads: int) -> tuple[Unproved, ...]
         if verdict.status == NOT_PROVED and part.has(span)
     )
     return tuple(dict.fromkeys(found))
-
-
-def _spell(value: object) -> str:
-    """Return a template argument as one would write it: a function by its name."""
-    return str(getattr(value, "__name__", value))

@@ -142,7 +142,7 @@ def const(*arguments: Any, **options: Any) -> Any:
     """const(T): never assigned. See docs/reference/const.md."""
 
 def constexpr(*arguments: Any, **options: Any) -> Any:
-    """constexpr(int): a compile-time value. See docs/reference/constexpr.md."""
+    """constexpr(int), constexpr(Cut): a compile-time value, or a record of such. See docs/reference/constexpr.md."""
 
 def cos(x: Any, out: Sequence[Any] = ...) -> Any:
     """cos(x): the cosine of x radians, within 2 ulp. Called by thread[1]; sm_75 and later."""
@@ -702,7 +702,8 @@ def template(*listed: Any, **named: Any) -> Callable[[Any], Any]:
     """Declare template parameters: `T=dtype, N=constexpr(int), OP=function`, or the paper's `[("N", c_int), ...]`.
     
     `dtype(default=float32)`, `constexpr(int, default=128)` and `function(default=add)` need not be given. A default may be a
-    function of parameters before it: `constexpr(int, default=lambda N: N // 2)`.
+    function of parameters before it: `constexpr(int, default=lambda N: N // 2)`. `constexpr(Cut)`, of a frozen dataclass or a
+    `NamedTuple`, is a record of constants: `CUT.BM` is one of its fields, or a property.
     
     See docs/reference/template.md.
     """

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from prism.lang.diagnostics import CompileError
+from prism.lang.keep.records import is_record_class, spell
 from prism.lang.lower.limits import check_architecture
 from prism.lang.pipeline import build as checked_program
 from prism.lang.safety import safety
@@ -56,6 +57,14 @@ class Result:
     by_arch: dict[str, int] = field(default_factory=dict)
     without: dict[str, int] = field(default_factory=dict)
     spilling: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Function:
+    """A device function of the package's, by its name."""
+
+    module: str
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,11 +239,11 @@ def _reference(one: Instance) -> _Reference:
 
 
 def _named(value: Any) -> Any:
-    return ("function", value.__module__, value.__qualname__) if isinstance(value, Kernel) else value
+    return _Function(value.__module__, value.__qualname__) if isinstance(value, Kernel) else value
 
 
 def _resolve(value: Any) -> Any:
-    return getattr(importlib.import_module(value[1]), value[2]) if isinstance(value, tuple) else value
+    return getattr(importlib.import_module(value.module), value.name) if isinstance(value, _Function) else value
 
 
 _KEPT = {-1: 1 << 30, -2: 1 << 26, -3: 1 << 30}
@@ -290,7 +299,10 @@ def module_digest(kernel: str) -> str:
 
 
 def _spell(value: Any) -> Any:
-    return f"{value[1]}:{value[2]}" if isinstance(value, tuple) else value
+    """Return a template argument as a report has it: a number, or a text that names it."""
+    if isinstance(value, _Function):
+        return f"{value.module}:{value.name}"
+    return spell(value) if is_record_class(type(value)) else value
 
 
 def _has(program: Any, arch: str) -> bool:

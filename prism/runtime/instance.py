@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from prism.lang.keep.keys import exact_items
 from prism.lang.keep.memo import lazy_property
+from prism.lang.keep.records import is_record_class, items_of
 from prism.lang.surface import Kernel
 from prism.lang.types import Scalar
 from prism.runtime import artifacts
@@ -138,6 +139,11 @@ def _said(value: Any) -> str | None:
             return f"{type(value).__name__} {value}"
         case Scalar() if type(value) is Scalar:
             return f"str {value.name}"
+        case _ if is_record_class(kind := type(value)):
+            fields = [(name, _said(each)) for name, each in items_of(value)]
+            own = kind.__module__.startswith("prism.") and None not in dict(fields).values()
+            listed = ", ".join(f"{name}={said}" for name, said in fields)
+            return f"record {kind.__module__}:{kind.__qualname__}({listed})" if own else None
         case _:
             return None
 

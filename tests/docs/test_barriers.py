@@ -11,13 +11,14 @@ from examples.paper import scan, sgemm
 from prism.explanation import account
 from prism.explanation.model import Count
 from prism.interpret import RaceError, run
-from prism.kernels.hgemm import Configuration as Cut
-from prism.kernels.hgemm import persistent
+from prism.kernels.hgemm import Configuration as Tile
+from prism.kernels.hgemm import identity, persistent
 from prism.kernels.scan import single_pass
 from prism.kernels.scan.configurations import Configuration
 from prism.lang import Kernel
 from prism.lang.pipeline import build
 from prism.lang.tree.plan import Program
+from prism.lib.algorithms.hgemm.plan import instance_for
 from prism.lib.thread import operators
 from tests.examples import programs
 
@@ -40,9 +41,8 @@ class Row:
     role: str = ""
 
 
-CUT = Cut(128, 256, 4).template(transpose_a=False, transpose_b=False, out_bytes=2)
-FACTS = {**dict.fromkeys(("T", "TB", "TBIAS", "OUT"), "bfloat16"), "PLAIN": False, "BETA": False, "BIAS": 0, "BATCH": 0}
-HGEMMS = {"hgemm": {**FACTS, "SCALE_A": 0, "SCALE_B": 0, "EPILOGUE": persistent.identity, **CUT}}
+HGEMM = instance_for("bfloat16", "bfloat16", (False, False), False, False, 0, identity, Tile(128, 256, 4))
+HGEMMS = {"hgemm": dict(HGEMM.template)}
 MULTIPLYING = "1 arrival, 1 group commit, 1 group wait, 1 mbarrier wait, 1 wgmma fence"
 FILLING = "1 announcing arrival, 1 mbarrier wait"
 OUR, THEIR = "`prism.kernels.hgemm`", "the paper's hgemm"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from prism.kernels.hgemm import TILES, Configuration, blocks, choose, cuts, group_m, prefetch_steps
+from prism.kernels.hgemm import TILES, Configuration, Terms, blocks, choose, cuts, group_m, prefetch_steps
 from prism.kernels.hgemm.candidates import SHAPES, all_cuts, candidates, parse_size
 from prism.kernels.hgemm.configurations import (
     MEASURED,
@@ -187,14 +187,14 @@ def test_choices_fit_the_device() -> None:
         having = [layout for layout in LAYOUTS.values() if cut in cuts(layout) + cuts(layout, parted=True)]
         made = {layout[:: -1 if cut.transposes_out(layout) else 1][1] for layout in having} or (False, True)
         for outside, out_bytes, by in itertools.product(made, (2, 4), ((0, 0), (1, 1), (2, 1), (1, 2))):
-            t = cut.template(transpose_a=False, transpose_b=outside, out_bytes=out_bytes, by_row=by[0], by_column=by[1])
-            columns = t["B_COLUMNS"] if outside else t["BN"]
-            operands = t["STAGES"] * (t["BM"] + columns) * t["BK"] * 2
+            terms = Terms(*(min(many, 1) for many in by), bias=2 if by[0] > 1 else 1 if by[1] > 1 else 0)
+            t = cut.cut(transpose_a=False, transpose_b=outside, out_bytes=out_bytes, terms=terms)
+            operands = t.stages * (t.rows_a * t.columns_a + t.rows_b * t.columns_b) * 2
             if cut.parts > 1:  # the sums, in rows of their own banks
-                assert 4 * t["BM"] * (t["BN"] + 8) <= (226 << 10) - operands and t["PARTS"] == cut.cluster, cut.name
+                assert 4 * t.bm * (t.bn + 8) <= (226 << 10) - operands and t.parts == cut.cluster == t.cluster, cut.name
                 continue
-            slabs = t["SLABS"] * t["BM"] * t["SLAB"] * out_bytes
-            ahead = 8 * (by[0] * cut.bm + by[1] * -(-t["SLAB"] // 32) * 32)  # two slabs' factors and bias, of 4 bytes
+            slabs = t.slabs * t.slab_rows * t.slab_columns * out_bytes
+            ahead = 8 * (by[0] * cut.bm + by[1] * t.wide)  # two slabs' factors and bias, of 4 bytes
             assert 0 < slabs <= (226 << 10) - operands - ahead, (cut.name, outside, out_bytes, by)
         workers, helpers = cut.registers()
         assert 128 * (cut.consumers * workers + helpers) <= 65536, cut.name

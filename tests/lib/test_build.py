@@ -10,13 +10,16 @@ import random
 import subprocess
 import sys
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from types import FunctionType, SimpleNamespace
+from typing import NamedTuple
 
 import pytest
 
 from prism.host.plan import Scratch
 from prism.interpret import SCHEDULES
+from prism.kernels.sgemm.ring_configurations import RingConfiguration
 from prism.lang import Kernel, block, float32, grid, int32, prism, ptr, requires
 from prism.lib import artifacts as building
 from prism.lib import operators, shipped_kernels
@@ -34,6 +37,10 @@ from prism.runtime.instance import Instance, instance, request_key, sources_dige
 from tests.lib import ships
 
 ROOT = Path(__file__).parents[2]
+
+
+class Own(NamedTuple):
+    rows: int
 
 
 def way() -> scan_plans.Way:
@@ -216,6 +223,11 @@ def test_a_request_names_all_of_the_package_or_nothing() -> None:
     assert request_key(kernel, tuple({**template, "OP": local}.items())) is None
     assert request_key(own, ()) is None
     assert request_key(kernel, (("T", object()),)) is None
+    cut = RingConfiguration()  # a record of the package's
+    assert request_key(kernel, (("CUT", cut),)) == request_key(kernel, (("CUT", replace(cut)),)) is not None
+    assert request_key(kernel, (("CUT", cut),)) != request_key(kernel, (("CUT", replace(cut, stages=9)),))
+    assert request_key(kernel, (("CUT", replace(cut, stages=object())),)) is None
+    assert request_key(kernel, (("CUT", Own(1)),)) is None
     nowhere = FunctionType(own.python.__code__, {})  # as `exec` makes it in a namespace without a name
     assert request_key(prism("global")(nowhere), ()) is None
 

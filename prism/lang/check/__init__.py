@@ -40,20 +40,23 @@ from prism.lang.check.registers import check_registers
 from prism.lang.check.reuse import Checked, Key
 from prism.lang.check.signature import check_parameter, check_requires, check_result, shared_limit, show
 from prism.lang.cuda.names import function_name
-from prism.lang.diagnostics import CompileError, Error, Label, Span
+from prism.lang.diagnostics import CompileError, Error, Fields, Label, Span
 from prism.lang.errors import calls as call_errors
 from prism.lang.errors import inlined
 from prism.lang.errors import names as name_errors
 from prism.lang.errors import perspective as rules
 from prism.lang.errors import raw as raw_errors
+from prism.lang.errors import records as record_errors
 from prism.lang.errors import syntax as syntax_errors
 from prism.lang.errors.demands import Demand
 from prism.lang.intrinsics.declaration import Intrinsic
 from prism.lang.keep.keys import exact_items
+from prism.lang.keep.records import is_record_class, items_of
 from prism.lang.parse import parse
 from prism.lang.parse import syntax as s
 from prism.lang.parse.extent import MOST_FUNCTIONS, MOST_STATEMENTS
 from prism.lang.parse.instantiate import PYTHON_TYPES, instantiate
+from prism.lang.parse.records import is_constant
 from prism.lang.surface.templates import compute_default
 from prism.lang.types import ALIASES, VOID, Scalar
 from prism.lang.types.structs import scalar_called, struct_of
@@ -280,6 +283,11 @@ def template_argument(kernel: surface.Kernel, name: str, kind: object, value: ob
         if isinstance(value, surface.Kernel | Intrinsic):
             return value
         wanted = "a device function"
+    elif (record := record_kind(kind)) is not None:
+        if type(value) is record:
+            require_constants(kernel, name, value, span)
+            return value
+        wanted = f"a `{record.__name__}`"
     else:
         if hasattr(value, "item") and getattr(value, "shape", None) == ():
             value = value.item()
@@ -291,6 +299,25 @@ def template_argument(kernel: surface.Kernel, name: str, kind: object, value: ob
     given = repr(value) if isinstance(value, str) else f"`{show(value)}`"
     given = "a run-time value" if isinstance(value, s.Node) else given
     fail(name_errors.TemplateKind(span=where, name=name, function=kernel.__name__, wanted=wanted, given=given))
+
+
+def record_kind(kind: object) -> type | None:
+    """Return the class of records that `constexpr(Cut)` declares a template parameter to have; None of other declarations."""
+    found = kind.args[0] if isinstance(kind, surface.Record) and kind.args else None
+    return found if is_record_class(found) else None
+
+
+def require_constants(kernel: surface.Kernel, name: str, record: object, span: Span) -> None:
+    """R26 TEMPLATE: the fields of a record are constants."""
+    for field_name, value in items_of(record):
+        if not is_constant(value):
+            facts: Fields = {
+                "name": name,
+                "function": kernel.__name__,
+                "field": field_name,
+                "kind": type(value).__name__,
+            }
+            fail(record_errors.RecordField(span=span, **facts))
 
 
 WANTED = {"int": "an integer", "uint": "an integer", "bool": "True or False", "float": "a number"}

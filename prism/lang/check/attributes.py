@@ -12,8 +12,10 @@ from prism.lang.check.env import fail
 from prism.lang.diagnostics import Span
 from prism.lang.errors import names as errors
 from prism.lang.facts.budget import MOST_THREADS
+from prism.lang.keep.records import is_record_class
 from prism.lang.parse.expressions import OPERATORS
 from prism.lang.parse.instantiate import arithmetic
+from prism.lang.parse.records import read_attribute
 from prism.lang.surface import bindings
 
 _TOKENS = re.compile(r"(?:[A-Za-z0-9_]+|[ ,:+*%<>=&|!~.-]|/(?![/*])|[()\[\]])*")
@@ -54,10 +56,10 @@ def _attribute(
     found = _BOUNDS.search(text)
     end = -1 if found is None else _closing(text, found.end())
     if found is None or end < 0:
-        return _fill(text, template), ()
+        return _fill(text, template, span), ()
     numbers = _numbers(kernel, template, text[found.end() : end], span)
-    before, behind = text[: found.start()], text[end:]
-    written = f"{_fill(before, template)}__launch_bounds__({', '.join(map(str, numbers))}{_fill(behind, template)}"
+    before, behind = (_fill(part, template, span) for part in (text[: found.start()], text[end:]))
+    written = f"{before}__launch_bounds__({', '.join(map(str, numbers))}{behind}"
     return written, numbers
 
 
@@ -71,14 +73,17 @@ def _closing(text: str, opening: int) -> int:
     return -1
 
 
-def _fill(text: str, template: Mapping[str, object]) -> str:
+def _fill(text: str, template: Mapping[str, object], span: Span) -> str:
     """Return the text with template parameters replaced by their numbers."""
 
     def value(match: re.Match[str]) -> str:
-        found = template.get(match.group(0))
+        name, dot, attribute = match.group(0).partition(".")
+        found = template.get(name)
+        if dot and is_record_class(type(found)):
+            found = read_attribute(found, name, attribute, span)
         return str(int(found)) if isinstance(found, bool | int) else match.group(0)
 
-    return re.sub(r"[A-Za-z_]\w*", value, text)
+    return re.sub(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)?", value, text)
 
 
 def _numbers(kernel: surface.Kernel, template: Mapping[str, object], text: str, span: Span) -> tuple[int, ...]:
@@ -104,7 +109,7 @@ def _spell(node: ast.expr) -> str:
 
 def _number(kernel: surface.Kernel, template: Mapping[str, object], node: ast.expr, span: Span) -> int:
     try:
-        value = _value(kernel, template, node)
+        value = _value(kernel, template, node, span)
     except (LookupError, TypeError, ValueError, ZeroDivisionError, OverflowError):
         value = None
     if type(value) is not int or not 1 <= value < 2**31:
@@ -115,27 +120,33 @@ def _number(kernel: surface.Kernel, template: Mapping[str, object], node: ast.ex
     return value
 
 
-def _value(kernel: surface.Kernel, template: Mapping[str, object], node: ast.expr) -> bool | int | float:
+def _value(kernel: surface.Kernel, template: Mapping[str, object], node: ast.expr, span: Span) -> bool | int | float:
     """Return what an expression of numbers and names is, as in a kernel's body. Raises LookupError, or what arithmetic raises."""
     match node:
         case ast.Constant(value=int() | float() as value):
             return value
-        case ast.Name(id=name):
-            found = _object(kernel, template, name)
+        case ast.Name() | ast.Attribute(value=ast.Name()):
+            found = _object(kernel, template, node, span)
             found = found.item() if hasattr(found, "item") and getattr(found, "shape", None) == () else found
             if isinstance(found, bool | int | float):
                 return found
-            raise LookupError(name)
+            raise LookupError
         case ast.UnaryOp(op=ast.USub(), operand=operand):
-            return -_value(kernel, template, operand)
+            return -_value(kernel, template, operand, span)
         case ast.BinOp(left=left, op=op, right=right) if type(op) in OPERATORS:
-            return arithmetic(OPERATORS[type(op)], _value(kernel, template, left), _value(kernel, template, right))
+            operands = (_value(kernel, template, side, span) for side in (left, right))
+            return arithmetic(OPERATORS[type(op)], *operands)
         case _:
             raise LookupError(ast.unparse(node))
 
 
-def _object(kernel: surface.Kernel, template: Mapping[str, object], name: str) -> object:
-    """Return what a name stands for: a template argument, or a number from around the function."""
+def _object(kernel: surface.Kernel, template: Mapping[str, object], e: ast.Name | ast.Attribute, span: Span) -> object:
+    """Return what a name stands for: a template argument, or a number from around the function; or an attribute of a record."""
+    if isinstance(e, ast.Attribute):
+        assert isinstance(e.value, ast.Name)
+        record = _object(kernel, template, e.value, span)
+        return read_attribute(record, e.value.id, e.attr, span) if is_record_class(type(record)) else None
+    name = e.id
     code = kernel.python.__code__
     cells = dict(zip(code.co_freevars, kernel.python.__closure__ or (), strict=False))
     if name in template:

@@ -20,8 +20,10 @@ from prism.lang.errors import names as name_errors
 from prism.lang.errors import perspective as rules
 from prism.lang.errors import types as type_errors
 from prism.lang.facts.budget import MOST_THREADS
+from prism.lang.keep.records import is_record_class, spell
 from prism.lang.parse import syntax as s
-from prism.lang.surface.templates import TemplateName
+from prism.lang.parse.instantiate import fold_attribute
+from prism.lang.surface.templates import TemplateName, evaluate, template_name
 from prism.lang.types import VOID, Array, Fragment, Mailbox, Pointer, Scalar, TensorMap, Type, Vector
 from prism.lang.types.perspective import Bound, Level, Perspective
 from prism.lang.types.structs import Struct, tuple_of
@@ -37,6 +39,8 @@ def shorten_number(value: object) -> str:
 
 def show(value: object) -> str:
     """Return a template argument as a message shows it."""
+    if is_record_class(type(value)):
+        return spell(value)
     return getattr(value, "__name__", None) or getattr(value, "name", None) or str(value)
 
 
@@ -52,9 +56,15 @@ def value_of(given: object, template: Mapping[str, object], span: Span) -> objec
     """Return what a decorator was given; for the name of a template parameter, its argument."""
     if not isinstance(given, TemplateName):
         return given
-    if given.name not in template:
-        fail(name_errors.TemplateUnbound(span=span, name=given.name))
-    return given.value(template)
+    if (name := template_name(given)) not in template:
+        fail(name_errors.TemplateUnbound(span=span, name=name))
+    return evaluate(given, template, lambda value, text, name: attribute_of(value, text, name, span))
+
+
+def attribute_of(value: object, text: str, name: str, span: Span) -> object:
+    """Return what an attribute of a template argument is, as in the body of a function."""
+    found = fold_attribute(s.Attribute(base=s.Resolved(value=value, text=text, span=span), name=name, span=span))
+    return found.value if isinstance(found, s.Literal | s.Resolved) else found
 
 
 def check_requires(kernel: surface.Kernel, parsed: s.Function, template: Mapping[str, object], span: Span) -> Bound:

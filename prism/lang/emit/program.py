@@ -28,6 +28,7 @@ from prism.lang.intrinsics.asynchronous import cluster_barrier
 from prism.lang.intrinsics.memory import VECTOR
 from prism.lang.keep.bases import Value
 from prism.lang.keep.memo import memoize
+from prism.lang.keep.records import is_record_class, spell
 from prism.lang.lower.place import alignment
 from prism.lang.tree.plan import Lowered, Program
 from prism.lang.tree.walk import calls, statements, terms
@@ -235,7 +236,7 @@ def _head(function: tree.Function, scope: Scope, comments: bool) -> list[str]:
     attributes = " ".join((*function.attributes, *_cluster(function)))
     before = 'extern "C" __global__ void' if kernel else f"static __device__ __forceinline__ {result}"
     head = " ".join(filter(None, (before, attributes if kernel else "", function.identifier)))
-    given = ", ".join(f"{name} = {value}" for name, value in function.template.items() if _plain(value))
+    given = ", ".join(f"{name} = {spell(value)}" for name, value in function.template.items() if _plain(value))
     title = f"// {comment(function.name)}{f' for {comment(given)}' if given else ''}"
     return [*([title] if comments else []), f"{head}({', '.join(parameters)}) {{"]
 
@@ -248,7 +249,8 @@ def _cluster(function: tree.Function) -> tuple[str, ...]:
 
 def _plain(value: object) -> bool:
     """Whether a template's value prints the same in every process."""
-    return isinstance(value, (bool, int, float, str)) or type(value).__module__ == "prism.lang.types"
+    plain = isinstance(value, (bool, int, float, str)) or type(value).__module__ == "prism.lang.types"
+    return plain or is_record_class(type(value))
 
 
 def _repoints(function: tree.Function) -> bool:

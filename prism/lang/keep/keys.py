@@ -8,11 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from prism.lang.keep.records import is_record_class, items_of
+
 _DOUBLE = struct.Struct("<d").pack
 
 
 def exact(value: Any) -> Hashable:
-    """Return a key of a value: its type and its very bits. A function, or a type of Prism's, is its own key."""
+    """Return a key of a value: its type and its very bits. A function, or a type of Prism's, is its own key.
+
+    A record's is that of its fields. What has no hash is told by its identity: no program takes it, and none is kept with it.
+    """
     kind = type(value)
     if kind is int or kind is bool or kind is str:
         return kind, value
@@ -24,7 +29,11 @@ def exact(value: Any) -> Hashable:
         return kind, value.dtype, value.tobytes()
     if kind is tuple:
         return kind, *map(exact, value)
-    key: Hashable = (kind, value) if isinstance(value, int | float | complex | str) else value
+    if is_record_class(kind):
+        return kind, *(exact(each) for _, each in items_of(value))
+    if isinstance(value, int | float | complex | str):
+        return kind, value
+    key: Hashable = (kind, id(value)) if kind.__hash__ is None else value
     return key
 
 

@@ -23,9 +23,11 @@ from prism.lang.intrinsics import NAMES, TABLE
 from prism.lang.intrinsics.declaration import Intrinsic
 from prism.lang.intrinsics.namespace import Namespace
 from prism.lang.keep.bases import Value
+from prism.lang.keep.records import is_record_class
 from prism.lang.parse import syntax as s
+from prism.lang.parse.records import read_attribute
 from prism.lang.surface import bindings
-from prism.lang.surface.templates import TemplateName
+from prism.lang.surface.templates import TemplateName, template_name
 from prism.lang.types import SCALARS, Scalar, Vector
 from prism.lang.types.perspective import Perspective
 
@@ -145,12 +147,12 @@ def constant(value: Any, text: str, span: Span) -> s.Expr:
         value = PYTHON_TYPES.get(value, value)
     if isinstance(value, Perspective):
         return s.Resolved(value=replace(value, named=True), text=text, span=span)
-    if isinstance(value, _OBJECTS):
+    if isinstance(value, _OBJECTS) or is_record_class(type(value)):
         return s.Resolved(value=value, text=text, span=span)
     if isinstance(value, surface.PrismModule):
         return s.Resolved(value=value, text=text, span=span)
     if isinstance(value, TemplateName):
-        fail(errors.TemplateUnbound(span=span, name=value.name))
+        fail(errors.TemplateUnbound(span=span, name=template_name(value)))
     if type(value).__module__ == "numpy" and getattr(value, "shape", None) == () and hasattr(value, "item"):
         return s.Literal(value=value.item(), span=span)
     if callable(value) and hasattr(value, "__code__"):
@@ -337,9 +339,11 @@ def fold_subscript(e: s.Subscript, named: bool) -> s.Expr:
 
 
 def fold_attribute(e: s.Attribute) -> s.Expr:
-    """Resolve `module.name`, `block.scan`, `T.bytes`."""
+    """Resolve `module.name`, `block.scan`, `T.bytes`, `CUT.BM`."""
     if not isinstance(e.base, s.Resolved):
         return e
+    if is_record_class(type(e.base.value)):
+        return constant(read_attribute(e.base.value, e.base.text, e.name, e.span), f"{e.base.text}.{e.name}", e.span)
     bindings.note_attribute(e.base.value, e.name)
     try:
         value = getattr(e.base.value, e.name)

@@ -6,12 +6,13 @@ import html
 import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, is_dataclass
 from types import FunctionType
 from typing import Any
 
 from prism.lang.diagnostics import ProgramError
 from prism.lang.keep.bases import Value
+from prism.lang.keep.records import is_record_class
 from prism.lang.surface.signature import signature_of
 from prism.lang.surface.templates import TemplateName, check_default
 from prism.lang.types import SCALARS, Scalar, Vector
@@ -110,7 +111,7 @@ BREAKPOINT = Construct(
 unsafe = Construct("unsafe", 'unsafe("text"): text for the emitted code')
 ptr = Construct("ptr", "ptr(T): memory that several threads reach; ptr(const(T)) is read only")
 const = Construct("const", "const(T): never assigned")
-constexpr = Construct("constexpr", "constexpr(int): a compile-time value")
+constexpr = Construct("constexpr", "constexpr(int), constexpr(Cut): a compile-time value, or a record of such")
 shared = Construct("shared", "shared(T[n]): an object in the block's shared memory; ring=k: k copies, visited in turn")
 fragment = Construct("fragment", "fragment(T, rows, columns): a matrix that a warpgroup or a warp keeps in registers")
 CUtensorMap = Construct(
@@ -293,7 +294,8 @@ def template(*listed: Any, **named: Any) -> Callable[[Any], Any]:
     """Declare template parameters: `T=dtype, N=constexpr(int), OP=function`, or the paper's `[("N", c_int), ...]`.
 
     `dtype(default=float32)`, `constexpr(int, default=128)` and `function(default=add)` need not be given. A default may be a
-    function of parameters before it: `constexpr(int, default=lambda N: N // 2)`.
+    function of parameters before it: `constexpr(int, default=lambda N: N // 2)`. `constexpr(Cut)`, of a frozen dataclass or a
+    `NamedTuple`, is a record of constants: `CUT.BM` is one of its fields, or a property.
     """
     if len(listed) > 1 or not all(isinstance(each, list | tuple | Mapping) for each in listed):
         raise TypeError(
@@ -309,6 +311,8 @@ def template(*listed: Any, **named: Any) -> Callable[[Any], Any]:
             kind = {dtype.name: dtype, function.name: function}.get(kind.name) or Record(kind.name, kind.args)
             parameters[name] = kind
         number = isinstance(kind, Record) and kind.name == constexpr.name and not kind.keywords
+        if number and is_dataclass(kind.args[0] if kind.args else None) and not is_record_class(kind.args[0]):
+            raise TypeError(f"@template: the record `{name}` can change: write `@dataclass(frozen=True)` at its class")
         if not (number or kind in (dtype, function, constexpr, int, float, bool) or isinstance(kind, Scalar)):
             raise TypeError(f"@template: `{name}` is dtype, function or constexpr(int), not {kind!r}")
     names = sys._getframe(1).f_globals

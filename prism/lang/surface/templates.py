@@ -6,7 +6,7 @@ A default is a value, or a function of the parameters before it: `constexpr(int,
 from __future__ import annotations
 
 import builtins
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import Any
 
@@ -14,32 +14,53 @@ from prism.lang.keep.bases import Value
 
 
 class TemplateName(Value):
-    """What a template parameter's name is in a file of kernels: Python can evaluate annotations and bounds that use it."""
+    """What a template parameter's name is in a file of kernels: Python can evaluate annotations and bounds that use it.
 
-    name: str
-    steps: tuple[tuple[str, int], ...] = ()
+    Its own fields are private, as `CUT.name` and `CUT.steps` are attributes of the record that `CUT` stands for.
+    """
+
+    _name: str
+    _steps: tuple[tuple[str, Any], ...] = ()
 
     def __getitem__(self, _: object) -> TemplateName:
         return self
 
+    def __getattr__(self, name: str) -> TemplateName:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return TemplateName(self._name, (*self._steps, (".", name)))
+
     def __mul__(self, factor: int) -> TemplateName:
-        return self if factor == 1 else TemplateName(self.name, (*self.steps, ("*", factor)))
+        return self if factor == 1 else TemplateName(self._name, (*self._steps, ("*", factor)))
 
     __rmul__ = __mul__
 
     def __floordiv__(self, divisor: int) -> TemplateName:
-        return TemplateName(self.name, (*self.steps, ("/", divisor)))
+        return TemplateName(self._name, (*self._steps, ("/", divisor)))
 
     __truediv__ = __floordiv__  # as in the body of a kernel
 
-    def value(self, template: Mapping[str, Any]) -> object:
-        """Return the number that it stands for under these template arguments; or what is no number, for the caller to refuse."""
-        if not isinstance(number := template[self.name], int):
-            return number
-        number = int(number)
-        for op, operand in self.steps:
-            number = number * operand if op == "*" else number // operand
-        return number
+    def __str__(self) -> str:
+        return self._name + "".join(f".{step}" if op == "." else f" {op} {step}" for op, step in self._steps)
+
+
+def template_name(of: TemplateName) -> str:
+    """Return the name of the template parameter itself."""
+    return of._name
+
+
+def evaluate(of: TemplateName, template: Mapping[str, Any], attribute: Callable[[object, str, str], object]) -> object:
+    """Return the number that it stands for under these template arguments; or what is no number, for the caller to refuse.
+
+    `attribute` reads an attribute of an object that is written so: it is given the object, the text and the name.
+    """
+    value, text = template[of._name], of._name
+    for op, operand in of._steps:
+        if op == ".":
+            value, text = attribute(value, text, operand), f"{text}.{operand}"
+        elif isinstance(value, int):
+            value = value * operand if op == "*" else value // operand
+    return int(value) if isinstance(value, int) else value
 
 
 def check_default(name: str, default: Any, before: list[str]) -> None:

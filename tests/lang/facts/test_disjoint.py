@@ -21,14 +21,14 @@ import pytest
 
 from prism.explanation.account import account
 from prism.interpret import SCHEDULES, run
-from prism.kernels.hgemm import persistent
-from prism.kernels.hgemm.configurations import Configuration
+from prism.kernels.hgemm import Configuration, identity, persistent
 from prism.lang import CompileError, safety
 from prism.lang.barriers.overlap import verdicts
 from prism.lang.check import check
 from prism.lang.facts.definitions import facts
 from prism.lang.pipeline import build
 from prism.lang.surface import Kernel
+from prism.lib.algorithms.hgemm import plan as hgemm_plan
 
 THREADS = 24
 BLOCKS = 7
@@ -495,12 +495,11 @@ def kernel():
     assert [verdict.status for _, verdict in verdicts(function, facts(function))] != ["disjoint"]
 
 
-HGEMM = {
-    **dict.fromkeys(("T", "TB", "TBIAS", "OUT"), "bfloat16"), "PLAIN": False, "BETA": False, "BIAS": 0, "BATCH": 0, "SCALE_A": 0,
-    "SCALE_B": 0,
-    "EPILOGUE": persistent.identity,
-    **Configuration(128, 256, 4).template(transpose_a=False, transpose_b=False, out_bytes=2),
-}  # fmt: skip
+HGEMM = dict(
+    hgemm_plan.instance_for(
+        "bfloat16", "bfloat16", (False, False), False, False, 0, identity, Configuration(128, 256, 4)
+    ).template
+)
 LEFT = {
     "examples.paper.scan": {
         "mine": "no condition or bound in sight"

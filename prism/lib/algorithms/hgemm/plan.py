@@ -13,7 +13,7 @@ import numpy as np
 from prism.host.call import Decision, Result
 from prism.host.plan import NO_MAP, SCRATCH, Buffer, Clear, Machine, Plan, Scratch, Step, instance_of, nothing
 from prism.kernels import hgemm as kernels
-from prism.kernels.hgemm import HOST, Configuration, blocks, choose, follows_late, group_m, prefetch_steps
+from prism.kernels.hgemm import HOST, Configuration, Terms, blocks, choose, follows_late, group_m, prefetch_steps
 from prism.lang.surface import Kernel
 from prism.lang.types import SCALARS
 from prism.lib.algorithms.matmul.arguments import eight_bits
@@ -305,17 +305,17 @@ def instance_for(
 
     `other`: the dtype of b, where it is not that of a. `scales`: what there are of a, and of b.
     """
-    sizes, outside = {"out_bytes": SCALARS[result].bytes, "in_bytes": SCALARS[kind].bytes}, transposed
-    ahead = {"by_row": (scales[0] > 0) + (per == ROWS), "by_column": (scales[1] > 0) + (per == COLUMNS)}
-    cut = configuration.template(
-        transpose_a=outside[0], transpose_b=outside[1], trans=trans, beta=beta, **ahead, **sizes
-    )
+    terms = Terms(*scales, per, beta)
+    cut = configuration.cut(
+        transpose_a=transposed[0], transpose_b=transposed[1], out_bytes=SCALARS[result].bytes, in_bytes=SCALARS[kind].bytes,
+        trans=trans, terms=terms,
+    )  # fmt: skip
     facts: dict[str, Any] = {"T": kind, "TB": other or kind, "TBIAS": result if SCALARS[kind].stored else kind}
-    facts |= {"OUT": result, "BIAS": per, "EPILOGUE": epilogue, "SCALE_A": scales[0], "SCALE_B": scales[1]}
+    facts |= {"OUT": result, "CUT": cut, "TERMS": terms, "EPILOGUE": epilogue}
     if configuration.parts > 1:
         assert not (beta or batch), "what is in parts reads no c, and is one product"
-        return instance_of(kernels.hgemm_in_parts, {**facts, **cut})
-    return instance_of(kernels.hgemm, {**facts, **cut, "PLAIN": plain, "BETA": beta, "BATCH": batch})
+        return instance_of(kernels.hgemm_in_parts, facts)
+    return instance_of(kernels.hgemm, {**facts, "PLAIN": plain, "BATCH": batch, "SCHEDULE": kernels.in_columns})
 
 
 def program_for(*facts: Any) -> Program:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from prism.host.plan import NO_MAP, Buffer, Machine, Map, Scratch, Step, instance_of, nothing
-from prism.kernels.hgemm import HOST, NN, Configuration, blocks, choose, group_m, hgemm, identity
+from prism.kernels.hgemm import HOST, NN, Configuration, blocks, choose, group_m, identity
 from prism.kernels.sgemm import split as planes
-from prism.lib.algorithms.hgemm.plan import NO_BIAS, NO_SCALE
+from prism.lib.algorithms.hgemm.plan import NO_BIAS, instance_for
 from prism.lib.algorithms.sgemm.matrices import SIZE, Matrix, Product
 from prism.runtime.instance import Instance
 from prism.runtime.tensor_maps import PIECE
@@ -154,10 +154,8 @@ def _down(matrix: Matrix) -> bool:
 def multiplier(beta: bool, cut: Configuration) -> Instance:
     """Return the kernel that multiplies the planes, cut into tiles by a configuration."""
     trans = cut.transposes_out(NN)
-    layout = cut.template(transpose_a=trans, transpose_b=not trans, out_bytes=SIZE, trans=trans)
-    facts = {"T": "bfloat16", "TB": "bfloat16", "TBIAS": "bfloat16", "OUT": "float32", "PLAIN": False, "BETA": beta}
-    facts |= {"SCALE_A": NO_SCALE, "SCALE_B": NO_SCALE, "BIAS": NO_BIAS, "BATCH": 0}
-    return instance_of(hgemm, {**facts, "EPILOGUE": identity, **layout})
+    layout = trans, not trans
+    return instance_for("bfloat16", "float32", layout, False, beta, NO_BIAS, identity, cut, trans=trans)
 
 
 def splitter(left: bool, down: bool) -> Instance:
