@@ -18,8 +18,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from prism.host import arguments, memory, repeat
+from prism.host import arguments, lazies, memory, repeat
 from prism.host.axes import c_strides
+from prism.host.lazies import LazyInfo, NotReadable
 from prism.host.machine import Ready, machine_of, run_on_host
 from prism.host.plan import OUT, Machine, Plan
 from prism.host.repeat import Recipe, noting
@@ -105,7 +106,7 @@ def call(
         RuntimeError: nothing is decided as yet, and a CUDA graph is being captured; but where `captured`.
         DeviceError: the driver refuses.
     """
-    infos = arguments.describe_all(arrays, called or {})
+    infos = arguments.describe_all(arrays, called or {}, out)
     result = None if out is None else arguments.describe_result(out, infos, called or {})
     name, first = next(iter(infos.items()))
     if first.device is None and stream is not None:
@@ -127,7 +128,7 @@ def _make(
     first, handle = next(iter(infos.values())), None
     if first.device is not None:
         handle = choose_stream(stream, (first,))
-        order((*infos.values(), *(() if result is None else (result,))), handle)
+        order((*lazies.expand(infos).values(), *(() if result is None else (result,))), handle)
     known = _decided(function, asked, infos, decide, result, handle)
     decision = known.decision
     reused = result is not None and not all(_apart(name, info, result, decision) for name, info in infos.items())
@@ -139,11 +140,16 @@ def _make(
     if decision.copied:
         with memory.working(first, None if stream is None else handle):
             copies = {
-                name: arguments.facts_of(memory.copy(infos[name], name in decision.columns, decision.pad), name)
+                name: lazies.evaluated(info)
+                if isinstance(info := infos[name], LazyInfo)
+                else arguments.facts_of(memory.copy(info, name in decision.columns, decision.pad), name)
                 for name in decision.copied
             }
             return _make(function, asked, {**infos, **copies}, decide, result, stream, copied=True)
     begins = infos.get(decision.begins)
+    if isinstance(begins, LazyInfo):
+        with memory.working(first, None if stream is None else handle):
+            begins = lazies.evaluated(begins)
     if result is not None and not decision.beside and not reused:
         results = answer = (result.owner,)
         if begins is not None and begins.pointer != result.pointer:
@@ -164,7 +170,7 @@ def _make(
                 return result.owner
             results = tuple(map(_transposed, decision.results, made, [first] * len(made)))
             answer = _cut(results) if decision.cut else results
-    plain = not copied and all(one.axes is None for one in decision.results)
+    plain = not (copied or lazies.are_lazy(infos)) and all(one.axes is None for one in decision.results)
     if plain and (known.ready is not None or (handle is None and noting.get() is not None)):
         _keep(known, asked, infos, results, answer, made=result is None)
     if len(answer) > 1:
@@ -207,16 +213,27 @@ def _decide(
         require_outside(stream, f"this {function}")
     decision = decide(infos, result, machine_of(first))
     plan = decision.plan
-    ready = None if plan is None or stream is None else Ready(plan, (*infos, *decision.names), first)
+    if plan is not None and lazies.are_lazy(infos):
+        try:
+            plan = lazies.bind(plan, infos)
+        except NotReadable:  # what takes memory gets memory
+            names = tuple(name for name, info in infos.items() if isinstance(info, LazyInfo))
+            return _Known(Decision(copied=names), None)
+        decision = replace(decision, plan=plan)
+    ready = None if plan is None or stream is None else Ready(plan, (*lazies.expand(infos), *decision.names), first)
     return _Known(decision, ready)
 
 
 def _facts(info: ArrayInfo) -> tuple[Hashable, ...]:
+    if isinstance(info, LazyInfo):  # its numbers' values decide nothing
+        return info.view, info.shape, info.library, info.device, *map(_facts, info.leaves)
     return info.library, info.dtype, info.shape, info.strides, info.pointer % _ALIGNED, info.device, info.readonly
 
 
 def _apart(name: str, info: ArrayInfo, result: ArrayInfo, decision: Decision) -> bool:
     """Whether the result may be written where it is: nothing of an array is overwritten before it is read."""
+    if isinstance(info, LazyInfo):
+        return lazies.apart(info, result)
     return not overlap(info, result) or (info.pointer == result.pointer and _alike(name, info, result, decision))
 
 
@@ -233,9 +250,9 @@ def _launch(known: _Known, infos: Arrays, targets: Arrays, stream: int | None, m
             if decision.fill is not None:
                 one[...] = decision.fill
     elif known.ready is None or stream is None:
-        run_on_host(decision.plan, {**infos, **targets})
+        run_on_host(decision.plan, {**lazies.expand(infos), **targets})
     else:
-        known.ready(tuple([info.pointer for info in (*infos.values(), *targets.values())]), stream)
+        known.ready(tuple([info.pointer for info in (*lazies.expand(infos).values(), *targets.values())]), stream)
 
 
 def _transposed(one: Result, made: Any, first: ArrayInfo) -> Any:
