@@ -65,7 +65,7 @@ def of(x: Any) -> Lazy:
     Examples
     --------
     >>> x = prism.lib.lazy.of(np.array([3, 1, 4]))
-    >>> prism.lib.sum(x * x + 1)
+    >>> int(prism.lib.sum(x * x + 1))
     29
     """
     return _of(x)
@@ -155,7 +155,7 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> La
 
     Examples
     --------
-    >>> prism.lib.sum(prism.lib.lazy.arange(5))
+    >>> int(prism.lib.sum(prism.lib.lazy.arange(5)))
     10
     """
     if stop is None:
@@ -273,7 +273,7 @@ def take(x: Any, indices: Any) -> Lazy:
 
     Examples
     --------
-    >>> prism.lib.sum(prism.lib.lazy.take(np.array([3, 1, 4]), np.array([0, 2, -1])))
+    >>> int(prism.lib.sum(prism.lib.lazy.take(np.array([3, 1, 4]), np.array([0, 2, -1]))))
     11
     """
     source, places = _of(x), _of(indices, "indices")
@@ -344,7 +344,7 @@ def cast(x: Any, dtype: Any) -> Lazy:
 
     Examples
     --------
-    >>> prism.lib.sum(prism.lib.lazy.cast(np.array([1.75, 2.5]), "int32"))
+    >>> int(prism.lib.sum(prism.lib.lazy.cast(np.array([1.75, 2.5]), "int32")))
     3
     """
     return convert(_of(x), _scalar(dtype))

@@ -34,6 +34,8 @@ def arithmetic(op: str, one: Any, other: Any) -> Any:
         function = (operators.add if op == "+" else operators.multiply).function
         return compute(function, scalar, together([_complex(x, scalar) if x is number else x for x in (first, second)]))
     (left, right) = together([of_number(x, scalar) if x is number else x for x in (first, second)])
+    if scalar == BOOL:
+        op = {"+": "|", "*": "&"}.get(op, op)
     found = compute(op, BOOL if op in _COMPARES else scalar, (convert(left, scalar), convert(right, scalar)))
     if op in _COMPARES:
         return found

@@ -259,10 +259,9 @@ def of_number(value: Any, scalar: Scalar | None = None, shape: tuple[int, ...] =
     Raises:
         TypeError: it is none that 8 bytes hold.
     """
-    if scalar is None:
-        dtype = np.result_type(value) if not isinstance(value, bool) else np.dtype(bool)
-        scalar = scalar_called(dtype.name)
-    if scalar is None or isinstance(scalar, Struct) or scalar.stored:
+    if scalar is None and isinstance(value, bool | int | float | np.generic):
+        scalar = scalar_called(np.dtype(type(value)).name)
+    if not isinstance(value, bool | int | float | np.generic) or scalar is None or isinstance(scalar, Struct) or scalar.stored:
         raise TypeError(f"{value!r} is no number of a lazy array: it takes integers, floats and bools")
     given = int(value) if scalar.integral else bool(value) if scalar == BOOL else float(value)
     if scalar.integral and not _fits(given, scalar):
