@@ -140,21 +140,17 @@ def _make(
     if decision.copied:
         with memory.working(first, None if stream is None else handle):
             copies = {
-                name: lazies.evaluated(info)
-                if isinstance(info := infos[name], LazyInfo)
-                else arguments.facts_of(memory.copy(info, name in decision.columns, decision.pad), name)
+                name: lazies.evaluate(infos[name])
+                or arguments.facts_of(memory.copy(infos[name], name in decision.columns, decision.pad), name)
                 for name in decision.copied
             }
             return _make(function, asked, {**infos, **copies}, decide, result, stream, copied=True)
     begins = infos.get(decision.begins)
-    if isinstance(begins, LazyInfo):
-        with memory.working(first, None if stream is None else handle):
-            begins = lazies.evaluated(begins)
     if result is not None and not decision.beside and not reused:
         results = answer = (result.owner,)
         if begins is not None and begins.pointer != result.pointer:
             with memory.working(first, None if stream is None else handle):
-                result.owner[...] = begins.owner
+                result.owner[...] = lazies.memory_of(begins)
             copied = True
         _launch(known, infos, {OUT: result}, handle)
     else:
@@ -162,7 +158,7 @@ def _make(
             made = tuple(memory.empty(first, one.shape, one.dtype) for one in decision.results)
             targets = {name: describe(one, name) for name, one in zip(decision.names, made, strict=True)}
             if begins is not None:
-                made[0][...] = begins.owner
+                made[0][...] = lazies.memory_of(begins)
                 copied = True
             _launch(known, infos, targets, handle, made)
             if result is not None:
@@ -233,7 +229,7 @@ def _facts(info: ArrayInfo) -> tuple[Hashable, ...]:
 def _apart(name: str, info: ArrayInfo, result: ArrayInfo, decision: Decision) -> bool:
     """Whether the result may be written where it is: nothing of an array is overwritten before it is read."""
     if isinstance(info, LazyInfo):
-        return lazies.apart(info, result)
+        return lazies.lie_apart(info, result)
     return not overlap(info, result) or (info.pointer == result.pointer and _alike(name, info, result, decision))
 
 

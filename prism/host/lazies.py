@@ -1,7 +1,7 @@
 """Lazy arrays, `prism.lib.lazy`, to the host: what is computed where it is read, and what a plan on one becomes.
 
-A lazy array is a view (`prism.lang.surface.views`) of arrays and numbers. To functions of the library it is an `ArrayInfo` like any
-other, dense and aligned; the plan that they decide on is then bound: each step that reads it takes a kernel that reads its leaves.
+A lazy array is a view (`prism.lang.surface.views`) of arrays and numbers. To functions of the library it is an `ArrayInfo` like
+any other, dense and aligned; the plan that they decide on is then bound: a step that reads it takes a kernel that reads its leaves.
 """
 
 from __future__ import annotations
@@ -95,15 +95,22 @@ def number_of(name: str, number: int) -> str:
     return f"{name}#{number}"
 
 
-def apart(info: ArrayInfo, result: ArrayInfo) -> bool:
+def lie_apart(info: ArrayInfo, result: ArrayInfo) -> bool:
     """Whether a result shares no memory with an array, or with what a lazy one reads."""
     leaves = info.leaves if isinstance(info, LazyInfo) else (info,)
     return not any(overlap(leaf, result) for leaf in leaves)
 
 
-def evaluated(info: LazyInfo) -> ArrayInfo:
-    """Return the facts of an array with the elements of a lazy one, made now: what takes memory reads that."""
-    found = describe(evaluators[0](info))
+def memory_of(info: ArrayInfo) -> Any:
+    """Return an array, or one with the elements of a lazy one, made now."""
+    return evaluators[0](info) if isinstance(info, LazyInfo) else info.owner
+
+
+def evaluate(info: ArrayInfo) -> ArrayInfo | None:
+    """Return the facts of an array with the elements of a lazy one, made now: what takes memory reads that. None of others."""
+    if not isinstance(info, LazyInfo):
+        return None
+    found = describe(memory_of(info))
     return found if info.dtype == found.dtype else replace(found, dtype=info.dtype)
 
 
@@ -147,5 +154,5 @@ def _bound(step: Step, lazies: Mapping[str, LazyInfo]) -> Step:
 
 
 __all__ = [
-    "LazyInfo", "NotReadable", "NumberInfo", "apart", "are_lazy", "bind", "evaluated", "evaluators", "expand", "settle",
+    "LazyInfo", "NotReadable", "NumberInfo", "lie_apart", "memory_of", "are_lazy", "bind", "evaluate", "evaluators", "expand", "settle",
 ]  # fmt: skip

@@ -6,8 +6,6 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from prism.host.call import Noted
 from prism.host.repeat import noting, overlapping
 from prism.runtime.arrays import ArrayInfo, describe, is_array

@@ -1,4 +1,4 @@
-"""Lazy arrays on a GPU: every function on them, as on the arrays that they stand for; numbers of one structure, and what overlaps.
+"""Lazy arrays on a GPU: every function on them, as on the arrays that they stand for; numbers of one structure, overlaps.
 
 tests/lib/lazy/test_functions.py is the same for NumPy's arrays.
 """

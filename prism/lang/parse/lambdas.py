@@ -13,7 +13,7 @@ from prism.lang.errors import syntax as errors
 from prism.lang.parse import syntax as s
 from prism.lang.parse.expressions import Context, expression
 from prism.lang.parse.source import Source, lines_of
-from prism.lang.parse.views import Written, resolved
+from prism.lang.parse.views import Written, as_syntax
 from prism.lang.types.perspective import THREAD
 
 
@@ -21,7 +21,7 @@ def device_function(python: FunctionType) -> Written:
     """Return the device function that a lambda is.
 
     Raises:
-        CompileError: its text is not in a file or a notebook's cell, or has what Prism does not have: that is named, with its place.
+        CompileError: its text is not in a file or a notebook's cell, or has what Prism does not have, which is named, and its place.
     """
     code = python.__code__
     lines = lines_of(python, code)
@@ -44,7 +44,7 @@ def device_function(python: FunctionType) -> Written:
     body = expression(c, node.body)
     if c.errors:
         raise CompileError(*c.errors)
-    thread = resolved(THREAD, span)
+    thread = as_syntax(THREAD, span)
     types = {f"type of {arg.arg}": surface.dtype for arg in a.args}  # no name of the lambda's could be one of these
     parameters = tuple(
         s.Parameter(

@@ -24,7 +24,8 @@ from prism.lang.types.perspective import GRID, THREAD
 MEMORY = ("element", "tile", "tensor")
 WORD = 16
 """Bytes that a vector load has at most."""
-_STATEMENTS = s.Stmt.__args__  # type: ignore[attr-defined]
+_STATEMENTS = s.Stmt.__args__
+_NOWHERE: Any = lambda: None  # noqa: E731 -- what stands for the text of a function that has none
 Syntax: TypeAlias = Callable[[surface.Kernel], s.Function]
 """Gives a kernel's syntax tree."""
 
@@ -35,7 +36,7 @@ class Written(surface.Kernel):
     syntax: s.Function
 
     def __init__(self, syntax: s.Function, template: Mapping[str, Any] | None = None, python: Any = None) -> None:
-        super().__init__(python or _nowhere, "device", (THREAD,), template=template or {})
+        super().__init__(_NOWHERE if python is None else python, "device", (THREAD,), template=template or {})
         self.__name__ = self.__qualname__ = syntax.name
         self.__module__, self.__doc__ = "", None
         self.syntax = syntax
@@ -80,7 +81,7 @@ def rewrite(kernel: Viewed, folded: s.Function, syntax_of: Syntax) -> s.Function
         if p.name in kernel.views:
             wanted, view = element_of(p.annotation), kernel.views[p.name]
             offset = s.Name(name=at_name(p.name), span=p.span) if kernel.kind == "device" else None
-            env[p.name] = Bound(p.name, converted(view, wanted), offset)
+            env[p.name] = Bound(p.name, convert_view(view, wanted), offset)
     body = _Rewriter(syntax_of).body(folded.body, env)
     return replace(folded, parameters=leaves_of(kernel, folded.parameters), body=body)
 
@@ -120,7 +121,7 @@ def leaves_of(kernel: Viewed, parameters: tuple[s.Parameter, ...]) -> tuple[s.Pa
 
 def parameters_of(name: str, view: View, span: Span) -> list[s.Parameter]:
     """Return the parameters that a view's leaves and numbers are."""
-    grid = resolved(replace(GRID, named=True), span)
+    grid = as_syntax(replace(GRID, named=True), span)
     leaves = [
         s.Parameter(name=leaf_name(name, k), annotation=memory(scalar, span), place=grid, default=None, span=span)
         for k, scalar in enumerate(view.leaves)
@@ -130,12 +131,12 @@ def parameters_of(name: str, view: View, span: Span) -> list[s.Parameter]:
 
 def parameter(name: str, scalar: Scalar | Vector, place: s.Expr | None, span: Span) -> s.Parameter:
     """Return a parameter that is a number."""
-    return s.Parameter(name=name, annotation=resolved(scalar, span), place=place, default=None, span=span)
+    return s.Parameter(name=name, annotation=as_syntax(scalar, span), place=place, default=None, span=span)
 
 
 def memory(scalar: Scalar, span: Span) -> s.Expr:
     """Return the annotation `ptr(const(T))`."""
-    return call(surface.ptr, (call(surface.const, (resolved(scalar, span),), span),), span)
+    return call(surface.ptr, (call(surface.const, (as_syntax(scalar, span),), span),), span)
 
 
 def element_name(annotation: s.Expr) -> str:
@@ -156,14 +157,16 @@ def element_of(annotation: s.Expr) -> Scalar:
     match annotation:
         case s.Call(
             function=s.Resolved(value=surface.ptr),
-            arguments=(s.Call(function=s.Resolved(value=surface.const), arguments=(s.Resolved(value=Scalar() as found),)),),
+            arguments=(
+                s.Call(function=s.Resolved(value=surface.const), arguments=(s.Resolved(value=Scalar() as found),)),
+            ),
         ):
             return found
         case _:
             raise NotReadable("it is written, or no plain memory")
 
 
-def converted(view: View, wanted: Scalar) -> View:
+def convert_view(view: View, wanted: Scalar) -> View:
     """Return a view as a kernel's type of the same size: of integers, where signs don't matter, and of bools' bytes.
 
     Raises:
@@ -171,7 +174,11 @@ def converted(view: View, wanted: Scalar) -> View:
     """
     if view.scalar == wanted:
         return view
-    if view.scalar.bits != wanted.bits or not wanted.integral or not (view.scalar.integral or view.scalar.kind == "bool"):
+    if (
+        view.scalar.bits != wanted.bits
+        or not wanted.integral
+        or not (view.scalar.integral or view.scalar.kind == "bool")
+    ):
         raise NotReadable(f"{view.scalar} is taken for {wanted}")
     return replace(view, value=Compute(wanted, (view.value,)), scalar=wanted)
 
@@ -202,7 +209,7 @@ class Bound:
 # -- Values ---------------------------------------------------------------------------------------------------------------
 
 
-def value_of(
+def value_of(  # noqa: C901 -- a case a kind of expression
     root: str, value: Expression, position: Callable[[], s.Expr], span: Span, loaded: Mapping[Leaf, s.Expr]
 ) -> s.Expr:
     """Return a view's value at a position, as syntax; `loaded` has what was read of leaves at this very position."""
@@ -213,14 +220,17 @@ def value_of(
     match value:
         case Leaf(number=number):
             if value in loaded:
-                return copied(loaded[value])
-            index = copied(position())
+                read: s.Expr = copy_tree(loaded[value])
+                return read
+            index = copy_tree(position())
             return s.Subscript(base=s.Name(name=leaf_name(root, number), span=span), indices=(index,), span=span)
         case Number(number=number, scalar=scalar):
             return number_in(s.Name(name=number_name(root, number), span=span), scalar, span)
         case Position(shift=shift):
-            here = call(SCALARS["int64"], (copied(position()),), span)
-            return here if shift == 0 else s.Binary(op="+", left=here, right=s.Literal(value=shift, span=span), span=span)
+            here = call(SCALARS["int64"], (copy_tree(position()),), span)
+            return (
+                here if shift == 0 else s.Binary(op="+", left=here, right=s.Literal(value=shift, span=span), span=span)
+            )
         case At(source=source, place=place):
             return value_of(root, source, lambda: value_of(root, place, position, span, loaded), span, {})
         case Compute(what="if", parts=(condition, then, otherwise)):
@@ -239,7 +249,7 @@ def number_in(word: s.Expr, scalar: Scalar, span: Span) -> s.Expr:
     if scalar.kind == "bool":
         return s.Binary(op="!=", left=word, right=s.Literal(value=0, span=span), span=span)
     if scalar.kind == "float":
-        word = call(TABLE["bitcast"], (word, resolved(SCALARS["float64"], span)), span)
+        word = call(TABLE["bitcast"], (word, as_syntax(SCALARS["float64"], span)), span)
     return call(scalar, (word,), span)
 
 
@@ -257,10 +267,10 @@ def reader(view: View, width: int, keywords: tuple[tuple[str, s.Expr], ...], spa
             begin = s.Binary(op="+", left=s.Name(name=at, span=span), right=s.Literal(value=k, span=span), span=span)
             element = s.Subscript(base=s.Name(name=name, span=span), indices=(begin,), span=span)
             load = s.Call(
-                function=resolved(TABLE["load_vector"], span),
+                function=as_syntax(TABLE["load_vector"], span),
                 arguments=(element, s.Literal(value=step, span=span)), keywords=keywords, span=span,
             )  # fmt: skip
-            annotation = call(surface.vector, (resolved(scalar, span), s.Literal(value=step, span=span)), span)
+            annotation = call(surface.vector, (as_syntax(scalar, span), s.Literal(value=step, span=span)), span)
             row = f"{name}_row{k}"
             body.append(s.Declare(name=row, name_span=span, annotation=annotation, place=None, value=load, span=span))
 
@@ -275,10 +285,10 @@ def reader(view: View, width: int, keywords: tuple[tuple[str, s.Expr], ...], spa
         place = s.Binary(op="+", left=s.Name(name=at, span=span), right=s.Literal(value=k, span=span), span=span)
         items.append(value_of(root, view.value, lambda place=place: place, span, here))  # type: ignore[misc]
     body.append(s.Return(value=call(Vector(view.scalar, width), tuple(items), span), span=span))
-    thread = resolved(THREAD, span)
+    thread = as_syntax(THREAD, span)
     function = s.Function(
         name="read_vector", parameters=(*parameters_of(root, view, span), parameter(at, SCALARS["int64"], thread, span)),
-        result=call(surface.vector, (resolved(view.scalar, span), s.Literal(value=width, span=span)), span), result_place=thread,
+        result=call(surface.vector, (as_syntax(view.scalar, span), s.Literal(value=width, span=span)), span), result_place=thread,
         body=tuple(body), extern=False, decorators=(), length=len(body), span=span,
     )  # fmt: skip
     return Written(function)
@@ -306,16 +316,16 @@ class _Rewriter:
         match st:
             case s.Partition(source=s.Name(name=name)) if name in env:
                 return self.partition(st, env[name], env)
-            case s.Evaluate(value=s.Call(function=s.Resolved(value=what), arguments=(s.Subscript() as element, *rest))) if (
-                what is TABLE["prefetch"] and self.viewed(element, env) is not None
-            ):
+            case s.Evaluate(
+                value=s.Call(function=s.Resolved(value=what), arguments=(s.Subscript() as element, *rest))
+            ) if what is TABLE["prefetch"] and self.view_of(element, env) is not None:
                 bound, span = env[element.base.name], st.span  # type: ignore[union-attr]
                 calls: list[s.Stmt] = []
                 for leaf in direct_leaves(bound.view.value):
-                    place = copied(bound.place(self.walk(element.indices[0], env)))
+                    place = copy_tree(bound.place(self.walk(element.indices[0], env)))
                     memory = s.Name(name=leaf_name(bound.root, leaf.number), span=span)
                     begin = s.Subscript(base=memory, indices=(place,), span=span)
-                    more = tuple(copied(self.walk(one, env)) for one in rest)
+                    more = tuple(copy_tree(self.walk(one, env)) for one in rest)
                     calls.append(s.Evaluate(value=call(what, (begin, *more), span), span=span))
                 return calls
             case s.Nested():
@@ -323,7 +333,7 @@ class _Rewriter:
                 inner = {name: bound for name, bound in env.items() if name not in own}
                 return [replace(st, function=self.walk(st.function, inner))]
             case _:
-                return [self.rebuilt(st, env)]
+                return [self.rebuild(st, env)]
 
     def partition(self, st: s.Partition, bound: Bound, env: Mapping[str, Bound]) -> list[s.Stmt]:
         """A part of a view is the view, from another place on. What is declared in the body stays there, under `if True`."""
@@ -338,8 +348,10 @@ class _Rewriter:
             if bound.index is not None:
                 raise NotReadable(f"`{st.name}` is a part of what is read through an index function")
             begin = bound.place(self.walk(st.offset, env))
-            at, int64 = at_name(st.name), resolved(SCALARS["int64"], st.span)
-            before = (s.Declare(name=at, name_span=st.span, annotation=int64, place=st.unit, value=begin, span=st.span),)
+            at, int64 = at_name(st.name), as_syntax(SCALARS["int64"], st.span)
+            before = (
+                s.Declare(name=at, name_span=st.span, annotation=int64, place=st.unit, value=begin, span=st.span),
+            )
             part = Bound(bound.root, bound.view, s.Name(name=at, span=st.span))
         inside = (*before, *self.body(st.body, {**env, st.name: part}))
         return [s.If(condition=s.Literal(value=True, span=st.span), then=inside, otherwise=(), span=st.span)]
@@ -353,18 +365,18 @@ class _Rewriter:
                 return tuple(self.walk(one, env) for one in part)
             case s.Name(name=name) if name in env:
                 refuse(env[name], "it is used as memory")
-            case s.Subscript() if (bound := self.viewed(part, env)) is not None:
+            case s.Subscript() if (bound := self.view_of(part, env)) is not None:
                 if len(part.indices) != 1:
                     refuse(bound, "it is read by several indices")
                 return bound.element(self.walk(part.indices[0], env))
             case s.Call():
                 return self.call(part, env)
             case s.Node():
-                return self.rebuilt(part, env)
+                return self.rebuild(part, env)
             case _:
                 return part
 
-    def rebuilt(self, node: Any, env: Mapping[str, Bound]) -> Any:
+    def rebuild(self, node: Any, env: Mapping[str, Bound]) -> Any:
         changed = {}
         for one in type(node)._fields:
             old = getattr(node, one.name)
@@ -373,7 +385,7 @@ class _Rewriter:
                 changed[one.name] = new
         return replace(node, **changed) if changed else node
 
-    def viewed(self, e: s.Expr, env: Mapping[str, Bound]) -> Bound | None:
+    def view_of(self, e: s.Expr, env: Mapping[str, Bound]) -> Bound | None:
         """Return the view of which an expression is an element."""
         if isinstance(e, s.Subscript) and isinstance(e.base, s.Name):
             return env.get(e.base.name)
@@ -381,7 +393,7 @@ class _Rewriter:
 
     def call(self, e: s.Call, env: Mapping[str, Bound]) -> s.Expr:
         callee = e.function.value if isinstance(e.function, s.Resolved) else None
-        first = self.viewed(e.arguments[0], env) if e.arguments else None
+        first = self.view_of(e.arguments[0], env) if e.arguments else None
         if first is not None and (callee is TABLE["load_vector"] or isinstance(callee, surface.VectorCast)):
             width = e.arguments[1] if len(e.arguments) > 1 else dict(e.keywords).get("n")
             if isinstance(callee, surface.VectorCast):
@@ -393,16 +405,22 @@ class _Rewriter:
             return call(self.reader(first.view, width.value, e.keywords, e.span), arguments, e.span)
         if isinstance(callee, Intrinsic):
             for p, argument in zip(callee.parameters, e.arguments, strict=False):
-                if p.kind in MEMORY and (bound := self.viewed(argument, env)) is not None:
+                if p.kind in MEMORY and (bound := self.view_of(argument, env)) is not None:
                     refuse(bound, f"`{callee.name}` takes its memory")
         given = {k: env[a.name] for k, a in enumerate(e.arguments) if isinstance(a, s.Name) and a.name in env}
         named = {k: env[a.name] for k, a in e.keywords if isinstance(a, s.Name) and a.name in env}
         if not given and not named:
-            return self.rebuilt(e, env)
+            same: s.Expr = self.rebuild(e, env)
+            return same
         return self.device_call(e, callee, given, named, env)
 
     def device_call(
-        self, e: s.Call, callee: object, given: Mapping[int, Bound], named: Mapping[str, Bound], env: Mapping[str, Bound]
+        self,
+        e: s.Call,
+        callee: object,
+        given: Mapping[int, Bound],
+        named: Mapping[str, Bound],
+        env: Mapping[str, Bound],
     ) -> s.Expr:
         """A device function that is given views is one that reads their leaves."""
         bound = next(iter((*given.values(), *named.values())))
@@ -421,7 +439,7 @@ class _Rewriter:
             if one.index is not None:
                 refuse(one, "what is read through an index function is passed on")
             views[parsed.parameters[k].name] = one.view
-            arguments += [*one.arguments(argument.span), zero if one.offset is None else copied(one.offset)]
+            arguments += [*one.arguments(argument.span), zero if one.offset is None else copy_tree(one.offset)]
         found = view_kernel(callee, views, self.syntax_of)
         function = s.Resolved(value=found, text=callee.__name__, span=e.function.span)
         return s.Call(function=function, arguments=tuple(arguments), keywords=self.walk(e.keywords, env), span=e.span)
@@ -449,23 +467,23 @@ def refuse(bound: Bound, why: str) -> NoReturn:
 # -- Syntax ---------------------------------------------------------------------------------------------------------------
 
 
-def resolved(value: object, span: Span) -> s.Resolved:
+def as_syntax(value: object, span: Span) -> s.Resolved:
     """Return an object, as syntax."""
     return s.Resolved(value=value, text=str(getattr(value, "__name__", getattr(value, "name", value))), span=span)
 
 
 def call(function: object, arguments: tuple[s.Expr, ...], span: Span) -> s.Call:
     """Return a call of an object."""
-    return s.Call(function=resolved(function, span), arguments=arguments, keywords=(), span=span)
+    return s.Call(function=as_syntax(function, span), arguments=arguments, keywords=(), span=span)
 
 
-def copied(part: Any) -> Any:
+def copy_tree(part: Any) -> Any:
     """Return a tree of nodes of its own: nodes are compared by identity, and this one stands in several places."""
     if isinstance(part, tuple):
-        return tuple(map(copied, part))
+        return tuple(map(copy_tree, part))
     if not isinstance(part, s.Node):
         return part
-    return replace(part, **{one.name: copied(getattr(part, one.name)) for one in type(part)._fields})
+    return replace(part, **{one.name: copy_tree(getattr(part, one.name)) for one in type(part)._fields})
 
 
 def substitute(part: Any, name: str, by: s.Expr) -> Any:
@@ -473,11 +491,7 @@ def substitute(part: Any, name: str, by: s.Expr) -> Any:
     if isinstance(part, tuple):
         return tuple(substitute(one, name, by) for one in part)
     if isinstance(part, s.Name) and part.name == name:
-        return copied(by)
+        return copy_tree(by)
     if not isinstance(part, s.Node):
         return part
     return replace(part, **{one.name: substitute(getattr(part, one.name), name, by) for one in type(part)._fields})
-
-
-def _nowhere() -> None:
-    """What stands for the text of a function that has none."""

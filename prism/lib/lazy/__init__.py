@@ -3,7 +3,7 @@
     L = prism.lib.lazy
     prism.lib.sum(L.map(lambda a, b: a * b + 1, x, y))       # one kernel: x and y are read once, nothing is written between
 
-A lazy array is of NumPy arrays, of CuPy's or of torch's, all of one device, and of numbers. It is immutable and holds no elements:
+A lazy array is of NumPy arrays, of CuPy's or of torch's, all of one device, and of numbers. It holds no elements, and never changes:
 what its arrays hold when it is read counts. `prism.lib.evaluate` makes an array of it.
 """
 
@@ -29,11 +29,11 @@ from prism.lib.lazy.array import (
     at,
     bits_of,
     broadcast,
+    broadcast_all,
     compute,
     convert,
     merge,
     of_number,
-    together,
 )
 from prism.lib.lazy.array import of as _of
 from prism.lib.lazy.functions import apply, device
@@ -105,7 +105,7 @@ def map(function: Any, *arrays: Any) -> Lazy:
     """
     if not arrays:
         raise TypeError("`map` takes a function, and at least one array")
-    return apply(_callable(function), together(arrays))
+    return apply(_callable(function), broadcast_all(arrays))
 
 
 def _callable(function: Any) -> Any:
@@ -238,7 +238,7 @@ def zip(*arrays: Any, names: Sequence[str] = ()) -> Lazy:
     >>> prism.lib.lazy.zip(np.array([1.5, 2.5]), np.array([7, 8])).dtype.names
     ('f0', 'f1')
     """
-    parts = together(arrays)
+    parts = broadcast_all(arrays)
     fields = tuple(names) or tuple(f"f{k}" for k in range(len(parts)))
     if len(fields) != len(parts):
         raise ValueError(f"{len(fields)} names for {len(parts)} arrays")

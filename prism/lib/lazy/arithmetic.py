@@ -11,7 +11,7 @@ from prism.lang.surface.views import Compute
 from prism.lang.types import Scalar
 from prism.lang.types.structs import Struct, scalar_called
 from prism.lib import operators
-from prism.lib.lazy.array import BOOL, Lazy, compute, convert, of, of_number, together
+from prism.lib.lazy.array import BOOL, Lazy, broadcast_all, compute, convert, of, of_number
 from prism.runtime.arrays import BFLOAT16
 
 _COMPARES = ("<", "<=", ">", ">=", "==", "!=")
@@ -27,13 +27,17 @@ def arithmetic(op: str, one: Any, other: Any) -> Any:
     """
     if any(not isinstance(x, Lazy | bool | int | float | np.generic) and not hasattr(x, "dtype") for x in (one, other)):
         return NotImplemented
-    number = next((x for x in (one, other) if isinstance(x, bool | int | float) and not isinstance(x, np.generic)), None)
+    number = next(
+        (x for x in (one, other) if isinstance(x, bool | int | float) and not isinstance(x, np.generic)), None
+    )
     first, second = (x if x is number else of(x) for x in (one, other))
     scalar = _common(op, first, second)
     if isinstance(scalar, Struct):  # the language has no operators on them, and the library has two
         function = (operators.add if op == "+" else operators.multiply).function
-        return compute(function, scalar, together([_complex(x, scalar) if x is number else x for x in (first, second)]))
-    (left, right) = together([of_number(x, scalar) if x is number else x for x in (first, second)])
+        return compute(
+            function, scalar, broadcast_all([_complex(x, scalar) if x is number else x for x in (first, second)])
+        )
+    (left, right) = broadcast_all([of_number(x, scalar) if x is number else x for x in (first, second)])
     if scalar == BOOL:
         op = {"+": "|", "*": "&"}.get(op, op)
     found = compute(op, BOOL if op in _COMPARES else scalar, (convert(left, scalar), convert(right, scalar)))

@@ -1,4 +1,4 @@
-"""Lazy arrays: the class, what they are made of, and how they are put together."""
+"""Lazy arrays: the class, what they are made of, and how they are put broadcast_all."""
 
 from __future__ import annotations
 
@@ -261,7 +261,12 @@ def of_number(value: Any, scalar: Scalar | None = None, shape: tuple[int, ...] =
     """
     if scalar is None and isinstance(value, bool | int | float | np.generic):
         scalar = scalar_called(np.dtype(type(value)).name)
-    if not isinstance(value, bool | int | float | np.generic) or scalar is None or isinstance(scalar, Struct) or scalar.stored:
+    if (
+        not isinstance(value, bool | int | float | np.generic)
+        or scalar is None
+        or isinstance(scalar, Struct)
+        or scalar.stored
+    ):
         raise TypeError(f"{value!r} is no number of a lazy array: it takes integers, floats and bools")
     given = int(value) if scalar.integral else bool(value) if scalar == BOOL else float(value)
     if scalar.integral and not _fits(given, scalar):
@@ -271,7 +276,7 @@ def of_number(value: Any, scalar: Scalar | None = None, shape: tuple[int, ...] =
 
 def _fits(value: Any, scalar: Scalar) -> bool:
     low, high = (0, 2**scalar.bits) if scalar.kind == "uint" else (-(2 ** (scalar.bits - 1)), 2 ** (scalar.bits - 1))
-    return low <= value < high
+    return bool(low <= value < high)
 
 
 def scalar_like(value: Any, like: Lazy) -> Lazy:
@@ -290,7 +295,8 @@ def dtype_of(scalar: Scalar) -> np.dtype[Any]:
     """Return NumPy's dtype of a kernel's type; bfloat16's own name for it."""
     if isinstance(scalar, Struct):
         return scalar.dtype
-    return known_arrays.CODED.get(scalar.name, np.dtype(scalar.numpy))
+    found: np.dtype[Any] = known_arrays.CODED.get(scalar.name, np.dtype(scalar.numpy))
+    return found
 
 
 def scalar_of(info: ArrayInfo, name: str = "x") -> Scalar:
@@ -347,7 +353,7 @@ def _renumbered(value: Expression, leaves: Sequence[int], first: int) -> Express
             return value
 
 
-def together(parts: Iterable[Any], names: Sequence[str] = ()) -> list[Lazy]:
+def broadcast_all(parts: Iterable[Any], names: Sequence[str] = ()) -> list[Lazy]:
     """Return arrays and numbers as lazy arrays of one shape, by NumPy's rules.
 
     Raises:
@@ -392,5 +398,3 @@ def convert(x: Lazy, scalar: Scalar) -> Lazy:
     if isinstance(scalar, Struct) or isinstance(x._scalar, Struct):
         raise TypeError(f"a lazy array of {x._scalar} is not converted to {scalar}")
     return Lazy(Compute(scalar, (x._value,)), scalar, x.shape, x._leaves, x._numbers)
-
-

@@ -8,9 +8,9 @@ from typing import Any
 
 from prism.lang.check import check
 from prism.lang.diagnostics import Span
-from prism.lang.parse import syntax as s
 from prism.lang.intrinsics.declaration import Intrinsic
-from prism.lang.parse.views import Written, call, parameter, resolved
+from prism.lang.parse import syntax as s
+from prism.lang.parse.views import Written, as_syntax, call, parameter
 from prism.lang.surface import Kernel
 from prism.lang.types import Scalar
 from prism.lang.types.perspective import THREAD
@@ -32,7 +32,7 @@ def apply(what: Any, parts: Sequence[Lazy]) -> Lazy:
 @lru_cache(maxsize=1024)
 def result_of(what: Any, scalars: tuple[Scalar, ...]) -> Scalar:
     """Return the type of what a device function makes of numbers of such types: it is checked here."""
-    thread = resolved(THREAD, _NOWHERE)
+    thread = as_syntax(THREAD, _NOWHERE)
     names = [f"x{k}" for k in range(len(scalars))]
     value = call(what, tuple(s.Name(name=name, span=_NOWHERE) for name in names), _NOWHERE)
     function = s.Function(

@@ -24,7 +24,7 @@ def of(function: Callable[..., Any], *arrays: Any) -> list[Any]:
 def test_one_of_several_on_a_line() -> None:
     one, other = (lambda a: a + 1), (lambda a: a + 2)
     assert (of(one), of(other)) == ([4, 2, 5], [5, 3, 6])
-    inner = (lambda a: (lambda b: b * 3))(0)
+    inner = (lambda a: lambda b: b * 3)(0)
     assert of(inner) == [9, 3, 12]
 
 

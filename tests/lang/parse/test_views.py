@@ -84,7 +84,7 @@ def test_the_registers_of_a_kernel_do_not_grow_by_much(name: str) -> None:
 @mark("global")
 @template(T=dtype)
 @requires(grid[1], thread[1])
-def second(x: ptr(const(T)) @ grid[1], y: ptr(T) @ grid[1]):  # noqa: F821
+def second(x: ptr(const(T)) @ grid[1], y: ptr(T) @ grid[1]):
     me: int32 @ thread[1] = id()
     with partition(y, thread[1], offset=me) as mine, group(thread[1]):
         mine[0] = x[2 * me]

@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 
 import prism
-from prism.lang import dtype, prism as mark, requires, template, thread
+from prism.lang import dtype, requires, template, thread
+from prism.lang import prism as mark
 from prism.lib import lazy
 
 
 @mark("device")
 @requires(thread[1])
 @template(T=dtype)
-def same(x: T @ thread[1]) -> T @ thread[1]:  # noqa: F821
+def same(x: T @ thread[1]) -> T @ thread[1]:
     return x
 
 

@@ -82,7 +82,9 @@ def test_complex_numbers_are_added_and_multiplied() -> None:
         lazy.of(x) < x  # noqa: B015
 
 
-@pytest.mark.parametrize(("op", "what"), [(operator.sub, "`-` is not for bools"), (operator.and_, "for integers and bools")])
+@pytest.mark.parametrize(
+    ("op", "what"), [(operator.sub, "`-` is not for bools"), (operator.and_, "for integers and bools")]
+)
 def test_operators_that_are_not_for_a_dtype(op: Callable[[Any, Any], Any], what: str) -> None:
     x = numbers("bool" if op is operator.sub else "float32")
     with pytest.raises(TypeError, match=what):
@@ -99,7 +101,10 @@ def test_shapes_broadcast() -> None:
     x, y = numbers("int32", 12).reshape(3, 4), numbers("int32", 4)
     equal(lazy.of(x) + y, x + y)
     equal(lazy.of(x[:, :1]) * y, x[:, :1] * y)
-    equal(lazy.map(lambda a, b: a - b, lazy.arange(3), np.arange(6).reshape(2, 3)), np.arange(3) - np.arange(6).reshape(2, 3))
+    equal(
+        lazy.map(lambda a, b: a - b, lazy.arange(3), np.arange(6).reshape(2, 3)),
+        np.arange(3) - np.arange(6).reshape(2, 3),
+    )
     equal(lazy.broadcast_to(lazy.of(y) + 1, (5, 4)), np.broadcast_to(y + 1, (5, 4)))
     with pytest.raises(ValueError, match=r"shapes \(3, 4\) and \(3,\) do not broadcast"):
         lazy.of(x) + np.arange(3, dtype=np.int32)
@@ -108,7 +113,12 @@ def test_shapes_broadcast() -> None:
 @pytest.mark.parametrize("shape", [(7,), (3, 5), (2, 3, 4)])
 def test_arrays_that_lie_otherwise(shape: tuple[int, ...]) -> None:
     x = RANDOM.integers(-9, 9, tuple(3 * n for n in shape)).astype(np.int32)
-    for part in (x[tuple(slice(None, None, 2) for _ in shape)], x[tuple(slice(None, None, -1) for _ in shape)], x.T, x[1:][::2]):
+    for part in (
+        x[tuple(slice(None, None, 2) for _ in shape)],
+        x[tuple(slice(None, None, -1) for _ in shape)],
+        x.T,
+        x[1:][::2],
+    ):
         equal(lazy.of(part), part)
         assert lib.sum(lazy.of(part)) == part.sum()
     swapped = x.astype(">i4")
@@ -150,7 +160,7 @@ def test_structs_of_several_arrays() -> None:
 @mark("device")
 @requires(thread[1])
 @template(T=dtype_)
-def square(x: T @ thread[1]) -> T @ thread[1]:  # noqa: F821
+def square(x: T @ thread[1]) -> T @ thread[1]:
     return x * x
 
 

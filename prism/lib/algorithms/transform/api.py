@@ -73,9 +73,19 @@ def _decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: 
     size = given.dtype.itemsize
     width = 16 // size if size <= 16 and 16 % size == 0 else 1
     items = width * _VECTORS
-    template = {"TI": _kernel_type(given), "TO": _kernel_type(given), "THREADS": _THREADS, "ITEMS": items, "WIDTH": width}
+    template = {
+        "TI": _kernel_type(given),
+        "TO": _kernel_type(given),
+        "THREADS": _THREADS,
+        "ITEMS": items,
+        "WIDTH": width,
+    }
     skew = past(given) % width if past(given) >= 0 else -1
-    numbers = {"n": given.size, "skew": -1 if machine.host else skew, "y_aligned": not machine.host and past(result) == 0}
+    numbers = {
+        "n": given.size,
+        "skew": -1 if machine.host else skew,
+        "y_aligned": not machine.host and past(result) == 0,
+    }
     otherwise = np.zeros((), given.dtype)[()] if given.dtype.names else _zero(given)
     blocks = math.ceil(given.size / (_THREADS * items))
     step = Step(
