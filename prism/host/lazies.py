@@ -1,7 +1,7 @@
 """Lazy arrays, `prism.lib.lazy`, to the host: what is computed where it is read, and what a plan on one becomes.
 
 A lazy array is a view (`prism.lang.surface.views`) of arrays and numbers. To functions of the library it is an `ArrayInfo` like
-any other, dense and aligned; the plan that they decide on is then bound: a step that reads it takes a kernel that reads its leaves.
+any other, dense and aligned. The plan that they decide on is then bound: a step that reads it takes a kernel of its leaves.
 """
 
 from __future__ import annotations
@@ -154,5 +154,6 @@ def _bound(step: Step, lazies: Mapping[str, LazyInfo]) -> Step:
 
 
 __all__ = [
-    "LazyInfo", "NotReadable", "NumberInfo", "lie_apart", "memory_of", "are_lazy", "bind", "evaluate", "evaluators", "expand", "settle",
+    "LazyInfo", "NotReadable", "NumberInfo", "are_lazy", "bind", "evaluate", "evaluators", "expand", "lie_apart", "memory_of",
+    "settle",
 ]  # fmt: skip

@@ -21,7 +21,7 @@ def device_function(python: FunctionType) -> Written:
     """Return the device function that a lambda is.
 
     Raises:
-        CompileError: its text is not in a file or a notebook's cell, or has what Prism does not have, which is named, and its place.
+        CompileError: its text is not in a file or a notebook's cell, or has what Prism does not have, which is named.
     """
     code = python.__code__
     lines = lines_of(python, code)

@@ -3,8 +3,8 @@
     L = prism.lib.lazy
     prism.lib.sum(L.map(lambda a, b: a * b + 1, x, y))       # one kernel: x and y are read once, nothing is written between
 
-A lazy array is of NumPy arrays, of CuPy's or of torch's, all of one device, and of numbers. It holds no elements, and never changes:
-what its arrays hold when it is read counts. `prism.lib.evaluate` makes an array of it.
+A lazy array is of NumPy arrays, of CuPy's or of torch's, all of one device, and of numbers. It holds no elements and never
+changes: what its arrays hold when it is read counts. `prism.lib.evaluate` makes an array of it.
 """
 
 from __future__ import annotations
