@@ -166,7 +166,7 @@ def _make(
                 return result.owner
             results = tuple(map(_transposed, decision.results, made, [first] * len(made)))
             answer = _cut(results) if decision.cut else results
-    plain = not (copied or lazies.are_lazy(infos)) and all(one.axes is None for one in decision.results)
+    plain = not copied and all(one.axes is None for one in decision.results)
     if plain and (known.ready is not None or (handle is None and noting.get() is not None)):
         _keep(known, asked, infos, results, answer, made=result is None)
     if len(answer) > 1:
@@ -268,6 +268,18 @@ def _keep(
     """Keep what was launched on arrays for the next such call."""
     decision, arrays = known.decision, tuple(info.owner for info in infos.values())
     recipe = None
+    if lazies.are_lazy(infos):
+        if known.ready is not None and not decision.begins:
+            spans = tuple(
+                (*span(info), False) if isinstance(info, ArrayInfo) else (0, 0, False)
+                for info in lazies.expand(infos).values()
+            )
+            finish = _cut if decision.cut else None
+            recipe = Recipe(known.ready.launch(), spans, span(describe(results[0]))[1], finish)
+            repeat.keep_lazy(
+                next(iter(infos.values())).library, asked, tuple(infos.values()), results, recipe, made=made
+            )
+        return
     if known.ready is not None:
         target = describe(results[0])
         alike = [_alike(name, info, target, decision) for name, info in infos.items()]

@@ -11,14 +11,29 @@ from dataclasses import replace
 from typing import Any
 
 from prism.host.plan import Buffer, Map, Plan, Step
-from prism.lang.surface.views import At, NotReadable, Position, View
-from prism.lang.types import INT64
+from prism.lang.surface.views import At, Expression, NotReadable, Position, View
+from prism.lang.types import INT64, Scalar
 from prism.runtime.arrays import ArrayInfo, describe, register
 from prism.runtime.instance import instance
 from prism.runtime.overlap import overlap
 
 evaluators: list[Callable[[LazyInfo], Any]] = []
 """What makes an array of a lazy one: the library's, which has the kernel."""
+
+
+class LazyArray:
+    """What the host knows of a lazy array: a view's expression and type, the array's shape, and what it is of.
+
+    Numbers are as bits: see `prism.lang.surface.views`.
+    """
+
+    __slots__ = ("leaves", "numbers", "scalar", "shape", "value")
+
+    def __init__(
+        self, value: Expression, scalar: Scalar, shape: tuple[int, ...], leaves: tuple[ArrayInfo, ...],
+        numbers: tuple[int, ...],
+    ) -> None:  # fmt: skip
+        self.value, self.scalar, self.shape, self.leaves, self.numbers = value, scalar, shape, leaves, numbers
 
 
 class NumberInfo:
@@ -154,6 +169,6 @@ def _bound(step: Step, lazies: Mapping[str, LazyInfo]) -> Step:
 
 
 __all__ = [
-    "LazyInfo", "NotReadable", "NumberInfo", "are_lazy", "bind", "evaluate", "evaluators", "expand", "lie_apart", "memory_of",
-    "settle",
+    "LazyArray", "LazyInfo", "NotReadable", "NumberInfo", "are_lazy", "bind", "evaluate", "evaluators", "expand", "lie_apart",
+    "memory_of", "settle",
 ]  # fmt: skip

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ import numpy as np
 import pytest
 
 from prism.host import call, machine
+from prism.lang.check import parsed_of
 from prism.runtime import arrays, device, scratch
 from prism.runtime.instance import Instance
 
@@ -104,7 +104,7 @@ class Gpu:
         self.stream = 77
 
     def launcher(self, instance: Instance, ordinal: int) -> Launcher:
-        names = tuple(inspect.signature(instance.kernel.python).parameters)
+        names = tuple(p.name for p in parsed_of(instance.kernel).parameters)
         return Launcher(lambda *given: self.launched.append((instance, *given)), names)
 
     @property

@@ -243,7 +243,7 @@ def zip(*arrays: Any, names: Sequence[str] = ()) -> Lazy:
     if len(fields) != len(parts):
         raise ValueError(f"{len(fields)} names for {len(parts)} arrays")
     found = struct_of(np.dtype([(n, part.dtype) for n, part in builtins.zip(fields, parts, strict=True)], align=True))
-    if found is None or builtins.any(isinstance(part._scalar, Struct) for part in parts):
+    if found is None or builtins.any(isinstance(part.scalar, Struct) for part in parts):
         raise TypeError("`zip` is of arrays of integers, floats and bools")
     return compute(found, found, parts)
 
@@ -277,15 +277,15 @@ def take(x: Any, indices: Any) -> Lazy:
     11
     """
     source, places = _of(x), _of(indices, "indices")
-    if not places._scalar.integral:
-        raise TypeError(f"`indices` must be of integers, not of {places._scalar}")
+    if not places.scalar.integral:
+        raise TypeError(f"`indices` must be of integers, not of {places.scalar}")
     if isinstance(indices, np.ndarray) and indices.size:
         low, high = int(indices.min()), int(indices.max())
         if low < -source.size or high >= source.size:
             bad = high if high >= source.size else low
             raise IndexError(f"index {bad} is out of bounds for {source.size} elements")
     index = convert(places, INT64)
-    if places._scalar.kind == "int":
+    if places.scalar.kind == "int":
         (value,), leaves, numbers = merge([index])
         size = Number(len(numbers), INT64)
         negative = Compute("<", (value, Number(len(numbers) + 1, INT64)))

@@ -43,15 +43,15 @@ def arithmetic(op: str, one: Any, other: Any) -> Any:
     found = compute(op, BOOL if op in _COMPARES else scalar, (convert(left, scalar), convert(right, scalar)))
     if op in _COMPARES:
         return found
-    return Lazy(Compute(scalar, (found._value,)), scalar, found.shape, found._leaves, found._numbers)
+    return Lazy(Compute(scalar, (found.value,)), scalar, found.shape, found.leaves, found.numbers)
 
 
 def _common(op: str, one: Any, other: Any) -> Scalar:
     """Return the type that both are converted to."""
     dtypes = [x.dtype if isinstance(x, Lazy) else x for x in (one, other)]
-    structs = [x._scalar for x in (one, other) if isinstance(x, Lazy) and isinstance(x._scalar, Struct)]
+    structs = [x.scalar for x in (one, other) if isinstance(x, Lazy) and isinstance(x.scalar, Struct)]
     if structs or any(x == BFLOAT16 for x in dtypes if isinstance(x, np.dtype)):
-        scalars = {x._scalar for x in (one, other) if isinstance(x, Lazy)}
+        scalars = {x.scalar for x in (one, other) if isinstance(x, Lazy)}
         if len(scalars) > 1 or (structs and (op not in "+*" or not structs[0].tag)):
             text = " and ".join(sorted(map(str, scalars)))
             raise TypeError(f"`{op}` is not for lazy arrays of {text}: cast them, or map a function of your own")

@@ -12,7 +12,7 @@ import numpy as np
 
 from prism.host import memory
 from prism.host.axes import c_strides
-from prism.host.lazies import LazyInfo
+from prism.host.lazies import LazyArray, LazyInfo
 from prism.lang.surface.views import At, Compute, Expression, Leaf, Number, Position, View
 from prism.lang.types import SCALARS, Scalar
 from prism.lang.types.structs import Struct, scalar_called
@@ -25,14 +25,14 @@ POSITION = Position()
 _ALIGNED = 16  # bytes: what vectors of memory must begin at
 
 
-class Lazy:
+class Lazy(LazyArray):
     """An array that is computed where it is read: see `prism.lib.lazy`.
 
     It has the `shape`, `dtype`, `ndim` and `size` of the array that `prism.lib.evaluate` makes of it. Arithmetic on it gives
     another lazy array, by NumPy's rules for dtypes.
     """
 
-    __slots__ = ("_leaves", "_numbers", "_scalar", "_value", "dtype", "shape")
+    __slots__ = ("dtype",)
     __array_ufunc__ = None  # NumPy leaves arithmetic to this class
     __hash__ = None  # type: ignore[assignment]
 
@@ -40,8 +40,8 @@ class Lazy:
         self, value: Expression, scalar: Scalar, shape: tuple[int, ...], leaves: tuple[ArrayInfo, ...] = (),
         numbers: tuple[int, ...] = (),
     ) -> None:  # fmt: skip
-        self._value, self._scalar, self._leaves, self._numbers = value, scalar, leaves, numbers
-        self.shape, self.dtype = shape, dtype_of(scalar)
+        super().__init__(value, scalar, shape, leaves, numbers)
+        self.dtype = dtype_of(scalar)
 
     @property
     def ndim(self) -> int:
@@ -59,7 +59,7 @@ class Lazy:
         return self.shape[0]
 
     def __repr__(self) -> str:
-        return f"<lazy array of {self._scalar}, shape {self.shape}>"
+        return f"<lazy array of {self.scalar}, shape {self.shape}>"
 
     def __array__(self, *_: Any, **__: Any) -> NoReturn:
         raise TypeError("a lazy array holds no elements: make an array of it by prism.lib.evaluate")
@@ -131,13 +131,13 @@ class Lazy:
         return _arithmetic("!=", self, other)
 
     def __neg__(self) -> Any:
-        found = compute("-", self._scalar, (self,))
-        return Lazy(Compute(self._scalar, (found._value,)), self._scalar, self.shape, self._leaves, self._numbers)
+        found = compute("-", self.scalar, (self,))
+        return Lazy(Compute(self.scalar, (found.value,)), self.scalar, self.shape, self.leaves, self.numbers)
 
     def __invert__(self) -> Any:
-        if not (self._scalar.integral or self._scalar == BOOL):
-            raise TypeError(f"~ is for integers and bools, and this lazy array is of {self._scalar}")
-        ones = -1 if self._scalar.kind == "int" else int(2**self._scalar.bits - 1) if self._scalar.integral else True
+        if not (self.scalar.integral or self.scalar == BOOL):
+            raise TypeError(f"~ is for integers and bools, and this lazy array is of {self.scalar}")
+        ones = -1 if self.scalar.kind == "int" else int(2**self.scalar.bits - 1) if self.scalar.integral else True
         return _arithmetic("^", self, scalar_like(ones, self))
 
 
@@ -152,16 +152,16 @@ def _arithmetic(op: str, one: Any, other: Any) -> Any:
 
 def describe_lazy(lazy: Lazy, name: str) -> LazyInfo:
     """Return the facts of a lazy array; one that reads no memory lies on the host until `settle` says otherwise."""
-    scalars = tuple(scalar_of(leaf) for leaf in lazy._leaves)
-    view = View(lazy._value, lazy._scalar, scalars, len(lazy._numbers))
+    scalars = tuple(scalar_of(leaf) for leaf in lazy.leaves)
+    view = View(lazy.value, lazy.scalar, scalars, len(lazy.numbers))
     strides = tuple(step * lazy.dtype.itemsize for step in c_strides(lazy.shape))
-    where = lazy._leaves[0] if lazy._leaves else None
+    where = lazy.leaves[0] if lazy.leaves else None
     library, kind, device, owner = ("numpy", "numpy", None, lazy) if where is None else (
         where.library, where.kind, where.device, where.owner
     )  # fmt: skip
     return LazyInfo(
-        library, kind, lazy.dtype, lazy.shape, strides, 0, True, device, None, owner, view=view, leaves=lazy._leaves,
-        numbers=lazy._numbers,
+        library, kind, lazy.dtype, lazy.shape, strides, 0, True, device, None, owner, view=view, leaves=lazy.leaves,
+        numbers=lazy.numbers,
     )  # fmt: skip
 
 
@@ -250,7 +250,7 @@ def gather(source: Lazy, shape: tuple[int, ...], steps: Sequence[int], begin: in
 def at(source: Lazy, place: Lazy) -> Lazy:
     """Return a lazy array of the source's elements at the positions of another, of its shape."""
     (value, index), leaves, numbers = merge([source, place])
-    return Lazy(At(value, index), source._scalar, place.shape, leaves, numbers)
+    return Lazy(At(value, index), source.scalar, place.shape, leaves, numbers)
 
 
 def of_number(value: Any, scalar: Scalar | None = None, shape: tuple[int, ...] = ()) -> Lazy:
@@ -281,7 +281,7 @@ def _fits(value: Any, scalar: Scalar) -> bool:
 
 def scalar_like(value: Any, like: Lazy) -> Lazy:
     """Return a number of the type of a lazy array."""
-    return of_number(value, like._scalar)
+    return of_number(value, like.scalar)
 
 
 def bits_of(value: bool | int | float) -> int:
@@ -324,14 +324,14 @@ def merge(parts: Sequence[Lazy]) -> tuple[list[Expression], tuple[ArrayInfo, ...
     places: dict[Any, int] = {}
     for part in parts:
         where = []
-        for leaf in part._leaves:
+        for leaf in part.leaves:
             key = (leaf.pointer, leaf.dtype, leaf.size, leaf.device)
             if key not in places:
                 places[key] = len(leaves)
                 leaves.append(leaf)
             where.append(places[key])
-        values.append(_renumbered(part._value, where, len(numbers)))
-        numbers += part._numbers
+        values.append(_renumbered(part.value, where, len(numbers)))
+        numbers += part.numbers
     one_place({f"array {k + 1} of the lazy array": leaf for k, leaf in enumerate(leaves)})
     for leaf in leaves[1:]:
         if leaf.library != leaves[0].library:
@@ -375,8 +375,8 @@ def broadcast(x: Lazy, shape: tuple[int, ...]) -> Lazy:
     """Return a lazy array repeated to a shape."""
     if x.shape == shape:
         return x
-    if not x.shape and isinstance(x._value, Number):
-        return Lazy(x._value, x._scalar, shape, (), x._numbers)
+    if not x.shape and isinstance(x.value, Number):
+        return Lazy(x.value, x.scalar, shape, (), x.numbers)
     steps = [0 if extent == 1 else step for extent, step in zip(x.shape, c_strides(x.shape), strict=True)]
     return gather(x, shape, [0] * (len(shape) - len(x.shape)) + steps)
 
@@ -393,8 +393,8 @@ def convert(x: Lazy, scalar: Scalar) -> Lazy:
     Raises:
         TypeError: to or from a struct, or a complex number.
     """
-    if x._scalar == scalar:
+    if x.scalar == scalar:
         return x
-    if isinstance(scalar, Struct) or isinstance(x._scalar, Struct):
-        raise TypeError(f"a lazy array of {x._scalar} is not converted to {scalar}")
-    return Lazy(Compute(scalar, (x._value,)), scalar, x.shape, x._leaves, x._numbers)
+    if isinstance(scalar, Struct) or isinstance(x.scalar, Struct):
+        raise TypeError(f"a lazy array of {x.scalar} is not converted to {scalar}")
+    return Lazy(Compute(scalar, (x.value,)), scalar, x.shape, x.leaves, x.numbers)

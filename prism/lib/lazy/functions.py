@@ -26,7 +26,7 @@ def apply(what: Any, parts: Sequence[Lazy]) -> Lazy:
         CompileError: it does not take such numbers, or gives none.
         TypeError: it gives what is no element.
     """
-    return compute(what, result_of(what, tuple(part._scalar for part in parts)), parts)
+    return compute(what, result_of(what, tuple(part.scalar for part in parts)), parts)
 
 
 @lru_cache(maxsize=1024)
