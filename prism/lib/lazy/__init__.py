@@ -32,6 +32,7 @@ from prism.lib.lazy.array import (
     broadcast_all,
     compute,
     convert,
+    make,
     merge,
     of_number,
 )
@@ -169,8 +170,8 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> La
     many = max(0, int(np.ceil((stop - start) / step)) if real else -((int(stop) - int(start)) // -int(step)))
     kind = SCALARS["float64"] if real else INT64
     given = (float(start), float(step)) if real else (int(start), int(step))
-    steps = Compute("*", (Compute(kind, (POSITION,)) if real else POSITION, Number(1, kind)))
-    value = Compute(scalar, (Compute("+", (Number(0, kind), steps)),))
+    steps = make(Compute, "*", (make(Compute, kind, (POSITION,)) if real else POSITION, make(Number, 1, kind)))
+    value = make(Compute, scalar, (make(Compute, "+", (make(Number, 0, kind), steps)),))
     return Lazy(value, scalar, (many,), (), tuple(bits_of(n) for n in given))
 
 
@@ -287,9 +288,9 @@ def take(x: Any, indices: Any) -> Lazy:
     index = convert(places, INT64)
     if places.scalar.kind == "int":
         (value,), leaves, numbers = merge([index])
-        size = Number(len(numbers), INT64)
-        negative = Compute("<", (value, Number(len(numbers) + 1, INT64)))
-        value = Compute("if", (negative, Compute("+", (value, size)), value))
+        size = make(Number, len(numbers), INT64)
+        negative = make(Compute, "<", (value, make(Number, len(numbers) + 1, INT64)))
+        value = make(Compute, "if", (negative, make(Compute, "+", (value, size)), value))
         index = Lazy(value, INT64, index.shape, leaves, (*numbers, bits_of(source.size), 0))
     return at(source, index)
 
@@ -318,7 +319,9 @@ def flip(x: Any) -> Lazy:
     array([4, 5, 8])
     """
     source = _of(x)
-    last = Lazy(Compute("-", (Number(0, INT64), POSITION)), INT64, source.shape, (), (bits_of(source.size - 1),))
+    last = Lazy(
+        make(Compute, "-", (make(Number, 0, INT64), POSITION)), INT64, source.shape, (), (bits_of(source.size - 1),)
+    )
     return at(source, last)
 
 

@@ -11,7 +11,7 @@ from prism.lang.surface.views import Compute
 from prism.lang.types import Scalar
 from prism.lang.types.structs import Struct, scalar_called
 from prism.lib import operators
-from prism.lib.lazy.array import BOOL, Lazy, broadcast_all, compute, convert, of, of_number
+from prism.lib.lazy.array import BOOL, Lazy, broadcast_all, compute, convert, make, of, of_number
 from prism.runtime.arrays import BFLOAT16
 
 _COMPARES = ("<", "<=", ">", ">=", "==", "!=")
@@ -43,7 +43,7 @@ def arithmetic(op: str, one: Any, other: Any) -> Any:
     found = compute(op, BOOL if op in _COMPARES else scalar, (convert(left, scalar), convert(right, scalar)))
     if op in _COMPARES:
         return found
-    return Lazy(Compute(scalar, (found.value,)), scalar, found.shape, found.leaves, found.numbers)
+    return Lazy(make(Compute, scalar, (found.value,)), scalar, found.shape, found.leaves, found.numbers)
 
 
 def _common(op: str, one: Any, other: Any) -> Scalar:

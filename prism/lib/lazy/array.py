@@ -6,7 +6,8 @@ import math
 import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any, NoReturn
+from functools import lru_cache
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
@@ -23,6 +24,20 @@ from prism.runtime.overlap import span
 INT64, BOOL = SCALARS["int64"], SCALARS["bool"]
 POSITION = Position()
 _ALIGNED = 16  # bytes: what vectors of memory must begin at
+
+
+_E = TypeVar("_E", Leaf, Number, At, Compute)
+
+
+def make(kind: type[_E], *fields: Any) -> _E:
+    """Return an expression; the same object for the same, so that it is found at once where it is looked up."""
+    found: _E = _make(kind, *fields)
+    return found
+
+
+@lru_cache(maxsize=4096)
+def _make(kind: Any, *fields: Any) -> Any:
+    return kind(*fields)
 
 
 class Lazy(LazyArray):
@@ -132,7 +147,7 @@ class Lazy(LazyArray):
 
     def __neg__(self) -> Any:
         found = compute("-", self.scalar, (self,))
-        return Lazy(Compute(self.scalar, (found.value,)), self.scalar, self.shape, self.leaves, self.numbers)
+        return Lazy(make(Compute, self.scalar, (found.value,)), self.scalar, self.shape, self.leaves, self.numbers)
 
     def __invert__(self) -> Any:
         if not (self.scalar.integral or self.scalar == BOOL):
@@ -195,11 +210,11 @@ def of(x: Any, name: str = "x") -> Lazy:
     shape = tuple(map(int, info.shape))
     wide = info.pointer % _ALIGNED == 0
     if info.contiguous:
-        return Lazy(Leaf(0, wide), scalar, shape, (_with_dtype(info),))
+        return Lazy(make(Leaf, 0, wide), scalar, shape, (_with_dtype(info),))
     before, behind = span(info)
     steps = tuple(step // size for step in info.strides)
     lying = _lying(info, (before + behind) // size, before)
-    base = Lazy(Leaf(0, lying.pointer % _ALIGNED == 0), scalar, lying.shape, (lying,))
+    base = Lazy(make(Leaf, 0, lying.pointer % _ALIGNED == 0), scalar, lying.shape, (lying,))
     return gather(base, shape, steps, before // size)
 
 
@@ -233,16 +248,16 @@ def gather(source: Lazy, shape: tuple[int, ...], steps: Sequence[int], begin: in
 
     def number(value: int) -> Expression:
         numbers.append(value)
-        return Number(len(numbers) - 1, INT64)
+        return make(Number, len(numbers) - 1, INT64)
 
     place: Expression = number(begin)
     inner = 1
     for k in reversed(range(len(axes))):
         extent, step = axes[k]
-        index: Expression = POSITION if inner == 1 else Compute("/", (POSITION, number(inner)))
+        index: Expression = POSITION if inner == 1 else make(Compute, "/", (POSITION, number(inner)))
         if k > 0:
-            index = Compute("%", (index, number(extent)))
-        place = Compute("+", (place, Compute("*", (index, number(step)))))
+            index = make(Compute, "%", (index, number(extent)))
+        place = make(Compute, "+", (place, make(Compute, "*", (index, number(step)))))
         inner *= extent
     return at(source, Lazy(place, INT64, shape, (), tuple(map(bits_of, numbers))))
 
@@ -250,7 +265,7 @@ def gather(source: Lazy, shape: tuple[int, ...], steps: Sequence[int], begin: in
 def at(source: Lazy, place: Lazy) -> Lazy:
     """Return a lazy array of the source's elements at the positions of another, of its shape."""
     (value, index), leaves, numbers = merge([source, place])
-    return Lazy(At(value, index), source.scalar, place.shape, leaves, numbers)
+    return Lazy(make(At, value, index), source.scalar, place.shape, leaves, numbers)
 
 
 def of_number(value: Any, scalar: Scalar | None = None, shape: tuple[int, ...] = ()) -> Lazy:
@@ -271,7 +286,7 @@ def of_number(value: Any, scalar: Scalar | None = None, shape: tuple[int, ...] =
     given = int(value) if scalar.integral else bool(value) if scalar == BOOL else float(value)
     if scalar.integral and not _fits(given, scalar):
         raise OverflowError(f"{value!r} is out of the range of {scalar}")
-    return Lazy(Number(0, scalar), scalar, shape, (), (bits_of(given),))
+    return Lazy(make(Number, 0, scalar), scalar, shape, (), (bits_of(given),))
 
 
 def _fits(value: Any, scalar: Scalar) -> bool:
@@ -318,6 +333,8 @@ def merge(parts: Sequence[Lazy]) -> tuple[list[Expression], tuple[ArrayInfo, ...
         TypeError: they are of several libraries; some are on the host and some on a GPU.
         ValueError: they are on two GPUs.
     """
+    if len(parts) == 1:
+        return [parts[0].value], parts[0].leaves, parts[0].numbers
     leaves: list[ArrayInfo] = []
     numbers: list[int] = []
     values: list[Expression] = []
@@ -330,7 +347,7 @@ def merge(parts: Sequence[Lazy]) -> tuple[list[Expression], tuple[ArrayInfo, ...
                 places[key] = len(leaves)
                 leaves.append(leaf)
             where.append(places[key])
-        values.append(_renumbered(part.value, where, len(numbers)))
+        values.append(_renumber(part.value, tuple(where), len(numbers)))
         numbers += part.numbers
     one_place({f"array {k + 1} of the lazy array": leaf for k, leaf in enumerate(leaves)})
     for leaf in leaves[1:]:
@@ -339,16 +356,17 @@ def merge(parts: Sequence[Lazy]) -> tuple[list[Expression], tuple[ArrayInfo, ...
     return values, tuple(leaves), tuple(numbers)
 
 
-def _renumbered(value: Expression, leaves: Sequence[int], first: int) -> Expression:
+@lru_cache(maxsize=4096)
+def _renumber(value: Expression, leaves: tuple[int, ...], first: int) -> Expression:
     match value:
         case Leaf(number=number):
             return value if leaves[number] == number else replace(value, number=leaves[number])
         case Number(number=number):
             return replace(value, number=first + number) if first else value
         case Compute(what=what, parts=parts):
-            return Compute(what, tuple(_renumbered(part, leaves, first) for part in parts))
+            return make(Compute, what, tuple(_renumber(part, leaves, first) for part in parts))
         case At(source=source, place=place):
-            return At(_renumbered(source, leaves, first), _renumbered(place, leaves, first))
+            return make(At, _renumber(source, leaves, first), _renumber(place, leaves, first))
         case _:
             return value
 
@@ -384,7 +402,7 @@ def broadcast(x: Lazy, shape: tuple[int, ...]) -> Lazy:
 def compute(what: object, scalar: Scalar, parts: Sequence[Lazy]) -> Lazy:
     """Return `what` of lazy arrays of one shape, of a type."""
     values, leaves, numbers = merge(parts)
-    return Lazy(Compute(what, tuple(values)), scalar, parts[0].shape, leaves, numbers)
+    return Lazy(make(Compute, what, tuple(values)), scalar, parts[0].shape, leaves, numbers)
 
 
 def convert(x: Lazy, scalar: Scalar) -> Lazy:
@@ -397,4 +415,4 @@ def convert(x: Lazy, scalar: Scalar) -> Lazy:
         return x
     if isinstance(scalar, Struct) or isinstance(x.scalar, Struct):
         raise TypeError(f"a lazy array of {x.scalar} is not converted to {scalar}")
-    return Lazy(Compute(scalar, (x.value,)), scalar, x.shape, x.leaves, x.numbers)
+    return Lazy(make(Compute, scalar, (x.value,)), scalar, x.shape, x.leaves, x.numbers)
