@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from prism.host import memory
+from prism.host import lazies, memory
 from prism.lang.types.structs import Struct, scalar_called, struct_of
 from prism.runtime.arrays import (
     BFLOAT16,
@@ -21,16 +21,19 @@ from prism.runtime.arrays import (
 )
 
 
-def describe_all(arrays: Mapping[str, Any], called: Mapping[str, str]) -> dict[str, ArrayInfo]:
+def describe_all(arrays: Mapping[str, Any], called: Mapping[str, str], out: Any = None) -> dict[str, ArrayInfo]:
     """Return the facts of arrays, by name: of one library, that of the first, and in one place.
 
-    `called`: what the caller calls them, where that is something else.
+    `called`: what the caller calls them, where that is something else. Lazy arrays that read no memory are where the others are,
+    or `out`.
 
     Raises:
         TypeError: an argument is no array, or of another library; some are on the host and some on a GPU.
         ValueError: they are on two GPUs.
     """
     infos = {key: facts_of(array, called.get(key, key)) for key, array in arrays.items()}
+    if lazies.are_lazy(infos):
+        infos = lazies.settle(infos, None if out is None else facts_of(out, "out"))
     named = {called.get(key, key): info for key, info in infos.items()}
     one_place(named)
     (of, first), *others = named.items()
@@ -47,6 +50,8 @@ def describe_result(out: Any, infos: Mapping[str, ArrayInfo], called: Mapping[st
         TypeError, ValueError: as `describe_all`; it is read-only.
     """
     result = facts_of(out, "out")
+    if isinstance(result, lazies.LazyInfo):
+        raise TypeError("`out` is a lazy array, which holds no memory: pass an array")
     name, first = next(iter(infos.items()))
     of = called.get(name, name)
     one_place({of: first, "out": result})

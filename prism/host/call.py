@@ -18,8 +18,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from prism.host import arguments, memory, repeat
+from prism.host import arguments, lazies, memory, repeat
 from prism.host.axes import c_strides
+from prism.host.lazies import LazyInfo, NotReadable
 from prism.host.machine import Ready, machine_of, run_on_host
 from prism.host.plan import OUT, Machine, Plan
 from prism.host.repeat import Recipe, cut, noting
@@ -107,7 +108,7 @@ def call(
         RuntimeError: nothing is decided as yet, and a CUDA graph is being captured; but where `captured`.
         DeviceError: the driver refuses.
     """
-    infos = arguments.describe_all(arrays, called or {})
+    infos = arguments.describe_all(arrays, called or {}, out)
     result = None if out is None else arguments.describe_result(out, infos, called or {})
     name, first = next(iter(infos.items()))
     if first.device is None and stream is not None:
@@ -129,7 +130,7 @@ def _make(
     first, handle = next(iter(infos.values())), None
     if first.device is not None:
         handle = choose_stream(stream, (first,))
-        order((*infos.values(), *(() if result is None else (result,))), handle)
+        order((*lazies.expand(infos).values(), *(() if result is None else (result,))), handle)
     known = _decided(function, asked, infos, decide, result, handle)
     decision = known.decision
     reused = result is not None and not all(_apart(name, info, result, decision) for name, info in infos.items())
@@ -141,7 +142,8 @@ def _make(
     if decision.copied:
         with memory.working(first, None if stream is None else handle):
             copies = {
-                name: arguments.facts_of(memory.copy(infos[name], name in decision.columns, decision.pad), name)
+                name: lazies.evaluate(infos[name])
+                or arguments.facts_of(memory.copy(infos[name], name in decision.columns, decision.pad), name)
                 for name in decision.copied
             }
             return _make(function, asked, {**infos, **copies}, decide, result, stream, copied=True)
@@ -150,7 +152,7 @@ def _make(
         results = answer = (result.owner,)
         if begins is not None and begins.pointer != result.pointer:
             with memory.working(first, None if stream is None else handle):
-                result.owner[...] = begins.owner
+                result.owner[...] = lazies.memory_of(begins)
             copied = True
         _launch(known, infos, {OUT: result}, handle)
     else:
@@ -160,7 +162,7 @@ def _make(
             made = tuple(memory.empty(first, one.shape, one.dtype) for one in wanted)
             targets = {name: describe(one, name) for name, one in zip(decision.names, made, strict=not counted)}
             if begins is not None:
-                made[0][...] = begins.owner
+                made[0][...] = lazies.memory_of(begins)
                 copied = True
             many = _launch(known, infos, targets, handle, made)
             if result is not None:
@@ -211,16 +213,27 @@ def _decide(
         require_outside(stream, f"this {function}")
     decision = decide(infos, result, machine_of(first))
     plan = decision.plan
-    ready = None if plan is None or stream is None else Ready(plan, (*infos, *decision.names), first)
+    if plan is not None and lazies.are_lazy(infos):
+        try:
+            plan = lazies.bind(plan, infos)
+        except NotReadable:  # what takes memory gets memory
+            names = tuple(name for name, info in infos.items() if isinstance(info, LazyInfo))
+            return _Known(Decision(copied=names), None)
+        decision = replace(decision, plan=plan)
+    ready = None if plan is None or stream is None else Ready(plan, (*lazies.expand(infos), *decision.names), first)
     return _Known(decision, ready)
 
 
 def _facts(info: ArrayInfo) -> tuple[Hashable, ...]:
+    if isinstance(info, LazyInfo):  # its numbers' values decide nothing
+        return info.view, info.shape, info.library, info.device, *map(_facts, info.leaves)
     return info.library, info.dtype, info.shape, info.strides, info.pointer % _ALIGNED, info.device, info.readonly
 
 
 def _apart(name: str, info: ArrayInfo, result: ArrayInfo, decision: Decision) -> bool:
     """Whether the result may be written where it is: nothing of an array is overwritten before it is read."""
+    if isinstance(info, LazyInfo):
+        return lazies.lie_apart(info, result)
     return not overlap(info, result) or (info.pointer == result.pointer and _alike(name, info, result, decision))
 
 
@@ -238,9 +251,9 @@ def _launch(known: _Known, infos: Arrays, targets: Arrays, stream: int | None, m
             if decision.fill is not None:
                 one[...] = decision.fill
     elif known.ready is None or stream is None:
-        run_on_host(decision.plan, {**infos, **targets})
+        run_on_host(decision.plan, {**lazies.expand(infos), **targets})
     else:
-        pointers = tuple([info.pointer for info in (*infos.values(), *targets.values())])
+        pointers = tuple([info.pointer for info in (*lazies.expand(infos).values(), *targets.values())])
         if decision.cut and first.device is not None:
             return count(known.ready, pointers, stream, first.device)
         known.ready(pointers, stream)
@@ -257,6 +270,17 @@ def _keep(
     """Keep what was launched on arrays for the next such call."""
     decision, arrays = known.decision, tuple(info.owner for info in infos.values())
     recipe = None
+    if lazies.are_lazy(infos):
+        if known.ready is not None and not decision.begins:
+            spans = tuple(
+                (*span(info), False) if isinstance(info, ArrayInfo) else (0, 0, False)
+                for info in lazies.expand(infos).values()
+            )
+            recipe = Recipe(known.ready.launch(), spans, span(describe(results[0]))[1], decision.cut)
+            repeat.keep_lazy(
+                next(iter(infos.values())).library, asked, tuple(infos.values()), results, recipe, made=made
+            )
+        return
     if known.ready is not None:
         target = describe(results[0])
         alike = [_alike(name, info, target, decision) for name, info in infos.items()]

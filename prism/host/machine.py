@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from prism.host import memory
+from prism.host.lazies import NumberInfo
 from prism.host.plan import SCRATCH, WORDS, Buffer, Clear, Machine, Map, Plan, Step
 from prism.host.warm import Mapped, Slot, Warm
 from prism.lang.types.structs import dtype_called
@@ -166,12 +167,14 @@ class Ready:
         return clear
 
 
-def run_on_host(plan: Plan, arrays: Mapping[str, ArrayInfo], **options: Any) -> None:
+def run_on_host(plan: Plan, arrays: Mapping[str, Any], **options: Any) -> None:
     """Run a plan on the reference machine, on NumPy arrays that lie in memory without gaps; `options` as of its `run`."""
     held: dict[Buffer, Any] = {}
 
     def found(buffer: Buffer, scalar: str) -> Any:
         if buffer.name not in (WORDS, SCRATCH):
+            if isinstance(given := arrays[buffer.name], NumberInfo):
+                return np.uint64(given.pointer)
             array = memory.plain(arrays[buffer.name], scalar)
             return array[buffer.offset // array.itemsize :] if buffer.offset else array
         if buffer not in held:

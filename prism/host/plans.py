@@ -6,11 +6,9 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from prism.host.call import Noted
 from prism.host.repeat import noting, overlapping
-from prism.runtime.arrays import ArrayInfo, describe
+from prism.runtime.arrays import ArrayInfo, describe, is_array
 from prism.runtime.streams import choose_stream, current_stream
 
 _ALIGNED = 15  # the bits of an address that decide which kernel a call takes
@@ -119,7 +117,7 @@ def plan(function: Callable[..., Any], *arguments: Any, out: Any = None, stream:
     if name.startswith("_") or not str(getattr(function, "__module__", "")).startswith("prism.lib."):
         raise TypeError(f"`function` must be a function of prism.lib, not {name or type(function).__qualname__}")
     bound = inspect.signature(function).bind(*arguments, **options).arguments
-    first = describe(next(filter(_is_array, bound.values()), None), "x")
+    first = describe(next(filter(is_array, bound.values()), None), "x")
     where = (
         stream if first.device is None else choose_stream(stream, (first,))
     )  # a call on a stream that is named decides anew
@@ -150,10 +148,6 @@ def _called(
     if stream is not None and "stream" in inspect.signature(function).parameters:
         given["stream"] = stream
     return function(*arguments, **given)
-
-
-def _is_array(value: Any) -> bool:
-    return hasattr(value, "shape") and hasattr(value, "dtype") and not isinstance(value, np.generic)
 
 
 def _require_gpu(given: ArrayInfo, stream: Any) -> None:

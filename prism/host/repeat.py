@@ -12,7 +12,9 @@ from collections.abc import Callable, Hashable, Sequence
 from contextvars import ContextVar
 from typing import Any, NamedTuple, TypeAlias
 
+from prism.host.lazies import LazyArray, LazyInfo
 from prism.host.machine import Launch
+from prism.runtime.arrays import ArrayInfo, describe
 from prism.runtime.pinned import count
 from prism.runtime.streams import stream_handle
 
@@ -70,7 +72,7 @@ def run(asked: tuple[Any, ...], x: Any, out: Any = None, *others: Any) -> Any:
         return run_many(asked, (x, *others, out))
     library = _libraries.get(type(x))
     if library is None:
-        return None
+        return run_lazy(asked, (x, out)) if isinstance(x, LazyArray) else None
     read, _, current, empty = library
     try:
         if out is None:
@@ -108,8 +110,8 @@ def run_many(asked: tuple[Any, ...], arrays: tuple[Any, ...], stream: Any = None
     """
     library = _libraries.get(type(arrays[0]))
     if library is None:
-        return None
-    out = arrays[-1]
+        return run_lazy(asked, arrays) if stream is None else None
+    given, out = arrays, arrays[-1]
     if stream is not None and (out is None or noting.get() is not None):
         return None
     _, read, current, empty = library
@@ -121,7 +123,9 @@ def run_many(asked: tuple[Any, ...], arrays: tuple[Any, ...], stream: Any = None
             arrays = (*arrays, *results)
         pointers, device, facts = read(arrays)
         found = _kept.get((asked, facts))
-    except (AttributeError, TypeError, RuntimeError, KeyError):
+    except AttributeError:
+        return run_lazy(asked, given) if stream is None else None
+    except (TypeError, RuntimeError, KeyError):
         return None
     if found is None:
         return None
@@ -136,6 +140,35 @@ def run_many(asked: tuple[Any, ...], arrays: tuple[Any, ...], stream: Any = None
     if counted:
         return cut(results, count(launch, pointers, handle, device))
     launch(pointers, handle)
+    return out if out is not None else results[0] if len(results) == 1 else results
+
+
+def run_lazy(asked: tuple[Any, ...], arrays: tuple[Any, ...]) -> Any:
+    """Do what `run_many` does where some of the arrays are lazy; the last is the result, or None. None where none is lazy."""
+    *given, out = arrays
+    where = next((x.leaves[0] for x in given if isinstance(x, LazyArray) and x.leaves), None)
+    if where is None or where.library not in _by_name:
+        return None
+    _, _, current, empty = _by_name[where.library]
+    try:
+        pointers, facts = _of_lazies(given)
+        results: tuple[Any, ...] = ()
+        if out is None:
+            results = tuple([empty(where.owner, *one) for one in _results[asked, facts]])
+        for one in map(describe, results or (out,)):
+            pointers += (one.pointer,)
+            facts += (_of_array(one),)
+        found = _kept.get((asked, facts))
+    except (AttributeError, TypeError, RuntimeError, KeyError, ValueError):
+        return None
+    if found is None:
+        return None
+    launch, spans, room, counted, _ = found
+    if out is not None and overlapping(pointers, spans, room) >= 0:
+        return None  # what is read would be overwritten: the result is made beside it
+    if counted:
+        return cut(results, count(launch, pointers, current(where.device), where.device))
+    launch(pointers, current(where.device))
     return out if out is not None else results[0] if len(results) == 1 else results
 
 
@@ -179,10 +212,54 @@ def keep(
         _libraries[type(array)] = library  # a plain tuple: taking it apart is the fastest
 
 
+def keep_lazy(
+    name: str,
+    asked: tuple[Any, ...],
+    infos: Sequence[ArrayInfo],
+    results: tuple[Any, ...],
+    recipe: Recipe,
+    *,
+    made: bool,
+) -> None:
+    """Keep what a call came to of which some arrays are lazy. The spans are those of their leaves and numbers."""
+    if _library(name) is None:
+        return
+    if len(_kept) >= _MOST:
+        forget()
+    try:
+        _, facts = _of_lazies(infos)
+        _kept[asked, (*facts, *(_of_array(describe(one)) for one in results))] = (*recipe[:4], set())
+        if made:
+            _results[asked, facts] = tuple((tuple(one.shape), one.dtype) for one in results)
+    except TypeError:  # what is asked for can't be looked up
+        return
+
+
 def forget() -> None:
     """Forget all calls, for who changes how they are decided."""
     for known in (_kept, _results, _libraries, _by_name):
         known.clear()
+
+
+def _of_lazies(arrays: Sequence[Any]) -> tuple[tuple[int, ...], tuple[Hashable, ...]]:
+    """Return the addresses of arrays, of what lazy ones read and their numbers, and all that a decision follows from."""
+    pointers: list[int] = []
+    facts: list[Hashable] = []
+    for x in arrays:
+        if isinstance(x, LazyArray | LazyInfo):
+            leaves, lazy = x.leaves, x if isinstance(x, LazyArray) else x.view
+            pointers += [leaf.pointer for leaf in leaves]
+            pointers += x.numbers
+            facts.append((lazy.value, lazy.scalar, x.shape, *map(_of_array, leaves)))
+        else:
+            info = describe(x)
+            pointers.append(info.pointer)
+            facts.append(_of_array(info))
+    return tuple(pointers), tuple(facts)
+
+
+def _of_array(info: ArrayInfo) -> tuple[Hashable, ...]:
+    return info.pointer & 15, info.device, info.dtype, info.shape, info.strides, info.library
 
 
 # -- Libraries ------------------------------------------------------------------------------------------------------------

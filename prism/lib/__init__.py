@@ -2,7 +2,8 @@
 
     y = prism.lib.scan(x)                                   # x: a NumPy or CuPy array
 
-`thread`, `warp`, `block` and `grid` hold the collectives; in a kernel they are called by the level's name, as `block.scan(...)`.
+`lazy` makes arrays that are computed where they are read. `thread`, `warp`, `block` and `grid` hold the collectives; in a kernel
+they are called by the level's name, as `block.scan(...)`.
 The functions are those of the manifest, `prism.lib.algorithms`; editors read them in `__init__.pyi`, which is made from it.
 """
 
@@ -14,7 +15,7 @@ from typing import Any
 from prism.lib import algorithms
 
 _BESIDE = {"Operator": "prism.lib.operators", "plan": "prism.host.plans"}
-_PACKAGES = ("block", "grid", "thread", "warp")
+_PACKAGES = ("block", "grid", "lazy", "thread", "warp")
 
 
 def _modules() -> dict[str, str]:

@@ -1,6 +1,7 @@
 """The library. Made by `pytest tests/lib/algorithms/test_manifest.py --update-golden`: not to be edited."""
 
 from prism.host.plans import plan as plan
+from prism.lib import lazy as lazy
 from prism.lib.algorithms.cumulative.api import cummax as cummax
 from prism.lib.algorithms.cumulative.api import cummin as cummin
 from prism.lib.algorithms.cumulative.api import cumprod as cumprod
@@ -25,6 +26,7 @@ from prism.lib.algorithms.scan.api import scan as scan
 from prism.lib.algorithms.segments.api import segmented_reduce as segmented_reduce
 from prism.lib.algorithms.segments.api import segmented_scan as segmented_scan
 from prism.lib.algorithms.sgemm.api import sgemm as sgemm
+from prism.lib.algorithms.transform.api import evaluate as evaluate
 from prism.lib.levels import block as block
 from prism.lib.levels import grid as grid
 from prism.lib.levels import thread as thread

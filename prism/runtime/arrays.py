@@ -6,6 +6,7 @@ import functools
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import field
+from types import ModuleType
 from typing import Any, NoReturn
 
 import numpy as np
@@ -97,6 +98,11 @@ def describe(obj: Any, name: str = "x") -> ArrayInfo:
         describer = _describer(cls, obj, name)
         _DESCRIBERS[cls] = describer
     return describer(obj, name)
+
+
+def is_array(obj: Any) -> bool:
+    """Whether an object looks like an array of any library, and is no number of NumPy's."""
+    return hasattr(obj, "shape") and hasattr(obj, "dtype") and not isinstance(obj, np.generic | type | ModuleType)
 
 
 def one_place(arrays: Mapping[str, ArrayInfo]) -> int | None:
@@ -261,6 +267,11 @@ def _dlpack(obj: Any, name: str) -> ArrayInfo:
 
 _DESCRIBERS: dict[type, Callable[[Any, str], ArrayInfo]] = {np.ndarray: _numpy}
 _BY_NAME = {("numpy", "ndarray"): _numpy, ("cupy", "ndarray"): _cupy, ("torch", "Tensor"): _torch}
+
+
+def register(cls: type, describer: Callable[[Any, str], ArrayInfo]) -> None:
+    """Say how arrays of a type of Prism's own are described."""
+    _DESCRIBERS[cls] = describer
 
 
 def _describer(cls: type, obj: Any, name: str) -> Callable[[Any, str], ArrayInfo]:

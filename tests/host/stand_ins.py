@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import inspect
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ import numpy as np
 import pytest
 
 from prism.host import call, machine
+from prism.lang.check import parsed_of
 from prism.runtime import arrays, device, pinned, scratch
 from prism.runtime.instance import Instance
 
@@ -109,7 +109,7 @@ class Gpu:
         self.stream = 77
 
     def launcher(self, instance: Instance, ordinal: int) -> Launcher:
-        names = tuple(inspect.signature(instance.kernel.python).parameters)
+        names = tuple(p.name for p in parsed_of(instance.kernel).parameters)
         return Launcher(lambda *given: self.launched.append((instance, *given)), names)
 
     @property

@@ -57,6 +57,7 @@ from prism.lang.parse import syntax as s
 from prism.lang.parse.extent import MOST_FUNCTIONS, MOST_STATEMENTS
 from prism.lang.parse.instantiate import PYTHON_TYPES, instantiate
 from prism.lang.parse.records import is_constant
+from prism.lang.parse.views import Viewed, Written, rewrite
 from prism.lang.surface.templates import compute_default
 from prism.lang.types import ALIASES, VOID, Scalar
 from prism.lang.types.structs import scalar_called, struct_of
@@ -81,7 +82,7 @@ def check(kernel: surface.Kernel, template: Mapping[str, object] | None = None) 
 
 def parsed_of(kernel: surface.Kernel) -> s.Function:
     """Return the kernel's syntax tree: one and the same for all threads, as nodes are compared by identity."""
-    if isinstance(kernel, Nested):
+    if isinstance(kernel, Nested | Viewed | Written):
         return kernel.syntax
     found = PARSED.get(kernel)
     return PARSED.setdefault(kernel, parse(kernel)) if found is None else found
@@ -189,8 +190,12 @@ class Session:
         """Return a function's syntax tree with these template arguments in it, all of them."""
         key = key_of(kernel, template)
         if key not in self.instances:
-            parsed = parsed_of(kernel)
-            self.instances[key] = parsed if isinstance(kernel, Nested) else instantiate(kernel, parsed, template)
+            if isinstance(kernel, Viewed):
+                folded = instantiate(kernel, parsed_of(kernel.base), template)
+                self.instances[key] = rewrite(kernel, folded, parsed_of)
+            else:
+                parsed = parsed_of(kernel)
+                self.instances[key] = parsed if isinstance(kernel, Nested) else instantiate(kernel, parsed, template)
         return self.instances[key]
 
     def why_compiled_in(self, kernel: surface.Kernel, template: Mapping[str, object]) -> Why | None:

@@ -65,7 +65,7 @@ def find(python: FunctionType) -> tuple[Source, ast.FunctionDef]:
         nowhere = Span(getattr(python, "__module__", None) or "?", 1, 0, 1, 1)
         raise CompileError(errors.NotAFunction(span=nowhere, name=name, name_to_use=name))
     line = code.co_firstlineno
-    lines = _lines(python, code)
+    lines = lines_of(python, code)
     if not lines:
         raise CompileError(errors.NoSource(span=Span(code.co_filename, line, 0, line, 1), name=name))
     source = Source(code.co_filename, lines)
@@ -82,7 +82,8 @@ def find(python: FunctionType) -> tuple[Source, ast.FunctionDef]:
     raise CompileError(errors.SourceChanged(span=Span(source.file, line, 0, line, 1), name=name))
 
 
-def _lines(python: FunctionType, code: CodeType) -> list[str]:
+def lines_of(python: FunctionType, code: CodeType) -> list[str]:
+    """Return the lines of the file that a function stands in; none where its text is lost."""
     linecache.checkcache(code.co_filename)
     lines: list[str] = linecache.getlines(code.co_filename, python.__globals__)
     if not lines and (of_code := getattr(linecache, "_getlines_from_code", None)):  # the prompt of Python 3.13

@@ -65,6 +65,7 @@ MANIFEST = (
         "library.md#reductions",
         ("reduce",),
     ),
+    Algorithm("transform", ("evaluate",), "lazy.md#arrays-of-them"),
     Algorithm("matmul", ("matmul",), "library.md#products-of-matrices"),
     Algorithm("sgemm", ("sgemm",), "sgemm.md", ("sgemm",)),
     Algorithm("hgemm", ("hgemm",), "hgemm.md", ("hgemm", "hgemm_layers", "hgemm_float8")),

@@ -1,0 +1,67 @@
+"""An array written from another: what lazy arrays, which are computed where they are read, become memory by.
+
+Each block has one tile. There is nothing that blocks have in common.
+"""
+
+from prism.kernels.scan.tiles import extent
+from prism.lang import (
+    attr, block, const, constexpr, dtype, grid, group, id, int32, int64, partition, prism, ptr, requires, template, thread, uint8,
+)
+
+
+@prism("global")
+@template(TI=dtype, TO=dtype, THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int))
+@requires(grid[1], block[1], thread[THREADS])
+@attr("__launch_bounds__(THREADS)")
+def copy(
+    x: ptr(const(TI)) @ grid[1], y: ptr(TO) @ grid[1], n: int64 @ grid[1], skew: int32 @ grid[1], y_aligned: bool @ grid[1],
+    otherwise: TO @ grid[1],
+):
+    """`y[i] = TO(x[i])`.
+
+    Perspective: grid, a block for each tile of `THREADS * ITEMS` elements.
+    Shapes:      `x`, `y`: `n` elements. `skew`: how many elements `x` begins past one that is aligned to `WIDTH` of them; -1: it
+                 is not known. `otherwise`: any number.
+    Errors:      if `y_aligned`, `y` must be, to `WIDTH` elements, at most 16 bytes in all.
+    Test:        tests/kernels/test_transform.py
+    """
+    TILE: constexpr(int) = THREADS * ITEMS
+    here: int32 @ block[1] = id()
+    with partition(y, block[1], offset=int64(here) * TILE) as target:
+        with group(block[1]):
+            items: TO[ITEMS] @ thread[1]
+            many: int32 @ block[1] = extent(here, n, TILE=TILE)
+            with partition(x, block[1], offset=int64(here) * TILE) as source:
+                block.load_tile(source, items, many, otherwise, skew, 0, WIDTH=WIDTH, REVERSE=False, SPARE=True)
+            block.store_tile(target, items, many, y_aligned, 0, WIDTH=WIDTH, REVERSE=False, KEPT=False)
+
+
+@prism("global")
+@template(TI=dtype, TO=dtype, THREADS=constexpr(int), ITEMS=constexpr(int))
+@requires(grid[1], block[1], thread[THREADS])
+@attr("__launch_bounds__(THREADS)")
+def copy_where(x: ptr(const(TI)) @ grid[1], where: ptr(const(uint8)) @ grid[1], y: ptr(TO) @ grid[1], n: int64 @ grid[1]):
+    """`y[i] = TO(x[i])` where `where[i]` is not 0; other elements stay, and those of `x` there are not read.
+
+    Perspective: grid, a block for each tile of `THREADS * ITEMS` elements.
+    Shapes:      `x`, `where`, `y`: `n` elements.
+    Test:        tests/kernels/test_transform.py
+    """
+    TILE: constexpr(int) = THREADS * ITEMS
+    here: int32 @ block[1] = id()
+    with partition(y, block[1], offset=int64(here) * TILE) as target:
+        with group(block[1]):
+            t: int32 @ thread[1] = id()
+            first: int64 @ block[1] = int64(here) * TILE
+            with partition(target, thread[1], f=lambda k: k * THREADS + t) as mine:
+                with group(thread[1]):
+                    for k in range(ITEMS):
+                        if first + k * THREADS + t < n:
+                            if where[first + k * THREADS + t] != 0:
+                                mine[k] = TO(x[first + k * THREADS + t])
+
+
+EXAMPLES = {
+    "copy": {"TI": "float32", "TO": "float32", "THREADS": 256, "ITEMS": 16, "WIDTH": 4},
+    "copy_where": {"TI": "float32", "TO": "float32", "THREADS": 256, "ITEMS": 8},
+}

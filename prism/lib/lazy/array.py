@@ -1,0 +1,418 @@
+"""Lazy arrays: the class, what they are made of, and how they are put broadcast_all."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any, NoReturn, TypeVar
+
+import numpy as np
+
+from prism.host import memory
+from prism.host.axes import c_strides
+from prism.host.lazies import LazyArray, LazyInfo
+from prism.lang.surface.views import At, Compute, Expression, Leaf, Number, Position, View
+from prism.lang.types import SCALARS, Scalar
+from prism.lang.types.structs import Struct, scalar_called
+from prism.runtime import arrays as known_arrays
+from prism.runtime.arrays import BFLOAT16, ArrayInfo, describe, one_place
+from prism.runtime.overlap import span
+
+INT64, BOOL = SCALARS["int64"], SCALARS["bool"]
+POSITION = Position()
+_ALIGNED = 16  # bytes: what vectors of memory must begin at
+
+
+_E = TypeVar("_E", Leaf, Number, At, Compute)
+
+
+def make(kind: type[_E], *fields: Any) -> _E:
+    """Return an expression; the same object for the same, so that it is found at once where it is looked up."""
+    found: _E = _make(kind, *fields)
+    return found
+
+
+@lru_cache(maxsize=4096)
+def _make(kind: Any, *fields: Any) -> Any:
+    return kind(*fields)
+
+
+class Lazy(LazyArray):
+    """An array that is computed where it is read: see `prism.lib.lazy`.
+
+    It has the `shape`, `dtype`, `ndim` and `size` of the array that `prism.lib.evaluate` makes of it. Arithmetic on it gives
+    another lazy array, by NumPy's rules for dtypes.
+    """
+
+    __slots__ = ("dtype",)
+    __array_ufunc__ = None  # NumPy leaves arithmetic to this class
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(
+        self, value: Expression, scalar: Scalar, shape: tuple[int, ...], leaves: tuple[ArrayInfo, ...] = (),
+        numbers: tuple[int, ...] = (),
+    ) -> None:  # fmt: skip
+        super().__init__(value, scalar, shape, leaves, numbers)
+        self.dtype = dtype_of(scalar)
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return math.prod(self.shape)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of a lazy array without axes")
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        return f"<lazy array of {self.scalar}, shape {self.shape}>"
+
+    def __array__(self, *_: Any, **__: Any) -> NoReturn:
+        raise TypeError("a lazy array holds no elements: make an array of it by prism.lib.evaluate")
+
+    def __iter__(self) -> NoReturn:
+        raise TypeError("a lazy array has no elements to go through: make an array of it by prism.lib.evaluate")
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError("a lazy array is neither true nor false: use prism.lib.any or prism.lib.all")
+
+    def __add__(self, other: Any) -> Any:
+        return _arithmetic("+", self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return _arithmetic("+", other, self)
+
+    def __sub__(self, other: Any) -> Any:
+        return _arithmetic("-", self, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return _arithmetic("-", other, self)
+
+    def __mul__(self, other: Any) -> Any:
+        return _arithmetic("*", self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return _arithmetic("*", other, self)
+
+    def __truediv__(self, other: Any) -> Any:
+        return _arithmetic("/", self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return _arithmetic("/", other, self)
+
+    def __and__(self, other: Any) -> Any:
+        return _arithmetic("&", self, other)
+
+    def __rand__(self, other: Any) -> Any:
+        return _arithmetic("&", other, self)
+
+    def __or__(self, other: Any) -> Any:
+        return _arithmetic("|", self, other)
+
+    def __ror__(self, other: Any) -> Any:
+        return _arithmetic("|", other, self)
+
+    def __xor__(self, other: Any) -> Any:
+        return _arithmetic("^", self, other)
+
+    def __rxor__(self, other: Any) -> Any:
+        return _arithmetic("^", other, self)
+
+    def __lt__(self, other: Any) -> Any:
+        return _arithmetic("<", self, other)
+
+    def __le__(self, other: Any) -> Any:
+        return _arithmetic("<=", self, other)
+
+    def __gt__(self, other: Any) -> Any:
+        return _arithmetic(">", self, other)
+
+    def __ge__(self, other: Any) -> Any:
+        return _arithmetic(">=", self, other)
+
+    def __eq__(self, other: Any) -> Any:
+        return _arithmetic("==", self, other)
+
+    def __ne__(self, other: Any) -> Any:
+        return _arithmetic("!=", self, other)
+
+    def __neg__(self) -> Any:
+        found = compute("-", self.scalar, (self,))
+        return Lazy(make(Compute, self.scalar, (found.value,)), self.scalar, self.shape, self.leaves, self.numbers)
+
+    def __invert__(self) -> Any:
+        if not (self.scalar.integral or self.scalar == BOOL):
+            raise TypeError(f"~ is for integers and bools, and this lazy array is of {self.scalar}")
+        ones = -1 if self.scalar.kind == "int" else int(2**self.scalar.bits - 1) if self.scalar.integral else True
+        return _arithmetic("^", self, scalar_like(ones, self))
+
+
+def _arithmetic(op: str, one: Any, other: Any) -> Any:
+    from prism.lib.lazy.arithmetic import arithmetic  # which makes lazy arrays
+
+    return arithmetic(op, one, other)
+
+
+# -- Facts ----------------------------------------------------------------------------------------------------------------
+
+
+def describe_lazy(lazy: Lazy, name: str) -> LazyInfo:
+    """Return the facts of a lazy array; one that reads no memory lies on the host until `settle` says otherwise."""
+    scalars = tuple(scalar_of(leaf) for leaf in lazy.leaves)
+    view = View(lazy.value, lazy.scalar, scalars, len(lazy.numbers))
+    strides = tuple(step * lazy.dtype.itemsize for step in c_strides(lazy.shape))
+    where = lazy.leaves[0] if lazy.leaves else None
+    library, kind, device, owner = ("numpy", "numpy", None, lazy) if where is None else (
+        where.library, where.kind, where.device, where.owner
+    )  # fmt: skip
+    return LazyInfo(
+        library, kind, lazy.dtype, lazy.shape, strides, 0, True, device, None, owner, view=view, leaves=lazy.leaves,
+        numbers=lazy.numbers,
+    )  # fmt: skip
+
+
+known_arrays.register(Lazy, describe_lazy)
+
+
+def lazy_of(info: LazyInfo) -> Lazy:
+    """Return the lazy array whose facts these are."""
+    return Lazy(info.view.value, info.view.scalar, info.shape, info.leaves, info.numbers)
+
+
+# -- Making them ----------------------------------------------------------------------------------------------------------
+
+
+def of(x: Any, name: str = "x") -> Lazy:
+    """Return an array, or a number, as a lazy array.
+
+    Raises:
+        TypeError: it is neither, or of a dtype that kernels don't have.
+    """
+    if isinstance(x, Lazy):
+        return x
+    if isinstance(x, bool | int | float | np.generic):
+        return of_number(x)
+    info = describe(x, name)
+    memory.require_known(info, name)
+    scalar = scalar_of(info, name)
+    size = info.dtype.itemsize
+    if not info.natural or any(step % size for step in info.strides):
+        info = describe(memory.copy(info))
+    shape = tuple(map(int, info.shape))
+    wide = info.pointer % _ALIGNED == 0
+    if info.contiguous:
+        return Lazy(make(Leaf, 0, wide), scalar, shape, (_with_dtype(info),))
+    before, behind = span(info)
+    steps = tuple(step // size for step in info.strides)
+    lying = _lying(info, (before + behind) // size, before)
+    base = Lazy(make(Leaf, 0, lying.pointer % _ALIGNED == 0), scalar, lying.shape, (lying,))
+    return gather(base, shape, steps, before // size)
+
+
+def _with_dtype(info: ArrayInfo) -> ArrayInfo:
+    return replace(info, dtype=BFLOAT16) if info.scalar == "bfloat16" and info.dtype != BFLOAT16 else info
+
+
+def _lying(info: ArrayInfo, count: int, before: int) -> ArrayInfo:
+    """Return the memory of an array with gaps, from its lowest element to its highest, as one axis."""
+    size = info.dtype.itemsize
+    owner = info.owner
+    if info.library == "numpy":
+        lowest = owner[tuple(slice(None, None, -1) if step < 0 else slice(None) for step in info.strides)]
+        owner = np.lib.stride_tricks.as_strided(lowest, (count,), (size,), writeable=False)
+    return _with_dtype(
+        replace(info, owner=owner, pointer=info.pointer - before, shape=(count,), strides=(size,), readonly=True)
+    )
+
+
+def gather(source: Lazy, shape: tuple[int, ...], steps: Sequence[int], begin: int = 0) -> Lazy:
+    """Return a lazy array whose element (i, j, ...) is the source's element `begin + i * steps[0] + j * steps[1] + ...`."""
+    axes: list[tuple[int, int]] = []  # extents and steps, of axes that can't be taken as one
+    for extent, step in zip(shape, steps, strict=True):
+        if extent == 1:
+            continue
+        if axes and axes[-1][1] == step * extent:
+            axes[-1] = (axes[-1][0] * extent, step)
+        else:
+            axes.append((extent, step))
+    numbers: list[int] = []
+
+    def number(value: int) -> Expression:
+        numbers.append(value)
+        return make(Number, len(numbers) - 1, INT64)
+
+    place: Expression = number(begin)
+    inner = 1
+    for k in reversed(range(len(axes))):
+        extent, step = axes[k]
+        index: Expression = POSITION if inner == 1 else make(Compute, "/", (POSITION, number(inner)))
+        if k > 0:
+            index = make(Compute, "%", (index, number(extent)))
+        place = make(Compute, "+", (place, make(Compute, "*", (index, number(step)))))
+        inner *= extent
+    return at(source, Lazy(place, INT64, shape, (), tuple(map(bits_of, numbers))))
+
+
+def at(source: Lazy, place: Lazy) -> Lazy:
+    """Return a lazy array of the source's elements at the positions of another, of its shape."""
+    (value, index), leaves, numbers = merge([source, place])
+    return Lazy(make(At, value, index), source.scalar, place.shape, leaves, numbers)
+
+
+def of_number(value: Any, scalar: Scalar | None = None, shape: tuple[int, ...] = ()) -> Lazy:
+    """Return a number as a lazy array.
+
+    Raises:
+        TypeError: it is none that 8 bytes hold.
+    """
+    if scalar is None and isinstance(value, bool | int | float | np.generic):
+        scalar = scalar_called(np.dtype(type(value)).name)
+    if (
+        not isinstance(value, bool | int | float | np.generic)
+        or scalar is None
+        or isinstance(scalar, Struct)
+        or scalar.stored
+    ):
+        raise TypeError(f"{value!r} is no number of a lazy array: it takes integers, floats and bools")
+    given = int(value) if scalar.integral else bool(value) if scalar == BOOL else float(value)
+    if scalar.integral and not _fits(given, scalar):
+        raise OverflowError(f"{value!r} is out of the range of {scalar}")
+    return Lazy(make(Number, 0, scalar), scalar, shape, (), (bits_of(given),))
+
+
+def _fits(value: Any, scalar: Scalar) -> bool:
+    low, high = (0, 2**scalar.bits) if scalar.kind == "uint" else (-(2 ** (scalar.bits - 1)), 2 ** (scalar.bits - 1))
+    return bool(low <= value < high)
+
+
+def scalar_like(value: Any, like: Lazy) -> Lazy:
+    """Return a number of the type of a lazy array."""
+    return of_number(value, like.scalar)
+
+
+def bits_of(value: bool | int | float) -> int:
+    """Return a number's 8 bytes: an integer's, or those of a float64."""
+    if isinstance(value, float):
+        return int.from_bytes(struct.pack("<d", value), "little")
+    return int(value) % 2**64
+
+
+def dtype_of(scalar: Scalar) -> np.dtype[Any]:
+    """Return NumPy's dtype of a kernel's type; bfloat16's own name for it."""
+    if isinstance(scalar, Struct):
+        return scalar.dtype
+    found: np.dtype[Any] = known_arrays.CODED.get(scalar.name, np.dtype(scalar.numpy))
+    return found
+
+
+def scalar_of(info: ArrayInfo, name: str = "x") -> Scalar:
+    """Return the kernel's type of an array's elements.
+
+    Raises:
+        TypeError: there is none.
+    """
+    found = scalar_called(info.scalar)
+    if found is None:
+        raise TypeError(f"`{name}` has dtype {info.dtype}, which lazy arrays do not have")
+    return found
+
+
+def merge(parts: Sequence[Lazy]) -> tuple[list[Expression], tuple[ArrayInfo, ...], tuple[int, ...]]:
+    """Return the values of several lazy arrays, on the leaves and numbers of all: memory that is the same is one leaf.
+
+    Raises:
+        TypeError: they are of several libraries; some are on the host and some on a GPU.
+        ValueError: they are on two GPUs.
+    """
+    if len(parts) == 1:
+        return [parts[0].value], parts[0].leaves, parts[0].numbers
+    leaves: list[ArrayInfo] = []
+    numbers: list[int] = []
+    values: list[Expression] = []
+    places: dict[Any, int] = {}
+    for part in parts:
+        where = []
+        for leaf in part.leaves:
+            key = (leaf.pointer, leaf.dtype, leaf.size, leaf.device)
+            if key not in places:
+                places[key] = len(leaves)
+                leaves.append(leaf)
+            where.append(places[key])
+        values.append(_renumber(part.value, tuple(where), len(numbers)))
+        numbers += part.numbers
+    one_place({f"array {k + 1} of the lazy array": leaf for k, leaf in enumerate(leaves)})
+    for leaf in leaves[1:]:
+        if leaf.library != leaves[0].library:
+            raise TypeError(f"a lazy array is of arrays of one library, not of {leaves[0].library} and {leaf.library}")
+    return values, tuple(leaves), tuple(numbers)
+
+
+@lru_cache(maxsize=4096)
+def _renumber(value: Expression, leaves: tuple[int, ...], first: int) -> Expression:
+    match value:
+        case Leaf(number=number):
+            return value if leaves[number] == number else replace(value, number=leaves[number])
+        case Number(number=number):
+            return replace(value, number=first + number) if first else value
+        case Compute(what=what, parts=parts):
+            return make(Compute, what, tuple(_renumber(part, leaves, first) for part in parts))
+        case At(source=source, place=place):
+            return make(At, _renumber(source, leaves, first), _renumber(place, leaves, first))
+        case _:
+            return value
+
+
+def broadcast_all(parts: Iterable[Any], names: Sequence[str] = ()) -> list[Lazy]:
+    """Return arrays and numbers as lazy arrays of one shape, by NumPy's rules.
+
+    Raises:
+        TypeError: one of them is neither.
+        ValueError: they have no shape in common.
+    """
+    found = [of(part, names[k] if k < len(names) else "x") for k, part in enumerate(parts)]
+    shape = found[0].shape
+    if any(one.shape != shape for one in found):
+        try:
+            shape = np.broadcast_shapes(*(one.shape for one in found))
+        except ValueError:
+            shapes = " and ".join(str(one.shape) for one in found)
+            raise ValueError(f"arrays of shapes {shapes} do not broadcast to one shape") from None
+    return [broadcast(one, shape) for one in found]
+
+
+def broadcast(x: Lazy, shape: tuple[int, ...]) -> Lazy:
+    """Return a lazy array repeated to a shape."""
+    if x.shape == shape:
+        return x
+    if not x.shape and isinstance(x.value, Number):
+        return Lazy(x.value, x.scalar, shape, (), x.numbers)
+    steps = [0 if extent == 1 else step for extent, step in zip(x.shape, c_strides(x.shape), strict=True)]
+    return gather(x, shape, [0] * (len(shape) - len(x.shape)) + steps)
+
+
+def compute(what: object, scalar: Scalar, parts: Sequence[Lazy]) -> Lazy:
+    """Return `what` of lazy arrays of one shape, of a type."""
+    values, leaves, numbers = merge(parts)
+    return Lazy(make(Compute, what, tuple(values)), scalar, parts[0].shape, leaves, numbers)
+
+
+def convert(x: Lazy, scalar: Scalar) -> Lazy:
+    """Return a lazy array in another type, as C converts.
+
+    Raises:
+        TypeError: to or from a struct, or a complex number.
+    """
+    if x.scalar == scalar:
+        return x
+    if isinstance(scalar, Struct) or isinstance(x.scalar, Struct):
+        raise TypeError(f"a lazy array of {x.scalar} is not converted to {scalar}")
+    return Lazy(make(Compute, scalar, (x.value,)), scalar, x.shape, x.leaves, x.numbers)

@@ -1,0 +1,38 @@
+"""Every function of the library on lazy arrays: what it gives of the arrays that they stand for.
+
+Tests of prism/host/lazies.py; prism/lib/lazy: array, functions, arithmetic; prism/lib/algorithms/transform: api, cases.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+import pytest
+
+from prism.host import lazies
+from prism.lib.cases import Case, cases
+from tests.lib.calls import check
+from tests.lib.lazy.lazies import LAZIES, array_of
+from tests.rarely import rarely
+
+MEMORY = {"matmul", "sgemm", "hgemm"}
+"""Functions whose kernels take memory, as copies by bulk do: lazy arrays are evaluated for them."""
+PAIRS = [(case, name) for case in cases() for name in LAZIES]
+
+
+@pytest.mark.parametrize(
+    ("case", "name"), rarely(PAIRS, but=[pair for number, pair in enumerate(PAIRS) if number % 7 == 0]), ids=str
+)
+def test_lazy_arrays_are_as_good_as_arrays(case: Case, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if case.function not in MEMORY:
+
+        def never(info: Any) -> Any:
+            raise AssertionError(f"{case} writes the elements of a lazy array to memory")
+
+        monkeypatch.setattr(lazies, "evaluators", [never])
+    place = functools.partial(LAZIES[name], np.asarray)
+    for dtype in (case.dtypes[0], case.dtypes[-1]):
+        for shape in case.shapes[:4]:
+            check(case, case.arrays(shape, dtype), place, array_of)

@@ -1,0 +1,260 @@
+"""Lazy arrays by NumPy's: what each is of, dtypes and shapes, and what is refused.
+
+Tests of prism/lib/lazy: array, arithmetic, functions; prism/host/lazies.py; prism/lib/algorithms/transform/api.py.
+"""
+
+from __future__ import annotations
+
+import doctest
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import prism
+from prism import lib
+from prism.host import lazies
+from prism.lang import CompileError, requires, template, thread
+from prism.lang import dtype as dtype_
+from prism.lang import prism as mark
+from prism.lib import lazy
+from prism.lib.thread import operators as thread_operators
+from prism.runtime.arrays import describe
+from tests.lib.lazy.lazies import same
+
+RANDOM = np.random.default_rng(0)
+DTYPES = ("bool", "int8", "uint8", "int16", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64")
+
+
+def numbers(dtype: str, size: int = 50) -> Any:
+    low = 0 if np.dtype(dtype).kind in "bu" else -50
+    return RANDOM.integers(low, 2 if dtype == "bool" else 50, size).astype(dtype)
+
+
+def equal(found: Any, wanted: Any) -> None:
+    found = lib.evaluate(found)
+    assert found.dtype == wanted.dtype and found.shape == wanted.shape
+    assert np.array_equal(found, wanted, equal_nan=wanted.dtype.kind == "f")
+
+
+def test_the_examples_in_the_docstrings() -> None:
+    found = doctest.testmod(lazy, extraglobs={"prism": prism, "np": np})
+    assert found.attempted and not found.failed
+
+
+@pytest.mark.parametrize("op", [operator.add, operator.mul, operator.lt, operator.eq, operator.ge, operator.ne])
+@pytest.mark.parametrize("other", DTYPES)
+@pytest.mark.parametrize("one", DTYPES)
+@pytest.mark.covering(2)
+def test_arithmetic_has_numpys_dtypes_and_values(op: Callable[[Any, Any], Any], one: str, other: str) -> None:
+    x, y = numbers(one), numbers(other)
+    with np.errstate(over="ignore"):
+        equal(op(lazy.of(x), y), op(x, y))
+        equal(op(x, lazy.of(y)), op(x, y))
+
+
+@pytest.mark.parametrize("one", DTYPES)
+def test_arithmetic_with_numbers(one: str) -> None:
+    x = numbers(one)
+    wider = np.dtype(np.int64) if one == "bool" else x.dtype
+    equal(lazy.of(x) + 3, x.astype(wider) + wider.type(3))
+    equal(3 * lazy.of(x), x.astype(wider) * wider.type(3))
+    equal(lazy.of(x) > 1, x > 1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        half = one in ("bool", "int8", "uint8", "float16")  # NumPy's division of bytes is of halves
+        equal(lazy.of(x) / x, np.true_divide(x, x)) if not half or one == "float16" else None
+    if one != "bool":
+        with np.errstate(over="ignore"):
+            equal(lazy.of(x) - x[::-1], x - x[::-1])
+            equal(-lazy.of(x), -x)
+    if wider.kind in "iu" or one == "bool":
+        equal(lazy.of(x) & x[::-1], x & x[::-1])
+        equal(~lazy.of(x), ~x)
+
+
+def test_complex_numbers_are_added_and_multiplied() -> None:
+    x = (numbers("float32") + 1j * numbers("float32")).astype(np.complex64)
+    equal(lazy.of(x) * x + 2.0, x * x + np.complex64(2))
+    assert lib.sum(lazy.of(x) * x) == (x * x).sum()
+    with pytest.raises(TypeError, match="`<` is not for lazy arrays of complex64"):
+        lazy.of(x) < x  # noqa: B015
+
+
+@pytest.mark.parametrize(
+    ("op", "what"), [(operator.sub, "`-` is not for bools"), (operator.and_, "for integers and bools")]
+)
+def test_operators_that_are_not_for_a_dtype(op: Callable[[Any, Any], Any], what: str) -> None:
+    x = numbers("bool" if op is operator.sub else "float32")
+    with pytest.raises(TypeError, match=what):
+        op(lazy.of(x), x)
+
+
+def test_an_array_twice_is_read_once() -> None:
+    x, y = numbers("float32"), numbers("float32")
+    info = describe(lazy.of(x) * x + y * lazy.of(x))
+    assert isinstance(info, lazies.LazyInfo) and len(info.leaves) == 2
+
+
+def test_shapes_broadcast() -> None:
+    x, y = numbers("int32", 12).reshape(3, 4), numbers("int32", 4)
+    equal(lazy.of(x) + y, x + y)
+    equal(lazy.of(x[:, :1]) * y, x[:, :1] * y)
+    equal(
+        lazy.map(lambda a, b: a - b, lazy.arange(3), np.arange(6).reshape(2, 3)),
+        np.arange(3) - np.arange(6).reshape(2, 3),
+    )
+    equal(lazy.broadcast_to(lazy.of(y) + 1, (5, 4)), np.broadcast_to(y + 1, (5, 4)))
+    with pytest.raises(ValueError, match=r"shapes \(3, 4\) and \(3,\) do not broadcast"):
+        lazy.of(x) + np.arange(3, dtype=np.int32)
+
+
+@pytest.mark.parametrize("shape", [(7,), (3, 5), (2, 3, 4)])
+def test_arrays_that_lie_otherwise(shape: tuple[int, ...]) -> None:
+    x = RANDOM.integers(-9, 9, tuple(3 * n for n in shape)).astype(np.int32)
+    for part in (
+        x[tuple(slice(None, None, 2) for _ in shape)],
+        x[tuple(slice(None, None, -1) for _ in shape)],
+        x.T,
+        x[1:][::2],
+    ):
+        equal(lazy.of(part), part)
+        assert lib.sum(lazy.of(part)) == part.sum()
+    swapped = x.astype(">i4")
+    equal(lazy.of(swapped), x)
+
+
+def test_numbers_and_positions() -> None:
+    equal(lazy.arange(7), np.arange(7))
+    equal(lazy.arange(7, 1, -2), np.arange(7, 1, -2))
+    equal(lazy.arange(5, 2), np.arange(5, 2))
+    equal(lazy.arange(2, 9, 3, dtype="int16"), np.arange(2, 9, 3, dtype="int16"))
+    equal(lazy.arange(0.5, 3, 0.25), np.arange(0.5, 3, 0.25))
+    equal(lazy.full((2, 3), 7), np.full((2, 3), 7))
+    equal(lazy.full(4, 2.5, "float32"), np.full(4, 2.5, np.float32))
+    equal(lazy.full(4, True), np.full(4, True))
+    equal(lazy.full(2, 2**64 - 1, "uint64"), np.full(2, 2**64 - 1, np.uint64))
+    equal(lazy.full(2, -(2**63)), np.full(2, -(2**63)))
+    assert lib.sum(lazy.arange(2**31 + 10, 2**31 + 20)) == np.arange(2**31 + 10, 2**31 + 20).sum()
+
+
+def test_another_order() -> None:
+    x, i = numbers("float32"), np.array([[4, -1, 0], [49, -50, 3]])
+    equal(lazy.take(x, i), np.take(x, i))
+    equal(lazy.take(x, i.astype(np.int8)), np.take(x, i))
+    equal(lazy.take(x, np.array([3, 1], np.uint32)), x[[3, 1]])
+    equal(lazy.take(lazy.of(x) * 2, lazy.arange(49, -1, -7)), (x * 2)[::-7])
+    equal(lazy.flip(x.reshape(5, 10)), np.flip(x.reshape(5, 10)))
+    equal(lazy.flip(lazy.flip(x)), x)
+
+
+def test_structs_of_several_arrays() -> None:
+    keys, values = numbers("int32"), numbers("float64")
+    found = lib.evaluate(lazy.zip(keys, values, names=("key", "value")))
+    assert found.dtype == np.dtype([("key", "i4"), ("value", "f8")], align=True)
+    assert np.array_equal(found["key"], keys) and np.array_equal(found["value"], values)
+    equal(lazy.map(lambda pair: pair.key, lazy.zip(keys, values, names=("key", "value"))), keys)
+
+
+@mark("device")
+@requires(thread[1])
+@template(T=dtype_)
+def square(x: T @ thread[1]) -> T @ thread[1]:
+    return x * x
+
+
+def test_device_functions_and_intrinsics() -> None:
+    x = numbers("float32")
+    equal(lazy.map(square, x), x * x)
+    equal(lazy.map(prism.lang.absolute, x), abs(x))
+    equal(lazy.map(thread_operators.add, x, x), x + x)
+    equal(lazy.map(prism.lang.float64, x), x.astype(float))
+
+
+def test_for_whole_arrays_and_results_of_them() -> None:
+    x = numbers("int64").reshape(5, 10)
+    assert lib.argmax(lazy.flip(x)) == np.argmax(np.flip(x))
+    assert np.array_equal(lib.sum(lazy.of(x) * 2, axis=1), (x * 2).sum(1))
+    real = x.astype(np.float32)
+    assert np.array_equal(lib.matmul(lazy.of(real) + 1, real.T), (real + 1) @ real.T)
+    out = np.zeros_like(x)
+    assert lib.evaluate(lazy.of(x) + 1, out=out) is out and np.array_equal(out, x + 1)
+    assert lib.evaluate(lazy.of(x) + 1, out=x) is x and np.array_equal(out, x)  # it is what it reads
+    kept = x.copy()
+    assert lib.evaluate(lazy.flip(x), out=x) is x and np.array_equal(x, np.flip(kept))
+
+
+def test_where_leaves_the_others() -> None:
+    x, out = numbers("float32"), np.full(50, -7, np.float32)
+    lib.evaluate(lazy.of(x) + 1, out=out, where=lazy.of(x) > 0)
+    assert np.array_equal(out, np.where(x > 0, x + 1, np.float32(-7)))
+    with pytest.raises(ValueError, match="pass `out`"):
+        lib.evaluate(x, where=x > 0)
+    with pytest.raises(TypeError, match="`where` must be of bool, not of float32"):
+        lib.evaluate(x, where=x, out=out)
+    with pytest.raises(ValueError, match=r"`where` must have shape \(50,\)"):
+        lib.evaluate(x, where=x[:3] > 0, out=out)
+
+
+def test_what_is_in_the_arrays_when_it_is_read() -> None:
+    x = np.ones(5)
+    found = lazy.of(x) + 1
+    x[:] = 3
+    assert lib.sum(found) == 20
+
+
+def test_misuse() -> None:
+    x = numbers("float32")
+    calls: list[tuple[Callable[[], Any], type[Exception], str]] = [
+        (lambda: lib.scan(x, out=lazy.of(x)), TypeError, "`out` is a lazy array, which holds no memory"),
+        (lambda: lib.scan_by_key(lazy.of(x.reshape(5, 10)), x), ValueError, "`keys` must have 1 axis, not 2"),
+        (lambda: lib.scan_by_key(lazy.arange(3), x), ValueError, "must have one shape"),
+        (lambda: lazy.take(x, np.array([50])), IndexError, "index 50 is out of bounds for 50 elements"),
+        (lambda: lazy.take(x, np.array([-51])), IndexError, "index -51"),
+        (lambda: lazy.take(x, x), TypeError, "`indices` must be of integers"),
+        (lambda: lazy.of("x"), TypeError, "must be an array of NumPy, CuPy or torch"),
+        (lambda: lazy.of(np.array([None])), TypeError, "object"),
+        (lambda: lazy.map(square), TypeError, "at least one array"),
+        (lambda: lazy.map(np.sin, x), TypeError, "must be a device function of Prism's"),
+        (lambda: lazy.map(numbers, x), TypeError, "`numbers` is a function of Python's"),
+        (lambda: lazy.map(lambda a, b: a, x), CompileError, "argument"),
+        (lambda: lazy.cast(x, "complex64"), TypeError, "is not converted to complex64"),
+        (lambda: lazy.zip(lazy.zip(x, x), x), TypeError, "`zip` is of arrays of integers"),
+        (lambda: lazy.zip(x, x, names=("a",)), ValueError, "1 names for 2 arrays"),
+        (lambda: lazy.arange(3, 5, 0), ValueError, "`step` must not be 0"),
+        (lambda: lazy.arange(3, dtype="bool"), TypeError, "arange counts in integers or floats"),
+        (lambda: lazy.full(3, 300, "int8"), OverflowError, "300 is out of the range of int8"),
+        (lambda: lazy.full(-1, 3), ValueError, "negative extent"),
+        (lambda: lazy.full(3, "x"), TypeError, "no number"),
+        (lambda: lazy.broadcast_to(x, 3), ValueError, "broadcast"),
+        (lambda: np.asarray(lazy.of(x)), TypeError, "make an array of it by prism.lib.evaluate"),
+        (lambda: list(lazy.of(x)), TypeError, "prism.lib.evaluate"),
+        (lambda: bool(lazy.of(x)), TypeError, "prism.lib.any"),
+        (lambda: lazy.of(x) + "x", TypeError, "unsupported operand"),
+    ]
+    for call, error, text in calls:
+        with pytest.raises(error) as caught:
+            call()
+        assert text in str(caught.value), str(caught.value)
+
+
+def test_structure_is_the_key_and_not_values() -> None:
+    """The second call of a kind checks and compiles nothing, whatever numbers and arrays it is of."""
+    from prism.host import call
+
+    def make(step: int, value: float) -> Any:
+        return lazy.take(lazy.of(numbers("float32")) + value, lazy.arange(0, 10 * step, step))
+
+    lib.sum(make(1, 1.5))
+    before = len(call._known)
+    for step, value in ((2, 2.5), (3, 0.0)):
+        found = make(step, value)
+        assert lib.sum(found) == lib.evaluate(found).sum()
+    assert len(call._known) <= before + 1  # that of `evaluate`
+
+
+def test_its_facts() -> None:
+    found = lazy.map(same, np.zeros((3, 4), np.int8))
+    assert (found.shape, found.ndim, found.size, len(found), found.dtype) == ((3, 4), 2, 12, 3, np.dtype("int8"))
+    assert repr(found) == "<lazy array of int8, shape (3, 4)>"
