@@ -3,10 +3,10 @@
 Each block has one tile. There is nothing that blocks have in common.
 """
 
-from prism.kernels.scan.tiles import extent
 from prism.lang import (
     attr, block, const, constexpr, dtype, grid, group, id, int32, int64, partition, prism, ptr, requires, template, thread, uint8,
 )
+from prism.lib.thread import extent
 
 
 @prism("global")

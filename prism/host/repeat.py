@@ -137,10 +137,7 @@ def run_many(asked: tuple[Any, ...], arrays: tuple[Any, ...], stream: Any = None
             apart.clear()
         apart.add(pointers)
     handle = current(device) if stream is None else stream_handle(stream)
-    if counted:
-        return cut(results, count(launch, pointers, handle, device))
-    launch(pointers, handle)
-    return out if out is not None else results[0] if len(results) == 1 else results
+    return _send(launch, counted, pointers, handle, device, results, out)
 
 
 def run_lazy(asked: tuple[Any, ...], arrays: tuple[Any, ...]) -> Any:
@@ -166,9 +163,16 @@ def run_lazy(asked: tuple[Any, ...], arrays: tuple[Any, ...]) -> Any:
     launch, spans, room, counted, _ = found
     if out is not None and overlapping(pointers, spans, room) >= 0:
         return None  # what is read would be overwritten: the result is made beside it
+    return _send(launch, counted, pointers, current(where.device), where.device, results, out)
+
+
+def _send(
+    launch: Launch, counted: bool, pointers: tuple[int, ...], stream: int, device: Any, results: tuple[Any, ...], out: Any
+) -> Any:  # fmt: skip
+    """Launch; return `out`, or the results that were made: of each as many elements as the kernels say, where they are counted."""
     if counted:
-        return cut(results, count(launch, pointers, current(where.device), where.device))
-    launch(pointers, current(where.device))
+        return cut(results, count(launch, pointers, stream, device))
+    launch(pointers, stream)
     return out if out is not None else results[0] if len(results) == 1 else results
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from prism.interpret.errors import MachineError
 from prism.interpret.frame import Frame
-from prism.interpret.scope import Eval, Scope
-from prism.lang.diagnostics import Label
+from prism.interpret.scope import Eval, Piece, Scope
+from prism.lang.diagnostics import Label, Span
 from prism.lang.tree import Call
 from prism.lang.types.perspective import Level, Perspective
 
@@ -22,7 +22,7 @@ def compile_call(scope: Scope, node: Call) -> Eval:
     base = frame_of(scope, node)
     scope.high = max(scope.high, base + code.bytes)
     unit = node.function.bound.code
-    label = Label(node.span, f"`{node.function.name}` is called here")
+    label = call_label(node.function.name, node.span)
     places = list(zip(code.parameters, arguments, strict=True))
 
     def enter(frame: Frame) -> Frame:
@@ -77,3 +77,41 @@ def narrow(frame: Frame, unit: Perspective) -> None:
     elif unit.level == Level.BLOCK:
         frame.bid %= unit.size
         frame.lanes = frame.block.machine.base
+
+
+def call_label(name: str, span: Span) -> Label:
+    """Return what is said of a call, as a compile error says it."""
+    return Label(span, f"`{name}` is called here")
+
+
+def add_call(label: Label, piece: Piece) -> Piece:
+    """Return a function's body that is compiled into another's text, with its call in what goes wrong inside."""
+    inner, waits = piece.run, piece.steps
+    if inner is not None:
+        body = inner
+
+        def run(frame: Frame) -> bool:
+            outer, frame.calls = frame.calls, (label, *frame.calls)
+            try:
+                return body(frame)
+            except MachineError as error:
+                error.add_calls(label)
+                raise
+            finally:
+                frame.calls = outer
+
+        return Piece(run)
+    assert waits is not None
+    wait = waits
+
+    def steps(frame: Frame) -> Generator[None, None, Any]:
+        outer, frame.calls = frame.calls, (label, *frame.calls)
+        try:
+            return (yield from wait(frame))
+        except MachineError as error:
+            error.add_calls(label)
+            raise
+        finally:
+            frame.calls = outer
+
+    return Piece(None, steps)

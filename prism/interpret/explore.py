@@ -16,8 +16,7 @@ import numpy as np
 from prism.interpret import BoundsError, MachineError, run
 from prism.interpret.schedules import schedules
 from prism.lang.barriers import flow
-from prism.lang.facts.budget import most_threads
-from prism.lang.facts.shapes import MAX_BLOCKS, shape_fault
+from prism.lang.facts.budget import MAX_BLOCKS, most_threads, shape_fault
 from prism.lang.facts.touches import ATOMIC, NEAR
 from prism.lang.keep.bases import Value
 from prism.lang.tree import Call, Element, Symbol, Var

@@ -12,15 +12,12 @@ from typing import Any
 
 from prism.interpret import machine
 from prism.interpret.errors import MachineError
+from prism.interpret.machine import has_rings
 from prism.interpret.schedules import HOW, SCHEDULES
-from prism.interpret.units import has_rings
 from prism.lang.facts.blocks import threads_of
-from prism.lang.facts.thread_limit import most_threads
+from prism.lang.facts.budget import MOST_THREADS, grid_limit
 from prism.lang.pipeline import as_emitted
 from prism.lang.tree.plan import Program
-
-MAX_THREADS = 1024
-"""The threads of a block, at most: on every GPU."""
 
 
 def run(
@@ -58,14 +55,14 @@ def _check_shape(program: Program, blocks: int, threads: int) -> None:
     bound = program.entry.bound
     if blocks < 1 or threads < 1:
         raise ValueError(f"a launch has at least one block and one thread, not {blocks} x {threads}")
-    if threads > MAX_THREADS:
-        raise ValueError(f"a block has at most {MAX_THREADS} threads, not {threads}")
+    if threads > MOST_THREADS:
+        raise ValueError(f"a block has at most {MOST_THREADS} threads, not {threads}")
     if bound.thread is not None and threads % bound.thread:
         raise ValueError(f"`{program.entry.name}` needs a multiple of {bound.thread} threads a block, not {threads}")
     if bound.block is not None and blocks % bound.block:
         raise ValueError(f"`{program.entry.name}` needs a multiple of {bound.block} blocks, not {blocks}")
     if threads_of(program) not in (None, threads):
         raise ValueError(f"`{program.entry.name}` needs blocks of {threads_of(program)} threads, not of {threads}")
-    most = most_threads(program)
+    most = grid_limit(program)
     if most is not None and blocks * threads > most:
         raise ValueError(f"`{program.entry.name}` counts at most {most} threads, in 32 bits, not {blocks} x {threads}")

@@ -81,37 +81,22 @@ def _show(value: tuple[Any, Any], lane: int) -> str:
     return f"{one:g}" if isinstance(type_, tree.Scalar) and type_.kind == "float" else str(one)
 
 
-def compile_assert(scope: Scope, statement: tree.Assert) -> Run:
-    """The first thread for which it does not hold ends the run."""
+def compile_assert(scope: Scope, statement: tree.Assert | tree.Assume) -> Run:
+    """The first thread for which it does not hold ends the run, whatever else is checked: what follows may rest on it."""
     condition = scope.evaluate(statement.condition)
+    if isinstance(statement, tree.Assert):
+        text, here = statement.text or "an assertion does not hold", f"does not hold at {statement.code}"
+    else:
+        text, here = "what is assumed does not hold", "does not hold for this thread"
+    fault = AssertError if isinstance(statement, tree.Assert) else AssumeError
 
     def run(frame: Frame) -> bool:
         found = np.broadcast_to(condition(frame), (frame.block.machine.threads,))
         lanes = frame.active()
         bad = lanes[~found[lanes]]
         if len(bad):
-            raise AssertError(
-                statement.text or "an assertion does not hold", statement.span, here=f"does not hold at {statement.code}",
-                perspective=statement.code, thread=int(bad[0]), block=frame.block.number,
-            )  # fmt: skip
-        return False
-
-    return run
-
-
-def compile_assume(scope: Scope, statement: tree.Assume) -> Run:
-    """The first thread for which it does not hold ends the run, whatever else is checked: what follows rests on it."""
-    condition = scope.evaluate(statement.condition)
-
-    def run(frame: Frame) -> bool:
-        found = np.broadcast_to(condition(frame), (frame.block.machine.threads,))
-        lanes = frame.active()
-        bad = lanes[~found[lanes]]
-        if len(bad):
-            raise AssumeError(
-                "what is assumed does not hold", statement.span, here="does not hold for this thread",
-                perspective=statement.code, thread=int(bad[0]), block=frame.block.number,
-            )  # fmt: skip
+            block = frame.block.number
+            raise fault(text, statement.span, here=here, perspective=statement.code, thread=int(bad[0]), block=block)
         return False
 
     return run

@@ -14,15 +14,14 @@ import numpy as np
 from prism.interpret import coroutines
 from prism.interpret.assign import compile_assign, compile_declare, compile_shared
 from prism.interpret.barriers import agreement
-from prism.interpret.calls import narrow
+from prism.interpret.calls import add_call, call_label, narrow
 from prism.interpret.frame import Frame
 from prism.interpret.lanes import both, minus, union
 from prism.interpret.operations import steps_after, steps_before
 from prism.interpret.raw import compile_unsafe
 from prism.interpret.regions import mix_pointers
 from prism.interpret.scope import Code, Eval, Piece, Run, Scope, Shop, Steps, uses
-from prism.interpret.speak import compile_assert, compile_assume, compile_breakpoint, compile_distinct, compile_print
-from prism.interpret.traces import add_call, call_label
+from prism.interpret.speak import compile_assert, compile_breakpoint, compile_distinct, compile_print
 from prism.interpret.undefined_arithmetic import counts_past, require_end, require_step
 from prism.interpret.values import merge
 from prism.lang import tree
@@ -124,10 +123,8 @@ def _dispatch(scope: Scope, statement: tree.Stmt) -> Piece:  # noqa: C901
             return compile_body(scope, statement.body)
         case tree.Specialise():
             return compile_roles(scope, statement)
-        case tree.Assert():
+        case tree.Assert() | tree.Assume():
             return Piece(compile_assert(scope, statement))
-        case tree.Assume():
-            return Piece(compile_assume(scope, statement))
         case tree.Distinct():
             return Piece(compile_distinct(scope, statement))
         case tree.Breakpoint():
@@ -170,9 +167,7 @@ def condition_of(scope: Scope, statement: tree.If | tree.While) -> Eval:
 def compile_if(scope: Scope, statement: tree.If) -> Piece:
     """A branch."""
     condition = condition_of(scope, statement)
-    outer, scope.waits = scope.waits, []
     then, otherwise = compile_body(scope, statement.then), compile_body(scope, statement.otherwise)
-    scope.waits = outer
     if then.run is None or otherwise.run is None:
         return Piece(None, coroutines.branch(condition, coroutines.steps_of(then), coroutines.steps_of(otherwise)))
     return Piece(_branch(condition, then.run, otherwise.run))
@@ -203,9 +198,7 @@ def _branch(condition: Eval, then: Run, otherwise: Run) -> Run:
 def compile_while(scope: Scope, statement: tree.While) -> Piece:
     """A loop: it runs until no thread is left in it."""
     condition = condition_of(scope, statement)
-    outer, scope.waits = scope.waits, []
     body = compile_body(scope, statement.body)
-    scope.waits = outer
     polls = scope.shop.waits(statement)
     if body.run is None or polls:
         return Piece(
@@ -247,9 +240,7 @@ def compile_for(scope: Scope, statement: tree.For) -> Piece:
     """A counted loop; the bounds are evaluated once."""
     bounds = tuple(scope.evaluate(bound) for bound in (statement.start, statement.stop, statement.step))
     slot = scope.slot(statement.symbol)
-    outer, scope.waits = scope.waits, []
     body = compile_body(scope, statement.body)
-    scope.waits = outer
     jumps = uses(statement.body, (tree.Break, tree.Continue, tree.Return))
     stop_slot, step_slot = scope.fresh(), scope.fresh()
     known, type_ = isinstance(statement.step, tree.Const), statement.symbol.type
@@ -343,10 +334,10 @@ def compile_return(scope: Scope, statement: tree.Return) -> Piece:
 
 def compile_group(scope: Scope, statement: tree.Group) -> Piece:
     """Every unit runs the body, each for itself."""
-    unit, outer, waits = statement.unit, scope.code, scope.waits
-    scope.code, scope.waits = unit, []
+    unit, outer = statement.unit, scope.code
+    scope.code = unit
     body = compile_body(scope, statement.body)
-    scope.code, scope.waits = outer, waits
+    scope.code = outer
     if body.run is None:
         return Piece(None, coroutines.group(unit, coroutines.steps_of(body)))
     inner = body.run
@@ -420,12 +411,12 @@ def _arms_of(arms: Arms, level: Level, code: Perspective) -> Callable[[Frame], l
 
 def compile_split(scope: Scope, statement: tree.Split) -> Piece:
     """Different units run different arms, interleaved where one may wait."""
-    outer, waits = scope.code, scope.waits
+    outer = scope.code
     arms: Arms = []
     for arm in statement.arms:
-        scope.code, scope.waits = type(outer)(statement.level, arm.size), []
+        scope.code = Perspective(statement.level, arm.size)
         arms.append((arm.first, arm.size, compile_body(scope, arm.body)))
-    scope.code, scope.waits = outer, waits
+    scope.code = outer
     frames = _arms_of(arms, statement.level, statement.code)
     if any(body.run is None for _, _, body in arms):
         return Piece(None, _interleave(frames))
@@ -466,9 +457,7 @@ def compile_view(scope: Scope, statement: tree.Partition | tree.Claim | tree.Asy
         offset: Eval = _opener
     else:
         slot, offset = scope.slot(view.offset[0]), scope.keep(view.offset[1])
-    waits, scope.waits = scope.waits, []
     body = compile_body(scope, statement.body)
-    scope.waits = waits
     if body.run is None:
         return Piece(None, coroutines.view_scope(slot, offset, coroutines.steps_of(body)))
     inner = body.run

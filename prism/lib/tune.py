@@ -9,12 +9,9 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from prism.lib import algorithms
-
-if TYPE_CHECKING:
-    from prism.lib.tune_device import Timer
 
 C = TypeVar("C")
 _BETTER = 0.99
@@ -100,14 +97,15 @@ def _ratio(seen: Sequence[Mapping[str, float]], base: Sequence[Mapping[str, floa
 class Table:
     """A table of choices: its name in the source, where that is, and what is tried for each of its keys.
 
-    `measure(timer, key, choice)` returns seconds by size, always of the same sizes, or raises Unusable.
+    `measure(timer, key, choice)`, by a timer of tune_device.py, returns seconds by size, always of the same sizes, or raises
+    Unusable.
     """
 
     name: str
     source: str
     entries: Mapping[Any, Any]
     candidates: Callable[[Any], Sequence[Any]]
-    measure: Callable[[Timer, Any, Any], Mapping[str, float]]
+    measure: Callable[[Any, Any, Any], Mapping[str, float]]
 
 
 def tables() -> dict[str, Table]:

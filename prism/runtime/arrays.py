@@ -14,7 +14,7 @@ import numpy as np
 from prism.lang.keep.bases import Value
 from prism.lang.types import SCALARS
 from prism.lang.types.structs import struct_of
-from prism.runtime.cuda_core import cuda_core
+from prism.runtime.driver import cuda_core
 
 _KINDS = "an array of NumPy, CuPy or torch, or one with __cuda_array_interface__ or DLPack"
 CODED = {scalar.name: np.dtype([(scalar.name, scalar.numpy)]) for scalar in SCALARS.values() if scalar.coded}

@@ -6,7 +6,6 @@ from prism.lang.emit import emit
 from prism.lang.facts import budget
 from prism.lang.facts.assumptions import launch_assumptions
 from prism.lang.facts.blocks import threads_of
-from prism.lang.facts.thread_limit import most_threads
 from prism.lang.intrinsics.declaration import supports
 from prism.lang.pipeline import lower
 from prism.lang.tree.plan import Program
@@ -33,7 +32,7 @@ def entry_of(program: Program, arch: str) -> Entry:
         max_threads=budget.most_threads(function),
         cooperative=function.cooperative,
         programmatic=emitted.follows and supports(arch, "sm_90"),
-        grid_threads=most_threads(program),
+        grid_threads=budget.grid_limit(program),
         block_threads=threads_of(program),
         assumed=tuple(dict.fromkeys(launch_assumptions(function).values())),
     )

@@ -9,7 +9,7 @@ from typing import Any
 
 from prism.lang.diagnostics import InternalError
 from prism.lang.keep.bases import Value
-from prism.runtime.cuda_core import cuda_core
+from prism.runtime.driver import cuda_core
 from prism.runtime.keys import ARCH
 
 STANDARD = "c++17"

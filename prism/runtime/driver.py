@@ -1,12 +1,13 @@
-"""The CUDA driver, imported at first use, and its errors as exceptions."""
+"""The CUDA driver and cuda.core, imported at first use, and the driver's errors as exceptions."""
 
 from __future__ import annotations
 
 import functools
+import importlib
 import os
 from typing import Any
 
-from prism.runtime.forks import CHILD
+from prism.runtime.forks import CHILD, Lock
 
 
 class DeviceError(RuntimeError):
@@ -59,3 +60,19 @@ def check(result: tuple[Any, ...], doing: str) -> Any:
     if int(status) != 0:
         raise DeviceError(f"{doing}: {CHILD if is_forked() else status.name}", status.name)
     return values[0] if len(values) == 1 else tuple(values) or None
+
+
+# cuda.core's wheel replaces its own globals, its spec too, while it is imported. So Python's lock doesn't keep a second thread
+# out, which would find a module half made.
+_importing = Lock()
+
+
+def cuda_core(module: str = "cuda.core") -> Any:
+    """Return cuda.core, or one of its modules, whole. All of Prism imports it here.
+
+    Raises:
+        ImportError: it isn't installed, or doesn't load.
+    """
+    with _importing:
+        importlib.import_module("cuda.core")
+        return importlib.import_module(module)

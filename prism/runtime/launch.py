@@ -12,8 +12,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from prism.lang.facts.budget import MAX_BLOCKS, shape_fault
 from prism.lang.facts.launch_tests import Assumed, Undefined, compile_test
-from prism.lang.facts.shapes import MAX_BLOCKS, shape_fault
 from prism.lang.types.shorts import short_bits
 from prism.lang.types.structs import Struct
 from prism.runtime import extended_launch, tensor_maps

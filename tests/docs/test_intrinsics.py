@@ -1,14 +1,11 @@
-"""docs/intrinsics.md has the table of all intrinsics as their declarations make it.
-
-Tests of prism/lang/intrinsics/table.py.
-"""
+"""docs/intrinsics.md has the table of all intrinsics as their declarations make it."""
 
 from pathlib import Path
 
 import pytest
 
 from prism.lang.intrinsics import FAMILIES, TABLE
-from prism.lang.intrinsics.table import markdown
+from tests.docs.intrinsics_table import markdown
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "intrinsics.md"
 BEGIN, END = "<!-- table: begin; --update-golden writes it -->\n", "<!-- table: end -->\n"

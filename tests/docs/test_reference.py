@@ -12,9 +12,9 @@ import prism.lang
 from prism.lang import surface
 from prism.lang.errors import catalogue
 from prism.lang.intrinsics import NAMES
-from prism.lang.intrinsics.table import markdown
 from prism.lang.parse import syntax
 from prism.lang.types import Scalar, Vector
+from tests.docs.intrinsics_table import markdown
 from tests.docs.regions import DOCS, compare
 from tests.docs.test_error_pages import CODES, IMPOSSIBLE
 from tests.lang.stub import stub

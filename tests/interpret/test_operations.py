@@ -1,6 +1,6 @@
 """What the machine reports of plans given by hand: each fault with its kind, its line, and who waits for whom.
 
-Tests of prism/interpret: mbarriers, objects, transfers, units.
+Tests of prism/interpret: mbarriers, objects, transfers.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What a faulty run shows: the message, the calls that lead to the fault, and no frame of Prism's own.
 
-Tests of prism/interpret/traces.py.
+Tests of prism/interpret/calls.py.
 """
 
 # ruff: noqa: F821 -- names that kernels declare

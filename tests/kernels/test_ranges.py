@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from prism.lang.facts.thread_limit import most_threads
+from prism.lang.facts.budget import grid_limit
 from prism.runtime.instance import Instance
 from tests.kernels.ranges import BLOCKS, THREADS, Range, doubtful
 from tests.lib import ships
@@ -102,4 +102,4 @@ def test_a_grid_s_threads_are_counted_in_64_bits(kind: str) -> None:
     limits = {
         "reduce_axis": 2**32 - 1, "find": 2**32 - 1, "combine": 2**31, "reduce": 2**31 - 1, "find_whole": 2**31 - 1,
     }  # fmt: skip
-    assert most_threads(one.program) == limits.get(one.kernel.__name__)
+    assert grid_limit(one.program) == limits.get(one.kernel.__name__)

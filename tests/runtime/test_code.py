@@ -1,6 +1,6 @@
 """Text to machine code, the artifacts in the package, and the order in which they are asked.
 
-Tests of prism/runtime: compile, cuda_core, keys.
+Tests of prism/runtime: compile, driver, keys.
 """
 
 import json

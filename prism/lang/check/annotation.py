@@ -5,9 +5,17 @@ from __future__ import annotations
 from math import prod
 
 from prism.lang import surface
-from prism.lang.check.elements import construct_of, element, only
+from prism.lang.check.elements import (
+    NO_ELEMENT,
+    construct_of,
+    element,
+    fragment,
+    only,
+    positive,
+    swizzle_of,
+    tensor_map,
+)
 from prism.lang.check.env import Role, fail
-from prism.lang.check.tile_types import NO_ELEMENT, fragment, positive, swizzle_of, tensor_map
 from prism.lang.errors import asynchronous
 from prism.lang.errors import tiles as tile_errors
 from prism.lang.errors import types as errors

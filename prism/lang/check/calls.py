@@ -19,14 +19,13 @@ from prism.lang.check.inlined import compile_in, take_value
 from prism.lang.check.intrinsics import check_intrinsic
 from prism.lang.check.nested import kind_of
 from prism.lang.check.pieces import tile_of
-from prism.lang.check.structs import make_struct
 from prism.lang.check.table import check_expression, expression_rule
-from prism.lang.check.vectors import make_vector, vector_load
+from prism.lang.check.vectors import make_struct, make_vector, vector_load
 from prism.lang.diagnostics import source_text
 from prism.lang.errors import calls as errors
 from prism.lang.errors import names as name_errors
 from prism.lang.errors import types as type_errors
-from prism.lang.facts import thread_limit
+from prism.lang.facts import budget
 from prism.lang.intrinsics.declaration import Intrinsic
 from prism.lang.parse import syntax as s
 from prism.lang.parse.instantiate import fold_in_part
@@ -97,7 +96,7 @@ def check_conversion(env: Env, e: s.Call, to: Scalar, target: Perspective) -> tr
             fail(name_errors.NotFinite(span=value.span))
         literal = s.Literal(value=number, span=e.span)
         return check_expression(env, literal, target, to)
-    if thread_limit.of_grid(value):
+    if budget.of_grid(value):
         return replace(convert(value, to), span=e.span)
     return tree.Cast(operand=value, type=to, perspective=value.perspective, span=e.span)
 

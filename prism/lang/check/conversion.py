@@ -8,7 +8,7 @@ from prism.lang import tree
 from prism.lang.check.env import fail
 from prism.lang.diagnostics import Span, source_text
 from prism.lang.errors import types as errors
-from prism.lang.facts import thread_limit
+from prism.lang.facts import budget
 from prism.lang.parse import syntax as s
 from prism.lang.types import Scalar, Type
 from prism.lang.types.structs import Struct
@@ -71,7 +71,7 @@ def convert(value: tree.Expr, to: Scalar) -> tree.Expr:
     if isinstance(value, tree.Const) and to.kind in ("int", "uint", "float") and not isinstance(value.value, bool):
         number = float(value.value) if to.kind == "float" else fit(int(value.value), to, value.span)
         return replace(value, value=number, type=to)
-    if thread_limit.of_grid(value) and to.integral and to.bits == 64:
+    if budget.of_grid(value) and to.integral and to.bits == 64:
         return replace(value, type=to)  # counted in 64 bits: a grid may have more threads than 32 hold
     return tree.Cast(operand=value, type=to, perspective=value.perspective, span=value.span)
 

@@ -6,9 +6,8 @@ from prism.lang import tree
 from prism.lang.check.env import Env, declaration_label, fail
 from prism.lang.check.expressions import check_index, element, flatten, in_range, rank, read_element, visible
 from prism.lang.check.fragments import fragment_item
-from prism.lang.check.structs import struct_field
 from prism.lang.check.table import check_expression, expression_rule
-from prism.lang.check.vectors import is_vector_cast, vector_load
+from prism.lang.check.vectors import is_vector_cast, struct_field, vector_load
 from prism.lang.diagnostics import Span
 from prism.lang.errors import tiles
 from prism.lang.errors import types as errors

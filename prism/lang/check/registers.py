@@ -9,7 +9,7 @@ from itertools import groupby
 from prism.lang import tree
 from prism.lang.check.env import Env, fail, why_here
 from prism.lang.diagnostics import Label, Span
-from prism.lang.errors import registers as errors
+from prism.lang.errors import raw as errors
 from prism.lang.intrinsics import set_registers
 from prism.lang.intrinsics.wgmma import launched_registers
 from prism.lang.keep.bases import Value

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from prism.lang import tree
 from prism.lang.barriers.flow import pointer_change
 from prism.lang.check import reuse
-from prism.lang.cuda.names import GRID_WORD, comment, declarator, registers, symbol_names, type_cuda
+from prism.lang.cuda.names import GRID_WORD, comment, declarator, field_names, registers, symbol_names, type_cuda
+from prism.lang.cuda.raw_text import element_of
 from prism.lang.diagnostics import CompileError, InternalError
 from prism.lang.emit.context import Context
 from prism.lang.emit.expressions import Position, Scope, blocks_of, collect, uses_vectors
@@ -21,7 +22,6 @@ from prism.lang.emit.restrict import is_restrict
 from prism.lang.emit.rings import arrays, counters, initialise, rings_of
 from prism.lang.emit.rounding import precise
 from prism.lang.emit.statements import accumulates, body, indent, is_used, positive
-from prism.lang.emit.structs import definitions
 from prism.lang.errors.syntax import TooDeep
 from prism.lang.facts.budget import launched_registers, most_threads
 from prism.lang.intrinsics.asynchronous import cluster_barrier
@@ -30,10 +30,12 @@ from prism.lang.keep.bases import Value
 from prism.lang.keep.memo import memoize
 from prism.lang.keep.records import is_record_class, spell
 from prism.lang.lower.place import alignment
+from prism.lang.tree import Declare, Function, SharedDeclare
 from prism.lang.tree.plan import Lowered, Program
 from prism.lang.tree.walk import calls, statements, terms
 from prism.lang.types import TensorMap, Type
 from prism.lang.types.perspective import THREAD, WARP
+from prism.lang.types.structs import Struct
 
 BASE_ALIGNMENT = 128
 WARP_INDEX = "px_warp"
@@ -272,3 +274,24 @@ def _parameter(function: tree.Function, symbol: tree.Symbol, name: str) -> str:
     if is_restrict(function, symbol) and not _repoints(function):
         return f"{type_cuda(symbol.type)} __restrict__ {name}"
     return declarator(symbol.type, name)
+
+
+def definitions(program: Program) -> Iterator[str]:
+    """Yield the definitions of a program's structs, in the order in which it first has one."""
+    for struct in dict.fromkeys(struct for function in program.functions for struct in _structs(function)):
+        fields = " ".join(
+            f"{scalar.cuda} {name};" for name, (_, scalar) in zip(field_names(struct), struct.fields, strict=True)
+        )
+        yield f"struct __align__({struct.align}) {struct.cuda} {{ {fields} }};"
+
+
+@memoize
+def _structs(function: Function) -> tuple[Struct, ...]:
+    types: list[object] = [symbol.type for symbol in function.parameters]
+    types.append(function.result)
+    for statement in statements(function.body):
+        if isinstance(statement, Declare | SharedDeclare):
+            types.append(statement.symbol.type)
+        types += [part.type for part in terms(statement)]
+    found = (element_of(type_) for type_ in dict.fromkeys(types))
+    return tuple(type_ for type_ in found if isinstance(type_, Struct))

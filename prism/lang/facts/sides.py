@@ -1,15 +1,20 @@
-"""One of the two accesses of a proof (disjoint.py): what is not negative where it is made, and the bounds that follow."""
+"""One of the two accesses of a proof (disjoint.py): what is not negative where it is made, and the bounds that follow.
+
+A minimum of integers is one of its arguments, and at most each of them; a maximum is one of them, and at least each. So where
+`c * min(a, b) + r` is not negative, for a positive c, neither is `c * a + r`. Where `c * max(a, b) + r` is not,
+neither is one of `c * a + r` and `c * b + r`: the first, if the second surely is. For a negative c minima and maxima
+change places.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from math import inf, prod
 
 from prism.lang.facts.bounds import Bounds
 from prism.lang.facts.definitions import Facts
-from prism.lang.facts.extremes import consequences
-from prism.lang.facts.polynomials import Digit, Form, Range, add
+from prism.lang.facts.polynomials import EXTREMES, Base, Digit, Form, Range, add, multiply
 from prism.lang.facts.touches import Address
 from prism.lang.facts.wraps import drop_wraps, sure, wraps
 
@@ -130,3 +135,36 @@ def following(known: Facts, guards: Iterable[Form]) -> Iterator[Form]:
 
 def _dropped_product(form: Form, monomial: tuple[Digit, ...]) -> Form:
     return {m: f for m, f in form.items() if m != monomial}
+
+
+MOST = 16
+"""Polynomials that are made of one."""
+
+
+def consequences(guard: Form, most: Callable[[Form], float]) -> Iterator[Form]:
+    """Yield what is not negative since a polynomial with minima and maxima is not; `most`: the most that one can be."""
+    pending, made = [guard], 0
+    while pending and made < MOST:
+        form = pending.pop()
+        for digit, factor in _extremes(form):
+            rest = {m: f for m, f in form.items() if m != (digit,)}
+            cases = [add(rest, multiply(dict(key), {(): factor})) for key in digit.base[3]]
+            every = (digit.base[1] == EXTREMES[0]) == (factor > 0)
+            left = cases if every else [case for case in cases if most(case) >= 0]
+            if every or len(left) == 1:
+                made += len(left)
+                yield from left
+                pending += left
+                break
+
+
+def _extremes(form: Form) -> Iterator[tuple[Digit, int]]:
+    return ((m[0], f) for m, f in form.items() if len(m) == 1 and _whole(m[0]) and _is(m[0].base))
+
+
+def _whole(digit: Digit) -> bool:
+    return digit.low == 1 and digit.high is None
+
+
+def _is(base: Base) -> bool:
+    return bool(base[0] == "apply" and base[1] in EXTREMES)

@@ -11,7 +11,6 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from prism.lang.intrinsics.cache import LOADS, STORES, load_words, store_words
 from prism.lang.intrinsics.declaration import Binding, Intrinsic, Parameter
 from prism.lang.types import INT32, Scalar
 
@@ -141,6 +140,59 @@ template <typename T, typename W> static __device__ __forceinline__ T px_of_bits
 # -- vectors ----------------------------------------------------------------------------------------------------------
 
 WORDS = {1: "unsigned char", 2: "unsigned short", 4: "unsigned int", 8: "uint2", 16: "uint4"}
+
+# Cache hints: for each word of 1 to 16 bytes an overload that loads or stores it with the hint.
+LOADS = {"streaming": ".cs", "last_use": ".lu", "no_allocate": ".global.nc.L1::no_allocate"}
+STORES = {"streaming": ".cs", "no_allocate": ".global.L1::no_allocate"}
+# C++ type of the word, PTX type, register class, registers
+_WORDS = (
+    ("unsigned char", "u8", "r", 1),
+    ("unsigned short", "u16", "h", 1),
+    ("unsigned int", "u32", "r", 1),
+    ("uint2", "v2.u32", "r", 2),
+    ("uint4", "v4.u32", "r", 4),
+)
+
+
+def _fields(count: int) -> list[str]:
+    return [f"w.{c}" for c in "xyzw"[:count]] if count > 1 else ["w"]
+
+
+def _list(first: int, count: int) -> str:
+    names = ", ".join(f"%{first + k}" for k in range(count))
+    return f"{{{names}}}" if count > 1 else names
+
+
+def _address(hint: str) -> str:
+    return "__cvta_generic_to_global(p)" if ".global" in hint else "p"
+
+
+def load_words(cache: str) -> str:
+    """Return the overloads of `px_load_<cache>(p, w)`."""
+    hint, lines = LOADS[cache], []
+    for word, type_, register, count in _WORDS:
+        head = f"static __device__ __forceinline__ void px_load_{cache}(const void* p, {word}& w)"
+        if word == "unsigned char":
+            load = f'asm volatile("ld{hint}.u8 %0, [%1];" : "=r"(x) : "l"({_address(hint)}));'
+            text = f"unsigned int x;\n    {load}\n    w = (unsigned char)x;"
+        else:
+            outs = ", ".join(f'"={register}"({field})' for field in _fields(count))
+            text = f'asm volatile("ld{hint}.{type_} {_list(0, count)}, [%{count}];" : {outs} : "l"({_address(hint)}));'
+        lines.append(f"{head} {{\n    {text}\n}}")
+    return "\n".join(lines) + "\n"
+
+
+def store_words(cache: str) -> str:
+    """Return the overloads of `px_store_<cache>(p, w)`."""
+    hint, lines = STORES[cache], []
+    for word, type_, register, count in _WORDS:
+        head = f"static __device__ __forceinline__ void px_store_{cache}(void* p, const {word}& w)"
+        fields = ["(unsigned int)w"] if word == "unsigned char" else _fields(count)
+        ins = ", ".join(f'"{register}"({field})' for field in fields)
+        text = f'asm volatile("st{hint}.{type_} [%0], {_list(1, count)};" :: "l"({_address(hint)}), {ins} : "memory");'
+        lines.append(f"{head} {{\n    {text}\n}}")
+    return "\n".join(lines) + "\n"
+
 
 VECTOR = """\
 template <typename T, int N> struct __align__(sizeof(T) * N) px_vector { T item[N]; };

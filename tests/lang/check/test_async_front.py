@@ -1,6 +1,6 @@
 """Rings, roles, asynchronous copies, fragments and tensor maps: what the checker accepts, and the typed tree that it makes.
 
-Tests of prism/lang/check: asynchronous, rings, tile_types, tiles.
+Tests of prism/lang/check: asynchronous, rings, elements, tiles.
 """
 
 # ruff: noqa: F821, I001 - template parameters, and names that annotations declare

@@ -2,7 +2,7 @@
 
 import pytest
 
-from prism.lang.facts.shapes import MAX_BLOCKS, shape_fault
+from prism.lang.facts.budget import MAX_BLOCKS, shape_fault
 
 
 @pytest.mark.parametrize(

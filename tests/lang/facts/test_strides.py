@@ -1,6 +1,6 @@
 """Strides that are arguments, in loops over all units; rows from the end; minima and maxima in conditions.
 
-Tests of prism/lang/facts/extremes.py.
+Tests of prism/lang/facts/sides.py.
 """
 # ruff: noqa: F821 -- names that kernels declare
 
@@ -180,8 +180,8 @@ def test_a_block_and_its_threads_have_the_same_elements_in_two_ways(taken: int, 
 
 
 def test_what_is_concluded_of_minima_and_maxima_holds_of_all_numbers() -> None:
-    from prism.lang.facts.extremes import consequences
     from prism.lang.facts.polynomials import add, atom, constant, multiply
+    from prism.lang.facts.sides import consequences
     from prism.lang.types import INT64
 
     rng = random.Random(0)

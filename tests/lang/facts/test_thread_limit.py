@@ -28,7 +28,7 @@ from prism.lang import (
     uint64,
     warp,
 )
-from prism.lang.facts.thread_limit import most_threads
+from prism.lang.facts.budget import grid_limit
 from prism.launcher import host_entry
 from prism.runtime.launch import check_shape
 
@@ -104,7 +104,7 @@ def in_blocks(y: ptr(float32) @ grid[1]):
 def test_how_many_threads_a_launch_may_have(kernel: prism.Kernel, given: str | None, most: int | None) -> None:
     program = prism.check(kernel, {} if given is None else {"U": given})
     entry = host_entry(program)
-    assert most_threads(program) == entry.grid_threads == most
+    assert grid_limit(program) == entry.grid_threads == most
     check_shape(entry, 2**31 // 1024, 1024)
     if most is None:
         check_shape(entry, 2**31 - 1, 1024)

@@ -1,6 +1,6 @@
 """What the L2 shall keep of tensor copies: chosen by the kernel, by its templates or while it runs; nothing for the values.
 
-Tests of prism/lang/intrinsics/cache.py.
+Tests of prism/lang/intrinsics/memory.py.
 """
 
 # ruff: noqa: F821  names that Prism declares

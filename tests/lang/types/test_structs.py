@@ -1,6 +1,6 @@
 """Structs: declared, laid out as NumPy's, made, taken apart, moved; on the reference machine and through NVRTC.
 
-Tests of prism/lang/check/structs.py; prism/lang/emit/structs.py.
+Tests of prism/lang/check/vectors.py; prism/lang/emit/program.py.
 """
 
 # ruff: noqa: F821 - kernels declare registers without a value
