@@ -169,7 +169,7 @@ def run_lazy(asked: tuple[Any, ...], arrays: tuple[Any, ...]) -> Any:
 def _send(
     launch: Launch, counted: bool, pointers: tuple[int, ...], stream: int, device: Any, results: tuple[Any, ...], out: Any
 ) -> Any:  # fmt: skip
-    """Launch; return `out`, or the results that were made: of each as many elements as the kernels say, where they are counted."""
+    """Launch; return `out`, or the results that were made: where they are counted, as many elements as the kernels say."""
     if counted:
         return cut(results, count(launch, pointers, stream, device))
     launch(pointers, stream)
