@@ -8,7 +8,7 @@ import pytest
 
 import prism
 from prism.interpret import RaceError, run
-from prism.kernels.scan import BITS, KEYS, ROWS, SEGMENTS, Configuration, mark, scan_segments
+from prism.kernels.scan import BITS, KEYS, ROWS, Configuration, for_segments, mark, scan_segments
 from prism.lib.operators import BY_NAME
 from tests.lib.oracles import CASES, SCHEDULES, Case
 from tests.mutation import without_barriers
@@ -224,6 +224,7 @@ def test_the_kernels_for_the_device_do_not_spill(kind: str, how: str) -> None:
         "OP": BY_NAME["add"].function,
     }
     template |= {"EXCLUSIVE": False, "REVERSE": False, "HEADS": HOWS[how]}
-    template["KEYED"] = math.gcd(2, SEGMENTS[np.dtype(kind).itemsize].width) if how == "keys" else 1
+    c = for_segments(np.dtype(kind).itemsize, HOWS[how])
+    template["KEYED"] = math.gcd(2, c.width) if how == "keys" else 1
     limit = 10 if (kind, how) == ("int16", "keys") else 0  # elements of 2 bytes beside keys of 8: which doesn't ship
-    assert prism.compile(scan_segments, {**template, **SEGMENTS[np.dtype(kind).itemsize].template()}).spills <= limit
+    assert prism.compile(scan_segments, {**template, **c.template()}).spills <= limit

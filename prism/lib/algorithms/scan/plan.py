@@ -245,7 +245,7 @@ def segments(
 
     `keys_aligned`: keys are to 16 bytes.
     """
-    c = _host(shape.size) if host else kernels.SEGMENTS[task.bytes]
+    c = _host(shape.size) if host else kernels.for_segments(task.bytes, heads)
     width = c.width if host else task.width(c.items, c.width)
     template = {**task.scan_template, **c.template(), "WIDTH": width}
     template |= {"HEADS": heads, "K": key, "KEYED": _key_width(width, key, keys_aligned and not host)}
