@@ -29,25 +29,18 @@ def ring(
 ):
     """`out = alpha * A @ B + beta * out` of the tiles from `tile` to `end`, or the parts of them that `combine` adds up to it.
 
-    Which tiles, or parts, a block makes, `in_shares` says. A is k x m in memory, B k x n.
-
-    Perspective: grid, of any number of blocks.
+    Perspective: grid, of any number of blocks; `in_shares` says what each of them makes.
     Shapes:      `A`: a map of k x m, of a column-major A, where `CUT.tensor_a`; else `A[i * rs_a + kk * cs_a]`, which the helpers
                  copy by 4 bytes; `cs_a` is 1 where `CUT.along_a`. `B` alike: a map of k x n, or `B[kk * rs_b + j * cs_b]`.
                  `out`: m x n, its rows `stride` elements apart, all at multiples of 16 bytes, and n a multiple of 4, where
                  `WIDE`; or parts, and `stride` is `CUT.bn`. m, n, k, `share`, `group_m` are at least 1.
-    Cost:        `CUT.stages` tiles of A and B in shared memory. In 2 k a thread does 16 * `CUT.columns` multiply-adds, and
-                 reads 4 + `CUT.columns` / 2 vectors of 16 bytes.
+    Cost:        in 2 k a thread does 16 * `CUT.columns` multiply-adds, and reads 4 + `CUT.columns` / 2 vectors of 16 bytes.
     Numerics:    fused multiply-adds in float32, one after the other in k.
     Test:        tests/kernels/test_sgemm_ring.py
     """
-    near_a: int64 @ grid[1] = 1 if CUT.along_a else cs_a  # elements from a k to the next
-    near_b: int64 @ grid[1] = 1 if CUT.along_b else rs_b
     blocks: int32 @ grid[1] = count(block[1])
     p: int32 @ block[1] = id()
     with partition(out, thread[1], 0, races="none") as mine, group(block[1]):  # elements of its own, of tiles or of parts
-        a: shared(float32[CUT.bk, CUT.width_a], ring=CUT.stages)
-        b: shared(float32[CUT.bk, CUT.width_b], ring=CUT.stages)
         workers, helpers = roles(warpgroup, CUT.warps / 4, 1)
         math, loader = roles(warp, CUT.warps, 1)
         if CUT.worker_registers > 0:
@@ -61,8 +54,7 @@ def ring(
         if CUT.tensor_b:
             with loader, one(thread):
                 prefetch_map(B)
-        # A warp has 32 rows and 8 * columns; lanes 4 down, 8 across. Pairs of lanes read the same, in both directions.
-        lane: int32 @ thread[1] = id() % 32
+        lane: int32 @ thread[1] = id() % 32  # 4 down, 8 across; pairs read the same, in both directions
         w: int32 @ warp[1] = id()
         row: int32 @ thread[1] = w / CUT.across * 32 + lane / 2 % 4 * 4
         col: int32 @ thread[1] = w % CUT.across * (8 * CUT.columns) + (lane / 8 * 2 + lane % 2) * 4
@@ -77,22 +69,9 @@ def ring(
                 for i in range(8):
                     for j in range(CUT.columns):
                         sums[i, j] = 0.0
-            for step in range(start, stop, CUT.bk):
-                if CUT.tensor_a:
-                    with claim(a, loader) as sa, claim(b, loader) as sb, one(thread):
-                        tma_load(sa, A[step, i0])
-                        tma_load(sb, B[step, j0])
-                else:
-                    with claim(a, helpers) as sa:
-                        copy(A, rs_a, near_a, i0, step, m, k, sa, ALONG=CUT.along_a, UNROLL=CUT.unroll)
-                if CUT.tensor_b and not CUT.tensor_a:
-                    with claim(b, loader) as sb, one(thread):
-                        tma_load(sb, B[step, j0])
-                if not CUT.tensor_b:
-                    with claim(b, helpers) as sb:
-                        copy(B, cs_b, near_b, j0, step, n, k, sb, ALONG=CUT.along_b, UNROLL=CUT.unroll)
-                with claim(a, math) as sa, claim(b, math) as sb, group(thread[1]):
-                    multiply(sa, sb, row, col, sums)
+            multiply_steps(
+                sums, math, helpers, loader, A, rs_a, cs_a, B, rs_b, cs_b, i0, j0, start, stop, m, n, k, row, col, CUT=CUT,
+            )  # fmt: skip
             with math, group(thread[1]):
                 store(mine, stride, sums, top + row, left + col, bottom, right, alpha, beta, WIDE=WIDE, BETA=BETA)
 
@@ -102,10 +81,49 @@ def ring(
 
 
 @prism("device")
+@template(CUT=constexpr(RingCut))
+@requires(block[1], thread[CUT.threads])
+def multiply_steps(
+    sums: float32[8, CUT.columns] @ thread[1], math: roles(warp, CUT.warps), helpers: roles(warpgroup, 1), loader: roles(warp, 1),
+    A: (const(CUtensorMap(float32, CUT.bk, CUT.bm)) if CUT.tensor_a else ptr(const(float32))) @ grid[1],
+    rs_a: int64 @ grid[1], cs_a: int64 @ grid[1],
+    B: (const(CUtensorMap(float32, CUT.bk, CUT.bn)) if CUT.tensor_b else ptr(const(float32))) @ grid[1],
+    rs_b: int64 @ grid[1], cs_b: int64 @ grid[1], i0: int32 @ block[1], j0: int32 @ block[1], start: int32 @ block[1],
+    stop: int32 @ block[1], m: int32 @ grid[1], n: int32 @ grid[1], k: int32 @ grid[1], row: int32 @ thread[1],
+    col: int32 @ thread[1],
+):
+    """Add to the sums of a tile, whose corner is at i0, j0, the products of k from `start` to `stop`.
+
+    Perspective: block; the loader, or all helpers, copy tiles of the next steps while the others multiply.
+    Cost:        `CUT.stages` tiles of A and B in shared memory.
+    """
+    a: shared(float32[CUT.bk, CUT.width_a], ring=CUT.stages)
+    b: shared(float32[CUT.bk, CUT.width_b], ring=CUT.stages)
+    near_a: int64 @ block[1] = 1 if CUT.along_a else cs_a  # elements from a k to the next
+    near_b: int64 @ block[1] = 1 if CUT.along_b else rs_b
+    for step in range(start, stop, CUT.bk):
+        if CUT.tensor_a:
+            with claim(a, loader) as sa, claim(b, loader) as sb, one(thread):
+                tma_load(sa, A[step, i0])
+                tma_load(sb, B[step, j0])
+        else:
+            with claim(a, helpers) as sa:
+                copy(A, rs_a, near_a, i0, step, m, k, sa, ALONG=CUT.along_a, UNROLL=CUT.unroll)
+        if CUT.tensor_b and not CUT.tensor_a:
+            with claim(b, loader) as sb, one(thread):
+                tma_load(sb, B[step, j0])
+        if not CUT.tensor_b:
+            with claim(b, helpers) as sb:
+                copy(B, cs_b, near_b, j0, step, n, k, sb, ALONG=CUT.along_b, UNROLL=CUT.unroll)
+        with claim(a, math) as sa, claim(b, math) as sb, group(thread[1]):
+            multiply(sa, sb, row, col, sums)
+
+
+@prism("device")
 @template(ALONG=constexpr(bool), BK=constexpr(int), WIDTH=constexpr(int), UNROLL=constexpr(int))
 @requires(warpgroup[1])
 def copy(
-    x: ptr(const(float32)) @ grid[1], apart: int64 @ grid[1], near: int64 @ grid[1], first: int32 @ block[1],
+    x: ptr(const(float32)) @ grid[1], apart: int64 @ grid[1], near: int64 @ block[1], first: int32 @ block[1],
     step: int32 @ block[1], end: int32 @ grid[1], k: int32 @ grid[1], tile: shared(float32[BK, WIDTH]) @ warpgroup[1],
 ):
     """`tile[q, v] = x[(first + v) * apart + (step + q) * near]`, and 0 from k on, by asynchronous copies of 4 bytes.

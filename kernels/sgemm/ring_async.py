@@ -24,7 +24,6 @@ def ring_async(
 ):
     """As `ring`: `out = alpha * A @ B + beta * out` of the tiles from `tile` to `end`, or the parts that `combine` adds up to it.
 
-    Perspective: grid, of any number of blocks.
     Shapes:      as `ring`, but A and B lie anyhow: `A[i * rs_a + kk * cs_a]`, `B[kk * rs_b + j * cs_b]`. Where `CUT.along_a`,
                  `CUT.along_b`, adjacent threads copy elements that are adjacent along k, one at a time; else four at a time where
                  `CUT.wide_a`, `CUT.wide_b`: elements lie side by side along that axis, and begin at multiples of 16 bytes.
@@ -65,9 +64,9 @@ def ring_async(
                         sums[i, j] = 0.0
             for step in range(start, stop, CUT.bk):
                 with partition(a, block[1]) as to:
-                    copy(A, from_a, step_a, down_a, ka, ia, step, k, m - i0, to, ALONG=CUT.along_a, EACH=CUT.each_a, THREADS=CUT.threads)
+                    copy(A, from_a, step_a, down_a, ka, ia, step, k, m - i0, to, ALONG=CUT.along_a, EACH=CUT.each_a, CUT=CUT)
                 with partition(b, block[1]) as to:
-                    copy(B, from_b, step_b, down_b, kb, jb, step, k, n - j0, to, ALONG=CUT.along_b, EACH=CUT.each_b, THREADS=CUT.threads)
+                    copy(B, from_b, step_b, down_b, kb, jb, step, k, n - j0, to, ALONG=CUT.along_b, EACH=CUT.each_b, CUT=CUT)
                 with partition(a, block[1]) as sa, partition(b, block[1]) as sb, group(thread[1]):
                     multiply(sa, sb, row, col, sums)
             with partition(whole, thread[1], 0, races="allow") as mine, group(thread[1]):
@@ -79,12 +78,12 @@ def ring_async(
 
 
 @prism("device")
-@template(ALONG=constexpr(bool), EACH=constexpr(int), BK=constexpr(int), WIDTH=constexpr(int), THREADS=constexpr(int))
-@requires(block[1], thread[THREADS])
+@template(CUT=constexpr(AsyncCut), ALONG=constexpr(bool), EACH=constexpr(int), WIDTH=constexpr(int))
+@requires(block[1], thread[CUT.threads])
 def copy(
     x: ptr(const(float32)) @ grid[1], at: int64 @ thread[1], apart: int64 @ grid[1], near: int64 @ grid[1],
     below: int32 @ thread[1], right: int32 @ thread[1], step: int32 @ block[1], k: int32 @ grid[1], left: int32 @ block[1],
-    tile: shared(float32[BK, WIDTH]) @ block[1],
+    tile: shared(float32[CUT.bk, WIDTH]) @ block[1],
 ):
     """Copy a tile, `EACH` elements at a time: this thread's first, `tile[below, right]`, is `x[at + step * near]`.
 
@@ -93,11 +92,11 @@ def copy(
                  tile's first, and ends at `k`: beyond them the tile is 0.
     """
     WIDE: constexpr(int) = WIDTH - PAD
-    DOWN: constexpr(int) = 8 if ALONG else THREADS * EACH / WIDE  # of a tile, in k, that all threads copy at a time
-    SIDE: constexpr(int) = THREADS / 8 if ALONG else WIDE  # the same across k
+    DOWN: constexpr(int) = 8 if ALONG else CUT.threads * EACH / WIDE  # of a tile, in k, that all threads copy at a time
+    SIDE: constexpr(int) = CUT.threads / 8 if ALONG else WIDE  # the same across k
     with partition(tile, thread[1], lambda q, v: (below + q, right + v)) as mine, async_(mine) as coming, group(thread[1]):
         for r in range(WIDE / SIDE, unroll=True):
-            for s in range(BK / DOWN, unroll=True):
+            for s in range(CUT.bk / DOWN, unroll=True):
                 cp_async(
                     coming[DOWN * s, SIDE * r], x[at + (step + DOWN * s) * near + SIDE * r * apart], 4 * EACH,
                     valid_bytes(left - right - SIDE * r, EACH) if step + below + DOWN * s < k else 0,
