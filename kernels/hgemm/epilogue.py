@@ -36,6 +36,7 @@ def store_slabs(
     by_column: shared(float32[CUT.wide], ring=2)
     added: shared(float32[CUT.bm if TERMS.bias == 2 else CUT.wide], ring=2)
     top: int32 @ block[1] = product * (n if CUT.trans else rows)  # of the result
+    lane: int32 @ thread[1] = id() % 32
     for s in range(0, CUT.bn / CUT.slab, unroll=True):
         column: int32 @ block[1] = j + CUT.slab * s
         upper: int32 @ block[1] = column if CUT.trans else i  # the slab's first row, and column, of the result
@@ -53,7 +54,7 @@ def store_slabs(
         )  # fmt: skip
         if PLAIN:
             with claim(slab, storer) as done, claim(out, storer) as target:
-                store_plain(done, target, stride, top, upper, left, n if CUT.trans else rows, rows if CUT.trans else n)
+                store_plain(done, target, stride, top, upper, left, n if CUT.trans else rows, rows if CUT.trans else n, lane)
         else:
             with claim(slab, storer) as done, one(thread):
                 tma_store(map_out[top + upper, left], done, disjoint=BATCHED)
@@ -65,9 +66,9 @@ def store_slabs(
 def store_plain(
     slab: const(shared(OUT[ROWS, COLUMNS], swizzle=SPAN)) @ warp[1], out: ptr(OUT) @ warp[1], stride: int64 @ grid[1],
     top: int32 @ warp[1], upper: int32 @ warp[1], left: int32 @ warp[1], bottom: int32 @ warp[1], right: int32 @ warp[1],
+    lane: int32 @ thread[1],
 ):
     """Store a slab without tensor copies: from row `upper` and column `left` of what is below `top`, inside its extents."""
-    lane: int32 @ thread[1] = id()
     with partition(out, thread[1], lambda y, x: y * stride + x, races="none") as mine, group(thread[1]):
         for e in range(lane, ROWS * COLUMNS, 32):
             y: int32 = e / COLUMNS

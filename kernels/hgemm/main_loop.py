@@ -51,11 +51,11 @@ def prefetch_tiles(
     prefetch_map(map_b)
     t: int32 = cluster % (tiles_m + tiles_n)
     s: int32 = cluster / (tiles_m + tiles_n) * CUT.bk
-    i: int32 = t * CUT.bm
-    j: int32 = (t - tiles_m) * CUT.bn
     if s < prefetch_k and t < tiles_m:
+        i: int32 = t * CUT.bm
         tma_prefetch(map_a[s if CUT.transpose_a else i, i if CUT.transpose_a else s])
     elif s < prefetch_k:
+        j: int32 = (t - tiles_m) * CUT.bn
         tma_prefetch(map_b[s if CUT.transpose_b else j, j if CUT.transpose_b else s])
 
 

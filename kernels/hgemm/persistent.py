@@ -50,6 +50,7 @@ def hgemm(
     rows: int32 @ grid[1] = group_m if BATCH > 0 else m  # of a product
     tiles_m: int32 @ grid[1] = (rows + (CUT.bm * CUT.cluster_m - 1)) / (CUT.bm * CUT.cluster_m)
     tiles_n: int32 @ grid[1] = (n + (CUT.bn * CUT.cluster_n - 1)) / (CUT.bn * CUT.cluster_n)
+    tiles: int32 @ grid[1] = tiles_m * tiles_n
     products: int32 @ grid[1] = m / rows if BATCH > 0 else 1
     down: int32 @ grid[1] = tiles_m if BATCH > 0 else group_m  # tiles, before those at the right
     clusters: int32 @ grid[1] = count(block[CUT.cluster])
@@ -76,4 +77,4 @@ def hgemm(
                     rows, n, alpha, beta, CUT=CUT, TERMS=TERMS, PLAIN=PLAIN, BATCHED=BATCH > 0, EPILOGUE=EPILOGUE,
                 )  # fmt: skip
 
-            SCHEDULE(first, clusters, rank, tiles_m, tiles_n, products, down, CUT=CUT, BATCHED=BATCH > 0, TILE=make_tile)
+            SCHEDULE(first, clusters, rank, tiles, tiles_m, tiles_n, products, down, CUT=CUT, BATCHED=BATCH > 0, TILE=make_tile)

@@ -10,8 +10,8 @@ from prism.lang import block, constexpr, function, grid, int32, prism, requires,
 @template(CUT=constexpr(Cut), BATCHED=constexpr(bool), TILE=function)
 @requires(block[1], thread[CUT.threads])
 def in_columns(
-    first: int32 @ block[CUT.cluster], clusters: int32 @ grid[1], rank: int32 @ block[1], tiles_m: int32 @ grid[1],
-    tiles_n: int32 @ grid[1], products: int32 @ grid[1], down: int32 @ grid[1],
+    first: int32 @ block[CUT.cluster], clusters: int32 @ grid[1], rank: int32 @ block[1], tiles: int32 @ grid[1],
+    tiles_m: int32 @ grid[1], tiles_n: int32 @ grid[1], products: int32 @ grid[1], down: int32 @ grid[1],
 ):
     """`TILE(product, i, j)` of each of a cluster's tiles: the block's corner is at i, j.
 
@@ -19,8 +19,7 @@ def in_columns(
 
     Perspective: block, the `rank`-th of its cluster, which is the `first` of so many `clusters`.
     """
-    tiles: int32 @ block[1] = tiles_m * tiles_n
-    for tile in range(first, tiles_m * tiles_n * products, clusters):
+    for tile in range(first, tiles * products, clusters):
         product: int32 @ block[1] = tile / tiles if BATCHED else 0
         above: int32 @ block[1] = (tile - product * tiles) / (down * tiles_n) * down
         within: int32 @ block[1] = (tile - product * tiles) % (down * tiles_n)

@@ -5,29 +5,23 @@ The multiply-adds, and their order, are in `sums`. docs/sgemm.md has what it giv
 
 from __future__ import annotations
 
-from prism.kernels.sgemm.sums import multiply, place, store
+from prism.kernels.sgemm.cut import PAD, RingCut
+from prism.kernels.sgemm.shares import in_shares
+from prism.kernels.sgemm.sums import multiply, store
 from prism.lang import (
-    CUtensorMap, async_, attr, block, claim, const, constexpr, count, cp_async, float32, grid, group, id, int2, int32, int64, one,
+    CUtensorMap, async_, attr, block, claim, const, constexpr, count, cp_async, float32, grid, group, id, int32, int64, one,
     partition, prefetch_map, prism, ptr, requires, roles, set_registers, shared, template, thread, tma_load, warp, warpgroup,
-)
-
-PAD = 4
-"""Elements that a row of a tile is longer where threads copy it: what a warp copies, 8 in k by 4, is then of 32 banks."""
+)  # fmt: skip
 
 
 @prism("global")
-@template(
-    TENSOR_A=constexpr(bool), ALONG_A=constexpr(bool), TENSOR_B=constexpr(bool), ALONG_B=constexpr(bool),
-    BM=constexpr(int), BN=constexpr(int), BK=constexpr(int), STAGES=constexpr(int), COLUMNS=constexpr(int),
-    THREADS=constexpr(int), BLOCKS=constexpr(int), WORKER_REGISTERS=constexpr(int), HELPER_REGISTERS=constexpr(int),
-    UNROLL=constexpr(int), WIDE=constexpr(bool), BETA=constexpr(bool),
-)
-@requires(grid[1], block[1], thread[THREADS])
-@attr("__launch_bounds__(THREADS, BLOCKS)")
+@template(CUT=constexpr(RingCut), WIDE=constexpr(bool), BETA=constexpr(bool))
+@requires(grid[1], block[1], thread[CUT.threads])
+@attr("__launch_bounds__(CUT.threads, CUT.blocks)")
 def ring(
-    A: (const(CUtensorMap(float32, BK, BM)) if TENSOR_A else ptr(const(float32))) @ grid[1],
+    A: (const(CUtensorMap(float32, CUT.bk, CUT.bm)) if CUT.tensor_a else ptr(const(float32))) @ grid[1],
     rs_a: int64 @ grid[1], cs_a: int64 @ grid[1],
-    B: (const(CUtensorMap(float32, BK, BN)) if TENSOR_B else ptr(const(float32))) @ grid[1],
+    B: (const(CUtensorMap(float32, CUT.bk, CUT.bn)) if CUT.tensor_b else ptr(const(float32))) @ grid[1],
     rs_b: int64 @ grid[1], cs_b: int64 @ grid[1],
     out: ptr(float32) @ grid[1], stride: int64 @ grid[1], m: int32 @ grid[1], n: int32 @ grid[1], k: int32 @ grid[1],
     tile: int32 @ grid[1], end: int32 @ grid[1], share: int32 @ grid[1], group_m: int32 @ grid[1], alpha: float32 @ grid[1],
@@ -35,102 +29,101 @@ def ring(
 ):
     """`out = alpha * A @ B + beta * out` of the tiles from `tile` to `end`, or the parts of them that `combine` adds up to it.
 
-    A block has a tile's whole sum, and goes on to further tiles. Or `share` is less than a tile's steps, each of `BK` in k: then
-    steps are numbered, a tile's after those of the tile before, and the p-th block does `share` of them from `p * share` on, the
-    end of one tile, maybe, and the beginning of the next. What it adds up of the first is part 2 p, of the second 2 p + 1.
-
-    Perspective: grid, of any number of blocks of `BM / 32 * BN / (8 * COLUMNS)` warps that multiply (a multiple of 4), and 4.
-    Shapes:      `A`: a map of k x m, of a column-major A, where `TENSOR_A`; else `A[i * rs_a + kk * cs_a]`, which the four other
-                 warps copy by 4 bytes: adjacent threads in k, side by side in memory (`cs_a` is 1), where `ALONG_A`, else in m.
-                 `B` alike: a map of k x n, of a row-major B; or `B[kk * rs_b + j * cs_b]`, and `rs_b` is 1 where `ALONG_B`.
+    Perspective: grid, of any number of blocks; `in_shares` says what each of them makes.
+    Shapes:      `A`: a map of k x m, of a column-major A, where `CUT.tensor_a`; else `A[i * rs_a + kk * cs_a]`, which the helpers
+                 copy by 4 bytes; `cs_a` is 1 where `CUT.along_a`. `B` alike: a map of k x n, or `B[kk * rs_b + j * cs_b]`.
                  `out`: m x n, its rows `stride` elements apart, all at multiples of 16 bytes, and n a multiple of 4, where
-                 `WIDE`. Or it has two parts for each block, of BM x BN, `stride` is BN, and there are as many blocks as
-                 shares. m, n, k, `share`, `group_m` are at least 1. `BM` is a multiple of 64, `BK` 32 or 64, `COLUMNS` (of a
-                 thread; it has 8 rows) 4, 8 or 16; `UNROLL` 1 or 2.
-    Cost:        `STAGES` tiles of `BK x BM` and of `BK x BN` in shared memory, rows longer by `PAD` where threads copy them.
-                 In 2 k a thread does 16 * `COLUMNS` multiply-adds, and reads 4 + `COLUMNS` / 2 vectors of 16 bytes.
+                 `WIDE`; or parts, and `stride` is `CUT.bn`. m, n, k, `share`, `group_m` are at least 1.
+    Cost:        in 2 k a thread does 16 * `CUT.columns` multiply-adds, and reads 4 + `CUT.columns` / 2 vectors of 16 bytes.
     Numerics:    fused multiply-adds in float32, one after the other in k.
     Test:        tests/kernels/test_sgemm_ring.py
     """
-    ACROSS: constexpr(int) = BN / (8 * COLUMNS)  # warps
-    WARPS: constexpr(int) = BM / 32 * ACROSS
-    tiles_m: int32 @ grid[1] = (m + (BM - 1)) / BM
-    tiles_n: int32 @ grid[1] = (n + (BN - 1)) / BN
-    steps: int32 @ grid[1] = (k + (BK - 1)) / BK
-    near_a: int64 @ grid[1] = 1 if ALONG_A else cs_a  # elements from a k to the next
-    near_b: int64 @ grid[1] = 1 if ALONG_B else rs_b
     blocks: int32 @ grid[1] = count(block[1])
     p: int32 @ block[1] = id()
-    split: bool @ grid[1] = share < steps
-    first: int32 @ block[1] = p * share if split else 0  # step
-    last: int32 @ block[1] = min(first + share, (end - tile) * steps) if split else steps
-    units: int32 @ block[1] = (last - 1) / steps - first / steps + 1 if split else (end - tile - p + (blocks - 1)) / blocks
     with partition(out, thread[1], 0, races="none") as mine, group(block[1]):  # elements of its own, of tiles or of parts
-        a: shared(float32[BK, BM if TENSOR_A else BM + PAD], ring=STAGES)
-        b: shared(float32[BK, BN if TENSOR_B else BN + PAD], ring=STAGES)
-        workers, helpers = roles(warpgroup, WARPS / 4, 1)
-        math, loader = roles(warp, WARPS, 1)
-        if WORKER_REGISTERS > 0:
+        workers, helpers = roles(warpgroup, CUT.warps / 4, 1)
+        math, loader = roles(warp, CUT.warps, 1)
+        if CUT.worker_registers > 0:
             with helpers:
-                set_registers(HELPER_REGISTERS)
+                set_registers(CUT.helper_registers)
             with workers:
-                set_registers(WORKER_REGISTERS)
-        if TENSOR_A:
+                set_registers(CUT.worker_registers)
+        if CUT.tensor_a:
             with loader, one(thread):
                 prefetch_map(A)
-        if TENSOR_B:
+        if CUT.tensor_b:
             with loader, one(thread):
                 prefetch_map(B)
-        # A warp has 32 rows and 8 * COLUMNS columns; lanes 4 down, 8 across. Pairs of lanes read the same, in both directions.
-        lane: int32 @ thread[1] = id() % 32
+        lane: int32 @ thread[1] = id() % 32  # 4 down, 8 across; pairs read the same, in both directions
         w: int32 @ warp[1] = id()
-        band: int32 @ warp[1] = w / ACROSS
-        down: int32 @ thread[1] = lane / 2 % 4
-        row: int32 @ thread[1] = band * 32 + 4 * down
-        col: int32 @ thread[1] = w % ACROSS * (8 * COLUMNS) + (lane / 8 * 2 + lane % 2) * 4
-        sums: float32[8, COLUMNS] @ thread[1]
-        for unit in range(units):
-            behind: int32 @ block[1] = first / steps + unit if split else p + unit * blocks  # of `tile`
-            start: int32 @ block[1] = max(first - behind * steps, 0) if split else 0
-            stop: int32 @ block[1] = min(last - behind * steps, steps) if split else steps
-            corner: int2 @ block[1] = place(tile + behind, group_m, tiles_m, tiles_n)
-            i0: int32 @ block[1] = corner[0] * BM
-            j0: int32 @ block[1] = corner[1] * BN
+        row: int32 @ thread[1] = w / CUT.across * 32 + lane / 2 % 4 * 4
+        col: int32 @ thread[1] = w % CUT.across * (8 * CUT.columns) + (lane / 8 * 2 + lane % 2) * 4
+        sums: float32[8, CUT.columns] @ thread[1]
+
+        @requires(block[1], thread[CUT.threads])
+        def make_tile(
+            i0: int32 @ block[1], j0: int32 @ block[1], start: int32 @ block[1], stop: int32 @ block[1],
+            top: int32 @ block[1], left: int32 @ block[1], bottom: int32 @ block[1], right: int32 @ block[1],
+        ):
             with math, group(thread[1]):
                 for i in range(8):
-                    for j in range(COLUMNS):
+                    for j in range(CUT.columns):
                         sums[i, j] = 0.0
-            for step in range(start * BK, stop * BK, BK):
-                if TENSOR_A:
-                    with claim(a, loader) as sa, claim(b, loader) as sb, one(thread):
-                        tma_load(sa, A[step, i0])
-                        tma_load(sb, B[step, j0])
-                else:
-                    with claim(a, helpers) as sa:
-                        copy(A, rs_a, near_a, i0, step, m, k, sa, ALONG=ALONG_A, UNROLL=UNROLL)
-                if TENSOR_B and not TENSOR_A:
-                    with claim(b, loader) as sb, one(thread):
-                        tma_load(sb, B[step, j0])
-                if not TENSOR_B:
-                    with claim(b, helpers) as sb:
-                        copy(B, cs_b, near_b, j0, step, n, k, sb, ALONG=ALONG_B, UNROLL=UNROLL)
-                with claim(a, math) as sa, claim(b, math) as sb, group(thread[1]):
-                    multiply(sa, sb, row, col, sums)
+            multiply_steps(
+                sums, math, helpers, loader, A, rs_a, cs_a, B, rs_b, cs_b, i0, j0, start, stop, m, n, k, row, col, CUT=CUT,
+            )  # fmt: skip
             with math, group(thread[1]):
-                top: int32 = (2 * p + unit) * BM if split else i0
-                left: int32 = 0 if split else j0
-                bottom: int32 = top + BM if split else m
-                right: int32 = BN if split else n
-                store(
-                    mine, stride, sums, top + row, left + col, bottom, right, alpha, beta, COLUMNS=COLUMNS, WIDE=WIDE, BETA=BETA,
-                )
+                store(mine, stride, sums, top + row, left + col, bottom, right, alpha, beta, WIDE=WIDE, BETA=BETA)
+
+        in_shares(
+            m, n, k, tile, end, share, group_m, p, blocks, BM=CUT.bm, BN=CUT.bn, BK=CUT.bk, THREADS=CUT.threads, TILE=make_tile,
+        )  # fmt: skip
+
+
+@prism("device")
+@template(CUT=constexpr(RingCut))
+@requires(block[1], thread[CUT.threads])
+def multiply_steps(
+    sums: float32[8, CUT.columns] @ thread[1], math: roles(warp, CUT.warps), helpers: roles(warpgroup, 1), loader: roles(warp, 1),
+    A: (const(CUtensorMap(float32, CUT.bk, CUT.bm)) if CUT.tensor_a else ptr(const(float32))) @ grid[1],
+    rs_a: int64 @ grid[1], cs_a: int64 @ grid[1],
+    B: (const(CUtensorMap(float32, CUT.bk, CUT.bn)) if CUT.tensor_b else ptr(const(float32))) @ grid[1],
+    rs_b: int64 @ grid[1], cs_b: int64 @ grid[1], i0: int32 @ block[1], j0: int32 @ block[1], start: int32 @ block[1],
+    stop: int32 @ block[1], m: int32 @ grid[1], n: int32 @ grid[1], k: int32 @ grid[1], row: int32 @ thread[1],
+    col: int32 @ thread[1],
+):
+    """Add to the sums of a tile, whose corner is at i0, j0, the products of k from `start` to `stop`.
+
+    Perspective: block; the loader, or all helpers, copy tiles of the next steps while the others multiply.
+    Cost:        `CUT.stages` tiles of A and B in shared memory.
+    """
+    a: shared(float32[CUT.bk, CUT.width_a], ring=CUT.stages)
+    b: shared(float32[CUT.bk, CUT.width_b], ring=CUT.stages)
+    near_a: int64 @ block[1] = 1 if CUT.along_a else cs_a  # elements from a k to the next
+    near_b: int64 @ block[1] = 1 if CUT.along_b else rs_b
+    for step in range(start, stop, CUT.bk):
+        if CUT.tensor_a:
+            with claim(a, loader) as sa, claim(b, loader) as sb, one(thread):
+                tma_load(sa, A[step, i0])
+                tma_load(sb, B[step, j0])
+        else:
+            with claim(a, helpers) as sa:
+                copy(A, rs_a, near_a, i0, step, m, k, sa, ALONG=CUT.along_a, UNROLL=CUT.unroll)
+        if CUT.tensor_b and not CUT.tensor_a:
+            with claim(b, loader) as sb, one(thread):
+                tma_load(sb, B[step, j0])
+        if not CUT.tensor_b:
+            with claim(b, helpers) as sb:
+                copy(B, cs_b, near_b, j0, step, n, k, sb, ALONG=CUT.along_b, UNROLL=CUT.unroll)
+        with claim(a, math) as sa, claim(b, math) as sb, group(thread[1]):
+            multiply(sa, sb, row, col, sums)
 
 
 @prism("device")
 @template(ALONG=constexpr(bool), BK=constexpr(int), WIDTH=constexpr(int), UNROLL=constexpr(int))
 @requires(warpgroup[1])
 def copy(
-    x: ptr(const(float32)) @ grid[1], apart: int64 @ grid[1], near: int64 @ grid[1], first: int32 @ block[1],
+    x: ptr(const(float32)) @ grid[1], apart: int64 @ grid[1], near: int64 @ block[1], first: int32 @ block[1],
     step: int32 @ block[1], end: int32 @ grid[1], k: int32 @ grid[1], tile: shared(float32[BK, WIDTH]) @ warpgroup[1],
 ):
     """`tile[q, v] = x[(first + v) * apart + (step + q) * near]`, and 0 from k on, by asynchronous copies of 4 bytes.

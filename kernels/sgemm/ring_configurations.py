@@ -6,7 +6,7 @@ from math import ceil, lcm
 from typing import Any, NamedTuple
 
 from prism.kernels.sgemm.configurations import Layout
-from prism.kernels.sgemm.ring import PAD
+from prism.kernels.sgemm.cut import PAD, AsyncCut, RingCut
 
 ROWS = 8  # of a thread
 
@@ -93,12 +93,8 @@ class RingConfiguration(Tile):
 
     def template(self, a: Way, b: Way, *, wide: bool, beta: bool) -> dict[str, Any]:
         """Return the kernel's template arguments. Not `beta` where parts are added up afterwards."""
-        return {
-            "TENSOR_A": a.tensor, "ALONG_A": a.along, "TENSOR_B": b.tensor, "ALONG_B": b.along,
-            "BM": self.bm, "BN": self.bn, "BK": self.bk, "STAGES": self.stages, "COLUMNS": self.columns,
-            "THREADS": self.threads, "BLOCKS": self.blocks, "WORKER_REGISTERS": self.registers, "HELPER_REGISTERS": 40,
-            "UNROLL": 2 if self.columns == 16 else 1, "WIDE": wide, "BETA": beta,
-        }  # fmt: skip
+        sizes = self.bm, self.bn, self.bk, self.stages, self.columns, self.blocks
+        return {"CUT": RingCut(*sizes, *a, *b, self.registers, 40), "WIDE": wide, "BETA": beta}
 
 
 @dataclass(frozen=True)
@@ -117,11 +113,8 @@ class AsyncConfiguration(Tile):
 
     def template(self, a: Layout, b: Layout, *, wide: bool, beta: bool) -> dict[str, Any]:
         """Return the kernel's template arguments, for operands that lie so."""
-        return {
-            "ALONG_A": a.along, "WIDE_A": a.wide, "ALONG_B": b.along, "WIDE_B": b.wide, "BM": self.bm, "BN": self.bn,
-            "BK": self.bk, "STAGES": self.stages, "COLUMNS": self.columns, "THREADS": self.threads, "BLOCKS": self.blocks,
-            "WIDE": wide, "BETA": beta,
-        }  # fmt: skip
+        sizes = self.bm, self.bn, self.bk, self.stages, self.columns, self.blocks
+        return {"CUT": AsyncCut(*sizes, a.along, a.wide, b.along, b.wide), "WIDE": wide, "BETA": beta}
 
 
 LARGE = RingConfiguration()

@@ -99,7 +99,7 @@ def store(
 @prism("device")
 @requires(block[1])
 def place(
-    tile: int32 @ block[1], group_m: int32 @ grid[1], tiles_m: int32 @ grid[1], tiles_n: int32 @ grid[1],
+    tile: int32 @ block[1], group_m: int32 @ grid[1], tiles_m: int32 @ block[1], tiles_n: int32 @ block[1],
 ) -> int2 @ block[1]:
     """Return the row and the column, among tiles, of the one that is done as the `tile`-th.
 

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import functools
 import json
+from itertools import chain
+from operator import itemgetter
 from pathlib import Path
 
 import pytest
 
 from prism.lang.facts.budget import grid_limit
+from prism.lang.keep.records import is_record_class, items_of
 from prism.runtime.instance import Instance
 from tests.kernels.ranges import BLOCKS, THREADS, Range, doubtful
 from tests.lib import ships
@@ -56,7 +59,10 @@ def kinds() -> dict[str, Instance]:
     for one in ships.kernels("sm_90a"):
         template = dict(one.template)
         if not any("int" in str(template.get(name)) or template.get(name) == "bool" for name in ("T", "TI", "TO")):
-            every = sorted(template.items())  # with what tells `scan_segments` where segments begin
+            records = [items_of(value) for value in template.values() if is_record_class(type(value))]
+            every = sorted(
+                [*template.items(), *chain(*records)], key=itemgetter(0)
+            )  # with what tells `scan_segments` where segments begin
             flags = "".join(str(int(value)) for name, value in every if isinstance(value, bool) or name == "HEADS")
             found.setdefault(f"{one.kernel.__name__} {flags}".strip(), one)
     return found

@@ -105,7 +105,7 @@ def test_turned_products_exchange_their_scales(cut) -> None:
         arguments, template = step_of(given, out, cut)
         first, second = (arguments[name].buffer.name for name in ("map_a", "map_b"))
         assert (arguments["scale_a"].name, arguments["scale_b"].name) == (f"scale_{first}", f"scale_{second}")
-        assert template["BIAS"] == (1 if first == "a" else 2)
+        assert template["TERMS"].bias == (1 if first == "a" else 2)
 
 
 def test_batches() -> None:
@@ -127,7 +127,8 @@ def test_operands_are_given_as_they_lie_or_copied_with_k_inside() -> None:
         for name in ("map_a", "map_b"):
             taken = step.arguments[name]
             assert taken.shape[1] == a.shape[1] and taken.strides[1] == 1 and taken.strides[0] % 16 == 0
-        assert not dict(step.instance.template)["TRANSPOSE_A"] and not dict(step.instance.template)["TRANSPOSE_B"]
+        cut = dict(step.instance.template)["CUT"]
+        assert not cut.transpose_a and not cut.transpose_b
 
 
 SQUARE, ONES = normal(16, 16), np.ones(16, np.float32)
