@@ -73,8 +73,12 @@ def _least(scalar: Scalar) -> int:
 def _overflows(op: str, a: Any, b: Any, scalar: Scalar) -> Any:
     """Where a sum, difference or product doesn't fit."""
     half = 1 << (scalar.bits - 1)
-    if not (isinstance(a, np.ndarray) or isinstance(b, np.ndarray)):
-        return not -half <= _EXACT[op](int(a), int(b)) < half
+    if not isinstance(b, np.ndarray):
+        if not isinstance(a, np.ndarray):
+            return not -half <= _EXACT[op](int(a), int(b)) < half
+        if op != "*":  # one comparison tells: what is added moves all values by as much, to one end of the type
+            by = int(b) if op == "+" else -int(b)
+            return a > half - 1 - by if by >= 0 else a < -half - by
     dtype = dtype_of(scalar)
     a, b = np.asarray(a, dtype), np.asarray(b, dtype)
     if op == "*" and scalar.bits == 32:
