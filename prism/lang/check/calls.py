@@ -119,9 +119,7 @@ def check_device_call(env: Env, e: s.Call, kernel: surface.Kernel, target: Persp
     )
     perspective = function.result_perspective or env.code
     if function.pure and arguments:
-        common = arguments[0].perspective
-        for argument in arguments[1:]:
-            common = meet(common, argument.perspective)
+        common = meet(*(argument.perspective for argument in arguments))
         perspective = common if perspective <= common else perspective  # both hold
     return tree.Call(
         function=function,

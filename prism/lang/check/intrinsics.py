@@ -9,7 +9,17 @@ from prism.lang import tree
 from prism.lang.check import elements
 from prism.lang.check.asynchronous import check_issue, copies_alone
 from prism.lang.check.conversion import coerce
-from prism.lang.check.env import Env, blame, constant, declaration_label, evidence, fail, is_narrowed, why_here
+from prism.lang.check.env import (
+    Env,
+    blame,
+    declaration_label,
+    evidence,
+    fail,
+    is_narrowed,
+    refuse_const,
+    refuse_write,
+    why_here,
+)
 from prism.lang.check.expressions import (
     check_index,
     check_value,
@@ -145,16 +155,8 @@ def check_operands(
             if p.kind == "element":
                 own = target if intrinsic.requires == THREAD else THREAD  # each thread of the unit gives an address
                 typed[p.name] = address(env, intrinsic, p, e, own)
-            elif p.kind == "array":
-                typed[p.name] = whole_array(env, intrinsic, p, e)
-            elif p.kind == "tile":
-                typed[p.name] = tile_operand(env, intrinsic, p, e)
-            elif p.kind == "tensor":
-                typed[p.name] = tensor_operand(env, intrinsic, p, e)
-            elif p.kind == "map":
-                typed[p.name] = map_operand(env, intrinsic, p, e)
-            elif p.kind == "fragment":
-                typed[p.name] = fragment_operand(env, intrinsic, p, e)
+            elif p.kind in NAMED:
+                typed[p.name] = NAMED[p.kind](env, intrinsic, p, e)
             else:
                 hint: Type | None = (
                     p.type if isinstance(p.type, Scalar) else type_variable(intrinsic, operands, typed) or want
@@ -211,11 +213,7 @@ def address(env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr, target: Per
     if p.effect == "read":
         return found if p.mailbox or p.atomic else read_element(env, found)
     if symbol.type.const:
-        fail(
-            ownership.ConstWrite(
-                span=e.span, name=symbol.name, type=str(symbol.type), labels=(declaration_label(symbol),)
-            )
-        )
+        refuse_write(symbol, e.span, str(symbol.type))
     if env.code != THREAD:
         facts: Fields = {"span": e.span, "name": symbol.name, "code_perspective": env.code, "labels": why_here(env)}
         if p.atomic:
@@ -267,11 +265,7 @@ def check_joint_access(env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr, 
         return found
     assert isinstance(symbol.type, Pointer)
     if symbol.type.const:
-        fail(
-            ownership.ConstWrite(
-                span=e.span, name=symbol.name, type=str(symbol.type), labels=(declaration_label(symbol),)
-            )
-        )
+        refuse_write(symbol, e.span, str(symbol.type))
     if symbol.perspective != p.unit or env.code != p.unit:
         change = f"partition it for {p.unit}, and write in a group of {p.unit}"
         fail(errors.MatrixNarrow(**facts, change=change))
@@ -315,14 +309,20 @@ def whole_array(env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr) -> tree
                 hint=f"declare one: `values: {f'{p.type}[{p.length[0]}]' if p.length else 'T[4]'} @ {p.unit}`",
             )
         )
-    if p.effect != "read" and (const := constant(env, symbol)) is not None:
-        fail(
-            ownership.ConstWrite(
-                span=e.span, name=const.name, type=f"const({const.type})", labels=(declaration_label(const),)
-            )
-        )
+    if p.effect != "read":
+        refuse_const(env, symbol, e.span)
     assert value is not None
     return value
+
+
+NAMED: dict[str, Callable[[Env, Intrinsic, Parameter, s.Expr], tree.Expr]] = {
+    "array": whole_array,
+    "tile": tile_operand,
+    "tensor": tensor_operand,
+    "map": map_operand,
+    "fragment": fragment_operand,
+}
+"""What makes an operand that is given by its name, by the kind of the parameter."""
 
 
 def finish(
@@ -401,12 +401,7 @@ def result_perspective(intrinsic: Intrinsic, arguments: tuple[tree.Expr, ...]) -
     """An elementwise function's result is as broad as its operands; another's as declared."""
     if intrinsic.result_unit is not None:
         return intrinsic.result_unit
-    if not arguments:
-        return THREAD
-    perspective = arguments[0].perspective
-    for argument in arguments[1:]:
-        perspective = meet(perspective, argument.perspective)
-    return perspective
+    return meet(*(argument.perspective for argument in arguments)) if arguments else THREAD
 
 
 # -- results --------------------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from prism.lang import tree
 from prism.lang.check.annotation import Annotation
 from prism.lang.check.arguments import refuse_swizzle
-from prism.lang.check.env import Env, declaration_label, fail, why_here
+from prism.lang.check.env import Env, declaration_label, fail, refuse_write, why_here
 from prism.lang.check.expressions import check_scalar, must_agree, need_bool, visible
 from prism.lang.check.table import check_expression
 from prism.lang.diagnostics import Fields, Label, Span
@@ -46,11 +46,7 @@ def assign_pointer(env: Env, symbol: tree.Symbol, target: s.Name, value: s.Expr,
     if symbol.view is not None or symbol.type.shape is not None:
         fail(errors.PointerFixed(span=span, name=symbol.name, labels=(declaration_label(symbol),)))
     if symbol.const:
-        fail(
-            ownership.ConstWrite(
-                span=span, name=symbol.name, type=f"const({symbol.type})", labels=(declaration_label(symbol),)
-            )
-        )
+        refuse_write(symbol, span, f"const({symbol.type})")
     if not symbol.perspective <= env.code:
         labels = (declaration_label(symbol), *why_here(env))
         fail(
