@@ -15,6 +15,7 @@ from prism.lang.check.env import (
     opaque,
     refuse_const,
     refuse_write,
+    require_no_broader,
     why_here,
 )
 from prism.lang.check.expressions import check_scalar, check_value, element, flatten, visible
@@ -266,16 +267,7 @@ def changeable(env: Env, symbol: tree.Symbol, span: Span) -> None:
 def assignable(env: Env, symbol: tree.Symbol, span: Span) -> None:
     """R8, R17 of a local that is to be changed: no broader than the code."""
     changeable(env, symbol, span)
-    if not symbol.perspective <= env.code:
-        fail(
-            rules.WriteUp(
-                span=span,
-                name=symbol.name,
-                place=symbol.perspective,
-                code_perspective=env.code,
-                labels=(declaration_label(symbol), *why_here(env)),
-            )
-        )
+    require_no_broader(env, symbol, span)
 
 
 def assign_memory(

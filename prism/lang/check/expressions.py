@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from prism.lang import surface, tree
+from prism.lang import tree
 from prism.lang.check.conversion import STORED, both_integers, common_type, convert, fit, holds
 from prism.lang.check.env import Env, blame, changing, declaration_label, describe, evidence, fail, in_parts, why_here
 from prism.lang.check.purity import touches_memory
 from prism.lang.check.rings import check_opened
 from prism.lang.check.table import check_expression, expression_rule
-from prism.lang.diagnostics import Label, Span, source_text
+from prism.lang.diagnostics import Fields, Label, Span, source_text
 from prism.lang.errors import calls as call_errors
 from prism.lang.errors import names, ownership, tiles
 from prism.lang.errors import perspective as rules
@@ -398,32 +398,13 @@ def must_agree(env: Env, value: tree.Expr, needed: Perspective, construct: str) 
     if needed <= value.perspective:
         return
     what, labels = evidence(value, needed)
+    facts: Fields = {
+        "what": what,
+        "memory": changing(value),
+        "code_perspective": needed,
+        "has": value.perspective,
+        "labels": (*labels, *why_here(env)),
+    }
     if construct == "loop bound":
-        fail(
-            rules.LoopBound(
-                span=blame(value, needed),
-                what=what,
-                memory=changing(value),
-                code_perspective=needed,
-                has=value.perspective,
-                labels=(*labels, *why_here(env)),
-            )
-        )
-    fail(
-        rules.Condition(
-            span=blame(value, needed),
-            what=what,
-            memory=changing(value),
-            code_perspective=needed,
-            has=value.perspective,
-            construct=construct,
-            labels=(*labels, *why_here(env)),
-        )
-    )
-
-
-def construct_called(e: s.Call) -> surface.Construct | None:
-    """Return the construct that a call applies."""
-    if isinstance(e.function, s.Resolved) and isinstance(e.function.value, surface.Construct):
-        return e.function.value
-    return None
+        fail(rules.LoopBound(span=blame(value, needed), **facts))
+    fail(rules.Condition(span=blame(value, needed), construct=construct, **facts))
