@@ -138,9 +138,7 @@ def local_checker(scope: Scope, node: Item, *, write: bool) -> Any:
         known = local.initialised[place]
         if not everywhere(known):
             lane = int(frame.active()[int(np.argmin(known))])
-            raise UninitialisedError(
-                f"`{name}` is read where nothing was written", node.span, here="read here", perspective=node.perspective,
-                thread=lane, block=frame.block.number,
-            )  # fmt: skip
+            text = f"`{name}` is read where nothing was written"
+            raise checker.fault(UninitialisedError, frame, lane, text, "read here")
 
     return check
