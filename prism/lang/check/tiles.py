@@ -1,4 +1,4 @@
-"""Tiles: how intrinsics take shared ones, tensor maps and fragments as operands; tile_types.py has how they are declared."""
+"""Tiles: how intrinsics take shared ones, tensor maps and fragments as operands; elements.py has how they are declared."""
 
 from __future__ import annotations
 
