@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from prism.interpret.checker import Checker
-from prism.interpret.errors import BoundsError, MachineError, NoMeaningError
+from prism.interpret.errors import MachineError, NoMeaningError, index_refused
 from prism.interpret.frame import Frame, Wait
 from prism.interpret.lanes import anywhere
 from prism.interpret.memory import IntrinsicMemory
@@ -179,7 +179,7 @@ def _memory(scope: Scope, node: Apply, binding: Binding, pairs: list[tuple[Param
         try:
             return lanes, values, meaning(binding, IntrinsicMemory(frame, lanes, checker, dtype, near), *values)
         except IndexError as error:
-            raise _outside(frame, node, error) from None
+            raise index_refused(node.intrinsic.name, error, node.span, node.code, frame.block.number) from None
 
     def deliver(frame: Frame, lanes: Any, values: list[Any], found: Any) -> Any:
         for k in arrays:
@@ -194,12 +194,6 @@ def _memory(scope: Scope, node: Apply, binding: Binding, pairs: list[tuple[Param
 
         return evaluate
     return _blocking(scope, node, prepare, deliver)
-
-
-def _outside(frame: Frame, node: Apply, error: IndexError) -> BoundsError:
-    """Return the error of an access out of bounds where nothing is checked but NumPy's own indices."""
-    text = f"`{node.intrinsic.name}`: {error}"
-    return BoundsError(text, node.span, perspective=node.code, block=frame.block.number)
 
 
 def _describe_boxes(boxes: list[Reference]) -> str:
@@ -225,7 +219,7 @@ def _blocking(scope: Scope, node: Apply, prepare: Any, deliver: Any) -> Eval:
         try:
             found = yield from steps
         except IndexError as error:
-            raise _outside(frame, node, error) from None
+            raise index_refused(node.intrinsic.name, error, node.span, node.code, frame.block.number) from None
         frame.block.waits.remove(state)
         frame.values[slot] = deliver(frame, lanes, values, found)
 

@@ -10,7 +10,7 @@ import numpy as np
 from prism.interpret import items
 from prism.interpret.barriers import agreement
 from prism.interpret.checker import Checker
-from prism.interpret.errors import BoundsError
+from prism.interpret.errors import index_refused
 from prism.interpret.expressions import component_index, field_of
 from prism.interpret.fragments import toucher
 from prism.interpret.frame import Frame, Local, make_local
@@ -26,6 +26,10 @@ from prism.lang.types.perspective import Level
 from prism.lang.types.structs import Struct, alignment_of
 
 RING_ALIGN = 128
+
+
+Write = Callable[[Frame, Local, tuple[Any, ...], Any], None]
+"""Writes to a local array: at some indices a value, for the threads that run now."""
 
 
 def per_thread(symbol: tree.Symbol) -> bool:
@@ -185,9 +189,11 @@ def _fill(frame: Frame, slot: int, whole: bool) -> None:
             frame.holes[slot] = written
 
 
-def _store_item(scope: Scope, target: tree.Item, value: Eval) -> Run:
+def _store_item(scope: Scope, target: tree.Item, value: Eval, write: Write | None = None) -> Run:
+    """An element of a local array, or a part of it: `write` says how a value gets there."""
     slot, indices = items.local_of(scope, target)
     check, at = items.local_checker(scope, target, write=True), items.places_of(indices)
+    put_there = write_local if write is None else write
 
     def run(frame: Frame) -> bool:
         found = value(frame)
@@ -196,9 +202,11 @@ def _store_item(scope: Scope, target: tree.Item, value: Eval) -> Run:
         if check is not None:
             check(frame, local, where)
         try:
-            write_local(frame, local, where, found)
+            put_there(frame, local, where, found)
         except IndexError as error:
-            raise items.outside_local(target, frame, local, str(error)) from None
+            raise index_refused(
+                target.symbol.name, error, target.span, target.perspective, frame.block.number
+            ) from None
         return False
 
     return run
@@ -239,7 +247,7 @@ def _store_element(scope: Scope, target: tree.Element, value: Eval) -> Run:
                 else:
                     region.data[unwrap(index)] = found[-1] if _many(found, region) else found
             except IndexError as error:
-                raise bounds_error(target, frame, region, str(error)) from None
+                raise index_refused(region.name, error, target.span, target.perspective, frame.block.number) from None
             return False
         lanes = frame.active()
         at = index[lanes] if isinstance(index, np.ndarray) else np.full(len(lanes), index)
@@ -251,7 +259,7 @@ def _store_element(scope: Scope, target: tree.Element, value: Eval) -> Run:
         try:
             put(region.data, at, found[lanes] if _many(found, region) else found)
         except IndexError as error:
-            raise bounds_error(target, frame, region, str(error)) from None
+            raise index_refused(region.name, error, target.span, target.perspective, frame.block.number) from None
         return False
 
     return access_each_part(scope, target, run)
@@ -262,19 +270,12 @@ def _many(found: Any, region: Region) -> bool:
     return isinstance(found, np.ndarray) and found.ndim == region.data.ndim
 
 
-def bounds_error(target: tree.Element, frame: Frame, region: Region, text: str) -> BoundsError:
-    """Return the error of an index that NumPy refused."""
-    return BoundsError(
-        f"`{region.name}`: {text}", target.span, perspective=target.perspective, block=frame.block.number
-    )
-
-
 def _store_component(scope: Scope, target: tree.Component, value: Eval) -> Run:
     if isinstance(target.vector.type, Struct):
         return _store_field(scope, target, value)
     index = component_index(scope, target)
     if isinstance(target.vector, tree.Item):
-        return _store_item_component(scope, target.vector, index, value)
+        return _store_item(scope, target.vector, lambda frame: (value(frame), index(frame)), _write_component)
     assert isinstance(target.vector, tree.Var)
     symbol = target.vector.symbol
     slot, each = scope.slot(symbol), per_thread(symbol)
@@ -302,21 +303,11 @@ def _store_field(scope: Scope, target: tree.Component, value: Eval) -> Run:
     symbol = whole.symbol
     slot, each = scope.slot(symbol), per_thread(symbol)
     if isinstance(whole, tree.Item):
-        indices = [scope.evaluate(index) for index in whole.indices]
-        check = items.local_checker(scope, whole, write=True)
 
-        def store(frame: Frame) -> bool:
-            found, local = value(frame), frame.values[slot]
-            where = tuple(index(frame) for index in indices)
-            if check is not None:
-                check(frame, local, where)
-            try:
-                write_local(frame, Local(local.data[name], local.each), where, encode(found))
-            except IndexError as error:
-                raise items.outside_local(whole, frame, local, str(error)) from None
-            return False
+        def write(frame: Frame, local: Local, where: tuple[Any, ...], found: Any) -> None:
+            write_local(frame, Local(local.data[name], local.each), where, encode(found))
 
-        return store
+        return _store_item(scope, whole, value, write)
     dtype = dtype_of(symbol.type)
 
     def run(frame: Frame) -> bool:
@@ -344,25 +335,11 @@ def _set_component(frame: Frame, vectors: Any, k: Any, found: Any) -> None:
     vectors[lanes, at] = found[lanes] if isinstance(found, np.ndarray) else found
 
 
-def _store_item_component(scope: Scope, item: tree.Item, index: Eval, value: Eval) -> Run:
-    slot, indices = items.local_of(scope, item)
-    check: Callable[..., None] | None = items.local_checker(scope, item, write=True)
-
-    def run(frame: Frame) -> bool:
-        found, k = value(frame), index(frame)
-        local: Local = frame.values[slot]
-        where = tuple(i(frame) for i in indices)
-        if check is not None:
-            check(frame, local, where)
-        try:
-            if not any(isinstance(i, np.ndarray) for i in where):
-                _set_component(frame, local.data[items.unwrapped_all(where)], k, found)
-                return False
-            lanes = frame.active()
-            *rows, component = items.at_lanes((*where, k), lanes)
-            local.data[(*rows, lanes, component)] = found[lanes] if isinstance(found, np.ndarray) else found
-        except IndexError as error:
-            raise items.outside_local(item, frame, local, str(error)) from None
-        return False
-
-    return run
+def _write_component(frame: Frame, local: Local, where: tuple[Any, ...], given: tuple[Any, Any]) -> None:
+    found, k = given
+    if items.same_place(where):
+        _set_component(frame, local.data[items.unwrapped_all(where)], k, found)
+        return
+    lanes = frame.active()
+    *rows, component = items.at_lanes((*where, k), lanes)
+    local.data[(*rows, lanes, component)] = found[lanes] if isinstance(found, np.ndarray) else found

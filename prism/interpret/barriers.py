@@ -72,32 +72,24 @@ def _first_cut_unit(frame: Frame, whole: int) -> int | None:
 
 def _incomplete(frame: Frame, barrier: Barrier, lane: int) -> BarrierError:
     unit, threads = barrier.unit, frame.block.machine.threads
-    first = lane // unit.size * unit.size
-    return BarrierError(
-        f"the barrier of {unit} before this statement never opens: the block ends before thread {first + unit.size - 1}",
-        barrier.before.span,
-        here=f"thread {lane} waits here for threads {threads} to {first + unit.size - 1}, which the block does not have",
-        other=barrier.second.span,
-        there="the barrier is for this access",
-        perspective=unit,
-        thread=lane,
-        block=frame.block.number,
-    )
+    last = lane // unit.size * unit.size + unit.size - 1
+    fault = f"of {unit} before this statement never opens: the block ends before thread {last}"
+    here = f"thread {lane} waits here for threads {threads} to {last}, which the block does not have"
+    return _barrier_error(frame, barrier, lane, fault, here)
 
 
 def _missing(frame: Frame, barrier: Barrier, here: Any) -> BarrierError:
     unit = int((here.any(axis=1) != here.all(axis=1)).argmax())
     lane = unit * here.shape[1] + int(np.argmin(here[unit]))
+    fault = f"of {barrier.unit} before this statement is not met by all its threads"
+    return _barrier_error(frame, barrier, lane, fault, f"thread {lane} does not come here")
+
+
+def _barrier_error(frame: Frame, barrier: Barrier, lane: int, fault: str, here: str) -> BarrierError:
     return BarrierError(
-        f"the barrier of {barrier.unit} before this statement is not met by all its threads",
-        barrier.before.span,
-        here=f"thread {lane} does not come here",
-        other=barrier.second.span,
-        there="the barrier is for this access",
-        perspective=barrier.unit,
-        thread=lane,
-        block=frame.block.number,
-    )
+        f"the barrier {fault}", barrier.before.span, here=here, other=barrier.second.span,
+        there="the barrier is for this access", perspective=barrier.unit, thread=lane, block=frame.block.number,
+    )  # fmt: skip
 
 
 # -- threads that wait for one another ------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import numpy as np
 
 from prism.interpret.accesses import Conflict
 from prism.interpret.clocks import Clocks, Site
-from prism.interpret.errors import BoundsError, ProxyError, RaceError, UninitialisedError
+from prism.interpret.errors import BoundsError, MachineError, ProxyError, RaceError, UninitialisedError
 from prism.interpret.frame import Frame
 from prism.interpret.lanes import anywhere, first_outside
 from prism.interpret.regions import Parts, Region
@@ -116,14 +116,15 @@ class Checker:
 
     def bounds_error(self, frame: Frame, name: str, index: int, extent: int, lane: int) -> None:
         """Raise the error of an index outside an extent."""
-        raise BoundsError(
-            f"index {index} is outside `{name}`, which has {extent} elements",
-            self.span,
-            here=f"index {index}",
-            perspective=self.perspective,
-            thread=lane,
-            block=frame.block.number,
-        )
+        text = f"index {index} is outside `{name}`, which has {extent} elements"
+        raise self.fault(BoundsError, frame, lane, text, f"index {index}")
+
+    def fault(
+        self, kind: type[MachineError], frame: Frame, lane: int, text: str, here: str, notes: tuple[str, ...] = ()
+    ) -> MachineError:
+        """Return the error of an access by a thread."""
+        block = frame.block.number
+        return kind(text, self.span, here=here, perspective=self.perspective, thread=lane, block=block, notes=notes)
 
     def _check_written(self, frame: Frame, region: Region, stamps: Any, lanes: Any) -> None:
         """Report the first location of those read that nothing was written to."""
@@ -134,15 +135,8 @@ class Checker:
 
     def _report_uninitialised(self, frame: Frame, region: Region, lane: int, stale: bool) -> None:
         notes = (f"what is there was written in another round: this round's copy of `{region.name}` is fresh",)
-        raise UninitialisedError(
-            f"`{region.name}` is read where nothing was written",
-            self.span,
-            here="read here",
-            perspective=self.perspective,
-            thread=lane,
-            block=frame.block.number,
-            notes=notes if stale else (),
-        )
+        text = f"`{region.name}` is read where nothing was written"
+        raise self.fault(UninitialisedError, frame, lane, text, "read here", notes if stale else ())
 
     def _race(self, clocks: Clocks, found: Conflict, number: int, what: str, kind: str) -> None:
         before = clocks.sites[found.site]
@@ -156,40 +150,38 @@ class Checker:
             two, remedy = "two threads", _remedy(block == other_block, lane, other, before.span == self.span)
         if found.shared:
             remedy = _SHARED
+        others: tuple[Label, ...] = ()
         if words is not None:
             remedy = _FENCES
+            others = _word(words, describe_thread(other_block, other), describe_thread(block, lane))
         if kind.startswith(_ATOMIC):
             remedy = _SCOPES
-        raise RaceError(
-            f"`{what}` is accessed by {two}, and nothing orders them",
-            self.span,
-            here=f"{kind} by {describe_thread(block, lane, mine)}",
-            other=before.span,
-            there=f"{before.kind} by {describe_thread(other_block, other, theirs)}",
-            perspective=self.perspective,
-            thread=lane,
-            block=block,
-            barrier=remedy,
-            others=()
-            if words is None
-            else _word(words, describe_thread(other_block, other), describe_thread(block, lane)),
-        )
+        text = f"`{what}` is accessed by {two}, and nothing orders them"
+        raise self._of_two(RaceError, clocks, found, number, kind, text, remedy, others)
 
     def _proxy(self, clocks: Clocks, found: Conflict, number: int, what: str, kind: str) -> None:
-        before = clocks.sites[found.site]
-        block, lane, mine = clocks.who(number)
-        other_block, other, theirs = clocks.who(found.thread)
-        raise ProxyError(
-            f"`{what}` is accessed asynchronously, and no proxy fence stands after the plain access before",
-            self.span,
-            here=f"{kind} by {describe_thread(block, lane, mine)}",
-            other=before.span,
-            there=f"{before.kind} by {describe_thread(other_block, other, theirs)}",
-            perspective=self.perspective,
-            thread=lane,
-            block=block,
-            barrier="a proxy fence of the thread that made the plain access, before the barrier that orders the two",
-        )
+        text = f"`{what}` is accessed asynchronously, and no proxy fence stands after the plain access before"
+        remedy = "a proxy fence of the thread that made the plain access, before the barrier that orders the two"
+        raise self._of_two(ProxyError, clocks, found, number, kind, text, remedy)
+
+    def _of_two(
+        self,
+        error: type[MachineError],
+        clocks: Clocks,
+        found: Conflict,
+        number: int,
+        kind: str,
+        text: str,
+        remedy: str,
+        others: tuple[Label, ...] = (),
+    ) -> MachineError:
+        """Return the error of two accesses, the one here by `number`."""
+        before, (block, lane, mine) = clocks.sites[found.site], clocks.who(number)
+        here, there = describe_thread(block, lane, mine), describe_thread(*clocks.who(found.thread))
+        return error(
+            text, self.span, here=f"{kind} by {here}", other=before.span, there=f"{before.kind} by {there}",
+            perspective=self.perspective, thread=lane, block=block, barrier=remedy, others=others,
+        )  # fmt: skip
 
 
 def describe_thread(block: int, lane: int, what: str = "") -> str:

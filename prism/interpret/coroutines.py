@@ -153,12 +153,12 @@ def _poll(frame: Frame, span: Span) -> Generator[None, None, None]:
     frame.block.waits.remove(state)
 
 
-def counted_loop(begin: Callable[[Frame], None], loop_: Steps) -> Steps:
-    """Return a counted loop."""
+def after(begin: Callable[[Frame], None], body: Steps) -> Steps:
+    """Return a body with what is done before it: a loop's bounds, a view's offset."""
 
     def steps(frame: Frame) -> Waiting:
         begin(frame)
-        return (yield from loop_(frame))
+        return (yield from body(frame))
 
     return steps
 
@@ -172,15 +172,5 @@ def group(unit: Perspective, body: Steps) -> Steps:
         dead = yield from body(frame)
         frame.lanes, frame.bid = lanes, bid
         return dead
-
-    return steps
-
-
-def view_scope(slot: int, offset: Eval, body: Steps) -> Steps:
-    """Return a view's scope."""
-
-    def steps(frame: Frame) -> Waiting:
-        frame.values[slot] = offset(frame)
-        return (yield from body(frame))
 
     return steps

@@ -93,6 +93,11 @@ class BoundsError(MachineError, code="machine-bounds"):
     """An index outside an array, a shared object or a local array."""
 
 
+def index_refused(name: str, error: IndexError, span: Span, perspective: object, block: int) -> BoundsError:
+    """Return the error of an index that NumPy refused: what a run without checks finds out of bounds."""
+    return BoundsError(f"`{name}`: {error}", span, perspective=perspective, block=block)
+
+
 class UndefinedError(MachineError, code="machine-undefined"):
     """Arithmetic whose result C++ leaves open: signed overflow, division by zero, a shift by too many bits."""
 

@@ -9,7 +9,7 @@ import numpy as np
 from prism.interpret.apply import compile_apply
 from prism.interpret.calls import compile_call
 from prism.interpret.checker import Checker
-from prism.interpret.errors import BoundsError, UninitialisedError
+from prism.interpret.errors import UninitialisedError, index_refused
 from prism.interpret.fragments import compile_place
 from prism.interpret.frame import Frame
 from prism.interpret.items import compile_item
@@ -344,8 +344,6 @@ def compile_element(scope: Scope, node: tree.Element) -> Eval:
             result[lanes] = take(data, index[lanes])
             return result
         except IndexError as error:
-            raise BoundsError(
-                f"`{region.name}`: {error}", node.span, perspective=node.perspective, block=frame.block.number
-            ) from None
+            raise index_refused(region.name, error, node.span, node.perspective, frame.block.number) from None
 
     return access_each_part(scope, node, load)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from prism.interpret.checker import Checker
-from prism.interpret.errors import BoundsError, UninitialisedError
+from prism.interpret.errors import UninitialisedError, index_refused
 from prism.interpret.fragments import toucher
 from prism.interpret.frame import Frame, Local
 from prism.interpret.lanes import everywhere, first_outside, unwrap
@@ -67,16 +67,9 @@ def compile_item(scope: Scope, node: Item) -> Eval:
         try:
             return read_local(frame, local, where)
         except IndexError as error:
-            raise outside_local(node, frame, local, str(error)) from None
+            raise index_refused(node.symbol.name, error, node.span, node.perspective, frame.block.number) from None
 
     return item
-
-
-def outside_local(node: Item, frame: Frame, local: Local, text: str) -> BoundsError:
-    """Return the error of an index that NumPy refused."""
-    return BoundsError(
-        f"`{node.symbol.name}`: {text}", node.span, perspective=node.perspective, block=frame.block.number
-    )
 
 
 def read_local(frame: Frame, local: Local, where: tuple[Any, ...]) -> Any:
@@ -145,9 +138,7 @@ def local_checker(scope: Scope, node: Item, *, write: bool) -> Any:
         known = local.initialised[place]
         if not everywhere(known):
             lane = int(frame.active()[int(np.argmin(known))])
-            raise UninitialisedError(
-                f"`{name}` is read where nothing was written", node.span, here="read here", perspective=node.perspective,
-                thread=lane, block=frame.block.number,
-            )  # fmt: skip
+            text = f"`{name}` is read where nothing was written"
+            raise checker.fault(UninitialisedError, frame, lane, text, "read here")
 
     return check

@@ -185,14 +185,9 @@ class IntrinsicMemory:
         """Report memory of another space."""
         region = reference.region
         if self.checker is not None and region.shared != (space == "shared"):
-            raise SpaceError(
-                f"`{region.name}` is {'shared' if region.shared else 'global'} memory, and this access needs {space} memory",
-                self.checker.span,
-                here="accessed here",
-                perspective=self.checker.perspective,
-                thread=int(self.lanes[0]),
-                block=self.frame.block.number,
-            )
+            here = "shared" if region.shared else "global"
+            text = f"`{region.name}` is {here} memory, and this access needs {space} memory"
+            raise self.checker.fault(SpaceError, self.frame, int(self.lanes[0]), text, "accessed here")
 
     def align(self, reference: Reference, elements: int, where: Any = None) -> None:
         """Report an address that is no multiple of `elements` elements."""
@@ -205,15 +200,9 @@ class IntrinsicMemory:
             bad &= where
         if anywhere(bad):
             at = int(bad.argmax())
-            raise MisalignedError(
-                f"a vector of {elements} elements at `{region.name}[{int(reference.index[at])}]` is not aligned to "
-                f"{elements * size} bytes",
-                self.checker.span,
-                here="vector access here",
-                perspective=self.checker.perspective,
-                thread=int(self.lanes[at]),
-                block=self.frame.block.number,
-            )
+            name, size = f"{region.name}[{int(reference.index[at])}]", elements * size
+            text = f"a vector of {elements} elements at `{name}` is not aligned to {size} bytes"
+            raise self.checker.fault(MisalignedError, self.frame, int(self.lanes[at]), text, "vector access here")
 
     def publish(self, reference: Reference, value: Any, epoch: Any) -> None:
         """Write value and tag as one word."""

@@ -265,9 +265,8 @@ def compile_for(scope: Scope, statement: tree.For) -> Piece:
         frame.values[slot] = frame.values[slot] + frame.values[step_slot]
 
     if body.run is None:
-        return Piece(
-            None, coroutines.counted_loop(begin, coroutines.loop(condition, coroutines.steps_of(body), advance, None))
-        )
+        loop = coroutines.loop(condition, coroutines.steps_of(body), advance, None)
+        return Piece(None, coroutines.after(begin, loop))
     general = _loop(condition, body.run, advance)
     return Piece(_counted_loop(begin, (slot, stop_slot, step_slot), general, body.run, jumps))
 
@@ -458,12 +457,16 @@ def compile_view(scope: Scope, statement: tree.Partition | tree.Claim | tree.Asy
     else:
         slot, offset = scope.slot(view.offset[0]), scope.keep(view.offset[1])
     body = compile_body(scope, statement.body)
+
+    def begin(frame: Frame) -> None:
+        frame.values[slot] = offset(frame)
+
     if body.run is None:
-        return Piece(None, coroutines.view_scope(slot, offset, coroutines.steps_of(body)))
+        return Piece(None, coroutines.after(begin, coroutines.steps_of(body)))
     inner = body.run
 
     def run(frame: Frame) -> bool:
-        frame.values[slot] = offset(frame)
+        begin(frame)
         return inner(frame)
 
     return Piece(run)

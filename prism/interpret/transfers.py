@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from prism.interpret.checker import Checker
-from prism.interpret.errors import BoundsError, BytesError, FlightError, MachineError, MisalignedError
+from prism.interpret.errors import BoundsError, BytesError, FlightError, MachineError, MisalignedError, index_refused
 from prism.interpret.flights import Effect, Flight, flights_of
 from prism.interpret.frame import Block, Frame
 from prism.interpret.lanes import anywhere, everywhere, unwrap
@@ -265,8 +265,7 @@ class _Transfer:
             try:
                 effect(chosen)
             except IndexError as error:
-                where, block = self.node.span, self.frame.block.number
-                raise BoundsError(f"`{self.name}`: {error}", where, perspective=self.node.code, block=block) from None
+                raise index_refused(self.name, error, self.node.span, self.node.code, self.frame.block.number) from None
 
         return run
 

@@ -73,8 +73,12 @@ def _least(scalar: Scalar) -> int:
 def _overflows(op: str, a: Any, b: Any, scalar: Scalar) -> Any:
     """Where a sum, difference or product doesn't fit."""
     half = 1 << (scalar.bits - 1)
-    if not (isinstance(a, np.ndarray) or isinstance(b, np.ndarray)):
-        return not -half <= _EXACT[op](int(a), int(b)) < half
+    if not isinstance(b, np.ndarray):
+        if not isinstance(a, np.ndarray):
+            return not -half <= _EXACT[op](int(a), int(b)) < half
+        if op != "*":  # one comparison tells: what is added moves all values by as much, to one end of the type
+            by = int(b) if op == "+" else -int(b)
+            return a > half - 1 - by if by >= 0 else a < -half - by
     dtype = dtype_of(scalar)
     a, b = np.asarray(a, dtype), np.asarray(b, dtype)
     if op == "*" and scalar.bits == 32:
@@ -115,25 +119,18 @@ def _of(value: Any, lane: int) -> int:
 def _report(frame: Frame, node: Binary, scalar: Scalar, lane: int, a: Any, b: Any) -> None:
     one, two = _of(a, lane), _of(b, lane)
     if node.op in ("<<", ">>"):
-        _fail(
-            frame,
-            node,
-            lane,
-            f"a shift of {scalar} by {two} bits",
-            "shifted here",
-            "shift by fewer bits than the type has",
+        what, here = f"a shift of {scalar} by {two} bits", "shifted here"
+        advice = "shift by fewer bits than the type has"
+    elif node.op in ("/", "%") and two == 0:
+        what, here = f"{one} is divided by zero", "divided here"
+        advice = "test the divisor first: `a / b if b != 0 else 0`"
+    else:
+        what, here = (
+            f"{_WORDS[node.op]} of {one} and {two} does not fit in {scalar}",
+            "signed numbers must not overflow",
         )
-    if node.op in ("/", "%") and two == 0:
-        _fail(
-            frame,
-            node,
-            lane,
-            f"{one} is divided by zero",
-            "divided here",
-            "test the divisor first: `a / b if b != 0 else 0`",
-        )
-    what = f"{_WORDS[node.op]} of {one} and {two} does not fit in {scalar}"
-    _fail(frame, node, lane, what, "signed numbers must not overflow", UNSIGNED)
+        advice = UNSIGNED
+    _fail(frame, node, lane, what, here, advice)
 
 
 def require_step(frame: Frame, node: Expr, step: Any) -> None:

@@ -15,7 +15,6 @@ import numpy as np
 from prism.lang.types import Scalar, Type, Vector
 from prism.lang.types.shorts import round_short, round_to
 
-Value = Any
 Operation = Callable[[Any, Any], Any]
 
 

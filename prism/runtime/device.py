@@ -106,7 +106,6 @@ class Loaded(Frozen):
     device: Device
     function: Any
     registers: int
-    static_shared: int
     max_threads: int
     library: Any = field(repr=False)
     kernel: Any = field(repr=False)
@@ -166,7 +165,7 @@ def _load(cubin: bytes, name: str, where: Device) -> Loaded:
             kind = getattr(cuda.CUfunction_attribute, f"CU_FUNC_ATTRIBUTE_{attribute}")
             return int(check(cuda.cuKernelGetAttribute(kind, kernel, where.ordinal), doing))
 
-        facts = (ask("NUM_REGS"), ask("SHARED_SIZE_BYTES"), ask("MAX_THREADS_PER_BLOCK"))
+        facts = (ask("NUM_REGS"), ask("MAX_THREADS_PER_BLOCK"))
     return Loaded(name, where, function, *facts, library=library, kernel=kernel)
 
 

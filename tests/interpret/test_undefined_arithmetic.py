@@ -61,6 +61,8 @@ def test_arrays_and_numbers_agree_with_exact_integers(scalar: Scalar, op: str) -
     expected = [bad(*pair) for pair in pairs]
     assert faulty(op, a, b, scalar).tolist() == expected
     assert [bool(faulty(op, *pair, scalar)) for pair in pairs] == expected
+    for other in (value for value in values if value or op in "+-*"):
+        assert np.broadcast_to(faulty(op, a, other, scalar), a.shape).tolist() == [bad(int(one), other) for one in a]
     one = values[0]
     assert np.broadcast_to(faulty(op, one, b, scalar), b.shape).tolist() == [bad(one, int(other)) for other in b]
 

@@ -5,7 +5,19 @@ from __future__ import annotations
 from prism.lang import tree
 from prism.lang.check import annotation
 from prism.lang.check.conversion import coerce
-from prism.lang.check.env import Env, blame, changing, constant, declaration_label, evidence, fail, opaque, why_here
+from prism.lang.check.env import (
+    Env,
+    blame,
+    changing,
+    declaration_label,
+    evidence,
+    fail,
+    opaque,
+    refuse_const,
+    refuse_write,
+    require_no_broader,
+    why_here,
+)
 from prism.lang.check.expressions import check_scalar, check_value, element, flatten, visible
 from prism.lang.check.fragments import fill, fragment_item, require_place
 from prism.lang.check.lists import Given, assigned_list, declared_list, list_elements
@@ -247,12 +259,7 @@ def assign_local(env: Env, symbol: tree.Symbol, left: tree.Expr, value: s.Expr, 
 
 def changeable(env: Env, symbol: tree.Symbol, span: Span) -> None:
     """R17: a local that is neither const nor a loop's index."""
-    if (const := constant(env, symbol)) is not None:
-        fail(
-            ownership.ConstWrite(
-                span=span, name=const.name, type=f"const({const.type})", labels=(declaration_label(const),)
-            )
-        )
+    refuse_const(env, symbol, span)
     if symbol in env.context.loop_variables:
         fail(rules.LoopVariable(span=span, name=symbol.name, labels=(declaration_label(symbol),)))
 
@@ -260,16 +267,7 @@ def changeable(env: Env, symbol: tree.Symbol, span: Span) -> None:
 def assignable(env: Env, symbol: tree.Symbol, span: Span) -> None:
     """R8, R17 of a local that is to be changed: no broader than the code."""
     changeable(env, symbol, span)
-    if not symbol.perspective <= env.code:
-        fail(
-            rules.WriteUp(
-                span=span,
-                name=symbol.name,
-                place=symbol.perspective,
-                code_perspective=env.code,
-                labels=(declaration_label(symbol), *why_here(env)),
-            )
-        )
+    require_no_broader(env, symbol, span)
 
 
 def assign_memory(
@@ -280,11 +278,7 @@ def assign_memory(
     if isinstance(symbol.type.element, Mailbox):
         fail(ownership.MailboxPlain(span=target.span, name=symbol.name))
     if symbol.type.const:
-        fail(
-            ownership.ConstWrite(
-                span=target.span, name=symbol.name, type=str(symbol.type), labels=(declaration_label(symbol),)
-            )
-        )
+        refuse_write(symbol, target.span, str(symbol.type))
     if env.code != THREAD:
         facts: Fields = {"name": symbol.name, "code_perspective": env.code, "owner": symbol.perspective}
         fail(ownership.StoreCode(span=target.span, labels=why_here(env), **facts))

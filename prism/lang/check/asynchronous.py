@@ -7,7 +7,7 @@ from typing import NoReturn
 from prism.lang import tree
 from prism.lang.check.body import check_body
 from prism.lang.check.data import head, make_view, memory, open_scope, view_pointer
-from prism.lang.check.env import Env, Step, declaration_label, fail, why_here
+from prism.lang.check.env import Env, Step, declaration_label, fail, refuse_write, why_here
 from prism.lang.check.purity import touches_memory
 from prism.lang.check.registers import check_code
 from prism.lang.check.table import statement_rule
@@ -35,11 +35,7 @@ def check_async(env: Env, st: s.Async) -> tree.Stmt:
             errors.AsyncSource(span=st.source.span, name=source.name, found=found, labels=(declaration_label(source),))
         )
     if type_.const:
-        fail(
-            ownership.ConstWrite(
-                span=st.source.span, name=source.name, type=str(type_), labels=(declaration_label(source),)
-            )
-        )
+        refuse_write(source, st.source.span, str(type_))
     if type_.ring:
         copies = f"{type_.ring} copies"
         fail(errors.RingUse(span=st.source.span, name=source.name, copies=copies, labels=(declaration_label(source),)))

@@ -12,7 +12,7 @@ from prism.lang.check.arguments import Passed, check_argument, check_bound, fill
 from prism.lang.check.conversion import convert
 from prism.lang.check.elements import construct_of, element
 from prism.lang.check.env import Env, Nested, Role, fail
-from prism.lang.check.expressions import check_scalar, construct_called, tile_type, visible
+from prism.lang.check.expressions import check_scalar, tile_type, visible
 from prism.lang.check.fragments import check_place
 from prism.lang.check.ids import check_id
 from prism.lang.check.inlined import compile_in, take_value
@@ -37,7 +37,7 @@ from prism.lang.types.structs import Struct
 @expression_rule(s.Call)
 def check_call(env: Env, e: s.Call, target: Perspective, want: Type | None) -> tree.Expr:
     """Type a call: of a type (a conversion), `id`/`count`, an intrinsic, a device function."""
-    if (construct := construct_called(e)) in (surface.id, surface.count):
+    if (construct := construct_of(e)) in (surface.id, surface.count):
         return check_id(env, e, target, counting=construct is surface.count)
     if construct in (surface.row, surface.column):
         return check_place(env, e)
@@ -55,7 +55,7 @@ def check_call(env: Env, e: s.Call, target: Perspective, want: Type | None) -> t
     if isinstance(callee, Intrinsic):
         return check_intrinsic(env, e, callee, target, want)
     if isinstance(callee, surface.Kernel):
-        return check_device_call(env, e, callee, target)
+        return check_device_call(env, e, callee)
     fail(type_errors.NotCallable(span=e.function.span, text=source_text(e.function.span)))
 
 
@@ -104,7 +104,7 @@ def check_conversion(env: Env, e: s.Call, to: Scalar, target: Perspective) -> tr
 # -- device functions -----------------------------------------------------------------------------------------------------
 
 
-def check_device_call(env: Env, e: s.Call, kernel: surface.Kernel, target: Perspective) -> tree.Expr:
+def check_device_call(env: Env, e: s.Call, kernel: surface.Kernel) -> tree.Expr:
     """Type a call of a device function: instantiate it, then R13 and, argument by argument, R14 and R15."""
     if kernel.kind == "global":
         fail(errors.CallKernel(span=e.span, name=kernel.__name__))
@@ -119,9 +119,7 @@ def check_device_call(env: Env, e: s.Call, kernel: surface.Kernel, target: Persp
     )
     perspective = function.result_perspective or env.code
     if function.pure and arguments:
-        common = arguments[0].perspective
-        for argument in arguments[1:]:
-            common = meet(common, argument.perspective)
+        common = meet(*(argument.perspective for argument in arguments))
         perspective = common if perspective <= common else perspective  # both hold
     return tree.Call(
         function=function,

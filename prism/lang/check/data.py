@@ -119,16 +119,7 @@ def check_partition(env: Env, st: s.Partition) -> tree.Stmt:
     source = resolve_source(env, st.source, ownership.PartitionSource, ownership.PartitionOwners)
     unit = annotation.place(st.unit)
     if not (unit <= source.perspective and unit <= env.code and env.bound.allows(unit)):
-        fail(
-            ownership.PartitionUnit(
-                span=st.unit.span,
-                name=source.name,
-                place=source.perspective,
-                unit=unit,
-                bound=str(env.bound),
-                labels=(declaration_label(source),),
-            )
-        )
+        fail(ownership.PartitionUnit(span=st.unit.span, **facts_of_unit(env, source, unit)))
     view = make_view(env, source, unit, st.offset, races_of(st), ownership.PartitionOffset)
     symbol = tree.Symbol(st.name, view_pointer(env, source, st.offset), unit, st.name_span, view=view)
     inner = env.enter(Step("partition", head(st.span), unit, f"partition({source.name}, {unit})"))
@@ -159,6 +150,12 @@ def resolve_source(
             )
         )
     return source
+
+
+def facts_of_unit(env: Env, source: tree.Symbol, unit: Perspective) -> Fields:
+    """Return what an error says of a unit that a partition or claim cannot be for."""
+    labels = (declaration_label(source),)
+    return {"name": source.name, "place": source.perspective, "unit": unit, "bound": str(env.bound), "labels": labels}
 
 
 def open_scope(env: Env, source: tree.Symbol, symbol: tree.Symbol) -> Env:
@@ -265,16 +262,7 @@ def check_claim(env: Env, st: s.Claim) -> tree.Stmt:
     role = env.role(st.unit.name, st.unit.span) if isinstance(st.unit, s.Name) else None
     unit = annotation.place(st.unit) if role is None else role.unit
     if not (unit <= source.perspective and unit <= env.code and env.bound.entry(unit.level) is not None):
-        fail(
-            ownership.ClaimUnit(
-                span=st.unit.span,
-                name=source.name,
-                place=source.perspective,
-                unit=unit,
-                bound=str(env.bound),
-                labels=(declaration_label(source),),
-            )
-        )
+        fail(ownership.ClaimUnit(span=st.unit.span, **facts_of_unit(env, source, unit)))
     view = make_view(env, source, unit, st.offset, "check", ownership.ClaimOffset)
     view = replace(view, in_flight=in_flight(source, st))
     symbol = tree.Symbol(st.name, view_pointer(env, source, st.offset), unit, st.name_span, view=view)

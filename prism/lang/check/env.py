@@ -8,9 +8,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn, Protocol
 
 from prism.lang import surface, tree
-from prism.lang.diagnostics import CompileError, Error, Label, Span
-from prism.lang.errors import inlined, roles
+from prism.lang.diagnostics import CompileError, Error, Fields, Label, Span
+from prism.lang.errors import inlined, ownership, roles
 from prism.lang.errors import names as name_errors
+from prism.lang.errors import perspective as rules
 from prism.lang.keep.bases import Frozen, Value
 from prism.lang.parse import syntax as s
 from prism.lang.types import Pointer, Type
@@ -279,6 +280,24 @@ def constant(env: Env, symbol: tree.Symbol) -> tree.Symbol | None:
 def declaration_label(symbol: tree.Symbol) -> Label:
     """Return a label for where a symbol comes from."""
     return Label(symbol.span, f"`{symbol.name}` lives at {symbol.perspective}")
+
+
+def refuse_write(symbol: tree.Symbol, span: Span, type_: str) -> NoReturn:
+    """R17 CONST: fail since a name of this type is written."""
+    fail(ownership.ConstWrite(span=span, name=symbol.name, type=type_, labels=(declaration_label(symbol),)))
+
+
+def refuse_const(env: Env, symbol: tree.Symbol, span: Span) -> None:
+    """R17 CONST: fail where what is to be written, a local or an array, goes by a const name here."""
+    if (const := constant(env, symbol)) is not None:
+        refuse_write(const, span, f"const({const.type})")
+
+
+def require_no_broader(env: Env, symbol: tree.Symbol, span: Span) -> None:
+    """R8 WRITE-UP: fail where what is assigned is broader than the code."""
+    if not symbol.perspective <= env.code:
+        facts: Fields = {"name": symbol.name, "place": symbol.perspective, "code_perspective": env.code}
+        fail(rules.WriteUp(span=span, labels=(declaration_label(symbol), *why_here(env)), **facts))
 
 
 def culprit(e: tree.Expr, needed: Perspective) -> tree.Expr:

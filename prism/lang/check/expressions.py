@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from prism.lang import surface, tree
+from prism.lang import tree
 from prism.lang.check.conversion import STORED, both_integers, common_type, convert, fit, holds
 from prism.lang.check.env import Env, blame, changing, declaration_label, describe, evidence, fail, in_parts, why_here
 from prism.lang.check.purity import touches_memory
 from prism.lang.check.rings import check_opened
 from prism.lang.check.table import check_expression, expression_rule
-from prism.lang.diagnostics import Label, Span, source_text
+from prism.lang.diagnostics import Fields, Label, Span, source_text
 from prism.lang.errors import calls as call_errors
 from prism.lang.errors import names, ownership, tiles
 from prism.lang.errors import perspective as rules
@@ -97,30 +97,22 @@ def check_resolved(env: Env, e: s.Resolved, target: Perspective, want: Type | No
     fail(errors.NotAValue(span=e.span, text=e.text, hint="call it, or use it in an annotation"))
 
 
-@expression_rule(s.Lambda)
-def check_lambda(env: Env, e: s.Lambda, target: Perspective, want: Type | None) -> tree.Expr:
-    """A function is no value."""
-    fail(errors.NotAValue(span=e.span, text="lambda", hint="a lambda stands only as the offset of a partition"))
+NO_VALUES: dict[type[s.Expr], tuple[str, str]] = {
+    s.Lambda: ("lambda", "a lambda stands only as the offset of a partition"),
+    s.Braces: ("{...}", "braces stand only in an array's declaration, as `= {{0}}`"),
+    s.Listed: ("[...]", "a list stands only as an array's value, `v: float32[2] = [a, b]` or `v = [a, b]`"),
+    s.Tuple: ("(...)", "return one value, or declare a type for each"),
+}
 
 
-@expression_rule(s.Braces)
-def check_braces(env: Env, e: s.Braces, target: Perspective, want: Type | None) -> tree.Expr:
-    """A set is no value."""
-    hint = "braces stand only in an array's declaration, as `= {{0}}`"
-    fail(errors.NotAValue(span=e.span, text="{...}", hint=hint))
+def refuse_value(env: Env, e: s.Expr, target: Perspective, want: Type | None) -> tree.Expr:
+    """What stands only in certain places is no value."""
+    text, hint = NO_VALUES[type(e)]
+    fail(errors.NotAValue(span=e.span, text=text, hint=hint))
 
 
-@expression_rule(s.Listed)
-def check_listed(env: Env, e: s.Listed, target: Perspective, want: Type | None) -> tree.Expr:
-    """A list is the value of an array alone."""
-    hint = "a list stands only as an array's value, `v: float32[2] = [a, b]` or `v = [a, b]`"
-    fail(errors.NotAValue(span=e.span, text="[...]", hint=hint))
-
-
-@expression_rule(s.Tuple)
-def check_tuple(env: Env, e: s.Tuple, target: Perspective, want: Type | None) -> tree.Expr:
-    """Several values are a result alone, which is made of them where it is returned."""
-    fail(errors.NotAValue(span=e.span, text="(...)", hint="return one value, or declare a type for each"))
+for kind in NO_VALUES:
+    expression_rule(kind)(refuse_value)
 
 
 # -- leaves ---------------------------------------------------------------------------------------------------------------
@@ -297,7 +289,7 @@ def check_conditional(env: Env, e: s.Conditional, target: Perspective, want: Typ
         common = common_type(s.Binary(op="+", left=e.then, right=e.otherwise, span=e.span), then, otherwise)
         then, otherwise = convert(then, common), convert(otherwise, common)
     no_collectives(env, condition, (then, otherwise))
-    perspective = meet(condition.perspective, meet(then.perspective, otherwise.perspective))
+    perspective = meet(condition.perspective, then.perspective, otherwise.perspective)
     return tree.Select(
         condition=condition, then=then, otherwise=otherwise, type=then.type, perspective=perspective, span=e.span
     )
@@ -378,9 +370,7 @@ def element(
     typed = tuple(check_index(env, index, target) for index in indices)
     for index, extent in zip(typed, tile_type(env, symbol).shape or (), strict=False):
         in_range(index, extent, symbol.name)
-    perspective = symbol.perspective
-    for index in typed:
-        perspective = meet(perspective, index.perspective)
+    perspective = meet(symbol.perspective, *(index.perspective for index in typed))
     kind = symbol.type.element
     type_: Type = kind.element if isinstance(kind, Mailbox) else kind
     return tree.Element(symbol=symbol, indices=typed, type=type_, perspective=perspective, span=span)
@@ -408,32 +398,13 @@ def must_agree(env: Env, value: tree.Expr, needed: Perspective, construct: str) 
     if needed <= value.perspective:
         return
     what, labels = evidence(value, needed)
+    facts: Fields = {
+        "what": what,
+        "memory": changing(value),
+        "code_perspective": needed,
+        "has": value.perspective,
+        "labels": (*labels, *why_here(env)),
+    }
     if construct == "loop bound":
-        fail(
-            rules.LoopBound(
-                span=blame(value, needed),
-                what=what,
-                memory=changing(value),
-                code_perspective=needed,
-                has=value.perspective,
-                labels=(*labels, *why_here(env)),
-            )
-        )
-    fail(
-        rules.Condition(
-            span=blame(value, needed),
-            what=what,
-            memory=changing(value),
-            code_perspective=needed,
-            has=value.perspective,
-            construct=construct,
-            labels=(*labels, *why_here(env)),
-        )
-    )
-
-
-def construct_called(e: s.Call) -> surface.Construct | None:
-    """Return the construct that a call applies."""
-    if isinstance(e.function, s.Resolved) and isinstance(e.function.value, surface.Construct):
-        return e.function.value
-    return None
+        fail(rules.LoopBound(span=blame(value, needed), **facts))
+    fail(rules.Condition(span=blame(value, needed), construct=construct, **facts))

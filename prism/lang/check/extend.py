@@ -52,7 +52,7 @@ def declare(
     requires = max(
         (place for p in parsed.parameters if (place := place_of(p.place)).size > 1), default=THREAD, key=_size
     )
-    result, unit = result_of(name, parsed, parameters, requires)
+    result, unit = result_of(name, parsed, requires)
     arrays = any(p.kind in ("element", "array") for p in parameters)
     called = helper_name(name, text, preamble, parameters, result)
     elementwise = unit is None and not arrays and requires == THREAD
@@ -131,9 +131,7 @@ def parameter_of(name: str, p: s.Parameter, effects: Mapping[str, str]) -> Param
             )
 
 
-def result_of(
-    name: str, parsed: s.Function, parameters: tuple[Parameter, ...], requires: Perspective
-) -> tuple[Scalar | None, Perspective | None]:
+def result_of(name: str, parsed: s.Function, requires: Perspective) -> tuple[Scalar | None, Perspective | None]:
     """Return the result's type, and its perspective where the signature says so."""
     if parsed.result is None:
         return None, THREAD

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from prism.lang import surface, tree
 from prism.lang.check.conversion import convert
+from prism.lang.check.elements import construct_of
 from prism.lang.check.env import Env, declaration_label, fail, why_here
-from prism.lang.check.expressions import check_index, check_literal, construct_called, in_range, visible
+from prism.lang.check.expressions import check_index, check_literal, in_range, visible
 from prism.lang.diagnostics import Span
 from prism.lang.errors import tiles as errors
 from prism.lang.errors import types as type_errors
@@ -87,7 +88,7 @@ def fragment_size(env: Env, e: s.Call) -> tree.Expr | None:
 
 def check_place(env: Env, e: s.Call) -> tree.Expr:
     """`row(acc, i)`, `column(acc, i)`: where in the matrix element i of this thread's part lies."""
-    axis = 0 if construct_called(e) is surface.row else 1
+    axis = 0 if construct_of(e) is surface.row else 1
     function = "column" if axis else "row"
     symbol = find_fragment(env, e.arguments[0]) if len(e.arguments) == 2 and not e.keywords else None
     if symbol is None:

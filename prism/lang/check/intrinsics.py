@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import NoReturn
 
 from prism.lang import tree
 from prism.lang.check import elements
 from prism.lang.check.asynchronous import check_issue, copies_alone
 from prism.lang.check.conversion import coerce
-from prism.lang.check.env import Env, blame, constant, declaration_label, evidence, fail, is_narrowed, why_here
+from prism.lang.check.env import (
+    Env,
+    blame,
+    declaration_label,
+    evidence,
+    fail,
+    is_narrowed,
+    refuse_const,
+    refuse_write,
+    why_here,
+)
 from prism.lang.check.expressions import (
     check_index,
     check_value,
@@ -63,13 +74,13 @@ def check_intrinsic(env: Env, e: s.Call, intrinsic: Intrinsic, target: Perspecti
     typed = check_operands(env, intrinsic, operands, given, target, want)
     same_elements(intrinsic, operands, typed)
     of_numbers(intrinsic, operands, typed)
-    scalar = type_variable(intrinsic, operands, typed)
+    scalar = type_variable(operands, typed)
     if isinstance(scalar, Struct) and not intrinsic.structs:
         what, hint = f"`{intrinsic.name}` takes numbers", f"apply it to a field, as `.{scalar.names[0]}`"
         fail(type_errors.StructUse(span=e.span, what=what, struct=str(scalar), found="a struct", hint=hint))
     if scalar is not None and not intrinsic.allows(scalar):
         fail(errors.IntrinsicType(span=e.span, name=intrinsic.name, allowed=intrinsic.allows_text, found=str(scalar)))
-    arguments = tuple(finish(env, intrinsic, p, given[p.name], typed[p.name], scalar) for p in operands)
+    arguments = tuple(finish(intrinsic, p, given[p.name], typed[p.name], scalar) for p in operands)
     found = tree.Apply(
         intrinsic=intrinsic, arguments=arguments, statics=statics, code=env.code,
         type=result_type(intrinsic, scalar, statics, arguments, e.span), perspective=result_perspective(intrinsic, arguments),
@@ -145,20 +156,10 @@ def check_operands(
             if p.kind == "element":
                 own = target if intrinsic.requires == THREAD else THREAD  # each thread of the unit gives an address
                 typed[p.name] = address(env, intrinsic, p, e, own)
-            elif p.kind == "array":
-                typed[p.name] = whole_array(env, intrinsic, p, e)
-            elif p.kind == "tile":
-                typed[p.name] = tile_operand(env, intrinsic, p, e)
-            elif p.kind == "tensor":
-                typed[p.name] = tensor_operand(env, intrinsic, p, e)
-            elif p.kind == "map":
-                typed[p.name] = map_operand(env, intrinsic, p, e)
-            elif p.kind == "fragment":
-                typed[p.name] = fragment_operand(env, intrinsic, p, e)
+            elif p.kind in NAMED:
+                typed[p.name] = NAMED[p.kind](env, intrinsic, p, e)
             else:
-                hint: Type | None = (
-                    p.type if isinstance(p.type, Scalar) else type_variable(intrinsic, operands, typed) or want
-                )
+                hint: Type | None = p.type if isinstance(p.type, Scalar) else type_variable(operands, typed) or want
                 typed[p.name] = check_value(env, e, p.unit if p.unit <= env.code else target, hint)
     return typed
 
@@ -181,7 +182,7 @@ def of_numbers(intrinsic: Intrinsic, operands: list[Parameter], typed: Mapping[s
             fail(errors.VectorElement(span=found.span, name=intrinsic.name, labels=labels, **facts))
 
 
-def type_variable(intrinsic: Intrinsic, operands: list[Parameter], typed: Mapping[str, tree.Expr]) -> Scalar | None:
+def type_variable(operands: list[Parameter], typed: Mapping[str, tree.Expr]) -> Scalar | None:
     """Return the scalar that T stands for: that of the memory or array operands, else the widest value's."""
     values: list[Scalar] = []
     for p in operands:
@@ -211,11 +212,7 @@ def address(env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr, target: Per
     if p.effect == "read":
         return found if p.mailbox or p.atomic else read_element(env, found)
     if symbol.type.const:
-        fail(
-            ownership.ConstWrite(
-                span=e.span, name=symbol.name, type=str(symbol.type), labels=(declaration_label(symbol),)
-            )
-        )
+        refuse_write(symbol, e.span, str(symbol.type))
     if env.code != THREAD:
         facts: Fields = {"span": e.span, "name": symbol.name, "code_perspective": env.code, "labels": why_here(env)}
         if p.atomic:
@@ -267,15 +264,17 @@ def check_joint_access(env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr, 
         return found
     assert isinstance(symbol.type, Pointer)
     if symbol.type.const:
-        fail(
-            ownership.ConstWrite(
-                span=e.span, name=symbol.name, type=str(symbol.type), labels=(declaration_label(symbol),)
-            )
-        )
+        refuse_write(symbol, e.span, str(symbol.type))
     if symbol.perspective != p.unit or env.code != p.unit:
         change = f"partition it for {p.unit}, and write in a group of {p.unit}"
         fail(errors.MatrixNarrow(**facts, change=change))
     return found
+
+
+def refuse_type(intrinsic: Intrinsic, p: Parameter, e: s.Expr, wanted: str, found: str, hint: str) -> NoReturn:
+    """Fail: an operand of another type."""
+    facts: Fields = {"parameter": p.name, "name": intrinsic.name, "wanted": wanted, "found": found, "hint": hint}
+    fail(errors.CallType(span=e.span, **facts))
 
 
 def array_operand(env: Env, intrinsic: Intrinsic, e: s.Expr) -> tree.Expr | None:
@@ -305,57 +304,36 @@ def whole_array(env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr) -> tree
     if symbol is None or not fits or symbol.perspective != p.unit:
         found = "this" if symbol is None else f"{kind} @ {symbol.perspective}"
         lengths = " or ".join(f"{p.type}[{n}]" for n in p.length)
-        fail(
-            errors.CallType(
-                span=e.span,
-                parameter=p.name,
-                name=intrinsic.name,
-                wanted=f"a local array {lengths + ' ' if lengths else ''}@ {p.unit}",
-                found=found,
-                hint=f"declare one: `values: {f'{p.type}[{p.length[0]}]' if p.length else 'T[4]'} @ {p.unit}`",
-            )
-        )
-    if p.effect != "read" and (const := constant(env, symbol)) is not None:
-        fail(
-            ownership.ConstWrite(
-                span=e.span, name=const.name, type=f"const({const.type})", labels=(declaration_label(const),)
-            )
-        )
+        wanted = f"a local array {lengths + ' ' if lengths else ''}@ {p.unit}"
+        hint = f"declare one: `values: {f'{p.type}[{p.length[0]}]' if p.length else 'T[4]'} @ {p.unit}`"
+        refuse_type(intrinsic, p, e, wanted, found, hint)
+    if p.effect != "read":
+        refuse_const(env, symbol, e.span)
     assert value is not None
     return value
 
 
-def finish(
-    env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr, value: tree.Expr, scalar: Scalar | None
-) -> tree.Expr:
+NAMED: dict[str, Callable[[Env, Intrinsic, Parameter, s.Expr], tree.Expr]] = {
+    "array": whole_array,
+    "tile": tile_operand,
+    "tensor": tensor_operand,
+    "map": map_operand,
+    "fragment": fragment_operand,
+}
+"""What makes an operand that is given by its name, by the kind of the parameter."""
+
+
+def finish(intrinsic: Intrinsic, p: Parameter, e: s.Expr, value: tree.Expr, scalar: Scalar | None) -> tree.Expr:
     """Convert a value operand to the parameter's type, and check that its threads agree."""
     if p.kind == "vector":
         if not isinstance(value.type, Vector):
-            fail(
-                errors.CallType(
-                    span=e.span,
-                    parameter=p.name,
-                    name=intrinsic.name,
-                    wanted="a vector",
-                    found=str(value.type),
-                    hint="declare one: `v: vector(T, 4) @ thread[1]`",
-                )
-            )
+            refuse_type(intrinsic, p, e, "a vector", str(value.type), "declare one: `v: vector(T, 4) @ thread[1]`")
         return value
     if p.kind != "value":
         return value
     wanted = p.type if isinstance(p.type, Scalar) else scalar
     if (isinstance(value.type, Vector) and not p.vectors) or wanted is None:
-        fail(
-            errors.CallType(
-                span=e.span,
-                parameter=p.name,
-                name=intrinsic.name,
-                wanted=str(wanted or "a number"),
-                found=str(value.type),
-                hint="take one component, `v[0]`",
-            )
-        )
+        refuse_type(intrinsic, p, e, str(wanted or "a number"), str(value.type), "take one component, `v[0]`")
     if not intrinsic.elementwise and not p.unit <= value.perspective:
         what, labels = evidence(value, p.unit)
         fail(
@@ -401,12 +379,7 @@ def result_perspective(intrinsic: Intrinsic, arguments: tuple[tree.Expr, ...]) -
     """An elementwise function's result is as broad as its operands; another's as declared."""
     if intrinsic.result_unit is not None:
         return intrinsic.result_unit
-    if not arguments:
-        return THREAD
-    perspective = arguments[0].perspective
-    for argument in arguments[1:]:
-        perspective = meet(perspective, argument.perspective)
-    return perspective
+    return meet(*(argument.perspective for argument in arguments)) if arguments else THREAD
 
 
 # -- results --------------------------------------------------------------------------------------------------------------

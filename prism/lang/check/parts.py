@@ -84,8 +84,6 @@ def item(env: Env, symbol: tree.Symbol, indices: tuple[s.Expr, ...], e: s.Subscr
     typed = tuple(check_index(env, index, target) for index in indices[:rank])
     for index, extent in zip(typed, symbol.type.shape, strict=True):
         in_range(index, extent, symbol.name)
-    perspective = symbol.perspective
-    for index in typed:
-        perspective = meet(perspective, index.perspective)
+    perspective = meet(symbol.perspective, *(index.perspective for index in typed))
     found = tree.Item(symbol=symbol, indices=typed, type=symbol.type.element, perspective=perspective, span=e.span)
     return component(env, found, indices[rank], e.span, target) if extra else found

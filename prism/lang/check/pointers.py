@@ -5,12 +5,11 @@ from __future__ import annotations
 from prism.lang import tree
 from prism.lang.check.annotation import Annotation
 from prism.lang.check.arguments import refuse_swizzle
-from prism.lang.check.env import Env, declaration_label, fail, why_here
+from prism.lang.check.env import Env, declaration_label, fail, refuse_write, require_no_broader
 from prism.lang.check.expressions import check_scalar, must_agree, need_bool, visible
 from prism.lang.check.table import check_expression
 from prism.lang.diagnostics import Fields, Label, Span
 from prism.lang.errors import ownership
-from prism.lang.errors import perspective as rules
 from prism.lang.errors import pointers as errors
 from prism.lang.errors.calls import CallLambda
 from prism.lang.errors.tiles import SwizzleRebind
@@ -46,18 +45,8 @@ def assign_pointer(env: Env, symbol: tree.Symbol, target: s.Name, value: s.Expr,
     if symbol.view is not None or symbol.type.shape is not None:
         fail(errors.PointerFixed(span=span, name=symbol.name, labels=(declaration_label(symbol),)))
     if symbol.const:
-        fail(
-            ownership.ConstWrite(
-                span=span, name=symbol.name, type=f"const({symbol.type})", labels=(declaration_label(symbol),)
-            )
-        )
-    if not symbol.perspective <= env.code:
-        labels = (declaration_label(symbol), *why_here(env))
-        fail(
-            rules.WriteUp(
-                span=span, name=symbol.name, place=symbol.perspective, code_perspective=env.code, labels=labels
-            )
-        )
+        refuse_write(symbol, span, f"const({symbol.type})")
+    require_no_broader(env, symbol, span)
     for other in env.names.values():
         if isinstance(other, tree.Symbol) and other.view is not None and other.root() is symbol:
             labels = (Label(other.span, f"`{other.name}` is a part of it"),)

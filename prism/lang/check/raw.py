@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from prism.lang import surface, tree
-from prism.lang.check.env import Env, Role, constant, declaration_label, fail
+from prism.lang.check.env import Env, Role, constant, declaration_label, fail, refuse_write
 from prism.lang.check.expressions import visible
 from prism.lang.check.table import statement_rule
 from prism.lang.cuda.raw_text import words_of
 from prism.lang.diagnostics import Span
-from prism.lang.errors import ownership
 from prism.lang.errors import perspective as rules
 from prism.lang.errors import raw as errors
 from prism.lang.parse import syntax as s
@@ -71,11 +70,7 @@ def may_be_written(env: Env, symbol: tree.Symbol) -> bool:
 def writable(env: Env, symbol: tree.Symbol, span: Span, *, checked: bool) -> None:
     """R17 CONST for what the text writes; R8 for what it says that it writes."""
     if not may_be_written(env, symbol):
-        fail(
-            ownership.ConstWrite(
-                span=span, name=symbol.name, type=str(symbol.type), labels=(declaration_label(symbol),)
-            )
-        )
+        refuse_write(symbol, span, str(symbol.type))
     if checked and not isinstance(symbol.type, Pointer) and not symbol.perspective <= env.code:
         fail(
             rules.WriteUp(

@@ -6,8 +6,9 @@ import functools
 import re
 
 from prism.lang import surface, tree
+from prism.lang.check.elements import construct_of
 from prism.lang.check.env import Env, fail
-from prism.lang.check.expressions import check_scalar, construct_called, must_agree, need_bool
+from prism.lang.check.expressions import check_scalar, must_agree, need_bool
 from prism.lang.check.signature import show
 from prism.lang.diagnostics import source_text
 from prism.lang.errors import demands
@@ -22,12 +23,12 @@ _FIELDS = re.compile(r"\{\{|\}\}|\{\}|[{}]")
 def speaks(e: s.Expr) -> bool:
     """Whether an expression is `static_assert(...)`, `assert_(...)`, `assume(...)`, `print_(...)` or `breakpoint()`."""
     spoken = (surface.static_assert, surface.assert_, surface.assume, surface.print_, surface.BREAKPOINT)
-    return isinstance(e, s.Call) and construct_called(e) in spoken
+    return isinstance(e, s.Call) and construct_of(e) in spoken
 
 
 def check_speech(env: Env, e: s.Call) -> tuple[tree.Stmt, ...]:
     """Type one of these statements; a demand of constants leaves nothing."""
-    if construct_called(e) is surface.static_assert:
+    if construct_of(e) is surface.static_assert:
         check_demand(env, e)
         return ()
     return (_spoken(env, e),)
@@ -67,13 +68,13 @@ def _of_block(e: tree.Expr) -> int | None:
 
 
 def _spoken(env: Env, e: s.Call) -> tree.Stmt:
-    if construct_called(e) is surface.BREAKPOINT:
+    if construct_of(e) is surface.BREAKPOINT:
         if e.arguments or e.keywords:
             fail(errors.Speech(span=e.span, name="breakpoint", usage="breakpoint()", rest=""))
         return tree.Breakpoint(code=env.code, span=e.span)
-    if construct_called(e) is surface.assume:
+    if construct_of(e) is surface.assume:
         return check_assume(env, e)
-    return check_assert(env, e) if construct_called(e) is surface.assert_ else check_print(env, e)
+    return check_assert(env, e) if construct_of(e) is surface.assert_ else check_print(env, e)
 
 
 def literal(e: s.Expr | None) -> str | None:
@@ -95,7 +96,7 @@ def check_assume(env: Env, e: s.Call) -> tree.Stmt:
     """Each thread that comes here has a condition of its own; it is a function of values, for it is never computed on a GPU."""
     if len(e.arguments) != 1 or e.keywords:
         fail(errors.Speech(span=e.span, name="assume", usage="assume(condition)", rest=""))
-    if isinstance(e.arguments[0], s.Call) and construct_called(e.arguments[0]) is surface.distinct:
+    if isinstance(e.arguments[0], s.Call) and construct_of(e.arguments[0]) is surface.distinct:
         return check_distinct(env, e, e.arguments[0])
     condition = need_bool(check_scalar(env, e.arguments[0], env.code))
     found = next((part for part in subexpressions(condition) if not _plain(part)), None)

@@ -1,4 +1,4 @@
-"""Tiles: how intrinsics take shared ones, tensor maps and fragments as operands; tile_types.py has how they are declared."""
+"""Tiles: how intrinsics take shared ones, tensor maps and fragments as operands; elements.py has how they are declared."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ from typing import NoReturn
 
 from prism.lang import tree
 from prism.lang.check.asynchronous import WARPGROUP1, copies_alone
-from prism.lang.check.env import Env, constant, declaration_label, fail
+from prism.lang.check.env import Env, declaration_label, fail, refuse_const, refuse_write
 from prism.lang.check.expressions import check_index, element, flatten, must_agree, tile_type, visible
 from prism.lang.check.pieces import in_whole
 from prism.lang.check.rings import into_ring
 from prism.lang.diagnostics import Fields, Label, Span
 from prism.lang.errors import calls as call_errors
-from prism.lang.errors import ownership
 from prism.lang.errors import tiles as errors
 from prism.lang.errors import types as type_errors
 from prism.lang.intrinsics.declaration import Intrinsic, Parameter
@@ -66,11 +65,7 @@ def check_fill(env: Env, intrinsic: Intrinsic, symbol: tree.Symbol, span: Span) 
     """R17 CONST, R18 PTR-WRITE of what one thread fills for the owner; a load's end is known to a ring only."""
     assert isinstance(symbol.type, Pointer)
     if symbol.type.const:
-        fail(
-            ownership.ConstWrite(
-                span=span, name=symbol.name, type=str(symbol.type), labels=(declaration_label(symbol),)
-            )
-        )
+        refuse_write(symbol, span, str(symbol.type))
     copies_alone(env, symbol, span)
     if intrinsic.asynchronous == "load":
         into_ring(env, intrinsic.name, symbol, span)
@@ -97,16 +92,10 @@ def tensor_operand(env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr) -> t
                 span=e.span, name=symbol.name, wanted=wanted, given=len(indices), labels=(declaration_label(symbol),)
             )
         )
-    if p.effect != "read" and (const := constant(env, symbol)) is not None:
-        fail(
-            ownership.ConstWrite(
-                span=e.span, name=const.name, type=f"const({const.type})", labels=(declaration_label(const),)
-            )
-        )
+    if p.effect != "read":
+        refuse_const(env, symbol, e.span)
     typed = tuple(check_index(env, index, THREAD) for index in indices)
-    perspective = symbol.perspective
-    for index in typed:
-        perspective = meet(perspective, index.perspective)
+    perspective = meet(symbol.perspective, *(index.perspective for index in typed))
     return tree.Element(symbol=symbol, indices=typed, type=symbol.type.element, perspective=perspective, span=e.span)
 
 
@@ -127,12 +116,8 @@ def fragment_operand(env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr) ->
     if symbol.perspective != intrinsic.requires:
         unit = spell_unit(intrinsic.requires)
         refuse(intrinsic, p, e, f"a fragment of {unit}", symbol, f"declare `{symbol.name}` @ {unit}")
-    if p.effect != "read" and (const := constant(env, symbol)) is not None:
-        fail(
-            ownership.ConstWrite(
-                span=e.span, name=const.name, type=f"const({const.type})", labels=(declaration_label(const),)
-            )
-        )
+    if p.effect != "read":
+        refuse_const(env, symbol, e.span)
     return tree.Var(symbol=symbol, type=symbol.type, perspective=symbol.perspective, span=e.span)
 
 

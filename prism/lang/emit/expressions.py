@@ -139,7 +139,7 @@ def expression(scope: Scope, e: tree.Expr) -> str:  # noqa: C901
         case tree.Id():
             return identity(scope, e)
         case tree.Count():
-            return count(scope, e)
+            return count(e)
         case tree.Place():
             return place(scope, e)
         case tree.Call():
@@ -380,7 +380,7 @@ def identity(scope: Scope, e: tree.Id) -> str:
     return f"({type_cuda(e.type)}){tight(divide(index, e.unit.size))}"
 
 
-def count(scope: Scope, e: tree.Count) -> str:
+def count(e: tree.Count) -> str:
     """`count(unit)`: a constant where only threads, or only blocks of a cluster, are counted."""
     if e.unit.level == e.code.level:
         number = str(e.code.size // e.unit.size)

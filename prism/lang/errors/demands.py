@@ -1,4 +1,4 @@
-"""What is demanded: by `static_assert`, of constants; by what a kernel uses, of the architecture that it is compiled for."""
+"""What a function demands of constants: `static_assert`."""
 
 from __future__ import annotations
 
@@ -49,28 +49,3 @@ class NoConstant(Error, code="static-assert"):
     title = "`static_assert` is of constants"
     label = "only known when the program runs"
     help_template = 'write `assert_(condition, "text")`, which ends the kernel where it does not hold'
-
-
-class Architecture(Named, code="arch"):
-    """An intrinsic that the architecture compiled for does not have."""
-
-    title = "`{name}` needs {needs}, and this is compiled for {arch}"
-    label = "not on {arch}"
-    help_template = 'compile for {needs} or later (`arch="{needs}"`), or write it with intrinsics that {arch} has'
-    needs: str
-    arch: str
-
-
-class SharedMemory(Named, code="arch"):
-    """R16: more shared memory than a block of the architecture can have."""
-
-    rule = "R16"
-    title = "`{name}` needs {needs} bytes of shared memory a block, and a block can have {has} on {arch}"
-    label = "ends beyond what a block can have"
-    note_templates = ("{objects}",)
-    help_template = "use smaller objects, or fewer copies in a ring{elsewhere}"
-    needs: int
-    has: int
-    arch: str
-    objects: str
-    elsewhere: str

@@ -7,10 +7,6 @@ from typing import ClassVar
 from prism.lang.diagnostics import Error, Named
 from prism.lang.types.perspective import THREAD, Perspective
 
-CHANGES = (
-    "`{memory}` may be written meanwhile: threads may load different values; `ptr(const(...))` says that it is not"
-)
-
 
 class LoadVaries(Named, code="ptr-read"):
     """R19: a load that varies within the target's unit."""

@@ -212,23 +212,28 @@ class ReadUp(Named, code="read-up"):
     needed: Perspective
 
 
-class Condition(Error, code="cond"):
-    """R9: a condition that the code's threads may disagree on."""
+class Varies(Error):
+    """What the code's threads may disagree on, and must not."""
 
-    title = "{what} varies per {has}, but this {construct} decides for a whole {code_perspective}"
-    label = "varies per {has}"
-    note_templates = ("threads of one {code_perspective} could disagree and part ways", "{changes}")
-    help_template = "put it inside `with group({has}):`, or let the {code_perspective} agree on one value first"
     what: str
     has: Perspective
     code_perspective: Perspective
-    construct: str
     memory: str = ""
 
     @property
     def changes(self) -> str:
         """Why a load from a broad pointer varies."""
         return CHANGES.format(memory=self.memory) if self.memory else ""
+
+
+class Condition(Varies, code="cond"):
+    """R9: a condition that the code's threads may disagree on."""
+
+    title = "{what} varies per {has}, but this {construct} decides for a whole {code_perspective}"
+    label = "varies per {has}"
+    note_templates = ("threads of one {code_perspective} could disagree and part ways", "{changes}")
+    help_template = "put it inside `with group({has}):`, or let the {code_perspective} agree on one value first"
+    construct: str
 
 
 class ConditionCollective(Error, code="cond"):
@@ -246,22 +251,13 @@ class ConditionCollective(Error, code="cond"):
     code_perspective: Perspective
 
 
-class LoopBound(Error, code="loop"):
+class LoopBound(Varies, code="loop"):
     """R10: a loop bound that the code's threads may disagree on."""
 
     title = "{what} varies per {has}, but this loop runs for a whole {code_perspective}"
     label = "varies per {has}"
     note_templates = ("threads of one {code_perspective} would make different numbers of trips", "{changes}")
     help_template = "put the loop inside `with group({has}):`, or use a bound @ {code_perspective} and test inside"
-    what: str
-    has: Perspective
-    code_perspective: Perspective
-    memory: str = ""
-
-    @property
-    def changes(self) -> str:
-        """Why a load from a broad pointer varies."""
-        return CHANGES.format(memory=self.memory) if self.memory else ""
 
 
 class LoopVariable(Named, code="loop"):

@@ -7,7 +7,7 @@ both numbers as they are. An xor with a bit that is 1 is a difference, 1 - bit, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import inf
 
 from prism.lang.facts.polynomials import MOST_BITS, Digit, Form, Key, Range, add, atom, constant, number
@@ -48,32 +48,29 @@ def xor(range_: Range, left: Form, right: Form) -> Form:
 
 def _cut_xor(range_: Range, left: Form, right: Form) -> Form | None:
     """Return `left ^ right`, or None where the two have no pieces."""
-    above, low, less = _split_low_bits(range_, left, right)
-    sides = _both(range_, low, less)
-    if sides is None:
-        return None
-    total = above
-    for place, width, met in _meetings(*sides):
-        value = met[0]
-        if len(met) > 1:
-            value = _xor(met, range_) if width == 1 else exclusive(range_, met)
-        total = add(total, value, 1 << place)
-    return join_digits(total)
+    return _join(range_, left, right, lambda met, width: _xor(met, range_) if width == 1 else exclusive(range_, met))
 
 
 def union(range_: Range, left: Form, right: Form) -> Form | None:
     """Return `left | right`, or None where it is not known."""
+
+    def either(met: Sequence[Form], width: float) -> Form | None:
+        return met[0] if met[0] == met[1] else ONE if width == 1 and ONE in met else None
+
+    return _join(range_, left, right, either)
+
+
+def _join(range_: Range, left: Form, right: Form, meet: Callable[[Sequence[Form], float], Form | None]) -> Form | None:
+    """Return two numbers as one: `meet` says what pieces of both become that meet, None where that is not known."""
     above, low, less = _split_low_bits(range_, left, right)
     sides = _both(range_, low, less)
     if sides is None:
         return None
     total = above
     for place, width, met in _meetings(*sides):
-        value = met[0]
-        if len(met) > 1 and met[0] != met[1]:
-            if width != 1 or ONE not in met:
-                return None
-            value = ONE
+        value = met[0] if len(met) == 1 else meet(met, width)
+        if value is None:
+            return None
         total = add(total, value, 1 << place)
     return join_digits(total)
 

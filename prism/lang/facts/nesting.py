@@ -19,7 +19,6 @@ from typing import Protocol
 from prism.lang.facts.digits import reader
 from prism.lang.facts.polynomials import Digit, Form, Range, add, atom, constant, digits_of, number
 from prism.lang.intrinsics.layouts import strides_nest
-from prism.lang.tree import Apply, Expr
 
 Axis = tuple[Form, Form]
 """An extent and a stride."""
@@ -51,11 +50,6 @@ def axes_of(guards: Iterable[Form], refined: Refine) -> Iterator[tuple[Axis, ...
 def truth_form(base: tuple[object, ...]) -> Form:
     """Return what is not negative where a truth value, 0 or 1, is 1."""
     return add(atom(base), constant(-1))
-
-
-def is_nesting_test(e: Expr) -> bool:
-    """Whether an expression asks whether strides nest."""
-    return isinstance(e, Apply) and e.intrinsic is strides_nest
 
 
 def indices(axes: Sequence[Axis], form: Form) -> tuple[Form, ...] | None:

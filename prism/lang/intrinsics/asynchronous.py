@@ -12,10 +12,6 @@ import functools
 import re
 from typing import Any, Protocol
 
-import numpy as np
-
-Values = np.ndarray[Any, Any]
-
 
 class Transfer(Protocol):
     """What the reference machine gives an asynchronous copy's meaning, for the threads that run it now: the active ones.
@@ -175,11 +171,6 @@ def mbarrier_arrive(address: str) -> str:
 def mbarrier_arrive_copies(address: str) -> str:
     """Arrive when this thread's `cp.async`s so far have ended. The arrival is one of the barrier's count."""
     return f"px_mbarrier_arrive_copies({address});"
-
-
-def mbarrier_arrive_remote(address: str, rank: int | str) -> str:
-    """Arrive at the same mbarrier of the cluster's block `rank`."""
-    return f"px_mbarrier_arrive_remote({address}, {rank});"
 
 
 def mbarrier_expect(address: str, bytes: int | str) -> str:

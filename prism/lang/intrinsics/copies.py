@@ -489,10 +489,4 @@ def load_bytes(binding: Binding) -> int | None:
     return None if "n" in binding.given or whole is None else whole * binding.tiles["destination"].element.bytes
 
 
-def load_bytes_text(binding: Binding, *operands: str) -> str:
-    """Return the same as a C++ expression, of the operands that `cuda` takes."""
-    known = load_bytes(binding)
-    return f"{known}u" if known is not None else _bulk_bytes(binding, "destination", operands[2])
-
-
 COPIES = (cp_async, bulk_load, bulk_store, tma_load, tma_store, prefetch_map, tma_prefetch)

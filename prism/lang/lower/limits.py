@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from prism.lang.check.env import fail
 from prism.lang.diagnostics import CompileError, Label, Span
 from prism.lang.errors import calls as errors
-from prism.lang.errors import demands
+from prism.lang.errors import launch
 from prism.lang.facts.budget import most_threads
 from prism.lang.intrinsics.declaration import number_of, supports
 from prism.lang.lower.pieces import Piece, pieces
@@ -58,20 +58,20 @@ def check_architecture(program: Program, arch: str, limit: int | None = None) ->
     """
     size = program.entry.bound.block
     if size is not None and size > 1 and not supports(arch, CLUSTERS):
-        error = demands.Architecture(
+        error = launch.Architecture(
             span=program.entry.span, name=f"a cluster of {size} blocks", needs=CLUSTERS, arch=arch
         )
         raise CompileError(error)
     if unskew(program).plans[program.entry].mbarriers and not supports(arch, RINGS):
         span, name = program.plans[program.entry].cycles[0].rings[0].span, "a ring"
-        raise CompileError(demands.Architecture(span=span, name=name, needs=RINGS, arch=arch))
-    found: dict[Expr, demands.Architecture] = {}
+        raise CompileError(launch.Architecture(span=span, name=name, needs=RINGS, arch=arch))
+    found: dict[Expr, launch.Architecture] = {}
     for function in program.functions:
         for statement in statements(function.body):
             for part in terms(statement):
                 if isinstance(part, Apply) and not supports(arch, part.intrinsic.min_arch):
                     name, needs = part.intrinsic.name, part.intrinsic.min_arch
-                    found[part] = demands.Architecture(span=part.span, name=name, needs=needs, arch=arch)
+                    found[part] = launch.Architecture(span=part.span, name=name, needs=needs, arch=arch)
     if found:
         raise CompileError(*found.values())
     check_shared_memory(program, arch, SHARED_LIMITS.get(number_of(arch)) if limit is None else limit)
@@ -89,7 +89,7 @@ def check_shared_memory(program: Program, arch: str, limit: int | None) -> None:
     enough = next((n for n in sorted(SHARED_LIMITS) if needs <= SHARED_LIMITS[n]), 0)
     elsewhere = f", or compile for sm_{enough}, whose blocks can have {SHARED_LIMITS[enough]}" if enough else ""
     raise CompileError(
-        demands.SharedMemory(
+        launch.SharedMemory(
             span=first_beyond(entry, layouts, limit) or entry.span,
             name=entry.name,
             needs=needs,

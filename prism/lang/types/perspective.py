@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import field
 from enum import IntEnum
+from math import gcd
 
 from prism.lang.keep.bases import Value
 
@@ -64,16 +65,12 @@ WARP1 = Perspective(Level.THREAD, WARP)
 WARPGROUP1 = Perspective(Level.THREAD, WARPGROUP)
 
 
-def meet(left: Perspective, right: Perspective) -> Perspective:
-    """Return the broadest perspective that is `<=` both: what a value made of two others lives at."""
-    if left <= right:
-        return left
-    if right <= left:
-        return right
-    a, b = left.size, right.size
-    while b:
-        a, b = b, a % b
-    return Perspective(left.level, a)
+def meet(found: Perspective, *others: Perspective) -> Perspective:
+    """Return the broadest perspective that is `<=` all: what a value made of several others lives at."""
+    for other in others:
+        if not found <= other:
+            found = other if other <= found else Perspective(found.level, gcd(found.size, other.size))
+    return found
 
 
 class Bound(Value):

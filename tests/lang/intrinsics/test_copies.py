@@ -11,7 +11,7 @@ import pytest
 
 from prism.lang.intrinsics import TABLE, Binding
 from prism.lang.intrinsics import asynchronous as wait
-from prism.lang.intrinsics.copies import CACHES, load_bytes, load_bytes_text
+from prism.lang.intrinsics.copies import CACHES, load_bytes
 from prism.lang.types import BFLOAT16, FLOAT32, FLOAT64, INT8, INT32, Pointer, TensorMap
 from tests.lang.intrinsics.wgmma_kernels import pieces
 
@@ -120,7 +120,7 @@ def test_the_innermost_index_comes_first(nvrtc):
 def test_what_waits(nvrtc):
     lines = [
         wait.mbarrier_init("bar", 3), wait.mbarrier_init_fence(), wait.mbarrier_arrive("bar"), wait.mbarrier_arrive_copies("bar"),
-        wait.mbarrier_arrive_remote("bar", "i"), wait.mbarrier_expect("bar", "j"), wait.mbarrier_wait("bar", "i"),
+        "px_mbarrier_arrive_remote(bar, i);", wait.mbarrier_expect("bar", "j"), wait.mbarrier_wait("bar", "i"),
         wait.mbarrier_wait("bar", "j"), wait.mbarrier_wait("bar", "i", cluster=True), wait.cp_async_commit(),
         wait.cp_async_wait(2), wait.bulk_commit(), wait.bulk_wait(1), wait.bulk_wait(0, read=True), wait.wgmma_fence(),
         wait.wgmma_commit(), wait.wgmma_wait(1), wait.proxy_fence(), wait.proxy_fence("global"), wait.cluster_barrier(),
@@ -162,9 +162,7 @@ def test_what_a_load_completes():
     tile = shared(FLOAT32, 8, 32)
     assert load_bytes(binding(tile, "destination")) == 1024
     assert load_bytes(binding(tile, "destination", start=(2, 0))) == 768
-    some = binding(tile, "destination", given=["n"])
-    assert load_bytes(some) is None and load_bytes_text(some, "s", "p", "n") == "(unsigned int)(n) * 4u"
-    assert load_bytes_text(binding(tile, "destination"), "s", "p") == "1024u"
+    assert load_bytes(binding(tile, "destination", given=["n"])) is None
 
 
 # -- Meanings ---------------------------------------------------------------------------------------------------------

@@ -16,7 +16,6 @@ from prism.lang.types import SCALARS
 from prism.lang.types.structs import dtype_called
 from prism.lib.operators import BY_NAME, Operator
 
-SHORT = ("float16", "bfloat16")
 _COMPUTED = {"float16": "float32", "bfloat16": "float32", "bool": "uint8"}
 _REGISTER = {"int8": "int32", "uint8": "uint32", "int16": "int32", "uint16": "uint32"}
 _FORMS = {"add": kernels.SUM, "maximum": kernels.MAX, "minimum": kernels.MIN}
