@@ -6,7 +6,7 @@ any other, dense and aligned. The plan that they decide on is then bound: a step
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -24,16 +24,17 @@ evaluators: list[Callable[[LazyInfo], Any]] = []
 class LazyArray:
     """What the host knows of a lazy array: a view's expression and type, the array's shape, and what it is of.
 
-    Numbers are as bits: see `prism.lang.surface.views`.
+    Numbers are as bits: see `prism.lang.surface.views`. `known`: what it is looked up by, once it has been: see `repeat`.
     """
 
-    __slots__ = ("leaves", "numbers", "scalar", "shape", "value")
+    __slots__ = ("known", "leaves", "numbers", "scalar", "shape", "value")
 
     def __init__(
         self, value: Expression, scalar: Scalar, shape: tuple[int, ...], leaves: tuple[ArrayInfo, ...],
         numbers: tuple[int, ...],
     ) -> None:  # fmt: skip
         self.value, self.scalar, self.shape, self.leaves, self.numbers = value, scalar, shape, leaves, numbers
+        self.known: tuple[tuple[int, ...], Hashable] | None = None
 
 
 class NumberInfo:
