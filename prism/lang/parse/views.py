@@ -19,7 +19,7 @@ from prism.lang.intrinsics.declaration import Intrinsic
 from prism.lang.parse import syntax as s
 from prism.lang.surface.views import At, Compute, Expression, Leaf, NotReadable, Number, Position, View, direct_leaves
 from prism.lang.types import SCALARS, Scalar, Vector
-from prism.lang.types.perspective import GRID, THREAD
+from prism.lang.types.perspective import GRID, THREAD, Perspective
 
 MEMORY = ("element", "tile", "tensor")
 WORD = 16
@@ -31,12 +31,16 @@ Syntax: TypeAlias = Callable[[surface.Kernel], s.Function]
 
 
 class Written(surface.Kernel):
-    """A device function of which there is no text: its tree was made."""
+    """A function of which there is no text: its tree was made. A kernel, where it says what it `requires`."""
 
     syntax: s.Function
 
-    def __init__(self, syntax: s.Function, template: Mapping[str, Any] | None = None, python: Any = None) -> None:
-        super().__init__(_NOWHERE if python is None else python, "device", (THREAD,), template=template or {})
+    def __init__(
+        self, syntax: s.Function, template: Mapping[str, Any] | None = None, python: Any = None,
+        requires: tuple[Perspective, ...] = (),
+    ) -> None:  # fmt: skip
+        kind, bound = ("global", requires) if requires else ("device", (THREAD,))
+        super().__init__(_NOWHERE if python is None else python, kind, bound, template=template or {})
         self.__name__ = self.__qualname__ = syntax.name
         self.__module__, self.__doc__ = "", None
         self.syntax = syntax

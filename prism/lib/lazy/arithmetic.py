@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,7 @@ from prism.lang.surface.views import Compute
 from prism.lang.types import Scalar
 from prism.lang.types.structs import Struct, scalar_called
 from prism.lib import operators
-from prism.lib.lazy.array import BOOL, Lazy, broadcast_all, compute, convert, make, of, of_number
-from prism.runtime.arrays import BFLOAT16
+from prism.lib.lazy.array import BOOL, Lazy, broadcast_all, compute, convert, dtype_of, make, of, of_number
 
 _COMPARES = ("<", "<=", ">", ">=", "==", "!=")
 _BITS = ("&", "|", "^")
@@ -31,7 +31,8 @@ def arithmetic(op: str, one: Any, other: Any) -> Any:
         (x for x in (one, other) if isinstance(x, bool | int | float) and not isinstance(x, np.generic)), None
     )
     first, second = (x if x is number else of(x) for x in (one, other))
-    scalar = _common(op, first, second)
+    kinds: list[Any] = [x.scalar if isinstance(x, Lazy) else type(x) for x in (first, second)]
+    scalar = _common(op, *kinds)
     if isinstance(scalar, Struct):  # the language has no operators on them, and the library has two
         function = (operators.add if op == "+" else operators.multiply).function
         return compute(
@@ -46,17 +47,17 @@ def arithmetic(op: str, one: Any, other: Any) -> Any:
     return Lazy(make(Compute, scalar, (found.value,)), scalar, found.shape, found.leaves, found.numbers)
 
 
-def _common(op: str, one: Any, other: Any) -> Scalar:
-    """Return the type that both are converted to."""
-    dtypes = [x.dtype if isinstance(x, Lazy) else x for x in (one, other)]
-    structs = [x.scalar for x in (one, other) if isinstance(x, Lazy) and isinstance(x.scalar, Struct)]
-    if structs or any(x == BFLOAT16 for x in dtypes if isinstance(x, np.dtype)):
-        scalars = {x.scalar for x in (one, other) if isinstance(x, Lazy)}
+@lru_cache(maxsize=1024)
+def _common(op: str, *given: Any) -> Scalar:
+    """Return the type that both are converted to, of types of elements, or one of a number of Python's."""
+    scalars = {one for one in given if isinstance(one, Scalar)}
+    structs = [one for one in scalars if isinstance(one, Struct)]
+    if structs or any(one.coded for one in scalars):
         if len(scalars) > 1 or (structs and (op not in "+*" or not structs[0].tag)):
             text = " and ".join(sorted(map(str, scalars)))
             raise TypeError(f"`{op}` is not for lazy arrays of {text}: cast them, or map a function of your own")
         return scalars.pop()
-    dtype = _result_type(dtypes)
+    dtype = _result_type([dtype_of(one) if isinstance(one, Scalar) else one for one in given])
     if op == "/":
         dtype = np.true_divide(np.ones(1, dtype), np.ones(1, dtype)).dtype
     if op == "-" and dtype.kind == "b":
@@ -81,8 +82,8 @@ def _result_type(dtypes: Sequence[Any]) -> np.dtype[Any]:
     if more:
         return np.result_type(given, *more)
     number = next(x for x in dtypes if not isinstance(x, np.dtype))
-    if isinstance(number, bool):
+    if number is bool:
         return given
-    if isinstance(number, int):
+    if number is int:
         return np.dtype(np.int64) if given.kind == "b" else given
     return given if given.kind in "fc" else np.dtype(np.float64)

@@ -306,6 +306,7 @@ def bits_of(value: bool | int | float) -> int:
     return int(value) % 2**64
 
 
+@lru_cache(maxsize=256)
 def dtype_of(scalar: Scalar) -> np.dtype[Any]:
     """Return NumPy's dtype of a kernel's type; bfloat16's own name for it."""
     if isinstance(scalar, Struct):
