@@ -306,7 +306,6 @@ class _Rewriter:
 
     def __init__(self, syntax_of: Syntax) -> None:
         self.syntax_of = syntax_of
-        self.readers: dict[Any, Written] = {}
 
     def body(self, body: s.Body, env: Mapping[str, Bound]) -> s.Body:
         found: list[s.Stmt] = []
@@ -406,7 +405,7 @@ class _Rewriter:
                 refuse(first, "it is loaded by a vector of unknown length")
             index = self.walk(e.arguments[0].indices[0], env)  # type: ignore[union-attr]
             arguments = (*first.arguments(e.span), first.place(index))
-            return call(self.reader(first.view, width.value, e.keywords, e.span), arguments, e.span)
+            return call(reader_of(first.view, width.value, e.keywords, e.span), arguments, e.span)
         if isinstance(callee, Intrinsic):
             for p, argument in zip(callee.parameters, e.arguments, strict=False):
                 if p.kind in MEMORY and (bound := self.view_of(argument, env)) is not None:
@@ -448,14 +447,12 @@ class _Rewriter:
         function = s.Resolved(value=found, text=callee.__name__, span=e.function.span)
         return s.Call(function=function, arguments=tuple(arguments), keywords=self.walk(e.keywords, env), span=e.span)
 
-    def reader(self, view: View, width: int, keywords: tuple[tuple[str, s.Expr], ...], span: Span) -> Written:
-        return _reader(view, width, keywords, span)
-
 
 _readers: dict[Any, Written] = {}
 
 
-def _reader(view: View, width: int, keywords: tuple[tuple[str, s.Expr], ...], span: Span) -> Written:
+def reader_of(view: View, width: int, keywords: tuple[tuple[str, s.Expr], ...], span: Span) -> Written:
+    """Return the function that `reader` makes; the same for the same."""
     key = (view, width, tuple((name, getattr(value, "value", None)) for name, value in keywords))
     found = _readers.get(key)
     if found is None:
