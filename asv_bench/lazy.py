@@ -2,7 +2,7 @@
 
     PYTHONPATH=. python asv_bench/lazy.py [--sizes 20,24,28] [--rounds 7] [--json FILE]
 
-Needs a GPU and CuPy. Arrays are of float32. What a lazy array of one array takes is to be what that array takes: `sum map` is the sum
+Needs a GPU and CuPy. Arrays are of float32. A lazy array of one array is to take what that array takes: `sum map` is the sum
 of squares, `sum` that of the elements. `evaluate` stands beside a device copy. Results are compared with CuPy's.
 """
 
