@@ -10,8 +10,6 @@ from typing import Any
 
 from prism.host.lazies import LazyArray
 from prism.lang import surface
-from prism.lang.check import parsed_of
-from prism.lang.check.nested import named_object
 from prism.lang.diagnostics import Span
 from prism.lang.parse import syntax as s
 from prism.lang.parse.views import Written, as_syntax, call, memory, parameter
@@ -55,6 +53,8 @@ def for_each(function: Kernel, n: int | Sequence[int], *arrays: Any, stream: Any
     -----
     Nothing orders calls: two must not write the same element, nor one read what another writes. `docs/lazy.md` has an example.
     """
+    from prism.lang.check import parsed_of  # only here: whoever uses the library alone does without it
+
     if not isinstance(function, Kernel) or function.kind != "device":
         raise TypeError('`function` must be a device function, marked @prism("device")')
     shape = (n,) if isinstance(n, int) else tuple(map(int, n))
@@ -81,6 +81,8 @@ def for_each(function: Kernel, n: int | Sequence[int], *arrays: Any, stream: Any
 
 def _is_read(function: Kernel, annotation: s.Expr) -> bool:
     """Whether a parameter is memory that is only read, `ptr(const(T))`."""
+    from prism.lang.check.nested import named_object
+
     match annotation:
         case s.Call(arguments=(s.Call(function=inner),)):
             return named_object(function, inner) is surface.const
@@ -91,6 +93,8 @@ def _is_read(function: Kernel, annotation: s.Expr) -> bool:
 @lru_cache(maxsize=1024)
 def _kernel(function: Kernel, axes: int, kinds: tuple[tuple[Scalar, bool], ...]) -> Kernel:
     """Return the kernel that calls a function: `(arrays, calls, extents, elements behind each index)`."""
+    from prism.lang.check import parsed_of
+
     int64, at = SCALARS["int64"], _NOWHERE
     grid, thread = (as_syntax(replace(unit, named=True), at) for unit in (GRID, THREAD))
 

@@ -23,6 +23,7 @@ from prism.lang.surface.views import Compute, Number
 from prism.lang.types import SCALARS, Scalar
 from prism.lang.types.structs import Struct, scalar_called, struct_of
 from prism.lib.algorithms.transform import api as _evaluating  # noqa: F401 -- what takes memory alone takes that
+from prism.lib.lazy import facts as _facts  # noqa: F401 -- says how they are described
 from prism.lib.lazy.array import (
     INT64,
     POSITION,
