@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from prism.host.lazies import LazyArray, NotReadable, expand_launch
 from prism.lang.check import annotation, parsed_of
 from prism.lang.facts.blocks import threads_of
 from prism.lang.keep.keys import exact_items
@@ -78,6 +79,8 @@ def launch(
     Arguments are given by place or by name; those that the kernel has a default for may be left out. An argument called as an
     option is, `template`, `stream`, `check`, `schedule` or `seed`, is given by its place.
 
+    An array that the kernel only reads may be a lazy one (`prism.lib.lazy`): the kernel is one that reads its arrays.
+
     `template` gives the template arguments that the arrays' dtypes don't imply. Arrays on the host run on the reference
     machine: `check=True` reports races, deadlocks, accesses out of bounds and uninitialised reads, under `schedule`
     and `seed` (see `prism.interpret.SCHEDULES`). Arrays on a GPU run there, on `stream` or their library's current stream.
@@ -96,13 +99,11 @@ def launch(
     if not isinstance(template, Mapping | None):
         raise TypeError(f"`template` must be a dict of template arguments, not {type(template).__qualname__}")
     bound_template = deduce_template(kernel, arguments, template or {})
-    for name, value in bound_template.items():
-        if getattr(value, "__hash__", None) is None:
-            raise TypeError(
-                f"`{name}`: a template argument is a number, a dtype, a device function or a frozen record,"
-                f" not {type(value).__qualname__}"
-            )
-    known = known_of(kernel, bound_template)
+    require_hashable(bound_template)
+    if any([isinstance(argument, LazyArray) for argument in arguments]):
+        known, arguments = known_of_lazies(kernel, arguments, bound_template)
+    else:
+        known = known_of(kernel, bound_template)
     program, host = known.program, known.host
     arguments = fill_defaults(program, arguments) if partial else arguments
     blocks, threads = launch_shape(program, shape)
@@ -132,6 +133,16 @@ def launch(
     gpu = device(bound.device)
     prepare(known.entry(gpu.arch, gpu.shared_limit), bound.device)(blocks, threads, handle, bound.values)
     known.ready.add(bound.device)
+
+
+def require_hashable(template: Mapping[str, object]) -> None:
+    """Refuse a template argument that is none: raises TypeError."""
+    for name, value in template.items():
+        if getattr(value, "__hash__", None) is None:
+            raise TypeError(
+                f"`{name}`: a template argument is a number, a dtype, a device function or a frozen record,"
+                f" not {type(value).__qualname__}"
+            )
 
 
 def place_arguments(
@@ -191,6 +202,20 @@ def known_of(kernel: Kernel, template: Mapping[str, object]) -> Known:
         launched.pop(next(iter(launched), None), None)
     launched[key] = (known, *variants[: MOST_VARIANTS - 1])
     return known
+
+
+def known_of_lazies(
+    kernel: Kernel, arguments: Sequence[Any], template: Mapping[str, object]
+) -> tuple[Known, tuple[Any, ...]]:
+    """Return the program of a kernel that reads what lazy arrays among its arguments are of, and its arguments.
+
+    Raises TypeError for a lazy array where the kernel writes, or takes memory.
+    """
+    try:
+        found, arguments = expand_launch(kernel, arguments)
+        return known_of(found, template), arguments
+    except NotReadable as why:
+        raise TypeError(f"`{kernel.__name__}`: {why}: pass prism.lib.evaluate of the lazy array") from None
 
 
 def device_entry(program: Program, arch: str, shared_limit: int) -> Any:

@@ -6,7 +6,6 @@ Each block has one tile. There is nothing that blocks have in common.
 from prism.lang import (
     attr, block, const, constexpr, dtype, grid, group, id, int32, int64, partition, prism, ptr, requires, template, thread, uint8,
 )
-from prism.lib.thread import extent
 
 
 @prism("global")
@@ -30,7 +29,7 @@ def copy(
     with partition(y, block[1], offset=int64(here) * TILE) as target:
         with group(block[1]):
             items: TO[ITEMS] @ thread[1]
-            many: int32 @ block[1] = extent(here, n, TILE=TILE)
+            many: int32 @ block[1] = int32(min(n - int64(here) * TILE, TILE))
             with partition(x, block[1], offset=int64(here) * TILE) as source:
                 block.load_tile(source, items, many, otherwise, skew, 0, WIDTH=WIDTH, REVERSE=False, SPARE=True)
             block.store_tile(target, items, many, y_aligned, 0, WIDTH=WIDTH, REVERSE=False, KEPT=False)

@@ -6,11 +6,12 @@ any other, dense and aligned. The plan that they decide on is then bound: a step
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from prism.host.plan import Buffer, Map, Plan, Step
+from prism.lang.surface import Kernel
 from prism.lang.surface.views import At, Expression, NotReadable, Position, View
 from prism.lang.types import INT64, Scalar
 from prism.runtime.arrays import ArrayInfo, describe, register
@@ -24,16 +25,17 @@ evaluators: list[Callable[[LazyInfo], Any]] = []
 class LazyArray:
     """What the host knows of a lazy array: a view's expression and type, the array's shape, and what it is of.
 
-    Numbers are as bits: see `prism.lang.surface.views`.
+    Numbers are as bits: see `prism.lang.surface.views`. `known`: what it is looked up by, once it has been: see `repeat`.
     """
 
-    __slots__ = ("leaves", "numbers", "scalar", "shape", "value")
+    __slots__ = ("known", "leaves", "numbers", "scalar", "shape", "value")
 
     def __init__(
         self, value: Expression, scalar: Scalar, shape: tuple[int, ...], leaves: tuple[ArrayInfo, ...],
         numbers: tuple[int, ...],
     ) -> None:  # fmt: skip
         self.value, self.scalar, self.shape, self.leaves, self.numbers = value, scalar, shape, leaves, numbers
+        self.known: tuple[tuple[int, ...], Hashable] | None = None
 
 
 class NumberInfo:
@@ -129,6 +131,36 @@ def evaluate(info: ArrayInfo) -> ArrayInfo | None:
     return found if info.dtype == found.dtype else replace(found, dtype=info.dtype)
 
 
+# -- Launches of a kernel -------------------------------------------------------------------------------------------------
+
+
+def expand_launch(kernel: Kernel, arguments: Sequence[Any]) -> tuple[Kernel, tuple[Any, ...]]:
+    """Return a kernel that reads the leaves of the lazy arrays among its arguments, and its arguments.
+
+    Raises:
+        NotReadable: a parameter has a default.
+    """
+    from prism.lang.check import parsed_of
+    from prism.lang.parse.views import view_kernel
+
+    parsed = parsed_of(kernel)
+    views: dict[str, View] = {}
+    given: list[Any] = []
+    for parameter, argument in zip(parsed.parameters, arguments, strict=False):
+        if not isinstance(argument, LazyArray):
+            given.append(argument)
+            continue
+        info = describe(argument, parameter.name)
+        assert isinstance(info, LazyInfo)
+        views[parameter.name] = info.view
+        given += [leaf.owner if leaf.device is None else leaf for leaf in info.leaves]
+        given += info.numbers
+    return view_kernel(kernel, views, parsed_of), (*given, *arguments[len(parsed.parameters) :])
+
+
+register(ArrayInfo, lambda info, name: info)
+
+
 # -- Plans ----------------------------------------------------------------------------------------------------------------
 
 
@@ -169,6 +201,6 @@ def _bound(step: Step, lazies: Mapping[str, LazyInfo]) -> Step:
 
 
 __all__ = [
-    "LazyArray", "LazyInfo", "NotReadable", "NumberInfo", "are_lazy", "bind", "evaluate", "evaluators", "expand", "lie_apart",
-    "memory_of", "settle",
+    "LazyArray", "LazyInfo", "NotReadable", "NumberInfo", "are_lazy", "bind", "evaluate", "evaluators", "expand", "expand_launch",
+    "lie_apart", "memory_of", "settle",
 ]  # fmt: skip

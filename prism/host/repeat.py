@@ -7,6 +7,7 @@ these, so that a warm call costs the host little more than the launch itself, an
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Callable, Hashable, Sequence
 from contextvars import ContextVar
@@ -14,7 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from prism.host.lazies import LazyArray, LazyInfo
 from prism.host.machine import Launch
-from prism.runtime.arrays import ArrayInfo, describe
+from prism.runtime.arrays import ArrayInfo
 from prism.runtime.pinned import count
 from prism.runtime.streams import stream_handle
 
@@ -31,6 +32,8 @@ _kept: dict[Hashable, tuple[Any, ...]] = {}
 _results: dict[Hashable, tuple[tuple[tuple[int, ...], Any], ...]] = {}
 _libraries: dict[type, tuple[Any, ...]] = {}
 _by_name: dict[str, tuple[Any, ...]] = {}
+_structures: dict[Hashable, int] = {}  # of lazy arrays, each with its number
+_numbers = itertools.count()
 
 
 class Library(NamedTuple):
@@ -144,19 +147,20 @@ def run_lazy(asked: tuple[Any, ...], arrays: tuple[Any, ...]) -> Any:
     """Do what `run_many` does where some of the arrays are lazy; the last is the result, or None. None where none is lazy."""
     *given, out = arrays
     where = next((x.leaves[0] for x in given if isinstance(x, LazyArray) and x.leaves), None)
-    if where is None or where.library not in _by_name:
+    library = None if where is None else _by_name.get(where.library)
+    if where is None or library is None:
         return None
-    _, _, current, empty = _by_name[where.library]
+    read, _, current, empty = library
+    results: tuple[Any, ...] = ()
     try:
-        pointers, facts = _of_lazies(given)
-        results: tuple[Any, ...] = ()
+        pointers, facts = _read_lazies(given, read)
         if out is None:
             results = tuple([empty(where.owner, *one) for one in _results[asked, facts]])
-        for one in map(describe, results or (out,)):
-            pointers += (one.pointer,)
-            facts += (_of_array(one),)
+        for one in results or (out,):
+            target, _, _, fact = read(one, one)
+            pointers, facts = (*pointers, target), (*facts, fact)
         found = _kept.get((asked, facts))
-    except (AttributeError, TypeError, RuntimeError, KeyError, ValueError):
+    except (AttributeError, TypeError, RuntimeError, KeyError):
         return None
     if found is None:
         return None
@@ -226,16 +230,18 @@ def keep_lazy(
     made: bool,
 ) -> None:
     """Keep what a call came to of which some arrays are lazy. The spans are those of their leaves and numbers."""
-    if _library(name) is None:
+    library = _library(name)
+    if library is None:
         return
     if len(_kept) >= _MOST:
         forget()
+    read = library[0]
     try:
-        _, facts = _of_lazies(infos)
-        _kept[asked, (*facts, *(_of_array(describe(one)) for one in results))] = (*recipe[:4], set())
+        _, facts = _read_lazies([info if isinstance(info, LazyInfo) else info.owner for info in infos], read)
+        _kept[asked, (*facts, *(read(one, one)[3] for one in results))] = (*recipe[:4], set())
         if made:
             _results[asked, facts] = tuple((tuple(one.shape), one.dtype) for one in results)
-    except TypeError:  # what is asked for can't be looked up
+    except (AttributeError, TypeError, RuntimeError):  # what is asked for, or an array, can't be looked up
         return
 
 
@@ -245,24 +251,38 @@ def forget() -> None:
         known.clear()
 
 
-def _of_lazies(arrays: Sequence[Any]) -> tuple[tuple[int, ...], tuple[Hashable, ...]]:
+def _read_lazies(given: Sequence[Any], read: Callable[[Any, Any], Any]) -> tuple[tuple[int, ...], tuple[Hashable, ...]]:
     """Return the addresses of arrays, of what lazy ones read and their numbers, and all that a decision follows from."""
-    pointers: list[int] = []
-    facts: list[Hashable] = []
-    for x in arrays:
-        if isinstance(x, LazyArray | LazyInfo):
-            leaves, lazy = x.leaves, x if isinstance(x, LazyArray) else x.view
-            pointers += [leaf.pointer for leaf in leaves]
-            pointers += x.numbers
-            facts.append((lazy.value, lazy.scalar, x.shape, *map(_of_array, leaves)))
+    pointers: tuple[int, ...] = ()
+    facts: tuple[Hashable, ...] = ()
+    for x in given:
+        if isinstance(x, LazyArray):
+            mine, fact = x.known or _know(x)
+        elif isinstance(x, LazyInfo):
+            mine, fact = (), _number((x.view.value, x.view.scalar, x.shape, *map(_of_leaf, x.leaves)))
         else:
-            info = describe(x)
-            pointers.append(info.pointer)
-            facts.append(_of_array(info))
-    return tuple(pointers), tuple(facts)
+            source, _, _, fact = read(x, x)
+            mine = (source,)
+        pointers, facts = pointers + mine, (*facts, fact)
+    return pointers, facts
 
 
-def _of_array(info: ArrayInfo) -> tuple[Hashable, ...]:
+def _know(x: LazyArray) -> tuple[tuple[int, ...], Hashable]:
+    """Return what a lazy array's addresses and numbers are, and the number of its structure, which it keeps."""
+    facts = (x.value, x.scalar, x.shape, *map(_of_leaf, x.leaves))
+    x.known = (*(leaf.pointer for leaf in x.leaves), *x.numbers), _number(facts)
+    return x.known
+
+
+def _number(facts: Hashable) -> Hashable:
+    """Return the number of a structure: it is looked up once an array, and never another's."""
+    if len(_structures) >= _MOST:
+        _structures.clear()
+    found = _structures.get(facts)
+    return _structures.setdefault(facts, next(_numbers)) if found is None else found
+
+
+def _of_leaf(info: ArrayInfo) -> tuple[Hashable, ...]:
     return info.pointer & 15, info.device, info.dtype, info.shape, info.strides, info.library
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from prism.lib import algorithms
 
-_BESIDE = {"Operator": "prism.lib.operators", "plan": "prism.host.plans"}
+_BESIDE = {"Operator": "prism.lib.operators", "for_each": "prism.lib.for_each", "plan": "prism.host.plans"}
 _PACKAGES = ("block", "grid", "lazy", "thread", "warp")
 
 

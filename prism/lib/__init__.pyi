@@ -27,6 +27,7 @@ from prism.lib.algorithms.segments.api import segmented_reduce as segmented_redu
 from prism.lib.algorithms.segments.api import segmented_scan as segmented_scan
 from prism.lib.algorithms.sgemm.api import sgemm as sgemm
 from prism.lib.algorithms.transform.api import evaluate as evaluate
+from prism.lib.for_each import for_each as for_each
 from prism.lib.levels import block as block
 from prism.lib.levels import grid as grid
 from prism.lib.levels import thread as thread

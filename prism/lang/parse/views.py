@@ -19,7 +19,7 @@ from prism.lang.intrinsics.declaration import Intrinsic
 from prism.lang.parse import syntax as s
 from prism.lang.surface.views import At, Compute, Expression, Leaf, NotReadable, Number, Position, View, direct_leaves
 from prism.lang.types import SCALARS, Scalar, Vector
-from prism.lang.types.perspective import GRID, THREAD
+from prism.lang.types.perspective import GRID, THREAD, Perspective
 
 MEMORY = ("element", "tile", "tensor")
 WORD = 16
@@ -31,12 +31,16 @@ Syntax: TypeAlias = Callable[[surface.Kernel], s.Function]
 
 
 class Written(surface.Kernel):
-    """A device function of which there is no text: its tree was made."""
+    """A function of which there is no text: its tree was made. A kernel, where it says what it `requires`."""
 
     syntax: s.Function
 
-    def __init__(self, syntax: s.Function, template: Mapping[str, Any] | None = None, python: Any = None) -> None:
-        super().__init__(_NOWHERE if python is None else python, "device", (THREAD,), template=template or {})
+    def __init__(
+        self, syntax: s.Function, template: Mapping[str, Any] | None = None, python: Any = None,
+        requires: tuple[Perspective, ...] = (),
+    ) -> None:  # fmt: skip
+        kind, bound = ("global", requires) if requires else ("device", (THREAD,))
+        super().__init__(_NOWHERE if python is None else python, kind, bound, template=template or {})
         self.__name__ = self.__qualname__ = syntax.name
         self.__module__, self.__doc__ = "", None
         self.syntax = syntax
@@ -302,7 +306,6 @@ class _Rewriter:
 
     def __init__(self, syntax_of: Syntax) -> None:
         self.syntax_of = syntax_of
-        self.readers: dict[Any, Written] = {}
 
     def body(self, body: s.Body, env: Mapping[str, Bound]) -> s.Body:
         found: list[s.Stmt] = []
@@ -402,7 +405,7 @@ class _Rewriter:
                 refuse(first, "it is loaded by a vector of unknown length")
             index = self.walk(e.arguments[0].indices[0], env)  # type: ignore[union-attr]
             arguments = (*first.arguments(e.span), first.place(index))
-            return call(self.reader(first.view, width.value, e.keywords, e.span), arguments, e.span)
+            return call(reader_of(first.view, width.value, e.keywords, e.span), arguments, e.span)
         if isinstance(callee, Intrinsic):
             for p, argument in zip(callee.parameters, e.arguments, strict=False):
                 if p.kind in MEMORY and (bound := self.view_of(argument, env)) is not None:
@@ -444,14 +447,12 @@ class _Rewriter:
         function = s.Resolved(value=found, text=callee.__name__, span=e.function.span)
         return s.Call(function=function, arguments=tuple(arguments), keywords=self.walk(e.keywords, env), span=e.span)
 
-    def reader(self, view: View, width: int, keywords: tuple[tuple[str, s.Expr], ...], span: Span) -> Written:
-        return _reader(view, width, keywords, span)
-
 
 _readers: dict[Any, Written] = {}
 
 
-def _reader(view: View, width: int, keywords: tuple[tuple[str, s.Expr], ...], span: Span) -> Written:
+def reader_of(view: View, width: int, keywords: tuple[tuple[str, s.Expr], ...], span: Span) -> Written:
+    """Return the function that `reader` makes; the same for the same."""
     key = (view, width, tuple((name, getattr(value, "value", None)) for name, value in keywords))
     found = _readers.get(key)
     if found is None:

@@ -65,7 +65,7 @@ MANIFEST = (
         "library.md#reductions",
         ("reduce",),
     ),
-    Algorithm("transform", ("evaluate",), "lazy.md#arrays-of-them"),
+    Algorithm("transform", ("evaluate",), "lazy.md#arrays-of-them", ("lazy",)),
     Algorithm("matmul", ("matmul",), "library.md#products-of-matrices"),
     Algorithm("sgemm", ("sgemm",), "sgemm.md", ("sgemm",)),
     Algorithm("hgemm", ("hgemm",), "hgemm.md", ("hgemm", "hgemm_layers", "hgemm_float8")),

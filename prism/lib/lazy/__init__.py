@@ -11,17 +11,19 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Sequence
-from types import FunctionType
+from types import CellType, FunctionType
 from typing import Any
 
 import numpy as np
 
+from prism.lang.keep.keys import exact
 from prism.lang.parse.lambdas import device_function
 from prism.lang.surface import Kernel
 from prism.lang.surface.views import Compute, Number
 from prism.lang.types import SCALARS, Scalar
 from prism.lang.types.structs import Struct, scalar_called, struct_of
 from prism.lib.algorithms.transform import api as _evaluating  # noqa: F401 -- what takes memory alone takes that
+from prism.lib.lazy import facts as _facts  # noqa: F401 -- says how they are described
 from prism.lib.lazy.array import (
     INT64,
     POSITION,
@@ -42,6 +44,7 @@ from prism.runtime.arrays import is_array
 
 _lambdas: dict[Any, Kernel] = {}
 _MOST = 1024  # lambdas that are kept
+_MODULE = ("__builtins__", "__loader__", "__name__", "__spec__")  # what the text of a file is found by
 
 
 def of(x: Any) -> Lazy:
@@ -117,18 +120,25 @@ def _callable(function: Any) -> Any:
         raise TypeError(f'`{function.__name__}` is a function of Python\'s: mark it @prism("device"), or pass a lambda')
     code = function.__code__
     cells = tuple(cell.cell_contents for cell in function.__closure__ or ())
-    outside = {name: function.__globals__.get(name) for name in code.co_names}
-    outside |= dict(builtins.zip(code.co_freevars, cells, strict=True))
+    names = {name: function.__globals__[name] for name in code.co_names if name in function.__globals__}
+    outside = names | dict(builtins.zip(code.co_freevars, cells, strict=True))
     for name, value in outside.items():
         if isinstance(value, Lazy) or is_array(value):
             text = ", ".join((*code.co_varnames[: code.co_argcount], name))
             raise TypeError(f"the lambda names the array `{name}`: give it to `map`, as of `lambda {text}: ...`")
-    captured = tuple((type(v), v) if isinstance(v, bool | int | float | str) else id(v) for v in cells)
-    key = (code, code.co_filename, id(function.__globals__), captured, function.__defaults__)
+    captured = tuple(
+        (name, exact(v) if isinstance(v, bool | int | float | str) else id(v)) for name, v in outside.items()
+    )
+    key = (code, code.co_filename, captured)
     if key not in _lambdas:
         if len(_lambdas) >= _MOST:
             _lambdas.clear()
-        _lambdas[key] = device_function(function)  # it keeps the lambda, and so what is known by its id
+        kept = {name: function.__globals__[name] for name in _MODULE if name in function.__globals__}
+        closure = tuple(
+            builtins.map(CellType, cells)
+        )  # its own: what the names come to stand for later is another lambda
+        frozen = FunctionType(code, names | kept, "<lambda>", function.__defaults__, closure)
+        _lambdas[key] = device_function(frozen)
     return _lambdas[key]
 
 

@@ -13,10 +13,11 @@ import numpy as np
 
 from prism.host import memory
 from prism.host.axes import c_strides
-from prism.host.lazies import LazyArray, LazyInfo
-from prism.lang.surface.views import At, Compute, Expression, Leaf, Number, Position, View
+from prism.host.lazies import LazyArray
+from prism.lang.surface.views import At, Compute, Expression, Leaf, Number, Position
 from prism.lang.types import SCALARS, Scalar
 from prism.lang.types.structs import Struct, scalar_called
+from prism.lib import operators
 from prism.runtime import arrays as known_arrays
 from prism.runtime.arrays import BFLOAT16, ArrayInfo, describe, one_place
 from prism.runtime.overlap import span
@@ -86,64 +87,64 @@ class Lazy(LazyArray):
         raise TypeError("a lazy array is neither true nor false: use prism.lib.any or prism.lib.all")
 
     def __add__(self, other: Any) -> Any:
-        return _arithmetic("+", self, other)
+        return arithmetic("+", self, other)
 
     def __radd__(self, other: Any) -> Any:
-        return _arithmetic("+", other, self)
+        return arithmetic("+", other, self)
 
     def __sub__(self, other: Any) -> Any:
-        return _arithmetic("-", self, other)
+        return arithmetic("-", self, other)
 
     def __rsub__(self, other: Any) -> Any:
-        return _arithmetic("-", other, self)
+        return arithmetic("-", other, self)
 
     def __mul__(self, other: Any) -> Any:
-        return _arithmetic("*", self, other)
+        return arithmetic("*", self, other)
 
     def __rmul__(self, other: Any) -> Any:
-        return _arithmetic("*", other, self)
+        return arithmetic("*", other, self)
 
     def __truediv__(self, other: Any) -> Any:
-        return _arithmetic("/", self, other)
+        return arithmetic("/", self, other)
 
     def __rtruediv__(self, other: Any) -> Any:
-        return _arithmetic("/", other, self)
+        return arithmetic("/", other, self)
 
     def __and__(self, other: Any) -> Any:
-        return _arithmetic("&", self, other)
+        return arithmetic("&", self, other)
 
     def __rand__(self, other: Any) -> Any:
-        return _arithmetic("&", other, self)
+        return arithmetic("&", other, self)
 
     def __or__(self, other: Any) -> Any:
-        return _arithmetic("|", self, other)
+        return arithmetic("|", self, other)
 
     def __ror__(self, other: Any) -> Any:
-        return _arithmetic("|", other, self)
+        return arithmetic("|", other, self)
 
     def __xor__(self, other: Any) -> Any:
-        return _arithmetic("^", self, other)
+        return arithmetic("^", self, other)
 
     def __rxor__(self, other: Any) -> Any:
-        return _arithmetic("^", other, self)
+        return arithmetic("^", other, self)
 
     def __lt__(self, other: Any) -> Any:
-        return _arithmetic("<", self, other)
+        return arithmetic("<", self, other)
 
     def __le__(self, other: Any) -> Any:
-        return _arithmetic("<=", self, other)
+        return arithmetic("<=", self, other)
 
     def __gt__(self, other: Any) -> Any:
-        return _arithmetic(">", self, other)
+        return arithmetic(">", self, other)
 
     def __ge__(self, other: Any) -> Any:
-        return _arithmetic(">=", self, other)
+        return arithmetic(">=", self, other)
 
     def __eq__(self, other: Any) -> Any:
-        return _arithmetic("==", self, other)
+        return arithmetic("==", self, other)
 
     def __ne__(self, other: Any) -> Any:
-        return _arithmetic("!=", self, other)
+        return arithmetic("!=", self, other)
 
     def __neg__(self) -> Any:
         found = compute("-", self.scalar, (self,))
@@ -153,39 +154,7 @@ class Lazy(LazyArray):
         if not (self.scalar.integral or self.scalar == BOOL):
             raise TypeError(f"~ is for integers and bools, and this lazy array is of {self.scalar}")
         ones = -1 if self.scalar.kind == "int" else int(2**self.scalar.bits - 1) if self.scalar.integral else True
-        return _arithmetic("^", self, scalar_like(ones, self))
-
-
-def _arithmetic(op: str, one: Any, other: Any) -> Any:
-    from prism.lib.lazy.arithmetic import arithmetic  # which makes lazy arrays
-
-    return arithmetic(op, one, other)
-
-
-# -- Facts ----------------------------------------------------------------------------------------------------------------
-
-
-def describe_lazy(lazy: Lazy, name: str) -> LazyInfo:
-    """Return the facts of a lazy array; one that reads no memory lies on the host until `settle` says otherwise."""
-    scalars = tuple(scalar_of(leaf) for leaf in lazy.leaves)
-    view = View(lazy.value, lazy.scalar, scalars, len(lazy.numbers))
-    strides = tuple(step * lazy.dtype.itemsize for step in c_strides(lazy.shape))
-    where = lazy.leaves[0] if lazy.leaves else None
-    library, kind, device, owner = ("numpy", "numpy", None, lazy) if where is None else (
-        where.library, where.kind, where.device, where.owner
-    )  # fmt: skip
-    return LazyInfo(
-        library, kind, lazy.dtype, lazy.shape, strides, 0, True, device, None, owner, view=view, leaves=lazy.leaves,
-        numbers=lazy.numbers,
-    )  # fmt: skip
-
-
-known_arrays.register(Lazy, describe_lazy)
-
-
-def lazy_of(info: LazyInfo) -> Lazy:
-    """Return the lazy array whose facts these are."""
-    return Lazy(info.view.value, info.view.scalar, info.shape, info.leaves, info.numbers)
+        return arithmetic("^", self, of_number(ones, self.scalar))
 
 
 # -- Making them ----------------------------------------------------------------------------------------------------------
@@ -294,11 +263,6 @@ def _fits(value: Any, scalar: Scalar) -> bool:
     return bool(low <= value < high)
 
 
-def scalar_like(value: Any, like: Lazy) -> Lazy:
-    """Return a number of the type of a lazy array."""
-    return of_number(value, like.scalar)
-
-
 def bits_of(value: bool | int | float) -> int:
     """Return a number's 8 bytes: an integer's, or those of a float64."""
     if isinstance(value, float):
@@ -306,6 +270,7 @@ def bits_of(value: bool | int | float) -> int:
     return int(value) % 2**64
 
 
+@lru_cache(maxsize=256)
 def dtype_of(scalar: Scalar) -> np.dtype[Any]:
     """Return NumPy's dtype of a kernel's type; bfloat16's own name for it."""
     if isinstance(scalar, Struct):
@@ -416,3 +381,80 @@ def convert(x: Lazy, scalar: Scalar) -> Lazy:
     if isinstance(scalar, Struct) or isinstance(x.scalar, Struct):
         raise TypeError(f"a lazy array of {x.scalar} is not converted to {scalar}")
     return Lazy(make(Compute, scalar, (x.value,)), scalar, x.shape, x.leaves, x.numbers)
+
+
+# -- Arithmetic -----------------------------------------------------------------------------------------------------------
+
+_COMPARES = ("<", "<=", ">", ">=", "==", "!=")
+_BITS = ("&", "|", "^")
+
+
+def arithmetic(op: str, one: Any, other: Any) -> Any:
+    """Return `one op other`, at least one of which is a lazy array, by NumPy's rules for dtypes.
+
+    Raises:
+        TypeError: the operator is not for these dtypes.
+        ValueError: they have no shape in common.
+    """
+    if any(not isinstance(x, Lazy | bool | int | float | np.generic) and not hasattr(x, "dtype") for x in (one, other)):
+        return NotImplemented
+    number = next(
+        (x for x in (one, other) if isinstance(x, bool | int | float) and not isinstance(x, np.generic)), None
+    )
+    first, second = (x if x is number else of(x) for x in (one, other))
+    kinds: list[Any] = [x.scalar if isinstance(x, Lazy) else type(x) for x in (first, second)]
+    scalar = _common(op, *kinds)
+    if isinstance(scalar, Struct):  # the language has no operators on them, and the library has two
+        function = (operators.add if op == "+" else operators.multiply).function
+        return compute(
+            function, scalar, broadcast_all([_complex(x, scalar) if x is number else x for x in (first, second)])
+        )
+    (left, right) = broadcast_all([of_number(x, scalar) if x is number else x for x in (first, second)])
+    if scalar == BOOL:
+        op = {"+": "|", "*": "&"}.get(op, op)
+    found = compute(op, BOOL if op in _COMPARES else scalar, (convert(left, scalar), convert(right, scalar)))
+    if op in _COMPARES:
+        return found
+    return Lazy(make(Compute, scalar, (found.value,)), scalar, found.shape, found.leaves, found.numbers)
+
+
+@lru_cache(maxsize=1024)
+def _common(op: str, *given: Any) -> Scalar:
+    """Return the type that both are converted to, of types of elements, or one of a number of Python's."""
+    scalars = {one for one in given if isinstance(one, Scalar)}
+    structs = [one for one in scalars if isinstance(one, Struct)]
+    if structs or any(one.coded for one in scalars):
+        if len(scalars) > 1 or (structs and (op not in "+*" or not structs[0].tag)):
+            text = " and ".join(sorted(map(str, scalars)))
+            raise TypeError(f"`{op}` is not for lazy arrays of {text}: cast them, or map a function of your own")
+        return scalars.pop()
+    dtype = _result_type([dtype_of(one) if isinstance(one, Scalar) else one for one in given])
+    if op == "/":
+        dtype = np.true_divide(np.ones(1, dtype), np.ones(1, dtype)).dtype
+    if op == "-" and dtype.kind == "b":
+        raise TypeError("`-` is not for bools: use `^`")
+    if op in _BITS and dtype.kind not in "biu":
+        raise TypeError(f"`{op}` is for integers and bools, and not for {dtype}")
+    found = scalar_called(dtype.name)
+    if found is None:
+        raise TypeError(f"`{op}` of these gives {dtype}, which lazy arrays do not have")
+    return found
+
+
+def _complex(value: Any, scalar: Struct) -> Lazy:
+    """Return a real number as a complex one."""
+    (_, part), _ = scalar.fields
+    return compute(scalar, scalar, [of_number(float(value), part), of_number(0.0, part)])
+
+
+def _result_type(dtypes: Sequence[Any]) -> np.dtype[Any]:
+    """Return NumPy's type for both; a Python number takes the other's type, if that is of its kind."""
+    (given, *more) = [x for x in dtypes if isinstance(x, np.dtype)]
+    if more:
+        return np.result_type(given, *more)
+    number = next(x for x in dtypes if not isinstance(x, np.dtype))
+    if number is bool:
+        return given
+    if number is int:
+        return np.dtype(np.int64) if given.kind == "b" else given
+    return given if given.kind in "fc" else np.dtype(np.float64)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from prism.lang.check import check
 from prism.lang.diagnostics import Span
 from prism.lang.intrinsics.declaration import Intrinsic
 from prism.lang.parse import syntax as s
@@ -32,6 +31,8 @@ def apply(what: Any, parts: Sequence[Lazy]) -> Lazy:
 @lru_cache(maxsize=1024)
 def result_of(what: Any, scalars: tuple[Scalar, ...]) -> Scalar:
     """Return the type of what a device function makes of numbers of such types: it is checked here."""
+    from prism.lang.check import check  # only here: whoever uses the library alone does without it
+
     thread = as_syntax(THREAD, _NOWHERE)
     names = [f"x{k}" for k in range(len(scalars))]
     value = call(what, tuple(s.Name(name=name, span=_NOWHERE) for name in names), _NOWHERE)

@@ -49,6 +49,21 @@ def test_what_it_names_outside() -> None:
         assert of(lambda a: a * scale + SHIFT) == [3 * scale + 10, scale + 10, 4 * scale + 10]
 
 
+def test_what_its_names_stand_for_when_it_is_mapped() -> None:
+    global SHIFT
+    scale, before = 3, SHIFT
+    function, other = (lambda a: a * scale + SHIFT), (lambda a: a * scale + SHIFT)
+    try:
+        assert of(function) == [19, 13, 22]
+        scale = 4
+        assert of(function) == [22, 14, 26]
+        assert of(function, X.astype(np.int64)) == [22, 14, 26]
+        SHIFT = 20
+        assert of(function) == of(other) == [32, 24, 36]
+    finally:
+        SHIFT = before
+
+
 @pytest.mark.parametrize(
     ("function", "code", "text"),
     [

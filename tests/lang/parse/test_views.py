@@ -70,6 +70,15 @@ def test_every_kernel_that_ships_reads_views_for_each_array_that_it_only_reads()
             assert parameter != "x" or entry_of(program, "sm_90a").source.count("prism_same") > 1, name
 
 
+def test_memory_is_read_by_the_same_text_as_ever() -> None:
+    """That it may be a view changes nothing of a kernel: what ships is what shipped."""
+    for one in one_of_each().values():
+        text = entry_of(one.program, "sm_90a").source
+        for parameter, type_ in read_only(one.program.entry)[:1]:
+            build(viewed(one.kernel, parameter, View(MAPPED, type_.element, (type_.element,), 0)), dict(one.template))
+        assert "leaf" not in text and entry_of(build(one.kernel, dict(one.template)), "sm_90a").source == text
+
+
 @pytest.mark.parametrize("name", COMPILED)
 def test_the_registers_of_a_kernel_do_not_grow_by_much(name: str) -> None:
     one = one_of_each()[name]

@@ -1,6 +1,6 @@
 """Every function of the library on lazy arrays: what it gives of the arrays that they stand for.
 
-Tests of prism/host/lazies.py; prism/lib/lazy: array, functions, arithmetic; prism/lib/algorithms/transform: api, cases.
+Tests of prism/host/lazies.py; prism/lib/lazy: array, facts, functions; prism/lib/algorithms/transform: api, cases.
 """
 
 from __future__ import annotations

@@ -129,7 +129,7 @@ def _kernel_type(given: ArrayInfo) -> str:
 
 
 def _zero(given: ArrayInfo) -> Any:
-    return 0.0 if given.scalar == "bfloat16" else given.dtype.type(0)
+    return 0.0 if given.scalar == "bfloat16" else 0 if given.scalar == "bool" else given.dtype.type(0)
 
 
 def _evaluated(info: lazies.LazyInfo) -> Any:
