@@ -47,6 +47,8 @@ def reduce_runs(
             prefix: T @ block[1] = initial
             before: int64 @ block[1] = 0  # how many heads there are before the tile
             done: int32 @ block[1] = 0  # how many tiles' totals are in both
+            between: T @ block[1] = identity  # what the tiles since then come to, and their heads
+            number: int32[1] @ block[1] = {0}
             items: T[ITEMS] @ thread[1]  # of the tile that the block holds
             flags: uint32 @ thread[1] = 0
             facts: int32[3] @ thread[1] = {0}
@@ -74,17 +76,16 @@ def reduce_runs(
 
             @requires(block[1], thread[THREADS])
             def look_back(tile: int32 @ block[1], epoch: uint32 @ block[1]):
-                nonlocal prefix, before, done
-                number: int32[1] @ block[1]
-                between: T @ block[1] = grid.look_back_segments(
+                nonlocal between
+                between = grid.look_back_segments(
                     words, marks, done, tile, identity, epoch, number, OP=OP, THREADS=THREADS, WORDS=WORDS,
                 )
-                prefix = between if number[0] != 0 else OP(prefix, between)
-                before = before + number[0]
-                done = max(tile, 0)
 
             @requires(block[1], thread[THREADS])
             def store(tile: int32 @ block[1]):
+                nonlocal prefix, before, done
+                prefix = between if number[0] != 0 else OP(prefix, between)  # not in `look_back`: measured, up to 9 % at 2^20
+                before = before + number[0]
                 with group(thread[1]):
                     thread.continue_segment(items, prefix, at, facts[0], WIDTH=WIDTH, OP=OP, RUNS=True)
                 here: int32 @ block[1] = tile
@@ -92,6 +93,7 @@ def reduce_runs(
                 write_runs(
                     keys, unique_out, y_out, runs_out, items, flags, int64(here) * TILE, before + facts[2], n, WIDTH=WIDTH,
                 )
+                done = tile
 
             @requires(block[1], thread[THREADS])
             def keep():

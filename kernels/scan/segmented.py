@@ -53,6 +53,8 @@ def scan_segments(
             at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=WIDTH)
             prefix: T @ block[1] = initial
             done: int32 @ block[1] = 0  # how many tiles' totals are in the prefix
+            between: T @ block[1] = identity  # what the tiles since then come to, and their heads
+            number: int32[1] @ block[1] = {0}
             items: T[ITEMS] @ thread[1]  # of the tile that the block holds
             open: int32 @ thread[1] = 0  # where in it its first head is
             behind: int64 @ block[1] = 0  # how far behind the head of its segment it begins
@@ -99,23 +101,22 @@ def scan_segments(
 
             @requires(block[1], thread[THREADS])
             def look_back(tile: int32 @ block[1], epoch: uint32 @ block[1]):
-                nonlocal prefix, done
+                nonlocal prefix, between
                 if HEADS == ROWS:
                     since: int32 @ block[1] = done
                     if tile >= 0 and behind <= int64(tile - done) * TILE:  # no tile since then has a head
                         since = tile - int32((behind + (TILE - 1)) / TILE)
                         prefix = identity
-                    prefix = OP(prefix, grid.look_back(words, since, tile, identity, epoch, OP=OP, THREADS=THREADS, WORDS=WORDS))
+                    between = grid.look_back(words, since, tile, identity, epoch, OP=OP, THREADS=THREADS, WORDS=WORDS)
                 else:
-                    number: int32[1] @ block[1]
-                    between: T @ block[1] = grid.look_back_segments(
+                    between = grid.look_back_segments(
                         words, marks, done, tile, identity, epoch, number, OP=OP, THREADS=THREADS, WORDS=WORDS,
                     )
-                    prefix = between if number[0] != 0 else OP(prefix, between)
-                done = max(tile, 0)
 
             @requires(block[1], thread[THREADS])
             def store(tile: int32 @ block[1]):
+                nonlocal prefix, done
+                prefix = between if number[0] != 0 else OP(prefix, between)
                 with group(thread[1]):
                     thread.continue_segment(items, prefix, at, open, WIDTH=WIDTH, OP=OP, RUNS=False)
                 there: int32 @ block[1] = tiles - 1 - tile if REVERSE else tile
@@ -124,6 +125,7 @@ def scan_segments(
                     block.store_tile(
                         target, items, extent(there, n, TILE=TILE), aligned, 0, WIDTH=WIDTH, REVERSE=REVERSE, KEPT=True,
                     )
+                done = tile
 
             @requires(block[1], thread[THREADS])
             def keep():

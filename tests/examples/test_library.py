@@ -27,7 +27,7 @@ def test_against_numpy(name: str) -> None:
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_the_script_says_what_numpy_says(script: str, capsys: pytest.CaptureFixture[str]) -> None:
     path = EXAMPLES / f"{script}.py"
-    most = {"spmv": 70, "fft": 85}.get(script, 60)
+    most = {"spmv": 70, "stream_compaction": 70, "fft": 85}.get(script, 60)
     assert len(path.read_text(encoding="utf-8").splitlines()) < most
     runpy.run_path(str(path), run_name="__main__")
     printed = capsys.readouterr().out.strip()
@@ -49,12 +49,12 @@ def test_with_all_checks_of_the_reference_machine() -> None:
         layernorm.normalised_rows[2, 128](x, ones, zeros, y, 200, epsilon, template={"ITEMS": 2}, **options)
         assert np.allclose(y, layernorm.reference(x, ones, zeros), atol=1e-5)
         data = np.random.default_rng(1).normal(size=1000).astype(np.float32)
+        many = np.random.default_rng(1).normal(size=5000).astype(np.float32)
+        kept, number = np.zeros((many > 0).sum(), np.float32), np.zeros(1, np.int64)
+        scratch = np.zeros(6, np.uint64), 3, np.zeros(1, np.uint64)
+        stream_compaction.compact[2, 128](many, kept, number, 5000, *scratch, **options)
+        assert number[0] == kept.size and np.array_equal(kept, many[many > 0])
         counts = np.zeros(2, np.int32)
-        stream_compaction.counted[2, 128](data, counts, 1000, **options)
-        assert counts.tolist() == [(data[:512] > 0).sum(), (data[512:] > 0).sum()]
-        kept = np.zeros(counts.sum(), np.float32)
-        stream_compaction.placed[2, 128](data, np.cumsum(counts, dtype=np.int32) - counts, kept, 1000, **options)
-        assert np.array_equal(kept, data[data > 0])
         words = np.repeat(np.arange(300, dtype=np.int32), 3)
         rle.runs[2, 128](words, words, counts, words[:0].copy(), 900, template={"COUNTING": True}, **options)
         assert counts.tolist() == [171, 129]
@@ -80,8 +80,7 @@ def test_nobody_wrote_a_barrier_and_they_compile() -> None:
     for kernel, template in (
         (softmax.softmax_rows, {"ITEMS": 8}),
         (layernorm.normalised_rows, {"ITEMS": 8}),
-        (stream_compaction.counted, {}),
-        (stream_compaction.placed, {}),
+        (stream_compaction.compact, {}),
         (rle.runs, {"COUNTING": True}),
         (rle.runs, {"COUNTING": False}),
         (histogram.counted, {}),
@@ -109,9 +108,10 @@ MISTAKES = [
     # CUB: all threads of the block must call its collectives: not one warp.
     (
         "stream_compaction",
-        "counted",
-        "        block.reduce_into(target, kept, OP=operators.add)",
-        "        match split(warp):\n            case 1:\n                block.reduce_into(target, kept, OP=operators.add)",
+        "compact",
+        "                block.store_striped(target, items, held)",
+        "                match split(warp):\n                    case 1:\n"
+        "                        block.store_striped(target, items, held)",
         "call-bound",
     ),
     # ... and not those alone for which an `if` holds.
@@ -136,7 +136,7 @@ def test_the_mistakes_that_cub_warns_of_do_not_compile(
     text = (
         text.replace(right, wrong)
         .replace("import block, ", "import block, split, warp, ")
-        .replace("    block, ", "    block, warp, ", 1)
+        .replace("    block, ", "    block, split, warp, ", 1)
     )
     path = tmp_path / f"{script}.py"
     path.write_text(text, encoding="utf-8")

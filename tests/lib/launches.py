@@ -79,6 +79,9 @@ def alone() -> dict[str, Launch]:
             test_histogram.counts, 96, (ints(384, -2, 70), none(64, "uint32"), none(64, "uint32"), 384, 1),
             {"ITEMS": 4, "BINS": 64},
         ),
+        "compact": Launch(
+            test_exchange.compact, 96, (ints(1152), none(1152), none(1), 1100, 10), {"ITEMS": 12, "WIDTH": 4, "THREADS": 96}
+        ),
         "moved": Launch(
             test_shift.moved, 96, (ints(96), none(96), none(96), none(96), -33, 40, -5), {"THREADS": 96}
         ),
