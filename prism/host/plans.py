@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from prism.host.call import Noted
+from prism.host.lazies import LazyArray
 from prism.host.repeat import noting, overlapping
 from prism.runtime.arrays import ArrayInfo, describe, is_array
 from prism.runtime.streams import choose_stream, current_stream
@@ -102,7 +103,7 @@ def plan(function: Callable[..., Any], *arguments: Any, out: Any = None, stream:
         The call would copy: an array has gaps, or `out` overlaps one or has strides that the kernels don't write; or there is
         nothing to launch, as there are no elements; `stream` for arrays on the host.
     TypeError
-        `function` is none that can be planned; or what the function raises.
+        `function` is none that can be planned; an array is a lazy one; or what the function raises.
 
     Examples
     --------
@@ -117,6 +118,8 @@ def plan(function: Callable[..., Any], *arguments: Any, out: Any = None, stream:
     if name.startswith("_") or not str(getattr(function, "__module__", "")).startswith("prism.lib."):
         raise TypeError(f"`function` must be a function of prism.lib, not {name or type(function).__qualname__}")
     bound = inspect.signature(function).bind(*arguments, **options).arguments
+    if any(isinstance(value, LazyArray) for value in bound.values()):
+        raise TypeError("a plan is of arrays, and takes no lazy ones: plan the call on prism.lib.evaluate of them")
     first = describe(next(filter(is_array, bound.values()), None), "x")
     where = (
         stream if first.device is None else choose_stream(stream, (first,))

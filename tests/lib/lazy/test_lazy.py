@@ -232,6 +232,7 @@ def test_misuse() -> None:
         (lambda: list(lazy.of(x)), TypeError, "prism.lib.evaluate"),
         (lambda: bool(lazy.of(x)), TypeError, "prism.lib.any"),
         (lambda: lazy.of(x) + "x", TypeError, "unsupported operand"),
+        (lambda: lib.plan(lib.sum, lazy.of(x)), TypeError, "a plan is of arrays, and takes no lazy ones"),
     ]
     for call, error, text in calls:
         with pytest.raises(error) as caught:
