@@ -311,7 +311,8 @@ def template(*listed: Any, **named: Any) -> Callable[[Any], Any]:
             kind = {dtype.name: dtype, function.name: function}.get(kind.name) or Record(kind.name, kind.args)
             parameters[name] = kind
         number = isinstance(kind, Record) and kind.name == constexpr.name and not kind.keywords
-        if number and is_dataclass(kind.args[0] if kind.args else None) and not is_record_class(kind.args[0]):
+        given = kind.args[0] if number and kind.args else None
+        if isinstance(given, type) and is_dataclass(given) and not is_record_class(given):
             raise TypeError(f"@template: the record `{name}` can change: write `@dataclass(frozen=True)` at its class")
         if not (number or kind in (dtype, function, constexpr, int, float, bool) or isinstance(kind, Scalar)):
             raise TypeError(f"@template: `{name}` is dtype, function or constexpr(int), not {kind!r}")

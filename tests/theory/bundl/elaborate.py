@@ -27,6 +27,7 @@ from prism.lang import surface
 from prism.lang.parse import parse
 from prism.lang.parse import syntax as s
 from prism.lang.parse.instantiate import instantiate
+from prism.lang.surface.templates import evaluate
 from prism.lang.types import Scalar
 from prism.lang.types.perspective import Perspective
 from tests.theory.bundl.elaborate_async import Copy, Flight, copy_of, lone_copy
@@ -318,7 +319,7 @@ class Elaboration:
             return at(THREAD, self.shape.threads)
         size: object = entries.get(THREAD)
         if isinstance(size, surface.TemplateName):
-            size = size.value(template)
+            size = evaluate(size, template, lambda *given: None)  # of a record there is no word
         if not isinstance(size, int):
             raise NoWord("a bound")
         return at(THREAD, size)
