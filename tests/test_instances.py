@@ -65,13 +65,13 @@ def launched(kernel: Any, value: Any) -> float:
     return float(m[0])
 
 
-@pytest.mark.parametrize("order", itertools.permutations([2, 2.0, np.float32(2), np.int64(2)]), ids=str)
+@pytest.mark.parametrize("order", list(itertools.permutations([2, 2.0, np.float32(2), np.int64(2)])), ids=str)
 def test_a_number_and_an_equal_one_of_another_type(order: tuple[Any, ...]) -> None:
     for value in order:
         assert launched(quotient, value) == (3.5 if isinstance(value, float | np.floating) else 3.0), value
 
 
-@pytest.mark.parametrize("order", itertools.permutations([1, True, 1.0]), ids=str)
+@pytest.mark.parametrize("order", list(itertools.permutations([1, True, 1.0])), ids=str)
 def test_one_and_true(order: tuple[Any, ...]) -> None:
     for value in order:
         found = known_of(quotient, {"X": value}).program.entry.template["X"]

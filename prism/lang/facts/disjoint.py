@@ -24,28 +24,12 @@ from dataclasses import replace
 from itertools import chain, combinations
 from math import gcd, inf
 
-from prism.lang.facts import bitwise, divisors, nesting, strides
+from prism.lang.facts import bitwise, divisors, nesting, polynomials, strides
 from prism.lang.facts.bounds import Bounds
 from prism.lang.facts.claims import one_unit
 from prism.lang.facts.definitions import Facts
 from prism.lang.facts.digits import reader
-from prism.lang.facts.polynomials import (
-    BLOCKS,
-    THREADS,
-    Base,
-    Digit,
-    Form,
-    Key,
-    add,
-    all_digits,
-    atom,
-    constant,
-    digits_of,
-    divide_terms,
-    drop_multiples,
-    number,
-    operand_forms,
-)
+from prism.lang.facts.polynomials import BLOCKS, THREADS, Base, Digit, Form, Key, add, constant, digits_of, number
 from prism.lang.facts.sides import Side, following, unwrap
 from prism.lang.facts.touches import Address
 from prism.lang.facts.wraps import drop_wraps, wraps
@@ -53,8 +37,7 @@ from prism.lang.keep.bases import Value
 from prism.lang.tree import Symbol
 from prism.lang.types.perspective import Level, Perspective
 
-MOST_PROOFS = 1 << 14
-"""Proofs that are tried for one function: some seconds."""
+MOST_PROOFS = 1 << 14  # that are tried for one function: some seconds
 MOST = 128
 """Equations of one proof: they are taken apart into smaller ones, so a proof needs few."""
 
@@ -127,7 +110,10 @@ class _Proof:
         common = [guard for guard in self.sides[0].guards if self._agreed(guard)]
         self.nests = [axes for axes in nesting.axes_of(common, self.refine) if all(map(self._agreed, chain(*axes)))]
         self.products = dict.fromkeys(
-            d.base for form in forms for d in all_digits(form) if d.base[0] in ("quotient", "remainder", "xor")
+            d.base
+            for form in forms
+            for d in polynomials.all_digits(form)
+            if d.base[0] in ("quotient", "remainder", "xor")
         )
 
     def _agreed(self, form: Form) -> bool:
@@ -152,7 +138,7 @@ class _Proof:
         """Yield what is not negative since a unit's index is less than the number of units."""
         for base in dict.fromkeys(d.base for form in forms for d in digits_of(form) if d.base[0] == "count"):
             index = reader(known).id(*base[1:])
-            yield self.refine(add(add(atom(base), index, -1), constant(-1)))
+            yield self.refine(add(add(polynomials.atom(base), index, -1), constant(-1)))
 
     def _both_sides(self, known: Facts, one: Address, two: Address, whole: bool) -> list[Side]:
         """Return the two sides: one and the same where an access to single elements meets itself."""
@@ -215,7 +201,9 @@ class _Proof:
             case ("name" | "trip", symbol):
                 return symbol not in self.question.free and source <= symbol.perspective  # free: of another trip
             case ("quotient" | "remainder" | "apply" | "xor" | "wrap", *_):
-                return all(self.same(d) for form in operand_forms(base) for d in digits_of(self.refine(form)))
+                return all(
+                    self.same(d) for form in polynomials.operand_forms(base) for d in digits_of(self.refine(form))
+                )
             case _:
                 return False
 
@@ -297,7 +285,11 @@ class _Proof:
         """
         before = len(self.left)
         for base in [base for base in self.products if base[0] == "xor" and Digit(base) in self.equal]:
-            vary = [form for form in map(self.refine, operand_forms(base)) if not all(map(self.same, digits_of(form)))]
+            vary = [
+                form
+                for form in map(self.refine, polynomials.operand_forms(base))
+                if not all(map(self.same, digits_of(form)))
+            ]
             if len(vary) <= 1:
                 del self.products[base]
                 self.left += [(form, form) for form in vary]
@@ -330,7 +322,7 @@ class _Proof:
         for pivot in self._pivots(one, two):
             if self._apart_by(one, two, pivot):
                 low = [{m: f for m, f in form.items() if pivot not in m} for form in (one, two)]
-                return [(divide_terms(one, pivot), divide_terms(two, pivot)), (low[0], low[1])]
+                return [(polynomials.divide_terms(one, pivot), polynomials.divide_terms(two, pivot)), (low[0], low[1])]
         if by is None:  # what is the same on both sides, but not as often, goes to one of them
             more = add(both[1], both[0], -1)
             found = self._numbers(vary[0], add(vary[1], {m: f for m, f in more.items() if m}), more.get((), 0))
@@ -399,7 +391,7 @@ class _Proof:
             refined = self.refine(dict(key))
             for digit, value in self.fixed[number].items():
                 if (digit,) in refined:
-                    refined = add(drop_multiples(refined, digit), constant(refined[digit,] * value))
+                    refined = add(polynomials.drop_multiples(refined, digit), constant(refined[digit,] * value))
             keys ^= {frozenset(refined.items())} if refined else frozenset()
         return keys
 
@@ -499,7 +491,7 @@ def _cuts(forms: Iterable[Form], question: Question) -> Mapping[Base, Set[int]]:
     """Return where digits of each number begin and end."""
     found: dict[Base, set[int]] = {THREADS: set(), BLOCKS: set()}
     for form in forms:
-        for digit in all_digits(form):
+        for digit in polynomials.all_digits(form):
             found.setdefault(digit.base, set()).update({digit.low, digit.high or 1})
     for unit in (question.source, question.unit):
         if unit is not None and unit.level != Level.GRID:
