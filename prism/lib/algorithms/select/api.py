@@ -233,7 +233,7 @@ def unique_consecutive(
         mask, compared = plans.tested_as(given, "x")
         if not (given.contiguous and given.natural):
             return Decision(copied=("x",))
-        kind = Kind(mask, mask, mask, compared, own=True, edges=True)
+        kind = Kind(mask, mask, compared=compared, own=True, edges=True)
         return _values(kind, given.size, given, None, mode, machine)
 
     return call("unique_consecutive", asked, {"x": x}, decide, None, stream)
@@ -375,7 +375,7 @@ def _own(x: Any, function: Kernel, mode: _Mode, stream: Any) -> Any:
         _of_memory(given)
         if not (given.contiguous and given.natural):
             return Decision(copied=("x",))
-        kind = Kind(given.scalar, given.scalar, "uint8", given.scalar, own=True, test=function)
+        kind = Kind(given.scalar, given.scalar, compared=given.scalar, own=True, test=function)
         return _values(kind, given.size, given, None, mode, machine)
 
     return call("select", asked, {"x": x}, decide, None, stream)

@@ -17,7 +17,7 @@ def instances(gpu: Machine) -> Iterator[Instance]:
     """Yield the kernels that ship for a GPU."""
     kinds = [Kind(moved, moved) for moved in (*_UNSIGNED, "complex128")]
     kinds += [Kind(mask=scalar, compared=scalar, places=True) for scalar in (*_UNSIGNED, *_FLOATS)]
-    kinds += [Kind(scalar, scalar, scalar, scalar, own=True, edges=True) for scalar in (*_UNSIGNED, *_FLOATS)]
+    kinds += [Kind(scalar, scalar, compared=scalar, own=True, edges=True) for scalar in (*_UNSIGNED, *_FLOATS)]
     for kind in kinds:
         for c in kind.configurations():
             yield instance_of(kernels.select, kind.template(c))
