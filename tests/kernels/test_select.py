@@ -34,7 +34,11 @@ def check(name: str, n: int, *, share=0.3, blocks=3, room=None, mutant=None, scr
     """Select of `n` elements, and compare with the definition; what is behind stays."""
     kind, random = KINDS[name], np.random.default_rng(seed)
     mask = (random.random(n) < share).astype(np.uint8)
-    x = np.arange(1, n + 1).astype(kind.given) if not kind.own else mask.astype(kind.given) * random.integers(1, 3, n).astype(np.uint8)
+    x = (
+        np.arange(1, n + 1).astype(kind.given)
+        if not kind.own
+        else mask.astype(kind.given) * random.integers(1, 3, n).astype(np.uint8)
+    )
     flags = (x if kind.own else mask) != 0
     if kind.edges:
         of = x if kind.own else mask
@@ -126,4 +130,3 @@ def test_the_kernels_for_the_device_do_not_spill(number: int) -> None:
     pytest.importorskip("cuda.bindings.nvrtc")
     one = [*ships.instances(None)][number]
     assert prism.compile(one.kernel, dict(one.template)).spills == 0
-

@@ -15,6 +15,7 @@ from prism.host.lazies import LazyArray
 from prism.host.plan import OUT, Buffer, Machine, Plan, Scratch
 from prism.lang.surface import Kernel
 from prism.lang.surface.views import Compute
+from prism.lang.types import Scalar
 from prism.lib.algorithms.scan.api import dtype_of
 from prism.lib.algorithms.scan.plan import number_of
 from prism.lib.algorithms.select import plan as plans
@@ -63,7 +64,7 @@ def select(
     Parameters
     ----------
     x : array of NumPy, CuPy or torch, or lazy array
-        Of any shape; its elements are taken in C order. Of any dtype that kernels have, structs too.
+        Of any shape; its elements are taken in C order. Of any dtype of 1, 2, 4, 8 or 16 bytes, structs too.
     condition : array, lazy array, device function or lambda
         A mask of the shape of `x`, of bools or numbers: what is not zero is kept. Or a function of one element, as of
         `prism.lib.lazy.map`; `x` is then read once.
@@ -117,6 +118,8 @@ def select(
         return _own(x, function, mode, stream)
     from prism.lib import lazy
 
+    if not callable(condition) and not isinstance(condition, Scalar):
+        raise TypeError(f"`condition` must be an array or a function, not {type(condition).__name__}")
     mask = lazy.map(condition, x)
     function = _function_of(x, mask)
     if function is None:
@@ -231,8 +234,8 @@ def unique_consecutive(
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
         given = arrays["x"]
         mask, compared = plans.tested_as(given, "x")
-        if not (given.contiguous and given.natural):
-            return Decision(copied=("x",))
+        if copied := arguments.not_plain(arrays):
+            return Decision(copied=copied)
         kind = Kind(mask, mask, compared=compared, own=True, edges=True)
         return _values(kind, given.size, given, None, mode, machine)
 
@@ -373,8 +376,8 @@ def _own(x: Any, function: Kernel, mode: _Mode, stream: Any) -> Any:
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
         given = arrays["x"]
         _of_memory(given)
-        if not (given.contiguous and given.natural):
-            return Decision(copied=("x",))
+        if copied := arguments.not_plain(arrays):
+            return Decision(copied=copied)
         kind = Kind(given.scalar, given.scalar, compared=given.scalar, own=True, test=function)
         return _values(kind, given.size, given, None, mode, machine)
 
@@ -524,8 +527,8 @@ def _index_arrays(
 def _positions(given: ArrayInfo, shape: tuple[int, ...], mode: _Mode, machine: Machine, *, rows: bool) -> Decision:
     """Return how positions are found, flat ones without a `shape`."""
     mask, compared = plans.tested_as(given, "x")
-    if not (given.contiguous and given.natural):
-        return Decision(copied=("x",))
+    if copied := arguments.not_plain({"x": given}):
+        return Decision(copied=copied)
     n, kind, scratch = given.size, Kind(mask=mask, compared=compared, places=True), Scratch()
     room = n if mode.size is None else mode.size
     results, names, outs, step = (

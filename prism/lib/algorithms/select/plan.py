@@ -77,7 +77,8 @@ def moved_as(info: ArrayInfo) -> str:
     """
     if not isinstance(info, LazyInfo) and info.dtype.itemsize in _MOVED:
         return _MOVED[info.dtype.itemsize]
-    size_of(info.scalar)
+    if size_of(info.scalar) not in _MOVED:
+        raise TypeError(info.scalar)
     return info.scalar
 
 
