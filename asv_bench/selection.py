@@ -2,9 +2,8 @@
 
     PYTHONPATH=. python asv_bench/selection.py [--sizes 20,24,28] [--rounds 7] [--tb 3.0] [--only compress]
 
-Needs a GPU, CuPy and torch. `whole` is a call that waits for its number of elements, as CuPy's and torch's do; `count` one that does
-not, without the waits of the peers. Every result is compared with CuPy's, once. `floor` is what reading and writing takes at so
-many TB/s.
+Needs a GPU, CuPy and torch. `whole` is a call that waits for its number of elements, as CuPy's and torch's do; `count` is one
+that does not. Every result is compared with CuPy's, once. `floor`: what reading and writing takes at so many TB/s.
 """
 
 from __future__ import annotations

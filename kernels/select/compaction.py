@@ -15,7 +15,8 @@ from prism.lib.thread import extent, operators
 @prism("global")
 @template(
     T=dtype, TI=dtype, M=dtype, C=dtype, TO=dtype, TEST=function, OWN=constexpr(bool), EDGES=constexpr(bool),
-    PLACES=constexpr(bool), THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int), WORDS=constexpr(int),
+    PLACES=constexpr(bool), THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int),
+    WORDS=constexpr(int),
 )
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
@@ -28,8 +29,8 @@ def select(
 
     Perspective: grid, of any number of blocks of `THREADS` threads.
     Shapes:      `x`, `mask`: `n` elements, at least one. Element `i` is kept where `TEST(mask[i])`; with `EDGES` where
-                 `TEST(mask[i], mask[i - 1])`, and element 0. With `OWN` `mask` is not read: `x` is taken for it. With `PLACES` `x`
-                 is not read, and `y` has positions: `TO` is int64, and `T` an integer that holds the tile's size. `C`: what is
+                 `TEST(mask[i], mask[i - 1])`, and element 0. With `OWN` `mask` is not read: `x` is taken for it. With `PLACES`
+                 `x` is not read, and `y` has positions: `TO` is int64, `T` an integer that holds the tile's size. `C`: what is
                  tested is converted to that. `y`: no memory of `x` or `mask`. `skew`, `mask_skew`: how many elements `x` and
                  `mask` begin past one that is aligned to `WIDTH` of them; -1: it is not known. `otherwise`, `unset`: any numbers.
                  `words`: `capacity` of them, at least one a tile; `control`: one word. All zero at first, and of no other use at
@@ -84,7 +85,7 @@ def select(
             else:
                 for k in range(ITEMS):
                     flags = flags | uint32(1 if TEST(marks[k]) else 0) << k
-            flags = flags & within(many - at, ITEMS=ITEMS, WIDTH=WIDTH)
+            flags = flags & bits_within(many - at, ITEMS=ITEMS, WIDTH=WIDTH)
             coming = block.compact(ahead, flags, WIDTH=WIDTH, THREADS=THREADS)
             grid.publish(words, tile, uint32(coming), epoch)
 
@@ -102,10 +103,10 @@ def select(
             valid: int32 @ block[1] = int32(min(max(room - prefix, 0), int64(held)))
             with partition(out, block[1], prefix, races="none") as target:
                 if PLACES:
-                    places: TO[ITEMS] @ thread[1]
+                    positions: TO[ITEMS] @ thread[1]
                     for k in range(ITEMS):
-                        places[k] = int64(tile) * TILE + int64(items[k])
-                    block.store_striped(target, places, valid)
+                        positions[k] = int64(tile) * TILE + int64(items[k])
+                    block.store_striped(target, positions, valid)
                 else:
                     block.store_striped(target, items, valid)
             block.fill(number, prefix + held, 1 if tile == tiles - 1 else 0)
@@ -127,7 +128,7 @@ def select(
 @prism("device")
 @requires(thread[1])
 @template(ITEMS=constexpr(int), WIDTH=constexpr(int))
-def within(left: int32 @ thread[1]) -> uint32 @ thread[1]:
+def bits_within(left: int32 @ thread[1]) -> uint32 @ thread[1]:
     """The bits of a thread's elements that are in the tile, as `block.load` lays them out: `left` are from its first one on."""
     if left >= ITEMS * 32:
         return 0xFFFFFFFF

@@ -2,7 +2,7 @@
 
 from prism.kernels.scan.configurations import Configuration
 
-# A bit of a word for each of a thread's elements: at most 32. What is kept of a tile passes through shared memory, at most 48 KiB.
+# A bit of a word for each of a thread's elements: at most 32. What a tile keeps passes through shared memory, at most 48 KiB.
 # Of positions a tile has 2 bytes an element there, and its flags alone decide how wide it is read.
 DEVICE = {
     1: Configuration(threads=256, items=32, width=16, blocks=2, words=2),

@@ -9,7 +9,9 @@ from prism.lang import (
 @template(T=dtype, THREADS=constexpr(int))
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS)")
-def fill_rest(y: ptr(T) @ grid[1], kept: ptr(const(int64)) @ grid[1], n: int64 @ grid[1], each: int64 @ grid[1], value: T @ grid[1]):
+def fill_rest(
+    y: ptr(T) @ grid[1], kept: ptr(const(int64)) @ grid[1], n: int64 @ grid[1], each: int64 @ grid[1], value: T @ grid[1],
+):
     """Put `value` into `y[kept[0] * each] ... y[n - 1]`.
 
     Perspective: grid, of any number of blocks of `THREADS` threads.
@@ -28,13 +30,13 @@ def fill_rest(y: ptr(T) @ grid[1], kept: ptr(const(int64)) @ grid[1], n: int64 @
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS)")
 def take_axis(
-    places: ptr(const(int64)) @ grid[1], kept: ptr(const(int64)) @ grid[1], y: ptr(int64) @ grid[1], room: int64 @ grid[1],
+    positions: ptr(const(int64)) @ grid[1], kept: ptr(const(int64)) @ grid[1], y: ptr(int64) @ grid[1], room: int64 @ grid[1],
     inner: int64 @ grid[1], extent: int64 @ grid[1], step: int64 @ grid[1],
 ):
-    """`y[i * step]` becomes the index along an axis of `places[i]`, for i below `room` and, where `COUNTED`, `kept[0]`.
+    """`y[i * step]` becomes the index along an axis of `positions[i]`, for i below `room` and, where `COUNTED`, `kept[0]`.
 
     Perspective: grid, of any number of blocks of `THREADS` threads.
-    Shapes:      `places`: positions in C order. The axis has `extent` indices, `inner` positions apart. `I`: the type that all
+    Shapes:      `positions`: positions in C order. The axis has `extent` indices, `inner` positions apart. `I`: the type that all
                  of that fits, in which it is computed.
     Test:        tests/kernels/test_select.py
     """
@@ -45,7 +47,7 @@ def take_axis(
         many = min(kept[0], room)
     with partition(y, thread[1], offset=me * step) as mine, group(thread[1]):
         for i in range(me, many, threads):
-            mine[(i - me) * step] = int64(I(places[i]) / I(inner) % I(extent))
+            mine[(i - me) * step] = int64(I(positions[i]) / I(inner) % I(extent))
 
 
 EXAMPLES = {

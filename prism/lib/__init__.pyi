@@ -25,6 +25,13 @@ from prism.lib.algorithms.reduce.api import sum as sum
 from prism.lib.algorithms.scan.api import scan as scan
 from prism.lib.algorithms.segments.api import segmented_reduce as segmented_reduce
 from prism.lib.algorithms.segments.api import segmented_scan as segmented_scan
+from prism.lib.algorithms.select.api import argwhere as argwhere
+from prism.lib.algorithms.select.api import compress as compress
+from prism.lib.algorithms.select.api import extract as extract
+from prism.lib.algorithms.select.api import flatnonzero as flatnonzero
+from prism.lib.algorithms.select.api import nonzero as nonzero
+from prism.lib.algorithms.select.api import select as select
+from prism.lib.algorithms.select.api import unique_consecutive as unique_consecutive
 from prism.lib.algorithms.sgemm.api import sgemm as sgemm
 from prism.lib.algorithms.transform.api import evaluate as evaluate
 from prism.lib.levels import block as block

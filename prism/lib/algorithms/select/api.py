@@ -516,7 +516,7 @@ def _arguments(one: bool, x: Any) -> tuple[Any, ...]:
 def _index_arrays(
     shape: tuple[int, ...], many: int, rows: bool
 ) -> tuple[tuple[Result, ...], tuple[str, ...], list[Buffer], int]:
-    """Return the results that hold indices: as arrays, their names, where those of each axis begin, and how far apart they are."""
+    """Return the results that hold indices, their names, where those of each axis begin, and how far apart they are."""
     axes = len(shape)
     if rows:
         return (Result((many, axes), _INT64),), (OUT,), [Buffer(OUT, 8 * k) for k in range(axes)], axes

@@ -160,7 +160,7 @@ def axes(
     for extent, out in zip(shape, outs, strict=True):
         inner //= extent
         numbers = {"room": room, "inner": inner, "extent": extent, "step": step}
-        given = {"places": places, "kept": kept or nothing("int64"), "y": out, **numbers}
+        given = {"positions": places, "kept": kept or nothing("int64"), "y": out, **numbers}
         steps.append(_behind(kernels.take_axis, template, room, given, host=host))
     return steps
 
