@@ -75,6 +75,7 @@ MANIFEST = (
             "nonzero",
             "argwhere",
             "unique_consecutive",
+            "unique_by_key",
         ),
         "library.md#selection",
         ("selection",),

@@ -31,6 +31,15 @@ def _runs(x: Any) -> Any:
     return x[np.concatenate([np.ones(min(1, x.size), bool), x[1:] != x[:-1]])]
 
 
+def _with_keys(random: Any, shape: tuple[int, ...], dtype: str) -> tuple[Any, Any]:
+    return (np.cumsum(random.random(shape) < 1 / 7).astype(np.int32) % 5, *numbers(random, shape, dtype))
+
+
+def _firsts(keys: Any, x: Any) -> tuple[Any, Any]:
+    edges = np.concatenate([np.ones(min(1, keys.size), bool), keys[1:] != keys[:-1]])
+    return keys[edges], x[edges]
+
+
 def _fixed(oracle: Callable[..., Any]) -> Callable[..., Any]:
     """Return what `size=` makes of an oracle's result, or of each of several."""
 
@@ -82,6 +91,7 @@ CASES = (
         "unique_consecutive", numbers, _runs, dtypes=_DTYPES,
         peers={"torch": lambda torch, x: torch.unique_consecutive(x)},
     ),
+    *_ways("unique_by_key", _with_keys, _firsts, dtypes=_DTYPES),
     *_ways("nonzero", _some, np.nonzero, **_PLANES),
     *_ways("argwhere", _some, np.argwhere, **_PLANES),
     Case("extract", _with_condition, lambda condition, x: x[condition], {}, out=False, planned=False, **_PLANES),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -113,36 +113,51 @@ def select(
     mask: ArrayInfo | None,
     y: Buffer,
     kept: Buffer,
+    *,
+    names: tuple[str, str] = ("x", "mask"),
+    words: int = 0,
 ) -> tuple[Step, int, str]:
-    """Return the step that selects of `n` elements, at most `room`; and how many bytes of words it has, with their tag."""
+    """Return the step that selects of `n` elements, at most `room`; and how many bytes of words it has, with their tag.
+
+    `names`: what the arrays are called. `words`: as many as another step of the plan has, which shares them.
+    """
     host = machine.host
-    c = (
-        (kernels.HOST_SMALL if n <= 8 * kernels.HOST_SMALL.tile else kernels.HOST_LARGE)
-        if host
-        else kind.configuration(n)
-    )
+    c = tiles_of(kind, n, host=host)
     template = kind.template(c)
     instance, tiles = instance_of(kernels.select, template), -(-n // c.tile)
-    words, blocks = words_for(tiles), 1 if host else tiles
+    words, blocks = words or words_for(tiles), 1 if host else tiles
     if not host:
         blocks = min(blocks, machine.wave(instance, c.threads))
 
     def skew(info: ArrayInfo | None) -> int:
         return -1 if host or info is None or past(info) < 0 else past(info) % template["WIDTH"]
 
+    marks = names[0] if x is None else names[1]  # of positions `x` is the mask
     step = Step(
         instance,
         blocks,
         c.threads,
         {
-            "x": nothing(kind.given) if kind.places else Buffer("x"),
-            "mask": nothing(kind.mask) if kind.own else Buffer("x" if x is None else "mask"),  # of positions, `x` is the mask
+            "x": nothing(kind.given) if kind.places else Buffer(names[0]),
+            "mask": nothing(kind.mask) if kind.own else Buffer(marks),
             "y": y, "kept": kept, "n": n, "room": room, "skew": skew(x), "mask_skew": skew(x if mask is None else mask),
             "otherwise": zero(kind.moved), "unset": zero(kind.compared),
             "words": Buffer(WORDS, _CONTROL, "uint64", words), "capacity": words, "control": Buffer(WORDS, 0, "uint64", 1),
         },
     )  # fmt: skip
     return step, _CONTROL + 8 * words, f"select {words}"
+
+
+def tiles_of(kind: Kind, n: int, *, host: bool) -> kernels.Configuration:
+    """Return how `n` elements are cut into tiles."""
+    if host:
+        return kernels.HOST_SMALL if n <= 8 * kernels.HOST_SMALL.tile else kernels.HOST_LARGE
+    return kind.configuration(n)
+
+
+def words_of(kinds: Sequence[Kind], n: int, *, host: bool) -> int:
+    """Return how many words are enough for each of several selections of `n` elements."""
+    return words_for(-(-n // min(tiles_of(kind, n, host=host).tile for kind in kinds)))
 
 
 def fill(scalar: str, y: Buffer, kept: Buffer, n: int, value: Any, each: int = 1, *, host: bool = False) -> Step:
@@ -170,4 +185,4 @@ def _behind(kernel: Kernel, template: dict[str, Any], n: int, arguments: Mapping
     return Step(instance_of(kernel, {**template, "THREADS": kernels.BEHIND}), blocks, kernels.BEHIND, arguments)
 
 
-__all__ = ["KEPT", "Kind", "Plan", "Scratch", "axes", "fill", "moved_as", "select", "tested_as", "zero"]
+__all__ = ["KEPT", "Kind", "Plan", "Scratch", "axes", "fill", "moved_as", "select", "tested_as", "words_of", "zero"]

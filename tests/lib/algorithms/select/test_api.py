@@ -1,6 +1,6 @@
 """Selection on NumPy arrays, against NumPy: random calls, lazy arrays, functions, and the errors; and warm calls of a GPU.
 
-Tests of prism/lib/algorithms/select: api, plan, ships, cases.
+Tests of prism/lib/algorithms/select: api, calls, plan, ships, cases.
 """
 
 from collections.abc import Iterator
@@ -96,6 +96,9 @@ def one_call(seed: int) -> None:
     compare(lib.nonzero, (x,), np.nonzero(x), random)
     compare(lib.argwhere, (x,), np.argwhere(x), random)
     compare(lib.unique_consecutive, (x,), runs(x.ravel()), random)
+    keys, values = condition.ravel(), x.ravel()
+    edges = np.concatenate([np.ones(min(1, x.size), bool), keys[1:] != keys[:-1]])
+    compare(lib.unique_by_key, (condition, x), (keys[edges], values[edges]), random)
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -185,6 +188,10 @@ def test_a_condition_of_other_lengths() -> None:
 
 def test_errors() -> None:
     x = np.arange(10)
+    with pytest.raises(ValueError, match="`keys` and `values` must have one shape"):
+        lib.unique_by_key(x, x[:9])
+    with pytest.raises(TypeError, match="`values` has dtype"):
+        lib.unique_by_key(x, np.zeros(10, np.dtype([("a", np.int32), ("b", np.int32), ("c", np.int32)])))
     with pytest.raises(ValueError, match="`count` and `size`"):
         lib.flatnonzero(x, count=True, size=3)
     with pytest.raises(ValueError, match="`size` must not be negative: -1"):
