@@ -375,6 +375,6 @@ def _again(asked: tuple[Any, ...], mode: Mode, arrays: tuple[Any, ...], stream: 
 
 
 __all__ = [
-    "Mode", "find_indices", "find_positions", "function_of", "mode_of", "select_by_function", "select_by_mask", "shape_of", "unique",
-    "unique_pairs",
+    "Mode", "find_indices", "find_positions", "function_of", "mode_of", "select_by_function", "select_by_mask", "shape_of",
+    "unique", "unique_pairs",
 ]  # fmt: skip
