@@ -10,6 +10,7 @@ from prism.lib.algorithms.cumulative.api import cumulative_prod as cumulative_pr
 from prism.lib.algorithms.cumulative.api import cumulative_sum as cumulative_sum
 from prism.lib.algorithms.hgemm.api import hgemm as hgemm
 from prism.lib.algorithms.keys.api import reduce_by_key as reduce_by_key
+from prism.lib.algorithms.keys.api import run_length_encode as run_length_encode
 from prism.lib.algorithms.keys.api import scan_by_key as scan_by_key
 from prism.lib.algorithms.matmul.api import matmul as matmul
 from prism.lib.algorithms.reduce.api import all as all

@@ -58,7 +58,9 @@ MANIFEST = (
         ("segmented_scan", "segmented_reduce"),
         "library.md#segments-and-runs-of-equal-keys",
     ),
-    Algorithm("keys", ("scan_by_key", "reduce_by_key"), "library.md#segments-and-runs-of-equal-keys"),
+    Algorithm(
+        "keys", ("scan_by_key", "reduce_by_key", "run_length_encode"), "library.md#segments-and-runs-of-equal-keys"
+    ),
     Algorithm(
         "reduce",
         ("reduce", "sum", "prod", "max", "min", "argmax", "argmin", "any", "all", "count_nonzero"),

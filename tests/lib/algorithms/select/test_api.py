@@ -242,3 +242,12 @@ def test_usual_kernels_ship() -> None:
     ):
         for n in (1000, 1 << 28):
             assert instance_of(select, kind.template(kind.configuration(n))).request in shipping
+
+
+def test_a_warm_call_of_a_function_makes_no_lazy_array(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+    x = array(5000, "int64")
+    for number in (40, 7):
+        gpu.count = number
+        assert lib.select(x, is_odd).shape == lib.select(x, lambda e: e > 1).shape == (number,)
+        monkeypatch.setattr(lib.lazy, "map", lambda *given: pytest.fail("it is made"))
+    assert gpu.decided == 2
