@@ -77,7 +77,7 @@ def select(
     if not callable(condition) and not isinstance(condition, Scalar):
         raise TypeError(f"`condition` must be an array or a function, not {type(condition).__name__}")
     called = lazy.callable_of(condition)
-    if (known := calls.again(("select", called, mode.key), mode, (x,), stream)) is not None:
+    if (known := calls.repeat_call(("select", called, mode.key), mode, (x,), stream)) is not None:
         return known
     mask = lazy.map(condition, x)
     function = calls.function_of(x, mask)

@@ -63,7 +63,7 @@ def select_by_mask(
 ) -> Any:  # fmt: skip
     """Return what a mask keeps; `alike`: it must have the shape of `x`, `flat`: it must have one dimension."""
     asked = (function, mode.key)
-    if (known := again(asked, mode, tuple(arrays.values()), stream)) is not None:
+    if (known := repeat_call(asked, mode, tuple(arrays.values()), stream)) is not None:
         return known
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
@@ -86,7 +86,7 @@ def select_by_mask(
 def select_by_function(x: Any, function: Kernel, mode: Mode, stream: Any) -> Any:
     """Return the elements of which a function gives true."""
     asked = ("select", function, mode.key)
-    if (known := again(asked, mode, (x,), stream)) is not None:
+    if (known := repeat_call(asked, mode, (x,), stream)) is not None:
         return known
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
@@ -122,7 +122,7 @@ def function_of(x: Any, mask: Any) -> Kernel | None:
 def unique(x: Any, mode: Mode, stream: Any) -> Any:
     """Return the first element of each run."""
     asked = ("unique_consecutive", mode.key)
-    if (known := again(asked, mode, (x,), stream)) is not None:
+    if (known := repeat_call(asked, mode, (x,), stream)) is not None:
         return known
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
@@ -139,7 +139,7 @@ def unique(x: Any, mode: Mode, stream: Any) -> Any:
 def unique_pairs(keys: Any, values: Any, mode: Mode, stream: Any) -> Any:
     """Return the key and the first value of each run."""
     asked = ("unique_by_key", mode.key)
-    if (known := again(asked, mode, (keys, values), stream)) is not None:
+    if (known := repeat_call(asked, mode, (keys, values), stream)) is not None:
         return known
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
@@ -247,7 +247,7 @@ def _launched(value: Any, scalar: str) -> Any:
 def find_positions(function: str, x: Any, mode: Mode, stream: Any) -> Any:
     """Return the positions of elements that are not zero."""
     asked = (function, mode.key)
-    if (known := again(asked, mode, (x,), stream)) is not None:
+    if (known := repeat_call(asked, mode, (x,), stream)) is not None:
         return known
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
@@ -264,7 +264,7 @@ def find_indices(function: str, x: Any, shape: tuple[int, ...], mode: Mode, stre
         found = _axes_of(function, flat, shape, rows, stream)
         return found if rows or isinstance(found, tuple) else (found,)
     asked = (function, mode.key)
-    if (known := again(asked, mode, (x,), stream, one=rows)) is not None:
+    if (known := repeat_call(asked, mode, (x,), stream, one=rows)) is not None:
         return known
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
@@ -365,7 +365,7 @@ def shape_of(x: Any, function: str) -> tuple[int, ...]:
     return tuple(shape)
 
 
-def again(asked: tuple[Any, ...], mode: Mode, arrays: tuple[Any, ...], stream: Any, *, one: bool = True) -> Any:
+def repeat_call(asked: tuple[Any, ...], mode: Mode, arrays: tuple[Any, ...], stream: Any, *, one: bool = True) -> Any:
     """Do what an earlier call did for such arrays; None where there was none. `one`: with a size there is one result."""
     if stream is not None:
         return None
@@ -375,6 +375,6 @@ def again(asked: tuple[Any, ...], mode: Mode, arrays: tuple[Any, ...], stream: A
 
 
 __all__ = [
-    "Mode", "again", "find_indices", "find_positions", "function_of", "mode_of", "select_by_function", "select_by_mask",
+    "Mode", "find_indices", "find_positions", "function_of", "mode_of", "repeat_call", "select_by_function", "select_by_mask",
     "shape_of", "unique", "unique_pairs",
 ]  # fmt: skip
