@@ -146,11 +146,17 @@ def plan(function: Callable[..., Any], *arguments: Any, out: Any = None, stream:
 def _called(
     function: Callable[..., Any], arguments: tuple[Any, ...], options: dict[str, Any], out: Any, stream: Any
 ) -> Any:
-    """Call a function, with `out` and `stream` where they are given and it takes them."""
-    given = {**options, **({} if out is None else {"out": out})}
-    if stream is not None and "stream" in inspect.signature(function).parameters:
+    """Call a function, with `stream` where it is given and the function takes it; the result goes to `out`, if given."""
+    parameters, given = inspect.signature(function).parameters, dict(options)
+    if out is not None and "out" in parameters:
+        given["out"] = out
+    if stream is not None and "stream" in parameters:
         given["stream"] = stream
-    return function(*arguments, **given)
+    found = function(*arguments, **given)
+    if out is None or "out" in parameters:
+        return found
+    (out[...],) = found if isinstance(found, tuple) else (found,)
+    return out
 
 
 def _require_gpu(given: ArrayInfo, stream: Any) -> None:

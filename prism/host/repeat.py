@@ -175,7 +175,8 @@ def _send(
 ) -> Any:  # fmt: skip
     """Launch; return `out`, or the results that were made: where they are counted, as many elements as the kernels say."""
     if counted:
-        return cut(results, count(launch, pointers, stream, device))
+        answer = cut(results, count(launch, pointers, stream, device))
+        return answer[0] if len(answer) == 1 else answer
     launch(pointers, stream)
     return out if out is not None else results[0] if len(results) == 1 else results
 
@@ -204,7 +205,7 @@ def keep(
     if len(_kept) >= _MOST:
         forget()
     read_two, read = library[:2]
-    two = len(arrays) == len(results) == 1
+    two = len(arrays) == len(results) == 1 and not recipe.cut
     try:
         if two:
             (before, behind, in_place), (x,), (out,) = recipe.spans[0], arrays, results

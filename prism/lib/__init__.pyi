@@ -10,6 +10,7 @@ from prism.lib.algorithms.cumulative.api import cumulative_prod as cumulative_pr
 from prism.lib.algorithms.cumulative.api import cumulative_sum as cumulative_sum
 from prism.lib.algorithms.hgemm.api import hgemm as hgemm
 from prism.lib.algorithms.keys.api import reduce_by_key as reduce_by_key
+from prism.lib.algorithms.keys.api import run_length_encode as run_length_encode
 from prism.lib.algorithms.keys.api import scan_by_key as scan_by_key
 from prism.lib.algorithms.matmul.api import matmul as matmul
 from prism.lib.algorithms.reduce.api import all as all
@@ -25,6 +26,14 @@ from prism.lib.algorithms.reduce.api import sum as sum
 from prism.lib.algorithms.scan.api import scan as scan
 from prism.lib.algorithms.segments.api import segmented_reduce as segmented_reduce
 from prism.lib.algorithms.segments.api import segmented_scan as segmented_scan
+from prism.lib.algorithms.select.api import argwhere as argwhere
+from prism.lib.algorithms.select.api import compress as compress
+from prism.lib.algorithms.select.api import extract as extract
+from prism.lib.algorithms.select.api import flatnonzero as flatnonzero
+from prism.lib.algorithms.select.api import nonzero as nonzero
+from prism.lib.algorithms.select.api import select as select
+from prism.lib.algorithms.select.api import unique_by_key as unique_by_key
+from prism.lib.algorithms.select.api import unique_consecutive as unique_consecutive
 from prism.lib.algorithms.sgemm.api import sgemm as sgemm
 from prism.lib.algorithms.transform.api import evaluate as evaluate
 from prism.lib.for_each import for_each as for_each

@@ -34,7 +34,7 @@ def same(case: Case, found: Any, wanted: Any, host: Callable[[Any], Any] = np.as
         here, there = np.asarray(host(one)), np.asarray(other)
         assert here.dtype == there.dtype, (str(case), here.dtype, there.dtype)
         if case.cut and number < len(pairs) - 1:
-            here = here[: there.size]
+            here = here[: there.shape[0]]
         assert here.shape == there.shape, str(case)
         bad = np.flatnonzero((here != there).ravel())
         assert not bad.size, f"{case}: {bad.size} of {here.size} are wrong, first {bad[:4]}: {here.ravel()[bad[:4]]}"

@@ -58,12 +58,29 @@ MANIFEST = (
         ("segmented_scan", "segmented_reduce"),
         "library.md#segments-and-runs-of-equal-keys",
     ),
-    Algorithm("keys", ("scan_by_key", "reduce_by_key"), "library.md#segments-and-runs-of-equal-keys"),
+    Algorithm(
+        "keys", ("scan_by_key", "reduce_by_key", "run_length_encode"), "library.md#segments-and-runs-of-equal-keys"
+    ),
     Algorithm(
         "reduce",
         ("reduce", "sum", "prod", "max", "min", "argmax", "argmin", "any", "all", "count_nonzero"),
         "library.md#reductions",
         ("reduce",),
+    ),
+    Algorithm(
+        "select",
+        (
+            "select",
+            "compress",
+            "extract",
+            "flatnonzero",
+            "nonzero",
+            "argwhere",
+            "unique_consecutive",
+            "unique_by_key",
+        ),
+        "library.md#selection",
+        ("selection",),
     ),
     Algorithm("transform", ("evaluate",), "lazy.md#arrays-of-them", ("lazy",)),
     Algorithm("matmul", ("matmul",), "library.md#products-of-matrices"),

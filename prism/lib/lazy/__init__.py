@@ -109,10 +109,10 @@ def map(function: Any, *arrays: Any) -> Lazy:
     """
     if not arrays:
         raise TypeError("`map` takes a function, and at least one array")
-    return apply(_callable(function), broadcast_all(arrays))
+    return apply(callable_of(function), broadcast_all(arrays))
 
 
-def _callable(function: Any) -> Any:
+def callable_of(function: Any) -> Any:
     """Return what a kernel may call: a lambda as a device function, the same for the same lambda and what it has captured."""
     if not isinstance(function, FunctionType):
         return device(function)

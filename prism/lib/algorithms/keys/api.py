@@ -140,6 +140,41 @@ def reduce_by_key(
     return call("reduce_by_key", asked, {"keys": keys, "x": values}, decide, None, stream, called=_CALLED)
 
 
+def run_length_encode(x: Any, *, count: bool = False, stream: Any = None) -> Any:
+    """Return the element of each run of equal elements, and how many there are of it.
+
+    Parameters
+    ----------
+    x : array of NumPy, CuPy or torch
+        As `keys` of `prism.lib.scan_by_key`: of one dimension, of bool, an integer type or a float type.
+    count, stream
+        As for `prism.lib.reduce_by_key`.
+
+    Returns
+    -------
+    values, lengths : array
+        One element a run, of the library and device of `x`; lengths are int64. With `count` as of `prism.lib.reduce_by_key`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `prism.lib.reduce_by_key`.
+
+    Notes
+    -----
+    It is `prism.lib.reduce_by_key` of a lazy array of ones: one pass, and `x` is all that is read. Its kernels are compiled when
+    they are first called, and no plan is made of it.
+
+    Examples
+    --------
+    >>> prism.lib.run_length_encode(np.array([7, 7, 8, 8, 7]))
+    (array([7, 8, 7]), array([2, 2, 1]))
+    """
+    from prism.lib import lazy
+
+    return reduce_by_key(x, lazy.full(arguments.facts_of(x, "keys").shape, 1), count=count, stream=stream)
+
+
 # -- Arguments and plans --------------------------------------------------------------------------------------------------
 
 
@@ -175,4 +210,4 @@ def _plan_reduce(task: Task, given: ArrayInfo, labels: ArrayInfo, initial: Any, 
     return scan_plans.plan(way, task, initial, machine)
 
 
-__all__ = ["reduce_by_key", "scan_by_key"]
+__all__ = ["reduce_by_key", "run_length_encode", "scan_by_key"]

@@ -21,6 +21,15 @@ def _sums(x: Any) -> Any:
     return np.concatenate([np.zeros(1, exact(x).dtype), np.cumsum(exact(x), dtype=exact(x).dtype)])
 
 
+def _keys(random: Any, shape: tuple[int, ...], dtype: str) -> tuple[Any]:
+    return (_with_keys(random, shape, dtype)[0].astype(dtype),)
+
+
+def _lengths(x: Any) -> tuple[Any, Any]:
+    starts = _starts(x)
+    return x[starts], np.diff(np.append(starts, x.size))
+
+
 def _scan(keys: Any, x: Any) -> Any:
     starts = _starts(keys)
     first = np.repeat(starts, np.diff(np.append(starts, keys.size)))
@@ -39,5 +48,15 @@ def _counted(keys: Any, x: Any) -> tuple[Any, Any, Any]:
 CASES = (
     Case("scan_by_key", _with_keys, _scan),
     Case("reduce_by_key", _with_keys, _reduce, out=False, planned=False),
+    Case("run_length_encode", _keys, _lengths, out=False, planned=False),
+    Case(
+        "run_length_encode",
+        _keys,
+        lambda x: _counted(*_lengths(x)),
+        {"count": True},
+        out=False,
+        planned=False,
+        cut=True,
+    ),
     Case("reduce_by_key", _with_keys, lambda *given: _counted(*_reduce(*given)), {"count": True}, out=False, cut=True),
 )

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prism.lib import Operator, reduce_by_key, scan, scan_by_key, segmented_reduce, segmented_scan
+from prism.lib import Operator, reduce_by_key, run_length_encode, scan, scan_by_key, segmented_reduce, segmented_scan
 from tests.lib.oracles import CASES, Case
 
 DTYPES = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64"]
@@ -48,6 +48,16 @@ def test_operators(case: Case, exclusive: bool) -> None:
             case.inclusive(x[a:b])[-1] if b > a else case.identity for a, b in zip(bounds, bounds[1:], strict=False)
         ]
         assert np.array_equal(found, wanted)
+
+
+def test_lengths_of_runs() -> None:
+    x = np.repeat([3.0, np.nan, np.nan, -1.0], [500, 1, 1, 9])
+    values, lengths = run_length_encode(x)
+    assert np.array_equal(values, [3, np.nan, np.nan, -1], equal_nan=True) and lengths.tolist() == [500, 1, 1, 9]
+    assert [one.size for one in run_length_encode(x[:0])] == [0, 0]
+    for wrong in (np.zeros((2, 2)), np.zeros(3, complex)):
+        with pytest.raises((TypeError, ValueError), match="`keys`"):
+            run_length_encode(wrong)
 
 
 @settings(max_examples=60, deadline=None)

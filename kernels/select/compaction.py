@@ -1,0 +1,169 @@
+"""Selection in one pass: what is kept of an array, or where it stands, close together and in its order.
+
+Each tile's flags are bits of a word a thread. `block.compact` puts what the tile keeps close together as soon as it is loaded; of
+the tiles before, only their counts are needed, as of a scan. Counts of tiles are published in 32 bits, and added up in 64.
+"""
+
+from prism.lang import (
+    attr, block, broadcast, const, constexpr, count, dtype, function, grid, group, id, int32, int64, mailbox,
+    partition, prism, ptr, requires, shuffle_up, template, thread, uint32, uint64,
+)
+from prism.kernels.select.conditions import is_set
+from prism.lib.thread import extent, operators
+
+
+@prism("global")
+@template(
+    T=dtype, TI=dtype, M=dtype, C=dtype, TO=dtype, TEST=function, OWN=constexpr(bool), EDGES=constexpr(bool),
+    PLACES=constexpr(bool), THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int),
+    WORDS=constexpr(int),
+)
+@requires(grid[1], block[1], thread[THREADS])
+@attr("__launch_bounds__(THREADS, BLOCKS)")
+def select(
+    x: ptr(const(TI)) @ grid[1], mask: ptr(const(M)) @ grid[1], y: ptr(TO) @ grid[1], kept: ptr(int64) @ grid[1],
+    n: int64 @ grid[1], room: int64 @ grid[1], skew: int32 @ grid[1], mask_skew: int32 @ grid[1], otherwise: T @ grid[1],
+    unset: C @ grid[1], words: ptr(mailbox(uint32)) @ grid[1], capacity: uint32 @ grid[1], control: ptr(uint64) @ grid[1],
+):
+    """`y` becomes what is kept of `x`, in its order, at most `room` elements of it; `kept[0]` how many are kept in all.
+
+    Perspective: grid, of any number of blocks of `THREADS` threads.
+    Shapes:      `x`, `mask`: `n` elements, at least one. Element `i` is kept where `TEST(mask[i])`; with `EDGES` where
+                 `TEST(mask[i], mask[i - 1])`, and element 0. With `OWN` `mask` is not read: `x` is taken for it. With `PLACES`
+                 `x` is not read, and `y` has positions: `TO` is int64, `T` an integer that holds the tile's size. `C`: what is
+                 tested is converted to that. `y`: no memory of `x` or `mask`. `skew`, `mask_skew`: how many elements `x` and
+                 `mask` begin past one that is aligned to `WIDTH` of them; -1: it is not known. `otherwise`, `unset`: any numbers.
+                 `words`: `capacity` of them, at least one a tile; `control`: one word. All zero at first, and of no other use at
+                 the same time.
+    Test:        tests/kernels/test_select.py, tests/gpu/test_select.py
+    """
+    TILE: constexpr(int) = THREADS * ITEMS
+    tiles: int32 @ grid[1] = int32((n + (TILE - 1)) / TILE)
+    blocks: int32 @ grid[1] = count(block[1])
+    with partition(y, block[1], races="none") as out, partition(kept, block[1], 0, races="none") as number, group(block[1]):
+        prefix: int64 @ block[1] = 0  # how many are kept before the held tile
+        done: int32 @ block[1] = 0  # how many tiles' counts are in it
+        items: T[ITEMS] @ thread[1]  # what the held tile keeps
+        held: int32 @ block[1] = 0  # how many that are
+        ahead: T[ITEMS] @ thread[1]  # the following tile
+        coming: int32 @ block[1] = 0
+
+        @requires(block[1], thread[THREADS])
+        def load(tile: int32 @ block[1], epoch: uint32 @ block[1]):
+            nonlocal coming
+            start: int64 @ block[1] = int64(tile) * TILE
+            many: int32 @ block[1] = extent(tile, n, TILE=TILE)
+            at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=WIDTH)
+            flags: uint32 @ thread[1] = 0
+            marks: C[ITEMS] @ thread[1]  # what is tested
+            edge: C @ thread[1] = unset  # in lane 0: what is before the warp's first one
+            lane: int32 @ thread[1] = id() % 32
+            before: bool @ thread[1] = EDGES and lane == 0 and 0 < start + at < n
+            if not OWN:
+                with partition(mask, block[1], offset=start) as source:
+                    block.load_tile(source, marks, many, unset, mask_skew, 0, WIDTH=WIDTH, REVERSE=False, SPARE=False)
+                block.prefetch_tile(mask, tile + blocks, n, TILE=TILE)  # about what this block draws next
+                with group(thread[1]):
+                    if before:
+                        edge = C(mask[start + at - 1])
+            if PLACES:
+                for k in range(ITEMS):
+                    ahead[k] = T(at + (k // WIDTH * 32 * WIDTH + k % WIDTH))
+            else:
+                with partition(x, block[1], offset=start) as source:
+                    block.load_tile(source, ahead, many, otherwise, skew, 0, WIDTH=WIDTH, REVERSE=False, SPARE=False)
+                block.prefetch_tile(x, tile + blocks, n, TILE=TILE)
+            if OWN:
+                for k in range(ITEMS):
+                    marks[k] = C(ahead[k])
+                with group(thread[1]):
+                    if before:
+                        edge = C(x[start + at - 1])
+            if EDGES:
+                flags = edge_flags(marks, edge, TEST=TEST, WIDTH=WIDTH)
+                flags = flags | (1 if start + at == 0 else 0)
+            else:
+                for k in range(ITEMS):
+                    flags = flags | uint32(1 if TEST(marks[k]) else 0) << k
+            flags = flags & bits_within(many - at, ITEMS=ITEMS, WIDTH=WIDTH)
+            coming = block.compact(ahead, flags, WIDTH=WIDTH, THREADS=THREADS)
+            grid.publish(words, tile, uint32(coming), epoch)
+
+        @requires(block[1], thread[THREADS])
+        def look_back(tile: int32 @ block[1], epoch: uint32 @ block[1]):
+            nonlocal prefix, done
+            between: uint32 @ block[1] = grid.look_back(
+                words, done, tile, 0, epoch, OP=operators.add, THREADS=THREADS, WORDS=WORDS,
+            )
+            prefix = prefix + int64(between)
+            done = max(tile, 0)
+
+        @requires(block[1], thread[THREADS])
+        def store(tile: int32 @ block[1]):
+            valid: int32 @ block[1] = int32(min(max(room - prefix, 0), int64(held)))
+            with partition(out, block[1], prefix, races="none") as target:
+                if PLACES:
+                    positions: TO[ITEMS] @ thread[1]
+                    for k in range(ITEMS):
+                        positions[k] = int64(tile) * TILE + int64(items[k])
+                    block.store_striped(target, positions, valid)
+                else:
+                    block.store_striped(target, items, valid)
+            block.fill(number, prefix + held, 1 if tile == tiles - 1 else 0)
+
+        @requires(block[1], thread[THREADS])
+        def keep():
+            nonlocal held
+            held = coming
+            for k in range(ITEMS):
+                items[k] = ahead[k]
+
+        last: grid.Ticket @ block[1] = grid.tile_loop(
+            control, tiles, LOAD=load, LOOK_BACK=look_back, STORE=store, KEEP=keep, THREADS=THREADS,
+        )
+        if last.tile == tiles + blocks - 1:  # every block has drawn its last ticket
+            grid.count_launch(control, words, capacity, tiles, last.epoch, 0)
+
+
+@prism("device")
+@requires(thread[1])
+@template(ITEMS=constexpr(int), WIDTH=constexpr(int))
+def bits_within(left: int32 @ thread[1]) -> uint32 @ thread[1]:
+    """The bits of a thread's elements that are in the tile, as `block.load` lays them out: `left` are from its first one on."""
+    if left >= ITEMS * 32:
+        return 0xFFFFFFFF
+    flags: uint32 = 0
+    for j in range(ITEMS // WIDTH):
+        here: int32 = min(max(left - j * 32 * WIDTH, 0), WIDTH)
+        row: uint32 = 0xFFFFFFFF if here >= 32 else (uint32(1) << uint32(here)) - 1
+        flags = flags | row << (j * WIDTH)
+    return flags
+
+
+@prism("device")
+@requires(block[1], thread[32])
+@template(C=dtype, TEST=function, ITEMS=constexpr(int), WIDTH=constexpr(int))
+def edge_flags(marks: C[ITEMS] @ thread[1], edge: C @ thread[1]) -> uint32 @ thread[1]:
+    """The bits of the elements of which `TEST(element, the one before)`; `edge`: what is before lane 0's first one."""
+    lane: int32 @ thread[1] = id() % 32
+    flags: uint32 @ thread[1] = 0
+    with group(thread[32]):
+        for j in range(ITEMS // WIDTH):
+            last: C @ thread[1] = marks[j * WIDTH + WIDTH - 1]
+            below: C @ thread[1] = shuffle_up(last, 1)
+            top: C @ thread[32] = broadcast(last, 31)
+            with group(thread[1]):
+                before: C = edge if lane == 0 else below
+                for k in range(WIDTH):
+                    flags = flags | uint32(1 if TEST(marks[j * WIDTH + k], before) else 0) << (j * WIDTH + k)
+                    before = marks[j * WIDTH + k]
+                edge = top
+    return flags
+
+
+EXAMPLES = {
+    "select": {
+        "T": "float32", "TI": "float32", "M": "uint8", "C": "uint8", "TO": "float32", "TEST": is_set, "OWN": False,
+        "EDGES": False, "PLACES": False, "THREADS": 256, "ITEMS": 32, "WIDTH": 4, "BLOCKS": 2, "WORDS": 2,
+    },
+}

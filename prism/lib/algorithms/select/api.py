@@ -1,0 +1,327 @@
+"""Elements that are kept, by a mask, a function or runs; and where those are that are not zero."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from prism.host.lazies import LazyArray
+from prism.lang.types import Scalar
+from prism.lib.algorithms.select import calls
+from prism.runtime.arrays import is_array
+
+
+def select(
+    x: Any, condition: Any, *, count: bool = False, size: int | None = None, fill_value: Any = 0, stream: Any = None
+) -> Any:
+    """Return the elements of an array that a mask, or a function of them, says to keep: `x[mask]`.
+
+    Parameters
+    ----------
+    x : array of NumPy, CuPy or torch, or lazy array
+        Of any shape; its elements are taken in C order. Of any dtype of 1, 2, 4, 8 or 16 bytes, structs too.
+    condition : array, lazy array, device function or lambda
+        A mask of the shape of `x`, of bools or numbers: what is not zero is kept. Or a function of one element, as of
+        `prism.lib.lazy.map`; `x` is then read once.
+    count : bool, default False
+        Leave the number of elements where it is computed: see below.
+    size : int, optional
+        How many elements the result has: see below.
+    fill_value : number, default 0
+        With `size`, what stands behind those that are kept.
+    stream : stream or int, optional
+        Where to run, for arrays on a GPU; by default their library's current stream.
+
+    Returns
+    -------
+    array
+        Of one dimension, of the dtype of `x`: the elements that are kept, in their order. By default it has as many; it is the
+        beginning of an array of the size of `x`, which lives as long. With `count` a pair: an array of the size of `x`, of which
+        only the first elements are set, and an array of one int64 that says how many. With `size` the first `size` of those
+        that are kept, or all of them and `fill_value` behind.
+
+    Raises
+    ------
+    TypeError
+        `x` or `condition` is none of these, or of a dtype that is not supported; they are of two libraries, or one is on the
+        host; `size` is no integer.
+    ValueError
+        They have two shapes, or are on two GPUs; `size` is negative, or given with `count`; `stream` for arrays on the host.
+    OverflowError
+        `fill_value` is out of the range of the dtype.
+
+    Notes
+    -----
+    One pass: each element and flag is read once. By default the kernel writes the number into the host's memory, and a call on
+    arrays of a GPU waits for that. With `count` or `size` it does not wait, and can be captured in a CUDA graph.
+
+    Examples
+    --------
+    >>> x = np.array([3, 1, 4, 1, 5])
+    >>> prism.lib.select(x, x > 2)
+    array([3, 4, 5])
+    >>> prism.lib.select(x, lambda e: e % 2 != 0)
+    array([3, 1, 1, 5])
+    >>> prism.lib.select(x, x > 2, size=4, fill_value=-1)
+    array([ 3,  4,  5, -1])
+    """
+    mode = calls.mode_of(count, size, fill_value)
+    if is_array(condition) or isinstance(condition, LazyArray):
+        function = calls.function_of(x, condition)
+        if function is None:
+            return calls.select_by_mask(
+                "select", {"x": x, "mask": condition}, mode, stream, {"mask": "condition"}, alike=True
+            )
+        return calls.select_by_function(x, function, mode, stream)
+    from prism.lib import lazy
+
+    if not callable(condition) and not isinstance(condition, Scalar):
+        raise TypeError(f"`condition` must be an array or a function, not {type(condition).__name__}")
+    called = lazy.callable_of(condition)
+    if (known := calls.repeat_call(("select", called, mode.key), mode, (x,), stream)) is not None:
+        return known
+    mask = lazy.map(condition, x)
+    function = calls.function_of(x, mask)
+    if function is None:
+        return calls.select_by_mask("select", {"x": x, "mask": mask}, mode, stream, {"mask": "condition"}, alike=True)
+    return calls.select_by_function(x, function, mode, stream)
+
+
+def compress(
+    condition: Any, x: Any, *, count: bool = False, size: int | None = None, fill_value: Any = 0, stream: Any = None
+) -> Any:
+    """Return the elements of an array at which a condition is not zero: `numpy.compress(condition, x)`.
+
+    Parameters
+    ----------
+    condition : array of NumPy, CuPy or torch, or lazy array
+        Of one dimension, of bools or numbers. Elements of `x` behind its end are not kept.
+    x : array or lazy array
+        Of the library and device of `condition`, of any shape: its elements are taken in C order.
+    count, size, fill_value, stream
+        As for `prism.lib.select`.
+
+    Returns
+    -------
+    array
+        As of `prism.lib.select`.
+
+    Raises
+    ------
+    TypeError, OverflowError
+        As `prism.lib.select`.
+    ValueError
+        `condition` has another number of dimensions, or is longer than `x`; else as `prism.lib.select`.
+
+    Examples
+    --------
+    >>> prism.lib.compress(np.array([True, False, True]), np.array([3, 1, 4, 1, 5]))
+    array([3, 4])
+    """
+    mode = calls.mode_of(count, size, fill_value)
+    return calls.select_by_mask("compress", {"mask": condition, "x": x}, mode, stream, {"mask": "condition"}, flat=True)
+
+
+def extract(
+    condition: Any, x: Any, *, count: bool = False, size: int | None = None, fill_value: Any = 0, stream: Any = None
+) -> Any:
+    """Return the elements of an array at which a condition is not zero: `numpy.extract(condition, x)`.
+
+    Parameters
+    ----------
+    condition : array of NumPy, CuPy or torch, or lazy array
+        Of any shape, of bools or numbers: its elements are taken in C order, as those of `x`.
+    x : array or lazy array
+        Of the library and device of `condition`.
+    count, size, fill_value, stream
+        As for `prism.lib.select`.
+
+    Returns
+    -------
+    array
+        As of `prism.lib.select`.
+
+    Raises
+    ------
+    TypeError, OverflowError
+        As `prism.lib.select`.
+    ValueError
+        `condition` has more elements than `x`; else as `prism.lib.select`.
+
+    Examples
+    --------
+    >>> x = np.arange(6).reshape(2, 3)
+    >>> prism.lib.extract(x % 2 == 0, x)
+    array([0, 2, 4])
+    """
+    mode = calls.mode_of(count, size, fill_value)
+    return calls.select_by_mask("extract", {"mask": condition, "x": x}, mode, stream, {"mask": "condition"})
+
+
+def unique_consecutive(
+    x: Any, *, count: bool = False, size: int | None = None, fill_value: Any = 0, stream: Any = None
+) -> Any:
+    """Return the first element of each run of equal elements: `torch.unique_consecutive(x)`.
+
+    Parameters
+    ----------
+    x : array of NumPy, CuPy or torch, or lazy array
+        Of any shape, of bools or numbers: its elements are taken in C order. A run ends where an element differs from the one
+        before (`!=`), so every NaN is one.
+    count, size, fill_value, stream
+        As for `prism.lib.select`.
+
+    Returns
+    -------
+    array
+        As of `prism.lib.select`.
+
+    Raises
+    ------
+    TypeError, ValueError, OverflowError
+        As `prism.lib.select`.
+
+    Examples
+    --------
+    >>> prism.lib.unique_consecutive(np.array([7, 7, 8, 8, 7]))
+    array([7, 8, 7])
+    """
+    mode = calls.mode_of(count, size, fill_value)
+    return calls.unique(x, mode, stream)
+
+
+def unique_by_key(
+    keys: Any, values: Any, *, count: bool = False, size: int | None = None, fill_value: Any = 0, stream: Any = None
+) -> Any:
+    """Return the key and the first value of each run of equal keys.
+
+    Parameters
+    ----------
+    keys : array of NumPy, CuPy or torch, or lazy array
+        Of any shape, of bools or numbers: its elements are taken in C order. A run ends where a key differs from the one before
+        (`!=`), so every NaN is one.
+    values : array or lazy array
+        Of the library, device and shape of `keys`; of any dtype that `prism.lib.select` takes.
+    count, size, fill_value, stream
+        As for `prism.lib.select`; keys and values are both filled.
+
+    Returns
+    -------
+    unique_keys, first_values : array
+        Each as of `prism.lib.select`; with `count` the number behind them.
+
+    Raises
+    ------
+    TypeError, ValueError, OverflowError
+        As `prism.lib.select`.
+
+    Notes
+    -----
+    Two passes: keys are read twice, values once.
+
+    Examples
+    --------
+    >>> prism.lib.unique_by_key(np.array([7, 7, 8, 8, 7]), np.array([3, 1, 4, 1, 5]))
+    (array([7, 8, 7]), array([3, 4, 5]))
+    """
+    return calls.unique_pairs(keys, values, calls.mode_of(count, size, fill_value), stream)
+
+
+def flatnonzero(
+    x: Any, *, count: bool = False, size: int | None = None, fill_value: Any = 0, stream: Any = None
+) -> Any:
+    """Return the positions, in C order, of the elements that are not zero: `numpy.flatnonzero(x)`.
+
+    Parameters
+    ----------
+    x : array of NumPy, CuPy or torch, or lazy array
+        Of any shape, of bools or numbers. NaN is not zero.
+    count, size, fill_value, stream
+        As for `prism.lib.select`.
+
+    Returns
+    -------
+    array
+        As of `prism.lib.select`, of int64.
+
+    Raises
+    ------
+    TypeError, ValueError, OverflowError
+        As `prism.lib.select`.
+
+    Examples
+    --------
+    >>> prism.lib.flatnonzero(np.array([3, 0, 4, 0, 5]))
+    array([0, 2, 4])
+    """
+    return calls.find_positions("flatnonzero", x, calls.mode_of(count, size, fill_value), stream)
+
+
+def nonzero(x: Any, *, count: bool = False, size: int | None = None, fill_value: Any = 0, stream: Any = None) -> Any:
+    """Return the indices of the elements that are not zero, an array for each axis: `numpy.nonzero(x)`.
+
+    Parameters
+    ----------
+    x : array of NumPy, CuPy or torch, or lazy array
+        Of at least one dimension, of bools or numbers. NaN is not zero.
+    count, size, fill_value, stream
+        As for `prism.lib.select`.
+
+    Returns
+    -------
+    tuple of arrays
+        One for each axis, each as of `prism.lib.select`, of int64; with `count` the number behind them.
+
+    Raises
+    ------
+    TypeError, OverflowError
+        As `prism.lib.select`.
+    ValueError
+        `x` has no dimensions; else as `prism.lib.select`.
+
+    Examples
+    --------
+    >>> prism.lib.nonzero(np.array([[3, 0], [0, 5]]))
+    (array([0, 1]), array([0, 1]))
+    """
+    mode = calls.mode_of(count, size, fill_value)
+    shape = calls.shape_of(x, "nonzero")
+    if len(shape) > 1:
+        return calls.find_indices("nonzero", x, shape, mode, stream)
+    found = calls.find_positions("flatnonzero", x, mode, stream)
+    return found if isinstance(found, tuple) else (found,)
+
+
+def argwhere(x: Any, *, count: bool = False, size: int | None = None, fill_value: Any = 0, stream: Any = None) -> Any:
+    """Return the indices of the elements that are not zero, a row for each: `numpy.argwhere(x)`.
+
+    Parameters
+    ----------
+    x : array of NumPy, CuPy or torch, or lazy array
+        Of at least one dimension, of bools or numbers. NaN is not zero.
+    count, size, fill_value, stream
+        As for `prism.lib.select`.
+
+    Returns
+    -------
+    array
+        Of int64, with a row for each element and a column for each axis; else as of `prism.lib.select`.
+
+    Raises
+    ------
+    TypeError, OverflowError
+        As `prism.lib.select`.
+    ValueError
+        `x` has no dimensions; else as `prism.lib.select`.
+
+    Examples
+    --------
+    >>> prism.lib.argwhere(np.array([[3, 0], [0, 5]]))
+    array([[0, 0],
+           [1, 1]])
+    """
+    return calls.find_indices(
+        "argwhere", x, calls.shape_of(x, "argwhere"), calls.mode_of(count, size, fill_value), stream
+    )
+
+
+__all__ = ["argwhere", "compress", "extract", "flatnonzero", "nonzero", "select", "unique_by_key", "unique_consecutive"]

@@ -1,0 +1,380 @@
+"""Calls of selections: what each comes to, in the three ways in which a result of unknown length is given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from operator import index
+from typing import Any
+
+import numpy as np
+
+from prism.host import arguments, repeat
+from prism.host.call import Decision, Result, call
+from prism.host.plan import OUT, Buffer, Machine, Plan, Scratch
+from prism.lang.surface import Kernel
+from prism.lang.surface.views import Compute
+from prism.lib.algorithms.scan.api import dtype_of
+from prism.lib.algorithms.scan.plan import number_of
+from prism.lib.algorithms.select import plan as plans
+from prism.lib.algorithms.select.plan import KEPT, Kind
+from prism.runtime.arrays import ArrayInfo, require_axes
+
+_INT64 = np.dtype(np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """How a result of unknown length is given: cut, beside its number, or of a fixed size."""
+
+    count: bool
+    size: int | None
+    fill: Any
+
+    @property
+    def cut(self) -> bool:
+        return not self.count and self.size is None
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        return self.count, self.size, None if self.size is None else arguments.exactly(self.fill)
+
+
+def mode_of(count: bool, size: Any, fill_value: Any) -> Mode:
+    if size is None:
+        return Mode(bool(count), None, fill_value)
+    if count:
+        raise ValueError("`count` and `size` are two ways to give a result of unknown length: pass one of them")
+    try:
+        size = index(size)
+    except TypeError:
+        raise TypeError(f"`size` must be an integer, not {type(size).__name__}") from None
+    if size < 0:
+        raise ValueError(f"`size` must not be negative: {size}")
+    return Mode(False, size, fill_value)
+
+
+# -- Values ---------------------------------------------------------------------------------------------------------------
+
+
+def select_by_mask(
+    function: str, arrays: dict[str, Any], mode: Mode, stream: Any, called: Mapping[str, str], *, alike: bool = False,
+    flat: bool = False,
+) -> Any:  # fmt: skip
+    """Return what a mask keeps; `alike`: it must have the shape of `x`, `flat`: it must have one dimension."""
+    asked = (function, mode.key)
+    if (known := repeat_call(asked, mode, tuple(arrays.values()), stream)) is not None:
+        return known
+
+    def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
+        given, mask = arrays["x"], arrays["mask"]
+        kind = _of_memory(given)
+        read, compared = plans.tested_as(mask, "condition")
+        if alike and mask.shape != given.shape:
+            raise ValueError(f"`condition` must have shape {given.shape}, as `x`, not {mask.shape}")
+        if flat:
+            require_axes(mask, "condition", 1)
+        if mask.size > given.size:
+            raise ValueError(f"`condition` has {mask.size} elements, and `x` has {given.size}")
+        if copied := arguments.not_plain(arrays):
+            return Decision(copied=copied)
+        return _values(replace(kind, mask=read, compared=compared), mask.size, given, mask, mode, machine)
+
+    return call(function, asked, arrays, decide, None, stream, called=called)
+
+
+def select_by_function(x: Any, function: Kernel, mode: Mode, stream: Any) -> Any:
+    """Return the elements of which a function gives true."""
+    asked = ("select", function, mode.key)
+    if (known := repeat_call(asked, mode, (x,), stream)) is not None:
+        return known
+
+    def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
+        given = arrays["x"]
+        _of_memory(given)
+        if copied := arguments.not_plain(arrays):
+            return Decision(copied=copied)
+        kind = Kind(given.scalar, given.scalar, compared=given.scalar, own=True, test=function)
+        return _values(kind, given.size, given, None, mode, machine)
+
+    return call("select", asked, {"x": x}, decide, None, stream)
+
+
+def function_of(x: Any, mask: Any) -> Kernel | None:
+    """Return the function of bools whose values for the elements of `x` a mask is; None where it is something else."""
+    from prism.lib.lazy.array import BOOL, Lazy, of
+
+    if not isinstance(mask, Lazy) or mask.scalar != BOOL or mask.numbers or isinstance(x, Lazy):
+        return None
+    match mask.value:
+        case Compute(what=Kernel() as function, parts=(one,)) if mask.shape == tuple(x.shape):
+            same = of(x)
+            found = len(mask.leaves) == 1 and same.value == one and not same.numbers
+            alike = found and (same.leaves[0].pointer, same.leaves[0].dtype) == (
+                mask.leaves[0].pointer,
+                mask.leaves[0].dtype,
+            )
+            return function if alike else None
+        case _:
+            return None
+
+
+def unique(x: Any, mode: Mode, stream: Any) -> Any:
+    """Return the first element of each run."""
+    asked = ("unique_consecutive", mode.key)
+    if (known := repeat_call(asked, mode, (x,), stream)) is not None:
+        return known
+
+    def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
+        given = arrays["x"]
+        mask, compared = plans.tested_as(given, "x")
+        if copied := arguments.not_plain(arrays):
+            return Decision(copied=copied)
+        kind = Kind(mask, mask, compared=compared, own=True, edges=True)
+        return _values(kind, given.size, given, None, mode, machine)
+
+    return call("unique_consecutive", asked, {"x": x}, decide, None, stream)
+
+
+def unique_pairs(keys: Any, values: Any, mode: Mode, stream: Any) -> Any:
+    """Return the key and the first value of each run."""
+    asked = ("unique_by_key", mode.key)
+    if (known := repeat_call(asked, mode, (keys, values), stream)) is not None:
+        return known
+
+    def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
+        labels, given = arrays["keys"], arrays["x"]
+        plans.tested_as(labels, "keys")
+        _of_memory(given, "values")
+        if labels.shape != given.shape:
+            raise ValueError(f"`keys` and `values` must have one shape, not {labels.shape} and {given.shape}")
+        copied = arguments.not_plain(arrays)
+        return Decision(copied=copied) if copied else _pairs(labels, given, mode, machine)
+
+    return call("unique_by_key", asked, {"keys": keys, "x": values}, decide, None, stream, called={"x": "values"})
+
+
+def _pairs(labels: ArrayInfo, given: ArrayInfo, mode: Mode, machine: Machine) -> Decision:
+    """Return how the first of each run of keys is selected, of keys and of values."""
+    n, host, scratch = given.size, machine.host, Scratch()
+    room = n if mode.size is None else mode.size
+    names, ends, fills = ["unique", OUT], [Result((1,), _INT64)], list[Any]()
+    results = [Result((room,), dtype_of(one.scalar, one)) for one in (labels, given)]
+    if mode.size is None:
+        names, results = [*names, KEPT], [*results, *ends]
+    else:
+        fills = [_fill_of(mode.fill, one) for one in (labels, given)]
+    if not (n and room):
+        return Decision(tuple(results), tuple(names), fill=mode.fill if fills else 0, cut=mode.cut)
+    read, compared = plans.tested_as(labels, "keys")
+    moved = _of_memory(given, "values").moved
+    first = Kind(read, read, compared=compared, own=True, edges=True)
+    second = Kind(moved, moved, read, compared, edges=True)
+    words = plans.words_of((first, second), n, host=host)
+    kept = scratch.take(
+        "int64", 1
+    )  # of the first: where the host waits for the number, it goes on as soon as that is there
+    last = Buffer(KEPT) if mode.size is None else kept
+    step, *_ = plans.select(
+        first, n, room, machine, labels, None, Buffer("unique"), kept, names=("keys", ""), words=words
+    )
+    other, nbytes, tag = plans.select(
+        second, n, room, machine, given, labels, Buffer(OUT), last, names=("x", "keys"), words=words
+    )
+    steps = [step, other]
+    for one, name, value in zip((labels, given), names, fills, strict=False):
+        scalar = "uint8" if one.scalar == "bool" else one.scalar
+        steps.append(plans.fill(scalar, Buffer(name), kept, room, _launched(value, scalar), host=host))
+    return Decision(tuple(results), tuple(names), Plan(tuple(steps), nbytes, tag, scratch.used), cut=mode.cut)
+
+
+def _of_memory(given: ArrayInfo, name: str = "x") -> Kind:
+    """Return the types that elements of an array are moved as."""
+    try:
+        moved = plans.moved_as(given)
+    except TypeError:
+        raise TypeError(f"`{name}` has dtype {given.dtype}, which is not supported") from None
+    return Kind(moved, moved)
+
+
+def _values(kind: Kind, n: int, given: ArrayInfo, mask: ArrayInfo | None, mode: Mode, machine: Machine) -> Decision:
+    """Return how elements are selected of the first `n`."""
+    dtype = dtype_of(given.scalar, given)
+    if mode.size is None:
+        results = (Result((n,), dtype), Result((1,), _INT64))
+        if not n:
+            return Decision(results, (OUT, KEPT), fill=0, cut=mode.cut)
+        step, words, tag = plans.select(kind, n, n, machine, given, mask, Buffer(OUT), Buffer(KEPT))
+        return Decision(results, (OUT, KEPT), Plan((step,), words, tag), cut=mode.cut)
+    value, fixed = _fill_of(mode.fill, given), (Result((mode.size,), dtype),)
+    if not (n and mode.size):
+        return Decision(fixed, fill=value)
+    scratch = Scratch()
+    kept = scratch.take("int64", 1)
+    step, words, tag = plans.select(kind, n, mode.size, machine, given, mask, Buffer(OUT), kept)
+    scalar = "uint8" if given.scalar == "bool" else given.scalar
+    behind = plans.fill(scalar, Buffer(OUT), kept, mode.size, _launched(value, scalar), host=machine.host)
+    return Decision(fixed, plan=Plan((step, behind), words, tag, scratch.used))
+
+
+def _fill_of(value: Any, given: ArrayInfo) -> Any:
+    """Return what is filled with, as a number of an array's dtype.
+
+    Raises:
+        TypeError: it is none.
+        OverflowError: it is out of range.
+    """
+    if given.scalar == "bfloat16":
+        return float(value)
+    if given.dtype.names is not None:
+        return np.zeros((), given.dtype)[()] if value == 0 else np.array(value, given.dtype)[()]
+    try:
+        return given.dtype.type(value)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"`fill_value` is {value!r}, which is no {given.scalar}: {error}") from None
+
+
+def _launched(value: Any, scalar: str) -> Any:
+    """Return a number as a launch takes it."""
+    if isinstance(value, float):
+        return value
+    return np.uint8(value).item() if scalar == "uint8" and value.dtype == bool else number_of(value)
+
+
+# -- Positions ------------------------------------------------------------------------------------------------------------
+
+
+def find_positions(function: str, x: Any, mode: Mode, stream: Any) -> Any:
+    """Return the positions of elements that are not zero."""
+    asked = (function, mode.key)
+    if (known := repeat_call(asked, mode, (x,), stream)) is not None:
+        return known
+
+    def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
+        return _positions(arrays["x"], (), mode, machine, rows=False)
+
+    return call(function, asked, {"x": x}, decide, None, stream)
+
+
+def find_indices(function: str, x: Any, shape: tuple[int, ...], mode: Mode, stream: Any) -> Any:
+    """Return the indices along axes of elements that are not zero: with `argwhere` as rows."""
+    rows = function == "argwhere"
+    if mode.cut:  # in two calls: so the indices take no more memory than they must
+        flat = find_positions("flatnonzero", x, mode, stream)
+        found = _axes_of(function, flat, shape, rows, stream)
+        return found if rows or isinstance(found, tuple) else (found,)
+    asked = (function, mode.key)
+    if (known := repeat_call(asked, mode, (x,), stream, one=rows)) is not None:
+        return known
+
+    def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
+        return _positions(arrays["x"], shape, mode, machine, rows=rows)
+
+    return call(function, asked, {"x": x}, decide, None, stream)
+
+
+def _axes_of(function: str, flat: Any, shape: tuple[int, ...], rows: bool, stream: Any) -> Any:
+    """Return the indices of positions."""
+    asked = (function, "axes", shape)
+    one = rows or len(shape) == 1
+    if (
+        stream is None
+        and (known := (repeat.run if one else repeat.run_many)(asked, *_arguments(one, flat))) is not None
+    ):
+        return known
+
+    def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
+        many = arrays["x"].size
+        results, names, outs, step = _index_arrays(shape, many, rows)
+        if not many:
+            return Decision(results, names)
+        steps = plans.axes(shape, Buffer("x"), None, many, outs, step, host=machine.host)
+        return Decision(results, names, Plan(tuple(steps)))
+
+    return call(function, asked, {"x": flat}, decide, None, stream)
+
+
+def _arguments(one: bool, x: Any) -> tuple[Any, ...]:
+    return (x, None) if one else ((x, None),)
+
+
+def _index_arrays(
+    shape: tuple[int, ...], many: int, rows: bool
+) -> tuple[tuple[Result, ...], tuple[str, ...], list[Buffer], int]:
+    """Return the results that hold indices, their names, where those of each axis begin, and how far apart they are."""
+    axes = len(shape)
+    if rows:
+        return (Result((many, axes), _INT64),), (OUT,), [Buffer(OUT, 8 * k) for k in range(axes)], axes
+    names = tuple(f"{OUT}{k}" for k in range(axes))
+    return tuple(Result((many,), _INT64) for _ in names), names, [*map(Buffer, names)], 1
+
+
+def _positions(given: ArrayInfo, shape: tuple[int, ...], mode: Mode, machine: Machine, *, rows: bool) -> Decision:
+    """Return how positions are found, flat ones without a `shape`."""
+    mask, compared = plans.tested_as(given, "x")
+    if copied := arguments.not_plain({"x": given}):
+        return Decision(copied=copied)
+    n, kind, scratch = given.size, Kind(mask=mask, compared=compared, places=True), Scratch()
+    room = n if mode.size is None else mode.size
+    results, names, outs, step = (
+        _index_arrays(shape, room, rows) if shape else ((Result((room,), _INT64),), (OUT,), [Buffer(OUT)], 1)
+    )
+    if mode.size is None:
+        results, names, kept = (*results, Result((1,), _INT64)), (*names, KEPT), Buffer(KEPT)
+    else:
+        kept = scratch.take("int64", 1)
+    value = 0 if mode.size is None else _position(mode.fill)
+    if not (n and room):
+        return Decision(results, names, fill=value, cut=mode.cut)
+    places = scratch.take("int64", min(n, room)) if shape else Buffer(OUT)
+    first, words, tag = plans.select(kind, n, min(n, room), machine, None, given, places, kept)
+    steps = [first]
+    if shape:
+        steps += plans.axes(shape, places, kept, min(n, room), outs, step, host=machine.host)
+    if mode.size is not None:
+        each = step if rows else 1
+        for one in [Buffer(OUT)] if rows or not shape else outs:
+            steps.append(plans.fill("int64", one, kept, room * each, int(value), each, host=machine.host))
+    return Decision(results, names, Plan(tuple(steps), words, tag, scratch.used), cut=mode.cut)
+
+
+def _position(value: Any) -> int:
+    """Return what positions are filled with.
+
+    Raises:
+        TypeError: it is no integer.
+    """
+    try:
+        return int(np.int64(index(value)))
+    except TypeError:
+        raise TypeError(f"`fill_value` is {value!r}, and positions are of int64") from None
+
+
+def shape_of(x: Any, function: str) -> tuple[int, ...]:
+    """Return the shape of an array that has axes.
+
+    Raises:
+        TypeError: it is none.
+        ValueError: it has no axes.
+    """
+    shape = getattr(x, "shape", None)
+    if shape is None:
+        shape = arguments.facts_of(x, "x").shape
+    if not len(shape):
+        raise ValueError(f"`x` has no dimensions, and {function} gives an index for each: pass x.reshape(1)")
+    return tuple(shape)
+
+
+def repeat_call(asked: tuple[Any, ...], mode: Mode, arrays: tuple[Any, ...], stream: Any, *, one: bool = True) -> Any:
+    """Do what an earlier call did for such arrays; None where there was none. `one`: with a size there is one result."""
+    if stream is not None:
+        return None
+    if mode.size is not None and one and len(arrays) == 1:
+        return repeat.run(asked, arrays[0], None)
+    return repeat.run_many(asked, (*arrays, None))
+
+
+__all__ = [
+    "Mode", "find_indices", "find_positions", "function_of", "mode_of", "repeat_call", "select_by_function", "select_by_mask",
+    "shape_of", "unique", "unique_pairs",
+]  # fmt: skip

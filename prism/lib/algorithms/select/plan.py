@@ -1,0 +1,188 @@
+"""Which kernels a selection takes, in what configuration, and what they are launched with."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from prism.host.lazies import LazyInfo
+from prism.host.plan import WORDS, Buffer, Machine, Plan, Scratch, Step, instance_of, nothing, size_of
+from prism.kernels import select as kernels
+from prism.lang.surface import Kernel
+from prism.lang.types import SCALARS
+from prism.lang.types.structs import dtype_called
+from prism.lib.algorithms.scan.api import past
+from prism.lib.algorithms.scan.plan import number_of, words_for
+from prism.runtime.arrays import ArrayInfo
+
+KEPT = "kept"
+"""What the number of elements that are kept is called, where it is a result."""
+_CONTROL = 64  # bytes before the words: the counter and the epoch, in a sector of their own
+_MOVED = {1: "uint8", 2: "uint16", 4: "uint32", 8: "uint64", 16: "complex128"}
+_COMPARED = {"bool": "uint8", "float16": "float32", "bfloat16": "float32"}
+_TESTED = ("float32", "float64", "complex64", "complex128")
+_PLACE = "uint16"  # what positions in a tile are kept as
+_ROWS = 16  # what a thread of the kernels behind a selection does, at least
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """The types that a selection moves and tests: see the kernel's template."""
+
+    moved: str = _PLACE
+    given: str = "uint8"
+    mask: str = "uint8"
+    compared: str = "uint8"
+    own: bool = False
+    edges: bool = False
+    places: bool = False
+    test: Kernel | None = None
+
+    @property
+    def size(self) -> int:
+        """Bytes of an element in memory, or of its flag: what configurations go by."""
+        read = ([] if self.own else [self.mask]) + ([] if self.places else [self.given])
+        return max(map(size_of, read))
+
+    def template(self, c: kernels.Configuration) -> dict[str, Any]:
+        """Return the template arguments, with those of a configuration."""
+        width = math.gcd(c.items, max(1, 16 // self.size)) if c.width <= 16 else c.width
+        test = self.test or (kernels.differs if self.edges else kernels.is_set)
+        return {
+            **c.template(), "WIDTH": width, "T": self.moved, "TI": self.given, "M": self.mask, "C": self.compared,
+            "TO": "int64" if self.places else self.moved, "TEST": test,
+            "OWN": self.own, "EDGES": self.edges, "PLACES": self.places,
+        }  # fmt: skip
+
+    def configurations(self) -> tuple[kernels.Configuration, kernels.Configuration]:
+        """Return how short and long arrays on a GPU are cut into tiles."""
+        size = min(size for size in kernels.DEVICE if size >= min(self.size, 16))
+        return kernels.SHORT[size], kernels.DEVICE[size]
+
+    def configuration(self, n: int) -> kernels.Configuration:
+        """Return how an array of `n` elements on a GPU is cut into tiles."""
+        short, long = self.configurations()
+        return short if n < kernels.LONG_TILES * long.tile else long
+
+
+def moved_as(info: ArrayInfo) -> str:
+    """Return the type that elements are moved as: of memory any of their size.
+
+    Raises:
+        TypeError: there is none.
+    """
+    if not isinstance(info, LazyInfo) and info.dtype.itemsize in _MOVED:
+        return _MOVED[info.dtype.itemsize]
+    if size_of(info.scalar) not in _MOVED:
+        raise TypeError(info.scalar)
+    return info.scalar
+
+
+def tested_as(info: ArrayInfo, name: str) -> tuple[str, str]:
+    """Return the type that elements to be tested are read as, and that they are compared as.
+
+    Raises:
+        TypeError: they are neither numbers nor bools.
+    """
+    scalar = info.scalar
+    known = SCALARS.get(scalar)
+    if known is not None and known.integral and not isinstance(info, LazyInfo):
+        return _MOVED[known.bits // 8], _MOVED[known.bits // 8]
+    if scalar in _COMPARED:
+        return (scalar if scalar != "bool" or isinstance(info, LazyInfo) else "uint8"), _COMPARED[scalar]
+    if scalar in _TESTED or (known is not None and known.integral):
+        return scalar, scalar
+    raise TypeError(f"`{name}` has dtype {info.dtype}, which is not supported")
+
+
+def zero(scalar: str) -> Any:
+    """Return a number of a kernel's type, as a launch takes it."""
+    return 0.0 if scalar == "bfloat16" else number_of(np.zeros((), dtype_called(scalar))[()])
+
+
+def select(
+    kind: Kind,
+    n: int,
+    room: int,
+    machine: Machine,
+    x: ArrayInfo | None,
+    mask: ArrayInfo | None,
+    y: Buffer,
+    kept: Buffer,
+    *,
+    names: tuple[str, str] = ("x", "mask"),
+    words: int = 0,
+) -> tuple[Step, int, str]:
+    """Return the step that selects of `n` elements, at most `room`; and how many bytes of words it has, with their tag.
+
+    `names`: what the arrays are called. `words`: as many as another step of the plan has, which shares them.
+    """
+    host = machine.host
+    c = tiles_of(kind, n, host=host)
+    template = kind.template(c)
+    instance, tiles = instance_of(kernels.select, template), -(-n // c.tile)
+    words, blocks = words or words_for(tiles), 1 if host else tiles
+    if not host:
+        blocks = min(blocks, machine.wave(instance, c.threads))
+
+    def skew(info: ArrayInfo | None) -> int:
+        return -1 if host or info is None or past(info) < 0 else past(info) % template["WIDTH"]
+
+    marks = names[0] if x is None else names[1]  # of positions `x` is the mask
+    step = Step(
+        instance,
+        blocks,
+        c.threads,
+        {
+            "x": nothing(kind.given) if kind.places else Buffer(names[0]),
+            "mask": nothing(kind.mask) if kind.own else Buffer(marks),
+            "y": y, "kept": kept, "n": n, "room": room, "skew": skew(x), "mask_skew": skew(x if mask is None else mask),
+            "otherwise": zero(kind.moved), "unset": zero(kind.compared),
+            "words": Buffer(WORDS, _CONTROL, "uint64", words), "capacity": words, "control": Buffer(WORDS, 0, "uint64", 1),
+        },
+    )  # fmt: skip
+    return step, _CONTROL + 8 * words, f"select {words}"
+
+
+def tiles_of(kind: Kind, n: int, *, host: bool) -> kernels.Configuration:
+    """Return how `n` elements are cut into tiles."""
+    if host:
+        return kernels.HOST_SMALL if n <= 8 * kernels.HOST_SMALL.tile else kernels.HOST_LARGE
+    return kind.configuration(n)
+
+
+def words_of(kinds: Sequence[Kind], n: int, *, host: bool) -> int:
+    """Return how many words are enough for each of several selections of `n` elements."""
+    return words_for(-(-n // min(tiles_of(kind, n, host=host).tile for kind in kinds)))
+
+
+def fill(scalar: str, y: Buffer, kept: Buffer, n: int, value: Any, each: int = 1, *, host: bool = False) -> Step:
+    """Return the step that puts a value behind what was kept, into an array of `n`; of elements that are `each` of its own."""
+    numbers: Mapping[str, Any] = {"n": n, "each": each, "value": value}
+    return _behind(kernels.fill_rest, {"T": scalar}, n, {"y": y, "kept": kept, **numbers}, host=host)
+
+
+def axes(
+    shape: tuple[int, ...], places: Buffer, kept: Buffer | None, room: int, outs: list[Buffer], step: int, *, host: bool
+) -> list[Step]:
+    """Return the steps that make indices along axes of positions in an array of a shape."""
+    size, inner, steps = math.prod(shape), math.prod(shape), []
+    template = {"I": "uint32" if size < 1 << 32 else "int64", "COUNTED": kept is not None}
+    for extent, out in zip(shape, outs, strict=True):
+        inner //= extent
+        numbers = {"room": room, "inner": inner, "extent": extent, "step": step}
+        given = {"positions": places, "kept": kept or nothing("int64"), "y": out, **numbers}
+        steps.append(_behind(kernels.take_axis, template, room, given, host=host))
+    return steps
+
+
+def _behind(kernel: Kernel, template: dict[str, Any], n: int, arguments: Mapping[str, Any], *, host: bool) -> Step:
+    blocks = 1 if host else min(-(-n // (kernels.BEHIND * _ROWS)), 1 << 12)
+    return Step(instance_of(kernel, {**template, "THREADS": kernels.BEHIND}), blocks, kernels.BEHIND, arguments)
+
+
+__all__ = ["KEPT", "Kind", "Plan", "Scratch", "axes", "fill", "moved_as", "select", "tested_as", "words_of", "zero"]

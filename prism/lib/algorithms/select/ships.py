@@ -1,0 +1,28 @@
+"""Which kernels of selections ship: those of arrays by masks of bools, positions and runs of usual types."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from prism.host.plan import Machine, instance_of
+from prism.kernels import select as kernels
+from prism.lib.algorithms.select.plan import Kind
+from prism.runtime.instance import Instance
+
+_UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
+_FLOATS = ("float32", "float64")
+
+
+def instances(gpu: Machine) -> Iterator[Instance]:
+    """Yield the kernels that ship for a GPU."""
+    kinds = [Kind(moved, moved) for moved in (*_UNSIGNED, "complex128")]
+    kinds += [Kind(mask=scalar, compared=scalar, places=True) for scalar in (*_UNSIGNED, *_FLOATS)]
+    kinds += [Kind(scalar, scalar, compared=scalar, own=True, edges=True) for scalar in (*_UNSIGNED, *_FLOATS)]
+    for kind in kinds:
+        for c in kind.configurations():
+            yield instance_of(kernels.select, kind.template(c))
+    for scalar in ("uint8", "int32", "int64", "float32", "float64"):
+        yield instance_of(kernels.fill_rest, {"T": scalar, "THREADS": kernels.BEHIND})
+    for index in ("uint32", "int64"):
+        for counted in (False, True):
+            yield instance_of(kernels.take_axis, {"I": index, "COUNTED": counted, "THREADS": kernels.BEHIND})

@@ -1,0 +1,118 @@
+"""Selection on a GPU: long arrays, warm calls, graphs, threads, and positions past 2^31."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from prism import lib
+
+cupy = pytest.importorskip("cupy")
+L = lib.lazy
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "float16", "float32", "float64", "complex128"])
+@pytest.mark.parametrize("share", [0, 0.05, 0.5, 1])
+def test_long_arrays(dtype: str, share: float) -> None:
+    random = cupy.random.default_rng(0)
+    for n in (1 << 23, (1 << 24) + 3):  # of shorter ones tests/gpu/test_algorithms.py has cases
+        mask = random.random(n, dtype=np.float32) < share
+        x = (random.random(n, dtype=np.float32) * 100 + 1).astype(dtype)
+        assert bool((lib.compress(mask, x) == x[mask]).all())
+        some = x * mask.astype(dtype)
+        assert bool((lib.flatnonzero(some) == cupy.flatnonzero(mask)).all())
+        found = lib.select(some, mask, size=1000, fill_value=3)
+        wanted = cupy.full(1000, 3, dtype)
+        wanted[: min(1000, int(mask.sum()))] = x[mask][:1000]
+        assert bool((found == wanted).all())
+
+
+def test_a_function_and_lazy_arrays() -> None:
+    x = cupy.random.default_rng(0).standard_normal(3_000_001, dtype=np.float32)
+    for found in (lib.select(x, lambda e: e > 0.5), lib.select(x, L.of(x) > 0.5), lib.compress(L.of(x) > 0.5, x)):
+        assert bool((found == x[x > 0.5]).all())
+    assert bool((lib.flatnonzero(L.of(x) > 0.5) == cupy.flatnonzero(x > 0.5)).all())
+
+
+def test_warm_calls_find_as_many_as_there_are() -> None:
+    x = cupy.zeros(1_000_001, np.int32)
+    for share in (0.5, 0, 1, 0.01, 0.9):
+        x[...] = cupy.random.default_rng(1).random(x.size) < share
+        wanted = cupy.flatnonzero(x)
+        for _ in range(20):
+            found = lib.flatnonzero(x)
+            assert found.shape == wanted.shape and bool((found == wanted).all())
+
+
+def test_graphs() -> None:
+    """Without waiting: with `count=True`, and with a size."""
+    x, mask = cupy.arange(2_000_003, dtype=np.int32), cupy.zeros(2_000_003, bool)
+    stream = cupy.cuda.Stream(non_blocking=True)
+    with stream:
+        calls = (
+            lambda: lib.compress(mask, x, count=True),
+            lambda: lib.compress(mask, x, size=5000, fill_value=-1),
+            lambda: lib.nonzero(mask.reshape(1, -1), size=5000, fill_value=-1),
+        )
+        for call in calls:
+            call()
+        assert lib.compress(mask, x).size == 0  # decided before the capture, as the others
+        stream.begin_capture()
+        (values, number), fixed, (rows, columns) = [call() for call in calls]
+        graph = stream.end_capture()
+        for share in (0.001, 0.5, 0, 1):
+            mask[...] = cupy.random.default_rng(2).random(mask.size) < share
+            graph.launch(stream)
+            stream.synchronize()
+            wanted = cupy.asnumpy(x[mask])
+            assert int(number[0]) == wanted.size and np.array_equal(cupy.asnumpy(values)[: wanted.size], wanted)
+            full = np.full(5000, -1, np.int32)
+            full[: wanted.size] = wanted[:5000]
+            assert np.array_equal(cupy.asnumpy(fixed), full) and np.array_equal(cupy.asnumpy(columns), full)
+            assert np.array_equal(cupy.asnumpy(rows), np.where(full < 0, -1, 0))
+        stream.begin_capture()
+        with pytest.raises(RuntimeError, match="pass count=True"):
+            lib.compress(mask, x)
+        stream.end_capture()
+
+
+def test_threads() -> None:
+    def work(seed: int) -> None:
+        random = np.random.default_rng(seed)
+        with cupy.cuda.Stream(non_blocking=True) as stream:
+            for _ in range(30):
+                x = random.integers(0, 2, int(random.integers(1, 300_000)))
+                given = cupy.asarray(x)
+                assert np.array_equal(cupy.asnumpy(lib.flatnonzero(given)), np.flatnonzero(x))
+                y = given.reshape(1, -1)
+                assert np.array_equal(cupy.asnumpy(lib.argwhere(y, size=50))[:, 1][: x.sum()], np.flatnonzero(x)[:50])
+                stream.synchronize()
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, range(16)))
+
+
+def test_past_2_31() -> None:
+    n = (1 << 32) + 12_345
+    if cupy.cuda.Device().mem_info[0] < 4 * n:
+        pytest.skip("it takes 16 GiB")
+    x = cupy.zeros(n, np.uint8)
+    where = np.array([0, 5, (1 << 31) - 1, 1 << 31, (1 << 32) - 1, 1 << 32, n - 1])
+    x[cupy.asarray(where)] = np.arange(1, 8, dtype=np.uint8)
+    assert np.array_equal(cupy.asnumpy(lib.flatnonzero(x, size=8, fill_value=-1)), [*where, -1])
+    assert np.array_equal(cupy.asnumpy(lib.select(x, x, size=7)), np.arange(1, 8))
+    assert np.array_equal(cupy.asnumpy(lib.nonzero(x.reshape(n // 41, 41), size=7)[0]), where // 41)
+    x[...] = 1
+    assert lib.select(x, x).size == n
+
+
+def test_torch() -> None:
+    torch = pytest.importorskip("torch")
+    x = torch.randint(0, 2, (300, 70, 11), device="cuda")
+    assert torch.equal(lib.argwhere(x), torch.nonzero(x))
+    assert torch.equal(lib.select(x, x > 0), torch.masked_select(x, x > 0))
+    assert torch.equal(lib.unique_consecutive(x), torch.unique_consecutive(x))
+    for one, other in zip(lib.nonzero(x), torch.nonzero(x, as_tuple=True), strict=True):
+        assert torch.equal(one, other)
+    half = x.to(torch.bfloat16)
+    assert torch.equal(lib.select(half, half), torch.masked_select(half, half != 0))

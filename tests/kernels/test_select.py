@@ -1,0 +1,132 @@
+"""Selection on the reference machine, with all its checks."""
+
+import functools
+
+import numpy as np
+import pytest
+
+import prism
+from prism.interpret import RaceError, run
+from prism.kernels.select import SHORT, fill_rest, select, take_axis
+from prism.lib.algorithms.select import ships
+from prism.lib.algorithms.select.plan import Kind
+from tests.lib.oracles import SCHEDULES
+from tests.mutation import without_barriers
+from tests.rarely import rarely
+
+KINDS = {
+    "mask": Kind("float32", "float32"),
+    "own": Kind("uint8", "uint8", own=True),
+    "edges": Kind("float32", "float32", compared="float32", own=True, edges=True),
+    "edges of a mask": Kind("float32", "float32", edges=True),
+    "places": Kind(places=True),
+    "complex": Kind("complex64", "complex64", compared="complex64", own=True),
+}
+SIZES = {"THREADS": 64, "ITEMS": 4, "WIDTH": 2, "BLOCKS": 1, "WORDS": 1}
+
+
+@functools.cache
+def program(name: str):
+    return prism.check(select, {**KINDS[name].template(SHORT[4]), **SIZES})
+
+
+def check(name: str, n: int, *, share=0.3, blocks=3, room=None, mutant=None, scratch=None, seed=0, **options) -> None:
+    """Select of `n` elements, and compare with the definition; what is behind stays."""
+    kind, random = KINDS[name], np.random.default_rng(seed)
+    mask = (random.random(n) < share).astype(np.uint8)
+    x = (
+        np.arange(1, n + 1).astype(kind.given)
+        if not kind.own
+        else mask.astype(kind.given) * random.integers(1, 3, n).astype(np.uint8)
+    )
+    flags = (x if kind.own else mask) != 0
+    if kind.edges:
+        of = x if kind.own else mask
+        flags = np.concatenate([[True], of[1:] != of[:-1]])
+    wanted = np.flatnonzero(flags) if kind.places else x[flags]
+    room = n if room is None else room
+    y, kept = np.full(room + 3, 77, wanted.dtype), np.zeros(1, np.int64)
+    words, control = scratch or fresh()
+    nothing = np.zeros((), kind.moved)[()], np.zeros((), kind.compared)[()]
+    values = (x, mask, y, kept, n, room, -1, -1, *nothing, words, 64, control)
+    run(mutant or program(name), blocks, 64, values, check=True, **options)
+    assert kept[0] == wanted.size
+    there = min(room, wanted.size)
+    assert np.array_equal(y[:there], wanted[:there]) and (y[there:] == 77).all()
+
+
+def fresh():
+    return np.zeros(64, np.uint64), np.zeros(1, np.uint64)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_what_is_kept(name: str) -> None:
+    for share in (0, 0.1, 0.9, 1):
+        check(name, 1397, share=share)
+
+
+@pytest.mark.parametrize("name", rarely(KINDS, but=["mask", "places"]))
+def test_sizes(name: str) -> None:
+    for n in (1, 2, 31, 32, 33, 127, 128, 129, 255, 256, 257, 511, 512, 513):
+        check(name, n, seed=n)
+
+
+def test_no_more_than_there_is_room_for() -> None:
+    for name in ("mask", "places"):
+        for room in (0, 1, 5, 255, 256, 257, 5000):
+            check(name, 1397, room=room, share=0.7)
+
+
+@pytest.mark.parametrize(("schedule", "seed"), SCHEDULES)
+def test_schedules(schedule: str, seed: int) -> None:
+    for blocks in (1, 2, 8):
+        check("mask", 2100, blocks=blocks, schedule=schedule, seed=seed)
+    check("edges", 2100, resident=1, schedule=schedule, seed=seed)
+
+
+def test_nothing_is_cleared_between_launches() -> None:
+    scratch = fresh()
+    for number in range(1, 8):
+        check("mask", 200 * number, blocks=number, seed=number, scratch=scratch)
+        assert scratch[1][0] == number << 32
+
+
+@pytest.mark.parametrize("name", ["mask", "edges", "places"])
+def test_each_inferred_barrier_is_needed(name: str) -> None:
+    found = list(without_barriers(program(name)))
+    assert found
+    for _, mutant in found:
+        with pytest.raises(RaceError):
+            for schedule, seed in SCHEDULES:
+                check(name, 2300, share=0.8, blocks=2, mutant=mutant, schedule=schedule, seed=seed)
+
+
+@pytest.mark.parametrize("blocks", [1, 3])
+def test_the_rest_is_filled(blocks: int) -> None:
+    code = prism.check(fill_rest, {"T": "float32", "THREADS": 64})
+    for n in (1, 63, 64, 65, 1000):
+        for kept, each in ((0, 1), (1, 1), (70, 1), (21, 3), (n, 1), (n + 9, 1)):
+            y = np.zeros(n, np.float32)
+            run(code, blocks, 64, (y, np.array([kept]), n, each, 2.5), check=True)
+            assert np.array_equal(y, np.where(np.arange(n) < kept * each, 0, 2.5))
+
+
+@pytest.mark.parametrize("index", ["uint32", "int64"])
+def test_indices_along_an_axis(index: str) -> None:
+    places = np.random.default_rng(0).integers(0, 5 * 7 * 11, 300)
+    for counted, kept in ((False, 0), (True, 200), (True, 1000)):
+        code = prism.check(take_axis, {"I": index, "COUNTED": counted, "THREADS": 64})
+        for step in (1, 3):
+            y = np.full(300 * step, -1)
+            run(code, 2, 64, (places, np.array([kept]), y, 300, 11, 7, step), check=True)
+            many = min(kept, 300) if counted else 300
+            wanted = np.full((300, step), -1)
+            wanted[:many, 0] = places[:many] // 11 % 7
+            assert np.array_equal(y, wanted.ravel())
+
+
+@pytest.mark.parametrize("number", rarely(range(sum(1 for _ in ships.instances(None))), but=[1, 3, 5, 11]))
+def test_the_kernels_for_the_device_do_not_spill(number: int) -> None:
+    pytest.importorskip("cuda.bindings.nvrtc")
+    one = [*ships.instances(None)][number]
+    assert prism.compile(one.kernel, dict(one.template)).spills == 0

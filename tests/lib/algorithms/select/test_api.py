@@ -1,0 +1,253 @@
+"""Selection on NumPy arrays, against NumPy: random calls, lazy arrays, functions, and the errors; and warm calls of a GPU.
+
+Tests of prism/lib/algorithms/select: api, calls, plan, ships, cases.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from prism import lib
+from prism.host import call as calls
+from prism.host.plan import instance_of
+from prism.kernels.select import select
+from prism.lang import int64, prism, requires, thread
+from prism.lib.algorithms.select.plan import Kind
+from prism.lib.algorithms.select.ships import instances
+from prism.lib.cases import NUMBERS
+from tests.host.stand_ins import Gpu, array, stand_in
+
+L = lib.lazy
+DTYPES = (*NUMBERS, "bool", "complex64", "complex128")
+
+
+@prism("device")
+@requires(thread[1])
+def is_odd(x: int64 @ thread[1]) -> bool @ thread[1]:
+    return x % 2 != 0
+
+
+@pytest.fixture
+def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gpu]:
+    with stand_in(monkeypatch) as found:
+        yield found
+
+
+def fixed(found, size, value):
+    """What `size` and `fill_value` make of a result."""
+    full = np.full((size, *found.shape[1:]), value, found.dtype)
+    full[: len(found)] = found[:size]
+    return full
+
+
+def compare(function, arguments, wanted, random) -> None:
+    """Make a call in a way that is drawn, and compare."""
+    several = isinstance(wanted, tuple)
+    every = wanted if several else (wanted,)
+    match random.integers(3):
+        case 0:
+            found = function(*arguments)
+        case 1:
+            *found, number = function(*arguments, count=True)
+            assert number.dtype == np.int64 and number.shape == (1,) and number[0] == len(every[0])
+            found = [one[: number[0]] for one in found]
+            found = tuple(found) if several else found[0]
+        case _:
+            size = int(random.choice([0, 1, len(every[0]), random.integers(0, 3000)]))
+            found = function(*arguments, size=size, fill_value=1)
+            every = tuple(fixed(one, size, 1) for one in every)
+    assert isinstance(found, tuple) == several
+    for one, other in zip(found if several else (found,), every, strict=True):
+        assert one.dtype == other.dtype and one.shape == other.shape and one.tobytes() == other.tobytes()
+
+
+def runs(x):
+    return x[np.concatenate([np.ones(min(1, x.size), bool), x[1:] != x[:-1]])]
+
+
+def draw(random, dtype: str, shape):
+    x = random.integers(0, 3, shape).astype(dtype) * (random.random(shape) < random.random()).astype(dtype)
+    if x.dtype.kind in "fc" and random.integers(2):
+        x[random.random(shape) < 0.1] = random.choice([np.nan, -0.0])
+    match random.integers(4) if x.ndim else 0:  # how it lies
+        case 1:
+            return np.repeat(x, 2, -1)[..., ::2]
+        case 2:
+            return np.asfortranarray(x)
+        case 3:
+            return x[::-1]
+        case _:
+            return x
+
+
+def one_call(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    shape = tuple(
+        int(random.integers(0, (3000, 50, 12)[axes])) for axes in [int(random.integers(3))] for _ in range(axes + 1)
+    )
+    dtype = str(random.choice(DTYPES))
+    x, condition = draw(random, dtype, shape), draw(random, str(random.choice(DTYPES)), shape)
+    compare(lib.select, (x, condition), x[condition != 0], random)
+    compare(lib.extract, (condition, x), np.extract(condition, x), random)
+    few = condition.ravel()[: random.integers(0, condition.size + 1)]
+    compare(lib.compress, (few, x), np.compress(few, x), random)
+    compare(lib.flatnonzero, (x,), np.flatnonzero(x), random)
+    compare(lib.nonzero, (x,), np.nonzero(x), random)
+    compare(lib.argwhere, (x,), np.argwhere(x), random)
+    compare(lib.unique_consecutive, (x,), runs(x.ravel()), random)
+    keys, values = condition.ravel(), x.ravel()
+    edges = np.concatenate([np.ones(min(1, x.size), bool), keys[1:] != keys[:-1]])
+    compare(lib.unique_by_key, (condition, x), (keys[edges], values[edges]), random)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_calls(seed: int) -> None:
+    one_call(seed)
+
+
+@pytest.mark.fuzz
+@pytest.mark.parametrize("seed", range(1000, 2400))
+def test_many_random_calls(seed: int) -> None:
+    one_call(seed)
+
+
+def test_a_function_of_the_elements() -> None:
+    x = np.random.default_rng(0).integers(-9, 10, 5000)
+    assert np.array_equal(lib.select(x, is_odd), x[x % 2 != 0])
+    assert np.array_equal(lib.select(x, lambda e: e > 3), x[x > 3])
+    assert np.array_equal(lib.select(x, lambda e: e & 4), x[x & 4 != 0])  # of numbers: what is not zero
+    assert np.array_equal(lib.select(x[::2], is_odd), x[::2][x[::2] % 2 != 0])
+    assert np.array_equal(lib.select(x, L.map(is_odd, x)), x[x % 2 != 0])
+    assert np.array_equal(lib.select(x, L.map(is_odd, x + 1)), x[x % 2 == 0])  # of another array
+    with np.errstate(all="ignore"):
+        y = x.astype(np.float16)
+    assert np.array_equal(lib.select(y, lambda e: e > 1), y[y > 1])
+
+
+def test_a_function_of_the_elements_reads_them_once() -> None:
+    """Its kernel has no mask, and the function for a template argument; so it is where the mask is a map of the array."""
+    x = np.arange(100)
+    for condition in (is_odd, L.map(is_odd, x)):
+        calls.forget()
+        lib.select(x, condition)
+        ((_, known),) = calls._known.items()
+        (step,) = known.decision.plan.steps
+        template = dict(step.instance.template)
+        assert template["OWN"] and template["TEST"] is is_odd
+
+
+def test_lazy_arrays() -> None:
+    x = np.random.default_rng(0).normal(size=5000).astype(np.float32)
+    y = L.of(x)
+    assert np.array_equal(lib.select(y * 2, y > 0.5), (x * 2)[x > 0.5])
+    assert np.array_equal(lib.compress(y > 0.5, L.arange(5000)), np.flatnonzero(x > 0.5))
+    assert np.array_equal(lib.flatnonzero(y > 0.5), np.flatnonzero(x > 0.5))
+    assert np.array_equal(lib.argwhere(L.of(x.reshape(50, 100)) > 0.5), np.argwhere(x.reshape(50, 100) > 0.5))
+    assert np.array_equal(lib.unique_consecutive(L.cast(y, "int32")), runs(x.astype(np.int32)))
+    assert np.array_equal(lib.select(L.cast(y, "int8"), y), x.astype(np.int8)[x != 0])
+    assert np.array_equal(lib.flatnonzero(L.of(x > 0)), np.flatnonzero(x > 0))
+
+
+def test_structs() -> None:
+    x = np.zeros(700, np.dtype([("a", np.int32), ("b", np.float64)], align=True))
+    x["a"], x["b"], mask = np.arange(700), np.arange(700) / 2, np.arange(700) % 3 == 0
+    for kind in (x.dtype, np.dtype([("a", np.int32), ("b", np.int32)]), np.dtype([("a", np.int16)])):
+        given = np.zeros(700, kind)
+        given["a"] = np.arange(700)
+        assert np.array_equal(lib.select(given, mask), given[mask])
+        assert np.array_equal(lib.select(given, mask, size=500), fixed(given[mask], 500, np.zeros((), kind)))
+    with pytest.raises(TypeError, match="`x` has dtype"):
+        lib.flatnonzero(x)
+    with pytest.raises(TypeError, match="`x` has dtype"):
+        lib.select(np.zeros(700, np.dtype([("a", np.int32), ("b", np.int32), ("c", np.int32)])), mask)
+
+
+def test_bfloat16() -> None:
+    kind = pytest.importorskip("ml_dtypes").bfloat16
+    x = np.random.default_rng(0).integers(-1, 2, 700).astype(kind)
+    x[5], flags = -0.0, x.astype(np.float32) != 0
+    flags[5] = False
+    assert np.array_equal(lib.select(x, flags), x[flags]) and np.array_equal(lib.flatnonzero(x), np.flatnonzero(flags))
+    assert np.array_equal(lib.select(x, x), x[flags]) and np.array_equal(lib.unique_consecutive(x), runs(x))
+    assert np.array_equal(lib.select(x, lambda e: e > 0, size=700, fill_value=2), fixed(x[x > 0], 700, kind(2)))
+
+
+def test_a_condition_of_other_lengths() -> None:
+    x = np.arange(10)
+    assert np.array_equal(lib.compress(np.array([0.0, 2.5, np.nan]), x), [1, 2])
+    assert lib.compress(np.zeros(0, bool), x).shape == (0,)
+    for function in (lib.compress, lib.extract):
+        with pytest.raises(ValueError, match="`condition` has 11 elements, and `x` has 10"):
+            function(np.ones(11, bool), x)
+    with pytest.raises(ValueError, match="`condition` must have 1 axis, not 2"):
+        lib.compress(np.ones((2, 2), bool), x)
+    with pytest.raises(ValueError, match=r"`condition` must have shape \(10,\), as `x`, not \(9,\)"):
+        lib.select(x, np.ones(9, bool))
+
+
+def test_errors() -> None:
+    x = np.arange(10)
+    with pytest.raises(ValueError, match="`keys` and `values` must have one shape"):
+        lib.unique_by_key(x, x[:9])
+    with pytest.raises(TypeError, match="`values` has dtype"):
+        lib.unique_by_key(x, np.zeros(10, np.dtype([("a", np.int32), ("b", np.int32), ("c", np.int32)])))
+    with pytest.raises(ValueError, match="`count` and `size`"):
+        lib.flatnonzero(x, count=True, size=3)
+    with pytest.raises(ValueError, match="`size` must not be negative: -1"):
+        lib.select(x, x, size=-1)
+    with pytest.raises(TypeError, match="`size` must be an integer, not float"):
+        lib.select(x, x, size=2.0)
+    with pytest.raises(OverflowError):
+        lib.select(x.astype(np.int8), x, size=20, fill_value=300)
+    with pytest.raises(TypeError, match="`fill_value`"):
+        lib.flatnonzero(x, size=20, fill_value=1.5)
+    with pytest.raises(ValueError, match="`stream`"):
+        lib.flatnonzero(x, stream=3)
+    with pytest.raises(TypeError, match="`x`"):
+        lib.flatnonzero([1, 2])
+    with pytest.raises(TypeError, match="`condition`"):
+        lib.select(x, [True] * 10)
+    for function in (lib.nonzero, lib.argwhere):
+        with pytest.raises(ValueError, match="`x` has no dimensions"):
+            function(np.array(3))
+    with pytest.raises(ValueError, match="no plan"):
+        lib.plan(lib.flatnonzero, x)
+
+
+def test_warm_calls_on_a_gpu(gpu: Gpu) -> None:
+    """Decided once for each way to give the result; the exact one has as many elements as the kernel says."""
+    x, mask = array(5000), array(5000, "bool")
+    for number in (5000, 0, 37):
+        gpu.count = number
+        assert lib.flatnonzero(x).shape == lib.compress(mask, x).shape == lib.select(x, mask).shape == (number,)
+        assert lib.nonzero(x)[0].shape == (number,) and str(lib.flatnonzero(x).dtype) == "int64"
+        values, counted = lib.flatnonzero(x, count=True)
+        assert values.shape == (5000,) and counted.shape == (1,)
+        assert lib.flatnonzero(x, size=30).shape == (30,) and lib.compress(mask, x, size=9).shape == (9,)
+    assert gpu.decided == 6
+    gpu.capturing = True
+    with pytest.raises(RuntimeError, match="pass count=True"):
+        lib.flatnonzero(x)
+    lib.flatnonzero(x, count=True)
+    lib.flatnonzero(x, size=30)
+
+
+def test_usual_kernels_ship() -> None:
+    shipping = {one.request for one in instances(None)}
+    for kind in (
+        Kind("uint32", "uint32"),
+        Kind(places=True),
+        Kind("float32", "float32", compared="float32", own=True, edges=True),
+    ):
+        for n in (1000, 1 << 28):
+            assert instance_of(select, kind.template(kind.configuration(n))).request in shipping
+
+
+def test_a_warm_call_of_a_function_makes_no_lazy_array(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+    x = array(5000, "int64")
+    for number in (40, 7):
+        gpu.count = number
+        assert lib.select(x, is_odd).shape == lib.select(x, lambda e: e > 1).shape == (number,)
+        monkeypatch.setattr(lib.lazy, "map", lambda *given: pytest.fail("it is made"))
+    assert gpu.decided == 2
