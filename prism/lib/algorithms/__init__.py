@@ -62,12 +62,6 @@ MANIFEST = (
         "keys", ("scan_by_key", "reduce_by_key", "run_length_encode"), "library.md#segments-and-runs-of-equal-keys"
     ),
     Algorithm(
-        "reduce",
-        ("reduce", "sum", "prod", "max", "min", "argmax", "argmin", "any", "all", "count_nonzero"),
-        "library.md#reductions",
-        ("reduce",),
-    ),
-    Algorithm(
         "select",
         (
             "select",
@@ -81,6 +75,12 @@ MANIFEST = (
         ),
         "library.md#selection",
         ("selection",),
+    ),
+    Algorithm(
+        "reduce",
+        ("reduce", "sum", "prod", "max", "min", "argmax", "argmin", "any", "all", "count_nonzero"),
+        "library.md#reductions",
+        ("reduce",),
     ),
     Algorithm("transform", ("evaluate",), "lazy.md#arrays-of-them", ("lazy",)),
     Algorithm("matmul", ("matmul",), "library.md#products-of-matrices"),
