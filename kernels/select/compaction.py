@@ -8,7 +8,7 @@ from prism.lang import (
     attr, block, broadcast, const, constexpr, count, dtype, function, grid, group, id, int32, int64, mailbox,
     partition, prism, ptr, requires, shuffle_up, template, thread, uint32, uint64,
 )
-from prism.kernels.select.conditions import is_set
+from prism.kernels.select.conditions import differs, is_set
 from prism.lib.thread import extent, operators
 
 
@@ -29,12 +29,12 @@ def select(
 
     Perspective: grid, of any number of blocks of `THREADS` threads.
     Shapes:      `x`, `mask`: `n` elements, at least one. Element `i` is kept where `TEST(mask[i])`; with `EDGES` where
-                 `TEST(mask[i], mask[i - 1])`, and element 0. With `OWN` `mask` is not read: `x` is taken for it. With `PLACES`
-                 `x` is not read, and `y` has positions: `TO` is int64, `T` an integer that holds the tile's size. `C`: what is
-                 tested is converted to that. `y`: no memory of `x` or `mask`. `skew`, `mask_skew`: how many elements `x` and
-                 `mask` begin past one that is aligned to `WIDTH` of them; -1: it is not known. `otherwise`, `unset`: any numbers.
-                 `words`: `capacity` of them, at least one a tile; `control`: one word. All zero at first, and of no other use at
-                 the same time.
+                 it is not equal to `mask[i - 1]`, and element 0. With `OWN` `mask` is not read: `x` is taken for it. With
+                 `PLACES` `x` is not read, and `y` has positions: `TO` is int64, `T` an integer that holds the tile's size.
+                 `C`: what is tested is converted to that. `y`: no memory of `x` or `mask`. `skew`, `mask_skew`: how many
+                 elements `x` and `mask` begin past one that is aligned to `WIDTH` of them; -1: it is not known. `otherwise`,
+                 `unset`: any numbers. `words`: `capacity` of them, at least one a tile; `control`: one word. All zero at
+                 first, and of no other use at the same time.
     Test:        tests/kernels/test_select.py, tests/gpu/test_select.py
     """
     TILE: constexpr(int) = THREADS * ITEMS
@@ -80,7 +80,7 @@ def select(
                     if before:
                         edge = C(x[start + at - 1])
             if EDGES:
-                flags = edge_flags(marks, edge, TEST=TEST, WIDTH=WIDTH)
+                flags = edge_flags(marks, edge, WIDTH=WIDTH)
                 flags = flags | (1 if start + at == 0 else 0)
             else:
                 for k in range(ITEMS):
@@ -142,9 +142,9 @@ def bits_within(left: int32 @ thread[1]) -> uint32 @ thread[1]:
 
 @prism("device")
 @requires(block[1], thread[32])
-@template(C=dtype, TEST=function, ITEMS=constexpr(int), WIDTH=constexpr(int))
+@template(C=dtype, ITEMS=constexpr(int), WIDTH=constexpr(int))
 def edge_flags(marks: C[ITEMS] @ thread[1], edge: C @ thread[1]) -> uint32 @ thread[1]:
-    """The bits of the elements of which `TEST(element, the one before)`; `edge`: what is before lane 0's first one."""
+    """The bits of the elements that differ from the one before; `edge`: what is before lane 0's first one."""
     lane: int32 @ thread[1] = id() % 32
     flags: uint32 @ thread[1] = 0
     with group(thread[32]):
@@ -155,7 +155,7 @@ def edge_flags(marks: C[ITEMS] @ thread[1], edge: C @ thread[1]) -> uint32 @ thr
             with group(thread[1]):
                 before: C = edge if lane == 0 else below
                 for k in range(WIDTH):
-                    flags = flags | uint32(1 if TEST(marks[j * WIDTH + k], before) else 0) << (j * WIDTH + k)
+                    flags = flags | uint32(1 if differs(marks[j * WIDTH + k], before) else 0) << (j * WIDTH + k)
                     before = marks[j * WIDTH + k]
                 edge = top
     return flags
