@@ -259,3 +259,14 @@ def test_its_facts() -> None:
     found = lazy.map(same, np.zeros((3, 4), np.int8))
     assert (found.shape, found.ndim, found.size, len(found), found.dtype) == ((3, 4), 2, 12, 3, np.dtype("int8"))
     assert repr(found) == "<lazy array of int8, shape (3, 4)>"
+
+
+def test_structs_that_kernels_do_not_move_are_refused() -> None:
+    """Of 12 bytes, also where they lie at no multiple of 12: none is copied again and again to make it one."""
+    room = np.zeros(124, np.uint8)
+    for shift in (0, 4):
+        start = -room.__array_interface__["data"][0] % 12 + shift
+        x = room[start : start + 96].view([("a", "i4"), ("b", "i4"), ("c", "i4")])
+        for each in (x, lazy.of(x), lazy.flip(x)):
+            with pytest.raises(TypeError, match="structs are of 1, 2, 4, 8 or 16 bytes here"):
+                lib.evaluate(each)

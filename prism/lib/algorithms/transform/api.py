@@ -13,6 +13,7 @@ from prism.host.call import Decision, Result, call
 from prism.host.plan import Buffer, Machine, Plan, Step, X, Y, instance_of, size_of
 from prism.kernels import transform as kernels
 from prism.lib.algorithms.scan.api import dtype_of, past
+from prism.lib.records import is_record
 from prism.runtime.arrays import ArrayInfo
 
 _THREADS, _VECTORS = 256, 4  # of a block, and of 16 bytes that a thread has under way
@@ -25,7 +26,8 @@ def evaluate(x: Any, *, out: Any = None, where: Any = None, stream: Any = None) 
     Parameters
     ----------
     x : lazy array or array
-        What is computed: see `prism.lib.lazy`. Of any shape, and of any dtype that kernels have.
+        What is computed: see `prism.lib.lazy`. Of any shape, and of any dtype that kernels have; structs of 1, 2, 4, 8
+        or 16 bytes.
     out : array, optional
         Where to put the result: of the library and device of what `x` reads, of its shape and dtype, C-contiguous. It may overlap
         what `x` reads.
@@ -43,7 +45,7 @@ def evaluate(x: Any, *, out: Any = None, where: Any = None, stream: Any = None) 
     Raises
     ------
     TypeError
-        `x` is no array; `out` is of another dtype, or lazy; `where` is not of bool.
+        `x` is no array, or of structs of another size; `out` is of another dtype, or lazy; `where` is not of bool.
     ValueError
         `out` has another shape, is read-only or not contiguous; `where` without `out`, or of another shape.
 
@@ -114,6 +116,7 @@ def _decide_where(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, mac
 
 def _results(given: ArrayInfo, result: ArrayInfo | None) -> tuple[Result, ...]:
     """Return the one result, checked where it is there."""
+    is_record(given.scalar)  # refuses structs of other sizes than kernels move
     if result is not None:
         arguments.require_result(result, given.scalar, given.shape)
     try:
