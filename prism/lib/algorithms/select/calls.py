@@ -41,6 +41,12 @@ class Mode:
 
 
 def mode_of(count: bool, size: Any, fill_value: Any) -> Mode:
+    """Return how a call wants its results.
+
+    Raises:
+        TypeError: `size` is no integer.
+        ValueError: it is negative, or `count` is asked for too.
+    """
     if size is None:
         return Mode(bool(count), None, fill_value)
     if count:
