@@ -1,7 +1,8 @@
 """Selection in one pass: what is kept of an array, or where it stands, close together and in its order.
 
-Each tile's flags are bits of a word a thread. `block.compact` puts what the tile keeps close together as soon as it is loaded; of
-the tiles before, only their counts are needed, as of a scan. Counts of tiles are published in 32 bits, and added up in 64.
+Each tile's flags are bits of a word a thread, and they are counted as soon as it is loaded. Of the tiles before, only their
+counts are needed, as of a scan: published in 32 bits, and added up in 64. Once they are known, the tile's vectors can be those of
+the result.
 """
 
 from prism.lang import (
@@ -22,8 +23,9 @@ from prism.lib.thread import extent, operators
 @attr("__launch_bounds__(THREADS, BLOCKS)")
 def select(
     x: ptr(const(TI)) @ grid[1], mask: ptr(const(M)) @ grid[1], y: ptr(TO) @ grid[1], kept: ptr(int64) @ grid[1],
-    n: int64 @ grid[1], room: int64 @ grid[1], skew: int32 @ grid[1], mask_skew: int32 @ grid[1], otherwise: T @ grid[1],
-    unset: C @ grid[1], words: ptr(mailbox(uint32)) @ grid[1], capacity: uint32 @ grid[1], control: ptr(uint64) @ grid[1],
+    n: int64 @ grid[1], room: int64 @ grid[1], skew: int32 @ grid[1], mask_skew: int32 @ grid[1], y_skew: int32 @ grid[1],
+    otherwise: T @ grid[1], unset: C @ grid[1], words: ptr(mailbox(uint32)) @ grid[1], capacity: uint32 @ grid[1],
+    control: ptr(uint64) @ grid[1],
 ):
     """`y` becomes what is kept of `x`, in its order, at most `room` elements of it; `kept[0]` how many are kept in all.
 
@@ -32,44 +34,46 @@ def select(
                  it is not equal to `mask[i - 1]`, and element 0. With `OWN` `mask` is not read: `x` is taken for it. With
                  `PLACES` `x` is not read, and `y` has positions: `TO` is int64, `T` an integer that holds the tile's size.
                  `C`: what is tested is converted to that. `y`: no memory of `x` or `mask`. `skew`, `mask_skew`: how many
-                 elements `x` and `mask` begin past one that is aligned to `WIDTH` of them; -1: it is not known. `otherwise`,
-                 `unset`: any numbers. `words`: `capacity` of them, at least one a tile; `control`: one word. All zero at
-                 first, and of no other use at the same time.
+                 elements `x` and `mask` begin past one that is aligned to `WIDTH` of them; -1: it is not known. `y_skew`: the
+                 same of `y`, to a vector of 16 bytes. `otherwise`, `unset`: any numbers. `words`: `capacity` of them, at least
+                 one a tile; `control`: one word. All zero at first, and of no other use at the same time.
     Test:        tests/kernels/test_select.py, tests/gpu/test_select.py
     """
     TILE: constexpr(int) = THREADS * ITEMS
+    VECTOR: constexpr(int) = max(16 // max(T.bytes, TO.bytes), 1)
     tiles: int32 @ grid[1] = int32((n + (TILE - 1)) / TILE)
     blocks: int32 @ grid[1] = count(block[1])
     with partition(y, block[1], races="none") as out, partition(kept, block[1], 0, races="none") as number, group(block[1]):
         prefix: int64 @ block[1] = 0  # how many are kept before the held tile
         done: int32 @ block[1] = 0  # how many tiles' counts are in it
-        items: T[ITEMS] @ thread[1]  # what the held tile keeps
-        held: int32 @ block[1] = 0  # how many that are
-        ahead: T[ITEMS] @ thread[1]  # the following tile
+        items: T[ITEMS] @ thread[1]  # the held tile
+        flags: uint32 @ thread[1] = 0  # which of them are kept
+        before: int32 @ thread[32] = 0  # how many of the warps before
+        held: int32 @ block[1] = 0  # how many in all
+        ahead: T[ITEMS] @ thread[1]  # the same of the following tile
+        signs: uint32 @ thread[1] = 0
+        earlier: int32[1] @ thread[32]
         coming: int32 @ block[1] = 0
+        earlier[0] = 0
 
         @requires(block[1], thread[THREADS])
         def load(tile: int32 @ block[1], epoch: uint32 @ block[1]):
-            nonlocal coming
+            nonlocal coming, signs
             start: int64 @ block[1] = int64(tile) * TILE
             many: int32 @ block[1] = extent(tile, n, TILE=TILE)
             at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=WIDTH)
-            flags: uint32 @ thread[1] = 0
             marks: C[ITEMS] @ thread[1]  # what is tested
             edge: C @ thread[1] = unset  # in lane 0: what is before the warp's first one
             lane: int32 @ thread[1] = id() % 32
-            before: bool @ thread[1] = EDGES and lane == 0 and 0 < start + at < n
+            follows: bool @ thread[1] = EDGES and lane == 0 and 0 < start + at < n
             if not OWN:
                 with partition(mask, block[1], offset=start) as source:
                     block.load_tile(source, marks, many, unset, mask_skew, 0, WIDTH=WIDTH, REVERSE=False, SPARE=False)
                 block.prefetch_tile(mask, tile + blocks, n, TILE=TILE)  # about what this block draws next
                 with group(thread[1]):
-                    if before:
+                    if follows:
                         edge = C(mask[start + at - 1])
-            if PLACES:
-                for k in range(ITEMS):
-                    ahead[k] = T(at + (k // WIDTH * 32 * WIDTH + k % WIDTH))
-            else:
+            if not PLACES:
                 with partition(x, block[1], offset=start) as source:
                     block.load_tile(source, ahead, many, otherwise, skew, 0, WIDTH=WIDTH, REVERSE=False, SPARE=False)
                 block.prefetch_tile(x, tile + blocks, n, TILE=TILE)
@@ -77,16 +81,17 @@ def select(
                 for k in range(ITEMS):
                     marks[k] = C(ahead[k])
                 with group(thread[1]):
-                    if before:
+                    if follows:
                         edge = C(x[start + at - 1])
+            signs = 0
             if EDGES:
-                flags = edge_flags(marks, edge, WIDTH=WIDTH)
-                flags = flags | (1 if start + at == 0 else 0)
+                signs = edge_flags(marks, edge, WIDTH=WIDTH)
+                signs = signs | (1 if start + at == 0 else 0)
             else:
                 for k in range(ITEMS):
-                    flags = flags | uint32(1 if TEST(marks[k]) else 0) << k
-            flags = flags & bits_within(many - at, ITEMS=ITEMS, WIDTH=WIDTH)
-            coming = block.compact(ahead, flags, WIDTH=WIDTH, THREADS=THREADS)
+                    signs = signs | uint32(1 if TEST(marks[k]) else 0) << k
+            signs = signs & bits_within(many - at, ITEMS=ITEMS, WIDTH=WIDTH)
+            coming = block.count_flags(signs, earlier, THREADS=THREADS)
             grid.publish(words, tile, uint32(coming), epoch)
 
         @requires(block[1], thread[THREADS])
@@ -101,22 +106,31 @@ def select(
         @requires(block[1], thread[THREADS])
         def store(tile: int32 @ block[1]):
             valid: int32 @ block[1] = int32(min(max(room - prefix, 0), int64(held)))
+            aligned: int32 @ block[1] = -1 if y_skew < 0 else int32((y_skew + prefix) % VECTOR)
+            if PLACES:
+                at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=WIDTH)
+                for k in range(ITEMS):
+                    items[k] = T(at + (k // WIDTH * 32 * WIDTH + k % WIDTH))
+
+            @requires(thread[1])
+            def result(item: T @ thread[1]) -> TO @ thread[1]:
+                return TO(int64(tile) * TILE + int64(item)) if PLACES else item
+
             with partition(out, block[1], prefix, races="none") as target:
-                if PLACES:
-                    positions: TO[ITEMS] @ thread[1]
-                    for k in range(ITEMS):
-                        positions[k] = int64(tile) * TILE + int64(items[k])
-                    block.store_striped(target, positions, valid)
-                else:
-                    block.store_striped(target, items, valid)
+                block.store_flagged(
+                    target, items, flags, before, valid, aligned, TO=TO, AS=result, WIDTH=WIDTH, THREADS=THREADS, VECTOR=VECTOR,
+                )
             block.fill(number, prefix + held, 1 if tile == tiles - 1 else 0)
 
         @requires(block[1], thread[THREADS])
         def keep():
-            nonlocal held
+            nonlocal held, flags, before
             held = coming
-            for k in range(ITEMS):
-                items[k] = ahead[k]
+            flags = signs
+            before = earlier[0]
+            if not PLACES:
+                for k in range(ITEMS):
+                    items[k] = ahead[k]
 
         last: grid.Ticket @ block[1] = grid.tile_loop(
             control, tiles, LOAD=load, LOOK_BACK=look_back, STORE=store, KEEP=keep, THREADS=THREADS,

@@ -3,22 +3,31 @@
 from prism.kernels.scan.configurations import Configuration
 
 # A bit of a word for each of a thread's elements: at most 32. What a tile keeps passes through shared memory, at most 48 KiB.
-# Of positions a tile has 2 bytes an element there, and its flags alone decide how wide it is read.
+# A tile costs what its look-back takes, so tiles are large, and no more blocks run on a multiprocessor than said here.
 DEVICE = {
     1: Configuration(threads=256, items=32, width=16, blocks=2, words=2),
-    2: Configuration(threads=256, items=24, width=8, blocks=2, words=2),
-    4: Configuration(threads=256, items=32, width=4, blocks=2, words=2),
-    8: Configuration(threads=256, items=16, width=2, blocks=2, words=2),
+    2: Configuration(threads=256, items=32, width=8, blocks=2, words=2),
+    4: Configuration(threads=256, items=24, width=4, blocks=2, words=2),
+    8: Configuration(threads=256, items=12, width=2, blocks=2, words=2),
     16: Configuration(threads=256, items=8, width=1, blocks=2, words=2),
 }
+# Of positions no tile is held, and 2 bytes an element pass through shared memory: there is room for more threads.
+PLACES = {
+    1: Configuration(threads=512, items=32, width=16, blocks=2, words=2),
+    2: Configuration(threads=512, items=32, width=8, blocks=1, words=2),
+    4: Configuration(threads=512, items=24, width=4, blocks=1, words=2),
+    8: Configuration(threads=256, items=16, width=2, blocks=2, words=2),
+    16: DEVICE[16],
+}
+EDGES = {**DEVICE, 1: Configuration(threads=256, items=32, width=16, blocks=3, words=2)}
 
 # Of short arrays smaller tiles: so that all multiprocessors have some.
 SHORT = {
-    1: Configuration(threads=256, items=16, width=16, blocks=4, words=2),
-    2: Configuration(threads=256, items=8, width=8, blocks=4, words=2),
-    4: Configuration(threads=256, items=8, width=4, blocks=4, words=2),
-    8: Configuration(threads=256, items=4, width=2, blocks=4, words=2),
-    16: Configuration(threads=256, items=4, width=1, blocks=4, words=2),
+    1: Configuration(threads=256, items=32, width=16, blocks=2, words=2),
+    2: Configuration(threads=256, items=16, width=8, blocks=3, words=2),
+    4: Configuration(threads=256, items=16, width=4, blocks=2, words=2),
+    8: Configuration(threads=256, items=16, width=2, blocks=2, words=2),
+    16: Configuration(threads=256, items=4, width=1, blocks=3, words=2),
 }
 LONG_TILES = 512
 """Arrays of at least so many long tiles take them."""
@@ -29,4 +38,4 @@ HOST_LARGE = Configuration(threads=1024, items=32, width=32, blocks=1)
 
 BEHIND = 256  # threads of the kernels behind a selection
 
-__all__ = ["BEHIND", "DEVICE", "HOST_LARGE", "HOST_SMALL", "LONG_TILES", "SHORT", "Configuration"]
+__all__ = ["BEHIND", "DEVICE", "EDGES", "HOST_LARGE", "HOST_SMALL", "LONG_TILES", "PLACES", "SHORT", "Configuration"]

@@ -103,6 +103,15 @@ class Block(LevelName):
         Perspective: block, of any number of warps."""
 
     @staticmethod
+    def count_flags(flags: Any, before: Any, *, THREADS: int) -> Any:
+        """block.count_flags(flags: uint32 @ thread[1], before: int32[1] @ thread[32], *,
+            THREADS: constexpr(int)) -> int32 @ block[1]
+
+        How many bits of all threads' `flags` are set; of those in the warps before, `before[0]` becomes the number.
+
+        Perspective: block, of `THREADS` threads."""
+
+    @staticmethod
     def difference(items: Any, before: Any, *, WIDTH: int, OP: Any, T: Any = ..., ITEMS: int = ...) -> Any:
         """block.difference(items: T[ITEMS] @ thread[1], before: T @ block[1], *, WIDTH: constexpr(int), OP: function,
             T: dtype = ..., ITEMS: constexpr(int) = ...) -> T @ block[1]
@@ -539,6 +548,21 @@ class Block(LevelName):
         Perspective: block, of any number of warps.
         Shapes:      as `block.load` leaves them: warp `w` holds the run from `y[w * 32 * ITEMS]` on. `valid` may be negative.
         Errors:      with `VECTORIZED`, `y` must be aligned to `WIDTH` elements, at most 16 bytes in all."""
+
+    @staticmethod
+    def store_flagged(y: Any, items: Any, flags: Any, before: Any, valid: Any, skew: Any, *, AS: Any, WIDTH: int, THREADS: int, VECTOR: int, T: Any = ..., TO: Any = ..., ITEMS: int = ...) -> None:
+        """block.store_flagged(y: ptr(TO) @ block[1], items: T[ITEMS] @ thread[1], flags: uint32 @ thread[1],
+            before: int32 @ thread[32], valid: int32 @ block[1], skew: int32 @ block[1], *, AS: function,
+            WIDTH: constexpr(int), THREADS: constexpr(int), VECTOR: constexpr(int), T: dtype = ..., TO: dtype = ...,
+            ITEMS: constexpr(int) = ...)
+
+        Write the elements whose bit of `flags` is set close together, in their order, from `y[0]` on: of each, what `AS` gives.
+
+        Perspective: block, of `THREADS` threads.
+        Shapes:      as `block.load` leaves a tile; bit `i` of `flags` says whether `items[i]` is kept. `before`: how many are kept
+                     in the warps before, as `block.count_flags` says. `valid`: how many are written, at most as many as are kept;
+                     may be negative. `skew`: how many elements stand between one of `y` that is aligned, to `VECTOR` elements, and
+                     `y[0]`; less than 0: it is not known. `AS`: a function of a thread, of a `T`, that gives a `TO`."""
 
     @staticmethod
     def store_striped(y: Any, items: Any, valid: Any, *, T: Any = ..., ITEMS: int = ...) -> None:

@@ -30,8 +30,10 @@ def program(name: str):
     return prism.check(select, {**KINDS[name].template(SHORT[4]), **SIZES})
 
 
-def check(name: str, n: int, *, share=0.3, blocks=3, room=None, mutant=None, scratch=None, seed=0, **options) -> None:
-    """Select of `n` elements, and compare with the definition; what is behind stays."""
+def check(
+    name: str, n: int, *, share=0.3, blocks=3, room=None, mutant=None, scratch=None, seed=0, y_skew=0, **options
+) -> None:
+    """Select of `n` elements, and compare with the definition; what is before and behind stays."""
     kind, random = KINDS[name], np.random.default_rng(seed)
     mask = (random.random(n) < share).astype(np.uint8)
     x = (
@@ -48,7 +50,7 @@ def check(name: str, n: int, *, share=0.3, blocks=3, room=None, mutant=None, scr
     y, kept = np.full(room + 3, 77, wanted.dtype), np.zeros(1, np.int64)
     words, control = scratch or fresh()
     nothing = np.zeros((), kind.moved)[()], np.zeros((), kind.compared)[()]
-    values = (x, mask, y, kept, n, room, -1, -1, *nothing, words, 64, control)
+    values = (x, mask, y, kept, n, room, -1, -1, y_skew, *nothing, words, 64, control)
     run(mutant or program(name), blocks, 64, values, check=True, **options)
     assert kept[0] == wanted.size
     there = min(room, wanted.size)
@@ -129,4 +131,9 @@ def test_indices_along_an_axis(index: str) -> None:
 def test_the_kernels_for_the_device_do_not_spill(number: int) -> None:
     pytest.importorskip("cuda.bindings.nvrtc")
     one = [*ships.instances(None)][number]
-    assert prism.compile(one.kernel, dict(one.template)).spills == 0
+    template = dict(one.template)
+    # Long arrays of small elements are faster so: at 0.93 of the floor for 0.89 by smaller tiles, runs of bytes at 0.53 for 0.46
+    # by two blocks (an H100, 2^28, half of them kept).
+    few = {("uint16", False): 68, ("uint8", True): 104}.get((template.get("TI"), template.get("OWN")), 0)
+    wide = template.get("ITEMS") == 32 and not template["PLACES"]
+    assert prism.compile(one.kernel, template).spills <= (few if wide else 0)

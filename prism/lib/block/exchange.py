@@ -1,8 +1,7 @@
 """A block hands its elements round, by shared memory: between layouts, to their ranks, or one to all."""
 
 from prism.lang import (
-    block, broadcast as from_lane, claim, constexpr, count, dtype, group, id, int32, partition, popcount, prism, requires, shared,
-    shuffle_up, split, static_assert, template, thread, uint32, warp,
+    block, constexpr, count, dtype, group, id, int32, partition, prism, requires, shared, static_assert, template, thread,
 )
 
 
@@ -158,69 +157,6 @@ def scatter_to_striped(items: T[ITEMS] @ thread[1], ranks: int32[ITEMS] @ thread
         for k in range(ITEMS):
             if k * THREADS + t < ranked:
                 items[k] = tile[k * THREADS + t]
-
-
-@prism("device")
-@requires(block[1], thread[32])
-@template(T=dtype, ITEMS=constexpr(int), WIDTH=constexpr(int), THREADS=constexpr(int))
-def compact(items: T[ITEMS] @ thread[1], flags: uint32 @ thread[1]) -> int32 @ block[1]:
-    """Put the elements whose bit of `flags` is set close together, in their order, number `k * THREADS + t` in thread `t`.
-
-    Perspective: block, of `THREADS` threads.
-    Shapes:      as `block.load` leaves a tile; bit `i` of `flags` says whether `items[i]` is kept. After it striped, as
-                 `block.store_striped` takes it; places behind those that are kept have what they had.
-    Returns:     how many are kept; `items` changes in place.
-    Cost:        6 shuffles for four rows of up to 4 elements, or for two; two barriers; `THREADS * ITEMS` elements and 32 words
-                 of shared memory.
-    Test:        tests/lib/block/test_exchange.py
-    """
-    static_assert(count(thread[1]) == THREADS, "a block has `THREADS` threads")
-    static_assert(WIDTH >= 1 and ITEMS % WIDTH == 0, "`ITEMS` is a multiple of `WIDTH`")
-    static_assert(ITEMS <= 32, "`flags` has a bit for each of `ITEMS`")
-    ROWS: constexpr(int) = ITEMS // WIDTH
-    FIELD: constexpr(int) = 8 if WIDTH <= 4 else 16  # bits for how many of a row a warp keeps: at most 32 * WIDTH
-    EACH: constexpr(int) = 32 // FIELD  # rows that are added up at once
-    t: int32 @ thread[1] = id()
-    w: int32 @ thread[32] = id()
-    ranks: int32[ROWS] @ thread[1]  # of each row: how many the warp keeps before this thread's
-    kept: int32 @ thread[32] = 0
-    for first in range(0, ROWS, EACH):
-        mine: uint32 @ thread[1] = 0
-        for j in range(first, min(first + EACH, ROWS)):
-            row: uint32 @ thread[1] = flags >> (j * WIDTH) & (0xFFFFFFFF >> (32 - WIDTH))
-            mine = mine | uint32(popcount(row)) << ((j - first) * FIELD)
-        sums: uint32 @ thread[1] = mine
-        for step in range(5):
-            below: uint32 @ thread[1] = shuffle_up(sums, 1 << step)
-            sums = sums + below if t % 32 >= 1 << step else sums
-        ends: uint32 @ thread[32] = from_lane(sums, 31)
-        for j in range(first, min(first + EACH, ROWS)):
-            ranks[j] = kept + int32((sums - mine) >> ((j - first) * FIELD) & ((1 << FIELD) - 1))
-            kept = kept + int32(ends >> ((j - first) * FIELD) & ((1 << FIELD) - 1))
-    numbers: shared(int32[32]) @ block[1]
-    with partition(numbers, thread[32], offset=w) as own, group(thread[32]):
-        with claim(own, thread[1]) as slot:
-            match split(thread):
-                case 1:
-                    slot[0] = kept
-    before: int32 @ thread[32] = 0
-    total: int32 @ block[1] = 0
-    for v in range(count(warp[1])):
-        before = total if v == w else before
-        total = total + numbers[v]
-    tile: shared(T[THREADS * ITEMS]) @ block[1]
-    with partition(tile, thread[1], offset=lambda rank: rank) as spot, group(thread[1]):
-        for j in range(ROWS):
-            rank: int32 = before + ranks[j]
-            for k in range(WIDTH):
-                if flags >> (j * WIDTH + k) & 1 != 0:
-                    spot[rank] = items[j * WIDTH + k]
-                    rank = rank + 1
-    with group(thread[1]):
-        for k in range(ITEMS):
-            if k * THREADS + t < total:
-                items[k] = tile[k * THREADS + t]
-    return total
 
 
 @prism("device")

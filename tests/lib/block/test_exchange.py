@@ -26,7 +26,6 @@ from prism.lang import (
     requires,
     template,
     thread,
-    uint32,
 )
 from tests.lib.oracles import SCHEDULES
 from tests.mutation import without_barriers
@@ -92,27 +91,6 @@ def scatter(
         with group(thread[1]):
             for k in range(ITEMS):
                 mine[k] = items[k]
-
-
-@prism("global")
-@template(T=dtype, ITEMS=constexpr(int), WIDTH=constexpr(int), THREADS=constexpr(int))
-@requires(grid[1], block[1], thread[THREADS])
-def compact(
-    x: ptr(const(T)) @ grid[1], y: ptr(T) @ grid[1], kept: ptr(int32) @ grid[1], n: int32 @ grid[1], least: T @ grid[1]
-):
-    """Twice the elements that are greater than `least`: a second call has the same shared memory."""
-    with partition(y, block[1], offset=0) as out, partition(kept, block[1], offset=0) as result, group(block[1]):
-        number: int32 @ block[1] = 0
-        items: T[ITEMS] @ thread[1]
-        for _ in range(2):
-            flags: uint32 @ thread[1] = 0
-            block.load(x, items, n, least, WIDTH=WIDTH, VECTORIZED=False)
-            with group(thread[1]):
-                for k in range(ITEMS):
-                    flags |= uint32(1 if items[k] > least else 0) << k
-            number = block.compact(items, flags, WIDTH=WIDTH, THREADS=THREADS)
-        block.store_striped(out, items, number)
-        block.fill(result, number, 1)
 
 
 def permuted(name: str, tile, threads: int, items: int):
@@ -200,37 +178,3 @@ def test_two_elements_of_one_rank_are_reported() -> None:
     with pytest.raises(RaceError):
         template = {"ITEMS": 2, "THREADS": 32, "STRIPED": False}
         scatter[1, 32](x, ranks, np.zeros_like(x), 32, template=template, check=True)
-
-
-COMPACT = [
-    (32, 1, 1, "int32"), (32, 32, 1, "int16"), (96, 12, 4, "float32"), (64, 20, 4, "int32"), (64, 6, 2, "int64"),
-    (128, 24, 8, "int8"), (64, 16, 16, "uint8"), (64, 7, 7, "float64"), (1024, 4, 4, "int32"), (32, 32, 32, "uint32"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("threads", "items", "width", "kind"), COMPACT)
-def test_compact(threads: int, items: int, width: int, kind: str) -> None:
-    """All, none and some elements, in their order; the rest of `y` is not written."""
-    random, tile = np.random.default_rng(0), threads * items
-    template = {"ITEMS": items, "WIDTH": width, "THREADS": threads}
-    for n, least in [(tile, 49), (tile - 1, 90), (tile, 0), (tile, 99), (0, 1), (1, 5)]:
-        x = random.integers(1, 100, n).astype(kind)
-        y, kept = np.zeros(tile, kind), np.zeros(1, np.int32)
-        compact[1, threads](x, y, kept, n, np.array(least, kind)[()], template=template, check=True)
-        assert np.array_equal(y, [*x[x > least], *[0] * (tile - kept[0])]) and kept[0] == (x > least).sum()
-
-
-def test_compact_needs_its_barriers() -> None:
-    template = {"T": "int32", "ITEMS": 4, "WIDTH": 2, "THREADS": 96}
-    program = package.check(compact, template)
-    # Two of its own; before the second call a caller, which knows no parts of it, waits as well.
-    assert sum(len(plan.barriers) for plan in program.plans.values() if plan.function is not program.entry) == 2
-    x = np.arange(96 * 4, dtype=np.int32)
-    for _, mutant in without_barriers(program)[:2]:
-        with pytest.raises(RaceError):
-            run(mutant, 1, 96, (x, np.zeros_like(x), np.zeros(1, np.int32), 384, 30), check=True)
-    for schedule, seed in SCHEDULES:
-        y = np.zeros_like(x)
-        run(program, 1, 96, (x, y, np.zeros(1, np.int32), 384, 30), check=True, schedule=schedule, seed=seed)
-        assert np.array_equal(y[:353], x[31:])
-    assert package.compile(compact, template).cubin

@@ -60,7 +60,8 @@ class Kind:
     def configurations(self) -> tuple[kernels.Configuration, kernels.Configuration]:
         """Return how short and long arrays on a GPU are cut into tiles."""
         size = min(size for size in kernels.DEVICE if size >= min(self.size, 16))
-        return kernels.SHORT[size], kernels.DEVICE[size]
+        long = kernels.PLACES if self.places else kernels.EDGES if self.edges else kernels.DEVICE
+        return kernels.SHORT[size], long[size]
 
     def configuration(self, n: int) -> kernels.Configuration:
         """Return how an array of `n` elements on a GPU is cut into tiles."""
@@ -118,7 +119,8 @@ def select(
 ) -> tuple[Step, int, str]:
     """Return the step that selects of `n` elements, at most `room`; and how many bytes of words it has, with their tag.
 
-    `names`: what the arrays are called. `words`: as many as another step of the plan has, which shares them.
+    `y`: memory of the library, so aligned. `names`: what the arrays are called. `words`: as many as another step of the plan
+    has, which shares them.
     """
     host = machine.host
     c = tiles_of(kind, n, host=host)
@@ -126,7 +128,7 @@ def select(
     instance, tiles = instance_of(kernels.select, template), -(-n // c.tile)
     words, blocks = words or words_for(tiles), 1 if host else tiles
     if not host:
-        blocks = min(blocks, machine.wave(instance, c.threads))
+        blocks = min(blocks, machine.wave(instance, c.threads), c.blocks * machine.multiprocessors)
 
     def skew(info: ArrayInfo | None) -> int:
         return -1 if host or info is None or past(info) < 0 else past(info) % template["WIDTH"]
@@ -139,7 +141,8 @@ def select(
         {
             "x": nothing(kind.given) if kind.places else Buffer(names[0]),
             "mask": nothing(kind.mask) if kind.own else Buffer(marks),
-            "y": y, "kept": kept, "n": n, "room": room, "skew": skew(x), "mask_skew": skew(x if mask is None else mask),
+            "y": y, "kept": kept, "n": n, "room": room,
+            "skew": skew(x), "mask_skew": skew(x if mask is None else mask), "y_skew": -1 if host else 0,
             "otherwise": zero(kind.moved), "unset": zero(kind.compared),
             "words": Buffer(WORDS, _CONTROL, "uint64", words), "capacity": words, "control": Buffer(WORDS, 0, "uint64", 1),
         },
