@@ -23,7 +23,8 @@ TESTS = Path(__file__).parent
 # it each of them compiles the compiler, for a second.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 os.environ.setdefault("PYTHONPYCACHEPREFIX", str(TESTS.parent / ".pytest_cache" / "bytecode"))
-gc.set_threshold(200_000, 20, 100)  # what the tests make lives long, or dies at once: rarer looks for cycles save 10 %
+# What the tests make lives long, or dies at once: looks for cycles among all of it take a tenth of the time.
+gc.set_threshold(400_000, 100, 100)
 
 
 # -- Tests that need a GPU: those in tests/gpu, and those marked `gpu` ------------------------------------------------
