@@ -13,6 +13,7 @@ from urllib.parse import quote
 import pytest
 
 from tests.rarely import thin_out
+from tests.spent import KEY, LONGEST, account, lines, spent
 
 # Matrices are small here: NumPy's own threads spin, and save nothing.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -22,7 +23,8 @@ TESTS = Path(__file__).parent
 # it each of them compiles the compiler, for a second.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 os.environ.setdefault("PYTHONPYCACHEPREFIX", str(TESTS.parent / ".pytest_cache" / "bytecode"))
-gc.set_threshold(200_000, 20, 100)  # what the tests make lives long, or dies at once: rarer looks for cycles save 10 %
+# What the tests make lives long, or dies at once: looks for cycles among all of it take a tenth of the time.
+gc.set_threshold(400_000, 100, 100)
 
 
 # -- Tests that need a GPU: those in tests/gpu, and those marked `gpu` ------------------------------------------------
@@ -59,19 +61,32 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     thin_out(items)
 
 
-LONGEST = 15.0
-"""Seconds of the processor that a test may take, with what it starts, before `make test` warns of it."""
+BEGUN = pytest.StashKey[float]()
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Warn of a test that takes long: of its own time, for a machine may be busy with other things."""
-    before = sum(os.times()[:4])
+    """Warn of a test that takes long."""
+    item.stash[BEGUN] = spent()
     result = yield
-    took = sum(os.times()[:4]) - before
+    took = spent() - item.stash[BEGUN]
     if took > LONGEST and not item.get_closest_marker("fuzz"):
-        item.warn(pytest.PytestWarning(f"{item.nodeid} took {took:.0f} s of the processor: {LONGEST:.0f} are the most"))
+        item.warn(pytest.PytestWarning(f"{item.nodeid} took {took:.0f} s of the processor: {LONGEST} are the most"))
     return result
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, object, object]:
+    """Note what the test took; its last report has it, also where another process runs it."""
+    if call.when == "teardown":
+        item.user_properties.append((KEY, round(spent() - item.stash[BEGUN], 3)))
+    return (yield)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_unconfigure() -> None:
+    """Let the process end: nobody looks for cycles in all that the tests have left."""
+    gc.freeze()
 
 
 @pytest.hookimpl(optionalhook=True)  # pytest-xdist may be absent
@@ -88,6 +103,11 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    ended = [one for some in terminalreporter.stats.values() for one in some if getattr(one, "when", "") == "teardown"]
+    if len(ended) > 100:
+        terminalreporter.section("time", sep="=")
+        for line in lines(*account(ended)):
+            terminalreporter.write_line(line)
     skipped = [
         report for report in terminalreporter.stats.get("skipped", []) if "gpu" in getattr(report, "keywords", {})
     ]

@@ -215,6 +215,10 @@ class Flights:
         self.loads.clear()
         return left or self._unknown()
 
+    def drop_cycles(self) -> None:
+        """Forget what refers to this, when the block has ended."""
+        self.flying, self.loads, self._held = {}, [], {}
+
     def _unknown(self) -> list[Flight]:
         """Return what has used the block's memory, and no thread of the cluster knows that it has ended, on any schedule."""
         clocks: Clocks | None = self.block.machine.clocks

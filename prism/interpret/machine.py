@@ -67,8 +67,11 @@ def launch(
     launch.unit = smallest(program, threads) if split else threads
     if resident is None and how.few and not program.entry.cooperative:
         resident = (1 + seed) * cluster  # who waits for a block that has not begun is found so
-    with np.errstate(all="ignore"):
-        launch.run(resident or _resident_blocks(program, blocks, threads), seed, direct=resident is None)
+    try:
+        with np.errstate(all="ignore"):
+            launch.run(resident or _resident_blocks(program, blocks, threads), seed, direct=resident is None)
+    finally:
+        launch.drop_cycles()
 
 
 def _resident_blocks(program: Program, blocks: int, threads: int) -> int:
@@ -99,6 +102,7 @@ class _Launch:
         self.machine, self.code, self.cluster = machine, code, cluster
         self.left = iter(machine.order(machine.blocks // cluster))
         self.running = 0
+        self.clusters: dict[Cluster, None] = {}  # those that have not ended
         self.granule = granule_of(program) if machine.clocks is not None else 1
 
     def run(self, resident: int, seed: int, direct: bool) -> None:
@@ -146,7 +150,8 @@ class _Launch:
             shared, live = cluster.shared[rank * size : (rank + 1) * size], np.ones(machine.threads, bool)
             cluster.blocks.append(Block(machine, number * count + rank, cluster, rank, rank * size, shared, live))
             machine.begun.add(number * count + rank)
-        return cluster.blocks
+        self.clusters[cluster] = None
+        return list(cluster.blocks)
 
     def _frame(self, block: Block, mask: Any) -> Frame:
         values: list[Any] = [None] * self.code.slots
@@ -162,10 +167,22 @@ class _Launch:
         self.running -= 1
         self._look_for_flights(block)
         block.cluster.ended += 1
-        if self.machine.clocks is not None and block.cluster.ended == block.cluster.size:
+        if block.cluster.ended < block.cluster.size:
+            return
+        if self.machine.clocks is not None:
             if block.shadow is not None:
                 block.shadow.end()
             self.machine.clocks.leave_home(block.number)
+        self.clusters.pop(block.cluster)
+        _drop_cycles(block.cluster)
+
+    def drop_cycles(self) -> None:
+        """Take apart what refers to itself when the launch has ended, or failed: some 30 MB, which go at once and not in time."""
+        for cluster in self.clusters:
+            _drop_cycles(cluster)
+        clocks = self.machine.clocks
+        if clocks is not None:
+            clocks.stale, clocks.behind = None, []
 
     def _look_for_flights(self, block: Block) -> None:
         left = [] if block.flights is None else block.flights.finish()
@@ -179,6 +196,15 @@ class _Launch:
                 block=block.number,
                 barrier="wait for it before the kernel ends: its shared memory goes then",
             )
+
+
+def _drop_cycles(cluster: Cluster) -> None:
+    for block in cluster.blocks:
+        if block.flights is not None:
+            block.flights.drop_cycles()
+            block.flights = None
+        block.state.clear()
+    cluster.blocks.clear()
 
 
 def nodes(program: Program) -> Iterator[Stmt | Expr]:

@@ -19,7 +19,7 @@ from prism.lang.pipeline import lower
 from tests.generated.edges_verify import FAILED, Edge, Outcome, judged
 from tests.generated.programs import HEAD, loaded
 
-SAMPLE = 12
+SAMPLE = 8
 TRIPS = 6
 KERNEL = """\
 @prism("device")

@@ -6,16 +6,18 @@ Tests of prism/interpret: flights, tensors, wgmma.
 from __future__ import annotations
 
 import functools
+import gc
 import itertools
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
 import prism
-from prism.interpret import SCHEDULES, run, schedules
+from prism.interpret import SCHEDULES, MachineError, run, schedules
 from prism.lang.lower.specialise import specialise
-from prism.lang.tree.plan import Program
+from prism.lang.tree.plan import Program, Wait
 from tests.examples import asynchronous as examples
 from tests.interpret.async_kernels import CASES, RINGS, Case, loaded, nested, product, stations
 
@@ -79,6 +81,38 @@ def test_a_million_trips(kernel: Any, threads: int, copies: int) -> None:
     for row in x.reshape(trips, tile):
         wanted = np.uint32(3) * wanted + row[::-1]
     assert np.array_equal(y.view(np.uint32), wanted)
+
+
+@pytest.fixture
+def garbage() -> Iterator[Callable[[], int]]:
+    """Return a function that says how many objects have become garbage that only a search for cycles finds."""
+    gc.collect()
+    gc.disable()
+    yield gc.collect
+    gc.enable()
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_nothing_of_a_launch_is_left(schedule: str, garbage: Callable[[], int]) -> None:
+    """What the detector keeps, megabytes a launch, goes as the launch ends, and not when the process looks for cycles."""
+    for case in (CASES[0], next(case for case in CASES if case.kernel is product)):
+        for seed in (0, 2):
+            compared(case, program(str(case)), 2, schedule=schedule, seed=seed, check=True)
+            garbage()  # the program's own: it is made, and prepared, with its first launch
+            compared(case, program(str(case)), 2, schedule=schedule, seed=seed, check=True)
+            assert garbage() == 0, (str(case), seed)
+
+
+def test_nothing_is_left_of_a_launch_that_failed(garbage: Callable[[], int]) -> None:
+    case, built = CASES[0], program(str(CASES[0]))
+    plan = built.plans[built.entry]
+    mutant = built.with_plan(plan.drop_step(next(op for op in plan.operations if isinstance(op, Wait))))
+    garbage()
+    with pytest.raises(MachineError) as caught:
+        compared(case, mutant, 5, check=True)
+    caught.value.__traceback__ = None  # pytest's frames
+    del caught
+    assert garbage() < 50  # pytest's own
 
 
 def test_schedules_are_listed() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import prism
-from prism.interpret import SCHEDULES, run
+from prism.interpret import SCHEDULES, run, schedules
 from prism.kernels.hgemm import NN, TILES, Configuration, cuts, group_m, hgemm, identity
 from prism.kernels.hgemm.configurations import PADDED, STRAIGHT
 from prism.lang import device, float32, requires, thread
@@ -111,8 +111,7 @@ def exact(*shape, **options) -> bool:
     return np.array_equal(found, wanted)
 
 
-@pytest.mark.parametrize("schedule", SCHEDULES)
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize(("schedule", "seed"), schedules(len(SCHEDULES) + 3))
 def test_schedules(schedule: str, seed: int) -> None:
     assert exact(200, 136, 200, schedule=schedule, seed=seed)
 
@@ -177,11 +176,11 @@ OFTEN = [*FEATURES, *TILES[:2], TILES[3], TILES[5], TILES[-1], *STRAIGHT, PADDED
 
 @pytest.mark.parametrize("cut", rarely([*FEATURES, *TILES, *STRAIGHT, *PADDED], but=OFTEN), ids=lambda cut: cut.name)
 def test_cuts(cut: Configuration) -> None:
-    assert exact(200, 136, 200, cut=cut, transposed=(False, True))
-    assert exact(136, 136, 72, cut=cut, transposed=(True, False), schedule="random", trans=True)
+    assert exact(136, 72, 200, cut=cut, transposed=(False, True))
+    assert exact(136, 72, 72, cut=cut, transposed=(True, False), schedule="random", trans=True)
 
 
-@pytest.mark.parametrize("cut", rarely(FITTING, but=FITTING[::4]), ids=lambda cut: cut.name)
+@pytest.mark.parametrize("cut", rarely(FITTING, but=FITTING[::7]), ids=lambda cut: cut.name)
 def test_tiles_that_fit_some_layouts(cut: Configuration) -> None:
     """Of few rows, made as the transpose, and of `b` that has K inside, of any columns."""
     assert exact(200, 136, 200, cut=cut, trans=cut.trans)
@@ -206,10 +205,10 @@ def test_tiles_that_are_not_whole_spans_across(transposed: tuple[bool, bool]) ->
 
     200 are three spans of 128 bytes and an eighth, of which the rest is read and not used; slabs of 40 columns aren't swizzled.
     """
-    assert exact(264, 168, 136, cut=WIDE, transposed=transposed, result="float32")
+    assert exact(264, 168, 72, cut=WIDE, transposed=transposed, result="float32")
     for trans, (m, n) in ((False, (264, 208)), (True, (208, 264))):  # two tiles each way, the second ones almost empty
         options = {"cut": WIDEST, "transposed": transposed, "trans": trans}
-        assert exact(m, n, 136, **options)
+        assert exact(m, n, 72, **options)
         if trans == transposed[0]:  # what is read beside the products lies as the result does, however they lie
             assert exact(m, 72, 72, result="float32", beta=1.0, per=2, **options)
             assert exact(72, n, 72, beta=1.0, per=1, **options)
@@ -248,7 +247,7 @@ EVERY = [*TILES, *STRAIGHT, *PADDED]
 
 
 @pytest.mark.covering(1)
-@pytest.mark.parametrize("cut", rarely(EVERY, but=[*TILES[:8:2], *STRAIGHT, PADDED[0]]), ids=lambda cut: cut.name)
+@pytest.mark.parametrize("cut", rarely(EVERY, but=[TILES[0], TILES[2], *STRAIGHT]), ids=lambda cut: cut.name)
 @pytest.mark.parametrize("trans", [False, True])
 def test_every_configuration_is_clean_machine_code(cut: Configuration, trans: bool) -> None:
     """No spill, and no warning that wgmmas wait one by one or that registers stay where they are.
@@ -266,6 +265,7 @@ def test_every_configuration_is_clean_machine_code(cut: Configuration, trans: bo
         assert (binary.spills, binary.warnings) == (0, ()), result
 
 
+LARGE = [cut for cut in TILES if cut.bm * cut.bn > 128 * 192]
 FITTED = [(cut, layout) for cut in FITTING for layout in ((False, False), NN) if cut in cuts(layout) and cut.bn > 128]
 
 
@@ -278,7 +278,7 @@ def test_configurations_that_fit_some_layouts_are_clean_machine_code(cut: Config
 
 
 @pytest.mark.covering(1)
-@pytest.mark.parametrize("cut", [cut for cut in TILES if cut.bm * cut.bn > 128 * 192], ids=lambda cut: cut.name)
+@pytest.mark.parametrize("cut", rarely(LARGE, but=LARGE[1:4]), ids=lambda cut: cut.name)
 @pytest.mark.parametrize("per, scales", [(0, (2, 2)), (1, (0, 0)), (2, (0, 0)), (1, (2, 2)), (2, (2, 2))])
 def test_what_is_read_ahead_takes_few_registers(per: int, scales: tuple[int, int], cut: Configuration) -> None:
     """Scales, or a bias, do not make the largest tiles spill; both do a little, outside of the products."""

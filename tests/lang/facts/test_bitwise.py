@@ -317,13 +317,13 @@ def judged(seeds: range, folder: Path, runs: bool) -> dict[str, int]:
 
 
 def test_verdicts_agree_with_brute_force(tmp_path) -> None:
-    counted = judged(range(100), tmp_path, runs=False)
-    assert counted["disjoint"] >= 90 and counted["overlap"] >= 10 and counted["missed"] <= 40, counted
+    counted = judged(range(50), tmp_path, runs=False)
+    assert counted["disjoint"] >= 45 and counted["overlap"] >= 5 and counted["missed"] <= 20, counted
 
 
 def test_no_race_where_proofs_left_barriers_out(tmp_path) -> None:
-    counted = judged(range(200, 230), tmp_path, runs=True)
-    assert counted["ran"] >= 8 and counted["left out"] >= 6, counted
+    counted = judged(range(200, 215), tmp_path, runs=True)
+    assert counted["ran"] >= 4 and counted["left out"] >= 2, counted
 
 
 @pytest.mark.fuzz

@@ -273,9 +273,9 @@ def judged(seeds: range, folder: Path) -> dict[tuple[str, str], int]:
 
 
 def test_verdicts_agree_with_brute_force(tmp_path):
-    counted = judged(range(300), tmp_path)
-    assert counted["block", "disjoint"] >= 40 and counted["thread", "disjoint"] >= 60, counted  # not all "unknown"
-    assert counted["thread", "overlap"] >= 5, counted
+    counted = judged(range(150), tmp_path)
+    assert counted["block", "disjoint"] >= 20 and counted["thread", "disjoint"] >= 30, counted  # not all "unknown"
+    assert counted["thread", "overlap"] >= 2, counted
 
 
 @pytest.mark.fuzz
@@ -400,8 +400,8 @@ def raced(seeds: range, folder: Path) -> tuple[int, int]:
 
 
 def test_no_race_where_proofs_left_barriers_out(tmp_path):
-    ran, used = raced(range(60), tmp_path)
-    assert ran >= 20 and used >= 20, (ran, used)
+    ran, used = raced(range(30), tmp_path)
+    assert ran >= 10 and used >= 10, (ran, used)
 
 
 @pytest.mark.fuzz

@@ -115,22 +115,36 @@ OF_TILES = [
 ]  # these have files of their own
 
 
-@pytest.mark.parametrize("latest", [False, True], ids=["oldest", "sm_90a"])
-@pytest.mark.parametrize("name", [name for name in TABLE if name not in OF_TILES])
-def test_compiles_for_every_type(nvrtc, name, latest):
-    """On the first architecture that has it; on the latest, for which the text is the same, some of the types."""
-    intrinsic = TABLE[name]
+NAMES = [name for name in TABLE if name not in OF_TILES]
+TOGETHER = 12
+
+
+def program_of(names, arch, step):
+    """One text with a kernel for each binding, or each of so many, of some intrinsics."""
     pieces, kernels = {}, []
-    arch = "sm_90a" if latest else intrinsic.min_arch
-    for n, binding in enumerate(list(bindings(intrinsic))[:: 5 if latest else 1]):
-        if arch == "sm_75" and BFLOAT16 in (binding.scalar, binding.statics.get("to")):
-            continue  # its conversions are sm_80's
-        text = harness(intrinsic, binding).replace("void f(", f"void f{n}(")
-        head, kernel = text.split('extern "C"')
-        pieces.update(dict.fromkeys(p.strip("\n") for p in head.split("\n\n") if p.strip()))  # as the emitter does
-        kernels.append('extern "C"' + kernel)
+    for name in names:
+        for binding in list(bindings(TABLE[name]))[::step]:
+            if arch == "sm_75" and BFLOAT16 in (binding.scalar, binding.statics.get("to")):
+                continue  # its conversions are sm_80's
+            text = harness(TABLE[name], binding).replace("void f(", f"void f{len(kernels)}(")
+            head, kernel = text.split('extern "C"')
+            pieces.update(dict.fromkeys(p.strip("\n") for p in head.split("\n\n") if p.strip()))  # as the emitter does
+            kernels.append('extern "C"' + kernel)
     assert kernels
-    assert nvrtc("\n".join([*pieces, *kernels]), arch).cubin
+    return "\n".join([*pieces, *kernels])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_compiles_for_every_type(nvrtc, name):
+    """On the first architecture that has it."""
+    arch = TABLE[name].min_arch
+    assert nvrtc(program_of([name], arch, 1), arch).cubin
+
+
+@pytest.mark.parametrize("first", range(0, len(NAMES), TOGETHER))
+def test_compiles_for_the_latest(nvrtc, first):
+    """The text is the same: some of the types, and a dozen intrinsics in one program."""
+    assert nvrtc(program_of(NAMES[first : first + TOGETHER], "sm_90a", 5), "sm_90a").cubin
 
 
 # Rejected by the assembler below their architecture; the others are older than all that is supported, or emulated below it.

@@ -6,6 +6,7 @@ Tests of prism/lang/lower: copies, trips; prism/lang/rings: fills_ahead, hoistin
 # ruff: noqa: F821 -- kernels: loops that only count, names that they declare
 from __future__ import annotations
 
+import functools
 import random
 
 import numpy as np
@@ -59,8 +60,13 @@ def trips(copies):
 
 
 def ahead_of(launch):
-    """Return a launch's program, and the one with its fills ahead."""
-    program = prism.check(launch.kernel, launch.template)
+    """Return a launch's program, and the one with its fills ahead, made once."""
+    return made_ahead(launch.kernel, tuple(launch.template.items()))
+
+
+@functools.cache
+def made_ahead(kernel, template):
+    program = prism.check(kernel, dict(template))
     return program, skew(program)
 
 

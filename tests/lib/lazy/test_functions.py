@@ -33,6 +33,7 @@ def test_lazy_arrays_are_as_good_as_arrays(case: Case, name: str, monkeypatch: p
 
         monkeypatch.setattr(lazies, "evaluators", [never])
     place = functools.partial(LAZIES[name], np.asarray)
-    for dtype in (case.dtypes[0], case.dtypes[-1]):
-        for shape in case.shapes[:4]:
-            check(case, case.arrays(shape, dtype), place, array_of)
+    last = list(LAZIES).index(name) % 2  # the last dtype with each second kind of them, else the first
+    dtype = case.dtypes[-last]
+    for shape in case.shapes[:4]:
+        check(case, case.arrays(shape, dtype), place, array_of)

