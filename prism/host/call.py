@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from prism.host import arguments, lazies, memory, repeat
+from prism.host import arguments, floats, lazies, memory, repeat
 from prism.host.axes import c_strides
 from prism.host.lazies import LazyInfo, NotReadable
 from prism.host.machine import Ready, machine_of, run_on_host
@@ -49,7 +49,7 @@ class Decision:
 
     `plan`: None where nothing is launched; then results are `fill`, unless they have no elements. `copied`: arrays that must be
     copied first, in C order, or so that `columns` of them have the last two axes exchanged in memory, their rows (columns) at
-    multiples of `pad` bytes; then nothing else is decided. `beside`: the result can't be made in `out`, for its dtype or strides.
+    multiples of `pad` bytes, or `converted` to a dtype, their axes as they lie; then nothing else is decided. `beside`: the result can't be made in `out`, for its dtype or strides.
     `in_place`: arrays that the result may be, element by element. `begins`: the array that the result holds before the plan
     runs, copied there unless it is the result. `cut`: the last result says how many elements of the others there are: the call
     waits for it.
@@ -62,10 +62,12 @@ class Decision:
     copied: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
     pad: int = 1
+    converted: np.dtype[Any] | None = None
     beside: bool = False
     in_place: tuple[str, ...] = ()
     begins: str = ""
     cut: bool = False
+    warned: str = ""
 
 
 Arrays: TypeAlias = Mapping[str, ArrayInfo]
@@ -143,7 +145,9 @@ def _make(
         with memory.working(first, None if stream is None else handle):
             copies = {
                 name: lazies.evaluate(infos[name])
-                or arguments.facts_of(memory.copy(infos[name], name in decision.columns, decision.pad), name)
+                or arguments.facts_of(
+                    memory.copy(infos[name], name in decision.columns, decision.pad, decision.converted), name
+                )
                 for name in decision.copied
             }
             return _make(function, asked, {**infos, **copies}, decide, result, stream, copied=True)
@@ -155,6 +159,7 @@ def _make(
                 result.owner[...] = lazies.memory_of(begins)
             copied = True
         _launch(known, infos, {OUT: result}, handle)
+        _warn(decision, first, result.owner)
     else:
         with memory.working(first, None if stream is None else handle):
             counted = decision.cut and known.ready is not None  # the number goes to the host's memory
@@ -165,14 +170,18 @@ def _make(
                 made[0][...] = lazies.memory_of(begins)
                 copied = True
             many = _launch(known, infos, targets, handle, made)
-            if result is not None:
-                result.owner[...] = made[0]
-                return result.owner
             results = tuple(map(_transposed, wanted, made, [first] * len(made)))
+            _warn(decision, first, results[0])
+            if result is not None:
+                memory.assign(result.owner, results[0])
+                return result.owner
             answer = cut(results[: len(decision.names) - 1], many) if decision.cut else results
-    plain = not copied and all(one.axes is None for one in decision.results)
-    if plain and (known.ready is not None or (handle is None and noting.get() is not None)):
+    if not copied and (known.ready is not None or (handle is None and noting.get() is not None)):
         _keep(known, asked, infos, results, answer, made=result is None)
+    of = infos.get("x", first).owner
+    if result is None and isinstance(of, np.ndarray) and type(of) is not np.ndarray:
+        answer = tuple(of.__array_wrap__(one, None, one.ndim == 0) for one in answer)  # the hook of its class
+        return answer if len(answer) > 1 else answer[0]
     if len(answer) > 1:
         return answer
     return answer[0][()] if first.device is None and result is None and not answer[0].shape else answer[0]
@@ -258,6 +267,12 @@ def _launch(known: _Known, infos: Arrays, targets: Arrays, stream: int | None, m
             return count(known.ready, pointers, stream, first.device)
         known.ready(pointers, stream)
     return int(made[-1][0]) if decision.cut else 0
+
+
+def _warn(decision: Decision, first: ArrayInfo, made: Any) -> None:
+    """Warn as NumPy does of a result on the host, where the decision says so."""
+    if decision.warned and first.device is None:
+        floats.warn(decision.warned, lazies.memory_of(first), made)
 
 
 def _transposed(one: Result, made: Any, first: ArrayInfo) -> Any:

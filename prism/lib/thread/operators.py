@@ -5,7 +5,7 @@ Each is a function of its two arguments alone, so that its result lives at the p
 """
 
 from prism.lang import (
-    bitcast, complex64, complex128, dtype, float32, int32, prism, requires, template, thread, uint32, wrapping_add,
+    bitcast, complex64, complex128, dtype, float32, int32, is_nan, prism, requires, template, thread, uint32, wrapping_add,
     wrapping_multiply, wrapping_subtract,
 )
 
@@ -36,16 +36,26 @@ def multiply(a: T @ thread[1], b: T @ thread[1]) -> T @ thread[1]:
 @requires(thread[1])
 @template(T=dtype)
 def minimum(a: T @ thread[1], b: T @ thread[1]) -> T @ thread[1]:
-    """The smaller of the two; NaN if either is."""
-    return min(a, b)
+    """The smaller of the two; NaN if either is, of two the first. Complex numbers are ordered by real parts, then imaginary ones."""
+    if T == complex64 or T == complex128:
+        stays: bool = is_nan(a.real) or is_nan(a.imag)
+        stays = stays or (a.real < b.real and not is_nan(a.imag) and not is_nan(b.imag)) or (a.real == b.real and a.imag <= b.imag)
+        return a if stays else b
+    else:
+        return min(a, b)
 
 
 @prism("device")
 @requires(thread[1])
 @template(T=dtype)
 def maximum(a: T @ thread[1], b: T @ thread[1]) -> T @ thread[1]:
-    """The larger of the two; NaN if either is."""
-    return max(a, b)
+    """The larger of the two; NaN if either is, of two the first. Complex numbers are ordered by real parts, then imaginary ones."""
+    if T == complex64 or T == complex128:
+        stays: bool = is_nan(a.real) or is_nan(a.imag)
+        stays = stays or (a.real > b.real and not is_nan(a.imag) and not is_nan(b.imag)) or (a.real == b.real and a.imag >= b.imag)
+        return a if stays else b
+    else:
+        return max(a, b)
 
 
 @prism("device")

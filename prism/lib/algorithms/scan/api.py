@@ -16,13 +16,15 @@ from prism.host.plan import Machine, Plan
 from prism.lang.types.structs import dtype_called
 from prism.lib.algorithms.scan import plan as scan_plans
 from prism.lib.algorithms.scan.plan import Shape, Task
+from prism.lib import operators
 from prism.lib.operators import Operator, number_in, operator_of
 from prism.lib.records import is_record, require_numbers
 from prism.runtime.arrays import BFLOAT16, ArrayInfo
 
 NATIVE = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
 SUPPORTED = (*NATIVE, "float16", "bfloat16")
-_BOOLEAN = ("minimum", "maximum", "bitwise_and", "bitwise_or", "bitwise_xor")  # of bools they are bools
+_OF_BOOLS = {operators.add: operators.bitwise_or, operators.multiply: operators.bitwise_and}
+"""What operators are of bools."""
 _VECTOR = 16  # bytes: what a vectorised kernel's arrays must be aligned to
 
 
@@ -135,6 +137,8 @@ def scan(
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
         given = arrays["x"]
+        if (kind := conversion(given, dtype)) is not None:
+            return Decision(copied=("x",), converted=kind)
         task, shown = task_of(op, given, dtype, exclusive=bool(exclusive), reverse=bool(reverse))
         begin = shown if initial is None else initial_of(initial, task)
         along = None if axis is None else normal_axis(axis, max(1, len(given.shape)))
@@ -163,11 +167,26 @@ def task_of(
         ValueError: `op` names no operator.
     """
     operator = operator_of(op)
-    task = Task(operator, given.scalar, _scalar(given, asked, operator, called), exclusive, reverse)
+    result = _scalar(given, asked, operator, called)
+    if result == "bool":
+        operator = _OF_BOOLS.get(operator, operator)
+    task = Task(operator, given.scalar, result, exclusive, reverse)
     require_numbers(operator, task.result)
     if operator.integral and task.dtype.kind == "f":
         raise TypeError(f"`op`: `{operator.name}` is for integers, and the dtype is {task.result}")
     return task, task.identity(shown=exclusive)
+
+
+def conversion(given: ArrayInfo, asked: Any) -> np.dtype[Any] | None:
+    """Return the dtype that elements must have first, of which the kernels make no other: to, from and among complex; and bool."""
+    if asked is None:
+        return None
+    wanted, kind = arguments.dtype_of(asked), given.dtype.kind
+    if given.dtype.names and given.dtype != BFLOAT16 or kind not in "biufcV" or wanted.kind not in "biufc":
+        return None
+    wanted = wanted.newbyteorder("=")
+    other = wanted != given.dtype.newbyteorder("=") if "c" in (kind, wanted.kind) else (wanted.kind == "b" != kind)
+    return wanted if other and wanted.itemsize <= 16 and given.dtype.itemsize <= 16 else None
 
 
 def _scalar(given: ArrayInfo, asked: Any, operator: Operator, called: Called) -> str:
@@ -183,7 +202,8 @@ def _scalar(given: ArrayInfo, asked: Any, operator: Operator, called: Called) ->
         if is_record(wanted):
             raise TypeError(f"{what} dtype {dtype_called(wanted)}, to which {function} does not convert {given.dtype}")
         raise TypeError(f"`{array}` has dtype {given.dtype}, which {function} does not convert to {wanted}")
-    if wanted not in SUPPORTED and not (wanted == "bool" and operator.name in _BOOLEAN and given.scalar == "bool"):
+    named = operator in operators.BY_NAME.values()
+    if wanted not in SUPPORTED and not (wanted == "bool" and named and given.scalar == "bool"):
         hint = "; pass dtype= to convert, as dtype=numpy.int64" if asked is None and wanted == "bool" else ""
         if given.dtype.names:
             hint = ": a struct is a dtype of scalars, made with align=True"
@@ -256,7 +276,8 @@ def decide_scan(
     """Return how to scan an array along an axis, all as from the functions above; `result` is dense and of the result's shape."""
     axes = None if axis is None or result is not None or given.contiguous else memory_order(given)
     if axes is None and not (given.contiguous and given.natural):
-        return Decision(copied=("x",))
+        kept = axis is not None and result is None and not given.dtype.names  # the result's axes lie as the array's
+        return Decision(copied=("x",), converted=given.dtype.newbyteorder("=") if kept else None)
     if axes is not None and axis is not None:  # where it lies
         shape, axis = tuple(given.shape[k] for k in axes), axes.index(axis)
         back = tuple(int(k) for k in np.argsort(axes))
@@ -264,7 +285,8 @@ def decide_scan(
         shape, back = given.shape, None
     extents, made = split_shape(shape, axis), shape if axis is not None and shape else (given.size,)
     plan = plan_scan(task, extents, (past(given), past(result)), initial, machine) if given.size else None
-    return Decision((Result(made, dtype_of(task.result, given), back),), plan=plan, in_place=("x",))
+    warned = "accumulate" if task.operator in (operators.add, operators.multiply) else ""
+    return Decision((Result(made, dtype_of(task.result, given), back),), plan=plan, in_place=("x",), warned=warned)
 
 
 def plan_scan(
