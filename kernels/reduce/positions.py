@@ -7,8 +7,8 @@ warps and splits is compared by value, and then by position, so the first of equ
 """
 
 from prism.lang import (
-    assume, attr, block, complex64, complex128, const, constexpr, count, dtype, function, grid, group, id, int32, int64, is_nan, partition, prism, ptr,
-    requires, shared, shuffle_down, strides_nest, template, thread, warp,
+    assume, attr, block, complex64, complex128, const, constexpr, count, dtype, function, grid, group, id, int32, int64, is_nan,
+    partition, prism, ptr, requires, shared, shuffle_down, strides_nest, template, thread, warp,
 )
 from prism.kernels.reduce.axis import place as spot
 
@@ -280,7 +280,10 @@ def look(
             number: int64 = k + j * step
             row: TI[WIDTH]
             for i in range(WIDTH):
-                row[i] = TI() if TI == complex64 or TI == complex128 else TI(0)
+                if TI == complex64 or TI == complex128:
+                    row[i] = TI()
+                else:
+                    row[i] = TI(0)
             if WHOLE or number < end:
                 thread.load_once(x, base[q] + before + number * (WIDTH if ALONG else n_stride), row, VECTORIZED=WIDTH > 1)
             for i in range(WIDTH):

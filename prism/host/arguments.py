@@ -20,7 +20,6 @@ from prism.runtime.arrays import (
     require_writable,
 )
 
-
 _TAKEN = (list, tuple, bool, int, float, complex, np.generic)
 _BASES = (("numpy", "ndarray"), ("cupy", "ndarray"), ("torch", "Tensor"))
 _HOOKS = ("__array_ufunc__", "__array_function__", "__torch_function__", "__torch_dispatch__")

@@ -49,10 +49,11 @@ class Decision:
 
     `plan`: None where nothing is launched; then results are `fill`, unless they have no elements. `copied`: arrays that must be
     copied first, in C order, or so that `columns` of them have the last two axes exchanged in memory, their rows (columns) at
-    multiples of `pad` bytes, or `converted` to a dtype, their axes as they lie; then nothing else is decided. `beside`: the result can't be made in `out`, for its dtype or strides.
+    multiples of `pad` bytes, or `converted` to a dtype, their axes as they lie; then nothing else is decided. `beside`: the
+    result can't be made in `out`, for its dtype or strides.
     `in_place`: arrays that the result may be, element by element. `begins`: the array that the result holds before the plan
     runs, copied there unless it is the result. `cut`: the last result says how many elements of the others there are: the call
-    waits for it.
+    waits for it. `warned`: of the host, the method of a ufunc as which NumPy warns where floats overflow.
     """
 
     results: tuple[Result, ...] = ()
@@ -178,13 +179,17 @@ def _make(
             answer = cut(results[: len(decision.names) - 1], many) if decision.cut else results
     if not copied and (known.ready is not None or (handle is None and noting.get() is not None)):
         _keep(known, asked, infos, results, answer, made=result is None)
-    of = infos.get("x", first).owner
-    if result is None and isinstance(of, np.ndarray) and type(of) is not np.ndarray:
-        answer = tuple(of.__array_wrap__(one, None, one.ndim == 0) for one in answer)  # the hook of its class
+    return _given_back(answer, infos.get("x", first), result)
+
+
+def _given_back(answer: tuple[Any, ...], of: ArrayInfo, result: ArrayInfo | None) -> Any:
+    """Return the results of a call: of a subclass of NumPy's arrays what its hook makes of them, of no axes scalars."""
+    if result is None and isinstance(of.owner, np.ndarray) and type(of.owner) is not np.ndarray:
+        answer = tuple(of.owner.__array_wrap__(one, None, one.ndim == 0) for one in answer)
         return answer if len(answer) > 1 else answer[0]
     if len(answer) > 1:
         return answer
-    return answer[0][()] if first.device is None and result is None and not answer[0].shape else answer[0]
+    return answer[0][()] if of.device is None and result is None and not answer[0].shape else answer[0]
 
 
 def _decided(
@@ -271,8 +276,8 @@ def _launch(known: _Known, infos: Arrays, targets: Arrays, stream: int | None, m
 
 def _warn(decision: Decision, first: ArrayInfo, made: Any) -> None:
     """Warn as NumPy does of a result on the host, where the decision says so."""
-    if decision.warned and first.device is None:
-        floats.warn(decision.warned, lazies.memory_of(first), made)
+    if decision.warned and first.device is None and not isinstance(first, LazyInfo):
+        floats.warn(decision.warned, first.owner, made)
 
 
 def _transposed(one: Result, made: Any, first: ArrayInfo) -> Any:

@@ -1,4 +1,4 @@
-"""Small cases by the thousand: results, dtypes, shapes and kinds of exceptions are NumPy's."""
+"""Small cases by the thousand: results, dtypes, shapes and kinds of exceptions are NumPy's; `prism/host/floats.py`: warnings."""
 
 from __future__ import annotations
 
@@ -136,10 +136,18 @@ class Asked(np.ndarray):
 
 def test_subclasses_are_kept_or_refused() -> None:
     x = np.arange(6.0).reshape(2, 3).view(Metres)
-    for found in (lib.cumsum(x, axis=0), lib.sum(x, axis=0), lib.sum(x), lib.argmax(x, axis=1), lib.compress([1, 0, 1], x)):
+    for found in (
+        lib.cumsum(x, axis=0),
+        lib.sum(x, axis=0),
+        lib.sum(x),
+        lib.argmax(x, axis=1),
+        lib.compress([1, 0, 1], x),
+    ):
         assert isinstance(found, Metres) and found.unit == "m"
     assert lib.sum(x) == 15
-    with pytest.raises(TypeError, match="`a` is a Asked, which has a hook `__array_function__` that Prism does not call"):
+    with pytest.raises(
+        TypeError, match="`a` is a Asked, which has a hook `__array_function__` that Prism does not call"
+    ):
         lib.sum(np.arange(3).view(Asked))
 
 
@@ -149,7 +157,13 @@ def test_sums_of_16_bits_are_rounded_once(name: str, dtype: str) -> None:
     """They are made in float32: the error is half of the last place of the result."""
     kind = np.dtype(getattr(ml_dtypes, dtype, dtype))
     x = np.random.default_rng(1).random(5000).astype(kind)
-    given = (x, np.array([0, x.size])) if name == "segmented_reduce" else (np.zeros(x.size, int), x) if "key" in name else (x,)
+    given = (
+        (x, np.array([0, x.size]))
+        if name == "segmented_reduce"
+        else (np.zeros(x.size, int), x)
+        if "key" in name
+        else (x,)
+    )
     found = getattr(lib, name)(*given)
     found = found[1] if isinstance(found, tuple) else found
     exact = np.cumsum(x.astype(np.float64))
@@ -164,7 +178,7 @@ FUZZ = int(os.environ.get("FUZZ_EXAMPLES", "10000"))
 
 @pytest.mark.fuzz
 def test_random_calls() -> None:
-    """Values, dtypes, shapes, order in memory, kinds of errors and of warnings are NumPy's, but for what `docs/numpy.md` lists."""
+    """Values, dtypes, shapes, order in memory, kinds of errors and warnings are NumPy's, but for what `docs/numpy.md` lists."""
     found = {seed: text for seed in range(FUZZ) if (text := alike.compare(alike.random_call(seed)))}
     assert not found, [(seed, str(alike.random_call(seed)), text) for seed, text in [*found.items()][:20]]
 

@@ -36,11 +36,11 @@ def multiply(a: T @ thread[1], b: T @ thread[1]) -> T @ thread[1]:
 @requires(thread[1])
 @template(T=dtype)
 def minimum(a: T @ thread[1], b: T @ thread[1]) -> T @ thread[1]:
-    """The smaller of the two; NaN if either is, of two the first. Complex numbers are ordered by real parts, then imaginary ones."""
+    """The smaller of the two; NaN if either is, of two the first. Complex: by real parts, then by imaginary ones."""
     if T == complex64 or T == complex128:
-        stays: bool = is_nan(a.real) or is_nan(a.imag)
-        stays = stays or (a.real < b.real and not is_nan(a.imag) and not is_nan(b.imag)) or (a.real == b.real and a.imag <= b.imag)
-        return a if stays else b
+        numbers: bool = not is_nan(a.imag) and not is_nan(b.imag)
+        wins: bool = (a.real < b.real and numbers) or (a.real == b.real and a.imag <= b.imag)
+        return a if is_nan(a.real) or is_nan(a.imag) or wins else b
     else:
         return min(a, b)
 
@@ -49,11 +49,11 @@ def minimum(a: T @ thread[1], b: T @ thread[1]) -> T @ thread[1]:
 @requires(thread[1])
 @template(T=dtype)
 def maximum(a: T @ thread[1], b: T @ thread[1]) -> T @ thread[1]:
-    """The larger of the two; NaN if either is, of two the first. Complex numbers are ordered by real parts, then imaginary ones."""
+    """The larger of the two; NaN if either is, of two the first. Complex: by real parts, then by imaginary ones."""
     if T == complex64 or T == complex128:
-        stays: bool = is_nan(a.real) or is_nan(a.imag)
-        stays = stays or (a.real > b.real and not is_nan(a.imag) and not is_nan(b.imag)) or (a.real == b.real and a.imag >= b.imag)
-        return a if stays else b
+        numbers: bool = not is_nan(a.imag) and not is_nan(b.imag)
+        wins: bool = (a.real > b.real and numbers) or (a.real == b.real and a.imag >= b.imag)
+        return a if is_nan(a.real) or is_nan(a.imag) or wins else b
     else:
         return max(a, b)
 

@@ -29,8 +29,8 @@ def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None, 
     axis : int, optional
         The axis to sum along. By default all elements are taken in C order, and the result has one dimension.
     dtype : dtype, optional
-        The result's, and what sums are computed in. By default that of `out`, if given; else int64 for bool and smaller
-        signed integers, uint64 for smaller unsigned ones, and else that of `a`.
+        The result's, and what sums are computed in. By default, with `out`, the common dtype of both; else int64 for bool and
+        smaller signed integers, uint64 for smaller unsigned ones, and else that of `a`.
     out : array, optional
         Where to put the result, of its shape and of any dtype, strides included; of `a`'s library, and on its device.
     stream : stream or int, optional
@@ -82,8 +82,8 @@ def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None,
 def cummax(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None, *, stream: Any = None) -> Any:
     """Return the largest element so far along an axis, as `numpy.maximum.accumulate` does: NaN from the first NaN on.
 
-    Parameters, results and errors are those of `prism.lib.cumsum`, but the result has the dtype of `a` by default, all
-    elements are taken where `axis` is None, and complex numbers are a TypeError.
+    Parameters, results and errors are those of `prism.lib.cumsum`, but the result has the dtype of `a` by default, and all
+    elements are taken where `axis` is None. Complex numbers are ordered by real parts, then by imaginary ones.
 
     Examples
     --------
@@ -218,7 +218,9 @@ def _result_dtype(op: str, given: ArrayInfo, asked: Any, result: ArrayInfo | Non
     if result is None:
         return sum_dtype(given)
     numbers = result.dtype.kind in "biufc" and given.dtype.kind in "biufc"
-    return common_dtype(given.dtype, result.dtype) if numbers or BFLOAT16 in (result.dtype, given.dtype) else result.scalar
+    return (
+        common_dtype(given.dtype, result.dtype) if numbers or BFLOAT16 in (result.dtype, given.dtype) else result.scalar
+    )
 
 
 def _array_api(op: str, x: Any, axis: Any, dtype: Any, out: Any, include_initial: bool, stream: Any) -> Any:

@@ -14,10 +14,10 @@ from prism.host.axes import collapse, drop_axes, normal_axes
 from prism.host.call import Decision, Result
 from prism.host.plan import Machine, Plan
 from prism.lang.types.structs import struct_of
+from prism.lib import operators
 from prism.lib.algorithms.reduce.plan import plan_reduction, plan_search, stages
 from prism.lib.algorithms.reduce.steps import Search, Work
 from prism.lib.algorithms.scan.plan import number_of
-from prism.lib import operators
 from prism.lib.operators import Operator
 from prism.lib.records import common_dtype, is_record, record_dtype, require_numbers
 from prism.runtime.arrays import BFLOAT16, CODED, ArrayInfo
@@ -113,7 +113,9 @@ def _decide(
     plan = _plan(what, given, axes, tuple(k for k in lying if k not in axes), asked, start, machine)
     if plan is None:
         anyhow = what.operator is None or given.dtype.names or _is_dense(given)
-        return Decision(copied=("x",), converted=None if anyhow else _native(given.dtype))  # its axes as they lie, if they do
+        return Decision(
+            copied=("x",), converted=None if anyhow else _native(given.dtype)
+        )  # its axes as they lie, if they do
     left = sorted(kept)
     back = tuple(kept.index(k) for k in left)
     extents = tuple(shape[left.index(k)] for k in kept)
@@ -146,7 +148,7 @@ def _plan(
     start: Any,
     machine: Machine,
 ) -> Plan | None:
-    """Return how to reduce `axes` of an array, the results of the others `lying` in that order; None where it must be copied first."""
+    """Return how to reduce `axes` of an array, the results of the others `lying` in that order; None: it must be copied first."""
     size = given.dtype.itemsize
     if given.pointer % size or any(s % size for s in given.strides) or not given.dtype.isnative:
         return None
@@ -209,26 +211,38 @@ def _asked(what: Reduction, given: np.dtype[Any], dtype: Any, result: ArrayInfo 
     if what.operator is None:
         if result is not None and not np.can_cast(result.dtype, np.int64, "safe"):
             raise TypeError(f"`out` must be of int64, as positions are, or of what fits it, not of {result.dtype}")
-        beside = result is not None and result.dtype != np.dtype("int64")
-        return Asked(what, own, np.dtype("uint8") if given.kind == "b" else _wider(own), np.dtype("int64"), beside=beside)
+        compute, positions = np.dtype("uint8") if given.kind == "b" else _wider(own), np.dtype("int64")
+        return Asked(what, own, compute, positions, beside=result is not None and result.dtype != positions)
     wanted = _wanted(what, own, dtype, result)
-    if wanted.kind == "b" and not what.truth and (what.promoted or not what.takes_bool):
-        if what.operator not in _OF_BOOLS:
-            raise TypeError(f"`op`: `{what.operator.name}` is not for bools: pass dtype= to convert, as dtype=numpy.int64")
-        what = replace(_OF_BOOLS[what.operator], message=what.message)
-    converted = None
-    if not what.truth and "c" in (own.kind, wanted.kind):
-        converted = None if own == wanted else wanted
-        what = replace(what, operator=_OF_COMPLEX.get(what.operator, what.operator)) if wanted.kind == "c" else what
-    assert what.operator is not None
-    if what.operator.integral and not what.truth and wanted.kind not in "biu":
-        raise TypeError(f"`op`: `{what.operator.name}` is for integers, and the dtype is {wanted}")
+    what = _of_kind(what, wanted)
+    converted = wanted if not what.truth and "c" in (own.kind, wanted.kind) and own != wanted else None
     stored = _stored(wanted, result)
     if what.truth:
         compute = np.dtype("uint64" if what.counted else "uint32")
     else:
         compute = np.dtype("uint8") if wanted.kind == "b" else _wider(wanted)
     return Asked(what, wanted, compute, stored, converted, result is not None and stored != _native(result.dtype))
+
+
+def _of_kind(what: Reduction, wanted: np.dtype[Any]) -> Reduction:
+    """Return what a reduction is in a dtype: of bools `or` and `and`, of complex numbers one in order.
+
+    Raises:
+        TypeError: its operator is not for the dtype.
+    """
+    assert what.operator is not None
+    if what.truth:
+        return what
+    if wanted.kind == "b" and (what.promoted or not what.takes_bool):
+        if what.operator not in _OF_BOOLS:
+            text = f"`op`: `{what.operator.name}` is not for bools"
+            raise TypeError(f"{text}: pass dtype= to convert, as dtype=numpy.int64")
+        return replace(_OF_BOOLS[what.operator], message=what.message)
+    if what.operator.integral and wanted.kind not in "biu":
+        raise TypeError(f"`op`: `{what.operator.name}` is for integers, and the dtype is {wanted}")
+    if wanted.kind == "c" and what.operator in _OF_COMPLEX:
+        return replace(what, operator=_OF_COMPLEX[what.operator])
+    return what
 
 
 def _wanted(what: Reduction, given: np.dtype[Any], asked: Any, result: ArrayInfo | None) -> np.dtype[Any]:

@@ -14,9 +14,9 @@ from prism.host.axes import normal_axis
 from prism.host.call import Decision, Result, call
 from prism.host.plan import Machine, Plan
 from prism.lang.types.structs import dtype_called
+from prism.lib import operators
 from prism.lib.algorithms.scan import plan as scan_plans
 from prism.lib.algorithms.scan.plan import Shape, Task
-from prism.lib import operators
 from prism.lib.operators import Operator, number_in, operator_of
 from prism.lib.records import is_record, require_numbers
 from prism.runtime.arrays import BFLOAT16, ArrayInfo
@@ -56,9 +56,8 @@ def scan(
     Parameters
     ----------
     x : array of NumPy, CuPy or torch
-        Of int8 to int64, uint8 to uint64, float16, bfloat16, float32 or float64; of bool with the operators that have bools
-        for results, or with a `dtype`; of complex64 or complex128; of a struct of 1, 2, 4, 8 or 16 bytes, with an operator of
-        your own. Not modified, unless it is also `out`.
+        Of bool, int8 to int64, uint8 to uint64, float16, bfloat16, float32, float64, complex64 or complex128; of a struct of
+        1, 2, 4, 8 or 16 bytes, with an operator of your own. Not modified, unless it is also `out`.
     op : str or Operator, default "add"
         One of "add", "multiply", "minimum", "maximum", "bitwise_and", "bitwise_or", "bitwise_xor", or a
         `prism.lib.Operator` of a device function of your own.
@@ -73,8 +72,8 @@ def scan(
         What the first element is combined with, on its left; by default the operator's identity.
     dtype : dtype, optional
         What to convert elements to, and to compute in. By default that of `x`: unlike `numpy.cumsum`, sums of small
-        integers wrap in their own type, unless a wider `dtype` is asked for. Floats become integers toward zero; NaN, and what
-        the integers don't reach, becomes any number.
+        integers wrap in their own type, unless a wider `dtype` is asked for. Of bools `add` is or, `multiply`
+        is and. Floats become integers toward zero; NaN, and what the integers don't reach, becomes any number.
     out : array, optional
         Where to put the result: of `x`'s library and device, of the result's shape and dtype, C-contiguous. It may be `x`
         itself, or overlap it.
@@ -91,7 +90,7 @@ def scan(
     Raises
     ------
     TypeError
-        `x` or `out` is no array, or of a dtype that is not supported (object; bool without `dtype`); one of them is
+        `x` or `out` is no array, or of a dtype that is not supported (object); one of them is
         on the host and the other on a GPU; `op` is neither a name nor an Operator; `initial` is no number of the dtype.
     ValueError
         `out` has another shape, is read-only or not contiguous, or is on another GPU; `op` names no operator; `x` has no
@@ -178,7 +177,7 @@ def task_of(
 
 
 def conversion(given: ArrayInfo, asked: Any) -> np.dtype[Any] | None:
-    """Return the dtype that elements must have first, of which the kernels make no other: to, from and among complex; and bool."""
+    """Return the dtype that elements must have first, which kernels do not convert to: to, from and among complex; and bool."""
     if asked is None:
         return None
     wanted, kind = arguments.dtype_of(asked), given.dtype.kind
