@@ -20,7 +20,7 @@ import numpy as np
 
 from prism.host import arguments, floats, lazies, memory, repeat
 from prism.host.axes import c_strides
-from prism.host.lazies import LazyInfo, NotReadable
+from prism.host.lazies import LazyInfo, NotReadable, Sink
 from prism.host.machine import Ready, machine_of, run_on_host
 from prism.host.plan import OUT, Machine, Plan
 from prism.host.repeat import Recipe, cut, noting
@@ -84,13 +84,18 @@ class _Known:
 
 @dataclass(slots=True)
 class Noted:
-    """A call that was made while a plan was: its arrays and results; `recipe`, on a GPU, is what it came to."""
+    """A call that was made while a plan was: its arrays and results; `recipe`, on a GPU, is what it came to.
+
+    Of a call on lazy arrays: `pointers` are what it takes, `kept` what these are of; there are no `arrays` then.
+    """
 
     names: tuple[str, ...]
     arrays: tuple[Any, ...]
     results: tuple[Any, ...]
     answer: Any
     recipe: Recipe | None
+    pointers: tuple[int, ...] = ()
+    kept: Any = None
 
 
 _known: dict[Hashable, _Known] = {}
@@ -111,6 +116,9 @@ def call(
         RuntimeError: nothing is decided as yet, and a CUDA graph is being captured; but where `captured`.
         DeviceError: the driver refuses.
     """
+    if isinstance(out, Sink):
+        out.write(call(function, asked, arrays, decide, None, stream, called=called, captured=captured), stream)
+        return out
     infos = arguments.describe_all(arrays, called or {}, out)
     result = None if out is None else arguments.describe_result(out, infos, called or {})
     name, first = next(iter(infos.items()))
@@ -289,17 +297,18 @@ def _keep(
 ) -> None:
     """Keep what was launched on arrays for the next such call."""
     decision, arrays = known.decision, tuple(info.owner for info in infos.values())
-    recipe = None
+    recipe, noted = None, noting.get()
     if lazies.are_lazy(infos):
+        taken = lazies.expand(infos).values()
         if known.ready is not None and not decision.begins:
-            spans = tuple(
-                (*span(info), False) if isinstance(info, ArrayInfo) else (0, 0, False)
-                for info in lazies.expand(infos).values()
-            )
+            spans = tuple((*span(info), False) if isinstance(info, ArrayInfo) else (0, 0, False) for info in taken)
             recipe = Recipe(known.ready.launch(), spans, span(describe(results[0]))[1], decision.cut)
             repeat.keep_lazy(
                 next(iter(infos.values())).library, asked, tuple(infos.values()), results, recipe, made=made
             )
+        if noted is not None and not decision.cut and not decision.begins:
+            pointers = (*(info.pointer for info in taken), *(describe(one).pointer for one in results))
+            noted.append(Noted((), (), results, answer[0] if len(answer) == 1 else answer, recipe, pointers, infos))
         return
     if known.ready is not None:
         target = describe(results[0])
@@ -309,7 +318,6 @@ def _keep(
         recipe = Recipe(known.ready.launch(), spans, span(target)[1], decision.cut, begins)
         first = next(iter(infos.values()))
         repeat.keep(first.library, asked, arrays, results, recipe, made=made)
-    noted = noting.get()
     if noted is not None and not decision.cut:
         noted.append(Noted(tuple(infos), arrays, results, answer[0] if len(answer) == 1 else answer, recipe))
 
