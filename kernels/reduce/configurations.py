@@ -203,7 +203,7 @@ def _search(width: int, blocks: int = 5, units: int = 2) -> AxisConfiguration:
 
 # What a thread has loaded at once it looks through a second time, so it keeps all of it, small elements each in a register. In
 # columns a position is kept with each place in a vector; where these are small, comparing takes as long as loading.
-SEARCH = {1: _search(8, units=1), 2: _search(8, blocks=4), 4: _search(4), 8: _search(2)}
+SEARCH = {1: _search(8, units=1), 2: _search(8, blocks=4), 4: _search(4), 8: _search(2), 16: _search(1)}
 
 # Positions in a whole array, by the size of an element: how many of them a vector has, and the launch, which is like a sum's.
 # Microseconds on one H200, and in how many others were: 2^20 int64 5.2, by two blocks of 512 threads a multiprocessor 6.0; 2^24

@@ -7,8 +7,8 @@ warps and splits is compared by value, and then by position, so the first of equ
 """
 
 from prism.lang import (
-    assume, attr, block, const, constexpr, count, dtype, function, grid, group, id, int32, int64, is_nan, partition, prism, ptr,
-    requires, shared, shuffle_down, strides_nest, template, thread, warp,
+    assume, attr, block, complex64, complex128, const, constexpr, count, dtype, function, grid, group, id, int32, int64, is_nan,
+    partition, prism, ptr, requires, shared, shuffle_down, strides_nest, template, thread, warp,
 )
 from prism.kernels.reduce.axis import place as spot
 
@@ -52,16 +52,26 @@ def less_true(a: T @ thread[1], b: T @ thread[1]) -> bool @ thread[1]:
 @requires(thread[1])
 @template(T=dtype)
 def larger_or_nan(a: T @ thread[1], b: T @ thread[1]) -> bool @ thread[1]:
-    """Whether `a` is larger than `b`, where NaN is the largest."""
-    return not (a <= b or is_nan(b))  # two comparisons, no branch
+    """Whether `a` is larger than `b`, where NaN is the largest; of complex numbers by real parts, then by imaginary ones."""
+    if T == complex64 or T == complex128:
+        mine: bool = is_nan(a.real) or is_nan(a.imag)
+        theirs: bool = is_nan(b.real) or is_nan(b.imag)
+        return not theirs and (mine or a.real > b.real or (a.real == b.real and a.imag > b.imag))
+    else:
+        return not (a <= b or is_nan(b))  # two comparisons, no branch
 
 
 @prism("device")
 @requires(thread[1])
 @template(T=dtype)
 def smaller_or_nan(a: T @ thread[1], b: T @ thread[1]) -> bool @ thread[1]:
-    """Whether `a` is smaller than `b`, where NaN is the smallest."""
-    return not (a >= b or is_nan(b))
+    """Whether `a` is smaller than `b`, where NaN is the smallest; of complex numbers as `larger_or_nan`."""
+    if T == complex64 or T == complex128:
+        mine: bool = is_nan(a.real) or is_nan(a.imag)
+        theirs: bool = is_nan(b.real) or is_nan(b.imag)
+        return not theirs and (mine or a.real < b.real or (a.real == b.real and a.imag < b.imag))
+    else:
+        return not (a >= b or is_nan(b))
 
 
 @prism("global")
@@ -238,7 +248,10 @@ def takes(
 @template(T=dtype, BEATS=function)
 def better(a: T @ thread[1], b: T @ thread[1]) -> T @ thread[1]:
     """The one of `a` and `b` that beats the other, or either; NaN if one is NaN."""
-    return max(a, b) if BEATS == larger or BEATS == larger_or_nan or BEATS == truer else min(a, b)
+    if T == complex64 or T == complex128:
+        return a if BEATS(a, b) else b
+    else:
+        return max(a, b) if BEATS == larger or BEATS == larger_or_nan or BEATS == truer else min(a, b)
 
 
 @prism("device")
@@ -267,7 +280,10 @@ def look(
             number: int64 = k + j * step
             row: TI[WIDTH]
             for i in range(WIDTH):
-                row[i] = TI(0)
+                if TI == complex64 or TI == complex128:
+                    row[i] = TI()
+                else:
+                    row[i] = TI(0)
             if WHOLE or number < end:
                 thread.load_once(x, base[q] + before + number * (WIDTH if ALONG else n_stride), row, VECTORIZED=WIDTH > 1)
             for i in range(WIDTH):

@@ -20,6 +20,11 @@ from prism.runtime.arrays import (
     require_writable,
 )
 
+_TAKEN = (list, tuple, bool, int, float, complex, np.generic)
+_BASES = (("numpy", "ndarray"), ("cupy", "ndarray"), ("torch", "Tensor"))
+_HOOKS = ("__array_ufunc__", "__array_function__", "__torch_function__", "__torch_dispatch__")
+_PLAIN: set[type] = {np.ndarray}  # classes without hooks
+
 
 def describe_all(arrays: Mapping[str, Any], called: Mapping[str, str], out: Any = None) -> dict[str, ArrayInfo]:
     """Return the facts of arrays, by name: of one library, that of the first, and in one place.
@@ -49,6 +54,8 @@ def describe_result(out: Any, infos: Mapping[str, ArrayInfo], called: Mapping[st
     Raises:
         TypeError, ValueError: as `describe_all`; it is read-only.
     """
+    if isinstance(out, _TAKEN):
+        raise TypeError(f"`out` must be an array, not {type(out).__name__}")
     result = facts_of(out, "out")
     if isinstance(result, lazies.LazyInfo):
         raise TypeError("`out` is a lazy array, which holds no memory: pass an array")
@@ -61,10 +68,34 @@ def describe_result(out: Any, infos: Mapping[str, ArrayInfo], called: Mapping[st
 
 
 def facts_of(array: Any, name: str) -> ArrayInfo:
-    """Return the facts of an array; bfloat16, whosever it is, is called by one dtype."""
+    """Return the facts of an array; bfloat16, whosever it is, is called by one dtype. Numbers and lists are NumPy's arrays.
+
+    Raises:
+        TypeError: it is none, or of a class that has hooks of its own for functions.
+        ValueError: a list whose rows are not of one length.
+    """
+    if isinstance(array, _TAKEN):
+        try:
+            array = np.asarray(array)
+        except OverflowError as error:
+            raise TypeError(f"`{name}`: {error}") from None
+    _require_no_hooks(type(array), name)
     found = describe(array, name)
     same = found.dtype == BFLOAT16 or found.scalar != "bfloat16"
     return found if same else replace(found, dtype=BFLOAT16)
+
+
+def _require_no_hooks(cls: type, name: str) -> None:
+    """Check that a class of arrays doesn't have its own say in what functions do: Prism would not ask it."""
+    if cls in _PLAIN:
+        return
+    base = next((b for b in cls.__mro__ if (b.__module__.partition(".")[0], b.__name__) in _BASES), cls)
+    for hook in _HOOKS:
+        mine, theirs = (getattr(getattr(one, hook, None), "__func__", getattr(one, hook, None)) for one in (cls, base))
+        if mine is not theirs and not getattr(mine, "__name__", "").startswith("_disabled_torch"):
+            text = f"`{name}` is a {cls.__qualname__}, which has a hook `{hook}` that Prism does not call"
+            raise TypeError(f"{text}: pass it as {base.__module__.partition('.')[0]}'s own class has it")
+    _PLAIN.add(cls)
 
 
 def require_library(info: ArrayInfo, name: str, of: str, first: ArrayInfo) -> None:

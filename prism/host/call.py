@@ -18,9 +18,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from prism.host import arguments, lazies, memory, repeat
+from prism.host import arguments, floats, lazies, memory, repeat
 from prism.host.axes import c_strides
-from prism.host.lazies import LazyInfo, NotReadable
+from prism.host.lazies import LazyInfo, NotReadable, Sink
 from prism.host.machine import Ready, machine_of, run_on_host
 from prism.host.plan import OUT, Machine, Plan
 from prism.host.repeat import Recipe, cut, noting
@@ -49,10 +49,11 @@ class Decision:
 
     `plan`: None where nothing is launched; then results are `fill`, unless they have no elements. `copied`: arrays that must be
     copied first, in C order, or so that `columns` of them have the last two axes exchanged in memory, their rows (columns) at
-    multiples of `pad` bytes; then nothing else is decided. `beside`: the result can't be made in `out`, for its dtype or strides.
+    multiples of `pad` bytes, or `converted` to a dtype, their axes as they lie; then nothing else is decided. `beside`: the
+    result can't be made in `out`, for its dtype or strides.
     `in_place`: arrays that the result may be, element by element. `begins`: the array that the result holds before the plan
     runs, copied there unless it is the result. `cut`: the last result says how many elements of the others there are: the call
-    waits for it.
+    waits for it. `warned`: of the host, the method of a ufunc as which NumPy warns where floats overflow.
     """
 
     results: tuple[Result, ...] = ()
@@ -62,10 +63,12 @@ class Decision:
     copied: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
     pad: int = 1
+    converted: np.dtype[Any] | None = None
     beside: bool = False
     in_place: tuple[str, ...] = ()
     begins: str = ""
     cut: bool = False
+    warned: str = ""
 
 
 Arrays: TypeAlias = Mapping[str, ArrayInfo]
@@ -81,13 +84,18 @@ class _Known:
 
 @dataclass(slots=True)
 class Noted:
-    """A call that was made while a plan was: its arrays and results; `recipe`, on a GPU, is what it came to."""
+    """A call that was made while a plan was: its arrays and results; `recipe`, on a GPU, is what it came to.
+
+    Of a call on lazy arrays: `pointers` are what it takes, `kept` what these are of; there are no `arrays` then.
+    """
 
     names: tuple[str, ...]
     arrays: tuple[Any, ...]
     results: tuple[Any, ...]
     answer: Any
     recipe: Recipe | None
+    pointers: tuple[int, ...] = ()
+    kept: Any = None
 
 
 _known: dict[Hashable, _Known] = {}
@@ -108,6 +116,9 @@ def call(
         RuntimeError: nothing is decided as yet, and a CUDA graph is being captured; but where `captured`.
         DeviceError: the driver refuses.
     """
+    if isinstance(out, Sink):
+        out.write(call(function, asked, arrays, decide, None, stream, called=called, captured=captured), stream)
+        return out
     infos = arguments.describe_all(arrays, called or {}, out)
     result = None if out is None else arguments.describe_result(out, infos, called or {})
     name, first = next(iter(infos.items()))
@@ -143,7 +154,9 @@ def _make(
         with memory.working(first, None if stream is None else handle):
             copies = {
                 name: lazies.evaluate(infos[name])
-                or arguments.facts_of(memory.copy(infos[name], name in decision.columns, decision.pad), name)
+                or arguments.facts_of(
+                    memory.copy(infos[name], name in decision.columns, decision.pad, decision.converted), name
+                )
                 for name in decision.copied
             }
             return _make(function, asked, {**infos, **copies}, decide, result, stream, copied=True)
@@ -155,6 +168,7 @@ def _make(
                 result.owner[...] = lazies.memory_of(begins)
             copied = True
         _launch(known, infos, {OUT: result}, handle)
+        _warn(decision, first, result.owner)
     else:
         with memory.working(first, None if stream is None else handle):
             counted = decision.cut and known.ready is not None  # the number goes to the host's memory
@@ -165,17 +179,25 @@ def _make(
                 made[0][...] = lazies.memory_of(begins)
                 copied = True
             many = _launch(known, infos, targets, handle, made)
-            if result is not None:
-                result.owner[...] = made[0]
-                return result.owner
             results = tuple(map(_transposed, wanted, made, [first] * len(made)))
+            _warn(decision, first, results[0])
+            if result is not None:
+                memory.assign(result.owner, results[0])
+                return result.owner
             answer = cut(results[: len(decision.names) - 1], many) if decision.cut else results
-    plain = not copied and all(one.axes is None for one in decision.results)
-    if plain and (known.ready is not None or (handle is None and noting.get() is not None)):
+    if not copied and (known.ready is not None or (handle is None and noting.get() is not None)):
         _keep(known, asked, infos, results, answer, made=result is None)
+    return _given_back(answer, infos.get("x", first), result)
+
+
+def _given_back(answer: tuple[Any, ...], of: ArrayInfo, result: ArrayInfo | None) -> Any:
+    """Return the results of a call: of a subclass of NumPy's arrays what its hook makes of them, of no axes scalars."""
+    if result is None and isinstance(of.owner, np.ndarray) and type(of.owner) is not np.ndarray:
+        answer = tuple(of.owner.__array_wrap__(one, None, one.ndim == 0) for one in answer)
+        return answer if len(answer) > 1 else answer[0]
     if len(answer) > 1:
         return answer
-    return answer[0][()] if first.device is None and result is None and not answer[0].shape else answer[0]
+    return answer[0][()] if of.device is None and result is None and not answer[0].shape else answer[0]
 
 
 def _decided(
@@ -260,6 +282,12 @@ def _launch(known: _Known, infos: Arrays, targets: Arrays, stream: int | None, m
     return int(made[-1][0]) if decision.cut else 0
 
 
+def _warn(decision: Decision, first: ArrayInfo, made: Any) -> None:
+    """Warn as NumPy does of a result on the host, where the decision says so."""
+    if decision.warned and first.device is None and not isinstance(first, LazyInfo):
+        floats.warn(decision.warned, first.owner, made)
+
+
 def _transposed(one: Result, made: Any, first: ArrayInfo) -> Any:
     return made if one.axes is None else memory.transpose(first, made, one.axes)
 
@@ -269,17 +297,18 @@ def _keep(
 ) -> None:
     """Keep what was launched on arrays for the next such call."""
     decision, arrays = known.decision, tuple(info.owner for info in infos.values())
-    recipe = None
+    recipe, noted = None, noting.get()
     if lazies.are_lazy(infos):
+        taken = lazies.expand(infos).values()
         if known.ready is not None and not decision.begins:
-            spans = tuple(
-                (*span(info), False) if isinstance(info, ArrayInfo) else (0, 0, False)
-                for info in lazies.expand(infos).values()
-            )
+            spans = tuple((*span(info), False) if isinstance(info, ArrayInfo) else (0, 0, False) for info in taken)
             recipe = Recipe(known.ready.launch(), spans, span(describe(results[0]))[1], decision.cut)
             repeat.keep_lazy(
                 next(iter(infos.values())).library, asked, tuple(infos.values()), results, recipe, made=made
             )
+        if noted is not None and not decision.cut and not decision.begins:
+            pointers = (*(info.pointer for info in taken), *(describe(one).pointer for one in results))
+            noted.append(Noted((), (), results, answer[0] if len(answer) == 1 else answer, recipe, pointers, infos))
         return
     if known.ready is not None:
         target = describe(results[0])
@@ -289,7 +318,6 @@ def _keep(
         recipe = Recipe(known.ready.launch(), spans, span(target)[1], decision.cut, begins)
         first = next(iter(infos.values()))
         repeat.keep(first.library, asked, arrays, results, recipe, made=made)
-    noted = noting.get()
     if noted is not None and not decision.cut:
         noted.append(Noted(tuple(infos), arrays, results, answer[0] if len(answer) == 1 else answer, recipe))
 

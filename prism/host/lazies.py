@@ -38,6 +38,14 @@ class LazyArray:
         self.known: tuple[tuple[int, ...], Hashable] | None = None
 
 
+class Sink:
+    """What a result goes to that is no array, given as `out`: it is made, and then written there."""
+
+    def write(self, result: Any, stream: Any) -> None:
+        """Write a result, on a stream."""
+        raise NotImplementedError
+
+
 class NumberInfo:
     """A number of a lazy array, as the plan's memory: the 8 bytes stand where an array's address does."""
 
@@ -201,6 +209,6 @@ def _bound(step: Step, lazies: Mapping[str, LazyInfo]) -> Step:
 
 
 __all__ = [
-    "LazyArray", "LazyInfo", "NotReadable", "NumberInfo", "are_lazy", "bind", "evaluate", "evaluators", "expand", "expand_launch",
-    "lie_apart", "memory_of", "settle",
+    "LazyArray", "LazyInfo", "NotReadable", "NumberInfo", "Sink", "are_lazy", "bind", "evaluate", "evaluators", "expand",
+    "expand_launch", "lie_apart", "memory_of", "settle",
 ]  # fmt: skip

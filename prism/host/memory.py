@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import warnings
 from typing import Any
 
 import numpy as np
 
 from prism.lang.types.structs import dtype_called
-from prism.runtime.arrays import BFLOAT16, CODED, ArrayInfo
+from prism.runtime.arrays import BFLOAT16, CODED, ArrayInfo, describe
 from prism.runtime.scratch import capture_of
 from prism.runtime.streams import current_stream
 
@@ -21,12 +22,17 @@ def flat(info: ArrayInfo, dtype: np.dtype[Any]) -> Any:
     return info.owner.astype(dtype, order="C", copy=False).ravel()
 
 
-def copy(info: ArrayInfo, columns: bool = False, pad: int = 1) -> Any:
+def copy(info: ArrayInfo, columns: bool = False, pad: int = 1, dtype: np.dtype[Any] | None = None) -> Any:
     """Return a copy of an array in C order, in the machine's byte order, at an address that its elements' size divides.
 
     Or with the last two axes exchanged in memory, where `columns`. Rows (columns) begin at multiples of `pad` bytes; then what is
-    repeated along the axes before is copied once, and repeated.
+    repeated along the axes before is copied once, and repeated. With a `dtype` elements are converted, as by NumPy, and axes lie
+    in memory in the order in which they did.
     """
+    if dtype is not None:
+        found = empty_as(info, info.shape, dtype)
+        assign(found, info.owner)
+        return found
     native = info.dtype if info.dtype.names else info.dtype.newbyteorder("=")
     shape, source = info.shape, info.owner
     if pad > 1 and 0 in info.strides[:-2]:
@@ -45,6 +51,38 @@ def copy(info: ArrayInfo, columns: bool = False, pad: int = 1) -> Any:
     found[...] = source
     found = found.swapaxes(-1, -2) if columns else found
     return found if tuple(found.shape) == info.shape else broadcast(info, found)
+
+
+def empty_as(info: ArrayInfo, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    """Return a new array whose axes lie in memory in the order in which those of an array do that has as many."""
+    if len(info.shape) != len(shape):
+        return empty(info, shape, dtype)
+    axes = memory_order(info.shape, info.strides)
+    found = empty(info, tuple(shape[k] for k in axes), dtype)
+    return transpose(info, found, tuple(int(k) for k in np.argsort(axes)))
+
+
+def memory_order(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, ...]:
+    """Return axes as they lie in memory, the outermost first, whichever way they run; those of extent 1 stay where they are."""
+    moving = [k for k, extent in enumerate(shape) if extent != 1]
+    lying = iter(sorted(moving, key=lambda k: -abs(strides[k])))
+    return tuple(next(lying) if k in moving else k for k in range(len(shape)))
+
+
+def assign(target: Any, source: Any) -> None:
+    """Write an array into another of its library, converted as NumPy does; of complex numbers the real part.
+
+    Warns:
+        ComplexWarning: complex numbers become real ones.
+    """
+    given, wanted = describe(source).dtype.kind, describe(target).dtype.kind
+    if given == "c" and wanted == "b":
+        source = source != 0
+    elif given == "c" and wanted != "c":
+        text = "Casting complex values to real discards the imaginary part"
+        warnings.warn(text, np.exceptions.ComplexWarning, stacklevel=2)
+        source = source.real
+    target[...] = source
 
 
 def broadcast(info: ArrayInfo, array: Any) -> Any:

@@ -20,8 +20,7 @@ class Plan:
 
     `plan()` makes the call again on the arrays that it was made with, and checks nothing: it costs the launch. `plan(x, out)`
     makes it on others of the same library, device, dtype, shape, strides and alignment: all arrays of the call, in its order, and
-    the result's. Work goes to the current stream of the arrays' library, or to
-    `stream`.
+    the result's; not where some of them are lazy. Work goes to the current stream of the arrays' library, or to `stream`.
     """
 
     def __init__(self, call: Callable[[tuple[Any, ...], Any, Any], Any], noted: Noted) -> None:
@@ -29,7 +28,8 @@ class Plan:
         self._given, self._results = noted.arrays, noted.results
         self._arrays = (*noted.arrays, *noted.results)
         self._infos = tuple(map(describe, self._arrays))
-        self._pointers = tuple([info.pointer for info in self._infos])
+        self._pointers = noted.pointers or tuple([info.pointer for info in self._infos])
+        self._lazy = noted.kept  # what lazy arrays are of: their memory lives as long
         self._names = (*noted.names, *(("out",) if len(noted.results) == 1 else ()))
 
     def __call__(self, *arrays: Any, stream: Any = None) -> Any:
@@ -45,6 +45,8 @@ class Plan:
         """
         if not arrays:
             return self._again(stream)
+        if self._lazy is not None:
+            raise TypeError("a plan of lazy arrays takes no others: make one of those")
         if len(arrays) != len(self._names) or len(self._names) != len(self._arrays):
             raise TypeError(f"a plan takes no arrays, or all of them: {', '.join(self._names)}")
         infos = [describe(array, name) for array, name in zip(arrays, self._names, strict=True)]
@@ -103,7 +105,7 @@ def plan(function: Callable[..., Any], *arguments: Any, out: Any = None, stream:
         The call would copy: an array has gaps, or `out` overlaps one or has strides that the kernels don't write; or there is
         nothing to launch, as there are no elements; `stream` for arrays on the host.
     TypeError
-        `function` is none that can be planned; an array is a lazy one; or what the function raises.
+        `function` is none that can be planned; or what the function raises.
 
     Examples
     --------
@@ -118,9 +120,9 @@ def plan(function: Callable[..., Any], *arguments: Any, out: Any = None, stream:
     if name.startswith("_") or not str(getattr(function, "__module__", "")).startswith("prism.lib."):
         raise TypeError(f"`function` must be a function of prism.lib, not {name or type(function).__qualname__}")
     bound = inspect.signature(function).bind(*arguments, **options).arguments
-    if any(isinstance(value, LazyArray) for value in bound.values()):
-        raise TypeError("a plan is of arrays, and takes no lazy ones: plan the call on prism.lib.evaluate of them")
-    first = describe(next(filter(is_array, bound.values()), None), "x")
+    leaves = [value.leaves[0] for value in bound.values() if isinstance(value, LazyArray) and value.leaves]
+    every = (value for value in bound.values() if is_array(value) and not isinstance(value, LazyArray))
+    first = leaves[0] if leaves else describe(next(every, out), "x")
     where = (
         stream if first.device is None else choose_stream(stream, (first,))
     )  # a call on a stream that is named decides anew

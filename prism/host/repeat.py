@@ -15,7 +15,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 from prism.host.lazies import LazyArray, LazyInfo
 from prism.host.machine import Launch
-from prism.runtime.arrays import ArrayInfo
+from prism.host.memory import memory_order
+from prism.runtime.arrays import ArrayInfo, describe
 from prism.runtime.pinned import count
 from prism.runtime.streams import stream_handle
 
@@ -29,7 +30,7 @@ noting: ContextVar[list[Any] | None] = ContextVar("noting", default=None)
 _MOST = 4096
 _PLACES = 256  # of the arrays of one call that are known to lie apart
 _kept: dict[Hashable, tuple[Any, ...]] = {}
-_results: dict[Hashable, tuple[tuple[tuple[int, ...], Any], ...]] = {}
+_results: dict[Hashable, tuple[tuple[Any, ...], ...]] = {}  # of each: as the library's `empty` takes it
 _libraries: dict[type, tuple[Any, ...]] = {}
 _by_name: dict[str, tuple[Any, ...]] = {}
 _structures: dict[Hashable, int] = {}  # of lazy arrays, each with its number
@@ -37,12 +38,15 @@ _numbers = itertools.count()
 
 
 class Library(NamedTuple):
-    """How a library's arrays are read, two or any number, which stream is current on a device, and how a result is made."""
+    """How a library's arrays are read, two or any number, which stream is current on a device, and how a result is made.
+
+    `empty(x, shape, dtype)` makes one beside `x`; `axes`: its axes are to be in that order, as by `transpose`.
+    """
 
     read_two: Callable[[Any, Any], tuple[int, int, int, tuple[Hashable, ...]]]
     read: Callable[[Sequence[Any]], Facts]
     stream: Callable[[int], int]
-    empty: Callable[[Any, tuple[int, ...], Any], Any]
+    empty: Callable[..., Any]
 
 
 class Recipe(NamedTuple):
@@ -82,8 +86,8 @@ def run(asked: tuple[Any, ...], x: Any, out: Any = None, *others: Any) -> Any:
             made = _results.get((asked, read(x, x)[3]))
             if made is None:
                 return None
-            ((shape, dtype),) = made
-            out = empty(x, shape, dtype)
+            (one,) = made
+            out = empty(x, *one)
         source, target, device, facts = read(x, out)
         found = _kept.get((asked, facts))
     except (
@@ -214,11 +218,20 @@ def keep(
             _kept[asked, read(every)[2]] = (*recipe[:4], set())
         if made:
             facts = read_two(arrays[0], arrays[0])[3] if two else read(arrays)[2]
-            _results[asked, facts] = tuple((tuple(one.shape), one.dtype) for one in results)
+            _results[asked, facts] = tuple(map(_of_result, results))
     except (AttributeError, TypeError, RuntimeError):  # what is asked for, or an array, can't be looked up
         return
     for array in every:
         _libraries[type(array)] = library  # a plain tuple: taking it apart is the fastest
+
+
+def _of_result(one: Any) -> tuple[Any, ...]:
+    """Return a result's shape and dtype; where its axes lie in another order, the shape as they lie, and where each is to be."""
+    shape, info = tuple(one.shape), describe(one)
+    if info.contiguous:
+        return shape, one.dtype
+    axes = memory_order(shape, info.strides)
+    return tuple(shape[k] for k in axes), one.dtype, tuple(axes.index(k) for k in range(len(axes)))
 
 
 def keep_lazy(
@@ -301,7 +314,9 @@ def _cupy_library() -> Library:
     cupy = sys.modules["cupy"]
     current, get_device = cupy.cuda.get_current_stream, cupy.cuda.runtime.getDevice
 
-    def empty(x: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    def empty(x: Any, shape: tuple[int, ...], dtype: Any, axes: tuple[int, ...] | None = None) -> Any:
+        if axes is not None:
+            return empty(x, shape, dtype).transpose(axes)
         device = x.data.device_id
         if get_device() == device:
             return cupy.empty(shape, dtype)
@@ -354,8 +369,9 @@ def _torch_library() -> Library:
     raw = getattr(getattr(torch, "_C", None), "_cuda_getCurrentRawStream", None)
     current = raw or (lambda device: torch.cuda.current_stream(device).cuda_stream)
 
-    def empty(x: Any, shape: tuple[int, ...], dtype: Any) -> Any:
-        return torch.empty(shape, dtype=dtype, device=x.device)
+    def empty(x: Any, shape: tuple[int, ...], dtype: Any, axes: tuple[int, ...] | None = None) -> Any:
+        found = torch.empty(shape, dtype=dtype, device=x.device)
+        return found if axes is None else found.permute(axes)
 
     return Library(_two_of_torch, _of_torch, current, empty)
 

@@ -143,10 +143,14 @@ def _ones(dtype: np.dtype[Any]) -> Any:
 
 
 def _largest(dtype: np.dtype[Any]) -> Any:
+    if dtype.kind == "c":
+        return complex(np.inf, np.inf)
     return np.inf if dtype.kind == "f" else np.iinfo(dtype).max
 
 
 def _smallest(dtype: np.dtype[Any]) -> Any:
+    if dtype.kind == "c":
+        return complex(-np.inf, -np.inf)
     return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from prism.lang.types.structs import Struct, scalar_called
 from prism.lib.operators import BY_NAME, Operator
-from prism.runtime.arrays import ArrayInfo
+from prism.runtime.arrays import BFLOAT16, ArrayInfo
 
 _RECORD_BYTES = (1, 2, 4, 8, 16)
 
@@ -38,19 +38,28 @@ def require_numbers(operator: Operator, scalar: str) -> None:
         return
     if not struct.tag:
         raise TypeError(f"`op`: `{operator.name}` is for numbers: a struct takes a prism.lib.Operator of your own")
-    if operator.name not in ("add", "multiply"):
+    if operator.integral:
         raise TypeError(f"`op`: `{operator.name}` is not for complex numbers, and the dtype is {scalar}")
 
 
-def record_dtype(given: ArrayInfo, asked: Any, result: ArrayInfo | None, name: str, function: str) -> np.dtype[Any]:
-    """Return what structs and complex numbers are reduced in, and to: their own dtype, in the machine's byte order.
+def common_dtype(given: np.dtype[Any], result: np.dtype[Any]) -> np.dtype[Any]:
+    """Return what numbers are added up in where only the dtype of `out` is known: NumPy's for both."""
+    one, other = (each if each == BFLOAT16 else each.newbyteorder("=") for each in (given, result))
+    if BFLOAT16 not in (one, other):
+        found: np.dtype[Any] = np.result_type(one, other)
+        return found
+    wider = other if one == BFLOAT16 else one
+    return np.result_type(wider, np.float32) if wider.kind in "fc" else BFLOAT16
+
+
+def record_dtype(own: np.dtype[Any], asked: Any, result: ArrayInfo | None, name: str, function: str) -> np.dtype[Any]:
+    """Return what structs are reduced in, and to: their own dtype.
 
     Raises:
         TypeError: another is asked for, or that of the result is another.
     """
-    own = given.dtype if given.dtype.names else given.dtype.newbyteorder("=")
-    if asked is not None and np.dtype(asked).newbyteorder("=") != own:
-        raise TypeError(f"`{name}` has dtype {given.dtype}, which {function} does not convert to {np.dtype(asked)}")
-    if result is not None and result.dtype.newbyteorder("=") != own:
-        raise TypeError(f"`out` is of {result.scalar}, and the result of {function} is of {given.dtype}")
+    if asked is not None and np.dtype(asked) != own:
+        raise TypeError(f"`{name}` has dtype {own}, which {function} does not convert to {np.dtype(asked)}")
+    if result is not None and result.dtype != own:
+        raise TypeError(f"`out` is of {result.scalar}, and the result of {function} is of {own}")
     return own

@@ -16,8 +16,8 @@ def test_arrays_are_of_one_library_and_place() -> None:
     infos = arguments.describe_all({"x": x, "keys": x}, {"x": "values"})
     assert list(infos) == ["x", "keys"] and infos["x"].owner is x
     for given, called, match in [
-        ({"x": 3}, {}, "`x` must be an array"),
-        ({"x": x, "keys": [1]}, {}, "`keys` must be an array"),
+        ({"x": {3}}, {}, "`x` must be an array"),
+        ({"x": x, "keys": "1"}, {}, "`keys` must be an array"),
         ({"x": None}, {"x": "values"}, "`values` must be an array"),
     ]:
         with pytest.raises(TypeError, match=match):

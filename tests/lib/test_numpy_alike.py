@@ -1,15 +1,18 @@
-"""Small cases by the thousand: results, dtypes, shapes and kinds of exceptions are NumPy's."""
+"""Small cases by the thousand: results, dtypes, shapes and kinds of exceptions are NumPy's; `prism/host/floats.py`: warnings."""
 
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Callable
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
 from prism import lib
+from tests.lib import alike
 from tests.rarely import rarely
 
 SHAPES = [(), (0,), (1,), (3,), (0, 0), (0, 3), (3, 0), (2, 3), (2, 0, 3), (0, 2, 0)]
@@ -61,25 +64,125 @@ def test_no_elements_to_take_the_largest_of(op: str, shape: tuple[int, ...]) -> 
         )
 
 
-BOOLS, FLOATS = np.ones(3, bool), np.ones(3, np.float32)
-BLAMED: dict[str, tuple[Callable[[], Any], str]] = {
-    "out, cumsum": (lambda: lib.cumsum(BOOLS, out=np.zeros(3, bool)), "`out` has dtype bool, which cumsum does not support"),
-    "dtype, cumsum": (lambda: lib.cumsum(BOOLS, dtype=bool), "`dtype` is dtype bool, which cumsum does not support"),
-    "out, sum": (lambda: lib.sum(BOOLS, out=np.zeros((), bool)), "`out` is of bool, in which sum does not compute"),
-    "dtype, sum": (lambda: lib.sum(FLOATS, dtype=bool), "`dtype` is bool, in which sum does not compute"),
-    "argument": (lambda: lib.reduce(BOOLS), "`x` is of bool, in which reduce does not compute"),
-    "complex dtype": (
-        lambda: lib.sum(FLOATS, dtype=np.complex128), "`dtype` is dtype complex128, to which sum does not convert float32"
-    ),
-    "complex out": (
-        lambda: lib.sum(FLOATS, out=np.zeros((), np.complex64)), "`out` is of complex64, to which sum does not convert float32"
-    ),
-}  # fmt: skip
+# A call for each cause of a difference that there was, and may be again.
+Z = np.array([[3 + 1j, 1 - 2j], [3 - 1j, complex(np.nan, 1)]])
+F = np.asfortranarray(np.arange(24.0).reshape(2, 3, 4))
+CAUSES = {
+    "to complex": alike.Call("sum", np.arange(6, dtype=np.float16).reshape(2, 3), {"axis": 0, "dtype": "complex64"}),
+    "to a wider complex": alike.Call("cumprod", Z[:1].astype("complex64"), {"axis": 1, "dtype": "complex128"}),
+    "from complex, with a warning": alike.Call("cumsum", Z[0], {"dtype": "int16"}),
+    "complex into a real out": alike.Call("sum", Z[:1], {"axis": 1}, out=("float32", "C")),
+    "complex into bool": alike.Call("prod", Z, {"axis": 0, "dtype": "bool"}),
+    "sum of bools": alike.Call("sum", np.arange(6).reshape(2, 3), {"axis": 0, "dtype": "bool"}),
+    "running product of bools": alike.Call("cumprod", np.array([2, 1, 0, 3]), {"dtype": "bool"}),
+    "reduction of bools": alike.Call("reduce", np.array([True, True, False]), {"keepdims": True}, "bitwise_xor"),
+    "largest complex": alike.Call("max", Z[:, :1], {"axis": 0}),
+    "smallest complex, by columns": alike.Call("min", np.ascontiguousarray(Z), {"axis": 0}),
+    "running complex": alike.Call("cummax", Z, {"axis": 1}),
+    "first complex NaN": alike.Call("argmin", Z.astype("complex64")),
+    "where the largest complex is": alike.Call("argmax", np.ascontiguousarray(Z), {"axis": 0}),
+    "imaginary parts count": alike.Call("count_nonzero", np.array([1j, 0, 2]), {"keepdims": True}),
+    "all complex": alike.Call("all", np.array([[1j, 1], [0, 2]]), {"axis": 1}),
+    "sum in F order": alike.Call("sum", F, {"axis": 1}),
+    "running sum in the order of an array with gaps": alike.Call("cumsum", F[:, ::2], {"axis": 0}),
+    "longer sum in F order": alike.Call("cumulative_sum", F, {"axis": 0, "include_initial": True}),
+    "positions in int32": alike.Call("argmax", F, {"axis": 2}, out=("int32", "F")),
+    "a maximum cut to integers": alike.Call("max", F, {"axis": 2}, out=("int8", "gaps")),
+    "the common type of argument and out": alike.Call("sum", np.array([0.5, 0.5, 0.7]), out=("int32", "C")),
+    "overflow of halves": alike.Call("sum", np.full(3, 60000, np.float16)),
+    "overflow on the way": alike.Call("cumprod", np.full(3, 1e200), {"axis": 0}),
+    "infinities that cancel": alike.Call("cumsum", np.array([np.inf, -np.inf, 1])),
+    "NaN to integers": alike.Call("sum", np.array([np.nan, 1]), {"dtype": "int32"}),
+    "a list": alike.Call("compress", [3, 1, 4], mask=[True, False, True]),
+    "a number": alike.Call("cumsum", 3.5),
+    "a number of NumPy's": alike.Call("any", np.int8(3)),
+    "initial, cut": alike.Call("max", np.array([1, 2]), {"initial": 2.5}),
+    "initial, too large": alike.Call("min", np.array([1, 2], np.int8), {"initial": 300}),
+}
 
 
-@pytest.mark.parametrize("case", BLAMED)
-def test_the_argument_that_is_wrong_is_named(case: str) -> None:
-    call, text = BLAMED[case]
-    with pytest.raises(TypeError) as caught:
-        call()
-    assert text in str(caught.value)
+@pytest.mark.parametrize("cause", CAUSES)
+def test_what_differed_once(cause: str) -> None:
+    assert alike.compare(CAUSES[cause]) == "", CAUSES[cause]
+
+
+def test_overflow_is_an_error_where_numpy_makes_it_one() -> None:
+    with np.errstate(over="raise"), pytest.raises(FloatingPointError, match="overflow encountered in reduce"):
+        lib.sum(np.full(3, 60000, np.float16))
+    with np.errstate(over="ignore"):
+        assert lib.sum(np.full(3, 60000, np.float16)) == np.inf
+
+
+def test_scan_of_bools_is_of_bools() -> None:
+    """NumPy's `add.accumulate` counts them; a scan keeps the dtype, in which `+` is or."""
+    x = np.array([False, True, False])
+    assert lib.scan(x).tolist() == [False, True, True] and lib.scan(x).dtype == bool
+    assert lib.scan(~x, "multiply").tolist() == [True, False, False]
+    assert lib.segmented_reduce(x, np.array([0, 1, 3])).tolist() == [False, True]
+
+
+class Metres(np.ndarray):
+    """A subclass that NumPy's hooks keep."""
+
+    unit = "m"
+
+
+class Asked(np.ndarray):
+    """A subclass that wants to be asked."""
+
+    def __array_function__(self, *arguments: Any) -> Any:  # type: ignore[override]
+        return NotImplemented
+
+
+def test_subclasses_are_kept_or_refused() -> None:
+    x = np.arange(6.0).reshape(2, 3).view(Metres)
+    for found in (
+        lib.cumsum(x, axis=0),
+        lib.sum(x, axis=0),
+        lib.sum(x),
+        lib.argmax(x, axis=1),
+        lib.compress([1, 0, 1], x),
+    ):
+        assert isinstance(found, Metres) and found.unit == "m"
+    assert lib.sum(x) == 15
+    with pytest.raises(
+        TypeError, match="`a` is a Asked, which has a hook `__array_function__` that Prism does not call"
+    ):
+        lib.sum(np.arange(3).view(Asked))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("name", ["sum", "cumsum", "segmented_reduce", "reduce_by_key"])
+def test_sums_of_16_bits_are_rounded_once(name: str, dtype: str) -> None:
+    """They are made in float32: the error is half of the last place of the result."""
+    kind = np.dtype(getattr(ml_dtypes, dtype, dtype))
+    x = np.random.default_rng(1).random(5000).astype(kind)
+    given = (
+        (x, np.array([0, x.size]))
+        if name == "segmented_reduce"
+        else (np.zeros(x.size, int), x)
+        if "key" in name
+        else (x,)
+    )
+    found = getattr(lib, name)(*given)
+    found = found[1] if isinstance(found, tuple) else found
+    exact = np.cumsum(x.astype(np.float64))
+    here = np.asarray(found).astype(np.float64).ravel()
+    exact = exact[-here.size :]
+    place = np.spacing(exact.astype(np.float32)) * 2.0 ** (23 - ml_dtypes.finfo(kind).nmant)
+    assert (np.abs(here - exact) <= 0.502 * place).all()
+
+
+FUZZ = int(os.environ.get("FUZZ_EXAMPLES", "10000"))
+
+
+@pytest.mark.fuzz
+def test_random_calls() -> None:
+    """Values, dtypes, shapes, order in memory, kinds of errors and warnings are NumPy's, but for what `docs/numpy.md` lists."""
+    found = {seed: text for seed in range(FUZZ) if (text := alike.compare(alike.random_call(seed)))}
+    assert not found, [(seed, str(alike.random_call(seed)), text) for seed, text in [*found.items()][:20]]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_some_random_calls(seed: int) -> None:
+    assert alike.compare(alike.random_call(seed)) == "", alike.random_call(seed)

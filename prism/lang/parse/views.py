@@ -24,6 +24,7 @@ from prism.lang.types.perspective import GRID, THREAD, Perspective
 MEMORY = ("element", "tile", "tensor")
 WORD = 16
 """Bytes that a vector load has at most."""
+_MOST = 256  # views of a kernel that are kept
 _STATEMENTS = s.Stmt.__args__
 _NOWHERE: Any = lambda: None  # noqa: E731 -- what stands for the text of a function that has none
 Syntax: TypeAlias = Callable[[surface.Kernel], s.Function]
@@ -71,6 +72,10 @@ def view_kernel(kernel: surface.Kernel, views: Mapping[str, View], syntax_of: Sy
     kept: dict[Any, Viewed] = kernel.__dict__.setdefault("_viewed", {})
     key = tuple(sorted(views.items(), key=lambda item: item[0]))
     found = kept.get(key)
+    if (
+        found is None and len(kept) >= _MOST
+    ):  # a lambda that names another number in each call is another view each time
+        kept.clear()
     return kept.setdefault(key, Viewed(kernel, dict(views), syntax_of(kernel))) if found is None else found
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from prism.host.lazies import Sink
 from prism.lang.keep.keys import exact
 from prism.lang.parse.lambdas import device_function
 from prism.lang.surface import Kernel
@@ -40,6 +41,8 @@ from prism.lib.lazy.array import (
 )
 from prism.lib.lazy.array import of as _of
 from prism.lib.lazy.functions import apply, device
+from prism.lib.lazy.sinks import Discard, MapOut, Put
+from prism.lib.thread.operators import shuffle_position
 from prism.runtime.arrays import is_array
 
 _lambdas: dict[Any, Kernel] = {}
@@ -335,6 +338,124 @@ def flip(x: Any) -> Lazy:
     return at(source, last)
 
 
+def permutation(n: int, seed: int = 0) -> Lazy:
+    """Return the numbers from 0 to `n - 1` in another order, each once: positions for `take`, of no memory.
+
+    Parameters
+    ----------
+    n : int
+        How many.
+    seed : int, default 0
+        Which order: the same for the same `n` and `seed`, on every machine.
+
+    Returns
+    -------
+    Lazy
+        Of int64, of one dimension. It is where other arrays are, as `arange`.
+
+    Raises
+    ------
+    ValueError
+        `n` is negative.
+
+    Notes
+    -----
+    A Feistel network of the position's bits, applied again while it gives what is not below `n`: less than four times on average.
+    Orders are random as statistics goes, for samples and batches; they are not all `n!` orders, and no secret.
+
+    Examples
+    --------
+    >>> int(prism.lib.sum(prism.lib.lazy.permutation(10)))
+    45
+    """
+    if n < 0:
+        raise ValueError(f"`n` must not be negative: {n}")
+    half = max(1, (max(int(n) - 1, 1).bit_length() + 1) // 2)
+    given = (int(n), half, int(seed))
+    numbers = tuple(make(Number, k, INT64) for k in range(3))
+    return Lazy(
+        make(Compute, shuffle_position, (POSITION, *numbers)),
+        INT64,
+        (int(n),),
+        (),
+        tuple(bits_of(one) for one in given),
+    )
+
+
+def map_out(function: Any, y: Any) -> Sink:
+    """Return what a function of the library takes as `out`, so that a function of each element of its result goes to `y`.
+
+    Parameters
+    ----------
+    function : device function, lambda or dtype
+        As for `map`, of one number.
+    y : array of NumPy, CuPy or torch
+        Of the result's shape and of the function's dtype, C-contiguous.
+
+    Returns
+    -------
+    Sink
+        Any function that takes `out` takes it, and returns it; not `plan`, nor a cumulative sum with `include_initial`.
+
+    Raises
+    ------
+    TypeError
+        `y` is no array.
+    ValueError
+        It is read-only.
+
+    Notes
+    -----
+    The result is made first, and read again: one pass more than a function that writes there itself.
+
+    Examples
+    --------
+    >>> y = np.zeros(3)
+    >>> out = prism.lib.cumsum(np.array([1.0, 2, 4]), out=prism.lib.lazy.map_out(lambda s: s / 2, y))
+    >>> y
+    array([0.5, 1.5, 3.5])
+    """
+    return MapOut(function, y)
+
+
+def put(y: Any, indices: Any) -> Sink:
+    """Return what a function of the library takes as `out`, so that element `i` of its result goes to ``y[indices[i]]``.
+
+    Parameters
+    ----------
+    y : array of NumPy, CuPy or torch
+        C-contiguous, its elements in C order.
+    indices : array or lazy array
+        Of integers, of the result's shape. Where two are the same, one of the elements stays.
+
+    Returns
+    -------
+    Sink
+        As of `map_out`.
+
+    Raises
+    ------
+    TypeError
+        `y` is no array.
+    ValueError
+        It is read-only, or not contiguous. When the result is there: `indices` has another shape.
+    IndexError
+        On the host, when the result is there: a position is not in `y`.
+
+    Examples
+    --------
+    >>> y = np.zeros(4, int)
+    >>> out = prism.lib.cumsum(np.array([1, 2, 4]), out=prism.lib.lazy.put(y, np.array([3, 0, 1])))
+    >>> y
+    array([3, 7, 0, 1])
+    """
+    return Put(y, indices)
+
+
+discard = Discard()
+"""As `out`: the result is made, and dropped."""
+
+
 def cast(x: Any, dtype: Any) -> Lazy:
     """Return the elements of an array in another type, as C converts: floats become integers toward zero.
 
@@ -408,4 +529,19 @@ def _scalar(dtype: Any, default: str = "") -> Scalar:
     return found
 
 
-__all__ = ["Lazy", "arange", "broadcast_to", "cast", "flip", "full", "map", "of", "take", "zip"]
+__all__ = [
+    "Lazy",
+    "arange",
+    "broadcast_to",
+    "cast",
+    "discard",
+    "flip",
+    "full",
+    "map",
+    "map_out",
+    "of",
+    "put",
+    "permutation",
+    "take",
+    "zip",
+]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NoReturn, TypeVar
@@ -109,6 +109,24 @@ class Lazy(LazyArray):
 
     def __rtruediv__(self, other: Any) -> Any:
         return arithmetic("/", other, self)
+
+    def __floordiv__(self, other: Any) -> Any:
+        return arithmetic("//", self, other)
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return arithmetic("//", other, self)
+
+    def __mod__(self, other: Any) -> Any:
+        return arithmetic("%", self, other)
+
+    def __rmod__(self, other: Any) -> Any:
+        return arithmetic("%", other, self)
+
+    def __pow__(self, other: Any) -> Any:
+        return arithmetic("**", self, other)
+
+    def __rpow__(self, other: Any) -> Any:
+        return arithmetic("**", other, self)
 
     def __and__(self, other: Any) -> Any:
         return arithmetic("&", self, other)
@@ -387,6 +405,9 @@ def convert(x: Lazy, scalar: Scalar) -> Lazy:
 
 _COMPARES = ("<", "<=", ">", ">=", "==", "!=")
 _BITS = ("&", "|", "^")
+_WHOLE = ("//", "%", "**")
+wholes: list[Callable[[str, Lazy, Lazy, Any], Lazy]] = []
+"""What makes quotients, remainders and powers: `functions`, which apply device functions."""
 
 
 def arithmetic(op: str, one: Any, other: Any) -> Any:
@@ -410,6 +431,8 @@ def arithmetic(op: str, one: Any, other: Any) -> Any:
             function, scalar, broadcast_all([_complex(x, scalar) if x is number else x for x in (first, second)])
         )
     (left, right) = broadcast_all([of_number(x, scalar) if x is number else x for x in (first, second)])
+    if op in _WHOLE:
+        return wholes[0](op, convert(left, scalar), convert(right, scalar), second if second is number else None)
     if scalar == BOOL:
         op = {"+": "|", "*": "&"}.get(op, op)
     found = compute(op, BOOL if op in _COMPARES else scalar, (convert(left, scalar), convert(right, scalar)))
@@ -424,13 +447,17 @@ def _common(op: str, *given: Any) -> Scalar:
     scalars = {one for one in given if isinstance(one, Scalar)}
     structs = [one for one in scalars if isinstance(one, Struct)]
     if structs or any(one.coded for one in scalars):
-        if len(scalars) > 1 or (structs and (op not in "+*" or not structs[0].tag)):
+        if len(scalars) > 1 or op in _WHOLE or (structs and (op not in "+*" or not structs[0].tag)):
             text = " and ".join(sorted(map(str, scalars)))
             raise TypeError(f"`{op}` is not for lazy arrays of {text}: cast them, or map a function of your own")
         return scalars.pop()
     dtype = _result_type([dtype_of(one) if isinstance(one, Scalar) else one for one in given])
     if op == "/":
         dtype = np.true_divide(np.ones(1, dtype), np.ones(1, dtype)).dtype
+    if op in _WHOLE and dtype.kind == "b":
+        dtype = np.dtype(np.int8)
+    if op in ("//", "%") and dtype.kind == "f":
+        raise TypeError(f"`{op}` is for integers, and not for {dtype}: map a function of your own")
     if op == "-" and dtype.kind == "b":
         raise TypeError("`-` is not for bools: use `^`")
     if op in _BITS and dtype.kind not in "biu":

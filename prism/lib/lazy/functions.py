@@ -1,4 +1,4 @@
-"""Device functions and lambdas, applied to lazy arrays."""
+"""Device functions and lambdas, applied to lazy arrays; and what `//`, `%` and `**` apply."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from functools import lru_cache
 from typing import Any
 
 from prism.lang.diagnostics import Span
+from prism.lang.intrinsics import TABLE
 from prism.lang.intrinsics.declaration import Intrinsic
 from prism.lang.parse import syntax as s
+from prism.lang.parse.lambdas import device_function
 from prism.lang.parse.views import Written, as_syntax, call, parameter
 from prism.lang.surface import Kernel
-from prism.lang.types import Scalar
+from prism.lang.types import SCALARS, Scalar
 from prism.lang.types.perspective import THREAD
-from prism.lib.lazy.array import Lazy, compute
+from prism.lib.lazy.array import Lazy, compute, convert, of_number, wholes
 
 _NOWHERE = Span("lazy array", 1, 0, 1, 1)
 
@@ -59,3 +61,56 @@ def device(what: Any) -> Any:
         return what
     name = getattr(what, "__name__", type(what).__qualname__)
     raise TypeError(f"`function` must be a device function of Prism's, one of prism.lang's, or a lambda, not {name}")
+
+
+# -- Division of integers, and powers -------------------------------------------------------------------------------------
+
+# Where signs differ, NumPy's quotient is one less than C's; what 0 divides is 0.
+_WHOLE = {
+    ("//", "int"): lambda a, b: 0 if b == 0 else a / b - (1 if a % b != 0 and (a < 0) != (b < 0) else 0),
+    ("%", "int"): lambda a, b: 0 if b == 0 else a % b + (b if a % b != 0 and (a < 0) != (b < 0) else 0),
+    ("//", "uint"): lambda a, b: 0 if b == 0 else a / b,
+    ("%", "uint"): lambda a, b: 0 if b == 0 else a % b,
+    ("**", "square"): lambda a: a * a,
+    ("**", "times"): lambda a, b: a * b,
+}
+
+
+def whole(op: str, left: Lazy, right: Lazy, number: Any) -> Lazy:
+    """Return a quotient or remainder of integers, toward minus infinity, or a power; `number`: the exponent, where it is one.
+
+    Raises:
+        TypeError: a power of integers whose exponents are an array.
+        ValueError: one whose exponent is negative.
+    """
+    if op != "**":
+        return _applied((op, left.scalar.kind), left, right)
+    if not left.scalar.integral:
+        wide = SCALARS["float64" if left.scalar.bits == 64 else "float32"]
+        return convert(apply(TABLE["pow"], (convert(left, wide), convert(right, wide))), left.scalar)
+    if number is None:
+        raise TypeError(
+            "`**` of integers takes a number as exponent: cast them to float64, or map a function of your own"
+        )
+    if number < 0:
+        raise ValueError("integers to negative integer powers are not allowed")
+    return _power(left, int(number))
+
+
+def _power(x: Lazy, exponent: int) -> Lazy:
+    if exponent < 2:
+        return x if exponent else of_number(1, x.scalar, x.shape)
+    found = _applied(("**", "square"), _power(x, exponent // 2))
+    return _applied(("**", "times"), found, x) if exponent % 2 else found
+
+
+def _applied(what: tuple[str, str], *parts: Lazy) -> Lazy:
+    return convert(apply(_compiled(what), parts), parts[0].scalar)
+
+
+@lru_cache(maxsize=16)
+def _compiled(what: tuple[str, str]) -> Kernel:
+    return device_function(_WHOLE[what])  # type: ignore[arg-type]
+
+
+wholes.append(whole)

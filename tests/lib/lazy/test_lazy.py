@@ -1,6 +1,6 @@
 """Lazy arrays by NumPy's: what each is of, dtypes and shapes, and what is refused.
 
-Tests of prism/lib/lazy: array, facts, functions; prism/host/lazies.py; prism/lib/algorithms/transform/api.py.
+Tests of prism/lib/lazy: array, facts, functions, sinks; prism/host/lazies.py; prism/lib/algorithms/transform/api.py.
 """
 
 from __future__ import annotations
@@ -16,9 +16,11 @@ import pytest
 import prism
 from prism import lib
 from prism.host import lazies
-from prism.lang import CompileError, requires, template, thread
+from prism.kernels import transform
+from prism.lang import CompileError, float32, requires, template, thread
 from prism.lang import dtype as dtype_
 from prism.lang import prism as mark
+from prism.lang.parse import views
 from prism.lib import lazy
 from prism.lib.thread import operators as thread_operators
 from prism.runtime.arrays import describe
@@ -72,6 +74,41 @@ def test_arithmetic_with_numbers(one: str) -> None:
     if wider.kind in "iu" or one == "bool":
         equal(lazy.of(x) & x[::-1], x & x[::-1])
         equal(~lazy.of(x), ~x)
+
+
+@pytest.mark.parametrize("one", ["bool", "int8", "int64", "uint16"])
+def test_quotients_remainders_and_powers_of_integers(one: str) -> None:
+    x = numbers(one)
+    y = x[::-1]
+    with np.errstate(all="ignore"):
+        equal(lazy.of(x) // y, x // y)
+        equal(y % lazy.of(x), y % x)
+        if one != "bool":
+            equal(7 // lazy.of(x), x.dtype.type(7) // x)
+            equal(lazy.of(x) % 5, x % x.dtype.type(5))
+        for power in (0, 1, 3, 10):
+            equal(lazy.of(x) ** power, x**power)
+    for wrong, error, text in (
+        (lambda: lazy.of(np.ones(3)) // 2, TypeError, "`//` is for integers"),
+        (lambda: lazy.of(np.ones(3, int)) ** -1, ValueError, "negative integer powers"),
+        (lambda: lazy.of(x) ** x, TypeError, "takes a number as exponent"),
+    ):
+        with pytest.raises(error, match=text):
+            wrong()
+
+
+@pytest.mark.parametrize("one", ["float16", "float64"])
+def test_powers_of_floats(one: str) -> None:
+    x = abs(numbers(one, 20)) / 8
+    found = lib.evaluate(lazy.of(x) ** 1.5)
+    assert found.dtype == x.dtype and np.allclose(found, x ** x.dtype.type(1.5), rtol=4 * np.finfo(x.dtype).eps)
+
+
+def test_kernels_of_lambdas_that_name_other_numbers_are_not_kept_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(views, "_MOST", 2)
+    for number in range(4):
+        equal(lazy.map(lambda a: a + number, np.arange(3)), np.arange(3) + number)
+    assert 0 < len(transform.copy.__dict__["_viewed"]) <= 2
 
 
 def test_complex_numbers_are_added_and_multiplied() -> None:
@@ -137,6 +174,17 @@ def test_numbers_and_positions() -> None:
     equal(lazy.full(2, 2**64 - 1, "uint64"), np.full(2, 2**64 - 1, np.uint64))
     equal(lazy.full(2, -(2**63)), np.full(2, -(2**63)))
     assert lib.sum(lazy.arange(2**31 + 10, 2**31 + 20)) == np.arange(2**31 + 10, 2**31 + 20).sum()
+
+
+def test_positions_in_another_order() -> None:
+    for n in (0, 1, 2, 5, 17, 1000):
+        assert sorted(lib.evaluate(lazy.permutation(n, 3)).tolist()) == list(range(n))
+    one, other = lazy.permutation(1000, 1), lazy.permutation(1000, 2)
+    assert (lib.evaluate(one) != lib.evaluate(other)).sum() > 900
+    equal(one, lib.evaluate(lazy.permutation(1000, 1)))
+    assert abs(np.corrcoef(lib.evaluate(one), np.arange(1000))[0, 1]) < 0.1
+    with pytest.raises(ValueError, match="`n` must not be negative"):
+        lazy.permutation(-1)
 
 
 def test_another_order() -> None:
@@ -232,12 +280,41 @@ def test_misuse() -> None:
         (lambda: list(lazy.of(x)), TypeError, "prism.lib.evaluate"),
         (lambda: bool(lazy.of(x)), TypeError, "prism.lib.any"),
         (lambda: lazy.of(x) + "x", TypeError, "unsupported operand"),
-        (lambda: lib.plan(lib.sum, lazy.of(x)), TypeError, "a plan is of arrays, and takes no lazy ones"),
+        (lambda: lib.plan(lib.sum, lazy.of(x))(x), TypeError, "a plan of lazy arrays takes no others"),
     ]
     for call, error, text in calls:
         with pytest.raises(error) as caught:
             call()
         assert text in str(caught.value), str(caught.value)
+
+
+def test_results_that_go_elsewhere() -> None:
+    """Tests of prism/lib/lazy: sinks."""
+    x, y = np.arange(6.0).reshape(2, 3), np.zeros((2, 3), np.float32)
+    sink = lazy.map_out(lambda s: float32(s) + 1, y)
+    assert lib.cumsum(x, axis=1, out=sink) is sink and np.array_equal(y, np.cumsum(x, axis=1) + 1)
+    total = np.zeros(())
+    lib.sum(x, out=lazy.map_out(lambda s: s * 2, total))
+    assert total == 30
+    lib.max(x, axis=1, out=lazy.put(y, lazy.arange(5, 3, -1)))
+    assert y.ravel()[4:].tolist() == [5, 2]
+    assert lib.scan(x, out=lazy.discard) is lazy.discard
+    with pytest.raises(ValueError, match="`out` must have shape"):
+        lib.sum(x, axis=0, out=lazy.map_out(lambda s: s, np.zeros(2)))
+    with pytest.raises(ValueError, match="`indices` must have shape"):
+        lib.sum(x, axis=0, out=lazy.put(y, np.arange(2)))
+    with pytest.raises(IndexError):
+        lib.sum(x, axis=0, out=lazy.put(y, np.arange(4, 7)))
+
+
+def test_plans_read_what_is_there_then() -> None:
+    x, out = np.arange(5.0), np.zeros(5)
+    again = lib.plan(lib.scan, lazy.of(x) * 2, out=out)
+    x[:] = 1
+    assert again() is out and out.tolist() == [2, 4, 6, 8, 10]
+    pairs = lib.plan(lib.scan_by_key, np.array([0, 0, 1, 1, 1]), lazy.of(x) + 1)
+    x[0] = 3
+    assert pairs().tolist() == [4, 6, 2, 4, 6]
 
 
 def test_structure_is_the_key_and_not_values() -> None:

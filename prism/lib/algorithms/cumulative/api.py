@@ -11,11 +11,11 @@ from prism.host.axes import normal_axis
 from prism.host.call import Decision, call
 from prism.host.plan import Machine
 from prism.lib.algorithms.scan import api as scans
-from prism.runtime.arrays import ArrayInfo
+from prism.lib.records import common_dtype
+from prism.runtime.arrays import BFLOAT16, ArrayInfo
 from prism.runtime.streams import choose_stream
 
 _NAMES = {"add": "cumsum", "multiply": "cumprod", "maximum": "cummax", "minimum": "cummin"}
-_REAL = ("maximum", "minimum")
 _API_NAMES = {"add": "cumulative_sum", "multiply": "cumulative_prod"}
 
 
@@ -29,8 +29,8 @@ def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None, 
     axis : int, optional
         The axis to sum along. By default all elements are taken in C order, and the result has one dimension.
     dtype : dtype, optional
-        The result's, and what sums are computed in. By default that of `out`, if given; else int64 for bool and smaller
-        signed integers, uint64 for smaller unsigned ones, and else that of `a`.
+        The result's, and what sums are computed in. By default, with `out`, the common dtype of both; else int64 for bool and
+        smaller signed integers, uint64 for smaller unsigned ones, and else that of `a`.
     out : array, optional
         Where to put the result, of its shape and of any dtype, strides included; of `a`'s library, and on its device.
     stream : stream or int, optional
@@ -82,8 +82,8 @@ def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None,
 def cummax(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None, *, stream: Any = None) -> Any:
     """Return the largest element so far along an axis, as `numpy.maximum.accumulate` does: NaN from the first NaN on.
 
-    Parameters, results and errors are those of `prism.lib.cumsum`, but the result has the dtype of `a` by default, all
-    elements are taken where `axis` is None, and complex numbers are a TypeError.
+    Parameters, results and errors are those of `prism.lib.cumsum`, but the result has the dtype of `a` by default, and all
+    elements are taken where `axis` is None. Complex numbers are ordered by real parts, then by imaginary ones.
 
     Examples
     --------
@@ -185,6 +185,8 @@ def _cumulative(
         along = None if axis is None else normal_axis(axis, max(1, len(given.shape)))
         if result is not None:
             arguments.require_shape(result, scans.shape_of(given, along))
+        if (kind := scans.conversion(given, _result_dtype(op, given, dtype, result))) is not None:
+            return Decision(copied=("x",), converted=kind)
         task, begin = _task(op, given, dtype, result, scans.Called(names[op], name))
         fits = result is not None and result.contiguous and result.natural and result.scalar == task.result
         found = scans.decide_scan(given, task, begin, along, result if fits else None, machine)
@@ -204,11 +206,7 @@ def _task(op: str, given: ArrayInfo, dtype: Any, result: ArrayInfo | None, calle
     asked = _result_dtype(op, given, dtype, result)
     if dtype is None:
         called = called._replace(dtype="out")
-        if op in _REAL and given.scalar in ("complex64", "complex128"):
-            raise TypeError(
-                f"`{called.array}` has dtype {given.dtype}, and {called.function} is not for complex numbers"
-            )
-    same = asked == given.scalar and asked != "bool"  # which is refused, whoever asks for it
+    same = arguments.scalar_of(asked) == given.scalar
     return scans.task_of(op, given, None if same else asked, called=called)
 
 
@@ -217,7 +215,12 @@ def _result_dtype(op: str, given: ArrayInfo, asked: Any, result: ArrayInfo | Non
         return asked
     if op not in ("add", "multiply"):
         return given.scalar
-    return sum_dtype(given) if result is None else result.scalar
+    if result is None:
+        return sum_dtype(given)
+    numbers = result.dtype.kind in "biufc" and given.dtype.kind in "biufc"
+    return (
+        common_dtype(given.dtype, result.dtype) if numbers or BFLOAT16 in (result.dtype, given.dtype) else result.scalar
+    )
 
 
 def _array_api(op: str, x: Any, axis: Any, dtype: Any, out: Any, include_initial: bool, stream: Any) -> Any:
@@ -234,12 +237,15 @@ def _array_api(op: str, x: Any, axis: Any, dtype: Any, out: Any, include_initial
     result = None if out is None else arguments.describe_result(out, {"x": given}, {})
     if result is not None:
         arguments.require_shape(result, tuple(shape))
-    task, _ = _task(op, given, dtype, result, scans.Called(_API_NAMES[op]))
+    wanted: Any = scans.conversion(given, _result_dtype(op, given, dtype, result))
+    if wanted is None:
+        task, _ = _task(op, given, dtype, result, scans.Called(_API_NAMES[op]))
+        wanted = scans.dtype_of(task.result, given)
     behind = (slice(None),) * along
     with memory.working(given, None if stream is None else choose_stream(stream, (given,))):
-        whole = memory.empty(given, tuple(shape), scans.dtype_of(task.result, given)) if result is None else out
+        whole = memory.empty_as(given, tuple(shape), wanted) if result is None else out
         rest = whole[(*behind, slice(1, None))]
-        _cumulative(op, x, along, task.result, rest.reshape(-1) if not given.shape else rest, stream, _API_NAMES, "x")
+        _cumulative(op, x, along, wanted, rest.reshape(-1) if not given.shape else rest, stream, _API_NAMES, "x")
         whole[(*behind, slice(0, 1))] = 0 if op == "add" else 1  # last: it may be an element of `x`
     return whole
 

@@ -70,6 +70,8 @@ def scan_by_key(
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
         given, labels = _pair(arrays)
+        if (kind := scans.conversion(given, dtype)) is not None:
+            return Decision(copied=("x",), converted=kind)
         task, shown = scans.task_of(op, given, dtype, exclusive=bool(exclusive), called=_SCAN)
         begin = shown if initial is None else scans.initial_of(initial, task)
         if result is not None:
@@ -128,6 +130,8 @@ def reduce_by_key(
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
         given, labels = _pair(arrays)
+        if (kind := scans.conversion(given, dtype)) is not None:
+            return Decision(copied=("x",), converted=kind)
         task, shown = scans.task_of(op, given, dtype, exclusive=True, called=_REDUCE)
         begin = shown if initial is None else scans.initial_of(initial, task)
         if copied := arguments.not_plain(arrays):

@@ -40,8 +40,8 @@ def reduce(
     Parameters
     ----------
     x : array of NumPy, CuPy or torch
-        Of int8 to int64, uint8 to uint64, float16, bfloat16, float32 or float64, or of bool with a `dtype`; of complex64
-        or complex128; of a struct of 1, 2, 4, 8 or 16 bytes, with an operator of your own. Of any strides. Not modified.
+        Of bool, int8 to int64, uint8 to uint64, float16, bfloat16, float32, float64, complex64 or complex128; of a struct of
+        1, 2, 4, 8 or 16 bytes, with an operator of your own. Of any strides. Not modified.
     op : str or Operator, default "add"
         One of "add", "multiply", "minimum", "maximum", "bitwise_and", "bitwise_or", "bitwise_xor", or a
         `prism.lib.Operator` of a device function of your own, which is applied in C order unless it says it is commutative.
@@ -50,13 +50,12 @@ def reduce(
     keepdims : bool, default False
         Leave the reduced axes in the result, of extent 1.
     initial : number, optional
-        What to combine with each result, on the left; also the result of no elements.
+        What to combine with each result, on the left; also the result of no elements. Converted to the dtype, as by NumPy.
     dtype : dtype, optional
         What to convert elements to, to compute in, and the result's. By default that of `x`: sums of small integers wrap in
-        their own type, unlike those of `prism.lib.sum`.
+        their own type, unlike those of `prism.lib.sum`. Of bools `add` is or, `multiply` is and.
     out : array, optional
-        Where to put the result: of `x`'s library and device, of its shape, of a dtype that it can be cast to by NumPy's rule
-        "same_kind". It may overlap `x`.
+        Where to put the result: of `x`'s library and device, of its shape, of any dtype of numbers. It may overlap `x`.
     stream : stream or int, optional
         Where to run, for arrays on a GPU; by default their library's current stream.
 
@@ -64,16 +63,18 @@ def reduce(
     -------
     array or scalar
         `out`, if given. Else an array of `x`'s library and on its device; of NumPy's, a scalar where no axes are left, and of
-        CuPy and torch, an array of no dimensions.
+        CuPy and torch, an array of no dimensions. Its axes lie in memory as those of `x` do.
 
     Raises
     ------
     TypeError
-        `x` or `out` is no array, or of a dtype that is not supported (object) or not converted; one of them is on the
+        `x` or `out` is no array, or of a dtype that is not supported (object); one of them is on the
         host and the other on a GPU; `op` is neither a name nor an Operator; `initial` is no such number.
     ValueError
         There are no elements, and `op` is a minimum or maximum without `initial`; `axis` names an axis twice; `out` has another
         shape, is read-only, or is on another GPU; `op` names no operator; `stream` for arrays on the host.
+    OverflowError
+        `initial` is out of the range of an integer dtype.
     AxisError
         `x` has no such axis.
 
@@ -130,8 +131,9 @@ def sum(
     """Return the sum of an array's elements, of all or along axes, as `numpy.sum` and `cupy.sum` do.
 
     Bool and small integers are added up in int64 or uint64, and wrap there; float16 and bfloat16 in float32. `dtype` is what to
-    compute in, and the result's; where it is not given, `out` decides. The sum of no elements is 0. The rest, and what is
-    raised, is as of `prism.lib.reduce`: among it, that equal calls give equal results, bit for bit.
+    compute in, and the result's: sums in bool are or. Where only `out` is given, that is the common dtype of both. The sum of no
+    elements is 0. The rest, and what is raised, is as of `prism.lib.reduce`: among it, that equal calls
+    give equal results, bit for bit.
 
     Examples
     --------
@@ -176,8 +178,8 @@ def max(
 ) -> Any:
     """Return the largest element, of all or along axes, as `numpy.max` does; NaN where there is one.
 
-    The result has the dtype of `a`: bool, an integer type or a float type. Raises ValueError where there are no elements, and no
-    `initial`. The rest is as of `prism.lib.reduce`.
+    The result has the dtype of `a`: bool or any of numbers, complex ones ordered by real parts, then by imaginary ones. Raises
+    ValueError where there are no elements, and no `initial`. The rest is as of `prism.lib.reduce`.
 
     Examples
     --------
@@ -198,8 +200,8 @@ def min(
 ) -> Any:
     """Return the smallest element, of all or along axes, as `numpy.min` does; NaN where there is one.
 
-    The result has the dtype of `a`: bool, an integer type or a float type. Raises ValueError where there are no elements, and no
-    `initial`. The rest is as of `prism.lib.reduce`.
+    The result has the dtype of `a`: bool or any of numbers, complex ones ordered by real parts, then by imaginary ones. Raises
+    ValueError where there are no elements, and no `initial`. The rest is as of `prism.lib.reduce`.
 
     Examples
     --------
@@ -212,9 +214,9 @@ def min(
 def argmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: bool = False, stream: Any = None) -> Any:
     """Return where the largest element is, along one axis or in the array in C order, as `numpy.argmax` does.
 
-    Of equal elements the first counts, and NaN as larger than all others. `a` is of bool, an integer type or a float type.
-    Positions are int64, and `out` of another dtype is a TypeError, as are several axes; no elements to choose from are a
-    ValueError. The rest is as of `prism.lib.reduce`.
+    Of equal elements the first counts, and NaN as larger than all others. `a` is of bool or numbers, complex ones as of
+    `prism.lib.max`. Positions are int64, or converted to `out`, whose dtype must cast safely to that: another is a TypeError, as
+    are several axes; no elements to choose from are a ValueError. The rest is as of `prism.lib.reduce`.
 
     Examples
     --------
@@ -227,9 +229,9 @@ def argmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: bool = False,
 def argmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: bool = False, stream: Any = None) -> Any:
     """Return where the smallest element is, along one axis or in the array in C order, as `numpy.argmin` does.
 
-    Of equal elements the first counts, and NaN as smaller than all others. `a` is of bool, an integer type or a float type.
-    Positions are int64, and `out` of another dtype is a TypeError, as are several axes; no elements to choose from are a
-    ValueError. The rest is as of `prism.lib.reduce`.
+    Of equal elements the first counts, and NaN as smaller than all others. `a` is of bool or numbers, complex ones as of
+    `prism.lib.max`. Positions are int64, or converted to `out`, whose dtype must cast safely to that: another is a TypeError, as
+    are several axes; no elements to choose from are a ValueError. The rest is as of `prism.lib.reduce`.
 
     Examples
     --------
@@ -248,7 +250,7 @@ def _one(axis: Any) -> Any:
 def any(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, stream: Any = None) -> Any:
     """Return whether an element is not zero, of all or along axes, as `numpy.any` does; NaN isn't zero.
 
-    `a` is of bool, an integer type or a float type, and the result of bool. All elements are read. The result of no elements is
+    `a` is of bool or numbers, and the result of bool. All elements are read. The result of no elements is
     False. The rest, and what is raised, is as of `prism.lib.reduce`.
 
     Examples
@@ -262,7 +264,7 @@ def any(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, st
 def all(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, stream: Any = None) -> Any:
     """Return whether no element is zero, of all or along axes, as `numpy.all` does; NaN isn't zero.
 
-    `a` is of bool, an integer type or a float type, and the result of bool. All elements are read. The result of no elements is
+    `a` is of bool or numbers, and the result of bool. All elements are read. The result of no elements is
     True. The rest, and what is raised, is as of `prism.lib.reduce`.
 
     Examples
@@ -276,7 +278,7 @@ def all(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, st
 def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False, out: Any = None, stream: Any = None) -> Any:
     """Return how many elements are not zero, of all or along axes, as `numpy.count_nonzero` does; int64.
 
-    `a` is of bool, an integer type or a float type. The rest, and what is raised, is as of `prism.lib.reduce`.
+    `a` is of bool or numbers. The rest, and what is raised, is as of `prism.lib.reduce`.
 
     Examples
     --------

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from prism.host import arguments, repeat
+from prism.host import arguments, memory, repeat
 from prism.host import call as host
 from prism.host.axes import collapse, drop_axes, normal_axes
 from prism.host.call import Decision, Result
 from prism.host.plan import Machine, Plan
 from prism.lang.types.structs import struct_of
+from prism.lib import operators
 from prism.lib.algorithms.reduce.plan import plan_reduction, plan_search, stages
 from prism.lib.algorithms.reduce.steps import Search, Work
 from prism.lib.algorithms.scan.plan import number_of
-from prism.lib.operators import Operator, number_in
-from prism.lib.records import is_record, record_dtype, require_numbers
+from prism.lib.operators import Operator
+from prism.lib.records import common_dtype, is_record, record_dtype, require_numbers
 from prism.runtime.arrays import BFLOAT16, CODED, ArrayInfo
 
 _HALVES = (np.dtype("float16"), BFLOAT16)
@@ -42,6 +43,16 @@ class Reduction:
     largest: bool = False
     takes_bool: bool = True
     message: str = ""
+
+
+_OR, _AND = (Reduction("reduce", one, truth=True) for one in (operators.bitwise_or, operators.bitwise_and))
+_OF_BOOLS = {
+    operators.add: _OR, operators.maximum: _OR, operators.bitwise_or: _OR, operators.multiply: _AND, operators.minimum: _AND,
+    operators.bitwise_and: _AND, operators.bitwise_xor: Reduction("reduce", operators.bitwise_xor, truth=True),
+}  # fmt: skip
+"""What operators are of bools."""
+# Of complex numbers the first NaN counts, so their order does.
+_OF_COMPLEX = {one: replace(one, commutative=False) for one in (operators.maximum, operators.minimum)}
 
 
 def call(
@@ -81,38 +92,48 @@ def _decide(
     machine: Machine,
 ) -> Decision:
     """Return what is decided once for a kind of call, its arguments checked."""
-    record = _is_record(given, what)
-    number = given.dtype == BFLOAT16 or (given.dtype.kind in "biuf" and given.dtype.itemsize <= 8)
-    if not number and not record:
-        kind = given.scalar if given.scalar in CODED else given.dtype
-        raise TypeError(f"`{name}` has dtype {kind}, which {what.name} does not support")
+    asked = _asked(what, given.dtype, dtype, result, name)
+    what, stored = asked.what, asked.stored
     ndim = len(given.shape)
     scalar = ndim == 0 and isinstance(axis, int | np.integer) and axis in (0, -1)
     axes = () if scalar else normal_axes(axis, ndim)  # as NumPy
     shape = drop_axes(given.shape, axes, bool(keepdims))
-    if record:
-        compute = stored = record_dtype(given, dtype, result, name, what.name)
-    else:
-        compute, stored = _types(what, given.dtype, dtype, result, name)
     if result is not None:
         arguments.require_shape(result, shape)
-    truth = given.dtype.kind == "b" and dtype is None and compute.itemsize == 1
-    start = None if initial is None else _initial(initial, compute, truth)
+    start = None if initial is None else _initial(initial, asked)
     if what.message and start is None and any(given.shape[k] == 0 for k in axes):
         raise ValueError(what.message)  # as NumPy, even where there are no results
-    results = (Result(shape, stored),)
+    if asked.converted is not None:
+        return Decision(copied=("x",), converted=asked.converted)
     if 0 in given.shape:
-        return Decision(results, fill=None if 0 in shape else _of_nothing(what, compute, start))
-    plan = _plan(what, given, axes, compute, stored, start, machine)
+        made = (Result(shape, stored),)
+        return Decision(made, fill=None if 0 in shape else _of_nothing(what, asked.compute, start), beside=asked.beside)
+    lying = memory.memory_order(given.shape, given.strides) if what.operator is not None else tuple(range(ndim))
+    kept = tuple(k for k in lying if keepdims or k not in axes)
+    plan = _plan(what, given, axes, tuple(k for k in lying if k not in axes), asked, start, machine)
     if plan is None:
-        return Decision(copied=("x",))
-    return Decision(results, plan=plan, beside=result is not None and not (result.contiguous and result.natural))
+        anyhow = what.operator is None or given.dtype.names or _is_dense(given)
+        return Decision(
+            copied=("x",), converted=None if anyhow else _native(given.dtype)
+        )  # its axes as they lie, if they do
+    left = sorted(kept)
+    back = tuple(kept.index(k) for k in left)
+    extents = tuple(shape[left.index(k)] for k in kept)
+    made = (Result(extents, stored, None if kept == tuple(left) else back),)
+    beside = asked.beside or (result is not None and not _takes(result, made[0].axes))
+    warned = "reduce" if what.operator in (operators.add, operators.multiply) and not what.truth else ""
+    return Decision(made, plan=plan, beside=beside, warned=warned)
+
+
+def _takes(result: ArrayInfo, axes: tuple[int, ...] | None) -> bool:
+    """Whether kernels can write a result of such axes where it is to be."""
+    return result.contiguous and result.natural and axes is None
 
 
 def _of_nothing(what: Reduction, compute: np.dtype[Any], start: Any) -> Any:
     """Return the result of no elements."""
     if start is not None:
-        return number_of(start)
+        return bool(start) if what.truth and not what.counted else number_of(start)
     assert what.operator is not None
     identity = what.operator.identity_of(compute, shown=True)
     return bool(identity) if what.truth and not what.counted else number_of(identity)
@@ -122,124 +143,161 @@ def _plan(
     what: Reduction,
     given: ArrayInfo,
     axes: tuple[int, ...],
-    compute: np.dtype[Any],
-    stored: np.dtype[Any],
+    lying: tuple[int, ...],
+    asked: Asked,
     start: Any,
     machine: Machine,
 ) -> Plan | None:
-    """Return how to reduce an array; None where it must be copied first."""
+    """Return how to reduce `axes` of an array, the results of the others `lying` in that order; None: it must be copied first."""
     size = given.dtype.itemsize
     if given.pointer % size or any(s % size for s in given.strides) or not given.dtype.isnative:
         return None
-    if machine.host and not given.contiguous:
+    if machine.host and not _is_dense(given):
         return None
-    strides = tuple(s // size for s in given.strides)
+    order = list(range(len(given.shape)))
+    for place, k in zip(sorted(lying), lying, strict=True):
+        order[place] = k
+    shape, strides = tuple(given.shape[k] for k in order), tuple(given.strides[k] // size for k in order)
     if what.operator is None:
-        stage = collapse(given.shape, strides, axes)
-        return (
-            None
-            if stage is None
-            else plan_search(search_of(what.largest, given.dtype), stage, given.pointer & 15, machine)
-        )
-    found = stages(given.shape, strides, axes, what.operator.commutative)
-    work = _work(what, given.dtype, compute, _scalar(stored), start)
+        stage = collapse(shape, strides, axes)
+        sought = search_of(what.largest, given.dtype)
+        return None if stage is None else plan_search(sought, stage, given.pointer & 15, machine)
+    found = stages(shape, strides, axes, what.operator.commutative)
+    work = _work(what, given.dtype, asked.compute, _scalar(asked.stored), start)
     return None if found is None else plan_reduction(work, found, given.pointer & 15, machine)
 
 
-def _types(
-    what: Reduction, given: np.dtype[Any], asked: Any, result: ArrayInfo | None, name: str
-) -> tuple[np.dtype[Any], np.dtype[Any]]:
-    """Return the dtype to compute in, and the result's."""
+def _is_dense(given: ArrayInfo) -> bool:
+    """Whether elements lie one after the other, with axes in some order."""
+    axes = memory.memory_order(given.shape, given.strides)
+    lying = replace(given, shape=tuple(given.shape[k] for k in axes), strides=tuple(given.strides[k] for k in axes))
+    return lying.contiguous and given.natural
+
+
+# -- Types ----------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a reduction computes of a dtype. `wanted` is what the caller asks for, `compute` what kernels combine.
+
+    `stored`: the result's dtype, as kernels write it. `converted`: what elements must be first. `beside`: what is stored must be
+    converted to that of `out`.
+    """
+
+    what: Reduction
+    wanted: np.dtype[Any]
+    compute: np.dtype[Any]
+    stored: np.dtype[Any]
+    converted: np.dtype[Any] | None = None
+    beside: bool = False
+
+
+def _asked(what: Reduction, given: np.dtype[Any], dtype: Any, result: ArrayInfo | None, name: str) -> Asked:
+    """Return what to compute of elements of a dtype.
+
+    Raises:
+        TypeError: of what can't be computed.
+    """
+    own = given if given.names else given.newbyteorder("=")
+    if given != BFLOAT16 and (given.kind not in "biufc" or given.itemsize > (16 if given.kind == "c" else 8)):
+        if given.kind != "V" or what.name != "reduce" or not is_record(_scalar(given)):
+            shown = _scalar(given) if _scalar(given) in CODED else given
+            raise TypeError(f"`{name}` has dtype {shown}, which {what.name} does not support")
+        assert what.operator is not None
+        require_numbers(what.operator, _scalar(given))
+        own = record_dtype(given, dtype, result, name, what.name)
+        return Asked(what, own, own, own)
     if what.operator is None:
-        if result is not None and result.dtype != np.dtype("int64"):
-            raise TypeError(f"`out` must be of int64, as positions are, not of {result.dtype}")
-        return _wider(given) if given.kind != "b" else np.dtype("uint8"), np.dtype("int64")
+        if result is not None and not np.can_cast(result.dtype, np.int64, "safe"):
+            raise TypeError(f"`out` must be of int64, as positions are, or of what fits it, not of {result.dtype}")
+        compute, positions = np.dtype("uint8") if given.kind == "b" else _wider(own), np.dtype("int64")
+        return Asked(what, own, compute, positions, beside=result is not None and result.dtype != positions)
+    wanted = _wanted(what, own, dtype, result)
+    what = _of_kind(what, wanted)
+    converted = wanted if not what.truth and "c" in (own.kind, wanted.kind) and own != wanted else None
+    stored = _stored(wanted, result)
     if what.truth:
-        natural = np.dtype("int64" if what.counted else "bool")
-        stored = natural if result is None else _storable(natural, result, what)
-        return np.dtype("uint64" if what.counted else "uint32"), stored
-    if asked is not None:
-        wanted = _requested_dtype(asked, given, what, name)
-    elif what.promoted and result is not None:
-        wanted = result.dtype.newbyteorder("=")
-    elif what.promoted:
-        wanted = _sum_dtype(given)
+        compute = np.dtype("uint64" if what.counted else "uint32")
     else:
-        wanted = given.newbyteorder("=")
-    _require_computable(what, wanted, given, asked is not None, name)
+        compute = np.dtype("uint8") if wanted.kind == "b" else _wider(wanted)
+    return Asked(what, wanted, compute, stored, converted, result is not None and stored != _native(result.dtype))
+
+
+def _of_kind(what: Reduction, wanted: np.dtype[Any]) -> Reduction:
+    """Return what a reduction is in a dtype: of bools `or` and `and`, of complex numbers one in order.
+
+    Raises:
+        TypeError: its operator is not for the dtype.
+    """
+    assert what.operator is not None
+    if what.truth:
+        return what
+    if wanted.kind == "b" and (what.promoted or not what.takes_bool):
+        if what.operator not in _OF_BOOLS:
+            text = f"`op`: `{what.operator.name}` is not for bools"
+            raise TypeError(f"{text}: pass dtype= to convert, as dtype=numpy.int64")
+        return replace(_OF_BOOLS[what.operator], message=what.message)
     if what.operator.integral and wanted.kind not in "biu":
         raise TypeError(f"`op`: `{what.operator.name}` is for integers, and the dtype is {wanted}")
-    stored = wanted if result is None else _storable(wanted, result, what)
-    return np.dtype("uint8") if wanted.kind == "b" else _wider(wanted), stored
+    if wanted.kind == "c" and what.operator in _OF_COMPLEX:
+        return replace(what, operator=_OF_COMPLEX[what.operator])
+    return what
 
 
-def _require_computable(what: Reduction, wanted: np.dtype[Any], given: np.dtype[Any], asked: bool, name: str) -> None:
-    """Check what is to be computed in: what the caller `asked` for, or `out` decides, or the array."""
-    if wanted.kind == "b" and (not what.takes_bool or what.promoted):
-        whose = "`dtype` is" if asked else "`out` is of" if what.promoted else f"`{name}` is of"
-        raise TypeError(
-            f"{whose} bool, in which {what.name} does not compute; pass dtype= to convert, as dtype=numpy.int64"
-        )
-    if wanted.kind == "c":
-        raise TypeError(f"`out` is of {wanted}, to which {what.name} does not convert {given}")
+def _wanted(what: Reduction, given: np.dtype[Any], asked: Any, result: ArrayInfo | None) -> np.dtype[Any]:
+    """Return the dtype that elements are combined in, as the caller sees it."""
+    if what.truth:
+        return np.dtype("int64" if what.counted else "bool")
+    if asked is not None:
+        wanted = arguments.dtype_of(asked)
+        if wanted != BFLOAT16 and (wanted.kind not in "biufc" or wanted.itemsize > (16 if wanted.kind == "c" else 8)):
+            raise TypeError(f"`dtype` is dtype {wanted}, which {what.name} does not support")
+        return _native(wanted)
+    if what.promoted and result is not None and result.dtype.kind in "biufcV":
+        return common_dtype(given, result.dtype)
+    if what.promoted and given.kind in "biu":
+        return np.dtype("uint64" if given.kind == "u" else "int64")
+    return given
 
 
-def _is_record(given: ArrayInfo, what: Reduction) -> bool:
-    """Whether elements are structs, or complex, that this reduction takes."""
-    if given.dtype.kind not in "cV" or given.dtype == BFLOAT16 or what.operator is None or what.truth:
-        return False
-    if not is_record(given.scalar):
-        return False
-    if what.name == "reduce":
-        require_numbers(what.operator, given.scalar)
-    return what.name in ("reduce", "sum", "prod") and (what.name == "reduce" or given.dtype.kind == "c")
-
-
-def _requested_dtype(asked: Any, given: np.dtype[Any], what: Reduction, name: str) -> np.dtype[Any]:
-    """Return the dtype that the caller asks for."""
-    wanted = arguments.dtype_of(asked)
-    if wanted == BFLOAT16:
-        return BFLOAT16
-    if wanted.kind == "c" and (what.name == "reduce" or what.promoted):
-        raise TypeError(f"`dtype` is dtype {wanted}, to which {what.name} does not convert {given}")
-    if wanted.kind not in "biuf" or wanted.itemsize > 8:
-        raise TypeError(f"`dtype` is dtype {wanted}, which {what.name} does not support")
-    return wanted.newbyteorder("=")
-
-
-def _sum_dtype(given: np.dtype[Any]) -> np.dtype[Any]:
-    """Return what sums and products of a dtype are made in, as by NumPy."""
-    if given.kind in "bi":
-        return np.dtype("int64")
-    return np.dtype("uint64") if given.kind == "u" else given.newbyteorder("=")
+def _native(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    return dtype if dtype == BFLOAT16 else dtype.newbyteorder("=")
 
 
 def _wider(wanted: np.dtype[Any]) -> np.dtype[Any]:
     """Return what a dtype is computed in: halves in float32, all others in themselves."""
-    return np.dtype("float32") if wanted in _HALVES else wanted.newbyteorder("=")
+    return np.dtype("float32") if wanted in _HALVES else wanted
 
 
-def _storable(natural: np.dtype[Any], result: ArrayInfo, what: Reduction) -> np.dtype[Any]:
-    """Return the dtype of `out`, which must be able to hold a result."""
-    into = result.dtype.newbyteorder("=")
+def _stored(natural: np.dtype[Any], result: ArrayInfo | None) -> np.dtype[Any]:
+    """Return the dtype in which kernels write a result: that of `out` where they convert to it as NumPy does."""
+    if result is None:
+        return natural
+    into = _native(result.dtype)
     if BFLOAT16 in (natural, into):
-        fits = natural == into or (natural.kind in "biuf" and into == BFLOAT16) or into.kind == "f"
+        fits = into == BFLOAT16 or into.kind == "f"
     else:
-        fits = into.kind in "biuf" and into.itemsize <= 8 and np.can_cast(natural, into, "same_kind")
-    if not fits:
-        raise TypeError(f"`out` is of {result.scalar}, and the result of {what.name} is of {natural}")
-    return into
+        fits = into.kind in "biuf" and natural.kind != "c" and into.itemsize <= 8
+        fits = fits and np.can_cast(natural, into, "same_kind")
+    if into != BFLOAT16 and into.kind not in "biufc":
+        raise TypeError(f"`out` is of {result.scalar}, and the result is of {natural}")
+    return into if fits else natural
 
 
-def _initial(initial: Any, compute: np.dtype[Any], truth: bool) -> Any:
-    """Return what is combined with the result, as a number of the dtype that is computed in; `truth`: it must be a bool."""
-    if (record := arguments.record_in(initial, _scalar(compute), "initial")) is not None:
+def _initial(initial: Any, asked: Asked) -> Any:
+    """Return what is combined with the result, as a number of the dtype that is computed in: converted as by NumPy."""
+    wanted = asked.wanted
+    if wanted.names and (record := arguments.record_in(initial, _scalar(wanted), "initial")) is not None:
         return record
-    kind = np.dtype("bool") if truth else compute
+    if not isinstance(initial, int) and (np.ndim(initial) or np.asarray(initial).dtype.kind not in "biufc"):
+        raise TypeError(f"`initial` must be a number of {wanted}, not {initial!r}")
+    room = np.empty((), np.float32 if wanted == BFLOAT16 else wanted)
     try:
-        return compute.type(number_in(initial, kind))
+        room[()] = initial
     except (OverflowError, ValueError, TypeError) as error:
-        raise TypeError(f"`initial`, {initial!r}, is no {kind}") from error
+        raise type(error)(f"`initial`: {error}") from error
+    return room.astype(asked.compute)[()]
 
 
 def _work(what: Reduction, of: np.dtype[Any], compute: np.dtype[Any], stored: str, initial: Any) -> Work:
@@ -257,7 +315,7 @@ def _work(what: Reduction, of: np.dtype[Any], compute: np.dtype[Any], stored: st
         compute = np.dtype(f"u{compute.itemsize}")
         identity, start = identity.astype(compute), start.astype(compute)
         if what.truth or given.removeprefix("u") == compute.name.removeprefix("u"):
-            given = given if given.startswith(("u", "f", "b")) else f"u{given}"
+            given = given if given.startswith(("u", "f", "b", "c")) else f"u{given}"
         if stored.removeprefix("u") == compute.name.removeprefix("u"):
             stored = compute.name
     nonzero = what.truth or of.kind == "b"
@@ -267,10 +325,10 @@ def _work(what: Reduction, of: np.dtype[Any], compute: np.dtype[Any], stored: st
 def work_of(what: Reduction, given: np.dtype[Any]) -> Work | None:
     """Return what kernels compute for elements of a dtype, where nothing else is asked for; None: they don't."""
     try:
-        compute, stored = _types(what, given, None, None, "a")
+        asked = _asked(what, given, None, None, "a")
     except TypeError:
         return None
-    return _work(what, given, compute, _scalar(stored), None)
+    return None if asked.what is not what else _work(what, given, asked.compute, _scalar(asked.stored), None)
 
 
 def search_of(largest: bool, given: np.dtype[Any]) -> Search:
@@ -281,15 +339,16 @@ def search_of(largest: bool, given: np.dtype[Any]) -> Search:
 
 def _weakest(compute: np.dtype[Any], largest: bool) -> Any:
     """Return the number that beats no other."""
-    if compute.kind == "f":
-        return -np.inf if largest else np.inf
+    if compute.kind in "fc":
+        least = -np.inf if largest else np.inf
+        return least if compute.kind == "f" else compute.type(complex(least, least))
     limits = np.iinfo(compute)
     return int(limits.min if largest else limits.max)
 
 
 def _scalar(dtype: np.dtype[Any]) -> str:
     """Return the kernels' name of a dtype; bool is one byte, 0 or 1."""
-    if dtype == BFLOAT16:
-        return "bfloat16"
+    if dtype.names and CODED.get(dtype.names[0]) == dtype:
+        return dtype.names[0]
     struct = struct_of(dtype)
     return struct.key if struct is not None else "uint8" if dtype.kind == "b" else dtype.name

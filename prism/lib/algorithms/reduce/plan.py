@@ -160,7 +160,12 @@ def _traits(work: Work) -> _Traits:
 def plan_search(sought: Search, stage: Collapsed, misaligned: int, machine: Machine) -> Plan:
     """Return how to find positions along the axis of a stage; its first element is `misaligned` bytes past a multiple of 16."""
     packed = stage.results == 1 and (stage.n_stride == 1 or stage.n == 1)
-    if machine.host or not packed or (sought.word == "uint64" and stage.n >= _POSITIONS):
+    if (
+        machine.host
+        or not packed
+        or sought.dtype.startswith("complex")
+        or (sought.word == "uint64" and stage.n >= _POSITIONS)
+    ):
         return search_along(sought, stage, misaligned, machine)
     size = size_of(sought.given)
     chosen = seeker(sought)

@@ -86,7 +86,7 @@ class Search:
 
     def template(self) -> dict[str, Any]:
         """Return the kernel's template arguments that this decides."""
-        real = self.dtype.startswith("float")
+        real = self.dtype.startswith(("float", "complex"))
         if self.truth:
             beats = positions.truer if self.largest else positions.less_true
         elif self.largest:

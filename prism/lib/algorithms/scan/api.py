@@ -14,6 +14,7 @@ from prism.host.axes import normal_axis
 from prism.host.call import Decision, Result, call
 from prism.host.plan import Machine, Plan
 from prism.lang.types.structs import dtype_called
+from prism.lib import operators
 from prism.lib.algorithms.scan import plan as scan_plans
 from prism.lib.algorithms.scan.plan import Shape, Task
 from prism.lib.operators import Operator, number_in, operator_of
@@ -22,7 +23,8 @@ from prism.runtime.arrays import BFLOAT16, ArrayInfo
 
 NATIVE = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
 SUPPORTED = (*NATIVE, "float16", "bfloat16")
-_BOOLEAN = ("minimum", "maximum", "bitwise_and", "bitwise_or", "bitwise_xor")  # of bools they are bools
+_OF_BOOLS = {operators.add: operators.bitwise_or, operators.multiply: operators.bitwise_and}
+"""What operators are of bools."""
 _VECTOR = 16  # bytes: what a vectorised kernel's arrays must be aligned to
 
 
@@ -54,9 +56,8 @@ def scan(
     Parameters
     ----------
     x : array of NumPy, CuPy or torch
-        Of int8 to int64, uint8 to uint64, float16, bfloat16, float32 or float64; of bool with the operators that have bools
-        for results, or with a `dtype`; of complex64 or complex128; of a struct of 1, 2, 4, 8 or 16 bytes, with an operator of
-        your own. Not modified, unless it is also `out`.
+        Of bool, int8 to int64, uint8 to uint64, float16, bfloat16, float32, float64, complex64 or complex128; of a struct of
+        1, 2, 4, 8 or 16 bytes, with an operator of your own. Not modified, unless it is also `out`.
     op : str or Operator, default "add"
         One of "add", "multiply", "minimum", "maximum", "bitwise_and", "bitwise_or", "bitwise_xor", or a
         `prism.lib.Operator` of a device function of your own.
@@ -71,8 +72,8 @@ def scan(
         What the first element is combined with, on its left; by default the operator's identity.
     dtype : dtype, optional
         What to convert elements to, and to compute in. By default that of `x`: unlike `numpy.cumsum`, sums of small
-        integers wrap in their own type, unless a wider `dtype` is asked for. Floats become integers toward zero; NaN, and what
-        the integers don't reach, becomes any number.
+        integers wrap in their own type, unless a wider `dtype` is asked for. Of bools `add` is or, `multiply`
+        is and. Floats become integers toward zero; NaN, and what the integers don't reach, becomes any number.
     out : array, optional
         Where to put the result: of `x`'s library and device, of the result's shape and dtype, C-contiguous. It may be `x`
         itself, or overlap it.
@@ -89,7 +90,7 @@ def scan(
     Raises
     ------
     TypeError
-        `x` or `out` is no array, or of a dtype that is not supported (object; bool without `dtype`); one of them is
+        `x` or `out` is no array, or of a dtype that is not supported (object); one of them is
         on the host and the other on a GPU; `op` is neither a name nor an Operator; `initial` is no number of the dtype.
     ValueError
         `out` has another shape, is read-only or not contiguous, or is on another GPU; `op` names no operator; `x` has no
@@ -135,6 +136,8 @@ def scan(
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
         given = arrays["x"]
+        if (kind := conversion(given, dtype)) is not None:
+            return Decision(copied=("x",), converted=kind)
         task, shown = task_of(op, given, dtype, exclusive=bool(exclusive), reverse=bool(reverse))
         begin = shown if initial is None else initial_of(initial, task)
         along = None if axis is None else normal_axis(axis, max(1, len(given.shape)))
@@ -163,11 +166,26 @@ def task_of(
         ValueError: `op` names no operator.
     """
     operator = operator_of(op)
-    task = Task(operator, given.scalar, _scalar(given, asked, operator, called), exclusive, reverse)
+    result = _scalar(given, asked, operator, called)
+    if result == "bool":
+        operator = _OF_BOOLS.get(operator, operator)
+    task = Task(operator, given.scalar, result, exclusive, reverse)
     require_numbers(operator, task.result)
     if operator.integral and task.dtype.kind == "f":
         raise TypeError(f"`op`: `{operator.name}` is for integers, and the dtype is {task.result}")
     return task, task.identity(shown=exclusive)
+
+
+def conversion(given: ArrayInfo, asked: Any) -> np.dtype[Any] | None:
+    """Return the dtype that elements must have first, which kernels do not convert to: to, from and among complex; and bool."""
+    if asked is None:
+        return None
+    wanted, kind = arguments.dtype_of(asked), given.dtype.kind
+    if given.dtype.names and given.dtype != BFLOAT16 or kind not in "biufcV" or wanted.kind not in "biufc":
+        return None
+    wanted = wanted.newbyteorder("=")
+    other = wanted != given.dtype.newbyteorder("=") if "c" in (kind, wanted.kind) else (wanted.kind == "b" != kind)
+    return wanted if other and wanted.itemsize <= 16 and given.dtype.itemsize <= 16 else None
 
 
 def _scalar(given: ArrayInfo, asked: Any, operator: Operator, called: Called) -> str:
@@ -183,7 +201,8 @@ def _scalar(given: ArrayInfo, asked: Any, operator: Operator, called: Called) ->
         if is_record(wanted):
             raise TypeError(f"{what} dtype {dtype_called(wanted)}, to which {function} does not convert {given.dtype}")
         raise TypeError(f"`{array}` has dtype {given.dtype}, which {function} does not convert to {wanted}")
-    if wanted not in SUPPORTED and not (wanted == "bool" and operator.name in _BOOLEAN and given.scalar == "bool"):
+    named = operator in operators.BY_NAME.values()
+    if wanted not in SUPPORTED and not (wanted == "bool" and named and given.scalar == "bool"):
         hint = "; pass dtype= to convert, as dtype=numpy.int64" if asked is None and wanted == "bool" else ""
         if given.dtype.names:
             hint = ": a struct is a dtype of scalars, made with align=True"
@@ -256,7 +275,8 @@ def decide_scan(
     """Return how to scan an array along an axis, all as from the functions above; `result` is dense and of the result's shape."""
     axes = None if axis is None or result is not None or given.contiguous else memory_order(given)
     if axes is None and not (given.contiguous and given.natural):
-        return Decision(copied=("x",))
+        kept = axis is not None and result is None and not given.dtype.names  # the result's axes lie as the array's
+        return Decision(copied=("x",), converted=given.dtype.newbyteorder("=") if kept else None)
     if axes is not None and axis is not None:  # where it lies
         shape, axis = tuple(given.shape[k] for k in axes), axes.index(axis)
         back = tuple(int(k) for k in np.argsort(axes))
@@ -264,7 +284,8 @@ def decide_scan(
         shape, back = given.shape, None
     extents, made = split_shape(shape, axis), shape if axis is not None and shape else (given.size,)
     plan = plan_scan(task, extents, (past(given), past(result)), initial, machine) if given.size else None
-    return Decision((Result(made, dtype_of(task.result, given), back),), plan=plan, in_place=("x",))
+    warned = "accumulate" if task.operator in (operators.add, operators.multiply) else ""
+    return Decision((Result(made, dtype_of(task.result, given), back),), plan=plan, in_place=("x",), warned=warned)
 
 
 def plan_scan(

@@ -97,6 +97,8 @@ def segmented_scan(
         given, starts = arrays["x"], arrays["offsets"]
         require_axes(given, "x", 1)
         _require_offsets(starts, "offsets")
+        if (kind := scans.conversion(given, dtype)) is not None:
+            return Decision(copied=("x",), converted=kind)
         task, shown = scans.task_of(op, given, dtype, exclusive=bool(exclusive), called=_SCAN)
         begin = shown if initial is None else scans.initial_of(initial, task)
         if result is not None:
@@ -185,6 +187,8 @@ def segmented_reduce(
         given, starts, stops = arrays["x"], arrays["offsets"], arrays.get("ends")
         require_axes(given, "x", 1)
         segments = _segments(starts, stops)
+        if (kind := scans.conversion(given, dtype)) is not None:
+            return Decision(copied=("x",), converted=kind)
         task, shown = scans.task_of(op, given, dtype, exclusive=True, called=_REDUCE)
         begin = shown if initial is None else scans.initial_of(initial, task)
         if result is not None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from prism.host.lazies import LazyArray
 from prism.lang.types import Scalar
 from prism.lib.algorithms.select import calls
@@ -65,6 +67,8 @@ def select(
     array([ 3,  4,  5, -1])
     """
     mode = calls.mode_of(count, size, fill_value)
+    if isinstance(condition, list | tuple):
+        condition = np.asarray(condition)
     if is_array(condition) or isinstance(condition, LazyArray):
         function = calls.function_of(x, condition)
         if function is None:

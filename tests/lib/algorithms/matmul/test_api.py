@@ -132,7 +132,7 @@ def test_shapes_that_do_not_fit(a, b) -> None:
 @pytest.mark.parametrize(
     "error, text, call",
     [
-        (TypeError, "`a` must be an array", lambda: prism.lib.matmul([[1.0]], B)),
+        (TypeError, "`a` must be an array", lambda: prism.lib.matmul({1.0}, B)),
         (TypeError, "`a` has dtype float64", lambda: prism.lib.matmul(A.astype(np.float64), B)),
         (TypeError, "`a` has dtype int32", lambda: prism.lib.matmul(A.astype(np.int32), B)),
         (TypeError, "`b` has dtype complex64", lambda: prism.lib.matmul(A, B.astype(np.complex64))),

@@ -213,10 +213,11 @@ def test_initial() -> None:
     check("min", np.zeros((2, 0)), axis=1, initial=3.5)
     assert lib.sum(np.zeros(0, np.int8), initial=5) == 5
     assert lib.reduce(np.array([0, 0], np.int32), LAST, initial=4) == 4
-    for wrong in (0.5, "x", 2**80, [1]):
-        with pytest.raises(TypeError, match="`initial`"):
+    check("sum", x, initial=2.5)  # cut, as NumPy does
+    for wrong, error in (("x", TypeError), ([1], TypeError), (2**80, OverflowError), (1j, TypeError)):
+        with pytest.raises(error, match="`initial`"):
             lib.sum(x, initial=wrong)
-    with pytest.raises(TypeError, match="`initial`, '3', is no float64"):
+    with pytest.raises(TypeError, match="`initial` must be a number of float64, not '3'"):
         lib.sum(np.zeros(3), initial="3")
 
 
@@ -224,11 +225,8 @@ def test_initial() -> None:
 def test_an_initial_of_bools_is_a_bool(axis: int | None) -> None:
     """2 would be stored as a bool of that bit pattern."""
     x = np.array([[False], [True]])
-    for initial in (False, True, 1):
+    for initial in (False, True, 1, 2, -1, 0.5):
         check("max", x, axis=axis, initial=initial)
-    for wrong in (2, -1, 0.5):
-        with pytest.raises(TypeError, match=f"`initial`, {wrong}, is no bool"):
-            lib.max(x, axis=axis, initial=wrong)
     assert lib.reduce(x, axis=axis, dtype=np.uint8, initial=2).max() == 3
 
 
@@ -326,16 +324,14 @@ def test_wrong_out() -> None:
     for out, error, words in [
         (np.zeros(4, np.int64), ValueError, r"`out` must have shape \(5,\), the result's, not \(4,\)"),
         (np.zeros((1, 5), np.int64), ValueError, r"`out` must have shape \(5,\)"),
-        (np.zeros(5, complex), TypeError, "`dtype`|`out` is of complex128|sum"),
+        (np.zeros(5, "M8[s]"), TypeError, "`out` is of datetime64"),
         (frozen, ValueError, "`out` is read-only"),
         ([0] * 5, TypeError, "`out`"),
     ]:
         with pytest.raises(error, match=words):
             lib.sum(x, axis=0, out=out)
-    with pytest.raises(TypeError, match="`out` is of int32, and the result of max is of float64"):
-        lib.max(np.zeros((4, 5)), axis=0, out=np.zeros(5, np.int32))
     with pytest.raises(TypeError, match="`out` must be of int64, as positions are"):
-        lib.argmax(x, axis=0, out=np.zeros(5, np.int32))
+        lib.argmax(x, axis=0, out=np.zeros(5, np.uint64))
 
 
 # -- Wrong arguments ------------------------------------------------------------------------------------------------------
@@ -358,7 +354,7 @@ def test_wrong_axes(name: str) -> None:
             function(x, axis=(0, -2))
 
 
-@pytest.mark.parametrize("x", [[1, 2, 3], 3, np.int32(3), "abc", None, range(4)])
+@pytest.mark.parametrize("x", ["abc", None, {1}, range(4)])
 def test_what_is_no_array(x: object) -> None:
     with pytest.raises(TypeError, match="`a` must be"):
         lib.sum(x)
@@ -366,16 +362,12 @@ def test_what_is_no_array(x: object) -> None:
         lib.reduce(x)
 
 
-@pytest.mark.parametrize("kind", ["complex64", "complex128", "O", "U3", "M8[s]", "V4", "longdouble"])
+@pytest.mark.parametrize("kind", ["O", "U3", "M8[s]", "V4", "longdouble", "clongdouble"])
 def test_dtypes_that_are_not_supported(kind: str) -> None:
     for name in NAMES:
-        if kind in ("complex64", "complex128") and name in ("sum", "prod"):
-            continue  # tests/lib/test_structs.py
         with pytest.raises(TypeError, match=rf"`a` has dtype .*, which {name} does not support"):
             getattr(lib, name)(np.zeros(3, kind))
-    with pytest.raises(
-        TypeError, match="`dtype` is dtype .*, (which sum does not support|to which sum does not convert int32)"
-    ):
+    with pytest.raises(TypeError, match="`dtype` is dtype .*, which sum does not support"):
         lib.sum(np.zeros(3, np.int32), dtype=kind)
 
 
@@ -403,12 +395,8 @@ def test_floats_are_added_up_as_integers_where_asked(source: str, kind: str) -> 
 
 
 def test_conversions_that_are_refused() -> None:
-    with pytest.raises(TypeError, match="in which reduce does not compute; pass dtype="):
-        lib.reduce(np.zeros(3), "minimum", dtype=bool)
-    with pytest.raises(TypeError, match="in which sum does not compute; pass dtype="):
-        lib.sum(np.zeros(3, np.int32), dtype=bool)
-    with pytest.raises(TypeError, match="in which reduce does not compute; pass dtype="):
-        lib.reduce(np.zeros(3, bool))
+    with pytest.raises(TypeError, match="`op`: `last` is not for bools: pass dtype="):
+        lib.reduce(np.zeros(3, bool), LAST)
     with pytest.raises(TypeError, match="`dtype`"):
         lib.sum(np.zeros(3), dtype="nonsense")
     with pytest.raises(TypeError, match="`op`: `bitwise_or` is for integers"):

@@ -179,13 +179,13 @@ def test_wrong_out() -> None:
 # -- Wrong arguments ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("x", [[1, 2, 3], (1, 2), 3, np.int32(3), "abc", None, range(4)])
+@pytest.mark.parametrize("x", ["abc", None, {1}, range(4)])
 def test_what_is_no_array(x: object) -> None:
     with pytest.raises(TypeError, match="`x`"):
         scan(x)
 
 
-@pytest.mark.parametrize("kind", ["bool", "longdouble", "clongdouble", "O", "U3", "M8[s]", "V4"])
+@pytest.mark.parametrize("kind", ["longdouble", "clongdouble", "O", "U3", "M8[s]", "V4"])
 def test_dtypes_that_are_not_supported(kind: str) -> None:
     with pytest.raises(TypeError, match="`x` has dtype"):
         scan(np.zeros(3, kind))
@@ -196,8 +196,6 @@ def test_dtypes_that_are_not_supported(kind: str) -> None:
 def test_what_is_no_dtype() -> None:
     with pytest.raises(TypeError, match="`dtype`"):
         scan(np.zeros(3), dtype="nonsense")
-    with pytest.raises(TypeError, match="`x` has dtype complex64, which scan does not convert"):
-        scan(np.zeros(3, np.complex64), dtype=np.float32)
 
 
 def test_operators_that_are_refused() -> None:

@@ -243,7 +243,7 @@ def test_nan_goes_on() -> None:
             assert np.array_equal(found(x, axis), wanted.accumulate(x, axis), equal_nan=True)
 
 
-@pytest.mark.parametrize("a", [[1, 2], 3, None, "abc"])
+@pytest.mark.parametrize("a", [{1}, None, "abc"])
 def test_what_is_no_array(a) -> None:
     for function in (lib.cumsum, lib.cumprod, lib.cummax, lib.cummin, lib.cumulative_sum):
         with pytest.raises(TypeError):
