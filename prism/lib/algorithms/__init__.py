@@ -76,6 +76,7 @@ MANIFEST = (
         "library.md#selection",
         ("selection",),
     ),
+    Algorithm("histogram", ("histogram", "bincount"), "library.md#histograms", ("histogram",)),
     Algorithm(
         "reduce",
         ("reduce", "sum", "prod", "max", "min", "argmax", "argmin", "any", "all", "count_nonzero"),

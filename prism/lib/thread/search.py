@@ -1,6 +1,6 @@
 """One thread looks a value up in a sorted run, or where its part of a merge begins."""
 
-from prism.lang import const, dtype, function, int32, prism, ptr, requires, template, thread
+from prism.lang import const, constexpr, dtype, function, int32, prism, ptr, requires, template, thread
 
 
 @prism("device")
@@ -75,3 +75,26 @@ def merge_path(
         else:
             low = middle + 1
     return low
+
+
+@prism("device")
+@requires(thread[1])
+@template(T=dtype, ITEMS=constexpr(int))
+def search(
+    tree: ptr(const(T)) @ thread[1], levels: int32 @ thread[1], values: T[ITEMS] @ thread[1], ranks: int32[ITEMS] @ thread[1]
+):
+    """Put into `ranks[k]` how many of a table's elements are not larger than `values[k]`: 0 of NaN. All are looked up together.
+
+    Perspective: thread.
+    Shapes:      `tree`: `2^levels` elements in shared memory, which `block.fill_tree` has filled. `levels`: at most 30.
+    Cost:        `levels` reads a value, those of the `ITEMS` under way at once; no barrier. A level's elements lie side by side:
+                 threads meet in few banks, where they would all meet in one in a sorted table.
+    Test:        tests/lib/thread/test_search.py
+    """
+    for k in range(ITEMS):
+        ranks[k] = 1
+    for _ in range(levels):
+        for k in range(ITEMS):
+            ranks[k] = 2 * ranks[k] + (1 if tree[ranks[k]] <= values[k] else 0)
+    for k in range(ITEMS):
+        ranks[k] = ranks[k] - (1 << levels)

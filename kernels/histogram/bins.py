@@ -1,0 +1,139 @@
+"""In which bin of a histogram a number is: quickly, where rounding can't matter, and exactly as NumPy computes it.
+
+A quick bin is the whole part of a number's distance from the lowest edge, in bins. NumPy computes that too, in types that follow
+from the caller's, and then looks at the edges on both sides, which are rounded as `linspace` rounds them. Where the quick distance
+is further from a whole number than all roundings together, `Even.margin`, both are the same; else `exact_bin` is asked.
+"""
+
+from prism.lang import (
+    bitcast, const, constexpr, dtype, float64, fma, int32, int64, prism, ptr, requires, struct, template, thread, uint64,
+    wrapping_subtract,
+)
+
+UNSURE = -1
+"""What stands for a bin where `exact_bin` must be asked."""
+IDENTITY, EVEN, EDGES = 0, 1, 2
+"""Kinds of bins: a number is its bin's; bins are even; they are between edges."""
+
+
+@struct
+class Even:
+    """Even bins. Integers are kept from `least` on, `span` more; floats from `low` to `high`. All else is as NumPy names it.
+
+    `scale`: bins a unit. `offset`: what is added to an integer's distance from `least`, in bins. Whole numbers of which the
+    distance is less than `margin` away are not sure.
+    """
+
+    least: int64
+    span: uint64
+    low: float64
+    high: float64
+    first: float64
+    start: float64
+    stop: float64
+    step: float64
+    denominator: float64
+    numerator: float64
+    scale: float64
+    offset: float64
+    margin: float64
+
+
+@prism("device")
+@requires(thread[1])
+@template(T=dtype)
+def rounded(x: float64 @ thread[1]) -> float64 @ thread[1]:
+    """A number as `T` has it. What two numbers of a narrower type give in 64 bits, rounded so, is what that type gives."""
+    return float64(T(x))
+
+
+@prism("device")
+@requires(thread[1])
+@template(T=dtype, L=dtype)
+def edge_of(b: int32 @ thread[1], size: int32 @ thread[1], rule: Even @ thread[1]) -> float64 @ thread[1]:
+    """Edge `b` of `size` even bins, as NumPy's `linspace` has it: computed in the type `L`, and stored as `T`."""
+    product: float64 = rounded(fma(rounded(float64(b), T=L), rule.step, 0), T=L)  # `fma`: not one with the sum behind it
+    return rule.stop if b == size else rounded(rounded(product + rule.start, T=L), T=T)
+
+
+@prism("device")
+@requires(thread[1])
+@template(TI=dtype, W=dtype, U=dtype)
+def distance(x: TI @ thread[1], rule: Even @ thread[1]) -> U @ thread[1]:
+    """How far an integer is from the least one that is kept; more than `span` where it is below. `W`: 32 or 64 bits, `U`: unsigned."""
+    return bitcast(wrapping_subtract(W(x), W(rule.least)), U)
+
+
+@prism("device")
+@requires(thread[1])
+@template(TI=dtype, T=dtype, D=dtype, L=dtype, W=dtype, U=dtype, INTEGRAL=constexpr(bool))
+def exact_bin(x: TI @ thread[1], size: int32 @ thread[1], rule: Even @ thread[1]) -> int32 @ thread[1]:
+    """The bin of a number as NumPy computes it; `size` where it is in none.
+
+    `T`: the edges' type, in which numbers are compared; `D`: what distances are divided in; `L`: what edges are computed in.
+    """
+    kept: bool = False
+    if INTEGRAL:
+        kept = distance(x, rule, W=W, U=U) <= U(rule.span)
+    else:
+        kept = rule.low <= float64(x) and float64(x) <= rule.high
+    if not kept:
+        return size
+    value: float64 = rounded(float64(x), T=T)
+    share: float64 = rounded(rounded(value - rule.first, T=T) / rule.denominator, T=D)
+    where: float64 = rounded(share * rule.numerator, T=D)
+    b: int32 = int32(min(max(where, 0.0), float64(size - 1)))
+    if value < edge_of(b, size, rule, T=T, L=L):
+        b = b - 1
+    if value >= edge_of(b + 1, size, rule, T=T, L=L) and b != size - 1:
+        b = b + 1
+    return size if b < 0 else b
+
+
+@prism("device")
+@requires(thread[1])
+@template(TI=dtype, G=dtype, W=dtype, U=dtype, INTEGRAL=constexpr(bool))
+def quick_bin(x: TI @ thread[1], size: int32 @ thread[1], rule: Even @ thread[1]) -> int32 @ thread[1]:
+    """The bin of a number, computed in the type `G`; `size` where it is in none, `UNSURE` where rounding may matter."""
+    margin: G = G(rule.margin)
+    if INTEGRAL:
+        far: U = distance(x, rule, W=W, U=U)
+        g: G = fma(G(far), G(rule.scale), G(rule.offset))
+        kept: bool = far <= U(rule.span)
+        b: int32 = int32(g if kept else G(0))
+        rest: G = g - G(b)
+        sure: bool = margin < rest and rest < 1 - margin
+        return (min(b, size - 1) if sure else UNSURE) if kept else size
+    else:
+        g: G = (G(x) - G(rule.first)) * G(rule.scale)
+        b: int32 = int32(g if 0 <= g and g <= G(size) else G(0))
+        rest: G = g - G(b)  # of a number above the last edge more than 1, or `b` is `size`
+        if margin < rest and rest < 1 - margin:
+            return b
+        return size if g < -margin or g > G(size) + margin else UNSURE
+
+
+@prism("device")
+@requires(thread[1])
+@template(E=dtype)
+def bin_of_rank(rank: int32 @ thread[1], size: int32 @ thread[1], value: E @ thread[1], last: E @ thread[1]) -> int32 @ thread[1]:
+    """The bin of a value that `rank` of `size + 1` edges are not larger than; the last bin has its last edge too."""
+    if rank > size:
+        return size - 1 if value == last else size
+    return size if rank == 0 else rank - 1
+
+
+@prism("device")
+@requires(thread[1])
+@template(TE=dtype, E=dtype)
+def edge_bin(x: E @ thread[1], size: int32 @ thread[1], edges: ptr(const(TE)) @ thread[1]) -> int32 @ thread[1]:
+    """The bin of a number between `size + 1` edges that are sorted, `size` where it is in none; `log2(size)` reads."""
+    low: int32 = 0
+    high: int32 = size + 1
+    while low < high:
+        middle: int32 = low + (high - low) / 2
+        if E(edges[middle]) <= x:
+            low = middle + 1
+        else:
+            high = middle
+    return bin_of_rank(low, size, x, E(edges[size]))

@@ -1,0 +1,32 @@
+"""How counting is cut into blocks, and how much shared memory a block has for its bins."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """`slots`: 32-bit counts in a block's shared memory; `threads` a block, `blocks` a multiprocessor; `bytes` a thread loads at once."""
+
+    slots: int
+    threads: int
+    blocks: int
+    bytes: int = 64
+
+
+# The more bins, the fewer blocks there is shared memory for. A thread loads at most 32 elements: a bit of a word for each.
+DEVICE = (
+    Configuration(slots=9216, threads=512, blocks=2),
+    Configuration(slots=24576, threads=512, blocks=2),
+    Configuration(slots=57344, threads=1024, blocks=1),
+)
+DIRECT = Configuration(slots=0, threads=512, blocks=2)
+"""Where there is no shared memory for them."""
+COPIES = (32, 8, 2, 1)
+"""Of the bins, as many as there is room for: 32 are one for each bank of shared memory."""
+TREES = (1024, 16384)
+"""Edges that there is room for in shared memory, besides the bins."""
+
+HOST = Configuration(slots=1 << 12, threads=256, blocks=1)
+PREPARE = 256  # threads of the kernel before
+
+__all__ = ["DEVICE", "DIRECT", "HOST", "COPIES", "PREPARE", "TREES", "Configuration"]

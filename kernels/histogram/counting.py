@@ -1,0 +1,218 @@
+"""Counting in one pass: blocks count in shared memory, in copies of the bins, and add up in global memory.
+
+Numbers of 8 bits are counted by their value first: a block finds the bin of each value once, when all is counted. So are no others:
+their bins are computed at once, quickly; those that are not sure are looked at again, one by one.
+"""
+
+from prism.lang import (
+    atomic_add, attr, bitcast, block, const, constexpr, count, dtype, first_set, grid, group, id, int32, int64,
+    load_vector, partition, prism, ptr, requires, shared, template, thread, uint8, uint32,
+)
+from prism.kernels.histogram.bins import (
+    EDGES, EVEN, IDENTITY, UNSURE, Even, bin_of_rank, edge_bin, edge_of, exact_bin, quick_bin,
+)
+from prism.lib.thread import extent
+from prism.lib.thread.words import words_of
+
+
+@prism("global")
+@template(
+    TI=dtype, TW=dtype, TE=dtype, E=dtype, C=dtype, TO=dtype, T=dtype, D=dtype, L=dtype, G=dtype, W=dtype, U=dtype,
+    KIND=constexpr(int), INTEGRAL=constexpr(bool), LATE=constexpr(bool), WEIGHTED=constexpr(bool), SLOTS=constexpr(int),
+    COPIES=constexpr(int), TREE=constexpr(int), THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int),
+)
+@requires(grid[1], block[1], thread[THREADS])
+@attr("__launch_bounds__(THREADS, BLOCKS)")
+def histogram(
+    x: ptr(const(TI)) @ grid[1], weights: ptr(const(TW)) @ grid[1], edges: ptr(const(TE)) @ grid[1], counts: ptr(TO) @ grid[1],
+    n: int64 @ grid[1], size: int32 @ grid[1], levels: int32 @ grid[1], skew: int32 @ grid[1],
+    weight_skew: int32 @ grid[1], rule: Even @ grid[1], otherwise: TI @ grid[1], nothing: C @ grid[1], most: E @ grid[1],
+):
+    """Add to `counts[b]` how many of the `n` elements of `x` are in bin `b`, of `size`; `WEIGHTED`: the sum of their weights.
+
+    Perspective: grid, of any number of blocks of `THREADS` threads.
+    Shapes:      `KIND`: IDENTITY, an integer is its bin's number; EVEN, `rule` says where edges are; EDGES, they are `size + 1`
+                 sorted `edges`, compared in the type `E`. `T`, `D`, `L`, `G`, `W`, `U`: types that bins are computed in, see
+                 `prism.kernels.histogram.bins`. `LATE`: elements are integers of 8 bits, and counted by their value. `SLOTS`:
+                 numbers of type `C` in shared memory, at least `COPIES` for each bin and for none, of `LATE` ones 257; 0: counts
+                 are added in global memory at once. `TREE`: room for the edges there, `2^levels`, more than they are; 0: they are looked
+                 for in global memory. `skew`, `weight_skew`: how many elements the arrays begin past one that is aligned to
+                 `WIDTH` of them; -1: it is not known. `otherwise`, `nothing`: any numbers. `most`: no edge is larger.
+    Numerics:    counts are exact. Weights of a bin are added in any order, in `C` and then in `TO`.
+    Test:        tests/kernels/test_histogram.py, tests/gpu/test_histogram.py
+    """
+    TILE: constexpr(int) = THREADS * ITEMS
+    tiles: int32 @ grid[1] = int32((n + (TILE - 1)) / TILE)
+    blocks: int32 @ grid[1] = count(block[1])
+    me: int32 @ block[1] = id()
+    with group(block[1]):
+        t: int32 @ thread[1] = id()
+        copy: int32 @ thread[1] = t & COPIES - 1
+        at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=WIDTH)
+        many: int32 = 257 if LATE else size + 1  # the last one is of what is in no bin
+        bins: shared(C[SLOTS if SLOTS > 0 else 1])
+        tree: shared(E[TREE if TREE > 0 else 1])
+        if SLOTS > 0:
+            block.fill(bins, 0, many * COPIES)
+        if TREE > 0:
+            block.fill_tree(edges, size + 1, tree, levels, most)
+        WORDS: constexpr(int) = ITEMS // 4 if LATE else 1
+        ahead: TI[ITEMS if not LATE else 1] @ thread[1]
+        ahead_words: uint32[WORDS] @ thread[1]  # of elements of 8 bits: they take too many registers one by one
+        ahead_weights: C[ITEMS] @ thread[1]
+
+        @requires(block[1], thread[THREADS])
+        def load(tile: int32 @ block[1]):
+            there: int32 @ block[1] = extent(tile, n, TILE=TILE)
+            with partition(x, block[1], offset=int64(tile) * TILE) as source:
+                if LATE:
+                    load_words(source, ahead_words, there, otherwise, skew, ITEMS=ITEMS, WIDTH=WIDTH)
+                else:
+                    block.load_tile(source, ahead, there, otherwise, skew, 0, WIDTH=WIDTH, REVERSE=False, SPARE=False)
+            if WEIGHTED:
+                with partition(weights, block[1], offset=int64(tile) * TILE) as source:
+                    block.load_tile(
+                        source, ahead_weights, there, nothing, weight_skew, 0, WIDTH=WIDTH, REVERSE=False, SPARE=False,
+                    )
+
+        if me < tiles:
+            load(me)
+        for tile in range(me, tiles, blocks):
+            items: TI[ITEMS if not LATE else 1] @ thread[1]
+            words: uint32[WORDS] @ thread[1]
+            heavy: C[ITEMS] @ thread[1]
+            if LATE:
+                for k in range(WORDS):
+                    words[k] = ahead_words[k]
+            else:
+                for k in range(ITEMS):
+                    items[k] = ahead[k]
+            if WEIGHTED:
+                for k in range(ITEMS):
+                    heavy[k] = ahead_weights[k]
+            whole: int32 @ block[1] = extent(tile, n, TILE=TILE)
+            left: int32 @ thread[1] = whole - at
+            if tile + blocks < tiles:
+                load(tile + blocks)
+            places: int32[ITEMS] @ thread[1]
+            unsure: uint32 @ thread[1] = 0
+            with group(thread[1]):
+                if KIND == EDGES and TREE > 0 and not LATE:
+                    values: E[ITEMS]
+                    for k in range(ITEMS):
+                        values[k] = E(items[k])
+                    thread.search(tree, levels, values, places)
+                    for k in range(ITEMS):
+                        places[k] = bin_of_rank(places[k], size, values[k], E(edges[size]))
+                for k in range(ITEMS):
+                    if LATE:
+                        places[k] = int32(words[k // 4] >> 8 * (k % 4) & 255)
+                    elif KIND == IDENTITY:
+                        places[k] = int32(items[k]) if items[k] >= 0 and int64(items[k]) < size else size
+                    elif KIND == EVEN:
+                        place: int32 = quick_bin(items[k], size, rule, G=G, W=W, U=U, INTEGRAL=INTEGRAL)
+                        unsure = unsure | uint32(1 if place == UNSURE else 0) << k
+                        places[k] = size if place == UNSURE else place
+                    elif TREE == 0:
+                        places[k] = edge_bin(E(items[k]), size, edges)
+                if whole < TILE:
+                    for k in range(ITEMS):
+                        there: bool = k // WIDTH * (32 * WIDTH) + k % WIDTH < left
+                        places[k] = places[k] if there else many - 1
+                        unsure = unsure & ~(uint32(0 if there else 1) << k)
+            if SLOTS > 0:
+                if WEIGHTED:
+                    block.add_weights(places, heavy, bins, many, COPIES=COPIES, WITHIN=True)
+                else:
+                    block.histogram(places, bins, many, COPIES=COPIES, WITHIN=True)
+            else:
+                with group(thread[1]):
+                    for k in range(ITEMS):
+                        if places[k] < size:
+                            atomic_add(counts[places[k]], TO(heavy[k]) if WEIGHTED else TO(1))
+            if KIND == EVEN and not LATE:
+                with group(thread[1]):
+                    while unsure != 0:
+                        k: int32 = int32(first_set(unsure)) - 1
+                        unsure = unsure & unsure - 1
+                        i: int64 = int64(tile) * TILE + at + (k / WIDTH * (32 * WIDTH) + k % WIDTH)
+                        b: int32 = exact_bin(x[i], size, rule, T=T, D=D, L=L, W=W, U=U, INTEGRAL=INTEGRAL)
+                        if b < size and SLOTS > 0:
+                            atomic_add(bins[b * COPIES + copy], C(weights[i]) if WEIGHTED else C(1), scope="block")
+                        elif b < size:
+                            atomic_add(counts[b], TO(weights[i]) if WEIGHTED else TO(1))
+        if LATE:
+            with group(thread[1]):
+                for v in range(t, 256, THREADS):
+                    number: C = 0
+                    for c in range(COPIES):
+                        number = number + bins[v * COPIES + (t + c & COPIES - 1)]
+                    if number != 0:
+                        b: int32 = size
+                        value: TI = bitcast(uint8(v), TI)
+                        if KIND == IDENTITY:
+                            b = int32(value) if value >= 0 and int32(value) < size else size
+                        elif KIND == EVEN:
+                            b = exact_bin(value, size, rule, T=T, D=D, L=L, W=W, U=U, INTEGRAL=INTEGRAL)
+                        else:
+                            b = edge_bin(E(value), size, edges)
+                        if b < size:
+                            atomic_add(counts[b], TO(number))
+        elif SLOTS > 0:
+            grid.histogram(bins, counts, size, COPIES=COPIES)
+
+
+@prism("device")
+@requires(block[1], thread[32])
+@template(TI=dtype, WORDS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int))
+def load_words(
+    x: ptr(const(TI)) @ block[1], words: uint32[WORDS] @ thread[1], valid: int32 @ block[1], otherwise: TI @ block[1],
+    skew: int32 @ block[1],
+):
+    """What `block.load_tile` loads of elements of 8 bits, four in a word, the lowest first."""
+    if WIDTH == 16 and skew == 0 and valid >= count(thread[1]) * ITEMS:
+        first: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=WIDTH)
+        with group(thread[1]):
+            for j in range(ITEMS // WIDTH):
+                row: uint32[4]
+                words_of(load_vector(x[first + j * 32 * WIDTH], WIDTH), row)
+                for i in range(4):
+                    words[4 * j + i] = row[i]
+    else:
+        items: TI[ITEMS] @ thread[1]
+        block.load_tile(x, items, valid, otherwise, skew, 0, WIDTH=WIDTH, REVERSE=False, SPARE=False)
+        for i in range(WORDS):
+            words[i] = 0
+        for k in range(ITEMS):
+            words[k // 4] = words[k // 4] | uint32(bitcast(items[k], uint8)) << 8 * (k % 4)
+
+
+@prism("global")
+@template(TO=dtype, TE=dtype, T=dtype, L=dtype, THREADS=constexpr(int))
+@requires(grid[1], block[1], thread[THREADS])
+@attr("__launch_bounds__(THREADS)")
+def prepare(counts: ptr(TO) @ grid[1], edges: ptr(TE) @ grid[1], size: int32 @ grid[1], many: int64 @ grid[1], rule: Even @ grid[1]):
+    """Make `counts[0] ... counts[many - 1]` 0, and `edges` those of `size` even bins; of none, where `size` is 0.
+
+    Perspective: grid, of any number of blocks of `THREADS` threads.
+    Shapes:      `edges`: `size + 1`, of the type `T` in memory of `TE`; `L`, `rule`: as of `histogram`.
+    Test:        tests/kernels/test_histogram.py
+    """
+    i: int64 @ thread[1] = id()
+    threads: int64 @ grid[1] = count(thread[1])
+    with partition(counts, thread[1], races="none") as mine, partition(edges, thread[1], races="none") as own, group(thread[1]):
+        for b in range(i, many, threads):
+            mine[b] = 0
+        if size > 0:
+            for b in range(i, size + 1, threads):
+                own[b] = TE(edge_of(int32(b), size, rule, T=T, L=L))
+
+
+EXAMPLES = {
+    "histogram": {
+        "TI": "float32", "TW": "float32", "TE": "float32", "E": "float32", "C": "uint32", "TO": "int64", "T": "float32",
+        "D": "float64", "L": "float64", "G": "float32", "W": "int32", "U": "uint32", "KIND": EVEN, "INTEGRAL": False,
+        "LATE": False, "WEIGHTED": False, "SLOTS": 9216, "COPIES": 32, "TREE": 0, "THREADS": 512, "ITEMS": 16, "WIDTH": 4, "BLOCKS": 2,
+    },
+    "prepare": {"TO": "int64", "TE": "float32", "T": "float32", "L": "float64", "THREADS": 256},
+}

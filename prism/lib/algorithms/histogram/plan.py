@@ -1,0 +1,155 @@
+"""Which kernels a histogram takes, in what configuration, and what they are launched with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from prism.host.plan import OUT, Buffer, Machine, Plan, Step, instance_of, nothing, size_of
+from prism.kernels import histogram as kernels
+from prism.kernels.histogram import configurations
+from prism.kernels.histogram.configurations import Configuration
+from prism.lang.types.structs import dtype_called
+from prism.lib.algorithms.histogram.rules import Bins
+from prism.lib.algorithms.scan.api import past
+from prism.runtime.arrays import ArrayInfo
+
+_MOST_ITEMS, _BYTES, _WEIGHED = 16, 32, 4  # that a thread loads at once; bytes are four in a word
+_WORTH = 256  # elements a counter in all, from which on one more copy of the bins is worth its while
+_WIDE = {"int8": "int32", "uint8": "int32", "int16": "int32", "uint16": "int32"}
+_NO_RULE = np.zeros((), np.dtype(kernels.Even))[()]
+_EXACT = {"float16": "float32", "bfloat16": "float32"}
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What is counted: `given`, as kernels have it, in `size` bins, of a kind; `weights`: their type, "" of none."""
+
+    given: str
+    size: int
+    kind: int
+    weights: str = ""
+    bins: Bins | None = None
+    edges: str = ""
+    compared: str = ""
+
+    @property
+    def late(self) -> bool:
+        """Whether elements are counted by value first."""
+        return self.given in ("int8", "uint8")
+
+    @property
+    def integral(self) -> bool:
+        return "int" in self.given
+
+    @property
+    def sums(self) -> str:
+        """The type that weights are added in, and of the result."""
+        return "int64" if not self.weights or "int" in self.weights else "float64"
+
+    @property
+    def counter(self) -> str:
+        return self.sums if self.weights else "uint32"
+
+    def template(self, c: Configuration, copies: int, tree: int) -> dict[str, Any]:
+        """Return the kernel's template arguments."""
+        wide = _WIDE.get(self.given, self.given) if self.integral else "int32"
+        size = max(size_of(self.given), size_of(self.weights) if self.weights else 1)
+        most = _WEIGHED if self.weights else _BYTES if self.late else _MOST_ITEMS
+        items = min(most, max(1, c.bytes // size))
+        types = {"T": "float64", "D": "float64", "L": "float64", "G": "float32"}
+        if self.bins is not None:
+            types = self.bins.template("float64" if self.given == "float64" else "float32")
+        if self.kind != kernels.EVEN or self.late:
+            types["G"] = "float32"
+        return {
+            **types, "TI": self.given, "TW": self.weights or "uint8", "TE": self.edges or "float32",
+            "E": self.compared or "float32", "C": self.counter, "TO": self.sums, "W": wide,
+            "U": f"u{wide.removeprefix('u')}", "KIND": self.kind, "INTEGRAL": self.integral, "LATE": self.late,
+            "WEIGHTED": bool(self.weights), "SLOTS": c.slots * 4 // size_of(self.counter), "COPIES": copies, "TREE": tree,
+            "THREADS": c.threads, "ITEMS": items, "WIDTH": min(items, max(1, 16 // size), 16), "BLOCKS": c.blocks,
+        }  # fmt: skip
+
+    def configuration(self, n: int, machine: Machine) -> tuple[Configuration, int, int, int]:
+        """Return how it is cut, with the copies of the bins, the room for edges and their levels."""
+        each, many = size_of(self.counter) // 4, 257 if self.late else self.size + 1
+        levels = (self.size + 1).bit_length() if self.kind == kernels.EDGES else 0
+        tree = next((room for room in configurations.TREES if 1 << levels <= room), 0)
+        if self.kind != kernels.EDGES or self.late:
+            tree = levels = 0
+        if machine.host:
+            slots = configurations.HOST.slots * each if many <= configurations.HOST.slots else 0
+            return replace(configurations.HOST, slots=slots), 1, tree, levels
+        taken = tree * size_of(self.compared) // 4 if tree else 0
+        most = configurations.DEVICE[-1].slots
+        if tree and taken + many * each > most:  # the edges rather than the counts
+            tree = taken = levels = 0
+        if many * each > most:
+            return configurations.DIRECT, 1, tree, levels
+        wanted = next(
+            copies
+            for copies in configurations.COPIES
+            if copies == 1 or (many * copies * each + taken <= most and many * copies <= n // _WORTH)
+        )
+        c = next(c for c in configurations.DEVICE if many * wanted * each + taken <= c.slots)
+        return replace(c, slots=c.slots - taken), wanted, tree, levels
+
+
+def count(
+    task: Task, n: int, machine: Machine, x: ArrayInfo, weights: ArrayInfo | None = None, edges: Buffer | None = None,
+) -> Step:  # fmt: skip
+    """Return the step that counts `n` elements, into a result that is zero."""
+    c, copies, tree, levels = task.configuration(n, machine)
+    template = task.template(c, copies, tree)
+    instance, tiles = instance_of(kernels.histogram, template), -(-n // (c.threads * template["ITEMS"]))
+    blocks = 1 if machine.host else min(tiles, machine.wave(instance, c.threads))
+
+    def skew(info: ArrayInfo | None) -> int:
+        return -1 if machine.host or info is None or past(info) < 0 else past(info) % template["WIDTH"]
+
+    rule = _NO_RULE if task.bins is None else task.bins.rule
+    most = _most(template["E"])
+    return Step(
+        instance,
+        blocks,
+        c.threads,
+        {
+            "x": Buffer("x"),
+            "weights": nothing(template["TW"]) if weights is None else Buffer("weights"),
+            "edges": edges or nothing(template["TE"]),
+            "counts": Buffer(OUT),
+            "n": n, "size": task.size, "levels": levels, "skew": skew(x), "weight_skew": skew(weights),
+            "rule": rule, "otherwise": _zero(task.given), "nothing": 0.0 if task.counter == "float64" else 0, "most": most,
+        },
+    )  # fmt: skip
+
+
+def prepare(many: int, sums: str, size: int, bins: Bins | None, edges: str, *, host: bool) -> Step:
+    """Return the step that makes `many` counts zero, and `size + 1` edges of even bins."""
+    types = {"TE": edges or "float32", "T": "float64", "L": "float64"}
+    if bins is not None:
+        types |= {"T": bins.edges.name, "L": bins.computed.name}
+    threads, most = configurations.PREPARE, max(many, size + 1)
+    return Step(
+        instance_of(kernels.prepare, {**types, "TO": sums, "THREADS": threads}),
+        1 if host else min(-(-most // threads), 1 << 12),
+        threads,
+        {
+            "counts": Buffer(OUT), "edges": Buffer("edges") if bins is not None else nothing(types["TE"]),
+            "size": size if bins is not None else 0, "many": many, "rule": _NO_RULE if bins is None else bins.rule,
+        },
+    )  # fmt: skip
+
+
+def _zero(scalar: str) -> Any:
+    return 0 if "int" in scalar else 0.0
+
+
+def _most(scalar: str) -> Any:
+    """Return the largest number of a type."""
+    return int(np.iinfo(dtype_called(scalar)).max) if "int" in scalar else float("inf")
+
+
+__all__ = ["Plan", "Task", "count", "prepare"]
