@@ -1,8 +1,8 @@
 """In which bin of a histogram a number is: quickly, where rounding can't matter, and exactly as NumPy computes it.
 
-A quick bin is the whole part of a number's distance from the lowest edge, in bins. NumPy computes that too, in types that follow
-from the caller's, and then looks at the edges on both sides, which are rounded as `linspace` rounds them. Where the quick distance
-is further from a whole number than all roundings together, `Even.margin`, both are the same; else `exact_bin` is asked.
+A quick bin is the whole part of a number's distance from the lowest edge, in bins. NumPy computes that too, in types that
+follow from the caller's, and then looks at the edges on both sides, which are rounded as `linspace` rounds them. Where the quick
+distance is further from a whole number than all roundings together, `Even.margin`, both are the same; else `exact_bin` is asked.
 """
 
 from prism.lang import (
@@ -42,7 +42,7 @@ class Even:
 @prism("device")
 @requires(thread[1])
 @template(T=dtype)
-def rounded(x: float64 @ thread[1]) -> float64 @ thread[1]:
+def round_to(x: float64 @ thread[1]) -> float64 @ thread[1]:
     """A number as `T` has it. What two numbers of a narrower type give in 64 bits, rounded so, is what that type gives."""
     return float64(T(x))
 
@@ -52,15 +52,15 @@ def rounded(x: float64 @ thread[1]) -> float64 @ thread[1]:
 @template(T=dtype, L=dtype)
 def edge_of(b: int32 @ thread[1], size: int32 @ thread[1], rule: Even @ thread[1]) -> float64 @ thread[1]:
     """Edge `b` of `size` even bins, as NumPy's `linspace` has it: computed in the type `L`, and stored as `T`."""
-    product: float64 = rounded(fma(rounded(float64(b), T=L), rule.step, 0), T=L)  # `fma`: not one with the sum behind it
-    return rule.stop if b == size else rounded(rounded(product + rule.start, T=L), T=T)
+    product: float64 = round_to(fma(round_to(float64(b), T=L), rule.step, 0), T=L)  # `fma`: not one with the sum behind it
+    return rule.stop if b == size else round_to(round_to(product + rule.start, T=L), T=T)
 
 
 @prism("device")
 @requires(thread[1])
 @template(TI=dtype, W=dtype, U=dtype)
 def distance(x: TI @ thread[1], rule: Even @ thread[1]) -> U @ thread[1]:
-    """How far an integer is from the least one that is kept; more than `span` where it is below. `W`: 32 or 64 bits, `U`: unsigned."""
+    """How far an integer is from the least one that is kept; more than `span` where it is below. `U`: `W` without a sign."""
     return bitcast(wrapping_subtract(W(x), W(rule.least)), U)
 
 
@@ -79,9 +79,9 @@ def exact_bin(x: TI @ thread[1], size: int32 @ thread[1], rule: Even @ thread[1]
         kept = rule.low <= float64(x) and float64(x) <= rule.high
     if not kept:
         return size
-    value: float64 = rounded(float64(x), T=T)
-    share: float64 = rounded(rounded(value - rule.first, T=T) / rule.denominator, T=D)
-    where: float64 = rounded(share * rule.numerator, T=D)
+    value: float64 = round_to(float64(x), T=T)
+    share: float64 = round_to(round_to(value - rule.first, T=T) / rule.denominator, T=D)
+    where: float64 = round_to(share * rule.numerator, T=D)
     b: int32 = int32(min(max(where, 0.0), float64(size - 1)))
     if value < edge_of(b, size, rule, T=T, L=L):
         b = b - 1

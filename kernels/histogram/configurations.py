@@ -5,7 +5,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Configuration:
-    """`slots`: 32-bit counts in a block's shared memory; `threads` a block, `blocks` a multiprocessor; `bytes` a thread loads at once."""
+    """`slots`: counts of 32 bits in a block's shared memory; `threads` a block, `blocks` a multiprocessor.
+
+    A thread loads so many `bytes` at once.
+    """
 
     slots: int
     threads: int
@@ -19,14 +22,18 @@ DEVICE = (
     Configuration(slots=24576, threads=512, blocks=2),
     Configuration(slots=57344, threads=1024, blocks=1),
 )
+SMALL = {75: 64 << 10, 80: 163 << 10, 86: 99 << 10, 87: 163 << 10, 89: 99 << 10, 120: 99 << 10, 121: 99 << 10}
+"""Bytes of shared memory of a block, of architectures that have less than 227 KiB."""
 DIRECT = Configuration(slots=0, threads=512, blocks=2)
 """Where there is no shared memory for them."""
 COPIES = (32, 8, 2, 1)
 """Of the bins, as many as there is room for: 32 are one for each bank of shared memory."""
 TREES = (1024, 16384)
 """Edges that there is room for in shared memory, besides the bins."""
+GUESSED = 7167
+"""Bins of integers of which the largest is not known: as many as there are 8 copies of."""
 
 HOST = Configuration(slots=1 << 12, threads=256, blocks=1)
 PREPARE = 256  # threads of the kernel before
 
-__all__ = ["DEVICE", "DIRECT", "HOST", "COPIES", "PREPARE", "TREES", "Configuration"]
+__all__ = ["DEVICE", "DIRECT", "GUESSED", "HOST", "COPIES", "PREPARE", "SMALL", "TREES", "Configuration"]

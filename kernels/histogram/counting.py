@@ -1,11 +1,11 @@
 """Counting in one pass: blocks count in shared memory, in copies of the bins, and add up in global memory.
 
-Numbers of 8 bits are counted by their value first: a block finds the bin of each value once, when all is counted. So are no others:
-their bins are computed at once, quickly; those that are not sure are looked at again, one by one.
+Numbers of 8 bits are counted by their value first: a block finds the bin of each value once, when all is counted. Of others bins
+are computed at once, quickly; those that are not sure are looked at again, one by one.
 """
 
 from prism.lang import (
-    atomic_add, attr, bitcast, block, const, constexpr, count, dtype, first_set, grid, group, id, int32, int64,
+    atomic_add, atomic_max, attr, bitcast, block, const, constexpr, count, dtype, first_set, grid, group, id, int32, int64,
     load_vector, partition, prism, ptr, requires, shared, template, thread, uint8, uint32,
 )
 from prism.kernels.histogram.bins import (
@@ -17,14 +17,15 @@ from prism.lib.thread.words import words_of
 
 @prism("global")
 @template(
-    TI=dtype, TW=dtype, TE=dtype, E=dtype, C=dtype, TO=dtype, T=dtype, D=dtype, L=dtype, G=dtype, W=dtype, U=dtype,
-    KIND=constexpr(int), INTEGRAL=constexpr(bool), LATE=constexpr(bool), WEIGHTED=constexpr(bool), SLOTS=constexpr(int),
-    COPIES=constexpr(int), TREE=constexpr(int), THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int),
+    TI=dtype, TW=dtype, TE=dtype, E=dtype, C=dtype, S=dtype, T=dtype, D=dtype, L=dtype, G=dtype, W=dtype, U=dtype,
+    KIND=constexpr(int), INTEGRAL=constexpr(bool), LATE=constexpr(bool), WEIGHTED=constexpr(bool), MOST=constexpr(bool),
+    SLOTS=constexpr(int), COPIES=constexpr(int), TREE=constexpr(int), THREADS=constexpr(int), ITEMS=constexpr(int),
+    WIDTH=constexpr(int), BLOCKS=constexpr(int),
 )
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
 def histogram(
-    x: ptr(const(TI)) @ grid[1], weights: ptr(const(TW)) @ grid[1], edges: ptr(const(TE)) @ grid[1], counts: ptr(TO) @ grid[1],
+    x: ptr(const(TI)) @ grid[1], weights: ptr(const(TW)) @ grid[1], edges: ptr(const(TE)) @ grid[1], counts: ptr(S) @ grid[1],
     n: int64 @ grid[1], size: int32 @ grid[1], levels: int32 @ grid[1], skew: int32 @ grid[1],
     weight_skew: int32 @ grid[1], rule: Even @ grid[1], otherwise: TI @ grid[1], nothing: C @ grid[1], most: E @ grid[1],
 ):
@@ -34,11 +35,12 @@ def histogram(
     Shapes:      `KIND`: IDENTITY, an integer is its bin's number; EVEN, `rule` says where edges are; EDGES, they are `size + 1`
                  sorted `edges`, compared in the type `E`. `T`, `D`, `L`, `G`, `W`, `U`: types that bins are computed in, see
                  `prism.kernels.histogram.bins`. `LATE`: elements are integers of 8 bits, and counted by their value. `SLOTS`:
-                 numbers of type `C` in shared memory, at least `COPIES` for each bin and for none, of `LATE` ones 257; 0: counts
-                 are added in global memory at once. `TREE`: room for the edges there, `2^levels`, more than they are; 0: they are looked
-                 for in global memory. `skew`, `weight_skew`: how many elements the arrays begin past one that is aligned to
-                 `WIDTH` of them; -1: it is not known. `otherwise`, `nothing`: any numbers. `most`: no edge is larger.
-    Numerics:    counts are exact. Weights of a bin are added in any order, in `C` and then in `TO`.
+                 numbers of type `C` in shared memory, at least `COPIES` for each bin and for none, of `LATE` ones 257; 0:
+                 counts are added in global memory at once. `TREE`: room for the edges there, at least `2^levels`, more than
+                 they are; 0: they are looked for in global memory. `MOST`: of IDENTITY, `counts[size]` is raised to the largest
+                 element, taken without a sign. `skew`, `weight_skew`: how many elements the arrays begin past one that is
+                 aligned to `WIDTH` of them; -1: it is not known. `otherwise`, `nothing`: any numbers. `most`: no edge is larger.
+    Numerics:    counts are exact. Weights of a bin are added in any order, in `C` and then in `S`.
     Test:        tests/kernels/test_histogram.py, tests/gpu/test_histogram.py
     """
     TILE: constexpr(int) = THREADS * ITEMS
@@ -75,6 +77,7 @@ def histogram(
                         source, ahead_weights, there, nothing, weight_skew, 0, WIDTH=WIDTH, REVERSE=False, SPARE=False,
                     )
 
+        largest: U @ thread[1] = 0
         if me < tiles:
             load(me)
         for tile in range(me, tiles, blocks):
@@ -108,7 +111,10 @@ def histogram(
                     if LATE:
                         places[k] = int32(words[k // 4] >> 8 * (k % 4) & 255)
                     elif KIND == IDENTITY:
-                        places[k] = int32(items[k]) if items[k] >= 0 and int64(items[k]) < size else size
+                        number: U = bitcast(W(items[k]), U)
+                        places[k] = int32(number) if number < U(size) else size
+                        if MOST and k // WIDTH * (32 * WIDTH) + k % WIDTH < left:
+                            largest = max(largest, number)
                     elif KIND == EVEN:
                         place: int32 = quick_bin(items[k], size, rule, G=G, W=W, U=U, INTEGRAL=INTEGRAL)
                         unsure = unsure | uint32(1 if place == UNSURE else 0) << k
@@ -129,7 +135,7 @@ def histogram(
                 with group(thread[1]):
                     for k in range(ITEMS):
                         if places[k] < size:
-                            atomic_add(counts[places[k]], TO(heavy[k]) if WEIGHTED else TO(1))
+                            atomic_add(counts[places[k]], S(heavy[k]) if WEIGHTED else S(1))
             if KIND == EVEN and not LATE:
                 with group(thread[1]):
                     while unsure != 0:
@@ -140,7 +146,10 @@ def histogram(
                         if b < size and SLOTS > 0:
                             atomic_add(bins[b * COPIES + copy], C(weights[i]) if WEIGHTED else C(1), scope="block")
                         elif b < size:
-                            atomic_add(counts[b], TO(weights[i]) if WEIGHTED else TO(1))
+                            atomic_add(counts[b], S(weights[i]) if WEIGHTED else S(1))
+        if MOST and not LATE:
+            with group(thread[1]):
+                atomic_max(counts[size], int64(min(largest, U(1) << U(8 * U.bytes - 2)) if U.bytes == 8 else largest))
         if LATE:
             with group(thread[1]):
                 for v in range(t, 256, THREADS):
@@ -150,6 +159,8 @@ def histogram(
                     if number != 0:
                         b: int32 = size
                         value: TI = bitcast(uint8(v), TI)
+                        if MOST:
+                            atomic_max(counts[size], int64(bitcast(W(value), U)))
                         if KIND == IDENTITY:
                             b = int32(value) if value >= 0 and int32(value) < size else size
                         elif KIND == EVEN:
@@ -157,7 +168,7 @@ def histogram(
                         else:
                             b = edge_bin(E(value), size, edges)
                         if b < size:
-                            atomic_add(counts[b], TO(number))
+                            atomic_add(counts[b], S(number))
         elif SLOTS > 0:
             grid.histogram(bins, counts, size, COPIES=COPIES)
 
@@ -188,10 +199,12 @@ def load_words(
 
 
 @prism("global")
-@template(TO=dtype, TE=dtype, T=dtype, L=dtype, THREADS=constexpr(int))
+@template(S=dtype, TE=dtype, T=dtype, L=dtype, THREADS=constexpr(int))
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS)")
-def prepare(counts: ptr(TO) @ grid[1], edges: ptr(TE) @ grid[1], size: int32 @ grid[1], many: int64 @ grid[1], rule: Even @ grid[1]):
+def prepare(
+    counts: ptr(S) @ grid[1], edges: ptr(TE) @ grid[1], size: int32 @ grid[1], many: int64 @ grid[1], rule: Even @ grid[1],
+):
     """Make `counts[0] ... counts[many - 1]` 0, and `edges` those of `size` even bins; of none, where `size` is 0.
 
     Perspective: grid, of any number of blocks of `THREADS` threads.
@@ -208,11 +221,39 @@ def prepare(counts: ptr(TO) @ grid[1], edges: ptr(TE) @ grid[1], size: int32 @ g
                 own[b] = TE(edge_of(int32(b), size, rule, T=T, L=L))
 
 
+@prism("global")
+@template(TI=dtype, TE=dtype, E=dtype, FIRST=constexpr(bool), THREADS=constexpr(int))
+@requires(grid[1], block[1], thread[THREADS])
+@attr("__launch_bounds__(THREADS)")
+def place(
+    x: ptr(const(TI)) @ grid[1], edges: ptr(const(TE)) @ grid[1], places: ptr(int32) @ grid[1], n: int64 @ grid[1],
+    size: int32 @ grid[1], total: int32 @ grid[1],
+):
+    """Make `places[i]` the place of a cell in one more dimension: `size` times what it was, and the bin of `x[i]`.
+
+    Perspective: grid, of any number of blocks of `THREADS` threads.
+    Shapes:      `x`, `places`: `n` elements. `edges`: `size + 1`, sorted, compared in the type `E`. `FIRST`: places were 0.
+                 `total`: how many cells there are; it stands for the place of an element that is in none.
+    Test:        tests/kernels/test_histogram.py
+    """
+    i: int64 @ thread[1] = id()
+    threads: int64 @ grid[1] = count(thread[1])
+    with partition(places, thread[1], races="none") as mine, group(thread[1]):
+        for k in range(i, n, threads):
+            b: int32 = edge_bin(E(x[k]), size, edges)
+            before: int32 = 0
+            if not FIRST:
+                before = mine[k]
+            mine[k] = total if b == size or before == total else before * size + b
+
+
 EXAMPLES = {
     "histogram": {
-        "TI": "float32", "TW": "float32", "TE": "float32", "E": "float32", "C": "uint32", "TO": "int64", "T": "float32",
+        "TI": "float32", "TW": "float32", "TE": "float32", "E": "float32", "C": "uint32", "S": "int64", "T": "float32",
         "D": "float64", "L": "float64", "G": "float32", "W": "int32", "U": "uint32", "KIND": EVEN, "INTEGRAL": False,
-        "LATE": False, "WEIGHTED": False, "SLOTS": 9216, "COPIES": 32, "TREE": 0, "THREADS": 512, "ITEMS": 16, "WIDTH": 4, "BLOCKS": 2,
+        "LATE": False, "WEIGHTED": False, "MOST": False, "SLOTS": 9216, "COPIES": 32, "TREE": 0, "THREADS": 512, "ITEMS": 16,
+        "WIDTH": 4, "BLOCKS": 2,
     },
-    "prepare": {"TO": "int64", "TE": "float32", "T": "float32", "L": "float64", "THREADS": 256},
+    "place": {"TI": "float32", "TE": "float64", "E": "float64", "FIRST": False, "THREADS": 256},
+    "prepare": {"S": "int64", "TE": "float32", "T": "float32", "L": "float64", "THREADS": 256},
 }

@@ -76,7 +76,9 @@ MANIFEST = (
         "library.md#selection",
         ("selection",),
     ),
-    Algorithm("histogram", ("histogram", "bincount"), "library.md#histograms", ("histogram",)),
+    Algorithm(
+        "histogram", ("histogram", "histogram2d", "histogramdd", "bincount"), "library.md#histograms", ("histogram",)
+    ),
     Algorithm(
         "reduce",
         ("reduce", "sum", "prod", "max", "min", "argmax", "argmin", "any", "all", "count_nonzero"),

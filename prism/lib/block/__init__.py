@@ -1,6 +1,7 @@
 """Collectives of a block: what all its threads do together. In a kernel: `block.scan(...)`."""
 
 from prism.lib.block.arg import arg_reduce, argmax, argmin
+from prism.lib.block.decode import run_length_decode
 from prism.lib.block.difference import difference, difference_right, heads, tails
 from prism.lib.block.exchange import (
     blocked_to_striped, blocked_to_warp_striped, broadcast, compact, scatter_to_blocked, scatter_to_striped, striped_to_blocked,
@@ -19,11 +20,12 @@ from prism.lib.block.store import store, store_striped, store_tile, store_transp
 from prism.lib.block.vote import all, any, count
 
 __all__ = [
-    "add_weights", "all", "any", "arg_reduce", "argmax", "argmin", "blocked_to_striped", "blocked_to_warp_striped", "broadcast",
-    "compact", "count", "difference", "difference_right", "fill", "fill_tree", "heads", "histogram", "load", "load_striped", "load_tile",
-    "load_transposed", "merge", "merge_sort", "merge_sort_pairs", "offset", "place", "prefetch_tile", "radix_rank", "radix_sort",
-    "radix_sort_pairs", "reduce", "reduce_by_key", "reduce_groups", "reduce_into", "reduce_segments", "reduce_to_first",
-    "reduce_valid", "rotate", "scan", "scan_both", "scan_by_key", "scan_groups", "scan_heads", "scan_initial",
-    "scan_segments", "scan_valid", "scatter_to_blocked", "scatter_to_striped", "shift_down", "shift_up", "store",
-    "store_striped", "store_tile", "store_transposed", "striped_to_blocked", "tails", "warp_striped_to_blocked",
+    "add_weights", "all", "any", "arg_reduce", "argmax", "argmin", "blocked_to_striped", "blocked_to_warp_striped",
+    "broadcast", "compact", "count", "difference", "difference_right", "fill", "fill_tree", "heads", "histogram", "load",
+    "load_striped", "load_tile", "load_transposed", "merge", "merge_sort", "merge_sort_pairs", "offset", "place",
+    "prefetch_tile", "radix_rank", "radix_sort", "radix_sort_pairs", "reduce", "reduce_by_key", "reduce_groups",
+    "reduce_into", "reduce_segments", "reduce_to_first", "reduce_valid", "rotate", "run_length_decode", "scan", "scan_both",
+    "scan_by_key", "scan_groups", "scan_heads", "scan_initial", "scan_segments", "scan_valid", "scatter_to_blocked",
+    "scatter_to_striped", "shift_down", "shift_up", "store", "store_striped", "store_tile", "store_transposed",
+    "striped_to_blocked", "tails", "warp_striped_to_blocked",
 ]

@@ -1,6 +1,8 @@
 """A block puts a sorted table into shared memory, in the order in which it is searched."""
 
-from prism.lang import block, clz, const, count, dtype, group, id, int32, partition, prism, ptr, requires, template, thread, uint32
+from prism.lang import (
+    block, clz, const, count, dtype, group, id, int32, partition, prism, ptr, requires, template, thread, uint32,
+)
 
 
 @prism("device")
@@ -12,8 +14,8 @@ def fill_tree(
     """Put `size` sorted elements, as `T`, where `thread.search` looks for them.
 
     Perspective: block, of any number of threads.
-    Shapes:      `x`: sorted. `tree`: `2^levels` elements, of which the first is not used: `size < 2^levels`. `most`: no element is
-                 larger; what `thread.search` finds for values that are not smaller may be more than `size`.
+    Shapes:      `x`: sorted. `tree`: `2^levels` elements, of which the first is not used: `size < 2^levels`. `most`: no element
+                 is larger; what `thread.search` finds for values that are not smaller may be more than `size`.
     Cost:        a read and a write for each of the tree's elements; no barrier.
     Test:        tests/lib/thread/test_search.py
     """

@@ -1,13 +1,31 @@
-"""thread.lower_bound, thread.upper_bound and thread.merge_path, against NumPy.
+"""thread.lower_bound, thread.upper_bound, thread.merge_path, and thread.search after block.fill_tree, against NumPy.
 
-Tests of prism/lib/thread/search.py.
+Tests of prism/lib/thread/search.py; prism/lib/block/search.py.
 """
+
+# ruff: noqa: F821 - kernels declare registers without a value
 
 import numpy as np
 import pytest
 
 import prism as package
-from prism.lang import const, dtype, grid, group, id, int32, partition, prism, ptr, requires, template, thread
+from prism.lang import (
+    block,
+    const,
+    constexpr,
+    dtype,
+    grid,
+    group,
+    id,
+    int32,
+    partition,
+    prism,
+    ptr,
+    requires,
+    shared,
+    template,
+    thread,
+)
 from prism.lib.thread import operators
 
 
@@ -62,3 +80,48 @@ def test_merge_path(n: int, m: int) -> None:
 
 def test_they_compile() -> None:
     assert package.compile(bounds, {"T": "float64"}).cubin and package.compile(paths, {"T": "int8"}).cubin
+
+
+@prism("global")
+@requires(grid[1], block[1], thread[64])
+@template(TI=dtype, T=dtype, LEVELS=constexpr(int))
+def searched(
+    x: ptr(const(TI)) @ grid[1],
+    values: ptr(const(T)) @ grid[1],
+    y: ptr(int32) @ grid[1],
+    n: int32 @ grid[1],
+    most: T @ grid[1],
+):
+    with partition(y, block[1]) as target, group(block[1]):
+        t: int32 @ thread[1] = id()
+        tree: shared(T[1 << LEVELS])
+        block.fill_tree(x, n, tree, LEVELS, most)
+        ranks: int32[2] @ thread[1]
+        with group(thread[1]):
+            mine: T[2]
+            for k in range(2):
+                mine[k] = values[k * 64 + t]
+            thread.search(tree, LEVELS, mine, ranks)
+        block.store_striped(target, ranks, 128)
+
+
+@pytest.mark.parametrize(
+    ("stored", "kind", "size", "levels"),
+    [
+        ("int32", "float64", 100, 7),
+        ("float16", "float32", 1, 1),
+        ("uint8", "uint8", 31, 5),
+        ("float64", "float64", 0, 3),
+    ],
+)
+def test_search(stored: str, kind: str, size: int, levels: int) -> None:
+    random = np.random.default_rng(levels)
+    x = np.sort(random.integers(0, 90, size)).astype(stored)
+    values, y = random.integers(0, 100, 128).astype(kind), np.zeros(128, np.int32)
+    most = np.iinfo(kind).max if kind == "uint8" else np.inf
+    if kind != "uint8":
+        values[:2] = np.nan, -np.inf
+    searched[1, 64](x, values, y, size, np.dtype(kind).type(most), template={"LEVELS": levels}, check=True)
+    wanted = np.searchsorted(x.astype(kind), values, "right")
+    wanted[np.isnan(values)] = 0
+    assert np.array_equal(y, wanted)

@@ -13,6 +13,7 @@ from prism.lib.algorithms.histogram.rules import limits_of
 from prism.runtime.arrays import BFLOAT16, ArrayInfo
 
 _NUMBERS = "biuf"
+_MOST = 1 << 30
 
 
 def array_of(x: Any) -> Any:
@@ -74,8 +75,8 @@ def number_of_bins(bins: Any, name: str = "`bins`") -> int | None:
         raise TypeError(f"{name} must be an integer, a string, or an array") from None
     if found < 1:
         raise ValueError(f"{name} must be positive, when an integer")
-    if found >= 1 << 30:
-        raise ValueError(f"{name} must be less than 2^30, not {found}")
+    if found >= _MOST:
+        raise ValueError(f"{name} must be less than {_MOST}, not {found}")
     return found
 
 
@@ -100,20 +101,20 @@ def edges_of(bins: Any, info: ArrayInfo, name: str = "`bins`") -> tuple[Any, np.
 
 
 def outer_edges(x: Any, info: ArrayInfo, range: Any) -> tuple[Any, Any]:
-    """Return the outermost edges, as NumPy finds them: of a range, or of the elements, which it waits for.
+    """Return the range of bins: as it is given, or of the elements, which it waits for.
 
     Raises:
-        TypeError, ValueError: the range is no two numbers, is turned round or not finite; an element is not finite.
+        TypeError, ValueError: it is no two numbers; an element is not finite.
     """
     if range is not None:
         low, high = range
-        return limits_of(low, high)
+        return low, high
     if not info.size:
         return 0, 1
     low, high = extremes(x, info)
     if not (np.isfinite(low) and np.isfinite(high)):
         raise ValueError(f"autodetected range of [{low}, {high}] is not finite")
-    return limits_of(low, high)
+    return low, high
 
 
 def extremes(x: Any, info: ArrayInfo) -> tuple[Any, Any]:
@@ -126,14 +127,112 @@ def extremes(x: Any, info: ArrayInfo) -> tuple[Any, Any]:
     return kind.type(low), kind.type(high)
 
 
-def require_shape(weights: ArrayInfo, info: ArrayInfo, said: str) -> None:
+def require_shape(weights: Any, info: ArrayInfo, said: str) -> None:
     """Check that weights are as many as elements.
 
     Raises:
         ValueError: they are not.
     """
-    if weights.shape != info.shape:
+    if arguments.facts_of(weights, "weights").shape != info.shape:
         raise ValueError(said)
+
+
+def length_of(value: Any, name: str) -> int:
+    """Return a number of counts.
+
+    Raises:
+        TypeError: it is no integer.
+        ValueError: it is negative, or too large.
+    """
+    try:
+        found = operator.index(value)
+    except TypeError:
+        raise TypeError(f"`{name}` must be an integer, not {type(value).__name__}") from None
+    if found < 0:
+        raise ValueError(f"`{name}` must not be negative")
+    if found >= _MOST:
+        raise ValueError(f"`{name}` asks for {found} counts: there are at most {_MOST - 1}")
+    return found
+
+
+def compared_as(kind: np.dtype[Any], edges: np.dtype[Any]) -> str:
+    """Return the kernels' type in which numbers and edges are compared."""
+    found = np.promote_types(kind, edges)
+    return "float32" if found == np.float16 else found.name
+
+
+def density(counts: Any, edges: list[Any]) -> Any:
+    """Return the density of counts in cells: its integral over all of them is 1."""
+    where, double = arguments.facts_of(counts, "counts"), np.dtype(np.float64)
+    found = counts
+    for k, one in enumerate(edges):
+        shape = tuple(-1 if k == axis else 1 for axis, _ in enumerate(edges))
+        found = found / cast(one[1:] - one[:-1], where, double).reshape(shape)
+    return found / counts.sum()
+
+
+# -- Several dimensions ---------------------------------------------------------------------------------------------------
+
+
+def coordinates_of(sample: Any) -> list[Any]:
+    """Return each coordinate's array.
+
+    Raises:
+        ValueError: there is none; they have two sizes, or other than one dimension.
+    """
+    if isinstance(sample, list | tuple):
+        found = [array_of(one) for one in sample]
+        if all(isinstance(one, np.ndarray) and not one.shape for one in found):
+            found = [np.asarray(sample)]
+    elif len(getattr(sample, "shape", ())) == 2:
+        found = [sample[:, k] for k in range(sample.shape[1])]
+    else:
+        found = [sample]
+    shapes = {arguments.facts_of(one, "sample").shape for one in found}
+    if len(shapes) != 1 or len(*shapes) != 1:
+        raise ValueError("`sample` must be of shape (N, D), or D arrays of N coordinates")
+    return found
+
+
+def same_size(x: Any, y: Any) -> bool:
+    """Whether two arrays are of one size."""
+    return arguments.facts_of(x, "x").size == arguments.facts_of(y, "y").size
+
+
+def number_of(bins: Any) -> int:
+    """Return how many there are in a sequence, 0 where it is none."""
+    shape = getattr(bins, "shape", None)
+    if shape is not None:
+        return int(shape[0]) if len(shape) else 0
+    return len(bins) if isinstance(bins, list | tuple) else 0
+
+
+def edges_along(
+    points: list[Any], infos: list[ArrayInfo], kinds: list[np.dtype[Any]], bins: Any, range: Any, where: ArrayInfo
+) -> tuple[list[Any], tuple[str, ...]]:
+    """Return the edges along each axis, arrays of the library of `where`, and the types that they are compared in.
+
+    Raises:
+        TypeError, ValueError: see `histogramdd`.
+    """
+    many = number_of(bins)
+    if many and many != len(points):
+        raise ValueError("The dimension of `bins` must be equal to the dimension of `sample`.")
+    every = [bins[k] if many else bins for k, _ in enumerate(points)]
+    if range is not None and len(range) != len(points):
+        raise ValueError("`range` must have one entry per dimension")
+    edges, compared, common = [], [], np.result_type(*kinds)
+    for k, point in enumerate(points):
+        size = number_of_bins(every[k], f"`bins[{k}]`")
+        if size is None:
+            one, kind = edges_of(every[k], where, f"`bins[{k}]`")
+        else:
+            limits = outer_edges(point, infos[k], None if range is None else range[k])
+            made = np.linspace(*limits_of(*limits), size + 1)
+            one, kind = like(where, made), made.dtype
+        edges.append(one)
+        compared.append(compared_as(common, kind))
+    return edges, tuple(compared)
 
 
 def cast(x: Any, info: ArrayInfo, dtype: np.dtype[Any]) -> Any:
@@ -144,6 +243,6 @@ def cast(x: Any, info: ArrayInfo, dtype: np.dtype[Any]) -> Any:
 
 
 __all__ = [
-    "array_of", "cast", "dtype_of", "edges_of", "extremes", "like", "number_of_bins", "outer_edges", "require_shape", "scalar_of",
-    "to_host",
+    "array_of", "cast", "compared_as", "coordinates_of", "density", "dtype_of", "edges_along", "edges_of", "extremes",
+    "length_of", "like", "number_of", "number_of_bins", "outer_edges", "require_shape", "same_size", "scalar_of", "to_host",
 ]  # fmt: skip

@@ -18,6 +18,7 @@ from prism.runtime.arrays import ArrayInfo
 
 _MOST_ITEMS, _BYTES, _WEIGHED = 16, 32, 4  # that a thread loads at once; bytes are four in a word
 _WORTH = 256  # elements a counter in all, from which on one more copy of the bins is worth its while
+_ROOM, _BESIDE = 227 << 10, 1 << 10  # bytes of a block's shared memory, and what stands there beside counts
 _WIDE = {"int8": "int32", "uint8": "int32", "int16": "int32", "uint16": "int32"}
 _NO_RULE = np.zeros((), np.dtype(kernels.Even))[()]
 _EXACT = {"float16": "float32", "bfloat16": "float32"}
@@ -25,7 +26,10 @@ _EXACT = {"float16": "float32", "bfloat16": "float32"}
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What is counted: `given`, as kernels have it, in `size` bins, of a kind; `weights`: their type, "" of none."""
+    """What is counted: `given`, as kernels have it, in `size` bins, of a kind; `weights`: their type, "" of none.
+
+    `most`: the largest element is found too.
+    """
 
     given: str
     size: int
@@ -34,6 +38,7 @@ class Task:
     bins: Bins | None = None
     edges: str = ""
     compared: str = ""
+    most: bool = False
 
     @property
     def late(self) -> bool:
@@ -66,9 +71,10 @@ class Task:
             types["G"] = "float32"
         return {
             **types, "TI": self.given, "TW": self.weights or "uint8", "TE": self.edges or "float32",
-            "E": self.compared or "float32", "C": self.counter, "TO": self.sums, "W": wide,
+            "E": self.compared or "float32", "C": self.counter, "S": self.sums, "W": wide,
             "U": f"u{wide.removeprefix('u')}", "KIND": self.kind, "INTEGRAL": self.integral, "LATE": self.late,
-            "WEIGHTED": bool(self.weights), "SLOTS": c.slots * 4 // size_of(self.counter), "COPIES": copies, "TREE": tree,
+            "WEIGHTED": bool(self.weights), "MOST": self.most,
+            "SLOTS": c.slots * 4 // size_of(self.counter), "COPIES": copies, "TREE": tree,
             "THREADS": c.threads, "ITEMS": items, "WIDTH": min(items, max(1, 16 // size), 16), "BLOCKS": c.blocks,
         }  # fmt: skip
 
@@ -83,7 +89,8 @@ class Task:
             slots = configurations.HOST.slots * each if many <= configurations.HOST.slots else 0
             return replace(configurations.HOST, slots=slots), 1, tree, levels
         taken = tree * size_of(self.compared) // 4 if tree else 0
-        most = configurations.DEVICE[-1].slots
+        cuts = cuts_of(machine)
+        most = cuts[-1].slots
         if tree and taken + many * each > most:  # the edges rather than the counts
             tree = taken = levels = 0
         if many * each > most:
@@ -93,20 +100,29 @@ class Task:
             for copies in configurations.COPIES
             if copies == 1 or (many * copies * each + taken <= most and many * copies <= n // _WORTH)
         )
-        c = next(c for c in configurations.DEVICE if many * wanted * each + taken <= c.slots)
+        c = next(c for c in cuts if many * wanted * each + taken <= c.slots)
         return replace(c, slots=c.slots - taken), wanted, tree, levels
 
 
+def cuts_of(machine: Machine) -> tuple[Configuration, ...]:
+    """Return the configurations that a GPU has shared memory for."""
+    room = configurations.SMALL.get(int("".join(filter(str.isdigit, machine.arch))), _ROOM)
+    return tuple(c for c in configurations.DEVICE if 4 * c.slots + _BESIDE <= room)
+
+
 def count(
-    task: Task, n: int, machine: Machine, x: ArrayInfo, weights: ArrayInfo | None = None, edges: Buffer | None = None,
+    task: Task, n: int, machine: Machine, x: ArrayInfo | Buffer, weights: ArrayInfo | None = None,
+    edges: Buffer | None = None,
 ) -> Step:  # fmt: skip
-    """Return the step that counts `n` elements, into a result that is zero."""
+    """Return the step that counts `n` elements, into a result that is zero; `x`: the array "x", or scratch memory."""
     c, copies, tree, levels = task.configuration(n, machine)
     template = task.template(c, copies, tree)
     instance, tiles = instance_of(kernels.histogram, template), -(-n // (c.threads * template["ITEMS"]))
     blocks = 1 if machine.host else min(tiles, machine.wave(instance, c.threads))
 
-    def skew(info: ArrayInfo | None) -> int:
+    def skew(info: ArrayInfo | Buffer | None) -> int:
+        if isinstance(info, Buffer):
+            return -1 if machine.host else 0
         return -1 if machine.host or info is None or past(info) < 0 else past(info) % template["WIDTH"]
 
     rule = _NO_RULE if task.bins is None else task.bins.rule
@@ -116,7 +132,7 @@ def count(
         blocks,
         c.threads,
         {
-            "x": Buffer("x"),
+            "x": x if isinstance(x, Buffer) else Buffer("x"),
             "weights": nothing(template["TW"]) if weights is None else Buffer("weights"),
             "edges": edges or nothing(template["TE"]),
             "counts": Buffer(OUT),
@@ -126,21 +142,35 @@ def count(
     )  # fmt: skip
 
 
-def prepare(many: int, sums: str, size: int, bins: Bins | None, edges: str, *, host: bool) -> Step:
-    """Return the step that makes `many` counts zero, and `size + 1` edges of even bins."""
-    types = {"TE": edges or "float32", "T": "float64", "L": "float64"}
+def prepare(many: int, sums: str, size: int = 0, bins: Bins | None = None, *, host: bool) -> Step:
+    """Return the step that makes `many` counts zero, and `size + 1` edges of even bins, where there are some."""
+    types = {"TE": "float32", "T": "float32", "L": "float64"}
     if bins is not None:
-        types |= {"T": bins.edges.name, "L": bins.computed.name}
+        types = {"TE": bins.edges.name, "T": bins.edges.name, "L": bins.computed.name}
     threads, most = configurations.PREPARE, max(many, size + 1)
     return Step(
-        instance_of(kernels.prepare, {**types, "TO": sums, "THREADS": threads}),
+        instance_of(kernels.prepare, {**types, "S": sums, "THREADS": threads}),
         1 if host else min(-(-most // threads), 1 << 12),
         threads,
         {
             "counts": Buffer(OUT), "edges": Buffer("edges") if bins is not None else nothing(types["TE"]),
-            "size": size if bins is not None else 0, "many": many, "rule": _NO_RULE if bins is None else bins.rule,
+            "size": size, "many": many, "rule": _NO_RULE if bins is None else bins.rule,
         },
     )  # fmt: skip
+
+
+def place(kinds: tuple[str, str, str], n: int, size: int, total: int, k: int, places: Buffer, *, host: bool) -> Step:
+    """Return the step that finds bins along dimension `k`, of arrays that are called `x0`, `edges0` and so on.
+
+    `kinds`: the types of both, and of comparisons.
+    """
+    template = {**dict(zip(("TI", "TE", "E"), kinds, strict=True)), "FIRST": k == 0, "THREADS": configurations.PREPARE}
+    return Step(
+        instance_of(kernels.place, template),
+        1 if host else min(-(-n // configurations.PREPARE), 1 << 12),
+        configurations.PREPARE,
+        {"x": Buffer(f"x{k}"), "edges": Buffer(f"edges{k}"), "places": places, "n": n, "size": size, "total": total},
+    )
 
 
 def _zero(scalar: str) -> Any:
@@ -152,4 +182,4 @@ def _most(scalar: str) -> Any:
     return int(np.iinfo(dtype_called(scalar)).max) if "int" in scalar else float("inf")
 
 
-__all__ = ["Plan", "Task", "count", "prepare"]
+__all__ = ["Plan", "Task", "count", "place", "prepare"]

@@ -18,7 +18,10 @@ _NEVER = 1e30
 
 @dataclass(frozen=True, slots=True)
 class Bins:
-    """Even bins of numbers of a dtype: types, see `prism.kernels.histogram`, and the kernel's `Even`; `empty`: no number is in one."""
+    """Even bins of numbers of a dtype: types, see `prism.kernels.histogram`, and the kernel's `Even`.
+
+    `empty`: no number is in one.
+    """
 
     edges: np.dtype[Any]
     divided: np.dtype[Any]
@@ -44,8 +47,8 @@ def limits_of(low: Any, high: Any) -> tuple[Any, Any]:
     return (low - 0.5, high + 0.5) if low == high else (low, high)
 
 
-def even_bins(given: np.dtype[Any], first: Any, last: Any, size: int) -> tuple[Bins, Any]:
-    """Return even bins of numbers of a dtype, and their edges, as NumPy's `histogram` has them.
+def even_bins(given: np.dtype[Any], first: Any, last: Any, size: int) -> Bins:
+    """Return even bins of numbers of a dtype, as NumPy's `histogram` has them.
 
     Raises:
         TypeError: the edges are of a type that kernels have not.
@@ -83,7 +86,7 @@ def even_bins(given: np.dtype[Any], first: Any, last: Any, size: int) -> tuple[B
         rule["high"] = np.result_type(sample, last).type(last)
         least, empty = 0, False
     _set_quick(rule, given, edges, first, last, least, size)
-    return Bins(edges_dtype, divided, computed, rule[()], empty), edges
+    return Bins(edges_dtype, divided, computed, rule[()], empty)
 
 
 def _difference(last: Any, first: Any) -> Any:
