@@ -38,8 +38,9 @@ def histogram(
                  numbers of type `C` in shared memory, at least `COPIES` for each bin and for none, of `LATE` ones 257; 0:
                  counts are added in global memory at once. `TREE`: room for the edges there, at least `2^levels`, more than
                  they are; 0: they are looked for in global memory. `MOST`: of IDENTITY, `counts[size]` is raised to the largest
-                 element, taken without a sign. `skew`, `weight_skew`: how many elements the arrays begin past one that is
-                 aligned to `WIDTH` of them; -1: it is not known. `otherwise`, `nothing`: any numbers. `most`: no edge is larger.
+                 element, taken without a sign, or to `2^63 - 1`. `skew`, `weight_skew`: how many elements the arrays begin past
+                 one that is aligned to `WIDTH` of them; -1: it is not known. `otherwise`, `nothing`: any numbers. `most`: no
+                 edge is larger.
     Numerics:    counts are exact. Weights of a bin are added in any order, in `C` and then in `S`.
     Test:        tests/kernels/test_histogram.py, tests/gpu/test_histogram.py
     """
@@ -97,45 +98,45 @@ def histogram(
             left: int32 @ thread[1] = whole - at
             if tile + blocks < tiles:
                 load(tile + blocks)
-            places: int32[ITEMS] @ thread[1]
+            positions: int32[ITEMS] @ thread[1]
             unsure: uint32 @ thread[1] = 0
             with group(thread[1]):
                 if KIND == EDGES and TREE > 0 and not LATE:
                     values: E[ITEMS]
                     for k in range(ITEMS):
                         values[k] = E(items[k])
-                    thread.search(tree, levels, values, places)
+                    thread.search(tree, levels, values, positions)
                     for k in range(ITEMS):
-                        places[k] = bin_of_rank(places[k], size, values[k], E(edges[size]))
+                        positions[k] = bin_of_rank(positions[k], size, values[k], E(edges[size]))
                 for k in range(ITEMS):
                     if LATE:
-                        places[k] = int32(words[k // 4] >> 8 * (k % 4) & 255)
+                        positions[k] = int32(words[k // 4] >> 8 * (k % 4) & 255)
                     elif KIND == IDENTITY:
                         number: U = bitcast(W(items[k]), U)
-                        places[k] = int32(number) if number < U(size) else size
+                        positions[k] = int32(number) if number < U(size) else size
                         if MOST and k // WIDTH * (32 * WIDTH) + k % WIDTH < left:
                             largest = max(largest, number)
                     elif KIND == EVEN:
                         place: int32 = quick_bin(items[k], size, rule, G=G, W=W, U=U, INTEGRAL=INTEGRAL)
                         unsure = unsure | uint32(1 if place == UNSURE else 0) << k
-                        places[k] = size if place == UNSURE else place
+                        positions[k] = size if place == UNSURE else place
                     elif TREE == 0:
-                        places[k] = edge_bin(E(items[k]), size, edges)
+                        positions[k] = edge_bin(E(items[k]), size, edges)
                 if whole < TILE:
                     for k in range(ITEMS):
                         there: bool = k // WIDTH * (32 * WIDTH) + k % WIDTH < left
-                        places[k] = places[k] if there else many - 1
+                        positions[k] = positions[k] if there else many - 1
                         unsure = unsure & ~(uint32(0 if there else 1) << k)
             if SLOTS > 0:
                 if WEIGHTED:
-                    block.add_weights(places, heavy, bins, many, COPIES=COPIES, WITHIN=True)
+                    block.add_weights(positions, heavy, bins, many, COPIES=COPIES, WITHIN=True)
                 else:
-                    block.histogram(places, bins, many, COPIES=COPIES, WITHIN=True)
+                    block.histogram(positions, bins, many, COPIES=COPIES, WITHIN=True)
             else:
                 with group(thread[1]):
                     for k in range(ITEMS):
-                        if places[k] < size:
-                            atomic_add(counts[places[k]], S(heavy[k]) if WEIGHTED else S(1))
+                        if positions[k] < size:
+                            atomic_add(counts[positions[k]], S(heavy[k]) if WEIGHTED else S(1))
             if KIND == EVEN and not LATE:
                 with group(thread[1]):
                     while unsure != 0:
@@ -149,7 +150,7 @@ def histogram(
                             atomic_add(counts[b], S(weights[i]) if WEIGHTED else S(1))
         if MOST and not LATE:
             with group(thread[1]):
-                atomic_max(counts[size], int64(min(largest, U(1) << U(8 * U.bytes - 2)) if U.bytes == 8 else largest))
+                atomic_max(counts[size], int64(min(largest, U((1 << 63) - 1)) if U.bytes == 8 else largest))
         if LATE:
             with group(thread[1]):
                 for v in range(t, 256, THREADS):
@@ -226,19 +227,19 @@ def prepare(
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS)")
 def place(
-    x: ptr(const(TI)) @ grid[1], edges: ptr(const(TE)) @ grid[1], places: ptr(int32) @ grid[1], n: int64 @ grid[1],
+    x: ptr(const(TI)) @ grid[1], edges: ptr(const(TE)) @ grid[1], positions: ptr(int32) @ grid[1], n: int64 @ grid[1],
     size: int32 @ grid[1], total: int32 @ grid[1],
 ):
-    """Make `places[i]` the place of a cell in one more dimension: `size` times what it was, and the bin of `x[i]`.
+    """Make `positions[i]` the place of a cell in one more dimension: `size` times what it was, and the bin of `x[i]`.
 
     Perspective: grid, of any number of blocks of `THREADS` threads.
-    Shapes:      `x`, `places`: `n` elements. `edges`: `size + 1`, sorted, compared in the type `E`. `FIRST`: places were 0.
+    Shapes:      `x`, `positions`: `n` elements. `edges`: `size + 1`, sorted, compared in the type `E`. `FIRST`: positions were 0.
                  `total`: how many cells there are; it stands for the place of an element that is in none.
     Test:        tests/kernels/test_histogram.py
     """
     i: int64 @ thread[1] = id()
     threads: int64 @ grid[1] = count(thread[1])
-    with partition(places, thread[1], races="none") as mine, group(thread[1]):
+    with partition(positions, thread[1], races="none") as mine, group(thread[1]):
         for k in range(i, n, threads):
             b: int32 = edge_bin(E(x[k]), size, edges)
             before: int32 = 0

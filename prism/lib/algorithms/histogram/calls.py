@@ -113,7 +113,7 @@ def count_all(given: Mapping[str, Any], info: ArrayInfo, least: int, stream: Any
         guess = max(least, GUESSED)
         counts = count_integers(given, guess, stream, most=True)
         largest = int(counts[guess])
-        if largest >= 1 << 31 and info.dtype.kind == "i":
+        if info.dtype.kind == "i" and largest >= ((1 << 63) - 1 if info.dtype.itemsize == 8 else 1 << 31):
             raise ValueError("`x` must have no negative elements")
         if largest < guess:
             return counts[: max(largest + 1, least)]

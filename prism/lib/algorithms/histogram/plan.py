@@ -169,7 +169,7 @@ def place(kinds: tuple[str, str, str], n: int, size: int, total: int, k: int, pl
         instance_of(kernels.place, template),
         1 if host else min(-(-n // configurations.PREPARE), 1 << 12),
         configurations.PREPARE,
-        {"x": Buffer(f"x{k}"), "edges": Buffer(f"edges{k}"), "places": places, "n": n, "size": size, "total": total},
+        {"x": Buffer(f"x{k}"), "edges": Buffer(f"edges{k}"), "positions": places, "n": n, "size": size, "total": total},
     )
 
 

@@ -85,7 +85,7 @@ def even_bins(given: np.dtype[Any], first: Any, last: Any, size: int) -> Bins:
         rule["low"] = np.result_type(sample, first).type(first)
         rule["high"] = np.result_type(sample, last).type(last)
         least, empty = 0, False
-    _set_quick(rule, given, edges, first, last, least, size)
+    _set_quick(rule, given, edges, computed, (first, last), least)
     return Bins(edges_dtype, divided, computed, rule[()], empty)
 
 
@@ -115,42 +115,47 @@ def _kept(given: np.dtype[Any], first: Any, last: Any) -> tuple[int, int]:
     return least_that(lambda x: x >= first), least_that(lambda x: not x <= last) - 1
 
 
-def _set_quick(rule: Any, given: np.dtype[Any], edges: Any, first: Any, last: Any, least: int, size: int) -> None:
-    """Set what quick bins are computed with, and how far from a whole number they are sure."""
+def _set_quick(rule: Any, given: np.dtype[Any], edges: Any, computed: Any, limits: tuple[Any, Any], least: int) -> None:
+    """Set what quick bins are computed with, and how far from a whole number they are sure.
+
+    They are off by the roundings of their own arithmetic, of NumPy's edges, and of the limits that elements are compared with.
+    """
+    first, last = map(_exactly, limits)
+    size, width, largest = len(edges) - 1, last - first, max(abs(first), abs(last))
+    integral = given.kind in "iu"
+    narrow = integral or given.itemsize < 8  # computed in 32 bits
+    scale, relative = _float(size / width), _float(largest / width) * size
+    ideal = float(first) + np.arange(size + 1) * float(width / size)
     with np.errstate(all="ignore"):
-        exact_first, exact_last = _exactly(first), _exactly(last)
-        width = exact_last - exact_first
-        largest = max(abs(exact_first), abs(exact_last))
-        scale = float(size / width)
-        narrow = given.itemsize < 8 or given.kind in "iu"  # computed in 32 bits
-        margin = size * (2.0**-20 if narrow else 2.0**-49)
-        margin += float(largest / width) * size * 2.0**-49
-        if given.kind not in "iu":
-            margin += float(abs(exact_first) / width) * size * (2.0**-22 if narrow else 2.0**-51)
-        if edges.dtype.itemsize < 8:  # where they are rounded to
-            ideal = float(exact_first) + np.arange(size + 1) * float(width / size)
-            margin += float(np.abs(edges.astype(np.float64) - ideal).max()) * scale
-            bounds = (rule["low"], rule["high"]) if given.kind not in "iu" else edges[[0, -1]].astype(np.float64)
-            off = max(abs(float(bounds[0]) - float(exact_first)), abs(float(bounds[1]) - float(exact_last)))
-            margin += off * scale
-        elif given.kind not in "iu":
-            off = max(abs(float(rule["low"]) - float(exact_first)), abs(float(rule["high"]) - float(exact_last)))
-            margin += off * scale
-        shift = Fraction(0)
-        if given.kind in "iu" and edges.dtype == np.float64:
-            shift = _shift(edges, exact_first, width, size, largest)
-        rule["scale"], rule["margin"] = scale, margin if margin < 0.25 and np.isfinite(scale) else _NEVER
-        rule["offset"] = float((least - exact_first + shift) * size / width)
-        if size >= 1 << 24 and narrow:
-            rule["margin"] = _NEVER
+        margin = size * (2.0**-20 if narrow else 2.0**-49) + relative * 2.0**-49
+        margin += float(np.abs(edges.astype(np.float64) - ideal).max()) * scale
+        if not integral:
+            margin += relative * (2.0**-22 if narrow else 2.0**-51)
+            margin += max(abs(float(rule["low"]) - float(first)), abs(float(rule["high"]) - float(last))) * scale
+    small = _float(largest) < (1e37 if narrow else 1e307) and scale < (1e30 if narrow else 1e300)
+    if not (margin < 0.25 and small and (size < 1 << 24 or not narrow)):
+        rule["margin"] = _NEVER
+        return
+    shift = _shift(edges, first, width, largest) if integral and computed == edges.dtype == np.float64 else 0
+    rule["scale"], rule["margin"] = scale, margin
+    rule["offset"] = float((least - first + shift) * size / width)
 
 
-def _shift(edges: Any, first: Fraction, width: Fraction, size: int, largest: Fraction) -> Fraction:
+def _float(value: Fraction) -> float:
+    """Return a number in 64 bits; infinity where it is too large."""
+    try:
+        return float(value)
+    except OverflowError:
+        return float("inf")
+
+
+def _shift(edges: Any, first: Fraction, width: Fraction, largest: Fraction) -> Fraction:
     """Return what is added to integers so that those on edges are as far from an edge as those beside.
 
     Distances of integers from the edges are multiples of `1 / q`: half of that. It is 0 where `linspace` rounded such an edge up,
     so that the integer is below it, and where edges are no such numbers.
     """
+    size = len(edges) - 1
     if first.denominator != 1 or width.denominator != 1 or size > _MOST_CHECKED:
         return Fraction(0)
     step = width / size
