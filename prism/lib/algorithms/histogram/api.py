@@ -45,6 +45,8 @@ def histogram(
     ValueError
         `bins` is not positive, has more than one axis, does not increase or has NaN; `range` is turned round, or not finite, as
         elements where there is no range; there are more bins than numbers in the range; `weights` has another shape.
+    RuntimeError
+        It must wait, and a CUDA graph is being captured; or nothing is decided as yet.
 
     Notes
     -----
@@ -71,15 +73,17 @@ def histogram(
     if weights is not None:
         given["weights"] = weights
         arguments.require_shape(weights, info, "`weights` should have the same shape as `a`.")
-    size = arguments.number_of_bins(bins)
-    if size is None:
-        edges, edge_kind = arguments.edges_of(bins, calls.locate(info, given))
-        counts = calls.count_between(given, edges, edge_kind, kind, stream)
-    else:
-        counts, edges = calls.count_even(given, kind, arguments.outer_edges(a, info, range), size, stream)
-    if weights is not None:
-        counts = calls.as_weights(counts, host_arguments.facts_of(weights, "weights"))
-    return (arguments.density(counts, [edges]) if density else counts), edges
+    where = calls.locate(info, given)
+    with arguments.working(where, stream):
+        size = arguments.number_of_bins(bins)
+        if size is None:
+            edges, edge_kind = arguments.edges_of(bins, where)
+            counts = calls.count_between(given, edges, edge_kind, kind, stream)
+        else:
+            counts, edges = calls.count_even(given, kind, arguments.outer_edges(a, info, where, range), size, stream)
+        if weights is not None:
+            counts = calls.as_weights(counts, host_arguments.facts_of(weights, "weights"))
+        return (arguments.density(counts, [edges]) if density else counts), edges
 
 
 def histogram2d(
@@ -157,6 +161,8 @@ def histogramdd(
     ValueError
         There are not as many `bins` or ranges as dimensions, a number of bins is not positive, edges don't increase, a range is
         turned round or not finite; `weights` has another size; there are 2^30 cells or more.
+    RuntimeError
+        A CUDA graph is being captured.
 
     Notes
     -----
@@ -180,10 +186,11 @@ def histogramdd(
         given["weights"] = weights
         every.append(host_arguments.facts_of(weights, "weights"))
     where = next((info for info in every if calls.is_located(info)), infos[0])
-    edges, compared = arguments.edges_along(points, infos, kinds, bins, range, where)
-    given |= {f"edges{k}": one for k, one in enumerate(edges)}
-    counts = arguments.cast(calls.count_cells(given, compared, stream), where, np.dtype(np.float64))
-    return (arguments.density(counts, edges) if density else counts), edges
+    with arguments.working(where, stream):
+        edges, compared = arguments.edges_along(points, infos, kinds, bins, range, where)
+        given |= {f"edges{k}": one for k, one in enumerate(edges)}
+        counts = arguments.cast(calls.count_cells(given, compared, stream), where, np.dtype(np.float64))
+        return (arguments.density(counts, edges) if density else counts), edges
 
 
 def bincount(x: Any, weights: Any = None, minlength: Any = 0, *, length: Any = None, stream: Any = None) -> Any:
@@ -214,6 +221,8 @@ def bincount(x: Any, weights: Any = None, minlength: Any = 0, *, length: Any = N
         `x` is of floats, or complex; `weights` are complex; `minlength` or `length` is no integer.
     ValueError
         `x` has negative elements, or other than one dimension; `weights` has another size; `minlength` or `length` is negative.
+    RuntimeError
+        As of `prism.lib.histogram`.
 
     Notes
     -----
@@ -238,16 +247,17 @@ def bincount(x: Any, weights: Any = None, minlength: Any = 0, *, length: Any = N
         arguments.dtype_of(host_arguments.facts_of(weights, "weights"), "weights")
         arguments.require_shape(weights, info, "The `weights` and `x` don't have the same length.")
         given["weights"] = weights
-    least = arguments.length_of(minlength, "minlength")
-    if length is not None:
-        counts = calls.count_integers(given, arguments.length_of(length, "length"), stream)
-    elif not info.size:
-        counts = calls.count_integers({"x": x}, least, stream)
-    else:
-        counts = calls.count_all(given, info, least, stream)
-    if weights is None or not info.size:
-        return counts
-    return arguments.cast(counts, calls.locate(info, given), np.dtype(np.float64))
+    least, where = arguments.length_of(minlength, "minlength"), calls.locate(info, given)
+    with arguments.working(where, stream):
+        if length is not None:
+            counts = calls.count_integers(given, arguments.length_of(length, "length"), stream)
+        elif not info.size:
+            counts = calls.count_integers({"x": x}, least, stream)
+        else:
+            counts = calls.count_all(given, info, least, stream)
+        if weights is None or not info.size:
+            return counts
+        return arguments.cast(counts, where, np.dtype(np.float64))
 
 
 __all__ = ["bincount", "histogram", "histogram2d", "histogramdd"]

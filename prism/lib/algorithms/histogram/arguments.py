@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import operator
 import sys
 from typing import Any
@@ -11,6 +12,8 @@ import numpy as np
 from prism.host import arguments, memory
 from prism.lib.algorithms.histogram.rules import limits_of
 from prism.runtime.arrays import BFLOAT16, ArrayInfo
+from prism.runtime.scratch import capturing
+from prism.runtime.streams import choose_stream, current_stream
 
 _NUMBERS = "biuf"
 _MOST = 1 << 30
@@ -39,18 +42,45 @@ def scalar_of(info: ArrayInfo) -> str:
     return "uint8" if info.scalar == "bool" else info.scalar
 
 
-def to_host(x: Any) -> Any:
-    """Return an array of any library as NumPy's; waits for it."""
+def working(info: ArrayInfo, stream: Any) -> contextlib.AbstractContextManager[Any]:
+    """Return the context in which a library works on the stream that the caller names, if it does."""
+    if info.device is None or stream is None:
+        return contextlib.nullcontext()
+    return memory.working(info, choose_stream(stream, (info,)))
+
+
+def to_host(x: Any, instead: str) -> Any:
+    """Return an array of any library as NumPy's; waits for it. `instead`: what the caller may do not to wait.
+
+    Raises:
+        RuntimeError: a CUDA graph is being captured. Nothing was asked of the driver that would invalidate the capture.
+    """
     if isinstance(x, np.ndarray | np.generic):
         return x
+    require_no_capture(arguments.facts_of(x, "x"), instead)
     if type(x).__module__.partition(".")[0] == "torch":
         found = x.detach().cpu()
         return (found.float() if str(x.dtype) == "torch.bfloat16" else found).numpy()
     return x.get()
 
 
+def require_no_capture(info: ArrayInfo, instead: str) -> None:
+    """Check that a call may wait, or send what lies in the host's memory.
+
+    Raises:
+        RuntimeError: a CUDA graph is being captured.
+    """
+    if info.device is not None and capturing(current_stream(info)):
+        raise RuntimeError(f"the call waits for the GPU, and a CUDA graph is being captured: {instead}")
+
+
 def like(info: ArrayInfo, x: Any) -> Any:
-    """Return a NumPy array as one of the library of `info`, where that is."""
+    """Return a NumPy array as one of the library of `info`, where that is.
+
+    Raises:
+        RuntimeError: a CUDA graph is being captured.
+    """
+    require_no_capture(info, "edges on the host are sent to the GPU; pass a number of bins, and range=")
     if info.library == "torch":
         return sys.modules["torch"].as_tensor(np.ascontiguousarray(x), device=info.owner.device)
     return x if info.library == "numpy" else sys.modules["cupy"].asarray(x)
@@ -92,7 +122,7 @@ def edges_of(bins: Any, info: ArrayInfo, name: str = "`bins`") -> tuple[Any, np.
     dtype = dtype_of(found, name.strip("`"))
     if len(found.shape) != 1:
         raise ValueError(f"{name} must be 1d, when an array")
-    here = to_host(edges)
+    here = to_host(edges, "edges are looked at on the host; pass a number of bins, and range=")
     if not np.all(here[:-1] <= here[1:]) or np.any(here != here):
         raise ValueError(f"{name} must increase monotonically, when an array")
     if found.library == info.library and found.device == info.device:
@@ -100,7 +130,7 @@ def edges_of(bins: Any, info: ArrayInfo, name: str = "`bins`") -> tuple[Any, np.
     return like(info, here), dtype
 
 
-def outer_edges(x: Any, info: ArrayInfo, range: Any) -> tuple[Any, Any]:
+def outer_edges(x: Any, info: ArrayInfo, where: ArrayInfo, range: Any) -> tuple[Any, Any]:
     """Return the range of bins: as it is given, or of the elements, which it waits for.
 
     Raises:
@@ -111,19 +141,25 @@ def outer_edges(x: Any, info: ArrayInfo, range: Any) -> tuple[Any, Any]:
         return low, high
     if not info.size:
         return 0, 1
-    low, high = extremes(x, info)
+    low, high = extremes(x, info, where, "pass range=")
     if not (np.isfinite(low) and np.isfinite(high)):
         raise ValueError(f"autodetected range of [{low}, {high}] is not finite")
     return low, high
 
 
-def extremes(x: Any, info: ArrayInfo) -> tuple[Any, Any]:
-    """Return the smallest and the largest element, as NumPy's; waits for them."""
+def extremes(x: Any, info: ArrayInfo, where: ArrayInfo, instead: str) -> tuple[Any, Any]:
+    """Return the smallest and the largest element, as NumPy's; waits for them.
+
+    Raises:
+        RuntimeError: see `to_host`.
+    """
     from prism import lib
+
+    require_no_capture(where, instead)
 
     kind = dtype_of(info, "a")
     found = lib.min(x), lib.max(x)
-    low, high = (to_host(one) for one in found)
+    low, high = (to_host(one, instead) for one in found)
     return kind.type(low), kind.type(high)
 
 
@@ -227,7 +263,7 @@ def edges_along(
         if size is None:
             one, kind = edges_of(every[k], where, f"`bins[{k}]`")
         else:
-            limits = outer_edges(point, infos[k], None if range is None else range[k])
+            limits = outer_edges(point, infos[k], where, None if range is None else range[k])
             made = np.linspace(*limits_of(*limits), size + 1)
             one, kind = like(where, made), made.dtype
         edges.append(one)
@@ -244,5 +280,6 @@ def cast(x: Any, info: ArrayInfo, dtype: np.dtype[Any]) -> Any:
 
 __all__ = [
     "array_of", "cast", "compared_as", "coordinates_of", "density", "dtype_of", "edges_along", "edges_of", "extremes",
-    "length_of", "like", "number_of", "number_of_bins", "outer_edges", "require_shape", "same_size", "scalar_of", "to_host",
+    "length_of", "like", "number_of", "number_of_bins", "outer_edges", "require_no_capture", "require_shape", "same_size",
+    "scalar_of", "to_host", "working",
 ]  # fmt: skip

@@ -112,13 +112,13 @@ def count_all(given: Mapping[str, Any], info: ArrayInfo, least: int, stream: Any
     if len(given) == 1:
         guess = max(least, GUESSED)
         counts = count_integers(given, guess, stream, most=True)
-        largest = int(counts[guess])
+        largest = int(arguments.to_host(counts[guess : guess + 1], "pass length=")[0])
         if info.dtype.kind == "i" and largest >= ((1 << 63) - 1 if info.dtype.itemsize == 8 else 1 << 31):
             raise ValueError("`x` must have no negative elements")
         if largest < guess:
             return counts[: max(largest + 1, least)]
     else:
-        low, high = arguments.extremes(given["x"], info)
+        low, high = arguments.extremes(given["x"], info, locate(info, given), "pass length=")
         if low < 0:
             raise ValueError("`x` must have no negative elements")
         largest = int(high)
