@@ -6,12 +6,12 @@ are computed at once, quickly; those that are not sure are looked at again, one 
 
 from prism.lang import (
     atomic_add, atomic_max, attr, bitcast, block, const, constexpr, count, dtype, first_set, grid, group, id, int32, int64,
-    load_vector, partition, prism, ptr, requires, shared, template, thread, uint8, uint32,
+    load_vector, partition, prism, ptr, requires, shared, template, thread, uint8, uint32, warp,
 )
 from prism.kernels.histogram.bins import (
     EDGES, EVEN, IDENTITY, UNSURE, Even, bin_of_rank, edge_bin, edge_of, exact_bin, quick_bin,
 )
-from prism.lib.thread import extent
+from prism.lib.thread import extent, operators
 from prism.lib.thread.words import words_of
 
 
@@ -39,8 +39,8 @@ def histogram(
                  counts are added in global memory at once. `TREE`: room for the edges there, at least `2^levels`, more than
                  they are; 0: they are looked for in global memory. `MOST`: of IDENTITY, `counts[size]` is raised to the largest
                  element, taken without a sign, or to `2^63 - 1`. `skew`, `weight_skew`: how many elements the arrays begin past
-                 one that is aligned to `WIDTH` of them; -1: it is not known. `otherwise`, `nothing`: any numbers. `most`: no
-                 edge is larger.
+                 one that is aligned to `WIDTH` of them; -1: it is not known. `otherwise`, `nothing`: any numbers; with `MOST`
+                 0. `most`: no edge is larger.
     Numerics:    counts are exact. Weights of a bin are added in any order, in `C` and then in `S`.
     Test:        tests/kernels/test_histogram.py, tests/gpu/test_histogram.py
     """
@@ -114,8 +114,8 @@ def histogram(
                     elif KIND == IDENTITY:
                         number: U = bitcast(W(items[k]), U)
                         positions[k] = int32(number) if number < U(size) else size
-                        if MOST and k // WIDTH * (32 * WIDTH) + k % WIDTH < left:
-                            largest = max(largest, number)
+                        if MOST:
+                            largest = max(largest, number)  # what is behind the last element is 0
                     elif KIND == EVEN:
                         place: int32 = quick_bin(items[k], size, rule, G=G, W=W, U=U, INTEGRAL=INTEGRAL)
                         unsure = unsure | uint32(1 if place == UNSURE else 0) << k
@@ -149,8 +149,10 @@ def histogram(
                         elif b < size:
                             atomic_add(counts[b], S(weights[i]) if WEIGHTED else S(1))
         if MOST and not LATE:
+            most_here: U @ thread[1] = warp.reduce_to_first(largest, OP=operators.maximum, FEW=False, TENSOR=False)
             with group(thread[1]):
-                atomic_max(counts[size], int64(min(largest, U((1 << 63) - 1)) if U.bytes == 8 else largest))
+                if t % 32 == 0:
+                    atomic_max(counts[size], int64(min(most_here, U((1 << 63) - 1)) if U.bytes == 8 else most_here))
         if LATE:
             with group(thread[1]):
                 for v in range(t, 256, THREADS):
@@ -250,7 +252,7 @@ def place(
 
 EXAMPLES = {
     "histogram": {
-        "TI": "float32", "TW": "float32", "TE": "float32", "E": "float32", "C": "uint32", "S": "int64", "T": "float32",
+        "TI": "uint8", "TW": "uint8", "TE": "float32", "E": "float32", "C": "uint32", "S": "int64", "T": "float32",
         "D": "float64", "L": "float64", "G": "float32", "W": "int32", "U": "uint32", "KIND": EVEN, "INTEGRAL": False,
         "LATE": False, "WEIGHTED": False, "MOST": False, "SLOTS": 9216, "COPIES": 32, "TREE": 0, "THREADS": 512, "ITEMS": 16,
         "WIDTH": 4, "BLOCKS": 2,
