@@ -2,7 +2,8 @@
 
 A quick bin is the whole part of a number's distance from the lowest edge, in bins. NumPy computes that too, in types that
 follow from the caller's, and then looks at the edges on both sides, which are rounded as `linspace` rounds them. Where the quick
-distance is further from a whole number than all roundings together, `Even.margin`, both are the same; else `exact_bin` is asked.
+distance is further from a whole number than all roundings together, `Even.margin`, both are the same. Else the number is compared
+with the edge that is near it. Where roundings are no small part of a bin, `exact_bin` does all that NumPy does.
 """
 
 from prism.lang import (
@@ -20,8 +21,8 @@ IDENTITY, EVEN, EDGES = 0, 1, 2
 class Even:
     """Even bins. Integers are kept from `least` on, `span` more; floats from `low` to `high`. All else is as NumPy names it.
 
-    `scale`: bins a unit. `offset`: what is added to an integer's distance from `least`, in bins. Whole numbers of which the
-    distance is less than `margin` away are not sure.
+    `scale`: bins a unit. `offset`: what is added to an integer's distance from `least`, in bins. Distances that are less than
+    `margin` away from a whole number are not sure; none is, where it is 1 or more.
     """
 
     least: int64
@@ -66,18 +67,24 @@ def distance(x: TI @ thread[1], rule: Even @ thread[1]) -> U @ thread[1]:
 
 @prism("device")
 @requires(thread[1])
+@template(TI=dtype, W=dtype, U=dtype, INTEGRAL=constexpr(bool))
+def is_kept(x: TI @ thread[1], rule: Even @ thread[1]) -> bool @ thread[1]:
+    """Whether a number is in the range of the bins."""
+    if INTEGRAL:
+        return distance(x, rule, W=W, U=U) <= U(rule.span)
+    else:
+        return rule.low <= float64(x) and float64(x) <= rule.high
+
+
+@prism("device")
+@requires(thread[1])
 @template(TI=dtype, T=dtype, D=dtype, L=dtype, W=dtype, U=dtype, INTEGRAL=constexpr(bool))
 def exact_bin(x: TI @ thread[1], size: int32 @ thread[1], rule: Even @ thread[1]) -> int32 @ thread[1]:
     """The bin of a number as NumPy computes it; `size` where it is in none.
 
     `T`: the edges' type, in which numbers are compared; `D`: what distances are divided in; `L`: what edges are computed in.
     """
-    kept: bool = False
-    if INTEGRAL:
-        kept = distance(x, rule, W=W, U=U) <= U(rule.span)
-    else:
-        kept = rule.low <= float64(x) and float64(x) <= rule.high
-    if not kept:
+    if not is_kept(x, rule, W=W, U=U, INTEGRAL=INTEGRAL):
         return size
     value: float64 = round_to(float64(x), T=T)
     share: float64 = round_to(round_to(value - rule.first, T=T) / rule.denominator, T=D)
@@ -92,9 +99,20 @@ def exact_bin(x: TI @ thread[1], size: int32 @ thread[1], rule: Even @ thread[1]
 
 @prism("device")
 @requires(thread[1])
-@template(TI=dtype, G=dtype, W=dtype, U=dtype, INTEGRAL=constexpr(bool))
+@template(TI=dtype, T=dtype, L=dtype, W=dtype, U=dtype, INTEGRAL=constexpr(bool))
+def near_bin(x: TI @ thread[1], nearest: int32 @ thread[1], size: int32 @ thread[1], rule: Even @ thread[1]) -> int32 @ thread[1]:
+    """The bin of a number, of which the nearest edge is known; `size` where it is in none."""
+    if not is_kept(x, rule, W=W, U=U, INTEGRAL=INTEGRAL):
+        return size
+    below: bool = round_to(float64(x), T=T) < edge_of(nearest, size, rule, T=T, L=L)
+    return min(max(nearest - (1 if below else 0), 0), size - 1)
+
+
+@prism("device")
+@requires(thread[1])
+@template(TI=dtype, T=dtype, L=dtype, G=dtype, W=dtype, U=dtype, INTEGRAL=constexpr(bool))
 def quick_bin(x: TI @ thread[1], size: int32 @ thread[1], rule: Even @ thread[1]) -> int32 @ thread[1]:
-    """The bin of a number, computed in the type `G`; `size` where it is in none, `UNSURE` where rounding may matter."""
+    """The bin of a number, computed in the type `G`; `size` where it is in none, `UNSURE` where no bin is sure in `G`."""
     margin: G = G(rule.margin)
     if INTEGRAL:
         far: U = distance(x, rule, W=W, U=U)
@@ -102,15 +120,24 @@ def quick_bin(x: TI @ thread[1], size: int32 @ thread[1], rule: Even @ thread[1]
         kept: bool = far <= U(rule.span)
         b: int32 = int32(g if kept else G(0))
         rest: G = g - G(b)
-        sure: bool = margin < rest and rest < 1 - margin
-        return (min(b, size - 1) if sure else UNSURE) if kept else size
+        if margin < rest and rest < 1 - margin or not kept:
+            return min(b, size - 1) if kept else size
+        if margin >= 1:
+            return UNSURE
+        nearest: int32 = min(b + (1 if rest > 0.5 else 0), size)
+        return near_bin(x, nearest, size, rule, T=T, L=L, W=W, U=U, INTEGRAL=INTEGRAL)
     else:
         g: G = (G(x) - G(rule.first)) * G(rule.scale)
-        b: int32 = int32(g if 0 <= g and g <= G(size) else G(0))
-        rest: G = g - G(b)  # of a number above the last edge more than 1, or `b` is `size`
+        b: int32 = int32(g if 0 <= g and g < G(size) else G(0))
+        rest: G = g - G(b)  # of a number above the last edge 1 or more
         if margin < rest and rest < 1 - margin:
             return b
-        return size if g < -margin or g > G(size) + margin else UNSURE
+        if g < -margin or g > G(size) + margin:
+            return size
+        if margin >= 1:
+            return UNSURE
+        nearest: int32 = size if g >= G(size) else b + (1 if rest > 0.5 else 0)
+        return near_bin(x, nearest, size, rule, T=T, L=L, W=W, U=U, INTEGRAL=INTEGRAL)
 
 
 @prism("device")

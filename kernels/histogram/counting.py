@@ -117,7 +117,7 @@ def histogram(
                         if MOST:
                             largest = max(largest, number)  # what is behind the last element is 0
                     elif KIND == EVEN:
-                        place: int32 = quick_bin(items[k], size, rule, G=G, W=W, U=U, INTEGRAL=INTEGRAL)
+                        place: int32 = quick_bin(items[k], size, rule, T=T, L=L, G=G, W=W, U=U, INTEGRAL=INTEGRAL)
                         unsure = unsure | uint32(1 if place == UNSURE else 0) << k
                         positions[k] = size if place == UNSURE else place
                     elif TREE == 0:

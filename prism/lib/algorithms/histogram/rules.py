@@ -85,7 +85,7 @@ def even_bins(given: np.dtype[Any], first: Any, last: Any, size: int) -> Bins:
         rule["low"] = np.result_type(sample, first).type(first)
         rule["high"] = np.result_type(sample, last).type(last)
         least, empty = 0, False
-    _set_quick(rule, given, edges, computed, (first, last), least)
+    _set_quick(rule, given, edges, (divided, computed), (first, last), least)
     return Bins(edges_dtype, divided, computed, rule[()], empty)
 
 
@@ -115,25 +115,30 @@ def _kept(given: np.dtype[Any], first: Any, last: Any) -> tuple[int, int]:
     return least_that(lambda x: x >= first), least_that(lambda x: not x <= last) - 1
 
 
-def _set_quick(rule: Any, given: np.dtype[Any], edges: Any, computed: Any, limits: tuple[Any, Any], least: int) -> None:
+def _set_quick(
+    rule: Any, given: np.dtype[Any], edges: Any, types: tuple[Any, Any], limits: tuple[Any, Any], least: int
+) -> None:
     """Set what quick bins are computed with, and how far from a whole number they are sure.
 
     They are off by the roundings of their own arithmetic, of NumPy's edges, and of the limits that elements are compared with.
     """
     first, last = map(_exactly, limits)
+    divided, computed = types
     size, width, largest = len(edges) - 1, last - first, max(abs(first), abs(last))
     integral = given.kind in "iu"
     narrow = integral or given.itemsize < 8  # computed in 32 bits
+    unit = 2.0**-24 if narrow else 2.0**-53  # what a rounding is off by
     scale, relative = _float(size / width), _float(largest / width) * size
     ideal = float(first) + np.arange(size + 1) * float(width / size)
     with np.errstate(all="ignore"):
-        margin = size * (2.0**-20 if narrow else 2.0**-49) + relative * 2.0**-49
+        margin = size * 5 * unit + relative * 2.0**-49
         margin += float(np.abs(edges.astype(np.float64) - ideal).max()) * scale
         if not integral:
-            margin += relative * (2.0**-22 if narrow else 2.0**-51)
+            margin += relative * 2 * unit
             margin += max(abs(float(rule["low"]) - float(first)), abs(float(rule["high"]) - float(last))) * scale
     small = _float(largest) < (1e37 if narrow else 1e307) and scale < (1e30 if narrow else 1e300)
-    if not (margin < 0.25 and small and (size < 1 << 24 or not narrow)):
+    theirs = 8 * (size * float(np.finfo(divided).eps) + relative * float(np.finfo(edges.dtype).eps))
+    if not (margin < 0.25 and theirs < 0.25 and small):  # else NumPy may be off by more than the bins beside
         rule["margin"] = _NEVER
         return
     shift = _shift(edges, first, width, largest) if integral and computed == edges.dtype == np.float64 else 0

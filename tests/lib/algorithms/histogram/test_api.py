@@ -316,7 +316,7 @@ def random_call(seed: int) -> None:
             options["bins"] = int(random.choice([1, 2, 3, 7, 10, 49, 64, 100, 255, 256, 300, 1000, 5000]))
             options["range"] = limits(random, x)
     if random.random() < 0.25:
-        heavy = random.choice(["int8", "int32", "int64", "uint8", "float32", "float64", "float16"])
+        heavy = random.choice(["int8", "int32", "int64", "uint8", "float32", "float64"])
         options["weights"] = random.integers(0, 9, x.size).astype(heavy)
     options["density"] = bool(random.random() < 0.15)
     if random.random() < 0.2:
