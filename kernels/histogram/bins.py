@@ -7,7 +7,7 @@ with the edge that is near it. Where roundings are no small part of a bin, `exac
 """
 
 from prism.lang import (
-    bitcast, const, constexpr, dtype, float64, fma, int32, int64, prism, ptr, requires, struct, template, thread, uint64,
+    bitcast, const, constexpr, dtype, float32, float64, floor, fma, int32, int64, prism, ptr, requires, struct, template, thread, uint64,
     wrapping_subtract,
 )
 
@@ -15,6 +15,9 @@ UNSURE = -1
 """What stands for a bin where `exact_bin` must be asked."""
 IDENTITY, EVEN, EDGES = 0, 1, 2
 """Kinds of bins: a number is its bin's; bins are even; they are between edges."""
+
+MAGIC = 12582912.0
+"""1.5 * 2^23: what is added to it in float32 is rounded to a whole number, which is then its lowest bits."""
 
 
 @struct
@@ -102,10 +105,33 @@ def exact_bin(x: TI @ thread[1], size: int32 @ thread[1], rule: Even @ thread[1]
 @template(TI=dtype, T=dtype, L=dtype, W=dtype, U=dtype, INTEGRAL=constexpr(bool))
 def near_bin(x: TI @ thread[1], nearest: int32 @ thread[1], size: int32 @ thread[1], rule: Even @ thread[1]) -> int32 @ thread[1]:
     """The bin of a number, of which the nearest edge is known; `size` where it is in none."""
-    if not is_kept(x, rule, W=W, U=U, INTEGRAL=INTEGRAL):
-        return size
-    below: bool = round_to(float64(x), T=T) < edge_of(nearest, size, rule, T=T, L=L)
+    if nearest == 0 or nearest == size:
+        if not is_kept(x, rule, W=W, U=U, INTEGRAL=INTEGRAL):
+            return size
+    below: bool = T(x) < T(edge_of(nearest, size, rule, T=T, L=L))
     return min(max(nearest - (1 if below else 0), 0), size - 1)
+
+
+@prism("device")
+@requires(thread[1])
+@template(G=dtype)
+def floor_of(g: G @ thread[1]) -> G @ thread[1]:
+    """The largest whole number up to `g`, from 0 to 2^21; where that is `g`, it or the one below."""
+    if G == float32:
+        return (g - 0.5 + MAGIC) - MAGIC  # sums are quicker than conversions
+    else:
+        return floor(g)
+
+
+@prism("device")
+@requires(thread[1])
+@template(G=dtype)
+def integer_of(whole: G @ thread[1]) -> int32 @ thread[1]:
+    """A whole number from 0 to 2^21 as an integer."""
+    if G == float32:
+        return bitcast(whole + MAGIC, int32) - 0x4B400000
+    else:
+        return int32(whole)
 
 
 @prism("device")
@@ -116,10 +142,11 @@ def quick_bin(x: TI @ thread[1], size: int32 @ thread[1], rule: Even @ thread[1]
     margin: G = G(rule.margin)
     if INTEGRAL:
         far: U = distance(x, rule, W=W, U=U)
-        g: G = fma(G(far), G(rule.scale), G(rule.offset))
         kept: bool = far <= U(rule.span)
-        b: int32 = int32(g if kept else G(0))
-        rest: G = g - G(b)
+        g: G = fma(G(far), G(rule.scale), G(rule.offset)) if kept else G(0)
+        whole: G = floor_of(g)
+        b: int32 = integer_of(whole)
+        rest: G = g - whole
         if margin < rest and rest < 1 - margin or not kept:
             return min(b, size - 1) if kept else size
         if margin >= 1:
@@ -128,8 +155,9 @@ def quick_bin(x: TI @ thread[1], size: int32 @ thread[1], rule: Even @ thread[1]
         return near_bin(x, nearest, size, rule, T=T, L=L, W=W, U=U, INTEGRAL=INTEGRAL)
     else:
         g: G = (G(x) - G(rule.first)) * G(rule.scale)
-        b: int32 = int32(g if 0 <= g and g < G(size) else G(0))
-        rest: G = g - G(b)  # of a number above the last edge 1 or more
+        whole: G = floor_of(g if 0 <= g and g < G(size) else G(0))
+        b: int32 = integer_of(whole)
+        rest: G = g - whole  # of a number above the last edge 1 or more
         if margin < rest and rest < 1 - margin:
             return b
         if g < -margin or g > G(size) + margin:

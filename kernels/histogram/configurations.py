@@ -26,9 +26,11 @@ SMALL = {75: 64 << 10, 80: 163 << 10, 86: 99 << 10, 87: 163 << 10, 89: 99 << 10,
 """Bytes of shared memory of a block, of architectures that have less than 227 KiB."""
 DIRECT = Configuration(slots=0, threads=512, blocks=2)
 """Where there is no shared memory for them."""
+SHORT = (1 << 20, 16)
+"""Elements up to which a thread loads so many bytes at once: so that all multiprocessors have some."""
 COPIES = (32, 8, 2, 1)
 """Of the bins, as many as there is room for: 32 are one for each bank of shared memory."""
-TREES = (1024, 16384)
+TABLES = (1024, 4608, 16384)
 """Edges that there is room for in shared memory, besides the bins."""
 GUESSED = 7167
 """Bins of integers of which the largest is not known: as many as there are 8 copies of."""
@@ -36,4 +38,4 @@ GUESSED = 7167
 HOST = Configuration(slots=1 << 12, threads=256, blocks=1)
 PREPARE = 256  # threads of the kernel before
 
-__all__ = ["DEVICE", "DIRECT", "GUESSED", "HOST", "COPIES", "PREPARE", "SMALL", "TREES", "Configuration"]
+__all__ = ["DEVICE", "DIRECT", "GUESSED", "HOST", "COPIES", "PREPARE", "SHORT", "SMALL", "TABLES", "Configuration"]

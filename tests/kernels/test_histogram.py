@@ -31,10 +31,10 @@ def task(given: str, kind: int, weights: str = "", **more) -> Task:
 KINDS = {
     "even floats": (task("float32", EVEN), {"SLOTS": 104, "COPIES": 8}),
     "even integers": (task("int32", EVEN), {"SLOTS": 13, "COPIES": 1}),
-    "bytes": (task("int8", EVEN), {"SLOTS": 1028, "COPIES": 4, "ITEMS": 16, "WIDTH": 16}),
+    "bytes": (task("int8", EVEN), {"SLOTS": 1024, "COPIES": 4, "ITEMS": 16, "WIDTH": 16}),
     "no shared memory": (task("float32", EVEN), {"SLOTS": 0, "COPIES": 1}),
-    "edges": (task("float32", EDGES), {"SLOTS": 26, "COPIES": 2, "TREE": 16}),
-    "edges in global memory": (task("int32", EDGES), {"SLOTS": 26, "COPIES": 2, "TREE": 0}),
+    "edges": (task("float32", EDGES), {"SLOTS": 26, "COPIES": 2, "TABLE": 16}),
+    "edges in global memory": (task("int32", EDGES), {"SLOTS": 26, "COPIES": 2, "TABLE": 0}),
     "integers": (task("int16", IDENTITY, most=True), {"SLOTS": 13, "COPIES": 1}),
     "weights": (task("float32", EVEN, "int32"), {"SLOTS": 26, "COPIES": 2}),
 }
@@ -47,7 +47,7 @@ def program(name: str):
     return prism.check(histogram, template)
 
 
-def check(name: str, n: int, *, blocks=3, mutant=None, seed=0, scale=9.0, **options) -> None:
+def check(name: str, n: int, *, blocks=3, mutant=None, seed=0, scale=9.0, skew=-1, **options) -> None:
     one, sizes = KINDS[name]
     random = np.random.default_rng(seed)
     x = (random.standard_normal(n) * scale).astype(one.given)
@@ -61,11 +61,11 @@ def check(name: str, n: int, *, blocks=3, mutant=None, seed=0, scale=9.0, **opti
         wanted, _ = np.histogram(x, weights=weights if one.weights else None, **bins)
     counts = np.zeros(len(wanted) + 1, one.sums)
     rule = one.bins.rule if one.bins else np.zeros((), prism.kernels.histogram.Even)[()]
-    most = np.inf if one.compared else 0.0
     nothing = np.zeros((), one.counter)[()]
     table = edges if one.kind == EDGES else np.zeros(1, np.float32)
-    numbers = (rule, x.dtype.type(0), nothing, np.dtype(one.compared or "float32").type(most))
-    values = (x, weights, table, counts, n, SIZE, 4, -1, -1, *numbers)
+    if skew > 0:
+        x, weights = (np.concatenate([np.zeros(skew, array.dtype), array])[skew:] for array in (x, weights))
+    values = (x, weights, table, counts, n, SIZE, skew, -1, rule, x.dtype.type(0), nothing)
     run(mutant or program(name), blocks, 64, values, check=True, **options)
     assert np.array_equal(counts[:-1], wanted) and counts[-1] == 0
 
@@ -75,6 +75,12 @@ def test_against_numpy(name: str) -> None:
     for number, n in enumerate((1, 255, 256, 257, 1500)):
         check(name, n, seed=number)
     check(name, 600, scale=0.3)
+
+
+@pytest.mark.parametrize(("name", "skew"), [("even floats", 1), ("bytes", 5), ("weights", 1), ("integers", 0)])
+def test_arrays_that_are_not_aligned(name: str, skew: int) -> None:
+    for n in (1, 300, 2100):
+        check(name, n, skew=skew, blocks=2)
 
 
 @pytest.mark.parametrize(("schedule", "seed"), SCHEDULES[:4])

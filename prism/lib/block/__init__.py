@@ -12,7 +12,7 @@ from prism.lib.block.load import load, load_striped, load_tile, load_transposed,
 from prism.lib.block.rank import radix_rank
 from prism.lib.block.reduce import reduce, reduce_groups, reduce_into, reduce_to_first, reduce_valid
 from prism.lib.block.scan import scan, scan_both, scan_groups, scan_initial, scan_valid
-from prism.lib.block.search import fill_tree
+from prism.lib.block.search import fill_guide
 from prism.lib.block.segments import reduce_by_key, reduce_segments, scan_by_key, scan_heads, scan_segments
 from prism.lib.block.shift import offset, rotate, shift_down, shift_up
 from prism.lib.block.sort import merge, merge_sort, merge_sort_pairs, radix_sort, radix_sort_pairs
@@ -21,7 +21,7 @@ from prism.lib.block.vote import all, any, count
 
 __all__ = [
     "add_weights", "all", "any", "arg_reduce", "argmax", "argmin", "blocked_to_striped", "blocked_to_warp_striped",
-    "broadcast", "compact", "count", "difference", "difference_right", "fill", "fill_tree", "heads", "histogram", "load",
+    "broadcast", "compact", "count", "difference", "difference_right", "fill", "fill_guide", "heads", "histogram", "load",
     "load_striped", "load_tile", "load_transposed", "merge", "merge_sort", "merge_sort_pairs", "offset", "place",
     "prefetch_tile", "radix_rank", "radix_sort", "radix_sort_pairs", "reduce", "reduce_by_key", "reduce_groups",
     "reduce_into", "reduce_segments", "reduce_to_first", "reduce_valid", "rotate", "run_length_decode", "scan", "scan_both",

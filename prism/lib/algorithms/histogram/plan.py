@@ -11,7 +11,6 @@ from prism.host.plan import OUT, Buffer, Machine, Plan, Step, instance_of, nothi
 from prism.kernels import histogram as kernels
 from prism.kernels.histogram import configurations
 from prism.kernels.histogram.configurations import Configuration
-from prism.lang.types.structs import dtype_called
 from prism.lib.algorithms.histogram.rules import Bins
 from prism.lib.algorithms.scan.api import past
 from prism.runtime.arrays import ArrayInfo
@@ -58,7 +57,7 @@ class Task:
     def counter(self) -> str:
         return self.sums if self.weights else "uint32"
 
-    def template(self, c: Configuration, copies: int, tree: int) -> dict[str, Any]:
+    def template(self, c: Configuration, copies: int, table: int) -> dict[str, Any]:
         """Return the kernel's template arguments."""
         wide = _WIDE.get(self.given, self.given) if self.integral else "int32"
         size = max(size_of(self.given), size_of(self.weights) if self.weights else 1)
@@ -74,34 +73,31 @@ class Task:
             "E": self.compared or "float32", "C": self.counter, "S": self.sums, "W": wide,
             "U": f"u{wide.removeprefix('u')}", "KIND": self.kind, "INTEGRAL": self.integral, "LATE": self.late,
             "WEIGHTED": bool(self.weights), "MOST": self.most,
-            "SLOTS": c.slots * 4 // size_of(self.counter), "COPIES": copies, "TREE": tree,
+            "SLOTS": c.slots * 4 // size_of(self.counter), "COPIES": copies, "TABLE": table,
             "THREADS": c.threads, "ITEMS": items, "WIDTH": min(items, max(1, 16 // size), 16), "BLOCKS": c.blocks,
         }  # fmt: skip
 
-    def configuration(self, n: int, machine: Machine) -> tuple[Configuration, int, int, int]:
-        """Return how it is cut, with the copies of the bins, the room for edges and their levels."""
-        each, many = size_of(self.counter) // 4, 257 if self.late else self.size + 1
-        levels = (self.size + 1).bit_length() if self.kind == kernels.EDGES else 0
-        tree = next((room for room in configurations.TREES if 1 << levels <= room), 0)
-        if self.kind != kernels.EDGES or self.late:
-            tree = levels = 0
+    def configuration(self, n: int, machine: Machine) -> tuple[Configuration, int, int]:
+        """Return how it is cut, with the copies of the bins and the room for edges."""
+        each, many = size_of(self.counter) // 4, 256 if self.late else self.size + 1
+        table = 0
+        if self.kind == kernels.EDGES and not self.late:
+            table = next((room for room in configurations.TABLES if many <= room), 0)
         if machine.host:
             slots = configurations.HOST.slots * each if many <= configurations.HOST.slots else 0
-            return replace(configurations.HOST, slots=slots), 1, tree, levels
-        taken = tree * size_of(self.compared) // 4 if tree else 0
+            return replace(configurations.HOST, slots=slots), 1, table
+        beside = table * (size_of(self.compared) + 4) // 4 if table else 0  # the edges, and the guide to them
         cuts = cuts_of(machine)
-        most = cuts[-1].slots
-        if tree and taken + many * each > most:  # the edges rather than the counts
-            tree = taken = levels = 0
+        most, shared = cuts[-1].slots, max(c.slots for c in cuts if c.blocks > 1)
+        if table and beside + many * each > most:  # the edges rather than the counts
+            table = beside = 0
         if many * each > most:
-            return configurations.DIRECT, 1, tree, levels
-        wanted = next(
-            copies
-            for copies in configurations.COPIES
-            if copies == 1 or (many * copies * each + taken <= most and many * copies <= n // _WORTH)
-        )
-        c = next(c for c in cuts if many * wanted * each + taken <= c.slots)
-        return replace(c, slots=c.slots - taken), wanted, tree, levels
+            return configurations.DIRECT, 1, table
+        room = min(shared - beside, n // _WORTH * each)
+        copies = next((copies for copies in configurations.COPIES if many * copies * each <= room), 1)
+        c = next(c for c in cuts if many * copies * each + beside <= c.slots)
+        short, nbytes = configurations.SHORT
+        return replace(c, slots=c.slots - beside, bytes=nbytes if n <= short else c.bytes), copies, table
 
 
 def cuts_of(machine: Machine) -> tuple[Configuration, ...]:
@@ -115,18 +111,20 @@ def count(
     edges: Buffer | None = None,
 ) -> Step:  # fmt: skip
     """Return the step that counts `n` elements, into a result that is zero; `x`: the array "x", or scratch memory."""
-    c, copies, tree, levels = task.configuration(n, machine)
-    template = task.template(c, copies, tree)
-    instance, tiles = instance_of(kernels.histogram, template), -(-n // (c.threads * template["ITEMS"]))
+    c, copies, table = task.configuration(n, machine)
+    template = task.template(c, copies, table)
+    instance, width = instance_of(kernels.histogram, template), template["WIDTH"]
+
+    def skew(info: ArrayInfo | Buffer | None, before: int = 0) -> int:
+        if machine.host or info is None:
+            return -1
+        found = 0 if isinstance(info, Buffer) else past(info)
+        return -1 if found < 0 else (found - before) % width
+
+    shift = max(skew(x), 0)
+    tiles = -(-(n + shift) // (c.threads * template["ITEMS"]))
     blocks = 1 if machine.host else min(tiles, machine.wave(instance, c.threads))
-
-    def skew(info: ArrayInfo | Buffer | None) -> int:
-        if isinstance(info, Buffer):
-            return -1 if machine.host else 0
-        return -1 if machine.host or info is None or past(info) < 0 else past(info) % template["WIDTH"]
-
     rule = _NO_RULE if task.bins is None else task.bins.rule
-    most = _most(template["E"])
     return Step(
         instance,
         blocks,
@@ -136,8 +134,8 @@ def count(
             "weights": nothing(template["TW"]) if weights is None else Buffer("weights"),
             "edges": edges or nothing(template["TE"]),
             "counts": Buffer(OUT),
-            "n": n, "size": task.size, "levels": levels, "skew": skew(x), "weight_skew": skew(weights),
-            "rule": rule, "otherwise": _zero(task.given), "nothing": 0.0 if task.counter == "float64" else 0, "most": most,
+            "n": n, "size": task.size, "skew": skew(x), "weight_skew": skew(weights, shift),
+            "rule": rule, "otherwise": _zero(task.given), "nothing": 0.0 if task.counter == "float64" else 0,
         },
     )  # fmt: skip
 
@@ -175,11 +173,6 @@ def place(kinds: tuple[str, str, str], n: int, size: int, total: int, k: int, pl
 
 def _zero(scalar: str) -> Any:
     return 0 if "int" in scalar else 0.0
-
-
-def _most(scalar: str) -> Any:
-    """Return the largest number of a type."""
-    return int(np.iinfo(dtype_called(scalar)).max) if "int" in scalar else float("inf")
 
 
 __all__ = ["Plan", "Task", "count", "place", "prepare"]

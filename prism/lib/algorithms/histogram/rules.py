@@ -137,8 +137,9 @@ def _set_quick(
             margin += relative * 2 * unit
             margin += max(abs(float(rule["low"]) - float(first)), abs(float(rule["high"]) - float(last))) * scale
     small = _float(largest) < (1e37 if narrow else 1e307) and scale < (1e30 if narrow else 1e300)
-    theirs = 8 * (size * float(np.finfo(divided).eps) + relative * float(np.finfo(edges.dtype).eps))
-    if not (margin < 0.25 and theirs < 0.25 and small):  # else NumPy may be off by more than the bins beside
+    kind = float(np.finfo(edges.dtype).eps)
+    theirs = size * (kind + 2 * float(np.finfo(divided).eps)) + (relative * kind if integral else 0)
+    if not (margin < 0.25 and theirs < 0.5 and small):  # else NumPy may be off by more than the bins beside
         rule["margin"] = _NEVER
         return
     shift = _shift(edges, first, width, largest) if integral and computed == edges.dtype == np.float64 else 0

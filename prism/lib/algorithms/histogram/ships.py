@@ -13,7 +13,7 @@ from prism.lib.algorithms.histogram.plan import Task
 from prism.lib.algorithms.histogram.rules import even_bins
 from prism.runtime.instance import Instance
 
-_LONG = 1 << 28
+_SIZES = (1 << 28, 1 << 20)
 _EVEN = ("uint8", "int32", "int64", "float32", "float64")
 _INTEGERS = ("uint8", "int32", "int64")
 
@@ -22,8 +22,8 @@ def instances(gpu: Machine) -> Iterator[Instance]:
     """Yield the kernels that ship for a GPU."""
     found: dict[Instance, None] = {}
     for task in _tasks():
-        c, copies, tree, _ = task.configuration(_LONG, gpu)
-        found[instance_of(kernels.histogram, task.template(c, copies, tree))] = None
+        for n in _SIZES:
+            found[instance_of(kernels.histogram, task.template(*task.configuration(n, gpu)))] = None
         types = {"TE": "float32", "T": "float32", "L": "float64"}
         if task.bins is not None:
             types = {"TE": task.bins.edges.name, "T": task.bins.edges.name, "L": task.bins.computed.name}
