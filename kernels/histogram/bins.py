@@ -7,8 +7,8 @@ with the edge that is near it. Where roundings are no small part of a bin, `exac
 """
 
 from prism.lang import (
-    bitcast, const, constexpr, dtype, float32, float64, floor, fma, int32, int64, prism, ptr, requires, struct, template, thread, uint64,
-    wrapping_subtract,
+    bitcast, const, constexpr, dtype, float32, float64, floor, fma, int32, int64, prism, ptr, requires, struct, template,
+    thread, uint64, wrapping_subtract,
 )
 
 UNSURE = -1

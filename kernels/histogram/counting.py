@@ -5,8 +5,8 @@ are computed at once, quickly; those that are not sure are looked at again, one 
 """
 
 from prism.lang import (
-    atomic_add, atomic_max, attr, bitcast, block, const, constexpr, count, dtype, first_set, float32, grid, group, id, int32, int64,
-    load_vector, partition, prism, ptr, requires, shared, template, thread, uint8, uint32, warp,
+    atomic_add, atomic_max, attr, bitcast, block, const, constexpr, count, dtype, first_set, float32, grid, group, id, int32,
+    int64, load_vector, partition, prism, ptr, requires, shared, template, thread, uint8, uint32, warp,
 )
 from prism.kernels.histogram.bins import (
     EDGES, EVEN, IDENTITY, UNSURE, Even, bin_of_rank, edge_bin, edge_of, exact_bin, quick_bin,

@@ -144,15 +144,15 @@ class Block(LevelName):
         Perspective: block, of any number of threads."""
 
     @staticmethod
-    def fill_tree(x: Any, size: Any, tree: Any, levels: Any, most: Any, *, TI: Any = ..., T: Any = ...) -> None:
-        """block.fill_tree(x: ptr(const(TI)) @ block[1], size: int32 @ block[1], tree: ptr(T) @ block[1],
-            levels: int32 @ block[1], most: T @ block[1], *, TI: dtype = ..., T: dtype = ...)
+    def fill_guide(table: Any, size: Any, guide: Any, *, CELLS: int, T: Any = ...) -> Any:
+        """block.fill_guide(table: ptr(const(T)) @ block[1], size: int32 @ block[1], guide: ptr(uint32) @ block[1], *,
+            CELLS: constexpr(int), T: dtype = ...) -> (float32, float32) @ block[1]
 
-        Put `size` sorted elements, as `T`, where `thread.search` looks for them.
+        Write for each of `CELLS` cells, of equal width, which elements of a sorted table are in it: for `thread.search`.
 
         Perspective: block, of any number of threads.
-        Shapes:      `x`: sorted. `tree`: `2^levels` elements, of which the first is not used: `size < 2^levels`. `most`: no element
-                     is larger; what `thread.search` finds for values that are not smaller may be more than `size`."""
+        Shapes:      `table`: at least one element, fewer than 2^16; no NaN. `guide`: `CELLS` words.
+        Returns:     where the first cell begins, and how many there are in a unit: what `thread.search` takes."""
 
     @staticmethod
     def heads(items: Any, flags: Any, before: Any, first: Any, *, WIDTH: int, DIFFERENT: Any, T: Any = ..., ITEMS: int = ...) -> Any:
@@ -1051,14 +1051,17 @@ class Thread(LevelName):
         Returns:     `OP(before, items[0], ..., items[valid - 1])`."""
 
     @staticmethod
-    def search(tree: Any, levels: Any, values: Any, ranks: Any, *, T: Any = ..., ITEMS: int = ...) -> None:
-        """thread.search(tree: ptr(const(T)) @ thread[1], levels: int32 @ thread[1], values: T[ITEMS] @ thread[1],
-            ranks: int32[ITEMS] @ thread[1], *, T: dtype = ..., ITEMS: constexpr(int) = ...)
+    def search(table: Any, guide: Any, values: Any, ranks: Any, first: Any, scale: Any, *, CELLS: int, T: Any = ..., ITEMS: int = ...) -> None:
+        """thread.search(table: ptr(const(T)) @ thread[1], guide: ptr(const(uint32)) @ thread[1],
+            values: T[ITEMS] @ thread[1], ranks: int32[ITEMS] @ thread[1], first: float32 @ thread[1],
+            scale: float32 @ thread[1], *, CELLS: constexpr(int), T: dtype = ..., ITEMS: constexpr(int) = ...)
 
-        Put into `ranks[k]` how many of a table's elements are not larger than `values[k]`: 0 of NaN. All are looked up together.
+        Put into `ranks[k]` how many of a sorted table's elements are not larger than `values[k]`: 0 of NaN.
+
+        A larger number is in no lower cell, whatever is rounded: so only the elements in a number's own cell are looked at.
 
         Perspective: thread.
-        Shapes:      `tree`: `2^levels` elements in shared memory, which `block.fill_tree` has filled. `levels`: at most 30."""
+        Shapes:      `table`, in shared memory, and `guide`, `first`, `scale`: as of `block.fill_guide`."""
 
     @staticmethod
     def sort(items: Any, *, LESS: Any, T: Any = ..., ITEMS: int = ...) -> None:

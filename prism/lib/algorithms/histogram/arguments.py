@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from prism.host import arguments, memory
+from prism.host.lazies import LazyArray
 from prism.lib.algorithms.histogram.rules import limits_of
 from prism.runtime.arrays import BFLOAT16, ArrayInfo
 from prism.runtime.scratch import capturing
@@ -214,6 +215,7 @@ def coordinates_of(sample: Any) -> list[Any]:
     """Return each coordinate's array.
 
     Raises:
+        TypeError: it is a lazy array of two axes.
         ValueError: there is none; they have two sizes, or other than one dimension.
     """
     if isinstance(sample, list | tuple):
@@ -221,6 +223,8 @@ def coordinates_of(sample: Any) -> list[Any]:
         if all(isinstance(one, np.ndarray) and not one.shape for one in found):
             found = [np.asarray(sample)]
     elif len(getattr(sample, "shape", ())) == 2:
+        if isinstance(sample, LazyArray):
+            raise TypeError("`sample` is a lazy array of two axes: pass a list of its coordinates, each a lazy array")
         found = [sample[:, k] for k in range(sample.shape[1])]
     else:
         found = [sample]

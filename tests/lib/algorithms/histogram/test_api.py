@@ -194,6 +194,10 @@ def test_lists_numbers_and_lazy_arrays() -> None:
         lib.bincount(lib.lazy.map(lambda e: e % 7, lib.lazy.arange(100))).tolist()
         == np.bincount(np.arange(100) % 7).tolist()
     )
+    cells = lib.histogramdd([lazy, lib.lazy.of(x)], 3)[0]
+    assert np.array_equal(cells, np.histogramdd([x * 2 + 1, x], 3)[0])
+    with pytest.raises(TypeError, match="pass a list of its coordinates"):
+        lib.histogramdd(lib.lazy.of(np.ones((3, 2))))
     ones = lib.histogram(x, 5, weights=lib.lazy.full(300, 2))[0]
     assert np.array_equal(ones, 2 * np.histogram(x, 5)[0])
     with pytest.warns(RuntimeWarning, match="bool"):
