@@ -16,6 +16,7 @@ import pytest
 from prism import lib
 from prism.lib.algorithms.histogram import rules
 from tests.host.stand_ins import Gpu, array, stand_in
+from tests.rarely import rarely
 
 KINDS = (
     "bool",
@@ -51,7 +52,7 @@ def check(x: Any, **options: Any) -> None:
     same(lib.histogram(x, **options), np.histogram(x, **options))
 
 
-@pytest.mark.parametrize("kind", ["int8", "uint8", "int16", "int32", "uint32", "int64", "uint64"])
+@pytest.mark.parametrize("kind", rarely(KINDS[1:9], but=["int8", "uint32", "int64"]))
 def test_limits_of_integers(kind: str) -> None:
     """CUB counts the whole range of int8 in bin 0, and writes beyond the bins where there are more than values."""
     low, high = (int(getattr(np.iinfo(kind), name)) for name in ("min", "max"))
@@ -128,7 +129,7 @@ def test_more_bins_than_there_is_room_for() -> None:
     assert np.array_equal(lib.bincount((x * 1e5).astype(np.int64)), np.bincount((x * 1e5).astype(np.int64)))
 
 
-@pytest.mark.parametrize("kind", KINDS[:9])
+@pytest.mark.parametrize("kind", rarely(KINDS[:9], but=["bool", "int8", "int32", "uint64"]))
 def test_bincount(kind: str) -> None:
     random = np.random.default_rng(3)
     for high in (2, 120, 9000):
@@ -341,7 +342,7 @@ def random_call(seed: int) -> None:
 
 
 def test_random_calls() -> None:
-    for seed in range(60):
+    for seed in range(40):
         random_call(seed)
 
 
