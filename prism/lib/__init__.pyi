@@ -9,6 +9,10 @@ from prism.lib.algorithms.cumulative.api import cumsum as cumsum
 from prism.lib.algorithms.cumulative.api import cumulative_prod as cumulative_prod
 from prism.lib.algorithms.cumulative.api import cumulative_sum as cumulative_sum
 from prism.lib.algorithms.hgemm.api import hgemm as hgemm
+from prism.lib.algorithms.histogram.api import bincount as bincount
+from prism.lib.algorithms.histogram.api import histogram as histogram
+from prism.lib.algorithms.histogram.api import histogram2d as histogram2d
+from prism.lib.algorithms.histogram.api import histogramdd as histogramdd
 from prism.lib.algorithms.keys.api import reduce_by_key as reduce_by_key
 from prism.lib.algorithms.keys.api import run_length_encode as run_length_encode
 from prism.lib.algorithms.keys.api import scan_by_key as scan_by_key

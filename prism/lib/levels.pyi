@@ -11,6 +11,17 @@ from prism.lang.surface import LevelName
 
 class Block(LevelName):
     @staticmethod
+    def add_weights(items: Any, weights: Any, bins: Any, size: Any, *, C: Any = ..., ITEMS: int = ..., COPIES: int = ..., WITHIN: bool = ...) -> None:
+        """block.add_weights(items: int32[ITEMS] @ thread[1], weights: C[ITEMS] @ thread[1], bins: ptr(C) @ block[1],
+            size: int32 @ block[1], *, C: dtype = ..., ITEMS: constexpr(int) = ..., COPIES: constexpr(int) = 1,
+            WITHIN: constexpr(bool) = False)
+
+        Add each weight to `bins[b]`, where `b` is the item beside it; items that are not in `0 ... size - 1` are left out.
+
+        Perspective: block, of any number of threads.
+        Shapes:      `bins`, `COPIES`, `WITHIN`: as of `block.histogram`; integers, float32 or float64."""
+
+    @staticmethod
     def all(predicate: Any) -> Any:
         """block.all(predicate: bool @ thread[1]) -> bool @ block[1]
 
@@ -142,6 +153,17 @@ class Block(LevelName):
         Perspective: block, of any number of threads."""
 
     @staticmethod
+    def fill_guide(table: Any, size: Any, guide: Any, *, CELLS: int, T: Any = ...) -> Any:
+        """block.fill_guide(table: ptr(const(T)) @ block[1], size: int32 @ block[1], guide: ptr(uint32) @ block[1], *,
+            CELLS: constexpr(int), T: dtype = ...) -> (float32, float32) @ block[1]
+
+        Write for each of `CELLS` cells, of equal width, which elements of a sorted table are in it: for `thread.search`.
+
+        Perspective: block, of any number of threads.
+        Shapes:      `table`: at least one element, fewer than 2^16; no NaN. `guide`: `CELLS` words.
+        Returns:     where the first cell begins, and how many there are in a unit: what `thread.search` takes."""
+
+    @staticmethod
     def heads(items: Any, flags: Any, before: Any, first: Any, *, WIDTH: int, DIFFERENT: Any, T: Any = ..., ITEMS: int = ...) -> Any:
         """block.heads(items: T[ITEMS] @ thread[1], flags: bool_[ITEMS] @ thread[1], before: T @ block[1],
             first: bool @ block[1], *, WIDTH: constexpr(int), DIFFERENT: function, T: dtype = ...,
@@ -155,14 +177,19 @@ class Block(LevelName):
         Returns:     the tile's last element: `before` for the tile after this one."""
 
     @staticmethod
-    def histogram(items: Any, bins: Any, size: Any, *, C: Any = ..., ITEMS: int = ...) -> None:
+    def histogram(items: Any, bins: Any, size: Any, *, C: Any = ..., ITEMS: int = ..., COPIES: int = ..., WITHIN: bool = ...) -> None:
         """block.histogram(items: int32[ITEMS] @ thread[1], bins: ptr(C) @ block[1], size: int32 @ block[1], *,
-            C: dtype = ..., ITEMS: constexpr(int) = ...)
+            C: dtype = ..., ITEMS: constexpr(int) = ..., COPIES: constexpr(int) = 1, WITHIN: constexpr(bool) = False)
 
         Add to `bins[b]` how many of the block's items are `b`; items that are not in `0 ... size - 1` are left out.
 
+        With `COPIES` each thread counts in one of so many copies of the bins, thread `t` in copy `t % COPIES`: those of bin `b` are
+        `bins[b * COPIES] ... bins[b * COPIES + COPIES - 1]`, side by side. With 32 copies in shared memory no two lanes of a warp
+        meet in a bank, whatever the items are. `grid.histogram` adds copies up.
+
         Perspective: block, of any number of threads.
-        Shapes:      `bins`: `size` numbers of 32 or 64 bits, in shared or global memory, which `block.fill` clears."""
+        Shapes:      `bins`: `size * COPIES` numbers of 32 or 64 bits, in shared or global memory, which `block.fill` clears.
+                     `COPIES`: a power of two. `WITHIN`: no item is to be left out."""
 
     @staticmethod
     def load(x: Any, items: Any, valid: Any, otherwise: Any, *, WIDTH: int, VECTORIZED: bool, T: Any = ..., ITEMS: int = ...) -> None:
@@ -387,6 +414,20 @@ class Block(LevelName):
         The value of the thread `distance` further on, round the block's end; a negative `distance` is one further back.
 
         Perspective: block, of `THREADS` threads."""
+
+    @staticmethod
+    def run_length_decode(values: Any, lengths: Any, first: Any, items: Any, otherwise: Any, *, THREADS: int, T: Any = ..., RUNS: int = ..., ITEMS: int = ...) -> Any:
+        """block.run_length_decode(values: T[RUNS] @ thread[1], lengths: int32[RUNS] @ thread[1], first: int32 @ block[1],
+            items: T[ITEMS] @ thread[1], otherwise: T @ block[1], *, THREADS: constexpr(int), T: dtype = ...,
+            RUNS: constexpr(int) = ..., ITEMS: constexpr(int) = ...) -> int32 @ block[1]
+
+        Put element `first + k * THREADS + t` of the decoded runs into `items[k]` of thread `t`; behind the last one `otherwise`.
+
+        Perspective: block, of `THREADS` threads.
+        Shapes:      thread `t` has the runs from number `RUNS * t` on: `lengths[r]` elements `values[r]`, none where it is 0.
+                     `items`: striped, as `block.store_striped` takes it. Where there are more elements than `THREADS * ITEMS`, it is
+                     called again with another `first`, which is not negative.
+        Returns:     how many elements there are in all: fewer than 2^31."""
 
     @staticmethod
     def scan(items: Any, identity: Any, *, WIDTH: int, OP: Any, EXCLUSIVE: bool, T: Any = ..., ITEMS: int = ...) -> Any:
@@ -711,18 +752,18 @@ class Grid(LevelName):
         Errors:      as of `grid.gather`."""
 
     @staticmethod
-    def histogram(counts: Any, bins: Any, size: Any, *, N: Any = ..., C: Any = ...) -> None:
+    def histogram(counts: Any, bins: Any, size: Any, *, N: Any = ..., C: Any = ..., COPIES: int = ...) -> None:
         """grid.histogram(counts: ptr(const(N)) @ block[1], bins: ptr(C) @ grid[1], size: int32 @ block[1], *,
-            N: dtype = ..., C: dtype = ...)
+            N: dtype = ..., C: dtype = ..., COPIES: constexpr(int) = 1)
 
         Add the block's `counts[0] ... counts[size - 1]` to the grid's `bins`, which have all blocks' when the launch has ended.
 
         Each block counts for itself first, by `block.histogram` in shared memory: so that many equal elements do not meet at one
-        place in memory.
+        place in memory. With `COPIES` it counted in so many, side by side: their sums are added.
 
         Perspective: block, of any number of threads.
-        Shapes:      `counts`: the block's own, in shared memory, as a rule. `bins`: numbers of 32 or 64 bits; they begin as the
-                     caller leaves them, so zero.
+        Shapes:      `counts`: `size * COPIES`, the block's own, in shared memory, as a rule. `bins`: numbers of 32 or 64 bits; they
+                     begin as the caller leaves them, so zero. `COPIES`: a power of two.
         Errors:      no block knows when the others have added theirs: the next launch reads the bins, or the host."""
 
     @staticmethod
@@ -1032,6 +1073,19 @@ class Thread(LevelName):
         Perspective: thread.
         Shapes:      elements from `valid` on are neither read nor written; `valid` may be negative or beyond `ITEMS`.
         Returns:     `OP(before, items[0], ..., items[valid - 1])`."""
+
+    @staticmethod
+    def search(table: Any, guide: Any, values: Any, ranks: Any, first: Any, scale: Any, *, CELLS: int, T: Any = ..., ITEMS: int = ...) -> None:
+        """thread.search(table: ptr(const(T)) @ thread[1], guide: ptr(const(uint32)) @ thread[1],
+            values: T[ITEMS] @ thread[1], ranks: int32[ITEMS] @ thread[1], first: float32 @ thread[1],
+            scale: float32 @ thread[1], *, CELLS: constexpr(int), T: dtype = ..., ITEMS: constexpr(int) = ...)
+
+        Put into `ranks[k]` how many of a sorted table's elements are not larger than `values[k]`: 0 of NaN.
+
+        A larger number is in no lower cell, whatever is rounded: so only the elements in a number's own cell are looked at.
+
+        Perspective: thread.
+        Shapes:      `table`, in shared memory, and `guide`, `first`, `scale`: as of `block.fill_guide`."""
 
     @staticmethod
     def sort(items: Any, *, LESS: Any, T: Any = ..., ITEMS: int = ...) -> None:

@@ -29,7 +29,7 @@ def same(case: Case, found: Any, wanted: Any, host: Callable[[Any], Any] = np.as
     """Compare results, of which `host` makes NumPy's arrays: dtypes, shapes, and every element."""
     several = isinstance(wanted, tuple)
     assert isinstance(found, tuple) == several
-    pairs = [*zip(found, wanted, strict=True)] if several else [(found, wanted)]
+    pairs = [*zip(flat(found), flat(wanted), strict=True)] if several else [(found, wanted)]
     for number, (one, other) in enumerate(pairs):
         here, there = np.asarray(host(one)), np.asarray(other)
         assert here.dtype == there.dtype, (str(case), here.dtype, there.dtype)
@@ -38,6 +38,11 @@ def same(case: Case, found: Any, wanted: Any, host: Callable[[Any], Any] = np.as
         assert here.shape == there.shape, str(case)
         bad = np.flatnonzero((here != there).ravel())
         assert not bad.size, f"{case}: {bad.size} of {here.size} are wrong, first {bad[:4]}: {here.ravel()[bad[:4]]}"
+
+
+def flat(results: Any) -> list[Any]:
+    """Return results, and those in a list among them, one after the other."""
+    return [one for result in results for one in (result if isinstance(result, list) else [result])]
 
 
 def check(case: Case, arrays: Any, place: Callable[[Any], Any] = np.array, host: Any = np.asarray, **more: Any) -> None:

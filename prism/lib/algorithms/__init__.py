@@ -77,6 +77,9 @@ MANIFEST = (
         ("selection",),
     ),
     Algorithm(
+        "histogram", ("histogram", "histogram2d", "histogramdd", "bincount"), "library.md#histograms", ("histogram",)
+    ),
+    Algorithm(
         "reduce",
         ("reduce", "sum", "prod", "max", "min", "argmax", "argmin", "any", "all", "count_nonzero"),
         "library.md#reductions",

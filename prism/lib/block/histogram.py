@@ -26,17 +26,49 @@ def fill(y: ptr(T) @ block[1], value: T @ block[1], n: int32 @ block[1]):
 
 @prism("device")
 @requires(block[1], thread[1])
-@template(C=dtype, ITEMS=constexpr(int))
+@template(C=dtype, ITEMS=constexpr(int), COPIES=constexpr(int, default=1), WITHIN=constexpr(bool, default=False))
 def histogram(items: int32[ITEMS] @ thread[1], bins: ptr(C) @ block[1], size: int32 @ block[1]):
     """Add to `bins[b]` how many of the block's items are `b`; items that are not in `0 ... size - 1` are left out.
 
+    With `COPIES` each thread counts in one of so many copies of the bins, thread `t` in copy `t % COPIES`: those of bin `b` are
+    `bins[b * COPIES] ... bins[b * COPIES + COPIES - 1]`, side by side. With 32 copies in shared memory no two lanes of a warp
+    meet in a bank, whatever the items are. `grid.histogram` adds copies up.
+
     Perspective: block, of any number of threads.
-    Shapes:      `bins`: `size` numbers of 32 or 64 bits, in shared or global memory, which `block.fill` clears.
+    Shapes:      `bins`: `size * COPIES` numbers of 32 or 64 bits, in shared or global memory, which `block.fill` clears.
+                 `COPIES`: a power of two. `WITHIN`: no item is to be left out.
     Cost:        `ITEMS` atomic additions a thread; no barrier.
     Test:        tests/lib/block/test_histogram.py
     """
     static_assert(C.bytes == 4 or C.bytes == 8, "bins are of 32 or 64 bits")
+    static_assert(COPIES & -COPIES == COPIES, "there are 2^k copies")
+    t: int32 @ thread[1] = id()
+    copy: int32 @ thread[1] = t & COPIES - 1
     with group(thread[1]):
         for k in range(ITEMS):
-            if items[k] >= 0 and items[k] < size:
-                atomic_add(bins[items[k]], 1, scope="block")
+            if WITHIN or 0 <= items[k] and items[k] < size:
+                atomic_add(bins[items[k] * COPIES + copy], 1, scope="block")
+
+
+@prism("device")
+@requires(block[1], thread[1])
+@template(C=dtype, ITEMS=constexpr(int), COPIES=constexpr(int, default=1), WITHIN=constexpr(bool, default=False))
+def add_weights(
+    items: int32[ITEMS] @ thread[1], weights: C[ITEMS] @ thread[1], bins: ptr(C) @ block[1], size: int32 @ block[1]
+):
+    """Add each weight to `bins[b]`, where `b` is the item beside it; items that are not in `0 ... size - 1` are left out.
+
+    Perspective: block, of any number of threads.
+    Shapes:      `bins`, `COPIES`, `WITHIN`: as of `block.histogram`; integers, float32 or float64.
+    Cost:        `ITEMS` atomic additions a thread; no barrier.
+    Numerics:    weights of a bin are added in any order: sums of floats may differ from launch to launch.
+    Test:        tests/lib/block/test_histogram.py
+    """
+    static_assert(C.bytes == 4 or C.bytes == 8, "bins are of 32 or 64 bits")
+    static_assert(COPIES & -COPIES == COPIES, "there are 2^k copies")
+    t: int32 @ thread[1] = id()
+    copy: int32 @ thread[1] = t & COPIES - 1
+    with group(thread[1]):
+        for k in range(ITEMS):
+            if WITHIN or 0 <= items[k] and items[k] < size:
+                atomic_add(bins[items[k] * COPIES + copy], weights[k], scope="block")

@@ -4,12 +4,12 @@ from prism.lib.thread import operators
 from prism.lib.thread.load import extent, load, load_once, load_strided
 from prism.lib.thread.reduce import reduce, reduce_valid
 from prism.lib.thread.scan import scan, scan_valid
-from prism.lib.thread.search import lower_bound, merge_path, upper_bound
+from prism.lib.thread.search import lower_bound, merge_path, search, upper_bound
 from prism.lib.thread.segments import continue_segment
 from prism.lib.thread.sort import sort
 from prism.lib.thread.store import store
 
 __all__ = [
     "continue_segment", "extent", "load", "load_once", "load_strided", "lower_bound", "merge_path", "operators", "reduce",
-    "reduce_valid", "scan", "scan_valid", "sort", "store", "upper_bound",
+    "reduce_valid", "scan", "scan_valid", "search", "sort", "store", "upper_bound",
 ]

@@ -1,6 +1,8 @@
 """One thread looks a value up in a sorted run, or where its part of a merge begins."""
 
-from prism.lang import const, dtype, function, int32, prism, ptr, requires, template, thread
+from prism.lang import (
+    const, constexpr, dtype, float32, function, int32, prism, ptr, requires, template, thread, uint32,
+)
 
 
 @prism("device")
@@ -75,3 +77,49 @@ def merge_path(
         else:
             low = middle + 1
     return low
+
+
+@prism("device")
+@requires(thread[1])
+@template(T=dtype, ITEMS=constexpr(int), CELLS=constexpr(int))
+def search(
+    table: ptr(const(T)) @ thread[1], guide: ptr(const(uint32)) @ thread[1], values: T[ITEMS] @ thread[1],
+    ranks: int32[ITEMS] @ thread[1], first: float32 @ thread[1], scale: float32 @ thread[1],
+):
+    """Put into `ranks[k]` how many of a sorted table's elements are not larger than `values[k]`: 0 of NaN.
+
+    A larger number is in no lower cell, whatever is rounded: so only the elements in a number's own cell are looked at.
+
+    Perspective: thread.
+    Shapes:      `table`, in shared memory, and `guide`, `first`, `scale`: as of `block.fill_guide`.
+    Cost:        a read of the guide, and `log2` of the cell's elements: one or none where they are about as far apart as
+                 cells; no barrier.
+    Test:        tests/lib/thread/test_search.py
+    """
+    ends: int32[ITEMS]
+    for k in range(ITEMS):
+        word: uint32 = guide[cell_of(values[k], first, scale, CELLS=CELLS)]
+        ranks[k] = int32(word & 0xFFFF)
+        ends[k] = ranks[k] + int32(word >> 16)
+    for k in range(ITEMS):
+        low: int32 = ranks[k]
+        high: int32 = ends[k]
+        while low < high:
+            middle: int32 = (low + high) / 2
+            if table[middle] <= values[k]:
+                low = middle + 1
+            else:
+                high = middle
+        ranks[k] = low
+
+
+@prism("device")
+@requires(thread[1])
+@template(T=dtype, CELLS=constexpr(int))
+def cell_of(value: T @ thread[1], first: float32 @ thread[1], scale: float32 @ thread[1]) -> int32 @ thread[1]:
+    """The cell of a number, of `CELLS` from `first` on, `scale` in a unit; the first or the last one where it is outside.
+
+    Perspective: thread.
+    """
+    at: float32 = (float32(value) - first) * scale
+    return CELLS - 1 if at >= CELLS else int32(at if at >= 0 else float32(0))

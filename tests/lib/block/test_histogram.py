@@ -10,6 +10,7 @@ import pytest
 
 import prism as package
 from prism.lang import (
+    CompileError,
     block,
     const,
     constexpr,
@@ -66,6 +67,48 @@ def test_against_numpy(threads: int, items: int, bins: int, kind: str) -> None:
         counts[1, threads](x, y, z, n, 3, template=template, check=True, schedule=schedule, seed=seed)
         assert np.array_equal(y, wanted)
         assert np.array_equal(z, wanted)
+
+
+@prism("global")
+@requires(grid[1], block[1], thread[64])
+@template(C=dtype, COPIES=constexpr(int), WEIGHTED=constexpr(bool))
+def copied(x: ptr(const(int32)) @ grid[1], weights: ptr(const(C)) @ grid[1], y: ptr(C) @ grid[1]):
+    """Private copies; item 9 is the last one, and none is outside."""
+    with partition(y, block[1]) as target, group(block[1]):
+        t: int32 @ thread[1] = id()
+        items: int32[3] @ thread[1]
+        heavy: C[3] @ thread[1]
+        bins: shared(C[10 * COPIES])
+        block.fill(bins, 0, 10 * COPIES)
+        block.load_striped(x, items, 192, 0)
+        block.load_striped(weights, heavy, 192, 0)
+        if WEIGHTED:
+            block.add_weights(items, heavy, bins, 9, COPIES=COPIES)
+        else:
+            block.histogram(items, bins, 10, COPIES=COPIES, WITHIN=True)
+        with partition(target, thread[1], offset=t) as mine, group(thread[1]):
+            for b in range(t, 10 * COPIES, 64):
+                mine[b - t] = bins[b]
+
+
+@pytest.mark.parametrize(
+    ("copies", "kind", "weighted"), [(1, "uint64", False), (8, "uint32", False), (4, "float64", True)]
+)
+def test_private_copies(copies: int, kind: str, weighted: bool) -> None:
+    random = np.random.default_rng(copies)
+    x, weights = random.integers(0, 10, 192, dtype=np.int32), random.integers(0, 9, 192).astype(kind)
+    y = np.zeros(10 * copies, kind)
+    copied[1, 64](x, weights, y, template={"COPIES": copies, "WEIGHTED": weighted}, check=True)
+    for c in range(copies):
+        mine = np.arange(192) % 64 % copies == c
+        wanted = np.bincount(x[mine], weights[mine] if weighted else None, 10)
+        wanted[9] *= not weighted  # the bins are 9: one that is outside is left out
+        assert np.array_equal(y[c::copies], wanted)
+
+
+def test_copies_are_a_power_of_two() -> None:
+    with pytest.raises(CompileError, match=r"2\^k copies"):
+        package.check(copied, {"C": "uint32", "COPIES": 3, "WEIGHTED": False})
 
 
 def test_it_compiles() -> None:

@@ -30,19 +30,19 @@ from tests.mutation import without_barriers
 
 
 @prism("global")
-@template(C=dtype, ITEMS=constexpr(int), BINS=constexpr(int))
+@template(C=dtype, ITEMS=constexpr(int), BINS=constexpr(int), COPIES=constexpr(int, default=1))
 @requires(grid[1], block[1], thread[64])
 def counted(x: ptr(const(int32)) @ grid[1], bins: ptr(C) @ grid[1], n: int32 @ grid[1]):
     """Add to `bins` how often each number occurs; a tile a block."""
     first: int32 @ block[1] = 64 * ITEMS * id()
     with group(block[1]):
-        counts: shared(uint32[BINS])
-        block.fill(counts, 0, BINS)
+        counts: shared(uint32[BINS * COPIES])
+        block.fill(counts, 0, BINS * COPIES)
         items: int32[ITEMS] @ thread[1]
         with partition(x, block[1], offset=first) as source:
             block.load_striped(source, items, n - first, -1)
-        block.histogram(items, counts, BINS)
-        grid.histogram(counts, bins, BINS)
+        block.histogram(items, counts, BINS, COPIES=COPIES)
+        grid.histogram(counts, bins, BINS, COPIES=COPIES)
 
 
 def numbers(size: int, bins: int):
@@ -59,6 +59,13 @@ def test_against_numpy(blocks: int, items: int, bins: int, kind: str) -> None:
         template = {"ITEMS": items, "BINS": bins}
         counted[blocks, 64](x, found, len(x), template=template, check=True, schedule=schedule, seed=number)
         assert np.array_equal(found, wanted + number)  # added to what was there
+
+
+def test_private_copies_are_added_up() -> None:
+    x = numbers(600, 20)
+    found = np.zeros(20, np.int64)
+    counted[4, 64](x, found, len(x), template={"ITEMS": 3, "BINS": 20, "COPIES": 8}, check=True)
+    assert np.array_equal(found, np.bincount(x[(x >= 0) & (x < 20)], minlength=20))
 
 
 def test_each_inferred_barrier_is_needed() -> None:

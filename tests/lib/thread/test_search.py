@@ -1,13 +1,33 @@
-"""thread.lower_bound, thread.upper_bound and thread.merge_path, against NumPy.
+"""thread.lower_bound, thread.upper_bound, thread.merge_path, and thread.search after block.fill_guide, against NumPy.
 
-Tests of prism/lib/thread/search.py.
+Tests of prism/lib/thread/search.py; prism/lib/block/search.py.
 """
+
+# ruff: noqa: F821 - kernels declare registers without a value
 
 import numpy as np
 import pytest
 
 import prism as package
-from prism.lang import const, dtype, grid, group, id, int32, partition, prism, ptr, requires, template, thread
+from prism.lang import (
+    block,
+    const,
+    constexpr,
+    dtype,
+    float32,
+    grid,
+    group,
+    id,
+    int32,
+    partition,
+    prism,
+    ptr,
+    requires,
+    shared,
+    template,
+    thread,
+    uint32,
+)
 from prism.lib.thread import operators
 
 
@@ -62,3 +82,58 @@ def test_merge_path(n: int, m: int) -> None:
 
 def test_they_compile() -> None:
     assert package.compile(bounds, {"T": "float64"}).cubin and package.compile(paths, {"T": "int8"}).cubin
+
+
+@prism("global")
+@requires(grid[1], block[1], thread[64])
+@template(T=dtype, CELLS=constexpr(int))
+def searched(x: ptr(const(T)) @ grid[1], values: ptr(const(T)) @ grid[1], y: ptr(int32) @ grid[1], n: int32 @ grid[1]):
+    with partition(y, block[1]) as target, group(block[1]):
+        t: int32 @ thread[1] = id()
+        guide: shared(uint32[CELLS])
+        start: float32 = 0
+        scale: float32 = 0
+        start, scale = block.fill_guide(x, n, guide, CELLS=CELLS)
+        ranks: int32[2] @ thread[1]
+        with group(thread[1]):
+            mine: T[2]
+            for k in range(2):
+                mine[k] = values[k * 64 + t]
+            thread.search(x, guide, mine, ranks, start, scale, CELLS=CELLS)
+        block.store_striped(target, ranks, 128)
+
+
+@pytest.mark.parametrize(
+    ("kind", "table"),
+    [
+        ("float64", np.arange(100.0)),
+        ("float32", [7]),
+        ("uint8", [0, 3, 3, 3, 200, 255]),
+        ("float32", [-np.inf, -1, 5, 5, 1e30, np.inf]),
+        ("int64", [-(2**63), -5, 0, 2**62, 2**63 - 1]),
+        ("float64", [-1e300, 0.5, 1e300]),
+        ("float64", np.cumsum(2.0 ** -np.arange(60))),
+        ("int32", np.repeat(9, 50)),
+    ],
+)
+def test_search(kind: str, table) -> None:
+    random = np.random.default_rng(0)
+    x = np.sort(np.array(table, kind))
+    beside = np.concatenate([x, random.choice(x, 128)])[:128]
+    way = random.integers(0, 3, 128)
+    limit = np.iinfo(kind) if x.dtype.kind in "iu" else None
+    if limit:
+        values = np.where((way == 1) & (beside < limit.max), beside + x.dtype.type(1), beside)
+        values = np.where((way == 2) & (beside > limit.min), values - x.dtype.type(1), values).astype(kind)
+    else:
+        values = np.where(
+            way == 1, np.nextafter(beside, np.inf), np.where(way == 2, np.nextafter(beside, -np.inf), beside)
+        )
+        values[:3] = np.nan, -np.inf, np.inf
+    values, y = values.astype(kind), np.zeros(128, np.int32)
+    for cells in (1, 16, 200):
+        with np.errstate(all="ignore"):
+            searched[1, 64](x, values, y, x.size, template={"CELLS": cells}, check=True)
+        wanted = np.searchsorted(x, values, "right")
+        wanted[values != values] = 0
+        assert np.array_equal(y, wanted)

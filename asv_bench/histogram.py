@@ -1,0 +1,106 @@
+"""Histograms beside CuPy and torch, and beside what reading the bytes takes: one process, alternating rounds, medians.
+
+    PYTHONPATH=. python asv_bench/histogram.py [--sizes 20,24,28] [--rounds 5] [--tb 3.0] [--only bincount]
+
+Needs a GPU, CuPy and torch. `skewed`: numbers of which most are small; `one`: all are equal. Counts of the first 2^20
+elements are compared with NumPy's, once. `floor`: what reading takes at so many TB/s; `share`: the floor's part of Prism's time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import prism
+
+Calls = dict[str, Callable[[], Any]]
+
+
+def main() -> None:
+    """Measure, and print a line for each."""
+    import cupy
+    import torch
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sizes", default="20,24,28")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--tb", type=float, default=3.0)
+    parser.add_argument("--only", default="")
+    asked = parser.parse_args()
+    for log in map(int, asked.sizes.split(",")):
+        for dtype in ("uint8", "int32", "float32", "int64"):
+            for skew in ("uniform", "skewed", "one"):
+                x = numbers(cupy, 1 << log, dtype, skew)
+                for name, calls in cases(cupy, torch, x).items():
+                    if asked.only in name:
+                        found = measure(cupy, calls, asked.rounds, 3 if log > 24 else 20)
+                        floor = x.nbytes / asked.tb / 1e6
+                        texts = "  ".join(f"{key} {us:8.1f}" for key, us in found.items())
+                        share = floor / found["prism"]
+                        print(
+                            f"{name:14} {dtype:8} {skew:8} 2^{log}: {texts}  floor {floor:7.1f}  share {share:.2f}",
+                            flush=True,
+                        )
+
+
+def numbers(cupy: Any, n: int, dtype: str, skew: str) -> Any:
+    """Return numbers from 0 to 255."""
+    if skew == "one":
+        return cupy.full(n, 77, dtype)
+    found = cupy.random.default_rng(0).random(n, dtype=cupy.float32)
+    return ((found**8 if skew == "skewed" else found) * 255).astype(dtype)
+
+
+def cases(cupy: Any, torch: Any, x: Any) -> dict[str, Calls]:
+    """Return the calls of each operation by the library's name; Prism's results are compared with NumPy's."""
+    lib, here, tensor = prism.lib, cupy.asnumpy(x[: 1 << 20]), torch.as_tensor(x, device="cuda")
+    edges = np.sort(np.random.default_rng(0).random(257) * 255)
+    found: dict[str, Calls] = {}
+    for bins in (256, 4096):
+        found[f"even {bins}"] = {
+            "prism": lambda bins=bins: lib.histogram(x, bins, (0, 256)),
+            "cupy": lambda bins=bins: cupy.histogram(x, bins, (0, 256)),
+        }
+        if x.dtype.kind == "f":
+            found[f"even {bins}"]["torch"] = lambda bins=bins: torch.histc(tensor, bins, 0, 256)
+        counts, _ = lib.histogram(x[: 1 << 20], bins, (0, 256))
+        assert np.array_equal(cupy.asnumpy(counts), np.histogram(here, bins, (0, 256))[0])
+    there = cupy.asarray(edges)
+    found["edges 256"] = {"prism": lambda: lib.histogram(x, there), "cupy": lambda: cupy.histogram(x, there)}
+    if x.dtype.kind != "f":
+        found["bincount"] = {
+            "prism": lambda: lib.bincount(x), "length": lambda: lib.bincount(x, length=256), "cupy": lambda: cupy.bincount(x),
+            "torch": lambda: torch.bincount(tensor),
+        }  # fmt: skip
+        assert np.array_equal(cupy.asnumpy(lib.bincount(x[: 1 << 20])), np.bincount(here))
+    if x.dtype == np.int32:
+        many = x * 8192 + cupy.arange(x.size, dtype=np.int32) % 8192
+        found["2^21 bins"] = {
+            "prism": lambda: lib.bincount(many, length=1 << 21), "cupy": lambda: cupy.bincount(many, minlength=1 << 21),
+        }  # fmt: skip
+    return found
+
+
+def measure(cupy: Any, calls: Calls, rounds: int, launches: int) -> dict[str, float]:
+    """Return the median microseconds of each call."""
+    times: dict[str, list[float]] = {name: [] for name in calls}
+    for number in range(rounds + 1):
+        for name in list(calls)[:: 1 if number % 2 else -1]:
+            begin, end = cupy.cuda.Event(), cupy.cuda.Event()
+            cupy.cuda.Device().synchronize()
+            begin.record()
+            for _ in range(launches):
+                calls[name]()
+            end.record()
+            end.synchronize()
+            if number:
+                times[name].append(cupy.cuda.get_elapsed_time(begin, end) * 1000 / launches)
+    return {name: statistics.median(values) for name, values in times.items()}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,194 @@
+"""In which bin of a histogram a number is: quickly, where rounding can't matter, and exactly as NumPy computes it.
+
+A quick bin is the whole part of a number's distance from the lowest edge, in bins. NumPy computes that too, in types that
+follow from the caller's, and then looks at the edges on both sides, which are rounded as `linspace` rounds them. Where the quick
+distance is further from a whole number than all roundings together, `Even.margin`, both are the same. Else the number is compared
+with the edge that is near it. Where roundings are no small part of a bin, `exact_bin` does all that NumPy does.
+"""
+
+from prism.lang import (
+    bitcast, const, constexpr, dtype, float32, float64, floor, fma, int32, int64, prism, ptr, requires, struct, template,
+    thread, uint64, wrapping_subtract,
+)
+
+UNSURE = -1
+"""What stands for a bin where `exact_bin` must be asked."""
+IDENTITY, EVEN, EDGES = 0, 1, 2
+"""Kinds of bins: a number is its bin's; bins are even; they are between edges."""
+
+MAGIC = 12582912.0
+"""1.5 * 2^23: what is added to it in float32 is rounded to a whole number, which is then its lowest bits."""
+
+
+@struct
+class Even:
+    """Even bins. Integers are kept from `least` on, `span` more; floats from `low` to `high`. All else is as NumPy names it.
+
+    `scale`: bins a unit. `offset`: what is added to an integer's distance from `least`, in bins. Distances that are less than
+    `margin` away from a whole number are not sure; none is, where it is 1 or more.
+    """
+
+    least: int64
+    span: uint64
+    low: float64
+    high: float64
+    first: float64
+    start: float64
+    stop: float64
+    step: float64
+    denominator: float64
+    numerator: float64
+    scale: float64
+    offset: float64
+    margin: float64
+
+
+@prism("device")
+@requires(thread[1])
+@template(T=dtype)
+def round_to(x: float64 @ thread[1]) -> float64 @ thread[1]:
+    """A number as `T` has it. What two numbers of a narrower type give in 64 bits, rounded so, is what that type gives."""
+    return float64(T(x))
+
+
+@prism("device")
+@requires(thread[1])
+@template(T=dtype, L=dtype)
+def edge_of(b: int32 @ thread[1], size: int32 @ thread[1], rule: Even @ thread[1]) -> float64 @ thread[1]:
+    """Edge `b` of `size` even bins, as NumPy's `linspace` has it: computed in the type `L`, and stored as `T`."""
+    product: float64 = round_to(fma(round_to(float64(b), T=L), rule.step, 0), T=L)  # `fma`: not one with the sum behind it
+    return rule.stop if b == size else round_to(round_to(product + rule.start, T=L), T=T)
+
+
+@prism("device")
+@requires(thread[1])
+@template(TI=dtype, W=dtype, U=dtype)
+def distance(x: TI @ thread[1], rule: Even @ thread[1]) -> U @ thread[1]:
+    """How far an integer is from the least one that is kept; more than `span` where it is below. `U`: `W` without a sign."""
+    return bitcast(wrapping_subtract(W(x), W(rule.least)), U)
+
+
+@prism("device")
+@requires(thread[1])
+@template(TI=dtype, W=dtype, U=dtype, INTEGRAL=constexpr(bool))
+def is_kept(x: TI @ thread[1], rule: Even @ thread[1]) -> bool @ thread[1]:
+    """Whether a number is in the range of the bins."""
+    if INTEGRAL:
+        return distance(x, rule, W=W, U=U) <= U(rule.span)
+    else:
+        return rule.low <= float64(x) and float64(x) <= rule.high
+
+
+@prism("device")
+@requires(thread[1])
+@template(TI=dtype, T=dtype, D=dtype, L=dtype, W=dtype, U=dtype, INTEGRAL=constexpr(bool))
+def exact_bin(x: TI @ thread[1], size: int32 @ thread[1], rule: Even @ thread[1]) -> int32 @ thread[1]:
+    """The bin of a number as NumPy computes it; `size` where it is in none.
+
+    `T`: the edges' type, in which numbers are compared; `D`: what distances are divided in; `L`: what edges are computed in.
+    """
+    if not is_kept(x, rule, W=W, U=U, INTEGRAL=INTEGRAL):
+        return size
+    value: float64 = round_to(float64(x), T=T)
+    share: float64 = round_to(round_to(value - rule.first, T=T) / rule.denominator, T=D)
+    where: float64 = round_to(share * rule.numerator, T=D)
+    b: int32 = int32(min(max(where, 0.0), float64(size - 1)))
+    if value < edge_of(b, size, rule, T=T, L=L):
+        b = b - 1
+    if value >= edge_of(b + 1, size, rule, T=T, L=L) and b != size - 1:
+        b = b + 1
+    return size if b < 0 else b
+
+
+@prism("device")
+@requires(thread[1])
+@template(TI=dtype, T=dtype, L=dtype, W=dtype, U=dtype, INTEGRAL=constexpr(bool))
+def near_bin(x: TI @ thread[1], nearest: int32 @ thread[1], size: int32 @ thread[1], rule: Even @ thread[1]) -> int32 @ thread[1]:
+    """The bin of a number, of which the nearest edge is known; `size` where it is in none."""
+    if nearest == 0 or nearest == size:
+        if not is_kept(x, rule, W=W, U=U, INTEGRAL=INTEGRAL):
+            return size
+    below: bool = T(x) < T(edge_of(nearest, size, rule, T=T, L=L))
+    return min(max(nearest - (1 if below else 0), 0), size - 1)
+
+
+@prism("device")
+@requires(thread[1])
+@template(G=dtype)
+def floor_of(g: G @ thread[1]) -> G @ thread[1]:
+    """The largest whole number up to `g`, from 0 to 2^21; where that is `g`, it or the one below."""
+    if G == float32:
+        return (g - 0.5 + MAGIC) - MAGIC  # sums are quicker than conversions
+    else:
+        return floor(g)
+
+
+@prism("device")
+@requires(thread[1])
+@template(G=dtype)
+def integer_of(whole: G @ thread[1]) -> int32 @ thread[1]:
+    """A whole number from 0 to 2^21 as an integer."""
+    if G == float32:
+        return bitcast(whole + MAGIC, int32) - 0x4B400000
+    else:
+        return int32(whole)
+
+
+@prism("device")
+@requires(thread[1])
+@template(TI=dtype, T=dtype, L=dtype, G=dtype, W=dtype, U=dtype, INTEGRAL=constexpr(bool))
+def quick_bin(x: TI @ thread[1], size: int32 @ thread[1], rule: Even @ thread[1]) -> int32 @ thread[1]:
+    """The bin of a number, computed in the type `G`; `size` where it is in none, `UNSURE` where no bin is sure in `G`."""
+    margin: G = G(rule.margin)
+    if INTEGRAL:
+        far: U = distance(x, rule, W=W, U=U)
+        kept: bool = far <= U(rule.span)
+        g: G = fma(G(far), G(rule.scale), G(rule.offset)) if kept else G(0)
+        whole: G = floor_of(g)
+        b: int32 = integer_of(whole)
+        rest: G = g - whole
+        if margin < rest and rest < 1 - margin or not kept:
+            return min(b, size - 1) if kept else size
+        if margin >= 1:
+            return UNSURE
+        nearest: int32 = min(b + (1 if rest > 0.5 else 0), size)
+        return near_bin(x, nearest, size, rule, T=T, L=L, W=W, U=U, INTEGRAL=INTEGRAL)
+    else:
+        g: G = (G(x) - G(rule.first)) * G(rule.scale)
+        whole: G = floor_of(g if 0 <= g and g < G(size) else G(0))
+        b: int32 = integer_of(whole)
+        rest: G = g - whole  # of a number above the last edge 1 or more
+        if margin < rest and rest < 1 - margin:
+            return b
+        if g < -margin or g > G(size) + margin:
+            return size
+        if margin >= 1:
+            return UNSURE
+        nearest: int32 = size if g >= G(size) else b + (1 if rest > 0.5 else 0)
+        return near_bin(x, nearest, size, rule, T=T, L=L, W=W, U=U, INTEGRAL=INTEGRAL)
+
+
+@prism("device")
+@requires(thread[1])
+@template(E=dtype)
+def bin_of_rank(rank: int32 @ thread[1], size: int32 @ thread[1], value: E @ thread[1], last: E @ thread[1]) -> int32 @ thread[1]:
+    """The bin of a value that `rank` of `size + 1` edges are not larger than; the last bin has its last edge too."""
+    if rank > size:
+        return size - 1 if value == last else size
+    return size if rank == 0 else rank - 1
+
+
+@prism("device")
+@requires(thread[1])
+@template(TE=dtype, E=dtype)
+def edge_bin(x: E @ thread[1], size: int32 @ thread[1], edges: ptr(const(TE)) @ thread[1]) -> int32 @ thread[1]:
+    """The bin of a number between `size + 1` edges that are sorted, `size` where it is in none; `log2(size)` reads."""
+    low: int32 = 0
+    high: int32 = size + 1
+    while low < high:
+        middle: int32 = low + (high - low) / 2
+        if E(edges[middle]) <= x:
+            low = middle + 1
+        else:
+            high = middle
+    return bin_of_rank(low, size, x, E(edges[size]))

@@ -1,0 +1,41 @@
+"""How counting is cut into blocks, and how much shared memory a block has for its bins."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """`slots`: counts of 32 bits in a block's shared memory; `threads` a block, `blocks` a multiprocessor.
+
+    A thread loads so many `bytes` at once.
+    """
+
+    slots: int
+    threads: int
+    blocks: int
+    bytes: int = 64
+
+
+# The more bins, the fewer blocks there is shared memory for. A thread loads at most 32 elements: a bit of a word for each.
+DEVICE = (
+    Configuration(slots=9216, threads=512, blocks=2),
+    Configuration(slots=24576, threads=512, blocks=2),
+    Configuration(slots=57344, threads=1024, blocks=1),
+)
+SMALL = {75: 64 << 10, 80: 163 << 10, 86: 99 << 10, 87: 163 << 10, 89: 99 << 10, 120: 99 << 10, 121: 99 << 10}
+"""Bytes of shared memory of a block, of architectures that have less than 227 KiB."""
+DIRECT = Configuration(slots=0, threads=512, blocks=2)
+"""Where there is no shared memory for them."""
+SHORT = (1 << 20, 16)
+"""Elements up to which a thread loads so many bytes at once: so that all multiprocessors have some."""
+COPIES = (32, 8, 2, 1)
+"""Of the bins, as many as there is room for: 32 are one for each bank of shared memory."""
+TABLES = (1024, 4608, 16384)
+"""Edges that there is room for in shared memory, besides the bins."""
+GUESSED = 7167
+"""Bins of integers of which the largest is not known: as many as there are 8 copies of."""
+
+HOST = Configuration(slots=1 << 12, threads=256, blocks=1)
+PREPARE = 256  # threads of the kernel before
+
+__all__ = ["DEVICE", "DIRECT", "GUESSED", "HOST", "COPIES", "PREPARE", "SHORT", "SMALL", "TABLES", "Configuration"]

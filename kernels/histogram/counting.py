@@ -1,0 +1,283 @@
+"""Counting in one pass: blocks count in shared memory, in copies of the bins, and add up in global memory.
+
+Numbers of 8 bits are counted by their value first: a block finds the bin of each value once, when all is counted. Of others bins
+are computed at once, quickly; those that are not sure are looked at again, one by one.
+"""
+
+from prism.lang import (
+    atomic_add, atomic_max, attr, bitcast, block, const, constexpr, count, dtype, first_set, float32, grid, group, id, int32,
+    int64, load_vector, partition, prism, ptr, requires, shared, template, thread, uint8, uint32, warp,
+)
+from prism.kernels.histogram.bins import (
+    EDGES, EVEN, IDENTITY, UNSURE, Even, bin_of_rank, edge_bin, edge_of, exact_bin, quick_bin,
+)
+from prism.lib.thread import extent, operators
+from prism.lib.thread.words import words_of
+
+
+@prism("global")
+@template(
+    TI=dtype, TW=dtype, TE=dtype, E=dtype, C=dtype, S=dtype, T=dtype, D=dtype, L=dtype, G=dtype, W=dtype, U=dtype,
+    KIND=constexpr(int), INTEGRAL=constexpr(bool), LATE=constexpr(bool), WEIGHTED=constexpr(bool), MOST=constexpr(bool),
+    SLOTS=constexpr(int), COPIES=constexpr(int), TABLE=constexpr(int), THREADS=constexpr(int), ITEMS=constexpr(int),
+    WIDTH=constexpr(int), BLOCKS=constexpr(int),
+)
+@requires(grid[1], block[1], thread[THREADS])
+@attr("__launch_bounds__(THREADS, BLOCKS)")
+def histogram(
+    x: ptr(const(TI)) @ grid[1], weights: ptr(const(TW)) @ grid[1], edges: ptr(const(TE)) @ grid[1], counts: ptr(S) @ grid[1],
+    n: int64 @ grid[1], size: int32 @ grid[1], skew: int32 @ grid[1],
+    weight_skew: int32 @ grid[1], rule: Even @ grid[1], otherwise: TI @ grid[1], nothing: C @ grid[1],
+):
+    """Add to `counts[b]` how many of the `n` elements of `x` are in bin `b`, of `size`; `WEIGHTED`: the sum of their weights.
+
+    Perspective: grid, of any number of blocks of `THREADS` threads.
+    Shapes:      `KIND`: IDENTITY, an integer is its bin's number; EVEN, `rule` says where edges are; EDGES, they are `size + 1`
+                 sorted `edges`, compared in the type `E`. `T`, `D`, `L`, `G`, `W`, `U`: types that bins are computed in, see
+                 `prism.kernels.histogram.bins`. `LATE`: elements are integers of 8 bits, and counted by their value. `SLOTS`:
+                 numbers of type `C` in shared memory, at least `COPIES` for each bin and for none, of `LATE` ones 256; 0:
+                 counts are added in global memory at once. `TABLE`: room for the edges there; 0: they are looked for in global
+                 memory. `MOST`: of IDENTITY, `counts[size]` is raised to the largest
+                 element, taken without a sign, or to `2^63 - 1`. `skew`: how many elements `x` begins past one
+                 that is aligned to `WIDTH` of them; -1: it is not known. `weight_skew`: the same of the weight that is `skew`
+                 before the first. `otherwise`, `nothing`: any numbers; with `MOST` 0.
+    Numerics:    counts are exact. Weights of a bin are added in any order, in `C` and then in `S`.
+    Test:        tests/kernels/test_histogram.py, tests/gpu/test_histogram.py
+    """
+    TILE: constexpr(int) = THREADS * ITEMS
+    shift: int32 @ grid[1] = max(skew, 0)  # tiles begin so many elements earlier: where vectors are aligned
+    end: int64 @ grid[1] = n + shift
+    tiles: int32 @ grid[1] = int32((end + (TILE - 1)) / TILE)
+    blocks: int32 @ grid[1] = count(block[1])
+    me: int32 @ block[1] = id()
+    with group(block[1]):
+        t: int32 @ thread[1] = id()
+        copy: int32 @ thread[1] = t & COPIES - 1
+        at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=WIDTH)
+        many: int32 = 256 if LATE else size + 1  # the last one is of what is in no bin
+        bins: shared(C[SLOTS if SLOTS > 0 else 1])
+        table: shared(E[TABLE if TABLE > 0 else 1])
+        guide: shared(uint32[TABLE if TABLE > 0 else 1])
+        start: float32 @ block[1] = 0  # of the guide's cells
+        scale: float32 @ block[1] = 0
+        if SLOTS > 0:
+            block.fill(bins, 0, many * COPIES)
+        if TABLE > 0:
+            with partition(table, thread[1], offset=t) as mine, group(thread[1]):
+                for j in range(t, size + 1, THREADS):
+                    mine[j - t] = E(edges[j])
+            start, scale = block.fill_guide(table, size + 1, guide, CELLS=TABLE)
+        WORDS: constexpr(int) = ITEMS // 4 if LATE else 1
+        ahead: TI[ITEMS if not LATE else 1] @ thread[1]
+        ahead_words: uint32[WORDS] @ thread[1]  # of elements of 8 bits: they take too many registers one by one
+        ahead_weights: C[ITEMS] @ thread[1]
+
+        @requires(block[1], thread[THREADS])
+        def load(tile: int32 @ block[1]):
+            there: int32 @ block[1] = extent(tile, end, TILE=TILE)
+            before: int32 @ block[1] = shift if tile == 0 else 0
+            with partition(x, block[1], offset=int64(tile) * TILE - shift) as source:
+                if LATE:
+                    load_words(source, ahead_words, there, skew - shift, before, ITEMS=ITEMS, WIDTH=WIDTH)
+                else:
+                    block.load_tile(
+                        source, ahead, there, otherwise, skew - shift, before, WIDTH=WIDTH, REVERSE=False, SPARE=False,
+                    )
+            if WEIGHTED:
+                with partition(weights, block[1], offset=int64(tile) * TILE - shift) as source:
+                    block.load_tile(
+                        source, ahead_weights, there, nothing, weight_skew, before, WIDTH=WIDTH, REVERSE=False, SPARE=False,
+                    )
+
+        largest: U @ thread[1] = 0
+        missing: int64 @ block[1] = 0  # elements that tiles have none of: of `LATE` ones they are 0, and counted
+        if me < tiles:
+            load(me)
+        for tile in range(me, tiles, blocks):
+            items: TI[ITEMS if not LATE else 1] @ thread[1]
+            words: uint32[WORDS] @ thread[1]
+            heavy: C[ITEMS] @ thread[1]
+            if LATE:
+                for k in range(WORDS):
+                    words[k] = ahead_words[k]
+            else:
+                for k in range(ITEMS):
+                    items[k] = ahead[k]
+            if WEIGHTED:
+                for k in range(ITEMS):
+                    heavy[k] = ahead_weights[k]
+            whole: int32 @ block[1] = extent(tile, end, TILE=TILE)
+            head: int32 @ block[1] = shift if tile == 0 else 0
+            missing = missing + (TILE - (whole - head))
+            if tile + blocks < tiles:
+                load(tile + blocks)
+            positions: int32[ITEMS] @ thread[1]
+            unsure: uint32 @ thread[1] = 0
+            with group(thread[1]):
+                if KIND == EDGES and TABLE > 0 and not LATE:
+                    values: E[ITEMS]
+                    for k in range(ITEMS):
+                        values[k] = E(items[k])
+                    thread.search(table, guide, values, positions, start, scale, CELLS=TABLE)
+                    for k in range(ITEMS):
+                        positions[k] = bin_of_rank(positions[k], size, values[k], table[size])
+                for k in range(ITEMS):
+                    if LATE:
+                        positions[k] = int32(words[k // 4] >> 8 * (k % 4) & 255)
+                    elif KIND == IDENTITY:
+                        number: U = bitcast(W(items[k]), U)
+                        positions[k] = int32(number) if number < U(size) else size
+                        if MOST:
+                            largest = max(largest, number)  # what is behind the last element is 0
+                    elif KIND == EVEN:
+                        place: int32 = quick_bin(items[k], size, rule, T=T, L=L, G=G, W=W, U=U, INTEGRAL=INTEGRAL)
+                        unsure = unsure | uint32(1 if place == UNSURE else 0) << k
+                        positions[k] = size if place == UNSURE else place
+                    elif TABLE == 0:
+                        positions[k] = edge_bin(E(items[k]), size, edges)
+                if not LATE and (whole < TILE or head > 0):
+                    for k in range(ITEMS):
+                        place: int32 = at + (k // WIDTH * (32 * WIDTH) + k % WIDTH)
+                        there: bool = head <= place and place < whole
+                        positions[k] = positions[k] if there else many - 1
+                        unsure = unsure & ~(uint32(0 if there else 1) << k)
+            if SLOTS > 0:
+                if WEIGHTED:
+                    block.add_weights(positions, heavy, bins, many, COPIES=COPIES, WITHIN=True)
+                else:
+                    block.histogram(positions, bins, many, COPIES=COPIES, WITHIN=True)
+            else:
+                with group(thread[1]):
+                    for k in range(ITEMS):
+                        if positions[k] < size:
+                            atomic_add(counts[positions[k]], S(heavy[k]) if WEIGHTED else S(1))
+            if KIND == EVEN and not LATE:
+                with group(thread[1]):
+                    while unsure != 0:
+                        k: int32 = int32(first_set(unsure)) - 1
+                        unsure = unsure & unsure - 1
+                        i: int64 = int64(tile) * TILE - shift + at + (k / WIDTH * (32 * WIDTH) + k % WIDTH)
+                        b: int32 = exact_bin(x[i], size, rule, T=T, D=D, L=L, W=W, U=U, INTEGRAL=INTEGRAL)
+                        if b < size and SLOTS > 0:
+                            atomic_add(bins[b * COPIES + copy], C(weights[i]) if WEIGHTED else C(1), scope="block")
+                        elif b < size:
+                            atomic_add(counts[b], S(weights[i]) if WEIGHTED else S(1))
+        if MOST and not LATE:
+            most_here: U @ thread[1] = warp.reduce_to_first(largest, OP=operators.maximum, FEW=False, TENSOR=False)
+            with group(thread[1]):
+                if t % 32 == 0:
+                    atomic_max(counts[size], int64(min(most_here, U((1 << 63) - 1)) if U.bytes == 8 else most_here))
+        if LATE:
+            with group(thread[1]):
+                for v in range(t, 256, THREADS):
+                    number: C = 0
+                    for c in range(COPIES):
+                        number = number + bins[v * COPIES + (t + c & COPIES - 1)]
+                    if v == 0 and not WEIGHTED:
+                        number = number - C(missing)
+                    if number != 0:
+                        b: int32 = size
+                        value: TI = bitcast(uint8(v), TI)
+                        if MOST:
+                            atomic_max(counts[size], int64(bitcast(W(value), U)))
+                        if KIND == IDENTITY:
+                            b = int32(value) if value >= 0 and int32(value) < size else size
+                        elif KIND == EVEN:
+                            b = exact_bin(value, size, rule, T=T, D=D, L=L, W=W, U=U, INTEGRAL=INTEGRAL)
+                        else:
+                            b = edge_bin(E(value), size, edges)
+                        if b < size:
+                            atomic_add(counts[b], S(number))
+        elif SLOTS > 0:
+            grid.histogram(bins, counts, size, COPIES=COPIES)
+
+
+@prism("device")
+@requires(block[1], thread[32])
+@template(TI=dtype, WORDS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int))
+def load_words(
+    x: ptr(const(TI)) @ block[1], words: uint32[WORDS] @ thread[1], valid: int32 @ block[1], skew: int32 @ block[1],
+    before: int32 @ block[1],
+):
+    """What `block.load_tile` loads of elements of 8 bits, four in a word, the lowest first; those that are not there are 0."""
+    first: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=WIDTH)
+    whole: bool @ block[1] = skew == 0 and before == 0 and valid >= count(thread[1]) * ITEMS
+    with group(thread[1]):
+        if WIDTH == 16 and whole:
+            for j in range(ITEMS // WIDTH):
+                row: uint32[4]
+                words_of(load_vector(x[first + j * 32 * WIDTH], WIDTH), row)
+                for i in range(4):
+                    words[4 * j + i] = row[i]
+        else:
+            for i in range(WORDS):
+                words[i] = 0
+            for j in range(WORDS, unroll=False):  # words move down: so their numbers are constants
+                for i in range(WORDS - 1):
+                    words[i] = words[i + 1]
+                words[WORDS - 1] = 0
+                for k in range(4):
+                    place: int32 = first + (4 * j + k) / WIDTH * (32 * WIDTH) + (4 * j + k) % WIDTH
+                    if before <= place and place < valid:
+                        words[WORDS - 1] = words[WORDS - 1] | uint32(bitcast(x[place], uint8)) << 8 * k
+
+
+@prism("global")
+@template(S=dtype, TE=dtype, T=dtype, L=dtype, THREADS=constexpr(int))
+@requires(grid[1], block[1], thread[THREADS])
+@attr("__launch_bounds__(THREADS)")
+def prepare(
+    counts: ptr(S) @ grid[1], edges: ptr(TE) @ grid[1], size: int32 @ grid[1], many: int64 @ grid[1], rule: Even @ grid[1],
+):
+    """Make `counts[0] ... counts[many - 1]` 0, and `edges` those of `size` even bins; of none, where `size` is 0.
+
+    Perspective: grid, of any number of blocks of `THREADS` threads.
+    Shapes:      `edges`: `size + 1`, of the type `T` in memory of `TE`; `L`, `rule`: as of `histogram`.
+    Test:        tests/kernels/test_histogram.py
+    """
+    i: int64 @ thread[1] = id()
+    threads: int64 @ grid[1] = count(thread[1])
+    with partition(counts, thread[1], races="none") as mine, partition(edges, thread[1], races="none") as own, group(thread[1]):
+        for b in range(i, many, threads):
+            mine[b] = 0
+        if size > 0:
+            for b in range(i, size + 1, threads):
+                own[b] = TE(edge_of(int32(b), size, rule, T=T, L=L))
+
+
+@prism("global")
+@template(TI=dtype, TE=dtype, E=dtype, FIRST=constexpr(bool), THREADS=constexpr(int))
+@requires(grid[1], block[1], thread[THREADS])
+@attr("__launch_bounds__(THREADS)")
+def place(
+    x: ptr(const(TI)) @ grid[1], edges: ptr(const(TE)) @ grid[1], positions: ptr(int32) @ grid[1], n: int64 @ grid[1],
+    size: int32 @ grid[1], total: int32 @ grid[1],
+):
+    """Make `positions[i]` the place of a cell in one more dimension: `size` times what it was, and the bin of `x[i]`.
+
+    Perspective: grid, of any number of blocks of `THREADS` threads.
+    Shapes:      `x`, `positions`: `n` elements. `edges`: `size + 1`, sorted, compared in the type `E`. `FIRST`: positions were 0.
+                 `total`: how many cells there are; it stands for the place of an element that is in none.
+    Test:        tests/kernels/test_histogram.py
+    """
+    i: int64 @ thread[1] = id()
+    threads: int64 @ grid[1] = count(thread[1])
+    with partition(positions, thread[1], races="none") as mine, group(thread[1]):
+        for k in range(i, n, threads):
+            b: int32 = edge_bin(E(x[k]), size, edges)
+            before: int32 = 0
+            if not FIRST:
+                before = mine[k]
+            mine[k] = total if b == size or before == total else before * size + b
+
+
+EXAMPLES = {
+    "histogram": {
+        "TI": "uint8", "TW": "uint8", "TE": "float32", "E": "float32", "C": "uint32", "S": "int64", "T": "float32",
+        "D": "float64", "L": "float64", "G": "float32", "W": "int32", "U": "uint32", "KIND": EVEN, "INTEGRAL": False,
+        "LATE": False, "WEIGHTED": False, "MOST": False, "SLOTS": 9216, "COPIES": 32, "TABLE": 0, "THREADS": 512, "ITEMS": 16,
+        "WIDTH": 4, "BLOCKS": 2,
+    },
+    "place": {"TI": "float32", "TE": "float64", "E": "float64", "FIRST": False, "THREADS": 256},
+    "prepare": {"S": "int64", "TE": "float32", "T": "float32", "L": "float64", "THREADS": 256},
+}

@@ -1,0 +1,1 @@
+"""Counts of elements in bins."""

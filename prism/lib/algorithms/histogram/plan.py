@@ -1,0 +1,178 @@
+"""Which kernels a histogram takes, in what configuration, and what they are launched with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from prism.host.plan import OUT, Buffer, Machine, Plan, Step, instance_of, nothing, size_of
+from prism.kernels import histogram as kernels
+from prism.kernels.histogram import configurations
+from prism.kernels.histogram.configurations import Configuration
+from prism.lib.algorithms.histogram.rules import Bins
+from prism.lib.algorithms.scan.api import past
+from prism.runtime.arrays import ArrayInfo
+
+_MOST_ITEMS, _BYTES, _WEIGHED = 16, 32, 4  # that a thread loads at once; bytes are four in a word
+_WORTH = 256  # elements a counter in all, from which on one more copy of the bins is worth its while
+_ROOM, _BESIDE = 227 << 10, 1 << 10  # bytes of a block's shared memory, and what stands there beside counts
+_WIDE = {"int8": "int32", "uint8": "int32", "int16": "int32", "uint16": "int32"}
+_NO_RULE = np.zeros((), np.dtype(kernels.Even))[()]
+_EXACT = {"float16": "float32", "bfloat16": "float32"}
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What is counted: `given`, as kernels have it, in `size` bins, of a kind; `weights`: their type, "" of none.
+
+    `most`: the largest element is found too.
+    """
+
+    given: str
+    size: int
+    kind: int
+    weights: str = ""
+    bins: Bins | None = None
+    edges: str = ""
+    compared: str = ""
+    most: bool = False
+
+    @property
+    def late(self) -> bool:
+        """Whether elements are counted by value first."""
+        return self.given in ("int8", "uint8")
+
+    @property
+    def integral(self) -> bool:
+        return "int" in self.given
+
+    @property
+    def sums(self) -> str:
+        """The type that weights are added in, and of the result."""
+        return "int64" if not self.weights or "int" in self.weights else "float64"
+
+    @property
+    def counter(self) -> str:
+        return self.sums if self.weights else "uint32"
+
+    def template(self, c: Configuration, copies: int, table: int) -> dict[str, Any]:
+        """Return the kernel's template arguments."""
+        wide = _WIDE.get(self.given, self.given) if self.integral else "int32"
+        size = max(size_of(self.given), size_of(self.weights) if self.weights else 1)
+        most = _WEIGHED if self.weights else _BYTES if self.late else _MOST_ITEMS
+        items = min(most, max(1, c.bytes // size))
+        types = {"T": "float64", "D": "float64", "L": "float64", "G": "float32"}
+        if self.bins is not None:
+            types = self.bins.template("float64" if self.given == "float64" else "float32")
+        if self.kind != kernels.EVEN or self.late:
+            types["G"] = "float32"
+        return {
+            **types, "TI": self.given, "TW": self.weights or "uint8", "TE": self.edges or "float32",
+            "E": self.compared or "float32", "C": self.counter, "S": self.sums, "W": wide,
+            "U": f"u{wide.removeprefix('u')}", "KIND": self.kind, "INTEGRAL": self.integral, "LATE": self.late,
+            "WEIGHTED": bool(self.weights), "MOST": self.most,
+            "SLOTS": c.slots * 4 // size_of(self.counter), "COPIES": copies, "TABLE": table,
+            "THREADS": c.threads, "ITEMS": items, "WIDTH": min(items, max(1, 16 // size), 16), "BLOCKS": c.blocks,
+        }  # fmt: skip
+
+    def configuration(self, n: int, machine: Machine) -> tuple[Configuration, int, int]:
+        """Return how it is cut, with the copies of the bins and the room for edges."""
+        each, many = size_of(self.counter) // 4, 256 if self.late else self.size + 1
+        table = 0
+        if self.kind == kernels.EDGES and not self.late:
+            table = next((room for room in configurations.TABLES if many <= room), 0)
+        if machine.host:
+            slots = configurations.HOST.slots * each if many <= configurations.HOST.slots else 0
+            return replace(configurations.HOST, slots=slots), 1, table
+        beside = table * (size_of(self.compared) + 4) // 4 if table else 0  # the edges, and the guide to them
+        cuts = cuts_of(machine)
+        most, shared = cuts[-1].slots, max(c.slots for c in cuts if c.blocks > 1)
+        if table and beside + many * each > most:  # the edges rather than the counts
+            table = beside = 0
+        if many * each > most:
+            return configurations.DIRECT, 1, table
+        room = min(shared - beside, n // _WORTH * each)
+        copies = next((copies for copies in configurations.COPIES if many * copies * each <= room), 1)
+        c = next(c for c in cuts if many * copies * each + beside <= c.slots)
+        short, nbytes = configurations.SHORT
+        return replace(c, slots=c.slots - beside, bytes=nbytes if n <= short else c.bytes), copies, table
+
+
+def cuts_of(machine: Machine) -> tuple[Configuration, ...]:
+    """Return the configurations that a GPU has shared memory for."""
+    room = configurations.SMALL.get(int("".join(filter(str.isdigit, machine.arch))), _ROOM)
+    return tuple(c for c in configurations.DEVICE if 4 * c.slots + _BESIDE <= room)
+
+
+def count(
+    task: Task, n: int, machine: Machine, x: ArrayInfo | Buffer, weights: ArrayInfo | None = None,
+    edges: Buffer | None = None,
+) -> Step:  # fmt: skip
+    """Return the step that counts `n` elements, into a result that is zero; `x`: the array "x", or scratch memory."""
+    c, copies, table = task.configuration(n, machine)
+    template = task.template(c, copies, table)
+    instance, width = instance_of(kernels.histogram, template), template["WIDTH"]
+
+    def skew(info: ArrayInfo | Buffer | None, before: int = 0) -> int:
+        if machine.host or info is None:
+            return -1
+        found = 0 if isinstance(info, Buffer) else past(info)
+        return -1 if found < 0 else (found - before) % width
+
+    shift = max(skew(x), 0)
+    tiles = -(-(n + shift) // (c.threads * template["ITEMS"]))
+    blocks = 1 if machine.host else min(tiles, machine.wave(instance, c.threads))
+    rule = _NO_RULE if task.bins is None else task.bins.rule
+    return Step(
+        instance,
+        blocks,
+        c.threads,
+        {
+            "x": x if isinstance(x, Buffer) else Buffer("x"),
+            "weights": nothing(template["TW"]) if weights is None else Buffer("weights"),
+            "edges": edges or nothing(template["TE"]),
+            "counts": Buffer(OUT),
+            "n": n, "size": task.size, "skew": skew(x), "weight_skew": skew(weights, shift),
+            "rule": rule, "otherwise": _zero(task.given), "nothing": 0.0 if task.counter == "float64" else 0,
+        },
+    )  # fmt: skip
+
+
+def prepare(many: int, sums: str, size: int = 0, bins: Bins | None = None, *, host: bool) -> Step:
+    """Return the step that makes `many` counts zero, and `size + 1` edges of even bins, where there are some."""
+    types = {"TE": "float32", "T": "float32", "L": "float64"}
+    if bins is not None:
+        types = {"TE": bins.edges.name, "T": bins.edges.name, "L": bins.computed.name}
+    threads, most = configurations.PREPARE, max(many, size + 1)
+    return Step(
+        instance_of(kernels.prepare, {**types, "S": sums, "THREADS": threads}),
+        1 if host else min(-(-most // threads), 1 << 12),
+        threads,
+        {
+            "counts": Buffer(OUT), "edges": Buffer("edges") if bins is not None else nothing(types["TE"]),
+            "size": size, "many": many, "rule": _NO_RULE if bins is None else bins.rule,
+        },
+    )  # fmt: skip
+
+
+def place(kinds: tuple[str, str, str], n: int, size: int, total: int, k: int, places: Buffer, *, host: bool) -> Step:
+    """Return the step that finds bins along dimension `k`, of arrays that are called `x0`, `edges0` and so on.
+
+    `kinds`: the types of both, and of comparisons.
+    """
+    template = {**dict(zip(("TI", "TE", "E"), kinds, strict=True)), "FIRST": k == 0, "THREADS": configurations.PREPARE}
+    return Step(
+        instance_of(kernels.place, template),
+        1 if host else min(-(-n // configurations.PREPARE), 1 << 12),
+        configurations.PREPARE,
+        {"x": Buffer(f"x{k}"), "edges": Buffer(f"edges{k}"), "positions": places, "n": n, "size": size, "total": total},
+    )
+
+
+def _zero(scalar: str) -> Any:
+    return 0 if "int" in scalar else 0.0
+
+
+__all__ = ["Plan", "Task", "count", "place", "prepare"]

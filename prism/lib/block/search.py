@@ -1,0 +1,55 @@
+"""A block makes a guide to a sorted table, by which threads search it."""
+
+from prism.lang import (
+    block, const, constexpr, count, dtype, float32, group, id, int32, is_finite, partition, prism, ptr, requires, template,
+    thread, uint32,
+)
+from prism.lib.thread.search import cell_of
+
+
+@prism("device")
+@requires(block[1], thread[1])
+@template(T=dtype, CELLS=constexpr(int))
+def fill_guide(
+    table: ptr(const(T)) @ block[1], size: int32 @ block[1], guide: ptr(uint32) @ block[1]
+) -> (float32, float32) @ block[1]:
+    """Write for each of `CELLS` cells, of equal width, which elements of a sorted table are in it: for `thread.search`.
+
+    Perspective: block, of any number of threads.
+    Shapes:      `table`: at least one element, fewer than 2^16; no NaN. `guide`: `CELLS` words.
+    Returns:     where the first cell begins, and how many there are in a unit: what `thread.search` takes.
+    Cost:        `2 * log2(size)` reads a cell; no barrier.
+    Test:        tests/lib/thread/test_search.py
+    """
+    first: float32 @ block[1] = float32(table[0])
+    width: float32 @ block[1] = float32(table[size - 1]) - first
+    scale: float32 @ block[1] = CELLS / width if is_finite(first) and is_finite(width) and width > 0 else float32(0)
+    scale = scale if is_finite(scale) else float32(0)
+    first = first if is_finite(first) else float32(0)
+    threads: int32 @ block[1] = count(thread[1])
+    t: int32 @ thread[1] = id()
+    with partition(guide, thread[1], offset=t) as mine, group(thread[1]):
+        for c in range(t, CELLS, threads):
+            begin: int32 = below_cell(table, size, c, first, scale, CELLS=CELLS)
+            end: int32 = below_cell(table, size, c + 1, first, scale, CELLS=CELLS)
+            mine[c - t] = uint32(begin) | uint32(end - begin) << 16
+    return first, scale
+
+
+@prism("device")
+@requires(thread[1])
+@template(T=dtype, CELLS=constexpr(int))
+def below_cell(
+    table: ptr(const(T)) @ thread[1], size: int32 @ thread[1], c: int32 @ thread[1], first: float32 @ thread[1],
+    scale: float32 @ thread[1],
+) -> int32 @ thread[1]:
+    """How many of a table's elements are in cells below `c`."""
+    low: int32 = 0
+    high: int32 = size
+    while low < high:
+        middle: int32 = (low + high) / 2
+        if cell_of(table[middle], first, scale, CELLS=CELLS) < c:
+            low = middle + 1
+        else:
+            high = middle
+    return low

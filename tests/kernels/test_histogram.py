@@ -1,0 +1,134 @@
+"""Kernels of histograms on the reference machine, with all its checks: on many blocks, against NumPy and by edges.
+
+Tests of kernels/histogram: bins, configurations, counting.
+"""
+
+import functools
+
+import numpy as np
+import pytest
+
+import prism
+from prism.interpret import RaceError, run
+from prism.kernels.histogram import EDGES, EVEN, IDENTITY, configurations, histogram, place, prepare
+from prism.lang.lower.limits import SHARED_LIMITS
+from prism.lib.algorithms.histogram.plan import Task, cuts_of
+from prism.lib.algorithms.histogram.rules import even_bins
+from tests.lib.oracles import SCHEDULES
+from tests.mutation import without_barriers
+
+SIZES = {"THREADS": 64, "ITEMS": 4, "WIDTH": 2, "BLOCKS": 1}
+SIZE = 12
+CUT = configurations.Configuration(slots=0, threads=64, blocks=1)
+
+
+def task(given: str, kind: int, weights: str = "", **more) -> Task:
+    bins = even_bins(np.dtype(given), -20.0, 30.0, SIZE) if kind == EVEN else None
+    edges = ("float64", np.promote_types(given, "float64").name) if kind == EDGES else ("", "")
+    return Task(given, SIZE, kind, weights, bins, *edges, **more)
+
+
+KINDS = {
+    "even floats": (task("float32", EVEN), {"SLOTS": 104, "COPIES": 8}),
+    "even integers": (task("int32", EVEN), {"SLOTS": 13, "COPIES": 1}),
+    "bytes": (task("int8", EVEN), {"SLOTS": 1024, "COPIES": 4, "ITEMS": 16, "WIDTH": 16}),
+    "no shared memory": (task("float32", EVEN), {"SLOTS": 0, "COPIES": 1}),
+    "edges": (task("float32", EDGES), {"SLOTS": 26, "COPIES": 2, "TABLE": 16}),
+    "edges in global memory": (task("int32", EDGES), {"SLOTS": 26, "COPIES": 2, "TABLE": 0}),
+    "integers": (task("int16", IDENTITY, most=True), {"SLOTS": 13, "COPIES": 1}),
+    "weights": (task("float32", EVEN, "int32"), {"SLOTS": 26, "COPIES": 2}),
+}
+
+
+@functools.cache
+def program(name: str):
+    one, sizes = KINDS[name]
+    template = {**one.template(CUT, 1, 0), **SIZES, **sizes}
+    return prism.check(histogram, template)
+
+
+def check(name: str, n: int, *, blocks=3, mutant=None, seed=0, scale=9.0, skew=-1, **options) -> None:
+    one, sizes = KINDS[name]
+    random = np.random.default_rng(seed)
+    x = (random.standard_normal(n) * scale).astype(one.given)
+    weights = random.integers(-5, 9, n).astype(one.weights or "uint8")
+    edges = np.sort(random.standard_normal(SIZE + 1) * 9)
+    if one.kind == IDENTITY:
+        wanted = np.bincount(x[(x >= 0) & (x < SIZE)], minlength=SIZE)
+        wanted = np.append(wanted, max(int(v) & 0xFFFFFFFF for v in x))
+    else:
+        bins = {"bins": SIZE, "range": (-20.0, 30.0)} if one.kind == EVEN else {"bins": edges}
+        wanted, _ = np.histogram(x, weights=weights if one.weights else None, **bins)
+    counts = np.zeros(len(wanted) + 1, one.sums)
+    rule = one.bins.rule if one.bins else np.zeros((), prism.kernels.histogram.Even)[()]
+    nothing = np.zeros((), one.counter)[()]
+    table = edges if one.kind == EDGES else np.zeros(1, np.float32)
+    if skew > 0:
+        x, weights = (np.concatenate([np.zeros(skew, array.dtype), array])[skew:] for array in (x, weights))
+    values = (x, weights, table, counts, n, SIZE, skew, -1, rule, x.dtype.type(0), nothing)
+    run(mutant or program(name), blocks, 64, values, check=True, **options)
+    assert np.array_equal(counts[:-1], wanted) and counts[-1] == 0
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_against_numpy(name: str) -> None:
+    for number, n in enumerate((1, 255, 256, 257, 1500)):
+        check(name, n, seed=number)
+    check(name, 600, scale=0.3)
+
+
+@pytest.mark.parametrize(("name", "skew"), [("even floats", 1), ("bytes", 5), ("weights", 1), ("integers", 0)])
+def test_arrays_that_are_not_aligned(name: str, skew: int) -> None:
+    for n in (1, 300, 2100):
+        check(name, n, skew=skew, blocks=2)
+
+
+@pytest.mark.parametrize(("schedule", "seed"), SCHEDULES[:4])
+def test_schedules(schedule: str, seed: int) -> None:
+    for blocks in (1, 8):
+        check("even floats", 1300, blocks=blocks, schedule=schedule, seed=seed)
+
+
+@pytest.mark.parametrize("name", ["even floats", "bytes", "edges"])
+def test_each_inferred_barrier_is_needed(name: str) -> None:
+    found = list(without_barriers(program(name)))
+    assert found
+    for _, mutant in found:
+        with pytest.raises(RaceError):
+            for schedule, seed in SCHEDULES:
+                check(name, 1500, blocks=2, mutant=mutant, schedule=schedule, seed=seed)
+
+
+@pytest.mark.parametrize("blocks", [1, 3])
+def test_what_is_prepared(blocks: int) -> None:
+    code = prism.check(prepare, {"S": "int64", "TE": "float32", "T": "float32", "L": "float64", "THREADS": 64})
+    bins = even_bins(np.dtype("float32"), 0.1, 1.3, 100)
+    counts, edges = np.full(130, 7), np.zeros(102, np.float32)
+    run(code, blocks, 64, (counts, edges, 100, 128, bins.rule), check=True)
+    assert (counts[:128] == 0).all() and (counts[128:] == 7).all()
+    assert np.array_equal(edges[:101], np.linspace(0.1, 1.3, 101, dtype=np.float32)) and edges[101] == 0
+
+
+def test_places_in_two_dimensions() -> None:
+    random = np.random.default_rng(0)
+    x, edges = random.integers(0, 9, (2, 300)), (np.array([1.0, 3, 4]), np.array([0.0, 2, 5, 6]))
+    places = np.full(301, 77, np.int32)
+    for k, size in enumerate((2, 3)):
+        template = {"TI": "int64", "TE": "float64", "E": "float64", "FIRST": k == 0, "THREADS": 64}
+        run(prism.check(place, template), 2, 64, (x[k], edges[k], places, 300, size, 6), check=True)
+    wanted, _ = np.histogramdd(x.T, bins=edges)
+    assert np.array_equal(np.bincount(places[:300], minlength=7)[:6].reshape(2, 3), wanted) and places[300] == 77
+
+
+def test_what_shared_memory_there_is() -> None:
+    known = {arch: room for arch, room in SHARED_LIMITS.items() if room < 227 << 10}
+    assert known == configurations.SMALL
+
+    class Gpu:
+        host, multiprocessors = False, 1
+
+        def __init__(self, arch: str) -> None:
+            self.arch = arch
+
+    rooms = [4 * cuts_of(Gpu(arch))[-1].slots for arch in ("sm_75", "sm_86", "sm_90a", "sm_100")]
+    assert rooms == [36 << 10, 96 << 10, 224 << 10, 224 << 10]

@@ -1,0 +1,353 @@
+"""Histograms of NumPy arrays, against NumPy: at the limits of types, with weights, lazy arrays, errors; random calls.
+
+Tests of prism/lib/algorithms/histogram: api, arguments, calls, plan, rules, ships, cases.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from prism import lib
+from prism.lib.algorithms.histogram import rules
+from tests.host.stand_ins import Gpu, array, stand_in
+from tests.rarely import rarely
+
+KINDS = (
+    "bool",
+    "int8",
+    "uint8",
+    "int16",
+    "uint16",
+    "int32",
+    "uint32",
+    "int64",
+    "uint64",
+    "float16",
+    "float32",
+    "float64",
+)
+FUZZ = int(os.environ.get("FUZZ_EXAMPLES", "10000"))
+
+
+@pytest.fixture
+def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gpu]:
+    with stand_in(monkeypatch) as found:
+        yield found
+
+
+def same(found: Any, wanted: Any, *, close: bool = False) -> None:
+    """Compare counts and edges: dtypes, and every element, or nearly."""
+    for one, other in zip(found, wanted, strict=True):
+        assert one.dtype == other.dtype
+        assert np.allclose(one, other, equal_nan=True) if close else np.array_equal(one, other, equal_nan=True)
+
+
+def check(x: Any, **options: Any) -> None:
+    same(lib.histogram(x, **options), np.histogram(x, **options))
+
+
+@pytest.mark.parametrize("kind", rarely(KINDS[1:9], but=["int8", "uint32", "int64"]))
+def test_limits_of_integers(kind: str) -> None:
+    """CUB counts the whole range of int8 in bin 0, and writes beyond the bins where there are more than values."""
+    low, high = (int(getattr(np.iinfo(kind), name)) for name in ("min", "max"))
+    x = np.array([low, low + 1, low // 2, 0, 1, high // 2, high - 1, high], kind)
+    for bins in (1, 2, 3, 255, 256, 300):
+        check(x, bins=bins)
+    check(x, bins=7, range=(x.min(), x.max()))
+    if np.iinfo(kind).bits < 64:  # NumPy has no larger ones
+        check(x, bins=7, range=(low - 10, high + 10))
+        check(x, bins=5, range=(high + 2, high + 7))
+    check(x, bins=6, range=(float(low) / 2 + 0.5, 3.25))
+    check(x, bins=np.array([low, 0, high], kind))
+    check(x, bins=sorted([float(low), -0.5, 0.0, float(high)]))
+
+
+@pytest.mark.parametrize("size", [10, 49, 100, 1000, 4095])
+def test_integers_on_edges(size: int) -> None:
+    """Where edges are whole numbers, or nearly: `49 * (1 / 49)` is less than 1."""
+    x = np.arange(-5, 4200, dtype=np.int32)
+    for high in (size, size - 1, 3 * size, 7, 30):
+        check(x, bins=size, range=(0, high))
+        check(x.astype(np.float32), bins=size, range=(0, high))
+
+
+@pytest.mark.parametrize("kind", ["float16", "float32", "float64"])
+def test_limits_of_floats(kind: str) -> None:
+    tiny, most = np.finfo(kind).tiny, np.finfo(kind).max
+    x = np.array([-most, -1, -tiny, -0.0, 0, tiny, 1, most / 4, np.nan, np.inf, -np.inf], kind)
+    check(x, bins=4, range=(-1, 1))
+    check(x, bins=3, range=(0.0, float(tiny) * 4))
+    check(x, bins=5, range=(np.float64(-0.3), np.float32(0.7)))
+    check(x, bins=2, range=(0.5, 0.5))
+    check(x, bins=[-np.inf, -1, 0, 0, 1, np.inf])
+    check(x[:6], bins=100)
+
+
+def test_the_type_of_a_range_decides() -> None:
+    random = np.random.default_rng(0)
+    x = random.random(400)
+    for kind in ("float16", "float32", "float64", "int16"):
+        y = (x * 10).astype(kind)
+        for low, high in (
+            (0.1, 9.7),
+            (np.float32(0.1), np.float32(9.7)),
+            (np.float64(0.1), 9),
+            (np.float16(1), 5),
+            (np.int64(0), 7),
+        ):
+            check(y, bins=30, range=(low, high))
+
+
+def test_weights_and_densities() -> None:
+    random = np.random.default_rng(1)
+    for kind, heavy in (
+        ("float32", "float32"),
+        ("uint8", "int8"),
+        ("int32", "float64"),
+        ("int64", "uint64"),
+        ("uint8", "float16"),
+    ):
+        x, weights = random.integers(0, 50, 600).astype(kind), random.integers(0, 2, 600).astype(heavy)
+        for bins in (7, [0, 3, 10, 60]):
+            check(x, bins=bins, weights=weights)
+            same(lib.histogram(x, bins, density=True), np.histogram(x, bins, density=True), close=True)
+            options: dict[str, Any] = {"weights": weights, "density": True}
+            same(lib.histogram(x, bins, **options), np.histogram(x, bins, **options), close=True)
+
+
+def test_more_bins_than_there_is_room_for() -> None:
+    x = np.random.default_rng(2).random(900)
+    check(x, bins=70_000)
+    check((x * 1e6).astype(np.int32), bins=5000, range=(0, 1 << 20))
+    check(x, bins=np.linspace(0, 1, 40_000))
+    assert np.array_equal(lib.bincount((x * 1e5).astype(np.int64)), np.bincount((x * 1e5).astype(np.int64)))
+
+
+@pytest.mark.parametrize("kind", rarely(KINDS[:9], but=["bool", "int8", "int32", "uint64"]))
+def test_bincount(kind: str) -> None:
+    random = np.random.default_rng(3)
+    for high in (2, 120, 9000):
+        x = random.integers(0, 2 if kind == "bool" else min(high, np.iinfo(kind).max), 700).astype(kind)
+        whole = x.astype(np.int64)
+        assert np.array_equal(lib.bincount(x), np.bincount(whole))
+        assert np.array_equal(lib.bincount(x, minlength=8000), np.bincount(whole, minlength=8000))
+        assert np.array_equal(lib.bincount(x, length=50), np.bincount(whole, minlength=50)[:50])
+        weights = random.random(700)
+        found = lib.bincount(x, weights)
+        assert found.dtype == np.float64 and np.allclose(found, np.bincount(whole, weights))
+    if kind.startswith("int"):
+        x[5] = -1
+        with pytest.raises(ValueError, match="`x` must have no negative elements"):
+            lib.bincount(x)
+        with pytest.raises(ValueError, match="`x` must have no negative elements"):
+            lib.bincount(x, weights)
+        assert lib.bincount(x, length=3).sum() == ((x >= 0) & (x < 3)).sum()
+
+
+def test_several_dimensions() -> None:
+    random = np.random.default_rng(4)
+    x, y = random.random(500), random.integers(0, 20, 500)
+    every: tuple[dict[str, Any], ...] = (
+        {}, {"bins": 5}, {"bins": (3, 7)}, {"bins": [0, 0.2, 0.9]}, {"bins": ([0, 0.5, 1], 4), "range": ((0, 1), None)},
+        {"bins": 4, "density": True}, {"weights": x}, {"bins": np.array([0.0, 0.5, 30])},
+    )  # fmt: skip
+    for options in every:
+        same(
+            lib.histogram2d(x, y, **options),
+            np.histogram2d(x, y, **options),
+            close="density" in options or "weights" in options,
+        )
+    points = random.standard_normal((400, 3)).astype(np.float32)
+    found, wanted = lib.histogramdd(points, bins=(3, 4, 5)), np.histogramdd(points, bins=(3, 4, 5))
+    same((found[0], *found[1]), (wanted[0], *wanted[1]))
+    found, wanted = lib.histogramdd([points[:, 0], points[:, 2]], 2), np.histogramdd([points[:, 0], points[:, 2]], 2)
+    same((found[0], *found[1]), (wanted[0], *wanted[1]))
+
+
+def test_nothing() -> None:
+    check(np.zeros(0, np.float32))
+    check(np.zeros((0, 3), np.int8), bins=4)
+    check(np.zeros(0), bins=[1, 2])
+    check(np.arange(5), bins=[2])
+    assert (
+        lib.bincount(np.zeros(0, np.int32)).size == 0
+        and lib.bincount(np.zeros(0, np.int32), minlength=3).tolist() == [0] * 3
+    )
+    assert lib.bincount(np.arange(3), length=0).size == 0
+    found, _ = lib.histogramdd(np.zeros((0, 2)), bins=(2, 3))
+    assert found.shape == (2, 3) and not found.any()
+
+
+def test_lists_numbers_and_lazy_arrays() -> None:
+    same(lib.histogram([1, 2, 1, 4], 3), np.histogram([1, 2, 1, 4], 3))
+    same(lib.histogram(3.5), np.histogram(3.5))
+    x = np.random.default_rng(5).random(300).astype(np.float32)
+    lazy = lib.lazy.of(x) * 2 + 1
+    same(lib.histogram(lazy, 9), np.histogram(x * 2 + 1, 9))
+    same(lib.histogram(lib.lazy.arange(100), 7, (0, 100)), np.histogram(np.arange(100), 7, (0, 100)))
+    assert (
+        lib.bincount(lib.lazy.map(lambda e: e % 7, lib.lazy.arange(100))).tolist()
+        == np.bincount(np.arange(100) % 7).tolist()
+    )
+    cells = lib.histogramdd([lazy, lib.lazy.of(x)], 3)[0]
+    assert np.array_equal(cells, np.histogramdd([x * 2 + 1, x], 3)[0])
+    with pytest.raises(TypeError, match="pass a list of its coordinates"):
+        lib.histogramdd(lib.lazy.of(np.ones((3, 2))))
+    ones = lib.histogram(x, 5, weights=lib.lazy.full(300, 2))[0]
+    assert np.array_equal(ones, 2 * np.histogram(x, 5)[0])
+    with pytest.warns(RuntimeWarning, match="bool"):
+        lib.histogram(x > 0.5)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda x: lib.histogram(x, 0), ValueError, "`bins` must be positive"),
+        (lambda x: lib.histogram(x, 2.5), TypeError, "`bins` must be an integer"),
+        (lambda x: lib.histogram(x, "auto"), TypeError, "`bins` is 'auto'"),
+        (lambda x: lib.histogram(x, [3, 1]), ValueError, "`bins` must increase monotonically"),
+        (lambda x: lib.histogram(x, [1, np.nan]), ValueError, "`bins` must increase monotonically"),
+        (lambda x: lib.histogram(x, [[1, 2]]), ValueError, "`bins` must be 1d"),
+        (lambda x: lib.histogram(x, [1j, 2j]), TypeError, "`bins` has dtype complex128"),
+        (lambda x: lib.histogram(x, range=(3, 1)), ValueError, "max must be larger than min in range"),
+        (lambda x: lib.histogram(x, range=(0, np.inf)), ValueError, "supplied range of"),
+        (lambda x: lib.histogram(x / 0), ValueError, "autodetected range of"),
+        (lambda x: lib.histogram(x.astype(complex)), TypeError, "`a` has dtype complex128"),
+        (lambda x: lib.histogram(x, 1000, (1.0, 1.0 + 1e-15)), ValueError, "Too many bins"),
+        (lambda x: lib.histogram(x, weights=x[:3]), ValueError, "`weights` should have the same shape"),
+        (lambda x: lib.histogram(x, weights=x * 1j), TypeError, "`weights` has dtype complex128"),
+        (lambda x: lib.histogram(x, stream=0), ValueError, "`stream`"),
+        (lambda x: lib.bincount(x), TypeError, "`x` from float64 to int64"),
+        (lambda x: lib.bincount(np.ones((2, 2), int)), ValueError, "`x`: object too deep"),
+        (lambda x: lib.bincount(np.arange(3), minlength=-1), ValueError, "`minlength` must not be negative"),
+        (lambda x: lib.bincount(np.arange(3), length=1.5), TypeError, "`length` must be an integer"),
+        (
+            lambda x: lib.bincount(np.arange(3), np.arange(4)),
+            ValueError,
+            "`weights` and `x` don't have the same length",
+        ),
+        (lambda x: lib.bincount(np.array([1 << 40])), ValueError, "`x` asks for"),
+        (lambda x: lib.histogram2d(x, x[:3]), ValueError, "`x` and `y` must have the same length"),
+        (lambda x: lib.histogram2d(x, x, [[1, 2], [2, 1]]), ValueError, r"`bins\[1\]` must increase"),
+        (lambda x: lib.histogramdd([x, x], (1, 2, 3)), ValueError, "dimension of `bins`"),
+        (lambda x: lib.histogramdd([x, x], 2, ((0, 1),)), ValueError, "`range` must have one entry"),
+        (lambda x: lib.histogramdd([x, x], (40_000, 40_000)), ValueError, "`bins` asks for"),
+    ],
+)
+def test_bad_input(call: Any, error: type[Exception], message: str) -> None:
+    with np.errstate(all="ignore"), pytest.raises(error, match=message):
+        call(np.arange(6.0))
+
+
+def test_whole_numbers_that_linspace_puts_below_their_edge_are_looked_at_again() -> None:
+    """Else nothing that is on an edge is: see `rules`."""
+    for size, high, exact in ((256, 256, True), (49, 49, True), (10, 3, None)):
+        bins = rules.even_bins(np.dtype("int32"), 0, high, size)
+        edges = np.linspace(0, high, size + 1)
+        below = any(edges[k] > k * high // size for k in range(size) if k * high % size == 0)
+        assert bool(bins.rule["offset"] > 0) == (not below) and exact in (None, not below)
+
+
+def test_warm_calls_on_a_gpu(gpu: Gpu) -> None:
+    """Decided once for each kind of call; with a range, or a length, in a graph too."""
+    x, whole = array(5000), array(5000, "int32")
+    for _ in range(3):
+        counts, edges = lib.histogram(x, 10, (0.0, 1.0))
+        assert counts.shape == (10,) and edges.shape == (11,) and str(edges.dtype) == "float32"
+        assert lib.bincount(whole, length=70).shape == (70,)
+        gpu.capturing = gpu.decided == 2
+    assert gpu.decided == 2 and len(gpu.launched) == 12
+
+
+# -- Random calls ---------------------------------------------------------------------------------------------------------
+
+
+def draw(random: Any, kind: str, n: int) -> Any:
+    """Numbers of a dtype, at its limits, in a narrow range far from 0, on a grid, or with what is not finite."""
+    dtype, way = np.dtype(kind), random.integers(6)
+    if dtype.kind == "b":
+        return random.random(n) < 0.3
+    if dtype.kind in "iu":
+        low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
+        match way:
+            case 0:
+                return random.integers(low, high, n, dtype=dtype, endpoint=True)
+            case 1:
+                return random.choice(np.array([low, low + 1, 0, 1, high - 1, high], dtype), n)
+            case 2:
+                return random.integers(low, high - 60, dtype=dtype) + random.integers(0, 60, n).astype(dtype)
+            case _:
+                return random.integers(max(low, -50) if way == 3 else 0, 100, n).astype(dtype)
+    x = random.standard_normal(n)
+    scaled = (np.round(x * 10), x * (float(np.finfo(dtype).max) * 0.1), 1000 + x * 0.01, np.round(x * 16) / 16, x, x)[
+        way
+    ].astype(dtype)
+    if n and random.random() < 0.3:
+        scaled[random.integers(0, n, 3)] = random.choice([np.nan, np.inf, -np.inf])
+    return scaled
+
+
+def limits(random: Any, x: Any) -> Any:
+    """A range: none, what there is, in several types, or something else."""
+    finite = x[np.isfinite(x)]
+    low, high = (finite.min(), finite.max()) if finite.size else (x.dtype.type(0), x.dtype.type(1))
+    every = (
+        None, None, (low, high), (low.item(), high.item()), (float(low), float(high)),
+        (int(random.integers(-20, 5)), int(random.integers(5, 300))), (float(random.normal()), float(random.normal() + 5)),
+        (np.float64(random.normal() * 3), np.float32(random.normal() + 9)),
+    )  # fmt: skip
+    return every[random.integers(len(every))]
+
+
+def random_call(seed: int) -> None:
+    """Make a call that is drawn, and compare it with NumPy's."""
+    random = np.random.default_rng(seed)
+    x = draw(random, KINDS[random.integers(len(KINDS))], int(random.choice([0, 1, 2, 50, 300, 700])))
+    options: dict[str, Any] = {}
+    match random.integers(7):
+        case 0:
+            options["bins"] = np.sort(random.standard_normal(int(random.integers(2, 80))) * 20)
+        case 1:
+            options["bins"] = sorted(set(random.integers(-20, 100, int(random.integers(2, 40))).tolist()))
+        case 2:
+            options["bins"] = np.unique(x[x == x]) if x.dtype.kind != "b" and x.size else [0, 1]
+        case _:
+            options["bins"] = int(random.choice([1, 2, 3, 7, 10, 49, 64, 100, 255, 256, 300, 1000, 5000]))
+            options["range"] = limits(random, x)
+    if random.random() < 0.25:
+        heavy = random.choice(["int8", "int32", "int64", "uint8", "float32", "float64"])
+        options["weights"] = random.integers(0, 9, x.size).astype(heavy)
+    options["density"] = bool(random.random() < 0.15)
+    if random.random() < 0.2:
+        x = x[::2]
+        options |= {"weights": options["weights"][::2]} if "weights" in options else {}
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            wanted = np.histogram(x, **options)
+        except (IndexError, OverflowError):
+            return  # what NumPy can't compute
+        except (ValueError, TypeError) as error:
+            if "negative elements" not in str(error):  # NumPy's own slip: an element below the first edge
+                with pytest.raises((ValueError, TypeError)):
+                    lib.histogram(x, **options)
+            return
+        same(lib.histogram(x, **options), wanted, close=options["density"])
+
+
+def test_random_calls() -> None:
+    for seed in range(40):
+        random_call(seed)
+
+
+@pytest.mark.fuzz
+@pytest.mark.parametrize("part", range(10))
+def test_many_random_calls(part: int) -> None:
+    for seed in range(1000 + part * FUZZ // 10, 1000 + (part + 1) * FUZZ // 10):
+        random_call(seed)
