@@ -83,9 +83,17 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     return (yield)
 
 
-@pytest.hookimpl(trylast=True)
+@pytest.fixture
+def alone() -> Generator[None, None, None]:
+    """Only what is made from here on is looked at by the collector: all that the tests have left takes it ten seconds."""
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest's own
 def pytest_unconfigure() -> None:
-    """Let the process end: nobody looks for cycles in all that the tests have left."""
+    """Let the process end: pytest looks for cycles among all that the tests have left, twice, and that takes half a minute."""
     gc.freeze()
 
 

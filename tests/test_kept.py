@@ -8,11 +8,9 @@ from __future__ import annotations
 import gc
 import threading
 import weakref
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import pytest
 
 import prism
 from prism.lang import grid, group, id, int32, partition, ptr, requires, thread
@@ -37,14 +35,6 @@ def redefined(k: int) -> Any:
             mine[0] = helper(i)
 
     return kernel
-
-
-@pytest.fixture
-def alone() -> Iterator[None]:
-    """Only what is made from here on is looked at: at the end of a run, all that the tests have left takes a minute."""
-    gc.freeze()
-    yield
-    gc.unfreeze()
 
 
 def alive(kind: type) -> int:

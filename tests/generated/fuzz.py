@@ -117,7 +117,6 @@ def quiet() -> None:
     faulthandler.enable()
     if DEVICE:
         silent()
-    gc.collect()
     gc.freeze()
     gc.disable()
 

@@ -16,6 +16,8 @@ from tests.generated.large import OTHERS, RINGS, kernel_of_bytes
 from tests.generated.long import long
 from tests.generated.programs import loaded
 
+pytestmark = pytest.mark.usefixtures("alone")
+
 
 def seconds(lines: int, stage: Callable[..., object] = check) -> float:
     """Return the processor's time that checking a kernel of so many lines takes; `prism.check` places its barriers too.

@@ -84,7 +84,7 @@ def test_a_million_trips(kernel: Any, threads: int, copies: int) -> None:
 
 
 @pytest.fixture
-def garbage() -> Iterator[Callable[[], int]]:
+def garbage(alone: None) -> Iterator[Callable[[], int]]:
     """Return a function that says how many objects have become garbage that only a search for cycles finds."""
     gc.collect()
     gc.disable()

@@ -157,7 +157,7 @@ def piped(x: ptr(const(int32)) @ grid[1], y: ptr(int32) @ grid[1], rounds: int32
             mine[0] = total
 
 
-def test_no_more_run_at_once_than_a_gpu_would_have(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_more_run_at_once_than_a_gpu_would_have(alone: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Threads apart, and copies under way, in more blocks than run at once; homes of ended ones are gone."""
     alive: list[int] = []
     make = machines.Clocks.leave_home
