@@ -13,7 +13,8 @@ import pytest
 
 from prism import lib
 from prism.host import lazies
-from prism.lang import const, device, dtype, int64, ptr, requires, template, thread
+from prism.lang import const, device, int64, ptr, requires, template, thread
+from prism.lang import dtype as dtype_
 from prism.lib import lazy
 from prism.lib.cases import Case, cases
 from tests.lib.calls import check
@@ -30,7 +31,7 @@ except ImportError:  # without a GPU these tests are skipped; with one they need
 
 @device
 @requires(thread[1])
-@template(T=dtype)
+@template(T=dtype_)
 def scatter(
     i: int64 @ thread[1], x: ptr(const(T)) @ thread[1], to: ptr(const(int64)) @ thread[1], y: ptr(T) @ thread[1]
 ):

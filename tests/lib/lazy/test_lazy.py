@@ -288,6 +288,19 @@ def test_misuse() -> None:
         assert text in str(caught.value), str(caught.value)
 
 
+def test_positions_past_2_31_take_no_memory() -> None:
+    n = 2**40
+    ends = np.array([0, 2**31, 2**33 + 1, n - 1, -1])
+    wanted = ends % n
+    equal(lazy.take(lazy.arange(n), ends), wanted)
+    equal(lazy.take(lazy.flip(lazy.arange(n)), ends), n - 1 - wanted)
+    equal(lazy.take(lazy.arange(n) // 3 % 1000, ends), wanted // 3 % 1000)
+    wide = lazy.broadcast_to(lazy.of(np.arange(3)), (2**38, 3))
+    equal(lazy.take(wide, ends[:3]), ends[:3] % 3)
+    places = lib.evaluate(lazy.take(lazy.permutation(n, 1), ends[:4]))
+    assert len(set(places.tolist())) == 4 and (places >= 0).all() and (places < n).all() and places.max() > 2**33
+
+
 def test_results_that_go_elsewhere() -> None:
     """Tests of prism/lib/lazy: sinks."""
     x, y = np.arange(6.0).reshape(2, 3), np.zeros((2, 3), np.float32)
