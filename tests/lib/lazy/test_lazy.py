@@ -22,6 +22,7 @@ from prism.lang import dtype as dtype_
 from prism.lang import prism as mark
 from prism.lang.parse import views
 from prism.lib import lazy
+from prism.lib.lazy import sinks
 from prism.lib.thread import operators as thread_operators
 from prism.runtime.arrays import describe
 from tests.lib.lazy.lazies import same
@@ -42,8 +43,9 @@ def equal(found: Any, wanted: Any) -> None:
 
 
 def test_the_examples_in_the_docstrings() -> None:
-    found = doctest.testmod(lazy, extraglobs={"prism": prism, "np": np})
-    assert found.attempted and not found.failed
+    for module in (lazy, sinks):
+        found = doctest.testmod(module, extraglobs={"prism": prism, "np": np})
+        assert found.attempted and not found.failed
 
 
 @pytest.mark.parametrize("op", [operator.add, operator.mul, operator.lt, operator.eq, operator.ge, operator.ne])
