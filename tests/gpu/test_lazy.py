@@ -13,17 +13,30 @@ import pytest
 
 from prism import lib
 from prism.host import lazies
+from prism.lang import const, device, int64, ptr, requires, template, thread
+from prism.lang import dtype as dtype_
 from prism.lib import lazy
 from prism.lib.cases import Case, cases
 from tests.lib.calls import check
 from tests.lib.lazy.lazies import LAZIES
 from tests.lib.lazy.test_functions import MEMORY
+from tests.lib.lazy.test_kernels import shift
 from tests.rarely import rarely
 
 try:
     import cupy
 except ImportError:  # without a GPU these tests are skipped; with one they need it, and fail
     cupy = None
+
+
+@device
+@requires(thread[1])
+@template(T=dtype_)
+def scatter(
+    i: int64 @ thread[1], x: ptr(const(T)) @ thread[1], to: ptr(const(int64)) @ thread[1], y: ptr(T) @ thread[1]
+):
+    y[to[i]] = x[i]
+
 
 PAIRS = [(case, name) for case in cases() for name in LAZIES]
 
@@ -92,3 +105,56 @@ def test_a_lazy_array_in_a_graph_and_of_torch() -> None:
     y = torch.arange(1000, device="cuda", dtype=torch.float32)
     assert float(lib.sum(lazy.map(lambda a, b: a * b + 1, y, y.flip(0)))) == float((y * y.flip(0) + 1).sum())
     assert float(lib.sum(y + lazy.of(y))) == float((y + y).sum())
+
+
+def test_a_function_for_each_index() -> None:
+    """As tests/lib/lazy/test_kernels.py has it: scattered writes, of an array and of a lazy one, by one axis and two."""
+    x, to, y = cupy.arange(1000, dtype=cupy.float64), cupy.arange(999, -1, -1), cupy.zeros(1000)
+    lib.for_each(scatter, 1000, lazy.of(x) + 0.5, to, y)
+    assert np.array_equal(cupy.asnumpy(y), np.arange(1000)[::-1] + 0.5)
+    stream = cupy.cuda.Stream(non_blocking=True)
+    lib.for_each(scatter, 1000, x, to, y, stream=stream)
+    stream.synchronize()
+    assert np.array_equal(cupy.asnumpy(y), np.arange(1000)[::-1])
+    lib.for_each(scatter, 0, x, to, y)
+
+
+def test_kernels_of_a_users_read_lazy_arrays() -> None:
+    x, y = cupy.arange(1000, dtype=cupy.float32), cupy.zeros(1000, cupy.float32)
+    for read, wanted in (
+        (lazy.of(x) * x + 0.5, cupy.asnumpy(x) ** 2 + np.float32(0.5)),
+        (lazy.flip(x), np.arange(999, -1, -1)),
+        (lazy.take(x, cupy.arange(999, -1, -1)), np.arange(999, -1, -1)),
+        (lazy.arange(3, 1003, dtype="float32"), np.arange(3, 1003)),
+    ):
+        shift[8, 128](read, y, 1000)
+        assert np.array_equal(cupy.asnumpy(y), np.roll(wanted, -1))
+
+
+def test_quotients_permutations_plans_and_results_that_go_elsewhere() -> None:
+    x = cupy.arange(-500, 500)
+    host = cupy.asnumpy(x)
+    for found, wanted in ((lazy.of(x) // 7, host // 7), (lazy.of(x) % -7, host % -7), (lazy.of(x) ** 3, host**3)):
+        assert np.array_equal(on_host(found), wanted)
+    assert sorted(on_host(lazy.permutation(1000, 5)).tolist()) == list(range(1000))
+    assert np.array_equal(on_host(lazy.permutation(1000, 5)), lib.evaluate(lazy.permutation(1000, 5)))
+    assert int(lib.sum(lazy.take(x, lazy.permutation(1000, 5)))) == host.sum()
+    again = lib.plan(lib.scan, lazy.of(x) * 2)
+    x[:] = 1
+    assert cupy.asnumpy(again()).tolist() == list(range(2, 2002, 2))
+    y = cupy.zeros(1000, x.dtype)
+    lib.scan(x, out=lazy.map_out(lambda s: s * 10, y))
+    assert cupy.asnumpy(y).tolist() == list(range(10, 10_010, 10))
+    lib.scan(x, out=lazy.put(y, cupy.arange(999, -1, -1)))
+    assert cupy.asnumpy(y).tolist() == list(range(1000, 0, -1))
+
+
+def test_more_elements_than_2_31_without_memory() -> None:
+    """Counted, found and added up: the numbers are of 64 bits, and what is read is computed."""
+    n = 2**31 + 5
+    where = lazy.of(cupy.zeros((), cupy.int64))
+    counted = lazy.map(lambda a, b: a + b, lazy.arange(n), lazy.broadcast_to(where, (n,)))
+    assert int(lib.max(counted)) == n - 1 and int(lib.argmax(counted)) == n - 1
+    assert int(lib.sum(counted)) == n * (n - 1) // 2
+    assert int(lib.count_nonzero(counted > n - 4)) == 3
+    assert cupy.asnumpy(lib.flatnonzero(counted > n - 4, size=4, fill_value=-1)).tolist() == [n - 3, n - 2, n - 1, -1]

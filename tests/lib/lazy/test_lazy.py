@@ -22,6 +22,7 @@ from prism.lang import dtype as dtype_
 from prism.lang import prism as mark
 from prism.lang.parse import views
 from prism.lib import lazy
+from prism.lib.lazy import sinks
 from prism.lib.thread import operators as thread_operators
 from prism.runtime.arrays import describe
 from tests.lib.lazy.lazies import same
@@ -42,8 +43,9 @@ def equal(found: Any, wanted: Any) -> None:
 
 
 def test_the_examples_in_the_docstrings() -> None:
-    found = doctest.testmod(lazy, extraglobs={"prism": prism, "np": np})
-    assert found.attempted and not found.failed
+    for module in (lazy, sinks):
+        found = doctest.testmod(module, extraglobs={"prism": prism, "np": np})
+        assert found.attempted and not found.failed
 
 
 @pytest.mark.parametrize("op", [operator.add, operator.mul, operator.lt, operator.eq, operator.ge, operator.ne])
@@ -286,6 +288,19 @@ def test_misuse() -> None:
         with pytest.raises(error) as caught:
             call()
         assert text in str(caught.value), str(caught.value)
+
+
+def test_positions_past_2_31_take_no_memory() -> None:
+    n = 2**40
+    ends = np.array([0, 2**31, 2**33 + 1, n - 1, -1])
+    wanted = ends % n
+    equal(lazy.take(lazy.arange(n), ends), wanted)
+    equal(lazy.take(lazy.flip(lazy.arange(n)), ends), n - 1 - wanted)
+    equal(lazy.take(lazy.arange(n) // 3 % 1000, ends), wanted // 3 % 1000)
+    wide = lazy.broadcast_to(lazy.of(np.arange(3)), (2**38, 3))
+    equal(lazy.take(wide, ends[:3]), ends[:3] % 3)
+    places = lib.evaluate(lazy.take(lazy.permutation(n, 1), ends[:4]))
+    assert len(set(places.tolist())) == 4 and (places >= 0).all() and (places < n).all() and places.max() > 2**33
 
 
 def test_results_that_go_elsewhere() -> None:
