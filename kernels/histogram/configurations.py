@@ -18,7 +18,7 @@ class Configuration:
 
 # The more bins, the fewer blocks there is shared memory for. A thread loads at most 32 elements: a bit of a word for each.
 DEVICE = (
-    Configuration(slots=9216, threads=512, blocks=2),
+    Configuration(slots=10496, threads=512, blocks=2),
     Configuration(slots=24576, threads=512, blocks=2),
     Configuration(slots=57344, threads=1024, blocks=1),
 )

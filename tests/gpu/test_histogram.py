@@ -46,7 +46,7 @@ def test_random_calls(monkeypatch: pytest.MonkeyPatch) -> None:
         return tuple(map(cupy.asnumpy, function(cupy.asarray(x), **options)))
 
     monkeypatch.setattr(lib, "histogram", moved)
-    for seed in range(20_000, 20_300):
+    for seed in range(20_000, 20_080):
         random_call(seed)
 
 

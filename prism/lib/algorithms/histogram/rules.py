@@ -144,6 +144,9 @@ def _set_quick(
         return
     shift = _shift(edges, first, width, largest) if integral and computed == edges.dtype == np.float64 else 0
     rule["scale"], rule["margin"] = scale, margin
+    if not integral:
+        lowest = (rule["low"][()], edges[0], np.float32(first) if narrow else first)
+        rule["least_sure"] = 0 if all(_exactly(one) == first for one in lowest) else np.inf
     rule["offset"] = float((least - first + shift) * size / width)
 
 

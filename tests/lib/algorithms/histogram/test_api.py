@@ -85,6 +85,8 @@ def test_limits_of_floats(kind: str) -> None:
     check(x, bins=3, range=(0.0, float(tiny) * 4))
     check(x, bins=5, range=(np.float64(-0.3), np.float32(0.7)))
     check(x, bins=2, range=(0.5, 0.5))
+    smallest = np.finfo(kind).smallest_subnormal
+    check(np.array([-smallest, -0.0, 0, smallest], kind), bins=3, range=(0.0, 5e4))
     check(x, bins=[-np.inf, -1, 0, 0, 1, np.inf])
     check(x[:6], bins=100)
 
