@@ -8,6 +8,9 @@ from prism.lib.algorithms.cumulative.api import cumprod as cumprod
 from prism.lib.algorithms.cumulative.api import cumsum as cumsum
 from prism.lib.algorithms.cumulative.api import cumulative_prod as cumulative_prod
 from prism.lib.algorithms.cumulative.api import cumulative_sum as cumulative_sum
+from prism.lib.algorithms.difference.api import adjacent_difference as adjacent_difference
+from prism.lib.algorithms.difference.api import diff as diff
+from prism.lib.algorithms.difference.api import ediff1d as ediff1d
 from prism.lib.algorithms.hgemm.api import hgemm as hgemm
 from prism.lib.algorithms.keys.api import reduce_by_key as reduce_by_key
 from prism.lib.algorithms.keys.api import run_length_encode as run_length_encode

@@ -92,3 +92,26 @@ def test_a_lazy_array_in_a_graph_and_of_torch() -> None:
     y = torch.arange(1000, device="cuda", dtype=torch.float32)
     assert float(lib.sum(lazy.map(lambda a, b: a * b + 1, y, y.flip(0)))) == float((y * y.flip(0) + 1).sum())
     assert float(lib.sum(y + lazy.of(y))) == float((y + y).sum())
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float16", "float32", "complex128", "bool"])
+def test_differences(dtype: str) -> None:
+    """By vectors, of what is not aligned, along rows and columns, and in a graph."""
+    x = (cupy.random.default_rng(0).random(3_000_001, dtype=np.float32) * 9 // 1).astype(dtype)
+    for one in (x, x[1:], x[::2]):
+        assert bool((lib.diff(one) == cupy.diff(one)).all())
+        found = lib.adjacent_difference(one, out=cupy.empty_like(one))
+        assert bool((found[1:] == cupy.diff(one)).all()) and found[0] == one[0]
+    rows = x[:3_000_000].reshape(3000, 1000)
+    for axis in (0, 1):
+        assert bool((lib.diff(rows, axis=axis) == cupy.diff(rows, axis=axis)).all())
+    stream = cupy.cuda.Stream(non_blocking=True)
+    with stream:
+        wanted, found = cupy.diff(x), lib.diff(x)
+        stream.begin_capture()
+        lib.diff(x, out=found)
+        graph = stream.end_capture()
+        found[...] = 0
+        graph.launch(stream)
+        stream.synchronize()
+        assert bool((found == wanted).all())

@@ -82,6 +82,7 @@ MANIFEST = (
         "library.md#reductions",
         ("reduce",),
     ),
+    Algorithm("difference", ("diff", "ediff1d", "adjacent_difference"), "library.md#differences", ("searching",)),
     Algorithm("transform", ("evaluate",), "lazy.md#arrays-of-them", ("lazy",)),
     Algorithm("matmul", ("matmul",), "library.md#products-of-matrices"),
     Algorithm("sgemm", ("sgemm",), "sgemm.md", ("sgemm",)),

@@ -1,0 +1,83 @@
+"""Differences beside CuPy and torch, and beside a copy: one process, alternating rounds, medians.
+
+    PYTHONPATH=. python asv_bench/searching.py [--sizes 20,24,28] [--rounds 7] [--only diff]
+
+Needs a GPU, CuPy and torch. Every result is compared with CuPy's, once. `share`: of the bytes a second of a copy,
+what the call reaches.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from selection import measure
+
+import prism
+
+Row = tuple[str, dict[str, Callable[[], Any]], int]
+"""What is measured, the calls by the library's name, and the bytes that ours moves, or 0."""
+
+
+def main() -> None:
+    """Measure, and print a line for each."""
+    import cupy
+    import torch
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sizes", default="20,24,28")
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--only", default="")
+    asked = parser.parse_args()
+    for log in map(int, asked.sizes.split(",")):
+        for rows in ROWS:
+            for name, calls, moved in rows(cupy, torch, 1 << log, asked.only):
+                found = measure(cupy, calls, asked.rounds, 3 if log > 24 else 20)
+                texts = "  ".join(f"{key} {us:8.1f}" for key, us in found.items())
+                share = ""
+                if moved:
+                    half = cupy.empty(max(moved // 8, 1), cupy.int32)
+                    other = cupy.empty_like(half)
+                    copied = measure(cupy, {"copy": lambda a=other, b=half: cupy.copyto(a, b)}, asked.rounds, 3)
+                    share = f"  share {copied['copy'] / found['prism']:.2f}"
+                peers = [us for key, us in found.items() if key != "prism"]
+                ratio = f"  ratio {min(peers) / found['prism']:.2f}" if peers else ""
+                print(f"{name:28} 2^{log}: {texts}{share}{ratio}", flush=True)
+
+
+def same(cupy: Any, found: Any, wanted: Any, name: str) -> None:
+    """Check a result against that of CuPy."""
+    assert found.shape == wanted.shape and bool((found == wanted).all()), name
+
+
+def differences(cupy: Any, torch: Any, n: int, only: str) -> Iterator[Row]:
+    """Yield the calls of `diff`."""
+    for dtype in ("float32", "int32", "uint8", "float64"):
+        name = f"diff {dtype}"
+        if only not in name:
+            continue
+        x = (cupy.random.default_rng(0).random(n, dtype=cupy.float32) * 100).astype(dtype)
+        of_torch = torch.as_tensor(x, device="cuda")
+        same(cupy, prism.lib.diff(x), cupy.diff(x), name)
+        calls = {
+            "prism": lambda x=x: prism.lib.diff(x), "cupy": lambda x=x: cupy.diff(x),
+            "torch": lambda x=of_torch: torch.diff(x),
+        }  # fmt: skip
+        yield name, calls, 2 * x.nbytes
+    if only in "diff rows float32":
+        x = cupy.random.default_rng(0).random((n // 1000, 1000), dtype=cupy.float32)
+        of_torch = torch.as_tensor(x, device="cuda")
+        same(cupy, prism.lib.diff(x), cupy.diff(x), "diff rows")
+        calls = {
+            "prism": lambda: prism.lib.diff(x),
+            "cupy": lambda: cupy.diff(x),
+            "torch": lambda: torch.diff(of_torch),
+        }
+        yield "diff rows float32", calls, 2 * x.nbytes
+
+
+ROWS = (differences,)
+
+if __name__ == "__main__":
+    main()
