@@ -1,4 +1,4 @@
-"""Differences beside CuPy and torch, and beside a copy: one process, alternating rounds, medians.
+"""Differences and searches beside CuPy and torch, and beside a copy: one process, alternating rounds, medians.
 
     PYTHONPATH=. python asv_bench/searching.py [--sizes 20,24,28] [--rounds 7] [--only diff]
 
@@ -77,7 +77,29 @@ def differences(cupy: Any, torch: Any, n: int, only: str) -> Iterator[Row]:
         yield "diff rows float32", calls, 2 * x.nbytes
 
 
-ROWS = (differences,)
+def searches(cupy: Any, torch: Any, n: int, only: str) -> Iterator[Row]:
+    """Yield the calls of `searchsorted`: `n` values, in any order and sorted, in tables of several sizes."""
+    random = cupy.random.default_rng(0)
+    for dtype in ("float32", "int32", "int64"):
+        for log in (10, 16, 20, 24):
+            name = f"searchsorted {dtype} in 2^{log}"
+            if only not in name:
+                continue
+            table = cupy.sort((random.random(1 << log, dtype=cupy.float32) * (1 << 30)).astype(dtype))
+            values = (random.random(n, dtype=cupy.float32) * (1 << 30)).astype(dtype)
+            for order in ("", " sorted"):
+                sought = cupy.sort(values) if order else values
+                of_torch = [torch.as_tensor(one, device="cuda") for one in (table, sought)]
+                same(cupy, prism.lib.searchsorted(table, sought), cupy.searchsorted(table, sought), name)
+                calls = {
+                    "prism": lambda a=table, v=sought: prism.lib.searchsorted(a, v),
+                    "cupy": lambda a=table, v=sought: cupy.searchsorted(a, v),
+                    "torch": lambda both=of_torch: torch.searchsorted(*both),
+                }
+                yield name + order, calls, n * (values.itemsize + 8)
+
+
+ROWS = (differences, searches)
 
 if __name__ == "__main__":
     main()

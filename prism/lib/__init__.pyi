@@ -27,6 +27,8 @@ from prism.lib.algorithms.reduce.api import prod as prod
 from prism.lib.algorithms.reduce.api import reduce as reduce
 from prism.lib.algorithms.reduce.api import sum as sum
 from prism.lib.algorithms.scan.api import scan as scan
+from prism.lib.algorithms.search.api import digitize as digitize
+from prism.lib.algorithms.search.api import searchsorted as searchsorted
 from prism.lib.algorithms.segments.api import segmented_reduce as segmented_reduce
 from prism.lib.algorithms.segments.api import segmented_scan as segmented_scan
 from prism.lib.algorithms.select.api import argwhere as argwhere

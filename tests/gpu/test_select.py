@@ -116,3 +116,37 @@ def test_torch() -> None:
         assert torch.equal(one, other)
     half = x.to(torch.bfloat16)
     assert torch.equal(lib.select(half, half), torch.masked_select(half, half != 0))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32", "float64", "uint8"])
+def test_searches_in_tables_of_all_sizes(dtype: str) -> None:
+    """Of trees alone, of rows below them, and of a table that no L2 holds; of values in order, and of NaN."""
+    random = cupy.random.default_rng(0)
+    for n in (1, 1000, 1 << 13, (1 << 16) + 3, 1 << 18, (1 << 21) + 1, 1 << 24):
+        table = cupy.sort((random.random(n, dtype=np.float32) * 3e7).astype(dtype))
+        values = (random.random((1 << 18) + 7, dtype=np.float32) * 3.1e7).astype(dtype)
+        if dtype[0] == "f":
+            values[::1001] = np.nan
+            table[-n // 100 :] = np.nan
+        for v in (values, values[1:], cupy.sort(values), values[:100]):
+            for side in ("left", "right"):
+                wanted = np.searchsorted(cupy.asnumpy(table), cupy.asnumpy(v), side)
+                assert np.array_equal(cupy.asnumpy(lib.searchsorted(table, v, side)), wanted)
+        found = lib.searchsorted(table[1:], values)
+        assert np.array_equal(cupy.asnumpy(found), np.searchsorted(cupy.asnumpy(table[1:]), cupy.asnumpy(values)))
+
+
+def test_bins_and_searches_in_graphs() -> None:
+    x, bins = cupy.random.default_rng(0).random(100_000), cupy.linspace(0.9, 0.1, 300)
+    assert bool((lib.digitize(x, bins) == cupy.asarray(np.digitize(cupy.asnumpy(x), cupy.asnumpy(bins)))).all())
+    stream, bins = cupy.cuda.Stream(non_blocking=True), bins[::-1].copy()
+    with stream:
+        found = lib.searchsorted(bins, x)
+        wanted = found.copy()
+        stream.begin_capture()
+        lib.searchsorted(bins, x, out=found)
+        graph = stream.end_capture()
+        found[...] = 0
+        graph.launch(stream)
+        stream.synchronize()
+        assert bool((found == wanted).all())

@@ -17,7 +17,7 @@ from prism.lang.check import parsed_of
 from prism.lang.parse.views import view_kernel
 from prism.lib.cases import NUMBERS
 from prism.lib.lazy.array import of
-from prism.lib.lazy.places import choose, positions, join
+from prism.lib.lazy.places import choose, join, positions
 from prism.runtime.arrays import describe
 
 DTYPES = (*NUMBERS, "bool", "complex64", "complex128")
