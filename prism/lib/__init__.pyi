@@ -28,6 +28,7 @@ from prism.lib.algorithms.reduce.api import reduce as reduce
 from prism.lib.algorithms.reduce.api import sum as sum
 from prism.lib.algorithms.scan.api import scan as scan
 from prism.lib.algorithms.search.api import digitize as digitize
+from prism.lib.algorithms.search.api import find as find
 from prism.lib.algorithms.search.api import searchsorted as searchsorted
 from prism.lib.algorithms.segments.api import segmented_reduce as segmented_reduce
 from prism.lib.algorithms.segments.api import segmented_scan as segmented_scan

@@ -150,3 +150,15 @@ def test_bins_and_searches_in_graphs() -> None:
         graph.launch(stream)
         stream.synchronize()
         assert bool((found == wanted).all())
+
+
+def test_the_first_of_which_something_holds() -> None:
+    x = cupy.zeros(30_000_001, np.float32)
+    found = cupy.zeros((), np.int64)
+    for place in (None, 0, 12_345_678, x.size - 1):
+        x[...] = 0
+        if place is not None:
+            x[place], x[place + 1000 :: 1000] = 5, 5
+        for condition in (x == 5, lambda e: e == 5, L.of(x) > 4):
+            for _ in range(3):
+                assert int(lib.find(x, condition, out=found)) == (-1 if place is None else place)

@@ -1,6 +1,6 @@
 """Searches in sorted tables on the reference machine, with all its checks. Kernels: kernels/lookup.
 
-Tests of kernels/lookup: search, configurations.
+Tests of kernels/lookup: search, find, configurations.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ import pytest
 import prism
 from prism.interpret import RaceError, run
 from prism.interpret.schedules import SCHEDULES
-from prism.kernels.lookup import DEVICE, lookup, lookup_few, sample
+from prism.kernels.lookup import DEVICE, find_first, lookup, lookup_few, sample
+from prism.kernels.select import is_set
 from prism.lib.algorithms.search.plan import cut
 from tests.mutation import without_barriers
 from tests.rarely import rarely
@@ -141,3 +142,42 @@ def test_tables_are_cut_so_that_trees_hold_their_groups() -> None:
             assert groups <= 1 << found.levels <= found.configuration.nodes * 4 // size
     assert [cut(1 << k, 4, host=False).depth for k in (10, 13, 16, 18, 21, 24)] == [0, 0, 1, 1, 2, 3]
     assert cut(1 << 16, 4, host=False).configuration is DEVICE[0]
+
+
+def first(n: int, place: int | None, blocks: int, code: Any = None, **options: Any) -> None:
+    """Find a place twice: the second time on the words that the first one leaves."""
+    mask = np.zeros(n, np.uint8)
+    if place is not None:
+        mask[place], mask[place + 3 :] = 7, 1
+    y, control = np.zeros(1, np.int64), np.zeros(2, np.uint64)
+    for _ in range(2):
+        run(code or FIRST, blocks, 64, (mask, y, n, -1, 0, control), check=True, **options)
+        assert y[0] == (-1 if place is None else place) and not control.any()
+
+
+FIRST = prism.check(
+    find_first,
+    {"M": "uint8", "C": "uint8", "TEST": is_set, "THREADS": 64, "ITEMS": 8, "WIDTH": 4, "BLOCKS": 1},
+)
+
+
+@pytest.mark.parametrize("n", [1, 5, 512, 513, 2500])
+@pytest.mark.parametrize("blocks", [1, 3])
+def test_the_first_is_found(n: int, blocks: int) -> None:
+    for place in (None, 0, n // 2, n - 1):
+        first(n, place, blocks)
+
+
+@pytest.mark.parametrize("schedule", rarely(SCHEDULES, but=["random"]))
+def test_the_first_whoever_finds_one_first(schedule: str) -> None:
+    for seed in range(3):
+        first(2500, 700, 4, schedule=schedule, seed=seed)
+
+
+def test_each_inferred_barrier_of_find_is_needed() -> None:
+    found = list(without_barriers(FIRST))
+    assert found
+    for _, mutant in found:
+        with pytest.raises((RaceError, AssertionError)):
+            for schedule in SCHEDULES:
+                first(2500, 700, 2, mutant, schedule=schedule)

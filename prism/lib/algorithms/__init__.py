@@ -83,7 +83,7 @@ MANIFEST = (
         ("reduce",),
     ),
     Algorithm("difference", ("diff", "ediff1d", "adjacent_difference"), "library.md#differences"),
-    Algorithm("search", ("searchsorted", "digitize"), "library.md#search-in-sorted-arrays", ("searching",)),
+    Algorithm("search", ("searchsorted", "digitize", "find"), "library.md#search", ("searching",)),
     Algorithm("transform", ("evaluate",), "lazy.md#arrays-of-them", ("lazy",)),
     Algorithm("matmul", ("matmul",), "library.md#products-of-matrices"),
     Algorithm("sgemm", ("sgemm",), "sgemm.md", ("sgemm",)),

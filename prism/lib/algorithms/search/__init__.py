@@ -1,1 +1,1 @@
-"""Where values belong in sorted arrays."""
+"""Where values belong in sorted arrays, and where the first element is of which something holds."""

@@ -1,4 +1,4 @@
-"""Where values belong in sorted arrays: `searchsorted`, and `digitize` by edges of bins."""
+"""Where values belong in sorted arrays, `searchsorted` and `digitize`; and where the first of some elements is, `find`."""
 
 from __future__ import annotations
 
@@ -9,8 +9,13 @@ import numpy as np
 
 from prism.host import arguments, repeat
 from prism.host.call import Decision, Result, call
+from prism.host.lazies import LazyArray
 from prism.host.plan import Machine
+from prism.kernels.select import is_set
+from prism.lang.types import Scalar
 from prism.lib.algorithms.search import plan as plans
+from prism.lib.algorithms.select.calls import function_of
+from prism.lib.algorithms.select.plan import tested_as
 from prism.runtime.arrays import ArrayInfo, is_array, require_axes
 
 _INT64 = np.dtype(np.int64)
@@ -117,6 +122,83 @@ def digitize(x: Any, bins: Any, right: bool = False, *, out: Any = None, stream:
     return _search("digitize", table, x, not right, down, {"x": "bins", "v": "x"}, out, stream)
 
 
+def find(x: Any, condition: Any, *, out: Any = None, stream: Any = None) -> Any:
+    """Return the position, in C order, of the first element that a mask, or a function of the elements, says; or -1.
+
+    Parameters
+    ----------
+    x : array of NumPy, CuPy or torch, or lazy array
+        Of any shape.
+    condition : array, lazy array, device function or lambda
+        A mask of the shape of `x`, of bools or numbers, of which none but zero counts; `x` is then not read. Or a function of one
+        element, as of `prism.lib.lazy.map`.
+    out : array of one int64, optional
+        Where to put the result: of no dimensions.
+    stream : stream or int, optional
+        Where to run, for arrays on a GPU; by default their library's current stream.
+
+    Returns
+    -------
+    array or scalar
+        Of int64 and no dimensions, on the device of `x`: -1 where there is none. Of NumPy arrays a scalar. `out`, if given.
+
+    Raises
+    ------
+    CompileError
+        `condition` is a function that does not take such elements, or has what Prism does not have.
+    TypeError
+        `x` or `condition` is none of these, or of a dtype that is not supported; they are of two libraries, or one is on the
+        host; `out` is not of int64.
+    ValueError
+        They have two shapes, or are on two GPUs; `out` has dimensions; `stream` for arrays on the host.
+
+    Notes
+    -----
+    Elements are looked at in their order, by blocks that run at once. They stop when one has found what they look for, so what
+    stands far behind it is not read.
+
+    Examples
+    --------
+    >>> x = np.array([3, 1, 4, 1, 5])
+    >>> prism.lib.find(x, lambda e: e > 3)
+    np.int64(2)
+    >>> prism.lib.find(x, x == 7)
+    np.int64(-1)
+    """
+    from prism.lib import lazy
+
+    if not is_array(condition) and not isinstance(condition, LazyArray):
+        if not callable(condition) and not isinstance(condition, Scalar):
+            raise TypeError(f"`condition` must be an array or a function, not {type(condition).__name__}")
+        called = lazy.callable_of(condition)
+        if stream is None and (known := repeat.run(("find", called), x, out)) is not None:
+            return known
+        condition = lazy.map(condition, x)
+    elif tuple(condition.shape) != (shape := tuple(arguments.facts_of(x, "x").shape)):
+        raise ValueError(f"`condition` must have shape {shape}, as `x`, not {tuple(condition.shape)}")
+    function = function_of(x, condition)  # then `x` itself is read, and a call like this one is known
+    given = condition if function is None else x
+    asked = ("find", function)
+    if stream is None and (known := repeat.run(asked, given, out)) is not None:
+        return known
+
+    def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
+        mask = arrays["mask"]
+        read, compared = tested_as(mask, "condition") if function is None else (mask.scalar, mask.scalar)
+        if result is not None:
+            arguments.require_result(result, "int64", ())
+        if copied := arguments.not_plain(arrays):
+            return Decision(copied=copied)
+        results = (Result((), _INT64),)
+        if not mask.size:
+            return Decision(results, fill=-1)
+        return Decision(results, plan=plans.first(read, compared, function or is_set, mask, machine))
+
+    return call(
+        "find", asked, {"mask": given}, decide, out, stream, called={"mask": "condition" if function is None else "x"}
+    )
+
+
 def _search(
     function: str, table: Any, values: Any, right: bool, down: bool, called: Mapping[str, str], out: Any, stream: Any
 ) -> Any:
@@ -193,4 +275,4 @@ def _descends(edges: ArrayInfo) -> bool:
     raise ValueError("`bins` must be monotonically increasing or decreasing")
 
 
-__all__ = ["digitize", "searchsorted"]
+__all__ = ["digitize", "find", "searchsorted"]

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from prism.lib.cases import Case
+from prism.kernels.select import is_set
+from prism.lib.cases import Case, numbers
 
 _ROWS: dict[str, Any] = {"shapes": ((20_001,), (0,), (1,), (257,)), "large": ((1,), (1 << 14,), (3_000_001,))}
 _DTYPES = ("int32", "float32", "int64", "float16", "bool")
@@ -22,6 +23,14 @@ def _bins(random: Any, shape: tuple[int, ...], dtype: str) -> tuple[Any, Any]:
     return x, table[::-1].copy()
 
 
+def _with_mask(random: Any, shape: tuple[int, ...], dtype: str) -> tuple[Any, Any]:
+    return (*numbers(random, shape, dtype), random.random(shape) < 1 / (1 + shape[0] // 2))
+
+
+def _first(x: Any, mask: Any) -> Any:
+    return np.int64(mask.argmax() if mask.any() else -1)
+
+
 CASES = (
     Case(
         "searchsorted", _table, np.searchsorted, {}, _DTYPES, **_ROWS,
@@ -33,4 +42,6 @@ CASES = (
         "searchsorted", _table, lambda a, v: np.searchsorted(a, v, "right"), {"side": "right"}, ("float32", "int64"), **_ROWS,
     ),
     Case("digitize", _bins, lambda x, bins: np.digitize(x, bins), {}, ("int32", "float64"), planned=False, **_ROWS),
+    Case("find", _with_mask, _first, {}, ("int32",), planned=False, **_ROWS),
+    Case("find", numbers, lambda x: _first(x, x != 0), {"condition": is_set}, ("float32", "uint8"), **_ROWS),
 )  # fmt: skip

@@ -7,12 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from prism.host.plan import OUT, Buffer, Machine, Plan, Scratch, Step, instance_of, size_of
+from prism.host.plan import OUT, WORDS, Buffer, Machine, Plan, Scratch, Step, instance_of, size_of
 from prism.kernels import lookup as kernels
+from prism.lang.surface import Kernel
 from prism.lib.algorithms.scan.api import past
+from prism.lib.algorithms.select.plan import zero
 from prism.runtime.arrays import ArrayInfo
 
 _THREADS = 256  # of kernels that have a thread for each element
+_VECTORS = 4  # of 16 bytes that a thread has under way
 _RATIO = 64  # of the table's elements to values: where there are more, no tree is made
 
 
@@ -127,4 +130,24 @@ def search(
     return Plan((first, second), scratch=scratch.used)
 
 
-__all__ = ["Cut", "Kind", "cut", "kind_of", "search"]
+def first_of(read: str, compared: str, test: Kernel) -> dict[str, Any]:
+    """Return the template of what finds the first element."""
+    width = max(1, 16 // size_of(read))
+    sizes = {"THREADS": _THREADS, "ITEMS": width * _VECTORS, "WIDTH": width, "BLOCKS": 4}
+    return {"M": read, "C": compared, "TEST": test, **sizes}
+
+
+def first(read: str, compared: str, test: Kernel, mask: ArrayInfo, machine: Machine) -> Plan:
+    """Return the plan that finds the first element, of at least one, of which a test holds."""
+    template = first_of(read, compared, test)
+    instance, width = instance_of(kernels.find_first, template), template["WIDTH"]
+    skew = -1 if machine.host or past(mask) < 0 else past(mask) % width
+    arguments = {
+        "mask": Buffer("mask"), "y": Buffer(OUT), "n": mask.size, "skew": skew, "unset": zero(compared),
+        "control": Buffer(WORDS, 0, "uint64", 2),
+    }  # fmt: skip
+    blocks = min(-(-mask.size // (_THREADS * template["ITEMS"])), machine.wave(instance, _THREADS))
+    return Plan((Step(instance, blocks, _THREADS, arguments),), 16, "find")
+
+
+__all__ = ["Cut", "Kind", "cut", "first", "first_of", "kind_of", "search"]

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from prism.host.plan import Machine, instance_of
 from prism.kernels import lookup as kernels
-from prism.lib.algorithms.search.plan import Kind
+from prism.kernels.select import is_set
+from prism.lib.algorithms.search.plan import Kind, first_of
 from prism.runtime.instance import Instance
 
 _TYPES = ("int32", "int64", "float32", "float64")
@@ -21,3 +22,4 @@ def instances(gpu: Machine) -> Iterator[Instance]:
             for c in kernels.DEVICE:
                 yield instance_of(kernels.lookup, kind.lookup(c))
         yield instance_of(kernels.sample, kind.sample())
+    yield instance_of(kernels.find_first, {**first_of("uint8", "uint8", is_set)})

@@ -85,6 +85,9 @@ def test_numbers_and_arrays_without_axes() -> None:
         (lambda a, v: lib.digitize(v, np.array([1, 3, 2])), ValueError, "`bins` must be monotonically"),
         (lambda a, v: lib.digitize(v, np.zeros((2, 2))), ValueError, "`bins`"),
         (lambda a, v: lib.digitize(v * 1j, a), TypeError, "`bins` or `x`: dtype complex128"),
+        (lambda a, v: lib.find(a, 3), TypeError, "`condition` must be an array or a function"),
+        (lambda a, v: lib.find(a, v), ValueError, "`condition` must have shape"),
+        (lambda a, v: lib.find(a, a > 1, out=np.zeros(1, np.int64)), ValueError, "`out` must have shape"),
         (lambda a, v: lib.searchsorted(a, v, stream=0), ValueError, "`stream`"),
     ],
 )
@@ -100,6 +103,17 @@ def test_a_plan_and_results_that_are_given() -> None:
     assert again() is out and np.array_equal(out, np.searchsorted(a, v))
     lib.searchsorted(a, v, out=v)  # in its own place: made beside it
     assert np.array_equal(v, np.searchsorted(a, np.arange(20_000) % 110))
+
+
+def test_the_first_of_which_something_holds() -> None:
+    x = np.random.default_rng(0).integers(0, 1000, (300, 200))
+    for value in (0, 999, 1000):
+        wanted = np.append(np.flatnonzero(x == value), -1)[0]
+        for condition in (x == value, L.of(x) == value, (x == value).astype(np.float16)):
+            assert lib.find(x, condition) == wanted
+    assert lib.find(x, lambda e: e == 999) == np.flatnonzero(x == 999)[0]
+    assert lib.find(x.T, x.T == x[1, 0]) == np.flatnonzero(x.T == x[1, 0])[0]
+    assert lib.find(x[:0], x[:0] == 0) == -1 and lib.find(np.array(3), lambda e: e > 2) == 0
 
 
 def test_what_ships_is_what_is_called_for() -> None:
