@@ -1,4 +1,4 @@
-"""Differences and searches beside CuPy and torch, and beside a copy: one process, alternating rounds, medians.
+"""Differences, searches and elements at indices beside CuPy and torch, and a copy: one process, alternating rounds, medians.
 
     PYTHONPATH=. python asv_bench/searching.py [--sizes 20,24,28] [--rounds 7] [--only diff]
 
@@ -99,7 +99,26 @@ def searches(cupy: Any, torch: Any, n: int, only: str) -> Iterator[Row]:
                 yield name + order, calls, n * (values.itemsize + 8)
 
 
-ROWS = (differences, searches)
+def indices(cupy: Any, torch: Any, n: int, only: str) -> Iterator[Row]:
+    """Yield the calls of `take`: at indices in any order, and at sorted ones."""
+    random = cupy.random.default_rng(0)
+    for dtype in ("float32", "int64", "uint8"):
+        for order in ("", " sorted"):
+            name = f"take {dtype}{order}"
+            if only not in name:
+                continue
+            x, at = (random.random(n, dtype=cupy.float32) * 100).astype(dtype), random.integers(0, n, n // 4)
+            at = cupy.sort(at) if order else at
+            of_torch = [torch.as_tensor(one, device="cuda") for one in (x, at)]
+            same(cupy, prism.lib.take(x, at), cupy.take(x, at), name)
+            calls = {
+                "prism": lambda x=x, at=at: prism.lib.take(x, at), "cupy": lambda x=x, at=at: cupy.take(x, at),
+                "torch": lambda both=of_torch: torch.take(*both),
+            }  # fmt: skip
+            yield name, calls, at.size * (8 + 2 * x.itemsize)
+
+
+ROWS = (differences, searches, indices)
 
 if __name__ == "__main__":
     main()

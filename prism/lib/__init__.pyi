@@ -41,6 +41,11 @@ from prism.lib.algorithms.select.api import select as select
 from prism.lib.algorithms.select.api import unique_by_key as unique_by_key
 from prism.lib.algorithms.select.api import unique_consecutive as unique_consecutive
 from prism.lib.algorithms.sgemm.api import sgemm as sgemm
+from prism.lib.algorithms.take.api import take as take
+from prism.lib.algorithms.take.api import take_along_axis as take_along_axis
+from prism.lib.algorithms.take.write import place as place
+from prism.lib.algorithms.take.write import put as put
+from prism.lib.algorithms.take.write import putmask as putmask
 from prism.lib.algorithms.transform.api import evaluate as evaluate
 from prism.lib.for_each import for_each as for_each
 from prism.lib.levels import block as block

@@ -115,3 +115,29 @@ def test_differences(dtype: str) -> None:
         graph.launch(stream)
         stream.synchronize()
         assert bool((found == wanted).all())
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float16", "float64", "complex128", "bool"])
+def test_elements_at_indices(dtype: str) -> None:
+    """Out of range too: nothing is read or written outside."""
+    random = cupy.random.default_rng(0)
+    x = (random.random((3000, 700), dtype=np.float32) * 9 // 1).astype(dtype)
+    for axis, extent in ((None, x.size), (0, 3000), (1, 700)):
+        indices = random.integers(-3 * extent, 3 * extent, 2001)
+        assert bool((lib.take(x, indices, axis) == cupy.take(x, indices, axis)).all())
+        clipped = cupy.take(x, cupy.clip(indices, 0, extent - 1), axis)
+        assert bool((lib.take(x, indices, axis, mode="clip") == clipped).all())
+    along = random.integers(-700, 700, (3000, 5))
+    assert bool((lib.take_along_axis(x, along, 1) == cupy.take_along_axis(x, along, 1)).all())
+    for lying in (x, x.T, x[:, ::2]):
+        mask, values = random.random(lying.shape) < 0.3, lying.ravel()[:999]
+        found, wanted = lying.copy(), lying.copy()
+        lib.place(found, mask, values)
+        cupy.place(wanted, mask, values)
+        assert bool((found == wanted).all())
+        lib.putmask(found, mask, values)
+        cupy.putmask(wanted, mask, values)
+        assert bool((found == wanted).all())
+        lib.put(found, cupy.arange(5000) * 3, values)
+        cupy.put(wanted, cupy.arange(5000) * 3, values)
+        assert bool((found == wanted).all())

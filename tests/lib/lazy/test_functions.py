@@ -17,8 +17,8 @@ from tests.lib.calls import check
 from tests.lib.lazy.lazies import LAZIES, array_of
 from tests.rarely import rarely
 
-MEMORY = {"matmul", "sgemm", "hgemm"}
-"""Functions whose kernels take memory, as copies by bulk do: lazy arrays are evaluated for them."""
+MEMORY = {"matmul", "sgemm", "hgemm", "digitize"}
+"""Functions whose kernels take memory, as copies by bulk do, or that ask the host: lazy arrays are evaluated for them."""
 PAIRS = [(case, name) for case in cases() for name in LAZIES]
 
 

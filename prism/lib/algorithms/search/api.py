@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from prism.host import arguments, repeat
+from prism.host import arguments, lazies, repeat
 from prism.host.call import Decision, Result, call
 from prism.host.lazies import LazyArray
 from prism.host.plan import Machine
@@ -258,6 +258,8 @@ def _descends(edges: ArrayInfo) -> bool:
     Raises:
         ValueError: they neither ascend nor descend.
     """
+    if (made := lazies.evaluate(edges)) is not None:
+        edges = made
     if edges.library == "torch":
         values = (
             edges.owner.detach().cpu().double().numpy()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -10,7 +10,7 @@ from prism.host import arguments, lazies, repeat
 from prism.host.axes import c_strides
 from prism.host.call import Decision, call
 from prism.host.lazies import LazyArray, LazyInfo
-from prism.host.plan import Buffer, Machine, Plan, Step
+from prism.host.plan import Buffer, Clear, Machine, Plan, Step
 from prism.lib.algorithms.transform import api
 from prism.lib.lazy.array import Lazy, of
 from prism.runtime.arrays import ArrayInfo, describe
@@ -39,7 +39,7 @@ def transform(
         return known
 
     def decide(infos: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
-        placed = {name: _place(info, k) for k, (name, info) in enumerate(infos.items())}
+        placed = {name: stand_in(info, k) for k, (name, info) in enumerate(infos.items())}
         lazy = compose({name: of(info, (called or {}).get(name, name)) for name, info in placed.items()})
         if copied := arguments.not_plain(infos):
             return Decision(copied=copied)
@@ -54,8 +54,7 @@ def transform(
         decision = api.decide({"x": view}, None if beside else result, machine)
         if decision.plan is None:
             return decision
-        bound = lazies.bind(decision.plan, {"x": view})
-        steps = tuple(_renamed(step, lazy, placed) for step in bound.steps if isinstance(step, Step))
+        steps = bind_steps(decision.plan.steps, {"x": view}, placed)
         return replace(decision, plan=Plan(steps), in_place=(), beside=beside)
 
     return call(function, (function, *asked), arrays, decide, out, stream, called=called)
@@ -64,7 +63,7 @@ def transform(
 _WHERE = ("library", "kind", "device", "owner")
 
 
-def _place(info: ArrayInfo, number: int) -> ArrayInfo:
+def stand_in(info: ArrayInfo, number: int) -> ArrayInfo:
     """Return an array as it is when it is plain, at an address that says which of a call's it is: only its last bits decide.
 
     It has no owner: what is composed of it is never read itself, and may begin anywhere in it.
@@ -75,16 +74,29 @@ def _place(info: ArrayInfo, number: int) -> ArrayInfo:
     return replace(info, owner=None, dtype=dtype, pointer=((number + 1) << _APART) + past, strides=steps)
 
 
-def _renamed(step: Step, lazy: Lazy, placed: Mapping[str, ArrayInfo]) -> Step:
-    """Return a step that reads the call's arrays, and the lazy array's numbers, which follow from what is decided."""
-    names, found = tuple(placed), dict[str, Any]()
-    known: dict[str, Any] = {lazies.number_of("x", k): bits for k, bits in enumerate(lazy.numbers)}
-    for k, leaf in enumerate(lazy.leaves):
-        name = names[(leaf.pointer >> _APART) - 1]
-        known[lazies.leaf_of("x", k)] = Buffer(name, leaf.pointer - placed[name].pointer)
-    for parameter, value in step.arguments.items():
-        found[parameter] = known.get(value.name, value) if isinstance(value, Buffer) else value
-    return replace(step, arguments=found)
+def bind_steps(
+    steps: Sequence[Step | Clear], views: Mapping[str, LazyInfo], placed: Mapping[str, ArrayInfo]
+) -> tuple[Step | Clear, ...]:
+    """Return steps that read the call's arrays, and numbers that follow from what is decided, for buffers that are views.
+
+    `placed`: what stands for the call's arrays, of which the views are made.
+    """
+    names, known = tuple(placed), dict[str, Any]()
+    for key, view in views.items():
+        known |= {lazies.number_of(key, k): bits for k, bits in enumerate(view.numbers)}
+        for k, leaf in enumerate(view.leaves):
+            name = names[(leaf.pointer >> _APART) - 1]
+            known[lazies.leaf_of(key, k)] = Buffer(name, leaf.pointer - placed[name].pointer)
+    found: list[Step | Clear] = []
+    for step in lazies.bind(Plan(tuple(steps)), views).steps:
+        if isinstance(step, Step):
+            given = {
+                parameter: known.get(value.name, value) if isinstance(value, Buffer) else value
+                for parameter, value in step.arguments.items()
+            }
+            step = replace(step, arguments=given)
+        found.append(step)
+    return tuple(found)
 
 
-__all__ = ["Compose", "transform"]
+__all__ = ["Compose", "bind_steps", "stand_in", "transform"]
