@@ -12,7 +12,7 @@ from prism.lib.lazy.places import choose, divide, positions
 MODES = ("raise", "wrap", "clip")
 
 
-def within(places: Lazy, extent: int, mode: str) -> Lazy:
+def wrap_indices(places: Lazy, extent: int, mode: str) -> Lazy:
     """Return places below an extent: negative ones count from the end, and others become, by a mode, what is in range."""
     index = convert(places, INT64)
     if mode == "clip":
@@ -45,9 +45,9 @@ def take_axis(x: Lazy, places: Lazy, axis: int, mode: str) -> Lazy:
     inner, many, outer = math.prod(behind), places.size, math.prod(before)
     flat = Lazy(places.value, places.scalar, (places.size,), places.leaves, places.numbers)
     if inner == outer == 1:
-        return at(x, within(Lazy(places.value, places.scalar, shape, places.leaves, places.numbers), extent, mode))
+        return at(x, wrap_indices(Lazy(places.value, places.scalar, shape, places.leaves, places.numbers), extent, mode))
     whole = (outer, many, inner)
-    index = within(at(flat, coordinate(whole, 1)), extent, mode)
+    index = wrap_indices(at(flat, coordinate(whole, 1)), extent, mode)
     place = index if inner == 1 else index * inner + coordinate(whole, 2)
     if outer > 1:
         place = place + divide(positions(whole), many * inner) * (extent * inner)
@@ -62,7 +62,7 @@ def take_along(x: Lazy, places: Lazy, axis: int) -> Lazy:
     """
     one = tuple(1 if k == axis else extent for k, extent in enumerate(x.shape))
     shape = np.broadcast_shapes(one, places.shape)
-    index = within(broadcast(places, shape), x.shape[axis], "raise")
+    index = wrap_indices(broadcast(places, shape), x.shape[axis], "raise")
     place = index * math.prod(x.shape[axis + 1 :])
     for k, extent in enumerate(x.shape):
         if k != axis and extent > 1:
@@ -80,4 +80,4 @@ def repeat_to(x: Lazy, shape: tuple[int, ...]) -> Lazy:
     return at(x, index - divide(index, x.size) * x.size)
 
 
-__all__ = ["MODES", "coordinate", "repeat_to", "take_along", "take_axis", "within"]
+__all__ = ["MODES", "coordinate", "repeat_to", "take_along", "take_axis", "wrap_indices"]

@@ -14,7 +14,7 @@ from prism.host.plan import OUT, Buffer, Machine, Plan, Step, instance_of, nothi
 from prism.kernels import transform as kernels
 from prism.lib.algorithms.scan.api import dtype_of
 from prism.lib.algorithms.take.api import require_indices
-from prism.lib.algorithms.take.compose import MODES, repeat_to, within
+from prism.lib.algorithms.take.compose import MODES, repeat_to, wrap_indices
 from prism.lib.algorithms.transform.calls import bind_steps, stand_in
 from prism.lib.lazy.array import Lazy, convert, of, of_number
 from prism.runtime.arrays import ArrayInfo, describe, is_array
@@ -57,7 +57,7 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise", *, stream: Any = None) ->
     require_indices(ind, size, mode, None)
 
     def compose(arrays: Mapping[str, Lazy], target: Lazy) -> tuple[Lazy, Lazy]:
-        places = within(_flat(arrays["ind"]), size, mode)
+        places = wrap_indices(_flat(arrays["ind"]), size, mode)
         return repeat_to(_cast(arrays["v"], target, "v"), places.shape), places
 
     _write("put", (mode,), a, {"ind": ind, "v": v}, compose, stream)
@@ -184,7 +184,7 @@ def _write(
         kind = "uint8" if scalar == "bool" else scalar
         common = {"TI": kind, "TO": kind, "THREADS": _THREADS}
         taken: dict[str, Any] = {"x": Buffer("x"), "y": Buffer(OUT), "n": where.size}
-        marks = "where" if function == "putmask" else "places"
+        marks = "where" if function == "putmask" else "spots"
         taken[marks] = Buffer(marks)
         if function == "putmask":
             instance, each = instance_of(kernels.copy_where, {**common, "ITEMS": _ITEMS}), _THREADS * _ITEMS
