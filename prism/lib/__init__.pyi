@@ -20,9 +20,11 @@ from prism.lib.algorithms.reduce.api import all as all
 from prism.lib.algorithms.reduce.api import any as any
 from prism.lib.algorithms.reduce.api import argmax as argmax
 from prism.lib.algorithms.reduce.api import argmin as argmin
+from prism.lib.algorithms.reduce.api import argminmax as argminmax
 from prism.lib.algorithms.reduce.api import count_nonzero as count_nonzero
 from prism.lib.algorithms.reduce.api import max as max
 from prism.lib.algorithms.reduce.api import min as min
+from prism.lib.algorithms.reduce.api import minmax as minmax
 from prism.lib.algorithms.reduce.api import prod as prod
 from prism.lib.algorithms.reduce.api import reduce as reduce
 from prism.lib.algorithms.reduce.api import sum as sum

@@ -45,7 +45,9 @@ def take_axis(x: Lazy, places: Lazy, axis: int, mode: str) -> Lazy:
     inner, many, outer = math.prod(behind), places.size, math.prod(before)
     flat = Lazy(places.value, places.scalar, (places.size,), places.leaves, places.numbers)
     if inner == outer == 1:
-        return at(x, wrap_indices(Lazy(places.value, places.scalar, shape, places.leaves, places.numbers), extent, mode))
+        return at(
+            x, wrap_indices(Lazy(places.value, places.scalar, shape, places.leaves, places.numbers), extent, mode)
+        )
     whole = (outer, many, inner)
     index = wrap_indices(at(flat, coordinate(whole, 1)), extent, mode)
     place = index if inner == 1 else index * inner + coordinate(whole, 2)
