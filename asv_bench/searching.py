@@ -118,7 +118,29 @@ def indices(cupy: Any, torch: Any, n: int, only: str) -> Iterator[Row]:
             yield name, calls, at.size * (8 + 2 * x.itemsize)
 
 
-ROWS = (differences, searches, indices)
+def splits(cupy: Any, torch: Any, n: int, only: str) -> Iterator[Row]:
+    """Yield the calls of `split`, that wait for nothing: CuPy and torch take two masks."""
+    random = cupy.random.default_rng(0)
+    for dtype in ("float32", "uint8", "int64"):
+        for share in (0.5, 0.05):
+            name = f"split {dtype} {share}"
+            if only not in name:
+                continue
+            x, mask = (
+                (random.random(n, dtype=cupy.float32) * 100).astype(dtype),
+                random.random(n, dtype=cupy.float32) < share,
+            )
+            one, other = (torch.as_tensor(each, device="cuda") for each in (x, mask))
+            same(cupy, prism.lib.split(x, mask, count=True)[0], cupy.concatenate([x[mask], x[~mask]]), name)
+            calls = {
+                "prism": lambda x=x, mask=mask: prism.lib.split(x, mask, count=True),
+                "cupy": lambda x=x, mask=mask: (x[mask], x[~mask]),
+                "torch": lambda one=one, other=other: (one[other], one[~other]),
+            }
+            yield name, calls, n * (1 + 2 * x.itemsize)
+
+
+ROWS = (differences, searches, indices, splits)
 
 if __name__ == "__main__":
     main()

@@ -22,6 +22,33 @@ def is_before(x: C @ thread[1], value: C @ thread[1]) -> bool @ thread[1]:
     return x <= value if RIGHT else x < value
 
 
+@prism("device")
+@requires(thread[1])
+def number_of(node: int32 @ thread[1], levels: int32 @ thread[1]) -> int64 @ thread[1]:
+    """The number of a node among all, in their order, from 1 on; of node 0, which is none, any number."""
+    above: int32 = 31 - int32(clz(max(node, 1)))  # of the levels
+    return int64((2 * (max(node, 1) - (1 << above)) + 1) << (levels - 1 - above))
+
+
+@prism("device")
+@requires(thread[1])
+@template(T=dtype, C=dtype)
+def sound_of(x: ptr(const(T)) @ thread[1], n: int64 @ thread[1]) -> int64 @ thread[1]:
+    """How many of the `n` elements of a table, at least one, are no NaN."""
+    high: int64 = n
+    if C == float32 or C == float64:
+        last: C = C(x[n - 1])
+        low: int64 = n if last == last else 0
+        while low < high:
+            middle: int64 = (low + high) / 2
+            found: C = C(x[middle])
+            if found == found:
+                low = middle + 1
+            else:
+                high = middle
+    return high
+
+
 @prism("global")
 @template(T=dtype, C=dtype, LOG=constexpr(int), THREADS=constexpr(int))
 @requires(grid[1], block[1], thread[THREADS])
@@ -43,10 +70,7 @@ def sample(
     step: int64 @ grid[1] = int64(1) << (depth * LOG)
     with partition(nodes, thread[1], offset=me) as mine, group(thread[1]):
         for i in range(0, (int64(1) << levels) - me, threads):
-            node: int64 = max(i + me, 1)
-            above: int32 = 63 - int32(clz(node))  # of the levels
-            place: int64 = (2 * (node - (int64(1) << above)) + 1) << (levels - 1 - above)  # the node's number, from 1 on
-            mine[i] = C(x[min(place * step, n) - 1])
+            mine[i] = C(x[min(number_of(int32(i + me), levels) * step, n) - 1])
     base: int64 @ grid[1] = 0
     for _ in range(depth - 1):
         step = step >> LOG
@@ -57,18 +81,7 @@ def sample(
         base = base + many
     with partition(sound, thread[1], offset=me) as mine, group(thread[1]):
         if me == 0:
-            high: int64 = n
-            if C == float32 or C == float64:
-                last: C = C(x[n - 1])
-                low: int64 = n if last == last else 0
-                while low < high:
-                    middle: int64 = (low + high) / 2
-                    found: C = C(x[middle])
-                    if found == found:
-                        low = middle + 1
-                    else:
-                        high = middle
-            mine[0] = high
+            mine[0] = sound_of(x, n, C=C)
 
 
 @prism("global")
@@ -89,7 +102,8 @@ def lookup(
     Perspective: grid, of any number of blocks of `THREADS` threads.
     Shapes:      `x`: `n` elements, at least one, sorted, NaN last; `v`, `y`: `m`. NaN is greater than all else, and equal to
                  itself. `C`: what is compared. `nodes`, `rows`, `sound`, `levels`, `depth`: as `sample` makes them; `1 << levels`
-                 groups, at most `NODES`, of `FAN**depth` elements hold the table. `skew`: how many elements `v` begins past
+                 groups, at most `NODES`, of `FAN**depth` elements hold the table. With `depth` 0 it is the tree itself, and the
+                 first three are not read. `skew`: how many elements `v` begins past
                  one that is aligned to 2; -1: it is not known. `otherwise`: any number.
     Errors:      if `x_aligned`, `x` must be, to 16 bytes or `FAN` elements; `rows` to `FAN` elements; if `y_aligned`, `y` to 2.
     Test:        tests/kernels/test_lookup.py
@@ -106,8 +120,10 @@ def lookup(
         t: int32 @ thread[1] = id()
         with partition(tree, thread[1], t) as slots, group(thread[1]):
             for i in range(0, (1 << levels) - t, THREADS):
-                slots[i] = nodes[i + t]
-        unordered: int64 @ block[1] = n if RIGHT else sound[0]  # where NaN belongs
+                slots[i] = nodes[i + t] if depth > 0 else C(x[min(number_of(i + t, levels), n) - 1])
+        unordered: int64 @ thread[1] = n  # where NaN belongs
+        if not RIGHT:
+            unordered = sound[0] if depth > 0 else sound_of(x, n, C=C)
         last: C @ block[1] = C(x[n - 1])
         for tile in range(int64(here), tiles, int64(blocks)):
             many: int32 @ block[1] = int32(min(m - tile * TILE, TILE))

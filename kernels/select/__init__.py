@@ -1,11 +1,12 @@
 """Selection: the elements, or their positions, whose flag is set, close together and in their order, in one pass."""
 
 from prism.kernels.select.compaction import select
-from prism.kernels.select.configurations import BEHIND, DEVICE, HOST_LARGE, HOST_SMALL, LONG_TILES, SHORT, Configuration
+from prism.kernels.select.configurations import BEHIND, DEVICE, HOST_LARGE, HOST_SMALL, LONG_TILES, SHORT, SPLIT, Configuration
 from prism.kernels.select.rest import fill_rest, take_axis
+from prism.kernels.select.split import split
 from prism.kernels.select.conditions import differs, is_set
 
 __all__ = [
-    "BEHIND", "DEVICE", "HOST_LARGE", "HOST_SMALL", "LONG_TILES", "SHORT", "Configuration", "differs", "fill_rest", "is_set",
-    "select", "take_axis",
+    "BEHIND", "DEVICE", "HOST_LARGE", "HOST_SMALL", "LONG_TILES", "SHORT", "SPLIT", "Configuration", "differs", "fill_rest",
+    "is_set", "select", "split", "take_axis",
 ]  # fmt: skip

@@ -40,6 +40,8 @@ from prism.lib.algorithms.select.api import extract as extract
 from prism.lib.algorithms.select.api import flatnonzero as flatnonzero
 from prism.lib.algorithms.select.api import nonzero as nonzero
 from prism.lib.algorithms.select.api import select as select
+from prism.lib.algorithms.select.api import split as split
+from prism.lib.algorithms.select.api import split3 as split3
 from prism.lib.algorithms.select.api import unique_by_key as unique_by_key
 from prism.lib.algorithms.select.api import unique_consecutive as unique_consecutive
 from prism.lib.algorithms.sgemm.api import sgemm as sgemm

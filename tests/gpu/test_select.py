@@ -152,6 +152,21 @@ def test_bins_and_searches_in_graphs() -> None:
         assert bool((found == wanted).all())
 
 
+@pytest.mark.parametrize("dtype", ["uint8", "float16", "float32", "int64", "complex128"])
+def test_splits(dtype: str) -> None:
+    random = cupy.random.default_rng(0)
+    for n in (1, 1000, 100_003, (1 << 23) + 5):
+        x = (random.random(n, dtype=np.float32) * 100).astype(dtype)
+        for share in (0, 0.3, 1):
+            mask = random.random(n, dtype=np.float32) < share
+            for one, other in ((x, mask), (x[1:], mask[1:])):
+                for _ in range(2):
+                    selected, rest = lib.split(one, other)
+                    assert bool((selected == one[other]).all()) and bool((rest == one[~other]).all())
+    first, second, rest = lib.split3(x, mask, lambda e: e == e)
+    assert bool((first == x[mask]).all()) and bool((second == x[~mask]).all()) and not rest.size
+
+
 def test_the_first_of_which_something_holds() -> None:
     x = cupy.zeros(30_000_001, np.float32)
     found = cupy.zeros((), np.int64)

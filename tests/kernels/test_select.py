@@ -7,7 +7,7 @@ import pytest
 
 import prism
 from prism.interpret import RaceError, run
-from prism.kernels.select import SHORT, fill_rest, select, take_axis
+from prism.kernels.select import SHORT, fill_rest, is_set, select, split, take_axis
 from prism.lib.algorithms.select import ships
 from prism.lib.algorithms.select.plan import Kind
 from tests.lib.oracles import SCHEDULES
@@ -130,3 +130,35 @@ def test_the_kernels_for_the_device_do_not_spill(number: int) -> None:
     pytest.importorskip("cuda.bindings.nvrtc")
     one = [*ships.instances(None)][number]
     assert prism.compile(one.kernel, dict(one.template)).spills == 0
+
+
+SPLIT = prism.check(split, {"T": "float32", "TI": "float32", "M": "uint8", "C": "uint8", "TEST": is_set, **SIZES})
+
+
+def halves(n: int, blocks: int, code=SPLIT, **options) -> None:
+    random = np.random.default_rng(n)
+    x, mask, y = np.arange(n, dtype=np.float32), (random.random(n) < 0.4).astype(np.uint8), np.zeros(n, np.float32)
+    tiles = -(-n // 256)
+    words, control = np.zeros(2 * tiles + 2, np.uint64), np.zeros(1, np.uint64)
+    given = (x, mask, y, np.array([mask.sum()], np.int64), n, -1, -1, np.float32(0), 0, words, tiles, control)
+    run(code, blocks, 64, given, check=True, **options)
+    assert np.array_equal(y, [*x[mask != 0], *x[mask == 0]])
+
+
+@pytest.mark.parametrize("n", [1, 255, 256, 257, 3000])
+def test_a_split(n: int) -> None:
+    halves(n, 3)
+
+
+@pytest.mark.parametrize("schedule", rarely([one for one, _ in SCHEDULES], but=[SCHEDULES[0][0]]))
+def test_a_split_whatever_runs_first(schedule: str) -> None:
+    halves(2000, 3, schedule=schedule)
+
+
+def test_each_inferred_barrier_of_a_split_is_needed() -> None:
+    found = list(without_barriers(SPLIT))
+    assert found
+    for _, mutant in found:
+        with pytest.raises((RaceError, AssertionError)):
+            for schedule, seed in SCHEDULES:
+                halves(2300, 2, mutant, schedule=schedule, seed=seed)

@@ -65,6 +65,8 @@ MANIFEST = (
         "select",
         (
             "select",
+            "split",
+            "split3",
             "compress",
             "extract",
             "flatnonzero",

@@ -3,8 +3,8 @@
 from prism.lib.block.arg import arg_reduce, argmax, argmin
 from prism.lib.block.difference import difference, difference_right, heads, tails
 from prism.lib.block.exchange import (
-    blocked_to_striped, blocked_to_warp_striped, broadcast, compact, scatter_to_blocked, scatter_to_striped, striped_to_blocked,
-    warp_striped_to_blocked,
+    blocked_to_striped, blocked_to_warp_striped, broadcast, compact, scatter_to_blocked, scatter_to_striped, separate,
+    striped_to_blocked, warp_striped_to_blocked,
 )
 from prism.lib.block.histogram import fill, histogram
 from prism.lib.block.load import load, load_striped, load_tile, load_transposed, place, prefetch_tile
@@ -23,6 +23,6 @@ __all__ = [
     "load_transposed", "merge", "merge_sort", "merge_sort_pairs", "offset", "place", "prefetch_tile", "radix_rank", "radix_sort",
     "radix_sort_pairs", "reduce", "reduce_by_key", "reduce_groups", "reduce_into", "reduce_segments", "reduce_to_first",
     "reduce_valid", "rotate", "scan", "scan_both", "scan_by_key", "scan_groups", "scan_heads", "scan_initial",
-    "scan_segments", "scan_valid", "scatter_to_blocked", "scatter_to_striped", "shift_down", "shift_up", "store",
+    "scan_segments", "scan_valid", "scatter_to_blocked", "scatter_to_striped", "separate", "shift_down", "shift_up", "store",
     "store_striped", "store_tile", "store_transposed", "striped_to_blocked", "tails", "warp_striped_to_blocked",
 ]

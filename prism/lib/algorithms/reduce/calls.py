@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,8 +12,9 @@ from prism.host import arguments, repeat
 from prism.host import call as host
 from prism.host.axes import collapse, drop_axes, normal_axes
 from prism.host.call import Decision, Result
-from prism.host.plan import Machine, Plan
+from prism.host.plan import OUT, Buffer, Machine, Plan, Step
 from prism.lang.types.structs import struct_of
+from prism.lib import operators
 from prism.lib.algorithms.reduce.plan import plan_reduction, plan_search, stages
 from prism.lib.algorithms.reduce.steps import Search, Work
 from prism.lib.algorithms.scan.plan import number_of
@@ -107,6 +108,25 @@ def _decide(
     if plan is None:
         return Decision(copied=("x",))
     return Decision(results, plan=plan, beside=result is not None and not (result.contiguous and result.natural))
+
+
+def count_plan(given: ArrayInfo, name: str, result: str, machine: Machine) -> Plan:
+    """Return the plan that counts what is not zero of an array called `name`, contiguous and not empty, into `result`."""
+    counting = Reduction("count_nonzero", operators.add, truth=True, counted=True)
+    found = _decide(counting, given, None, False, None, None, None, name, machine).plan
+    assert found is not None
+    names = {"x": name, OUT: result}
+
+    def called(value: Any) -> Any:
+        return replace(value, name=names.get(value.name, value.name)) if isinstance(value, Buffer) else value
+
+    steps = [
+        replace(step, arguments={key: called(value) for key, value in step.arguments.items()})
+        if isinstance(step, Step)
+        else replace(step, buffer=called(step.buffer))
+        for step in found.steps
+    ]
+    return replace(found, steps=tuple(steps))
 
 
 def _of_nothing(what: Reduction, compute: np.dtype[Any], start: Any) -> Any:

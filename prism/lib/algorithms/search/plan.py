@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from prism.host.plan import OUT, WORDS, Buffer, Machine, Plan, Scratch, Step, instance_of, size_of
+from prism.host.plan import OUT, WORDS, Buffer, Machine, Plan, Scratch, Step, instance_of, nothing, size_of
 from prism.kernels import lookup as kernels
 from prism.lang.surface import Kernel
 from prism.lib.algorithms.scan.api import past
@@ -107,19 +107,25 @@ def search(
     found, log, scratch = cut(n, kind.size, host=host), kernels.fan_of(kind.size), Scratch()
     c, levels, depth = found.configuration, found.levels, found.depth
     rows = sum((((n - 1) >> (log * k) >> log) + 1) << log for k in range(1, depth))
-    made = {
-        "nodes": scratch.take(kind.compared, 1 << levels),
-        "rows": scratch.take(kind.compared, rows),
-        "sound": scratch.take("int64", 1),
-    }
     shape = {"n": n, "levels": levels, "depth": depth}
-    blocks = 1 if host else min(-(-max(rows, 1 << levels) // _THREADS), 8 * machine.multiprocessors)
-    first = Step(instance_of(kernels.sample, kind.sample()), blocks, _THREADS, {"x": Buffer("x"), **made, **shape})
+    steps: list[Step] = []
+    if depth:
+        made = {
+            "nodes": scratch.take(kind.compared, 1 << levels),
+            "rows": scratch.take(kind.compared, rows),
+            "sound": scratch.take("int64", 1),
+        }
+        blocks = 1 if host else min(-(-max(rows, 1 << levels) // _THREADS), 8 * machine.multiprocessors)
+        steps.append(
+            Step(instance_of(kernels.sample, kind.sample()), blocks, _THREADS, {"x": Buffer("x"), **made, **shape})
+        )
+    else:
+        made = {"nodes": nothing(kind.compared), "rows": nothing(kind.compared), "sound": nothing("int64")}
     template = kind.lookup(c)
     instance = instance_of(kernels.lookup, template)
     tiles = -(-m // (c.threads * template["ITEMS"]))
     skew = past(values)
-    second = Step(
+    step = Step(
         instance, min(tiles, machine.wave(instance, c.threads)), c.threads,
         {
             "x": Buffer("x"), "v": Buffer("v"), "y": Buffer(OUT), **made, **shape, **numbers,
@@ -127,7 +133,7 @@ def search(
             "y_aligned": not host and past(result) == 0, "otherwise": np.dtype(kind.compared).type(0).item(),
         },
     )  # fmt: skip
-    return Plan((first, second), scratch=scratch.used)
+    return Plan((*steps, step), scratch=scratch.used)
 
 
 def first_of(read: str, compared: str, test: Kernel) -> dict[str, Any]:

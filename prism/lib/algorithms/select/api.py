@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from prism.host import arguments
 from prism.host.lazies import LazyArray
+from prism.kernels.select import is_set
 from prism.lang.types import Scalar
 from prism.lib.algorithms.select import calls
 from prism.runtime.arrays import is_array
@@ -84,6 +86,102 @@ def select(
     if function is None:
         return calls.select_by_mask("select", {"x": x, "mask": mask}, mode, stream, {"mask": "condition"}, alike=True)
     return calls.select_by_function(x, function, mode, stream)
+
+
+def split(x: Any, condition: Any, *, count: bool = False, stream: Any = None) -> Any:
+    """Return the elements of an array that a mask, or a function of them, says, and the others: `x[mask]` and `x[~mask]`.
+
+    Parameters
+    ----------
+    x, condition
+        As for `prism.lib.select`.
+    count : bool, default False
+        Leave the number of elements where it is computed: see below.
+    stream : stream or int, optional
+        Where to run, for arrays on a GPU; by default their library's current stream.
+
+    Returns
+    -------
+    selected, rest : array
+        Of one dimension, of the dtype of `x`, both in their order: the two parts of one array. With `count` that array, and an
+        array of one int64 that says how many elements are selected.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `prism.lib.select`.
+
+    Notes
+    -----
+    Two kernels: one counts what the condition says, and the other reads and writes each element once. By default a call on arrays
+    of a GPU waits for the number. With `count` it does not, and can be captured in a CUDA graph.
+
+    Examples
+    --------
+    >>> prism.lib.split(np.array([3, 1, 4, 1, 5]), lambda e: e > 2)
+    (array([3, 4, 5]), array([1, 1]))
+    """
+    whole, number = calls.split(x, _mask_of(x, condition), stream)
+    if count:
+        return whole, number
+    many = calls.number_on_host(number, stream)
+    return whole[:many], whole[many:]
+
+
+def split3(x: Any, first: Any, second: Any, *, stream: Any = None) -> tuple[Any, Any, Any]:
+    """Return the elements of an array that a first condition says, of the others those that a second one says, and the rest.
+
+    Parameters
+    ----------
+    x : array or lazy array
+        As for `prism.lib.select`.
+    first, second : array, lazy array, device function or lambda
+        As `condition` of `prism.lib.select`.
+    stream : stream or int, optional
+        As for `prism.lib.split`.
+
+    Returns
+    -------
+    first, second, rest : array
+        Each as of `prism.lib.select`, in their order.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `prism.lib.select`.
+
+    Notes
+    -----
+    Three selections, one after the other, each of which reads all elements, and waits for its number.
+
+    Examples
+    --------
+    >>> prism.lib.split3(np.array([3, 1, 4, 1, 5]), lambda e: e < 2, lambda e: e < 5)
+    (array([1, 1]), array([3, 4]), array([5]))
+    """
+    from prism.lib.lazy.array import BOOL, of
+
+    masks = [of(_mask_of(x, condition), "condition") for condition in (first, second)]
+    one, other = (mask if mask.scalar == BOOL else mask != 0 for mask in masks)
+    return tuple(select(x, mask, stream=stream) for mask in (one, other & ~one, ~(one | other)))
+
+
+def _mask_of(x: Any, condition: Any) -> Any:
+    """Return a condition as a mask of bools or real numbers: of a function, and of complex numbers, a lazy one.
+
+    Raises:
+        TypeError: it is neither.
+    """
+    from prism.lib import lazy
+    from prism.lib.lazy.array import of
+    from prism.lib.lazy.functions import apply
+
+    if is_array(condition) or isinstance(condition, LazyArray):
+        facts = arguments.facts_of(condition, "condition")
+        return apply(is_set, (of(condition, "condition"),)) if facts.scalar.startswith("complex") else condition
+    if not callable(condition) and not isinstance(condition, Scalar):
+        raise TypeError(f"`condition` must be an array or a function, not {type(condition).__name__}")
+    return lazy.map(condition, x)
 
 
 def compress(
@@ -324,4 +422,7 @@ def argwhere(x: Any, *, count: bool = False, size: int | None = None, fill_value
     )
 
 
-__all__ = ["argwhere", "compress", "extract", "flatnonzero", "nonzero", "select", "unique_by_key", "unique_consecutive"]
+__all__ = [
+    "argwhere", "compress", "extract", "flatnonzero", "nonzero", "select", "split", "split3", "unique_by_key",
+    "unique_consecutive",
+]  # fmt: skip

@@ -9,16 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from prism.host import arguments, repeat
+from prism.host import arguments, memory, repeat
 from prism.host.call import Decision, Result, call
 from prism.host.plan import OUT, Buffer, Machine, Plan, Scratch
 from prism.lang.surface import Kernel
 from prism.lang.surface.views import Compute
+from prism.lib.algorithms.reduce.calls import count_plan
 from prism.lib.algorithms.scan.api import dtype_of
 from prism.lib.algorithms.scan.plan import number_of
 from prism.lib.algorithms.select import plan as plans
 from prism.lib.algorithms.select.plan import KEPT, Kind
 from prism.runtime.arrays import ArrayInfo, require_axes
+from prism.runtime.streams import choose_stream
 
 _INT64 = np.dtype(np.int64)
 
@@ -192,6 +194,37 @@ def _pairs(labels: ArrayInfo, given: ArrayInfo, mode: Mode, machine: Machine) ->
         scalar = "uint8" if one.scalar == "bool" else one.scalar
         steps.append(plans.fill(scalar, Buffer(name), kept, room, _launched(value, scalar), host=host))
     return Decision(tuple(results), tuple(names), Plan(tuple(steps), nbytes, tag, scratch.used), cut=mode.cut)
+
+
+def split(x: Any, mask: Any, stream: Any) -> Any:
+    """Return what a mask keeps and the rest behind it, and how many are kept."""
+    if stream is None and (known := repeat.run_many(("split",), (x, mask, None))) is not None:
+        return known
+
+    def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
+        given, marks = arrays["x"], arrays["mask"]
+        read, compared = plans.tested_as(marks, "condition")
+        kind = replace(_of_memory(given), mask=read, compared=compared)
+        if marks.shape != given.shape:
+            raise ValueError(f"`condition` must have shape {given.shape}, as `x`, not {marks.shape}")
+        if copied := arguments.not_plain(arrays):
+            return Decision(copied=copied)
+        results = (Result((given.size,), dtype_of(given.scalar, given)), Result((1,), _INT64))
+        if not given.size:
+            return Decision(results, (OUT, KEPT), fill=0)
+        counting = count_plan(marks, "mask", KEPT, machine)
+        return Decision(results, (OUT, KEPT), plans.split(kind, given, marks, counting, machine))
+
+    return call("split", ("split",), {"x": x, "mask": mask}, decide, None, stream, called={"mask": "condition"})
+
+
+def number_on_host(number: Any, stream: Any) -> int:
+    """Return the one number of an array, when it is there: of a GPU's this waits for the stream that it was made on."""
+    if stream is not None:
+        info = arguments.facts_of(number, "number")
+        with memory.working(info, choose_stream(stream, (info,))):
+            return int(number[0])
+    return int(number[0])
 
 
 def _of_memory(given: ArrayInfo, name: str = "x") -> Kind:
@@ -381,6 +414,6 @@ def repeat_call(asked: tuple[Any, ...], mode: Mode, arrays: tuple[Any, ...], str
 
 
 __all__ = [
-    "Mode", "find_indices", "find_positions", "function_of", "mode_of", "repeat_call", "select_by_function", "select_by_mask",
-    "shape_of", "unique", "unique_pairs",
+    "Mode", "find_indices", "find_positions", "function_of", "mode_of", "number_on_host", "repeat_call", "select_by_function",
+    "select_by_mask", "shape_of", "split", "unique", "unique_pairs",
 ]  # fmt: skip

@@ -6,9 +6,11 @@ import math
 
 import numpy as np
 
+from prism.lang.types import SCALARS
 from prism.lib.lazy.array import INT64, Lazy, at, broadcast, compute, convert, of_number
 from prism.lib.lazy.places import choose, divide, positions
 
+UINT64 = SCALARS["uint64"]
 MODES = ("raise", "wrap", "clip")
 
 
@@ -20,8 +22,9 @@ def wrap_indices(places: Lazy, extent: int, mode: str) -> Lazy:
     rest = compute("%", INT64, (index, _number(extent, index)))  # as C: of the sign of the index
     around = choose(rest < 0, rest + extent, rest)
     if places.scalar.kind != "uint":
-        return choose(index < -extent, around, choose(index < 0, index + extent, choose(index < extent, index, around)))
-    return choose(index < extent, index, around)
+        around = choose(index < 0, choose(index < -extent, around, index + extent), around)
+    inside = convert(index, UINT64) < of_number(extent, UINT64, index.shape)
+    return choose(inside, index, around)  # nearly all are, and one comparison says so
 
 
 def _number(value: int, like: Lazy) -> Lazy:

@@ -92,6 +92,8 @@ def one_call(seed: int) -> None:
     compare(lib.extract, (condition, x), np.extract(condition, x), random)
     few = condition.ravel()[: random.integers(0, condition.size + 1)]
     compare(lib.compress, (few, x), np.compress(few, x), random)
+    for found, wanted in zip(lib.split(x, condition), (x[condition != 0], x[condition == 0]), strict=True):
+        assert found.dtype == wanted.dtype and found.tobytes() == wanted.tobytes()
     compare(lib.flatnonzero, (x,), np.flatnonzero(x), random)
     compare(lib.nonzero, (x,), np.nonzero(x), random)
     compare(lib.argwhere, (x,), np.argwhere(x), random)
