@@ -140,7 +140,29 @@ def splits(cupy: Any, torch: Any, n: int, only: str) -> Iterator[Row]:
             yield name, calls, n * (1 + 2 * x.itemsize)
 
 
-ROWS = (differences, searches, indices, splits)
+def repeats(cupy: Any, torch: Any, n: int, only: str) -> Iterator[Row]:
+    """Yield the calls of `repeat` of a known size: of runs of 4 elements, and of 256, on average."""
+    random = cupy.random.default_rng(0)
+    for dtype in ("float32", "uint8", "int64"):
+        for length in (4, 256):
+            name = f"repeat {dtype} runs of {length}"
+            if only not in name:
+                continue
+            counts = random.integers(0, 2 * length + 1, max(n // length, 1))
+            x, total = (random.random(counts.size, dtype=cupy.float32) * 100).astype(dtype), int(counts.sum())
+            one, other = (torch.as_tensor(each, device="cuda") for each in (x, counts))
+            wanted = cupy.asarray(torch.repeat_interleave(one, other, output_size=total))
+            same(cupy, prism.lib.repeat(x, counts, size=total), wanted, name)
+            calls = {
+                "prism": lambda x=x, counts=counts, total=total: prism.lib.repeat(x, counts, size=total),
+                "torch": lambda one=one, other=other, total=total: torch.repeat_interleave(
+                    one, other, output_size=total
+                ),
+            }
+            yield name, calls, counts.size * (8 + x.itemsize) + total * x.itemsize
+
+
+ROWS = (differences, searches, indices, splits, repeats)
 
 if __name__ == "__main__":
     main()

@@ -2,11 +2,12 @@
 
 from prism.kernels.select.compaction import select
 from prism.kernels.select.configurations import BEHIND, DEVICE, HOST_LARGE, HOST_SMALL, LONG_TILES, SHORT, SPLIT, Configuration
+from prism.kernels.select.repeat import repeat
 from prism.kernels.select.rest import fill_rest, take_axis
 from prism.kernels.select.split import split
 from prism.kernels.select.conditions import differs, is_set
 
 __all__ = [
     "BEHIND", "DEVICE", "HOST_LARGE", "HOST_SMALL", "LONG_TILES", "SHORT", "SPLIT", "Configuration", "differs", "fill_rest",
-    "is_set", "select", "split", "take_axis",
+    "is_set", "repeat", "select", "split", "take_axis",
 ]  # fmt: skip

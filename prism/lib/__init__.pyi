@@ -28,6 +28,8 @@ from prism.lib.algorithms.reduce.api import minmax as minmax
 from prism.lib.algorithms.reduce.api import prod as prod
 from prism.lib.algorithms.reduce.api import reduce as reduce
 from prism.lib.algorithms.reduce.api import sum as sum
+from prism.lib.algorithms.repeat.api import repeat as repeat
+from prism.lib.algorithms.repeat.api import run_length_decode as run_length_decode
 from prism.lib.algorithms.scan.api import scan as scan
 from prism.lib.algorithms.search.api import digitize as digitize
 from prism.lib.algorithms.search.api import find as find

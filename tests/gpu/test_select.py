@@ -167,6 +167,29 @@ def test_splits(dtype: str) -> None:
     assert bool((first == x[mask]).all()) and bool((second == x[~mask]).all()) and not rest.size
 
 
+@pytest.mark.parametrize("dtype", ["uint8", "float32", "int64", "complex128"])
+def test_elements_repeated(dtype: str) -> None:
+    random = cupy.random.default_rng(0)
+    for n, most in ((1, 100), (1000, 9), (300_000, 5), (100, 300_000), (3_000_000, 1)):
+        x = (random.random(n, dtype=np.float32) * 100).astype(dtype)
+        counts = random.integers(0, most + 1, n)
+        wanted = np.repeat(cupy.asnumpy(x), cupy.asnumpy(counts))
+        assert np.array_equal(cupy.asnumpy(lib.repeat(x, counts)), wanted)
+        found = cupy.asnumpy(lib.repeat(x, counts, size=wanted.size + 9, fill_value=1))
+        assert np.array_equal(found[:-9], wanted) and (found[-9:] == 1).all()
+    assert np.array_equal(cupy.asnumpy(lib.repeat(x, 3)), np.repeat(cupy.asnumpy(x), 3))
+    stream = cupy.cuda.Stream(non_blocking=True)
+    with stream:
+        lib.repeat(x, counts, size=1000)
+        stream.begin_capture()
+        found = lib.repeat(x, counts, size=1000)
+        graph = stream.end_capture()
+        counts[...] = 2
+        graph.launch(stream)
+        stream.synchronize()
+        assert np.array_equal(cupy.asnumpy(found), np.repeat(cupy.asnumpy(x), 2)[:1000])
+
+
 def test_the_first_of_which_something_holds() -> None:
     x = cupy.zeros(30_000_001, np.float32)
     found = cupy.zeros((), np.int64)

@@ -171,7 +171,7 @@ def _pairs(labels: ArrayInfo, given: ArrayInfo, mode: Mode, machine: Machine) ->
     if mode.size is None:
         names, results = [*names, KEPT], [*results, *ends]
     else:
-        fills = [_fill_of(mode.fill, one) for one in (labels, given)]
+        fills = [fill_of(mode.fill, one) for one in (labels, given)]
     if not (n and room):
         return Decision(tuple(results), tuple(names), fill=mode.fill if fills else 0, cut=mode.cut)
     read, compared = plans.tested_as(labels, "keys")
@@ -192,7 +192,7 @@ def _pairs(labels: ArrayInfo, given: ArrayInfo, mode: Mode, machine: Machine) ->
     steps = [step, other]
     for one, name, value in zip((labels, given), names, fills, strict=False):
         scalar = "uint8" if one.scalar == "bool" else one.scalar
-        steps.append(plans.fill(scalar, Buffer(name), kept, room, _launched(value, scalar), host=host))
+        steps.append(plans.fill(scalar, Buffer(name), kept, room, number_in_launch(value, scalar), host=host))
     return Decision(tuple(results), tuple(names), Plan(tuple(steps), nbytes, tag, scratch.used), cut=mode.cut)
 
 
@@ -245,18 +245,18 @@ def _values(kind: Kind, n: int, given: ArrayInfo, mask: ArrayInfo | None, mode: 
             return Decision(results, (OUT, KEPT), fill=0, cut=mode.cut)
         step, words, tag = plans.select(kind, n, n, machine, given, mask, Buffer(OUT), Buffer(KEPT))
         return Decision(results, (OUT, KEPT), Plan((step,), words, tag), cut=mode.cut)
-    value, fixed = _fill_of(mode.fill, given), (Result((mode.size,), dtype),)
+    value, fixed = fill_of(mode.fill, given), (Result((mode.size,), dtype),)
     if not (n and mode.size):
         return Decision(fixed, fill=value)
     scratch = Scratch()
     kept = scratch.take("int64", 1)
     step, words, tag = plans.select(kind, n, mode.size, machine, given, mask, Buffer(OUT), kept)
     scalar = "uint8" if given.scalar == "bool" else given.scalar
-    behind = plans.fill(scalar, Buffer(OUT), kept, mode.size, _launched(value, scalar), host=machine.host)
+    behind = plans.fill(scalar, Buffer(OUT), kept, mode.size, number_in_launch(value, scalar), host=machine.host)
     return Decision(fixed, plan=Plan((step, behind), words, tag, scratch.used))
 
 
-def _fill_of(value: Any, given: ArrayInfo) -> Any:
+def fill_of(value: Any, given: ArrayInfo) -> Any:
     """Return what is filled with, as a number of an array's dtype.
 
     Raises:
@@ -273,7 +273,7 @@ def _fill_of(value: Any, given: ArrayInfo) -> Any:
         raise TypeError(f"`fill_value` is {value!r}, which is no {given.scalar}: {error}") from None
 
 
-def _launched(value: Any, scalar: str) -> Any:
+def number_in_launch(value: Any, scalar: str) -> Any:
     """Return a number as a launch takes it."""
     if isinstance(value, float):
         return value
@@ -414,6 +414,6 @@ def repeat_call(asked: tuple[Any, ...], mode: Mode, arrays: tuple[Any, ...], str
 
 
 __all__ = [
-    "Mode", "find_indices", "find_positions", "function_of", "mode_of", "number_on_host", "repeat_call", "select_by_function",
-    "select_by_mask", "shape_of", "split", "unique", "unique_pairs",
+    "Mode", "fill_of", "find_indices", "find_positions", "function_of", "number_in_launch", "mode_of", "number_on_host", "repeat_call",
+    "select_by_function", "select_by_mask", "shape_of", "split", "unique", "unique_pairs",
 ]  # fmt: skip
