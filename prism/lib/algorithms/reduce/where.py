@@ -32,10 +32,10 @@ def leave_out(a: Any, where: Any, neutral: Any, name: str) -> Any:
         shape = ()
     if shape != x.shape:
         raise ValueError(f"`where` of shape {mask.shape} does not broadcast to {x.shape}, the shape of `a`")
-    return choose(broadcast(mask, shape), x, broadcast(_number(neutral, x), shape))
+    return choose(broadcast(mask, shape), x, broadcast(number_like(neutral, x), shape))
 
 
-def _number(value: Any, x: Lazy) -> Lazy:
+def number_like(value: Any, x: Lazy) -> Lazy:
     """Return a number of an array's dtype."""
     if x.dtype.kind != "c":
         return of_number(
@@ -47,4 +47,4 @@ def _number(value: Any, x: Lazy) -> Lazy:
     return compute(x.scalar, x.scalar, [of_number(whole.real, part), of_number(whole.imag, part)])
 
 
-__all__ = ["leave_out"]
+__all__ = ["leave_out", "number_like"]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from prism.host import arguments
+from prism.host import arguments, memory
+from prism.host.axes import normal_axis
 from prism.host.lazies import LazyArray
 from prism.kernels.select import is_set
 from prism.lang.types import Scalar
 from prism.lib.algorithms.select import calls
-from prism.runtime.arrays import is_array
+from prism.runtime.arrays import is_array, require_axes
+from prism.runtime.streams import choose_stream
 
 
 def select(
@@ -185,7 +187,15 @@ def _mask_of(x: Any, condition: Any) -> Any:
 
 
 def compress(
-    condition: Any, x: Any, *, count: bool = False, size: int | None = None, fill_value: Any = 0, stream: Any = None
+    condition: Any,
+    x: Any,
+    axis: Any = None,
+    out: Any = None,
+    *,
+    count: bool = False,
+    size: int | None = None,
+    fill_value: Any = 0,
+    stream: Any = None,
 ) -> Any:
     """Return the elements of an array at which a condition is not zero: `numpy.compress(condition, x)`.
 
@@ -194,21 +204,30 @@ def compress(
     condition : array of NumPy, CuPy or torch, or lazy array
         Of one dimension, of bools or numbers. Elements of `x` behind its end are not kept.
     x : array or lazy array
-        Of the library and device of `condition`, of any shape: its elements are taken in C order.
+        Of the library and device of `condition`, of any shape: without `axis` its elements are taken in C order.
+    axis : int, optional
+        Keep the parts along an axis at which the condition is not zero; it has at most as many elements as the axis.
+    out : array, optional
+        Where to put the result, by a copy: of its shape and dtype. Without `size` the call waits for the number of elements.
     count, size, fill_value, stream
         As for `prism.lib.select`.
 
     Returns
     -------
     array
-        As of `prism.lib.select`.
+        As of `prism.lib.select`; with `axis` of as many dimensions as `x`. `out`, if given.
 
     Raises
     ------
     TypeError, OverflowError
-        As `prism.lib.select`.
+        As `prism.lib.select`; `out` is of another dtype.
     ValueError
-        `condition` has another number of dimensions, or is longer than `x`; else as `prism.lib.select`.
+        `condition` has another number of dimensions, or is longer than `x`, or the axis; `count` or `size` with `axis`, or `count`
+        with `out`; `out` has another shape; else as `prism.lib.select`. Of an axis that `x` does not have: `numpy.exceptions.AxisError`.
+
+    Notes
+    -----
+    With `axis` it is `prism.lib.flatnonzero` of the condition, and `prism.lib.take`.
 
     Examples
     --------
@@ -216,7 +235,33 @@ def compress(
     array([3, 4])
     """
     mode = calls.mode_of(count, size, fill_value)
-    return calls.select_by_mask("compress", {"mask": condition, "x": x}, mode, stream, {"mask": "condition"}, flat=True)
+    if axis is not None and not mode.cut:
+        raise ValueError("`count` and `size` are for a whole array, without `axis`")
+    if out is not None and count:
+        raise ValueError("`count` gives an array and a number, and `out` is for the array alone: pass one of them")
+    if axis is not None:
+        return _compress_along(condition, x, axis, out, stream)
+    given = {"mask": condition, "x": x}
+    found = calls.select_by_mask("compress", given, mode, stream, {"mask": "condition"}, flat=True)
+    if out is None:
+        return found
+    made, room = arguments.facts_of(found, "x"), arguments.facts_of(out, "out")
+    arguments.require_scalar(room, made.scalar)
+    arguments.require_shape(room, made.shape)
+    with memory.working(made, None if stream is None or made.device is None else choose_stream(stream, (made,))):
+        out[...] = found
+    return out
+
+
+def _compress_along(condition: Any, x: Any, axis: Any, out: Any, stream: Any) -> Any:
+    from prism.lib.algorithms.take.api import take
+
+    shape, marks = arguments.facts_of(x, "x").shape, arguments.facts_of(condition, "condition")
+    along = normal_axis(axis, len(shape))
+    require_axes(marks, "condition", 1)
+    if marks.shape[0] > shape[along]:
+        raise ValueError(f"`condition` has {marks.shape[0]} elements, and axis {along} of `x` has {shape[along]}")
+    return take(x, flatnonzero(condition, stream=stream), along, out, "clip", stream=stream)
 
 
 def extract(

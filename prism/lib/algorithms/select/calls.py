@@ -414,6 +414,6 @@ def repeat_call(asked: tuple[Any, ...], mode: Mode, arrays: tuple[Any, ...], str
 
 
 __all__ = [
-    "Mode", "fill_of", "find_indices", "find_positions", "function_of", "number_in_launch", "mode_of", "number_on_host", "repeat_call",
-    "select_by_function", "select_by_mask", "shape_of", "split", "unique", "unique_pairs",
+    "Mode", "fill_of", "find_indices", "find_positions", "function_of", "mode_of", "number_in_launch", "number_on_host",
+    "repeat_call", "select_by_function", "select_by_mask", "shape_of", "split", "unique", "unique_pairs",
 ]  # fmt: skip

@@ -94,6 +94,11 @@ CASES = (
     *_ways("unique_by_key", _with_keys, _firsts, dtypes=_DTYPES),
     *_ways("nonzero", _some, np.nonzero, **_PLANES),
     *_ways("argwhere", _some, np.argwhere, **_PLANES),
+    Case(
+        "compress", lambda random, shape, dtype: (random.random(shape[0]) < 1 / 2, *numbers(random, shape, dtype)),
+        lambda condition, x: np.compress(condition, x, axis=0), {"axis": 0}, ("float32",), PLANES[:3], LONG_PLANES,
+        planned=False,
+    ),
     Case("extract", _with_condition, lambda condition, x: x[condition], {}, out=False, planned=False, **_PLANES),
     Case("split", _with_mask, lambda x, mask: (x[mask], x[~mask]), {}, _DTYPES, out=False, planned=False),
     Case(
