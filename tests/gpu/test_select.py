@@ -163,7 +163,7 @@ def test_splits(dtype: str) -> None:
                 for _ in range(2):
                     selected, rest = lib.split(one, other)
                     assert bool((selected == one[other]).all()) and bool((rest == one[~other]).all())
-    first, second, rest = lib.split3(x, mask, lambda e: e == e)
+    first, second, rest = lib.split3(x, mask, ~mask)
     assert bool((first == x[mask]).all()) and bool((second == x[~mask]).all()) and not rest.size
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from prism.host import arguments, memory
+from prism.host import arguments, memory, repeat
 from prism.host.axes import normal_axis
 from prism.host.lazies import LazyArray
 from prism.kernels.select import is_set
@@ -123,7 +123,10 @@ def split(x: Any, condition: Any, *, count: bool = False, stream: Any = None) ->
     >>> prism.lib.split(np.array([3, 1, 4, 1, 5]), lambda e: e > 2)
     (array([3, 4, 5]), array([1, 1]))
     """
-    whole, number = calls.split(x, _mask_of(x, condition), stream)
+    known = None
+    if stream is None and is_array(condition):
+        known = repeat.run_many(("split",), (x, condition, None))
+    whole, number = calls.split(x, _mask_of(x, condition), stream) if known is None else known
     if count:
         return whole, number
     many = calls.number_on_host(number, stream)
@@ -222,8 +225,9 @@ def compress(
     TypeError, OverflowError
         As `prism.lib.select`; `out` is of another dtype.
     ValueError
-        `condition` has another number of dimensions, or is longer than `x`, or the axis; `count` or `size` with `axis`, or `count`
-        with `out`; `out` has another shape; else as `prism.lib.select`. Of an axis that `x` does not have: `numpy.exceptions.AxisError`.
+        `condition` has another number of dimensions, or is longer than `x`, or the axis; `count` or `size` with `axis`, or
+        `count` with `out`; `out` has another shape; else as `prism.lib.select`. Of an axis that `x` does not have:
+        `numpy.exceptions.AxisError`.
 
     Notes
     -----
