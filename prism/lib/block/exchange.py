@@ -224,6 +224,25 @@ def compact(items: T[ITEMS] @ thread[1], flags: uint32 @ thread[1]) -> int32 @ b
 
 
 @prism("device")
+@requires(block[1], thread[1])
+@template(T=dtype)
+def broadcast(value: T @ thread[1], source: int32 @ block[1]) -> T @ block[1]:
+    """Thread `source`'s value, for the whole block.
+
+    Perspective: block, of more than `source` threads.
+    Cost:        one barrier; one element of shared memory.
+    Test:        tests/lib/block/test_shift.py
+    """
+    t: int32 @ thread[1] = id()
+    cell: shared(T[1]) @ block[1]
+    with partition(cell, thread[1], offset=0, races="none") as own:  # one thread alone writes: `source`
+        with group(thread[1]):
+            if t == source:
+                own[0] = value
+    return cell[0]
+
+
+@prism("device")
 @requires(block[1], thread[32])
 @template(T=dtype, ITEMS=constexpr(int), WIDTH=constexpr(int), THREADS=constexpr(int))
 def separate(items: T[ITEMS] @ thread[1], flags: uint32 @ thread[1]) -> int32 @ block[1]:
@@ -276,22 +295,3 @@ def separate(items: T[ITEMS] @ thread[1], flags: uint32 @ thread[1]) -> int32 @ 
         for k in range(ITEMS):
             items[k] = tile[k * THREADS + t]
     return total
-
-
-@prism("device")
-@requires(block[1], thread[1])
-@template(T=dtype)
-def broadcast(value: T @ thread[1], source: int32 @ block[1]) -> T @ block[1]:
-    """Thread `source`'s value, for the whole block.
-
-    Perspective: block, of more than `source` threads.
-    Cost:        one barrier; one element of shared memory.
-    Test:        tests/lib/block/test_shift.py
-    """
-    t: int32 @ thread[1] = id()
-    cell: shared(T[1]) @ block[1]
-    with partition(cell, thread[1], offset=0, races="none") as own:  # one thread alone writes: `source`
-        with group(thread[1]):
-            if t == source:
-                own[0] = value
-    return cell[0]
