@@ -34,6 +34,8 @@ from prism.lib.algorithms.scan.api import scan as scan
 from prism.lib.algorithms.search.api import digitize as digitize
 from prism.lib.algorithms.search.api import find as find
 from prism.lib.algorithms.search.api import searchsorted as searchsorted
+from prism.lib.algorithms.segment_positions.api import segmented_argmax as segmented_argmax
+from prism.lib.algorithms.segment_positions.api import segmented_argmin as segmented_argmin
 from prism.lib.algorithms.segments.api import segmented_reduce as segmented_reduce
 from prism.lib.algorithms.segments.api import segmented_scan as segmented_scan
 from prism.lib.algorithms.select.api import argwhere as argwhere

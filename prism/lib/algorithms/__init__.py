@@ -59,6 +59,11 @@ MANIFEST = (
         "library.md#segments-and-runs-of-equal-keys",
     ),
     Algorithm(
+        "segment_positions",
+        ("segmented_argmin", "segmented_argmax"),
+        "library.md#segments-and-runs-of-equal-keys",
+    ),
+    Algorithm(
         "keys", ("scan_by_key", "reduce_by_key", "run_length_encode"), "library.md#segments-and-runs-of-equal-keys"
     ),
     Algorithm(

@@ -17,7 +17,7 @@ from tests.lib.calls import check
 from tests.lib.lazy.lazies import LAZIES, array_of
 from tests.rarely import rarely
 
-MEMORY = {"matmul", "sgemm", "hgemm", "digitize"}
+MEMORY = {"matmul", "sgemm", "hgemm", "digitize", "segmented_argmin", "segmented_argmax"}
 """Functions whose kernels take memory, as copies by bulk do, or that ask the host: lazy arrays are evaluated for them."""
 PAIRS = [(case, name) for case in cases() for name in LAZIES]
 

@@ -184,14 +184,14 @@ def segmented_reduce(
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
         given, starts, stops = arrays["x"], arrays["offsets"], arrays.get("ends")
         require_axes(given, "x", 1)
-        segments = _segments(starts, stops)
+        segments = segments_of(starts, stops)
         task, shown = scans.task_of(op, given, dtype, exclusive=True, called=_REDUCE)
         begin = shown if initial is None else scans.initial_of(initial, task)
         if result is not None:
             arguments.require_result(result, task.result, (segments,))
         if copied := arguments.not_plain(arrays):
             return Decision(copied=copied)
-        plan = _plan_reduce(task, given, segments, starts, stops, begin, machine) if segments else None
+        plan = plan_reduce(task, given, segments, starts, stops, begin, machine) if segments else None
         return Decision((Result((segments,), scans.dtype_of(task.result, given)),), plan=plan)
 
     return call("segmented_reduce", asked, {"x": x, **bounds}, decide, out, stream)
@@ -206,7 +206,7 @@ def _require_offsets(offsets: ArrayInfo, name: str) -> None:
     require_axes(offsets, name, 1)
 
 
-def _segments(starts: ArrayInfo, ends: ArrayInfo | None) -> int:
+def segments_of(starts: ArrayInfo, ends: ArrayInfo | None) -> int:
     """Return how many segments there are, the arrays that say where they lie checked."""
     _require_offsets(starts, "offsets")
     if ends is None:
@@ -237,7 +237,7 @@ def way_of(task: Task, size: int, segments: int, processors: int) -> tuple[Kerne
     return reductions.reduce_segments_by_block, {**common, "ITEMS": _MANY}, segments
 
 
-def _plan_reduce(
+def plan_reduce(
     task: Task,
     given: ArrayInfo,
     segments: int,
@@ -264,4 +264,4 @@ def _blocks(most: int, waves: int, chosen: Instance, machine: Machine) -> int:
     return min(most, _MOST_BLOCKS, waves * machine.wave(chosen, THREADS))
 
 
-__all__ = ["segmented_reduce", "segmented_scan"]
+__all__ = ["plan_reduce", "segmented_reduce", "segmented_scan", "segments_of"]
