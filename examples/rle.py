@@ -1,54 +1,69 @@
-"""Run-length encoding: the values of an array's runs of equal elements, and their lengths."""
+"""Run-length encoding in one launch: blocks draw tiles, keep where runs begin, and look back for how many begin before."""
 
 import numpy as np
 
-import prism
-from prism.lang import block, const, constexpr, grid, group, id, int32, partition, ptr, requires, template, thread
+from prism.lang import (
+    block, const, count, grid, group, int32, int64, mailbox, partition, prism, ptr, requires, thread, uint32, uint64,
+)
 from prism.lib.thread import operators
 
-THREADS, ITEMS = 128, 4
+THREADS, ITEMS = 128, 16
 TILE = THREADS * ITEMS
 
 
 @prism("global")
-@template(COUNTING=constexpr(bool))
 @requires(grid[1], block[1], thread[THREADS])
-def runs(
-    x: ptr(const(int32)) @ grid[1], ranks: ptr(const(int32)) @ grid[1], counts: ptr(int32) @ grid[1],
-    starts: ptr(int32) @ grid[1], n: int32 @ grid[1],
+def run_starts(
+    x: ptr(const(int32)) @ grid[1], starts: ptr(int64) @ grid[1], number: ptr(int64) @ grid[1], n: int64 @ grid[1],
+    words: ptr(mailbox(int64)) @ grid[1], capacity: uint32 @ grid[1], control: ptr(uint64) @ grid[1],
 ):
-    b: int32 @ block[1] = id()
-    i: int32 @ thread[1] = id()
-    before: int32 @ block[1] = x[max(b * TILE - 1, 0)]
-    with partition(counts, block[1], b) as own, partition(starts, thread[1]) as start, group(block[1]):
-        items: int32[ITEMS] @ thread[1]
-        heads: bool[ITEMS] @ thread[1]
-        places: int32[ITEMS] @ thread[1]
-        with partition(x, block[1], b * TILE) as source:
-            block.load_transposed(source, items, n - b * TILE, 0, THREADS=THREADS)
-        block.heads(items, heads, before, b == 0, WIDTH=ITEMS, DIFFERENT=operators.not_equal)
-        with group(thread[1]):
-            for k in range(ITEMS):
-                heads[k] = heads[k] and i * ITEMS + k < n
-                places[k] = 1 if heads[k] else 0
-        if COUNTING:  # how many runs begin in this tile
-            block.reduce_into(own, thread.reduce(places, OP=operators.add), OP=operators.add)
-        else:  # where each one begins; `ranks` has how many begin in the tiles before
-            rank: int32 @ block[1] = ranks[b]
-            block.scan_initial(places, rank, WIDTH=ITEMS, OP=operators.add, EXCLUSIVE=True)
+    tiles: int32 @ grid[1] = int32((n + (TILE - 1)) / TILE)
+    blocks: int32 @ grid[1] = count(block[1])
+    with partition(starts, block[1], races="none") as out, partition(number, block[1], 0, races="none") as total, group(block[1]):
+        held: int64[ITEMS] @ thread[1]  # where runs begin in the held tile
+        kept: int32 @ block[1] = 0
+        ahead: int64[ITEMS] @ thread[1]  # and in the following one
+        coming: int32 @ block[1] = 0
+
+        @requires(block[1], thread[THREADS])
+        def load(tile: int32 @ block[1]) -> int64 @ block[1]:
+            nonlocal coming
+            flags: uint32 @ thread[1] = 0
+            first: int64 @ thread[1] = int64(tile) * TILE + block.place(ITEMS=ITEMS, WIDTH=1)
             with group(thread[1]):
                 for k in range(ITEMS):
-                    if heads[k]:
-                        start[places[k]] = i * ITEMS + k
+                    i: int64 = first + 32 * k
+                    ahead[k] = i
+                    if i < n and (i == 0 or x[i] != x[max(i - 1, 0)]):
+                        flags |= uint32(1) << k
+            coming = block.compact(ahead, flags, WIDTH=1, THREADS=THREADS)
+            return coming
+
+        @requires(block[1], thread[THREADS])
+        def keep():
+            nonlocal kept
+            kept = coming
+            for k in range(ITEMS):
+                held[k] = ahead[k]
+
+        @requires(block[1], thread[THREADS])
+        def store(tile: int32 @ block[1], before: int64 @ block[1]):
+            with partition(out, block[1], before, races="none") as target:
+                block.store_striped(target, held, kept)
+            block.fill(total, before + kept, 1 if tile == tiles - 1 else 0)
+
+        grid.scan_tiles(
+            words, capacity, control, blocks, tiles, 0, 0, OP=operators.add, LOAD=load, KEEP=keep, STORE=store, THREADS=THREADS,
+        )
 
 
 def encoded(x):
     """Return the values and the lengths of the runs of an int32 array of NumPy or CuPy: of one dimension, not empty."""
-    counts = x[: -(-x.size // TILE)].copy()
-    runs[counts.size, THREADS](x, x, counts, x[:0].copy(), x.size, template={"COUNTING": True})
-    ends = prism.lib.scan(counts)
-    starts = x[: int(ends[-1])].copy()
-    runs[counts.size, THREADS](x, ends - counts, counts, starts, x.size, template={"COUNTING": False})
+    tiles = -(-x.size // TILE)
+    starts, number = np.empty_like(x, np.int64), np.zeros_like(x, np.int64, shape=1)
+    words, control = np.zeros_like(x, np.uint64, shape=2 * tiles), np.zeros_like(x, np.uint64, shape=1)
+    run_starts[min(tiles, 528), THREADS](x, starts, number, x.size, words, tiles, control)
+    starts = starts[: int(number[0])]
     lengths = x.size - starts
     lengths[:-1] = starts[1:] - starts[:-1]
     return x[starts], lengths

@@ -2,12 +2,14 @@
 
 from prism.kernels.select.compaction import select
 from prism.kernels.select.configurations import (
-    BEHIND, DEVICE, EDGES, HOST_LARGE, HOST_SMALL, LONG_TILES, PLACES, SHORT, Configuration,
+    BEHIND, DEVICE, EDGES, HOST_LARGE, HOST_SMALL, LONG_TILES, PLACES, SHORT, SPLIT, Configuration,
 )
+from prism.kernels.select.repeat import repeat
 from prism.kernels.select.rest import fill_rest, take_axis
+from prism.kernels.select.split import split
 from prism.kernels.select.conditions import differs, is_set
 
 __all__ = [
-    "BEHIND", "DEVICE", "EDGES", "HOST_LARGE", "HOST_SMALL", "LONG_TILES", "PLACES", "SHORT", "Configuration", "differs",
-    "fill_rest", "is_set", "select", "take_axis",
+    "BEHIND", "Configuration", "DEVICE", "EDGES", "HOST_LARGE", "HOST_SMALL", "LONG_TILES", "PLACES", "SHORT", "SPLIT",
+    "differs", "fill_rest", "is_set", "repeat", "select", "split", "take_axis",
 ]  # fmt: skip

@@ -29,6 +29,14 @@ SHORT = {
     8: Configuration(threads=256, items=16, width=2, blocks=2, words=2),
     16: Configuration(threads=256, items=4, width=1, blocks=3, words=2),
 }
+# A split holds all of two tiles, and the flags of one.
+SPLIT = {
+    1: Configuration(threads=256, items=32, width=16, blocks=2, words=2),
+    2: Configuration(threads=256, items=16, width=8, blocks=4, words=2),
+    4: Configuration(threads=256, items=16, width=4, blocks=4, words=2),
+    8: Configuration(threads=256, items=8, width=2, blocks=4, words=2),
+    16: Configuration(threads=256, items=4, width=1, blocks=4, words=2),
+}
 LONG_TILES = 512
 """Arrays of at least so many long tiles take them."""
 
@@ -38,4 +46,7 @@ HOST_LARGE = Configuration(threads=1024, items=32, width=32, blocks=1)
 
 BEHIND = 256  # threads of the kernels behind a selection
 
-__all__ = ["BEHIND", "DEVICE", "EDGES", "HOST_LARGE", "HOST_SMALL", "LONG_TILES", "PLACES", "SHORT", "Configuration"]
+__all__ = [
+    "BEHIND", "Configuration", "DEVICE", "EDGES", "HOST_LARGE", "HOST_SMALL", "LONG_TILES", "PLACES", "SHORT",
+]
+__all__ = ["BEHIND", "DEVICE", "HOST_LARGE", "HOST_SMALL", "LONG_TILES", "SHORT", "SPLIT", "Configuration"]

@@ -60,7 +60,31 @@ def copy_where(x: ptr(const(TI)) @ grid[1], where: ptr(const(uint8)) @ grid[1], 
                                 mine[k] = TO(x[first + k * THREADS + t])
 
 
+@prism("global")
+@template(TI=dtype, TO=dtype, COUNTED=constexpr(bool), THREADS=constexpr(int))
+@requires(grid[1], block[1], thread[THREADS])
+@attr("__launch_bounds__(THREADS)")
+def scatter(
+    x: ptr(const(TI)) @ grid[1], spots: ptr(const(int64)) @ grid[1], kept: ptr(const(int64)) @ grid[1], y: ptr(TO) @ grid[1],
+    n: int64 @ grid[1],
+):
+    """`y[spots[i]] = TO(x[i])`, for i below `n` and, where `COUNTED`, `kept[0]`. Of those of one place any may stand.
+
+    Perspective: grid, a block for each `THREADS` elements.
+    Shapes:      `x`, `spots`: `n` elements, of which those behind `kept[0]` are not read.
+    Test:        tests/kernels/test_transform.py
+    """
+    me: int64 @ thread[1] = id()
+    many: int64 @ grid[1] = n
+    if COUNTED:
+        many = min(kept[0], n)
+    with partition(y, thread[1], offset=0, races="allow") as out, group(thread[1]):  # where spots are, data says
+        if me < many:
+            out[spots[me]] = TO(x[me])
+
+
 EXAMPLES = {
     "copy": {"TI": "float32", "TO": "float32", "THREADS": 256, "ITEMS": 16, "WIDTH": 4},
     "copy_where": {"TI": "float32", "TO": "float32", "THREADS": 256, "ITEMS": 8},
+    "scatter": {"TI": "float32", "TO": "float32", "COUNTED": False, "THREADS": 256},
 }

@@ -558,6 +558,17 @@ class Block(LevelName):
         Errors:      two elements of one rank race; the reference machine says so."""
 
     @staticmethod
+    def separate(items: Any, flags: Any, *, WIDTH: int, THREADS: int, T: Any = ..., ITEMS: int = ...) -> Any:
+        """block.separate(items: T[ITEMS] @ thread[1], flags: uint32 @ thread[1], *, WIDTH: constexpr(int),
+            THREADS: constexpr(int), T: dtype = ..., ITEMS: constexpr(int) = ...) -> int32 @ block[1]
+
+        Put the elements whose bit of `flags` is set before the others, both in their order.
+
+        Perspective: block, of `THREADS` threads.
+        Shapes:      as of `block.compact`: number `k * THREADS + t` comes to thread `t`.
+        Returns:     how many bits are set; `items` changes in place."""
+
+    @staticmethod
     def shift_down(items: Any, after: Any, *, WIDTH: int, T: Any = ..., ITEMS: int = ...) -> Any:
         """block.shift_down(items: T[ITEMS] @ thread[1], after: T @ block[1], *, WIDTH: constexpr(int), T: dtype = ...,
             ITEMS: constexpr(int) = ...) -> T @ block[1]

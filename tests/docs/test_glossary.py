@@ -27,6 +27,7 @@ ALLOWED = {
     "prism.kernels.sgemm.elements.coalesced": "a kernel, called as the field calls that step of the way to a fast one",
     "prism.kernels.sgemm.tiles.tiled": "likewise",
     "prism.kernels.sgemm.tiles.vectorized": "likewise",
+    "prism.lib.algorithms.search.api.searchsorted": "NumPy's name",
 }
 
 

@@ -158,3 +158,52 @@ def test_more_elements_than_2_31_without_memory() -> None:
     assert int(lib.sum(counted)) == n * (n - 1) // 2
     assert int(lib.count_nonzero(counted > n - 4)) == 3
     assert cupy.asnumpy(lib.flatnonzero(counted > n - 4, size=4, fill_value=-1)).tolist() == [n - 3, n - 2, n - 1, -1]
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float16", "float32", "complex128", "bool"])
+def test_differences(dtype: str) -> None:
+    """By vectors, of what is not aligned, along rows and columns, and in a graph."""
+    x = (cupy.random.default_rng(0).random(3_000_001, dtype=np.float32) * 9 // 1).astype(dtype)
+    for one in (x, x[1:], x[::2]):
+        assert bool((lib.diff(one) == cupy.diff(one)).all())
+        found = lib.adjacent_difference(one, out=cupy.empty_like(one))
+        assert bool((found[1:] == cupy.diff(one)).all()) and found[0] == one[0]
+    rows = x[:3_000_000].reshape(3000, 1000)
+    for axis in (0, 1):
+        assert bool((lib.diff(rows, axis=axis) == cupy.diff(rows, axis=axis)).all())
+    stream = cupy.cuda.Stream(non_blocking=True)
+    with stream:
+        wanted, found = cupy.diff(x), lib.diff(x)
+        stream.begin_capture()
+        lib.diff(x, out=found)
+        graph = stream.end_capture()
+        found[...] = 0
+        graph.launch(stream)
+        stream.synchronize()
+        assert bool((found == wanted).all())
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float16", "float64", "complex128", "bool"])
+def test_elements_at_indices(dtype: str) -> None:
+    """Out of range too: nothing is read or written outside."""
+    random = cupy.random.default_rng(0)
+    x = (random.random((3000, 700), dtype=np.float32) * 9 // 1).astype(dtype)
+    for axis, extent in ((None, x.size), (0, 3000), (1, 700)):
+        indices = random.integers(-3 * extent, 3 * extent, 2001)
+        assert bool((lib.take(x, indices, axis) == cupy.take(x, indices, axis)).all())
+        clipped = cupy.take(x, cupy.clip(indices, 0, extent - 1), axis)
+        assert bool((lib.take(x, indices, axis, mode="clip") == clipped).all())
+    along = random.integers(-700, 700, (3000, 5))
+    assert bool((lib.take_along_axis(x, along, 1) == cupy.take_along_axis(x, along, 1)).all())
+    for lying in (x, x.T, x[:, ::2]):
+        mask, values = random.random(lying.shape) < 0.3, lying.ravel()[:999]
+        found, wanted = lying.copy(), lying.copy()
+        lib.place(found, mask, values)
+        cupy.place(wanted, mask, values)
+        assert bool((found == wanted).all())
+        lib.putmask(found, mask, values)
+        cupy.putmask(wanted, mask, values)
+        assert bool((found == wanted).all())
+        lib.put(found, cupy.arange(5000) * 3, values)
+        cupy.put(wanted, cupy.arange(5000) * 3, values)
+        assert bool((found == wanted).all())

@@ -116,3 +116,87 @@ def test_torch() -> None:
         assert torch.equal(one, other)
     half = x.to(torch.bfloat16)
     assert torch.equal(lib.select(half, half), torch.masked_select(half, half != 0))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32", "float64", "uint8"])
+def test_searches_in_tables_of_all_sizes(dtype: str) -> None:
+    """Of trees alone, of rows below them, and of a table that no L2 holds; of values in order, and of NaN."""
+    random = cupy.random.default_rng(0)
+    for n in (1, 1000, 1 << 13, (1 << 16) + 3, 1 << 18, (1 << 21) + 1, 1 << 24):
+        table = cupy.sort((random.random(n, dtype=np.float32) * 3e7).astype(dtype))
+        values = (random.random((1 << 18) + 7, dtype=np.float32) * 3.1e7).astype(dtype)
+        if dtype[0] == "f":
+            values[::1001] = np.nan
+            table[-n // 100 :] = np.nan
+        for v in (values, values[1:], cupy.sort(values), values[:100]):
+            for side in ("left", "right"):
+                wanted = np.searchsorted(cupy.asnumpy(table), cupy.asnumpy(v), side)
+                assert np.array_equal(cupy.asnumpy(lib.searchsorted(table, v, side)), wanted)
+        found = lib.searchsorted(table[1:], values)
+        assert np.array_equal(cupy.asnumpy(found), np.searchsorted(cupy.asnumpy(table[1:]), cupy.asnumpy(values)))
+
+
+def test_bins_and_searches_in_graphs() -> None:
+    x, bins = cupy.random.default_rng(0).random(100_000), cupy.linspace(0.9, 0.1, 300)
+    assert bool((lib.digitize(x, bins) == cupy.asarray(np.digitize(cupy.asnumpy(x), cupy.asnumpy(bins)))).all())
+    stream, bins = cupy.cuda.Stream(non_blocking=True), bins[::-1].copy()
+    with stream:
+        found = lib.searchsorted(bins, x)
+        wanted = found.copy()
+        stream.begin_capture()
+        lib.searchsorted(bins, x, out=found)
+        graph = stream.end_capture()
+        found[...] = 0
+        graph.launch(stream)
+        stream.synchronize()
+        assert bool((found == wanted).all())
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "float16", "float32", "int64", "complex128"])
+def test_splits(dtype: str) -> None:
+    random = cupy.random.default_rng(0)
+    for n in (1, 1000, 100_003, (1 << 23) + 5):
+        x = (random.random(n, dtype=np.float32) * 100).astype(dtype)
+        for share in (0, 0.3, 1):
+            mask = random.random(n, dtype=np.float32) < share
+            for one, other in ((x, mask), (x[1:], mask[1:])):
+                for _ in range(2):
+                    selected, rest = lib.split(one, other)
+                    assert bool((selected == one[other]).all()) and bool((rest == one[~other]).all())
+    first, second, rest = lib.split3(x, mask, ~mask)
+    assert bool((first == x[mask]).all()) and bool((second == x[~mask]).all()) and not rest.size
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "float32", "int64", "complex128"])
+def test_elements_repeated(dtype: str) -> None:
+    random = cupy.random.default_rng(0)
+    for n, most in ((1, 100), (1000, 9), (300_000, 5), (100, 300_000), (3_000_000, 1)):
+        x = (random.random(n, dtype=np.float32) * 100).astype(dtype)
+        counts = random.integers(0, most + 1, n)
+        wanted = np.repeat(cupy.asnumpy(x), cupy.asnumpy(counts))
+        assert np.array_equal(cupy.asnumpy(lib.repeat(x, counts)), wanted)
+        found = cupy.asnumpy(lib.repeat(x, counts, size=wanted.size + 9, fill_value=1))
+        assert np.array_equal(found[:-9], wanted) and (found[-9:] == 1).all()
+    assert np.array_equal(cupy.asnumpy(lib.repeat(x, 3)), np.repeat(cupy.asnumpy(x), 3))
+    stream = cupy.cuda.Stream(non_blocking=True)
+    with stream:
+        lib.repeat(x, counts, size=1000)
+        stream.begin_capture()
+        found = lib.repeat(x, counts, size=1000)
+        graph = stream.end_capture()
+        counts[...] = 2
+        graph.launch(stream)
+        stream.synchronize()
+        assert np.array_equal(cupy.asnumpy(found), np.repeat(cupy.asnumpy(x), 2)[:1000])
+
+
+def test_the_first_of_which_something_holds() -> None:
+    x = cupy.zeros(30_000_001, np.float32)
+    found = cupy.zeros((), np.int64)
+    for place in (None, 0, 12_345_678, x.size - 1):
+        x[...] = 0
+        if place is not None:
+            x[place], x[place + 1000 :: 1000] = 5, 5
+        for condition in (x == 5, lambda e: e == 5, L.of(x) > 4):
+            for _ in range(3):
+                assert int(lib.find(x, condition, out=found)) == (-1 if place is None else place)

@@ -45,7 +45,9 @@ MATRIX = {
     **dict.fromkeys(("m", "n", "k", "M", "N", "K", "rows", "columns"), EXTENT), BLOCKS: (1, 2**26), "group_m": (1, 2**26),
     "prefetch_k": (0, 2**26), "tile": (0, 2**26), "end": (0, 2**26), "share": (1, 2**26), "steps": (1, 2**26),
 }  # fmt: skip
+TREE = {**FLAT, "levels": (1, 15), "depth": (0, 18)}  # of 2^15 nodes, and of rows of at least 4
 KNOWN: dict[str, dict[str, Range]] = {
+    **dict.fromkeys(("lookup", "sample"), TREE),
     **dict.fromkeys(("reduce_axis", "find"), AXIS),
     **dict.fromkeys(("histogram", "prepare"), {**FLAT, "size": (0, 2**30 - 1)}),  # bins: what is asked for is checked
     **dict.fromkeys(("hgemm", "hgemm_in_parts", "warps", "split", "ring", "pack", "settle", "combine"), MATRIX),

@@ -7,7 +7,7 @@ import pytest
 
 import prism
 from prism.interpret import RaceError, run
-from prism.kernels.select import SHORT, fill_rest, select, take_axis
+from prism.kernels.select import SHORT, fill_rest, is_set, repeat, select, split, take_axis
 from prism.lib.algorithms.select import ships
 from prism.lib.algorithms.select.plan import Kind
 from tests.lib.oracles import SCHEDULES
@@ -135,5 +135,57 @@ def test_the_kernels_for_the_device_do_not_spill(number: int) -> None:
     # Long arrays of small elements are faster so: at 0.93 of the floor for 0.89 by smaller tiles, runs of bytes at 0.53 for 0.46
     # by two blocks (an H100, 2^28, half of them kept).
     few = {("uint16", False): 68, ("uint8", True): 104}.get((template.get("TI"), template.get("OWN")), 0)
-    wide = template.get("ITEMS") == 32 and not template["PLACES"]
+    wide = template.get("ITEMS") == 32 and not template.get("PLACES")
     assert prism.compile(one.kernel, template).spills <= (few if wide else 0)
+
+
+SPLIT = prism.check(split, {"T": "float32", "TI": "float32", "M": "uint8", "C": "uint8", "TEST": is_set, **SIZES})
+
+
+def halves(n: int, blocks: int, code=SPLIT, **options) -> None:
+    random = np.random.default_rng(n)
+    x, mask, y = np.arange(n, dtype=np.float32), (random.random(n) < 0.4).astype(np.uint8), np.zeros(n, np.float32)
+    tiles = -(-n // 256)
+    words, control = np.zeros(2 * tiles + 2, np.uint64), np.zeros(1, np.uint64)
+    given = (x, mask, y, np.array([mask.sum()], np.int64), n, -1, -1, np.float32(0), 0, words, tiles, control)
+    run(code, blocks, 64, given, check=True, **options)
+    assert np.array_equal(y, [*x[mask != 0], *x[mask == 0]])
+
+
+@pytest.mark.parametrize("n", [1, 255, 256, 257, 3000])
+def test_a_split(n: int) -> None:
+    halves(n, 3)
+
+
+@pytest.mark.parametrize("schedule", rarely([one for one, _ in SCHEDULES], but=[SCHEDULES[0][0]]))
+def test_a_split_whatever_runs_first(schedule: str) -> None:
+    halves(2000, 3, schedule=schedule)
+
+
+def test_each_inferred_barrier_of_a_split_is_needed() -> None:
+    found = list(without_barriers(SPLIT))
+    assert found
+    for _, mutant in found:
+        with pytest.raises((RaceError, AssertionError)):
+            for schedule, seed in SCHEDULES:
+                halves(2300, 2, mutant, schedule=schedule, seed=seed)
+
+
+@pytest.mark.parametrize(("n", "most"), [(1, 5), (3, 2000), (2000, 1), (700, 40)])
+def test_runs_are_written_whatever_their_lengths(n: int, most: int) -> None:
+    """Empty ones too, and more than a tile has elements."""
+    random = np.random.default_rng(n)
+    lengths, x = random.integers(0, most + 1, n) * (random.random(n) < 0.7), random.random(n).astype(np.float32)
+    ends = np.cumsum(lengths)
+    m = int(ends[-1]) + 5
+    tiles = -(-m // 256)
+    runs, y = np.searchsorted(ends, np.arange(tiles + 1) * 256, "right"), np.zeros(m, np.float32)
+    sizes = {"T": "float32", "TI": "float32", "I": "int32", "THREADS": 64, "ITEMS": 4, "WIDTH": 2}
+    code = prism.check(repeat, sizes)
+    run(code, tiles, 64, (x, ends, runs, y, n, m, False, np.float32(-1)), check=True)
+    assert np.array_equal(y, [*np.repeat(x, lengths), *[-1] * 5])
+    for _, mutant in without_barriers(code) if n == 700 else ():  # each is needed
+        with pytest.raises((RaceError, AssertionError)):
+            for schedule, seed in SCHEDULES:
+                given = (x, ends, runs, np.zeros(m, np.float32), n, m, False, np.float32(-1))
+                run(mutant, tiles, 64, given, check=True, schedule=schedule, seed=seed)

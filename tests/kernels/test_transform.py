@@ -9,7 +9,7 @@ import pytest
 
 import prism
 from prism.interpret.schedules import SCHEDULES
-from prism.kernels.transform import copy, copy_where
+from prism.kernels.transform import copy, copy_where, scatter
 from prism.lib import lazy
 
 THREADS, ITEMS, WIDTH = 32, 8, 4
@@ -78,3 +78,15 @@ def test_the_kernels_have_no_barrier() -> None:
         (copy_where, {"TI": "int8", "TO": "int8", "THREADS": 256, "ITEMS": 8}),
     ):
         assert "__sync" not in prism.compile(kernel, template).cuda
+
+
+@pytest.mark.parametrize("n", [1, THREADS, THREADS + 1])
+def test_scattered_elements_and_no_others(n: int) -> None:
+    places, kept = np.random.default_rng(n).permutation(2 * n)[:n], np.array([n - 1])
+    for counted in (False, True):
+        y, wanted = np.full(2 * n, -1, np.float32), np.full(2 * n, -1, np.float32)
+        many = n - counted
+        wanted[places[:many]] = np.arange(many)
+        sizes = {"TI": "float64", "TO": "float32", "COUNTED": counted, "THREADS": THREADS}
+        scatter[-(-n // THREADS), THREADS](np.arange(float(n)), places, kept, y, n, template=sizes, check=True)
+        assert np.array_equal(y, wanted)

@@ -82,6 +82,9 @@ def alone() -> dict[str, Launch]:
         "compact": Launch(
             test_exchange.compact, 96, (ints(1152), none(1152), none(1), 1100, 10), {"ITEMS": 12, "WIDTH": 4, "THREADS": 96}
         ),
+        "separate": Launch(
+            test_exchange.separate, 96, (ints(1152), none(1152), none(1), 1100, 10), {"ITEMS": 12, "WIDTH": 4, "THREADS": 96}
+        ),
         "moved": Launch(
             test_shift.moved, 96, (ints(96), none(96), none(96), none(96), -33, 40, -5), {"THREADS": 96}
         ),

@@ -17,7 +17,18 @@ from prism.lang.diagnostics import Span
 from prism.lang.intrinsics import TABLE
 from prism.lang.intrinsics.declaration import Intrinsic
 from prism.lang.parse import syntax as s
-from prism.lang.surface.views import At, Compute, Expression, Leaf, NotReadable, Number, Position, View, direct_leaves
+from prism.lang.surface.views import (
+    At,
+    Compute,
+    Expression,
+    Leaf,
+    NotReadable,
+    Number,
+    Position,
+    View,
+    direct_leaves,
+    near_leaves,
+)
 from prism.lang.types import SCALARS, Scalar, Vector
 from prism.lang.types.perspective import GRID, THREAD, Perspective
 
@@ -219,9 +230,9 @@ class Bound:
 
 
 def value_of(  # noqa: C901 -- a case a kind of expression
-    root: str, value: Expression, position: Callable[[], s.Expr], span: Span, loaded: Mapping[Leaf, s.Expr]
+    root: str, value: Expression, position: Callable[[], s.Expr], span: Span, loaded: Mapping[Expression, s.Expr]
 ) -> s.Expr:
-    """Return a view's value at a position, as syntax; `loaded` has what was read of leaves at this very position."""
+    """Return a view's value at a position, as syntax; `loaded` has what was read of leaves at this very position, or near it."""
 
     def inner(part: Expression) -> s.Expr:
         return value_of(root, part, position, span, loaded)
@@ -240,6 +251,9 @@ def value_of(  # noqa: C901 -- a case a kind of expression
             return (
                 here if shift == 0 else s.Binary(op="+", left=here, right=s.Literal(value=shift, span=span), span=span)
             )
+        case At() if value in loaded:
+            near: s.Expr = copy_tree(loaded[value])
+            return near
         case At(source=source, place=place):
             return value_of(root, source, lambda: value_of(root, place, position, span, loaded), span, {})
         case Compute(what="if", parts=(condition, then, otherwise)):
@@ -290,7 +304,10 @@ def reader(view: View, width: int, keywords: tuple[tuple[str, s.Expr], ...], spa
         loaded[leaf] = component
     items: list[s.Expr] = []
     for k in range(width):
-        here = {leaf: component(k) for leaf, component in loaded.items()}
+        here: dict[Expression, s.Expr] = {leaf: component(k) for leaf, component in loaded.items()}
+        for near, leaf, shift in near_leaves(view.value):  # what the same vectors hold is not read again
+            if leaf in loaded and 0 <= k + shift < width:
+                here[near] = loaded[leaf](k + shift)
         place = s.Binary(op="+", left=s.Name(name=at, span=span), right=s.Literal(value=k, span=span), span=span)
         items.append(value_of(root, view.value, lambda place=place: place, span, here))  # type: ignore[misc]
     body.append(s.Return(value=call(Vector(view.scalar, width), tuple(items), span), span=span))

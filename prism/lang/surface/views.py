@@ -80,4 +80,17 @@ def direct_leaves(value: Expression) -> tuple[Leaf, ...]:
             return ()
 
 
-__all__ = ["At", "Compute", "Expression", "Leaf", "NotReadable", "Number", "Position", "View", "direct_leaves"]
+def near_leaves(value: Expression) -> tuple[tuple[At, Leaf, int], ...]:
+    """Return the reads of memory that are a fixed number of elements from the position, of which memory, and how many."""
+    match value:
+        case At(source=Leaf() as leaf, place=Position(shift=shift)):
+            return ((value, leaf, shift),)
+        case Compute(parts=parts):
+            return tuple(dict.fromkeys(near for part in parts for near in near_leaves(part)))
+        case _:
+            return ()
+
+
+__all__ = [
+    "At", "Compute", "Expression", "Leaf", "NotReadable", "Number", "Position", "View", "direct_leaves", "near_leaves",
+]  # fmt: skip

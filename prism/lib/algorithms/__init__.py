@@ -59,12 +59,19 @@ MANIFEST = (
         "library.md#segments-and-runs-of-equal-keys",
     ),
     Algorithm(
+        "segment_positions",
+        ("segmented_argmin", "segmented_argmax"),
+        "library.md#segments-and-runs-of-equal-keys",
+    ),
+    Algorithm(
         "keys", ("scan_by_key", "reduce_by_key", "run_length_encode"), "library.md#segments-and-runs-of-equal-keys"
     ),
     Algorithm(
         "select",
         (
             "select",
+            "split",
+            "split3",
             "compress",
             "extract",
             "flatnonzero",
@@ -81,10 +88,27 @@ MANIFEST = (
     ),
     Algorithm(
         "reduce",
-        ("reduce", "sum", "prod", "max", "min", "argmax", "argmin", "any", "all", "count_nonzero"),
+        (
+            "reduce",
+            "sum",
+            "prod",
+            "max",
+            "min",
+            "minmax",
+            "argmax",
+            "argmin",
+            "argminmax",
+            "any",
+            "all",
+            "count_nonzero",
+        ),
         "library.md#reductions",
         ("reduce",),
     ),
+    Algorithm("difference", ("diff", "ediff1d", "adjacent_difference"), "library.md#differences"),
+    Algorithm("search", ("searchsorted", "digitize", "find"), "library.md#search", ("searching",)),
+    Algorithm("take", ("take", "take_along_axis"), "library.md#elements-at-indices"),
+    Algorithm("repeat", ("repeat", "run_length_decode"), "library.md#elements-at-indices"),
     Algorithm("transform", ("evaluate",), "lazy.md#arrays-of-them", ("lazy",)),
     Algorithm("matmul", ("matmul",), "library.md#products-of-matrices"),
     Algorithm("sgemm", ("sgemm",), "sgemm.md", ("sgemm",)),

@@ -1,7 +1,7 @@
 """Collectives of a block: what all its threads do together. In a kernel: `block.scan(...)`."""
 
 from prism.lib.block.arg import arg_reduce, argmax, argmin
-from prism.lib.block.compact import compact, count_flags, store_flagged
+from prism.lib.block.compact import compact, count_flags, separate, store_flagged
 from prism.lib.block.decode import run_length_decode
 from prism.lib.block.difference import difference, difference_right, heads, tails
 from prism.lib.block.exchange import (
@@ -27,6 +27,6 @@ __all__ = [
     "offset", "place", "prefetch_tile", "radix_rank", "radix_sort", "radix_sort_pairs", "reduce", "reduce_by_key",
     "reduce_groups", "reduce_into", "reduce_segments", "reduce_to_first", "reduce_valid", "rotate", "run_length_decode",
     "scan", "scan_both", "scan_by_key", "scan_groups", "scan_heads", "scan_initial", "scan_segments", "scan_valid",
-    "scatter_to_blocked", "scatter_to_striped", "shift_down", "shift_up", "store", "store_flagged", "store_striped",
-    "store_tile", "store_transposed", "striped_to_blocked", "tails", "warp_striped_to_blocked",
+    "scatter_to_blocked", "scatter_to_striped", "separate", "shift_down", "shift_up", "store", "store_flagged",
+    "store_striped", "store_tile", "store_transposed", "striped_to_blocked", "tails", "warp_striped_to_blocked",
 ]

@@ -111,6 +111,44 @@ def compact(items: T[ITEMS] @ thread[1], flags: uint32 @ thread[1]) -> int32 @ b
 
 @prism("device")
 @requires(block[1], thread[32])
+@template(T=dtype, ITEMS=constexpr(int), WIDTH=constexpr(int), THREADS=constexpr(int))
+def separate(items: T[ITEMS] @ thread[1], flags: uint32 @ thread[1]) -> int32 @ block[1]:
+    """Put the elements whose bit of `flags` is set before the others, both in their order.
+
+    Perspective: block, of `THREADS` threads.
+    Shapes:      as of `block.compact`: number `k * THREADS + t` comes to thread `t`.
+    Returns:     how many bits are set; `items` changes in place.
+    Cost:        as of `block.compact`.
+    Test:        tests/lib/block/test_compact.py
+    """
+    static_assert(WIDTH >= 1 and ITEMS % WIDTH == 0, "`ITEMS` is a multiple of `WIDTH`")
+    static_assert(ITEMS <= 32, "`flags` has a bit for each of `ITEMS`")
+    t: int32 @ thread[1] = id()
+    place: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=WIDTH)
+    before: int32[1] @ thread[32]
+    ranks: int32[ITEMS // WIDTH] @ thread[1]
+    before[0] = 0
+    total: int32 @ block[1] = count_flags(flags, before, THREADS=THREADS)
+    with group(thread[32]):
+        rank_rows(flags, before[0], ranks, WIDTH=WIDTH)
+    tile: shared(T[THREADS * ITEMS]) @ block[1]
+    with partition(tile, thread[1], offset=lambda rank: rank) as spot, group(thread[1]):
+        for j in range(ITEMS // WIDTH):
+            rank: int32 = ranks[j]
+            for k in range(WIDTH):
+                if flags >> (j * WIDTH + k) & 1 != 0:
+                    spot[rank] = items[j * WIDTH + k]
+                    rank = rank + 1
+                else:  # behind those that are set, as many as stand before it and are not
+                    spot[total - rank + (place + j * 32 * WIDTH + k)] = items[j * WIDTH + k]
+    with group(thread[1]):
+        for k in range(ITEMS):
+            items[k] = tile[k * THREADS + t]
+    return total
+
+
+@prism("device")
+@requires(block[1], thread[32])
 @template(
     T=dtype, TO=dtype, AS=function, ITEMS=constexpr(int), WIDTH=constexpr(int), THREADS=constexpr(int), VECTOR=constexpr(int),
 )

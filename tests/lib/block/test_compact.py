@@ -28,6 +28,7 @@ from prism.lang import (
 )
 from tests.lib.oracles import SCHEDULES
 from tests.mutation import without_barriers
+from tests.rarely import rarely
 
 
 @prism("global")
@@ -48,6 +49,27 @@ def compact(
                     flags |= uint32(1 if items[k] > least else 0) << k
             number = block.compact(items, flags, WIDTH=WIDTH, THREADS=THREADS)
         block.store_striped(out, items, number)
+        block.fill(result, number, 1)
+
+
+@prism("global")
+@template(T=dtype, ITEMS=constexpr(int), WIDTH=constexpr(int), THREADS=constexpr(int))
+@requires(grid[1], block[1], thread[THREADS])
+def separate(
+    x: ptr(const(T)) @ grid[1], y: ptr(T) @ grid[1], kept: ptr(int32) @ grid[1], n: int32 @ grid[1], least: T @ grid[1]
+):
+    """Twice the elements that are greater than `least`, and then the others: a second call has the same shared memory."""
+    with partition(y, block[1], offset=0) as out, partition(kept, block[1], offset=0) as result, group(block[1]):
+        number: int32 @ block[1] = 0
+        items: T[ITEMS] @ thread[1]
+        for _ in range(2):
+            flags: uint32 @ thread[1] = 0
+            block.load(x, items, n, least, WIDTH=WIDTH, VECTORIZED=False)
+            with group(thread[1]):
+                for k in range(ITEMS):
+                    flags |= uint32(1 if items[k] > least else 0) << k
+            number = block.separate(items, flags, WIDTH=WIDTH, THREADS=THREADS)
+        block.store_striped(out, items, n)
         block.fill(result, number, 1)
 
 
@@ -116,9 +138,21 @@ def test_compact(threads: int, items: int, width: int, kind: str) -> None:
         assert np.array_equal(y, [*x[x > least], *[0] * (tile - kept[0])]) and kept[0] == (x > least).sum()
 
 
-def test_compact_needs_its_barriers() -> None:
+@pytest.mark.parametrize(("threads", "items", "width", "kind"), rarely(COMPACT, but=COMPACT[2:5]))
+def test_separate(threads: int, items: int, width: int, kind: str) -> None:
+    random, tile = np.random.default_rng(0), threads * items
+    template = {"ITEMS": items, "WIDTH": width, "THREADS": threads}
+    for n, least in [(tile, 49), (tile - 1, 90), (tile, 0), (tile, 99), (0, 1), (1, 5)]:
+        x = random.integers(1, 100, n).astype(kind)
+        y, kept = np.zeros(tile, kind), np.zeros(1, np.int32)
+        separate[1, threads](x, y, kept, n, np.array(least, kind)[()], template=template, check=True)
+        assert np.array_equal(y[:n], [*x[x > least], *x[x <= least]]) and kept[0] == (x > least).sum()
+
+
+@pytest.mark.parametrize("kernel", [compact, separate], ids=lambda kernel: kernel.__name__)
+def test_compact_needs_its_barriers(kernel) -> None:
     template = {"T": "int32", "ITEMS": 4, "WIDTH": 2, "THREADS": 96}
-    program = package.check(compact, template)
+    program = package.check(kernel, template)
     # Two of its own; before the second call a caller, which knows no parts of it, waits as well.
     assert sum(len(plan.barriers) for plan in program.plans.values() if plan.function is not program.entry) == 2
     x = np.arange(96 * 4, dtype=np.int32)
@@ -129,7 +163,7 @@ def test_compact_needs_its_barriers() -> None:
         y = np.zeros_like(x)
         run(program, 1, 96, (x, y, np.zeros(1, np.int32), 384, 30), check=True, schedule=schedule, seed=seed)
         assert np.array_equal(y[:353], x[31:])
-    assert package.compile(compact, template).cubin
+    assert package.compile(kernel, template).cubin
 
 
 STORED = [

@@ -17,11 +17,11 @@ from tests.lib.calls import check
 from tests.lib.lazy.lazies import LAZIES, array_of
 from tests.rarely import rarely
 
-MEMORY = {"matmul", "sgemm", "hgemm"}
-"""Functions whose kernels take memory, as copies by bulk do: lazy arrays are evaluated for them."""
 TAKEN_APART = {"histogramdd"}
 """Functions of an array of points that take each coordinate's lazy array: tests/lib/algorithms/histogram has them."""
 PAIRS = [(case, name) for case in cases() if case.function not in TAKEN_APART for name in LAZIES]
+MEMORY = {"matmul", "sgemm", "hgemm", "digitize", "segmented_argmin", "segmented_argmax"}
+"""Functions whose kernels take memory, as copies by bulk do, or that ask the host: lazy arrays are evaluated for them."""
 
 
 @pytest.mark.parametrize(

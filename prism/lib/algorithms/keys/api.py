@@ -11,9 +11,13 @@ from prism.host import arguments, repeat
 from prism.host.call import Decision, Result, call
 from prism.host.plan import Buffer, Machine, Plan
 from prism.kernels.scan import KEYS
+from prism.lib.algorithms.reduce.where import number_like
 from prism.lib.algorithms.scan import api as scans
 from prism.lib.algorithms.scan import plan as scan_plans
 from prism.lib.algorithms.scan.plan import Shape, Task
+from prism.lib.algorithms.select.calls import mode_of
+from prism.lib.algorithms.transform.calls import transform
+from prism.lib.lazy.array import Lazy
 from prism.lib.operators import Operator
 from prism.runtime.arrays import ArrayInfo, require_axes
 
@@ -92,6 +96,8 @@ def reduce_by_key(
     initial: Any = None,
     dtype: Any = None,
     count: bool = False,
+    size: int | None = None,
+    fill_value: Any = 0,
     stream: Any = None,
 ) -> Any:
     """Return the key of each run of equal keys, and the combination of the values beside it.
@@ -102,6 +108,10 @@ def reduce_by_key(
         As for `prism.lib.scan_by_key`.
     count : bool, default False
         Leave the number of runs where it is computed: see below.
+    size : int, optional
+        How many elements the results have: those of the first runs, and `fill_value` behind them.
+    fill_value : number, default 0
+        See `size`.
 
     Returns
     -------
@@ -117,16 +127,19 @@ def reduce_by_key(
     Notes
     -----
     One pass: each key and value is read once. The kernel writes the number of runs into the host's memory, and a call on arrays
-    of a GPU waits for that. With `count` it does not wait, and can be captured in a CUDA graph.
+    of a GPU waits for that. With `count` or `size` it does not wait, and can be captured in a CUDA graph. With `size` a kernel
+    for each result copies what is there.
 
     Examples
     --------
     >>> prism.lib.reduce_by_key(np.array([7, 7, 8, 8, 7]), np.array([3, 1, 4, 1, 5]))
     (array([7, 8, 7]), array([4, 5, 5]))
     """
+    if not (mode := mode_of(count, size, fill_value)).cut:
+        count = True
     asked = ("reduce_by_key", op, dtype, count, None if initial is None else arguments.exactly(initial))
     if stream is None and (known := repeat.run_many(asked, (keys, values, None))) is not None:
-        return known
+        return known if mode.size is None else _fixed(known, mode.size, (fill_value, fill_value), stream)
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
         given, labels = _pair(arrays)
@@ -141,23 +154,35 @@ def reduce_by_key(
         plan = _plan_reduce(task, given, labels, begin, machine) if given.size else None
         return Decision(results, scan_plans.RUNS, plan, fill=None if given.size else 0, cut=not count)
 
-    return call("reduce_by_key", asked, {"keys": keys, "x": values}, decide, None, stream, called=_CALLED)
+    found = call("reduce_by_key", asked, {"keys": keys, "x": values}, decide, None, stream, called=_CALLED)
+    return found if mode.size is None else _fixed(found, mode.size, (fill_value, fill_value), stream)
 
 
-def run_length_encode(x: Any, *, count: bool = False, stream: Any = None) -> Any:
+def run_length_encode(
+    x: Any,
+    *,
+    nontrivial: bool = False,
+    count: bool = False,
+    size: int | None = None,
+    fill_value: Any = 0,
+    stream: Any = None,
+) -> Any:
     """Return the element of each run of equal elements, and how many there are of it.
 
     Parameters
     ----------
     x : array of NumPy, CuPy or torch
         As `keys` of `prism.lib.scan_by_key`: of one dimension, of bool, an integer type or a float type.
-    count, stream
-        As for `prism.lib.reduce_by_key`.
+    nontrivial : bool, default False
+        Return where runs of more than one element begin, and their lengths, and nothing of others.
+    count, size, fill_value, stream
+        As for `prism.lib.reduce_by_key`. Behind lengths stands 0, and with `nontrivial` behind positions the size of `x`.
 
     Returns
     -------
     values, lengths : array
-        One element a run, of the library and device of `x`; lengths are int64. With `count` as of `prism.lib.reduce_by_key`.
+        One element a run, of the library and device of `x`; lengths are int64, and so are positions. With `count` as of
+        `prism.lib.reduce_by_key`.
 
     Raises
     ------
@@ -167,16 +192,77 @@ def run_length_encode(x: Any, *, count: bool = False, stream: Any = None) -> Any
     Notes
     -----
     It is `prism.lib.reduce_by_key` of a lazy array of ones: one pass, and `x` is all that is read. Its kernels are compiled when
-    they are first called, and no plan is made of it.
+    they are first called, and no plan is made of it. With `nontrivial` it is `prism.lib.flatnonzero` twice, of where runs begin
+    and of where they end: each reads `x` once.
 
     Examples
     --------
     >>> prism.lib.run_length_encode(np.array([7, 7, 8, 8, 7]))
     (array([7, 8, 7]), array([2, 2, 1]))
+    >>> prism.lib.run_length_encode(np.array([7, 7, 9, 8, 8]), nontrivial=True)
+    (array([0, 3]), array([2, 2]))
     """
     from prism.lib import lazy
 
-    return reduce_by_key(x, lazy.full(arguments.facts_of(x, "keys").shape, 1), count=count, stream=stream)
+    facts = arguments.facts_of(x, "keys")
+    if nontrivial:
+        mode_of(count, size, fill_value)
+        require_axes(facts, "x", 1)
+        if facts.scalar not in _KEYS:
+            raise TypeError(f"`x` has dtype {facts.scalar}, which is not supported")
+        return _long_runs(x, count, size, stream)
+    mode = mode_of(count, size, fill_value)
+    found = reduce_by_key(x, lazy.full(facts.shape, 1), count=not mode.cut, stream=stream)
+    return found if mode.size is None else _fixed(found, mode.size, (fill_value, 0), stream)
+
+
+def _long_runs(x: Any, count: bool, size: int | None, stream: Any) -> Any:
+    """Return where runs of more than one element begin, and their lengths."""
+    from prism.lib.algorithms.select.api import flatnonzero
+    from prism.lib.lazy.array import at, of, of_number
+    from prism.lib.lazy.places import choose, positions
+
+    given = of(x)
+    shape, place = given.shape, positions(given.shape)
+    before, behind = at(given, positions(shape, -1)), at(given, positions(shape, 1))
+    yes, no = of_number(True, None, shape), of_number(False, None, shape)
+    last = place == given.size - 1
+    begins = choose(place == 0, yes, given != before) & choose(last, no, given == behind)
+    ends = choose(place == 0, no, given == before) & choose(last, yes, given != behind)
+    n = given.size
+    first = flatnonzero(begins, count=count, size=size, fill_value=n, stream=stream)
+    end = flatnonzero(ends, count=count, size=size, fill_value=n - 1, stream=stream)
+    number: tuple[Any, ...] = ()
+    if count:
+        (first, *number), (end, _) = first, end
+
+    def compose(arrays: Mapping[str, Lazy]) -> Lazy:
+        found: Lazy = arrays["end"] - arrays["first"] + 1
+        return found
+
+    lengths = transform("run_length_encode", (), {"first": first, "end": end}, compose, None, stream)
+    return (first, lengths, *number)
+
+
+def _fixed(found: tuple[Any, Any, Any], size: int, fills: tuple[Any, Any], stream: Any) -> tuple[Any, Any]:
+    """Return the first elements of two results, of which the third says how many are set, and what is filled in behind them."""
+    *results, number = found
+
+    def fixed(x: Any, fill: Any) -> Any:
+        def compose(arrays: Mapping[str, Lazy]) -> Lazy:
+            from prism.lib.lazy.array import at, broadcast
+            from prism.lib.lazy.places import choose, positions
+
+            place = positions((size,))
+            many = broadcast(arrays["number"], (size,))
+            given = at(arrays["x"], place)  # which has other elements than the result: not by vectors
+            return choose(place < many, given, broadcast(number_like(fill, given), (size,)))
+
+        asked = ("size", size, arguments.exactly(fill))
+        return transform("reduce_by_key", asked, {"x": x, "number": number}, compose, None, stream)
+
+    one, other = (fixed(x, fill) for x, fill in zip(results, fills, strict=True))
+    return one, other
 
 
 # -- Arguments and plans --------------------------------------------------------------------------------------------------

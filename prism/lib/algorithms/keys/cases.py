@@ -45,6 +45,19 @@ def _counted(keys: Any, x: Any) -> tuple[Any, Any, Any]:
     return keys, x, np.array([x.size])
 
 
+def _long_runs(x: Any) -> tuple[Any, Any]:
+    starts, lengths = _starts(x), _lengths(x)[1]
+    return starts[lengths > 1], lengths[lengths > 1]
+
+
+def _fixed(found: tuple[Any, Any], size: int, fills: tuple[int, int]) -> tuple[Any, Any]:
+    one, other = (
+        np.append(x[:size], np.full(max(size - x.size, 0), fill)) for x, fill in zip(found, fills, strict=True)
+    )
+    return one.astype(found[0].dtype), other.astype(found[1].dtype)
+
+
+_FEW: dict[str, Any] = {"out": False, "shapes": ((1000,), (0,), (1,)), "large": ((1,), (1 << 20,))}
 CASES = (
     Case("scan_by_key", _with_keys, _scan),
     Case("reduce_by_key", _with_keys, _reduce, out=False, planned=False),
@@ -59,4 +72,23 @@ CASES = (
         cut=True,
     ),
     Case("reduce_by_key", _with_keys, lambda *given: _counted(*_reduce(*given)), {"count": True}, out=False, cut=True),
+    Case(
+        "reduce_by_key",
+        _with_keys,
+        lambda *given: _fixed(_reduce(*given), 300, (1, 1)),
+        {"size": 300, "fill_value": 1},
+        ("int32", "float32"),
+        **_FEW,
+        planned=False,
+    ),
+    Case(
+        "run_length_encode",
+        _keys,
+        lambda x: _fixed(_lengths(x), 300, (1, 0)),
+        {"size": 300, "fill_value": 1},
+        ("int32", "float32"),
+        **_FEW,
+        planned=False,
+    ),
+    Case("run_length_encode", _keys, _long_runs, {"nontrivial": True}, ("int32", "float16"), **_FEW, planned=False),
 )

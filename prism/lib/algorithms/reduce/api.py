@@ -125,6 +125,7 @@ def sum(
     out: Any = None,
     keepdims: bool = False,
     initial: Any = None,
+    where: Any = True,
     *,
     stream: Any = None,
 ) -> Any:
@@ -135,6 +136,9 @@ def sum(
     elements is 0. The rest, and what is raised, is as of `prism.lib.reduce`: among it, that equal calls
     give equal results, bit for bit.
 
+    With `where`, an array or lazy array of bools that broadcasts to the shape of `a`, only elements where it is true count. So it
+    is for those reductions below that have it: the mask is read beside the elements, and nothing is copied.
+
     Examples
     --------
     >>> prism.lib.sum(np.array([[100, 27], [1, 0]], np.int8))
@@ -142,6 +146,8 @@ def sum(
     >>> prism.lib.sum(np.array([[1.5, 2], [3, 4]]), axis=0)
     array([4.5, 6. ])
     """
+    if where is not True:
+        a = _leave_out(a, where, 0, "add")
     return call(_SUM, a, axis, keepdims, dtype, initial, out, stream)
 
 
@@ -152,6 +158,7 @@ def prod(
     out: Any = None,
     keepdims: bool = False,
     initial: Any = None,
+    where: Any = True,
     *,
     stream: Any = None,
 ) -> Any:
@@ -164,6 +171,8 @@ def prod(
     >>> prism.lib.prod(np.array([2, 3, 4]))
     np.int64(24)
     """
+    if where is not True:
+        a = _leave_out(a, where, 1, "multiply")
     return call(_PROD, a, axis, keepdims, dtype, initial, out, stream)
 
 
@@ -173,19 +182,23 @@ def max(
     out: Any = None,
     keepdims: bool = False,
     initial: Any = None,
+    where: Any = True,
     *,
     stream: Any = None,
 ) -> Any:
     """Return the largest element, of all or along axes, as `numpy.max` does; NaN where there is one.
 
     The result has the dtype of `a`: bool or any of numbers, complex ones ordered by real parts, then by imaginary ones. Raises
-    ValueError where there are no elements, and no `initial`. The rest is as of `prism.lib.reduce`.
+    ValueError where there are no elements, and no `initial`; with `where` it takes `initial`. The rest is as of
+    `prism.lib.reduce`.
 
     Examples
     --------
     >>> prism.lib.max(np.array([[3, 1], [4, 1]]), axis=1)
     array([3, 4])
     """
+    if where is not True:
+        a = _leave_out(a, where, initial, "maximum")
     return call(_MAX, a, axis, keepdims, None, initial, out, stream)
 
 
@@ -195,19 +208,23 @@ def min(
     out: Any = None,
     keepdims: bool = False,
     initial: Any = None,
+    where: Any = True,
     *,
     stream: Any = None,
 ) -> Any:
     """Return the smallest element, of all or along axes, as `numpy.min` does; NaN where there is one.
 
     The result has the dtype of `a`: bool or any of numbers, complex ones ordered by real parts, then by imaginary ones. Raises
-    ValueError where there are no elements, and no `initial`. The rest is as of `prism.lib.reduce`.
+    ValueError where there are no elements, and no `initial`; with `where` it takes `initial`. The rest is as of
+    `prism.lib.reduce`.
 
     Examples
     --------
     >>> prism.lib.min(np.array([3.0, np.nan, 1.0]))
     np.float64(nan)
     """
+    if where is not True:
+        a = _leave_out(a, where, initial, "minimum")
     return call(_MIN, a, axis, keepdims, None, initial, out, stream)
 
 
@@ -241,13 +258,44 @@ def argmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: bool = False,
     return call(_ARGMIN, a, _one(axis), keepdims, None, None, out, stream)
 
 
+def minmax(a: Any, axis: Any = None, *, keepdims: bool = False, stream: Any = None) -> tuple[Any, Any]:
+    """Return the smallest and the largest element, of all or along axes: `min` and `max`, one after the other.
+
+    Examples
+    --------
+    >>> prism.lib.minmax(np.array([3, 1, 4, 1, 5]))
+    (np.int64(1), np.int64(5))
+    """
+    return min(a, axis, None, keepdims, stream=stream), max(a, axis, None, keepdims, stream=stream)
+
+
+def argminmax(a: Any, axis: Any = None, *, keepdims: bool = False, stream: Any = None) -> tuple[Any, Any]:
+    """Return where the smallest and the largest element are: `argmin` and `argmax`, one after the other.
+
+    Examples
+    --------
+    >>> prism.lib.argminmax(np.array([3, 1, 4, 1, 5]))
+    (np.int64(1), np.int64(4))
+    """
+    found = argmin(a, axis, keepdims=keepdims, stream=stream)
+    return found, argmax(a, axis, keepdims=keepdims, stream=stream)
+
+
+def _leave_out(a: Any, where: Any, neutral: Any, name: str) -> Any:
+    from prism.lib.algorithms.reduce.where import leave_out  # lazy arrays, which other calls do without
+
+    return leave_out(a, where, neutral, name)
+
+
 def _one(axis: Any) -> Any:
     if isinstance(axis, tuple):
         raise TypeError("`axis` must be one axis, an integer or None, not a tuple")
     return axis
 
 
-def any(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, stream: Any = None) -> Any:
+def any(
+    a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, where: Any = True, *, stream: Any = None
+) -> Any:
     """Return whether an element is not zero, of all or along axes, as `numpy.any` does; NaN isn't zero.
 
     `a` is of bool or numbers, and the result of bool. All elements are read. The result of no elements is
@@ -258,10 +306,14 @@ def any(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, st
     >>> prism.lib.any(np.array([[0, 0], [0, 2]]), axis=1)
     array([False,  True])
     """
+    if where is not True:
+        a = _leave_out(a, where, False, "any")
     return call(_ANY, a, axis, keepdims, None, None, out, stream)
 
 
-def all(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, stream: Any = None) -> Any:
+def all(
+    a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, where: Any = True, *, stream: Any = None
+) -> Any:
     """Return whether no element is zero, of all or along axes, as `numpy.all` does; NaN isn't zero.
 
     `a` is of bool or numbers, and the result of bool. All elements are read. The result of no elements is
@@ -272,6 +324,8 @@ def all(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, st
     >>> prism.lib.all(np.array([[1, 0], [3, 2]]), axis=1)
     array([False,  True])
     """
+    if where is not True:
+        a = _leave_out(a, where, True, "all")
     return call(_ALL, a, axis, keepdims, None, None, out, stream)
 
 
@@ -288,4 +342,6 @@ def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False, out: Any 
     return call(_COUNT, a, axis, keepdims, None, None, out, stream)
 
 
-__all__ = ["all", "any", "argmax", "argmin", "count_nonzero", "max", "min", "prod", "reduce", "sum"]
+__all__ = [
+    "all", "any", "argmax", "argmin", "argminmax", "count_nonzero", "max", "min", "minmax", "prod", "reduce", "sum",
+]  # fmt: skip

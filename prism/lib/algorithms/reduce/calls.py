@@ -12,7 +12,7 @@ from prism.host import arguments, memory, repeat
 from prism.host import call as host
 from prism.host.axes import collapse, drop_axes, normal_axes
 from prism.host.call import Decision, Result
-from prism.host.plan import Machine, Plan
+from prism.host.plan import OUT, Buffer, Machine, Plan, Step
 from prism.lang.types.structs import struct_of
 from prism.lib import operators
 from prism.lib.algorithms.reduce.plan import plan_reduction, plan_search, stages
@@ -128,6 +128,25 @@ def _decide(
 def _takes(result: ArrayInfo, axes: tuple[int, ...] | None) -> bool:
     """Whether kernels can write a result of such axes where it is to be."""
     return result.contiguous and result.natural and axes is None
+
+
+def count_plan(given: ArrayInfo, name: str, result: str, machine: Machine) -> Plan:
+    """Return the plan that counts what is not zero of an array called `name`, contiguous and not empty, into `result`."""
+    counting = Reduction("count_nonzero", operators.add, truth=True, counted=True)
+    found = _decide(counting, given, None, False, None, None, None, name, machine).plan
+    assert found is not None
+    names = {"x": name, OUT: result}
+
+    def called(value: Any) -> Any:
+        return replace(value, name=names.get(value.name, value.name)) if isinstance(value, Buffer) else value
+
+    steps = [
+        replace(step, arguments={key: called(value) for key, value in step.arguments.items()})
+        if isinstance(step, Step)
+        else replace(step, buffer=called(step.buffer))
+        for step in found.steps
+    ]
+    return replace(found, steps=tuple(steps))
 
 
 def _of_nothing(what: Reduction, compute: np.dtype[Any], start: Any) -> Any:

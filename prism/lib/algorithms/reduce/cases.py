@@ -34,6 +34,13 @@ CASES = (
     *(_whole(name) for name in ("sum", "max", "min", "argmax", "argmin", "any", "all", "count_nonzero")),
     _whole("prod", INTEGERS),
     *(_along(name, axis) for name in ("sum", "max", "argmin", "any") for axis in (0, 1)),
+    *(
+        Case(name, numbers, oracle, {}, ("int32", "float16"), ((1000,), (1,)), ((1 << 20,),), out=False, planned=False)
+        for name, oracle in (
+            ("minmax", lambda x: (x.min(), x.max())),
+            ("argminmax", lambda x: (x.argmin(), x.argmax())),
+        )
+    ),
     Case("reduce", numbers, lambda x: np.bitwise_xor.reduce(x, dtype=x.dtype), {"op": "bitwise_xor"}, INTEGERS),
     Case("reduce", numbers, lambda x: x.sum(1, x.dtype), {"axis": 1}, INTEGERS, PLANES, LONG_PLANES),
 )

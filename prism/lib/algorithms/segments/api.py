@@ -186,7 +186,7 @@ def segmented_reduce(
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
         given, starts, stops = arrays["x"], arrays["offsets"], arrays.get("ends")
         require_axes(given, "x", 1)
-        segments = _segments(starts, stops)
+        segments = segments_of(starts, stops)
         if (kind := scans.conversion(given, dtype)) is not None:
             return Decision(copied=("x",), converted=kind)
         task, shown = scans.task_of(op, given, dtype, exclusive=True, called=_REDUCE)
@@ -195,7 +195,7 @@ def segmented_reduce(
             arguments.require_result(result, task.result, (segments,))
         if copied := arguments.not_plain(arrays):
             return Decision(copied=copied)
-        plan = _plan_reduce(task, given, segments, starts, stops, begin, machine) if segments else None
+        plan = plan_reduce(task, given, segments, starts, stops, begin, machine) if segments else None
         return Decision((Result((segments,), scans.dtype_of(task.result, given)),), plan=plan)
 
     return call("segmented_reduce", asked, {"x": x, **bounds}, decide, out, stream)
@@ -210,7 +210,7 @@ def _require_offsets(offsets: ArrayInfo, name: str) -> None:
     require_axes(offsets, name, 1)
 
 
-def _segments(starts: ArrayInfo, ends: ArrayInfo | None) -> int:
+def segments_of(starts: ArrayInfo, ends: ArrayInfo | None) -> int:
     """Return how many segments there are, the arrays that say where they lie checked."""
     _require_offsets(starts, "offsets")
     if ends is None:
@@ -241,7 +241,7 @@ def way_of(task: Task, size: int, segments: int, processors: int) -> tuple[Kerne
     return reductions.reduce_segments_by_block, {**common, "ITEMS": _MANY}, segments
 
 
-def _plan_reduce(
+def plan_reduce(
     task: Task,
     given: ArrayInfo,
     segments: int,
@@ -268,4 +268,4 @@ def _blocks(most: int, waves: int, chosen: Instance, machine: Machine) -> int:
     return min(most, _MOST_BLOCKS, waves * machine.wave(chosen, THREADS))
 
 
-__all__ = ["segmented_reduce", "segmented_scan"]
+__all__ = ["plan_reduce", "segmented_reduce", "segmented_scan", "segments_of"]

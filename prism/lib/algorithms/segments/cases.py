@@ -9,7 +9,8 @@ import numpy as np
 from prism.lib.cases import Case, exact, numbers
 
 
-def _of_segments(random: Any, shape: tuple[int, ...], dtype: str) -> tuple[Any, Any]:
+def of_segments(random: Any, shape: tuple[int, ...], dtype: str) -> tuple[Any, Any]:
+    """Return an array and where its segments begin and end."""
     inner = np.sort(random.integers(0, shape[0] + 1, shape[0] // 7))
     return (*numbers(random, shape, dtype), np.concatenate([[0], inner, shape]))
 
@@ -28,6 +29,6 @@ def _scan(x: Any, offsets: Any) -> Any:
 
 
 CASES = (
-    Case("segmented_scan", _of_segments, _scan),
-    Case("segmented_reduce", _of_segments, _reduce),
+    Case("segmented_scan", of_segments, _scan),
+    Case("segmented_reduce", of_segments, _reduce),
 )

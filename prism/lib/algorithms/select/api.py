@@ -6,10 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from prism.host import arguments, memory, repeat
+from prism.host.axes import normal_axis
 from prism.host.lazies import LazyArray
+from prism.kernels.select import is_set
 from prism.lang.types import Scalar
 from prism.lib.algorithms.select import calls
-from prism.runtime.arrays import is_array
+from prism.runtime.arrays import is_array, require_axes
+from prism.runtime.streams import choose_stream
 
 
 def select(
@@ -90,8 +94,115 @@ def select(
     return calls.select_by_function(x, function, mode, stream)
 
 
+def split(x: Any, condition: Any, *, count: bool = False, stream: Any = None) -> Any:
+    """Return the elements of an array that a mask, or a function of them, says, and the others: `x[mask]` and `x[~mask]`.
+
+    Parameters
+    ----------
+    x, condition
+        As for `prism.lib.select`.
+    count : bool, default False
+        Leave the number of elements where it is computed: see below.
+    stream : stream or int, optional
+        Where to run, for arrays on a GPU; by default their library's current stream.
+
+    Returns
+    -------
+    selected, rest : array
+        Of one dimension, of the dtype of `x`, both in their order: the two parts of one array. With `count` that array, and an
+        array of one int64 that says how many elements are selected.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `prism.lib.select`.
+
+    Notes
+    -----
+    Two kernels: one counts what the condition says, and the other reads and writes each element once. By default a call on arrays
+    of a GPU waits for the number. With `count` it does not, and can be captured in a CUDA graph.
+
+    Examples
+    --------
+    >>> prism.lib.split(np.array([3, 1, 4, 1, 5]), lambda e: e > 2)
+    (array([3, 4, 5]), array([1, 1]))
+    """
+    known = None
+    if stream is None and is_array(condition):
+        known = repeat.run_many(("split",), (x, condition, None))
+    whole, number = calls.split(x, _mask_of(x, condition), stream) if known is None else known
+    if count:
+        return whole, number
+    many = calls.number_on_host(number, stream)
+    return whole[:many], whole[many:]
+
+
+def split3(x: Any, first: Any, second: Any, *, stream: Any = None) -> tuple[Any, Any, Any]:
+    """Return the elements of an array that a first condition says, of the others those that a second one says, and the rest.
+
+    Parameters
+    ----------
+    x : array or lazy array
+        As for `prism.lib.select`.
+    first, second : array, lazy array, device function or lambda
+        As `condition` of `prism.lib.select`.
+    stream : stream or int, optional
+        As for `prism.lib.split`.
+
+    Returns
+    -------
+    first, second, rest : array
+        Each as of `prism.lib.select`, in their order.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `prism.lib.select`.
+
+    Notes
+    -----
+    Three selections, one after the other, each of which reads all elements, and waits for its number.
+
+    Examples
+    --------
+    >>> prism.lib.split3(np.array([3, 1, 4, 1, 5]), lambda e: e < 2, lambda e: e < 5)
+    (array([1, 1]), array([3, 4]), array([5]))
+    """
+    from prism.lib.lazy.array import BOOL, of
+
+    masks = [of(_mask_of(x, condition), "condition") for condition in (first, second)]
+    one, other = (mask if mask.scalar == BOOL else mask != 0 for mask in masks)
+    return tuple(select(x, mask, stream=stream) for mask in (one, other & ~one, ~(one | other)))
+
+
+def _mask_of(x: Any, condition: Any) -> Any:
+    """Return a condition as a mask of bools or real numbers: of a function, and of complex numbers, a lazy one.
+
+    Raises:
+        TypeError: it is neither.
+    """
+    from prism.lib import lazy
+    from prism.lib.lazy.array import of
+    from prism.lib.lazy.functions import apply
+
+    if is_array(condition) or isinstance(condition, LazyArray):
+        facts = arguments.facts_of(condition, "condition")
+        return apply(is_set, (of(condition, "condition"),)) if facts.scalar.startswith("complex") else condition
+    if not callable(condition) and not isinstance(condition, Scalar):
+        raise TypeError(f"`condition` must be an array or a function, not {type(condition).__name__}")
+    return lazy.map(condition, x)
+
+
 def compress(
-    condition: Any, x: Any, *, count: bool = False, size: int | None = None, fill_value: Any = 0, stream: Any = None
+    condition: Any,
+    x: Any,
+    axis: Any = None,
+    out: Any = None,
+    *,
+    count: bool = False,
+    size: int | None = None,
+    fill_value: Any = 0,
+    stream: Any = None,
 ) -> Any:
     """Return the elements of an array at which a condition is not zero: `numpy.compress(condition, x)`.
 
@@ -100,21 +211,31 @@ def compress(
     condition : array of NumPy, CuPy or torch, or lazy array
         Of one dimension, of bools or numbers. Elements of `x` behind its end are not kept.
     x : array or lazy array
-        Of the library and device of `condition`, of any shape: its elements are taken in C order.
+        Of the library and device of `condition`, of any shape: without `axis` its elements are taken in C order.
+    axis : int, optional
+        Keep the parts along an axis at which the condition is not zero; it has at most as many elements as the axis.
+    out : array, optional
+        Where to put the result, by a copy: of its shape and dtype. Without `size` the call waits for the number of elements.
     count, size, fill_value, stream
         As for `prism.lib.select`.
 
     Returns
     -------
     array
-        As of `prism.lib.select`.
+        As of `prism.lib.select`; with `axis` of as many dimensions as `x`. `out`, if given.
 
     Raises
     ------
     TypeError, OverflowError
-        As `prism.lib.select`.
+        As `prism.lib.select`; `out` is of another dtype.
     ValueError
-        `condition` has another number of dimensions, or is longer than `x`; else as `prism.lib.select`.
+        `condition` has another number of dimensions, or is longer than `x`, or the axis; `count` or `size` with `axis`, or
+        `count` with `out`; `out` has another shape; else as `prism.lib.select`. Of an axis that `x` does not have:
+        `numpy.exceptions.AxisError`.
+
+    Notes
+    -----
+    With `axis` it is `prism.lib.flatnonzero` of the condition, and `prism.lib.take`.
 
     Examples
     --------
@@ -122,7 +243,33 @@ def compress(
     array([3, 4])
     """
     mode = calls.mode_of(count, size, fill_value)
-    return calls.select_by_mask("compress", {"mask": condition, "x": x}, mode, stream, {"mask": "condition"}, flat=True)
+    if axis is not None and not mode.cut:
+        raise ValueError("`count` and `size` are for a whole array, without `axis`")
+    if out is not None and count:
+        raise ValueError("`count` gives an array and a number, and `out` is for the array alone: pass one of them")
+    if axis is not None:
+        return _compress_along(condition, x, axis, out, stream)
+    given = {"mask": condition, "x": x}
+    found = calls.select_by_mask("compress", given, mode, stream, {"mask": "condition"}, flat=True)
+    if out is None:
+        return found
+    made, room = arguments.facts_of(found, "x"), arguments.facts_of(out, "out")
+    arguments.require_scalar(room, made.scalar)
+    arguments.require_shape(room, made.shape)
+    with memory.working(made, None if stream is None or made.device is None else choose_stream(stream, (made,))):
+        out[...] = found
+    return out
+
+
+def _compress_along(condition: Any, x: Any, axis: Any, out: Any, stream: Any) -> Any:
+    from prism.lib.algorithms.take.api import take
+
+    shape, marks = arguments.facts_of(x, "x").shape, arguments.facts_of(condition, "condition")
+    along = normal_axis(axis, len(shape))
+    require_axes(marks, "condition", 1)
+    if marks.shape[0] > shape[along]:
+        raise ValueError(f"`condition` has {marks.shape[0]} elements, and axis {along} of `x` has {shape[along]}")
+    return take(x, flatnonzero(condition, stream=stream), along, out, "clip", stream=stream)
 
 
 def extract(
@@ -328,4 +475,7 @@ def argwhere(x: Any, *, count: bool = False, size: int | None = None, fill_value
     )
 
 
-__all__ = ["argwhere", "compress", "extract", "flatnonzero", "nonzero", "select", "unique_by_key", "unique_consecutive"]
+__all__ = [
+    "argwhere", "compress", "extract", "flatnonzero", "nonzero", "select", "split", "split3", "unique_by_key",
+    "unique_consecutive",
+]  # fmt: skip

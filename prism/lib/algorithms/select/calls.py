@@ -9,16 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from prism.host import arguments, repeat
+from prism.host import arguments, memory, repeat
 from prism.host.call import Decision, Result, call
 from prism.host.plan import OUT, Buffer, Machine, Plan, Scratch
 from prism.lang.surface import Kernel
 from prism.lang.surface.views import Compute
+from prism.lib.algorithms.reduce.calls import count_plan
 from prism.lib.algorithms.scan.api import dtype_of
 from prism.lib.algorithms.scan.plan import number_of
 from prism.lib.algorithms.select import plan as plans
 from prism.lib.algorithms.select.plan import KEPT, Kind
 from prism.runtime.arrays import ArrayInfo, require_axes
+from prism.runtime.streams import choose_stream
 
 _INT64 = np.dtype(np.int64)
 
@@ -169,7 +171,7 @@ def _pairs(labels: ArrayInfo, given: ArrayInfo, mode: Mode, machine: Machine) ->
     if mode.size is None:
         names, results = [*names, KEPT], [*results, *ends]
     else:
-        fills = [_fill_of(mode.fill, one) for one in (labels, given)]
+        fills = [fill_of(mode.fill, one) for one in (labels, given)]
     if not (n and room):
         return Decision(tuple(results), tuple(names), fill=mode.fill if fills else 0, cut=mode.cut)
     read, compared = plans.tested_as(labels, "keys")
@@ -190,8 +192,39 @@ def _pairs(labels: ArrayInfo, given: ArrayInfo, mode: Mode, machine: Machine) ->
     steps = [step, other]
     for one, name, value in zip((labels, given), names, fills, strict=False):
         scalar = "uint8" if one.scalar == "bool" else one.scalar
-        steps.append(plans.fill(scalar, Buffer(name), kept, room, _launched(value, scalar), host=host))
+        steps.append(plans.fill(scalar, Buffer(name), kept, room, number_in_launch(value, scalar), host=host))
     return Decision(tuple(results), tuple(names), Plan(tuple(steps), nbytes, tag, scratch.used), cut=mode.cut)
+
+
+def split(x: Any, mask: Any, stream: Any) -> Any:
+    """Return what a mask keeps and the rest behind it, and how many are kept."""
+    if stream is None and (known := repeat.run_many(("split",), (x, mask, None))) is not None:
+        return known
+
+    def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
+        given, marks = arrays["x"], arrays["mask"]
+        read, compared = plans.tested_as(marks, "condition")
+        kind = replace(_of_memory(given), mask=read, compared=compared)
+        if marks.shape != given.shape:
+            raise ValueError(f"`condition` must have shape {given.shape}, as `x`, not {marks.shape}")
+        if copied := arguments.not_plain(arrays):
+            return Decision(copied=copied)
+        results = (Result((given.size,), dtype_of(given.scalar, given)), Result((1,), _INT64))
+        if not given.size:
+            return Decision(results, (OUT, KEPT), fill=0)
+        counting = count_plan(marks, "mask", KEPT, machine)
+        return Decision(results, (OUT, KEPT), plans.split(kind, given, marks, counting, machine))
+
+    return call("split", ("split",), {"x": x, "mask": mask}, decide, None, stream, called={"mask": "condition"})
+
+
+def number_on_host(number: Any, stream: Any) -> int:
+    """Return the one number of an array, when it is there: of a GPU's this waits for the stream that it was made on."""
+    if stream is not None:
+        info = arguments.facts_of(number, "number")
+        with memory.working(info, choose_stream(stream, (info,))):
+            return int(number[0])
+    return int(number[0])
 
 
 def _of_memory(given: ArrayInfo, name: str = "x") -> Kind:
@@ -212,18 +245,18 @@ def _values(kind: Kind, n: int, given: ArrayInfo, mask: ArrayInfo | None, mode: 
             return Decision(results, (OUT, KEPT), fill=0, cut=mode.cut)
         step, words, tag = plans.select(kind, n, n, machine, given, mask, Buffer(OUT), Buffer(KEPT))
         return Decision(results, (OUT, KEPT), Plan((step,), words, tag), cut=mode.cut)
-    value, fixed = _fill_of(mode.fill, given), (Result((mode.size,), dtype),)
+    value, fixed = fill_of(mode.fill, given), (Result((mode.size,), dtype),)
     if not (n and mode.size):
         return Decision(fixed, fill=value)
     scratch = Scratch()
     kept = scratch.take("int64", 1)
     step, words, tag = plans.select(kind, n, mode.size, machine, given, mask, Buffer(OUT), kept)
     scalar = "uint8" if given.scalar == "bool" else given.scalar
-    behind = plans.fill(scalar, Buffer(OUT), kept, mode.size, _launched(value, scalar), host=machine.host)
+    behind = plans.fill(scalar, Buffer(OUT), kept, mode.size, number_in_launch(value, scalar), host=machine.host)
     return Decision(fixed, plan=Plan((step, behind), words, tag, scratch.used))
 
 
-def _fill_of(value: Any, given: ArrayInfo) -> Any:
+def fill_of(value: Any, given: ArrayInfo) -> Any:
     """Return what is filled with, as a number of an array's dtype.
 
     Raises:
@@ -240,7 +273,7 @@ def _fill_of(value: Any, given: ArrayInfo) -> Any:
         raise TypeError(f"`fill_value` is {value!r}, which is no {given.scalar}: {error}") from None
 
 
-def _launched(value: Any, scalar: str) -> Any:
+def number_in_launch(value: Any, scalar: str) -> Any:
     """Return a number as a launch takes it."""
     if isinstance(value, float):
         return value
@@ -381,6 +414,6 @@ def repeat_call(asked: tuple[Any, ...], mode: Mode, arrays: tuple[Any, ...], str
 
 
 __all__ = [
-    "Mode", "find_indices", "find_positions", "function_of", "mode_of", "repeat_call", "select_by_function", "select_by_mask",
-    "shape_of", "unique", "unique_pairs",
+    "Mode", "fill_of", "find_indices", "find_positions", "function_of", "mode_of", "number_in_launch", "number_on_host",
+    "repeat_call", "select_by_function", "select_by_mask", "shape_of", "split", "unique", "unique_pairs",
 ]  # fmt: skip

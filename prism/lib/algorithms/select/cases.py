@@ -94,7 +94,17 @@ CASES = (
     *_ways("unique_by_key", _with_keys, _firsts, dtypes=_DTYPES),
     *_ways("nonzero", _some, np.nonzero, **_PLANES),
     *_ways("argwhere", _some, np.argwhere, **_PLANES),
+    Case(
+        "compress", lambda random, shape, dtype: (random.random(shape[0]) < 1 / 2, *numbers(random, shape, dtype)),
+        lambda condition, x: np.compress(condition, x, axis=0), {"axis": 0}, ("float32",), PLANES[:3], LONG_PLANES,
+        planned=False,
+    ),
     Case("extract", _with_condition, lambda condition, x: x[condition], {}, out=False, planned=False, **_PLANES),
+    Case("split", _with_mask, lambda x, mask: (x[mask], x[~mask]), {}, _DTYPES, out=False, planned=False),
+    Case(
+        "split3", lambda random, shape, dtype: (*_with_mask(random, shape, dtype), random.random(shape) < 1 / 2),
+        lambda x, one, two: (x[one], x[two & ~one], x[~(one | two)]), {}, ("int32",), ((1000,), (0,)), out=False, planned=False,
+    ),
     Case("select", _with_mask, lambda x, mask: x[mask], {}, _DTYPES, out=False, planned=False),
     Case("select", numbers, lambda x: x[x != 0], {"condition": is_set}, NUMBERS, out=False, planned=False),
 )  # fmt: skip

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from prism.host.lazies import LazyInfo
-from prism.host.plan import WORDS, Buffer, Machine, Plan, Scratch, Step, instance_of, nothing, size_of
+from prism.host.plan import OUT, WORDS, Buffer, Machine, Plan, Scratch, Step, instance_of, nothing, size_of
 from prism.kernels import select as kernels
 from prism.lang.surface import Kernel
 from prism.lang.types import SCALARS
@@ -26,6 +26,7 @@ _MOVED = {1: "uint8", 2: "uint16", 4: "uint32", 8: "uint64", 16: "complex128"}
 _COMPARED = {"bool": "uint8", "float16": "float32", "bfloat16": "float32"}
 _TESTED = ("float32", "float64", "complex64", "complex128")
 _PLACE = "uint16"  # what positions in a tile are kept as
+_SPLIT = ("T", "TI", "M", "C", "TEST", "THREADS", "ITEMS", "WIDTH", "BLOCKS", "WORDS")
 _ROWS = 16  # what a thread of the kernels behind a selection does, at least
 
 
@@ -150,6 +151,37 @@ def select(
     return step, _CONTROL + 8 * words, f"select {words}"
 
 
+def split(kind: Kind, given: ArrayInfo, mask: ArrayInfo, counting: Plan, machine: Machine) -> Plan:
+    """Return the plan that counts what a mask says, and puts that before the rest. `counting`: the plan of the first step."""
+    n, host = given.size, machine.host
+    size = min(size for size in kernels.SPLIT if size >= min(kind.size, 16))
+    c = kernels.HOST_SMALL if host else kernels.SPLIT[size]
+    template = split_of(kind, c)
+    instance, tiles = instance_of(kernels.split, template), -(-n // c.tile)
+    words, begin = words_for(tiles), -(-counting.words // _CONTROL) * _CONTROL  # behind those of the counting
+
+    def skew(info: ArrayInfo) -> int:
+        return -1 if host or past(info) < 0 else past(info) % template["WIDTH"]
+
+    step = Step(
+        instance, 1 if host else min(tiles, machine.wave(instance, c.threads)), c.threads,
+        {
+            "x": Buffer("x"), "mask": Buffer("mask"), "y": Buffer(OUT), "kept": Buffer(KEPT), "n": n, "skew": skew(given),
+            "mask_skew": skew(mask), "otherwise": zero(kind.moved), "unset": zero(kind.compared),
+            "words": Buffer(WORDS, begin + _CONTROL, "uint64", 2 * words), "capacity": words,
+            "control": Buffer(WORDS, begin, "uint64", 1),
+        },
+    )  # fmt: skip
+    tag = f"split {words} behind {counting.tag}"
+    return Plan((*counting.steps, step), begin + _CONTROL + 16 * words, tag, counting.scratch, counting.lent)
+
+
+def split_of(kind: Kind, c: kernels.Configuration) -> dict[str, Any]:
+    """Return the template of a split."""
+    found = kind.template(c)
+    return {name: found[name] for name in _SPLIT}
+
+
 def tiles_of(kind: Kind, n: int, *, host: bool) -> kernels.Configuration:
     """Return how `n` elements are cut into tiles."""
     if host:
@@ -187,4 +219,18 @@ def _behind(kernel: Kernel, template: dict[str, Any], n: int, arguments: Mapping
     return Step(instance_of(kernel, {**template, "THREADS": kernels.BEHIND}), blocks, kernels.BEHIND, arguments)
 
 
-__all__ = ["KEPT", "Kind", "Plan", "Scratch", "axes", "fill", "moved_as", "select", "tested_as", "words_of", "zero"]
+__all__ = [
+    "KEPT",
+    "Kind",
+    "Plan",
+    "Scratch",
+    "axes",
+    "fill",
+    "moved_as",
+    "select",
+    "split",
+    "split_of",
+    "tested_as",
+    "words_of",
+    "zero",
+]

@@ -62,10 +62,11 @@ def evaluate(x: Any, *, out: Any = None, where: Any = None, stream: Any = None) 
         return call("evaluate", asked, {"x": x, "where": where}, _decide_where, out, stream)
     if stream is None and (known := repeat.run(asked, x, out)) is not None:
         return known
-    return call("evaluate", asked, {"x": x}, _decide, out, stream)
+    return call("evaluate", asked, {"x": x}, decide, out, stream)
 
 
-def _decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
+def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
+    """Return how an array of `x` is made: one launch."""
     given = arrays["x"]
     results = _results(given, result)
     if not (given.contiguous and given.natural):
@@ -136,8 +137,8 @@ def _zero(given: ArrayInfo) -> Any:
 
 
 def _evaluated(info: lazies.LazyInfo) -> Any:
-    return call("evaluate", ("evaluate",), {"x": info}, _decide)
+    return call("evaluate", ("evaluate",), {"x": info}, decide)
 
 
 lazies.evaluators.append(_evaluated)
-__all__ = ["evaluate"]
+__all__ = ["decide", "evaluate"]

@@ -1,6 +1,6 @@
 """prism.lib.reduce and the reductions that NumPy names, on NumPy arrays: against NumPy, and the errors that it raises.
 
-Tests of prism/lib/algorithms/reduce/calls.py.
+Tests of prism/lib/algorithms/reduce: calls, where.
 """
 
 import itertools
@@ -151,6 +151,31 @@ def test_not_a_number() -> None:
             if name != "prod":
                 check(name, x, axis=axis)
     assert np.isnan(lib.prod(x)) and lib.argmax(x) == 1 and lib.argmin(x) == 1
+
+
+WHERE = [("sum", None), ("prod", None), ("any", None), ("all", None), ("max", 1), ("min", 1)]
+
+
+@pytest.mark.parametrize(("name", "initial"), rarely(WHERE, but=[("sum", None), ("max", 1)]))
+@pytest.mark.parametrize("kind", rarely(["bool", "int8", "uint64", "float64"], but=["int8"]))
+def test_where(name: str, initial, kind: str) -> None:
+    x, random = numbers((7, 30), kind), np.random.default_rng(0)
+    for mask in (random.random((7, 30)) < 0.5, random.random(30) < 0.5, np.zeros((7, 1), bool), np.bool_(True)):
+        for axis in (None, 0, 1):
+            options = {"axis": axis, "where": mask, **({} if initial is None else {"initial": initial})}
+            found, wanted = getattr(lib, name)(x, **options), getattr(np, name)(x, **options)
+            assert found.dtype == wanted.dtype and np.array_equal(found, wanted)
+
+
+def test_where_of_complex_and_lazy_masks_and_what_is_refused() -> None:
+    x = np.arange(12).reshape(3, 4) * (1 + 2j)
+    assert lib.sum(x, where=lib.lazy.of(x.real) > 5) == x[x.real > 5].sum()
+    with pytest.raises(ValueError, match="one has to specify 'initial'"):
+        lib.max(x.real, where=x.real > 3)
+    with pytest.raises(ValueError, match="`where` of shape"):
+        lib.sum(x, where=np.ones((2, 4), bool))
+    with pytest.raises(TypeError, match="`where` must be of bool"):
+        lib.sum(x, where=np.ones(4))
 
 
 def test_infinities_and_extremes() -> None:

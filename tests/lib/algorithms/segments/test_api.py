@@ -1,6 +1,6 @@
 """Scans and reductions of segments and of runs of equal keys, on NumPy arrays: against the definition, and the errors.
 
-Tests of prism/lib/algorithms/keys/api.py.
+Tests of prism/lib/algorithms/keys/api.py; prism/lib/algorithms/segment_positions: api, cases; kernels/reduce/pairs.py.
 """
 
 import numpy as np
@@ -8,8 +8,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prism.lib import Operator, reduce_by_key, run_length_encode, scan, scan_by_key, segmented_reduce, segmented_scan
+from prism.lib import (
+    Operator,
+    reduce_by_key,
+    run_length_encode,
+    scan,
+    scan_by_key,
+    segmented_argmax,
+    segmented_argmin,
+    segmented_reduce,
+    segmented_scan,
+)
 from tests.lib.oracles import CASES, Case
+from tests.rarely import rarely
 
 DTYPES = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64"]
 
@@ -193,3 +204,24 @@ def test_wrong_keys() -> None:
 
 def test_operators_of_ones_own_need_not_commute() -> None:
     assert not Operator(CASES[-1].function, identity=1 << 32).commutative
+
+
+@pytest.mark.parametrize("kind", rarely(["float32", "int64", "bool", "float16", "uint8"], but=["float32"]))
+def test_where_the_best_of_each_segment_is(kind: str) -> None:
+    """Equal ones, NaN, empty segments, segments that overlap, and bounds outside of the array."""
+    random = np.random.default_rng(0)
+    for n, segments in ((50, 7), (3000, 4), (3000, 900)):
+        x = random.integers(0, 9, n).astype(kind)
+        if x.dtype.kind == "f":
+            x[random.random(n) < 0.02] = np.nan
+        starts, ends = random.integers(0, n + 1, (2, segments))
+        for function, oracle in ((segmented_argmin, np.argmin), (segmented_argmax, np.argmax)):
+            wanted = [oracle(x[a:b]) if b > a else -1 for a, b in zip(starts, ends, strict=True)]
+            found = function(x, starts, ends=ends)
+            assert found.dtype == np.int64 and found.tolist() == wanted
+    x = np.array([3, 1, 4])
+    assert segmented_argmax(x, np.array([-5, 9], np.int32)).tolist() == [2]
+    with pytest.raises(TypeError, match="complex128"):
+        segmented_argmin(x * 1j, np.array([0, 3]))
+    with pytest.raises(TypeError, match="`out` must be of int64"):
+        segmented_argmin(x, np.array([0, 3]), out=np.zeros(1))

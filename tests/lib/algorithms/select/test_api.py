@@ -92,6 +92,8 @@ def one_call(seed: int) -> None:
     compare(lib.extract, (condition, x), np.extract(condition, x), random)
     few = condition.ravel()[: random.integers(0, condition.size + 1)]
     compare(lib.compress, (few, x), np.compress(few, x), random)
+    for found, wanted in zip(lib.split(x, condition), (x[condition != 0], x[condition == 0]), strict=True):
+        assert found.dtype == wanted.dtype and found.tobytes() == wanted.tobytes()
     compare(lib.flatnonzero, (x,), np.flatnonzero(x), random)
     compare(lib.nonzero, (x,), np.nonzero(x), random)
     compare(lib.argwhere, (x,), np.argwhere(x), random)
@@ -251,3 +253,41 @@ def test_a_warm_call_of_a_function_makes_no_lazy_array(gpu: Gpu, monkeypatch: py
         assert lib.select(x, is_odd).shape == lib.select(x, lambda e: e > 1).shape == (number,)
         monkeypatch.setattr(lib.lazy, "map", lambda *given: pytest.fail("it is made"))
     assert gpu.decided == 2
+
+
+def test_compress_along_axes_and_into_an_array() -> None:
+    x, condition = np.arange(120).reshape(4, 5, 6), np.array([1, 0, 1, 1])
+    for axis in (None, 0, 1, -1):
+        assert np.array_equal(lib.compress(condition, x, axis), np.compress(condition, x, axis))
+    out = np.zeros(6, int)[::2]
+    assert lib.compress(condition, x, out=out) is out and out.tolist() == [0, 2, 3]
+    for call, error, text in (
+        (lambda: lib.compress(np.ones(6), x, 0), ValueError, "`condition` has 6 elements, and axis 0 of `x` has 4"),
+        (lambda: lib.compress(condition, x, 3), np.exceptions.AxisError, "axis 3"),
+        (lambda: lib.compress(condition, x, out=np.zeros(4, int)), ValueError, "`out` must have shape"),
+        (lambda: lib.compress(condition, x, out=np.zeros(3)), TypeError, "`out` must be of int64"),
+        (lambda: lib.compress(condition, x, 0, size=3), ValueError, "without `axis`"),
+    ):
+        with pytest.raises(error, match=text):
+            call()
+
+
+def test_runs_of_more_than_one_element() -> None:
+    for x in (
+        np.array([7, 7, 9, 8, 8]),
+        np.array([1]),
+        np.array([2, 2]),
+        np.array([np.nan, np.nan, 1, 1]),
+        np.array([True] * 3),
+    ):
+        starts = np.flatnonzero(np.concatenate([[True], x[1:] != x[:-1]]))
+        lengths = np.diff(np.append(starts, x.size))
+        found = lib.run_length_encode(x, nontrivial=True)
+        assert np.array_equal(found[0], starts[lengths > 1]) and np.array_equal(found[1], lengths[lengths > 1])
+        first, many, number = lib.run_length_encode(x, nontrivial=True, count=True)
+        assert number[0] == found[0].size and np.array_equal(many[: number[0]], found[1])
+        first, many = lib.run_length_encode(x, nontrivial=True, size=4)
+        assert first.tolist() == [*found[0], *[x.size] * (4 - found[0].size)]
+        assert many.tolist() == [*found[1], *[0] * (4 - found[0].size)]
+    with pytest.raises(ValueError, match="pass one of them"):
+        lib.run_length_encode(x, count=True, size=3)

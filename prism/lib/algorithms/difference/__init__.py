@@ -1,0 +1,1 @@
+"""Differences of elements that stand beside each other."""

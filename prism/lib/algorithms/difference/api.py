@@ -1,0 +1,238 @@
+"""Differences of elements that stand beside each other, along an axis or in C order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from operator import index
+from typing import Any
+
+import numpy as np
+
+from prism.host import repeat
+from prism.host.axes import normal_axis
+from prism.lib.algorithms.difference.compose import differences, neighbours, promote
+from prism.lib.algorithms.transform.api import evaluate
+from prism.lib.algorithms.transform.calls import transform
+from prism.lib.lazy import callable_of
+from prism.lib.lazy.array import BOOL, Lazy, broadcast, convert, of_number
+from prism.lib.lazy.places import join
+from prism.lib.thread import operators
+from prism.runtime.arrays import is_array
+
+_OPERATORS = {name: getattr(operators, name) for name in ("add", "multiply", "minimum", "maximum", "not_equal")}
+
+
+def diff(
+    x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None, *, out: Any = None, stream: Any = None
+) -> Any:
+    """Return the differences of elements that stand beside each other along an axis: `numpy.diff`.
+
+    Parameters
+    ----------
+    x : array of NumPy, CuPy or torch, or lazy array
+        Of at least one dimension, of bools, integers, floats or complex numbers. Of bools it says which are not equal.
+    n : int, default 1
+        How many times differences are taken.
+    axis : int, default -1
+        Along which axis.
+    prepend, append : array, lazy array or number, optional
+        What `x` is taken to have before it, or behind it, along the axis: of its shape but for that axis, or a number.
+    out : array, optional
+        Where to put the result: of its shape and dtype, with any strides. It may overlap `x`.
+    stream : stream or int, optional
+        Where to run, for arrays on a GPU; by default their library's current stream.
+
+    Returns
+    -------
+    array
+        Of the library and device of `x`: `n` elements fewer along the axis, of the dtype of `x`, or that which NumPy's
+        `concatenate` gives of all three. Integers wrap. `out`, if given; with `n` 0 `x` itself.
+
+    Raises
+    ------
+    TypeError
+        `x` is no array, or of a dtype that is not supported; `n` or `axis` is no integer; the arrays are of two libraries, or one
+        is complex and another is not; `out` is of another dtype.
+    ValueError
+        `x` has no dimensions; `n` is negative; `prepend` or `append` has another shape; `out` has another shape;
+        `stream` for arrays on the host. Of an axis that `x` does not have: `numpy.exceptions.AxisError`.
+
+    Notes
+    -----
+    One kernel for each of the `n` times, that reads each element once; what is put before and behind is not copied.
+
+    Examples
+    --------
+    >>> prism.lib.diff(np.array([3, 1, 4, 1, 5]))
+    array([-2,  3, -3,  4])
+    >>> prism.lib.diff(np.array([3, 1, 4, 1, 5]), n=2, prepend=0)
+    array([-5,  5, -6,  7])
+    """
+    if stream is None and n == 1 and prepend is None and append is None:
+        if (known := repeat.run(("diff", axis), x, out)) is not None:
+            return known
+    try:
+        times = index(n)
+    except TypeError:
+        raise TypeError(f"`n` must be an integer, not {type(n).__name__}") from None
+    if times < 0:
+        raise ValueError(f"order must be non-negative but got {n}")
+    if not times:
+        return x if out is None else evaluate(x, out=out, stream=stream)
+    given, ends = _split({"x": x, "prepend": prepend, "append": append})
+
+    def compose(arrays: Mapping[str, Lazy]) -> Lazy:
+        return differences(_put(arrays, ends, axis), _axis(arrays["x"], axis))
+
+    target = out if times == 1 else None
+    found = transform("diff", (axis, *_known(ends)), given, compose, target, stream)
+    for k in range(1, times):
+        target = out if k == times - 1 else None
+        found = transform(
+            "diff", (axis,), {"x": found}, lambda a: differences(a["x"], _axis(a["x"], axis)), target, stream
+        )
+    return found
+
+
+def ediff1d(x: Any, to_end: Any = None, to_begin: Any = None, *, out: Any = None, stream: Any = None) -> Any:
+    """Return the differences of elements that stand beside each other in C order: `numpy.ediff1d`.
+
+    Parameters
+    ----------
+    x : array of NumPy, CuPy or torch, or lazy array
+        Of any shape, of integers, floats or complex numbers.
+    to_end, to_begin : array, lazy array or number, optional
+        What stands behind the differences, or before them, in C order. They are converted to the dtype of `x`.
+    out, stream
+        As for `prism.lib.diff`.
+
+    Returns
+    -------
+    array
+        Of one dimension, of the dtype of `x`; `out`, if given.
+
+    Raises
+    ------
+    TypeError
+        `x` is of bools; what is put at an end is of another kind than `x`, as floats for integers; else as `prism.lib.diff`.
+    ValueError
+        As `prism.lib.diff`.
+
+    Examples
+    --------
+    >>> prism.lib.ediff1d(np.array([[3, 1], [4, 1]]), to_begin=0)
+    array([ 0, -2,  3, -3])
+    """
+    given, ends = _split({"x": x, "to_begin": to_begin, "to_end": to_end})
+
+    def compose(arrays: Mapping[str, Lazy]) -> Lazy:
+        of_x = arrays["x"]
+        if of_x.scalar == BOOL:
+            raise TypeError("`x` is of bools, and there is no difference of these: use prism.lib.diff")
+        flat = Lazy(of_x.value, of_x.scalar, (of_x.size,), of_x.leaves, of_x.numbers)
+        parts = {"x": differences(flat, 0)}
+        for name in ("to_begin", "to_end"):
+            end = arrays[name] if name in arrays else _number(ends, name)
+            if end is None:
+                continue
+            if not np.can_cast(end.dtype, of_x.dtype, "same_kind"):
+                text = f"dtype of `{name}` must be compatible with input `x` under the `same_kind` rule."
+                raise TypeError(text)
+            one = Lazy(end.value, end.scalar, (end.size,), end.leaves, end.numbers)
+            parts[name] = convert(one, of_x.scalar)
+        kept = [parts[name] for name in ("to_begin", "x", "to_end") if name in parts]
+        return kept[0] if len(kept) == 1 else join(kept, 0)
+
+    return transform("ediff1d", _known(ends), given, compose, out, stream)
+
+
+def adjacent_difference(
+    x: Any, op: Any = "subtract", *, right: bool = False, out: Any = None, stream: Any = None
+) -> Any:
+    """Return a function of each element and the one before it, in C order; the first element stays as it is.
+
+    Parameters
+    ----------
+    x : array of NumPy, CuPy or torch, or lazy array
+        Of any shape, and of any dtype that `op` takes.
+    op : device function, lambda or str, default "subtract"
+        What is made of an element and the one before it, `op(x[i], x[i - 1])`: "subtract" (of bools, whether they differ), "add",
+        "multiply", "minimum", "maximum", "not_equal", or a function as of `prism.lib.lazy.map`.
+    right : bool, default False
+        Take the element behind it instead, `op(x[i], x[i + 1])`; then the last element stays as it is.
+    out, stream
+        As for `prism.lib.diff`.
+
+    Returns
+    -------
+    array
+        Of the shape of `x`, and of what `op` gives, to which the first element is converted; `out`, if given.
+
+    Raises
+    ------
+    CompileError
+        `op` does not take such numbers, or has what Prism does not have.
+    TypeError, ValueError
+        As `prism.lib.diff`; `op` is none of these.
+
+    Examples
+    --------
+    >>> prism.lib.adjacent_difference(np.array([3, 1, 4, 1, 5]))
+    array([ 3, -2,  3, -3,  4])
+    >>> prism.lib.adjacent_difference(np.array([3, 1, 4]), lambda a, b: a * b, right=True)
+    array([3, 4, 4])
+    """
+    if isinstance(op, str) and op != "subtract" and op not in _OPERATORS:
+        raise ValueError(f"`op` is {op!r}, which is none of subtract, {', '.join(_OPERATORS)}")
+    function = None if op == "subtract" else _OPERATORS[op] if isinstance(op, str) else callable_of(op)
+
+    def compose(arrays: Mapping[str, Lazy]) -> Lazy:
+        return neighbours(arrays["x"], function, right=right)
+
+    return transform("adjacent_difference", (function, bool(right)), {"x": x}, compose, out, stream)
+
+
+# -- Arguments ------------------------------------------------------------------------------------------------------------
+
+
+def _split(given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return those arguments that are arrays, and those that are numbers; not those that are not there."""
+    arrays = {name: one for name, one in given.items() if name == "x" or is_array(one) or isinstance(one, Lazy)}
+    return arrays, {name: one for name, one in given.items() if name not in arrays and one is not None}
+
+
+def _known(ends: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return what numbers are known by."""
+    return tuple((name, type(one), str(one)) for name, one in ends.items())
+
+
+def _number(ends: Mapping[str, Any], name: str) -> Lazy | None:
+    return of_number(ends[name]) if name in ends else None
+
+
+def _axis(x: Lazy, axis: Any) -> int:
+    if not x.shape:
+        raise ValueError("diff requires input that is at least one dimensional")
+    return normal_axis(axis, len(x.shape))
+
+
+def _put(arrays: Mapping[str, Lazy], ends: Mapping[str, Any], axis: Any) -> Lazy:
+    """Return an array with what stands before it and behind it along an axis."""
+    x, along = arrays["x"], _axis(arrays["x"], axis)
+    parts = {"x": x}
+    for name in ("prepend", "append"):
+        end = arrays[name] if name in arrays else _number(ends, name)
+        if end is None:
+            continue
+        if not end.shape:
+            end = broadcast(end, (*x.shape[:along], 1, *x.shape[along + 1 :]))
+        if len(end.shape) != len(x.shape) or any(
+            k != along and one != other for k, (one, other) in enumerate(zip(end.shape, x.shape, strict=True))
+        ):
+            raise ValueError(f"`{name}` has shape {end.shape}, which does not go with {x.shape} along axis {along}")
+        parts[name] = end
+    kept = [parts[name] for name in ("prepend", "x", "append") if name in parts]
+    return x if len(kept) == 1 else join(promote(kept), along)
+
+
+__all__ = ["adjacent_difference", "diff", "ediff1d"]

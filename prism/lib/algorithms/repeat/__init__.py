@@ -1,0 +1,1 @@
+"""Elements repeated: runs made of values and lengths."""

@@ -1,0 +1,1 @@
+"""Where the smallest or largest element of each segment is."""

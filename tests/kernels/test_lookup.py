@@ -1,0 +1,183 @@
+"""Searches in sorted tables on the reference machine, with all its checks. Kernels: kernels/lookup.
+
+Tests of kernels/lookup: search, find, configurations.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import prism
+from prism.interpret import RaceError, run
+from prism.interpret.schedules import SCHEDULES
+from prism.kernels.lookup import DEVICE, find_first, lookup, lookup_few, sample
+from prism.kernels.select import is_set
+from prism.lib.algorithms.search.plan import cut
+from tests.mutation import without_barriers
+from tests.rarely import rarely
+
+THREADS, ITEMS = 32, 4
+TILE = THREADS * ITEMS
+
+
+def search(
+    x: Any, v: Any, right: bool, nodes: int, blocks: int = 2, first: int = 0, sign: int = 1, **options: Any
+) -> Any:
+    """Look values up by all kernels: with a tree of so many nodes, and alone."""
+    kind, n, m, log = x.dtype, x.size, v.size, 2 if x.itemsize == 8 else 3
+    depth = 0
+    while (n - 1) >> (log * depth) >= nodes:
+        depth += 1
+    levels = max(1, ((n - 1) >> (log * depth)).bit_length())
+    tree, sound, y, few = np.zeros(1 << levels, kind), np.zeros(1, np.int64), np.full(m, -7), np.full(m, -7)
+    rows = np.zeros(sum((((n - 1) >> (log * k) >> log) + 1) << log for k in range(1, depth)), kind)
+    options = {"check": True, **options}
+    common = {"T": kind, "C": kind, "LOG": log}
+    sample[blocks, THREADS](x, tree, rows, sound, n, levels, depth, template={**common, "THREADS": THREADS}, **options)
+    template = {**common, "V": kind, "RIGHT": right, "NODES": nodes, "THREADS": THREADS, "ITEMS": ITEMS, "BLOCKS": 1}
+    lookup[min(blocks, -(-m // TILE)), THREADS](
+        x,
+        tree,
+        rows,
+        sound,
+        v,
+        y,
+        n,
+        m,
+        levels,
+        depth,
+        first,
+        sign,
+        -1,
+        False,
+        False,
+        kind.type(0),
+        template=template,
+        **options,
+    )
+    template = {"T": kind, "V": kind, "C": kind, "RIGHT": right, "THREADS": THREADS}
+    lookup_few[-(-m // THREADS), THREADS](x, v, few, n, m, first, sign, template=template, **options)
+    assert np.array_equal(y, few)
+    return y
+
+
+def draw(n: int, m: int, kind: str) -> tuple[Any, Any]:
+    random = np.random.default_rng(n)
+    x, v = np.sort(random.integers(0, max(2, n // 2), n).astype(kind)), random.integers(-1, n // 2 + 2, m).astype(kind)
+    if kind == "float32":
+        v[:: m // 5 + 1], v[-1] = np.nan, np.inf
+        if n % 2 and n > 4:
+            x[-2:] = np.nan
+    return x, v
+
+
+SIZES = (1, 2, 7, 8, 9, 16, 17, 63, 65, 127, 128, 129, 1023, 1025)
+
+
+@pytest.mark.parametrize("right", [False, True])
+@pytest.mark.parametrize("kind", ["float32", "int64"])
+@pytest.mark.parametrize("n", rarely(SIZES, but=[1, 17, 128, 1025]))
+def test_every_place(n: int, kind: str, right: bool) -> None:
+    """Trees alone, and up to three rows below them; NaN among values, and at the table's end."""
+    x, v = draw(n, 2 * TILE + 5, kind)
+    side: Any = "right" if right else "left"
+    assert np.array_equal(search(x, v, right, 16), np.searchsorted(x, v, side))
+
+
+@pytest.mark.parametrize("schedule", rarely(SCHEDULES, but=["random"]))
+def test_schedules_and_positions_from_the_end(schedule: str) -> None:
+    x, v = draw(300, TILE + 1, "float32")
+    assert np.array_equal(search(x, v, False, 16, 3, 300, -1, schedule=schedule), 300 - np.searchsorted(x, v))
+
+
+def test_values_and_tables_that_are_loaded_by_vectors() -> None:
+    x, v = np.arange(0, 4096, 2, dtype=np.float32), np.arange(0, 2048, dtype=np.float32)
+    tree, rows, sound, y = (
+        np.zeros(256, np.float32),
+        np.zeros(0, np.float32),
+        np.zeros(1, np.int64),
+        np.zeros(2048, np.int64),
+    )
+    sample[1, 32](
+        x, tree, rows, sound, 2048, 8, 1, template={"T": x.dtype, "C": x.dtype, "LOG": 3, "THREADS": 32}, check=True
+    )
+    sizes = {"LOG": 3, "NODES": 256, "THREADS": 64, "ITEMS": 4, "BLOCKS": 1, "RIGHT": False}
+    template = {"T": x.dtype, "V": x.dtype, "C": x.dtype, **sizes}
+    for skew in (0, 1):
+        given = np.zeros(2050, np.float32)
+        begin = -given.ctypes.data % 8 // 4 + skew
+        given[begin : begin + 2048] = v
+        lookup[2, 64](
+            x, tree, rows, sound, given[begin : begin + 2048], y, 2048, 2048, 8, 1, 0, 1, skew, True, True, np.float32(0),
+            template=template, check=True,
+        )  # fmt: skip
+        assert np.array_equal(y, np.searchsorted(x, v))
+
+
+def test_the_barrier_is_needed() -> None:
+    """Of a block: the tree is read when it is there."""
+    x, v = draw(300, 3 * TILE, "float32")
+    tree, rows, sound = np.zeros(16, np.float32), np.zeros(300, np.float32), np.zeros(1, np.int64)
+    sample[1, 32](x, tree, rows, sound, 300, 4, 2, template={"T": x.dtype, "C": x.dtype, "LOG": 3, "THREADS": 32})
+    template = {"T": x.dtype, "V": x.dtype, "C": x.dtype, "RIGHT": False}
+    sizes = {"LOG": 3, "NODES": 16, "THREADS": 64, "ITEMS": ITEMS, "BLOCKS": 1}
+    found = list(without_barriers(prism.check(lookup, {**template, **sizes})))
+    assert found
+    for _, mutant in found:
+        with pytest.raises(RaceError):
+            for schedule, seed in [(one, 0) for one in SCHEDULES]:
+                y = np.zeros(v.size, np.int64)
+                given = (x, tree, rows, sound, v, y, 300, v.size, 4, 2, 0, 1, -1, False, False, np.float32(0))
+                run(mutant, 1, 64, given, check=True, schedule=schedule, seed=seed)
+
+
+def test_tables_are_cut_so_that_trees_hold_their_groups() -> None:
+    for size, log in ((4, 3), (8, 2)):
+        for n in (1, 2, 1 << 10, (1 << 16) - 1, 1 << 16, (1 << 16) + 1, 1 << 24, (1 << 31) + 5):
+            found = cut(n, size, host=False)
+            groups = ((n - 1) >> (log * found.depth)) + 1
+            assert groups <= 1 << found.levels <= found.configuration.nodes * 4 // size
+    assert [cut(1 << k, 4, host=False).depth for k in (10, 13, 16, 18, 21, 24)] == [0, 0, 1, 1, 2, 3]
+    assert cut(1 << 16, 4, host=False).configuration is DEVICE[0]
+
+
+def first(n: int, place: int | None, blocks: int, code: Any = None, **options: Any) -> None:
+    """Find a place twice: the second time on the words that the first one leaves."""
+    mask = np.zeros(n, np.uint8)
+    if place is not None:
+        mask[place], mask[place + 3 :] = 7, 1
+    y, control = np.zeros(1, np.int64), np.zeros(2, np.uint64)
+    for _ in range(2):
+        run(code or FIRST, blocks, 64, (mask, y, n, -1, 0, control), check=True, **options)
+        assert y[0] == (-1 if place is None else place) and not control.any()
+
+
+FIRST = prism.check(
+    find_first,
+    {"M": "uint8", "C": "uint8", "TEST": is_set, "THREADS": 64, "ITEMS": 8, "WIDTH": 4, "BLOCKS": 1},
+)
+
+
+@pytest.mark.parametrize("n", [1, 5, 512, 513, 2500])
+@pytest.mark.parametrize("blocks", [1, 3])
+def test_the_first_is_found(n: int, blocks: int) -> None:
+    for place in (None, 0, n // 2, n - 1):
+        first(n, place, blocks)
+
+
+@pytest.mark.parametrize("schedule", rarely(SCHEDULES, but=["random"]))
+def test_the_first_whoever_finds_one_first(schedule: str) -> None:
+    for seed in range(3):
+        first(2500, 700, 4, schedule=schedule, seed=seed)
+
+
+def test_each_inferred_barrier_of_find_is_needed() -> None:
+    found = list(without_barriers(FIRST))
+    assert found
+    for _, mutant in found:
+        with pytest.raises((RaceError, AssertionError)):
+            for schedule in SCHEDULES:
+                first(2500, 700, 2, mutant, schedule=schedule)
