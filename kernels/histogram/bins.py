@@ -104,20 +104,13 @@ def exact_bin(x: TI @ thread[1], size: int32 @ thread[1], rule: Even @ thread[1]
 
 @prism("device")
 @requires(thread[1])
-@template(TI=dtype, T=dtype, E=dtype, L=dtype, W=dtype, U=dtype, TABLE=constexpr(bool), INTEGRAL=constexpr(bool))
-def near_bin(
-    x: TI @ thread[1], nearest: int32 @ thread[1], size: int32 @ thread[1], rule: Even @ thread[1],
-    table: ptr(const(E)) @ thread[1],
-) -> int32 @ thread[1]:
-    """The bin of a number, of which the nearest edge is known; `size` where it is in none. `TABLE`: edges are there."""
+@template(TI=dtype, T=dtype, L=dtype, W=dtype, U=dtype, INTEGRAL=constexpr(bool))
+def near_bin(x: TI @ thread[1], nearest: int32 @ thread[1], size: int32 @ thread[1], rule: Even @ thread[1]) -> int32 @ thread[1]:
+    """The bin of a number, of which the nearest edge is known; `size` where it is in none."""
     if nearest == 0 or nearest == size:
         if not is_kept(x, rule, W=W, U=U, INTEGRAL=INTEGRAL):
             return size
-    below: bool = False
-    if TABLE:
-        below = T(x) < T(table[nearest])
-    else:
-        below = T(x) < T(edge_of(nearest, size, rule, T=T, L=L))
+    below: bool = T(x) < T(edge_of(nearest, size, rule, T=T, L=L))
     return min(max(nearest - (1 if below else 0), 0), size - 1)
 
 
@@ -145,10 +138,8 @@ def integer_of(whole: G @ thread[1]) -> int32 @ thread[1]:
 
 @prism("device")
 @requires(thread[1])
-@template(TI=dtype, T=dtype, E=dtype, L=dtype, G=dtype, W=dtype, U=dtype, TABLE=constexpr(bool), INTEGRAL=constexpr(bool))
-def quick_bin(
-    x: TI @ thread[1], size: int32 @ thread[1], rule: Even @ thread[1], table: ptr(const(E)) @ thread[1]
-) -> int32 @ thread[1]:
+@template(TI=dtype, T=dtype, L=dtype, G=dtype, W=dtype, U=dtype, INTEGRAL=constexpr(bool))
+def quick_bin(x: TI @ thread[1], size: int32 @ thread[1], rule: Even @ thread[1]) -> int32 @ thread[1]:
     """The bin of a number, computed in the type `G`; `size` where it is in none, `UNSURE` where no bin is sure in `G`."""
     margin: G = G(rule.margin)
     if INTEGRAL:
@@ -163,21 +154,22 @@ def quick_bin(
         if margin >= 1:
             return UNSURE
         nearest: int32 = min(b + (1 if rest > 0.5 else 0), size)
-        return near_bin(x, nearest, size, rule, table, T=T, L=L, W=W, U=U, TABLE=TABLE, INTEGRAL=INTEGRAL)
+        return near_bin(x, nearest, size, rule, T=T, L=L, W=W, U=U, INTEGRAL=INTEGRAL)
     else:
         far: G = G(x) - G(rule.first)
         g: G = far * G(rule.scale)
         whole: G = floor_of(g if 0 <= g and g < G(size) else G(0))
         b: int32 = integer_of(whole)
         rest: G = g - whole  # of a number above the last edge 1 or more
-        if (margin < rest or G(rule.least_sure) <= far and g <= margin) and rest < 1 - margin:
+        bound: G = G(-1) if b == 0 and far >= G(rule.least_sure) else margin
+        if bound < rest and rest < 1 - margin:
             return b
         if g < -margin or g > G(size) + margin:
             return size
         if margin >= 1:
             return UNSURE
         nearest: int32 = size if g >= G(size) else b + (1 if rest > 0.5 else 0)
-        return near_bin(x, nearest, size, rule, table, T=T, L=L, W=W, U=U, TABLE=TABLE, INTEGRAL=INTEGRAL)
+        return near_bin(x, nearest, size, rule, T=T, L=L, W=W, U=U, INTEGRAL=INTEGRAL)
 
 
 @prism("device")

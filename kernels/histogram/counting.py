@@ -36,9 +36,9 @@ def histogram(
                  sorted `edges`, compared in the type `E`. `T`, `D`, `L`, `G`, `W`, `U`: types that bins are computed in, see
                  `prism.kernels.histogram.bins`. `LATE`: elements are integers of 8 bits, and counted by their value. `SLOTS`:
                  numbers of type `C` in shared memory, at least `COPIES` for each bin and for none, of `LATE` ones 256; 0:
-                 counts are added in global memory at once. `TABLE`: room for the edges there, of EVEN as `T`, which is `E`;
-                 0: they are looked for in global memory, or computed. `MOST`: of IDENTITY, `counts[size]` is raised to the largest
-                 element, taken without a sign, or to `2^63 - 1`. `skew`: how many elements `x` begins past one
+                 counts are added in global memory at once. `TABLE`: of EDGES, room for them there; 0: they are
+                 looked for in global memory. `MOST`: of IDENTITY, `counts[size]` is raised to the
+                 largest element, taken without a sign, or to `2^63 - 1`. `skew`: how many elements `x` begins past one
                  that is aligned to `WIDTH` of them; -1: it is not known. `weight_skew`: the same of the weight that is `skew`
                  before the first. `otherwise`, `nothing`: any numbers; with `MOST` 0.
     Numerics:    counts are exact. Weights of a bin are added in any order, in `C` and then in `S`.
@@ -57,16 +57,12 @@ def histogram(
         many: int32 = 256 if LATE else size + 1  # the last one is of what is in no bin
         bins: shared(C[SLOTS if SLOTS > 0 else 1])
         table: shared(E[TABLE if TABLE > 0 else 1])
-        guide: shared(uint32[TABLE if KIND == EDGES and TABLE > 0 else 1])
+        guide: shared(uint32[TABLE if TABLE > 0 else 1])
         start: float32 @ block[1] = 0  # of the guide's cells
         scale: float32 @ block[1] = 0
         if SLOTS > 0:
             block.fill(bins, 0, many * COPIES)
-        if TABLE > 0 and KIND == EVEN:
-            with partition(table, thread[1], offset=t) as mine, group(thread[1]):
-                for j in range(t, size + 1, THREADS):
-                    mine[j - t] = E(edge_of(j, size, rule, T=T, L=L))
-        elif TABLE > 0:
+        if TABLE > 0:
             with partition(table, thread[1], offset=t) as mine, group(thread[1]):
                 for j in range(t, size + 1, THREADS):
                     mine[j - t] = E(edges[j])
@@ -134,9 +130,7 @@ def histogram(
                         if MOST:
                             largest = max(largest, number)  # what is behind the last element is 0
                     elif KIND == EVEN:
-                        place: int32 = quick_bin(
-                            items[k], size, rule, table, T=T, L=L, G=G, W=W, U=U, TABLE=TABLE > 0, INTEGRAL=INTEGRAL,
-                        )
+                        place: int32 = quick_bin(items[k], size, rule, T=T, L=L, G=G, W=W, U=U, INTEGRAL=INTEGRAL)
                         unsure = unsure | uint32(1 if place == UNSURE else 0) << k
                         positions[k] = size if place == UNSURE else place
                     elif TABLE == 0:

@@ -32,7 +32,6 @@ KINDS = {
     "even floats": (task("float32", EVEN), {"SLOTS": 104, "COPIES": 8}),
     "even integers": (task("int32", EVEN), {"SLOTS": 13, "COPIES": 1}),
     "bytes": (task("int8", EVEN), {"SLOTS": 1024, "COPIES": 4, "ITEMS": 16, "WIDTH": 16}),
-    "a table of edges": (task("float32", EVEN), {"SLOTS": 104, "COPIES": 8, "TABLE": 16}),
     "no shared memory": (task("float32", EVEN), {"SLOTS": 0, "COPIES": 1}),
     "edges": (task("float32", EDGES), {"SLOTS": 26, "COPIES": 2, "TABLE": 16}),
     "edges in global memory": (task("int32", EDGES), {"SLOTS": 26, "COPIES": 2, "TABLE": 0}),

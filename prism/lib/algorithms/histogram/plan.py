@@ -70,7 +70,7 @@ class Task:
             types["G"] = "float32"
         return {
             **types, "TI": self.given, "TW": self.weights or "uint8", "TE": self.edges or "float32",
-            "E": self.compared or types["T"], "C": self.counter, "S": self.sums, "W": wide,
+            "E": self.compared or "float32", "C": self.counter, "S": self.sums, "W": wide,
             "U": f"u{wide.removeprefix('u')}", "KIND": self.kind, "INTEGRAL": self.integral, "LATE": self.late,
             "WEIGHTED": bool(self.weights), "MOST": self.most,
             "SLOTS": c.slots * 4 // size_of(self.counter), "COPIES": copies, "TABLE": table,
@@ -81,15 +81,12 @@ class Task:
         """Return how it is cut, with the copies of the bins and the room for edges."""
         each, many = size_of(self.counter) // 4, 256 if self.late else self.size + 1
         table = 0
-        if self.kind != kernels.IDENTITY and not self.late:
+        if self.kind == kernels.EDGES and not self.late:
             table = next((room for room in configurations.TABLES if many <= room), 0)
-        if self.kind == kernels.EVEN and many > configurations.TABLES[1]:
-            table = 0
         if machine.host:
             slots = configurations.HOST.slots * each if many <= configurations.HOST.slots else 0
             return replace(configurations.HOST, slots=slots), 1, table
-        entry = size_of(self.bins.edges.name if self.bins else self.compared or "float32")
-        beside = table * (entry + (4 if self.kind == kernels.EDGES else 0)) // 4  # the edges, and the guide to them
+        beside = table * (size_of(self.compared) + 4) // 4 if table else 0  # the edges, and the guide to them
         cuts = cuts_of(machine)
         most, shared = cuts[-1].slots, max(c.slots for c in cuts if c.blocks > 1)
         if table and beside + many * each > most:  # the edges rather than the counts
