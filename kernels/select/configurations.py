@@ -29,13 +29,13 @@ SHORT = {
     8: Configuration(threads=256, items=16, width=2, blocks=2, words=2),
     16: Configuration(threads=256, items=4, width=1, blocks=3, words=2),
 }
-# A split holds all of two tiles, and the flags of one.
+# A split holds all of two tiles, and the flags of one. Larger tiles are faster than more blocks: fewer look back.
 SPLIT = {
     1: Configuration(threads=256, items=32, width=16, blocks=2, words=2),
-    2: Configuration(threads=256, items=16, width=8, blocks=4, words=2),
-    4: Configuration(threads=256, items=16, width=4, blocks=4, words=2),
-    8: Configuration(threads=256, items=8, width=2, blocks=4, words=2),
-    16: Configuration(threads=256, items=4, width=1, blocks=4, words=2),
+    2: Configuration(threads=256, items=32, width=8, blocks=2, words=2),
+    4: Configuration(threads=256, items=32, width=4, blocks=2, words=2),
+    8: Configuration(threads=256, items=16, width=2, blocks=2, words=2),
+    16: Configuration(threads=256, items=8, width=1, blocks=2, words=2),
 }
 LONG_TILES = 512
 """Arrays of at least so many long tiles take them."""

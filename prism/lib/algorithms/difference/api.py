@@ -68,9 +68,9 @@ def diff(
     >>> prism.lib.diff(np.array([3, 1, 4, 1, 5]), n=2, prepend=0)
     array([-5,  5, -6,  7])
     """
-    if stream is None and n == 1 and prepend is None and append is None:
-        if (known := repeat.run(("diff", axis), x, out)) is not None:
-            return known
+    plain = stream is None and n == 1 and prepend is None and append is None
+    if plain and (known := repeat.run(("diff", axis), x, out)) is not None:
+        return known
     try:
         times = index(n)
     except TypeError:

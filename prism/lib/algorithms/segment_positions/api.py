@@ -83,8 +83,9 @@ def segmented_argmax(x: Any, offsets: Any, *, ends: Any = None, out: Any = None,
 
 def find_in_segments(function: str, x: Any, offsets: Any, op: Operator, ends: Any, out: Any, stream: Any) -> Any:
     """Return where in its segment, from its beginning on, the best element of each is; -1 of empty ones."""
-    if isinstance(x, LazyArray):
-        x = transforms.evaluate(x, stream=stream)
+    x, offsets, ends = (
+        transforms.evaluate(one, stream=stream) if isinstance(one, LazyArray) else one for one in (x, offsets, ends)
+    )
     bounds = {"offsets": offsets} if ends is None else {"offsets": offsets, "ends": ends}
     if stream is None and (known := repeat.run((function,), x, out, *bounds.values())) is not None:
         return known
