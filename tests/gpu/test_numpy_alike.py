@@ -31,16 +31,19 @@ def test_what_differed_once(name: str) -> None:
         warnings.simplefilter("ignore")
         wanted = alike.outcome(lambda: call.numpy(out))
 
+    x = cupy.asarray(call.x, order="K")  # what has gaps may be copied in C order
+    lies = alike.order_of(x) == alike.order_of(call.x)
+
     def make() -> Any:
         options = dict(call.options) | ({} if out is None else {"out": cupy.asarray(out)})
-        x = cupy.asarray(call.x, order="K")
-        return cupy.asnumpy(getattr(lib, call.name)(x, *([call.op] if call.op else []), **options), order="K")
+        return getattr(lib, call.name)(x, *([call.op] if call.op else []), **options)
 
     found = alike.outcome(make)
     assert found.error == wanted.error, found.text
     for one, other in zip(found.arrays, map(np.asarray, wanted.arrays), strict=True):
-        assert one.dtype == other.dtype and np.array_equal(one, other, equal_nan=one.dtype.kind in "fc")
-        assert out is not None or alike.order_of(one) == alike.order_of(other)
+        assert one.dtype == other.dtype and one.shape == other.shape
+        assert np.array_equal(cupy.asnumpy(one), other, equal_nan=one.dtype.kind in "fc")
+        assert out is not None or not lies or alike.order_of(one) == alike.order_of(other)
     if "ComplexWarning" in wanted.warned:
         assert "ComplexWarning" in found.warned
 
