@@ -17,18 +17,7 @@ from prism.lang.diagnostics import Span
 from prism.lang.intrinsics import TABLE
 from prism.lang.intrinsics.declaration import Intrinsic
 from prism.lang.parse import syntax as s
-from prism.lang.surface.views import (
-    At,
-    Compute,
-    Expression,
-    Leaf,
-    NotReadable,
-    Number,
-    Position,
-    View,
-    direct_leaves,
-    near_leaves,
-)
+from prism.lang.surface.views import At, Compute, Expression, Leaf, NotReadable, Number, Position, View, direct_leaves
 from prism.lang.types import SCALARS, Scalar, Vector
 from prism.lang.types.perspective import GRID, THREAD, Perspective
 
@@ -237,23 +226,18 @@ def value_of(  # noqa: C901 -- a case a kind of expression
     def inner(part: Expression) -> s.Expr:
         return value_of(root, part, position, span, loaded)
 
+    if value in loaded:
+        read: s.Expr = copy_tree(loaded[value])
+        return read
     match value:
         case Leaf(number=number):
-            if value in loaded:
-                read: s.Expr = copy_tree(loaded[value])
-                return read
             index = copy_tree(position())
             return s.Subscript(base=s.Name(name=leaf_name(root, number), span=span), indices=(index,), span=span)
         case Number(number=number, scalar=scalar):
             return number_in(s.Name(name=number_name(root, number), span=span), scalar, span)
         case Position(shift=shift):
-            here = call(SCALARS["int64"], (copy_tree(position()),), span)
-            return (
-                here if shift == 0 else s.Binary(op="+", left=here, right=s.Literal(value=shift, span=span), span=span)
-            )
-        case At() if value in loaded:
-            near: s.Expr = copy_tree(loaded[value])
-            return near
+            here: s.Expr = call(SCALARS["int64"], (copy_tree(position()),), span)
+            return s.Binary(op="+", left=here, right=s.Literal(value=shift, span=span), span=span) if shift else here
         case At(source=source, place=place):
             return value_of(root, source, lambda: value_of(root, place, position, span, loaded), span, {})
         case Compute(what="if", parts=(condition, then, otherwise)):
@@ -305,7 +289,7 @@ def reader(view: View, width: int, keywords: tuple[tuple[str, s.Expr], ...], spa
     items: list[s.Expr] = []
     for k in range(width):
         here: dict[Expression, s.Expr] = {leaf: component(k) for leaf, component in loaded.items()}
-        for near, leaf, shift in near_leaves(view.value):  # what the same vectors hold is not read again
+        for near, leaf, shift in surface.views.near_leaves(view.value):  # what the same vectors hold is not read again
             if leaf in loaded and 0 <= k + shift < width:
                 here[near] = loaded[leaf](k + shift)
         place = s.Binary(op="+", left=s.Name(name=at, span=span), right=s.Literal(value=k, span=span), span=span)
