@@ -85,6 +85,11 @@ def facts_of(array: Any, name: str) -> ArrayInfo:
     return found if same else replace(found, dtype=BFLOAT16)
 
 
+def array_of(value: Any) -> Any:
+    """Return NumPy's array of a list or tuple; anything else as it is."""
+    return np.asarray(value) if isinstance(value, list | tuple) else value
+
+
 def _require_no_hooks(cls: type, name: str) -> None:
     """Check that a class of arrays doesn't have its own say in what functions do: Prism would not ask it."""
     if cls in _PLAIN:

@@ -81,6 +81,7 @@ def repeat(
     array([[3, 3, 1, 1],
            [4, 4, 1, 1]])
     """
+    a, repeats = arguments.array_of(a), arguments.array_of(repeats)
     facts = arguments.facts_of(a, "a")
     along = None if axis is None else normal_axis(axis, len(facts.shape))
     many = int(np.prod(facts.shape)) if along is None else facts.shape[along]

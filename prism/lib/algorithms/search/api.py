@@ -167,6 +167,7 @@ def find(x: Any, condition: Any, *, out: Any = None, stream: Any = None) -> Any:
     """
     from prism.lib import lazy
 
+    condition = arguments.array_of(condition)
     if not is_array(condition) and not isinstance(condition, LazyArray):
         if not callable(condition) and not isinstance(condition, Scalar):
             raise TypeError(f"`condition` must be an array or a function, not {type(condition).__name__}")
@@ -203,6 +204,7 @@ def _search(
     function: str, table: Any, values: Any, right: bool, down: bool, called: Mapping[str, str], out: Any, stream: Any
 ) -> Any:
     """Return where values belong in a table; `down`: from its end on."""
+    values = arguments.array_of(values)
     if not is_array(values):
         from prism.lib.lazy.array import Lazy, of_number
 

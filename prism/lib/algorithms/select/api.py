@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from prism.host import arguments, memory, repeat
 from prism.host.axes import normal_axis
 from prism.host.lazies import LazyArray
@@ -71,8 +69,7 @@ def select(
     array([ 3,  4,  5, -1])
     """
     mode = calls.mode_of(count, size, fill_value)
-    if isinstance(condition, list | tuple):
-        condition = np.asarray(condition)
+    condition = arguments.array_of(condition)
     if is_array(condition) or isinstance(condition, LazyArray):
         function = calls.function_of(x, condition)
         if function is None:
@@ -185,6 +182,7 @@ def _mask_of(x: Any, condition: Any) -> Any:
     from prism.lib.lazy.array import of
     from prism.lib.lazy.functions import apply
 
+    condition = arguments.array_of(condition)
     if is_array(condition) or isinstance(condition, LazyArray):
         facts = arguments.facts_of(condition, "condition")
         return apply(is_set, (of(condition, "condition"),)) if facts.scalar.startswith("complex") else condition

@@ -60,6 +60,7 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
     """
     if mode not in MODES:
         raise ValueError(f"`mode` must be one of {', '.join(MODES)}, not {mode!r}")
+    indices = arguments.array_of(indices)
     if stream is None and (known := repeat.run(("take", axis, mode, None), a, out, indices)) is not None:
         return known
     given = {"a": a, **({"indices": indices} if is_array(indices) or isinstance(indices, LazyArray) else {})}
@@ -116,6 +117,7 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1, *, out: Any = None, 
     array([[4],
            [1]])
     """
+    indices = arguments.array_of(indices)
     facts, places = arguments.facts_of(arr, "arr"), arguments.facts_of(indices, "indices")
     shape = facts.shape if axis is not None else (int(np.prod(facts.shape)),)
     if np.dtype(places.dtype).kind not in "iu":

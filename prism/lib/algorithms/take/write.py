@@ -54,6 +54,7 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise", *, stream: Any = None) ->
     if mode not in MODES:
         raise ValueError(f"`mode` must be one of {', '.join(MODES)}, not {mode!r}")
     size = int(np.prod(arguments.facts_of(a, "a").shape))
+    ind = arguments.array_of(ind)
     require_indices(ind, size, mode, None)
 
     def compose(arrays: Mapping[str, Lazy], target: Lazy) -> tuple[Lazy, Lazy]:
@@ -98,6 +99,7 @@ def place(arr: Any, mask: Any, vals: Any, *, stream: Any = None) -> None:
     """
     from prism.lib.algorithms.select.api import flatnonzero
 
+    mask, vals = arguments.array_of(mask), arguments.array_of(vals)
     facts = arguments.facts_of(mask, "mask")
     size = int(np.prod(arguments.facts_of(arr, "arr").shape))
     if int(np.prod(facts.shape)) != size:
@@ -163,6 +165,7 @@ def _write(
     compose: Callable[[Mapping[str, Lazy], Lazy], tuple[Lazy, Lazy]], stream: Any, *, name: str = "a",
 ) -> None:  # fmt: skip
     """Write what `compose` makes of arrays and of the target's type: values, and their places or where they stand."""
+    given = {key: arguments.array_of(one) for key, one in given.items()}
     numbers = {key: of_number(one, None, (1,)) for key, one in given.items() if not _is_array(one)}
     arrays = {key: _settled(one, target) for key, one in given.items() if key not in numbers}
     known = tuple((key, type(given[key]), str(given[key])) for key in numbers)

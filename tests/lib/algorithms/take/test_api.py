@@ -125,3 +125,16 @@ def test_results_that_overlap() -> None:
 def test_errors(call: Any, error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
         call(np.zeros((3, 4)))
+
+
+def test_lists_stand_for_arrays() -> None:
+    x = np.arange(5)
+    assert np.array_equal(lib.take([3, 4, 5], [0, 2]), [3, 5])
+    assert np.array_equal(lib.searchsorted([1, 2, 3], [2.5, 0]), [2, 0])
+    assert np.array_equal(lib.repeat([1, 2], [2, 3]), [1, 1, 2, 2, 2])
+    assert [half.tolist() for half in lib.split([1, 2, 3], [True, False, True])] == [[1, 3], [2]]
+    assert lib.find([0, 7], [False, True]) == 1
+    lib.put(x, [0, -1], [7, 9])
+    lib.place(x, [False, True, True, False, False], [5])
+    lib.putmask(x, [False, False, False, True, False], [8])
+    assert x.tolist() == [7, 5, 5, 8, 9]
