@@ -46,6 +46,18 @@ def insert(site: Site, code: str, at: int, *lines: str) -> Iterator[Fault]:
     yield Fault(site.line, site.line, tuple(margin + line for line in lines), code, site.line + at)
 
 
+def is_nested(site: Site, text: Lines) -> bool:
+    """Whether a statement is one of a function inside another."""
+    margin = site.statement.span.column
+    for line in reversed(text[: site.line - 1]):
+        depth = len(line) - len(line.lstrip())
+        if line.strip() and depth < margin:
+            margin = depth
+            if line.lstrip().startswith("def "):
+                return margin > 0
+    return False
+
+
 def swap(text: Lines, span: Span, new: str, code: str) -> Iterator[Fault]:
     """Replace a span that lies on one line."""
     if span.line == span.end_line:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from prism.lang import tree
 from prism.lang.types import INT32, Array, Pointer, Scalar, Vector
 from prism.lang.types.perspective import GRID, THREAD, Level
-from tests.generated.faults import Fault, Lines, insert, misfit, numbers, operator, pointers, swap
+from tests.generated.faults import Fault, Lines, insert, is_nested, misfit, numbers, operator, pointers, swap
 from tests.generated.faults_memory import calls_in, decorator
 from tests.generated.sites import Site
 
@@ -174,7 +174,9 @@ def pointer_laundered(site: Site, text: Lines) -> Iterator[Fault]:
 
 @operator
 def pointer_fixed(site: Site, text: Lines) -> Iterator[Fault]:
-    """R28: a shared object assigned."""
+    """R28: a shared object assigned; in a nested function that is another fault, of scope."""
+    if is_nested(site, text):
+        return
     for s in pointers(site, const=False):
         if isinstance(s.type, Pointer) and s.type.shape is not None and s.view is None:
             yield from insert(site, "ptr-rebind", 0, f"{s.name} = {s.name}")

@@ -26,7 +26,9 @@ def test_long_arrays(kind: str, skew: int) -> None:
         x = (random.random(n, dtype=np.float32) ** skew * 100).astype(kind)[1:]
         here = cupy.asnumpy(x)
         for bins in (10, 256, 4096, 20_000, 70_000):
-            if bins < 20_000 or not kind.startswith(("int", "uint")):
+            if (
+                bins < 20_000 if kind.startswith(("int", "uint")) else kind != "float16" or bins < 300
+            ):  # else too many edges
                 same(lib.histogram(x, bins, (0, 120)), np.histogram(here, bins, (0, 120)))
         same(lib.histogram(x, 100), np.histogram(here, 100))
         edges = np.sort(np.random.default_rng(1).random(300) * 90)

@@ -19,7 +19,7 @@ from prism.lib import lazy
 from prism.lib.cases import Case, cases
 from tests.lib.calls import check
 from tests.lib.lazy.lazies import LAZIES
-from tests.lib.lazy.test_functions import MEMORY
+from tests.lib.lazy.test_functions import MEMORY, TAKEN_APART
 from tests.lib.lazy.test_kernels import shift
 from tests.rarely import rarely
 
@@ -38,7 +38,7 @@ def scatter(
     y[to[i]] = x[i]
 
 
-PAIRS = [(case, name) for case in cases() for name in LAZIES]
+PAIRS = [(case, name) for case in cases() if case.function not in TAKEN_APART for name in LAZIES]
 
 
 def on_host(x: Any) -> Any:
@@ -58,7 +58,7 @@ def test_lazy_arrays_are_as_good_as_arrays(case: Case, name: str, monkeypatch: p
         monkeypatch.setattr(lazies, "evaluators", [never])
     place = functools.partial(LAZIES[name], cupy.asarray)
     for dtype in dict.fromkeys((case.dtypes[0], case.dtypes[-1])):
-        for shape in (*case.shapes[:4], case.large[-2]):
+        for shape in (*case.shapes[:4], *case.large[-2:][:1]):
             check(case, case.arrays(shape, dtype), place, on_host)
 
 

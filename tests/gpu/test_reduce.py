@@ -350,13 +350,11 @@ def test_wrong_arguments() -> None:
     x = cupy.zeros((4, 5), cupy.int32)
     for out, error, words in [
         (cupy.zeros(4, cupy.int64), ValueError, "`out` must have shape"),
-        (cupy.zeros(5, cupy.complex64), TypeError, "`out` is of complex64|dtype"),
         (np.zeros(5, np.int64), TypeError, "`a` is on GPU 0, `out` on the host"),
     ]:
         with pytest.raises(error, match=words):
             lib.sum(x, axis=0, out=out)
-    with pytest.raises(TypeError, match="`a` has dtype complex64"):
-        lib.max(x.astype(cupy.complex64))
+    assert complex(lib.max(x.astype(cupy.complex64))) == 0
     with pytest.raises(np.exceptions.AxisError):
         lib.sum(x, axis=2)
 

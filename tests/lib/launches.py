@@ -11,6 +11,7 @@ from prism.lang import Kernel, block
 from prism.lib.thread import operators
 from tests.lib.block import (
     test_arg,
+    test_compact,
     test_difference,
     test_exchange,
     test_groups,
@@ -80,10 +81,14 @@ def alone() -> dict[str, Launch]:
             {"ITEMS": 4, "BINS": 64},
         ),
         "compact": Launch(
-            test_exchange.compact, 96, (ints(1152), none(1152), none(1), 1100, 10), {"ITEMS": 12, "WIDTH": 4, "THREADS": 96}
+            test_compact.compact, 96, (ints(1152), none(1152), none(1), 1100, 10), {"ITEMS": 12, "WIDTH": 4, "THREADS": 96}
         ),
         "separate": Launch(
-            test_exchange.separate, 96, (ints(1152), none(1152), none(1), 1100, 10), {"ITEMS": 12, "WIDTH": 4, "THREADS": 96}
+            test_compact.separate, 96, (ints(1152), none(1152), none(1), 1100, 10), {"ITEMS": 12, "WIDTH": 4, "THREADS": 96}
+        ),
+        "store_flagged": Launch(
+            test_compact.store, 96, (ints(1152), none(1172), none(1), 1100, 1152, 3, 3, 10, 0),
+            {"TO": "int32", "ITEMS": 12, "WIDTH": 4, "THREADS": 96, "VECTOR": 4},
         ),
         "moved": Launch(
             test_shift.moved, 96, (ints(96), none(96), none(96), none(96), -33, 40, -5), {"THREADS": 96}

@@ -90,6 +90,7 @@ def compact(items: T[ITEMS] @ thread[1], flags: uint32 @ thread[1]) -> int32 @ b
                  32 words of shared memory.
     Test:        tests/lib/block/test_compact.py
     """
+    static_assert(count(thread[1]) == THREADS, "a block has `THREADS` threads")
     static_assert(WIDTH >= 1 and ITEMS % WIDTH == 0, "`ITEMS` is a multiple of `WIDTH`")
     static_assert(ITEMS <= 32, "`flags` has a bit for each of `ITEMS`")
     t: int32 @ thread[1] = id()
@@ -121,6 +122,7 @@ def separate(items: T[ITEMS] @ thread[1], flags: uint32 @ thread[1]) -> int32 @ 
     Cost:        as of `block.compact`.
     Test:        tests/lib/block/test_compact.py
     """
+    static_assert(count(thread[1]) == THREADS, "a block has `THREADS` threads")
     static_assert(WIDTH >= 1 and ITEMS % WIDTH == 0, "`ITEMS` is a multiple of `WIDTH`")
     static_assert(ITEMS <= 32, "`flags` has a bit for each of `ITEMS`")
     t: int32 @ thread[1] = id()
@@ -168,6 +170,7 @@ def store_flagged(
                  elements of shared memory.
     Test:        tests/lib/block/test_compact.py
     """
+    static_assert(count(thread[1]) == THREADS, "a block has `THREADS` threads")
     static_assert(WIDTH >= 1 and ITEMS % WIDTH == 0, "`ITEMS` is a multiple of `WIDTH`")
     static_assert(ITEMS <= 32, "`flags` has a bit for each of `ITEMS`")
     static_assert(VECTOR & -VECTOR == VECTOR and VECTOR * max(T.bytes, TO.bytes) <= 16, "a vector has 2^k elements, 16 bytes")

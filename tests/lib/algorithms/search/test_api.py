@@ -81,7 +81,7 @@ def test_numbers_and_arrays_without_axes() -> None:
         (lambda a, v: lib.searchsorted(a, v, sorter=np.arange(4) + 1), ValueError, "`sorter` index out of range"),
         (lambda a, v: lib.searchsorted(a, v, out=np.zeros(2, np.int32)), TypeError, "`out` must be of int64"),
         (lambda a, v: lib.searchsorted(a, v, out=np.zeros(3, np.int64)), ValueError, "`out` must have shape"),
-        (lambda a, v: lib.searchsorted(a, [1, 2]), TypeError, "no number"),
+        (lambda a, v: lib.searchsorted(a, {1, 2}), TypeError, "no number"),
         (lambda a, v: lib.digitize(v, np.array([1, 3, 2])), ValueError, "`bins` must be monotonically"),
         (lambda a, v: lib.digitize(v, np.zeros((2, 2))), ValueError, "`bins`"),
         (lambda a, v: lib.digitize(v * 1j, a), TypeError, "`bins` or `x`: dtype complex128"),
