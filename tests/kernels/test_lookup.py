@@ -58,8 +58,8 @@ def search(
         template=template,
         **options,
     )
-    template = {"T": kind, "V": kind, "C": kind, "RIGHT": right, "THREADS": THREADS}
-    lookup_few[-(-m // THREADS), THREADS](x, v, few, n, m, first, sign, template=template, **options)
+    template = {"T": kind.name, "V": kind.name, "C": kind.name, "RIGHT": right, "THREADS": THREADS}
+    run(prism.check(lookup_few, template), -(-m // THREADS), THREADS, (x, v, few, n, m, first, sign), **options)
     assert np.array_equal(y, few)
     return y
 
