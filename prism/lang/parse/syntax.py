@@ -25,6 +25,9 @@ chain `a < b < c` is parsed as `a < b and b < c`; `and`/`or` of several operands
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 from prism.lang.diagnostics import Span
 from prism.lang.keep import bases
 
@@ -395,3 +398,12 @@ def bodies(statement: Stmt) -> tuple[Body, ...]:
             return (statement.body,)
         case _:
             return ()
+
+
+def copy_tree(part: Any) -> Any:
+    """Return a tree of nodes of its own: nodes are compared by identity, and this one stands in several places."""
+    if isinstance(part, tuple):
+        return tuple(map(copy_tree, part))
+    if not isinstance(part, Node):
+        return part
+    return replace(part, **{one.name: copy_tree(getattr(part, one.name)) for one in type(part)._fields})

@@ -72,9 +72,7 @@ def view_kernel(kernel: surface.Kernel, views: Mapping[str, View], syntax_of: Sy
     kept: dict[Any, Viewed] = kernel.__dict__.setdefault("_viewed", {})
     key = tuple(sorted(views.items(), key=lambda item: item[0]))
     found = kept.get(key)
-    if (
-        found is None and len(kept) >= _MOST
-    ):  # a lambda that names another number in each call is another view each time
+    if found is None and len(kept) >= _MOST:  # a lambda that names another number in each call is another view
         kept.clear()
     return kept.setdefault(key, Viewed(kernel, dict(views), syntax_of(kernel))) if found is None else found
 
@@ -227,16 +225,16 @@ def value_of(  # noqa: C901 -- a case a kind of expression
         return value_of(root, part, position, span, loaded)
 
     if value in loaded:
-        read: s.Expr = copy_tree(loaded[value])
+        read: s.Expr = s.copy_tree(loaded[value])
         return read
     match value:
         case Leaf(number=number):
-            index = copy_tree(position())
+            index = s.copy_tree(position())
             return s.Subscript(base=s.Name(name=leaf_name(root, number), span=span), indices=(index,), span=span)
         case Number(number=number, scalar=scalar):
             return number_in(s.Name(name=number_name(root, number), span=span), scalar, span)
         case Position(shift=shift):
-            here: s.Expr = call(SCALARS["int64"], (copy_tree(position()),), span)
+            here: s.Expr = call(SCALARS["int64"], (s.copy_tree(position()),), span)
             return s.Binary(op="+", left=here, right=s.Literal(value=shift, span=span), span=span) if shift else here
         case At(source=source, place=place):
             return value_of(root, source, lambda: value_of(root, place, position, span, loaded), span, {})
@@ -331,10 +329,10 @@ class _Rewriter:
                 bound, span = env[element.base.name], st.span  # type: ignore[union-attr]
                 calls: list[s.Stmt] = []
                 for leaf in direct_leaves(bound.view.value):
-                    place = copy_tree(bound.place(self.walk(element.indices[0], env)))
+                    place = s.copy_tree(bound.place(self.walk(element.indices[0], env)))
                     memory = s.Name(name=leaf_name(bound.root, leaf.number), span=span)
                     begin = s.Subscript(base=memory, indices=(place,), span=span)
-                    more = tuple(copy_tree(self.walk(one, env)) for one in rest)
+                    more = tuple(s.copy_tree(self.walk(one, env)) for one in rest)
                     calls.append(s.Evaluate(value=call(what, (begin, *more), span), span=span))
                 return calls
             case s.Nested():
@@ -448,7 +446,7 @@ class _Rewriter:
             if one.index is not None:
                 refuse(one, "what is read through an index function is passed on")
             views[parsed.parameters[k].name] = one.view
-            arguments += [*one.arguments(argument.span), zero if one.offset is None else copy_tree(one.offset)]
+            arguments += [*one.arguments(argument.span), zero if one.offset is None else s.copy_tree(one.offset)]
         found = view_kernel(callee, views, self.syntax_of)
         function = s.Resolved(value=found, text=callee.__name__, span=e.function.span)
         return s.Call(function=function, arguments=tuple(arguments), keywords=self.walk(e.keywords, env), span=e.span)
@@ -484,21 +482,12 @@ def call(function: object, arguments: tuple[s.Expr, ...], span: Span) -> s.Call:
     return s.Call(function=as_syntax(function, span), arguments=arguments, keywords=(), span=span)
 
 
-def copy_tree(part: Any) -> Any:
-    """Return a tree of nodes of its own: nodes are compared by identity, and this one stands in several places."""
-    if isinstance(part, tuple):
-        return tuple(map(copy_tree, part))
-    if not isinstance(part, s.Node):
-        return part
-    return replace(part, **{one.name: copy_tree(getattr(part, one.name)) for one in type(part)._fields})
-
-
 def substitute(part: Any, name: str, by: s.Expr) -> Any:
     """Return an expression with another in place of a name."""
     if isinstance(part, tuple):
         return tuple(substitute(one, name, by) for one in part)
     if isinstance(part, s.Name) and part.name == name:
-        return copy_tree(by)
+        return s.copy_tree(by)
     if not isinstance(part, s.Node):
         return part
     return replace(part, **{one.name: substitute(getattr(part, one.name), name, by) for one in type(part)._fields})
