@@ -47,6 +47,5 @@ HOST_LARGE = Configuration(threads=1024, items=32, width=32, blocks=1)
 BEHIND = 256  # threads of the kernels behind a selection
 
 __all__ = [
-    "BEHIND", "Configuration", "DEVICE", "EDGES", "HOST_LARGE", "HOST_SMALL", "LONG_TILES", "PLACES", "SHORT",
+    "BEHIND", "DEVICE", "EDGES", "HOST_LARGE", "HOST_SMALL", "LONG_TILES", "PLACES", "SHORT", "SPLIT", "Configuration",
 ]
-__all__ = ["BEHIND", "DEVICE", "HOST_LARGE", "HOST_SMALL", "LONG_TILES", "SHORT", "SPLIT", "Configuration"]

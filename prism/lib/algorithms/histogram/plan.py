@@ -62,7 +62,7 @@ class Task:
         wide = _WIDE.get(self.given, self.given) if self.integral else "int32"
         size = max(size_of(self.given), size_of(self.weights) if self.weights else 1)
         most = _WEIGHED if self.weights else _BYTES if self.late else _MOST_ITEMS
-        items = min(most, max(1, c.bytes // size))
+        items = min(most, max(4 if self.late else 1, c.bytes // size))  # bytes are loaded by whole words
         types = {"T": "float64", "D": "float64", "L": "float64", "G": "float32"}
         if self.bins is not None:
             types = self.bins.template("float64" if self.given == "float64" else "float32")

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from prism import lib
-from prism.lib.algorithms.histogram import rules
+from prism.lib.algorithms.histogram import plan, rules
 from tests.host.stand_ins import Gpu, array, stand_in
 from tests.rarely import rarely
 
@@ -346,6 +346,28 @@ def random_call(seed: int) -> None:
 def test_random_calls() -> None:
     for seed in range(40):
         random_call(seed)
+
+
+class Device:
+    """A GPU, as plans ask for one."""
+
+    host, arch, multiprocessors = False, "sm_90a", 132
+
+    def wave(self, instance: Any, threads: int) -> int:
+        return 3
+
+
+@pytest.mark.parametrize("kind", ["int8", "bool"])
+def test_what_a_gpu_is_given(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A GPU's plans, run by the reference machine: tiles, copies and widths are not those of the host's plans."""
+    count = plan.count
+    monkeypatch.setattr(plan, "count", lambda task, n, machine, *rest: count(task, n, Device(), *rest))
+    x = np.random.default_rng(0).integers(0, 2 if kind == "bool" else 90, 701).astype(kind)
+    for heavy in ("float64", "int16"):  # bytes are loaded four at once, whatever their weights take
+        check(x, bins=13, range=(0, 77), weights=np.arange(701).astype(heavy))
+    if kind == "int8":
+        for seed in range(20_020, 20_040):
+            random_call(seed)
 
 
 @pytest.mark.fuzz
