@@ -9,11 +9,11 @@ elements are compared with NumPy's, once. `floor`: what reading takes at so many
 from __future__ import annotations
 
 import argparse
-import statistics
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from selection import measure
 
 import prism
 
@@ -83,23 +83,6 @@ def cases(cupy: Any, torch: Any, x: Any) -> dict[str, Calls]:
             "prism": lambda: lib.bincount(many, length=1 << 21), "cupy": lambda: cupy.bincount(many, minlength=1 << 21),
         }  # fmt: skip
     return found
-
-
-def measure(cupy: Any, calls: Calls, rounds: int, launches: int) -> dict[str, float]:
-    """Return the median microseconds of each call."""
-    times: dict[str, list[float]] = {name: [] for name in calls}
-    for number in range(rounds + 1):
-        for name in list(calls)[:: 1 if number % 2 else -1]:
-            begin, end = cupy.cuda.Event(), cupy.cuda.Event()
-            cupy.cuda.Device().synchronize()
-            begin.record()
-            for _ in range(launches):
-                calls[name]()
-            end.record()
-            end.synchronize()
-            if number:
-                times[name].append(cupy.cuda.get_elapsed_time(begin, end) * 1000 / launches)
-    return {name: statistics.median(values) for name, values in times.items()}
 
 
 if __name__ == "__main__":
