@@ -1,0 +1,222 @@
+"""A pass of a radix sort: elements are put in the order of one digit of their keys; those of equal digits keep their order.
+
+A block draws a tile's number, counts the tile's digits and publishes how many there are of each (`prism.lib.grid`). It puts the
+tile in the order of the digit in shared memory. How often each digit occurs in the tiles before says where the tile's part of it
+belongs; that is asked for a trip of the loop later, when it is known.
+
+An element's rank is what an atomic addition returns. Nobody says which lane of a warp adds first, so elements of one digit may
+change places. That is looked for when the tile is written, and mended: the result does not depend on it.
+"""
+
+from prism.lang import (
+    atomic_add, attr, block, const, constexpr, count, dtype, grid, group, id, int32, int64, mailbox, partition, popcount, prism, ptr,
+    requires, shared, template, thread, uint16, uint32, uint64,
+)
+from prism.kernels.sort.order import FLOAT, INTEGER, digit, encode, minus_zero
+from prism.kernels.sort.parts import (
+    GIVEN, NONE, POSITIONS, begin_digits, digits_passed, load_both, load_part, mend, rank_common, rank_in_order, write_digits, write_positions,
+)
+from prism.lib.thread import extent, operators
+
+@prism("global")
+@template(
+    K=dtype, V=dtype, VO=dtype, C=dtype, KIND=constexpr(int), VALUES=constexpr(int), THREADS=constexpr(int),
+    ITEMS=constexpr(int), BATCH=constexpr(int), BLOCKS=constexpr(int), WORDS=constexpr(int),
+)
+@requires(grid[1], block[1], thread[THREADS])
+@attr("__launch_bounds__(THREADS, BLOCKS)")
+def sort_digit(
+    x: ptr(const(K)) @ grid[1], spare: ptr(K) @ grid[1], y: ptr(K) @ grid[1], given: ptr(const(V)) @ grid[1],
+    value_spare: ptr(V) @ grid[1], values: ptr(V) @ grid[1], positions: ptr(VO) @ grid[1], counts: ptr(const(C)) @ grid[1],
+    n: int64 @ grid[1], step: int32 @ grid[1], flip: K @ grid[1], lowest: K @ grid[1], words: ptr(mailbox(C)) @ grid[1],
+    capacity: uint32 @ grid[1], control: ptr(uint64) @ grid[1],
+):
+    """Put `n` elements in the order of digit `step` of their keys, of 8 bits; the last pass of all has sorted them into `y`.
+
+    Perspective: grid, of any number of blocks of `THREADS` threads, at least 256.
+    Shapes:      `x`: bits of `n` numbers, which `flip` and `lowest` put in order: see `prism.kernels.sort.order`. `spare`, `y`: `n`
+                 keys each, that the passes write in turn, and `value_spare`, `values` as many values beside them. `counts`: of
+                 `count_digits`. `VALUES`: NONE; GIVEN, `given` has them; POSITIONS, where the key stood in `x`, of which the last
+                 pass writes `positions`, and no keys. `V`: it holds a position. `C`: it holds twice as much as `n`. `words`:
+                 `capacity` of them, at least 256 a tile; `control`: one word. All zero at first, of no other use at the same time.
+    Errors:      passes follow each other, one for each byte of a key, and find `counts` and both spare arrays as they left them.
+    Cost:        a digit that all keys share costs a launch alone. An element is read once and written once in each other pass.
+    Source:      Adinets and Merrill, "Onesweep: a faster least significant digit radix sort for GPUs".
+    Test:        tests/kernels/test_sort.py, tests/gpu/test_sort.py
+    """
+    TILE: constexpr(int) = THREADS * ITEMS
+    WARPS: constexpr(int) = THREADS // 32
+    MANY: constexpr(int) = 2 * TILE if VALUES != NONE else 1
+    tiles: int32 @ grid[1] = int32((n + (TILE - 1)) / TILE)
+    blocks: int32 @ grid[1] = count(block[1])
+    shift: int32 @ grid[1] = 8 * step
+    with (
+        partition(spare, block[1], races="none") as spare_keys,
+        partition(y, block[1], races="none") as y_keys,
+        partition(value_spare, block[1], races="none") as spare_values,
+        partition(values, block[1], races="none") as y_values,
+        partition(positions, block[1], races="none") as result,
+        group(block[1]),
+    ):
+        t: int32 @ thread[1] = id()
+        passed: uint32 @ block[1] = digits_passed(counts, n, PASSES=K.bytes)
+        first: bool @ block[1] = passed & (uint32(1) << step) - 1 == (uint32(1) << step) - 1  # nothing has been moved so far
+        behind: int32 @ block[1] = K.bytes - 1 - step - int32(popcount(passed >> step + 1))  # how many passes will move something
+        if (passed >> step & 1) == 0:
+            starts: C[1] @ thread[1]  # where digit `t` begins in the whole array
+            starts[0] = counts[step * 256 + t % 256] if t < 256 else 0
+            block.scan(starts, 0, WIDTH=1, OP=operators.add, EXCLUSIVE=True)
+            table: shared(uint32[WARPS * 256])
+            common: shared(int32[1])
+            sorted: shared(K[2 * TILE])  # the held tile, and the following one
+            beside: shared(V[MANY])  # their values
+            ids: shared(uint16[2 * TILE if VALUES == GIVEN else 1])  # where they stood in the tile
+            places: shared(C[256])
+            buffer: int32 @ block[1] = 0  # where the held tile begins
+            held: uint32[2] @ thread[1]  # how often digit `t` occurs in it, and where it begins there
+            in_order: bool @ block[1] = False  # its ranks are sure
+            ahead: uint32[2] @ thread[1]  # the same of the following one
+            slowly: bool @ block[1] = False
+            keys: K[ITEMS] @ thread[1]
+            items: V[ITEMS if VALUES != NONE else 1] @ thread[1]
+
+            @requires(block[1], thread[THREADS])
+            def fetch(tile: int32 @ block[1]):
+                start: int64 @ block[1] = int64(tile) * TILE
+                many: int32 @ block[1] = extent(tile, n, TILE=TILE)
+                if first:
+                    with partition(x, block[1], offset=start) as source:
+                        load_part(source, keys, many)
+                    block.prefetch_tile(x, tile + blocks, n, TILE=TILE)  # about what this block draws next
+                    if VALUES == GIVEN:
+                        with partition(given, block[1], offset=start) as source:
+                            load_part(source, items, many)
+                        block.prefetch_tile(given, tile + blocks, n, TILE=TILE)
+                elif behind % 2 == 1:
+                    load_both(y_keys, y_values, keys, items, start, many, tile + blocks, n, BOTH=VALUES != NONE, TILE=TILE)
+                else:
+                    load_both(
+                        spare_keys, spare_values, keys, items, start, many, tile + blocks, n, BOTH=VALUES != NONE, TILE=TILE,
+                    )
+
+            @requires(block[1], thread[THREADS])
+            def load(tile: int32 @ block[1], epoch: uint32 @ block[1]):
+                nonlocal slowly
+                at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=1)
+                w: int32 @ thread[32] = id()
+                many: int32 @ block[1] = extent(tile, n, TILE=TILE)
+                careful: bool @ thread[1] = False
+                if first:
+                    for k in range(ITEMS):
+                        keys[k] = encode(keys[k], flip, lowest, KIND=KIND)
+                        if VALUES == POSITIONS:
+                            items[k] = V(int64(tile) * TILE + at + 32 * k)
+                if many < TILE:
+                    for k in range(ITEMS):
+                        keys[k] = keys[k] if at + 32 * k < many else ~K(0)  # behind all that are there
+                block.fill(table, 0, WARPS * 256)
+                block.fill(common, -1, 1)
+                with group(thread[1]):
+                    for k in range(ITEMS):
+                        atomic_add(table[w * 256 + digit(keys[k], shift, lowest, KIND=KIND)], 1, scope="block")
+                        if KIND == FLOAT:
+                            careful = careful or keys[k] == minus_zero(flip, lowest)
+                slowly = begin_digits(table, common, ahead, careful, THREADS=THREADS, TILE=TILE)
+                grid.publish_digits(words, tile, C(ahead[0]), epoch, THREADS=THREADS, DIGITS=256)
+                often: int32 @ block[1] = common[0]
+                with partition(sorted, thread[1], offset=lambda rank: rank + (TILE - buffer), races="none") as spot:
+                    with partition(beside, thread[1], offset=lambda rank: rank + (TILE - buffer), races="none") as value_spot:
+                        with partition(ids, thread[1], offset=lambda rank: rank + (TILE - buffer), races="none") as id_spot:
+                            for begin in range(0, ITEMS, BATCH):  # a batch is under way at once
+                                digits: int32[BATCH] @ thread[1]
+                                ranks: uint32[BATCH] @ thread[1]
+                                for k in range(BATCH):
+                                    digits[k] = digit(keys[begin + k], shift, lowest, KIND=KIND, AGAIN=True)
+                                if slowly:
+                                    rank_in_order(table, digits, ranks)
+                                elif often >= 0:
+                                    rank_common(table, digits, ranks, often)
+                                else:
+                                    with group(thread[1]):
+                                        for k in range(BATCH):
+                                            ranks[k] = atomic_add(table[w * 256 + digits[k]], 1, scope="block")
+                                with group(thread[1]):
+                                    for k in range(BATCH):
+                                        spot[int32(ranks[k])] = keys[begin + k]
+                                        if VALUES != NONE:
+                                            value_spot[int32(ranks[k])] = items[begin + k]
+                                        if VALUES == GIVEN:
+                                            id_spot[int32(ranks[k])] = uint16(at + 32 * (begin + k))
+
+            @requires(block[1], thread[THREADS])
+            def look_back(tile: int32 @ block[1], epoch: uint32 @ block[1]):
+                if tile >= 0:
+                    before: C @ thread[1] = grid.look_back_digits(
+                        words, tile, C(held[0]), epoch, THREADS=THREADS, DIGITS=256, WORDS=WORDS,
+                    )
+                    with partition(places, thread[1], offset=t) as own, group(thread[1]):
+                        if t < 256:
+                            own[0] = starts[0] + before - C(held[1])
+
+            @requires(block[1], thread[THREADS])
+            def store(tile: int32 @ block[1]):
+                many: int32 @ block[1] = extent(tile, n, TILE=TILE)
+                with (
+                    partition(sorted, block[1], offset=buffer) as part,
+                    partition(beside, block[1], offset=buffer if VALUES != NONE else 0) as value_part,
+                    partition(ids, block[1], offset=buffer if VALUES == GIVEN else 0) as id_part,
+                ):
+                    wrong: bool @ block[1] = True
+                    while wrong:
+                        if behind == 0 and VALUES == POSITIONS:
+                            wrong = write_positions(
+                                part, value_part, id_part, places, result, many, shift, lowest, KIND=KIND, THREADS=THREADS,
+                                ITEMS=ITEMS, BATCH=BATCH,
+                            )
+                        elif behind % 2 == 0:
+                            wrong = write_digits(
+                                part, value_part, id_part, places, y_keys, y_values, many, shift, flip, lowest, behind == 0,
+                                KIND=KIND, VALUES=VALUES, THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH,
+                            )
+                        else:
+                            wrong = write_digits(
+                                part, value_part, id_part, places, spare_keys, spare_values, many, shift, flip, lowest, False,
+                                KIND=KIND, VALUES=VALUES, THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH,
+                            )
+                        wrong = wrong and not in_order
+                        if wrong:
+                            mend(part, value_part, id_part, many, shift, lowest, KIND=KIND, VALUES=VALUES)
+
+            ticket: grid.Ticket @ block[1] = grid.tiles(control)
+            following: int32 @ block[1] = ticket.tile
+            tile: int32 @ block[1] = -1  # the one that the block holds: none as yet
+            if following < tiles:
+                fetch(following)
+            while tile < tiles:
+                drawn: uint64 @ thread[1] = 0
+                if following < tiles:
+                    load(following, ticket.epoch)
+                    drawn = grid.draw(control)
+                look_back(tile, ticket.epoch)
+                soon: int32 @ block[1] = grid.next_tile(drawn)
+                if following < tiles and soon < tiles:
+                    fetch(soon)  # under way while the held tile is written
+                if tile >= 0:
+                    store(tile)
+                if following < tiles:
+                    buffer = TILE - buffer
+                    in_order = slowly
+                    held[0] = ahead[0]
+                    held[1] = ahead[1]
+                tile = following
+                following = soon
+            if tile == tiles + blocks - 1:  # every block has drawn its last ticket
+                grid.count_launch(control, words, capacity, tiles * 256, ticket.epoch, 0)
+
+
+EXAMPLES = {
+    "sort_digit": {
+        "K": "uint32", "V": "uint32", "VO": "int64", "C": "uint32", "KIND": INTEGER, "VALUES": NONE, "THREADS": 256, "ITEMS": 48,
+        "BATCH": 4, "BLOCKS": 2, "WORDS": 4,
+    },
+}
