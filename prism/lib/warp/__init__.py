@@ -7,6 +7,7 @@ from prism.lib.warp.reduce import reduce, reduce_across, reduce_groups, reduce_t
 from prism.lib.warp.scan import scan, scan_both, scan_groups, scan_valid
 from prism.lib.warp.segments import reduce_segments, scan_heads, scan_segments
 from prism.lib.warp.shift import rotate, shift_down, shift_up
+from prism.lib.warp.sort import merge_bitonic, sort, sort_pairs
 from prism.lib.warp.store import store, store_transposed
 
 __all__ = [

@@ -1,0 +1,166 @@
+"""Short rows, each sorted by a group of lanes in registers: one read, one write, and no barrier but those of warps."""
+
+from prism.lang import (
+    atomic_add, attr, ballot, block, const, constexpr, count, dtype, grid, group, id, int32, int64, load_vector, partition, prism,
+    ptr, requires, shuffle, store_vector, template, thread, uint32, vector, warp,
+)
+from prism.kernels.sort_rows.elements import ALONE, before, behind_all, bits_of, element_of, packed, place_of
+from prism.kernels.sort_rows.segments import BACK, GATHERED, NONE, ROWS, bounds_of
+
+
+@prism("device")
+@requires(thread[1])
+@template(T=dtype, ITEMS=constexpr(int), WIDTH=constexpr(int))
+def store_run(y: ptr(T) @ thread[1], at: int64 @ thread[1], items: T[ITEMS] @ thread[1], valid: int32 @ thread[1]):
+    """Put `items` to `y[at]` and behind, those below `valid`, a multiple of `WIDTH`; `y[at]` is aligned to `WIDTH` elements."""
+    STEP: constexpr(int) = min(WIDTH, max(16 // T.bytes, 1))
+    for j in range(ITEMS // STEP):
+        if j * STEP < valid:
+            if STEP > 1:
+                word: vector(T, STEP)
+                for k in range(STEP):
+                    word[k] = items[j * STEP + k]
+                store_vector(y[at + j * STEP], word)
+            else:
+                y[at + j] = items[j]
+
+
+@prism("global")
+@template(
+    T=dtype, U=dtype, E=dtype, V=dtype, I=dtype, O=dtype, SIZE=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int),
+    THREADS=constexpr(int), DESCENDING=constexpr(bool), FORM=constexpr(int), KEYS=constexpr(int), PLACES=constexpr(bool),
+    VALUES=constexpr(bool), MODE=constexpr(int), LISTED=constexpr(bool), MIXED=constexpr(bool),
+)
+@requires(grid[1], block[1], thread[THREADS])
+@attr("__launch_bounds__(THREADS)")
+def sort_rows_by_lanes(
+    x: ptr(const(T)) @ grid[1], values: ptr(const(V)) @ grid[1], y: ptr(T) @ grid[1], places: ptr(I) @ grid[1],
+    moved: ptr(V) @ grid[1], starts: ptr(const(O)) @ grid[1], ends: ptr(const(O)) @ grid[1], listed: ptr(const(int32)) @ grid[1],
+    listed_many: ptr(const(int32)) @ grid[1], mixed: ptr(int32) @ grid[1], mixed_many: ptr(int32) @ grid[1],
+    rows: int64 @ grid[1], columns: int64 @ grid[1], n: int64 @ grid[1], least: int64 @ grid[1], most: int64 @ grid[1],
+):
+    """Sort rows of at most `SIZE * ITEMS` elements, each by `SIZE` lanes.
+
+    Perspective: grid, of any number of blocks of `THREADS` threads.
+    Shapes:      `x`, `y`, `places`, `values`, `moved`: `n` elements; none that is written is memory of one that is read. By
+                 `MODE`: `rows` rows of `columns` elements, side by side; or of the `rows` segments from `starts[s]` to `ends[s]`
+                 those from `least` to `most` elements long. `LISTED`: of these, the `listed_many[0]` whose numbers `listed` has. `KEYS`: `y`
+                 becomes the sorted elements, by their keys or from where they lie; `PLACES`: `places`, where they were, in `x` in
+                 segments and in the row else; `VALUES`: `moved`, `values` in their order. `E` is what is sorted, by `FORM`: the
+                 key, of type `U`, or that and the position, then the order is stable. `MIXED`, of floats that are `ALONE`: rows
+                 with zeros of both signs are left, and their numbers appended to `mixed`, `mixed_many[0]` of them.
+    Errors:      `WIDTH` above 1 is of rows alone: `columns` is a multiple, and all arrays are aligned to so many elements, or 16
+                 bytes.
+    Test:        tests/kernels/test_sort_rows.py
+    """
+    GROUPS: constexpr(int) = THREADS // SIZE  # rows a block has at once
+    SPAN: constexpr(int) = SIZE * ITEMS
+    blocks: int64 @ grid[1] = int64(count(block[1]))
+    here: int64 @ block[1] = id()
+    total: int64 @ grid[1] = rows
+    if LISTED:
+        total = int64(listed_many[0])
+    with partition(y, thread[1], f=lambda i: i, races="none") as target, \
+         partition(places, thread[1], f=lambda i: i, races="none") as place_target, \
+         partition(moved, thread[1], f=lambda i: i, races="none") as value_target, \
+         partition(mixed, thread[1], f=lambda i: i, races="none") as later, group(block[1]):
+        t: int32 @ thread[1] = id()
+        l: int32 @ thread[1] = t % SIZE
+        for tile in range(here, (total + (GROUPS - 1)) / GROUPS, blocks):
+            row: int64 @ thread[1] = tile * GROUPS + t / SIZE
+            begin: int64 @ thread[1] = 0
+            length: int64 @ thread[1] = 0
+            items: E[ITEMS] @ thread[1]
+            zeros: int32 @ thread[1] = 0  # 1: there is 0.0, 2: -0.0
+            with group(thread[1]):
+                if LISTED:
+                    row = int64(listed[row]) if row < total else rows
+                begin, length = bounds_of(row, rows, starts, ends, columns, n, least, most, MODE=MODE)
+                for j in range(ITEMS // WIDTH):
+                    first: int32 = (j * SIZE + l) * WIDTH
+                    raw: T[WIDTH]
+                    if first < length:
+                        if WIDTH > 1:
+                            word: vector(T, WIDTH) = load_vector(x[begin + first], WIDTH)
+                            for k in range(WIDTH):
+                                raw[k] = word[k]
+                        else:
+                            raw[0] = x[begin + first]
+                        for k in range(WIDTH):
+                            items[j * WIDTH + k] = packed(raw[k], first + k, U=U, E=E, DESCENDING=DESCENDING, FORM=FORM)
+                            if MIXED:
+                                bits: U = bits_of(raw[k], U=U)
+                                if bits == 0:
+                                    zeros = zeros | 1
+                                if bits == U(1) << (8 * T.bytes - 1):
+                                    zeros = zeros | 2
+                    else:
+                        for k in range(WIDTH):
+                            items[j * WIDTH + k] = behind_all(E=E)
+            with group(warp[1]):
+                if MIXED:
+                    own: uint32 @ thread[1] = uint32((int64(1) << SIZE) - 1) << uint32(t % 32 / SIZE * SIZE)
+                    plus: uint32 @ warp[1] = ballot(zeros & 1 != 0)
+                    minus: uint32 @ warp[1] = ballot(zeros & 2 != 0)
+                    with group(thread[1]):
+                        if plus & own != 0 and minus & own != 0:
+                            length = 0
+                            if l == 0:
+                                place: int32 = atomic_add(mixed_many[0], 1)
+                                later[place] = int32(row)
+                warp.sort(items, SIZE=SIZE, LESS=before, TOTAL=True)
+            if WIDTH == 1 and ITEMS > 1:
+                block.blocked_to_warp_striped(items, THREADS=THREADS)
+            with group(warp[1]):
+                if WIDTH > 1:
+                    with group(thread[1]):
+                        at: int64 = begin + l * ITEMS
+                        valid: int32 = int32(length) - l * ITEMS
+                        sorted: T[ITEMS if KEYS != NONE else 1]
+                        numbers: I[ITEMS if PLACES else 1]
+                        beside: V[ITEMS if VALUES else 1]
+                        for k in range(ITEMS):
+                            if KEYS == BACK:
+                                sorted[k] = element_of(items[k], T=T, DESCENDING=DESCENDING)
+                            if FORM != ALONE and k < valid:
+                                there: int64 = int64(place_of(items[k]))
+                                if KEYS == GATHERED:
+                                    sorted[k] = x[begin + there]
+                                if VALUES:
+                                    beside[k] = values[begin + there]
+                                if PLACES:
+                                    numbers[k] = I(there)
+                        if KEYS != NONE:
+                            store_run(target, at, sorted, valid, WIDTH=WIDTH)
+                        if PLACES:
+                            store_run(place_target, at, numbers, valid, WIDTH=WIDTH)
+                        if VALUES:
+                            store_run(value_target, at, beside, valid, WIDTH=WIDTH)
+                else:
+                    for k in range(ITEMS):
+                        element: int32 @ thread[1] = k * 32 + t % 32 if ITEMS > 1 else t % 32
+                        source: int32 @ thread[1] = element / SPAN * SIZE
+                        start: int64 @ thread[1] = begin if SIZE == 32 else shuffle(begin, source)
+                        there: int32 @ thread[1] = int32(length) if SIZE == 32 else shuffle(int32(length), source)
+                        with group(thread[1]):
+                            column: int32 = element % SPAN
+                            if column < there:
+                                if KEYS == BACK:
+                                    target[start + column] = element_of(items[k], T=T, DESCENDING=DESCENDING)
+                                if FORM != ALONE:
+                                    place: int64 = int64(place_of(items[k]))
+                                    if KEYS == GATHERED:
+                                        target[start + column] = x[start + place]
+                                    if VALUES:
+                                        value_target[start + column] = values[start + place]
+                                    if PLACES:
+                                        place_target[start + column] = I(place if MODE == ROWS else start + place)
+
+
+EXAMPLES = {
+    "sort_rows_by_lanes": {
+        "T": "float32", "U": "uint32", "E": "uint32", "V": "float32", "I": "int64", "O": "int64", "SIZE": 32, "ITEMS": 8,
+        "WIDTH": 4, "THREADS": 256, "DESCENDING": False, "FORM": ALONE, "KEYS": BACK, "PLACES": False, "VALUES": False,
+        "MODE": ROWS, "LISTED": False, "MIXED": True,
+    },
+}
