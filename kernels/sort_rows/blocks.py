@@ -83,7 +83,7 @@ def sort_rows_by_block(
                                 if VALUES:
                                     value_target[begin + column] = values[begin + place]
                                 if PLACES:
-                                    place_target[begin + column] = I(place if MODE == ROWS else begin + place)
+                                    place_target[begin + column] = I(place)
 
 
 EXAMPLES = {

@@ -45,8 +45,8 @@ def sort_rows_by_lanes(
     Shapes:      `x`, `y`, `places`, `values`, `moved`: `n` elements; none that is written is memory of one that is read. By
                  `MODE`: `rows` rows of `columns` elements, side by side; or of the `rows` segments from `starts[s]` to `ends[s]`
                  those from `least` to `most` elements long. `LISTED`: of these, the `listed_many[0]` whose numbers `listed` has. `KEYS`: `y`
-                 becomes the sorted elements, by their keys or from where they lie; `PLACES`: `places`, where they were, in `x` in
-                 segments and in the row else; `VALUES`: `moved`, `values` in their order. `E` is what is sorted, by `FORM`: the
+                 becomes the sorted elements, by their keys or from where they lie; `PLACES`: `places`, where in the row
+                 they were; `VALUES`: `moved`, `values` in their order. `E` is what is sorted, by `FORM`: the
                  key, of type `U`, or that and the position, then the order is stable. `MIXED`, of floats that are `ALONE`: rows
                  with zeros of both signs are left, and their numbers appended to `mixed`, `mixed_many[0]` of them.
     Errors:      `WIDTH` above 1 is of rows alone: `columns` is a multiple, and all arrays are aligned to so many elements, or 16
@@ -154,7 +154,7 @@ def sort_rows_by_lanes(
                                     if VALUES:
                                         value_target[start + column] = values[start + place]
                                     if PLACES:
-                                        place_target[start + column] = I(place if MODE == ROWS else start + place)
+                                        place_target[start + column] = I(place)
 
 
 EXAMPLES = {

@@ -177,8 +177,8 @@ def test_segments(way: Any, listed: bool) -> None:
     alone = launch(x, way, starts, ends, **options)[0]
     wanted, spots = np.zeros_like(x) - 1, np.full(300, -1)
     for begin, end in zip(np.maximum(starts, 0)[taken], np.minimum(ends, 300)[taken], strict=True):
-        spots[begin:end] = begin + np.argsort(x[begin:end], kind="stable")
-        wanted[begin:end] = x[spots[begin:end]]
+        spots[begin:end] = np.argsort(x[begin:end], kind="stable")
+        wanted[begin:end] = x[begin:end][spots[begin:end]]
     assert np.array_equal(y, wanted) and np.array_equal(places, spots) and np.array_equal(alone, wanted)
 
 
@@ -211,26 +211,28 @@ def test_keys_are_bits(kind: str, descending: bool) -> None:
     assert np.array_equal(found, wanted, equal_nan=kind == "float16")
 
 
-@pytest.mark.parametrize("way", [Lanes(4, 4), Block(128, 2, 1)], ids=str)
+@pytest.mark.parametrize("way", [Lanes(4, 4), Block(256, 2, 1)], ids=str)
 def test_each_inferred_barrier_is_needed(way: Any) -> None:
-    x = data("float32", (17, way.span - 1), "random").ravel()
-    rows, columns = 17, way.span - 1
+    rows, columns = 80 if isinstance(way, Lanes) else 3, way.span - 1
+    x = data("float32", (rows, columns), "random").ravel()
     kernel = kernels.sort_rows_by_lanes if isinstance(way, Lanes) else kernels.sort_rows_by_block
     template = {
         **elements_of("float32", ALONE), "V": "float32", "I": "int64", "O": "int64", "DESCENDING": False, "KEYS": BACK,
-        "PLACES": False, "VALUES": False, "MODE": ROWS, "LISTED": False, "MIXED": False, "ITEMS": way.items, "THREADS": 128,
+        "PLACES": False, "VALUES": False, "MODE": ROWS, "LISTED": False, "MIXED": False, "ITEMS": way.items, "THREADS": 256,
     }  # fmt: skip
     template |= {"SIZE": way.size, "WIDTH": 1} if isinstance(way, Lanes) else {"BLOCKS": 1}
     found = list(without_barriers(prism.check(kernel, template)))
     assert found
-    for _, mutant in found:
+    for barrier, mutant in found:
+        if barrier.loop and barrier.first.text.startswith("blocked_to_striped"):
+            continue  # from row to row: those of the network stand between, where there is more than one warp
         with pytest.raises((RaceError, AssertionError)):
             for schedule in SCHEDULES:
                 y, none, number = np.zeros_like(x), np.zeros(1, np.int64), np.zeros(1, np.int32)
                 one = np.zeros(1, np.float32)
                 given = (x, one, y, none, one.copy(), none, none, number, number, number.copy(), number.copy())
-                run(mutant, 1, 128, (*given, rows, columns, x.size, 1, 1 << 40), check=True, schedule=schedule)
-                assert np.array_equal(y.reshape(17, -1), np.sort(x.reshape(17, -1)))
+                run(mutant, 1, 256, (*given, rows, columns, x.size, 1, 1 << 40), check=True, schedule=schedule)
+                assert np.array_equal(y.reshape(rows, -1), np.sort(x.reshape(rows, -1)))
 
 
 def test_longer_rows_take_more() -> None:

@@ -1,0 +1,184 @@
+"""Which kernels rows and segments are sorted by, and what they are launched with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from prism.host.plan import OUT, Buffer, Clear, Machine, Plan, Scratch, Step, instance_of, nothing, size_of
+from prism.kernels import sort_rows as kernels
+from prism.kernels.sort_rows import ALONE, BACK, GATHERED, NONE, PLACED, ROWS, Block, Lanes
+from prism.runtime.arrays import ArrayInfo
+from prism.runtime.instance import Instance
+
+SUPPORTED = (
+    "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "bfloat16", "float32", "float64",
+    "complex64",
+)  # fmt: skip
+"""Dtypes that have an order and a key."""
+_FLOATS = ("float16", "bfloat16", "float32", "float64")
+_WIDE = "struct{key:uint64,place:uint32}"
+_VECTOR = 16  # bytes
+_MOST_BLOCKS = 1 << 30
+_HOST_BLOCKS = 2
+
+VALUES, PLACES, MOVED = "values", "places", "moved"
+"""What the arrays of a plan are called, besides `x` and the result: `OUT` is the sorted elements, where they are wanted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What is sorted, and what comes of it.
+
+    `elements`: whether the sorted ones are wanted; `places`: the type that positions in a row are written as, or "";
+    `values`: the type that values beside the elements are moved as, or "". `placed`: positions are sorted along in any case.
+    """
+
+    scalar: str
+    descending: bool = False
+    elements: bool = True
+    places: str = ""
+    values: str = ""
+    placed: bool = False
+
+    @property
+    def read(self) -> str:
+        """The type that the kernels read elements as."""
+        return "uint8" if self.scalar == "bool" else self.scalar
+
+    @property
+    def form(self) -> int:
+        """Whether elements are sorted alone, or with their positions."""
+        along = self.placed or self.places or self.values or self.scalar == "complex64"
+        return PLACED if along else ALONE
+
+    @property
+    def mixed(self) -> bool:
+        """Whether rows with zeros of both signs are sorted apart: their order is that of their positions."""
+        return self.form == ALONE and self.scalar in _FLOATS
+
+    @property
+    def sorted_as(self) -> str:
+        """The type of what is sorted: a key, or a key and a position."""
+        size = size_of(self.read)
+        key = "uint64" if size == 8 else "uint32"
+        if self.form == ALONE:
+            return key
+        return "uint32" if size <= 2 else "uint64" if size == 4 else _WIDE
+
+    @property
+    def most(self) -> int:
+        """How long rows are at most that a block holds; those of zeros of both signs too."""
+        most = kernels.most_of(size_of(self.sorted_as))
+        return min(most, replace(self, placed=True).most) if self.mixed else most
+
+    def template(self, way: Lanes | Block, *, mode: int, offsets: str, listed: bool, host: bool) -> dict[str, Any]:
+        """Return the template of a kernel, but for the width of vectors."""
+        keys = NONE if not self.elements else BACK if self.form == ALONE else GATHERED
+        found: dict[str, Any] = {
+            "T": self.read, "U": "uint64" if size_of(self.read) == 8 else "uint32", "E": self.sorted_as,
+            "V": self.values or "uint8", "I": self.places or "int32", "O": offsets, "ITEMS": way.items,
+            "DESCENDING": self.descending, "FORM": self.form, "KEYS": keys, "PLACES": bool(self.places),
+            "VALUES": bool(self.values), "MODE": mode, "LISTED": listed, "MIXED": self.mixed and not listed,
+        }  # fmt: skip
+        if isinstance(way, Block):
+            return {**found, "THREADS": way.threads, "BLOCKS": 1 if host else way.blocks}
+        return {**found, "SIZE": way.size, "THREADS": kernels.HOST_THREADS if host else kernels.THREADS, "WIDTH": 1}
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Which memory a plan's kernels take: names of arrays, or scratch."""
+
+    x: Buffer = Buffer("x")
+    y: Buffer = Buffer(OUT)
+    places: Buffer = Buffer(PLACES)
+    values: Buffer = Buffer(VALUES)
+    moved: Buffer = Buffer(MOVED)
+
+
+def width_of(kind: Kind, way: Lanes, columns: int, aligned: bool) -> int:
+    """Return how many elements a lane reads at once: as many as it takes anyway, or 16 bytes of them; 1 where that is not so."""
+    width = min(way.items, max(1, _VECTOR // size_of(kind.read)))
+    return width if aligned and columns % width == 0 else 1
+
+
+def instance_for(
+    kind: Kind, way: Lanes | Block, columns: int, aligned: bool, *, mode: int = ROWS, offsets: str = "int64",
+    listed: bool = False, host: bool = False,
+) -> Instance:  # fmt: skip
+    """Return the kernel that sorts so."""
+    template = kind.template(way, mode=mode, offsets=offsets, listed=listed, host=host)
+    if isinstance(way, Block):
+        return instance_of(kernels.sort_rows_by_block, template)
+    if mode == ROWS and not listed:
+        template["WIDTH"] = width_of(kind, way, columns, aligned)
+    return instance_of(kernels.sort_rows_by_lanes, template)
+
+
+def is_aligned(*arrays: ArrayInfo | None) -> bool:
+    """Whether arrays, which may not be made as yet, begin where vectors may."""
+    return all(info is None or info.pointer % _VECTOR == 0 for info in arrays)
+
+
+def rows(
+    kind: Kind, many: int, columns: int, machine: Machine, *, aligned: bool = False, names: Names | None = None
+) -> Plan | None:
+    """Return the plan that sorts `many` rows of `columns` elements, C-contiguous; None: they are too long for a block.
+
+    The plan's arrays are `x`, and, of `kind`, those of `names`; none that is written may be memory of one that is read.
+    `aligned`: all begin where vectors of 16 bytes may.
+    """
+    if columns > kind.most:
+        return None
+    names, scratch = names or Names(), Scratch()
+    if kind.mixed and many >= 1 << 31:  # more than a list of them has room for
+        kind = replace(kind, placed=True)
+    steps: list[Step | Clear] = []
+    arguments = _arguments(kind, names, many, columns, many * columns)
+    if kind.mixed:
+        left, number = scratch.take("int32", many), scratch.take("int32", 1)
+        arguments |= {"mixed": left, "mixed_many": number}
+        steps.append(Clear(number))
+    steps.append(_step(kind, many, columns, machine, arguments, aligned))
+    if kind.mixed:
+        later = _arguments(kind, names, many, columns, many * columns) | {"listed": left, "listed_many": number}
+        steps.append(_step(replace(kind, placed=True), many, columns, machine, later, False, listed=True))
+    return Plan(tuple(steps), scratch=scratch.used)
+
+
+def _arguments(kind: Kind, names: Names, many: int, columns: int, n: int) -> dict[str, Any]:
+    """Return the arguments of a kernel that has no list, and leaves no row."""
+    return {
+        "x": names.x,
+        "y": names.y if kind.elements else nothing(kind.read),
+        "places": names.places if kind.places else nothing("int32"),
+        "values": names.values if kind.values else nothing("uint8"),
+        "moved": names.moved if kind.values else nothing("uint8"),
+        "starts": nothing("int64"), "ends": nothing("int64"), "listed": nothing("int32"), "listed_many": nothing("int32"),
+        "mixed": nothing("int32"), "mixed_many": nothing("int32"), "rows": many, "columns": columns, "n": n, "least": 1,
+        "most": 1 << 62,
+    }  # fmt: skip
+
+
+def _step(
+    kind: Kind, many: int, columns: int, machine: Machine, arguments: Mapping[str, Any], aligned: bool, *, listed: bool = False,
+    mode: int = ROWS, offsets: str = "int64",
+) -> Step:  # fmt: skip
+    """Return the launch that sorts rows of at most `columns` elements."""
+    way = kernels.way_of(columns, size_of(kind.sorted_as))
+    assert way is not None
+    found = instance_for(
+        kind, way, columns, aligned, mode=mode, offsets=offsets, listed=listed, host=machine.host
+    )
+    if isinstance(way, Block):
+        threads, tiles = way.threads, many
+    else:
+        threads = kernels.HOST_THREADS if machine.host else kernels.THREADS
+        tiles = -(-many // (threads // way.size))
+    blocks = _HOST_BLOCKS if machine.host else machine.wave(found, threads) if listed else _MOST_BLOCKS
+    return Step(found, max(1, min(tiles, blocks)), threads, dict(arguments))
+
+
+__all__ = ["MOVED", "PLACES", "SUPPORTED", "VALUES", "Kind", "Names", "instance_for", "is_aligned", "rows", "width_of"]
