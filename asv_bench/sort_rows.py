@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+import prism
 from asv_bench.measure import compare
 from prism.lib.algorithms.sort_rows.along import argsort_along, sort_along, sort_by_key_along
 
@@ -58,6 +59,9 @@ def cases(cupy: Any, torch: Any, shape: tuple[int, int], dtype: str) -> list[tup
     assert bool((torch.as_tensor(argsort_along(xs[0], out=places[0]), device="cuda") == order).all())
     pairs = sort_by_key_along(xs[0], xs[1])
     assert bool((pairs[0] == got).all()) and bool((pairs[1] == cupy.take_along_axis(xs[1], places[0], 1)).all())
+    offsets = cupy.arange(0, xs[0].size + 1, shape[1])
+    flat, into = [x.ravel() for x in xs], [y.ravel() for y in ys]
+    assert bool((prism.lib.segmented_sort(flat[0], offsets) == got.ravel()).all())
     n, size = shape[0] * shape[1], xs[0].dtype.itemsize
     plain = torch.as_tensor(xs[0].view(f"i{size}") if dtype.startswith("u") else xs[0], device="cuda")
     peers = {"torch": lambda _: torch.sort(plain)}
@@ -65,6 +69,7 @@ def cases(cupy: Any, torch: Any, shape: tuple[int, int], dtype: str) -> list[tup
         ("keys", {"prism": lambda k: sort_along(xs[k % SETS], out=ys[k % SETS]), "copy": lambda k: cupy.copyto(ys[k % SETS], xs[k % SETS])},
          peers, 2 * n * size),
         ("argsort", {"prism": lambda k: argsort_along(xs[k % SETS], out=places[k % SETS])}, {}, n * (size + 8)),
+        ("segments", {"prism": lambda k: prism.lib.segmented_sort(flat[k % SETS], offsets, out=into[k % SETS])}, {}, 2 * n * size),
     ]  # fmt: skip
 
 

@@ -21,6 +21,7 @@ def sort_rows_by_block(
     moved: ptr(V) @ grid[1], starts: ptr(const(O)) @ grid[1], ends: ptr(const(O)) @ grid[1], listed: ptr(const(int32)) @ grid[1],
     listed_many: ptr(const(int32)) @ grid[1], mixed: ptr(int32) @ grid[1], mixed_many: ptr(int32) @ grid[1],
     rows: int64 @ grid[1], columns: int64 @ grid[1], n: int64 @ grid[1], least: int64 @ grid[1], most: int64 @ grid[1],
+    first_listed: int64 @ grid[1], number: int32 @ grid[1],
 ):
     """Sort rows of at most `THREADS * ITEMS` elements, each by a block.
 
@@ -32,7 +33,7 @@ def sort_rows_by_block(
     here: int64 @ block[1] = id()
     total: int64 @ grid[1] = rows
     if LISTED:
-        total = int64(listed_many[0])
+        total = int64(listed_many[number])
     with partition(y, thread[1], f=lambda i: i, races="none") as target, \
          partition(places, thread[1], f=lambda i: i, races="none") as place_target, \
          partition(moved, thread[1], f=lambda i: i, races="none") as value_target, \
@@ -41,7 +42,7 @@ def sort_rows_by_block(
         for turn in range(here, total, blocks):
             row: int64 @ block[1] = turn
             if LISTED:
-                row = int64(listed[turn])
+                row = int64(listed[first_listed + turn])
             begin: int64 @ block[1] = 0
             length: int64 @ block[1] = 0
             begin, length = block_bounds_of(row, rows, starts, ends, columns, n, least, most, MODE=MODE)

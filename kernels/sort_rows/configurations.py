@@ -41,6 +41,8 @@ BLOCKS = {
 }  # fmt: skip
 """By the bytes of what is sorted, shortest rows first."""
 
+LONG = Block(512, 8, 1)  # of rows that a block does not hold
+HOST_LONG = Block(64, 8, 1)
 THREADS = 256  # of a block whose lanes sort rows
 HOST_THREADS = 64  # on the reference machine
 
@@ -58,4 +60,4 @@ def most_of(size: int) -> int:
     return BLOCKS[size][-1].span
 
 
-__all__ = ["BLOCKS", "HOST_THREADS", "LANES", "THREADS", "Block", "Lanes", "most_of", "way_of"]
+__all__ = ["BLOCKS", "HOST_LONG", "HOST_THREADS", "LANES", "LONG", "THREADS", "Block", "Lanes", "most_of", "way_of"]

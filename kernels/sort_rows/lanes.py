@@ -38,13 +38,15 @@ def sort_rows_by_lanes(
     moved: ptr(V) @ grid[1], starts: ptr(const(O)) @ grid[1], ends: ptr(const(O)) @ grid[1], listed: ptr(const(int32)) @ grid[1],
     listed_many: ptr(const(int32)) @ grid[1], mixed: ptr(int32) @ grid[1], mixed_many: ptr(int32) @ grid[1],
     rows: int64 @ grid[1], columns: int64 @ grid[1], n: int64 @ grid[1], least: int64 @ grid[1], most: int64 @ grid[1],
+    first_listed: int64 @ grid[1], number: int32 @ grid[1],
 ):
     """Sort rows of at most `SIZE * ITEMS` elements, each by `SIZE` lanes.
 
     Perspective: grid, of any number of blocks of `THREADS` threads.
     Shapes:      `x`, `y`, `places`, `values`, `moved`: `n` elements; none that is written is memory of one that is read. By
                  `MODE`: `rows` rows of `columns` elements, side by side; or of the `rows` segments from `starts[s]` to `ends[s]`
-                 those from `least` to `most` elements long. `LISTED`: of these, the `listed_many[0]` whose numbers `listed` has. `KEYS`: `y`
+                 those from `least` to `most` elements long. `LISTED`: of these, the `listed_many[number]` whose numbers `listed` has from
+                 `first_listed` on. `KEYS`: `y`
                  becomes the sorted elements, by their keys or from where they lie; `PLACES`: `places`, where in the row
                  they were; `VALUES`: `moved`, `values` in their order. `E` is what is sorted, by `FORM`: the
                  key, of type `U`, or that and the position, then the order is stable. `MIXED`, of floats that are `ALONE`: rows
@@ -59,7 +61,7 @@ def sort_rows_by_lanes(
     here: int64 @ block[1] = id()
     total: int64 @ grid[1] = rows
     if LISTED:
-        total = int64(listed_many[0])
+        total = int64(listed_many[number])
     with partition(y, thread[1], f=lambda i: i, races="none") as target, \
          partition(places, thread[1], f=lambda i: i, races="none") as place_target, \
          partition(moved, thread[1], f=lambda i: i, races="none") as value_target, \
@@ -74,7 +76,7 @@ def sort_rows_by_lanes(
             zeros: int32 @ thread[1] = 0  # 1: there is 0.0, 2: -0.0
             with group(thread[1]):
                 if LISTED:
-                    row = int64(listed[row]) if row < total else rows
+                    row = int64(listed[first_listed + row]) if row < total else rows
                 begin, length = bounds_of(row, rows, starts, ends, columns, n, least, most, MODE=MODE)
                 for j in range(ITEMS // WIDTH):
                     first: int32 = (j * SIZE + l) * WIDTH

@@ -52,7 +52,7 @@ def launch(
     names = np.zeros(1, np.int32) if listed is None else np.asarray(listed, np.int32)
     many = np.array([names.size], np.int32)
     kernel[blocks, threads](
-        x, given, y, spots, moved, starts, ends, names, many, left, number, rows, columns, x.size, least, most,
+        x, given, y, spots, moved, starts, ends, names, many, left, number, rows, columns, x.size, least, most, 0, 0,
         template=template, **{"check": True, **options},
     )  # fmt: skip
     return y, spots, moved, left[: number[0]]
@@ -231,7 +231,7 @@ def test_each_inferred_barrier_is_needed(way: Any) -> None:
                 y, none, number = np.zeros_like(x), np.zeros(1, np.int64), np.zeros(1, np.int32)
                 one = np.zeros(1, np.float32)
                 given = (x, one, y, none, one.copy(), none, none, number, number, number.copy(), number.copy())
-                run(mutant, 1, 256, (*given, rows, columns, x.size, 1, 1 << 40), check=True, schedule=schedule)
+                run(mutant, 1, 256, (*given, rows, columns, x.size, 1, 1 << 40, 0, 0), check=True, schedule=schedule)
                 assert np.array_equal(y.reshape(rows, -1), np.sort(x.reshape(rows, -1)))
 
 

@@ -104,7 +104,7 @@ def alone() -> dict[str, Launch]:
         "parts": Launch(test_groups.parts, 128, (words(128), none(128, "uint64")), OF_MAPS),
         "merge": Launch(
             test_sort.merged, 32, (np.sort(ints(70)), np.sort(ints(41, seed=1)), none(128), 70, 41, -1),
-            {"ITEMS": 4, "LESS": operators.less},
+            {"ITEMS": 4, "THREADS": 32, "LESS": operators.less},
         ),
         "rank": Launch(test_sort.ranked, 96, (ints(384, 0, 16), none(384)), {"ITEMS": 4, "THREADS": 96, "BITS": 4}),
     }  # fmt: skip

@@ -1,71 +1,10 @@
-"""A block sorts a tile, and merges sorted runs."""
+"""A block sorts a tile."""
 
 from prism.lang import (
-    block, const, constexpr, count, dtype, function, group, id, int32, partition, prism, ptr, requires, shared,
-    static_assert, template, thread,
+    block, constexpr, count, dtype, function, group, id, int32, partition, prism, requires, shared, static_assert, template,
+    thread,
 )
-
-
-@prism("device")
-@requires(block[1], thread[1])
-@template(T=dtype, ITEMS=constexpr(int), LESS=function)
-def merge(
-    a: ptr(const(T)) @ block[1], size_a: int32 @ block[1], b: ptr(const(T)) @ block[1], size_b: int32 @ block[1],
-    items: T[ITEMS] @ thread[1], otherwise: T @ block[1],
-):
-    """Put the merge of two sorted runs into the block's registers; places from `size_a + size_b` on become `otherwise`.
-
-    Perspective: block, of any number of threads.
-    Shapes:      `a`: `size_a` elements, `b`: `size_b`, each sorted by `LESS`. `items`: blocked, place `t * ITEMS + k` in thread
-                 `t`; the runs are not longer than that together. Of equal elements those of `a` come first.
-    Cost:        `thread.merge_path`, and `ITEMS + 1` reads a thread; no barrier.
-    Source:      Odeh, Green et al., "Merge path - parallel merging made simple".
-    Test:        tests/lib/block/test_sort.py
-    """
-    t: int32 @ thread[1] = id()
-    with partition(a, thread[1]) as left, partition(b, thread[1]) as right:
-        with group(thread[1]):
-            diagonal: int32 = min(t * ITEMS, size_a + size_b)
-            i: int32 = thread.merge_path(left, size_a, right, size_b, diagonal, LESS=LESS)
-            j: int32 = diagonal - i
-            for k in range(ITEMS):
-                items[k] = otherwise
-                if i + j < size_a + size_b:
-                    from_b: bool = i >= size_a
-                    if i < size_a and j < size_b:
-                        one: T = left[i]
-                        other: T = right[j]
-                        from_b = LESS(other, one)
-                    if from_b:
-                        items[k] = right[j]
-                        j = j + 1
-                    else:
-                        items[k] = left[i]
-                        i = i + 1
-
-
-@prism("device")
-@requires(thread[1])
-@template(T=dtype, LESS=function)
-def merge_path_within(
-    tile: ptr(const(T)) @ thread[1], first: int32 @ thread[1], middle: int32 @ thread[1], end: int32 @ thread[1],
-    diagonal: int32 @ thread[1],
-) -> int32 @ thread[1]:
-    """How many of the first `diagonal` elements of the merge of `tile[first:middle]` and `tile[middle:end]` are of the former.
-
-    As `thread.merge_path`, of two runs that lie side by side.
-    """
-    low: int32 = max(diagonal - (end - middle), 0)
-    high: int32 = min(diagonal, middle - first)
-    while low < high:
-        half: int32 = (low + high) / 2
-        left: T = tile[first + half]
-        right: T = tile[middle + diagonal - 1 - half]
-        if LESS(right, left):
-            high = half
-        else:
-            low = half + 1
-    return low
+from prism.lib.block.merge import merge_path_within
 
 
 @prism("device")

@@ -1,6 +1,6 @@
 """Merges and sorts: stable, for any order, of any number of threads; thread.sort and thread.merge_path with them.
 
-Tests of prism/lib/block: rank, sort; prism/lib/thread/sort.py.
+Tests of prism/lib/block: merge, rank, sort; prism/lib/thread/sort.py.
 """
 
 # ruff: noqa: F821 - kernels declare registers without a value
@@ -98,8 +98,8 @@ def radix_sorted(x: ptr(const(T)) @ grid[1], y: ptr(T) @ grid[1]):
 
 
 @prism("global")
-@requires(grid[1], block[1], thread[1])
-@template(T=dtype, ITEMS=constexpr(int), LESS=function)
+@template(T=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), LESS=function)
+@requires(grid[1], block[1], thread[THREADS])
 def merged(
     a: ptr(const(T)) @ grid[1],
     b: ptr(const(T)) @ grid[1],
@@ -111,7 +111,7 @@ def merged(
     i: int32 @ thread[1] = id()
     with partition(y, thread[1], i * ITEMS) as mine, group(block[1]):
         items: T[ITEMS] @ thread[1]
-        block.merge(a, size_a, b, size_b, items, otherwise, LESS=LESS)
+        block.merge(a, size_a, b, size_b, items, otherwise, THREADS=THREADS, LESS=LESS)
         with group(thread[1]):
             for k in range(ITEMS):
                 mine[k] = items[k]
@@ -241,7 +241,7 @@ def test_merge(size_a: int, size_b: int) -> None:
     a, b = (random.integers(0, 200, size, dtype=np.int32) for size in (size_a, size_b))
     a, b = (run[np.argsort(run // 10, kind="stable")] for run in (a, b))
     y = np.zeros(128, np.int32)
-    merged[1, 32](a, b, y, size_a, size_b, -1, template={"ITEMS": 4, "LESS": tens}, check=True)
+    merged[1, 32](a, b, y, size_a, size_b, -1, template={"ITEMS": 4, "THREADS": 32, "LESS": tens}, check=True)
     both = np.concatenate([a, b])
     assert np.array_equal(y, [*both[np.argsort(both // 10, kind="stable")], *[-1] * (128 - size_a - size_b)])
 
@@ -250,6 +250,6 @@ def test_they_compile() -> None:
     template = {"T": "int32", "ITEMS": 4, "THREADS": 96, "LESS": operators.less}
     assert package.compile(sorted_tile, {**template, "T": "float16"}).cubin
     assert package.compile(sorted_pairs, template).cubin
-    assert package.compile(merged, {"T": "int32", "ITEMS": 4, "LESS": operators.less}).cubin
+    assert package.compile(merged, {"T": "int32", "ITEMS": 4, "THREADS": 32, "LESS": operators.less}).cubin
     key = {"KEY": operators.bits_of_float32, "FIRST": 0, "LAST": 32}
     assert package.compile(radix_sorted, {"T": "float32", "ITEMS": 4, "THREADS": 96, **key}).cubin

@@ -17,8 +17,6 @@ from prism.lib.algorithms.sort_rows import plan as plans
 from prism.lib.algorithms.sort_rows.plan import Kind, Names
 from prism.runtime.arrays import ArrayInfo
 
-_PLACES = ("int32", "int64")
-
 
 def sort_along(
     x: Any, axis: int = -1, *, descending: bool = False, out: Any = None, stream: Any = None, function: str = "sort"
@@ -73,9 +71,7 @@ def argsort_along(
         TypeError: `x` is of a dtype without an order; `dtype`, or that of `out`, is neither int32 nor int64.
         ValueError: `x` has no such axis (`AxisError`), or no axis at all; `out` has another shape.
     """
-    wanted = arguments.scalar_of(dtype)
-    if wanted not in _PLACES:
-        raise TypeError(f"`dtype` must be int32 or int64, not {wanted}")
+    wanted = position_type(dtype)
     view = _last(x, axis)
     asked = (function, "rows", descending, wanted)
     target = None if out is None else _last(out, axis)
@@ -141,6 +137,18 @@ def sort_by_key_along(
     return tuple(_last(one, axis, undo=True) for one in found)
 
 
+def position_type(dtype: Any) -> str:
+    """Return the type that positions are written as.
+
+    Raises:
+        TypeError: it is neither int32 nor int64.
+    """
+    found = arguments.scalar_of(dtype)
+    if found not in ("int32", "int64"):
+        raise TypeError(f"`dtype` must be int32 or int64, not {found}")
+    return found
+
+
 def checked(given: ArrayInfo, name: str, function: str) -> str:
     """Return the type of elements that are sorted.
 
@@ -170,4 +178,4 @@ def _last(x: Any, axis: int, undo: bool = False) -> Any:
     return x.transpose(order) if hasattr(x, "transpose") else np.transpose(x, order)
 
 
-__all__ = ["argsort_along", "checked", "sort_along", "sort_by_key_along"]
+__all__ = ["argsort_along", "checked", "position_type", "sort_along", "sort_by_key_along"]

@@ -8,7 +8,7 @@ from typing import Any
 
 from prism.host.plan import OUT, Buffer, Clear, Machine, Plan, Scratch, Step, instance_of, nothing, size_of
 from prism.kernels import sort_rows as kernels
-from prism.kernels.sort_rows import ALONE, BACK, GATHERED, NONE, PLACED, ROWS, Block, Lanes
+from prism.kernels.sort_rows import ALONE, BACK, GATHERED, NONE, PLACED, ROWS, SEGMENTS, Block, Lanes
 from prism.runtime.arrays import ArrayInfo
 from prism.runtime.instance import Instance
 
@@ -80,7 +80,7 @@ class Kind:
             "T": self.read, "U": "uint64" if size_of(self.read) == 8 else "uint32", "E": self.sorted_as,
             "V": self.values or "uint8", "I": self.places or "int32", "O": offsets, "ITEMS": way.items,
             "DESCENDING": self.descending, "FORM": self.form, "KEYS": keys, "PLACES": bool(self.places),
-            "VALUES": bool(self.values), "MODE": mode, "LISTED": listed, "MIXED": self.mixed and not listed,
+            "VALUES": bool(self.values), "MODE": mode, "LISTED": listed, "MIXED": self.mixed,
         }  # fmt: skip
         if isinstance(way, Block):
             return {**found, "THREADS": way.threads, "BLOCKS": 1 if host else way.blocks}
@@ -124,14 +124,14 @@ def is_aligned(*arrays: ArrayInfo | None) -> bool:
 
 def rows(
     kind: Kind, many: int, columns: int, machine: Machine, *, aligned: bool = False, names: Names | None = None
-) -> Plan | None:
-    """Return the plan that sorts `many` rows of `columns` elements, C-contiguous; None: they are too long for a block.
+) -> Plan:
+    """Return the plan that sorts `many` rows of `columns` elements, C-contiguous.
 
     The plan's arrays are `x`, and, of `kind`, those of `names`; none that is written may be memory of one that is read.
     `aligned`: all begin where vectors of 16 bytes may.
     """
     if columns > kind.most:
-        return None
+        return long_rows(kind, many, columns, machine, names=names)
     names, scratch = names or Names(), Scratch()
     if kind.mixed and many >= 1 << 31:  # more than a list of them has room for
         kind = replace(kind, placed=True)
@@ -148,6 +148,92 @@ def rows(
     return Plan(tuple(steps), scratch=scratch.used)
 
 
+def long_rows(kind: Kind, many: int, columns: int, machine: Machine, *, names: Names | None = None) -> Plan:
+    """Return the plan that sorts `many` rows that a block does not hold, of less than 2^31 elements, each by a block.
+
+    Scratch: two times what is sorted, 8 bytes an element, 16 of elements of 8 bytes.
+    """
+    scratch = Scratch()
+    arguments = _arguments(kind, names or Names(), many, columns, many * columns)
+    return Plan((_long_step(kind, many, many * columns, machine, arguments, scratch),), scratch=scratch.used)
+
+
+def _long_step(
+    kind: Kind, many: int, n: int, machine: Machine, arguments: Mapping[str, Any], scratch: Scratch, *, mode: int = ROWS,
+    offsets: str = "int64", listed: bool = False,
+) -> Step:  # fmt: skip
+    """Return the launch that sorts rows that a block does not hold."""
+    element = _WIDE if size_of(kind.read) == 8 else "uint64"
+    way = kernels.HOST_LONG if machine.host else kernels.LONG
+    template = kind.template(way, mode=mode, offsets=offsets, listed=listed, host=machine.host)
+    del template["FORM"], template["MIXED"]
+    keys = GATHERED if kind.elements else NONE
+    found = instance_of(kernels.sort_long_rows, {**template, "E": element, "KEYS": keys})
+    given = {name: value for name, value in arguments.items() if name not in ("mixed", "mixed_many")}
+    given |= {"one": scratch.take(element, n), "other": scratch.take(element, n)}
+    blocks = _HOST_BLOCKS if machine.host else machine.wave(found, way.threads)
+    return Step(found, max(1, min(many, blocks)), way.threads, given)
+
+
+def segments(
+    kind: Kind, n: int, many: int, offsets: str, size_of_offset: int, machine: Machine, names: Names
+) -> Plan:
+    """Return the plan that sorts `many` segments of an array of `n` elements, both at least one, in the arrays called `names`.
+
+    Segments of about the mean length are sorted where they lie; the others are listed by their lengths first, on the device. Of
+    floats alone, those with zeros of both signs are listed as well, and sorted again.
+    """
+    scratch = Scratch()
+    spans, wholes = _classes(kind)
+    mean = min(-(-n // many), spans[-1])
+    way = kernels.way_of(mean, size_of(kind.sorted_as))
+    assert way is not None
+    most = min(way.span, spans[-1])
+    least = 1 if most <= spans[0] else most // 4 + 1
+    lists, number = scratch.take("int32", kernels.CLASSES * many), scratch.take("int32", 8)
+    bounds = {"starts": Buffer("offsets"), "ends": Buffer("offsets", size_of_offset)}
+    arguments = _arguments(kind, names, many, 0, n) | bounds
+    mixed: dict[str, Any] = {}
+    steps: list[Step | Clear] = [Clear(number)]
+    if kind.mixed:
+        left, left_many = scratch.take("int32", many), scratch.take("int32", 1)
+        mixed = {"mixed": left, "mixed_many": left_many}
+        steps.append(Clear(left_many))
+    template = {"T": kind.read, "I": kind.places or "int32", "O": offsets, "KEYS": kind.elements, "PLACES": bool(kind.places)}
+    binning = instance_of(kernels.bin_segments, {**template, "THREADS": kernels.THREADS})
+    blocks = _HOST_BLOCKS if machine.host else machine.wave(binning, kernels.THREADS)
+    given = {name: arguments[name] for name in ("x", "y", "places", "starts", "ends", "n")}
+    given |= {"lists": lists, "many": number, "segments": many, "least": least, "most": most}
+    given |= dict(zip(("first", "second", "third", "fourth"), spans, strict=True))
+    steps.append(Step(binning, max(1, min(-(-n // kernels.THREADS), blocks)), kernels.THREADS, given))
+    how = {"mode": SEGMENTS, "offsets": offsets}
+    steps.append(_step(kind, many, most, machine, arguments | mixed | {"least": least, "most": most}, False, **how))
+    for k, span in enumerate(spans):
+        if k and spans[k - 1] >= n:
+            break  # no segment is as long
+        own = {"listed": lists, "listed_many": number, "first_listed": k * many, "number": k, "most": span}
+        steps.append(_step(kind, many, span, machine, arguments | mixed | own, False, listed=True, **how))
+    if n > spans[-1]:
+        own = {"listed": lists, "listed_many": number, "first_listed": 4 * many, "number": 4}
+        steps.append(_long_step(kind, many, n, machine, arguments | own, scratch, listed=True, **how))
+    if kind.mixed:
+        again, before = replace(kind, placed=True), 0
+        for span in wholes:
+            if before < n:
+                own = {"listed": left, "listed_many": left_many, "least": before + 1, "most": span}
+                steps.append(_step(again, many, span, machine, arguments | own, False, listed=True, **how))
+            before = span
+    return Plan(tuple(steps), scratch=scratch.used)
+
+
+def _classes(kind: Kind) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return how long the segments of each list are at most; and of those that are sorted again."""
+    size = size_of(kind.sorted_as)
+    lanes, blocks = kernels.LANES[size], kernels.BLOCKS[size]
+    middle = min(blocks[1].span, kind.most)
+    return (32, 256, middle, kind.most), (lanes[-1].span, kind.most)
+
+
 def _arguments(kind: Kind, names: Names, many: int, columns: int, n: int) -> dict[str, Any]:
     """Return the arguments of a kernel that has no list, and leaves no row."""
     return {
@@ -158,7 +244,7 @@ def _arguments(kind: Kind, names: Names, many: int, columns: int, n: int) -> dic
         "moved": names.moved if kind.values else nothing("uint8"),
         "starts": nothing("int64"), "ends": nothing("int64"), "listed": nothing("int32"), "listed_many": nothing("int32"),
         "mixed": nothing("int32"), "mixed_many": nothing("int32"), "rows": many, "columns": columns, "n": n, "least": 1,
-        "most": 1 << 62,
+        "most": 1 << 62, "first_listed": 0, "number": 0,
     }  # fmt: skip
 
 
@@ -181,4 +267,7 @@ def _step(
     return Step(found, max(1, min(tiles, blocks)), threads, dict(arguments))
 
 
-__all__ = ["MOVED", "PLACES", "SUPPORTED", "VALUES", "Kind", "Names", "instance_for", "is_aligned", "rows", "width_of"]
+__all__ = [
+    "MOVED", "PLACES", "SUPPORTED", "VALUES", "Kind", "Names", "instance_for", "is_aligned", "long_rows", "rows", "segments",
+    "width_of",
+]  # fmt: skip
