@@ -45,7 +45,7 @@ def main() -> None:
 def cases(cupy: Any, torch: Any, shape: tuple[int, int], dtype: str) -> list[tuple[str, Any, Any, int]]:
     """Return calls by graphs and by themselves, and the bytes that they move; what they give is compared with torch's."""
     random = cupy.random.default_rng(0)
-    xs = [random.integers(0, 1 << 32, shape, dtype=cupy.uint32) for _ in range(SETS)]
+    xs = [random.integers(0, 1 << 32, shape, dtype=cupy.uint64).astype(cupy.uint32) for _ in range(SETS)]
     if dtype.startswith("float"):
         xs = [(x.astype(cupy.float64) / 1e5 - 2e4).astype(dtype) for x in xs]
     else:
