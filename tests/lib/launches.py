@@ -106,6 +106,11 @@ def alone() -> dict[str, Launch]:
             test_sort.merged, 32, (np.sort(ints(70)), np.sort(ints(41, seed=1)), none(128), 70, 41, -1),
             {"ITEMS": 4, "THREADS": 32, "LESS": operators.less},
         ),
+        "merge-pairs": Launch(
+            test_sort.merged_pairs, 32,
+            (np.sort(ints(70)), ints(70), np.sort(ints(41, seed=1)), ints(41), none(128), none(128), 70, 41),
+            {"ITEMS": 4, "THREADS": 32, "LESS": operators.less},
+        ),
         "rank": Launch(test_sort.ranked, 96, (ints(384, 0, 16), none(384)), {"ITEMS": 4, "THREADS": 96, "BITS": 4}),
     }  # fmt: skip
     radix = {"ITEMS": 4, "THREADS": 96, "FIRST": 0, "LAST": 32, "KEY": operators.bits_of_float32}

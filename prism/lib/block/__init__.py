@@ -10,7 +10,7 @@ from prism.lib.block.exchange import (
 )
 from prism.lib.block.histogram import add_weights, fill, histogram
 from prism.lib.block.load import load, load_striped, load_tile, load_transposed, place, prefetch_tile
-from prism.lib.block.merge import merge
+from prism.lib.block.merge import merge, merge_pairs
 from prism.lib.block.network import sort_network
 from prism.lib.block.rank import radix_rank
 from prism.lib.block.reduce import reduce, reduce_groups, reduce_into, reduce_to_first, reduce_valid
@@ -25,7 +25,7 @@ from prism.lib.block.vote import all, any, count
 __all__ = [
     "add_weights", "all", "any", "arg_reduce", "argmax", "argmin", "blocked_to_striped", "blocked_to_warp_striped",
     "broadcast", "compact", "count", "count_flags", "difference", "difference_right", "fill", "fill_guide", "heads",
-    "histogram", "load", "load_striped", "load_tile", "load_transposed", "merge", "merge_sort", "merge_sort_pairs",
+    "histogram", "load", "load_striped", "load_tile", "load_transposed", "merge", "merge_pairs", "merge_sort", "merge_sort_pairs",
     "offset", "place", "prefetch_tile", "radix_rank", "radix_sort", "radix_sort_pairs", "reduce", "reduce_by_key",
     "reduce_groups", "reduce_into", "reduce_segments", "reduce_to_first", "reduce_valid", "rotate", "run_length_decode",
     "scan", "scan_both", "scan_by_key", "scan_groups", "scan_heads", "scan_initial", "scan_segments", "scan_valid",

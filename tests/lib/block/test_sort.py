@@ -118,6 +118,32 @@ def merged(
 
 
 @prism("global")
+@template(T=dtype, V=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), LESS=function)
+@requires(grid[1], block[1], thread[THREADS])
+def merged_pairs(
+    a: ptr(const(T)) @ grid[1],
+    a_items: ptr(const(V)) @ grid[1],
+    b: ptr(const(T)) @ grid[1],
+    b_items: ptr(const(V)) @ grid[1],
+    y: ptr(T) @ grid[1],
+    z: ptr(V) @ grid[1],
+    size_a: int32 @ grid[1],
+    size_b: int32 @ grid[1],
+):
+    i: int32 @ thread[1] = id()
+    with partition(y, thread[1], i * ITEMS) as mine, partition(z, thread[1], i * ITEMS) as own, group(block[1]):
+        keys: T[ITEMS] @ thread[1]
+        items: V[ITEMS] @ thread[1]
+        block.merge_pairs(
+            a, a_items, size_a, b, b_items, size_b, keys, items, T(7), V(9), THREADS=THREADS, LESS=LESS
+        )
+        with group(thread[1]):
+            for k in range(ITEMS):
+                mine[k] = keys[k]
+                own[k] = items[k]
+
+
+@prism("global")
 @template(
     T=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), KEY=function, FIRST=constexpr(int), LAST=constexpr(int)
 )
@@ -244,6 +270,21 @@ def test_merge(size_a: int, size_b: int) -> None:
     merged[1, 32](a, b, y, size_a, size_b, -1, template={"ITEMS": 4, "THREADS": 32, "LESS": tens}, check=True)
     both = np.concatenate([a, b])
     assert np.array_equal(y, [*both[np.argsort(both // 10, kind="stable")], *[-1] * (128 - size_a - size_b)])
+
+
+@pytest.mark.parametrize(("size_a", "size_b"), [(0, 0), (0, 60), (60, 0), (1, 127), (70, 41)])
+def test_merge_pairs(size_a: int, size_b: int) -> None:
+    random = np.random.default_rng(0)
+    runs = [random.integers(0, 200, size, dtype=np.int32) for size in (size_a, size_b)]
+    a, b = (run[np.argsort(run // 10, kind="stable")] for run in runs)
+    names = np.arange(size_a + size_b, dtype=np.int16)
+    y, z = np.zeros(128, np.int32), np.zeros(128, np.int16)
+    template = {"ITEMS": 4, "THREADS": 32, "LESS": tens}
+    given = (a, names[:size_a].copy(), b, names[size_a:].copy(), y, z, size_a, size_b)
+    merged_pairs[1, 32](*given, template=template, check=True)
+    both = np.concatenate([a, b])
+    order, rest = np.argsort(both // 10, kind="stable"), 128 - size_a - size_b
+    assert np.array_equal(y, [*both[order], *[7] * rest]) and np.array_equal(z, [*names[order], *[9] * rest])
 
 
 def test_they_compile() -> None:
