@@ -11,8 +11,9 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from measure import compare
+
 import prism
-from asv_bench.measure import compare
 from prism.lib.algorithms.sort_rows.along import argsort_along, sort_along, sort_by_key_along
 
 SETS = 3  # of arrays, past the L2 together

@@ -4,7 +4,7 @@ from prism.lang import (
     atomic_add, attr, block, const, constexpr, count, dtype, grid, group, id, int32, int64, partition, prism, ptr, requires,
     template, thread,
 )
-from prism.kernels.sort_rows.elements import ALONE, before, behind_all, bits_of, element_of, packed, place_of
+from prism.kernels.sort_rows.elements import ALONE, before, behind_all, bits_of, element_of, key_of, packed, place_of
 from prism.kernels.sort_rows.segments import BACK, GATHERED, ROWS, block_bounds_of
 
 
@@ -48,7 +48,6 @@ def sort_rows_by_block(
             begin, length = block_bounds_of(row, rows, starts, ends, columns, n, least, most, MODE=MODE)
             if length > 0:
                 items: E[ITEMS] @ thread[1]
-                plus: bool @ thread[1] = False
                 minus: bool @ thread[1] = False
                 with group(thread[1]):
                     for k in range(ITEMS):
@@ -57,18 +56,22 @@ def sort_rows_by_block(
                             raw: T = x[begin + (k * THREADS + t)]
                             items[k] = packed(raw, k * THREADS + t, U=U, E=E, DESCENDING=DESCENDING, FORM=FORM)
                             if MIXED:
-                                bits: U = bits_of(raw, U=U)
-                                plus = plus or bits == 0
-                                minus = minus or bits == U(1) << (8 * T.bytes - 1)
+                                minus = minus or bits_of(raw, U=U) == U(1) << (8 * T.bytes - 1)
                 if MIXED:
-                    some: bool @ block[1] = block.any(plus)
-                    others: bool @ block[1] = block.any(minus)
-                    if some and others:
-                        length = 0
+                    some: bool @ block[1] = block.any(minus)
+                    if some:
+                        plus: bool @ thread[1] = False
                         with group(thread[1]):
-                            if t == 0:
-                                place: int32 = atomic_add(mixed_many[0], 1)
-                                later[place] = int32(row)
+                            zero: E = E(key_of(T(0), U=U, DESCENDING=DESCENDING, TIED=False))
+                            for k in range(ITEMS):
+                                plus = plus or items[k] == zero
+                        others: bool @ block[1] = block.any(plus)
+                        if others:
+                            length = 0
+                            with group(thread[1]):
+                                if t == 0:
+                                    place: int32 = atomic_add(mixed_many[0], 1)
+                                    later[place] = int32(row)
                 block.sort_network(items, THREADS=THREADS, LESS=before, TOTAL=True)
                 block.blocked_to_striped(items, THREADS=THREADS)
                 with group(thread[1]):

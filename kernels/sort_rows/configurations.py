@@ -55,9 +55,10 @@ def way_of(columns: int, size: int) -> Lanes | Block | None:
     return None
 
 
-def most_of(size: int) -> int:
-    """Return how long a row is at most that a block holds."""
-    return BLOCKS[size][-1].span
+def most_of(size: int, room: int | None = None) -> int:
+    """Return how long a row is at most that a block holds, which can have `room` bytes of shared memory, of what `size` bytes are."""
+    spans = [way.span for way in BLOCKS[size]]
+    return max(span for span in spans if room is None or span * size * 33 // 32 <= room)
 
 
 __all__ = ["BLOCKS", "HOST_LONG", "HOST_THREADS", "LANES", "LONG", "THREADS", "Block", "Lanes", "most_of", "way_of"]

@@ -2,10 +2,10 @@
 
 from prism.lang import (
     atomic_add, attr, ballot, block, const, constexpr, count, dtype, grid, group, id, int32, int64, load_vector, partition, prism,
-    ptr, requires, shuffle, store_vector, template, thread, uint32, vector, warp,
+    ptr, requires, shared, shuffle, store_vector, template, thread, uint32, vector, warp,
 )
-from prism.kernels.sort_rows.elements import ALONE, before, behind_all, bits_of, element_of, packed, place_of
-from prism.kernels.sort_rows.segments import BACK, GATHERED, NONE, ROWS, bounds_of
+from prism.kernels.sort_rows.elements import ALONE, before, behind_all, bits_of, element_of, key_of, packed, place_of
+from prism.kernels.sort_rows.segments import BACK, GATHERED, NONE, ROWS, SEGMENTS, bounds_of
 
 
 @prism("device")
@@ -23,6 +23,24 @@ def store_run(y: ptr(T) @ thread[1], at: int64 @ thread[1], items: T[ITEMS] @ th
                 store_vector(y[at + j * STEP], word)
             else:
                 y[at + j] = items[j]
+
+
+@prism("device")
+@requires(thread[32])
+@template(E=dtype, ITEMS=constexpr(int), PAD=constexpr(int))
+def spread(items: E[ITEMS] @ thread[1], run: ptr(E) @ thread[32]):
+    """From element `lane * ITEMS + k` of the warp's in `items[k]` to element `k * 32 + lane`, in place, through `run`.
+
+    `PAD`: how many places are left free behind each 32, so that lanes meet in no bank.
+    """
+    if ITEMS > 1:
+        lane: int32 @ thread[1] = id()
+        with partition(run, thread[1], offset=lambda k: lane * ITEMS + k + (lane * ITEMS + k) / 32 * PAD) as own, group(thread[1]):
+            for k in range(ITEMS):
+                own[k] = items[k]
+        with group(thread[1]):
+            for k in range(ITEMS):
+                items[k] = run[k * (32 + PAD) + lane]
 
 
 @prism("global")
@@ -51,12 +69,13 @@ def sort_rows_by_lanes(
                  they were; `VALUES`: `moved`, `values` in their order. `E` is what is sorted, by `FORM`: the
                  key, of type `U`, or that and the position, then the order is stable. `MIXED`, of floats that are `ALONE`: rows
                  with zeros of both signs are left, and their numbers appended to `mixed`, `mixed_many[0]` of them.
-    Errors:      `WIDTH` above 1 is of rows alone: `columns` is a multiple, and all arrays are aligned to so many elements, or 16
-                 bytes.
+    Errors:      with `WIDTH` above 1 all arrays are aligned to so many elements, or 16 bytes; `columns` is a multiple.
     Test:        tests/kernels/test_sort_rows.py
     """
     GROUPS: constexpr(int) = THREADS // SIZE  # rows a block has at once
     SPAN: constexpr(int) = SIZE * ITEMS
+    PAD: constexpr(int) = 1 - ITEMS % 2
+    RUN: constexpr(int) = (32 + PAD) * ITEMS  # room that a warp's elements change places in
     blocks: int64 @ grid[1] = int64(count(block[1]))
     here: int64 @ block[1] = id()
     total: int64 @ grid[1] = rows
@@ -67,54 +86,64 @@ def sort_rows_by_lanes(
          partition(moved, thread[1], f=lambda i: i, races="none") as value_target, \
          partition(mixed, thread[1], f=lambda i: i, races="none") as later, group(block[1]):
         t: int32 @ thread[1] = id()
+        w: int32 @ warp[1] = id()
         l: int32 @ thread[1] = t % SIZE
+        room: shared(E[THREADS // 32 * RUN])
         for tile in range(here, (total + (GROUPS - 1)) / GROUPS, blocks):
             row: int64 @ thread[1] = tile * GROUPS + t / SIZE
             begin: int64 @ thread[1] = 0
             length: int64 @ thread[1] = 0
-            items: E[ITEMS] @ thread[1]
-            zeros: int32 @ thread[1] = 0  # 1: there is 0.0, 2: -0.0
             with group(thread[1]):
                 if LISTED:
                     row = int64(listed[first_listed + row]) if row < total else rows
                 begin, length = bounds_of(row, rows, starts, ends, columns, n, least, most, MODE=MODE)
-                for j in range(ITEMS // WIDTH):
-                    first: int32 = (j * SIZE + l) * WIDTH
-                    raw: T[WIDTH]
-                    if first < length:
-                        if WIDTH > 1:
-                            word: vector(T, WIDTH) = load_vector(x[begin + first], WIDTH)
-                            for k in range(WIDTH):
-                                raw[k] = word[k]
-                        else:
-                            raw[0] = x[begin + first]
-                        for k in range(WIDTH):
-                            items[j * WIDTH + k] = packed(raw[k], first + k, U=U, E=E, DESCENDING=DESCENDING, FORM=FORM)
-                            if MIXED:
-                                bits: U = bits_of(raw[k], U=U)
-                                if bits == 0:
-                                    zeros = zeros | 1
-                                if bits == U(1) << (8 * T.bytes - 1):
-                                    zeros = zeros | 2
+            with partition(room, warp[1], offset=w * RUN) as run, group(warp[1]):
+                items: E[ITEMS] @ thread[1]
+                whole: bool @ warp[1] = WIDTH > 1
+                if WIDTH > 1 and MODE == SEGMENTS:
+                    whole = ballot((begin | length) % WIDTH != 0) == 0
+                minus: bool @ thread[1] = False
+                with group(thread[1]):
+                    if WIDTH > 1 and whole:
+                        for j in range(ITEMS // WIDTH):
+                            first: int32 = (j * SIZE + l) * WIDTH
+                            if first < length:
+                                word: vector(T, WIDTH) = load_vector(x[begin + first], WIDTH)
+                                for k in range(WIDTH):
+                                    items[j * WIDTH + k] = packed(
+                                        word[k], first + k, U=U, E=E, DESCENDING=DESCENDING, FORM=FORM
+                                    )
+                                    if MIXED:
+                                        minus = minus or bits_of(word[k], U=U) == U(1) << (8 * T.bytes - 1)
+                            else:
+                                for k in range(WIDTH):
+                                    items[j * WIDTH + k] = behind_all(E=E)
                     else:
-                        for k in range(WIDTH):
-                            items[j * WIDTH + k] = behind_all(E=E)
-            with group(warp[1]):
+                        for k in range(ITEMS):
+                            items[k] = behind_all(E=E)
+                            if k * SIZE + l < length:
+                                raw: T = x[begin + (k * SIZE + l)]
+                                items[k] = packed(raw, k * SIZE + l, U=U, E=E, DESCENDING=DESCENDING, FORM=FORM)
+                                if MIXED:
+                                    minus = minus or bits_of(raw, U=U) == U(1) << (8 * T.bytes - 1)
                 if MIXED:
-                    own: uint32 @ thread[1] = uint32((int64(1) << SIZE) - 1) << uint32(t % 32 / SIZE * SIZE)
-                    plus: uint32 @ warp[1] = ballot(zeros & 1 != 0)
-                    minus: uint32 @ warp[1] = ballot(zeros & 2 != 0)
-                    with group(thread[1]):
-                        if plus & own != 0 and minus & own != 0:
-                            length = 0
-                            if l == 0:
-                                place: int32 = atomic_add(mixed_many[0], 1)
-                                later[place] = int32(row)
+                    some: uint32 @ warp[1] = ballot(minus)
+                    if some != 0:
+                        plus: bool @ thread[1] = False
+                        with group(thread[1]):
+                            zero: E = E(key_of(T(0), U=U, DESCENDING=DESCENDING, TIED=False))
+                            for k in range(ITEMS):
+                                plus = plus or items[k] == zero
+                        others: uint32 @ warp[1] = ballot(plus)
+                        with group(thread[1]):
+                            own: uint32 = uint32((int64(1) << SIZE) - 1) << uint32(t % 32 / SIZE * SIZE)
+                            if some & own != 0 and others & own != 0:
+                                length = 0
+                                if l == 0:
+                                    place: int32 = atomic_add(mixed_many[0], 1)
+                                    later[place] = int32(row)
                 warp.sort(items, SIZE=SIZE, LESS=before, TOTAL=True)
-            if WIDTH == 1 and ITEMS > 1:
-                block.blocked_to_warp_striped(items, THREADS=THREADS)
-            with group(warp[1]):
-                if WIDTH > 1:
+                if WIDTH > 1 and whole:
                     with group(thread[1]):
                         at: int64 = begin + l * ITEMS
                         valid: int32 = int32(length) - l * ITEMS
@@ -139,13 +168,13 @@ def sort_rows_by_lanes(
                         if VALUES:
                             store_run(value_target, at, beside, valid, WIDTH=WIDTH)
                 else:
+                    spread(items, run, PAD=PAD)
                     for k in range(ITEMS):
-                        element: int32 @ thread[1] = k * 32 + t % 32 if ITEMS > 1 else t % 32
-                        source: int32 @ thread[1] = element / SPAN * SIZE
+                        source: int32 @ thread[1] = (k * 32 + t % 32) / SPAN * SIZE
                         start: int64 @ thread[1] = begin if SIZE == 32 else shuffle(begin, source)
                         there: int32 @ thread[1] = int32(length) if SIZE == 32 else shuffle(int32(length), source)
                         with group(thread[1]):
-                            column: int32 = element % SPAN
+                            column: int32 = (k * 32 + t % 32) % SPAN
                             if column < there:
                                 if KEYS == BACK:
                                     target[start + column] = element_of(items[k], T=T, DESCENDING=DESCENDING)

@@ -166,13 +166,15 @@ def test_segments(way: Any, listed: bool) -> None:
     random = np.random.default_rng(0)
     x = random.integers(0, 9, 300, dtype=np.int32)
     cuts = np.sort(random.integers(0, 301, 40))
+    cuts[5:30] = cuts[5:30] // 4 * 4  # segments of whole vectors
     starts, ends = np.concatenate([[-5], cuts]), np.concatenate([cuts, [310]])
     lengths = np.minimum(ends, 300) - np.maximum(starts, 0)
     taken = (lengths >= 2) & (lengths <= way.span)
     names = random.permutation(np.flatnonzero(taken))[::2] if listed else None
     if listed:
         taken = np.isin(np.arange(41), names)
-    options: dict[str, Any] = {"mode": SEGMENTS, "rows": 41, "least": 2, "most": way.span, "listed": names}
+    width = 4 if isinstance(way, Lanes) and way.items >= 4 else 1
+    options: dict[str, Any] = {"mode": SEGMENTS, "width": width, "rows": 41, "least": 2, "most": way.span, "listed": names}
     y, places, _, _ = launch(x, way, starts, ends, form=PLACED, keys=GATHERED, places=True, **options)
     alone = launch(x, way, starts, ends, **options)[0]
     wanted, spots = np.zeros_like(x) - 1, np.full(300, -1)

@@ -53,7 +53,7 @@ def sort_last(x: Any, asked: tuple[Any, ...], descending: bool, out: Any, stream
         if not given.size:
             return Decision(results)
         beside = result is not None and not (result.contiguous and result.natural)
-        aligned = not machine.host and plans.is_aligned(given, None if beside else result)
+        aligned = plans.is_aligned(given, None if beside else result)
         columns = given.shape[-1]
         plan = plans.rows(kind, given.size // columns, columns, machine, aligned=aligned)
         return Decision(results, plan=plan, beside=beside)
@@ -90,7 +90,7 @@ def argsort_along(
         if not given.size:
             return Decision(results)
         beside = result is not None and not (result.contiguous and result.natural)
-        aligned = not machine.host and plans.is_aligned(given, None if beside else result)
+        aligned = plans.is_aligned(given, None if beside else result)
         columns, names = given.shape[-1], Names(places=Buffer(OUT))
         plan = plans.rows(kind, given.size // columns, columns, machine, aligned=aligned, names=names)
         return Decision(results, plan=plan, beside=beside)
@@ -129,7 +129,7 @@ def sort_by_key_along(
         if not given.size:
             return Decision(results, (OUT, plans.MOVED))
         columns = given.shape[-1]
-        aligned = not machine.host and plans.is_aligned(given, beside)
+        aligned = plans.is_aligned(given, beside)
         plan = plans.rows(kind, given.size // columns, columns, machine, aligned=aligned)
         return Decision(results, (OUT, plans.MOVED), plan=plan)
 

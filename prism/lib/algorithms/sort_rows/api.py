@@ -9,7 +9,7 @@ import numpy as np
 
 from prism.host import arguments, repeat
 from prism.host.call import Decision, Result, call
-from prism.host.plan import OUT, Buffer, Machine
+from prism.host.plan import OUT, Buffer, Machine, Plan
 from prism.lib.algorithms.scan.api import dtype_of
 from prism.lib.algorithms.segments.api import segments_of
 from prism.lib.algorithms.sort_rows import plan as plans
@@ -75,7 +75,7 @@ def segmented_sort(x: Any, offsets: Any, *, descending: bool = False, out: Any =
         if not given.size or not many:
             return Decision(results, begins="x")
         kind = Kind(given.scalar, bool(descending))
-        return Decision(results, plan=_plan(kind, arrays, many, machine, Names()))
+        return Decision(results, plan=_plan(kind, arrays, many, result, machine, Names()))
 
     return call("segmented_sort", asked, {"x": x, "offsets": offsets}, decide, out, stream)
 
@@ -128,7 +128,7 @@ def segmented_argsort(
         if not given.size or not many:
             return Decision(results, fill=-1)
         kind = Kind(given.scalar, bool(descending), elements=False, places=wanted)
-        return Decision(results, plan=_plan(kind, arrays, many, machine, Names(places=Buffer(OUT))))
+        return Decision(results, plan=_plan(kind, arrays, many, result, machine, Names(places=Buffer(OUT))))
 
     return call("segmented_argsort", asked, {"x": x, "offsets": offsets}, decide, out, stream)
 
@@ -141,9 +141,12 @@ def _checked(arrays: Mapping[str, ArrayInfo], function: str) -> tuple[ArrayInfo,
     return given, segments_of(arrays["offsets"], None)
 
 
-def _plan(kind: Kind, arrays: Mapping[str, ArrayInfo], many: int, machine: Machine, names: Names) -> Any:
-    starts = arrays["offsets"]
-    return plans.segments(kind, arrays["x"].size, many, starts.scalar, starts.dtype.itemsize, machine, names)
+def _plan(
+    kind: Kind, arrays: Mapping[str, ArrayInfo], many: int, result: ArrayInfo | None, machine: Machine, names: Names
+) -> Plan:
+    given, offsets = arrays["x"], arrays["offsets"]
+    aligned = plans.is_aligned(given, result)
+    return plans.segments(kind, given.size, many, offsets.scalar, machine, names, aligned=aligned)
 
 
 __all__ = ["segmented_argsort", "segmented_sort"]

@@ -9,6 +9,8 @@ from typing import Any
 from prism.host.plan import OUT, Buffer, Clear, Machine, Plan, Scratch, Step, instance_of, nothing, size_of
 from prism.kernels import sort_rows as kernels
 from prism.kernels.sort_rows import ALONE, BACK, GATHERED, NONE, PLACED, ROWS, SEGMENTS, Block, Lanes
+from prism.lang.intrinsics.declaration import number_of
+from prism.lang.lower.limits import SHARED_LIMITS
 from prism.runtime.arrays import ArrayInfo
 from prism.runtime.instance import Instance
 
@@ -67,11 +69,11 @@ class Kind:
             return key
         return "uint32" if size <= 2 else "uint64" if size == 4 else _WIDE
 
-    @property
-    def most(self) -> int:
-        """How long rows are at most that a block holds; those of zeros of both signs too."""
-        most = kernels.most_of(size_of(self.sorted_as))
-        return min(most, replace(self, placed=True).most) if self.mixed else most
+    def most(self, machine: Machine) -> int:
+        """Return how long rows are at most that a block of a machine holds; those with zeros of both signs too."""
+        room = None if machine.host else SHARED_LIMITS.get(number_of(machine.arch))
+        most = kernels.most_of(size_of(self.sorted_as), room)
+        return min(most, replace(self, placed=True).most(machine)) if self.mixed else most
 
     def template(self, way: Lanes | Block, *, mode: int, offsets: str, listed: bool, host: bool) -> dict[str, Any]:
         """Return the template of a kernel, but for the width of vectors."""
@@ -99,7 +101,10 @@ class Names:
 
 
 def width_of(kind: Kind, way: Lanes, columns: int, aligned: bool) -> int:
-    """Return how many elements a lane reads at once: as many as it takes anyway, or 16 bytes of them; 1 where that is not so."""
+    """Return how many elements a lane reads at once: as many as it takes anyway, or 16 bytes of them; 1 where that is not so.
+
+    `columns`: what all rows are a multiple of; 0 of segments, of which the kernel looks at each.
+    """
     width = min(way.items, max(1, _VECTOR // size_of(kind.read)))
     return width if aligned and columns % width == 0 else 1
 
@@ -112,8 +117,7 @@ def instance_for(
     template = kind.template(way, mode=mode, offsets=offsets, listed=listed, host=host)
     if isinstance(way, Block):
         return instance_of(kernels.sort_rows_by_block, template)
-    if mode == ROWS and not listed:
-        template["WIDTH"] = width_of(kind, way, columns, aligned)
+    template["WIDTH"] = width_of(kind, way, 0 if mode == SEGMENTS else columns, aligned)
     return instance_of(kernels.sort_rows_by_lanes, template)
 
 
@@ -130,7 +134,7 @@ def rows(
     The plan's arrays are `x`, and, of `kind`, those of `names`; none that is written may be memory of one that is read.
     `aligned`: all begin where vectors of 16 bytes may.
     """
-    if columns > kind.most:
+    if columns > kind.most(machine):
         return long_rows(kind, many, columns, machine, names=names)
     names, scratch = names or Names(), Scratch()
     if kind.mixed and many >= 1 << 31:  # more than a list of them has room for
@@ -144,7 +148,7 @@ def rows(
     steps.append(_step(kind, many, columns, machine, arguments, aligned))
     if kind.mixed:
         later = _arguments(kind, names, many, columns, many * columns) | {"listed": left, "listed_many": number}
-        steps.append(_step(replace(kind, placed=True), many, columns, machine, later, False, listed=True))
+        steps.append(_step(replace(kind, placed=True), many, columns, machine, later, aligned, listed=True))
     return Plan(tuple(steps), scratch=scratch.used)
 
 
@@ -176,7 +180,7 @@ def _long_step(
 
 
 def segments(
-    kind: Kind, n: int, many: int, offsets: str, size_of_offset: int, machine: Machine, names: Names
+    kind: Kind, n: int, many: int, offsets: str, machine: Machine, names: Names, *, aligned: bool = False
 ) -> Plan:
     """Return the plan that sorts `many` segments of an array of `n` elements, both at least one, in the arrays called `names`.
 
@@ -184,35 +188,35 @@ def segments(
     floats alone, those with zeros of both signs are listed as well, and sorted again.
     """
     scratch = Scratch()
-    spans, wholes = _classes(kind)
+    spans, wholes = _classes(kind, kind.most(machine))
     mean = min(-(-n // many), spans[-1])
     way = kernels.way_of(mean, size_of(kind.sorted_as))
     assert way is not None
     most = min(way.span, spans[-1])
     least = 1 if most <= spans[0] else most // 4 + 1
     lists, number = scratch.take("int32", kernels.CLASSES * many), scratch.take("int32", 8)
-    bounds = {"starts": Buffer("offsets"), "ends": Buffer("offsets", size_of_offset)}
+    bounds = {"starts": Buffer("offsets"), "ends": Buffer("offsets", size_of(offsets))}
     arguments = _arguments(kind, names, many, 0, n) | bounds
     mixed: dict[str, Any] = {}
-    steps: list[Step | Clear] = [Clear(number)]
+    left_many = nothing("int32")
     if kind.mixed:
         left, left_many = scratch.take("int32", many), scratch.take("int32", 1)
         mixed = {"mixed": left, "mixed_many": left_many}
-        steps.append(Clear(left_many))
-    template = {"T": kind.read, "I": kind.places or "int32", "O": offsets, "KEYS": kind.elements, "PLACES": bool(kind.places)}
+    steps: list[Step | Clear] = [Clear(number)]
+    template = {"T": kind.read, "I": kind.places or "int32", "O": offsets, "KEYS": kind.elements, "PLACES": bool(kind.places), "MIXED": kind.mixed}
     binning = instance_of(kernels.bin_segments, {**template, "THREADS": kernels.THREADS})
     blocks = _HOST_BLOCKS if machine.host else machine.wave(binning, kernels.THREADS)
     given = {name: arguments[name] for name in ("x", "y", "places", "starts", "ends", "n")}
-    given |= {"lists": lists, "many": number, "segments": many, "least": least, "most": most}
+    given |= {"lists": lists, "many": number, "left_many": left_many, "segments": many, "least": least, "most": most}
     given |= dict(zip(("first", "second", "third", "fourth"), spans, strict=True))
     steps.append(Step(binning, max(1, min(-(-n // kernels.THREADS), blocks)), kernels.THREADS, given))
     how = {"mode": SEGMENTS, "offsets": offsets}
-    steps.append(_step(kind, many, most, machine, arguments | mixed | {"least": least, "most": most}, False, **how))
+    steps.append(_step(kind, many, most, machine, arguments | mixed | {"least": least, "most": most}, aligned, **how))
     for k, span in enumerate(spans):
         if k and spans[k - 1] >= n:
             break  # no segment is as long
         own = {"listed": lists, "listed_many": number, "first_listed": k * many, "number": k, "most": span}
-        steps.append(_step(kind, many, span, machine, arguments | mixed | own, False, listed=True, **how))
+        steps.append(_step(kind, many, span, machine, arguments | mixed | own, aligned, listed=True, **how))
     if n > spans[-1]:
         own = {"listed": lists, "listed_many": number, "first_listed": 4 * many, "number": 4}
         steps.append(_long_step(kind, many, n, machine, arguments | own, scratch, listed=True, **how))
@@ -221,17 +225,15 @@ def segments(
         for span in wholes:
             if before < n:
                 own = {"listed": left, "listed_many": left_many, "least": before + 1, "most": span}
-                steps.append(_step(again, many, span, machine, arguments | own, False, listed=True, **how))
+                steps.append(_step(again, many, span, machine, arguments | own, aligned, listed=True, **how))
             before = span
     return Plan(tuple(steps), scratch=scratch.used)
 
 
-def _classes(kind: Kind) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _classes(kind: Kind, most: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return how long the segments of each list are at most; and of those that are sorted again."""
     size = size_of(kind.sorted_as)
-    lanes, blocks = kernels.LANES[size], kernels.BLOCKS[size]
-    middle = min(blocks[1].span, kind.most)
-    return (32, 256, middle, kind.most), (lanes[-1].span, kind.most)
+    return (32, 256, min(kernels.BLOCKS[size][1].span, most), most), (kernels.LANES[size][-1].span, most)
 
 
 def _arguments(kind: Kind, names: Names, many: int, columns: int, n: int) -> dict[str, Any]:
