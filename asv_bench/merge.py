@@ -2,8 +2,8 @@
 
     PYTHONPATH=. python asv_bench/merge.py [--sizes 24,28] [--rounds 5] [--tb 4.25] [--only merge]
 
-Needs a GPU, CuPy and torch. Every result is compared with CuPy's sort, once. Neither peer has a merge: what they are timed at is a
-sort of both arrays.
+Needs a GPU, CuPy and torch. Every result is compared with CuPy's sort, once. Neither peer has a merge: they are
+timed at a sort of both arrays.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from typing import Any
 from measure import compare
 
 import prism
-from prism.lib.algorithms.sort_rows.along import argsort_along, sort_along, sort_by_key_along
+from prism.lib.algorithms.sort_rows.axis import argsort_along, sort_along, sort_by_key_along
 
 SETS = 3  # of arrays, past the L2 together
 
@@ -54,10 +54,12 @@ def cases(cupy: Any, torch: Any, shape: tuple[int, int], dtype: str) -> list[tup
     ys = [cupy.empty_like(x) for x in xs]
     places = [cupy.empty(shape, cupy.int64) for _ in xs]
     signed = torch.as_tensor(xs[0].astype(cupy.int64) if dtype.startswith("u") else xs[0], device="cuda")
-    wanted, order = torch.sort(signed, stable=True)
+    wanted, first = torch.sort(signed, stable=True)
     got = sort_along(xs[0], out=ys[0])
-    assert bool((torch.as_tensor(got.astype(cupy.int64) if dtype.startswith("u") else got, device="cuda") == wanted).all())
-    assert bool((torch.as_tensor(argsort_along(xs[0], out=places[0]), device="cuda") == order).all())
+    assert bool(
+        (torch.as_tensor(got.astype(cupy.int64) if dtype.startswith("u") else got, device="cuda") == wanted).all()
+    )
+    assert bool((torch.as_tensor(argsort_along(xs[0], out=places[0]), device="cuda") == first).all())
     pairs = sort_by_key_along(xs[0], xs[1])
     assert bool((pairs[0] == got).all()) and bool((pairs[1] == cupy.take_along_axis(xs[1], places[0], 1)).all())
     offsets = cupy.arange(0, xs[0].size + 1, shape[1])
@@ -65,13 +67,18 @@ def cases(cupy: Any, torch: Any, shape: tuple[int, int], dtype: str) -> list[tup
     assert bool((prism.lib.segmented_sort(flat[0], offsets) == got.ravel()).all())
     n, size = shape[0] * shape[1], xs[0].dtype.itemsize
     plain = torch.as_tensor(xs[0].view(f"i{size}") if dtype.startswith("u") else xs[0], device="cuda")
-    peers = {"torch": lambda _: torch.sort(plain)}
+
+    def copy(k: int) -> None:
+        cupy.copyto(ys[k % SETS], xs[k % SETS])
+
+    keys = {"prism": lambda k: sort_along(xs[k % SETS], out=ys[k % SETS]), "copy": copy}
+    order = {"prism": lambda k: argsort_along(xs[k % SETS], out=places[k % SETS])}
+    segments = {"prism": lambda k: prism.lib.segmented_sort(flat[k % SETS], offsets, out=into[k % SETS])}
     return [
-        ("keys", {"prism": lambda k: sort_along(xs[k % SETS], out=ys[k % SETS]), "copy": lambda k: cupy.copyto(ys[k % SETS], xs[k % SETS])},
-         peers, 2 * n * size),
-        ("argsort", {"prism": lambda k: argsort_along(xs[k % SETS], out=places[k % SETS])}, {}, n * (size + 8)),
-        ("segments", {"prism": lambda k: prism.lib.segmented_sort(flat[k % SETS], offsets, out=into[k % SETS])}, {}, 2 * n * size),
-    ]  # fmt: skip
+        ("keys", keys, {"torch": lambda _: torch.sort(plain)}, 2 * n * size),
+        ("argsort", order, {}, n * (size + 8)),
+        ("segments", segments, {}, 2 * n * size),
+    ]
 
 
 if __name__ == "__main__":

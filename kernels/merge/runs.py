@@ -4,7 +4,8 @@ A tile is not longer than a block's registers; the tiles of a pair of runs begin
 """
 
 from prism.lang import (
-    attr, block, const, constexpr, dtype, function, grid, group, id, int32, int64, partition, prism, ptr, requires, template, thread,
+    attr, block, const, constexpr, dtype, function, grid, group, id, int32, int64, partition, prism, ptr, requires, template,
+    thread,
 )
 from prism.lib.thread import operators
 
@@ -32,8 +33,8 @@ def pair_of(
 @requires(grid[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS)")
 def cut_runs(
-    a: ptr(const(T)) @ grid[1], b: ptr(const(T)) @ grid[1], cuts: ptr(int64) @ grid[1], width: int64 @ grid[1], n: int64 @ grid[1],
-    middle: int64 @ grid[1], tiles: int64 @ grid[1],
+    a: ptr(const(T)) @ grid[1], b: ptr(const(T)) @ grid[1], cuts: ptr(int64) @ grid[1], width: int64 @ grid[1],
+    n: int64 @ grid[1], middle: int64 @ grid[1], tiles: int64 @ grid[1],
 ):
     """Put into `cuts[t]` how many elements of the first run of its pair stand before tile `t`.
 
@@ -81,8 +82,8 @@ def merge_tiles(
     Perspective: grid, a block for each of the `tiles`.
     Shapes:      `y`: `n` elements, memory of neither `a` nor `b`. `width` 0: `a` has `middle` elements, and `b` the others;
                  else both are `n` elements, in sorted runs of `width`, the last of which may be shorter. `LESS` is their order.
-                 `tiles`: of each pair of runs `ceil` of its length, or of `2 * width`, by `THREADS * ITEMS`. `cuts`: as `cut_runs`
-                 makes them. `otherwise`, `nothing`: any.
+                 `tiles`: of each pair of runs `ceil` of its length, or of `2 * width`, by `THREADS * ITEMS`. `cuts`: as
+                 `cut_runs` makes them. `otherwise`, `nothing`: any.
     Cost:        each element is read once, and written once.
     Source:      Odeh, Green et al., "Merge path - parallel merging made simple".
     Test:        tests/kernels/test_merge.py

@@ -7,11 +7,11 @@ from prism.kernels.sort_rows.configurations import (
 )
 from prism.kernels.sort_rows.elements import ALONE, PLACED, Wide, before
 from prism.kernels.sort_rows.lanes import sort_rows_by_lanes
-from prism.kernels.sort_rows.long import sort_long_rows
+from prism.kernels.sort_rows.runs import sort_long_rows
 from prism.kernels.sort_rows.segments import BACK, GATHERED, NONE, ROWS, SEGMENTS
 
 __all__ = [
-    "ALONE", "BACK", "BLOCKS", "Block", "CLASSES", "GATHERED", "HOST_LONG", "HOST_THREADS", "LANES", "LONG", "Lanes", "NONE", "PLACED", "ROWS", "SEGMENTS",
-    "THREADS", "Wide", "before", "bin_segments", "most_of", "sort_long_rows",
-    "sort_rows_by_block", "sort_rows_by_lanes", "way_of",
+    "ALONE", "BACK", "before", "bin_segments", "Block", "BLOCKS", "CLASSES", "GATHERED", "HOST_LONG", "HOST_THREADS",
+    "LANES", "Lanes", "LONG", "most_of", "NONE", "PLACED", "ROWS", "SEGMENTS", "sort_long_rows", "sort_rows_by_block",
+    "sort_rows_by_lanes", "THREADS", "way_of", "Wide",
 ]  # fmt: skip

@@ -1,8 +1,8 @@
 """Segments dealt out by their lengths, on the device: the host never learns how long they are."""
 
 from prism.lang import (
-    atomic_add, attr, block, const, constexpr, count, dtype, grid, group, id, int32, int64, partition, prism, ptr, requires, shared,
-    template, thread,
+    atomic_add, attr, block, const, constexpr, count, dtype, grid, group, id, int32, int64, partition, prism, ptr, requires,
+    shared, template, thread,
 )
 
 CLASSES = 5
@@ -14,25 +14,26 @@ CLASSES = 5
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS)")
 def bin_segments(
-    x: ptr(const(T)) @ grid[1], y: ptr(T) @ grid[1], places: ptr(I) @ grid[1], starts: ptr(const(O)) @ grid[1],
-    ends: ptr(const(O)) @ grid[1], lists: ptr(int32) @ grid[1], many: ptr(int32) @ grid[1], left_many: ptr(int32) @ grid[1], segments: int64 @ grid[1],
-    n: int64 @ grid[1], least: int64 @ grid[1], most: int64 @ grid[1], first: int64 @ grid[1], second: int64 @ grid[1],
-    third: int64 @ grid[1], fourth: int64 @ grid[1],
+    x: ptr(const(T)) @ grid[1], y: ptr(T) @ grid[1], positions: ptr(I) @ grid[1], starts: ptr(const(O)) @ grid[1],
+    ends: ptr(const(O)) @ grid[1], lists: ptr(int32) @ grid[1], many: ptr(int32) @ grid[1], left_many: ptr(int32) @ grid[1],
+    segments: int64 @ grid[1], n: int64 @ grid[1], least: int64 @ grid[1], most: int64 @ grid[1], first: int64 @ grid[1],
+    second: int64 @ grid[1], third: int64 @ grid[1], fourth: int64 @ grid[1],
 ):
     """Append each segment's number to the list of its length; those of `least` to `most` elements, and empty ones, to none.
 
     Perspective: grid, of any number of blocks of `THREADS` threads.
-    Shapes:      segment `s` is from `starts[s]` to `ends[s]`, of `segments`, at least one; list `c` is `lists[c * segments]` and
-                 behind, `many[c]` numbers in any order, of lengths up to `first`, `second`, `third` and `fourth`, and above; `many`
-                 is zero before. Elements before the first segment and behind the last one are copied to `y`, where `KEYS`, and
-                 have no position, -1, where `PLACES`. `MIXED`: `left_many[0]` becomes 0, for the kernels behind.
+    Shapes:      segment `s` is from `starts[s]` to `ends[s]`, of `segments`, at least one; list `c` is `lists[c * segments]`
+                 and behind, `many[c]` numbers in any order, of lengths up to `first`, `second`, `third` and `fourth`, and
+                 above; `many` is zero before. Elements before the first segment and behind the last one are copied to `y`,
+                 where `KEYS`, and have no position, -1, where `PLACES`. `MIXED`: `left_many[0]` becomes 0, for the kernels
+                 behind.
     Test:        tests/kernels/test_sort_rows.py
     """
     blocks: int64 @ grid[1] = int64(count(block[1]))
     here: int64 @ block[1] = id()
     with partition(lists, thread[1], f=lambda i: i, races="none") as listed, \
          partition(y, thread[1], f=lambda i: i, races="none") as target, \
-         partition(places, thread[1], f=lambda i: i, races="none") as place_target, \
+         partition(positions, thread[1], f=lambda i: i, races="none") as place_target, \
          partition(left_many, thread[1], f=lambda i: i, races="none") as left, group(block[1]):
         t: int32 @ thread[1] = id()
         counts: shared(int32[8]) @ block[1]

@@ -4,7 +4,7 @@ from prism.lang import (
     atomic_add, attr, block, const, constexpr, count, dtype, grid, group, id, int32, int64, partition, prism, ptr, requires,
     template, thread,
 )
-from prism.kernels.sort_rows.elements import ALONE, before, behind_all, bits_of, element_of, key_of, packed, place_of
+from prism.kernels.sort_rows.elements import ALONE, before, behind_all, bits_of, element_of, key_of, pack, place_of
 from prism.kernels.sort_rows.segments import BACK, GATHERED, ROWS, block_bounds_of
 
 
@@ -17,7 +17,7 @@ from prism.kernels.sort_rows.segments import BACK, GATHERED, ROWS, block_bounds_
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
 def sort_rows_by_block(
-    x: ptr(const(T)) @ grid[1], values: ptr(const(V)) @ grid[1], y: ptr(T) @ grid[1], places: ptr(I) @ grid[1],
+    x: ptr(const(T)) @ grid[1], values: ptr(const(V)) @ grid[1], y: ptr(T) @ grid[1], positions: ptr(I) @ grid[1],
     moved: ptr(V) @ grid[1], starts: ptr(const(O)) @ grid[1], ends: ptr(const(O)) @ grid[1], listed: ptr(const(int32)) @ grid[1],
     listed_many: ptr(const(int32)) @ grid[1], mixed: ptr(int32) @ grid[1], mixed_many: ptr(int32) @ grid[1],
     rows: int64 @ grid[1], columns: int64 @ grid[1], n: int64 @ grid[1], least: int64 @ grid[1], most: int64 @ grid[1],
@@ -35,7 +35,7 @@ def sort_rows_by_block(
     if LISTED:
         total = int64(listed_many[number])
     with partition(y, thread[1], f=lambda i: i, races="none") as target, \
-         partition(places, thread[1], f=lambda i: i, races="none") as place_target, \
+         partition(positions, thread[1], f=lambda i: i, races="none") as place_target, \
          partition(moved, thread[1], f=lambda i: i, races="none") as value_target, \
          partition(mixed, thread[1], f=lambda i: i, races="none") as later, group(block[1]):
         t: int32 @ thread[1] = id()
@@ -54,7 +54,7 @@ def sort_rows_by_block(
                         items[k] = behind_all(E=E)
                         if k * THREADS + t < length:
                             raw: T = x[begin + (k * THREADS + t)]
-                            items[k] = packed(raw, k * THREADS + t, U=U, E=E, DESCENDING=DESCENDING, FORM=FORM)
+                            items[k] = pack(raw, k * THREADS + t, U=U, E=E, DESCENDING=DESCENDING, FORM=FORM)
                             if MIXED:
                                 minus = minus or bits_of(raw, U=U) == U(1) << (8 * T.bytes - 1)
                 if MIXED:

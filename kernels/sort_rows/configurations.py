@@ -56,7 +56,7 @@ def way_of(columns: int, size: int) -> Lanes | Block | None:
 
 
 def most_of(size: int, room: int | None = None) -> int:
-    """Return how long a row is at most that a block holds, which can have `room` bytes of shared memory, of what `size` bytes are."""
+    """Return how long a row is at most, of what `size` bytes are, that a block with `room` bytes of shared memory holds."""
     spans = [way.span for way in BLOCKS[size]]
     return max(span for span in spans if room is None or span * size * 33 // 32 <= room)
 

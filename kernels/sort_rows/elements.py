@@ -1,7 +1,7 @@
-"""What is sorted: unsigned integers in whose order elements stand, alone or with a position behind them that keeps equal ones apart.
+"""What is sorted: unsigned integers in whose order elements stand, alone or with a position that keeps equal ones apart.
 
-Elements without positions are their keys, and the key gives the element back, bit for bit: below all others stand no NaN, -0.0 just
-before 0.0, and NaN above all. With a position -0.0 is 0.0, and NaN is one key; the element comes from where it lies.
+An element without a position is its key, which gives it back, bit for bit: NaN stands above all, and -0.0 just before 0.0. With
+a position -0.0 is 0.0, and NaN is one key; the element comes from where it lies.
 """
 
 from prism.lang import (
@@ -70,7 +70,7 @@ def nans_of() -> U @ thread[1]:
 @requires(thread[1])
 @template(T=dtype, U=dtype, DESCENDING=constexpr(bool), TIED=constexpr(bool))
 def key_of(x: T @ thread[1]) -> U @ thread[1]:
-    """The key of an element; `TIED`: one of all NaN, and one of both zeros. Of complex numbers, which are `TIED`, in NumPy's order."""
+    """The key of an element; `TIED`: one of all NaN, and one of both zeros. Complex numbers are `TIED`, in NumPy's order."""
     if T == complex64:
         real: uint32 = key_of(x.real, U=uint32, DESCENDING=DESCENDING, TIED=True)
         imag: uint32 = key_of(x.imag, U=uint32, DESCENDING=DESCENDING, TIED=True)
@@ -140,7 +140,7 @@ def element_of(key: U @ thread[1]) -> T @ thread[1]:
 @prism("device")
 @requires(thread[1])
 @template(T=dtype, U=dtype, E=dtype, DESCENDING=constexpr(bool), FORM=constexpr(int))
-def packed(x: T @ thread[1], place: int32 @ thread[1]) -> E @ thread[1]:
+def pack(x: T @ thread[1], place: int32 @ thread[1]) -> E @ thread[1]:
     """What is sorted, of an element at a position of its row."""
     if FORM == ALONE:
         return E(key_of(x, U=U, DESCENDING=DESCENDING, TIED=False))

@@ -4,7 +4,7 @@ from prism.lang import (
     atomic_add, attr, ballot, block, const, constexpr, count, dtype, grid, group, id, int32, int64, load_vector, partition, prism,
     ptr, requires, shared, shuffle, store_vector, template, thread, uint32, vector, warp,
 )
-from prism.kernels.sort_rows.elements import ALONE, before, behind_all, bits_of, element_of, key_of, packed, place_of
+from prism.kernels.sort_rows.elements import ALONE, before, behind_all, bits_of, element_of, key_of, pack, place_of
 from prism.kernels.sort_rows.segments import BACK, GATHERED, NONE, ROWS, SEGMENTS, bounds_of
 
 
@@ -31,13 +31,14 @@ def store_run(y: ptr(T) @ thread[1], at: int64 @ thread[1], items: T[ITEMS] @ th
 def spread(items: E[ITEMS] @ thread[1], run: ptr(E) @ thread[32]):
     """From element `lane * ITEMS + k` of the warp's in `items[k]` to element `k * 32 + lane`, in place, through `run`.
 
-    `PAD`: how many places are left free behind each 32, so that lanes meet in no bank.
+    `PAD`: how many are left free behind each 32, so that lanes meet in no bank.
     """
     if ITEMS > 1:
         lane: int32 @ thread[1] = id()
-        with partition(run, thread[1], offset=lambda k: lane * ITEMS + k + (lane * ITEMS + k) / 32 * PAD) as own, group(thread[1]):
-            for k in range(ITEMS):
-                own[k] = items[k]
+        with partition(run, thread[1], offset=lambda k: lane * ITEMS + k + (lane * ITEMS + k) / 32 * PAD) as own:
+            with group(thread[1]):
+                for k in range(ITEMS):
+                    own[k] = items[k]
         with group(thread[1]):
             for k in range(ITEMS):
                 items[k] = run[k * (32 + PAD) + lane]
@@ -52,7 +53,7 @@ def spread(items: E[ITEMS] @ thread[1], run: ptr(E) @ thread[32]):
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS)")
 def sort_rows_by_lanes(
-    x: ptr(const(T)) @ grid[1], values: ptr(const(V)) @ grid[1], y: ptr(T) @ grid[1], places: ptr(I) @ grid[1],
+    x: ptr(const(T)) @ grid[1], values: ptr(const(V)) @ grid[1], y: ptr(T) @ grid[1], positions: ptr(I) @ grid[1],
     moved: ptr(V) @ grid[1], starts: ptr(const(O)) @ grid[1], ends: ptr(const(O)) @ grid[1], listed: ptr(const(int32)) @ grid[1],
     listed_many: ptr(const(int32)) @ grid[1], mixed: ptr(int32) @ grid[1], mixed_many: ptr(int32) @ grid[1],
     rows: int64 @ grid[1], columns: int64 @ grid[1], n: int64 @ grid[1], least: int64 @ grid[1], most: int64 @ grid[1],
@@ -61,11 +62,11 @@ def sort_rows_by_lanes(
     """Sort rows of at most `SIZE * ITEMS` elements, each by `SIZE` lanes.
 
     Perspective: grid, of any number of blocks of `THREADS` threads.
-    Shapes:      `x`, `y`, `places`, `values`, `moved`: `n` elements; none that is written is memory of one that is read. By
+    Shapes:      `x`, `y`, `positions`, `values`, `moved`: `n` elements; none that is written is memory of one that is read. By
                  `MODE`: `rows` rows of `columns` elements, side by side; or of the `rows` segments from `starts[s]` to `ends[s]`
-                 those from `least` to `most` elements long. `LISTED`: of these, the `listed_many[number]` whose numbers `listed` has from
-                 `first_listed` on. `KEYS`: `y`
-                 becomes the sorted elements, by their keys or from where they lie; `PLACES`: `places`, where in the row
+                 those from `least` to `most` elements long. `LISTED`: of these, the `listed_many[number]` whose numbers
+                 `listed` has from `first_listed` on. `KEYS`: `y`
+                 becomes the sorted elements, by their keys or from where they lie; `PLACES`: `positions`, where in the row
                  they were; `VALUES`: `moved`, `values` in their order. `E` is what is sorted, by `FORM`: the
                  key, of type `U`, or that and the position, then the order is stable. `MIXED`, of floats that are `ALONE`: rows
                  with zeros of both signs are left, and their numbers appended to `mixed`, `mixed_many[0]` of them.
@@ -75,14 +76,14 @@ def sort_rows_by_lanes(
     GROUPS: constexpr(int) = THREADS // SIZE  # rows a block has at once
     SPAN: constexpr(int) = SIZE * ITEMS
     PAD: constexpr(int) = 1 - ITEMS % 2
-    RUN: constexpr(int) = (32 + PAD) * ITEMS  # room that a warp's elements change places in
+    RUN: constexpr(int) = (32 + PAD) * ITEMS  # room that a warp's elements are handed round in
     blocks: int64 @ grid[1] = int64(count(block[1]))
     here: int64 @ block[1] = id()
     total: int64 @ grid[1] = rows
     if LISTED:
         total = int64(listed_many[number])
     with partition(y, thread[1], f=lambda i: i, races="none") as target, \
-         partition(places, thread[1], f=lambda i: i, races="none") as place_target, \
+         partition(positions, thread[1], f=lambda i: i, races="none") as place_target, \
          partition(moved, thread[1], f=lambda i: i, races="none") as value_target, \
          partition(mixed, thread[1], f=lambda i: i, races="none") as later, group(block[1]):
         t: int32 @ thread[1] = id()
@@ -110,7 +111,7 @@ def sort_rows_by_lanes(
                             if first < length:
                                 word: vector(T, WIDTH) = load_vector(x[begin + first], WIDTH)
                                 for k in range(WIDTH):
-                                    items[j * WIDTH + k] = packed(
+                                    items[j * WIDTH + k] = pack(
                                         word[k], first + k, U=U, E=E, DESCENDING=DESCENDING, FORM=FORM
                                     )
                                     if MIXED:
@@ -123,7 +124,7 @@ def sort_rows_by_lanes(
                             items[k] = behind_all(E=E)
                             if k * SIZE + l < length:
                                 raw: T = x[begin + (k * SIZE + l)]
-                                items[k] = packed(raw, k * SIZE + l, U=U, E=E, DESCENDING=DESCENDING, FORM=FORM)
+                                items[k] = pack(raw, k * SIZE + l, U=U, E=E, DESCENDING=DESCENDING, FORM=FORM)
                                 if MIXED:
                                     minus = minus or bits_of(raw, U=U) == U(1) << (8 * T.bytes - 1)
                 if MIXED:

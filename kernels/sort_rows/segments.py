@@ -1,6 +1,6 @@
 """Where the rows lie that a kernel sorts: equal ones side by side, or segments that offsets bound."""
 
-from prism.lang import block, const, constexpr, dtype, int32, int64, prism, ptr, requires, template, thread
+from prism.lang import block, const, constexpr, dtype, int64, prism, ptr, requires, template, thread
 
 ROWS, SEGMENTS = range(2)
 """Whether rows are equal, and lie side by side; or are segments, of which a kernel takes those whose lengths are in a range."""

@@ -30,9 +30,9 @@ def elements_of(kind: str, form: int) -> dict[str, Any]:
 
 
 def launch(
-    x: Any, way: Lanes | Block, starts: Any, ends: Any, *, least: int = 1, most: int = 1 << 40, width: int = 1, descending: bool = False,
-    form: int = ALONE, keys: int = BACK, places: bool = False, values: Any = None, mode: int = ROWS, columns: int = 0, rows: int = 0,
-    listed: Any = None, mixed: bool = False, blocks: int = 2, **options: Any,
+    x: Any, way: Lanes | Block, starts: Any, ends: Any, *, least: int = 1, most: int = 1 << 40, width: int = 1,
+    descending: bool = False, form: int = ALONE, keys: int = BACK, places: bool = False, values: Any = None, mode: int = ROWS,
+    columns: int = 0, rows: int = 0, listed: Any = None, mixed: bool = False, blocks: int = 2, **options: Any,
 ) -> tuple[Any, Any, Any, Any]:  # fmt: skip
     """Sort; return what is written: elements, positions, values, and the rows that are left."""
     y, spots = np.zeros_like(x) - (x.dtype.kind in "iuf"), np.full(x.size, -1, np.int64)
@@ -102,7 +102,8 @@ def order_of(x: Any, descending: bool) -> Any:
 KINDS = ("float32", "uint32", "int8", "uint16", "int64", "float64", "float16", "int32", "uint64", "int16", "uint8")
 FORMS = ("random", "equal", "few", "sorted", "reversed", "special")
 WAYS = (
-    Lanes(1, 1), Lanes(1, 4), Lanes(2, 4), Lanes(4, 8), Lanes(32, 2), Lanes(32, 8), Block(32, 2, 1), Block(64, 4, 1), Block(128, 8, 1),
+    Lanes(1, 1), Lanes(1, 4), Lanes(2, 4), Lanes(4, 8), Lanes(32, 2), Lanes(32, 8), Block(32, 2, 1), Block(64, 4, 1),
+    Block(128, 8, 1),
 )  # fmt: skip
 
 
@@ -153,9 +154,19 @@ def test_vectors(kind: str, width: int, way: Lanes) -> None:
     """Rows that are read and written by vectors, whole ones and shorter ones."""
     for columns in {way.span, max(way.span - width, width)}:
         x = data(kind, (5, columns), "few")
-        options: dict[str, Any] = {"form": PLACED, "keys": GATHERED, "places": True, "values": x.ravel(), "width": width}
+        options: dict[str, Any] = {
+            "form": PLACED,
+            "keys": GATHERED,
+            "places": True,
+            "values": x.ravel(),
+            "width": width,
+        }
         y, places, moved, _ = equal_rows(x, way, **options)
-        assert np.array_equal(places, order_of(x, False)) and np.array_equal(y, np.sort(x)) and np.array_equal(y, moved.reshape(y.shape))
+        assert (
+            np.array_equal(places, order_of(x, False))
+            and np.array_equal(y, np.sort(x))
+            and np.array_equal(y, moved.reshape(y.shape))
+        )
         assert np.array_equal(equal_rows(x, way, width=width)[0], np.sort(x))
 
 
@@ -174,7 +185,14 @@ def test_segments(way: Any, listed: bool) -> None:
     if listed:
         taken = np.isin(np.arange(41), names)
     width = 4 if isinstance(way, Lanes) and way.items >= 4 else 1
-    options: dict[str, Any] = {"mode": SEGMENTS, "width": width, "rows": 41, "least": 2, "most": way.span, "listed": names}
+    options: dict[str, Any] = {
+        "mode": SEGMENTS,
+        "width": width,
+        "rows": 41,
+        "least": 2,
+        "most": way.span,
+        "listed": names,
+    }
     y, places, _, _ = launch(x, way, starts, ends, form=PLACED, keys=GATHERED, places=True, **options)
     alone = launch(x, way, starts, ends, **options)[0]
     wanted, spots = np.zeros_like(x) - 1, np.full(300, -1)
@@ -188,7 +206,7 @@ def test_segments(way: Any, listed: bool) -> None:
 @template(T=dtype, U=dtype, DESCENDING=constexpr(bool))
 @requires(grid[1], thread[1])
 def keys(x: ptr(T) @ grid[1], y: ptr(T) @ grid[1], z: ptr(U) @ grid[1], n: int64 @ grid[1]):  # noqa: F821
-    i: int64 @ thread[1] = id()  # noqa: F821
+    i: int64 @ thread[1] = id()
     with partition(y, thread[1], i) as back, partition(z, thread[1], i) as mine, group(thread[1]):
         if i < n:
             mine[0] = key_of(x[i], U=U, DESCENDING=DESCENDING, TIED=False)  # noqa: F821

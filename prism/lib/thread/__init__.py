@@ -10,6 +10,7 @@ from prism.lib.thread.sort import keep, merge_bitonic, sort, sort_network
 from prism.lib.thread.store import store
 
 __all__ = [
-    "continue_segment", "extent", "keep", "load", "load_once", "load_strided", "lower_bound", "merge_bitonic", "merge_path", "operators",
-    "reduce", "reduce_valid", "scan", "scan_valid", "search", "sort", "sort_network", "store", "upper_bound",
+    "continue_segment", "extent", "keep", "load", "load_once", "load_strided", "lower_bound", "merge_bitonic",
+    "merge_path", "operators", "reduce", "reduce_valid", "scan", "scan_valid", "search", "sort", "sort_network",
+    "store", "upper_bound",
 ]

@@ -1,7 +1,7 @@
 """Groups of lanes sort what their registers hold, by a bitonic network."""
 
 from prism.lang import (
-    constexpr, dtype, function, group, id, int32, prism, requires, shuffle, shuffle_xor, static_assert, template, thread, warp,
+    constexpr, dtype, function, group, id, int32, prism, requires, shuffle, shuffle_xor, static_assert, template, thread,
 )
 
 
@@ -85,7 +85,7 @@ def mirror(items: T[ITEMS] @ thread[1], low: bool @ thread[1], mask: int32 @ thr
 @requires(thread[32])
 @template(K=dtype, T=dtype, ITEMS=constexpr(int), SIZE=constexpr(int), LESS=function)
 def sort_pairs(keys: K[ITEMS] @ thread[1], items: T[ITEMS] @ thread[1]):
-    """Sort each group of `SIZE` lanes by its keys, in place; each item goes where its key goes, and items of equal keys keep their order.
+    """Sort each group of `SIZE` lanes by its keys, in place; items go where their keys go, those of equal keys in their order.
 
     Perspective: warp, as `32 / SIZE` groups; `SIZE` is a power of two of at most 32, and so is `ITEMS`, of any size.
     Shapes:      blocked, both: element `l * ITEMS + k` of a group in `keys[k]`, `items[k]` of its lane `l`. A part is filled up

@@ -134,9 +134,7 @@ def merged_pairs(
     with partition(y, thread[1], i * ITEMS) as mine, partition(z, thread[1], i * ITEMS) as own, group(block[1]):
         keys: T[ITEMS] @ thread[1]
         items: V[ITEMS] @ thread[1]
-        block.merge_pairs(
-            a, a_items, size_a, b, b_items, size_b, keys, items, T(7), V(9), THREADS=THREADS, LESS=LESS
-        )
+        block.merge_pairs(a, a_items, size_a, b, b_items, size_b, keys, items, T(7), V(9), THREADS=THREADS, LESS=LESS)
         with group(thread[1]):
             for k in range(ITEMS):
                 mine[k] = keys[k]

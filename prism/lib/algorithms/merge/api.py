@@ -77,7 +77,14 @@ def merge(a: Any, b: Any, *, less: Any = None, descending: bool = False, out: An
 
 
 def merge_by_key(
-    keys_a: Any, values_a: Any, keys_b: Any, values_b: Any, *, less: Any = None, descending: bool = False, stream: Any = None
+    keys_a: Any,
+    values_a: Any,
+    keys_b: Any,
+    values_b: Any,
+    *,
+    less: Any = None,
+    descending: bool = False,
+    stream: Any = None,
 ) -> Any:
     """Return the keys of two sorted arrays, sorted, and the values beside them, each where its key goes.
 
@@ -122,7 +129,9 @@ def merge_by_key(
         _require_like(one, other, ("values_a", "values_b"))
         for keys, values, name in ((first, one, "a"), (second, other, "b")):
             if keys.shape != values.shape:
-                raise ValueError(f"`keys_{name}` and `values_{name}` must have one shape, not {keys.shape} and {values.shape}")
+                raise ValueError(
+                    f"`keys_{name}` and `values_{name}` must have one shape, not {keys.shape} and {values.shape}"
+                )
         if copied := arguments.not_plain(arrays):
             return Decision(copied=copied)
         shape = (first.size + second.size,)

@@ -85,16 +85,18 @@ def sort(kind: Kind, n: int, machine: Machine, values: str = "values") -> Plan:
 
 
 def _tiles(n: int, width: int, tile: int) -> int:
-    """Return how many tiles the pairs of runs of `width` elements have: whole ones as many each, and one that is not as it needs."""
+    """Return how many tiles the pairs of runs of `width` elements have, of which the last one may not be whole."""
     pairs, rest = divmod(n, 2 * width)
     return pairs * -(-2 * width // tile) + -(-rest // tile)
 
 
-def _pass(kind: Kind, c: kernels.Configuration, given: Any, out: tuple[Buffer, Buffer], runs: dict[str, Any]) -> tuple[Step, ...]:
+def _pass(
+    kind: Kind, c: kernels.Configuration, given: Any, out: tuple[Buffer, Buffer], runs: dict[str, Any]
+) -> tuple[Step, ...]:
     """Return the launches that merge runs two and two."""
     (a, b), (a_values, b_values) = given
     none = nothing(kind.moved)
-    cut = {name: value for name, value in runs.items()} | {"a": a, "b": b}
+    cut = runs | {"a": a, "b": b}
     arguments = {
         **runs, "a": a, "b": b, "y": out[0], "a_values": a_values if kind.values else none,
         "b_values": b_values if kind.values else none, "y_values": out[1] if kind.values else none, **kind.none(),

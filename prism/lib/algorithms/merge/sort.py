@@ -18,7 +18,7 @@ from prism.runtime.arrays import ArrayInfo, require_axes
 def sort_by(
     x: Any, less: Any = None, *, descending: bool = False, out: Any = None, stream: Any = None, function: str = "sort"
 ) -> Any:
-    """Return the elements of an array of one dimension so that none is `less` than the one before it; equal ones keep their order.
+    """Return the elements of a one-dimensional array so that none is `less` than the one before it; equal ones keep their order.
 
     `less`: as of `prism.lib.merge`, and by default what it has.
 
@@ -45,7 +45,13 @@ def sort_by(
 
 
 def sort_pairs_by(
-    keys: Any, values: Any, less: Any = None, *, descending: bool = False, stream: Any = None, function: str = "sort_by_key"
+    keys: Any,
+    values: Any,
+    less: Any = None,
+    *,
+    descending: bool = False,
+    stream: Any = None,
+    function: str = "sort_by_key",
 ) -> Any:
     """Return keys sorted as by `sort_by`, and values, each where its key goes.
 
@@ -69,7 +75,10 @@ def sort_pairs_by(
             raise ValueError(f"`keys` and `values` must have one shape, not {given.shape} and {beside.shape}")
         if copied := arguments.not_plain(arrays):
             return Decision(copied=copied)
-        results = (Result(given.shape, dtype_of(given.scalar, given)), Result(given.shape, dtype_of(beside.scalar, beside)))
+        results = (
+            Result(given.shape, dtype_of(given.scalar, given)),
+            Result(given.shape, dtype_of(beside.scalar, beside)),
+        )
         plan = plans.sort(kind, given.size, machine) if given.size else None
         return Decision(results, (OUT, plans.VALUES), plan=plan)
 

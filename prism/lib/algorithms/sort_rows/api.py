@@ -13,7 +13,7 @@ from prism.host.plan import OUT, Buffer, Machine, Plan
 from prism.lib.algorithms.scan.api import dtype_of
 from prism.lib.algorithms.segments.api import segments_of
 from prism.lib.algorithms.sort_rows import plan as plans
-from prism.lib.algorithms.sort_rows.along import checked, position_type
+from prism.lib.algorithms.sort_rows.axis import position_type, require_order
 from prism.lib.algorithms.sort_rows.plan import Kind, Names
 from prism.runtime.arrays import ArrayInfo, require_axes
 
@@ -50,11 +50,11 @@ def segmented_sort(x: Any, offsets: Any, *, descending: bool = False, out: Any =
 
     Notes
     -----
-    The sort is stable, NaN stands last whatever its sign, and -0.0 is equal to 0.0; NaN of several bits stand in the order of these.
-    Segments are dealt out by their lengths on the device, so nothing waits for it, and a call can be captured in a CUDA graph:
-    those of up to 512 elements are sorted in registers, those that a block holds (16384 elements of 4 bytes) in one, both with one
-    read and one write. A longer one is sorted by one block through scratch memory of 16 bytes an element of `x`, 32 of elements
-    of 8 bytes: slowly, where there are few.
+    The sort is stable, NaN stands last whatever its sign, and -0.0 is equal to 0.0; NaN of several bits stand in the order of
+    these. Segments are dealt out by their lengths on the device, so nothing waits for it, and a call can be captured in a CUDA
+    graph: those of up to 512 elements are sorted in registers, those that a block holds (16384 elements of 4 bytes) in one, both
+    with one read and one write. A longer one is sorted by one block, slowly, through scratch memory of 16 bytes an element of
+    `x`, 32 of elements of 8 bytes.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def segmented_sort(x: Any, offsets: Any, *, descending: bool = False, out: Any =
         return known
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
-        given, many = _checked(arrays, "segmented_sort")
+        given, many = _require(arrays, "segmented_sort")
         if result is not None:
             arguments.require_result(result, given.scalar, given.shape)
         if copied := arguments.not_plain(arrays):
@@ -119,7 +119,7 @@ def segmented_argsort(
         return known
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
-        given, many = _checked(arrays, "segmented_argsort")
+        given, many = _require(arrays, "segmented_argsort")
         if result is not None:
             arguments.require_result(result, wanted, given.shape)
         if copied := arguments.not_plain(arrays):
@@ -133,11 +133,11 @@ def segmented_argsort(
     return call("segmented_argsort", asked, {"x": x, "offsets": offsets}, decide, out, stream)
 
 
-def _checked(arrays: Mapping[str, ArrayInfo], function: str) -> tuple[ArrayInfo, int]:
+def _require(arrays: Mapping[str, ArrayInfo], function: str) -> tuple[ArrayInfo, int]:
     """Return the facts of the array, and how many segments there are."""
     given = arrays["x"]
     require_axes(given, "x", 1)
-    checked(given, "x", function)
+    require_order(given, "x", function)
     return given, segments_of(arrays["offsets"], None)
 
 

@@ -52,8 +52,9 @@ class Kind:
     @property
     def form(self) -> int:
         """Whether elements are sorted alone, or with their positions."""
-        along = self.placed or self.places or self.values or self.scalar == "complex64"
-        return PLACED if along else ALONE
+        along = self.placed or bool(self.places or self.values) or self.scalar == "complex64"
+        found: int = PLACED if along else ALONE
+        return found
 
     @property
     def mixed(self) -> bool:
@@ -72,7 +73,7 @@ class Kind:
     def most(self, machine: Machine) -> int:
         """Return how long rows are at most that a block of a machine holds; those with zeros of both signs too."""
         room = None if machine.host else SHARED_LIMITS.get(number_of(machine.arch))
-        most = kernels.most_of(size_of(self.sorted_as), room)
+        most: int = kernels.most_of(size_of(self.sorted_as), room)
         return min(most, replace(self, placed=True).most(machine)) if self.mixed else most
 
     def template(self, way: Lanes | Block, *, mode: int, offsets: str, listed: bool, host: bool) -> dict[str, Any]:
@@ -203,10 +204,17 @@ def segments(
         left, left_many = scratch.take("int32", many), scratch.take("int32", 1)
         mixed = {"mixed": left, "mixed_many": left_many}
     steps: list[Step | Clear] = [Clear(number)]
-    template = {"T": kind.read, "I": kind.places or "int32", "O": offsets, "KEYS": kind.elements, "PLACES": bool(kind.places), "MIXED": kind.mixed}
+    template = {
+        "T": kind.read,
+        "I": kind.places or "int32",
+        "O": offsets,
+        "KEYS": kind.elements,
+        "PLACES": bool(kind.places),
+        "MIXED": kind.mixed,
+    }
     binning = instance_of(kernels.bin_segments, {**template, "THREADS": kernels.THREADS})
     blocks = _HOST_BLOCKS if machine.host else machine.wave(binning, kernels.THREADS)
-    given = {name: arguments[name] for name in ("x", "y", "places", "starts", "ends", "n")}
+    given = {name: arguments[name] for name in ("x", "y", "positions", "starts", "ends", "n")}
     given |= {"lists": lists, "many": number, "left_many": left_many, "segments": many, "least": least, "most": most}
     given |= dict(zip(("first", "second", "third", "fourth"), spans, strict=True))
     steps.append(Step(binning, max(1, min(-(-n // kernels.THREADS), blocks)), kernels.THREADS, given))
@@ -241,7 +249,7 @@ def _arguments(kind: Kind, names: Names, many: int, columns: int, n: int) -> dic
     return {
         "x": names.x,
         "y": names.y if kind.elements else nothing(kind.read),
-        "places": names.places if kind.places else nothing("int32"),
+        "positions": names.places if kind.places else nothing("int32"),
         "values": names.values if kind.values else nothing("uint8"),
         "moved": names.moved if kind.values else nothing("uint8"),
         "starts": nothing("int64"), "ends": nothing("int64"), "listed": nothing("int32"), "listed_many": nothing("int32"),
@@ -257,9 +265,7 @@ def _step(
     """Return the launch that sorts rows of at most `columns` elements."""
     way = kernels.way_of(columns, size_of(kind.sorted_as))
     assert way is not None
-    found = instance_for(
-        kind, way, columns, aligned, mode=mode, offsets=offsets, listed=listed, host=machine.host
-    )
+    found = instance_for(kind, way, columns, aligned, mode=mode, offsets=offsets, listed=listed, host=machine.host)
     if isinstance(way, Block):
         threads, tiles = way.threads, many
     else:

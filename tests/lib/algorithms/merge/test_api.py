@@ -1,6 +1,6 @@
 """Merges, and sorts by merging, on NumPy arrays: sizes about tiles, all dtypes, orders of one's own, structs, and the errors.
 
-Tests of prism/lib/algorithms/merge: api, order, plan, sort, cases; kernels/merge: configurations, orders, runs.
+Tests of prism/lib/algorithms/merge: api, order, plan, sort, cases, ships; kernels/merge: configurations, orders, runs.
 """
 
 from __future__ import annotations
@@ -54,7 +54,8 @@ def test_merges(kind: str, sizes: tuple[int, int]) -> None:
 def test_extreme_merges(form: str) -> None:
     x = np.arange(3 * TILE, dtype=np.int32)
     a, b = {
-        "equal": (0 * x, 0 * x[:TILE]), "all before": (x, x + x.size), "all behind": (x + x.size, x), "in turn": (2 * x, 2 * x + 1),
+        "equal": (0 * x, 0 * x[:TILE]), "all before": (x, x + x.size), "all behind": (x + x.size, x),
+        "in turn": (2 * x, 2 * x + 1),
     }[form]  # fmt: skip
     assert np.array_equal(merge(a, b), np.sort(np.concatenate([a, b])))
 

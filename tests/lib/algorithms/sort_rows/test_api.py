@@ -1,6 +1,6 @@
 """Segments sorted, on NumPy arrays: of every length about those that classes end at, all dtypes, hard data, and the errors.
 
-Tests of prism/lib/algorithms/sort_rows: api, plan, cases; kernels/sort_rows: bins, long.
+Tests of prism/lib/algorithms/sort_rows: api, plan, cases, ships; kernels/sort_rows: bins, runs.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Rows longer than a block's tile, each sorted by one block: tiles by the network, then merges of two runs through global memory."""
+"""Rows longer than a block's tile, each sorted by one block: tiles by the network, then runs merged through global memory."""
 
 from prism.lang import (
     attr, block, const, constexpr, count, dtype, grid, group, id, int32, int64, partition, prism, ptr, requires, template, thread,
 )
-from prism.kernels.sort_rows.elements import PLACED, before, behind_all, packed, place_of
+from prism.kernels.sort_rows.elements import PLACED, before, behind_all, pack, place_of
 from prism.kernels.sort_rows.segments import GATHERED, ROWS, block_bounds_of
 
 
@@ -16,7 +16,7 @@ from prism.kernels.sort_rows.segments import GATHERED, ROWS, block_bounds_of
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
 def sort_long_rows(
-    x: ptr(const(T)) @ grid[1], values: ptr(const(V)) @ grid[1], y: ptr(T) @ grid[1], places: ptr(I) @ grid[1],
+    x: ptr(const(T)) @ grid[1], values: ptr(const(V)) @ grid[1], y: ptr(T) @ grid[1], positions: ptr(I) @ grid[1],
     moved: ptr(V) @ grid[1], starts: ptr(const(O)) @ grid[1], ends: ptr(const(O)) @ grid[1], listed: ptr(const(int32)) @ grid[1],
     listed_many: ptr(const(int32)) @ grid[1], one: ptr(E) @ grid[1], other: ptr(E) @ grid[1], rows: int64 @ grid[1],
     columns: int64 @ grid[1], n: int64 @ grid[1], least: int64 @ grid[1], most: int64 @ grid[1],
@@ -38,7 +38,7 @@ def sort_long_rows(
     with partition(one, block[1], f=lambda i: i, races="none") as first, \
          partition(other, block[1], f=lambda i: i, races="none") as second, \
          partition(y, thread[1], f=lambda i: i, races="none") as target, \
-         partition(places, thread[1], f=lambda i: i, races="none") as place_target, \
+         partition(positions, thread[1], f=lambda i: i, races="none") as place_target, \
          partition(moved, thread[1], f=lambda i: i, races="none") as value_target, group(block[1]):
         t: int32 @ thread[1] = id()
         for turn in range(here, total, blocks):
@@ -56,26 +56,26 @@ def sort_long_rows(
                         place: int32 = tile + k * THREADS + t
                         items[k] = behind_all(E=E)
                         if place < size:
-                            items[k] = packed(x[begin + place], place, U=U, E=E, DESCENDING=DESCENDING, FORM=PLACED)
+                            items[k] = pack(x[begin + place], place, U=U, E=E, DESCENDING=DESCENDING, FORM=PLACED)
                 block.sort_network(items, THREADS=THREADS, LESS=before, TOTAL=True)
                 block.blocked_to_striped(items, THREADS=THREADS)
                 with partition(first, thread[1], f=lambda i: begin + tile + t + i, races="none") as mine, group(thread[1]):
                     for k in range(ITEMS):
                         if tile + k * THREADS + t < size:
                             mine[k * THREADS] = items[k]
-            turned: bool @ block[1] = False  # whether the runs are in `second`
+            swapped: bool @ block[1] = False  # whether the runs are in `second`
             width: int64 @ block[1] = TILE
             while width < length:
-                if turned:
+                if swapped:
                     merge_runs(second, first, begin, size, width, ITEMS=ITEMS, THREADS=THREADS)
                 else:
                     merge_runs(first, second, begin, size, width, ITEMS=ITEMS, THREADS=THREADS)
-                turned = not turned
+                swapped = not swapped
                 width = 2 * width
             with group(thread[1]):
                 for column in range(t, size, THREADS):
                     place: int64 = 0
-                    if turned:
+                    if swapped:
                         place = int64(place_of(second[begin + column]))
                     else:
                         place = int64(place_of(first[begin + column]))

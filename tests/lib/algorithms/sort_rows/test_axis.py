@@ -1,6 +1,6 @@
 """Arrays sorted along an axis, on NumPy arrays: shapes, axes, strides, dtypes, hard data, and the errors.
 
-Tests of prism/lib/algorithms/sort_rows/along.py.
+Tests of prism/lib/algorithms/sort_rows/axis.py.
 """
 
 from __future__ import annotations
@@ -8,12 +8,21 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from prism.lib.algorithms.sort_rows.along import argsort_along, sort_along, sort_by_key_along
+from prism.lib.algorithms.sort_rows.axis import argsort_along, sort_along, sort_by_key_along
 from prism.lib.algorithms.sort_rows.plan import SUPPORTED
 from tests.kernels.test_sort_rows import order_of
 from tests.lib.algorithms.sort_rows.test_api import hard
 
-SHAPES = [((5, 300), -1), ((3, 70), 0), ((2, 5, 9), 1), ((4, 1), -1), ((0, 5), -1), ((5, 0), 1), ((40,), 0), ((2, 600), 1)]
+SHAPES = [
+    ((5, 300), -1),
+    ((3, 70), 0),
+    ((2, 5, 9), 1),
+    ((4, 1), -1),
+    ((0, 5), -1),
+    ((5, 0), 1),
+    ((40,), 0),
+    ((2, 600), 1),
+]
 
 
 @pytest.mark.covering(2)

@@ -43,7 +43,7 @@ def sort_last(x: Any, asked: tuple[Any, ...], descending: bool, out: Any, stream
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
         given = arrays["x"]
-        kind = Kind(checked(given, "x", function), descending)
+        kind = Kind(require_order(given, "x", function), descending)
         if result is not None:
             arguments.require_scalar(result, given.scalar)
             arguments.require_shape(result, given.shape)
@@ -80,7 +80,7 @@ def argsort_along(
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
         given = arrays["x"]
-        kind = Kind(checked(given, "x", function), descending, elements=False, places=wanted)
+        kind = Kind(require_order(given, "x", function), descending, elements=False, places=wanted)
         if result is not None:
             arguments.require_scalar(result, wanted)
             arguments.require_shape(result, given.shape)
@@ -100,7 +100,13 @@ def argsort_along(
 
 
 def sort_by_key_along(
-    keys: Any, values: Any, axis: int = -1, *, descending: bool = False, stream: Any = None, function: str = "sort_by_key"
+    keys: Any,
+    values: Any,
+    axis: int = -1,
+    *,
+    descending: bool = False,
+    stream: Any = None,
+    function: str = "sort_by_key",
 ) -> Any:
     """Return the rows of keys along `axis`, sorted, and of values, each where its key goes.
 
@@ -122,10 +128,13 @@ def sort_by_key_along(
             raise TypeError(f"`values` has dtype {beside.dtype}, which {function} does not support") from None
         if beside.shape != given.shape:
             raise ValueError(f"`keys` and `values` must have one shape, not {given.shape} and {beside.shape}")
-        kind = Kind(checked(given, "keys", function), descending, values=moved)
+        kind = Kind(require_order(given, "keys", function), descending, values=moved)
         if copied := arguments.not_plain(arrays):
             return Decision(copied=copied)
-        results = (Result(given.shape, dtype_of(given.scalar, given)), Result(given.shape, dtype_of(beside.scalar, beside)))
+        results = (
+            Result(given.shape, dtype_of(given.scalar, given)),
+            Result(given.shape, dtype_of(beside.scalar, beside)),
+        )
         if not given.size:
             return Decision(results, (OUT, plans.MOVED))
         columns = given.shape[-1]
@@ -149,7 +158,7 @@ def position_type(dtype: Any) -> str:
     return found
 
 
-def checked(given: ArrayInfo, name: str, function: str) -> str:
+def require_order(given: ArrayInfo, name: str, function: str) -> str:
     """Return the type of elements that are sorted.
 
     Raises:
@@ -178,4 +187,4 @@ def _last(x: Any, axis: int, undo: bool = False) -> Any:
     return x.transpose(order) if hasattr(x, "transpose") else np.transpose(x, order)
 
 
-__all__ = ["argsort_along", "checked", "position_type", "sort_along", "sort_by_key_along"]
+__all__ = ["argsort_along", "require_order", "position_type", "sort_along", "sort_by_key_along"]
