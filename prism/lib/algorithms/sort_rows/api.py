@@ -27,7 +27,8 @@ def segmented_sort(x: Any, offsets: Any, *, descending: bool = False, out: Any =
         Of one dimension, of bool, an integer type, a float type or complex64.
     offsets : array
         Of int32 or int64, of `x`'s library and device, rising: where segments begin, and where the last one ends. Segment `s` is
-        ``x[offsets[s]:offsets[s + 1]]``. What is before the first one, or behind the last, stays as it is.
+        ``x[offsets[s]:offsets[s + 1]]``, of less than 2^31 - 2^13 elements. What is before the first one, or behind the last,
+        stays as it is.
     descending : bool, default False
         From the largest element on; NaN stands last all the same, and equal elements keep their order.
     out : array, optional
@@ -45,7 +46,7 @@ def segmented_sort(x: Any, offsets: Any, *, descending: bool = False, out: Any =
     TypeError
         `x` or `offsets` is no array, or of a dtype that is not supported; `out` is of another dtype.
     ValueError
-        `x` or `offsets` has not one dimension, or `offsets` no element; `out` has another shape, or is not contiguous; `stream`
+        `x` or `offsets` has not one dimension, or `offsets` no element, or more than 2^31; `out` has another shape, or is not contiguous; `stream`
         for arrays on the host.
 
     Notes

@@ -54,7 +54,7 @@ def sort_last(x: Any, asked: tuple[Any, ...], descending: bool, out: Any, stream
             return Decision(results)
         beside = result is not None and not (result.contiguous and result.natural)
         aligned = plans.is_aligned(given, None if beside else result)
-        columns = given.shape[-1]
+        columns = require_columns(given, "x")
         plan = plans.rows(kind, given.size // columns, columns, machine, aligned=aligned)
         return Decision(results, plan=plan, beside=beside)
 
@@ -91,7 +91,7 @@ def argsort_along(
             return Decision(results)
         beside = result is not None and not (result.contiguous and result.natural)
         aligned = plans.is_aligned(given, None if beside else result)
-        columns, names = given.shape[-1], Names(places=Buffer(OUT))
+        columns, names = require_columns(given, "x"), Names(places=Buffer(OUT))
         plan = plans.rows(kind, given.size // columns, columns, machine, aligned=aligned, names=names)
         return Decision(results, plan=plan, beside=beside)
 
@@ -137,7 +137,7 @@ def sort_by_key_along(
         )
         if not given.size:
             return Decision(results, (OUT, plans.MOVED))
-        columns = given.shape[-1]
+        columns = require_columns(given, "keys")
         aligned = plans.is_aligned(given, beside)
         plan = plans.rows(kind, given.size // columns, columns, machine, aligned=aligned)
         return Decision(results, (OUT, plans.MOVED), plan=plan)
@@ -156,6 +156,18 @@ def position_type(dtype: Any) -> str:
     if found not in ("int32", "int64"):
         raise TypeError(f"`dtype` must be int32 or int64, not {found}")
     return found
+
+
+def require_columns(given: ArrayInfo, name: str) -> int:
+    """Return how long the rows of an array with elements are.
+
+    Raises:
+        ValueError: longer than can be sorted here.
+    """
+    columns = given.shape[-1]
+    if columns > plans.LONGEST:
+        raise ValueError(f"`{name}` has {columns} elements along the axis, and {plans.LONGEST} are the most")
+    return columns
 
 
 def require_order(given: ArrayInfo, name: str, function: str) -> str:

@@ -24,6 +24,9 @@ _WIDE = "struct{key:uint64,place:uint32}"
 _VECTOR = 16  # bytes
 _MOST_BLOCKS = 1 << 30
 _HOST_BLOCKS = 2
+_LISTED = (1 << 31) - 1  # rows that a list has room for
+LONGEST = (1 << 31) - (1 << 13)
+"""How long a row, or a segment, is at most."""
 
 VALUES, PLACES, MOVED = "values", "places", "moved"
 """What the arrays of a plan are called, besides `x` and the result: `OUT` is the sorted elements, where they are wanted."""
@@ -138,7 +141,7 @@ def rows(
     if columns > kind.most(machine):
         return long_rows(kind, many, columns, machine, names=names)
     names, scratch = names or Names(), Scratch()
-    if kind.mixed and many >= 1 << 31:  # more than a list of them has room for
+    if kind.mixed and many > _LISTED:  # more than a list of them has room for
         kind = replace(kind, placed=True)
     steps: list[Step | Clear] = []
     arguments = _arguments(kind, names, many, columns, many * columns)
@@ -154,7 +157,7 @@ def rows(
 
 
 def long_rows(kind: Kind, many: int, columns: int, machine: Machine, *, names: Names | None = None) -> Plan:
-    """Return the plan that sorts `many` rows that a block does not hold, of less than 2^31 elements, each by a block.
+    """Return the plan that sorts `many` rows that a block does not hold, of up to `LONGEST` elements, each by a block.
 
     Scratch: two times what is sorted, 8 bytes an element, 16 of elements of 8 bytes.
     """
@@ -187,7 +190,12 @@ def segments(
 
     Segments of about the mean length are sorted where they lie; the others are listed by their lengths first, on the device. Of
     floats alone, those with zeros of both signs are listed as well, and sorted again.
+
+    Raises:
+        ValueError: there are more segments than a list has room for.
     """
+    if many > _LISTED:
+        raise ValueError(f"`offsets` has {many + 1} elements: there may be {_LISTED} segments at most")
     scratch = Scratch()
     spans, wholes = _classes(kind, kind.most(machine))
     mean = min(-(-n // many), spans[-1])
@@ -226,7 +234,7 @@ def segments(
         own = {"listed": lists, "listed_many": number, "first_listed": k * many, "number": k, "most": span}
         steps.append(_step(kind, many, span, machine, arguments | mixed | own, aligned, listed=True, **how))
     if n > spans[-1]:
-        own = {"listed": lists, "listed_many": number, "first_listed": 4 * many, "number": 4}
+        own = {"listed": lists, "listed_many": number, "first_listed": 4 * many, "number": 4, "most": LONGEST}
         steps.append(_long_step(kind, many, n, machine, arguments | own, scratch, listed=True, **how))
     if kind.mixed:
         again, before = replace(kind, placed=True), 0
@@ -276,6 +284,6 @@ def _step(
 
 
 __all__ = [
-    "MOVED", "PLACES", "SUPPORTED", "VALUES", "Kind", "Names", "instance_for", "is_aligned", "long_rows", "rows", "segments",
-    "width_of",
+    "LONGEST", "MOVED", "PLACES", "SUPPORTED", "VALUES", "Kind", "Names", "instance_for", "is_aligned", "long_rows", "rows",
+    "segments", "width_of",
 ]  # fmt: skip
