@@ -1244,6 +1244,16 @@ class Warp(LevelName):
         Shapes:      blocked; `x` need not be aligned. `valid` may be negative."""
 
     @staticmethod
+    def merge_bitonic(items: Any, *, SIZE: int, LESS: Any, TOTAL: bool, T: Any = ..., ITEMS: int = ...) -> None:
+        """warp.merge_bitonic(items: T[ITEMS] @ thread[1], *, SIZE: constexpr(int), LESS: function, TOTAL: constexpr(bool),
+            T: dtype = ..., ITEMS: constexpr(int) = ...)
+
+        Sort the elements of each group of `SIZE` lanes in place, which first rise and then fall, or the other way round.
+
+        Perspective: warp, as `32 / SIZE` groups; `SIZE` is a power of two of at most 32, and so is `ITEMS`, of any size.
+        Shapes:      blocked; `LESS` and `TOTAL` as of `warp.sort`."""
+
+    @staticmethod
     def reduce(value: Any, *, OP: Any, T: Any = ...) -> Any:
         """warp.reduce(value: T @ thread[1], *, OP: function, T: dtype = ...) -> T @ thread[32]
 
@@ -1405,6 +1415,28 @@ class Warp(LevelName):
         Perspective: warp.
         Shapes:      striped vectors, as `warp.load` leaves them; blocked where `WIDTH` is `ITEMS`.
         Returns:     the last element, which is gone from `items`."""
+
+    @staticmethod
+    def sort(items: Any, *, SIZE: int, LESS: Any, TOTAL: bool, T: Any = ..., ITEMS: int = ...) -> None:
+        """warp.sort(items: T[ITEMS] @ thread[1], *, SIZE: constexpr(int), LESS: function, TOTAL: constexpr(bool),
+            T: dtype = ..., ITEMS: constexpr(int) = ...)
+
+        Sort the elements of each group of `SIZE` lanes in place, so that none is `LESS` than the one before it.
+
+        Perspective: warp, as `32 / SIZE` groups; `SIZE` is a power of two of at most 32, and so is `ITEMS`, of any size.
+        Shapes:      blocked: element `l * ITEMS + k` of a group in `items[k]` of its lane `l`. A part is filled up with what sorts
+                     last. `TOTAL`: of two elements one is less, unless they are the same in all bits."""
+
+    @staticmethod
+    def sort_pairs(keys: Any, items: Any, *, SIZE: int, LESS: Any, K: Any = ..., T: Any = ..., ITEMS: int = ...) -> None:
+        """warp.sort_pairs(keys: K[ITEMS] @ thread[1], items: T[ITEMS] @ thread[1], *, SIZE: constexpr(int),
+            LESS: function, K: dtype = ..., T: dtype = ..., ITEMS: constexpr(int) = ...)
+
+        Sort each group of `SIZE` lanes by its keys, in place; items go where their keys go, those of equal keys in their order.
+
+        Perspective: warp, as `32 / SIZE` groups; `SIZE` is a power of two of at most 32, and so is `ITEMS`, of any size.
+        Shapes:      blocked, both: element `l * ITEMS + k` of a group in `keys[k]`, `items[k]` of its lane `l`. A part is filled up
+                     with keys that sort last."""
 
     @staticmethod
     def store(y: Any, items: Any, valid: Any, *, WIDTH: int, VECTORIZED: bool, T: Any = ..., ITEMS: int = ...) -> None:

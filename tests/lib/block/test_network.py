@@ -1,6 +1,6 @@
 """A block's network: one warp and many, elements of all sizes, extreme data, and equal elements of which none is lost.
 
-Tests of prism/lib/block: network.
+Tests of prism/lib/block: sort.
 """
 
 # ruff: noqa: F821 - kernels declare registers without a value

@@ -1,6 +1,6 @@
 """Merges and sorts: stable, for any order, of any number of threads; thread.sort and thread.merge_path with them.
 
-Tests of prism/lib/block: merge, rank, sort; prism/lib/thread/sort.py.
+Tests of prism/lib/block: rank, sort; prism/lib/thread/sort.py.
 """
 
 # ruff: noqa: F821 - kernels declare registers without a value

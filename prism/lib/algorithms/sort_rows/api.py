@@ -46,8 +46,8 @@ def segmented_sort(x: Any, offsets: Any, *, descending: bool = False, out: Any =
     TypeError
         `x` or `offsets` is no array, or of a dtype that is not supported; `out` is of another dtype.
     ValueError
-        `x` or `offsets` has not one dimension, or `offsets` no element, or more than 2^31; `out` has another shape, or is not contiguous; `stream`
-        for arrays on the host.
+        `x` or `offsets` has not one dimension, or `offsets` no element, or more than 2^31; `out` has another shape, or is not
+        contiguous; `stream` for arrays on the host.
 
     Notes
     -----
