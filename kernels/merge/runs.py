@@ -122,11 +122,12 @@ def merge_tiles(
         if VALUES:
             block.blocked_to_striped(values, THREADS=THREADS)
         with group(thread[1]):
+            at: int64 = begin + diagonal + t
             for k in range(ITEMS):
-                if k * THREADS + t < many:
-                    target[begin + diagonal + (k * THREADS + t)] = items[k]
+                if k * THREADS < many - t:
+                    target[at + k * THREADS] = items[k]
                     if VALUES:
-                        value_target[begin + diagonal + (k * THREADS + t)] = values[k]
+                        value_target[at + k * THREADS] = values[k]
 
 
 @prism("global")

@@ -72,15 +72,15 @@ def load_runs(
 ):
     """Put two runs, one behind the other, into `tile`, and then `otherwise`, by way of the registers of `items`."""
     t: int32 @ thread[1] = id()
-    with partition(tile, thread[1], offset=t) as own:
+    with partition(tile, thread[1], offset=t) as own, partition(a, thread[1], offset=t) as one, \
+         partition(b, thread[1], offset=t - size_a) as other:
         with group(thread[1]):
             for k in range(ITEMS):  # all are under way before the first is stored
-                place: int32 = k * THREADS + t
                 items[k] = otherwise
-                if place < size_a:
-                    items[k] = a[place]
-                elif place < size_a + size_b:
-                    items[k] = b[place - size_a]
+                if k * THREADS < size_a - t:
+                    items[k] = one[k * THREADS]
+                if k * THREADS >= size_a - t and k * THREADS < size_a + size_b - t:
+                    items[k] = other[k * THREADS]
             for k in range(ITEMS):
                 own[k * THREADS] = items[k]
 
@@ -102,7 +102,8 @@ def merge_within(
     left: T = tile[min(i, SIZE - 1)]  # what is read beyond a run is never taken
     right: T = tile[min(j, SIZE - 1)]
     for k in range(ITEMS):
-        second: bool = i >= middle or (j < end and LESS(right, left))
+        less: bool = LESS(right, left)
+        second: bool = i >= middle or (j < end and less)
         items[k] = right if second else left
         places[k] = j if second else i
         i = i if second else i + 1
