@@ -21,7 +21,7 @@ class Configuration(NamedTuple):
 MERGE = {
     4: Configuration(512, 15, 3), 8: Configuration(512, 9, 3), 16: Configuration(256, 7, 4),
 }  # fmt: skip
-SORT = {4: Configuration(512, 15, 2), 8: Configuration(512, 9, 2), 16: Configuration(256, 7, 3)}
+SORT = {4: Configuration(512, 17, 2), 8: Configuration(512, 9, 2), 16: Configuration(256, 7, 3)}
 HOST = Configuration(64, 7, 1)
 """On the reference machine."""
 THREADS = 128  # of a block that looks for where tiles begin

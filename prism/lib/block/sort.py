@@ -29,7 +29,7 @@ def merge(
     load_runs(a, size_a, b, size_b, items, otherwise, tile, THREADS=THREADS)
     places: int32[ITEMS] @ thread[1]
     with group(thread[1]):
-        merge_within(tile, size_a, size_a + size_b, t * ITEMS, items, places, otherwise, SIZE=THREADS * ITEMS, LESS=LESS)
+        merge_within(tile, 0, size_a, size_a + size_b, t * ITEMS, items, places, otherwise, SIZE=THREADS * ITEMS, LESS=LESS)
 
 
 @prism("device")
@@ -58,7 +58,7 @@ def merge_pairs(
     load_runs(a_items, size_a, b_items, size_b, items, nothing, values, THREADS=THREADS)
     places: int32[ITEMS] @ thread[1]
     with group(thread[1]):
-        merge_within(tile, size_a, size_a + size_b, t * ITEMS, keys, places, otherwise, SIZE=THREADS * ITEMS, LESS=LESS)
+        merge_within(tile, 0, size_a, size_a + size_b, t * ITEMS, keys, places, otherwise, SIZE=THREADS * ITEMS, LESS=LESS)
         for k in range(ITEMS):
             items[k] = values[places[k]] if t * ITEMS + k < size_a + size_b else nothing
 
@@ -89,16 +89,16 @@ def load_runs(
 @requires(thread[1])
 @template(T=dtype, ITEMS=constexpr(int), SIZE=constexpr(int), LESS=function)
 def merge_within(
-    tile: ptr(const(T)) @ thread[1], middle: int32 @ thread[1], end: int32 @ thread[1], place: int32 @ thread[1],
-    items: T[ITEMS] @ thread[1], places: int32[ITEMS] @ thread[1], otherwise: T @ thread[1],
+    tile: ptr(const(T)) @ thread[1], first: int32 @ thread[1], middle: int32 @ thread[1], end: int32 @ thread[1],
+    place: int32 @ thread[1], items: T[ITEMS] @ thread[1], places: int32[ITEMS] @ thread[1], otherwise: T @ thread[1],
 ):
-    """Put into `items` what stands from `place` on in the merge of `tile[:middle]` and `tile[middle:end]`, then `otherwise`.
+    """Put into `items` what stands from `place` on in the merge of `tile[first:middle]` and `tile[middle:end]`, then `otherwise`.
 
     `places`: where in the tile, of `SIZE` elements, they are.
     """
-    diagonal: int32 = min(place, end)
-    i: int32 = merge_path_within(tile, 0, middle, end, diagonal, LESS=LESS)
-    j: int32 = middle + diagonal - i
+    diagonal: int32 = min(place, end - first)
+    i: int32 = first + merge_path_within(tile, first, middle, end, diagonal, LESS=LESS)
+    j: int32 = middle + diagonal - (i - first)
     left: T = tile[min(i, SIZE - 1)]  # what is read beyond a run is never taken
     right: T = tile[min(j, SIZE - 1)]
     for k in range(ITEMS):
@@ -111,9 +111,9 @@ def merge_within(
         loaded: T = tile[min(j if second else i, SIZE - 1)]
         right = loaded if second else right
         left = left if second else loaded
-    if end - place < ITEMS:
+    if end - first - place < ITEMS:
         for k in range(ITEMS):
-            if place + k >= end:
+            if place + k >= end - first:
                 items[k] = otherwise
 
 
@@ -167,17 +167,10 @@ def merge_sort(items: T[ITEMS] @ thread[1]):
             pair: int32 = t / (2 * width) * (2 * width) * ITEMS  # where the two runs begin that this thread helps to merge
             middle: int32 = min(pair + width * ITEMS, THREADS * ITEMS)
             end: int32 = min(pair + 2 * width * ITEMS, THREADS * ITEMS)
-            i: int32 = pair + merge_path_within(tile, pair, middle, end, t * ITEMS - pair, LESS=LESS)
-            j: int32 = middle + t * ITEMS - i
-            for k in range(ITEMS):
-                second: bool = i >= middle
-                if i < middle and j < end:
-                    one: T = tile[i]
-                    other: T = tile[j]
-                    second = LESS(other, one)
-                items[k] = tile[j] if second else tile[i]
-                i = i if second else i + 1
-                j = j + 1 if second else j
+            places: int32[ITEMS]
+            merge_within(
+                tile, pair, middle, end, t * ITEMS - pair, items, places, items[0], SIZE=THREADS * ITEMS, LESS=LESS,
+            )
         width *= 2
 
 
@@ -220,19 +213,12 @@ def merge_sort_pairs(keys: K[ITEMS] @ thread[1], items: T[ITEMS] @ thread[1]):
             pair: int32 = t / (2 * width) * (2 * width) * ITEMS  # where the two runs begin that this thread helps to merge
             middle: int32 = min(pair + width * ITEMS, THREADS * ITEMS)
             end: int32 = min(pair + 2 * width * ITEMS, THREADS * ITEMS)
-            i: int32 = pair + merge_path_within(tile, pair, middle, end, t * ITEMS - pair, LESS=LESS)
-            j: int32 = middle + t * ITEMS - i
+            places: int32[ITEMS]
+            merge_within(
+                tile, pair, middle, end, t * ITEMS - pair, keys, places, keys[0], SIZE=THREADS * ITEMS, LESS=LESS,
+            )
             for k in range(ITEMS):
-                second: bool = i >= middle
-                if i < middle and j < end:
-                    one: K = tile[i]
-                    other: K = tile[j]
-                    second = LESS(other, one)
-                source: int32 = j if second else i
-                keys[k] = tile[source]
-                items[k] = values[source]
-                i = i if second else i + 1
-                j = j + 1 if second else j
+                items[k] = values[places[k]]
         width *= 2
 
 
