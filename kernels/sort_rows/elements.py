@@ -68,6 +68,19 @@ def nans_of() -> U @ thread[1]:
 
 @prism("device")
 @requires(thread[1])
+@template(U=dtype, SIZE=constexpr(int))
+def sign_of(bits: U @ thread[1]) -> U @ thread[1]:
+    """The sign of a number of `SIZE` bytes, in all of them: by a shift that keeps it, where there is one."""
+    if SIZE == 8:
+        return U(bitcast(bitcast(uint64(bits), int64) >> 63, uint64))
+    elif SIZE == 4:
+        return U(bitcast(bitcast(uint32(bits), int32) >> 31, uint32))
+    else:
+        return U((bits >> 15 & 1) * 0xFFFF)
+
+
+@prism("device")
+@requires(thread[1])
 @template(T=dtype, U=dtype, DESCENDING=constexpr(bool), TIED=constexpr(bool))
 def key_of(x: T @ thread[1]) -> U @ thread[1]:
     """The key of an element; `TIED`: one of all NaN, and one of both zeros. Complex numbers are `TIED`, in NumPy's order."""
@@ -95,7 +108,7 @@ def key_of(x: T @ thread[1]) -> U @ thread[1]:
             if size > U(SIGN) - 1 - nans_of(T=T, U=U):
                 bits = U(SIGN) - nans_of(T=T, U=U)  # the first NaN
         if FLOAT:
-            bits = bits ^ (most if bits & U(SIGN) != 0 else U(SIGN))
+            bits = bits ^ (sign_of(bits, SIZE=T.bytes) | U(SIGN))
         elif SIGNED:
             bits = bits ^ U(SIGN)
         if DESCENDING:
@@ -116,7 +129,7 @@ def element_of(key: U @ thread[1]) -> T @ thread[1]:
     if DESCENDING:
         bits = bits ^ most
     if FLOAT:
-        bits = bits ^ (U(SIGN) if bits & U(SIGN) != 0 else most)
+        bits = bits ^ (sign_of(~bits, SIZE=T.bytes) | U(SIGN))
         if T == float16:
             return bitcast(uint16(bits), float16)
         elif T == bfloat16:

@@ -90,19 +90,28 @@ def sort_rows_by_lanes(
         w: int32 @ warp[1] = id()
         l: int32 @ thread[1] = t % SIZE
         room: shared(E[THREADS // 32 * RUN])
+        # Where the next rows lie is asked for while these are sorted.
+        next_row: int64 @ thread[1] = here * GROUPS + t / SIZE
+        next_begin: int64 @ thread[1] = 0
+        next_length: int32 @ thread[1] = 0
+        with group(thread[1]):
+            if LISTED:
+                next_row = int64(listed[first_listed + next_row]) if next_row < total else rows
+            next_begin, next_length = bounds_of(next_row, rows, starts, ends, columns, n, least, most, MODE=MODE)
         for tile in range(here, (total + (GROUPS - 1)) / GROUPS, blocks):
-            row: int64 @ thread[1] = tile * GROUPS + t / SIZE
-            begin: int64 @ thread[1] = 0
-            length: int64 @ thread[1] = 0
+            row: int64 @ thread[1] = next_row
+            begin: int64 @ thread[1] = next_begin
+            length: int32 @ thread[1] = next_length
             with group(thread[1]):
+                next_row = (tile + blocks) * GROUPS + t / SIZE
                 if LISTED:
-                    row = int64(listed[first_listed + row]) if row < total else rows
-                begin, length = bounds_of(row, rows, starts, ends, columns, n, least, most, MODE=MODE)
+                    next_row = int64(listed[first_listed + next_row]) if next_row < total else rows
+                next_begin, next_length = bounds_of(next_row, rows, starts, ends, columns, n, least, most, MODE=MODE)
             with partition(room, warp[1], offset=w * RUN) as run, group(warp[1]):
                 items: E[ITEMS] @ thread[1]
                 whole: bool @ warp[1] = WIDTH > 1
                 if WIDTH > 1 and MODE == SEGMENTS:
-                    whole = ballot((begin | length) % WIDTH != 0) == 0
+                    whole = ballot((int32(begin & int64(WIDTH - 1)) | length & WIDTH - 1) != 0) == 0
                 minus: bool @ thread[1] = False
                 with group(thread[1]):
                     if WIDTH > 1 and whole:
@@ -147,7 +156,7 @@ def sort_rows_by_lanes(
                 if WIDTH > 1 and whole:
                     with group(thread[1]):
                         at: int64 = begin + l * ITEMS
-                        valid: int32 = int32(length) - l * ITEMS
+                        valid: int32 = length - l * ITEMS
                         sorted: T[ITEMS if KEYS != NONE else 1]
                         numbers: I[ITEMS if PLACES else 1]
                         beside: V[ITEMS if VALUES else 1]
@@ -173,7 +182,7 @@ def sort_rows_by_lanes(
                     for k in range(ITEMS):
                         source: int32 @ thread[1] = (k * 32 + t % 32) / SPAN * SIZE
                         start: int64 @ thread[1] = begin if SIZE == 32 else shuffle(begin, source)
-                        there: int32 @ thread[1] = int32(length) if SIZE == 32 else shuffle(int32(length), source)
+                        there: int32 @ thread[1] = length if SIZE == 32 else shuffle(length, source)
                         with group(thread[1]):
                             column: int32 = (k * 32 + t % 32) % SPAN
                             if column < there:

@@ -1,6 +1,6 @@
 """Where the rows lie that a kernel sorts: equal ones side by side, or segments that offsets bound."""
 
-from prism.lang import block, const, constexpr, dtype, int64, prism, ptr, requires, template, thread
+from prism.lang import block, const, constexpr, dtype, int32, int64, prism, ptr, requires, template, thread
 
 ROWS, SEGMENTS = range(2)
 """Whether rows are equal, and lie side by side; or are segments, of which a kernel takes those whose lengths are in a range."""
@@ -15,7 +15,7 @@ NONE, BACK, GATHERED = range(3)
 def bounds_of(
     row: int64 @ thread[1], many: int64 @ thread[1], starts: ptr(const(O)) @ thread[1], ends: ptr(const(O)) @ thread[1],
     columns: int64 @ thread[1], n: int64 @ thread[1], least: int64 @ thread[1], most: int64 @ thread[1],
-) -> (int64, int64) @ thread[1]:
+) -> (int64, int32) @ thread[1]:
     """Where row `row` of `many` begins, and how long it is; 0 where there is none, or it is not from `least` to `most` long."""
     begin: int64 = 0
     length: int64 = 0
@@ -28,7 +28,7 @@ def bounds_of(
             length = min(int64(ends[row]), n) - begin
             if length < least or length > most:
                 length = 0
-    return begin, length
+    return begin, int32(length)
 
 
 @prism("device")
