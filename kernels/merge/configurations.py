@@ -19,9 +19,9 @@ class Configuration(NamedTuple):
 # By the bytes of an element, of the key or the value, whichever are more. An odd number of elements a thread, so that threads
 # meet in few banks of shared memory.
 MERGE = {
-    4: Configuration(512, 15, 3), 8: Configuration(512, 9, 3), 16: Configuration(256, 7, 4),
+    4: Configuration(256, 15, 6), 8: Configuration(256, 9, 5), 16: Configuration(256, 7, 4),
 }  # fmt: skip
-SORT = {4: Configuration(512, 17, 2), 8: Configuration(512, 9, 2), 16: Configuration(256, 7, 3)}
+SORT = {4: Configuration(256, 17, 5), 8: Configuration(256, 11, 3), 16: Configuration(256, 7, 3)}
 HOST = Configuration(64, 7, 1)
 """On the reference machine."""
 THREADS = 128  # of a block that looks for where tiles begin

@@ -40,7 +40,7 @@ class Kind:
         """Return the template of what merges, and of what sorts tiles."""
         return {
             "T": self.keys, "V": self.moved, "LESS": self.less, "VALUES": bool(self.values), "ITEMS": c.items,
-            "THREADS": c.threads, "BLOCKS": c.blocks,
+            "THREADS": c.threads, "BLOCKS": c.blocks // 2 + 1 if self.values else c.blocks,
         }  # fmt: skip
 
     def none(self) -> dict[str, Any]:

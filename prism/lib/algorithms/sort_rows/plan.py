@@ -279,7 +279,9 @@ def _step(
     else:
         threads = kernels.HOST_THREADS if machine.host else kernels.THREADS
         tiles = -(-many // (threads // way.size))
-    drawn = listed or (mode == SEGMENTS and isinstance(way, Lanes))  # blocks go on to the rows of which they know where they lie
+    drawn = listed or (
+        mode == SEGMENTS and isinstance(way, Lanes)
+    )  # blocks go on to the rows of which they know where they lie
     blocks = _HOST_BLOCKS if machine.host else machine.wave(found, threads) if drawn else _MOST_BLOCKS
     return Step(found, max(1, min(tiles, blocks)), threads, dict(arguments))
 
