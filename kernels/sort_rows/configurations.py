@@ -38,9 +38,9 @@ LANES = {
 }  # fmt: skip
 """By the bytes of what is sorted, shortest rows first."""
 
-# Microseconds of 2^24 uint32 on one H200: rows of 16 by (4, 4) 34, (2, 8) 40, (1, 16) 62; of 256 by (16, 16) 57, (32, 8) 65, (8, 32)
-# 76; of 4096 by 128 threads with 32 each 137, 256 with 16 145, 512 with 8 168. Of positions of 4096, 256 with 16, three blocks
-# a multiprocessor 390, two 446; 512 with 8 414.
+# Microseconds of 2^24 uint32 on one H200: rows of 16 by (4, 4) 34, (2, 8) 40, (1, 16) 62; of 256 by (16, 16) 57, (32, 8) 65,
+# (8, 32) 76; of 4096 by 128 threads with 32 each 137, 256 with 16 145, 512 with 8 168. Of positions of 4096, 256 with 16, three
+# blocks a multiprocessor 390, two 446; 512 with 8 414.
 BLOCKS = {
     4: (Block(64, 16, 12), Block(64, 32, 8), Block(128, 32, 4), Block(256, 32, 2), Block(1024, 16, 1)),
     8: (Block(64, 16, 12), Block(128, 16, 6), Block(256, 16, 3), Block(512, 16, 1), Block(512, 32, 1)),
