@@ -20,6 +20,8 @@ from prism.lib.algorithms.keys.api import reduce_by_key as reduce_by_key
 from prism.lib.algorithms.keys.api import run_length_encode as run_length_encode
 from prism.lib.algorithms.keys.api import scan_by_key as scan_by_key
 from prism.lib.algorithms.matmul.api import matmul as matmul
+from prism.lib.algorithms.merge.api import merge as merge
+from prism.lib.algorithms.merge.api import merge_by_key as merge_by_key
 from prism.lib.algorithms.reduce.api import all as all
 from prism.lib.algorithms.reduce.api import any as any
 from prism.lib.algorithms.reduce.api import argmax as argmax
@@ -53,6 +55,8 @@ from prism.lib.algorithms.select.api import split3 as split3
 from prism.lib.algorithms.select.api import unique_by_key as unique_by_key
 from prism.lib.algorithms.select.api import unique_consecutive as unique_consecutive
 from prism.lib.algorithms.sgemm.api import sgemm as sgemm
+from prism.lib.algorithms.sort_rows.api import segmented_argsort as segmented_argsort
+from prism.lib.algorithms.sort_rows.api import segmented_sort as segmented_sort
 from prism.lib.algorithms.take.api import take as take
 from prism.lib.algorithms.take.api import take_along_axis as take_along_axis
 from prism.lib.algorithms.take.write import place as place

@@ -241,16 +241,29 @@ class Block(LevelName):
         Shapes:      blocked; `x` need not be aligned. `valid` may be negative."""
 
     @staticmethod
-    def merge(a: Any, size_a: Any, b: Any, size_b: Any, items: Any, otherwise: Any, *, LESS: Any, T: Any = ..., ITEMS: int = ...) -> None:
+    def merge(a: Any, size_a: Any, b: Any, size_b: Any, items: Any, otherwise: Any, *, THREADS: int, LESS: Any, T: Any = ..., ITEMS: int = ...) -> None:
         """block.merge(a: ptr(const(T)) @ block[1], size_a: int32 @ block[1], b: ptr(const(T)) @ block[1],
-            size_b: int32 @ block[1], items: T[ITEMS] @ thread[1], otherwise: T @ block[1], *, LESS: function,
-            T: dtype = ..., ITEMS: constexpr(int) = ...)
+            size_b: int32 @ block[1], items: T[ITEMS] @ thread[1], otherwise: T @ thread[1], *, THREADS: constexpr(int),
+            LESS: function, T: dtype = ..., ITEMS: constexpr(int) = ...)
 
         Put the merge of two sorted runs into the block's registers; places from `size_a + size_b` on become `otherwise`.
 
-        Perspective: block, of any number of threads.
+        Perspective: block, of `THREADS` threads.
         Shapes:      `a`: `size_a` elements, `b`: `size_b`, each sorted by `LESS`. `items`: blocked, place `t * ITEMS + k` in thread
                      `t`; the runs are not longer than that together. Of equal elements those of `a` come first."""
+
+    @staticmethod
+    def merge_pairs(a: Any, a_items: Any, size_a: Any, b: Any, b_items: Any, size_b: Any, keys: Any, items: Any, otherwise: Any, nothing: Any, *, THREADS: int, LESS: Any, K: Any = ..., T: Any = ..., ITEMS: int = ...) -> None:
+        """block.merge_pairs(a: ptr(const(K)) @ block[1], a_items: ptr(const(T)) @ block[1], size_a: int32 @ block[1],
+            b: ptr(const(K)) @ block[1], b_items: ptr(const(T)) @ block[1], size_b: int32 @ block[1],
+            keys: K[ITEMS] @ thread[1], items: T[ITEMS] @ thread[1], otherwise: K @ thread[1], nothing: T @ thread[1],
+            *, THREADS: constexpr(int), LESS: function, K: dtype = ..., T: dtype = ..., ITEMS: constexpr(int) = ...)
+
+        Put the merge of two sorted runs of keys into the block's registers, and beside each key its item.
+
+        Perspective: block, of `THREADS` threads.
+        Shapes:      as of `block.merge`; `a_items`, `b_items`: as many as keys. Places from `size_a + size_b` on become `otherwise`
+                     and `nothing`."""
 
     @staticmethod
     def merge_sort(items: Any, *, THREADS: int, LESS: Any, T: Any = ..., ITEMS: int = ...) -> None:
@@ -589,6 +602,17 @@ class Block(LevelName):
         Perspective: block, of any number of warps.
         Shapes:      as `block.load` leaves them; blocked where `WIDTH` is `ITEMS`, and for one value a thread.
         Returns:     the last element, which is gone from `items`."""
+
+    @staticmethod
+    def sort_network(items: Any, *, THREADS: int, LESS: Any, TOTAL: bool, T: Any = ..., ITEMS: int = ...) -> None:
+        """block.sort_network(items: T[ITEMS] @ thread[1], *, THREADS: constexpr(int), LESS: function,
+            TOTAL: constexpr(bool), T: dtype = ..., ITEMS: constexpr(int) = ...)
+
+        Sort the tile in place, so that no element is `LESS` than the one before it.
+
+        Perspective: block, of `THREADS` threads; `THREADS`, at least 32, and `ITEMS` are powers of two.
+        Shapes:      blocked: element `t * ITEMS + k` in `items[k]` of thread `t`. A partial tile is filled up with what sorts last.
+                     `TOTAL`: of two elements one is less, unless they are the same in all bits."""
 
     @staticmethod
     def store(y: Any, items: Any, valid: Any, *, WIDTH: int, VECTORIZED: bool, T: Any = ..., ITEMS: int = ...) -> None:
@@ -992,6 +1016,16 @@ class Thread(LevelName):
         Perspective: thread; of a block's numbers it is the same for all of the block."""
 
     @staticmethod
+    def keep(mine: Any, other: Any, low: Any, *, LESS: Any, TOTAL: bool, T: Any = ...) -> Any:
+        """thread.keep(mine: T @ thread[1], other: T @ thread[1], low: bool @ thread[1], *, LESS: function,
+            TOTAL: constexpr(bool), T: dtype = ...) -> T @ thread[1]
+
+        What this thread keeps of its element and its partner's: the lesser one where `low`, else the other; of equal ones its own.
+
+        Perspective: thread.
+        Shapes:      `TOTAL`: of two elements one is less, unless they are the same in all bits."""
+
+    @staticmethod
     def load(x: Any, items: Any, valid: Any, otherwise: Any, *, VECTORIZED: bool, T: Any = ..., ITEMS: int = ...) -> None:
         """thread.load(x: ptr(const(T)) @ thread[1], items: T[ITEMS] @ thread[1], valid: int32 @ thread[1],
             otherwise: T @ thread[1], *, VECTORIZED: constexpr(bool), T: dtype = ..., ITEMS: constexpr(int) = ...)
@@ -1031,6 +1065,16 @@ class Thread(LevelName):
 
         Perspective: thread.
         Shapes:      `x`: `size` elements, sorted by `LESS`."""
+
+    @staticmethod
+    def merge_bitonic(items: Any, width: Any, *, LESS: Any, T: Any = ..., ITEMS: int = ...) -> None:
+        """thread.merge_bitonic(items: T[ITEMS] @ thread[1], width: int32 @ thread[1], *, LESS: function, T: dtype = ...,
+            ITEMS: constexpr(int) = ...)
+
+        Sort each run of `width` elements in place, which first rises and then falls, or the other way round.
+
+        Perspective: thread.
+        Shapes:      `ITEMS` and `width`, a constant, are powers of two."""
 
     @staticmethod
     def merge_path(a: Any, size_a: Any, b: Any, size_b: Any, diagonal: Any, *, LESS: Any, T: Any = ...) -> Any:
@@ -1105,6 +1149,15 @@ class Thread(LevelName):
         Sort `items` in place, so that no element is `LESS` than the one before it; equal ones keep their order.
 
         Perspective: thread."""
+
+    @staticmethod
+    def sort_network(items: Any, *, LESS: Any, T: Any = ..., ITEMS: int = ...) -> None:
+        """thread.sort_network(items: T[ITEMS] @ thread[1], *, LESS: function, T: dtype = ..., ITEMS: constexpr(int) = ...)
+
+        Sort `items` in place, so that no element is `LESS` than the one before it; not stable.
+
+        Perspective: thread.
+        Shapes:      `ITEMS` is a power of two."""
 
     @staticmethod
     def store(y: Any, items: Any, valid: Any, *, VECTORIZED: bool, T: Any = ..., ITEMS: int = ...) -> None:
@@ -1189,6 +1242,16 @@ class Warp(LevelName):
 
         Perspective: warp.
         Shapes:      blocked; `x` need not be aligned. `valid` may be negative."""
+
+    @staticmethod
+    def merge_bitonic(items: Any, *, SIZE: int, LESS: Any, TOTAL: bool, T: Any = ..., ITEMS: int = ...) -> None:
+        """warp.merge_bitonic(items: T[ITEMS] @ thread[1], *, SIZE: constexpr(int), LESS: function, TOTAL: constexpr(bool),
+            T: dtype = ..., ITEMS: constexpr(int) = ...)
+
+        Sort the elements of each group of `SIZE` lanes in place, which first rise and then fall, or the other way round.
+
+        Perspective: warp, as `32 / SIZE` groups; `SIZE` is a power of two of at most 32, and so is `ITEMS`, of any size.
+        Shapes:      blocked; `LESS` and `TOTAL` as of `warp.sort`."""
 
     @staticmethod
     def reduce(value: Any, *, OP: Any, T: Any = ...) -> Any:
@@ -1352,6 +1415,28 @@ class Warp(LevelName):
         Perspective: warp.
         Shapes:      striped vectors, as `warp.load` leaves them; blocked where `WIDTH` is `ITEMS`.
         Returns:     the last element, which is gone from `items`."""
+
+    @staticmethod
+    def sort(items: Any, *, SIZE: int, LESS: Any, TOTAL: bool, T: Any = ..., ITEMS: int = ...) -> None:
+        """warp.sort(items: T[ITEMS] @ thread[1], *, SIZE: constexpr(int), LESS: function, TOTAL: constexpr(bool),
+            T: dtype = ..., ITEMS: constexpr(int) = ...)
+
+        Sort the elements of each group of `SIZE` lanes in place, so that none is `LESS` than the one before it.
+
+        Perspective: warp, as `32 / SIZE` groups; `SIZE` is a power of two of at most 32, and so is `ITEMS`, of any size.
+        Shapes:      blocked: element `l * ITEMS + k` of a group in `items[k]` of its lane `l`. A part is filled up with what sorts
+                     last. `TOTAL`: of two elements one is less, unless they are the same in all bits."""
+
+    @staticmethod
+    def sort_pairs(keys: Any, items: Any, *, SIZE: int, LESS: Any, K: Any = ..., T: Any = ..., ITEMS: int = ...) -> None:
+        """warp.sort_pairs(keys: K[ITEMS] @ thread[1], items: T[ITEMS] @ thread[1], *, SIZE: constexpr(int),
+            LESS: function, K: dtype = ..., T: dtype = ..., ITEMS: constexpr(int) = ...)
+
+        Sort each group of `SIZE` lanes by its keys, in place; items go where their keys go, those of equal keys in their order.
+
+        Perspective: warp, as `32 / SIZE` groups; `SIZE` is a power of two of at most 32, and so is `ITEMS`, of any size.
+        Shapes:      blocked, both: element `l * ITEMS + k` of a group in `keys[k]`, `items[k]` of its lane `l`. A part is filled up
+                     with keys that sort last."""
 
     @staticmethod
     def store(y: Any, items: Any, valid: Any, *, WIDTH: int, VECTORIZED: bool, T: Any = ..., ITEMS: int = ...) -> None:

@@ -16,6 +16,7 @@ from tests.lib.block import (
     test_exchange,
     test_groups,
     test_histogram,
+    test_network,
     test_reduce_more,
     test_scan_more,
     test_segments,
@@ -29,6 +30,7 @@ from tests.lib.warp import test_exchange as warp_exchange
 from tests.lib.warp import test_groups as warp_groups
 from tests.lib.warp import test_segments as warp_segments
 from tests.lib.warp import test_shift as warp_shift
+from tests.lib.warp import test_sort as warp_sort
 from tests.lib.warp import test_valid as warp_valid
 
 
@@ -102,9 +104,26 @@ def alone() -> dict[str, Launch]:
         "warp-reduce-segments": Launch(warp_segments.reduced, 96, (words(96), heads_of(96, 0.1), none(96, "uint64")), OF_MAPS),
         "warp-rotate": Launch(warp_shift.rotated, 96, (ints(96), none(96), -5)),
         "parts": Launch(test_groups.parts, 128, (words(128), none(128, "uint64")), OF_MAPS),
+        "warp-sort": Launch(
+            warp_sort.sorted_groups, 96, (words(384), none(384, "uint64")),
+            {"ITEMS": 4, "SIZE": 8, "LESS": operators.less, "TOTAL": True},
+        ),
+        "warp-sort-pairs": Launch(
+            warp_sort.sorted_group_pairs, 96, (ints(384), none(384), none(384)),
+            {"ITEMS": 4, "SIZE": 16, "LESS": test_sort.tens},
+        ),
+        "sort-network": Launch(
+            test_network.sorted_tile, 128, (words(512), none(512, "uint64")),
+            {"ITEMS": 4, "THREADS": 128, "LESS": operators.less, "TOTAL": True},
+        ),
         "merge": Launch(
             test_sort.merged, 32, (np.sort(ints(70)), np.sort(ints(41, seed=1)), none(128), 70, 41, -1),
-            {"ITEMS": 4, "LESS": operators.less},
+            {"ITEMS": 4, "THREADS": 32, "LESS": operators.less},
+        ),
+        "merge-pairs": Launch(
+            test_sort.merged_pairs, 32,
+            (np.sort(ints(70)), ints(70), np.sort(ints(41, seed=1)), ints(41), none(128), none(128), 70, 41),
+            {"ITEMS": 4, "THREADS": 32, "LESS": operators.less},
         ),
         "rank": Launch(test_sort.ranked, 96, (ints(384, 0, 16), none(384)), {"ITEMS": 4, "THREADS": 96, "BITS": 4}),
     }  # fmt: skip

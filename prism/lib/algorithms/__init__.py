@@ -64,6 +64,13 @@ MANIFEST = (
         "library.md#segments-and-runs-of-equal-keys",
     ),
     Algorithm(
+        "sort_rows",
+        ("segmented_sort", "segmented_argsort"),
+        "library.md#sorted-rows-and-segments",
+        ("sort_rows",),
+    ),
+    Algorithm("merge", ("merge", "merge_by_key"), "library.md#merges", ("merge",)),
+    Algorithm(
         "keys", ("scan_by_key", "reduce_by_key", "run_length_encode"), "library.md#segments-and-runs-of-equal-keys"
     ),
     Algorithm(

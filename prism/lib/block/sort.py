@@ -1,47 +1,120 @@
 """A block sorts a tile, and merges sorted runs."""
 
 from prism.lang import (
-    block, const, constexpr, count, dtype, function, group, id, int32, partition, prism, ptr, requires, shared,
-    static_assert, template, thread,
+    block, const, constexpr, count, dtype, function, group, id, int32, partition, prism, ptr, requires, shared, static_assert,
+    template, thread, warp,
 )
 
 
 @prism("device")
 @requires(block[1], thread[1])
-@template(T=dtype, ITEMS=constexpr(int), LESS=function)
+@template(T=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), LESS=function)
 def merge(
     a: ptr(const(T)) @ block[1], size_a: int32 @ block[1], b: ptr(const(T)) @ block[1], size_b: int32 @ block[1],
-    items: T[ITEMS] @ thread[1], otherwise: T @ block[1],
+    items: T[ITEMS] @ thread[1], otherwise: T @ thread[1],
 ):
     """Put the merge of two sorted runs into the block's registers; places from `size_a + size_b` on become `otherwise`.
 
-    Perspective: block, of any number of threads.
+    Perspective: block, of `THREADS` threads.
     Shapes:      `a`: `size_a` elements, `b`: `size_b`, each sorted by `LESS`. `items`: blocked, place `t * ITEMS + k` in thread
                  `t`; the runs are not longer than that together. Of equal elements those of `a` come first.
-    Cost:        `thread.merge_path`, and `ITEMS + 1` reads a thread; no barrier.
+    Cost:        `ITEMS` coalesced reads a thread, then a merge path and `ITEMS + 1` reads of shared memory; two barriers.
+                 `THREADS * ITEMS` elements of shared memory. Threads meet in few banks where `ITEMS` is odd.
     Source:      Odeh, Green et al., "Merge path - parallel merging made simple".
     Test:        tests/lib/block/test_sort.py
     """
+    static_assert(count(thread[1]) == THREADS, "a block has `THREADS` threads")
     t: int32 @ thread[1] = id()
-    with partition(a, thread[1]) as left, partition(b, thread[1]) as right:
+    tile: shared(T[THREADS * ITEMS]) @ block[1]
+    load_runs(a, size_a, b, size_b, items, otherwise, tile, THREADS=THREADS)
+    places: int32[ITEMS] @ thread[1]
+    with group(thread[1]):
+        merge_within(tile, 0, size_a, size_a + size_b, t * ITEMS, items, places, otherwise, SIZE=THREADS * ITEMS, LESS=LESS)
+
+
+@prism("device")
+@requires(block[1], thread[1])
+@template(K=dtype, T=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), LESS=function)
+def merge_pairs(
+    a: ptr(const(K)) @ block[1], a_items: ptr(const(T)) @ block[1], size_a: int32 @ block[1], b: ptr(const(K)) @ block[1],
+    b_items: ptr(const(T)) @ block[1], size_b: int32 @ block[1], keys: K[ITEMS] @ thread[1], items: T[ITEMS] @ thread[1],
+    otherwise: K @ thread[1], nothing: T @ thread[1],
+):
+    """Put the merge of two sorted runs of keys into the block's registers, and beside each key its item.
+
+    Perspective: block, of `THREADS` threads.
+    Shapes:      as of `block.merge`; `a_items`, `b_items`: as many as keys. Places from `size_a + size_b` on become `otherwise`
+                 and `nothing`.
+    Cost:        that of `block.merge`, and for items a read of global and of shared memory each; four barriers.
+                 `THREADS * ITEMS` keys and as many items of shared memory.
+    Source:      Odeh, Green et al., "Merge path - parallel merging made simple".
+    Test:        tests/lib/block/test_sort.py
+    """
+    static_assert(count(thread[1]) == THREADS, "a block has `THREADS` threads")
+    t: int32 @ thread[1] = id()
+    tile: shared(K[THREADS * ITEMS]) @ block[1]
+    values: shared(T[THREADS * ITEMS]) @ block[1]
+    load_runs(a, size_a, b, size_b, keys, otherwise, tile, THREADS=THREADS)
+    load_runs(a_items, size_a, b_items, size_b, items, nothing, values, THREADS=THREADS)
+    places: int32[ITEMS] @ thread[1]
+    with group(thread[1]):
+        merge_within(tile, 0, size_a, size_a + size_b, t * ITEMS, keys, places, otherwise, SIZE=THREADS * ITEMS, LESS=LESS)
+        for k in range(ITEMS):
+            items[k] = values[places[k]] if t * ITEMS + k < size_a + size_b else nothing
+
+
+@prism("device")
+@requires(block[1], thread[1])
+@template(T=dtype, ITEMS=constexpr(int), THREADS=constexpr(int))
+def load_runs(
+    a: ptr(const(T)) @ block[1], size_a: int32 @ block[1], b: ptr(const(T)) @ block[1], size_b: int32 @ block[1],
+    items: T[ITEMS] @ thread[1], otherwise: T @ thread[1], tile: ptr(T) @ block[1],
+):
+    """Put two runs, one behind the other, into `tile`, and then `otherwise`, by way of the registers of `items`."""
+    t: int32 @ thread[1] = id()
+    with partition(tile, thread[1], offset=t) as own, partition(a, thread[1], offset=t) as one, \
+         partition(b, thread[1], offset=t - size_a) as other:
         with group(thread[1]):
-            diagonal: int32 = min(t * ITEMS, size_a + size_b)
-            i: int32 = thread.merge_path(left, size_a, right, size_b, diagonal, LESS=LESS)
-            j: int32 = diagonal - i
-            for k in range(ITEMS):
+            for k in range(ITEMS):  # all are under way before the first is stored
                 items[k] = otherwise
-                if i + j < size_a + size_b:
-                    from_b: bool = i >= size_a
-                    if i < size_a and j < size_b:
-                        one: T = left[i]
-                        other: T = right[j]
-                        from_b = LESS(other, one)
-                    if from_b:
-                        items[k] = right[j]
-                        j = j + 1
-                    else:
-                        items[k] = left[i]
-                        i = i + 1
+                if k * THREADS < size_a - t:
+                    items[k] = one[k * THREADS]
+                if k * THREADS >= size_a - t and k * THREADS < size_a + size_b - t:
+                    items[k] = other[k * THREADS]
+            for k in range(ITEMS):
+                own[k * THREADS] = items[k]
+
+
+@prism("device")
+@requires(thread[1])
+@template(T=dtype, ITEMS=constexpr(int), SIZE=constexpr(int), LESS=function)
+def merge_within(
+    tile: ptr(const(T)) @ thread[1], first: int32 @ thread[1], middle: int32 @ thread[1], end: int32 @ thread[1],
+    place: int32 @ thread[1], items: T[ITEMS] @ thread[1], places: int32[ITEMS] @ thread[1], otherwise: T @ thread[1],
+):
+    """Put into `items` what stands from `place` on in the merge of `tile[first:middle]` and `tile[middle:end]`, then `otherwise`.
+
+    `places`: where in the tile, of `SIZE` elements, they are.
+    """
+    diagonal: int32 = min(place, end - first)
+    i: int32 = first + merge_path_within(tile, first, middle, end, diagonal, LESS=LESS)
+    j: int32 = middle + diagonal - (i - first)
+    left: T = tile[min(i, SIZE - 1)]  # what is read beyond a run is never taken
+    right: T = tile[min(j, SIZE - 1)]
+    for k in range(ITEMS):
+        less: bool = LESS(right, left)
+        second: bool = i >= middle or (j < end and less)
+        items[k] = right if second else left
+        places[k] = j if second else i
+        i = i if second else i + 1
+        j = j + 1 if second else j
+        loaded: T = tile[min(j if second else i, SIZE - 1)]
+        right = loaded if second else right
+        left = left if second else loaded
+    if end - first - place < ITEMS:
+        for k in range(ITEMS):
+            if place + k >= end - first:
+                items[k] = otherwise
 
 
 @prism("device")
@@ -94,17 +167,10 @@ def merge_sort(items: T[ITEMS] @ thread[1]):
             pair: int32 = t / (2 * width) * (2 * width) * ITEMS  # where the two runs begin that this thread helps to merge
             middle: int32 = min(pair + width * ITEMS, THREADS * ITEMS)
             end: int32 = min(pair + 2 * width * ITEMS, THREADS * ITEMS)
-            i: int32 = pair + merge_path_within(tile, pair, middle, end, t * ITEMS - pair, LESS=LESS)
-            j: int32 = middle + t * ITEMS - i
-            for k in range(ITEMS):
-                second: bool = i >= middle
-                if i < middle and j < end:
-                    one: T = tile[i]
-                    other: T = tile[j]
-                    second = LESS(other, one)
-                items[k] = tile[j] if second else tile[i]
-                i = i if second else i + 1
-                j = j + 1 if second else j
+            places: int32[ITEMS]
+            merge_within(
+                tile, pair, middle, end, t * ITEMS - pair, items, places, items[0], SIZE=THREADS * ITEMS, LESS=LESS,
+            )
         width *= 2
 
 
@@ -147,19 +213,12 @@ def merge_sort_pairs(keys: K[ITEMS] @ thread[1], items: T[ITEMS] @ thread[1]):
             pair: int32 = t / (2 * width) * (2 * width) * ITEMS  # where the two runs begin that this thread helps to merge
             middle: int32 = min(pair + width * ITEMS, THREADS * ITEMS)
             end: int32 = min(pair + 2 * width * ITEMS, THREADS * ITEMS)
-            i: int32 = pair + merge_path_within(tile, pair, middle, end, t * ITEMS - pair, LESS=LESS)
-            j: int32 = middle + t * ITEMS - i
+            places: int32[ITEMS]
+            merge_within(
+                tile, pair, middle, end, t * ITEMS - pair, keys, places, keys[0], SIZE=THREADS * ITEMS, LESS=LESS,
+            )
             for k in range(ITEMS):
-                second: bool = i >= middle
-                if i < middle and j < end:
-                    one: K = tile[i]
-                    other: K = tile[j]
-                    second = LESS(other, one)
-                source: int32 = j if second else i
-                keys[k] = tile[source]
-                items[k] = values[source]
-                i = i if second else i + 1
-                j = j + 1 if second else j
+                items[k] = values[places[k]]
         width *= 2
 
 
@@ -215,3 +274,52 @@ def radix_sort_pairs(keys: K[ITEMS] @ thread[1], items: T[ITEMS] @ thread[1]):
         block.radix_rank(digits, ranks, THREADS=THREADS, BITS=4)
         block.scatter_to_blocked(keys, ranks, THREADS * ITEMS, THREADS=THREADS)
         block.scatter_to_blocked(items, ranks, THREADS * ITEMS, THREADS=THREADS)
+
+
+@prism("device")
+@requires(block[1], thread[32])
+@template(T=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), LESS=function, TOTAL=constexpr(bool))
+def sort_network(items: T[ITEMS] @ thread[1]):
+    """Sort the tile in place, so that no element is `LESS` than the one before it.
+
+    Perspective: block, of `THREADS` threads; `THREADS`, at least 32, and `ITEMS` are powers of two.
+    Shapes:      blocked: element `t * ITEMS + k` in `items[k]` of thread `t`. A partial tile is filled up with what sorts last.
+                 `TOTAL`: of two elements one is less, unless they are the same in all bits.
+    Numerics:    not stable: equal elements come in any order, always the same. A position in the element, compared last, makes
+                 it stable, and `TOTAL`.
+    Cost:        with `e` elements, `log2(e) * (log2(e) + 1) / 2` comparisons an element: in registers, by shuffles among the
+                 lanes of a warp, and `w * (w + 1) / 2` through shared memory among the `2^w` warps, with two barriers each.
+                 `THREADS * ITEMS` elements of shared memory.
+    Source:      Batcher, "Sorting networks and their applications".
+    Test:        tests/lib/block/test_network.py
+    """
+    static_assert(count(thread[1]) == THREADS, "a block has `THREADS` threads")
+    static_assert(THREADS >= 32 and THREADS & -THREADS == THREADS, "`THREADS` is a power of two of at least 32")
+    warp.sort(items, SIZE=32, LESS=LESS, TOTAL=TOTAL)
+    width: int32 @ block[1] = 32  # so many threads hold a sorted run together
+    while width < THREADS:
+        exchange(items, 2 * width - 1, ITEMS - 1, THREADS=THREADS, LESS=LESS, TOTAL=TOTAL)
+        far: int32 @ block[1] = width / 2
+        while far >= 32:
+            exchange(items, far, 0, THREADS=THREADS, LESS=LESS, TOTAL=TOTAL)
+            far = far / 2
+        warp.merge_bitonic(items, SIZE=32, LESS=LESS, TOTAL=TOTAL)
+        width = 2 * width
+
+
+@prism("device")
+@requires(block[1], thread[32])
+@template(T=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), LESS=function, TOTAL=constexpr(bool))
+def exchange(items: T[ITEMS] @ thread[1], mask: int32 @ block[1], flip: int32 @ block[1]):
+    """Compare each element with item `k ^ flip` of the thread whose number differs by `mask`, and keep what belongs here."""
+    t: int32 @ thread[1] = id()
+    tile: shared(T[THREADS * ITEMS]) @ block[1]
+    with partition(tile, thread[1], offset=t) as own:
+        with group(thread[1]):
+            for k in range(ITEMS):
+                own[k * THREADS] = items[k]
+    with group(thread[1]):
+        low: bool = t < t ^ mask
+        for k in range(ITEMS):
+            other: T = tile[(k ^ flip) * THREADS + (t ^ mask)]
+            items[k] = thread.keep(items[k], other, low, LESS=LESS, TOTAL=TOTAL)

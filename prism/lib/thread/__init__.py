@@ -6,10 +6,11 @@ from prism.lib.thread.reduce import reduce, reduce_valid
 from prism.lib.thread.scan import scan, scan_valid
 from prism.lib.thread.search import lower_bound, merge_path, search, upper_bound
 from prism.lib.thread.segments import continue_segment
-from prism.lib.thread.sort import sort
+from prism.lib.thread.sort import keep, merge_bitonic, sort, sort_network
 from prism.lib.thread.store import store
 
 __all__ = [
-    "continue_segment", "extent", "load", "load_once", "load_strided", "lower_bound", "merge_path", "operators", "reduce",
-    "reduce_valid", "scan", "scan_valid", "search", "sort", "store", "upper_bound",
+    "continue_segment", "extent", "keep", "load", "load_once", "load_strided", "lower_bound", "merge_bitonic",
+    "merge_path", "operators", "reduce", "reduce_valid", "scan", "scan_valid", "search", "sort", "sort_network",
+    "store", "upper_bound",
 ]

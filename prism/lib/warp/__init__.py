@@ -7,11 +7,12 @@ from prism.lib.warp.reduce import reduce, reduce_across, reduce_groups, reduce_t
 from prism.lib.warp.scan import scan, scan_both, scan_groups, scan_valid
 from prism.lib.warp.segments import reduce_segments, scan_heads, scan_segments
 from prism.lib.warp.shift import rotate, shift_down, shift_up
+from prism.lib.warp.sort import merge_bitonic, sort, sort_pairs
 from prism.lib.warp.store import store, store_transposed
 
 __all__ = [
-    "arg_reduce", "argmax", "argmin", "blocked_to_striped", "load", "load_transposed", "reduce", "reduce_across",
-    "reduce_groups", "reduce_segments", "reduce_to_first", "reduce_valid", "rotate", "scan", "scan_both", "scan_groups",
-    "scan_heads", "scan_segments", "scan_valid", "shift_down", "shift_up", "store", "store_transposed",
-    "striped_to_blocked",
+    "arg_reduce", "argmax", "argmin", "blocked_to_striped", "load", "load_transposed", "merge_bitonic", "reduce",
+    "reduce_across", "reduce_groups", "reduce_segments", "reduce_to_first", "reduce_valid", "rotate", "scan",
+    "scan_both", "scan_groups", "scan_heads", "scan_segments", "scan_valid", "shift_down", "shift_up", "sort",
+    "sort_pairs", "store", "store_transposed", "striped_to_blocked",
 ]

@@ -98,8 +98,8 @@ def radix_sorted(x: ptr(const(T)) @ grid[1], y: ptr(T) @ grid[1]):
 
 
 @prism("global")
-@requires(grid[1], block[1], thread[1])
-@template(T=dtype, ITEMS=constexpr(int), LESS=function)
+@template(T=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), LESS=function)
+@requires(grid[1], block[1], thread[THREADS])
 def merged(
     a: ptr(const(T)) @ grid[1],
     b: ptr(const(T)) @ grid[1],
@@ -111,10 +111,34 @@ def merged(
     i: int32 @ thread[1] = id()
     with partition(y, thread[1], i * ITEMS) as mine, group(block[1]):
         items: T[ITEMS] @ thread[1]
-        block.merge(a, size_a, b, size_b, items, otherwise, LESS=LESS)
+        block.merge(a, size_a, b, size_b, items, otherwise, THREADS=THREADS, LESS=LESS)
         with group(thread[1]):
             for k in range(ITEMS):
                 mine[k] = items[k]
+
+
+@prism("global")
+@template(T=dtype, V=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), LESS=function)
+@requires(grid[1], block[1], thread[THREADS])
+def merged_pairs(
+    a: ptr(const(T)) @ grid[1],
+    a_items: ptr(const(V)) @ grid[1],
+    b: ptr(const(T)) @ grid[1],
+    b_items: ptr(const(V)) @ grid[1],
+    y: ptr(T) @ grid[1],
+    z: ptr(V) @ grid[1],
+    size_a: int32 @ grid[1],
+    size_b: int32 @ grid[1],
+):
+    i: int32 @ thread[1] = id()
+    with partition(y, thread[1], i * ITEMS) as mine, partition(z, thread[1], i * ITEMS) as own, group(block[1]):
+        keys: T[ITEMS] @ thread[1]
+        items: V[ITEMS] @ thread[1]
+        block.merge_pairs(a, a_items, size_a, b, b_items, size_b, keys, items, T(7), V(9), THREADS=THREADS, LESS=LESS)
+        with group(thread[1]):
+            for k in range(ITEMS):
+                mine[k] = keys[k]
+                own[k] = items[k]
 
 
 @prism("global")
@@ -241,15 +265,30 @@ def test_merge(size_a: int, size_b: int) -> None:
     a, b = (random.integers(0, 200, size, dtype=np.int32) for size in (size_a, size_b))
     a, b = (run[np.argsort(run // 10, kind="stable")] for run in (a, b))
     y = np.zeros(128, np.int32)
-    merged[1, 32](a, b, y, size_a, size_b, -1, template={"ITEMS": 4, "LESS": tens}, check=True)
+    merged[1, 32](a, b, y, size_a, size_b, -1, template={"ITEMS": 4, "THREADS": 32, "LESS": tens}, check=True)
     both = np.concatenate([a, b])
     assert np.array_equal(y, [*both[np.argsort(both // 10, kind="stable")], *[-1] * (128 - size_a - size_b)])
+
+
+@pytest.mark.parametrize(("size_a", "size_b"), [(0, 0), (0, 60), (60, 0), (1, 127), (70, 41)])
+def test_merge_pairs(size_a: int, size_b: int) -> None:
+    random = np.random.default_rng(0)
+    runs = [random.integers(0, 200, size, dtype=np.int32) for size in (size_a, size_b)]
+    a, b = (run[np.argsort(run // 10, kind="stable")] for run in runs)
+    names = np.arange(size_a + size_b, dtype=np.int16)
+    y, z = np.zeros(128, np.int32), np.zeros(128, np.int16)
+    template = {"ITEMS": 4, "THREADS": 32, "LESS": tens}
+    given = (a, names[:size_a].copy(), b, names[size_a:].copy(), y, z, size_a, size_b)
+    merged_pairs[1, 32](*given, template=template, check=True)
+    both = np.concatenate([a, b])
+    order, rest = np.argsort(both // 10, kind="stable"), 128 - size_a - size_b
+    assert np.array_equal(y, [*both[order], *[7] * rest]) and np.array_equal(z, [*names[order], *[9] * rest])
 
 
 def test_they_compile() -> None:
     template = {"T": "int32", "ITEMS": 4, "THREADS": 96, "LESS": operators.less}
     assert package.compile(sorted_tile, {**template, "T": "float16"}).cubin
     assert package.compile(sorted_pairs, template).cubin
-    assert package.compile(merged, {"T": "int32", "ITEMS": 4, "LESS": operators.less}).cubin
+    assert package.compile(merged, {"T": "int32", "ITEMS": 4, "THREADS": 32, "LESS": operators.less}).cubin
     key = {"KEY": operators.bits_of_float32, "FIRST": 0, "LAST": 32}
     assert package.compile(radix_sorted, {"T": "float32", "ITEMS": 4, "THREADS": 96, **key}).cubin

@@ -1,0 +1,63 @@
+"""Merges, and sorts by merging, beside CuPy and torch, and beside what a copy takes: graphs, medians of rounds.
+
+    PYTHONPATH=. python asv_bench/merge.py [--sizes 24,28] [--rounds 5] [--tb 4.25] [--only merge]
+
+Needs a GPU, CuPy and torch. Every result is compared with CuPy's sort, once. Neither peer has a merge: they are
+timed at a sort of both arrays.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from measure import compare
+
+import prism
+from prism.lib.algorithms.merge.sort import sort_by, sort_pairs_by
+
+
+def main() -> None:
+    """Measure, and print a line for each."""
+    import cupy
+    import torch
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sizes", default="24,28")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--tb", type=float, default=4.25)
+    parser.add_argument("--only", default="")
+    asked = parser.parse_args()
+    for log in map(int, asked.sizes.split(",")):
+        for dtype in ("uint32", "uint64"):
+            for name, calls, peers, moved in cases(cupy, torch, 1 << log, dtype):
+                if asked.only in name:
+                    found = compare(calls, peers, 2 if log > 24 else 8, asked.rounds)
+                    texts = "  ".join(f"{key} {1e6 * time:9.1f}" for key, time in found.items())
+                    print(f"{name:12} {dtype:8} 2^{log}: {texts}  floor {moved / asked.tb / 1e6:8.1f}", flush=True)
+
+
+def cases(cupy: Any, torch: Any, n: int, dtype: str) -> list[tuple[str, dict[str, Any], dict[str, Any], int]]:
+    """Return calls by graphs and by themselves, and the bytes that they move at least."""
+    random = cupy.random.default_rng(0)
+    x = random.integers(0, 1 << 32, n, dtype=cupy.uint64).astype(dtype)
+    a, b = cupy.sort(x[: n // 2]), cupy.sort(x[n // 2 :])
+    values = cupy.arange(n, dtype=cupy.int32)
+    wanted, y = cupy.sort(x), cupy.empty_like(x)
+    assert bool((prism.lib.merge(a, b) == wanted).all()) and bool((sort_by(x) == wanted).all())
+    keys, places = sort_pairs_by(x, values)
+    assert bool((keys == wanted).all()) and bool((places == cupy.argsort(x)).all())
+    del keys, places, wanted
+    halves, size = (values[: n // 2], values[n // 2 :]), x.dtype.itemsize
+    plain = torch.as_tensor(x.view(f"i{size}"), device="cuda")
+    return [
+        ("merge", {"prism": lambda _: prism.lib.merge(a, b, out=y), "copy": lambda _: cupy.copyto(y, x)},
+         {"cupy": lambda _: cupy.sort(x)}, 2 * n * size),
+        ("merge_by_key", {"prism": lambda _: prism.lib.merge_by_key(a, halves[0], b, halves[1])}, {}, 2 * n * (size + 4)),
+        ("sort", {"prism": lambda _: sort_by(x, out=y)}, {"torch": lambda _: torch.sort(plain)}, 2 * n * size),
+        ("sort_pairs", {"prism": lambda _: sort_pairs_by(x, values)}, {}, 2 * n * (size + 4)),
+    ]  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,85 @@
+"""Rows and segments sorted, beside torch and CuPy, and beside what a copy takes: graphs of rotating arrays, medians of rounds.
+
+    PYTHONPATH=. python asv_bench/sort_rows.py [--log 24] [--rounds 5] [--tb 4.25] [--only rows]
+
+Needs a GPU, CuPy and torch. Every result is compared with torch's, once. torch and CuPy are timed by calls, as they can't all be
+captured.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from measure import compare
+
+import prism
+from prism.lib.algorithms.sort_rows.axis import argsort_along, sort_along, sort_by_key_along
+
+SETS = 3  # of arrays, past the L2 together
+
+
+def main() -> None:
+    """Measure, and print a line for each."""
+    import cupy
+    import torch
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--log", type=int, default=24)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--tb", type=float, default=4.25)
+    parser.add_argument("--columns", default="4,16,64,256,1024,4096,16384")
+    parser.add_argument("--dtypes", default="uint32,float32")
+    parser.add_argument("--only", default="")
+    asked = parser.parse_args()
+    for dtype in asked.dtypes.split(","):
+        for columns in map(int, asked.columns.split(",")):
+            shape = ((1 << asked.log) // columns, columns)
+            for name, calls, peers, moved in cases(cupy, torch, shape, dtype):
+                if asked.only in name:
+                    found = {key: 1e6 * time for key, time in compare(calls, peers, 2 * SETS, asked.rounds).items()}
+                    floor = moved / asked.tb / 1e6
+                    texts = "  ".join(f"{key} {us:8.1f}" for key, us in found.items())
+                    print(f"{name:8} {dtype:8} {columns:6}: {texts}  floor {floor:6.1f}", flush=True)
+
+
+def cases(cupy: Any, torch: Any, shape: tuple[int, int], dtype: str) -> list[tuple[str, Any, Any, int]]:
+    """Return calls by graphs and by themselves, and the bytes that they move; what they give is compared with torch's."""
+    random = cupy.random.default_rng(0)
+    xs = [random.integers(0, 1 << 32, shape, dtype=cupy.uint64).astype(cupy.uint32) for _ in range(SETS)]
+    if dtype.startswith("float"):
+        xs = [(x.astype(cupy.float64) / 1e5 - 2e4).astype(dtype) for x in xs]
+    else:
+        xs = [x.astype(dtype) for x in xs]
+    ys = [cupy.empty_like(x) for x in xs]
+    places = [cupy.empty(shape, cupy.int64) for _ in xs]
+    signed = torch.as_tensor(xs[0].astype(cupy.int64) if dtype.startswith("u") else xs[0], device="cuda")
+    wanted, first = torch.sort(signed, stable=True)
+    got = sort_along(xs[0], out=ys[0])
+    assert bool(
+        (torch.as_tensor(got.astype(cupy.int64) if dtype.startswith("u") else got, device="cuda") == wanted).all()
+    )
+    assert bool((torch.as_tensor(argsort_along(xs[0], out=places[0]), device="cuda") == first).all())
+    pairs = sort_by_key_along(xs[0], xs[1])
+    assert bool((pairs[0] == got).all()) and bool((pairs[1] == cupy.take_along_axis(xs[1], places[0], 1)).all())
+    offsets = cupy.arange(0, xs[0].size + 1, shape[1])
+    flat, into = [x.ravel() for x in xs], [y.ravel() for y in ys]
+    assert bool((prism.lib.segmented_sort(flat[0], offsets) == got.ravel()).all())
+    n, size = shape[0] * shape[1], xs[0].dtype.itemsize
+    plain = torch.as_tensor(xs[0].view(f"i{size}") if dtype.startswith("u") else xs[0], device="cuda")
+
+    def copy(k: int) -> None:
+        cupy.copyto(ys[k % SETS], xs[k % SETS])
+
+    keys = {"prism": lambda k: sort_along(xs[k % SETS], out=ys[k % SETS]), "copy": copy}
+    order = {"prism": lambda k: argsort_along(xs[k % SETS], out=places[k % SETS])}
+    segments = {"prism": lambda k: prism.lib.segmented_sort(flat[k % SETS], offsets, out=into[k % SETS])}
+    return [
+        ("keys", keys, {"torch": lambda _: torch.sort(plain)}, 2 * n * size),
+        ("argsort", order, {}, n * (size + 8)),
+        ("segments", segments, {}, 2 * n * size),
+    ]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,194 @@
+"""Sorted runs merged, two and two: where each tile of the result begins in both of them, and then the tiles, by themselves.
+
+A tile is not longer than a block's registers; the tiles of a pair of runs begin where the pair does.
+"""
+
+from prism.lang import (
+    attr, block, const, constexpr, dtype, function, grid, group, id, int32, int64, partition, prism, ptr, requires, template,
+    thread,
+)
+from prism.lib.thread import operators
+
+
+@prism("device")
+@requires(thread[1])
+@template(TILE=constexpr(int))
+def pair_of(
+    tile: int64 @ thread[1], width: int64 @ thread[1], n: int64 @ thread[1], middle: int64 @ thread[1]
+) -> (int64, int64, int64, int64) @ thread[1]:
+    """Of a tile: where its pair of runs begins, how long the runs are, and where in the pair the tile begins.
+
+    `width` above 0: runs of so many elements lie side by side; else one pair, of which the first has `middle` of all `n`.
+    """
+    if width == 0:
+        return int64(0), middle, n - middle, tile * TILE
+    tiles: int64 = (2 * width + (TILE - 1)) / TILE
+    begin: int64 = tile / tiles * (2 * width)
+    one: int64 = min(width, n - begin)
+    return begin, one, min(width, n - begin - one), tile % tiles * TILE
+
+
+@prism("global")
+@template(T=dtype, LESS=function, TILE=constexpr(int), THREADS=constexpr(int))
+@requires(grid[1], thread[THREADS])
+@attr("__launch_bounds__(THREADS)")
+def cut_runs(
+    a: ptr(const(T)) @ grid[1], b: ptr(const(T)) @ grid[1], cuts: ptr(int64) @ grid[1], width: int64 @ grid[1],
+    n: int64 @ grid[1], middle: int64 @ grid[1], tiles: int64 @ grid[1],
+):
+    """Put into `cuts[t]` how many elements of the first run of its pair stand before tile `t`.
+
+    Perspective: grid, a thread for each of the `tiles`.
+    Shapes:      as of `merge_tiles`.
+    Source:      Odeh, Green et al., "Merge path - parallel merging made simple".
+    Test:        tests/kernels/test_merge.py
+    """
+    me: int64 @ thread[1] = id()
+    with partition(cuts, thread[1], offset=me) as mine, group(thread[1]):
+        if me < tiles:
+            begin: int64 = 0
+            one: int64 = 0
+            other: int64 = 0
+            diagonal: int64 = 0
+            begin, one, other, diagonal = pair_of(me, width, n, middle, TILE=TILE)
+            second: int64 = begin + one if width > 0 else 0
+            diagonal = min(diagonal, one + other)
+            low: int64 = max(diagonal - other, 0)
+            high: int64 = min(diagonal, one)
+            while low < high:
+                half: int64 = (low + high) / 2
+                left: T = a[begin + half]
+                right: T = b[second + diagonal - 1 - half]
+                if LESS(right, left):
+                    high = half
+                else:
+                    low = half + 1
+            mine[0] = low
+
+
+@prism("global")
+@template(
+    T=dtype, V=dtype, LESS=function, VALUES=constexpr(bool), ITEMS=constexpr(int), THREADS=constexpr(int), BLOCKS=constexpr(int),
+)
+@requires(grid[1], block[1], thread[THREADS])
+@attr("__launch_bounds__(THREADS, BLOCKS)")
+def merge_tiles(
+    a: ptr(const(T)) @ grid[1], b: ptr(const(T)) @ grid[1], y: ptr(T) @ grid[1], a_values: ptr(const(V)) @ grid[1],
+    b_values: ptr(const(V)) @ grid[1], y_values: ptr(V) @ grid[1], cuts: ptr(const(int64)) @ grid[1], width: int64 @ grid[1],
+    n: int64 @ grid[1], middle: int64 @ grid[1], tiles: int64 @ grid[1], otherwise: T @ grid[1], nothing: V @ grid[1],
+):
+    """Merge sorted runs two and two, of equal elements those of the first run first; `VALUES` go where their keys go.
+
+    Perspective: grid, a block for each of the `tiles`.
+    Shapes:      `y`: `n` elements, memory of neither `a` nor `b`. `width` 0: `a` has `middle` elements, and `b` the others;
+                 else both are `n` elements, in sorted runs of `width`, the last of which may be shorter. `LESS` is their order.
+                 `tiles`: of each pair of runs `ceil` of its length, or of `2 * width`, by `THREADS * ITEMS`. `cuts`: as
+                 `cut_runs` makes them. `otherwise`, `nothing`: any.
+    Cost:        each element is read once, and written once.
+    Source:      Odeh, Green et al., "Merge path - parallel merging made simple".
+    Test:        tests/kernels/test_merge.py
+    """
+    TILE: constexpr(int) = THREADS * ITEMS
+    tile: int64 @ block[1] = id()
+    with partition(y, thread[1], f=lambda i: i, races="none") as target, \
+         partition(y_values, thread[1], f=lambda i: i, races="none") as value_target, group(block[1]):
+        t: int32 @ thread[1] = id()
+        begin: int64 @ block[1] = 0
+        one: int64 @ block[1] = 0
+        other: int64 @ block[1] = 0
+        diagonal: int64 @ block[1] = 0
+        begin, one, other, diagonal = pair_of(tile, width, n, middle, TILE=TILE)
+        second: int64 @ block[1] = begin + one if width > 0 else 0
+        many: int32 @ block[1] = int32(min(max(one + other - diagonal, 0), TILE))
+        first: int64 @ block[1] = cuts[tile]
+        until: int64 @ block[1] = one
+        if diagonal + TILE < one + other:
+            until = cuts[tile + 1]
+        taken: int32 @ block[1] = int32(until - first) if many > 0 else 0
+        items: T[ITEMS] @ thread[1]
+        values: V[ITEMS if VALUES else 1] @ thread[1]
+        with partition(a, block[1], offset=begin + first) as left, \
+             partition(b, block[1], offset=second + diagonal - first) as right:
+            if VALUES:
+                with partition(a_values, block[1], offset=begin + first) as left_values, \
+                     partition(b_values, block[1], offset=second + diagonal - first) as right_values:
+                    block.merge_pairs(
+                        left, left_values, taken, right, right_values, many - taken, items, values, otherwise, nothing,
+                        THREADS=THREADS, LESS=LESS,
+                    )
+            else:
+                block.merge(left, taken, right, many - taken, items, otherwise, THREADS=THREADS, LESS=LESS)
+        block.blocked_to_striped(items, THREADS=THREADS)
+        if VALUES:
+            block.blocked_to_striped(values, THREADS=THREADS)
+        with group(thread[1]):
+            at: int64 = begin + diagonal + t
+            for k in range(ITEMS):
+                if k * THREADS < many - t:
+                    target[at + k * THREADS] = items[k]
+                    if VALUES:
+                        value_target[at + k * THREADS] = values[k]
+
+
+@prism("global")
+@template(
+    T=dtype, V=dtype, LESS=function, VALUES=constexpr(bool), ITEMS=constexpr(int), THREADS=constexpr(int), BLOCKS=constexpr(int),
+)
+@requires(grid[1], block[1], thread[THREADS])
+@attr("__launch_bounds__(THREADS, BLOCKS)")
+def sort_tiles(
+    x: ptr(const(T)) @ grid[1], y: ptr(T) @ grid[1], x_values: ptr(const(V)) @ grid[1], y_values: ptr(V) @ grid[1],
+    n: int64 @ grid[1], nothing: V @ grid[1],
+):
+    """Sort each tile of `THREADS * ITEMS` elements of `x`, so that none is `LESS` than the one before it, stable, into `y`.
+
+    Perspective: grid, a block for each tile.
+    Shapes:      `x`, `y`: `n` elements, at least one; they may not be the same memory. `VALUES` go where their keys go.
+                 `nothing`: any.
+    Test:        tests/kernels/test_merge.py
+    """
+    TILE: constexpr(int) = THREADS * ITEMS
+    start: int64 @ block[1] = int64(TILE) * id()
+    with partition(y, block[1], offset=start) as target, partition(y_values, block[1], offset=start) as value_target, \
+         group(block[1]):
+        t: int32 @ thread[1] = id()
+        many: int32 @ block[1] = int32(min(n - start, TILE))
+        items: T[ITEMS] @ thread[1]
+        values: V[ITEMS if VALUES else 1] @ thread[1]
+        last: T @ block[1] = x[start]  # what no element of the tile is behind: it fills up a tile that is not whole
+        with partition(x, block[1], offset=start) as source:
+            block.load_striped(source, items, many, last)
+        if VALUES:
+            with partition(x_values, block[1], offset=start) as value_source:
+                block.load_striped(value_source, values, many, nothing)
+        if many < TILE:
+            @requires(thread[1])
+            def later(one: T @ thread[1], other: T @ thread[1]) -> T @ thread[1]:
+                return other if LESS(one, other) else one
+
+            last = block.reduce(thread.reduce(items, OP=later), OP=later)
+            with group(thread[1]):
+                for k in range(ITEMS):
+                    if k * THREADS + t >= many:
+                        items[k] = last
+        block.striped_to_blocked(items, THREADS=THREADS)
+        if VALUES:
+            block.striped_to_blocked(values, THREADS=THREADS)
+            block.merge_sort_pairs(items, values, THREADS=THREADS, LESS=LESS)
+            block.blocked_to_striped(values, THREADS=THREADS)
+            block.store_striped(value_target, values, many)
+        else:
+            block.merge_sort(items, THREADS=THREADS, LESS=LESS)
+        block.blocked_to_striped(items, THREADS=THREADS)
+        block.store_striped(target, items, many)
+
+
+EXAMPLES = {
+    "cut_runs": {"T": "float32", "LESS": operators.less, "TILE": 3840, "THREADS": 256},
+    "merge_tiles": {
+        "T": "float32", "V": "int32", "LESS": operators.less, "VALUES": False, "ITEMS": 15, "THREADS": 256, "BLOCKS": 4,
+    },
+    "sort_tiles": {
+        "T": "float32", "V": "int32", "LESS": operators.less, "VALUES": False, "ITEMS": 15, "THREADS": 256, "BLOCKS": 3,
+    },
+}

@@ -1,0 +1,17 @@
+"""Rows and segments, each sorted by itself: by a group of lanes in registers, or by a block."""
+
+from prism.kernels.sort_rows.bins import CLASSES, bin_segments
+from prism.kernels.sort_rows.blocks import sort_rows_by_block
+from prism.kernels.sort_rows.configurations import (
+    BLOCKS, HOST_LONG, HOST_THREADS, LANES, LONG, THREADS, Block, Lanes, most_of, way_of,
+)
+from prism.kernels.sort_rows.elements import ALONE, PLACED, Wide, before
+from prism.kernels.sort_rows.lanes import sort_rows_by_lanes
+from prism.kernels.sort_rows.runs import sort_long_rows
+from prism.kernels.sort_rows.segments import BACK, GATHERED, NONE, ROWS, SEGMENTS
+
+__all__ = [
+    "ALONE", "BACK", "before", "bin_segments", "Block", "BLOCKS", "CLASSES", "GATHERED", "HOST_LONG", "HOST_THREADS",
+    "LANES", "Lanes", "LONG", "most_of", "NONE", "PLACED", "ROWS", "SEGMENTS", "sort_long_rows", "sort_rows_by_block",
+    "sort_rows_by_lanes", "THREADS", "way_of", "Wide",
+]  # fmt: skip

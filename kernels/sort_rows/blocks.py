@@ -1,0 +1,99 @@
+"""Longer rows, each sorted by a block, in its registers and shared memory: one read and one write."""
+
+from prism.lang import (
+    atomic_add, attr, block, const, constexpr, count, dtype, grid, group, id, int32, int64, partition, prism, ptr, requires,
+    template, thread,
+)
+from prism.kernels.sort_rows.elements import ALONE, before, behind_all, bits_of, element_of, key_of, pack, place_of
+from prism.kernels.sort_rows.segments import BACK, GATHERED, ROWS, block_bounds_of
+
+
+@prism("global")
+@template(
+    T=dtype, U=dtype, E=dtype, V=dtype, I=dtype, O=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), BLOCKS=constexpr(int),
+    DESCENDING=constexpr(bool), FORM=constexpr(int), KEYS=constexpr(int), PLACES=constexpr(bool), VALUES=constexpr(bool),
+    MODE=constexpr(int), LISTED=constexpr(bool), MIXED=constexpr(bool),
+)
+@requires(grid[1], block[1], thread[THREADS])
+@attr("__launch_bounds__(THREADS, BLOCKS)")
+def sort_rows_by_block(
+    x: ptr(const(T)) @ grid[1], values: ptr(const(V)) @ grid[1], y: ptr(T) @ grid[1], positions: ptr(I) @ grid[1],
+    moved: ptr(V) @ grid[1], starts: ptr(const(O)) @ grid[1], ends: ptr(const(O)) @ grid[1], listed: ptr(const(int32)) @ grid[1],
+    listed_many: ptr(const(int32)) @ grid[1], mixed: ptr(int32) @ grid[1], mixed_many: ptr(int32) @ grid[1],
+    rows: int64 @ grid[1], columns: int64 @ grid[1], n: int64 @ grid[1], least: int64 @ grid[1], most: int64 @ grid[1],
+    first_listed: int64 @ grid[1], number: int32 @ grid[1],
+):
+    """Sort rows of at most `THREADS * ITEMS` elements, each by a block.
+
+    Perspective: grid, of any number of blocks of `THREADS` threads.
+    Shapes:      as of `sort_rows_by_lanes`.
+    Test:        tests/kernels/test_sort_rows.py
+    """
+    blocks: int64 @ grid[1] = int64(count(block[1]))
+    here: int64 @ block[1] = id()
+    total: int64 @ grid[1] = rows
+    if LISTED:
+        total = int64(listed_many[number])
+    with partition(y, thread[1], f=lambda i: i, races="none") as target, \
+         partition(positions, thread[1], f=lambda i: i, races="none") as place_target, \
+         partition(moved, thread[1], f=lambda i: i, races="none") as value_target, \
+         partition(mixed, thread[1], f=lambda i: i, races="none") as later, group(block[1]):
+        t: int32 @ thread[1] = id()
+        for turn in range(here, total, blocks):
+            row: int64 @ block[1] = turn
+            if LISTED:
+                row = int64(listed[first_listed + turn])
+            begin: int64 @ block[1] = 0
+            length: int64 @ block[1] = 0
+            begin, length = block_bounds_of(row, rows, starts, ends, columns, n, least, most, MODE=MODE)
+            if length > 0:
+                items: E[ITEMS] @ thread[1]
+                minus: bool @ thread[1] = False
+                with group(thread[1]):
+                    for k in range(ITEMS):
+                        items[k] = behind_all(E=E)
+                        if k * THREADS + t < length:
+                            raw: T = x[begin + (k * THREADS + t)]
+                            items[k] = pack(raw, k * THREADS + t, U=U, E=E, DESCENDING=DESCENDING, FORM=FORM)
+                            if MIXED:
+                                minus = minus or bits_of(raw, U=U) == U(1) << (8 * T.bytes - 1)
+                if MIXED:
+                    some: bool @ block[1] = block.any(minus)
+                    if some:
+                        plus: bool @ thread[1] = False
+                        with group(thread[1]):
+                            zero: E = E(key_of(T(0), U=U, DESCENDING=DESCENDING, TIED=False))
+                            for k in range(ITEMS):
+                                plus = plus or items[k] == zero
+                        others: bool @ block[1] = block.any(plus)
+                        if others:
+                            length = 0
+                            with group(thread[1]):
+                                if t == 0:
+                                    place: int32 = atomic_add(mixed_many[0], 1)
+                                    later[place] = int32(row)
+                block.sort_network(items, THREADS=THREADS, LESS=before, TOTAL=True)
+                block.blocked_to_striped(items, THREADS=THREADS)
+                with group(thread[1]):
+                    for k in range(ITEMS):
+                        column: int32 = k * THREADS + t
+                        if column < length:
+                            if KEYS == BACK:
+                                target[begin + column] = element_of(items[k], T=T, DESCENDING=DESCENDING)
+                            if FORM != ALONE:
+                                place: int64 = int64(place_of(items[k]))
+                                if KEYS == GATHERED:
+                                    target[begin + column] = x[begin + place]
+                                if VALUES:
+                                    value_target[begin + column] = values[begin + place]
+                                if PLACES:
+                                    place_target[begin + column] = I(place)
+
+
+EXAMPLES = {
+    "sort_rows_by_block": {
+        "T": "float32", "U": "uint32", "E": "uint32", "V": "float32", "I": "int64", "O": "int64", "ITEMS": 16, "THREADS": 256,
+        "BLOCKS": 4, "DESCENDING": False, "FORM": ALONE, "KEYS": BACK, "PLACES": False, "VALUES": False, "MODE": ROWS,
+        "LISTED": False, "MIXED": True,
+    },
+}

@@ -1,0 +1,71 @@
+"""How rows of a length are sorted: by how many lanes or threads, with how many elements each."""
+
+from typing import NamedTuple
+
+
+class Lanes(NamedTuple):
+    """A row takes `size` lanes with `items` elements each."""
+
+    size: int
+    items: int
+
+    @property
+    def span(self) -> int:
+        """How many elements a row has at most."""
+        return self.size * self.items
+
+
+class Block(NamedTuple):
+    """A row takes a block of `threads` with `items` elements each; `blocks` of them a multiprocessor, at least."""
+
+    threads: int
+    items: int
+    blocks: int
+
+    @property
+    def span(self) -> int:
+        """How many elements a row has at most."""
+        return self.threads * self.items
+
+
+# By the bytes of what is sorted. Few elements a lane are read and written by neighbours as they lie; with more a lane, fewer
+# comparisons cross lanes, each of which takes a shuffle and two instructions, where one in registers takes one.
+_FEW = (Lanes(1, 1), Lanes(1, 2), Lanes(1, 4), Lanes(2, 4), Lanes(4, 4), Lanes(4, 8), Lanes(8, 8), Lanes(16, 8))
+LANES = {
+    4: (*_FEW, Lanes(16, 16), Lanes(32, 16)),
+    8: (*_FEW, Lanes(32, 8), Lanes(32, 16)),
+    16: (*_FEW, Lanes(32, 8)),
+}  # fmt: skip
+"""By the bytes of what is sorted, shortest rows first."""
+
+# Microseconds of 2^24 uint32 on one H200: rows of 16 by (4, 4) 34, (2, 8) 40, (1, 16) 62; of 256 by (16, 16) 57, (32, 8) 65,
+# (8, 32) 76; of 4096 by 128 threads with 32 each 137, 256 with 16 145, 512 with 8 168. Of positions of 4096, 256 with 16, three
+# blocks a multiprocessor 390, two 446; 512 with 8 414.
+BLOCKS = {
+    4: (Block(64, 16, 12), Block(64, 32, 8), Block(128, 32, 4), Block(256, 32, 2), Block(1024, 16, 1)),
+    8: (Block(64, 16, 12), Block(128, 16, 6), Block(256, 16, 3), Block(512, 16, 1), Block(512, 32, 1)),
+    16: (Block(64, 8, 8), Block(128, 8, 4), Block(256, 8, 2), Block(512, 8, 1)),
+}  # fmt: skip
+"""By the bytes of what is sorted, shortest rows first."""
+
+LONG = Block(512, 8, 1)  # of rows that a block does not hold
+HOST_LONG = Block(64, 8, 1)
+THREADS = 256  # of a block whose lanes sort rows
+HOST_THREADS = 64  # on the reference machine
+
+
+def way_of(columns: int, size: int) -> Lanes | Block | None:
+    """Return how rows of so many elements are sorted, of which `size` bytes are; None: a block does not hold them."""
+    for way in (*LANES[size], *BLOCKS[size]):
+        if columns <= way.span:
+            return way
+    return None
+
+
+def most_of(size: int, room: int | None = None) -> int:
+    """Return how long a row is at most, of what `size` bytes are, that a block with `room` bytes of shared memory holds."""
+    spans = [way.span for way in BLOCKS[size]]
+    return max(span for span in spans if room is None or span * size * 33 // 32 <= room)
+
+
+__all__ = ["BLOCKS", "HOST_LONG", "HOST_THREADS", "LANES", "LONG", "THREADS", "Block", "Lanes", "most_of", "way_of"]

@@ -1,0 +1,207 @@
+"""Short rows, each sorted by a group of lanes in registers: one read, one write, and no barrier but those of warps."""
+
+from prism.lang import (
+    atomic_add, attr, ballot, block, const, constexpr, count, dtype, grid, group, id, int32, int64, load_vector, partition, prism,
+    ptr, requires, shared, shuffle, store_vector, template, thread, uint32, vector, warp,
+)
+from prism.kernels.sort_rows.elements import ALONE, before, behind_all, bits_of, element_of, key_of, pack, place_of
+from prism.kernels.sort_rows.segments import BACK, GATHERED, NONE, ROWS, SEGMENTS, bounds_of
+
+
+@prism("device")
+@requires(thread[1])
+@template(T=dtype, ITEMS=constexpr(int), WIDTH=constexpr(int))
+def store_run(y: ptr(T) @ thread[1], at: int64 @ thread[1], items: T[ITEMS] @ thread[1], valid: int32 @ thread[1]):
+    """Put `items` to `y[at]` and behind, those below `valid`, a multiple of `WIDTH`; `y[at]` is aligned to `WIDTH` elements."""
+    STEP: constexpr(int) = min(WIDTH, max(16 // T.bytes, 1))
+    for j in range(ITEMS // STEP):
+        if j * STEP < valid:
+            if STEP > 1:
+                word: vector(T, STEP)
+                for k in range(STEP):
+                    word[k] = items[j * STEP + k]
+                store_vector(y[at + j * STEP], word)
+            else:
+                y[at + j] = items[j]
+
+
+@prism("device")
+@requires(thread[32])
+@template(E=dtype, ITEMS=constexpr(int), PAD=constexpr(int))
+def spread(items: E[ITEMS] @ thread[1], run: ptr(E) @ thread[32]):
+    """From element `lane * ITEMS + k` of the warp's in `items[k]` to element `k * 32 + lane`, in place, through `run`.
+
+    `PAD`: how many are left free behind each 32, so that lanes meet in no bank.
+    """
+    if ITEMS > 1:
+        lane: int32 @ thread[1] = id()
+        with partition(run, thread[1], offset=lambda k: lane * ITEMS + k + (lane * ITEMS + k) / 32 * PAD) as own:
+            with group(thread[1]):
+                for k in range(ITEMS):
+                    own[k] = items[k]
+        with group(thread[1]):
+            for k in range(ITEMS):
+                items[k] = run[k * (32 + PAD) + lane]
+
+
+@prism("global")
+@template(
+    T=dtype, U=dtype, E=dtype, V=dtype, I=dtype, O=dtype, SIZE=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int),
+    THREADS=constexpr(int), DESCENDING=constexpr(bool), FORM=constexpr(int), KEYS=constexpr(int), PLACES=constexpr(bool),
+    VALUES=constexpr(bool), MODE=constexpr(int), LISTED=constexpr(bool), MIXED=constexpr(bool),
+)
+@requires(grid[1], block[1], thread[THREADS])
+@attr("__launch_bounds__(THREADS)")
+def sort_rows_by_lanes(
+    x: ptr(const(T)) @ grid[1], values: ptr(const(V)) @ grid[1], y: ptr(T) @ grid[1], positions: ptr(I) @ grid[1],
+    moved: ptr(V) @ grid[1], starts: ptr(const(O)) @ grid[1], ends: ptr(const(O)) @ grid[1], listed: ptr(const(int32)) @ grid[1],
+    listed_many: ptr(const(int32)) @ grid[1], mixed: ptr(int32) @ grid[1], mixed_many: ptr(int32) @ grid[1],
+    rows: int64 @ grid[1], columns: int64 @ grid[1], n: int64 @ grid[1], least: int64 @ grid[1], most: int64 @ grid[1],
+    first_listed: int64 @ grid[1], number: int32 @ grid[1],
+):
+    """Sort rows of at most `SIZE * ITEMS` elements, each by `SIZE` lanes.
+
+    Perspective: grid, of any number of blocks of `THREADS` threads.
+    Shapes:      `x`, `y`, `positions`, `values`, `moved`: `n` elements; none that is written is memory of one that is read. By
+                 `MODE`: `rows` rows of `columns` elements, side by side; or of the `rows` segments from `starts[s]` to `ends[s]`
+                 those from `least` to `most` elements long. `LISTED`: of these, the `listed_many[number]` whose numbers
+                 `listed` has from `first_listed` on. `KEYS`: `y`
+                 becomes the sorted elements, by their keys or from where they lie; `PLACES`: `positions`, where in the row
+                 they were; `VALUES`: `moved`, `values` in their order. `E` is what is sorted, by `FORM`: the
+                 key, of type `U`, or that and the position, then the order is stable. `MIXED`, of floats that are `ALONE`: rows
+                 with zeros of both signs are left, and their numbers appended to `mixed`, `mixed_many[0]` of them.
+    Errors:      with `WIDTH` above 1 all arrays are aligned to so many elements, or 16 bytes; `columns` is a multiple.
+    Test:        tests/kernels/test_sort_rows.py
+    """
+    GROUPS: constexpr(int) = THREADS // SIZE  # rows a block has at once
+    SPAN: constexpr(int) = SIZE * ITEMS
+    PAD: constexpr(int) = 1 - ITEMS % 2
+    RUN: constexpr(int) = (32 + PAD) * ITEMS  # room that a warp's elements are handed round in
+    blocks: int64 @ grid[1] = int64(count(block[1]))
+    here: int64 @ block[1] = id()
+    total: int64 @ grid[1] = rows
+    if LISTED:
+        total = int64(listed_many[number])
+    with partition(y, thread[1], f=lambda i: i, races="none") as target, \
+         partition(positions, thread[1], f=lambda i: i, races="none") as place_target, \
+         partition(moved, thread[1], f=lambda i: i, races="none") as value_target, \
+         partition(mixed, thread[1], f=lambda i: i, races="none") as later, group(block[1]):
+        t: int32 @ thread[1] = id()
+        w: int32 @ warp[1] = id()
+        l: int32 @ thread[1] = t % SIZE
+        room: shared(E[THREADS // 32 * RUN])
+        # Where the next rows lie is asked for while these are sorted.
+        next_row: int64 @ thread[1] = here * GROUPS + t / SIZE
+        next_begin: int64 @ thread[1] = 0
+        next_length: int32 @ thread[1] = 0
+        with group(thread[1]):
+            if LISTED:
+                next_row = int64(listed[first_listed + next_row]) if next_row < total else rows
+            next_begin, next_length = bounds_of(next_row, rows, starts, ends, columns, n, least, most, MODE=MODE)
+        for tile in range(here, (total + (GROUPS - 1)) / GROUPS, blocks):
+            row: int64 @ thread[1] = next_row
+            begin: int64 @ thread[1] = next_begin
+            length: int32 @ thread[1] = next_length
+            with group(thread[1]):
+                next_row = (tile + blocks) * GROUPS + t / SIZE
+                if LISTED:
+                    next_row = int64(listed[first_listed + next_row]) if next_row < total else rows
+                next_begin, next_length = bounds_of(next_row, rows, starts, ends, columns, n, least, most, MODE=MODE)
+            with partition(room, warp[1], offset=w * RUN) as run, group(warp[1]):
+                items: E[ITEMS] @ thread[1]
+                whole: bool @ warp[1] = WIDTH > 1
+                if WIDTH > 1 and MODE == SEGMENTS:
+                    whole = ballot((int32(begin & int64(WIDTH - 1)) | length & WIDTH - 1) != 0) == 0
+                minus: bool @ thread[1] = False
+                with group(thread[1]):
+                    if WIDTH > 1 and whole:
+                        for j in range(ITEMS // WIDTH):
+                            first: int32 = (j * SIZE + l) * WIDTH
+                            if first < length:
+                                word: vector(T, WIDTH) = load_vector(x[begin + first], WIDTH)
+                                for k in range(WIDTH):
+                                    items[j * WIDTH + k] = pack(
+                                        word[k], first + k, U=U, E=E, DESCENDING=DESCENDING, FORM=FORM
+                                    )
+                                    if MIXED:
+                                        minus = minus or bits_of(word[k], U=U) == U(1) << (8 * T.bytes - 1)
+                            else:
+                                for k in range(WIDTH):
+                                    items[j * WIDTH + k] = behind_all(E=E)
+                    else:
+                        for k in range(ITEMS):
+                            items[k] = behind_all(E=E)
+                            if k * SIZE + l < length:
+                                raw: T = x[begin + (k * SIZE + l)]
+                                items[k] = pack(raw, k * SIZE + l, U=U, E=E, DESCENDING=DESCENDING, FORM=FORM)
+                                if MIXED:
+                                    minus = minus or bits_of(raw, U=U) == U(1) << (8 * T.bytes - 1)
+                if MIXED:
+                    some: uint32 @ warp[1] = ballot(minus)
+                    if some != 0:
+                        plus: bool @ thread[1] = False
+                        with group(thread[1]):
+                            zero: E = E(key_of(T(0), U=U, DESCENDING=DESCENDING, TIED=False))
+                            for k in range(ITEMS):
+                                plus = plus or items[k] == zero
+                        others: uint32 @ warp[1] = ballot(plus)
+                        with group(thread[1]):
+                            own: uint32 = uint32((int64(1) << SIZE) - 1) << uint32(t % 32 / SIZE * SIZE)
+                            if some & own != 0 and others & own != 0:
+                                length = 0
+                                if l == 0:
+                                    place: int32 = atomic_add(mixed_many[0], 1)
+                                    later[place] = int32(row)
+                warp.sort(items, SIZE=SIZE, LESS=before, TOTAL=True)
+                if WIDTH > 1 and whole:
+                    with group(thread[1]):
+                        at: int64 = begin + l * ITEMS
+                        valid: int32 = length - l * ITEMS
+                        sorted: T[ITEMS if KEYS != NONE else 1]
+                        numbers: I[ITEMS if PLACES else 1]
+                        beside: V[ITEMS if VALUES else 1]
+                        for k in range(ITEMS):
+                            if KEYS == BACK:
+                                sorted[k] = element_of(items[k], T=T, DESCENDING=DESCENDING)
+                            if FORM != ALONE and k < valid:
+                                there: int64 = int64(place_of(items[k]))
+                                if KEYS == GATHERED:
+                                    sorted[k] = x[begin + there]
+                                if VALUES:
+                                    beside[k] = values[begin + there]
+                                if PLACES:
+                                    numbers[k] = I(there)
+                        if KEYS != NONE:
+                            store_run(target, at, sorted, valid, WIDTH=WIDTH)
+                        if PLACES:
+                            store_run(place_target, at, numbers, valid, WIDTH=WIDTH)
+                        if VALUES:
+                            store_run(value_target, at, beside, valid, WIDTH=WIDTH)
+                else:
+                    spread(items, run, PAD=PAD)
+                    for k in range(ITEMS):
+                        source: int32 @ thread[1] = (k * 32 + t % 32) / SPAN * SIZE
+                        start: int64 @ thread[1] = begin if SIZE == 32 else shuffle(begin, source)
+                        there: int32 @ thread[1] = length if SIZE == 32 else shuffle(length, source)
+                        with group(thread[1]):
+                            column: int32 = (k * 32 + t % 32) % SPAN
+                            if column < there:
+                                if KEYS == BACK:
+                                    target[start + column] = element_of(items[k], T=T, DESCENDING=DESCENDING)
+                                if FORM != ALONE:
+                                    place: int64 = int64(place_of(items[k]))
+                                    if KEYS == GATHERED:
+                                        target[start + column] = x[start + place]
+                                    if VALUES:
+                                        value_target[start + column] = values[start + place]
+                                    if PLACES:
+                                        place_target[start + column] = I(place)
+
+
+EXAMPLES = {
+    "sort_rows_by_lanes": {
+        "T": "float32", "U": "uint32", "E": "uint32", "V": "float32", "I": "int64", "O": "int64", "SIZE": 32, "ITEMS": 8,
+        "WIDTH": 4, "THREADS": 256, "DESCENDING": False, "FORM": ALONE, "KEYS": BACK, "PLACES": False, "VALUES": False,
+        "MODE": ROWS, "LISTED": False, "MIXED": True,
+    },
+}

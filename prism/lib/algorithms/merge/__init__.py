@@ -1,0 +1,1 @@
+"""Sorted arrays merged, and arrays sorted by merging."""

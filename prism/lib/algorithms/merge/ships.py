@@ -1,0 +1,19 @@
+"""Which kernels of merges ship: of keys of the dtypes that are most used, ascending."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from prism.host.plan import Machine, Step
+from prism.kernels import merge as kernels
+from prism.lib.algorithms.merge import plan
+from prism.lib.algorithms.merge.plan import Kind
+from prism.lib.algorithms.scan.ships import COMMON
+from prism.runtime.instance import Instance
+
+
+def instances(gpu: Machine) -> Iterator[Instance]:
+    """Yield the kernels that ship for a GPU."""
+    for scalar in COMMON:
+        steps = plan.merge(Kind(scalar, "", kernels.less), 1 << 20, 1 << 20, gpu).steps
+        yield from (step.instance for step in steps if isinstance(step, Step))

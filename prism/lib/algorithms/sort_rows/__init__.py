@@ -1,0 +1,1 @@
+"""Rows of arrays, and segments, each sorted by itself."""

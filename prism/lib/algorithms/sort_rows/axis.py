@@ -1,0 +1,202 @@
+"""Arrays sorted along an axis of many rows: what `sort` and its kin call where there is more than one row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from prism.host import arguments, repeat
+from prism.host.axes import normal_axis
+from prism.host.call import Decision, Result, call
+from prism.host.plan import OUT, Buffer, Machine
+from prism.lib.algorithms.scan.api import dtype_of
+from prism.lib.algorithms.select.plan import moved_as
+from prism.lib.algorithms.sort_rows import plan as plans
+from prism.lib.algorithms.sort_rows.plan import Kind, Names
+from prism.runtime.arrays import ArrayInfo
+
+
+def sort_along(
+    x: Any, axis: int = -1, *, descending: bool = False, out: Any = None, stream: Any = None, function: str = "sort"
+) -> Any:
+    """Return an array whose rows along `axis` are sorted: stable, NaN last whatever its sign, -0.0 equal to 0.0.
+
+    Raises:
+        TypeError: `x` is of a dtype without an order, or `out` of another.
+        ValueError: `x` has no such axis (`AxisError`), or no axis at all; `out` has another shape.
+    """
+    view, back = _last(x, axis), axis
+    asked = (function, "rows", descending)
+    if out is not None:
+        target = _last(out, axis)
+        sort_last(view, asked, descending, target, stream, function)
+        return out
+    return _last(sort_last(view, asked, descending, None, stream, function), back, undo=True)
+
+
+def sort_last(x: Any, asked: tuple[Any, ...], descending: bool, out: Any, stream: Any, function: str) -> Any:
+    """Return an array sorted along its last axis."""
+    if stream is None and (known := repeat.run(asked, x, out)) is not None:
+        return known
+
+    def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
+        given = arrays["x"]
+        kind = Kind(require_order(given, "x", function), descending)
+        if result is not None:
+            arguments.require_scalar(result, given.scalar)
+            arguments.require_shape(result, given.shape)
+        if copied := arguments.not_plain(arrays):
+            return Decision(copied=copied)
+        results = (Result(given.shape, dtype_of(given.scalar, given)),)
+        if not given.size:
+            return Decision(results)
+        beside = result is not None and not (result.contiguous and result.natural)
+        aligned = plans.is_aligned(given, None if beside else result)
+        columns = require_columns(given, "x")
+        plan = plans.rows(kind, given.size // columns, columns, machine, aligned=aligned)
+        return Decision(results, plan=plan, beside=beside)
+
+    return call(function, asked, {"x": x}, decide, out, stream)
+
+
+def argsort_along(
+    x: Any, axis: int = -1, *, descending: bool = False, dtype: Any = np.int64, out: Any = None, stream: Any = None,
+    function: str = "argsort",
+) -> Any:  # fmt: skip
+    """Return the positions along `axis` that sort an array: of equal elements the one that comes first stands first.
+
+    Raises:
+        TypeError: `x` is of a dtype without an order; `dtype`, or that of `out`, is neither int32 nor int64.
+        ValueError: `x` has no such axis (`AxisError`), or no axis at all; `out` has another shape.
+    """
+    wanted = position_type(dtype)
+    view = _last(x, axis)
+    asked = (function, "rows", descending, wanted)
+    target = None if out is None else _last(out, axis)
+    if stream is None and (known := repeat.run(asked, view, target)) is not None:
+        return out if out is not None else _last(known, axis, undo=True)
+
+    def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
+        given = arrays["x"]
+        kind = Kind(require_order(given, "x", function), descending, elements=False, places=wanted)
+        if result is not None:
+            arguments.require_scalar(result, wanted)
+            arguments.require_shape(result, given.shape)
+        if copied := arguments.not_plain(arrays):
+            return Decision(copied=copied)
+        results = (Result(given.shape, np.dtype(wanted)),)
+        if not given.size:
+            return Decision(results)
+        beside = result is not None and not (result.contiguous and result.natural)
+        aligned = plans.is_aligned(given, None if beside else result)
+        columns, names = require_columns(given, "x"), Names(places=Buffer(OUT))
+        plan = plans.rows(kind, given.size // columns, columns, machine, aligned=aligned, names=names)
+        return Decision(results, plan=plan, beside=beside)
+
+    found = call(function, asked, {"x": view}, decide, target, stream)
+    return out if out is not None else _last(found, axis, undo=True)
+
+
+def sort_by_key_along(
+    keys: Any,
+    values: Any,
+    axis: int = -1,
+    *,
+    descending: bool = False,
+    stream: Any = None,
+    function: str = "sort_by_key",
+) -> Any:
+    """Return the rows of keys along `axis`, sorted, and of values, each where its key goes.
+
+    Raises:
+        TypeError: `keys` is of a dtype without an order, or `values` of one whose elements have no usual size.
+        ValueError: there is no such axis (`AxisError`); both have not one shape.
+    """
+    views = {"x": _last(keys, axis), "values": _last(values, axis)}
+    asked = (function, "rows", descending)
+    called = {"x": "keys"}
+    if stream is None and (known := repeat.run_many(asked, (*views.values(), None))) is not None:
+        return tuple(_last(one, axis, undo=True) for one in known)
+
+    def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
+        given, beside = arrays["x"], arrays["values"]
+        try:
+            moved = moved_as(beside)
+        except TypeError:
+            raise TypeError(f"`values` has dtype {beside.dtype}, which {function} does not support") from None
+        if beside.shape != given.shape:
+            raise ValueError(f"`keys` and `values` must have one shape, not {given.shape} and {beside.shape}")
+        kind = Kind(require_order(given, "keys", function), descending, values=moved)
+        if copied := arguments.not_plain(arrays):
+            return Decision(copied=copied)
+        results = (
+            Result(given.shape, dtype_of(given.scalar, given)),
+            Result(given.shape, dtype_of(beside.scalar, beside)),
+        )
+        if not given.size:
+            return Decision(results, (OUT, plans.MOVED))
+        columns = require_columns(given, "keys")
+        aligned = plans.is_aligned(given, beside)
+        plan = plans.rows(kind, given.size // columns, columns, machine, aligned=aligned)
+        return Decision(results, (OUT, plans.MOVED), plan=plan)
+
+    found = call(function, asked, views, decide, None, stream, called=called)
+    return tuple(_last(one, axis, undo=True) for one in found)
+
+
+def position_type(dtype: Any) -> str:
+    """Return the type that positions are written as.
+
+    Raises:
+        TypeError: it is neither int32 nor int64.
+    """
+    found = arguments.scalar_of(dtype)
+    if found not in ("int32", "int64"):
+        raise TypeError(f"`dtype` must be int32 or int64, not {found}")
+    return found
+
+
+def require_columns(given: ArrayInfo, name: str) -> int:
+    """Return how long the rows of an array with elements are.
+
+    Raises:
+        ValueError: longer than can be sorted here.
+    """
+    columns = given.shape[-1]
+    if columns > plans.LONGEST:
+        raise ValueError(f"`{name}` has {columns} elements along the axis, and {plans.LONGEST} are the most")
+    return columns
+
+
+def require_order(given: ArrayInfo, name: str, function: str) -> str:
+    """Return the type of elements that are sorted.
+
+    Raises:
+        TypeError: they have no order here.
+    """
+    if given.scalar not in plans.SUPPORTED:
+        raise TypeError(f"`{name}` has dtype {given.dtype}, which {function} does not support")
+    return given.scalar
+
+
+def _last(x: Any, axis: int, undo: bool = False) -> Any:
+    """Return a view in which `axis` is the last one; `undo`: in which the last one is `axis`.
+
+    Raises:
+        AxisError: there is no such axis.
+    """
+    shape = x.shape if hasattr(x, "shape") else np.shape(x)
+    place = normal_axis(axis, len(shape))
+    if place == len(shape) - 1:
+        return x
+    source, target = (-1, place) if undo else (place, -1)
+    if hasattr(x, "movedim"):  # torch
+        return x.movedim(source, target)
+    order = [k for k in range(len(shape)) if k != source % len(shape)]
+    order.insert(target % len(shape), source % len(shape))
+    return x.transpose(order) if hasattr(x, "transpose") else np.transpose(x, order)
+
+
+__all__ = ["argsort_along", "require_order", "position_type", "sort_along", "sort_by_key_along"]

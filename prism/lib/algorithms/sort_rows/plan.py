@@ -1,0 +1,292 @@
+"""Which kernels rows and segments are sorted by, and what they are launched with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from prism.host.plan import OUT, Buffer, Clear, Machine, Plan, Scratch, Step, instance_of, nothing, size_of
+from prism.kernels import sort_rows as kernels
+from prism.kernels.sort_rows import ALONE, BACK, GATHERED, NONE, PLACED, ROWS, SEGMENTS, Block, Lanes
+from prism.lang.intrinsics.declaration import number_of
+from prism.lang.lower.limits import SHARED_LIMITS
+from prism.runtime.arrays import ArrayInfo
+from prism.runtime.instance import Instance
+
+SUPPORTED = (
+    "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "bfloat16", "float32", "float64",
+    "complex64",
+)  # fmt: skip
+"""Dtypes that have an order and a key."""
+_FLOATS = ("float16", "bfloat16", "float32", "float64")
+_WIDE = "struct{key:uint64,place:uint32}"
+_VECTOR = 16  # bytes
+_MOST_BLOCKS = 1 << 30
+_HOST_BLOCKS = 2
+_LISTED = (1 << 31) - 1  # rows that a list has room for
+LONGEST = (1 << 31) - (1 << 13)
+"""How long a row, or a segment, is at most."""
+
+VALUES, PLACES, MOVED = "values", "places", "moved"
+"""What the arrays of a plan are called, besides `x` and the result: `OUT` is the sorted elements, where they are wanted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What is sorted, and what comes of it.
+
+    `elements`: whether the sorted ones are wanted; `places`: the type that positions in a row are written as, or "";
+    `values`: the type that values beside the elements are moved as, or "". `placed`: positions are sorted along in any case.
+    """
+
+    scalar: str
+    descending: bool = False
+    elements: bool = True
+    places: str = ""
+    values: str = ""
+    placed: bool = False
+
+    @property
+    def read(self) -> str:
+        """The type that the kernels read elements as."""
+        return "uint8" if self.scalar == "bool" else self.scalar
+
+    @property
+    def form(self) -> int:
+        """Whether elements are sorted alone, or with their positions."""
+        along = self.placed or bool(self.places or self.values) or self.scalar == "complex64"
+        found: int = PLACED if along else ALONE
+        return found
+
+    @property
+    def mixed(self) -> bool:
+        """Whether rows with zeros of both signs are sorted apart: their order is that of their positions."""
+        return self.form == ALONE and self.scalar in _FLOATS
+
+    @property
+    def sorted_as(self) -> str:
+        """The type of what is sorted: a key, or a key and a position."""
+        size = size_of(self.read)
+        key = "uint64" if size == 8 else "uint32"
+        if self.form == ALONE:
+            return key
+        return "uint32" if size <= 2 else "uint64" if size == 4 else _WIDE
+
+    def most(self, machine: Machine) -> int:
+        """Return how long rows are at most that a block of a machine holds; those with zeros of both signs too."""
+        room = None if machine.host else SHARED_LIMITS.get(number_of(machine.arch))
+        most: int = kernels.most_of(size_of(self.sorted_as), room)
+        return min(most, replace(self, placed=True).most(machine)) if self.mixed else most
+
+    def template(self, way: Lanes | Block, *, mode: int, offsets: str, listed: bool, host: bool) -> dict[str, Any]:
+        """Return the template of a kernel, but for the width of vectors."""
+        keys = NONE if not self.elements else BACK if self.form == ALONE else GATHERED
+        found: dict[str, Any] = {
+            "T": self.read, "U": "uint64" if size_of(self.read) == 8 else "uint32", "E": self.sorted_as,
+            "V": self.values or "uint8", "I": self.places or "int32", "O": offsets, "ITEMS": way.items,
+            "DESCENDING": self.descending, "FORM": self.form, "KEYS": keys, "PLACES": bool(self.places),
+            "VALUES": bool(self.values), "MODE": mode, "LISTED": listed, "MIXED": self.mixed,
+        }  # fmt: skip
+        if isinstance(way, Block):
+            return {**found, "THREADS": way.threads, "BLOCKS": 1 if host else way.blocks}
+        return {**found, "SIZE": way.size, "THREADS": kernels.HOST_THREADS if host else kernels.THREADS, "WIDTH": 1}
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Which memory a plan's kernels take: names of arrays, or scratch."""
+
+    x: Buffer = Buffer("x")
+    y: Buffer = Buffer(OUT)
+    places: Buffer = Buffer(PLACES)
+    values: Buffer = Buffer(VALUES)
+    moved: Buffer = Buffer(MOVED)
+
+
+def width_of(kind: Kind, way: Lanes, columns: int, aligned: bool) -> int:
+    """Return how many elements a lane reads at once: as many as it takes anyway, or 16 bytes of them; 1 where that is not so.
+
+    `columns`: what all rows are a multiple of; 0 of segments, of which the kernel looks at each.
+    """
+    width = min(way.items, max(1, _VECTOR // size_of(kind.read)))
+    return width if aligned and columns % width == 0 else 1
+
+
+def instance_for(
+    kind: Kind, way: Lanes | Block, columns: int, aligned: bool, *, mode: int = ROWS, offsets: str = "int64",
+    listed: bool = False, host: bool = False,
+) -> Instance:  # fmt: skip
+    """Return the kernel that sorts so."""
+    template = kind.template(way, mode=mode, offsets=offsets, listed=listed, host=host)
+    if isinstance(way, Block):
+        return instance_of(kernels.sort_rows_by_block, template)
+    template["WIDTH"] = width_of(kind, way, 0 if mode == SEGMENTS else columns, aligned)
+    return instance_of(kernels.sort_rows_by_lanes, template)
+
+
+def is_aligned(*arrays: ArrayInfo | None) -> bool:
+    """Whether arrays, which may not be made as yet, begin where vectors may."""
+    return all(info is None or info.pointer % _VECTOR == 0 for info in arrays)
+
+
+def rows(
+    kind: Kind, many: int, columns: int, machine: Machine, *, aligned: bool = False, names: Names | None = None
+) -> Plan:
+    """Return the plan that sorts `many` rows of `columns` elements, C-contiguous.
+
+    The plan's arrays are `x`, and, of `kind`, those of `names`; none that is written may be memory of one that is read.
+    `aligned`: all begin where vectors of 16 bytes may.
+    """
+    if columns > kind.most(machine):
+        return long_rows(kind, many, columns, machine, names=names)
+    names, scratch = names or Names(), Scratch()
+    if kind.mixed and many > _LISTED:  # more than a list of them has room for
+        kind = replace(kind, placed=True)
+    steps: list[Step | Clear] = []
+    arguments = _arguments(kind, names, many, columns, many * columns)
+    if kind.mixed:
+        left, number = scratch.take("int32", many), scratch.take("int32", 1)
+        arguments |= {"mixed": left, "mixed_many": number}
+        steps.append(Clear(number))
+    steps.append(_step(kind, many, columns, machine, arguments, aligned))
+    if kind.mixed:
+        later = _arguments(kind, names, many, columns, many * columns) | {"listed": left, "listed_many": number}
+        steps.append(_step(replace(kind, placed=True), many, columns, machine, later, aligned, listed=True))
+    return Plan(tuple(steps), scratch=scratch.used)
+
+
+def long_rows(kind: Kind, many: int, columns: int, machine: Machine, *, names: Names | None = None) -> Plan:
+    """Return the plan that sorts `many` rows that a block does not hold, of up to `LONGEST` elements, each by a block.
+
+    Scratch: two times what is sorted, 8 bytes an element, 16 of elements of 8 bytes.
+    """
+    scratch = Scratch()
+    arguments = _arguments(kind, names or Names(), many, columns, many * columns)
+    return Plan((_long_step(kind, many, many * columns, machine, arguments, scratch),), scratch=scratch.used)
+
+
+def _long_step(
+    kind: Kind, many: int, n: int, machine: Machine, arguments: Mapping[str, Any], scratch: Scratch, *, mode: int = ROWS,
+    offsets: str = "int64", listed: bool = False,
+) -> Step:  # fmt: skip
+    """Return the launch that sorts rows that a block does not hold."""
+    element = _WIDE if size_of(kind.read) == 8 else "uint64"
+    way = kernels.HOST_LONG if machine.host else kernels.LONG
+    template = kind.template(way, mode=mode, offsets=offsets, listed=listed, host=machine.host)
+    del template["FORM"], template["MIXED"]
+    keys = GATHERED if kind.elements else NONE
+    found = instance_of(kernels.sort_long_rows, {**template, "E": element, "KEYS": keys})
+    given = {name: value for name, value in arguments.items() if name not in ("mixed", "mixed_many")}
+    given |= {"one": scratch.take(element, n), "other": scratch.take(element, n)}
+    blocks = _HOST_BLOCKS if machine.host else machine.wave(found, way.threads)
+    return Step(found, max(1, min(many, blocks)), way.threads, given)
+
+
+def segments(
+    kind: Kind, n: int, many: int, offsets: str, machine: Machine, names: Names, *, aligned: bool = False
+) -> Plan:
+    """Return the plan that sorts `many` segments of an array of `n` elements, both at least one, in the arrays called `names`.
+
+    Segments of about the mean length are sorted where they lie; the others are listed by their lengths first, on the device. Of
+    floats alone, those with zeros of both signs are listed as well, and sorted again.
+
+    Raises:
+        ValueError: there are more segments than a list has room for.
+    """
+    if many > _LISTED:
+        raise ValueError(f"`offsets` has {many + 1} elements: there may be {_LISTED} segments at most")
+    scratch = Scratch()
+    spans, wholes = _classes(kind, kind.most(machine))
+    mean = min(-(-n // many), spans[-1])
+    way = kernels.way_of(mean, size_of(kind.sorted_as))
+    assert way is not None
+    most = min(way.span, spans[-1])
+    least = 1 if most <= spans[0] else most // 4 + 1
+    lists, number = scratch.take("int32", kernels.CLASSES * many), scratch.take("int32", 8)
+    bounds = {"starts": Buffer("offsets"), "ends": Buffer("offsets", size_of(offsets))}
+    arguments = _arguments(kind, names, many, 0, n) | bounds
+    mixed: dict[str, Any] = {}
+    left_many = nothing("int32")
+    if kind.mixed:
+        left, left_many = scratch.take("int32", many), scratch.take("int32", 1)
+        mixed = {"mixed": left, "mixed_many": left_many}
+    steps: list[Step | Clear] = [Clear(number)]
+    template = {
+        "T": kind.read,
+        "I": kind.places or "int32",
+        "O": offsets,
+        "KEYS": kind.elements,
+        "PLACES": bool(kind.places),
+        "MIXED": kind.mixed,
+    }
+    binning = instance_of(kernels.bin_segments, {**template, "THREADS": kernels.THREADS})
+    blocks = _HOST_BLOCKS if machine.host else machine.wave(binning, kernels.THREADS)
+    given = {name: arguments[name] for name in ("x", "y", "positions", "starts", "ends", "n")}
+    given |= {"lists": lists, "many": number, "left_many": left_many, "segments": many, "least": least, "most": most}
+    given |= dict(zip(("first", "second", "third", "fourth"), spans, strict=True))
+    steps.append(Step(binning, max(1, min(-(-n // kernels.THREADS), blocks)), kernels.THREADS, given))
+    how = {"mode": SEGMENTS, "offsets": offsets}
+    steps.append(_step(kind, many, most, machine, arguments | mixed | {"least": least, "most": most}, aligned, **how))
+    for k, span in enumerate(spans):
+        if k and spans[k - 1] >= n:
+            break  # no segment is as long
+        own = {"listed": lists, "listed_many": number, "first_listed": k * many, "number": k, "most": span}
+        steps.append(_step(kind, many, span, machine, arguments | mixed | own, aligned, listed=True, **how))
+    if n > spans[-1]:
+        own = {"listed": lists, "listed_many": number, "first_listed": 4 * many, "number": 4, "most": LONGEST}
+        steps.append(_long_step(kind, many, n, machine, arguments | own, scratch, listed=True, **how))
+    if kind.mixed:
+        again, before = replace(kind, placed=True), 0
+        for span in wholes:
+            if before < n:
+                own = {"listed": left, "listed_many": left_many, "least": before + 1, "most": span}
+                steps.append(_step(again, many, span, machine, arguments | own, aligned, listed=True, **how))
+            before = span
+    return Plan(tuple(steps), scratch=scratch.used)
+
+
+def _classes(kind: Kind, most: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return how long the segments of each list are at most; and of those that are sorted again."""
+    size = size_of(kind.sorted_as)
+    return (32, 256, min(kernels.BLOCKS[size][1].span, most), most), (kernels.LANES[size][-1].span, most)
+
+
+def _arguments(kind: Kind, names: Names, many: int, columns: int, n: int) -> dict[str, Any]:
+    """Return the arguments of a kernel that has no list, and leaves no row."""
+    return {
+        "x": names.x,
+        "y": names.y if kind.elements else nothing(kind.read),
+        "positions": names.places if kind.places else nothing("int32"),
+        "values": names.values if kind.values else nothing("uint8"),
+        "moved": names.moved if kind.values else nothing("uint8"),
+        "starts": nothing("int64"), "ends": nothing("int64"), "listed": nothing("int32"), "listed_many": nothing("int32"),
+        "mixed": nothing("int32"), "mixed_many": nothing("int32"), "rows": many, "columns": columns, "n": n, "least": 1,
+        "most": 1 << 62, "first_listed": 0, "number": 0,
+    }  # fmt: skip
+
+
+def _step(
+    kind: Kind, many: int, columns: int, machine: Machine, arguments: Mapping[str, Any], aligned: bool, *, listed: bool = False,
+    mode: int = ROWS, offsets: str = "int64",
+) -> Step:  # fmt: skip
+    """Return the launch that sorts rows of at most `columns` elements."""
+    way = kernels.way_of(columns, size_of(kind.sorted_as))
+    assert way is not None
+    found = instance_for(kind, way, columns, aligned, mode=mode, offsets=offsets, listed=listed, host=machine.host)
+    if isinstance(way, Block):
+        threads, tiles = way.threads, many
+    else:
+        threads = kernels.HOST_THREADS if machine.host else kernels.THREADS
+        tiles = -(-many // (threads // way.size))
+    drawn = listed or (
+        mode == SEGMENTS and isinstance(way, Lanes)
+    )  # blocks go on to the rows of which they know where they lie
+    blocks = _HOST_BLOCKS if machine.host else machine.wave(found, threads) if drawn else _MOST_BLOCKS
+    return Step(found, max(1, min(tiles, blocks)), threads, dict(arguments))
+
+
+__all__ = [
+    "LONGEST", "MOVED", "PLACES", "SUPPORTED", "VALUES", "Kind", "Names", "instance_for", "is_aligned", "long_rows", "rows",
+    "segments", "width_of",
+]  # fmt: skip

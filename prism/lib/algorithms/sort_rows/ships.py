@@ -1,0 +1,32 @@
+"""Which kernels of sorted rows and segments ship: of the dtypes that are most used, ascending."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from prism.host.plan import OUT, Buffer, Machine, Plan, Step, size_of
+from prism.kernels.sort_rows import BLOCKS, LANES
+from prism.lib.algorithms.sort_rows import plan
+from prism.lib.algorithms.sort_rows.plan import Kind, Names
+from prism.runtime.instance import Instance
+
+_MANY = 1 << 16
+
+
+def instances(gpu: Machine) -> Iterator[Instance]:
+    """Yield the kernels that ship for a GPU."""
+    for scalar in ("float32", "int32"):
+        for kind, names in (
+            (Kind(scalar), Names()),
+            (Kind(scalar, elements=False, places="int64"), Names(places=Buffer(OUT))),
+        ):
+            size, most = size_of(kind.sorted_as), kind.most(gpu)
+            for way in (*LANES[size][3:], *BLOCKS[size]):
+                if way.span <= most:
+                    yield from _kernels(plan.rows(kind, _MANY, way.span, gpu, aligned=True, names=names))
+            for mean in (16, 256, 4096):
+                yield from _kernels(plan.segments(kind, _MANY * mean, _MANY, "int64", gpu, names, aligned=True))
+
+
+def _kernels(found: Plan) -> Iterator[Instance]:
+    return (step.instance for step in found.steps if isinstance(step, Step))

@@ -1,0 +1,266 @@
+"""Rows and segments sorted by lanes and by blocks, on the reference machine, with all its checks. Kernels: kernels/sort_rows.
+
+Tests of kernels/sort_rows: elements, segments, lanes, blocks, configurations.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import prism
+from prism.interpret import SCHEDULES, RaceError, run
+from prism.kernels import sort_rows as kernels
+from prism.kernels.sort_rows import ALONE, BACK, GATHERED, PLACED, ROWS, SEGMENTS, Block, Lanes
+from prism.kernels.sort_rows.elements import element_of, key_of
+from prism.lang import constexpr, dtype, grid, group, id, int64, partition, ptr, requires, template, thread
+from tests.mutation import without_barriers
+
+THREADS = 64
+
+
+def elements_of(kind: str, form: int) -> dict[str, Any]:
+    """Return the template's types of keys and of what is sorted."""
+    size = np.dtype(kind).itemsize
+    key = "uint64" if size == 8 else "uint32"
+    packed = "uint32" if size <= 2 else "uint64" if size == 4 else kernels.Wide
+    return {"T": kind, "U": key, "E": key if form == ALONE else packed, "FORM": form}
+
+
+def launch(
+    x: Any, way: Lanes | Block, starts: Any, ends: Any, *, least: int = 1, most: int = 1 << 40, width: int = 1,
+    descending: bool = False, form: int = ALONE, keys: int = BACK, places: bool = False, values: Any = None, mode: int = ROWS,
+    columns: int = 0, rows: int = 0, listed: Any = None, mixed: bool = False, blocks: int = 2, **options: Any,
+) -> tuple[Any, Any, Any, Any]:  # fmt: skip
+    """Sort; return what is written: elements, positions, values, and the rows that are left."""
+    y, spots = np.zeros_like(x) - (x.dtype.kind in "iuf"), np.full(x.size, -1, np.int64)
+    given = np.zeros(1, np.float32) if values is None else values
+    moved, left, number = np.zeros_like(given), np.full(max(rows, 1), -1, np.int32), np.zeros(1, np.int32)
+    template: dict[str, Any] = {
+        **elements_of(x.dtype.name, form), "V": given.dtype, "I": "int64", "O": "int64", "DESCENDING": descending, "KEYS": keys,
+        "PLACES": places, "VALUES": values is not None, "MODE": mode, "LISTED": listed is not None, "MIXED": mixed,
+        "ITEMS": way.items,
+    }  # fmt: skip
+    if isinstance(way, Lanes):
+        kernel, threads = kernels.sort_rows_by_lanes, THREADS
+        template |= {"SIZE": way.size, "THREADS": THREADS, "WIDTH": width}
+    else:
+        kernel, threads = kernels.sort_rows_by_block, way.threads
+        template |= {"THREADS": threads, "BLOCKS": 1}
+    names = np.zeros(1, np.int32) if listed is None else np.asarray(listed, np.int32)
+    many = np.array([names.size], np.int32)
+    kernel[blocks, threads](
+        x, given, y, spots, moved, starts, ends, names, many, left, number, rows, columns, x.size, least, most, 0, 0,
+        template=template, **{"check": True, **options},
+    )  # fmt: skip
+    return y, spots, moved, left[: number[0]]
+
+
+def equal_rows(x: Any, way: Lanes | Block, **options: Any) -> tuple[Any, Any, Any, Any]:
+    none = np.zeros(1, np.int64)
+    found = launch(x.ravel(), way, none, none, rows=x.shape[0], columns=x.shape[1], **options)
+    return (*(one.reshape(x.shape) if one.size == x.size else one for one in found[:3]), found[3])
+
+
+def data(kind: str, shape: tuple[int, ...], form: str, seed: int = 0) -> Any:
+    """Return rows of some distribution."""
+    random, size = np.random.default_rng(seed), int(np.prod(shape))
+    found = random.integers(0, 1 << 62, size, dtype=np.int64)
+    if np.dtype(kind).kind == "f":
+        found = (random.standard_normal(size) * 100).astype(kind)
+    elif np.dtype(kind).kind == "u":
+        found = (found.astype(np.uint64) * 3).astype(kind)
+    else:
+        found = (found * 3).astype(kind)
+    found = found.reshape(shape)
+    match form:
+        case "equal":
+            found[...] = 1
+        case "few":
+            found = random.integers(0, 3, shape).astype(kind)
+        case "sorted":
+            found.sort(axis=-1)
+        case "reversed":
+            found = np.sort(found, axis=-1)[:, ::-1].copy()
+        case "special":
+            special = [0.0, -0.0, np.nan, -np.nan, np.inf, -np.inf, 1.0, -1.0] if found.dtype.kind == "f" else [0, 1, 2]
+            found = random.choice(np.array(special, kind), shape)
+    return found
+
+
+def order_of(x: Any, descending: bool) -> Any:
+    """Return the stable order of rows, NaN last: NumPy's, and by ranks where it descends."""
+    if not descending:
+        return np.argsort(x, axis=-1, kind="stable")
+    last = np.isnan(x) if x.dtype.kind == "f" else np.zeros(x.shape, bool)
+    _, ranks = np.unique(np.where(last, 0, x), return_inverse=True)
+    return np.argsort(np.where(last, 1, -ranks.reshape(x.shape).astype(np.int64)), axis=-1, kind="stable")
+
+
+KINDS = ("float32", "uint32", "int8", "uint16", "int64", "float64", "float16", "int32", "uint64", "int16", "uint8")
+FORMS = ("random", "equal", "few", "sorted", "reversed", "special")
+WAYS = (
+    Lanes(1, 1), Lanes(1, 4), Lanes(2, 4), Lanes(4, 8), Lanes(32, 2), Lanes(32, 8), Block(32, 2, 1), Block(64, 4, 1),
+    Block(128, 8, 1),
+)  # fmt: skip
+
+
+@pytest.mark.covering(2)
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("short", [0, 1, 2])
+@pytest.mark.parametrize("way", WAYS, ids=str)
+def test_positions_and_values(way: Any, short: int, descending: bool, kind: str, form: str) -> None:
+    """Stable, with whole rows and those that are shorter."""
+    columns = max(1, way.span - short)
+    x = data(kind, (7, columns), form)
+    values = np.arange(x.size, dtype=np.int16)
+    options: dict[str, Any] = {"form": PLACED, "keys": GATHERED, "places": True, "values": values}
+    y, places, moved, _ = equal_rows(x, way, descending=descending, **options)
+    wanted = order_of(x, descending)
+    assert np.array_equal(places, wanted)
+    assert np.array_equal(moved, np.take_along_axis(values.reshape(x.shape), wanted, -1))
+    assert y.tobytes() == np.take_along_axis(x, wanted, -1).tobytes()
+
+
+@pytest.mark.covering(2)
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("short", [0, 1])
+@pytest.mark.parametrize("way", WAYS, ids=str)
+def test_elements_alone(way: Any, short: int, descending: bool, kind: str, form: str) -> None:
+    """All but rows with zeros of both signs, which are left; NaN of several bits in the order of these."""
+    x = data(kind, (9, max(1, way.span - short)), form)
+    real = x.dtype.kind == "f"
+    y, _, _, left = equal_rows(x, way, descending=descending, mixed=real)
+    zeros = (x == 0) & real
+    both = (zeros & np.signbit(x.astype(float))).any(1) & (zeros & ~np.signbit(x.astype(float))).any(1)
+    assert np.array_equal(np.sort(left), np.flatnonzero(both))
+    wanted = np.take_along_axis(x, order_of(x, descending), -1)
+    assert np.array_equal(y[~both], wanted[~both], equal_nan=real)
+    if real:
+        numbers = ~np.isnan(wanted[~both])
+        assert y[~both][numbers].tobytes() == wanted[~both][numbers].tobytes()
+
+
+@pytest.mark.parametrize(("kind", "width", "way"), [
+    ("float32", 4, Lanes(4, 4)), ("uint8", 8, Lanes(16, 8)), ("float64", 2, Lanes(32, 2)), ("int16", 8, Lanes(2, 8)),
+])  # fmt: skip
+def test_vectors(kind: str, width: int, way: Lanes) -> None:
+    """Rows that are read and written by vectors, whole ones and shorter ones."""
+    for columns in {way.span, max(way.span - width, width)}:
+        x = data(kind, (5, columns), "few")
+        options: dict[str, Any] = {
+            "form": PLACED,
+            "keys": GATHERED,
+            "places": True,
+            "values": x.ravel(),
+            "width": width,
+        }
+        y, places, moved, _ = equal_rows(x, way, **options)
+        assert (
+            np.array_equal(places, order_of(x, False))
+            and np.array_equal(y, np.sort(x))
+            and np.array_equal(y, moved.reshape(y.shape))
+        )
+        assert np.array_equal(equal_rows(x, way, width=width)[0], np.sort(x))
+
+
+@pytest.mark.parametrize("way", [Lanes(4, 4), Lanes(32, 2), Block(64, 2, 1)], ids=str)
+@pytest.mark.parametrize("listed", [False, True])
+def test_segments(way: Any, listed: bool) -> None:
+    """Those in a range of lengths, all of them or those of a list; bounds outside the array are its ends."""
+    random = np.random.default_rng(0)
+    x = random.integers(0, 9, 300, dtype=np.int32)
+    cuts = np.sort(random.integers(0, 301, 40))
+    cuts[5:30] = cuts[5:30] // 4 * 4  # segments of whole vectors
+    starts, ends = np.concatenate([[-5], cuts]), np.concatenate([cuts, [310]])
+    lengths = np.minimum(ends, 300) - np.maximum(starts, 0)
+    taken = (lengths >= 2) & (lengths <= way.span)
+    names = random.permutation(np.flatnonzero(taken))[::2] if listed else None
+    if listed:
+        taken = np.isin(np.arange(41), names)
+    width = 4 if isinstance(way, Lanes) and way.items >= 4 else 1
+    options: dict[str, Any] = {
+        "mode": SEGMENTS,
+        "width": width,
+        "rows": 41,
+        "least": 2,
+        "most": way.span,
+        "listed": names,
+    }
+    y, places, _, _ = launch(x, way, starts, ends, form=PLACED, keys=GATHERED, places=True, **options)
+    alone = launch(x, way, starts, ends, **options)[0]
+    wanted, spots = np.zeros_like(x) - 1, np.full(300, -1)
+    for begin, end in zip(np.maximum(starts, 0)[taken], np.minimum(ends, 300)[taken], strict=True):
+        spots[begin:end] = np.argsort(x[begin:end], kind="stable")
+        wanted[begin:end] = x[begin:end][spots[begin:end]]
+    assert np.array_equal(y, wanted) and np.array_equal(places, spots) and np.array_equal(alone, wanted)
+
+
+@prism.lang.prism("global")
+@template(T=dtype, U=dtype, DESCENDING=constexpr(bool))
+@requires(grid[1], thread[1])
+def keys(x: ptr(T) @ grid[1], y: ptr(T) @ grid[1], z: ptr(U) @ grid[1], n: int64 @ grid[1]):  # noqa: F821
+    i: int64 @ thread[1] = id()
+    with partition(y, thread[1], i) as back, partition(z, thread[1], i) as mine, group(thread[1]):
+        if i < n:
+            mine[0] = key_of(x[i], U=U, DESCENDING=DESCENDING, TIED=False)  # noqa: F821
+            back[0] = element_of(mine[0], T=T, DESCENDING=DESCENDING)  # noqa: F821
+
+
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("kind", ["float16", "int8", "uint8", "int16", "uint16"])
+def test_keys_are_bits(kind: str, descending: bool) -> None:
+    """Of every element of a type: a key of its own, in the order of elements, that gives back its bits."""
+    size = np.dtype(kind).itemsize
+    x = np.arange(1 << 8 * size).astype(f"uint{8 * size}").view(kind)
+    y, z = np.zeros_like(x), np.zeros(x.size, np.uint32)
+    template = {"U": "uint32", "DESCENDING": descending}
+    keys[-(-x.size // 256), 256](x, y, z, x.size, template=template)
+    assert x.tobytes() == y.tobytes() and np.unique(z).size == x.size
+    found = x[np.argsort(z)]
+    wanted = np.sort(x)
+    if descending:
+        nans = np.isnan(wanted).sum() if kind == "float16" else 0
+        wanted = np.concatenate([wanted[: x.size - nans][::-1], wanted[x.size - nans :]])
+    assert np.array_equal(found, wanted, equal_nan=kind == "float16")
+
+
+@pytest.mark.parametrize("way", [Lanes(4, 4), Block(256, 2, 1)], ids=str)
+def test_each_inferred_barrier_is_needed(way: Any) -> None:
+    rows, columns = 80 if isinstance(way, Lanes) else 3, way.span - 1
+    x = data("float32", (rows, columns), "random").ravel()
+    kernel = kernels.sort_rows_by_lanes if isinstance(way, Lanes) else kernels.sort_rows_by_block
+    template = {
+        **elements_of("float32", ALONE), "V": "float32", "I": "int64", "O": "int64", "DESCENDING": False, "KEYS": BACK,
+        "PLACES": False, "VALUES": False, "MODE": ROWS, "LISTED": False, "MIXED": False, "ITEMS": way.items, "THREADS": 256,
+    }  # fmt: skip
+    template |= {"SIZE": way.size, "WIDTH": 1} if isinstance(way, Lanes) else {"BLOCKS": 1}
+    found = list(without_barriers(prism.check(kernel, template)))
+    assert found
+    for barrier, mutant in found:
+        if barrier.loop and barrier.first.text.startswith("blocked_to_striped"):
+            continue  # from row to row: those of the network stand between, where there is more than one warp
+        with pytest.raises((RaceError, AssertionError)):
+            for schedule in SCHEDULES:
+                y, none, number = np.zeros_like(x), np.zeros(1, np.int64), np.zeros(1, np.int32)
+                one = np.zeros(1, np.float32)
+                given = (x, one, y, none, one.copy(), none, none, number, number, number.copy(), number.copy())
+                run(mutant, 1, 256, (*given, rows, columns, x.size, 1, 1 << 40, 0, 0), check=True, schedule=schedule)
+                assert np.array_equal(y.reshape(rows, -1), np.sort(x.reshape(rows, -1)))
+
+
+def test_longer_rows_take_more() -> None:
+    """Each length has the least that holds it, and a longer one none that holds less."""
+    for size in (4, 8, 16):
+        spans = [way.span for way in (*kernels.LANES[size], *kernels.BLOCKS[size])]
+        assert spans == sorted(spans) and kernels.most_of(size) == spans[-1]
+        for columns in {1, *spans, *(span + 1 for span in spans)}:
+            found = kernels.way_of(columns, size)
+            assert (found is None) == (columns > spans[-1])
+            assert found is None or found.span == min(span for span in spans if span >= columns)

@@ -1,0 +1,119 @@
+"""Segments sorted, on NumPy arrays: of every length about those that classes end at, all dtypes, hard data, and the errors.
+
+Tests of prism/lib/algorithms/sort_rows: api, plan, cases, ships; kernels/sort_rows: bins, runs.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from prism.host.machine import HOST
+from prism.host.plan import size_of
+from prism.kernels import sort_rows as kernels
+from prism.lib import segmented_argsort, segmented_sort
+from prism.lib.algorithms.sort_rows.plan import SUPPORTED, Kind
+from tests.kernels.test_sort_rows import order_of
+
+KINDS = tuple(kind for kind in SUPPORTED if kind != "bfloat16")
+
+
+def hard(kind: str, n: int, seed: int = 0) -> Any:
+    """Return numbers of which many are equal, and, of floats, NaN with both signs and both zeros."""
+    random = np.random.default_rng(seed)
+    found = random.integers(-3 if np.dtype(kind).kind in "ifc" else 0, 4, n).astype(kind)
+    if found.dtype.kind in "fc":
+        found[::7], found[3::11] = np.nan, -0.0
+        found[5::13] = -np.array(np.nan, kind)
+    if found.dtype.kind == "c":
+        found[1::5] += 2j
+        found[2::9] = complex(1, np.nan)
+    return found
+
+
+def oracle(x: Any, offsets: Any, descending: bool = False) -> tuple[Any, Any]:
+    """Return each segment sorted, and the positions that do so."""
+    y, places = x.copy(), np.full(x.size, -1)
+    for begin, end in zip(np.maximum(offsets[:-1], 0), np.minimum(offsets[1:], x.size), strict=True):
+        if begin < end:
+            places[begin:end] = order_of(x[None, begin:end], descending)[0]
+            y[begin:end] = x[begin:end][places[begin:end]]
+    return y, places
+
+
+def agree(x: Any, offsets: Any, descending: bool = False) -> None:
+    y, places = oracle(x, offsets, descending)
+    found = segmented_sort(x, offsets, descending=descending)
+    assert np.array_equal(segmented_argsort(x, offsets, descending=descending), places)
+    assert np.array_equal(found, y, equal_nan=x.dtype.kind in "fc")
+    if x.dtype.kind == "f":  # zeros of both signs in their order
+        assert np.array_equal(np.signbit(found[~np.isnan(y)]), np.signbit(y[~np.isnan(y)]))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("n", "many"), [(3000, 100), (900, 300), (5000, 3)])
+def test_segments_of_unequal_lengths(kind: str, n: int, many: int) -> None:
+    offsets = np.sort(np.random.default_rng(1).integers(-2, n + 3, many + 1))
+    agree(hard(kind, n), offsets)
+
+
+@pytest.mark.parametrize("kind", ["float32", "int16", "uint64", "float64"])
+def test_descending(kind: str) -> None:
+    offsets = np.sort(np.random.default_rng(1).integers(0, 3001, 50))
+    agree(hard(kind, 3000), offsets, descending=True)
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64"])
+def test_lengths_about_the_ends_of_classes(kind: str) -> None:
+    """One short segment of most, so that lists take the others; and one that no block holds."""
+    most = Kind(kind).most(HOST)
+    lengths = [0, 1, 2, *(end + more for end in (32, 256, 512, 2048) for more in (-1, 0, 1)), *[3] * 4000, most + 1]
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    agree(hard(kind, int(offsets[-1])), offsets)
+
+
+def test_nothing_to_sort() -> None:
+    x = hard("float32", 10)
+    assert np.array_equal(segmented_sort(x, np.array([4])), x, equal_nan=True)
+    assert np.array_equal(segmented_argsort(x, np.array([4])), np.full(10, -1))
+    assert segmented_sort(x[:0], np.array([0, 0])).size == 0
+    assert np.array_equal(segmented_argsort(x, np.array([3, 3, 3])), np.full(10, -1))
+    assert np.array_equal(segmented_sort(x, np.array([3, 3, 3])), x, equal_nan=True)
+
+
+def test_int32_and_out() -> None:
+    x, offsets = hard("int32", 100), np.array([0, 40, 100], np.int32)
+    wanted, places = oracle(x, offsets)
+    found = segmented_argsort(x, offsets, dtype="int32")
+    assert found.dtype == np.int32 and np.array_equal(found, places)
+    out = np.zeros(100, np.int64)
+    assert segmented_argsort(x, offsets, out=out) is out and np.array_equal(out, places)
+    assert segmented_sort(x, offsets, out=x) is x and np.array_equal(x, wanted)
+
+
+def test_errors() -> None:
+    x, offsets = np.zeros(10, np.float32), np.array([0, 5])
+    with pytest.raises(TypeError, match="`x` has dtype complex128"):
+        segmented_sort(x.astype(complex), offsets)
+    with pytest.raises(TypeError, match="`offsets` must be of int32 or int64"):
+        segmented_sort(x, offsets.astype(float))
+    with pytest.raises(ValueError, match="`offsets` must have one element more"):
+        segmented_argsort(x, offsets[:0])
+    with pytest.raises(ValueError, match="`x`"):
+        segmented_argsort(x.reshape(2, 5), offsets)
+    with pytest.raises(TypeError, match="`dtype` must be int32 or int64"):
+        segmented_argsort(x, offsets, dtype="int16")
+    with pytest.raises(TypeError, match="`out`"):
+        segmented_sort(x, offsets, out=np.zeros(10))
+    with pytest.raises(ValueError, match="`out`"):
+        segmented_sort(x, offsets, out=np.zeros(9, np.float32))
+
+
+def test_a_block_holds_what_a_gpu_has_room_for() -> None:
+    for size in (4, 8, 16):
+        for room in (99 << 10, 163 << 10, 227 << 10):
+            assert kernels.most_of(size, room) * size <= room
+        assert kernels.most_of(size) == kernels.BLOCKS[size][-1].span
+    assert size_of(Kind("float64", placed=True).sorted_as) == 16

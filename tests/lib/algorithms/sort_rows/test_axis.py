@@ -1,0 +1,91 @@
+"""Arrays sorted along an axis, on NumPy arrays: shapes, axes, strides, dtypes, hard data, and the errors.
+
+Tests of prism/lib/algorithms/sort_rows/axis.py.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from prism.lib.algorithms.sort_rows.axis import argsort_along, sort_along, sort_by_key_along
+from prism.lib.algorithms.sort_rows.plan import SUPPORTED
+from tests.kernels.test_sort_rows import order_of
+from tests.lib.algorithms.sort_rows.test_api import hard
+
+SHAPES = [
+    ((5, 300), -1),
+    ((3, 70), 0),
+    ((2, 5, 9), 1),
+    ((4, 1), -1),
+    ((0, 5), -1),
+    ((5, 0), 1),
+    ((40,), 0),
+    ((2, 600), 1),
+]
+
+
+@pytest.mark.covering(2)
+@pytest.mark.parametrize(("shape", "axis"), SHAPES)
+@pytest.mark.parametrize("kind", [kind for kind in SUPPORTED if kind != "bfloat16"])
+def test_shapes_and_axes(shape: tuple[int, ...], axis: int, kind: str) -> None:
+    x = hard(kind, int(np.prod(shape))).reshape(shape)
+    wanted = np.argsort(x, axis=axis, kind="stable")
+    values = np.arange(x.size, dtype=np.int16).reshape(shape)
+    found = sort_along(x, axis)
+    assert np.array_equal(found, np.take_along_axis(x, wanted, axis), equal_nan=x.dtype.kind in "fc")
+    if x.dtype.kind == "f":
+        assert np.array_equal(np.signbit(found), np.signbit(np.take_along_axis(x, wanted, axis))) or np.isnan(x).any()
+    assert np.array_equal(argsort_along(x, axis), wanted)
+    keys, moved = sort_by_key_along(x, values, axis)
+    assert np.array_equal(moved, np.take_along_axis(values, wanted, axis))
+    assert np.array_equal(keys, np.take_along_axis(x, wanted, axis), equal_nan=x.dtype.kind in "fc")
+
+
+@pytest.mark.parametrize("kind", ["float32", "int8", "uint64"])
+def test_descending(kind: str) -> None:
+    x = hard(kind, 600).reshape(6, 100)
+    wanted = order_of(x, True)
+    assert np.array_equal(argsort_along(x, descending=True), wanted)
+    found = sort_along(x, descending=True)
+    assert np.array_equal(found, np.take_along_axis(x, wanted, -1), equal_nan=x.dtype.kind == "f")
+    moved = sort_by_key_along(x, wanted.astype(np.float64), descending=True)[1]
+    assert np.array_equal(moved, np.take_along_axis(wanted.astype(np.float64), wanted, -1))
+
+
+def test_rows_that_no_block_holds() -> None:
+    x = hard("float64", 3 * 4099).reshape(3, 4099)
+    assert np.array_equal(argsort_along(x), np.argsort(x, axis=-1, kind="stable"))
+    assert np.array_equal(sort_along(x), np.sort(x), equal_nan=True)
+
+
+def test_strides_and_out() -> None:
+    random = np.random.default_rng(0)
+    x = random.standard_normal((40, 60)).astype(np.float32)
+    for view in (x[::2, ::-3], x.T, x[:, 5:6], x[1:, 1:]):
+        for axis in (0, 1):
+            assert np.array_equal(sort_along(view, axis), np.sort(view, axis))
+            out = np.zeros(view.shape[::-1], np.float32).T
+            assert sort_along(view, axis, out=out) is out and np.array_equal(out, np.sort(view, axis))
+            places = np.zeros(view.shape, np.int32)
+            assert argsort_along(view, axis, dtype="int32", out=places) is places
+            assert np.array_equal(places, np.argsort(view, axis, kind="stable"))
+    assert sort_along(x, 0, out=x) is x and np.array_equal(x, np.sort(x, 0))
+
+
+def test_errors() -> None:
+    x = np.zeros((3, 4), np.float32)
+    with pytest.raises(np.exceptions.AxisError):
+        sort_along(x, 2)
+    with pytest.raises(np.exceptions.AxisError):
+        argsort_along(np.float32(1))
+    with pytest.raises(TypeError, match="`x` has dtype complex128"):
+        sort_along(x.astype(complex))
+    with pytest.raises(TypeError, match="`dtype` must be int32 or int64"):
+        argsort_along(x, dtype="uint8")
+    with pytest.raises(ValueError, match="`out` must have shape"):
+        sort_along(x, out=np.zeros((4, 3), np.float32))
+    with pytest.raises(TypeError, match="`out` must be of float32"):
+        sort_along(x, out=np.zeros((3, 4)))
+    with pytest.raises(ValueError, match="`keys` and `values` must have one shape"):
+        sort_by_key_along(x, x[:2])
