@@ -1,9 +1,14 @@
 """Sorting by digits: one pass counts all digits, and then each pass sorts by one of them."""
 
+from prism.kernels.sort.configurations import (
+    HOST_COUNTING, HOST_LARGE, HOST_SMALL, LONG_TILES, Configuration, Counting, configurations, counting,
+)
 from prism.kernels.sort.count import count_digits
 from prism.kernels.sort.order import FLOAT, FLOAT_PAIR, FLOAT_PLACE, INTEGER
-from prism.kernels.sort.radix import GIVEN, NONE, POSITIONS, sort_digit
+from prism.kernels.sort.parts import GIVEN, NONE, POSITIONS
+from prism.kernels.sort.radix import sort_digit
 
 __all__ = [
-    "FLOAT", "FLOAT_PAIR", "FLOAT_PLACE", "GIVEN", "INTEGER", "NONE", "POSITIONS", "count_digits", "sort_digit",
+    "FLOAT", "FLOAT_PAIR", "FLOAT_PLACE", "GIVEN", "HOST_COUNTING", "HOST_LARGE", "HOST_SMALL", "INTEGER", "LONG_TILES", "NONE",
+    "POSITIONS", "Configuration", "Counting", "configurations", "count_digits", "counting", "sort_digit",
 ]  # fmt: skip

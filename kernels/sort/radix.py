@@ -113,7 +113,10 @@ def sort_digit(
                             items[k] = V(int64(tile) * TILE + at + 32 * k)
                 if many < TILE:
                     for k in range(ITEMS):
-                        keys[k] = keys[k] if at + 32 * k < many else ~K(0)  # behind all that are there
+                        there: bool @ thread[1] = at + 32 * k < many
+                        keys[k] = keys[k] if there else ~K(0)  # behind all that are there
+                        if VALUES == POSITIONS:
+                            items[k] = items[k] if there else ~V(0)
                 block.fill(table, 0, WARPS * 256)
                 block.fill(common, -1, 1)
                 with group(thread[1]):

@@ -16,6 +16,18 @@ from prism.interpret.shares import allows_overlap
 from prism.interpret.versions import Versions
 
 
+def _add_in_turn(data: Any, index: Any, amounts: Any) -> Any:
+    """Add integers to elements, one after the other, each modulo 2^bits; return what each element was before its addition."""
+    turns = np.argsort(index, kind="stable")
+    places, given = index[turns], amounts[turns]
+    sums = np.cumsum(given, dtype=data.dtype) - given
+    heads = np.concatenate([np.ones(min(1, len(places)), bool), places[1:] != places[:-1]])
+    before = np.empty(index.shape, data.dtype)
+    before[turns] = data[places] + (sums - sums[heads][np.cumsum(heads) - 1])
+    np.add.at(data, index, amounts)
+    return before
+
+
 class IntrinsicMemory:
     """What a memory intrinsic's meaning works on: `prism.lang.intrinsics.memory.Memory` for the threads that run it now."""
 
@@ -101,14 +113,21 @@ class IntrinsicMemory:
             self.checker.access(self.frame, reference.region, index.T.ravel(), np.tile(lanes, count), kind)
         return unwrap(index)
 
-    def update(self, reference: Reference, step: Callable[[Any, int], Any], order: str) -> Any:
-        """Replace each thread's element by `step(element, k)`, thread after thread, and return the values before."""
+    def update(self, reference: Reference, step: Callable[[Any, int], Any], order: str, added: Any = None) -> Any:
+        """Replace each thread's element by `step(element, k)`, thread after thread, and return the values before.
+
+        `added`: integers, where `step` adds them: then all threads' are added at once.
+        """
         index, data = self._at(reference, 0, "update", True), reference.region.data
         before = np.empty(index.shape, data.dtype)
         self._meet(reference.region, index, "saw")
         self._meet(reference.region, index, "show")
         self._order(reference.region, index, order)
         changed, stale = False, self._stale(reference.region)
+        if added is not None and stale is None:
+            amounts = np.broadcast_to(np.asarray(added).astype(data.dtype), index.shape)
+            self.frame.block.machine.progress += bool(amounts.any())
+            return _add_in_turn(data, index, amounts)
         for k, at in enumerate(index):
             before[k] = data[at]
             data[at] = step(before[k], k)

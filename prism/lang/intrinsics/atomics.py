@@ -197,12 +197,19 @@ def _atomic(
             f"({scalar.cuda}* p, {scalar.cuda} value) {{\n{body}    return {old};\n}}\n"
         )
 
+    def added(binding: Binding, value: Any) -> Any:
+        """What is added, where that is an integer."""
+        if step not in (_add, _subtract) or not scalar_of(binding).integral:
+            return None
+        with np.errstate(all="ignore"):
+            return value if step is _add else np.zeros_like(value) - value
+
     def meaning(binding: Binding, memory: Memory, element: Any, value: Any) -> Values:
         def change(before: Any, k: int) -> Any:
             with np.errstate(all="ignore"):
                 return step(before, value if np.ndim(value) == 0 else value[k])
 
-        return memory.update(element, change, order_of(binding))
+        return memory.update(element, change, order_of(binding), added(binding, value))
 
     return Intrinsic(
         name=name,

@@ -28,7 +28,7 @@ class Cells:
         self.notes.append("store")
         self.cells[reference] = value
 
-    def update(self, reference, step, order):
+    def update(self, reference, step, order, added=None):
         self.notes.append(order)
         old = []
         for k, i in enumerate(reference):

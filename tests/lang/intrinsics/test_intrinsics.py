@@ -265,7 +265,7 @@ class Plain:
     def store_row(self, reference, values):
         self.cells[reference[:, None] + np.arange(values.shape[-1])] = values
 
-    def update(self, reference, step, order):
+    def update(self, reference, step, order, added=None):
         old = []
         for k, i in enumerate(reference):
             old.append(self.cells[i])

@@ -13,6 +13,7 @@ from prism.host.call import Decision, Result, call
 from prism.host.plan import OUT, Buffer, Machine
 from prism.lib.algorithms.scan.api import dtype_of
 from prism.lib.algorithms.select.plan import moved_as
+from prism.lib.algorithms.sort.plan import rows
 from prism.lib.algorithms.sort_rows import plan as plans
 from prism.lib.algorithms.sort_rows.plan import Kind, Names
 from prism.runtime.arrays import ArrayInfo
@@ -55,7 +56,7 @@ def sort_last(x: Any, asked: tuple[Any, ...], descending: bool, out: Any, stream
         beside = result is not None and not (result.contiguous and result.natural)
         aligned = plans.is_aligned(given, None if beside else result)
         columns = require_columns(given, "x")
-        plan = plans.rows(kind, given.size // columns, columns, machine, aligned=aligned)
+        plan = rows(kind, given.size // columns, columns, machine, aligned=aligned)
         return Decision(results, plan=plan, beside=beside)
 
     return call(function, asked, {"x": x}, decide, out, stream)
@@ -92,7 +93,7 @@ def argsort_along(
         beside = result is not None and not (result.contiguous and result.natural)
         aligned = plans.is_aligned(given, None if beside else result)
         columns, names = require_columns(given, "x"), Names(places=Buffer(OUT))
-        plan = plans.rows(kind, given.size // columns, columns, machine, aligned=aligned, names=names)
+        plan = rows(kind, given.size // columns, columns, machine, aligned=aligned, names=names)
         return Decision(results, plan=plan, beside=beside)
 
     found = call(function, asked, {"x": view}, decide, target, stream)
@@ -139,7 +140,7 @@ def sort_by_key_along(
             return Decision(results, (OUT, plans.MOVED))
         columns = require_columns(given, "keys")
         aligned = plans.is_aligned(given, beside)
-        plan = plans.rows(kind, given.size // columns, columns, machine, aligned=aligned)
+        plan = rows(kind, given.size // columns, columns, machine, aligned=aligned)
         return Decision(results, (OUT, plans.MOVED), plan=plan)
 
     found = call(function, asked, views, decide, None, stream, called=called)

@@ -1,0 +1,1 @@
+"""Arrays sorted by digits, and the functions that sort along an axis."""

@@ -1,0 +1,35 @@
+"""Calls of sorts, along axes and of long rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from prism.lib.cases import LONG_PLANES, NUMBERS, PLANES, Case, numbers
+
+_DTYPES = (*NUMBERS, "bool", "float16", "uint64")
+
+
+def _with_values(random: Any, shape: tuple[int, ...], dtype: str) -> tuple[Any, Any]:
+    x = numbers(random, shape, dtype)[0]
+    return x, random.integers(0, 1 << 30, x.shape).astype(np.int32)
+
+
+def _by_key(keys: Any, values: Any) -> tuple[Any, Any]:
+    order = np.argsort(keys, axis=-1, kind="stable")
+    return np.take_along_axis(keys, order, -1), np.take_along_axis(values, order, -1)
+
+
+CASES = (
+    Case(
+        "sort", numbers, lambda x: np.sort(x, kind="stable"), dtypes=_DTYPES,
+        peers={"cupy": lambda cupy, x: cupy.sort(x), "torch": lambda torch, x: torch.sort(x)},
+    ),
+    Case("sort", numbers, lambda x: np.sort(x, 0, kind="stable"), {"axis": 0}, dtypes=("int32",), shapes=PLANES, large=LONG_PLANES),
+    Case(
+        "argsort", numbers, lambda x: np.argsort(x, kind="stable"), dtypes=_DTYPES,
+        peers={"cupy": lambda cupy, x: cupy.argsort(x), "torch": lambda torch, x: torch.argsort(x)},
+    ),
+    Case("sort_by_key", _with_values, _by_key, out=False, dtypes=("int32", "float64")),
+)  # fmt: skip

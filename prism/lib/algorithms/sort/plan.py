@@ -1,0 +1,157 @@
+"""Which kernels rows are sorted by: those of `sort_rows` where a block holds a row, else a radix sort of each."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from prism.host.plan import WORDS, Buffer, Clear, Machine, Plan, Scratch, Step, instance_of, nothing, size_of
+from prism.kernels import sort as kernels
+from prism.kernels.sort import GIVEN, NONE, POSITIONS
+from prism.lang.intrinsics.declaration import number_of
+from prism.lang.lower.limits import SHARED_LIMITS
+from prism.lib.algorithms.scan.plan import words_for
+from prism.lib.algorithms.sort_rows import plan as by_rows
+from prism.lib.algorithms.sort_rows.plan import Kind, Names
+
+_FLOATS = {"float16": 0x7C00, "bfloat16": 0x7F80, "float32": 0x7F800000, "float64": 0x7FF0000000000000}
+"""The bits of inf."""
+_CARRIED = ("uint8", "uint16", "uint32", "uint64")
+_CONTROL = 64  # bytes before the words: the counter and the epoch, in a sector of their own
+_NARROW = 1 << 31  # counts of shorter arrays are of 32 bits
+_HOST_ROOM = 227 << 10
+_LONG_ROW, _MOST_ROWS = 1 << 16, 16
+"""Rows of at least so many elements, and no more rows, are sorted by digits one after the other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """How numbers of a type, of which the bits are read, are put in order: see `prism.kernels.sort.order`."""
+
+    size: int
+    kind: int
+    flip: int
+    lowest: int
+
+    @property
+    def type(self) -> str:
+        """What keys are."""
+        return f"uint{8 * self.size}"
+
+
+def keys_of(kind: Kind) -> Keys:
+    """Return how the numbers of a sort are put in order."""
+    size = size_of(kind.read)
+    sign, every = 1 << 8 * size - 1, (1 << 8 * size) - 1
+    falling = every if kind.descending else 0
+    if kind.scalar in _FLOATS:
+        floats = {NONE: kernels.FLOAT, POSITIONS: kernels.FLOAT_PLACE, GIVEN: kernels.FLOAT_PAIR}
+        return Keys(size, floats[carries(kind)], falling, every ^ (_FLOATS[kind.scalar] | sign))
+    return Keys(size, kernels.INTEGER, falling ^ (sign if kind.scalar.startswith("int") else 0), 0)
+
+
+def carries(kind: Kind) -> int:
+    """Return what goes where a key goes."""
+    if kind.values:
+        return GIVEN
+    return POSITIONS if kind.places else NONE
+
+
+def takes(kind: Kind) -> bool:
+    """Whether there is a radix sort of such rows."""
+    if kind.scalar.startswith("complex") or (kind.values and (kind.values not in _CARRIED or kind.places)):
+        return False
+    return not kind.elements if kind.places else kind.elements
+
+
+def rows(
+    kind: Kind, many: int, columns: int, machine: Machine, *, aligned: bool = False, names: Names | None = None
+) -> Plan:
+    """Return the plan that sorts `many` rows of `columns` elements; arguments are those of `sort_rows.plan.rows`."""
+    long = columns > kind.most(machine) and (many == 1 or (columns >= _LONG_ROW and many <= _MOST_ROWS))
+    if not long or not takes(kind):
+        return by_rows.rows(kind, many, columns, machine, aligned=aligned, names=names)
+    return radix(kind, many, columns, machine, names or Names(), aligned=aligned)
+
+
+def radix(kind: Kind, many: int, n: int, machine: Machine, names: Names, *, aligned: bool) -> Plan:
+    """Return the plan that sorts rows of `n` elements by digits, one row after the other.
+
+    Scratch: as many keys, and as many values where some go along; of positions two of each, of 4 bytes below 2^32 elements.
+    """
+    keys, carried, scratch = keys_of(kind), carries(kind), Scratch()
+    value = {NONE: "uint32", POSITIONS: "uint32" if n < 1 << 32 else "uint64", GIVEN: kind.values}[carried]
+    counts = "uint32" if n < _NARROW else "uint64"
+    room = _HOST_ROOM if machine.host else SHARED_LIMITS.get(number_of(machine.arch), 48 << 10)
+    c = configuration(keys, value, carried, n, room, host=machine.host)
+    template = {
+        "K": keys.type, "V": value, "VO": kind.places or "int64", "C": counts, "KIND": keys.kind, "VALUES": carried,
+        "THREADS": c.threads, "ITEMS": c.items, "BATCH": c.batch, "BLOCKS": c.blocks, "WORDS": c.words,
+    }  # fmt: skip
+    pass_of = instance_of(kernels.sort_digit, template)
+    tiles = -(-n // c.tile)
+    capacity = words_for(256 * tiles)
+    size = 2 * size_of(counts)
+    number = scratch.take(counts, 256 * keys.size)
+    spare = scratch.take(keys.type, n)
+    beside = (nothing(value), nothing(value))
+    if carried != NONE:
+        beside = scratch.take(value, n), nothing(value)
+    between = nothing(keys.type)
+    if carried == POSITIONS:
+        between, beside = scratch.take(keys.type, n), (beside[0], scratch.take(value, n))
+    blocks = 1 if machine.host else min(tiles, machine.wave(pass_of, c.threads))
+    shared: dict[str, Any] = {
+        "counts": number, "n": n, "flip": keys.flip, "lowest": keys.lowest,
+    }  # fmt: skip
+    steps: list[Step | Clear] = []
+    for row in range(many):
+        x = _at(names.x, row * n * keys.size)
+        found = {
+            "x": x, "spare": spare, "y": between if carried == POSITIONS else _at(names.y, row * n * keys.size),
+            "given": _at(names.values, row * n * size_of(value)) if carried == GIVEN else nothing(value),
+            "value_spare": beside[0], "values": _at(names.moved, row * n * size_of(value)) if carried == GIVEN else beside[1],
+            "positions": _at(names.places, row * n * size_of(kind.places)) if carried == POSITIONS else nothing("int64"),
+            "words": Buffer(WORDS, _CONTROL, "uint64", capacity * size // 8), "capacity": capacity,
+            "control": Buffer(WORDS, 0, "uint64", 1), **shared,
+        }  # fmt: skip
+        steps.append(Clear(number))
+        steps.append(_count(keys, counts, n, x, machine, room, shared, aligned=aligned))
+        steps.extend(Step(pass_of, blocks, c.threads, {**found, "step": step}) for step in range(keys.size))
+    return Plan(tuple(steps), _CONTROL + capacity * size, f"sort {capacity} {counts}", scratch.used)
+
+
+def configuration(
+    keys: Keys, value: str, carried: int, n: int, room: int, *, host: bool = False
+) -> kernels.Configuration:
+    """Return how `n` elements are cut into tiles."""
+    if host:
+        return kernels.HOST_SMALL if n <= 8 * kernels.HOST_SMALL.tile else kernels.HOST_LARGE
+    short, long = kernels.configurations(keys.size, size_of(value), carried, room)
+    return short if n < kernels.LONG_TILES * long.tile else long
+
+
+def _count(
+    keys: Keys, counts: str, n: int, x: Buffer, machine: Machine, room: int, shared: dict[str, Any], *, aligned: bool
+) -> Step:
+    """Return the step that counts all digits."""
+    c = kernels.HOST_COUNTING if machine.host else kernels.counting(keys.size, room)
+    items = max(1, c.bytes // keys.size)
+    width = math.gcd(items, max(1, 16 // keys.size))
+    template = {
+        "K": keys.type, "C": counts, "KIND": keys.kind, "COPIES": c.copies, "THREADS": c.threads, "ITEMS": items, "WIDTH": width,
+        "BLOCKS": 1,
+    }  # fmt: skip
+    instance = instance_of(kernels.count_digits, template)
+    tiles = -(-n // (c.threads * items))
+    blocks = 1 if machine.host else min(tiles, machine.wave(instance, c.threads))
+    skew = 0 if aligned and x.offset % 16 == 0 else -1
+    return Step(instance, blocks, c.threads, {"x": x, "skew": skew, **shared})
+
+
+def _at(buffer: Buffer, offset: int) -> Buffer:
+    return buffer if offset == 0 else Buffer(buffer.name, buffer.offset + offset, buffer.dtype, buffer.count)
+
+
+__all__ = ["Keys", "configuration", "keys_of", "radix", "rows", "takes"]

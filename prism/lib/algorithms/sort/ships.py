@@ -1,0 +1,27 @@
+"""Which kernels of radix sorts ship: of the dtypes that are most used, in a rising order; a falling one takes the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from prism.host.plan import OUT, Buffer, Machine, Step
+from prism.lib.algorithms.sort import plan
+from prism.lib.algorithms.sort_rows.plan import Kind, Names
+from prism.runtime.instance import Instance
+
+_SIZES = (1 << 17, 1 << 28)
+
+
+def instances(gpu: Machine) -> Iterator[Instance]:
+    """Yield the kernels that ship for a GPU."""
+    positions = Names(places=Buffer(OUT))
+    kinds = [(Kind(scalar), Names()) for scalar in ("uint8", "int16", "float16", "int32", "float32", "int64", "float64")]
+    kinds += [
+        (Kind(scalar, elements=False, places="int64"), positions)
+        for scalar in ("uint8", "int32", "float32", "int64", "float64")
+    ]
+    kinds += [(Kind(scalar, values=moved), Names()) for scalar in ("int32", "float32") for moved in ("uint32", "uint64")]
+    for kind, names in kinds:
+        for n in _SIZES:
+            found = plan.radix(kind, 1, n, gpu, names, aligned=True)
+            yield from (step.instance for step in found.steps if isinstance(step, Step))
