@@ -105,8 +105,30 @@ def begin_digits(
 @prism("device")
 @requires(block[1], thread[32])
 @template(BATCH=constexpr(int))
-def rank_common(table: ptr(uint32) @ block[1], digits: int32[BATCH] @ thread[1], ranks: uint32[BATCH] @ thread[1], common: int32 @ block[1]):
-    """Rank a batch of which very many have the digit `common`: they are counted by votes, the others by additions."""
+def rank(
+    table: ptr(uint32) @ block[1], digits: int32[BATCH] @ thread[1], ranks: uint32[BATCH] @ thread[1], common: int32 @ block[1],
+):
+    """Rank a batch by additions to `table`, which has where each warp's part of a digit goes on.
+
+    Equal digits of a row of the warp are in the order in which its lanes add. Where very many have the digit `common`, not
+    negative, these are counted by votes: additions to one place come one after the other.
+    """
+    w: int32 @ thread[32] = id()
+    if common >= 0:
+        rank_common(table, digits, ranks, common)
+    else:
+        with group(thread[1]):
+            for k in range(BATCH):
+                ranks[k] = atomic_add(table[w * 256 + digits[k]], 1, scope="block")
+
+
+@prism("device")
+@requires(block[1], thread[32])
+@template(BATCH=constexpr(int))
+def rank_common(
+    table: ptr(uint32) @ block[1], digits: int32[BATCH] @ thread[1], ranks: uint32[BATCH] @ thread[1], common: int32 @ block[1],
+):
+    """Rank a batch: elements of the digit `common` by votes, the others by additions."""
     w: int32 @ thread[32] = id()
     lane: int32 @ thread[1] = id() % 32
     with partition(table, thread[32], offset=w * 256, races="none") as own, group(thread[32]):

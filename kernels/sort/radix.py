@@ -14,7 +14,7 @@ from prism.lang import (
 )
 from prism.kernels.sort.order import FLOAT, INTEGER, digit, encode, minus_zero
 from prism.kernels.sort.parts import (
-    GIVEN, NONE, POSITIONS, begin_digits, digits_passed, load_both, load_part, mend, rank_common, rank_in_order, write_digits, write_positions,
+    GIVEN, NONE, POSITIONS, begin_digits, digits_passed, load_both, load_part, mend, rank, rank_in_order, write_digits, write_positions,
 )
 from prism.lib.thread import extent, operators
 
@@ -135,14 +135,11 @@ def sort_digit(
                                 ranks: uint32[BATCH] @ thread[1]
                                 for k in range(BATCH):
                                     digits[k] = digit(keys[begin + k], shift, lowest, KIND=KIND, AGAIN=True)
-                                if slowly:
-                                    rank_in_order(table, digits, ranks)
-                                elif often >= 0:
-                                    rank_common(table, digits, ranks, often)
-                                else:
-                                    with group(thread[1]):
-                                        for k in range(BATCH):
-                                            ranks[k] = atomic_add(table[w * 256 + digits[k]], 1, scope="block")
+                                if not slowly:
+                                    rank(table, digits, ranks, often)
+                                if KIND == FLOAT:
+                                    if slowly:
+                                        rank_in_order(table, digits, ranks)
                                 with group(thread[1]):
                                     for k in range(BATCH):
                                         spot[int32(ranks[k])] = keys[begin + k]
@@ -171,20 +168,25 @@ def sort_digit(
                 ):
                     wrong: bool @ block[1] = True
                     while wrong:
-                        if behind == 0 and VALUES == POSITIONS:
-                            wrong = write_positions(
-                                part, value_part, id_part, places, result, many, shift, lowest, KIND=KIND, THREADS=THREADS,
-                                ITEMS=ITEMS, BATCH=BATCH,
+                        if behind % 2 == 1:
+                            wrong = write_digits(
+                                part, value_part, id_part, places, spare_keys, spare_values, many, shift, flip, lowest, False,
+                                KIND=KIND, VALUES=VALUES, THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH,
                             )
-                        elif behind % 2 == 0:
+                        elif VALUES != POSITIONS:
                             wrong = write_digits(
                                 part, value_part, id_part, places, y_keys, y_values, many, shift, flip, lowest, behind == 0,
                                 KIND=KIND, VALUES=VALUES, THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH,
                             )
-                        else:
+                        elif behind > 0:
                             wrong = write_digits(
-                                part, value_part, id_part, places, spare_keys, spare_values, many, shift, flip, lowest, False,
+                                part, value_part, id_part, places, y_keys, y_values, many, shift, flip, lowest, False,
                                 KIND=KIND, VALUES=VALUES, THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH,
+                            )
+                        else:
+                            wrong = write_positions(
+                                part, value_part, id_part, places, result, many, shift, lowest, KIND=KIND, THREADS=THREADS,
+                                ITEMS=ITEMS, BATCH=BATCH,
                             )
                         wrong = wrong and not in_order
                         if wrong:

@@ -114,9 +114,10 @@ class IntrinsicMemory:
         return unwrap(index)
 
     def update(self, reference: Reference, step: Callable[[Any, int], Any], order: str, added: Any = None) -> Any:
-        """Replace each thread's element by `step(element, k)`, thread after thread, and return the values before.
+        """Replace each thread's element by `step(element, k)`, one thread after the other, and return the values before.
 
-        `added`: integers, where `step` adds them: then all threads' are added at once.
+        In which order threads come nobody promises: in that of their numbers, the schedule "reversed" from the last one on, "random"
+        in any. `added`: integers, where `step` adds them: then all threads' are added at once.
         """
         index, data = self._at(reference, 0, "update", True), reference.region.data
         before = np.empty(index.shape, data.dtype)
@@ -124,11 +125,14 @@ class IntrinsicMemory:
         self._meet(reference.region, index, "show")
         self._order(reference.region, index, order)
         changed, stale = False, self._stale(reference.region)
+        turns = self.frame.block.machine.order(len(index))
         if added is not None and stale is None:
             amounts = np.broadcast_to(np.asarray(added).astype(data.dtype), index.shape)
             self.frame.block.machine.progress += bool(amounts.any())
-            return _add_in_turn(data, index, amounts)
-        for k, at in enumerate(index):
+            before[turns] = _add_in_turn(data, index[turns], amounts[turns])
+            return before
+        for k in turns:
+            at = index[k]
             before[k] = data[at]
             data[at] = step(before[k], k)
             changed = changed or data[at] != before[k]

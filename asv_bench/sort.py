@@ -1,0 +1,132 @@
+"""Sorts beside CUB, CuPy and torch, and beside what a copy takes: graphs of rotating arrays, medians of alternating rounds.
+
+    PYTHONPATH=. python asv_bench/sort.py [--logs 16,20,24,28] [--dtypes uint32,float32] [--data uniform,skewed] [--only pairs]
+
+Needs a GPU, CuPy, torch and nvcc. `keys`: sorted; `pairs`: with values of 4 bytes; `argsort`: positions of 8 bytes. Data: `uniform`;
+`skewed`, half of it one value; `equal`; `sorted`; `reversed`; `few`, 16 values. Every result is compared with CuPy's, once. CuPy and
+torch are timed by calls, as they can't all be captured. `floor`: what reading all once and moving all once a digit takes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+from typing import Any
+
+import cupy
+import torch
+from measure import compare, peer, rows_of
+
+import prism
+
+LIB = prism.lib
+DATA = ("uniform", "skewed", "equal", "sorted", "reversed", "few")
+
+
+def main() -> None:
+    """Measure, and print a line for each."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--logs", default="16,20,24,28")
+    parser.add_argument("--dtypes", default="uint32,float32,uint64,uint16,uint8")
+    parser.add_argument("--data", default="uniform")
+    parser.add_argument("--only", default="keys,pairs,argsort")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--tb", type=float, default=4.25)
+    parser.add_argument("--no-peers", action="store_true", help="CUB alone beside Prism")
+    asked = parser.parse_args()
+    cub = peer("cub_sort")
+    for dtype in asked.dtypes.split(","):
+        for log in map(int, asked.logs.split(",")):
+            for kind in asked.data.split(","):
+                for what in asked.only.split(","):
+                    measure_one(cub, what, dtype, log, kind, asked)
+                    cupy.get_default_memory_pool().free_all_blocks()
+                    torch.cuda.empty_cache()
+
+
+def measure_one(cub: Any, what: str, dtype: str, log: int, kind: str, asked: argparse.Namespace) -> None:
+    """Measure one operation on one kind of data."""
+    n, size = 1 << log, cupy.dtype(dtype).itemsize
+    rows = rows_of(n * size)
+    xs = [data(dtype, n, kind, seed) for seed in range(rows)]
+    values = [cupy.arange(n, dtype=cupy.uint32)] * rows
+    calls: dict[str, Any] = {}
+    plain: dict[str, Any] = {}
+    if what == "keys":
+        ys = [cupy.empty_like(x) for x in xs]
+        calls["prism"] = lambda i: LIB.sort(xs[i % rows], out=ys[i % rows])
+        calls["cub"] = cub_call(cub, f"cub_sort_{dtype}", xs, ys)
+        plain = {"cupy": lambda i: cupy.sort(xs[i % rows]), "torch": lambda i: torch.sort(tensor(xs[i % rows]))}
+        moved = n * size * (1 + 2 * size)
+        assert bool((LIB.sort(xs[0]) == cupy.sort(xs[0])).all())
+    elif what == "pairs":
+        ys, moved_to = [cupy.empty_like(x) for x in xs], [cupy.empty_like(v) for v in values]
+        calls["prism"] = lambda i: LIB.sort_by_key(xs[i % rows], values[i % rows])
+        calls["cub"] = cub_call(cub, f"cub_sort_pairs_{dtype}", xs, ys, values, moved_to)
+        moved = n * (size + 2 * size * (size + 4))
+        got, order = LIB.sort_by_key(xs[0], values[0])
+        assert bool((got == cupy.sort(xs[0])).all()) and bool((xs[0][order] == got).all())
+    else:
+        places = [cupy.empty(n, cupy.int64) for _ in xs]
+        calls["prism"] = lambda i: LIB.argsort(xs[i % rows], out=places[i % rows])
+        plain = {"cupy": lambda i: cupy.argsort(xs[i % rows]), "torch": lambda i: torch.argsort(tensor(xs[i % rows]))}
+        moved = n * (size + 2 * size * (size + 4) + 4 - size - 4)
+        assert bool((LIB.argsort(xs[0]) == cupy.argsort(xs[0])).all())
+    if asked.no_peers or dtype in ("uint16", "uint64"):  # torch sorts few unsigned types
+        plain.pop("torch", None)
+    if asked.no_peers:
+        plain = {}
+    found = {key: 1e6 * time for key, time in compare(calls, plain, 2 * rows if log > 24 else 20, asked.rounds).items()}
+    texts = "  ".join(f"{key} {us:9.1f}" for key, us in found.items())
+    floor = moved / asked.tb / 1e6
+    ratios = "  ".join(f"x {key} {us / found['prism']:.2f}" for key, us in found.items() if key != "prism")
+    print(
+        f"{what:8} {dtype:8} {kind:8} 2^{log}: {texts}  floor {floor:8.1f}  share {floor / found['prism']:.2f}  {ratios}",
+        flush=True,
+    )
+
+
+def data(dtype: str, n: int, kind: str, seed: int) -> Any:
+    """Return an array."""
+    random, of = cupy.random.default_rng(seed), cupy.dtype(dtype)
+    if of.kind == "f":
+        x = random.standard_normal(n, dtype=cupy.float64 if of.itemsize == 8 else cupy.float32).astype(of)
+        x += of.type(0)  # no -0.0: CuPy does not take it for 0.0
+    else:
+        x = random.integers(0, 256, n * of.itemsize, dtype=cupy.uint8).view(of)
+    if kind == "skewed":
+        x = cupy.where(random.random(n, dtype=cupy.float32) < 0.5, x[0], x)
+    elif kind == "equal":
+        x = cupy.full(n, x[0])
+    elif kind in ("sorted", "reversed"):
+        x = cupy.sort(x)
+        x = x if kind == "sorted" else cupy.ascontiguousarray(x[::-1])
+    elif kind == "few":
+        x = (random.integers(0, 16, n, dtype=cupy.uint32)).astype(of)
+    return x
+
+
+def tensor(x: Any) -> Any:
+    """Return a tensor of the same memory, of a type that torch has."""
+    return torch.as_tensor(x if x.dtype.kind == "f" or x.dtype.itemsize == 1 else x.view(f"i{x.dtype.itemsize}"), device="cuda")
+
+
+def cub_call(library: ctypes.CDLL, name: str, *arrays: list[Any]) -> Any:
+    """Return a call of one of CUB's entry points on arrays, in turn."""
+    function, n = getattr(library, name), arrays[0][0].size
+    size = ctypes.c_size_t(0)
+    nothing = [ctypes.c_void_p(0)] * len(arrays)
+    assert function(ctypes.c_void_p(0), ctypes.byref(size), *nothing, ctypes.c_int64(n), ctypes.c_void_p(0)) == 0
+    scratch = cupy.empty(size.value + 16, cupy.uint8)
+
+    def call(i: int) -> None:
+        pointers = [ctypes.c_void_p(row[i % len(row)].data.ptr) for row in arrays]
+        stream = ctypes.c_void_p(cupy.cuda.get_current_stream().ptr)
+        status = function(ctypes.c_void_p(scratch.data.ptr), ctypes.byref(size), *pointers, ctypes.c_int64(n), stream)
+        assert status == 0, status
+
+    return call
+
+
+if __name__ == "__main__":
+    main()

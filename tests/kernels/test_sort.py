@@ -1,0 +1,208 @@
+"""The radix sort's kernels on the reference machine, with all its checks.
+
+Tests of kernels/sort: count, radix, parts, order, configurations.
+"""
+
+import functools
+
+import numpy as np
+import pytest
+
+import prism
+from prism.interpret import RaceError, run
+from prism.kernels.sort import (
+    GIVEN, NONE, POSITIONS, configurations, count_digits, counting, sort_digit,
+)  # fmt: skip
+from prism.lib.algorithms.sort import ships
+from prism.lib.algorithms.sort.plan import keys_of
+from prism.lib.algorithms.sort_rows.plan import Kind
+from tests.lib.oracles import SCHEDULES
+from tests.mutation import without_barriers
+from tests.rarely import rarely
+
+SIZES = {"THREADS": 256, "ITEMS": 4, "BATCH": 2, "BLOCKS": 1, "WORDS": 2}
+TILE = 1024
+MODES = {NONE: {}, POSITIONS: {"elements": False, "places": "int64"}, GIVEN: {"values": "uint32"}}
+
+
+def kind_of(scalar: str, mode: int, descending: bool = False) -> Kind:
+    return Kind(scalar, descending, **MODES[mode])
+
+
+@functools.cache
+def counter(key: str, kind: int):
+    template = {"K": key, "C": "uint32", "KIND": kind, "COPIES": 1, "THREADS": 256, "ITEMS": 4, "WIDTH": 4, "BLOCKS": 1}
+    return prism.check(count_digits, template)
+
+
+@functools.cache
+def program(key: str, kind: int, mode: int):
+    types = {"K": key, "V": "uint32", "VO": "int64", "C": "uint32", "KIND": kind, "VALUES": mode}
+    return prism.check(sort_digit, {**types, **SIZES})
+
+
+def sort(x, mode=NONE, *, descending=False, blocks=2, mutant=None, schedule="round-robin", seed=0, scratch=None):
+    """Return what the kernels make of an array: sorted, positions, or both, by values that are positions."""
+    keys = keys_of(kind_of(x.dtype.name, mode, descending))
+    n, key = len(x), np.dtype(keys.type).type
+    bits, none = x.view(keys.type), np.zeros(1, np.uint32)
+    order = (key(keys.flip), key(keys.lowest))
+    counts, y, spare = np.zeros(256 * keys.size, np.uint32), np.zeros(n, key), np.zeros(n, key)
+    values, beside, places = np.zeros(n, np.uint32), np.zeros(n, np.uint32), np.zeros(n, np.int64)
+    given = np.arange(n, dtype=np.uint32) if mode == GIVEN else none
+    words, control = scratch or (np.zeros(256 * (-(-n // TILE)), np.uint64), np.zeros(1, np.uint64))
+    run(
+        counter(keys.type, keys.kind),
+        blocks,
+        256,
+        (bits, counts, n, -1, *order),
+        check=True,
+        schedule=schedule,
+        seed=seed,
+    )
+    for step in range(keys.size):
+        arguments = (bits, spare, y, given, beside, values, places, counts, n, step, *order, words, len(words), control)
+        one = mutant or program(keys.type, keys.kind, mode)
+        run(one, blocks, 256, arguments, check=True, schedule=schedule, seed=seed)
+    if mode == POSITIONS:
+        return places
+    return y.view(x.dtype) if mode == NONE else (y.view(x.dtype), values)
+
+
+def hard(scalar: str, n: int, seed: int = 0):
+    """Return numbers of all bits; of floats many zeros and NaNs of both signs."""
+    random, of = np.random.default_rng(seed), np.dtype(scalar)
+    x = random.integers(0, 256, n * of.itemsize, dtype=np.uint8).view(of)
+    if of.kind == "f":
+        some = random.integers(0, 6, n)
+        return np.select(
+            [some == 0, some == 1, some == 2, some == 3],
+            [of.type(0), -of.type(0), of.type(np.nan), -of.type(np.nan)],
+            x,
+        )
+    return x
+
+
+def check(x, mode: int, **options) -> None:
+    order = np.argsort(x, kind="stable")
+    found = sort(x, mode, **options)
+    if mode == POSITIONS:
+        assert np.array_equal(found, order)
+        return
+    keys = found if mode == NONE else found[0]
+    there = slice(len(x) - int(np.isnan(x).sum())) if x.dtype.kind == "f" and mode == NONE else slice(None)
+    # NaNs alone stand in the order of their bits; all else, and NaNs with values, as it stood.
+    assert np.array_equal(keys[there].view(np.uint8), x[order][there].view(np.uint8))
+    assert np.array_equal(keys, x[order], equal_nan=x.dtype.kind == "f")
+    assert mode == NONE or np.array_equal(found[1], order)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    "scalar",
+    rarely(["uint8", "int16", "float16", "uint32", "float32", "int64", "float64"], but=["uint8", "float32", "int64"]),
+)
+def test_numbers_of_all_kinds(scalar: str, mode: int) -> None:
+    check(hard(scalar, 2 * TILE + 77), mode)
+
+
+def test_sizes() -> None:
+    for n in (1, 2, 31, 32, 33, 255, 256, 257, 1023, 1024, 1025, 2048, 2049):
+        check(hard("uint16" if n % 2 else "int16", n, n), NONE if n % 3 else POSITIONS)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_falling_order_keeps_that_of_equals(mode: int) -> None:
+    x = hard("float32", 1500)
+    wide = np.where(np.isinf(x), np.float32(2), x).astype(np.float32)
+    order = np.lexsort((np.arange(len(x)), -np.nan_to_num(wide).astype(np.float64), np.isnan(wide)))
+    found = sort(wide, mode, descending=True)
+    if mode == POSITIONS:
+        assert np.array_equal(found, order)
+    else:
+        keys = found if mode == NONE else found[0]
+        numbers = len(x) - int(np.isnan(wide).sum())
+        assert np.array_equal(keys[:numbers].view(np.uint32), wide[order][:numbers].view(np.uint32))
+        assert np.isnan(keys[numbers:]).all()
+
+
+@pytest.mark.parametrize("share", [0.3, 0.6, 0.97, 1])
+def test_one_number_very_often(share: float) -> None:
+    random = np.random.default_rng(1)
+    x = np.where(random.random(2500) < share, 77, random.integers(0, 256, 2500)).astype(np.uint16)
+    for mode in MODES:
+        check(x, mode)
+
+
+def test_digits_that_all_share_are_passed_over() -> None:
+    for low, high in ((0, 1), (0, 256), (5 << 16, (5 << 16) + 9), (0, 1 << 24)):
+        x = np.random.default_rng(2).integers(low, high, 1300).astype(np.int64)
+        for mode in (NONE, POSITIONS):
+            check(x, mode)
+
+
+@pytest.mark.parametrize(("schedule", "seed"), SCHEDULES)
+def test_schedules(schedule: str, seed: int) -> None:
+    """Lanes add in many orders: what stands wrong is mended."""
+    for mode in MODES:
+        check(hard("int16", 2100), mode, blocks=3, schedule=schedule, seed=seed)
+    check(hard("float16", 1500), NONE, schedule=schedule, seed=seed)
+
+
+def test_nothing_is_cleared_between_launches() -> None:
+    scratch = np.zeros(256 * 4, np.uint64), np.zeros(1, np.uint64)
+    for number in range(1, 5):
+        check(hard("uint16", 1000 * number, number), NONE, scratch=scratch)
+        assert scratch[1][0] == 2 * number << 32
+
+
+@pytest.mark.parametrize(
+    ("scalar", "mode"), rarely([("uint32", 0), ("float32", 0), ("uint32", 1), ("uint32", 2)], but=[("float32", 0)])
+)
+def test_each_inferred_barrier_is_needed(scalar: str, mode: int) -> None:
+    """Data for each way to rank, and three passes for each array that is read."""
+    x = hard(scalar, 2500)
+    often = np.where(np.random.default_rng(0).random(2500) < 0.5, x[7], x[::-1]).astype(scalar)
+    many = [x, often]
+    if scalar == "float32":  # without -0.0, with which ranks are in order from the start
+        many += [np.abs(often), np.random.default_rng(1).random(2500).astype(scalar)]
+    keys = keys_of(kind_of(scalar, mode))
+    found = list(without_barriers(program(keys.type, keys.kind, mode)))
+    assert found
+    for barrier, mutant in found:
+        with pytest.raises((RaceError, AssertionError)):
+            for schedule, seed in SCHEDULES:
+                for data in many:
+                    check(data, mode, mutant=mutant, schedule=schedule, seed=seed)
+            print(barrier.first.span, barrier.second.span)
+
+
+@pytest.mark.parametrize("room", [227 << 10, 163 << 10, 99 << 10, 64 << 10, 48 << 10])
+def test_tiles_fit_into_shared_memory(room: int) -> None:
+    for key in (1, 2, 4, 8):
+        assert 1024 * key * counting(key, room).copies + 128 <= room
+        for mode in MODES:
+            for value in (1, 4, 8):
+                for c in configurations(key, value, mode, room):
+                    each = key + (0 if mode == NONE else value + (2 if mode == GIVEN else 0))
+                    assert 2 * c.tile * each + 256 * (c.threads // 32) * 4 + 256 * 8 + 512 <= room
+                    assert c.items % c.batch == 0 and c.items > 0
+
+
+class Device:
+    """A GPU, as far as plans look at it."""
+
+    host, arch, multiprocessors = False, "sm_90a", 132
+
+    def wave(self, instance, threads):
+        return 264
+
+
+SHIPPED = {one.request: one for one in ships.instances(Device())}
+
+
+@pytest.mark.parametrize("number", rarely(range(len(SHIPPED)), but=[1, 10]))
+def test_the_kernels_for_the_device_do_not_spill(number: int) -> None:
+    pytest.importorskip("cuda.bindings.nvrtc")
+    one = [*SHIPPED.values()][number]
+    assert prism.compile(one.kernel, dict(one.template)).spills == 0
