@@ -213,19 +213,15 @@ def segments(
         mixed = {"mixed": left, "mixed_many": left_many}
     steps: list[Step | Clear] = [Clear(number)]
     template = {
-        "T": kind.read,
-        "I": kind.places or "int32",
-        "O": offsets,
-        "KEYS": kind.elements,
-        "PLACES": bool(kind.places),
-        "MIXED": kind.mixed,
-    }
-    binning = instance_of(kernels.bin_segments, {**template, "THREADS": kernels.THREADS})
+        "T": kind.read, "I": kind.places or "int32", "O": offsets, "KEYS": kind.elements, "PLACES": bool(kind.places),
+        "MIXED": kind.mixed, "THREADS": kernels.THREADS,
+    }  # fmt: skip
+    binning = instance_of(kernels.bin_segments, template)
     blocks = _HOST_BLOCKS if machine.host else machine.wave(binning, kernels.THREADS)
     given = {name: arguments[name] for name in ("x", "y", "positions", "starts", "ends", "n")}
     given |= {"lists": lists, "many": number, "left_many": left_many, "segments": many, "least": least, "most": most}
     given |= dict(zip(("first", "second", "third", "fourth"), spans, strict=True))
-    steps.append(Step(binning, max(1, min(-(-n // kernels.THREADS), blocks)), kernels.THREADS, given))
+    steps.append(Step(binning, min(-(-max(n, many) // kernels.THREADS), blocks), kernels.THREADS, given))
     how = {"mode": SEGMENTS, "offsets": offsets}
     steps.append(_step(kind, many, most, machine, arguments | mixed | {"least": least, "most": most}, aligned, **how))
     for k, span in enumerate(spans):
@@ -279,10 +275,9 @@ def _step(
     else:
         threads = kernels.HOST_THREADS if machine.host else kernels.THREADS
         tiles = -(-many // (threads // way.size))
-    drawn = listed or (
-        mode == SEGMENTS and isinstance(way, Lanes)
-    )  # blocks go on to the rows of which they know where they lie
-    blocks = _HOST_BLOCKS if machine.host else machine.wave(found, threads) if drawn else _MOST_BLOCKS
+    # Blocks that go on to other rows ask ahead where these lie: worth it where memory says so.
+    going_on = listed or (mode == SEGMENTS and isinstance(way, Lanes))
+    blocks = _HOST_BLOCKS if machine.host else machine.wave(found, threads) if going_on else _MOST_BLOCKS
     return Step(found, max(1, min(tiles, blocks)), threads, dict(arguments))
 
 
