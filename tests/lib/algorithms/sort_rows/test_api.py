@@ -52,6 +52,7 @@ def agree(x: Any, offsets: Any, descending: bool = False) -> None:
         assert np.array_equal(np.signbit(found[~np.isnan(y)]), np.signbit(y[~np.isnan(y)]))
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("n", "many"), [(3000, 100), (900, 300), (5000, 3)])
 def test_segments_of_unequal_lengths(kind: str, n: int, many: int) -> None:
