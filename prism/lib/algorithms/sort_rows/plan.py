@@ -9,8 +9,6 @@ from typing import Any
 from prism.host.plan import OUT, Buffer, Clear, Machine, Plan, Scratch, Step, instance_of, nothing, size_of
 from prism.kernels import sort_rows as kernels
 from prism.kernels.sort_rows import ALONE, BACK, GATHERED, NONE, PLACED, ROWS, SEGMENTS, Block, Lanes
-from prism.lang.intrinsics.declaration import number_of
-from prism.lang.lower.limits import SHARED_LIMITS
 from prism.runtime.arrays import ArrayInfo
 from prism.runtime.instance import Instance
 
@@ -75,8 +73,7 @@ class Kind:
 
     def most(self, machine: Machine) -> int:
         """Return how long rows are at most that a block of a machine holds; those with zeros of both signs too."""
-        room = None if machine.host else SHARED_LIMITS.get(number_of(machine.arch))
-        most: int = kernels.most_of(size_of(self.sorted_as), room)
+        most: int = kernels.most_of(size_of(self.sorted_as), machine.arch)
         return min(most, replace(self, placed=True).most(machine)) if self.mixed else most
 
     def template(self, way: Lanes | Block, *, mode: int, offsets: str, listed: bool, host: bool) -> dict[str, Any]:
