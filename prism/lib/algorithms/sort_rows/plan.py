@@ -22,6 +22,7 @@ _WIDE = "struct{key:uint64,place:uint32}"
 _VECTOR = 16  # bytes
 _MOST_BLOCKS = 1 << 30
 _HOST_BLOCKS = 2
+_WAVES = 4  # of blocks that share segments out: as those of `segmented_reduce`
 _LISTED = (1 << 31) - 1  # rows that a list has room for
 LONGEST = (1 << 31) - (1 << 13)
 """How long a row, or a segment, is at most."""
@@ -272,9 +273,11 @@ def _step(
     else:
         threads = kernels.HOST_THREADS if machine.host else kernels.THREADS
         tiles = -(-many // (threads // way.size))
-    # Blocks that go on to other rows ask ahead where these lie: worth it where memory says so.
-    going_on = listed or (mode == SEGMENTS and isinstance(way, Lanes))
-    blocks = _HOST_BLOCKS if machine.host else machine.wave(found, threads) if going_on else _MOST_BLOCKS
+    blocks = _HOST_BLOCKS if machine.host else _MOST_BLOCKS
+    if not machine.host and listed:  # of how many rows the host does not know
+        blocks = machine.wave(found, threads)
+    elif not machine.host and mode == SEGMENTS and isinstance(way, Lanes):  # where the next ones lie is asked for ahead
+        blocks = _WAVES * machine.wave(found, threads)
     return Step(found, max(1, min(tiles, blocks)), threads, dict(arguments))
 
 
