@@ -55,14 +55,25 @@ def cut_runs(
             diagonal = min(diagonal, one + other)
             low: int64 = max(diagonal - other, 0)
             high: int64 = min(diagonal, one)
-            while low < high:
-                half: int64 = (low + high) / 2
-                left: T = a[begin + half]
-                right: T = b[second + diagonal - 1 - half]
-                if LESS(right, left):
-                    high = half
+            while low < high:  # three elements of each run are asked for at once
+                step: int64 = (high - low) / 4
+                beyond: bool[3]
+                for k in range(3):
+                    place: int64 = low + (k + 1) * step
+                    left: T = a[begin + place]
+                    right: T = b[second + diagonal - 1 - place]
+                    beyond[k] = LESS(right, left)
+                start: int64 = low
+                if beyond[0]:
+                    high = start + step
+                elif beyond[1]:
+                    low = start + step + 1
+                    high = start + 2 * step
+                elif beyond[2]:
+                    low = start + 2 * step + 1
+                    high = start + 3 * step
                 else:
-                    low = half + 1
+                    low = start + 3 * step + 1
             mine[0] = low
 
 

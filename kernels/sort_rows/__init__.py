@@ -3,7 +3,7 @@
 from prism.kernels.sort_rows.bins import CLASSES, bin_segments
 from prism.kernels.sort_rows.blocks import sort_rows_by_block
 from prism.kernels.sort_rows.configurations import (
-    BLOCKS, HOST_LONG, HOST_THREADS, LANES, LONG, THREADS, Block, Lanes, most_of, way_of,
+    BLOCKS, HOST_LONG, HOST_THREADS, LANES, LONG, ROOM, THREADS, Block, Lanes, most_of, way_of,
 )
 from prism.kernels.sort_rows.elements import ALONE, PLACED, Wide, before
 from prism.kernels.sort_rows.lanes import sort_rows_by_lanes
@@ -12,6 +12,6 @@ from prism.kernels.sort_rows.segments import BACK, GATHERED, NONE, ROWS, SEGMENT
 
 __all__ = [
     "ALONE", "BACK", "before", "bin_segments", "Block", "BLOCKS", "CLASSES", "GATHERED", "HOST_LONG", "HOST_THREADS",
-    "LANES", "Lanes", "LONG", "most_of", "NONE", "PLACED", "ROWS", "SEGMENTS", "sort_long_rows", "sort_rows_by_block",
+    "LANES", "Lanes", "LONG", "most_of", "NONE", "PLACED", "ROOM", "ROWS", "SEGMENTS", "sort_long_rows", "sort_rows_by_block",
     "sort_rows_by_lanes", "THREADS", "way_of", "Wide",
 ]  # fmt: skip

@@ -27,7 +27,7 @@ def bin_segments(
                  above; `many` is zero before. Elements before the first segment and behind the last one are copied to `y`,
                  where `KEYS`, and have no position, -1, where `PLACES`. `MIXED`: `left_many[0]` becomes 0, for the kernels
                  behind.
-    Test:        tests/kernels/test_sort_rows.py
+    Test:        tests/lib/algorithms/sort_rows/test_api.py
     """
     blocks: int64 @ grid[1] = int64(count(block[1]))
     here: int64 @ block[1] = id()

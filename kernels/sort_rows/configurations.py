@@ -62,10 +62,17 @@ def way_of(columns: int, size: int) -> Lanes | Block | None:
     return None
 
 
-def most_of(size: int, room: int | None = None) -> int:
-    """Return how long a row is at most, of what `size` bytes are, that a block with `room` bytes of shared memory holds."""
-    spans = [way.span for way in BLOCKS[size]]
-    return max(span for span in spans if room is None or span * size * 33 // 32 <= room)
+ROOM = {
+    "sm_75": 64 << 10, "sm_80": 163 << 10, "sm_86": 99 << 10, "sm_87": 163 << 10, "sm_89": 99 << 10, "sm_120": 99 << 10,
+    "sm_121": 99 << 10,
+}  # fmt: skip
+"""Bytes of shared memory that a block can have, of GPUs that have less than what all tiles take."""
 
 
-__all__ = ["BLOCKS", "HOST_LONG", "HOST_THREADS", "LANES", "LONG", "THREADS", "Block", "Lanes", "most_of", "way_of"]
+def most_of(size: int, arch: str = "") -> int:
+    """Return how long a row is at most, of what `size` bytes are, that a block of an architecture holds."""
+    spans, room = [way.span for way in BLOCKS[size]], ROOM.get(arch, 227 << 10)
+    return max(span for span in spans if span * size * 33 // 32 <= room)
+
+
+__all__ = ["BLOCKS", "HOST_LONG", "HOST_THREADS", "LANES", "LONG", "ROOM", "THREADS", "Block", "Lanes", "most_of", "way_of"]

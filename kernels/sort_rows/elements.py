@@ -82,11 +82,37 @@ def sign_of(bits: U @ thread[1]) -> U @ thread[1]:
 @prism("device")
 @requires(thread[1])
 @template(T=dtype, U=dtype, DESCENDING=constexpr(bool), TIED=constexpr(bool))
+def key_of_real(x: T @ thread[1]) -> U @ thread[1]:
+    """The key of a number that is not complex."""
+    SIGN: constexpr(int) = 1 << 8 * T.bytes - 1
+    FLOAT: constexpr(bool) = T == float16 or T == bfloat16 or T == float32 or T == float64
+    SIGNED: constexpr(bool) = FLOAT or T == int8 or T == int16 or T == int32 or T == int64
+    bits: U = bits_of(x, U=U)
+    most: U = U(SIGN) - 1 + U(SIGN)
+    if FLOAT and TIED:
+        size: U = bits & (U(SIGN) - 1)
+        if size == 0:
+            bits = 0
+        if size > U(SIGN) - 1 - nans_of(T=T, U=U):
+            bits = U(SIGN) - nans_of(T=T, U=U)  # the first NaN
+    if FLOAT:
+        bits = bits ^ (sign_of(bits, SIZE=T.bytes) | U(SIGN))
+    elif SIGNED:
+        bits = bits ^ U(SIGN)
+    if DESCENDING:
+        bits = bits ^ most
+    # what NaN of the other sign have is taken off: they wrap, and stand above those of this one
+    return (bits - nans_of(T=T, U=U)) & most if FLOAT else bits
+
+
+@prism("device")
+@requires(thread[1])
+@template(T=dtype, U=dtype, DESCENDING=constexpr(bool), TIED=constexpr(bool))
 def key_of(x: T @ thread[1]) -> U @ thread[1]:
     """The key of an element; `TIED`: one of all NaN, and one of both zeros. Complex numbers are `TIED`, in NumPy's order."""
     if T == complex64:
-        real: uint32 = key_of(x.real, U=uint32, DESCENDING=DESCENDING, TIED=True)
-        imag: uint32 = key_of(x.imag, U=uint32, DESCENDING=DESCENDING, TIED=True)
+        real: uint32 = key_of_real(x.real, U=uint32, DESCENDING=DESCENDING, TIED=True)
+        imag: uint32 = key_of_real(x.imag, U=uint32, DESCENDING=DESCENDING, TIED=True)
         high: uint32 = real  # below 0xFF000002, the key of NaN
         low: uint32 = imag
         if x.imag != x.imag:
@@ -96,25 +122,7 @@ def key_of(x: T @ thread[1]) -> U @ thread[1]:
             high = 0xFF000004
         return uint64(high) << 32 | uint64(low)
     else:
-        SIGN: constexpr(int) = 1 << 8 * T.bytes - 1
-        FLOAT: constexpr(bool) = T == float16 or T == bfloat16 or T == float32 or T == float64
-        SIGNED: constexpr(bool) = FLOAT or T == int8 or T == int16 or T == int32 or T == int64
-        bits: U = bits_of(x, U=U)
-        most: U = U(SIGN) - 1 + U(SIGN)
-        if FLOAT and TIED:
-            size: U = bits & (U(SIGN) - 1)
-            if size == 0:
-                bits = 0
-            if size > U(SIGN) - 1 - nans_of(T=T, U=U):
-                bits = U(SIGN) - nans_of(T=T, U=U)  # the first NaN
-        if FLOAT:
-            bits = bits ^ (sign_of(bits, SIZE=T.bytes) | U(SIGN))
-        elif SIGNED:
-            bits = bits ^ U(SIGN)
-        if DESCENDING:
-            bits = bits ^ most
-        # what NaN of the other sign have is taken off: they wrap, and stand above those of this one
-        return (bits - nans_of(T=T, U=U)) & most if FLOAT else bits
+        return key_of_real(x, U=U, DESCENDING=DESCENDING, TIED=TIED)
 
 
 @prism("device")

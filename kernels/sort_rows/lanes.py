@@ -65,11 +65,11 @@ def sort_rows_by_lanes(
     Shapes:      `x`, `y`, `positions`, `values`, `moved`: `n` elements; none that is written is memory of one that is read. By
                  `MODE`: `rows` rows of `columns` elements, side by side; or of the `rows` segments from `starts[s]` to `ends[s]`
                  those from `least` to `most` elements long. `LISTED`: of these, the `listed_many[number]` whose numbers
-                 `listed` has from `first_listed` on. `KEYS`: `y`
-                 becomes the sorted elements, by their keys or from where they lie; `PLACES`: `positions`, where in the row
-                 they were; `VALUES`: `moved`, `values` in their order. `E` is what is sorted, by `FORM`: the
-                 key, of type `U`, or that and the position, then the order is stable. `MIXED`, of floats that are `ALONE`: rows
-                 with zeros of both signs are left, and their numbers appended to `mixed`, `mixed_many[0]` of them.
+                 `listed` has from `first_listed` on. `KEYS`: `y` becomes the sorted elements, by their keys or from where they
+                 lie; `PLACES`: `positions`, where in the row they were; `VALUES`: `moved`, `values` in their order. `E` is what
+                 is sorted, by `FORM`: the key, of type `U`, or that and the position, then the order is stable. `MIXED`, of
+                 floats that are `ALONE`: rows with zeros of both signs are left, and their numbers appended to `mixed`,
+                 `mixed_many[0]` of them.
     Errors:      with `WIDTH` above 1 all arrays are aligned to so many elements, or 16 bytes; `columns` is a multiple.
     Test:        tests/kernels/test_sort_rows.py
     """

@@ -27,7 +27,7 @@ def sort_long_rows(
     Perspective: grid, of any number of blocks of `THREADS` threads.
     Shapes:      as of `sort_rows_by_lanes`; elements are sorted with their positions. `one`, `other`: room for `n` of these.
     Cost:        a read and a write for each doubling of runs from `THREADS * ITEMS` on, by one block: a way for few rows.
-    Test:        tests/kernels/test_sort_rows.py
+    Test:        tests/lib/algorithms/sort_rows/test_api.py
     """
     TILE: constexpr(int) = THREADS * ITEMS
     blocks: int64 @ grid[1] = int64(count(block[1]))

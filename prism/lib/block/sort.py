@@ -101,16 +101,27 @@ def merge_within(
     j: int32 = middle + diagonal - (i - first)
     left: T = tile[min(i, SIZE - 1)]  # what is read beyond a run is never taken
     right: T = tile[min(j, SIZE - 1)]
-    for k in range(ITEMS):
-        less: bool = LESS(right, left)
-        second: bool = i >= middle or (j < end and less)
-        items[k] = right if second else left
-        places[k] = j if second else i
-        i = i if second else i + 1
-        j = j + 1 if second else j
-        loaded: T = tile[min(j if second else i, SIZE - 1)]
-        right = loaded if second else right
-        left = left if second else loaded
+    both: int32 = i + j  # what is taken from one run is not taken from the other
+    if i + ITEMS < middle and j + ITEMS < end:  # neither run ends here
+        for k in range(ITEMS):
+            second: bool = LESS(right, left)
+            items[k] = right if second else left
+            places[k] = both + k - i if second else i
+            i = i if second else i + 1
+            loaded: T = tile[both + k + 1 - i if second else i]
+            right = loaded if second else right
+            left = left if second else loaded
+    else:
+        for k in range(ITEMS):
+            less: bool = LESS(right, left)
+            second: bool = i >= middle or (j < end and less)
+            items[k] = right if second else left
+            places[k] = j if second else i
+            i = i if second else i + 1
+            j = j + 1 if second else j
+            loaded: T = tile[min(j if second else i, SIZE - 1)]
+            right = loaded if second else right
+            left = left if second else loaded
     if end - first - place < ITEMS:
         for k in range(ITEMS):
             if place + k >= end - first:

@@ -9,8 +9,6 @@ from typing import Any
 from prism.host.plan import OUT, Buffer, Clear, Machine, Plan, Scratch, Step, instance_of, nothing, size_of
 from prism.kernels import sort_rows as kernels
 from prism.kernels.sort_rows import ALONE, BACK, GATHERED, NONE, PLACED, ROWS, SEGMENTS, Block, Lanes
-from prism.lang.intrinsics.declaration import number_of
-from prism.lang.lower.limits import SHARED_LIMITS
 from prism.runtime.arrays import ArrayInfo
 from prism.runtime.instance import Instance
 
@@ -24,6 +22,7 @@ _WIDE = "struct{key:uint64,place:uint32}"
 _VECTOR = 16  # bytes
 _MOST_BLOCKS = 1 << 30
 _HOST_BLOCKS = 2
+_WAVES = 4  # of blocks that share segments out: as those of `segmented_reduce`
 _LISTED = (1 << 31) - 1  # rows that a list has room for
 LONGEST = (1 << 31) - (1 << 13)
 """How long a row, or a segment, is at most."""
@@ -75,8 +74,7 @@ class Kind:
 
     def most(self, machine: Machine) -> int:
         """Return how long rows are at most that a block of a machine holds; those with zeros of both signs too."""
-        room = None if machine.host else SHARED_LIMITS.get(number_of(machine.arch))
-        most: int = kernels.most_of(size_of(self.sorted_as), room)
+        most: int = kernels.most_of(size_of(self.sorted_as), machine.arch)
         return min(most, replace(self, placed=True).most(machine)) if self.mixed else most
 
     def template(self, way: Lanes | Block, *, mode: int, offsets: str, listed: bool, host: bool) -> dict[str, Any]:
@@ -213,19 +211,15 @@ def segments(
         mixed = {"mixed": left, "mixed_many": left_many}
     steps: list[Step | Clear] = [Clear(number)]
     template = {
-        "T": kind.read,
-        "I": kind.places or "int32",
-        "O": offsets,
-        "KEYS": kind.elements,
-        "PLACES": bool(kind.places),
-        "MIXED": kind.mixed,
-    }
-    binning = instance_of(kernels.bin_segments, {**template, "THREADS": kernels.THREADS})
+        "T": kind.read, "I": kind.places or "int32", "O": offsets, "KEYS": kind.elements, "PLACES": bool(kind.places),
+        "MIXED": kind.mixed, "THREADS": kernels.THREADS,
+    }  # fmt: skip
+    binning = instance_of(kernels.bin_segments, template)
     blocks = _HOST_BLOCKS if machine.host else machine.wave(binning, kernels.THREADS)
     given = {name: arguments[name] for name in ("x", "y", "positions", "starts", "ends", "n")}
     given |= {"lists": lists, "many": number, "left_many": left_many, "segments": many, "least": least, "most": most}
     given |= dict(zip(("first", "second", "third", "fourth"), spans, strict=True))
-    steps.append(Step(binning, max(1, min(-(-n // kernels.THREADS), blocks)), kernels.THREADS, given))
+    steps.append(Step(binning, min(-(-max(n, many) // kernels.THREADS), blocks), kernels.THREADS, given))
     how = {"mode": SEGMENTS, "offsets": offsets}
     steps.append(_step(kind, many, most, machine, arguments | mixed | {"least": least, "most": most}, aligned, **how))
     for k, span in enumerate(spans):
@@ -279,10 +273,11 @@ def _step(
     else:
         threads = kernels.HOST_THREADS if machine.host else kernels.THREADS
         tiles = -(-many // (threads // way.size))
-    drawn = listed or (
-        mode == SEGMENTS and isinstance(way, Lanes)
-    )  # blocks go on to the rows of which they know where they lie
-    blocks = _HOST_BLOCKS if machine.host else machine.wave(found, threads) if drawn else _MOST_BLOCKS
+    blocks = _HOST_BLOCKS if machine.host else _MOST_BLOCKS
+    if not machine.host and listed:  # of how many rows the host does not know
+        blocks = machine.wave(found, threads)
+    elif not machine.host and mode == SEGMENTS and isinstance(way, Lanes):  # where the next ones lie is asked for ahead
+        blocks = _WAVES * machine.wave(found, threads)
     return Step(found, max(1, min(tiles, blocks)), threads, dict(arguments))
 
 

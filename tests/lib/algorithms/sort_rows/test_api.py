@@ -13,6 +13,7 @@ import pytest
 from prism.host.machine import HOST
 from prism.host.plan import size_of
 from prism.kernels import sort_rows as kernels
+from prism.lang.lower.limits import SHARED_LIMITS
 from prism.lib import segmented_argsort, segmented_sort
 from prism.lib.algorithms.sort_rows.plan import SUPPORTED, Kind
 from tests.kernels.test_sort_rows import order_of
@@ -52,6 +53,7 @@ def agree(x: Any, offsets: Any, descending: bool = False) -> None:
         assert np.array_equal(np.signbit(found[~np.isnan(y)]), np.signbit(y[~np.isnan(y)]))
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("n", "many"), [(3000, 100), (900, 300), (5000, 3)])
 def test_segments_of_unequal_lengths(kind: str, n: int, many: int) -> None:
@@ -113,7 +115,8 @@ def test_errors() -> None:
 
 def test_a_block_holds_what_a_gpu_has_room_for() -> None:
     for size in (4, 8, 16):
-        for room in (99 << 10, 163 << 10, 227 << 10):
-            assert kernels.most_of(size, room) * size <= room
-        assert kernels.most_of(size) == kernels.BLOCKS[size][-1].span
+        for number, room in SHARED_LIMITS.items():
+            assert kernels.ROOM.get(f"sm_{number}", 227 << 10) == room
+            assert kernels.most_of(size, f"sm_{number}") * size <= room
+        assert kernels.most_of(size) == kernels.BLOCKS[size][-1].span == kernels.most_of(size, "sm_90a")
     assert size_of(Kind("float64", placed=True).sorted_as) == 16

@@ -25,7 +25,7 @@ SHAPES = [
 ]
 
 
-@pytest.mark.covering(2)
+@pytest.mark.covering(1)
 @pytest.mark.parametrize(("shape", "axis"), SHAPES)
 @pytest.mark.parametrize("kind", [kind for kind in SUPPORTED if kind != "bfloat16"])
 def test_shapes_and_axes(shape: tuple[int, ...], axis: int, kind: str) -> None:

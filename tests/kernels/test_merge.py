@@ -1,0 +1,126 @@
+"""Merges and sorts of tiles on the reference machine, with all its checks; each barrier is needed. Kernels: kernels/merge.
+
+Tests of kernels/merge: runs.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import prism
+from prism.interpret import SCHEDULES, RaceError, run
+from prism.kernels import merge as kernels
+from prism.lib.thread import operators
+from tests.lib.block.test_sort import tens
+from tests.mutation import without_barriers
+
+THREADS, ITEMS = 64, 3
+TILE = THREADS * ITEMS
+
+
+def tiles_of(n: int, width: int) -> int:
+    """How many tiles runs of `width` elements have when they are merged two and two; 0: two arrays."""
+    if not width:
+        return -(-n // TILE)
+    pairs, rest = divmod(n, 2 * width)
+    return pairs * -(-2 * width // TILE) + -(-rest // TILE)
+
+
+def merged(
+    a: Any, b: Any, width: int, less: Any = operators.less, program: Any = None, **options: Any
+) -> tuple[Any, Any]:
+    """Merge by both kernels; return elements, and values: their numbers, those of `b` from where `a` ends."""
+    n = a.size if width else a.size + b.size
+    tiles, y, z = tiles_of(n, width), np.zeros(n, a.dtype), np.zeros(n, np.int32)
+    cuts, names = np.zeros(tiles, np.int64), np.arange(n, dtype=np.int32)
+    options = {"check": True, **options}
+    template = {"T": a.dtype, "LESS": less, "TILE": TILE, "THREADS": 32}
+    middle = 0 if width else a.size
+    kernels.cut_runs[-(-tiles // 32), 32](a, b, cuts, width, n, middle, tiles, template=template, **options)
+    template = {
+        "T": a.dtype,
+        "V": "int32",
+        "LESS": less,
+        "VALUES": True,
+        "ITEMS": ITEMS,
+        "THREADS": THREADS,
+        "BLOCKS": 1,
+    }
+    beside = (names, names) if width else (names[: a.size].copy(), names[a.size :].copy())
+    given = (a, b, y, *beside, z, cuts, width, n, middle, tiles, a.dtype.type(0), np.int32(0))
+    run(program or prism.check(kernels.merge_tiles, template), tiles, THREADS, given, **options)
+    return y, z
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [(0, 1), (1, 0), (TILE, TILE), (TILE - 1, 1), (2 * TILE + 5, 7), (7, 2 * TILE + 5)]
+)
+def test_two_arrays(one: int, other: int) -> None:
+    random = np.random.default_rng(0)
+    runs = [random.integers(0, 300, n, dtype=np.int32) for n in (one, other)]
+    a, b = (each[np.argsort(each // 10, kind="stable")] for each in runs)
+    both = np.concatenate([a, b])
+    order = np.argsort(both // 10, kind="stable")
+    y, z = merged(a, b, 0, tens)
+    assert np.array_equal(y, both[order]) and np.array_equal(z, order)
+
+
+@pytest.mark.parametrize("width", [1, 5, TILE // 2, TILE, TILE + 1, 3 * TILE])
+@pytest.mark.parametrize("n", [1, TILE, 4 * TILE + 3])
+def test_runs_side_by_side(width: int, n: int) -> None:
+    x = np.random.default_rng(0).integers(0, 40, n).astype(np.float32)
+    for k in range(0, n, width):
+        x[k : k + width].sort()
+    y, z = merged(x, x.copy(), width)
+    for k in range(0, n, 2 * width):
+        order = np.argsort(x[k : k + 2 * width], kind="stable")
+        assert np.array_equal(y[k : k + 2 * width], x[k : k + 2 * width][order]) and np.array_equal(
+            z[k : k + 2 * width], k + order
+        )
+
+
+@pytest.mark.parametrize("n", [1, TILE - 1, TILE, 2 * TILE + 1])
+def test_tiles_are_sorted(n: int) -> None:
+    """Stable; what fills up the last tile is behind all of it, also where elements of it are as large."""
+    x = np.random.default_rng(0).integers(0, 100, n, dtype=np.int32)
+    for values in (False, True):
+        y, z = np.zeros_like(x), np.zeros(n, np.int32)
+        template = {
+            "T": "int32",
+            "V": "int32",
+            "LESS": tens,
+            "VALUES": values,
+            "ITEMS": ITEMS,
+            "THREADS": THREADS,
+            "BLOCKS": 1,
+        }
+        given = (x, y, np.arange(n, dtype=np.int32), z, n, np.int32(0))
+        kernels.sort_tiles[-(-n // TILE), THREADS](*given, template=template, check=True)
+        for k in range(0, n, TILE):
+            order = np.argsort(x[k : k + TILE] // 10, kind="stable")
+            assert np.array_equal(y[k : k + TILE], x[k : k + TILE][order])
+            assert not values or np.array_equal(z[k : k + TILE], k + order)
+
+
+def test_each_inferred_barrier_is_needed() -> None:
+    random = np.random.default_rng(0)
+    a, b = (np.sort(random.integers(0, 300, n, dtype=np.int32)) for n in (300, 200))
+    wanted = np.sort(np.concatenate([a, b]))
+    template = {
+        "T": "int32",
+        "V": "int32",
+        "LESS": operators.less,
+        "VALUES": True,
+        "ITEMS": ITEMS,
+        "THREADS": THREADS,
+        "BLOCKS": 1,
+    }
+    found = list(without_barriers(prism.check(kernels.merge_tiles, template)))
+    assert found
+    for _, mutant in found:
+        with pytest.raises((RaceError, AssertionError)):
+            for schedule in SCHEDULES:
+                assert np.array_equal(merged(a, b, 0, program=mutant, schedule=schedule)[0], wanted)
