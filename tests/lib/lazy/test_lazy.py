@@ -109,7 +109,7 @@ def test_powers_of_floats(one: str) -> None:
 def test_kernels_of_lambdas_that_name_other_numbers_are_not_kept_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(views, "_MOST", 2)
     for number in range(4):
-        equal(lazy.map(lambda a: a + number, np.arange(3)), np.arange(3) + number)
+        equal(lazy.map(lambda a: a + 1 if number > 1 else a, np.arange(3)), np.arange(3) + (number > 1))
     assert 0 < len(transform.copy.__dict__["_viewed"]) <= 2
 
 

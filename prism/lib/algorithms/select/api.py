@@ -8,7 +8,6 @@ from prism.host import arguments, memory, repeat
 from prism.host.axes import normal_axis
 from prism.host.lazies import LazyArray
 from prism.kernels.select import is_set
-from prism.lang.types import Scalar
 from prism.lib.algorithms.select import calls
 from prism.runtime.arrays import is_array, require_axes
 from prism.runtime.streams import choose_stream
@@ -77,14 +76,11 @@ def select(
                 "select", {"x": x, "mask": condition}, mode, stream, {"mask": "condition"}, alike=True
             )
         return calls.select_by_function(x, function, mode, stream)
-    from prism.lib import lazy
-
-    if not callable(condition) and not isinstance(condition, Scalar):
-        raise TypeError(f"`condition` must be an array or a function, not {type(condition).__name__}")
-    called = lazy.callable_of(condition)
-    if (known := calls.repeat_call(("select", called, mode.key), mode, (x,), stream)) is not None:
+    applied = calls.function_to_apply(condition)
+    asked = ("select", applied.what, mode.key)
+    if applied.what is not None and (known := calls.repeat_call(asked, mode, (x,), stream)) is not None:
         return known
-    mask = lazy.map(condition, x)
+    mask = applied.map_over(x)
     function = calls.function_of(x, mask)
     if function is None:
         return calls.select_by_mask("select", {"x": x, "mask": mask}, mode, stream, {"mask": "condition"}, alike=True)
@@ -178,7 +174,6 @@ def _mask_of(x: Any, condition: Any) -> Any:
     Raises:
         TypeError: it is neither.
     """
-    from prism.lib import lazy
     from prism.lib.lazy.array import of
     from prism.lib.lazy.functions import apply
 
@@ -186,9 +181,7 @@ def _mask_of(x: Any, condition: Any) -> Any:
     if is_array(condition) or isinstance(condition, LazyArray):
         facts = arguments.facts_of(condition, "condition")
         return apply(is_set, (of(condition, "condition"),)) if facts.scalar.startswith("complex") else condition
-    if not callable(condition) and not isinstance(condition, Scalar):
-        raise TypeError(f"`condition` must be an array or a function, not {type(condition).__name__}")
-    return lazy.map(condition, x)
+    return calls.function_to_apply(condition).map_over(x)
 
 
 def compress(

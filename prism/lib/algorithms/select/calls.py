@@ -14,6 +14,7 @@ from prism.host.call import Decision, Result, call
 from prism.host.plan import OUT, Buffer, Machine, Plan, Scratch
 from prism.lang.surface import Kernel
 from prism.lang.surface.views import Compute
+from prism.lang.types import Scalar
 from prism.lib.algorithms.reduce.calls import count_plan
 from prism.lib.algorithms.scan.api import dtype_of
 from prism.lib.algorithms.scan.plan import number_of
@@ -106,6 +107,19 @@ def select_by_function(x: Any, function: Kernel, mode: Mode, stream: Any) -> Any
         return _values(kind, given.size, given, None, mode, machine)
 
     return call("select", asked, {"x": x}, decide, None, stream)
+
+
+def function_to_apply(condition: Any) -> Any:
+    """Return a condition that is a function as what is applied to elements.
+
+    Raises:
+        TypeError: it is none.
+    """
+    from prism.lib.lazy.closures import Applied
+
+    if not callable(condition) and not isinstance(condition, Scalar):
+        raise TypeError(f"`condition` must be an array or a function, not {type(condition).__name__}")
+    return Applied(condition)
 
 
 def function_of(x: Any, mask: Any) -> Kernel | None:
@@ -414,6 +428,6 @@ def repeat_call(asked: tuple[Any, ...], mode: Mode, arrays: tuple[Any, ...], str
 
 
 __all__ = [
-    "Mode", "fill_of", "find_indices", "find_positions", "function_of", "mode_of", "number_in_launch", "number_on_host",
-    "repeat_call", "select_by_function", "select_by_mask", "shape_of", "split", "unique", "unique_pairs",
+    "Mode", "fill_of", "find_indices", "find_positions", "function_of", "function_to_apply", "mode_of", "number_in_launch",
+    "number_on_host", "repeat_call", "select_by_function", "select_by_mask", "shape_of", "split", "unique", "unique_pairs",
 ]  # fmt: skip
