@@ -36,7 +36,7 @@ from prism.lib.lazy.array import (
 )
 from prism.lib.lazy.array import of as _of
 from prism.lib.lazy.closures import Applied
-from prism.lib.lazy.sinks import discard, map_out, put
+from prism.lib.lazy.sinks import discard, map_out, put, zip_out
 from prism.lib.thread.operators import shuffle_position
 
 
@@ -433,4 +433,5 @@ __all__ = [
     "permutation",
     "take",
     "zip",
+    "zip_out",
 ]
