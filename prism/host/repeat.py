@@ -52,14 +52,14 @@ class Library(NamedTuple):
 class Recipe(NamedTuple):
     """What a call came to. Its arguments lie as `spans` say, its result takes `room` bytes.
 
-    `cut`: the kernels say how many elements of the results there are, and the call waits for it. `same`: the number of the
-    argument that must be the result's own memory, or -1.
+    `cut`: as of `Decision`: the kernels say how many elements of the results there are, and the call waits for it. `same`: the
+    number of the argument that must be the result's own memory, or -1.
     """
 
     launch: Launch
     spans: Spans
     room: int
-    cut: bool = False
+    cut: int = 0
     same: int = -1
 
 
@@ -175,19 +175,23 @@ def run_lazy(asked: tuple[Any, ...], arrays: tuple[Any, ...]) -> Any:
 
 
 def _send(
-    launch: Launch, counted: bool, pointers: tuple[int, ...], stream: int, device: Any, results: tuple[Any, ...], out: Any
+    launch: Launch, counted: int, pointers: tuple[int, ...], stream: int, device: Any, results: tuple[Any, ...], out: Any
 ) -> Any:  # fmt: skip
     """Launch; return `out`, or the results that were made: where they are counted, as many elements as the kernels say."""
     if counted:
-        answer = cut(results, count(launch, pointers, stream, device))
+        answer = cut(results, count(launch, pointers, stream, device, 2 if counted == 3 else 1), counted)
         return answer[0] if len(answer) == 1 else answer
     launch(pointers, stream)
     return out if out is not None else results[0] if len(results) == 1 else results
 
 
-def cut(results: tuple[Any, ...], many: int) -> tuple[Any, ...]:
-    """Return the first elements of results, so many of each."""
-    return tuple([one[:many] for one in results])
+def cut(results: tuple[Any, ...], numbers: tuple[int, ...], ways: int) -> tuple[Any, ...]:
+    """Return the first elements of results, so many of each; of more `ways`, of the last one what is in none of the others."""
+    if ways == 1:
+        many = numbers[0]
+        return tuple([one[:many] for one in results])
+    numbers = (*numbers, len(results[0]) - sum(numbers))
+    return tuple([one[:many] for one, many in zip(results, numbers, strict=True)])
 
 
 def overlapping(pointers: tuple[int, ...], spans: Spans, room: int) -> int:

@@ -1,13 +1,16 @@
 """Selection on the reference machine, with all its checks."""
 
 import functools
+import importlib
 
 import numpy as np
 import pytest
 
 import prism
 from prism.interpret import RaceError, run
-from prism.kernels.select import SHORT, fill_rest, is_set, repeat, select, split, take_axis
+from prism.kernels.select import SHORT, fill_rest, is_set, repeat, select, split, split_apart, take_axis
+from prism.lang import dtype, requires, template, thread
+from prism.lang import prism as mark
 from prism.lib.algorithms.select import ships
 from prism.lib.algorithms.select.plan import Kind
 from tests.lib.oracles import SCHEDULES
@@ -189,3 +192,82 @@ def test_runs_are_written_whatever_their_lengths(n: int, most: int) -> None:
             for schedule, seed in SCHEDULES:
                 given = (x, ends, runs, np.zeros(m, np.float32), n, m, False, np.float32(-1))
                 run(mutant, tiles, 64, given, check=True, schedule=schedule, seed=seed)
+
+
+def apart(ways: int, *, own: bool = False, **more):
+    given = {"T": "uint16", "TI": "uint16", "M": "uint16" if own else "uint8", "C": "uint16" if own else "uint8"}
+    kinds = {**given, "O": given["M"], "D": given["C"], "W": "uint32" if ways == 2 else "uint64", "OWN": own, "WAYS": ways}
+    tests = {"TEST": is_odd if own else is_set, "OTHER": is_large if own else is_set}
+    return prism.check(split_apart, {**kinds, **tests, **SIZES, **more})
+
+
+@mark("device")
+@requires(thread[1])
+@template(T=dtype)
+def is_odd(x: T @ thread[1]) -> bool @ thread[1]:
+    return x % 2 != 0
+
+
+@mark("device")
+@requires(thread[1])
+@template(T=dtype)
+def is_large(x: T @ thread[1]) -> bool @ thread[1]:
+    return x > 900
+
+
+APART = {(ways, own): apart(ways, own=own) for ways in (2, 3) for own in (False, True)}
+
+
+def parts(n: int, blocks: int, ways: int, own: bool = False, code=None, times: int = 1, skew: int = 0, **options) -> None:
+    """Each part is where it must be, and nothing behind it is written."""
+    random = np.random.default_rng(n)
+    x, first, second = np.arange(n, dtype=np.uint16), *((random.random(n) < part).astype(np.uint8) for part in (0.4, 0.5))
+    if own:
+        first, second = x % 2, (x > 900).astype(np.uint16)
+    outs = [np.full(n + 8, 7777, np.uint16)[max(skew, 0) :] for _ in range(3)]
+    kept, tiles = np.full(2, -5), -(-n // 256)
+    words, control = np.zeros(2 * tiles + 2, np.uint64), np.zeros(1, np.uint64)
+    for _ in range(times):
+        numbers = (n, -1, -1, -1, skew, np.uint16(0), 0, 0, words, tiles, control)
+        run(code or APART[ways, own], blocks, 64, (x, x if own else first, second, *outs, kept, *numbers), check=True, **options)
+    one = first != 0
+    other = (second != 0) & ~one & (ways == 3)
+    wanted = [x[one], x[other], x[~one & ~other]]
+    for k, (out, part) in enumerate(zip(outs, wanted, strict=True)):
+        assert np.array_equal(out[: part.size], part), k
+        assert (out[part.size :] == 7777).all()
+    assert kept.tolist() == [one.sum(), other.sum() if ways == 3 else -5]
+
+
+@pytest.mark.parametrize("ways", [2, 3])
+@pytest.mark.parametrize("own", [False, True])
+@pytest.mark.parametrize("n", [1, 255, 256, 257, 3000])
+def test_parts(n: int, own: bool, ways: int) -> None:
+    parts(n, 3, ways, own)
+
+
+@pytest.mark.parametrize("ways", [2, 3])
+def test_parts_at_any_place(ways: int) -> None:
+    for skew in (-1, *range(8)):
+        parts(700, 2, ways, skew=skew)
+    parts(2000, 2, ways, times=4)
+
+
+@pytest.mark.parametrize("ways", [2, 3])
+@pytest.mark.parametrize("schedule", rarely([one for one, _ in SCHEDULES], but=[SCHEDULES[0][0]]))
+def test_parts_whatever_runs_first(schedule: str, ways: int) -> None:
+    parts(2000, 3, ways, schedule=schedule)
+
+
+def test_the_kernels_of_parts_do_not_spill() -> None:
+    pytest.importorskip("cuda.bindings.nvrtc")
+    for size, items, width in ((1, 32, 16), (4, 24, 4)):
+        moved = f"uint{8 * size}"
+        shape = {"THREADS": 256, "ITEMS": items, "WIDTH": width, "BLOCKS": 2, "WORDS": 2, "T": moved, "TI": moved}
+        for ways in (2, 3):
+            word = {"W": "uint32" if ways == 2 else "uint64", "WAYS": ways}
+            assert prism.compile(split_apart, {**apart_example(), **shape, **word}).spills == 0
+
+
+def apart_example() -> dict[str, object]:
+    return dict(importlib.import_module("prism.kernels.select.parts").EXAMPLES["split_apart"])

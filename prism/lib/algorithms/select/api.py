@@ -7,8 +7,8 @@ from typing import Any
 from prism.host import arguments, memory, repeat
 from prism.host.axes import normal_axis
 from prism.host.lazies import LazyArray
-from prism.kernels.select import is_set
 from prism.lib.algorithms.select import calls
+from prism.lib.algorithms.select.parts import mask_of, split_apart
 from prism.runtime.arrays import is_array, require_axes
 from prism.runtime.streams import choose_stream
 
@@ -102,8 +102,9 @@ def split(x: Any, condition: Any, *, count: bool = False, stream: Any = None) ->
     Returns
     -------
     selected, rest : array
-        Of one dimension, of the dtype of `x`, both in their order: the two parts of one array. With `count` that array, and an
-        array of one int64 that says how many elements are selected.
+        Of one dimension, of the dtype of `x`, both in their order: each the beginning of an array of the size of `x`, which lives
+        as long. With `count` one array of that size, of which the first elements are those that are selected and the others the
+        rest, and an array of one int64 that says how many are selected.
 
     Raises
     ------
@@ -112,22 +113,21 @@ def split(x: Any, condition: Any, *, count: bool = False, stream: Any = None) ->
 
     Notes
     -----
-    Two kernels: one counts what the condition says, and the other reads and writes each element once. By default a call on arrays
-    of a GPU waits for the number. With `count` it does not, and can be captured in a CUDA graph.
+    One pass: each element and flag is read once, and each element written once. By default a call on arrays of a GPU waits for
+    the number. With `count` it does not, and can be captured in a CUDA graph; a kernel before it counts what the condition says.
 
     Examples
     --------
     >>> prism.lib.split(np.array([3, 1, 4, 1, 5]), lambda e: e > 2)
     (array([3, 4, 5]), array([1, 1]))
     """
-    known = None
-    if stream is None and is_array(condition):
-        known = repeat.run_many(("split",), (x, condition, None))
-    whole, number = calls.split(x, _mask_of(x, condition), stream) if known is None else known
     if count:
-        return whole, number
-    many = calls.number_on_host(number, stream)
-    return whole[:many], whole[many:]
+        known = None
+        if stream is None and is_array(condition):
+            known = repeat.run_many(("split with its number",), (x, condition, None))
+        return calls.split(x, _mask_of(x, condition), stream) if known is None else known
+    found: tuple[Any, Any] = split_apart("split", x, (condition,), ("condition",), stream)
+    return found
 
 
 def split3(x: Any, first: Any, second: Any, *, stream: Any = None) -> tuple[Any, Any, Any]:
@@ -145,7 +145,7 @@ def split3(x: Any, first: Any, second: Any, *, stream: Any = None) -> tuple[Any,
     Returns
     -------
     first, second, rest : array
-        Each as of `prism.lib.select`, in their order.
+        Each as of `prism.lib.split`, in their order.
 
     Raises
     ------
@@ -154,18 +154,15 @@ def split3(x: Any, first: Any, second: Any, *, stream: Any = None) -> tuple[Any,
 
     Notes
     -----
-    Three selections, one after the other, each of which reads all elements, and waits for its number.
+    One pass, as of `prism.lib.split`; the call waits for the two numbers.
 
     Examples
     --------
     >>> prism.lib.split3(np.array([3, 1, 4, 1, 5]), lambda e: e < 2, lambda e: e < 5)
     (array([1, 1]), array([3, 4]), array([5]))
     """
-    from prism.lib.lazy.array import BOOL, of
-
-    masks = [of(_mask_of(x, condition), "condition") for condition in (first, second)]
-    one, other = (mask if mask.scalar == BOOL else mask != 0 for mask in masks)
-    return tuple(select(x, mask, stream=stream) for mask in (one, other & ~one, ~(one | other)))
+    found: tuple[Any, Any, Any] = split_apart("split3", x, (first, second), ("first", "second"), stream)
+    return found
 
 
 def _mask_of(x: Any, condition: Any) -> Any:
@@ -174,13 +171,9 @@ def _mask_of(x: Any, condition: Any) -> Any:
     Raises:
         TypeError: it is neither.
     """
-    from prism.lib.lazy.array import of
-    from prism.lib.lazy.functions import apply
-
     condition = arguments.array_of(condition)
     if is_array(condition) or isinstance(condition, LazyArray):
-        facts = arguments.facts_of(condition, "condition")
-        return apply(is_set, (of(condition, "condition"),)) if facts.scalar.startswith("complex") else condition
+        return mask_of(condition)
     return calls.function_to_apply(condition).map_over(x)
 
 

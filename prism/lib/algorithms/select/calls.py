@@ -77,7 +77,7 @@ def select_by_mask(
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
         given, mask = arrays["x"], arrays["mask"]
-        kind = _of_memory(given)
+        kind = memory_kind(given)
         read, compared = plans.tested_as(mask, "condition")
         if alike and mask.shape != given.shape:
             raise ValueError(f"`condition` must have shape {given.shape}, as `x`, not {mask.shape}")
@@ -100,7 +100,7 @@ def select_by_function(x: Any, function: Kernel, mode: Mode, stream: Any) -> Any
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
         given = arrays["x"]
-        _of_memory(given)
+        memory_kind(given)
         if copied := arguments.not_plain(arrays):
             return Decision(copied=copied)
         kind = Kind(given.scalar, given.scalar, compared=given.scalar, own=True, test=function)
@@ -167,7 +167,7 @@ def unique_pairs(keys: Any, values: Any, mode: Mode, stream: Any) -> Any:
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
         labels, given = arrays["keys"], arrays["x"]
         plans.tested_as(labels, "keys")
-        _of_memory(given, "values")
+        memory_kind(given, "values")
         if labels.shape != given.shape:
             raise ValueError(f"`keys` and `values` must have one shape, not {labels.shape} and {given.shape}")
         copied = arguments.not_plain(arrays)
@@ -189,7 +189,7 @@ def _pairs(labels: ArrayInfo, given: ArrayInfo, mode: Mode, machine: Machine) ->
     if not (n and room):
         return Decision(tuple(results), tuple(names), fill=mode.fill if fills else 0, cut=mode.cut)
     read, compared = plans.tested_as(labels, "keys")
-    moved = _of_memory(given, "values").moved
+    moved = memory_kind(given, "values").moved
     first = Kind(read, read, compared=compared, own=True, edges=True)
     second = Kind(moved, moved, read, compared, edges=True)
     words = plans.words_of((first, second), n, host=host)
@@ -212,13 +212,13 @@ def _pairs(labels: ArrayInfo, given: ArrayInfo, mode: Mode, machine: Machine) ->
 
 def split(x: Any, mask: Any, stream: Any) -> Any:
     """Return what a mask keeps and the rest behind it, and how many are kept."""
-    if stream is None and (known := repeat.run_many(("split",), (x, mask, None))) is not None:
+    if stream is None and (known := repeat.run_many(("split with its number",), (x, mask, None))) is not None:
         return known
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
         given, marks = arrays["x"], arrays["mask"]
         read, compared = plans.tested_as(marks, "condition")
-        kind = replace(_of_memory(given), mask=read, compared=compared)
+        kind = replace(memory_kind(given), mask=read, compared=compared)
         if marks.shape != given.shape:
             raise ValueError(f"`condition` must have shape {given.shape}, as `x`, not {marks.shape}")
         if copied := arguments.not_plain(arrays):
@@ -229,7 +229,9 @@ def split(x: Any, mask: Any, stream: Any) -> Any:
         counting = count_plan(marks, "mask", KEPT, machine)
         return Decision(results, (OUT, KEPT), plans.split(kind, given, marks, counting, machine))
 
-    return call("split", ("split",), {"x": x, "mask": mask}, decide, None, stream, called={"mask": "condition"})
+    return call(
+        "split", ("split with its number",), {"x": x, "mask": mask}, decide, None, stream, called={"mask": "condition"}
+    )
 
 
 def number_on_host(number: Any, stream: Any) -> int:
@@ -241,7 +243,7 @@ def number_on_host(number: Any, stream: Any) -> int:
     return int(number[0])
 
 
-def _of_memory(given: ArrayInfo, name: str = "x") -> Kind:
+def memory_kind(given: ArrayInfo, name: str = "x") -> Kind:
     """Return the types that elements of an array are moved as."""
     try:
         moved = plans.moved_as(given)
@@ -428,6 +430,7 @@ def repeat_call(asked: tuple[Any, ...], mode: Mode, arrays: tuple[Any, ...], str
 
 
 __all__ = [
-    "Mode", "fill_of", "find_indices", "find_positions", "function_of", "function_to_apply", "mode_of", "number_in_launch",
-    "number_on_host", "repeat_call", "select_by_function", "select_by_mask", "shape_of", "split", "unique", "unique_pairs",
+    "Mode", "fill_of", "find_indices", "find_positions", "function_of", "function_to_apply", "memory_kind", "mode_of",
+    "number_in_launch", "number_on_host", "repeat_call", "select_by_function", "select_by_mask", "shape_of", "split", "unique",
+    "unique_pairs",
 ]  # fmt: skip

@@ -151,6 +151,59 @@ def select(
     return step, _CONTROL + 8 * words, f"select {words}"
 
 
+def split_apart(kinds: Sequence[Kind], given: ArrayInfo, masks: Sequence[ArrayInfo], machine: Machine) -> Plan:
+    """Return the plan that puts elements into two or three arrays, by masks of such kinds, or by tests of the elements."""
+    kind, second, ways = kinds[0], kinds[-1], len(kinds) + 1
+    n, host = given.size, machine.host
+    short, long = apart_configurations(kinds)
+    c = tiles_of(kind, n, host=True) if host else short if n < kernels.LONG_TILES * long.tile else long
+    template = apart_of(kinds, c)
+    instance, tiles = instance_of(kernels.split_apart, template), -(-n // c.tile)
+    words, blocks = words_for(tiles), 1 if host else tiles
+    if not host:
+        blocks = min(blocks, machine.wave(instance, c.threads), c.blocks * machine.multiprocessors)
+
+    def skew(number: int) -> int:
+        info = given if number < 0 else masks[number] if number < len(masks) else None
+        return -1 if host or info is None or past(info) < 0 else past(info) % template["WIDTH"]
+
+    marks = [Buffer(name) for name, _ in zip(("mask", "other"), masks, strict=False)]
+    empty = (nothing(kind.mask), nothing(second.mask))
+    bytes_of_words = 8 if ways == 2 else 16
+    step = Step(
+        instance, blocks, c.threads,
+        {
+            "x": Buffer("x"), "mask": marks[0] if marks else empty[0], "other": marks[1] if len(marks) > 1 else empty[1],
+            "y": Buffer(OUT), "z": Buffer("second") if ways == 3 else nothing(kind.moved), "rest": Buffer("rest"),
+            "kept": Buffer(KEPT), "n": n, "skew": skew(-1), "mask_skew": skew(0), "other_skew": skew(1),
+            "out_skew": -1 if host else 0, "otherwise": zero(kind.moved), "unset": zero(kind.compared),
+            "other_unset": zero(second.compared),
+            "words": Buffer(WORDS, _CONTROL, "uint64", words * bytes_of_words // 8), "capacity": words,
+            "control": Buffer(WORDS, 0, "uint64", 1),
+        },
+    )  # fmt: skip
+    return Plan((step,), _CONTROL + bytes_of_words * words, f"split in {ways} {words}")
+
+
+def _widest(kinds: Sequence[Kind]) -> Kind:
+    return max(kinds, key=lambda one: one.size)
+
+
+def apart_configurations(kinds: Sequence[Kind]) -> tuple[kernels.Configuration, kernels.Configuration]:
+    """Return how short and long arrays on a GPU are split apart."""
+    size = min(size for size in kernels.DEVICE if size >= min(_widest(kinds).size, 16))
+    return kernels.APART[size], kernels.DEVICE[size]
+
+
+def apart_of(kinds: Sequence[Kind], c: kernels.Configuration) -> dict[str, Any]:
+    """Return the template of a split into an array for each kind, and one for the rest."""
+    kind, second, ways = kinds[0], kinds[-1], len(kinds) + 1
+    found = {**kind.template(c), "WIDTH": _widest(kinds).template(c)["WIDTH"]}
+    more = {"O": second.mask, "D": second.compared, "OTHER": second.test or kernels.is_set}
+    word = "uint32" if ways == 2 else "uint64"
+    return {**{name: found[name] for name in (*_SPLIT, "OWN")}, **more, "W": word, "WAYS": ways}
+
+
 def split(kind: Kind, given: ArrayInfo, mask: ArrayInfo, counting: Plan, machine: Machine) -> Plan:
     """Return the plan that counts what a mask says, and puts that before the rest. `counting`: the plan of the first step."""
     n, host = given.size, machine.host
@@ -224,6 +277,9 @@ __all__ = [
     "Kind",
     "Plan",
     "Scratch",
+    "split_apart",
+    "apart_configurations",
+    "apart_of",
     "axes",
     "fill",
     "moved_as",
