@@ -24,19 +24,19 @@ from prism.lib.thread import extent, operators
 @attr("__launch_bounds__(THREADS, BLOCKS)")
 def split_apart(
     x: ptr(const(TI)) @ grid[1], mask: ptr(const(M)) @ grid[1], other: ptr(const(O)) @ grid[1], y: ptr(T) @ grid[1],
-    z: ptr(T) @ grid[1], rest: ptr(T) @ grid[1], kept: ptr(int64) @ grid[1], n: int64 @ grid[1], skew: int32 @ grid[1],
-    mask_skew: int32 @ grid[1], other_skew: int32 @ grid[1], out_skew: int32 @ grid[1], otherwise: T @ grid[1],
-    unset: C @ grid[1], other_unset: D @ grid[1], words: ptr(mailbox(W)) @ grid[1], capacity: uint32 @ grid[1],
-    control: ptr(uint64) @ grid[1],
+    z: ptr(T) @ grid[1], rest: ptr(T) @ grid[1], kept: ptr(int64) @ grid[1], other_kept: ptr(int64) @ grid[1],
+    n: int64 @ grid[1], skew: int32 @ grid[1], mask_skew: int32 @ grid[1], other_skew: int32 @ grid[1],
+    out_skew: int32 @ grid[1], otherwise: T @ grid[1], unset: C @ grid[1], other_unset: D @ grid[1],
+    words: ptr(mailbox(W)) @ grid[1], capacity: uint32 @ grid[1], control: ptr(uint64) @ grid[1],
 ):
     """`y` becomes the elements `x[i]` for which `TEST(mask[i])`, `z` of the others those with `OTHER(other[i])`, `rest` the rest.
 
-    Each is in its order, from its beginning on. `kept[0]` says how many are in `y`, `kept[1]` in `z`.
+    Each is in its order, from its beginning on. `kept[0]` says how many are in `y`, `other_kept[0]` in `z`.
 
     Perspective: grid, of any number of blocks of `THREADS` threads.
     Shapes:      as of `select`. `y`, `z`, `rest`: `n` elements, no memory of each other or of what is read; they begin
                  `out_skew` elements past a vector of 16 bytes; -1: it is not known. With two `WAYS` `other` and `z` are not
-                 touched, nor is `kept[1]`. With `OWN` `mask` and `other` are not read: `x` is taken for them. `D`,
+                 touched, nor is `other_kept`. With `OWN` `mask` and `other` are not read: `x` is taken for them. `D`,
                  `other_unset`: as `C` and `unset`, of `other`. `words`: of uint32, with three ways of uint64.
     Test:        tests/kernels/test_select.py, tests/gpu/test_select.py
     """
@@ -46,7 +46,7 @@ def split_apart(
     blocks: int32 @ grid[1] = count(block[1])
     with partition(y, block[1], races="none") as ones, partition(z, block[1], races="none") as others:
         with partition(rest, block[1], races="none") as left, partition(kept, block[1], 0, races="none") as number:
-            with group(block[1]):
+            with partition(other_kept, block[1], 0, races="none") as other_number, group(block[1]):
                 prefix: int64 @ block[1] = 0  # how many go to `y` before the held tile
                 other_prefix: int64 @ block[1] = 0
                 done: int32 @ block[1] = 0  # how many tiles' counts are in them
@@ -140,8 +140,7 @@ def split_apart(
                     last: int32 @ block[1] = 1 if tile == tiles - 1 else 0
                     block.fill(number, prefix + held, last)
                     if WAYS == 3:
-                        with partition(number, block[1], 1, races="none") as other_number:
-                            block.fill(other_number, other_prefix + others_held, last)
+                        block.fill(other_number, other_prefix + others_held, last)
 
                 @requires(block[1], thread[THREADS])
                 def keep():

@@ -96,7 +96,7 @@ def test_nothing_is_cleared_between_launches() -> None:
         assert scratch[1][0] == number << 32
 
 
-@pytest.mark.parametrize("name", ["mask", "edges", "places"])
+@pytest.mark.parametrize("name", rarely(KINDS, but=["mask", "edges", "places"]))
 def test_each_inferred_barrier_is_needed(name: str) -> None:
     found = list(without_barriers(program(name)))
     assert found
@@ -229,7 +229,8 @@ def parts(n: int, blocks: int, ways: int, own: bool = False, code=None, times: i
     words, control = np.zeros(2 * tiles + 2, np.uint64), np.zeros(1, np.uint64)
     for _ in range(times):
         numbers = (n, -1, -1, -1, skew, np.uint16(0), 0, 0, words, tiles, control)
-        run(code or APART[ways, own], blocks, 64, (x, x if own else first, second, *outs, kept, *numbers), check=True, **options)
+        given = (x, x if own else first, second, *outs, kept[:1], kept[1:], *numbers)
+        run(code or APART[ways, own], blocks, 64, given, check=True, **options)
     one = first != 0
     other = (second != 0) & ~one & (ways == 3)
     wanted = [x[one], x[other], x[~one & ~other]]
@@ -257,6 +258,16 @@ def test_parts_at_any_place(ways: int) -> None:
 @pytest.mark.parametrize("schedule", rarely([one for one, _ in SCHEDULES], but=[SCHEDULES[0][0]]))
 def test_parts_whatever_runs_first(schedule: str, ways: int) -> None:
     parts(2000, 3, ways, schedule=schedule)
+
+
+@pytest.mark.parametrize("ways", [2, 3])
+def test_each_inferred_barrier_of_parts_is_needed(ways: int) -> None:
+    found = list(without_barriers(APART[ways, False]))
+    assert found
+    for _, mutant in found:
+        with pytest.raises((RaceError, AssertionError)):
+            for schedule, seed in SCHEDULES:
+                parts(2300, 2, ways, code=mutant, schedule=schedule, seed=seed)
 
 
 def test_the_kernels_of_parts_do_not_spill() -> None:

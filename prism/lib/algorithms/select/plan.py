@@ -175,9 +175,9 @@ def split_apart(kinds: Sequence[Kind], given: ArrayInfo, masks: Sequence[ArrayIn
         {
             "x": Buffer("x"), "mask": marks[0] if marks else empty[0], "other": marks[1] if len(marks) > 1 else empty[1],
             "y": Buffer(OUT), "z": Buffer("second") if ways == 3 else nothing(kind.moved), "rest": Buffer("rest"),
-            "kept": Buffer(KEPT), "n": n, "skew": skew(-1), "mask_skew": skew(0), "other_skew": skew(1),
-            "out_skew": -1 if host else 0, "otherwise": zero(kind.moved), "unset": zero(kind.compared),
-            "other_unset": zero(second.compared),
+            "kept": Buffer(KEPT), "other_kept": Buffer(KEPT, 8) if ways == 3 else nothing("int64"),
+            "n": n, "skew": skew(-1), "mask_skew": skew(0), "other_skew": skew(1), "out_skew": -1 if host else 0,
+            "otherwise": zero(kind.moved), "unset": zero(kind.compared), "other_unset": zero(second.compared),
             "words": Buffer(WORDS, _CONTROL, "uint64", words * bytes_of_words // 8), "capacity": words,
             "control": Buffer(WORDS, 0, "uint64", 1),
         },
