@@ -59,7 +59,7 @@ CALLS: dict[str, tuple[ModuleType, Callable[[], None]]] = {
     "split": (test_select, lambda: test_select.halves(1500, 2)),
     "split-in-two": (test_select, lambda: test_select.parts(1500, 2, 2)),
     "split-in-three": (test_select, lambda: test_select.parts(1500, 2, 3)),
-    "repeat": (test_select, lambda: test_select.test_runs_are_written_whatever_their_lengths(600, 40)),
+    "repeat": (test_select, lambda: test_select.runs_of(600, 40)),
     **{
         f"histogram-{name.replace(' ', '-')}": (test_histogram, lambda name=name: test_histogram.check(name, 1500, blocks=2))
         for name in test_histogram.KINDS

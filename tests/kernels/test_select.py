@@ -174,24 +174,34 @@ def test_each_inferred_barrier_of_a_split_is_needed() -> None:
                 halves(2300, 2, mutant, schedule=schedule, seed=seed)
 
 
-@pytest.mark.parametrize(("n", "most"), [(1, 5), (3, 2000), (2000, 1), (700, 40)])
-def test_runs_are_written_whatever_their_lengths(n: int, most: int) -> None:
-    """Empty ones too, and more than a tile has elements."""
+REPEAT = prism.check(repeat, {"T": "float32", "TI": "float32", "I": "int32", "THREADS": 64, "ITEMS": 4, "WIDTH": 2})
+
+
+def runs_of(n: int, most: int, code=REPEAT, **options) -> None:
+    """Write runs of up to so many elements, empty ones too, and compare with NumPy's."""
     random = np.random.default_rng(n)
     lengths, x = random.integers(0, most + 1, n) * (random.random(n) < 0.7), random.random(n).astype(np.float32)
     ends = np.cumsum(lengths)
     m = int(ends[-1]) + 5
     tiles = -(-m // 256)
     runs, y = np.searchsorted(ends, np.arange(tiles + 1) * 256, "right"), np.zeros(m, np.float32)
-    sizes = {"T": "float32", "TI": "float32", "I": "int32", "THREADS": 64, "ITEMS": 4, "WIDTH": 2}
-    code = prism.check(repeat, sizes)
-    run(code, tiles, 64, (x, ends, runs, y, n, m, False, np.float32(-1)), check=True)
+    run(code, tiles, 64, (x, ends, runs, y, n, m, False, np.float32(-1)), check=True, **options)
     assert np.array_equal(y, [*np.repeat(x, lengths), *[-1] * 5])
-    for _, mutant in without_barriers(code) if n == 700 else ():  # each is needed
+
+
+@pytest.mark.parametrize(("n", "most"), [(1, 5), (3, 2000), (2000, 1), (700, 40)])
+def test_runs_are_written_whatever_their_lengths(n: int, most: int) -> None:
+    """Also where a tile has more than it has elements."""
+    runs_of(n, most)
+
+
+def test_each_inferred_barrier_of_runs_is_needed() -> None:
+    found = list(without_barriers(REPEAT))
+    assert found
+    for _, mutant in found:
         with pytest.raises((RaceError, AssertionError)):
             for schedule, seed in SCHEDULES:
-                given = (x, ends, runs, np.zeros(m, np.float32), n, m, False, np.float32(-1))
-                run(mutant, tiles, 64, given, check=True, schedule=schedule, seed=seed)
+                runs_of(700, 40, mutant, schedule=schedule, seed=seed)
 
 
 def apart(ways: int, *, own: bool = False, **more):
