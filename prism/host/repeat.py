@@ -150,16 +150,19 @@ def run_many(asked: tuple[Any, ...], arrays: tuple[Any, ...], stream: Any = None
 def run_lazy(asked: tuple[Any, ...], arrays: tuple[Any, ...]) -> Any:
     """Do what `run_many` does where some of the arrays are lazy; the last is the result, or None. None where none is lazy."""
     *given, out = arrays
-    where = next((x.leaves[0] for x in given if isinstance(x, LazyArray) and x.leaves), None)
-    library = None if where is None else _by_name.get(where.library)
-    if where is None or library is None:
+    lazies = [x for x in given if isinstance(x, LazyArray)]
+    where = next((x.leaves[0] for x in lazies if x.leaves), None)
+    plain = next((x for x in given if not isinstance(x, LazyArray)), None)
+    library = _libraries.get(type(plain)) if where is None else _by_name.get(where.library)
+    if library is None or not lazies:
         return None
     read, _, current, empty = library
     results: tuple[Any, ...] = ()
     try:
         pointers, facts = _read_lazies(given, read)
+        owner, device = (plain, read(plain, plain)[2]) if where is None else (where.owner, where.device)
         if out is None:
-            results = tuple([empty(where.owner, *one) for one in _results[asked, facts]])
+            results = tuple([empty(owner, *one) for one in _results[asked, facts]])
         for one in results or (out,):
             target, _, _, fact = read(one, one)
             pointers, facts = (*pointers, target), (*facts, fact)
@@ -171,7 +174,7 @@ def run_lazy(asked: tuple[Any, ...], arrays: tuple[Any, ...]) -> Any:
     launch, spans, room, counted, _ = found
     if out is not None and overlapping(pointers, spans, room) >= 0:
         return None  # what is read would be overwritten: the result is made beside it
-    return _send(launch, counted, pointers, current(where.device), where.device, results, out)
+    return _send(launch, counted, pointers, current(device), device, results, out)
 
 
 def _send(
@@ -190,7 +193,7 @@ def cut(results: tuple[Any, ...], numbers: tuple[int, ...], ways: int) -> tuple[
     if ways == 1:
         many = numbers[0]
         return tuple([one[:many] for one in results])
-    numbers = (*numbers, len(results[0]) - sum(numbers))
+    numbers = (*numbers, results[0].shape[0] - sum(numbers))
     return tuple([one[:many] for one, many in zip(results, numbers, strict=True)])
 
 
@@ -261,6 +264,9 @@ def keep_lazy(
             _results[asked, facts] = tuple((tuple(one.shape), one.dtype) for one in results)
     except (AttributeError, TypeError, RuntimeError):  # what is asked for, or an array, can't be looked up
         return
+    for info in infos:
+        if not isinstance(info, LazyInfo):
+            _libraries[type(info.owner)] = library
 
 
 def forget() -> None:

@@ -124,6 +124,8 @@ def _decide(
         return Decision(
             copied=("x",), converted=None if anyhow else _native(given.dtype)
         )  # its axes as they lie, if they do
+    if asked.positions != "int64" and _stores(plan, asked.positions):
+        asked, stored = replace(asked, beside=False), np.dtype(asked.positions)
     left = sorted(kept)
     back = tuple(kept.index(k) for k in left)
     extents = tuple(shape[left.index(k)] for k in kept)
@@ -133,6 +135,11 @@ def _decide(
     beside = asked.beside or (result is not None and not _takes(result, made[0].axes))
     warned = "reduce" if what.operator in (operators.add, operators.multiply) and not what.truth else ""
     return Decision(made, plan=plan, beside=beside, warned=warned)
+
+
+def _stores(plan: Plan, positions: str) -> bool:
+    """Whether a search stores positions as such integers."""
+    return any(isinstance(step, Step) and dict(step.instance.template).get("TO") == positions for step in plan.steps)
 
 
 def _takes(result: ArrayInfo, axes: tuple[int, ...] | None) -> bool:
@@ -196,7 +203,8 @@ def _plan(
                 raise NotAtOnce
             return both
         sought = search_of(what.largest, given.dtype)
-        return None if stage is None else plan_search(sought, stage, given.pointer & 15, machine)
+        to = "int64" if machine.host else asked.positions
+        return None if stage is None else plan_search(sought, stage, given.pointer & 15, machine, to)
     found = stages(shape, strides, axes, what.operator.commutative)
     work = _work(what, given.dtype, asked.compute, _scalar(asked.stored), start)
     return None if found is None else plan_reduction(work, found, given.pointer & 15, machine)
@@ -217,7 +225,7 @@ class Asked:
     """What a reduction computes of a dtype. `wanted` is what the caller asks for, `compute` what kernels combine.
 
     `stored`: the result's dtype, as kernels write it. `converted`: what elements must be first. `beside`: what is stored must be
-    converted to that of `out`.
+    converted to that of `out`. `positions`: the integers of `out`, in which some kernels store positions.
     """
 
     what: Reduction
@@ -226,6 +234,7 @@ class Asked:
     stored: np.dtype[Any]
     converted: np.dtype[Any] | None = None
     beside: bool = False
+    positions: str = "int64"
 
 
 def _asked(what: Reduction, given: np.dtype[Any], dtype: Any, result: ArrayInfo | None, name: str) -> Asked:
@@ -247,7 +256,9 @@ def _asked(what: Reduction, given: np.dtype[Any], dtype: Any, result: ArrayInfo 
         if result is not None and not np.can_cast(result.dtype, np.int64, "safe"):
             raise TypeError(f"`out` must be of int64, as positions are, or of what fits it, not of {result.dtype}")
         compute, positions = np.dtype("uint8") if given.kind == "b" else _wider(own), np.dtype("int64")
-        return Asked(what, own, compute, positions, beside=result is not None and result.dtype != positions)
+        other = result is not None and result.dtype != positions
+        to = _scalar(result.dtype) if result is not None and result.dtype.kind in "iu" else "int64"
+        return Asked(what, own, compute, positions, beside=other, positions=to)
     wanted = _wanted(what, own, dtype, result)
     what = _of_kind(what, wanted)
     converted = wanted if not what.truth and "c" in (own.kind, wanted.kind) and own != wanted else None

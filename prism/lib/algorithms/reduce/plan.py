@@ -161,11 +161,14 @@ def _traits(work: Work) -> _Traits:
     return work.operator.commutative, _is_tuned(work), size_of(work.given), size_of(work.dtype)
 
 
-def plan_search(sought: Search, stage: Collapsed, misaligned: int, machine: Machine) -> Plan:
-    """Return how to find positions along the axis of a stage; its first element is `misaligned` bytes past a multiple of 16."""
-    if machine.host or not _takes_whole(sought, stage):
+def plan_search(sought: Search, stage: Collapsed, misaligned: int, machine: Machine, to: str = "int64") -> Plan:
+    """Return how to find positions along the axis of a stage; its first element is `misaligned` bytes past a multiple of 16.
+
+    `to`: the integers that those in a whole array are stored as.
+    """
+    if machine.host or not takes_whole(sought, stage):
         return search_along(sought, stage, misaligned, machine)
-    chosen = seeker(sought)
+    chosen = seeker(sought, to)
     threads, blocks, numbers = _cut_search(sought, chosen, stage.n, misaligned, machine)
     given = {"x": X, "y": Y, **numbers, "weakest": sought.weakest, **_words(sought.word, blocks)}
     return _with_words((Step(chosen, blocks, threads, given),), sought.word if blocks > 1 else "", 0)
@@ -175,7 +178,7 @@ def plan_search_of_both(
     least: Search, most: Search, stage: Collapsed, misaligned: int, machine: Machine
 ) -> Plan | None:
     """Return how to find the positions of both extremes in a whole array on a GPU; None where there is no kernel for that."""
-    if machine.host or not _takes_whole(least, stage):
+    if machine.host or not takes_whole(least, stage):
         return None
     chosen = seeker_of_both(least, most)
     threads, blocks, numbers = _cut_search(least, chosen, stage.n, misaligned, machine)
@@ -189,7 +192,7 @@ def plan_search_of_both(
     return Plan((Step(chosen, blocks, threads, given),), 2 * room, f"search of both {word_bytes(least.word)}")
 
 
-def _takes_whole(sought: Search, stage: Collapsed) -> bool:
+def takes_whole(sought: Search, stage: Collapsed) -> bool:
     """Whether a search is of elements that lie one after the other, and words have room for them."""
     packed = stage.results == 1 and (stage.n_stride == 1 or stage.n == 1)
     fits = sought.word != "uint64" or stage.n < _POSITIONS
@@ -216,9 +219,9 @@ def _cut_search(
     return threads, blocks, {"n": n, "head": head, "nothing": none}
 
 
-def seeker(sought: Search) -> Instance:
+def seeker(sought: Search, to: str = "int64") -> Instance:
     """Return the kernel that finds a position in a whole array on a GPU."""
-    return instance_of(find_whole, {**sought.template(), **_seeking(sought)})
+    return instance_of(find_whole, {**sought.template(), **_seeking(sought), **({} if to == "int64" else {"TO": to})})
 
 
 def seeker_of_both(least: Search, most: Search) -> Instance:

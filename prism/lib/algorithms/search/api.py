@@ -165,11 +165,12 @@ def find(x: Any, condition: Any, *, out: Any = None, stream: Any = None) -> Any:
     np.int64(-1)
     """
     condition = arguments.array_of(condition)
+    applied = None
     if not is_array(condition) and not isinstance(condition, LazyArray):
         applied = calls.function_to_apply(condition)
-        known = None if stream is not None or applied.what is None else repeat.run(("find", applied.what), x, out)
-        if known is not None:
-            return known
+    if stream is None and (known := _repeat_find(x, condition, applied, out)) is not None:
+        return known
+    if applied is not None:
         condition = applied.map_over(x)
     elif tuple(condition.shape) != (shape := tuple(arguments.facts_of(x, "x").shape)):
         raise ValueError(f"`condition` must have shape {shape}, as `x`, not {tuple(condition.shape)}")
@@ -194,6 +195,13 @@ def find(x: Any, condition: Any, *, out: Any = None, stream: Any = None) -> Any:
     return call(
         "find", asked, {"mask": given}, decide, out, stream, called={"mask": "condition" if function is None else "x"}
     )
+
+
+def _repeat_find(x: Any, condition: Any, applied: Any, out: Any) -> Any:
+    """Do what an earlier call did: with a mask of the shape of `x`, or a function that is not told by numbers that it names."""
+    if applied is not None:
+        return None if applied.what is None else repeat.run(("find", applied.what), x, out)
+    return repeat.run(("find", None), condition, out) if getattr(x, "shape", None) == condition.shape else None
 
 
 def _search(

@@ -88,8 +88,12 @@ def test_positions_of_both_on_a_gpu(dtype: str, monkeypatch: pytest.MonkeyPatch)
             x = numbers(dtype, size + past)[past:]
             assert lib.argminmax(x) == (x.argmin(), x.argmax())
             assert [one.shape for one in lib.argminmax(x, keepdims=True)] == [(1,), (1,)]
+        for into in ("int32", "uint16", "int64", ">i4"):  # of GPUs' kernels some store positions as `out` has them
+            out = np.zeros((), into)
+            assert lib.argmax(x, out=out) is out and out == x.argmax()
     x = numbers(dtype, (60, 70))
     assert lib.argminmax(x.T) == (x.T.argmin(), x.T.argmax())
+    assert steps(lib.argmax, x, out=np.zeros((), np.int32)) == 1
     call.forget()
 
 
