@@ -16,7 +16,7 @@ from prism.lib.thread import extent, operators
 
 @prism("global")
 @template(
-    T=dtype, TI=dtype, M=dtype, C=dtype, O=dtype, D=dtype, W=dtype, TEST=function, OTHER=function, OWN=constexpr(bool),
+    T=dtype, H=dtype, TI=dtype, M=dtype, C=dtype, O=dtype, D=dtype, W=dtype, TEST=function, OTHER=function, OWN=constexpr(bool),
     WAYS=constexpr(int), THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int),
     WORDS=constexpr(int),
 )
@@ -37,11 +37,13 @@ def split_apart(
     Shapes:      as of `select`. `y`, `z`, `rest`: `n` elements, no memory of each other or of what is read; they begin
                  `out_skew` elements past a vector of 16 bytes; -1: it is not known. With two `WAYS` `other` and `z` are not
                  touched, nor is `other_kept`. With `OWN` `mask` and `other` are not read: `x` is taken for them. `D`,
-                 `other_unset`: as `C` and `unset`, of `other`. `words`: of uint32, with three ways of uint64.
+                 `other_unset`: as `C` and `unset`, of `other`. `words`: of uint32, with three ways of uint64. `H`: `T`, or of
+                 uint8 uint32, so that a tile takes fewer registers.
     Test:        tests/kernels/test_select.py, tests/gpu/test_select.py
     """
     TILE: constexpr(int) = THREADS * ITEMS
     VECTOR: constexpr(int) = max(16 // T.bytes, 1)
+    HELD: constexpr(int) = ITEMS * T.bytes // H.bytes
     tiles: int32 @ grid[1] = int32((n + (TILE - 1)) / TILE)
     blocks: int32 @ grid[1] = count(block[1])
     with partition(y, block[1], races="none") as ones, partition(z, block[1], races="none") as others:
@@ -50,14 +52,14 @@ def split_apart(
                 prefix: int64 @ block[1] = 0  # how many go to `y` before the held tile
                 other_prefix: int64 @ block[1] = 0
                 done: int32 @ block[1] = 0  # how many tiles' counts are in them
-                items: T[ITEMS] @ thread[1]  # the held tile
-                flags: uint32 @ thread[1] = 0  # which of them go to `y`
+                tile_held: H[HELD] @ thread[1]  # the held tile
+                flags: uint32 @ thread[1] = 0  # which elements of it go to `y`
                 others_flags: uint32 @ thread[1] = 0
                 before: int32 @ thread[32] = 0  # how many of the warps before do
                 others_before: int32 @ thread[32] = 0
                 held: int32 @ block[1] = 0  # how many in all
                 others_held: int32 @ block[1] = 0
-                ahead: T[ITEMS] @ thread[1]  # the same of the following tile
+                tile_ahead: H[HELD] @ thread[1]  # the same of the following tile
                 signs: uint32 @ thread[1] = 0
                 others_signs: uint32 @ thread[1] = 0
                 earlier: int32[1] @ thread[32]
@@ -74,6 +76,7 @@ def split_apart(
                     many: int32 @ block[1] = extent(tile, n, TILE=TILE)
                     at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=WIDTH)
                     within: uint32 @ thread[1] = bits_within(many - at, ITEMS=ITEMS, WIDTH=WIDTH)
+                    ahead: T[ITEMS] @ thread[1]
                     if not OWN:
                         marks: C[ITEMS] @ thread[1]
                         with partition(mask, block[1], offset=start) as source:
@@ -102,6 +105,8 @@ def split_apart(
                             signs = signs | uint32(1 if TEST(C(ahead[k])) else 0) << k
                             if WAYS == 3:
                                 others_signs = others_signs | uint32(1 if OTHER(D(ahead[k])) else 0) << k
+                    with group(thread[1]):
+                        hold(ahead, tile_ahead)
                     signs = signs & within
                     coming = block.count_flags(signs, earlier, THREADS=THREADS)
                     if WAYS == 3:
@@ -126,6 +131,9 @@ def split_apart(
                 def store(tile: int32 @ block[1]):
                     many: int32 @ block[1] = extent(tile, n, TILE=TILE)
                     begin: int64 @ block[1] = int64(tile) * TILE - prefix - other_prefix
+                    items: T[ITEMS] @ thread[1]
+                    with group(thread[1]):
+                        release(tile_held, items)
                     first_skew: int32 @ block[1] = skew_at(out_skew, prefix, VECTOR=VECTOR)
                     second_skew: int32 @ block[1] = skew_at(out_skew, other_prefix, VECTOR=VECTOR)
                     rest_skew: int32 @ block[1] = skew_at(out_skew, begin, VECTOR=VECTOR)
@@ -152,14 +160,44 @@ def split_apart(
                         others_held = others_coming
                         others_flags = others_signs
                         others_before = others_earlier[0]
-                    for k in range(ITEMS):
-                        items[k] = ahead[k]
+                    for k in range(HELD):
+                        tile_held[k] = tile_ahead[k]
 
                 last: grid.Ticket @ block[1] = grid.tile_loop(
                     control, tiles, LOAD=load, LOOK_BACK=look_back, STORE=store, KEEP=keep, THREADS=THREADS,
                 )
                 if last.tile == tiles + blocks - 1:  # every block has drawn its last ticket
                     grid.count_launch(control, words, capacity, tiles, last.epoch, 0)
+
+
+@prism("device")
+@requires(thread[1])
+@template(T=dtype, H=dtype, ITEMS=constexpr(int), HELD=constexpr(int))
+def hold(items: T[ITEMS] @ thread[1], held: H[HELD] @ thread[1]):
+    """Put elements where they take fewer registers: bytes four in a word; others stay as they are."""
+    EACH: constexpr(int) = ITEMS // HELD
+    for w in range(HELD):
+        if EACH == 1:
+            held[w] = items[w]
+        else:
+            word: uint32 = 0
+            for k in range(EACH):
+                word = word | uint32(items[w * EACH + k]) << (k * 8)
+            held[w] = word
+
+
+@prism("device")
+@requires(thread[1])
+@template(T=dtype, H=dtype, ITEMS=constexpr(int), HELD=constexpr(int))
+def release(held: H[HELD] @ thread[1], items: T[ITEMS] @ thread[1]):
+    """Undo `hold`."""
+    EACH: constexpr(int) = ITEMS // HELD
+    for w in range(HELD):
+        for k in range(EACH):
+            if EACH == 1:
+                items[w] = held[w]
+            else:
+                items[w * EACH + k] = T(held[w] >> (k * 8) & 0xFF)
 
 
 @prism("device")
@@ -256,7 +294,7 @@ def store_part(
 
 EXAMPLES = {
     "split_apart": {
-        "T": "float32", "TI": "float32", "M": "uint8", "C": "uint8", "O": "uint8", "D": "uint8", "W": "uint32", "TEST": is_set,
-        "OTHER": is_set, "OWN": False, "WAYS": 2, "THREADS": 256, "ITEMS": 24, "WIDTH": 4, "BLOCKS": 2, "WORDS": 2,
+        "T": "float32", "H": "float32", "TI": "float32", "M": "uint8", "C": "uint8", "O": "uint8", "D": "uint8", "W": "uint32",
+        "TEST": is_set, "OTHER": is_set, "OWN": False, "WAYS": 2, "THREADS": 256, "ITEMS": 24, "WIDTH": 4, "BLOCKS": 2, "WORDS": 2,
     },
 }

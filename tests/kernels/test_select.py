@@ -12,7 +12,7 @@ from prism.kernels.select import SHORT, fill_rest, is_set, repeat, select, split
 from prism.lang import dtype, requires, template, thread
 from prism.lang import prism as mark
 from prism.lib.algorithms.select import ships
-from prism.lib.algorithms.select.plan import Kind
+from prism.lib.algorithms.select.plan import Kind, held_as
 from tests.lib.oracles import SCHEDULES
 from tests.mutation import without_barriers
 from tests.rarely import rarely
@@ -204,11 +204,11 @@ def test_each_inferred_barrier_of_runs_is_needed() -> None:
                 runs_of(700, 40, mutant, schedule=schedule, seed=seed)
 
 
-def apart(ways: int, *, own: bool = False, **more):
-    given = {"T": "uint16", "TI": "uint16", "M": "uint16" if own else "uint8", "C": "uint16" if own else "uint8"}
-    kinds = {**given, "O": given["M"], "D": given["C"], "W": "uint32" if ways == 2 else "uint64", "OWN": own, "WAYS": ways}
+def apart(ways: int, kind: str = "uint16", *, own: bool = False):
+    mask = kind if own else "uint8"
+    kinds = {"T": kind, "H": held_as(kind), "TI": kind, "M": mask, "C": mask, "O": mask, "D": mask, "OWN": own, "WAYS": ways}
     tests = {"TEST": is_odd if own else is_set, "OTHER": is_large if own else is_set}
-    return prism.check(split_apart, {**kinds, **tests, **SIZES, **more})
+    return prism.check(split_apart, {**kinds, **tests, "W": "uint32" if ways == 2 else "uint64", **SIZES})
 
 
 @mark("device")
@@ -226,19 +226,22 @@ def is_large(x: T @ thread[1]) -> bool @ thread[1]:
 
 
 APART = {(ways, own): apart(ways, own=own) for ways in (2, 3) for own in (False, True)}
+BYTES = {ways: apart(ways, "uint8") for ways in (2, 3)}
 
 
-def parts(n: int, blocks: int, ways: int, own: bool = False, code=None, times: int = 1, skew: int = 0, **options) -> None:
+def parts(
+    n: int, blocks: int, ways: int, own: bool = False, code=None, times: int = 1, skew: int = 0, kind="uint16", **options
+) -> None:
     """Each part is where it must be, and nothing behind it is written."""
     random = np.random.default_rng(n)
-    x, first, second = np.arange(n, dtype=np.uint16), *((random.random(n) < part).astype(np.uint8) for part in (0.4, 0.5))
+    x, first, second = np.arange(n).astype(kind), *((random.random(n) < part).astype(np.uint8) for part in (0.4, 0.5))
     if own:
         first, second = x % 2, (x > 900).astype(np.uint16)
-    outs = [np.full(n + 8, 7777, np.uint16)[max(skew, 0) :] for _ in range(3)]
+    outs = [np.full(n + 16, 77, kind)[max(skew, 0) :] for _ in range(3)]
     kept, tiles = np.full(2, -5), -(-n // 256)
     words, control = np.zeros(2 * tiles + 2, np.uint64), np.zeros(1, np.uint64)
     for _ in range(times):
-        numbers = (n, -1, -1, -1, skew, np.uint16(0), 0, 0, words, tiles, control)
+        numbers = (n, -1, -1, -1, skew, x.dtype.type(0), 0, 0, words, tiles, control)
         given = (x, x if own else first, second, *outs, kept[:1], kept[1:], *numbers)
         run(code or APART[ways, own], blocks, 64, given, check=True, **options)
     one = first != 0
@@ -246,7 +249,7 @@ def parts(n: int, blocks: int, ways: int, own: bool = False, code=None, times: i
     wanted = [x[one], x[other], x[~one & ~other]]
     for k, (out, part) in enumerate(zip(outs, wanted, strict=True)):
         assert np.array_equal(out[: part.size], part), k
-        assert (out[part.size :] == 7777).all()
+        assert (out[part.size :] == 77).all()
     assert kept.tolist() == [one.sum(), other.sum() if ways == 3 else -5]
 
 
@@ -261,6 +264,7 @@ def test_parts(n: int, own: bool, ways: int) -> None:
 def test_parts_at_any_place(ways: int) -> None:
     for skew in (-1, *range(8)):
         parts(700, 2, ways, skew=skew)
+        parts(700, 2, ways, code=BYTES[ways], kind="uint8", skew=skew)
     parts(2000, 2, ways, times=4)
 
 
@@ -286,7 +290,7 @@ def test_the_kernels_of_parts_do_not_spill() -> None:
         moved = f"uint{8 * size}"
         shape = {"THREADS": 256, "ITEMS": items, "WIDTH": width, "BLOCKS": 2, "WORDS": 2, "T": moved, "TI": moved}
         for ways in (2, 3):
-            word = {"W": "uint32" if ways == 2 else "uint64", "WAYS": ways}
+            word = {"W": "uint32" if ways == 2 else "uint64", "WAYS": ways, "H": held_as(moved)}
             assert prism.compile(split_apart, {**apart_example(), **shape, **word}).spills == 0
 
 

@@ -26,6 +26,7 @@ _MOVED = {1: "uint8", 2: "uint16", 4: "uint32", 8: "uint64", 16: "complex128"}
 _COMPARED = {"bool": "uint8", "float16": "float32", "bfloat16": "float32"}
 _TESTED = ("float32", "float64", "complex64", "complex128")
 _PLACE = "uint16"  # what positions in a tile are kept as
+_APART = ("T", "TI", "M", "C", "TEST", "OWN", "THREADS", "ITEMS", "WIDTH", "BLOCKS", "WORDS")
 _SPLIT = ("T", "TI", "M", "C", "TEST", "THREADS", "ITEMS", "WIDTH", "BLOCKS", "WORDS")
 _ROWS = 16  # what a thread of the kernels behind a selection does, at least
 
@@ -68,6 +69,11 @@ class Kind:
         """Return how an array of `n` elements on a GPU is cut into tiles."""
         short, long = self.configurations()
         return short if n < kernels.LONG_TILES * long.tile else long
+
+
+def held_as(moved: str) -> str:
+    """Return what a tile's elements are held as: bytes four in a word."""
+    return "uint32" if moved == "uint8" else moved
 
 
 def moved_as(info: ArrayInfo) -> str:
@@ -199,9 +205,9 @@ def apart_of(kinds: Sequence[Kind], c: kernels.Configuration) -> dict[str, Any]:
     """Return the template of a split into an array for each kind, and one for the rest."""
     kind, second, ways = kinds[0], kinds[-1], len(kinds) + 1
     found = {**kind.template(c), "WIDTH": _widest(kinds).template(c)["WIDTH"]}
-    more = {"O": second.mask, "D": second.compared, "OTHER": second.test or kernels.is_set}
+    more = {"H": held_as(kind.moved), "O": second.mask, "D": second.compared, "OTHER": second.test or kernels.is_set}
     word = "uint32" if ways == 2 else "uint64"
-    return {**{name: found[name] for name in (*_SPLIT, "OWN")}, **more, "W": word, "WAYS": ways}
+    return {**{name: found[name] for name in _APART}, **more, "W": word, "WAYS": ways}
 
 
 def split(kind: Kind, given: ArrayInfo, mask: ArrayInfo, counting: Plan, machine: Machine) -> Plan:
