@@ -4,8 +4,8 @@
 
 Needs a GPU, CuPy and torch; for CUB nvcc, as `measure.py`: without one CUB is left out. `count` is a call that does not wait for
 its number of elements, `split` the kernel of one alone: these and CUB's are timed as CUDA graphs. `whole` waits, as CuPy's and
-torch's do: these are timed as plain calls. Every result is compared with CuPy's, once. `floor`: what reading and writing takes at so
-many TB/s; the share is that of the first that is timed.
+torch's do: these are timed as plain calls. Every result is compared with CuPy's, once. `floor`: what reading and writing takes at
+so many TB/s; the share is that of the first that is timed.
 """
 
 from __future__ import annotations

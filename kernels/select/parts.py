@@ -295,6 +295,7 @@ def store_part(
 EXAMPLES = {
     "split_apart": {
         "T": "float32", "H": "float32", "TI": "float32", "M": "uint8", "C": "uint8", "O": "uint8", "D": "uint8", "W": "uint32",
-        "TEST": is_set, "OTHER": is_set, "OWN": False, "WAYS": 2, "THREADS": 256, "ITEMS": 24, "WIDTH": 4, "BLOCKS": 2, "WORDS": 2,
+        "TEST": is_set, "OTHER": is_set, "OWN": False, "WAYS": 2, "THREADS": 256, "ITEMS": 24, "WIDTH": 4, "BLOCKS": 2,
+        "WORDS": 2,
     },
 }

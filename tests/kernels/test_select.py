@@ -206,7 +206,17 @@ def test_each_inferred_barrier_of_runs_is_needed() -> None:
 
 def apart(ways: int, kind: str = "uint16", *, own: bool = False):
     mask = kind if own else "uint8"
-    kinds = {"T": kind, "H": held_as(kind), "TI": kind, "M": mask, "C": mask, "O": mask, "D": mask, "OWN": own, "WAYS": ways}
+    kinds = {
+        "T": kind,
+        "H": held_as(kind),
+        "TI": kind,
+        "M": mask,
+        "C": mask,
+        "O": mask,
+        "D": mask,
+        "OWN": own,
+        "WAYS": ways,
+    }
     tests = {"TEST": is_odd if own else is_set, "OTHER": is_large if own else is_set}
     return prism.check(split_apart, {**kinds, **tests, "W": "uint32" if ways == 2 else "uint64", **SIZES})
 
@@ -230,7 +240,15 @@ BYTES = {ways: apart(ways, "uint8") for ways in (2, 3)}
 
 
 def parts(
-    n: int, blocks: int, ways: int, own: bool = False, code=None, times: int = 1, skew: int = 0, kind="uint16", **options
+    n: int,
+    blocks: int,
+    ways: int,
+    own: bool = False,
+    code=None,
+    times: int = 1,
+    skew: int = 0,
+    kind="uint16",
+    **options,
 ) -> None:
     """Each part is where it must be, and nothing behind it is written."""
     random = np.random.default_rng(n)
