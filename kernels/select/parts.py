@@ -8,7 +8,7 @@ from prism.lang import (
     attr, block, const, constexpr, count, dtype, function, grid, group, id, int32, int64, load_vector, mailbox, partition,
     prism, ptr, requires, shared, store_vector, template, thread, uint32, uint64,
 )
-from prism.kernels.select.compaction import bits_within
+from prism.kernels.select.compaction import bits_within, hold, release
 from prism.kernels.select.conditions import is_set
 from prism.lib.block.compact import rank_rows
 from prism.lib.thread import extent, operators
@@ -168,36 +168,6 @@ def split_apart(
                 )
                 if last.tile == tiles + blocks - 1:  # every block has drawn its last ticket
                     grid.count_launch(control, words, capacity, tiles, last.epoch, 0)
-
-
-@prism("device")
-@requires(thread[1])
-@template(T=dtype, H=dtype, ITEMS=constexpr(int), HELD=constexpr(int))
-def hold(items: T[ITEMS] @ thread[1], held: H[HELD] @ thread[1]):
-    """Put elements where they take fewer registers: bytes four in a word; others stay as they are."""
-    EACH: constexpr(int) = ITEMS // HELD
-    for w in range(HELD):
-        if EACH == 1:
-            held[w] = items[w]
-        else:
-            word: uint32 = 0
-            for k in range(EACH):
-                word = word | uint32(items[w * EACH + k]) << (k * 8)
-            held[w] = word
-
-
-@prism("device")
-@requires(thread[1])
-@template(T=dtype, H=dtype, ITEMS=constexpr(int), HELD=constexpr(int))
-def release(held: H[HELD] @ thread[1], items: T[ITEMS] @ thread[1]):
-    """Undo `hold`."""
-    EACH: constexpr(int) = ITEMS // HELD
-    for w in range(HELD):
-        for k in range(EACH):
-            if EACH == 1:
-                items[w] = held[w]
-            else:
-                items[w * EACH + k] = T(held[w] >> (k * 8) & 0xFF)
 
 
 @prism("device")
