@@ -219,7 +219,7 @@ def edge_flags(marks: C[ITEMS] @ thread[1], edge: C @ thread[1]) -> uint32 @ thr
 
 EXAMPLES = {
     "select": {
-        "T": "float32", "H": "float32", "TI": "float32", "M": "uint8", "C": "uint8", "TO": "float32", "TEST": is_set, "OWN": False,
-        "EDGES": False, "PLACES": False, "THREADS": 256, "ITEMS": 32, "WIDTH": 4, "BLOCKS": 2, "WORDS": 2,
+        "T": "float32", "H": "float32", "TI": "float32", "M": "uint8", "C": "uint8", "TO": "float32", "TEST": is_set,
+        "OWN": False, "EDGES": False, "PLACES": False, "THREADS": 256, "ITEMS": 32, "WIDTH": 4, "BLOCKS": 2, "WORDS": 2,
     },
 }

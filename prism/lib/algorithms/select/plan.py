@@ -54,8 +54,8 @@ class Kind:
         """Return the template arguments, with those of a configuration."""
         width = math.gcd(c.items, max(1, 16 // self.size)) if c.width <= 16 else c.width
         return {
-            **c.template(), "WIDTH": width, "T": self.moved, "H": held_as(self.moved), "TI": self.given, "M": self.mask, "C": self.compared,
-            "TO": "int64" if self.places else self.moved, "TEST": self.test or kernels.is_set,
+            **c.template(), "WIDTH": width, "T": self.moved, "H": held_as(self.moved), "TI": self.given, "M": self.mask,
+            "C": self.compared, "TO": "int64" if self.places else self.moved, "TEST": self.test or kernels.is_set,
             "OWN": self.own, "EDGES": self.edges, "PLACES": self.places,
         }  # fmt: skip
 
