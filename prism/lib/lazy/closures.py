@@ -20,9 +20,10 @@ from prism.lang.parse import syntax as s
 from prism.lang.parse.instantiate import Scope, fold
 from prism.lang.parse.lambdas import Parsed, as_function, device_function, parse_lambda
 from prism.lang.parse.views import Written
+from prism.lang.surface.views import Compute, Number
 from prism.lang.types import FLOAT64, INT32, INT64, Scalar
 from prism.lang.types.structs import Struct, scalar_called
-from prism.lib.lazy.array import Lazy, broadcast_all, dtype_of, of_number
+from prism.lib.lazy.array import Lazy, bits_as, broadcast_all, dtype_of, make, merge
 from prism.lib.lazy.functions import apply, device, result_of
 from prism.runtime.arrays import is_array
 
@@ -33,9 +34,8 @@ _MOST = 1024  # lambdas that are kept
 _MODULE = ("__builtins__", "__loader__", "__name__", "__spec__")  # what the text of a file is found by
 _constant: dict[Hashable, Written] = {}
 _opened: dict[Hashable, _Opened] = {}
-_fixed: dict[
-    Hashable, frozenset[str]
-] = {}  # of lambdas, whose numbers may be any: the names of those that stay constants
+# Of lambdas, whatever their numbers are, the names of those that stay constants.
+_fixed: dict[Hashable, frozenset[str]] = {}
 
 
 class Applied:
@@ -70,11 +70,14 @@ class Applied:
             OverflowError: a number is out of the range of the integers that it meets.
         """
         if self._opened is not None:
-            types = self._opened.types(tuple(part.scalar for part in parts))
-            if types is not None:
-                given = zip(self._values, types, strict=True)
-                numbers = [of_number(value, kind, parts[0].shape) for value, kind in given]
-                return apply(self._opened.function, (*parts, *numbers))
+            found = self._opened.types(tuple([part.scalar for part in parts]))
+            if found is not None:
+                types, scalar = found
+                values, leaves, numbers = merge(parts)
+                given = [bits_as(value, kind) for value, kind in zip(self._values, types, strict=True)]
+                more = [make(Number, len(numbers) + k, kind) for k, kind in enumerate(types)]
+                value = make(Compute, self._opened.function, (*values, *more))
+                return Lazy(value, scalar, parts[0].shape, leaves, (*numbers, *given))
         return apply(callable_of(self._python), parts)
 
 
@@ -149,24 +152,23 @@ class _Opened:
     body: s.Expr
     numbers: tuple[_Number, ...]
     function: Written
-    known: dict[tuple[Scalar, ...], tuple[Scalar, ...] | None] = field(default_factory=dict)
+    known: dict[tuple[Scalar, ...], tuple[tuple[Scalar, ...], Scalar] | None] = field(default_factory=dict)
 
-    def types(self, scalars: tuple[Scalar, ...]) -> tuple[Scalar, ...] | None:
-        """Return the types of the numbers, for elements of types; None where they must be constants."""
+    def types(self, scalars: tuple[Scalar, ...]) -> tuple[tuple[Scalar, ...], Scalar] | None:
+        """Return the types of the numbers and the result, for elements of types; None where numbers must be constants."""
         if scalars not in self.known:
             _make_room(self.known)
             self.known[scalars] = self._find_types(scalars) if len(scalars) == len(self.own) else None
         return self.known[scalars]
 
-    def _find_types(self, scalars: tuple[Scalar, ...]) -> tuple[Scalar, ...] | None:
+    def _find_types(self, scalars: tuple[Scalar, ...]) -> tuple[tuple[Scalar, ...], Scalar] | None:
         types = _Types(self, scalars)
         try:
             types.settle(self.body, None)
             found = tuple(types.of[number.name] for number in self.numbers)
-            result_of(self.function, (*scalars, *found))
+            return found, result_of(self.function, (*scalars, *found))
         except CompileError:  # it may be right with constants; if not, the message is about those
             return None
-        return found
 
 
 def _open(function: FunctionType) -> tuple[_Opened, tuple[Any, ...]] | None:
