@@ -109,7 +109,7 @@ def select_by_function(x: Any, function: Kernel, mode: Mode, stream: Any) -> Any
     return call("select", asked, {"x": x}, decide, None, stream)
 
 
-def function_to_apply(condition: Any) -> Any:
+def function_to_apply(condition: Any, name: str = "condition") -> Any:
     """Return a condition that is a function as what is applied to elements.
 
     Raises:
@@ -118,7 +118,7 @@ def function_to_apply(condition: Any) -> Any:
     from prism.lib.lazy.closures import Applied
 
     if not callable(condition) and not isinstance(condition, Scalar):
-        raise TypeError(f"`condition` must be an array or a function, not {type(condition).__name__}")
+        raise TypeError(f"`{name}` must be an array or a function, not {type(condition).__name__}")
     return Applied(condition)
 
 

@@ -31,10 +31,15 @@ def split_apart(function: str, x: Any, conditions: Sequence[Any], names: Sequenc
         TypeError, ValueError: as `prism.lib.split`.
     """
     conditions = [arguments.array_of(one) for one in conditions]
-    applied = [None if _is_mask(one) else function_to_apply(one) for one in conditions]
+    applied = [
+        None if _is_mask(one) else function_to_apply(one, name) for one, name in zip(conditions, names, strict=True)
+    ]
     if stream is None and (known := _repeat(function, x, conditions, applied)) is not None:
         return known
-    masks = [mask_of(one if how is None else how.map_over(x)) for one, how in zip(conditions, applied, strict=True)]
+    masks = [
+        mask_of(one if how is None else how.map_over(x), name)
+        for one, how, name in zip(conditions, applied, names, strict=True)
+    ]
     tests = [function_of(x, mask) for mask in masks]
     own = None not in tests
     arrays = {"x": x} if own else {"x": x, **dict(zip(_MASKS, masks, strict=False))}
@@ -82,13 +87,13 @@ def _kind(moved: Kind, mask: ArrayInfo, given: ArrayInfo, name: str) -> Kind:
     return replace(moved, mask=read, compared=compared)
 
 
-def mask_of(condition: Any) -> Any:
+def mask_of(condition: Any, name: str = "condition") -> Any:
     """Return a mask of bools or real numbers: of complex numbers a lazy one."""
     from prism.lib.lazy.array import of
     from prism.lib.lazy.functions import apply
 
-    facts = arguments.facts_of(condition, "condition")
-    return apply(is_set, (of(condition, "condition"),)) if facts.scalar.startswith("complex") else condition
+    facts = arguments.facts_of(condition, name)
+    return apply(is_set, (of(condition, name),)) if facts.scalar.startswith("complex") else condition
 
 
 __all__ = ["mask_of", "split_apart"]

@@ -217,6 +217,12 @@ def test_errors() -> None:
         lib.flatnonzero({1})
     with pytest.raises(TypeError, match="`condition`"):
         lib.select(x, {True})
+    with pytest.raises(ValueError, match=r"`first` must have shape \(10,\), as `x`, not \(3,\)"):
+        lib.split3(x, x[:3], x)
+    with pytest.raises(TypeError, match="`second` must be an array or a function, not int"):
+        lib.split3(x, x, 3)
+    with pytest.raises(ValueError, match="no plan"):
+        lib.plan(lib.split, x, x)
     for function in (lib.nonzero, lib.argwhere):
         with pytest.raises(ValueError, match="`x` has no dimensions"):
             function(np.array(3))
