@@ -24,7 +24,7 @@ def select(
         Of any shape; its elements are taken in C order. Of any dtype of 1, 2, 4, 8 or 16 bytes, structs too.
     condition : array, lazy array, device function or lambda
         A mask of the shape of `x`, of bools or numbers: what is not zero is kept. Or a function of one element, as of
-        `prism.lib.lazy.map`; `x` is then read once.
+        `prism.lib.lazy.map`; `x` is then read once, and once more, from the caches, by a lambda that names numbers.
     count : bool, default False
         Leave the number of elements where it is computed: see below.
     size : int, optional
