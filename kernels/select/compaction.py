@@ -16,8 +16,8 @@ from prism.lib.thread import extent, operators
 @prism("global")
 @template(
     T=dtype, H=dtype, TI=dtype, M=dtype, C=dtype, TO=dtype, TEST=function, OWN=constexpr(bool), EDGES=constexpr(bool),
-    PLACES=constexpr(bool), THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int),
-    WORDS=constexpr(int),
+    PLACES=constexpr(bool), GIVEN=constexpr(bool, default=False), THREADS=constexpr(int), ITEMS=constexpr(int),
+    WIDTH=constexpr(int), BLOCKS=constexpr(int), WORDS=constexpr(int),
 )
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
@@ -31,7 +31,8 @@ def select(
 
     Perspective: grid, of any number of blocks of `THREADS` threads.
     Shapes:      `x`, `mask`: `n` elements, at least one. Element `i` is kept where `TEST(mask[i])`; with `EDGES` where
-                 it is not equal to `mask[i - 1]`, and element 0. With `OWN` `mask` is not read: `x` is taken for it. With
+                 it is not equal to `mask[i - 1]`, and element 0. With `OWN` `mask` is not read: `x` is taken for it; but with
+                 `GIVEN` too, where `TEST` is called with `x[i]` and `mask[0]`. With
                  `PLACES` `x` is not read, and `y` has positions: `TO` is int64, `T` an integer that holds the tile's size.
                  `H`: `T`, or of uint8 uint32, so that a tile takes fewer registers.
                  `C`: what is tested is converted to that. `y`: no memory of `x` or `mask`. `skew`, `mask_skew`: how many
@@ -92,7 +93,10 @@ def select(
                     with group(thread[1]):
                         if follows:
                             edge = C(x[start + at - 1])
-                    if not EDGES:
+                    if GIVEN:
+                        for k in range(ITEMS):
+                            signs = signs | uint32(1 if TEST(marks[k], mask[0]) else 0) << k
+                    elif not EDGES:
                         for k in range(ITEMS):
                             signs = signs | uint32(1 if TEST(marks[k]) else 0) << k
             if EDGES:

@@ -23,6 +23,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gpu]:
 
 
 X, TABLE, MASK, PLACES = array(1000), array(64), array(1000, "bool"), array(1000, "int64")
+LIMIT = 0.5
 CALLS: dict[str, Callable[[], Any]] = {
     "searchsorted": lambda: lib.searchsorted(TABLE, X, out=array(1000, "int64")),
     "diff": lambda: lib.diff(X, out=array(999)),
@@ -31,6 +32,7 @@ CALLS: dict[str, Callable[[], Any]] = {
     "split": lambda: lib.split(X, MASK),
     "split by a function": lambda: lib.split(X, lambda e: e > 0),
     "split, counted": lambda: lib.split(X, MASK, count=True),
+    "select by a number": lambda: lib.select(X, lambda e: e > LIMIT, count=True),
     "select, counted": lambda: lib.select(X, MASK, count=True),
     "argmax into int32": lambda: lib.argmax(X, out=array((), "int32")),
     "minmax": lambda: lib.minmax(X),

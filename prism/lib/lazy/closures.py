@@ -20,10 +20,11 @@ from prism.lang.parse import syntax as s
 from prism.lang.parse.instantiate import Scope, fold
 from prism.lang.parse.lambdas import Parsed, as_function, device_function, parse_lambda
 from prism.lang.parse.views import Written
+from prism.lang.surface import Kernel
 from prism.lang.surface.views import Compute, Number
 from prism.lang.types import FLOAT64, INT32, INT64, Scalar
 from prism.lang.types.structs import Struct, scalar_called
-from prism.lib.lazy.array import Lazy, bits_as, broadcast_all, dtype_of, make, merge
+from prism.lib.lazy.array import BOOL, Lazy, bits_as, broadcast_all, dtype_of, make, merge, of_number
 from prism.lib.lazy.functions import apply, device, result_of
 from prism.runtime.arrays import is_array
 
@@ -53,6 +54,13 @@ class Applied:
             self.what: Any = None
         else:
             self.what = self.key = callable_of(function)
+
+    def with_number(self, scalar: Scalar) -> tuple[Kernel, Lazy] | None:
+        """Return a test of one element, and the one number that it is given besides; None where it is something else."""
+        found = None if self._opened is None or len(self._values) != 1 else self._opened.types((scalar,))
+        if found is None or self._opened is None or found[1] != BOOL:
+            return None
+        return self._opened.function, of_number(self._values[0], found[0][0], (1,))
 
     def map_over(self, *arrays: Any) -> Lazy:
         """Return the function of arrays or lazy arrays, which broadcast to one shape.

@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from prism import lib
+from prism import interpret, lib
+from prism.interpret import run
 from prism.kernels import transform
 from prism.lang import CompileError, float32, requires, template, thread
 from prism.lang import dtype as dtype_
 from prism.lang import prism as mark
 from prism.lib import lazy
+from prism.lib.algorithms.select import calls
 
 DTYPES = ("int8", "uint8", "int32", "int64", "uint64", "float16", "float32", "float64")
 SCALE = 7
@@ -137,6 +139,26 @@ def test_selections_by_them() -> None:
         assert lib.find(x, lambda e: e > k) == np.argmax(x > k)
         found = lib.adjacent_difference(x, lambda a, b: a - k * b)
         assert found.tolist() == [3, *(x[1:] - k * x[:-1]).tolist()]
+
+
+@pytest.mark.parametrize("kind", ["int8", "float16", "float32", "uint64"])
+def test_a_selection_by_one_number_reads_elements_once(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As by a function without numbers; and it is one kernel for all numbers."""
+    x = np.random.default_rng(0).integers(0, 50, (30, 31)).astype(kind)
+    monkeypatch.setattr(calls, "select_by_mask", lambda *given, **more: pytest.fail("a mask is made"))
+    made = set[Any]()
+
+    def note(program: Any, *rest: Any, **more: Any) -> None:
+        made.add(program)
+        run(program, *rest, **more)
+
+    for k in (0, 3, 20):
+        with monkeypatch.context() as patch:
+            patch.setattr(interpret, "run", note)
+            assert lib.select(x, lambda e: e > k).tolist() == x[x > k].tolist()
+        fixed = lib.select(x, lambda e: e != k + 1, size=1000, fill_value=1)
+        assert fixed.tolist() == [*x[x != k + 1].tolist(), *[1] * (1000 - (x != k + 1).sum())]
+    assert len(made) == 1
 
 
 @pytest.mark.parametrize(

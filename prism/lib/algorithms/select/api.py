@@ -24,7 +24,7 @@ def select(
         Of any shape; its elements are taken in C order. Of any dtype of 1, 2, 4, 8 or 16 bytes, structs too.
     condition : array, lazy array, device function or lambda
         A mask of the shape of `x`, of bools or numbers: what is not zero is kept. Or a function of one element, as of
-        `prism.lib.lazy.map`; `x` is then read once, and once more, from the caches, by a lambda that names numbers.
+        `prism.lib.lazy.map`; `x` is then read once; once more, from the caches, by a lambda that names several numbers.
     count : bool, default False
         Leave the number of elements where it is computed: see below.
     size : int, optional
@@ -80,6 +80,8 @@ def select(
     asked = ("select", applied.what, mode.key)
     if applied.what is not None and (known := calls.repeat_call(asked, mode, (x,), stream)) is not None:
         return known
+    if (scalar := calls.scalar_in_memory(x)) is not None and (found := applied.with_number(scalar)) is not None:
+        return calls.select_by_function(x, found[0], mode, stream, found[1])
     mask = applied.map_over(x)
     function = calls.function_of(x, mask)
     if function is None:

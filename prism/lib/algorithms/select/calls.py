@@ -11,10 +11,12 @@ import numpy as np
 
 from prism.host import arguments, memory, repeat
 from prism.host.call import Decision, Result, call
+from prism.host.lazies import LazyArray
 from prism.host.plan import OUT, Buffer, Machine, Plan, Scratch
 from prism.lang.surface import Kernel
 from prism.lang.surface.views import Compute
 from prism.lang.types import Scalar
+from prism.lang.types.structs import scalar_called
 from prism.lib.algorithms.reduce.calls import count_plan
 from prism.lib.algorithms.scan.api import dtype_of
 from prism.lib.algorithms.scan.plan import number_of
@@ -92,21 +94,24 @@ def select_by_mask(
     return call(function, asked, arrays, decide, None, stream, called=called)
 
 
-def select_by_function(x: Any, function: Kernel, mode: Mode, stream: Any) -> Any:
-    """Return the elements of which a function gives true."""
+def select_by_function(x: Any, function: Kernel, mode: Mode, stream: Any, number: Any = None) -> Any:
+    """Return the elements of which a function gives true; `number`: a lazy array of what it is given besides."""
     asked = ("select", function, mode.key)
-    if (known := repeat_call(asked, mode, (x,), stream)) is not None:
+    given = {"x": x} if number is None else {"x": x, "mask": number}
+    if (known := repeat_call(asked, mode, tuple(given.values()), stream)) is not None:
         return known
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
-        given = arrays["x"]
-        memory_kind(given)
+        info = arrays["x"]
+        memory_kind(info)
         if copied := arguments.not_plain(arrays):
             return Decision(copied=copied)
-        kind = Kind(given.scalar, given.scalar, compared=given.scalar, own=True, test=function)
-        return _values(kind, given.size, given, None, mode, machine)
+        kind = Kind(info.scalar, info.scalar, compared=info.scalar, own=True, test=function)
+        if number is not None:
+            kind = replace(kind, mask=arrays["mask"].scalar, number=True)
+        return _values(kind, info.size, info, None, mode, machine)
 
-    return call("select", asked, {"x": x}, decide, None, stream)
+    return call("select", asked, given, decide, None, stream)
 
 
 def function_to_apply(condition: Any, name: str = "condition") -> Any:
@@ -120,6 +125,11 @@ def function_to_apply(condition: Any, name: str = "condition") -> Any:
     if not callable(condition) and not isinstance(condition, Scalar):
         raise TypeError(f"`{name}` must be an array or a function, not {type(condition).__name__}")
     return Applied(condition)
+
+
+def scalar_in_memory(x: Any) -> Scalar | None:
+    """Return the kernels' type of an array's elements; None of a lazy one, or where there is none."""
+    return None if isinstance(x, LazyArray) else scalar_called(arguments.facts_of(x, "x").scalar)
 
 
 def function_of(x: Any, mask: Any) -> Kernel | None:
@@ -431,6 +441,6 @@ def repeat_call(asked: tuple[Any, ...], mode: Mode, arrays: tuple[Any, ...], str
 
 __all__ = [
     "Mode", "fill_of", "find_indices", "find_positions", "function_of", "function_to_apply", "memory_kind", "mode_of",
-    "number_in_launch", "number_on_host", "repeat_call", "select_by_function", "select_by_mask", "shape_of", "split", "unique",
-    "unique_pairs",
+    "number_in_launch", "number_on_host", "repeat_call", "scalar_in_memory", "select_by_function", "select_by_mask", "shape_of",
+    "split", "unique", "unique_pairs",
 ]  # fmt: skip

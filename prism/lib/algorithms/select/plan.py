@@ -33,7 +33,7 @@ _ROWS = 16  # what a thread of the kernels behind a selection does, at least
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """The types that a selection moves and tests: see the kernel's template."""
+    """The types that a selection moves and tests: see the kernel's template. `number`: the test is given one, in "mask"."""
 
     moved: str = _PLACE
     given: str = "uint8"
@@ -43,6 +43,7 @@ class Kind:
     edges: bool = False
     places: bool = False
     test: Kernel | None = None
+    number: bool = False
 
     @property
     def size(self) -> int:
@@ -56,7 +57,7 @@ class Kind:
         return {
             **c.template(), "WIDTH": width, "T": self.moved, "H": held_as(self.moved), "TI": self.given, "M": self.mask,
             "C": self.compared, "TO": "int64" if self.places else self.moved, "TEST": self.test or kernels.is_set,
-            "OWN": self.own, "EDGES": self.edges, "PLACES": self.places,
+            "OWN": self.own, "EDGES": self.edges, "PLACES": self.places, **({"GIVEN": True} if self.number else {}),
         }  # fmt: skip
 
     def configurations(self) -> tuple[kernels.Configuration, kernels.Configuration]:
@@ -147,7 +148,7 @@ def select(
         c.threads,
         {
             "x": nothing(kind.given) if kind.places else Buffer(names[0]),
-            "mask": nothing(kind.mask) if kind.own else Buffer(marks),
+            "mask": nothing(kind.mask) if kind.own and not kind.number else Buffer(marks),
             "y": y, "kept": kept, "n": n, "room": room,
             "skew": skew(x), "mask_skew": skew(x if mask is None else mask), "y_skew": -1 if host else 0,
             "otherwise": zero(kind.moved), "unset": zero(kind.compared),
