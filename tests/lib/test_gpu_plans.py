@@ -76,6 +76,8 @@ def test_selections_by_where_elements_stand(name: str) -> None:
         for found, part in zip(lib.split(values, mask), (every[wanted], every[~wanted]), strict=True):
             assert np.array_equal(found, part)
     assert np.array_equal(lib.flatnonzero(mask), np.flatnonzero(wanted))
+    limit = len(name)
+    assert np.array_equal(lib.select(X, lambda e: e > limit), X[X > limit])
     assert lib.find(X, mask) == np.argmax(wanted) and lib.count_nonzero(mask) == wanted.sum()
     ends = np.flatnonzero(np.diff(wanted, prepend=not wanted[0]))
     assert np.array_equal(lib.unique_by_key(mask, L.arange(N))[1], ends)
