@@ -64,7 +64,8 @@ class Kind:
         """Return how short and long arrays on a GPU are cut into tiles."""
         size = min(size for size in kernels.DEVICE if size >= min(self.size, 16))
         long = kernels.PLACES if self.places else kernels.EDGES if self.edges else kernels.DEVICE
-        return kernels.SHORT[size], long[size]
+        packed = size == 1 and not self.places and not self.edges and held_as(self.moved) != self.moved
+        return kernels.SHORT[size], kernels.PACKED if packed else long[size]
 
     def configuration(self, n: int) -> kernels.Configuration:
         """Return how an array of `n` elements on a GPU is cut into tiles."""
@@ -199,7 +200,8 @@ def _widest(kinds: Sequence[Kind]) -> Kind:
 def apart_configurations(kinds: Sequence[Kind]) -> tuple[kernels.Configuration, kernels.Configuration]:
     """Return how short and long arrays on a GPU are split apart."""
     size = min(size for size in kernels.DEVICE if size >= min(_widest(kinds).size, 16))
-    return kernels.APART[size], kernels.DEVICE[size]
+    packed = size == 1 and held_as(kinds[0].moved) != kinds[0].moved
+    return kernels.APART[size], kernels.APART_PACKED if packed else kernels.DEVICE[size]
 
 
 def apart_of(kinds: Sequence[Kind], c: kernels.Configuration) -> dict[str, Any]:
