@@ -1,51 +1,65 @@
-"""Selections beside CuPy and torch, and beside what moving the bytes takes: one process, alternating rounds, medians.
+"""Selections beside CUB, CuPy and torch, and beside what moving the bytes takes: one process, alternating rounds, medians.
 
-    PYTHONPATH=. python asv_bench/selection.py [--sizes 20,24,28] [--rounds 7] [--tb 3.0] [--only compress]
+    PYTHONPATH=. python asv_bench/selection.py [--sizes 20,24,28] [--rounds 7] [--tb 3.0] [--only compress] [--newest FOLDER]
 
-Needs a GPU, CuPy and torch. `whole` is a call that waits for its number of elements, as CuPy's and torch's do; `count` is one
-that does not. Every result is compared with CuPy's, once. `floor`: what reading and writing takes at so many TB/s.
+Needs a GPU, CuPy and torch; for CUB nvcc, as `measure.py`: without one CUB is left out. `count` is a call that does not wait for
+its number of elements, `split` the kernel of one alone: these and CUB's are timed as CUDA graphs. `whole` waits, as CuPy's and
+torch's do: these are timed as plain calls. Every result is compared with CuPy's, once. `floor`: what reading and writing takes at
+so many TB/s; the share is that of the first that is timed.
 """
 
 from __future__ import annotations
 
 import argparse
 import statistics
-from collections.abc import Callable
+import subprocess
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import prism
+
+Call = Callable[[], Any]
 
 
 def main() -> None:
     """Measure, and print a line for each."""
     import cupy
     import torch
+    from measure import peer
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", default="20,24,28")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--tb", type=float, default=3.0)
     parser.add_argument("--only", default="")
+    parser.add_argument("--newest", help="the folder of another CUB's headers, or of it as it was built")
     asked = parser.parse_args()
+    libraries = {}
+    for name, headers in {"cub": None, **({"newest": asked.newest} if asked.newest else {})}.items():
+        try:
+            libraries[name] = peer("cub_selection", headers)
+        except (OSError, subprocess.CalledProcessError) as error:
+            print(f"{name} is left out: {error}")
     for log in map(int, asked.sizes.split(",")):
         for dtype in ("float32", "uint8", "int64"):
             for share in (0.5, 0.05):
-                for name, calls, moved in cases(cupy, torch, 1 << log, dtype, share):
+                for name, graphs, plain, moved in cases(cupy, torch, libraries, 1 << log, dtype, share):
                     if asked.only in name:
-                        found = measure(cupy, calls, asked.rounds, 3 if log > 24 else 20)
+                        found = timed(cupy, graphs, plain, asked.rounds, 3 if log > 24 else 20)
                         floor = moved / asked.tb / 1e6
                         texts = "  ".join(f"{key} {us:8.1f}" for key, us in found.items())
-                        ratio = floor / found["count"]
+                        ratio = floor / next(iter(found.values()))
                         print(
                             f"{name:12} {dtype:8} {share:4} 2^{log}: {texts}  floor {floor:7.1f}  share {ratio:.2f}",
                             flush=True,
                         )
+                cupy.get_default_memory_pool().free_all_blocks()
 
 
 def cases(
-    cupy: Any, torch: Any, n: int, dtype: str, share: float
-) -> list[tuple[str, dict[str, Callable[[], Any]], int]]:
-    """Return the calls of each operation by the library's name, and the bytes that it moves; their results are compared."""
+    cupy: Any, torch: Any, libraries: Mapping[str, Any], n: int, dtype: str, share: float
+) -> list[tuple[str, dict[str, Call], dict[str, Call], int]]:
+    """Return the calls of each operation by the library's name, for graphs and plain ones, and the bytes that it moves."""
     random = cupy.random.default_rng(0)
     mask = random.random(n, dtype=cupy.float32) < share
     x = (random.random(n, dtype=cupy.float32) * 100 + 1).astype(dtype)
@@ -58,34 +72,106 @@ def cases(
         key: torch.as_tensor(value, device="cuda")
         for key, value in {"mask": mask, "x": x, "some": some, "runs": runs}.items()
     }
+    begins = cupy.concatenate([cupy.ones(1, bool), runs[1:] != runs[:-1]])
     wanted = {"compress": x[mask], "flatnonzero": cupy.flatnonzero(mask), "nonzero": cupy.flatnonzero(some)}
-    wanted["unique"] = runs[cupy.concatenate([cupy.ones(1, bool), runs[1:] != runs[:-1]])]
+    wanted["unique"] = runs[begins]
+    ends = cupy.concatenate([cupy.flatnonzero(begins)[1:], cupy.full(1, n)])
+    lengths = cupy.diff(ends, prepend=cupy.zeros(1, ends.dtype))
+    many = wanted["unique"].size
     found = [
-        ("compress", {
-            "whole": lambda: lib.compress(mask, x), "count": lambda: lib.compress(mask, x, count=True),
-            "cupy": lambda: x[mask], "torch": lambda: torch.masked_select(of["x"], of["mask"]),
+        ("compress", {"count": lambda: lib.compress(mask, x, count=True)}, {
+            "whole": lambda: lib.compress(mask, x), "cupy": lambda: x[mask],
+            "torch": lambda: torch.masked_select(of["x"], of["mask"]),
         }, n * (size + 1) + kept * size),
-        ("flatnonzero", {
-            "whole": lambda: lib.flatnonzero(mask), "count": lambda: lib.flatnonzero(mask, count=True),
-            "cupy": lambda: cupy.flatnonzero(mask), "torch": lambda: torch.nonzero(of["mask"]),
+        ("flatnonzero", {"count": lambda: lib.flatnonzero(mask, count=True)}, {
+            "whole": lambda: lib.flatnonzero(mask), "cupy": lambda: cupy.flatnonzero(mask),
+            "torch": lambda: torch.nonzero(of["mask"]),
         }, n + kept * 8),
-        ("nonzero", {
-            "whole": lambda: lib.flatnonzero(some), "count": lambda: lib.flatnonzero(some, count=True),
-            "cupy": lambda: cupy.flatnonzero(some), "torch": lambda: torch.nonzero(of["some"]),
+        ("nonzero", {"count": lambda: lib.flatnonzero(some, count=True)}, {
+            "whole": lambda: lib.flatnonzero(some), "cupy": lambda: cupy.flatnonzero(some),
+            "torch": lambda: torch.nonzero(of["some"]),
         }, n * size + kept * 8),
-        ("unique", {
-            "whole": lambda: lib.unique_consecutive(runs), "count": lambda: lib.unique_consecutive(runs, count=True),
-            "torch": lambda: torch.unique_consecutive(of["runs"]),
-        }, n * size + wanted["unique"].size * size),
+        ("unique", {"count": lambda: lib.unique_consecutive(runs, count=True)}, {
+            "whole": lambda: lib.unique_consecutive(runs), "torch": lambda: torch.unique_consecutive(of["runs"]),
+        }, n * size + many * size),
+        ("encode", {"count": lambda: lib.run_length_encode(runs, count=True)}, {
+            "whole": lambda: lib.run_length_encode(runs),
+            "torch": lambda: torch.unique_consecutive(of["runs"], return_counts=True),
+        }, n * size + many * (size + 8)),
+        ("split", {"split": launched_alone(x, mask)}, {
+            "whole": lambda: lib.split(x, mask), "cupy": lambda: (x[mask], x[~mask]),
+            "torch": lambda: (torch.masked_select(of["x"], of["mask"]), torch.masked_select(of["x"], ~of["mask"])),
+        }, n * (2 * size + 1)),
     ]  # fmt: skip
-    for name, calls, _ in found:
-        assert bool((calls["whole"]() == wanted[name]).all()), (name, dtype, n)
-        values, number = calls["count"]()
+    selected, rest = lib.split(x, mask)
+    assert bool((selected == wanted["compress"]).all()) and bool((rest == x[~mask]).all()), ("split", dtype, n)
+    values, counts, number = lib.run_length_encode(runs, count=True)
+    assert int(number[0]) == many and bool((counts[:many] == lengths).all()), ("encode", dtype, n)
+    for name, graphs, plain, _ in found[:4]:
+        assert bool((plain["whole"]() == wanted[name]).all()), (name, dtype, n)
+        values, number = graphs["count"]()
         assert int(number[0]) == wanted[name].size and bool((values[: wanted[name].size] == wanted[name]).all())
+    for key, library in libraries.items():
+        for (_, graphs, _, _), call in zip(
+            found, peers(cupy, library, dtype, x, mask, some, runs, wanted), strict=True
+        ):
+            graphs[key] = call
     return found
 
 
-def measure(cupy: Any, calls: dict[str, Callable[[], Any]], rounds: int, launches: int) -> dict[str, float]:
+def peers(
+    cupy: Any, library: Any, dtype: str, x: Any, mask: Any, some: Any, runs: Any, wanted: Mapping[str, Any]
+) -> list[Call]:
+    """Return CUB's calls in the order of `cases`; its results are compared where they are as Prism's."""
+    from segments import cub
+
+    n, places, values, number = x.size, cupy.empty(x.size, "int64"), cupy.empty_like(x), cupy.zeros(1, "int64")
+    bytes_ = mask.view("uint8")
+
+    def call(name: str, kind: str, *given: Any) -> Call:
+        made = cub(getattr(library, f"cub_{name}_{kind}"), *given, number, n)
+        return lambda: made(0)
+
+    found = [
+        call("compress", dtype, x, bytes_, values), call("nonzero", "uint8", bytes_, places),
+        call("nonzero", dtype, some, places), call("unique", dtype, runs, values),
+    ]  # fmt: skip
+    for one, name in zip(found, ("compress", "flatnonzero", "nonzero", "unique"), strict=True):
+        one()
+        made = places if "nonzero" in name else values
+        many = wanted[name].size
+        assert int(number[0]) == many and bool((made[:many] == wanted[name]).all()), ("CUB", name, dtype)
+    return [*found, call("encode", dtype, runs, values, places), call("split", dtype, x, bytes_, values)]
+
+
+def launched_alone(x: Any, mask: Any) -> Call:
+    """Return what launches the kernel of `split` on arrays, and leaves the number on the GPU."""
+    import cupy
+
+    from prism.host.machine import Ready, machine_of
+    from prism.lib.algorithms.select import plan
+    from prism.lib.algorithms.select.plan import KEPT, Kind
+    from prism.runtime.arrays import describe
+
+    given, moved = describe(x), f"uint{8 * x.dtype.itemsize}"
+    made = plan.split_apart([Kind(moved, moved)], given, [describe(mask.view("uint8"))], machine_of(given))
+    ready = Ready(made, ("x", "mask", "out", "rest", KEPT), given)
+    arrays = (x, mask, cupy.empty_like(x), cupy.empty_like(x), cupy.zeros(1, "int64"))
+    pointers = tuple(one.data.ptr for one in arrays)
+    return lambda: (ready(pointers, cupy.cuda.get_current_stream().ptr), arrays)[0]
+
+
+def timed(
+    cupy: Any, graphs: Mapping[str, Call], plain: Mapping[str, Call], rounds: int, launches: int
+) -> dict[str, float]:
+    """Return the median microseconds of each call: of those for graphs, and of plain ones, each in rounds of their own."""
+    from measure import compare
+
+    captured = compare({name: lambda i, call=call: call() for name, call in graphs.items()}, {}, launches, rounds)
+    return {name: 1e6 * seconds for name, seconds in captured.items()} | measure(cupy, plain, rounds, launches)
+
+
+def measure(cupy: Any, calls: Mapping[str, Call], rounds: int, launches: int) -> dict[str, float]:
     """Return the median microseconds of each call."""
     times: dict[str, list[float]] = {name: [] for name in calls}
     for number in range(rounds + 1):

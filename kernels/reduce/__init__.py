@@ -1,6 +1,7 @@
 """Reductions: their kernels, and how the work is cut."""
 
 from prism.kernels.reduce.axis import reduce_axis
+from prism.kernels.reduce.both import find_both
 from prism.kernels.reduce.configurations import (
     AT_ONCE_BLOCKS, AXIS, DEVICE, HOST, HOST_AXIS, HOST_WIDTH, SEARCH, SHORT_OTHERS, SHORT_ROWS, TENSOR,
     WHOLE_SEARCH, AxisConfiguration, Configuration, Cutting, Form, at_once, blocks_for, middle, short,
@@ -12,7 +13,7 @@ from prism.kernels.reduce.single_pass import reduce
 
 __all__ = [
     "AT_ONCE_BLOCKS", "AXIS", "DEVICE", "HOST", "HOST_AXIS", "HOST_WIDTH", "SEARCH", "SHORT_OTHERS", "SHORT_ROWS", "TENSOR",
-    "WHOLE_SEARCH", "AxisConfiguration", "Configuration", "Cutting", "Form", "at_once", "blocks_for", "find", "find_whole",
-    "middle", "reduce", "reduce_axis", "reduce_segments_by_block", "reduce_segments_by_thread", "reduce_segments_by_warp",
-    "short",
+    "WHOLE_SEARCH", "AxisConfiguration", "Configuration", "Cutting", "Form", "at_once", "blocks_for", "find", "find_both",
+    "find_whole", "middle", "reduce", "reduce_axis", "reduce_segments_by_block", "reduce_segments_by_thread",
+    "reduce_segments_by_warp", "short",
 ]  # fmt: skip

@@ -78,13 +78,13 @@ def position_of(word: WORD @ thread[1]) -> T @ thread[1]:
 
 @prism("global")
 @template(
-    TI=dtype, T=dtype, WORD=dtype, OP=function, BEATS=function, THREADS=constexpr(int), BLOCKS=constexpr(int),
-    ROWS=constexpr(int), AHEAD=constexpr(int), WORDS=constexpr(int), WIDTH=constexpr(int),
+    TI=dtype, T=dtype, WORD=dtype, TO=dtype(default=int64), OP=function, BEATS=function, THREADS=constexpr(int),
+    BLOCKS=constexpr(int), ROWS=constexpr(int), AHEAD=constexpr(int), WORDS=constexpr(int), WIDTH=constexpr(int),
 )
 @requires(grid[1], block[1], thread[32])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
 def find_whole(
-    x: ptr(const(TI)) @ grid[1], y: ptr(int64) @ grid[1], words: ptr(mailbox(WORD)) @ grid[1], control: ptr(uint32) @ grid[1],
+    x: ptr(const(TI)) @ grid[1], y: ptr(TO) @ grid[1], words: ptr(mailbox(WORD)) @ grid[1], control: ptr(uint32) @ grid[1],
     capacity: uint32 @ grid[1], n: int64 @ grid[1], head: int32 @ grid[1], weakest: T @ grid[1],
     nothing: WORD @ grid[1],
 ):

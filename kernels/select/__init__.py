@@ -1,8 +1,10 @@
 """Selection: the elements, or their positions, whose flag is set, close together and in their order, in one pass."""
 
+from prism.kernels.select.parts import split_apart
 from prism.kernels.select.compaction import select
 from prism.kernels.select.configurations import (
-    BEHIND, DEVICE, EDGES, HOST_LARGE, HOST_SMALL, LONG_TILES, PLACES, SHORT, SPLIT, Configuration,
+    APART, APART_PACKED, BEHIND, DEVICE, EDGES, HOST_LARGE, HOST_SMALL, LONG_TILES, PACKED, PLACES, SHORT, SPLIT,
+    Configuration,
 )
 from prism.kernels.select.repeat import repeat
 from prism.kernels.select.rest import fill_rest, take_axis
@@ -10,6 +12,6 @@ from prism.kernels.select.split import split
 from prism.kernels.select.conditions import differs, is_set
 
 __all__ = [
-    "BEHIND", "Configuration", "DEVICE", "EDGES", "HOST_LARGE", "HOST_SMALL", "LONG_TILES", "PLACES", "SHORT", "SPLIT",
-    "differs", "fill_rest", "is_set", "repeat", "select", "split", "take_axis",
+    "APART", "APART_PACKED", "BEHIND", "Configuration", "DEVICE", "EDGES", "HOST_LARGE", "HOST_SMALL", "LONG_TILES", "PACKED",
+    "PLACES", "SHORT", "SPLIT", "differs", "fill_rest", "is_set", "repeat", "select", "split", "split_apart", "take_axis",
 ]  # fmt: skip

@@ -15,9 +15,9 @@ from prism.lib.thread import extent, operators
 
 @prism("global")
 @template(
-    T=dtype, TI=dtype, M=dtype, C=dtype, TO=dtype, TEST=function, OWN=constexpr(bool), EDGES=constexpr(bool),
-    PLACES=constexpr(bool), THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int),
-    WORDS=constexpr(int),
+    T=dtype, H=dtype, TI=dtype, M=dtype, C=dtype, TO=dtype, TEST=function, OWN=constexpr(bool), EDGES=constexpr(bool),
+    PLACES=constexpr(bool), GIVEN=constexpr(bool, default=False), THREADS=constexpr(int), ITEMS=constexpr(int),
+    WIDTH=constexpr(int), BLOCKS=constexpr(int), WORDS=constexpr(int),
 )
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
@@ -31,8 +31,10 @@ def select(
 
     Perspective: grid, of any number of blocks of `THREADS` threads.
     Shapes:      `x`, `mask`: `n` elements, at least one. Element `i` is kept where `TEST(mask[i])`; with `EDGES` where
-                 it is not equal to `mask[i - 1]`, and element 0. With `OWN` `mask` is not read: `x` is taken for it. With
+                 it is not equal to `mask[i - 1]`, and element 0. With `OWN` `mask` is not read: `x` is taken for it; but with
+                 `GIVEN` too, where `TEST` is called with `x[i]` and `mask[0]`. With
                  `PLACES` `x` is not read, and `y` has positions: `TO` is int64, `T` an integer that holds the tile's size.
+                 `H`: `T`, or of uint8 uint32, so that a tile takes fewer registers.
                  `C`: what is tested is converted to that. `y`: no memory of `x` or `mask`. `skew`, `mask_skew`: how many
                  elements `x` and `mask` begin past one that is aligned to `WIDTH` of them; -1: it is not known. `y_skew`: the
                  same of `y`, to a vector of 16 bytes. `otherwise`, `unset`: any numbers. `words`: `capacity` of them, at least
@@ -41,16 +43,17 @@ def select(
     """
     TILE: constexpr(int) = THREADS * ITEMS
     VECTOR: constexpr(int) = max(16 // max(T.bytes, TO.bytes), 1)
+    HELD: constexpr(int) = ITEMS * T.bytes // H.bytes
     tiles: int32 @ grid[1] = int32((n + (TILE - 1)) / TILE)
     blocks: int32 @ grid[1] = count(block[1])
     with partition(y, block[1], races="none") as out, partition(kept, block[1], 0, races="none") as number, group(block[1]):
         prefix: int64 @ block[1] = 0  # how many are kept before the held tile
         done: int32 @ block[1] = 0  # how many tiles' counts are in it
-        items: T[ITEMS] @ thread[1]  # the held tile
-        flags: uint32 @ thread[1] = 0  # which of them are kept
+        tile_held: H[HELD] @ thread[1]  # the held tile
+        flags: uint32 @ thread[1] = 0  # which elements of it are kept
         before: int32 @ thread[32] = 0  # how many of the warps before
         held: int32 @ block[1] = 0  # how many in all
-        ahead: T[ITEMS] @ thread[1]  # the same of the following tile
+        tile_ahead: H[HELD] @ thread[1]  # the same of the following tile
         signs: uint32 @ thread[1] = 0
         earlier: int32[1] @ thread[32]
         coming: int32 @ block[1] = 0
@@ -73,23 +76,32 @@ def select(
                 with group(thread[1]):
                     if follows:
                         edge = C(mask[start + at - 1])
+            signs = 0
+            if not OWN and not EDGES:  # before elements are loaded: then flags take a register, and marks none
+                for k in range(ITEMS):
+                    signs = signs | uint32(1 if TEST(marks[k]) else 0) << k
             if not PLACES:
+                ahead: T[ITEMS] @ thread[1]
                 with partition(x, block[1], offset=start) as source:
                     block.load_tile(source, ahead, many, otherwise, skew, 0, WIDTH=WIDTH, REVERSE=False, SPARE=False)
                 block.prefetch_tile(x, tile + blocks, n, TILE=TILE)
-            if OWN:
-                for k in range(ITEMS):
-                    marks[k] = C(ahead[k])
                 with group(thread[1]):
-                    if follows:
-                        edge = C(x[start + at - 1])
-            signs = 0
+                    hold(ahead, tile_ahead)
+                if OWN:
+                    for k in range(ITEMS):
+                        marks[k] = C(ahead[k])
+                    with group(thread[1]):
+                        if follows:
+                            edge = C(x[start + at - 1])
+                    if GIVEN:
+                        for k in range(ITEMS):
+                            signs = signs | uint32(1 if TEST(marks[k], mask[0]) else 0) << k
+                    elif not EDGES:
+                        for k in range(ITEMS):
+                            signs = signs | uint32(1 if TEST(marks[k]) else 0) << k
             if EDGES:
                 signs = edge_flags(marks, edge, WIDTH=WIDTH)
                 signs = signs | (1 if start + at == 0 else 0)
-            else:
-                for k in range(ITEMS):
-                    signs = signs | uint32(1 if TEST(marks[k]) else 0) << k
             signs = signs & bits_within(many - at, ITEMS=ITEMS, WIDTH=WIDTH)
             coming = block.count_flags(signs, earlier, THREADS=THREADS)
             grid.publish(words, tile, uint32(coming), epoch)
@@ -107,7 +119,11 @@ def select(
         def store(tile: int32 @ block[1]):
             valid: int32 @ block[1] = int32(min(max(room - prefix, 0), int64(held)))
             aligned: int32 @ block[1] = -1 if y_skew < 0 else int32((y_skew + prefix) % VECTOR)
-            if PLACES:
+            items: T[ITEMS] @ thread[1]
+            if not PLACES:
+                with group(thread[1]):
+                    release(tile_held, items)
+            else:
                 at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=WIDTH)
                 for k in range(ITEMS):
                     items[k] = T(at + (k // WIDTH * 32 * WIDTH + k % WIDTH))
@@ -129,8 +145,8 @@ def select(
             flags = signs
             before = earlier[0]
             if not PLACES:
-                for k in range(ITEMS):
-                    items[k] = ahead[k]
+                for k in range(HELD):
+                    tile_held[k] = tile_ahead[k]
 
         last: grid.Ticket @ block[1] = grid.tile_loop(
             control, tiles, LOAD=load, LOOK_BACK=look_back, STORE=store, KEEP=keep, THREADS=THREADS,
@@ -152,6 +168,36 @@ def bits_within(left: int32 @ thread[1]) -> uint32 @ thread[1]:
         row: uint32 = 0xFFFFFFFF if here >= 32 else (uint32(1) << uint32(here)) - 1
         flags = flags | row << (j * WIDTH)
     return flags
+
+
+@prism("device")
+@requires(thread[1])
+@template(T=dtype, H=dtype, ITEMS=constexpr(int), HELD=constexpr(int))
+def hold(items: T[ITEMS] @ thread[1], held: H[HELD] @ thread[1]):
+    """Put elements where they take fewer registers: bytes four in a word; others stay as they are."""
+    EACH: constexpr(int) = ITEMS // HELD
+    for w in range(HELD):
+        if EACH == 1:
+            held[w] = items[w]
+        else:
+            word: uint32 = 0
+            for k in range(EACH):
+                word = word | uint32(items[w * EACH + k]) << (k * 8)
+            held[w] = word
+
+
+@prism("device")
+@requires(thread[1])
+@template(T=dtype, H=dtype, ITEMS=constexpr(int), HELD=constexpr(int))
+def release(held: H[HELD] @ thread[1], items: T[ITEMS] @ thread[1]):
+    """Undo `hold`."""
+    EACH: constexpr(int) = ITEMS // HELD
+    for w in range(HELD):
+        for k in range(EACH):
+            if EACH == 1:
+                items[w] = held[w]
+            else:
+                items[w * EACH + k] = T(held[w] >> (k * 8) & 0xFF)
 
 
 @prism("device")
@@ -177,7 +223,7 @@ def edge_flags(marks: C[ITEMS] @ thread[1], edge: C @ thread[1]) -> uint32 @ thr
 
 EXAMPLES = {
     "select": {
-        "T": "float32", "TI": "float32", "M": "uint8", "C": "uint8", "TO": "float32", "TEST": is_set, "OWN": False,
-        "EDGES": False, "PLACES": False, "THREADS": 256, "ITEMS": 32, "WIDTH": 4, "BLOCKS": 2, "WORDS": 2,
+        "T": "float32", "H": "float32", "TI": "float32", "M": "uint8", "C": "uint8", "TO": "float32", "TEST": is_set,
+        "OWN": False, "EDGES": False, "PLACES": False, "THREADS": 256, "ITEMS": 32, "WIDTH": 4, "BLOCKS": 2, "WORDS": 2,
     },
 }

@@ -19,6 +19,8 @@ PLACES = {
     8: Configuration(threads=256, items=16, width=2, blocks=2, words=2),
     16: DEVICE[16],
 }
+# Bytes that are held four in a word leave registers for more blocks.
+PACKED = Configuration(threads=256, items=32, width=16, blocks=4, words=2)
 EDGES = {**DEVICE, 1: Configuration(threads=256, items=32, width=16, blocks=3, words=2)}
 
 # Of short arrays smaller tiles: so that all multiprocessors have some.
@@ -29,7 +31,16 @@ SHORT = {
     8: Configuration(threads=256, items=16, width=2, blocks=2, words=2),
     16: Configuration(threads=256, items=4, width=1, blocks=3, words=2),
 }
-# A split holds all of two tiles, and the flags of one. Larger tiles are faster than more blocks: fewer look back.
+# A split into several arrays, in one pass, of short arrays: of long ones as `DEVICE`, but for bytes that are held so.
+APART_PACKED = Configuration(threads=256, items=32, width=16, blocks=3, words=2)
+APART = {
+    **SHORT,
+    2: Configuration(threads=256, items=16, width=8, blocks=2, words=2),
+    8: Configuration(threads=256, items=8, width=2, blocks=2, words=2),
+    16: Configuration(threads=256, items=4, width=1, blocks=2, words=2),
+}
+# A split that knows how many there are holds all of two tiles, and the flags of one. Larger tiles are faster than more blocks:
+# fewer look back.
 SPLIT = {
     1: Configuration(threads=256, items=32, width=16, blocks=2, words=2),
     2: Configuration(threads=256, items=32, width=8, blocks=2, words=2),
@@ -47,5 +58,6 @@ HOST_LARGE = Configuration(threads=1024, items=32, width=32, blocks=1)
 BEHIND = 256  # threads of the kernels behind a selection
 
 __all__ = [
-    "BEHIND", "DEVICE", "EDGES", "HOST_LARGE", "HOST_SMALL", "LONG_TILES", "PLACES", "SHORT", "SPLIT", "Configuration",
+    "APART", "APART_PACKED", "BEHIND", "DEVICE", "EDGES", "HOST_LARGE", "HOST_SMALL", "LONG_TILES", "PACKED", "PLACES", "SHORT",
+    "SPLIT", "Configuration",
 ]

@@ -53,7 +53,8 @@ class Decision:
     result can't be made in `out`, for its dtype or strides.
     `in_place`: arrays that the result may be, element by element. `begins`: the array that the result holds before the plan
     runs, copied there unless it is the result. `cut`: the last result says how many elements of the others there are: the call
-    waits for it. `warned`: of the host, the method of a ufunc as which NumPy warns where floats overflow.
+    waits for it. 1: of each as many; 2, 3: of all but one, and that has the rest. `warned`: of the host, the method of a ufunc
+    as which NumPy warns where floats overflow.
     """
 
     results: tuple[Result, ...] = ()
@@ -67,7 +68,7 @@ class Decision:
     beside: bool = False
     in_place: tuple[str, ...] = ()
     begins: str = ""
-    cut: bool = False
+    cut: int = 0
     warned: str = ""
 
 
@@ -171,7 +172,7 @@ def _make(
         _warn(decision, first, result.owner)
     else:
         with memory.working(first, None if stream is None else handle):
-            counted = decision.cut and known.ready is not None  # the number goes to the host's memory
+            counted = bool(decision.cut) and known.ready is not None  # the number goes to the host's memory
             wanted = decision.results[:-1] if counted else decision.results
             made = tuple(memory.empty(first, one.shape, one.dtype) for one in wanted)
             targets = {name: describe(one, name) for name, one in zip(decision.names, made, strict=not counted)}
@@ -184,7 +185,7 @@ def _make(
             if result is not None:
                 memory.assign(result.owner, results[0])
                 return result.owner
-            answer = cut(results[: len(decision.names) - 1], many) if decision.cut else results
+            answer = cut(results[: len(decision.names) - 1], many, decision.cut) if decision.cut else results
     if not copied and (known.ready is not None or (handle is None and noting.get() is not None)):
         _keep(known, asked, infos, results, answer, made=result is None)
     return _given_back(answer, infos.get("x", first), result)
@@ -265,7 +266,9 @@ def _alike(name: str, info: ArrayInfo, result: ArrayInfo, decision: Decision) ->
     return name in decision.in_place and info.dtype.itemsize == result.dtype.itemsize and same
 
 
-def _launch(known: _Known, infos: Arrays, targets: Arrays, stream: int | None, made: tuple[Any, ...] = ()) -> int:
+def _launch(
+    known: _Known, infos: Arrays, targets: Arrays, stream: int | None, made: tuple[Any, ...] = ()
+) -> tuple[int, ...]:
     """Run the plan; return how many elements of the results there are, where it says so and the call waits for it."""
     decision, first = known.decision, next(iter(infos.values()))
     if decision.plan is None:
@@ -277,9 +280,9 @@ def _launch(known: _Known, infos: Arrays, targets: Arrays, stream: int | None, m
     else:
         pointers = tuple([info.pointer for info in (*lazies.expand(infos).values(), *targets.values())])
         if decision.cut and first.device is not None:
-            return count(known.ready, pointers, stream, first.device)
+            return count(known.ready, pointers, stream, first.device, 2 if decision.cut == 3 else 1)
         known.ready(pointers, stream)
-    return int(made[-1][0]) if decision.cut else 0
+    return tuple(int(one) for one in made[-1]) if decision.cut else ()
 
 
 def _warn(decision: Decision, first: ArrayInfo, made: Any) -> None:

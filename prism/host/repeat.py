@@ -52,14 +52,14 @@ class Library(NamedTuple):
 class Recipe(NamedTuple):
     """What a call came to. Its arguments lie as `spans` say, its result takes `room` bytes.
 
-    `cut`: the kernels say how many elements of the results there are, and the call waits for it. `same`: the number of the
-    argument that must be the result's own memory, or -1.
+    `cut`: as of `Decision`: the kernels say how many elements of the results there are, and the call waits for it. `same`: the
+    number of the argument that must be the result's own memory, or -1.
     """
 
     launch: Launch
     spans: Spans
     room: int
-    cut: bool = False
+    cut: int = 0
     same: int = -1
 
 
@@ -150,16 +150,19 @@ def run_many(asked: tuple[Any, ...], arrays: tuple[Any, ...], stream: Any = None
 def run_lazy(asked: tuple[Any, ...], arrays: tuple[Any, ...]) -> Any:
     """Do what `run_many` does where some of the arrays are lazy; the last is the result, or None. None where none is lazy."""
     *given, out = arrays
-    where = next((x.leaves[0] for x in given if isinstance(x, LazyArray) and x.leaves), None)
-    library = None if where is None else _by_name.get(where.library)
-    if where is None or library is None:
+    lazies = [x for x in given if isinstance(x, LazyArray)]
+    where = next((x.leaves[0] for x in lazies if x.leaves), None)
+    plain = next((x for x in given if not isinstance(x, LazyArray)), None)
+    library = _libraries.get(type(plain)) if where is None else _by_name.get(where.library)
+    if library is None or not lazies:
         return None
     read, _, current, empty = library
     results: tuple[Any, ...] = ()
     try:
         pointers, facts = _read_lazies(given, read)
+        owner, device = (plain, read(plain, plain)[2]) if where is None else (where.owner, where.device)
         if out is None:
-            results = tuple([empty(where.owner, *one) for one in _results[asked, facts]])
+            results = tuple([empty(owner, *one) for one in _results[asked, facts]])
         for one in results or (out,):
             target, _, _, fact = read(one, one)
             pointers, facts = (*pointers, target), (*facts, fact)
@@ -171,23 +174,27 @@ def run_lazy(asked: tuple[Any, ...], arrays: tuple[Any, ...]) -> Any:
     launch, spans, room, counted, _ = found
     if out is not None and overlapping(pointers, spans, room) >= 0:
         return None  # what is read would be overwritten: the result is made beside it
-    return _send(launch, counted, pointers, current(where.device), where.device, results, out)
+    return _send(launch, counted, pointers, current(device), device, results, out)
 
 
 def _send(
-    launch: Launch, counted: bool, pointers: tuple[int, ...], stream: int, device: Any, results: tuple[Any, ...], out: Any
+    launch: Launch, counted: int, pointers: tuple[int, ...], stream: int, device: Any, results: tuple[Any, ...], out: Any
 ) -> Any:  # fmt: skip
     """Launch; return `out`, or the results that were made: where they are counted, as many elements as the kernels say."""
     if counted:
-        answer = cut(results, count(launch, pointers, stream, device))
+        answer = cut(results, count(launch, pointers, stream, device, 2 if counted == 3 else 1), counted)
         return answer[0] if len(answer) == 1 else answer
     launch(pointers, stream)
     return out if out is not None else results[0] if len(results) == 1 else results
 
 
-def cut(results: tuple[Any, ...], many: int) -> tuple[Any, ...]:
-    """Return the first elements of results, so many of each."""
-    return tuple([one[:many] for one in results])
+def cut(results: tuple[Any, ...], numbers: tuple[int, ...], ways: int) -> tuple[Any, ...]:
+    """Return the first elements of results, so many of each; of more `ways`, of the last one what is in none of the others."""
+    if ways == 1:
+        many = numbers[0]
+        return tuple([one[:many] for one in results])
+    numbers = (*numbers, results[0].shape[0] - sum(numbers))
+    return tuple([one[:many] for one, many in zip(results, numbers, strict=True)])
 
 
 def overlapping(pointers: tuple[int, ...], spans: Spans, room: int) -> int:
@@ -257,6 +264,9 @@ def keep_lazy(
             _results[asked, facts] = tuple((tuple(one.shape), one.dtype) for one in results)
     except (AttributeError, TypeError, RuntimeError):  # what is asked for, or an array, can't be looked up
         return
+    for info in infos:
+        if not isinstance(info, LazyInfo):
+            _libraries[type(info.owner)] = library
 
 
 def forget() -> None:

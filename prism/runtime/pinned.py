@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
+from typing import Any
 
 from prism.runtime.device import using
 from prism.runtime.driver import DeviceError, check, driver
@@ -14,11 +15,14 @@ _FLAGS = 3  # CU_MEMHOSTALLOC_PORTABLE, CU_MEMHOSTALLOC_DEVICEMAP: for all GPUs,
 _MISSING = -1
 _LOOKS = 2000
 """Times that a word is looked at, some 100 us, before the thread sleeps until the stream's work has ended."""
-_free: list[ctypes.c_int64] = []
+_WORDS = ctypes.c_int64 * 2
+_free: list[Any] = []
 
 
-def count(launch: Callable[[tuple[int, ...], int], None], pointers: tuple[int, ...], stream: int, ordinal: int) -> int:
-    """Launch on arrays at these addresses, and on a word behind them, an int64; wait for what is written there, at least 0.
+def count(
+    launch: Callable[[tuple[int, ...], int], None], pointers: tuple[int, ...], stream: int, ordinal: int, numbers: int = 1
+) -> tuple[int, ...]:  # fmt: skip
+    """Launch on arrays at these addresses, and on one or two words behind them, int64; wait for what is written, at least 0.
 
     The kernel may still run then: what else it writes is there for the work behind it on the stream.
 
@@ -30,31 +34,30 @@ def count(launch: Callable[[tuple[int, ...], int], None], pointers: tuple[int, .
         raise RuntimeError(
             "how many results there are can't be waited for while a CUDA graph is captured: pass count=True"
         )
-    word = _take(ordinal)
-    word.value = _MISSING
-    launch((*pointers, ctypes.addressof(word)), stream)
+    words = _take(ordinal)
+    words[0] = words[1] = _MISSING
+    launch((*pointers, ctypes.addressof(words)), stream)
     for _ in range(_LOOKS):
-        if word.value != _MISSING:
+        if words[0] != _MISSING and (numbers == 1 or words[1] != _MISSING):
             break
     else:
         with using(ordinal):
             check(driver().cuStreamSynchronize(stream), "waiting for the number of results")
-    found = word.value
-    if found == _MISSING:
+    found = tuple(words[:numbers])
+    if _MISSING in found:
         raise DeviceError("the kernels have ended, and the number of results was not written")
-    # Only here: who was interrupted above leaves the word to the kernel, which may write it later.
-    _free.append(word)
+    # Only here: who was interrupted above leaves the words to the kernel, which may write them later.
+    _free.append(words)
     return found
 
 
-def _take(ordinal: int) -> ctypes.c_int64:
-    """Return a word that no kernel is about to write."""
+def _take(ordinal: int) -> Any:
+    """Return words that no kernel is about to write."""
     try:
         return _free.pop()
     except IndexError:
         with using(ordinal):
             start = int(check(driver().cuMemHostAlloc(_PAGE, _FLAGS), f"allocating {_PAGE} bytes of pinned memory"))
-        size = ctypes.sizeof(ctypes.c_int64)
-        first, *others = map(ctypes.c_int64.from_address, range(start, start + _PAGE, size))
+        first, *others = map(_WORDS.from_address, range(start, start + _PAGE, ctypes.sizeof(_WORDS)))
         _free.extend(others)
         return first

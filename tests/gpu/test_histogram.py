@@ -79,6 +79,16 @@ def test_weights() -> None:
             )
 
 
+def test_complex_weights() -> None:
+    random = cupy.random.default_rng(3)
+    x, weights = random.random(1 << 20, dtype=np.float32), cupy.zeros(1 << 20, np.complex64)
+    weights.real, weights.imag = random.integers(-9, 9, x.size), random.integers(-9, 9, x.size)
+    for bins in (50, np.linspace(0, 1, 33)):
+        found, _ = lib.histogram(x, bins, weights=weights)
+        wanted, _ = np.histogram(cupy.asnumpy(x), bins, weights=cupy.asnumpy(weights))
+        assert found.dtype == wanted.dtype and np.array_equal(cupy.asnumpy(found), wanted)
+
+
 def test_several_dimensions() -> None:
     points = cupy.random.default_rng(4).standard_normal((100_003, 3), dtype=np.float32)
     found, edges = lib.histogramdd(points, (30, 4, 50))

@@ -107,6 +107,20 @@ def test_a_lazy_array_in_a_graph_and_of_torch() -> None:
     assert float(lib.sum(y + lazy.of(y))) == float((y + y).sum())
 
 
+def test_lambdas_that_name_numbers() -> None:
+    """One kernel for all of them, of both kinds of call: the first, and the second of a kind."""
+    x = cupy.arange(1000, dtype=cupy.float32)
+    for k in (2, 3, 0.5):
+        for more in (1, 7):
+            found = lib.evaluate(lazy.map(lambda a: a * k + more, x))
+            assert found.dtype == x.dtype and bool((found == x * np.float32(k) + np.float32(more)).all())
+            assert bool((lib.select(x, lambda a: a > more) == x[x > more]).all())
+            assert int(lib.find(x, lambda a: a > more)) == more + 1
+    real, imaginary = (cupy.zeros(1000, np.float32) for _ in range(2))
+    lib.cumsum((x + 2j * x).astype(np.complex64), out=lazy.zip_out(real, imaginary))
+    assert bool((real * 2 == imaginary).all()) and float(real[-1]) == 499_500
+
+
 def test_a_function_for_each_index() -> None:
     """As tests/lib/lazy/test_kernels.py has it: scattered writes, of an array and of a lazy one, by one axis and two."""
     x, to, y = cupy.arange(1000, dtype=cupy.float64), cupy.arange(999, -1, -1), cupy.zeros(1000)

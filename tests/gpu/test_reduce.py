@@ -131,6 +131,52 @@ def test_alignment(kind: str) -> None:
         check("max", room[first : first + 90_000].reshape(300, 300), axis=0)
 
 
+@pytest.mark.parametrize("kind", DTYPES)
+def test_both_extremes_at_once(kind: str) -> None:
+    room = numbers(3_000_017, kind)
+    for first in (0, 1, 5):
+        for size in (1, 31, 5000, 100_003, 3_000_000):
+            x = room[first : first + size]
+            for _ in range(2):
+                assert [int(one) for one in lib.argminmax(x)] == [int(x.argmin()), int(x.argmax())]
+                assert all(bool(a == b) for a, b in zip(lib.minmax(x), (x.min(), x.max()), strict=True))
+    x = room[: 1500 * 2000].reshape(1500, 2000)
+    for axis in (0, 1):
+        for found, wanted in zip(lib.minmax(x, axis), (x.min(axis), x.max(axis)), strict=True):
+            assert found.dtype == wanted.dtype and bool((found == wanted).all())
+    if kind.startswith("float"):
+        room[1_000_000] = np.nan
+        assert all(bool(one != one) for one in lib.minmax(room))
+        assert [int(one) for one in lib.argminmax(room)] == [1_000_000] * 2
+
+
+@pytest.mark.parametrize("into", ["int32", "uint16", "int64", "int8"])
+def test_positions_in_other_integers(into: str) -> None:
+    """Also where they do not fit: as a conversion has them."""
+    x = cupy.zeros(70_000, cupy.float32)
+    for at in (0, 100, 69_999):
+        x[at] = 1 + at
+        out = cupy.full((), 7, into)
+        for _ in range(2):
+            assert lib.argmax(x, out=out) is out and int(out) == np.int64(at).astype(into)
+
+
+def test_both_extremes_in_a_graph() -> None:
+    x = numbers(100_003, "int32")
+    stream = cupy.cuda.Stream(non_blocking=True)
+    with stream:
+        lib.minmax(x), lib.argminmax(x)
+        stream.synchronize()
+        stream.begin_capture()
+        ends, places = lib.minmax(x), lib.argminmax(x)
+        graph = stream.end_capture()
+        for at in (5, 99_999):
+            x[at] = 10**6 + at
+            graph.launch(stream)
+            stream.synchronize()
+            assert [int(one) for one in (*ends, *places)] == [int(x.min()), 10**6 + at, int(x.argmin()), at]
+
+
 def test_one_element_wherever_it_stands() -> None:
     n = 3_000_017
     x = cupy.zeros(n, cupy.int32)

@@ -163,8 +163,21 @@ def test_splits(dtype: str) -> None:
                 for _ in range(2):
                     selected, rest = lib.split(one, other)
                     assert bool((selected == one[other]).all()) and bool((rest == one[~other]).all())
-    first, second, rest = lib.split3(x, mask, ~mask)
-    assert bool((first == x[mask]).all()) and bool((second == x[~mask]).all()) and not rest.size
+                    whole, number = lib.split(one, other, count=True)
+                    assert int(number[0]) == selected.size and bool((whole[selected.size :] == rest).all())
+            others = random.random(n, dtype=np.float32) < 0.5
+            for begin in (0, 1):
+                given, first, second = x[begin:], mask[begin:], others[begin:]
+                wanted = (given[first], given[~first & second], given[~first & ~second])
+                for _ in range(2):
+                    for found, part in zip(lib.split3(given, first, second), wanted, strict=True):
+                        assert found.dtype == part.dtype and bool((found == part).all())
+    if dtype not in ("float16", "complex128"):
+        low, high = lib.split(x, lambda e: e < 50)
+        assert bool((low == x[x < 50]).all()) and bool((high == x[x >= 50]).all())
+        parts = lib.split3(x, lambda e: e < 20, lambda e: e < 50)
+        for found, part in zip(parts, (x[x < 20], x[(x >= 20) & (x < 50)], x[x >= 50]), strict=True):
+            assert bool((found == part).all())
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "float32", "int64", "complex128"])

@@ -16,6 +16,7 @@ from prism.lib.algorithms.histogram.plan import Task, cuts_of
 from prism.lib.algorithms.histogram.rules import even_bins
 from tests.lib.oracles import SCHEDULES
 from tests.mutation import without_barriers
+from tests.rarely import rarely
 
 SIZES = {"THREADS": 64, "ITEMS": 4, "WIDTH": 2, "BLOCKS": 1}
 SIZE = 12
@@ -89,7 +90,10 @@ def test_schedules(schedule: str, seed: int) -> None:
         check("even floats", 1300, blocks=blocks, schedule=schedule, seed=seed)
 
 
-@pytest.mark.parametrize("name", ["even floats", "bytes", "edges"])
+SHARED = [name for name in KINDS if name != "no shared memory"]
+
+
+@pytest.mark.parametrize("name", rarely(SHARED, but=["even floats", "bytes", "edges"]))
 def test_each_inferred_barrier_is_needed(name: str) -> None:
     found = list(without_barriers(program(name)))
     assert found

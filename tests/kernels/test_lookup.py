@@ -117,21 +117,30 @@ def test_values_and_tables_that_are_loaded_by_vectors() -> None:
         assert np.array_equal(y, np.searchsorted(x, v))
 
 
-def test_the_barrier_is_needed() -> None:
-    """Of a block: the tree is read when it is there."""
+SIZES_OF_A_TREE = {"LOG": 3, "NODES": 16, "THREADS": 64, "ITEMS": ITEMS, "BLOCKS": 1}
+IN_A_TREE = prism.check(lookup, {"T": "float32", "V": "float32", "C": "float32", "RIGHT": False, **SIZES_OF_A_TREE})
+
+
+def in_a_tree(code: Any = None, **options: Any) -> None:
+    """Look several tiles of values up by one block, which has a tree of the table."""
     x, v = draw(300, 3 * TILE, "float32")
     tree, rows, sound = np.zeros(16, np.float32), np.zeros(300, np.float32), np.zeros(1, np.int64)
     sample[1, 32](x, tree, rows, sound, 300, 4, 2, template={"T": x.dtype, "C": x.dtype, "LOG": 3, "THREADS": 32})
-    template = {"T": x.dtype, "V": x.dtype, "C": x.dtype, "RIGHT": False}
-    sizes = {"LOG": 3, "NODES": 16, "THREADS": 64, "ITEMS": ITEMS, "BLOCKS": 1}
-    found = list(without_barriers(prism.check(lookup, {**template, **sizes})))
+    y = np.zeros(v.size, np.int64)
+    given = (x, tree, rows, sound, v, y, 300, v.size, 4, 2, 0, 1, -1, False, False, np.float32(0))
+    run(code or IN_A_TREE, 1, 64, given, check=True, **options)
+    assert np.array_equal(y, np.searchsorted(x, v))
+
+
+def test_the_barrier_is_needed() -> None:
+    """Of a block: the tree is read when it is there."""
+    in_a_tree()
+    found = list(without_barriers(IN_A_TREE))
     assert found
     for _, mutant in found:
         with pytest.raises(RaceError):
-            for schedule, seed in [(one, 0) for one in SCHEDULES]:
-                y = np.zeros(v.size, np.int64)
-                given = (x, tree, rows, sound, v, y, 300, v.size, 4, 2, 0, 1, -1, False, False, np.float32(0))
-                run(mutant, 1, 64, given, check=True, schedule=schedule, seed=seed)
+            for schedule in SCHEDULES:
+                in_a_tree(mutant, schedule=schedule, seed=0)
 
 
 def test_tables_are_cut_so_that_trees_hold_their_groups() -> None:

@@ -15,14 +15,18 @@ from prism.interpret import run
 from prism.lang.tree.plan import Program
 from tests.kernels import (
     test_hgemm_parts,
+    test_histogram,
+    test_lookup,
     test_reduce,
     test_reduce_axis,
     test_runs,
     test_scan_columns,
     test_scan_packed,
     test_scan_small,
+    test_search,
     test_segmented_reduce,
     test_segmented_scan,
+    test_select,
     test_sgemm_async,
     test_sgemm_ring,
 )
@@ -48,6 +52,23 @@ CALLS: dict[str, tuple[ModuleType, Callable[[], None]]] = {
         f"heads-{how}": (test_segmented_scan, lambda how=how: test_segmented_scan.test_operators(how, ADD))
         for how in test_segmented_scan.HOWS
     },
+    "select": (test_select, lambda: test_select.check("mask", 1500)),
+    "select-edges": (test_select, lambda: test_select.check("edges", 1500)),
+    "select-own": (test_select, lambda: test_select.check("own", 1500)),
+    "select-places": (test_select, lambda: test_select.check("places", 1500)),
+    "split": (test_select, lambda: test_select.halves(1500, 2)),
+    "split-in-two": (test_select, lambda: test_select.parts(1500, 2, 2)),
+    "split-in-three": (test_select, lambda: test_select.parts(1500, 2, 3)),
+    "repeat": (test_select, lambda: test_select.runs_of(600, 40)),
+    **{
+        f"histogram-{name.replace(' ', '-')}": (test_histogram, lambda name=name: test_histogram.check(name, 1500, blocks=2))
+        for name in test_histogram.KINDS
+        if name != "no shared memory"
+    },
+    "find": (test_lookup, lambda: test_lookup.first(2500, 700, 2)),
+    "search": (test_lookup, lambda: test_lookup.in_a_tree()),
+    "argmax": (test_search, lambda: argmax()),
+    "argminmax": (test_search, lambda: argminmax()),
     "ring": (test_sgemm_ring, lambda: test_sgemm_ring.test_edges((68, 132, 36), "along-tensor")),
     "ring-by-threads": (test_sgemm_ring, lambda: test_sgemm_ring.test_edges((68, 132, 36), "along")),
     "ring-by-tensor-copies-in-shares": (test_sgemm_ring, lambda: shares()),
@@ -68,6 +89,16 @@ def columns(way: str) -> None:
 
 def segments(way: str) -> None:
     test_segmented_reduce.test_a_few_are_much_longer(way)
+
+
+def argmax() -> None:
+    x = test_search.data("int64", 1000)
+    assert test_search.found(x) == x.argmax()
+
+
+def argminmax() -> None:
+    x = test_search.data("int64", 1000)
+    assert test_search.both(x) == (x.argmin(), x.argmax())
 
 
 def shares() -> None:

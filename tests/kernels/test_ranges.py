@@ -110,5 +110,6 @@ def test_a_grid_s_threads_are_counted_in_64_bits(kind: str) -> None:
     one = KINDS[kind]
     limits = {
         "reduce_axis": 2**32 - 1, "find": 2**32 - 1, "combine": 2**31, "reduce": 2**31 - 1, "find_whole": 2**31 - 1,
+        "find_both": 2**31 - 1,
     }  # fmt: skip
     assert grid_limit(one.program) == limits.get(one.kernel.__name__)

@@ -8,9 +8,9 @@ import pytest
 
 import prism
 from prism.interpret import RaceError, run
-from prism.kernels.reduce import find_whole
+from prism.kernels.reduce import find_both, find_whole
 from prism.lib.algorithms.reduce import calls as reduce_calls
-from prism.lib.algorithms.reduce.plan import seeker
+from prism.lib.algorithms.reduce.plan import seeker, seeker_of_both
 from tests.lib.oracles import SCHEDULES
 from tests.mutation import without_barriers
 
@@ -134,3 +134,70 @@ def test_each_inferred_barrier_is_needed(mutant) -> None:
     with pytest.raises(RaceError):
         for schedule, seed in SCHEDULES:
             found(data("int64", 1000), code=mutant, schedule=schedule, seed=seed)
+
+
+@functools.cache
+def program_of_both(kind: str, width: int = 2):
+    template = dict(seeker_of_both(search(kind, False), search(kind, True)).template)
+    shape = {"THREADS": THREADS, "BLOCKS": 1, "ROWS": ROWS, "AHEAD": ROWS, "WORDS": WORDS, "WIDTH": width}
+    return prism.check(find_both, {**template, **shape})
+
+
+def both(x, blocks: int = 3, head: int = 0, times: int = 1, code=None, **options) -> tuple[int, int]:
+    """Where both extremes are, as `found` gives one."""
+    kind, least, most = x.dtype.name, search(x.dtype.name, False), search(x.dtype.name, True)
+    room = np.zeros(x.size + 64, kind)
+    start = (-room.ctypes.data % 16) // x.itemsize + -head % (16 // x.itemsize)
+    given = room[start : start + x.size]
+    given[:] = x
+    nothing = 0 if least.word == "uint64" else np.zeros((), [("rank", "u8"), ("rest", "u8")])[()]
+    words, control, others, other_control = (
+        np.zeros(64 if k % 2 == 0 else 2, "u8" if k % 2 == 0 else "u4") for k in range(4)
+    )
+    y = np.full(2, -1)
+    for _ in range(times):
+        numbers = (16, x.size, head, least.weakest, most.weakest, nothing)
+        arrays = (given, y[:1], y[1:], words, control, others, other_control)
+        run(code or program_of_both(kind), blocks, THREADS, (*arrays, *numbers), check=True, **options)
+    return int(y[0]), int(y[1])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("blocks", [1, 3])
+def test_both_at_once(kind: str, blocks: int) -> None:
+    for size in (1, 2, 33, 255, 1000):
+        x = data(kind, size)
+        assert both(x, blocks) == (x.argmin(), x.argmax())
+        if kind.startswith("float"):
+            x[size // 2] = np.nan
+            assert both(x, blocks) == (size // 2, size // 2)
+    limits = np.finfo(kind) if kind[0] == "f" else np.iinfo(kind)
+    x = np.full(300, limits.max, kind)
+    x[[77, 200]] = limits.min
+    assert both(x, blocks) == (77, 0)
+    for head in (0, 1):
+        for size in range(head, 6 + head):
+            for at in range(size):
+                x = np.zeros(size, kind)
+                x[at] = 1
+                assert both(x, blocks, head) == (x.argmin(), at)
+
+
+@pytest.mark.parametrize(("schedule", "seed"), SCHEDULES)
+def test_both_at_once_whatever_runs_first(schedule: str, seed: int) -> None:
+    x = data("int64", 2000)
+    assert both(x, 3, times=20, schedule=schedule, seed=seed) == (x.argmin(), x.argmax())
+
+
+def mutants_of_both() -> list[Any]:
+    return [
+        pytest.param(mutant, id=f"{barrier.kind}:{barrier.before.span.line}")
+        for barrier, mutant in without_barriers(program_of_both("int64"))
+    ]
+
+
+@pytest.mark.parametrize("mutant", mutants_of_both())
+def test_each_inferred_barrier_of_both_is_needed(mutant) -> None:
+    with pytest.raises(RaceError):
+        for schedule, seed in SCHEDULES:
+            both(data("int64", 1000), code=mutant, schedule=schedule, seed=seed)

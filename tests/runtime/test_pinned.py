@@ -33,14 +33,18 @@ def test_results_have_as_many_elements_as_the_kernel_says(gpu: Gpu) -> None:
 
 def test_a_number_that_is_there_is_not_waited_for(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pinned, "driver", lambda: pytest.fail("the driver is asked"))
-    word = pinned.ctypes.c_int64()
+    word = pinned._WORDS()
     pinned._free.append(word)
 
     def launch(pointers: tuple[int, ...], stream: int) -> None:
-        assert pointers == (5, 6, pinned.ctypes.addressof(word)) and stream == 7 and word.value == -1
-        word.value = 1 << 40
+        assert pointers == (5, 6, pinned.ctypes.addressof(word)) and stream == 7 and list(word) == [-1, -1]
+        word[0] = 1 << 40
+        if two:
+            word[1] = 3
 
-    assert pinned.count(launch, (5, 6), 7, 0) == 1 << 40 and pinned._free == [word]
+    for two in (False, True):
+        wanted = (1 << 40, 3)[: 1 + two]
+        assert pinned.count(launch, (5, 6), 7, 0, 1 + two) == wanted and pinned._free == [word]
 
 
 def test_what_is_not_written_is_an_error_and_the_word_is_not_taken_again(gpu: Gpu) -> None:

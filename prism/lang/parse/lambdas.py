@@ -10,6 +10,7 @@ from typing import Any
 from prism.lang import surface
 from prism.lang.diagnostics import CompileError, Span, register_source
 from prism.lang.errors import syntax as errors
+from prism.lang.keep.bases import Value
 from prism.lang.parse import syntax as s
 from prism.lang.parse.expressions import Context, expression
 from prism.lang.parse.source import Source, lines_of
@@ -17,11 +18,28 @@ from prism.lang.parse.views import Written, as_syntax
 from prism.lang.types.perspective import THREAD
 
 
+class Parsed(Value):
+    """A lambda's parameters, each with its place, its expression, and where it stands."""
+
+    parameters: tuple[tuple[str, Span], ...]
+    body: s.Expr
+    span: Span
+
+
 def device_function(python: FunctionType) -> Written:
     """Return the device function that a lambda is.
 
     Raises:
         CompileError: its text is not in a file or a notebook's cell, or has what Prism does not have, which is named.
+    """
+    return as_function(parse_lambda(python), python)
+
+
+def parse_lambda(python: FunctionType) -> Parsed:
+    """Return a lambda's syntax tree.
+
+    Raises:
+        CompileError: as `device_function`.
     """
     code = python.__code__
     lines = lines_of(python, code)
@@ -44,15 +62,18 @@ def device_function(python: FunctionType) -> Written:
     body = expression(c, node.body)
     if c.errors:
         raise CompileError(*c.errors)
-    thread = as_syntax(THREAD, span)
-    types = {f"type of {arg.arg}": surface.dtype for arg in a.args}  # no name of the lambda's could be one of these
+    return Parsed(tuple((arg.arg, c.span(arg)) for arg in a.args), body, span)
+
+
+def as_function(parsed: Parsed, python: FunctionType) -> Written:
+    """Return the device function that gives an expression of parameters; other names are those of a function of Python's."""
+    thread, span = as_syntax(THREAD, parsed.span), parsed.span
+    types = {f"type of {name}": surface.dtype for name, _ in parsed.parameters}  # no name could be one of these
     parameters = tuple(
-        s.Parameter(
-            name=arg.arg, annotation=s.Name(name=name, span=c.span(arg)), place=thread, default=None, span=c.span(arg)
-        )
-        for arg, name in zip(a.args, types, strict=True)
+        s.Parameter(name=name, annotation=s.Name(name=type_, span=at), place=thread, default=None, span=at)
+        for (name, at), type_ in zip(parsed.parameters, types, strict=True)
     )
-    result = s.Return(value=body, span=body.span)
+    result = s.Return(value=parsed.body, span=parsed.body.span)
     function = s.Function(
         name="function", parameters=parameters, result=None, result_place=None, body=(result,), extern=False, decorators=(),
         length=1, span=span,
@@ -83,4 +104,4 @@ def _find(text: str, code: CodeType) -> ast.Lambda | None:
     return max(found, key=lambda node: (node.body.lineno, node.body.col_offset), default=None)
 
 
-__all__ = ["device_function"]
+__all__ = ["Parsed", "as_function", "device_function", "parse_lambda"]

@@ -11,14 +11,10 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Sequence
-from types import CellType, FunctionType
 from typing import Any
 
 import numpy as np
 
-from prism.lang.keep.keys import exact
-from prism.lang.parse.lambdas import device_function
-from prism.lang.surface import Kernel
 from prism.lang.surface.views import Compute, Number
 from prism.lang.types import SCALARS, Scalar
 from prism.lang.types.structs import Struct, scalar_called, struct_of
@@ -39,14 +35,9 @@ from prism.lib.lazy.array import (
     of_number,
 )
 from prism.lib.lazy.array import of as _of
-from prism.lib.lazy.functions import apply, device
-from prism.lib.lazy.sinks import discard, map_out, put
+from prism.lib.lazy.closures import Applied
+from prism.lib.lazy.sinks import discard, map_out, put, zip_out
 from prism.lib.thread.operators import shuffle_position
-from prism.runtime.arrays import is_array
-
-_lambdas: dict[Any, Kernel] = {}
-_MOST = 1024  # lambdas that are kept
-_MODULE = ("__builtins__", "__loader__", "__name__", "__spec__")  # what the text of a file is found by
 
 
 def of(x: Any) -> Lazy:
@@ -85,7 +76,8 @@ def map(function: Any, *arrays: Any) -> Lazy:
     function : device function, lambda or dtype
         A device function of Prism's of numbers (`@prism("device")`, `@requires(thread[1])`), one of `prism.lang`'s as
         `prism.lang.sqrt`, or a lambda, whose expression is compiled as Prism's: `/` of integers is C's. What a lambda names
-        outside is a number, a dtype or a device function, as it is when the lambda is first used.
+        outside is a number, a dtype or a device function, as it is when `map` is called. Numbers are arguments of the kernel,
+        of the dtypes that arithmetic on lazy arrays would give them.
     *arrays : arrays, lazy arrays or numbers
         Of shapes that broadcast to one, as NumPy's.
 
@@ -101,6 +93,8 @@ def map(function: Any, *arrays: Any) -> Lazy:
         take such numbers.
     TypeError
         `function` is none of these; an argument is no array; some are on the host and some on a GPU, or of two libraries.
+    OverflowError
+        A number that a lambda names is out of the range of the integers that it meets.
     ValueError
         Their shapes do not broadcast; they are on two GPUs.
 
@@ -111,37 +105,7 @@ def map(function: Any, *arrays: Any) -> Lazy:
     """
     if not arrays:
         raise TypeError("`map` takes a function, and at least one array")
-    return apply(callable_of(function), broadcast_all(arrays))
-
-
-def callable_of(function: Any) -> Any:
-    """Return what a kernel may call: a lambda as a device function, the same for the same lambda and what it has captured."""
-    if not isinstance(function, FunctionType):
-        return device(function)
-    if function.__name__ != "<lambda>":
-        raise TypeError(f'`{function.__name__}` is a function of Python\'s: mark it @prism("device"), or pass a lambda')
-    code = function.__code__
-    cells = tuple(cell.cell_contents for cell in function.__closure__ or ())
-    names = {name: function.__globals__[name] for name in code.co_names if name in function.__globals__}
-    outside = names | dict(builtins.zip(code.co_freevars, cells, strict=True))
-    for name, value in outside.items():
-        if isinstance(value, Lazy) or is_array(value):
-            text = ", ".join((*code.co_varnames[: code.co_argcount], name))
-            raise TypeError(f"the lambda names the array `{name}`: give it to `map`, as of `lambda {text}: ...`")
-    captured = tuple(
-        (name, exact(v) if isinstance(v, bool | int | float | str) else id(v)) for name, v in outside.items()
-    )
-    key = (code, code.co_filename, captured)
-    if key not in _lambdas:
-        if len(_lambdas) >= _MOST:
-            _lambdas.clear()
-        kept = {name: function.__globals__[name] for name in _MODULE if name in function.__globals__}
-        closure = tuple(
-            builtins.map(CellType, cells)
-        )  # its own: what the names come to stand for later is another lambda
-        frozen = FunctionType(code, names | kept, "<lambda>", function.__defaults__, closure)
-        _lambdas[key] = device_function(frozen)
-    return _lambdas[key]
+    return Applied(function).map_over(*arrays)
 
 
 def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Lazy:
@@ -469,4 +433,5 @@ __all__ = [
     "permutation",
     "take",
     "zip",
+    "zip_out",
 ]

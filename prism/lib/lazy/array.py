@@ -270,10 +270,19 @@ def of_number(value: Any, scalar: Scalar | None = None, shape: tuple[int, ...] =
         or scalar.stored
     ):
         raise TypeError(f"{value!r} is no number of a lazy array: it takes integers, floats and bools")
+    return Lazy(make(Number, 0, scalar), scalar, shape, (), (bits_as(value, scalar),))
+
+
+def bits_as(value: Any, scalar: Scalar) -> int:
+    """Return a number's 8 bytes, as one of a type.
+
+    Raises:
+        OverflowError: it is out of the range of an integer type.
+    """
     given = int(value) if scalar.integral else bool(value) if scalar == BOOL else float(value)
     if scalar.integral and not _fits(given, scalar):
         raise OverflowError(f"{value!r} is out of the range of {scalar}")
-    return Lazy(make(Number, 0, scalar), scalar, shape, (), (bits_of(given),))
+    return bits_of(given)
 
 
 def _fits(value: Any, scalar: Scalar) -> bool:

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from prism.host import memory
 from prism.host.lazies import Sink
-from prism.lib.lazy.array import Lazy
+from prism.lang.diagnostics import Span
+from prism.lang.parse import syntax as s
+from prism.lang.parse.views import Written, as_syntax, call, parameter
+from prism.lang.parse.views import memory as memory_of
+from prism.lang.surface import ptr
+from prism.lang.types import SCALARS
+from prism.lang.types.perspective import THREAD
+from prism.lang.types.structs import Struct
+from prism.lib.lazy.array import Lazy, of
 from prism.runtime.arrays import describe, require_contiguous, require_writable
 from prism.runtime.streams import choose_stream
 
@@ -64,6 +73,72 @@ class Put(Sink):
             raise ValueError(f"`indices` must have shape {np.shape(result)}, as the result, not {tuple(places.shape)}")
         with memory.working(self.info, None if stream is None else choose_stream(stream, (self.info,))):
             self.y.reshape(-1)[places.reshape(-1)] = result.reshape(-1)
+
+
+class ZipOut(Sink):
+    """To several arrays, each a field of the elements, which are structs."""
+
+    def __init__(self, arrays: tuple[Any, ...]) -> None:
+        if not arrays:
+            raise TypeError("`zip_out` takes at least one array")
+        self.arrays = arrays
+        self.infos = [describe(y, f"array {k + 1}") for k, y in enumerate(arrays)]
+        for k, info in enumerate(self.infos):
+            require_writable(info, f"array {k + 1}")
+            require_contiguous(info, f"array {k + 1}")
+
+    def write(self, result: Any, stream: Any) -> None:
+        """Write a result's fields, in one kernel.
+
+        Raises:
+            TypeError: it is not of structs, or an array is not of the field's dtype.
+            ValueError: there are not as many arrays as fields, or one is not of the result's shape.
+        """
+        from prism.lib import for_each
+
+        given = of(np.asarray(result) if isinstance(result, np.generic) else result, "result")
+        if not isinstance(given.scalar, Struct):
+            raise TypeError(f"the result is of {given.scalar}, and `zip_out` is for structs")
+        fields = given.scalar.fields
+        if len(fields) != len(self.infos):
+            many = len(self.infos)
+            raise ValueError(
+                f"the result has {len(fields)} fields, and `zip_out` {many} array{'s' if many > 1 else ''}"
+            )
+        for k, (info, (_, scalar)) in enumerate(zip(self.infos, fields, strict=True)):
+            if info.scalar != scalar.name:
+                raise TypeError(f"array {k + 1} must have dtype {scalar}, not {info.scalar}")
+            if info.shape != given.shape:
+                raise ValueError(f"array {k + 1} must have shape {given.shape}, not {info.shape}")
+        for_each(_unzip(given.scalar), given.size, given, *self.arrays, stream=stream)
+
+
+@lru_cache(maxsize=256)
+def _unzip(scalar: Struct) -> Written:
+    """Return the device function that writes element `i` of structs to an array for each field."""
+    at, thread = Span("zip_out", 1, 0, 1, 1), as_syntax(THREAD, Span("zip_out", 1, 0, 1, 1))
+
+    def element(name: str) -> s.Expr:
+        return s.Subscript(base=s.Name(name=name, span=at), indices=(s.Name(name="i", span=at),), span=at)
+
+    def pointer(name: str, annotation: s.Expr) -> s.Parameter:
+        return s.Parameter(name=name, annotation=annotation, place=thread, default=None, span=at)
+
+    targets = [(f"y{k}", name, field) for k, (name, field) in enumerate(scalar.fields)]
+    function = s.Function(
+        name="unzip",
+        parameters=(
+            parameter("i", SCALARS["int64"], thread, at),
+            pointer("x", memory_of(scalar, at)),
+            *(pointer(y, call(ptr, (as_syntax(field, at),), at)) for y, _, field in targets),
+        ),
+        result=None, result_place=None, extern=False, decorators=(), length=len(targets), span=at,
+        body=tuple(
+            s.Assign(target=element(y), value=s.Attribute(base=element("x"), name=name, span=at), span=at)
+            for y, name, _ in targets
+        ),
+    )  # fmt: skip
+    return Written(function)
 
 
 def map_out(function: Any, y: Any) -> Sink:
@@ -136,8 +211,44 @@ def put(y: Any, indices: Any) -> Sink:
     return Put(y, indices)
 
 
+def zip_out(*arrays: Any) -> Sink:
+    """Return what a function of the library takes as `out`, so that each field of its result's structs goes to an array.
+
+    Parameters
+    ----------
+    *arrays : arrays of NumPy, CuPy or torch
+        One for each field, of its dtype, of the result's shape, C-contiguous. Of complex results the two parts.
+
+    Returns
+    -------
+    Sink
+        As of `map_out`.
+
+    Raises
+    ------
+    TypeError
+        There is no array; an argument is none. When the result is there: it is not of structs, or an array is not of its field's
+        dtype.
+    ValueError
+        One is read-only, or not contiguous. When the result is there: there are more or fewer arrays than fields, or one is of
+        another shape; two share memory.
+
+    Notes
+    -----
+    The result is made first, and read again: one pass more, which writes all arrays.
+
+    Examples
+    --------
+    >>> re, im = np.zeros(2), np.zeros(2)
+    >>> out = prism.lib.cumsum(np.array([1 + 2j, 3 - 5j]), out=prism.lib.lazy.zip_out(re, im))
+    >>> re, im
+    (array([1., 4.]), array([ 2., -3.]))
+    """
+    return ZipOut(arrays)
+
+
 discard = Discard()
 """As `out`: the result is made, and dropped."""
 
 
-__all__ = ["discard", "map_out", "put"]
+__all__ = ["discard", "map_out", "put", "zip_out"]

@@ -13,8 +13,8 @@ from prism.host.axes import normal_axis
 from prism.lib.algorithms.difference.compose import differences, neighbours, promote
 from prism.lib.algorithms.transform.api import evaluate
 from prism.lib.algorithms.transform.calls import transform
-from prism.lib.lazy import callable_of
 from prism.lib.lazy.array import BOOL, Lazy, broadcast, convert, of_number
+from prism.lib.lazy.closures import Applied
 from prism.lib.lazy.places import join
 from prism.lib.thread import operators
 from prism.runtime.arrays import is_array
@@ -184,12 +184,12 @@ def adjacent_difference(
     """
     if isinstance(op, str) and op != "subtract" and op not in _OPERATORS:
         raise ValueError(f"`op` is {op!r}, which is none of subtract, {', '.join(_OPERATORS)}")
-    function = None if op == "subtract" else _OPERATORS[op] if isinstance(op, str) else callable_of(op)
+    function = None if op == "subtract" else Applied(_OPERATORS[op] if isinstance(op, str) else op)
 
     def compose(arrays: Mapping[str, Lazy]) -> Lazy:
         return neighbours(arrays["x"], function, right=right)
 
-    return transform("adjacent_difference", (function, bool(right)), {"x": x}, compose, out, stream)
+    return transform("adjacent_difference", (function and function.key, bool(right)), {"x": x}, compose, out, stream)
 
 
 # -- Arguments ------------------------------------------------------------------------------------------------------------

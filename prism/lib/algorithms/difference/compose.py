@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from prism.lang.surface.views import Leaf
 from prism.lang.types.structs import scalar_called
 from prism.lib.lazy.array import BOOL, Lazy, at, convert, make
+from prism.lib.lazy.closures import Applied
 from prism.lib.lazy.functions import apply
 from prism.lib.lazy.places import choose, divide, positions
 from prism.lib.thread import operators
@@ -43,10 +43,10 @@ def differences(x: Lazy, axis: int) -> Lazy:
     return subtract(Lazy(make(Leaf, 0, behind.pointer % 16 == 0), x.scalar, shape, (behind,)), before)
 
 
-def neighbours(x: Lazy, function: Any, *, right: bool) -> Lazy:
+def neighbours(x: Lazy, function: Applied | None, *, right: bool) -> Lazy:
     """Return a function of each element and the one before it, or behind it; of the first, or last, the element itself."""
     beside = at(x, positions(x.shape, 1 if right else -1))
-    found = subtract(x, beside) if function is None else apply(function, (x, beside))
+    found = subtract(x, beside) if function is None else function.apply((x, beside))
     alone = positions(x.shape) == (x.size - 1 if right else 0)
     return choose(alone, convert(x, found.scalar), found)
 

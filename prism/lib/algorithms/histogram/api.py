@@ -28,7 +28,8 @@ def histogram(
     density : bool, optional
         Return the density instead: its integral over all bins is 1.
     weights : array or lazy array, optional
-        What each element counts, of the shape of `a`: of an integer type, bool or a float type.
+        What each element counts, of the shape of `a`: of an integer type, bool, a float type or complex, whose parts are added
+        one after the other.
     stream : stream or int, optional
         Where to run, for arrays on a GPU; by default their library's current stream.
 
@@ -69,20 +70,31 @@ def histogram(
     kind = arguments.dtype_of(info, "a")
     if info.scalar == "bool":
         warnings.warn("Converting input from bool to uint8 for compatibility.", RuntimeWarning, stacklevel=2)
-    given = {"x": a}
+    given, weighs = {"x": a}, None
     if weights is not None:
         given["weights"] = weights
         arguments.require_shape(weights, info, "`weights` should have the same shape as `a`.")
+        weighs = host_arguments.facts_of(weights, "weights")
     where = calls.locate(info, given)
     with arguments.working(where, stream):
         size = arguments.number_of_bins(bins)
+        every = [given]  # of complex weights each part is added for itself
+        if weighs is not None and weighs.dtype.kind == "c":
+            every = [{"x": a, "weights": part} for part in arguments.parts_of(weights)]
         if size is None:
             edges, edge_kind = arguments.edges_of(bins, where)
-            counts = calls.count_between(given, edges, edge_kind, kind, stream)
+            sums = [calls.count_between(one, edges, edge_kind, kind, stream) for one in every]
         else:
-            counts, edges = calls.count_even(given, kind, arguments.outer_edges(a, info, where, range), size, stream)
-        if weights is not None:
-            counts = calls.as_weights(counts, host_arguments.facts_of(weights, "weights"))
+            limits = arguments.outer_edges(a, info, where, range)
+            found = [calls.count_even(one, kind, limits, size, stream) for one in every]
+            sums, edges = [counts for counts, _ in found], found[0][1]
+        counts = sums[0]
+        if weighs is not None:
+            counts = (
+                arguments.join_parts(sums[0], sums[1], where, weighs.dtype)
+                if len(sums) > 1
+                else calls.as_weights(counts, weighs)
+            )
         return (arguments.density(counts, [edges]) if density else counts), edges
 
 
@@ -182,6 +194,7 @@ def histogramdd(
     every = [*infos]
     if weights is not None:
         weights = arguments.array_of(weights)
+        arguments.require_real(host_arguments.facts_of(weights, "weights"))
         arguments.require_shape(weights, infos[0], "The `weights` and `sample` don't have the same length.")
         given["weights"] = weights
         every.append(host_arguments.facts_of(weights, "weights"))
@@ -244,7 +257,7 @@ def bincount(x: Any, weights: Any = None, minlength: Any = 0, *, length: Any = N
         raise ValueError("`x`: object too deep for desired array" if info.shape else "`x`: object of too small depth")
     given = {"x": x}
     if weights is not None:
-        arguments.dtype_of(host_arguments.facts_of(weights, "weights"), "weights")
+        arguments.require_real(host_arguments.facts_of(weights, "weights"))
         arguments.require_shape(weights, info, "The `weights` and `x` don't have the same length.")
         given["weights"] = weights
     least, where = arguments.length_of(minlength, "minlength"), calls.locate(info, given)

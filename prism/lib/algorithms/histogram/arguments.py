@@ -159,8 +159,7 @@ def extremes(x: Any, info: ArrayInfo, where: ArrayInfo, instead: str) -> tuple[A
     require_no_capture(where, instead)
 
     kind = dtype_of(info, "a")
-    found = lib.min(x), lib.max(x)
-    low, high = (to_host(one, instead) for one in found)
+    low, high = (to_host(one, instead) for one in lib.minmax(x))
     return kind.type(low), kind.type(high)
 
 
@@ -172,6 +171,36 @@ def require_shape(weights: Any, info: ArrayInfo, said: str) -> None:
     """
     if arguments.facts_of(weights, "weights").shape != info.shape:
         raise ValueError(said)
+
+
+def require_real(weights: ArrayInfo) -> None:
+    """Check that weights are real numbers.
+
+    Raises:
+        TypeError: they are not.
+    """
+    if weights.dtype.kind == "c":
+        raise TypeError(
+            f"Cannot cast array data of `weights` from {weights.dtype} to float64 according to the rule 'safe'"
+        )
+    dtype_of(weights, "weights")
+
+
+def parts_of(weights: Any) -> tuple[Any, Any]:
+    """Return the real and the imaginary parts of complex weights."""
+    if not isinstance(weights, LazyArray):
+        return weights.real, weights.imag
+    from prism.lib import lazy
+
+    return lazy.map(lambda w: w.real, weights), lazy.map(lambda w: w.imag, weights)
+
+
+def join_parts(real: Any, imaginary: Any, info: ArrayInfo, dtype: np.dtype[Any]) -> Any:
+    """Return complex numbers of their parts."""
+    result = memory.empty(info, tuple(real.shape), dtype)
+    result.real[...] = real
+    result.imag[...] = imaginary
+    return result
 
 
 def length_of(value: Any, name: str) -> int:
@@ -284,6 +313,6 @@ def cast(x: Any, info: ArrayInfo, dtype: np.dtype[Any]) -> Any:
 
 __all__ = [
     "array_of", "cast", "compared_as", "coordinates_of", "density", "dtype_of", "edges_along", "edges_of", "extremes",
-    "length_of", "like", "number_of", "number_of_bins", "outer_edges", "require_no_capture", "require_shape", "same_size",
-    "scalar_of", "to_host", "working",
+    "join_parts", "length_of", "like", "number_of", "number_of_bins", "outer_edges", "parts_of", "require_no_capture",
+    "require_real", "require_shape", "same_size", "scalar_of", "to_host", "working",
 ]  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -202,18 +203,26 @@ def run_length_encode(
     >>> prism.lib.run_length_encode(np.array([7, 7, 9, 8, 8]), nontrivial=True)
     (array([0, 3]), array([2, 2]))
     """
-    from prism.lib import lazy
-
-    facts = arguments.facts_of(x, "keys")
     if nontrivial:
         mode_of(count, size, fill_value)
+        facts = arguments.facts_of(x, "keys")
         require_axes(facts, "x", 1)
         if facts.scalar not in _KEYS:
             raise TypeError(f"`x` has dtype {facts.scalar}, which is not supported")
         return _long_runs(x, count, size, stream)
     mode = mode_of(count, size, fill_value)
-    found = reduce_by_key(x, lazy.full(facts.shape, 1), count=not mode.cut, stream=stream)
+    shape = getattr(x, "shape", None)
+    ones = _ones(tuple(shape if isinstance(shape, tuple) else arguments.facts_of(x, "keys").shape))
+    found = reduce_by_key(x, ones, count=not mode.cut, stream=stream)
     return found if mode.size is None else _fixed(found, mode.size, (fill_value, 0), stream)
+
+
+@lru_cache(maxsize=256)
+def _ones(shape: tuple[int, ...]) -> Any:
+    """Return ones of a shape, the same object for the same: what it is looked up by is kept with it."""
+    from prism.lib import lazy
+
+    return lazy.full(shape, 1)
 
 
 def _long_runs(x: Any, count: bool, size: int | None, stream: Any) -> Any:

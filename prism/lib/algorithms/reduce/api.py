@@ -5,8 +5,10 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+from prism.host.repeat import noting
+from prism.kernels.reduce import maps
 from prism.lib import operators
-from prism.lib.algorithms.reduce.calls import Reduction, call
+from prism.lib.algorithms.reduce.calls import NotAtOnce, Reduction, call
 from prism.lib.operators import Operator, operator_of
 
 _SUM = Reduction("sum", operators.add, promoted=True)
@@ -19,6 +21,10 @@ _ARGMIN = Reduction("argmin", None, message="attempt to get argmin of an empty s
 _ANY = Reduction("any", operators.bitwise_or, truth=True)
 _ALL = Reduction("all", operators.bitwise_and, truth=True)
 _COUNT = Reduction("count_nonzero", operators.add, truth=True, counted=True)
+EXTREMES = Reduction(
+    "minmax", Operator(maps.extremes, identity=0, name="minmax", commutative=True), both=True, message=_MIN.message
+)
+_ARGBOTH = Reduction("argminmax", None, both=True, message=_ARGMIN.message)
 NAMED = (_SUM, _PROD, _MAX, _MIN, _ANY, _ALL, _COUNT)
 OPERATORS = tuple(Reduction("reduce", operator, takes_bool=False) for operator in operators.BY_NAME.values())
 """What `reduce` does by an operator's name."""
@@ -259,26 +265,48 @@ def argmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: bool = False,
 
 
 def minmax(a: Any, axis: Any = None, *, keepdims: bool = False, stream: Any = None) -> tuple[Any, Any]:
-    """Return the smallest and the largest element, of all or along axes: `min` and `max`, one after the other.
+    """Return the smallest and the largest element, of all or along axes: what `min` and `max` give, in one pass.
+
+    The two are parts of one array. Of complex numbers it is `min` and then `max`.
 
     Examples
     --------
     >>> prism.lib.minmax(np.array([3, 1, 4, 1, 5]))
     (np.int64(1), np.int64(5))
     """
-    return min(a, axis, None, keepdims, stream=stream), max(a, axis, None, keepdims, stream=stream)
+    both = _at_once(EXTREMES, a, axis, keepdims, stream)
+    if both is None:
+        return min(a, axis, None, keepdims, stream=stream), max(a, axis, None, keepdims, stream=stream)
+    return both
 
 
 def argminmax(a: Any, axis: Any = None, *, keepdims: bool = False, stream: Any = None) -> tuple[Any, Any]:
-    """Return where the smallest and the largest element are: `argmin` and `argmax`, one after the other.
+    """Return where the smallest and the largest element are: what `argmin` and `argmax` give.
+
+    In one pass, the two as parts of one array, over a whole contiguous array of a GPU, and not of complex numbers. Else it is
+    `argmin` and then `argmax`.
 
     Examples
     --------
     >>> prism.lib.argminmax(np.array([3, 1, 4, 1, 5]))
     (np.int64(1), np.int64(4))
     """
+    both = None if axis is not None else _at_once(_ARGBOTH, a, None, keepdims, stream)
+    if both is not None:
+        return both
     found = argmin(a, axis, keepdims=keepdims, stream=stream)
     return found, argmax(a, axis, keepdims=keepdims, stream=stream)
+
+
+def _at_once(what: Reduction, a: Any, axis: Any, keepdims: bool, stream: Any) -> tuple[Any, Any] | None:
+    """Return both extremes, or where they are; None where they are found one after the other, as while a plan is made."""
+    if noting.get() is not None:
+        return None
+    try:
+        found = call(what, a, axis, keepdims, None, None, None, stream)
+    except NotAtOnce:
+        return None
+    return (found[0], found[1]) if len(found.shape) == 1 else (found[..., 0], found[..., 1])
 
 
 def _leave_out(a: Any, where: Any, neutral: Any, name: str) -> Any:

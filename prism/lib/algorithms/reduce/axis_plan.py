@@ -150,6 +150,8 @@ def _reducer(work: Work, kernel: Cutting, width: int, along: bool, units: int = 
     widened = (size_of(work.given), size_of(work.dtype)) == (2, 8)
     if width > 1 and widened and (not along or work.operator is operators.multiply):
         kernel = replace(kernel, rows=kernel.rows // 2)  # 16-bit integers would spill, a KiB on Blackwell
+    if work.both:  # twice the registers
+        kernel = replace(kernel, blocks=1 if kernel.threads > 128 else 2)
     template = {"U": _counter(units), "WIDTH": width, "ALONG": along and width > 1, **kernel.template()}
     return instance_of(reduce_axis, {**work.template(), **template})
 

@@ -13,9 +13,9 @@ from prism.host import call as host
 from prism.host.axes import collapse, drop_axes, normal_axes
 from prism.host.call import Decision, Result
 from prism.host.plan import OUT, Buffer, Machine, Plan, Step
-from prism.lang.types.structs import struct_of
+from prism.lang.types.structs import make, scalar_called, struct_of
 from prism.lib import operators
-from prism.lib.algorithms.reduce.plan import plan_reduction, plan_search, stages
+from prism.lib.algorithms.reduce.plan import plan_reduction, plan_search, plan_search_of_both, stages
 from prism.lib.algorithms.reduce.steps import Search, Work
 from prism.lib.algorithms.scan.plan import number_of
 from prism.lib.operators import Operator
@@ -32,7 +32,8 @@ class Reduction:
     `operator` is None where a position is looked for: of the largest element, or of the smallest.
 
     `promoted`: small integers are added up in 64 bits. `truth`: elements are true or false. `counted`: true ones are counted.
-    `message`: what is said of an empty array, which has no result; else it has the operator's identity.
+    `both`: two extremes are looked for, and the result has them along one axis more. `message`: what is said of an empty array,
+    which has no result; else it has the operator's identity.
     """
 
     name: str
@@ -42,7 +43,12 @@ class Reduction:
     counted: bool = False
     largest: bool = False
     takes_bool: bool = True
+    both: bool = False
     message: str = ""
+
+
+class NotAtOnce(Exception):
+    """Both extremes of such elements are looked for one after the other."""
 
 
 _OR, _AND = (Reduction("reduce", one, truth=True) for one in (operators.bitwise_or, operators.bitwise_and))
@@ -98,6 +104,8 @@ def _decide(
     scalar = ndim == 0 and isinstance(axis, int | np.integer) and axis in (0, -1)
     axes = () if scalar else normal_axes(axis, ndim)  # as NumPy
     shape = drop_axes(given.shape, axes, bool(keepdims))
+    if what.both and asked.wanted.kind == "c":
+        raise NotAtOnce
     if result is not None:
         arguments.require_shape(result, shape)
     start = None if initial is None else _initial(initial, asked)
@@ -106,7 +114,7 @@ def _decide(
     if asked.converted is not None:
         return Decision(copied=("x",), converted=asked.converted)
     if 0 in given.shape:
-        made = (Result(shape, stored),)
+        made = (Result((*shape, 2) if what.both else shape, stored),)
         return Decision(made, fill=None if 0 in shape else _of_nothing(what, asked.compute, start), beside=asked.beside)
     lying = memory.memory_order(given.shape, given.strides) if what.operator is not None else tuple(range(ndim))
     kept = tuple(k for k in lying if keepdims or k not in axes)
@@ -116,13 +124,22 @@ def _decide(
         return Decision(
             copied=("x",), converted=None if anyhow else _native(given.dtype)
         )  # its axes as they lie, if they do
+    if asked.positions != "int64" and _stores(plan, asked.positions):
+        asked, stored = replace(asked, beside=False), np.dtype(asked.positions)
     left = sorted(kept)
     back = tuple(kept.index(k) for k in left)
     extents = tuple(shape[left.index(k)] for k in kept)
+    if what.both:
+        extents, back = (*extents, 2), (*back, len(back))
     made = (Result(extents, stored, None if kept == tuple(left) else back),)
     beside = asked.beside or (result is not None and not _takes(result, made[0].axes))
     warned = "reduce" if what.operator in (operators.add, operators.multiply) and not what.truth else ""
     return Decision(made, plan=plan, beside=beside, warned=warned)
+
+
+def _stores(plan: Plan, positions: str) -> bool:
+    """Whether a search stores positions as such integers."""
+    return any(isinstance(step, Step) and dict(step.instance.template).get("TO") == positions for step in plan.steps)
 
 
 def _takes(result: ArrayInfo, axes: tuple[int, ...] | None) -> bool:
@@ -179,8 +196,15 @@ def _plan(
     shape, strides = tuple(given.shape[k] for k in order), tuple(given.strides[k] // size for k in order)
     if what.operator is None:
         stage = collapse(shape, strides, axes)
+        if what.both:
+            least, most = (search_of(largest, given.dtype) for largest in (False, True))
+            both = None if stage is None else plan_search_of_both(least, most, stage, given.pointer & 15, machine)
+            if both is None:
+                raise NotAtOnce
+            return both
         sought = search_of(what.largest, given.dtype)
-        return None if stage is None else plan_search(sought, stage, given.pointer & 15, machine)
+        to = "int64" if machine.host else asked.positions
+        return None if stage is None else plan_search(sought, stage, given.pointer & 15, machine, to)
     found = stages(shape, strides, axes, what.operator.commutative)
     work = _work(what, given.dtype, asked.compute, _scalar(asked.stored), start)
     return None if found is None else plan_reduction(work, found, given.pointer & 15, machine)
@@ -201,7 +225,7 @@ class Asked:
     """What a reduction computes of a dtype. `wanted` is what the caller asks for, `compute` what kernels combine.
 
     `stored`: the result's dtype, as kernels write it. `converted`: what elements must be first. `beside`: what is stored must be
-    converted to that of `out`.
+    converted to that of `out`. `positions`: the integers of `out`, in which some kernels store positions.
     """
 
     what: Reduction
@@ -210,6 +234,7 @@ class Asked:
     stored: np.dtype[Any]
     converted: np.dtype[Any] | None = None
     beside: bool = False
+    positions: str = "int64"
 
 
 def _asked(what: Reduction, given: np.dtype[Any], dtype: Any, result: ArrayInfo | None, name: str) -> Asked:
@@ -231,7 +256,9 @@ def _asked(what: Reduction, given: np.dtype[Any], dtype: Any, result: ArrayInfo 
         if result is not None and not np.can_cast(result.dtype, np.int64, "safe"):
             raise TypeError(f"`out` must be of int64, as positions are, or of what fits it, not of {result.dtype}")
         compute, positions = np.dtype("uint8") if given.kind == "b" else _wider(own), np.dtype("int64")
-        return Asked(what, own, compute, positions, beside=result is not None and result.dtype != positions)
+        other = result is not None and result.dtype != positions
+        to = _scalar(result.dtype) if result is not None and result.dtype.kind in "iu" else "int64"
+        return Asked(what, own, compute, positions, beside=other, positions=to)
     wanted = _wanted(what, own, dtype, result)
     what = _of_kind(what, wanted)
     converted = wanted if not what.truth and "c" in (own.kind, wanted.kind) and own != wanted else None
@@ -328,6 +355,12 @@ def _work(what: Reduction, of: np.dtype[Any], compute: np.dtype[Any], stored: st
     """
     operator, given = what.operator, _scalar(of)
     assert operator is not None
+    if what.both:
+        element = scalar_called(stored)
+        assert element is not None
+        pair = make("pair", (("f0", element), ("f1", element)))
+        none = pair.value((_weakest(of, False), _weakest(of, True)))
+        return Work(operator, given, pair.key, pair.key, none, none, of.kind == "b", both=True)
     identity = operator.identity_of(compute)
     start = identity if initial is None else initial
     if operator.modular and compute.kind in "iu" and not given.startswith(("float", "bfloat")):
@@ -358,9 +391,11 @@ def search_of(largest: bool, given: np.dtype[Any]) -> Search:
 
 def _weakest(compute: np.dtype[Any], largest: bool) -> Any:
     """Return the number that beats no other."""
-    if compute.kind in "fc":
+    if compute.kind == "b":
+        return 0 if largest else 1
+    if compute.kind in "fc" or compute == BFLOAT16:
         least = -np.inf if largest else np.inf
-        return least if compute.kind == "f" else compute.type(complex(least, least))
+        return least if compute.kind != "c" else compute.type(complex(least, least))
     limits = np.iinfo(compute)
     return int(limits.min if largest else limits.max)
 

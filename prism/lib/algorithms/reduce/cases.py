@@ -35,11 +35,25 @@ CASES = (
     _whole("prod", INTEGERS),
     *(_along(name, axis) for name in ("sum", "max", "argmin", "any") for axis in (0, 1)),
     *(
-        Case(name, numbers, oracle, {}, ("int32", "float16"), ((1000,), (1,)), ((1 << 20,),), out=False, planned=False)
+        Case(name, numbers, oracle, {}, _DTYPES, out=False, planned=False)
         for name, oracle in (
             ("minmax", lambda x: (x.min(), x.max())),
             ("argminmax", lambda x: (x.argmin(), x.argmax())),
         )
+    ),
+    *(
+        Case(
+            "minmax",
+            numbers,
+            lambda x, axis=axis: (x.min(axis), x.max(axis)),
+            {"axis": axis},
+            _DTYPES,
+            PLANES,
+            LONG_PLANES,
+            out=False,
+            planned=False,
+        )
+        for axis in (0, 1)
     ),
     Case("reduce", numbers, lambda x: np.bitwise_xor.reduce(x, dtype=x.dtype), {"op": "bitwise_xor"}, INTEGERS),
     Case("reduce", numbers, lambda x: x.sum(1, x.dtype), {"axis": 1}, INTEGERS, PLANES, LONG_PLANES),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from prism.kernels.reduce import (
     WHOLE_SEARCH,
     Configuration,
     blocks_for,
+    find_both,
     find_whole,
     middle,
     reduce,
@@ -98,6 +100,8 @@ def _with_words(steps: tuple[Step, ...], word: str, scratch: int) -> Plan:
 
 def whole(work: Work, machine: Machine, configuration: Configuration) -> Instance:
     """Return the kernel that reduces a whole array."""
+    if work.both:
+        configuration = replace(configuration, blocks=1)  # twice the registers
     shape = {
         "WIDTH": HOST_WIDTH if machine.host else 16 // size_of(work.given),
         "VECTORIZED": not machine.host,
@@ -157,21 +161,52 @@ def _traits(work: Work) -> _Traits:
     return work.operator.commutative, _is_tuned(work), size_of(work.given), size_of(work.dtype)
 
 
-def plan_search(sought: Search, stage: Collapsed, misaligned: int, machine: Machine) -> Plan:
-    """Return how to find positions along the axis of a stage; its first element is `misaligned` bytes past a multiple of 16."""
-    packed = stage.results == 1 and (stage.n_stride == 1 or stage.n == 1)
-    if (
-        machine.host
-        or not packed
-        or sought.dtype.startswith("complex")
-        or (sought.word == "uint64" and stage.n >= _POSITIONS)
-    ):
+def plan_search(sought: Search, stage: Collapsed, misaligned: int, machine: Machine, to: str = "int64") -> Plan:
+    """Return how to find positions along the axis of a stage; its first element is `misaligned` bytes past a multiple of 16.
+
+    `to`: the integers that those in a whole array are stored as.
+    """
+    if machine.host or not takes_whole(sought, stage):
         return search_along(sought, stage, misaligned, machine)
+    chosen = seeker(sought, to)
+    threads, blocks, numbers = _cut_search(sought, chosen, stage.n, misaligned, machine)
+    given = {"x": X, "y": Y, **numbers, "weakest": sought.weakest, **_words(sought.word, blocks)}
+    return _with_words((Step(chosen, blocks, threads, given),), sought.word if blocks > 1 else "", 0)
+
+
+def plan_search_of_both(
+    least: Search, most: Search, stage: Collapsed, misaligned: int, machine: Machine
+) -> Plan | None:
+    """Return how to find the positions of both extremes in a whole array on a GPU; None where there is no kernel for that."""
+    if machine.host or not takes_whole(least, stage):
+        return None
+    chosen = seeker_of_both(least, most)
+    threads, blocks, numbers = _cut_search(least, chosen, stage.n, misaligned, machine)
+    given = {"x": X, "y": Y, "z": replace(Y, offset=8), "least": least.weakest, "most": most.weakest, **numbers}
+    given |= _words(least.word, blocks)
+    room = CONTROL + CAPACITY * word_bytes(least.word)
+    given |= {f"other_{name}": given[name] for name in ("words", "control")}
+    if blocks == 1:
+        return Plan((Step(chosen, blocks, threads, given),))
+    given |= {f"other_{name}": replace(given[name], offset=room + given[name].offset) for name in ("words", "control")}
+    return Plan((Step(chosen, blocks, threads, given),), 2 * room, f"search of both {word_bytes(least.word)}")
+
+
+def takes_whole(sought: Search, stage: Collapsed) -> bool:
+    """Whether a search is of elements that lie one after the other, and words have room for them."""
+    packed = stage.results == 1 and (stage.n_stride == 1 or stage.n == 1)
+    fits = sought.word != "uint64" or stage.n < _POSITIONS
+    return packed and fits and not sought.dtype.startswith("complex")
+
+
+def _cut_search(
+    sought: Search, chosen: Instance, n: int, misaligned: int, machine: Machine
+) -> tuple[int, int, dict[str, Any]]:
+    """Return a search's threads and blocks, and the numbers that it is launched with."""
     size = size_of(sought.given)
-    chosen = seeker(sought)
     width, configuration = WHOLE_SEARCH[size]
-    head = min(-misaligned % (width * size) // size, stage.n)
-    vectors = (stage.n - head) // width
+    head = min(-misaligned % (width * size) // size, n)
+    vectors = (n - head) // width
     found = short(vectors, size)
     if found is not None and found[1] <= configuration.blocks * machine.multiprocessors:
         threads = min(found[0].threads, configuration.threads)
@@ -181,17 +216,26 @@ def plan_search(sought: Search, stage: Collapsed, misaligned: int, machine: Mach
         rows = -(-vectors // threads)
         blocks = blocks_for(rows, min(machine.wave(chosen, threads), CAPACITY, -(-rows // configuration.fewest)))
     none = 0 if sought.word == "uint64" else np.zeros((), dtype_called(sought.word))[()]
-    numbers = {"n": stage.n, "head": head, "weakest": sought.weakest, "nothing": none}
-    step = Step(chosen, blocks, threads, {"x": X, "y": Y, **numbers, **_words(sought.word, blocks)})
-    return _with_words((step,), sought.word if blocks > 1 else "", 0)
+    return threads, blocks, {"n": n, "head": head, "nothing": none}
 
 
-def seeker(sought: Search) -> Instance:
+def seeker(sought: Search, to: str = "int64") -> Instance:
     """Return the kernel that finds a position in a whole array on a GPU."""
+    return instance_of(find_whole, {**sought.template(), **_seeking(sought), **({} if to == "int64" else {"TO": to})})
+
+
+def seeker_of_both(least: Search, most: Search) -> Instance:
+    """Return the kernel that finds the positions of both extremes in a whole array on a GPU."""
+    first, second = least.template(), most.template()
+    orders = {"LESS": first.pop("BEATS"), "MORE": second["BEATS"]}
+    return instance_of(find_both, {**first, **orders, **_seeking(least)})
+
+
+def _seeking(sought: Search) -> dict[str, Any]:
     width, configuration = WHOLE_SEARCH[size_of(sought.given)]
     better = operators.maximum.function if sought.word == "uint64" else search.better_place
-    template = {**sought.template(), "WORD": sought.word, "OP": better, "WIDTH": width, **configuration.template()}
-    return instance_of(find_whole, {k: v for k, v in template.items() if k != "ONCE"})
+    template = {"WORD": sought.word, "OP": better, "WIDTH": width, **configuration.template()}
+    return {k: v for k, v in template.items() if k != "ONCE"}
 
 
 def _is_tuned(work: Work) -> bool:

@@ -1,4 +1,6 @@
-"""Which kernels of reductions ship: of all dtypes, by every operator that has a name; along axes, by NumPy's functions."""
+"""Which kernels of reductions ship: of all dtypes, by every operator that has a name; along axes, by NumPy's functions.
+
+Of both extremes at once those of whole arrays ship."""
 
 from __future__ import annotations
 
@@ -8,10 +10,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from prism.host.plan import Machine
-from prism.lib.algorithms.reduce.api import NAMED, OPERATORS
+from prism.lib.algorithms.reduce.api import EXTREMES, NAMED, OPERATORS
 from prism.lib.algorithms.reduce.axis_plan import all_along, all_searches
 from prism.lib.algorithms.reduce.calls import search_of, work_of
-from prism.lib.algorithms.reduce.plan import all_whole, seeker
+from prism.lib.algorithms.reduce.plan import all_whole, seeker, seeker_of_both
 from prism.lib.algorithms.scan.api import NATIVE
 from prism.runtime.arrays import BFLOAT16
 from prism.runtime.instance import Instance
@@ -29,3 +31,7 @@ def instances(gpu: Machine) -> Iterator[Instance]:
     for largest, dtype in itertools.product((True, False), DTYPES):
         yield from all_searches(search := search_of(largest, dtype))
         yield seeker(search)
+    for dtype in DTYPES:
+        yield seeker_of_both(search_of(False, dtype), search_of(True, dtype))
+        if (both := work_of(EXTREMES, dtype)) is not None and dtype.name in ("int32", "int64", "float32", "float64"):
+            yield from all_whole(both, gpu)

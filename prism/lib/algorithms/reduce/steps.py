@@ -10,13 +10,17 @@ from prism.kernels.reduce import maps, positions
 from prism.lib import operators
 from prism.lib.operators import Operator
 
+_MAPS = {
+    (False, False): maps.same, (False, True): maps.nonzero, (True, False): maps.as_pair, (True, True): maps.truth_as_pair,
+}  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True)
 class Work:
     """What is computed: elements of type `given` are mapped to `dtype`, combined in it, and stored as `result`.
 
     Types are those of kernels. `nonzero`: elements count as 1 where they aren't zero, as those of
-    bools do. `initial` is combined with the result.
+    bools do. `initial` is combined with the result. `both`: `dtype` is a struct of two elements, for both extremes.
     """
 
     operator: Operator
@@ -26,6 +30,7 @@ class Work:
     identity: Any
     initial: Any
     nonzero: bool = False
+    both: bool = False
 
     def template(self) -> dict[str, Any]:
         """Return the kernels' template arguments that this decides."""
@@ -37,7 +42,7 @@ class Work:
         )
         return {
             "TI": self.given, "P": "int32" if short else self.dtype, "T": self.dtype, "TO": self.result,
-            "OP": self.operator.function, "MAP": maps.nonzero if self.nonzero else maps.same,
+            "OP": self.operator.function, "MAP": _MAPS[self.both and self.given != self.dtype, self.nonzero],
             "ORDERED": not self.operator.commutative,
         }  # fmt: skip
 

@@ -12,9 +12,8 @@ from prism.host.call import Decision, Result, call
 from prism.host.lazies import LazyArray
 from prism.host.plan import Machine
 from prism.kernels.select import is_set
-from prism.lang.types import Scalar
 from prism.lib.algorithms.search import plan as plans
-from prism.lib.algorithms.select.calls import function_of
+from prism.lib.algorithms.select import calls
 from prism.lib.algorithms.select.plan import tested_as
 from prism.runtime.arrays import ArrayInfo, is_array, require_axes
 
@@ -165,19 +164,17 @@ def find(x: Any, condition: Any, *, out: Any = None, stream: Any = None) -> Any:
     >>> prism.lib.find(x, x == 7)
     np.int64(-1)
     """
-    from prism.lib import lazy
-
     condition = arguments.array_of(condition)
+    applied = None
     if not is_array(condition) and not isinstance(condition, LazyArray):
-        if not callable(condition) and not isinstance(condition, Scalar):
-            raise TypeError(f"`condition` must be an array or a function, not {type(condition).__name__}")
-        called = lazy.callable_of(condition)
-        if stream is None and (known := repeat.run(("find", called), x, out)) is not None:
-            return known
-        condition = lazy.map(condition, x)
+        applied = calls.function_to_apply(condition)
+    if stream is None and (known := _repeat_find(x, condition, applied, out)) is not None:
+        return known
+    if applied is not None:
+        condition = applied.map_over(x)
     elif tuple(condition.shape) != (shape := tuple(arguments.facts_of(x, "x").shape)):
         raise ValueError(f"`condition` must have shape {shape}, as `x`, not {tuple(condition.shape)}")
-    function = function_of(x, condition)  # then `x` itself is read, and a call like this one is known
+    function = calls.function_of(x, condition)  # then `x` itself is read, and a call like this one is known
     given = condition if function is None else x
     asked = ("find", function)
     if stream is None and (known := repeat.run(asked, given, out)) is not None:
@@ -198,6 +195,13 @@ def find(x: Any, condition: Any, *, out: Any = None, stream: Any = None) -> Any:
     return call(
         "find", asked, {"mask": given}, decide, out, stream, called={"mask": "condition" if function is None else "x"}
     )
+
+
+def _repeat_find(x: Any, condition: Any, applied: Any, out: Any) -> Any:
+    """Do what an earlier call did: with a mask of the shape of `x`, or a function that is not told by numbers that it names."""
+    if applied is not None:
+        return None if applied.what is None else repeat.run(("find", applied.what), x, out)
+    return repeat.run(("find", None), condition, out) if getattr(x, "shape", None) == condition.shape else None
 
 
 def _search(

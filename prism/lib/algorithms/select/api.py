@@ -7,9 +7,8 @@ from typing import Any
 from prism.host import arguments, memory, repeat
 from prism.host.axes import normal_axis
 from prism.host.lazies import LazyArray
-from prism.kernels.select import is_set
-from prism.lang.types import Scalar
 from prism.lib.algorithms.select import calls
+from prism.lib.algorithms.select.parts import mask_of, split_apart
 from prism.runtime.arrays import is_array, require_axes
 from prism.runtime.streams import choose_stream
 
@@ -25,7 +24,7 @@ def select(
         Of any shape; its elements are taken in C order. Of any dtype of 1, 2, 4, 8 or 16 bytes, structs too.
     condition : array, lazy array, device function or lambda
         A mask of the shape of `x`, of bools or numbers: what is not zero is kept. Or a function of one element, as of
-        `prism.lib.lazy.map`; `x` is then read once.
+        `prism.lib.lazy.map`; `x` is then read once; once more, from the caches, by a lambda that names several numbers.
     count : bool, default False
         Leave the number of elements where it is computed: see below.
     size : int, optional
@@ -77,14 +76,13 @@ def select(
                 "select", {"x": x, "mask": condition}, mode, stream, {"mask": "condition"}, alike=True
             )
         return calls.select_by_function(x, function, mode, stream)
-    from prism.lib import lazy
-
-    if not callable(condition) and not isinstance(condition, Scalar):
-        raise TypeError(f"`condition` must be an array or a function, not {type(condition).__name__}")
-    called = lazy.callable_of(condition)
-    if (known := calls.repeat_call(("select", called, mode.key), mode, (x,), stream)) is not None:
+    applied = calls.function_to_apply(condition)
+    asked = ("select", applied.what, mode.key)
+    if applied.what is not None and (known := calls.repeat_call(asked, mode, (x,), stream)) is not None:
         return known
-    mask = lazy.map(condition, x)
+    if (scalar := calls.scalar_in_memory(x)) is not None and (found := applied.with_number(scalar)) is not None:
+        return calls.select_by_function(x, found[0], mode, stream, found[1])
+    mask = applied.map_over(x)
     function = calls.function_of(x, mask)
     if function is None:
         return calls.select_by_mask("select", {"x": x, "mask": mask}, mode, stream, {"mask": "condition"}, alike=True)
@@ -106,8 +104,9 @@ def split(x: Any, condition: Any, *, count: bool = False, stream: Any = None) ->
     Returns
     -------
     selected, rest : array
-        Of one dimension, of the dtype of `x`, both in their order: the two parts of one array. With `count` that array, and an
-        array of one int64 that says how many elements are selected.
+        Of one dimension, of the dtype of `x`, both in their order: each the beginning of an array of the size of `x`, which lives
+        as long. With `count` one array of that size, of which the first elements are those that are selected and the others the
+        rest, and an array of one int64 that says how many are selected.
 
     Raises
     ------
@@ -116,22 +115,21 @@ def split(x: Any, condition: Any, *, count: bool = False, stream: Any = None) ->
 
     Notes
     -----
-    Two kernels: one counts what the condition says, and the other reads and writes each element once. By default a call on arrays
-    of a GPU waits for the number. With `count` it does not, and can be captured in a CUDA graph.
+    One pass: each element and flag is read once, and each element written once. By default a call on arrays of a GPU waits for
+    the number. With `count` it does not, and can be captured in a CUDA graph; a kernel before it counts what the condition says.
 
     Examples
     --------
     >>> prism.lib.split(np.array([3, 1, 4, 1, 5]), lambda e: e > 2)
     (array([3, 4, 5]), array([1, 1]))
     """
-    known = None
-    if stream is None and is_array(condition):
-        known = repeat.run_many(("split",), (x, condition, None))
-    whole, number = calls.split(x, _mask_of(x, condition), stream) if known is None else known
     if count:
-        return whole, number
-    many = calls.number_on_host(number, stream)
-    return whole[:many], whole[many:]
+        known = None
+        if stream is None and is_array(condition):
+            known = repeat.run_many(("split with its number",), (x, condition, None))
+        return calls.split(x, _mask_of(x, condition), stream) if known is None else known
+    found: tuple[Any, Any] = split_apart("split", x, (condition,), ("condition",), stream)
+    return found
 
 
 def split3(x: Any, first: Any, second: Any, *, stream: Any = None) -> tuple[Any, Any, Any]:
@@ -149,7 +147,7 @@ def split3(x: Any, first: Any, second: Any, *, stream: Any = None) -> tuple[Any,
     Returns
     -------
     first, second, rest : array
-        Each as of `prism.lib.select`, in their order.
+        Each as of `prism.lib.split`, in their order.
 
     Raises
     ------
@@ -158,18 +156,15 @@ def split3(x: Any, first: Any, second: Any, *, stream: Any = None) -> tuple[Any,
 
     Notes
     -----
-    Three selections, one after the other, each of which reads all elements, and waits for its number.
+    One pass, as of `prism.lib.split`; the call waits for the two numbers.
 
     Examples
     --------
     >>> prism.lib.split3(np.array([3, 1, 4, 1, 5]), lambda e: e < 2, lambda e: e < 5)
     (array([1, 1]), array([3, 4]), array([5]))
     """
-    from prism.lib.lazy.array import BOOL, of
-
-    masks = [of(_mask_of(x, condition), "condition") for condition in (first, second)]
-    one, other = (mask if mask.scalar == BOOL else mask != 0 for mask in masks)
-    return tuple(select(x, mask, stream=stream) for mask in (one, other & ~one, ~(one | other)))
+    found: tuple[Any, Any, Any] = split_apart("split3", x, (first, second), ("first", "second"), stream)
+    return found
 
 
 def _mask_of(x: Any, condition: Any) -> Any:
@@ -178,17 +173,10 @@ def _mask_of(x: Any, condition: Any) -> Any:
     Raises:
         TypeError: it is neither.
     """
-    from prism.lib import lazy
-    from prism.lib.lazy.array import of
-    from prism.lib.lazy.functions import apply
-
     condition = arguments.array_of(condition)
     if is_array(condition) or isinstance(condition, LazyArray):
-        facts = arguments.facts_of(condition, "condition")
-        return apply(is_set, (of(condition, "condition"),)) if facts.scalar.startswith("complex") else condition
-    if not callable(condition) and not isinstance(condition, Scalar):
-        raise TypeError(f"`condition` must be an array or a function, not {type(condition).__name__}")
-    return lazy.map(condition, x)
+        return mask_of(condition)
+    return calls.function_to_apply(condition).map_over(x)
 
 
 def compress(

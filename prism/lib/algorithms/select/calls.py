@@ -11,9 +11,12 @@ import numpy as np
 
 from prism.host import arguments, memory, repeat
 from prism.host.call import Decision, Result, call
+from prism.host.lazies import LazyArray
 from prism.host.plan import OUT, Buffer, Machine, Plan, Scratch
 from prism.lang.surface import Kernel
 from prism.lang.surface.views import Compute
+from prism.lang.types import Scalar
+from prism.lang.types.structs import scalar_called
 from prism.lib.algorithms.reduce.calls import count_plan
 from prism.lib.algorithms.scan.api import dtype_of
 from prism.lib.algorithms.scan.plan import number_of
@@ -76,7 +79,7 @@ def select_by_mask(
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
         given, mask = arrays["x"], arrays["mask"]
-        kind = _of_memory(given)
+        kind = memory_kind(given)
         read, compared = plans.tested_as(mask, "condition")
         if alike and mask.shape != given.shape:
             raise ValueError(f"`condition` must have shape {given.shape}, as `x`, not {mask.shape}")
@@ -91,21 +94,42 @@ def select_by_mask(
     return call(function, asked, arrays, decide, None, stream, called=called)
 
 
-def select_by_function(x: Any, function: Kernel, mode: Mode, stream: Any) -> Any:
-    """Return the elements of which a function gives true."""
+def select_by_function(x: Any, function: Kernel, mode: Mode, stream: Any, number: Any = None) -> Any:
+    """Return the elements of which a function gives true; `number`: a lazy array of what it is given besides."""
     asked = ("select", function, mode.key)
-    if (known := repeat_call(asked, mode, (x,), stream)) is not None:
+    given = {"x": x} if number is None else {"x": x, "mask": number}
+    if (known := repeat_call(asked, mode, tuple(given.values()), stream)) is not None:
         return known
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
-        given = arrays["x"]
-        _of_memory(given)
+        info = arrays["x"]
+        memory_kind(info)
         if copied := arguments.not_plain(arrays):
             return Decision(copied=copied)
-        kind = Kind(given.scalar, given.scalar, compared=given.scalar, own=True, test=function)
-        return _values(kind, given.size, given, None, mode, machine)
+        kind = Kind(info.scalar, info.scalar, compared=info.scalar, own=True, test=function)
+        if number is not None:
+            kind = replace(kind, mask=arrays["mask"].scalar, number=True)
+        return _values(kind, info.size, info, None, mode, machine)
 
-    return call("select", asked, {"x": x}, decide, None, stream)
+    return call("select", asked, given, decide, None, stream)
+
+
+def function_to_apply(condition: Any, name: str = "condition") -> Any:
+    """Return a condition that is a function as what is applied to elements.
+
+    Raises:
+        TypeError: it is none.
+    """
+    from prism.lib.lazy.closures import Applied
+
+    if not callable(condition) and not isinstance(condition, Scalar):
+        raise TypeError(f"`{name}` must be an array or a function, not {type(condition).__name__}")
+    return Applied(condition)
+
+
+def scalar_in_memory(x: Any) -> Scalar | None:
+    """Return the kernels' type of an array's elements; None of a lazy one, or where there is none."""
+    return None if isinstance(x, LazyArray) else scalar_called(arguments.facts_of(x, "x").scalar)
 
 
 def function_of(x: Any, mask: Any) -> Kernel | None:
@@ -153,7 +177,7 @@ def unique_pairs(keys: Any, values: Any, mode: Mode, stream: Any) -> Any:
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
         labels, given = arrays["keys"], arrays["x"]
         plans.tested_as(labels, "keys")
-        _of_memory(given, "values")
+        memory_kind(given, "values")
         if labels.shape != given.shape:
             raise ValueError(f"`keys` and `values` must have one shape, not {labels.shape} and {given.shape}")
         copied = arguments.not_plain(arrays)
@@ -175,7 +199,7 @@ def _pairs(labels: ArrayInfo, given: ArrayInfo, mode: Mode, machine: Machine) ->
     if not (n and room):
         return Decision(tuple(results), tuple(names), fill=mode.fill if fills else 0, cut=mode.cut)
     read, compared = plans.tested_as(labels, "keys")
-    moved = _of_memory(given, "values").moved
+    moved = memory_kind(given, "values").moved
     first = Kind(read, read, compared=compared, own=True, edges=True)
     second = Kind(moved, moved, read, compared, edges=True)
     words = plans.words_of((first, second), n, host=host)
@@ -198,13 +222,13 @@ def _pairs(labels: ArrayInfo, given: ArrayInfo, mode: Mode, machine: Machine) ->
 
 def split(x: Any, mask: Any, stream: Any) -> Any:
     """Return what a mask keeps and the rest behind it, and how many are kept."""
-    if stream is None and (known := repeat.run_many(("split",), (x, mask, None))) is not None:
+    if stream is None and (known := repeat.run_many(("split with its number",), (x, mask, None))) is not None:
         return known
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
         given, marks = arrays["x"], arrays["mask"]
         read, compared = plans.tested_as(marks, "condition")
-        kind = replace(_of_memory(given), mask=read, compared=compared)
+        kind = replace(memory_kind(given), mask=read, compared=compared)
         if marks.shape != given.shape:
             raise ValueError(f"`condition` must have shape {given.shape}, as `x`, not {marks.shape}")
         if copied := arguments.not_plain(arrays):
@@ -215,7 +239,9 @@ def split(x: Any, mask: Any, stream: Any) -> Any:
         counting = count_plan(marks, "mask", KEPT, machine)
         return Decision(results, (OUT, KEPT), plans.split(kind, given, marks, counting, machine))
 
-    return call("split", ("split",), {"x": x, "mask": mask}, decide, None, stream, called={"mask": "condition"})
+    return call(
+        "split", ("split with its number",), {"x": x, "mask": mask}, decide, None, stream, called={"mask": "condition"}
+    )
 
 
 def number_on_host(number: Any, stream: Any) -> int:
@@ -227,7 +253,7 @@ def number_on_host(number: Any, stream: Any) -> int:
     return int(number[0])
 
 
-def _of_memory(given: ArrayInfo, name: str = "x") -> Kind:
+def memory_kind(given: ArrayInfo, name: str = "x") -> Kind:
     """Return the types that elements of an array are moved as."""
     try:
         moved = plans.moved_as(given)
@@ -414,6 +440,7 @@ def repeat_call(asked: tuple[Any, ...], mode: Mode, arrays: tuple[Any, ...], str
 
 
 __all__ = [
-    "Mode", "fill_of", "find_indices", "find_positions", "function_of", "mode_of", "number_in_launch", "number_on_host",
-    "repeat_call", "select_by_function", "select_by_mask", "shape_of", "split", "unique", "unique_pairs",
+    "Mode", "fill_of", "find_indices", "find_positions", "function_of", "function_to_apply", "memory_kind", "mode_of",
+    "number_in_launch", "number_on_host", "repeat_call", "scalar_in_memory", "select_by_function", "select_by_mask", "shape_of",
+    "split", "unique", "unique_pairs",
 ]  # fmt: skip

@@ -26,13 +26,14 @@ _MOVED = {1: "uint8", 2: "uint16", 4: "uint32", 8: "uint64", 16: "complex128"}
 _COMPARED = {"bool": "uint8", "float16": "float32", "bfloat16": "float32"}
 _TESTED = ("float32", "float64", "complex64", "complex128")
 _PLACE = "uint16"  # what positions in a tile are kept as
+_APART = ("T", "TI", "M", "C", "TEST", "OWN", "THREADS", "ITEMS", "WIDTH", "BLOCKS", "WORDS")
 _SPLIT = ("T", "TI", "M", "C", "TEST", "THREADS", "ITEMS", "WIDTH", "BLOCKS", "WORDS")
 _ROWS = 16  # what a thread of the kernels behind a selection does, at least
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """The types that a selection moves and tests: see the kernel's template."""
+    """The types that a selection moves and tests: see the kernel's template. `number`: the test is given one, in "mask"."""
 
     moved: str = _PLACE
     given: str = "uint8"
@@ -42,6 +43,7 @@ class Kind:
     edges: bool = False
     places: bool = False
     test: Kernel | None = None
+    number: bool = False
 
     @property
     def size(self) -> int:
@@ -53,21 +55,27 @@ class Kind:
         """Return the template arguments, with those of a configuration."""
         width = math.gcd(c.items, max(1, 16 // self.size)) if c.width <= 16 else c.width
         return {
-            **c.template(), "WIDTH": width, "T": self.moved, "TI": self.given, "M": self.mask, "C": self.compared,
-            "TO": "int64" if self.places else self.moved, "TEST": self.test or kernels.is_set,
-            "OWN": self.own, "EDGES": self.edges, "PLACES": self.places,
+            **c.template(), "WIDTH": width, "T": self.moved, "H": held_as(self.moved), "TI": self.given, "M": self.mask,
+            "C": self.compared, "TO": "int64" if self.places else self.moved, "TEST": self.test or kernels.is_set,
+            "OWN": self.own, "EDGES": self.edges, "PLACES": self.places, **({"GIVEN": True} if self.number else {}),
         }  # fmt: skip
 
     def configurations(self) -> tuple[kernels.Configuration, kernels.Configuration]:
         """Return how short and long arrays on a GPU are cut into tiles."""
         size = min(size for size in kernels.DEVICE if size >= min(self.size, 16))
         long = kernels.PLACES if self.places else kernels.EDGES if self.edges else kernels.DEVICE
-        return kernels.SHORT[size], long[size]
+        packed = size == 1 and not self.places and not self.edges and held_as(self.moved) != self.moved
+        return kernels.SHORT[size], kernels.PACKED if packed else long[size]
 
     def configuration(self, n: int) -> kernels.Configuration:
         """Return how an array of `n` elements on a GPU is cut into tiles."""
         short, long = self.configurations()
         return short if n < kernels.LONG_TILES * long.tile else long
+
+
+def held_as(moved: str) -> str:
+    """Return what a tile's elements are held as: bytes four in a word."""
+    return "uint32" if moved == "uint8" else moved
 
 
 def moved_as(info: ArrayInfo) -> str:
@@ -141,7 +149,7 @@ def select(
         c.threads,
         {
             "x": nothing(kind.given) if kind.places else Buffer(names[0]),
-            "mask": nothing(kind.mask) if kind.own else Buffer(marks),
+            "mask": nothing(kind.mask) if kind.own and not kind.number else Buffer(marks),
             "y": y, "kept": kept, "n": n, "room": room,
             "skew": skew(x), "mask_skew": skew(x if mask is None else mask), "y_skew": -1 if host else 0,
             "otherwise": zero(kind.moved), "unset": zero(kind.compared),
@@ -149,6 +157,60 @@ def select(
         },
     )  # fmt: skip
     return step, _CONTROL + 8 * words, f"select {words}"
+
+
+def split_apart(kinds: Sequence[Kind], given: ArrayInfo, masks: Sequence[ArrayInfo], machine: Machine) -> Plan:
+    """Return the plan that puts elements into two or three arrays, by masks of such kinds, or by tests of the elements."""
+    kind, second, ways = kinds[0], kinds[-1], len(kinds) + 1
+    n, host = given.size, machine.host
+    short, long = apart_configurations(kinds)
+    c = tiles_of(kind, n, host=True) if host else short if n < kernels.LONG_TILES * long.tile else long
+    template = apart_of(kinds, c)
+    instance, tiles = instance_of(kernels.split_apart, template), -(-n // c.tile)
+    words, blocks = words_for(tiles), 1 if host else tiles
+    if not host:
+        blocks = min(blocks, machine.wave(instance, c.threads), c.blocks * machine.multiprocessors)
+
+    def skew(number: int) -> int:
+        info = given if number < 0 else masks[number] if number < len(masks) else None
+        return -1 if host or info is None or past(info) < 0 else past(info) % template["WIDTH"]
+
+    marks = [Buffer(name) for name, _ in zip(("mask", "other"), masks, strict=False)]
+    empty = (nothing(kind.mask), nothing(second.mask))
+    bytes_of_words = 8 if ways == 2 else 16
+    step = Step(
+        instance, blocks, c.threads,
+        {
+            "x": Buffer("x"), "mask": marks[0] if marks else empty[0], "other": marks[1] if len(marks) > 1 else empty[1],
+            "y": Buffer(OUT), "z": Buffer("second") if ways == 3 else nothing(kind.moved), "rest": Buffer("rest"),
+            "kept": Buffer(KEPT), "other_kept": Buffer(KEPT, 8) if ways == 3 else nothing("int64"),
+            "n": n, "skew": skew(-1), "mask_skew": skew(0), "other_skew": skew(1), "out_skew": -1 if host else 0,
+            "otherwise": zero(kind.moved), "unset": zero(kind.compared), "other_unset": zero(second.compared),
+            "words": Buffer(WORDS, _CONTROL, "uint64", words * bytes_of_words // 8), "capacity": words,
+            "control": Buffer(WORDS, 0, "uint64", 1),
+        },
+    )  # fmt: skip
+    return Plan((step,), _CONTROL + bytes_of_words * words, f"split in {ways} {words}")
+
+
+def _widest(kinds: Sequence[Kind]) -> Kind:
+    return max(kinds, key=lambda one: one.size)
+
+
+def apart_configurations(kinds: Sequence[Kind]) -> tuple[kernels.Configuration, kernels.Configuration]:
+    """Return how short and long arrays on a GPU are split apart."""
+    size = min(size for size in kernels.DEVICE if size >= min(_widest(kinds).size, 16))
+    packed = size == 1 and held_as(kinds[0].moved) != kinds[0].moved
+    return kernels.APART[size], kernels.APART_PACKED if packed else kernels.DEVICE[size]
+
+
+def apart_of(kinds: Sequence[Kind], c: kernels.Configuration) -> dict[str, Any]:
+    """Return the template of a split into an array for each kind, and one for the rest."""
+    kind, second, ways = kinds[0], kinds[-1], len(kinds) + 1
+    found = {**kind.template(c), "WIDTH": _widest(kinds).template(c)["WIDTH"]}
+    more = {"H": held_as(kind.moved), "O": second.mask, "D": second.compared, "OTHER": second.test or kernels.is_set}
+    word = "uint32" if ways == 2 else "uint64"
+    return {**{name: found[name] for name in _APART}, **more, "W": word, "WAYS": ways}
 
 
 def split(kind: Kind, given: ArrayInfo, mask: ArrayInfo, counting: Plan, machine: Machine) -> Plan:
@@ -224,6 +286,9 @@ __all__ = [
     "Kind",
     "Plan",
     "Scratch",
+    "split_apart",
+    "apart_configurations",
+    "apart_of",
     "axes",
     "fill",
     "moved_as",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from prism.host.plan import Machine, instance_of
 from prism.kernels import select as kernels
-from prism.lib.algorithms.select.plan import Kind, split_of
+from prism.lib.algorithms.select.plan import Kind, apart_configurations, apart_of, split_of
 from prism.runtime.instance import Instance
 
 _UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
@@ -24,6 +24,9 @@ def instances(gpu: Machine) -> Iterator[Instance]:
     for moved in (*_UNSIGNED, "complex128"):
         kind = Kind(moved, moved)
         yield instance_of(kernels.split, split_of(kind, kernels.SPLIT[min(kind.size, 16)]))
+        for both in ([kind], [kind, kind]):
+            for c in apart_configurations(both):
+                yield instance_of(kernels.split_apart, apart_of(both, c))
     for scalar in ("uint8", "int32", "int64", "float32", "float64"):
         yield instance_of(kernels.fill_rest, {"T": scalar, "THREADS": kernels.BEHIND})
     for index in ("uint32", "int64"):

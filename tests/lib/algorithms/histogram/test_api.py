@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from prism import lib
+from prism import interpret, lib
+from prism.lib import lazy
 from prism.lib.algorithms.histogram import plan, rules
 from tests.host.stand_ins import Gpu, array, stand_in
 from tests.rarely import rarely
@@ -223,7 +224,16 @@ def test_lists_numbers_and_lazy_arrays() -> None:
         (lambda x: lib.histogram(x.astype(complex)), TypeError, "`a` has dtype complex128"),
         (lambda x: lib.histogram(x, 1000, (1.0, 1.0 + 1e-15)), ValueError, "Too many bins"),
         (lambda x: lib.histogram(x, weights=x[:3]), ValueError, "`weights` should have the same shape"),
-        (lambda x: lib.histogram(x, weights=x * 1j), TypeError, "`weights` has dtype complex128"),
+        (
+            lambda x: lib.bincount(x.astype(int), x * 1j),
+            TypeError,
+            "Cannot cast array data of `weights` from complex128 to float64",
+        ),
+        (
+            lambda x: lib.histogramdd([x], weights=x * 1j),
+            TypeError,
+            "Cannot cast array data of `weights` from complex128",
+        ),
         (lambda x: lib.histogram(x, stream=0), ValueError, "`stream`"),
         (lambda x: lib.bincount(x), TypeError, "`x` from float64 to int64"),
         (lambda x: lib.bincount(np.ones((2, 2), int)), ValueError, "`x`: object too deep"),
@@ -341,6 +351,35 @@ def random_call(seed: int) -> None:
                     lib.histogram(x, **options)
             return
         same(lib.histogram(x, **options), wanted, close=options["density"])
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_complex_weights(dtype: str) -> None:
+    """The sums of both parts, in their dtype."""
+    random = np.random.default_rng(0)
+    x = random.integers(-5, 90, (30, 20))
+    weights = (random.integers(-9, 9, x.shape) + 1j * random.integers(-9, 9, x.shape)).astype(dtype)
+    for bins, more in ((10, {}), (7, {"range": (0, 50)}), ([1, 5, 20, 60], {}), (4, {"density": True})):
+        wanted, edges = np.histogram(x, bins, weights=weights, **more)
+        for one, other in ((x, weights), (x.T, weights.T), (lazy.of(x), lazy.of(weights)), (x, weights[::-1][::-1])):
+            counts, found = lib.histogram(one, bins, weights=other, **more)
+            assert counts.dtype == wanted.dtype and np.allclose(counts, wanted, rtol=1e-14, atol=0)
+            assert np.array_equal(found, edges)
+    assert lib.histogram(x[:0], 3, weights=weights[:0])[0].dtype == dtype
+
+
+def test_the_range_of_the_elements_is_found_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By one pass over them, and counted by another."""
+    made: list[str] = []
+    run = interpret.run
+
+    def note(program: Any, *rest: Any, **more: Any) -> None:
+        made.append(program.entry.name)
+        run(program, *rest, **more)
+
+    monkeypatch.setattr(interpret, "run", note)
+    lib.histogram(np.arange(1000), 5)
+    assert [name for name in made if "prepare" not in name] == ["reduce", "histogram"]
 
 
 def test_random_calls() -> None:

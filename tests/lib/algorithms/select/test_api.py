@@ -1,6 +1,6 @@
 """Selection on NumPy arrays, against NumPy: random calls, lazy arrays, functions, and the errors; and warm calls of a GPU.
 
-Tests of prism/lib/algorithms/select: api, calls, plan, ships, cases.
+Tests of prism/lib/algorithms/select: api, calls, parts, plan, ships, cases.
 """
 
 from collections.abc import Iterator
@@ -101,6 +101,13 @@ def one_call(seed: int) -> None:
     keys, values = condition.ravel(), x.ravel()
     edges = np.concatenate([np.ones(min(1, x.size), bool), keys[1:] != keys[:-1]])
     compare(lib.unique_by_key, (condition, x), (keys[edges], values[edges]), random)
+
+    other = draw(random, str(random.choice(DTYPES)), shape)
+    one, two = condition != 0, (condition == 0) & (other != 0)
+    for found, wanted in zip(lib.split3(x, condition, other), (x[one], x[two], x[~one & ~two]), strict=True):
+        assert found.dtype == wanted.dtype and found.tobytes() == wanted.tobytes()
+    whole, number = lib.split(x, condition, count=True)
+    assert number == one.sum() and whole.tobytes() == x[one].tobytes() + x[~one].tobytes()
 
 
 @pytest.mark.parametrize("seed", range(24))
@@ -210,6 +217,12 @@ def test_errors() -> None:
         lib.flatnonzero({1})
     with pytest.raises(TypeError, match="`condition`"):
         lib.select(x, {True})
+    with pytest.raises(ValueError, match=r"`first` must have shape \(10,\), as `x`, not \(3,\)"):
+        lib.split3(x, x[:3], x)
+    with pytest.raises(TypeError, match="`second` must be an array or a function, not int"):
+        lib.split3(x, x, 3)
+    with pytest.raises(ValueError, match="no plan"):
+        lib.plan(lib.split, x, x)
     for function in (lib.nonzero, lib.argwhere):
         with pytest.raises(ValueError, match="`x` has no dimensions"):
             function(np.array(3))

@@ -1,0 +1,83 @@
+"""What a GPU is given, of every algorithm of the manifest, run by the reference machine: tiles, kernels and widths are the GPU's.
+
+Tests of prism/host/machine.py.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import prism
+from prism import lib
+from prism.host import call
+from prism.host.machine import Host
+from prism.host.plan import Step
+from prism.lib.cases import Case, cases
+from tests.lib.calls import LAYOUTS, check
+from tests.rarely import rarely
+
+# Not hgemm: its copies have padded rows, and `run_on_host` takes arrays without gaps. tests/kernels/test_hgemm.py has them.
+CASES = [case for case in cases() if case.function != "hgemm"]
+# Sizes at which a GPU has other kernels than one block, each for some of the cases: what is tried is a sample.
+SIZES = ((1000,), (4097,), (16_385,), (33,), (2,))
+
+
+@pytest.fixture(autouse=True)
+def as_a_gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The reference machine, which says that it is a small GPU."""
+    for name, value in (("host", False), ("arch", "sm_90a"), ("multiprocessors", 4)):
+        monkeypatch.setattr(Host, name, value)
+    monkeypatch.setattr(Host, "wave", lambda self, instance, threads: 3)
+    monkeypatch.setattr(prism.interpret, "run", functools.partial(prism.interpret.run, check=True))
+    call.forget()
+    yield
+    call.forget()
+
+
+def test_plans_are_those_of_a_gpu() -> None:
+    lib.sum(np.ones(16_385))
+    (known,) = call._known.values()
+    assert known.decision.plan is not None
+    (step,) = known.decision.plan.steps
+    assert isinstance(step, Step) and dict(step.instance.template)["VECTORIZED"] and step.blocks > 1
+
+
+@pytest.mark.parametrize(("number", "case"), list(enumerate(CASES)), ids=str)
+def test_what_a_gpu_is_given(number: int, case: Case) -> None:
+    for turn in (number, number + 3 * len(CASES) // 2):
+        shape = SIZES[turn % len(SIZES)] if len(case.shapes[0]) == 1 else case.shapes[turn % len(case.shapes)]
+        arrays = case.arrays(shape, case.dtypes[turn % len(case.dtypes)])
+        check(case, arrays, functools.partial(LAYOUTS["3 past"], np)) if turn % 2 else check(case, arrays)
+
+
+L = lib.lazy
+N = 9001
+X = np.random.default_rng(0).integers(0, 50, N).astype(np.int16)
+MASKS: dict[str, tuple[Any, Any]] = {
+    "each third": (L.arange(N) % 3 == 0, np.arange(N) % 3 == 0),
+    "backwards": (L.flip(X) > 20, X[::-1] > 20),
+    "elsewhere": (L.take(X, L.permutation(N, 3)) > 20, X[lib.evaluate(L.permutation(N, 3))] > 20),
+    "every other": (L.of(np.repeat(X, 2)[::2]) > 20, X > 20),
+}
+
+
+@pytest.mark.parametrize("name", rarely([*MASKS], but=["backwards"]))
+def test_selections_by_where_elements_stand(name: str) -> None:
+    """Lazy arrays that read elements by their positions, as masks and as values."""
+    mask, wanted = MASKS[name]
+    for values, every in ((X, X), (L.arange(N) * 2, np.arange(N) * 2), (L.flip(X), X[::-1])):
+        assert np.array_equal(lib.compress(mask, values), every[wanted])
+        assert np.array_equal(lib.select(values, mask), every[wanted])
+        for found, part in zip(lib.split(values, mask), (every[wanted], every[~wanted]), strict=True):
+            assert np.array_equal(found, part)
+    assert np.array_equal(lib.flatnonzero(mask), np.flatnonzero(wanted))
+    limit = len(name)
+    assert np.array_equal(lib.select(X, lambda e: e > limit), X[X > limit])
+    assert lib.find(X, mask) == np.argmax(wanted) and lib.count_nonzero(mask) == wanted.sum()
+    ends = np.flatnonzero(np.diff(wanted, prepend=not wanted[0]))
+    assert np.array_equal(lib.unique_by_key(mask, L.arange(N))[1], ends)
