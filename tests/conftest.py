@@ -24,7 +24,11 @@ TESTS = Path(__file__).parent
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 os.environ.setdefault("PYTHONPYCACHEPREFIX", str(TESTS.parent / ".pytest_cache" / "bytecode"))
 # What the tests make lives long, or dies at once: looks for cycles among all of it take a tenth of the time.
-gc.set_threshold(400_000, 100, 100)
+gc.set_threshold(4_000_000, 100, 100)
+
+from tests.machine_code import forget_old, keep_all  # noqa: E402 - it imports NumPy
+
+keep_all()  # before what tests import has the compiler's functions
 
 
 # -- Tests that need a GPU: those in tests/gpu, and those marked `gpu` ------------------------------------------------
@@ -95,6 +99,7 @@ def alone() -> Generator[None, None, None]:
 def pytest_unconfigure() -> None:
     """Let the process end: pytest looks for cycles among all that the tests have left, twice, and that takes half a minute."""
     gc.freeze()
+    forget_old()
 
 
 @pytest.hookimpl(optionalhook=True)  # pytest-xdist may be absent
