@@ -95,6 +95,10 @@ class _Proof:
     def __init__(self, known: Facts, one: Address, two: Address, question: Question) -> None:
         self.question = question
         self.equal: set[Digit] = set()
+        self.agreed: set[Digit] = set()
+        """Digits that were found the same on both sides: `equal` only grows, so they stay so."""
+        self.pieces: dict[Digit, tuple[tuple[tuple[Digit], int], ...]] = {}
+        """What digits were cut into."""
         self.told = one.distinct, two.distinct
         self.fixed: tuple[dict[Digit, int], dict[Digit, int]] = {}, {}
         """Digits of one side alone that have one value, where the two accesses meet."""
@@ -131,7 +135,7 @@ class _Proof:
             low, high = one.range.digit(digit)
             if low == high and two.range.digit(digit) == (low, high):
                 self.equal.add(digit)
-        zeros = [[a for a, b in combinations(side.guards, 2) if not add(a, b)] for side in self.sides]
+        zeros = [[a for a, b in combinations(side.guards, 2) if _opposite(a, b)] for side in self.sides]
         self.left += [(form, form) for form in zeros[0] if form in zeros[1] or add({}, form, -1) in zeros[1]]
 
     def _count_bounds(self, known: Facts, forms: Iterable[Form]) -> Iterator[Form]:
@@ -164,15 +168,20 @@ class _Proof:
         """Return a polynomial with its digits cut wherever some digit of the same number ends."""
         total: dict[tuple[Digit, ...], int] = {}
         for monomial, factor in form.items():
-            cut = self._cut(monomial[0]) if len(monomial) == 1 else ()
-            parts: list[tuple[tuple[Digit, ...], int]] = [((digit,), times) for digit, times in cut]
-            for part, times in parts or [(monomial, 1)]:
+            parts = self._pieces_of(monomial[0]) if len(monomial) == 1 else ()
+            for part, times in parts or ((monomial, 1),):
                 value = total.get(part, 0) + factor * times
                 if value:
                     total[part] = value
                 else:
                     total.pop(part, None)
         return total
+
+    def _pieces_of(self, digit: Digit) -> tuple[tuple[tuple[Digit], int], ...]:
+        found = self.pieces.get(digit)
+        if found is None:
+            found = self.pieces[digit] = tuple(((part,), times) for part, times in self._cut(digit))
+        return found
 
     def _cut(self, digit: Digit) -> Iterator[tuple[Digit, int]]:
         low = digit.low
@@ -185,8 +194,14 @@ class _Proof:
 
     def same(self, digit: Digit) -> bool:
         """Whether a digit has the same value on both sides."""
-        if digit in self.equal:
+        if digit in self.equal or digit in self.agreed:
             return True
+        found = self._same(digit)
+        if found:
+            self.agreed.add(digit)
+        return found
+
+    def _same(self, digit: Digit) -> bool:
         source, base = self.question.source, digit.base
         match base:
             case ("id", unit, code):
@@ -485,6 +500,11 @@ class _Proof:
                 times = (number(dict(below)) or 0) if dict(above) == of else 0
             if times > 0:
                 yield add(add(of, {(Digit(base),): 1}, -times), constant(-times))
+
+
+def _opposite(one: Form, two: Form) -> bool:
+    """Whether the sum of two polynomials is 0."""
+    return len(one) == len(two) and all(two.get(monomial) == -factor for monomial, factor in one.items())
 
 
 def _cuts(forms: Iterable[Form], question: Question) -> Mapping[Base, Set[int]]:

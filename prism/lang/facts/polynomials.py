@@ -329,8 +329,12 @@ def all_digits(form: Form) -> Iterator[Digit]:
     """Yield all digits that a polynomial depends on, also those inside quotients and the like."""
     for digit in digits_of(form):
         yield digit
-        for inside in operand_forms(digit.base):
-            yield from all_digits(inside)
+        yield from _inside(digit.base)
+
+
+@functools.lru_cache(maxsize=4096)
+def _inside(base: Base) -> tuple[Digit, ...]:
+    return tuple(digit for form in operand_forms(base) for digit in all_digits(form))
 
 
 @functools.lru_cache(maxsize=4096)
