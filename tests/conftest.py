@@ -50,6 +50,15 @@ def why_no_gpu() -> str | None:
 def pytest_collection_finish() -> None:
     """Write no bytecode of what tests write and import: a file that is written again in the same second may be as long."""
     sys.dont_write_bytecode = True
+    if "hypothesis" in sys.modules:
+        _one_example()
+
+
+def _one_example() -> None:
+    """With its first example Hypothesis looks through all that there is, for who refers to its random numbers: now that is little."""
+    from hypothesis import given, strategies
+
+    given(strategies.none())(lambda _: None)()
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest chooses by the marks
