@@ -55,7 +55,7 @@ def pytest_collection_finish() -> None:
 
 
 def _one_example() -> None:
-    """With its first example Hypothesis looks through all that there is, for who refers to its random numbers: now that is little."""
+    """With its first example Hypothesis looks through all objects, for who refers to its random numbers: now these are few."""
     from hypothesis import given, strategies
 
     given(strategies.none())(lambda _: None)()
