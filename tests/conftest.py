@@ -13,7 +13,7 @@ from urllib.parse import quote
 import pytest
 
 from tests.rarely import thin_out
-from tests.spent import KEY, LONGEST, account, lines, spent
+from tests.spent import KEY, LONGEST, account, lines, pace, spent
 
 # Matrices are small here: NumPy's own threads spin, and save nothing.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -130,6 +130,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.section("time", sep="=")
         for line in lines(*account(ended)):
             terminalreporter.write_line(line)
+        terminalreporter.write_line(f"One process counts to a million in {pace():.0f} ms here.")
     skipped = [
         report for report in terminalreporter.stats.get("skipped", []) if "gpu" in getattr(report, "keywords", {})
     ]
