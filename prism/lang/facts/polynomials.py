@@ -180,14 +180,14 @@ class Range(Frozen):
             low, high = max(low, self.tighter[digit][0]), min(high, self.tighter[digit][1])
         return low, high
 
-    def form(self, form: Form) -> Bounds:
-        """Return the bounds of a polynomial."""
+    def form(self, form: Form, but: tuple[Digit, ...] = ()) -> Bounds:
+        """Return the bounds of a polynomial; `but`: of one without this term, which is a key of it."""
         low: float = form.get((), 0)
         high: float = low
         if not -HUGE < low < HUGE:
             return NOTHING
         for monomial, factor in form.items():
-            if monomial:
+            if monomial and monomial is not but:
                 one, two = self.digit(monomial[0]) if len(monomial) == 1 else self._product(monomial)
                 if (one == -inf and two == inf) or not -HUGE < factor < HUGE:
                     return NOTHING
