@@ -64,9 +64,8 @@ def _init(cls: Any) -> Any:
             value = name if one.init else f"default_{name}"
         if one.init:
             (by_name if one.kw_only else by_position).append(name + default)
-        known[f"put_{name}"] = _slot(
-            cls, name
-        ).__set__  # a third quicker than `object.__setattr__`, which looks for it each time
+        # A third quicker than `object.__setattr__`, which looks for the slot each time.
+        known[f"put_{name}"] = _slot(cls, name).__set__
         body.append(f"put_{name}(self, {value})")
     if hasattr(cls, "__post_init__"):
         body.append("self.__post_init__()")
