@@ -13,7 +13,7 @@ from urllib.parse import quote
 import pytest
 
 from tests.rarely import thin_out
-from tests.spent import KEY, LONGEST, account, lines, spent
+from tests.spent import KEY, LONGEST, account, lines, pace, spent
 
 # Matrices are small here: NumPy's own threads spin, and save nothing.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -25,6 +25,10 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 os.environ.setdefault("PYTHONPYCACHEPREFIX", str(TESTS.parent / ".pytest_cache" / "bytecode"))
 # What the tests make lives long, or dies at once: looks for cycles among all of it take a tenth of the time.
 gc.set_threshold(400_000, 100, 100)
+
+from tests.machine_code import forget_old, keep_all  # noqa: E402 - it imports NumPy
+
+keep_all()  # before what tests import has the compiler's functions
 
 
 # -- Tests that need a GPU: those in tests/gpu, and those marked `gpu` ------------------------------------------------
@@ -46,6 +50,15 @@ def why_no_gpu() -> str | None:
 def pytest_collection_finish() -> None:
     """Write no bytecode of what tests write and import: a file that is written again in the same second may be as long."""
     sys.dont_write_bytecode = True
+    if "hypothesis" in sys.modules:
+        _one_example()
+
+
+def _one_example() -> None:
+    """With its first example Hypothesis looks through all objects, for who refers to its random numbers: now these are few."""
+    from hypothesis import given, strategies
+
+    given(strategies.none())(lambda _: None)()
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest chooses by the marks
@@ -95,6 +108,7 @@ def alone() -> Generator[None, None, None]:
 def pytest_unconfigure() -> None:
     """Let the process end: pytest looks for cycles among all that the tests have left, twice, and that takes half a minute."""
     gc.freeze()
+    forget_old()
 
 
 @pytest.hookimpl(optionalhook=True)  # pytest-xdist may be absent
@@ -116,6 +130,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.section("time", sep="=")
         for line in lines(*account(ended)):
             terminalreporter.write_line(line)
+        terminalreporter.write_line(f"One process counts to a million in {pace():.0f} ms here.")
     skipped = [
         report for report in terminalreporter.stats.get("skipped", []) if "gpu" in getattr(report, "keywords", {})
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any
@@ -17,6 +18,17 @@ KEY = "seconds of the processor"
 def spent() -> float:
     """Return what this process and those that it started have taken."""
     return sum(os.times()[:4])
+
+
+def pace() -> float:
+    """Return what this process takes to count to a million, in milliseconds: by it, figures of two machines can be compared."""
+    took = []
+    for _ in range(3):
+        begun, total = time.process_time(), 0
+        for number in range(1_000_000):
+            total += number
+        took.append(time.process_time() - begun)
+    return 1000 * min(took)
 
 
 def account(reports: Iterable[Any]) -> tuple[int, Counter[str]]:

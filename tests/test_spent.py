@@ -1,11 +1,12 @@
 """What the end of a run says of the time that it took."""
 
+import time
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from tests.spent import KEY, MOST, account, folder_of, lines, spent
+from tests.spent import KEY, MOST, account, folder_of, lines, pace, spent
 
 
 def report(name: str, seconds: float | None = None) -> Any:
@@ -34,3 +35,9 @@ def test_each_test_says_what_it_took(request: pytest.FixtureRequest) -> None:
     assert all(0 <= dict(item.user_properties)[KEY] <= spent() for item in before)
     if request.session.items[0] is not request.node and not hasattr(request.config, "workerinput"):
         assert before
+
+
+def test_the_pace_is_of_this_process_and_no_clock() -> None:
+    begun = time.process_time()
+    took = pace()
+    assert 0 < 3 * took <= 1000 * (time.process_time() - begun)

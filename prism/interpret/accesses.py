@@ -54,6 +54,7 @@ class Accesses:
         self.clock, self.site = np.zeros((2, self.locations), np.int32)
         self.clocks, self.sites = np.zeros((2, 0, 0), np.int32)
         self.free, self.left = np.zeros(0, np.int64), 0  # the rows that are free, a stack, and how many those are
+        self.touched = 0  # the rows that were ever used, from the first on: of the others there is no memory yet
         self.who = np.zeros(0, np.int64)
         self.column, self.base = np.full(0, -1, np.int64), 0  # of each number from `base` on
 
@@ -203,21 +204,26 @@ class Accesses:
         have_rows, have_columns = self.clocks.shape
         if rows <= have_rows and columns <= have_columns:
             return
-        shape = (max(rows, have_rows), max(16, columns + columns // 2) if columns > have_columns else have_columns)
+        shape = (max(rows, have_rows), max(16, 2 * columns) if columns > have_columns else have_columns)
+        part = np.s_[: self.touched, :have_columns]
         clocks, sites = np.zeros(shape, np.int32), np.zeros(shape, np.int32)
-        clocks[:have_rows, :have_columns], sites[:have_rows, :have_columns] = self.clocks, self.sites
+        clocks[part], sites[part] = self.clocks[part], self.sites[part]
         self.clocks, self.sites = clocks, sites
 
     def _widen(self, at: Any) -> None:
         size = len(self.clocks)
         if len(at) > self.left:
-            more = max(len(at) - self.left, size, 16)
+            more = max(len(at) - self.left, 3 * size, 16)  # what is not touched costs nothing
             self._room(size + more, len(self.who))
-            self.free = np.concatenate([self.free[: self.left], np.arange(size, size + more), np.zeros(size, np.int64)])
+            fresh = np.arange(size + more - 1, size - 1, -1)  # the first are taken first
+            self.free = np.concatenate([self.free[: self.left], fresh, np.zeros(size, np.int64)])
             self.left += more
         self.left -= len(at)
-        rows = self.free[self.left : self.left + len(at)].copy()
-        self.clocks[rows, : len(self.who)] = 0
+        rows = self.free[self.left : self.left + len(at)][::-1].copy()
+        again = rows[rows < self.touched]
+        if len(again):
+            self.clocks[again, : len(self.who)] = 0
+        self.touched = max(self.touched, int(rows.max(initial=-1)) + 1)
         self.row[at] = rows
         columns = self._columns(self.thread[at])
         self.clocks[rows, columns] = self.clock[at]

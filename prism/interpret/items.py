@@ -121,16 +121,18 @@ def local_checker(scope: Scope, node: Item, *, write: bool) -> Any:
     def check(frame: Frame, local: Local, where: tuple[Any, ...]) -> None:
         if touch is not None:
             touch(frame, local)
-        place = where
-        for k, extent in zip(where, local.initialised.shape, strict=False):
-            if type(k) is not int or not 0 <= k < extent:
-                place = _inside(checker, name, frame, local, where)
-                break
+        place, extents = where, local.initialised.shape
+        if len(where) == 1:  # by far the commonest
+            (k,) = where
+            inside = type(k) is int and 0 <= k < extents[0]
         else:
-            if local.whole:
-                return
-            if local.each and frame.mask is not True:
-                place = (*where, frame.active())
+            inside = all(type(k) is int and 0 <= k < extent for k, extent in zip(where, extents, strict=False))
+        if not inside:
+            place = _inside(checker, name, frame, local, where)
+        elif local.whole:
+            return
+        elif local.each and frame.mask is not True:
+            place = (*where, frame.active())
         if write:
             local.initialised[place] = True
             return

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import pytest
 
 from prism.runtime.compile import _TEXTURES
+from tests.machine_code import keep
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,7 @@ def nvrtc():
         return buffer
 
     @functools.cache
+    @keep
     def compile_(text, arch="sm_90a"):
         program = got(bindings.nvrtcCreateProgram(text.encode(), b"prism.cu", 0, [], []))
         options = [f"--gpu-architecture={arch}".encode(), b"--std=c++17"]

@@ -2,12 +2,14 @@
 
 import ctypes
 import struct
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from prism.runtime import capture, device, extended_launch, launch, scratch
+from tests.machine_code import call_compiler
 
 
 class Driver:
@@ -105,3 +107,10 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Driver:
     monkeypatch.setattr(capture, "_known", set())
     monkeypatch.setattr(device, "device", lambda _: SimpleNamespace(context=1))
     return fake
+
+
+@pytest.fixture(autouse=True)
+def compiler() -> Iterator[None]:
+    """The compiler itself: these tests are about it."""
+    with call_compiler():
+        yield

@@ -195,10 +195,15 @@ def realise(unit: Perspective, code: Perspective, function: tree.Function) -> Pe
 
 # -- statements -------------------------------------------------------------------------------------------------------------
 
+_PLAIN = (tree.Declare, tree.Assign, tree.Evaluate)
+"""Most statements: they have no bodies, and end nothing."""
+
 
 def transfer(walk: Walk, place: Place, statement: tree.Stmt, state: State) -> State:  # noqa: C901
     """Return the state after a statement; raises the first conflict that nothing orders."""
     state = touch_all(walk, place, statement, state)
+    if isinstance(statement, _PLAIN):
+        return assign_pointer(statement, state)
     match statement:
         case tree.If():
             asked = walk.context.conditions.asked.get(statement)

@@ -105,6 +105,7 @@ class Session:
     open: list[surface.Kernel] = field(default_factory=list)
     instances: dict[Key, s.Function] = field(default_factory=dict)
     reasons: dict[Key, Why | None] = field(default_factory=dict)
+    mentioned: dict[surface.Kernel, tuple[bool, tuple[surface.Kernel, ...]]] = field(default_factory=dict)
     reached: list[dict[Key, Checked]] = field(default_factory=lambda: [{}])
     """What each function that is being checked has reached so far, callees first; and before them, what was asked for."""
     functions: int = 0

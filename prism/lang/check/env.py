@@ -78,6 +78,9 @@ class Step(Frozen):
 class Functions(Protocol):
     """The functions of the program that is checked, as rules of calls ask for them."""
 
+    mentioned: dict[surface.Kernel, tuple[bool, tuple[surface.Kernel, ...]]]
+    """Of each function that was looked at, whether its text declares a ring, and the functions that it names."""
+
     def __call__(self, kernel: surface.Kernel, template: Mapping[str, object], call: Span | None) -> tree.Function:
         """Return the checked instance; errors inside it carry the call."""
 

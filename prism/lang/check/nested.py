@@ -89,8 +89,12 @@ def may_declare(session: Functions, kernel: surface.Kernel, seen: set[surface.Ke
     if kernel in seen or kernel.external is not None:
         return False
     seen.add(kernel)
-    rings, names = mentions(session.syntax_of(kernel))
-    called = [named for node in names if isinstance(named := named_object(kernel, node), surface.Kernel)]
+    if kernel not in session.mentioned:
+        rings, names = mentions(session.syntax_of(kernel))
+        named = (named_object(kernel, node) for node in names)
+        # each once, in their order
+        session.mentioned[kernel] = rings, tuple(dict.fromkeys(one for one in named if isinstance(one, surface.Kernel)))
+    rings, called = session.mentioned[kernel]
     return rings or any(may_declare(session, other, seen) for other in called)
 
 

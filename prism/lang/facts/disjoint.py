@@ -19,7 +19,7 @@ If the digits that are found equal make up the unit's index, or the trip's, then
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import replace
 from itertools import chain, combinations
 from math import gcd, inf
@@ -95,6 +95,8 @@ class _Proof:
     def __init__(self, known: Facts, one: Address, two: Address, question: Question) -> None:
         self.question = question
         self.equal: set[Digit] = set()
+        self.agreed: set[Digit] = set()  # found the same on both sides: `equal` only grows, so they stay so
+        self.pieces: dict[Digit, tuple[tuple[tuple[Digit], int], ...]] = {}  # what digits were cut into
         self.told = one.distinct, two.distinct
         self.fixed: tuple[dict[Digit, int], dict[Digit, int]] = {}, {}
         """Digits of one side alone that have one value, where the two accesses meet."""
@@ -102,7 +104,8 @@ class _Proof:
         whole = one.aligned and two.aligned and one.width == two.width
         forms = [*one.indices, *one.guards, *two.indices, *two.guards]
         counts = {d.base for form in forms for d in digits_of(form) if d.base[0] == "count"}
-        self.cuts = _cuts([*forms, *(reader(known).id(*base[1:]) for base in counts)], question)
+        more = (reader(known).id(*base[1:]) for base in counts)
+        self.cuts = polynomials.cuts_of([*forms, *more], (question.source, question.unit))
         one, two = self._common(one, two), self._common(two, one)
         self.sides = self._both_sides(known, one, two, whole)
         self.left: list[tuple[Form, Form]] = list(zip(self.sides[0].indices, self.sides[1].indices, strict=True))
@@ -131,7 +134,7 @@ class _Proof:
             low, high = one.range.digit(digit)
             if low == high and two.range.digit(digit) == (low, high):
                 self.equal.add(digit)
-        zeros = [[a for a, b in combinations(side.guards, 2) if not add(a, b)] for side in self.sides]
+        zeros = [[a for a, b in combinations(side.guards, 2) if polynomials.are_opposite(a, b)] for side in self.sides]
         self.left += [(form, form) for form in zeros[0] if form in zeros[1] or add({}, form, -1) in zeros[1]]
 
     def _count_bounds(self, known: Facts, forms: Iterable[Form]) -> Iterator[Form]:
@@ -164,15 +167,20 @@ class _Proof:
         """Return a polynomial with its digits cut wherever some digit of the same number ends."""
         total: dict[tuple[Digit, ...], int] = {}
         for monomial, factor in form.items():
-            cut = self._cut(monomial[0]) if len(monomial) == 1 else ()
-            parts: list[tuple[tuple[Digit, ...], int]] = [((digit,), times) for digit, times in cut]
-            for part, times in parts or [(monomial, 1)]:
+            parts = self._pieces_of(monomial[0]) if len(monomial) == 1 else ()
+            for part, times in parts or ((monomial, 1),):
                 value = total.get(part, 0) + factor * times
                 if value:
                     total[part] = value
                 else:
                     total.pop(part, None)
         return total
+
+    def _pieces_of(self, digit: Digit) -> tuple[tuple[tuple[Digit], int], ...]:
+        found = self.pieces.get(digit)
+        if found is None:
+            found = self.pieces[digit] = tuple(((part,), times) for part, times in self._cut(digit))
+        return found
 
     def _cut(self, digit: Digit) -> Iterator[tuple[Digit, int]]:
         low = digit.low
@@ -185,8 +193,13 @@ class _Proof:
 
     def same(self, digit: Digit) -> bool:
         """Whether a digit has the same value on both sides."""
-        if digit in self.equal:
+        if digit in self.equal or digit in self.agreed:
             return True
+        if self._same(digit):
+            self.agreed.add(digit)
+        return digit in self.agreed
+
+    def _same(self, digit: Digit) -> bool:
         source, base = self.question.source, digit.base
         match base:
             case ("id", unit, code):
@@ -485,15 +498,3 @@ class _Proof:
                 times = (number(dict(below)) or 0) if dict(above) == of else 0
             if times > 0:
                 yield add(add(of, {(Digit(base),): 1}, -times), constant(-times))
-
-
-def _cuts(forms: Iterable[Form], question: Question) -> Mapping[Base, Set[int]]:
-    """Return where digits of each number begin and end."""
-    found: dict[Base, set[int]] = {THREADS: set(), BLOCKS: set()}
-    for form in forms:
-        for digit in polynomials.all_digits(form):
-            found.setdefault(digit.base, set()).update({digit.low, digit.high or 1})
-    for unit in (question.source, question.unit):
-        if unit is not None and unit.level != Level.GRID:
-            found[THREADS if unit.level == Level.THREAD else BLOCKS].add(unit.size)
-    return found

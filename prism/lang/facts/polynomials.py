@@ -9,7 +9,7 @@ and all but one knows that one. What is not understood is an atom of which nothi
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import field
 from itertools import chain, count
 from math import inf
@@ -82,6 +82,11 @@ def add(left: Form, right: Form, times: int = 1) -> Form:
     for monomial, factor in right.items():
         total[monomial] = total.get(monomial, 0) + factor * times
     return total if all(total.values()) else {m: f for m, f in total.items() if f}
+
+
+def are_opposite(one: Form, two: Form) -> bool:
+    """Whether the sum of two polynomials is 0."""
+    return len(one) == len(two) and all(two.get(monomial) == -factor for monomial, factor in one.items())
 
 
 def large() -> Form:
@@ -175,14 +180,14 @@ class Range(Frozen):
             low, high = max(low, self.tighter[digit][0]), min(high, self.tighter[digit][1])
         return low, high
 
-    def form(self, form: Form) -> Bounds:
-        """Return the bounds of a polynomial."""
+    def form(self, form: Form, but: tuple[Digit, ...] = ()) -> Bounds:
+        """Return the bounds of a polynomial; `but`: of one without this term, which is a key of it."""
         low: float = form.get((), 0)
         high: float = low
         if not -HUGE < low < HUGE:
             return NOTHING
         for monomial, factor in form.items():
-            if monomial:
+            if monomial and monomial is not but:
                 one, two = self.digit(monomial[0]) if len(monomial) == 1 else self._product(monomial)
                 if (one == -inf and two == inf) or not -HUGE < factor < HUGE:
                     return NOTHING
@@ -329,8 +334,12 @@ def all_digits(form: Form) -> Iterator[Digit]:
     """Yield all digits that a polynomial depends on, also those inside quotients and the like."""
     for digit in digits_of(form):
         yield digit
-        for inside in operand_forms(digit.base):
-            yield from all_digits(inside)
+        yield from _inside(digit.base)
+
+
+@functools.lru_cache(maxsize=4096)
+def _inside(base: Base) -> tuple[Digit, ...]:
+    return tuple(digit for form in operand_forms(base) for digit in all_digits(form))
 
 
 @functools.lru_cache(maxsize=4096)
@@ -347,3 +356,15 @@ def operand_forms(base: Base) -> tuple[Form, ...]:
             return (dict(key),)
         case _:
             return ()
+
+
+def cuts_of(forms: Iterable[Form], units: Iterable[Perspective | None]) -> Mapping[Base, Set[int]]:
+    """Return where digits of each number begin and end; of threads' and blocks' indices, where units do too."""
+    found: dict[Base, set[int]] = {THREADS: set(), BLOCKS: set()}
+    for form in forms:
+        for digit in all_digits(form):
+            found.setdefault(digit.base, set()).update({digit.low, digit.high or 1})
+    for unit in units:
+        if unit is not None and unit.level != Level.GRID:
+            found[THREADS if unit.level == Level.THREAD else BLOCKS].add(unit.size)
+    return found

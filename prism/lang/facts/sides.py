@@ -59,7 +59,7 @@ class Side:
             if len(monomial) == 1:
                 # f * d + rest >= 0, so f * d >= -most. For f = -2 and rest at most 7: d is at most 3. For f = 2: d is at
                 # least -3. A whole number is rounded inwards: down for what it is at most, up for what it is at least.
-                most = self.range.form({m: f for m, f in guard.items() if m != monomial})[1]
+                most = self.range.form(guard, but=monomial)[1]
                 if most < inf:
                     low, high = self.tighter.get(monomial[0], (-inf, inf))
                     low, high = (low, min(high, most // -factor)) if factor < 0 else (max(low, -(most // factor)), high)
@@ -69,7 +69,7 @@ class Side:
 
     def _tighten_product(self, guard: Form, monomial: tuple[Digit, ...], factor: int) -> None:
         """Bound a number whose product with others, of 1 or more, is bounded: it is at most the product."""
-        most = self.range.form(_dropped_product(guard, monomial))[1]
+        most = self.range.form(guard, but=monomial)[1]
         ends = {digit: self.range.digit(digit) for digit in monomial}
         if not 0 <= most < inf or len(ends) < len(monomial) or any(low < 0 for low, _ in ends.values()):
             return
@@ -131,10 +131,6 @@ def following(known: Facts, guards: Iterable[Form]) -> Iterator[Form]:
     """Yield what follows from what is not negative, of the arguments of minima and maxima."""
     span = Range(known, {})
     return (more for guard in guards for more in consequences(guard, lambda form: span.form(form)[1]))
-
-
-def _dropped_product(form: Form, monomial: tuple[Digit, ...]) -> Form:
-    return {m: f for m, f in form.items() if m != monomial}
 
 
 MOST = 16
