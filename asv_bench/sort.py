@@ -108,7 +108,9 @@ def data(dtype: str, n: int, kind: str, seed: int) -> Any:
 
 def tensor(x: Any) -> Any:
     """Return a tensor of the same memory, of a type that torch has."""
-    return torch.as_tensor(x if x.dtype.kind == "f" or x.dtype.itemsize == 1 else x.view(f"i{x.dtype.itemsize}"), device="cuda")
+    return torch.as_tensor(
+        x if x.dtype.kind == "f" or x.dtype.itemsize == 1 else x.view(f"i{x.dtype.itemsize}"), device="cuda"
+    )
 
 
 def cub_call(library: ctypes.CDLL, name: str, *arrays: list[Any]) -> Any:

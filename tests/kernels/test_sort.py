@@ -11,7 +11,13 @@ import pytest
 import prism
 from prism.interpret import RaceError, run
 from prism.kernels.sort import (
-    GIVEN, NONE, POSITIONS, configurations, count_digits, counting, sort_digit,
+    GIVEN,
+    NONE,
+    POSITIONS,
+    configurations,
+    count_digits,
+    counting,
+    sort_digit,
 )  # fmt: skip
 from prism.lib.algorithms.sort import ships
 from prism.lib.algorithms.sort.plan import keys_of

@@ -48,7 +48,9 @@ class Memory(Protocol):
         """Write elements that follow one another: one row for all threads, or a row a thread."""
         ...
 
-    def update(self, reference: Any, step: Callable[[Any, int], Any], order: str, added: Values | None = None) -> Values:
+    def update(
+        self, reference: Any, step: Callable[[Any, int], Any], order: str, added: Values | None = None
+    ) -> Values:
         """Replace each thread's element by `step(element, k)`, thread k after thread k - 1; return the values before.
 
         `added`: integers, one a thread or one for all, where a step adds them, modulo 2^bits. `order` is `relaxed`, `acquire`, `release` or `acq_rel`, as of `order` in happens-before.

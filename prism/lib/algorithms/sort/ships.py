@@ -15,12 +15,16 @@ _SIZES = (1 << 17, 1 << 28)
 def instances(gpu: Machine) -> Iterator[Instance]:
     """Yield the kernels that ship for a GPU."""
     positions = Names(places=Buffer(OUT))
-    kinds = [(Kind(scalar), Names()) for scalar in ("uint8", "int16", "float16", "int32", "float32", "int64", "float64")]
+    kinds = [
+        (Kind(scalar), Names()) for scalar in ("uint8", "int16", "float16", "int32", "float32", "int64", "float64")
+    ]
     kinds += [
         (Kind(scalar, elements=False, places="int64"), positions)
         for scalar in ("uint8", "int32", "float32", "int64", "float64")
     ]
-    kinds += [(Kind(scalar, values=moved), Names()) for scalar in ("int32", "float32") for moved in ("uint32", "uint64")]
+    kinds += [
+        (Kind(scalar, values=moved), Names()) for scalar in ("int32", "float32") for moved in ("uint32", "uint64")
+    ]
     for kind, names in kinds:
         for n in _SIZES:
             found = plan.radix(kind, 1, n, gpu, names, aligned=True)

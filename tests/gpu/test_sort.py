@@ -1,0 +1,154 @@
+"""Sorts on a GPU: long rows of all types and data, graphs, streams, threads, and more than 2^31 elements."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from prism import lib
+
+cupy = pytest.importorskip("cupy")
+
+DTYPES = ["bool", "uint8", "int16", "float16", "uint32", "int32", "float32", "uint64", "int64", "float64"]
+DATA = ["uniform", "skewed", "equal", "sorted", "reversed", "few", "mixed"]
+
+
+def data(dtype: str, n: int, kind: str, seed: int = 0):
+    random, of = cupy.random.default_rng(seed), cupy.dtype(dtype)
+    if of.kind == "b":
+        x = random.random(n, dtype=np.float32) < 0.5
+    elif of.kind == "f":
+        x = (random.random(n, dtype=np.float32) * 200 - 100).astype(of)
+    else:
+        x = random.integers(0, 256, n * of.itemsize, dtype=cupy.uint8).view(of)
+    if kind == "skewed":
+        x = cupy.where(random.random(n, dtype=np.float32) < 0.5, x[0], x)
+    elif kind == "equal":
+        x = cupy.full(n, x[0])
+    elif kind in ("sorted", "reversed"):
+        x = cupy.sort(x)
+        x = x if kind == "sorted" else cupy.ascontiguousarray(x[::-1])
+    elif kind == "few":
+        x = random.integers(0, 5, n, dtype=cupy.uint8).astype(of)
+    elif kind == "mixed" and of.kind == "f":  # zeros and NaNs of both signs
+        some = random.integers(0, 9, n, dtype=cupy.uint8)
+        for k, one in enumerate((0.0, -0.0, np.nan, -np.nan)):
+            x = cupy.where(some == k, of.type(one), x)
+    return x
+
+
+def check(x) -> None:
+    """Compare with NumPy, whose sorts are stable."""
+    host = x.get()
+    order = np.argsort(host, kind="stable")
+    wanted = host[order]
+    assert np.array_equal(lib.argsort(x).get(), order)
+    found = lib.sort(x).get()
+    there = wanted == wanted
+    assert np.array_equal(found[there].view(np.uint8), wanted[there].view(np.uint8)) and np.array_equal(
+        found == found, there
+    )
+    keys, values = lib.sort_by_key(x, cupy.arange(x.size, dtype=np.uint32))
+    assert np.array_equal(values.get(), order) and keys.get().tobytes() == wanted.tobytes()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_long_rows(dtype: str) -> None:
+    for k, n in enumerate(((1 << 15) + 1, 300_000, (1 << 22) + 77)):
+        check(data(dtype, n, "mixed", k))
+
+
+@pytest.mark.parametrize("kind", DATA)
+@pytest.mark.parametrize("dtype", ["uint32", "float32", "int64"])
+def test_data_of_all_kinds(dtype: str, kind: str) -> None:
+    check(data(dtype, 2_000_003, kind))
+    x = data(dtype, (1 << 25) + 5, kind)  # long tiles
+    if kind != "mixed":
+        assert bool((lib.sort(x) == cupy.sort(x)).all())
+        assert bool((x[lib.argsort(x, descending=True)] == cupy.sort(x)[::-1]).all())
+
+
+def test_rows_one_after_the_other() -> None:
+    x = data("int32", 3 * 200_001, "uniform").reshape(3, -1)
+    assert bool((lib.sort(x) == cupy.sort(x)).all())
+    assert bool((lib.sort(x.T, axis=0) == cupy.sort(x).T).all())
+
+
+def test_values_of_all_sizes() -> None:
+    keys = data("uint16", 1_000_003, "uniform")
+    order = np.argsort(keys.get(), kind="stable")
+    for dtype in ("uint8", "float16", "int32", "float64", "complex128"):
+        values = cupy.arange(keys.size).astype(dtype)
+        assert np.array_equal(lib.sort_by_key(keys, values)[1].get(), values.get()[order])
+
+
+def test_equal_runs() -> None:
+    """The order in which lanes add decides nothing: 100 runs, beside other work."""
+    x = data("float32", 3_000_001, "few")
+    wanted, busy = lib.argsort(x), cupy.cuda.Stream(non_blocking=True)
+    big = cupy.ones(1 << 26, np.float32)
+    for _ in range(100):
+        with busy:
+            big += 1
+        assert bool((lib.argsort(x) == wanted).all())
+
+
+def test_graphs() -> None:
+    x, y, places = (
+        data("float32", 1_000_001, "uniform"),
+        cupy.empty(1_000_001, np.float32),
+        cupy.empty(1_000_001, np.int64),
+    )
+    stream = cupy.cuda.Stream(non_blocking=True)
+    with stream:
+        lib.sort(x, out=y)
+        lib.argsort(x, out=places)
+        stream.synchronize()
+        stream.begin_capture()
+        lib.sort(x, out=y)
+        lib.argsort(x, out=places)
+        graph = stream.end_capture()
+    for seed in range(5):
+        x[...] = data("float32", x.size, "uniform" if seed % 2 else "few", seed)
+        cupy.cuda.Device().synchronize()
+        graph.launch(stream)
+        stream.synchronize()
+        assert bool((y == cupy.sort(x)).all()) and bool((x[places] == y).all())
+
+
+def test_threads() -> None:
+    def one(seed: int) -> bool:
+        x = data("int64", 400_000 + 1000 * seed, "uniform", seed)
+        with cupy.cuda.Stream(non_blocking=True) as stream:
+            same = all(bool((lib.sort(x) == cupy.sort(x)).all()) for _ in range(10))
+            stream.synchronize()
+        return same
+
+    cupy.cuda.Device().synchronize()
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(one, range(8)))
+
+
+def test_torch() -> None:
+    torch = pytest.importorskip("torch")
+    x = torch.randn(1_000_001, device="cuda")
+    assert torch.equal(lib.sort(x), torch.sort(x).values)
+    assert torch.equal(lib.argsort(x), torch.sort(x, stable=True).indices)
+    half = x.to(torch.bfloat16)
+    assert torch.equal(lib.sort(half), torch.sort(half).values)
+
+
+@pytest.mark.parametrize("n", [(1 << 31) + 3, (1 << 32) + 5])
+def test_past_2_31(n: int) -> None:
+    if cupy.cuda.runtime.memGetInfo()[0] < 50 << 30:
+        pytest.skip("needs 50 GiB of memory")
+    x = cupy.tile(data("uint8", 1 << 20, "uniform"), -(-n // (1 << 20)))[:n]
+    found = lib.sort(x)
+    counts = cupy.concatenate([cupy.zeros(1, np.int64), cupy.cumsum(cupy.bincount(x[: n % (1 << 20)], minlength=256))])
+    counts += cupy.concatenate([cupy.zeros(1, np.int64), cupy.cumsum(cupy.bincount(x[: 1 << 20], minlength=256))]) * (
+        n >> 20
+    )
+    for d in range(256):
+        low, high = int(counts[d]), int(counts[d + 1])
+        assert bool((found[low:high] == d).all())
+    cupy.get_default_memory_pool().free_all_blocks()
