@@ -16,6 +16,7 @@ from prism.lib.block.scan import scan, scan_both, scan_groups, scan_initial, sca
 from prism.lib.block.search import fill_guide
 from prism.lib.block.segments import reduce_by_key, reduce_segments, scan_by_key, scan_heads, scan_segments
 from prism.lib.block.shift import offset, rotate, shift_down, shift_up
+from prism.lib.block.select import select_rank
 from prism.lib.block.sort import merge, merge_sort, merge_sort_pairs, radix_sort, radix_sort_pairs
 from prism.lib.block.store import store, store_striped, store_tile, store_transposed
 from prism.lib.block.vote import all, any, count
@@ -27,6 +28,6 @@ __all__ = [
     "offset", "place", "prefetch_tile", "radix_rank", "radix_sort", "radix_sort_pairs", "reduce", "reduce_by_key",
     "reduce_groups", "reduce_into", "reduce_segments", "reduce_to_first", "reduce_valid", "rotate", "run_length_decode",
     "scan", "scan_both", "scan_by_key", "scan_groups", "scan_heads", "scan_initial", "scan_segments", "scan_valid",
-    "scatter_to_blocked", "scatter_to_striped", "separate", "shift_down", "shift_up", "store", "store_flagged",
+    "scatter_to_blocked", "scatter_to_striped", "select_rank", "separate", "shift_down", "shift_up", "store", "store_flagged",
     "store_striped", "store_tile", "store_transposed", "striped_to_blocked", "tails", "warp_striped_to_blocked",
 ]

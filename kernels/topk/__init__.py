@@ -1,0 +1,1 @@
+"""The first elements of an order, and those of some rank, found without sorting the rest."""
