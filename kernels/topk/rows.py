@@ -35,7 +35,8 @@ def top_rows(
     Perspective: grid, of any number of blocks of `THREADS` threads, at least 256.
     Shapes:      element `i` of row `r` of `x` is `r / inner * outer_stride + r % inner * inner_stride + i * n_stride` elements
                  from `x[0]`, and has the bits `B`; `KIND`, `INFINITY`, `LARGEST` and the keys' type `U`: as of `key_of`. `E`:
-                 `Narrow` or `Wide`. Each row has `n` elements, and is cut into `parts` of nearly equal length, of at least `k`.
+                 `Narrow` or `Wide`. Each row has `n` elements, and is cut into `parts` of nearly equal length; of one
+                 that has fewer than `k` all are written, and places behind stay as they are.
                  Where rows are written in C order, row `r` is number `q = r / inner * outer_step + r % inner * inner_step`; then
                  its element `j` of the result is `q / behind * k * behind + q % behind + j * behind`, and of more than one part
                  part `p` is taken for row `q * parts + p`, and `behind` is 1. `NAMED`: positions are those in `names`, which lies
@@ -45,7 +46,7 @@ def top_rows(
                  how many elements `x` begins past one that is aligned to a vector.
     Test:        tests/kernels/test_topk.py, tests/gpu/test_topk.py
     """
-    ALL: constexpr(int) = (1 << 8 * B.bytes) - 1
+    ALL: constexpr(int) = 2 * (1 << 8 * B.bytes - 1) - 1
     TILE: constexpr(int) = THREADS * KEPT
     RUN: constexpr(int) = 8 if WIDTH > 1 else 1  # of a sample, elements side by side: a sector of memory has as many
     me: int64 @ block[1] = id()
@@ -142,6 +143,7 @@ def top_rows(
             length: int64 @ block[1] = n * (part + 1) / parts - first
             below: int64 @ block[1] = 0
             equal: int64 @ block[1] = 0
+            most: int32 @ block[1] = int32(min(int64(k), length))
             many: int32 @ block[1] = 0  # how many are held
             base = o * outer_stride + across * inner_stride + first * n_stride
             if DIRECT:
@@ -170,28 +172,28 @@ def top_rows(
                     )
                     last = int64(spot)
                 many = keep(length)
-                if many < k or many > ROOM:
+                if many < most or many > ROOM:
                     bound, below, equal = block.select_rank(
-                        length, k - 1, U=U, KEY=key_at, COUNTS=every, BITS=8 * B.bytes, THREADS=THREADS,
+                        length, most - 1, U=U, KEY=key_at, COUNTS=every, BITS=8 * B.bytes, THREADS=THREADS,
                     )
                     last = length
-                    if below + equal > k:
+                    if below + equal > most:
                         spot: uint32 @ block[1] = 0
                         spot, below, equal = block.select_rank(
-                            length, k - 1 - below, U=uint32, KEY=number_of, COUNTS=is_bound, BITS=32, THREADS=THREADS,
+                            length, most - 1 - below, U=uint32, KEY=number_of, COUNTS=is_bound, BITS=32, THREADS=THREADS,
                         )
                         last = int64(spot)
                     many = keep(length)
             bound = ALL
             last = 4294967295
-            if many > k:
+            if many > most:
                 bound, below, equal = block.select_rank(
-                    many, k - 1, U=U, KEY=held_key, COUNTS=every, BITS=8 * B.bytes, THREADS=THREADS,
+                    many, most - 1, U=U, KEY=held_key, COUNTS=every, BITS=8 * B.bytes, THREADS=THREADS,
                 )
-                if below + equal > k:
+                if below + equal > most:
                     spot: uint32 @ block[1] = 0
                     spot, below, equal = block.select_rank(
-                        many, k - 1 - below, U=uint32, KEY=held_place, COUNTS=held_is_bound, BITS=32, THREADS=THREADS,
+                        many, most - 1 - below, U=uint32, KEY=held_place, COUNTS=held_is_bound, BITS=32, THREADS=THREADS,
                     )
                     last = int64(spot)
             block.fill(counter, 0, 1)
@@ -205,13 +207,13 @@ def top_rows(
             sorted: E[KEPT] @ thread[1]
             with group(thread[1]):
                 for j in range(KEPT):
-                    sorted[j] = chosen[t * KEPT + j] if t * KEPT + j < k else E(U(ALL), uint32(4294967295))
+                    sorted[j] = chosen[t * KEPT + j] if t * KEPT + j < most else E(U(ALL), uint32(4294967295))
             block.merge_sort(sorted, THREADS=THREADS, LESS=stands_before)
             number: int64 @ block[1] = (o * outer_step + across * inner_step) * parts + part
             target: int64 @ block[1] = number / behind * k * behind + number % behind
             with group(thread[1]):
                 for j in range(KEPT):
-                    if t * KEPT + j < k:
+                    if t * KEPT + j < most:
                         at: int64 = base + int64(sorted[j].place) * n_stride
                         values[target + (t * KEPT + j) * behind] = x[at]
                         positions[target + (t * KEPT + j) * behind] = names[at] if NAMED else first + int64(sorted[j].place)

@@ -107,6 +107,7 @@ MANIFEST = (
     ),
     Algorithm("difference", ("diff", "ediff1d", "adjacent_difference"), "library.md#differences"),
     Algorithm("search", ("searchsorted", "digitize", "find"), "library.md#search", ("searching",)),
+    Algorithm("topk", ("top_k", "topk"), "library.md#first-elements-medians-and-ranks", ("topk",)),
     Algorithm("take", ("take", "take_along_axis"), "library.md#elements-at-indices"),
     Algorithm("repeat", ("repeat", "run_length_decode"), "library.md#elements-at-indices"),
     Algorithm("transform", ("evaluate",), "lazy.md#arrays-of-them", ("lazy",)),
