@@ -32,12 +32,12 @@ def collapsed(given: ArrayInfo, shape: tuple[int, ...], along: int, machine: Mac
         if not given.contiguous:
             return None
         strides = c_strides(shape)
-    if machine.host and not _is_dense(given):
+    if machine.host and not is_dense(given):
         return None
     return collapse(shape, strides, (along,))
 
 
-def _is_dense(given: ArrayInfo) -> bool:
+def is_dense(given: ArrayInfo) -> bool:
     """Whether elements lie one after the other, with axes in some order."""
     axes = memory.memory_order(given.shape, given.strides)
     lying = replace(given, shape=tuple(given.shape[k] for k in axes), strides=tuple(given.strides[k] for k in axes))
@@ -55,4 +55,4 @@ def copy_to(name: str, found: tuple[Any, ...], out: tuple[Any, ...], stream: Any
     return out
 
 
-__all__ = ["collapsed", "copy_to", "flat_axis"]
+__all__ = ["collapsed", "copy_to", "flat_axis", "is_dense"]

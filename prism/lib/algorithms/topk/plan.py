@@ -67,7 +67,7 @@ def configuration(task: Task, n: int, k: int, machine: Machine, *, whole: bool =
         if not kept or (whole and not short):
             return None
         return Configuration(_HOST.threads, 1, _HOST.room, kept, 0 if short else _HOST.sample)
-    limit = _limit(machine)
+    limit = limit_of(machine)
     most, fewest = configurations.FEW
     threads = fewest if n <= most else configurations.THREADS
     kept = next((kept for kept in _KEPT if k <= kept * threads), 0)
@@ -92,7 +92,8 @@ def _filled(task: Task, c: Configuration, limit: int) -> Configuration:
     return Configuration(c.threads, blocks, c.room, c.kept, c.sample)
 
 
-def _limit(machine: Machine) -> int:
+def limit_of(machine: Machine) -> int:
+    """Return how many bytes of shared memory a block has."""
     return configurations.SMALL.get(int("".join(filter(str.isdigit, machine.arch))), configurations.ROOM)
 
 
@@ -215,4 +216,4 @@ def _tile(kept: int, machine: Machine) -> int:
     return kept * (_HOST.threads if machine.host else configurations.THREADS)
 
 
-__all__ = ["INDICES", "Task", "bound_rank", "configuration", "is_ordered", "template_of", "top_rows"]
+__all__ = ["INDICES", "Task", "bound_rank", "configuration", "is_ordered", "limit_of", "template_of", "top_rows"]
