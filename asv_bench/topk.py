@@ -45,6 +45,31 @@ def main() -> None:
             report(name, found, 4 * rows * n / asked.tb / 1e6)
             del x, one
             cupy.get_default_memory_pool().free_all_blocks()
+    for name, rows, n, peer, mine in ranks(cupy):
+        if asked.only not in name:
+            continue
+        x = data(cupy, "normal", rows, n)
+        x = x[0] if rows == 1 else x
+        assert bool((mine(x) == peer(x)).all()), name
+        found = measure(cupy, [lambda x=x, mine=mine: mine(x)], {"cupy": lambda x=x, peer=peer: peer(x)}, asked.rounds)
+        report(name, found, 4 * rows * n / asked.tb / 1e6)
+        del x
+        cupy.get_default_memory_pool().free_all_blocks()
+
+
+def ranks(cupy: Any) -> list[tuple[str, int, int, Callable[[Any], Any], Callable[[Any], Any]]]:
+    """Return calls of medians and partitions on rows, by CuPy and by Prism; of a partition, what it leaves at its element."""
+    lib = prism.lib
+    return [
+        ("median, 2^28", 1, 1 << 28, cupy.median, lib.median),
+        ("median, 2^20", 1, 1 << 20, cupy.median, lib.median),
+        ("median, 1024 x 8192", 1024, 8192, lambda x: cupy.median(x, axis=1), lambda x: lib.median(x, axis=1)),
+        ("quantile 0.9, 2^24", 1, 1 << 24, lambda x: cupy.quantile(x, 0.9), lambda x: lib.quantile(x, 0.9)),
+        (
+            "partition, 2^24", 1, 1 << 24, lambda x: cupy.partition(x, 1 << 20)[1 << 20],
+            lambda x: lib.partition(x, 1 << 20)[1 << 20],
+        ),
+    ]  # fmt: skip
 
 
 def data(cupy: Any, kind: str, rows: int, n: int) -> Any:

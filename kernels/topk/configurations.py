@@ -26,7 +26,8 @@ ROOM, BESIDE = 227 << 10, 3 << 10
 """Bytes of a block's shared memory, and what stands there beside what is held."""
 SMALL = {75: 64 << 10, 80: 163 << 10, 86: 99 << 10, 87: 163 << 10, 89: 99 << 10, 120: 99 << 10, 121: 99 << 10}
 """The same of architectures that have less."""
-THREADS = 512
+THREADS, STREAMING = 512, 384
+"""Of a block that holds its row, and of one that reads a longer one: so that loads have registers."""
 FEW = (1024, 256)
 """Rows up to so many elements are done by so many threads."""
 MERGE = (256, 8)  # threads, and elements of one
@@ -38,4 +39,4 @@ SHORT = 1 << 16
 KEEPING = (512, 2)  # threads of the kernel that keeps what stands between bounds, and blocks a multiprocessor
 PART = (512, 8)  # threads of the kernels that part rows, and elements of one
 
-__all__ = ["BESIDE", "FEW", "KEEPING", "MERGE", "PART", "ROOM", "SAMPLED", "SHORT", "SMALL", "THREADS", "Configuration"]
+__all__ = ["BESIDE", "FEW", "KEEPING", "MERGE", "PART", "ROOM", "SAMPLED", "SHORT", "SMALL", "STREAMING", "THREADS", "Configuration"]

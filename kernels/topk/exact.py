@@ -129,8 +129,8 @@ def find_ranks(
                         nan = block.any(seen)
                 with group(thread[1]):
                     if t == 0:
-                        one: V = bitcast(value_of(key, B=B, KIND=KIND, INFINITY=INFINITY), V)
-                        two: V = bitcast(value_of(other, B=B, KIND=KIND, INFINITY=INFINITY), V)
+                        one: V = bitcast(value_of(key, B=B, KIND=KIND), V)
+                        two: V = bitcast(value_of(other, B=B, KIND=KIND), V)
                         a: C = C(one)
                         b: C = C(two)
                         found: C = a

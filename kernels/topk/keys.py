@@ -55,15 +55,16 @@ def key_of(bits: B @ thread[1]) -> U @ thread[1]:
 
 @prism("device")
 @requires(thread[1])
-@template(B=dtype, U=dtype, KIND=constexpr(int), INFINITY=constexpr(int))
+@template(B=dtype, U=dtype, KIND=constexpr(int), LARGEST=constexpr(bool, default=False))
 def value_of(key: U @ thread[1]) -> B @ thread[1]:
-    """The bits of an element with such a key, in ascending order: of zeros 0.0, of NaN one without a sign."""
+    """The bits of an element with such a key: of zeros 0.0, of NaN any one."""
     SIGN: constexpr(int) = 1 << 8 * B.bytes - 1
+    ALL: constexpr(int) = 2 * SIGN - 1
     if KIND == FLOAT:
         size: U = key - U(SIGN) if key >= U(SIGN) else U(SIGN) - key
-        return B(size) if key >= U(SIGN) else B(size | U(SIGN))
+        return B(size) if (key >= U(SIGN)) != LARGEST or size == U(0) else B(size | U(SIGN))
     else:
-        return B(key ^ U(SIGN if KIND == SIGNED else 0))
+        return B(key ^ U((SIGN if KIND == SIGNED else 0) ^ (ALL if LARGEST else 0)))
 
 
 __all__ = ["FLOAT", "SIGNED", "UNSIGNED", "Narrow", "Wide", "key_of", "stands_before", "value_of"]

@@ -73,20 +73,20 @@ def bracket_rows(
         bound: U @ block[1] = 0
 
         @requires(thread[1])
-        def held_key(i: int64 @ thread[1]) -> U @ thread[1]:
+        def held_key(i: int32 @ thread[1]) -> U @ thread[1]:
             return keys[i]
 
         @requires(thread[1])
-        def every(i: int64 @ thread[1]) -> bool @ thread[1]:
+        def every(i: int32 @ thread[1]) -> bool @ thread[1]:
             return True
 
         @requires(thread[1])
-        def place_at(i: int64 @ thread[1]) -> P @ thread[1]:
-            at: int64 = place_in_sample(int32(i), length, SAMPLE, S=P)
+        def place_at(i: int32 @ thread[1]) -> P @ thread[1]:
+            at: int64 = place_in_sample(i, length, SAMPLE, S=P)
             return names[base + at * n_stride] if NAMED else P(at)
 
         @requires(thread[1])
-        def is_bound(i: int64 @ thread[1]) -> bool @ thread[1]:
+        def is_bound(i: int32 @ thread[1]) -> bool @ thread[1]:
             return keys[i] == bound
 
         for row in range(me, rows, blocks):
@@ -111,10 +111,10 @@ def bracket_rows(
                         own[j - t] = key_of(x[base + at * n_stride], U=U, KIND=KIND, INFINITY=INFINITY, LARGEST=False)
                 share: float @ block[1] = float(first) / float(length)
                 spread: float @ block[1] = 4.5 * sqrt(max(SAMPLE * share * (1 - share), float(0))) + 8
-                lower: int64 @ block[1] = int64(float(SAMPLE) * share - spread)
-                upper: int64 @ block[1] = int64(float(SAMPLE) * (float(last) / float(length)) + spread) + 1
-                below: int64 @ block[1] = 0
-                equal: int64 @ block[1] = 0
+                lower: int32 @ block[1] = int32(float(SAMPLE) * share - spread)
+                upper: int32 @ block[1] = int32(float(SAMPLE) * (float(last) / float(length)) + spread) + 1
+                below: int32 @ block[1] = 0
+                equal: int32 @ block[1] = 0
                 if lower > 0:
                     bound, below, equal = block.select_rank(
                         SAMPLE, lower, U=U, KEY=held_key, COUNTS=every, BITS=8 * B.bytes, THREADS=THREADS,

@@ -17,7 +17,7 @@ INDICES = "indices"
 """What the positions are called, of results."""
 _BITS = {1: "uint8", 2: "uint16", 4: "uint32", 8: "uint64"}
 _INFINITY = {"float16": 0x7C00, "bfloat16": 0x7F80, "float32": 0x7F800000, "float64": 0x7FF0000000000000}
-_KEPT = (1, 2, 4, 8)
+_KEPT = (1, 2, 3, 4, 6, 8, 11)  # times the threads of a block: up to 4096 elements
 _SHORTEST = 1 << 14  # elements of a part of a row: shorter ones take more time to begin and end than to read
 _WORTH = 8  # a part has so many times as many elements as are taken of it
 _HOST = Configuration(threads=256, blocks=1, room=4096, kept=4, sample=2048)
@@ -53,6 +53,11 @@ class Task:
         return c.room * (key + (4 if c.sample else 0)) + 2 * c.most * entry + configurations.BESIDE
 
 
+def value_of(scalar: str) -> str:
+    """Return the type that a kernel compares elements as: of bools their bytes."""
+    return "uint8" if scalar == "bool" else scalar
+
+
 def is_ordered(scalar: str) -> bool:
     """Whether elements of a dtype can be put in order: bools, integers and floats of 16 bits or more."""
     known = SCALARS.get(scalar)
@@ -62,28 +67,32 @@ def is_ordered(scalar: str) -> bool:
 def configuration(task: Task, n: int, k: int, machine: Machine, *, whole: bool = False) -> Configuration | None:
     """Return how the first `k` of `n` elements are found; None where a block can't sort so many. `whole`: it holds them all."""
     if machine.host:
-        kept = next((kept for kept in _KEPT[:3] if k <= kept * _HOST.threads), 0)
+        kept = next((kept for kept in (1, 2, 4) if k <= kept * _HOST.threads), 0)
         short = n <= _HOST.room
         if not kept or (whole and not short):
             return None
         return Configuration(_HOST.threads, 1, _HOST.room, kept, 0 if short else _HOST.sample)
-    limit = limit_of(machine)
-    most, fewest = configurations.FEW
+    limit, (most, fewest) = limit_of(machine), configurations.FEW
     threads = fewest if n <= most else configurations.THREADS
-    kept = next((kept for kept in _KEPT if k <= kept * threads), 0)
-    if not kept:
-        return None
     room = max(1 << (n - 1).bit_length(), 256)
-    direct = Configuration(threads, 1, room, kept)
-    if room <= 1 << 14 and task.bytes(direct) <= limit:
-        return _filled(task, direct, limit)
-    room = 1 << 13 if kept < _KEPT[-1] else 1 << 14
-    while not whole and room >= 2 * k:
+    if room <= 1 << 14 and (kept := _kept(k, threads)):
+        direct = Configuration(threads, 1, room, kept)
+        if task.bytes(direct) <= limit:
+            return _filled(task, direct, limit)
+    threads = configurations.STREAMING
+    kept = _kept(k, threads)
+    room = 1 << 13 if k <= 2048 else 1 << 14
+    while kept and not whole and room >= 2 * k:
         found = Configuration(threads, 1, room, kept, room // 2)
         if task.bytes(found) <= limit:
             return _filled(task, found, limit)
         room //= 2
     return None
+
+
+def _kept(k: int, threads: int) -> int:
+    """Return how many elements of a thread are sorted; 0: there are too many."""
+    return next((kept for kept in _KEPT if k <= kept * threads), 0)
 
 
 def _filled(task: Task, c: Configuration, limit: int) -> Configuration:
@@ -174,7 +183,7 @@ def template_of(task: Task, c: Configuration, *, vectors: bool, named: bool = Fa
     width = 16 // size_of(task.bits) if vectors else 1
     return {
         **task.template(), "E": kernels.Wide if task.key == "uint64" else kernels.Narrow, "DIRECT": not c.sample,
-        "NAMED": named, "ROOM": c.room, "SAMPLE": c.sample or 8, "KEPT": c.kept, "WIDTH": width,
+        "V": value_of(task.scalar), "NAMED": named, "ROOM": c.room, "SAMPLE": c.sample or 8, "KEPT": c.kept, "WIDTH": width,
         "AHEAD": 4 if width <= 4 else 2, "THREADS": c.threads, "BLOCKS": c.blocks,
     }  # fmt: skip
 
@@ -183,10 +192,7 @@ def _in_runs(task: Task, view: Collapsed, behind: int, k: int, skew: int, machin
     """Return the plan for more elements than a block sorts: parts are sorted, and merged until one run is left."""
     scratch, steps = Scratch(), list[Step]()
     rows, n = view.results, view.n
-    kept = next(
-        kept for kept in reversed(_KEPT) if configuration(task, *(2 * [_tile(kept, machine)]), machine, whole=True)
-    )
-    tile = _tile(kept, machine)
+    tile = next(tile for tile in (4096, 2048, 1024, 512) if configuration(task, tile, tile, machine, whole=True))
     parts, runs, span = -(-n // tile), -(-n // tile), 1
     slots = min(-(-n // parts), k)
     c = configuration(task, -(-n // parts), slots, machine, whole=True)
@@ -210,10 +216,6 @@ def _in_runs(task: Task, view: Collapsed, behind: int, k: int, skew: int, machin
         steps.append(Step(instance, 1 if machine.host else min(jobs, 1 << 16), threads, arguments))
         found, runs, span, slots = target, pairs, 2 * span, room
     return Plan(tuple(steps), scratch=scratch.used)
-
-
-def _tile(kept: int, machine: Machine) -> int:
-    return kept * (_HOST.threads if machine.host else configurations.THREADS)
 
 
 __all__ = ["INDICES", "Task", "bound_rank", "configuration", "is_ordered", "limit_of", "template_of", "top_rows"]
