@@ -95,8 +95,7 @@ def part_rows(
                     for k in range(ITEMS):
                         i: int64 = at + k * 32
                         counts[k] = 0
-                        if i < end:
-                            items[k] = x[base + i * n_stride]
+                        items[k] = x[base + i * n_stride] if i < end else B(0)
                     for k in range(ITEMS):
                         i: int64 = at + k * 32
                         key: U = key_of(items[k], U=U, KIND=KIND, INFINITY=INFINITY, LARGEST=False)

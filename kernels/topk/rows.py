@@ -129,13 +129,11 @@ def top_rows(
                                     words[a] = load_vector(row[before + (v + a * THREADS) * WIDTH], WIDTH)
                             hits: uint32 = 0  # which may be before the bound
                             for a in range(AHEAD):
-                                for w in range(WIDTH):
-                                    value: V = bitcast(words[a][w], V)
-                                    hit: bool = (value >= edge if LARGEST else value <= edge) or unbound
-                                    hits = hits | (uint32(1 << a * WIDTH + w) if hit else uint32(0))
-                            if v + (AHEAD - 1) * THREADS >= vectors:  # the rest was not loaded
-                                there: int32 = (vectors - v + (THREADS - 1)) / THREADS * WIDTH
-                                hits = hits & ((uint32(1) << uint32(there)) - 1)
+                                if v + a * THREADS < vectors:
+                                    for w in range(WIDTH):
+                                        value: V = bitcast(words[a][w], V)
+                                        hit: bool = (value >= edge if LARGEST else value <= edge) or unbound
+                                        hits = hits | (uint32(1) << a * WIDTH + w if hit else uint32(0))
                             while hits != 0:  # few elements are: they are read again
                                 e: int32 = int32(first_set(hits)) - 1
                                 hits = hits & hits - 1

@@ -68,21 +68,21 @@ def test_data() -> None:
     """All equal, few distinct, sorted, reversed, and the same in periods: more equal ones at the bound than there is room for."""
     random = np.random.default_rng(0)
     for x in (
-        np.zeros(20_000, np.int32),
-        random.integers(0, 3, 20_000),
-        np.arange(20_000, dtype=np.float32),
-        np.arange(20_000, dtype=np.float32)[::-1],
-        np.arange(20_000, dtype=np.uint16) % 16,
-        np.where(np.arange(20_000) < 19_500, np.float32(np.nan), np.float32(3)),
+        np.zeros(9_000, np.int32),
+        random.integers(0, 3, 9_000),
+        np.arange(9_000, dtype=np.float32),
+        np.arange(9_000, dtype=np.float32)[::-1],
+        np.arange(9_000, dtype=np.uint16) % 16,
+        np.where(np.arange(9_000) < 8_500, np.float32(np.nan), np.float32(3)),
     ):
-        for k in (1, 10, 700, 3000):
+        for k in (10, 700):
             check(x, k)
             check(x, k, largest=False)
 
 
 def test_a_bound_that_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     """Too few elements come before it, or too many: then the row is read digit by digit."""
-    x = np.random.default_rng(0).integers(0, 50, 20_000)
+    x = np.random.default_rng(0).integers(0, 50, 9_000)
     monkeypatch.setattr(plan, "_longest", lambda *_: 1 << 20)
     for rank in (0, 2047):
         monkeypatch.setattr(plan, "bound_rank", lambda *_, rank=rank: rank)
@@ -181,7 +181,7 @@ def random_call(seed: int) -> None:
 
 
 def test_random_calls() -> None:
-    for seed in range(60):
+    for seed in range(30):
         random_call(seed)
 
 
