@@ -9,7 +9,7 @@ import numpy as np
 
 from prism.host import arguments
 from prism.host.axes import normal_axis
-from prism.lib.algorithms.ranks.calls import kth, native, parted, require_order, values_of
+from prism.lib.algorithms.ranks.calls import kth, native, parted, require_order, sorted_up_to, values_of
 from prism.lib.algorithms.ranks.quantiles import Quantiles, is_float, median_of, quantiles_of, wanted_of
 
 
@@ -323,17 +323,14 @@ def _part(name: str, a: Any, at: Any, axis: Any, kind: str, order: Any, stream: 
     shape = info.shape if axis is not None else (info.size,)
     along = normal_axis(axis if axis is not None else 0, len(shape))
     ranks = _ranks(at, shape[along])
-    which = 1 if name == "argpartition" else 0
-    if 0 in shape or shape[along] <= (2048 if info.dtype.itemsize == 8 else 4096):
-        return top_k(a, shape[along], axis=axis, largest=False, stream=stream)[which]
     last = max(ranks, default=0)
-    if len(ranks) < 2:
+    if len(ranks) < 2 or shape[along] <= sorted_up_to(info):
         return parted(name, a, last, axis, stream)
     # what is not behind the last of them is sorted: then all others stand where they should
     values, places = (parted(one, a, last, axis, stream) for one in ("partition", "argpartition"))
     front = (*(slice(None),) * along, slice(0, last + 1))
     first, order_of = top_k(values[front], last + 1, axis=along, largest=False, stream=stream)
-    if which == 0:
+    if name == "partition":
         values[front] = first
         return values
     from prism.lib.algorithms.take.api import take_along_axis

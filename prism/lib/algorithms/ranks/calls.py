@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -12,11 +13,11 @@ from prism.host import arguments, memory, repeat
 from prism.host.axes import Collapsed, collapse, drop_axes, normal_axes, normal_axis
 from prism.host.call import Decision, Result, call
 from prism.host.lazies import LazyInfo
-from prism.host.plan import OUT, Buffer, Machine, Plan, Scratch
+from prism.host.plan import OUT, Buffer, Machine, Plan, Scratch, Step
 from prism.lib.algorithms.ranks.plan import Rows, Wanted, find, part
 from prism.lib.algorithms.scan.api import past
 from prism.lib.algorithms.topk.calls import collapsed, copy_to, flat_axis, is_dense
-from prism.lib.algorithms.topk.plan import INDICES, Task, is_ordered
+from prism.lib.algorithms.topk.plan import INDICES, Task, is_ordered, top_rows
 from prism.runtime.arrays import ArrayInfo
 
 Choose: TypeAlias = Callable[[int, "np.dtype[Any]"], tuple[list[Wanted], "np.dtype[Any]"]]
@@ -156,16 +157,39 @@ def parted(name: str, x: Any, rank: int, axis: Any, stream: Any) -> Any:
         given = arrays["x"]
         shape, along = (given.shape, normal_axis(axis, len(given.shape))) if axis is not None else flat_axis(given)
         made = (Result(shape, np.dtype(np.int64) if places else native(given)),)
+        if 0 in shape:
+            return Decision(made)
         if (view := collapsed(given, shape, along, machine)) is None:
             return Decision(copied=("x",))
-        behind = math.prod(shape[along + 1 :])
+        behind, n = math.prod(shape[along + 1 :]), shape[along]
         rows, scratch = Rows(Task(given.scalar), view, max(past(given), 0)), Scratch()
+        if n <= sorted_up_to(given):
+            return Decision(made, plan=_sorted(top_rows(rows.task, view, behind, n, rows.skew, machine), given, places=places))
         target = scratch.take(rows.task.bits, view.results), scratch.take("int64", view.results)
         steps = find(rows, Wanted(rank, rank), machine, scratch, target=target)
         steps += part(rows, rank, target, Buffer(OUT), behind, machine, scratch, places=places)
         return Decision(made, plan=Plan(tuple(steps), scratch=scratch.used))
 
     return call(name, asked, {"x": x}, decide, None, stream, called={"x": "a"})
+
+
+def sorted_up_to(info: ArrayInfo) -> int:
+    """Return how many elements rows have that are sorted where they are to be parted."""
+    return 2048 if info.dtype.itemsize == 8 else 4096
+
+
+def _sorted(plan: Plan, given: ArrayInfo, *, places: bool) -> Plan:
+    """Return the plan of a sort of which one result is wanted: the places, or the elements."""
+    scratch = Scratch()
+    scratch.used = plan.scratch
+    other = scratch.take(Task(given.scalar).bits if places else "int64", given.size)
+    named = {Buffer(OUT): other, Buffer(INDICES): Buffer(OUT)} if places else {Buffer(INDICES): other}
+    steps = [
+        replace(step, arguments={name: named.get(one, one) if isinstance(one, Buffer) else one for name, one in step.arguments.items()})
+        for step in plan.steps
+        if isinstance(step, Step)
+    ]  # fmt: skip
+    return Plan(tuple(steps), scratch=scratch.used)
 
 
 def require_order(info: ArrayInfo, name: str = "a") -> None:
@@ -185,4 +209,4 @@ def native(info: ArrayInfo) -> np.dtype[Any]:
     return info.dtype if info.dtype.names else info.dtype.newbyteorder("=")
 
 
-__all__ = ["kth", "native", "parted", "require_order", "values_of"]
+__all__ = ["kth", "native", "parted", "require_order", "sorted_up_to", "values_of"]
