@@ -558,6 +558,20 @@ class Block(LevelName):
         Errors:      two elements of one rank race; the reference machine says so."""
 
     @staticmethod
+    def select_rank(n: Any, rank: Any, *, U: Any, KEY: Any, COUNTS: Any, BITS: int, THREADS: int, N: Any = ...) -> Any:
+        """block.select_rank(n: N @ block[1], rank: N @ block[1], *, U: dtype, KEY: function, COUNTS: function,
+            BITS: constexpr(int), THREADS: constexpr(int), N: dtype = ...) -> (U, N, N) @ block[1]
+
+        The key of rank `rank`, from 0 on, of elements `0 ... n - 1`; how many keys are less, and how many are equal to it.
+
+        Digits of 8 bits are counted from the highest on, of the elements whose digits so far are those of the key that is looked for.
+
+        Perspective: block, of `THREADS` threads.
+        Shapes:      `KEY(i)` gives element `i`'s key, an unsigned integer `U` below `2^BITS`, and `COUNTS(i)` whether it is one of
+                     those that are ranked: functions of a thread, of an `N`: int32 or int64. Of the ranked ones there are more than `rank`, and
+                     fewer than 2^32. `BITS`: a multiple of 8."""
+
+    @staticmethod
     def separate(items: Any, flags: Any, *, WIDTH: int, THREADS: int, T: Any = ..., ITEMS: int = ...) -> Any:
         """block.separate(items: T[ITEMS] @ thread[1], flags: uint32 @ thread[1], *, WIDTH: constexpr(int),
             THREADS: constexpr(int), T: dtype = ..., ITEMS: constexpr(int) = ...) -> int32 @ block[1]
