@@ -2,8 +2,8 @@
 
     PYTHONPATH=. python asv_bench/topk.py [--rounds 7] [--tb 4.6] [--only top_k]
 
-Needs a GPU, CuPy and torch. Every result is compared with torch's or CuPy's, once; positions by what stands there. Prism's calls are
-plans in CUDA graphs, the others are calls. `floor`: what reading takes at so many TB/s.
+Needs a GPU, CuPy and torch. Every result is compared with torch's or CuPy's, once; positions by what stands there. Prism's calls
+are plans in CUDA graphs, the others are calls. `floor`: what reading takes at so many TB/s.
 """
 
 from __future__ import annotations
@@ -104,7 +104,9 @@ def check(cupy: Any, torch: Any, x: Any, one: Any, k: int) -> None:
     assert bool((indices[0][values[0] == last[0]] == equal).all()), "ties"
 
 
-def measure(cupy: Any, mine: list[Callable[[], Any]], others: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
+def measure(
+    cupy: Any, mine: list[Callable[[], Any]], others: dict[str, Callable[[], Any]], rounds: int
+) -> dict[str, float]:
     """Return the median microseconds of a call, of `prism` in a graph, in rounds that alternate."""
     stream = cupy.cuda.Stream(non_blocking=True)
     launches = max(len(mine), 4)
@@ -139,7 +141,10 @@ def report(name: str, found: dict[str, float], floor: float) -> None:
     """Print a line."""
     texts = "  ".join(f"{key} {us:9.1f}" for key, us in found.items())
     best = min(us for key, us in found.items() if key != "prism")
-    print(f"{name:40} {texts}  floor {floor:6.1f}  share {floor / found['prism']:.2f}  x {best / found['prism']:.1f}", flush=True)
+    print(
+        f"{name:40} {texts}  floor {floor:6.1f}  share {floor / found['prism']:.2f}  x {best / found['prism']:.1f}",
+        flush=True,
+    )
 
 
 if __name__ == "__main__":

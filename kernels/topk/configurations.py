@@ -32,11 +32,13 @@ FEW = (1024, 256)
 """Rows up to so many elements are done by so many threads."""
 MERGE = (256, 8)  # threads, and elements of one
 SAMPLED = 128 << 10
-"""Bytes of the keys that are looked at first, of rows of which one element is looked for; where there is less room half as many, or
-a quarter."""
+"""Bytes of the keys that are looked at first, of rows of which one element is looked for; where there is less room half as many,
+or a quarter."""
 SHORT = 1 << 16
 """Rows up to so many elements are read again and again by one block: what it reads stays near it."""
 KEEPING = (512, 2)  # threads of the kernel that keeps what stands between bounds, and blocks a multiprocessor
 PART = (512, 8)  # threads of the kernels that part rows, and elements of one
 
-__all__ = ["BESIDE", "FEW", "KEEPING", "MERGE", "PART", "ROOM", "SAMPLED", "SHORT", "SMALL", "STREAMING", "THREADS", "Configuration"]
+__all__ = [
+    "BESIDE", "FEW", "KEEPING", "MERGE", "PART", "ROOM", "SAMPLED", "SHORT", "SMALL", "STREAMING", "THREADS", "Configuration",
+]

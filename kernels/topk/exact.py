@@ -1,12 +1,13 @@
 """The element of some rank of each row, or what lies between two of them, once it is known where to look: a block a row."""
 
 from prism.lang import (
-    attr, bitcast, block, const, constexpr, count, dtype, float32, float64, fma, grid, group, id, int32, int64, partition, prism, ptr, requires,
+    attr, bitcast, block, const, constexpr, count, dtype, float32, float64, fma, grid, group, id, int32, int64, partition, prism,
+    ptr, requires,
     template, thread, uint32,
 )
 from prism.kernels.topk.keys import FLOAT, key_of, value_of
 from prism.kernels.topk.quantile import ranks_of
-from prism.kernels.topk.ranks import COUNTS, NANS, narrowed
+from prism.kernels.topk.ranks import COUNTS, NANS, ranks_within
 
 EXACT, WAY, MEAN = 0, 1, 2
 """What is made of two elements: the first one, what is part of the way between them, half their sum."""
@@ -14,16 +15,19 @@ EXACT, WAY, MEAN = 0, 1, 2
 
 @prism("global")
 @template(
-    B=dtype, U=dtype, P=dtype, Q=dtype, V=dtype, C=dtype, R=dtype, KIND=constexpr(int), INFINITY=constexpr(int), LISTED=constexpr(bool),
+    B=dtype, U=dtype, P=dtype, Q=dtype, V=dtype, C=dtype, R=dtype, KIND=constexpr(int), INFINITY=constexpr(int),
+    LISTED=constexpr(bool),
     PLACES=constexpr(bool), SKIP=constexpr(bool), HOW=constexpr(int), THREADS=constexpr(int),
 )
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS)")
 def find_ranks(
-    x: ptr(const(B)) @ grid[1], kept: ptr(const(U)) @ grid[1], places: ptr(const(P)) @ grid[1],
+    x: ptr(const(B)) @ grid[1], kept: ptr(const(U)) @ grid[1], spots: ptr(const(P)) @ grid[1],
     known: ptr(const(int64)) @ grid[1], counted: ptr(const(int64)) @ grid[1], nans: ptr(const(int64)) @ grid[1],
-    valid: ptr(const(int64)) @ grid[1], y: ptr(R) @ grid[1], indices: ptr(int64) @ grid[1], n: int64 @ grid[1], low: int64 @ grid[1], high: int64 @ grid[1],
-    weight: float64 @ grid[1], q: float64 @ grid[1], alpha: float64 @ grid[1], beta: float64 @ grid[1], method: int32 @ grid[1], room: int64 @ grid[1], rows: int64 @ grid[1], inner: int64 @ grid[1], outer_stride: int64 @ grid[1],
+    valid: ptr(const(int64)) @ grid[1], y: ptr(R) @ grid[1], indices: ptr(int64) @ grid[1], n: int64 @ grid[1],
+    low: int64 @ grid[1], high: int64 @ grid[1],
+    weight: float64 @ grid[1], q: float64 @ grid[1], alpha: float64 @ grid[1], beta: float64 @ grid[1], method: int32 @ grid[1],
+    room: int64 @ grid[1], rows: int64 @ grid[1], inner: int64 @ grid[1], outer_stride: int64 @ grid[1],
     n_stride: int64 @ grid[1], inner_stride: int64 @ grid[1], outer_step: int64 @ grid[1], inner_step: int64 @ grid[1],
     start: int64 @ grid[1],
 ):
@@ -33,8 +37,9 @@ def find_ranks(
     Shapes:      rows lie, and results go, as of `top_rows`, from `y[start]` on. `PLACES`: `R` is `B`, the element itself is
                  written, and its place. Else its value, of the type `V`; or what is `weight` of the way from it to that of rank
                  `high`, where `HOW` is `WAY`, or half their sum, where it is `MEAN`, computed in the type `C`; NaN, where the row
-                 has one. `SKIP`: NaN is left out, and ranks and weights are as of `bracket_rows`. `LISTED`: `kept`, `places`, `known` and `counted` are what `keep_between` left of it, with room for
-                 `room` a row; `nans`: the counts of its first launch.
+                 has one. `SKIP`: NaN is left out, and ranks and weights are as of `bracket_rows`. `LISTED`: `kept`, `spots`,
+                 `known` and `counted` are what `keep_between` left of it, with room for `room` a row; `nans`: the counts of its
+                 first launch.
     Numerics:    as NumPy computes it.
     Test:        tests/kernels/test_ranks.py
     """
@@ -63,7 +68,7 @@ def find_ranks(
         def place_at(i: int64 @ thread[1]) -> P @ thread[1]:
             found: P = P(i)
             if LISTED and there:
-                found = places[begin + i]
+                found = spots[begin + i]
             return found
 
         @requires(thread[1])
@@ -90,7 +95,7 @@ def find_ranks(
                 held: int64 @ block[1] = 0
                 nearer: int64 @ block[1] = 0
                 farther: int64 @ block[1] = 0
-                held, nearer, farther = narrowed(known, counted, row, room)
+                held, nearer, farther = ranks_within(known, counted, row, room)
                 there = held > 0
                 length = held if there else length
                 first = nearer if there else first
@@ -148,7 +153,8 @@ def find_ranks(
 
 EXAMPLES = {
     "find_ranks": {
-        "B": "uint32", "U": "uint32", "P": "uint32", "Q": "float64", "V": "float32", "C": "float32", "R": "float32", "KIND": FLOAT,
+        "B": "uint32", "U": "uint32", "P": "uint32", "Q": "float64", "V": "float32", "C": "float32", "R": "float32",
+        "KIND": FLOAT,
         "INFINITY": 0x7F800000, "LISTED": True, "PLACES": False, "SKIP": False, "HOW": WAY,
         "THREADS": 1024,
     },

@@ -14,16 +14,17 @@ from prism.kernels.topk.keys import key_of
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS)")
 def merge_rows(
-    values: ptr(const(B)) @ grid[1], places: ptr(const(int64)) @ grid[1], y: ptr(B) @ grid[1], indices: ptr(int64) @ grid[1],
+    values: ptr(const(B)) @ grid[1], spots: ptr(const(int64)) @ grid[1], y: ptr(B) @ grid[1], indices: ptr(int64) @ grid[1],
     n: int64 @ grid[1], k: int64 @ grid[1], rows: int64 @ grid[1], parts: int64 @ grid[1], span: int64 @ grid[1],
     runs: int64 @ grid[1], slots: int64 @ grid[1], room: int64 @ grid[1], behind: int64 @ grid[1],
 ):
-    """`y` becomes the first `k` elements of each two neighbouring runs of `values`, in their order, `indices` what is beside them.
+    """`y` becomes the first `k` elements of each two neighbouring runs of `values`, in their order, `indices` what is beside
+    them.
 
     Perspective: grid, of any number of blocks of `THREADS` threads.
-    Shapes:      a row has `n` elements, in `parts` as `top_rows` cuts it, and so many of these, `span`, are a run of `values`: the
-                 first `k` of its elements, from `slots` times its number on. `runs`: how many runs there are of a row, all of the
-                 same `room` where results of a pair are written, but for `behind`, as of `top_rows`. All runs have fewer than
+    Shapes:      a row has `n` elements, in `parts` as `top_rows` cuts it, and so many of these, `span`, are a run of `values`:
+                 the first `k` of its elements, from `slots` times its number on. `runs`: how many runs there are of a row, all of
+                 the same `room` where results of a pair are written, but for `behind`, as of `top_rows`. All runs have fewer than
                  2^31 elements.
     Test:        tests/kernels/test_topk.py
     """
@@ -70,11 +71,11 @@ def merge_rows(
                             at: int64 = target + (int64(i) + j) * behind
                             if from_b:
                                 out[at] = right[j]
-                                positions[at] = places[first + slots + j]
+                                positions[at] = spots[first + slots + j]
                                 j = j + 1
                             else:
                                 out[at] = left[i]
-                                positions[at] = places[first + i]
+                                positions[at] = spots[first + i]
                                 i = i + 1
 
 

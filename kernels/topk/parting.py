@@ -13,15 +13,15 @@ from prism.lib.thread import operators
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS)")
 def count_before(
-    x: ptr(const(B)) @ grid[1], cuts: ptr(const(B)) @ grid[1], places: ptr(const(int64)) @ grid[1], numbers: ptr(int64) @ grid[1],
+    x: ptr(const(B)) @ grid[1], cuts: ptr(const(B)) @ grid[1], spots: ptr(const(int64)) @ grid[1], numbers: ptr(int64) @ grid[1],
     n: int64 @ grid[1], rows: int64 @ grid[1], parts: int64 @ grid[1], inner: int64 @ grid[1], outer_stride: int64 @ grid[1],
     n_stride: int64 @ grid[1], inner_stride: int64 @ grid[1], outer_step: int64 @ grid[1], inner_step: int64 @ grid[1],
 ):
     """`numbers` become how many elements of each part of each row come before one of the row's.
 
     Perspective: grid, of any number of blocks of `THREADS` threads.
-    Shapes:      rows lie, and are cut, as of `top_rows`. `cuts`: the element of each row, in C order, and `places` where it stands;
-                 of equal ones those that stand before it come before it. `numbers`: `parts` a row.
+    Shapes:      rows lie, and are cut, as of `top_rows`. `cuts`: the element of each row, in C order, and `spots` where it
+                 stands; of equal ones those that stand before it come before it. `numbers`: `parts` a row.
     Test:        tests/kernels/test_ranks.py
     """
     me: int64 @ block[1] = id()
@@ -36,7 +36,7 @@ def count_before(
             base: int64 @ block[1] = row / inner * outer_stride + row % inner * inner_stride
             number: int64 @ block[1] = row / inner * outer_step + row % inner * inner_step
             cut: U @ block[1] = key_of(cuts[number], U=U, KIND=KIND, INFINITY=INFINITY, LARGEST=False)
-            place: int64 @ block[1] = places[number]
+            place: int64 @ block[1] = spots[number]
             before: int64 @ thread[1] = 0
             with group(thread[1]):
                 for i in range(first + t, end, THREADS, unroll=8):
@@ -56,7 +56,7 @@ def count_before(
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS)")
 def part_rows(
-    x: ptr(const(B)) @ grid[1], cuts: ptr(const(B)) @ grid[1], places: ptr(const(int64)) @ grid[1],
+    x: ptr(const(B)) @ grid[1], cuts: ptr(const(B)) @ grid[1], spots: ptr(const(int64)) @ grid[1],
     numbers: ptr(const(int64)) @ grid[1], y: ptr(R) @ grid[1], n: int64 @ grid[1], kth: int64 @ grid[1], rows: int64 @ grid[1],
     parts: int64 @ grid[1], inner: int64 @ grid[1], outer_stride: int64 @ grid[1], n_stride: int64 @ grid[1],
     inner_stride: int64 @ grid[1], outer_step: int64 @ grid[1], inner_step: int64 @ grid[1], behind: int64 @ grid[1],
@@ -81,7 +81,7 @@ def part_rows(
             number: int64 @ block[1] = row / inner * outer_step + row % inner * inner_step
             target: int64 @ block[1] = number / behind * n * behind + number % behind
             cut: U @ block[1] = key_of(cuts[number], U=U, KIND=KIND, INFINITY=INFINITY, LARGEST=False)
-            place: int64 @ block[1] = places[number]
+            place: int64 @ block[1] = spots[number]
             share: int64 @ thread[1] = 0
             with group(thread[1]):
                 for p in range(t, part, THREADS):

@@ -1,7 +1,7 @@
 """Elements of some rank in each row, in one read of it: between two bounds from a sample, and then exactly.
 
-A block looks at some elements of a row, and takes two of them for bounds, such that it is all but certain that the element which is
-looked for stands between them. All blocks read the row, count what stands before the first bound, and keep what stands between
+A block looks at some elements of a row, and takes two of them for bounds, such that it is all but certain that the element which
+is looked for stands between them. All blocks read the row, count what stands before the first bound, and keep what stands between
 both. If that is long it is a row again, else a block finds the element in it; or in the row itself, if the bounds were wrong, or
 there was not enough room.
 
@@ -36,7 +36,8 @@ def place_in_sample(j: int32 @ thread[1], length: int64 @ thread[1], size: int32
 
 @prism("global")
 @template(
-    B=dtype, U=dtype, P=dtype, Q=dtype, KIND=constexpr(int), INFINITY=constexpr(int), FIRST=constexpr(bool), NAMED=constexpr(bool),
+    B=dtype, U=dtype, P=dtype, Q=dtype, KIND=constexpr(int), INFINITY=constexpr(int), FIRST=constexpr(bool),
+    NAMED=constexpr(bool),
     SKIP=constexpr(bool), SAMPLE=constexpr(int), THREADS=constexpr(int),
 )
 @requires(grid[1], block[1], thread[THREADS])
@@ -53,11 +54,11 @@ def bracket_rows(
 
     Perspective: grid, of any number of blocks of `THREADS` threads, at least 256.
     Shapes:      rows lie as of `top_rows`. `FIRST`: they have `n` elements. Else they are what the launch before has kept, `n` is
-                 the room for that, and how much there is, and of which ranks, follows from `known` and `counted`, the facts and counts of that launch.
-                 `Q`: as of `ranks_of`.
+                 the room for that, and how much there is, and of which ranks, follows from `known` and `counted`, the facts and
+                 counts of that launch. `Q`: as of `ranks_of`.
                  `SKIP`: of `FIRST` rows the ranks are those of `ranks_of`, where `valid`, in C order, says how many elements
-                 there are that are no NaN. `NAMED`: elements stand where `names` says, which lies as `x` does. `facts`, `counts`: `FACTS` and
-                 `COUNTS` numbers a row; `bounds`: two keys.
+                 there are that are no NaN. `NAMED`: elements stand where `names` says, which lies as `x` does. `facts`, `counts`:
+                 `FACTS` and `COUNTS` numbers a row; `bounds`: two keys.
     Test:        tests/kernels/test_ranks.py
     """
     ALL: constexpr(int) = 2 * (1 << 8 * B.bytes - 1) - 1
@@ -98,7 +99,7 @@ def bracket_rows(
                 unused: float64 @ block[1] = 0
                 first, last, unused = ranks_of(valid[number_of], q, alpha, beta, method, Q=Q)
             if not FIRST:
-                length, first, last = narrowed(known, counted, row, n)
+                length, first, last = ranks_within(known, counted, row, n)
             base = row / inner * outer_stride + row % inner * inner_stride
             froms: U @ block[1] = 0
             tos: U @ block[1] = ALL
@@ -152,10 +153,10 @@ def bracket_rows(
 
 @prism("device")
 @requires(block[1], thread[1])
-def narrowed(
+def ranks_within(
     known: ptr(const(int64)) @ grid[1], counted: ptr(const(int64)) @ grid[1], row: int64 @ block[1], room: int64 @ block[1]
 ) -> (int64, int64, int64) @ block[1]:
-    """How many elements of a row were kept, and of which ranks among them those are that are looked for; -1: they are not there."""
+    """How many elements of a row were kept, and which ranks those have among them that are looked for; -1: they are not there."""
     held: int64 @ block[1] = counted[row * COUNTS + HELD]
     low: int64 @ block[1] = known[row * FACTS + LOW] - counted[row * COUNTS + BELOW]
     high: int64 @ block[1] = known[row * FACTS + HIGH] - counted[row * COUNTS + BELOW]
@@ -172,17 +173,18 @@ def narrowed(
 @attr("__launch_bounds__(THREADS, BLOCKS)")
 def keep_between(
     x: ptr(const(B)) @ grid[1], names: ptr(const(P)) @ grid[1], bounds: ptr(const(U)) @ grid[1],
-    facts: ptr(const(int64)) @ grid[1], counts: ptr(int64) @ grid[1], kept: ptr(U) @ grid[1], places: ptr(P) @ grid[1], room: int64 @ grid[1], rows: int64 @ grid[1], parts: int64 @ grid[1],
+    facts: ptr(const(int64)) @ grid[1], counts: ptr(int64) @ grid[1], kept: ptr(U) @ grid[1], spots: ptr(P) @ grid[1],
+    room: int64 @ grid[1], rows: int64 @ grid[1], parts: int64 @ grid[1],
     inner: int64 @ grid[1], outer_stride: int64 @ grid[1], n_stride: int64 @ grid[1], inner_stride: int64 @ grid[1],
     skew: int32 @ grid[1],
 ):
     """Keep the keys of each row's elements that stand between its bounds, in any order, and count those before the first one.
 
     Perspective: grid, of any number of blocks of `THREADS` threads.
-    Shapes:      rows lie, and are cut, as of `top_rows`; `facts`, `counts` and `bounds` as `bracket_rows` leaves them. `kept`, `places`: `room` a
-                 row; `PLACES`: `places` is written. More than there is room for are counted, and not kept. `WIDTH`, `AHEAD`, `skew`: as
-                 of `top_rows`. `STAGE`: so many elements are gathered before they are written, at least two tiles of `THREADS *
-                 AHEAD * WIDTH`.
+    Shapes:      rows lie, and are cut, as of `top_rows`; `facts`, `counts` and `bounds` as `bracket_rows` leaves them. `kept`,
+                 `spots`: `room` a row; `PLACES`: `spots` is written. More than there is room for are counted, and not kept.
+                 `WIDTH`, `AHEAD`, `skew`: as of `top_rows`. `STAGE`: so many elements are gathered before they are written, at
+                 least two tiles of `THREADS * AHEAD * WIDTH`.
     Test:        tests/kernels/test_ranks.py
     """
     ALL: constexpr(int) = 2 * (1 << 8 * B.bytes - 1) - 1
@@ -190,8 +192,8 @@ def keep_between(
     me: int64 @ block[1] = id()
     blocks: int64 @ grid[1] = count(block[1])
     with partition(kept, thread[1], offset=lambda i: i, races="none") as out, partition(
-        places, thread[1], offset=lambda i: i, races="none"
-    ) as spots, group(block[1]):
+        spots, thread[1], offset=lambda i: i, races="none"
+    ) as out_spots, group(block[1]):
         t: int32 @ thread[1] = id()
         keys: shared(U[STAGE])
         marks: shared(P[STAGE if PLACES else 1])
@@ -220,7 +222,7 @@ def keep_between(
                     if start + i < room:
                         out[row * room + start + i] = keys[i]
                         if PLACES:
-                            spots[row * room + start + i] = marks[i]
+                            out_spots[row * room + start + i] = marks[i]
             block.fill(counter, 0, 1)
 
         for job in range(me, rows * parts, blocks):

@@ -10,7 +10,8 @@ in every run, in whatever order threads come to keep what they keep.
 """
 
 from prism.lang import (
-    atomic_add, attr, bitcast, block, const, constexpr, count, dtype, first_set, grid, group, id, int32, int64, load_vector, partition, prefetch, prism,
+    atomic_add, attr, bitcast, block, const, constexpr, count, dtype, first_set, grid, group, id, int32, int64, load_vector,
+    partition, prefetch, prism,
     ptr, requires, shared, template, thread, uint32, vector,
 )
 from prism.kernels.topk.keys import FLOAT, Narrow, key_of, stands_before, value_of
@@ -18,7 +19,8 @@ from prism.kernels.topk.keys import FLOAT, Narrow, key_of, stands_before, value_
 
 @prism("global")
 @template(
-    B=dtype, U=dtype, V=dtype, E=dtype, KIND=constexpr(int), INFINITY=constexpr(int), LARGEST=constexpr(bool), DIRECT=constexpr(bool),
+    B=dtype, U=dtype, V=dtype, E=dtype, KIND=constexpr(int), INFINITY=constexpr(int), LARGEST=constexpr(bool),
+    DIRECT=constexpr(bool),
     NAMED=constexpr(bool), ROOM=constexpr(int), SAMPLE=constexpr(int), KEPT=constexpr(int), WIDTH=constexpr(int),
     AHEAD=constexpr(int), THREADS=constexpr(int), BLOCKS=constexpr(int),
 )
@@ -35,8 +37,8 @@ def top_rows(
     Perspective: grid, of any number of blocks of `THREADS` threads, at least 256.
     Shapes:      element `i` of row `r` of `x` is `r / inner * outer_stride + r % inner * inner_stride + i * n_stride` elements
                  from `x[0]`, and has the bits `B`; `KIND`, `INFINITY`, `LARGEST` and the keys' type `U`: as of `key_of`. `V`:
-                 the type of elements, or their bits'. `E`: `Narrow` or `Wide`. Each row has `n` elements, and is cut into `parts` of nearly equal length; of one
-                 that has fewer than `k` all are written, and places behind stay as they are.
+                 the type of elements, or their bits'. `E`: `Narrow` or `Wide`. Each row has `n` elements, and is cut into `parts`
+                 of nearly equal length; of one that has fewer than `k` all are written, and places behind stay as they are.
                  Where rows are written in C order, row `r` is number `q = r / inner * outer_step + r % inner * inner_step`; then
                  its element `j` of the result is `q / behind * k * behind + q % behind + j * behind`, and of more than one part
                  part `p` is taken for row `q * parts + p`, and `behind` is 1. `NAMED`: positions are those in `names`, which lies
@@ -57,7 +59,7 @@ def top_rows(
     ) as positions, group(block[1]):
         t: int32 @ thread[1] = id()
         keys: shared(U[ROOM])
-        places: shared(uint32[1 if DIRECT else ROOM])
+        spots: shared(uint32[1 if DIRECT else ROOM])
         chosen: shared(E[TILE])
         counter: shared(uint32[1])
         base: int64 @ block[1] = 0  # where the part begins
@@ -74,7 +76,7 @@ def top_rows(
 
         @requires(thread[1])
         def held_place(i: int32 @ thread[1]) -> uint32 @ thread[1]:
-            return uint32(i) if DIRECT else places[i]
+            return uint32(i) if DIRECT else spots[i]
 
         @requires(thread[1])
         def number_of(i: int32 @ thread[1]) -> uint32 @ thread[1]:
@@ -97,7 +99,7 @@ def top_rows(
             """Keep what comes before the bound; return how many there are, though there may not be room for all."""
             block.fill(counter, 0, 1)
             with partition(keys, thread[1], offset=lambda s: s, races="none") as key_slots, partition(
-                places, thread[1], offset=lambda s: s, races="none"
+                spots, thread[1], offset=lambda s: s, races="none"
             ) as place_slots, partition(x, block[1], offset=base) as row:
                 with group(thread[1]):
 
@@ -171,10 +173,12 @@ def top_rows(
                                 own[i + a * THREADS - t] = ones[a]
                 many = length
             else:
-                with partition(keys, thread[1], offset=t) as own, partition(places, thread[1], offset=t) as place, group(thread[1]):
+                with partition(keys, thread[1], offset=t) as own, partition(
+                    spots, thread[1], offset=t
+                ) as place, group(thread[1]):
                     for first_one in range(t, SAMPLE, 4 * THREADS):
                         ones: U[4]
-                        spots: uint32[4]
+                        chosen_at: uint32[4]
                         for a in range(4):
                             j: int32 = first_one + a * THREADS
                             if j < SAMPLE:
@@ -184,11 +188,11 @@ def top_rows(
                                 mixed: uint32 = uint32(s) * 2654435761
                                 i: int32 = begin + int32(int64(mixed >> 12) * max(span, 0) >> 20) + j % RUN
                                 ones[a] = key_at(i)
-                                spots[a] = uint32(i)
+                                chosen_at[a] = uint32(i)
                         for a in range(4):
                             if first_one + a * THREADS < SAMPLE:
                                 own[first_one + a * THREADS - t] = ones[a]
-                                place[first_one + a * THREADS - t] = spots[a]
+                                place[first_one + a * THREADS - t] = chosen_at[a]
                 bound, below, equal = block.select_rank(
                     SAMPLE, bound_rank, U=U, KEY=held_key, COUNTS=every, BITS=8 * B.bytes, THREADS=THREADS,
                 )
@@ -228,7 +232,7 @@ def top_rows(
             with partition(chosen, thread[1], offset=lambda s: s, races="none") as slots, group(thread[1]):
                 for i in range(t, many, THREADS):
                     key: U = keys[i]
-                    place: uint32 = uint32(i) if DIRECT else places[i]
+                    place: uint32 = uint32(i) if DIRECT else spots[i]
                     if key < bound or (key == bound and int32(place) <= last):
                         slot: uint32 = atomic_add(counter[0], 1, scope="block")
                         slots[slot] = E(key, place)
@@ -264,7 +268,8 @@ def top_rows(
 
 EXAMPLES = {
     "top_rows": {
-        "B": "uint32", "U": "uint32", "V": "float32", "E": Narrow, "KIND": 2, "INFINITY": 0x7F800000, "LARGEST": True, "DIRECT": False,
+        "B": "uint32", "U": "uint32", "V": "float32", "E": Narrow, "KIND": 2, "INFINITY": 0x7F800000, "LARGEST": True,
+        "DIRECT": False,
         "NAMED": False, "ROOM": 8192, "SAMPLE": 4096, "KEPT": 2, "WIDTH": 4, "AHEAD": 4, "THREADS": 512, "BLOCKS": 2,
     },
 }

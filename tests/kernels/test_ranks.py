@@ -11,7 +11,18 @@ import pytest
 
 import prism
 from prism.interpret import RaceError, run
-from prism.kernels.topk import COUNTS, EXACT, FACTS, MEAN, WAY, bracket_rows, count_before, find_ranks, keep_between, part_rows
+from prism.kernels.topk import (
+    COUNTS,
+    EXACT,
+    FACTS,
+    MEAN,
+    WAY,
+    bracket_rows,
+    count_before,
+    find_ranks,
+    keep_between,
+    part_rows,
+)
 from prism.kernels.topk.exact import EXAMPLES as FINDING
 from prism.kernels.topk.parting import EXAMPLES as PARTING
 from prism.kernels.topk.ranks import EXAMPLES as KEEPING
@@ -47,7 +58,15 @@ def launch(name: str, given: tuple[Any, ...], mutants: dict[str, Any], blocks: i
 
 
 def find(
-    x: Any, rank: int, *, room: int = 0, parts: int = 2, past: int = 0, mutants: Any = None, levels: int = 1, **options: Any
+    x: Any,
+    rank: int,
+    *,
+    room: int = 0,
+    parts: int = 2,
+    past: int = 0,
+    mutants: Any = None,
+    levels: int = 1,
+    **options: Any,
 ) -> tuple[Any, Any, Any]:
     """Find the element of a rank in each row, by bounds, and in what was kept once more; say how many were kept."""
     mutants, (rows, n) = mutants or {}, x.shape
@@ -59,12 +78,48 @@ def find(
     first_counts = NOTHING
     for level in range(levels):
         facts, counts = np.zeros(rows * FACTS, np.int64), np.full(rows * COUNTS, 7)
-        bounds, kept, places = np.zeros(2 * rows, np.uint32), np.zeros(rows * room, np.uint32), np.zeros(rows * room, np.uint32)
+        bounds, kept, places = (
+            np.zeros(2 * rows, np.uint32),
+            np.zeros(rows * room, np.uint32),
+            np.zeros(rows * room, np.uint32),
+        )
         kind = () if level == 0 else (("FIRST", False), ("INFINITY", 0), ("KIND", 0), ("NAMED", True))
         size = n if level == 0 else room
-        given = (source, names, known, counted, facts, counts, bounds, NOTHING, size, rank, rank, 0.0, 0.0, 0.0, 0, *lie, 1, 1)
+        given = (
+            source,
+            names,
+            known,
+            counted,
+            facts,
+            counts,
+            bounds,
+            NOTHING,
+            size,
+            rank,
+            rank,
+            0.0,
+            0.0,
+            0.0,
+            0,
+            *lie,
+            1,
+            1,
+        )
         launch("bracket_rows", given, mutants, template=kind, **options)
-        given = (source, names, bounds, facts, counts, kept, places, room, rows, parts, *lie[1:], past if level == 0 else 0)
+        given = (
+            source,
+            names,
+            bounds,
+            facts,
+            counts,
+            kept,
+            places,
+            room,
+            rows,
+            parts,
+            *lie[1:],
+            past if level == 0 else 0,
+        )
         launch("keep_between", given, mutants, template=tuple(one for one in kind if one[0] != "FIRST"), **options)
         first_counts = counts if level == 0 else first_counts
         known, counted, source, names, lie = facts, counts, kept, places, (rows, 1, room, 1, 0)
@@ -133,7 +188,8 @@ def between(x: Any, low: int, high: int, weight: float, how: int, **options: Any
     template = (("HOW", how), ("LISTED", False), ("PLACES", False), ("R", "float32"))
     nothing = np.zeros(1, np.uint32)
     given = (
-        x.view(np.uint32), nothing, nothing, NOTHING, NOTHING, NOTHING, NOTHING, y, NOTHING.copy(), x.size, low, high, weight, 0.0,
+        x.view(np.uint32), nothing, nothing, NOTHING, NOTHING, NOTHING, NOTHING, y, NOTHING.copy(), x.size, low, high, weight,
+        0.0,
         0.0, 0.0, 0, 1, 1, 1, x.size, 1, 0, 1, 1, 0,
     )  # fmt: skip
     launch("find_ranks", given, {}, template=template, **options)

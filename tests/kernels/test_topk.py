@@ -127,7 +127,9 @@ def mutants_missed(options: dict[str, Any], calls: Any) -> list[Any]:
 
 def test_each_inferred_barrier_of_held_rows_is_needed() -> None:
     x = np.floor(numbers("float32", 3, 240) / 10)
-    assert not mutants_missed({"DIRECT": True, "ROOM": 256, "KEPT": 3}, [(x, 50, 0, {}), (numbers("float32", 3, 240), 150, 0, {})])
+    assert not mutants_missed(
+        {"DIRECT": True, "ROOM": 256, "KEPT": 3}, [(x, 50, 0, {}), (numbers("float32", 3, 240), 150, 0, {})]
+    )
 
 
 @pytest.mark.slow

@@ -10,13 +10,12 @@ from prism.lib.block.exchange import (
 )
 from prism.lib.block.histogram import add_weights, fill, histogram
 from prism.lib.block.load import load, load_striped, load_tile, load_transposed, place, prefetch_tile
-from prism.lib.block.rank import radix_rank
+from prism.lib.block.rank import radix_rank, select_rank
 from prism.lib.block.reduce import reduce, reduce_groups, reduce_into, reduce_to_first, reduce_valid
 from prism.lib.block.scan import scan, scan_both, scan_groups, scan_initial, scan_valid
 from prism.lib.block.search import fill_guide
 from prism.lib.block.segments import reduce_by_key, reduce_segments, scan_by_key, scan_heads, scan_segments
 from prism.lib.block.shift import offset, rotate, shift_down, shift_up
-from prism.lib.block.select import select_rank
 from prism.lib.block.sort import merge, merge_sort, merge_sort_pairs, radix_sort, radix_sort_pairs
 from prism.lib.block.store import store, store_striped, store_tile, store_transposed
 from prism.lib.block.vote import all, any, count

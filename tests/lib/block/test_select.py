@@ -1,6 +1,6 @@
 """The element of a rank, found by a block without sorting.
 
-Tests of prism/lib/block: select.
+Tests of prism/lib/block: rank.
 """
 
 # ruff: noqa: F821 - kernels declare registers without a value
@@ -35,7 +35,13 @@ SIZES = {"U": "uint32", "BITS": 32, "THREADS": 64}
 @prism("global")
 @template(U=dtype, BITS=constexpr(int), THREADS=constexpr(int))
 @requires(grid[1], block[1], thread[THREADS])
-def ranked(x: ptr(const(U)) @ grid[1], some: ptr(const(int32)) @ grid[1], y: ptr(U) @ grid[1], n: int32 @ grid[1], rank: int32 @ grid[1]):
+def ranked(
+    x: ptr(const(U)) @ grid[1],
+    some: ptr(const(int32)) @ grid[1],
+    y: ptr(U) @ grid[1],
+    n: int32 @ grid[1],
+    rank: int32 @ grid[1],
+):
     with partition(y, block[1], 3 * id()) as out, group(block[1]):
         t: int32 @ thread[1] = id()
 
@@ -58,7 +64,9 @@ def ranked(x: ptr(const(U)) @ grid[1], some: ptr(const(int32)) @ grid[1], y: ptr
                 mine[2] = U(equal)
 
 
-def check(n: int, rank: int, *, kind: str = "uint32", bits: int = 32, top: int = 50, share=1.0, mutant=None, seed=0, **options) -> None:
+def check(
+    n: int, rank: int, *, kind: str = "uint32", bits: int = 32, top: int = 50, share=1.0, mutant=None, seed=0, **options
+) -> None:
     random = np.random.default_rng(seed)
     x = random.integers(0, top, n, dtype=kind)
     some = (random.random(n) < share).astype(np.int32)

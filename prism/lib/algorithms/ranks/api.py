@@ -9,13 +9,11 @@ import numpy as np
 
 from prism.host import arguments
 from prism.host.axes import normal_axis
-from prism.lib.algorithms.ranks.calls import kth, native, parted, require_order, sorted_up_to, values_of
+from prism.lib.algorithms.ranks.calls import kth, native, part_at, require_order, sorted_up_to, values_of
 from prism.lib.algorithms.ranks.quantiles import Quantiles, is_float, median_of, quantiles_of, wanted_of
 
 
-def kthvalue(
-    x: Any, k: int, axis: Any = -1, *, keepdims: bool = False, out: Any = None, stream: Any = None
-) -> Any:
+def kthvalue(x: Any, k: int, axis: Any = -1, *, keepdims: bool = False, out: Any = None, stream: Any = None) -> Any:
     """Return the `k`-th smallest element along an axis, and its position: `torch.kthvalue`.
 
     Parameters
@@ -48,9 +46,9 @@ def kthvalue(
 
     Notes
     -----
-    The element of rank `k - 1` in the order of `prism.lib.top_k` with `largest=False`: NaN stands last, equal ones stand as they lie.
-    So the position is the same in every run. A long row is read once, by all multiprocessors: what stands between two bounds that a
-    sample says is kept, and the element is found in it. Nothing waits for the host.
+    The element of rank `k - 1` in the order of `prism.lib.top_k` with `largest=False`: NaN stands last, equal ones stand as they
+    lie. So the position is the same in every run. A long row is read once, by all multiprocessors: what stands between two bounds
+    that a sample says is kept, and the element is found in it. Nothing waits for the host.
 
     Examples
     --------
@@ -98,8 +96,8 @@ def partition(
 
     Notes
     -----
-    The same result in every run: of a long row, what is before the element, and what is behind it, stands as it did. Rows of up to
-    4096 elements, of 8 bytes 2048, are sorted. NaN stands last.
+    The same result in every run: of a long row, what is before the element, and what is behind it, stands as it did. Rows of up
+    to 4096 elements, of 8 bytes 2048, are sorted. NaN stands last.
 
     Examples
     --------
@@ -123,7 +121,13 @@ def argpartition(
 
 
 def median(
-    a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False, *, stream: Any = None
+    a: Any,
+    axis: Any = None,
+    out: Any = None,
+    overwrite_input: bool = False,
+    keepdims: bool = False,
+    *,
+    stream: Any = None,
 ) -> Any:
     """Return the median of an array, or along axes: `numpy.median`.
 
@@ -199,8 +203,8 @@ def quantile(
 
     Notes
     -----
-    As NumPy computes it, but for integers whose difference their own dtype does not hold: NumPy's wraps. Each quantile reads a long
-    row once. Nothing waits for the host.
+    As NumPy computes it, but for integers whose difference their own dtype does not hold: NumPy's wraps. Each quantile reads a
+    long row once. Nothing waits for the host.
 
     Examples
     --------
@@ -225,7 +229,13 @@ def percentile(
 
 
 def nanmedian(
-    a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False, *, stream: Any = None
+    a: Any,
+    axis: Any = None,
+    out: Any = None,
+    overwrite_input: bool = False,
+    keepdims: bool = False,
+    *,
+    stream: Any = None,
 ) -> Any:
     """Return the median of the elements that are not NaN: `numpy.nanmedian`. All else is as of `prism.lib.median`.
 
@@ -325,9 +335,9 @@ def _part(name: str, a: Any, at: Any, axis: Any, kind: str, order: Any, stream: 
     ranks = _ranks(at, shape[along])
     last = max(ranks, default=0)
     if len(ranks) < 2 or shape[along] <= sorted_up_to(info):
-        return parted(name, a, last, axis, stream)
+        return part_at(name, a, last, axis, stream)
     # what is not behind the last of them is sorted: then all others stand where they should
-    values, places = (parted(one, a, last, axis, stream) for one in ("partition", "argpartition"))
+    values, places = (part_at(one, a, last, axis, stream) for one in ("partition", "argpartition"))
     front = (*(slice(None),) * along, slice(0, last + 1))
     first, order_of = top_k(values[front], last + 1, axis=along, largest=False, stream=stream)
     if name == "partition":

@@ -16,7 +16,7 @@ from prism.host.lazies import LazyInfo
 from prism.host.plan import OUT, Buffer, Machine, Plan, Scratch, Step
 from prism.lib.algorithms.ranks.plan import Rows, Wanted, find, part
 from prism.lib.algorithms.scan.api import past
-from prism.lib.algorithms.topk.calls import collapsed, copy_to, flat_axis, is_dense
+from prism.lib.algorithms.topk.calls import copy_to, flat_axis, is_dense, rows_along
 from prism.lib.algorithms.topk.plan import INDICES, Task, is_ordered, top_rows
 from prism.runtime.arrays import ArrayInfo
 
@@ -66,7 +66,9 @@ def values_of(
             return Decision(copied=("x",))
         rows, scratch = Rows(Task(info.scalar), view, max(past(info), 0)), Scratch()
         steps = [
-            step for number, one in enumerate(wanted) for step in find(rows, one, machine, scratch, start=number * view.results)
+            step
+            for number, one in enumerate(wanted)
+            for step in find(rows, one, machine, scratch, start=number * view.results)
         ]
         return Decision(made, plan=Plan(tuple(steps), scratch=scratch.used), beside=beside)
 
@@ -106,9 +108,9 @@ def _view(info: ArrayInfo, axes: tuple[int, ...], machine: Machine) -> Collapsed
     if len(axes) == len(info.shape) and not isinstance(info, LazyInfo) and info.natural and is_dense(info):
         return collapse((info.size,), (1,), (0,))
     if len(axes) == 1:
-        return collapsed(info, info.shape, axes[0], machine)
+        return rows_along(info, info.shape, axes[0], machine)
     shape, along = flat_axis(info)
-    return collapsed(info, shape, along, machine)
+    return rows_along(info, shape, along, machine)
 
 
 def _require_result(result: ArrayInfo, dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
@@ -136,7 +138,7 @@ def kth(name: str, x: Any, k: int, axis: Any, keepdims: bool, out: Any, stream: 
         results = Result(left, native(given)), Result(left, np.dtype(np.int64))
         if 0 in left:
             return Decision(results, (OUT, INDICES))
-        if (view := collapsed(given, shape, along, machine)) is None:
+        if (view := rows_along(given, shape, along, machine)) is None:
             return Decision(copied=("x",))
         scratch = Scratch()
         steps = find(Rows(Task(given.scalar), view, max(past(given), 0)), Wanted(k - 1, k - 1), machine, scratch)
@@ -146,8 +148,8 @@ def kth(name: str, x: Any, k: int, axis: Any, keepdims: bool, out: Any, stream: 
     return found if out is None else copy_to(name, found, tuple(out), stream)
 
 
-def parted(name: str, x: Any, rank: int, axis: Any, stream: Any) -> Any:
-    """Return an array whose rows along an axis are parted at their element of a rank; or, of argpartition, the places."""
+def part_at(name: str, x: Any, rank: int, axis: Any, stream: Any) -> Any:
+    """Return an array whose rows along an axis are cut at their element of a rank; or, of argpartition, the places."""
     places = name == "argpartition"
     asked = (name, rank, axis)
     if stream is None and (known := repeat.run(asked, x, None)) is not None:
@@ -159,12 +161,14 @@ def parted(name: str, x: Any, rank: int, axis: Any, stream: Any) -> Any:
         made = (Result(shape, np.dtype(np.int64) if places else native(given)),)
         if 0 in shape:
             return Decision(made)
-        if (view := collapsed(given, shape, along, machine)) is None:
+        if (view := rows_along(given, shape, along, machine)) is None:
             return Decision(copied=("x",))
         behind, n = math.prod(shape[along + 1 :]), shape[along]
         rows, scratch = Rows(Task(given.scalar), view, max(past(given), 0)), Scratch()
         if n <= sorted_up_to(given):
-            return Decision(made, plan=_sorted(top_rows(rows.task, view, behind, n, rows.skew, machine), given, places=places))
+            return Decision(
+                made, plan=_sorted(top_rows(rows.task, view, behind, n, rows.skew, machine), given, places=places)
+            )
         target = scratch.take(rows.task.bits, view.results), scratch.take("int64", view.results)
         steps = find(rows, Wanted(rank, rank), machine, scratch, target=target)
         steps += part(rows, rank, target, Buffer(OUT), behind, machine, scratch, places=places)
@@ -174,7 +178,7 @@ def parted(name: str, x: Any, rank: int, axis: Any, stream: Any) -> Any:
 
 
 def sorted_up_to(info: ArrayInfo) -> int:
-    """Return how many elements rows have that are sorted where they are to be parted."""
+    """Return how many elements rows have that are sorted where they are to be cut at a rank."""
     return 2048 if info.dtype.itemsize == 8 else 4096
 
 
@@ -184,11 +188,15 @@ def _sorted(plan: Plan, given: ArrayInfo, *, places: bool) -> Plan:
     scratch.used = plan.scratch
     other = scratch.take(Task(given.scalar).bits if places else "int64", given.size)
     named = {Buffer(OUT): other, Buffer(INDICES): Buffer(OUT)} if places else {Buffer(INDICES): other}
+
+    def target(value: Any) -> Any:
+        return named.get(value, value) if isinstance(value, Buffer) else value
+
     steps = [
-        replace(step, arguments={name: named.get(one, one) if isinstance(one, Buffer) else one for name, one in step.arguments.items()})
+        replace(step, arguments={name: target(value) for name, value in step.arguments.items()})
         for step in plan.steps
         if isinstance(step, Step)
-    ]  # fmt: skip
+    ]
     return Plan(tuple(steps), scratch=scratch.used)
 
 
@@ -209,4 +217,4 @@ def native(info: ArrayInfo) -> np.dtype[Any]:
     return info.dtype if info.dtype.names else info.dtype.newbyteorder("=")
 
 
-__all__ = ["kth", "native", "parted", "require_order", "sorted_up_to", "values_of"]
+__all__ = ["kth", "native", "part_at", "require_order", "sorted_up_to", "values_of"]

@@ -21,7 +21,8 @@ class Wanted:
     """What is computed of a row: `how`, of the elements of ranks `low` and `high`, of which it is `weight` of the way.
 
     `value`, `computed`, `result`: the types that elements have, are computed in, and become; "" where a place is wanted too.
-    `skip`: NaN is left out, and ranks follow from `q`, in the type `typed`, `alpha`, `beta` and `method`, see `prism.kernels.topk.quantile`.
+    `skip`: NaN is left out, and ranks follow from `q`, in the type `typed`, `alpha`, `beta` and `method`, see
+    `prism.kernels.topk.quantile`.
     """
 
     low: int
@@ -123,19 +124,23 @@ def find(
         chosen, at = (facts, counts, bounds), {"x": source[0], "names": source[1], "NAMED": named}
         numbers = {**wanted.numbers(), "known": known, "counted": counted, "n": n, **lie, **rows.number()}
         steps.append(_bracket(key, at, chosen, numbers, sample, machine, first=first, wanted=wanted))
-        steps.append(_keep(key, at, chosen, (kept, spots), {**lie, "room": room, "skew": skew}, n, machine, places=places))
+        steps.append(
+            _keep(key, at, chosen, (kept, spots), {**lie, "room": room, "skew": skew}, n, machine, places=places)
+        )
         known, counted, source, named = facts, counts, (kept, spots), places
         lie = {"rows": view.results, "inner": 1, "outer_stride": room, "n_stride": 1, "inner_stride": 0}
         n, skew = room, 0
     threads = 1024 if machine.host else 512 if view.n <= 1 << 13 else 1024
     template = {
-        **rows.key(), "Q": wanted.typed, "V": wanted.value or "uint8", "C": wanted.computed or "float32", "R": wanted.result or task.bits,
+        **rows.key(), "Q": wanted.typed, "V": wanted.value or "uint8", "C": wanted.computed or "float32",
+        "R": wanted.result or task.bits,
         "LISTED": bool(steps), "PLACES": places, "SKIP": wanted.skip, "HOW": wanted.how, "THREADS": threads,
     }  # fmt: skip
     instance = instance_of(kernels.find_ranks, template)
     out, indices = target or (Buffer(OUT), Buffer(INDICES) if places else nothing("int64"))
     arguments = {
-        "x": Buffer("x"), "kept": source[0] if steps else nothing(task.key), "places": source[1] if steps else nothing(rows.place),
+        "x": Buffer("x"), "kept": source[0] if steps else nothing(task.key),
+        "spots": source[1] if steps else nothing(rows.place),
         "known": known, "counted": counted, "nans": nans, "y": out, "indices": indices, "n": view.n, **wanted.numbers(),
         "weight": wanted.weight, "room": n, **rows.lie(), **rows.number(), "start": start,
     }  # fmt: skip
@@ -178,13 +183,14 @@ def _keep(
     facts, counts, bounds = chosen
     arguments = {
         "x": at["x"], "names": at["names"], "bounds": bounds, "facts": facts, "counts": counts, "kept": target[0],
-        "places": target[1], "parts": parts, **numbers,
+        "spots": target[1], "parts": parts, **numbers,
     }  # fmt: skip
     return Step(instance, 1 if machine.host else min(many, numbers["rows"] * parts), threads, arguments)
 
 
 def part(
-    rows: Rows, rank: int, cuts: tuple[Buffer, Buffer], y: Buffer, behind: int, machine: Machine, scratch: Scratch, *, places: bool,
+    rows: Rows, rank: int, cuts: tuple[Buffer, Buffer], y: Buffer, behind: int, machine: Machine, scratch: Scratch, *,
+    places: bool,
 ) -> list[Step]:  # fmt: skip
     """Return the steps that part rows at an element of each, of a rank, which is known with its place."""
     threads, items = configurations.PART
@@ -197,7 +203,7 @@ def part(
     parts = max(1, min(-(-many // view.results) if view.results < many else 1, view.n // (4 * threads * items)))
     numbers = scratch.take("int64", view.results * parts)
     lie = {**rows.lie(), **rows.number(), "n": view.n, "parts": parts}
-    given = {"x": Buffer("x"), "cuts": cuts[0], "places": cuts[1], "numbers": numbers, **lie}
+    given = {"x": Buffer("x"), "cuts": cuts[0], "spots": cuts[1], "numbers": numbers, **lie}
     blocks = 1 if machine.host else min(many, view.results * parts)
     return [
         Step(first, blocks, threads, given),

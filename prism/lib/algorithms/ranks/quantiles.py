@@ -26,7 +26,7 @@ _HALVES = (np.dtype("float16"), BFLOAT16)
 
 @dataclass(frozen=True, slots=True)
 class Quantiles:
-    """Quantiles that are asked for: in `q`, an array of one or no axis, or of two; `weak`: a number of Python's, without a dtype."""
+    """Quantiles that are asked for: `q` is an array of up to two axes. `weak`: it is a number of Python's, without a dtype."""
 
     q: Any
     weak: bool
@@ -53,7 +53,9 @@ def quantiles_of(q: Any, method: Any, hundred: bool) -> Quantiles:
     if found.ndim > 2:
         raise ValueError("q must be a scalar or 1d")
     if not bool(np.all((found >= 0) & (found <= 1))):
-        raise ValueError("Percentiles must be in the range [0, 100]" if hundred else "Quantiles must be in the range [0, 1]")
+        raise ValueError(
+            "Percentiles must be in the range [0, 100]" if hundred else "Quantiles must be in the range [0, 1]"
+        )
     return Quantiles(found, weak, method)
 
 
@@ -63,7 +65,15 @@ def median_of(n: int, dtype: np.dtype[Any], skip: bool = False) -> Wanted:
     computed = "float32" if result in _HALVES else name_of(result)
     low, high = max(n - 1, 0) // 2, n // 2
     return Wanted(
-        low, high, 0.5, kernels.MEAN, value_of(dtype), computed, name_of(result), skip and is_float(dtype), method=rules.MEDIAN
+        low,
+        high,
+        0.5,
+        kernels.MEAN,
+        value_of(dtype),
+        computed,
+        name_of(result),
+        skip and is_float(dtype),
+        method=rules.MEDIAN,
     )
 
 
@@ -99,32 +109,34 @@ def _where(q: Any, n: int, name: str) -> dict[str, Any]:
         return {}
     if method == rules.SHIFTED:
         at = n * q + (alpha + q * (1 - alpha - beta)) - 1
-    elif method in (rules.AVERAGED, rules.INVERTED):
-        at = n * q - 1
-    elif method == rules.CLOSEST:
-        at = n * q - 1 - 0.5
+    elif method in (rules.AVERAGED, rules.INVERTED, rules.CLOSEST):
+        at = n * q - 1 - (0.5 if method == rules.CLOSEST else 0)
     else:
         at = (n - 1) * q
-    below = int(np.floor(at))
     rest = at - np.floor(at)
     if method in _EXACT:
-        if method == rules.CLOSEST:
-            below += not (rest == 0 and below % 2 == 1)
-        elif method != rules.LOWER:
-            below = int(np.around(at)) if method == rules.NEAREST else below + int(rest != 0)
-        rank = min(max(below, 0), n - 1)
+        rank = min(max(_exact_rank(at, rest, method), 0), n - 1)
         return {"low": rank, "high": rank}
     weight = float(rest)
     if method == rules.MIDPOINT:
         weight = 0.5 if rest > 0 else 0.0
-        at = below + weight
+        at = np.floor(at) + weight
     elif method == rules.AVERAGED:
         weight = 0.5 if rest == 0 else 1.0
-    if at >= n - 1:
-        return {"low": n - 1, "high": n - 1, "weight": weight}
-    if at < 0:
-        return {"low": 0, "high": 0, "weight": weight}
-    return {"low": below, "high": below + 1, "weight": weight}
+    if at < 0 or at >= n - 1:
+        rank = 0 if at < 0 else n - 1
+        return {"low": rank, "high": rank, "weight": weight}
+    return {"low": int(np.floor(at)), "high": int(np.floor(at)) + 1, "weight": weight}
+
+
+def _exact_rank(at: Any, rest: Any, method: int) -> int:
+    """Return the rank of the element that a method takes, `rest` behind a whole number."""
+    below = int(np.floor(at))
+    if method == rules.NEAREST:
+        return int(np.around(at))
+    if method == rules.CLOSEST:
+        return below + int(not (rest == 0 and below % 2 == 1))
+    return below if method == rules.LOWER else below + int(rest != 0)
 
 
 def is_float(dtype: np.dtype[Any]) -> bool:

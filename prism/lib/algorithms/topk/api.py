@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from prism.host import arguments, repeat
+from prism.host import repeat
 from prism.host.axes import normal_axis
 from prism.host.call import Decision, Result, call
 from prism.host.plan import OUT, Machine
 from prism.lib.algorithms.scan.api import past
-from prism.lib.algorithms.topk.calls import collapsed, copy_to, flat_axis
+from prism.lib.algorithms.topk.calls import copy_to, flat_axis, rows_along
 from prism.lib.algorithms.topk.plan import INDICES, Task, is_ordered, top_rows
 from prism.runtime.arrays import ArrayInfo
 
@@ -66,13 +66,13 @@ def top_k(
 
     Notes
     -----
-    The same result in every run. Of equal elements the one at the lower position comes first, and is taken first; -0.0 equals 0.0.
-    NaN stands last, as in NumPy's `top_k` and `sort`, whatever its sign and whether the largest or the smallest are asked for: it is
-    in the result only where there are fewer than `k` numbers. (torch's `topk` takes NaN for the largest.)
+    The same result in every run. Of equal elements the one at the lower position comes first, and is taken first; -0.0 equals
+    0.0. NaN stands last, as in NumPy's `top_k` and `sort`, whatever its sign and whether the largest or the smallest are asked
+    for: it is in the result only where there are fewer than `k` numbers. (torch's `topk` takes NaN for the largest.)
 
-    Each element is read once, where `k` is at most 4096, or of 8 bytes 2048: a block finds the first ones of a row, or of a part of
-    it, and what parts of a row have come to is one shorter row. More are found by sorting parts and merging them. Nothing waits for
-    the host.
+    Each element is read once, where `k` is at most 4096, or of 8 bytes 2048: a block finds the first ones of a row, or of a part
+    of it, and what parts of a row have come to is one shorter row. More are found by sorting parts and merging them. Nothing
+    waits for the host.
 
     Examples
     --------
@@ -127,7 +127,7 @@ def _top_k(name: str, x: Any, k: Any, axis: Any, largest: bool, mode: str | None
         positions = Result(results.shape, np.dtype(np.int64))
         if 0 in results.shape:
             return Decision((results, positions), (OUT, INDICES))
-        if (view := collapsed(given, shape, along, machine)) is None:
+        if (view := rows_along(given, shape, along, machine)) is None:
             return Decision(copied=("x",))
         behind = int(np.prod(shape[along + 1 :], dtype=np.int64))
         plan = top_rows(Task(given.scalar, bool(largest)), view, behind, asked[1], max(past(given), 0), machine)

@@ -23,7 +23,7 @@ def flat_axis(given: ArrayInfo) -> tuple[tuple[int, ...], int]:
     return (math.prod(given.shape),), 0
 
 
-def collapsed(given: ArrayInfo, shape: tuple[int, ...], along: int, machine: Machine) -> Collapsed | None:
+def rows_along(given: ArrayInfo, shape: tuple[int, ...], along: int, machine: Machine) -> Collapsed | None:
     """Return an array, taken in a shape, as rows along an axis; None where it must be copied first."""
     if isinstance(given, LazyInfo) or not given.natural:
         return None
@@ -55,4 +55,4 @@ def copy_to(name: str, found: tuple[Any, ...], out: tuple[Any, ...], stream: Any
     return out
 
 
-__all__ = ["collapsed", "copy_to", "flat_axis", "is_dense"]
+__all__ = ["rows_along", "copy_to", "flat_axis", "is_dense"]

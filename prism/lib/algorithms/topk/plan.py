@@ -212,7 +212,7 @@ def _in_runs(task: Task, view: Collapsed, behind: int, k: int, skew: int, machin
             "n": n, "k": k, "rows": rows, "parts": parts, "span": span, "runs": runs, "slots": slots, "room": room,
             "behind": behind if last else 1,
         }  # fmt: skip
-        arguments = {"values": found[0], "places": found[1], "y": target[0], "indices": target[1], **numbers}
+        arguments = {"values": found[0], "spots": found[1], "y": target[0], "indices": target[1], **numbers}
         steps.append(Step(instance, 1 if machine.host else min(jobs, 1 << 16), threads, arguments))
         found, runs, span, slots = target, pairs, 2 * span, room
     return Plan(tuple(steps), scratch=scratch.used)

@@ -74,7 +74,9 @@ def test_medians(kind: str) -> None:
             same(lib.nanmedian(x, axis=1), np.nanmedian(x, axis=1), kind, n)
 
 
-@pytest.mark.parametrize("method", rarely(tuple(METHODS), but=["linear", "closest_observation", "averaged_inverted_cdf", "weibull"]))
+@pytest.mark.parametrize(
+    "method", rarely(tuple(METHODS), but=["linear", "closest_observation", "averaged_inverted_cdf", "weibull"])
+)
 def test_quantiles(method: str) -> None:
     for kind in ("float32", "int32", "float16", "uint8"):
         x = numbers(kind, 3, 301)
@@ -213,7 +215,11 @@ def test_errors() -> None:
 def random_call(seed: int) -> None:
     random = np.random.default_rng(seed)
     kind = str(random.choice(["float32", "float64", "int32", "uint16"]))
-    shape = tuple(random.integers(1, 12, random.integers(1, 4)).tolist()) if random.random() < 0.7 else (random.integers(1, 9000),)
+    shape = (
+        tuple(random.integers(1, 12, random.integers(1, 4)).tolist())
+        if random.random() < 0.7
+        else (random.integers(1, 9000),)
+    )
     x = numbers(kind, *shape, scale=float(random.choice([2, 50])), seed=seed)
     if kind[0] == "f" and random.random() < 0.5:
         x[random.random(shape) < 0.1] = np.nan
@@ -254,7 +260,9 @@ def test_what_a_gpu_is_given(kind: str, monkeypatch: pytest.MonkeyPatch) -> None
     """A GPU's plans, run by the reference machine: levels, parts, vectors and blocks are not those of the host's plans."""
     found, parting = calls.find, calls.part
     monkeypatch.setattr(plan, "_LONGEST", 1 << 12)  # so that what is kept is a row once more
-    monkeypatch.setattr(calls, "find", lambda rows, one, machine, *rest, **more: found(rows, one, Device(), *rest, **more))
+    monkeypatch.setattr(
+        calls, "find", lambda rows, one, machine, *rest, **more: found(rows, one, Device(), *rest, **more)
+    )
     monkeypatch.setattr(calls, "part", lambda *given, **more: parting(*given[:5], Device(), *given[6:], **more))
     x = numbers(kind, 70_003)
     for past in (0, 3):

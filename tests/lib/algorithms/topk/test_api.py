@@ -168,9 +168,11 @@ def random_call(seed: int) -> None:
     shape = tuple(random.integers(1, 30, random.integers(1, 4)).tolist())
     if random.random() < 0.3:
         shape = (int(random.integers(1, 9000)),)
-    x = (random.standard_normal(shape) * 10.0 ** random.integers(-1, 5)).astype("float64" if kind == "bool" else kind) if (
-        kind[0] == "f"
-    ) else random.integers(0, int(random.choice([2, 5, 100])), shape).astype(kind)
+    x = (
+        (random.standard_normal(shape) * 10.0 ** random.integers(-1, 5)).astype("float64" if kind == "bool" else kind)
+        if (kind[0] == "f")
+        else random.integers(0, int(random.choice([2, 5, 100])), shape).astype(kind)
+    )
     if kind[0] == "f":
         x[random.random(shape) < 0.1] = np.nan
         x[random.random(shape) < 0.1] *= -0.0
@@ -201,7 +203,13 @@ class Device:
         return 3
 
 
-GPU = ((1000, 7, "float32"), (5000, 700, "float16"), (70_001, 100, "float32"), (40_001, 9, "uint8"), (30_001, 1000, "int64"))
+GPU = (
+    (1000, 7, "float32"),
+    (5000, 700, "float16"),
+    (70_001, 100, "float32"),
+    (40_001, 9, "uint8"),
+    (30_001, 1000, "int64"),
+)
 
 
 @pytest.mark.parametrize(("n", "k", "kind"), rarely(GPU, but=GPU[2:3]))
