@@ -568,8 +568,8 @@ class Block(LevelName):
 
         Perspective: block, of `THREADS` threads.
         Shapes:      `KEY(i)` gives element `i`'s key, an unsigned integer `U` below `2^BITS`, and `COUNTS(i)` whether it is one of
-                     those that are ranked: functions of a thread, of an `N`: int32 or int64. Of the ranked ones there are more than `rank`, and
-                     fewer than 2^32. `BITS`: a multiple of 8."""
+                     those that are ranked: functions of a thread, of an `N`: int32 or int64. Of the ranked ones there are more than
+                     `rank`, and fewer than 2^32. `BITS`: a multiple of 8."""
 
     @staticmethod
     def separate(items: Any, flags: Any, *, WIDTH: int, THREADS: int, T: Any = ..., ITEMS: int = ...) -> Any:

@@ -90,7 +90,7 @@ def sample_of(task: Task, machine: Machine) -> int:
     nbytes = configurations.SAMPLED
     while nbytes + configurations.BESIDE > limit_of(machine):
         nbytes //= 2
-    return nbytes // size_of(task.key)
+    return int(nbytes // size_of(task.key))
 
 
 def room_of(n: int, sample: int) -> int:

@@ -50,7 +50,7 @@ class Task:
     def bytes(self, c: Configuration) -> int:
         """Return how much shared memory a block takes."""
         key, entry = size_of(self.key), 2 * size_of(self.key)
-        return c.room * (key + (4 if c.sample else 0)) + 2 * c.most * entry + configurations.BESIDE
+        return int(c.room * (key + (4 if c.sample else 0)) + 2 * c.most * entry + configurations.BESIDE)
 
 
 def value_of(scalar: str) -> str:
@@ -103,13 +103,13 @@ def _filled(task: Task, c: Configuration, limit: int) -> Configuration:
 
 def limit_of(machine: Machine) -> int:
     """Return how many bytes of shared memory a block has."""
-    return configurations.SMALL.get(int("".join(filter(str.isdigit, machine.arch))), configurations.ROOM)
+    return int(configurations.SMALL.get(int("".join(filter(str.isdigit, machine.arch))), configurations.ROOM))
 
 
 def bound_rank(c: Configuration, length: int, k: int) -> int:
     """Return which element of a sample of a row is its bound: four deviations, and some, after where the last one of `k` is."""
     expected = k * c.sample / length
-    return min(math.ceil(expected + 4 * math.sqrt(expected) + 8), c.sample - 1)
+    return int(min(math.ceil(expected + 4 * math.sqrt(expected) + 8), c.sample - 1))
 
 
 def _longest(c: Configuration, k: int) -> int:
@@ -118,7 +118,7 @@ def _longest(c: Configuration, k: int) -> int:
     while True:
         rank = bound_rank(c, 2 * length, k)
         if (rank + 4 * math.sqrt(rank)) * 2 * length > c.room * c.sample:
-            return length
+            return int(length)
         length *= 2
 
 
