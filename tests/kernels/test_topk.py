@@ -14,6 +14,8 @@ from prism.interpret import RaceError, run
 from prism.kernels.topk import FLOAT, SIGNED, UNSIGNED, Narrow, Wide, merge_rows, top_rows
 from prism.kernels.topk.merging import EXAMPLES as MERGES
 from prism.kernels.topk.rows import EXAMPLES as ROWS
+from prism.lang.types.structs import struct_of
+from prism.lib.algorithms.topk.plan import _ENTRY
 from tests.lib.oracles import SCHEDULES, top_of
 from tests.mutation import without_barriers
 
@@ -180,6 +182,8 @@ def test_the_kernels_for_the_device_do_not_spill(direct: bool, kind: str) -> Non
     assert compiled.spills <= LIMITS[direct, kind]
 
 
-def test_keys_have_the_order_of_elements() -> None:
+def test_kinds_and_entries_by_their_names() -> None:
     assert (UNSIGNED, SIGNED, FLOAT) == (0, 1, 2)
-    assert np.dtype(Narrow).itemsize == 8 and np.dtype(Wide).itemsize == 16
+    for key, entry in (("uint32", Narrow), ("uint64", Wide)):
+        found = struct_of(np.dtype(entry))
+        assert found is not None and _ENTRY[key] == found.key

@@ -17,6 +17,8 @@ from prism.lib.algorithms.topk.calls import copy_to, flat_axis, rows_along
 from prism.lib.algorithms.topk.plan import INDICES, Task, is_ordered, top_rows
 from prism.runtime.arrays import ArrayInfo
 
+_MOST = (1 << 31) - (1 << 20)  # elements of a run that is merged are counted in 32 bits, and so are those of the blocks around it
+
 
 def top_k(
     x: Any,
@@ -127,6 +129,8 @@ def _top_k(name: str, x: Any, k: Any, axis: Any, largest: bool, mode: str | None
         positions = Result(results.shape, np.dtype(np.int64))
         if 0 in results.shape:
             return Decision((results, positions), (OUT, INDICES))
+        if asked[1] >= _MOST:
+            raise ValueError(f"`k` must be less than 2^31, not {asked[1]}")
         if (view := rows_along(given, shape, along, machine)) is None:
             return Decision(copied=("x",))
         behind = int(np.prod(shape[along + 1 :], dtype=np.int64))

@@ -17,6 +17,7 @@ INDICES = "indices"
 """What the positions are called, of results."""
 _BITS = {1: "uint8", 2: "uint16", 4: "uint32", 8: "uint64"}
 _INFINITY = {"float16": 0x7C00, "bfloat16": 0x7F80, "float32": 0x7F800000, "float64": 0x7FF0000000000000}
+_ENTRY = {key: f"struct{{key:{key},place:uint32}}" for key in ("uint32", "uint64")}  # `Narrow` and `Wide`, by their names
 _KEPT = (1, 2, 3, 4, 6, 8, 11)  # times the threads of a block: up to 4096 elements
 _SHORTEST = 1 << 14  # elements of a part of a row: shorter ones take more time to begin and end than to read
 _WORTH = 8  # a part has so many times as many elements as are taken of it
@@ -182,7 +183,7 @@ def template_of(task: Task, c: Configuration, *, vectors: bool, named: bool = Fa
     """Return the template of the kernel of rows."""
     width = 16 // size_of(task.bits) if vectors else 1
     return {
-        **task.template(), "E": kernels.Wide if task.key == "uint64" else kernels.Narrow, "DIRECT": not c.sample,
+        **task.template(), "E": _ENTRY[task.key], "DIRECT": not c.sample,
         "V": value_of(task.scalar), "NAMED": named, "ROOM": c.room, "SAMPLE": c.sample or 8, "KEPT": c.kept, "WIDTH": width,
         "AHEAD": 4 if width <= 4 else 2, "THREADS": c.threads, "BLOCKS": c.blocks,
     }  # fmt: skip
