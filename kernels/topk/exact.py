@@ -16,6 +16,7 @@ EXACT, WAY, MEAN = 0, 1, 2
 @prism("global")
 @template(
     B=dtype, U=dtype, P=dtype, Q=dtype, V=dtype, C=dtype, R=dtype, KIND=constexpr(int), INFINITY=constexpr(int),
+    LARGEST=constexpr(bool),
     LISTED=constexpr(bool),
     PLACES=constexpr(bool), SKIP=constexpr(bool), HOW=constexpr(int), THREADS=constexpr(int),
 )
@@ -61,7 +62,7 @@ def find_ranks(
             if LISTED and there:
                 found = kept[begin + i]
             else:
-                found = key_of(x[base + i * n_stride], U=U, KIND=KIND, INFINITY=INFINITY, LARGEST=False)
+                found = key_of(x[base + i * n_stride], U=U, KIND=KIND, INFINITY=INFINITY, LARGEST=LARGEST)
             return found
 
         @requires(thread[1])
@@ -155,7 +156,7 @@ EXAMPLES = {
     "find_ranks": {
         "B": "uint32", "U": "uint32", "P": "uint32", "Q": "float64", "V": "float32", "C": "float32", "R": "float32",
         "KIND": FLOAT,
-        "INFINITY": 0x7F800000, "LISTED": True, "PLACES": False, "SKIP": False, "HOW": WAY,
+        "INFINITY": 0x7F800000, "LARGEST": False, "LISTED": True, "PLACES": False, "SKIP": False, "HOW": WAY,
         "THREADS": 1024,
     },
 }

@@ -9,7 +9,7 @@ from prism.lib.thread import operators
 
 
 @prism("global")
-@template(B=dtype, U=dtype, KIND=constexpr(int), INFINITY=constexpr(int), THREADS=constexpr(int))
+@template(B=dtype, U=dtype, KIND=constexpr(int), INFINITY=constexpr(int), LARGEST=constexpr(bool), THREADS=constexpr(int))
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS)")
 def count_before(
@@ -35,12 +35,12 @@ def count_before(
             end: int64 @ block[1] = n * (part + 1) / parts
             base: int64 @ block[1] = row / inner * outer_stride + row % inner * inner_stride
             number: int64 @ block[1] = row / inner * outer_step + row % inner * inner_step
-            cut: U @ block[1] = key_of(cuts[number], U=U, KIND=KIND, INFINITY=INFINITY, LARGEST=False)
+            cut: U @ block[1] = key_of(cuts[number], U=U, KIND=KIND, INFINITY=INFINITY, LARGEST=LARGEST)
             place: int64 @ block[1] = spots[number]
             before: int64 @ thread[1] = 0
             with group(thread[1]):
                 for i in range(first + t, end, THREADS, unroll=8):
-                    key: U = key_of(x[base + i * n_stride], U=U, KIND=KIND, INFINITY=INFINITY, LARGEST=False)
+                    key: U = key_of(x[base + i * n_stride], U=U, KIND=KIND, INFINITY=INFINITY, LARGEST=LARGEST)
                     before = before + (1 if key < cut or (key == cut and i < place) else 0)
             all: int64 @ block[1] = block.reduce(before, OP=operators.add)
             with group(thread[1]):
@@ -50,18 +50,22 @@ def count_before(
 
 @prism("global")
 @template(
-    B=dtype, U=dtype, R=dtype, KIND=constexpr(int), INFINITY=constexpr(int), PLACES=constexpr(bool), ITEMS=constexpr(int),
+    B=dtype, U=dtype, R=dtype, KIND=constexpr(int), INFINITY=constexpr(int), LARGEST=constexpr(bool), PLACES=constexpr(bool),
+    FRONT=constexpr(bool), ITEMS=constexpr(int),
     THREADS=constexpr(int),
 )
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS)")
 def part_rows(
     x: ptr(const(B)) @ grid[1], cuts: ptr(const(B)) @ grid[1], spots: ptr(const(int64)) @ grid[1],
-    numbers: ptr(const(int64)) @ grid[1], y: ptr(R) @ grid[1], n: int64 @ grid[1], kth: int64 @ grid[1], rows: int64 @ grid[1],
+    numbers: ptr(const(int64)) @ grid[1], y: ptr(R) @ grid[1], indices: ptr(int64) @ grid[1], n: int64 @ grid[1],
+    kth: int64 @ grid[1], rows: int64 @ grid[1],
     parts: int64 @ grid[1], inner: int64 @ grid[1], outer_stride: int64 @ grid[1], n_stride: int64 @ grid[1],
     inner_stride: int64 @ grid[1], outer_step: int64 @ grid[1], inner_step: int64 @ grid[1], behind: int64 @ grid[1],
 ):
     """`y` becomes the rows, each parted at its element of rank `kth`; `PLACES`: where the elements stand.
+
+    `FRONT`: `y` becomes what comes before that element, and it, `kth + 1` elements a row, and `indices` where they stand.
 
     Perspective: grid, of any number of blocks of `THREADS` threads.
     Shapes:      as of `count_before`, whose `numbers` are given; results are written as those of `top_rows` are.
@@ -70,7 +74,10 @@ def part_rows(
     TILE: constexpr(int) = THREADS * ITEMS
     me: int64 @ block[1] = id()
     blocks: int64 @ grid[1] = count(block[1])
-    with partition(y, thread[1], offset=lambda i: i, races="none") as out, group(block[1]):
+    long: int64 @ grid[1] = kth + 1 if FRONT else n
+    with partition(y, thread[1], offset=lambda i: i, races="none") as out, partition(
+        indices, thread[1], offset=lambda i: i, races="none"
+    ) as out_places, group(block[1]):
         t: int64 @ thread[1] = id()
         for job in range(me, rows * parts, blocks):
             row: int64 @ block[1] = job / parts
@@ -79,8 +86,8 @@ def part_rows(
             end: int64 @ block[1] = n * (part + 1) / parts
             base: int64 @ block[1] = row / inner * outer_stride + row % inner * inner_stride
             number: int64 @ block[1] = row / inner * outer_step + row % inner * inner_step
-            target: int64 @ block[1] = number / behind * n * behind + number % behind
-            cut: U @ block[1] = key_of(cuts[number], U=U, KIND=KIND, INFINITY=INFINITY, LARGEST=False)
+            target: int64 @ block[1] = number / behind * long * behind + number % behind
+            cut: U @ block[1] = key_of(cuts[number], U=U, KIND=KIND, INFINITY=INFINITY, LARGEST=LARGEST)
             place: int64 @ block[1] = spots[number]
             share: int64 @ thread[1] = 0
             with group(thread[1]):
@@ -98,7 +105,7 @@ def part_rows(
                         items[k] = x[base + i * n_stride] if i < end else B(0)
                     for k in range(ITEMS):
                         i: int64 = at + k * 32
-                        key: U = key_of(items[k], U=U, KIND=KIND, INFINITY=INFINITY, LARGEST=False)
+                        key: U = key_of(items[k], U=U, KIND=KIND, INFINITY=INFINITY, LARGEST=LARGEST)
                         if i < end and (key < cut or (key == cut and i < place)):
                             counts[k] = 1
                 flags: int32[ITEMS] @ thread[1]
@@ -113,14 +120,18 @@ def part_rows(
                             if flags[k] == 0:
                                 spot = kth + 1 + (i - spot) - (1 if i > place else 0)
                                 spot = kth if i == place else spot
-                            out[target + spot * behind] = R(i) if PLACES else R(items[k])
+                            if not FRONT or spot <= kth:
+                                out[target + spot * behind] = R(i) if PLACES else R(items[k])
+                                if FRONT:
+                                    out_places[target + spot * behind] = i
                 before = before + total
 
 
 EXAMPLES = {
-    "count_before": {"B": "uint32", "U": "uint32", "KIND": 2, "INFINITY": 0x7F800000, "THREADS": 512},
+    "count_before": {"B": "uint32", "U": "uint32", "KIND": 2, "INFINITY": 0x7F800000, "LARGEST": False, "THREADS": 512},
     "part_rows": {
-        "B": "uint32", "U": "uint32", "R": "uint32", "KIND": 2, "INFINITY": 0x7F800000, "PLACES": False, "ITEMS": 8,
+        "B": "uint32", "U": "uint32", "R": "uint32", "KIND": 2, "INFINITY": 0x7F800000, "LARGEST": False, "PLACES": False,
+        "FRONT": False, "ITEMS": 8,
         "THREADS": 512,
     },
 }

@@ -36,7 +36,8 @@ def place_in_sample(j: int32 @ thread[1], length: int64 @ thread[1], size: int32
 
 @prism("global")
 @template(
-    B=dtype, U=dtype, P=dtype, Q=dtype, KIND=constexpr(int), INFINITY=constexpr(int), FIRST=constexpr(bool),
+    B=dtype, U=dtype, P=dtype, Q=dtype, KIND=constexpr(int), INFINITY=constexpr(int), LARGEST=constexpr(bool),
+    FIRST=constexpr(bool),
     NAMED=constexpr(bool),
     SKIP=constexpr(bool), SAMPLE=constexpr(int), THREADS=constexpr(int),
 )
@@ -109,7 +110,7 @@ def bracket_rows(
                 with partition(keys, thread[1], offset=t) as own, group(thread[1]):
                     for j in range(t, SAMPLE, THREADS):
                         at: int64 = place_in_sample(j, length, SAMPLE, S=P)
-                        own[j - t] = key_of(x[base + at * n_stride], U=U, KIND=KIND, INFINITY=INFINITY, LARGEST=False)
+                        own[j - t] = key_of(x[base + at * n_stride], U=U, KIND=KIND, INFINITY=INFINITY, LARGEST=LARGEST)
                 share: float @ block[1] = float(first) / float(length)
                 spread: float @ block[1] = 4.5 * sqrt(max(SAMPLE * share * (1 - share), float(0))) + 8
                 lower: int32 @ block[1] = int32(float(SAMPLE) * share - spread)
@@ -166,7 +167,8 @@ def ranks_within(
 
 @prism("global")
 @template(
-    B=dtype, U=dtype, P=dtype, KIND=constexpr(int), INFINITY=constexpr(int), NAMED=constexpr(bool), PLACES=constexpr(bool),
+    B=dtype, U=dtype, P=dtype, KIND=constexpr(int), INFINITY=constexpr(int), LARGEST=constexpr(bool), NAMED=constexpr(bool),
+    PLACES=constexpr(bool),
     WIDTH=constexpr(int), AHEAD=constexpr(int), STAGE=constexpr(int), THREADS=constexpr(int), BLOCKS=constexpr(int),
 )
 @requires(grid[1], block[1], thread[THREADS])
@@ -252,7 +254,7 @@ def keep_between(
                     @requires(thread[1])
                     def offer(i: int64 @ thread[1], bits: B @ thread[1]):
                         nonlocal before, nan
-                        key: U = key_of(bits, U=U, KIND=KIND, INFINITY=INFINITY, LARGEST=False)
+                        key: U = key_of(bits, U=U, KIND=KIND, INFINITY=INFINITY, LARGEST=LARGEST)
                         if KIND == FLOAT and key == ALL:
                             nan = True
                         if key <= froms:
@@ -299,11 +301,13 @@ def keep_between(
 
 EXAMPLES = {
     "bracket_rows": {
-        "B": "uint32", "U": "uint32", "P": "uint32", "Q": "float64", "KIND": FLOAT, "INFINITY": 0x7F800000, "FIRST": True,
+        "B": "uint32", "U": "uint32", "P": "uint32", "Q": "float64", "KIND": FLOAT, "INFINITY": 0x7F800000, "LARGEST": False,
+        "FIRST": True,
         "NAMED": False, "SKIP": False, "SAMPLE": 32768, "THREADS": 1024,
     },
     "keep_between": {
-        "B": "uint32", "U": "uint32", "P": "uint32", "KIND": FLOAT, "INFINITY": 0x7F800000, "NAMED": False, "PLACES": False,
+        "B": "uint32", "U": "uint32", "P": "uint32", "KIND": FLOAT, "INFINITY": 0x7F800000, "LARGEST": False, "NAMED": False,
+        "PLACES": False,
         "WIDTH": 4, "AHEAD": 2, "STAGE": 12288, "THREADS": 512, "BLOCKS": 2,
     },
 }

@@ -217,12 +217,20 @@ def test_rows_are_parted() -> None:
         given = (x.view(np.uint32).ravel(), cuts.view(np.uint32), places)
         launch("count_before", (*given, counts, n, *lie), {})
         y = np.zeros(2 * n, np.float32)
-        launch("part_rows", (*given, counts, y.view(np.uint32), n, kth, *lie, 1), {})
+        launch("part_rows", (*given, counts, y.view(np.uint32), NOTHING.copy(), n, kth, *lie, 1), {})
         found = y.reshape(2, n)
         for row in range(2):
             before = np.isin(np.arange(n), order[row, :kth])
             behind = np.isin(np.arange(n), order[row, kth + 1 :])
             assert np.array_equal(found[row], [*x[row][before], cuts[row], *x[row][behind]])
+        y, indices = np.zeros(2 * (kth + 1), np.float32), np.zeros(2 * (kth + 1), np.int64)
+        launch(
+            "part_rows", (*given, counts, y.view(np.uint32), indices, n, kth, *lie, 1), {}, template=(("FRONT", True),)
+        )
+        for row in range(2):
+            where = [*np.sort(order[row, :kth]), order[row, kth]]
+            assert np.array_equal(indices.reshape(2, -1)[row], where)
+            assert np.array_equal(y.reshape(2, -1)[row], x[row, where])
 
 
 @pytest.mark.parametrize("name", ["count_before", "part_rows"])
@@ -244,7 +252,9 @@ def part_one(n: int, parts: int, mutants: Any, **options: Any) -> None:
     counts, y, lie = np.zeros(parts, np.int64), np.zeros(n, np.float32), (1, parts, 1, n, 1, 0, 1, 1)
     launch("count_before", (*given, counts, n, *lie), mutants, blocks=1, **options)
     assert counts.sum() == kth
-    launch("part_rows", (*given, counts, y.view(np.uint32), n, kth, *lie, 1), mutants, blocks=1, **options)
+    launch(
+        "part_rows", (*given, counts, y.view(np.uint32), NOTHING.copy(), n, kth, *lie, 1), mutants, blocks=1, **options
+    )
     assert y[kth] == x[0, places[0]] and np.array_equal(np.sort(y), np.sort(x[0]))
 
 

@@ -65,10 +65,8 @@ class Rows:
         return "uint32" if self.view.n < 1 << 32 else "uint64"
 
     def key(self) -> dict[str, Any]:
-        """Return the template arguments that say how elements are ordered: the smallest first."""
-        found = self.task.template()
-        del found["LARGEST"]
-        return {**found, "P": self.place}
+        """Return the template arguments that say how elements are ordered."""
+        return {**self.task.template(), "P": self.place}
 
     def lie(self) -> dict[str, int]:
         """Return the arguments that say where rows are."""
@@ -120,7 +118,7 @@ def find(
         if first:
             nans = counts
         else:
-            key = {**key, "B": task.key, "KIND": kernels.UNSIGNED, "INFINITY": 0}
+            key = {**key, "B": task.key, "KIND": kernels.UNSIGNED, "INFINITY": 0, "LARGEST": False}
         chosen, at = (facts, counts, bounds), {"x": source[0], "names": source[1], "NAMED": named}
         numbers = {**wanted.numbers(), "known": known, "counted": counted, "n": n, **lie, **rows.number()}
         steps.append(_bracket(key, at, chosen, numbers, sample, machine, first=first, wanted=wanted))
@@ -190,25 +188,29 @@ def _keep(
 
 def part(
     rows: Rows, rank: int, cuts: tuple[Buffer, Buffer], y: Buffer, behind: int, machine: Machine, scratch: Scratch, *,
-    places: bool,
+    places: bool = False, indices: Buffer | None = None,
 ) -> list[Step]:  # fmt: skip
-    """Return the steps that part rows at an element of each, of a rank, which is known with its place."""
+    """Return the steps that part rows at an element of each, of a rank, which is known with its place.
+
+    `indices`: only what is not behind it is written, and where it stands, there.
+    """
     threads, items = configurations.PART
     key, view = rows.key(), rows.view
     del key["P"]
-    first = instance_of(kernels.count_before, {**key, "THREADS": threads})
     result = "int64" if places else rows.task.bits
-    second = instance_of(kernels.part_rows, {**key, "R": result, "PLACES": places, "ITEMS": items, "THREADS": threads})
+    first = instance_of(kernels.count_before, {**key, "THREADS": threads})
+    second = instance_of(
+        kernels.part_rows,
+        {**key, "R": result, "PLACES": places, "FRONT": indices is not None, "ITEMS": items, "THREADS": threads},
+    )
     many = 1 if machine.host else min(machine.wave(one, threads) for one in (first, second))
     parts = max(1, min(-(-many // view.results) if view.results < many else 1, view.n // (4 * threads * items)))
     numbers = scratch.take("int64", view.results * parts)
     lie = {**rows.lie(), **rows.number(), "n": view.n, "parts": parts}
     given = {"x": Buffer("x"), "cuts": cuts[0], "spots": cuts[1], "numbers": numbers, **lie}
+    target = {"y": y, "indices": indices or nothing("int64"), "kth": rank, "behind": behind}
     blocks = 1 if machine.host else min(many, view.results * parts)
-    return [
-        Step(first, blocks, threads, given),
-        Step(second, blocks, threads, {**given, "y": y, "kth": rank, "behind": behind}),
-    ]
+    return [Step(first, blocks, threads, given), Step(second, blocks, threads, {**given, **target})]
 
 
 __all__ = ["Rows", "Wanted", "find", "part", "room_of", "sample_of"]

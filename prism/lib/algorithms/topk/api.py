@@ -14,10 +14,13 @@ from prism.host.call import Decision, Result, call
 from prism.host.plan import OUT, Machine
 from prism.lib.algorithms.scan.api import past
 from prism.lib.algorithms.topk.calls import copy_to, flat_axis, rows_along
-from prism.lib.algorithms.topk.plan import INDICES, Task, is_ordered, top_rows
+from prism.lib.algorithms.topk.many import top_rows
+from prism.lib.algorithms.topk.plan import INDICES, Task, is_ordered
 from prism.runtime.arrays import ArrayInfo
 
-_MOST = (1 << 31) - (1 << 20)  # elements of a run that is merged are counted in 32 bits, and so are those of the blocks around it
+_MOST = (1 << 31) - (
+    1 << 20
+)  # elements of a run that is merged are counted in 32 bits, and so are those of the blocks around it
 
 
 def top_k(
@@ -73,8 +76,9 @@ def top_k(
     for: it is in the result only where there are fewer than `k` numbers. (torch's `topk` takes NaN for the largest.)
 
     Each element is read once, where `k` is at most 4096, or of 8 bytes 2048: a block finds the first ones of a row, or of a part
-    of it, and what parts of a row have come to is one shorter row. More are found by sorting parts and merging them. Nothing
-    waits for the host.
+    of it, and what parts of a row have come to is one shorter row. Of more the last one
+    is found first, as by `prism.lib.kthvalue`, and what comes before it is sorted in parts, which are merged. Nothing waits for
+    the host.
 
     Examples
     --------
@@ -123,14 +127,11 @@ def _top_k(name: str, x: Any, k: Any, axis: Any, largest: bool, mode: str | None
         if not is_ordered(given.scalar):
             raise TypeError(f"`x` has dtype {given.dtype}, whose elements have no order here")
         shape, along = (given.shape, normal_axis(axis, len(given.shape))) if axis is not None else flat_axis(given)
-        if not 0 <= asked[1] <= shape[along]:
-            raise ValueError(f"`k` must be between 0 and {shape[along]}, the size of axis {along}, not {asked[1]}")
+        _require_room(asked[1], shape[along], along)
         results = Result((*shape[:along], asked[1], *shape[along + 1 :]), given.dtype.newbyteorder("="))
         positions = Result(results.shape, np.dtype(np.int64))
         if 0 in results.shape:
             return Decision((results, positions), (OUT, INDICES))
-        if asked[1] >= _MOST:
-            raise ValueError(f"`k` must be less than 2^31, not {asked[1]}")
         if (view := rows_along(given, shape, along, machine)) is None:
             return Decision(copied=("x",))
         behind = int(np.prod(shape[along + 1 :], dtype=np.int64))
@@ -139,6 +140,14 @@ def _top_k(name: str, x: Any, k: Any, axis: Any, largest: bool, mode: str | None
 
     found = call(name, asked, {"x": x}, decide, None, stream)
     return found if out is None else copy_to(name, found, tuple(out), stream)
+
+
+def _require_room(k: int, n: int, along: int) -> None:
+    """Check how many elements are asked for, of so many."""
+    if not 0 <= k <= n:
+        raise ValueError(f"`k` must be between 0 and {n}, the size of axis {along}, not {k}")
+    if k >= _MOST:
+        raise ValueError(f"`k` must be less than {_MOST}, not {k}")
 
 
 def _whole(value: Any, name: str) -> int:

@@ -17,7 +17,9 @@ INDICES = "indices"
 """What the positions are called, of results."""
 _BITS = {1: "uint8", 2: "uint16", 4: "uint32", 8: "uint64"}
 _INFINITY = {"float16": 0x7C00, "bfloat16": 0x7F80, "float32": 0x7F800000, "float64": 0x7FF0000000000000}
-_ENTRY = {key: f"struct{{key:{key},place:uint32}}" for key in ("uint32", "uint64")}  # `Narrow` and `Wide`, by their names
+_ENTRY = {
+    key: f"struct{{key:{key},place:uint32}}" for key in ("uint32", "uint64")
+}  # `Narrow` and `Wide`, by their names
 _KEPT = (1, 2, 3, 4, 6, 8, 11)  # times the threads of a block: up to 4096 elements
 _SHORTEST = 1 << 14  # elements of a part of a row: shorter ones take more time to begin and end than to read
 _WORTH = 8  # a part has so many times as many elements as are taken of it
@@ -141,7 +143,8 @@ def top_rows(task: Task, view: Collapsed, behind: int, k: int, skew: int, machin
     scratch, steps = Scratch(), list[Step]()
     rows, n, source, names = view.results, view.n, Buffer("x"), None
     if configuration(task, n, k, machine) is None:
-        return _in_runs(task, view, behind, k, skew, machine)
+        steps = in_runs(task, view, behind, k, skew, machine, (source, names), scratch)
+        return Plan(tuple(steps), scratch=scratch.used)
     while True:
         c = configuration(task, n, k, machine)
         assert c is not None
@@ -189,17 +192,22 @@ def template_of(task: Task, c: Configuration, *, vectors: bool, named: bool = Fa
     }  # fmt: skip
 
 
-def _in_runs(task: Task, view: Collapsed, behind: int, k: int, skew: int, machine: Machine) -> Plan:
-    """Return the plan for more elements than a block sorts: parts are sorted, and merged until one run is left."""
-    scratch, steps = Scratch(), list[Step]()
-    rows, n = view.results, view.n
+def in_runs(
+    task: Task, view: Collapsed, behind: int, k: int, skew: int, machine: Machine, source: tuple[Buffer, Buffer | None],
+    scratch: Scratch,
+) -> list[Step]:  # fmt: skip
+    """Return the steps for more elements than a block sorts: parts are sorted, and merged until one run is left.
+
+    `source`: the elements, and where they stand, if not where they are.
+    """
+    steps, rows, n = list[Step](), view.results, view.n
     tile = next(tile for tile in (4096, 2048, 1024, 512) if configuration(task, tile, tile, machine, whole=True))
     parts, runs, span = -(-n // tile), -(-n // tile), 1
     slots = min(-(-n // parts), k)
     c = configuration(task, -(-n // parts), slots, machine, whole=True)
     assert c is not None
     found = scratch.take(task.bits, rows * runs * slots), scratch.take("int64", rows * runs * slots)
-    steps.append(_step(task, c, view, slots, parts, 1, skew, machine, (Buffer("x"), None), found))
+    steps.append(_step(task, c, view, slots, parts, 1, skew, machine, source, found))
     threads, items = configurations.MERGE
     instance = instance_of(kernels.merge_rows, {**task.template(), "ITEMS": items, "THREADS": threads})
     while runs > 1:
@@ -216,7 +224,17 @@ def _in_runs(task: Task, view: Collapsed, behind: int, k: int, skew: int, machin
         arguments = {"values": found[0], "spots": found[1], "y": target[0], "indices": target[1], **numbers}
         steps.append(Step(instance, 1 if machine.host else min(jobs, 1 << 16), threads, arguments))
         found, runs, span, slots = target, pairs, 2 * span, room
-    return Plan(tuple(steps), scratch=scratch.used)
+    return steps
 
 
-__all__ = ["INDICES", "Task", "bound_rank", "configuration", "is_ordered", "limit_of", "template_of", "top_rows"]
+__all__ = [
+    "INDICES",
+    "Task",
+    "bound_rank",
+    "configuration",
+    "in_runs",
+    "is_ordered",
+    "limit_of",
+    "template_of",
+    "top_rows",
+]
