@@ -685,6 +685,19 @@ class Block(LevelName):
         Returns:     the tile's first element: `after` for the tile before this one."""
 
     @staticmethod
+    def top_k(items: Any, k: Any, *, U: Any, KEY: Any, BITS: int, THREADS: int, T: Any = ..., ITEMS: int = ...) -> None:
+        """block.top_k(items: T[ITEMS] @ thread[1], k: int32 @ block[1], *, U: dtype, KEY: function, BITS: constexpr(int),
+            THREADS: constexpr(int), T: dtype = ..., ITEMS: constexpr(int) = ...)
+
+        Put the `k` elements of the tile whose keys are the least close together, in their order; of equal ones the first.
+
+        Perspective: block, of `THREADS` threads.
+        Shapes:      blocked: element `t * ITEMS + j` in `items[j]` of thread `t`. Afterwards number `j * THREADS + t` of the `k` is
+                     in `items[j]` of thread `t`, and places behind them have what they had. `KEY` gives an unsigned integer `U` below
+                     `2^BITS`, as for `block.radix_sort`: one that complements it for the largest. `k`: from 1 to `THREADS * ITEMS`.
+                     `ITEMS`: at most 32."""
+
+    @staticmethod
     def warp_striped_to_blocked(items: Any, *, THREADS: int, T: Any = ..., ITEMS: int = ...) -> None:
         """block.warp_striped_to_blocked(items: T[ITEMS] @ thread[1], *, THREADS: constexpr(int), T: dtype = ...,
             ITEMS: constexpr(int) = ...)

@@ -87,6 +87,7 @@ def alone() -> dict[str, Launch]:
             (words(500).astype(np.uint32), ints(500, 0, 3), none(3, "uint32"), 500, 77),
             test_select.SIZES,
         ),
+        "top-k": Launch(test_select.firsts, 64, (words(192).astype(np.uint32), none(192, "uint32"), 70), test_select.FIRST),
         "compact": Launch(
             test_compact.compact, 96, (ints(1152), none(1152), none(1), 1100, 10), {"ITEMS": 12, "WIDTH": 4, "THREADS": 96}
         ),

@@ -117,3 +117,55 @@ def select_rank(n: N @ block[1], rank: N @ block[1]) -> (U, N, N) @ block[1]:
                 pair[0] = below
                 pair[1] = equal
     return key[0], numbers[0], numbers[1]
+
+
+@prism("device")
+@requires(block[1], thread[32])
+@template(
+    T=dtype, U=dtype, KEY=function, BITS=constexpr(int), ITEMS=constexpr(int), THREADS=constexpr(int),
+)
+def top_k(items: T[ITEMS] @ thread[1], k: int32 @ block[1]):
+    """Put the `k` elements of the tile whose keys are the least close together, in their order; of equal ones the first.
+
+    Perspective: block, of `THREADS` threads.
+    Shapes:      blocked: element `t * ITEMS + j` in `items[j]` of thread `t`. Afterwards number `j * THREADS + t` of the `k` is
+                 in `items[j]` of thread `t`, and places behind them have what they had. `KEY` gives an unsigned integer `U` below
+                 `2^BITS`, as for `block.radix_sort`: one that complements it for the largest. `k`: from 1 to `THREADS * ITEMS`.
+                 `ITEMS`: at most 32.
+    Cost:        `block.select_rank`, a `block.scan`, and `block.compact`; `THREADS * ITEMS` keys of shared memory more.
+    Source:      Alabi, Blanchard et al., "Fast k-selection algorithms for graphics processing units".
+    Test:        tests/lib/block/test_select.py
+    """
+    static_assert(count(thread[1]) == THREADS, "a block has `THREADS` threads")
+    t: int32 @ thread[1] = id()
+    keys: shared(U[THREADS * ITEMS]) @ block[1]
+    with partition(keys, thread[1], offset=t * ITEMS) as own, group(thread[1]):
+        for j in range(ITEMS):
+            own[j] = KEY(items[j])
+
+    @requires(thread[1])
+    def key_at(i: int32 @ thread[1]) -> U @ thread[1]:
+        return keys[i]
+
+    @requires(thread[1])
+    def every(i: int32 @ thread[1]) -> bool @ thread[1]:
+        return True
+
+    bound: U @ block[1] = 0
+    below: int32 @ block[1] = 0
+    equal: int32 @ block[1] = 0
+    bound, below, equal = select_rank(
+        THREADS * ITEMS, k - 1, U=U, KEY=key_at, COUNTS=every, BITS=BITS, THREADS=THREADS,
+    )
+    ties: int32[ITEMS] @ thread[1]
+    flags: uint32 @ thread[1] = 0
+    with group(thread[1]):
+        for j in range(ITEMS):
+            ties[j] = 1 if KEY(items[j]) == bound else 0
+    block.scan(ties, 0, WIDTH=ITEMS, OP=operators.add, EXCLUSIVE=True)
+    with group(thread[1]):
+        for j in range(ITEMS):
+            key: U = KEY(items[j])
+            taken: bool = key < bound or (key == bound and ties[j] < k - below)
+            flags = flags | (uint32(1) << j if taken else uint32(0))
+    block.compact(items, flags, WIDTH=ITEMS, THREADS=THREADS)

@@ -25,10 +25,12 @@ from prism.lang import (
     requires,
     template,
     thread,
+    uint32,
 )
 from tests.lib.oracles import SCHEDULES
 from tests.mutation import without_barriers
 
+FIRST = {"T": "uint32", "ITEMS": 3, "THREADS": 64}
 SIZES = {"U": "uint32", "BITS": 32, "THREADS": 64}
 
 
@@ -62,6 +64,57 @@ def ranked(
                 mine[0] = key
                 mine[1] = U(below)
                 mine[2] = U(equal)
+
+
+@prism("device")
+@requires(thread[1])
+def tens(a: uint32 @ thread[1]) -> uint32 @ thread[1]:
+    """All but the last digit, so that equal elements can be told apart."""
+    return a / 10
+
+
+@prism("global")
+@template(T=dtype, ITEMS=constexpr(int), THREADS=constexpr(int))
+@requires(grid[1], block[1], thread[THREADS])
+def firsts(x: ptr(const(T)) @ grid[1], y: ptr(T) @ grid[1], k: int32 @ grid[1]):
+    t: int32 @ thread[1] = id()
+    with partition(y, thread[1], t) as mine, group(block[1]):
+        items: T[ITEMS] @ thread[1]
+        with group(thread[1]):
+            for j in range(ITEMS):
+                items[j] = x[t * ITEMS + j]
+        block.top_k(items, k, U=uint32, KEY=tens, BITS=32, THREADS=THREADS)
+        with group(thread[1]):
+            for j in range(ITEMS):
+                if j * THREADS + t < k:
+                    mine[j * THREADS] = items[j]
+
+
+def take(k: int, mutant=None, **options) -> None:
+    """The first `k` by a stable sort, in their order in the tile; what is behind stays."""
+    x = np.random.default_rng(k).integers(0, 400, 192, dtype=np.uint32)
+    y = np.zeros(192, np.uint32)
+    run(mutant or package.check(firsts, FIRST), 1, 64, (x, y, k), check=True, **options)
+    assert np.array_equal(y[:k], x[np.sort(np.argsort(x // 10, kind="stable")[:k])]) and not y[k:].any()
+
+
+def test_the_first_of_a_tile() -> None:
+    for k in (1, 2, 31, 63, 64, 65, 100, 191, 192):
+        take(k)
+
+
+@pytest.mark.parametrize(("schedule", "seed"), SCHEDULES)
+def test_the_first_of_a_tile_on_every_schedule(schedule: str, seed: int) -> None:
+    take(100, schedule=schedule, seed=seed)
+
+
+def test_each_inferred_barrier_of_top_k_is_needed() -> None:
+    found = list(without_barriers(package.check(firsts, FIRST)))
+    assert found
+    for _, mutant in found:
+        with pytest.raises((RaceError, AssertionError)):
+            for schedule, seed in SCHEDULES:
+                take(100, mutant=mutant, schedule=schedule, seed=seed)
 
 
 def check(
