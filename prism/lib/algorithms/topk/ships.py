@@ -10,24 +10,28 @@ from prism.kernels.topk.configurations import MERGE
 from prism.lib.algorithms.topk.plan import Task, configuration, template_of
 from prism.runtime.instance import Instance
 
-_TYPES = ("int32", "int64", "float32", "float64", "float16", "bfloat16")
-_ROWS = (1 << 10, 1 << 13, 1 << 20)
-_MOST = (64, 1000)
+_TYPES = ("float32", "float16", "bfloat16", "int32", "int64")
+_SHAPES = ((1 << 13, 64), (1 << 20, 64), (1 << 20, 1000))  # rows, and how many of their elements
 
 
 def instances(gpu: Machine) -> Iterator[Instance]:
     """Yield the kernels that ship for a GPU."""
     found: dict[Instance, None] = {}
-    for scalar in _TYPES:
-        for largest in (False, True):
-            task = Task(scalar, largest)
-            for n in _ROWS:
-                for k in _MOST:
-                    if (c := configuration(task, n, k, gpu)) is not None:
-                        for named in (False, True):
-                            found[instance_of(kernels.top_rows, template_of(task, c, vectors=True, named=named))] = None
-            threads, items = MERGE
-            found[instance_of(kernels.merge_rows, {**task.template(), "ITEMS": items, "THREADS": threads})] = None
+    for task in (Task("float32"), *(Task(scalar, True) for scalar in _TYPES)):
+        for n, k in _SHAPES:
+            c = configuration(task, n, k, gpu)
+            if c is None:
+                continue
+            found[instance_of(kernels.top_rows, template_of(task, c, vectors=True))] = None
+            if c.sample:  # and what parts have come to
+                rest = configuration(task, 1 << 14, k, gpu)
+                found |= {
+                    instance_of(kernels.top_rows, template_of(task, one, vectors=True, named=True)): None
+                    for one in (c, rest)
+                    if one is not None
+                }
+        threads, items = MERGE
+        found[instance_of(kernels.merge_rows, {**task.template(), "ITEMS": items, "THREADS": threads})] = None
     yield from found
 
 
