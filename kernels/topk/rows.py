@@ -10,7 +10,7 @@ in every run, in whatever order threads come to keep what they keep.
 """
 
 from prism.lang import (
-    atomic_add, attr, bitcast, block, const, constexpr, count, dtype, first_set, grid, group, id, int32, int64, load_vector,
+    atomic_add, attr, bitcast, block, const, constexpr, count, dtype, grid, group, id, int32, int64, load_vector,
     partition, prefetch, prism,
     ptr, requires, shared, template, thread, uint32, vector,
 )
@@ -136,11 +136,11 @@ def top_rows(
                                         value: V = bitcast(words[a][w], V)
                                         hit: bool = (value >= edge if LARGEST else value <= edge) or unbound
                                         hits = hits | (uint32(1) << a * WIDTH + w if hit else uint32(0))
-                            while hits != 0:  # few elements are: they are read again
-                                e: int32 = int32(first_set(hits)) - 1
-                                hits = hits & hits - 1
-                                i: int32 = before + (v + e / WIDTH * THREADS) * WIDTH + e % WIDTH
-                                offer(i, row[i])
+                            if hits != 0:  # few are: not read again, for that takes its turn behind all that is under way
+                                for a in range(AHEAD):
+                                    for w in range(WIDTH):
+                                        if hits >> a * WIDTH + w & 1 != 0:
+                                            offer(before + (v + a * THREADS) * WIDTH + w, words[a][w])
                             v = v + AHEAD * THREADS
                         for i in range(before + vectors * WIDTH + t, many, THREADS):
                             offer(i, row[i])
