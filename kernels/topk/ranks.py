@@ -191,6 +191,7 @@ def keep_between(
     """
     ALL: constexpr(int) = 2 * (1 << 8 * B.bytes - 1) - 1
     TILE: constexpr(int) = THREADS * AHEAD
+    LOOK: constexpr(int) = 8  # tiles after which it is looked how much is gathered
     me: int64 @ block[1] = id()
     blocks: int64 @ grid[1] = count(block[1])
     with partition(kept, thread[1], offset=lambda i: i, races="none") as out, partition(
@@ -214,7 +215,7 @@ def keep_between(
         @requires(block[1], thread[THREADS])
         def write_out():
             """Write what is gathered behind what others have written of this row."""
-            many: int32 @ block[1] = int32(counter[0])
+            many: int32 @ block[1] = min(int32(counter[0]), STAGE)
             with partition(target, thread[1], offset=0, races="none") as cell, group(thread[1]):
                 if t == 0:
                     cell[0] = atomic_add(counts[row * COUNTS + HELD], int64(many))
@@ -246,7 +247,7 @@ def keep_between(
             vectors: int64 @ block[1] = (length - head) / WIDTH
             edges: int64 @ block[1] = length - vectors * WIDTH  # elements before and behind whole vectors
             tiles: int32 @ block[1] = int32((vectors + (TILE - 1)) / TILE)
-            for tile in range(-1, tiles):
+            for run in range(-1, tiles, LOOK):
                 with partition(keys, thread[1], offset=lambda s: s, races="none") as key_slots, partition(
                     marks, thread[1], offset=lambda s: s, races="none"
                 ) as mark_slots, group(thread[1]):
@@ -265,15 +266,21 @@ def keep_between(
                             place: int64 = int64(names[base + i * n_stride]) if NAMED else first + i
                             if (key > froms or place >= begin) and (key < tos or place <= end):
                                 slot: uint32 = atomic_add(counter[0], 1, scope="block")
-                                key_slots[slot] = key
-                                if PLACES:
-                                    mark_slots[slot] = P(place)
+                                if slot < STAGE:
+                                    key_slots[slot] = key
+                                    if PLACES:
+                                        mark_slots[slot] = P(place)
+                                else:  # there are many here: straight to where it belongs
+                                    spot: int64 = atomic_add(counts[row * COUNTS + HELD], int64(1))
+                                    if spot < room:
+                                        out[row * room + spot] = key
+                                        if PLACES:
+                                            out_spots[row * room + spot] = P(place)
 
-                    if tile < 0:
-                        if t < edges:
-                            i: int64 = int64(t) if t < head else vectors * WIDTH + t
-                            offer(i, x[base + i * n_stride])
-                    else:
+                    if run < 0 and t < edges:
+                        i: int64 = int64(t) if t < head else vectors * WIDTH + t
+                        offer(i, x[base + i * n_stride])
+                    for tile in range(max(run, 0), min(run + LOOK, tiles), unroll=False):
                         words: vector(B, WIDTH)[AHEAD]
                         for a in range(AHEAD):
                             v: int64 = int64(tile) * TILE + a * THREADS + t
@@ -287,7 +294,7 @@ def keep_between(
                             if v < vectors:
                                 for w in range(WIDTH):
                                     offer(head + v * WIDTH + w, words[a][w])
-                if int32(counter[0]) > STAGE - TILE * WIDTH:
+                if int32(counter[0]) > STAGE / 2:
                     write_out()
             write_out()
             all_before: int64 @ block[1] = block.reduce(before, OP=operators.add)
