@@ -185,8 +185,8 @@ def keep_between(
     Perspective: grid, of any number of blocks of `THREADS` threads.
     Shapes:      rows lie, and are cut, as of `top_rows`; `facts`, `counts` and `bounds` as `bracket_rows` leaves them. `kept`,
                  `spots`: `room` a row; `PLACES`: `spots` is written. More than there is room for are counted, and not kept.
-                 `WIDTH`, `AHEAD`, `skew`: as of `top_rows`. `STAGE`: so many elements are gathered before they are written, at
-                 least two tiles of `THREADS * AHEAD * WIDTH`.
+                 `WIDTH`, `AHEAD`, `skew`: as of `top_rows`. `STAGE`: so many elements are gathered before they are written;
+                 where there are more in eight tiles, they are written at once.
     Test:        tests/kernels/test_ranks.py
     """
     ALL: constexpr(int) = 2 * (1 << 8 * B.bytes - 1) - 1
