@@ -2,9 +2,10 @@
 
     PYTHONPATH=. python asv_bench/sort.py [--logs 16,20,24,28] [--dtypes uint32,float32] [--data uniform,skewed] [--only pairs]
 
-Needs a GPU, CuPy, torch and nvcc. `keys`: sorted; `pairs`: with values of 4 bytes; `argsort`: positions of 8 bytes. Data: `uniform`;
-`skewed`, half of it one value; `equal`; `sorted`; `reversed`; `few`, 16 values. Every result is compared with CuPy's, once. CuPy and
-torch are timed by calls, as they can't all be captured. `floor`: what reading all once and moving all once a digit takes.
+Needs a GPU, CuPy, torch and nvcc. `keys`: sorted; `pairs`: with values of 4 bytes; `argsort`: positions of 8 bytes. Data:
+`uniform`; `skewed`, half of it one value; `equal`; `sorted`; `reversed`; `few`, 16 values. Every result is compared with CuPy's,
+once. CuPy and torch are timed by calls, as they can't all be captured. `floor`: what reading all once and moving all once a
+digit takes.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """How often each digit of keys occurs, of all digits at once."""
 
 from prism.lang import (
-    atomic_add, attr, block, const, constexpr, count, dtype, grid, group, id, int32, int64, partition, prism, ptr, requires, shared,
-    template, thread, uint32,
+    atomic_add, attr, block, const, constexpr, count, dtype, grid, group, id, int32, int64, partition, prism, ptr, requires,
+    shared, template, thread, uint32,
 )
 from prism.kernels.sort.order import INTEGER, digit, encode
 from prism.lib.thread import extent

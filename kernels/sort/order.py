@@ -1,12 +1,12 @@
-"""In what order numbers stand once they are sorted: as unsigned integers of the same size, their keys, of which the least is first."""
+"""In what order numbers stand once they are sorted: that of unsigned integers of the same size, their keys."""
 
 from prism.lang import (
     constexpr, dtype, int32, prism, requires, template, thread, wrapping_add, wrapping_subtract,
 )
 
 INTEGER, FLOAT, FLOAT_PAIR, FLOAT_PLACE = 0, 1, 2, 3
-"""Kinds of numbers. NaNs stand behind all others. Floats alone: -0.0 is equal to 0.0. With values, FLOAT_PAIR: NaNs are equal too,
-and all bits are kept. With positions, FLOAT_PLACE: the same, and the numbers themselves are not asked for again."""
+"""Kinds of numbers. NaNs stand behind all others. Floats alone: -0.0 is equal to 0.0. With values, FLOAT_PAIR: NaNs are equal
+too, and all bits are kept. With positions, FLOAT_PLACE: the same, and the numbers themselves are not asked for again."""
 
 
 @prism("device")

@@ -1,8 +1,8 @@
 """What a pass of the radix sort is made of."""
 
 from prism.lang import (
-    atomic_add, atomic_max, ballot, block, broadcast, const, constexpr, count, dtype, first_set, grid, group, id, int32, int64, match_any,
-    partition, popcount, prefetch, prism, ptr, requires, shuffle, split, template, thread, uint16, uint32,
+    atomic_add, atomic_max, ballot, block, broadcast, const, constexpr, count, dtype, first_set, grid, group, id, int32, int64,
+    match_any, partition, popcount, prefetch, prism, ptr, requires, shuffle, split, template, thread, uint16, uint32,
 )
 from prism.kernels.sort.order import decode, digit
 from prism.lib.thread import extent, operators
@@ -15,7 +15,7 @@ NONE, POSITIONS, GIVEN = 0, 1, 2
 @requires(block[1], thread[32])
 @template(C=dtype, PASSES=constexpr(int))
 def digits_passed(counts: ptr(const(C)) @ grid[1], n: int64 @ block[1]) -> uint32 @ block[1]:
-    """The passes, as bits, whose digit all `n` keys share: they are passed over. Never all of them: the last one writes results."""
+    """The passes, as bits, whose digit all `n` keys share: they are passed over. Never all: the last one writes results."""
     ALL: constexpr(int) = (1 << PASSES) - 1
     t: int32 @ thread[1] = id()
     shared_by_all: uint32 @ thread[1] = 0
@@ -31,7 +31,7 @@ def digits_passed(counts: ptr(const(C)) @ grid[1], n: int64 @ block[1]) -> uint3
 @requires(block[1], thread[32])
 @template(T=dtype, ITEMS=constexpr(int))
 def load_part(x: ptr(const(T)) @ block[1], items: T[ITEMS] @ thread[1], many: int32 @ block[1]):
-    """Load a tile of `many` elements, each warp a run of `32 * ITEMS`, of which lane `l` has element `32 * k + l` in `items[k]`."""
+    """Load a tile of `many` elements, a run of `32 * ITEMS` each warp: lane `l` has its element `32 * k + l` in `items[k]`."""
     threads: int32 @ block[1] = count(thread[1])
     at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=1)
     with partition(x, thread[1], offset=at) as mine, group(thread[1]):
@@ -47,8 +47,8 @@ def load_part(x: ptr(const(T)) @ block[1], items: T[ITEMS] @ thread[1], many: in
 @requires(block[1], thread[32])
 @template(K=dtype, V=dtype, ITEMS=constexpr(int), NUMBER=constexpr(int), BOTH=constexpr(bool), TILE=constexpr(int))
 def load_both(
-    x: ptr(K) @ block[1], values: ptr(V) @ block[1], keys: K[ITEMS] @ thread[1], items: V[NUMBER] @ thread[1], start: int64 @ block[1],
-    many: int32 @ block[1], later: int32 @ block[1], n: int64 @ block[1],
+    x: ptr(K) @ block[1], values: ptr(V) @ block[1], keys: K[ITEMS] @ thread[1], items: V[NUMBER] @ thread[1],
+    start: int64 @ block[1], many: int32 @ block[1], later: int32 @ block[1], n: int64 @ block[1],
 ):
     """Load a tile of keys, and of values with `BOTH`, from `start` on; ask for tile `later` to be brought into the L2."""
     with partition(x, block[1], offset=start) as source:
@@ -198,7 +198,9 @@ def write_digits(
             items: V[BATCH]
             spots: C[BATCH]
             here: int32 = begin * THREADS + t
-            found: bool = load_ordered(tile, values, ids, keys, items, here, shift, lowest, KIND=KIND, VALUES=VALUES, THREADS=THREADS)
+            found: bool = load_ordered(
+                tile, values, ids, keys, items, here, shift, lowest, KIND=KIND, VALUES=VALUES, THREADS=THREADS,
+            )
             wrong = found or wrong
             for k in range(BATCH):
                 spots[k] = places[digit(keys[k], shift, lowest, KIND=KIND)] + C(here + k * THREADS)
@@ -220,7 +222,8 @@ def write_digits(
 )
 def write_positions(
     tile: ptr(const(K)) @ block[1], values: ptr(const(V)) @ block[1], ids: ptr(const(uint16)) @ block[1],
-    places: ptr(const(C)) @ block[1], y: ptr(VO) @ block[1], many: int32 @ block[1], shift: int32 @ block[1], lowest: K @ block[1],
+    places: ptr(const(C)) @ block[1], y: ptr(VO) @ block[1], many: int32 @ block[1], shift: int32 @ block[1],
+    lowest: K @ block[1],
 ) -> bool @ block[1]:
     """As `write_digits`, of positions alone."""
     t: int32 @ thread[1] = id()
@@ -248,12 +251,14 @@ def write_positions(
 @template(K=dtype, V=dtype, KIND=constexpr(int), VALUES=constexpr(int), THREADS=constexpr(int), BATCH=constexpr(int))
 def load_ordered(
     tile: ptr(const(K)) @ thread[1], values: ptr(const(V)) @ thread[1], ids: ptr(const(uint16)) @ thread[1],
-    keys: K[BATCH] @ thread[1], items: V[BATCH] @ thread[1], at: int32 @ thread[1], shift: int32 @ thread[1], lowest: K @ thread[1],
+    keys: K[BATCH] @ thread[1], items: V[BATCH] @ thread[1], at: int32 @ thread[1], shift: int32 @ thread[1],
+    lowest: K @ thread[1],
 ) -> bool @ thread[1]:
     """Load elements `at`, `at + THREADS` ... of a tile; say whether one stands in the wrong order with the one before it.
 
-    Keys came in the order of the digits below, and equal ones in that of their positions. So they must be in the order of all bits
-    up to this digit's, and then of their positions, where these go along. Beside given values it is the order in the tile before.
+    Keys came in the order of the digits below, and equal ones in that of their positions. So they must be in the order of all
+    bits up to this digit's, and then of their positions, where these go along. Beside given values it is the order in which
+    they were loaded.
     What is behind the last element is never in a wrong order: it has the largest key.
     """
     before: K[BATCH]
@@ -290,8 +295,8 @@ def load_ordered(
 @requires(block[1], thread[32])
 @template(K=dtype, V=dtype, KIND=constexpr(int), VALUES=constexpr(int))
 def mend(
-    tile: ptr(K) @ block[1], values: ptr(V) @ block[1], ids: ptr(uint16) @ block[1], many: int32 @ block[1], shift: int32 @ block[1],
-    lowest: K @ block[1],
+    tile: ptr(K) @ block[1], values: ptr(V) @ block[1], ids: ptr(uint16) @ block[1], many: int32 @ block[1],
+    shift: int32 @ block[1], lowest: K @ block[1],
 ):
     """Let neighbours that stand in the wrong order change places: pairs that begin at even places, and then all others.
 

@@ -9,12 +9,13 @@ change places. That is looked for when the tile is written, and mended: the resu
 """
 
 from prism.lang import (
-    atomic_add, attr, block, const, constexpr, count, dtype, grid, group, id, int32, int64, mailbox, partition, popcount, prism, ptr,
-    requires, shared, template, thread, uint16, uint32, uint64,
+    atomic_add, attr, block, const, constexpr, count, dtype, grid, group, id, int32, int64, mailbox, partition, popcount, prism,
+    ptr, requires, shared, template, thread, uint16, uint32, uint64,
 )
 from prism.kernels.sort.order import FLOAT, INTEGER, digit, encode, minus_zero
 from prism.kernels.sort.parts import (
-    GIVEN, NONE, POSITIONS, begin_digits, digits_passed, load_both, load_part, mend, rank, rank_in_order, write_digits, write_positions,
+    GIVEN, NONE, POSITIONS, begin_digits, digits_passed, load_both, load_part, mend, rank, rank_in_order, write_digits,
+    write_positions,
 )
 from prism.lib.thread import extent, operators
 
@@ -34,11 +35,11 @@ def sort_digit(
     """Put `n` elements in the order of digit `step` of their keys, of 8 bits; the last pass of all has sorted them into `y`.
 
     Perspective: grid, of any number of blocks of `THREADS` threads, at least 256.
-    Shapes:      `x`: bits of `n` numbers, which `flip` and `lowest` put in order: see `prism.kernels.sort.order`. `spare`, `y`: `n`
-                 keys each, that the passes write in turn, and `value_spare`, `values` as many values beside them. `counts`: of
+    Shapes:      `x`: bits of `n` numbers, which `flip` and `lowest` put in order: see `prism.kernels.sort.order`. `spare`, `y`:
+                 `n` keys each, that the passes write in turn, and `value_spare`, `values` as many values beside them. `counts`: of
                  `count_digits`. `VALUES`: NONE; GIVEN, `given` has them; POSITIONS, where the key stood in `x`, of which the last
                  pass writes `positions`, and no keys. `V`: it holds a position. `C`: it holds twice as much as `n`. `words`:
-                 `capacity` of them, at least 256 a tile; `control`: one word. All zero at first, of no other use at the same time.
+                 `capacity` of them, at least 256 a tile; `control`: one word. All zero at first, and of no other use meanwhile.
     Errors:      passes follow each other, one for each byte of a key, and find `counts` and both spare arrays as they left them.
     Cost:        a digit that all keys share costs a launch alone. An element is read once and written once in each other pass.
     Source:      Adinets and Merrill, "Onesweep: a faster least significant digit radix sort for GPUs".

@@ -116,8 +116,8 @@ class IntrinsicMemory:
     def update(self, reference: Reference, step: Callable[[Any, int], Any], order: str, added: Any = None) -> Any:
         """Replace each thread's element by `step(element, k)`, one thread after the other, and return the values before.
 
-        In which order threads come nobody promises: in that of their numbers, the schedule "reversed" from the last one on, "random"
-        in any. `added`: integers, where `step` adds them: then all threads' are added at once.
+        In which order threads come nobody promises: in that of their numbers; by the schedule "reversed" from the last one on, by
+        "random" in any. `added`: integers, where `step` adds them: then all threads' are added at once.
         """
         index, data = self._at(reference, 0, "update", True), reference.region.data
         before = np.empty(index.shape, data.dtype)

@@ -571,6 +571,20 @@ class Block(LevelName):
         Errors:      two elements of one rank race; the reference machine says so."""
 
     @staticmethod
+    def select_rank(n: Any, rank: Any, *, U: Any, KEY: Any, COUNTS: Any, BITS: int, THREADS: int, N: Any = ...) -> Any:
+        """block.select_rank(n: N @ block[1], rank: N @ block[1], *, U: dtype, KEY: function, COUNTS: function,
+            BITS: constexpr(int), THREADS: constexpr(int), N: dtype = ...) -> (U, N, N) @ block[1]
+
+        The key of rank `rank`, from 0 on, of elements `0 ... n - 1`; how many keys are less, and how many are equal to it.
+
+        Digits of 8 bits are counted from the highest on, of the elements whose digits so far are those of the key that is looked for.
+
+        Perspective: block, of `THREADS` threads.
+        Shapes:      `KEY(i)` gives element `i`'s key, an unsigned integer `U` below `2^BITS`, and `COUNTS(i)` whether it is one of
+                     those that are ranked: functions of a thread, of an `N`: int32 or int64. Of the ranked ones there are more than
+                     `rank`, and fewer than 2^32. `BITS`: a multiple of 8."""
+
+    @staticmethod
     def separate(items: Any, flags: Any, *, WIDTH: int, THREADS: int, T: Any = ..., ITEMS: int = ...) -> Any:
         """block.separate(items: T[ITEMS] @ thread[1], flags: uint32 @ thread[1], *, WIDTH: constexpr(int),
             THREADS: constexpr(int), T: dtype = ..., ITEMS: constexpr(int) = ...) -> int32 @ block[1]
@@ -693,6 +707,19 @@ class Block(LevelName):
         Shapes:      as `block.load` leaves them, both; blocked where `WIDTH` is `ITEMS`. With `last` the tile's last element
                      ends a run whatever `after` is.
         Returns:     the tile's first element: `after` for the tile before this one."""
+
+    @staticmethod
+    def top_k(items: Any, k: Any, *, U: Any, KEY: Any, BITS: int, THREADS: int, T: Any = ..., ITEMS: int = ...) -> None:
+        """block.top_k(items: T[ITEMS] @ thread[1], k: int32 @ block[1], *, U: dtype, KEY: function, BITS: constexpr(int),
+            THREADS: constexpr(int), T: dtype = ..., ITEMS: constexpr(int) = ...)
+
+        Put the `k` elements of the tile whose keys are the least close together, in their order; of equal ones the first.
+
+        Perspective: block, of `THREADS` threads.
+        Shapes:      blocked: element `t * ITEMS + j` in `items[j]` of thread `t`. Afterwards number `j * THREADS + t` of the `k` is
+                     in `items[j]` of thread `t`, and places behind them have what they had. `KEY` gives an unsigned integer `U` below
+                     `2^BITS`, as for `block.radix_sort`: one that complements it for the largest. `k`: from 1 to `THREADS * ITEMS`.
+                     `ITEMS`: at most 32."""
 
     @staticmethod
     def warp_striped_to_blocked(items: Any, *, THREADS: int, T: Any = ..., ITEMS: int = ...) -> None:

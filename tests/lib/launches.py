@@ -20,6 +20,7 @@ from tests.lib.block import (
     test_reduce_more,
     test_scan_more,
     test_segments,
+    test_select,
     test_shift,
     test_sort,
     test_types,
@@ -82,6 +83,13 @@ def alone() -> dict[str, Launch]:
             test_histogram.counts, 96, (ints(384, -2, 70), none(64, "uint32"), none(64, "uint32"), 384, 1),
             {"ITEMS": 4, "BINS": 64},
         ),
+        "select-rank": Launch(
+            test_select.ranked,
+            64,
+            (words(500).astype(np.uint32), ints(500, 0, 3), none(3, "uint32"), 500, 77),
+            test_select.SIZES,
+        ),
+        "top-k": Launch(test_select.firsts, 64, (words(192).astype(np.uint32), none(192, "uint32"), 70), test_select.FIRST),
         "compact": Launch(
             test_compact.compact, 96, (ints(1152), none(1152), none(1), 1100, 10), {"ITEMS": 12, "WIDTH": 4, "THREADS": 96}
         ),

@@ -118,3 +118,11 @@ CASES = [
 ]
 SOME = [CASES[0], case("add", "float16"), *CASES[-2:]]
 """Fewer of them: a sum, one in half precision, and the two that do not commute."""
+
+
+def top_of(x: Any, k: int, axis: int = -1, largest: bool = True) -> tuple[Any, Any]:
+    """Return the first `k` elements along an axis and where they stand: NaN last, equal ones as they lie."""
+    rows = np.moveaxis(x, axis, -1)
+    ranks = np.unique(rows, return_inverse=True)[1].reshape(rows.shape).astype(np.int64)
+    places = np.lexsort((-ranks if largest else ranks, rows != rows), axis=-1)[..., :k]
+    return np.moveaxis(np.take_along_axis(rows, places, -1), -1, axis), np.moveaxis(places, -1, axis)

@@ -53,7 +53,8 @@ class Memory(Protocol):
     ) -> Values:
         """Replace each thread's element by `step(element, k)`, thread k after thread k - 1; return the values before.
 
-        `added`: integers, one a thread or one for all, where a step adds them, modulo 2^bits. `order` is `relaxed`, `acquire`, `release` or `acq_rel`, as of `order` in happens-before.
+        `added`: integers, one a thread or one for all, where a step adds them, modulo 2^bits. `order` is `relaxed`, `acquire`,
+        `release` or `acq_rel`, as of `order` in happens-before.
         """
         ...
 

@@ -10,7 +10,7 @@ from prism.lib.block.exchange import (
 )
 from prism.lib.block.histogram import add_weights, fill, histogram
 from prism.lib.block.load import load, load_striped, load_tile, load_transposed, place, prefetch_tile
-from prism.lib.block.rank import radix_rank
+from prism.lib.block.rank import radix_rank, select_rank, top_k
 from prism.lib.block.reduce import reduce, reduce_groups, reduce_into, reduce_to_first, reduce_valid
 from prism.lib.block.scan import scan, scan_both, scan_groups, scan_initial, scan_valid
 from prism.lib.block.search import fill_guide
@@ -29,7 +29,7 @@ __all__ = [
     "merge_sort_pairs", "offset", "place", "prefetch_tile", "radix_rank", "radix_sort", "radix_sort_pairs", "reduce",
     "reduce_by_key", "reduce_groups", "reduce_into", "reduce_segments", "reduce_to_first", "reduce_valid", "rotate",
     "run_length_decode", "scan", "scan_both", "scan_by_key", "scan_groups", "scan_heads", "scan_initial",
-    "scan_segments", "scan_valid", "scatter_to_blocked", "scatter_to_striped", "separate", "shift_down", "shift_up",
-    "sort_network", "store", "store_flagged", "store_striped", "store_tile", "store_transposed", "striped_to_blocked",
-    "tails", "warp_striped_to_blocked",
+    "scan_segments", "scan_valid", "scatter_to_blocked", "scatter_to_striped", "select_rank", "separate", "shift_down",
+    "shift_up", "sort_network", "store", "store_flagged", "store_striped", "store_tile", "store_transposed",
+    "striped_to_blocked", "tails", "top_k", "warp_striped_to_blocked",
 ]

@@ -53,13 +53,14 @@ def sort(
         `a` or `out` is no array, or of a dtype that is not supported; one of them is on the host and the other on a GPU.
     ValueError
         `kind` is none that NumPy knows, or both it and `stable` are given; `order` is given; `a` has no such `axis`
-        (`numpy.exceptions.AxisError`); `out` has another shape, is read-only, or is on another GPU; `stream` for arrays on the host.
+        (`numpy.exceptions.AxisError`); `out` has another shape, is read-only, or is on another GPU; `stream` for arrays on the
+        host.
 
     Notes
     -----
-    NaN stands last whatever its sign, and -0.0 is equal to 0.0; NaN of several bits stand in the order of these. A row that a block
-    holds (16384 elements of 4 bytes) is read once and written once. A longer one is sorted by digits of 8 bits: a read counts them,
-    and each digit takes a read and a write, but where all elements share it. Scratch: as many elements again.
+    NaN stands last whatever its sign, and -0.0 is equal to 0.0; NaN of several bits stand in the order of these. A row that a
+    block holds (16384 elements of 4 bytes) is read once and written once. A longer one is sorted by digits of 8 bits: a read
+    counts them, and each digit takes a read and a write, but where all elements share it. Scratch: as many elements again.
 
     Source: Adinets and Merrill, "Onesweep: a faster least significant digit radix sort for GPUs".
 

@@ -26,7 +26,9 @@ CASES = (
         "sort", numbers, lambda x: np.sort(x, kind="stable"), dtypes=_DTYPES,
         peers={"cupy": lambda cupy, x: cupy.sort(x), "torch": lambda torch, x: torch.sort(x)},
     ),
-    Case("sort", numbers, lambda x: np.sort(x, 0, kind="stable"), {"axis": 0}, dtypes=("int32",), shapes=PLANES, large=LONG_PLANES),
+    Case(
+        "sort", numbers, lambda x: np.sort(x, 0, kind="stable"), {"axis": 0}, dtypes=("int32",), shapes=PLANES, large=LONG_PLANES,
+    ),
     Case(
         "argsort", numbers, lambda x: np.argsort(x, kind="stable"), dtypes=_DTYPES,
         peers={"cupy": lambda cupy, x: cupy.argsort(x), "torch": lambda torch, x: torch.argsort(x)},

@@ -1,0 +1,1 @@
+"""Elements of some rank along axes: medians, quantiles, partitions."""

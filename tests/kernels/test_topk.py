@@ -1,0 +1,189 @@
+"""The first elements of rows on the reference machine, with all its checks.
+
+Tests of kernels/topk: keys, rows, merging, configurations.
+"""
+
+import functools
+from typing import Any
+
+import numpy as np
+import pytest
+
+import prism
+from prism.interpret import RaceError, run
+from prism.kernels.topk import FLOAT, SIGNED, UNSIGNED, Narrow, Wide, merge_rows, top_rows
+from prism.kernels.topk.merging import EXAMPLES as MERGES
+from prism.kernels.topk.rows import EXAMPLES as ROWS
+from prism.lang.types.structs import struct_of
+from prism.lib.algorithms.topk.plan import _ENTRY
+from tests.lib.oracles import SCHEDULES, top_of
+from tests.mutation import without_barriers
+
+SMALL = {
+    **ROWS["top_rows"], "LARGEST": False, "ROOM": 128, "SAMPLE": 64, "KEPT": 1, "AHEAD": 2, "THREADS": 64, "BLOCKS": 1,
+}  # fmt: skip
+TYPES = {
+    "float32": {},
+    "int8": {"B": "uint8", "V": "int8", "KIND": SIGNED, "INFINITY": 0, "WIDTH": 16},
+    "uint16": {"B": "uint16", "V": "uint16", "KIND": UNSIGNED, "INFINITY": 0, "WIDTH": 8},
+    "float64": {"B": "uint64", "U": "uint64", "V": "float64", "E": Wide, "INFINITY": 0x7FF0000000000000, "WIDTH": 2},
+}
+
+
+@functools.cache
+def program(kind: str, options: tuple[tuple[str, Any], ...] = ()):
+    return prism.check(top_rows, {**SMALL, **TYPES[kind], **dict(options)})
+
+
+def check(
+    kind: str, x: Any, k: int, rank: int, *, parts: int = 1, blocks: int = 2, mutant: Any = None, past: int = 0, turned=False,
+    run_options: Any = (), **options: Any,
+) -> None:  # fmt: skip
+    """Find the first elements of the parts of rows, and compare with a stable sort; what is behind them stays."""
+    rows, n = x.shape
+    template = {**SMALL, **TYPES[kind], **options}
+    size = x.dtype.itemsize
+    room = np.zeros(x.size + past, x.dtype)
+    held = room[past:]
+    held[:] = x.T.ravel() if turned else x.ravel()
+    y, indices = np.full((rows * parts, k), 77, f"uint{8 * size}"), np.full((rows * parts, k), -1)
+    lie = (n, k, rows, parts, 1, 1, rows, 0, 1, 1, 1) if turned else (n, k, rows, parts, 1, n, 1, 0, 1, 1, 1)
+    code = mutant or program(kind, tuple(sorted(options.items(), key=str)))
+    given = (held.view(y.dtype), np.zeros(1, np.int64), y.reshape(-1), indices.reshape(-1), *lie, rank, past)
+    run(code, blocks, template["THREADS"], given, check=True, **dict(run_options))
+    for row in range(rows):
+        for part in range(parts):
+            first, end = n * part // parts, n * (part + 1) // parts
+            values, places = top_of(x[row, first:end], k, largest=template["LARGEST"])
+            there = len(places)
+            number = row * parts + part
+            assert np.array_equal(indices[number, :there], places + first), (kind, n, k, rank, parts)
+            assert y[number, :there].tobytes() == values.tobytes()
+            assert (y[number, there:] == 77).all() and (indices[number, there:] == -1).all()
+
+
+def numbers(kind: str, *shape: int, seed: int = 0) -> Any:
+    return (np.random.default_rng(seed).standard_normal(shape) * 20).astype(kind)
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_rows(kind: str) -> None:
+    check(kind, numbers(kind, 3, 100), 17, 0, DIRECT=True)
+    for rank in (0, 20, 63):  # too few come before the bound, enough do, and too many
+        check(kind, numbers(kind, 3, 777), 17, rank)
+    check(kind, numbers(kind, 2, 777), 5, 15, LARGEST=True, parts=3)
+
+
+def test_sizes() -> None:
+    for n in (1, 2, 63, 64, 65, 127, 128):
+        check("float32", numbers("float32", 1, n), min(n, 64), 0, DIRECT=True)
+    for n in (129, 511, 512, 513, 1031):
+        for k in (1, 63, 64):
+            check("float32", numbers("float32", 1, n, seed=n), k, 12, blocks=1)
+
+
+def test_where_rows_lie() -> None:
+    x = numbers("float32", 3, 500)
+    for past in range(4):
+        check("float32", x, 9, 10, past=past)
+    check("float32", x, 9, 10, turned=True, WIDTH=1, AHEAD=1)
+    check("float32", x[:, :100], 9, 10, turned=True, WIDTH=1, AHEAD=1, DIRECT=True)
+
+
+def test_data() -> None:
+    """As many equal ones at the bound as there can be, NaN, and more than are sorted by comparing each with all."""
+    for x in (np.zeros((1, 900)), np.arange(900.0)[None], -np.arange(900.0)[None], np.full((1, 900), np.nan)):
+        for rank in (0, 9, 40):
+            check("float32", x.astype(np.float32), 40, rank)
+    check("float32", numbers("float32", 1, 900), 150, 40, ROOM=512, SAMPLE=128, KEPT=3)
+    check("float64", numbers("float64", 1, 900), 190, 40, ROOM=512, SAMPLE=128, KEPT=3)
+
+
+@pytest.mark.parametrize(("schedule", "seed"), SCHEDULES)
+def test_every_schedule(schedule: str, seed: int) -> None:
+    check("float32", numbers("float32", 3, 400), 7, 12, run_options=(("schedule", schedule), ("seed", seed)))
+
+
+HARD: tuple[tuple[Any, ...], ...] = (
+    (numbers("float32", 3, 500), 7, 12, {}),
+    (np.floor(numbers("float32", 3, 500) / 30), 60, 3, {}),
+    (np.floor(numbers("float32", 3, 500) / 30), 60, 60, {}),
+    (numbers("float32", 3, 500), 150, 50, {"ROOM": 256, "SAMPLE": 128, "KEPT": 3}),
+)
+
+
+def mutants_missed(options: dict[str, Any], calls: Any) -> list[Any]:
+    """Return the barriers without which all calls go well, on all schedules."""
+    missed = []
+    for where, mutant in without_barriers(program("float32", tuple(sorted(options.items(), key=str)))):
+        try:
+            for x, k, rank, more in calls:
+                for schedule, seed in SCHEDULES:
+                    how = (("schedule", schedule), ("seed", seed))
+                    check("float32", x, k, rank, blocks=1, mutant=mutant, run_options=how, **options, **more)
+        except (RaceError, AssertionError):
+            continue
+        missed.append(where)
+    return missed
+
+
+def test_each_inferred_barrier_of_held_rows_is_needed() -> None:
+    x = np.floor(numbers("float32", 3, 240) / 10)
+    assert not mutants_missed(
+        {"DIRECT": True, "ROOM": 256, "KEPT": 3}, [(x, 50, 0, {}), (numbers("float32", 3, 240), 150, 0, {})]
+    )
+
+
+@pytest.mark.slow
+def test_each_inferred_barrier_of_longer_rows_is_needed() -> None:
+    sizes = {"ROOM": 256, "SAMPLE": 128, "KEPT": 3}
+    calls = [(x, k, rank, {}) for x, k, rank, _ in HARD]
+    assert not mutants_missed(sizes, calls)
+
+
+def merge(x: Any, k: int, parts: int, mutant: Any = None, **options: Any) -> None:
+    """Merge the sorted parts of rows in pairs, until there is one."""
+    rows, n = x.shape
+    code = mutant or prism.check(merge_rows, {**MERGES["merge_rows"], "LARGEST": False, "ITEMS": 2, "THREADS": 64})
+    slots, span, runs = min(-(-n // parts), k), 1, parts
+    values, places = np.full((rows, parts, slots), 99, np.float32), np.full((rows, parts, slots), -1)
+    for row in range(rows):
+        for part in range(parts):
+            first, end = n * part // parts, n * (part + 1) // parts
+            found = top_of(x[row, first:end], slots, largest=False)
+            values[row, part, : len(found[1])], places[row, part, : len(found[1])] = found[0], found[1] + first
+    while runs > 1:
+        pairs, last = (runs + 1) // 2, runs <= 2
+        room = k if last else min(k, -(-n * min(2 * span, parts) // parts) + 1)
+        y, indices = np.full((rows, pairs, room), 77, np.float32), np.full((rows, pairs, room), -1)
+        given = (values.ravel().view(np.uint32), places.ravel(), y.reshape(-1).view(np.uint32), indices.reshape(-1))
+        run(code, 3, 64, (*given, n, k, rows, parts, span, runs, slots, room, 1), check=True, **options)
+        values, places, runs, span, slots = y, indices, pairs, 2 * span, room
+    wanted = top_of(x, k, largest=False)
+    assert np.array_equal(values[:, 0], wanted[0]) and np.array_equal(places[:, 0], wanted[1])
+
+
+@pytest.mark.parametrize("parts", [2, 3, 5, 8])
+def test_runs_are_merged(parts: int) -> None:
+    for n in (parts, 100, 701):
+        for k in sorted({1, min(n, 40), n}):
+            merge(np.floor(numbers("float32", 2, n) / 9), k, parts)
+
+
+LIMITS = {(True, "float32"): 0, (False, "float32"): 300, (True, "float64"): 0, (False, "float64"): 100}
+"""Bytes of spills: where a row begins, not where it is read; and none where it is held."""
+
+
+@pytest.mark.parametrize(("direct", "kind"), LIMITS)
+def test_the_kernels_for_the_device_do_not_spill(direct: bool, kind: str) -> None:
+    wide = kind == "float64"
+    sizes = {"THREADS": 512 if direct else 384, "BLOCKS": 1 if wide else 2, "KEPT": 3, "DIRECT": direct}
+    compiled = prism.compile(top_rows, {**ROWS["top_rows"], **TYPES[kind], **sizes})
+    assert compiled.spills <= LIMITS[direct, kind]
+
+
+def test_kinds_and_entries_by_their_names() -> None:
+    assert (UNSIGNED, SIGNED, FLOAT) == (0, 1, 2)
+    for key, entry in (("uint32", Narrow), ("uint64", Wide)):
+        found = struct_of(np.dtype(entry))
+        assert found is not None and _ENTRY[key] == found.key
