@@ -36,8 +36,8 @@ def sort_digit(
 
     Perspective: grid, of any number of blocks of `THREADS` threads, at least 256.
     Shapes:      `x`: bits of `n` numbers, which `flip` and `lowest` put in order: see `prism.kernels.sort.order`. `spare`, `y`:
-                 `n` keys each, that the passes write in turn, and `value_spare`, `values` as many values beside them. `counts`: of
-                 `count_digits`. `VALUES`: NONE; GIVEN, `given` has them; POSITIONS, where the key stood in `x`, of which the last
+                 `n` keys each, that the passes write in turn, and `value_spare`, `values` as many values beside them. `counts`:
+                 of `count_digits`. `VALUES`: NONE; GIVEN, `given` has them; POSITIONS, where the key stood in `x`, of which the last
                  pass writes `positions`, and no keys. `V`: it holds a position. `C`: it holds twice as much as `n`. `words`:
                  `capacity` of them, at least 256 a tile; `control`: one word. All zero at first, and of no other use meanwhile.
     Errors:      passes follow each other, one for each byte of a key, and find `counts` and both spare arrays as they left them.

@@ -53,9 +53,8 @@ def keys_of(kind: Kind) -> Keys:
 
 def carries(kind: Kind) -> int:
     """Return what goes where a key goes."""
-    if kind.values:
-        return GIVEN
-    return POSITIONS if kind.places else NONE
+    found: int = GIVEN if kind.values else POSITIONS if kind.places else NONE
+    return found
 
 
 def takes(kind: Kind) -> bool:
