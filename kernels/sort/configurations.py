@@ -28,10 +28,12 @@ class Counting(NamedTuple):
     copies: int
 
 
-# A tile costs what its look-back takes, so tiles are as large as two of them in shared memory allow: 98 KiB of a block's share.
-# Few threads with many elements each are faster than more of them with fewer: 256 with 48 keys of 4 bytes 4.05 ms at 2^28 on an
-# H200, 384 with 26 4.4, 1024 with 20 5.4.
+# A tile costs what its look-back takes, so tiles are as large as two of them in shared memory allow: 96 KiB of a block's half of it,
+# or 192 KiB where a block has all. Few threads with many elements each are faster than more of them with fewer. Keys of 4 bytes,
+# 2^28 of them on an H200: 256 threads with 48 4.0 ms, 384 with 26 4.4, 1024 with 20 5.4. With more bytes an element one block of
+# 512 is faster than two of 256, as its tile is twice as large: keys of 8 bytes 13.1 ms for 13.7, pairs 7.8 for 9.8.
 _LONG, _SHORT, _MOST = 98304, 32768, 48
+_BESIDE = 12 << 10  # bytes of a block of 256 threads beside its tiles
 LONG_TILES = 512
 """Arrays of at least so many long tiles take them."""
 HOST_SMALL = Configuration(threads=256, items=4, batch=2, blocks=1, words=2)
@@ -46,13 +48,16 @@ def bytes_of(key: int, value: int, values: int) -> int:
 
 def configurations(key: int, value: int, values: int, room: int) -> tuple[Configuration, Configuration]:
     """Return how short and long arrays of keys and values of so many bytes are cut; `room`: bytes that a block may have."""
-    each = 2 * 256 * bytes_of(key, value, values)
-    batch = 8 if values == NONE and key <= 4 else 4 if key <= 4 else 2
+    one = key <= 4 and values == NONE  # two blocks a multiprocessor
+    batch = 8 if one else 4
+    each = 2 * bytes_of(key, value, values)
     found = []
-    for space in (_SHORT, _LONG):
-        items = min(space, room - (12 << 10)) // each
-        items = min(_MOST if key >= 4 else 32, items // batch * batch)
-        found.append(Configuration(256, max(items, batch), batch, 2, 4))
+    for threads, blocks, space in ((256, 2, _SHORT), (256, 2, _LONG) if one else (512, 1, 2 * _LONG)):
+        beside = _BESIDE + (threads - 256) * 32
+        items = min(space, room - beside) // (each * threads)
+        items = min(_MOST if key >= 4 else 32, items)
+        step = batch if items >= batch else 1
+        found.append(Configuration(threads, items // step * step, step, blocks, 4 if one or values == NONE else 8))
     return found[0], found[1]
 
 
