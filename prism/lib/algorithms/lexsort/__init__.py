@@ -1,0 +1,1 @@
+"""Positions in the order of several keys."""

@@ -1,0 +1,63 @@
+"""Positions in the order of several keys, against NumPy.
+
+Tests of prism/lib/algorithms/lexsort: api, cases.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from prism import lib
+
+RANDOM = np.random.default_rng(0)
+NANS = np.array([np.nan, 1, -np.nan, 1, -0.0, 0.0, np.nan, -0.0])
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        [RANDOM.integers(0, 5, 900), RANDOM.integers(0, 4, 900).astype(np.float32), RANDOM.integers(0, 3, 900).astype(np.uint8)],
+        RANDOM.integers(0, 3, (3, 400)).astype(np.int32),
+        RANDOM.integers(0, 3, (2, 20, 30)).astype(np.int32),
+        RANDOM.integers(0, 3, (400, 6)).astype(np.int32)[::-2, ::3].T,
+        [[1, 2, 0], [3, 3, 1]],
+        [NANS, NANS[::-1]],
+        np.ones((2, 50), np.int32),
+        np.zeros((3, 0)),
+        np.zeros((2, 1)),
+        (1, 2),
+        np.array([1, 2, 3]),
+    ],
+    ids=["three types", "rows", "planes", "gaps", "lists", "nan", "equal", "none", "one", "numbers", "one axis"],
+)  # fmt: skip
+def test_numpys_positions(keys: Any) -> None:
+    for axis in (-1, 0):
+        found, wanted = lib.lexsort(keys, axis), np.lexsort(keys, axis)
+        assert np.array_equal(found, wanted) and type(found) is type(wanted)
+        assert found.dtype == np.int64 and found.shape == wanted.shape
+
+
+def test_lazy_keys() -> None:
+    x, L = RANDOM.integers(0, 5, 300), lib.lazy
+    assert np.array_equal(lib.lexsort([L.of(x) % 3, L.of(x) * -1]), np.lexsort([x % 3, -x]))
+    assert np.array_equal(lib.lexsort(L.of(np.stack([x, x[::-1]]))), np.lexsort([x, x[::-1]]))
+
+
+@pytest.mark.parametrize(
+    ("keys", "axis"),
+    [([], -1), (5, -1), (np.zeros((0, 3)), -1), ([[1, 2], [1]], -1), ([[1, 2]], 1), ((1, 2), 1)],
+)
+def test_errors_are_numpys(keys: Any, axis: int) -> None:
+    with pytest.raises((TypeError, ValueError)) as wanted:
+        np.lexsort(keys, axis)
+    with pytest.raises(wanted.type) as found:
+        lib.lexsort(keys, axis)
+    assert str(found.value) == str(wanted.value)
+
+
+def test_keys_without_an_order() -> None:
+    with pytest.raises(TypeError, match="complex128"):
+        lib.lexsort([np.zeros(3), np.zeros(3, complex)])
