@@ -15,7 +15,7 @@ def _keys(random: Any, shape: tuple[int, ...], dtype: str) -> tuple[Any]:
 
 CASES = (
     Case(
-        "lexsort", _keys, np.lexsort, dtypes=("int32", "float32"), shapes=((1000,), (0,), (1,)), large=((1,), (1 << 14,), (1 << 20,)),
-        out=False, planned=False, peers={"cupy": lambda cupy, keys: cupy.lexsort(keys)},
+        "lexsort", _keys, np.lexsort, dtypes=("int32", "float32"), shapes=((1000,), (0,), (1,)),
+        large=((1,), (1 << 14,), (1 << 20,)), out=False, planned=False, peers={"cupy": lambda cupy, keys: cupy.lexsort(keys)},
     ),
 )  # fmt: skip

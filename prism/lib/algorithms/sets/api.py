@@ -72,7 +72,7 @@ def unique(
     size : int, optional
         How many elements the results have: the first ones, and `fill_value` behind them. The call does not wait for a GPU then.
     fill_value : number, optional
-        See `size`; by default the smallest element, 0 where there is none. Behind indices stands the first index, behind counts 0.
+        See `size`; by default the smallest element, 0 where there is none. Behind indices stands the first one, behind counts 0.
     stream : stream or int, optional
         Where to run, for arrays on a GPU; by default their library's current stream.
 
@@ -93,8 +93,8 @@ def unique(
 
     Notes
     -----
-    `prism.lib.sort`, and one pass that keeps the first of equal elements: which they are is compared where it is read. Indices and
-    the inverse are made by `prism.lib.sort_by_key` with positions, of 4 bytes below 2^31 elements.
+    `prism.lib.sort`, and one pass that keeps the first of equal elements: which they are is compared where it is read. Indices
+    and the inverse are made by `prism.lib.sort_by_key` with positions, of 4 bytes below 2^31 elements.
 
     Examples
     --------
@@ -194,7 +194,8 @@ def _unique(x: Any, wanted: tuple[bool, bool, bool], stream: Any) -> compose.Uni
 
 
 def isin(
-    element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, kind: str | None = None, stream: Any = None
+    element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, kind: str | None = None,
+    stream: Any = None,
 ) -> Any:  # fmt: skip
     """Return which elements of an array another one has: `numpy.isin`, `cupy.isin`.
 
@@ -203,7 +204,7 @@ def isin(
     element : array of NumPy, CuPy or torch, lazy array or number
         Of any shape, of bools, integers or floats.
     test_elements : array, lazy array or number
-        Likewise, of the library and device of `element`. Elements are compared in the dtype that NumPy's `result_type` gives of both.
+        Likewise, of the library and device of `element`. Elements are compared in the dtype that NumPy's `result_type` gives.
     assume_unique : bool, default False
         Makes no difference.
     invert : bool, default False
@@ -227,8 +228,8 @@ def isin(
 
     Notes
     -----
-    `prism.lib.sort` of `test_elements`, `prism.lib.searchsorted` of each element among them, and a kernel that compares it to what
-    is there. Nothing waits for a GPU.
+    `prism.lib.sort` of `test_elements`, `prism.lib.searchsorted` of each element among them, and a kernel that compares it to
+    what is there. Nothing waits for a GPU.
 
     Examples
     --------
@@ -305,15 +306,9 @@ def intersect1d(
     """
     one, other = compose.two_of(ar1, ar2, ("ar1", "ar2"), stream)
     if not return_indices:
-        return compose.common_elements(*(_set(x, assume_unique, stream) for x in (one, other)), stream)
-    pairs = []
-    for x in (one, other):
-        if assume_unique:
-            pairs.append(compose.sort_with_positions(x, stream))
-        else:
-            found = compose.unique_elements(x, tuple(x.shape), (True, False, False), True, None, None, stream)
-            pairs.append((found.values, found.indices))
-    return compose.common_with_places(*pairs, stream)
+        return compose.common_elements(_set(one, assume_unique, stream), _set(other, assume_unique, stream), stream)
+    first, second = _with_places(one, assume_unique, stream), _with_places(other, assume_unique, stream)
+    return compose.common_with_places(first, second, stream)
 
 
 def union1d(ar1: Any, ar2: Any, *, stream: Any = None) -> Any:
@@ -400,12 +395,20 @@ def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False, *, stream: Any = N
     array([1, 4, 5, 7])
     """
     one, other = compose.two_of(ar1, ar2, ("ar1", "ar2"), stream)
-    return compose.lone_elements(*(_set(x, assume_unique, stream) for x in (one, other)), stream)
+    return compose.lone_elements(_set(one, assume_unique, stream), _set(other, assume_unique, stream), stream)
 
 
 def _set(x: Any, sorted_only: bool, stream: Any) -> Any:
     """Return the elements of an array in their order; without equal ones, unless it has none."""
     return sort(x, stream=stream) if sorted_only else compose.unique_values(x, True, stream)
+
+
+def _with_places(x: Any, sorted_only: bool, stream: Any) -> tuple[Any, Any]:
+    """Return these elements, and where each of them stands first."""
+    if sorted_only:
+        return compose.sort_with_positions(x, stream)
+    found = compose.unique_elements(x, tuple(x.shape), (True, False, False), True, None, None, stream)
+    return found.values, found.indices
 
 
 __all__ = [

@@ -8,7 +8,12 @@ import numpy as np
 
 from prism.lib.cases import Case
 
-_SHAPES: dict[str, Any] = {"shapes": ((1000,), (0,), (1,)), "large": ((1,), (1 << 14,), (1 << 20,)), "out": False, "planned": False}
+_SHAPES: dict[str, Any] = {
+    "shapes": ((1000,), (0,), (1,)),
+    "large": ((1,), (1 << 14,), (1 << 20,)),
+    "out": False,
+    "planned": False,
+}
 _DTYPES: dict[str, Any] = {"dtypes": ("int32", "float32")}
 
 
@@ -33,8 +38,8 @@ CASES = (
         peers={"cupy": lambda cupy, x: cupy.unique(x), "torch": lambda torch, x: torch.unique(x)},
     ),
     Case(
-        "unique", _few, lambda x: np.unique(x, True, True, True), {"return_index": True, "return_inverse": True, "return_counts": True},
-        dtypes=("int32",), **_SHAPES,
+        "unique", _few, lambda x: np.unique(x, True, True, True),
+        {"return_index": True, "return_inverse": True, "return_counts": True}, dtypes=("int32",), **_SHAPES,
     ),
     Case("unique", _few, lambda x: _fixed(x, 120), {"size": 120, "return_counts": True}, dtypes=("int32",), **_SHAPES),
     Case("unique_all", _few, np.unique_all, dtypes=("int32",), **_SHAPES),

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from prism.host import arguments, lazies, memory
+from prism.host import arguments, memory
 from prism.host.lazies import LazyArray
 from prism.lang.types import SCALARS
 from prism.lib.algorithms.difference.compose import promote
@@ -21,7 +21,7 @@ from prism.lib.algorithms.sort.api import sort, sort_by_key
 from prism.lib.algorithms.take.write import put
 from prism.lib.algorithms.transform.api import evaluate
 from prism.lib.algorithms.transform.calls import transform
-from prism.lib.lazy.array import BOOL, INT64, Lazy, at, broadcast, convert, of, of_number
+from prism.lib.lazy.array import INT64, Lazy, at, broadcast, convert, of, of_number
 from prism.lib.lazy.places import choose, join, positions
 from prism.runtime.arrays import is_array
 from prism.runtime.streams import stream_handle
@@ -49,7 +49,9 @@ def array_of(x: Any, name: str, stream: Any) -> Any:
     """
     facts = arguments.facts_of(x, name)
     if facts.scalar != "bfloat16" and facts.dtype.kind not in "biuf":
-        raise TypeError(f"`{name}` has dtype {facts.dtype}, which has no order here: it takes bools, integers and floats")
+        raise TypeError(
+            f"`{name}` has dtype {facts.dtype}, which has no order here: it takes bools, integers and floats"
+        )
     if isinstance(x, LazyArray):
         return evaluate(x, stream=stream)
     return x if is_array(x) else np.asarray(x)
@@ -119,7 +121,13 @@ def unique_values(x: Any, equal_nan: bool, stream: Any) -> Any:
 
 
 def unique_elements(
-    x: Any, shape: tuple[int, ...], wanted: tuple[bool, bool, bool], equal_nan: bool, size: int | None, fill: Any, stream: Any
+    x: Any,
+    shape: tuple[int, ...],
+    wanted: tuple[bool, bool, bool],
+    equal_nan: bool,
+    size: int | None,
+    fill: Any,
+    stream: Any,
 ) -> Unique:
     """Return the unique elements of an array of one dimension, and what is `wanted`: indices, inverse, counts.
 
@@ -224,7 +232,9 @@ def marks(elements: Any, table: Any, invert: bool, stream: Any) -> Any:
     """Return which elements, of any shape, a table of one dimension has; `invert`: which it does not have."""
     n, shape = math.prod(table.shape), tuple(elements.shape)
     if not n:
-        return transform("sets", ("marks", invert), {"x": elements}, lambda _: of_number(invert, None, shape), None, stream)
+        return transform(
+            "sets", ("marks", invert), {"x": elements}, lambda _: of_number(invert, None, shape), None, stream
+        )
     given = {"table": sort(table, stream=stream), "x": elements}
     given["found"] = searchsorted(given["table"], elements, stream=stream)
 

@@ -14,7 +14,20 @@ import pytest
 from prism import lib
 from tests.rarely import rarely
 
-DTYPES = ["int32", "float32", "bool", "uint8", "float16", "int64", "float64", "uint64", "int8", "int16", "uint16", "uint32"]
+DTYPES = [
+    "int32",
+    "float32",
+    "bool",
+    "uint8",
+    "float16",
+    "int64",
+    "float64",
+    "uint64",
+    "int8",
+    "int16",
+    "uint16",
+    "uint32",
+]
 SHAPES = [(0,), (1,), (900,), (20, 30), (), (2, 0)]
 L = lib.lazy
 
@@ -54,7 +67,7 @@ def compare(x: Any, y: Any) -> None:
     alike(lib.setxor1d(x, y), np.setxor1d(x, y))
 
 
-@pytest.mark.parametrize("dtype", rarely(DTYPES, but=["int32", "float32", "bool"]))
+@pytest.mark.parametrize("dtype", rarely(DTYPES, but=["int32", "float32"]))
 def test_what_numpy_gives(dtype: str) -> None:
     for k, shape in enumerate(SHAPES):
         x = draw(shape, dtype, seed=k)
@@ -62,7 +75,8 @@ def test_what_numpy_gives(dtype: str) -> None:
 
 
 def test_all_equal_none_equal_and_one_set() -> None:
-    for x in (np.full(700, 7, np.int32), np.random.default_rng(0).permutation(700).astype(np.int32), np.full(40, np.nan, np.float32)):
+    mixed = np.random.default_rng(0).permutation(700).astype(np.int32)
+    for x in (np.full(700, 7, np.int32), mixed, np.full(40, np.nan, np.float32)):
         compare(x, x[:5])
     one, other = np.array([5, 3, 9], np.int32), np.array([9, 1, 5], np.int32)
     alike(lib.intersect1d(one, other, True, True), np.intersect1d(one, other, True, True))
@@ -120,6 +134,7 @@ def test_lists_numbers_lazy_arrays_and_two_dtypes() -> None:
     alike(lib.unique([3, 1, 3]), np.unique([3, 1, 3]))
     alike(lib.unique(5, return_inverse=True), np.unique(5, return_inverse=True))
     alike(lib.isin(5, [5, 6]), np.isin(5, [5, 6]))
+    alike(lib.unique([True, False, True], return_counts=True), np.unique([True, False, True], return_counts=True))
     x, y = draw((300,), "int32"), draw((40,), "float64", least=20)
     alike(lib.unique(L.of(x) % 7, axis=-1), np.unique(x % 7))
     alike(lib.isin(L.of(x) % 7, L.of(y) * 2), np.isin(x % 7, y * 2))
