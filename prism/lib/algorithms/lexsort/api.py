@@ -51,7 +51,8 @@ def lexsort(keys: Any, axis: int = -1, *, stream: Any = None) -> Any:
     array([2, 0, 3, 1])
     """
     each = _split(keys, stream)
-    shapes = [tuple(arguments.facts_of(key, "keys").shape) for key in each]
+    named = {f"keys[{k}]": key for k, key in enumerate(each)}
+    shapes = [info.shape for info in arguments.describe_all(named, {}).values()]
     if any(shape != shapes[0] for shape in shapes):
         raise ValueError("all keys need to be the same shape")
     if not shapes[0]:  # as NumPy: keys of one element each

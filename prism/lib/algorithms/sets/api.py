@@ -187,7 +187,8 @@ def unique_values(x: Any, *, stream: Any = None) -> Any:
 
 def _unique(x: Any, wanted: tuple[bool, bool, bool], stream: Any) -> compose.Unique:
     given = compose.array_of(x, "x", stream)
-    return compose.unique_elements(given.reshape(-1), tuple(given.shape), wanted, False, None, None, stream)
+    flat = compose.flatten(given, "x", stream)
+    return compose.unique_elements(flat, tuple(given.shape), wanted, False, None, None, stream)
 
 
 # -- What is found in sets ------------------------------------------------------------------------------------------------
@@ -245,6 +246,7 @@ def isin(
         raise ValueError(
             "The 'table' method is only supported for boolean or integer arrays. Please select 'sort' or None for kind."
         )
+    compose.require_together(x, table, ("element", "test_elements"))
     return compose.marks(x, table, bool(invert), stream)
 
 
@@ -260,8 +262,9 @@ def in1d(
     >>> prism.lib.in1d(np.array([[3, 1], [4, 1]]), np.array([1, 2, 3]))
     array([ True,  True, False,  True])
     """
-    x = compose.flat_of(ar1, "ar1", stream)
-    return isin(x, compose.flat_of(ar2, "ar2", stream), assume_unique, invert, kind=kind, stream=stream)
+    x, table = compose.flat_of(ar1, "ar1", stream), compose.flat_of(ar2, "ar2", stream)
+    compose.require_together(x, table, ("ar1", "ar2"))
+    return isin(x, table, assume_unique, invert, kind=kind, stream=stream)
 
 
 def intersect1d(
@@ -335,7 +338,7 @@ def union1d(ar1: Any, ar2: Any, *, stream: Any = None) -> Any:
     array([-2, -1,  0,  1,  2])
     """
     one, other = compose.two_of(ar1, ar2, ("ar1", "ar2"), stream)
-    return compose.unique_values(compose.joined(one, other, stream), True, stream)
+    return compose.unique_values(compose.join_two(one, other, stream), True, stream)
 
 
 def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False, *, stream: Any = None) -> Any:
@@ -366,6 +369,7 @@ def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False, *, stream: Any = 
     array([1, 2])
     """
     x, table = compose.flat_of(ar1, "ar1", stream), compose.flat_of(ar2, "ar2", stream)
+    compose.require_together(x, table, ("ar1", "ar2"))
     if not assume_unique:
         x = compose.unique_values(x, True, stream)
     return select(x, compose.marks(x, table, True, stream), stream=stream)

@@ -59,16 +59,35 @@ def array_of(x: Any, name: str, stream: Any) -> Any:
 
 def flat_of(x: Any, name: str, stream: Any) -> Any:
     """Return the elements of such an array in C order, as one dimension."""
-    return array_of(x, name, stream).reshape(-1)
+    return flatten(array_of(x, name, stream), name, stream)
+
+
+def flatten(x: Any, name: str, stream: Any) -> Any:
+    """Return an array as one dimension; with gaps, or in another order than C's, a copy."""
+    if not arguments.facts_of(x, name).contiguous:
+        x = evaluate(x, stream=stream)  # and not by its library, which would copy on its current stream
+    return x.reshape(-1)
+
+
+def require_together(one: Any, other: Any, names: tuple[str, str]) -> None:
+    """Check that two arrays are of one library, and in one place.
+
+    Raises:
+        TypeError: they are of two libraries, or one is on the host and the other on a GPU.
+        ValueError: they are on two GPUs.
+    """
+    arguments.describe_all(dict(zip(names, (one, other), strict=True)), {})
 
 
 def two_of(one: Any, other: Any, names: tuple[str, str], stream: Any) -> tuple[Any, Any]:
     """Return two arrays of one dimension, in the dtype that both have in common.
 
     Raises:
-        TypeError: as `array_of`; they have none.
+        TypeError: as `array_of` and `require_together`; they have none.
+        ValueError: as `require_together`.
     """
     flat = [flat_of(x, name, stream) for x, name in zip((one, other), names, strict=True)]
+    require_together(flat[0], flat[1], names)
     given = [of(x, name) for x, name in zip(flat, names, strict=True)]
     made = promote(given)
     first, second = (
@@ -83,7 +102,7 @@ def _cast(x: Any, whole: Lazy, stream: Any) -> Any:
     return transform("sets", ("cast", name), {"x": x}, lambda a: convert(a["x"], whole.scalar), None, stream)
 
 
-def joined(one: Any, other: Any, stream: Any) -> Any:
+def join_two(one: Any, other: Any, stream: Any) -> Any:
     """Return the elements of two arrays of one dtype, one behind the other."""
     return transform("sets", ("join",), {"a": one, "b": other}, lambda x: join([x["a"], x["b"]], 0), None, stream)
 
@@ -139,6 +158,10 @@ def unique_elements(
     n = math.prod(x.shape)
     if not n:
         return _none(x, shape, wanted, size, fill, stream)
+    if not any(wanted) and fill is not None:
+        elements = sort(x, stream=stream)
+        first = select(elements, begins(elements, equal_nan), size=size, fill_value=fill, stream=stream)
+        return Unique(first, None, None, None)
     if indices or inverse:
         elements, order = sort_with_positions(x, stream)
     else:
@@ -281,6 +304,6 @@ def _again(elements: Any) -> Lazy:
 
 
 __all__ = [
-    "Unique", "array_of", "common_elements", "common_with_places", "flat_of", "joined", "lone_elements", "marks",
-    "sort_with_positions", "two_of", "unique_elements", "unique_values",
+    "Unique", "array_of", "common_elements", "common_with_places", "flat_of", "flatten", "join_two", "lone_elements",
+    "marks", "require_together",    "sort_with_positions", "two_of", "unique_elements", "unique_values",
 ]  # fmt: skip
