@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from prism import lib
+from tests.host.stand_ins import array, stand_in
 
 RANDOM = np.random.default_rng(0)
 NANS = np.array([np.nan, 1, -np.nan, 1, -0.0, 0.0, np.nan, -0.0])
@@ -56,6 +57,14 @@ def test_errors_are_numpys(keys: Any, axis: int) -> None:
     with pytest.raises(wanted.type) as found:
         lib.lexsort(keys, axis)
     assert str(found.value) == str(wanted.value)
+
+
+def test_on_a_stream_and_keys_in_two_places(monkeypatch: pytest.MonkeyPatch) -> None:
+    with stand_in(monkeypatch) as gpu:
+        assert lib.lexsort([array(900), array(900, "int32")], stream=5).shape == (900,)
+        assert len(gpu.launched) == 3 and {stream for _, _, _, stream, _ in gpu.launched} == {5}
+        with pytest.raises(TypeError, match=r"`keys\[0\]` is on GPU 0, `keys\[1\]` on the host"):
+            lib.lexsort([array(900), np.zeros(900)])
 
 
 def test_keys_without_an_order() -> None:

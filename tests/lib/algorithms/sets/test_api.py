@@ -5,13 +5,15 @@ Tests of prism/lib/algorithms/sets: api, compose, cases.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
 from prism import lib
+from prism.runtime import pinned
+from tests.host.stand_ins import Array, Gpu, array, stand_in
 from tests.rarely import rarely
 
 DTYPES = [
@@ -30,6 +32,12 @@ DTYPES = [
 ]
 SHAPES = [(0,), (1,), (900,), (20, 30), (), (2, 0)]
 L = lib.lazy
+
+
+@pytest.fixture
+def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gpu]:
+    with stand_in(monkeypatch) as found:
+        yield found
 
 
 def draw(shape: tuple[int, ...], dtype: str, seed: int = 0, least: int = 0) -> Any:
@@ -173,6 +181,48 @@ def test_every_kind_of_isin(kind: str | None) -> None:
 def test_errors(call: Callable[[Any], Any], error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
         call(np.zeros((3, 4)))
+
+
+def test_launches_on_the_callers_stream(gpu: Gpu) -> None:
+    x, y, turned = array(900, "int32"), array(40, "int32"), Array(np.zeros((40, 40), np.float32).T)
+    gpu.count = 3
+    for call in (
+        lambda: lib.unique(turned, stream=5),
+        lambda: lib.unique(x, True, True, True, stream=5),
+        lambda: lib.intersect1d(x, y, return_indices=True, stream=5),
+        lambda: lib.setdiff1d(turned, y, stream=5),
+        lambda: lib.setxor1d(x, y, stream=5),
+        lambda: lib.union1d(x, turned, stream=5),
+    ):
+        gpu.launched.clear()
+        call()
+        assert gpu.launched and {stream for _, _, _, stream, _ in gpu.launched} == {5}
+
+
+def test_calls_that_wait_for_no_number(gpu: Gpu) -> None:
+    """With a size, and where it is known; the others do wait."""
+    x, y = array(900, "int32"), array(40, "int32")
+    waits = []
+    wait = pinned.driver().cuStreamSynchronize
+    pinned.driver().cuStreamSynchronize = lambda stream: waits.append(stream) or wait(stream)
+    assert lib.isin(x, y).shape == (900,) and lib.in1d(x, y).shape == (900,)
+    assert [one.shape for one in lib.unique(x, True, True, True, size=7)] == [(7,), (7,), (900,), (7,)]
+    assert lib.unique(x, size=7, fill_value=1).shape == (7,)
+    assert gpu.launched and not waits
+    gpu.count = 3
+    assert [one.shape for one in lib.unique_all(x)] == [(3,), (3,), (900,), (3,)]
+    assert len(waits) == 1
+
+
+def test_arrays_in_two_places(gpu: Gpu) -> None:
+    x, y = array(900), np.zeros(40, np.float32)
+    for name, first, second in (
+        ("isin", "element", "test_elements"), ("in1d", "ar1", "ar2"), ("intersect1d", "ar1", "ar2"), ("union1d", "ar1", "ar2"),
+        ("setdiff1d", "ar1", "ar2"), ("setxor1d", "ar1", "ar2"),
+    ):  # fmt: skip
+        with pytest.raises(TypeError, match=f"`{first}` is on GPU 0, `{second}` on the host"):
+            getattr(lib, name)(x, y)
+    assert not gpu.launched
 
 
 def test_nothing_that_is_given_changes() -> None:
