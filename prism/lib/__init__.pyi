@@ -20,6 +20,7 @@ from prism.lib.algorithms.keys.api import reduce_by_key as reduce_by_key
 from prism.lib.algorithms.keys.api import run_length_encode as run_length_encode
 from prism.lib.algorithms.keys.api import scan_by_key as scan_by_key
 from prism.lib.algorithms.lexsort.api import lexsort as lexsort
+from prism.lib.algorithms.lexsort.api import sort_complex as sort_complex
 from prism.lib.algorithms.matmul.api import matmul as matmul
 from prism.lib.algorithms.merge.api import merge as merge
 from prism.lib.algorithms.merge.api import merge_by_key as merge_by_key

@@ -70,7 +70,7 @@ MANIFEST = (
         "library.md#sorted-rows-and-segments",
         ("sort_rows",),
     ),
-    Algorithm("lexsort", ("lexsort",), "library.md#orders-of-several-keys"),
+    Algorithm("lexsort", ("lexsort", "sort_complex"), "library.md#orders-of-several-keys"),
     Algorithm(
         "sets",
         (

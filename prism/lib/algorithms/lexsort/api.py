@@ -1,7 +1,8 @@
-"""Positions in the order of several keys: `lexsort`."""
+"""Positions in the order of several keys, `lexsort`; and complex numbers in theirs, `sort_complex`."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,13 @@ import numpy as np
 from prism.host import arguments
 from prism.host.axes import normal_axis
 from prism.host.lazies import LazyArray
-from prism.lib.algorithms.sort.api import argsort, sort_by_key
+from prism.lang.types import SCALARS
+from prism.lang.types.structs import scalar_called
+from prism.lib.algorithms.sort.api import argsort, sort, sort_by_key
 from prism.lib.algorithms.take.api import take, take_along_axis
 from prism.lib.algorithms.transform.api import evaluate
+from prism.lib.algorithms.transform.calls import transform
+from prism.lib.lazy.array import Lazy, compute, convert, of, of_number
 from prism.runtime.arrays import is_array
 
 
@@ -64,6 +69,67 @@ def lexsort(keys: Any, axis: int = -1, *, stream: Any = None) -> Any:
     return _positions(each, normal_axis(axis, len(shapes[0])), stream)
 
 
+def sort_complex(a: Any, *, stream: Any = None) -> Any:
+    """Return numbers, as complex ones, sorted along the last axis by real and then by imaginary parts: `numpy.sort_complex`.
+
+    Parameters
+    ----------
+    a : array of NumPy, CuPy or torch, or lazy array
+        Of at least one dimension, of bools or numbers.
+    stream : stream or int, optional
+        Where to run, for arrays on a GPU; by default their library's current stream.
+
+    Returns
+    -------
+    array
+        Of the shape of `a`: of complex64 if that is of complex64, or of integers of 8 or 16 bits; else of complex128.
+
+    Raises
+    ------
+    TypeError
+        `a` is no array, or of a dtype that is not supported.
+    ValueError
+        `a` has no dimensions (`numpy.exceptions.AxisError`); `stream` for arrays on the host.
+
+    Notes
+    -----
+    Complex numbers: `prism.lib.lexsort` by imaginary parts, real parts, and which of them are NaN; `prism.lib.take_along_axis`.
+    As NumPy has it, numbers without NaN come first, then those whose imaginary part is NaN, then those whose real part is, then
+    those of both. Equal ones keep their order. Others: `prism.lib.sort`, and a kernel that converts.
+
+    Examples
+    --------
+    >>> prism.lib.sort_complex(np.array([1 + 2j, 2 - 1j, 1 - 2j]))
+    array([1.-2.j, 1.+2.j, 2.-1.j])
+    >>> prism.lib.sort_complex(np.array([5, 3, 4]))
+    array([3.+0.j, 4.+0.j, 5.+0.j])
+    """
+    if not is_array(a) or isinstance(a, LazyArray):
+        arguments.facts_of(a, "a")
+        a = evaluate(a, stream=stream) if isinstance(a, LazyArray) else np.asarray(a)
+    facts = arguments.facts_of(a, "a")
+    normal_axis(-1, len(facts.shape))
+    if facts.dtype.kind == "c":
+        order = lexsort([a.imag, a.real, _nan_parts(of(a.real), of(a.imag))], stream=stream)
+        return take_along_axis(a, order, -1, stream=stream)
+    short = facts.dtype.kind in "iu" and facts.dtype.itemsize <= 2
+    part, whole = ("float32", "complex64") if short else ("float64", "complex128")
+
+    def compose(arrays: Mapping[str, Lazy]) -> Lazy:
+        real, scalar = convert(arrays["a"], SCALARS[part]), scalar_called(whole)
+        assert scalar is not None
+        return compute(scalar, scalar, (real, of_number(0.0, SCALARS[part], real.shape)))
+
+    return transform("sort_complex", (), {"a": sort(a, stream=stream)}, compose, None, stream)
+
+
+def _nan_parts(real: Lazy, imag: Lazy) -> Lazy:
+    """Return 1 where the imaginary part is NaN, and 2 more where the real part is."""
+    byte = SCALARS["uint8"]
+    found: Lazy = convert(real != real, byte) * 2 + convert(imag != imag, byte)
+    return found
+
+
 def _positions(keys: list[Any], axis: int, stream: Any) -> Any:
     """Return the positions along an axis that sort by keys, the last of them first."""
     found = argsort(keys[0], axis, stream=stream)
@@ -91,4 +157,4 @@ def _split(keys: Any, stream: Any) -> list[Any]:
     ]
 
 
-__all__ = ["lexsort"]
+__all__ = ["lexsort", "sort_complex"]

@@ -67,6 +67,21 @@ def test_on_a_stream_and_keys_in_two_places(monkeypatch: pytest.MonkeyPatch) -> 
             lib.lexsort([array(900), np.zeros(900)])
 
 
+@pytest.mark.parametrize("dtype", ["int8", "float32", "bool", "uint64", "complex64", "complex128"])
+def test_complex_numbers_by_their_parts(dtype: str) -> None:
+    x = RANDOM.integers(0, 5, (4, 150)).astype(dtype)
+    if x.dtype.kind == "c":
+        x.imag = RANDOM.integers(-2, 3, x.shape)
+        x.real[:, ::7], x.imag[:, ::5], x.imag[:, 1::9] = np.nan, np.nan, -0.0
+    for given in (x, x[:, ::-3], x.T, x[:0], x[:, :1]):
+        found, wanted = lib.sort_complex(given), np.sort_complex(given)
+        assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape)
+        assert np.array_equal(found.real, wanted.real, equal_nan=True)
+        assert np.array_equal(found.imag, wanted.imag, equal_nan=True)
+    with pytest.raises(np.exceptions.AxisError):
+        lib.sort_complex(5)
+
+
 def test_keys_without_an_order() -> None:
     with pytest.raises(TypeError, match="complex128"):
         lib.lexsort([np.zeros(3), np.zeros(3, complex)])
