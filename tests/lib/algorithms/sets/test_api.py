@@ -30,7 +30,7 @@ DTYPES = [
     "uint16",
     "uint32",
 ]
-SHAPES = [(0,), (1,), (900,), (20, 30), (), (2, 0)]
+SHAPES = [(0,), (1,), (600,), (20, 30), (), (2, 0)]
 L = lib.lazy
 
 
@@ -82,9 +82,43 @@ def test_what_numpy_gives(dtype: str) -> None:
         compare(x, draw((30,), dtype, seed=9, least=25) if k else x)
 
 
+def one_call(seed: int) -> None:
+    """Two arrays of dtypes, shapes, ranges and layouts that are drawn."""
+    random = np.random.default_rng(seed)
+
+    def drawn(dtype: str) -> Any:
+        many, most = int(random.choice([0, 1, 7, 40, 600])), 2 if dtype == "bool" else int(random.choice([3, 50, 120]))
+        x = random.integers(0, most, (many,) if random.integers(2) else (many // 5, 5))
+        x = (x - most // 2 if np.dtype(dtype).kind in "if" and random.integers(2) else x).astype(dtype)
+        if x.dtype.kind == "f" and random.integers(2):
+            x[random.random(x.shape) < 0.05], x[random.random(x.shape) < 0.05] = np.nan, -np.inf
+        x = x[::-1] if random.integers(3) == 0 else x
+        return np.repeat(x, 2, -1)[..., ::2] if random.integers(3) == 0 else x
+
+    first = str(random.choice(DTYPES))
+    compare(drawn(first), drawn(str(random.choice(DTYPES)) if random.integers(2) else first))
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_random_calls(seed: int) -> None:
+    one_call(seed)
+
+
+@pytest.mark.fuzz
+@pytest.mark.parametrize("seed", range(100, 300))
+def test_many_random_calls(seed: int) -> None:
+    one_call(seed)
+
+
+@pytest.mark.fuzz
+@pytest.mark.parametrize("dtype", ["int32", "float32"])
+def test_arrays_that_no_block_holds(dtype: str) -> None:
+    compare(draw((40_000,), dtype), draw((17_000,), dtype, seed=1, least=25))
+
+
 def test_all_equal_none_equal_and_one_set() -> None:
-    mixed = np.random.default_rng(0).permutation(700).astype(np.int32)
-    for x in (np.full(700, 7, np.int32), mixed, np.full(40, np.nan, np.float32)):
+    mixed = np.random.default_rng(0).permutation(600).astype(np.int32)
+    for x in (np.full(600, 7, np.int32), mixed, np.full(30, np.nan, np.float32)):
         compare(x, x[:5])
     one, other = np.array([5, 3, 9], np.int32), np.array([9, 1, 5], np.int32)
     alike(lib.intersect1d(one, other, True, True), np.intersect1d(one, other, True, True))
@@ -118,7 +152,7 @@ def test_of_equal_elements_the_first_one_stands() -> None:
 
 @pytest.mark.parametrize("size", [0, 3, 50, 60])
 def test_results_of_a_fixed_size(size: int) -> None:
-    x = draw((900,), "int32", least=3)
+    x = draw((600,), "int32", least=3)
     wanted = np.unique(x, True, True, True)
     values, indices, inverse, counts = lib.unique(x, True, True, True, size=size)
     room = max(size - wanted[0].size, 0)
@@ -143,7 +177,7 @@ def test_lists_numbers_lazy_arrays_and_two_dtypes() -> None:
     alike(lib.unique(5, return_inverse=True), np.unique(5, return_inverse=True))
     alike(lib.isin(5, [5, 6]), np.isin(5, [5, 6]))
     alike(lib.unique([True, False, True], return_counts=True), np.unique([True, False, True], return_counts=True))
-    x, y = draw((300,), "int32"), draw((40,), "float64", least=20)
+    x, y = draw((600,), "int32"), draw((40,), "float64", least=20)
     alike(lib.unique(L.of(x) % 7, axis=-1), np.unique(x % 7))
     alike(lib.isin(L.of(x) % 7, L.of(y) * 2), np.isin(x % 7, y * 2))
     for name in ("intersect1d", "union1d", "setdiff1d", "setxor1d", "isin"):
@@ -184,7 +218,7 @@ def test_errors(call: Callable[[Any], Any], error: type[Exception], text: str) -
 
 
 def test_launches_on_the_callers_stream(gpu: Gpu) -> None:
-    x, y, turned = array(900, "int32"), array(40, "int32"), Array(np.zeros((40, 40), np.float32).T)
+    x, y, turned = array(600, "int32"), array(40, "int32"), Array(np.zeros((40, 40), np.float32).T)
     gpu.count = 3
     for call in (
         lambda: lib.unique(turned, stream=5),
@@ -201,21 +235,21 @@ def test_launches_on_the_callers_stream(gpu: Gpu) -> None:
 
 def test_calls_that_wait_for_no_number(gpu: Gpu) -> None:
     """With a size, and where it is known; the others do wait."""
-    x, y = array(900, "int32"), array(40, "int32")
+    x, y = array(600, "int32"), array(40, "int32")
     waits = []
     wait = pinned.driver().cuStreamSynchronize
     pinned.driver().cuStreamSynchronize = lambda stream: waits.append(stream) or wait(stream)
-    assert lib.isin(x, y).shape == (900,) and lib.in1d(x, y).shape == (900,)
-    assert [one.shape for one in lib.unique(x, True, True, True, size=7)] == [(7,), (7,), (900,), (7,)]
+    assert lib.isin(x, y).shape == (600,) and lib.in1d(x, y).shape == (600,)
+    assert [one.shape for one in lib.unique(x, True, True, True, size=7)] == [(7,), (7,), (600,), (7,)]
     assert lib.unique(x, size=7, fill_value=1).shape == (7,)
     assert gpu.launched and not waits
     gpu.count = 3
-    assert [one.shape for one in lib.unique_all(x)] == [(3,), (3,), (900,), (3,)]
+    assert [one.shape for one in lib.unique_all(x)] == [(3,), (3,), (600,), (3,)]
     assert len(waits) == 1
 
 
 def test_arrays_in_two_places(gpu: Gpu) -> None:
-    x, y = array(900), np.zeros(40, np.float32)
+    x, y = array(600), np.zeros(40, np.float32)
     for name, first, second in (
         ("isin", "element", "test_elements"), ("in1d", "ar1", "ar2"), ("intersect1d", "ar1", "ar2"), ("union1d", "ar1", "ar2"),
         ("setdiff1d", "ar1", "ar2"), ("setxor1d", "ar1", "ar2"),
@@ -226,7 +260,7 @@ def test_arrays_in_two_places(gpu: Gpu) -> None:
 
 
 def test_nothing_that_is_given_changes() -> None:
-    x, y = draw((900,), "int32"), draw((40,), "int32")
+    x, y = draw((600,), "int32"), draw((40,), "int32")
     before = x.copy(), y.copy()
     compare(x, y)
     found = lib.unique(np.array([1, 2, 3]))
