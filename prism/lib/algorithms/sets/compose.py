@@ -16,7 +16,7 @@ from prism.lib.algorithms.merge.api import merge, merge_by_key
 from prism.lib.algorithms.reduce.where import number_like
 from prism.lib.algorithms.scan.api import scan
 from prism.lib.algorithms.search.api import searchsorted
-from prism.lib.algorithms.select.api import flatnonzero, select
+from prism.lib.algorithms.select.api import flatnonzero, select, unique_consecutive
 from prism.lib.algorithms.sort.api import sort, sort_by_key
 from prism.lib.algorithms.take.write import put
 from prism.lib.algorithms.transform.api import evaluate
@@ -126,7 +126,7 @@ def begins(elements: Any, equal_nan: bool, first: bool = True) -> Lazy:
     x = of(elements)
     before = at(x, positions(x.shape, -1))
     differs = x != before
-    if equal_nan and (x.scalar.name == "bfloat16" or x.dtype.kind == "f"):
+    if equal_nan and _may_be_nan(x):
         differs = differs & (before == before)  # NaN stands last: behind one there are no others
     return choose(positions(x.shape) == 0, of_number(first, None, x.shape), differs)
 
@@ -135,8 +135,18 @@ def unique_values(x: Any, equal_nan: bool, stream: Any) -> Any:
     """Return the unique elements of an array of one dimension, in their order."""
     if not math.prod(x.shape):
         return evaluate(x, stream=stream)
-    elements = sort(x, stream=stream)
-    return select(elements, begins(elements, equal_nan), stream=stream)
+    return _first_of_each(sort(x, stream=stream), equal_nan, None, 0, stream)
+
+
+def _first_of_each(elements: Any, equal_nan: bool, size: int | None, fill: Any, stream: Any) -> Any:
+    """Return the first of equal elements that stand beside each other, with `size` so many."""
+    if not (equal_nan and _may_be_nan(of(elements))):
+        return unique_consecutive(elements, size=size, fill_value=fill, stream=stream)
+    return select(elements, begins(elements, equal_nan), size=size, fill_value=fill, stream=stream)
+
+
+def _may_be_nan(x: Lazy) -> bool:
+    return x.scalar.name == "bfloat16" or x.dtype.kind == "f"
 
 
 def unique_elements(
@@ -159,9 +169,7 @@ def unique_elements(
     if not n:
         return _none(x, shape, wanted, size, fill, stream)
     if not any(wanted) and fill is not None:
-        elements = sort(x, stream=stream)
-        first = select(elements, begins(elements, equal_nan), size=size, fill_value=fill, stream=stream)
-        return Unique(first, None, None, None)
+        return Unique(_first_of_each(sort(x, stream=stream), equal_nan, size, fill, stream), None, None, None)
     if indices or inverse:
         elements, order = sort_with_positions(x, stream)
     else:
