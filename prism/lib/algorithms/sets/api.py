@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from prism.host import arguments
 from prism.host.axes import normal_axis
 from prism.lib.algorithms.select.api import select
-from prism.lib.algorithms.select.calls import mode_of
+from prism.lib.algorithms.select.calls import fill_of, mode_of
 from prism.lib.algorithms.sets import compose
 from prism.lib.algorithms.sort.api import sort
 
@@ -86,7 +86,10 @@ def unique(
     Raises
     ------
     TypeError
-        `ar` is no array, or of a dtype that has no order here, as complex numbers; `size` is no integer.
+        `ar` is no array, or of a dtype that has no order here, as complex numbers; `size` is no integer, or `fill_value`
+        no number of that dtype.
+    OverflowError
+        `fill_value` is out of the range of the dtype.
     ValueError
         `axis` is given for an array of several dimensions; `size` is negative; `stream` for arrays on the host. Of an axis that
         `ar` does not have: `numpy.exceptions.AxisError`.
@@ -108,9 +111,11 @@ def unique(
     shape = arguments.facts_of(ar, "ar").shape
     if axis is not None and normal_axis(axis, len(shape)) + len(shape) != 1:
         raise ValueError(f"`axis` must be None for `ar` of {len(shape)} dimensions: parts of arrays have no order here")
-    mode = mode_of(False, size, 0 if fill_value is None else fill_value)
+    mode = mode_of(False, size, fill_value)
     wanted = bool(return_index), bool(return_inverse), bool(return_counts)
     x = compose.flat_of(ar, "ar", stream)
+    if size is not None and fill_value is not None:
+        fill_of(fill_value, arguments.facts_of(x, "ar"))
     found = compose.unique_elements(x, tuple(shape), wanted, bool(equal_nan), mode.size, fill_value, stream)
     if not any(wanted):
         return found.values

@@ -197,6 +197,8 @@ def test_every_kind_of_isin(kind: str | None) -> None:
         (lambda x: lib.unique(x, axis=2), np.exceptions.AxisError, "axis 2 is out of bounds"),
         (lambda x: lib.unique(x, size=-1), ValueError, "`size` must not be negative"),
         (lambda x: lib.unique(x, size=1.5), TypeError, "`size` must be an integer"),
+        (lambda x: lib.unique(x, return_counts=True, size=2, fill_value="a"), TypeError, "`fill_value` is 'a'"),
+        (lambda x: lib.unique(x.astype("u1"), return_counts=True, size=2, fill_value=300), OverflowError, "300"),
         (lambda x: lib.unique(x.astype(complex)), TypeError, "`ar` has dtype complex128"),
         (lambda x: lib.unique_all(x.astype(complex)), TypeError, "`x` has dtype complex128"),
         (lambda x: lib.unique("abc"), TypeError, "`ar`"),
