@@ -28,11 +28,11 @@ class Counting(NamedTuple):
     copies: int
 
 
-# A tile costs what its look-back takes, so tiles are as large as two of them in shared memory allow: 96 KiB of a block's half of it,
-# or 192 KiB where a block has all. Few threads with many elements each are faster than more of them with fewer. Keys of 4 bytes,
-# 2^28 of them on an H200: 256 threads with 48 4.0 ms, 384 with 26 4.4, 1024 with 20 5.4. With more bytes an element one block of
-# 512 is faster than two of 256, as its tile is twice as large: keys of 8 bytes 13.1 ms for 13.7, pairs 7.8 for 9.8.
-_LONG, _SHORT, _MOST = 98304, 32768, 48
+# A tile costs what its look-back takes, so tiles are as large as two of them in shared memory allow: in half of it, of two
+# blocks, or in all. Few threads with many elements each are faster than more of them with fewer. Keys of 4 bytes, 2^28 of them on
+# an H200: 256 threads with 48 4.0 ms, 384 with 26 4.4, 1024 with 20 5.4. With more bytes an element one block of 512 is faster
+# than two of 256, as its tile is twice as large: keys of 8 bytes 13.1 ms for 13.7, pairs 7.8 for 9.8.
+_ALL, _LONG, _SHORT, _MOST = 200 << 10, 96 << 10, 32 << 10, 48
 _BESIDE = 12 << 10  # bytes of a block of 256 threads beside its tiles
 LONG_TILES = 512
 """Arrays of at least so many long tiles take them."""
@@ -52,10 +52,10 @@ def configurations(key: int, value: int, values: int, room: int) -> tuple[Config
     batch = 8 if one else 4
     each = 2 * bytes_of(key, value, values)
     found = []
-    for threads, blocks, space in ((256, 2, _SHORT), (256, 2, _LONG) if one else (512, 1, 2 * _LONG)):
+    for threads, blocks, space in ((256, 2, _SHORT), (256, 2, _LONG) if one else (512, 1, _ALL)):
         beside = _BESIDE + (threads - 256) * 32
         items = min(space, room - beside) // (each * threads)
-        items = min(_MOST if key >= 4 else 32, items)
+        items = min(_MOST if key >= 4 else 32 if values == NONE else 24, items)
         step = batch if items >= batch else 1
         found.append(Configuration(threads, items // step * step, step, blocks, 4 if one or values == NONE else 8))
     return found[0], found[1]
@@ -66,7 +66,7 @@ def counting(key: int, room: int) -> Counting:
     copies = 32
     while 1024 * key * copies > min(room - (4 << 10), 128 << 10):
         copies //= 2
-    return Counting(threads=1024, bytes=32, copies=copies)
+    return Counting(threads=1024, bytes=min(32, 16 * key), copies=copies)
 
 
 __all__ = ["HOST_COUNTING", "HOST_LARGE", "HOST_SMALL", "LONG_TILES", "Configuration", "Counting", "configurations", "counting"]

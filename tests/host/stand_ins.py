@@ -82,6 +82,9 @@ class Array:
     def transpose(self, axes: Any) -> Array:
         return Array(self.kept.transpose(axes))
 
+    def reshape(self, *shape: Any) -> Array:
+        return Array(self.kept.reshape(*shape))
+
 
 Array.__module__, Array.__name__ = "cupy", "ndarray"
 

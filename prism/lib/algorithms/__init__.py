@@ -70,6 +70,24 @@ MANIFEST = (
         "library.md#sorted-rows-and-segments",
         ("sort_rows",),
     ),
+    Algorithm("lexsort", ("lexsort", "sort_complex"), "library.md#orders-of-several-keys"),
+    Algorithm(
+        "sets",
+        (
+            "unique",
+            "unique_all",
+            "unique_counts",
+            "unique_inverse",
+            "unique_values",
+            "isin",
+            "in1d",
+            "intersect1d",
+            "union1d",
+            "setdiff1d",
+            "setxor1d",
+        ),
+        "library.md#sets",
+    ),
     Algorithm("merge", ("merge", "merge_by_key"), "library.md#merges", ("merge",)),
     Algorithm(
         "keys", ("scan_by_key", "reduce_by_key", "run_length_encode"), "library.md#segments-and-runs-of-equal-keys"
