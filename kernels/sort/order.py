@@ -21,8 +21,8 @@ def encode(bits: K @ thread[1], flip: K @ thread[1], lowest: K @ thread[1]) -> K
     if KIND == INTEGER:
         return bits ^ flip
     SIGN: constexpr(int) = 1 << 8 * K.bytes - 1
-    turned: K = bits ^ (~K(0) if bits >= K(SIGN) else K(SIGN))
-    key: K = wrapping_subtract(turned ^ flip, lowest)
+    rising: K = bits ^ (~K(0) if bits >= K(SIGN) else K(SIGN))
+    key: K = wrapping_subtract(rising ^ flip, lowest)
     return one_of_equals(key, lowest) if KIND == FLOAT_PLACE else key
 
 
@@ -34,8 +34,8 @@ def decode(key: K @ thread[1], flip: K @ thread[1], lowest: K @ thread[1]) -> K 
     if KIND == INTEGER:
         return key ^ flip
     SIGN: constexpr(int) = 1 << 8 * K.bytes - 1
-    turned: K = wrapping_add(key, lowest) ^ flip
-    return turned ^ (K(SIGN) if turned >= K(SIGN) else ~K(0))
+    rising: K = wrapping_add(key, lowest) ^ flip
+    return rising ^ (K(SIGN) if rising >= K(SIGN) else ~K(0))
 
 
 @prism("device")

@@ -179,12 +179,12 @@ def rank_in_order(table: ptr(uint32) @ block[1], digits: int32[BATCH] @ thread[1
 )
 def write_digits(
     tile: ptr(const(K)) @ block[1], values: ptr(const(V)) @ block[1], ids: ptr(const(uint16)) @ block[1],
-    places: ptr(const(C)) @ block[1], y: ptr(K) @ block[1], value_y: ptr(V) @ block[1], many: int32 @ block[1],
+    targets: ptr(const(C)) @ block[1], y: ptr(K) @ block[1], value_y: ptr(V) @ block[1], many: int32 @ block[1],
     shift: int32 @ block[1], flip: K @ block[1], lowest: K @ block[1], last: bool @ block[1],
 ) -> bool @ block[1]:
     """Write the `many` elements of a tile where their digits belong; say whether two of them stand in the wrong order.
 
-    Element `i`, of digit `d`, goes to `places[d] + i`. `last`: bits of numbers are written.
+    Element `i`, of digit `d`, goes to `targets[d] + i`. `last`: bits of numbers are written.
     """
     t: int32 @ thread[1] = id()
     wrong: bool @ thread[1] = False
@@ -203,7 +203,7 @@ def write_digits(
             )
             wrong = found or wrong
             for k in range(BATCH):
-                spots[k] = places[digit(keys[k], shift, lowest, KIND=KIND)] + C(here + k * THREADS)
+                spots[k] = targets[digit(keys[k], shift, lowest, KIND=KIND)] + C(here + k * THREADS)
             if last:
                 for k in range(BATCH):
                     keys[k] = decode(keys[k], flip, lowest, KIND=KIND)
@@ -222,7 +222,7 @@ def write_digits(
 )
 def write_positions(
     tile: ptr(const(K)) @ block[1], values: ptr(const(V)) @ block[1], ids: ptr(const(uint16)) @ block[1],
-    places: ptr(const(C)) @ block[1], y: ptr(VO) @ block[1], many: int32 @ block[1], shift: int32 @ block[1],
+    targets: ptr(const(C)) @ block[1], y: ptr(VO) @ block[1], many: int32 @ block[1], shift: int32 @ block[1],
     lowest: K @ block[1],
 ) -> bool @ block[1]:
     """As `write_digits`, of positions alone."""
@@ -239,7 +239,7 @@ def write_positions(
             )
             wrong = found or wrong
             for k in range(BATCH):
-                spots[k] = places[digit(keys[k], shift, lowest, KIND=KIND)] + C(here + k * THREADS)
+                spots[k] = targets[digit(keys[k], shift, lowest, KIND=KIND)] + C(here + k * THREADS)
             for k in range(BATCH):
                 if many == THREADS * ITEMS or here + k * THREADS < many:
                     out[int64(spots[k])] = VO(items[k])
@@ -298,7 +298,7 @@ def mend(
     tile: ptr(K) @ block[1], values: ptr(V) @ block[1], ids: ptr(uint16) @ block[1], many: int32 @ block[1],
     shift: int32 @ block[1], lowest: K @ block[1],
 ):
-    """Let neighbours that stand in the wrong order change places: pairs that begin at even places, and then all others.
+    """Let neighbours that stand in the wrong order change targets: pairs that begin at even targets, and then all others.
 
     Only elements of one row of a warp can: after at most 32 calls all are right.
     """

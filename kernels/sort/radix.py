@@ -5,7 +5,7 @@ tile in the order of the digit in shared memory. How often each digit occurs in 
 belongs; that is asked for a trip of the loop later, when it is known.
 
 An element's rank is what an atomic addition returns. Nobody says which lane of a warp adds first, so elements of one digit may
-change places. That is looked for when the tile is written, and mended: the result does not depend on it.
+change targets. That is looked for when the tile is written, and mended: the result does not depend on it.
 """
 
 from prism.lang import (
@@ -37,8 +37,8 @@ def sort_digit(
     Perspective: grid, of any number of blocks of `THREADS` threads, at least 256.
     Shapes:      `x`: bits of `n` numbers, which `flip` and `lowest` put in order: see `prism.kernels.sort.order`. `spare`, `y`:
                  `n` keys each, that the passes write in turn, and `value_spare`, `values` as many values beside them. `counts`:
-                 of `count_digits`. `VALUES`: NONE; GIVEN, `given` has them; POSITIONS, where the key stood in `x`, of which the last
-                 pass writes `positions`, and no keys. `V`: it holds a position. `C`: it holds twice as much as `n`. `words`:
+                 of `count_digits`. `VALUES`: NONE; GIVEN, `given` has them; POSITIONS, where the key stood in `x`, of which the
+                 last pass writes `positions`, and no keys. `V`: it holds a position. `C`: it holds twice as much as `n`. `words`:
                  `capacity` of them, at least 256 a tile; `control`: one word. All zero at first, and of no other use meanwhile.
     Errors:      passes follow each other, one for each byte of a key, and find `counts` and both spare arrays as they left them.
     Cost:        a digit that all keys share costs a launch alone. An element is read once and written once in each other pass.
@@ -72,7 +72,7 @@ def sort_digit(
             sorted: shared(K[2 * TILE])  # the held tile, and the following one
             beside: shared(V[MANY])  # their values
             ids: shared(uint16[2 * TILE if VALUES == GIVEN else 1])  # where they stood in the tile
-            places: shared(C[256])
+            targets: shared(C[256])
             buffer: int32 @ block[1] = 0  # where the held tile begins
             held: uint32[2] @ thread[1]  # how often digit `t` occurs in it, and where it begins there
             in_order: bool @ block[1] = False  # its ranks are sure
@@ -155,7 +155,7 @@ def sort_digit(
                     before: C @ thread[1] = grid.look_back_digits(
                         words, tile, C(held[0]), epoch, THREADS=THREADS, DIGITS=256, WORDS=WORDS,
                     )
-                    with partition(places, thread[1], offset=t) as own, group(thread[1]):
+                    with partition(targets, thread[1], offset=t) as own, group(thread[1]):
                         if t < 256:
                             own[0] = starts[0] + before - C(held[1])
 
@@ -171,40 +171,40 @@ def sort_digit(
                     while wrong:
                         if behind % 2 == 1:
                             wrong = write_digits(
-                                part, value_part, id_part, places, spare_keys, spare_values, many, shift, flip, lowest, False,
+                                part, value_part, id_part, targets, spare_keys, spare_values, many, shift, flip, lowest, False,
                                 KIND=KIND, VALUES=VALUES, THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH,
                             )
                         elif VALUES != POSITIONS:
                             wrong = write_digits(
-                                part, value_part, id_part, places, y_keys, y_values, many, shift, flip, lowest, behind == 0,
+                                part, value_part, id_part, targets, y_keys, y_values, many, shift, flip, lowest, behind == 0,
                                 KIND=KIND, VALUES=VALUES, THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH,
                             )
                         elif behind > 0:
                             wrong = write_digits(
-                                part, value_part, id_part, places, y_keys, y_values, many, shift, flip, lowest, False,
+                                part, value_part, id_part, targets, y_keys, y_values, many, shift, flip, lowest, False,
                                 KIND=KIND, VALUES=VALUES, THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH,
                             )
                         else:
                             wrong = write_positions(
-                                part, value_part, id_part, places, result, many, shift, lowest, KIND=KIND, THREADS=THREADS,
+                                part, value_part, id_part, targets, result, many, shift, lowest, KIND=KIND, THREADS=THREADS,
                                 ITEMS=ITEMS, BATCH=BATCH,
                             )
                         wrong = wrong and not in_order
                         if wrong:
                             mend(part, value_part, id_part, many, shift, lowest, KIND=KIND, VALUES=VALUES)
 
-            ticket: grid.Ticket @ block[1] = grid.tiles(control)
-            following: int32 @ block[1] = ticket.tile
+            launch: grid.Ticket @ block[1] = grid.tiles(control)
+            following: int32 @ block[1] = launch.tile
             tile: int32 @ block[1] = -1  # the one that the block holds: none as yet
             if following < tiles:
                 fetch(following)
             while tile < tiles:
-                drawn: uint64 @ thread[1] = 0
+                ticket: uint64 @ thread[1] = 0
                 if following < tiles:
-                    load(following, ticket.epoch)
-                    drawn = grid.draw(control)
-                look_back(tile, ticket.epoch)
-                soon: int32 @ block[1] = grid.next_tile(drawn)
+                    load(following, launch.epoch)
+                    ticket = grid.draw(control)
+                look_back(tile, launch.epoch)
+                soon: int32 @ block[1] = grid.next_tile(ticket)
                 if following < tiles and soon < tiles:
                     fetch(soon)  # under way while the held tile is written
                 if tile >= 0:
@@ -216,8 +216,8 @@ def sort_digit(
                     held[1] = ahead[1]
                 tile = following
                 following = soon
-            if tile == tiles + blocks - 1:  # every block has drawn its last ticket
-                grid.count_launch(control, words, capacity, tiles * 256, ticket.epoch, 0)
+            if tile == tiles + blocks - 1:  # every block has ticket its last launch
+                grid.count_launch(control, words, capacity, tiles * 256, launch.epoch, 0)
 
 
 EXAMPLES = {

@@ -24,6 +24,15 @@ from prism.lib.algorithms.lexsort.api import sort_complex as sort_complex
 from prism.lib.algorithms.matmul.api import matmul as matmul
 from prism.lib.algorithms.merge.api import merge as merge
 from prism.lib.algorithms.merge.api import merge_by_key as merge_by_key
+from prism.lib.algorithms.ranks.api import argpartition as argpartition
+from prism.lib.algorithms.ranks.api import kthvalue as kthvalue
+from prism.lib.algorithms.ranks.api import median as median
+from prism.lib.algorithms.ranks.api import nanmedian as nanmedian
+from prism.lib.algorithms.ranks.api import nanpercentile as nanpercentile
+from prism.lib.algorithms.ranks.api import nanquantile as nanquantile
+from prism.lib.algorithms.ranks.api import partition as partition
+from prism.lib.algorithms.ranks.api import percentile as percentile
+from prism.lib.algorithms.ranks.api import quantile as quantile
 from prism.lib.algorithms.reduce.api import all as all
 from prism.lib.algorithms.reduce.api import any as any
 from prism.lib.algorithms.reduce.api import argmax as argmax
@@ -78,6 +87,8 @@ from prism.lib.algorithms.take.api import take_along_axis as take_along_axis
 from prism.lib.algorithms.take.write import place as place
 from prism.lib.algorithms.take.write import put as put
 from prism.lib.algorithms.take.write import putmask as putmask
+from prism.lib.algorithms.topk.api import top_k as top_k
+from prism.lib.algorithms.topk.api import topk as topk
 from prism.lib.algorithms.transform.api import evaluate as evaluate
 from prism.lib.for_each import for_each as for_each
 from prism.lib.levels import block as block

@@ -57,8 +57,8 @@ def test_every_row_is_a_folder_with_a_module_of_its_functions() -> None:
 def test_a_name_stands_in_one_row() -> None:
     names = [name for one in algorithms.MANIFEST for name in one.functions]
     assert len(set(names)) == len(names)
-    with pytest.raises(AttributeError, match="has no attribute 'sort'"):
-        prism.lib.sort
+    with pytest.raises(AttributeError, match="has no attribute 'shuffle'"):
+        prism.lib.shuffle
 
 
 def test_a_module_that_is_not_there_and_one_that_does_not_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ from prism.lib.algorithms.reduce.where import number_like
 from prism.lib.algorithms.scan.api import scan
 from prism.lib.algorithms.search.api import searchsorted
 from prism.lib.algorithms.select.api import flatnonzero, select, unique_consecutive
-from prism.lib.algorithms.sort.api import sort, sort_by_key
+from prism.lib.algorithms.sort.api import flatten, sort, sort_by_key
 from prism.lib.algorithms.take.write import put
 from prism.lib.algorithms.transform.api import evaluate
 from prism.lib.algorithms.transform.calls import transform
@@ -60,13 +60,6 @@ def array_of(x: Any, name: str, stream: Any) -> Any:
 def flat_of(x: Any, name: str, stream: Any) -> Any:
     """Return the elements of such an array in C order, as one dimension."""
     return flatten(array_of(x, name, stream), name, stream)
-
-
-def flatten(x: Any, name: str, stream: Any) -> Any:
-    """Return an array as one dimension; with gaps, or in another order than C's, a copy."""
-    if not arguments.facts_of(x, name).contiguous:
-        x = evaluate(x, stream=stream)  # and not by its library, which would copy on its current stream
-    return x.reshape(-1)
 
 
 def require_together(one: Any, other: Any, names: tuple[str, str]) -> None:

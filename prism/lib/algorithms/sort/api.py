@@ -8,6 +8,7 @@ import numpy as np
 
 from prism.host import arguments
 from prism.lib.algorithms.sort_rows.axis import argsort_along, sort_along, sort_by_key_along
+from prism.lib.algorithms.transform.api import evaluate
 
 _KINDS = ("quicksort", "mergesort", "heapsort", "stable", "q", "m", "h", "s")
 
@@ -74,7 +75,7 @@ def sort(
     """
     _check(kind, order, stable)
     if axis is None:
-        a, axis = _flat(a), -1
+        a, axis = flatten(a, "a", stream), -1
     return sort_along(a, axis, descending=bool(descending), out=out, stream=stream)
 
 
@@ -125,7 +126,7 @@ def argsort(
     """
     _check(kind, order, stable)
     if axis is None:
-        a, axis = _flat(a), -1
+        a, axis = flatten(a, "a", stream), -1
     return argsort_along(a, axis, descending=bool(descending), dtype=dtype, out=out, stream=stream)
 
 
@@ -161,7 +162,7 @@ def sort_by_key(
     (array([1, 2, 2]), array([20., 10., 30.]))
     """
     if axis is None:
-        keys, values, axis = _flat(keys), _flat(values), -1
+        keys, values, axis = flatten(keys, "keys", stream), flatten(values, "values", stream), -1
     return tuple(sort_by_key_along(keys, values, axis, descending=bool(descending), stream=stream))
 
 
@@ -184,7 +185,9 @@ def _check(kind: Any, order: Any, stable: Any) -> None:
         raise ValueError(f"`kind` must be one of 'quicksort', 'mergesort', 'heapsort' and 'stable', not {kind!r}")
 
 
-def _flat(a: Any) -> Any:
-    """Return an array of one dimension with all elements."""
-    a = arguments.array_of(a)
-    return a.reshape(-1)
+def flatten(x: Any, name: str, stream: Any) -> Any:
+    """Return an array as one dimension; with gaps, or in another order than C's, a copy."""
+    x = arguments.array_of(x)
+    if not arguments.facts_of(x, name).contiguous:
+        x = evaluate(x, stream=stream)  # and not by its library, which would copy on its current stream
+    return x.reshape(-1)

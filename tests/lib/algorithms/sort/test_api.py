@@ -1,6 +1,6 @@
 """sort, argsort and sort_by_key on NumPy arrays: dtypes, axes, long rows, hard data, and the errors.
 
-Tests of prism/lib/algorithms/sort: api, plan.
+Tests of prism/lib/algorithms/sort: api, plan, cases, ships.
 """
 
 from __future__ import annotations
