@@ -19,6 +19,7 @@ from prism.kernels.sort.parts import (
 )
 from prism.lib.thread import extent, operators
 
+
 @prism("global")
 @template(
     K=dtype, V=dtype, VO=dtype, C=dtype, KIND=constexpr(int), VALUES=constexpr(int), THREADS=constexpr(int),
@@ -216,7 +217,7 @@ def sort_digit(
                     held[1] = ahead[1]
                 tile = following
                 following = soon
-            if tile == tiles + blocks - 1:  # every block has ticket its last launch
+            if tile == tiles + blocks - 1:  # every block has drawn its last ticket
                 grid.count_launch(control, words, capacity, tiles * 256, launch.epoch, 0)
 
 

@@ -61,6 +61,8 @@ def walk(site: Site, body: tree.Body, found: list[Site]) -> None:
     for statement in body:
         if isinstance(statement, tree.Declare) and statement.symbol.span.line != statement.span.line:
             continue  # a parameter of a function that is compiled in
+        if statement.span.file != site.function.file:
+            continue  # of a function of another file, which is compiled in
         here = replace(site, statement=statement)
         found.append(here)
         inner = replace(here, ways=(*site.ways, statement))

@@ -17,6 +17,7 @@ def merge_bitonic(items: T[ITEMS] @ thread[1]):
     Source:      Batcher, "Sorting networks and their applications".
     Test:        tests/lib/warp/test_sort.py
     """
+    static_assert(1 <= SIZE <= 32 and SIZE & -SIZE == SIZE, "`SIZE` is a power of two of at most 32")
     lane: int32 @ thread[1] = id()
     for step in range(5):
         if SIZE >> (step + 1) > 0:

@@ -20,8 +20,13 @@ from tests.rarely import rarely
 TAKEN_APART = {"histogramdd"}
 """Functions of an array of points that take each coordinate's lazy array: tests/lib/algorithms/histogram has them."""
 PAIRS = [(case, name) for case in cases() if case.function not in TAKEN_APART for name in LAZIES]
-MEMORY = {"matmul", "sgemm", "hgemm", "digitize", "segmented_argmin", "segmented_argmax"}
-"""Functions whose kernels take memory, as copies by bulk do, or that ask the host: lazy arrays are evaluated for them."""
+MEMORY = {
+    "matmul", "sgemm", "hgemm", "digitize", "segmented_argmin", "segmented_argmax", "segmented_sort", "segmented_argsort", "sort",
+    "argsort", "sort_by_key", "top_k", "topk", "kthvalue", "partition", "argpartition", "median", "percentile", "quantile",
+    "nanmedian", "nanpercentile", "nanquantile",
+}  # fmt: skip
+"""Functions whose kernels take memory, as copies by bulk or bits of numbers, on a GPU at least, or that ask the host: lazy arrays
+are evaluated for them."""
 
 
 @pytest.mark.parametrize(

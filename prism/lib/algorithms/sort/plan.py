@@ -9,8 +9,7 @@ from typing import Any
 from prism.host.plan import WORDS, Buffer, Clear, Machine, Plan, Scratch, Step, instance_of, nothing, size_of
 from prism.kernels import sort as kernels
 from prism.kernels.sort import GIVEN, NONE, POSITIONS
-from prism.lang.intrinsics.declaration import number_of
-from prism.lang.lower.limits import SHARED_LIMITS
+from prism.kernels.sort_rows import ROOM
 from prism.lib.algorithms.scan.plan import words_for
 from prism.lib.algorithms.sort_rows import plan as by_rows
 from prism.lib.algorithms.sort_rows.plan import Kind, Names
@@ -82,7 +81,7 @@ def radix(kind: Kind, many: int, n: int, machine: Machine, names: Names, *, alig
     keys, carried, scratch = keys_of(kind), carries(kind), Scratch()
     value = {NONE: "uint32", POSITIONS: "uint32" if n < 1 << 32 else "uint64", GIVEN: kind.values}[carried]
     counts = "uint32" if n < _NARROW else "uint64"
-    room = _HOST_ROOM if machine.host else SHARED_LIMITS.get(number_of(machine.arch), 48 << 10)
+    room = _HOST_ROOM if machine.host else ROOM.get(machine.arch, _HOST_ROOM)
     c = configuration(keys, value, carried, n, room, host=machine.host)
     template = {
         "K": keys.type, "V": value, "VO": kind.places or "int64", "C": counts, "KIND": keys.kind, "VALUES": carried,

@@ -10,12 +10,14 @@ import numpy as np
 from prism.host import arguments, repeat
 from prism.host.axes import normal_axis
 from prism.host.call import Decision, Result, call
+from prism.host.lazies import LazyArray
 from prism.host.plan import OUT, Buffer, Machine
 from prism.lib.algorithms.scan.api import dtype_of
 from prism.lib.algorithms.select.plan import moved_as
 from prism.lib.algorithms.sort.plan import rows
 from prism.lib.algorithms.sort_rows import plan as plans
 from prism.lib.algorithms.sort_rows.plan import Kind, Names
+from prism.lib.algorithms.transform.api import evaluate
 from prism.runtime.arrays import ArrayInfo
 
 
@@ -188,6 +190,8 @@ def _last(x: Any, axis: int, undo: bool = False) -> Any:
     Raises:
         AxisError: there is no such axis.
     """
+    if isinstance(x, LazyArray):
+        x = evaluate(x)
     shape = x.shape if hasattr(x, "shape") else np.shape(x)
     place = normal_axis(axis, len(shape))
     if place == len(shape) - 1:
