@@ -103,18 +103,23 @@ def check(x, mode: int, **options) -> None:
     assert mode == NONE or np.array_equal(found[1], order)
 
 
-@pytest.mark.parametrize("mode", MODES)
+SCALARS = ("uint8", "int16", "float16", "uint32", "float32", "int64", "float64")
+
+
 @pytest.mark.parametrize(
-    "scalar",
-    rarely(["uint8", "int16", "float16", "uint32", "float32", "int64", "float64"], but=["uint8", "float32", "int64"]),
+    ("scalar", "mode"),
+    rarely(
+        [(scalar, mode) for scalar in SCALARS for mode in MODES],
+        but=[("uint8", NONE), ("float32", NONE), ("float16", POSITIONS), ("int64", GIVEN)],
+    ),
 )
 def test_numbers_of_all_kinds(scalar: str, mode: int) -> None:
     check(hard(scalar, 2 * TILE + 77), mode)
 
 
 def test_sizes() -> None:
-    for n in (1, 2, 31, 32, 33, 255, 256, 257, 1023, 1024, 1025, 2048, 2049):
-        check(hard("uint16" if n % 2 else "int16", n, n), NONE if n % 3 else POSITIONS)
+    for n in (1, 33, 1023, 1024, 1025, 2049):
+        check(hard("uint8", n, n), NONE if n % 3 else POSITIONS)
 
 
 @pytest.mark.parametrize("mode", MODES)

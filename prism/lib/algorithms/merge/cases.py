@@ -31,6 +31,6 @@ def _merge_by_key(a: Any, a_values: Any, b: Any, b_values: Any) -> Any:
 
 
 CASES = (
-    Case("merge", _runs, _merge),
+    Case("merge", _runs, _merge, {}, ("float32", "int8", "uint64")),
     Case("merge_by_key", _pairs, _merge_by_key, {}, ("int32", "float32", "uint8"), out=False),
 )

@@ -61,9 +61,9 @@ def _along(x: Any, axis: int) -> Any:
     return np.arange(x.shape[axis]).reshape([-1 if k == axis % x.ndim else 1 for k in range(x.ndim)])
 
 
-@pytest.mark.parametrize("kind", rarely(KINDS, but=["float32", "bool", "int8", "uint64", "float16"]))
+@pytest.mark.parametrize("kind", rarely(KINDS, but=["float32", "bool", "int8"]))
 def test_medians(kind: str) -> None:
-    for n in (1, 2, 9, 100, 4096, 4097, 5001):
+    for n in (1, 2, 9, 100, 4096, 4097, 5001) if kind == "float32" else (2, 9, 4097):
         x = numbers(kind, 2, n, seed=n)
         same(lib.median(x, axis=1), np.median(x, axis=1), kind, n)
         same(lib.median(x), np.median(x), kind, n)
@@ -74,9 +74,7 @@ def test_medians(kind: str) -> None:
             same(lib.nanmedian(x, axis=1), np.nanmedian(x, axis=1), kind, n)
 
 
-@pytest.mark.parametrize(
-    "method", rarely(tuple(METHODS), but=["linear", "closest_observation", "averaged_inverted_cdf", "weibull"])
-)
+@pytest.mark.parametrize("method", rarely(tuple(METHODS), but=["linear", "averaged_inverted_cdf"]))
 def test_quantiles(method: str) -> None:
     for kind in ("float32", "int32", "float16", "uint8"):
         x = numbers(kind, 3, 301)
@@ -116,16 +114,17 @@ def test_infinities() -> None:
 
 def test_axes() -> None:
     x = numbers("float64", 4, 5, 6)
-    for axis in (0, 1, -1, None, (0, 2), (2, 1), (0, 1, 2), (1,)):
-        for keepdims in (False, True):
-            options = {"axis": axis, "keepdims": keepdims}
-            same(lib.median(x, **options), np.median(x, **options), options)
+    for number, axis in enumerate((0, 1, -1, None, (0, 2), (2, 1), (0, 1, 2), (1,))):
+        options = {"axis": axis, "keepdims": number % 3 == 1}
+        same(lib.median(x, **options), np.median(x, **options), options)
+        same(lib.median(x.T[::-1, ::2], **options), np.median(x.T[::-1, ::2], **options), options)
+        if number % 2:
             same(lib.quantile(x, [0.2, 0.7], **options), np.quantile(x, [0.2, 0.7], **options), options)
+        else:
             same(lib.nanmedian(x, **options), np.nanmedian(x, **options), options)
-            same(lib.median(x.T[::-1, ::2], **options), np.median(x.T[::-1, ::2], **options), options)
     same(lib.median(np.float32(3)), np.median(np.float32([3])))
     for axis in (0, 1, 2, None):
-        for keepdims in (False, True):
+        for keepdims in (axis == 1, axis is None):
             values, indices = lib.kthvalue(x, 3, axis, keepdims=keepdims)
             flat, along = (x, axis) if axis is not None else (x.ravel(), 0)
             wanted = [np.take(one, [2], along) for one in top_of(flat, 3, axis=along, largest=False)]
@@ -134,10 +133,10 @@ def test_axes() -> None:
 
 
 def test_partitions() -> None:
-    for kind in ("float32", "int64", "uint8"):
+    for kind in ("float32", "uint8"):
         for n in (1, 50, 5000):
             x = numbers(kind, 2, n, scale=3)
-            for kth in {0, n // 3, n - 1, -1}:
+            for kth in {n // 3, -1}:
                 check_partition(x, kth)
         check_partition(x, [5, 4000, -10])
         check_partition(x.T.copy(), 700, axis=0)
@@ -235,7 +234,7 @@ def random_call(seed: int) -> None:
 
 
 def test_random_calls() -> None:
-    for seed in range(8):
+    for seed in range(2):
         random_call(seed)
 
 
@@ -255,7 +254,7 @@ class Device:
         return 3
 
 
-@pytest.mark.parametrize("kind", rarely(("float32", "uint8", "float64", "float16"), but=["float32", "uint8"]))
+@pytest.mark.parametrize("kind", rarely(("float32", "uint8", "float64", "float16"), but=["float32"]))
 def test_what_a_gpu_is_given(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A GPU's plans, run by the reference machine: levels, parts, vectors and blocks are not those of the host's plans."""
     found, parting = calls.find, calls.part
