@@ -135,7 +135,7 @@ def test_each_inferred_barrier_of_held_rows_is_needed() -> None:
     )
 
 
-@pytest.mark.slow
+@pytest.mark.fuzz
 def test_each_inferred_barrier_of_longer_rows_is_needed() -> None:
     sizes = {"ROOM": 256, "SAMPLE": 128, "KEPT": 3}
     calls = [(x, k, rank, {}) for x, k, rank, _ in HARD]

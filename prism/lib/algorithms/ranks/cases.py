@@ -8,7 +8,6 @@ import numpy as np
 
 from prism.lib.cases import LONG_PLANES, PLANES, Case, numbers
 
-_TYPES = ("float32", "int32", "float64", "uint8", "float16")
 _ROWS: dict[str, Any] = {"shapes": ((1000,), (1,), (2,), (257,), (4097,), (16_385,))}
 _PLANES: dict[str, Any] = {"shapes": PLANES[3:7], "large": LONG_PLANES}
 
@@ -27,10 +26,10 @@ def _sorted(x: Any) -> Any:
 CASES = (
     Case("kthvalue", numbers, _kth, {"k": 2}, ("float32", "int64"), out=False, **_ROWS),
     Case(
-        "median", numbers, np.median, {}, _TYPES, **_ROWS,
+        "median", numbers, np.median, {}, ("float32",), **_ROWS,
         peers={"cupy": lambda cupy, x: cupy.median(x), "torch": lambda torch, x: torch.median(x)},
     ),
-    Case("median", numbers, lambda x: np.median(x, axis=0), {"axis": 0}, ("float32", "int8"), **_PLANES),
+    Case("median", numbers, lambda x: np.median(x, axis=0), {"axis": 0}, ("int8",), **_PLANES),
     Case(
         "quantile", numbers, lambda x: np.quantile(x, [0.2, 0.9]), {"q": [0.2, 0.9]}, ("float32", "int32"), **_ROWS,
         peers={"cupy": lambda cupy, x: cupy.quantile(x, [0.2, 0.9])},
