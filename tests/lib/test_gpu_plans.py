@@ -21,7 +21,8 @@ from prism.lib.cases import Case, cases
 from tests.lib.calls import LAYOUTS, check
 from tests.rarely import rarely
 
-# Not hgemm, nor matmul that calls it: its copies have padded rows, and `run_on_host` takes arrays without gaps. tests/kernels/test_hgemm.py has them.
+# Not hgemm, nor matmul that calls it: its copies have padded rows, and `run_on_host` takes arrays without gaps.
+# tests/kernels/test_hgemm.py has them.
 # Nor partitions: of the long rows here there is more than one answer. tests/lib/algorithms/ranks has them.
 CASES = [case for case in cases() if case.function not in ("hgemm", "matmul", "partition", "argpartition")]
 # Sizes at which a GPU has other kernels than one block, each for some of the cases: what is tried is a sample.
