@@ -145,6 +145,15 @@ def test_one_number_very_often(share: float) -> None:
         check(x, mode)
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_the_largest_key_beside_what_fills_a_tile_up(mode: int) -> None:
+    """What stands behind the last element has the largest key too, and must stay behind."""
+    x = np.where(np.random.default_rng(3).random(TILE + 300) < 0.4, 255, 7).astype(np.uint8)
+    for schedule in ("round-robin", "random"):
+        check(x, mode, schedule=schedule, seed=4)
+        check(np.full(TILE + 300, -1, np.int16), mode, schedule=schedule, seed=4)
+
+
 def test_digits_that_all_share_are_passed_over() -> None:
     for low, high in ((0, 1), (0, 256), (5 << 16, (5 << 16) + 9), (0, 1 << 24)):
         x = np.random.default_rng(2).integers(low, high, 1300).astype(np.int64)
