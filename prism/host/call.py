@@ -25,7 +25,7 @@ from prism.host.machine import Ready, machine_of, run_on_host
 from prism.host.plan import OUT, Machine, Plan
 from prism.host.repeat import Recipe, cut, noting
 from prism.runtime.arrays import ArrayInfo, describe
-from prism.runtime.capture import require_outside
+from prism.runtime.capture import deciding
 from prism.runtime.overlap import overlap, span
 from prism.runtime.pinned import count
 from prism.runtime.streams import choose_stream, order
@@ -109,12 +109,13 @@ def call(
 ) -> Any:  # fmt: skip
     """Do what is asked of arrays, by the names of a plan's buffers, for a function of the library; the first array says where.
 
-    `called`: what the caller calls arrays, where that is something else. `captured`: it may be decided while a CUDA graph is.
+    `called`: what the caller calls arrays, where that is something else. `captured`: kernels may be made ready while a
+    CUDA graph is.
 
     Raises:
         TypeError: an argument is no array, or of another library than the first; some are on the host and some on a GPU.
         ValueError: arrays on two GPUs; a stream for arrays on the host. Besides, what `decide` raises.
-        RuntimeError: nothing is decided as yet, and a CUDA graph is being captured; but where `captured`.
+        RuntimeError: a kernel is not ready, and a CUDA graph is being captured; but where `captured`.
         DeviceError: the driver refuses.
     """
     if isinstance(out, Sink):
@@ -232,19 +233,18 @@ def _decide(
     function: str | None, infos: Arrays, decide: Decide, result: ArrayInfo | None, stream: int | None
 ) -> _Known:
     first = next(iter(infos.values()))
-    if stream is not None and function is not None:
-        require_outside(stream, f"this {function}")
-    decision = decide(infos, result, machine_of(first))
-    plan = decision.plan
-    if plan is not None and lazies.are_lazy(infos):
-        try:
-            plan = lazies.bind(plan, infos)
-        except NotReadable:  # what takes memory gets memory
-            names = tuple(name for name, info in infos.items() if isinstance(info, LazyInfo))
-            return _Known(Decision(copied=names), None)
-        decision = replace(decision, plan=plan)
-    ready = None if plan is None or stream is None else Ready(plan, (*lazies.expand(infos), *decision.names), first)
-    return _Known(decision, ready)
+    with deciding(None if function is None else stream, f"this {function}"):
+        decision = decide(infos, result, machine_of(first))
+        plan = decision.plan
+        if plan is not None and lazies.are_lazy(infos):
+            try:
+                plan = lazies.bind(plan, infos)
+            except NotReadable:  # what takes memory gets memory
+                names = tuple(name for name, info in infos.items() if isinstance(info, LazyInfo))
+                return _Known(Decision(copied=names), None)
+            decision = replace(decision, plan=plan)
+        ready = None if plan is None or stream is None else Ready(plan, (*lazies.expand(infos), *decision.names), first)
+        return _Known(decision, ready)
 
 
 def _facts(info: ArrayInfo) -> tuple[Hashable, ...]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 from prism.runtime import scratch
@@ -9,6 +12,7 @@ from prism.runtime.driver import driver
 
 _KERNEL = 0  # CU_GRAPH_NODE_TYPE_KERNEL
 _known: set[int] = set()
+_deciding: ContextVar[tuple[int, str] | None] = ContextVar("what is decided, and for which stream", default=None)
 
 
 def require_outside(stream: int, what: str) -> None:
@@ -22,6 +26,27 @@ def require_outside(stream: int, what: str) -> None:
             f"{what} is not ready, and a CUDA graph is being captured: its kernel would have to be compiled and loaded here; "
             "make the same call once before the capture, on this stream"
         )
+
+
+@contextmanager
+def deciding(stream: int | None, what: str) -> Iterator[None]:
+    """Inside, `require_loading` refuses what `require_outside` does: a call is decided, which may take a new kernel or none."""
+    token = _deciding.set(None if stream is None else (stream, what))
+    try:
+        yield
+    finally:
+        _deciding.reset(token)
+
+
+def require_loading() -> None:
+    """Check that a kernel may be made ready here.
+
+    Raises:
+        RuntimeError: inside `deciding`, for a stream on which a graph is being captured.
+    """
+    asked = _deciding.get()
+    if asked is not None:
+        require_outside(*asked)
 
 
 def let_follow(*handles: Any) -> None:

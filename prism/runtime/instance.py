@@ -18,6 +18,7 @@ from prism.lang.keep.records import is_record_class, items_of
 from prism.lang.surface import Kernel
 from prism.lang.types import Scalar
 from prism.runtime import artifacts
+from prism.runtime.capture import require_loading
 from prism.runtime.device import device, load
 from prism.runtime.entry import Entry
 from prism.runtime.keys import FORMAT, digest
@@ -66,7 +67,7 @@ class Instance:
         return request_key(self.kernel, self.template)
 
     def launcher(self, ordinal: int) -> Launcher:
-        """Return its launcher on a device, made once. Raises what `prepare` does, and CompileError."""
+        """Return its launcher on a device, made once. Raises what `prepare` and `require_loading` do, and CompileError."""
         return _launcher(self, ordinal)
 
 
@@ -97,6 +98,7 @@ def _instance(asked: _Asked) -> Instance:
 
 @functools.lru_cache(maxsize=4096)
 def _launcher(wanted: Instance, ordinal: int) -> Launcher:
+    require_loading()
     arch = device(ordinal).arch
     shipped = None if wanted.request is None else _find_shipped(wanted.request, arch)
     if shipped is not None:

@@ -49,7 +49,7 @@ def checked(case: Case, arrays: Any, lay: Any = None, **more: Any) -> None:
     ids=str,
 )
 def test_dtypes(case: Case, dtype: str) -> None:
-    for shape in (*case.shapes[:4], case.large[-2]):
+    for shape in (*case.shapes[:4], *case.large[-2:][:1]):
         checked(case, case.arrays(shape, dtype))
 
 

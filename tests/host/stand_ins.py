@@ -14,7 +14,7 @@ import pytest
 
 from prism.host import call, machine
 from prism.lang.check import parsed_of
-from prism.runtime import arrays, device, pinned, scratch
+from prism.runtime import arrays, capture, device, pinned, scratch
 from prism.runtime.instance import Instance
 
 PLACE = SimpleNamespace(sm_count=132, capability=(9, 0), arch="sm_90a", ordinal=0)
@@ -106,12 +106,16 @@ class Gpu:
     def __init__(self) -> None:
         self.launched: list[tuple[Instance, int, int, int, tuple[Any, ...]]] = []
         self.cleared: list[tuple[int, int, int]] = []
+        self.ready: set[Instance] = set()
         self.decided = 0
         self.count = 0
         self.capturing = False
         self.stream = 77
 
     def launcher(self, instance: Instance, ordinal: int) -> Launcher:
+        if instance not in self.ready:
+            capture.require_loading()
+            self.ready.add(instance)
         names = tuple(p.name for p in parsed_of(instance.kernel).parameters)
         return Launcher(lambda *given: self.launched.append((instance, *given)), names)
 

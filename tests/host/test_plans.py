@@ -196,15 +196,19 @@ def test_a_kernel_that_is_not_ready_is_refused_inside_a_capture(gpu: Gpu) -> Non
     before = len(gpu.launched)
     for call in (
         lambda: lib.scan(x, "maximum", out=out),
-        lambda: lib.sum(array(70), out=array(())),
-        lambda: lib.plan(lib.cumsum, array(70), out=array(70)),
+        lambda: lib.sum(array(70, "int32"), out=array((), "int32")),
+        lambda: lib.plan(lib.cumsum, array(70, "int32"), out=array(70, "int32")),
     ):
         with pytest.raises(RuntimeError, match="a CUDA graph is being captured"):
             call()
     assert len(gpu.launched) == before
+    lib.sum(
+        x[:-1], out=array(5)[1:2].reshape(())
+    )  # another length, and `out` at another address: a kernel that is ready
+    assert len(gpu.launched) == before + 1
     gpu.capturing = False
     lib.scan(x, "maximum", out=out)
-    assert len(gpu.launched) == before + 1
+    assert len(gpu.launched) == before + 2
 
 
 def test_a_kernel_of_ones_own_that_is_not_ready(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
