@@ -1,14 +1,17 @@
 """Sorting by digits: one pass counts all digits, and then each pass sorts by one of them."""
 
 from prism.kernels.sort.configurations import (
-    HOST_COUNTING, HOST_LARGE, HOST_SMALL, LONG_TILES, Configuration, Counting, configurations, counting,
+    COUNTING_KEYS, FILLING, HOST_COUNTING, HOST_LARGE, HOST_SMALL, LONG_TILES, ZEROS, Configuration, Counting, Shape,
+    configurations, counting,
 )
 from prism.kernels.sort.count import count_digits
+from prism.kernels.sort.fill import begin_keys, count_keys, fill_keys, order_zeros
 from prism.kernels.sort.order import FLOAT, FLOAT_PAIR, FLOAT_PLACE, INTEGER
 from prism.kernels.sort.parts import GIVEN, NONE, POSITIONS
 from prism.kernels.sort.radix import sort_digit
 
 __all__ = [
-    "FLOAT", "FLOAT_PAIR", "FLOAT_PLACE", "GIVEN", "HOST_COUNTING", "HOST_LARGE", "HOST_SMALL", "INTEGER", "LONG_TILES", "NONE",
-    "POSITIONS", "Configuration", "Counting", "configurations", "count_digits", "counting", "sort_digit",
+    "COUNTING_KEYS", "FILLING", "FLOAT", "FLOAT_PAIR", "FLOAT_PLACE", "GIVEN", "HOST_COUNTING", "HOST_LARGE", "HOST_SMALL",
+    "INTEGER", "LONG_TILES", "NONE", "POSITIONS", "ZEROS", "Configuration", "Counting", "Shape", "begin_keys", "configurations",
+    "count_digits", "count_keys", "counting", "fill_keys", "order_zeros", "sort_digit",
 ]  # fmt: skip

@@ -28,6 +28,19 @@ class Counting(NamedTuple):
     copies: int
 
 
+class Shape(NamedTuple):
+    """Blocks of `threads` with `items` each."""
+
+    threads: int
+    items: int
+
+
+COUNTING_KEYS = Shape(threads=1024, items=16)
+FILLING = {1: Shape(threads=256, items=4), 2: Shape(threads=256, items=4)}
+"""Of `fill_keys`, by the bytes of a key: `items` vectors of 16 bytes a thread."""
+ZEROS = Shape(threads=512, items=32)
+
+
 # A tile costs what its look-back takes, so tiles are as large as two of them in shared memory allow: in half of it, of two
 # blocks, or in all. Few threads with many elements each are faster than more of them with fewer. Keys of 4 bytes, 2^28 of them on
 # an H200: 256 threads with 48 4.0 ms, 384 with 26 4.4, 1024 with 20 5.4. With more bytes an element one block of 512 is faster
@@ -69,4 +82,7 @@ def counting(key: int, room: int) -> Counting:
     return Counting(threads=1024, bytes=min(32, 16 * key), copies=copies)
 
 
-__all__ = ["HOST_COUNTING", "HOST_LARGE", "HOST_SMALL", "LONG_TILES", "Configuration", "Counting", "configurations", "counting"]
+__all__ = [
+    "COUNTING_KEYS", "FILLING", "HOST_COUNTING", "HOST_LARGE", "HOST_SMALL", "LONG_TILES", "ZEROS", "Configuration", "Counting",
+    "Shape", "configurations", "counting",
+]  # fmt: skip

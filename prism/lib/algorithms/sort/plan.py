@@ -11,13 +11,14 @@ from prism.kernels import sort as kernels
 from prism.kernels.sort import GIVEN, NONE, POSITIONS
 from prism.kernels.sort_rows import ROOM
 from prism.lib.algorithms.scan.plan import words_for
+from prism.lib.algorithms.sort import fill
+from prism.lib.algorithms.sort.fill import CONTROL
 from prism.lib.algorithms.sort_rows import plan as by_rows
 from prism.lib.algorithms.sort_rows.plan import Kind, Names
 
 _FLOATS = {"float16": 0x7C00, "bfloat16": 0x7F80, "float32": 0x7F800000, "float64": 0x7FF0000000000000}
 """The bits of inf."""
 _CARRIED = ("uint8", "uint16", "uint32", "uint64")
-_CONTROL = 64  # bytes before the words: the counter and the epoch, in a sector of their own
 _NARROW = 1 << 31  # counts of shorter arrays are of 32 bits
 _HOST_ROOM = 227 << 10
 _LONG_ROW, _MOST_ROWS = 1 << 16, 16
@@ -79,6 +80,8 @@ def radix(kind: Kind, many: int, n: int, machine: Machine, names: Names, *, alig
     Scratch: as many keys, and as many values where some go along; of positions two of each, of 4 bytes below 2^32 elements.
     """
     keys, carried, scratch = keys_of(kind), carries(kind), Scratch()
+    if fill.is_counted(keys.size, carried, n):
+        return counted(keys, many, n, machine, names, aligned=aligned)
     value = {NONE: "uint32", POSITIONS: "uint32" if n < 1 << 32 else "uint64", GIVEN: kind.values}[carried]
     counts = "uint32" if n < _NARROW else "uint64"
     room = _HOST_ROOM if machine.host else ROOM.get(machine.arch, _HOST_ROOM)
@@ -111,13 +114,32 @@ def radix(kind: Kind, many: int, n: int, machine: Machine, names: Names, *, alig
             "given": _at(names.values, row * n * size_of(value)) if carried == GIVEN else nothing(value),
             "value_spare": beside[0], "values": _at(names.moved, row * n * size_of(value)) if carried == GIVEN else beside[1],
             "positions": _at(names.places, row * n * size_of(kind.places)) if carried == POSITIONS else nothing("int64"),
-            "words": Buffer(WORDS, _CONTROL, "uint64", capacity * size // 8), "capacity": capacity,
+            "words": Buffer(WORDS, CONTROL, "uint64", capacity * size // 8), "capacity": capacity,
             "control": Buffer(WORDS, 0, "uint64", 1), **shared,
         }  # fmt: skip
         steps.append(Clear(number))
         steps.append(_count(keys, counts, n, x, machine, room, shared, aligned=aligned))
         steps.extend(Step(pass_of, blocks, c.threads, {**found, "step": step}) for step in range(keys.size))
-    return Plan(tuple(steps), _CONTROL + capacity * size, f"sort {capacity} {counts}", scratch.used)
+    return Plan(tuple(steps), CONTROL + capacity * size, f"sort {capacity} {counts}", scratch.used)
+
+
+def counted(keys: Keys, many: int, n: int, machine: Machine, names: Names, *, aligned: bool) -> Plan:
+    """Return the plan that sorts rows of `n` keys of 8 or 16 bits by counting them. Scratch: two numbers for each key."""
+    scratch, counts = Scratch(), "uint32" if n < _NARROW else "uint64"
+    room = _HOST_ROOM if machine.host else ROOM.get(machine.arch, _HOST_ROOM)
+    number = scratch.take(counts, 1 << 8 * keys.size)
+    shared = {"n": n, "flip": keys.flip, "lowest": keys.lowest}
+    steps: list[Step | Clear] = []
+    for row in range(many):
+        x, y = (_at(one, row * n * keys.size) for one in (names.x, names.y))
+        count = _count(keys, counts, n, x, machine, room, {"counts": number, **shared}, aligned=aligned)
+        steps += fill.steps(
+            keys.type, shared, number, count, x, y, machine, scratch, kind=keys.kind, aligned=aligned
+        )
+    if keys.kind != kernels.FLOAT:
+        return Plan(tuple(steps), scratch=scratch.used)
+    capacity = fill.words_of(n)
+    return Plan(tuple(steps), CONTROL + capacity * 2 * size_of(counts), f"zeros {capacity} {counts}", scratch.used)
 
 
 def configuration(

@@ -1,0 +1,74 @@
+"""How keys of 8 or 16 bits are sorted that nothing goes along with: counted, and written as often as they occur."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from prism.host.plan import WORDS, Buffer, Clear, Machine, Scratch, Step, instance_of, size_of
+from prism.kernels import sort as kernels
+from prism.lib.algorithms.scan.plan import words_for
+
+FEWEST = {1: 1, 2: 1 << 23}
+"""Of keys of so many bytes, how many there are at least. Shorter arrays are sorted by digits: 65536 counts take their time."""
+CONTROL = 64  # bytes before the words: the counter and the epoch, in a sector of their own
+
+
+def is_counted(size: int, carried: int, n: int) -> bool:
+    """Whether `n` keys of so many bytes are counted, beside what goes along with them."""
+    return bool(carried == kernels.NONE) and n >= FEWEST.get(size, n + 1)
+
+
+def words_of(n: int) -> int:
+    """Return how many words the order of zeros takes."""
+    c = kernels.ZEROS
+    return int(words_for(-(-n // (c.threads * c.items))))
+
+
+def steps(
+    key: str, shared: dict[str, Any], counts: Buffer, count: Step, x: Buffer, y: Buffer, machine: Machine, scratch: Scratch,
+    *, kind: int, aligned: bool,
+) -> list[Step | Clear]:  # fmt: skip
+    """Return the steps that sort `x` into `y`. `count`: the one that counts bytes; `shared`: `n`, `flip` and `lowest`."""
+    n, keys, size = shared["n"], 1 << 8 * size_of(key), counts.dtype
+    skew = 0 if aligned and x.offset % 16 == 0 else -1
+    found: list[Step | Clear] = [Clear(counts)]
+    found.append(count if keys == 256 else _count(size, shared, counts, x, skew, machine, kind))
+    starts = scratch.take(size, keys)
+    threads = min(keys, 1024)
+    begin = instance_of(kernels.begin_keys, {"C": size, "THREADS": threads})
+    found.append(Step(begin, keys // threads, threads, {"counts": counts, "starts": starts}))
+    c = kernels.FILLING[size_of(key)]
+    width = 16 // size_of(key)
+    template = {"K": key, "C": size, "KIND": kind, "THREADS": c.threads, "ITEMS": width * c.items, "WIDTH": width}
+    fill = instance_of(kernels.fill_keys, template)
+    tiles = -(-n // (c.threads * width * c.items))
+    blocks = 1 if machine.host else min(tiles, machine.wave(fill, c.threads))
+    found.append(Step(fill, blocks, c.threads, {"starts": starts, "y": y, "aligned": skew == 0 and y.offset % 16 == 0, **shared}))
+    if kind == kernels.FLOAT:
+        c = kernels.ZEROS
+        template = {"K": key, "C": size, "THREADS": c.threads, "ITEMS": c.items, "WIDTH": width}
+        zeros = instance_of(kernels.order_zeros, template)
+        tiles = -(-n // (c.threads * c.items))
+        capacity = words_of(n)
+        arguments = {
+            "x": x, "starts": starts, "y": y, "n": n, "skew": skew, "lowest": shared["lowest"],
+            "words": Buffer(WORDS, CONTROL, "uint64", capacity * 2 * size_of(size) // 8), "capacity": capacity,
+            "control": Buffer(WORDS, 0, "uint64", 1),
+        }  # fmt: skip
+        blocks = 1 if machine.host else min(tiles, machine.wave(zeros, c.threads))
+        found.append(Step(zeros, blocks, c.threads, arguments))
+    return found
+
+
+def _count(
+    size: str, shared: dict[str, Any], counts: Buffer, x: Buffer, skew: int, machine: Machine, kind: int
+) -> Step:
+    """Return the step that counts keys of 16 bits."""
+    c = kernels.COUNTING_KEYS
+    count = instance_of(kernels.count_keys, {"C": size, "KIND": kind, "THREADS": c.threads, "ITEMS": c.items, "WIDTH": 8})
+    tiles = -(-shared["n"] // (c.threads * c.items))
+    blocks = 1 if machine.host else min(tiles, machine.wave(count, c.threads))
+    return Step(count, blocks, c.threads, {"x": x, "counts": counts, "skew": skew, **shared})
+
+
+__all__ = ["CONTROL", "FEWEST", "is_counted", "steps", "words_of"]
