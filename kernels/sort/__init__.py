@@ -1,8 +1,9 @@
 """Sorting by digits: one pass counts all digits, and then each pass sorts by one of them."""
 
+from prism.kernels.sort.cluster import sort_cluster
 from prism.kernels.sort.configurations import (
-    COUNTING_KEYS, FILLING, HOST_COUNTING, HOST_LARGE, HOST_SMALL, LONG_TILES, ZEROS, Configuration, Counting, Shape,
-    configurations, counting,
+    CLUSTER_BLOCKS, COUNTING_KEYS, FILLING, HOST_COUNTING, HOST_LARGE, HOST_SMALL, LONG_TILES, ZEROS, Configuration, Counting,
+    Shape, cluster_of, configurations, counting,
 )
 from prism.kernels.sort.count import count_digits
 from prism.kernels.sort.fill import begin_keys, count_keys, fill_keys, order_zeros
@@ -11,7 +12,8 @@ from prism.kernels.sort.parts import GIVEN, NONE, POSITIONS
 from prism.kernels.sort.radix import sort_digit
 
 __all__ = [
-    "COUNTING_KEYS", "FILLING", "FLOAT", "FLOAT_PAIR", "FLOAT_PLACE", "GIVEN", "HOST_COUNTING", "HOST_LARGE", "HOST_SMALL",
-    "INTEGER", "LONG_TILES", "NONE", "POSITIONS", "ZEROS", "Configuration", "Counting", "Shape", "begin_keys", "configurations",
-    "count_digits", "count_keys", "counting", "fill_keys", "order_zeros", "sort_digit",
+    "CLUSTER_BLOCKS", "COUNTING_KEYS", "FILLING", "FLOAT", "FLOAT_PAIR", "FLOAT_PLACE", "GIVEN", "HOST_COUNTING", "HOST_LARGE",
+    "HOST_SMALL", "INTEGER", "LONG_TILES", "NONE", "POSITIONS", "ZEROS", "Configuration", "Counting", "Shape", "begin_keys",
+    "cluster_of", "configurations", "count_digits", "count_keys", "counting", "fill_keys", "order_zeros", "sort_cluster",
+    "sort_digit",
 ]  # fmt: skip

@@ -41,6 +41,10 @@ FILLING = {1: Shape(threads=256, items=4), 2: Shape(threads=256, items=4)}
 ZEROS = Shape(threads=512, items=32)
 
 
+CLUSTER_BLOCKS = 8
+_CLUSTER_THREADS = 512
+
+
 # A tile costs what its look-back takes, so tiles are as large as two of them in shared memory allow: in half of it, of two
 # blocks, or in all. Few threads with many elements each are faster than more of them with fewer. Keys of 4 bytes, 2^28 of them on
 # an H200: 256 threads with 48 4.0 ms, 384 with 26 4.4, 1024 with 20 5.4. With more bytes an element one block of 512 is faster
@@ -74,6 +78,16 @@ def configurations(key: int, value: int, values: int, room: int) -> tuple[Config
     return found[0], found[1]
 
 
+def cluster_of(key: int, value: int, values: int, n: int) -> Shape | None:
+    """Return how a cluster sorts a row of `n` keys and values of so many bytes; None where it does not hold it."""
+    each = bytes_of(key, value, values) + key + (0 if values == NONE else value)  # a tile, and the one it is sorted in
+    for items in (2, 4, 8, 16, 32):
+        tile = _CLUSTER_THREADS * items
+        if n <= CLUSTER_BLOCKS * tile:
+            return Shape(_CLUSTER_THREADS, items) if tile * each <= _ALL else None
+    return None
+
+
 def counting(key: int, room: int) -> Counting:
     """Return how digits of keys of so many bytes are counted."""
     copies = 32
@@ -83,6 +97,6 @@ def counting(key: int, room: int) -> Counting:
 
 
 __all__ = [
-    "COUNTING_KEYS", "FILLING", "HOST_COUNTING", "HOST_LARGE", "HOST_SMALL", "LONG_TILES", "ZEROS", "Configuration", "Counting",
-    "Shape", "configurations", "counting",
+    "CLUSTER_BLOCKS", "COUNTING_KEYS", "FILLING", "HOST_COUNTING", "HOST_LARGE", "HOST_SMALL", "LONG_TILES", "ZEROS",
+    "Configuration", "Counting", "Shape", "cluster_of", "configurations", "counting",
 ]  # fmt: skip

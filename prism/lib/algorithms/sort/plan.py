@@ -11,7 +11,7 @@ from prism.kernels import sort as kernels
 from prism.kernels.sort import GIVEN, NONE, POSITIONS
 from prism.kernels.sort_rows import ROOM
 from prism.lib.algorithms.scan.plan import words_for
-from prism.lib.algorithms.sort import fill
+from prism.lib.algorithms.sort import cluster, fill
 from prism.lib.algorithms.sort.fill import CONTROL
 from prism.lib.algorithms.sort_rows import plan as by_rows
 from prism.lib.algorithms.sort_rows.plan import Kind, Names
@@ -68,6 +68,13 @@ def rows(
     kind: Kind, many: int, columns: int, machine: Machine, *, aligned: bool = False, names: Names | None = None
 ) -> Plan:
     """Return the plan that sorts `many` rows of `columns` elements; arguments are those of `sort_rows.plan.rows`."""
+    keys, carried = keys_of(kind), carries(kind)
+    value = {NONE: "uint32", POSITIONS: "uint32", GIVEN: kind.values}[carried]
+    if takes(kind) and columns > kind.most(machine) and cluster.holds(keys.size, size_of(value), carried, columns, machine):
+        return cluster.rows(
+            keys.type, value, kind.places or "int64", carried, many, columns, names or Names(), kind=keys.kind, flip=keys.flip,
+            lowest=keys.lowest,
+        )
     long = columns > kind.most(machine) and (many == 1 or (columns >= _LONG_ROW and many <= _MOST_ROWS))
     if not long or not takes(kind):
         return by_rows.rows(kind, many, columns, machine, aligned=aligned, names=names)

@@ -1,0 +1,192 @@
+"""Sorting rows that a cluster of blocks holds in its shared memory, in one launch: read once, and written once.
+
+A pass a digit, as of `prism.kernels.sort.radix`: each block puts its tile in the order of the digit, and writes it where it
+belongs, into the tiles of all blocks. What the others have of each digit it reads from their shared memory.
+"""
+
+from prism.lang import (
+    atomic_add, attr, block, const, constexpr, dtype, grid, group, id, int32, int64, partition, prism, ptr, requires, shared,
+    template, thread, uint16, uint32,
+)
+from prism.kernels.sort.order import FLOAT, INTEGER, decode, digit, encode, minus_zero
+from prism.kernels.sort.parts import GIVEN, NONE, POSITIONS, begin_digits, load_ordered, mend, rank, rank_in_order
+from prism.lib.thread import operators
+
+
+@prism("global")
+@template(
+    K=dtype, V=dtype, VO=dtype, KIND=constexpr(int), VALUES=constexpr(int), BLOCKS=constexpr(int), THREADS=constexpr(int),
+    ITEMS=constexpr(int), BATCH=constexpr(int),
+)
+@requires(grid[1], block[BLOCKS], thread[THREADS])
+@attr("__launch_bounds__(THREADS, 1)")
+def sort_cluster(
+    x: ptr(const(K)) @ grid[1], y: ptr(K) @ grid[1], given: ptr(const(V)) @ grid[1], values: ptr(V) @ grid[1],
+    positions: ptr(VO) @ grid[1], n: int32 @ grid[1], flip: K @ grid[1], lowest: K @ grid[1],
+):
+    """Sort rows of `n` elements, a cluster each: row `r` begins at `x[r * n]`, and its result at `y[r * n]`.
+
+    Perspective: grid, `BLOCKS` blocks of `THREADS` threads, at least 256, for each row.
+    Shapes:      `x`: bits of numbers, which `flip` and `lowest` put in order: see `prism.kernels.sort.order`; at most
+                 `BLOCKS * THREADS * ITEMS` a row. `VALUES`: NONE; GIVEN, `values` become the elements of `given`, each where its
+                 number goes; POSITIONS, `positions` become where the numbers stood in their rows, and `y` is not written.
+    Cost:        a read and a write of an element; for each byte of a key two barriers of the cluster.
+    Test:        tests/kernels/test_sort_cluster.py, tests/gpu/test_sort.py
+    """
+    TILE: constexpr(int) = THREADS * ITEMS
+    WARPS: constexpr(int) = THREADS // 32
+    MANY: constexpr(int) = TILE if VALUES != NONE else 1
+    r: int64 @ block[BLOCKS] = id()
+    first: int64 @ block[BLOCKS] = r * n
+    with (
+        partition(x, block[BLOCKS], offset=first) as source,
+        partition(given, block[BLOCKS], offset=first if VALUES == GIVEN else 0) as value_source,
+        partition(y, block[BLOCKS], offset=first, races="none") as row,
+        partition(values, block[BLOCKS], offset=first, races="none") as value_row,
+        partition(positions, block[BLOCKS], offset=first, races="none") as position_row,
+        group(block[BLOCKS]),
+    ):
+        b: int32 @ block[1] = id()
+        t: int32 @ thread[1] = id() % THREADS
+        at: int32 @ thread[1] = t / 32 * (32 * ITEMS) + t % 32  # where the thread's elements begin in its block's tile
+        tiles: shared(K[BLOCKS, TILE])
+        beside: shared(V[BLOCKS, MANY])
+        numbers: shared(uint32[BLOCKS, 256])  # how often each digit occurs in each tile
+        keys: K[ITEMS] @ thread[1]
+        items: V[ITEMS if VALUES != NONE else 1] @ thread[1]
+        place: int32 @ thread[1] = b * TILE + at
+        with partition(source, thread[1], place) as mine, partition(value_source, thread[1], place) as own, group(thread[1]):
+            for k in range(ITEMS):
+                keys[k] = encode(mine[32 * k], flip, lowest, KIND=KIND) if 32 * k < n - place else ~K(0)  # behind all others
+                if VALUES == POSITIONS:
+                    items[k] = V(place + 32 * k)
+                elif VALUES == GIVEN:
+                    items[k] = own[32 * k] if 32 * k < n - place else 0
+        for step in range(K.bytes):
+            shift: int32 @ block[BLOCKS] = 8 * step
+            with partition(numbers, block[1], lambda d: (b, d)) as own, group(block[1]):
+                bins: shared(uint32[256])
+                block.fill(bins, 0, 256)
+                with group(thread[1]):
+                    for k in range(ITEMS):
+                        atomic_add(bins[digit(keys[k], shift, lowest, KIND=KIND)], 1, scope="block")
+                with partition(own, thread[1], offset=t) as mine, group(thread[1]):
+                    if t < 256:
+                        mine[0] = bins[t]
+            with (
+                partition(tiles, block[1], lambda place: (place / TILE, place % TILE), races="none") as all,
+                partition(beside, block[1], lambda place: (place / TILE, place % TILE), races="none") as all_values,
+                partition(row, block[1], lambda place: place, races="none") as out,
+                partition(value_row, block[1], lambda place: place, races="none") as out_values,
+                partition(position_row, block[1], lambda place: place, races="none") as out_positions,
+                group(block[1]),
+            ):
+                before: uint32 @ thread[1] = 0  # how often digit `t` occurs in the tiles before
+                starts: uint32[1] @ thread[1]  # in all tiles, and then where it begins in the row
+                starts[0] = 0
+                with group(thread[1]):
+                    if t < 256:
+                        for v in range(BLOCKS):
+                            number: uint32 = numbers[v, t]
+                            before = before + (number if v < b else 0)
+                            starts[0] = starts[0] + number
+                block.scan(starts, 0, WIDTH=1, OP=operators.add, EXCLUSIVE=True)
+                table: shared(uint32[WARPS * 256])
+                common: shared(int32[1])
+                sorted: shared(K[TILE])
+                sorted_values: shared(V[MANY])
+                ids: shared(uint16[TILE if VALUES == GIVEN else 1])
+                targets: shared(uint32[256])
+                held: uint32[2] @ thread[1]
+                careful: bool @ thread[1] = False
+                w: int32 @ thread[32] = id()
+                block.fill(table, 0, WARPS * 256)
+                block.fill(common, -1, 1)
+                with group(thread[1]):
+                    for k in range(ITEMS):
+                        atomic_add(table[w * 256 + digit(keys[k], shift, lowest, KIND=KIND)], 1, scope="block")
+                        if KIND == FLOAT:
+                            careful = careful or keys[k] == minus_zero(flip, lowest)
+                slowly: bool @ block[1] = begin_digits(table, common, held, careful, THREADS=THREADS, TILE=TILE)
+                with partition(targets, thread[1], offset=t) as own_target, group(thread[1]):
+                    if t < 256:
+                        own_target[0] = starts[0] + before - held[1]
+                often: int32 @ block[1] = common[0]
+                with (
+                    partition(sorted, thread[1], offset=lambda place: place, races="none") as spot,
+                    partition(sorted_values, thread[1], offset=lambda place: place, races="none") as value_spot,
+                    partition(ids, thread[1], offset=lambda place: place, races="none") as id_spot,
+                ):
+                    for begin in range(0, ITEMS, BATCH):
+                        digits: int32[BATCH] @ thread[1]
+                        ranks: uint32[BATCH] @ thread[1]
+                        for k in range(BATCH):
+                            digits[k] = digit(keys[begin + k], shift, lowest, KIND=KIND, AGAIN=True)
+                        if not slowly:
+                            rank(table, digits, ranks, often)
+                        if KIND == FLOAT:
+                            if slowly:
+                                rank_in_order(table, digits, ranks)
+                        with group(thread[1]):
+                            for k in range(BATCH):
+                                spot[int32(ranks[k])] = keys[begin + k]
+                                if VALUES != NONE:
+                                    value_spot[int32(ranks[k])] = items[begin + k]
+                                if VALUES == GIVEN:
+                                    id_spot[int32(ranks[k])] = uint16(at + 32 * (begin + k))
+
+                @requires(block[1], thread[THREADS])
+                def write() -> bool @ thread[1]:
+                    wrong: bool @ thread[1] = False
+                    with (
+                        partition(all, thread[1], lambda place: place, races="none") as target,
+                        partition(all_values, thread[1], lambda place: place, races="none") as value_target,
+                        partition(out, thread[1], lambda place: place, races="none") as result,
+                        partition(out_values, thread[1], lambda place: place, races="none") as value_result,
+                        partition(out_positions, thread[1], lambda place: place, races="none") as position_result,
+                        group(thread[1]),
+                    ):
+                        for begin in range(0, ITEMS, BATCH):
+                            some: K[BATCH]
+                            some_values: V[BATCH]
+                            here: int32 = begin * THREADS + t
+                            found: bool = load_ordered(
+                                sorted, sorted_values, ids, some, some_values, here, shift, lowest, KIND=KIND, VALUES=VALUES,
+                                THREADS=THREADS,
+                            )
+                            wrong = found or wrong
+                            for k in range(BATCH):
+                                spot: int32 = int32(targets[digit(some[k], shift, lowest, KIND=KIND)]) + here + k * THREADS
+                                if step < K.bytes - 1:
+                                    target[spot] = some[k]
+                                    if VALUES != NONE:
+                                        value_target[spot] = some_values[k]
+                                elif spot < n:
+                                    if VALUES == POSITIONS:
+                                        position_result[spot] = VO(some_values[k])
+                                    else:
+                                        result[spot] = decode(some[k], flip, lowest, KIND=KIND)
+                                    if VALUES == GIVEN:
+                                        value_result[spot] = some_values[k]
+                    return wrong
+
+                wrong: bool @ block[1] = True
+                while wrong:
+                    found: bool @ thread[1] = write()
+                    wrong = block.any(found) and not slowly
+                    if wrong:
+                        mend(sorted, sorted_values, ids, TILE, shift, lowest, KIND=KIND, VALUES=VALUES)
+            if step < K.bytes - 1:
+                with group(thread[1]):
+                    for k in range(ITEMS):
+                        keys[k] = tiles[b, at + 32 * k]
+                        if VALUES != NONE:
+                            items[k] = beside[b, at + 32 * k]
+
+
+EXAMPLES = {
+    "sort_cluster": {
+        "K": "uint32", "V": "uint32", "VO": "int64", "KIND": INTEGER, "VALUES": NONE, "BLOCKS": 8, "THREADS": 512, "ITEMS": 16,
+        "BATCH": 8,
+    },
+}
