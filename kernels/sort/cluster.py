@@ -76,9 +76,6 @@ def sort_cluster(
             with (
                 partition(tiles, block[1], lambda place: (place / TILE, place % TILE), races="none") as all,
                 partition(beside, block[1], lambda place: (place / TILE, place % TILE), races="none") as all_values,
-                partition(row, block[1], lambda place: place, races="none") as out,
-                partition(value_row, block[1], lambda place: place, races="none") as out_values,
-                partition(position_row, block[1], lambda place: place, races="none") as out_positions,
                 group(block[1]),
             ):
                 before: uint32 @ thread[1] = 0  # how often digit `t` occurs in the tiles before
@@ -141,9 +138,6 @@ def sort_cluster(
                     with (
                         partition(all, thread[1], lambda place: place, races="none") as target,
                         partition(all_values, thread[1], lambda place: place, races="none") as value_target,
-                        partition(out, thread[1], lambda place: place, races="none") as result,
-                        partition(out_values, thread[1], lambda place: place, races="none") as value_result,
-                        partition(out_positions, thread[1], lambda place: place, races="none") as position_result,
                         group(thread[1]),
                     ):
                         for begin in range(0, ITEMS, BATCH):
@@ -157,17 +151,9 @@ def sort_cluster(
                             wrong = found or wrong
                             for k in range(BATCH):
                                 spot: int32 = int32(targets[digit(some[k], shift, lowest, KIND=KIND)]) + here + k * THREADS
-                                if step < K.bytes - 1:
-                                    target[spot] = some[k]
-                                    if VALUES != NONE:
-                                        value_target[spot] = some_values[k]
-                                elif spot < n:
-                                    if VALUES == POSITIONS:
-                                        position_result[spot] = VO(some_values[k])
-                                    else:
-                                        result[spot] = decode(some[k], flip, lowest, KIND=KIND)
-                                    if VALUES == GIVEN:
-                                        value_result[spot] = some_values[k]
+                                target[spot] = some[k]
+                                if VALUES != NONE:
+                                    value_target[spot] = some_values[k]
                     return wrong
 
                 wrong: bool @ block[1] = True
@@ -176,12 +162,25 @@ def sort_cluster(
                     wrong = block.any(found) and not slowly
                     if wrong:
                         mend(sorted, sorted_values, ids, TILE, shift, lowest, KIND=KIND, VALUES=VALUES)
-            if step < K.bytes - 1:
-                with group(thread[1]):
-                    for k in range(ITEMS):
-                        keys[k] = tiles[b, at + 32 * k]
-                        if VALUES != NONE:
-                            items[k] = beside[b, at + 32 * k]
+            with group(thread[1]):
+                for k in range(ITEMS):
+                    keys[k] = tiles[b, at + 32 * k]
+                    if VALUES != NONE:
+                        items[k] = beside[b, at + 32 * k]
+        with (
+            partition(row, thread[1], place, races="none") as result,
+            partition(value_row, thread[1], place, races="none") as value_result,
+            partition(position_row, thread[1], place, races="none") as position_result,
+            group(thread[1]),
+        ):
+            for k in range(ITEMS):
+                if 32 * k < n - place:
+                    if VALUES == POSITIONS:
+                        position_result[32 * k] = VO(items[k])
+                    else:
+                        result[32 * k] = decode(keys[k], flip, lowest, KIND=KIND)
+                    if VALUES == GIVEN:
+                        value_result[32 * k] = items[k]
 
 
 EXAMPLES = {

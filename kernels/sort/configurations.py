@@ -51,6 +51,8 @@ _CLUSTER_THREADS = 512
 # than two of 256, as its tile is twice as large: keys of 8 bytes 13.1 ms for 13.7, pairs 7.8 for 9.8.
 _ALL, _LONG, _SHORT, _MOST = 200 << 10, 96 << 10, 32 << 10, 48
 _BESIDE = 12 << 10  # bytes of a block of 256 threads beside its tiles
+_SHORT_TILE = 4096
+"""Of short arrays, at least: with fewer the look-back is longer. 2^20 keys of 4 bytes took 64 us with 2048, 49 with 4096."""
 LONG_TILES = 512
 """Arrays of at least so many long tiles take them."""
 HOST_SMALL = Configuration(threads=256, items=4, batch=2, blocks=1, words=2)
@@ -69,7 +71,8 @@ def configurations(key: int, value: int, values: int, room: int) -> tuple[Config
     batch = 8 if one else 4
     each = 2 * bytes_of(key, value, values)
     found = []
-    for threads, blocks, space in ((256, 2, _SHORT), (256, 2, _LONG) if one else (512, 1, _ALL)):
+    short = min(max(_SHORT, each * _SHORT_TILE), _LONG)
+    for threads, blocks, space in ((256, 2, short), (256, 2, _LONG) if one else (512, 1, _ALL)):
         beside = _BESIDE + (threads - 256) * 32
         items = min(space, room - beside) // (each * threads)
         items = min(_MOST if key >= 4 else 32 if values == NONE else 24, items)
@@ -78,13 +81,19 @@ def configurations(key: int, value: int, values: int, room: int) -> tuple[Config
     return found[0], found[1]
 
 
-def cluster_of(key: int, value: int, values: int, n: int) -> Shape | None:
-    """Return how a cluster sorts a row of `n` keys and values of so many bytes; None where it does not hold it."""
+def cluster_of(key: int, value: int, values: int, n: int, many: int) -> Shape | None:
+    """Return how clusters sort `many` rows of `n` keys and values of so many bytes; None where others do so faster.
+
+    A cluster takes a sixteenth of a GPU: passes of the whole GPU are faster for one long row. On an H200: 2^16 keys of 4 bytes
+    take 27 us and 30, 2^17 44 and 32; 2^15 pairs 27 and 30, 2^16 41 and 32; 2^16 keys of 8 bytes 67 and 52. And 2^14 keys of
+    4 bytes take 16 us, in one block 31.
+    """
     each = bytes_of(key, value, values) + key + (0 if values == NONE else value)  # a tile, and the one it is sorted in
+    most = 8 if values != NONE or key > 4 else 16 if key == 4 else 32
     for items in (2, 4, 8, 16, 32):
         tile = _CLUSTER_THREADS * items
         if n <= CLUSTER_BLOCKS * tile:
-            return Shape(_CLUSTER_THREADS, items) if tile * each <= _ALL else None
+            return Shape(_CLUSTER_THREADS, items) if tile * each <= _ALL and (many > 1 or items <= most) else None
     return None
 
 

@@ -54,8 +54,36 @@ def check(x) -> None:
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_long_rows(dtype: str) -> None:
-    for k, n in enumerate(((1 << 15) + 1, 300_000, (1 << 22) + 77)):
+    """By clusters, by digits with short tiles and long ones, and by counting."""
+    for k, n in enumerate((9000, 1 << 14, (1 << 15) + 1, 1 << 16, 300_000, (1 << 22) + 77, (1 << 23) + 5)):
         check(data(dtype, n, "mixed", k))
+
+
+@pytest.mark.parametrize("kind", DATA)
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "float16"])
+def test_keys_that_are_counted(dtype: str, kind: str) -> None:
+    """More of one key than 16 bits hold; -0.0 among 0.0; results that are not aligned."""
+    x = data(dtype, (1 << 25) + 7, kind)
+    wanted = cupy.sort(x)
+    room = cupy.empty(x.size + 1, x.dtype)
+    for out in (None, room[1:]):
+        found = lib.sort(x, out=out)
+        assert cupy.array_equal(found, wanted, equal_nan=x.dtype.kind == "f")
+        if x.dtype.kind == "f":  # zeros keep their order
+            signs = cupy.signbit(x[x == 0])
+            assert bool((cupy.signbit(found[found == 0]) == signs).all())
+
+
+@pytest.mark.parametrize("dtype", ["uint16", "float32", "int64"])
+def test_rows_by_clusters(dtype: str) -> None:
+    for rows, n in ((3, 20_001), (40, 1 << 15), (2, (1 << 16) - 1), (5, 100_001)):
+        x = data(dtype, rows * n, "mixed").reshape(rows, n)
+        host = x.get()
+        order = np.argsort(host, axis=1, kind="stable")
+        assert np.array_equal(lib.argsort(x).get(), order)
+        assert cupy.array_equal(lib.sort(x), cupy.sort(x), equal_nan=True)
+        values = cupy.arange(x.size, dtype=np.uint32).reshape(x.shape)
+        assert np.array_equal(lib.sort_by_key(x, values)[1].get(), order + n * np.arange(rows)[:, None])
 
 
 @pytest.mark.parametrize("kind", DATA)

@@ -10,12 +10,19 @@ from prism.kernels.sort import GIVEN, NONE, POSITIONS
 from prism.kernels.sort_rows import ROOM
 from prism.lib.algorithms.sort_rows.plan import Names
 
+_FEW = 16
 _MOST = (1 << 31) // kernels.CLUSTER_BLOCKS  # rows of a launch
 
 
-def holds(key: int, value: int, carried: int, columns: int, machine: Machine) -> bool:
-    """Whether a cluster holds rows of keys of so many bytes, beside values of so many; GPUs have clusters from 9.0 on."""
-    return not machine.host and machine.arch not in ROOM and kernels.cluster_of(key, value, carried, columns) is not None
+def sorts(key: int, value: int, carried: int, many: int, columns: int, held: int, machine: Machine) -> bool:
+    """Whether clusters sort `many` rows of keys of so many bytes, beside values of so many; GPUs have clusters from 9.0 on.
+
+    `held`: how many columns a block holds.
+    """
+    if machine.host or machine.arch in ROOM or many > _MOST:
+        return False
+    few = columns > held // 2 and many <= _FEW  # rows that blocks hold: these would be sorted by few of them
+    return (columns > held or few) and kernels.cluster_of(key, value, carried, columns, many) is not None
 
 
 def rows(
@@ -23,8 +30,8 @@ def rows(
     lowest: int,
 ) -> Plan:  # fmt: skip
     """Return the plan that sorts `many` rows of keys in one launch. It takes no scratch memory."""
-    c = kernels.cluster_of(size_of(key), size_of(value), carried, columns)
-    assert c is not None and many <= _MOST
+    c = kernels.cluster_of(size_of(key), size_of(value), carried, columns, many)
+    assert c is not None
     template = {
         "K": key, "V": value, "VO": position, "KIND": kind, "VALUES": carried, "BLOCKS": kernels.CLUSTER_BLOCKS,
         "THREADS": c.threads, "ITEMS": c.items, "BATCH": min(c.items, 8 if carried == NONE else 4),
@@ -39,4 +46,4 @@ def rows(
     return Plan((Step(instance, kernels.CLUSTER_BLOCKS * many, c.threads, arguments),))
 
 
-__all__ = ["holds", "rows"]
+__all__ = ["rows", "sorts"]

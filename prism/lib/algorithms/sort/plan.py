@@ -70,7 +70,7 @@ def rows(
     """Return the plan that sorts `many` rows of `columns` elements; arguments are those of `sort_rows.plan.rows`."""
     keys, carried = keys_of(kind), carries(kind)
     value = {NONE: "uint32", POSITIONS: "uint32", GIVEN: kind.values}[carried]
-    if takes(kind) and columns > kind.most(machine) and cluster.holds(keys.size, size_of(value), carried, columns, machine):
+    if takes(kind) and cluster.sorts(keys.size, size_of(value), carried, many, columns, kind.most(machine), machine):
         return cluster.rows(
             keys.type, value, kind.places or "int64", carried, many, columns, names or Names(), kind=keys.kind, flip=keys.flip,
             lowest=keys.lowest,

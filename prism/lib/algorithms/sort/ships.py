@@ -10,6 +10,7 @@ from prism.lib.algorithms.sort_rows.plan import Kind, Names
 from prism.runtime.instance import Instance
 
 _SIZES = (1 << 17, 1 << 28)
+_HELD = (1 << 14, 1 << 15, 1 << 16)
 
 
 def instances(gpu: Machine) -> Iterator[Instance]:
@@ -29,3 +30,8 @@ def instances(gpu: Machine) -> Iterator[Instance]:
         for n in _SIZES:
             found = plan.radix(kind, 1, n, gpu, names, aligned=True)
             yield from (step.instance for step in found.steps if isinstance(step, Step))
+    for scalar in ("int32", "float32"):  # by clusters, where there are any
+        for kind, names in ((Kind(scalar), Names()), (Kind(scalar, elements=False, places="int64"), positions)):
+            for n in _HELD:
+                found = plan.rows(kind, 1, n, gpu, aligned=True, names=names)
+                yield from (step.instance for step in found.steps if isinstance(step, Step))
