@@ -1,6 +1,6 @@
 """Rows sorted by clusters on the reference machine, with all its checks.
 
-Tests of kernels/sort/cluster.py.
+Tests of kernels/sort/cluster.py, prism/lib/algorithms/sort/cluster.py.
 """
 
 import functools

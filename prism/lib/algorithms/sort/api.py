@@ -60,8 +60,9 @@ def sort(
     Notes
     -----
     NaN stands last whatever its sign, and -0.0 is equal to 0.0; NaN of several bits stand in the order of these. A row that a
-    block holds (16384 elements of 4 bytes) is read once and written once. A longer one is sorted by digits of 8 bits: a read
-    counts them, and each digit takes a read and a write, but where all elements share it. Scratch: as many elements again.
+    block or a cluster holds (up to 2^17 elements of 4 bytes) is read once and written once. A longer one is sorted by digits
+    of 8 bits: a read counts them, and each digit takes a read and a write, but where all elements share it; scratch: as many
+    elements again. Numbers of 8 or 16 bits are counted instead, and written as often as they occur, where they are many.
 
     Source: Adinets and Merrill, "Onesweep: a faster least significant digit radix sort for GPUs".
 

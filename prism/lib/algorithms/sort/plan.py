@@ -88,7 +88,7 @@ def radix(kind: Kind, many: int, n: int, machine: Machine, names: Names, *, alig
     """
     keys, carried, scratch = keys_of(kind), carries(kind), Scratch()
     if fill.is_counted(keys.size, carried, n):
-        return counted(keys, many, n, machine, names, aligned=aligned)
+        return by_counting(keys, many, n, machine, names, aligned=aligned)
     value = {NONE: "uint32", POSITIONS: "uint32" if n < 1 << 32 else "uint64", GIVEN: kind.values}[carried]
     counts = "uint32" if n < _NARROW else "uint64"
     room = _HOST_ROOM if machine.host else ROOM.get(machine.arch, _HOST_ROOM)
@@ -130,7 +130,7 @@ def radix(kind: Kind, many: int, n: int, machine: Machine, names: Names, *, alig
     return Plan(tuple(steps), CONTROL + capacity * size, f"sort {capacity} {counts}", scratch.used)
 
 
-def counted(keys: Keys, many: int, n: int, machine: Machine, names: Names, *, aligned: bool) -> Plan:
+def by_counting(keys: Keys, many: int, n: int, machine: Machine, names: Names, *, aligned: bool) -> Plan:
     """Return the plan that sorts rows of `n` keys of 8 or 16 bits by counting them. Scratch: two numbers for each key."""
     scratch, counts = Scratch(), "uint32" if n < _NARROW else "uint64"
     room = _HOST_ROOM if machine.host else ROOM.get(machine.arch, _HOST_ROOM)
