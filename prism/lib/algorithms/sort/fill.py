@@ -43,7 +43,9 @@ def steps(
     fill = instance_of(kernels.fill_keys, template)
     tiles = -(-n // (c.threads * width * c.items))
     blocks = 1 if machine.host else min(tiles, machine.wave(fill, c.threads))
-    found.append(Step(fill, blocks, c.threads, {"starts": starts, "y": y, "aligned": skew == 0 and y.offset % 16 == 0, **shared}))
+    found.append(
+        Step(fill, blocks, c.threads, {"starts": starts, "y": y, "aligned": skew == 0 and y.offset % 16 == 0, **shared})
+    )
     if kind == kernels.FLOAT:
         c = kernels.ZEROS
         template = {"K": key, "C": size, "THREADS": c.threads, "ITEMS": c.items, "WIDTH": width}
@@ -65,7 +67,9 @@ def _count(
 ) -> Step:
     """Return the step that counts keys of 16 bits."""
     c = kernels.COUNTING_KEYS
-    count = instance_of(kernels.count_keys, {"C": size, "KIND": kind, "THREADS": c.threads, "ITEMS": c.items, "WIDTH": 8})
+    count = instance_of(
+        kernels.count_keys, {"C": size, "KIND": kind, "THREADS": c.threads, "ITEMS": c.items, "WIDTH": 8}
+    )
     tiles = -(-shared["n"] // (c.threads * c.items))
     blocks = 1 if machine.host else min(tiles, machine.wave(count, c.threads))
     return Step(count, blocks, c.threads, {"x": x, "counts": counts, "skew": skew, **shared})

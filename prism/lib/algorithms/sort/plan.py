@@ -72,7 +72,15 @@ def rows(
     value = {NONE: "uint32", POSITIONS: "uint32", GIVEN: kind.values}[carried]
     if takes(kind) and cluster.sorts(keys.size, size_of(value), carried, many, columns, kind.most(machine), machine):
         return cluster.rows(
-            keys.type, value, kind.places or "int64", carried, many, columns, names or Names(), kind=keys.kind, flip=keys.flip,
+            keys.type,
+            value,
+            kind.places or "int64",
+            carried,
+            many,
+            columns,
+            names or Names(),
+            kind=keys.kind,
+            flip=keys.flip,
             lowest=keys.lowest,
         )
     long = columns > kind.most(machine) and (many == 1 or (columns >= _LONG_ROW and many <= _MOST_ROWS))
@@ -140,9 +148,7 @@ def by_counting(keys: Keys, many: int, n: int, machine: Machine, names: Names, *
     for row in range(many):
         x, y = (_at(one, row * n * keys.size) for one in (names.x, names.y))
         count = _count(keys, counts, n, x, machine, room, {"counts": number, **shared}, aligned=aligned)
-        steps += fill.steps(
-            keys.type, shared, number, count, x, y, machine, scratch, kind=keys.kind, aligned=aligned
-        )
+        steps += fill.steps(keys.type, shared, number, count, x, y, machine, scratch, kind=keys.kind, aligned=aligned)
     if keys.kind != kernels.FLOAT:
         return Plan(tuple(steps), scratch=scratch.used)
     capacity = fill.words_of(n)
