@@ -1,7 +1,7 @@
 """The cases of all algorithms, for compute-sanitizer to watch: `python -m tests.gpu.sanitized [aligned] [ALGORITHM ...]`.
 
-With `aligned`, no hgemm whose result's rows begin at odd addresses: see test_sanitizer.py. Those of some algorithms: by their names
-in the manifest, `python -m tests.gpu.sanitized sort topk`.
+With `aligned`, no hgemm whose result's rows begin at odd addresses: see test_sanitizer.py. With names of algorithms, as the
+manifest has them, theirs alone.
 """
 
 from __future__ import annotations

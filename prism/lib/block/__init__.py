@@ -23,13 +23,14 @@ from prism.lib.block.store import store, store_striped, store_tile, store_transp
 from prism.lib.block.vote import all, any, count
 
 __all__ = [
-    "add_weights", "all", "any", "arg_reduce", "argmax", "argmin", "blocked_to_striped", "blocked_to_warp_striped",
-    "broadcast", "compact", "count", "count_flags", "difference", "difference_right", "fill", "fill_guide", "heads",
-    "histogram", "load", "load_striped", "load_tile", "load_transposed", "merge", "merge_pairs", "merge_sort",
-    "merge_sort_pairs", "offset", "place", "prefetch_tile", "radix_rank", "radix_rank_counts", "radix_sort", "radix_sort_pairs", "reduce",
-    "reduce_by_key", "reduce_groups", "reduce_into", "reduce_segments", "reduce_to_first", "reduce_valid", "rotate",
-    "run_length_decode", "scan", "scan_both", "scan_by_key", "scan_groups", "scan_heads", "scan_initial",
-    "scan_segments", "scan_valid", "scatter_to_blocked", "scatter_to_striped", "scatter_to_warp_striped", "select_rank", "separate", "shift_down",
-    "shift_up", "sort_network", "store", "store_flagged", "store_striped", "store_tile", "store_transposed",
-    "striped_to_blocked", "tails", "top_k", "warp_striped_to_blocked",
+    "add_weights", "all", "any", "arg_reduce", "argmax", "argmin", "blocked_to_striped",
+    "blocked_to_warp_striped", "broadcast", "compact", "count", "count_flags", "difference", "difference_right",
+    "fill", "fill_guide", "heads", "histogram", "load", "load_striped", "load_tile", "load_transposed", "merge",
+    "merge_pairs", "merge_sort", "merge_sort_pairs", "offset", "place", "prefetch_tile", "radix_rank",
+    "radix_rank_counts", "radix_sort", "radix_sort_pairs", "reduce", "reduce_by_key", "reduce_groups",
+    "reduce_into", "reduce_segments", "reduce_to_first", "reduce_valid", "rotate", "run_length_decode", "scan",
+    "scan_both", "scan_by_key", "scan_groups", "scan_heads", "scan_initial", "scan_segments", "scan_valid",
+    "scatter_to_blocked", "scatter_to_striped", "scatter_to_warp_striped", "select_rank", "separate",
+    "shift_down", "shift_up", "sort_network", "store", "store_flagged", "store_striped", "store_tile",
+    "store_transposed", "striped_to_blocked", "tails", "top_k", "warp_striped_to_blocked",
 ]

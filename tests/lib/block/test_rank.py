@@ -10,15 +10,27 @@ import pytest
 
 import prism as package
 from prism.interpret import MachineError, run
-from prism.lang import block, const, constexpr, grid, group, id, int32, partition, prism, ptr, requires, template, thread
+from prism.lang import (
+    block,
+    const,
+    constexpr,
+    grid,
+    group,
+    id,
+    int32,
+    partition,
+    prism,
+    ptr,
+    requires,
+    template,
+    thread,
+)
 from tests.lib.oracles import SCHEDULES
 from tests.mutation import without_barriers
 
 
 @prism("global")
-@template(
-    ITEMS=constexpr(int), THREADS=constexpr(int), BITS=constexpr(int), WIDTH=constexpr(int), SHARE=constexpr(int)
-)
+@template(ITEMS=constexpr(int), THREADS=constexpr(int), BITS=constexpr(int), WIDTH=constexpr(int), SHARE=constexpr(int))
 @requires(grid[1], block[1], thread[THREADS])
 def counted(
     x: ptr(const(int32)) @ grid[1], y: ptr(int32) @ grid[1], counts: ptr(int32) @ grid[1], begins: ptr(int32) @ grid[1]
