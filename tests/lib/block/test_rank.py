@@ -11,6 +11,7 @@ import pytest
 import prism as package
 from prism.interpret import MachineError, run
 from prism.lang import (
+    CompileError,
     block,
     const,
     constexpr,
@@ -109,3 +110,17 @@ def test_each_barrier_is_needed(width: int) -> None:
             except MachineError:
                 caught = True
         assert caught, barrier
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"BITS": 9, "SHARE": 8}, "a digit has 1 to 8 bits"),
+        ({"SHARE": 3}, "`SHARE` is how many digits a thread has"),
+        ({"WIDTH": 2}, "`WIDTH` is 1 or `ITEMS`"),
+    ],
+)
+def test_what_does_not_compile(wrong: dict[str, int], said: str) -> None:
+    template = {"ITEMS": 4, "THREADS": 64, "BITS": 8, "WIDTH": 1, "SHARE": 4, **wrong}
+    with pytest.raises(CompileError, match=said):
+        package.check(counted, template)
