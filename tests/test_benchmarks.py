@@ -120,7 +120,9 @@ def test_every_script_of_the_manifest_has_figures(monkeypatch: pytest.MonkeyPatc
     """Of its own benchmarks or of the tables; and each writes what it measured, where `prism bench run` asks for it."""
     monkeypatch.setattr(sys, "path", [str(FOLDER), str(FOLDER.parent), *sys.path])
     tables, publish = importlib.import_module("benchmarks.tables"), importlib.import_module("publish.pictures")
-    assert publish.tabled() and set(publish.tabled()) == set(publish.TABLES) == set(tables.CALLS)
+    assert publish.tables_of_the_manifest() and set(publish.tables_of_the_manifest()) == set(publish.TABLES) == set(
+        tables.CALLS
+    )
     for name in dashboard():
         text = (FOLDER / f"{name}.py").read_text()
         assert f'Rows("{name}", parser)' in text if name in tables.CALLS else '"--json"' in text, name

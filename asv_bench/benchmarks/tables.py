@@ -23,27 +23,27 @@ TOPS = (
 SORTED = ("uint32", "float32", "uint64", "uint16", "uint8")
 
 
-def named(*parts: tuple[str, ...]) -> list[str]:
+def names_of(*parts: tuple[str, ...]) -> list[str]:
     """Return names of one part each."""
     return [" ".join(chosen) for chosen in product(*parts)]
 
 
 CALLS: dict[str, list[str]] = {
-    "sort": [*named(("keys", "pairs", "argsort"), SORTED), *(f"keys uint32 {kind}" for kind in DATA[1:])],
-    "sort_rows": named(("keys", "argsort", "segments"), ("uint32", "float32")),
-    "merge": named(("merge", "merge_by_key", "sort", "sort_pairs"), ("uint32", "uint64")),
+    "sort": [*names_of(("keys", "pairs", "argsort"), SORTED), *(f"keys uint32 {kind}" for kind in DATA[1:])],
+    "sort_rows": names_of(("keys", "argsort", "segments"), ("uint32", "float32")),
+    "merge": names_of(("merge", "merge_by_key", "sort", "sort_pairs"), ("uint32", "uint64")),
     "topk": [
         *(f"top_k {rows} x {n}, k {k}" for rows, n, k in TOPS),
         *(f"top_k 1 x {1 << 28}, k 100, {kind}" for kind in ("few", "equal", "sorted", "reversed")),
         "median, 2^28", "median, 2^20", "median, 1024 x 8192", "quantile 0.9, 2^24", "partition, 2^24",
     ],
-    "selection": named(
+    "selection": names_of(
         ("compress", "flatnonzero", "nonzero", "unique", "encode", "split"), ("float32", "uint8", "int64"), ("0.5", "0.05")
     ),
     "histogram": [
-        *named(("even 256", "even 4096", "edges 256"), ("uint8", "int32", "float32", "int64"), ("uniform", "skewed", "one")),
-        *named(("bincount",), ("uint8", "int32", "int64"), ("uniform", "skewed", "one")),
-        *named(("2^21 bins int32",), ("uniform", "skewed", "one")),
+        *names_of(("even 256", "even 4096", "edges 256"), ("uint8", "int32", "float32", "int64"), ("uniform", "skewed", "one")),
+        *names_of(("bincount",), ("uint8", "int32", "int64"), ("uniform", "skewed", "one")),
+        *names_of(("2^21 bins int32",), ("uniform", "skewed", "one")),
     ],
     "searching": [
         *(f"diff {kind}" for kind in ("float32", "int32", "uint8", "float64", "rows float32")),
@@ -52,7 +52,7 @@ CALLS: dict[str, list[str]] = {
             for kind, log, order in product(("float32", "int32", "int64"), (10, 16, 20, 24), ("", " sorted"))
         ),
         *(f"take {kind}{order}" for kind, order in product(("float32", "int64", "uint8"), ("", " sorted"))),
-        *named(("split",), ("float32", "uint8", "int64"), ("0.5", "0.05")),
+        *names_of(("split",), ("float32", "uint8", "int64"), ("0.5", "0.05")),
         *(f"repeat {kind} runs of {length}" for kind, length in product(("float32", "uint8", "int64"), (4, 256))),
     ],
 }  # fmt: skip
@@ -64,14 +64,14 @@ SIZES = {"sort_rows": "log2 columns"}
 def ratio(found: dict[str, object]) -> float:
     """Return Prism's time by that of the fastest peer, of a row of times."""
 
-    def beside(peer: str) -> float:
+    def ratio_to(peer: str) -> float:
         ours = "whole" if peer in WAITING and "whole" in found else "prism"
         return raw.number(found, ours) / raw.number(found, peer)
 
     there = [name for name in PEERS if found.get(name) is not None]
     if not there:
         raise NotImplementedError("no peer was measured")
-    return max(beside(name) for name in there)
+    return max(ratio_to(name) for name in there)
 
 
 def classes(script: str) -> tuple[type, type]:

@@ -88,7 +88,7 @@ PERFORMANCE = HERE.parent / "docs" / "performance.md"
 TABLES_BEGIN, TABLES_END = "<!-- tables: begin; asv_bench/publish/pictures.py writes them -->\n", "<!-- tables: end -->"
 
 
-def tabled() -> list[str]:
+def tables_of_the_manifest() -> list[str]:
     """Return the scripts of the manifest that write tables, in its order."""
     from prism.lib.algorithms import MANIFEST
 
@@ -127,7 +127,7 @@ def rows(
     return [label for label in labels if label in there], kept
 
 
-def sized(entry: list[Any], called: str) -> tuple[list[str], list[tuple[str, list[tuple[str, float]]]]]:
+def rows_by_size(entry: list[Any], called: str) -> tuple[list[str], list[tuple[str, list[tuple[str, float]]]]]:
     """Return `rows`, with sizes that are no powers of two where `called` does not say so."""
     if called == "{}":
         params = [entry[1][0], [repr(1 << ast.literal_eval(log)) for log in entry[1][1]]]
@@ -138,10 +138,10 @@ def sized(entry: list[Any], called: str) -> tuple[list[str], list[tuple[str, lis
 def tables(recorded: dict[str, list[Any]]) -> str:
     """Return a picture and a table of ratios of each script that has been recorded."""
     parts = []
-    for script in tabled():
+    for script in tables_of_the_manifest():
         if benchmark_of(script) in recorded:
             what, called = TABLES[script]
-            labels, kept = sized(recorded[benchmark_of(script)], called)
+            labels, kept = rows_by_size(recorded[benchmark_of(script)], called)
             lines = [f"| | {' | '.join(labels)} |", "|---" * (len(labels) + 1) + "|"]
             for name, row in kept:
                 cells = {label: f"{ratio:.2f}" for label, ratio in row}
@@ -175,11 +175,11 @@ def pictures(recorded: dict[str, list[Any]]) -> dict[str, str]:
         name: picture(title, *rows(recorded[benchmark], *called)) + "\n"
         for name, (benchmark, title, *called) in there.items()
     }
-    for script in tabled():
+    for script in tables_of_the_manifest():
         if benchmark_of(script) in recorded:
             what, called = TABLES[script]
             title = f"{what}: the fastest peer's time by Prism's"
-            made[script] = picture(title, *sized(recorded[benchmark_of(script)], called)) + "\n"
+            made[script] = picture(title, *rows_by_size(recorded[benchmark_of(script)], called)) + "\n"
     if FIRST_CALL in recorded:
         times = rows(recorded[FIRST_CALL], turned=False)
         made["first_call"] = picture("The first call in a new process", *times, GOAL, "milliseconds") + "\n"

@@ -60,7 +60,7 @@ class Picture:
         return head + back + "\n" + "\n".join(self.parts) + "\n</svg>\n"
 
 
-def written(x: Any) -> list[str]:
+def two_digits(x: Any) -> list[str]:
     """Return numbers as two digits."""
     return [f"{value // BASE}{value % BASE}" for value in x]
 
@@ -81,7 +81,7 @@ def passes() -> Picture:
         y, step = 10 + 90 * k, min(k, 1)
         digits = row // BASE**step % BASE
         picture.text(20 + CELL * len(row), y + 18, said[k])
-        picture.cells(10, y, written(row), fills(digits))
+        picture.cells(10, y, two_digits(row), fills(digits))
         if k < 2:
             order = np.argsort(digits, kind="stable")
             for place, source in enumerate(order):

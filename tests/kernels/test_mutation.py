@@ -90,8 +90,8 @@ CALLS: dict[str, tuple[ModuleType, Callable[[], None]]] = {
     "merge": (test_merge, lambda: merges(0)),
     "merge-runs": (test_merge, lambda: merges(test_merge.TILE)),
     "sort-tiles": (interpret, lambda: test_merge.test_tiles_are_sorted(2 * test_merge.TILE + 1)),
-    "top-k-held": (test_topk, lambda: held()),
-    "top-k": (test_topk, lambda: longer()),
+    "top-k-held": (test_topk, lambda: top_of_held_rows()),
+    "top-k": (test_topk, lambda: top_of_longer_rows()),
     "ranks": (test_ranks, lambda: ranks()),
     "parting": (test_ranks, lambda: parting()),
     "ring": (test_sgemm_ring, lambda: test_sgemm_ring.test_edges((68, 132, 36), "along-tensor")),
@@ -149,7 +149,7 @@ def rows(way: Lanes | Block) -> None:
 
 
 @functools.cache
-def merging() -> Program:
+def merge_program() -> Program:
     """The same program at each call, so that a mutant can take its place."""
     sizes = {"ITEMS": test_merge.ITEMS, "THREADS": test_merge.THREADS, "BLOCKS": 1}
     return prism.check(kernels.merge_tiles, {"T": "int32", "V": "int32", "LESS": tens, "VALUES": True, **sizes})
@@ -163,7 +163,7 @@ def merges(width: int) -> None:
         part = x[k : k + step] if width or not k else x[k:]
         part[...] = part[np.argsort(part // 10, kind="stable")]
     a, b = (x, x.copy()) if width else (x[:300].copy(), x[300:].copy())
-    y, places = test_merge.merged(a, b, width, tens, program=merging())
+    y, places = test_merge.merged(a, b, width, tens, program=merge_program())
     for k in range(0, x.size, 2 * width or x.size):
         run_ = x[k : k + (2 * width or x.size)]
         order = np.argsort(run_ // 10, kind="stable")
@@ -172,13 +172,13 @@ def merges(width: int) -> None:
         )
 
 
-def held() -> None:
+def top_of_held_rows() -> None:
     sizes = {"DIRECT": True, "ROOM": 256, "KEPT": 3}
     for k in (50, 120, 150):  # ranked by one warp, by both, and by a merge sort
         test_topk.check("float32", np.floor(test_topk.numbers("float32", 3, 240) / 10), k, 0, blocks=1, **sizes)
 
 
-def longer() -> None:
+def top_of_longer_rows() -> None:
     ranked_by_two_warps = test_topk.numbers("float32", 3, 500), 120, 50, {}
     for x, k, rank, _ in (*test_topk.HARD, ranked_by_two_warps):
         test_topk.check("float32", x, k, rank, blocks=1, **{"ROOM": 256, "SAMPLE": 128, "KEPT": 3})
