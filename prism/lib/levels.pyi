@@ -250,7 +250,8 @@ class Block(LevelName):
 
         Perspective: block, of `THREADS` threads.
         Shapes:      `a`: `size_a` elements, `b`: `size_b`, each sorted by `LESS`. `items`: blocked, place `t * ITEMS + k` in thread
-                     `t`; the runs are not longer than that together. Of equal elements those of `a` come first."""
+                     `t`; the runs are not longer than that together. Of equal elements those of `a` come first.
+        Errors:      of runs that are not sorted some elements may come twice, and others not at all; nothing else is touched."""
 
     @staticmethod
     def merge_pairs(a: Any, a_items: Any, size_a: Any, b: Any, b_items: Any, size_b: Any, keys: Any, items: Any, otherwise: Any, nothing: Any, *, THREADS: int, LESS: Any, K: Any = ..., T: Any = ..., ITEMS: int = ...) -> None:
@@ -322,7 +323,8 @@ class Block(LevelName):
 
         Perspective: block, of `THREADS` threads.
         Shapes:      blocked: element `t * ITEMS + k` in thread `t`; with `WIDTH=1` element `(t / 32 * ITEMS + k) * 32 + t % 32`. A
-                     digit is in `0 ... 2^BITS - 1`; `BITS`: 1 to 8."""
+                     digit is in `0 ... 2^BITS - 1`; `BITS`: 1 to 8.
+        Errors:      another digit would be counted elsewhere; the reference machine says so."""
 
     @staticmethod
     def radix_rank_counts(digits: Any, ranks: Any, counts: Any, begins: Any, *, THREADS: int, BITS: int, ITEMS: int = ..., SHARE: int = ..., WIDTH: int = ...) -> None:
@@ -1138,7 +1140,8 @@ class Thread(LevelName):
         How many of the first `diagonal` elements of the stable merge of two sorted runs come from `a`.
 
         Perspective: thread.
-        Shapes:      `a`: `size_a` elements, `b`: `size_b`, each sorted by `LESS`; `0 <= diagonal <= size_a + size_b`."""
+        Shapes:      `a`: `size_a` elements, `b`: `size_b`, each sorted by `LESS`; `0 <= diagonal <= size_a + size_b`.
+        Errors:      of runs that are not sorted it is some number that both runs have room for."""
 
     operators: ClassVar[ModuleType]
 
@@ -1478,7 +1481,8 @@ class Warp(LevelName):
 
         Perspective: warp, as `32 / SIZE` groups; `SIZE` is a power of two of at most 32, and so is `ITEMS`, of any size.
         Shapes:      blocked: element `l * ITEMS + k` of a group in `items[k]` of its lane `l`. A part is filled up with what sorts
-                     last. `TOTAL`: of two elements one is less, unless they are the same in all bits."""
+                     last. `TOTAL`: of two elements one is less, unless they are the same in all bits.
+        Errors:      where `TOTAL` is said of an order that is not so, an element may be lost for its equal."""
 
     @staticmethod
     def sort_pairs(keys: Any, items: Any, *, SIZE: int, LESS: Any, K: Any = ..., T: Any = ..., ITEMS: int = ...) -> None:

@@ -19,6 +19,7 @@ def radix_rank(digits: int32[ITEMS] @ thread[1], ranks: int32[ITEMS] @ thread[1]
     Shapes:      blocked: element `t * ITEMS + k` in thread `t`; with `WIDTH=1` element `(t / 32 * ITEMS + k) * 32 + t % 32`. A
                  digit is in `0 ... 2^BITS - 1`; `BITS`: 1 to 8.
     Cost:        that of `block.radix_rank_counts`.
+    Errors:      another digit would be counted elsewhere; the reference machine says so.
     Source:      Adinets and Merrill, "Onesweep: a faster least significant digit radix sort for GPUs".
     Test:        tests/lib/block/test_rank.py, tests/lib/block/test_sort.py
     """

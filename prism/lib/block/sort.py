@@ -20,6 +20,7 @@ def merge(
                  `t`; the runs are not longer than that together. Of equal elements those of `a` come first.
     Cost:        `ITEMS` coalesced reads a thread, then a merge path and `ITEMS + 1` reads of shared memory; two barriers.
                  `THREADS * ITEMS` elements of shared memory. Threads meet in few banks where `ITEMS` is odd.
+    Errors:      of runs that are not sorted some elements may come twice, and others not at all; nothing else is touched.
     Source:      Odeh, Green et al., "Merge path - parallel merging made simple".
     Test:        tests/lib/block/test_sort.py
     """

@@ -112,6 +112,15 @@ def test_each_barrier_is_needed(width: int) -> None:
         assert caught, barrier
 
 
+@pytest.mark.parametrize("digit", [256, -1])
+def test_a_digit_that_is_none_is_reported(digit: int) -> None:
+    x = np.full(256, 7, np.int32)
+    x[77] = digit
+    template = {"ITEMS": 4, "THREADS": 64, "BITS": 8, "WIDTH": 1, "SHARE": 4}
+    with pytest.raises(MachineError):
+        counted[1, 64](x, *(np.zeros(256, np.int32) for _ in range(3)), template=template, check=True)
+
+
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
