@@ -46,9 +46,9 @@ def radix_rank_counts(
                  `t * SHARE + j`; of what is no digit, 0 and how many elements there are. `SHARE`: `2^BITS / THREADS`, rounded
                  up. So with at least `2^BITS` threads each has one digit, as `grid.publish_digits` takes it.
     Cost:        two atomic additions in shared memory an element, and a third operation to find the lanes of equal digits: an
-                 atomic or; or `BITS` votes, where one digit has more than a quarter of the tile and of at most 4 bits. Three
-                 barriers of the block. `2^BITS` words of shared memory a warp, or twice as many. Blocked elements go through
-                 shared memory once more, forth and back.
+                 atomic or; or `BITS` votes, where one digit has more than a quarter of the tile, and of at most 4 bits. Four
+                 barriers of the block, three of at most 4 bits. `2^BITS` words of shared memory a warp, or twice as many.
+                 Blocked elements go through shared memory once more, forth and back.
     Source:      Adinets and Merrill, "Onesweep: a faster least significant digit radix sort for GPUs".
     Test:        tests/lib/block/test_rank.py
     """

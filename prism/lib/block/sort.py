@@ -244,7 +244,7 @@ def radix_sort(items: T[ITEMS] @ thread[1]):
     Shapes:      blocked: element `t * ITEMS + k` in `items[k]` of thread `t`. `KEY` gives an unsigned integer in whose order the
                  elements are to stand: `operators.bits_of_int32`, or one of your own, as one that complements them for a
                  descending order.
-    Cost:        a `block.radix_rank` and a scatter for each 8 bits: five barriers. The tile is put row by row first.
+    Cost:        a `block.radix_rank` and a scatter for each 8 bits: at most seven barriers. The tile is put row by row first.
     Source:      Adinets and Merrill, "Onesweep: a faster least significant digit radix sort for GPUs".
     Test:        tests/lib/block/test_sort.py
     """
@@ -278,7 +278,7 @@ def radix_sort_pairs(keys: K[ITEMS] @ thread[1], items: T[ITEMS] @ thread[1]):
     Perspective: block, of `THREADS` threads.
     Shapes:      blocked: element `t * ITEMS + k` in `keys[k]`, `items[k]` of thread `t`. `KEY` as for `block.radix_sort`;
                  items of equal keys keep their order.
-    Cost:        a `block.radix_rank` and two scatters for each 8 bits: six barriers. The tile is put row by row first.
+    Cost:        a `block.radix_rank` and two scatters for each 8 bits: at most nine barriers. The tile is put row by row first.
     Source:      Adinets and Merrill, "Onesweep: a faster least significant digit radix sort for GPUs".
     Test:        tests/lib/block/test_sort.py
     """
