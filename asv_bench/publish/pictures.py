@@ -44,15 +44,19 @@ PICTURES: dict[str, tuple[str, ...]] = {
 
 Ratios are turned over, so that right is faster."""
 TABLES = {
-    "sort": ("Sorts", "2^{}"),
-    "sort_rows": ("Sorts of rows and segments of 2^24, by their length", "{}"),
-    "merge": ("Merges, and sorts by merging", "2^{}"),
-    "topk": ("First elements, medians and partitions, by all elements", "2^{}"),
-    "selection": ("Selections, by the share that is kept", "2^{}"),
-    "histogram": ("Histograms", "2^{}"),
-    "searching": ("Differences, searches, elements at indices", "2^{}"),
-}
-"""What the scripts of benchmarks/tables.py measure, and what their sizes are called."""
+    "sort": ("Sorts", "2^{}", "Random keys, where a name says no other data; pairs have values of 4 bytes."),
+    "sort_rows": (
+        "Sorts of rows and segments of 2^24, by their length", "{}", "Beside torch, which sorts rows in place of segments.",
+    ),
+    "merge": ("Merges, and sorts by merging", "2^{}", "CuPy and torch have no merge: they sort both arrays."),
+    "topk": (
+        "First elements, medians and partitions, by all elements", "2^{}", "Rows by their length, and how many are taken.",
+    ),
+    "selection": ("Selections, by the share that is kept", "2^{}", "Calls that wait, where the peer waits too."),
+    "histogram": ("Histograms", "2^{}", "Skewed: most numbers are small. One: all are equal."),
+    "searching": ("Differences, searches, elements at indices", "2^{}", "By values; a table has the size that its name says."),
+}  # fmt: skip
+"""What the scripts of benchmarks/tables.py measure, what their sizes are called, and what to know."""
 FIRST_CALL = "first_call.FirstCall.track_call_ms"
 GOAL = 50.0  # ms: what a first call with artifacts should take at most
 
@@ -140,14 +144,16 @@ def tables(recorded: dict[str, list[Any]]) -> str:
     parts = []
     for script in tables_of_the_manifest():
         if benchmark_of(script) in recorded:
-            what, called = TABLES[script]
+            what, called, note = TABLES[script]
             labels, kept = rows_by_size(recorded[benchmark_of(script)], called)
             lines = [f"| | {' | '.join(labels)} |", "|---" * (len(labels) + 1) + "|"]
             for name, row in kept:
                 cells = {label: f"{ratio:.2f}" for label, ratio in row}
                 lines.append(f"| {name} | {' | '.join(cells.get(label, '') for label in labels)} |")
             table = "\n".join(lines)
-            parts.append(f"### {what}\n\n`asv_bench/{script}.py`.\n\n![{what}](pictures/{script}.svg)\n\n{table}\n")
+            parts.append(
+                f"### {what}\n\n{note} `asv_bench/{script}.py`.\n\n![{what}](pictures/{script}.svg)\n\n{table}\n"
+            )
     return "\n".join(parts)
 
 
@@ -177,7 +183,7 @@ def pictures(recorded: dict[str, list[Any]]) -> dict[str, str]:
     }
     for script in tables_of_the_manifest():
         if benchmark_of(script) in recorded:
-            what, called = TABLES[script]
+            what, called, _ = TABLES[script]
             title = f"{what}: the fastest peer's time by Prism's"
             made[script] = picture(title, *rows_by_size(recorded[benchmark_of(script)], called)) + "\n"
     if FIRST_CALL in recorded:
