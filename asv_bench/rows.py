@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmarks.tables import CALLS, PEERS
+from benchmarks.tables import CALLS, PEERS, WAITING
 
 OURS = ("prism", "count", "split")
 """What a script calls its first time, which is Prism's without a wait."""
@@ -29,7 +29,7 @@ class Rows:
         share = "" if floor is None else f"  floor {floor:8.1f}  share {floor / times[ours]:.2f}"
         waits = times.get("whole", times[ours])
         ratios = "".join(
-            f"  x {name} {times[name] / (waits if name in ('cupy', 'torch') else times[ours]):.2f}"
+            f"  x {name} {times[name] / (waits if name in WAITING else times[ours]):.2f}"
             for name in PEERS
             if name in times
         )
