@@ -1,6 +1,6 @@
 """Histograms beside CuPy and torch, and beside what reading the bytes takes: one process, alternating rounds, medians.
 
-    PYTHONPATH=. python asv_bench/histogram.py [--sizes 20,24,28] [--rounds 5] [--tb 3.0] [--only bincount]
+    PYTHONPATH=. python asv_bench/histogram.py [--sizes 20,24,28] [--rounds 5] [--tb 3.0] [--only bincount] [--json FILE]
 
 Needs a GPU, CuPy and torch. `skewed`: numbers of which most are small; `one`: all are equal. Counts of the first 2^20
 elements are compared with NumPy's, once. `floor`: what reading takes at so many TB/s; `share`: the floor's part of Prism's time.
@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from rows import Rows
 from selection import measure
 
 import prism
@@ -30,6 +31,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--tb", type=float, default=3.0)
     parser.add_argument("--only", default="")
+    rows = Rows("histogram", parser)
     asked = parser.parse_args()
     for log in map(int, asked.sizes.split(",")):
         for dtype in ("uint8", "int32", "float32", "int64"):
@@ -38,13 +40,8 @@ def main() -> None:
                 for name, calls in cases(cupy, torch, x).items():
                     if asked.only in name:
                         found = measure(cupy, calls, asked.rounds, 3 if log > 24 else 20)
-                        floor = x.nbytes / asked.tb / 1e6
-                        texts = "  ".join(f"{key} {us:8.1f}" for key, us in found.items())
-                        share = floor / found["prism"]
-                        print(
-                            f"{name:14} {dtype:8} {skew:8} 2^{log}: {texts}  floor {floor:7.1f}  share {share:.2f}",
-                            flush=True,
-                        )
+                        rows.add(f"{name} {dtype} {skew}", log, found, x.nbytes / asked.tb / 1e6)
+    rows.write(asked.json)
 
 
 def numbers(cupy: Any, n: int, dtype: str, skew: str) -> Any:

@@ -1,6 +1,6 @@
 """Merges, and sorts by merging, beside CuPy and torch, and beside what a copy takes: graphs, medians of rounds.
 
-    PYTHONPATH=. python asv_bench/merge.py [--sizes 24,28] [--rounds 5] [--tb 4.25] [--only merge]
+    PYTHONPATH=. python asv_bench/merge.py [--sizes 24,28] [--rounds 5] [--tb 4.25] [--only merge] [--json FILE]
 
 Needs a GPU, CuPy and torch. Every result is compared with CuPy's sort, once. Neither peer has a merge: they are
 timed at a sort of both arrays.
@@ -12,6 +12,7 @@ import argparse
 from typing import Any
 
 from measure import compare
+from rows import Rows
 
 import prism
 from prism.lib.algorithms.merge.sort import sort_by, sort_pairs_by
@@ -27,14 +28,16 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--tb", type=float, default=4.25)
     parser.add_argument("--only", default="")
+    rows = Rows("merge", parser)
     asked = parser.parse_args()
     for log in map(int, asked.sizes.split(",")):
         for dtype in ("uint32", "uint64"):
             for name, calls, peers, moved in cases(cupy, torch, 1 << log, dtype):
                 if asked.only in name:
                     found = compare(calls, peers, 2 if log > 24 else 8, asked.rounds)
-                    texts = "  ".join(f"{key} {1e6 * time:9.1f}" for key, time in found.items())
-                    print(f"{name:12} {dtype:8} 2^{log}: {texts}  floor {moved / asked.tb / 1e6:8.1f}", flush=True)
+                    times = {key: 1e6 * seconds for key, seconds in found.items()}
+                    rows.add(f"{name} {dtype}", log, times, moved / asked.tb / 1e6)
+    rows.write(asked.json)
 
 
 def cases(cupy: Any, torch: Any, n: int, dtype: str) -> list[tuple[str, dict[str, Any], dict[str, Any], int]]:

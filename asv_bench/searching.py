@@ -1,9 +1,9 @@
 """Differences, searches and elements at indices beside CuPy and torch, and a copy: one process, alternating rounds, medians.
 
-    PYTHONPATH=. python asv_bench/searching.py [--sizes 20,24,28] [--rounds 7] [--only diff]
+    PYTHONPATH=. python asv_bench/searching.py [--sizes 20,24,28] [--rounds 7] [--only diff] [--json FILE]
 
-Needs a GPU, CuPy and torch. Every result is compared with CuPy's, once. `share`: of the bytes a second of a copy,
-what the call reaches.
+Needs a GPU, CuPy and torch. Every result is compared with CuPy's, once. `floor`: what a
+copy of as many bytes takes.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import argparse
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from rows import Rows
 from selection import measure
 
 import prism
@@ -29,21 +30,20 @@ def main() -> None:
     parser.add_argument("--sizes", default="20,24,28")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--only", default="")
+    table = Rows("searching", parser)
     asked = parser.parse_args()
     for log in map(int, asked.sizes.split(",")):
         for rows in ROWS:
             for name, calls, moved in rows(cupy, torch, 1 << log, asked.only):
                 found = measure(cupy, calls, asked.rounds, 3 if log > 24 else 20)
-                texts = "  ".join(f"{key} {us:8.1f}" for key, us in found.items())
-                share = ""
+                floor = None
                 if moved:
                     half = cupy.empty(max(moved // 8, 1), cupy.int32)
                     other = cupy.empty_like(half)
                     copied = measure(cupy, {"copy": lambda a=other, b=half: cupy.copyto(a, b)}, asked.rounds, 3)
-                    share = f"  share {copied['copy'] / found['prism']:.2f}"
-                peers = [us for key, us in found.items() if key != "prism"]
-                ratio = f"  ratio {min(peers) / found['prism']:.2f}" if peers else ""
-                print(f"{name:28} 2^{log}: {texts}{share}{ratio}", flush=True)
+                    floor = copied["copy"]
+                table.add(name, log, found, floor)
+    table.write(asked.json)
 
 
 def same(cupy: Any, found: Any, wanted: Any, name: str) -> None:

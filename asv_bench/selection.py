@@ -1,6 +1,7 @@
 """Selections beside CUB, CuPy and torch, and beside what moving the bytes takes: one process, alternating rounds, medians.
 
     PYTHONPATH=. python asv_bench/selection.py [--sizes 20,24,28] [--rounds 7] [--tb 3.0] [--only compress] [--newest FOLDER]
+                                   [--json FILE]
 
 Needs a GPU, CuPy and torch; for CUB nvcc, as `measure.py`: without one CUB is left out. `count` is a call that does not wait for
 its number of elements, `split` the kernel of one alone: these and CUB's are timed as CUDA graphs. `whole` waits, as CuPy's and
@@ -15,6 +16,8 @@ import statistics
 import subprocess
 from collections.abc import Callable, Mapping
 from typing import Any
+
+from rows import Rows
 
 import prism
 
@@ -33,6 +36,7 @@ def main() -> None:
     parser.add_argument("--tb", type=float, default=3.0)
     parser.add_argument("--only", default="")
     parser.add_argument("--newest", help="the folder of another CUB's headers, or of it as it was built")
+    rows = Rows("selection", parser)
     asked = parser.parse_args()
     libraries = {}
     for name, headers in {"cub": None, **({"newest": asked.newest} if asked.newest else {})}.items():
@@ -46,14 +50,9 @@ def main() -> None:
                 for name, graphs, plain, moved in cases(cupy, torch, libraries, 1 << log, dtype, share):
                     if asked.only in name:
                         found = timed(cupy, graphs, plain, asked.rounds, 3 if log > 24 else 20)
-                        floor = moved / asked.tb / 1e6
-                        texts = "  ".join(f"{key} {us:8.1f}" for key, us in found.items())
-                        ratio = floor / next(iter(found.values()))
-                        print(
-                            f"{name:12} {dtype:8} {share:4} 2^{log}: {texts}  floor {floor:7.1f}  share {ratio:.2f}",
-                            flush=True,
-                        )
+                        rows.add(f"{name} {dtype} {share}", log, found, moved / asked.tb / 1e6)
                 cupy.get_default_memory_pool().free_all_blocks()
+    rows.write(asked.json)
 
 
 def cases(

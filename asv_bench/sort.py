@@ -1,6 +1,7 @@
 """Sorts beside CUB, CuPy and torch, and beside what a copy takes: graphs of rotating arrays, medians of alternating rounds.
 
     PYTHONPATH=. python asv_bench/sort.py [--logs 16,20,24,28] [--dtypes uint32,float32] [--data uniform,skewed] [--only pairs]
+                              [--json FILE]
 
 Needs a GPU, CuPy, torch and nvcc. `keys`: sorted; `pairs`: with values of 4 bytes; `argsort`: positions of 8 bytes. Data:
 `uniform`; `skewed`, half of it one value; `equal`; `sorted`; `reversed`; `few`, 16 values. Every result is compared with CuPy's,
@@ -16,37 +17,44 @@ from typing import Any
 
 import cupy
 import torch
+from benchmarks.tables import DATA, SORTED
 from measure import compare, peer, rows_of
+from rows import Rows
 
 import prism
 
 LIB = prism.lib
-DATA = ("uniform", "skewed", "equal", "sorted", "reversed", "few")
 
 
 def main() -> None:
     """Measure, and print a line for each."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--logs", default="16,20,24,28")
-    parser.add_argument("--dtypes", default="uint32,float32,uint64,uint16,uint8")
-    parser.add_argument("--data", default="uniform")
+    parser.add_argument("--dtypes", default=",".join(SORTED))
+    parser.add_argument("--data", default="", help="default: uniform, and all others of 2^28 keys of uint32")
     parser.add_argument("--only", default="keys,pairs,argsort")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--tb", type=float, default=4.25)
     parser.add_argument("--no-peers", action="store_true", help="CUB alone beside Prism")
+    rows = Rows("sort", parser)
     asked = parser.parse_args()
     cub = peer("cub_sort")
     for dtype in asked.dtypes.split(","):
         for log in map(int, asked.logs.split(",")):
-            for kind in asked.data.split(","):
-                for what in asked.only.split(","):
-                    measure_one(cub, what, dtype, log, kind, asked)
+            for what in asked.only.split(","):
+                all_data = what == "keys" and dtype == "uint32" and log == 28
+                for kind in asked.data.split(",") if asked.data else DATA if all_data else DATA[:1]:
+                    found, floor = measure_one(cub, what, dtype, log, kind, asked)
+                    rows.add(f"{what} {dtype}" + (f" {kind}" if kind != "uniform" else ""), log, found, floor)
                     cupy.get_default_memory_pool().free_all_blocks()
                     torch.cuda.empty_cache()
+    rows.write(asked.json)
 
 
-def measure_one(cub: Any, what: str, dtype: str, log: int, kind: str, asked: argparse.Namespace) -> None:
-    """Measure one operation on one kind of data."""
+def measure_one(
+    cub: Any, what: str, dtype: str, log: int, kind: str, asked: argparse.Namespace
+) -> tuple[dict[str, float], float]:
+    """Return the microseconds of one operation on one kind of data, and the least that it can take."""
     n, size = 1 << log, cupy.dtype(dtype).itemsize
     rows = rows_of(n * size)
     xs = [data(dtype, n, kind, seed) for seed in range(rows)]
@@ -78,13 +86,7 @@ def measure_one(cub: Any, what: str, dtype: str, log: int, kind: str, asked: arg
     if asked.no_peers:
         plain = {}
     found = {key: 1e6 * time for key, time in compare(calls, plain, 2 * rows if log > 24 else 20, asked.rounds).items()}
-    texts = "  ".join(f"{key} {us:9.1f}" for key, us in found.items())
-    floor = moved / asked.tb / 1e6
-    ratios = "  ".join(f"x {key} {us / found['prism']:.2f}" for key, us in found.items() if key != "prism")
-    print(
-        f"{what:8} {dtype:8} {kind:8} 2^{log}: {texts}  floor {floor:8.1f}  share {floor / found['prism']:.2f}  {ratios}",
-        flush=True,
-    )
+    return found, moved / asked.tb / 1e6
 
 
 def data(dtype: str, n: int, kind: str, seed: int) -> Any:

@@ -1,9 +1,9 @@
 """Rows and segments sorted, beside torch and CuPy, and beside what a copy takes: graphs of rotating arrays, medians of rounds.
 
-    PYTHONPATH=. python asv_bench/sort_rows.py [--log 24] [--rounds 5] [--tb 4.25] [--only rows]
+    PYTHONPATH=. python asv_bench/sort_rows.py [--log 24] [--rounds 5] [--tb 4.25] [--only rows] [--json FILE]
 
 Needs a GPU, CuPy and torch. Every result is compared with torch's, once. torch and CuPy are timed by calls, as they can't all be
-captured.
+captured. torch has no sort of segments: it sorts rows of that length.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import argparse
 from typing import Any
 
 from measure import compare
+from rows import Rows
 
 import prism
 from prism.lib.algorithms.sort_rows.axis import argsort_along, sort_along, sort_by_key_along
@@ -31,6 +32,7 @@ def main() -> None:
     parser.add_argument("--columns", default="4,16,64,256,1024,4096,16384")
     parser.add_argument("--dtypes", default="uint32,float32")
     parser.add_argument("--only", default="")
+    rows = Rows("sort_rows", parser)
     asked = parser.parse_args()
     for dtype in asked.dtypes.split(","):
         for columns in map(int, asked.columns.split(",")):
@@ -38,9 +40,8 @@ def main() -> None:
             for name, calls, peers, moved in cases(cupy, torch, shape, dtype):
                 if asked.only in name:
                     found = {key: 1e6 * time for key, time in compare(calls, peers, 2 * SETS, asked.rounds).items()}
-                    floor = moved / asked.tb / 1e6
-                    texts = "  ".join(f"{key} {us:8.1f}" for key, us in found.items())
-                    print(f"{name:8} {dtype:8} {columns:6}: {texts}  floor {floor:6.1f}", flush=True)
+                    rows.add(f"{name} {dtype}", columns.bit_length() - 1, found, moved / asked.tb / 1e6)
+    rows.write(asked.json)
 
 
 def cases(cupy: Any, torch: Any, shape: tuple[int, int], dtype: str) -> list[tuple[str, Any, Any, int]]:
@@ -76,8 +77,8 @@ def cases(cupy: Any, torch: Any, shape: tuple[int, int], dtype: str) -> list[tup
     segments = {"prism": lambda k: prism.lib.segmented_sort(flat[k % SETS], offsets, out=into[k % SETS])}
     return [
         ("keys", keys, {"torch": lambda _: torch.sort(plain)}, 2 * n * size),
-        ("argsort", order, {}, n * (size + 8)),
-        ("segments", segments, {}, 2 * n * size),
+        ("argsort", order, {"torch": lambda _: torch.argsort(plain, stable=True)}, n * (size + 8)),
+        ("segments", segments, {"torch": lambda _: torch.sort(plain)}, 2 * n * size),
     ]
 
 

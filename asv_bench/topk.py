@@ -1,6 +1,6 @@
 """The first elements of rows beside torch and CuPy, and beside what reading the bytes takes: one process, alternating rounds.
 
-    PYTHONPATH=. python asv_bench/topk.py [--rounds 7] [--tb 4.6] [--only top_k]
+    PYTHONPATH=. python asv_bench/topk.py [--rounds 7] [--tb 4.6] [--only top_k] [--json FILE]
 
 Needs a GPU, CuPy and torch. Every result is compared with torch's or CuPy's, once; positions by what stands there. Prism's calls
 are plans in CUDA graphs, the others are calls. `floor`: what reading takes at so many TB/s.
@@ -13,13 +13,11 @@ import statistics
 from collections.abc import Callable
 from typing import Any
 
+from benchmarks.tables import TOPS
+from rows import Rows
+
 import prism
 
-ROWS = (
-    (1, 1 << 28, 10), (1, 1 << 28, 100), (1, 1 << 28, 1000), (1, 1 << 24, 10), (1, 1 << 24, 1000), (1, 1 << 20, 100),
-    (1024, 1024, 10), (1024, 8192, 10), (1024, 8192, 1000), (1024, 1 << 17, 100), (64, 1 << 20, 100), (264, 1 << 20, 1000),
-    (1, 264_000, 1000), (1, 1 << 24, 100_000),
-)  # fmt: skip
 KINDS = ("normal", "few", "equal", "sorted", "reversed")
 
 
@@ -32,17 +30,18 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--tb", type=float, default=4.6)
     parser.add_argument("--only", default="")
+    table = Rows("topk", parser)
     asked = parser.parse_args()
-    for rows, n, k in ROWS:
+    for rows, n, k in TOPS:
         for kind in KINDS if n == 1 << 28 and k == 100 else KINDS[:1]:
-            name = f"top_k {rows} x {n}, k {k}, {kind}"
+            name = f"top_k {rows} x {n}, k {k}" + (f", {kind}" if kind != "normal" else "")
             if asked.only not in name:
                 continue
             x = data(cupy, kind, rows, n)
             one = torch.as_tensor(x, device="cuda")
             found = measure(cupy, rows_of(cupy, x, k), {"torch": lambda one=one, k=k: torch.topk(one, k)}, asked.rounds)
             check(cupy, torch, x, one, k)
-            report(name, found, 4 * rows * n / asked.tb / 1e6)
+            table.add(name, (rows * n).bit_length() - 1, found, 4 * rows * n / asked.tb / 1e6)
             del x, one
             cupy.get_default_memory_pool().free_all_blocks()
     for name, rows, n, peer, mine in ranks(cupy):
@@ -52,9 +51,10 @@ def main() -> None:
         x = x[0] if rows == 1 else x
         assert bool((mine(x) == peer(x)).all()), name
         found = measure(cupy, [lambda x=x, mine=mine: mine(x)], {"cupy": lambda x=x, peer=peer: peer(x)}, asked.rounds)
-        report(name, found, 4 * rows * n / asked.tb / 1e6)
+        table.add(name, (rows * n).bit_length() - 1, found, 4 * rows * n / asked.tb / 1e6)
         del x
         cupy.get_default_memory_pool().free_all_blocks()
+    table.write(asked.json)
 
 
 def ranks(cupy: Any) -> list[tuple[str, int, int, Callable[[Any], Any], Callable[[Any], Any]]]:
@@ -135,16 +135,6 @@ def measure(
                 times[name].append(cupy.cuda.get_elapsed_time(begin, end) / each * 1e3)
     del kept, plans
     return {name: statistics.median(found) for name, found in times.items()}
-
-
-def report(name: str, found: dict[str, float], floor: float) -> None:
-    """Print a line."""
-    texts = "  ".join(f"{key} {us:9.1f}" for key, us in found.items())
-    best = min(us for key, us in found.items() if key != "prism")
-    print(
-        f"{name:40} {texts}  floor {floor:6.1f}  share {floor / found['prism']:.2f}  x {best / found['prism']:.1f}",
-        flush=True,
-    )
 
 
 if __name__ == "__main__":

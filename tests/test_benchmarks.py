@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import functools
 import gc
 import importlib
@@ -74,6 +75,71 @@ def test_what_is_measured_of_all_algorithms(tmp_path: Path, monkeypatch: pytest.
     with pytest.raises(NotImplementedError):
         latency.track_us("torch", "scan", 20)
     recorded.raw.read.cache_clear()
+
+
+def test_tables_of_the_manifest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A script writes rows of calls that are named, asv reads them, and a picture and a table are made of the ratios."""
+    monkeypatch.setattr(sys, "path", [str(FOLDER), str(FOLDER.parent), *sys.path])
+    tables, rows, publish = (
+        importlib.import_module(name) for name in ("benchmarks.tables", "rows", "publish.pictures")
+    )
+    parser = argparse.ArgumentParser()
+    written = rows.Rows("selection", parser)
+    asked = parser.parse_args(["--json", str(tmp_path / "selection.json")])
+    times = {"count": 10.0, "whole": 16.0, "torch": 40.0, "cub": 20.0, "copy": 9.0}
+    written.add("compress float32 0.5", 24, times, 8.0)
+    written.add("compress float32 0.5", 28, {"count": 10.0, "torch": 5.0})
+    written.add("compress float32 0.7", 24, times)
+    written.write(asked.json)
+    said = capsys.readouterr().out.splitlines()
+    assert "share 0.80  x cub 2.00  x torch 2.50" in said[0] and said[2].endswith("(not in the table)")
+    monkeypatch.setenv(tables.raw.VARIABLE, str(tmp_path))
+    tables.raw.read.cache_clear()
+    found = tables.Selection()
+    assert (
+        found.track_vs_best("compress float32 0.5", 24) == 0.5
+        and found.track_vs_best("compress float32 0.5", 28) == 2.0
+    )
+    assert tables.SelectionTimes().track_us("cub", "compress float32 0.5", 24) == 20.0
+    for missing in (("compress float32 0.5", 20), ("split uint8 0.5", 24)):
+        with pytest.raises(NotImplementedError):
+            found.track_vs_best(*missing)
+    tables.raw.read.cache_clear()
+    params = [[repr(call) for call in ("compress float32 0.5", "split uint8 0.5")], ["20", "24"]]
+    recorded = {"tables.Selection.track_vs_best": [[None, 0.5, None, None], params, "1"]}
+    page = publish.with_tables(f"a\n{publish.TABLES_BEGIN}{publish.TABLES_END}b\n", publish.tables(recorded))
+    assert (
+        "| compress float32 0.5 | 2.00 |" in page and "split" not in page and page.endswith(f"{publish.TABLES_END}b\n")
+    )
+    assert "compress float32 0.5, 2^24: 2<" in publish.pictures(recorded)["selection"]
+
+
+def test_every_script_of_the_manifest_has_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of its own benchmarks or of the tables; and each writes what it measured, where `prism bench run` asks for it."""
+    monkeypatch.setattr(sys, "path", [str(FOLDER), str(FOLDER.parent), *sys.path])
+    tables, publish = importlib.import_module("benchmarks.tables"), importlib.import_module("publish.pictures")
+    assert publish.tables_of_the_manifest() and set(publish.tables_of_the_manifest()) == set(publish.TABLES) == set(
+        tables.CALLS
+    )
+    for name in dashboard():
+        text = (FOLDER / f"{name}.py").read_text()
+        assert f'Rows("{name}", parser)' in text if name in tables.CALLS else '"--json"' in text, name
+        read = {path.stem for path in (FOLDER / "benchmarks").glob("*.py") if f'read("{name}")' in path.read_text()}
+        assert name in tables.CALLS or read, name
+    for script, calls in tables.CALLS.items():
+        assert len(set(calls)) == len(calls)
+        for kind in (script.title().replace("_", ""), f"{script.title().replace('_', '')}Times"):
+            assert calls in getattr(tables, kind).params
+
+
+def test_the_tables_of_the_documentation_are_of_the_recorded_results(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [str(FOLDER), str(FOLDER.parent), *sys.path])
+    publish = importlib.import_module("publish.pictures")
+    page = (FOLDER.parent / "docs" / "performance.md").read_text()
+    made = publish.tables(publish.newest("h200", FOLDER / "results"))
+    assert publish.with_tables(page, made) == page, "run asv_bench/publish/pictures.py"
 
 
 def test_layers_are_those_that_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:

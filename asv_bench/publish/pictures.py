@@ -1,4 +1,4 @@
-"""Pictures of what is recorded, for the documentation: docs/pictures/NAME.svg; and the README's table of ratios.
+"""Pictures of what is recorded, docs/pictures/NAME.svg, and tables: the README's, and those of docs/performance.md.
 
     python asv_bench/publish/pictures.py [--machine h200]
 
@@ -43,6 +43,20 @@ PICTURES: dict[str, tuple[str, ...]] = {
 """Each picture's benchmark, its title, and what its colours are called, which stand for a second parameter, and its rows.
 
 Ratios are turned over, so that right is faster."""
+TABLES = {
+    "sort": ("Sorts", "2^{}", "Random keys, where a name says no other data; pairs have values of 4 bytes."),
+    "sort_rows": (
+        "Sorts of rows and segments of 2^24, by their length", "{}", "Beside torch, which sorts rows in place of segments.",
+    ),
+    "merge": ("Merges, and sorts by merging", "2^{}", "CuPy and torch have no merge: they sort both arrays."),
+    "topk": (
+        "First elements, medians and partitions, by all elements", "2^{}", "Rows by their length, and how many are taken.",
+    ),
+    "selection": ("Selections, by the share that is kept", "2^{}", "Calls that wait, where the peer waits too."),
+    "histogram": ("Histograms", "2^{}", "Skewed: most numbers are small. One: all are equal."),
+    "searching": ("Differences, searches, elements at indices", "2^{}", "By values; a table has the size that its name says."),
+}  # fmt: skip
+"""What the scripts of benchmarks/tables.py measure, what their sizes are called, and what to know."""
 FIRST_CALL = "first_call.FirstCall.track_call_ms"
 GOAL = 50.0  # ms: what a first call with artifacts should take at most
 
@@ -74,6 +88,22 @@ TABLE = (
 """The rows of the README's table: what was measured, its benchmark, first parameter, peer, the sizes' names, the script."""
 
 
+PERFORMANCE = HERE.parent / "docs" / "performance.md"
+TABLES_BEGIN, TABLES_END = "<!-- tables: begin; asv_bench/publish/pictures.py writes them -->\n", "<!-- tables: end -->"
+
+
+def tables_of_the_manifest() -> list[str]:
+    """Return the scripts of the manifest that write tables, in its order."""
+    from prism.lib.algorithms import MANIFEST
+
+    return [script for one in MANIFEST for script in one.scripts if script in TABLES]
+
+
+def benchmark_of(script: str) -> str:
+    """Return the name of a table's ratios."""
+    return f"tables.{script.title().replace('_', '')}.track_vs_best"
+
+
 def newest(machine: str, results: Path) -> dict[str, list[Any]]:
     """Return each benchmark's figures, of the newest commit that has it; what that left out is of the newest that has it."""
     found: dict[str, list[Any]] = {}
@@ -101,6 +131,32 @@ def rows(
     return [label for label in labels if label in there], kept
 
 
+def rows_by_size(entry: list[Any], called: str) -> tuple[list[str], list[tuple[str, list[tuple[str, float]]]]]:
+    """Return `rows`, with sizes that are no powers of two where `called` does not say so."""
+    if called == "{}":
+        params = [entry[1][0], [repr(1 << ast.literal_eval(log)) for log in entry[1][1]]]
+        entry = [entry[0], params, *entry[2:]]
+    return rows(entry, called)
+
+
+def tables(recorded: dict[str, list[Any]]) -> str:
+    """Return a picture and a table of ratios of each script that has been recorded."""
+    parts = []
+    for script in tables_of_the_manifest():
+        if benchmark_of(script) in recorded:
+            what, called, note = TABLES[script]
+            labels, kept = rows_by_size(recorded[benchmark_of(script)], called)
+            lines = [f"| | {' | '.join(labels)} |", "|---" * (len(labels) + 1) + "|"]
+            for name, row in kept:
+                cells = {label: f"{ratio:.2f}" for label, ratio in row}
+                lines.append(f"| {name} | {' | '.join(cells.get(label, '') for label in labels)} |")
+            table = "\n".join(lines)
+            parts.append(
+                f"### {what}\n\n{note} `asv_bench/{script}.py`.\n\n![{what}](pictures/{script}.svg)\n\n{table}\n"
+            )
+    return "\n".join(parts)
+
+
 def picture(
     title: str,
     labels: list[str],
@@ -125,6 +181,11 @@ def pictures(recorded: dict[str, list[Any]]) -> dict[str, str]:
         name: picture(title, *rows(recorded[benchmark], *called)) + "\n"
         for name, (benchmark, title, *called) in there.items()
     }
+    for script in tables_of_the_manifest():
+        if benchmark_of(script) in recorded:
+            what, called, _ = TABLES[script]
+            title = f"{what}: the fastest peer's time by Prism's"
+            made[script] = picture(title, *rows_by_size(recorded[benchmark_of(script)], called)) + "\n"
     if FIRST_CALL in recorded:
         times = rows(recorded[FIRST_CALL], turned=False)
         made["first_call"] = picture("The first call in a new process", *times, GOAL, "milliseconds") + "\n"
@@ -144,10 +205,15 @@ def table(recorded: dict[str, list[Any]]) -> str:
     return "\n".join(lines)
 
 
-def with_table(readme: str, made: str) -> str:
-    """Return the README with this table in its place."""
-    before, _, rest = readme.partition(BEGIN)
-    return f"{before}{BEGIN}\n{made}\n\n{END}{rest.partition(END)[2]}"
+def with_table(page: str, made: str, begin: str = BEGIN, end: str = END) -> str:
+    """Return a page, the README, with this table in its place."""
+    before, _, rest = page.partition(begin)
+    return f"{before}{begin}\n{made}\n\n{end}{rest.partition(end)[2]}"
+
+
+def with_tables(page: str, made: str) -> str:
+    """Return docs/performance.md with these tables in their place."""
+    return with_table(page, made.rstrip("\n"), TABLES_BEGIN, TABLES_END)
 
 
 def main() -> int:
@@ -164,6 +230,7 @@ def main() -> int:
         print(options.folder / f"{name}.svg")
     if options.folder == FOLDER and all(row[1] in recorded for row in TABLE):
         README.write_text(with_table(README.read_text(encoding="utf-8"), table(recorded)), encoding="utf-8")
+        PERFORMANCE.write_text(with_tables(PERFORMANCE.read_text(encoding="utf-8"), tables(recorded)), encoding="utf-8")
     return 0
 
 

@@ -55,9 +55,10 @@ def svg(
     values = [v / line for _, row in rows for _, v in row]
     least, most = line * min([*values, 0.8]) / 1.05, line * max([*values, 1.25]) * 1.05
     height = 58 + ROW * len(rows)
+    left = max(LEFT, 24 + 7 * max((len(name) for name, _ in rows), default=0))
 
     def x(value: float) -> float:
-        return LEFT + (WIDTH - LEFT - 20) * math.log(value / least) / math.log(most / least)
+        return left + (WIDTH - left - 20) * math.log(value / least) / math.log(most / least)
 
     colour = dict(zip(labels, [COLOURS[k % len(COLOURS)] for k in range(len(labels))], strict=True))
     parts = [
@@ -67,14 +68,14 @@ def svg(
         kind = "one" if tick == line else "tick"
         parts.append(f'<line class="{kind}" x1="{x(tick):.1f}" x2="{x(tick):.1f}" y1="30" y2="{height - 26}"/>')
         parts.append(f'<text class="axis" x="{x(tick):.1f}" y="{height - 10}" text-anchor="middle">{tick:g}</text>')
-    at = LEFT
+    at = left
     for label in labels:
         parts.append(f'<circle cx="{at + 5}" cy="14" r="5" fill="{colour[label]}"/>')
         parts.append(f'<text x="{at + 15}" y="18">{html.escape(label)}</text>')
         at += 34 + 8 * len(label)
     for k, (name, row) in enumerate(rows):
         y = 44 + ROW * k
-        parts.append(f'<text x="{LEFT - 12}" y="{y + 4}" text-anchor="end">{html.escape(name)}</text>')
+        parts.append(f'<text x="{left - 12}" y="{y + 4}" text-anchor="end">{html.escape(name)}</text>')
         for label, value in row:
             tip = f"<title>{html.escape(name)}, {html.escape(label)}: {value:g}</title>"
             parts.append(f'<circle cx="{x(value):.1f}" cy="{y}" r="5" fill="{colour[label]}">{tip}</circle>')

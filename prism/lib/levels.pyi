@@ -250,7 +250,8 @@ class Block(LevelName):
 
         Perspective: block, of `THREADS` threads.
         Shapes:      `a`: `size_a` elements, `b`: `size_b`, each sorted by `LESS`. `items`: blocked, place `t * ITEMS + k` in thread
-                     `t`; the runs are not longer than that together. Of equal elements those of `a` come first."""
+                     `t`; the runs are not longer than that together. Of equal elements those of `a` come first.
+        Errors:      of runs that are not sorted some elements may come twice, and others not at all; nothing else is touched."""
 
     @staticmethod
     def merge_pairs(a: Any, a_items: Any, size_a: Any, b: Any, b_items: Any, size_b: Any, keys: Any, items: Any, otherwise: Any, nothing: Any, *, THREADS: int, LESS: Any, K: Any = ..., T: Any = ..., ITEMS: int = ...) -> None:
@@ -314,14 +315,29 @@ class Block(LevelName):
         Shapes:      `x`: `n` elements, in tiles from `x[0]` on; of one beyond them nothing is asked for. `tile` is not negative."""
 
     @staticmethod
-    def radix_rank(digits: Any, ranks: Any, *, THREADS: int, BITS: int, ITEMS: int = ...) -> None:
+    def radix_rank(digits: Any, ranks: Any, *, THREADS: int, BITS: int, ITEMS: int = ..., WIDTH: int = ...) -> None:
         """block.radix_rank(digits: int32[ITEMS] @ thread[1], ranks: int32[ITEMS] @ thread[1], *, THREADS: constexpr(int),
-            BITS: constexpr(int), ITEMS: constexpr(int) = ...)
+            BITS: constexpr(int), ITEMS: constexpr(int) = ..., WIDTH: constexpr(int) = ...)
 
         Say in `ranks` where each element stands once the tile is sorted by its digit; equal ones keep their order.
 
         Perspective: block, of `THREADS` threads.
-        Shapes:      blocked: element `t * ITEMS + k` in thread `t`; a digit is in `0 ... 2^BITS - 1`."""
+        Shapes:      blocked: element `t * ITEMS + k` in thread `t`; with `WIDTH=1` element `(t / 32 * ITEMS + k) * 32 + t % 32`. A
+                     digit is in `0 ... 2^BITS - 1`; `BITS`: 1 to 8.
+        Errors:      another digit would be counted elsewhere; the reference machine says so."""
+
+    @staticmethod
+    def radix_rank_counts(digits: Any, ranks: Any, counts: Any, begins: Any, *, THREADS: int, BITS: int, ITEMS: int = ..., SHARE: int = ..., WIDTH: int = ...) -> None:
+        """block.radix_rank_counts(digits: int32[ITEMS] @ thread[1], ranks: int32[ITEMS] @ thread[1],
+            counts: int32[SHARE] @ thread[1], begins: int32[SHARE] @ thread[1], *, THREADS: constexpr(int),
+            BITS: constexpr(int), ITEMS: constexpr(int) = ..., SHARE: constexpr(int) = ..., WIDTH: constexpr(int) = ...)
+
+        As `block.radix_rank`; and say how often each digit occurs in the tile, and what rank its first element has.
+
+        Perspective: block, of `THREADS` threads.
+        Shapes:      `digits`, `ranks`: as of `block.radix_rank`. `counts[j]`, `begins[j]` of thread `t` are of digit
+                     `t * SHARE + j`; of what is no digit, 0 and how many elements there are. `SHARE`: `2^BITS / THREADS`, rounded
+                     up. So with at least `2^BITS` threads each has one digit, as `grid.publish_digits` takes it."""
 
     @staticmethod
     def radix_sort(items: Any, *, THREADS: int, KEY: Any, FIRST: int, LAST: int, T: Any = ..., ITEMS: int = ...) -> None:
@@ -564,6 +580,18 @@ class Block(LevelName):
             *, THREADS: constexpr(int), T: dtype = ..., ITEMS: constexpr(int) = ...)
 
         Put the element of rank `k * THREADS + t` into `items[k]` of thread `t`, in place.
+
+        Perspective: block, of `THREADS` threads.
+        Shapes:      the ranks of the tile are 0 to `ranked - 1`, each once; an element with a negative one is dropped. Places from
+                     `ranked` on keep what they have.
+        Errors:      two elements of one rank race; the reference machine says so."""
+
+    @staticmethod
+    def scatter_to_warp_striped(items: Any, ranks: Any, ranked: Any, *, THREADS: int, T: Any = ..., ITEMS: int = ...) -> None:
+        """block.scatter_to_warp_striped(items: T[ITEMS] @ thread[1], ranks: int32[ITEMS] @ thread[1],
+            ranked: int32 @ block[1], *, THREADS: constexpr(int), T: dtype = ..., ITEMS: constexpr(int) = ...)
+
+        Put the element of rank `(t / 32 * ITEMS + k) * 32 + t % 32` into `items[k]` of thread `t`, in place.
 
         Perspective: block, of `THREADS` threads.
         Shapes:      the ranks of the tile are 0 to `ranked - 1`, each once; an element with a negative one is dropped. Places from
@@ -1112,7 +1140,8 @@ class Thread(LevelName):
         How many of the first `diagonal` elements of the stable merge of two sorted runs come from `a`.
 
         Perspective: thread.
-        Shapes:      `a`: `size_a` elements, `b`: `size_b`, each sorted by `LESS`; `0 <= diagonal <= size_a + size_b`."""
+        Shapes:      `a`: `size_a` elements, `b`: `size_b`, each sorted by `LESS`; `0 <= diagonal <= size_a + size_b`.
+        Errors:      of runs that are not sorted it is some number that both runs have room for."""
 
     operators: ClassVar[ModuleType]
 
@@ -1452,7 +1481,8 @@ class Warp(LevelName):
 
         Perspective: warp, as `32 / SIZE` groups; `SIZE` is a power of two of at most 32, and so is `ITEMS`, of any size.
         Shapes:      blocked: element `l * ITEMS + k` of a group in `items[k]` of its lane `l`. A part is filled up with what sorts
-                     last. `TOTAL`: of two elements one is less, unless they are the same in all bits."""
+                     last. `TOTAL`: of two elements one is less, unless they are the same in all bits.
+        Errors:      where `TOTAL` is said of an order that is not so, an element may be lost for its equal."""
 
     @staticmethod
     def sort_pairs(keys: Any, items: Any, *, SIZE: int, LESS: Any, K: Any = ..., T: Any = ..., ITEMS: int = ...) -> None:

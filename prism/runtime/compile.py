@@ -149,6 +149,8 @@ def compile_cubin(source: str, arch: str, *, extra_options: tuple[str, ...] = ()
     try:
         cubin = _code(core.Program(source, "c++", options).compile("cubin", logs=log))
     except Exception as error:  # cuda.core's own class moves between its releases
+        if not isinstance(error, RuntimeError) and not type(error).__module__.startswith("cuda."):
+            raise  # of a signal's handler, as a time limit's: NVRTC has refused nothing
         raise _refusal(source, arch, version, f"{log.getvalue()}{error}") from error
     text = log.getvalue().rstrip("\0\n")
     if codes := tuple(dict.fromkeys(_SLOW.findall(text))):

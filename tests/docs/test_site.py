@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -14,6 +15,7 @@ import prism
 from docs.site.contents import below, contents, with_contents, with_pages
 from docs.site.fill import FILLERS, functions, measured, table
 from docs.site.plots import plot
+from docs.site.radix import FOLDER, pictures
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -83,6 +85,18 @@ def test_a_tables_links_lead_to_the_page_that_it_is_from(tmp_path: Path) -> None
     (tmp_path / "p.md").write_text(text)
     shown = FILLERS["tables"]("p.md#measured", tmp_path)
     assert "](#" not in shown and "[1.25](p.md#next)" in shown
+
+
+def test_the_pictures_of_the_radix_sort_are_drawn(request: pytest.FixtureRequest) -> None:
+    """Each is as docs/site/radix.py draws it, and in the tutorial."""
+    made = pictures()
+    if request.config.getoption("--update-golden"):
+        for name, text in made.items():
+            (FOLDER / f"{name}.svg").write_text(text, encoding="utf-8")
+    assert {path.stem: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.svg")} == made
+    page = (DOCS / "tutorial" / "sort.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"\(\.\./pictures/radix/(\w+)\.svg\)", page)) == set(made)
+    assert all(ElementTree.fromstring(text).tag.endswith("svg") for text in made.values())
 
 
 def test_a_picture_has_a_dot_for_each_ratio() -> None:

@@ -1,6 +1,7 @@
-"""The cases of all algorithms, for compute-sanitizer to watch: `python -m tests.gpu.sanitized [aligned]`.
+"""The cases of all algorithms, for compute-sanitizer to watch: `python -m tests.gpu.sanitized [aligned] [ALGORITHM ...]`.
 
-With `aligned`, no hgemm whose result's rows begin at odd addresses: see test_sanitizer.py.
+With `aligned`, no hgemm whose result's rows begin at odd addresses: see test_sanitizer.py. With names of algorithms, as the
+manifest has them, theirs alone.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from typing import Any
 
 import cupy
 
-from prism.lib.cases import Case, cases
+from prism.lib import algorithms
+from prism.lib.cases import Case
 from tests.lib.calls import check, expected, past
 
 
@@ -33,7 +35,9 @@ def watch(case: Case, known: set[str]) -> None:
 
 if __name__ == "__main__":
     seen: set[str] = set()
-    for one in cases():
+    names = [name for name in sys.argv[1:] if name != "aligned"]
+    parts = [part for part in algorithms.parts("cases") if not names or part[0] in names]
+    for one in (case for _, module in parts for case in module.CASES):
         watch(one, seen)
         seen.add(one.function)
         print(one, flush=True)

@@ -21,7 +21,7 @@ from prism.lib.algorithms.scan import plan as scan_plans
 from prism.lib.cases import Case, cases
 from prism.runtime.driver import driver
 from prism.runtime.scratch import SCRATCH
-from tests.lib.calls import LAYOUTS, call, check, expected, past, same
+from tests.lib.calls import LAYOUTS, call, check, expected, flat, past, same
 from tests.rarely import rarely
 
 try:
@@ -148,6 +148,29 @@ def test_eight_streams_at_once() -> None:
     cupy.cuda.Device().synchronize()
     for one in work:
         one.compare(0)
+
+
+@pytest.mark.parametrize("case", PLANNED, ids=str)
+def test_a_hundred_equal_runs_beside_other_work(case: Case) -> None:
+    """Bit for bit, whichever blocks and lanes are first."""
+    planned, busy, big = Planned(case, 0), cupy.cuda.Stream(non_blocking=True), cupy.ones(1 << 26, np.float32)
+    several = isinstance(planned.found, tuple)
+
+    def found() -> list[Any]:
+        results = flat(planned.found) if several else [planned.found]
+        if case.cut:  # places behind those that count are left as they were
+            many = int(results[-1].ravel()[0])
+            results = [*(x[:many] for x in results[:-1]), results[-1]]
+        return [x.ravel().view(np.uint8) for x in results if x.size]
+
+    wanted, wrong = [x.copy() for x in found()], cupy.zeros((), bool)
+    for _ in range(100):
+        with busy:
+            big += 1
+        planned.found = planned.plan()
+        for x, y in zip(found(), wanted, strict=True):
+            wrong |= (x != y).any()
+    assert not bool(wrong)
 
 
 def test_one_graph_of_all_with_other_inputs() -> None:

@@ -5,18 +5,26 @@ Barriers deleted are in the kernels' own tests too, which every run makes; the r
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pytest
 
+import prism
+from prism import interpret
 from prism.interpret import run
+from prism.kernels import merge as kernels
+from prism.kernels.sort_rows import GATHERED, PLACED, Block, Lanes
 from prism.lang.tree.plan import Program
 from tests.kernels import (
     test_hgemm_parts,
     test_histogram,
     test_lookup,
+    test_merge,
+    test_ranks,
     test_reduce,
     test_reduce_axis,
     test_runs,
@@ -29,7 +37,11 @@ from tests.kernels import (
     test_select,
     test_sgemm_async,
     test_sgemm_ring,
+    test_sort,
+    test_sort_rows,
+    test_topk,
 )
+from tests.lib.block.test_sort import tens
 from tests.mutation import TRIED, program_mutants, score
 
 ADD = test_reduce.ADD
@@ -69,6 +81,19 @@ CALLS: dict[str, tuple[ModuleType, Callable[[], None]]] = {
     "search": (test_lookup, lambda: test_lookup.in_a_tree()),
     "argmax": (test_search, lambda: argmax()),
     "argminmax": (test_search, lambda: argminmax()),
+    "sort": (test_sort, lambda: sorts("float32", test_sort.NONE)),
+    "sort-positions": (test_sort, lambda: sorts("uint32", test_sort.POSITIONS)),
+    "sort-values": (test_sort, lambda: sorts("uint32", test_sort.GIVEN)),
+    "rows-by-lanes": (interpret, lambda: rows(Lanes(4, 8))),
+    "rows-by-block": (interpret, lambda: rows(Block(64, 4, 1))),
+    "segments-by-block": (interpret, lambda: test_sort_rows.test_segments(Block(64, 2, 1), True)),
+    "merge": (test_merge, lambda: merges(0)),
+    "merge-runs": (test_merge, lambda: merges(test_merge.TILE)),
+    "sort-tiles": (interpret, lambda: test_merge.test_tiles_are_sorted(2 * test_merge.TILE + 1)),
+    "top-k-held": (test_topk, lambda: top_of_held_rows()),
+    "top-k": (test_topk, lambda: top_of_longer_rows()),
+    "ranks": (test_ranks, lambda: ranks()),
+    "parting": (test_ranks, lambda: parting()),
     "ring": (test_sgemm_ring, lambda: test_sgemm_ring.test_edges((68, 132, 36), "along-tensor")),
     "ring-by-threads": (test_sgemm_ring, lambda: test_sgemm_ring.test_edges((68, 132, 36), "along")),
     "ring-by-tensor-copies-in-shares": (test_sgemm_ring, lambda: shares()),
@@ -99,6 +124,74 @@ def argmax() -> None:
 def argminmax() -> None:
     x = test_search.data("int64", 1000)
     assert test_search.both(x) == (x.argmin(), x.argmax())
+
+
+def sorts(scalar: str, mode: int) -> None:
+    """Data for each way to rank, as in test_sort.py."""
+    x = test_sort.hard(scalar, 2500)
+    often = np.where(np.random.default_rng(0).random(2500) < 0.5, x[7], x[::-1]).astype(scalar)
+    many = [x, often]
+    if scalar == "float32":
+        many += [np.abs(often), np.random.default_rng(1).random(2500).astype(scalar)]
+    for data in many:
+        test_sort.check(data, mode)
+
+
+def rows(way: Lanes | Block) -> None:
+    """Positions, values and elements of rows of a length that is no whole one, more of them than blocks."""
+    x = test_sort_rows.data("float32", (7, way.span - 1), "few")
+    values = np.arange(x.size, dtype=np.int16)
+    y, places, moved, _ = test_sort_rows.equal_rows(x, way, form=PLACED, keys=GATHERED, places=True, values=values)
+    order = test_sort_rows.order_of(x, False)
+    assert (places == order).all() and (y == np.sort(x)).all()
+    assert (moved == np.take_along_axis(values.reshape(x.shape), order, -1)).all()
+    assert (test_sort_rows.equal_rows(x, way)[0] == np.sort(x)).all()
+
+
+@functools.cache
+def merge_program() -> Program:
+    """The same program at each call, so that a mutant can take its place."""
+    sizes = {"ITEMS": test_merge.ITEMS, "THREADS": test_merge.THREADS, "BLOCKS": 1}
+    return prism.check(kernels.merge_tiles, {"T": "int32", "V": "int32", "LESS": tens, "VALUES": True, **sizes})
+
+
+def merges(width: int) -> None:
+    """Two arrays; or with a width, runs side by side, of which the last one is alone."""
+    x = np.random.default_rng(0).integers(0, 300, 4 * test_merge.TILE + 3, dtype=np.int32)
+    step = width or 300
+    for k in range(0, x.size, step) if width else (0, 300):
+        part = x[k : k + step] if width or not k else x[k:]
+        part[...] = part[np.argsort(part // 10, kind="stable")]
+    a, b = (x, x.copy()) if width else (x[:300].copy(), x[300:].copy())
+    y, places = test_merge.merged(a, b, width, tens, program=merge_program())
+    for k in range(0, x.size, 2 * width or x.size):
+        run_ = x[k : k + (2 * width or x.size)]
+        order = np.argsort(run_ // 10, kind="stable")
+        assert np.array_equal(places[k : k + run_.size] - k, order) and np.array_equal(
+            y[k : k + run_.size], run_[order]
+        )
+
+
+def top_of_held_rows() -> None:
+    sizes = {"DIRECT": True, "ROOM": 256, "KEPT": 3}
+    for k in (50, 120, 150):  # ranked by one warp, by both, and by a merge sort
+        test_topk.check("float32", np.floor(test_topk.numbers("float32", 3, 240) / 10), k, 0, blocks=1, **sizes)
+
+
+def top_of_longer_rows() -> None:
+    ranked_by_two_warps = test_topk.numbers("float32", 3, 500), 120, 50, {}
+    for x, k, rank, _ in (*test_topk.HARD, ranked_by_two_warps):
+        test_topk.check("float32", x, k, rank, blocks=1, **{"ROOM": 256, "SAMPLE": 128, "KEPT": 3})
+
+
+def ranks() -> None:
+    for x in (test_ranks.numbers(2, 1400), np.floor(test_ranks.numbers(2, 1400) / 2)):
+        test_ranks.find(x, 1000)
+
+
+def parting() -> None:
+    for n, parts in ((1500, 3), (2, 6)):
+        test_ranks.part_one(n, parts, {})
 
 
 def shares() -> None:

@@ -17,6 +17,7 @@ from tests.lib.block import (
     test_groups,
     test_histogram,
     test_network,
+    test_rank,
     test_reduce_more,
     test_scan_more,
     test_segments,
@@ -135,6 +136,12 @@ def alone() -> dict[str, Launch]:
         ),
         "rank": Launch(test_sort.ranked, 96, (ints(384, 0, 16), none(384)), {"ITEMS": 4, "THREADS": 96, "BITS": 4}),
     }  # fmt: skip
+    for name, digits in (("uniform", ints(1024, 0, 256)), ("equal", none(1024))):
+        for width in (1, 4):
+            sizes = {"ITEMS": 4, "THREADS": 256, "BITS": 8, "WIDTH": width, "SHARE": 1}
+            found[f"rank-counts-{name}-{width}"] = Launch(
+                test_rank.counted, 256, (digits, none(1024), none(256), none(256)), sizes
+            )
     radix = {"ITEMS": 4, "THREADS": 96, "FIRST": 0, "LAST": 32, "KEY": operators.bits_of_float32}
     found["radix-sort"] = Launch(test_sort.radix_sorted, 96, (ints(384, kind="float32"), none(384, "float32")), radix)
     found["radix-pairs"] = Launch(
@@ -167,6 +174,10 @@ def of_each_kind() -> dict[str, Launch]:
             found[f"{name}-{items}"] = Launch(
                 test_exchange.exchange, 96, (ints(96 * items), none(96 * items)), template
             )
+    starts = np.random.default_rng(0).permutation(384).astype(np.int32)
+    for name in test_exchange.SCATTERS:
+        template = {"ITEMS": 4, "THREADS": 96, "SCATTER": getattr(block, name)}
+        found[name] = Launch(test_exchange.scatter, 96, (ints(384), starts, none(384), 384), template)
     return found
 
 
@@ -174,10 +185,8 @@ def moves(flag: bool) -> dict[str, Launch]:
     """Those that move elements, in one of two ways each."""
     found = {}
     numbers, empty = np.arange(384, dtype=np.float32), none(384, "float32")
-    starts = np.random.default_rng(0).permutation(384).astype(np.int32)
     template = {"ITEMS": 4, "THREADS": 96, "STRIPED": flag}
     found[f"copy-{flag}"] = Launch(test_exchange.copy, 96, (numbers, empty, empty, 300, np.float32(9)), template)
-    found[f"scatter-{flag}"] = Launch(test_exchange.scatter, 96, (ints(384), starts, none(384), 384), template)
     found[f"arg-{flag}"] = Launch(
         test_arg.places,
         96,

@@ -133,6 +133,18 @@ def test_an_internal_error_of_the_assembler_is_not_a_bug_in_prism(monkeypatch: p
     assert "C7907" in caught.value.log and caught.value.source == SOURCE
 
 
+def test_what_a_signal_raises_meanwhile_is_no_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Interrupted:
+        def __init__(self, *_: object) -> None: ...
+
+        def compile(self, target: str, logs: StringIO) -> None:
+            raise TimeoutError("raised by the handler of SIGALRM")
+
+    monkeypatch.setattr("cuda.core.Program", Interrupted)
+    with pytest.raises(TimeoutError, match="SIGALRM"):
+        compile_cubin(SOURCE, "sm_90a")
+
+
 WGMMA = """
 extern "C" __global__ void __launch_bounds__(128, 1) k(float* out, unsigned long long a, unsigned long long b) {
     float d[4] = {0, 0, 0, 0};

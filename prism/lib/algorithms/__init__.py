@@ -63,7 +63,7 @@ MANIFEST = (
         ("segmented_argmin", "segmented_argmax"),
         "library.md#segments-and-runs-of-equal-keys",
     ),
-    Algorithm("sort", ("sort", "argsort", "sort_by_key"), "library.md#sorts"),
+    Algorithm("sort", ("sort", "argsort", "sort_by_key"), "library.md#sorts", ("sort",)),
     Algorithm(
         "sort_rows",
         ("segmented_sort", "segmented_argsort"),

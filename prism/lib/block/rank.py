@@ -1,48 +1,171 @@
 """A block ranks the elements of a tile, and finds the element of some rank."""
 
 from prism.lang import (
-    atomic_add, ballot, block, broadcast, constexpr, count, dtype, first_set, function, group, id, int32, partition, prism,
-    requires, shared, static_assert, template, thread, uint32, warp,
+    atomic_add, atomic_or, ballot, block, broadcast, constexpr, count, dtype, first_set, function, group, id, int32, partition,
+    popcount, prism, ptr, requires, shared, shuffle, static_assert, template, thread, uint32, warp,
 )
 from prism.lib.thread import operators
 
 
 @prism("device")
 @requires(block[1], thread[32])
-@template(ITEMS=constexpr(int), THREADS=constexpr(int), BITS=constexpr(int))
+@template(
+    ITEMS=constexpr(int), THREADS=constexpr(int), BITS=constexpr(int), WIDTH=constexpr(int, default=lambda ITEMS: ITEMS),
+)
 def radix_rank(digits: int32[ITEMS] @ thread[1], ranks: int32[ITEMS] @ thread[1]):
     """Say in `ranks` where each element stands once the tile is sorted by its digit; equal ones keep their order.
 
     Perspective: block, of `THREADS` threads.
-    Shapes:      blocked: element `t * ITEMS + k` in thread `t`; a digit is in `0 ... 2^BITS - 1`.
-    Cost:        three barriers; `THREADS * 2^BITS` words of shared memory.
-    Source:      Satish, Harris and Garland, "Designing efficient sorting algorithms for manycore GPUs".
-    Test:        tests/lib/block/test_sort.py
+    Shapes:      blocked: element `t * ITEMS + k` in thread `t`; with `WIDTH=1` element `(t / 32 * ITEMS + k) * 32 + t % 32`. A
+                 digit is in `0 ... 2^BITS - 1`; `BITS`: 1 to 8.
+    Cost:        that of `block.radix_rank_counts`.
+    Errors:      another digit would be counted elsewhere; the reference machine says so.
+    Source:      Adinets and Merrill, "Onesweep: a faster least significant digit radix sort for GPUs".
+    Test:        tests/lib/block/test_rank.py, tests/lib/block/test_sort.py
+    """
+    SHARE: constexpr(int) = ((1 << BITS) + THREADS - 1) // THREADS
+    counts: int32[SHARE] @ thread[1]
+    begins: int32[SHARE] @ thread[1]
+    radix_rank_counts(digits, ranks, counts, begins, THREADS=THREADS, BITS=BITS, WIDTH=WIDTH)
+
+
+@prism("device")
+@requires(block[1], thread[32])
+@template(
+    ITEMS=constexpr(int), SHARE=constexpr(int), THREADS=constexpr(int), BITS=constexpr(int),
+    WIDTH=constexpr(int, default=lambda ITEMS: ITEMS),
+)
+def radix_rank_counts(
+    digits: int32[ITEMS] @ thread[1], ranks: int32[ITEMS] @ thread[1], counts: int32[SHARE] @ thread[1],
+    begins: int32[SHARE] @ thread[1],
+):
+    """As `block.radix_rank`; and say how often each digit occurs in the tile, and what rank its first element has.
+
+    Perspective: block, of `THREADS` threads.
+    Shapes:      `digits`, `ranks`: as of `block.radix_rank`. `counts[j]`, `begins[j]` of thread `t` are of digit
+                 `t * SHARE + j`; of what is no digit, 0 and how many elements there are. `SHARE`: `2^BITS / THREADS`, rounded
+                 up. So with at least `2^BITS` threads each has one digit, as `grid.publish_digits` takes it.
+    Cost:        two atomic additions in shared memory an element, and a third operation to find the lanes of equal digits: an
+                 atomic or; or `BITS` votes, where one digit has more than a quarter of the tile, and of at most 4 bits. Four
+                 barriers of the block, three of at most 4 bits. `2^BITS` words of shared memory a warp, or twice as many.
+                 Blocked elements go through shared memory once more, forth and back.
+    Source:      Adinets and Merrill, "Onesweep: a faster least significant digit radix sort for GPUs".
+    Test:        tests/lib/block/test_rank.py
     """
     static_assert(count(thread[1]) == THREADS, "a block has `THREADS` threads")
     static_assert(1 <= BITS <= 8, "a digit has 1 to 8 bits")
-    DIGITS: constexpr(int) = 1 << BITS
-    t: int32 @ thread[1] = id()
-    counts: shared(int32[THREADS * DIGITS]) @ block[1]  # digit by digit, and in each thread by thread
-    with partition(counts, thread[1], offset=t) as own:
-        with group(thread[1]):
-            for d in range(DIGITS):
-                own[d * THREADS] = 0
-            for k in range(ITEMS):
-                ranks[k] = own[digits[k] * THREADS]  # how many this thread has had before
-                own[digits[k] * THREADS] = ranks[k] + 1
-    places: int32[DIGITS] @ thread[1]
-    with group(thread[1]):
-        for d in range(DIGITS):
-            places[d] = counts[t * DIGITS + d]
-    block.scan(places, 0, WIDTH=DIGITS, OP=operators.add, EXCLUSIVE=True)
-    with partition(counts, thread[1], offset=t * DIGITS) as run:
-        with group(thread[1]):
-            for d in range(DIGITS):
-                run[d] = places[d]
-    with group(thread[1]):
+    static_assert(SHARE == ((1 << BITS) + THREADS - 1) // THREADS, "`SHARE` is how many digits a thread has")
+    static_assert(WIDTH == 1 or WIDTH == ITEMS, "`WIDTH` is 1 or `ITEMS`")
+    if WIDTH == 1:
+        rank_rows(digits, ranks, counts, begins, THREADS=THREADS, BITS=BITS)
+    else:
+        rows: int32[ITEMS] @ thread[1]
         for k in range(ITEMS):
-            ranks[k] = ranks[k] + counts[digits[k] * THREADS + t]
+            rows[k] = digits[k]
+        block.blocked_to_warp_striped(rows, THREADS=THREADS)
+        rank_rows(rows, ranks, counts, begins, THREADS=THREADS, BITS=BITS)
+        block.warp_striped_to_blocked(ranks, THREADS=THREADS)
+
+
+@prism("device")
+@requires(block[1], thread[32])
+@template(ITEMS=constexpr(int), SHARE=constexpr(int), THREADS=constexpr(int), BITS=constexpr(int))
+def rank_rows(
+    digits: int32[ITEMS] @ thread[1], ranks: int32[ITEMS] @ thread[1], counts: int32[SHARE] @ thread[1],
+    begins: int32[SHARE] @ thread[1],
+):
+    """`block.radix_rank_counts` of elements that lie row by row: each warp counts its digits, learns where its own go, ranks."""
+    DIGITS: constexpr(int) = 1 << BITS
+    WARPS: constexpr(int) = THREADS // 32
+    VOTES: constexpr(bool) = BITS <= 4  # few digits are equal in many lanes, and take few votes
+    table: shared(int32[WARPS * DIGITS]) @ block[1]  # how often a warp has a digit; then, the rank of its next element
+    masks: shared(uint32[WARPS * (1 if VOTES else DIGITS)]) @ block[1]  # the lanes that have a digit
+    t: int32 @ thread[1] = id()
+    w: int32 @ thread[32] = id()
+    with (
+        partition(table, thread[32], offset=w * DIGITS) as own,
+        partition(masks, thread[32], offset=w * (1 if VOTES else DIGITS)) as lanes,
+        group(thread[32]),
+    ):
+        lane: int32 @ thread[1] = id()
+        with partition(own, thread[1], offset=lane) as cells, partition(lanes, thread[1], offset=lane) as words, group(thread[1]):
+            for d in range(0, DIGITS - lane, 32):
+                cells[d] = 0
+                if not VOTES:
+                    words[d] = 0
+        with group(thread[1]):
+            for k in range(ITEMS):
+                atomic_add(own[digits[k]], 1, scope="block")
+    with group(thread[1]):
+        for j in range(SHARE):
+            counts[j] = 0
+            if t * SHARE + j < DIGITS:
+                for v in range(WARPS):
+                    counts[j] = counts[j] + table[v * DIGITS + t * SHARE + j]
+            begins[j] = counts[j]
+    block.scan(begins, 0, WIDTH=SHARE, OP=operators.add, EXCLUSIVE=True)
+    with partition(table, thread[1], offset=t * SHARE, races="none") as column, group(thread[1]):
+        for j in range(SHARE):
+            if t * SHARE + j < DIGITS:
+                next: int32 = begins[j]
+                for v in range(WARPS):
+                    here: int32 = column[v * DIGITS + j]
+                    column[v * DIGITS + j] = next
+                    next = next + here
+    crowded: bool @ block[1] = VOTES
+    if not VOTES:
+        often: bool @ thread[1] = False
+        for j in range(SHARE):
+            often = often or counts[j] > THREADS * ITEMS // 4
+        crowded = block.any(often)
+    with (
+        partition(table, thread[32], offset=w * DIGITS) as own,
+        partition(masks, thread[32], offset=w * (1 if VOTES else DIGITS)) as lanes,
+        group(thread[32]),
+    ):
+        lane: int32 @ thread[1] = id()
+        for k in range(ITEMS):
+            peers: uint32 @ thread[1] = 0
+            if crowded:
+                peers = peers_by_votes(digits[k], BITS=BITS)
+            else:
+                peers = peers_by_mask(lanes, digits[k])
+            leader: int32 @ thread[1] = int32(first_set(peers)) - 1
+            before: int32 @ thread[1] = 0
+            with group(thread[1]):
+                if lane == leader:
+                    before = atomic_add(own[digits[k]], int32(popcount(peers)), scope="block")
+            begin: int32 @ thread[1] = shuffle(before, leader)
+            ranks[k] = begin + int32(popcount(peers & (uint32(1) << uint32(lane)) - 1))
+
+
+@prism("device")
+@requires(thread[32])
+@template(BITS=constexpr(int))
+def peers_by_votes(digit: int32 @ thread[1]) -> uint32 @ thread[1]:
+    """The lanes of the warp that have this digit, a vote for each bit."""
+    peers: uint32 @ thread[1] = ~uint32(0)
+    for bit in range(BITS):
+        mine: bool @ thread[1] = (digit >> bit & 1) != 0
+        votes: uint32 @ thread[32] = ballot(mine)
+        peers = peers & (votes if mine else ~votes)
+    return peers
+
+
+@prism("device")
+@requires(thread[32])
+def peers_by_mask(lanes: ptr(uint32) @ thread[32], digit: int32 @ thread[1]) -> uint32 @ thread[1]:
+    """The lanes of the warp that have this digit: each sets its bit of `lanes[digit]`. All words are 0 before, and after."""
+    lane: int32 @ thread[1] = id()
+    with group(thread[1]):
+        atomic_or(lanes[digit], uint32(1) << uint32(lane), scope="block")
+    peers: uint32 @ thread[1] = 0
+    with group(thread[1]):
+        peers = lanes[digit]
+    with partition(lanes, thread[1], offset=lambda d: d, races="none") as cell, group(thread[1]):
+        if lane == int32(first_set(peers)) - 1:
+            cell[digit] = 0
+    return peers
 
 
 @prism("device")

@@ -63,6 +63,7 @@ def merge_path(
     Perspective: thread.
     Shapes:      `a`: `size_a` elements, `b`: `size_b`, each sorted by `LESS`; `0 <= diagonal <= size_a + size_b`.
     Cost:        `log2(min(size_a, size_b))` reads of each run; no barrier.
+    Errors:      of runs that are not sorted it is some number that both runs have room for.
     Source:      Odeh, Green et al., "Merge path - parallel merging made simple".
     Test:        tests/lib/block/test_sort.py
     """

@@ -42,6 +42,7 @@ def sort(items: T[ITEMS] @ thread[1]):
                  it stable, and `TOTAL`.
     Cost:        with `e` elements a group, `log2(e) * (log2(e) + 1) / 2` comparisons an element, of which those beyond the
                  lane, `log2(SIZE) * (log2(SIZE) + 1) / 2`, take a shuffle too. No barrier, no shared memory.
+    Errors:      where `TOTAL` is said of an order that is not so, an element may be lost for its equal.
     Source:      Batcher, "Sorting networks and their applications".
     Test:        tests/lib/warp/test_sort.py
     """

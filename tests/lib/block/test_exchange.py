@@ -71,7 +71,7 @@ def copy(
 
 
 @prism("global")
-@template(T=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), STRIPED=constexpr(bool))
+@template(T=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), SCATTER=function)
 @requires(grid[1], block[1], thread[THREADS])
 def scatter(
     x: ptr(const(T)) @ grid[1], ranks: ptr(const(int32)) @ grid[1], y: ptr(T) @ grid[1], ranked: int32 @ grid[1]
@@ -84,10 +84,7 @@ def scatter(
             for k in range(ITEMS):
                 items[k] = x[t * ITEMS + k]
                 places[k] = ranks[t * ITEMS + k]
-        if STRIPED:
-            block.scatter_to_striped(items, places, ranked, THREADS=THREADS)
-        else:
-            block.scatter_to_blocked(items, places, ranked, THREADS=THREADS)
+        SCATTER(items, places, ranked, THREADS=THREADS)
         with group(thread[1]):
             for k in range(ITEMS):
                 mine[k] = items[k]
@@ -154,27 +151,36 @@ def test_loads_and_stores(threads: int, items: int, kind: str, striped: bool) ->
             assert np.array_equal(z, [*x, *[0] * (tile - n)])
 
 
-@pytest.mark.parametrize("striped", [False, True])
+def laid_out(name: str, tile, threads: int, items: int):
+    """A tile as a scatter leaves it: element `k` of thread `t` at `t * items + k`."""
+    if name == "scatter_to_warp_striped":
+        return tile.reshape(-1, items, 32).transpose(0, 2, 1).ravel()
+    return tile.reshape(items, threads).T.ravel() if name == "scatter_to_striped" else tile
+
+
+SCATTERS = ["scatter_to_blocked", "scatter_to_striped", "scatter_to_warp_striped"]
+
+
+@pytest.mark.parametrize("name", SCATTERS)
 @pytest.mark.parametrize(("threads", "items"), [(32, 1), (96, 4)])
-def test_scatter(threads: int, items: int, striped: bool) -> None:
+def test_scatter(threads: int, items: int, name: str) -> None:
     random = np.random.default_rng(0)
     tile = threads * items
     x = random.integers(-99, 99, tile, dtype=np.int32)
+    places = laid_out(name, np.arange(tile), threads, items)  # of each of the threads' elements
     for ranked in (tile, tile - 7, 1, 0):
         ranks = np.full(tile, -1, np.int32)
         ranks[random.permutation(tile)[:ranked]] = random.permutation(ranked)
-        places = np.empty(ranked, np.int32)
-        places[ranks[ranks >= 0]] = x[ranks >= 0]
-        before = x.reshape(threads, items).T.ravel() if striped else x
-        wanted = np.concatenate([places, before[ranked:]])
+        found = np.empty(tile, np.int32)
+        found[ranks[ranks >= 0]] = x[ranks >= 0]
         y = np.zeros_like(x)
-        template = {"ITEMS": items, "THREADS": threads, "STRIPED": striped}
+        template = {"ITEMS": items, "THREADS": threads, "SCATTER": getattr(block, name)}
         scatter[1, threads](x, ranks, y, ranked, template=template, check=True)
-        assert np.array_equal(y, wanted.reshape(items, threads).T.ravel() if striped else wanted)
+        assert np.array_equal(y, np.where(places < ranked, found[places], x))
 
 
 def test_two_elements_of_one_rank_are_reported() -> None:
     x, ranks = np.arange(64, dtype=np.int32), np.arange(64, dtype=np.int32) % 32
     with pytest.raises(RaceError):
-        template = {"ITEMS": 2, "THREADS": 32, "STRIPED": False}
+        template = {"ITEMS": 2, "THREADS": 32, "SCATTER": block.scatter_to_blocked}
         scatter[1, 32](x, ranks, np.zeros_like(x), 32, template=template, check=True)

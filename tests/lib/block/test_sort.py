@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import prism as package
+from prism.interpret import MachineError, run
 from prism.lang import (
     block,
     const,
@@ -29,6 +30,7 @@ from prism.lang import (
 )
 from prism.lib.thread import operators
 from tests.lib.oracles import SCHEDULES
+from tests.mutation import without_barriers
 
 
 @prism("device")
@@ -283,6 +285,42 @@ def test_merge_pairs(size_a: int, size_b: int) -> None:
     both = np.concatenate([a, b])
     order, rest = np.argsort(both // 10, kind="stable"), 128 - size_a - size_b
     assert np.array_equal(y, [*both[order], *[7] * rest]) and np.array_equal(z, [*names[order], *[9] * rest])
+
+
+LESS = {"ITEMS": 4, "THREADS": 64, "LESS": operators.less}
+RADIX = {"ITEMS": 4, "THREADS": 64, "KEY": operators.bits_of_int32, "FIRST": 0, "LAST": 16}
+SOME = np.random.default_rng(0).integers(0, 200, 256, dtype=np.int32)
+RUNS = np.sort(SOME[:140]), np.sort(SOME[140:])
+NONE = np.zeros(256, np.int32)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "template", "given"),
+    [
+        (sorted_tile, {"T": "int32", **LESS}, (SOME, NONE)),
+        (sorted_pairs, {"T": "int32", **LESS}, (SOME, NONE, NONE.copy())),
+        (radix_sorted, {"T": "int32", **RADIX}, (SOME, NONE)),
+        (radix_sorted_pairs, {"T": "int32", **RADIX}, (SOME, NONE, NONE.copy())),
+        (merged, {"T": "int32", **LESS}, (*RUNS, NONE, 140, 116, 7)),
+        (
+            merged_pairs,
+            {"T": "int32", "V": "int32", **LESS},
+            (RUNS[0], RUNS[0], RUNS[1], RUNS[1], NONE, NONE.copy(), 140, 116),
+        ),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_each_barrier_is_needed(kernel, template, given) -> None:
+    """Data of all digits, and of one digit, which are ranked in another way."""
+    found = list(without_barriers(package.check(kernel, template)))
+    assert found
+    tried = [given, (given[0] // 200, *given[1:])] if "KEY" in template else [given]
+    for barrier, mutant in found:
+        with pytest.raises(MachineError):
+            for arguments in tried:
+                for schedule, seed in SCHEDULES:
+                    run(mutant, 1, 64, [np.copy(a) for a in arguments], check=True, schedule=schedule, seed=seed)
+            print(barrier.first.text, barrier.second.text)
 
 
 def test_they_compile() -> None:
