@@ -63,20 +63,37 @@ def takes(kind: Kind) -> bool:
     return not kind.elements if kind.places else kind.elements
 
 
-def rows(
-    kind: Kind, many: int, columns: int, machine: Machine, *, aligned: bool = False, names: Names | None = None
-) -> Plan:
-    """Return the plan that sorts `many` rows of `columns` elements; arguments are those of `sort_rows.plan.rows`."""
+def by_digits(kind: Kind, many: int, columns: int, machine: Machine) -> bool:
+    """Whether `many` rows of `columns` elements are sorted by digits."""
     long = columns > kind.most(machine) and (many == 1 or (columns >= _LONG_ROW and many <= _MOST_ROWS))
-    if not long or not takes(kind):
+    return long and takes(kind)
+
+
+def may_be_in_place(kind: Kind, many: int, columns: int, machine: Machine) -> bool:
+    """Whether the results of `rows` may be the memory that is read: passes write two arrays in turn, and their number is even."""
+    return by_digits(kind, many, columns, machine) and not kind.places and size_of(kind.read) > 1
+
+
+def rows(
+    kind: Kind, many: int, columns: int, machine: Machine, *, aligned: bool = False, names: Names | None = None,
+    in_place: bool = False,
+) -> Plan:  # fmt: skip
+    """Return the plan that sorts `many` rows of `columns` elements; arguments are those of `sort_rows.plan.rows`.
+
+    `in_place`: results may be the very memory that is read, where that may be.
+    """
+    if not by_digits(kind, many, columns, machine):
         return by_rows.rows(kind, many, columns, machine, aligned=aligned, names=names)
-    return radix(kind, many, columns, machine, names or Names(), aligned=aligned)
+    return radix(kind, many, columns, machine, names or Names(), aligned=aligned, in_place=in_place)
 
 
-def radix(kind: Kind, many: int, n: int, machine: Machine, names: Names, *, aligned: bool) -> Plan:
+def radix(
+    kind: Kind, many: int, n: int, machine: Machine, names: Names, *, aligned: bool, in_place: bool = False
+) -> Plan:
     """Return the plan that sorts rows of `n` elements by digits, one row after the other.
 
     Scratch: as many keys, and as many values where some go along; of positions two of each, of 4 bytes below 2^32 elements.
+    `in_place`: an even number of passes moves elements, so that results may be what is read.
     """
     keys, carried, scratch = keys_of(kind), carries(kind), Scratch()
     value = {NONE: "uint32", POSITIONS: "uint32" if n < 1 << 32 else "uint64", GIVEN: kind.values}[carried]
@@ -116,6 +133,9 @@ def radix(kind: Kind, many: int, n: int, machine: Machine, names: Names, *, alig
         }  # fmt: skip
         steps.append(Clear(number))
         steps.append(_count(keys, counts, n, x, machine, room, shared, aligned=aligned))
+        if in_place:
+            evenly = instance_of(kernels.pass_evenly, {"C": counts, "PASSES": keys.size})
+            steps.append(Step(evenly, 1, 256, {"counts": number, "n": n}))
         steps.extend(Step(pass_of, blocks, c.threads, {**found, "step": step}) for step in range(keys.size))
     return Plan(tuple(steps), _CONTROL + capacity * size, f"sort {capacity} {counts}", scratch.used)
 
@@ -152,4 +172,4 @@ def _at(buffer: Buffer, offset: int) -> Buffer:
     return buffer if offset == 0 else Buffer(buffer.name, buffer.offset + offset, buffer.dtype, buffer.count)
 
 
-__all__ = ["Keys", "configuration", "keys_of", "radix", "rows", "takes"]
+__all__ = ["Keys", "by_digits", "configuration", "keys_of", "may_be_in_place", "radix", "rows", "takes"]

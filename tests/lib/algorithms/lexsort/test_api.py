@@ -86,5 +86,11 @@ def test_complex_numbers_by_their_parts(dtype: str) -> None:
 
 
 def test_keys_without_an_order() -> None:
-    with pytest.raises(TypeError, match="complex128"):
-        lib.lexsort([np.zeros(3), np.zeros(3, complex)])
+    with pytest.raises(TypeError, match="structs are sorted by `key` or `less`"):
+        lib.lexsort([np.zeros(3), np.zeros(3, "u4,u4")])
+
+
+def test_complex_keys() -> None:
+    real, imag = np.random.default_rng(0).integers(0, 3, (2, 2, 300))
+    x = real + 1j * imag
+    assert np.array_equal(lib.lexsort([x[0], x[1]]), np.lexsort([x[0], x[1]]))
