@@ -1,6 +1,6 @@
 """The radix sort's kernels on the reference machine, with all its checks.
 
-Tests of kernels/sort: count, radix, parts, order, configurations.
+Tests of kernels/sort: count, radix, parts, order, even, configurations.
 """
 
 import functools
@@ -17,6 +17,7 @@ from prism.kernels.sort import (
     configurations,
     count_digits,
     counting,
+    pass_evenly,
     sort_digit,
 )  # fmt: skip
 from prism.lib.algorithms.sort import ships
@@ -159,6 +160,31 @@ def test_digits_that_all_share_are_passed_over() -> None:
         x = np.random.default_rng(2).integers(low, high, 1300).astype(np.int64)
         for mode in (NONE, POSITIONS):
             check(x, mode)
+
+
+@functools.cache
+def evenly(passes: int):
+    return prism.check(pass_evenly, {"C": "uint32", "PASSES": passes})
+
+
+@pytest.mark.parametrize("passes", [2, 4, 8])
+def test_an_even_number_of_passes(passes: int) -> None:
+    """Whichever digits are shared: of these as few as possible are counted once too seldom."""
+    n, random = 1000, np.random.default_rng(passes)
+    for shared_by_all in range(1 << passes) if passes < 8 else random.integers(0, 256, 20).tolist() + [255, 127]:
+        counts = np.zeros((passes, 256), np.uint32)
+        for p in range(passes):
+            counts[p, random.integers(0, 256)] = n
+            if not shared_by_all >> p & 1:
+                counts[p, random.permutation(256)[:2]] = n // 4, n // 4
+                counts[p] = np.where(counts[p] == n, n // 2, counts[p])
+        before = counts.copy()
+        run(evenly(passes), 1, 256, (counts.reshape(-1), n), check=True)
+        left = (counts == n).any(axis=1)
+        assert (passes - left.sum()) % 2 == 0 and not left[(before != n).all(axis=1)].any()
+        changed = before - counts
+        odd = shared_by_all.bit_count() % 2
+        assert changed.sum() == (2 if shared_by_all == (1 << passes) - 1 else odd) and set(changed[before != n]) <= {0}
 
 
 @pytest.mark.parametrize(("schedule", "seed"), SCHEDULES)

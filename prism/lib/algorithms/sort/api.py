@@ -6,17 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from prism.host import arguments, memory
+from prism.host import arguments
 from prism.host.axes import normal_axis
 from prism.host.lazies import LazyArray, Sink
 from prism.lib.algorithms.sort import merging
 from prism.lib.algorithms.sort.merging import flatten
 from prism.lib.algorithms.sort.orders import argsort_keyed, order_of, sort_keyed, sort_pairs_keyed
 from prism.lib.algorithms.sort_rows.axis import argsort_along, sort_along
-from prism.lib.algorithms.sort_rows.pairs import results_of, sort_by_key_along
+from prism.lib.algorithms.sort_rows.pairs import assign_pairs, results_of, sort_by_key_along
 from prism.lib.algorithms.transform.api import evaluate
 from prism.runtime.arrays import is_array
-from prism.runtime.streams import choose_stream
 
 _KINDS = ("quicksort", "mergesort", "heapsort", "stable", "q", "m", "h", "s")
 
@@ -250,12 +249,7 @@ def sort_by_key(
     if by.keyed or not merging.merges(keys, along, by.less, "keys"):
         return sort_pairs_keyed(keys, values, by, along, targets, stream)
     found = merging.sort_pairs_merged(keys, values, along, by.less, by.descending, stream)
-    with memory.working(first, None if stream is None else choose_stream(stream, (first,))):
-        for target, made in zip(targets, found, strict=True):
-            if target is not None:
-                memory.assign(target, made)
-    one, other = (made if target is None else target for target, made in zip(targets, found, strict=True))
-    return one, other
+    return assign_pairs(targets, found, first, stream)
 
 
 def _pair(out: Any) -> tuple[Any, Any]:

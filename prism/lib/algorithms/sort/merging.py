@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from prism.host import arguments
+from prism.host import arguments, repeat
 from prism.host.axes import normal_axis
 from prism.lang.surface import Kernel
 from prism.lang.types import SCALARS
@@ -42,7 +42,9 @@ def sort_merged(x: Any, axis: int, less: Kernel | None, descending: bool, out: A
     if len(shape) == 1:
         return sort_by(x, less, descending=descending, out=out, stream=stream)
     if math.prod(shape) == shape[axis] and out is None:
-        return sort_by(flatten(x, "a", stream), less, descending=descending, stream=stream).reshape(shape)
+        found = sort_by(flatten(x, "a", stream), less, descending=descending, stream=stream)
+        repeat.refuse_plan()  # it would give back the row
+        return found.reshape(shape)
     places = argsort_merged(x, axis, less, descending, np.int64, None, stream, "sort")
     return take_along_axis(x, places, axis, out=out, stream=stream)
 
@@ -73,12 +75,12 @@ def argsort_merged(
         found = sort_by_key_along(number, found, stream=stream, function=function)[1]
         found = transform(function, ("places of merges", columns, wanted), {"places": found}, in_row, None, stream)
     found = move_last(found.reshape(rows.shape), axis, undo=True)
-    if out is None and (several or wanted == "int64"):
-        return found
-    if out is not None:
-        arguments.require_scalar(arguments.facts_of(out, "out"), wanted)
-    as_wanted = ("as wanted", wanted)
-    return transform(function, as_wanted, {"x": found}, lambda given: convert(given["x"], SCALARS[wanted]), out, stream)
+    if out is not None or not (several or wanted == "int64"):
+        as_wanted = ("as wanted", wanted)
+        found = transform(function, as_wanted, {"x": found}, lambda x: convert(x["x"], SCALARS[wanted]), out, stream)
+    if len(shape) > 1:
+        repeat.refuse_plan()
+    return found
 
 
 def sort_pairs_merged(
@@ -89,6 +91,8 @@ def sort_pairs_merged(
     if math.prod(shape) == shape[axis]:
         flat = flatten(keys, "keys", stream), flatten(values, "values", stream)
         one, other = sort_pairs_by(*flat, less, descending=descending, stream=stream)
+        if len(shape) > 1:
+            repeat.refuse_plan()
         return one.reshape(shape), other.reshape(shape)
     places = argsort_merged(keys, axis, less, descending, np.int64, None, stream, "sort_by_key")
     return take_along_axis(keys, places, axis, stream=stream), take_along_axis(values, places, axis, stream=stream)

@@ -101,8 +101,11 @@ def keys_of(x: Any, order: Order, name: str, function: str, stream: Any) -> Any:
     """
     facts = arguments.facts_of(x, name)
     is_record(facts.scalar)
-    if order.key is None and facts.scalar == "bool":
-        raise TypeError(f"`bits` is of unsigned integers, and `{name}` has dtype bool: pass a `key`")
+    if order.key is None:
+        if not facts.scalar.startswith("uint"):
+            raise TypeError(f"`bits` is of unsigned integers, and `{name}` has dtype {facts.dtype}: pass a `key`")
+        if order.bits == (0, 8 * facts.dtype.itemsize):
+            return x
 
     def compose(arrays: Mapping[str, Lazy]) -> Lazy:
         given = arrays[name]
@@ -110,8 +113,6 @@ def keys_of(x: Any, order: Order, name: str, function: str, stream: Any) -> Any:
         if found.scalar == BOOL:
             found = convert(found, SCALARS["uint8"])
         if found.scalar.kind != "uint":
-            if order.key is None:
-                raise TypeError(f"`bits` is of unsigned integers, and `{name}` has dtype {found.scalar}: pass a `key`")
             raise TypeError(f"`key` gives {found.scalar}, and keys are unsigned integers: convert it in the function")
         return found if order.bits is None else _bits_of(found, *order.bits)
 

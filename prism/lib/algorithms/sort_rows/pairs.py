@@ -75,13 +75,12 @@ def _sort(views: tuple[Any, Any], targets: Any, how: tuple[str, bool], stream: A
     return found if targets is None else targets
 
 
-def _put(views: tuple[Any, Any], targets: list[Any], how: tuple[str, bool], stream: Any) -> list[Any]:
+def _put(views: tuple[Any, Any], targets: list[Any], how: tuple[str, bool], stream: Any) -> Sequence[Any]:
     """Put rows sorted along the last axis into arrays, of which those that are None are made; return all."""
     infos = arguments.describe_all(dict(zip(("keys", "values"), views, strict=True)), {})
     keys, values = infos["keys"], infos["values"]
     kind = _kind(keys, values, how)
     results = results_of(targets, infos)
-    handle = None if stream is None else choose_stream(stream, (keys,))
     there = [result for result in results if result is not None]
     same = [result is not None and _is(result, given) for result, given in zip(results, (keys, values), strict=True)]
     direct = all(result.contiguous and result.natural for result in there) and all(
@@ -93,19 +92,27 @@ def _put(views: tuple[Any, Any], targets: list[Any], how: tuple[str, bool], stre
         columns = keys.shape[-1]
         direct = may_be_in_place(kind, keys.size // max(columns, 1), columns, machine_of(keys))
     if not direct:
-        made = _sort(views, None, how, stream, in_place=False)
-        with memory.working(keys, handle):
-            for target, one in zip(targets, made, strict=True):
-                if target is not None:
-                    memory.assign(target, one)
-        return [one if target is None else target for target, one in zip(targets, made, strict=True)]
+        return assign_pairs(targets, _sort(views, None, how, stream, in_place=False), keys, stream)
+    handle = None if stream is None else choose_stream(stream, (keys,))
     with memory.working(keys, handle):
         whole = [
             memory.empty(keys, given.shape, dtype_of(given.scalar, given)) if target is None else target
             for target, given in zip(targets, (keys, values), strict=True)
         ]
-    found: list[Any] = _sort(views, whole, how, stream, in_place=any(same))
+    found: Sequence[Any] = _sort(views, whole, how, stream, in_place=any(same))
     return found
+
+
+def assign_pairs(targets: Sequence[Any], made: Sequence[Any], where: ArrayInfo, stream: Any) -> tuple[Any, Any]:
+    """Copy results to arrays, where these are not None; return all."""
+    if any(target is not None for target in targets):
+        repeat.refuse_plan()
+        with memory.working(where, None if stream is None else choose_stream(stream, (where,))):
+            for target, one in zip(targets, made, strict=True):
+                if target is not None:
+                    memory.assign(target, one)
+    first, second = (one if target is None else target for target, one in zip(targets, made, strict=True))
+    return first, second
 
 
 def results_of(targets: Sequence[Any], infos: Mapping[str, ArrayInfo]) -> list[ArrayInfo | None]:
@@ -148,4 +155,4 @@ def _is(result: ArrayInfo, given: ArrayInfo) -> bool:
     return plain and result.contiguous and result.pointer == given.pointer
 
 
-__all__ = ["results_of", "sort_by_key_along"]
+__all__ = ["assign_pairs", "results_of", "sort_by_key_along"]

@@ -17,8 +17,9 @@ from prism.lang.diagnostics import CompileError
 from prism.lib import argsort, lazy, sort, sort_by_key
 from prism.lib.algorithms.sort import orders
 from tests.lib.algorithms.sort_rows.test_api import hard
+from tests.rarely import rarely
 
-LONG = 9_000  # rows of large elements are sorted by blocks up to 4096
+LONG = 5_000  # rows of large elements are sorted by blocks up to 4096
 SIZES = (0, 1, 2, 77, LONG)
 
 
@@ -191,8 +192,18 @@ def test_comparators_along_axes(axis: int | None) -> None:
         assert np.array_equal(keys, wanted) and np.array_equal(values, wanted)
 
 
-@pytest.mark.parametrize("kind", ["complex64", "complex128"])
-@pytest.mark.parametrize("shape", [(0,), (300,), (3, 50), (5000,), (2, 4200)], ids=str)
+@pytest.mark.parametrize(
+    ("kind", "shape"),
+    rarely(
+        [
+            (kind, shape)
+            for kind in ("complex64", "complex128")
+            for shape in ((0,), (300,), (3, 50), (5000,), (2, 4200))
+        ],
+        but=[("complex64", (0,)), ("complex64", (300,)), ("complex128", (3, 50)), ("complex64", (5000,))],
+    ),
+    ids=str,
+)
 def test_complex_numbers(kind: str, shape: tuple[int, ...]) -> None:
     x = hard(kind, int(np.prod(shape))).reshape(shape)
     order = np.argsort(x, kind="stable")
