@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from prism import lib
+from prism.lib.algorithms.lexsort import api
 from tests.host.stand_ins import array, stand_in
 from tests.rarely import rarely
 
@@ -40,6 +41,14 @@ def test_numpys_positions(keys: Any) -> None:
         found, wanted = lib.lexsort(keys, axis), np.lexsort(keys, axis)
         assert np.array_equal(found, wanted) and type(found) is type(wanted)
         assert found.dtype == np.int64 and found.shape == wanted.shape
+
+
+def test_positions_of_four_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(api, "_NARROW", 100)
+    keys = RANDOM.integers(0, 5, (4, 30, 40))
+    for axis in (0, 1):
+        found = lib.lexsort(keys, axis)
+        assert np.array_equal(found, np.lexsort(keys, axis)) and found.dtype == np.int64
 
 
 def test_lazy_keys() -> None:
