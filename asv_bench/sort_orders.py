@@ -19,11 +19,36 @@ from measure import compare, peer, rows_of
 from sort import cub_call
 
 import prism
-from prism.lang import uint32, uint64
+from prism.lang import dtype, requires, template, thread, uint32, uint64
+from prism.lang import prism as mark
 
 LIB = prism.lib
 PAIR = np.dtype([("low", "u4"), ("high", "u4")])
 LARGE = np.dtype([("x", "i4"), ("y", "i4"), ("z", "i4"), ("name", "i4")])
+
+
+@mark("device")
+@requires(thread[1])
+@template(T=dtype)
+def by_both(one: T @ thread[1]) -> uint64 @ thread[1]:  # noqa: F821 -- the template's
+    """The key of a pair."""
+    return uint64(one.high) << 32 | uint64(one.low)
+
+
+@mark("device")
+@requires(thread[1])
+@template(T=dtype)
+def before(a: T @ thread[1], b: T @ thread[1]) -> bool @ thread[1]:  # noqa: F821
+    """Whether a pair stands before another."""
+    return a.high < b.high or (a.high == b.high and a.low < b.low)
+
+
+@mark("device")
+@requires(thread[1])
+@template(T=dtype)
+def by_x(one: T @ thread[1]) -> uint32 @ thread[1]:  # noqa: F821
+    """The key of a place."""
+    return uint32(one.x) ^ 0x80000000
 
 
 def main() -> None:
@@ -57,10 +82,9 @@ def structs(cub: Any, n: int) -> Any:
     given, rows = bits_of(n, 8)
     xs, ys = [x.view(PAIR) for x in given], [cupy.empty(n, PAIR) for _ in given]
     keys = [x.view(cupy.uint64) for x in given]
-    key = lambda one: uint64(one.high) << 32 | uint64(one.low)
-    assert bool((LIB.sort(xs[0], key=key).view(cupy.uint64) == cupy.sort(keys[0])).all())
+    assert bool((LIB.sort(xs[0], key=by_both).view(cupy.uint64) == cupy.sort(keys[0])).all())
     calls = {
-        "key": lambda i: LIB.sort(xs[i % rows], key=key, out=ys[i % rows]),
+        "key": lambda i: LIB.sort(xs[i % rows], key=by_both, out=ys[i % rows]),
         "less": lambda i: LIB.sort(xs[i % rows], less=before, out=ys[i % rows]),
         "keys alone": lambda i: LIB.sort(keys[i % rows], out=ys[i % rows].view(cupy.uint64)),
         "cub": cub_call(cub, "cub_sort_uint64", keys, [y.view(cupy.uint64) for y in ys]),
@@ -68,17 +92,13 @@ def structs(cub: Any, n: int) -> Any:
     return calls, {"cupy": lambda i: xs[i % rows][cupy.argsort(keys[i % rows])]}, rows
 
 
-before = lambda a, b: a.high < b.high or (a.high == b.high and a.low < b.low)
-
-
 def large(cub: Any, n: int) -> Any:
     """Structs of 16 bytes by one field."""
     given, rows = bits_of(n, 16)
     xs, ys = [x.view(LARGE) for x in given], [cupy.empty(n, LARGE) for _ in given]
-    key = lambda one: uint32(one.x) ^ 0x80000000
     order = cupy.argsort(xs[0]["x"])
-    assert bool((LIB.sort(xs[0], key=key).view(cupy.uint8) == xs[0][order].view(cupy.uint8)).all())
-    calls = {"key": lambda i: LIB.sort(xs[i % rows], key=key, out=ys[i % rows])}
+    assert bool((LIB.sort(xs[0], key=by_x).view(cupy.uint8) == xs[0][order].view(cupy.uint8)).all())
+    calls = {"key": lambda i: LIB.sort(xs[i % rows], key=by_x, out=ys[i % rows])}
     return calls, {"cupy": lambda i: xs[i % rows][cupy.argsort(xs[i % rows]["x"])]}, rows
 
 
