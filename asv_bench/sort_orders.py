@@ -30,7 +30,7 @@ LARGE = np.dtype([("x", "i4"), ("y", "i4"), ("z", "i4"), ("name", "i4")])
 @mark("device")
 @requires(thread[1])
 @template(T=dtype)
-def by_both(one: T @ thread[1]) -> uint64 @ thread[1]:  # noqa: F821 -- the template's
+def by_both(one: T @ thread[1]) -> uint64 @ thread[1]:
     """The key of a pair."""
     return uint64(one.high) << 32 | uint64(one.low)
 
@@ -38,7 +38,7 @@ def by_both(one: T @ thread[1]) -> uint64 @ thread[1]:  # noqa: F821 -- the temp
 @mark("device")
 @requires(thread[1])
 @template(T=dtype)
-def before(a: T @ thread[1], b: T @ thread[1]) -> bool @ thread[1]:  # noqa: F821
+def before(a: T @ thread[1], b: T @ thread[1]) -> bool @ thread[1]:
     """Whether a pair stands before another."""
     return a.high < b.high or (a.high == b.high and a.low < b.low)
 
@@ -46,7 +46,7 @@ def before(a: T @ thread[1], b: T @ thread[1]) -> bool @ thread[1]:  # noqa: F82
 @mark("device")
 @requires(thread[1])
 @template(T=dtype)
-def by_x(one: T @ thread[1]) -> uint32 @ thread[1]:  # noqa: F821
+def by_x(one: T @ thread[1]) -> uint32 @ thread[1]:
     """The key of a place."""
     return uint32(one.x) ^ 0x80000000
 
