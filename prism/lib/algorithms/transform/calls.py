@@ -47,7 +47,7 @@ def transform(
         assert isinstance(view, LazyInfo)
         if not lazy.leaves:  # nothing of the arrays is read: they say where it is
             view = replace(view, **{name: getattr(next(iter(infos.values())), name) for name in _WHERE})
-        beside = result is not None and not result.contiguous
+        beside = result is not None and not (result.contiguous and result.natural)
         if result is not None and beside:
             arguments.require_scalar(result, view.scalar)
             arguments.require_shape(result, view.shape)
