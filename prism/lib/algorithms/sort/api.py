@@ -202,7 +202,8 @@ def sort_by_key(
     keys : array of NumPy, CuPy or torch, or lazy array
         As `a` of `prism.lib.sort`.
     values : array or lazy array
-        Of the shape, library and device of `keys`, and of any dtype whose elements have 1, 2, 4, 8 or 16 bytes.
+        Of the shape, library and device of `keys`, and of any dtype whose elements have 1, 2, 4, 8 or 16 bytes. Lazy numbers
+        along the last axis are computed where the first pass reads them.
     axis, descending, key, bits, less, stream
         As of `prism.lib.sort`, of `keys`.
     out : pair of arrays, optional
@@ -236,7 +237,7 @@ def sort_by_key(
     """
     by = order_of(key, bits, less, descending)
     targets = _pair(out)
-    if axis is not None and by.plain and not (_may_merge(keys) or _may_merge(values)):
+    if axis is not None and by.plain and not _may_merge(keys) and (_is_read(values, axis) or not _may_merge(values)):
         return sort_by_key_along(keys, values, axis, descending=by.descending, out=targets, stream=stream)
     keys, along = _along(keys, axis, "keys", stream)
     values, _ = _along(values, axis, "values", stream)
@@ -292,6 +293,11 @@ def _may_merge(x: Any) -> bool:
     return (
         dtype.itemsize > 8 or dtype.kind == "c" if hasattr(dtype, "kind") else bool(dtype.is_complex)
     )  # torch's has no kind
+
+
+def _is_read(values: Any, axis: int) -> bool:
+    """Whether values are lazy, and computed where they are read: along the last axis, of up to 8 bytes."""
+    return isinstance(values, LazyArray) and axis in (-1, len(values.shape) - 1) and values.scalar.bytes <= 8
 
 
 def _along(x: Any, axis: int | None, name: str, stream: Any) -> tuple[Any, int]:

@@ -16,7 +16,10 @@ from prism.lib.algorithms.sort_rows.plan import Kind, Names
 
 _FLOATS = {"float16": 0x7C00, "bfloat16": 0x7F80, "float32": 0x7F800000, "float64": 0x7FF0000000000000}
 """The bits of inf."""
-_CARRIED = ("uint8", "uint16", "uint32", "uint64")
+CARRIED = (
+    "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64", "float16", "float32", "float64",
+)  # fmt: skip
+"""What values may be: in memory, the first four, by their size; as they are where they are computed when they are read."""
 _CONTROL = 64  # bytes before the words: the counter and the epoch, in a sector of their own
 _NARROW = 1 << 31  # counts of shorter arrays are of 32 bits
 _HOST_ROOM = 227 << 10
@@ -58,7 +61,7 @@ def carries(kind: Kind) -> int:
 
 def takes(kind: Kind) -> bool:
     """Whether there is a radix sort of such rows."""
-    if kind.scalar.startswith("complex") or (kind.values and (kind.values not in _CARRIED or kind.places)):
+    if kind.scalar.startswith("complex") or (kind.values and (kind.values not in CARRIED or kind.places)):
         return False
     return not kind.elements if kind.places else kind.elements
 
@@ -172,4 +175,4 @@ def _at(buffer: Buffer, offset: int) -> Buffer:
     return buffer if offset == 0 else Buffer(buffer.name, buffer.offset + offset, buffer.dtype, buffer.count)
 
 
-__all__ = ["Keys", "by_digits", "configuration", "keys_of", "may_be_in_place", "radix", "rows", "takes"]
+__all__ = ["CARRIED", "Keys", "by_digits", "configuration", "keys_of", "may_be_in_place", "radix", "rows", "takes"]

@@ -142,17 +142,17 @@ def require_order(given: ArrayInfo, name: str, function: str) -> str:
 
 
 def move_last(x: Any, axis: int, undo: bool = False) -> Any:
-    """Return a view in which `axis` is the last one; `undo`: in which the last one is `axis`.
+    """Return a view in which `axis` is the last one; `undo`: in which the last one is `axis`. A lazy array has that axis alone.
 
     Raises:
         AxisError: there is no such axis.
     """
-    if isinstance(x, LazyArray):
-        x = evaluate(x)
     shape = x.shape if hasattr(x, "shape") else np.shape(x)
     place = normal_axis(axis, len(shape))
     if place == len(shape) - 1:
         return x
+    if isinstance(x, LazyArray):
+        x = evaluate(x)
     source, target = (-1, place) if undo else (place, -1)
     if hasattr(x, "movedim"):  # torch
         return x.movedim(source, target)

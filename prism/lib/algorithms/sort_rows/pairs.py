@@ -12,7 +12,7 @@ from prism.host.machine import machine_of
 from prism.host.plan import OUT, Machine
 from prism.lib.algorithms.scan.api import dtype_of
 from prism.lib.algorithms.select.plan import moved_as
-from prism.lib.algorithms.sort.plan import may_be_in_place, rows
+from prism.lib.algorithms.sort.plan import CARRIED, may_be_in_place, rows
 from prism.lib.algorithms.sort_rows import plan as plans
 from prism.lib.algorithms.sort_rows.axis import move_last, require_columns, require_order
 from prism.lib.algorithms.sort_rows.plan import Kind
@@ -61,6 +61,8 @@ def _sort(views: tuple[Any, Any], targets: Any, how: tuple[str, bool], stream: A
         kind = _kind(keys, values, how)
         if copied := arguments.not_plain({"x": keys, "values": values}):
             return Decision(copied=copied)
+        if isinstance(values, LazyInfo) and values.scalar not in CARRIED:
+            return Decision(copied=("values",))
         made = 2 if targets is None else 1  # of two that are given, the second one is an argument
         results = tuple(Result(one.shape, dtype_of(one.scalar, one)) for one in (keys, values)[:made])
         names = (OUT, plans.MOVED)[:made]

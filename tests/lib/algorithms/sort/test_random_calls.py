@@ -212,7 +212,9 @@ def call_argsort(r: Random) -> str:
 
 def call_sort_by_key(r: Random) -> str:
     x, axis, order, how, _ = sorting(r)
-    values = r.lying(r.random.integers(0, 256, (x.size, 16), dtype=np.uint8).view(r.one(VALUES))[:, 0].reshape(x.shape))
+    kind = r.one(VALUES)
+    some = r.random.integers(0, 2 if kind == "bool" else 256, (x.size, 16), dtype=np.uint8)
+    values = r.lying(some.view(kind)[:, 0].reshape(x.shape))
     flat, last = ((x.reshape(-1), values.reshape(-1)), -1) if axis is None else ((x, values), axis)
     wanted = [np.take_along_axis(one, order, last) for one in flat]
     out: list[Any] = [None, None]

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from prism.host import call, memory
+from prism.host import call, lazies, memory
 from prism.lang import uint32
-from prism.lib import plan, sort, sort_by_key
+from prism.lib import evaluate, lazy, plan, sort, sort_by_key
 from prism.lib.algorithms.sort.plan import may_be_in_place
 from prism.lib.algorithms.sort_rows.plan import Kind
 from tests.kernels.test_sort import hard
@@ -176,3 +176,30 @@ def test_errors() -> None:
     fixed.flags.writeable = False
     with pytest.raises(ValueError, match="read-only"):
         sort_by_key(x, x, out=(None, fixed))
+
+
+@pytest.mark.parametrize("n", [0, 300, LONG])
+def test_lazy_values_are_computed_where_they_are_read(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    keys, x = hard("uint32", n), np.arange(n, dtype=np.float32)
+    order = np.argsort(keys, kind="stable")
+
+    def never(info: Any) -> Any:
+        raise AssertionError("the elements of a lazy array are written to memory")
+
+    monkeypatch.setattr(lazies, "evaluators", [never])
+    for values, wanted in ((lazy.arange(n), order), (lazy.of(x) * 2, 2 * x[order])):
+        found = sort_by_key(keys, values)
+        assert np.array_equal(found[0], keys[order]) and np.array_equal(found[1], wanted)
+        out = np.zeros(n, wanted.dtype)
+        assert sort_by_key(keys, values, out=(None, out))[1] is out and np.array_equal(out, wanted)
+    found = sort_by_key(keys.reshape(1, -1), lazy.broadcast_to(lazy.arange(n), (1, n)))
+    assert np.array_equal(found[1][0], order)
+
+
+def test_lazy_values_of_other_kinds() -> None:
+    keys = hard("uint8", 400).reshape(20, 20)
+    for values in (lazy.of(keys) > 9, lazy.of(keys.astype(np.complex64)) + lazy.of(keys.astype(np.complex64)), lazy.of(keys.astype(np.complex128))):
+        there = evaluate(values)
+        for axis in (0, 1):
+            order = np.argsort(keys, axis, kind="stable")
+            assert np.array_equal(sort_by_key(keys, values, axis)[1], np.take_along_axis(there, order, axis))
