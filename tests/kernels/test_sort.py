@@ -32,8 +32,8 @@ TILE = 1024
 MODES = {NONE: {}, POSITIONS: {"elements": False, "places": "int64"}, GIVEN: {"values": "uint32"}}
 
 
-def kind_of(scalar: str, mode: int, descending: bool = False) -> Kind:
-    return Kind(scalar, descending, **MODES[mode])
+def kind_of(scalar: str, mode: int, descending: bool = False, bits: tuple[int, int] | None = None) -> Kind:
+    return Kind(scalar, descending, **MODES[mode], bits=bits)
 
 
 @functools.cache
@@ -48,11 +48,13 @@ def program(key: str, kind: int, mode: int):
     return prism.check(sort_digit, {**types, **SIZES})
 
 
-def sort(x, mode=NONE, *, descending=False, blocks=2, mutant=None, schedule="round-robin", seed=0, scratch=None):
+def sort(
+    x, mode=NONE, *, descending=False, bits=None, blocks=2, mutant=None, schedule="round-robin", seed=0, scratch=None,
+):  # fmt: skip
     """Return what the kernels make of an array: sorted, positions, or both, by values that are positions."""
-    keys = keys_of(kind_of(x.dtype.name, mode, descending))
+    keys = keys_of(kind_of(x.dtype.name, mode, descending, bits))
     n, key = len(x), np.dtype(keys.type).type
-    bits, none = x.view(keys.type), np.zeros(1, np.uint32)
+    given_bits, none = x.view(keys.type), np.zeros(1, np.uint32)
     order = (key(keys.flip), key(keys.lowest))
     counts, y, spare = np.zeros(256 * keys.size, np.uint32), np.zeros(n, key), np.zeros(n, key)
     values, beside, places = np.zeros(n, np.uint32), np.zeros(n, np.uint32), np.zeros(n, np.int64)
@@ -62,13 +64,28 @@ def sort(x, mode=NONE, *, descending=False, blocks=2, mutant=None, schedule="rou
         counter(keys.type, keys.kind),
         blocks,
         256,
-        (bits, counts, n, -1, *order),
+        (given_bits, counts, n, -1, *order),
         check=True,
         schedule=schedule,
         seed=seed,
     )
     for step in range(keys.size):
-        arguments = (bits, spare, y, given, beside, values, places, counts, n, step, *order, words, len(words), control)
+        arguments = (
+            given_bits,
+            spare,
+            y,
+            given,
+            beside,
+            values,
+            places,
+            counts,
+            n,
+            step,
+            *order,
+            words,
+            len(words),
+            control,
+        )
         one = mutant or program(keys.type, keys.kind, mode)
         run(one, blocks, 256, arguments, check=True, schedule=schedule, seed=seed)
     if mode == POSITIONS:
@@ -136,6 +153,17 @@ def test_a_falling_order_keeps_that_of_equals(mode: int) -> None:
         numbers = len(x) - int(np.isnan(wide).sum())
         assert np.array_equal(keys[:numbers].view(np.uint32), wide[order][:numbers].view(np.uint32))
         assert np.isnan(keys[numbers:]).all()
+
+
+@pytest.mark.parametrize(("schedule", "seed"), SCHEDULES)
+def test_some_bits(schedule: str, seed: int) -> None:
+    """What is equal in them keeps its order, though other bits differ, and digits without any are passed over."""
+    for scalar, bits, descending in (("uint16", (3, 12), False), ("uint32", (8, 16), True), ("uint8", (5, 8), False)):
+        x = hard(scalar, TILE + 300)
+        field = (x >> bits[0]).astype(np.int64) & (1 << bits[1] - bits[0]) - 1
+        order = np.argsort(-field if descending else field, kind="stable")
+        keys, values = sort(x, GIVEN, bits=bits, descending=descending, schedule=schedule, seed=seed)
+        assert np.array_equal(values, order) and np.array_equal(keys, x[order])
 
 
 @pytest.mark.parametrize("share", [0.3, 0.6, 0.97, 1])

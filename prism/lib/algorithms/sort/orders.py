@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from prism.host import arguments
-from prism.host.axes import normal_axis
+from prism.host.machine import machine_of
+from prism.host.plan import size_of
 from prism.lang.surface import Kernel
-from prism.lang.types import SCALARS, Scalar
+from prism.lang.types import SCALARS
 from prism.lib.algorithms.merge.order import comparator_of
-from prism.lib.algorithms.sort_rows.axis import argsort_along, move_last
+from prism.lib.algorithms.sort.plan import by_digits
+from prism.lib.algorithms.sort_rows.axis import argsort_along, move_last, sort_along
 from prism.lib.algorithms.sort_rows.pairs import sort_by_key_along
+from prism.lib.algorithms.sort_rows.plan import Kind
 from prism.lib.algorithms.take.api import take, take_along_axis
 from prism.lib.algorithms.transform.calls import transform
 from prism.lib.lazy.array import BOOL, Lazy, convert, of_number
@@ -23,6 +27,7 @@ from prism.lib.lazy.closures import Applied, callable_of
 from prism.lib.lazy.functions import apply
 from prism.lib.lazy.places import positions
 from prism.lib.records import is_record
+from prism.runtime.arrays import ArrayInfo
 
 _HELD = 4096
 """Rows of so many elements are sorted by blocks, whatever is moved along."""
@@ -30,7 +35,6 @@ _RIDES = 8
 """Bytes of an element that is moved with its key in each pass; larger ones are taken once, by their positions."""
 _TAKEN = 40
 """Bytes that taking an element by its position costs beside itself: the position, and a sector of memory."""
-_SIZES = (8, 16, 32, 64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,17 +99,11 @@ def keys_of(x: Any, order: Order, name: str, function: str, stream: Any) -> Any:
     """Return the keys of an array's elements, unsigned integers, as an array of its shape.
 
     Raises:
-        TypeError: elements are of no type that kernels have; the key is no unsigned integer, and neither are the elements.
+        TypeError: elements are of no type that kernels have; the key is no unsigned integer.
         ValueError: there are fewer bits.
         CompileError: `key` does not take such elements, or breaks a rule.
     """
-    facts = arguments.facts_of(x, name)
-    is_record(facts.scalar)
-    if order.key is None:
-        if not facts.scalar.startswith("uint"):
-            raise TypeError(f"`bits` is of unsigned integers, and `{name}` has dtype {facts.dtype}: pass a `key`")
-        if order.bits == (0, 8 * facts.dtype.itemsize):
-            return x
+    is_record(arguments.facts_of(x, name).scalar)
 
     def compose(arrays: Mapping[str, Lazy]) -> Lazy:
         given = arrays[name]
@@ -126,14 +124,23 @@ def _bits_of(keys: Lazy, low: int, high: int) -> Lazy:
     Raises:
         ValueError: they have fewer.
     """
-    if high > keys.scalar.bits:
-        raise ValueError(f"`bits` is ({low}, {high}), and keys are {keys.scalar}, of {keys.scalar.bits} bits")
-    narrow: Scalar = SCALARS[f"uint{next(size for size in _SIZES if size >= high - low)}"]
+    _require_bits((low, high), keys.scalar.name)
     if low == 0 and high == keys.scalar.bits:
         return keys
     shift = of_number(low, SCALARS["int32"], keys.shape)
     mask = of_number((1 << (high - low)) - 1, keys.scalar, keys.shape)
-    return convert(apply(callable_of(_FIELD), (keys, shift, mask)), narrow)
+    return convert(apply(callable_of(_FIELD), (keys, shift, mask)), SCALARS[f"uint{8 * _bytes(high - low)}"])
+
+
+def _require_bits(bits: tuple[int, int], scalar: str) -> None:
+    size = SCALARS[scalar].bits
+    if bits[1] > size:
+        raise ValueError(f"`bits` is {bits}, and keys are {scalar}, of {size} bits")
+
+
+def _bytes(bits: int) -> int:
+    """Return how many bytes an integer of so many bits takes."""
+    return next(size for size in (1, 2, 4, 8) if 8 * size >= bits)
 
 
 _FIELD = lambda key, low, mask: (key >> low) & mask  # noqa: E731 -- its expression becomes Prism's
@@ -145,21 +152,24 @@ _FIELD = lambda key, low, mask: (key >> low) & mask  # noqa: E731 -- its express
 def sort_keyed(x: Any, order: Order, axis: int, out: Any, stream: Any) -> Any:
     """Return an array whose elements stand along an axis in the order of their keys."""
     facts = arguments.facts_of(x, "a")
+    order = _settled(order, facts, "a")
     if out is not None:
         result = arguments.describe_result(out, {"a": facts}, {})
         arguments.require_scalar(result, facts.scalar)
         arguments.require_shape(result, facts.shape)
+    if not order.keyed or _in_passes(facts, "", order, axis):
+        return sort_along(x, axis, descending=order.descending, bits=order.bits, out=out, stream=stream)
     keys = keys_of(x, order, "a", "sort", stream)
-    if facts.dtype.itemsize > _RIDES and _columns(facts.shape, axis) > _HELD:
-        places = _places(keys, axis, order, stream)
-        return take_along(x, places, axis, out, stream)
-    how = {"descending": order.descending, "stream": stream, "function": "sort"}
+    if facts.dtype.itemsize > _RIDES and facts.shape[axis] > _HELD:
+        return take_along(x, _places(keys, axis, order, stream), axis, out, stream)
+    how: dict[str, Any] = {"descending": order.descending, "stream": stream, "function": "sort"}
     return sort_by_key_along(keys, x, axis, out=(None, out), **how)[1]
 
 
 def argsort_keyed(x: Any, order: Order, axis: int, dtype: Any, out: Any, stream: Any) -> Any:
     """Return the positions along an axis that put elements in the order of their keys."""
-    keys = keys_of(x, order, "a", "argsort", stream)
+    order = _settled(order, arguments.facts_of(x, "a"), "a")
+    keys = keys_of(x, order, "a", "argsort", stream) if order.keyed else x
     return argsort_along(keys, axis, descending=order.descending, dtype=dtype, out=out, stream=stream)
 
 
@@ -167,23 +177,56 @@ def sort_pairs_keyed(
     keys: Any, values: Any, order: Order, axis: int, out: Sequence[Any], stream: Any
 ) -> tuple[Any, Any]:
     """Return arrays whose elements stand along an axis in the order of keys that are made of those of the first."""
-    made = keys_of(keys, order, "keys", "sort_by_key", stream) if order.keyed else keys
-    sizes = arguments.facts_of(keys, "keys").dtype.itemsize, arguments.facts_of(values, "values").dtype.itemsize
-    largest = _RIDES if _columns(keys.shape, axis) > _HELD else 2 * _RIDES
+    facts, beside = arguments.facts_of(keys, "keys"), arguments.facts_of(values, "values")
+    order, (first, second) = _settled(order, facts, "keys"), out
+    largest = _RIDES if facts.shape[axis] > _HELD else 2 * _RIDES
     how: dict[str, Any] = {"descending": order.descending, "stream": stream}
-    if not order.keyed and sizes[1] <= largest:
-        return sort_by_key_along(keys, values, axis, out=out, **how)
-    first, second = out
+    rides = beside.dtype.itemsize <= largest
+    if rides and (not order.keyed or _in_passes(facts, f"uint{8 * beside.dtype.itemsize}", order, axis)):
+        return sort_by_key_along(keys, values, axis, bits=order.bits, out=out, **how)
     if not order.keyed:
         found, places = sort_by_key_along(keys, _numbered(keys, axis, stream), axis, out=(first, None), **how)
         return found, take_along(values, places, axis, second, stream)
+    made = keys_of(keys, order, "keys", "sort_by_key", stream)
+    sizes = facts.dtype.itemsize, beside.dtype.itemsize
     if max(sizes) <= largest and _both_ride(arguments.facts_of(made, "keys").dtype.itemsize, *sizes):
-        return tuple(
+        one, other = (
             sort_by_key_along(made, moved, axis, out=(None, target), **how)[1]
             for moved, target in ((keys, first), (values, second))
         )
+        return one, other
     places = _places(made, axis, order, stream)
     return take_along(keys, places, axis, first, stream), take_along(values, places, axis, second, stream)
+
+
+def _settled(order: Order, facts: ArrayInfo, name: str) -> Order:
+    """Return an order without bits that are all that elements have.
+
+    Raises:
+        TypeError: bits are asked for of elements that are no unsigned integers.
+        ValueError: they have fewer.
+    """
+    if order.key is not None or order.bits is None:
+        return order
+    if not facts.scalar.startswith("uint"):
+        raise TypeError(f"`bits` is of unsigned integers, and `{name}` has dtype {facts.dtype}: pass a `key`")
+    _require_bits(order.bits, facts.scalar)
+    return replace(order, bits=None) if order.bits == (0, 8 * facts.dtype.itemsize) else order
+
+
+def _in_passes(facts: ArrayInfo, values: str, order: Order, axis: int) -> bool:
+    """Whether rows are sorted by digits that have these bits of their elements, rather than by keys that are made of them."""
+    if order.key is not None or order.bits is None:
+        return False
+    (low, high), columns = order.bits, facts.shape[axis]
+    kind = Kind(facts.scalar, order.descending, values=values, bits=order.bits)
+    if not by_digits(kind, math.prod(facts.shape) // max(columns, 1), columns, machine_of(facts)):
+        return False
+    passes = (high - 1) // 8 - low // 8 + 1
+    size, made, moved = facts.dtype.itemsize, _bytes(high - low), size_of(values) if values else 0
+    by_bits = size + 2 * passes * (size + (moved or 1))
+    by_keys = size + 2 * made + 2 * -(-(high - low) // 8) * (made + size)  # and values have to be moved besides
+    return by_bits <= by_keys or bool(values)
 
 
 def _both_ride(key: int, one: int, other: int) -> bool:
@@ -218,10 +261,6 @@ def take_along(x: Any, places: Any, axis: int, out: Any, stream: Any) -> Any:
     if len(places.shape) == 1:
         return take(x, places, out=out, stream=stream)
     return take_along_axis(x, places, axis, out=out, stream=stream)
-
-
-def _columns(shape: tuple[int, ...], axis: int) -> int:
-    return shape[normal_axis(axis, len(shape))]
 
 
 __all__ = ["Order", "argsort_keyed", "keys_of", "order_of", "sort_keyed", "sort_pairs_keyed", "take_along"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from prism.host.plan import WORDS, Buffer, Clear, Machine, Plan, Scratch, Step, instance_of, nothing, size_of
@@ -47,6 +47,8 @@ def keys_of(kind: Kind) -> Keys:
     size = size_of(kind.read)
     sign, every = 1 << 8 * size - 1, (1 << 8 * size) - 1
     falling = every if kind.descending else 0
+    if kind.bits is not None:
+        return Keys(size, kernels.FIELD, falling, (1 << kind.bits[1]) - (1 << kind.bits[0]))
     if kind.scalar in _FLOATS:
         floats = {NONE: kernels.FLOAT, POSITIONS: kernels.FLOAT_PLACE, GIVEN: kernels.FLOAT_PAIR}
         return Keys(size, floats[carries(kind)], falling, every ^ (_FLOATS[kind.scalar] | sign))
@@ -61,6 +63,8 @@ def carries(kind: Kind) -> int:
 
 def takes(kind: Kind) -> bool:
     """Whether there is a radix sort of such rows."""
+    if kind.bits is not None and kind.places:
+        return False
     if kind.scalar.startswith("complex") or (kind.values and (kind.values not in CARRIED or kind.places)):
         return False
     return not kind.elements if kind.places else kind.elements
@@ -74,7 +78,8 @@ def by_digits(kind: Kind, many: int, columns: int, machine: Machine) -> bool:
 
 def may_be_in_place(kind: Kind, many: int, columns: int, machine: Machine) -> bool:
     """Whether the results of `rows` may be the memory that is read: passes write two arrays in turn, and their number is even."""
-    return by_digits(kind, many, columns, machine) and not kind.places and size_of(kind.read) > 1
+    again = not kind.values and kind.scalar in ("float16", "bfloat16")  # which may be read again for their zeros
+    return by_digits(kind, many, columns, machine) and not kind.places and size_of(kind.read) > 1 and not again
 
 
 def rows(
@@ -95,10 +100,19 @@ def radix(
 ) -> Plan:
     """Return the plan that sorts rows of `n` elements by digits, one row after the other.
 
-    Scratch: as many keys, and as many values where some go along; of positions two of each, of 4 bytes below 2^32 elements.
+    Scratch: as many keys, and as many values where some go along; of positions two of each, of 4 bytes below 2^32 elements; of
+    some bits alone two bytes more an element.
     `in_place`: an even number of passes moves elements, so that results may be what is read.
     """
-    keys, carried, scratch = keys_of(kind), carries(kind), Scratch()
+    scratch = Scratch()
+    if (
+        kind.bits is not None and not kind.values
+    ):  # what is equal may differ: what goes along, whatever it is, tells its order
+        kind, names = (
+            replace(kind, values="uint8"),
+            replace(names, values=names.x, moved=scratch.take("uint8", many * n)),
+        )
+    keys, carried = keys_of(kind), carries(kind)
     value = {NONE: "uint32", POSITIONS: "uint32" if n < 1 << 32 else "uint64", GIVEN: kind.values}[carried]
     counts = "uint32" if n < _NARROW else "uint64"
     room = _HOST_ROOM if machine.host else ROOM.get(machine.arch, _HOST_ROOM)

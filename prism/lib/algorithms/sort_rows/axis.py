@@ -24,9 +24,12 @@ _BY_KEYS = ("sort", "argsort", "sort_by_key")
 
 
 def sort_along(
-    x: Any, axis: int = -1, *, descending: bool = False, out: Any = None, stream: Any = None, function: str = "sort"
-) -> Any:
+    x: Any, axis: int = -1, *, descending: bool = False, bits: tuple[int, int] | None = None, out: Any = None,
+    stream: Any = None, function: str = "sort",
+) -> Any:  # fmt: skip
     """Return an array whose rows along `axis` are sorted: stable, NaN last whatever its sign, -0.0 equal to 0.0.
+
+    `bits`: those that decide, of rows that are sorted by digits.
 
     Raises:
         TypeError: `x` is of a dtype without an order, or `out` of another.
@@ -34,20 +37,21 @@ def sort_along(
     """
     view = move_last(x, axis)
     if out is not None:
-        sort_last(view, descending, move_last(out, axis), stream, function, itself=out is x)
+        sort_last(view, (function, descending, bits), move_last(out, axis), stream, itself=out is x)
         return out
-    return move_last(sort_last(view, descending, None, stream, function), axis, undo=True)
+    return move_last(sort_last(view, (function, descending, bits), None, stream), axis, undo=True)
 
 
-def sort_last(x: Any, descending: bool, out: Any, stream: Any, function: str, *, itself: bool = False) -> Any:
+def sort_last(x: Any, how: tuple[str, bool, Any], out: Any, stream: Any, *, itself: bool = False) -> Any:
     """Return an array sorted along its last axis; `itself`: the result is the array."""
-    asked = (function, "rows", descending, itself)
+    function, descending, bits = how
+    asked = ("rows", *how, itself)
     if stream is None and (known := repeat.run(asked, x, out)) is not None:
         return known
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
         given = arrays["x"]
-        kind = Kind(require_order(given, "a", function), descending)
+        kind = Kind(require_order(given, "a", function), descending, bits=bits)
         if result is not None:
             arguments.require_scalar(result, given.scalar)
             arguments.require_shape(result, given.shape)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from prism.host import arguments, lazies, memory, repeat
 from prism.host.call import Decision, Result, call
@@ -21,15 +21,17 @@ from prism.runtime.overlap import overlap
 from prism.runtime.streams import choose_stream
 
 _CALLED = {"x": "keys"}
+How: TypeAlias = tuple[str, bool, tuple[int, int] | None]
+"""For which function, whether from the largest key on, and which bits decide."""
 
 
 def sort_by_key_along(
-    keys: Any, values: Any, axis: int = -1, *, descending: bool = False, out: Sequence[Any] = (None, None),
-    stream: Any = None, function: str = "sort_by_key",
+    keys: Any, values: Any, axis: int = -1, *, descending: bool = False, bits: tuple[int, int] | None = None,
+    out: Sequence[Any] = (None, None), stream: Any = None, function: str = "sort_by_key",
 ) -> tuple[Any, Any]:  # fmt: skip
     """Return the rows of keys along `axis`, sorted, and of values, each where its key goes.
 
-    `out`: arrays for both; None: it is made.
+    `bits`: those of keys that decide, of rows that are sorted by digits. `out`: arrays for both; None: it is made.
 
     Raises:
         TypeError: `keys` is of a dtype without an order, or `values` of one whose elements have no usual size; `out` of another.
@@ -37,20 +39,20 @@ def sort_by_key_along(
     """
     views = move_last(keys, axis), move_last(values, axis)
     if all(one is None for one in out):
-        made = _sort(views, None, (function, descending), stream, in_place=False)
+        made = _sort(views, None, (function, descending, bits), stream, in_place=False)
         return move_last(made[0], axis, undo=True), move_last(made[1], axis, undo=True)
     targets = [None if one is None else move_last(one, axis) for one in out]
-    made = _put(views, targets, (function, descending), stream)
+    made = _put(views, targets, (function, descending, bits), stream)
     first, second = (
         move_last(found, axis, undo=True) if one is None else one for one, found in zip(out, made, strict=True)
     )
     return first, second
 
 
-def _sort(views: tuple[Any, Any], targets: Any, how: tuple[str, bool], stream: Any, *, in_place: bool) -> Any:
+def _sort(views: tuple[Any, Any], targets: Any, how: How, stream: Any, *, in_place: bool) -> Any:
     """Return rows sorted along the last axis; `targets`: the results, or None; `in_place`: they are what is sorted."""
-    function, descending = how
-    asked = (function, "rows", descending, targets is None, in_place)
+    function = how[0]
+    asked = ("rows", *how, targets is None, in_place)
     given = dict(zip(("x", "values", plans.MOVED), (*views, *(targets or ())[1:]), strict=False))
     out = None if targets is None else targets[0]
     if stream is None and (known := repeat.run_many(asked, (*given.values(), out))) is not None:
@@ -77,7 +79,7 @@ def _sort(views: tuple[Any, Any], targets: Any, how: tuple[str, bool], stream: A
     return found if targets is None else targets
 
 
-def _put(views: tuple[Any, Any], targets: list[Any], how: tuple[str, bool], stream: Any) -> Sequence[Any]:
+def _put(views: tuple[Any, Any], targets: list[Any], how: How, stream: Any) -> Sequence[Any]:
     """Put rows sorted along the last axis into arrays, of which those that are None are made; return all."""
     infos = arguments.describe_all(dict(zip(("keys", "values"), views, strict=True)), {})
     keys, values = infos["keys"], infos["values"]
@@ -135,20 +137,20 @@ def results_of(targets: Sequence[Any], infos: Mapping[str, ArrayInfo]) -> list[A
     return found
 
 
-def _kind(keys: ArrayInfo, values: ArrayInfo, how: tuple[str, bool]) -> Kind:
+def _kind(keys: ArrayInfo, values: ArrayInfo, how: How) -> Kind:
     """Return what is sorted.
 
     Raises:
         TypeError, ValueError: as `sort_by_key_along`.
     """
-    function, descending = how
+    function, descending, bits = how
     try:
         moved = moved_as(values)
     except TypeError:
         raise TypeError(f"`values` has dtype {values.dtype}, which {function} does not support") from None
     if values.shape != keys.shape:
         raise ValueError(f"`keys` and `values` must have one shape, not {keys.shape} and {values.shape}")
-    return Kind(require_order(keys, "keys", function), descending, values=moved)
+    return Kind(require_order(keys, "keys", function), descending, values=moved, bits=bits)
 
 
 def _is(result: ArrayInfo, given: ArrayInfo) -> bool:

@@ -57,14 +57,25 @@ def test_in_place(scalar: str, kind: str, made: list[int]) -> None:
     found = sort_by_key(*both, out=both)
     assert found[0] is both[0] and found[1] is both[1] and not made
     assert np.array_equal(both[0], wanted, equal_nan=x.dtype.kind == "f") and np.array_equal(both[1], order)
-    assert sort(x, out=x) is x and not made
+    assert sort(x, out=x) is x and made == ([LONG] if scalar == "float16" else [])
     assert np.array_equal(x, wanted, equal_nan=x.dtype.kind == "f")
 
 
-def test_one_byte_is_sorted_beside(made: list[int]) -> None:
-    x = hard("uint8", LONG)
+@pytest.mark.parametrize("scalar", ["uint8", "float16"])
+def test_what_is_sorted_beside(scalar: str, made: list[int]) -> None:
+    x = hard(scalar, LONG)
     wanted = np.sort(x)
-    assert sort(x, out=x) is x and made == [LONG] and np.array_equal(x, wanted)
+    assert sort(x, out=x) is x and made == [LONG] and np.array_equal(x, wanted, equal_nan=x.dtype.kind == "f")
+
+
+def test_bits_in_place(made: list[int]) -> None:
+    x = hard("uint32", LONG)
+    order = np.argsort(x & 0xFF, kind="stable")
+    wanted, values = x[order], np.arange(LONG)
+    both = x.copy(), values
+    sort_by_key(*both, bits=(0, 8), out=both)
+    assert sort(x, bits=(0, 8), out=x) is x and not made and np.array_equal(x, wanted)
+    assert np.array_equal(both[0], wanted) and np.array_equal(values, order)
 
 
 def test_rows_in_place(made: list[int]) -> None:
@@ -140,7 +151,7 @@ def test_what_may_be_in_place() -> None:
         and may(Kind("int16", values="uint64"), 1 << 20)
         and may(Kind("int64"), 1 << 20, 5)
     )
-    assert not may(Kind("uint8"), 1 << 20) and not may(Kind("float32"), 1000)
+    assert not may(Kind("uint8"), 1 << 20) and not may(Kind("float16"), 1 << 20) and not may(Kind("float32"), 1000)
     assert not may(Kind("float32", elements=False, places="int64"), 1 << 20)
 
 
@@ -198,7 +209,11 @@ def test_lazy_values_are_computed_where_they_are_read(n: int, monkeypatch: pytes
 
 def test_lazy_values_of_other_kinds() -> None:
     keys = hard("uint8", 400).reshape(20, 20)
-    for values in (lazy.of(keys) > 9, lazy.of(keys.astype(np.complex64)) + lazy.of(keys.astype(np.complex64)), lazy.of(keys.astype(np.complex128))):
+    for values in (
+        lazy.of(keys) > 9,
+        lazy.of(keys.astype(np.complex64)) + lazy.of(keys.astype(np.complex64)),
+        lazy.of(keys.astype(np.complex128)),
+    ):
         there = evaluate(values)
         for axis in (0, 1):
             order = np.argsort(keys, axis, kind="stable")
