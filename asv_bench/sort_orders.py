@@ -1,6 +1,6 @@
 """Sorts by keys of elements, by some bits, by comparators and in place: beside CUB's and CuPy's, where these have the like.
 
-    PYTHONPATH=. python asv_bench/sort_orders.py [--logs 20,24,27] [--rounds 5]
+    PYTHONPATH=. python asv_bench/sort_orders.py [--logs 20,24,27] [--rounds 5] [--only "struct,large,bits,in place,values"]
 
 Needs a GPU, CuPy 14 and nvcc. Graphs of rotating arrays, medians of alternating rounds; CuPy is timed by calls. Every result is
 compared once. `struct`: two uint32, sorted by both; beside it CUB's sort of as many uint64, which is what its decomposer makes of
@@ -56,11 +56,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--logs", default="20,24,27")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--only", default=",".join(CASES))
     asked = parser.parse_args()
     cub = peer("cub_sort")
     for log in map(int, asked.logs.split(",")):
-        for name, make in CASES.items():
-            calls, plain, rows = make(cub, 1 << log)
+        for name in asked.only.split(","):
+            calls, plain, rows = CASES[name](cub, 1 << log)
             found = {
                 key: 1e6 * time
                 for key, time in compare(calls, plain, 2 * rows if log > 24 else 10, asked.rounds).items()

@@ -22,17 +22,17 @@ def pass_evenly(counts: ptr(C) @ grid[1], n: int64 @ grid[1]):
     """
     static_assert(PASSES % 2 == 0, "keys of one byte take one pass")
     ALL: constexpr(int) = (1 << PASSES) - 1
-    me: int32 @ thread[1] = id()
-    with partition(counts, thread[1], offset=me) as own, group(block[1]):
-        mine: uint32 @ thread[1] = 0  # the passes whose digit of this thread all elements have
-        with group(thread[1]):
+    with partition(counts, block[1]) as every, group(block[1]):
+        t: int32 @ thread[1] = id()
+        mine: uint32 @ thread[1] = 0  # the passes whose digit `t` all elements have
+        with partition(every, thread[1], offset=t) as own, group(thread[1]):
             for p in range(PASSES):
                 mine = mine | uint32(1 if int64(own[p * 256]) == n else 0) << p
         passed: uint32 @ block[1] = block.reduce(mine, OP=operators.bitwise_or)
         if passed == ALL or popcount(passed) % 2 == 1:
             first: uint32 @ block[1] = uint32(1) << first_set(passed) - 1
             changed: uint32 @ block[1] = first | first << 1 if passed == ALL else first
-            with group(thread[1]):
+            with partition(every, thread[1], offset=t) as own, group(thread[1]):
                 for p in range(PASSES):
                     if (mine & changed) >> p & 1 != 0:
                         own[p * 256] = own[p * 256] - 1
