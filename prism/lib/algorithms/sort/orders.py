@@ -62,6 +62,9 @@ class Order:
         return not self.keyed and self.less is None
 
 
+_PLAIN = (Order(None, None, None, False), Order(None, None, None, True))
+
+
 def order_of(key: Any, bits: Any, less: Any, descending: Any) -> Order:
     """Return the order that a sort is asked for.
 
@@ -69,6 +72,8 @@ def order_of(key: Any, bits: Any, less: Any, descending: Any) -> Order:
         TypeError: `less` goes with nothing else; one of them is none.
         ValueError: `bits` is none.
     """
+    if key is None and bits is None and less is None:
+        return _PLAIN[bool(descending)]
     if less is not None:
         for name, given in (("key", key is not None), ("bits", bits is not None), ("descending", bool(descending))):
             if given:
