@@ -13,7 +13,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from prism.lang import uint8, uint32
+from prism.lang import uint8, uint32, uint64
 from prism.lib import (
     argsort,
     lexsort,
@@ -136,7 +136,19 @@ def call(seed: int) -> str:
     """Make a call, and compare it with NumPy; return what it was."""
     r = Random(seed)
     function = r.one(
-        ("sort", "argsort", "sort_by_key", "sort", "argsort", "sort_by_key", "lexsort", "segments", "merge", "complex")
+        (
+            "sort",
+            "argsort",
+            "sort_by_key",
+            "sort",
+            "argsort",
+            "sort_by_key",
+            "lexsort",
+            "segments",
+            "merge",
+            "complex",
+            "structs",
+        )
     )
     return f"{function}: {globals()[f'call_{function}'](r)}"
 
@@ -267,6 +279,34 @@ def call_merge(r: Random) -> str:
     same(keys, both[order])
     same(values, order)
     return f"{dtype} {sizes} {descending}"
+
+
+def call_structs(r: Random) -> str:
+    """By the second field, and then by the first one."""
+    shape, kind = shape_of(r), r.one(("u2,u2", "u4,u4", "u4,u4,f8", "u1,u1"))
+    x = np.zeros(shape, kind)
+    for name in x.dtype.names or ():
+        x[name] = r.random.integers(0, r.one((3, 40, 250)), shape)
+    x, axis = r.lying(x), int(r.random.integers(-len(shape), len(shape)))
+    ranks = x["f1"].astype(np.int64) * 1000 + x["f0"]
+    descending, narrow = r.chance(0.3), r.chance(0.5)
+    how: dict[str, Any] = {"key": lambda one: uint64(one.f1) << 32 | uint64(one.f0)}
+    if narrow:
+        how = {"key": lambda one: uint32(one.f1) << 16 | uint32(one.f0)}
+    if descending:
+        how["descending"] = True
+    elif r.chance(0.4):
+        how = {"less": lambda a, b: a.f1 < b.f1 or (a.f1 == b.f1 and a.f0 < b.f0)}
+    order = np.argsort(-ranks if descending else ranks, axis=axis, kind="stable")
+    wanted, out = np.take_along_axis(x, order, axis), r.one((None, np.zeros_like(x), x.copy() if r.chance(0.5) else x))
+    values = np.arange(x.size, dtype=r.one(("int16", "float64", "complex128"))).reshape(shape)
+    moved = np.take_along_axis(values, order, axis)
+    same(argsort(x, axis, **how), order)
+    keys, beside = sort_by_key(x, values, axis, **how)
+    found = sort(x, axis, out=out, **how)
+    assert keys.tobytes() == found.tobytes() == wanted.tobytes() and (out is None or found is out)
+    same(beside, moved)
+    return f"{kind} {shape} {axis} {sorted(how)}"
 
 
 def call_complex(r: Random) -> str:
