@@ -134,6 +134,16 @@ def test_in_place(scalar: str, kind: str) -> None:
     assert pool.total_bytes() - before < 1.2 * host.nbytes + (1 << 21)
 
 
+def test_lazy_values() -> None:
+    n = 1_000_003
+    host = np.random.default_rng(0).integers(0, 1 << 32, n, dtype=np.uint32)
+    order, x = np.argsort(host, kind="stable"), cupy.asarray(host)
+    for _ in range(2):  # decided, looked up
+        assert np.array_equal(lib.sort_by_key(x, lib.lazy.arange(n))[1].get(), order)
+        assert np.array_equal(lib.sort_by_key(x, lib.lazy.of(x) // 2, out=(None, x))[1].get(), host[order] // 2)
+        x = cupy.asarray(host)
+
+
 def test_streams_and_graphs() -> None:
     n = 300_000
     host, order = days(n)

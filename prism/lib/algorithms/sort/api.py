@@ -85,13 +85,12 @@ def sort(
     NaN stands last whatever its sign, and -0.0 is equal to 0.0; NaN of several bits stand in the order of these. A row that a
     block holds (16384 elements of 4 bytes) is read once and written once. A longer one is sorted by digits of 8 bits: a read
     counts them, and each digit takes a read and a write, but where all elements share it. Scratch: as many elements again, also
-    where `out` is `a`: then an even number of passes moves them, which may be one more. Of one byte, of float16 and bfloat16, and
-    of rows that a block holds, the result is made beside `a`, and copied.
+    where `out` is `a`: then an even number of passes moves them, which may be one more. Of one byte, and of rows that a block
+    holds, the result is made beside `a`, and copied.
 
-    With `key`, and `bits` where that moves less, one launch writes the keys, and elements of up to 8 bytes are moved with them;
-    larger ones are taken once by their positions. Long rows of 8 bytes with keys of 8 are merged by these. Else passes with
-    `bits` are over the elements themselves, one for each byte that has some of them. With `less`, and of complex128 and long
-    rows of complex64, elements are sorted by merging: of several rows all at once, and then by their rows.
+    With `key` or `bits` one launch writes the keys, and elements of up to 8 bytes are moved with them; larger ones are taken once
+    by their positions. With `less`, and of complex128 and long rows of complex64, elements are sorted by merging: of several rows
+    all at once, and then by their rows.
 
     Source: Adinets and Merrill, "Onesweep: a faster least significant digit radix sort for GPUs".
 

@@ -16,14 +16,13 @@ from prism.host.plan import size_of
 from prism.lang.surface import Kernel
 from prism.lang.types import SCALARS
 from prism.lib.algorithms.merge.order import comparator_of
-from prism.lib.algorithms.sort.merging import sort_merged
 from prism.lib.algorithms.sort.plan import by_digits
 from prism.lib.algorithms.sort_rows.axis import argsort_along, move_last, sort_along
 from prism.lib.algorithms.sort_rows.pairs import sort_by_key_along
 from prism.lib.algorithms.sort_rows.plan import Kind
 from prism.lib.algorithms.take.api import take, take_along_axis
 from prism.lib.algorithms.transform.calls import transform
-from prism.lib.lazy.array import BOOL, Lazy, convert, of, of_number
+from prism.lib.lazy.array import BOOL, Lazy, convert, of_number
 from prism.lib.lazy.closures import Applied, callable_of
 from prism.lib.lazy.functions import apply
 from prism.lib.lazy.places import positions
@@ -40,16 +39,12 @@ _TAKEN = 40
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What decides where elements stand: a `key` of each, `bits` of it from one to another, or a comparator, `less`.
-
-    `given`: what the key was given as.
-    """
+    """What decides where elements stand: a `key` of each, `bits` of it from one to another, or a comparator, `less`."""
 
     key: Applied | None
     bits: tuple[int, int] | None
     less: Kernel | None
     descending: bool
-    given: Any = None
 
     @property
     def keyed(self) -> bool:
@@ -80,7 +75,7 @@ def order_of(key: Any, bits: Any, less: Any, descending: Any) -> Order:
                 raise TypeError(f"`less` is an order already: it goes without `{name}`")
         return Order(None, None, comparator_of(less), False)
     applied = None if key is None else _applied(key)
-    return Order(applied, None if bits is None else _range(bits), None, bool(descending), key)
+    return Order(applied, None if bits is None else _range(bits), None, bool(descending))
 
 
 def _applied(key: Any) -> Applied:
@@ -169,8 +164,6 @@ def sort_keyed(x: Any, order: Order, axis: int, out: Any, stream: Any) -> Any:
         arguments.require_shape(result, facts.shape)
     if not order.keyed or _in_passes(facts, "", order, axis):
         return sort_along(x, axis, descending=order.descending, bits=order.bits, out=out, stream=stream)
-    if out is not x and math.prod(facts.shape) == facts.shape[axis] > _HELD and _are_compared(x, order):
-        return sort_merged(x, axis, _comparator(order), False, out, stream)
     keys = keys_of(x, order, "a", "sort", stream)
     if facts.dtype.itemsize > _RIDES and facts.shape[axis] > _HELD:
         return take_along(x, _places(keys, axis, order, stream), axis, out, stream)
@@ -209,22 +202,6 @@ def sort_pairs_keyed(
         return one, other
     places = _places(made, axis, order, stream)
     return take_along(keys, places, axis, first, stream), take_along(values, places, axis, second, stream)
-
-
-def _are_compared(x: Any, order: Order) -> bool:
-    """Whether keys are compared rather than moved: elements and keys have 8 bytes, of which 8 passes would move 16."""
-    if order.bits is not None or order.key is None:
-        return False
-    given = of(x, "a")
-    return given.scalar.bytes == _RIDES == order.key.map_over(given).scalar.bytes
-
-
-def _comparator(order: Order) -> Kernel:
-    """Return the comparator of elements whose keys are in order; the same for the same key."""
-    key = callable_of(order.given)
-    found = comparator_of((lambda a, b: key(a) > key(b)) if order.descending else (lambda a, b: key(a) < key(b)))
-    assert found is not None
-    return found
 
 
 def _settled(order: Order, facts: ArrayInfo, name: str) -> Order:

@@ -83,21 +83,6 @@ def test_structs_by_two_fields(n: int) -> None:
     assert sort(x, key=day_key, out=x) is x and np.array_equal(x, days(n)[order])
 
 
-def test_keys_are_compared_where_that_is_faster(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Long rows of 8 bytes with keys of 8 are merged, in scratch memory; none where the result is what is sorted."""
-    calls: list[Any] = []
-    merged = orders.sort_merged
-    monkeypatch.setattr(orders, "sort_merged", lambda *given: calls.append(given) or merged(*given))
-    x = np.random.default_rng(0).integers(-99, 99, LONG)
-    for modulus in (7, 9):
-        by = (x + 99) % modulus
-        assert np.array_equal(sort(x, key=lambda a: uint64((a + 99) % modulus)), x[np.argsort(by, kind="stable")])
-    assert np.array_equal(sort(x, key=lambda a: uint64(a + 99), descending=True), np.sort(x)[::-1]) and len(calls) == 3
-    sort(x[:4000], key=lambda a: uint64(a + 99))
-    sort(x, key=lambda a: uint32(a + 99))
-    assert sort(x, key=lambda a: uint64(a + 99), out=x) is x and np.all(x[1:] >= x[:-1]) and len(calls) == 3
-
-
 @pytest.mark.parametrize("n", [100, LONG])
 def test_structs_that_are_taken_by_their_positions(n: int) -> None:
     x = places(n)
