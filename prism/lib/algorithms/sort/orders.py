@@ -22,7 +22,7 @@ from prism.lib.algorithms.sort_rows.pairs import sort_by_key_along
 from prism.lib.algorithms.sort_rows.plan import Kind
 from prism.lib.algorithms.take.api import take, take_along_axis
 from prism.lib.algorithms.transform.calls import transform
-from prism.lib.lazy.array import BOOL, Lazy, convert, of_number
+from prism.lib.lazy.array import BOOL, Lazy, convert, of, of_number
 from prism.lib.lazy.closures import Applied, callable_of
 from prism.lib.lazy.functions import apply
 from prism.lib.lazy.places import positions
@@ -164,6 +164,10 @@ def sort_keyed(x: Any, order: Order, axis: int, out: Any, stream: Any) -> Any:
         arguments.require_shape(result, facts.shape)
     if not order.keyed or _in_passes(facts, "", order, axis):
         return sort_along(x, axis, descending=order.descending, bits=order.bits, out=out, stream=stream)
+    if (halves := _halves(x, facts, order, axis)) is not None:
+        lower, upper = halves
+        half = sort_keyed(x, lower, axis, x if out is x else None, stream)
+        return sort_keyed(half, upper, axis, out, stream)
     keys = keys_of(x, order, "a", "sort", stream)
     if facts.dtype.itemsize > _RIDES and facts.shape[axis] > _HELD:
         return take_along(x, _places(keys, axis, order, stream), axis, out, stream)
@@ -202,6 +206,20 @@ def sort_pairs_keyed(
         return one, other
     places = _places(made, axis, order, stream)
     return take_along(keys, places, axis, first, stream), take_along(values, places, axis, second, stream)
+
+
+def _halves(x: Any, facts: ArrayInfo, order: Order, axis: int) -> tuple[Order, Order] | None:
+    """Return the orders by the lower and the upper half of keys of 8 bytes, where two sorts by 4 move less than one by 8.
+
+    Passes move keys beside elements of up to 8 bytes: by one sort all bytes of keys in each, by two those of a half.
+    """
+    if order.key is None or facts.dtype.itemsize > _RIDES or not facts.shape[axis]:
+        return None
+    low, high = order.bits or (0, order.key.map_over(of(x, "a")).scalar.bits)
+    kind, columns = Kind("uint64", values=f"uint{8 * facts.dtype.itemsize}"), facts.shape[axis]
+    if high - low <= 32 or not by_digits(kind, math.prod(facts.shape) // columns, columns, machine_of(facts)):
+        return None
+    return replace(order, bits=(low, low + 32)), replace(order, bits=(low + 32, high))
 
 
 def _settled(order: Order, facts: ArrayInfo, name: str) -> Order:
