@@ -88,9 +88,10 @@ def sort(
     where `out` is `a`: then an even number of passes moves them, which may be one more. Of one byte, and of rows that a block
     holds, the result is made beside `a`, and copied.
 
-    With `key` or `bits` one launch writes the keys, and elements of up to 8 bytes are moved with them; larger ones are taken once
-    by their positions. With `less`, and of complex128 and long rows of complex64, elements are sorted by merging: of several rows
-    all at once, and then by their rows.
+    With `key`, and `bits` where that moves less, one launch writes the keys, and elements of up to 8 bytes are moved with them,
+    in long rows by keys of 8 bytes twice, with half of the key; larger ones are taken once by their positions. Else passes with
+    `bits` are over the elements themselves, one for each byte that has some of them. With `less`, and of complex128 and long
+    rows of complex64, elements are sorted by merging: of several rows all at once, and then by their rows.
 
     Source: Adinets and Merrill, "Onesweep: a faster least significant digit radix sort for GPUs".
 
