@@ -85,8 +85,8 @@ def sort(
     NaN stands last whatever its sign, and -0.0 is equal to 0.0; NaN of several bits stand in the order of these. A row that a
     block holds (16384 elements of 4 bytes) is read once and written once. A longer one is sorted by digits of 8 bits: a read
     counts them, and each digit takes a read and a write, but where all elements share it. Scratch: as many elements again, also
-    where `out` is `a`: then an even number of passes moves them, which may be one more. Of one byte, and of rows that a block
-    holds, the result is made beside `a`, and copied.
+    where `out` is `a`: then an even number of passes moves them, which may be one more. Of one byte, of float16 and bfloat16, and
+    of rows that a block holds, the result is made beside `a`, and copied.
 
     With `key`, and `bits` where that moves less, one launch writes the keys, and elements of up to 8 bytes are moved with them,
     in long rows by keys of 8 bytes twice, with half of the key; larger ones are taken once by their positions. Else passes with
