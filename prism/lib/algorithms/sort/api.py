@@ -49,8 +49,7 @@ def sort(
     descending : bool, default False
         From the largest element, or key, on. NaN stands last all the same, and equal elements keep their order.
     key : device function or lambda, optional
-        By what elements are sorted: a function of one that returns an unsigned integer, as of `prism.lib.lazy.map`. It is called
-        once for each.
+        By what elements are sorted: a function of one, as of `prism.lib.lazy.map`, that returns an unsigned integer.
     bits : (int, int), optional
         Only these bits of keys, or of elements that are unsigned integers, decide, from the first to before the second: fewer
         passes.
