@@ -164,6 +164,25 @@ def test_streams_and_graphs() -> None:
     assert np.array_equal(out.get(), host[order])
 
 
+def test_plans() -> None:
+    n = 300_000
+    random = np.random.default_rng(0)
+    x, values = cupy.empty(n, np.uint32), cupy.arange(n)
+    out = cupy.empty_like(x), cupy.empty_like(values)
+    pairs, itself = lib.plan(lib.sort_by_key, x, values, out=out), lib.plan(lib.sort, x, out=x)
+    some = lib.plan(lib.sort, x, bits=(8, 24))
+    for _ in range(2):
+        host = random.integers(0, 1 << 32, n, dtype=np.uint32)
+        order = np.argsort(host, kind="stable")
+        x.set(host)
+        found = pairs()
+        assert (
+            found[0] is out[0] and np.array_equal(out[0].get(), host[order]) and np.array_equal(found[1].get(), order)
+        )
+        assert np.array_equal(some().get(), host[np.argsort(host >> 8 & 0xFFFF, kind="stable")])
+        assert itself() is x and np.array_equal(x.get(), host[order])
+
+
 def test_torch() -> None:
     torch = pytest.importorskip("torch")
     x = torch.randint(0, 1000, (50, 70), device="cuda")
