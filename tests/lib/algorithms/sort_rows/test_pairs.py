@@ -18,6 +18,7 @@ from prism.lib.algorithms.sort.plan import may_be_in_place
 from prism.lib.algorithms.sort_rows.plan import Kind
 from tests.kernels.test_sort import hard
 from tests.lib.algorithms.sort.test_api import LONG, Device
+from tests.rarely import rarely
 
 SOME = ("int16", "float16", "uint32", "float32", "int64")
 
@@ -46,8 +47,13 @@ def data(kind: str, scalar: str) -> Any:
     return {"all": x, "few": x & 0xFF, "equal": np.full_like(x, 7)}[kind]
 
 
-@pytest.mark.parametrize("kind", ["all", "few", "equal"])
-@pytest.mark.parametrize("scalar", SOME)
+@pytest.mark.parametrize(
+    ("scalar", "kind"),
+    rarely(
+        [(scalar, kind) for scalar in SOME for kind in ("all", "few", "equal")],
+        but=[("int16", "few"), ("uint32", "all"), ("uint32", "equal"), ("float32", "few")],
+    ),
+)
 def test_in_place(scalar: str, kind: str, made: list[int]) -> None:
     x = data(kind, scalar)
     order = np.argsort(x, kind="stable")
