@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,9 @@ from prism.host import arguments
 from prism.host.axes import normal_axis
 from prism.host.lazies import LazyArray, Sink
 from prism.lib.algorithms.sort import merging
+from prism.lib.algorithms.sort.fields import comparator_of_fields, has_fields
 from prism.lib.algorithms.sort.merging import flatten
-from prism.lib.algorithms.sort.orders import argsort_keyed, order_of, sort_keyed, sort_pairs_keyed
+from prism.lib.algorithms.sort.orders import Order, argsort_keyed, order_of, sort_keyed, sort_pairs_keyed
 from prism.lib.algorithms.sort_rows.axis import argsort_along, sort_along
 from prism.lib.algorithms.sort_rows.pairs import assign_pairs, results_of, sort_by_key_along
 from prism.lib.algorithms.transform.api import evaluate
@@ -39,13 +41,14 @@ def sort(
     Parameters
     ----------
     a : array of NumPy, CuPy or torch, or lazy array
-        Of bool, an integer, float or complex type; with `key` or `less` of structs, too, of 1, 2, 4, 8 or 16 bytes.
+        Of bool, an integer, float or complex type, or of structs of 1, 2, 4, 8 or 16 bytes.
     axis : int, optional
         The axis to sort along; by default the last one. None: all elements, in C order.
     kind, stable : optional
         As NumPy takes them: every sort is stable, and the same.
-    order : None
-        Only None: structs are sorted by a `key` of their fields.
+    order : str or sequence of str, optional
+        Of structs: the fields that are compared first, before the others in their order, as NumPy has it. It goes without `key`,
+        `bits` and `less`.
     descending : bool, default False
         From the largest element, or key, on. NaN stands last all the same, and equal elements keep their order.
     key : device function or lambda, optional
@@ -73,7 +76,7 @@ def sort(
         `less` is no such function, or gives something else; `bits` is of elements, or keys, that are no unsigned integers; `less`
         is given with what it goes without.
     ValueError
-        `kind` is none that NumPy knows, or both it and `stable` are given; `order` is given; `a` has no such `axis`
+        `kind` is none that NumPy knows, or both it and `stable` are given; `a` has no fields of `order`, or no such `axis`
         (`numpy.exceptions.AxisError`); `bits` are not there; `out` has another shape, is read-only, or is on another GPU;
         `stream` for arrays on the host.
     CompileError
@@ -89,8 +92,8 @@ def sort(
 
     With `key`, and `bits` where that moves less, one launch writes the keys, and elements of up to 8 bytes are moved with them,
     in long rows by keys of 8 bytes twice, with half of the key; larger ones are taken once by their positions. Else passes with
-    `bits` are over the elements themselves, one for each byte that has some of them. With `less`, and of complex128 and long
-    rows of complex64, elements are sorted by merging: of several rows all at once, and then by their rows.
+    `bits` are over the elements themselves, one for each byte that has some of them. With `less`, and of structs, complex128
+    and long rows of complex64, elements are sorted by merging: of several rows all at once, and then by their rows.
 
     Source: Adinets and Merrill, "Onesweep: a faster least significant digit radix sort for GPUs".
 
@@ -104,14 +107,16 @@ def sort(
     >>> prism.lib.sort(np.array([31, 14, 15, 92]), key=lambda x: prism.lang.uint32(x % 10))
     array([31, 92, 14, 15])
     """
-    _check(kind, order, stable)
+    _check(kind, stable)
     by = order_of(key, bits, less, descending)
     if isinstance(out, Sink):
-        out.write(sort(a, axis, descending=descending, key=key, bits=bits, less=less, stream=stream), stream)
+        how = {"descending": descending, "key": key, "bits": bits, "less": less}
+        out.write(sort(a, axis, order=order, **how, stream=stream), stream)
         return out
-    if axis is not None and by.plain and not _may_merge(a):
+    if axis is not None and by.plain and order is None and not _may_merge(a):
         return sort_along(a, axis, descending=by.descending, out=out, stream=stream)
     a, axis = _along(a, axis, "a", stream)
+    by = _by_fields(by, a, order, "a")
     if by.keyed:
         return sort_keyed(a, by, axis, out, stream)
     if merging.merges(a, axis, by.less, "a"):
@@ -167,15 +172,16 @@ def argsort(
     >>> prism.lib.argsort(np.array([3.0, np.nan, 1.0, 3.0]))
     array([2, 0, 3, 1])
     """
-    _check(kind, order, stable)
+    _check(kind, stable)
     by = order_of(key, bits, less, descending)
     if isinstance(out, Sink):
         how = {"descending": descending, "key": key, "bits": bits, "less": less, "dtype": dtype}
-        out.write(argsort(a, axis, **how, stream=stream), stream)
+        out.write(argsort(a, axis, order=order, **how, stream=stream), stream)
         return out
-    if axis is not None and by.plain and not _may_merge(a):
+    if axis is not None and by.plain and order is None and not _may_merge(a):
         return argsort_along(a, axis, descending=by.descending, dtype=dtype, out=out, stream=stream)
     a, axis = _along(a, axis, "a", stream)
+    by = _by_fields(by, a, order, "a")
     if by.keyed:
         return argsort_keyed(a, by, axis, dtype, out, stream)
     if merging.merges(a, axis, by.less, "a"):
@@ -241,6 +247,7 @@ def sort_by_key(
         return sort_by_key_along(keys, values, axis, descending=by.descending, out=targets, stream=stream)
     keys, along = _along(keys, axis, "keys", stream)
     values, _ = _along(values, axis, "values", stream)
+    by = _by_fields(by, keys, None, "keys")
     infos = arguments.describe_all({"keys": keys, "values": values}, {})
     first, second = infos.values()
     if first.shape != second.shape:
@@ -266,15 +273,13 @@ def _pair(out: Any) -> tuple[Any, Any]:
     return out[0], out[1]
 
 
-def _check(kind: Any, order: Any, stable: Any) -> None:
+def _check(kind: Any, stable: Any) -> None:
     """Check what NumPy's sorts take beside the array.
 
     Raises:
         TypeError: `kind` is no string.
-        ValueError: it is none that NumPy knows, or given beside `stable`; there is an `order`.
+        ValueError: it is none that NumPy knows, or given beside `stable`.
     """
-    if order is not None:
-        raise ValueError("`order` names fields: sort structs by a `key` of them, or with `less`")
     if kind is None:
         return
     if not isinstance(kind, str):
@@ -285,10 +290,25 @@ def _check(kind: Any, order: Any, stable: Any) -> None:
         raise ValueError(f"`kind` must be one of 'quicksort', 'mergesort', 'heapsort' and 'stable', not {kind!r}")
 
 
+def _by_fields(by: Order, x: Any, order: Any, name: str) -> Order:
+    """Return an order, of structs that have none given that of their fields.
+
+    Raises:
+        TypeError: `order` goes with nothing else; elements have a size that kernels do not move.
+        ValueError: there are no such fields.
+    """
+    if not by.plain:
+        if order is not None:
+            raise TypeError("`order` is that of fields: it goes without `key`, `bits` and `less`")
+        return by
+    less = comparator_of_fields(arguments.facts_of(x, name), order, by.descending, name)
+    return by if less is None else replace(by, less=less, descending=False)
+
+
 def _may_merge(x: Any) -> bool:
     """Whether something may be sorted, or moved, otherwise than by digits or blocks: it is no array, or of large elements."""
     dtype = getattr(x, "dtype", None)
-    if dtype is None or isinstance(x, LazyArray):
+    if dtype is None or isinstance(x, LazyArray) or has_fields(dtype):
         return True
     return (
         dtype.itemsize > 8 or dtype.kind == "c" if hasattr(dtype, "kind") else bool(dtype.is_complex)

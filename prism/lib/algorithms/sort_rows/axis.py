@@ -20,7 +20,6 @@ from prism.lib.algorithms.transform.api import evaluate
 from prism.runtime.arrays import ArrayInfo
 
 _CALLED = {"x": "a"}
-_BY_KEYS = ("sort", "argsort", "sort_by_key")
 
 
 def sort_along(
@@ -140,8 +139,7 @@ def require_order(given: ArrayInfo, name: str, function: str) -> str:
         TypeError: they have no order here.
     """
     if given.scalar not in plans.SUPPORTED:
-        hint = ": structs are sorted by `key` or `less`" if given.dtype.names and function in _BY_KEYS else ""
-        raise TypeError(f"`{name}` has dtype {given.dtype}, which {function} does not support{hint}")
+        raise TypeError(f"`{name}` has dtype {given.dtype}, which {function} does not support")
     return given.scalar
 
 

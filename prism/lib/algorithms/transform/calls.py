@@ -13,6 +13,7 @@ from prism.host.lazies import LazyArray, LazyInfo
 from prism.host.plan import Buffer, Clear, Machine, Plan, Step
 from prism.lib.algorithms.transform import api
 from prism.lib.lazy.array import Lazy, of
+from prism.lib.records import is_record
 from prism.runtime.arrays import ArrayInfo, describe
 
 Compose: TypeAlias = Callable[[Mapping[str, Lazy]], Lazy]
@@ -39,6 +40,8 @@ def transform(
         return known
 
     def decide(infos: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
+        for info in infos.values():
+            is_record(info.scalar)  # refuses structs of other sizes than kernels move
         placed = {name: stand_in(info, k) for k, (name, info) in enumerate(infos.items())}
         lazy = compose({name: of(info, (called or {}).get(name, name)) for name, info in placed.items()})
         if copied := arguments.not_plain(infos):

@@ -94,9 +94,12 @@ def test_complex_numbers_by_their_parts(dtype: str) -> None:
         lib.sort_complex(5)
 
 
-def test_keys_without_an_order() -> None:
-    with pytest.raises(TypeError, match="structs are sorted by `key` or `less`"):
-        lib.lexsort([np.zeros(3), np.zeros(3, "u4,u4")])
+def test_structs_are_keys() -> None:
+    x, y = RANDOM.integers(0, 4, (2, 300)), np.zeros(300, "u4,u4")
+    y["f0"], y["f1"] = x
+    assert np.array_equal(lib.lexsort([x[1], y]), np.lexsort([x[1], y["f1"], y["f0"]]))
+    with pytest.raises(TypeError, match="structs are of 1, 2, 4, 8 or 16 bytes"):
+        lib.lexsort([np.zeros(3), np.zeros(3, "u4,u4,u4")])
 
 
 def test_complex_keys() -> None:

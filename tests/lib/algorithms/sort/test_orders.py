@@ -1,6 +1,6 @@
 """Sorts by keys of elements, by some bits, and by comparators, on NumPy arrays: structs, axes, sizes, and the errors.
 
-Tests of prism/lib/algorithms/sort: orders, merging.
+Tests of prism/lib/algorithms/sort: orders, merging, fields.
 """
 
 from __future__ import annotations
@@ -205,6 +205,30 @@ def test_structs_by_a_comparator(n: int) -> None:
     assert np.array_equal(keys, x[order]) and np.array_equal(moved, values[order])
 
 
+@pytest.mark.parametrize("n", [0, 1, 900, LONG])
+def test_structs_by_their_fields(n: int) -> None:
+    x, random = np.zeros(n, "f4,u2,?,i1"), np.random.default_rng(n)
+    for name, high in (("f0", 3), ("f1", 9), ("f2", 2), ("f3", 9)):
+        x[name] = random.integers(0, high, n) - (5 if name == "f3" else 0)
+    x["f0"][::7], x["f0"][::11] = np.nan, -0.0
+    for order in (None, "f3", ["f2", "f1"], ("f0",)):
+        wanted = np.argsort(x, order=order, kind="stable")
+        assert np.array_equal(argsort(x, order=order), wanted) and sort(x, order=order).tobytes() == x[wanted].tobytes()
+    keys, values = sort_by_key(x, np.arange(n))
+    wanted = np.argsort(x, kind="stable")
+    assert np.array_equal(values, wanted) and keys.tobytes() == x[wanted].tobytes()
+    falling = argsort(x[["f1", "f2"]].astype("u2,u2"), descending=True)
+    assert np.array_equal(falling, np.lexsort((-x["f2"].astype(int), -x["f1"].astype(int))))
+    assert np.array_equal(np.isnan(sort(x, descending=True)["f0"]), np.arange(n) >= n - np.isnan(x["f0"]).sum())
+
+
+def test_fields_along_axes() -> None:
+    x = days(1200).reshape(30, 40)
+    for axis in (0, 1, None):
+        assert np.array_equal(sort(x, axis), np.sort(x, axis))
+        assert np.array_equal(sort(x.T, axis, order="number"), np.sort(x.T, axis, order="number"))
+
+
 @pytest.mark.parametrize("axis", [None, 0, 1])
 def test_comparators_along_axes(axis: int | None) -> None:
     x = np.random.default_rng(4).integers(0, 1000, (30, 40), dtype=np.int32)
@@ -287,10 +311,18 @@ def test_errors() -> None:
         sort(unsigned, bits=(0, 17))
     with pytest.raises(TypeError, match="structs are of 1, 2, 4, 8 or 16 bytes"):
         sort(np.zeros(3, "u4,u4,u4"), key=lambda one: one.f0)
-    with pytest.raises(TypeError, match="`a` has dtype .*: structs are sorted by `key` or `less`"):
-        sort(days(3))
-    with pytest.raises(TypeError, match="`keys` has dtype .*: structs are sorted by `key` or `less`"):
-        sort_by_key(days(3), x[:3])
+    with pytest.raises(TypeError, match="structs are of 1, 2, 4, 8 or 16 bytes"):
+        sort(np.zeros(3, "u4,u4,u4"))
+    with pytest.raises(ValueError, match="`order` is of structs, and `a` has dtype int64, without fields"):
+        sort(x, order="year")
+    with pytest.raises(ValueError, match="`order`: a has no field 'month', but year, number"):
+        argsort(days(3), order=["year", "month"])
+    with pytest.raises(ValueError, match="`order` names 'year' twice"):
+        sort(days(3), order=["year", "year"])
+    with pytest.raises(ValueError, match="`order` must be a field's name, or a sequence of names, not 3"):
+        sort(days(3), order=3)
+    with pytest.raises(TypeError, match="`order` is that of fields: it goes without `key`"):
+        sort(days(3), order="year", key=day_key)
     with pytest.raises(ValueError, match="one shape"):
         sort_by_key(x, x[:3], key=by)
     with pytest.raises(np.exceptions.AxisError):
