@@ -63,6 +63,10 @@ def test_structs(n: int) -> None:
         assert np.array_equal(lib.argsort(x, **how).get(), order)
         keys, moved = lib.sort_by_key(x, values, **how)
         assert np.array_equal(keys.get(), host[order]) and np.array_equal(moved.get(), values.get()[order])
+    for names in (None, "number"):
+        by_fields = np.argsort(host, order=names, kind="stable")
+        assert np.array_equal(lib.argsort(x, order=names).get(), by_fields)
+        assert np.array_equal(lib.sort(x, order=names).get(), host[by_fields])
     assert lib.sort(x, key=day_key, out=x) is x and np.array_equal(x.get(), host[order])
 
 
