@@ -74,7 +74,7 @@ def sort(
     TypeError
         `a` or `out` is no array, or of a dtype that is not supported; one of them is on the host and the other on a GPU; `key` or
         `less` is no such function, or gives something else; `bits` is of elements, or keys, that are no unsigned integers; `less`
-        is given with what it goes without.
+        or `order` is given with what it goes without.
     ValueError
         `kind` is none that NumPy knows, or both it and `stable` are given; `a` has no fields of `order`, or no such `axis`
         (`numpy.exceptions.AxisError`); `bits` are not there; `out` has another shape, is read-only, or is on another GPU;
@@ -310,9 +310,9 @@ def _may_merge(x: Any) -> bool:
     dtype = getattr(x, "dtype", None)
     if dtype is None or isinstance(x, LazyArray) or has_fields(dtype):
         return True
-    return (
-        dtype.itemsize > 8 or dtype.kind == "c" if hasattr(dtype, "kind") else bool(dtype.is_complex)
-    )  # torch's has no kind
+    if not hasattr(dtype, "kind"):  # torch's
+        return bool(dtype.is_complex)
+    return bool(dtype.itemsize > 8 or dtype.kind == "c")
 
 
 def _is_read(values: Any, axis: int) -> bool:
