@@ -57,8 +57,8 @@ def sort(
         Only these bits of keys, or of elements that are unsigned integers, decide, from the first to before the second: fewer
         passes.
     less : device function or lambda, optional
-        Whether one element stands before another, a strict weak order: then elements are sorted by merging. It goes without
-        `key`, `bits` and `descending`.
+        Whether one element stands before another, a strict weak order: then elements are sorted by merging. Numbers that a lambda
+        names outside are constants of the kernels. It goes without `key`, `bits` and `descending`.
     out : array, optional
         Where to put the result: of its shape and dtype, strides included; of `a`'s library, and on its device. It may be `a`.
     stream : stream or int, optional
