@@ -6,14 +6,16 @@ from prism.kernels.sort.configurations import (
     Shape, cluster_of, configurations, counting,
 )
 from prism.kernels.sort.count import count_digits
+from prism.kernels.sort.even import pass_evenly
 from prism.kernels.sort.fill import begin_keys, count_keys, fill_keys, order_zeros
-from prism.kernels.sort.order import FLOAT, FLOAT_PAIR, FLOAT_PLACE, INTEGER
+from prism.kernels.sort.order import FIELD, FLOAT, FLOAT_PAIR, FLOAT_PLACE, INTEGER
 from prism.kernels.sort.parts import GIVEN, NONE, POSITIONS
 from prism.kernels.sort.radix import sort_digit
 
 __all__ = [
-    "CLUSTER_BLOCKS", "COUNTING_KEYS", "FILLING", "FLOAT", "FLOAT_PAIR", "FLOAT_PLACE", "GIVEN", "HOST_COUNTING", "HOST_LARGE",
-    "HOST_SMALL", "INTEGER", "LONG_TILES", "NONE", "POSITIONS", "ZEROS", "Configuration", "Counting", "Shape", "begin_keys",
-    "cluster_of", "configurations", "count_digits", "count_keys", "counting", "fill_keys", "order_zeros", "sort_cluster",
+    "CLUSTER_BLOCKS", "COUNTING_KEYS", "FIELD", "FILLING", "FLOAT", "FLOAT_PAIR", "FLOAT_PLACE", "GIVEN", "HOST_COUNTING",
+    "HOST_LARGE", "HOST_SMALL", "INTEGER", "LONG_TILES", "NONE", "POSITIONS", "ZEROS", "Configuration", "Counting", "Shape",
+    "begin_keys", "cluster_of", "configurations", "count_digits", "count_keys", "counting", "fill_keys", "order_zeros",
+    "pass_evenly", "sort_cluster",
     "sort_digit",
 ]  # fmt: skip

@@ -4,9 +4,10 @@ from prism.lang import (
     constexpr, dtype, int32, prism, requires, template, thread, wrapping_add, wrapping_subtract,
 )
 
-INTEGER, FLOAT, FLOAT_PAIR, FLOAT_PLACE = 0, 1, 2, 3
+INTEGER, FLOAT, FLOAT_PAIR, FLOAT_PLACE, FIELD = 0, 1, 2, 3, 4
 """Kinds of numbers. NaNs stand behind all others. Floats alone: -0.0 is equal to 0.0. With values, FLOAT_PAIR: NaNs are equal
-too, and all bits are kept. With positions, FLOAT_PLACE: the same, and the numbers themselves are not asked for again."""
+too, and all bits are kept. With positions, FLOAT_PLACE: the same, and the numbers themselves are not asked for again. With
+values, FIELD: unsigned integers that are equal where some of their bits are."""
 
 
 @prism("device")
@@ -16,9 +17,10 @@ def encode(bits: K @ thread[1], flip: K @ thread[1], lowest: K @ thread[1]) -> K
     """The key of a number of these bits.
 
     `flip`: of integers the bits that are exchanged, the sign's and, for a falling order, all others; of floats 0, or all bits.
-    `lowest`: of floats the key that -inf, or in a falling order inf, would have; it has 0, and NaNs are above all numbers.
+    `lowest`: of floats the key that -inf, or in a falling order inf, would have; it has 0, and NaNs are above all numbers. Of a
+    FIELD its bits.
     """
-    if KIND == INTEGER:
+    if KIND == INTEGER or KIND == FIELD:
         return bits ^ flip
     SIGN: constexpr(int) = 1 << 8 * K.bytes - 1
     rising: K = bits ^ (~K(0) if bits >= K(SIGN) else K(SIGN))
@@ -31,7 +33,7 @@ def encode(bits: K @ thread[1], flip: K @ thread[1], lowest: K @ thread[1]) -> K
 @template(K=dtype, KIND=constexpr(int))
 def decode(key: K @ thread[1], flip: K @ thread[1], lowest: K @ thread[1]) -> K @ thread[1]:
     """The bits that `encode` was given."""
-    if KIND == INTEGER:
+    if KIND == INTEGER or KIND == FIELD:
         return key ^ flip
     SIGN: constexpr(int) = 1 << 8 * K.bytes - 1
     rising: K = wrapping_add(key, lowest) ^ flip
@@ -83,6 +85,8 @@ def digit(key: K @ thread[1], shift: int32 @ thread[1], lowest: K @ thread[1]) -
             whole = zero + K(1) if key == zero else key
     elif KIND == FLOAT_PAIR:
         whole = one_of_equals(key, lowest)
+    elif KIND == FIELD:
+        whole = key & lowest
     if AGAIN:
         return int32(K(whole << (8 * K.bytes - 8 - shift)) >> (8 * K.bytes - 8))
     return int32(whole >> shift) & 255

@@ -88,7 +88,7 @@ def plan(function: Callable[..., Any], *arguments: Any, out: Any = None, stream:
         A scan, a reduction, one of segments or by keys, or a product of matrices.
     arguments, options
         Of the function, as in ``function(*arguments, out=out, **options)``. The plan keeps them.
-    out : array, optional
+    out : array, or pair of arrays, optional
         Where the result goes; by default into an array that this first call makes, and every later one writes again.
     stream : stream or int, optional
         Where this first call runs, for arrays on a GPU; by default their library's current stream. Calls that are captured in a
@@ -136,9 +136,13 @@ def plan(function: Callable[..., Any], *arguments: Any, out: Any = None, stream:
         why = "it copies, has nothing to do, or waits for how many results there are; no plan can be made of it"
         raise ValueError(f"`{name}` of these arrays is not just launches: {why}")
     (one,) = noted
+    pair = isinstance(out, tuple | list)  # of which the call takes the second one as the last of its arrays
+    if pair:
+        one.answer = (one.results[0], one.arrays[-1])
 
     def call(arrays: tuple[Any, ...], out: Any, stream: Any) -> Any:
         taken = {id(old): new for old, new in zip(one.arrays, arrays, strict=True)}
+        out = (out, arrays[-1]) if pair else out
         values = {key: taken.get(id(value), value) for key, value in options.items()}
         return _called(function, tuple(taken.get(id(value), value) for value in arguments), values, out, stream)
 

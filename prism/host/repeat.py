@@ -197,6 +197,12 @@ def cut(results: tuple[Any, ...], numbers: tuple[int, ...], ways: int) -> tuple[
     return tuple([one[:many] for one, many in zip(results, numbers, strict=True)])
 
 
+def refuse_plan() -> None:
+    """Let no plan be made of the call under way: what it does last is more than launches."""
+    if (noted := noting.get()) is not None:
+        noted.clear()
+
+
 def overlapping(pointers: tuple[int, ...], spans: Spans, room: int) -> int:
     """Return the number of an array that shares memory with the result, the last, and may not be that very array; or -1."""
     target = pointers[-1]

@@ -1,6 +1,6 @@
 """The radix sort's kernels on the reference machine, with all its checks.
 
-Tests of kernels/sort: count, radix, parts, order, configurations.
+Tests of kernels/sort: count, radix, parts, order, even, configurations.
 """
 
 import functools
@@ -17,6 +17,7 @@ from prism.kernels.sort import (
     configurations,
     count_digits,
     counting,
+    pass_evenly,
     sort_digit,
 )  # fmt: skip
 from prism.lib.algorithms.sort import ships
@@ -31,8 +32,8 @@ TILE = 1024
 MODES = {NONE: {}, POSITIONS: {"elements": False, "places": "int64"}, GIVEN: {"values": "uint32"}}
 
 
-def kind_of(scalar: str, mode: int, descending: bool = False) -> Kind:
-    return Kind(scalar, descending, **MODES[mode])
+def kind_of(scalar: str, mode: int, descending: bool = False, bits: tuple[int, int] | None = None) -> Kind:
+    return Kind(scalar, descending, **MODES[mode], bits=bits)
 
 
 @functools.cache
@@ -47,11 +48,13 @@ def program(key: str, kind: int, mode: int):
     return prism.check(sort_digit, {**types, **SIZES})
 
 
-def sort(x, mode=NONE, *, descending=False, blocks=2, mutant=None, schedule="round-robin", seed=0, scratch=None):
+def sort(
+    x, mode=NONE, *, descending=False, bits=None, blocks=2, mutant=None, schedule="round-robin", seed=0, scratch=None,
+):  # fmt: skip
     """Return what the kernels make of an array: sorted, positions, or both, by values that are positions."""
-    keys = keys_of(kind_of(x.dtype.name, mode, descending))
+    keys = keys_of(kind_of(x.dtype.name, mode, descending, bits))
     n, key = len(x), np.dtype(keys.type).type
-    bits, none = x.view(keys.type), np.zeros(1, np.uint32)
+    given_bits, none = x.view(keys.type), np.zeros(1, np.uint32)
     order = (key(keys.flip), key(keys.lowest))
     counts, y, spare = np.zeros(256 * keys.size, np.uint32), np.zeros(n, key), np.zeros(n, key)
     values, beside, places = np.zeros(n, np.uint32), np.zeros(n, np.uint32), np.zeros(n, np.int64)
@@ -61,13 +64,28 @@ def sort(x, mode=NONE, *, descending=False, blocks=2, mutant=None, schedule="rou
         counter(keys.type, keys.kind),
         blocks,
         256,
-        (bits, counts, n, -1, *order),
+        (given_bits, counts, n, -1, *order),
         check=True,
         schedule=schedule,
         seed=seed,
     )
     for step in range(keys.size):
-        arguments = (bits, spare, y, given, beside, values, places, counts, n, step, *order, words, len(words), control)
+        arguments = (
+            given_bits,
+            spare,
+            y,
+            given,
+            beside,
+            values,
+            places,
+            counts,
+            n,
+            step,
+            *order,
+            words,
+            len(words),
+            control,
+        )
         one = mutant or program(keys.type, keys.kind, mode)
         run(one, blocks, 256, arguments, check=True, schedule=schedule, seed=seed)
     if mode == POSITIONS:
@@ -137,6 +155,17 @@ def test_a_falling_order_keeps_that_of_equals(mode: int) -> None:
         assert np.isnan(keys[numbers:]).all()
 
 
+@pytest.mark.parametrize(("schedule", "seed"), SCHEDULES)
+def test_some_bits(schedule: str, seed: int) -> None:
+    """What is equal in them keeps its order, though other bits differ, and digits without any are passed over."""
+    for scalar, bits, descending in (("uint16", (3, 12), False), ("uint32", (8, 16), True), ("uint8", (5, 8), False)):
+        x = hard(scalar, TILE + 300)
+        field = (x >> bits[0]).astype(np.int64) & (1 << bits[1] - bits[0]) - 1
+        order = np.argsort(-field if descending else field, kind="stable")
+        keys, values = sort(x, GIVEN, bits=bits, descending=descending, schedule=schedule, seed=seed)
+        assert np.array_equal(values, order) and np.array_equal(keys, x[order])
+
+
 @pytest.mark.parametrize("share", [0.3, 0.6, 0.97, 1])
 def test_one_number_very_often(share: float) -> None:
     random = np.random.default_rng(1)
@@ -159,6 +188,31 @@ def test_digits_that_all_share_are_passed_over() -> None:
         x = np.random.default_rng(2).integers(low, high, 1300).astype(np.int64)
         for mode in (NONE, POSITIONS):
             check(x, mode)
+
+
+@functools.cache
+def evenly(passes: int):
+    return prism.check(pass_evenly, {"C": "uint32", "PASSES": passes})
+
+
+@pytest.mark.parametrize("passes", [2, 4, 8])
+def test_an_even_number_of_passes(passes: int) -> None:
+    """Whichever digits are shared: of these as few as possible are counted once too seldom."""
+    n, random = 1000, np.random.default_rng(passes)
+    for shared_by_all in range(1 << passes) if passes < 8 else random.integers(0, 256, 20).tolist() + [255, 127]:
+        counts = np.zeros((passes, 256), np.uint32)
+        for p in range(passes):
+            counts[p, random.integers(0, 256)] = n
+            if not shared_by_all >> p & 1:
+                counts[p, random.permutation(256)[:2]] = n // 4, n // 4
+                counts[p] = np.where(counts[p] == n, n // 2, counts[p])
+        before = counts.copy()
+        run(evenly(passes), 1, 256, (counts.reshape(-1), n), check=True)
+        left = (counts == n).any(axis=1)
+        assert (passes - left.sum()) % 2 == 0 and not left[(before != n).all(axis=1)].any()
+        changed = before - counts
+        odd = shared_by_all.bit_count() % 2
+        assert changed.sum() == (2 if shared_by_all == (1 << passes) - 1 else odd) and set(changed[before != n]) <= {0}
 
 
 @pytest.mark.parametrize(("schedule", "seed"), SCHEDULES)

@@ -164,6 +164,13 @@ def test_arrays_that_lie_otherwise(shape: tuple[int, ...]) -> None:
     equal(lazy.of(swapped), x)
 
 
+def test_bfloat16_that_lies_otherwise() -> None:
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    x = np.arange(24).reshape(4, 6).astype(ml_dtypes.bfloat16)
+    for given in (x, x[::-1, ::2], x.T):
+        assert np.array_equal(lib.evaluate(lazy.of(given)), given)
+
+
 def test_numbers_and_positions() -> None:
     equal(lazy.arange(7), np.arange(7))
     equal(lazy.arange(7, 1, -2), np.arange(7, 1, -2))

@@ -9,7 +9,7 @@ from prism.host import arguments, repeat
 from prism.host.call import Decision, Result, call
 from prism.host.plan import OUT, Machine
 from prism.lib.algorithms.merge import plan as plans
-from prism.lib.algorithms.merge.order import kind_of
+from prism.lib.algorithms.merge.order import comparator_of, kind_of
 from prism.lib.algorithms.scan.api import dtype_of
 from prism.lib.algorithms.select.plan import moved_as
 from prism.runtime.arrays import ArrayInfo, require_axes
@@ -23,9 +23,10 @@ def merge(a: Any, b: Any, *, less: Any = None, descending: bool = False, out: An
     a, b : array of NumPy, CuPy or torch
         Of one dimension and one dtype: bool, an integer, float or complex type, or a struct; each sorted in the order of the
         result.
-    less : device function, optional
-        Whether an element stands before another: a Prism device function of `thread[1]` that takes two elements and returns a
-        bool, a strict weak order. By default `<`, with NaN last; complex numbers by real and then by imaginary parts.
+    less : device function or lambda, optional
+        Whether an element stands before another: a Prism device function of `thread[1]`, or a lambda, as of `prism.lib.lazy.map`,
+        that takes two elements and returns a bool, a strict weak order. By default `<`, with NaN last; complex numbers by real
+        and then by imaginary parts.
     descending : bool, default False
         Whether the arrays are sorted from the largest element on, NaN last all the same. Not together with `less`.
     out : array, optional
@@ -42,8 +43,8 @@ def merge(a: Any, b: Any, *, less: Any = None, descending: bool = False, out: An
     Raises
     ------
     TypeError
-        `a` or `b` is no array; they are of two dtypes, or of one that has no order, as a struct without `less`; `less` is no
-        device function, or is given with `descending`; `out` is of another dtype.
+        `a` or `b` is no array; they are of two dtypes, or of one that has no order, as a struct without `less`; `less` is neither
+        device function nor lambda, or is given with `descending`; `out` is of another dtype.
     ValueError
         `a` or `b` has not one dimension; `out` has another shape, or is not contiguous; `stream` for arrays on the host.
 
@@ -57,6 +58,7 @@ def merge(a: Any, b: Any, *, less: Any = None, descending: bool = False, out: An
     >>> prism.lib.merge(np.array([1, 4, 5]), np.array([1, 2, 9]))
     array([1, 1, 2, 4, 5, 9])
     """
+    less = comparator_of(less)
     asked = ("merge", less, bool(descending))
     if stream is None and (known := repeat.run(asked, a, out, b)) is not None:
         return known
@@ -114,6 +116,7 @@ def merge_by_key(
     """
     given = {"a": keys_a, "a_values": values_a, "b": keys_b, "b_values": values_b}
     called = {"a": "keys_a", "a_values": "values_a", "b": "keys_b", "b_values": "values_b"}
+    less = comparator_of(less)
     asked = ("merge_by_key", less, bool(descending))
     if stream is None and (known := repeat.run_many(asked, (*given.values(), None))) is not None:
         return known

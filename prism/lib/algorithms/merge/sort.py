@@ -35,11 +35,14 @@ def sort_by(
         require_axes(given, "x", 1)
         kind = kind_of(given, "", less, descending, "x", function)
         if result is not None:
-            arguments.require_result(result, given.scalar, given.shape)
+            arguments.require_scalar(result, given.scalar)
+            arguments.require_shape(result, given.shape)
         if copied := arguments.not_plain(arrays):
             return Decision(copied=copied)
+        beside = result is not None and not (result.contiguous and result.natural)
         results = (Result(given.shape, dtype_of(given.scalar, given)),)
-        return Decision(results, plan=plans.sort(kind, given.size, machine) if given.size else None)
+        plan = plans.sort(kind, given.size, machine) if given.size else None
+        return Decision(results, plan=plan, beside=beside)
 
     return call(function, asked, {"x": x}, decide, out, stream)
 
@@ -85,7 +88,9 @@ def sort_pairs_by(
     return call(function, asked, {"x": keys, "values": values}, decide, None, stream, called={"x": "keys"})
 
 
-def argsort_by(x: Any, less: Any = None, *, descending: bool = False, stream: Any = None) -> Any:
+def argsort_by(
+    x: Any, less: Any = None, *, descending: bool = False, stream: Any = None, function: str = "argsort"
+) -> Any:
     """Return the positions, int64, that sort an array as `sort_by` does.
 
     Raises:
@@ -95,7 +100,7 @@ def argsort_by(x: Any, less: Any = None, *, descending: bool = False, stream: An
 
     facts = arguments.facts_of(x, "x")
     require_axes(facts, "x", 1)
-    return sort_pairs_by(x, lazy.arange(facts.size), less, descending=descending, stream=stream, function="argsort")[1]
+    return sort_pairs_by(x, lazy.arange(facts.size), less, descending=descending, stream=stream, function=function)[1]
 
 
 __all__ = ["argsort_by", "sort_by", "sort_pairs_by"]

@@ -17,7 +17,8 @@ from prism.lib.algorithms.reduce.where import number_like
 from prism.lib.algorithms.scan.api import scan
 from prism.lib.algorithms.search.api import searchsorted
 from prism.lib.algorithms.select.api import flatnonzero, select, unique_consecutive
-from prism.lib.algorithms.sort.api import flatten, sort, sort_by_key
+from prism.lib.algorithms.sort.api import sort, sort_by_key
+from prism.lib.algorithms.sort.merging import flatten
 from prism.lib.algorithms.take.write import put
 from prism.lib.algorithms.transform.api import evaluate
 from prism.lib.algorithms.transform.calls import transform

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from prism.host import arguments
-from prism.lib.algorithms.sort_rows.axis import argsort_along, sort_along, sort_by_key_along
+from prism.host.axes import normal_axis
+from prism.host.lazies import LazyArray, Sink
+from prism.lib.algorithms.sort import merging
+from prism.lib.algorithms.sort.fields import comparator_of_fields, has_fields
+from prism.lib.algorithms.sort.merging import flatten
+from prism.lib.algorithms.sort.orders import Order, argsort_keyed, order_of, sort_keyed, sort_pairs_keyed
+from prism.lib.algorithms.sort_rows.axis import argsort_along, sort_along
+from prism.lib.algorithms.sort_rows.pairs import assign_pairs, results_of, sort_by_key_along
 from prism.lib.algorithms.transform.api import evaluate
+from prism.runtime.arrays import is_array
 
 _KINDS = ("quicksort", "mergesort", "heapsort", "stable", "q", "m", "h", "s")
 
@@ -21,6 +30,9 @@ def sort(
     *,
     stable: bool | None = None,
     descending: bool = False,
+    key: Any = None,
+    bits: Any = None,
+    less: Any = None,
     out: Any = None,
     stream: Any = None,
 ) -> Any:
@@ -28,16 +40,25 @@ def sort(
 
     Parameters
     ----------
-    a : array of NumPy, CuPy or torch
-        Of bool, an integer type, a float type or complex64.
+    a : array of NumPy, CuPy or torch, or lazy array
+        Of bool, an integer, float or complex type, or of structs of 1, 2, 4, 8 or 16 bytes.
     axis : int, optional
         The axis to sort along; by default the last one. None: all elements, in C order.
     kind, stable : optional
         As NumPy takes them: every sort is stable, and the same.
-    order : None
-        Only None: structs have no order.
+    order : str or sequence of str, optional
+        Of structs: the fields that are compared first, before the others in their order, as NumPy has it. It goes without `key`,
+        `bits` and `less`.
     descending : bool, default False
-        From the largest element on. NaN stands last all the same, and equal elements keep their order.
+        From the largest element, or key, on. NaN stands last all the same, and equal elements keep their order.
+    key : device function or lambda, optional
+        By what elements are sorted: a function of one, as of `prism.lib.lazy.map`, that returns an unsigned integer.
+    bits : (int, int), optional
+        Only these bits of keys, or of elements that are unsigned integers, decide, from the first to before the second: fewer
+        passes.
+    less : device function or lambda, optional
+        Whether one element stands before another, a strict weak order: then elements are sorted by merging. Numbers that a lambda
+        names outside are constants of the kernels. It goes without `key`, `bits` and `descending`.
     out : array, optional
         Where to put the result: of its shape and dtype, strides included; of `a`'s library, and on its device. It may be `a`.
     stream : stream or int, optional
@@ -51,18 +72,29 @@ def sort(
     Raises
     ------
     TypeError
-        `a` or `out` is no array, or of a dtype that is not supported; one of them is on the host and the other on a GPU.
+        `a` or `out` is no array, or of a dtype that is not supported; one of them is on the host and the other on a GPU; `key` or
+        `less` is no such function, or gives something else; `bits` is of elements, or keys, that are no unsigned integers; `less`
+        or `order` is given with what it goes without.
     ValueError
-        `kind` is none that NumPy knows, or both it and `stable` are given; `order` is given; `a` has no such `axis`
-        (`numpy.exceptions.AxisError`); `out` has another shape, is read-only, or is on another GPU; `stream` for arrays on the
-        host.
+        `kind` is none that NumPy knows, or both it and `stable` are given; `a` has no fields of `order`, or no such `axis`
+        (`numpy.exceptions.AxisError`); `bits` are not there; `out` has another shape, is read-only, or is on another GPU;
+        `stream` for arrays on the host.
+    CompileError
+        `key` or `less` has what Prism does not have, or does not take such elements.
 
     Notes
     -----
     NaN stands last whatever its sign, and -0.0 is equal to 0.0; NaN of several bits stand in the order of these. A row that a
     block or a cluster holds (up to 2^17 elements of 4 bytes) is read once and written once. A longer one is sorted by digits
-    of 8 bits: a read counts them, and each digit takes a read and a write, but where all elements share it; scratch: as many
-    elements again. Numbers of 8 or 16 bits are counted instead, and written as often as they occur, where they are many.
+    of 8 bits: a read counts them, and each digit takes a read and a write, but where all elements share it. Scratch: as many
+    elements again, also where `out` is `a`: then an even number of passes moves them, which may be one more. Numbers of 8 or 16
+    bits are counted instead, and written as often as they occur, where they are many. Of one byte, of float16 and bfloat16, and
+    of rows that a block or a cluster holds, the result is made beside `a`, and copied.
+
+    With `key`, and `bits` where that moves less, one launch writes the keys, and elements of up to 8 bytes are moved with them,
+    in long rows by keys of 8 bytes twice, with half of the key; larger ones are taken once by their positions. Else passes with
+    `bits` are over the elements themselves, one for each byte that has some of them. With `less`, and of structs, complex128
+    and long rows of complex64, elements are sorted by merging: of several rows all at once, and then by their rows.
 
     Source: Adinets and Merrill, "Onesweep: a faster least significant digit radix sort for GPUs".
 
@@ -73,11 +105,24 @@ def sort(
     >>> prism.lib.sort(np.array([[3, 1], [2, 4]]), axis=0, descending=True)
     array([[3, 4],
            [2, 1]])
+    >>> prism.lib.sort(np.array([31, 14, 15, 92]), key=lambda x: prism.lang.uint32(x % 10))
+    array([31, 92, 14, 15])
     """
-    _check(kind, order, stable)
-    if axis is None:
-        a, axis = flatten(a, "a", stream), -1
-    return sort_along(a, axis, descending=bool(descending), out=out, stream=stream)
+    _check(kind, stable)
+    by = order_of(key, bits, less, descending)
+    if isinstance(out, Sink):
+        how = {"descending": descending, "key": key, "bits": bits, "less": less}
+        out.write(sort(a, axis, order=order, **how, stream=stream), stream)
+        return out
+    if axis is not None and by.plain and order is None and not _may_merge(a):
+        return sort_along(a, axis, descending=by.descending, out=out, stream=stream)
+    a, axis = _along(a, axis, "a", stream)
+    by = _by_fields(by, a, order, "a")
+    if by.keyed:
+        return sort_keyed(a, by, axis, out, stream)
+    if merging.merges(a, axis, by.less, "a"):
+        return merging.sort_merged(a, axis, by.less, by.descending, out, stream)
+    return sort_along(a, axis, descending=by.descending, out=out, stream=stream)
 
 
 def argsort(
@@ -88,6 +133,9 @@ def argsort(
     *,
     stable: bool | None = None,
     descending: bool = False,
+    key: Any = None,
+    bits: Any = None,
+    less: Any = None,
     dtype: Any = np.int64,
     out: Any = None,
     stream: Any = None,
@@ -96,7 +144,7 @@ def argsort(
 
     Parameters
     ----------
-    a, axis, kind, order, stable, descending, stream
+    a, axis, kind, order, stable, descending, key, bits, less, stream
         As of `prism.lib.sort`.
     dtype : dtype, default int64
         Of the positions: int64 or int32.
@@ -125,57 +173,114 @@ def argsort(
     >>> prism.lib.argsort(np.array([3.0, np.nan, 1.0, 3.0]))
     array([2, 0, 3, 1])
     """
-    _check(kind, order, stable)
-    if axis is None:
-        a, axis = flatten(a, "a", stream), -1
-    return argsort_along(a, axis, descending=bool(descending), dtype=dtype, out=out, stream=stream)
+    _check(kind, stable)
+    by = order_of(key, bits, less, descending)
+    if isinstance(out, Sink):
+        how = {"descending": descending, "key": key, "bits": bits, "less": less, "dtype": dtype}
+        out.write(argsort(a, axis, order=order, **how, stream=stream), stream)
+        return out
+    if axis is not None and by.plain and order is None and not _may_merge(a):
+        return argsort_along(a, axis, descending=by.descending, dtype=dtype, out=out, stream=stream)
+    a, axis = _along(a, axis, "a", stream)
+    by = _by_fields(by, a, order, "a")
+    if by.keyed:
+        return argsort_keyed(a, by, axis, dtype, out, stream)
+    if merging.merges(a, axis, by.less, "a"):
+        return merging.argsort_merged(a, axis, by.less, by.descending, dtype, out, stream)
+    return argsort_along(a, axis, descending=by.descending, dtype=dtype, out=out, stream=stream)
 
 
 def sort_by_key(
-    keys: Any, values: Any, axis: int | None = -1, *, descending: bool = False, stream: Any = None
+    keys: Any,
+    values: Any,
+    axis: int | None = -1,
+    *,
+    descending: bool = False,
+    key: Any = None,
+    bits: Any = None,
+    less: Any = None,
+    out: Any = None,
+    stream: Any = None,
 ) -> tuple[Any, Any]:
     """Return keys in their order, and values, each where its key goes; those of equal keys keep their order.
 
     Parameters
     ----------
-    keys : array of NumPy, CuPy or torch
+    keys : array of NumPy, CuPy or torch, or lazy array
         As `a` of `prism.lib.sort`.
-    values : array
-        Of the shape, library and device of `keys`, and of any dtype whose elements have 1, 2, 4, 8 or 16 bytes.
-    axis, descending, stream
-        As of `prism.lib.sort`.
+    values : array or lazy array
+        Of the shape, library and device of `keys`, and of any dtype whose elements have 1, 2, 4, 8 or 16 bytes. Lazy numbers
+        along the last axis are computed where the first pass reads them.
+    axis, descending, key, bits, less, stream
+        As of `prism.lib.sort`, of `keys`.
+    out : pair of arrays, optional
+        Where to put the results: each of its dtype and shape, strides included, or None where one is to be made. They may be
+        `keys` and `values`.
 
     Returns
     -------
     tuple of arrays
-        Sorted keys, and values beside them.
+        Sorted keys, and values beside them: those of `out`, where they are given.
 
     Raises
     ------
     TypeError
-        `keys` or `values` is no array, or of a dtype that is not supported; they are not of one library, and in one place.
+        `keys` or `values` is no array, or of a dtype that is not supported; they are not of one library, and in one place; `out`
+        is no pair, or of other dtypes; and as `prism.lib.sort`.
     ValueError
-        `keys` and `values` have not one shape; there is no such `axis` (`numpy.exceptions.AxisError`).
+        `keys` and `values` have not one shape; there is no such `axis` (`numpy.exceptions.AxisError`); `out` has another shape,
+        or its arrays share memory; and as `prism.lib.sort`.
+
+    Notes
+    -----
+    Values of up to 8 bytes are moved with their keys, and so are those of 16 in rows of up to 4096 elements; in longer rows they
+    are taken once, by their positions. Scratch: as many keys and values again, also where `out` is what is sorted and an even
+    number of passes can move it (see `prism.lib.sort`).
 
     Examples
     --------
     >>> prism.lib.sort_by_key(np.array([2, 1, 2]), np.array([10.0, 20.0, 30.0]))
     (array([1, 2, 2]), array([20., 10., 30.]))
     """
-    if axis is None:
-        keys, values, axis = flatten(keys, "keys", stream), flatten(values, "values", stream), -1
-    return tuple(sort_by_key_along(keys, values, axis, descending=bool(descending), stream=stream))
+    by = order_of(key, bits, less, descending)
+    targets = _pair(out)
+    if axis is not None and by.plain and not _may_merge(keys) and (_is_read(values, axis) or not _may_merge(values)):
+        return sort_by_key_along(keys, values, axis, descending=by.descending, out=targets, stream=stream)
+    keys, along = _along(keys, axis, "keys", stream)
+    values, _ = _along(values, axis, "values", stream)
+    by = _by_fields(by, keys, None, "keys")
+    infos = arguments.describe_all({"keys": keys, "values": values}, {})
+    first, second = infos.values()
+    if first.shape != second.shape:
+        raise ValueError(f"`keys` and `values` must have one shape, not {first.shape} and {second.shape}")
+    if any(target is not None for target in targets):
+        results_of(targets, infos)
+    if by.keyed or not merging.merges(keys, along, by.less, "keys"):
+        return sort_pairs_keyed(keys, values, by, along, targets, stream)
+    found = merging.sort_pairs_merged(keys, values, along, by.less, by.descending, stream)
+    return assign_pairs(targets, found, first, stream)
 
 
-def _check(kind: Any, order: Any, stable: Any) -> None:
+def _pair(out: Any) -> tuple[Any, Any]:
+    """Return where both results of `sort_by_key` are to be put.
+
+    Raises:
+        TypeError: `out` is no pair.
+    """
+    if out is None:
+        return None, None
+    if not isinstance(out, tuple | list) or len(out) != 2:
+        raise TypeError(f"`out` must be two arrays, for keys and for values, not {type(out).__name__}")
+    return out[0], out[1]
+
+
+def _check(kind: Any, stable: Any) -> None:
     """Check what NumPy's sorts take beside the array.
 
     Raises:
         TypeError: `kind` is no string.
-        ValueError: it is none that NumPy knows, or given beside `stable`; there is an `order`.
+        ValueError: it is none that NumPy knows, or given beside `stable`.
     """
-    if order is not None:
-        raise ValueError("`order` names fields, and structs have no order here: sort by a key of them")
     if kind is None:
         return
     if not isinstance(kind, str):
@@ -186,9 +291,47 @@ def _check(kind: Any, order: Any, stable: Any) -> None:
         raise ValueError(f"`kind` must be one of 'quicksort', 'mergesort', 'heapsort' and 'stable', not {kind!r}")
 
 
-def flatten(x: Any, name: str, stream: Any) -> Any:
-    """Return an array as one dimension; with gaps, or in another order than C's, a copy."""
-    x = arguments.array_of(x)
-    if not arguments.facts_of(x, name).contiguous:
-        x = evaluate(x, stream=stream)  # and not by its library, which would copy on its current stream
-    return x.reshape(-1)
+def _by_fields(by: Order, x: Any, order: Any, name: str) -> Order:
+    """Return an order, of structs that have none given that of their fields.
+
+    Raises:
+        TypeError: `order` goes with nothing else; elements have a size that kernels do not move.
+        ValueError: there are no such fields.
+    """
+    if not by.plain:
+        if order is not None:
+            raise TypeError("`order` is that of fields: it goes without `key`, `bits` and `less`")
+        return by
+    less = comparator_of_fields(arguments.facts_of(x, name), order, by.descending, name)
+    return by if less is None else replace(by, less=less, descending=False)
+
+
+def _may_merge(x: Any) -> bool:
+    """Whether something may be sorted, or moved, otherwise than by digits or blocks: it is no array, or of large elements."""
+    dtype = getattr(x, "dtype", None)
+    if dtype is None or isinstance(x, LazyArray) or has_fields(dtype):
+        return True
+    if not hasattr(dtype, "kind"):  # torch's
+        return bool(dtype.is_complex)
+    return bool(dtype.itemsize > 8 or dtype.kind == "c")
+
+
+def _is_read(values: Any, axis: int) -> bool:
+    """Whether values are lazy, and computed where they are read: along the last axis, of up to 8 bytes."""
+    return isinstance(values, LazyArray) and axis in (-1, len(values.shape) - 1) and values.scalar.bytes <= 8
+
+
+def _along(x: Any, axis: int | None, name: str, stream: Any) -> tuple[Any, int]:
+    """Return an array that holds its elements, and an axis of it; for None all its elements as one.
+
+    Raises:
+        TypeError: it is no array.
+        AxisError: there is no such axis.
+    """
+    x = evaluate(x, stream=stream) if isinstance(x, LazyArray) else arguments.array_of(x)
+    facts = arguments.facts_of(x, name)
+    if not is_array(x):
+        x = np.asarray(x)
+    if axis is None:
+        return flatten(x, name, stream), 0
+    return x, normal_axis(axis, len(facts.shape))

@@ -6,9 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from prism.lang import uint32
 from prism.lib.cases import LONG_PLANES, PLANES, Case, numbers
+from prism.lib.thread import operators
 
 _DTYPES = ("int32", "float16", "uint64")  # tests/lib/algorithms/sort has all
+_FEW: dict[str, Any] = {"shapes": ((1000,), (0,), (1,), (257,)), "large": ((1 << 20,),), "planned": False}
 
 
 def _with_values(random: Any, shape: tuple[int, ...], dtype: str) -> tuple[Any, Any]:
@@ -19,6 +22,11 @@ def _with_values(random: Any, shape: tuple[int, ...], dtype: str) -> tuple[Any, 
 def _by_key(keys: Any, values: Any) -> tuple[Any, Any]:
     order = np.argsort(keys, axis=-1, kind="stable")
     return np.take_along_axis(keys, order, -1), np.take_along_axis(values, order, -1)
+
+
+def _from_the_largest(keys: Any, values: Any) -> tuple[Any, Any]:
+    order = np.argsort(-keys, axis=-1, kind="stable")
+    return keys[order], values[order]
 
 
 CASES = (
@@ -35,4 +43,7 @@ CASES = (
         peers={"cupy": lambda cupy, x: cupy.argsort(x), "torch": lambda torch, x: torch.argsort(x)},
     ),
     Case("sort_by_key", _with_values, _by_key, out=False, dtypes=("int32", "float64")),
+    Case("sort", numbers, lambda x: x[np.argsort(x & 1, kind="stable")], {"bits": (0, 1)}, ("uint32", "uint64"), **_FEW),
+    Case("argsort", numbers, lambda x: np.argsort(x, kind="stable"), {"key": uint32}, ("uint16", "uint64"), **_FEW),
+    Case("sort_by_key", _with_values, _from_the_largest, {"less": operators.greater}, ("int32", "float16"), out=False, **_FEW),
 )  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from prism.host.plan import WORDS, Buffer, Clear, Machine, Plan, Scratch, Step, instance_of, nothing, size_of
@@ -18,7 +18,10 @@ from prism.lib.algorithms.sort_rows.plan import Kind, Names
 
 _FLOATS = {"float16": 0x7C00, "bfloat16": 0x7F80, "float32": 0x7F800000, "float64": 0x7FF0000000000000}
 """The bits of inf."""
-_CARRIED = ("uint8", "uint16", "uint32", "uint64")
+CARRIED = (
+    "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64", "float16", "float32", "float64",
+)  # fmt: skip
+"""What values may be: in memory, the first four, by their size; as they are where they are computed when they are read."""
 _NARROW = 1 << 31  # counts of shorter arrays are of 32 bits
 _HOST_ROOM = 227 << 10
 _LONG_ROW, _MOST_ROWS = 1 << 16, 16
@@ -45,6 +48,8 @@ def keys_of(kind: Kind) -> Keys:
     size = size_of(kind.read)
     sign, every = 1 << 8 * size - 1, (1 << 8 * size) - 1
     falling = every if kind.descending else 0
+    if kind.bits is not None:
+        return Keys(size, kernels.FIELD, falling, (1 << kind.bits[1]) - (1 << kind.bits[0]))
     if kind.scalar in _FLOATS:
         floats = {NONE: kernels.FLOAT, POSITIONS: kernels.FLOAT_PLACE, GIVEN: kernels.FLOAT_PAIR}
         return Keys(size, floats[carries(kind)], falling, every ^ (_FLOATS[kind.scalar] | sign))
@@ -59,42 +64,73 @@ def carries(kind: Kind) -> int:
 
 def takes(kind: Kind) -> bool:
     """Whether there is a radix sort of such rows."""
-    if kind.scalar.startswith("complex") or (kind.values and (kind.values not in _CARRIED or kind.places)):
+    if kind.bits is not None and kind.places:
+        return False
+    if kind.scalar.startswith("complex") or (kind.values and (kind.values not in CARRIED or kind.places)):
         return False
     return not kind.elements if kind.places else kind.elements
 
 
-def rows(
-    kind: Kind, many: int, columns: int, machine: Machine, *, aligned: bool = False, names: Names | None = None
-) -> Plan:
-    """Return the plan that sorts `many` rows of `columns` elements; arguments are those of `sort_rows.plan.rows`."""
-    keys, carried = keys_of(kind), carries(kind)
-    value = {NONE: "uint32", POSITIONS: "uint32", GIVEN: kind.values}[carried]
-    if takes(kind) and cluster.sorts(keys.size, size_of(value), carried, many, columns, kind.most(machine), machine):
-        return cluster.rows(
-            keys.type,
-            value,
-            kind.places or "int64",
-            carried,
-            many,
-            columns,
-            names or Names(),
-            kind=keys.kind,
-            flip=keys.flip,
-            lowest=keys.lowest,
-        )
+def by_clusters(kind: Kind, many: int, columns: int, machine: Machine) -> bool:
+    """Whether `many` rows of `columns` elements are sorted by a cluster of blocks each."""
+    if kind.bits is not None or not takes(kind):
+        return False
+    value = kind.values or "uint32"
+    return cluster.sorts(size_of(kind.read), size_of(value), carries(kind), many, columns, kind.most(machine), machine)
+
+
+def by_digits(kind: Kind, many: int, columns: int, machine: Machine) -> bool:
+    """Whether `many` rows of `columns` elements are sorted by digits, or counted."""
     long = columns > kind.most(machine) and (many == 1 or (columns >= _LONG_ROW and many <= _MOST_ROWS))
-    if not long or not takes(kind):
+    return long and takes(kind)
+
+
+def may_be_in_place(kind: Kind, many: int, columns: int, machine: Machine) -> bool:
+    """Whether the results of `rows` may be the memory that is read: passes write two arrays in turn, and their number is even."""
+    if by_clusters(kind, many, columns, machine):
+        return False  # one kernel reads and writes
+    again = not kind.values and kind.scalar in ("float16", "bfloat16")  # which may be read again for their zeros
+    return by_digits(kind, many, columns, machine) and not kind.places and size_of(kind.read) > 1 and not again
+
+
+def rows(
+    kind: Kind, many: int, columns: int, machine: Machine, *, aligned: bool = False, names: Names | None = None,
+    in_place: bool = False,
+) -> Plan:  # fmt: skip
+    """Return the plan that sorts `many` rows of `columns` elements; arguments are those of `sort_rows.plan.rows`.
+
+    `in_place`: results may be the very memory that is read, where that may be.
+    """
+    names = names or Names()
+    if by_clusters(kind, many, columns, machine):
+        keys, carried = keys_of(kind), carries(kind)
+        return cluster.rows(
+            keys.type, kind.values or "uint32", kind.places or "int64", carried, many, columns, names, kind=keys.kind,
+            flip=keys.flip, lowest=keys.lowest,
+        )  # fmt: skip
+    if not by_digits(kind, many, columns, machine):
         return by_rows.rows(kind, many, columns, machine, aligned=aligned, names=names)
-    return radix(kind, many, columns, machine, names or Names(), aligned=aligned)
+    return radix(kind, many, columns, machine, names, aligned=aligned, in_place=in_place)
 
 
-def radix(kind: Kind, many: int, n: int, machine: Machine, names: Names, *, aligned: bool) -> Plan:
+def radix(
+    kind: Kind, many: int, n: int, machine: Machine, names: Names, *, aligned: bool, in_place: bool = False
+) -> Plan:
     """Return the plan that sorts rows of `n` elements by digits, one row after the other.
 
-    Scratch: as many keys, and as many values where some go along; of positions two of each, of 4 bytes below 2^32 elements.
+    Scratch: as many keys, and as many values where some go along; of positions two of each, of 4 bytes below 2^32 elements; of
+    some bits alone two bytes more an element.
+    `in_place`: an even number of passes moves elements, so that results may be what is read.
     """
-    keys, carried, scratch = keys_of(kind), carries(kind), Scratch()
+    scratch = Scratch()
+    if (
+        kind.bits is not None and not kind.values
+    ):  # what is equal may differ: what goes along, whatever it is, tells its order
+        kind, names = (
+            replace(kind, values="uint8"),
+            replace(names, values=names.x, moved=scratch.take("uint8", many * n)),
+        )
+    keys, carried = keys_of(kind), carries(kind)
     if fill.is_counted(keys.size, carried, n):
         return by_counting(keys, many, n, machine, names, aligned=aligned)
     value = {NONE: "uint32", POSITIONS: "uint32" if n < 1 << 32 else "uint64", GIVEN: kind.values}[carried]
@@ -134,6 +170,9 @@ def radix(kind: Kind, many: int, n: int, machine: Machine, names: Names, *, alig
         }  # fmt: skip
         steps.append(Clear(number))
         steps.append(_count(keys, counts, n, x, machine, room, shared, aligned=aligned))
+        if in_place:
+            evenly = instance_of(kernels.pass_evenly, {"C": counts, "PASSES": keys.size})
+            steps.append(Step(evenly, 1, 256, {"counts": number, "n": n}))
         steps.extend(Step(pass_of, blocks, c.threads, {**found, "step": step}) for step in range(keys.size))
     return Plan(tuple(steps), CONTROL + capacity * size, f"sort {capacity} {counts}", scratch.used)
 
@@ -187,4 +226,16 @@ def _at(buffer: Buffer, offset: int) -> Buffer:
     return buffer if offset == 0 else Buffer(buffer.name, buffer.offset + offset, buffer.dtype, buffer.count)
 
 
-__all__ = ["Keys", "configuration", "keys_of", "radix", "rows", "takes"]
+__all__ = [
+    "CARRIED",
+    "Keys",
+    "by_clusters",
+    "by_counting",
+    "by_digits",
+    "configuration",
+    "keys_of",
+    "may_be_in_place",
+    "radix",
+    "rows",
+    "takes",
+]

@@ -13,40 +13,44 @@ from prism.host.call import Decision, Result, call
 from prism.host.lazies import LazyArray
 from prism.host.plan import OUT, Buffer, Machine
 from prism.lib.algorithms.scan.api import dtype_of
-from prism.lib.algorithms.select.plan import moved_as
-from prism.lib.algorithms.sort.plan import rows
+from prism.lib.algorithms.sort.plan import may_be_in_place, rows
 from prism.lib.algorithms.sort_rows import plan as plans
 from prism.lib.algorithms.sort_rows.plan import Kind, Names
 from prism.lib.algorithms.transform.api import evaluate
 from prism.runtime.arrays import ArrayInfo
 
+_CALLED = {"x": "a"}
+
 
 def sort_along(
-    x: Any, axis: int = -1, *, descending: bool = False, out: Any = None, stream: Any = None, function: str = "sort"
-) -> Any:
+    x: Any, axis: int = -1, *, descending: bool = False, bits: tuple[int, int] | None = None, out: Any = None,
+    stream: Any = None, function: str = "sort",
+) -> Any:  # fmt: skip
     """Return an array whose rows along `axis` are sorted: stable, NaN last whatever its sign, -0.0 equal to 0.0.
+
+    `bits`: those that decide, of rows that are sorted by digits.
 
     Raises:
         TypeError: `x` is of a dtype without an order, or `out` of another.
         ValueError: `x` has no such axis (`AxisError`), or no axis at all; `out` has another shape.
     """
-    view, back = _last(x, axis), axis
-    asked = (function, "rows", descending)
+    view = move_last(x, axis)
     if out is not None:
-        target = _last(out, axis)
-        sort_last(view, asked, descending, target, stream, function)
+        sort_last(view, (function, descending, bits), move_last(out, axis), stream, itself=out is x)
         return out
-    return _last(sort_last(view, asked, descending, None, stream, function), back, undo=True)
+    return move_last(sort_last(view, (function, descending, bits), None, stream), axis, undo=True)
 
 
-def sort_last(x: Any, asked: tuple[Any, ...], descending: bool, out: Any, stream: Any, function: str) -> Any:
-    """Return an array sorted along its last axis."""
+def sort_last(x: Any, how: tuple[str, bool, Any], out: Any, stream: Any, *, itself: bool = False) -> Any:
+    """Return an array sorted along its last axis; `itself`: the result is the array."""
+    function, descending, bits = how
+    asked = ("rows", *how, itself)
     if stream is None and (known := repeat.run(asked, x, out)) is not None:
         return known
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
         given = arrays["x"]
-        kind = Kind(require_order(given, "x", function), descending)
+        kind = Kind(require_order(given, "a", function), descending, bits=bits)
         if result is not None:
             arguments.require_scalar(result, given.scalar)
             arguments.require_shape(result, given.shape)
@@ -57,11 +61,13 @@ def sort_last(x: Any, asked: tuple[Any, ...], descending: bool, out: Any, stream
             return Decision(results)
         beside = result is not None and not (result.contiguous and result.natural)
         aligned = plans.is_aligned(given, None if beside else result)
-        columns = require_columns(given, "x")
-        plan = rows(kind, given.size // columns, columns, machine, aligned=aligned)
-        return Decision(results, plan=plan, beside=beside)
+        columns = require_columns(given, "a")
+        many = given.size // columns
+        in_place = itself and not beside and may_be_in_place(kind, many, columns, machine)
+        plan = rows(kind, many, columns, machine, aligned=aligned, in_place=in_place)
+        return Decision(results, plan=plan, beside=beside, in_place=("x",) if in_place else ())
 
-    return call(function, asked, {"x": x}, decide, out, stream)
+    return call(function, asked, {"x": x}, decide, out, stream, called=_CALLED)
 
 
 def argsort_along(
@@ -75,15 +81,15 @@ def argsort_along(
         ValueError: `x` has no such axis (`AxisError`), or no axis at all; `out` has another shape.
     """
     wanted = position_type(dtype)
-    view = _last(x, axis)
+    view = move_last(x, axis)
     asked = (function, "rows", descending, wanted)
-    target = None if out is None else _last(out, axis)
+    target = None if out is None else move_last(out, axis)
     if stream is None and (known := repeat.run(asked, view, target)) is not None:
-        return out if out is not None else _last(known, axis, undo=True)
+        return out if out is not None else move_last(known, axis, undo=True)
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
         given = arrays["x"]
-        kind = Kind(require_order(given, "x", function), descending, elements=False, places=wanted)
+        kind = Kind(require_order(given, "a", function), descending, elements=False, places=wanted)
         if result is not None:
             arguments.require_scalar(result, wanted)
             arguments.require_shape(result, given.shape)
@@ -94,59 +100,12 @@ def argsort_along(
             return Decision(results)
         beside = result is not None and not (result.contiguous and result.natural)
         aligned = plans.is_aligned(given, None if beside else result)
-        columns, names = require_columns(given, "x"), Names(places=Buffer(OUT))
+        columns, names = require_columns(given, "a"), Names(places=Buffer(OUT))
         plan = rows(kind, given.size // columns, columns, machine, aligned=aligned, names=names)
         return Decision(results, plan=plan, beside=beside)
 
-    found = call(function, asked, {"x": view}, decide, target, stream)
-    return out if out is not None else _last(found, axis, undo=True)
-
-
-def sort_by_key_along(
-    keys: Any,
-    values: Any,
-    axis: int = -1,
-    *,
-    descending: bool = False,
-    stream: Any = None,
-    function: str = "sort_by_key",
-) -> Any:
-    """Return the rows of keys along `axis`, sorted, and of values, each where its key goes.
-
-    Raises:
-        TypeError: `keys` is of a dtype without an order, or `values` of one whose elements have no usual size.
-        ValueError: there is no such axis (`AxisError`); both have not one shape.
-    """
-    views = {"x": _last(keys, axis), "values": _last(values, axis)}
-    asked = (function, "rows", descending)
-    called = {"x": "keys"}
-    if stream is None and (known := repeat.run_many(asked, (*views.values(), None))) is not None:
-        return tuple(_last(one, axis, undo=True) for one in known)
-
-    def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
-        given, beside = arrays["x"], arrays["values"]
-        try:
-            moved = moved_as(beside)
-        except TypeError:
-            raise TypeError(f"`values` has dtype {beside.dtype}, which {function} does not support") from None
-        if beside.shape != given.shape:
-            raise ValueError(f"`keys` and `values` must have one shape, not {given.shape} and {beside.shape}")
-        kind = Kind(require_order(given, "keys", function), descending, values=moved)
-        if copied := arguments.not_plain(arrays):
-            return Decision(copied=copied)
-        results = (
-            Result(given.shape, dtype_of(given.scalar, given)),
-            Result(given.shape, dtype_of(beside.scalar, beside)),
-        )
-        if not given.size:
-            return Decision(results, (OUT, plans.MOVED))
-        columns = require_columns(given, "keys")
-        aligned = plans.is_aligned(given, beside)
-        plan = rows(kind, given.size // columns, columns, machine, aligned=aligned)
-        return Decision(results, (OUT, plans.MOVED), plan=plan)
-
-    found = call(function, asked, views, decide, None, stream, called=called)
-    return tuple(_last(one, axis, undo=True) for one in found)
+    found = call(function, asked, {"x": view}, decide, target, stream, called=_CALLED)
+    return out if out is not None else move_last(found, axis, undo=True)
 
 
 def position_type(dtype: Any) -> str:
@@ -184,18 +143,18 @@ def require_order(given: ArrayInfo, name: str, function: str) -> str:
     return given.scalar
 
 
-def _last(x: Any, axis: int, undo: bool = False) -> Any:
-    """Return a view in which `axis` is the last one; `undo`: in which the last one is `axis`.
+def move_last(x: Any, axis: int, undo: bool = False) -> Any:
+    """Return a view in which `axis` is the last one; `undo`: in which the last one is `axis`. A lazy array has that axis alone.
 
     Raises:
         AxisError: there is no such axis.
     """
-    if isinstance(x, LazyArray):
-        x = evaluate(x)
     shape = x.shape if hasattr(x, "shape") else np.shape(x)
     place = normal_axis(axis, len(shape))
     if place == len(shape) - 1:
         return x
+    if isinstance(x, LazyArray):
+        x = evaluate(x)
     source, target = (-1, place) if undo else (place, -1)
     if hasattr(x, "movedim"):  # torch
         return x.movedim(source, target)
@@ -204,4 +163,4 @@ def _last(x: Any, axis: int, undo: bool = False) -> Any:
     return x.transpose(order) if hasattr(x, "transpose") else np.transpose(x, order)
 
 
-__all__ = ["argsort_along", "require_order", "position_type", "sort_along", "sort_by_key_along"]
+__all__ = ["argsort_along", "move_last", "position_type", "require_columns", "require_order", "sort_along"]

@@ -37,6 +37,7 @@ class Kind:
 
     `elements`: whether the sorted ones are wanted; `places`: the type that positions in a row are written as, or "";
     `values`: the type that values beside the elements are moved as, or "". `placed`: positions are sorted along in any case.
+    `bits`: of unsigned integers those that decide, from one to before another, where these are not all.
     """
 
     scalar: str
@@ -45,6 +46,7 @@ class Kind:
     places: str = ""
     values: str = ""
     placed: bool = False
+    bits: tuple[int, int] | None = None
 
     @property
     def read(self) -> str:

@@ -89,7 +89,8 @@ def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: M
         "skew": -1 if machine.host else skew,
         "y_aligned": not machine.host and past(result) == 0,
     }
-    otherwise = np.zeros((), given.dtype)[()] if given.dtype.names else _zero(given)
+    coded = given.scalar == "bfloat16"  # of which the dtype has a name, as those of structs have
+    otherwise = np.zeros((), given.dtype)[()] if given.dtype.names and not coded else _zero(given)
     blocks = math.ceil(given.size / (_THREADS * items))
     step = Step(
         instance_of(kernels.copy, template), blocks, _THREADS, {"x": X, "y": Y, **numbers, "otherwise": otherwise}

@@ -13,6 +13,7 @@ from prism.host.lazies import LazyArray, LazyInfo
 from prism.host.plan import Buffer, Clear, Machine, Plan, Step
 from prism.lib.algorithms.transform import api
 from prism.lib.lazy.array import Lazy, of
+from prism.lib.records import is_record
 from prism.runtime.arrays import ArrayInfo, describe
 
 Compose: TypeAlias = Callable[[Mapping[str, Lazy]], Lazy]
@@ -39,6 +40,8 @@ def transform(
         return known
 
     def decide(infos: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
+        for info in infos.values():
+            is_record(info.scalar)  # refuses structs of other sizes than kernels move
         placed = {name: stand_in(info, k) for k, (name, info) in enumerate(infos.items())}
         lazy = compose({name: of(info, (called or {}).get(name, name)) for name, info in placed.items()})
         if copied := arguments.not_plain(infos):
@@ -47,7 +50,7 @@ def transform(
         assert isinstance(view, LazyInfo)
         if not lazy.leaves:  # nothing of the arrays is read: they say where it is
             view = replace(view, **{name: getattr(next(iter(infos.values())), name) for name in _WHERE})
-        beside = result is not None and not result.contiguous
+        beside = result is not None and not (result.contiguous and result.natural)
         if result is not None and beside:
             arguments.require_scalar(result, view.scalar)
             arguments.require_shape(result, view.shape)

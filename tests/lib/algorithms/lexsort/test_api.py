@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from prism import lib
+from prism.lib.algorithms.lexsort import api
 from tests.host.stand_ins import array, stand_in
 from tests.rarely import rarely
 
@@ -40,6 +41,14 @@ def test_numpys_positions(keys: Any) -> None:
         found, wanted = lib.lexsort(keys, axis), np.lexsort(keys, axis)
         assert np.array_equal(found, wanted) and type(found) is type(wanted)
         assert found.dtype == np.int64 and found.shape == wanted.shape
+
+
+def test_positions_of_four_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(api, "_NARROW", 100)
+    keys = RANDOM.integers(0, 5, (4, 30, 40))
+    for axis in (0, 1):
+        found = lib.lexsort(keys, axis)
+        assert np.array_equal(found, np.lexsort(keys, axis)) and found.dtype == np.int64
 
 
 def test_lazy_keys() -> None:
@@ -85,6 +94,15 @@ def test_complex_numbers_by_their_parts(dtype: str) -> None:
         lib.sort_complex(5)
 
 
-def test_keys_without_an_order() -> None:
-    with pytest.raises(TypeError, match="complex128"):
-        lib.lexsort([np.zeros(3), np.zeros(3, complex)])
+def test_structs_are_keys() -> None:
+    x, y = RANDOM.integers(0, 4, (2, 300)), np.zeros(300, "u4,u4")
+    y["f0"], y["f1"] = x
+    assert np.array_equal(lib.lexsort([x[1], y]), np.lexsort([x[1], y["f1"], y["f0"]]))
+    with pytest.raises(TypeError, match="structs are of 1, 2, 4, 8 or 16 bytes"):
+        lib.lexsort([np.zeros(3), np.zeros(3, "u4,u4,u4")])
+
+
+def test_complex_keys() -> None:
+    real, imag = np.random.default_rng(0).integers(0, 3, (2, 2, 300))
+    x = real + 1j * imag
+    assert np.array_equal(lib.lexsort([x[0], x[1]]), np.lexsort([x[0], x[1]]))

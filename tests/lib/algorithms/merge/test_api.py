@@ -66,6 +66,7 @@ def test_orders_of_ones_own() -> None:
     a, b = (run[np.argsort(run // 10, kind="stable")] for run in runs)
     both = np.concatenate([a, b])
     assert np.array_equal(merge(a, b, less=tens), both[np.argsort(both // 10, kind="stable")])
+    assert np.array_equal(merge(a, b, less=lambda x, y: x / 10 < y / 10), both[np.argsort(both // 10, kind="stable")])
     down = [np.sort(run)[::-1] for run in runs]
     assert np.array_equal(merge(*down, descending=True), np.sort(both)[::-1])
     pairs = np.zeros(900, Pair)
@@ -115,8 +116,8 @@ def test_errors() -> None:
     a = np.zeros(4, np.float32)
     with pytest.raises(TypeError, match="`b` must be of float32"):
         merge(a, a.astype(int))
-    with pytest.raises(TypeError, match="`less` must be a Prism device function"):
-        merge(a, a, less=lambda x, y: x < y)
+    with pytest.raises(TypeError, match="`less` must be a Prism device function or a lambda, not type"):
+        merge(a, a, less=int)
     with pytest.raises(TypeError, match="goes without `descending`"):
         merge(a.astype(np.int32), a.astype(np.int32), less=tens, descending=True)
     with pytest.raises(TypeError, match="a struct takes `less`"):

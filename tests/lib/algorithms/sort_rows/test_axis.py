@@ -1,6 +1,6 @@
 """Arrays sorted along an axis, on NumPy arrays: shapes, axes, strides, dtypes, hard data, and the errors.
 
-Tests of prism/lib/algorithms/sort_rows/axis.py.
+Tests of prism/lib/algorithms/sort_rows: axis, pairs.
 """
 
 from __future__ import annotations
@@ -8,7 +8,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from prism.lib.algorithms.sort_rows.axis import argsort_along, sort_along, sort_by_key_along
+from prism.lib.algorithms.sort_rows.axis import argsort_along, sort_along
+from prism.lib.algorithms.sort_rows.pairs import sort_by_key_along
 from prism.lib.algorithms.sort_rows.plan import SUPPORTED
 from tests.kernels.test_sort_rows import order_of
 from tests.lib.algorithms.sort_rows.test_api import hard
@@ -79,7 +80,7 @@ def test_errors() -> None:
         sort_along(x, 2)
     with pytest.raises(np.exceptions.AxisError):
         argsort_along(np.float32(1))
-    with pytest.raises(TypeError, match="`x` has dtype complex128"):
+    with pytest.raises(TypeError, match="`a` has dtype complex128"):
         sort_along(x.astype(complex))
     with pytest.raises(TypeError, match="`dtype` must be int32 or int64"):
         argsort_along(x, dtype="uint8")

@@ -91,6 +91,11 @@ def test_numbers_lazy_values_and_masks_of_numbers() -> None:
     assert x.tolist() == [7.5, 2, 18, 3, 4, 1]
 
 
+def test_a_result_in_another_byte_order() -> None:
+    x, out = np.arange(5), np.zeros(3, ">i8")
+    assert lib.take(x, np.array([4, 0, 1]), out=out) is out and out.tolist() == [4, 0, 1]
+
+
 def test_results_that_overlap() -> None:
     x = np.arange(100)
     lib.take(x, np.arange(100)[::-1], out=x)
