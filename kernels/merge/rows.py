@@ -1,0 +1,196 @@
+"""Two sorted runs in shared memory merged by rows, one a thread, in registers: no two threads of a warp meet in a bank.
+
+A region of shared memory has rows of `ITEMS` elements, and a place free behind each. The first run rises from the region's
+beginning on, the second falls to its end. What a thread puts together of both, a row of the result, then lies in places that are
+all different modulo `ITEMS`. It takes them in the order of these remainders: they rise, and fall, or the other way round, so a
+bitonic network sorts them. The lanes of a warp read as many different rows at a time.
+"""
+
+from prism.lang import (
+    block, const, constexpr, dtype, function, group, id, int32, partition, prism, ptr, requires, shared, template, thread,
+)
+
+
+@prism("device")
+@requires(thread[1])
+@template(T=dtype, ITEMS=constexpr(int), LESS=function)
+def merge_numbered(items: T[ITEMS] @ thread[1], places: int32[ITEMS] @ thread[1]):
+    """`thread.merge_bitonic`, of all elements with their numbers, of which the lower one comes first where neither is less."""
+    for step in range(5):
+        if ITEMS >> (step + 1) > 0:
+            for k in range(ITEMS):
+                if k ^ (ITEMS >> (step + 1)) > k:
+                    a: T = items[k]
+                    b: T = items[k ^ (ITEMS >> (step + 1))]
+                    one: int32 = places[k]
+                    other: int32 = places[k ^ (ITEMS >> (step + 1))]
+                    rises: bool = LESS(a, b)
+                    falls: bool = LESS(b, a)
+                    behind: bool = other < one
+                    swap: bool = falls or (behind and not rises)
+                    items[k] = b if swap else a
+                    items[k ^ (ITEMS >> (step + 1))] = a if swap else b
+                    places[k] = other if swap else one
+                    places[k ^ (ITEMS >> (step + 1))] = one if swap else other
+
+
+@prism("device")
+@requires(thread[1])
+@template(T=dtype, ITEMS=constexpr(int), LESS=function)
+def path_in_rows(
+    tile: ptr(const(T)) @ thread[1], base: int32 @ thread[1], rows: int32 @ thread[1], row: int32 @ thread[1],
+    size_a: int32 @ thread[1], size_b: int32 @ thread[1],
+) -> int32 @ thread[1]:
+    """How many elements of the first run stand before row `row` of the result, of a region of `rows` from row `base` on."""
+    SHIFT: constexpr(int) = 3 if ITEMS == 8 else 4 if ITEMS == 16 else 5
+    diagonal: int32 = min(row * ITEMS, size_a + size_b)
+    low: int32 = max(diagonal - size_b, 0)
+    high: int32 = min(diagonal, size_a)
+    across: int32 = (rows - row) * (ITEMS + 1)  # from an element of the first run to the one of the second that it is compared with
+    while low < high:
+        half: int32 = low + high >> 1
+        spot: int32 = base * (ITEMS + 1) + half + (half >> SHIFT)
+        left: T = tile[spot]
+        right: T = tile[spot + across]
+        if LESS(right, left):
+            high = half
+        else:
+            low = half + 1
+    return low
+
+
+@prism("device")
+@requires(thread[1])
+@template(T=dtype, ITEMS=constexpr(int), LESS=function, PLACES=constexpr(int))
+def merge_row(
+    tile: ptr(const(T)) @ thread[1], spots: ptr(const(int32)) @ thread[1], base: int32 @ thread[1], rows: int32 @ thread[1],
+    row: int32 @ thread[1], size_a: int32 @ thread[1], size_b: int32 @ thread[1], begin: int32 @ thread[1],
+    until: int32 @ thread[1], items: T[ITEMS] @ thread[1], places: int32[PLACES] @ thread[1],
+):
+    """Put row `row` of the result into `items`: elements `begin` to `until` of the first run, and as many of the second as belong.
+
+    Of a row that is not whole the rest becomes what is last of all; of one behind the result nothing is touched. `PLACES`: `ITEMS`,
+    and `spots` has the number of each element, those of the first run below those of the second: of equal ones the lower one
+    comes first. Or 1, of elements that are the same in all bits where neither is less.
+    """
+    SHIFT: constexpr(int) = 3 if ITEMS == 8 else 4 if ITEMS == 16 else 5
+    ROW: constexpr(int) = ITEMS + 1
+    size: int32 = size_a + size_b
+    if row * ITEMS < size:
+        corner: int32 = begin & ITEMS - 1  # the remainder of the first one
+        end: int32 = until - (begin - corner)
+        start: int32 = (base + (begin >> SHIFT)) * ROW
+        across: int32 = (rows - row - 1) * ROW
+        wraps: bool = end > ITEMS
+        # Three stretches of remainders: each lies in one row.
+        first: int32 = end - ITEMS if wraps else corner
+        second: int32 = corner if wraps else end
+        one: int32 = start + ROW if wraps else start + ROW + across
+        two: int32 = start + ROW + across if wraps else start
+        three: int32 = start if wraps else start + across
+        if size - row * ITEMS >= ITEMS:
+            for k in range(ITEMS):
+                at: int32 = one if k < first else two if k < second else three
+                items[k] = tile[at + k]
+                if PLACES > 1:
+                    places[k] = spots[at + k]
+        else:  # both runs end here
+            lowest: int32 = base * ROW + (rows * ITEMS - size_b) + (rows * ITEMS - size_b >> SHIFT)
+            last: int32 = lowest
+            if size_a > 0:
+                highest: int32 = base * ROW + (size_a - 1) + (size_a - 1 >> SHIFT)
+                if size_b == 0:
+                    last = highest
+                else:
+                    left: T = tile[highest]
+                    right: T = tile[lowest]
+                    if LESS(right, left):
+                        last = highest
+            for k in range(ITEMS):
+                at: int32 = one if k < first else two if k < second else three
+                between: bool = first <= k and k < second
+                there: bool = between != wraps or at + k >= lowest
+                items[k] = tile[at + k if there else last]
+                if PLACES > 1:
+                    places[k] = spots[at + k] if there else 1 << 30
+        if PLACES > 1:
+            merge_numbered(items, places, LESS=LESS)
+        else:
+            thread.merge_bitonic(items, ITEMS, LESS=LESS)
+
+
+@prism("device")
+@requires(block[1], thread[1])
+@template(T=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), LESS=function, PLACES=constexpr(int))
+def merge_rows(
+    tile: ptr(const(T)) @ block[1], spots: ptr(const(int32)) @ block[1], base: int32 @ thread[1], rows: int32 @ thread[1],
+    size_a: int32 @ thread[1], size_b: int32 @ thread[1], items: T[ITEMS] @ thread[1], places: int32[PLACES] @ thread[1],
+):
+    """Merge the two runs of each region of a tile: thread `t` puts together row `t - base` of the result of its region.
+
+    Perspective: block, of `THREADS` threads.
+    Shapes:      a thread's region: `rows` rows of `ITEMS` elements, 8, 16 or 32, and a place behind each, from row `base` on;
+                 `size_a` elements rise from its beginning, `size_b` fall to its end. `spots`, `PLACES`: as of `merge_row`.
+    Cost:        a merge path and `ITEMS` reads of shared memory a thread, `log2(ITEMS) / 2` comparisons an element; a barrier.
+    Source:      Odeh, Green et al., "Merge path - parallel merging made simple"; Berney and Sitchinava, "Eliminating bank conflicts
+                 in GPU mergesort"; Batcher, "Sorting networks and their applications".
+    Test:        tests/kernels/test_merge.py
+    """
+    t: int32 @ thread[1] = id()
+    cuts: shared(int32[THREADS]) @ block[1]
+    with partition(cuts, thread[1], offset=t) as own, group(thread[1]):
+        own[0] = path_in_rows(tile, base, rows, t - base, size_a, size_b, ITEMS=ITEMS, LESS=LESS)
+    with group(thread[1]):
+        until: int32 = size_a if t - base == rows - 1 else cuts[min(t + 1, THREADS - 1)]
+        merge_row(
+            tile, spots, base, rows, t - base, size_a, size_b, cuts[t], until, items, places, ITEMS=ITEMS, LESS=LESS, PLACES=PLACES,
+        )
+
+
+@prism("device")
+@requires(block[1], thread[1])
+@template(T=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), FALLS=constexpr(bool), NUMBERED=constexpr(bool))
+def load_run(
+    x: ptr(const(T)) @ block[1], size: int32 @ block[1], tile: ptr(T) @ block[1], place: int32 @ block[1],
+    spots: ptr(int32) @ block[1], number: int32 @ block[1],
+):
+    """Put a run of `size` elements into rows, from place `place` of the tile on, or, if it `FALLS`, down from the one before it.
+
+    `NUMBERED`: `spots` gets the elements' numbers, from `number` on, in the same places.
+    """
+    SHIFT: constexpr(int) = 3 if ITEMS == 8 else 4 if ITEMS == 16 else 5
+    BATCH: constexpr(int) = ITEMS // 2  # so many are under way at a time
+    STEP: constexpr(int) = (THREADS + THREADS // ITEMS) * (-1 if FALLS else 1)
+    t: int32 @ thread[1] = id()
+    with partition(tile, thread[1], offset=lambda i: i, races="none") as target, \
+         partition(spots, thread[1], offset=lambda i: i, races="none") as names, group(thread[1]):
+        to: int32 = place - 1 - t if FALLS else place + t
+        start: int32 = to + (to >> SHIFT)
+        for first in range(0, size, BATCH * THREADS):
+            held: T[BATCH]
+            for k in range(BATCH):
+                if first + k * THREADS < size - t:
+                    held[k] = x[first + k * THREADS + t]
+            for k in range(BATCH):
+                if first + k * THREADS < size - t:
+                    target[start + k * STEP] = held[k]
+                    if NUMBERED:
+                        names[start + k * STEP] = number + first + k * THREADS + t
+            start = start + BATCH * STEP
+
+
+@prism("device")
+@requires(block[1], thread[1])
+@template(T=dtype, ITEMS=constexpr(int))
+def store_rows(tile: ptr(T) @ block[1], items: T[ITEMS] @ thread[1], row: int32 @ thread[1], falls: bool @ thread[1]):
+    """Put each thread's elements into its row of a tile, which no other thread has; or, where they fall, the last one first."""
+    with partition(tile, thread[1], offset=lambda i: row * (ITEMS + 1) + i, races="none") as own, group(thread[1]):
+        if falls:
+            for k in range(ITEMS):
+                own[ITEMS - 1 - k] = items[k]
+        else:
+            for k in range(ITEMS):
+                own[k] = items[k]
+
+
+__all__ = ["load_run", "merge_rows", "store_rows"]
