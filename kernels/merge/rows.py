@@ -7,7 +7,7 @@ bitonic network sorts them. The lanes of a warp read as many different rows at a
 """
 
 from prism.lang import (
-    block, const, constexpr, dtype, function, group, id, int32, partition, prism, ptr, requires, shared, template, thread,
+    block, const, constexpr, dtype, function, group, id, int32, int64, partition, prism, ptr, requires, shared, template, thread,
 )
 
 
@@ -193,4 +193,104 @@ def store_rows(tile: ptr(T) @ block[1], items: T[ITEMS] @ thread[1], row: int32 
                 own[k] = items[k]
 
 
-__all__ = ["load_run", "merge_rows", "store_rows"]
+@prism("device")
+@requires(thread[1])
+@template(T=dtype, LESS=function)
+def cut_four(
+    x: ptr(const(T)) @ thread[1], begin: int64 @ thread[1], width: int64 @ thread[1], length: int64 @ thread[1],
+    diagonal: int64 @ thread[1], lows: int64[4] @ thread[1],
+):
+    """Put into `lows` how many elements of each of four sorted runs are among the first `diagonal` ones of their merge.
+
+    The runs lie side by side from `x[begin]` on, of `width` elements each, and of `length` together, so the last ones may be
+    shorter. An element in the middle of the run of which least is known is looked for in the three others, as far as they are not
+    known: so it is known whether it is among the first, and with it all before it, or all behind it.
+    """
+    highs: int64[4]
+    for r in range(4):
+        lows[r] = 0
+        highs[r] = min(max(length - r * width, 0), width)
+    widest: int64 = 1
+    while widest > 0:
+        chosen: int32 = 0
+        widest = 0
+        for r in range(4):
+            if highs[r] - lows[r] > widest:
+                widest = highs[r] - lows[r]
+                chosen = r
+        if widest > 0:
+            middle: int64 = 0
+            for r in range(4):
+                if chosen == r:
+                    middle = (lows[r] + highs[r]) / 2
+            pivot: T = x[begin + chosen * width + middle]
+            before: int64[4]  # how many elements of each run stand before it: from so many
+            until: int64[4]  # to so many
+            for r in range(4):
+                before[r] = middle if chosen == r else lows[r]
+                until[r] = middle if chosen == r else highs[r]
+            looking: bool = True
+            while looking:
+                looking = False
+                for r in range(4):
+                    if before[r] < until[r]:
+                        looking = True
+                        half: int64 = (before[r] + until[r]) / 2
+                        other: T = x[begin + r * width + half]
+                        first: bool = LESS(other, pivot)
+                        if r < chosen:
+                            first = not LESS(pivot, other)
+                        before[r] = half + 1 if first else before[r]
+                        until[r] = until[r] if first else half
+            inside: bool = before[0] + before[1] + before[2] + before[3] < diagonal
+            for r in range(4):
+                lows[r] = before[r] + (1 if chosen == r else 0) if inside else lows[r]
+                highs[r] = highs[r] if inside else before[r]
+
+
+@prism("device")
+@requires(block[1], thread[1])
+@template(T=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), LESS=function, PLACES=constexpr(int))
+def merge_four(
+    x: ptr(const(T)) @ block[1], firsts: int64[4] @ block[1], sizes: int32[4] @ block[1], tile: ptr(T) @ block[1],
+    spots: ptr(int32) @ block[1], items: T[ITEMS] @ thread[1], places: int32[PLACES] @ thread[1],
+):
+    """Merge four sorted runs: row `t` of the result into the registers of thread `t`.
+
+    Perspective: block, of `THREADS` threads.
+    Shapes:      run `r`: `sizes[r]` elements from `x[firsts[r]]` on, together at most `(THREADS - 1) * ITEMS`. `tile`: `THREADS`
+                 rows of `ITEMS + 1`; so `spots` too, where `PLACES` is `ITEMS`, else one: `places` becomes the elements' numbers,
+                 the runs one behind the other. Where it is 1, elements of which neither is less are the same in all bits.
+    Cost:        a read of each element, and two of `merge_rows`.
+    Test:        tests/kernels/test_merge.py
+    """
+    NUMBERED: constexpr(bool) = PLACES > 1
+    t: int32 @ thread[1] = id()
+    top: int32 @ block[1] = (sizes[0] + sizes[1] + (ITEMS - 1)) / ITEMS  # rows of the first two
+    ends: int32[4] @ block[1]
+    for r in range(4):
+        ends[r] = sizes[r] + (ends[r - 1] if r > 0 else 0)
+    with partition(x, block[1], offset=firsts[0]) as run:
+        load_run(run, sizes[0], tile, 0, spots, 0, ITEMS=ITEMS, THREADS=THREADS, FALLS=False, NUMBERED=NUMBERED)
+    with partition(x, block[1], offset=firsts[1]) as run:
+        load_run(run, sizes[1], tile, top * ITEMS, spots, ends[0], ITEMS=ITEMS, THREADS=THREADS, FALLS=True, NUMBERED=NUMBERED)
+    with partition(x, block[1], offset=firsts[2]) as run:
+        load_run(run, sizes[2], tile, top * ITEMS, spots, ends[1], ITEMS=ITEMS, THREADS=THREADS, FALLS=False, NUMBERED=NUMBERED)
+    with partition(x, block[1], offset=firsts[3]) as run:
+        load_run(
+            run, sizes[3], tile, THREADS * ITEMS, spots, ends[2], ITEMS=ITEMS, THREADS=THREADS, FALLS=True, NUMBERED=NUMBERED,
+        )
+    lower: bool @ thread[1] = t >= top
+    merge_rows(
+        tile, spots, top if lower else 0, THREADS - top if lower else top, sizes[2] if lower else sizes[0],
+        sizes[3] if lower else sizes[1], items, places, ITEMS=ITEMS, THREADS=THREADS, LESS=LESS, PLACES=PLACES,
+    )
+    store_rows(tile, items, THREADS - 1 - (t - top) if lower else t, lower, ITEMS=ITEMS)
+    if NUMBERED:
+        store_rows(spots, places, THREADS - 1 - (t - top) if lower else t, lower, ITEMS=ITEMS)
+    merge_rows(
+        tile, spots, 0, THREADS, ends[1], ends[3] - ends[1], items, places, ITEMS=ITEMS, THREADS=THREADS, LESS=LESS, PLACES=PLACES,
+    )
+
+
+__all__ = ["cut_four", "load_run", "merge_four", "merge_rows", "store_rows"]

@@ -7,7 +7,7 @@ from prism.lang import (
     attr, block, const, constexpr, dtype, function, grid, group, id, int32, int64, partition, prism, ptr, requires, shared, template,
     thread,
 )
-from prism.kernels.merge.rows import load_run, merge_rows, store_rows
+from prism.kernels.merge.rows import cut_four, load_run, merge_four, merge_rows, store_rows
 from prism.lib.thread import operators
 
 
@@ -87,9 +87,6 @@ def cut_four_runs(
 ):
     """Put into `cuts[r * tiles + t]` how many elements of run `r` of its four, the last one aside, stand before tile `t`.
 
-    An element in the middle of the run of which least is known is looked for in the three others, as far as they are not known:
-    so it is known whether it stands before the tile, and with it all before it, or all behind it.
-
     Perspective: grid, a thread for each of the `tiles`.
     Shapes:      as of `merge_tiles`, with four `WAYS`.
     Test:        tests/kernels/test_merge.py
@@ -101,46 +98,7 @@ def cut_four_runs(
             begin: int64 = me / share * (4 * width)
             diagonal: int64 = min(me % share * TILE, n - begin)
             lows: int64[4]
-            highs: int64[4]
-            for r in range(4):
-                lows[r] = 0
-                highs[r] = min(max(n - begin - r * width, 0), width)
-            widest: int64 = 1
-            while widest > 0:
-                chosen: int32 = 0
-                widest = 0
-                for r in range(4):
-                    if highs[r] - lows[r] > widest:
-                        widest = highs[r] - lows[r]
-                        chosen = r
-                if widest > 0:
-                    middle: int64 = 0
-                    for r in range(4):
-                        if chosen == r:
-                            middle = (lows[r] + highs[r]) / 2
-                    pivot: T = x[begin + chosen * width + middle]
-                    before: int64[4]  # how many elements of each run stand before it: from so many
-                    until: int64[4]  # to so many
-                    for r in range(4):
-                        before[r] = middle if chosen == r else lows[r]
-                        until[r] = middle if chosen == r else highs[r]
-                    looking: bool = True
-                    while looking:
-                        looking = False
-                        for r in range(4):
-                            if before[r] < until[r]:
-                                looking = True
-                                half: int64 = (before[r] + until[r]) / 2
-                                other: T = x[begin + r * width + half]
-                                first: bool = LESS(other, pivot)
-                                if r < chosen:
-                                    first = not LESS(pivot, other)
-                                before[r] = half + 1 if first else before[r]
-                                until[r] = until[r] if first else half
-                    inside: bool = before[0] + before[1] + before[2] + before[3] < diagonal
-                    for r in range(4):
-                        lows[r] = before[r] + (1 if chosen == r else 0) if inside else lows[r]
-                        highs[r] = highs[r] if inside else before[r]
+            cut_four(x, begin, width, min(n - begin, 4 * width), diagonal, lows, LESS=LESS)
             for r in range(3):
                 mine[r] = lows[r]
 
@@ -207,36 +165,24 @@ def merge_tiles(
                 items[k] = otherwise
                 if NUMBERED:
                     places[k] = 0
-        top: int32 @ block[1] = (sizes[0] + sizes[1] + (ITEMS - 1)) / ITEMS if WAYS == 4 else THREADS  # rows of the first two
-        with partition(a, block[1], offset=begin + firsts[0]) as run:
-            load_run(run, sizes[0], tile, 0, spots, 0, ITEMS=ITEMS, THREADS=THREADS, FALLS=False, NUMBERED=NUMBERED)
-        with partition(b, block[1], offset=begin + width + firsts[1]) as run:
-            load_run(
-                run, sizes[1], tile, top * ITEMS, spots, sizes[0], ITEMS=ITEMS, THREADS=THREADS, FALLS=True, NUMBERED=NUMBERED,
-            )
         if WAYS == 4:
-            with partition(a, block[1], offset=begin + 2 * width + firsts[2]) as run:
-                load_run(
-                    run, sizes[2], tile, top * ITEMS, spots, sizes[0] + sizes[1], ITEMS=ITEMS, THREADS=THREADS, FALLS=False,
-                    NUMBERED=NUMBERED,
-                )
-            with partition(b, block[1], offset=begin + 3 * width + firsts[3]) as run:
-                load_run(
-                    run, sizes[3], tile, THREADS * ITEMS, spots, sizes[0] + sizes[1] + sizes[2], ITEMS=ITEMS, THREADS=THREADS,
-                    FALLS=True, NUMBERED=NUMBERED,
-                )
-            lower: bool @ thread[1] = t >= top
-            merge_rows(
-                tile, spots, top if lower else 0, THREADS - top if lower else top, sizes[2] if lower else sizes[0],
-                sizes[3] if lower else sizes[1], items, places, ITEMS=ITEMS, THREADS=THREADS, LESS=LESS, PLACES=PLACES,
+            for r in range(WAYS):
+                firsts[r] = begin + r * width + firsts[r]
+            merge_four(
+                a, firsts, sizes, tile, spots, items, places, ITEMS=ITEMS, THREADS=THREADS, LESS=LESS, PLACES=PLACES,
             )
-            store_rows(tile, items, THREADS - 1 - (t - top) if lower else t, lower, ITEMS=ITEMS)
-            if NUMBERED:
-                store_rows(spots, places, THREADS - 1 - (t - top) if lower else t, lower, ITEMS=ITEMS)
-        merge_rows(
-            tile, spots, 0, THREADS, many - sizes[WAYS - 1] - (sizes[2] if WAYS == 4 else 0),
-            sizes[WAYS - 1] + (sizes[2] if WAYS == 4 else 0), items, places, ITEMS=ITEMS, THREADS=THREADS, LESS=LESS, PLACES=PLACES,
-        )
+        else:
+            firsts[0] = begin + firsts[0]
+            firsts[1] = begin + width + firsts[1]
+            with partition(a, block[1], offset=firsts[0]) as run:
+                load_run(run, sizes[0], tile, 0, spots, 0, ITEMS=ITEMS, THREADS=THREADS, FALLS=False, NUMBERED=NUMBERED)
+            with partition(b, block[1], offset=firsts[1]) as run:
+                load_run(
+                    run, sizes[1], tile, TILE, spots, sizes[0], ITEMS=ITEMS, THREADS=THREADS, FALLS=True, NUMBERED=NUMBERED,
+                )
+            merge_rows(
+                tile, spots, 0, THREADS, sizes[0], sizes[1], items, places, ITEMS=ITEMS, THREADS=THREADS, LESS=LESS, PLACES=PLACES,
+            )
         store_rows(tile, items, t, False, ITEMS=ITEMS)
         if VALUES:
             store_rows(spots, places, t, False, ITEMS=ITEMS)
@@ -249,17 +195,16 @@ def merge_tiles(
                 for k in range(ITEMS):
                     if k * THREADS < many - t:
                         place: int32 = spots[k * THREADS + k * THREADS // ITEMS + t + (t >> SHIFT)]
-                        source: int64 = begin + firsts[0] + place
                         if place < sizes[0]:
-                            value_target[at + k * THREADS] = a_values[source]
+                            value_target[at + k * THREADS] = a_values[firsts[0] + place]
                         else:
                             place = place - sizes[0]
-                            source = begin + width + firsts[1] + place
+                            source: int64 = firsts[1] + place
                             if WAYS == 4 and place >= sizes[1]:
                                 place = place - sizes[1]
-                                source = begin + 2 * width + firsts[2] + place
+                                source = firsts[2] + place
                                 if place >= sizes[2]:
-                                    source = begin + 3 * width + firsts[3] + (place - sizes[2])
+                                    source = firsts[3] + (place - sizes[2])
                             value_target[at + k * THREADS] = b_values[source]
 
 
