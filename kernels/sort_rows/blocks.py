@@ -5,7 +5,7 @@ from prism.lang import (
     template, thread,
 )
 from prism.kernels.sort_rows.elements import ALONE, before, behind_all, bits_of, element_of, key_of, pack, place_of
-from prism.kernels.sort_rows.segments import BACK, GATHERED, ROWS, block_bounds_of
+from prism.kernels.sort_rows.segments import BACK, GATHERED, ROWS, SEGMENTS, bounds_of
 
 
 @prism("global")
@@ -45,7 +45,10 @@ def sort_rows_by_block(
                 row = int64(listed[first_listed + turn])
             begin: int64 @ block[1] = 0
             length: int64 @ block[1] = 0
-            begin, length = block_bounds_of(row, rows, starts, ends, columns, n, least, most, MODE=MODE)
+            begin, length = bounds_of(
+                row, rows, int64(starts[row]) if MODE == SEGMENTS else int64(0), int64(ends[row]) if MODE == SEGMENTS else int64(0),
+                columns, n, least, most, MODE=MODE,
+            )
             if length > 0:
                 items: E[ITEMS] @ thread[1]
                 minus: bool @ thread[1] = False

@@ -93,20 +93,26 @@ def sort_rows_by_lanes(
         # Where the next rows lie is asked for while these are sorted.
         next_row: int64 @ thread[1] = here * GROUPS + t / SIZE
         next_begin: int64 @ thread[1] = 0
-        next_length: int32 @ thread[1] = 0
+        next_length: int64 @ thread[1] = 0
         with group(thread[1]):
             if LISTED:
                 next_row = int64(listed[first_listed + next_row]) if next_row < total else rows
-            next_begin, next_length = bounds_of(next_row, rows, starts, ends, columns, n, least, most, MODE=MODE)
+            last_row: int64 = min(next_row, rows - 1)
+            start: int64 = int64(starts[last_row]) if MODE == SEGMENTS else int64(0)
+            end: int64 = int64(ends[last_row]) if MODE == SEGMENTS else int64(0)
+            next_begin, next_length = bounds_of(next_row, rows, start, end, columns, n, least, most, MODE=MODE)
         for tile in range(here, (total + (GROUPS - 1)) / GROUPS, blocks):
             row: int64 @ thread[1] = next_row
             begin: int64 @ thread[1] = next_begin
-            length: int32 @ thread[1] = next_length
+            length: int32 @ thread[1] = int32(next_length)
             with group(thread[1]):
                 next_row = (tile + blocks) * GROUPS + t / SIZE
                 if LISTED:
                     next_row = int64(listed[first_listed + next_row]) if next_row < total else rows
-                next_begin, next_length = bounds_of(next_row, rows, starts, ends, columns, n, least, most, MODE=MODE)
+                last_row: int64 = min(next_row, rows - 1)
+                start: int64 = int64(starts[last_row]) if MODE == SEGMENTS else int64(0)
+                end: int64 = int64(ends[last_row]) if MODE == SEGMENTS else int64(0)
+                next_begin, next_length = bounds_of(next_row, rows, start, end, columns, n, least, most, MODE=MODE)
             with partition(room, warp[1], offset=w * RUN) as run, group(warp[1]):
                 items: E[ITEMS] @ thread[1]
                 whole: bool @ warp[1] = WIDTH > 1

@@ -4,7 +4,7 @@ from prism.lang import (
     attr, block, const, constexpr, count, dtype, grid, group, id, int32, int64, partition, prism, ptr, requires, template, thread,
 )
 from prism.kernels.sort_rows.elements import PLACED, before, behind_all, pack, place_of
-from prism.kernels.sort_rows.segments import GATHERED, ROWS, block_bounds_of
+from prism.kernels.sort_rows.segments import GATHERED, ROWS, SEGMENTS, bounds_of
 
 
 @prism("global")
@@ -47,7 +47,10 @@ def sort_long_rows(
                 row = int64(listed[first_listed + turn])
             begin: int64 @ block[1] = 0
             length: int64 @ block[1] = 0
-            begin, length = block_bounds_of(row, rows, starts, ends, columns, n, least, most, MODE=MODE)
+            begin, length = bounds_of(
+                row, rows, int64(starts[row]) if MODE == SEGMENTS else int64(0), int64(ends[row]) if MODE == SEGMENTS else int64(0),
+                columns, n, least, most, MODE=MODE,
+            )
             size: int32 @ block[1] = int32(length)
             items: E[ITEMS] @ thread[1]
             for tile in range(0, size, TILE):
