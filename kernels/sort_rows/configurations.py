@@ -35,6 +35,7 @@ LANES = {
     4: (*_FEW, Lanes(16, 16), Lanes(32, 16)),
     8: (*_FEW, Lanes(32, 8), Lanes(32, 16)),
     16: (*_FEW, Lanes(32, 8)),
+    24: (*_FEW, Lanes(32, 8)),
 }  # fmt: skip
 """By the bytes of what is sorted, shortest rows first."""
 
@@ -45,10 +46,12 @@ BLOCKS = {
     4: (Block(64, 16, 12), Block(64, 32, 8), Block(128, 32, 4), Block(256, 32, 2), Block(1024, 16, 1)),
     8: (Block(64, 16, 12), Block(128, 16, 6), Block(256, 16, 3), Block(512, 16, 1), Block(512, 32, 1)),
     16: (Block(64, 8, 8), Block(128, 8, 4), Block(256, 8, 2), Block(512, 8, 1)),
+    24: (Block(64, 8, 8), Block(128, 8, 4), Block(256, 8, 2), Block(512, 8, 1)),
 }  # fmt: skip
 """By the bytes of what is sorted, shortest rows first."""
 
-LONG = Block(512, 8, 1)  # of rows that a block does not hold
+LONG = {4: Block(256, 32, 2), 8: Block(256, 16, 3), 16: Block(256, 8, 2), 24: Block(256, 8, 2)}
+"""By the bytes of what is sorted: tiles of rows that a block does not hold, a row of `items` shorter than the block."""
 HOST_LONG = Block(64, 8, 1)
 THREADS = 256  # of a block whose lanes sort rows
 HOST_THREADS = 64  # on the reference machine

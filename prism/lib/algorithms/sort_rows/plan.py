@@ -14,11 +14,13 @@ from prism.runtime.instance import Instance
 
 SUPPORTED = (
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "bfloat16", "float32", "float64",
-    "complex64",
+    "complex64", "complex128",
 )  # fmt: skip
 """Dtypes that have an order and a key."""
 _FLOATS = ("float16", "bfloat16", "float32", "float64")
-_WIDE = "struct{key:uint64,place:uint32}"
+_WIDE, _HUGE = "struct{key:uint64,place:uint32}", "struct{high:uint64,low:uint64,place:uint32}"
+_PLACED = {1: "uint32", 2: "uint32", 4: "uint64", 8: _WIDE, 16: _HUGE}
+"""What is sorted of elements of so many bytes, with their positions."""
 _VECTOR = 16  # bytes
 _MOST_BLOCKS = 1 << 30
 _HOST_BLOCKS = 2
@@ -54,7 +56,7 @@ class Kind:
     @property
     def form(self) -> int:
         """Whether elements are sorted alone, or with their positions."""
-        along = self.placed or bool(self.places or self.values) or self.scalar == "complex64"
+        along = self.placed or bool(self.places or self.values) or self.scalar.startswith("complex")
         found: int = PLACED if along else ALONE
         return found
 
@@ -67,10 +69,19 @@ class Kind:
     def sorted_as(self) -> str:
         """The type of what is sorted: a key, or a key and a position."""
         size = size_of(self.read)
-        key = "uint64" if size == 8 else "uint32"
         if self.form == ALONE:
-            return key
-        return "uint32" if size <= 2 else "uint64" if size == 4 else _WIDE
+            return "uint64" if size == 8 else "uint32"
+        return _PLACED[size]
+
+    @property
+    def long(self) -> tuple[int, str, int]:
+        """The form of what is sorted of rows that no block holds, its type, and where elements come from in the end.
+
+        Positions are of 32 bits; and where zeros of both signs may stand together, they are sorted along at once.
+        """
+        if self.form == ALONE and not self.mixed:
+            return ALONE, self.sorted_as, BACK
+        return PLACED, _PLACED[max(size_of(self.read), 4)], GATHERED if self.elements else NONE
 
     def most(self, machine: Machine) -> int:
         """Return how long rows are at most that a block of a machine holds; those with zeros of both signs too."""
@@ -81,7 +92,7 @@ class Kind:
         """Return the template of a kernel, but for the width of vectors."""
         keys = NONE if not self.elements else BACK if self.form == ALONE else GATHERED
         found: dict[str, Any] = {
-            "T": self.read, "U": "uint64" if size_of(self.read) == 8 else "uint32", "E": self.sorted_as,
+            "T": self.read, "U": "uint64" if size_of(self.read) >= 8 else "uint32", "E": self.sorted_as,
             "V": self.values or "uint8", "I": self.places or "int32", "O": offsets, "ITEMS": way.items,
             "DESCENDING": self.descending, "FORM": self.form, "KEYS": keys, "PLACES": bool(self.places),
             "VALUES": bool(self.values), "MODE": mode, "LISTED": listed, "MIXED": self.mixed,
@@ -155,30 +166,64 @@ def rows(
 
 
 def long_rows(kind: Kind, many: int, columns: int, machine: Machine, *, names: Names | None = None) -> Plan:
-    """Return the plan that sorts `many` rows that a block does not hold, of up to `LONGEST` elements, each by a block.
+    """Return the plan that sorts `many` rows that a block does not hold, of up to `LONGEST` elements, by tiles and merges.
 
-    Scratch: two times what is sorted, 8 bytes an element, 16 of elements of 8 bytes.
+    Scratch: what is sorted, and once more where more than four tiles are merged: of integers alone as many bytes, else 8 bytes
+    an element, 16 of elements of 8 bytes, 24 of those of 16.
     """
     scratch = Scratch()
     arguments = _arguments(kind, names or Names(), many, columns, many * columns)
-    return Plan((_long_step(kind, many, many * columns, machine, arguments, scratch),), scratch=scratch.used)
+    return Plan(tuple(_long_steps(kind, many, columns, machine, arguments, scratch)), scratch=scratch.used)
 
 
-def _long_step(
-    kind: Kind, many: int, n: int, machine: Machine, arguments: Mapping[str, Any], scratch: Scratch, *, mode: int = ROWS,
-    offsets: str = "int64", listed: bool = False,
-) -> Step:  # fmt: skip
-    """Return the launch that sorts rows that a block does not hold."""
-    element = _WIDE if size_of(kind.read) == 8 else "uint64"
-    way = kernels.HOST_LONG if machine.host else kernels.LONG
-    template = kind.template(way, mode=mode, offsets=offsets, listed=listed, host=machine.host)
-    del template["FORM"], template["MIXED"]
-    keys = GATHERED if kind.elements else NONE
-    found = instance_of(kernels.sort_long_rows, {**template, "E": element, "KEYS": keys})
-    given = {name: value for name, value in arguments.items() if name not in ("mixed", "mixed_many")}
-    given |= {"one": scratch.take(element, n), "other": scratch.take(element, n)}
-    blocks = _HOST_BLOCKS if machine.host else machine.wave(found, way.threads)
-    return Step(found, max(1, min(many, blocks)), way.threads, given)
+def _long_steps(
+    kind: Kind, many: int, columns: int, machine: Machine, arguments: Mapping[str, Any], scratch: Scratch, *,
+    mode: int = ROWS, offsets: str = "int64",
+) -> list[Step]:  # fmt: skip
+    """Return the launches that sort `many` rows of `columns` elements, or of segments of `columns` together those of a list."""
+    form, element, keys = kind.long
+    way = kernels.HOST_LONG if machine.host else kernels.LONG[size_of(element)]
+    tile, n = way.span - way.items, arguments["n"]
+    tiles = many * -(-columns // tile) if mode == ROWS else 2 * n // tile + 1
+    given = {name: arguments[name] for name in ("starts", "ends", "rows", "columns", "n")}
+    given |= {"owners": nothing("int32"), "firsts": nothing("int32"), "found": nothing("int64")}
+    steps, threads = list[Step](), kernels.THREADS
+    if mode == SEGMENTS:
+        given |= {"owners": scratch.take("int32", tiles), "firsts": scratch.take("int32", tiles), "found": scratch.take("int64", 2)}
+        listing = instance_of(kernels.list_tiles, {"O": offsets, "TILE": tile, "THREADS": threads})
+        own = {name: arguments[name] for name in ("listed", "listed_many", "first_listed", "number")}
+        own |= {name: given[name] for name in ("starts", "ends", "owners", "firsts", "found", "n")}
+        steps.append(Step(listing, 1, threads, {**own, "capacity": tiles}))
+    template = {"E": element, "O": offsets, "MODE": mode}
+    cut = instance_of(kernels.cut_long_rows, {**template, "TILE": tile, "THREADS": threads})
+    template |= {
+        "T": kind.read, "ITEMS": way.items, "THREADS": way.threads, "BLOCKS": 1 if machine.host else way.blocks,
+        "DESCENDING": kind.descending, "FORM": form,
+    }  # fmt: skip
+    sort = instance_of(kernels.sort_long_tiles, {**template, "U": "uint64" if size_of(kind.read) >= 8 else "uint32"})
+    merge = instance_of(kernels.merge_long_rows, {
+        **template, "V": kind.values or "uint8", "I": kind.places or "int32", "KEYS": keys, "PLACES": bool(kind.places),
+        "VALUES": bool(kind.values),
+    })  # fmt: skip
+
+    def blocks(found: Instance, threads: int, wanted: int) -> int:
+        return max(1, min(wanted, _HOST_BLOCKS if machine.host else machine.wave(found, threads)))
+
+    one = other = scratch.take(element, n)
+    if 4 * tile < columns:
+        other = scratch.take(element, n)
+    cuts = scratch.take("int64", 3 * tiles)
+    steps.append(Step(sort, blocks(sort, way.threads, tiles), way.threads, {**given, "x": arguments["x"], "target": one}))
+    width = tile
+    while width < columns:
+        now = {**given, "source": one, "cuts": cuts, "capacity": tiles, "width": width}
+        steps.append(Step(cut, blocks(cut, threads, -(-tiles // threads)), threads, now))
+        last = 4 * width >= columns
+        now = now | {name: arguments[name] for name in ("x", "values", "y", "positions", "moved")}
+        now["target"] = nothing(element) if last else other
+        steps.append(Step(merge, blocks(merge, way.threads, tiles), way.threads, now))
+        one, other, width = other, one, 4 * width
+    return steps
 
 
 def segments(
@@ -228,8 +273,8 @@ def segments(
         own = {"listed": lists, "listed_many": number, "first_listed": k * many, "number": k, "most": span}
         steps.append(_step(kind, many, span, machine, arguments | mixed | own, aligned, listed=True, **how))
     if n > spans[-1]:
-        own = {"listed": lists, "listed_many": number, "first_listed": 4 * many, "number": 4, "most": LONGEST}
-        steps.append(_long_step(kind, many, n, machine, arguments | own, scratch, listed=True, **how))
+        own = {"listed": lists, "listed_many": number, "first_listed": 4 * many, "number": 4}
+        steps.extend(_long_steps(kind, many, n, machine, arguments | own, scratch, **how))
     if kind.mixed:
         again, before = replace(kind, placed=True), 0
         for span in wholes:
