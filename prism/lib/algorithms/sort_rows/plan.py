@@ -173,10 +173,10 @@ def long_rows(kind: Kind, many: int, columns: int, machine: Machine, *, names: N
     """
     scratch = Scratch()
     arguments = _arguments(kind, names or Names(), many, columns, many * columns)
-    return Plan(tuple(_long_steps(kind, many, columns, machine, arguments, scratch)), scratch=scratch.used)
+    return Plan(tuple(long_steps(kind, many, columns, machine, arguments, scratch)), scratch=scratch.used)
 
 
-def _long_steps(
+def long_steps(
     kind: Kind, many: int, columns: int, machine: Machine, arguments: Mapping[str, Any], scratch: Scratch, *,
     mode: int = ROWS, offsets: str = "int64",
 ) -> list[Step]:  # fmt: skip
@@ -229,7 +229,7 @@ def _long_steps(
 def segments(
     kind: Kind, n: int, many: int, offsets: str, machine: Machine, names: Names, *, aligned: bool = False
 ) -> Plan:
-    """Return the plan that sorts `many` segments of an array of `n` elements, both at least one, in the arrays called `names`.
+    """Return the plan that sorts `many` segments of an array of `n` elements, at least one, in the arrays called `names`.
 
     Segments of about the mean length are sorted where they lie; the others are listed by their lengths first, on the device. Of
     floats alone, those with zeros of both signs are listed as well, and sorted again.
@@ -237,17 +237,41 @@ def segments(
     Raises:
         ValueError: there are more segments than a list has room for.
     """
+    scratch = Scratch()
+    steps, own = segment_steps(kind, n, many, offsets, machine, names, scratch, aligned=aligned)
+    if n > kind.most(machine):
+        steps += long_steps(kind, max(many, 1), n, machine, own, scratch, mode=SEGMENTS, offsets=offsets)
+    return Plan(tuple(steps), scratch=scratch.used)
+
+
+def segment_steps(
+    kind: Kind, n: int, many: int, offsets: str, machine: Machine, names: Names, scratch: Scratch, *, aligned: bool = False,
+    held: int = 0,
+) -> tuple[list[Step | Clear], dict[str, Any]]:  # fmt: skip
+    """Return the launches that sort segments that a block holds, and the arguments of one for the longer ones, in list 4.
+
+    `held`: only segments that a warp sorts are, and the others are listed: in list 2 those of up to so many elements.
+
+    Raises:
+        ValueError: there are more segments than a list has room for.
+    """
     if many > _LISTED:
         raise ValueError(f"`offsets` has {many + 1} elements: there may be {_LISTED} segments at most")
-    scratch = Scratch()
+    bounds = {"starts": Buffer("offsets"), "ends": Buffer("offsets", size_of(offsets) if many else 0)}
+    many = max(many, 1)  # of none, an empty one where it would begin
     spans, wholes = _classes(kind, kind.most(machine))
-    mean = min(-(-n // many), spans[-1])
-    way = kernels.way_of(mean, size_of(kind.sorted_as))
-    assert way is not None
-    most = min(way.span, spans[-1])
-    least = 1 if most <= spans[0] else most // 4 + 1
+    longest = spans[-1]
+    if held:
+        longest = kernels.LANES[size_of(kind.sorted_as)][-1].span
+        spans = (spans[0], longest, held, held)
+    mean = -(-n // many)
+    least, most = 1, 0  # no segment is sorted where it lies
+    if mean <= longest or not held:
+        way = kernels.way_of(min(mean, longest), size_of(kind.sorted_as))
+        assert way is not None
+        most = min(way.span, longest)
+        least = 1 if most <= spans[0] else most // 4 + 1
     lists, number = scratch.take("int32", kernels.CLASSES * many), scratch.take("int32", 8)
-    bounds = {"starts": Buffer("offsets"), "ends": Buffer("offsets", size_of(offsets))}
     arguments = _arguments(kind, names, many, 0, n) | bounds
     mixed: dict[str, Any] = {}
     left_many = nothing("int32")
@@ -256,25 +280,24 @@ def segments(
         mixed = {"mixed": left, "mixed_many": left_many}
     steps: list[Step | Clear] = [Clear(number)]
     template = {
-        "T": kind.read, "I": kind.places or "int32", "O": offsets, "KEYS": kind.elements, "PLACES": bool(kind.places),
-        "MIXED": kind.mixed, "THREADS": kernels.THREADS,
+        "T": kind.read, "V": kind.values or "uint8", "I": kind.places or "int32", "O": offsets, "KEYS": kind.elements,
+        "PLACES": bool(kind.places), "VALUES": bool(kind.values), "MIXED": kind.mixed, "THREADS": kernels.THREADS,
     }  # fmt: skip
     binning = instance_of(kernels.bin_segments, template)
     blocks = _HOST_BLOCKS if machine.host else machine.wave(binning, kernels.THREADS)
-    given = {name: arguments[name] for name in ("x", "y", "positions", "starts", "ends", "n")}
+    given = {name: arguments[name] for name in ("x", "values", "y", "positions", "moved", "starts", "ends", "n")}
     given |= {"lists": lists, "many": number, "left_many": left_many, "segments": many, "least": least, "most": most}
     given |= dict(zip(("first", "second", "third", "fourth"), spans, strict=True))
     steps.append(Step(binning, min(-(-max(n, many) // kernels.THREADS), blocks), kernels.THREADS, given))
     how = {"mode": SEGMENTS, "offsets": offsets}
-    steps.append(_step(kind, many, most, machine, arguments | mixed | {"least": least, "most": most}, aligned, **how))
+    if most:
+        steps.append(_step(kind, many, most, machine, arguments | mixed | {"least": least, "most": most}, aligned, **how))
+    listed = {"listed": lists, "listed_many": number}
     for k, span in enumerate(spans):
-        if k and spans[k - 1] >= n:
+        if (k and spans[k - 1] >= n) or span > longest:
             break  # no segment is as long
-        own = {"listed": lists, "listed_many": number, "first_listed": k * many, "number": k, "most": span}
+        own = {**listed, "first_listed": k * many, "number": k, "most": span}
         steps.append(_step(kind, many, span, machine, arguments | mixed | own, aligned, listed=True, **how))
-    if n > spans[-1]:
-        own = {"listed": lists, "listed_many": number, "first_listed": 4 * many, "number": 4}
-        steps.extend(_long_steps(kind, many, n, machine, arguments | own, scratch, **how))
     if kind.mixed:
         again, before = replace(kind, placed=True), 0
         for span in wholes:
@@ -282,7 +305,7 @@ def segments(
                 own = {"listed": left, "listed_many": left_many, "least": before + 1, "most": span}
                 steps.append(_step(again, many, span, machine, arguments | own, aligned, listed=True, **how))
             before = span
-    return Plan(tuple(steps), scratch=scratch.used)
+    return steps, {**arguments, **listed, "first_listed": 4 * many, "number": 4}
 
 
 def _classes(kind: Kind, most: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -327,6 +350,6 @@ def _step(
 
 
 __all__ = [
-    "LONGEST", "MOVED", "PLACES", "SUPPORTED", "VALUES", "Kind", "Names", "instance_for", "is_aligned", "long_rows", "rows",
-    "segments", "width_of",
+    "LONGEST", "MOVED", "PLACES", "SUPPORTED", "VALUES", "Kind", "Names", "instance_for", "is_aligned", "long_rows", "long_steps", "rows",
+    "segment_steps", "segments", "width_of",
 ]  # fmt: skip
