@@ -7,7 +7,8 @@ bitonic network sorts them. The lanes of a warp read as many different rows at a
 """
 
 from prism.lang import (
-    block, const, constexpr, dtype, function, group, id, int32, int64, partition, prism, ptr, requires, shared, template, thread,
+    block, const, constexpr, dtype, float32, function, group, id, int32, int64, partition, prism, ptr, requires, shared, sqrt, template,
+    thread,
 )
 
 
@@ -149,34 +150,80 @@ def merge_rows(
 
 @prism("device")
 @requires(block[1], thread[1])
-@template(T=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), FALLS=constexpr(bool), NUMBERED=constexpr(bool))
-def load_run(
-    x: ptr(const(T)) @ block[1], size: int32 @ block[1], tile: ptr(T) @ block[1], place: int32 @ block[1],
-    spots: ptr(int32) @ block[1], number: int32 @ block[1],
+@template(T=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), NUMBERED=constexpr(bool))
+def load_two(
+    a: ptr(const(T)) @ block[1], size_a: int32 @ block[1], b: ptr(const(T)) @ block[1], size_b: int32 @ block[1],
+    tile: ptr(T) @ block[1], spots: ptr(int32) @ block[1],
 ):
-    """Put a run of `size` elements into rows, from place `place` of the tile on, or, if it `FALLS`, down from the one before it.
+    """Put two runs into the rows of a tile: the first rises from its beginning on, the second falls to its end.
 
-    `NUMBERED`: `spots` gets the elements' numbers, from `number` on, in the same places.
+    Perspective: block, of `THREADS` threads.
+    Shapes:      the runs are not longer than the tile together. `NUMBERED`: `spots` gets the elements' numbers, those of `b` behind
+                 those of `a`.
+    Cost:        a read of each element: all are under way at once.
+    Test:        tests/kernels/test_merge.py
     """
-    SHIFT: constexpr(int) = 3 if ITEMS == 8 else 4 if ITEMS == 16 else 5
-    BATCH: constexpr(int) = ITEMS // 2  # so many are under way at a time
-    STEP: constexpr(int) = (THREADS + THREADS // ITEMS) * (-1 if FALLS else 1)
+    TILE: constexpr(int) = THREADS * ITEMS
+    STEP: constexpr(int) = THREADS + THREADS // ITEMS
     t: int32 @ thread[1] = id()
-    with partition(tile, thread[1], offset=lambda i: i, races="none") as target, \
-         partition(spots, thread[1], offset=lambda i: i, races="none") as names, group(thread[1]):
-        to: int32 = place - 1 - t if FALLS else place + t
-        start: int32 = to + (to >> SHIFT)
-        for first in range(0, size, BATCH * THREADS):
-            held: T[BATCH]
-            for k in range(BATCH):
-                if first + k * THREADS < size - t:
-                    held[k] = x[first + k * THREADS + t]
-            for k in range(BATCH):
-                if first + k * THREADS < size - t:
-                    target[start + k * STEP] = held[k]
-                    if NUMBERED:
-                        names[start + k * STEP] = number + first + k * THREADS + t
-            start = start + BATCH * STEP
+    held: T[ITEMS] @ thread[1]
+    with partition(tile, thread[1], offset=t + t / ITEMS) as own, partition(spots, thread[1], offset=t + t / ITEMS) as names, \
+         group(thread[1]):
+        for k in range(ITEMS):
+            if k * THREADS < size_a - t:
+                held[k] = a[k * THREADS + t]
+            if k * THREADS >= TILE - size_b - t:
+                held[k] = b[TILE - 1 - t - k * THREADS]
+        for k in range(ITEMS):
+            if k * THREADS < size_a - t or k * THREADS >= TILE - size_b - t:
+                own[k * STEP] = held[k]
+            if NUMBERED:
+                names[k * STEP] = k * THREADS + t if k * THREADS < size_a - t else size_a + (TILE - 1 - t - k * THREADS)
+
+
+@prism("device")
+@requires(block[1], thread[1])
+@template(T=dtype, N=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), NUMBERED=constexpr(bool))
+def load_four(
+    x: ptr(const(T)) @ block[1], firsts: N[4] @ block[1], sizes: int32[4] @ block[1], top: int32 @ block[1],
+    tile: ptr(T) @ block[1], spots: ptr(int32) @ block[1],
+):
+    """Put two pairs of runs into the rows of a tile: the first of a pair rises, the second falls.
+
+    Perspective: block, of `THREADS` threads.
+    Shapes:      run `r`: `sizes[r]` elements from `x[firsts[r]]` on. The first pair has rows 0 to `top`, the second those behind, up
+                 to `THREADS`. `NUMBERED`: `spots` gets the elements' numbers, the runs one behind the other.
+    Cost:        a read of each element: all are under way at once.
+    Test:        tests/kernels/test_merge.py
+    """
+    TILE: constexpr(int) = THREADS * ITEMS
+    STEP: constexpr(int) = THREADS + THREADS // ITEMS
+    t: int32 @ thread[1] = id()
+    held: T[ITEMS] @ thread[1]
+    edge: int32 @ block[1] = top * ITEMS
+    with partition(tile, thread[1], offset=t + t / ITEMS) as own, partition(spots, thread[1], offset=t + t / ITEMS) as names, \
+         group(thread[1]):
+        risen: N = firsts[0] + t
+        fallen: N = firsts[1] + (edge - 1 - t)
+        risen_later: N = firsts[2] + (t - edge)
+        fallen_later: N = firsts[3] + (TILE - 1 - t)
+        for k in range(ITEMS):
+            later: bool = k * THREADS >= edge - t
+            rises: bool = k * THREADS < (edge + sizes[2] if later else sizes[0]) - t
+            place: N = risen_later if later else risen
+            back: N = fallen_later if later else fallen
+            at: N = place + k * THREADS if rises else back - k * THREADS
+            if rises or k * THREADS >= (TILE - sizes[3] if later else edge - sizes[1]) - t:
+                held[k] = x[at]
+        for k in range(ITEMS):
+            later: bool = k * THREADS >= edge - t
+            rises: bool = k * THREADS < (edge + sizes[2] if later else sizes[0]) - t
+            if rises or k * THREADS >= (TILE - sizes[3] if later else edge - sizes[1]) - t:
+                own[k * STEP] = held[k]
+            if NUMBERED:
+                place: int32 = sizes[0] + sizes[1] - edge if later else 0
+                back: int32 = sizes[0] + sizes[1] + sizes[2] + TILE - 1 if later else sizes[0] + edge - 1
+                names[k * STEP] = place + (k * THREADS + t) if rises else back - (k * THREADS + t)
 
 
 @prism("device")
@@ -203,14 +250,16 @@ def cut_four(
     """Put into `lows` how many elements of each of four sorted runs are among the first `diagonal` ones of their merge.
 
     The runs lie side by side from `x[begin]` on, of `width` elements each, and of `length` together, so the last ones may be
-    shorter. An element in the middle of the run of which least is known is looked for in the three others, as far as they are not
-    known: so it is known whether it is among the first, and with it all before it, or all behind it.
+    shorter. An element of the run of which least is known is looked for in the three others, as far as they are not known: so it is
+    known whether it is among the first, and with it all before it, or all behind it. At first it is one that is likely to be near
+    the end of the first ones, then one in the middle of what is not known.
     """
     highs: int64[4]
     for r in range(4):
         lows[r] = 0
         highs[r] = min(max(length - r * width, 0), width)
     widest: int64 = 1
+    turn: int32 = 0
     while widest > 0:
         chosen: int32 = 0
         widest = 0
@@ -219,10 +268,17 @@ def cut_four(
                 widest = highs[r] - lows[r]
                 chosen = r
         if widest > 0:
-            middle: int64 = 0
+            middle: int64 = widest / 2
+            if turn < 8:  # about where it is if elements are spread evenly; somewhat behind that, and before it, in turn
+                below: int64 = lows[0] + lows[1] + lows[2] + lows[3]
+                above: int64 = highs[0] + highs[1] + highs[2] + highs[3]
+                part: float32 = float32(diagonal - below) / float32(above - below) * float32(widest)
+                margin: float32 = sqrt(float32(widest))
+                middle = min(max(int64(part + margin if turn % 2 == 0 else part - margin), 0), widest - 1)
+            turn = turn + 1
             for r in range(4):
                 if chosen == r:
-                    middle = (lows[r] + highs[r]) / 2
+                    middle = lows[r] + middle
             pivot: T = x[begin + chosen * width + middle]
             before: int64[4]  # how many elements of each run stand before it: from so many
             until: int64[4]  # to so many
@@ -250,9 +306,9 @@ def cut_four(
 
 @prism("device")
 @requires(block[1], thread[1])
-@template(T=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), LESS=function, PLACES=constexpr(int))
+@template(T=dtype, N=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), LESS=function, PLACES=constexpr(int))
 def merge_four(
-    x: ptr(const(T)) @ block[1], firsts: int64[4] @ block[1], sizes: int32[4] @ block[1], tile: ptr(T) @ block[1],
+    x: ptr(const(T)) @ block[1], firsts: N[4] @ block[1], sizes: int32[4] @ block[1], tile: ptr(T) @ block[1],
     spots: ptr(int32) @ block[1], items: T[ITEMS] @ thread[1], places: int32[PLACES] @ thread[1],
 ):
     """Merge four sorted runs: row `t` of the result into the registers of thread `t`.
@@ -264,33 +320,20 @@ def merge_four(
     Cost:        a read of each element, and two of `merge_rows`.
     Test:        tests/kernels/test_merge.py
     """
-    NUMBERED: constexpr(bool) = PLACES > 1
     t: int32 @ thread[1] = id()
     top: int32 @ block[1] = (sizes[0] + sizes[1] + (ITEMS - 1)) / ITEMS  # rows of the first two
-    ends: int32[4] @ block[1]
-    for r in range(4):
-        ends[r] = sizes[r] + (ends[r - 1] if r > 0 else 0)
-    with partition(x, block[1], offset=firsts[0]) as run:
-        load_run(run, sizes[0], tile, 0, spots, 0, ITEMS=ITEMS, THREADS=THREADS, FALLS=False, NUMBERED=NUMBERED)
-    with partition(x, block[1], offset=firsts[1]) as run:
-        load_run(run, sizes[1], tile, top * ITEMS, spots, ends[0], ITEMS=ITEMS, THREADS=THREADS, FALLS=True, NUMBERED=NUMBERED)
-    with partition(x, block[1], offset=firsts[2]) as run:
-        load_run(run, sizes[2], tile, top * ITEMS, spots, ends[1], ITEMS=ITEMS, THREADS=THREADS, FALLS=False, NUMBERED=NUMBERED)
-    with partition(x, block[1], offset=firsts[3]) as run:
-        load_run(
-            run, sizes[3], tile, THREADS * ITEMS, spots, ends[2], ITEMS=ITEMS, THREADS=THREADS, FALLS=True, NUMBERED=NUMBERED,
-        )
+    load_four(x, firsts, sizes, top, tile, spots, ITEMS=ITEMS, THREADS=THREADS, NUMBERED=PLACES > 1)
     lower: bool @ thread[1] = t >= top
     merge_rows(
         tile, spots, top if lower else 0, THREADS - top if lower else top, sizes[2] if lower else sizes[0],
         sizes[3] if lower else sizes[1], items, places, ITEMS=ITEMS, THREADS=THREADS, LESS=LESS, PLACES=PLACES,
     )
     store_rows(tile, items, THREADS - 1 - (t - top) if lower else t, lower, ITEMS=ITEMS)
-    if NUMBERED:
+    if PLACES > 1:
         store_rows(spots, places, THREADS - 1 - (t - top) if lower else t, lower, ITEMS=ITEMS)
     merge_rows(
-        tile, spots, 0, THREADS, ends[1], ends[3] - ends[1], items, places, ITEMS=ITEMS, THREADS=THREADS, LESS=LESS, PLACES=PLACES,
+        tile, spots, 0, THREADS, sizes[0] + sizes[1], sizes[2] + sizes[3], items, places, ITEMS=ITEMS, THREADS=THREADS, LESS=LESS, PLACES=PLACES,
     )
 
 
-__all__ = ["cut_four", "load_run", "merge_four", "merge_rows", "store_rows"]
+__all__ = ["cut_four", "load_two", "merge_four", "merge_rows", "store_rows"]

@@ -7,7 +7,7 @@ from prism.lang import (
     attr, block, const, constexpr, dtype, function, grid, group, id, int32, int64, partition, prism, ptr, requires, shared, template,
     thread,
 )
-from prism.kernels.merge.rows import cut_four, load_run, merge_four, merge_rows, store_rows
+from prism.kernels.merge.rows import cut_four, load_two, merge_four, merge_rows, store_rows
 from prism.lib.thread import operators
 
 
@@ -105,8 +105,8 @@ def cut_four_runs(
 
 @prism("global")
 @template(
-    T=dtype, V=dtype, LESS=function, VALUES=constexpr(bool), TOTAL=constexpr(bool), WAYS=constexpr(int), ITEMS=constexpr(int),
-    THREADS=constexpr(int), BLOCKS=constexpr(int),
+    T=dtype, V=dtype, N=dtype, LESS=function, VALUES=constexpr(bool), TOTAL=constexpr(bool), WAYS=constexpr(int),
+    ITEMS=constexpr(int), THREADS=constexpr(int), BLOCKS=constexpr(int),
 )
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
@@ -121,7 +121,7 @@ def merge_tiles(
     Shapes:      `y`: `n` elements, memory of neither `a` nor `b`. `width` 0: `a` has `middle` elements, and `b` the others;
                  else both are the same `n` elements, in sorted runs of `width`, the last of which may be shorter. `LESS` is their
                  order; `TOTAL`: elements of which neither is less are the same in all bits. A tile has `THREADS * ITEMS`
-                 elements, of four runs `ITEMS` less. `tiles`: of each group of runs `ceil` of its length, or of `WAYS * width`, by
+                 elements, of four runs `ITEMS` less. `N`: int32, where no group of runs has 2^31 elements, or int64. `tiles`: of each group of runs `ceil` of its length, or of `WAYS * width`, by
                  a tile. `cuts`: as `cut_runs` or `cut_four_runs` makes them. `otherwise`: any.
     Cost:        each element is read once, and written once.
     Source:      Odeh, Green et al., "Merge path - parallel merging made simple"; and of `merge_rows`.
@@ -166,20 +166,17 @@ def merge_tiles(
                 if NUMBERED:
                     places[k] = 0
         if WAYS == 4:
+            heads: N[WAYS] @ block[1]  # in the group
             for r in range(WAYS):
-                firsts[r] = begin + r * width + firsts[r]
-            merge_four(
-                a, firsts, sizes, tile, spots, items, places, ITEMS=ITEMS, THREADS=THREADS, LESS=LESS, PLACES=PLACES,
-            )
-        else:
-            firsts[0] = begin + firsts[0]
-            firsts[1] = begin + width + firsts[1]
-            with partition(a, block[1], offset=firsts[0]) as run:
-                load_run(run, sizes[0], tile, 0, spots, 0, ITEMS=ITEMS, THREADS=THREADS, FALLS=False, NUMBERED=NUMBERED)
-            with partition(b, block[1], offset=firsts[1]) as run:
-                load_run(
-                    run, sizes[1], tile, TILE, spots, sizes[0], ITEMS=ITEMS, THREADS=THREADS, FALLS=True, NUMBERED=NUMBERED,
+                heads[r] = N(r * width + firsts[r])
+            with partition(a, block[1], offset=begin) as given:
+                merge_four(
+                    given, heads, sizes, tile, spots, items, places, ITEMS=ITEMS, THREADS=THREADS, LESS=LESS, PLACES=PLACES,
                 )
+        else:
+            with partition(a, block[1], offset=begin + firsts[0]) as one, \
+                 partition(b, block[1], offset=begin + width + firsts[1]) as other:
+                load_two(one, sizes[0], other, sizes[1], tile, spots, ITEMS=ITEMS, THREADS=THREADS, NUMBERED=NUMBERED)
             merge_rows(
                 tile, spots, 0, THREADS, sizes[0], sizes[1], items, places, ITEMS=ITEMS, THREADS=THREADS, LESS=LESS, PLACES=PLACES,
             )
@@ -196,15 +193,15 @@ def merge_tiles(
                     if k * THREADS < many - t:
                         place: int32 = spots[k * THREADS + k * THREADS // ITEMS + t + (t >> SHIFT)]
                         if place < sizes[0]:
-                            value_target[at + k * THREADS] = a_values[firsts[0] + place]
+                            value_target[at + k * THREADS] = a_values[begin + firsts[0] + place]
                         else:
                             place = place - sizes[0]
-                            source: int64 = firsts[1] + place
+                            source: int64 = begin + width + firsts[1] + place
                             if WAYS == 4 and place >= sizes[1]:
                                 place = place - sizes[1]
-                                source = firsts[2] + place
+                                source = begin + 2 * width + firsts[2] + place
                                 if place >= sizes[2]:
-                                    source = firsts[3] + (place - sizes[2])
+                                    source = begin + 3 * width + firsts[3] + (place - sizes[2])
                             value_target[at + k * THREADS] = b_values[source]
 
 
@@ -212,7 +209,7 @@ EXAMPLES = {
     "cut_runs": {"T": "float32", "LESS": operators.less, "TILE": 4096, "THREADS": 256},
     "cut_four_runs": {"T": "float32", "LESS": operators.less, "TILE": 4080, "THREADS": 256},
     "merge_tiles": {
-        "T": "float32", "V": "int32", "LESS": operators.less, "VALUES": False, "TOTAL": False, "WAYS": 4, "ITEMS": 16, "THREADS": 256,
-        "BLOCKS": 4,
+        "T": "float32", "V": "int32", "N": "int32", "LESS": operators.less, "VALUES": False, "TOTAL": False, "WAYS": 4, "ITEMS": 16,
+        "THREADS": 256, "BLOCKS": 4,
     },
 }

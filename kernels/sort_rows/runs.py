@@ -248,7 +248,7 @@ def merge_long_rows(
                 whole: int64 @ block[1] = min(length - start, 4 * width)
                 diagonal: int64 @ block[1] = within % share * TILE
                 many: int32 @ block[1] = int32(min(whole - diagonal, TILE))
-                heads: int64[4] @ block[1]
+                heads: int32[4] @ block[1]
                 sizes: int32[4] @ block[1]
                 rest: int64 @ block[1] = diagonal
                 left: int64 @ block[1] = diagonal + many
@@ -259,16 +259,17 @@ def merge_long_rows(
                         until = cuts[r * capacity + tile + 1] if r < 3 else left
                     rest = rest - first
                     left = left - until
-                    heads[r] = begin + start + r * width + first
+                    heads[r] = int32(start + r * width + first)
                     sizes[r] = int32(until - first)
                 items: E[ITEMS] @ thread[1]
                 places: int32[1] @ thread[1]
                 with group(thread[1]):
                     for k in range(ITEMS):
                         items[k] = behind_all(E=E)
-                merge_four(
-                    source, heads, sizes, room, spots, items, places, ITEMS=ITEMS, THREADS=THREADS, LESS=before, PLACES=1,
-                )
+                with partition(source, block[1], offset=begin) as given:
+                    merge_four(
+                        given, heads, sizes, room, spots, items, places, ITEMS=ITEMS, THREADS=THREADS, LESS=before, PLACES=1,
+                    )
                 store_rows(room, items, t, False, ITEMS=ITEMS)
                 with group(thread[1]):
                     at: int64 = begin + start + diagonal + t

@@ -12,6 +12,7 @@ from prism.lang.types import SCALARS
 from prism.lib.algorithms.select.plan import zero
 
 _ORDERS = (kernels.less, kernels.greater)
+_NARROW = 1 << 31
 VALUES = "moved"
 """What the result of values is called; that of keys is `OUT`."""
 
@@ -116,7 +117,7 @@ def _pass(
     }  # fmt: skip
     return (
         Step(instance_of(cutting, kind.cut(c, ways)), -(-runs["tiles"] // threads), threads, cut),
-        Step(instance_of(kernels.merge_tiles, {**kind.template(c), "WAYS": ways}), runs["tiles"], c.threads, arguments),
+        Step(instance_of(kernels.merge_tiles, {**kind.template(c), "N": "int32" if runs["n"] < _NARROW else "int64", "WAYS": ways}), runs["tiles"], c.threads, arguments),
     )
 
 
