@@ -7,12 +7,12 @@ from prism.kernels.sort_rows.configurations import (
 )
 from prism.kernels.sort_rows.elements import ALONE, PLACED, Huge, Wide, before
 from prism.kernels.sort_rows.lanes import sort_rows_by_lanes
-from prism.kernels.sort_rows.runs import cut_long_rows, list_tiles, merge_long_rows, sort_long_tiles
+from prism.kernels.sort_rows.runs import sort_long_rows
 from prism.kernels.sort_rows.segments import BACK, GATHERED, NONE, ROWS, SEGMENTS
 from prism.kernels.sort_rows.top import take_first, top_segments
 
 __all__ = [
     "ALONE", "BACK", "BLOCKS", "CLASSES", "GATHERED", "HOST_LONG", "HOST_THREADS", "LANES", "LONG", "NONE", "PLACED", "ROOM",
-    "ROWS", "SEGMENTS", "THREADS", "Block", "Huge", "Lanes", "Wide", "before", "bin_segments", "cut_long_rows", "list_tiles",
-    "merge_long_rows", "most_of", "sort_long_tiles", "sort_rows_by_block", "sort_rows_by_lanes", "take_first", "top_segments", "way_of",
+    "ROWS", "SEGMENTS", "THREADS", "Block", "Huge", "Lanes", "Wide", "before", "bin_segments", "most_of",
+    "sort_long_rows", "sort_rows_by_block", "sort_rows_by_lanes", "take_first", "top_segments", "way_of",
 ]  # fmt: skip

@@ -173,57 +173,38 @@ def long_rows(kind: Kind, many: int, columns: int, machine: Machine, *, names: N
     """
     scratch = Scratch()
     arguments = _arguments(kind, names or Names(), many, columns, many * columns)
-    return Plan(tuple(long_steps(kind, many, columns, machine, arguments, scratch)), scratch=scratch.used)
+    control = scratch.take("int32", 2)
+    step = long_step(kind, many, columns, machine, arguments | {"control": control}, scratch)
+    return Plan((Clear(control), step), scratch=scratch.used)
 
 
-def long_steps(
+def long_step(
     kind: Kind, many: int, columns: int, machine: Machine, arguments: Mapping[str, Any], scratch: Scratch, *,
     mode: int = ROWS, offsets: str = "int64",
-) -> list[Step]:  # fmt: skip
-    """Return the launches that sort `many` rows of `columns` elements, or of segments of `columns` together those of a list."""
+) -> Step:  # fmt: skip
+    """Return the launch that sorts `many` rows of `columns` elements, or of segments of `columns` together those of a list."""
     form, element, keys = kind.long
     way = kernels.HOST_LONG if machine.host else kernels.LONG[size_of(element)]
     tile, n = way.span - way.items, arguments["n"]
     tiles = many * -(-columns // tile) if mode == ROWS else 2 * n // tile + 1
-    given = {name: arguments[name] for name in ("starts", "ends", "rows", "columns", "n")}
-    given |= {"owners": nothing("int32"), "firsts": nothing("int32"), "found": nothing("int64")}
-    steps, threads = list[Step](), kernels.THREADS
-    if mode == SEGMENTS:
-        given |= {"owners": scratch.take("int32", tiles), "firsts": scratch.take("int32", tiles), "found": scratch.take("int64", 2)}
-        listing = instance_of(kernels.list_tiles, {"O": offsets, "TILE": tile, "THREADS": threads})
-        own = {name: arguments[name] for name in ("listed", "listed_many", "first_listed", "number")}
-        own |= {name: given[name] for name in ("starts", "ends", "owners", "firsts", "found", "n")}
-        steps.append(Step(listing, 1, threads, {**own, "capacity": tiles}))
-    template = {"E": element, "O": offsets, "MODE": mode}
-    cut = instance_of(kernels.cut_long_rows, {**template, "TILE": tile, "THREADS": threads})
-    template |= {
-        "T": kind.read, "ITEMS": way.items, "THREADS": way.threads, "BLOCKS": 1 if machine.host else way.blocks,
-        "DESCENDING": kind.descending, "FORM": form,
+    template = {
+        "T": kind.read, "U": "uint64" if size_of(kind.read) >= 8 else "uint32", "E": element, "V": kind.values or "uint8",
+        "I": kind.places or "int32", "O": offsets, "ITEMS": way.items, "THREADS": way.threads,
+        "BLOCKS": 1 if machine.host else way.blocks, "DESCENDING": kind.descending, "FORM": form, "KEYS": keys,
+        "PLACES": bool(kind.places), "VALUES": bool(kind.values), "MODE": mode,
     }  # fmt: skip
-    sort = instance_of(kernels.sort_long_tiles, {**template, "U": "uint64" if size_of(kind.read) >= 8 else "uint32"})
-    merge = instance_of(kernels.merge_long_rows, {
-        **template, "V": kind.values or "uint8", "I": kind.places or "int32", "KEYS": keys, "PLACES": bool(kind.places),
-        "VALUES": bool(kind.values),
-    })  # fmt: skip
-
-    def blocks(found: Instance, threads: int, wanted: int) -> int:
-        return max(1, min(wanted, _HOST_BLOCKS if machine.host else machine.wave(found, threads)))
-
-    one = other = scratch.take(element, n)
-    if 4 * tile < columns:
-        other = scratch.take(element, n)
-    cuts = scratch.take("int64", 3 * tiles)
-    steps.append(Step(sort, blocks(sort, way.threads, tiles), way.threads, {**given, "x": arguments["x"], "target": one}))
-    width = tile
-    while width < columns:
-        now = {**given, "source": one, "cuts": cuts, "capacity": tiles, "width": width}
-        steps.append(Step(cut, blocks(cut, threads, -(-tiles // threads)), threads, now))
-        last = 4 * width >= columns
-        now = now | {name: arguments[name] for name in ("x", "values", "y", "positions", "moved")}
-        now["target"] = nothing(element) if last else other
-        steps.append(Step(merge, blocks(merge, way.threads, tiles), way.threads, now))
-        one, other, width = other, one, 4 * width
-    return steps
+    found = instance_of(kernels.sort_long_rows, template)
+    unused = ("least", "most", "mixed", "mixed_many")
+    given = {name: value for name, value in arguments.items() if name not in unused}
+    listed = mode == SEGMENTS
+    given |= {
+        "held": scratch.take(element, n if columns <= 4 * tile else 2 * n), "cuts": scratch.take("int64", 3 * tiles),
+        "owners": scratch.take("int32", tiles) if listed else nothing("int32"),
+        "firsts": scratch.take("int32", tiles) if listed else nothing("int32"),
+        "found": scratch.take("int64", 2) if listed else nothing("int64"), "capacity": tiles,
+    }  # fmt: skip
+    blocks = _HOST_BLOCKS if machine.host else machine.wave(found, way.threads)
+    return Step(found, max(1, min(tiles, blocks)), way.threads, given)
 
 
 def segments(
@@ -240,7 +221,7 @@ def segments(
     scratch = Scratch()
     steps, own = segment_steps(kind, n, many, offsets, machine, names, scratch, aligned=aligned)
     if n > kind.most(machine):
-        steps += long_steps(kind, max(many, 1), n, machine, own, scratch, mode=SEGMENTS, offsets=offsets)
+        steps.append(long_step(kind, max(many, 1), n, machine, own, scratch, mode=SEGMENTS, offsets=offsets))
     return Plan(tuple(steps), scratch=scratch.used)
 
 
@@ -286,7 +267,8 @@ def segment_steps(
     binning = instance_of(kernels.bin_segments, template)
     blocks = _HOST_BLOCKS if machine.host else machine.wave(binning, kernels.THREADS)
     given = {name: arguments[name] for name in ("x", "values", "y", "positions", "moved", "starts", "ends", "n")}
-    given |= {"lists": lists, "many": number, "left_many": left_many, "segments": many, "least": least, "most": most}
+    control = scratch.take("int32", 2)  # of the kernel of longer segments
+    given |= {"lists": lists, "many": number, "left_many": left_many, "control": control, "segments": many, "least": least, "most": most}
     given |= dict(zip(("first", "second", "third", "fourth"), spans, strict=True))
     steps.append(Step(binning, min(-(-max(n, many) // kernels.THREADS), blocks), kernels.THREADS, given))
     how = {"mode": SEGMENTS, "offsets": offsets}
@@ -305,7 +287,7 @@ def segment_steps(
                 own = {"listed": left, "listed_many": left_many, "least": before + 1, "most": span}
                 steps.append(_step(again, many, span, machine, arguments | own, aligned, listed=True, **how))
             before = span
-    return steps, {**arguments, **listed, "first_listed": 4 * many, "number": 4}
+    return steps, {**arguments, **listed, "control": control, "first_listed": 4 * many, "number": 4}
 
 
 def _classes(kind: Kind, most: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -350,6 +332,6 @@ def _step(
 
 
 __all__ = [
-    "LONGEST", "MOVED", "PLACES", "SUPPORTED", "VALUES", "Kind", "Names", "instance_for", "is_aligned", "long_rows", "long_steps", "rows",
+    "LONGEST", "MOVED", "PLACES", "SUPPORTED", "VALUES", "Kind", "Names", "instance_for", "is_aligned", "long_rows", "long_step", "rows",
     "segment_steps", "segments", "width_of",
 ]  # fmt: skip

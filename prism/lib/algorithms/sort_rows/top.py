@@ -146,7 +146,7 @@ def top_segments(
             kind, n, many, offsets, machine, names, scratch, aligned=aligned, held=room if kept else 0
         )
         if not kept and n > kind.most(machine):
-            steps += plans.long_steps(kind, many, n, machine, given, scratch, mode=kernels.SEGMENTS, offsets=offsets)
+            steps.append(plans.long_step(kind, many, n, machine, given, scratch, mode=kernels.SEGMENTS, offsets=offsets))
         if kept:
             longest = kernels.LANES[size_of(kind.sorted_as)][-1].span
             template = {
