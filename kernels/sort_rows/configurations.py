@@ -50,7 +50,7 @@ BLOCKS = {
 }  # fmt: skip
 """By the bytes of what is sorted, shortest rows first."""
 
-LONG = {4: Block(256, 32, 2), 8: Block(256, 16, 3), 16: Block(256, 8, 2), 24: Block(256, 8, 2)}
+LONG = {4: Block(256, 32, 2), 8: Block(256, 16, 2), 16: Block(256, 8, 2), 24: Block(128, 8, 3)}
 """By the bytes of what is sorted: tiles of rows that a block does not hold, a row of `items` shorter than the block."""
 HOST_LONG = Block(64, 8, 1)
 THREADS = 256  # of a block whose lanes sort rows
@@ -72,10 +72,16 @@ ROOM = {
 """Bytes of shared memory that a block can have, of GPUs that have less than what all tiles take."""
 
 
+def long_way(size: int, arch: str) -> Block:
+    """Return how rows that a block does not hold are cut into tiles, of what `size` bytes are; smaller ones for small memories."""
+    way = LONG[size]
+    return way if ROOM.get(arch, 227 << 10) >= 128 << 10 else Block(way.threads // 2, way.items, way.blocks)
+
+
 def most_of(size: int, arch: str = "") -> int:
     """Return how long a row is at most, of what `size` bytes are, that a block of an architecture holds."""
     spans, room = [way.span for way in BLOCKS[size]], ROOM.get(arch, 227 << 10)
     return max(span for span in spans if span * size * 33 // 32 <= room)
 
 
-__all__ = ["BLOCKS", "HOST_LONG", "HOST_THREADS", "LANES", "LONG", "ROOM", "THREADS", "Block", "Lanes", "most_of", "way_of"]
+__all__ = ["BLOCKS", "HOST_LONG", "HOST_THREADS", "LANES", "LONG", "ROOM", "THREADS", "Block", "Lanes", "long_way", "most_of", "way_of"]

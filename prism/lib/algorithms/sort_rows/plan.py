@@ -184,7 +184,7 @@ def long_step(
 ) -> Step:  # fmt: skip
     """Return the launch that sorts `many` rows of `columns` elements, or of segments of `columns` together those of a list."""
     form, element, keys = kind.long
-    way = kernels.HOST_LONG if machine.host else kernels.LONG[size_of(element)]
+    way = kernels.HOST_LONG if machine.host else kernels.long_way(size_of(element), machine.arch)
     tile, n = way.span - way.items, arguments["n"]
     tiles = many * -(-columns // tile) if mode == ROWS else 2 * n // tile + 1
     template = {

@@ -197,5 +197,8 @@ def test_a_block_holds_what_a_gpu_has_room_for() -> None:
             assert kernels.most_of(size, f"sm_{number}") * size <= room
         assert kernels.most_of(size) == kernels.BLOCKS[size][-1].span == kernels.most_of(size, "sm_90a")
     assert size_of(Kind("float64", placed=True).sorted_as) == 16
-    for size, way in kernels.LONG.items():  # a row that no block holds has more than a tile
-        assert all(way.span - way.items <= kernels.most_of(size, f"sm_{number}") for number in SHARED_LIMITS)
+    for size in kernels.LONG:  # a row that no block holds has more than a tile
+        for arch in (f"sm_{number}" for number in SHARED_LIMITS):
+            way = kernels.long_way(size, arch)
+            assert way.span - way.items <= kernels.most_of(size, arch)
+            assert 2 * way.threads * (way.items + 1) * size + (2 << 10) <= kernels.ROOM.get(arch, 227 << 10)
