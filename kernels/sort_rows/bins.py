@@ -11,7 +11,7 @@ CLASSES = 5
 
 @prism("global")
 @template(
-    T=dtype, V=dtype, I=dtype, O=dtype, KEYS=constexpr(bool), PLACES=constexpr(bool), VALUES=constexpr(bool), MIXED=constexpr(bool),
+    T=dtype, V=dtype, I=dtype, O=dtype, KEYS=constexpr(bool), PLACES=constexpr(bool), VALUES=constexpr(bool),
     THREADS=constexpr(int),
 )
 @requires(grid[1], block[1], thread[THREADS])
@@ -19,8 +19,7 @@ CLASSES = 5
 def bin_segments(
     x: ptr(const(T)) @ grid[1], values: ptr(const(V)) @ grid[1], y: ptr(T) @ grid[1], positions: ptr(I) @ grid[1],
     moved: ptr(V) @ grid[1], starts: ptr(const(O)) @ grid[1],
-    ends: ptr(const(O)) @ grid[1], lists: ptr(int32) @ grid[1], many: ptr(int32) @ grid[1], left_many: ptr(int32) @ grid[1],
-    control: ptr(int32) @ grid[1],
+    ends: ptr(const(O)) @ grid[1], lists: ptr(int32) @ grid[1], many: ptr(int32) @ grid[1], control: ptr(int32) @ grid[1],
     segments: int64 @ grid[1], n: int64 @ grid[1], least: int64 @ grid[1], most: int64 @ grid[1], first: int64 @ grid[1],
     second: int64 @ grid[1], third: int64 @ grid[1], fourth: int64 @ grid[1],
 ):
@@ -30,8 +29,8 @@ def bin_segments(
     Shapes:      segment `s` is from `starts[s]` to `ends[s]`, of `segments`, at least one; list `c` is `lists[c * segments]`
                  and behind, `many[c]` numbers in any order, of lengths up to `first`, `second`, `third` and `fourth`, and
                  above; `many` is zero before. Elements before the first segment and behind the last one are copied to `y`,
-                 where `KEYS`, their values to `moved`, where `VALUES`, and have no position, -1, where `PLACES`. `MIXED`: `left_many[0]` becomes 0, and so do
-                 both words of `control`, for the kernels behind.
+                 where `KEYS`, their values to `moved`, where `VALUES`, and have no position, -1, where `PLACES`. Both words of `control`
+                 become 0, for a kernel behind.
     Test:        tests/lib/algorithms/sort_rows/test_api.py
     """
     blocks: int64 @ grid[1] = int64(count(block[1]))
@@ -40,7 +39,6 @@ def bin_segments(
          partition(y, thread[1], f=lambda i: i, races="none") as target, \
          partition(positions, thread[1], f=lambda i: i, races="none") as place_target, \
          partition(moved, thread[1], f=lambda i: i, races="none") as value_target, \
-         partition(left_many, thread[1], f=lambda i: i, races="none") as left, \
          partition(control, thread[1], f=lambda i: i, races="none") as words, group(block[1]):
         t: int32 @ thread[1] = id()
         counts: shared(int32[8]) @ block[1]
@@ -79,8 +77,6 @@ def bin_segments(
             if here == 0 and t == 0:
                 words[0] = 0
                 words[1] = 0
-                if MIXED:
-                    left[0] = 0
         head: int64 @ block[1] = min(max(int64(starts[0]), 0), n)
         tail: int64 @ block[1] = min(max(int64(ends[segments - 1]), 0), n)
         with group(thread[1]):
@@ -102,7 +98,7 @@ def bin_segments(
 
 EXAMPLES = {
     "bin_segments": {
-        "T": "float32", "V": "float32", "I": "int64", "O": "int64", "KEYS": True, "PLACES": False, "VALUES": False, "MIXED": True,
+        "T": "float32", "V": "float32", "I": "int64", "O": "int64", "KEYS": True, "PLACES": False, "VALUES": False,
         "THREADS": 256,
     },
 }

@@ -79,6 +79,14 @@ def nans_of() -> U @ thread[1]:
 
 @prism("device")
 @requires(thread[1])
+@template(T=dtype, E=dtype, DESCENDING=constexpr(bool))
+def least_zero() -> E @ thread[1]:
+    """The key of the zero that stands first where keys are not `TIED`; that of the other one is the next."""
+    return E(key_of(T(0), U=E, DESCENDING=DESCENDING, TIED=False)) - (0 if DESCENDING else 1)
+
+
+@prism("device")
+@requires(thread[1])
 @template(U=dtype, SIZE=constexpr(int))
 def sign_of(bits: U @ thread[1]) -> U @ thread[1]:
     """The sign of a number of `SIZE` bytes, in all of them: by a shift that keeps it, where there is one."""

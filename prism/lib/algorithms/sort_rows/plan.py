@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from prism.host.plan import OUT, Buffer, Clear, Machine, Plan, Scratch, Step, instance_of, nothing, size_of
@@ -38,7 +38,7 @@ class Kind:
     """What is sorted, and what comes of it.
 
     `elements`: whether the sorted ones are wanted; `places`: the type that positions in a row are written as, or "";
-    `values`: the type that values beside the elements are moved as, or "". `placed`: positions are sorted along in any case.
+    `values`: the type that values beside the elements are moved as, or "".
     """
 
     scalar: str
@@ -46,7 +46,6 @@ class Kind:
     elements: bool = True
     places: str = ""
     values: str = ""
-    placed: bool = False
 
     @property
     def read(self) -> str:
@@ -56,13 +55,13 @@ class Kind:
     @property
     def form(self) -> int:
         """Whether elements are sorted alone, or with their positions."""
-        along = self.placed or bool(self.places or self.values) or self.scalar.startswith("complex")
+        along = bool(self.places or self.values) or self.scalar.startswith("complex")
         found: int = PLACED if along else ALONE
         return found
 
     @property
     def mixed(self) -> bool:
-        """Whether rows with zeros of both signs are sorted apart: their order is that of their positions."""
+        """Whether there may be zeros of both signs, which are equal: the kernels keep them in their order."""
         return self.form == ALONE and self.scalar in _FLOATS
 
     @property
@@ -84,9 +83,9 @@ class Kind:
         return PLACED, _PLACED[max(size_of(self.read), 4)], GATHERED if self.elements else NONE
 
     def most(self, machine: Machine) -> int:
-        """Return how long rows are at most that a block of a machine holds; those with zeros of both signs too."""
+        """Return how long rows are at most that a block of a machine holds."""
         most: int = kernels.most_of(size_of(self.sorted_as), machine.arch)
-        return min(most, replace(self, placed=True).most(machine)) if self.mixed else most
+        return most
 
     def template(self, way: Lanes | Block, *, mode: int, offsets: str, listed: bool, host: bool) -> dict[str, Any]:
         """Return the template of a kernel, but for the width of vectors."""
@@ -149,20 +148,8 @@ def rows(
     """
     if columns > kind.most(machine):
         return long_rows(kind, many, columns, machine, names=names)
-    names, scratch = names or Names(), Scratch()
-    if kind.mixed and many > _LISTED:  # more than a list of them has room for
-        kind = replace(kind, placed=True)
-    steps: list[Step | Clear] = []
-    arguments = _arguments(kind, names, many, columns, many * columns)
-    if kind.mixed:
-        left, number = scratch.take("int32", many), scratch.take("int32", 1)
-        arguments |= {"mixed": left, "mixed_many": number}
-        steps.append(Clear(number))
-    steps.append(_step(kind, many, columns, machine, arguments, aligned))
-    if kind.mixed:
-        later = _arguments(kind, names, many, columns, many * columns) | {"listed": left, "listed_many": number}
-        steps.append(_step(replace(kind, placed=True), many, columns, machine, later, aligned, listed=True))
-    return Plan(tuple(steps), scratch=scratch.used)
+    arguments = _arguments(kind, names or Names(), many, columns, many * columns)
+    return Plan((_step(kind, many, columns, machine, arguments, aligned),))
 
 
 def long_rows(kind: Kind, many: int, columns: int, machine: Machine, *, names: Names | None = None) -> Plan:
@@ -194,8 +181,7 @@ def long_step(
         "PLACES": bool(kind.places), "VALUES": bool(kind.values), "MODE": mode,
     }  # fmt: skip
     found = instance_of(kernels.sort_long_rows, template)
-    unused = ("least", "most", "mixed", "mixed_many")
-    given = {name: value for name, value in arguments.items() if name not in unused}
+    given = {name: value for name, value in arguments.items() if name not in ("least", "most")}
     listed = mode == SEGMENTS
     given |= {
         "held": scratch.take(element, n if columns <= 4 * tile else 2 * n), "cuts": scratch.take("int64", 3 * tiles),
@@ -212,8 +198,7 @@ def segments(
 ) -> Plan:
     """Return the plan that sorts `many` segments of an array of `n` elements, at least one, in the arrays called `names`.
 
-    Segments of about the mean length are sorted where they lie; the others are listed by their lengths first, on the device. Of
-    floats alone, those with zeros of both signs are listed as well, and sorted again.
+    Segments of about the mean length are sorted where they lie; the others are listed by their lengths first, on the device.
 
     Raises:
         ValueError: there are more segments than a list has room for.
@@ -240,7 +225,7 @@ def segment_steps(
         raise ValueError(f"`offsets` has {many + 1} elements: there may be {_LISTED} segments at most")
     bounds = {"starts": Buffer("offsets"), "ends": Buffer("offsets", size_of(offsets) if many else 0)}
     many = max(many, 1)  # of none, an empty one where it would begin
-    spans, wholes = _classes(kind, kind.most(machine))
+    spans = _classes(kind, kind.most(machine))
     longest = spans[-1]
     if held:
         longest = kernels.LANES[size_of(kind.sorted_as)][-1].span
@@ -254,46 +239,33 @@ def segment_steps(
         least = 1 if most <= spans[0] else most // 4 + 1
     lists, number = scratch.take("int32", kernels.CLASSES * many), scratch.take("int32", 8)
     arguments = _arguments(kind, names, many, 0, n) | bounds
-    mixed: dict[str, Any] = {}
-    left_many = nothing("int32")
-    if kind.mixed:
-        left, left_many = scratch.take("int32", many), scratch.take("int32", 1)
-        mixed = {"mixed": left, "mixed_many": left_many}
     steps: list[Step | Clear] = [Clear(number)]
     template = {
         "T": kind.read, "V": kind.values or "uint8", "I": kind.places or "int32", "O": offsets, "KEYS": kind.elements,
-        "PLACES": bool(kind.places), "VALUES": bool(kind.values), "MIXED": kind.mixed, "THREADS": kernels.THREADS,
+        "PLACES": bool(kind.places), "VALUES": bool(kind.values), "THREADS": kernels.THREADS,
     }  # fmt: skip
     binning = instance_of(kernels.bin_segments, template)
     blocks = _HOST_BLOCKS if machine.host else machine.wave(binning, kernels.THREADS)
     given = {name: arguments[name] for name in ("x", "values", "y", "positions", "moved", "starts", "ends", "n")}
     control = scratch.take("int32", 2)  # of the kernel of longer segments
-    given |= {"lists": lists, "many": number, "left_many": left_many, "control": control, "segments": many, "least": least, "most": most}
+    given |= {"lists": lists, "many": number, "control": control, "segments": many, "least": least, "most": most}
     given |= dict(zip(("first", "second", "third", "fourth"), spans, strict=True))
     steps.append(Step(binning, min(-(-max(n, many) // kernels.THREADS), blocks), kernels.THREADS, given))
     how = {"mode": SEGMENTS, "offsets": offsets}
     if most:
-        steps.append(_step(kind, many, most, machine, arguments | mixed | {"least": least, "most": most}, aligned, **how))
+        steps.append(_step(kind, many, most, machine, arguments | {"least": least, "most": most}, aligned, **how))
     listed = {"listed": lists, "listed_many": number}
     for k, span in enumerate(spans):
         if (k and spans[k - 1] >= n) or span > longest:
             break  # no segment is as long
         own = {**listed, "first_listed": k * many, "number": k, "most": span}
-        steps.append(_step(kind, many, span, machine, arguments | mixed | own, aligned, listed=True, **how))
-    if kind.mixed:
-        again, before = replace(kind, placed=True), 0
-        for span in wholes:
-            if before < n:
-                own = {"listed": left, "listed_many": left_many, "least": before + 1, "most": span}
-                steps.append(_step(again, many, span, machine, arguments | own, aligned, listed=True, **how))
-            before = span
+        steps.append(_step(kind, many, span, machine, arguments | own, aligned, listed=True, **how))
     return steps, {**arguments, **listed, "control": control, "first_listed": 4 * many, "number": 4}
 
 
-def _classes(kind: Kind, most: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return how long the segments of each list are at most; and of those that are sorted again."""
-    size = size_of(kind.sorted_as)
-    return (32, 256, min(kernels.BLOCKS[size][1].span, most), most), (kernels.LANES[size][-1].span, most)
+def _classes(kind: Kind, most: int) -> tuple[int, ...]:
+    """Return how long the segments of each list are at most."""
+    return 32, 256, min(kernels.BLOCKS[size_of(kind.sorted_as)][1].span, most), most
 
 
 def _arguments(kind: Kind, names: Names, many: int, columns: int, n: int) -> dict[str, Any]:
@@ -305,7 +277,7 @@ def _arguments(kind: Kind, names: Names, many: int, columns: int, n: int) -> dic
         "values": names.values if kind.values else nothing("uint8"),
         "moved": names.moved if kind.values else nothing("uint8"),
         "starts": nothing("int64"), "ends": nothing("int64"), "listed": nothing("int32"), "listed_many": nothing("int32"),
-        "mixed": nothing("int32"), "mixed_many": nothing("int32"), "rows": many, "columns": columns, "n": n, "least": 1,
+        "rows": many, "columns": columns, "n": n, "least": 1,
         "most": 1 << 62, "first_listed": 0, "number": 0,
     }  # fmt: skip
 
