@@ -25,7 +25,7 @@ class Configurations(NamedTuple):
 
 # By the bytes of an element, of the key or the value, whichever are more; and whether elements go with their numbers.
 TOTAL = {
-    4: Configurations(Configuration(256, 32, 4), Configuration(256, 32, 4), Configuration(512, 32, 2)),
+    4: Configurations(Configuration(256, 16, 8), Configuration(256, 32, 4), Configuration(512, 32, 2)),
     8: Configurations(Configuration(256, 16, 4), Configuration(256, 16, 4), Configuration(512, 16, 2)),
 }  # fmt: skip
 NUMBERED = {

@@ -1,8 +1,8 @@
 """Longer rows, each sorted by a block, in its registers and shared memory: one read and one write."""
 
 from prism.lang import (
-    atomic_or, attr, block, const, constexpr, count, dtype, grid, group, id, int32, int64, partition, prism, ptr, requires,
-    shared, template, thread, uint32,
+    atomic_or, attr, block, const, constexpr, count, dtype, grid, group, id, int32, int64, partition, popcount, prism, ptr,
+    requires, shared, template, thread, uint32,
 )
 from prism.kernels.sort_rows.elements import ALONE, before, behind_all, bits_of, element_of, key_of, least_zero, pack, place_of
 from prism.kernels.sort_rows.segments import BACK, GATHERED, ROWS, SEGMENTS, bounds_of
@@ -20,23 +20,26 @@ def order_zeros(
     signs: shared(uint32[(THREADS * ITEMS + 31) // 32]) @ block[1]  # a bit of each zero
     least: E @ thread[1] = least_zero(T=T, E=E, DESCENDING=DESCENDING)
     less: int32 @ thread[1] = 0
-    ranks: int32[ITEMS] @ thread[1]
+    zero: uint32 @ thread[1] = 0  # of the thread's elements, as they lie, those that are zeros
+    later: uint32 @ thread[1] = 0  # and of these those that stand behind the others by their keys
+    rank: int32[1] @ thread[1]
     block.fill(signs, 0, (THREADS * ITEMS + 31) // 32)
-    first: int32 @ thread[1] = t / 32 * (32 * ITEMS) + t % 32  # of the elements that it looks at, 32 apart: as `block.scan` takes them
     with group(thread[1]):
         for k in range(ITEMS):
             less = less + (1 if items[k] < least else 0)
-            ranks[k] = 0
-            if k * 32 + first < length:
-                ranks[k] = 1 if key_of(x[begin + (k * 32 + first)], U=E, DESCENDING=DESCENDING, TIED=False) - least <= 1 else 0
+            if t * ITEMS + k < length:
+                key: E = key_of(x[begin + (t * ITEMS + k)], U=E, DESCENDING=DESCENDING, TIED=False)
+                zero = zero | (uint32(1) << k if key - least <= 1 else uint32(0))
+                later = later | (uint32(1) << k if key - least == 1 else uint32(0))
+        rank[0] = int32(popcount(zero))
     below: int32 @ block[1] = block.reduce(less, OP=operators.add)
-    zeros: int32 @ block[1] = block.scan(ranks, 0, WIDTH=1, OP=operators.add, EXCLUSIVE=True)
+    zeros: int32 @ block[1] = block.scan(rank, 0, WIDTH=1, OP=operators.add, EXCLUSIVE=True)
     with group(thread[1]):
+        place: int32 = rank[0]
         for k in range(ITEMS):
-            if k * 32 + first < length:
-                key: E = key_of(x[begin + (k * 32 + first)], U=E, DESCENDING=DESCENDING, TIED=False)
-                if key - least == 1:
-                    old: uint32 = atomic_or(signs[ranks[k] / 32], uint32(1) << uint32(ranks[k] % 32), scope="block")
+            if later >> k & 1 != 0:
+                old: uint32 = atomic_or(signs[place / 32], uint32(1) << uint32(place % 32), scope="block")
+            place = place + int32(zero >> k & 1)
     with group(thread[1]):
         for k in range(ITEMS):
             place: int32 = t * ITEMS + k - below
