@@ -7,8 +7,8 @@ bitonic network sorts them. The lanes of a warp read as many different rows at a
 """
 
 from prism.lang import (
-    block, const, constexpr, dtype, float32, function, group, id, int32, int64, partition, prism, ptr, requires, shared, sqrt, template,
-    thread,
+    block, const, constexpr, dtype, float32, function, group, id, int32, int64, partition, prism, ptr, requires, shared, sqrt,
+    template, thread,
 )
 
 
@@ -47,7 +47,7 @@ def path_in_rows(
     diagonal: int32 = min(row * ITEMS, size_a + size_b)
     low: int32 = max(diagonal - size_b, 0)
     high: int32 = min(diagonal, size_a)
-    across: int32 = (rows - row) * (ITEMS + 1)  # from an element of the first run to the one of the second that it is compared with
+    across: int32 = (rows - row) * (ITEMS + 1)  # from an element to the one that it is compared with
     while low < high:
         half: int32 = low + high >> 1
         spot: int32 = base * (ITEMS + 1) + half + (half >> SHIFT)
@@ -68,11 +68,11 @@ def merge_row(
     row: int32 @ thread[1], size_a: int32 @ thread[1], size_b: int32 @ thread[1], begin: int32 @ thread[1],
     until: int32 @ thread[1], items: T[ITEMS] @ thread[1], places: int32[PLACES] @ thread[1],
 ):
-    """Put row `row` of the result into `items`: elements `begin` to `until` of the first run, and as many of the second as belong.
+    """Put row `row` of the result into `items`: elements `begin` to `until` of the first run, and those of the second.
 
-    Of a row that is not whole the rest becomes what is last of all; of one behind the result nothing is touched. `PLACES`: `ITEMS`,
-    and `spots` has the number of each element, those of the first run below those of the second: of equal ones the lower one
-    comes first. Or 1, of elements that are the same in all bits where neither is less.
+    Of a row that is not whole the rest becomes what is last of all; of one behind the result nothing is touched. `PLACES`:
+    `ITEMS`, and `spots` has the number of each element, those of the first run below those of the second: of equal ones the
+    lower one comes first. Or 1, of elements that are the same in all bits where neither is less.
     """
     SHIFT: constexpr(int) = 3 if ITEMS == 8 else 4 if ITEMS == 16 else 5
     ROW: constexpr(int) = ITEMS + 1
@@ -133,8 +133,8 @@ def merge_rows(
     Shapes:      a thread's region: `rows` rows of `ITEMS` elements, 8, 16 or 32, and a place behind each, from row `base` on;
                  `size_a` elements rise from its beginning, `size_b` fall to its end. `spots`, `PLACES`: as of `merge_row`.
     Cost:        a merge path and `ITEMS` reads of shared memory a thread, `log2(ITEMS) / 2` comparisons an element; a barrier.
-    Source:      Odeh, Green et al., "Merge path - parallel merging made simple"; Berney and Sitchinava, "Eliminating bank conflicts
-                 in GPU mergesort"; Batcher, "Sorting networks and their applications".
+    Source:      Odeh, Green et al., "Merge path - parallel merging made simple"; Berney and Sitchinava, "Eliminating bank
+                 conflicts in GPU mergesort"; Batcher, "Sorting networks and their applications".
     Test:        tests/kernels/test_merge.py
     """
     t: int32 @ thread[1] = id()
@@ -144,7 +144,8 @@ def merge_rows(
     with group(thread[1]):
         until: int32 = size_a if t - base == rows - 1 else cuts[min(t + 1, THREADS - 1)]
         merge_row(
-            tile, spots, base, rows, t - base, size_a, size_b, cuts[t], until, items, places, ITEMS=ITEMS, LESS=LESS, PLACES=PLACES,
+            tile, spots, base, rows, t - base, size_a, size_b, cuts[t], until, items, places, ITEMS=ITEMS, LESS=LESS,
+            PLACES=PLACES,
         )
 
 
@@ -158,8 +159,8 @@ def load_two(
     """Put two runs into the rows of a tile: the first rises from its beginning on, the second falls to its end.
 
     Perspective: block, of `THREADS` threads.
-    Shapes:      the runs are not longer than the tile together. `NUMBERED`: `spots` gets the elements' numbers, those of `b` behind
-                 those of `a`.
+    Shapes:      the runs are not longer than the tile together. `NUMBERED`: `spots` gets the elements' numbers, those of `b`
+                 behind those of `a`.
     Cost:        a read of each element: all are under way at once.
     Test:        tests/kernels/test_merge.py
     """
@@ -191,8 +192,8 @@ def load_four(
     """Put two pairs of runs into the rows of a tile: the first of a pair rises, the second falls.
 
     Perspective: block, of `THREADS` threads.
-    Shapes:      run `r`: `sizes[r]` elements from `x[firsts[r]]` on. The first pair has rows 0 to `top`, the second those behind, up
-                 to `THREADS`. `NUMBERED`: `spots` gets the elements' numbers, the runs one behind the other.
+    Shapes:      run `r`: `sizes[r]` elements from `x[firsts[r]]` on. The first pair has rows 0 to `top`, the second those behind,
+                 up to `THREADS`. `NUMBERED`: `spots` gets the elements' numbers, the runs one behind the other.
     Cost:        a read of each element: all are under way at once.
     Test:        tests/kernels/test_merge.py
     """
@@ -250,9 +251,9 @@ def cut_four(
     """Put into `lows` how many elements of each of four sorted runs are among the first `diagonal` ones of their merge.
 
     The runs lie side by side from `x[begin]` on, of `width` elements each, and of `length` together, so the last ones may be
-    shorter. An element of the run of which least is known is looked for in the three others, as far as they are not known: so it is
-    known whether it is among the first, and with it all before it, or all behind it. At first it is one that is likely to be near
-    the end of the first ones, then one in the middle of what is not known.
+    shorter. An element of the run of which least is known is looked for in the three others, as far as they are not known: so it
+    is known whether it is among the first, and with it all before it, or all behind it. At first it is one that is likely to be
+    near the end of the first ones, then one in the middle of what is not known.
     """
     highs: int64[4]
     for r in range(4):
@@ -332,7 +333,8 @@ def merge_four(
     if PLACES > 1:
         store_rows(spots, places, THREADS - 1 - (t - top) if lower else t, lower, ITEMS=ITEMS)
     merge_rows(
-        tile, spots, 0, THREADS, sizes[0] + sizes[1], sizes[2] + sizes[3], items, places, ITEMS=ITEMS, THREADS=THREADS, LESS=LESS, PLACES=PLACES,
+        tile, spots, 0, THREADS, sizes[0] + sizes[1], sizes[2] + sizes[3], items, places, ITEMS=ITEMS, THREADS=THREADS, LESS=LESS,
+        PLACES=PLACES,
     )
 
 

@@ -4,8 +4,8 @@ A tile is not longer than a block's registers; the tiles of a group of runs begi
 """
 
 from prism.lang import (
-    attr, block, const, constexpr, dtype, function, grid, group, id, int32, int64, partition, prism, ptr, requires, shared, template,
-    thread,
+    attr, block, const, constexpr, dtype, function, grid, group, id, int32, int64, partition, prism, ptr, requires, shared,
+    template, thread,
 )
 from prism.kernels.merge.rows import cut_four, load_two, merge_four, merge_rows, store_rows
 from prism.lib.thread import operators
@@ -121,7 +121,8 @@ def merge_tiles(
     Shapes:      `y`: `n` elements, memory of neither `a` nor `b`. `width` 0: `a` has `middle` elements, and `b` the others;
                  else both are the same `n` elements, in sorted runs of `width`, the last of which may be shorter. `LESS` is their
                  order; `TOTAL`: elements of which neither is less are the same in all bits. A tile has `THREADS * ITEMS`
-                 elements, of four runs `ITEMS` less. `N`: int32, where no group of runs has 2^31 elements, or int64. `tiles`: of each group of runs `ceil` of its length, or of `WAYS * width`, by
+                 elements, of four runs `ITEMS` less. `N`: int32, where no group of runs has 2^31 elements, or int64. `tiles`: of
+                 each group of runs `ceil` of its length, or of `WAYS * width`, by
                  a tile. `cuts`: as `cut_runs` or `cut_four_runs` makes them. `otherwise`: any.
     Cost:        each element is read once, and written once.
     Source:      Odeh, Green et al., "Merge path - parallel merging made simple"; and of `merge_rows`.
@@ -178,7 +179,8 @@ def merge_tiles(
                  partition(b, block[1], offset=begin + width + firsts[1]) as other:
                 load_two(one, sizes[0], other, sizes[1], tile, spots, ITEMS=ITEMS, THREADS=THREADS, NUMBERED=NUMBERED)
             merge_rows(
-                tile, spots, 0, THREADS, sizes[0], sizes[1], items, places, ITEMS=ITEMS, THREADS=THREADS, LESS=LESS, PLACES=PLACES,
+                tile, spots, 0, THREADS, sizes[0], sizes[1], items, places, ITEMS=ITEMS, THREADS=THREADS, LESS=LESS,
+                PLACES=PLACES,
             )
         store_rows(tile, items, t, False, ITEMS=ITEMS)
         if VALUES:
@@ -209,7 +211,7 @@ EXAMPLES = {
     "cut_runs": {"T": "float32", "LESS": operators.less, "TILE": 4096, "THREADS": 256},
     "cut_four_runs": {"T": "float32", "LESS": operators.less, "TILE": 4080, "THREADS": 256},
     "merge_tiles": {
-        "T": "float32", "V": "int32", "N": "int32", "LESS": operators.less, "VALUES": False, "TOTAL": False, "WAYS": 4, "ITEMS": 16,
-        "THREADS": 256, "BLOCKS": 4,
+        "T": "float32", "V": "int32", "N": "int32", "LESS": operators.less, "VALUES": False, "TOTAL": False, "WAYS": 4,
+        "ITEMS": 16, "THREADS": 256, "BLOCKS": 4,
     },
 }

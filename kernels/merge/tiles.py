@@ -1,8 +1,8 @@
 """Tiles sorted by merging, each by a block: what merges of runs begin with."""
 
 from prism.lang import (
-    attr, block, const, constexpr, dtype, function, grid, group, id, int32, int64, partition, prism, ptr, requires, shared, template,
-    thread, warp,
+    attr, block, const, constexpr, dtype, function, grid, group, id, int32, int64, partition, prism, ptr, requires, shared,
+    template, thread, warp,
 )
 from prism.kernels.merge.rows import merge_rows, store_rows
 from prism.lib.thread import operators

@@ -29,8 +29,8 @@ def bin_segments(
     Shapes:      segment `s` is from `starts[s]` to `ends[s]`, of `segments`, at least one; list `c` is `lists[c * segments]`
                  and behind, `many[c]` numbers in any order, of lengths up to `first`, `second`, `third` and `fourth`, and
                  above; `many` is zero before. Elements before the first segment and behind the last one are copied to `y`,
-                 where `KEYS`, their values to `moved`, where `VALUES`, and have no position, -1, where `PLACES`. Both words of `control`
-                 become 0, for a kernel behind.
+                 where `KEYS`, their values to `moved`, where `VALUES`, and have no position, -1, where `PLACES`. Both words of
+                 `control` become 0, for a kernel behind.
     Test:        tests/lib/algorithms/sort_rows/test_api.py
     """
     blocks: int64 @ grid[1] = int64(count(block[1]))

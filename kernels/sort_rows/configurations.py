@@ -73,7 +73,7 @@ ROOM = {
 
 
 def long_way(size: int, arch: str) -> Block:
-    """Return how rows that a block does not hold are cut into tiles, of what `size` bytes are; smaller ones for small memories."""
+    """Return how rows that a block does not hold are cut, of what `size` bytes are: smaller tiles for small memories."""
     way = LONG[size]
     return way if ROOM.get(arch, 227 << 10) >= 128 << 10 else Block(way.threads // 2, way.items, way.blocks)
 
@@ -84,4 +84,6 @@ def most_of(size: int, arch: str = "") -> int:
     return max(span for span in spans if span * size * 33 // 32 <= room)
 
 
-__all__ = ["BLOCKS", "HOST_LONG", "HOST_THREADS", "LANES", "LONG", "ROOM", "THREADS", "Block", "Lanes", "long_way", "most_of", "way_of"]
+__all__ = [
+    "BLOCKS", "HOST_LONG", "HOST_THREADS", "LANES", "LONG", "ROOM", "THREADS", "Block", "Lanes", "long_way", "most_of", "way_of",
+]  # fmt: skip

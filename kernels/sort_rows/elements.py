@@ -5,7 +5,7 @@ a position -0.0 is 0.0, and NaN is one key; the element comes from where it lies
 """
 
 from prism.lang import (
-    bfloat16, bitcast, complex64, complex128, constexpr, dtype, float16, float32, float64, int8, int16, int32, int64, prism, requires, struct,
+    bfloat16, bitcast, complex64, constexpr, dtype, float16, float32, float64, int8, int16, int32, int64, prism, requires, struct,
     template, thread, uint8, uint16, uint32, uint64,
 )
 

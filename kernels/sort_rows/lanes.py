@@ -91,8 +91,8 @@ def order_zeros(
 def sort_rows_by_lanes(
     x: ptr(const(T)) @ grid[1], values: ptr(const(V)) @ grid[1], y: ptr(T) @ grid[1], positions: ptr(I) @ grid[1],
     moved: ptr(V) @ grid[1], starts: ptr(const(O)) @ grid[1], ends: ptr(const(O)) @ grid[1], listed: ptr(const(int32)) @ grid[1],
-    listed_many: ptr(const(int32)) @ grid[1], rows: int64 @ grid[1], columns: int64 @ grid[1], n: int64 @ grid[1], least: int64 @ grid[1], most: int64 @ grid[1],
-    first_listed: int64 @ grid[1], number: int32 @ grid[1],
+    listed_many: ptr(const(int32)) @ grid[1], rows: int64 @ grid[1], columns: int64 @ grid[1], n: int64 @ grid[1],
+    least: int64 @ grid[1], most: int64 @ grid[1], first_listed: int64 @ grid[1], number: int32 @ grid[1],
 ):
     """Sort rows of at most `SIZE * ITEMS` elements, each by `SIZE` lanes.
 

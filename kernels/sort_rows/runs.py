@@ -1,12 +1,12 @@
-"""Rows and segments that no block holds: tiles sorted by the network, then runs merged four at a time, by all blocks, in one launch.
+"""Rows and segments that no block holds: tiles sorted by the network, then four runs at a time merged, all in one launch.
 
-Blocks draw pieces of work in their order: tiles to sort; then for each pass where the tiles of the result begin, and the tiles. What
-has been drawn is done by a block that runs, so a piece may wait until all pieces of the step before it are done. Of segments the
-first piece is a list of their tiles: the host does not know how many there are, nor how long the longest segment is.
+Blocks draw pieces of work in their order: tiles to sort; then for each pass where the tiles of the result begin, and the tiles.
+What has been drawn is done by a block that runs, so a piece may wait until all pieces of the step before it are done. Of segments
+the first piece is a list of their tiles: the host does not know how many there are, nor how long the longest segment is.
 """
 
 from prism.lang import (
-    atomic_add, attr, block, const, constexpr, count, dtype, grid, group, id, int32, int64, load_acquire, partition, prism, ptr,
+    atomic_add, attr, block, const, constexpr, dtype, grid, group, id, int32, int64, load_acquire, partition, prism, ptr,
     requires, shared, template, thread,
 )
 from prism.kernels.merge.rows import cut_four, merge_four, store_rows
@@ -37,14 +37,14 @@ def owner_of(tile: int64 @ thread[1], columns: int64 @ thread[1], owner: int32 @
 @requires(block[1], thread[32])
 @template(O=dtype, TILE=constexpr(int), THREADS=constexpr(int))
 def list_tiles(
-    starts: ptr(const(O)) @ block[1], ends: ptr(const(O)) @ block[1], listed: ptr(const(int32)) @ block[1], many: int32 @ block[1],
-    owners: ptr(int32) @ block[1], firsts: ptr(int32) @ block[1], found: ptr(int64) @ block[1], n: int64 @ block[1],
-    capacity: int64 @ block[1],
+    starts: ptr(const(O)) @ block[1], ends: ptr(const(O)) @ block[1], listed: ptr(const(int32)) @ block[1],
+    many: int32 @ block[1], owners: ptr(int32) @ block[1], firsts: ptr(int32) @ block[1], found: ptr(int64) @ block[1],
+    n: int64 @ block[1], capacity: int64 @ block[1],
 ):
-    """List the tiles of `many` segments: `owners` gets the number of each one's segment, `firsts` that of its segment's first tile.
+    """List the tiles of `many` segments: `owners` gets the number of each one's segment, `firsts` of that segment's first tile.
 
-    `found[TILES]` becomes their number, and `found[LONGEST]` the length of the longest segment. There is room for `capacity` tiles,
-    more than segments come to that have no element in common.
+    `found[TILES]` becomes their number, and `found[LONGEST]` the length of the longest segment. There is room for `capacity`
+    tiles, more than segments come to that have no element in common.
     """
     with partition(owners, thread[1], offset=lambda i: i, races="none") as owner, \
          partition(firsts, thread[1], offset=lambda i: i, races="none") as first, \
@@ -105,10 +105,11 @@ def sort_long_rows(
     """Sort rows of any length below 2^31 - 2^13, by tiles and merges.
 
     Perspective: grid, of any number of blocks of `THREADS` threads.
-    Shapes:      as of `sort_rows_by_lanes`; by `MODE` all of `rows` rows of `columns` elements, or the segments that are `LISTED`,
-                 which have no element in common. `held`: room for `2 * n` of what is sorted, or for `n` where no row is longer than four
-                 tiles, of `(THREADS - 1) * ITEMS` elements. `capacity`: at least as many as all tiles; `cuts` has room for three
-                 times as many, `owners` and `firsts`, of segments, for as many, `found` for two. `control`: two words, 0 before.
+    Shapes:      as of `sort_rows_by_lanes`; by `MODE` all of `rows` rows of `columns` elements, or the segments that are
+                 `LISTED`, which have no element in common. `held`: room for `2 * n` of what is sorted, or for `n` where no row
+                 is longer than four tiles, of `(THREADS - 1) * ITEMS` elements. `capacity`: at least as many as all tiles;
+                 `cuts` has room for three times as many, `owners` and `firsts`, of segments, for as many, `found` for two.
+                 `control`: two words, 0 before.
     Cost:        a read and a write of what is sorted for each fourfold of a tile, and one more of each.
     Test:        tests/lib/algorithms/sort_rows/test_api.py
     """
@@ -227,7 +228,8 @@ def sort_long_rows(
                                 items[k] = pack(x[begin + column], column, U=U, E=E, DESCENDING=DESCENDING, FORM=FORM)
                     block.sort_network(items, THREADS=THREADS, LESS=before, TOTAL=True)
                     block.blocked_to_striped(items, THREADS=THREADS)
-                    with partition(runs, thread[1], offset=lambda i: begin + start + t + i, races="none") as own, group(thread[1]):
+                    with partition(runs, thread[1], offset=lambda i: begin + start + t + i, races="none") as own, \
+                         group(thread[1]):
                         for k in range(ITEMS):
                             if k * THREADS < size - t:
                                 own[k * THREADS] = items[k]

@@ -1,4 +1,4 @@
-"""The first elements of each segment, in their order: of short ones from where they are sorted, of longer ones each by a block."""
+"""The first elements of each segment, in their order: of short ones from where they are sorted, of a longer one by a block."""
 
 from prism.lang import (
     atomic_add, attr, block, const, constexpr, count, dtype, grid, group, id, int32, int64, partition, prism, ptr, requires,
@@ -10,7 +10,8 @@ from prism.kernels.sort_rows.segments import SEGMENTS, bounds_of
 
 @prism("global")
 @template(
-    T=dtype, U=dtype, E=dtype, O=dtype, DESCENDING=constexpr(bool), ROOM=constexpr(int), KEPT=constexpr(int), THREADS=constexpr(int),
+    T=dtype, U=dtype, E=dtype, O=dtype, DESCENDING=constexpr(bool), ROOM=constexpr(int), KEPT=constexpr(int),
+    THREADS=constexpr(int),
 )
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS)")
@@ -21,11 +22,12 @@ def top_segments(
 ):
     """Put the first `k` elements of segment `s`, or all that it has, into `y[s * k]` and behind, and their positions beside them.
 
-    The key of the last one is found digit by digit, and, of those with that key, its position; what comes before is kept, and sorted.
+    The key of the last one is found digit by digit, and, of those with that key, its position; what comes before is kept, and
+    sorted.
 
     Perspective: grid, of any number of blocks of `THREADS` threads, at least 256.
-    Shapes:      the `listed_many[number]` segments whose numbers `listed` has from `first_listed` on, of fewer than 2^31 elements.
-                 `ROOM`: the keys of up to so many elements are held; above 1 no segment is longer, else they are read
+    Shapes:      the `listed_many[number]` segments whose numbers `listed` has from `first_listed` on, of fewer than 2^31
+                 elements. `ROOM`: the keys of up to so many elements are held; above 1 no segment is longer, else they are read
                  again and again. `k`: at most `THREADS * KEPT`. `E`: what is sorted, a key and a position of 32 bits.
     Test:        tests/lib/algorithms/sort_rows/test_top.py
     """

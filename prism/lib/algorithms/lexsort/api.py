@@ -93,8 +93,8 @@ def sort_complex(a: Any, *, stream: Any = None) -> Any:
 
     Notes
     -----
-    `prism.lib.sort`, and of others than complex numbers a kernel that converts. As NumPy has it, numbers without NaN come first, then those whose imaginary part is NaN, then those whose real part is, then
-    those of both. Equal ones keep their order. Others: `prism.lib.sort`, and a kernel that converts.
+    `prism.lib.sort`, and of others than complex numbers a kernel that converts. As NumPy has it, numbers without NaN come first,
+    then those whose imaginary part is NaN, then those whose real part is, then those of both. Equal ones keep their order.
 
     Examples
     --------

@@ -115,9 +115,10 @@ def _pass(
         **runs, "a": a, "b": b, "y": out[0], "a_values": a_values if kind.values else none,
         "b_values": b_values if kind.values else none, "y_values": out[1] if kind.values else none, "otherwise": zero(kind.keys),
     }  # fmt: skip
+    template = {**kind.template(c), "N": "int32" if runs["n"] < _NARROW else "int64", "WAYS": ways}
     return (
         Step(instance_of(cutting, kind.cut(c, ways)), -(-runs["tiles"] // threads), threads, cut),
-        Step(instance_of(kernels.merge_tiles, {**kind.template(c), "N": "int32" if runs["n"] < _NARROW else "int64", "WAYS": ways}), runs["tiles"], c.threads, arguments),
+        Step(instance_of(kernels.merge_tiles, template), runs["tiles"], c.threads, arguments),
     )
 
 

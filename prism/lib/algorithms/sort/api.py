@@ -29,7 +29,7 @@ def sort(
     Parameters
     ----------
     a : array of NumPy, CuPy or torch
-        Of bool, an integer type, a float type or complex64.
+        Of bool, an integer type, a float type or a complex type.
     axis : int, optional
         The axis to sort along; by default the last one. None: all elements, in C order.
     kind, stable : optional

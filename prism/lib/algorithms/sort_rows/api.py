@@ -26,7 +26,7 @@ def segmented_sort(x: Any, offsets: Any, *, descending: bool = False, out: Any =
     Parameters
     ----------
     x : array of NumPy, CuPy or torch
-        Of one dimension, of bool, an integer type, a float type or complex64.
+        Of one dimension, of bool, an integer type, a float type or a complex type.
     offsets : array
         Of int32 or int64, of `x`'s library and device, rising: where segments begin, and where the last one ends. Segment `s` is
         ``x[offsets[s]:offsets[s + 1]]``, of less than 2^31 - 2^13 elements. What is before the first one, or behind the last,
@@ -56,8 +56,8 @@ def segmented_sort(x: Any, offsets: Any, *, descending: bool = False, out: Any =
     The sort is stable, NaN stands last whatever its sign, and -0.0 is equal to 0.0; NaN of several bits stand in the order of
     these. Segments are dealt out by their lengths on the device, so nothing waits for it, and a call can be captured in a CUDA
     graph: those of up to 512 elements are sorted in registers, those that a block holds (16384 elements of 4 bytes) in one, both
-    with one read and one write. A longer one is sorted by one block, slowly, through scratch memory of 16 bytes an element of
-    `x`, 32 of elements of 8 bytes.
+    with one read and one write. Longer ones are sorted by all blocks, by tiles and merges of four runs, through scratch memory:
+    of integers two times their bytes, of others 16 bytes an element of `x`, 32 of elements of 8 bytes, 48 of complex128.
 
     Examples
     --------

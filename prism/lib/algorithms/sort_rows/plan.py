@@ -304,6 +304,6 @@ def _step(
 
 
 __all__ = [
-    "LONGEST", "MOVED", "PLACES", "SUPPORTED", "VALUES", "Kind", "Names", "instance_for", "is_aligned", "long_rows", "long_step", "rows",
-    "segment_steps", "segments", "width_of",
+    "LONGEST", "MOVED", "PLACES", "SUPPORTED", "VALUES", "Kind", "Names", "instance_for", "is_aligned", "long_rows", "long_step",
+    "rows", "segment_steps", "segments", "width_of",
 ]  # fmt: skip

@@ -49,10 +49,10 @@ def segmented_top_k(
     Returns
     -------
     values, indices : array
-        Of shape ``(segments, k)``: the elements, of the dtype of `x`, and their positions, int64, from the segment's beginning on.
-        `out`, if given. Where a segment has fewer than `k` elements, what is missing stands last: its position is -1, and its
-        value is the lowest that the dtype has, -inf of floats, as if segments had been filled up with it; of the smallest ones the
-        highest, inf.
+        Of shape ``(segments, k)``: the elements, of the dtype of `x`, and their positions, int64, from the segment's beginning
+        on. `out`, if given. Where a segment has fewer than `k` elements, what is missing stands last: its position is -1, and
+        its value is the lowest that the dtype has, -inf of floats, as if segments had been filled up with it; of the smallest
+        ones the highest, inf.
 
     Raises
     ------
@@ -68,11 +68,11 @@ def segmented_top_k(
     The same result in every run. Of equal elements the one at the lower position comes first, and is taken first; -0.0 equals
     0.0. NaN stands last, whether the largest or the smallest are asked for: before what is missing.
 
-    Segments are dealt out by their lengths on the device, so nothing waits for it. Those of up to 512 elements (256 of 8 bytes) are
-    sorted by warps. Of a longer one a block finds the last of the first `k` digit by digit, and sorts what comes before: one of
-    up to 8192 elements is read once; a longer one is read again for each 8 bits of an element, so of few very long segments the
-    most of a GPU has nothing to do: `prism.lib.top_k` of each is faster. With `k` above 4096, 2048 of elements of 8 bytes, all
-    segments are sorted.
+    Segments are dealt out by their lengths on the device, so nothing waits for it. Those of up to 512 elements (256 of 8 bytes)
+    are sorted by warps. Of a longer one a block finds the last of the first `k` digit by digit, and sorts what comes before:
+    one of up to 8192 elements is read once; a longer one is read again for each 8 bits of an element, so of few very long
+    segments the most of a GPU has nothing to do: `prism.lib.top_k` of each is faster. With `k` above 4096, 2048 of elements of
+    8 bytes, all segments are sorted.
 
     Examples
     --------
@@ -81,13 +81,12 @@ def segmented_top_k(
            [5, 1]]), array([[2, 0],
            [1, 0]]))
     """
-    if mode is not None:
-        if mode not in ("largest", "smallest"):
-            raise ValueError(f"`mode` must be 'largest' or 'smallest', not {mode!r}")
-        largest = mode == "largest"
+    if mode not in (None, "largest", "smallest"):
+        raise ValueError(f"`mode` must be 'largest' or 'smallest', not {mode!r}")
+    largest = bool(largest) if mode is None else mode == "largest"
     if out is not None and not (isinstance(out, tuple | list) and len(out) == 2):
         raise TypeError("`out` must be a pair of arrays, for values and positions")
-    asked = ("segmented_top_k", _whole(k), bool(largest))
+    asked = ("segmented_top_k", _whole(k), largest)
     if stream is None and out is None and (known := repeat.run_many(asked, (x, offsets, None))) is not None:
         return known[0], known[1]
 
@@ -97,8 +96,6 @@ def segmented_top_k(
         if not is_ordered(given.scalar):
             raise TypeError(f"`x` has dtype {given.dtype}, whose elements have no order here")
         many = segments_of(arrays["offsets"], None)
-        if asked[1] < 0:
-            raise ValueError(f"`k` must be 0 or more, not {asked[1]}")
         if copied := arguments.not_plain(arrays):
             return Decision(copied=copied)
         shape = (many, asked[1])
@@ -122,9 +119,12 @@ def _whole(k: Any) -> int:
     try:
         if isinstance(k, bool | np.bool_):
             raise TypeError
-        return operator.index(k)
+        found = operator.index(k)
     except TypeError:
         raise TypeError(f"`k` must be an integer, not {type(k).__name__}") from None
+    if found < 0:
+        raise ValueError(f"`k` must be 0 or more, not {found}")
+    return found
 
 
 def top_segments(
@@ -146,7 +146,9 @@ def top_segments(
             kind, n, many, offsets, machine, names, scratch, aligned=aligned, held=room if kept else 0
         )
         if not kept and n > kind.most(machine):
-            steps.append(plans.long_step(kind, many, n, machine, given, scratch, mode=kernels.SEGMENTS, offsets=offsets))
+            steps.append(
+                plans.long_step(kind, many, n, machine, given, scratch, mode=kernels.SEGMENTS, offsets=offsets)
+            )
         if kept:
             longest = kernels.LANES[size_of(kind.sorted_as)][-1].span
             template = {

@@ -89,7 +89,11 @@ def long_rows(x: Any, **options: Any) -> dict[str, Any]:
     """Return what `plan.long_rows` makes of rows that are long enough for it."""
     kind = Kind(x.dtype.name, **options)
     made = {OUT: np.empty_like(x), PLACES: np.empty(x.shape, np.int64), "moved": np.empty(x.shape, np.int32)}
-    wanted = [*([OUT] if kind.elements else []), *([PLACES] if kind.places else []), *(["moved"] if kind.values else [])]
+    wanted = [
+        *([OUT] if kind.elements else []),
+        *([PLACES] if kind.places else []),
+        *(["moved"] if kind.values else []),
+    ]
     values = np.arange(x.size, dtype=np.int32).reshape(x.shape)
     plan = plans.long_rows(kind, *x.shape, HOST, names=Names(places=Buffer(PLACES)))
     given = {"x": x, "values": values} | {name: made[name] for name in wanted}
