@@ -15,7 +15,7 @@ from prism.lang import (
 @prism("device")
 @requires(thread[1])
 @template(T=dtype, ITEMS=constexpr(int), LESS=function)
-def merge_numbered(items: T[ITEMS] @ thread[1], places: int32[ITEMS] @ thread[1]):
+def merge_numbered(items: T[ITEMS] @ thread[1], numbers: int32[ITEMS] @ thread[1]):
     """`thread.merge_bitonic`, of all elements with their numbers, of which the lower one comes first where neither is less."""
     for step in range(5):
         if ITEMS >> (step + 1) > 0:
@@ -23,16 +23,16 @@ def merge_numbered(items: T[ITEMS] @ thread[1], places: int32[ITEMS] @ thread[1]
                 if k ^ (ITEMS >> (step + 1)) > k:
                     a: T = items[k]
                     b: T = items[k ^ (ITEMS >> (step + 1))]
-                    one: int32 = places[k]
-                    other: int32 = places[k ^ (ITEMS >> (step + 1))]
+                    one: int32 = numbers[k]
+                    other: int32 = numbers[k ^ (ITEMS >> (step + 1))]
                     rises: bool = LESS(a, b)
                     falls: bool = LESS(b, a)
                     behind: bool = other < one
                     swap: bool = falls or (behind and not rises)
                     items[k] = b if swap else a
                     items[k ^ (ITEMS >> (step + 1))] = a if swap else b
-                    places[k] = other if swap else one
-                    places[k ^ (ITEMS >> (step + 1))] = one if swap else other
+                    numbers[k] = other if swap else one
+                    numbers[k ^ (ITEMS >> (step + 1))] = one if swap else other
 
 
 @prism("device")
@@ -66,7 +66,7 @@ def path_in_rows(
 def merge_row(
     tile: ptr(const(T)) @ thread[1], spots: ptr(const(int32)) @ thread[1], base: int32 @ thread[1], rows: int32 @ thread[1],
     row: int32 @ thread[1], size_a: int32 @ thread[1], size_b: int32 @ thread[1], begin: int32 @ thread[1],
-    until: int32 @ thread[1], items: T[ITEMS] @ thread[1], places: int32[PLACES] @ thread[1],
+    until: int32 @ thread[1], items: T[ITEMS] @ thread[1], numbers: int32[PLACES] @ thread[1],
 ):
     """Put row `row` of the result into `items`: elements `begin` to `until` of the first run, and those of the second.
 
@@ -94,7 +94,7 @@ def merge_row(
                 at: int32 = one if k < first else two if k < second else three
                 items[k] = tile[at + k]
                 if PLACES > 1:
-                    places[k] = spots[at + k]
+                    numbers[k] = spots[at + k]
         else:  # both runs end here
             lowest: int32 = base * ROW + (rows * ITEMS - size_b) + (rows * ITEMS - size_b >> SHIFT)
             last: int32 = lowest
@@ -113,9 +113,9 @@ def merge_row(
                 there: bool = between != wraps or at + k >= lowest
                 items[k] = tile[at + k if there else last]
                 if PLACES > 1:
-                    places[k] = spots[at + k] if there else 1 << 30
+                    numbers[k] = spots[at + k] if there else 1 << 30
         if PLACES > 1:
-            merge_numbered(items, places, LESS=LESS)
+            merge_numbered(items, numbers, LESS=LESS)
         else:
             thread.merge_bitonic(items, ITEMS, LESS=LESS)
 
@@ -125,7 +125,7 @@ def merge_row(
 @template(T=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), LESS=function, PLACES=constexpr(int))
 def merge_rows(
     tile: ptr(const(T)) @ block[1], spots: ptr(const(int32)) @ block[1], base: int32 @ thread[1], rows: int32 @ thread[1],
-    size_a: int32 @ thread[1], size_b: int32 @ thread[1], items: T[ITEMS] @ thread[1], places: int32[PLACES] @ thread[1],
+    size_a: int32 @ thread[1], size_b: int32 @ thread[1], items: T[ITEMS] @ thread[1], numbers: int32[PLACES] @ thread[1],
 ):
     """Merge the two runs of each region of a tile: thread `t` puts together row `t - base` of the result of its region.
 
@@ -144,7 +144,7 @@ def merge_rows(
     with group(thread[1]):
         until: int32 = size_a if t - base == rows - 1 else cuts[min(t + 1, THREADS - 1)]
         merge_row(
-            tile, spots, base, rows, t - base, size_a, size_b, cuts[t], until, items, places, ITEMS=ITEMS, LESS=LESS,
+            tile, spots, base, rows, t - base, size_a, size_b, cuts[t], until, items, numbers, ITEMS=ITEMS, LESS=LESS,
             PLACES=PLACES,
         )
 
@@ -310,13 +310,13 @@ def cut_four(
 @template(T=dtype, N=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), LESS=function, PLACES=constexpr(int))
 def merge_four(
     x: ptr(const(T)) @ block[1], firsts: N[4] @ block[1], sizes: int32[4] @ block[1], tile: ptr(T) @ block[1],
-    spots: ptr(int32) @ block[1], items: T[ITEMS] @ thread[1], places: int32[PLACES] @ thread[1],
+    spots: ptr(int32) @ block[1], items: T[ITEMS] @ thread[1], numbers: int32[PLACES] @ thread[1],
 ):
     """Merge four sorted runs: row `t` of the result into the registers of thread `t`.
 
     Perspective: block, of `THREADS` threads.
     Shapes:      run `r`: `sizes[r]` elements from `x[firsts[r]]` on, together at most `(THREADS - 1) * ITEMS`. `tile`: `THREADS`
-                 rows of `ITEMS + 1`; so `spots` too, where `PLACES` is `ITEMS`, else one: `places` becomes the elements' numbers,
+                 rows of `ITEMS + 1`; so `spots` too, where `PLACES` is `ITEMS`, else one: `numbers` becomes the elements' numbers,
                  the runs one behind the other. Where it is 1, elements of which neither is less are the same in all bits.
     Cost:        a read of each element, and two of `merge_rows`.
     Test:        tests/kernels/test_merge.py
@@ -327,13 +327,13 @@ def merge_four(
     lower: bool @ thread[1] = t >= top
     merge_rows(
         tile, spots, top if lower else 0, THREADS - top if lower else top, sizes[2] if lower else sizes[0],
-        sizes[3] if lower else sizes[1], items, places, ITEMS=ITEMS, THREADS=THREADS, LESS=LESS, PLACES=PLACES,
+        sizes[3] if lower else sizes[1], items, numbers, ITEMS=ITEMS, THREADS=THREADS, LESS=LESS, PLACES=PLACES,
     )
     store_rows(tile, items, THREADS - 1 - (t - top) if lower else t, lower, ITEMS=ITEMS)
     if PLACES > 1:
-        store_rows(spots, places, THREADS - 1 - (t - top) if lower else t, lower, ITEMS=ITEMS)
+        store_rows(spots, numbers, THREADS - 1 - (t - top) if lower else t, lower, ITEMS=ITEMS)
     merge_rows(
-        tile, spots, 0, THREADS, sizes[0] + sizes[1], sizes[2] + sizes[3], items, places, ITEMS=ITEMS, THREADS=THREADS, LESS=LESS,
+        tile, spots, 0, THREADS, sizes[0] + sizes[1], sizes[2] + sizes[3], items, numbers, ITEMS=ITEMS, THREADS=THREADS, LESS=LESS,
         PLACES=PLACES,
     )
 

@@ -160,31 +160,31 @@ def merge_tiles(
             rest = rest - until
             sizes[r] = int32(until - firsts[r]) if many > 0 else 0
         items: T[ITEMS] @ thread[1]
-        places: int32[PLACES] @ thread[1]
+        numbers: int32[PLACES] @ thread[1]
         with group(thread[1]):
             for k in range(ITEMS):
                 items[k] = otherwise
                 if NUMBERED:
-                    places[k] = 0
+                    numbers[k] = 0
         if WAYS == 4:
             heads: N[WAYS] @ block[1]  # in the group
             for r in range(WAYS):
                 heads[r] = N(r * width + firsts[r])
             with partition(a, block[1], offset=begin) as given:
                 merge_four(
-                    given, heads, sizes, tile, spots, items, places, ITEMS=ITEMS, THREADS=THREADS, LESS=LESS, PLACES=PLACES,
+                    given, heads, sizes, tile, spots, items, numbers, ITEMS=ITEMS, THREADS=THREADS, LESS=LESS, PLACES=PLACES,
                 )
         else:
             with partition(a, block[1], offset=begin + firsts[0]) as one, \
                  partition(b, block[1], offset=begin + width + firsts[1]) as other:
                 load_two(one, sizes[0], other, sizes[1], tile, spots, ITEMS=ITEMS, THREADS=THREADS, NUMBERED=NUMBERED)
             merge_rows(
-                tile, spots, 0, THREADS, sizes[0], sizes[1], items, places, ITEMS=ITEMS, THREADS=THREADS, LESS=LESS,
+                tile, spots, 0, THREADS, sizes[0], sizes[1], items, numbers, ITEMS=ITEMS, THREADS=THREADS, LESS=LESS,
                 PLACES=PLACES,
             )
         store_rows(tile, items, t, False, ITEMS=ITEMS)
         if VALUES:
-            store_rows(spots, places, t, False, ITEMS=ITEMS)
+            store_rows(spots, numbers, t, False, ITEMS=ITEMS)
         with group(thread[1]):
             at: int64 = begin + diagonal + t
             for k in range(ITEMS):

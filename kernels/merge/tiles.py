@@ -11,19 +11,19 @@ from prism.lib.thread import operators
 @prism("device")
 @requires(thread[1])
 @template(T=dtype, ITEMS=constexpr(int), LESS=function)
-def sort_numbered(items: T[ITEMS] @ thread[1], places: int32[ITEMS] @ thread[1]):
+def sort_numbered(items: T[ITEMS] @ thread[1], numbers: int32[ITEMS] @ thread[1]):
     """`thread.sort`, of elements with their numbers."""
     for step in range(ITEMS):
         for k in range(step % 2, ITEMS - 1, 2):
             low: T = items[k]
             high: T = items[k + 1]
-            one: int32 = places[k]
-            other: int32 = places[k + 1]
+            one: int32 = numbers[k]
+            other: int32 = numbers[k + 1]
             swap: bool = LESS(high, low)
             items[k] = high if swap else low
             items[k + 1] = low if swap else high
-            places[k] = other if swap else one
-            places[k + 1] = one if swap else other
+            numbers[k] = other if swap else one
+            numbers[k + 1] = one if swap else other
 
 
 @prism("global")
@@ -60,7 +60,7 @@ def sort_tiles(
         values: shared(V[TILE if VALUES else 1]) @ block[1]
         many: int32 @ block[1] = int32(min(n - start, TILE))
         items: T[ITEMS] @ thread[1]
-        places: int32[PLACES] @ thread[1]
+        numbers: int32[PLACES] @ thread[1]
         last: T @ block[1] = x[start]  # what no element of the tile is behind: it fills up a tile that is not whole
         with partition(x, block[1], offset=start) as source:
             block.load_striped(source, items, many, last)
@@ -84,8 +84,8 @@ def sort_tiles(
             block.striped_to_blocked(items, THREADS=THREADS)
             with group(thread[1]):
                 for k in range(ITEMS):
-                    places[k] = t * ITEMS + k
-                sort_numbered(items, places, LESS=LESS)
+                    numbers[k] = t * ITEMS + k
+                sort_numbered(items, numbers, LESS=LESS)
         else:
             warp.sort(items, SIZE=32, LESS=LESS, TOTAL=True)
         while width < THREADS:
@@ -93,15 +93,15 @@ def sort_tiles(
             row: int32 @ thread[1] = t ^ width - 1 if inside >= width else t
             store_rows(tile, items, row, inside >= width, ITEMS=ITEMS)
             if NUMBERED:
-                store_rows(spots, places, row, inside >= width, ITEMS=ITEMS)
+                store_rows(spots, numbers, row, inside >= width, ITEMS=ITEMS)
             merge_rows(
-                tile, spots, t - inside, 2 * width, width * ITEMS, width * ITEMS, items, places, ITEMS=ITEMS, THREADS=THREADS,
+                tile, spots, t - inside, 2 * width, width * ITEMS, width * ITEMS, items, numbers, ITEMS=ITEMS, THREADS=THREADS,
                 LESS=LESS, PLACES=PLACES,
             )
             width = 2 * width
         store_rows(tile, items, t, False, ITEMS=ITEMS)
         if VALUES:
-            store_rows(spots, places, t, False, ITEMS=ITEMS)
+            store_rows(spots, numbers, t, False, ITEMS=ITEMS)
         with partition(target, thread[1], offset=t) as own, partition(value_target, thread[1], offset=t) as value_own, \
              group(thread[1]):
             for k in range(ITEMS):

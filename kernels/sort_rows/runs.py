@@ -137,11 +137,11 @@ def sort_long_rows(
         listing: bool @ block[1] = MODE == SEGMENTS  # whether that is not known as yet
         going: bool @ block[1] = many > 0
         while going:
-            drawn: int32 @ thread[1] = 0
+            ticket: int32 @ thread[1] = 0
             with group(thread[1]):
                 if t == 0:
-                    drawn = atomic_add(words[DRAWN], 1)
-            piece: int64 @ block[1] = int64(block.broadcast(drawn, 0))
+                    ticket = atomic_add(words[DRAWN], 1)
+            piece: int64 @ block[1] = int64(block.broadcast(ticket, 0))
             if listing and piece > 0:
                 with group(thread[1]):
                     if t == 0:
@@ -278,10 +278,10 @@ def sort_long_rows(
                         left = left - until
                         heads[r] = int32(start + r * width + first)
                         sizes[r] = int32(until - first)
-                    places: int32[1] @ thread[1]
+                    numbers: int32[1] @ thread[1]
                     with partition(runs, block[1], offset=source + begin, races="allow") as given:
                         merge_four(
-                            given, heads, sizes, room, spots, items, places, ITEMS=ITEMS, THREADS=THREADS, LESS=before, PLACES=1,
+                            given, heads, sizes, room, spots, items, numbers, ITEMS=ITEMS, THREADS=THREADS, LESS=before, PLACES=1,
                         )
                     store_rows(room, items, t, False, ITEMS=ITEMS)
                     with partition(runs, thread[1], offset=lambda i: n - source + i, races="none") as own, group(thread[1]):
