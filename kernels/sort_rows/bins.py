@@ -10,12 +10,16 @@ CLASSES = 5
 
 
 @prism("global")
-@template(T=dtype, I=dtype, O=dtype, KEYS=constexpr(bool), PLACES=constexpr(bool), MIXED=constexpr(bool), THREADS=constexpr(int))
+@template(
+    T=dtype, V=dtype, I=dtype, O=dtype, KEYS=constexpr(bool), PLACES=constexpr(bool), VALUES=constexpr(bool),
+    THREADS=constexpr(int),
+)
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS)")
 def bin_segments(
-    x: ptr(const(T)) @ grid[1], y: ptr(T) @ grid[1], positions: ptr(I) @ grid[1], starts: ptr(const(O)) @ grid[1],
-    ends: ptr(const(O)) @ grid[1], lists: ptr(int32) @ grid[1], many: ptr(int32) @ grid[1], left_many: ptr(int32) @ grid[1],
+    x: ptr(const(T)) @ grid[1], values: ptr(const(V)) @ grid[1], y: ptr(T) @ grid[1], positions: ptr(I) @ grid[1],
+    moved: ptr(V) @ grid[1], starts: ptr(const(O)) @ grid[1],
+    ends: ptr(const(O)) @ grid[1], lists: ptr(int32) @ grid[1], many: ptr(int32) @ grid[1], control: ptr(int32) @ grid[1],
     segments: int64 @ grid[1], n: int64 @ grid[1], least: int64 @ grid[1], most: int64 @ grid[1], first: int64 @ grid[1],
     second: int64 @ grid[1], third: int64 @ grid[1], fourth: int64 @ grid[1],
 ):
@@ -25,8 +29,8 @@ def bin_segments(
     Shapes:      segment `s` is from `starts[s]` to `ends[s]`, of `segments`, at least one; list `c` is `lists[c * segments]`
                  and behind, `many[c]` numbers in any order, of lengths up to `first`, `second`, `third` and `fourth`, and
                  above; `many` is zero before. Elements before the first segment and behind the last one are copied to `y`,
-                 where `KEYS`, and have no position, -1, where `PLACES`. `MIXED`: `left_many[0]` becomes 0, for the kernels
-                 behind.
+                 where `KEYS`, their values to `moved`, where `VALUES`, and have no position, -1, where `PLACES`. Both words of
+                 `control` become 0, for a kernel behind.
     Test:        tests/lib/algorithms/sort_rows/test_api.py
     """
     blocks: int64 @ grid[1] = int64(count(block[1]))
@@ -34,7 +38,8 @@ def bin_segments(
     with partition(lists, thread[1], f=lambda i: i, races="none") as listed, \
          partition(y, thread[1], f=lambda i: i, races="none") as target, \
          partition(positions, thread[1], f=lambda i: i, races="none") as place_target, \
-         partition(left_many, thread[1], f=lambda i: i, races="none") as left, group(block[1]):
+         partition(moved, thread[1], f=lambda i: i, races="none") as value_target, \
+         partition(control, thread[1], f=lambda i: i, races="none") as words, group(block[1]):
         t: int32 @ thread[1] = id()
         counts: shared(int32[8]) @ block[1]
         bases: shared(int32[8]) @ block[1]
@@ -68,10 +73,10 @@ def bin_segments(
             with group(thread[1]):
                 if which >= 0:
                     listed[int64(which) * segments + bases[which] + rank] = int32(s)
-        if MIXED:
-            with group(thread[1]):
-                if here == 0 and t == 0:
-                    left[0] = 0
+        with group(thread[1]):
+            if here == 0 and t == 0:
+                words[0] = 0
+                words[1] = 0
         head: int64 @ block[1] = min(max(int64(starts[0]), 0), n)
         tail: int64 @ block[1] = min(max(int64(ends[segments - 1]), 0), n)
         with group(thread[1]):
@@ -80,13 +85,20 @@ def bin_segments(
                     target[i] = x[i]
                 if PLACES:
                     place_target[i] = I(-1)
+                if VALUES:
+                    value_target[i] = values[i]
             for i in range(tail + here * THREADS + t, n, blocks * THREADS):
                 if KEYS:
                     target[i] = x[i]
                 if PLACES:
                     place_target[i] = I(-1)
+                if VALUES:
+                    value_target[i] = values[i]
 
 
 EXAMPLES = {
-    "bin_segments": {"T": "float32", "I": "int64", "O": "int64", "KEYS": True, "PLACES": False, "MIXED": True, "THREADS": 256},
+    "bin_segments": {
+        "T": "float32", "V": "float32", "I": "int64", "O": "int64", "KEYS": True, "PLACES": False, "VALUES": False,
+        "THREADS": 256,
+    },
 }

@@ -1,11 +1,50 @@
 """Longer rows, each sorted by a block, in its registers and shared memory: one read and one write."""
 
 from prism.lang import (
-    atomic_add, attr, block, const, constexpr, count, dtype, grid, group, id, int32, int64, partition, prism, ptr, requires,
-    template, thread,
+    atomic_or, attr, block, const, constexpr, count, dtype, grid, group, id, int32, int64, partition, popcount, prism, ptr,
+    requires, shared, template, thread, uint32,
 )
-from prism.kernels.sort_rows.elements import ALONE, before, behind_all, bits_of, element_of, key_of, pack, place_of
-from prism.kernels.sort_rows.segments import BACK, GATHERED, ROWS, block_bounds_of
+from prism.kernels.sort_rows.elements import ALONE, before, behind_all, bits_of, element_of, key_of, least_zero, pack, place_of
+from prism.kernels.sort_rows.segments import BACK, GATHERED, ROWS, SEGMENTS, bounds_of
+from prism.lib.thread import operators
+
+
+@prism("device")
+@requires(block[1], thread[32])
+@template(T=dtype, E=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), DESCENDING=constexpr(bool))
+def order_zeros(
+    x: ptr(const(T)) @ block[1], begin: int64 @ block[1], length: int32 @ block[1], items: E[ITEMS] @ thread[1],
+):
+    """Give the zeros of a sorted row their signs in the order in which they lie: -0.0 is equal to 0.0."""
+    t: int32 @ thread[1] = id()
+    signs: shared(uint32[(THREADS * ITEMS + 31) // 32]) @ block[1]  # a bit of each zero
+    least: E @ thread[1] = least_zero(T=T, E=E, DESCENDING=DESCENDING)
+    less: int32 @ thread[1] = 0
+    zero: uint32 @ thread[1] = 0  # of the thread's elements, as they lie, those that are zeros
+    later: uint32 @ thread[1] = 0  # and of these those that stand behind the others by their keys
+    rank: int32[1] @ thread[1]
+    block.fill(signs, 0, (THREADS * ITEMS + 31) // 32)
+    with group(thread[1]):
+        for k in range(ITEMS):
+            less = less + (1 if items[k] < least else 0)
+            if t * ITEMS + k < length:
+                key: E = key_of(x[begin + (t * ITEMS + k)], U=E, DESCENDING=DESCENDING, TIED=False)
+                zero = zero | (uint32(1) << k if key - least <= 1 else uint32(0))
+                later = later | (uint32(1) << k if key - least == 1 else uint32(0))
+        rank[0] = int32(popcount(zero))
+    below: int32 @ block[1] = block.reduce(less, OP=operators.add)
+    zeros: int32 @ block[1] = block.scan(rank, 0, WIDTH=1, OP=operators.add, EXCLUSIVE=True)
+    with group(thread[1]):
+        place: int32 = rank[0]
+        for k in range(ITEMS):
+            if later >> k & 1 != 0:
+                old: uint32 = atomic_or(signs[place / 32], uint32(1) << uint32(place % 32), scope="block")
+            place = place + int32(zero >> k & 1)
+    with group(thread[1]):
+        for k in range(ITEMS):
+            place: int32 = t * ITEMS + k - below
+            if 0 <= place and place < zeros:
+                items[k] = least + E(signs[place / 32] >> uint32(place % 32) & 1)
 
 
 @prism("global")
@@ -19,9 +58,8 @@ from prism.kernels.sort_rows.segments import BACK, GATHERED, ROWS, block_bounds_
 def sort_rows_by_block(
     x: ptr(const(T)) @ grid[1], values: ptr(const(V)) @ grid[1], y: ptr(T) @ grid[1], positions: ptr(I) @ grid[1],
     moved: ptr(V) @ grid[1], starts: ptr(const(O)) @ grid[1], ends: ptr(const(O)) @ grid[1], listed: ptr(const(int32)) @ grid[1],
-    listed_many: ptr(const(int32)) @ grid[1], mixed: ptr(int32) @ grid[1], mixed_many: ptr(int32) @ grid[1],
-    rows: int64 @ grid[1], columns: int64 @ grid[1], n: int64 @ grid[1], least: int64 @ grid[1], most: int64 @ grid[1],
-    first_listed: int64 @ grid[1], number: int32 @ grid[1],
+    listed_many: ptr(const(int32)) @ grid[1], rows: int64 @ grid[1], columns: int64 @ grid[1], n: int64 @ grid[1],
+    least: int64 @ grid[1], most: int64 @ grid[1], first_listed: int64 @ grid[1], number: int32 @ grid[1],
 ):
     """Sort rows of at most `THREADS * ITEMS` elements, each by a block.
 
@@ -36,8 +74,7 @@ def sort_rows_by_block(
         total = int64(listed_many[number])
     with partition(y, thread[1], f=lambda i: i, races="none") as target, \
          partition(positions, thread[1], f=lambda i: i, races="none") as place_target, \
-         partition(moved, thread[1], f=lambda i: i, races="none") as value_target, \
-         partition(mixed, thread[1], f=lambda i: i, races="none") as later, group(block[1]):
+         partition(moved, thread[1], f=lambda i: i, races="none") as value_target, group(block[1]):
         t: int32 @ thread[1] = id()
         for turn in range(here, total, blocks):
             row: int64 @ block[1] = turn
@@ -45,7 +82,10 @@ def sort_rows_by_block(
                 row = int64(listed[first_listed + turn])
             begin: int64 @ block[1] = 0
             length: int64 @ block[1] = 0
-            begin, length = block_bounds_of(row, rows, starts, ends, columns, n, least, most, MODE=MODE)
+            begin, length = bounds_of(
+                row, rows, int64(starts[row]) if MODE == SEGMENTS else int64(0),
+                int64(ends[row]) if MODE == SEGMENTS else int64(0), columns, n, least, most, MODE=MODE,
+            )
             if length > 0:
                 items: E[ITEMS] @ thread[1]
                 minus: bool @ thread[1] = False
@@ -57,22 +97,11 @@ def sort_rows_by_block(
                             items[k] = pack(raw, k * THREADS + t, U=U, E=E, DESCENDING=DESCENDING, FORM=FORM)
                             if MIXED:
                                 minus = minus or bits_of(raw, U=U) == U(1) << (8 * T.bytes - 1)
+                block.sort_network(items, THREADS=THREADS, LESS=before, TOTAL=True)
                 if MIXED:
                     some: bool @ block[1] = block.any(minus)
                     if some:
-                        plus: bool @ thread[1] = False
-                        with group(thread[1]):
-                            zero: E = E(key_of(T(0), U=U, DESCENDING=DESCENDING, TIED=False))
-                            for k in range(ITEMS):
-                                plus = plus or items[k] == zero
-                        others: bool @ block[1] = block.any(plus)
-                        if others:
-                            length = 0
-                            with group(thread[1]):
-                                if t == 0:
-                                    place: int32 = atomic_add(mixed_many[0], 1)
-                                    later[place] = int32(row)
-                block.sort_network(items, THREADS=THREADS, LESS=before, TOTAL=True)
+                        order_zeros(x, begin, int32(length), items, THREADS=THREADS, DESCENDING=DESCENDING)
                 block.blocked_to_striped(items, THREADS=THREADS)
                 with group(thread[1]):
                     for k in range(ITEMS):

@@ -35,6 +35,7 @@ LANES = {
     4: (*_FEW, Lanes(16, 16), Lanes(32, 16)),
     8: (*_FEW, Lanes(32, 8), Lanes(32, 16)),
     16: (*_FEW, Lanes(32, 8)),
+    24: (*_FEW, Lanes(32, 8)),
 }  # fmt: skip
 """By the bytes of what is sorted, shortest rows first."""
 
@@ -45,10 +46,12 @@ BLOCKS = {
     4: (Block(64, 16, 12), Block(64, 32, 8), Block(128, 32, 4), Block(256, 32, 2), Block(1024, 16, 1)),
     8: (Block(64, 16, 12), Block(128, 16, 6), Block(256, 16, 3), Block(512, 16, 1), Block(512, 32, 1)),
     16: (Block(64, 8, 8), Block(128, 8, 4), Block(256, 8, 2), Block(512, 8, 1)),
+    24: (Block(64, 8, 8), Block(128, 8, 4), Block(256, 8, 2), Block(512, 8, 1)),
 }  # fmt: skip
 """By the bytes of what is sorted, shortest rows first."""
 
-LONG = Block(512, 8, 1)  # of rows that a block does not hold
+LONG = {4: Block(256, 32, 2), 8: Block(256, 16, 2), 16: Block(256, 8, 2), 24: Block(128, 8, 3)}
+"""By the bytes of what is sorted: tiles of rows that a block does not hold, a row of `items` shorter than the block."""
 HOST_LONG = Block(64, 8, 1)
 THREADS = 256  # of a block whose lanes sort rows
 HOST_THREADS = 64  # on the reference machine
@@ -69,10 +72,18 @@ ROOM = {
 """Bytes of shared memory that a block can have, of GPUs that have less than what all tiles take."""
 
 
+def long_way(size: int, arch: str) -> Block:
+    """Return how rows that a block does not hold are cut, of what `size` bytes are: smaller tiles for small memories."""
+    way = LONG[size]
+    return way if ROOM.get(arch, 227 << 10) >= 128 << 10 else Block(way.threads // 2, way.items, way.blocks)
+
+
 def most_of(size: int, arch: str = "") -> int:
     """Return how long a row is at most, of what `size` bytes are, that a block of an architecture holds."""
     spans, room = [way.span for way in BLOCKS[size]], ROOM.get(arch, 227 << 10)
     return max(span for span in spans if span * size * 33 // 32 <= room)
 
 
-__all__ = ["BLOCKS", "HOST_LONG", "HOST_THREADS", "LANES", "LONG", "ROOM", "THREADS", "Block", "Lanes", "most_of", "way_of"]
+__all__ = [
+    "BLOCKS", "HOST_LONG", "HOST_THREADS", "LANES", "LONG", "ROOM", "THREADS", "Block", "Lanes", "long_way", "most_of", "way_of",
+]  # fmt: skip

@@ -21,6 +21,15 @@ class Wide:
     place: uint32
 
 
+@struct
+class Huge:
+    """A key of 16 bytes, and the position that keeps equal ones in their order."""
+
+    high: uint64
+    low: uint64
+    place: uint32
+
+
 @prism("device")
 @requires(thread[1])
 @template(E=dtype)
@@ -28,6 +37,8 @@ def before(a: E @ thread[1], b: E @ thread[1]) -> bool @ thread[1]:
     """Whether an element stands before another."""
     if E == uint32 or E == uint64:
         return a < b
+    elif E == Huge:
+        return a.high < b.high or (a.high == b.high and (a.low < b.low or (a.low == b.low and a.place < b.place)))
     else:
         return a.key < b.key or (a.key == b.key and a.place < b.place)
 
@@ -64,6 +75,14 @@ def nans_of() -> U @ thread[1]:
         return U(0xFFFFFFFFFFFFF)
     else:
         return U(0)
+
+
+@prism("device")
+@requires(thread[1])
+@template(T=dtype, E=dtype, DESCENDING=constexpr(bool))
+def least_zero() -> E @ thread[1]:
+    """The key of the zero that stands first where keys are not `TIED`; that of the other one is the next."""
+    return E(key_of(T(0), U=E, DESCENDING=DESCENDING, TIED=False)) - (0 if DESCENDING else 1)
 
 
 @prism("device")
@@ -165,6 +184,17 @@ def pack(x: T @ thread[1], place: int32 @ thread[1]) -> E @ thread[1]:
     """What is sorted, of an element at a position of its row."""
     if FORM == ALONE:
         return E(key_of(x, U=U, DESCENDING=DESCENDING, TIED=False))
+    elif E == Huge:
+        real: uint64 = key_of_real(x.real, U=uint64, DESCENDING=DESCENDING, TIED=True)
+        imag: uint64 = key_of_real(x.imag, U=uint64, DESCENDING=DESCENDING, TIED=True)
+        high: uint64 = real  # below 0xFFE0000000000002, the key of NaN
+        low: uint64 = imag
+        if x.imag != x.imag:
+            high = 0xFFE0000000000003 if x.real == x.real else 0xFFE0000000000005
+            low = real
+        elif x.real != x.real:
+            high = 0xFFE0000000000004
+        return Huge(high, low, uint32(place))
     elif E == Wide:
         return Wide(uint64(key_of(x, U=U, DESCENDING=DESCENDING, TIED=True)), uint32(place))
     elif E == uint64:
@@ -178,7 +208,9 @@ def pack(x: T @ thread[1], place: int32 @ thread[1]) -> E @ thread[1]:
 @template(E=dtype)
 def behind_all() -> E @ thread[1]:
     """What sorts behind every element, or is the same as the last one."""
-    if E == Wide:
+    if E == Huge:
+        return Huge(0xFFFFFFFFFFFFFFFF, 0xFFFFFFFFFFFFFFFF, 0xFFFFFFFF)
+    elif E == Wide:
         return Wide(0xFFFFFFFFFFFFFFFF, 0xFFFFFFFF)
     elif E == uint64:
         return uint64(0xFFFFFFFFFFFFFFFF)
@@ -191,7 +223,7 @@ def behind_all() -> E @ thread[1]:
 @template(E=dtype)
 def place_of(e: E @ thread[1]) -> int32 @ thread[1]:
     """The position in its row that an element has with it."""
-    if E == Wide:
+    if E == Wide or E == Huge:
         return int32(e.place)
     elif E == uint64:
         return int32(uint32(e))

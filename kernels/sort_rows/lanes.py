@@ -1,10 +1,10 @@
 """Short rows, each sorted by a group of lanes in registers: one read, one write, and no barrier but those of warps."""
 
 from prism.lang import (
-    atomic_add, attr, ballot, block, const, constexpr, count, dtype, grid, group, id, int32, int64, load_vector, partition, prism,
-    ptr, requires, shared, shuffle, store_vector, template, thread, uint32, vector, warp,
+    attr, ballot, block, const, constexpr, count, dtype, grid, group, id, int32, int64, load_vector, partition, popcount,
+    prism, ptr, requires, shared, shuffle, store_vector, template, thread, uint32, vector, warp,
 )
-from prism.kernels.sort_rows.elements import ALONE, before, behind_all, bits_of, element_of, key_of, pack, place_of
+from prism.kernels.sort_rows.elements import ALONE, before, behind_all, bits_of, element_of, key_of, least_zero, pack, place_of
 from prism.kernels.sort_rows.segments import BACK, GATHERED, NONE, ROWS, SEGMENTS, bounds_of
 
 
@@ -44,6 +44,42 @@ def spread(items: E[ITEMS] @ thread[1], run: ptr(E) @ thread[32]):
                 items[k] = run[k * (32 + PAD) + lane]
 
 
+@prism("device")
+@requires(thread[32])
+@template(T=dtype, E=dtype, ITEMS=constexpr(int), SIZE=constexpr(int), DESCENDING=constexpr(bool))
+def order_zeros(
+    x: ptr(const(T)) @ thread[32], begin: int64 @ thread[1], length: int32 @ thread[1], items: E[ITEMS] @ thread[1],
+    run: ptr(E) @ thread[32],
+):
+    """Give the zeros of sorted rows their signs in the order in which they lie: -0.0 is equal to 0.0."""
+    lane: int32 @ thread[1] = id()
+    first: int32 @ thread[1] = lane / SIZE * SIZE  # of the lanes that have the row
+    own: uint32 @ thread[1] = uint32((int64(1) << SIZE) - 1) << uint32(first)
+    before_this: uint32 @ thread[1] = own & (uint32(1) << uint32(lane)) - 1
+    least: E @ thread[1] = least_zero(T=T, E=E, DESCENDING=DESCENDING)
+    below: int32 @ thread[1] = 0  # elements before the zeros
+    for k in range(ITEMS):
+        less: uint32 @ thread[32] = ballot(items[k] < least)
+        below = below + popcount(less & own)
+    zeros: int32 @ thread[1] = 0
+    with partition(run, thread[1], offset=lambda i: i, races="none") as signs:
+        for k in range(ITEMS):
+            key: E @ thread[1] = 0
+            with group(thread[1]):
+                if k * SIZE + (lane - first) < length:
+                    key = E(key_of(x[begin + (k * SIZE + (lane - first))], U=E, DESCENDING=DESCENDING, TIED=False))
+            found: uint32 @ thread[32] = ballot(key - least <= 1)
+            with group(thread[1]):
+                if key - least <= 1:
+                    signs[first * ITEMS + zeros + popcount(found & before_this)] = key
+            zeros = zeros + popcount(found & own)
+    with group(thread[1]):
+        for k in range(ITEMS):
+            place: int32 = (lane - first) * ITEMS + k - below
+            if 0 <= place and place < zeros:
+                items[k] = run[first * ITEMS + place]
+
+
 @prism("global")
 @template(
     T=dtype, U=dtype, E=dtype, V=dtype, I=dtype, O=dtype, SIZE=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int),
@@ -55,9 +91,8 @@ def spread(items: E[ITEMS] @ thread[1], run: ptr(E) @ thread[32]):
 def sort_rows_by_lanes(
     x: ptr(const(T)) @ grid[1], values: ptr(const(V)) @ grid[1], y: ptr(T) @ grid[1], positions: ptr(I) @ grid[1],
     moved: ptr(V) @ grid[1], starts: ptr(const(O)) @ grid[1], ends: ptr(const(O)) @ grid[1], listed: ptr(const(int32)) @ grid[1],
-    listed_many: ptr(const(int32)) @ grid[1], mixed: ptr(int32) @ grid[1], mixed_many: ptr(int32) @ grid[1],
-    rows: int64 @ grid[1], columns: int64 @ grid[1], n: int64 @ grid[1], least: int64 @ grid[1], most: int64 @ grid[1],
-    first_listed: int64 @ grid[1], number: int32 @ grid[1],
+    listed_many: ptr(const(int32)) @ grid[1], rows: int64 @ grid[1], columns: int64 @ grid[1], n: int64 @ grid[1],
+    least: int64 @ grid[1], most: int64 @ grid[1], first_listed: int64 @ grid[1], number: int32 @ grid[1],
 ):
     """Sort rows of at most `SIZE * ITEMS` elements, each by `SIZE` lanes.
 
@@ -67,9 +102,8 @@ def sort_rows_by_lanes(
                  those from `least` to `most` elements long. `LISTED`: of these, the `listed_many[number]` whose numbers
                  `listed` has from `first_listed` on. `KEYS`: `y` becomes the sorted elements, by their keys or from where they
                  lie; `PLACES`: `positions`, where in the row they were; `VALUES`: `moved`, `values` in their order. `E` is what
-                 is sorted, by `FORM`: the key, of type `U`, or that and the position, then the order is stable. `MIXED`, of
-                 floats that are `ALONE`: rows with zeros of both signs are left, and their numbers appended to `mixed`,
-                 `mixed_many[0]` of them.
+                 is sorted, by `FORM`: the key, of type `U`, or that and the position, then the order is stable. `MIXED`: of
+                 floats that are `ALONE`, whose zeros keep their order too.
     Errors:      with `WIDTH` above 1 all arrays are aligned to so many elements, or 16 bytes; `columns` is a multiple.
     Test:        tests/kernels/test_sort_rows.py
     """
@@ -84,8 +118,7 @@ def sort_rows_by_lanes(
         total = int64(listed_many[number])
     with partition(y, thread[1], f=lambda i: i, races="none") as target, \
          partition(positions, thread[1], f=lambda i: i, races="none") as place_target, \
-         partition(moved, thread[1], f=lambda i: i, races="none") as value_target, \
-         partition(mixed, thread[1], f=lambda i: i, races="none") as later, group(block[1]):
+         partition(moved, thread[1], f=lambda i: i, races="none") as value_target, group(block[1]):
         t: int32 @ thread[1] = id()
         w: int32 @ warp[1] = id()
         l: int32 @ thread[1] = t % SIZE
@@ -93,20 +126,26 @@ def sort_rows_by_lanes(
         # Where the next rows lie is asked for while these are sorted.
         next_row: int64 @ thread[1] = here * GROUPS + t / SIZE
         next_begin: int64 @ thread[1] = 0
-        next_length: int32 @ thread[1] = 0
+        next_length: int64 @ thread[1] = 0
         with group(thread[1]):
             if LISTED:
                 next_row = int64(listed[first_listed + next_row]) if next_row < total else rows
-            next_begin, next_length = bounds_of(next_row, rows, starts, ends, columns, n, least, most, MODE=MODE)
+            last_row: int64 = min(next_row, rows - 1)
+            start: int64 = int64(starts[last_row]) if MODE == SEGMENTS else int64(0)
+            end: int64 = int64(ends[last_row]) if MODE == SEGMENTS else int64(0)
+            next_begin, next_length = bounds_of(next_row, rows, start, end, columns, n, least, most, MODE=MODE)
         for tile in range(here, (total + (GROUPS - 1)) / GROUPS, blocks):
             row: int64 @ thread[1] = next_row
             begin: int64 @ thread[1] = next_begin
-            length: int32 @ thread[1] = next_length
+            length: int32 @ thread[1] = int32(next_length)
             with group(thread[1]):
                 next_row = (tile + blocks) * GROUPS + t / SIZE
                 if LISTED:
                     next_row = int64(listed[first_listed + next_row]) if next_row < total else rows
-                next_begin, next_length = bounds_of(next_row, rows, starts, ends, columns, n, least, most, MODE=MODE)
+                last_row: int64 = min(next_row, rows - 1)
+                start: int64 = int64(starts[last_row]) if MODE == SEGMENTS else int64(0)
+                end: int64 = int64(ends[last_row]) if MODE == SEGMENTS else int64(0)
+                next_begin, next_length = bounds_of(next_row, rows, start, end, columns, n, least, most, MODE=MODE)
             with partition(room, warp[1], offset=w * RUN) as run, group(warp[1]):
                 items: E[ITEMS] @ thread[1]
                 whole: bool @ warp[1] = WIDTH > 1
@@ -136,23 +175,11 @@ def sort_rows_by_lanes(
                                 items[k] = pack(raw, k * SIZE + l, U=U, E=E, DESCENDING=DESCENDING, FORM=FORM)
                                 if MIXED:
                                     minus = minus or bits_of(raw, U=U) == U(1) << (8 * T.bytes - 1)
+                warp.sort(items, SIZE=SIZE, LESS=before, TOTAL=True)
                 if MIXED:
                     some: uint32 @ warp[1] = ballot(minus)
                     if some != 0:
-                        plus: bool @ thread[1] = False
-                        with group(thread[1]):
-                            zero: E = E(key_of(T(0), U=U, DESCENDING=DESCENDING, TIED=False))
-                            for k in range(ITEMS):
-                                plus = plus or items[k] == zero
-                        others: uint32 @ warp[1] = ballot(plus)
-                        with group(thread[1]):
-                            own: uint32 = uint32((int64(1) << SIZE) - 1) << uint32(t % 32 / SIZE * SIZE)
-                            if some & own != 0 and others & own != 0:
-                                length = 0
-                                if l == 0:
-                                    place: int32 = atomic_add(mixed_many[0], 1)
-                                    later[place] = int32(row)
-                warp.sort(items, SIZE=SIZE, LESS=before, TOTAL=True)
+                        order_zeros(x, begin, length, items, run, SIZE=SIZE, DESCENDING=DESCENDING)
                 if WIDTH > 1 and whole:
                     with group(thread[1]):
                         at: int64 = begin + l * ITEMS

@@ -82,6 +82,8 @@ from prism.lib.algorithms.sort.api import sort as sort
 from prism.lib.algorithms.sort.api import sort_by_key as sort_by_key
 from prism.lib.algorithms.sort_rows.api import segmented_argsort as segmented_argsort
 from prism.lib.algorithms.sort_rows.api import segmented_sort as segmented_sort
+from prism.lib.algorithms.sort_rows.api import segmented_sort_by_key as segmented_sort_by_key
+from prism.lib.algorithms.sort_rows.top import segmented_top_k as segmented_top_k
 from prism.lib.algorithms.take.api import take as take
 from prism.lib.algorithms.take.api import take_along_axis as take_along_axis
 from prism.lib.algorithms.take.write import place as place

@@ -66,7 +66,7 @@ MANIFEST = (
     Algorithm("sort", ("sort", "argsort", "sort_by_key"), "library.md#sorts", ("sort",)),
     Algorithm(
         "sort_rows",
-        ("segmented_sort", "segmented_argsort"),
+        ("segmented_sort", "segmented_argsort", "segmented_sort_by_key", "segmented_top_k"),
         "library.md#sorted-rows-and-segments",
         ("sort_rows",),
     ),

@@ -17,7 +17,7 @@ from prism.lib.algorithms.sort.api import argsort, sort, sort_by_key
 from prism.lib.algorithms.take.api import take, take_along_axis
 from prism.lib.algorithms.transform.api import evaluate
 from prism.lib.algorithms.transform.calls import transform
-from prism.lib.lazy.array import Lazy, compute, convert, of, of_number
+from prism.lib.lazy.array import Lazy, compute, convert, of_number
 from prism.runtime.arrays import is_array
 
 _NARROW = 1 << 20
@@ -97,9 +97,8 @@ def sort_complex(a: Any, *, stream: Any = None) -> Any:
 
     Notes
     -----
-    Complex numbers: `prism.lib.lexsort` by imaginary parts, real parts, and which of them are NaN; `prism.lib.take_along_axis`.
-    As NumPy has it, numbers without NaN come first, then those whose imaginary part is NaN, then those whose real part is, then
-    those of both. Equal ones keep their order. Others: `prism.lib.sort`, and a kernel that converts.
+    `prism.lib.sort`, and of others than complex numbers a kernel that converts. As NumPy has it, numbers without NaN come first,
+    then those whose imaginary part is NaN, then those whose real part is, then those of both. Equal ones keep their order.
 
     Examples
     --------
@@ -114,8 +113,7 @@ def sort_complex(a: Any, *, stream: Any = None) -> Any:
     facts = arguments.facts_of(a, "a")
     normal_axis(-1, len(facts.shape))
     if facts.dtype.kind == "c":
-        order = lexsort([a.imag, a.real, _nan_parts(of(a.real), of(a.imag))], stream=stream)
-        return take_along_axis(a, order, -1, stream=stream)
+        return sort(a, stream=stream)
     short = facts.dtype.kind in "iu" and facts.dtype.itemsize <= 2
     part, whole = ("float32", "complex64") if short else ("float64", "complex128")
 
@@ -125,13 +123,6 @@ def sort_complex(a: Any, *, stream: Any = None) -> Any:
         return compute(scalar, scalar, (real, of_number(0.0, SCALARS[part], real.shape)))
 
     return transform("sort_complex", (), {"a": sort(a, stream=stream)}, compose, None, stream)
-
-
-def _nan_parts(real: Lazy, imag: Lazy) -> Lazy:
-    """Return 1 where the imaginary part is NaN, and 2 more where the real part is."""
-    byte = SCALARS["uint8"]
-    found: Lazy = convert(real != real, byte) * 2 + convert(imag != imag, byte)
-    return found
 
 
 def _positions(keys: list[Any], axis: int, stream: Any) -> Any:

@@ -12,9 +12,11 @@ from prism.host.call import Decision, Result, call
 from prism.host.plan import OUT, Buffer, Machine, Plan
 from prism.lib.algorithms.scan.api import dtype_of
 from prism.lib.algorithms.segments.api import segments_of
+from prism.lib.algorithms.select.plan import moved_as
 from prism.lib.algorithms.sort_rows import plan as plans
 from prism.lib.algorithms.sort_rows.axis import position_type, require_order
 from prism.lib.algorithms.sort_rows.plan import Kind, Names
+from prism.lib.algorithms.sort_rows.top import segmented_top_k
 from prism.runtime.arrays import ArrayInfo, require_axes
 
 
@@ -24,7 +26,7 @@ def segmented_sort(x: Any, offsets: Any, *, descending: bool = False, out: Any =
     Parameters
     ----------
     x : array of NumPy, CuPy or torch
-        Of one dimension, of bool, an integer type, a float type or complex64.
+        Of one dimension, of bool, an integer type, a float type or a complex type.
     offsets : array
         Of int32 or int64, of `x`'s library and device, rising: where segments begin, and where the last one ends. Segment `s` is
         ``x[offsets[s]:offsets[s + 1]]``, of less than 2^31 - 2^13 elements. What is before the first one, or behind the last,
@@ -54,8 +56,8 @@ def segmented_sort(x: Any, offsets: Any, *, descending: bool = False, out: Any =
     The sort is stable, NaN stands last whatever its sign, and -0.0 is equal to 0.0; NaN of several bits stand in the order of
     these. Segments are dealt out by their lengths on the device, so nothing waits for it, and a call can be captured in a CUDA
     graph: those of up to 512 elements are sorted in registers, those that a block holds (16384 elements of 4 bytes) in one, both
-    with one read and one write. A longer one is sorted by one block, slowly, through scratch memory of 16 bytes an element of
-    `x`, 32 of elements of 8 bytes.
+    with one read and one write. Longer ones are sorted by all blocks, by tiles and merges of four runs, through scratch memory:
+    of integers two times their bytes, of others 16 bytes an element of `x`, 32 of elements of 8 bytes, 48 of complex128.
 
     Examples
     --------
@@ -134,11 +136,74 @@ def segmented_argsort(
     return call("segmented_argsort", asked, {"x": x, "offsets": offsets}, decide, out, stream)
 
 
-def _require(arrays: Mapping[str, ArrayInfo], function: str) -> tuple[ArrayInfo, int]:
-    """Return the facts of the array, and how many segments there are."""
+def segmented_sort_by_key(
+    keys: Any, values: Any, offsets: Any, *, descending: bool = False, stream: Any = None
+) -> tuple[Any, Any]:
+    """Return an array of which each segment is sorted, and values, each where its key goes.
+
+    Parameters
+    ----------
+    keys : array of NumPy, CuPy or torch
+        As `x` of `prism.lib.segmented_sort`.
+    values : array
+        Of the shape, library and device of `keys`, and of any dtype whose elements have 1, 2, 4, 8 or 16 bytes.
+    offsets, descending, stream
+        As for `prism.lib.segmented_sort`.
+
+    Returns
+    -------
+    tuple of arrays
+        Sorted keys, and values beside them. What is in no segment stays where it is.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `prism.lib.segmented_sort`; values are of a dtype whose elements have another size; `keys` and `values` have not one
+        shape.
+
+    Notes
+    -----
+    As of `prism.lib.segmented_sort`. Values of equal keys keep their order.
+
+    Examples
+    --------
+    >>> prism.lib.segmented_sort_by_key(np.array([3, 1, 4, 1]), np.array([5, 6, 7, 8]), np.array([0, 2, 4]))
+    (array([1, 3, 1, 4]), array([6, 5, 8, 7]))
+    """
+    asked = ("segmented_sort_by_key", bool(descending))
+    if stream is None and (known := repeat.run_many(asked, (keys, values, offsets, None))) is not None:
+        return known[0], known[1]
+
+    def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
+        beside = arrays["values"]
+        given, many = _require(arrays, "segmented_sort_by_key", "keys")
+        try:
+            moved = moved_as(beside)
+        except TypeError:
+            message = f"`values` has dtype {beside.dtype}, which segmented_sort_by_key does not support"
+            raise TypeError(message) from None
+        if beside.shape != given.shape:
+            raise ValueError(f"`keys` and `values` must have one shape, not {given.shape} and {beside.shape}")
+        if copied := arguments.not_plain(arrays):
+            return Decision(copied=copied)
+        results = (
+            Result(given.shape, dtype_of(given.scalar, given)),
+            Result(given.shape, dtype_of(beside.scalar, beside)),
+        )
+        kind = Kind(given.scalar, bool(descending), values=moved)
+        plan = _plan(kind, arrays, many, None, machine, Names()) if given.size else None
+        return Decision(results, (OUT, plans.MOVED), plan=plan)
+
+    given = {"x": keys, "values": values, "offsets": offsets}
+    found = call("segmented_sort_by_key", asked, given, decide, None, stream, called={"x": "keys"})
+    return found[0], found[1]
+
+
+def _require(arrays: Mapping[str, ArrayInfo], function: str, name: str = "x") -> tuple[ArrayInfo, int]:
+    """Return the facts of the array, called `name`, and how many segments there are."""
     given = arrays["x"]
-    require_axes(given, "x", 1)
-    require_order(given, "x", function)
+    require_axes(given, name, 1)
+    require_order(given, name, function)
     return given, segments_of(arrays["offsets"], None)
 
 
@@ -150,4 +215,4 @@ def _plan(
     return plans.segments(kind, given.size, many, offsets.scalar, machine, names, aligned=aligned)
 
 
-__all__ = ["segmented_argsort", "segmented_sort"]
+__all__ = ["segmented_argsort", "segmented_sort", "segmented_sort_by_key", "segmented_top_k"]

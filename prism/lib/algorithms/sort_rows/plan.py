@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from prism.host.plan import OUT, Buffer, Clear, Machine, Plan, Scratch, Step, instance_of, nothing, size_of
@@ -14,11 +14,13 @@ from prism.runtime.instance import Instance
 
 SUPPORTED = (
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "bfloat16", "float32", "float64",
-    "complex64",
+    "complex64", "complex128",
 )  # fmt: skip
 """Dtypes that have an order and a key."""
 _FLOATS = ("float16", "bfloat16", "float32", "float64")
-_WIDE = "struct{key:uint64,place:uint32}"
+_WIDE, _HUGE = "struct{key:uint64,place:uint32}", "struct{high:uint64,low:uint64,place:uint32}"
+_PLACED = {1: "uint32", 2: "uint32", 4: "uint64", 8: _WIDE, 16: _HUGE}
+"""What is sorted of elements of so many bytes, with their positions."""
 _VECTOR = 16  # bytes
 _MOST_BLOCKS = 1 << 30
 _HOST_BLOCKS = 2
@@ -36,7 +38,7 @@ class Kind:
     """What is sorted, and what comes of it.
 
     `elements`: whether the sorted ones are wanted; `places`: the type that positions in a row are written as, or "";
-    `values`: the type that values beside the elements are moved as, or "". `placed`: positions are sorted along in any case.
+    `values`: the type that values beside the elements are moved as, or "".
     `bits`: of unsigned integers those that decide, from one to before another, where these are not all.
     """
 
@@ -45,7 +47,6 @@ class Kind:
     elements: bool = True
     places: str = ""
     values: str = ""
-    placed: bool = False
     bits: tuple[int, int] | None = None
 
     @property
@@ -56,34 +57,43 @@ class Kind:
     @property
     def form(self) -> int:
         """Whether elements are sorted alone, or with their positions."""
-        along = self.placed or bool(self.places or self.values) or self.scalar == "complex64"
+        along = bool(self.places or self.values) or self.scalar.startswith("complex")
         found: int = PLACED if along else ALONE
         return found
 
     @property
     def mixed(self) -> bool:
-        """Whether rows with zeros of both signs are sorted apart: their order is that of their positions."""
+        """Whether there may be zeros of both signs, which are equal: the kernels keep them in their order."""
         return self.form == ALONE and self.scalar in _FLOATS
 
     @property
     def sorted_as(self) -> str:
         """The type of what is sorted: a key, or a key and a position."""
         size = size_of(self.read)
-        key = "uint64" if size == 8 else "uint32"
         if self.form == ALONE:
-            return key
-        return "uint32" if size <= 2 else "uint64" if size == 4 else _WIDE
+            return "uint64" if size == 8 else "uint32"
+        return _PLACED[size]
+
+    @property
+    def long(self) -> tuple[int, str, int]:
+        """The form of what is sorted of rows that no block holds, its type, and where elements come from in the end.
+
+        Positions are of 32 bits; and where zeros of both signs may stand together, they are sorted along at once.
+        """
+        if self.form == ALONE and not self.mixed:
+            return ALONE, self.sorted_as, BACK
+        return PLACED, _PLACED[max(size_of(self.read), 4)], GATHERED if self.elements else NONE
 
     def most(self, machine: Machine) -> int:
-        """Return how long rows are at most that a block of a machine holds; those with zeros of both signs too."""
+        """Return how long rows are at most that a block of a machine holds."""
         most: int = kernels.most_of(size_of(self.sorted_as), machine.arch)
-        return min(most, replace(self, placed=True).most(machine)) if self.mixed else most
+        return most
 
     def template(self, way: Lanes | Block, *, mode: int, offsets: str, listed: bool, host: bool) -> dict[str, Any]:
         """Return the template of a kernel, but for the width of vectors."""
         keys = NONE if not self.elements else BACK if self.form == ALONE else GATHERED
         found: dict[str, Any] = {
-            "T": self.read, "U": "uint64" if size_of(self.read) == 8 else "uint32", "E": self.sorted_as,
+            "T": self.read, "U": "uint64" if size_of(self.read) >= 8 else "uint32", "E": self.sorted_as,
             "V": self.values or "uint8", "I": self.places or "int32", "O": offsets, "ITEMS": way.items,
             "DESCENDING": self.descending, "FORM": self.form, "KEYS": keys, "PLACES": bool(self.places),
             "VALUES": bool(self.values), "MODE": mode, "LISTED": listed, "MIXED": self.mixed,
@@ -140,112 +150,124 @@ def rows(
     """
     if columns > kind.most(machine):
         return long_rows(kind, many, columns, machine, names=names)
-    names, scratch = names or Names(), Scratch()
-    if kind.mixed and many > _LISTED:  # more than a list of them has room for
-        kind = replace(kind, placed=True)
-    steps: list[Step | Clear] = []
-    arguments = _arguments(kind, names, many, columns, many * columns)
-    if kind.mixed:
-        left, number = scratch.take("int32", many), scratch.take("int32", 1)
-        arguments |= {"mixed": left, "mixed_many": number}
-        steps.append(Clear(number))
-    steps.append(_step(kind, many, columns, machine, arguments, aligned))
-    if kind.mixed:
-        later = _arguments(kind, names, many, columns, many * columns) | {"listed": left, "listed_many": number}
-        steps.append(_step(replace(kind, placed=True), many, columns, machine, later, aligned, listed=True))
-    return Plan(tuple(steps), scratch=scratch.used)
+    arguments = _arguments(kind, names or Names(), many, columns, many * columns)
+    return Plan((_step(kind, many, columns, machine, arguments, aligned),))
 
 
 def long_rows(kind: Kind, many: int, columns: int, machine: Machine, *, names: Names | None = None) -> Plan:
-    """Return the plan that sorts `many` rows that a block does not hold, of up to `LONGEST` elements, each by a block.
+    """Return the plan that sorts `many` rows that a block does not hold, of up to `LONGEST` elements, by tiles and merges.
 
-    Scratch: two times what is sorted, 8 bytes an element, 16 of elements of 8 bytes.
+    Scratch: what is sorted, and once more where more than four tiles are merged: of integers alone as many bytes, else 8 bytes
+    an element, 16 of elements of 8 bytes, 24 of those of 16.
     """
     scratch = Scratch()
     arguments = _arguments(kind, names or Names(), many, columns, many * columns)
-    return Plan((_long_step(kind, many, many * columns, machine, arguments, scratch),), scratch=scratch.used)
+    control = scratch.take("int32", 2)
+    step = long_step(kind, many, columns, machine, arguments | {"control": control}, scratch)
+    return Plan((Clear(control), step), scratch=scratch.used)
 
 
-def _long_step(
-    kind: Kind, many: int, n: int, machine: Machine, arguments: Mapping[str, Any], scratch: Scratch, *, mode: int = ROWS,
-    offsets: str = "int64", listed: bool = False,
+def long_step(
+    kind: Kind, many: int, columns: int, machine: Machine, arguments: Mapping[str, Any], scratch: Scratch, *,
+    mode: int = ROWS, offsets: str = "int64",
 ) -> Step:  # fmt: skip
-    """Return the launch that sorts rows that a block does not hold."""
-    element = _WIDE if size_of(kind.read) == 8 else "uint64"
-    way = kernels.HOST_LONG if machine.host else kernels.LONG
-    template = kind.template(way, mode=mode, offsets=offsets, listed=listed, host=machine.host)
-    del template["FORM"], template["MIXED"]
-    keys = GATHERED if kind.elements else NONE
-    found = instance_of(kernels.sort_long_rows, {**template, "E": element, "KEYS": keys})
-    given = {name: value for name, value in arguments.items() if name not in ("mixed", "mixed_many")}
-    given |= {"one": scratch.take(element, n), "other": scratch.take(element, n)}
+    """Return the launch that sorts `many` rows of `columns` elements, or of segments of `columns` together those of a list."""
+    form, element, keys = kind.long
+    way = kernels.HOST_LONG if machine.host else kernels.long_way(size_of(element), machine.arch)
+    tile, n = way.span - way.items, arguments["n"]
+    tiles = many * -(-columns // tile) if mode == ROWS else 2 * n // tile + 1
+    template = {
+        "T": kind.read, "U": "uint64" if size_of(kind.read) >= 8 else "uint32", "E": element, "V": kind.values or "uint8",
+        "I": kind.places or "int32", "O": offsets, "ITEMS": way.items, "THREADS": way.threads,
+        "BLOCKS": 1 if machine.host else way.blocks, "DESCENDING": kind.descending, "FORM": form, "KEYS": keys,
+        "PLACES": bool(kind.places), "VALUES": bool(kind.values), "MODE": mode,
+    }  # fmt: skip
+    found = instance_of(kernels.sort_long_rows, template)
+    given = {name: value for name, value in arguments.items() if name not in ("least", "most")}
+    listed = mode == SEGMENTS
+    given |= {
+        "held": scratch.take(element, n if columns <= 4 * tile else 2 * n), "cuts": scratch.take("int64", 3 * tiles),
+        "owners": scratch.take("int32", tiles) if listed else nothing("int32"),
+        "firsts": scratch.take("int32", tiles) if listed else nothing("int32"),
+        "found": scratch.take("int64", 2) if listed else nothing("int64"), "capacity": tiles,
+    }  # fmt: skip
     blocks = _HOST_BLOCKS if machine.host else machine.wave(found, way.threads)
-    return Step(found, max(1, min(many, blocks)), way.threads, given)
+    return Step(found, max(1, min(tiles, blocks)), way.threads, given)
 
 
 def segments(
     kind: Kind, n: int, many: int, offsets: str, machine: Machine, names: Names, *, aligned: bool = False
 ) -> Plan:
-    """Return the plan that sorts `many` segments of an array of `n` elements, both at least one, in the arrays called `names`.
+    """Return the plan that sorts `many` segments of an array of `n` elements, at least one, in the arrays called `names`.
 
-    Segments of about the mean length are sorted where they lie; the others are listed by their lengths first, on the device. Of
-    floats alone, those with zeros of both signs are listed as well, and sorted again.
+    Segments of about the mean length are sorted where they lie; the others are listed by their lengths first, on the device.
+
+    Raises:
+        ValueError: there are more segments than a list has room for.
+    """
+    scratch = Scratch()
+    steps, own = segment_steps(kind, n, many, offsets, machine, names, scratch, aligned=aligned)
+    if n > kind.most(machine):
+        steps.append(long_step(kind, max(many, 1), n, machine, own, scratch, mode=SEGMENTS, offsets=offsets))
+    return Plan(tuple(steps), scratch=scratch.used)
+
+
+def segment_steps(
+    kind: Kind, n: int, many: int, offsets: str, machine: Machine, names: Names, scratch: Scratch, *, aligned: bool = False,
+    held: int = 0,
+) -> tuple[list[Step | Clear], dict[str, Any]]:  # fmt: skip
+    """Return the launches that sort segments that a block holds, and the arguments of one for the longer ones, in list 4.
+
+    `held`: only segments that a warp sorts are, and the others are listed: in list 2 those of up to so many elements.
 
     Raises:
         ValueError: there are more segments than a list has room for.
     """
     if many > _LISTED:
         raise ValueError(f"`offsets` has {many + 1} elements: there may be {_LISTED} segments at most")
-    scratch = Scratch()
-    spans, wholes = _classes(kind, kind.most(machine))
-    mean = min(-(-n // many), spans[-1])
-    way = kernels.way_of(mean, size_of(kind.sorted_as))
-    assert way is not None
-    most = min(way.span, spans[-1])
-    least = 1 if most <= spans[0] else most // 4 + 1
+    bounds = {"starts": Buffer("offsets"), "ends": Buffer("offsets", size_of(offsets) if many else 0)}
+    many = max(many, 1)  # of none, an empty one where it would begin
+    spans = _classes(kind, kind.most(machine))
+    longest = spans[-1]
+    if held:
+        longest = kernels.LANES[size_of(kind.sorted_as)][-1].span
+        spans = (spans[0], longest, held, held)
+    mean = -(-n // many)
+    least, most = 1, 0  # no segment is sorted where it lies
+    if mean <= longest or not held:
+        way = kernels.way_of(min(mean, longest), size_of(kind.sorted_as))
+        assert way is not None
+        most = min(way.span, longest)
+        least = 1 if most <= spans[0] else most // 4 + 1
     lists, number = scratch.take("int32", kernels.CLASSES * many), scratch.take("int32", 8)
-    bounds = {"starts": Buffer("offsets"), "ends": Buffer("offsets", size_of(offsets))}
     arguments = _arguments(kind, names, many, 0, n) | bounds
-    mixed: dict[str, Any] = {}
-    left_many = nothing("int32")
-    if kind.mixed:
-        left, left_many = scratch.take("int32", many), scratch.take("int32", 1)
-        mixed = {"mixed": left, "mixed_many": left_many}
     steps: list[Step | Clear] = [Clear(number)]
     template = {
-        "T": kind.read, "I": kind.places or "int32", "O": offsets, "KEYS": kind.elements, "PLACES": bool(kind.places),
-        "MIXED": kind.mixed, "THREADS": kernels.THREADS,
+        "T": kind.read, "V": kind.values or "uint8", "I": kind.places or "int32", "O": offsets, "KEYS": kind.elements,
+        "PLACES": bool(kind.places), "VALUES": bool(kind.values), "THREADS": kernels.THREADS,
     }  # fmt: skip
     binning = instance_of(kernels.bin_segments, template)
     blocks = _HOST_BLOCKS if machine.host else machine.wave(binning, kernels.THREADS)
-    given = {name: arguments[name] for name in ("x", "y", "positions", "starts", "ends", "n")}
-    given |= {"lists": lists, "many": number, "left_many": left_many, "segments": many, "least": least, "most": most}
+    given = {name: arguments[name] for name in ("x", "values", "y", "positions", "moved", "starts", "ends", "n")}
+    control = scratch.take("int32", 2)  # of the kernel of longer segments
+    given |= {"lists": lists, "many": number, "control": control, "segments": many, "least": least, "most": most}
     given |= dict(zip(("first", "second", "third", "fourth"), spans, strict=True))
     steps.append(Step(binning, min(-(-max(n, many) // kernels.THREADS), blocks), kernels.THREADS, given))
     how = {"mode": SEGMENTS, "offsets": offsets}
-    steps.append(_step(kind, many, most, machine, arguments | mixed | {"least": least, "most": most}, aligned, **how))
+    if most:
+        steps.append(_step(kind, many, most, machine, arguments | {"least": least, "most": most}, aligned, **how))
+    listed = {"listed": lists, "listed_many": number}
     for k, span in enumerate(spans):
-        if k and spans[k - 1] >= n:
+        if (k and spans[k - 1] >= n) or span > longest:
             break  # no segment is as long
-        own = {"listed": lists, "listed_many": number, "first_listed": k * many, "number": k, "most": span}
-        steps.append(_step(kind, many, span, machine, arguments | mixed | own, aligned, listed=True, **how))
-    if n > spans[-1]:
-        own = {"listed": lists, "listed_many": number, "first_listed": 4 * many, "number": 4, "most": LONGEST}
-        steps.append(_long_step(kind, many, n, machine, arguments | own, scratch, listed=True, **how))
-    if kind.mixed:
-        again, before = replace(kind, placed=True), 0
-        for span in wholes:
-            if before < n:
-                own = {"listed": left, "listed_many": left_many, "least": before + 1, "most": span}
-                steps.append(_step(again, many, span, machine, arguments | own, aligned, listed=True, **how))
-            before = span
-    return Plan(tuple(steps), scratch=scratch.used)
+        own = {**listed, "first_listed": k * many, "number": k, "most": span}
+        steps.append(_step(kind, many, span, machine, arguments | own, aligned, listed=True, **how))
+    return steps, {**arguments, **listed, "control": control, "first_listed": 4 * many, "number": 4}
 
 
-def _classes(kind: Kind, most: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return how long the segments of each list are at most; and of those that are sorted again."""
-    size = size_of(kind.sorted_as)
-    return (32, 256, min(kernels.BLOCKS[size][1].span, most), most), (kernels.LANES[size][-1].span, most)
+def _classes(kind: Kind, most: int) -> tuple[int, ...]:
+    """Return how long the segments of each list are at most."""
+    return 32, 256, min(kernels.BLOCKS[size_of(kind.sorted_as)][1].span, most), most
 
 
 def _arguments(kind: Kind, names: Names, many: int, columns: int, n: int) -> dict[str, Any]:
@@ -257,7 +279,7 @@ def _arguments(kind: Kind, names: Names, many: int, columns: int, n: int) -> dic
         "values": names.values if kind.values else nothing("uint8"),
         "moved": names.moved if kind.values else nothing("uint8"),
         "starts": nothing("int64"), "ends": nothing("int64"), "listed": nothing("int32"), "listed_many": nothing("int32"),
-        "mixed": nothing("int32"), "mixed_many": nothing("int32"), "rows": many, "columns": columns, "n": n, "least": 1,
+        "rows": many, "columns": columns, "n": n, "least": 1,
         "most": 1 << 62, "first_listed": 0, "number": 0,
     }  # fmt: skip
 
@@ -284,6 +306,6 @@ def _step(
 
 
 __all__ = [
-    "LONGEST", "MOVED", "PLACES", "SUPPORTED", "VALUES", "Kind", "Names", "instance_for", "is_aligned", "long_rows", "rows",
-    "segments", "width_of",
+    "LONGEST", "MOVED", "PLACES", "SUPPORTED", "VALUES", "Kind", "Names", "instance_for", "is_aligned", "long_rows", "long_step",
+    "rows", "segment_steps", "segments", "width_of",
 ]  # fmt: skip

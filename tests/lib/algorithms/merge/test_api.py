@@ -18,7 +18,7 @@ from tests.kernels.test_sort_rows import order_of
 from tests.lib.algorithms.sort_rows.test_api import hard
 from tests.lib.block.test_sort import tens
 
-TILE = HOST.tile
+TILE = HOST.tile()
 KINDS = ("float32", "int8", "bool", "float64", "uint64", "complex128", "complex64", "float16", "int32")
 SIZES = [(0, 0), (0, 5), (5, 0), (1, 1), (TILE - 1, 1), (TILE, 0), (TILE + 1, 2 * TILE), (3 * TILE, 2 * TILE - 1)]
 

@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from prism.host.machine import HOST
-from prism.host.plan import size_of
+from prism.host.machine import HOST, run_on_host
+from prism.host.plan import OUT, Buffer
 from prism.kernels import sort_rows as kernels
 from prism.lang.lower.limits import SHARED_LIMITS
-from prism.lib import segmented_argsort, segmented_sort
-from prism.lib.algorithms.sort_rows.plan import SUPPORTED, Kind
+from prism.lib import segmented_argsort, segmented_sort, segmented_sort_by_key, sort
+from prism.lib.algorithms.sort_rows import plan as plans
+from prism.lib.algorithms.sort_rows.plan import PLACES, SUPPORTED, Kind, Names
+from prism.runtime.arrays import describe
 from tests.kernels.test_sort_rows import order_of
 
 KINDS = tuple(kind for kind in SUPPORTED if kind != "bfloat16")
@@ -76,6 +78,73 @@ def test_lengths_about_the_ends_of_classes(kind: str) -> None:
     agree(hard(kind, int(offsets[-1])), offsets)
 
 
+@pytest.mark.parametrize("kind", ["complex64", "complex128"])
+def test_segments_that_no_block_holds(kind: str) -> None:
+    most = Kind(kind).most(HOST)
+    offsets = np.cumsum([1, 3, most + 1, 0, 200, 2 * most, 1])
+    agree(hard(kind, int(offsets[-1]) + 2), offsets)
+
+
+def long_rows(x: Any, **options: Any) -> dict[str, Any]:
+    """Return what `plan.long_rows` makes of rows that are long enough for it."""
+    kind = Kind(x.dtype.name, **options)
+    made = {OUT: np.empty_like(x), PLACES: np.empty(x.shape, np.int64), "moved": np.empty(x.shape, np.int32)}
+    wanted = [
+        *([OUT] if kind.elements else []),
+        *([PLACES] if kind.places else []),
+        *(["moved"] if kind.values else []),
+    ]
+    values = np.arange(x.size, dtype=np.int32).reshape(x.shape)
+    plan = plans.long_rows(kind, *x.shape, HOST, names=Names(places=Buffer(PLACES)))
+    given = {"x": x, "values": values} | {name: made[name] for name in wanted}
+    run_on_host(plan, {name: describe(array) for name, array in given.items()})
+    return {name: made[name] for name in wanted}
+
+
+@pytest.mark.parametrize("columns", [505, 2017])
+@pytest.mark.parametrize("kind", ["int32", "float32", "int16", "uint64", "complex128"])
+def test_long_rows(kind: str, columns: int) -> None:
+    """Of two tiles, and of so many that runs are merged twice; alone, with positions, and with values."""
+    x = hard(kind, 3 * columns).reshape(3, columns)
+    order = order_of(x, False)
+    sorted_rows = np.take_along_axis(x, order, 1)
+    assert np.array_equal(long_rows(x)[OUT], sorted_rows, equal_nan=x.dtype.kind in "fc")
+    assert np.array_equal(long_rows(x, elements=False, places="int64")[PLACES], order)
+    if columns == 2017:
+        found = long_rows(x, values="int32")
+        assert np.array_equal(found["moved"], order + columns * np.arange(3)[:, None])
+
+
+def test_complex_numbers_fall() -> None:
+    """Those with NaN stand last all the same, in NumPy's order."""
+    for kind in ("complex64", "complex128"):
+        x = hard(kind, 200)
+        keys = np.isnan(x.imag), np.isnan(x.real)
+        real, imag = (np.where(np.isnan(part), 0, -part) for part in (x.real, x.imag))
+        assert np.array_equal(sort(x, descending=True), x[np.lexsort((imag, real, *keys))], equal_nan=True)
+
+
+@pytest.mark.parametrize("values", ["int32", "float64", "uint8", "complex128"])
+@pytest.mark.parametrize("descending", [False, True])
+def test_values_go_where_their_keys_go(values: str, descending: bool) -> None:
+    random = np.random.default_rng(0)
+    offsets = np.sort(random.integers(-2, 1003, 40))
+    x, beside = hard("float32", 1000), random.integers(0, 250, 1000).astype(values)
+    wanted, places = oracle(x, offsets, descending)
+    moved = beside.copy()
+    for begin, end in zip(np.maximum(offsets[:-1], 0), np.minimum(offsets[1:], x.size), strict=True):
+        moved[begin:end] = beside[begin:end][places[begin:end]]
+    found = segmented_sort_by_key(x, beside, offsets, descending=descending)
+    assert np.array_equal(found[0], wanted, equal_nan=True) and np.array_equal(found[1], moved)
+
+
+def test_values_of_no_segments() -> None:
+    x, values = hard("int32", 10), np.arange(10)
+    for given in (x, x[:0]):
+        found = segmented_sort_by_key(given, values[: given.size], np.array([4]))
+        assert np.array_equal(found[0], given) and np.array_equal(found[1], values[: given.size])
+
+
 def test_nothing_to_sort() -> None:
     x = hard("float32", 10)
     assert np.array_equal(segmented_sort(x, np.array([4])), x, equal_nan=True)
@@ -97,8 +166,8 @@ def test_int32_and_out() -> None:
 
 def test_errors() -> None:
     x, offsets = np.zeros(10, np.float32), np.array([0, 5])
-    with pytest.raises(TypeError, match="`x` has dtype complex128"):
-        segmented_sort(x.astype(complex), offsets)
+    with pytest.raises(TypeError, match="`x` has dtype"):
+        segmented_sort(np.zeros(10, "f4,f4"), offsets)
     with pytest.raises(TypeError, match="`offsets` must be of int32 or int64"):
         segmented_sort(x, offsets.astype(float))
     with pytest.raises(ValueError, match="`offsets` must have one element more"):
@@ -113,10 +182,26 @@ def test_errors() -> None:
         segmented_sort(x, offsets, out=np.zeros(9, np.float32))
 
 
+def test_errors_of_values() -> None:
+    x, offsets = np.zeros(10, np.float32), np.array([0, 5])
+    with pytest.raises(ValueError, match="`keys` and `values` must have one shape"):
+        segmented_sort_by_key(x, x[:9], offsets)
+    with pytest.raises(TypeError, match="`values` has dtype"):
+        segmented_sort_by_key(x, np.zeros(10, "V3"), offsets)
+    with pytest.raises(TypeError, match="`keys` has dtype"):
+        segmented_sort_by_key(np.zeros(10, "f4,f4"), x, offsets)
+    with pytest.raises(ValueError, match="`keys`"):
+        segmented_sort_by_key(x.reshape(2, 5), x.reshape(2, 5), offsets)
+
+
 def test_a_block_holds_what_a_gpu_has_room_for() -> None:
-    for size in (4, 8, 16):
+    for size in (4, 8, 16, 24):
         for number, room in SHARED_LIMITS.items():
             assert kernels.ROOM.get(f"sm_{number}", 227 << 10) == room
             assert kernels.most_of(size, f"sm_{number}") * size <= room
         assert kernels.most_of(size) == kernels.BLOCKS[size][-1].span == kernels.most_of(size, "sm_90a")
-    assert size_of(Kind("float64", placed=True).sorted_as) == 16
+    for size in kernels.LONG:  # a row that no block holds has more than a tile
+        for arch in (f"sm_{number}" for number in SHARED_LIMITS):
+            way = kernels.long_way(size, arch)
+            assert way.span - way.items <= kernels.most_of(size, arch)
+            assert 2 * way.threads * (way.items + 1) * size + (2 << 10) <= kernels.ROOM.get(arch, 227 << 10)

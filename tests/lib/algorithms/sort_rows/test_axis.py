@@ -80,8 +80,8 @@ def test_errors() -> None:
         sort_along(x, 2)
     with pytest.raises(np.exceptions.AxisError):
         argsort_along(np.float32(1))
-    with pytest.raises(TypeError, match="`a` has dtype complex128"):
-        sort_along(x.astype(complex))
+    with pytest.raises(TypeError, match="`a` has dtype"):
+        sort_along(np.zeros((3, 4), "f4,f4"))
     with pytest.raises(TypeError, match="`dtype` must be int32 or int64"):
         argsort_along(x, dtype="uint8")
     with pytest.raises(ValueError, match="`out` must have shape"):

@@ -1,0 +1,341 @@
+"""Two sorted runs in shared memory merged by rows, one a thread, in registers: no two threads of a warp meet in a bank.
+
+A region of shared memory has rows of `ITEMS` elements, and a place free behind each. The first run rises from the region's
+beginning on, the second falls to its end. What a thread puts together of both, a row of the result, then lies in places that are
+all different modulo `ITEMS`. It takes them in the order of these remainders: they rise, and fall, or the other way round, so a
+bitonic network sorts them. The lanes of a warp read as many different rows at a time.
+"""
+
+from prism.lang import (
+    block, const, constexpr, dtype, float32, function, group, id, int32, int64, partition, prism, ptr, requires, shared, sqrt,
+    template, thread,
+)
+
+
+@prism("device")
+@requires(thread[1])
+@template(T=dtype, ITEMS=constexpr(int), LESS=function)
+def merge_numbered(items: T[ITEMS] @ thread[1], numbers: int32[ITEMS] @ thread[1]):
+    """`thread.merge_bitonic`, of all elements with their numbers, of which the lower one comes first where neither is less."""
+    for step in range(5):
+        if ITEMS >> (step + 1) > 0:
+            for k in range(ITEMS):
+                if k ^ (ITEMS >> (step + 1)) > k:
+                    a: T = items[k]
+                    b: T = items[k ^ (ITEMS >> (step + 1))]
+                    one: int32 = numbers[k]
+                    other: int32 = numbers[k ^ (ITEMS >> (step + 1))]
+                    rises: bool = LESS(a, b)
+                    falls: bool = LESS(b, a)
+                    behind: bool = other < one
+                    swap: bool = falls or (behind and not rises)
+                    items[k] = b if swap else a
+                    items[k ^ (ITEMS >> (step + 1))] = a if swap else b
+                    numbers[k] = other if swap else one
+                    numbers[k ^ (ITEMS >> (step + 1))] = one if swap else other
+
+
+@prism("device")
+@requires(thread[1])
+@template(T=dtype, ITEMS=constexpr(int), LESS=function)
+def path_in_rows(
+    tile: ptr(const(T)) @ thread[1], base: int32 @ thread[1], rows: int32 @ thread[1], row: int32 @ thread[1],
+    size_a: int32 @ thread[1], size_b: int32 @ thread[1],
+) -> int32 @ thread[1]:
+    """How many elements of the first run stand before row `row` of the result, of a region of `rows` from row `base` on."""
+    SHIFT: constexpr(int) = 3 if ITEMS == 8 else 4 if ITEMS == 16 else 5
+    diagonal: int32 = min(row * ITEMS, size_a + size_b)
+    low: int32 = max(diagonal - size_b, 0)
+    high: int32 = min(diagonal, size_a)
+    across: int32 = (rows - row) * (ITEMS + 1)  # from an element to the one that it is compared with
+    while low < high:
+        half: int32 = low + high >> 1
+        spot: int32 = base * (ITEMS + 1) + half + (half >> SHIFT)
+        left: T = tile[spot]
+        right: T = tile[spot + across]
+        if LESS(right, left):
+            high = half
+        else:
+            low = half + 1
+    return low
+
+
+@prism("device")
+@requires(thread[1])
+@template(T=dtype, ITEMS=constexpr(int), LESS=function, PLACES=constexpr(int))
+def merge_row(
+    tile: ptr(const(T)) @ thread[1], spots: ptr(const(int32)) @ thread[1], base: int32 @ thread[1], rows: int32 @ thread[1],
+    row: int32 @ thread[1], size_a: int32 @ thread[1], size_b: int32 @ thread[1], begin: int32 @ thread[1],
+    until: int32 @ thread[1], items: T[ITEMS] @ thread[1], numbers: int32[PLACES] @ thread[1],
+):
+    """Put row `row` of the result into `items`: elements `begin` to `until` of the first run, and those of the second.
+
+    Of a row that is not whole the rest becomes what is last of all; of one behind the result nothing is touched. `PLACES`:
+    `ITEMS`, and `spots` has the number of each element, those of the first run below those of the second: of equal ones the
+    lower one comes first. Or 1, of elements that are the same in all bits where neither is less.
+    """
+    SHIFT: constexpr(int) = 3 if ITEMS == 8 else 4 if ITEMS == 16 else 5
+    ROW: constexpr(int) = ITEMS + 1
+    size: int32 = size_a + size_b
+    if row * ITEMS < size:
+        corner: int32 = begin & ITEMS - 1  # the remainder of the first one
+        end: int32 = until - (begin - corner)
+        start: int32 = (base + (begin >> SHIFT)) * ROW
+        across: int32 = (rows - row - 1) * ROW
+        wraps: bool = end > ITEMS
+        # Three stretches of remainders: each lies in one row.
+        first: int32 = end - ITEMS if wraps else corner
+        second: int32 = corner if wraps else end
+        one: int32 = start + ROW if wraps else start + ROW + across
+        two: int32 = start + ROW + across if wraps else start
+        three: int32 = start if wraps else start + across
+        if size - row * ITEMS >= ITEMS:
+            for k in range(ITEMS):
+                at: int32 = one if k < first else two if k < second else three
+                items[k] = tile[at + k]
+                if PLACES > 1:
+                    numbers[k] = spots[at + k]
+        else:  # both runs end here
+            lowest: int32 = base * ROW + (rows * ITEMS - size_b) + (rows * ITEMS - size_b >> SHIFT)
+            last: int32 = lowest
+            if size_a > 0:
+                highest: int32 = base * ROW + (size_a - 1) + (size_a - 1 >> SHIFT)
+                if size_b == 0:
+                    last = highest
+                else:
+                    left: T = tile[highest]
+                    right: T = tile[lowest]
+                    if LESS(right, left):
+                        last = highest
+            for k in range(ITEMS):
+                at: int32 = one if k < first else two if k < second else three
+                between: bool = first <= k and k < second
+                there: bool = between != wraps or at + k >= lowest
+                items[k] = tile[at + k if there else last]
+                if PLACES > 1:
+                    numbers[k] = spots[at + k] if there else 1 << 30
+        if PLACES > 1:
+            merge_numbered(items, numbers, LESS=LESS)
+        else:
+            thread.merge_bitonic(items, ITEMS, LESS=LESS)
+
+
+@prism("device")
+@requires(block[1], thread[1])
+@template(T=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), LESS=function, PLACES=constexpr(int))
+def merge_rows(
+    tile: ptr(const(T)) @ block[1], spots: ptr(const(int32)) @ block[1], base: int32 @ thread[1], rows: int32 @ thread[1],
+    size_a: int32 @ thread[1], size_b: int32 @ thread[1], items: T[ITEMS] @ thread[1], numbers: int32[PLACES] @ thread[1],
+):
+    """Merge the two runs of each region of a tile: thread `t` puts together row `t - base` of the result of its region.
+
+    Perspective: block, of `THREADS` threads.
+    Shapes:      a thread's region: `rows` rows of `ITEMS` elements, 8, 16 or 32, and a place behind each, from row `base` on;
+                 `size_a` elements rise from its beginning, `size_b` fall to its end. `spots`, `PLACES`: as of `merge_row`.
+    Cost:        a merge path and `ITEMS` reads of shared memory a thread, `log2(ITEMS) / 2` comparisons an element; a barrier.
+    Source:      Odeh, Green et al., "Merge path - parallel merging made simple"; Berney and Sitchinava, "Eliminating bank
+                 conflicts in GPU mergesort"; Batcher, "Sorting networks and their applications".
+    Test:        tests/kernels/test_merge.py
+    """
+    t: int32 @ thread[1] = id()
+    cuts: shared(int32[THREADS]) @ block[1]
+    with partition(cuts, thread[1], offset=t) as own, group(thread[1]):
+        own[0] = path_in_rows(tile, base, rows, t - base, size_a, size_b, ITEMS=ITEMS, LESS=LESS)
+    with group(thread[1]):
+        until: int32 = size_a if t - base == rows - 1 else cuts[min(t + 1, THREADS - 1)]
+        merge_row(
+            tile, spots, base, rows, t - base, size_a, size_b, cuts[t], until, items, numbers, ITEMS=ITEMS, LESS=LESS,
+            PLACES=PLACES,
+        )
+
+
+@prism("device")
+@requires(block[1], thread[1])
+@template(T=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), NUMBERED=constexpr(bool))
+def load_two(
+    a: ptr(const(T)) @ block[1], size_a: int32 @ block[1], b: ptr(const(T)) @ block[1], size_b: int32 @ block[1],
+    tile: ptr(T) @ block[1], spots: ptr(int32) @ block[1],
+):
+    """Put two runs into the rows of a tile: the first rises from its beginning on, the second falls to its end.
+
+    Perspective: block, of `THREADS` threads.
+    Shapes:      the runs are not longer than the tile together. `NUMBERED`: `spots` gets the elements' numbers, those of `b`
+                 behind those of `a`.
+    Cost:        a read of each element: all are under way at once.
+    Test:        tests/kernels/test_merge.py
+    """
+    TILE: constexpr(int) = THREADS * ITEMS
+    STEP: constexpr(int) = THREADS + THREADS // ITEMS
+    t: int32 @ thread[1] = id()
+    held: T[ITEMS] @ thread[1]
+    with partition(tile, thread[1], offset=t + t / ITEMS) as own, partition(spots, thread[1], offset=t + t / ITEMS) as names, \
+         group(thread[1]):
+        for k in range(ITEMS):
+            if k * THREADS < size_a - t:
+                held[k] = a[k * THREADS + t]
+            if k * THREADS >= TILE - size_b - t:
+                held[k] = b[TILE - 1 - t - k * THREADS]
+        for k in range(ITEMS):
+            if k * THREADS < size_a - t or k * THREADS >= TILE - size_b - t:
+                own[k * STEP] = held[k]
+            if NUMBERED:
+                names[k * STEP] = k * THREADS + t if k * THREADS < size_a - t else size_a + (TILE - 1 - t - k * THREADS)
+
+
+@prism("device")
+@requires(block[1], thread[1])
+@template(T=dtype, N=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), NUMBERED=constexpr(bool))
+def load_four(
+    x: ptr(const(T)) @ block[1], firsts: N[4] @ block[1], sizes: int32[4] @ block[1], top: int32 @ block[1],
+    tile: ptr(T) @ block[1], spots: ptr(int32) @ block[1],
+):
+    """Put two pairs of runs into the rows of a tile: the first of a pair rises, the second falls.
+
+    Perspective: block, of `THREADS` threads.
+    Shapes:      run `r`: `sizes[r]` elements from `x[firsts[r]]` on. The first pair has rows 0 to `top`, the second those behind,
+                 up to `THREADS`. `NUMBERED`: `spots` gets the elements' numbers, the runs one behind the other.
+    Cost:        a read of each element: all are under way at once.
+    Test:        tests/kernels/test_merge.py
+    """
+    TILE: constexpr(int) = THREADS * ITEMS
+    STEP: constexpr(int) = THREADS + THREADS // ITEMS
+    t: int32 @ thread[1] = id()
+    held: T[ITEMS] @ thread[1]
+    edge: int32 @ block[1] = top * ITEMS
+    with partition(tile, thread[1], offset=t + t / ITEMS) as own, partition(spots, thread[1], offset=t + t / ITEMS) as names, \
+         group(thread[1]):
+        risen: N = firsts[0] + t
+        fallen: N = firsts[1] + (edge - 1 - t)
+        risen_later: N = firsts[2] + (t - edge)
+        fallen_later: N = firsts[3] + (TILE - 1 - t)
+        for k in range(ITEMS):
+            later: bool = k * THREADS >= edge - t
+            rises: bool = k * THREADS < (edge + sizes[2] if later else sizes[0]) - t
+            place: N = risen_later if later else risen
+            back: N = fallen_later if later else fallen
+            at: N = place + k * THREADS if rises else back - k * THREADS
+            if rises or k * THREADS >= (TILE - sizes[3] if later else edge - sizes[1]) - t:
+                held[k] = x[at]
+        for k in range(ITEMS):
+            later: bool = k * THREADS >= edge - t
+            rises: bool = k * THREADS < (edge + sizes[2] if later else sizes[0]) - t
+            if rises or k * THREADS >= (TILE - sizes[3] if later else edge - sizes[1]) - t:
+                own[k * STEP] = held[k]
+            if NUMBERED:
+                place: int32 = sizes[0] + sizes[1] - edge if later else 0
+                back: int32 = sizes[0] + sizes[1] + sizes[2] + TILE - 1 if later else sizes[0] + edge - 1
+                names[k * STEP] = place + (k * THREADS + t) if rises else back - (k * THREADS + t)
+
+
+@prism("device")
+@requires(block[1], thread[1])
+@template(T=dtype, ITEMS=constexpr(int))
+def store_rows(tile: ptr(T) @ block[1], items: T[ITEMS] @ thread[1], row: int32 @ thread[1], falls: bool @ thread[1]):
+    """Put each thread's elements into its row of a tile, which no other thread has; or, where they fall, the last one first."""
+    with partition(tile, thread[1], offset=lambda i: row * (ITEMS + 1) + i, races="none") as own, group(thread[1]):
+        if falls:
+            for k in range(ITEMS):
+                own[ITEMS - 1 - k] = items[k]
+        else:
+            for k in range(ITEMS):
+                own[k] = items[k]
+
+
+@prism("device")
+@requires(thread[1])
+@template(T=dtype, LESS=function)
+def cut_four(
+    x: ptr(const(T)) @ thread[1], begin: int64 @ thread[1], width: int64 @ thread[1], length: int64 @ thread[1],
+    diagonal: int64 @ thread[1], lows: int64[4] @ thread[1],
+):
+    """Put into `lows` how many elements of each of four sorted runs are among the first `diagonal` ones of their merge.
+
+    The runs lie side by side from `x[begin]` on, of `width` elements each, and of `length` together, so the last ones may be
+    shorter. An element of the run of which least is known is looked for in the three others, as far as they are not known: so it
+    is known whether it is among the first, and with it all before it, or all behind it. At first it is one that is likely to be
+    near the end of the first ones, then one in the middle of what is not known.
+    """
+    highs: int64[4]
+    for r in range(4):
+        lows[r] = 0
+        highs[r] = min(max(length - r * width, 0), width)
+    widest: int64 = 1
+    turn: int32 = 0
+    while widest > 0:
+        chosen: int32 = 0
+        widest = 0
+        for r in range(4):
+            if highs[r] - lows[r] > widest:
+                widest = highs[r] - lows[r]
+                chosen = r
+        if widest > 0:
+            middle: int64 = widest / 2
+            if turn < 8:  # about where it is if elements are spread evenly; somewhat behind that, and before it, in turn
+                below: int64 = lows[0] + lows[1] + lows[2] + lows[3]
+                above: int64 = highs[0] + highs[1] + highs[2] + highs[3]
+                part: float32 = float32(diagonal - below) / float32(above - below) * float32(widest)
+                margin: float32 = sqrt(float32(widest))
+                middle = min(max(int64(part + margin if turn % 2 == 0 else part - margin), 0), widest - 1)
+            turn = turn + 1
+            for r in range(4):
+                if chosen == r:
+                    middle = lows[r] + middle
+            pivot: T = x[begin + chosen * width + middle]
+            before: int64[4]  # how many elements of each run stand before it: from so many
+            until: int64[4]  # to so many
+            for r in range(4):
+                before[r] = middle if chosen == r else lows[r]
+                until[r] = middle if chosen == r else highs[r]
+            looking: bool = True
+            while looking:
+                looking = False
+                for r in range(4):
+                    if before[r] < until[r]:
+                        looking = True
+                        half: int64 = (before[r] + until[r]) / 2
+                        other: T = x[begin + r * width + half]
+                        first: bool = LESS(other, pivot)
+                        if r < chosen:
+                            first = not LESS(pivot, other)
+                        before[r] = half + 1 if first else before[r]
+                        until[r] = until[r] if first else half
+            inside: bool = before[0] + before[1] + before[2] + before[3] < diagonal
+            for r in range(4):
+                lows[r] = before[r] + (1 if chosen == r else 0) if inside else lows[r]
+                highs[r] = highs[r] if inside else before[r]
+
+
+@prism("device")
+@requires(block[1], thread[1])
+@template(T=dtype, N=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), LESS=function, PLACES=constexpr(int))
+def merge_four(
+    x: ptr(const(T)) @ block[1], firsts: N[4] @ block[1], sizes: int32[4] @ block[1], tile: ptr(T) @ block[1],
+    spots: ptr(int32) @ block[1], items: T[ITEMS] @ thread[1], numbers: int32[PLACES] @ thread[1],
+):
+    """Merge four sorted runs: row `t` of the result into the registers of thread `t`.
+
+    Perspective: block, of `THREADS` threads.
+    Shapes:      run `r`: `sizes[r]` elements from `x[firsts[r]]` on, together at most `(THREADS - 1) * ITEMS`. `tile`: `THREADS`
+                 rows of `ITEMS + 1`; so `spots` too, where `PLACES` is `ITEMS`, else one: `numbers` becomes the elements' numbers,
+                 the runs one behind the other. Where it is 1, elements of which neither is less are the same in all bits.
+    Cost:        a read of each element, and two of `merge_rows`.
+    Test:        tests/kernels/test_merge.py
+    """
+    t: int32 @ thread[1] = id()
+    top: int32 @ block[1] = (sizes[0] + sizes[1] + (ITEMS - 1)) / ITEMS  # rows of the first two
+    load_four(x, firsts, sizes, top, tile, spots, ITEMS=ITEMS, THREADS=THREADS, NUMBERED=PLACES > 1)
+    lower: bool @ thread[1] = t >= top
+    merge_rows(
+        tile, spots, top if lower else 0, THREADS - top if lower else top, sizes[2] if lower else sizes[0],
+        sizes[3] if lower else sizes[1], items, numbers, ITEMS=ITEMS, THREADS=THREADS, LESS=LESS, PLACES=PLACES,
+    )
+    store_rows(tile, items, THREADS - 1 - (t - top) if lower else t, lower, ITEMS=ITEMS)
+    if PLACES > 1:
+        store_rows(spots, numbers, THREADS - 1 - (t - top) if lower else t, lower, ITEMS=ITEMS)
+    merge_rows(
+        tile, spots, 0, THREADS, sizes[0] + sizes[1], sizes[2] + sizes[3], items, numbers, ITEMS=ITEMS, THREADS=THREADS, LESS=LESS,
+        PLACES=PLACES,
+    )
+
+
+__all__ = ["cut_four", "load_two", "merge_four", "merge_rows", "store_rows"]
