@@ -85,7 +85,7 @@ def sample_of(task: Task, machine: Machine) -> int:
     """Return how many elements are looked at first."""
     if machine.host:
         return _HOST_SAMPLE
-    nbytes = configurations.SAMPLED
+    nbytes = configurations.SAMPLE
     while nbytes + configurations.BESIDE > limit_of(machine):
         nbytes //= 2
     return int(nbytes // size_of(task.key))
