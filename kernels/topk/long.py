@@ -61,7 +61,7 @@ def sample_rows(
                     mixed = j * 2654435761
                     place: uint32 = j * span + ((mixed ^ mixed >> 15) * 2246822519 >> 4) % span
                     key: U = key_of(x[base + int64(place) * n_stride], U=U, KIND=KIND, INFINITY=INFINITY, LARGEST=LARGEST)
-                    if key < least or (key == least and place < spot):
+                    if key < least:
                         least = key
                         spot = place
             first: U @ thread[32] = warp.reduce(least, OP=operators.minimum)

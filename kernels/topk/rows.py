@@ -177,9 +177,7 @@ def top_rows(
                                 if v + e / WIDTH * THREADS < vectors:
                                     place: int32 = before + (v + e / WIDTH * THREADS) * WIDTH + e % WIDTH
                                     key: U = key_of(bits[e], U=U, KIND=KIND, INFINITY=INFINITY, LARGEST=LARGEST)
-                                    less: bool = key < least[e * GROUPS / ITEMS]
-                                    same: bool = key == least[e * GROUPS / ITEMS] and place < spots[e * GROUPS / ITEMS]
-                                    if less or same:
+                                    if key < least[e * GROUPS / ITEMS]:
                                         least[e * GROUPS / ITEMS] = key
                                         spots[e * GROUPS / ITEMS] = place
                     else:
@@ -188,7 +186,7 @@ def top_rows(
                                 j: int32 = (i * GROUPS + g) * THREADS + (t + i * 101) % THREADS
                                 place: int32 = place_in_row(j, length, sample * FIRSTS)
                                 key: U = key_at(place)
-                                if key < least[g] or (key == least[g] and place < spots[g]):
+                                if key < least[g]:
                                     least[g] = key
                                     spots[g] = place
                     for g in range(GROUPS):

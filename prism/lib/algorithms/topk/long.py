@@ -44,7 +44,7 @@ def top_long(
     steps.append(Step(choosing, rows, threads, given))
     threads, blocks, loops, stage = configurations.STREAM
     width = 16 // size_of(task.bits) if view.n_stride == 1 else 1
-    ahead = 4 if width <= 4 else 2
+    ahead = 2 if width == 16 else 4
     template = {
         **order, "V": value_of(task.scalar), "E": entry, "WIDTH": width, "AHEAD": ahead, "LOOPS": loops, "STAGE": stage,
         "THREADS": threads, "BLOCKS": blocks,
@@ -56,7 +56,7 @@ def top_long(
         "room": room, "parts": parts, "skew": skew, **lie,
     }  # fmt: skip
     steps.append(Step(keeping, min(rows * parts, machine.wave(keeping, threads)), threads, given))
-    threads = 1024
+    threads = 1024 if size_of(task.bits) in (2, 4) else 512  # so that there are registers
     many = -(-k // threads)
     held = configurations.FINISHED // task.entry
     template = {

@@ -249,7 +249,7 @@ def template_of(
     return {
         **task.template(), "E": _ENTRY[task.key], "DIRECT": not c.sample, "V": value_of(task.scalar), "NAMED": named,
         "CHECKED": checked, "ROOM": c.room, "GROUPS": c.groups, "KEPT": c.kept, "WIDTH": width,
-        "AHEAD": 4 if width <= 4 else 2, "THREADS": c.threads, "BLOCKS": c.blocks,
+        "AHEAD": 4 if width == 1 else 2 if width <= 4 else 1, "THREADS": c.threads, "BLOCKS": c.blocks,
     }  # fmt: skip
 
 
