@@ -93,7 +93,7 @@ def write_first(held: ptr(E) @ block[1], counter: ptr(uint32) @ block[1], many: 
     """Write the first `most` of the `many` elements that are held, in their order: `WRITE(number, element)` writes one.
 
     Perspective: block, of `THREADS` threads.
-    Shapes:      `held` is not kept. `counter`: one. `most`: at most `THREADS * KEPT`. `WRITE`: a function of
+    Shapes:      `held` is not kept. `counter`: one. `most`: at most `THREADS * KEPT`, powers of two. `WRITE`: a function of
                  a thread.
     """
     static_assert(count(thread[1]) == THREADS, "a block has `THREADS` threads")
@@ -117,7 +117,7 @@ def write_first(held: ptr(E) @ block[1], counter: ptr(uint32) @ block[1], many: 
         with group(thread[1]):
             for j in range(KEPT):
                 sorted[j] = held[t * KEPT + j] if t * KEPT + j < left else E(U(ALL), uint32(4294967295))
-        block.merge_sort(sorted, THREADS=THREADS, LESS=stands_before)
+        block.sort_network(sorted, THREADS=THREADS, LESS=stands_before, TOTAL=True)
         with group(thread[1]):
             for j in range(KEPT):
                 if t * KEPT + j < most:

@@ -24,11 +24,11 @@ class Configuration:
         return self.threads * self.kept
 
 
-ROOM, COUNTERS, BESIDE = 227 << 10, 14 << 10, 10 << 10
-"""Bytes of a block's shared memory; of what counts digits, for keys of 4 bytes; and of what stands beside elements that are sorted."""
+ROOM, COUNTERS, BESIDE = 227 << 10, 14 << 10, 3 << 10
+"""Bytes of a block's shared memory; of what counts digits, for keys of 4 bytes; of what stands beside a sample."""
 SMALL = {75: 64 << 10, 80: 163 << 10, 86: 99 << 10, 87: 163 << 10, 89: 99 << 10, 120: 99 << 10, 121: 99 << 10}
 """The same of architectures that have less."""
-FEW = 128
+FEW = 160
 """So many elements are put in order by comparing each with all."""
 HELD = 1 << 14
 """Rows up to so many elements are looked at whole, and read again from near by."""
@@ -40,7 +40,7 @@ LONG = 1 << 22
 """Rows from so many elements on are read by all blocks together, if there are few."""
 SAMPLING = 256  # threads of the kernel that looks at a sample of these
 STREAM = (512, 2, 8, 4096)  # threads of the one that reads, blocks, vectors' rows of a part, elements that are gathered
-FINISHED = 128 << 10  # bytes of elements that the last one holds
+FINISHING, FINISHED = 512, 128 << 10  # threads of the last one, and bytes of elements that it holds
 MERGE = (256, 8)  # threads, and elements of one
 SAMPLE = 128 << 10
 """Bytes of the keys that are looked at first, of rows of which one element is looked for; where there is less room half as many,
@@ -51,6 +51,6 @@ KEEPING = (512, 2)  # threads of the kernel that keeps what stands between bound
 PART = (512, 8)  # threads of the kernels that part rows, and elements of one
 
 __all__ = [
-    "APART", "BESIDE", "COUNTERS", "FEW", "FINISHED", "HELD", "KEEPING", "LONG", "MERGE", "PART", "ROOM", "SAMPLE", "SAMPLED",
+    "APART", "BESIDE", "COUNTERS", "FEW", "FINISHED", "FINISHING", "HELD", "KEEPING", "LONG", "MERGE", "PART", "ROOM", "SAMPLE", "SAMPLED",
     "SAMPLING", "SHORT", "SMALL", "STREAM", "UNLIKELY", "Configuration",
 ]

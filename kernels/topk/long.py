@@ -209,7 +209,7 @@ def keep_before(
                     bits: B[ITEMS]
                     load_ahead(x, base + before, v, vectors, n_stride, bits, WIDTH=WIDTH, THREADS=THREADS)
                     hits: uint32 = hits_among(
-                        bits, v, vectors, bound, V=V, KIND=KIND, LARGEST=LARGEST, WIDTH=WIDTH, THREADS=THREADS,
+                        bits, before, v, vectors, bound, last, V=V, KIND=KIND, LARGEST=LARGEST, WIDTH=WIDTH, THREADS=THREADS,
                     )
                     if hits != 0:
                         for e in range(ITEMS):

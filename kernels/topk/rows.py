@@ -53,20 +53,74 @@ def load_ahead(
     THREADS=constexpr(int),
 )
 def hits_among(
-    bits: B[ITEMS] @ thread[1], v: int32 @ thread[1], vectors: int32 @ thread[1], bound: U @ thread[1],
+    bits: B[ITEMS] @ thread[1], before: int32 @ thread[1], v: int32 @ thread[1], vectors: int32 @ thread[1],
+    bound: U @ thread[1], last: int32 @ thread[1],
 ) -> uint32 @ thread[1]:
-    """Which of the elements that `load_ahead` has loaded may come before the bound, or are equal to it: a bit of each."""
+    """Which of the elements that `load_ahead` has loaded may come before the bound, or are equal to it: a bit of each.
+
+    The first vector begins at element `before`. Behind place `last` equal ones are not wanted: all elements may be equal.
+    """
     ALL: constexpr(int) = 2 * (1 << 8 * B.bytes - 1) - 1
     unbound: bool = KIND == FLOAT and bound == ALL  # by NaN, which is compared with nothing
-    edge: V = bitcast(value_of(bound, B=B, KIND=KIND, LARGEST=LARGEST), V)
+    near: V = bitcast(value_of(bound, B=B, KIND=KIND, LARGEST=LARGEST), V)
+    far: V = bitcast(value_of(max(bound, U(1)) - U(1), B=B, KIND=KIND, LARGEST=LARGEST), V)
     hits: uint32 = 0
     for a in range(ITEMS // WIDTH):
         if v + a * THREADS < vectors:
+            edge: V = near if before + (v + a * THREADS) * WIDTH <= last else far
             for w in range(WIDTH):
                 value: V = bitcast(bits[a * WIDTH + w], V)
                 hit: bool = (value >= edge if LARGEST else value <= edge) or unbound
                 hits = hits | (uint32(1) << a * WIDTH + w if hit else uint32(0))
     return hits
+
+
+@prism("device")
+@requires(block[1], thread[32])
+@template(
+    B=dtype, U=dtype, V=dtype, E=dtype, KIND=constexpr(int), INFINITY=constexpr(int), LARGEST=constexpr(bool), ROOM=constexpr(int),
+    WIDTH=constexpr(int), AHEAD=constexpr(int), THREADS=constexpr(int), FAR=constexpr(bool),
+)
+def keep_up_to(
+    x: ptr(const(B)) @ grid[1], held: ptr(E) @ block[1], counter: ptr(uint32) @ block[1], base: int64 @ block[1],
+    length: int32 @ block[1], before: int32 @ block[1], n_stride: int64 @ block[1], bound: U @ block[1], last: int32 @ block[1],
+):
+    """Put a row's elements up to a bound into `held`, in any order; `counter` becomes how many there are, room for them or not.
+
+    Perspective: block, of `THREADS` threads.
+    Shapes:      the row has `length` elements from `x[base]` on, of which `before` stand before its first vector; of those whose key
+                 is `bound` those up to place `last` are taken. `ROOM`, `WIDTH`, `AHEAD`: as of `top_rows`. `FAR`: what is read
+                 next is prefetched.
+    """
+    t: int32 @ thread[1] = id()
+    vectors: int32 @ block[1] = (length - before) / WIDTH
+    block.fill(counter, 0, 1)
+    with partition(held, thread[1], offset=lambda s: s, races="none") as slots, group(thread[1]):
+
+        @requires(thread[1])
+        def offer(i: int32 @ thread[1], bits: B @ thread[1]):
+            key: U = key_of(bits, U=U, KIND=KIND, INFINITY=INFINITY, LARGEST=LARGEST)
+            if key < bound or (key == bound and i <= last):
+                slot: uint32 = atomic_add(counter[0], 1, scope="block")
+                if slot < ROOM:
+                    slots[slot] = E(key, uint32(i))
+
+        edge: int32 = t if t < before else vectors * WIDTH + t  # an element that is in no vector
+        if edge < length:
+            offer(edge, x[base + int64(edge) * n_stride])
+        for v in range(t, vectors, AHEAD * THREADS, unroll=False):
+            if FAR and WIDTH > 1 and t == 0:
+                following: int32 = before + (v + AHEAD * THREADS) * WIDTH
+                prefetch(x[base + following], min(max(length - following, 0), THREADS * AHEAD * WIDTH))
+            bits: B[AHEAD * WIDTH]
+            load_ahead(x, base + before, v, vectors, n_stride, bits, WIDTH=WIDTH, THREADS=THREADS)
+            hits: uint32 = hits_among(
+                bits, before, v, vectors, bound, last, V=V, KIND=KIND, LARGEST=LARGEST, WIDTH=WIDTH, THREADS=THREADS,
+            )
+            if hits != 0:  # few are: not read again, for that takes its turn behind all that is under way
+                for e in range(AHEAD * WIDTH):
+                    if hits >> e & 1 != 0:
+                        offer(before + (v + e / WIDTH * THREADS) * WIDTH + e % WIDTH, bits[e])
 
 
 @prism("global")
@@ -195,40 +249,24 @@ def top_rows(
                     FIRSTS, most - 1 if DIRECT else bound_rank, 4, length - 1, U=U, KEY=held_key, PLACE=held_place, BITS=BITS,
                     THREADS=THREADS,
                 )
-            many: int32 @ block[1] = 0
-            for attempt in range(0 if GROUPS > 0 else 1, 2, unroll=False):
-                if attempt == 0 or many < most or many > ROOM:
-                    if attempt > 0 and most < length:
-                        bound, last = find_bound(
-                            length, most - 1, 0, length - 1, U=U, KEY=key_at, PLACE=number_of, BITS=BITS, THREADS=THREADS,
-                        )
-                    block.fill(counter, 0, 1)
-                    with partition(held, thread[1], offset=lambda s: s, races="none") as slots, group(thread[1]):
-
-                        @requires(thread[1])
-                        def offer(i: int32 @ thread[1], bits: B @ thread[1]):
-                            key: U = key_of(bits, U=U, KIND=KIND, INFINITY=INFINITY, LARGEST=LARGEST)
-                            if key < bound or (key == bound and i <= last):
-                                slot: uint32 = atomic_add(counter[0], 1, scope="block")
-                                if slot < ROOM:
-                                    slots[slot] = E(key, uint32(i))
-
-                        if edge < length:
-                            offer(edge, x[base + int64(edge) * n_stride])
-                        for v in range(t, vectors, AHEAD * THREADS, unroll=False):
-                            if not DIRECT and WIDTH > 1 and t == 0:
-                                following: int32 = before + (v + AHEAD * THREADS) * WIDTH
-                                prefetch(x[base + following], min(max(length - following, 0), THREADS * ITEMS))
-                            bits: B[ITEMS]
-                            load_ahead(x, base + before, v, vectors, n_stride, bits, WIDTH=WIDTH, THREADS=THREADS)
-                            hits: uint32 = hits_among(
-                                bits, v, vectors, bound, V=V, KIND=KIND, LARGEST=LARGEST, WIDTH=WIDTH, THREADS=THREADS,
-                            )
-                            if hits != 0:  # few are: not read again, for that takes its turn behind all that is under way
-                                for e in range(ITEMS):
-                                    if hits >> e & 1 != 0:
-                                        offer(before + (v + e / WIDTH * THREADS) * WIDTH + e % WIDTH, bits[e])
-                    many = int32(min(counter[0], uint32(NOWHERE)))
+            elif most < length:
+                bound, last = find_bound(
+                    length, most - 1, 0, length - 1, U=U, KEY=key_at, PLACE=number_of, BITS=BITS, THREADS=THREADS,
+                )
+            keep_up_to(
+                x, held, counter, base, length, before, n_stride, bound, last, V=V, KIND=KIND, INFINITY=INFINITY, LARGEST=LARGEST,
+                ROOM=ROOM, WIDTH=WIDTH, AHEAD=AHEAD, THREADS=THREADS, FAR=not DIRECT,
+            )
+            many: int32 @ block[1] = int32(min(counter[0], uint32(NOWHERE)))
+            if GROUPS > 0 and (many < most or many > ROOM):
+                bound, last = find_bound(
+                    length, most - 1, 0, length - 1, U=U, KEY=key_at, PLACE=number_of, BITS=BITS, THREADS=THREADS,
+                )
+                keep_up_to(
+                    x, held, counter, base, length, before, n_stride, bound, last, V=V, KIND=KIND, INFINITY=INFINITY,
+                    LARGEST=LARGEST, ROOM=ROOM, WIDTH=WIDTH, AHEAD=AHEAD, THREADS=THREADS, FAR=not DIRECT,
+                )
+                many = int32(counter[0])
             write_first(
                 held, counter, many, most, U=U, WRITE=write, ALL=ALL, KEPT=KEPT, BITS=BITS, THREADS=THREADS,
             )

