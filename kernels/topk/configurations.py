@@ -36,21 +36,24 @@ APART, SAMPLED = 128, 64
 """Of longer rows an element of so many is looked at, up to so many a thread."""
 UNLIKELY = 10.0
 """A row is read again with a probability below `exp(-10)`."""
-LONG = 1 << 22
-"""Rows from so many elements on are read by all blocks together, if there are few."""
+LONG = 1 << 19
+"""Rows from so many elements on are read by all blocks together."""
 SAMPLING = 256  # threads of the kernel that looks at a sample of these
-STREAM = (512, 2, 8, 4096)  # threads of the one that reads, blocks, vectors' rows of a part, elements that are gathered
-FINISHING, FINISHED = 512, 128 << 10  # threads of the last one, and bytes of elements that it holds
+STREAM = (512, 2, 8, 32 << 10)
+"""Threads of the kernel that reads these, blocks a multiprocessor, rounds of a part, and bytes that a block gathers."""
+FINISHING, FINISHED = 512, 128 << 10
+"""Threads of the one that puts first elements in order, and bytes of elements that it holds at most."""
 MERGE = (256, 8)  # threads, and elements of one
 SAMPLE = 128 << 10
 """Bytes of the keys that are looked at first, of rows of which one element is looked for; where there is less room half as many,
 or a quarter."""
 SHORT = 1 << 16
 """Rows up to so many elements are read again and again by one block: what it reads stays near it."""
-KEEPING = (512, 2)  # threads of the kernel that keeps what stands between bounds, and blocks a multiprocessor
+KEEPING, GATHERED = (512, 2), 64 << 10
+"""Threads of the kernel that keeps what stands between bounds, and blocks a multiprocessor; bytes that a block gathers."""
 PART = (512, 8)  # threads of the kernels that part rows, and elements of one
 
 __all__ = [
-    "APART", "BESIDE", "COUNTERS", "FEW", "FINISHED", "FINISHING", "HELD", "KEEPING", "LONG", "MERGE", "PART", "ROOM", "SAMPLE", "SAMPLED",
+    "APART", "BESIDE", "COUNTERS", "FEW", "FINISHED", "FINISHING", "GATHERED", "HELD", "KEEPING", "LONG", "MERGE", "PART", "ROOM", "SAMPLE", "SAMPLED",
     "SAMPLING", "SHORT", "SMALL", "STREAM", "UNLIKELY", "Configuration",
 ]

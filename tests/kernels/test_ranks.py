@@ -83,7 +83,7 @@ def find(
             np.zeros(rows * room, np.uint32),
             np.zeros(rows * room, np.uint32),
         )
-        kind = () if level == 0 else (("FIRST", False), ("INFINITY", 0), ("KIND", 0), ("NAMED", True))
+        kind = () if level == 0 else (("FIRST", False), ("INFINITY", 0), ("KIND", 0), ("NAMED", True), ("V", "uint32"))
         size = n if level == 0 else room
         given = (
             source,
@@ -105,7 +105,7 @@ def find(
             1,
             1,
         )
-        launch("bracket_rows", given, mutants, template=kind, **options)
+        launch("bracket_rows", given, mutants, template=tuple(one for one in kind if one[0] != "V"), **options)
         given = (
             source,
             names,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from prism.host.axes import Collapsed
@@ -24,7 +24,7 @@ _KEPT = (1, 2, 4, 8, 16)  # times the threads of a block
 _MOST = 32 << 10  # bytes of elements that are sorted
 _SHORTEST = 1 << 14  # elements of a part of a row: shorter ones take more time to begin and end than to read
 _WORTH = 8  # a part has so many times as many elements as are taken of it
-_ONCE = 1 << 30  # blocks of a launch
+_ONCE = 1 << 30  # blocks of a launch at most, and elements of a part
 _HOST = Configuration(threads=256, blocks=1, room=4096, kept=4, groups=1, sample=8)
 
 
@@ -82,6 +82,8 @@ def configuration(task: Task, n: int, k: int, machine: Machine, *, whole: bool =
         return found if kept and (short or not whole) else None
     for threads in (256, 512):
         c = _held(task, n, k, threads) if n <= configurations.HELD else _sampled(task, n, k, threads)
+        while c is not None and task.bytes(c) > limit_of(machine) and c.room // 2 >= max(k, threads * c.groups):
+            c = replace(c, room=c.room // 2)
         if c is not None and task.bytes(c) <= limit_of(machine) and (not whole or c.room >= n):
             registers = 1024 if c.kept * task.entry <= 48 else 512  # threads that have enough of them
             blocks = max(1, min(limit_of(machine) // task.bytes(c), registers // threads))
@@ -171,7 +173,7 @@ def _parts(c: Configuration, n: int, k: int, rows: int, machine: Machine) -> int
     wanted = 1 if machine.host else -(-machine.multiprocessors * c.blocks // rows)
     if rows >= (1 if machine.host else machine.multiprocessors):
         wanted = 1
-    return max(-(-n // _longest(c, k)), min(wanted, n // (_WORTH * k), n // _SHORTEST), 1)
+    return int(max(-(-n // min(_longest(c, k), _ONCE)), min(wanted, n // (_WORTH * k), n // _SHORTEST), 1))
 
 
 def top_rows(task: Task, view: Collapsed, behind: int, k: int, skew: int, machine: Machine) -> Plan:
@@ -179,12 +181,12 @@ def top_rows(task: Task, view: Collapsed, behind: int, k: int, skew: int, machin
 
     `behind`: elements that stand behind the axis of the rows; `skew`: as many elements as `x` begins past an aligned one.
     """
+    from prism.lib.algorithms.topk.long import is_long, top_long
+
     scratch = Scratch()
     if configuration(task, view.n, k, machine) is None:
         steps = in_runs(task, view, behind, k, skew, machine, (Buffer("x"), None), scratch)
-    elif not machine.host and view.results < machine.multiprocessors and configurations.LONG <= view.n < 1 << 31:
-        from prism.lib.algorithms.topk.long import top_long
-
+    elif not machine.host and is_long(task, view.n, k, machine):
         steps = top_long(task, view, behind, k, skew, machine, scratch)
     else:
         steps = in_parts(task, view, behind, k, skew, machine, scratch)
