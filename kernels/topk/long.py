@@ -61,7 +61,7 @@ def sample_rows(
                     mixed = j * 2654435761
                     place: uint32 = j * span + ((mixed ^ mixed >> 15) * 2246822519 >> 4) % span
                     key: U = key_of(x[base + int64(place) * n_stride], U=U, KIND=KIND, INFINITY=INFINITY, LARGEST=LARGEST)
-                    if key < least:
+                    if i == 0 or key < least:
                         least = key
                         spot = place
             first: U @ thread[32] = warp.reduce(least, OP=operators.minimum)
@@ -311,5 +311,5 @@ EXAMPLES = {
     "keep_before": {
         **_KEYS, "V": "float32", "E": Narrow, "WIDTH": 4, "AHEAD": 4, "LOOPS": 8, "STAGE": 4096, "THREADS": 512, "BLOCKS": 2,
     },
-    "top_kept": {"B": "uint32", "U": "uint32", "E": Narrow, "ROOM": 16384, "KEPT": 1, "THREADS": 1024, "BLOCKS": 1},
+    "top_kept": {"B": "uint32", "U": "uint32", "E": Narrow, "ROOM": 16384, "KEPT": 2, "THREADS": 512, "BLOCKS": 1},
 }

@@ -221,6 +221,8 @@ def top_rows(
                         least[g] = ALL
                         spots[g] = NOWHERE
                     if DIRECT:
+                        if WIDTH > 1 and t == 0:
+                            prefetch(x[base + before], length - before)
                         if edge < length:
                             least[0] = key_at(edge)
                             spots[0] = edge
@@ -240,7 +242,7 @@ def top_rows(
                                 j: int32 = (i * GROUPS + g) * THREADS + (t + i * 101) % THREADS
                                 place: int32 = place_in_row(j, length, sample * FIRSTS)
                                 key: U = key_at(place)
-                                if key < least[g]:
+                                if i == 0 or key < least[g]:
                                     least[g] = key
                                     spots[g] = place
                     for g in range(GROUPS):

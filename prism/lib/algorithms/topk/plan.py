@@ -24,6 +24,7 @@ _KEPT = (1, 2, 4, 8, 16)  # times the threads of a block
 _MOST = 32 << 10  # bytes of elements that are sorted
 _SHORTEST = 1 << 14  # elements of a part of a row: shorter ones take more time to begin and end than to read
 _WORTH = 8  # a part has so many times as many elements as are taken of it
+_SHARE = 64  # elements of a short row that a thread takes at most
 _ONCE = 1 << 30  # blocks of a launch at most, and elements of a part
 _HOST = Configuration(threads=256, blocks=1, room=4096, kept=4, groups=1, sample=8)
 
@@ -80,14 +81,15 @@ def configuration(task: Task, n: int, k: int, machine: Machine, *, whole: bool =
         groups = _groups(task, n, k, _HOST.threads) if short else 1
         found = Configuration(_HOST.threads, 1, _HOST.room, kept, groups, 0 if short else _HOST.sample)
         return found if kept and (short or not whole) else None
-    for threads in (256, 512):
+    for threads in (128, 256, 512):
         c = _held(task, n, k, threads) if n <= configurations.HELD else _sampled(task, n, k, threads)
         while c is not None and task.bytes(c) > limit_of(machine) and c.room // 2 >= max(k, threads * c.groups):
             c = replace(c, room=c.room // 2)
         if c is not None and task.bytes(c) <= limit_of(machine) and (not whole or c.room >= n):
             registers = 1024 if c.kept * task.entry <= 48 else 512  # threads that have enough of them
             blocks = max(1, min(limit_of(machine) // task.bytes(c), registers // threads))
-            return Configuration(threads, blocks, c.room, c.kept, c.groups, c.sample)
+            if not c.sample or blocks * threads == registers or threads == 512:  # else more of them are to have that room
+                return replace(c, blocks=blocks)
     return None
 
 
@@ -95,7 +97,7 @@ def _held(task: Task, n: int, k: int, threads: int) -> Configuration | None:
     """Return how a block finds the first elements of a row all of which it looks at; None: not with so few threads."""
     groups = _groups(task, n, k, threads)
     kept = _kept(task, k, threads)
-    if not kept or (threads == 256 and not groups and n > 4096):
+    if not kept or (threads < 512 and n > (_SHARE if groups else _SHARE // 4) * threads):
         return None
     # of a sorted row each thread's first element stands a vector from the next one's
     room = _power(max(16 // size_of(task.bits) * k + 64, 512)) if groups else _power(max(k, 512))
@@ -104,7 +106,7 @@ def _held(task: Task, n: int, k: int, threads: int) -> Configuration | None:
 
 def _sampled(task: Task, n: int, k: int, threads: int) -> Configuration | None:
     """Return how a block finds the first elements of a longer row; None: not with so few threads."""
-    kept = _kept(task, k, threads)
+    kept = _kept(task, k, threads) if threads > 128 else 0
     each = max(1, min(n // (configurations.APART * threads), configurations.SAMPLED))
     rank = rank_of(k * threads * each / n, configurations.UNLIKELY)
     room = _power(math.ceil(most_before(rank, configurations.UNLIKELY) * n / (threads * each)))
@@ -116,7 +118,8 @@ def _sampled(task: Task, n: int, k: int, threads: int) -> Configuration | None:
 def _groups(task: Task, n: int, k: int, threads: int) -> int:
     """Return in how many groups a thread takes the elements of a row that it looks at whole; 0: the bound is found exactly."""
     width = 16 // size_of(task.bits)
-    return next((groups for groups in (1, 2, 4) if threads * groups >= 2 * k), 0) if n >= 2 * k * width else 0
+    found = (groups for groups in (1, 2, 4, 8) if threads * groups >= 2 * k and groups <= 2 * width)
+    return next(found, 0) if n >= 2 * k * width else 0
 
 
 def _kept(task: Task, k: int, threads: int) -> int:
@@ -250,7 +253,7 @@ def template_of(
     return {
         **task.template(), "E": _ENTRY[task.key], "DIRECT": not c.sample, "V": value_of(task.scalar), "NAMED": named,
         "CHECKED": checked, "ROOM": c.room, "GROUPS": c.groups, "KEPT": c.kept, "WIDTH": width,
-        "AHEAD": 4 if width == 1 else 2 if width <= 4 else 1, "THREADS": c.threads, "BLOCKS": c.blocks,
+        "AHEAD": max(4, c.groups) if width == 1 else 2 if width <= 4 else 1, "THREADS": c.threads, "BLOCKS": c.blocks,
     }  # fmt: skip
 
 
