@@ -1,7 +1,7 @@
 """What kernels of first elements have in common: bounds, exact selection among what a block holds, and its order."""
 
 from prism.lang import (
-    atomic_add, block, const, constexpr, count, dtype, function, group, id, int32, int64, partition, prism, ptr, requires,
+    atomic_add, block, constexpr, count, dtype, function, group, id, int32, partition, prism, ptr, requires,
     static_assert, template, thread, uint32,
 )
 from prism.kernels.topk.configurations import FEW

@@ -54,6 +54,6 @@ KEEPING, GATHERED = (512, 2), 64 << 10
 PART = (512, 8)  # threads of the kernels that part rows, and elements of one
 
 __all__ = [
-    "APART", "BESIDE", "COUNTERS", "FEW", "FINISHED", "FINISHING", "GATHERED", "HELD", "KEEPING", "LONG", "MERGE", "PART", "ROOM", "SAMPLE", "SAMPLED",
-    "SAMPLING", "SHORT", "SMALL", "STREAM", "UNLIKELY", "Configuration",
+    "APART", "BESIDE", "COUNTERS", "FEW", "FINISHED", "FINISHING", "GATHERED", "HELD", "KEEPING", "LONG", "MERGE", "PART", "ROOM",
+    "SAMPLE", "SAMPLED", "SAMPLING", "SHORT", "SMALL", "STREAM", "UNLIKELY", "Configuration",
 ]

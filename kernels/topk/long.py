@@ -1,16 +1,16 @@
 """The first elements of few, long rows, in their order: all blocks read a row, once.
 
-Some elements of a row are looked at first: of each of many groups of them the first. One of these is taken for a bound, such that it
-is all but certain that enough elements come before it. All blocks read the row, and keep what does: one compare an element, and
-seldom more. A block finds the first ones of these exactly, and puts them in order. If there were too few, or too many, it says so,
-and `top_rows` does the row.
+Some elements of a row are looked at first: of each of many groups of them the first. One of these is taken for a bound, such that
+it is all but certain that enough elements come before it. All blocks read the row, and keep what does: one compare an element,
+and seldom more. A block finds the first ones of these exactly, and puts them in order. If there were too few, or too many, it
+says so, and `top_rows` does the row.
 
 Elements are ordered by their key, and then by their place, as in `top_rows`.
 """
 
 from prism.lang import (
-    atomic_add, attr, block, const, constexpr, count, dtype, grid, group, id, int32, int64, partition, prism, ptr, requires, shared,
-    template, thread, uint32, warp,
+    atomic_add, attr, block, const, constexpr, count, dtype, grid, group, id, int32, int64, partition, prism, ptr, requires,
+    shared, template, thread, uint32, warp,
 )
 from prism.kernels.topk.choosing import find_bound, write_first
 from prism.kernels.topk.keys import Narrow, key_of
@@ -122,8 +122,8 @@ def choose_bounds(
 
 @prism("global")
 @template(
-    B=dtype, U=dtype, V=dtype, E=dtype, KIND=constexpr(int), INFINITY=constexpr(int), LARGEST=constexpr(bool), WIDTH=constexpr(int),
-    AHEAD=constexpr(int), LOOPS=constexpr(int), STAGE=constexpr(int), THREADS=constexpr(int), BLOCKS=constexpr(int),
+    B=dtype, U=dtype, V=dtype, E=dtype, KIND=constexpr(int), INFINITY=constexpr(int), LARGEST=constexpr(bool),
+    WIDTH=constexpr(int), AHEAD=constexpr(int), LOOPS=constexpr(int), STAGE=constexpr(int), THREADS=constexpr(int), BLOCKS=constexpr(int),
 )
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
@@ -136,8 +136,8 @@ def keep_before(
     """Keep each row's elements up to its bound, their keys in `kept` and their places in `spots`, in any order; count them.
 
     Perspective: grid, of any number of blocks of `THREADS` threads.
-    Shapes:      rows lie as of `top_rows`, of fewer than 2^31 elements, and so do `WIDTH`, `AHEAD` and `skew`. `parts`: a row has so
-                 many of `LOOPS * AHEAD * THREADS` vectors. `bounds`, `lasts`: as `choose_bounds` leaves them. `counts`: 0 at
+    Shapes:      rows lie as of `top_rows`, of fewer than 2^31 elements, and so do `WIDTH`, `AHEAD` and `skew`. `parts`: a row has
+                 so many of `LOOPS * AHEAD * THREADS` vectors. `bounds`, `lasts`: as `choose_bounds` leaves them. `counts`: 0 at
                  first. `kept`, `spots`: `room` a row; more than there is room for are not kept, and `counts` becomes more than
                  `room`. `STAGE`: so many elements of a row are gathered by a block before they are written.
     Test:        tests/kernels/test_topk_long.py

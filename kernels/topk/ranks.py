@@ -9,8 +9,8 @@ Elements are ordered by their key, and then by their place: so no two are equal,
 """
 
 from prism.lang import (
-    atomic_add, atomic_or, attr, bitcast, block, const, constexpr, count, dtype, float64, grid, group, id, int32, int64, load_vector,
-    partition, popcount, prism, ptr, requires, shared, split, sqrt, template, thread, uint32, vector,
+    atomic_add, atomic_or, attr, bitcast, block, const, constexpr, count, dtype, float64, grid, group, id, int32, int64,
+    load_vector, partition, popcount, prism, ptr, requires, shared, split, sqrt, template, thread, uint32, vector,
 )
 from prism.kernels.topk.keys import FLOAT, key_of, value_of
 from prism.kernels.topk.quantile import ranks_of

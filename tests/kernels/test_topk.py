@@ -22,6 +22,8 @@ from tests.mutation import without_barriers
 from tests.rarely import rarely
 
 SMALL = {**ROWS["top_rows"], "LARGEST": False, "ROOM": 128, "KEPT": 1, "AHEAD": 2, "THREADS": 64, "BLOCKS": 1}
+
+
 class Hopper:
     """A GPU, as plans ask for one."""
 
@@ -129,7 +131,7 @@ HARD: dict[bool, tuple[tuple[Any, ...], ...]] = {
         (_FEW, 60, 9), (_FEW, 60, 0),
     ),
 }  # fmt: skip
-"""Rows of which more elements are up to the bound than are wanted, by their number and by many equal ones, and too few or many."""
+"""Rows of which more elements are up to the bound than are wanted, also many equal ones, and too few or too many."""
 
 
 def mutants_missed(options: dict[str, Any], calls: Any) -> list[Any]:

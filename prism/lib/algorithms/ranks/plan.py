@@ -124,7 +124,16 @@ def find(
         numbers = {**wanted.numbers(), "known": known, "counted": counted, "n": n, **lie, **rows.number()}
         steps.append(_bracket(key, at, chosen, numbers, sample, machine, first=first, wanted=wanted))
         steps.append(
-            _keep({**key, "V": value}, at, chosen, (kept, spots), {**lie, "room": room, "skew": skew}, n, machine, places=places)
+            _keep(
+                {**key, "V": value},
+                at,
+                chosen,
+                (kept, spots),
+                {**lie, "room": room, "skew": skew},
+                n,
+                machine,
+                places=places,
+            )
         )
         known, counted, source, named = facts, counts, (kept, spots), places
         lie = {"rows": view.results, "inner": 1, "outer_stride": room, "n_stride": 1, "inner_stride": 0}

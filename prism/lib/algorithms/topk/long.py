@@ -1,19 +1,44 @@
-"""Which kernels find the first elements of few, long rows, which all blocks read."""
+"""Which kernels find the first elements of rows: of long ones, which all blocks read, and of others."""
 
 from __future__ import annotations
 
 import math
 
 from prism.host.axes import Collapsed
-from prism.host.plan import OUT, Buffer, Machine, Scratch, Step, instance_of, size_of
+from prism.host.plan import OUT, Buffer, Machine, Plan, Scratch, Step, instance_of, size_of
 from prism.kernels import topk as kernels
 from prism.kernels.topk import configurations
 from prism.kernels.topk.configurations import Configuration
-from prism.lib.algorithms.topk.plan import INDICES, Task, in_parts, limit_of, most_before, rank_of, value_of
+from prism.lib.algorithms.topk.plan import (
+    INDICES,
+    Task,
+    configuration,
+    in_parts,
+    in_runs,
+    limit_of,
+    most_before,
+    rank_of,
+    value_of,
+)  # fmt: skip
 
 _UNLIKELY = 16.0  # the row is read again with a probability below `exp(-16)`
 _MOST_SAMPLED = 8  # elements of a lane, of each group
 _APART = 256  # an element of so many is looked at
+
+
+def top_rows(task: Task, view: Collapsed, behind: int, k: int, skew: int, machine: Machine) -> Plan:
+    """Return the plan that finds the first `k` elements of rows, in their order, and their positions.
+
+    `behind`: elements that stand behind the axis of the rows; `skew`: as many elements as `x` begins past an aligned one.
+    """
+    scratch = Scratch()
+    if configuration(task, view.n, k, machine) is None:
+        steps = in_runs(task, view, behind, k, skew, machine, (Buffer("x"), None), scratch)
+    elif not machine.host and is_long(task, view.n, k, machine):
+        steps = top_long(task, view, behind, k, skew, machine, scratch)
+    else:
+        steps = in_parts(task, view, behind, k, skew, machine, scratch)
+    return Plan(tuple(steps), scratch=scratch.used)
 
 
 def is_long(task: Task, n: int, k: int, machine: Machine) -> bool:
@@ -22,7 +47,7 @@ def is_long(task: Task, n: int, k: int, machine: Machine) -> bool:
 
 
 def sample_of(n: int, k: int) -> tuple[int, int, int]:
-    """Return the groups of a sample, how many of its elements a lane looks at, and the rank of the bound among the groups' first."""
+    """Return the groups of a sample, how many elements a lane looks at, and the rank of the bound among the groups' first."""
     groups = max(64, min(1 << (n // (_APART * 32)).bit_length() - 1, kernels.GROUPS))
     while True:
         each = max(1, min(n // (_APART * 32 * groups), _MOST_SAMPLED))
@@ -64,7 +89,15 @@ def top_long(
     threads = configurations.SAMPLING
     sampling = instance_of(kernels.sample_rows, {**order, "GROUPS": groups, "THREADS": threads})
     blocks = min(rows * groups * 32 // threads, machine.wave(sampling, threads))
-    given = {"x": Buffer("x"), "keys": firsts[0], "spots": firsts[1], "counts": counts, "n": view.n, "each": each, **lie}
+    given = {
+        "x": Buffer("x"),
+        "keys": firsts[0],
+        "spots": firsts[1],
+        "counts": counts,
+        "n": view.n,
+        "each": each,
+        **lie,
+    }
     steps.append(Step(sampling, blocks, threads, given))
     bits = 8 * size_of(task.bits)
     choosing = instance_of(kernels.choose_bounds, {"U": task.key, "BITS": bits, "GROUPS": groups, "THREADS": threads})
@@ -74,8 +107,8 @@ def top_long(
     width = 16 // size_of(task.bits) if view.n_stride == 1 else 1
     ahead = 2 if width == 16 else 4
     template = {
-        **order, "V": value_of(task.scalar), "E": entry, "WIDTH": width, "AHEAD": ahead, "LOOPS": loops, "STAGE": stage // task.entry,
-        "THREADS": threads, "BLOCKS": blocks,
+        **order, "V": value_of(task.scalar), "E": entry, "WIDTH": width, "AHEAD": ahead, "LOOPS": loops,
+        "STAGE": stage // task.entry, "THREADS": threads, "BLOCKS": blocks,
     }  # fmt: skip
     keeping = instance_of(kernels.keep_before, template)
     parts = max(1, -(-view.n // (width * ahead * threads * loops)))
@@ -98,4 +131,4 @@ def top_long(
     return steps + in_parts(task, view, behind, k, skew, machine, scratch, failed)
 
 
-__all__ = ["finish_of", "is_long", "sample_of", "top_long"]
+__all__ = ["finish_of", "is_long", "sample_of", "top_long", "top_rows"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from prism.host.axes import Collapsed
-from prism.host.plan import OUT, Buffer, Machine, Plan, Scratch, Step, instance_of, nothing, size_of
+from prism.host.plan import OUT, Buffer, Machine, Scratch, Step, instance_of, nothing, size_of
 from prism.kernels import topk as kernels
 from prism.kernels.topk import configurations
 from prism.kernels.topk.configurations import Configuration
@@ -88,7 +88,9 @@ def configuration(task: Task, n: int, k: int, machine: Machine, *, whole: bool =
         if c is not None and task.bytes(c) <= limit_of(machine) and (not whole or c.room >= n):
             registers = 1024 if c.kept * task.entry <= 48 else 512  # threads that have enough of them
             blocks = max(1, min(limit_of(machine) // task.bytes(c), registers // threads))
-            if not c.sample or blocks * threads == registers or threads == 512:  # else more of them are to have that room
+            if (
+                not c.sample or blocks * threads == registers or threads == 512
+            ):  # else more of them are to have that room
                 return replace(c, blocks=blocks)
     return None
 
@@ -158,13 +160,16 @@ def most_before(rank: int, unlikely: float) -> float:
 
 def bound_rank(c: Configuration, length: int, k: int) -> int:
     """Return which of the first elements that threads have of a sample of a row is the bound."""
-    return min(rank_of(k * c.threads * c.sample / length, configurations.UNLIKELY), c.threads - 1)
+    rank: int = rank_of(k * c.threads * c.sample / length, configurations.UNLIKELY)
+    return min(rank, c.threads - 1)
 
 
 def _longest(c: Configuration, k: int) -> int:
     """Return a length of rows for which there is room for what comes before their bound, all but certainly."""
     length = 2 * c.room
-    while most_before(bound_rank(c, 2 * length, k), configurations.UNLIKELY) * 2 * length <= c.room * c.threads * c.sample:
+    while (
+        most_before(bound_rank(c, 2 * length, k), configurations.UNLIKELY) * 2 * length <= c.room * c.threads * c.sample
+    ):
         length *= 2
     return int(length)
 
@@ -176,24 +181,7 @@ def _parts(c: Configuration, n: int, k: int, rows: int, machine: Machine) -> int
     wanted = 1 if machine.host else -(-machine.multiprocessors * c.blocks // rows)
     if rows >= (1 if machine.host else machine.multiprocessors):
         wanted = 1
-    return int(max(-(-n // min(_longest(c, k), _ONCE)), min(wanted, n // (_WORTH * k), n // _SHORTEST), 1))
-
-
-def top_rows(task: Task, view: Collapsed, behind: int, k: int, skew: int, machine: Machine) -> Plan:
-    """Return the plan that finds the first `k` elements of rows, in their order, and their positions.
-
-    `behind`: elements that stand behind the axis of the rows; `skew`: as many elements as `x` begins past an aligned one.
-    """
-    from prism.lib.algorithms.topk.long import is_long, top_long
-
-    scratch = Scratch()
-    if configuration(task, view.n, k, machine) is None:
-        steps = in_runs(task, view, behind, k, skew, machine, (Buffer("x"), None), scratch)
-    elif not machine.host and is_long(task, view.n, k, machine):
-        steps = top_long(task, view, behind, k, skew, machine, scratch)
-    else:
-        steps = in_parts(task, view, behind, k, skew, machine, scratch)
-    return Plan(tuple(steps), scratch=scratch.used)
+    return max(-(-n // min(_longest(c, k), _ONCE)), min(wanted, n // (_WORTH * k), n // _SHORTEST), 1)
 
 
 def in_parts(
@@ -304,6 +292,5 @@ __all__ = [
     "most_before",
     "rank_of",
     "template_of",
-    "top_rows",
     "value_of",
 ]

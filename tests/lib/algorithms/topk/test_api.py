@@ -1,6 +1,6 @@
 """`prism.lib.top_k` of NumPy arrays, against a stable sort: NaN, zeros, ties, sizes, axes, errors; random calls; a GPU's plans.
 
-Tests of prism/lib/algorithms/topk: api, calls, many, plan, ships, cases.
+Tests of prism/lib/algorithms/topk: api, calls, long, many, plan, ships, cases.
 """
 
 from __future__ import annotations
