@@ -123,7 +123,8 @@ def choose_bounds(
 @prism("global")
 @template(
     B=dtype, U=dtype, V=dtype, E=dtype, KIND=constexpr(int), INFINITY=constexpr(int), LARGEST=constexpr(bool),
-    WIDTH=constexpr(int), AHEAD=constexpr(int), LOOPS=constexpr(int), STAGE=constexpr(int), THREADS=constexpr(int), BLOCKS=constexpr(int),
+    WIDTH=constexpr(int), AHEAD=constexpr(int), LOOPS=constexpr(int), STAGE=constexpr(int), THREADS=constexpr(int),
+    BLOCKS=constexpr(int),
 )
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS, BLOCKS)")

@@ -88,8 +88,8 @@ def keep_up_to(
     """Put a row's elements up to a bound into `held`, in any order; `counter` becomes how many there are, room for them or not.
 
     Perspective: block, of `THREADS` threads.
-    Shapes:      the row has `length` elements from `x[base]` on, of which `before` stand before its first vector; of those whose
-                 key is `bound` those up to place `last` are taken. `ROOM`, `WIDTH`, `AHEAD`: as of `top_rows`. `FAR`: what is read
+    Shapes:      the row has `length` elements from `x[base]` on, of which `before` stand before its first vector; of those with the
+                 key `bound` those up to place `last` are taken. `ROOM`, `WIDTH`, `AHEAD`: as of `top_rows`. `FAR`: what is read
                  next is prefetched.
     """
     t: int32 @ thread[1] = id()
@@ -150,8 +150,8 @@ def top_rows(
                  its element `j` of the result is `q / behind * k * behind + q % behind + j * behind`, and of more than one part
                  part `p` is taken for row `q * parts + p`, and `behind` is 1. `NAMED`: positions are those in `names`, which lies
                  as `x` does. `CHECKED`: only rows are done whose number in `failed` is not 0. `k`: at most `THREADS * KEPT`, and
-                 `ROOM`, which is how many elements may be up to the bound. A thread takes its elements in `GROUPS`: at most `ROOM`
-                 of all threads. `DIRECT`: it looks at all of them; of 0 groups the bound is found exactly. Else at `sample` of
+                 `ROOM`: so many elements may be up to the bound. A thread takes its elements in `GROUPS`: at most `ROOM` of all
+                 threads. `DIRECT`: it looks at all of them; of 0 groups the bound is found exactly. Else at `sample` of
                  each group, all threads at no more than a part has, and the bound is the one of rank `bound_rank` of the first
                  ones. `WIDTH`: elements of a vector; 1 unless `n_stride` is 1; `AHEAD` of them, at most 32 elements, are loaded
                  at once.

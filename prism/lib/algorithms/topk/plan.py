@@ -161,7 +161,7 @@ def most_before(rank: int, unlikely: float) -> float:
 def bound_rank(c: Configuration, length: int, k: int) -> int:
     """Return which of the first elements that threads have of a sample of a row is the bound."""
     rank: int = rank_of(k * c.threads * c.sample / length, configurations.UNLIKELY)
-    return min(rank, c.threads - 1)
+    return min(rank, int(c.threads) - 1)
 
 
 def _longest(c: Configuration, k: int) -> int:
