@@ -121,7 +121,7 @@ def select(
             valid: int32 @ block[1] = int32(min(max(room - prefix, 0), int64(held)))
             aligned: int32 @ block[1] = -1 if y_skew < 0 else int32((y_skew + prefix) % VECTOR)
             with partition(out, block[1], prefix, races="none") as target:
-                if HELD < ITEMS and not PLACES:
+                if HELD < ITEMS and not PLACES and WIDTH % 4 == 0:
                     store_flagged_bytes(target, tile_held, flags, before, valid, aligned, WIDTH=WIDTH, THREADS=THREADS)
                 else:
                     items: T[ITEMS] @ thread[1]

@@ -35,7 +35,8 @@ def store_flagged_bytes(
     Test:        tests/kernels/test_select_packed.py
     """
     static_assert(count(thread[1]) == THREADS, "a block has `THREADS` threads")
-    static_assert(WIDTH % 4 == 0 and WORDS * 4 % WIDTH == 0 and WORDS <= 8, "rows are whole words, and `flags` has a bit for each")
+    static_assert(WIDTH % 4 == 0 and WORDS * 4 % WIDTH == 0, "rows are whole words")
+    static_assert(WORDS <= 8, "`flags` has a bit for each byte")
     SIZE: constexpr(int) = THREADS * WORDS + 8
     t: int32 @ thread[1] = id()
     lead: int32 @ block[1] = max(skew, 0)
