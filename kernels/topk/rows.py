@@ -88,9 +88,9 @@ def keep_up_to(
     """Put a row's elements up to a bound into `held`, in any order; `counter` becomes how many there are, room for them or not.
 
     Perspective: block, of `THREADS` threads.
-    Shapes:      the row has `length` elements from `x[base]` on, of which `before` stand before its first vector; of those with the
-                 key `bound` those up to place `last` are taken. `ROOM`, `WIDTH`, `AHEAD`: as of `top_rows`. `FAR`: what is read
-                 next is prefetched.
+    Shapes:      the row has `length` elements from `x[base]` on, of which `before` stand before its first vector; of those with
+                 the key `bound` those up to place `last` are taken. `ROOM`, `WIDTH`, `AHEAD`: as of `top_rows`. `FAR`: what is
+                 read next is prefetched.
     """
     t: int32 @ thread[1] = id()
     vectors: int32 @ block[1] = (length - before) / WIDTH

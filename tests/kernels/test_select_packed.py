@@ -3,6 +3,8 @@
 Tests of kernels/select: packed.
 """
 
+# ruff: noqa: F821 - kernels declare registers without a value
+
 import numpy as np
 import pytest
 
