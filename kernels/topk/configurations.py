@@ -7,13 +7,15 @@ from dataclasses import dataclass
 class Configuration:
     """A block's `threads`, and how many `blocks` a multiprocessor has; `room`: elements that are held.
 
-    `kept`: so many times `threads` are sorted. `sample`: elements that are looked at first, 0 where the whole row is held.
+    `kept`: so many times `threads` are sorted. A thread takes its elements in `groups`, and looks first at `sample` of each, at
+    all where that is 0; where there are no groups the bound is found exactly.
     """
 
     threads: int
     blocks: int
     room: int
     kept: int
+    groups: int = 1
     sample: int = 0
 
     @property
@@ -22,23 +24,36 @@ class Configuration:
         return self.threads * self.kept
 
 
-ROOM, BESIDE = 227 << 10, 3 << 10
-"""Bytes of a block's shared memory, and what stands there beside what is held."""
+ROOM, COUNTERS, BESIDE = 227 << 10, 14 << 10, 3 << 10
+"""Bytes of a block's shared memory; of what counts digits, for keys of 4 bytes; of what stands beside a sample."""
 SMALL = {75: 64 << 10, 80: 163 << 10, 86: 99 << 10, 87: 163 << 10, 89: 99 << 10, 120: 99 << 10, 121: 99 << 10}
 """The same of architectures that have less."""
-THREADS, STREAMING = 512, 384
-"""Of a block that holds its row, and of one that reads a longer one: so that loads have registers."""
-FEW = (1024, 256)
-"""Rows up to so many elements are done by so many threads."""
+FEW = 160
+"""So many elements are put in order by comparing each with all."""
+HELD = 1 << 14
+"""Rows up to so many elements are looked at whole, and read again from near by."""
+APART, SAMPLED = 128, 64
+"""Of longer rows an element of so many is looked at, up to so many a thread."""
+UNLIKELY = 10.0
+"""A row is read again with a probability below `exp(-10)`."""
+LONG = 1 << 19
+"""Rows from so many elements on are read by all blocks together."""
+SAMPLING = 256  # threads of the kernel that looks at a sample of these
+STREAM = (512, 2, 8, 32 << 10)
+"""Threads of the kernel that reads these, blocks a multiprocessor, rounds of a part, and bytes that a block gathers."""
+FINISHING, FINISHED = 512, 128 << 10
+"""Threads of the one that puts first elements in order, and bytes of elements that it holds at most."""
 MERGE = (256, 8)  # threads, and elements of one
-SAMPLED = 128 << 10
+SAMPLE = 128 << 10
 """Bytes of the keys that are looked at first, of rows of which one element is looked for; where there is less room half as many,
 or a quarter."""
 SHORT = 1 << 16
 """Rows up to so many elements are read again and again by one block: what it reads stays near it."""
-KEEPING = (512, 2)  # threads of the kernel that keeps what stands between bounds, and blocks a multiprocessor
+KEEPING, GATHERED = (512, 2), 64 << 10
+"""Threads of the kernel that keeps what stands between bounds, and blocks a multiprocessor; bytes that a block gathers."""
 PART = (512, 8)  # threads of the kernels that part rows, and elements of one
 
 __all__ = [
-    "BESIDE", "FEW", "KEEPING", "MERGE", "PART", "ROOM", "SAMPLED", "SHORT", "SMALL", "STREAMING", "THREADS", "Configuration",
+    "APART", "BESIDE", "COUNTERS", "FEW", "FINISHED", "FINISHING", "GATHERED", "HELD", "KEEPING", "LONG", "MERGE", "PART", "ROOM",
+    "SAMPLE", "SAMPLED", "SAMPLING", "SHORT", "SMALL", "STREAM", "UNLIKELY", "Configuration",
 ]

@@ -9,10 +9,10 @@ Elements are ordered by their key, and then by their place: so no two are equal,
 """
 
 from prism.lang import (
-    atomic_add, atomic_or, attr, block, const, constexpr, count, dtype, float64, grid, group, id, int32, int64, load_vector,
-    partition, prism, ptr, requires, shared, split, sqrt, template, thread, uint32, vector,
+    atomic_add, atomic_or, attr, bitcast, block, const, constexpr, count, dtype, float64, grid, group, id, int32, int64,
+    load_vector, partition, popcount, prism, ptr, requires, shared, split, sqrt, template, thread, uint32, vector,
 )
-from prism.kernels.topk.keys import FLOAT, key_of
+from prism.kernels.topk.keys import FLOAT, key_of, value_of
 from prism.kernels.topk.quantile import ranks_of
 from prism.lib.thread import operators
 
@@ -31,7 +31,7 @@ def place_in_sample(j: int32 @ thread[1], length: int64 @ thread[1], size: int32
     begin: int64 = length * j / size
     span: int64 = length * (j + 1) / size - begin
     mixed: uint32 = uint32(j) * 2654435761
-    return begin + int64((mixed ^ mixed >> 15) * 2246822519 >> 4) % max(span, 1)
+    return begin + (int64((mixed ^ mixed >> 15) * 2246822519 >> 4) * min(span, int64(1 << 32)) >> 28)
 
 
 @prism("global")
@@ -108,7 +108,7 @@ def bracket_rows(
             end: int64 @ block[1] = 9223372036854775807
             if length > 0:
                 with partition(keys, thread[1], offset=t) as own, group(thread[1]):
-                    for j in range(t, SAMPLE, THREADS):
+                    for j in range(t, SAMPLE, THREADS, unroll=8):
                         at: int64 = place_in_sample(j, length, SAMPLE, S=P)
                         own[j - t] = key_of(x[base + at * n_stride], U=U, KIND=KIND, INFINITY=INFINITY, LARGEST=LARGEST)
                 share: float @ block[1] = float(first) / float(length)
@@ -167,8 +167,8 @@ def ranks_within(
 
 @prism("global")
 @template(
-    B=dtype, U=dtype, P=dtype, KIND=constexpr(int), INFINITY=constexpr(int), LARGEST=constexpr(bool), NAMED=constexpr(bool),
-    PLACES=constexpr(bool),
+    B=dtype, U=dtype, V=dtype, P=dtype, KIND=constexpr(int), INFINITY=constexpr(int), LARGEST=constexpr(bool),
+    NAMED=constexpr(bool), PLACES=constexpr(bool),
     WIDTH=constexpr(int), AHEAD=constexpr(int), STAGE=constexpr(int), THREADS=constexpr(int), BLOCKS=constexpr(int),
 )
 @requires(grid[1], block[1], thread[THREADS])
@@ -185,11 +185,12 @@ def keep_between(
     Perspective: grid, of any number of blocks of `THREADS` threads.
     Shapes:      rows lie, and are cut, as of `top_rows`; `facts`, `counts` and `bounds` as `bracket_rows` leaves them. `kept`,
                  `spots`: `room` a row; `PLACES`: `spots` is written. More than there is room for are counted, and not kept.
-                 `WIDTH`, `AHEAD`, `skew`: as of `top_rows`. `STAGE`: so many elements are gathered before they are written;
+                 `V`, `WIDTH`, `AHEAD`, `skew`: as of `top_rows`. `STAGE`: so many elements are gathered before they are written;
                  where there are more in eight tiles, they are written at once.
     Test:        tests/kernels/test_ranks.py
     """
     ALL: constexpr(int) = 2 * (1 << 8 * B.bytes - 1) - 1
+    LEAST: constexpr(int) = (1 << 8 * B.bytes - 1) - INFINITY if KIND == FLOAT else 0  # the first key of a number
     TILE: constexpr(int) = THREADS * AHEAD
     LOOK: constexpr(int) = 8  # tiles after which it is looked how much is gathered
     me: int64 @ block[1] = id()
@@ -211,6 +212,9 @@ def keep_between(
         first: int64 @ block[1] = 0
         before: int64 @ thread[1] = 0
         nan: bool @ thread[1] = False
+        plain: bool @ block[1] = False  # whether elements are compared with the bounds as they are, wherever they stand
+        low: V @ block[1] = V(0)
+        high: V @ block[1] = V(0)
 
         @requires(block[1], thread[THREADS])
         def write_out():
@@ -239,6 +243,9 @@ def keep_between(
             tos = bounds[row * 2 + 1]
             begin = facts[row * FACTS + FROM]
             end = facts[row * FACTS + TO]
+            plain = begin == 0 and end == 9223372036854775807 and (KIND != FLOAT or tos != ALL)
+            low = bitcast(value_of(max(froms, U(LEAST)), B=B, KIND=KIND, LARGEST=LARGEST), V)
+            high = bitcast(value_of(tos, B=B, KIND=KIND, LARGEST=LARGEST), V)
             block.fill(counter, 0, 1)
             with group(thread[1]):
                 before = 0
@@ -253,29 +260,31 @@ def keep_between(
                 ) as mark_slots, group(thread[1]):
 
                     @requires(thread[1])
+                    def put(slot: uint32 @ thread[1], key: U @ thread[1], i: int64 @ thread[1]):
+                        place: int64 = int64(names[base + i * n_stride]) if NAMED else first + i
+                        if slot < STAGE:
+                            key_slots[slot] = key
+                            if PLACES:
+                                mark_slots[slot] = P(place)
+                        else:  # there are many here: straight to where it belongs
+                            spot: int64 = atomic_add(counts[row * COUNTS + HELD], int64(1))
+                            if spot < room:
+                                out[row * room + spot] = key
+                                if PLACES:
+                                    out_spots[row * room + spot] = P(place)
+
+                    @requires(thread[1])
                     def offer(i: int64 @ thread[1], bits: B @ thread[1]):
                         nonlocal before, nan
                         key: U = key_of(bits, U=U, KIND=KIND, INFINITY=INFINITY, LARGEST=LARGEST)
                         if KIND == FLOAT and key == ALL:
                             nan = True
-                        if key <= froms:
+                        if key <= tos:
                             place: int64 = int64(names[base + i * n_stride]) if NAMED else first + i
-                            if key < froms or place < begin:
+                            if key < froms or (key == froms and place < begin):
                                 before = before + 1
-                        if key >= froms and key <= tos:
-                            place: int64 = int64(names[base + i * n_stride]) if NAMED else first + i
-                            if (key > froms or place >= begin) and (key < tos or place <= end):
-                                slot: uint32 = atomic_add(counter[0], 1, scope="block")
-                                if slot < STAGE:
-                                    key_slots[slot] = key
-                                    if PLACES:
-                                        mark_slots[slot] = P(place)
-                                else:  # there are many here: straight to where it belongs
-                                    spot: int64 = atomic_add(counts[row * COUNTS + HELD], int64(1))
-                                    if spot < room:
-                                        out[row * room + spot] = key
-                                        if PLACES:
-                                            out_spots[row * room + spot] = P(place)
+                            elif key < tos or place <= end:
+                                put(atomic_add(counter[0], 1, scope="block"), key, i)
 
                     if run < 0 and t < edges:
                         i: int64 = int64(t) if t < head else vectors * WIDTH + t
@@ -289,11 +298,34 @@ def keep_between(
                                     words[a] = load_vector(x[base + head + v * WIDTH], WIDTH)
                             else:
                                 words[a][0] = x[base + v * n_stride] if v < vectors else B(0)
-                        for a in range(AHEAD):
-                            v: int64 = int64(tile) * TILE + a * THREADS + t
-                            if v < vectors:
-                                for w in range(WIDTH):
-                                    offer(head + v * WIDTH + w, words[a][w])
+                        if plain:
+                            fewer: int32 = 0
+                            hits: uint32 = 0
+                            for a in range(AHEAD):
+                                if int64(tile) * TILE + a * THREADS + t < vectors:
+                                    for w in range(WIDTH):
+                                        value: V = bitcast(words[a][w], V)
+                                        less: bool = value > low if LARGEST else value < low
+                                        within: bool = (value >= high if LARGEST else value <= high) and not less
+                                        fewer = fewer + (1 if less else 0)
+                                        hits = hits | (uint32(1) << a * WIDTH + w if within else uint32(0))
+                                        if KIND == FLOAT:
+                                            nan = nan or value != value
+                            before = before + fewer
+                            if hits != 0:
+                                slot: uint32 = atomic_add(counter[0], uint32(popcount(hits)), scope="block")
+                                for a in range(AHEAD):
+                                    for w in range(WIDTH):
+                                        if hits >> a * WIDTH + w & 1 != 0:
+                                            key: U = key_of(words[a][w], U=U, KIND=KIND, INFINITY=INFINITY, LARGEST=LARGEST)
+                                            put(slot, key, head + (int64(tile) * TILE + a * THREADS + t) * WIDTH + w)
+                                            slot = slot + 1
+                        else:
+                            for a in range(AHEAD):
+                                v: int64 = int64(tile) * TILE + a * THREADS + t
+                                if v < vectors:
+                                    for w in range(WIDTH):
+                                        offer(head + v * WIDTH + w, words[a][w])
                 if int32(counter[0]) > STAGE / 2:
                     write_out()
             write_out()
@@ -313,8 +345,8 @@ EXAMPLES = {
         "NAMED": False, "SKIP": False, "SAMPLE": 32768, "THREADS": 1024,
     },
     "keep_between": {
-        "B": "uint32", "U": "uint32", "P": "uint32", "KIND": FLOAT, "INFINITY": 0x7F800000, "LARGEST": False, "NAMED": False,
-        "PLACES": False,
+        "B": "uint32", "U": "uint32", "V": "float32", "P": "uint32", "KIND": FLOAT, "INFINITY": 0x7F800000, "LARGEST": False,
+        "NAMED": False, "PLACES": False,
         "WIDTH": 4, "AHEAD": 2, "STAGE": 12288, "THREADS": 512, "BLOCKS": 2,
     },
 }

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from prism import lib
+from prism.host.call import forget
+from prism.lib.algorithms.topk import long
 from tests.lib.oracles import top_of
 
 cupy = pytest.importorskip("cupy")
@@ -63,6 +65,28 @@ def test_rows_and_axes() -> None:
             assert np.array_equal(
                 lib.quantile(one, [0.1, 0.9], axis=axis).get(), np.quantile(there, [0.1, 0.9], axis=axis)
             )
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_rows_that_all_blocks_read(fails: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And where what is kept of them is too much for its room: then they are done in parts."""
+    if fails:
+        monkeypatch.setattr(long, "most_before", lambda *_: -1000.0)
+    forget()
+    for kind in ("float32", "int64", "uint8"):
+        x = numbers(kind, 5 * 700_001).reshape(5, 700_001)
+        given = cupy.asarray(x)
+        for one, there, axis in (
+            (given, x, 1),
+            (given.T, x.T, 0),
+            (given.T.copy(), x.T, 0),
+            (given[:, 3:], x[:, 3:], 1),
+        ):
+            for k in (7, 1500):
+                values, indices = lib.top_k(one, k, axis=axis)
+                wanted, places = top_of(there, k, axis=axis)
+                assert np.array_equal(indices.get(), places) and np.array_equal(values.get(), wanted)
+    forget()
 
 
 def test_graphs_and_streams() -> None:

@@ -28,6 +28,7 @@ from prism.kernels.topk.parting import EXAMPLES as PARTING
 from prism.kernels.topk.ranks import EXAMPLES as KEEPING
 from tests.lib.oracles import SCHEDULES
 from tests.mutation import without_barriers
+from tests.rarely import rarely
 
 THREADS = 64
 SIZES: dict[str, dict[str, Any]] = {
@@ -83,7 +84,7 @@ def find(
             np.zeros(rows * room, np.uint32),
             np.zeros(rows * room, np.uint32),
         )
-        kind = () if level == 0 else (("FIRST", False), ("INFINITY", 0), ("KIND", 0), ("NAMED", True))
+        kind = () if level == 0 else (("FIRST", False), ("INFINITY", 0), ("KIND", 0), ("NAMED", True), ("V", "uint32"))
         size = n if level == 0 else room
         given = (
             source,
@@ -105,7 +106,7 @@ def find(
             1,
             1,
         )
-        launch("bracket_rows", given, mutants, template=kind, **options)
+        launch("bracket_rows", given, mutants, template=tuple(one for one in kind if one[0] != "V"), **options)
         given = (
             source,
             names,
@@ -135,14 +136,14 @@ def find(
     return counted.reshape(rows, COUNTS), y, indices
 
 
-def test_ranks() -> None:
-    for n in (513, 2000, 5001):
-        x = numbers(2, n, seed=n)
-        for rank in (0, 1, n // 3, n - 1):
-            find(x, rank, past=n % 4)
-        find(np.floor(4 * x), n // 2)
-        find(np.zeros_like(x), n // 2)
-        find(x, n // 2, levels=2)
+@pytest.mark.parametrize("n", rarely([513, 2000, 5001], but=[513, 2000]))
+def test_ranks(n: int) -> None:
+    x = numbers(2, n, seed=n)
+    for rank in (0, n // 3, n - 1):
+        find(x, rank, past=n % 4)
+    find(np.floor(4 * x), n // 2)
+    find(np.zeros_like(x), n // 2)
+    find(x, n // 2, levels=2)
 
 
 def test_few_elements_stand_between_the_bounds() -> None:
@@ -172,6 +173,8 @@ def test_each_inferred_barrier_is_needed(name: str) -> None:
     data = (numbers(2, 1400), np.floor(numbers(2, 1400) / 2))
     missed = []
     for where, mutant in found:
+        if "kernels/topk" not in where.before.span.file:  # those of collectives are tested by themselves
+            continue
         try:
             for x in data:
                 for schedule, seed in SCHEDULES:

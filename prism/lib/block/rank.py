@@ -210,13 +210,14 @@ def select_rank(n: N @ block[1], rank: N @ block[1]) -> (U, N, N) @ block[1]:
                         ones[a] = KEY(first + a * THREADS)
                 for a in range(4):
                     if counts_too[a] and ones[a] >> shift >> U(8) == prefix:
-                        atomic_add(bins[step * 256 + int32(ones[a] >> shift & U(255))], 1, scope="block")
+                        digit: int32 = int32(ones[a] >> shift & U(255))  # lanes have eight each: every eighth lie side by side
+                        atomic_add(bins[step * 256 + digit % 8 * 32 + digit / 8], 1, scope="block")
         with group(thread[32]):
             counts: uint32[8] @ thread[1]
             before: uint32[8] @ thread[1]
             with group(thread[1]):
                 for j in range(8):
-                    counts[j] = bins[step * 256 + lane * 8 + j]
+                    counts[j] = bins[step * 256 + j * 32 + lane]
                     before[j] = counts[j]
             warp.scan(before, 0, WIDTH=8, OP=operators.add, EXCLUSIVE=True)
             left: N @ thread[32] = rank - below

@@ -17,7 +17,8 @@ from prism.host.plan import OUT, Buffer, Machine, Plan, Scratch, Step
 from prism.lib.algorithms.ranks.plan import Rows, Wanted, find, part
 from prism.lib.algorithms.scan.api import past
 from prism.lib.algorithms.topk.calls import copy_to, flat_axis, is_dense, rows_along
-from prism.lib.algorithms.topk.plan import INDICES, Task, is_ordered, top_rows
+from prism.lib.algorithms.topk.long import top_rows
+from prism.lib.algorithms.topk.plan import INDICES, Task, is_ordered
 from prism.runtime.arrays import ArrayInfo
 
 Choose: TypeAlias = Callable[[int, "np.dtype[Any]"], tuple[list[Wanted], "np.dtype[Any]"]]

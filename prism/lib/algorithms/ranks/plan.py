@@ -10,7 +10,7 @@ from prism.host.axes import Collapsed
 from prism.host.plan import OUT, Buffer, Machine, Scratch, Step, instance_of, nothing, size_of
 from prism.kernels import topk as kernels
 from prism.kernels.topk import configurations
-from prism.lib.algorithms.topk.plan import INDICES, Task, limit_of
+from prism.lib.algorithms.topk.plan import INDICES, Task, limit_of, value_of
 
 _BRACKET, _HOST_SAMPLE, _HOST_SHORT = 1024, 1024, 4096  # threads of the kernel that finds bounds; of the host
 _LONGEST = 1 << 17  # elements that one block reads again and again, at the end
@@ -85,7 +85,7 @@ def sample_of(task: Task, machine: Machine) -> int:
     """Return how many elements are looked at first."""
     if machine.host:
         return _HOST_SAMPLE
-    nbytes = configurations.SAMPLED
+    nbytes = configurations.SAMPLE
     while nbytes + configurations.BESIDE > limit_of(machine):
         nbytes //= 2
     return int(nbytes // size_of(task.key))
@@ -105,7 +105,7 @@ def find(
     steps, view, task = list[Step](), rows.view, rows.task
     n, named, source = view.n, False, (Buffer("x"), nothing(rows.place))
     places, lie, skew = wanted.places, rows.lie(), rows.skew
-    sample, key = sample_of(task, machine), rows.key()
+    sample, key, value = sample_of(task, machine), rows.key(), value_of(task.scalar)
     known = counted = nans = nothing("int64")
     short = _HOST_SHORT if machine.host else configurations.SHORT
     while (n > short) if not steps else (n > _LONGEST and room_of(n, sample) < n):
@@ -119,11 +119,21 @@ def find(
             nans = counts
         else:
             key = {**key, "B": task.key, "KIND": kernels.UNSIGNED, "INFINITY": 0, "LARGEST": False}
+            value = task.key
         chosen, at = (facts, counts, bounds), {"x": source[0], "names": source[1], "NAMED": named}
         numbers = {**wanted.numbers(), "known": known, "counted": counted, "n": n, **lie, **rows.number()}
         steps.append(_bracket(key, at, chosen, numbers, sample, machine, first=first, wanted=wanted))
         steps.append(
-            _keep(key, at, chosen, (kept, spots), {**lie, "room": room, "skew": skew}, n, machine, places=places)
+            _keep(
+                {**key, "V": value},
+                at,
+                chosen,
+                (kept, spots),
+                {**lie, "room": room, "skew": skew},
+                n,
+                machine,
+                places=places,
+            )
         )
         known, counted, source, named = facts, counts, (kept, spots), places
         lie = {"rows": view.results, "inner": 1, "outer_stride": room, "n_stride": 1, "inner_stride": 0}
@@ -165,14 +175,15 @@ def _keep(
     key: dict[str, Any], at: dict[str, Any], chosen: tuple[Buffer, Buffer, Buffer], target: tuple[Buffer, Buffer],
     numbers: dict[str, int], n: int, machine: Machine, *, places: bool,
 ) -> Step:  # fmt: skip
-    threads, blocks = configurations.KEEPING
+    (threads, blocks), gathered = configurations.KEEPING, configurations.GATHERED
     if machine.host or limit_of(machine) < 128 << 10:
-        threads = 256
-    width = 1 if machine.host or numbers["n_stride"] != 1 else min(16 // size_of(key["B"]), 8)
-    ahead = 4 if width == 1 else max(1, 8 // width)
+        threads, gathered = 256, gathered // 2
+    gathered //= size_of(key["U"]) + (size_of(key["P"]) if places else 0)
+    width = 1 if machine.host or numbers["n_stride"] != 1 else 16 // size_of(key["B"])
+    ahead = 4 if width == 1 else min(16 // width, 4)
     tile = threads * ahead * width
     template = {
-        **key, "NAMED": at["NAMED"], "PLACES": places, "WIDTH": width, "AHEAD": ahead, "STAGE": 2 * tile, "THREADS": threads,
+        **key, "NAMED": at["NAMED"], "PLACES": places, "WIDTH": width, "AHEAD": ahead, "STAGE": gathered, "THREADS": threads,
         "BLOCKS": blocks,
     }  # fmt: skip
     instance = instance_of(kernels.keep_between, template)

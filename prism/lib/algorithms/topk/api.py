@@ -75,10 +75,10 @@ def top_k(
     0.0. NaN stands last, as in NumPy's `top_k` and `sort`, whatever its sign and whether the largest or the smallest are asked
     for: it is in the result only where there are fewer than `k` numbers. (torch's `topk` takes NaN for the largest.)
 
-    Each element is read once, where `k` is at most 4096, or of 8 bytes 2048: a block finds the first ones of a row, or of a part
-    of it, and what parts of a row have come to is one shorter row. Of more the last one
-    is found first, as by `prism.lib.kthvalue`, and what comes before it is sorted in parts, which are merged. Nothing waits for
-    the host.
+    Each element is read from memory once, where `k` is at most 4096, or of 8 bytes 2048: some elements say a bound that hardly
+    more than `k` come before, and what does is kept, and sorted; by a block for each row, or, of rows of 2^19 elements and more,
+    by all of them. Of more elements the last one is found first, as by `prism.lib.kthvalue`, and what comes before it is sorted in
+    parts, which are merged. Nothing waits for the host.
 
     Examples
     --------

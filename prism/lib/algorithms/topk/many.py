@@ -5,19 +5,19 @@ from __future__ import annotations
 from prism.host.axes import Collapsed
 from prism.host.plan import Machine, Plan, Scratch
 from prism.lib.algorithms.ranks.plan import Rows, Wanted, find, part
-from prism.lib.algorithms.topk import plan
+from prism.lib.algorithms.topk import long
 from prism.lib.algorithms.topk.plan import Task, configuration, in_runs
 
 _WORTH = 4  # as many times as many elements has a row of which the last one that is wanted is looked for first
 
 
 def top_rows(task: Task, view: Collapsed, behind: int, k: int, skew: int, machine: Machine) -> Plan:
-    """Return the plan that finds the first `k` elements of rows, in their order, and their positions: see `plan.top_rows`.
+    """Return the plan that finds the first `k` elements of rows, in their order, and their positions: see `long.top_rows`.
 
     Of many, but few of a long row, the last one is found first; what comes before it is kept, and sorted.
     """
     if configuration(task, view.n, k, machine) is not None or view.n < _WORTH * k:
-        return plan.top_rows(task, view, behind, k, skew, machine)
+        return long.top_rows(task, view, behind, k, skew, machine)
     rows, scratch = Rows(task, view, skew), Scratch()
     many = view.results * k
     cuts = scratch.take(task.bits, view.results), scratch.take("int64", view.results)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from prism.host.axes import Collapsed
-from prism.host.plan import OUT, Buffer, Machine, Plan, Scratch, Step, instance_of, nothing, size_of
+from prism.host.plan import OUT, Buffer, Machine, Scratch, Step, instance_of, nothing, size_of
 from prism.kernels import topk as kernels
 from prism.kernels.topk import configurations
 from prism.kernels.topk.configurations import Configuration
@@ -20,10 +20,13 @@ _INFINITY = {"float16": 0x7C00, "bfloat16": 0x7F80, "float32": 0x7F800000, "floa
 _ENTRY = {
     key: f"struct{{key:{key},place:uint32}}" for key in ("uint32", "uint64")
 }  # `Narrow` and `Wide`, by their names
-_KEPT = (1, 2, 3, 4, 6, 8, 11)  # times the threads of a block: up to 4096 elements
+_KEPT = (1, 2, 4, 8, 16)  # times the threads of a block
+_MOST = 32 << 10  # bytes of elements that are sorted
 _SHORTEST = 1 << 14  # elements of a part of a row: shorter ones take more time to begin and end than to read
 _WORTH = 8  # a part has so many times as many elements as are taken of it
-_HOST = Configuration(threads=256, blocks=1, room=4096, kept=4, sample=2048)
+_SHARE = 64  # elements of a short row that a thread takes at most
+_ONCE = 1 << 30  # blocks of a launch at most, and elements of a part
+_HOST = Configuration(threads=256, blocks=1, room=4096, kept=4, groups=1, sample=8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,11 @@ class Task:
     def key(self) -> str:
         return "uint64" if self.bits == "uint64" else "uint32"
 
+    @property
+    def entry(self) -> int:
+        """Bytes of a key and a place."""
+        return 2 * size_of(self.key)
+
     def template(self) -> dict[str, Any]:
         """Return the template arguments that say how elements are ordered."""
         kind = kernels.FLOAT if self.scalar in _INFINITY else kernels.UNSIGNED
@@ -52,8 +60,7 @@ class Task:
 
     def bytes(self, c: Configuration) -> int:
         """Return how much shared memory a block takes."""
-        key, entry = size_of(self.key), 2 * size_of(self.key)
-        return int(c.room * (key + (4 if c.sample else 0)) + 2 * c.most * entry + configurations.BESIDE)
+        return int((c.room + c.most) * self.entry + configurations.COUNTERS * size_of(self.key) // 4)
 
 
 def value_of(scalar: str) -> str:
@@ -70,38 +77,61 @@ def is_ordered(scalar: str) -> bool:
 def configuration(task: Task, n: int, k: int, machine: Machine, *, whole: bool = False) -> Configuration | None:
     """Return how the first `k` of `n` elements are found; None where a block can't sort so many. `whole`: it holds them all."""
     if machine.host:
-        kept = next((kept for kept in (1, 2, 4) if k <= kept * _HOST.threads), 0)
-        short = n <= _HOST.room
-        if not kept or (whole and not short):
-            return None
-        return Configuration(_HOST.threads, 1, _HOST.room, kept, 0 if short else _HOST.sample)
-    limit, (most, fewest) = limit_of(machine), configurations.FEW
-    threads = fewest if n <= most else configurations.THREADS
-    room = max(1 << (n - 1).bit_length(), 256)
-    if room <= 1 << 14 and (kept := _kept(k, threads)):
-        direct = Configuration(threads, 1, room, kept)
-        if task.bytes(direct) <= limit:
-            return _filled(task, direct, limit)
-    threads = configurations.STREAMING
-    kept = _kept(k, threads)
-    room = 1 << 13 if k <= 2048 else 1 << 14
-    while kept and not whole and room >= 2 * k:
-        found = Configuration(threads, 1, room, kept, room // 2)
-        if task.bytes(found) <= limit:
-            return _filled(task, found, limit)
-        room //= 2
+        kept, short = next((kept for kept in (1, 2, 4) if k <= kept * _HOST.threads), 0), n <= _HOST.room
+        groups = _groups(task, n, k, _HOST.threads) if short else 1
+        found = Configuration(_HOST.threads, 1, _HOST.room, kept, groups, 0 if short else _HOST.sample)
+        return found if kept and (short or not whole) else None
+    for threads in (128, 256, 512):
+        c = _held(task, n, k, threads) if n <= configurations.HELD else _sampled(task, n, k, threads)
+        while c is not None and task.bytes(c) > limit_of(machine) and c.room // 2 >= max(k, threads * c.groups):
+            c = replace(c, room=c.room // 2)
+        if c is not None and task.bytes(c) <= limit_of(machine) and (not whole or c.room >= n):
+            registers = 1024 if c.kept * task.entry <= 48 else 512  # threads that have enough of them
+            blocks = max(1, min(limit_of(machine) // task.bytes(c), registers // threads))
+            if (
+                not c.sample or blocks * threads == registers or threads == 512
+            ):  # else more of them are to have that room
+                return replace(c, blocks=blocks)
     return None
 
 
-def _kept(k: int, threads: int) -> int:
+def _held(task: Task, n: int, k: int, threads: int) -> Configuration | None:
+    """Return how a block finds the first elements of a row all of which it looks at; None: not with so few threads."""
+    groups = _groups(task, n, k, threads)
+    kept = _kept(task, k, threads)
+    if not kept or (threads < 512 and n > (_SHARE if groups else _SHARE // 4) * threads):
+        return None
+    # of a sorted row each thread's first element stands a vector from the next one's
+    room = _power(max(16 // size_of(task.bits) * k + 64, 512)) if groups else _power(max(k, 512))
+    return Configuration(threads, 1, max(min(room, 8192), threads * max(groups, 1), k), kept, groups)
+
+
+def _sampled(task: Task, n: int, k: int, threads: int) -> Configuration | None:
+    """Return how a block finds the first elements of a longer row; None: not with so few threads."""
+    kept = _kept(task, k, threads) if threads > 128 else 0
+    each = max(1, min(n // (configurations.APART * threads), configurations.SAMPLED))
+    rank = rank_of(k * threads * each / n, configurations.UNLIKELY)
+    room = _power(math.ceil(most_before(rank, configurations.UNLIKELY) * n / (threads * each)))
+    if not kept or rank > threads // 4:
+        return None
+    return Configuration(threads, 1, max(min(room, 8192), threads, _power(k)), kept, 1, each)
+
+
+def _groups(task: Task, n: int, k: int, threads: int) -> int:
+    """Return in how many groups a thread takes the elements of a row that it looks at whole; 0: the bound is found exactly."""
+    width = 16 // size_of(task.bits)
+    found = (groups for groups in (1, 2, 4, 8) if threads * groups >= 2 * k and groups <= 2 * width)
+    return next(found, 0) if n >= 2 * k * width else 0
+
+
+def _kept(task: Task, k: int, threads: int) -> int:
     """Return how many elements of a thread are sorted; 0: there are too many."""
-    return next((kept for kept in _KEPT if k <= kept * threads), 0)
+    return next((kept for kept in _KEPT if k <= kept * threads <= _MOST // task.entry), 0)
 
 
-def _filled(task: Task, c: Configuration, limit: int) -> Configuration:
-    """Return a configuration with as many blocks a multiprocessor as have shared memory and registers."""
-    blocks = max(1, min(limit // task.bytes(c), 2048 // c.threads, 1024 // c.threads if c.sample else 4))
-    return Configuration(c.threads, blocks, c.room, c.kept, c.sample)
+def _power(number: int) -> int:
+    """Return the power of two that is not less."""
+    return 1 << max(number - 1, 0).bit_length()
 
 
 def limit_of(machine: Machine) -> int:
@@ -109,20 +139,39 @@ def limit_of(machine: Machine) -> int:
     return int(configurations.SMALL.get(int("".join(filter(str.isdigit, machine.arch))), configurations.ROOM))
 
 
+def rank_of(expected: float, unlikely: float) -> int:
+    """Return a rank that hardly ever so few elements of a sample come before: as many as `expected`, and some.
+
+    By Chernoff's bound more are there with a probability below `exp(-unlikely)`.
+    """
+    many = math.floor(expected) + 1
+    while expected - many - many * math.log(expected / many) < unlikely:
+        many += 1
+    return many - 1
+
+
+def most_before(rank: int, unlikely: float) -> float:
+    """Return how many elements of a sample are expected before a place that one of such a rank hardly ever stands behind."""
+    many, expected = rank + 1, rank + 1.5
+    while expected - many - many * math.log(expected / many) < unlikely:
+        expected += 0.5
+    return expected
+
+
 def bound_rank(c: Configuration, length: int, k: int) -> int:
-    """Return which element of a sample of a row is its bound: four deviations, and some, after where the last one of `k` is."""
-    expected = k * c.sample / length
-    return int(min(math.ceil(expected + 4 * math.sqrt(expected) + 8), c.sample - 1))
+    """Return which of the first elements that threads have of a sample of a row is the bound."""
+    rank: int = rank_of(k * c.threads * c.sample / length, configurations.UNLIKELY)
+    return min(rank, int(c.threads) - 1)
 
 
 def _longest(c: Configuration, k: int) -> int:
-    """Return a length of rows for which there is room for what comes before their bound, four deviations more than expected."""
+    """Return a length of rows for which there is room for what comes before their bound, all but certainly."""
     length = 2 * c.room
-    while True:
-        rank = bound_rank(c, 2 * length, k)
-        if (rank + 4 * math.sqrt(rank)) * 2 * length > c.room * c.sample:
-            return int(length)
+    while (
+        most_before(bound_rank(c, 2 * length, k), configurations.UNLIKELY) * 2 * length <= c.room * c.threads * c.sample
+    ):
         length *= 2
+    return int(length)
 
 
 def _parts(c: Configuration, n: int, k: int, rows: int, machine: Machine) -> int:
@@ -132,19 +181,14 @@ def _parts(c: Configuration, n: int, k: int, rows: int, machine: Machine) -> int
     wanted = 1 if machine.host else -(-machine.multiprocessors * c.blocks // rows)
     if rows >= (1 if machine.host else machine.multiprocessors):
         wanted = 1
-    return max(-(-n // _longest(c, k)), min(wanted, n // (_WORTH * k), n // _SHORTEST), 1)
+    return max(-(-n // min(_longest(c, k), _ONCE)), min(wanted, n // (_WORTH * k), n // _SHORTEST), 1)
 
 
-def top_rows(task: Task, view: Collapsed, behind: int, k: int, skew: int, machine: Machine) -> Plan:
-    """Return the plan that finds the first `k` elements of rows, in their order, and their positions.
-
-    `behind`: elements that stand behind the axis of the rows; `skew`: as many elements as `x` begins past an aligned one.
-    """
-    scratch, steps = Scratch(), list[Step]()
-    rows, n, source, names = view.results, view.n, Buffer("x"), None
-    if configuration(task, n, k, machine) is None:
-        steps = in_runs(task, view, behind, k, skew, machine, (source, names), scratch)
-        return Plan(tuple(steps), scratch=scratch.used)
+def in_parts(
+    task: Task, view: Collapsed, behind: int, k: int, skew: int, machine: Machine, scratch: Scratch, failed: Buffer | None = None,
+) -> list[Step]:  # fmt: skip
+    """Return the steps that find the first ones of parts of rows, and of these the first ones; `failed`: of which rows alone."""
+    steps, rows, n, source, names = list[Step](), view.results, view.n, Buffer("x"), None
     while True:
         c = configuration(task, n, k, machine)
         assert c is not None
@@ -155,40 +199,49 @@ def top_rows(task: Task, view: Collapsed, behind: int, k: int, skew: int, machin
             assert c is not None
             room = rows * parts * k
             target = scratch.take(task.bits, room), scratch.take("int64", room)
-        steps.append(_step(task, c, view, k, parts, 1 if parts > 1 else behind, skew, machine, (source, names), target))
+        steps += _steps(
+            task, c, view, k, parts, 1 if parts > 1 else behind, skew, machine, (source, names), target, failed,
+        )  # fmt: skip
         if parts == 1:
-            return Plan(tuple(steps), scratch=scratch.used)
+            return steps
         (source, names), n, skew = target, parts * k, 0
         view = Collapsed(rows, n, 1, n, 1, 0, 1, 1)
 
 
-def _step(
+def _steps(
     task: Task, c: Configuration, view: Collapsed, k: int, parts: int, behind: int, skew: int, machine: Machine,
-    source: tuple[Buffer, Buffer | None], target: tuple[Buffer, Buffer],
-) -> Step:  # fmt: skip
-    template = template_of(task, c, vectors=view.n_stride == 1 and not machine.host, named=source[1] is not None)
+    source: tuple[Buffer, Buffer | None], target: tuple[Buffer, Buffer], failed: Buffer | None = None,
+) -> list[Step]:  # fmt: skip
+    """Return the launches of the kernel of rows: one, but of more blocks than that has."""
+    vectors = view.n_stride == 1 and not machine.host
+    template = template_of(task, c, vectors=vectors, named=source[1] is not None, checked=failed is not None)
     instance, jobs = instance_of(kernels.top_rows, template), view.results * parts
-    return Step(
-        instance,
-        1 if machine.host else min(jobs, machine.wave(instance, c.threads)),
-        c.threads,
-        {
-            "x": source[0], "names": source[1] or nothing("int64"), "y": target[0], "indices": target[1], "n": view.n, "k": k,
-            "rows": view.results, "parts": parts, "inner": view.inner, "outer_stride": view.outer_stride,
-            "n_stride": view.n_stride, "inner_stride": view.inner_stride, "outer_step": view.outer_step,
-            "inner_step": view.inner_step, "behind": behind,
-            "bound_rank": bound_rank(c, view.n // parts, k) if c.sample else 0, "skew": skew,
-        },
-    )  # fmt: skip
+    return [
+        Step(
+            instance,
+            min(jobs - begin, _ONCE),
+            c.threads,
+            {
+                "x": source[0], "names": source[1] or nothing("int64"), "failed": failed or nothing("int64"), "y": target[0],
+                "indices": target[1], "n": view.n, "k": k, "rows": view.results, "parts": parts, "inner": view.inner,
+                "outer_stride": view.outer_stride, "n_stride": view.n_stride, "inner_stride": view.inner_stride,
+                "outer_step": view.outer_step, "inner_step": view.inner_step, "behind": behind, "sample": c.sample,
+                "bound_rank": bound_rank(c, view.n // parts, k) if c.sample else 0, "skew": skew, "begin": begin,
+            },
+        )
+        for begin in range(0, jobs, _ONCE)
+    ]  # fmt: skip
 
 
-def template_of(task: Task, c: Configuration, *, vectors: bool, named: bool = False) -> dict[str, Any]:
+def template_of(
+    task: Task, c: Configuration, *, vectors: bool, named: bool = False, checked: bool = False
+) -> dict[str, Any]:
     """Return the template of the kernel of rows."""
     width = 16 // size_of(task.bits) if vectors else 1
     return {
-        **task.template(), "E": _ENTRY[task.key], "DIRECT": not c.sample,
-        "V": value_of(task.scalar), "NAMED": named, "ROOM": c.room, "SAMPLE": c.sample or 8, "KEPT": c.kept, "WIDTH": width,
-        "AHEAD": 4 if width <= 4 else 2, "THREADS": c.threads, "BLOCKS": c.blocks,
+        **task.template(), "E": _ENTRY[task.key], "DIRECT": not c.sample, "V": value_of(task.scalar), "NAMED": named,
+        "CHECKED": checked, "ROOM": c.room, "GROUPS": c.groups, "KEPT": c.kept, "WIDTH": width,
+        "AHEAD": max(4, c.groups) if width == 1 else 2 if width <= 4 else 1, "THREADS": c.threads, "BLOCKS": c.blocks,
     }  # fmt: skip
 
 
@@ -207,7 +260,7 @@ def in_runs(
     c = configuration(task, -(-n // parts), slots, machine, whole=True)
     assert c is not None
     found = scratch.take(task.bits, rows * runs * slots), scratch.take("int64", rows * runs * slots)
-    steps.append(_step(task, c, view, slots, parts, 1, skew, machine, source, found))
+    steps += _steps(task, c, view, slots, parts, 1, skew, machine, source, found)
     threads, items = configurations.MERGE
     instance = instance_of(kernels.merge_rows, {**task.template(), "ITEMS": items, "THREADS": threads})
     while runs > 1:
@@ -232,9 +285,12 @@ __all__ = [
     "Task",
     "bound_rank",
     "configuration",
+    "in_parts",
     "in_runs",
     "is_ordered",
     "limit_of",
+    "most_before",
+    "rank_of",
     "template_of",
-    "top_rows",
+    "value_of",
 ]

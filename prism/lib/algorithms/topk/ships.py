@@ -4,14 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from prism.host.plan import Machine, instance_of
+from prism.host.axes import Collapsed
+from prism.host.plan import Machine, Scratch, Step, instance_of
 from prism.kernels import topk as kernels
 from prism.kernels.topk.configurations import MERGE
+from prism.lib.algorithms.topk.long import top_long
 from prism.lib.algorithms.topk.plan import Task, configuration, template_of
 from prism.runtime.instance import Instance
 
 _TYPES = ("float32", "float16", "bfloat16", "int32", "int64")
-_SHAPES = ((1 << 13, 64), (1 << 20, 64), (1 << 20, 1000))  # rows, and how many of their elements
+_SHAPES = ((1 << 13, 64), (1 << 17, 64), (1 << 17, 1000))  # rows, and how many of their elements
+_LONG = ((1 << 24, 64),)
+
+
+class _Wave:
+    """A GPU that is not asked how many blocks it runs at once: no kernel is loaded for that."""
+
+    host = False
+
+    def __init__(self, gpu: Machine) -> None:
+        self.arch, self.multiprocessors = gpu.arch, gpu.multiprocessors
+
+    def wave(self, instance: Instance, threads: int) -> int:
+        """Return a number of blocks."""
+        return 2 * self.multiprocessors
 
 
 def instances(gpu: Machine) -> Iterator[Instance]:
@@ -30,6 +46,10 @@ def instances(gpu: Machine) -> Iterator[Instance]:
                     for one in (c, rest)
                     if one is not None
                 }
+        for n, k in _LONG:
+            for step in top_long(task, Collapsed(1, n, 1, 0, 1, 0, 1, 1), 1, k, 0, _Wave(gpu), Scratch()):
+                assert isinstance(step, Step)
+                found[step.instance] = None
         threads, items = MERGE
         found[instance_of(kernels.merge_rows, {**task.template(), "ITEMS": items, "THREADS": threads})] = None
     yield from found

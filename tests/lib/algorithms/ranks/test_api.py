@@ -63,7 +63,7 @@ def _along(x: Any, axis: int) -> Any:
 
 @pytest.mark.parametrize("kind", rarely(KINDS, but=["float32", "bool", "int8"]))
 def test_medians(kind: str) -> None:
-    for n in (1, 2, 9, 100, 4096, 4097, 5001) if kind == "float32" else (2, 9, 4097):
+    for n in (1, 2, 9, 4096, 4097) if kind == "float32" else (9, 4097):
         x = numbers(kind, 2, n, seed=n)
         same(lib.median(x, axis=1), np.median(x, axis=1), kind, n)
         same(lib.median(x), np.median(x), kind, n)
@@ -74,19 +74,22 @@ def test_medians(kind: str) -> None:
             same(lib.nanmedian(x, axis=1), np.nanmedian(x, axis=1), kind, n)
 
 
-@pytest.mark.parametrize("method", rarely(tuple(METHODS), but=["linear", "averaged_inverted_cdf"]))
-def test_quantiles(method: str) -> None:
-    for kind in ("float32", "int32", "float16", "uint8"):
-        x = numbers(kind, 3, 301)
-        for q in (0.3, 1, [0, 0.1, 0.999, 1.0], np.float32(0.7), [[0.2, 0.5]]):
-            wide = x.astype(np.int32) if kind == "uint8" and np.ndim(q) == 0 else x  # NumPy's differences wrap
-            same(lib.quantile(wide, q, axis=1, method=method), np.quantile(wide, q, axis=1, method=method), kind, q)
-            if kind.startswith("float"):
-                y = x.copy()
-                y[np.random.default_rng(0).random(y.shape) < 0.3] = np.nan
-                y[1] = np.nan
-                found = lib.nanquantile(y, q, axis=1, method=method)
-                same(found, np.nanquantile(y, q, axis=1, method=method), kind, q)
+QUANTILES = [(method, kind) for method in METHODS for kind in ("float32", "int32", "float16", "uint8")]
+OFTEN = [("linear", "float32"), ("linear", "uint8"), ("averaged_inverted_cdf", "float16")]
+
+
+@pytest.mark.parametrize(("method", "kind"), rarely(QUANTILES, but=OFTEN))
+def test_quantiles(method: str, kind: str) -> None:
+    x = numbers(kind, 3, 301)
+    for q in (0.3, 1, [0, 0.1, 0.999, 1.0], np.float32(0.7), [[0.2, 0.5]]):
+        wide = x.astype(np.int32) if kind == "uint8" and np.ndim(q) == 0 else x  # NumPy's differences wrap
+        same(lib.quantile(wide, q, axis=1, method=method), np.quantile(wide, q, axis=1, method=method), kind, q)
+        if kind.startswith("float"):
+            y = x.copy()
+            y[np.random.default_rng(0).random(y.shape) < 0.3] = np.nan
+            y[1] = np.nan
+            found = lib.nanquantile(y, q, axis=1, method=method)
+            same(found, np.nanquantile(y, q, axis=1, method=method), kind, q)
 
 
 def test_percentiles() -> None:
@@ -112,18 +115,25 @@ def test_infinities() -> None:
     same(lib.median(np.array([3e38, 3e38], np.float32)), np.median(np.array([3e38, 3e38], np.float32)))
 
 
-def test_axes() -> None:
+AXES = list(enumerate((0, -1, None, (0, 2), (1,))))
+
+
+@pytest.mark.parametrize(("number", "axis"), rarely(AXES, but=[AXES[0], AXES[3]]))
+def test_axes(number: int, axis: Any) -> None:
     x = numbers("float64", 4, 5, 6)
-    for number, axis in enumerate((0, -1, None, (0, 2), (1,))):
-        options = {"axis": axis, "keepdims": number % 3 == 1}
-        same(lib.median(x, **options), np.median(x, **options), options)
-        same(lib.median(x.T[::-1, ::2], **options), np.median(x.T[::-1, ::2], **options), options)
-        if number % 2:
-            same(lib.quantile(x, [0.2, 0.7], **options), np.quantile(x, [0.2, 0.7], **options), options)
-        else:
-            same(lib.nanmedian(x, **options), np.nanmedian(x, **options), options)
+    options = {"axis": axis, "keepdims": number % 3 == 1}
+    same(lib.median(x, **options), np.median(x, **options), options)
+    same(lib.median(x.T[::-1, ::2], **options), np.median(x.T[::-1, ::2], **options), options)
+    if number % 2:
+        same(lib.quantile(x, [0.2, 0.7], **options), np.quantile(x, [0.2, 0.7], **options), options)
+    else:
+        same(lib.nanmedian(x, **options), np.nanmedian(x, **options), options)
+
+
+def test_axes_of_ranks() -> None:
+    x = numbers("float32", 4, 5, 6)
     same(lib.median(np.float32(3)), np.median(np.float32([3])))
-    for axis in (0, 1, 2, None):
+    for axis in (0, 1, None):
         for keepdims in (axis == 1, axis is None):
             values, indices = lib.kthvalue(x, 3, axis, keepdims=keepdims)
             flat, along = (x, axis) if axis is not None else (x.ravel(), 0)

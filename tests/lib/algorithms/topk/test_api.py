@@ -1,6 +1,6 @@
 """`prism.lib.top_k` of NumPy arrays, against a stable sort: NaN, zeros, ties, sizes, axes, errors; random calls; a GPU's plans.
 
-Tests of prism/lib/algorithms/topk: api, calls, many, plan, ships, cases.
+Tests of prism/lib/algorithms/topk: api, calls, long, many, plan, ships, cases.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ import pytest
 from numpy.exceptions import AxisError
 
 from prism import lib
-from prism.lib.algorithms.topk import api, plan
+from prism.kernels.topk import configurations
+from prism.lib.algorithms.topk import api, long, plan
 from prism.lib.algorithms.topk.plan import Task, bound_rank, configuration
 from tests.lib.oracles import top_of
 from tests.rarely import rarely
@@ -209,6 +210,9 @@ GPU = (
 )
 
 
+LONG = (((2, 33_001), 20, "float32"), ((40_001,), 700, "int64"), ((40_001, 2), 5, "uint8"))
+
+
 @pytest.mark.parametrize(("n", "k", "kind"), rarely(GPU, but=GPU[2:3]))
 def test_what_a_gpu_is_given(n: int, k: int, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A GPU's plans, run by the reference machine: parts, vectors and blocks are not those of the host's plans."""
@@ -227,6 +231,19 @@ def test_rows_and_runs_that_a_gpu_is_given(monkeypatch: pytest.MonkeyPatch) -> N
     check(x.T, 5, axis=0)
     check(np.ascontiguousarray(x.T), 5, axis=0)
     check(x[0], 5000)
+
+
+@pytest.mark.parametrize(("shape", "k", "kind"), rarely(LONG, but=LONG[:1]))
+def test_long_rows_that_a_gpu_is_given(shape: Any, k: int, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All blocks read them; and where what was kept is too much, they are done as shorter ones are."""
+    given = api.top_rows
+    monkeypatch.setattr(api, "top_rows", lambda *arguments: given(*arguments[:-1], Device()))
+    monkeypatch.setattr(configurations, "LONG", 1 << 14)
+    x = (np.random.default_rng(0).standard_normal(shape) * 50).astype(kind)
+    check(x, k, axis=int(np.argmax(shape)))
+    monkeypatch.setattr(long, "most_before", lambda *_: -1000.0)  # so that there is hardly any room
+    lib_forget()
+    check(x, k, axis=int(np.argmax(shape)), largest=False)
 
 
 @pytest.mark.parametrize("arch", ["sm_75", "sm_86", "sm_90a"])
@@ -248,4 +265,4 @@ def test_there_is_shared_memory_for_it(arch: str) -> None:
                 assert c.blocks * Task(scalar).bytes(c) <= plan.limit_of(machine)
                 assert c.most >= min(k, 1 << log)
                 if c.sample:
-                    assert bound_rank(c, 4 * c.room, k) < c.sample
+                    assert bound_rank(c, 1 << log, k) < c.threads // 2

@@ -1,0 +1,127 @@
+"""What kernels of first elements have in common: bounds, exact selection among what a block holds, and its order."""
+
+from prism.lang import (
+    atomic_add, block, constexpr, count, dtype, function, group, id, int32, partition, prism, ptr, requires,
+    static_assert, template, thread, uint32,
+)
+from prism.kernels.topk.configurations import FEW
+from prism.kernels.topk.keys import stands_before
+
+
+@prism("device")
+@requires(block[1], thread[32])
+@template(U=dtype, KEY=function, PLACE=function, BITS=constexpr(int), THREADS=constexpr(int))
+def find_bound(
+    n: int32 @ block[1], rank: int32 @ block[1], spare: int32 @ block[1], end: int32 @ block[1],
+) -> (U, int32) @ block[1]:
+    """The key of the element of rank `rank` of `n`, and the place up to which elements with that key are taken.
+
+    Perspective: block, of `THREADS` threads.
+    Shapes:      `KEY(i)` and `PLACE(i)` give element `i`'s key, below `2^BITS`, and place. What is taken are `rank + 1` elements,
+                 or up to `spare` more of the same key: then that place is `end`.
+    """
+    bound: U @ block[1] = 0
+    below: int32 @ block[1] = 0
+    equal: int32 @ block[1] = 0
+    last: int32 @ block[1] = end
+
+    @requires(thread[1])
+    def every(i: int32 @ thread[1]) -> bool @ thread[1]:
+        return True
+
+    @requires(thread[1])
+    def is_bound(i: int32 @ thread[1]) -> bool @ thread[1]:
+        return KEY(i) == bound
+
+    bound, below, equal = block.select_rank(n, rank, U=U, KEY=KEY, COUNTS=every, BITS=BITS, THREADS=THREADS)
+    if below + equal > rank + 1 + spare:
+        spot: uint32 @ block[1] = 0
+        spot, below, equal = block.select_rank(
+            n, rank - below, U=uint32, KEY=PLACE, COUNTS=is_bound, BITS=32, THREADS=THREADS,
+        )
+        last = min(int32(spot), end)
+    return bound, last
+
+
+@prism("device")
+@requires(block[1], thread[32])
+@template(E=dtype, U=dtype, BITS=constexpr(int), THREADS=constexpr(int))
+def keep_first(held: ptr(E) @ block[1], counter: ptr(uint32) @ block[1], many: int32 @ block[1], most: int32 @ block[1]):
+    """Put the first `most` of the `many` elements that are held close together, in any order.
+
+    Perspective: block, of `THREADS` threads.
+    Shapes:      `counter`: one.
+    """
+    static_assert(count(thread[1]) == THREADS, "a block has `THREADS` threads")
+    EACH: constexpr(int) = 4
+
+    @requires(thread[1])
+    def held_key(i: int32 @ thread[1]) -> U @ thread[1]:
+        return held[i].key
+
+    @requires(thread[1])
+    def held_place(i: int32 @ thread[1]) -> uint32 @ thread[1]:
+        return held[i].place
+
+    t: int32 @ thread[1] = id()
+    bound: U @ block[1] = 0
+    last: int32 @ block[1] = 0
+    bound, last = find_bound(many, most - 1, 0, 2147483647, U=U, KEY=held_key, PLACE=held_place, BITS=BITS, THREADS=THREADS)
+    block.fill(counter, 0, 1)
+    for start in range(0, many, EACH * THREADS):  # no more are put close together than have been read
+        ones: E[EACH] @ thread[1]
+        flags: uint32 @ thread[1] = 0
+        with group(thread[1]):
+            for j in range(EACH):
+                if start + t + j * THREADS < many:
+                    ones[j] = held[start + t + j * THREADS]
+                    first: bool = ones[j].key < bound or (ones[j].key == bound and int32(ones[j].place) <= last)
+                    flags = flags | (uint32(1) << j if first else uint32(0))
+        with partition(held, thread[1], offset=lambda s: s, races="none") as slots, group(thread[1]):
+            for j in range(EACH):
+                if flags >> j & 1 != 0:
+                    slot: uint32 = atomic_add(counter[0], 1, scope="block")
+                    slots[slot] = ones[j]
+
+
+@prism("device")
+@requires(block[1], thread[32])
+@template(
+    E=dtype, U=dtype, WRITE=function, ALL=constexpr(int), KEPT=constexpr(int), BITS=constexpr(int), THREADS=constexpr(int),
+)
+def write_first(held: ptr(E) @ block[1], counter: ptr(uint32) @ block[1], many: int32 @ block[1], most: int32 @ block[1]):
+    """Write the first `most` of the `many` elements that are held, in their order: `WRITE(number, element)` writes one.
+
+    Perspective: block, of `THREADS` threads.
+    Shapes:      `held` is not kept. `counter`: one. `most`: at most `THREADS * KEPT`, powers of two. `WRITE`: a function of
+                 a thread.
+    """
+    static_assert(count(thread[1]) == THREADS, "a block has `THREADS` threads")
+    t: int32 @ thread[1] = id()
+    left: int32 @ block[1] = many
+    if many > (FEW if most <= FEW else THREADS * KEPT):
+        keep_first(held, counter, many, most, U=U, BITS=BITS, THREADS=THREADS)
+        left = most
+    if left <= FEW:
+        with group(thread[1]):
+            for e in range(t, left, THREADS):
+                mine: E = held[e]
+                rank: int32 = 0
+                for s in range(left, unroll=4):
+                    other: E = held[s]
+                    rank = rank + (1 if stands_before(other, mine) else 0)
+                if rank < most:
+                    WRITE(rank, mine)
+    else:
+        sorted: E[KEPT] @ thread[1]
+        with group(thread[1]):
+            for j in range(KEPT):
+                sorted[j] = held[t * KEPT + j] if t * KEPT + j < left else E(U(ALL), uint32(4294967295))
+        block.sort_network(sorted, THREADS=THREADS, LESS=stands_before, TOTAL=True)
+        with group(thread[1]):
+            for j in range(KEPT):
+                if t * KEPT + j < most:
+                    WRITE(t * KEPT + j, sorted[j])
+
+
+__all__ = ["find_bound", "keep_first", "write_first"]
