@@ -29,8 +29,12 @@ noting: ContextVar[list[Any] | None] = ContextVar("noting", default=None)
 """While `prism.lib.plan` makes a call: where it is noted."""
 _MOST = 4096
 _PLACES = 256  # of the arrays of one call that are known to lie apart
+_LOW = 15  # the bits of an address that a decision may follow from
+_UNKNOWN = (AttributeError, TypeError, RuntimeError)
+"""What is asked for, or an array, can't be looked up, or has no memory."""
 _kept: dict[Hashable, tuple[Any, ...]] = {}
-_results: dict[Hashable, tuple[tuple[Any, ...], ...]] = {}  # of each: as the library's `empty` takes it
+_made: dict[Hashable, tuple[tuple[tuple[Any, ...], ...], Launch, int]] = {}
+"""Of calls that make their results: each of these as the library's `empty` takes it, the launch, and as of `Decision.cut`."""
 _libraries: dict[type, tuple[Any, ...]] = {}
 _by_name: dict[str, tuple[Any, ...]] = {}
 _structures: dict[Hashable, int] = {}  # of lazy arrays, each with its number
@@ -38,15 +42,17 @@ _numbers = itertools.count()
 
 
 class Library(NamedTuple):
-    """How a library's arrays are read, two or any number, which stream is current on a device, and how a result is made.
+    """How a library's arrays are read, which stream is current on a device, and how a result is made.
 
-    `empty(x, shape, dtype)` makes one beside `x`; `axes`: its axes are to be in that order, as by `transpose`.
+    Two are read as `(x, out)`. `empty(x, device, shape, dtype)` makes a result beside `x`, and gives it with its address; with
+    `axes` behind these its axes are in that order, as by `transpose`.
     """
 
     read_two: Callable[[Any, Any], tuple[int, int, int, tuple[Hashable, ...]]]
     read: Callable[[Sequence[Any]], Facts]
     stream: Callable[[int], int]
-    empty: Callable[..., Any]
+    empty: Callable[..., tuple[Any, int]]
+    read_one: Callable[[Any], Facts]
 
 
 class Recipe(NamedTuple):
@@ -80,21 +86,18 @@ def run(asked: tuple[Any, ...], x: Any, out: Any = None, *others: Any) -> Any:
     library = _libraries.get(type(x))
     if library is None:
         return run_lazy(asked, (x, out)) if isinstance(x, LazyArray) else None
-    read, _, current, empty = library
+    read, _, current, empty, read_one = library
+    if out is None:
+        try:
+            pointers, device, facts = read_one(x)
+            made = _fresh((asked, facts), x, pointers, device, empty)
+        except _UNKNOWN:
+            return None
+        return None if made is None else _send(*made, current(device), device)
     try:
-        if out is None:
-            made = _results.get((asked, read(x, x)[3]))
-            if made is None:
-                return None
-            (one,) = made
-            out = empty(x, *one)
         source, target, device, facts = read(x, out)
         found = _kept.get((asked, facts))
-    except (
-        AttributeError,
-        TypeError,
-        RuntimeError,
-    ):  # what is asked for, or an array, can't be looked up, or has no memory
+    except _UNKNOWN:
         return None
     if found is None:
         return None
@@ -115,36 +118,40 @@ def run_many(asked: tuple[Any, ...], arrays: tuple[Any, ...], stream: Any = None
         TypeError, ValueError: `stream` is none.
         RuntimeError, DeviceError: as `run`.
     """
+    out, made = arrays[-1], None
+    if stream is not None and (out is None or noting.get() is not None):
+        return None
+    if out is None and len(arrays) == 2:
+        return run(asked, arrays[0])
     library = _libraries.get(type(arrays[0]))
     if library is None:
         return run_lazy(asked, arrays) if stream is None else None
-    given, out = arrays, arrays[-1]
-    if stream is not None and (out is None or noting.get() is not None):
-        return None
-    _, read, current, empty = library
-    results: tuple[Any, ...] = ()
+    _, read, current, empty, _ = library
     try:
         if out is None:
-            arrays = arrays[:-1]
-            results = tuple([empty(arrays[0], *one) for one in _results[asked, read(arrays)[2]]])
-            arrays = (*arrays, *results)
-        pointers, device, facts = read(arrays)
-        found = _kept.get((asked, facts))
+            pointers, device, facts = read(arrays[:-1])
+            made = _fresh((asked, facts), arrays[0], pointers, device, empty)
+        else:
+            pointers, device, facts = read(arrays)
+            found = _kept.get((asked, facts))
     except AttributeError:
-        return run_lazy(asked, given) if stream is None else None
-    except (TypeError, RuntimeError, KeyError):
+        return run_lazy(asked, arrays) if stream is None else None
+    except (TypeError, RuntimeError):
         return None
+    if out is None:
+        return None if made is None else _send(*made, current(device), device)
     if found is None:
         return None
     launch, spans, room, counted, apart = found
-    if out is not None and pointers not in apart:
+    assert not counted, "such results are made"
+    if pointers not in apart:
         if overlapping(pointers, spans, room) >= 0:
             return None  # one of them must be copied
         if len(apart) >= _PLACES:
             apart.clear()
         apart.add(pointers)
-    handle = current(device) if stream is None else stream_handle(stream)
-    return _send(launch, counted, pointers, handle, device, results, out)
+    launch(pointers, current(device) if stream is None else stream_handle(stream))
+    return out
 
 
 def run_lazy(asked: tuple[Any, ...], arrays: tuple[Any, ...]) -> Any:
@@ -156,39 +163,59 @@ def run_lazy(asked: tuple[Any, ...], arrays: tuple[Any, ...]) -> Any:
     library = _libraries.get(type(plain)) if where is None else _by_name.get(where.library)
     if library is None or not lazies:
         return None
-    read, _, current, empty = library
-    results: tuple[Any, ...] = ()
+    _, _, current, empty, read = library
+    made = None
     try:
         pointers, facts = _read_lazies(given, read)
-        owner, device = (plain, read(plain, plain)[2]) if where is None else (where.owner, where.device)
+        owner, device = (plain, read(plain)[1]) if where is None else (where.owner, where.device)
         if out is None:
-            results = tuple([empty(owner, *one) for one in _results[asked, facts]])
-        for one in results or (out,):
-            target, _, _, fact = read(one, one)
-            pointers, facts = (*pointers, target), (*facts, fact)
-        found = _kept.get((asked, facts))
-    except (AttributeError, TypeError, RuntimeError, KeyError):
+            made = _fresh((asked, facts), owner, pointers, device, empty)
+        else:
+            target, _, fact = read(out)
+            pointers, found = (*pointers, *target), _kept.get((asked, (*facts, fact)))
+    except _UNKNOWN:
         return None
+    if out is None:
+        return None if made is None else _send(*made, current(device), device)
     if found is None:
         return None
-    launch, spans, room, counted, _ = found
-    if out is not None and overlapping(pointers, spans, room) >= 0:
+    launch, spans, room, _, _ = found
+    if overlapping(pointers, spans, room) >= 0:
         return None  # what is read would be overwritten: the result is made beside it
-    return _send(launch, counted, pointers, current(device), device, results, out)
+    launch(pointers, current(device))
+    return out
+
+
+def _fresh(
+    key: Hashable, x: Any, pointers: tuple[int, ...], device: Any, empty: Callable[..., tuple[Any, int]]
+) -> tuple[Launch, int, tuple[int, ...], list[Any]] | None:
+    """Make a call's results; return how it is launched, as what they are cut, all addresses, and them; None: it is not known."""
+    found = _made.get(key)
+    if found is None:
+        return None
+    kinds, launch, counted = found
+    results = []
+    for kind in kinds:
+        one, target = empty(x, device, *kind)
+        if target & _LOW:
+            return None
+        results.append(one)
+        pointers += (target,)
+    return launch, counted, pointers, results
 
 
 def _send(
-    launch: Launch, counted: int, pointers: tuple[int, ...], stream: int, device: Any, results: tuple[Any, ...], out: Any
-) -> Any:  # fmt: skip
-    """Launch; return `out`, or the results that were made: where they are counted, as many elements as the kernels say."""
+    launch: Launch, counted: int, pointers: tuple[int, ...], results: list[Any], stream: int, device: Any
+) -> Any:
+    """Launch; return the results that were made: where they are counted, as many elements as the kernels say."""
     if counted:
         answer = cut(results, count(launch, pointers, stream, device, 2 if counted == 3 else 1), counted)
         return answer[0] if len(answer) == 1 else answer
     launch(pointers, stream)
-    return out if out is not None else results[0] if len(results) == 1 else results
+    return results[0] if len(results) == 1 else tuple(results)
 
 
-def cut(results: tuple[Any, ...], numbers: tuple[int, ...], ways: int) -> tuple[Any, ...]:
+def cut(results: Sequence[Any], numbers: tuple[int, ...], ways: int) -> tuple[Any, ...]:
     """Return the first elements of results, so many of each; of more `ways`, of the last one what is in none of the others."""
     if ways == 1:
         many = numbers[0]
@@ -215,7 +242,7 @@ def keep(
         return
     if len(_kept) >= _MOST:
         forget()
-    read_two, read = library[:2]
+    read_two, read, _, _, read_one = library
     two = len(arrays) == len(results) == 1 and not recipe.cut
     try:
         if two:
@@ -224,12 +251,18 @@ def keep(
         else:
             _kept[asked, read(every)[2]] = (*recipe[:4], set())
         if made:
-            facts = read_two(arrays[0], arrays[0])[3] if two else read(arrays)[2]
-            _results[asked, facts] = tuple(map(_of_result, results))
+            facts = read_one(arrays[0])[2] if len(arrays) == 1 else read(arrays)[2]
+            _keep_made((asked, facts), results, recipe)
     except (AttributeError, TypeError, RuntimeError):  # what is asked for, or an array, can't be looked up
         return
     for array in every:
         _libraries[type(array)] = library  # a plain tuple: taking it apart is the fastest
+
+
+def _keep_made(key: Hashable, results: tuple[Any, ...], recipe: Recipe) -> None:
+    """Keep what a call came to that made its results: aligned ones, as a library's memory is."""
+    if not any(describe(one).pointer & _LOW for one in results):
+        _made[key] = tuple(map(_of_result, results)), recipe.launch, recipe.cut
 
 
 def _of_result(one: Any) -> tuple[Any, ...]:
@@ -256,12 +289,12 @@ def keep_lazy(
         return
     if len(_kept) >= _MOST:
         forget()
-    read = library[0]
+    read = library[-1]
     try:
         _, facts = _read_lazies([info if isinstance(info, LazyInfo) else info.owner for info in infos], read)
-        _kept[asked, (*facts, *(read(one, one)[3] for one in results))] = (*recipe[:4], set())
+        _kept[asked, (*facts, *(read(one)[2] for one in results))] = (*recipe[:4], set())
         if made:
-            _results[asked, facts] = tuple((tuple(one.shape), one.dtype) for one in results)
+            _keep_made((asked, facts), results, recipe)
     except (AttributeError, TypeError, RuntimeError):  # what is asked for, or an array, can't be looked up
         return
     for info in infos:
@@ -271,11 +304,11 @@ def keep_lazy(
 
 def forget() -> None:
     """Forget all calls, for who changes how they are decided."""
-    for known in (_kept, _results, _libraries, _by_name):
+    for known in (_kept, _made, _libraries, _by_name):
         known.clear()
 
 
-def _read_lazies(given: Sequence[Any], read: Callable[[Any, Any], Any]) -> tuple[tuple[int, ...], tuple[Hashable, ...]]:
+def _read_lazies(given: Sequence[Any], read: Callable[[Any], Any]) -> tuple[tuple[int, ...], tuple[Hashable, ...]]:
     """Return the addresses of arrays, of what lazy ones read and their numbers, and all that a decision follows from."""
     pointers: tuple[int, ...] = ()
     facts: tuple[Hashable, ...] = ()
@@ -285,8 +318,7 @@ def _read_lazies(given: Sequence[Any], read: Callable[[Any, Any], Any]) -> tuple
         elif isinstance(x, LazyInfo):
             mine, fact = (), _number((x.view.value, x.view.scalar, x.shape, *map(_of_leaf, x.leaves)))
         else:
-            source, _, _, fact = read(x, x)
-            mine = (source,)
+            mine, _, fact = read(x)
         pointers, facts = pointers + mine, (*facts, fact)
     return pointers, facts
 
@@ -322,18 +354,26 @@ def _library(name: str) -> tuple[Any, ...] | None:
 
 def _cupy_library() -> Library:
     cupy = sys.modules["cupy"]
-    current, get_device = cupy.cuda.get_current_stream, cupy.cuda.runtime.getDevice
+    current, make = cupy.cuda.get_current_stream, cupy.empty
 
-    def empty(x: Any, shape: tuple[int, ...], dtype: Any, axes: tuple[int, ...] | None = None) -> Any:
-        if axes is not None:
-            return empty(x, shape, dtype).transpose(axes)
-        device = x.data.device_id
-        if get_device() == device:
-            return cupy.empty(shape, dtype)
-        with cupy.cuda.Device(device):
-            return cupy.empty(shape, dtype)
+    def empty(
+        x: Any, device: int, shape: tuple[int, ...], dtype: Any, axes: tuple[int, ...] | None = None
+    ) -> tuple[Any, int]:
+        found = make(shape, dtype)
+        memory = found.data
+        if memory.device_id != device:  # another one is current
+            with cupy.cuda.Device(device):
+                found = make(shape, dtype)
+                memory = found.data
+        return found if axes is None else found.transpose(axes), memory.ptr
 
-    return Library(_two_of_cupy, _of_cupy, lambda device: current(device).ptr, empty)
+    return Library(_two_of_cupy, _of_cupy, lambda device: current(device).ptr, empty, _one_of_cupy)
+
+
+def _one_of_cupy(x: Any) -> Facts:
+    memory = x.data
+    pointer, device = memory.ptr, memory.device_id
+    return (pointer,), device, (pointer & _LOW, device, x.dtype, x.shape, x.strides)
 
 
 def _two_of_cupy(x: Any, y: Any) -> tuple[int, int, int, tuple[Hashable, ...]]:
@@ -379,11 +419,21 @@ def _torch_library() -> Library:
     raw = getattr(getattr(torch, "_C", None), "_cuda_getCurrentRawStream", None)
     current = raw or (lambda device: torch.cuda.current_stream(device).cuda_stream)
 
-    def empty(x: Any, shape: tuple[int, ...], dtype: Any, axes: tuple[int, ...] | None = None) -> Any:
+    def empty(
+        x: Any, device: int, shape: tuple[int, ...], dtype: Any, axes: tuple[int, ...] | None = None
+    ) -> tuple[Any, int]:
         found = torch.empty(shape, dtype=dtype, device=x.device)
-        return found if axes is None else found.permute(axes)
+        return found if axes is None else found.permute(axes), found.data_ptr()
 
-    return Library(_two_of_torch, _of_torch, current, empty)
+    return Library(_two_of_torch, _of_torch, current, empty, _one_of_torch)
+
+
+def _one_of_torch(x: Any) -> Facts:
+    given = x.dtype
+    if not x.is_cuda or x.is_neg() or (given.is_complex and x.is_conj()):
+        raise TypeError("its memory alone does not say what it is")
+    pointer, device = x.data_ptr(), x.get_device()
+    return (pointer,), device, (pointer & _LOW, device, given, x.shape, x.stride())
 
 
 def _two_of_torch(x: Any, y: Any) -> tuple[int, int, int, tuple[Hashable, ...]]:

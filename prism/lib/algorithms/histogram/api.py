@@ -62,7 +62,7 @@ def histogram(
     """
     if stream is None and weights is None and not density and range is not None and type(bins) is int:
         asked = ("histogram", bins, *map(host_arguments.exactly, range))
-        known: tuple[Any, Any] | None = repeat.run_many(asked, (a, None))
+        known: tuple[Any, Any] | None = repeat.run(asked, a)
         if known is not None:
             return known
     a, weights = arguments.array_of(a), None if weights is None else arguments.array_of(weights)
