@@ -5,6 +5,7 @@ Tests of prism/host/repeat.py, of calls whose results are cut, cast, or of lazy 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -23,6 +24,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gpu]:
 
 
 X, TABLE, MASK, PLACES = array(1000), array(64), array(1000, "bool"), array(1000, "int64")
+WHOLE = array(1000, "int32")
 LIMIT = 0.5
 CALLS: dict[str, Callable[[], Any]] = {
     "searchsorted": lambda: lib.searchsorted(TABLE, X, out=array(1000, "int64")),
@@ -41,6 +43,8 @@ CALLS: dict[str, Callable[[], Any]] = {
     "find": lambda: lib.find(X, MASK),
     "find by a function": lambda: lib.find(X, lambda e: e > 0),
     "histogram": lambda: lib.histogram(X, 10, (0.0, 1.0)),
+    "bincount": lambda: lib.bincount(WHOLE),
+    "bincount, its length known": lambda: lib.bincount(WHOLE, length=7),
 }
 
 
@@ -53,3 +57,14 @@ def test_only_the_first_call_is_decided(name: str, gpu: Gpu, monkeypatch: pytest
     assert len(gpu.launched) == 2 * launched > 0
     if name == "split":
         assert [part.shape for part in found] == [(5,), (995,)]
+    if name == "bincount":
+        assert found.shape == (5,)
+
+
+def test_results_that_are_not_aligned_are_decided_anew(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was decided holds for the results that the first call made."""
+    lib.scan(X)
+    monkeypatch.setattr(sys.modules["cupy"], "empty", lambda shape, dtype: array(shape, dtype, shift=1))
+    before = gpu.decided
+    lib.scan(X)
+    assert gpu.decided == before + 1 and gpu.launched[-1][4][1] % 16 == 4
