@@ -191,6 +191,31 @@ COLUMNS = {
 COLUMNS_WIDENED = COLUMNS | {4: replace(COLUMNS[4], wide_strip=12), 8: replace(COLUMNS[8], wide_strip=6)}
 
 
+@dataclass(frozen=True)
+class RowsConfiguration:
+    """How whole rows are cut into tiles, of `fewest` to `most` columns: as in a `Configuration`."""
+
+    items: int
+    threads: int = 512
+    blocks: int = 1
+    words: int = 4
+    fewest: int = 5
+    most: int = 255
+
+    def rows(self, columns: int) -> int:
+        """Rows of a tile."""
+        return self.threads // columns * self.items
+
+    def template(self) -> dict[str, int]:
+        """Return the template arguments of `scan_whole_rows`."""
+        return {"THREADS": self.threads, "ITEMS": self.items, "BLOCKS": self.blocks, "WORDS": self.words}
+
+
+# A block looks back at all columns of as many tiles as there are blocks: so one on a multiprocessor, with large tiles. By size of
+# an element; no more items than are not spilled.
+WHOLE_ROWS = {4: RowsConfiguration(items=48), 8: RowsConfiguration(items=24)}
+
+
 def for_columns(size: int, given: int) -> ColumnConfiguration:
     """Return how columns are cut up, for elements of `size` bytes in registers and `given` bytes in memory."""
     return (COLUMNS_WIDENED if given < size else COLUMNS)[size]

@@ -274,15 +274,36 @@ def columns(task: Task, shape: Shape, multiprocessors: int) -> Way:
         lanes = min(wider for wider in _own(width, line) if wider >= lanes)
         template, strips = {**common, **c.by_block(width, lanes)}, _strips(shape, lanes * width)
         return Way(kernels.scan_columns, template, template["THREADS"], strips, numbers, multiple=strips)
+    rows = kernels.WHOLE_ROWS.get(task.bytes)
+    if width == 1 and rows is not None and rows.fewest <= shape.inner <= rows.most and shape.outer <= _STRIPS:
+        return whole_rows(task, shape, rows)
     strips = _strips(shape, lanes * width)
     template = {**common, **sharing.template(width, lanes)}
-    words = 16
-    while words < tiles:
-        words *= 4
+    words = _column_words(tiles)
     return Way(
         kernels.scan_columns_shared, template, sharing.threads, strips * tiles, numbers, "columns", words, strips, lanes * width,
         strips,
     )  # fmt: skip
+
+
+def whole_rows(task: Task, shape: Shape, rows: kernels.RowsConfiguration) -> Way:
+    """Return how few columns are scanned on a GPU that no vectors have: by tiles of whole rows, which blocks share."""
+    tiles = -(-shape.n // rows.rows(shape.inner))
+    apart = 1 << (shape.inner - 1).bit_length()  # so few sizes of scratch memory are kept
+    numbers = {"outer": shape.outer, "n": shape.n, "inner": shape.inner, "apart": apart}
+    template = {**task.scan_template, **rows.template()}
+    return Way(
+        kernels.scan_whole_rows, template, rows.threads, shape.outer * tiles, numbers, "columns", _column_words(tiles),
+        shape.outer, apart, shape.outer,
+    )  # fmt: skip
+
+
+def _column_words(tiles: int) -> int:
+    """Return for how many tiles there are words, of which each column of a strip has one: one of a few numbers."""
+    words = 16
+    while words < tiles:
+        words *= 4
+    return words
 
 
 def _strip(
@@ -335,6 +356,8 @@ def all_columns(task: Task) -> Iterator[tuple[Kernel, Mapping[str, Any]]]:
             yield kernels.scan_columns, {**common, **c.by_block(width, lanes)}
         for lanes in _strip_lanes(width):
             yield kernels.scan_columns_shared, {**common, **c.sharing(lanes * width, width).template(width, lanes)}
+    if task.bytes in kernels.WHOLE_ROWS:
+        yield kernels.scan_whole_rows, {**common, **kernels.WHOLE_ROWS[task.bytes].template()}
 
 
 def _strips(shape: Shape, columns: int) -> int:
