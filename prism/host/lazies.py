@@ -39,10 +39,13 @@ class LazyArray:
 
 
 class Sink:
-    """What a result goes to that is no array, given as `out`: it is made, and then written there."""
+    """What a result goes to that is no array, given as `out`.
+
+    A result that is one lazy array is computed where it is written; another one is made, and then written there.
+    """
 
     def write(self, result: Any, stream: Any) -> None:
-        """Write a result, on a stream."""
+        """Write a result, an array or a lazy one, on a stream."""
         raise NotImplementedError
 
 

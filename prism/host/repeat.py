@@ -204,9 +204,7 @@ def _fresh(
     return launch, counted, pointers, results
 
 
-def _send(
-    launch: Launch, counted: int, pointers: tuple[int, ...], results: list[Any], stream: int, device: Any
-) -> Any:
+def _send(launch: Launch, counted: int, pointers: tuple[int, ...], results: list[Any], stream: int, device: Any) -> Any:
     """Launch; return the results that were made: where they are counted, as many elements as the kernels say."""
     if counted:
         answer = cut(results, count(launch, pointers, stream, device, 2 if counted == 3 else 1), counted)

@@ -52,8 +52,13 @@ KNOWN: dict[str, dict[str, Range]] = {
     **dict.fromkeys(("histogram", "prepare"), {**FLAT, "size": (0, 2**30 - 1)}),  # bins: what is asked for is checked
     # Columns are few, and there is a word of control for each outer index: see `plan.columns`.
     "scan_whole_rows": {
-        **FLAT, "n": (1, MOST // 5), "inner": (5, 255), "outer": (1, 2048), "apart": (8, 256),
-        "scan_whole_rows.following": (0, TILES + WAVE), "scan_whole_rows.share": (0, 4 * WAVE),
+        **FLAT,
+        "n": (1, MOST // 5),
+        "inner": (5, 255),
+        "outer": (1, 2048),
+        "apart": (8, 256),
+        "scan_whole_rows.following": (0, TILES + WAVE),
+        "scan_whole_rows.share": (0, 4 * WAVE),
     },
     **dict.fromkeys(("hgemm", "hgemm_in_parts", "warps", "split", "ring", "pack", "settle", "combine"), MATRIX),
 }
