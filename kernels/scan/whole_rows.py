@@ -1,7 +1,7 @@
 """Scans along an axis of few columns, as many as no vector has: a tile is whole rows, which lie in memory in one piece.
 
-A thread has a column of some adjacent rows, a chunk; chunks lie one below the other. So all that a block asks for is used, whatever
-the number of columns is, and they need be aligned to nothing.
+A thread has a column of some adjacent rows, a chunk; chunks lie one below the other. So all that a block asks for is used,
+whatever the number of columns is, and they need be aligned to nothing.
 """
 
 from prism.lang import (
@@ -29,7 +29,8 @@ def scan_whole_rows(
     Perspective: grid, of as many blocks for each outer index: a multiple of `outer` blocks.
     Shapes:      `inner`: at most `THREADS`. A tile has `THREADS / inner` chunks of `ITEMS` rows. `words`: `capacity * apart` an
                  outer index, `capacity` at least the number of tiles, `apart` from `inner` to `THREADS`. `control`: one word an
-                 outer index. Both are zero at first, of no other use at the same time, and always of the same `capacity` and `apart`.
+                 outer index. Both are zero at first, of no other use at the same time, and always of the same `capacity` and
+                 `apart`.
     Numerics:    computes in `T`; reassociates `OP`, differently from run to run; `OP` need not be commutative.
     Test:        tests/kernels/test_scan_columns.py, tests/gpu/test_scan_axis.py
     """
@@ -143,7 +144,7 @@ def scan_whole_rows(
 
 EXAMPLES = {
     "scan_whole_rows": {
-        "TI": "float32", "T": "float32", "TO": "float32", "OP": operators.add, "THREADS": 512, "ITEMS": 24, "BLOCKS": 1, "WORDS": 4,
-        "EXCLUSIVE": False, "REVERSE": False,
+        "TI": "float32", "T": "float32", "TO": "float32", "OP": operators.add, "THREADS": 512, "ITEMS": 24, "BLOCKS": 1,
+        "WORDS": 4, "EXCLUSIVE": False, "REVERSE": False,
     },
 }

@@ -29,7 +29,6 @@ noting: ContextVar[list[Any] | None] = ContextVar("noting", default=None)
 """While `prism.lib.plan` makes a call: where it is noted."""
 _MOST = 4096
 _PLACES = 256  # of the arrays of one call that are known to lie apart
-_LOW = 15  # the bits of an address that a decision may follow from
 _UNKNOWN = (AttributeError, TypeError, RuntimeError)
 """What is asked for, or an array, can't be looked up, or has no memory."""
 _kept: dict[Hashable, tuple[Any, ...]] = {}
@@ -83,17 +82,12 @@ def run(asked: tuple[Any, ...], x: Any, out: Any = None, *others: Any) -> Any:
     """
     if others:
         return run_many(asked, (x, *others, out))
+    if out is None:
+        return _run_new(asked, (x,))
     library = _libraries.get(type(x))
     if library is None:
         return run_lazy(asked, (x, out)) if isinstance(x, LazyArray) else None
-    read, _, current, empty, read_one = library
-    if out is None:
-        try:
-            pointers, device, facts = read_one(x)
-            made = _fresh((asked, facts), x, pointers, device, empty)
-        except _UNKNOWN:
-            return None
-        return None if made is None else _send(*made, current(device), device)
+    read, _, current, _, _ = library
     try:
         source, target, device, facts = read(x, out)
         found = _kept.get((asked, facts))
@@ -118,32 +112,25 @@ def run_many(asked: tuple[Any, ...], arrays: tuple[Any, ...], stream: Any = None
         TypeError, ValueError: `stream` is none.
         RuntimeError, DeviceError: as `run`.
     """
-    out, made = arrays[-1], None
+    out = arrays[-1]
     if stream is not None and (out is None or noting.get() is not None):
         return None
-    if out is None and len(arrays) == 2:
-        return run(asked, arrays[0])
+    if out is None:
+        return _run_new(asked, arrays[:-1])
     library = _libraries.get(type(arrays[0]))
     if library is None:
         return run_lazy(asked, arrays) if stream is None else None
-    _, read, current, empty, _ = library
+    _, read, current, _, _ = library
     try:
-        if out is None:
-            pointers, device, facts = read(arrays[:-1])
-            made = _fresh((asked, facts), arrays[0], pointers, device, empty)
-        else:
-            pointers, device, facts = read(arrays)
-            found = _kept.get((asked, facts))
+        pointers, device, facts = read(arrays)
+        found = _kept.get((asked, facts))
     except AttributeError:
         return run_lazy(asked, arrays) if stream is None else None
     except (TypeError, RuntimeError):
         return None
-    if out is None:
-        return None if made is None else _send(*made, current(device), device)
     if found is None:
         return None
-    launch, spans, room, counted, apart = found
-    assert not counted, "such results are made"
+    launch, spans, room, _, apart = found
     if pointers not in apart:
         if overlapping(pointers, spans, room) >= 0:
             return None  # one of them must be copied
@@ -152,6 +139,22 @@ def run_many(asked: tuple[Any, ...], arrays: tuple[Any, ...], stream: Any = None
         apart.add(pointers)
     launch(pointers, current(device) if stream is None else stream_handle(stream))
     return out
+
+
+def _run_new(asked: tuple[Any, ...], arrays: tuple[Any, ...]) -> Any:
+    """Do what `run_many` does where the results are to be made, on the current stream."""
+    library = _libraries.get(type(arrays[0]))
+    if library is None:
+        return run_lazy(asked, (*arrays, None))
+    _, read, current, empty, read_one = library
+    try:
+        pointers, device, facts = read_one(arrays[0]) if len(arrays) == 1 else read(arrays)
+        made = _fresh((asked, facts), arrays[0], pointers, device, empty)
+    except AttributeError:
+        return run_lazy(asked, (*arrays, None))
+    except (TypeError, RuntimeError):
+        return None
+    return None if made is None else _send(*made, current(device), device)
 
 
 def run_lazy(asked: tuple[Any, ...], arrays: tuple[Any, ...]) -> Any:
@@ -197,8 +200,6 @@ def _fresh(
     results = []
     for kind in kinds:
         one, target = empty(x, device, *kind)
-        if target & _LOW:
-            return None
         results.append(one)
         pointers += (target,)
     return launch, counted, pointers, results
@@ -250,17 +251,11 @@ def keep(
             _kept[asked, read(every)[2]] = (*recipe[:4], set())
         if made:
             facts = read_one(arrays[0])[2] if len(arrays) == 1 else read(arrays)[2]
-            _keep_made((asked, facts), results, recipe)
+            _made[asked, facts] = tuple(map(_of_result, results)), recipe.launch, recipe.cut
     except (AttributeError, TypeError, RuntimeError):  # what is asked for, or an array, can't be looked up
         return
     for array in every:
         _libraries[type(array)] = library  # a plain tuple: taking it apart is the fastest
-
-
-def _keep_made(key: Hashable, results: tuple[Any, ...], recipe: Recipe) -> None:
-    """Keep what a call came to that made its results: aligned ones, as a library's memory is."""
-    if not any(describe(one).pointer & _LOW for one in results):
-        _made[key] = tuple(map(_of_result, results)), recipe.launch, recipe.cut
 
 
 def _of_result(one: Any) -> tuple[Any, ...]:
@@ -292,7 +287,7 @@ def keep_lazy(
         _, facts = _read_lazies([info if isinstance(info, LazyInfo) else info.owner for info in infos], read)
         _kept[asked, (*facts, *(read(one)[2] for one in results))] = (*recipe[:4], set())
         if made:
-            _keep_made((asked, facts), results, recipe)
+            _made[asked, facts] = tuple(map(_of_result, results)), recipe.launch, recipe.cut
     except (AttributeError, TypeError, RuntimeError):  # what is asked for, or an array, can't be looked up
         return
     for info in infos:
@@ -371,7 +366,7 @@ def _cupy_library() -> Library:
 def _one_of_cupy(x: Any) -> Facts:
     memory = x.data
     pointer, device = memory.ptr, memory.device_id
-    return (pointer,), device, (pointer & _LOW, device, x.dtype, x.shape, x.strides)
+    return (pointer,), device, (pointer & 15, device, x.dtype, x.shape, x.strides)
 
 
 def _two_of_cupy(x: Any, y: Any) -> tuple[int, int, int, tuple[Hashable, ...]]:
@@ -431,7 +426,7 @@ def _one_of_torch(x: Any) -> Facts:
     if not x.is_cuda or x.is_neg() or (given.is_complex and x.is_conj()):
         raise TypeError("its memory alone does not say what it is")
     pointer, device = x.data_ptr(), x.get_device()
-    return (pointer,), device, (pointer & _LOW, device, given, x.shape, x.stride())
+    return (pointer,), device, (pointer & 15, device, given, x.shape, x.stride())
 
 
 def _two_of_torch(x: Any, y: Any) -> tuple[int, int, int, tuple[Hashable, ...]]:

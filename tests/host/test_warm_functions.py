@@ -5,7 +5,6 @@ Tests of prism/host/repeat.py, of calls whose results are cut, cast, or of lazy 
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -59,12 +58,3 @@ def test_only_the_first_call_is_decided(name: str, gpu: Gpu, monkeypatch: pytest
         assert [part.shape for part in found] == [(5,), (995,)]
     if name == "bincount":
         assert found.shape == (5,)
-
-
-def test_results_that_are_not_aligned_are_decided_anew(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was decided holds for the results that the first call made."""
-    lib.scan(X)
-    monkeypatch.setattr(sys.modules["cupy"], "empty", lambda shape, dtype: array(shape, dtype, shift=1))
-    before = gpu.decided
-    lib.scan(X)
-    assert gpu.decided == before + 1 and gpu.launched[-1][4][1] % 16 == 4

@@ -102,7 +102,7 @@ def count_integers(given: Mapping[str, Any], size: int, stream: Any) -> Any:
 
 def most_counted(least: int) -> int:
     """Return in how many bins integers are counted of which the largest is not known."""
-    return max(least, GUESSED)
+    return max(least, int(GUESSED))
 
 
 def count_guessed(x: Any, least: int, stream: Any) -> Any:
