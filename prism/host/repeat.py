@@ -33,24 +33,34 @@ _UNKNOWN = (AttributeError, TypeError, RuntimeError)
 """What is asked for, or an array, can't be looked up, or has no memory."""
 _kept: dict[Hashable, tuple[Any, ...]] = {}
 _made: dict[Hashable, tuple[tuple[tuple[Any, ...], ...], Launch, int]] = {}
-"""Of calls that make their results: each of these as the library's `empty` takes it, the launch, and as of `Decision.cut`."""
+"""Of calls that make their results: what each of these is, the launch, and as of `Decision.cut`."""
 _libraries: dict[type, tuple[Any, ...]] = {}
 _by_name: dict[str, tuple[Any, ...]] = {}
 _structures: dict[Hashable, int] = {}  # of lazy arrays, each with its number
 _numbers = itertools.count()
 
 
+class Kind(NamedTuple):
+    """What a result is: its shape as it lies in memory, its dtype and bytes; of a shape in another order, where each axis is to be."""
+
+    shape: tuple[int, ...]
+    dtype: Any
+    nbytes: int
+    axes: tuple[int, ...] | None
+
+
 class Library(NamedTuple):
     """How a library's arrays are read, which stream is current on a device, and how a result is made.
 
-    Two are read as `(x, out)`. `empty(x, device, shape, dtype)` makes a result beside `x`, and gives it with its address; with
-    `axes` behind these its axes are in that order, as by `transpose`.
+    Two are read as `(x, out)`. `reserve(x, device, kind)` takes memory for a result beside `x`, and gives it with its address.
+    `shape(room, kind, many)` makes the array there once the kernels are under way: of `many` elements, or all where that is -1.
     """
 
     read_two: Callable[[Any, Any], tuple[int, int, int, tuple[Hashable, ...]]]
     read: Callable[[Sequence[Any]], Facts]
     stream: Callable[[int], int]
-    empty: Callable[..., tuple[Any, int]]
+    reserve: Callable[[Any, int, Kind], tuple[Any, int]]
+    shape: Callable[[Any, Kind, int], Any]
     read_one: Callable[[Any], Facts]
 
 
@@ -87,7 +97,7 @@ def run(asked: tuple[Any, ...], x: Any, out: Any = None, *others: Any) -> Any:
     library = _libraries.get(type(x))
     if library is None:
         return run_lazy(asked, (x, out)) if isinstance(x, LazyArray) else None
-    read, _, current, _, _ = library
+    read, _, current, _, _, _ = library
     try:
         source, target, device, facts = read(x, out)
         found = _kept.get((asked, facts))
@@ -120,7 +130,7 @@ def run_many(asked: tuple[Any, ...], arrays: tuple[Any, ...], stream: Any = None
     library = _libraries.get(type(arrays[0]))
     if library is None:
         return run_lazy(asked, arrays) if stream is None else None
-    _, read, current, _, _ = library
+    _, read, current, _, _, _ = library
     try:
         pointers, device, facts = read(arrays)
         found = _kept.get((asked, facts))
@@ -146,15 +156,14 @@ def _run_new(asked: tuple[Any, ...], arrays: tuple[Any, ...]) -> Any:
     library = _libraries.get(type(arrays[0]))
     if library is None:
         return run_lazy(asked, (*arrays, None))
-    _, read, current, empty, read_one = library
     try:
-        pointers, device, facts = read_one(arrays[0]) if len(arrays) == 1 else read(arrays)
-        made = _fresh((asked, facts), arrays[0], pointers, device, empty)
+        pointers, device, facts = library[-1](arrays[0]) if len(arrays) == 1 else library[1](arrays)
+        made = _reserve((asked, facts), arrays[0], pointers, device, library)
     except AttributeError:
         return run_lazy(asked, (*arrays, None))
     except (TypeError, RuntimeError):
         return None
-    return None if made is None else _send(*made, current(device), device)
+    return None if made is None else _send(*made, device, library)
 
 
 def run_lazy(asked: tuple[Any, ...], arrays: tuple[Any, ...]) -> Any:
@@ -166,61 +175,73 @@ def run_lazy(asked: tuple[Any, ...], arrays: tuple[Any, ...]) -> Any:
     library = _libraries.get(type(plain)) if where is None else _by_name.get(where.library)
     if library is None or not lazies:
         return None
-    _, _, current, empty, read = library
-    made = None
+    read, made = library[-1], None
     try:
         pointers, facts = _read_lazies(given, read)
         owner, device = (plain, read(plain)[1]) if where is None else (where.owner, where.device)
         if out is None:
-            made = _fresh((asked, facts), owner, pointers, device, empty)
+            made = _reserve((asked, facts), owner, pointers, device, library)
         else:
             target, _, fact = read(out)
             pointers, found = (*pointers, *target), _kept.get((asked, (*facts, fact)))
     except _UNKNOWN:
         return None
     if out is None:
-        return None if made is None else _send(*made, current(device), device)
+        return None if made is None else _send(*made, device, library)
     if found is None:
         return None
     launch, spans, room, _, _ = found
     if overlapping(pointers, spans, room) >= 0:
         return None  # what is read would be overwritten: the result is made beside it
-    launch(pointers, current(device))
+    launch(pointers, library[2](device))
     return out
 
 
-def _fresh(
-    key: Hashable, x: Any, pointers: tuple[int, ...], device: Any, empty: Callable[..., tuple[Any, int]]
-) -> tuple[Launch, int, tuple[int, ...], list[Any]] | None:
-    """Make a call's results; return how it is launched, as what they are cut, all addresses, and them; None: it is not known."""
+Reserved: TypeAlias = tuple[Launch, int, tuple[int, ...], list[tuple[Any, Kind]]]
+"""How a call is launched, as what its results are cut, all addresses, and the results' memory."""
+
+
+def _reserve(
+    key: Hashable, x: Any, pointers: tuple[int, ...], device: Any, library: tuple[Any, ...]
+) -> Reserved | None:  # fmt: skip
+    """Take memory for the results of a call; None: it is not known."""
     found = _made.get(key)
     if found is None:
         return None
     kinds, launch, counted = found
-    results = []
+    reserve, rooms = library[3], []
     for kind in kinds:
-        one, target = empty(x, device, *kind)
-        results.append(one)
+        room, target = reserve(x, device, kind)
+        rooms.append((room, kind))
         pointers += (target,)
-    return launch, counted, pointers, results
+    return launch, counted, pointers, rooms
 
 
-def _send(launch: Launch, counted: int, pointers: tuple[int, ...], results: list[Any], stream: int, device: Any) -> Any:
-    """Launch; return the results that were made: where they are counted, as many elements as the kernels say."""
+def _send(
+    launch: Launch, counted: int, pointers: tuple[int, ...], rooms: list[tuple[Any, Kind]], device: Any,
+    library: tuple[Any, ...],
+) -> Any:  # fmt: skip
+    """Launch; return the results, which have memory: where they are counted, as many elements as the kernels say."""
+    _, _, current, _, shape, _ = library
     if counted:
-        answer = cut(results, count(launch, pointers, stream, device, 2 if counted == 3 else 1), counted)
-        return answer[0] if len(answer) == 1 else answer
-    launch(pointers, stream)
-    return results[0] if len(results) == 1 else tuple(results)
+        numbers = count(launch, pointers, current(device), device, 2 if counted == 3 else 1)
+        lengths = _lengths(len(rooms), rooms[0][1].shape[0], numbers, counted)
+        answer = [shape(room, kind, many) for (room, kind), many in zip(rooms, lengths, strict=True)]
+    else:
+        launch(pointers, current(device))
+        answer = [shape(room, kind, -1) for room, kind in rooms]
+    return answer[0] if len(answer) == 1 else tuple(answer)
 
 
 def cut(results: Sequence[Any], numbers: tuple[int, ...], ways: int) -> tuple[Any, ...]:
     """Return the first elements of results, so many of each; of more `ways`, of the last one what is in none of the others."""
-    if ways == 1:
-        many = numbers[0]
-        return tuple([one[:many] for one in results])
-    numbers = (*numbers, results[0].shape[0] - sum(numbers))
-    return tuple([one[:many] for one, many in zip(results, numbers, strict=True)])
+    lengths = _lengths(len(results), results[0].shape[0], numbers, ways)
+    return tuple([one[:many] for one, many in zip(results, lengths, strict=True)])
+
+
+def _lengths(results: int, whole: int, numbers: tuple[int, ...], ways: int) -> tuple[int, ...]:
+    """Return how many elements of each result there are, by what the kernels say."""
+    return numbers * results if ways == 1 else (*numbers, whole - sum(numbers))
 
 
 def overlapping(pointers: tuple[int, ...], spans: Spans, room: int) -> int:
@@ -241,7 +262,7 @@ def keep(
         return
     if len(_kept) >= _MOST:
         forget()
-    read_two, read, _, _, read_one = library
+    read_two, read, _, _, _, read_one = library
     two = len(arrays) == len(results) == 1 and not recipe.cut
     try:
         if two:
@@ -251,20 +272,21 @@ def keep(
             _kept[asked, read(every)[2]] = (*recipe[:4], set())
         if made:
             facts = read_one(arrays[0])[2] if len(arrays) == 1 else read(arrays)[2]
-            _made[asked, facts] = tuple(map(_of_result, results)), recipe.launch, recipe.cut
+            _made[asked, facts] = tuple(map(_kind_of, results)), recipe.launch, recipe.cut
     except (AttributeError, TypeError, RuntimeError):  # what is asked for, or an array, can't be looked up
         return
     for array in every:
         _libraries[type(array)] = library  # a plain tuple: taking it apart is the fastest
 
 
-def _of_result(one: Any) -> tuple[Any, ...]:
-    """Return a result's shape and dtype; where its axes lie in another order, the shape as they lie, and where each is to be."""
+def _kind_of(one: Any) -> Kind:
+    """Return what a result is."""
     shape, info = tuple(one.shape), describe(one)
+    nbytes = info.size * info.dtype.itemsize
     if info.contiguous:
-        return shape, one.dtype
+        return Kind(shape, one.dtype, nbytes, None)
     axes = memory_order(shape, info.strides)
-    return tuple(shape[k] for k in axes), one.dtype, tuple(axes.index(k) for k in range(len(axes)))
+    return Kind(tuple(shape[k] for k in axes), one.dtype, nbytes, tuple(axes.index(k) for k in range(len(axes))))
 
 
 def keep_lazy(
@@ -287,7 +309,7 @@ def keep_lazy(
         _, facts = _read_lazies([info if isinstance(info, LazyInfo) else info.owner for info in infos], read)
         _kept[asked, (*facts, *(read(one)[2] for one in results))] = (*recipe[:4], set())
         if made:
-            _made[asked, facts] = tuple(map(_of_result, results)), recipe.launch, recipe.cut
+            _made[asked, facts] = tuple(map(_kind_of, results)), recipe.launch, recipe.cut
     except (AttributeError, TypeError, RuntimeError):  # what is asked for, or an array, can't be looked up
         return
     for info in infos:
@@ -347,20 +369,21 @@ def _library(name: str) -> tuple[Any, ...] | None:
 
 def _cupy_library() -> Library:
     cupy = sys.modules["cupy"]
-    current, make = cupy.cuda.get_current_stream, cupy.empty
+    current, allocate, make = cupy.cuda.get_current_stream, cupy.cuda.alloc, cupy.ndarray
 
-    def empty(
-        x: Any, device: int, shape: tuple[int, ...], dtype: Any, axes: tuple[int, ...] | None = None
-    ) -> tuple[Any, int]:
-        found = make(shape, dtype)
-        memory = found.data
-        if memory.device_id != device:  # another one is current
+    def reserve(x: Any, device: int, kind: Kind) -> tuple[Any, int]:
+        room = allocate(kind[2])
+        if room.device_id != device:  # another one is current
             with cupy.cuda.Device(device):
-                found = make(shape, dtype)
-                memory = found.data
-        return found if axes is None else found.transpose(axes), memory.ptr
+                room = allocate(kind[2])
+        return room, room.ptr
 
-    return Library(_two_of_cupy, _of_cupy, lambda device: current(device).ptr, empty, _one_of_cupy)
+    def shape(room: Any, kind: Kind, many: int) -> Any:
+        extents, dtype, _, axes = kind
+        found = make(extents if many < 0 else (many, *extents[1:]), dtype, room)
+        return found if axes is None else found.transpose(axes)
+
+    return Library(_two_of_cupy, _of_cupy, lambda device: current(device).ptr, reserve, shape, _one_of_cupy)
 
 
 def _one_of_cupy(x: Any) -> Facts:
@@ -412,13 +435,16 @@ def _torch_library() -> Library:
     raw = getattr(getattr(torch, "_C", None), "_cuda_getCurrentRawStream", None)
     current = raw or (lambda device: torch.cuda.current_stream(device).cuda_stream)
 
-    def empty(
-        x: Any, device: int, shape: tuple[int, ...], dtype: Any, axes: tuple[int, ...] | None = None
-    ) -> tuple[Any, int]:
-        found = torch.empty(shape, dtype=dtype, device=x.device)
-        return found if axes is None else found.permute(axes), found.data_ptr()
+    def reserve(x: Any, device: int, kind: Kind) -> tuple[Any, int]:
+        room = x.new_empty(kind[0], dtype=kind[1])
+        return room, room.data_ptr()
 
-    return Library(_two_of_torch, _of_torch, current, empty, _one_of_torch)
+    def shape(room: Any, kind: Kind, many: int) -> Any:
+        if many >= 0:
+            return room[:many]
+        return room if kind[3] is None else room.permute(kind[3])
+
+    return Library(_two_of_torch, _of_torch, current, reserve, shape, _one_of_torch)
 
 
 def _one_of_torch(x: Any) -> Facts:
