@@ -36,9 +36,9 @@ def scan_whole_rows(
     """
     width: int32 @ grid[1] = int32(inner)
     chunks: int32 @ grid[1] = THREADS / width
-    tall: int32 @ grid[1] = chunks * ITEMS  # rows of a tile
+    height: int32 @ grid[1] = chunks * ITEMS  # rows of a tile
     sharers: int32 @ grid[1] = count(block[1]) / int32(outer)
-    tiles: int32 @ grid[1] = int32((n + (tall - 1)) / tall)
+    tiles: int32 @ grid[1] = int32((n + (height - 1)) / height)
     stride: int64 @ grid[1] = -inner if REVERSE else inner
     b: int32 @ block[1] = id()
     s: int32 @ block[1] = b % int32(outer)
@@ -51,7 +51,7 @@ def scan_whole_rows(
             t: int32 @ thread[1] = id()
             column: int32 @ thread[1] = t % width
             chunk: int32 @ thread[1] = t / width
-            top: int32 @ thread[1] = chunk * ITEMS if chunk < chunks else tall  # the first row; threads behind have none
+            top: int32 @ thread[1] = chunk * ITEMS if chunk < chunks else height  # the first row; threads behind have none
             prefix: T @ thread[1] = initial  # of the column, in front of the held tile
             above: T @ thread[1] = identity  # of the held tile's chunks above this one
             coming: T @ thread[1] = identity  # and of the following tile's
@@ -63,16 +63,16 @@ def scan_whole_rows(
             def load(tile: int32 @ block[1], epoch: uint32 @ block[1]):
                 nonlocal coming
                 total: T @ thread[1] = identity
-                with partition(x, block[1], offset=first + int64(tile) * tall * stride) as source, group(thread[1]):
-                    valid: int32 = int32(min(n - int64(tile) * tall, tall))
+                with partition(x, block[1], offset=first + int64(tile) * height * stride) as source, group(thread[1]):
+                    valid: int32 = int32(min(n - int64(tile) * height, height))
                     here: int64 = top * stride + column
                     for j in range(ITEMS):
                         ahead[j] = T(source[here + j * stride]) if top + j < valid else identity
                 match split(thread):
                     case 1:
                         soon: int64 = tile + sharers  # about what this block draws next
-                        rows: int64 = min(max(n - soon * tall, 0), tall)
-                        lying: int64 = s * n + (n - soon * tall - rows if REVERSE else soon * tall)
+                        rows: int64 = min(max(n - soon * height, 0), height)
+                        lying: int64 = s * n + (n - soon * height - rows if REVERSE else soon * height)
                         prefetch(x[lying * inner], int32(rows * inner))
                 with group(thread[1]):
                     for j in range(ITEMS):
@@ -110,12 +110,12 @@ def scan_whole_rows(
             def store(tile: int32 @ block[1]):
                 there: int32 @ block[1] = tile
                 assume(distinct(s, there))  # an outer index's numbers are drawn once
-                with partition(whole, block[1], offset=first + int64(there) * tall * stride) as target:
+                with partition(whole, block[1], offset=first + int64(there) * height * stride) as target:
                     # rows lie among those of other threads
                     with partition(target, thread[1], offset=top * stride + column, races="none") as mine, partition(
                         items, thread[1], offset=t, races="none"
                     ) as own, group(thread[1]):
-                        valid: int32 = int32(min(n - int64(there) * tall, tall))
+                        valid: int32 = int32(min(n - int64(there) * height, height))
                         before: T = OP(prefix, above)
                         for j in range(ITEMS):
                             if top + j < valid:

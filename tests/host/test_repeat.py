@@ -1,4 +1,7 @@
-"""A warm call of `scan` launches what the first one did, and decides nothing anew: on arrays and a driver that only look so."""
+"""A warm call of `scan` launches what the first one did, and decides nothing anew: on arrays and a driver that only look so.
+
+Tests of prism/host/libraries.py.
+"""
 
 import sys
 from collections.abc import Iterator
