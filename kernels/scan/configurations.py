@@ -193,14 +193,12 @@ COLUMNS_WIDENED = COLUMNS | {4: replace(COLUMNS[4], wide_strip=12), 8: replace(C
 
 @dataclass(frozen=True)
 class RowsConfiguration:
-    """How whole rows are cut into tiles, of `fewest` to `most` columns: as in a `Configuration`."""
+    """How whole rows are cut into tiles: as in a `Configuration`."""
 
     items: int
     threads: int = 512
     blocks: int = 1
     words: int = 4
-    fewest: int = 5
-    most: int = 255
 
     def rows(self, columns: int) -> int:
         """Rows of a tile."""
@@ -211,9 +209,14 @@ class RowsConfiguration:
         return {"THREADS": self.threads, "ITEMS": self.items, "BLOCKS": self.blocks, "WORDS": self.words}
 
 
-# A block looks back at all columns of as many tiles as there are blocks: so one on a multiprocessor, with large tiles. By size of
-# an element; no more items than are not spilled.
-WHOLE_ROWS = {4: RowsConfiguration(items=48), 8: RowsConfiguration(items=24)}
+# A block looks back at all columns of as many tiles as there are blocks: so one on a multiprocessor, with large tiles, where
+# there are enough of them, or else small ones. By size of an element.
+WHOLE_ROWS = {
+    4: (RowsConfiguration(items=48), RowsConfiguration(items=12, threads=256, blocks=2)),
+    8: (RowsConfiguration(items=24), RowsConfiguration(items=6, threads=256, blocks=2)),
+}
+WHOLE_ROWS_COLUMNS = (9, 127)
+"""How many columns they have: of fewer a thread adds up too many chunks, of more a small tile has one chunk."""
 
 
 def for_columns(size: int, given: int) -> ColumnConfiguration:

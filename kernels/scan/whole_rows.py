@@ -39,7 +39,7 @@ def scan_whole_rows(
     height: int32 @ grid[1] = chunks * ITEMS  # rows of a tile
     sharers: int32 @ grid[1] = count(block[1]) / int32(outer)
     tiles: int32 @ grid[1] = int32((n + (height - 1)) / height)
-    stride: int64 @ grid[1] = -inner if REVERSE else inner
+    stride: int32 @ grid[1] = -width if REVERSE else width
     b: int32 @ block[1] = id()
     s: int32 @ block[1] = b % int32(outer)
     first: int64 @ block[1] = s * n * inner + ((n - 1) * inner if REVERSE else 0)
@@ -65,9 +65,13 @@ def scan_whole_rows(
                 total: T @ thread[1] = identity
                 with partition(x, block[1], offset=first + int64(tile) * height * stride) as source, group(thread[1]):
                     valid: int32 = int32(min(n - int64(tile) * height, height))
-                    here: int64 = top * stride + column
-                    for j in range(ITEMS):
-                        ahead[j] = T(source[here + j * stride]) if top + j < valid else identity
+                    here: int32 = top * stride + column
+                    if top + ITEMS <= valid:
+                        for j in range(ITEMS):
+                            ahead[j] = T(source[here + j * stride])
+                    else:
+                        for j in range(ITEMS):
+                            ahead[j] = T(source[here + j * stride]) if top + j < valid else identity
                 match split(thread):
                     case 1:
                         soon: int64 = tile + sharers  # about what this block draws next
@@ -117,9 +121,13 @@ def scan_whole_rows(
                     ) as own, group(thread[1]):
                         valid: int32 = int32(min(n - int64(there) * height, height))
                         before: T = OP(prefix, above)
-                        for j in range(ITEMS):
-                            if top + j < valid:
+                        if top + ITEMS <= valid:
+                            for j in range(ITEMS):
                                 mine[j * stride] = TO(OP(before, own[j * THREADS]))
+                        else:
+                            for j in range(ITEMS):
+                                if top + j < valid:
+                                    mine[j * stride] = TO(OP(before, own[j * THREADS]))
 
             @requires(block[1], thread[THREADS])
             def keep():

@@ -53,8 +53,8 @@ KNOWN: dict[str, dict[str, Range]] = {
     # Columns are few, and there is a word of control for each outer index: see `plan.columns`.
     "scan_whole_rows": {
         **FLAT,
-        "n": (1, MOST // 5),
-        "inner": (5, 255),
+        "n": (1, MOST // 9),
+        "inner": (9, 127),
         "outer": (1, 2048),
         "apart": (8, 256),
         "scan_whole_rows.following": (0, TILES + WAVE),

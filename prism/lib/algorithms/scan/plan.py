@@ -274,9 +274,8 @@ def columns(task: Task, shape: Shape, multiprocessors: int) -> Way:
         lanes = min(wider for wider in _own(width, line) if wider >= lanes)
         template, strips = {**common, **c.by_block(width, lanes)}, _strips(shape, lanes * width)
         return Way(kernels.scan_columns, template, template["THREADS"], strips, numbers, multiple=strips)
-    rows = kernels.WHOLE_ROWS.get(task.bytes)
-    if width == 1 and rows is not None and rows.fewest <= shape.inner <= rows.most and shape.outer <= _STRIPS:
-        return whole_rows(task, shape, rows)
+    if lanes * width < 32 and (found := whole_rows(task, shape, width, multiprocessors)) is not None:
+        return found
     strips = _strips(shape, lanes * width)
     template = {**common, **sharing.template(width, lanes)}
     words = _column_words(tiles)
@@ -286,8 +285,14 @@ def columns(task: Task, shape: Shape, multiprocessors: int) -> Way:
     )  # fmt: skip
 
 
-def whole_rows(task: Task, shape: Shape, rows: kernels.RowsConfiguration) -> Way:
-    """Return how few columns are scanned on a GPU that no vectors have: by tiles of whole rows, which blocks share."""
+def whole_rows(task: Task, shape: Shape, width: int, multiprocessors: int) -> Way | None:
+    """Return how few columns are scanned on a GPU that no vectors have: by tiles of whole rows, which blocks share; or None."""
+    choice, (fewest, most) = kernels.WHOLE_ROWS.get(task.bytes, ()), kernels.WHOLE_ROWS_COLUMNS
+    if width > 1 or not choice or not fewest <= shape.inner <= most or shape.outer > _STRIPS:
+        return None
+    large, small = choice
+    enough = shape.outer * shape.n >= 2 * multiprocessors * large.rows(shape.inner)
+    rows = large if enough else small
     tiles = -(-shape.n // rows.rows(shape.inner))
     apart = 1 << (shape.inner - 1).bit_length()  # so few sizes of scratch memory are kept
     numbers = {"outer": shape.outer, "n": shape.n, "inner": shape.inner, "apart": apart}
@@ -356,8 +361,8 @@ def all_columns(task: Task) -> Iterator[tuple[Kernel, Mapping[str, Any]]]:
             yield kernels.scan_columns, {**common, **c.by_block(width, lanes)}
         for lanes in _strip_lanes(width):
             yield kernels.scan_columns_shared, {**common, **c.sharing(lanes * width, width).template(width, lanes)}
-    if task.bytes in kernels.WHOLE_ROWS:
-        yield kernels.scan_whole_rows, {**common, **kernels.WHOLE_ROWS[task.bytes].template()}
+    for rows in kernels.WHOLE_ROWS.get(task.bytes, ()):
+        yield kernels.scan_whole_rows, {**common, **rows.template()}
 
 
 def _strips(shape: Shape, columns: int) -> int:
