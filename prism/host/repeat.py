@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from prism.host import libraries
 from prism.host.lazies import LazyArray, LazyInfo
-from prism.host.libraries import Kind, Library
+from prism.host.libraries import Facts, Kind, Library
 from prism.host.machine import Launch
 from prism.host.memory import memory_order
 from prism.runtime.arrays import ArrayInfo, describe
@@ -132,7 +132,7 @@ def _run_new(asked: tuple[Any, ...], arrays: tuple[Any, ...]) -> Any:
     if library is None:
         return run_lazy(asked, (*arrays, None))
     try:
-        pointers, device, facts = library[-1](arrays[0]) if len(arrays) == 1 else library[1](arrays)
+        pointers, device, facts = _read(arrays, library)
         made = _reserve((asked, facts), arrays[0], pointers, device, library)
     except AttributeError:
         return run_lazy(asked, (*arrays, None))
@@ -229,29 +229,43 @@ def overlapping(pointers: tuple[int, ...], spans: Spans, room: int) -> int:
 
 
 def keep(
-    name: str, asked: tuple[Any, ...], arrays: tuple[Any, ...], results: tuple[Any, ...], recipe: Recipe, *, made: bool
+    asked: tuple[Any, ...], infos: Sequence[ArrayInfo], results: tuple[Any, ...], recipe: Recipe, *, made: bool
 ) -> None:
-    """Keep what a call on arrays of a library came to that copied nothing; `made`: it made its results."""
-    library, every = _libraries.get(type(arrays[0])) or _library(name), (*arrays, *results)
+    """Keep what a call came to that copied nothing, by the facts of its arrays; `made`: it made its results.
+
+    Where some are lazy, the recipe's spans are those of their leaves and numbers.
+    """
+    arrays = [info if isinstance(info, LazyInfo) else info.owner for info in infos]
+    library = _libraries.get(type(arrays[0])) or _library(infos[0].library)
     if library is None:
         return
     if len(_kept) >= _MOST:
         forget()
     read_two, read, _, _, _, read_one = library
-    two = len(arrays) == len(results) == 1 and not recipe.cut
+    lazy = any(isinstance(x, LazyInfo) for x in arrays)
     try:
-        if two:
-            (before, behind, in_place), (x,), (out,) = recipe.spans[0], arrays, results
-            _kept[asked, read_two(x, out)[3]] = (recipe.launch, before, behind, recipe.room, in_place)
+        facts = _read_lazies(arrays, read_one)[1] if lazy else _read(arrays, library)[2]
+        if lazy:
+            _kept[asked, (*facts, *(read_one(one)[2] for one in results))] = (*recipe[:4], set())
+        elif len(arrays) == len(results) == 1 and not recipe.cut:
+            before, behind, in_place = recipe.spans[0]
+            found = (recipe.launch, before, behind, recipe.room, in_place)
+            _kept[asked, read_two(arrays[0], results[0])[3]] = found
         else:
-            _kept[asked, read(every)[2]] = (*recipe[:4], set())
+            _kept[asked, read((*arrays, *results))[2]] = (*recipe[:4], set())
         if made:
-            facts = read_one(arrays[0])[2] if len(arrays) == 1 else read(arrays)[2]
             _made[asked, facts] = tuple(map(_kind_of, results)), recipe.launch, recipe.cut
     except (AttributeError, TypeError, RuntimeError):  # what is asked for, or an array, can't be looked up
         return
-    for array in every:
-        _libraries[type(array)] = library  # a plain tuple: taking it apart is the fastest
+    for x in arrays if lazy else (*arrays, *results):
+        if not isinstance(x, LazyInfo):
+            _libraries[type(x)] = library  # a plain tuple: taking it apart is the fastest
+
+
+def _read(arrays: Sequence[Any], library: tuple[Any, ...]) -> Facts:
+    """Read the arrays of a call that makes its results."""
+    found: Facts = library[-1](arrays[0]) if len(arrays) == 1 else library[1](arrays)
+    return found
 
 
 def _kind_of(one: Any) -> Kind:
@@ -262,34 +276,6 @@ def _kind_of(one: Any) -> Kind:
         return Kind(shape, one.dtype, nbytes, None)
     axes = memory_order(shape, info.strides)
     return Kind(tuple(shape[k] for k in axes), one.dtype, nbytes, tuple(axes.index(k) for k in range(len(axes))))
-
-
-def keep_lazy(
-    name: str,
-    asked: tuple[Any, ...],
-    infos: Sequence[ArrayInfo],
-    results: tuple[Any, ...],
-    recipe: Recipe,
-    *,
-    made: bool,
-) -> None:
-    """Keep what a call came to of which some arrays are lazy. The spans are those of their leaves and numbers."""
-    library = _library(name)
-    if library is None:
-        return
-    if len(_kept) >= _MOST:
-        forget()
-    read = library[-1]
-    try:
-        _, facts = _read_lazies([info if isinstance(info, LazyInfo) else info.owner for info in infos], read)
-        _kept[asked, (*facts, *(read(one)[2] for one in results))] = (*recipe[:4], set())
-        if made:
-            _made[asked, facts] = tuple(map(_kind_of, results)), recipe.launch, recipe.cut
-    except (AttributeError, TypeError, RuntimeError):  # what is asked for, or an array, can't be looked up
-        return
-    for info in infos:
-        if not isinstance(info, LazyInfo):
-            _libraries[type(info.owner)] = library
 
 
 def forget() -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from prism.host import lazies, memory
 from prism.host.lazies import Sink
+from prism.host.overlap import overlap
 from prism.lang.diagnostics import Span
 from prism.lang.parse import syntax as s
 from prism.lang.parse.views import Written, as_syntax, call, parameter
@@ -19,7 +20,6 @@ from prism.lang.types.perspective import THREAD
 from prism.lang.types.structs import Struct
 from prism.lib.lazy.array import Lazy, of
 from prism.runtime.arrays import describe, require_contiguous, require_writable
-from prism.runtime.overlap import overlap
 from prism.runtime.streams import choose_stream
 
 

@@ -337,7 +337,10 @@ def test_what_a_gpu_would_run(shape, multiprocessors: int, types) -> None:
     for aligned, reverse in ways if multiprocessors == 2 else ways[multiprocessors % 2 :][:1]:
         y, what = np.empty(shape, types[1]), Task(BY_NAME["add"], *types, reverse=reverse)
         way = on_device(what, Shape(*shape, aligned), multiprocessors)
-        if way.kernel in (kernels.scan_columns_shared, kernels.scan_whole_rows):  # as many blocks as share each strip where they are all resident
+        if way.kernel in (
+            kernels.scan_columns_shared,
+            kernels.scan_whole_rows,
+        ):  # as many blocks as share each strip where they are all resident
             way = replace(way, blocks=min(way.blocks, 3 * way.multiple))
         elif way.kernel is not kernels.scan_once:
             way = replace(way, blocks=min(way.blocks, 4))  # of columns: any number
