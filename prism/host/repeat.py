@@ -17,12 +17,10 @@ from prism.host.lazies import LazyArray, LazyInfo
 from prism.host.libraries import Facts, Kind, Library
 from prism.host.machine import Launch
 from prism.host.memory import memory_order
+from prism.host.overlap import Spans, overlapping
 from prism.runtime.arrays import ArrayInfo, describe
 from prism.runtime.pinned import count
 from prism.runtime.streams import stream_handle
-
-Spans: TypeAlias = tuple[tuple[int, int, bool], ...]
-"""Of each argument: the bytes that it takes before and behind where it begins, and whether the result may be that very memory."""
 
 noting: ContextVar[list[Any] | None] = ContextVar("noting", default=None)
 """While `prism.lib.plan` makes a call: where it is noted."""
@@ -80,7 +78,7 @@ def run(asked: tuple[Any, ...], x: Any, out: Any = None, *others: Any) -> Any:
         return None
     if found is None:
         return None
-    launch, before, behind, room, in_place = found
+    launch, before, behind, room, in_place = found  # the test of `overlapping`, without a call
     if target < source + behind and source - before < target + room and not (in_place and source == target):
         return None  # they overlap: one of them must be copied
     launch((source, target), current(device))
@@ -217,15 +215,6 @@ def cut(results: Sequence[Any], numbers: tuple[int, ...], ways: int) -> tuple[An
 def _lengths(results: int, whole: int, numbers: tuple[int, ...], ways: int) -> tuple[int, ...]:
     """Return how many elements of each result there are, by what the kernels say."""
     return numbers * results if ways == 1 else (*numbers, whole - sum(numbers))
-
-
-def overlapping(pointers: tuple[int, ...], spans: Spans, room: int) -> int:
-    """Return the number of an array that shares memory with the result, the last, and may not be that very array; or -1."""
-    target = pointers[-1]
-    for number, (source, (before, behind, in_place)) in enumerate(zip(pointers[:-1], spans, strict=True)):
-        if target < source + behind and source - before < target + room and not (in_place and source == target):
-            return number
-    return -1
 
 
 def keep(
