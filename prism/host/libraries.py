@@ -72,6 +72,9 @@ def _two_of_cupy(x: Any, y: Any) -> tuple[int, int, int, tuple[Hashable, ...]]:
 
 
 def _of_cupy(arrays: Sequence[Any]) -> Facts:
+    if len(arrays) == 2:
+        source, target, device, both = _two_of_cupy(*arrays)
+        return (source, target), device, both
     if len(arrays) >= 3:  # as calls of several arrays have: a loop costs as much as a fact
         x, y, z = arrays[:3]
         of_x, of_y, of_z = x.data, y.data, z.data
@@ -140,6 +143,9 @@ def _two_of_torch(x: Any, y: Any) -> tuple[int, int, int, tuple[Hashable, ...]]:
 
 
 def _of_torch(arrays: Sequence[Any]) -> Facts:
+    if len(arrays) == 2:
+        source, target, device, both = _two_of_torch(*arrays)
+        return (source, target), device, both
     if len(arrays) >= 3:
         x, y, z = arrays[:3]
         of_x, of_y, of_z = x.dtype, y.dtype, z.dtype

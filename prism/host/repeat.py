@@ -100,6 +100,8 @@ def run_many(asked: tuple[Any, ...], arrays: tuple[Any, ...], stream: Any = None
         return None
     if out is None:
         return _run_new(asked, arrays[:-1])
+    if len(arrays) == 2:  # what is kept of such a call is as `run` takes it
+        return run(asked, *arrays) if stream is None else None
     library = _libraries.get(type(arrays[0]))
     if library is None:
         return run_lazy(asked, arrays) if stream is None else None
@@ -114,14 +116,20 @@ def run_many(asked: tuple[Any, ...], arrays: tuple[Any, ...], stream: Any = None
     if found is None:
         return None
     launch, spans, room, _, apart = found
-    if pointers not in apart:
-        if overlapping(pointers, spans, room) >= 0:
-            return None  # one of them must be copied
-        if len(apart) >= _PLACES:
-            apart.clear()
-        apart.add(pointers)
+    if pointers not in apart and not _lie_apart(pointers, spans, room, apart):
+        return None  # one of them must be copied
     launch(pointers, current(device) if stream is None else stream_handle(stream))
     return out
+
+
+def _lie_apart(pointers: tuple[int, ...], spans: Spans, room: int, apart: set[tuple[int, ...]]) -> bool:
+    """Whether the result shares no memory that it may not; the places where it does not are kept."""
+    if overlapping(pointers, spans, room) >= 0:
+        return False
+    if len(apart) >= _PLACES:
+        apart.clear()
+    apart.add(pointers)
+    return True
 
 
 def _run_new(asked: tuple[Any, ...], arrays: tuple[Any, ...]) -> Any:

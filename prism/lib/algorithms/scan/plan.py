@@ -268,14 +268,15 @@ def columns(task: Task, shape: Shape, multiprocessors: int) -> Way:
     width = widths[0][1]
     line = max(1, _LINE // task.bytes // width)
     lanes, shared = _strip(shape, c, width, line, multiprocessors)
+    narrow = lanes * width < 32 and (shared or shape.outer <= multiprocessors)
+    if narrow and (found := whole_rows(task, shape, width, multiprocessors)) is not None:
+        return found
     sharing = c.sharing(lanes * width, width)
     tiles = -(-shape.n // sharing.rows(lanes * width))
     if not shared or tiles == 1:
         lanes = min(wider for wider in _own(width, line) if wider >= lanes)
         template, strips = {**common, **c.by_block(width, lanes)}, _strips(shape, lanes * width)
         return Way(kernels.scan_columns, template, template["THREADS"], strips, numbers, multiple=strips)
-    if lanes * width < 32 and (found := whole_rows(task, shape, width, multiprocessors)) is not None:
-        return found
     strips = _strips(shape, lanes * width)
     template = {**common, **sharing.template(width, lanes)}
     words = _column_words(tiles)

@@ -45,6 +45,9 @@ class Mode:
         return self.count, self.size, None if self.size is None else arguments.exactly(self.fill)
 
 
+_COUNTED, _CUT = Mode(True, None, 0), Mode(False, None, 0)
+
+
 def mode_of(count: bool, size: Any, fill_value: Any) -> Mode:
     """Return how a call wants its results.
 
@@ -53,7 +56,7 @@ def mode_of(count: bool, size: Any, fill_value: Any) -> Mode:
         ValueError: it is negative, or `count` is asked for too.
     """
     if size is None:
-        return Mode(bool(count), None, fill_value)
+        return _COUNTED if count else _CUT  # made once: every call asks
     if count:
         raise ValueError("`count` and `size` are two ways to give a result of unknown length: pass one of them")
     try:
