@@ -22,6 +22,9 @@ from prism.runtime.arrays import ArrayInfo, describe
 from prism.runtime.pinned import count
 from prism.runtime.streams import stream_handle
 
+Reserved: TypeAlias = tuple[Launch, int, tuple[int, ...], list[tuple[Any, Kind]]]
+"""How a call is launched, as what its results are cut, all addresses, and the results' memory."""
+
 noting: ContextVar[list[Any] | None] = ContextVar("noting", default=None)
 """While `prism.lib.plan` makes a call: where it is noted."""
 _MOST = 4096
@@ -178,13 +181,9 @@ def run_lazy(asked: tuple[Any, ...], arrays: tuple[Any, ...]) -> Any:
     return out
 
 
-Reserved: TypeAlias = tuple[Launch, int, tuple[int, ...], list[tuple[Any, Kind]]]
-"""How a call is launched, as what its results are cut, all addresses, and the results' memory."""
-
-
 def _reserve(
     key: Hashable, x: Any, pointers: tuple[int, ...], device: Any, library: tuple[Any, ...]
-) -> Reserved | None:  # fmt: skip
+) -> Reserved | None:
     """Take memory for the results of a call; None: it is not known."""
     found = _made.get(key)
     if found is None:
