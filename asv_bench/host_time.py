@@ -1,17 +1,20 @@
-"""The host's time of warm calls of prism.lib.scan and prism.lib.sum, whatever the size, beside CuPy's and torch's.
+"""The host's time of warm calls, whatever the size, beside CuPy's and torch's: of every algorithm's cases that have peers.
 
-    PYTHONPATH=. python asv_bench/host_time.py [--sizes 10,14,20] [--rounds 40]
+    PYTHONPATH=. python asv_bench/host_time.py [scan sum ...] [--sizes 10,14,20] [--rounds 40]
 
-Needs a GPU and CuPy; torch is left out where it is missing. `host_times` is what all benchmarks measure the host's time by.
+Needs a GPU and CuPy; torch is left out where it is missing. The calls are those of the manifest's cases (prism/lib/cases.py), of
+each case's usual dtype; of those that take `out` one more with it. Calls that wait for the GPU have its time in theirs.
+`host_times` is what all benchmarks measure the host's time by.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import gc
 import statistics
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 Call = Callable[[], Any]
@@ -66,26 +69,26 @@ def host_time(call: Call, wait: Call) -> float:
     return host_times({"": call}, wait)[""]
 
 
-def calls_of(arrays: Any, size: int) -> dict[str, Call]:
-    """Return what is measured with arrays of CuPy or torch, by name."""
+def calls_of(library: Any, functions: Sequence[str], log: int) -> dict[str, Call]:
+    """Return what is measured with arrays of CuPy or torch, by name: cases of some functions, or of all."""
+    import algorithms
+
     import prism
 
-    x = arrays.ones(size, dtype=arrays.int32, **({} if arrays.__name__ == "cupy" else {"device": "cuda"}))
-    y = arrays.empty_like(x)
-    total = x[:1].reshape(()).clone() if arrays.__name__ == "torch" else x[0].copy()
-    mine = {
-        "scan(out=)": lambda: prism.lib.scan(x, out=y),
-        "sum(out=)": lambda: prism.lib.sum(x, out=total),
-        "scan()": lambda: prism.lib.scan(x),
-        "sum()": lambda: prism.lib.sum(x),
-    }
-    if arrays.__name__ == "cupy":
-        return mine | {"cupy.cumsum(out=)": lambda: arrays.cumsum(x, out=y), "cupy.sum()": lambda: arrays.sum(x)}
-    options = {"dim": 0, "dtype": arrays.int32}
-    return mine | {
-        "torch.cumsum(out=)": lambda: arrays.cumsum(x, out=y, **options),
-        "torch.sum()": lambda: arrays.sum(x, dtype=arrays.int32),
-    }
+    place = library.asarray if library.__name__ == "cupy" else lambda x: library.as_tensor(x, device="cuda")
+    found: dict[str, Call] = {}
+    for case in algorithms.chosen(functions):
+        calls = algorithms.calls_of(case, log, {library.__name__: library}, place)
+        found[str(case)] = calls["prism"]
+        if case.out:
+            given = [place(x) for x in case.arrays(algorithms.shape_of(case, log))]
+            room = calls["prism"]()
+            if hasattr(room, "shape"):
+                function = getattr(prism.lib, case.function)
+                found[f"{case} (out=)"] = functools.partial(function, *given, **case.options, out=room)
+        if (peer := calls.get(library.__name__)) is not None:
+            found[f"{library.__name__}: {case}"] = peer
+    return found
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -93,6 +96,7 @@ def main(arguments: list[str] | None = None) -> None:
     import cupy
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("functions", nargs="*", help="of prism.lib (default: all that have a peer)")
     parser.add_argument("--sizes", default="10,14,20", help="logarithms to base 2")
     parser.add_argument("--rounds", type=int, default=40)
     options = parser.parse_args(arguments)
@@ -105,14 +109,14 @@ def main(arguments: list[str] | None = None) -> None:
     else:
         libraries.append((torch, torch.cuda.synchronize))
     for library, wait in libraries:
-        columns = {head: calls_of(library, 1 << int(head[2:])) for head in heads}
+        columns = {head: calls_of(library, options.functions, int(head[2:])) for head in heads}
         calls = {f"{name} {head}": call for head, column in columns.items() for name, call in column.items()}
         found = batches(calls, wait, options.rounds)
-        print(f"{library.__name__ + ': us, least (median)':26} {''.join(f'{head:>15}' for head in heads)}")
+        print(f"{library.__name__ + ': us, least (median)':34} {''.join(f'{head:>15}' for head in heads)}")
         for name in columns[heads[0]]:
             each = [found[f"{name} {head}"] for head in heads]
             cells = [f"{min(one) * 1e6:.2f} ({statistics.median(one) * 1e6:.2f})" for one in each]
-            print(f"  {name:24} {''.join(f'{cell:>15}' for cell in cells)}", flush=True)
+            print(f"  {name:32} {''.join(f'{cell:>15}' for cell in cells)}", flush=True)
 
 
 if __name__ == "__main__":

@@ -48,6 +48,15 @@ def peer(name: str = "cub_peer", headers: str | None = None) -> ctypes.CDLL:
     return ctypes.CDLL(str(folder / "cub.so"))
 
 
+def peer_if_built(name: str) -> ctypes.CDLL | None:
+    """Return what `peer` does, or None where it can't be built, which is said."""
+    try:
+        return peer(name)
+    except (OSError, subprocess.CalledProcessError) as error:
+        print(f"CUB is left out: {error}")
+        return None
+
+
 def peers(newest: str | None) -> dict[str, ctypes.CDLL]:
     """Return CUB's entry points: `cub`, and `newest` of the headers in a folder, where one is given."""
     return {"cub": peer()} | ({"newest": peer(headers=newest)} if newest else {})

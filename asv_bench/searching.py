@@ -1,14 +1,15 @@
-"""Differences, searches and elements at indices beside CuPy and torch, and a copy: one process, alternating rounds, medians.
+"""Differences, searches and elements at indices beside CUB, CuPy, torch, and a copy: one process, alternating rounds, medians.
 
     PYTHONPATH=. python asv_bench/searching.py [--sizes 20,24,28] [--rounds 7] [--only diff] [--json FILE]
 
-Needs a GPU, CuPy and torch. Every result is compared with CuPy's, once. `floor`: what a
-copy of as many bytes takes.
+Needs a GPU, CuPy and torch; for CUB, and Thrust's searches, nvcc, as `measure.py`: else they are left out. Every result
+is compared with CuPy's, once. `floor`: what a copy of as many bytes takes.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -51,6 +52,25 @@ def same(cupy: Any, found: Any, wanted: Any, name: str) -> None:
     assert found.shape == wanted.shape and bool((found == wanted).all()), name
 
 
+@functools.cache
+def library() -> Any:
+    """Return CUB's entry points, or None."""
+    from measure import peer_if_built
+
+    return peer_if_built("cub_counting")
+
+
+def cub_call(name: str, x: Any, *given: Any) -> dict[str, Callable[[], Any]]:
+    """Return CUB's call, by its name; none where it is left out. It has been made once."""
+    if library() is None:
+        return {}
+    from segments import cub
+
+    made = cub(getattr(library(), f"cub_{name}_{x.dtype.name}"), x, *given)
+    made(0)
+    return {"cub": lambda: made(0)}
+
+
 def differences(cupy: Any, torch: Any, n: int, only: str) -> Iterator[Row]:
     """Yield the calls of `diff`."""
     for dtype in ("float32", "int32", "uint8", "float64"):
@@ -64,6 +84,9 @@ def differences(cupy: Any, torch: Any, n: int, only: str) -> Iterator[Row]:
             "prism": lambda x=x: prism.lib.diff(x), "cupy": lambda x=x: cupy.diff(x),
             "torch": lambda x=of_torch: torch.diff(x),
         }  # fmt: skip
+        room = cupy.empty_like(x)
+        calls |= cub_call("diff", x, room, x.size)
+        assert "cub" not in calls or bool((room[1:] == cupy.diff(x)).all()), ("CUB", name)
         yield name, calls, 2 * x.nbytes
     if only in "diff rows float32":
         x = cupy.random.default_rng(0).random((n // 1000, 1000), dtype=cupy.float32)
@@ -96,6 +119,9 @@ def searches(cupy: Any, torch: Any, n: int, only: str) -> Iterator[Row]:
                     "cupy": lambda a=table, v=sought: cupy.searchsorted(a, v),
                     "torch": lambda both=of_torch: torch.searchsorted(*both),
                 }
+                room = cupy.empty(n, "int64")
+                calls |= cub_call("search", table, sought, room, table.size, n)
+                assert "cub" not in calls or bool((room == cupy.searchsorted(table, sought)).all()), ("Thrust", name)
                 yield name + order, calls, n * (values.itemsize + 8)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from prism.host.lazies import LazyArray, NotReadable, expand_launch
+from prism.host.overlap import require_apart
 from prism.lang.check import annotation, parsed_of
 from prism.lang.facts.blocks import threads_of
 from prism.lang.keep.keys import exact_items
@@ -23,7 +24,6 @@ from prism.runtime.arrays import describe
 from prism.runtime.bind import bind, require_count
 from prism.runtime.build import entry_of
 from prism.runtime.launch import Assumptions, LaunchError, check_numbers, check_shape
-from prism.runtime.overlap import require_apart
 
 MOST_VARIANTS, MOST_INSTANCES = 4, 256
 """Programs that are kept of a kernel with the same template arguments, by what its names stood for; and template arguments."""

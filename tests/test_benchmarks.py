@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import functools
 import gc
 import importlib
+import io
 import itertools
 import json
 import subprocess
 import sys
 from itertools import product
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -20,9 +23,10 @@ import pytest
 
 from prism.command.machine import dashboard
 from prism.host.axes import collapse
-from prism.lib import operators
+from prism.lib import algorithms, operators
 from prism.lib.algorithms.reduce import plan as reduce_plans
 from prism.lib.algorithms.reduce import steps as reduce_steps
+from prism.lib.cases import usual_cases
 
 FOLDER = Path(__file__).parents[1] / "asv_bench"
 
@@ -376,6 +380,45 @@ def test_reading_alone(monkeypatch: pytest.MonkeyPatch) -> None:
             y = np.full(1, 7, np.uint32)
             reading.read[blocks, threads](x, y, x.size, 0, never, template=dict(kernel.template), check=True)
             assert y[0] == written
+
+
+class Cupy(ModuleType):
+    """CuPy, on the host: what scripts ask of it beside its functions, which are NumPy's."""
+
+    cuda = SimpleNamespace(Device=lambda: SimpleNamespace(synchronize=lambda: None))
+
+    def __getattr__(self, name: str) -> Any:
+        return np.asarray if name == "asnumpy" else getattr(np, name)
+
+
+def test_first_calls_are_of_every_algorithm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each process makes the call that its case says, and looks at the results."""
+    monkeypatch.setattr(sys, "path", [str(FOLDER), *sys.path])
+    monkeypatch.setitem(sys.modules, "cupy", Cupy("cupy"))
+    module = importlib.import_module("first_call")
+    monkeypatch.setattr(module, "LOG", 8)
+    calls = usual_cases()
+    assert len(calls) == len(algorithms.MANIFEST)
+    for case in calls:
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            exec(module.write_code(case, tmp_path), {})
+        assert len(json.loads(said.getvalue())) == 3, case
+    code = module.write_code(calls[0], tmp_path).replace("function(*given", "0 * function(*given")
+    with pytest.raises(AssertionError, match="scan"):
+        exec(code, {})
+
+
+def test_the_hosts_time_is_that_of_every_algorithm_with_peers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [str(FOLDER), *sys.path])
+    module = importlib.import_module("host_time")
+    calls = module.calls_of(Cupy("cupy"), ("scan", "sum", "compress"), 8)
+    assert {"scan", "scan (out=)", "cupy: scan", "sum (out=)", "compress", "cupy: compress"} <= calls.keys()
+    assert np.array_equal(calls["scan (out=)"](), calls["scan"]()) and np.array_equal(
+        calls["cupy: scan"](), calls["scan"]()
+    )
+    every = {name for one in algorithms.MANIFEST for name in one.functions}
+    assert {name.split()[0] for name in module.calls_of(Cupy("cupy"), (), 4) if "cupy" not in name} <= every
 
 
 @pytest.mark.parametrize("slow", [0, 3])

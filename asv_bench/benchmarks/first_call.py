@@ -1,14 +1,15 @@
-"""The first call of a function of the library in a new process, in which CUDA has begun already."""
+"""The first call of a function of each algorithm in a new process, in which CUDA has begun already."""
 
 from __future__ import annotations
 
 from benchmarks import raw
+from prism.lib.cases import usual_cases
 
 
 class FirstCall:
     """Milliseconds of the call, and of importing Prism and the function before it."""
 
-    params = (["sum", "scan", "max axis", "sgemm", "hgemm"], ["artifacts", "compiled", "cached"])
+    params = ([str(case) for case in usual_cases()], ["artifacts", "compiled", "cached"])
     param_names = ("call", "way")
 
     @raw.tracked("ms")

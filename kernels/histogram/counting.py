@@ -246,6 +246,21 @@ def prepare(
 
 
 @prism("global")
+@requires(grid[1], block[1], thread[1])
+def length_of_counts(
+    counts: ptr(const(int64)) @ grid[1], length: ptr(int64) @ grid[1], size: int64 @ grid[1], least: int64 @ grid[1],
+):
+    """Make `length[0]` how many of `size` counts there are up to that of the largest element, which is `counts[size]`.
+
+    Perspective: grid, of one thread.
+    Shapes:      `length[0]`: at least `least`, which `size` is not below; `size + 1` where the element has no count.
+    Test:        tests/kernels/test_histogram.py
+    """
+    with partition(length, thread[1]) as mine, group(thread[1]):
+        mine[0] = max(min(counts[size], size) + 1, least)
+
+
+@prism("global")
 @template(TI=dtype, TE=dtype, E=dtype, FIRST=constexpr(bool), THREADS=constexpr(int))
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS)")
@@ -278,6 +293,7 @@ EXAMPLES = {
         "LATE": False, "WEIGHTED": False, "MOST": False, "SLOTS": 9216, "COPIES": 32, "TABLE": 0, "THREADS": 512, "ITEMS": 16,
         "WIDTH": 4, "BLOCKS": 2,
     },
+    "length_of_counts": {},
     "place": {"TI": "float32", "TE": "float64", "E": "float64", "FIRST": False, "THREADS": 256},
     "prepare": {"S": "int64", "TE": "float32", "T": "float32", "L": "float64", "THREADS": 256},
 }

@@ -191,6 +191,34 @@ COLUMNS = {
 COLUMNS_WIDENED = COLUMNS | {4: replace(COLUMNS[4], wide_strip=12), 8: replace(COLUMNS[8], wide_strip=6)}
 
 
+@dataclass(frozen=True)
+class RowsConfiguration:
+    """How whole rows are cut into tiles: as in a `Configuration`."""
+
+    items: int
+    threads: int = 512
+    blocks: int = 1
+    words: int = 4
+
+    def rows(self, columns: int) -> int:
+        """Rows of a tile."""
+        return self.threads // columns * self.items
+
+    def template(self) -> dict[str, int]:
+        """Return the template arguments of `scan_whole_rows`."""
+        return {"THREADS": self.threads, "ITEMS": self.items, "BLOCKS": self.blocks, "WORDS": self.words}
+
+
+# A block looks back at all columns of as many tiles as there are blocks: so one on a multiprocessor, with large tiles, where
+# there are enough of them, or else small ones. By size of an element.
+WHOLE_ROWS = {
+    4: (RowsConfiguration(items=44), RowsConfiguration(items=12, threads=256, blocks=2)),
+    8: (RowsConfiguration(items=22), RowsConfiguration(items=6, threads=256, blocks=2)),
+}
+WHOLE_ROWS_COLUMNS = (9, 127)
+"""How many columns they have: of fewer a thread adds up too many chunks, of more a small tile has one chunk."""
+
+
 def for_columns(size: int, given: int) -> ColumnConfiguration:
     """Return how columns are cut up, for elements of `size` bytes in registers and `given` bytes in memory."""
     return (COLUMNS_WIDENED if given < size else COLUMNS)[size]

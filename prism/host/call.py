@@ -22,11 +22,11 @@ from prism.host import arguments, floats, lazies, memory, repeat
 from prism.host.axes import c_strides
 from prism.host.lazies import LazyInfo, NotReadable, Sink
 from prism.host.machine import Ready, machine_of, run_on_host
+from prism.host.overlap import overlap, span
 from prism.host.plan import OUT, Machine, Plan
 from prism.host.repeat import Recipe, cut, noting
 from prism.runtime.arrays import ArrayInfo, describe
 from prism.runtime.capture import deciding
-from prism.runtime.overlap import overlap, span
 from prism.runtime.pinned import count
 from prism.runtime.streams import choose_stream, order
 
@@ -140,10 +140,10 @@ def _make(
     function: str | None, asked: tuple[Any, ...], infos: Arrays, decide: Decide, result: ArrayInfo | None, stream: Any,
     copied: bool = False,
 ) -> Any:  # fmt: skip
-    first, handle = next(iter(infos.values())), None
+    first, taken, handle = next(iter(infos.values())), lazies.expand(infos), None
     if first.device is not None:
         handle = choose_stream(stream, (first,))
-        order((*lazies.expand(infos).values(), *(() if result is None else (result,))), handle)
+        order((*taken.values(), *(() if result is None else (result,))), handle)
     known = _decided(function, asked, infos, decide, result, handle)
     decision = known.decision
     reused = result is not None and not all(_apart(name, info, result, decision) for name, info in infos.items())
@@ -154,13 +154,7 @@ def _make(
         decision = known.decision
     if decision.copied:
         with memory.working(first, None if stream is None else handle):
-            copies = {
-                name: lazies.evaluate(infos[name])
-                or arguments.facts_of(
-                    memory.copy(infos[name], name in decision.columns, decision.pad, decision.converted), name
-                )
-                for name in decision.copied
-            }
+            copies = {name: _copied(name, infos[name], decision) for name in decision.copied}
             return _make(function, asked, {**infos, **copies}, decide, result, stream, copied=True)
     begins = infos.get(decision.begins)
     if result is not None and not decision.beside and not reused:
@@ -169,7 +163,7 @@ def _make(
             with memory.working(first, None if stream is None else handle):
                 result.owner[...] = lazies.memory_of(begins)
             copied = True
-        _launch(known, infos, {OUT: result}, handle)
+        _launch(known, taken, {OUT: result}, handle)
         _warn(decision, first, result.owner)
     else:
         with memory.working(first, None if stream is None else handle):
@@ -180,7 +174,7 @@ def _make(
             if begins is not None:
                 made[0][...] = lazies.memory_of(begins)
                 copied = True
-            many = _launch(known, infos, targets, handle, made)
+            many = _launch(known, taken, targets, handle, made)
             results = tuple(map(_transposed, wanted, made, [first] * len(made)))
             _warn(decision, first, results[0])
             if result is not None:
@@ -188,8 +182,20 @@ def _make(
                 return result.owner
             answer = cut(results[: len(decision.names) - 1], many, decision.cut) if decision.cut else results
     if not copied and (known.ready is not None or (handle is None and noting.get() is not None)):
-        _keep(known, asked, infos, results, answer, made=result is None)
+        _keep(known, asked, infos, taken, results, answer, made=result is None)
     return _given_back(answer, infos.get("x", first), result)
+
+
+def _copied(name: str, info: ArrayInfo, decision: Decision) -> ArrayInfo:
+    """Return the facts of a copy of an array, or of an array with the elements of a lazy one: what takes memory reads that."""
+    lazy = isinstance(info, LazyInfo)
+    made = (
+        lazies.memory_of(info)
+        if lazy
+        else memory.copy(info, name in decision.columns, decision.pad, decision.converted)
+    )
+    found = arguments.facts_of(made, name)
+    return replace(found, dtype=info.dtype) if lazy and info.dtype != found.dtype else found
 
 
 def _given_back(answer: tuple[Any, ...], of: ArrayInfo, result: ArrayInfo | None) -> Any:
@@ -267,20 +273,20 @@ def _alike(name: str, info: ArrayInfo, result: ArrayInfo, decision: Decision) ->
 
 
 def _launch(
-    known: _Known, infos: Arrays, targets: Arrays, stream: int | None, made: tuple[Any, ...] = ()
+    known: _Known, taken: Mapping[str, Any], targets: Arrays, stream: int | None, made: tuple[Any, ...] = ()
 ) -> tuple[int, ...]:
     """Run the plan; return how many elements of the results there are, where it says so and the call waits for it."""
-    decision, first = known.decision, next(iter(infos.values()))
+    decision = known.decision
     if decision.plan is None:
         for one in made or (targets[OUT].owner,):
             if decision.fill is not None:
                 one[...] = decision.fill
     elif known.ready is None or stream is None:
-        run_on_host(decision.plan, {**lazies.expand(infos), **targets})
+        run_on_host(decision.plan, {**taken, **targets})
     else:
-        pointers = tuple([info.pointer for info in (*lazies.expand(infos).values(), *targets.values())])
-        if decision.cut and first.device is not None:
-            return count(known.ready, pointers, stream, first.device, 2 if decision.cut == 3 else 1)
+        pointers = tuple([info.pointer for info in (*taken.values(), *targets.values())])
+        if decision.cut:
+            return count(known.ready, pointers, stream, known.ready.ordinal, 2 if decision.cut == 3 else 1)
         known.ready(pointers, stream)
     return tuple(int(one) for one in made[-1]) if decision.cut else ()
 
@@ -296,33 +302,38 @@ def _transposed(one: Result, made: Any, first: ArrayInfo) -> Any:
 
 
 def _keep(
-    known: _Known, asked: tuple[Any, ...], infos: Arrays, results: tuple[Any, ...], answer: Any, *, made: bool
+    known: _Known,
+    asked: tuple[Any, ...],
+    infos: Arrays,
+    taken: Mapping[str, Any],
+    results: tuple[Any, ...],
+    answer: Any,
+    *,
+    made: bool,
 ) -> None:
     """Keep what was launched on arrays for the next such call."""
-    decision, arrays = known.decision, tuple(info.owner for info in infos.values())
-    recipe, noted = None, noting.get()
-    if lazies.are_lazy(infos):
-        taken = lazies.expand(infos).values()
-        if known.ready is not None and not decision.begins:
-            spans = tuple((*span(info), False) if isinstance(info, ArrayInfo) else (0, 0, False) for info in taken)
-            recipe = Recipe(known.ready.launch(), spans, span(describe(results[0]))[1], decision.cut)
-            repeat.keep_lazy(
-                next(iter(infos.values())).library, asked, tuple(infos.values()), results, recipe, made=made
-            )
-        if noted is not None and not decision.cut and not decision.begins:
-            pointers = (*(info.pointer for info in taken), *(describe(one).pointer for one in results))
-            noted.append(Noted((), (), results, answer[0] if len(answer) == 1 else answer, recipe, pointers, infos))
+    decision, lazy = known.decision, lazies.are_lazy(infos)
+    if lazy and decision.begins:
         return
+    recipe, noted = None, noting.get()
     if known.ready is not None:
         target = describe(results[0])
-        alike = [_alike(name, info, target, decision) for name, info in infos.items()]
-        spans = tuple((*span(info), same) for info, same in zip(infos.values(), alike, strict=True))
+        alike = {name for name, info in infos.items() if not lazy and _alike(name, info, target, decision)}
+        spans = tuple(
+            (*span(info), name in alike) if isinstance(info, ArrayInfo) else (0, 0, False)
+            for name, info in taken.items()
+        )
         begins = list(infos).index(decision.begins) if decision.begins else -1
         recipe = Recipe(known.ready.launch(), spans, span(target)[1], decision.cut, begins)
-        first = next(iter(infos.values()))
-        repeat.keep(first.library, asked, arrays, results, recipe, made=made)
+        repeat.keep(asked, tuple(infos.values()), results, recipe, made=made)
     if noted is not None and not decision.cut:
-        noted.append(Noted(tuple(infos), arrays, results, answer[0] if len(answer) == 1 else answer, recipe))
+        one = answer[0] if len(answer) == 1 else answer
+        if lazy:
+            pointers = (*(info.pointer for info in taken.values()), *(describe(one).pointer for one in results))
+            noted.append(Noted((), (), results, one, recipe, pointers, infos))
+        else:
+            arrays = tuple(info.owner for info in infos.values())
+            noted.append(Noted(tuple(infos), arrays, results, one, recipe))
 
 
 __all__ = ["Arrays", "Decide", "Decision", "Noted", "Result", "call", "forget"]

@@ -10,13 +10,13 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from prism.host.overlap import overlap
 from prism.host.plan import Buffer, Map, Plan, Step
 from prism.lang.surface import Kernel
 from prism.lang.surface.views import At, Expression, NotReadable, Position, View
 from prism.lang.types import INT64, Scalar
 from prism.runtime.arrays import ArrayInfo, describe, register
 from prism.runtime.instance import instance
-from prism.runtime.overlap import overlap
 
 evaluators: list[Callable[[LazyInfo], Any]] = []
 """What makes an array of a lazy one: the library's, which has the kernel."""
@@ -39,10 +39,13 @@ class LazyArray:
 
 
 class Sink:
-    """What a result goes to that is no array, given as `out`: it is made, and then written there."""
+    """What a result goes to that is no array, given as `out`.
+
+    A result that is one lazy array is computed where it is written; another one is made, and then written there.
+    """
 
     def write(self, result: Any, stream: Any) -> None:
-        """Write a result, on a stream."""
+        """Write a result, an array or a lazy one, on a stream."""
         raise NotImplementedError
 
 

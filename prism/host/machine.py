@@ -85,7 +85,7 @@ class Ready:
 
     def __init__(self, plan: Plan, names: Sequence[str], where: ArrayInfo) -> None:
         assert where.device is not None
-        self._where, self._plan, self._ordinal = replace(where, owner=None), plan, where.device
+        self._where, self._plan, self.ordinal = replace(where, owner=None), plan, where.device
         self._roomy = plan.scratch > _SMALL or (
             plan.lent and plan.scratch > 0
         )  # then its address is another one in each call, as those of arrays are
@@ -116,16 +116,16 @@ class Ready:
         What one step leaves there for the next is this thread's: others launch on the same stream, between the two.
         """
         plan = self._plan
-        words = KEPT.get(self._ordinal, stream, plan.words, plan.tag) if plan.words else 0
+        words = KEPT.get(self.ordinal, stream, plan.words, plan.tag) if plan.words else 0
         if not plan.scratch or self._roomy:
             return words, 0
         tag = "scratch" if self._alone else f"scratch of thread {threading.get_ident()}"
-        return words, KEPT.get(self._ordinal, stream, plan.scratch, tag)
+        return words, KEPT.get(self.ordinal, stream, plan.scratch, tag)
 
     def _ready(self, step: Step | Clear) -> Launch:
         if isinstance(step, Clear):
             return self._clear(step.buffer)
-        launcher = launcher_of(step.instance, self._ordinal)
+        launcher = launcher_of(step.instance, self.ordinal)
         if step.late:
             launcher = launcher.serialize()
         values = list(order_arguments(step, (p.name for p in launcher.entry.parameters)))
@@ -156,7 +156,7 @@ class Ready:
         )
 
     def _clear(self, buffer: Buffer) -> Launch:
-        nbytes, ordinal = buffer.count * dtype_called(buffer.dtype).itemsize, self._ordinal
+        nbytes, ordinal = buffer.count * dtype_called(buffer.dtype).itemsize, self.ordinal
 
         def clear(pointers: tuple[int, ...], stream: int) -> None:
             found = self._arrays.get(buffer.name)

@@ -31,7 +31,7 @@ def copy(info: ArrayInfo, columns: bool = False, pad: int = 1, dtype: np.dtype[A
     """
     if dtype is not None:
         found = empty_as(info, info.shape, dtype)
-        assign(found, info.owner)
+        _convert(found, info.owner, info.dtype.kind, dtype.kind)
         return found
     native = info.dtype if info.dtype.names else info.dtype.newbyteorder("=")
     shape, source = info.shape, info.owner
@@ -75,12 +75,16 @@ def assign(target: Any, source: Any) -> None:
     Warns:
         ComplexWarning: complex numbers become real ones.
     """
-    given, wanted = describe(source).dtype.kind, describe(target).dtype.kind
+    _convert(target, source, describe(source).dtype.kind, describe(target).dtype.kind)
+
+
+def _convert(target: Any, source: Any, given: str, wanted: str) -> None:
+    """Write an array of a kind of dtypes into one of another kind."""
     if given == "c" and wanted == "b":
         source = source != 0
     elif given == "c" and wanted != "c":
         text = "Casting complex values to real discards the imaginary part"
-        warnings.warn(text, np.exceptions.ComplexWarning, stacklevel=2)
+        warnings.warn(text, np.exceptions.ComplexWarning, stacklevel=3)
         source = source.real
     target[...] = source
 

@@ -8,14 +8,15 @@ from typing import Any
 
 from prism.host.call import Noted
 from prism.host.lazies import LazyArray
-from prism.host.repeat import noting, overlapping
+from prism.host.overlap import overlapping
+from prism.host.repeat import noting
 from prism.runtime.arrays import ArrayInfo, describe, is_array
 from prism.runtime.streams import choose_stream, current_stream
 
 _ALIGNED = 15  # the bits of an address that decide which kernel a call takes
 
 
-class Plan:
+class PlannedCall:
     """A call of the library that is decided: which kernels, cut up how, on arrays of which kind.
 
     `plan()` makes the call again on the arrays that it was made with, and checks nothing: it costs the launch. `plan(x, out)`
@@ -77,7 +78,9 @@ class Plan:
         return self._answer
 
 
-def plan(function: Callable[..., Any], *arguments: Any, out: Any = None, stream: Any = None, **options: Any) -> Plan:
+def plan(
+    function: Callable[..., Any], *arguments: Any, out: Any = None, stream: Any = None, **options: Any
+) -> PlannedCall:
     """Decide a call of a function of the library, to be made many times.
 
     The call is made once: afterwards its result is there, the kernels are loaded, and scratch memory is there on the stream.
@@ -96,7 +99,7 @@ def plan(function: Callable[..., Any], *arguments: Any, out: Any = None, stream:
 
     Returns
     -------
-    Plan
+    PlannedCall
         ``plan()`` makes the call again, ``plan(x, out)`` makes it on other arrays like these.
 
     Raises
@@ -146,7 +149,7 @@ def plan(function: Callable[..., Any], *arguments: Any, out: Any = None, stream:
         values = {key: taken.get(id(value), value) for key, value in options.items()}
         return _called(function, tuple(taken.get(id(value), value) for value in arguments), values, out, stream)
 
-    return Plan(call, one)
+    return PlannedCall(call, one)
 
 
 def _called(
@@ -180,4 +183,4 @@ def _require_like(info: ArrayInfo, other: ArrayInfo, name: str) -> None:
         raise ValueError(f"`{name}` is aligned otherwise to 16 bytes than what the plan was made with")
 
 
-__all__ = ["Plan", "plan"]
+__all__ = ["PlannedCall", "plan"]

@@ -8,45 +8,36 @@ these, so that a warm call costs the host little more than the launch itself, an
 from __future__ import annotations
 
 import itertools
-import sys
 from collections.abc import Callable, Hashable, Sequence
 from contextvars import ContextVar
 from typing import Any, NamedTuple, TypeAlias
 
+from prism.host import libraries
 from prism.host.lazies import LazyArray, LazyInfo
+from prism.host.libraries import Facts, Kind, Library
 from prism.host.machine import Launch
 from prism.host.memory import memory_order
+from prism.host.overlap import Spans, overlapping
 from prism.runtime.arrays import ArrayInfo, describe
 from prism.runtime.pinned import count
 from prism.runtime.streams import stream_handle
 
-Facts: TypeAlias = tuple[tuple[int, ...], int, tuple[Hashable, ...]]
-"""Of arrays: where each begins, the first one's device, and all that a decision follows from."""
-Spans: TypeAlias = tuple[tuple[int, int, bool], ...]
-"""Of each argument: the bytes that it takes before and behind where it begins, and whether the result may be that very memory."""
+Reserved: TypeAlias = tuple[Launch, int, tuple[int, ...], list[tuple[Any, Kind]]]
+"""How a call is launched, as what its results are cut, all addresses, and the results' memory."""
 
 noting: ContextVar[list[Any] | None] = ContextVar("noting", default=None)
 """While `prism.lib.plan` makes a call: where it is noted."""
 _MOST = 4096
 _PLACES = 256  # of the arrays of one call that are known to lie apart
+_UNKNOWN = (AttributeError, TypeError, RuntimeError)
+"""What is asked for, or an array, can't be looked up, or has no memory."""
 _kept: dict[Hashable, tuple[Any, ...]] = {}
-_results: dict[Hashable, tuple[tuple[Any, ...], ...]] = {}  # of each: as the library's `empty` takes it
+_made: dict[Hashable, tuple[tuple[Kind, ...], Launch, int]] = {}
+"""Of calls that make their results: what each of these is, the launch, and as of `Decision.cut`."""
 _libraries: dict[type, tuple[Any, ...]] = {}
 _by_name: dict[str, tuple[Any, ...]] = {}
 _structures: dict[Hashable, int] = {}  # of lazy arrays, each with its number
 _numbers = itertools.count()
-
-
-class Library(NamedTuple):
-    """How a library's arrays are read, two or any number, which stream is current on a device, and how a result is made.
-
-    `empty(x, shape, dtype)` makes one beside `x`; `axes`: its axes are to be in that order, as by `transpose`.
-    """
-
-    read_two: Callable[[Any, Any], tuple[int, int, int, tuple[Hashable, ...]]]
-    read: Callable[[Sequence[Any]], Facts]
-    stream: Callable[[int], int]
-    empty: Callable[..., Any]
 
 
 class Recipe(NamedTuple):
@@ -77,28 +68,20 @@ def run(asked: tuple[Any, ...], x: Any, out: Any = None, *others: Any) -> Any:
     """
     if others:
         return run_many(asked, (x, *others, out))
+    if out is None:
+        return _run_new(asked, (x,))
     library = _libraries.get(type(x))
     if library is None:
         return run_lazy(asked, (x, out)) if isinstance(x, LazyArray) else None
-    read, _, current, empty = library
+    read, _, current, _, _, _ = library
     try:
-        if out is None:
-            made = _results.get((asked, read(x, x)[3]))
-            if made is None:
-                return None
-            (one,) = made
-            out = empty(x, *one)
         source, target, device, facts = read(x, out)
         found = _kept.get((asked, facts))
-    except (
-        AttributeError,
-        TypeError,
-        RuntimeError,
-    ):  # what is asked for, or an array, can't be looked up, or has no memory
+    except _UNKNOWN:
         return None
     if found is None:
         return None
-    launch, before, behind, room, in_place = found
+    launch, before, behind, room, in_place = found  # the test of `overlapping`, without a call
     if target < source + behind and source - before < target + room and not (in_place and source == target):
         return None  # they overlap: one of them must be copied
     launch((source, target), current(device))
@@ -115,36 +98,56 @@ def run_many(asked: tuple[Any, ...], arrays: tuple[Any, ...], stream: Any = None
         TypeError, ValueError: `stream` is none.
         RuntimeError, DeviceError: as `run`.
     """
+    out = arrays[-1]
+    if stream is not None and (out is None or noting.get() is not None):
+        return None
+    if out is None:
+        return _run_new(asked, arrays[:-1])
+    if len(arrays) == 2:  # what is kept of such a call is as `run` takes it
+        return run(asked, *arrays) if stream is None else None
     library = _libraries.get(type(arrays[0]))
     if library is None:
         return run_lazy(asked, arrays) if stream is None else None
-    given, out = arrays, arrays[-1]
-    if stream is not None and (out is None or noting.get() is not None):
-        return None
-    _, read, current, empty = library
-    results: tuple[Any, ...] = ()
+    _, read, current, _, _, _ = library
     try:
-        if out is None:
-            arrays = arrays[:-1]
-            results = tuple([empty(arrays[0], *one) for one in _results[asked, read(arrays)[2]]])
-            arrays = (*arrays, *results)
         pointers, device, facts = read(arrays)
         found = _kept.get((asked, facts))
     except AttributeError:
-        return run_lazy(asked, given) if stream is None else None
-    except (TypeError, RuntimeError, KeyError):
+        return run_lazy(asked, arrays) if stream is None else None
+    except (TypeError, RuntimeError):
         return None
     if found is None:
         return None
-    launch, spans, room, counted, apart = found
-    if out is not None and pointers not in apart:
-        if overlapping(pointers, spans, room) >= 0:
-            return None  # one of them must be copied
-        if len(apart) >= _PLACES:
-            apart.clear()
-        apart.add(pointers)
-    handle = current(device) if stream is None else stream_handle(stream)
-    return _send(launch, counted, pointers, handle, device, results, out)
+    launch, spans, room, _, apart = found
+    if pointers not in apart and not _lie_apart(pointers, spans, room, apart):
+        return None  # one of them must be copied
+    launch(pointers, current(device) if stream is None else stream_handle(stream))
+    return out
+
+
+def _lie_apart(pointers: tuple[int, ...], spans: Spans, room: int, apart: set[tuple[int, ...]]) -> bool:
+    """Whether the result shares no memory that it may not; the places where it does not are kept."""
+    if overlapping(pointers, spans, room) >= 0:
+        return False
+    if len(apart) >= _PLACES:
+        apart.clear()
+    apart.add(pointers)
+    return True
+
+
+def _run_new(asked: tuple[Any, ...], arrays: tuple[Any, ...]) -> Any:
+    """Do what `run_many` does where the results are to be made, on the current stream."""
+    library = _libraries.get(type(arrays[0]))
+    if library is None:
+        return run_lazy(asked, (*arrays, None))
+    try:
+        pointers, device, facts = _read(arrays, library)
+        made = _reserve((asked, facts), arrays[0], pointers, device, library)
+    except AttributeError:
+        return run_lazy(asked, (*arrays, None))
+    except (TypeError, RuntimeError):
+        return None
+    return None if made is None else _send(*made, device, library)
 
 
 def run_lazy(asked: tuple[Any, ...], arrays: tuple[Any, ...]) -> Any:
@@ -156,45 +159,64 @@ def run_lazy(asked: tuple[Any, ...], arrays: tuple[Any, ...]) -> Any:
     library = _libraries.get(type(plain)) if where is None else _by_name.get(where.library)
     if library is None or not lazies:
         return None
-    read, _, current, empty = library
-    results: tuple[Any, ...] = ()
+    read, made = library[-1], None
     try:
         pointers, facts = _read_lazies(given, read)
-        owner, device = (plain, read(plain, plain)[2]) if where is None else (where.owner, where.device)
+        owner, device = (plain, read(plain)[1]) if where is None else (where.owner, where.device)
         if out is None:
-            results = tuple([empty(owner, *one) for one in _results[asked, facts]])
-        for one in results or (out,):
-            target, _, _, fact = read(one, one)
-            pointers, facts = (*pointers, target), (*facts, fact)
-        found = _kept.get((asked, facts))
-    except (AttributeError, TypeError, RuntimeError, KeyError):
+            made = _reserve((asked, facts), owner, pointers, device, library)
+        else:
+            target, _, fact = read(out)
+            pointers, found = (*pointers, *target), _kept.get((asked, (*facts, fact)))
+    except _UNKNOWN:
         return None
+    if out is None:
+        return None if made is None else _send(*made, device, library)
     if found is None:
         return None
-    launch, spans, room, counted, _ = found
-    if out is not None and overlapping(pointers, spans, room) >= 0:
+    launch, spans, room, _, _ = found
+    if overlapping(pointers, spans, room) >= 0:
         return None  # what is read would be overwritten: the result is made beside it
-    return _send(launch, counted, pointers, current(device), device, results, out)
+    launch(pointers, library[2](device))
+    return out
+
+
+def _reserve(
+    key: Hashable, x: Any, pointers: tuple[int, ...], device: Any, library: tuple[Any, ...]
+) -> Reserved | None:
+    """Take memory for the results of a call; None: it is not known."""
+    found = _made.get(key)
+    if found is None:
+        return None
+    kinds, launch, counted = found
+    reserve, rooms = library[3], []
+    for kind in kinds:
+        room, target = reserve(x, device, kind)
+        rooms.append((room, kind))
+        pointers += (target,)
+    return launch, counted, pointers, rooms
 
 
 def _send(
-    launch: Launch, counted: int, pointers: tuple[int, ...], stream: int, device: Any, results: tuple[Any, ...], out: Any
+    launch: Launch, counted: int, pointers: tuple[int, ...], rooms: list[tuple[Any, Kind]], device: Any,
+    library: tuple[Any, ...],
 ) -> Any:  # fmt: skip
-    """Launch; return `out`, or the results that were made: where they are counted, as many elements as the kernels say."""
+    """Launch; return the results, which have memory: where they are counted, as many elements as the kernels say."""
+    _, _, current, _, shape, _ = library
     if counted:
-        answer = cut(results, count(launch, pointers, stream, device, 2 if counted == 3 else 1), counted)
-        return answer[0] if len(answer) == 1 else answer
-    launch(pointers, stream)
-    return out if out is not None else results[0] if len(results) == 1 else results
+        numbers = count(launch, pointers, current(device), device, 2 if counted == 3 else 1)
+        lengths = _lengths(len(rooms), rooms[0][1].shape[0], numbers, counted)
+        answer = [shape(room, kind, many) for (room, kind), many in zip(rooms, lengths, strict=True)]
+    else:
+        launch(pointers, current(device))
+        answer = [shape(room, kind, -1) for room, kind in rooms]
+    return answer[0] if len(answer) == 1 else tuple(answer)
 
 
-def cut(results: tuple[Any, ...], numbers: tuple[int, ...], ways: int) -> tuple[Any, ...]:
+def cut(results: Sequence[Any], numbers: tuple[int, ...], ways: int) -> tuple[Any, ...]:
     """Return the first elements of results, so many of each; of more `ways`, of the last one what is in none of the others."""
-    if ways == 1:
-        many = numbers[0]
-        return tuple([one[:many] for one in results])
-    numbers = (*numbers, results[0].shape[0] - sum(numbers))
-    return tuple([one[:many] for one, many in zip(results, numbers, strict=True)])
+    lengths = _lengths(len(results), results[0].shape[0], numbers, ways)
+    return tuple([one[:many] for one, many in zip(results, lengths, strict=True)])
 
 
 def refuse_plan() -> None:
@@ -203,85 +225,68 @@ def refuse_plan() -> None:
         noted.clear()
 
 
-def overlapping(pointers: tuple[int, ...], spans: Spans, room: int) -> int:
-    """Return the number of an array that shares memory with the result, the last, and may not be that very array; or -1."""
-    target = pointers[-1]
-    for number, (source, (before, behind, in_place)) in enumerate(zip(pointers[:-1], spans, strict=True)):
-        if target < source + behind and source - before < target + room and not (in_place and source == target):
-            return number
-    return -1
+def _lengths(results: int, whole: int, numbers: tuple[int, ...], ways: int) -> tuple[int, ...]:
+    """Return how many elements of each result there are, by what the kernels say."""
+    return numbers * results if ways == 1 else (*numbers, whole - sum(numbers))
 
 
 def keep(
-    name: str, asked: tuple[Any, ...], arrays: tuple[Any, ...], results: tuple[Any, ...], recipe: Recipe, *, made: bool
+    asked: tuple[Any, ...], infos: Sequence[ArrayInfo], results: tuple[Any, ...], recipe: Recipe, *, made: bool
 ) -> None:
-    """Keep what a call on arrays of a library came to that copied nothing; `made`: it made its results."""
-    library, every = _libraries.get(type(arrays[0])) or _library(name), (*arrays, *results)
+    """Keep what a call came to that copied nothing, by the facts of its arrays; `made`: it made its results.
+
+    Where some are lazy, the recipe's spans are those of their leaves and numbers.
+    """
+    arrays = [info if isinstance(info, LazyInfo) else info.owner for info in infos]
+    library = _libraries.get(type(arrays[0])) or _library(infos[0].library)
     if library is None:
         return
     if len(_kept) >= _MOST:
         forget()
-    read_two, read = library[:2]
-    two = len(arrays) == len(results) == 1 and not recipe.cut
+    read_two, read, _, _, _, read_one = library
+    lazy = any(isinstance(x, LazyInfo) for x in arrays)
     try:
-        if two:
-            (before, behind, in_place), (x,), (out,) = recipe.spans[0], arrays, results
-            _kept[asked, read_two(x, out)[3]] = (recipe.launch, before, behind, recipe.room, in_place)
+        facts = _read_lazies(arrays, read_one)[1] if lazy else _read(arrays, library)[2]
+        if lazy:
+            _kept[asked, (*facts, *(read_one(one)[2] for one in results))] = (*recipe[:4], set())
+        elif len(arrays) == len(results) == 1 and not recipe.cut:
+            before, behind, in_place = recipe.spans[0]
+            found = (recipe.launch, before, behind, recipe.room, in_place)
+            _kept[asked, read_two(arrays[0], results[0])[3]] = found
         else:
-            _kept[asked, read(every)[2]] = (*recipe[:4], set())
+            _kept[asked, read((*arrays, *results))[2]] = (*recipe[:4], set())
         if made:
-            facts = read_two(arrays[0], arrays[0])[3] if two else read(arrays)[2]
-            _results[asked, facts] = tuple(map(_of_result, results))
+            _made[asked, facts] = tuple(map(_kind_of, results)), recipe.launch, recipe.cut
     except (AttributeError, TypeError, RuntimeError):  # what is asked for, or an array, can't be looked up
         return
-    for array in every:
-        _libraries[type(array)] = library  # a plain tuple: taking it apart is the fastest
+    for x in arrays if lazy else (*arrays, *results):
+        if not isinstance(x, LazyInfo):
+            _libraries[type(x)] = library  # a plain tuple: taking it apart is the fastest
 
 
-def _of_result(one: Any) -> tuple[Any, ...]:
-    """Return a result's shape and dtype; where its axes lie in another order, the shape as they lie, and where each is to be."""
+def _read(arrays: Sequence[Any], library: tuple[Any, ...]) -> Facts:
+    """Read the arrays of a call that makes its results."""
+    found: Facts = library[-1](arrays[0]) if len(arrays) == 1 else library[1](arrays)
+    return found
+
+
+def _kind_of(one: Any) -> Kind:
+    """Return what a result is."""
     shape, info = tuple(one.shape), describe(one)
+    nbytes = info.size * info.dtype.itemsize
     if info.contiguous:
-        return shape, one.dtype
+        return Kind(shape, one.dtype, nbytes, None)
     axes = memory_order(shape, info.strides)
-    return tuple(shape[k] for k in axes), one.dtype, tuple(axes.index(k) for k in range(len(axes)))
-
-
-def keep_lazy(
-    name: str,
-    asked: tuple[Any, ...],
-    infos: Sequence[ArrayInfo],
-    results: tuple[Any, ...],
-    recipe: Recipe,
-    *,
-    made: bool,
-) -> None:
-    """Keep what a call came to of which some arrays are lazy. The spans are those of their leaves and numbers."""
-    library = _library(name)
-    if library is None:
-        return
-    if len(_kept) >= _MOST:
-        forget()
-    read = library[0]
-    try:
-        _, facts = _read_lazies([info if isinstance(info, LazyInfo) else info.owner for info in infos], read)
-        _kept[asked, (*facts, *(read(one, one)[3] for one in results))] = (*recipe[:4], set())
-        if made:
-            _results[asked, facts] = tuple((tuple(one.shape), one.dtype) for one in results)
-    except (AttributeError, TypeError, RuntimeError):  # what is asked for, or an array, can't be looked up
-        return
-    for info in infos:
-        if not isinstance(info, LazyInfo):
-            _libraries[type(info.owner)] = library
+    return Kind(tuple(shape[k] for k in axes), one.dtype, nbytes, tuple(axes.index(k) for k in range(len(axes))))
 
 
 def forget() -> None:
     """Forget all calls, for who changes how they are decided."""
-    for known in (_kept, _results, _libraries, _by_name):
+    for known in (_kept, _made, _libraries, _by_name):
         known.clear()
 
 
-def _read_lazies(given: Sequence[Any], read: Callable[[Any, Any], Any]) -> tuple[tuple[int, ...], tuple[Hashable, ...]]:
+def _read_lazies(given: Sequence[Any], read: Callable[[Any], Any]) -> tuple[tuple[int, ...], tuple[Hashable, ...]]:
     """Return the addresses of arrays, of what lazy ones read and their numbers, and all that a decision follows from."""
     pointers: tuple[int, ...] = ()
     facts: tuple[Hashable, ...] = ()
@@ -291,8 +296,7 @@ def _read_lazies(given: Sequence[Any], read: Callable[[Any, Any], Any]) -> tuple
         elif isinstance(x, LazyInfo):
             mine, fact = (), _number((x.view.value, x.view.scalar, x.shape, *map(_of_leaf, x.leaves)))
         else:
-            source, _, _, fact = read(x, x)
-            mine = (source,)
+            mine, _, fact = read(x)
         pointers, facts = pointers + mine, (*facts, fact)
     return pointers, facts
 
@@ -316,124 +320,8 @@ def _of_leaf(info: ArrayInfo) -> tuple[Hashable, ...]:
     return info.pointer & 15, info.device, info.dtype, info.shape, info.strides, info.library
 
 
-# -- Libraries ------------------------------------------------------------------------------------------------------------
-
-
 def _library(name: str) -> tuple[Any, ...] | None:
-    make: Callable[[], Library] | None = {"cupy": _cupy_library, "torch": _torch_library}.get(name)
+    make: Callable[[], Library] | None = {"cupy": libraries.of_cupy, "torch": libraries.of_torch}.get(name)
     if name not in _by_name and make is not None:
         _by_name[name] = tuple(make())
     return _by_name.get(name)
-
-
-def _cupy_library() -> Library:
-    cupy = sys.modules["cupy"]
-    current, get_device = cupy.cuda.get_current_stream, cupy.cuda.runtime.getDevice
-
-    def empty(x: Any, shape: tuple[int, ...], dtype: Any, axes: tuple[int, ...] | None = None) -> Any:
-        if axes is not None:
-            return empty(x, shape, dtype).transpose(axes)
-        device = x.data.device_id
-        if get_device() == device:
-            return cupy.empty(shape, dtype)
-        with cupy.cuda.Device(device):
-            return cupy.empty(shape, dtype)
-
-    return Library(_two_of_cupy, _of_cupy, lambda device: current(device).ptr, empty)
-
-
-def _two_of_cupy(x: Any, y: Any) -> tuple[int, int, int, tuple[Hashable, ...]]:
-    """Read an array and a result; those of another library have no such attributes."""
-    memory, room = x.data, y.data
-    source, target, device = memory.ptr, room.ptr, memory.device_id
-    low = (source & 15) << 4 | target & 15
-    return (
-        source, target, device,
-        (low, device, room.device_id, x.dtype, y.dtype, x.shape, y.shape, x.strides, y.strides),
-    )  # fmt: skip
-
-
-def _of_cupy(arrays: Sequence[Any]) -> Facts:
-    if len(arrays) >= 3:  # as calls of several arrays have: a loop costs as much as a fact
-        x, y, z = arrays[:3]
-        of_x, of_y, of_z = x.data, y.data, z.data
-        first, second, third = of_x.ptr, of_y.ptr, of_z.ptr
-        low, device = (first | second | third) & 15 and (first & 15, second & 15, third & 15), of_x.device_id
-        places: tuple[int, ...] = (first, second, third)
-        found: tuple[Hashable, ...] = (
-            low, device, of_y.device_id, of_z.device_id, x.dtype, y.dtype, z.dtype,
-            x.shape, y.shape, z.shape, x.strides, y.strides, z.strides,
-        )  # fmt: skip
-        for x in arrays[3:]:
-            memory = x.data
-            pointer = memory.ptr
-            places += (pointer,)
-            found += (pointer & 15, memory.device_id, x.dtype, x.shape, x.strides)
-        return places, device, found
-    pointers, facts = [], []
-    for x in arrays:
-        memory = x.data
-        pointer = memory.ptr
-        pointers.append(pointer)
-        facts.append((pointer & 15, memory.device_id, x.dtype, x.shape, x.strides))
-    return tuple(pointers), facts[0][1], tuple(facts)
-
-
-def _torch_library() -> Library:
-    torch = sys.modules["torch"]
-    # A handle, without the object around it: it is what kernels of torch.compile are launched with.
-    raw = getattr(getattr(torch, "_C", None), "_cuda_getCurrentRawStream", None)
-    current = raw or (lambda device: torch.cuda.current_stream(device).cuda_stream)
-
-    def empty(x: Any, shape: tuple[int, ...], dtype: Any, axes: tuple[int, ...] | None = None) -> Any:
-        found = torch.empty(shape, dtype=dtype, device=x.device)
-        return found if axes is None else found.permute(axes)
-
-    return Library(_two_of_torch, _of_torch, current, empty)
-
-
-def _two_of_torch(x: Any, y: Any) -> tuple[int, int, int, tuple[Hashable, ...]]:
-    given, result = x.dtype, y.dtype
-    if (
-        not x.is_cuda or x.is_neg() or (given.is_complex and x.is_conj())
-        or not y.is_cuda or y.is_neg() or (result.is_complex and y.is_conj())
-    ):  # fmt: skip
-        raise TypeError("its memory alone does not say what it is")
-    source, target, device = x.data_ptr(), y.data_ptr(), x.get_device()  # a sparse one has no such pointer
-    low = (source & 15) << 4 | target & 15
-    return (
-        source, target, device,
-        (low, device, y.get_device(), given, result, x.shape, y.shape, x.stride(), y.stride()),
-    )  # fmt: skip
-
-
-def _of_torch(arrays: Sequence[Any]) -> Facts:
-    if len(arrays) >= 3:
-        x, y, z = arrays[:3]
-        of_x, of_y, of_z = x.dtype, y.dtype, z.dtype
-        strange = x.is_neg() or y.is_neg() or z.is_neg() or of_x.is_complex or of_y.is_complex or of_z.is_complex
-        if x.is_cuda and y.is_cuda and z.is_cuda and not strange:
-            first, second, third = x.data_ptr(), y.data_ptr(), z.data_ptr()
-            low, device = (first | second | third) & 15 and (first & 15, second & 15, third & 15), x.get_device()
-            places: tuple[int, ...] = (first, second, third)
-            found: tuple[Hashable, ...] = (
-                low, device, y.get_device(), z.get_device(), of_x, of_y, of_z,
-                x.shape, y.shape, z.shape, x.stride(), y.stride(), z.stride(),
-            )  # fmt: skip
-            for x in arrays[3:]:
-                given = x.dtype
-                if not x.is_cuda or x.is_neg() or (given.is_complex and x.is_conj()):
-                    raise TypeError("its memory alone does not say what it is")
-                pointer = x.data_ptr()
-                places += (pointer,)
-                found += (pointer & 15, x.get_device(), given, x.shape, x.stride())
-            return places, device, found
-    pointers, facts = [], []
-    for x in arrays:
-        given = x.dtype
-        if not x.is_cuda or x.is_neg() or (given.is_complex and x.is_conj()):
-            raise TypeError("its memory alone does not say what it is")
-        pointer = x.data_ptr()
-        pointers.append(pointer)
-        facts.append((pointer & 15, x.get_device(), given, x.shape, x.stride()))
-    return tuple(pointers), facts[0][1], tuple(facts)

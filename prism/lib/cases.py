@@ -6,7 +6,8 @@ the calls puts them on a machine, at any address and with any strides.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,7 +22,7 @@ ROWS = ((1000,), (0,), (1,), (2,), (33,), (255,), (257,), (4095,), (4097,), (16_
 LONG_ROWS = ((1,), (1000,), (1 << 14,), (100_003,), (1 << 20,), (3_000_001,))
 """For a GPU: one block, a block for each tile, and many tiles a block."""
 PLANES = ((33, 129), (0, 5), (5, 0), (1, 1), (3, 70), (70, 3), (1, 1025), (1025, 1))
-LONG_PLANES = ((300, 70), (3, 20_000), (20_000, 3))
+LONG_PLANES = ((300, 70), (3, 20_000), (20_000, 3), (3001, 33))
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,23 @@ class Case:
 def cases() -> list[Case]:
     """Return those of all algorithms."""
     return [case for _, module in algorithms.parts("cases") for case in module.CASES]
+
+
+def usual_cases(functions: Sequence[str] = ()) -> list[Case]:
+    """Return the first case of each algorithm, or all of some functions: of those that another process can make, and compare."""
+    fitting = [[case for case in module.CASES if _is_plain(case)] for _, module in algorithms.parts("cases")]
+    if functions:
+        return [case for each in fitting for case in each if case.function in functions]
+    return [each[0] for each in fitting if each]
+
+
+def _is_plain(case: Case) -> bool:
+    """Whether a case can be written down, options too, and all elements of its results count."""
+    try:
+        json.dumps(dict(case.options))
+    except TypeError:
+        return False
+    return not case.cut
 
 
 def numbers(random: Any, shape: tuple[int, ...], dtype: str) -> tuple[Any]:

@@ -32,7 +32,7 @@ def count(
     """
     if capturing(stream):
         raise RuntimeError(
-            "how many results there are can't be waited for while a CUDA graph is captured: pass count=True"
+            "how many results there are can't be waited for while a CUDA graph is captured: pass count=True, or length="
         )
     words = _take(ordinal)
     words[0] = words[1] = _MISSING

@@ -6,10 +6,12 @@ that it was captured on: replay it there, or not at the same time as other work 
 
 from __future__ import annotations
 
+import ctypes
 import threading
 from typing import Any
 
 from prism.lang.keep.bases import Value
+from prism.runtime import extended_launch
 from prism.runtime.device import using
 from prism.runtime.driver import check, driver
 from prism.runtime.forks import Lock
@@ -117,8 +119,9 @@ def capturing(stream: int) -> bool:
 
     In a thread that has used no GPU as yet, as where an empty array comes first, nothing is.
     """
-    status, capturing = driver().cuStreamIsCapturing(stream)
-    return int(status) not in _NO_CONTEXT and (int(status) != 0 or int(capturing) != 0)
+    answer = ctypes.c_int()
+    status = extended_launch.question()(ctypes.c_void_p(stream), ctypes.byref(answer))
+    return status not in _NO_CONTEXT and (status != 0 or answer.value != 0)
 
 
 def capture_of(stream: int) -> int | None:

@@ -96,6 +96,23 @@ def test_several_dimensions() -> None:
     same((found, *edges), (wanted, *others))
 
 
+def test_lengths_that_are_not_known_and_calls_made_again() -> None:
+    """By the kernels that guess it, again and again on arrays of one kind, whose largest elements differ."""
+    given = np.random.default_rng(0).integers(0, 100, 50_001)
+    for kind in ("int64", "int32", "uint8"):
+        x = cupy.asarray(given.astype(kind))
+        for last in (120, 0, 7166, 7167, 1 << 20, 120):
+            x[-1] = last = last if kind != "uint8" else last % 256
+            wanted = np.bincount(np.append(given[:-1], last))
+            assert np.array_equal(cupy.asnumpy(lib.bincount(x)), wanted), (kind, last)
+            assert lib.bincount(x, minlength=8000).size == max(wanted.size, 8000)
+        if kind != "uint8":
+            for _ in range(2):
+                x[7] = -1
+                with pytest.raises(ValueError, match="negative"):
+                    lib.bincount(x)
+
+
 def test_graphs() -> None:
     """With a range or a length nothing is waited for; else the capture is left intact."""
     x, whole = cupy.zeros(1_000_003, np.float32), cupy.zeros(1_000_003, np.int32)

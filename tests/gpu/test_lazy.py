@@ -163,6 +163,22 @@ def test_quotients_permutations_plans_and_results_that_go_elsewhere() -> None:
     assert cupy.asnumpy(y).tolist() == list(range(1000, 0, -1))
 
 
+def test_results_that_are_one_lazy_array_go_elsewhere_at_once() -> None:
+    x, y, z = cupy.arange(1000, dtype=cupy.float32), cupy.zeros(999, cupy.float32), cupy.zeros(1000, cupy.float32)
+    stream = cupy.cuda.Stream(non_blocking=True)
+    for chosen in (None, stream):
+        cupy.cuda.Device().synchronize()
+        lib.diff(x, out=lazy.map_out(lambda s: s + 1, y), stream=chosen)
+        lib.take(x, cupy.arange(999, -1, -1), out=lazy.map_out(lambda s: s * 2, z), stream=chosen)
+        cupy.cuda.Device().synchronize()
+        assert bool((y == 2).all()) and bool((z == 2 * x[::-1]).all())
+        y[...], z[...] = 0, 0
+    pairs = lazy.zip(x, lazy.of(x) * 3, names=("a", "b"))
+    lib.evaluate(pairs, out=lazy.zip_out(z, x))  # what it is of is overwritten: made beside
+    assert cupy.asnumpy(z).tolist() == list(range(1000)) and bool((x == 3 * z).all())
+    assert lib.evaluate(lazy.of(x) + 1, out=lazy.discard) is lazy.discard
+
+
 def test_more_elements_than_2_31_without_memory() -> None:
     """Counted, found and added up: the numbers are of 64 bits, and what is read is computed."""
     n = 2**31 + 5

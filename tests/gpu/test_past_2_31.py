@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import prism
+from tests.lib import long
 
 cupy = pytest.importorskip("cupy")
 pytestmark = pytest.mark.slow
@@ -206,3 +207,9 @@ def test_products(what: str) -> None:
         rows = slice(max(0, rows.start), rows.stop)
         wanted = a[rows].astype(np.float32) @ b.astype(np.float32)
         assert bool(cupy.allclose(c[rows].astype(np.float32), wanted, rtol=1e-2, atol=1e-2)), (what, rows)
+
+
+@pytest.mark.parametrize("check", long.CHECKS, ids=lambda check: check.__name__)
+def test_bytes(check: Callable[[Any, int], None]) -> None:
+    """What is in one long array: tests/lib/long.py."""
+    check(cupy, LONG)

@@ -57,7 +57,9 @@ def c_strides(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
 class Array:
     """A NumPy array that passes for one of CuPy's."""
 
-    def __init__(self, x: Any, device: int = 0) -> None:
+    def __init__(self, x: Any, dtype: Any = None, room: Any = None, *, device: int = 0) -> None:
+        if room is not None:  # `x` is a shape, as for CuPy's
+            x = room.kept[: int(np.prod(x)) * np.dtype(dtype).itemsize].view(dtype).reshape(x)
         self.dtype, self.shape, self.strides, self.kept = x.dtype, x.shape, x.strides, x
         self.data = SimpleNamespace(ptr=x.__array_interface__["data"][0], device_id=device)
 
@@ -87,6 +89,14 @@ class Array:
 
 
 Array.__module__, Array.__name__ = "cupy", "ndarray"
+
+
+class Room:
+    """Memory of CuPy's pool."""
+
+    def __init__(self, nbytes: int) -> None:
+        self.kept, self.device_id = array(nbytes, "uint8").kept, 0
+        self.ptr = self.kept.__array_interface__["data"][0]
 
 
 def array(shape: Any, kind: Any = "float32", shift: int = 0) -> Array:
@@ -132,7 +142,7 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gpu]:
     current = lambda device: SimpleNamespace(ptr=found.stream)
     cuda = SimpleNamespace(get_current_stream=current, runtime=SimpleNamespace(getDevice=lambda: 0))
     cuda.Stream = SimpleNamespace(from_external=lambda handle: _nothing())
-    cuda.alloc = lambda nbytes: SimpleNamespace(ptr=WORDS)
+    cuda.alloc = lambda nbytes: Room(nbytes)
     empty = lambda shape, dtype: array(shape, dtype)
     monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(cuda=cuda, ndarray=Array, empty=empty))
     monkeypatch.setitem(arrays._DESCRIBERS, Array, arrays._cupy)

@@ -1,4 +1,7 @@
-"""A warm call of `scan` launches what the first one did, and decides nothing anew: on arrays and a driver that only look so."""
+"""A warm call of `scan` launches what the first one did, and decides nothing anew: on arrays and a driver that only look so.
+
+Tests of prism/host/libraries.py.
+"""
 
 import sys
 from collections.abc import Iterator
@@ -149,6 +152,10 @@ class Tensor:
         return self.neg
 
 
+def facts_of(x: Tensor) -> SimpleNamespace:
+    return SimpleNamespace(library="torch", owner=x)
+
+
 def test_tensors_that_are_not_what_their_memory_says(monkeypatch: pytest.MonkeyPatch) -> None:
     """Conjugated and negated views are flags beside the same memory; to launch on it would be to ignore them."""
     cuda = SimpleNamespace(current_stream=lambda device: SimpleNamespace(cuda_stream=7))
@@ -157,7 +164,7 @@ def test_tensors_that_are_not_what_their_memory_says(monkeypatch: pytest.MonkeyP
     repeat.forget()
     x, y = Tensor(1 << 30), Tensor(1 << 33)
     recipe = Recipe(lambda *given: launched.append(given), ((0, 40, True),), 40)
-    repeat.keep("torch", ("f",), (x,), (y,), recipe, made=False)
+    repeat.keep(("f",), (facts_of(x),), (y,), recipe, made=False)
     assert repeat.run(("f",), x, y) is y and launched == [((1 << 30, 1 << 33), 7)]
     others = (
         {"conj": True},
@@ -182,7 +189,7 @@ def test_tensors_of_three(monkeypatch: pytest.MonkeyPatch) -> None:
     repeat.forget()
     given, y = (Tensor(1 << 30), Tensor(1 << 31)), Tensor(1 << 33)
     recipe = Recipe(lambda *given: launched.append(given), ((0, 40, False),) * 2, 40)
-    repeat.keep("torch", ("f",), given, (y,), recipe, made=False)
+    repeat.keep(("f",), tuple(map(facts_of, given)), (y,), recipe, made=False)
     assert repeat.run(("f",), given[0], y, given[1]) is y and launched == [((1 << 30, 1 << 31, 1 << 33), 7)]
     for facts in ({"conj": True}, {"neg": True}, {"sparse": True}, {"is_cuda": False}, {"shape": (4,)}, {"device": 1}):
         assert repeat.run(("f",), given[0], y, Tensor(1 << 31, **facts)) is None, facts

@@ -23,6 +23,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gpu]:
 
 
 X, TABLE, MASK, PLACES = array(1000), array(64), array(1000, "bool"), array(1000, "int64")
+WHOLE = array(1000, "int32")
 LIMIT = 0.5
 CALLS: dict[str, Callable[[], Any]] = {
     "searchsorted": lambda: lib.searchsorted(TABLE, X, out=array(1000, "int64")),
@@ -41,6 +42,8 @@ CALLS: dict[str, Callable[[], Any]] = {
     "find": lambda: lib.find(X, MASK),
     "find by a function": lambda: lib.find(X, lambda e: e > 0),
     "histogram": lambda: lib.histogram(X, 10, (0.0, 1.0)),
+    "bincount": lambda: lib.bincount(WHOLE),
+    "bincount, its length known": lambda: lib.bincount(WHOLE, length=7),
 }
 
 
@@ -53,3 +56,5 @@ def test_only_the_first_call_is_decided(name: str, gpu: Gpu, monkeypatch: pytest
     assert len(gpu.launched) == 2 * launched > 0
     if name == "split":
         assert [part.shape for part in found] == [(5,), (995,)]
+    if name == "bincount":
+        assert found.shape == (5,)

@@ -10,7 +10,7 @@ import pytest
 
 import prism
 from prism.interpret import RaceError, run
-from prism.kernels.histogram import EDGES, EVEN, IDENTITY, configurations, histogram, place, prepare
+from prism.kernels.histogram import EDGES, EVEN, IDENTITY, configurations, histogram, length_of_counts, place, prepare
 from prism.lang.lower.limits import SHARED_LIMITS
 from prism.lib.algorithms.histogram.plan import Task, cuts_of
 from prism.lib.algorithms.histogram.rules import even_bins
@@ -111,6 +111,17 @@ def test_what_is_prepared(blocks: int) -> None:
     run(code, blocks, 64, (counts, edges, 100, 128, bins.rule), check=True)
     assert (counts[:128] == 0).all() and (counts[128:] == 7).all()
     assert np.array_equal(edges[:101], np.linspace(0.1, 1.3, 101, dtype=np.float32)) and edges[101] == 0
+
+
+@pytest.mark.parametrize(
+    ("largest", "least", "length"),
+    [(0, 0, 1), (4, 0, 5), (4, 5, 5), (4, 9, 9), (9, 0, 10), (10, 0, 11), (11, 3, 11), ((1 << 63) - 1, 10, 11)],
+)
+def test_how_many_counts_there_are(largest: int, least: int, length: int) -> None:
+    counts, found = np.zeros(11, np.int64), np.full(2, -1)
+    counts[10] = largest
+    run(prism.check(length_of_counts), 1, 1, (counts, found, 10, least), check=True)
+    assert found.tolist() == [length, -1]
 
 
 def test_places_in_two_dimensions() -> None:

@@ -50,6 +50,16 @@ KNOWN: dict[str, dict[str, Range]] = {
     **dict.fromkeys(("lookup", "sample"), TREE),
     **dict.fromkeys(("reduce_axis", "find"), AXIS),
     **dict.fromkeys(("histogram", "prepare"), {**FLAT, "size": (0, 2**30 - 1)}),  # bins: what is asked for is checked
+    # Columns are few, and there is a word of control for each outer index: see `plan.columns`.
+    "scan_whole_rows": {
+        **FLAT,
+        "n": (1, MOST // 9),
+        "inner": (9, 127),
+        "outer": (1, 2048),
+        "apart": (8, 256),
+        "scan_whole_rows.following": (0, TILES + WAVE),
+        "scan_whole_rows.share": (0, 4 * WAVE),
+    },
     **dict.fromkeys(("hgemm", "hgemm_in_parts", "warps", "split", "ring", "pack", "settle", "combine"), MATRIX),
 }
 REVIEWED: dict[str, dict[str, list[str]]] = json.loads((Path(__file__).parent / "ranges_reviewed.json").read_text())

@@ -8,6 +8,8 @@ from __future__ import annotations
 import itertools
 import math
 import mmap
+import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,12 +21,13 @@ from prism.host.machine import run_step
 from prism.host.plan import OUT, Buffer, Plan, Step
 from prism.interpret.frame import Machine
 from prism.lang.types.structs import dtype_called
-from prism.lib import operators, shipped_kernels
+from prism.lib import algorithms, operators, shipped_kernels
 from prism.lib.algorithms.reduce import api as reductions
 from prism.lib.algorithms.reduce import calls as reduce_calls
 from prism.lib.algorithms.reduce.plan import plan_reduction, plan_search
 from prism.lib.algorithms.scan import plan as scan_plans
 from prism.lib.algorithms.scan.plan import Shape, Task
+from tests.lib import long
 
 GPU = shipped_kernels._Gpu("sm_90a", 132)
 EXTENTS = (1, 2, 3, 7, 16, 20, 2**10, 2**20 + 1, 2**28, 2**30 - 1, 2**30, 2**31 - 1, 2**31 + 1023, 2**32 + 5, 2**36)
@@ -133,3 +136,24 @@ def test_extents_that_tiles_would_pass(product: Any, shapes: tuple[tuple[int, in
     a, b = (np.zeros(shape, dtype) for shape in shapes)
     with pytest.raises(ValueError, match="an extent is too large"):
         product(a, b)
+
+
+# -- Every function of the manifest ---------------------------------------------------------------------------------------
+
+
+def test_every_function_has_a_test_past_2_31_or_is_like_one_that_has() -> None:
+    own = [name for names in long.CHECKS.values() for name in names]
+    elsewhere = [name for names in long.ELSEWHERE.values() for name in names]
+    alike = [name for names in long.ALIKE.values() for name in names]
+    listed = [name for one in algorithms.MANIFEST for name in one.functions]
+    assert sorted(own + elsewhere + alike) == sorted(listed)
+    assert long.ALIKE.keys() <= {*own, *elsewhere}
+    folder = Path(__file__).parents[1] / "gpu"
+    for module, names in long.ELSEWHERE.items():
+        text = (folder / module).read_text()
+        assert all(re.search(rf"\b{name}\b", text) for name in names), module
+
+
+@pytest.mark.parametrize("check", long.CHECKS, ids=lambda check: check.__name__)
+def test_the_checks_of_long_arrays_hold_for_short_ones(check: Any) -> None:
+    check(np, 517)

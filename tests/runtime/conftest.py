@@ -67,9 +67,6 @@ class Driver:
     def CUresult(status: int) -> Any:
         return Status(status)
 
-    def cuStreamIsCapturing(self, stream: int) -> tuple[Any, int | None]:
-        return (Status(self.asking), None) if self.asking else (Status(0), self.capturing)
-
     def cuStreamGetId(self, stream: int) -> tuple[Any, int]:
         assert not self.capturing, "this call invalidates a capture"
         return Status(0), self.ids.get(stream, stream)

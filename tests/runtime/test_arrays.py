@@ -1,6 +1,6 @@
 """Arrays described, streams found, arguments bound: all that needs no GPU.
 
-Tests of prism/runtime: overlap, bind, streams.
+Tests of prism/runtime: bind, streams; prism/host/overlap.py.
 """
 
 import warnings

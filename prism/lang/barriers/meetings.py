@@ -15,7 +15,7 @@ from math import prod
 
 from prism.lang.facts.addresses import address
 from prism.lang.facts.definitions import Facts
-from prism.lang.facts.polynomials import Base, Digit, Form, all_digits, operand_forms
+from prism.lang.facts.polynomials import Base, Digit, Form, all_digits, operand_forms, substitute
 from prism.lang.facts.touches import Address, Touch
 from prism.lang.keep.bases import Value
 from prism.lang.tree import Assign, Binary, Const, For, Partition, Symbol, Var, While
@@ -184,20 +184,7 @@ class _Search:
 
     def form(self, form: Form, place: _Place) -> Known | None:
         """Return what a polynomial is for one thread in one trip, or None."""
-        total: dict[tuple[Digit, ...], int] = {}
-        for monomial, factor in form.items():
-            kept: list[Digit] = []
-            for digit in monomial:
-                value = self._digit(digit, place)
-                if value is None:
-                    return None
-                if isinstance(value, Digit):
-                    kept.append(value)
-                else:
-                    factor *= value
-            key = tuple(sorted(kept, key=hash))  # the same for the same digits, in one run
-            total[key] = total.get(key, 0) + factor
-        return {m: f for m, f in total.items() if f}
+        return substitute(form, lambda digit: self._digit(digit, place))
 
     def _digit(self, digit: Digit, place: _Place) -> Digit | int | None:
         value = self._base(digit.base, place)

@@ -14,7 +14,7 @@ from prism.lang import tree
 from prism.lang.diagnostics import Label, Span
 from prism.lang.facts.addresses import address, address_in
 from prism.lang.facts.definitions import Facts, surely_entered
-from prism.lang.facts.polynomials import BLOCKS, THREADS, Base, Digit, operand_forms
+from prism.lang.facts.polynomials import BLOCKS, THREADS, Base, Digit, operand_forms, substitute
 from prism.lang.facts.touches import Address, Use
 from prism.lang.keep.bases import Frozen
 from prism.lang.tree.bind import operands_of
@@ -150,19 +150,10 @@ def _evaluate(
     """Return the indices of one thread's (or block's) element, or None where they depend on what is not known."""
     found: list[Left] = []
     for form in where.indices:
-        left: dict[tuple[Digit, ...], int] = {}
-        for monomial, factor in form.items():
-            kept: list[Digit] = []
-            for digit in monomial:
-                value = _digit(digit, values, unit, source, level, free)
-                if value is None:
-                    return None
-                if isinstance(value, Digit):
-                    kept.append(value)
-                else:
-                    factor *= value
-            left[tuple(kept)] = left.get(tuple(kept), 0) + factor
-        found.append(tuple(sorted(((m, f) for m, f in left.items() if f), key=lambda item: (hash(item[0]), item[1]))))
+        left = substitute(form, lambda digit: _digit(digit, values, unit, source, level, free))
+        if left is None:
+            return None
+        found.append(tuple(sorted(left.items(), key=lambda item: (hash(item[0]), item[1]))))
     return tuple(found)
 
 

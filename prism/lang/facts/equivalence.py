@@ -20,7 +20,6 @@ ones of the code around it once `PENDING` are pending; of an index that the loop
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 
 from prism.lang.facts.definitions import Facts
@@ -88,15 +87,6 @@ class Alike:
         if not touch.varies.isdisjoint(renewed):
             touch = replace(touch, where=None, use=None)
         return pending._replace(touch=self._of(touch, around, inside), aged=pending.aged - {loop})
-
-
-def likeness(touch: Touch) -> Hashable:
-    """Return what tells an access from others that stand to any access as it does, after the same steps."""
-    if touch.by is not None or touch.lands is not None or isinstance(touch.root.type, Fragment):
-        return touch
-    views = tuple((step.view, step.who) for step in touch.steps)
-    key = (touch.root, touch.kind, touch.how, views, touch.code, touch.path, touch.allowed)
-    return key if touch.where is None else (*key, touch.where.key)
 
 
 def find_alike(known: Facts) -> Alike | None:

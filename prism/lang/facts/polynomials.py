@@ -9,7 +9,7 @@ and all but one knows that one. What is not understood is an atom of which nothi
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import field
 from itertools import chain, count
 from math import inf
@@ -103,6 +103,24 @@ def multiply(left: Form, right: Form) -> Form:
         for n, g in right.items():
             monomial = tuple(sorted((*m, *n), key=_in_order)) if m and n else m or n
             total[monomial] = total.get(monomial, 0) + f * g
+    return {m: f for m, f in total.items() if f}
+
+
+def substitute(form: Form, value_of: Callable[[Digit], Digit | int | None]) -> dict[tuple[Digit, ...], int] | None:
+    """Return a polynomial with numbers, or other digits, for its digits; None where one of them has no value."""
+    total: dict[tuple[Digit, ...], int] = {}
+    for monomial, factor in form.items():
+        kept: list[Digit] = []
+        for digit in monomial:
+            value = value_of(digit)
+            if value is None:
+                return None
+            if isinstance(value, Digit):
+                kept.append(value)
+            else:
+                factor *= value
+        key = tuple(sorted(kept, key=_in_order))
+        total[key] = total.get(key, 0) + factor
     return {m: f for m, f in total.items() if f}
 
 

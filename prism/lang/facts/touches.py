@@ -6,7 +6,7 @@ until its thread waits for it; what barriers it meets before says nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import field, fields
 from math import prod
 from typing import NamedTuple
@@ -53,10 +53,12 @@ class Address(Frozen):
     distinct: tuple[Told, ...] = ()
     """What is claimed of its unit's values."""
 
-    @property
-    def key(self) -> tuple[object, ...]:
-        """All that is known of it, to be compared: where two have it in common, every question has one answer for both."""
-        return tuple(_key(getattr(self, one.name)) for one in fields(self))
+    key: tuple[object, ...] = field(init=False)
+    """All that is known of it, to be compared: where two have it in common, every question has one answer for both."""
+
+    def __post_init__(self) -> None:
+        known = (getattr(self, one.name) for one in fields(self) if one.init)
+        object.__setattr__(self, "key", tuple(map(_key, known)))
 
 
 def _key(value: object) -> object:
@@ -107,6 +109,8 @@ class Touch(Frozen):
     use: Use | None = None
     names: frozenset[tree.Symbol] = field(init=False)
     varies: frozenset[tree.Symbol] = field(init=False)
+    likeness: Hashable = field(init=False)
+    """What tells it from accesses that stand to any access as it does, after the same steps."""
 
     def __post_init__(self) -> None:
         addresses = [address for address in (self.where, self.lands) if address is not None]
@@ -115,6 +119,14 @@ class Touch(Frozen):
         # `if i == 3: s[0]`: the element is one in all trips, and whether it is touched is not. A proof uses both.
         said = (f for a in addresses for f in (*a.guards, *(form for told in a.distinct for form in told.values)))
         object.__setattr__(self, "varies", self.names | names_of(said))
+        object.__setattr__(self, "likeness", self._likeness())
+
+    def _likeness(self) -> Hashable:
+        if self.by is not None or self.lands is not None or isinstance(self.root.type, tree.Fragment):
+            return object()  # like no other; not itself, or it would only be freed by the collector
+        views = tuple((step.view, step.who) for step in self.steps)
+        key = (self.root, self.kind, self.how, views, self.code, self.path, self.allowed)
+        return key if self.where is None else (*key, self.where.key)
 
     @property
     def level(self) -> Perspective:

@@ -12,7 +12,6 @@ from dataclasses import field
 
 from prism.lang.barriers import flow
 from prism.lang.barriers.walk_context import Context
-from prism.lang.facts.equivalence import likeness
 from prism.lang.facts.touches import Pending, Touch
 from prism.lang.keep.bases import Frozen
 from prism.lang.rings.covers import PROOF
@@ -136,7 +135,7 @@ def by_one(context: Context, edge: Edge, one: Touch, two: Touch, proved: Proved)
     """
     if one.how or two.how:
         return False
-    key = (edge.earlier, edge.later, edge.lap, likeness(one), likeness(two))
+    key = (edge.earlier, edge.later, edge.lap, one.likeness, two.likeness)
     if key not in proved:
         proved[key] = all(_is_one_threads(context, pending, two) for pending in pending_ways(edge, one))
     return context.spare.spend(PAIR) and proved[key]

@@ -14,13 +14,13 @@ import numpy as np
 from prism.host import memory
 from prism.host.axes import c_strides
 from prism.host.lazies import LazyArray
+from prism.host.overlap import span
 from prism.lang.surface.views import At, Compute, Expression, Leaf, Number, Position
 from prism.lang.types import SCALARS, Scalar
 from prism.lang.types.structs import Struct, scalar_called
 from prism.lib import operators
 from prism.runtime import arrays as known_arrays
 from prism.runtime.arrays import BFLOAT16, ArrayInfo, describe, one_place
-from prism.runtime.overlap import span
 
 INT64, BOOL = SCALARS["int64"], SCALARS["bool"]
 POSITION = Position()

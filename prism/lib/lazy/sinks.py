@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from prism.host import memory
+from prism.host import lazies, memory
 from prism.host.lazies import Sink
+from prism.host.overlap import overlap
 from prism.lang.diagnostics import Span
 from prism.lang.parse import syntax as s
 from prism.lang.parse.views import Written, as_syntax, call, parameter
@@ -45,9 +46,7 @@ class MapOut(Sink):
         from prism.lib import lazy
         from prism.lib.algorithms.transform.api import evaluate
 
-        evaluate(
-            lazy.map(self.function, np.asarray(result) if np.isscalar(result) else result), out=self.y, stream=stream
-        )
+        evaluate(lazy.map(self.function, _array(result)), out=self.y, stream=stream)
 
 
 class Put(Sink):
@@ -68,7 +67,7 @@ class Put(Sink):
         """
         from prism.lib.algorithms.transform.api import evaluate
 
-        places = evaluate(self.indices, stream=stream) if isinstance(self.indices, Lazy) else self.indices
+        result, places = (evaluate(x, stream=stream) if isinstance(x, Lazy) else x for x in (result, self.indices))
         if np.shape(result) != tuple(places.shape):
             raise ValueError(f"`indices` must have shape {np.shape(result)}, as the result, not {tuple(places.shape)}")
         with memory.working(self.info, None if stream is None else choose_stream(stream, (self.info,))):
@@ -96,7 +95,7 @@ class ZipOut(Sink):
         """
         from prism.lib import for_each
 
-        given = of(np.asarray(result) if isinstance(result, np.generic) else result, "result")
+        given = of(_array(result), "result")
         if not isinstance(given.scalar, Struct):
             raise TypeError(f"the result is of {given.scalar}, and `zip_out` is for structs")
         fields = given.scalar.fields
@@ -110,7 +109,14 @@ class ZipOut(Sink):
                 raise TypeError(f"array {k + 1} must have dtype {scalar}, not {info.scalar}")
             if info.shape != given.shape:
                 raise ValueError(f"array {k + 1} must have shape {given.shape}, not {info.shape}")
+        if any(overlap(leaf, info) for leaf in given.leaves for info in self.infos):
+            given = of(lazies.memory_of(describe(given)))  # made beside what it is of
         for_each(_unzip(given.scalar), given.size, given, *self.arrays, stream=stream)
+
+
+def _array(result: Any) -> Any:
+    """Return a result as an array: NumPy's of no axes are scalars."""
+    return np.asarray(result) if np.isscalar(result) else result
 
 
 @lru_cache(maxsize=256)
@@ -165,7 +171,8 @@ def map_out(function: Any, y: Any) -> Sink:
 
     Notes
     -----
-    The result is made first, and read again: one pass more than a function that writes there itself.
+    What is one lazy array, as of `evaluate`, `take` and `diff`, is written at once. Another result is made first, and read
+    again: one pass more than a function that writes there itself.
 
     Examples
     --------
@@ -201,6 +208,10 @@ def put(y: Any, indices: Any) -> Sink:
     IndexError
         On the host, when the result is there: a position is not in `y`.
 
+    Notes
+    -----
+    The result is made first, and read again: one pass more.
+
     Examples
     --------
     >>> y = np.zeros(4, int)
@@ -235,7 +246,7 @@ def zip_out(*arrays: Any) -> Sink:
 
     Notes
     -----
-    The result is made first, and read again: one pass more, which writes all arrays.
+    As of `map_out`: at once, or with one pass more, which writes all arrays.
 
     Examples
     --------

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import prism
-from prism import lib
+from prism import interpret, lib
 from prism.host import lazies
 from prism.kernels import transform
 from prism.lang import CompileError, float32, requires, template, thread
@@ -327,6 +327,40 @@ def test_results_that_go_elsewhere() -> None:
         lib.sum(x, axis=0, out=lazy.put(y, np.arange(2)))
     with pytest.raises(IndexError):
         lib.sum(x, axis=0, out=lazy.put(y, np.arange(4, 7)))
+
+
+def test_what_is_one_lazy_array_goes_elsewhere_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests of prism/lib/lazy: sinks. One kernel, and no memory, where `put` and what is no lazy array take two."""
+    launched: list[int] = []
+    run = interpret.run
+    monkeypatch.setattr(interpret, "run", lambda *given, **more: (launched.append(1), run(*given, **more)))
+    x, y, z = np.array([3.0, 1, 4, 1, 5]), np.zeros(4), np.zeros(4)
+    at, half = np.array([4, 0, 1, 1]), lambda e: e / 2
+    calls: list[tuple[Callable[[Any], Any], Any]] = [
+        (lambda out: lib.diff(x, out=out), np.diff(x)),
+        (lambda out: lib.take(x, at, out=out), x[at]),
+        (lambda out: lib.take_along_axis(x, at, 0, out=out), x[at]),
+        (lambda out: lib.evaluate(lazy.of(x[1:]) * 3, out=out), x[1:] * 3),
+        (lambda out: lib.evaluate(x[1:], out=out), x[1:]),
+    ]
+    for call, wanted in calls:
+        for sink, many in ((lazy.map_out(half, y), 1), (lazy.discard, 0), (lazy.put(z, np.arange(3, -1, -1)), 1)):
+            launched.clear()
+            assert call(sink) is sink and len(launched) == many
+        assert np.array_equal(y, wanted / 2) and np.array_equal(z[::-1], wanted)
+    pairs = lazy.zip(x[1:], lazy.arange(4), names=("a", "b"))
+    places = np.zeros(4, int)
+    launched.clear()
+    lib.evaluate(pairs, out=lazy.zip_out(y, places))
+    assert len(launched) == 1 and np.array_equal(y, x[1:]) and np.array_equal(places, np.arange(4))
+    lib.evaluate(pairs, out=lazy.zip_out(x[:4], places))  # what it is of is overwritten: made beside
+    assert np.array_equal(x, [1, 4, 1, 5, 5])
+    lib.evaluate(lazy.flip(lazy.of(x)), out=lazy.map_out(half, x))
+    assert np.array_equal(x, [2.5, 2.5, 0.5, 2, 0.5])
+    with pytest.raises(TypeError, match="`where`"):
+        lib.evaluate(lazy.of(x), out=lazy.map_out(half, x), where=x > 1)
+    with pytest.raises(ValueError, match="`out` must have shape"):
+        lib.diff(x, out=lazy.map_out(half, x))
 
 
 def test_structs_that_go_to_several_arrays() -> None:

@@ -62,7 +62,7 @@ def histogram(
     """
     if stream is None and weights is None and not density and range is not None and type(bins) is int:
         asked = ("histogram", bins, *map(host_arguments.exactly, range))
-        known: tuple[Any, Any] | None = repeat.run_many(asked, (a, None))
+        known: tuple[Any, Any] | None = repeat.run(asked, a)
         if known is not None:
             return known
     a, weights = arguments.array_of(a), None if weights is None else arguments.array_of(weights)
@@ -246,8 +246,7 @@ def bincount(x: Any, weights: Any = None, minlength: Any = 0, *, length: Any = N
     >>> prism.lib.bincount(np.array([0, 1, 1, 3, 2, 1]))
     array([1, 3, 1, 1])
     """
-    quick = stream is None and weights is None and type(length) is int
-    if quick and (known := repeat.run(("bincount", length, False), x)) is not None:
+    if stream is None and weights is None and (known := _repeat_bincount(x, minlength, length)) is not None:
         return known
     x, weights = arguments.array_of(x), None if weights is None else arguments.array_of(weights)
     info = host_arguments.facts_of(x, "x")
@@ -271,6 +270,16 @@ def bincount(x: Any, weights: Any = None, minlength: Any = 0, *, length: Any = N
         if weights is None or not info.size:
             return counts
         return arguments.cast(counts, where, np.dtype(np.float64))
+
+
+def _repeat_bincount(x: Any, least: Any, length: Any) -> Any:
+    """Do what an earlier `bincount` did for such an array; None where there was none, or what it did is not enough."""
+    if length is not None:
+        return repeat.run(("bincount", length), x) if type(length) is int else None
+    if type(least) is not int:
+        return None
+    known = repeat.run(calls.guess(least), x)
+    return known if known is not None and known.shape[0] <= calls.most_counted(least) else None
 
 
 __all__ = ["bincount", "histogram", "histogram2d", "histogramdd"]

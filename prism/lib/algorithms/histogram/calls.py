@@ -81,24 +81,56 @@ def count_between(
     return call("histogram", asked, {**given, "edges": edges}, decide, None, stream, called={"x": "a", "edges": "bins"})
 
 
-def count_integers(given: Mapping[str, Any], size: int, stream: Any, *, most: bool = False) -> Any:
-    """Return the counts of 0, 1, ... `size - 1`; `most`: and behind them the largest integer, or more than 2^31."""
+def count_integers(given: Mapping[str, Any], size: int, stream: Any) -> Any:
+    """Return the counts of 0, 1, ... `size - 1`."""
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
         x = arrays["x"]
-        task = Task(arguments.scalar_of(x), size, kernels.IDENTITY, _weights_of(arrays), most=most)
-        many = size + most
-        results = (Result((many,), np.dtype(task.sums)),)
-        if not many:
+        task = Task(arguments.scalar_of(x), size, kernels.IDENTITY, _weights_of(arrays))
+        results = (Result((size,), np.dtype(task.sums)),)
+        if not size:
             return Decision(results)
         if copied := _copied(arrays):
             return Decision(copied=copied)
-        steps = [plan.prepare(many, task.sums, host=machine.host)]
-        if x.size and size:
+        steps = [plan.prepare(size, task.sums, host=machine.host)]
+        if x.size:
             steps.append(plan.count(task, x.size, machine, x, arrays.get("weights")))
         return Decision(results, plan=Plan(tuple(steps)))
 
-    return call("bincount", ("bincount", size, most), given, decide, None, stream)
+    return call("bincount", ("bincount", size), given, decide, None, stream)
+
+
+def most_counted(least: int) -> int:
+    """Return in how many bins integers are counted of which the largest is not known."""
+    return max(least, int(GUESSED))
+
+
+def count_guessed(x: Any, least: int, stream: Any) -> Any:
+    """Return the counts of all integers that occur, at least `least`; more than are counted so where there are others.
+
+    Then they are of no use. There must be elements.
+    """
+    size = most_counted(least)
+
+    def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
+        x, most = arrays["x"], size + 1
+        if copied := _copied(arrays):
+            return Decision(copied=copied)
+        task = Task(arguments.scalar_of(x), size, kernels.IDENTITY, most=True)
+        steps = (
+            plan.prepare(most, task.sums, host=machine.host),
+            plan.count(task, x.size, machine, x),
+            plan.find_length(size, least),
+        )
+        results = Result((most,), np.dtype(task.sums)), Result((1,), np.dtype(np.int64))
+        return Decision(results, (OUT, plan.LENGTH), Plan(steps), cut=1)
+
+    return call("bincount", guess(least), {"x": x}, decide, None, stream)
+
+
+def guess(least: int) -> tuple[Any, ...]:
+    """Return what `count_guessed` is looked up by."""
+    return "bincount", "guessed", least
 
 
 def count_all(given: Mapping[str, Any], info: ArrayInfo, least: int, stream: Any) -> Any:
@@ -108,21 +140,18 @@ def count_all(given: Mapping[str, Any], info: ArrayInfo, least: int, stream: Any
 
     Raises:
         ValueError: there are negative integers, or too large ones.
+        RuntimeError: a CUDA graph is being captured.
     """
+    where = locate(info, given)
     if len(given) == 1:
-        guess = max(least, GUESSED)
-        counts = count_integers(given, guess, stream, most=True)
-        largest = int(arguments.to_host(counts[guess : guess + 1], "pass length=")[0])
-        if info.dtype.kind == "i" and largest >= ((1 << 63) - 1 if info.dtype.itemsize == 8 else 1 << 31):
-            raise ValueError("`x` must have no negative elements")
-        if largest < guess:
-            return counts[: max(largest + 1, least)]
-    else:
-        low, high = arguments.extremes(given["x"], info, locate(info, given), "pass length=")
-        if low < 0:
-            raise ValueError("`x` must have no negative elements")
-        largest = int(high)
-    return count_integers(given, arguments.length_of(max(largest + 1, least), "x"), stream)
+        arguments.require_no_capture(where, "pass length=")
+        counts = count_guessed(given["x"], least, stream)
+        if counts.shape[0] <= most_counted(least):
+            return counts
+    low, high = arguments.extremes(given["x"], info, where, "pass length=")
+    if low < 0:
+        raise ValueError("`x` must have no negative elements")
+    return count_integers(given, arguments.length_of(max(int(high) + 1, least), "x"), stream)
 
 
 def count_cells(given: Mapping[str, Any], compared: tuple[str, ...], stream: Any) -> Any:
@@ -174,5 +203,6 @@ def _weights_of(arrays: Mapping[str, ArrayInfo]) -> str:
 
 
 __all__ = [
-    "as_weights", "count_all", "count_between", "count_cells", "count_even", "count_integers", "is_located", "locate",
+    "as_weights", "count_all", "count_between", "count_cells", "count_even", "count_guessed", "count_integers", "guess",
+    "is_located", "locate", "most_counted",
 ]  # fmt: skip

@@ -20,6 +20,7 @@ _WORTH = 256  # elements a counter in all, from which on one more copy of the bi
 _ROOM, _BESIDE = 227 << 10, 1 << 10  # bytes of a block's shared memory, and what stands there beside counts
 _WIDE = {"int8": "int32", "uint8": "int32", "int16": "int32", "uint16": "int32"}
 _NO_RULE = np.zeros((), np.dtype(kernels.Even))[()]
+LENGTH = "length"
 _EXACT = {"float16": "float32", "bfloat16": "float32"}
 
 
@@ -157,6 +158,12 @@ def prepare(many: int, sums: str, size: int = 0, bins: Bins | None = None, *, ho
     )  # fmt: skip
 
 
+def find_length(size: int, least: int) -> Step:
+    """Return the step that says how many counts there are up to that of the largest element, which is behind them."""
+    given = {"counts": Buffer(OUT), "length": Buffer(LENGTH), "size": size, "least": least}
+    return Step(instance_of(kernels.length_of_counts, {}), 1, 1, given)
+
+
 def place(kinds: tuple[str, str, str], n: int, size: int, total: int, k: int, places: Buffer, *, host: bool) -> Step:
     """Return the step that finds bins along dimension `k`, of arrays that are called `x0`, `edges0` and so on.
 
@@ -175,4 +182,4 @@ def _zero(scalar: str) -> Any:
     return 0 if "int" in scalar else 0.0
 
 
-__all__ = ["Plan", "Task", "count", "place", "prepare"]
+__all__ = ["LENGTH", "Plan", "Task", "count", "find_length", "place", "prepare"]

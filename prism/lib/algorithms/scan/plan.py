@@ -268,6 +268,9 @@ def columns(task: Task, shape: Shape, multiprocessors: int) -> Way:
     width = widths[0][1]
     line = max(1, _LINE // task.bytes // width)
     lanes, shared = _strip(shape, c, width, line, multiprocessors)
+    narrow = lanes * width < 32 and (shared or shape.outer <= multiprocessors)
+    if narrow and (found := whole_rows(task, shape, width, multiprocessors)) is not None:
+        return found
     sharing = c.sharing(lanes * width, width)
     tiles = -(-shape.n // sharing.rows(lanes * width))
     if not shared or tiles == 1:
@@ -276,13 +279,37 @@ def columns(task: Task, shape: Shape, multiprocessors: int) -> Way:
         return Way(kernels.scan_columns, template, template["THREADS"], strips, numbers, multiple=strips)
     strips = _strips(shape, lanes * width)
     template = {**common, **sharing.template(width, lanes)}
-    words = 16
-    while words < tiles:
-        words *= 4
+    words = _column_words(tiles)
     return Way(
         kernels.scan_columns_shared, template, sharing.threads, strips * tiles, numbers, "columns", words, strips, lanes * width,
         strips,
     )  # fmt: skip
+
+
+def whole_rows(task: Task, shape: Shape, width: int, multiprocessors: int) -> Way | None:
+    """Return how few columns are scanned on a GPU that no vectors have: by tiles of whole rows, which blocks share; or None."""
+    choice, (fewest, most) = kernels.WHOLE_ROWS.get(task.bytes, ()), kernels.WHOLE_ROWS_COLUMNS
+    if width > 1 or not choice or not fewest <= shape.inner <= most or shape.outer > _STRIPS:
+        return None
+    large, small = choice
+    enough = shape.outer * shape.n >= 2 * multiprocessors * large.rows(shape.inner)
+    rows = large if enough else small
+    tiles = -(-shape.n // rows.rows(shape.inner))
+    apart = 1 << (shape.inner - 1).bit_length()  # so few sizes of scratch memory are kept
+    numbers = {"outer": shape.outer, "n": shape.n, "inner": shape.inner, "apart": apart}
+    template = {**task.scan_template, **rows.template()}
+    return Way(
+        kernels.scan_whole_rows, template, rows.threads, shape.outer * tiles, numbers, "columns", _column_words(tiles),
+        shape.outer, apart, shape.outer,
+    )  # fmt: skip
+
+
+def _column_words(tiles: int) -> int:
+    """Return for how many tiles there are words, of which each column of a strip has one: one of a few numbers."""
+    words = 16
+    while words < tiles:
+        words *= 4
+    return words
 
 
 def _strip(
@@ -335,6 +362,8 @@ def all_columns(task: Task) -> Iterator[tuple[Kernel, Mapping[str, Any]]]:
             yield kernels.scan_columns, {**common, **c.by_block(width, lanes)}
         for lanes in _strip_lanes(width):
             yield kernels.scan_columns_shared, {**common, **c.sharing(lanes * width, width).template(width, lanes)}
+    for rows in kernels.WHOLE_ROWS.get(task.bytes, ()):
+        yield kernels.scan_whole_rows, {**common, **rows.template()}
 
 
 def _strips(shape: Shape, columns: int) -> int:

@@ -78,7 +78,7 @@ def select(
         return calls.select_by_function(x, function, mode, stream)
     applied = calls.function_to_apply(condition)
     asked = ("select", applied.what, mode.key)
-    if applied.what is not None and (known := calls.repeat_call(asked, mode, (x,), stream)) is not None:
+    if applied.what is not None and (known := calls.repeat_call(asked, (x,), stream)) is not None:
         return known
     if (scalar := calls.scalar_in_memory(x)) is not None and (found := applied.with_number(scalar)) is not None:
         return calls.select_by_function(x, found[0], mode, stream, found[1])

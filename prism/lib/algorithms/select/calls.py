@@ -45,6 +45,9 @@ class Mode:
         return self.count, self.size, None if self.size is None else arguments.exactly(self.fill)
 
 
+_COUNTED, _CUT = Mode(True, None, 0), Mode(False, None, 0)
+
+
 def mode_of(count: bool, size: Any, fill_value: Any) -> Mode:
     """Return how a call wants its results.
 
@@ -53,7 +56,7 @@ def mode_of(count: bool, size: Any, fill_value: Any) -> Mode:
         ValueError: it is negative, or `count` is asked for too.
     """
     if size is None:
-        return Mode(bool(count), None, fill_value)
+        return _COUNTED if count else _CUT  # made once: every call asks
     if count:
         raise ValueError("`count` and `size` are two ways to give a result of unknown length: pass one of them")
     try:
@@ -74,7 +77,7 @@ def select_by_mask(
 ) -> Any:  # fmt: skip
     """Return what a mask keeps; `alike`: it must have the shape of `x`, `flat`: it must have one dimension."""
     asked = (function, mode.key)
-    if (known := repeat_call(asked, mode, tuple(arrays.values()), stream)) is not None:
+    if (known := repeat_call(asked, tuple(arrays.values()), stream)) is not None:
         return known
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
@@ -98,7 +101,7 @@ def select_by_function(x: Any, function: Kernel, mode: Mode, stream: Any, number
     """Return the elements of which a function gives true; `number`: a lazy array of what it is given besides."""
     asked = ("select", function, mode.key)
     given = {"x": x} if number is None else {"x": x, "mask": number}
-    if (known := repeat_call(asked, mode, tuple(given.values()), stream)) is not None:
+    if (known := repeat_call(asked, tuple(given.values()), stream)) is not None:
         return known
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
@@ -154,7 +157,7 @@ def function_of(x: Any, mask: Any) -> Kernel | None:
 def unique(x: Any, mode: Mode, stream: Any) -> Any:
     """Return the first element of each run."""
     asked = ("unique_consecutive", mode.key)
-    if (known := repeat_call(asked, mode, (x,), stream)) is not None:
+    if (known := repeat_call(asked, (x,), stream)) is not None:
         return known
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
@@ -171,7 +174,7 @@ def unique(x: Any, mode: Mode, stream: Any) -> Any:
 def unique_pairs(keys: Any, values: Any, mode: Mode, stream: Any) -> Any:
     """Return the key and the first value of each run."""
     asked = ("unique_by_key", mode.key)
-    if (known := repeat_call(asked, mode, (keys, values), stream)) is not None:
+    if (known := repeat_call(asked, (keys, values), stream)) is not None:
         return known
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
@@ -312,7 +315,7 @@ def number_in_launch(value: Any, scalar: str) -> Any:
 def find_positions(function: str, x: Any, mode: Mode, stream: Any) -> Any:
     """Return the positions of elements that are not zero."""
     asked = (function, mode.key)
-    if (known := repeat_call(asked, mode, (x,), stream)) is not None:
+    if (known := repeat_call(asked, (x,), stream)) is not None:
         return known
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
@@ -329,7 +332,7 @@ def find_indices(function: str, x: Any, shape: tuple[int, ...], mode: Mode, stre
         found = _axes_of(function, flat, shape, rows, stream)
         return found if rows or isinstance(found, tuple) else (found,)
     asked = (function, mode.key)
-    if (known := repeat_call(asked, mode, (x,), stream, one=rows)) is not None:
+    if (known := repeat_call(asked, (x,), stream)) is not None:
         return known
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
@@ -341,11 +344,7 @@ def find_indices(function: str, x: Any, shape: tuple[int, ...], mode: Mode, stre
 def _axes_of(function: str, flat: Any, shape: tuple[int, ...], rows: bool, stream: Any) -> Any:
     """Return the indices of positions."""
     asked = (function, "axes", shape)
-    one = rows or len(shape) == 1
-    if (
-        stream is None
-        and (known := (repeat.run if one else repeat.run_many)(asked, *_arguments(one, flat))) is not None
-    ):
+    if stream is None and (known := repeat.run(asked, flat)) is not None:
         return known
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
@@ -357,10 +356,6 @@ def _axes_of(function: str, flat: Any, shape: tuple[int, ...], rows: bool, strea
         return Decision(results, names, Plan(tuple(steps)))
 
     return call(function, asked, {"x": flat}, decide, None, stream)
-
-
-def _arguments(one: bool, x: Any) -> tuple[Any, ...]:
-    return (x, None) if one else ((x, None),)
 
 
 def _index_arrays(
@@ -430,13 +425,9 @@ def shape_of(x: Any, function: str) -> tuple[int, ...]:
     return tuple(shape)
 
 
-def repeat_call(asked: tuple[Any, ...], mode: Mode, arrays: tuple[Any, ...], stream: Any, *, one: bool = True) -> Any:
-    """Do what an earlier call did for such arrays; None where there was none. `one`: with a size there is one result."""
-    if stream is not None:
-        return None
-    if mode.size is not None and one and len(arrays) == 1:
-        return repeat.run(asked, arrays[0], None)
-    return repeat.run_many(asked, (*arrays, None))
+def repeat_call(asked: tuple[Any, ...], arrays: tuple[Any, ...], stream: Any) -> Any:
+    """Do what an earlier call did for such arrays; None where there was none."""
+    return repeat.run_many(asked, (*arrays, None)) if stream is None else None
 
 
 __all__ = [

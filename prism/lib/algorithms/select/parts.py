@@ -72,7 +72,7 @@ def _repeat(function: str, x: Any, conditions: Sequence[Any], applied: Sequence[
         return repeat.run_many((function,), (x, *conditions, None))
     if len(functions) < len(conditions) or None in functions:
         return None
-    return repeat.run_many((function, *functions), (x, None))
+    return repeat.run((function, *functions), x)
 
 
 def _is_mask(condition: Any) -> bool:

@@ -10,9 +10,11 @@ import numpy as np
 
 from prism.host import arguments, lazies, repeat
 from prism.host.call import Decision, Result, call
+from prism.host.lazies import Sink
 from prism.host.plan import Buffer, Machine, Plan, Step, X, Y, instance_of, size_of
 from prism.kernels import transform as kernels
 from prism.lib.algorithms.scan.api import dtype_of, past
+from prism.lib.lazy.array import of
 from prism.lib.records import is_record
 from prism.runtime.arrays import ArrayInfo
 
@@ -59,9 +61,14 @@ def evaluate(x: Any, *, out: Any = None, where: Any = None, stream: Any = None) 
         raise ValueError("`where` leaves elements of `out` as they are: pass `out`")
     asked = ("evaluate",)
     if where is not None:
+        if isinstance(out, Sink):
+            raise TypeError("`where` leaves elements of `out` as they are: `out` must be an array")
         return call("evaluate", asked, {"x": x, "where": where}, _decide_where, out, stream)
     if stream is None and (known := repeat.run(asked, x, out)) is not None:
         return known
+    if isinstance(out, Sink):
+        out.write(of(x), stream)
+        return out
     return call("evaluate", asked, {"x": x}, decide, out, stream)
 
 

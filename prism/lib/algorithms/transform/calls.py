@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from prism.host import arguments, lazies, repeat
 from prism.host.axes import c_strides
 from prism.host.call import Decision, call
-from prism.host.lazies import LazyArray, LazyInfo
+from prism.host.lazies import LazyArray, LazyInfo, Sink
 from prism.host.plan import Buffer, Clear, Machine, Plan, Step
 from prism.lib.algorithms.transform import api
 from prism.lib.lazy.array import Lazy, of
@@ -32,7 +32,7 @@ def transform(
     Raises:
         TypeError, ValueError, IndexError: as `call`, `evaluate` and `compose`.
     """
-    if any(isinstance(x, LazyArray) for x in arrays.values()):
+    if isinstance(out, Sink) or any(isinstance(x, LazyArray) for x in arrays.values()):
         given = {name: of(x, (called or {}).get(name, name)) for name, x in arrays.items()}
         return api.evaluate(compose(given), out=out, stream=stream)
     first, *others = arrays.values()

@@ -72,9 +72,9 @@ class Driver:
 class Array:
     """What `describe` takes for a CuPy array: of memory that is not there."""
 
-    def __init__(
-        self, pointer: int, shape: tuple[int, ...], kind: str = "float16", strides=None, device: int = 0
-    ) -> None:
+    def __init__(self, pointer, shape, kind="float16", strides=None, device: int = 0) -> None:
+        if isinstance(pointer, tuple):  # as CuPy's own: a shape, a dtype and memory
+            pointer, shape, kind = kind.ptr, pointer, shape
         self.data = SimpleNamespace(ptr=pointer, device_id=device)
         self.dtype, self.shape = np.dtype(kind), shape
         self.strides = np.empty(shape, kind).strides if strides is None else strides
@@ -136,7 +136,9 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Driver]:
     stream = lambda *_: SimpleNamespace(ptr=found.stream, cuda_stream=found.stream)
     runtime = SimpleNamespace(getDevice=lambda: 0)
     empty = lambda shape, dtype: Array(1 << 45, shape, dtype)
-    cupy = SimpleNamespace(cuda=SimpleNamespace(get_current_stream=stream, runtime=runtime), ndarray=Array, empty=empty)
+    alloc = lambda nbytes: SimpleNamespace(ptr=1 << 45, device_id=0)
+    cuda = SimpleNamespace(get_current_stream=stream, runtime=runtime, alloc=alloc)
+    cupy = SimpleNamespace(cuda=cuda, ndarray=Array, empty=empty)
     monkeypatch.setitem(sys.modules, "cupy", cupy)
     raw = SimpleNamespace(_cuda_getCurrentRawStream=lambda device: found.stream)
     torch = SimpleNamespace(strided="strided", _C=raw, cuda=SimpleNamespace(current_stream=stream))

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Mapping
+from typing import TypeAlias
 
 from prism.runtime.arrays import ArrayInfo
 from prism.runtime.entry import EntryParameter
+
+Spans: TypeAlias = tuple[tuple[int, int, bool], ...]
+"""Of each argument: the bytes that it takes before and behind where it begins, and whether the result may be that very memory."""
 
 
 def require_apart(
@@ -42,3 +46,12 @@ def span(info: ArrayInfo) -> tuple[int, int]:
         return 0, 0
     reaches = [(extent - 1) * stride for extent, stride in zip(info.shape, info.strides, strict=True)]
     return -sum(r for r in reaches if r < 0), sum(r for r in reaches if r > 0) + info.dtype.itemsize
+
+
+def overlapping(pointers: tuple[int, ...], spans: Spans, room: int) -> int:
+    """Return the number of an array that shares memory with the result, the last, and may not be that very array; or -1."""
+    target = pointers[-1]
+    for number, (source, (before, behind, in_place)) in enumerate(zip(pointers[:-1], spans, strict=True)):
+        if target < source + behind and source - before < target + room and not (in_place and source == target):
+            return number
+    return -1

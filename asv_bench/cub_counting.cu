@@ -1,0 +1,40 @@
+// CUB's histograms and differences, and Thrust's binary searches, for asv_bench/histogram.py and searching.py. Built by measure.py.
+#include <cstdint>
+#include <cub/cub.cuh>
+#include <thrust/binary_search.h>
+#include <thrust/device_ptr.h>
+#include <thrust/execution_policy.h>
+
+#define PEERS(NAME, T, LEVEL)                                                                                                   \
+    extern "C" int cub_even_##NAME(                                                                                             \
+        void* scratch, size_t* bytes, const void* x, void* counts, int64_t bins, int64_t n, cudaStream_t stream) {              \
+        return cub::DeviceHistogram::HistogramEven(                                                                             \
+            scratch, *bytes, (const T*)x, (int32_t*)counts, (int)bins + 1, (LEVEL)0, (LEVEL)256, n, stream);                    \
+    }                                                                                                                           \
+    extern "C" int cub_edges_##NAME(                                                                                            \
+        void* scratch, size_t* bytes, const void* x, const void* edges, void* counts, int64_t bins, int64_t n,                  \
+        cudaStream_t stream) {                                                                                                  \
+        return cub::DeviceHistogram::HistogramRange(                                                                            \
+            scratch, *bytes, (const T*)x, (int32_t*)counts, (int)bins + 1, (const double*)edges, n, stream);                    \
+    }                                                                                                                           \
+    extern "C" int cub_diff_##NAME(                                                                                             \
+        void* scratch, size_t* bytes, const void* x, void* y, int64_t n, cudaStream_t stream) {                                 \
+        return cub::DeviceAdjacentDifference::SubtractLeftCopy(scratch, *bytes, (const T*)x, (T*)y, n, cuda::std::minus<>{}, stream); \
+    }                                                                                                                           \
+    extern "C" int cub_search_##NAME(                                                                                           \
+        void* scratch, size_t* bytes, const void* table, const void* values, void* y, int64_t many, int64_t n,                  \
+        cudaStream_t stream) {                                                                                                  \
+        if (!scratch) return *bytes = 1, 0;                                                                                     \
+        const T *first = (const T*)table, *sought = (const T*)values;                                                           \
+        thrust::lower_bound(                                                                                                    \
+            thrust::cuda::par_nosync.on(stream), thrust::device_pointer_cast(first), thrust::device_pointer_cast(first + many), \
+            thrust::device_pointer_cast(sought), thrust::device_pointer_cast(sought + n),                                       \
+            thrust::device_pointer_cast((int64_t*)y));                                                                          \
+        return cudaPeekAtLastError();                                                                                           \
+    }
+
+PEERS(float32, float, float)
+PEERS(float64, double, double)
+PEERS(uint8, uint8_t, int32_t)
+PEERS(int32, int32_t, int32_t)
+PEERS(int64, int64_t, int64_t)
