@@ -13,7 +13,20 @@ from prism.interpret import RaceError, run
 from prism.kernels.select.compaction import bits_within
 from prism.kernels.select.packed import store_flagged_bytes
 from prism.lang import (
-    block, const, constexpr, grid, group, int32, partition, prism, ptr, requires, template, thread, uint8, uint32,
+    block,
+    const,
+    constexpr,
+    grid,
+    group,
+    int32,
+    partition,
+    prism,
+    ptr,
+    requires,
+    template,
+    thread,
+    uint8,
+    uint32,
 )  # fmt: skip
 from tests.lib.oracles import SCHEDULES
 from tests.mutation import without_barriers

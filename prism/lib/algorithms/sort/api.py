@@ -93,8 +93,8 @@ def sort(
 
     With `key`, and `bits` where that moves less, one launch writes the keys, and elements of up to 8 bytes are moved with them,
     in long rows by keys of 8 bytes twice, with half of the key; larger ones are taken once by their positions. Else passes with
-    `bits` are over the elements themselves, one for each byte that has some of them. With `less`, and of structs, complex128
-    and long rows of complex64, elements are sorted by merging: of several rows all at once, and then by their rows.
+    `bits` are over the elements themselves, one for each byte that has some of them. With `less`, and of structs, elements are
+    sorted by merging: of several rows all at once, and then by their rows. So are rows of complex numbers that no block holds.
 
     Source: Adinets and Merrill, "Onesweep: a faster least significant digit radix sort for GPUs".
 
@@ -120,7 +120,7 @@ def sort(
     by = _by_fields(by, a, order, "a")
     if by.keyed:
         return sort_keyed(a, by, axis, out, stream)
-    if merging.merges(a, axis, by.less, "a"):
+    if by.less is not None:
         return merging.sort_merged(a, axis, by.less, by.descending, out, stream)
     return sort_along(a, axis, descending=by.descending, out=out, stream=stream)
 
@@ -185,7 +185,7 @@ def argsort(
     by = _by_fields(by, a, order, "a")
     if by.keyed:
         return argsort_keyed(a, by, axis, dtype, out, stream)
-    if merging.merges(a, axis, by.less, "a"):
+    if by.less is not None:
         return merging.argsort_merged(a, axis, by.less, by.descending, dtype, out, stream)
     return argsort_along(a, axis, descending=by.descending, dtype=dtype, out=out, stream=stream)
 
@@ -255,7 +255,7 @@ def sort_by_key(
         raise ValueError(f"`keys` and `values` must have one shape, not {first.shape} and {second.shape}")
     if any(target is not None for target in targets):
         results_of(targets, infos)
-    if by.keyed or not merging.merges(keys, along, by.less, "keys"):
+    if by.keyed or by.less is None:
         return sort_pairs_keyed(keys, values, by, along, targets, stream)
     found = merging.sort_pairs_merged(keys, values, along, by.less, by.descending, stream)
     return assign_pairs(targets, found, first, stream)

@@ -1,4 +1,4 @@
-"""Sorts by merging, along any axis: those by a comparator, and those of complex numbers that have no key."""
+"""Sorts by merging, along any axis: those by a comparator."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from prism.host import arguments, repeat
-from prism.host.axes import normal_axis
 from prism.lang.surface import Kernel
 from prism.lang.types import SCALARS
 from prism.lib.algorithms.merge.sort import argsort_by, sort_by, sort_pairs_by
@@ -20,20 +19,6 @@ from prism.lib.algorithms.transform.api import evaluate
 from prism.lib.algorithms.transform.calls import transform
 from prism.lib.lazy.array import Lazy, convert
 from prism.lib.lazy.closures import Applied
-
-_HELD = 4096
-"""Rows of complex64 of so many elements are sorted by blocks."""
-
-
-def merges(x: Any, axis: int, less: Kernel | None, name: str) -> bool:
-    """Whether elements are sorted by merging along an axis.
-
-    Raises:
-        AxisError: there is no such axis.
-    """
-    facts = arguments.facts_of(x, name)
-    columns = facts.shape[normal_axis(axis, len(facts.shape))]
-    return less is not None or facts.scalar == "complex128" or (facts.scalar == "complex64" and columns > _HELD)
 
 
 def sort_merged(x: Any, axis: int, less: Kernel | None, descending: bool, out: Any, stream: Any) -> Any:
@@ -106,4 +91,4 @@ def flatten(x: Any, name: str, stream: Any) -> Any:
     return x.reshape(-1)
 
 
-__all__ = ["argsort_merged", "flatten", "merges", "sort_merged", "sort_pairs_merged"]
+__all__ = ["argsort_merged", "flatten", "sort_merged", "sort_pairs_merged"]

@@ -9,6 +9,7 @@ from prism.host import arguments, lazies, memory, repeat
 from prism.host.call import Decision, Result, call
 from prism.host.lazies import LazyInfo
 from prism.host.machine import machine_of
+from prism.host.overlap import overlap
 from prism.host.plan import OUT, Machine
 from prism.lib.algorithms.scan.api import dtype_of
 from prism.lib.algorithms.select.plan import moved_as
@@ -17,7 +18,6 @@ from prism.lib.algorithms.sort_rows import plan as plans
 from prism.lib.algorithms.sort_rows.axis import move_last, require_columns, require_order
 from prism.lib.algorithms.sort_rows.plan import Kind
 from prism.runtime.arrays import ArrayInfo
-from prism.runtime.overlap import overlap
 from prism.runtime.streams import choose_stream
 
 _CALLED = {"x": "keys"}
