@@ -131,7 +131,6 @@ def add_key(bins: ptr(uint32) @ thread[1], counts: ptr(C) @ grid[1], key: int32 
     """
     shift: int32 = 16 * (key & 1)
     before: uint32 = atomic_add(bins[slot(key >> 1)], uint32(many) << shift, scope="block")
-    lower: uint32 = before & (_HALF - 1)
     upper: uint32 = before >> 16
     if (before >> shift & (_HALF - 1)) + uint32(many) >= _HALF:
         atomic_add(counts[key], C(_HALF))
