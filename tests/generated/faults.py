@@ -174,7 +174,7 @@ def load_narrower(site: Site, text: Lines) -> Iterator[Fault]:
     """R19: an index that varies within the local's unit."""
     for s in site.visible():
         kind = s.type
-        if isinstance(kind, Pointer) and isinstance(kind.element, Scalar) and site.code <= s.perspective != THREAD:
+        if isinstance(kind, Pointer) and type(kind.element) is Scalar and site.code <= s.perspective != THREAD:
             flat = s.view is not None or len(kind.shape or (0,)) == 1
             if site.code != THREAD and flat and len(s.view.params if s.view else "i") == 1:
                 yield from insert(site, "ptr-read", 0, f"zz: {kind.element} @ {site.code} = {s.name}[id(thread[1])]")

@@ -143,7 +143,7 @@ def vector_of_another_length(site: Site, text: Lines) -> Iterator[Fault]:
 def pointer_narrower(site: Site, text: Lines) -> Iterator[Fault]:
     """R28: a pointer of other owners to memory that may be written."""
     for s in pointers(site, const=False):
-        if s.perspective != THREAD and isinstance(s.type, Pointer):
+        if s.perspective != THREAD and isinstance(s.type, Pointer) and type(s.type.element) is Scalar:
             yield from insert(site, "ptr-rebind", 0, f"zz: ptr({s.type.element}) @ thread[1] = {s.name}")
 
 
@@ -151,7 +151,7 @@ def pointer_narrower(site: Site, text: Lines) -> Iterator[Fault]:
 def pointer_to_const(site: Site, text: Lines) -> Iterator[Fault]:
     """R28: a pointer that may write, to memory that nobody writes."""
     for s in pointers(site, const=True):
-        if isinstance(s.type, Pointer):
+        if isinstance(s.type, Pointer) and type(s.type.element) is Scalar:  # of a struct the text may have no name
             yield from insert(site, "ptr-rebind", 0, f"zz: ptr({s.type.element}) @ thread[1] = {s.name}")
 
 
@@ -168,7 +168,8 @@ def pointer_laundered(site: Site, text: Lines) -> Iterator[Fault]:
     """R19: memory that may be written meanwhile, called const for several threads."""
     for s in pointers(site, const=False):
         kind = s.type
-        if isinstance(kind, Pointer) and kind.space == "global" and THREAD != s.perspective == site.code:
+        plain = isinstance(kind, Pointer) and type(kind.element) is Scalar and kind.space == "global"
+        if plain and THREAD != s.perspective == site.code:
             yield from insert(site, "ptr-read", 0, f"zz: ptr(const({kind.element})) @ {site.code} = {s.name}")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import functools
 import importlib
 import itertools
@@ -42,11 +43,26 @@ def entries(module: ModuleType) -> Iterator[tuple[Kernel, Mapping[str, Any]]]:
 
 @functools.cache
 def written() -> list[tuple[str, Sequence[tree.Function]]]:
-    """Return each file with the checked functions that it holds, by name; instances with the same template once."""
+    """Return each file with the checked functions that it holds, by name; instances with the same template once.
+
+    Without those that have no name in their file, and those that are given one of these: a changed text has no way to them.
+    """
     files: dict[str, dict[Any, tree.Function]] = {}
     for module in modules():
         for kernel, template in entries(module):
-            for function in check(kernel, template):
+            for function in filter(_is_named, check(kernel, template)):
                 key = (function.name, *sorted((k, str(v)) for k, v in function.template.items()))
                 files.setdefault(function.file, {}).setdefault(key, function)
     return [(file, list(functions.values())) for file, functions in sorted(files.items())]
+
+
+def _is_named(function: tree.Function) -> bool:
+    """Whether a function, and what its template has of its own file, are defined at the top of the file."""
+    given = (each for each in function.template.values() if isinstance(each, Kernel))
+    own = [each.__name__ for each in given if each.python.__code__.co_filename == function.file]
+    return _defined_in(function.file).issuperset({function.name, *own})
+
+
+@functools.cache
+def _defined_in(file: str) -> frozenset[str]:
+    return frozenset(st.name for st in ast.parse(Path(file).read_text()).body if isinstance(st, ast.FunctionDef))
