@@ -1,4 +1,4 @@
-"""Integers alone, sorted by merging: equal ones are the same in all bits, so networks may exchange them, and nothing goes along."""
+"""Integers alone, merged and sorted by merging: equal ones are the same in all bits, so networks may exchange them."""
 
 from prism.lang import (
     attr, block, const, constexpr, dtype, function, grid, group, id, int32, int64, partition, prism, ptr, requires, shared,

@@ -198,7 +198,13 @@ def test_kernels_of_keys_do_not_spill(size: int) -> None:
         }  # fmt: skip
         assert prism.compile(kernels.merge_keys, template, arch="sm_90a").spills == 0
     c = found.tiles
-    template = {"T": f"uint{8 * size}", "LESS": operators.less, "ITEMS": c.items, "THREADS": c.threads, "BLOCKS": c.blocks}
+    template = {
+        "T": f"uint{8 * size}",
+        "LESS": operators.less,
+        "ITEMS": c.items,
+        "THREADS": c.threads,
+        "BLOCKS": c.blocks,
+    }
     assert prism.compile(kernels.sort_keys, template, arch="sm_90a").spills <= 80
 
 

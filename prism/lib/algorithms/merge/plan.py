@@ -12,7 +12,7 @@ from prism.lang.types import SCALARS
 from prism.lib.algorithms.select.plan import zero
 
 _ORDERS = (kernels.less, kernels.greater)
-_NARROW = 1 << 31
+_NARROW = (1 << 31) - (1 << 14)  # places in a tile are counted beyond
 VALUES = "moved"
 """What the result of values is called; that of keys is `OUT`."""
 
