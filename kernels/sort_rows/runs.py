@@ -307,6 +307,6 @@ def sort_long_rows(
 EXAMPLES = {
     "sort_long_rows": {
         "T": "float32", "U": "uint32", "E": "uint64", "V": "float32", "I": "int64", "O": "int64", "ITEMS": 16, "THREADS": 256,
-        "BLOCKS": 3, "DESCENDING": False, "FORM": PLACED, "KEYS": GATHERED, "PLACES": False, "VALUES": False, "MODE": ROWS,
+        "BLOCKS": 2, "DESCENDING": False, "FORM": PLACED, "KEYS": GATHERED, "PLACES": False, "VALUES": False, "MODE": ROWS,
     },
 }
