@@ -1,4 +1,4 @@
-"""Rows and segments sorted, and their first elements, beside torch, CuPy and a copy: graphs of rotating arrays, medians of rounds.
+"""Rows and segments sorted, and their first elements, beside torch, CuPy and a copy: graphs of arrays in turn, medians of rounds.
 
     PYTHONPATH=. python asv_bench/sort_rows.py [--log 24] [--rounds 5] [--tb 4.25] [--only rows]
 
