@@ -1,7 +1,9 @@
 """Merges, and sorts by merging, beside CuPy and torch, and beside what a copy takes: graphs, medians of rounds.
 
-    PYTHONPATH=. python asv_bench/merge.py [--sizes 24,28] [--rounds 5] [--tb 4.25] [--only merge] [--json FILE]
+    PYTHONPATH=. python asv_bench/merge.py [--sizes 24,28,100000007] [--rounds 5] [--tb 4.25] [--only merge] [--json FILE]
 
+A size is a logarithm to base 2, or, above 64, the number of elements: for the last one nothing was tuned. `any` is an order that
+the library knows nothing of: that of numbers, as a device function of one's own.
 Needs a GPU, CuPy and torch. Every result is compared with CuPy's sort, once. Neither peer has a merge: they are
 timed at a sort of both arrays.
 """
@@ -15,7 +17,16 @@ from measure import compare
 from rows import Rows
 
 import prism
+from prism.lang import dtype, requires, template, thread
 from prism.lib.algorithms.merge.sort import sort_by, sort_pairs_by
+
+
+@prism.lang.prism("device")
+@requires(thread[1])
+@template(T=dtype)
+def before(a: T @ thread[1], b: T @ thread[1]) -> bool @ thread[1]:
+    """Whether a number stands before another: an order that the library knows nothing of."""
+    return a < b
 
 
 def main() -> None:
@@ -24,30 +35,33 @@ def main() -> None:
     import torch
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sizes", default="24,28")
+    parser.add_argument("--sizes", default="24,28,100000007")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--tb", type=float, default=4.25)
     parser.add_argument("--only", default="")
     rows = Rows("merge", parser)
     asked = parser.parse_args()
-    for log in map(int, asked.sizes.split(",")):
-        for dtype in ("uint32", "uint64"):
-            for name, calls, peers, moved in cases(cupy, torch, 1 << log, dtype):
+    for size in map(int, asked.sizes.split(",")):
+        n = size if size > 64 else 1 << size
+        for kind in ("uint32", "uint64"):
+            for name, calls, peers, moved in cases(cupy, torch, n, kind):
                 if asked.only in name:
-                    found = compare(calls, peers, 2 if log > 24 else 8, asked.rounds)
+                    found = compare(calls, peers, 2 if n > 1 << 24 else 8, asked.rounds)
                     times = {key: 1e6 * seconds for key, seconds in found.items()}
-                    rows.add(f"{name} {dtype}", log, times, moved / asked.tb / 1e6)
+                    of = "" if size <= 64 else f" of {n}"
+                    rows.add(f"{name} {kind}{of}", n.bit_length() - 1, times, moved / asked.tb / 1e6)
     rows.write(asked.json)
 
 
-def cases(cupy: Any, torch: Any, n: int, dtype: str) -> list[tuple[str, dict[str, Any], dict[str, Any], int]]:
+def cases(cupy: Any, torch: Any, n: int, kind: str) -> list[tuple[str, dict[str, Any], dict[str, Any], int]]:
     """Return calls by graphs and by themselves, and the bytes that they move at least."""
     random = cupy.random.default_rng(0)
-    x = random.integers(0, 1 << 32, n, dtype=cupy.uint64).astype(dtype)
+    x = random.integers(0, 1 << 32, n, dtype=cupy.uint64).astype(kind)
     a, b = cupy.sort(x[: n // 2]), cupy.sort(x[n // 2 :])
     values = cupy.arange(n, dtype=cupy.int32)
     wanted, y = cupy.sort(x), cupy.empty_like(x)
     assert bool((prism.lib.merge(a, b) == wanted).all()) and bool((sort_by(x) == wanted).all())
+    assert bool((sort_by(x, before) == wanted).all())
     keys, places = sort_pairs_by(x, values)
     assert bool((keys == wanted).all()) and bool((places == cupy.argsort(x)).all())
     del keys, places, wanted
@@ -58,6 +72,7 @@ def cases(cupy: Any, torch: Any, n: int, dtype: str) -> list[tuple[str, dict[str
          {"cupy": lambda _: cupy.sort(x)}, 2 * n * size),
         ("merge_by_key", {"prism": lambda _: prism.lib.merge_by_key(a, halves[0], b, halves[1])}, {}, 2 * n * (size + 4)),
         ("sort", {"prism": lambda _: sort_by(x, out=y)}, {"torch": lambda _: torch.sort(plain)}, 2 * n * size),
+        ("sort any", {"prism": lambda _: sort_by(x, before, out=y)}, {}, 2 * n * size),
         ("sort_pairs", {"prism": lambda _: sort_pairs_by(x, values)}, {}, 2 * n * (size + 4)),
     ]  # fmt: skip
 

@@ -1,6 +1,8 @@
-"""Rows and segments sorted, beside torch and CuPy, and beside what a copy takes: graphs of rotating arrays, medians of rounds.
+"""Rows and segments sorted, and their first elements, beside torch, CuPy and a copy: graphs of arrays in turn, medians of rounds.
 
     PYTHONPATH=. python asv_bench/sort_rows.py [--log 24] [--rounds 5] [--tb 4.25] [--only rows] [--json FILE]
+
+Rows of 24, 700, 3000 and 10^5 are of no size that anything was tuned for; segments `uneven` are of random lengths.
 
 Needs a GPU, CuPy and torch. Every result is compared with torch's, once. torch and CuPy are timed by calls, as they can't all be
 captured. torch has no sort of segments: it sorts rows of that length.
@@ -29,7 +31,7 @@ def main() -> None:
     parser.add_argument("--log", type=int, default=24)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--tb", type=float, default=4.25)
-    parser.add_argument("--columns", default="4,16,64,256,1024,4096,16384")
+    parser.add_argument("--columns", default="4,16,24,64,256,700,1024,3000,4096,16384,100000")
     parser.add_argument("--dtypes", default="uint32,float32")
     parser.add_argument("--only", default="")
     rows = Rows("sort_rows", parser)
@@ -66,6 +68,10 @@ def cases(cupy: Any, torch: Any, shape: tuple[int, int], dtype: str) -> list[tup
     offsets = cupy.arange(0, xs[0].size + 1, shape[1])
     flat, into = [x.ravel() for x in xs], [y.ravel() for y in ys]
     assert bool((prism.lib.segmented_sort(flat[0], offsets) == got.ravel()).all())
+    uneven = cupy.sort(random.integers(0, xs[0].size, shape[0]))
+    first = min(8, shape[1])
+    got_first = prism.lib.segmented_top_k(flat[0], offsets, first, largest=False)
+    assert bool((got_first[0] == got[:, :first]).all()) and bool((got_first[1] == places[0][:, :first]).all())
     n, size = shape[0] * shape[1], xs[0].dtype.itemsize
     plain = torch.as_tensor(xs[0].view(f"i{size}") if dtype.startswith("u") else xs[0], device="cuda")
 
@@ -75,10 +81,16 @@ def cases(cupy: Any, torch: Any, shape: tuple[int, int], dtype: str) -> list[tup
     keys = {"prism": lambda k: sort_along(xs[k % SETS], out=ys[k % SETS]), "copy": copy}
     order = {"prism": lambda k: argsort_along(xs[k % SETS], out=places[k % SETS])}
     segments = {"prism": lambda k: prism.lib.segmented_sort(flat[k % SETS], offsets, out=into[k % SETS])}
+    unequal = {"prism": lambda k: prism.lib.segmented_sort(flat[k % SETS], uneven, out=into[k % SETS])}
+    pairs_of = {"prism": lambda k: prism.lib.segmented_sort_by_key(flat[k % SETS], flat[(k + 1) % SETS], offsets)}
+    top = {"prism": lambda k: prism.lib.segmented_top_k(flat[k % SETS], offsets, first)}
     return [
         ("keys", keys, {"torch": lambda _: torch.sort(plain)}, 2 * n * size),
         ("argsort", order, {"torch": lambda _: torch.argsort(plain, stable=True)}, n * (size + 8)),
         ("segments", segments, {"torch": lambda _: torch.sort(plain)}, 2 * n * size),
+        ("uneven", unequal, {}, 2 * n * size),
+        ("by key", pairs_of, {}, 4 * n * size),
+        ("top 8", top, {}, n * size),
     ]
 
 

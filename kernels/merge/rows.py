@@ -15,29 +15,6 @@ from prism.lang import (
 @prism("device")
 @requires(thread[1])
 @template(T=dtype, ITEMS=constexpr(int), LESS=function)
-def merge_numbered(items: T[ITEMS] @ thread[1], numbers: int32[ITEMS] @ thread[1]):
-    """`thread.merge_bitonic`, of all elements with their numbers, of which the lower one comes first where neither is less."""
-    for step in range(5):
-        if ITEMS >> (step + 1) > 0:
-            for k in range(ITEMS):
-                if k ^ (ITEMS >> (step + 1)) > k:
-                    a: T = items[k]
-                    b: T = items[k ^ (ITEMS >> (step + 1))]
-                    one: int32 = numbers[k]
-                    other: int32 = numbers[k ^ (ITEMS >> (step + 1))]
-                    rises: bool = LESS(a, b)
-                    falls: bool = LESS(b, a)
-                    behind: bool = other < one
-                    swap: bool = falls or (behind and not rises)
-                    items[k] = b if swap else a
-                    items[k ^ (ITEMS >> (step + 1))] = a if swap else b
-                    numbers[k] = other if swap else one
-                    numbers[k ^ (ITEMS >> (step + 1))] = one if swap else other
-
-
-@prism("device")
-@requires(thread[1])
-@template(T=dtype, ITEMS=constexpr(int), LESS=function)
 def path_in_rows(
     tile: ptr(const(T)) @ thread[1], base: int32 @ thread[1], rows: int32 @ thread[1], row: int32 @ thread[1],
     size_a: int32 @ thread[1], size_b: int32 @ thread[1],
@@ -62,17 +39,15 @@ def path_in_rows(
 
 @prism("device")
 @requires(thread[1])
-@template(T=dtype, ITEMS=constexpr(int), LESS=function, PLACES=constexpr(int))
+@template(T=dtype, ITEMS=constexpr(int), LESS=function)
 def merge_row(
-    tile: ptr(const(T)) @ thread[1], spots: ptr(const(int32)) @ thread[1], base: int32 @ thread[1], rows: int32 @ thread[1],
+    tile: ptr(const(T)) @ thread[1], base: int32 @ thread[1], rows: int32 @ thread[1],
     row: int32 @ thread[1], size_a: int32 @ thread[1], size_b: int32 @ thread[1], begin: int32 @ thread[1],
-    until: int32 @ thread[1], items: T[ITEMS] @ thread[1], numbers: int32[PLACES] @ thread[1],
+    until: int32 @ thread[1], items: T[ITEMS] @ thread[1],
 ):
     """Put row `row` of the result into `items`: elements `begin` to `until` of the first run, and those of the second.
 
-    Of a row that is not whole the rest becomes what is last of all; of one behind the result nothing is touched. `PLACES`:
-    `ITEMS`, and `spots` has the number of each element, those of the first run below those of the second: of equal ones the
-    lower one comes first. Or 1, of elements that are the same in all bits where neither is less.
+    Of a row that is not whole the rest becomes what is last of all; of one behind the result nothing is touched.
     """
     SHIFT: constexpr(int) = 3 if ITEMS == 8 else 4 if ITEMS == 16 else 5
     ROW: constexpr(int) = ITEMS + 1
@@ -93,8 +68,6 @@ def merge_row(
             for k in range(ITEMS):
                 at: int32 = one if k < first else two if k < second else three
                 items[k] = tile[at + k]
-                if PLACES > 1:
-                    numbers[k] = spots[at + k]
         else:  # both runs end here
             lowest: int32 = base * ROW + (rows * ITEMS - size_b) + (rows * ITEMS - size_b >> SHIFT)
             last: int32 = lowest
@@ -112,26 +85,22 @@ def merge_row(
                 between: bool = first <= k and k < second
                 there: bool = between != wraps or at + k >= lowest
                 items[k] = tile[at + k if there else last]
-                if PLACES > 1:
-                    numbers[k] = spots[at + k] if there else 1 << 30
-        if PLACES > 1:
-            merge_numbered(items, numbers, LESS=LESS)
-        else:
-            thread.merge_bitonic(items, ITEMS, LESS=LESS)
+        thread.merge_bitonic(items, ITEMS, LESS=LESS)
 
 
 @prism("device")
 @requires(block[1], thread[1])
-@template(T=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), LESS=function, PLACES=constexpr(int))
+@template(T=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), LESS=function)
 def merge_rows(
-    tile: ptr(const(T)) @ block[1], spots: ptr(const(int32)) @ block[1], base: int32 @ thread[1], rows: int32 @ thread[1],
-    size_a: int32 @ thread[1], size_b: int32 @ thread[1], items: T[ITEMS] @ thread[1], numbers: int32[PLACES] @ thread[1],
+    tile: ptr(const(T)) @ block[1], base: int32 @ thread[1], rows: int32 @ thread[1],
+    size_a: int32 @ thread[1], size_b: int32 @ thread[1], items: T[ITEMS] @ thread[1],
 ):
     """Merge the two runs of each region of a tile: thread `t` puts together row `t - base` of the result of its region.
 
     Perspective: block, of `THREADS` threads.
     Shapes:      a thread's region: `rows` rows of `ITEMS` elements, 8, 16 or 32, and a place behind each, from row `base` on;
-                 `size_a` elements rise from its beginning, `size_b` fall to its end. `spots`, `PLACES`: as of `merge_row`.
+                 `size_a` elements rise from its beginning, `size_b` fall to its end. `LESS` is their order; elements of
+                 which neither is less are the same in all bits.
     Cost:        a merge path and `ITEMS` reads of shared memory a thread, `log2(ITEMS) / 2` comparisons an element; a barrier.
     Source:      Odeh, Green et al., "Merge path - parallel merging made simple"; Berney and Sitchinava, "Eliminating bank
                  conflicts in GPU mergesort"; Batcher, "Sorting networks and their applications".
@@ -144,23 +113,21 @@ def merge_rows(
     with group(thread[1]):
         until: int32 = size_a if t - base == rows - 1 else cuts[min(t + 1, THREADS - 1)]
         merge_row(
-            tile, spots, base, rows, t - base, size_a, size_b, cuts[t], until, items, numbers, ITEMS=ITEMS, LESS=LESS,
-            PLACES=PLACES,
+            tile, base, rows, t - base, size_a, size_b, cuts[t], until, items, ITEMS=ITEMS, LESS=LESS,
         )
 
 
 @prism("device")
 @requires(block[1], thread[1])
-@template(T=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), NUMBERED=constexpr(bool))
+@template(T=dtype, ITEMS=constexpr(int), THREADS=constexpr(int))
 def load_two(
     a: ptr(const(T)) @ block[1], size_a: int32 @ block[1], b: ptr(const(T)) @ block[1], size_b: int32 @ block[1],
-    tile: ptr(T) @ block[1], spots: ptr(int32) @ block[1],
+    tile: ptr(T) @ block[1],
 ):
     """Put two runs into the rows of a tile: the first rises from its beginning on, the second falls to its end.
 
     Perspective: block, of `THREADS` threads.
-    Shapes:      the runs are not longer than the tile together. `NUMBERED`: `spots` gets the elements' numbers, those of `b`
-                 behind those of `a`.
+    Shapes:      the runs are not longer than the tile together.
     Cost:        a read of each element: all are under way at once.
     Test:        tests/kernels/test_merge.py
     """
@@ -168,8 +135,7 @@ def load_two(
     STEP: constexpr(int) = THREADS + THREADS // ITEMS
     t: int32 @ thread[1] = id()
     held: T[ITEMS] @ thread[1]
-    with partition(tile, thread[1], offset=t + t / ITEMS) as own, partition(spots, thread[1], offset=t + t / ITEMS) as names, \
-         group(thread[1]):
+    with partition(tile, thread[1], offset=t + t / ITEMS) as own, group(thread[1]):
         for k in range(ITEMS):
             if k * THREADS < size_a - t:
                 held[k] = a[k * THREADS + t]
@@ -178,22 +144,20 @@ def load_two(
         for k in range(ITEMS):
             if k * THREADS < size_a - t or k * THREADS >= TILE - size_b - t:
                 own[k * STEP] = held[k]
-            if NUMBERED:
-                names[k * STEP] = k * THREADS + t if k * THREADS < size_a - t else size_a + (TILE - 1 - t - k * THREADS)
 
 
 @prism("device")
 @requires(block[1], thread[1])
-@template(T=dtype, N=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), NUMBERED=constexpr(bool))
+@template(T=dtype, N=dtype, ITEMS=constexpr(int), THREADS=constexpr(int))
 def load_four(
     x: ptr(const(T)) @ block[1], firsts: N[4] @ block[1], sizes: int32[4] @ block[1], top: int32 @ block[1],
-    tile: ptr(T) @ block[1], spots: ptr(int32) @ block[1],
+    tile: ptr(T) @ block[1],
 ):
     """Put two pairs of runs into the rows of a tile: the first of a pair rises, the second falls.
 
     Perspective: block, of `THREADS` threads.
     Shapes:      run `r`: `sizes[r]` elements from `x[firsts[r]]` on. The first pair has rows 0 to `top`, the second those behind,
-                 up to `THREADS`. `NUMBERED`: `spots` gets the elements' numbers, the runs one behind the other.
+                 up to `THREADS`.
     Cost:        a read of each element: all are under way at once.
     Test:        tests/kernels/test_merge.py
     """
@@ -202,8 +166,7 @@ def load_four(
     t: int32 @ thread[1] = id()
     held: T[ITEMS] @ thread[1]
     edge: int32 @ block[1] = top * ITEMS
-    with partition(tile, thread[1], offset=t + t / ITEMS) as own, partition(spots, thread[1], offset=t + t / ITEMS) as names, \
-         group(thread[1]):
+    with partition(tile, thread[1], offset=t + t / ITEMS) as own, group(thread[1]):
         risen: N = firsts[0] + t
         fallen: N = firsts[1] + (edge - 1 - t)
         risen_later: N = firsts[2] + (t - edge)
@@ -221,10 +184,6 @@ def load_four(
             rises: bool = k * THREADS < (edge + sizes[2] if later else sizes[0]) - t
             if rises or k * THREADS >= (TILE - sizes[3] if later else edge - sizes[1]) - t:
                 own[k * STEP] = held[k]
-            if NUMBERED:
-                place: int32 = sizes[0] + sizes[1] - edge if later else 0
-                back: int32 = sizes[0] + sizes[1] + sizes[2] + TILE - 1 if later else sizes[0] + edge - 1
-                names[k * STEP] = place + (k * THREADS + t) if rises else back - (k * THREADS + t)
 
 
 @prism("device")
@@ -307,34 +266,30 @@ def cut_four(
 
 @prism("device")
 @requires(block[1], thread[1])
-@template(T=dtype, N=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), LESS=function, PLACES=constexpr(int))
+@template(T=dtype, N=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), LESS=function)
 def merge_four(
     x: ptr(const(T)) @ block[1], firsts: N[4] @ block[1], sizes: int32[4] @ block[1], tile: ptr(T) @ block[1],
-    spots: ptr(int32) @ block[1], items: T[ITEMS] @ thread[1], numbers: int32[PLACES] @ thread[1],
+    items: T[ITEMS] @ thread[1],
 ):
     """Merge four sorted runs: row `t` of the result into the registers of thread `t`.
 
     Perspective: block, of `THREADS` threads.
     Shapes:      run `r`: `sizes[r]` elements from `x[firsts[r]]` on, together at most `(THREADS - 1) * ITEMS`. `tile`: `THREADS`
-                 rows of `ITEMS + 1`; so `spots` too, where `PLACES` is `ITEMS`, else one: `numbers` becomes the elements' numbers,
-                 the runs one behind the other. Where it is 1, elements of which neither is less are the same in all bits.
+                 rows of `ITEMS + 1`. `LESS`: as of `merge_rows`.
     Cost:        a read of each element, and two of `merge_rows`.
     Test:        tests/kernels/test_merge.py
     """
     t: int32 @ thread[1] = id()
     top: int32 @ block[1] = (sizes[0] + sizes[1] + (ITEMS - 1)) / ITEMS  # rows of the first two
-    load_four(x, firsts, sizes, top, tile, spots, ITEMS=ITEMS, THREADS=THREADS, NUMBERED=PLACES > 1)
+    load_four(x, firsts, sizes, top, tile, ITEMS=ITEMS, THREADS=THREADS)
     lower: bool @ thread[1] = t >= top
     merge_rows(
-        tile, spots, top if lower else 0, THREADS - top if lower else top, sizes[2] if lower else sizes[0],
-        sizes[3] if lower else sizes[1], items, numbers, ITEMS=ITEMS, THREADS=THREADS, LESS=LESS, PLACES=PLACES,
+        tile, top if lower else 0, THREADS - top if lower else top, sizes[2] if lower else sizes[0],
+        sizes[3] if lower else sizes[1], items, ITEMS=ITEMS, THREADS=THREADS, LESS=LESS,
     )
     store_rows(tile, items, THREADS - 1 - (t - top) if lower else t, lower, ITEMS=ITEMS)
-    if PLACES > 1:
-        store_rows(spots, numbers, THREADS - 1 - (t - top) if lower else t, lower, ITEMS=ITEMS)
     merge_rows(
-        tile, spots, 0, THREADS, sizes[0] + sizes[1], sizes[2] + sizes[3], items, numbers, ITEMS=ITEMS, THREADS=THREADS, LESS=LESS,
-        PLACES=PLACES,
+        tile, 0, THREADS, sizes[0] + sizes[1], sizes[2] + sizes[3], items, ITEMS=ITEMS, THREADS=THREADS, LESS=LESS,
     )
 
 

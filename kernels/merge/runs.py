@@ -4,10 +4,10 @@ A tile is not longer than a block's registers; the tiles of a group of runs begi
 """
 
 from prism.lang import (
-    attr, block, const, constexpr, dtype, function, grid, group, id, int32, int64, partition, prism, ptr, requires, shared,
-    template, thread,
+    attr, block, const, constexpr, dtype, function, grid, group, id, int32, int64, partition, prism, ptr, requires, template,
+    thread,
 )
-from prism.kernels.merge.rows import cut_four, load_two, merge_four, merge_rows, store_rows
+from prism.kernels.merge.rows import cut_four
 from prism.lib.thread import operators
 
 
@@ -88,7 +88,7 @@ def cut_four_runs(
     """Put into `cuts[r * tiles + t]` how many elements of run `r` of its four, the last one aside, stand before tile `t`.
 
     Perspective: grid, a thread for each of the `tiles`.
-    Shapes:      as of `merge_tiles`, with four `WAYS`.
+    Shapes:      as of `merge_keys`, with four `WAYS`.
     Test:        tests/kernels/test_merge.py
     """
     me: int64 @ thread[1] = id()
@@ -105,113 +105,72 @@ def cut_four_runs(
 
 @prism("global")
 @template(
-    T=dtype, V=dtype, N=dtype, LESS=function, VALUES=constexpr(bool), TOTAL=constexpr(bool), WAYS=constexpr(int),
-    ITEMS=constexpr(int), THREADS=constexpr(int), BLOCKS=constexpr(int),
+    T=dtype, V=dtype, LESS=function, VALUES=constexpr(bool), ITEMS=constexpr(int), THREADS=constexpr(int), BLOCKS=constexpr(int),
 )
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
 def merge_tiles(
     a: ptr(const(T)) @ grid[1], b: ptr(const(T)) @ grid[1], y: ptr(T) @ grid[1], a_values: ptr(const(V)) @ grid[1],
     b_values: ptr(const(V)) @ grid[1], y_values: ptr(V) @ grid[1], cuts: ptr(const(int64)) @ grid[1], width: int64 @ grid[1],
-    n: int64 @ grid[1], middle: int64 @ grid[1], tiles: int64 @ grid[1], otherwise: T @ grid[1],
+    n: int64 @ grid[1], middle: int64 @ grid[1], tiles: int64 @ grid[1], otherwise: T @ grid[1], nothing: V @ grid[1],
 ):
-    """Merge sorted runs `WAYS` at a time, two or four, of equal elements those of the first run first; `VALUES` go along.
+    """Merge sorted runs two and two, of equal elements those of the first run first; `VALUES` go where their keys go.
 
     Perspective: grid, a block for each of the `tiles`.
     Shapes:      `y`: `n` elements, memory of neither `a` nor `b`. `width` 0: `a` has `middle` elements, and `b` the others;
-                 else both are the same `n` elements, in sorted runs of `width`, the last of which may be shorter. `LESS` is their
-                 order; `TOTAL`: elements of which neither is less are the same in all bits. A tile has `THREADS * ITEMS`
-                 elements, of four runs `ITEMS` less. `N`: int32, where no group of runs has 2^31 elements, or int64. `tiles`: of
-                 each group of runs `ceil` of its length, or of `WAYS * width`, by
-                 a tile. `cuts`: as `cut_runs` or `cut_four_runs` makes them. `otherwise`: any.
+                 else both are `n` elements, in sorted runs of `width`, the last of which may be shorter. `LESS` is their order.
+                 `tiles`: of each pair of runs `ceil` of its length, or of `2 * width`, by `THREADS * ITEMS`. `cuts`: as
+                 `cut_runs` makes them. `otherwise`, `nothing`: any.
     Cost:        each element is read once, and written once.
-    Source:      Odeh, Green et al., "Merge path - parallel merging made simple"; and of `merge_rows`.
+    Source:      Odeh, Green et al., "Merge path - parallel merging made simple".
     Test:        tests/kernels/test_merge.py
     """
-    TILE: constexpr(int) = THREADS * ITEMS - (ITEMS if WAYS == 4 else 0)
-    SHIFT: constexpr(int) = 3 if ITEMS == 8 else 4 if ITEMS == 16 else 5
-    ROOM: constexpr(int) = THREADS * (ITEMS + 1)
-    NUMBERED: constexpr(bool) = VALUES or not TOTAL
-    PLACES: constexpr(int) = ITEMS if NUMBERED else 1
-    number: int64 @ block[1] = id()
-    with partition(y, thread[1], offset=lambda i: i, races="none") as target, \
-         partition(y_values, thread[1], offset=lambda i: i, races="none") as value_target, group(block[1]):
+    TILE: constexpr(int) = THREADS * ITEMS
+    tile: int64 @ block[1] = id()
+    with partition(y, thread[1], f=lambda i: i, races="none") as target, \
+         partition(y_values, thread[1], f=lambda i: i, races="none") as value_target, group(block[1]):
         t: int32 @ thread[1] = id()
-        tile: shared(T[ROOM]) @ block[1]
-        spots: shared(int32[ROOM if NUMBERED else 1]) @ block[1]
-        share: int64 @ block[1] = (WAYS * width + (TILE - 1)) / TILE if width > 0 else tiles
-        begin: int64 @ block[1] = number / share * (WAYS * width)
-        diagonal: int64 @ block[1] = number % share * TILE
-        ends: int64[WAYS] @ block[1]  # of the runs
-        firsts: int64[WAYS] @ block[1]  # where the tile begins in them
-        sizes: int32[WAYS] @ block[1]  # how many elements it has of each
-        rest: int64 @ block[1] = diagonal
-        for r in range(WAYS):
-            ends[r] = min(max(n - begin - r * width, 0), width) if width > 0 else middle if r == 0 else n - middle
-            firsts[r] = cuts[r * tiles + number] if r < WAYS - 1 else rest
-            rest = rest - firsts[r]
-        length: int64 @ block[1] = n - begin if width == 0 else min(n - begin, WAYS * width)
-        many: int32 @ block[1] = int32(min(max(length - diagonal, 0), TILE))
-        rest = diagonal + many
-        for r in range(WAYS):
-            until: int64 @ block[1] = ends[r]
-            if diagonal + TILE < length:
-                until = cuts[r * tiles + number + 1] if r < WAYS - 1 else rest
-            rest = rest - until
-            sizes[r] = int32(until - firsts[r]) if many > 0 else 0
+        begin: int64 @ block[1] = 0
+        one: int64 @ block[1] = 0
+        other: int64 @ block[1] = 0
+        diagonal: int64 @ block[1] = 0
+        begin, one, other, diagonal = pair_of(tile, width, n, middle, TILE=TILE)
+        second: int64 @ block[1] = begin + one if width > 0 else 0
+        many: int32 @ block[1] = int32(min(max(one + other - diagonal, 0), TILE))
+        first: int64 @ block[1] = cuts[tile]
+        until: int64 @ block[1] = one
+        if diagonal + TILE < one + other:
+            until = cuts[tile + 1]
+        taken: int32 @ block[1] = int32(until - first) if many > 0 else 0
         items: T[ITEMS] @ thread[1]
-        numbers: int32[PLACES] @ thread[1]
-        with group(thread[1]):
-            for k in range(ITEMS):
-                items[k] = otherwise
-                if NUMBERED:
-                    numbers[k] = 0
-        if WAYS == 4:
-            heads: N[WAYS] @ block[1]  # in the group
-            for r in range(WAYS):
-                heads[r] = N(r * width + firsts[r])
-            with partition(a, block[1], offset=begin) as given:
-                merge_four(
-                    given, heads, sizes, tile, spots, items, numbers, ITEMS=ITEMS, THREADS=THREADS, LESS=LESS, PLACES=PLACES,
-                )
-        else:
-            with partition(a, block[1], offset=begin + firsts[0]) as one, \
-                 partition(b, block[1], offset=begin + width + firsts[1]) as other:
-                load_two(one, sizes[0], other, sizes[1], tile, spots, ITEMS=ITEMS, THREADS=THREADS, NUMBERED=NUMBERED)
-            merge_rows(
-                tile, spots, 0, THREADS, sizes[0], sizes[1], items, numbers, ITEMS=ITEMS, THREADS=THREADS, LESS=LESS,
-                PLACES=PLACES,
-            )
-        store_rows(tile, items, t, False, ITEMS=ITEMS)
+        values: V[ITEMS if VALUES else 1] @ thread[1]
+        with partition(a, block[1], offset=begin + first) as left, \
+             partition(b, block[1], offset=second + diagonal - first) as right:
+            if VALUES:
+                with partition(a_values, block[1], offset=begin + first) as left_values, \
+                     partition(b_values, block[1], offset=second + diagonal - first) as right_values:
+                    block.merge_pairs(
+                        left, left_values, taken, right, right_values, many - taken, items, values, otherwise, nothing,
+                        THREADS=THREADS, LESS=LESS,
+                    )
+            else:
+                block.merge(left, taken, right, many - taken, items, otherwise, THREADS=THREADS, LESS=LESS)
+        block.blocked_to_striped(items, THREADS=THREADS)
         if VALUES:
-            store_rows(spots, numbers, t, False, ITEMS=ITEMS)
+            block.blocked_to_striped(values, THREADS=THREADS)
         with group(thread[1]):
             at: int64 = begin + diagonal + t
             for k in range(ITEMS):
                 if k * THREADS < many - t:
-                    target[at + k * THREADS] = tile[k * THREADS + k * THREADS // ITEMS + t + (t >> SHIFT)]
-            if VALUES:
-                for k in range(ITEMS):
-                    if k * THREADS < many - t:
-                        place: int32 = spots[k * THREADS + k * THREADS // ITEMS + t + (t >> SHIFT)]
-                        if place < sizes[0]:
-                            value_target[at + k * THREADS] = a_values[begin + firsts[0] + place]
-                        else:
-                            place = place - sizes[0]
-                            source: int64 = begin + width + firsts[1] + place
-                            if WAYS == 4 and place >= sizes[1]:
-                                place = place - sizes[1]
-                                source = begin + 2 * width + firsts[2] + place
-                                if place >= sizes[2]:
-                                    source = begin + 3 * width + firsts[3] + (place - sizes[2])
-                            value_target[at + k * THREADS] = b_values[source]
+                    target[at + k * THREADS] = items[k]
+                    if VALUES:
+                        value_target[at + k * THREADS] = values[k]
 
 
 EXAMPLES = {
-    "cut_runs": {"T": "float32", "LESS": operators.less, "TILE": 4096, "THREADS": 256},
+    "cut_runs": {"T": "float32", "LESS": operators.less, "TILE": 3840, "THREADS": 256},
     "cut_four_runs": {"T": "float32", "LESS": operators.less, "TILE": 4080, "THREADS": 256},
     "merge_tiles": {
-        "T": "float32", "V": "int32", "N": "int32", "LESS": operators.less, "VALUES": False, "TOTAL": False, "WAYS": 4,
-        "ITEMS": 16, "THREADS": 256, "BLOCKS": 4,
+        "T": "float32", "V": "int32", "LESS": operators.less, "VALUES": False, "ITEMS": 15, "THREADS": 256, "BLOCKS": 4,
     },
 }

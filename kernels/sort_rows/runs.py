@@ -130,7 +130,6 @@ def sort_long_rows(
          partition(moved, thread[1], offset=lambda i: i, races="none") as value_target, group(block[1]):
         t: int32 @ thread[1] = id()
         room: shared(E[THREADS * (ITEMS + 1)]) @ block[1]
-        spots: shared(int32[1]) @ block[1]
         facts: shared(int64[8]) @ block[1]  # what all threads are to know
         tiles: int64 @ block[1] = (columns + (TILE - 1)) / TILE * rows
         longest: int64 @ block[1] = columns
@@ -278,11 +277,8 @@ def sort_long_rows(
                         left = left - until
                         heads[r] = int32(start + r * width + first)
                         sizes[r] = int32(until - first)
-                    numbers: int32[1] @ thread[1]
                     with partition(runs, block[1], offset=source + begin, races="allow") as given:
-                        merge_four(
-                            given, heads, sizes, room, spots, items, numbers, ITEMS=ITEMS, THREADS=THREADS, LESS=before, PLACES=1,
-                        )
+                        merge_four(given, heads, sizes, room, items, ITEMS=ITEMS, THREADS=THREADS, LESS=before)
                     store_rows(room, items, t, False, ITEMS=ITEMS)
                     with partition(runs, thread[1], offset=lambda i: n - source + i, races="none") as own, group(thread[1]):
                         at: int64 = begin + start + diagonal + t
@@ -311,6 +307,6 @@ def sort_long_rows(
 EXAMPLES = {
     "sort_long_rows": {
         "T": "float32", "U": "uint32", "E": "uint64", "V": "float32", "I": "int64", "O": "int64", "ITEMS": 16, "THREADS": 256,
-        "BLOCKS": 3, "DESCENDING": False, "FORM": PLACED, "KEYS": GATHERED, "PLACES": False, "VALUES": False, "MODE": ROWS,
+        "BLOCKS": 2, "DESCENDING": False, "FORM": PLACED, "KEYS": GATHERED, "PLACES": False, "VALUES": False, "MODE": ROWS,
     },
 }

@@ -12,7 +12,7 @@ from prism.lang.types import SCALARS
 from prism.lib.algorithms.select.plan import zero
 
 _ORDERS = (kernels.less, kernels.greater)
-_NARROW = 1 << 31
+_NARROW = (1 << 31) - (1 << 14)  # places in a tile are counted beyond
 VALUES = "moved"
 """What the result of values is called; that of keys is `OUT`."""
 
@@ -41,21 +41,18 @@ class Kind:
         scalar = SCALARS.get(self.keys)
         return not self.values and self.less in _ORDERS and scalar is not None and scalar.integral
 
-    def cut(self, c: kernels.Configuration, ways: int) -> dict[str, Any]:
-        """Return the template of what looks for where tiles begin."""
-        return {"T": self.keys, "LESS": self.less, "TILE": c.tile(ways), "THREADS": kernels.THREADS}
-
     def template(self, c: kernels.Configuration) -> dict[str, Any]:
-        """Return the template of what sorts tiles, and, but for `WAYS`, of what merges."""
-        return {
-            "T": self.keys, "V": self.moved, "LESS": self.less, "VALUES": bool(self.values), "TOTAL": self.total,
-            "ITEMS": c.items, "THREADS": c.threads, "BLOCKS": c.blocks,
-        }  # fmt: skip
+        """Return the template of what merges, and of what sorts tiles."""
+        found = {"T": self.keys, "LESS": self.less, "ITEMS": c.items, "THREADS": c.threads, "BLOCKS": c.blocks}
+        if self.total:
+            return found
+        blocks = c.blocks // 2 + 1 if self.values else c.blocks
+        return {**found, "V": self.moved, "VALUES": bool(self.values), "BLOCKS": blocks}
 
 
 def merge(kind: Kind, one: int, other: int, machine: Machine) -> Plan:
     """Return the plan that merges two arrays, called `a` and `b`, and values `a_values` and `b_values`, at least one element."""
-    c = kernels.configurations(kind.size, total=kind.total, host=machine.host).two
+    c, _, _ = _configurations(kind, machine)
     n, scratch = one + other, Scratch()
     tiles = -(-n // c.tile())
     cuts = scratch.take("int64", tiles)
@@ -69,30 +66,40 @@ def sort(kind: Kind, n: int, machine: Machine, values: str = "values") -> Plan:
 
     Scratch: as many elements, and values, again, and some bytes a tile.
     """
-    found, scratch = kernels.configurations(kind.size, total=kind.total, host=machine.host), Scratch()
-    tile = found.tiles
+    (two, four, tile), scratch = _configurations(kind, machine), Scratch()
     out = (Buffer(OUT), Buffer(VALUES) if kind.values else nothing(kind.moved))
-    beside, ways, width = out, list[int](), tile.tile()
-    while width < n:
-        ways.append(2 if 2 * width >= n else 4)
-        width *= ways[-1]
-    if ways:
-        beside = scratch.take(kind.keys, n), scratch.take(kind.values, n) if kind.values else nothing(kind.moved)
-    now, then = (out, beside) if len(ways) % 2 == 0 else (beside, out)
-    source = {"x": Buffer("x"), "x_values": Buffer(values) if kind.values else nothing(kind.moved)}
-    first = {**source, "y": now[0], "y_values": now[1], "n": n}
-    steps = [Step(instance_of(kernels.sort_tiles, kind.template(tile)), -(-n // tile.tile()), tile.threads, first)]
     passes, width = list[tuple[kernels.Configuration, int, int, int]](), tile.tile()
-    for many in ways:
-        c = found.two if many == 2 else found.four
-        passes.append((c, many, width, _tiles(n, many * width, c.tile(many))))
-        width *= many
-    cuts = scratch.take("int64", max((many - 1) * tiles for _, many, _, tiles in passes)) if passes else None
-    for c, many, width, tiles in passes:
+    while width < n:
+        ways, c = (2, two) if four is None or 2 * width >= n else (4, four)
+        passes.append((c, ways, width, _tiles(n, ways * width, c.tile(ways))))
+        width *= ways
+    beside = out
+    if passes:
+        beside = scratch.take(kind.keys, n), scratch.take(kind.values, n) if kind.values else nothing(kind.moved)
+    now, then = (out, beside) if len(passes) % 2 == 0 else (beside, out)
+    first: dict[str, Any] = {"x": Buffer("x"), "y": now[0], "n": n}
+    if not kind.total:
+        source = Buffer(values) if kind.values else nothing(kind.moved)
+        first |= {"x_values": source, "y_values": now[1], "nothing": zero(kind.moved)}
+    sorting = instance_of(kernels.sort_keys if kind.total else kernels.sort_tiles, kind.template(tile))
+    steps = [Step(sorting, -(-n // tile.tile()), tile.threads, first)]
+    cuts = scratch.take("int64", max((ways - 1) * tiles for _, ways, _, tiles in passes)) if passes else None
+    for c, ways, width, tiles in passes:
         runs = {"width": width, "n": n, "middle": 0, "tiles": tiles, "cuts": cuts}
-        steps.extend(_pass(kind, c, many, ((now[0], now[0]), (now[1], now[1])), then, runs))
+        steps.extend(_pass(kind, c, ways, ((now[0], now[0]), (now[1], now[1])), then, runs))
         now, then = then, now
     return Plan(tuple(steps), scratch=scratch.used)
+
+
+def _configurations(
+    kind: Kind, machine: Machine
+) -> tuple[kernels.Configuration, kernels.Configuration | None, kernels.Configuration]:
+    """Return how two runs are merged, four runs, where there is a kernel that does, and tiles sorted."""
+    if kind.total:
+        two, four, tile = kernels.key_configurations(kind.size, host=machine.host)
+        return two, four, tile
+    two, tile = kernels.configurations(kind.size, host=machine.host)
+    return two, None, tile
 
 
 def _tiles(n: int, group: int, tile: int) -> int:
@@ -111,14 +118,22 @@ def _pass(
         cutting, cut = kernels.cut_four_runs, {"x": a, **{name: runs[name] for name in ("cuts", "width", "n", "tiles")}}
     else:
         cutting, cut = kernels.cut_runs, {"a": a, "b": b, **runs}
-    arguments = {
-        **runs, "a": a, "b": b, "y": out[0], "a_values": a_values if kind.values else none,
-        "b_values": b_values if kind.values else none, "y_values": out[1] if kind.values else none, "otherwise": zero(kind.keys),
-    }  # fmt: skip
-    template = {**kind.template(c), "N": "int32" if runs["n"] < _NARROW else "int64", "WAYS": ways}
+    arguments = {**runs, "a": a, "b": b, "y": out[0], "otherwise": zero(kind.keys)}
+    template = kind.template(c)
+    if kind.total:
+        merging = instance_of(
+            kernels.merge_keys, {**template, "N": "int32" if runs["n"] < _NARROW else "int64", "WAYS": ways}
+        )
+    else:
+        merging = instance_of(kernels.merge_tiles, template)
+        arguments |= {
+            "a_values": a_values if kind.values else none, "b_values": b_values if kind.values else none,
+            "y_values": out[1] if kind.values else none, "nothing": zero(kind.moved),
+        }  # fmt: skip
+    cutter = instance_of(cutting, {"T": kind.keys, "LESS": kind.less, "TILE": c.tile(ways), "THREADS": threads})
     return (
-        Step(instance_of(cutting, kind.cut(c, ways)), -(-runs["tiles"] // threads), threads, cut),
-        Step(instance_of(kernels.merge_tiles, template), runs["tiles"], c.threads, arguments),
+        Step(cutter, -(-runs["tiles"] // threads), threads, cut),
+        Step(merging, runs["tiles"], c.threads, arguments),
     )
 
 

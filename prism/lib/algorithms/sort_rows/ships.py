@@ -8,6 +8,7 @@ from prism.host.plan import OUT, Buffer, Machine, Plan, Step, size_of
 from prism.kernels.sort_rows import BLOCKS, LANES
 from prism.lib.algorithms.sort_rows import plan
 from prism.lib.algorithms.sort_rows.plan import Kind, Names
+from prism.lib.algorithms.sort_rows.top import top_segments
 from prism.runtime.instance import Instance
 
 _MANY = 1 << 16
@@ -26,6 +27,10 @@ def instances(gpu: Machine) -> Iterator[Instance]:
                     yield from _kernels(plan.rows(kind, _MANY, way.span, gpu, aligned=True, names=names))
             for mean in (16, 256, 4096):
                 yield from _kernels(plan.segments(kind, _MANY * mean, _MANY, "int64", gpu, names, aligned=True))
+
+    wanted = Kind("float32", True, elements=False, places="int32")
+    for mean in (256, 4096):
+        yield from _kernels(top_segments(wanted, _MANY * mean, _MANY, 16, "int64", gpu, aligned=True))
 
 
 def _kernels(found: Plan) -> Iterator[Instance]:

@@ -12,6 +12,7 @@ import pytest
 
 from prism.host.machine import HOST, run_on_host
 from prism.host.plan import OUT, Buffer
+from prism.interpret import SCHEDULES
 from prism.kernels import sort_rows as kernels
 from prism.lang.lower.limits import SHARED_LIMITS
 from prism.lib import segmented_argsort, segmented_sort, segmented_sort_by_key, sort
@@ -85,8 +86,8 @@ def test_segments_that_no_block_holds(kind: str) -> None:
     agree(hard(kind, int(offsets[-1]) + 2), offsets)
 
 
-def long_rows(x: Any, **options: Any) -> dict[str, Any]:
-    """Return what `plan.long_rows` makes of rows that are long enough for it."""
+def long_rows(x: Any, running: Any = None, **options: Any) -> dict[str, Any]:
+    """Return what `plan.long_rows` makes of rows that are long enough for it; `running`: how they are run."""
     kind = Kind(x.dtype.name, **options)
     made = {OUT: np.empty_like(x), PLACES: np.empty(x.shape, np.int64), "moved": np.empty(x.shape, np.int32)}
     wanted = [
@@ -97,7 +98,7 @@ def long_rows(x: Any, **options: Any) -> dict[str, Any]:
     values = np.arange(x.size, dtype=np.int32).reshape(x.shape)
     plan = plans.long_rows(kind, *x.shape, HOST, names=Names(places=Buffer(PLACES)))
     given = {"x": x, "values": values} | {name: made[name] for name in wanted}
-    run_on_host(plan, {name: describe(array) for name, array in given.items()})
+    run_on_host(plan, {name: describe(array) for name, array in given.items()}, **(running or {}))
     return {name: made[name] for name in wanted}
 
 
@@ -113,6 +114,14 @@ def test_long_rows(kind: str, columns: int) -> None:
     if columns == 2017:
         found = long_rows(x, values="int32")
         assert np.array_equal(found["moved"], order + columns * np.arange(3)[:, None])
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_long_rows_in_any_order_of_threads(schedule: str) -> None:
+    """Blocks wait for each other: none for one that waits for it, and what they wrote is seen."""
+    x = hard("int32", 2017)[None]
+    found = long_rows(x, {"check": True, "schedule": schedule})[OUT]
+    assert np.array_equal(found, np.sort(x))
 
 
 def test_complex_numbers_fall() -> None:
