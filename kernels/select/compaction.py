@@ -7,10 +7,10 @@ the result.
 
 from prism.lang import (
     attr, block, broadcast, const, constexpr, count, dtype, function, grid, group, id, int32, int64, mailbox,
-    partition, prism, ptr, requires, shuffle_up, template, thread, uint32, uint64,
+    partition, prism, ptr, requires, shuffle_up, template, thread, uint32, uint64, uint8,
 )
 from prism.kernels.select.conditions import differs, is_set
-from prism.kernels.select.packed import store_flagged_bytes
+from prism.kernels.select.packed import flags_of_bytes, store_flagged_bytes
 from prism.lib.thread import extent, operators
 
 
@@ -79,8 +79,11 @@ def select(
                         edge = C(mask[start + at - 1])
             signs = 0
             if not OWN and not EDGES:  # before elements are loaded: then flags take a register, and marks none
-                for k in range(ITEMS):
-                    signs = signs | uint32(1 if TEST(marks[k]) else 0) << k
+                if C == uint8 and TEST == is_set and ITEMS % 4 == 0:
+                    signs = flags_of_bytes(marks)
+                else:
+                    for k in range(ITEMS):
+                        signs = signs | uint32(1 if TEST(marks[k]) else 0) << k
             if not PLACES:
                 ahead: T[ITEMS] @ thread[1]
                 with partition(x, block[1], offset=start) as source:

@@ -1,8 +1,8 @@
 """What is kept of a tile of bytes, four of which a register holds: they are put close together a word at a time."""
 
 from prism.lang import (
-    atomic_or, block, byte_permute, constexpr, count, funnel_shift_left, group, id, int32, load_vector, partition, popcount, prism,
-    ptr, requires, shared, static_assert, store_vector, template, thread, uint32, uint8, vector,
+    atomic_or, block, byte_permute, constexpr, count, funnel_shift_left, group, id, int32, load_vector, partition, popcount,
+    prism, ptr, requires, shared, static_assert, store_vector, template, thread, uint32, uint8, vector,
 )
 from prism.lib.block.compact import rank_rows
 from prism.lib.thread.words import row_of
@@ -16,6 +16,21 @@ def selector_of(flags: uint32 @ thread[1]) -> uint32 @ thread[1]:
     for k in range(4):
         j: int32 = 3 - k  # the last one first: those before it push it on
         found = found << 4 & 0xFFFF | uint32(j) if flags >> j & 1 != 0 else found
+    return found
+
+
+@prism("device")
+@requires(thread[1])
+@template(ITEMS=constexpr(int))
+def flags_of_bytes(marks: uint8[ITEMS] @ thread[1]) -> uint32 @ thread[1]:
+    """Which of up to 32 bytes, a multiple of four, are not 0: a bit of each, of four at once."""
+    found: uint32 = 0
+    for w in range(ITEMS // 4):
+        word: uint32 = 0
+        for k in range(4):
+            word = word | uint32(marks[w * 4 + k]) << (8 * k)
+        tops: uint32 = ((word & 0x7F7F7F7F) + 0x7F7F7F7F | word) & 0x80808080  # the highest bit of each byte that is not 0
+        found = found | (tops >> 7) * 0x10204080 >> 28 << (w * 4)
     return found
 
 
@@ -82,4 +97,4 @@ def store_flagged_bytes(
                 out[last] = uint8(tile[last / 4] >> uint32(last % 4 * 8) & 0xFF)
 
 
-__all__ = ["selector_of", "store_flagged_bytes"]
+__all__ = ["flags_of_bytes", "selector_of", "store_flagged_bytes"]

@@ -6,11 +6,11 @@ their counts are needed. All of a tile passes through shared memory once, each p
 
 from prism.lang import (
     attr, block, const, constexpr, count, dtype, function, grid, group, id, int32, int64, load_vector, mailbox, partition,
-    prism, ptr, requires, shared, store_vector, template, thread, uint32, uint64,
+    prism, ptr, requires, shared, store_vector, template, thread, uint32, uint64, uint8,
 )
 from prism.kernels.select.compaction import bits_within, hold, release
 from prism.kernels.select.conditions import is_set
-from prism.kernels.select.packed import store_flagged_bytes
+from prism.kernels.select.packed import flags_of_bytes, store_flagged_bytes
 from prism.lib.block.compact import rank_rows
 from prism.lib.thread import extent, operators
 
@@ -84,8 +84,11 @@ def split_apart(
                             block.load_tile(source, marks, many, unset, mask_skew, 0, WIDTH=WIDTH, REVERSE=False, SPARE=False)
                         block.prefetch_tile(mask, tile + blocks, n, TILE=TILE)  # about what this block draws next
                         signs = 0
-                        for k in range(ITEMS):
-                            signs = signs | uint32(1 if TEST(marks[k]) else 0) << k
+                        if C == uint8 and TEST == is_set and ITEMS % 4 == 0:
+                            signs = flags_of_bytes(marks)
+                        else:
+                            for k in range(ITEMS):
+                                signs = signs | uint32(1 if TEST(marks[k]) else 0) << k
                         if WAYS == 3:
                             seconds: D[ITEMS] @ thread[1]
                             with partition(other, block[1], offset=start) as source:
