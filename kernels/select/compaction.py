@@ -10,7 +10,6 @@ from prism.lang import (
     partition, prism, ptr, requires, shuffle_up, template, thread, uint32, uint64,
 )
 from prism.kernels.select.conditions import differs, is_set
-from prism.kernels.select.packed import store_flagged_bytes
 from prism.lib.thread import extent, operators
 
 
@@ -120,27 +119,23 @@ def select(
         def store(tile: int32 @ block[1]):
             valid: int32 @ block[1] = int32(min(max(room - prefix, 0), int64(held)))
             aligned: int32 @ block[1] = -1 if y_skew < 0 else int32((y_skew + prefix) % VECTOR)
+            items: T[ITEMS] @ thread[1]
+            if not PLACES:
+                with group(thread[1]):
+                    release(tile_held, items)
+            else:
+                at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=WIDTH)
+                for k in range(ITEMS):
+                    items[k] = T(at + (k // WIDTH * 32 * WIDTH + k % WIDTH))
+
+            @requires(thread[1])
+            def result(item: T @ thread[1]) -> TO @ thread[1]:
+                return TO(int64(tile) * TILE + int64(item)) if PLACES else item
+
             with partition(out, block[1], prefix, races="none") as target:
-                if HELD < ITEMS and not PLACES and WIDTH % 4 == 0:
-                    store_flagged_bytes(target, tile_held, flags, before, valid, aligned, WIDTH=WIDTH, THREADS=THREADS)
-                else:
-                    items: T[ITEMS] @ thread[1]
-                    if not PLACES:
-                        with group(thread[1]):
-                            release(tile_held, items)
-                    else:
-                        at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=WIDTH)
-                        for k in range(ITEMS):
-                            items[k] = T(at + (k // WIDTH * 32 * WIDTH + k % WIDTH))
-
-                    @requires(thread[1])
-                    def result(item: T @ thread[1]) -> TO @ thread[1]:
-                        return TO(int64(tile) * TILE + int64(item)) if PLACES else item
-
-                    block.store_flagged(
-                        target, items, flags, before, valid, aligned, TO=TO, AS=result, WIDTH=WIDTH, THREADS=THREADS,
-                        VECTOR=VECTOR,
-                    )
+                block.store_flagged(
+                    target, items, flags, before, valid, aligned, TO=TO, AS=result, WIDTH=WIDTH, THREADS=THREADS, VECTOR=VECTOR,
+                )
             block.fill(number, prefix + held, 1 if tile == tiles - 1 else 0)
 
         @requires(block[1], thread[THREADS])

@@ -10,7 +10,6 @@ from prism.lang import (
 )
 from prism.kernels.select.compaction import bits_within, hold, release
 from prism.kernels.select.conditions import is_set
-from prism.kernels.select.packed import store_flagged_bytes
 from prism.lib.block.compact import rank_rows
 from prism.lib.thread import extent, operators
 
@@ -132,32 +131,20 @@ def split_apart(
                 def store(tile: int32 @ block[1]):
                     many: int32 @ block[1] = extent(tile, n, TILE=TILE)
                     begin: int64 @ block[1] = int64(tile) * TILE - prefix - other_prefix
+                    items: T[ITEMS] @ thread[1]
+                    with group(thread[1]):
+                        release(tile_held, items)
                     first_skew: int32 @ block[1] = skew_at(out_skew, prefix, VECTOR=VECTOR)
                     second_skew: int32 @ block[1] = skew_at(out_skew, other_prefix, VECTOR=VECTOR)
                     rest_skew: int32 @ block[1] = skew_at(out_skew, begin, VECTOR=VECTOR)
                     with partition(ones, block[1], prefix, races="none") as first:
                         with partition(others, block[1], other_prefix, races="none") as second:
                             with partition(left, block[1], begin, races="none") as third:
-                                if HELD < ITEMS and WAYS == 2 and WIDTH % 4 == 0:
-                                    at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=WIDTH)
-                                    warp: int32 @ thread[32] = id()
-                                    behind: uint32 @ thread[1] = bits_within(many - at, ITEMS=ITEMS, WIDTH=WIDTH) & ~flags
-                                    store_flagged_bytes(
-                                        first, tile_held, flags, before, held, first_skew, WIDTH=WIDTH, THREADS=THREADS,
-                                    )
-                                    store_flagged_bytes(
-                                        third, tile_held, behind, min(warp * (32 * ITEMS), many) - before, many - held, rest_skew,
-                                        WIDTH=WIDTH, THREADS=THREADS,
-                                    )
-                                else:
-                                    items: T[ITEMS] @ thread[1]
-                                    with group(thread[1]):
-                                        release(tile_held, items)
-                                    store_apart(
-                                        first, second, third, items, flags, others_flags, before, others_before, held,
-                                        others_held, many, first_skew, second_skew, rest_skew, WIDTH=WIDTH, THREADS=THREADS,
-                                        VECTOR=VECTOR, WAYS=WAYS,
-                                    )
+                                store_apart(
+                                    first, second, third, items, flags, others_flags, before, others_before, held, others_held,
+                                    many, first_skew, second_skew, rest_skew, WIDTH=WIDTH, THREADS=THREADS, VECTOR=VECTOR,
+                                    WAYS=WAYS,
+                                )
                     last: int32 @ block[1] = 1 if tile == tiles - 1 else 0
                     block.fill(number, prefix + held, last)
                     if WAYS == 3:

@@ -76,9 +76,9 @@ def top_k(
     for: it is in the result only where there are fewer than `k` numbers. (torch's `topk` takes NaN for the largest.)
 
     Each element is read from memory once, where `k` is at most 4096, or of 8 bytes 2048: some elements say a bound that hardly
-    more than `k` come before, and what does is kept, and sorted; by a block for each row, or, of rows of 2^19 elements and more,
-    by all of them. Of more elements the last one is found first, as by `prism.lib.kthvalue`, and what comes before it is sorted in
-    parts, which are merged. Nothing waits for the host.
+    more than `k` come before, and what does is kept, and sorted; by a block for each row, or, of rows of 2^19 elements and
+    more, by all of them. Of more elements the last one is found first, as by `prism.lib.kthvalue`, and what comes before it is
+    sorted in parts, which are merged. Nothing waits for the host.
 
     Examples
     --------

@@ -5,6 +5,7 @@ Tests of prism/lib/algorithms/topk: api, calls, long, many, plan, ships, cases.
 
 from __future__ import annotations
 
+import math
 import os
 from typing import Any
 
@@ -244,6 +245,19 @@ def test_long_rows_that_a_gpu_is_given(shape: Any, k: int, kind: str, monkeypatc
     monkeypatch.setattr(long, "most_before", lambda *_: -1000.0)  # so that there is hardly any room
     lib_forget()
     check(x, k, axis=int(np.argmax(shape)), largest=False)
+
+
+@pytest.mark.parametrize("expected", [0.001, 0.3, 2.0, 17.0, 300.0])
+def test_bounds_that_are_hardly_ever_wrong(expected: float) -> None:
+    """By the sums of Poisson's distribution; and that they are not far off."""
+
+    def up_to(rank: int, mean: float) -> float:
+        return math.fsum(math.exp(-mean + k * math.log(mean) - math.lgamma(k + 1)) for k in range(rank + 1))
+
+    rank = plan.rank_of(expected, 10.0)
+    assert 1 - up_to(rank, expected) < math.exp(-10) and rank < expected + 5 * math.sqrt(expected) + 12
+    most = plan.most_before(rank, 10.0)
+    assert up_to(rank, most) < math.exp(-10) and most < rank + 6 * math.sqrt(rank) + 20
 
 
 @pytest.mark.parametrize("arch", ["sm_75", "sm_86", "sm_90a"])
