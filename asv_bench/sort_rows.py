@@ -42,7 +42,8 @@ def main() -> None:
             for name, calls, peers, moved in cases(cupy, torch, shape, dtype):
                 if asked.only in name:
                     found = {key: 1e6 * time for key, time in compare(calls, peers, 2 * SETS, asked.rounds).items()}
-                    rows.add(f"{name} {dtype}", columns.bit_length() - 1, found, moved / asked.tb / 1e6)
+                    of = f" of {columns}" if columns & columns - 1 else ""
+                    rows.add(f"{name} {dtype}{of}", columns.bit_length() - 1, found, moved / asked.tb / 1e6)
     rows.write(asked.json)
 
 
