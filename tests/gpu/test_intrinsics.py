@@ -70,6 +70,7 @@ def test_elementwise_is_what_it_means(intrinsic, binding):
     got = cupy.asnumpy(out)
     if want.dtype.kind == "f" and intrinsic.name not in (
         "fma",
+        "fmod",
         "sqrt",
         "reciprocal",
         "floor",
@@ -78,6 +79,7 @@ def test_elementwise_is_what_it_means(intrinsic, binding):
         "trunc",
     ):
         tolerance = 2.0**-9 if intrinsic.name == "fast_tanh" else 2.0**-18 if want.dtype == np.float32 else 2.0**-49
+        tolerance *= 4 if intrinsic.name == "tgamma" else 1  # of float64 within 10 ulp, CUDA says
         assert np.allclose(got, want, tolerance, tolerance, equal_nan=True)
     else:
         assert np.array_equal(got, want, equal_nan=want.dtype.kind == "f")
