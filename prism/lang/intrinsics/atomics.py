@@ -9,6 +9,7 @@ include both threads: `block` is refused for memory that blocks share.
 from __future__ import annotations
 
 from collections.abc import Callable
+from textwrap import indent
 from typing import Any
 
 import numpy as np
@@ -188,12 +189,13 @@ def _loop(binding: Binding, name: str, decide: str, now: str) -> str:
     """Return an update by compare-exchange, again and again until nobody comes between: of `old` it makes the bits `now`."""
     scalar = scalar_of(binding)
     word = "unsigned short" if scalar.bits == 16 else word_of(scalar)
+    exchange = indent(_exchange(binding, scalar.bits, "seen", "before", now), "    ")
     return f"""\
 static __device__ __forceinline__ {scalar.cuda} {_name(binding, name)}({scalar.cuda}* p, {scalar.cuda} value) {{
     {word} before = *reinterpret_cast<const volatile {word}*>(p);
     while (true) {{
         const {scalar.cuda} old = {from_bits(scalar, "before")};
-{decide}    {_exchange(binding, scalar.bits, "seen", "before", now).replace(chr(10), chr(10) + "    ")}
+{decide}{exchange}
         if (seen == before) return old;
         before = seen;
     }}
@@ -202,7 +204,10 @@ static __device__ __forceinline__ {scalar.cuda} {_name(binding, name)}({scalar.c
 
 
 def _float_extremum(binding: Binding, name: str) -> str:
-    """Return the least or the greatest of floats: NaN stays, and wins; of zeros, which are equal, the bits as integers decide."""
+    """Return the least or the greatest of floats: NaN stays, and wins; of zeros, which are equal, the bits as integers decide.
+
+    Not by integer atomics, whose order of bits has NaNs at both ends: one that stands there with the other sign would lose.
+    """
     scalar, (less, more) = scalar_of(binding), ("<=", ">") if name == "atomic_max" else (">=", "<")
     bits = "__float_as_int" if scalar.bits == 32 else "__double_as_longlong"
     wins = f"old == old && (!(value {less} old) || (value == old && {bits}(value) {more} {bits}(old)))"
@@ -344,13 +349,8 @@ atomic_add = _atomic(
     "atomic_add", f"atomic_add(p[i], value): add to p[i] {_GIVES} {_OF_SHORTS}", "add", _add, _modular, *_SUMS
 )
 atomic_sub = _atomic(
-    "atomic_sub",
-    f"atomic_sub(p[i], value): subtract from p[i] {_GIVES} {_OF_SHORTS}",
-    "add",
-    _subtract,
-    _negative,
-    *_SUMS,
-)
+    "atomic_sub", f"atomic_sub(p[i], value): subtract from p[i] {_GIVES} {_OF_SHORTS}", "add", _subtract, _negative, *_SUMS,
+)  # fmt: skip
 atomic_min = _atomic(
     "atomic_min", f"atomic_min(p[i], value): lower p[i] to value {_GIVES} {_OF_FLOATS.format('minimum')}", "min", _lower,
     _as_is, *_ANY,

@@ -9,6 +9,8 @@ import re
 import numpy as np
 import pytest
 
+import prism
+from prism.lang import bfloat16, float16, float32, float64, grid, group, int16, ptr, requires, thread, uint32
 from prism.lang.emit.halves import short_pieces
 from prism.lang.intrinsics import TABLE, Binding
 from prism.lang.intrinsics.atomics import ORDERS, SCOPES
@@ -187,3 +189,34 @@ extern "C" __global__ void kernel(double* p) {{ __shared__ double own[64];
     assert len(found) == 2 * len(names)
     assert sum("shared" in of for _, of in found) == len(names) == sum("global" in of for _, of in found)
     assert all(("cta" in of) == (scope == "block") and ("sys" in of) == (scope == "system") for _, of in found)
+
+
+@pytest.mark.parametrize(
+    ("name", "scalar", "fits"),
+    [
+        ("atomic_add", bfloat16, True),
+        ("atomic_add", int16, False),
+        ("atomic_min", float64, True),
+        ("atomic_max", float16, False),
+        ("atomic_exchange", float16, False),
+        ("atomic_or", float32, False),
+        ("atomic_add_f16x2", uint32, True),
+        ("atomic_add_bf16x2", float32, False),
+    ],
+    ids=str,
+)
+def test_what_each_is_of(name, scalar, fits):
+    intrinsic = TABLE[name]
+
+    @prism.lang.prism("global")
+    @requires(grid[1], thread[1])
+    def kernel(p: ptr(scalar) @ grid[1]):
+        with group(thread[1]):
+            intrinsic(p[0], scalar(1))
+
+    if fits:
+        assert prism.compile(kernel, arch="sm_90a").cubin
+        return
+    with pytest.raises(prism.CompileError, match=f"`{name}`.*{intrinsic.allows_text}, not {scalar}") as caught:
+        prism.check(kernel)
+    assert caught.value.code == "type"
