@@ -33,6 +33,9 @@ def __uint_as_float(x: Any, out: Sequence[Any] = ...) -> Any:
 def absolute(a: Any, out: Sequence[Any] = ...) -> Any:
     """absolute(a): a without its sign; the least integer stays what it is, as numpy.absolute. Called by thread[1]; sm_75 and later."""
 
+def acos(x: Any, out: Sequence[Any] = ...) -> Any:
+    """acos(x): the arc cosine of x, in radians, within 2 ulp; NaN where |x| > 1. Called by thread[1]; sm_75 and later."""
+
 def add_bf16x2(a: Any, b: Any, out: Sequence[Any] = ...) -> Any:
     """add_bf16x2(a, b): the sums of both bfloat16 halves, each rounded. Called by thread[1]; sm_90 and later."""
 
@@ -41,6 +44,9 @@ def add_f16x2(a: Any, b: Any, out: Sequence[Any] = ...) -> Any:
 
 def add_u16x2(a: Any, b: Any, out: Sequence[Any] = ...) -> Any:
     """add_u16x2(a, b): the sums of both 16-bit halves, each modulo 2^16. Called by thread[1]; sm_75 and later."""
+
+def asin(x: Any, out: Sequence[Any] = ...) -> Any:
+    """asin(x): the arc sine of x, in radians, within 2 ulp; NaN where |x| > 1. Called by thread[1]; sm_75 and later."""
 
 def assert_(*arguments: Any, **options: Any) -> Any:
     """assert_(condition, "text"): ends the kernel with the text where it does not hold. See docs/reference/assert_.md."""
@@ -51,8 +57,20 @@ def assume(*arguments: Any, **options: Any) -> Any:
 def async_(*arguments: Any, **options: Any) -> Any:
     """with async_(x) as y: y is the destination of asynchronous copies. See docs/reference/async_.md."""
 
+def atan(x: Any, out: Sequence[Any] = ...) -> Any:
+    """atan(x): the arc tangent of x, in radians, within 2 ulp. Called by thread[1]; sm_75 and later."""
+
+def atan2(y: Any, x: Any, out: Sequence[Any] = ...) -> Any:
+    """atan2(y, x): the angle of the point (x, y), from -pi to pi, within 3 ulp (float64: 2). Called by thread[1]; sm_75 and later."""
+
 def atomic_add(element: Any, value: Any, order: Any = ..., scope: Any = ..., out: Sequence[Any] = ...) -> Any:
-    """atomic_add(p[i], value): add to p[i] in one step; gives the value before. `order="relaxed"`, `scope="gpu"`. Called by thread[1]; sm_75 and later."""
+    """atomic_add(p[i], value): add to p[i] in one step; gives the value before. `order="relaxed"`, `scope="gpu"`. A bfloat16 is added in a loop of compare-exchanges before sm_90. Called by thread[1]; sm_75 and later."""
+
+def atomic_add_bf16x2(element: Any, value: Any, order: Any = ..., scope: Any = ..., out: Sequence[Any] = ...) -> Any:
+    """atomic_add_bf16x2(p[i], value): add both bfloat16 halves of value to those of p[i], each half in one step; gives the value before. `order="relaxed"`, `scope="gpu"`. Called by thread[1]; sm_90 and later."""
+
+def atomic_add_f16x2(element: Any, value: Any, order: Any = ..., scope: Any = ..., out: Sequence[Any] = ...) -> Any:
+    """atomic_add_f16x2(p[i], value): add both float16 halves of value to those of p[i], each half in one step; gives the value before. `order="relaxed"`, `scope="gpu"`. Called by thread[1]; sm_75 and later."""
 
 def atomic_and(element: Any, value: Any, order: Any = ..., scope: Any = ..., out: Sequence[Any] = ...) -> Any:
     """atomic_and(p[i], value): keep the bits of p[i] that value has in one step; gives the value before. `order="relaxed"`, `scope="gpu"`. Called by thread[1]; sm_75 and later."""
@@ -67,16 +85,16 @@ def atomic_increment(element: Any, value: Any, order: Any = ..., scope: Any = ..
     """atomic_increment(p[i], last): add 1 to p[i], or make it 0 where it is last or more, in one step; gives the value before. `order="relaxed"`, `scope="gpu"`. Called by thread[1]; sm_75 and later."""
 
 def atomic_max(element: Any, value: Any, order: Any = ..., scope: Any = ..., out: Sequence[Any] = ...) -> Any:
-    """atomic_max(p[i], value): raise p[i] to value in one step; gives the value before. `order="relaxed"`, `scope="gpu"`. Called by thread[1]; sm_75 and later."""
+    """atomic_max(p[i], value): raise p[i] to value in one step; gives the value before. `order="relaxed"`, `scope="gpu"`. Of floats, a loop of compare-exchanges: a NaN stays and wins, as of `maximum`, and -0 is below 0. Called by thread[1]; sm_75 and later."""
 
 def atomic_min(element: Any, value: Any, order: Any = ..., scope: Any = ..., out: Sequence[Any] = ...) -> Any:
-    """atomic_min(p[i], value): lower p[i] to value in one step; gives the value before. `order="relaxed"`, `scope="gpu"`. Called by thread[1]; sm_75 and later."""
+    """atomic_min(p[i], value): lower p[i] to value in one step; gives the value before. `order="relaxed"`, `scope="gpu"`. Of floats, a loop of compare-exchanges: a NaN stays and wins, as of `minimum`, and -0 is below 0. Called by thread[1]; sm_75 and later."""
 
 def atomic_or(element: Any, value: Any, order: Any = ..., scope: Any = ..., out: Sequence[Any] = ...) -> Any:
     """atomic_or(p[i], value): set the bits of p[i] that value has in one step; gives the value before. `order="relaxed"`, `scope="gpu"`. Called by thread[1]; sm_75 and later."""
 
 def atomic_sub(element: Any, value: Any, order: Any = ..., scope: Any = ..., out: Sequence[Any] = ...) -> Any:
-    """atomic_sub(p[i], value): subtract from p[i] in one step; gives the value before. `order="relaxed"`, `scope="gpu"`. Called by thread[1]; sm_75 and later."""
+    """atomic_sub(p[i], value): subtract from p[i] in one step; gives the value before. `order="relaxed"`, `scope="gpu"`. A bfloat16 is added in a loop of compare-exchanges before sm_90. Called by thread[1]; sm_75 and later."""
 
 def atomic_xor(element: Any, value: Any, order: Any = ..., scope: Any = ..., out: Sequence[Any] = ...) -> Any:
     """atomic_xor(p[i], value): flip the bits of p[i] that value has in one step; gives the value before. `order="relaxed"`, `scope="gpu"`. Called by thread[1]; sm_75 and later."""
@@ -120,6 +138,9 @@ c_float: Scalar
 c_int: Scalar
 """A scalar type: int32, of 32 bits."""
 
+def cbrt(x: Any, out: Sequence[Any] = ...) -> Any:
+    """cbrt(x): the cube root, within 1 ulp. Called by thread[1]; sm_75 and later."""
+
 def ceil(x: Any, out: Sequence[Any] = ...) -> Any:
     """ceil(x): the least whole number >= x. Called by thread[1]; sm_75 and later."""
 
@@ -146,6 +167,9 @@ def constexpr(*arguments: Any, **options: Any) -> Any:
 
 def cos(x: Any, out: Sequence[Any] = ...) -> Any:
     """cos(x): the cosine of x radians, within 2 ulp. Called by thread[1]; sm_75 and later."""
+
+def cosh(x: Any, out: Sequence[Any] = ...) -> Any:
+    """cosh(x): the hyperbolic cosine, within 2 ulp (float64: 1). Called by thread[1]; sm_75 and later."""
 
 def count(*arguments: Any, **options: Any) -> Any:
     """count(unit): how many such units the current one has; count(acc): a thread's part of a fragment. See docs/reference/count.md."""
@@ -183,11 +207,20 @@ def dtype(*arguments: Any, **options: Any) -> Any:
 def elect(out: Sequence[Any] = ...) -> Any:
     """elect(): True in one lane of the warp, which the hardware chooses, False in the others. Called by thread[32]; sm_90 and later."""
 
+def erf(x: Any, out: Sequence[Any] = ...) -> Any:
+    """erf(x): the error function, within 2 ulp. Called by thread[1]; sm_75 and later."""
+
+def erfc(x: Any, out: Sequence[Any] = ...) -> Any:
+    """erfc(x): 1 - erf(x), within 4 ulp (float64: 5), also where that is near 0. Called by thread[1]; sm_75 and later."""
+
 def exp(x: Any, out: Sequence[Any] = ...) -> Any:
-    """exp(x): e to the x, within 1 ulp. Called by thread[1]; sm_75 and later."""
+    """exp(x): e to the x, within 2 ulp (float64: 1). Called by thread[1]; sm_75 and later."""
 
 def exp2(x: Any, out: Sequence[Any] = ...) -> Any:
     """exp2(x): 2 to the x, within 2 ulp (float64: 1). Called by thread[1]; sm_75 and later."""
+
+def expm1(x: Any, out: Sequence[Any] = ...) -> Any:
+    """expm1(x): e to the x, less 1, within 1 ulp, also where x is near 0. Called by thread[1]; sm_75 and later."""
 
 def extern(text: str, *, reads: Sequence[str] | None = None, writes: Sequence[str] | None = None, meaning: Callable[..., Any] | None = None) -> Callable[[Any], Any]:
     """Give the body of a function in CUDA C++; its own body is `pass`. The signature and the effects are taken at their word.
@@ -209,7 +242,10 @@ def fast_exp(x: Any, out: Sequence[Any] = ...) -> Any:
     """fast_exp(x): e to the x, within 2 + |1.16 x| ulp. Called by thread[1]; sm_75 and later."""
 
 def fast_exp2(x: Any, out: Sequence[Any] = ...) -> Any:
-    """fast_exp2(x): 2 to the x, within 2 ulp. Called by thread[1]; sm_75 and later."""
+    """fast_exp2(x): 2 to the x, within 2 ulp. Results below 2^-126 are kept, as denormals, for a few more instructions. Called by thread[1]; sm_75 and later."""
+
+def fast_exp2_flush(x: Any, out: Sequence[Any] = ...) -> Any:
+    """fast_exp2_flush(x): 2 to the x, within 2 ulp, in one instruction; 0 where that is below 2^-126. Called by thread[1]; sm_75 and later."""
 
 def fast_log(x: Any, out: Sequence[Any] = ...) -> Any:
     """fast_log(x): the natural logarithm; off by at most 2^-21.4 for x in [0.5, 2], 3 ulp elsewhere. Called by thread[1]; sm_75 and later."""
@@ -280,6 +316,9 @@ def fma_bf16x2(a: Any, b: Any, c: Any, out: Sequence[Any] = ...) -> Any:
 def fma_f16x2(a: Any, b: Any, c: Any, out: Sequence[Any] = ...) -> Any:
     """fma_f16x2(a, b, c): a * b + c of both float16 halves, rounded once. Called by thread[1]; sm_75 and later."""
 
+def fmod(x: Any, y: Any, out: Sequence[Any] = ...) -> Any:
+    """fmod(x, y): the remainder of x / y, with the sign of x: exact. Called by thread[1]; sm_75 and later."""
+
 def fragment(*arguments: Any, **options: Any) -> Any:
     """fragment(T, rows, columns): a matrix that a warpgroup or a warp keeps in registers. See docs/reference/fragment.md."""
 
@@ -315,6 +354,9 @@ half8: Vector
 
 half8_cast: VectorCast
 """half8_cast(p[i]) loads a vector(float16, 8) from p[i] on, half8_cast[p[i]] = v stores one."""
+
+def hypot(x: Any, y: Any, out: Sequence[Any] = ...) -> Any:
+    """hypot(x, y): sqrt(x * x + y * y) without overflow on the way, within 3 ulp (float64: 2). Called by thread[1]; sm_75 and later."""
 
 def id(*arguments: Any, **options: Any) -> Any:
     """id(): the index of the target's unit inside the current one; id(unit) names the unit. See docs/reference/id.md."""
@@ -376,6 +418,9 @@ def kernel(python: FunctionType) -> Kernel:
 def ldmatrix(row: Any, registers: Any, trans: Any = ..., out: Sequence[Any] = ...) -> Any:
     """ldmatrix(p[i], r, trans=False): bring r's 1, 2 or 4 matrices of 8 rows of 16 bytes from shared memory into r, a uint32[1, 2, 4] @ thread[1]; lane l gives the address of row l % 8 of matrix l / 8, aligned to 16 bytes. Called by thread[32]; sm_75 and later."""
 
+def lgamma(x: Any, out: Sequence[Any] = ...) -> Any:
+    """lgamma(x): the logarithm of |tgamma(x)|, within 6 ulp (float64: 4) for x > -2; more where it crosses 0 below. Called by thread[1]; sm_75 and later."""
+
 def load_acquire(element: Any, scope: Any = ..., out: Sequence[Any] = ...) -> Any:
     """load_acquire(p[i], scope="gpu"): read p[i] whole, while others may write it; what was written before the release that it reads from is seen by what comes after it. Called by thread[1]; sm_75 and later."""
 
@@ -387,6 +432,9 @@ def load_vector(element: Any, width: Any, cache: Any, out: Sequence[Any] = ...) 
 
 def log(x: Any, out: Sequence[Any] = ...) -> Any:
     """log(x): the natural logarithm, within 1 ulp. Called by thread[1]; sm_75 and later."""
+
+def log1p(x: Any, out: Sequence[Any] = ...) -> Any:
+    """log1p(x): the natural logarithm of 1 + x, within 1 ulp, also where x is near 0. Called by thread[1]; sm_75 and later."""
 
 def log2(x: Any, out: Sequence[Any] = ...) -> Any:
     """log2(x): the logarithm to base 2, within 1 ulp. Called by thread[1]; sm_75 and later."""
@@ -643,6 +691,9 @@ def sign_bit(x: Any, out: Sequence[Any] = ...) -> Any:
 def sin(x: Any, out: Sequence[Any] = ...) -> Any:
     """sin(x): the sine of x radians, within 2 ulp. Called by thread[1]; sm_75 and later."""
 
+def sinh(x: Any, out: Sequence[Any] = ...) -> Any:
+    """sinh(x): the hyperbolic sine, within 3 ulp (float64: 2). Called by thread[1]; sm_75 and later."""
+
 def split(*arguments: Any, **options: Any) -> Any:
     """match split(level): different units run different arms. See docs/reference/split.md."""
 
@@ -695,8 +746,11 @@ def sub_bf16x2(a: Any, b: Any, out: Sequence[Any] = ...) -> Any:
 def sub_f16x2(a: Any, b: Any, out: Sequence[Any] = ...) -> Any:
     """sub_f16x2(a, b): the differences of both float16 halves, each rounded. Called by thread[1]; sm_75 and later."""
 
+def tan(x: Any, out: Sequence[Any] = ...) -> Any:
+    """tan(x): the tangent of x radians, within 4 ulp (float64: 2). Called by thread[1]; sm_75 and later."""
+
 def tanh(x: Any, out: Sequence[Any] = ...) -> Any:
-    """tanh(x): the hyperbolic tangent, within 2 ulp. Called by thread[1]; sm_75 and later."""
+    """tanh(x): the hyperbolic tangent, within 2 ulp (float64: 1). Called by thread[1]; sm_75 and later."""
 
 def template(*listed: Any, **named: Any) -> Callable[[Any], Any]:
     """Declare template parameters: `T=dtype, N=constexpr(int), OP=function`, or the paper's `[("N", c_int), ...]`.
@@ -707,6 +761,9 @@ def template(*listed: Any, **named: Any) -> Callable[[Any], Any]:
     
     See docs/reference/template.md.
     """
+
+def tgamma(x: Any, out: Sequence[Any] = ...) -> Any:
+    """tgamma(x): the gamma function, within 5 ulp (float64: 10). Called by thread[1]; sm_75 and later."""
 
 thread: Thread
 """one thread, or n of them: thread[n]. See docs/reference/thread.md."""
@@ -822,4 +879,4 @@ def wrapping_multiply(a: Any, b: Any, out: Sequence[Any] = ...) -> Any:
 def wrapping_subtract(a: Any, b: Any, out: Sequence[Any] = ...) -> Any:
     """wrapping_subtract(a, b): the difference; of integers modulo 2^bits, signed ones too. Of floats it is `a - b`. Called by thread[1]; sm_75 and later."""
 
-__all__ = ["CUtensorMap", "CompileError", "InternalError", "Kernel", "__float_as_int", "__float_as_uint", "__int_as_float", "__uint_as_float", "absolute", "add_bf16x2", "add_f16x2", "add_u16x2", "assert_", "assume", "async_", "atomic_add", "atomic_and", "atomic_compare_exchange", "atomic_exchange", "atomic_increment", "atomic_max", "atomic_min", "atomic_or", "atomic_sub", "atomic_xor", "attr", "ballot", "bf16", "bfloat16", "bitcast", "block", "bool_", "broadcast", "bulk_load", "bulk_store", "byte_permute", "c_float", "c_int", "ceil", "claim", "clz", "column", "complex128", "complex64", "const", "constexpr", "cos", "count", "cp_async", "device", "distinct", "double", "double2", "double2_cast", "dp2a_hi", "dp2a_lo", "dp4a", "dtype", "elect", "exp", "exp2", "extern", "fast_cos", "fast_divide", "fast_exp", "fast_exp2", "fast_log", "fast_log2", "fast_reciprocal", "fast_sin", "fast_sqrt", "fast_tanh", "fence", "first_set", "float16", "float2", "float2_cast", "float32", "float4", "float4_cast", "float64", "float8_e4m3fn", "float8_e5m2", "float_as_int", "float_as_uint", "floor", "fma", "fma_bf16x2", "fma_f16x2", "fragment", "function", "funnel_shift_left", "grid", "grid_dependency_launch", "grid_dependency_wait", "group", "half", "half2", "half2_cast", "half8", "half8_cast", "id", "int16", "int16_t", "int2", "int2_cast", "int32", "int32_t", "int4", "int4_cast", "int64", "int64_t", "int8", "int8_t", "int_as_float", "intrinsic", "is_finite", "is_nan", "keep_order", "kernel", "ldmatrix", "load_acquire", "load_relaxed", "load_vector", "log", "log2", "mailbox", "match_all", "match_any", "max_bf16x2", "max_f16x2", "max_s16x2", "max_u16x2", "maximum", "may_alias", "min_bf16x2", "min_f16x2", "min_s16x2", "min_u16x2", "minimum", "mma", "mma_m16n8k128_b1_and", "mma_m16n8k128_b1_xor", "mma_m16n8k16_bf16", "mma_m16n8k16_f16", "mma_m16n8k16_f16_in_f16", "mma_m16n8k16_f64", "mma_m16n8k16_s8", "mma_m16n8k16_s8_u8", "mma_m16n8k16_u8", "mma_m16n8k16_u8_s8", "mma_m16n8k256_b1_and", "mma_m16n8k256_b1_xor", "mma_m16n8k32_e4m3", "mma_m16n8k32_e4m3_e5m2", "mma_m16n8k32_e5m2", "mma_m16n8k32_e5m2_e4m3", "mma_m16n8k32_s4", "mma_m16n8k32_s4_u4", "mma_m16n8k32_s8", "mma_m16n8k32_s8_u8", "mma_m16n8k32_u4", "mma_m16n8k32_u4_s4", "mma_m16n8k32_u8", "mma_m16n8k32_u8_s8", "mma_m16n8k4_f64", "mma_m16n8k4_tf32", "mma_m16n8k64_s4", "mma_m16n8k64_s4_u4", "mma_m16n8k64_u4", "mma_m16n8k64_u4_s4", "mma_m16n8k8_bf16", "mma_m16n8k8_f16", "mma_m16n8k8_f16_in_f16", "mma_m16n8k8_f64", "mma_m16n8k8_tf32", "mma_m8n8k4_f64", "mul_bf16x2", "mul_f16x2", "multiply_add", "one", "pack_bf16x2", "pack_f16x2", "partition", "popcount", "pow", "prefetch", "prefetch_map", "print_", "prism", "ptr", "publish", "receive", "reciprocal", "requires", "reverse_bits", "roles", "round_", "row", "rsqrt", "set_registers", "shared", "shuffle", "shuffle_down", "shuffle_up", "shuffle_xor", "sign_bit", "sin", "split", "sqrt", "st_async", "static_assert", "stmatrix", "store_relaxed", "store_release", "store_vector", "strides_nest", "struct", "sub_bf16x2", "sub_f16x2", "tanh", "template", "thread", "tma_load", "tma_prefetch", "tma_store", "trunc", "uint", "uint16", "uint16_t", "uint2", "uint2_cast", "uint32", "uint32_t", "uint4", "uint4_cast", "uint64", "uint64_t", "uint8", "uint8_t", "uint_as_float", "unpack_bf16x2", "unpack_f16x2", "unsafe", "vector", "warp", "warp_all", "warp_and", "warp_any", "warp_max", "warp_min", "warp_or", "warp_sum", "warp_xor", "warpgroup", "wgmma", "wgmma_async", "wrapping_add", "wrapping_multiply", "wrapping_subtract"]
+__all__ = ["CUtensorMap", "CompileError", "InternalError", "Kernel", "__float_as_int", "__float_as_uint", "__int_as_float", "__uint_as_float", "absolute", "acos", "add_bf16x2", "add_f16x2", "add_u16x2", "asin", "assert_", "assume", "async_", "atan", "atan2", "atomic_add", "atomic_add_bf16x2", "atomic_add_f16x2", "atomic_and", "atomic_compare_exchange", "atomic_exchange", "atomic_increment", "atomic_max", "atomic_min", "atomic_or", "atomic_sub", "atomic_xor", "attr", "ballot", "bf16", "bfloat16", "bitcast", "block", "bool_", "broadcast", "bulk_load", "bulk_store", "byte_permute", "c_float", "c_int", "cbrt", "ceil", "claim", "clz", "column", "complex128", "complex64", "const", "constexpr", "cos", "cosh", "count", "cp_async", "device", "distinct", "double", "double2", "double2_cast", "dp2a_hi", "dp2a_lo", "dp4a", "dtype", "elect", "erf", "erfc", "exp", "exp2", "expm1", "extern", "fast_cos", "fast_divide", "fast_exp", "fast_exp2", "fast_exp2_flush", "fast_log", "fast_log2", "fast_reciprocal", "fast_sin", "fast_sqrt", "fast_tanh", "fence", "first_set", "float16", "float2", "float2_cast", "float32", "float4", "float4_cast", "float64", "float8_e4m3fn", "float8_e5m2", "float_as_int", "float_as_uint", "floor", "fma", "fma_bf16x2", "fma_f16x2", "fmod", "fragment", "function", "funnel_shift_left", "grid", "grid_dependency_launch", "grid_dependency_wait", "group", "half", "half2", "half2_cast", "half8", "half8_cast", "hypot", "id", "int16", "int16_t", "int2", "int2_cast", "int32", "int32_t", "int4", "int4_cast", "int64", "int64_t", "int8", "int8_t", "int_as_float", "intrinsic", "is_finite", "is_nan", "keep_order", "kernel", "ldmatrix", "lgamma", "load_acquire", "load_relaxed", "load_vector", "log", "log1p", "log2", "mailbox", "match_all", "match_any", "max_bf16x2", "max_f16x2", "max_s16x2", "max_u16x2", "maximum", "may_alias", "min_bf16x2", "min_f16x2", "min_s16x2", "min_u16x2", "minimum", "mma", "mma_m16n8k128_b1_and", "mma_m16n8k128_b1_xor", "mma_m16n8k16_bf16", "mma_m16n8k16_f16", "mma_m16n8k16_f16_in_f16", "mma_m16n8k16_f64", "mma_m16n8k16_s8", "mma_m16n8k16_s8_u8", "mma_m16n8k16_u8", "mma_m16n8k16_u8_s8", "mma_m16n8k256_b1_and", "mma_m16n8k256_b1_xor", "mma_m16n8k32_e4m3", "mma_m16n8k32_e4m3_e5m2", "mma_m16n8k32_e5m2", "mma_m16n8k32_e5m2_e4m3", "mma_m16n8k32_s4", "mma_m16n8k32_s4_u4", "mma_m16n8k32_s8", "mma_m16n8k32_s8_u8", "mma_m16n8k32_u4", "mma_m16n8k32_u4_s4", "mma_m16n8k32_u8", "mma_m16n8k32_u8_s8", "mma_m16n8k4_f64", "mma_m16n8k4_tf32", "mma_m16n8k64_s4", "mma_m16n8k64_s4_u4", "mma_m16n8k64_u4", "mma_m16n8k64_u4_s4", "mma_m16n8k8_bf16", "mma_m16n8k8_f16", "mma_m16n8k8_f16_in_f16", "mma_m16n8k8_f64", "mma_m16n8k8_tf32", "mma_m8n8k4_f64", "mul_bf16x2", "mul_f16x2", "multiply_add", "one", "pack_bf16x2", "pack_f16x2", "partition", "popcount", "pow", "prefetch", "prefetch_map", "print_", "prism", "ptr", "publish", "receive", "reciprocal", "requires", "reverse_bits", "roles", "round_", "row", "rsqrt", "set_registers", "shared", "shuffle", "shuffle_down", "shuffle_up", "shuffle_xor", "sign_bit", "sin", "sinh", "split", "sqrt", "st_async", "static_assert", "stmatrix", "store_relaxed", "store_release", "store_vector", "strides_nest", "struct", "sub_bf16x2", "sub_f16x2", "tan", "tanh", "template", "tgamma", "thread", "tma_load", "tma_prefetch", "tma_store", "trunc", "uint", "uint16", "uint16_t", "uint2", "uint2_cast", "uint32", "uint32_t", "uint4", "uint4_cast", "uint64", "uint64_t", "uint8", "uint8_t", "uint_as_float", "unpack_bf16x2", "unpack_f16x2", "unsafe", "vector", "warp", "warp_all", "warp_and", "warp_any", "warp_max", "warp_min", "warp_or", "warp_sum", "warp_xor", "warpgroup", "wgmma", "wgmma_async", "wrapping_add", "wrapping_multiply", "wrapping_subtract"]

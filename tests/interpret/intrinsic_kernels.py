@@ -11,6 +11,8 @@ import numpy as np
 from prism.lang import (
     __float_as_uint,
     atomic_add,
+    atomic_add_bf16x2,
+    atomic_add_f16x2,
     atomic_and,
     atomic_compare_exchange,
     atomic_exchange,
@@ -19,6 +21,7 @@ from prism.lang import (
     atomic_or,
     atomic_sub,
     atomic_xor,
+    bf16,
     bitcast,
     block,
     broadcast,
@@ -42,6 +45,8 @@ from prism.lang import (
     match_any,
     mma_m16n8k8_tf32,
     mma_m16n8k16_f16,
+    pack_bf16x2,
+    pack_f16x2,
     partition,
     popcount,
     prism,
@@ -213,9 +218,9 @@ def updates(x: ptr(const(T)) @ grid[1], c: ptr(T) @ grid[1]):
                 v: T = x[t]
                 atomic_add(s[0], v, scope="block")
                 atomic_sub(s[1], v)
+                atomic_min(s[2], v, scope="block")
+                atomic_max(s[3], v, scope="system")
                 if T != float32 and T != float64:
-                    atomic_min(s[2], v, scope="block")
-                    atomic_max(s[3], v, scope="system")
                     atomic_and(s[4], v, scope="block")
                     atomic_or(s[5], v)
                     atomic_xor(s[6], v, scope="block")
@@ -224,10 +229,10 @@ def updates(x: ptr(const(T)) @ grid[1], c: ptr(T) @ grid[1]):
             with group(thread[1]):
                 if t < 7:
                     atomic_add(c_block[8], s[t], scope="system")
+                    atomic_min(c_block[16], s[t])
+                    atomic_max(c_block[17], s[t], scope="block", order="acq_rel")
                     if T != float32 and T != float64:
                         atomic_xor(c_block[9 + t], s[t])
-                        atomic_min(c_block[16], s[t])
-                        atomic_max(c_block[17], s[t], scope="block")
                         atomic_and(c_block[18], s[t])
                         atomic_or(c_block[19], s[t])
 
@@ -237,14 +242,77 @@ def case_updates(kind):
     c[:8], c[16], c[18] = 100, 90, 127
     ways = [np.add, np.subtract, np.minimum, np.maximum, np.bitwise_and, np.bitwise_or, np.bitwise_xor]
     if np.issubdtype(kind, np.floating):
-        s, wanted = np.array([*(way.reduce([c[0], *x]) for way in ways[:2]), *[100] * 5], kind), c.copy()
-        wanted[8] = s.sum()
+        x -= kind.type(30)
+        s, wanted = np.array([*(way.reduce([c[0], *x]) for way in ways[:4]), *[100] * 3], kind), c.copy()
+        wanted[8], wanted[16], wanted[17] = s.sum(), min(90, s.min()), s.max(initial=0)
     else:
         with np.errstate(over="ignore"):
             s, wanted = np.array([way.reduce(np.array([100, *x], kind)) for way in ways], kind), c.copy()
             wanted[8], wanted[9:16], wanted[16], wanted[17] = s.sum(), s, min(90, s.min()), s.max(initial=0)
             wanted[18], wanted[19] = np.bitwise_and.reduce([c[18], *s]), np.bitwise_or.reduce(s)
     return updates, (1, 64), [x, c], {1: wanted}, 0
+
+
+@prism("global")
+@requires(grid[1], thread[1])
+def extremes(x: ptr(const(float)) @ grid[1], y: ptr(float) @ grid[1], bits: ptr(uint32) @ grid[1]):
+    """The least and the greatest of a cell and a value, as bits: of NaN, infinity, zeros of both signs."""
+    t: int @ thread[1] = id()
+    with partition(y, thread[1], id()) as cell, partition(bits, thread[1], id() * 2) as out, group(thread[1]):
+        before: float = cell[0]
+        atomic_min(cell[0], x[t])
+        out[0] = bitcast(cell[0], uint32)
+        cell[0] = before
+        atomic_max(cell[0], x[t])
+        out[1] = bitcast(cell[0], uint32)
+
+
+def case_extremes():
+    edges = np.array([np.nan, -np.nan, np.inf, -np.inf, 0.0, -0.0, 2.5, -2.5], np.float32)
+    y, x = np.repeat(edges, 8), np.tile(edges, 8)
+    wanted = np.empty((64, 2), np.uint32)
+    for k, (b, v) in enumerate(zip(y, x, strict=True)):
+        if np.isnan(b) or np.isnan(v):
+            wanted[k] = (b if np.isnan(b) else v).view(np.uint32)
+        else:
+            pair = sorted((b, v), key=lambda z: (z, not np.signbit(z)))
+            wanted[k] = [z.view(np.uint32) for z in pair]
+    return extremes, (1, 64), [x, y, np.zeros(128, np.uint32)], {2: wanted}, 0
+
+
+@prism("global")
+@requires(grid[1], block[1], thread[64])
+def shorts(
+    x: ptr(const(half)) @ grid[1], b: ptr(const(bf16)) @ grid[1], y: ptr(half) @ grid[1], z: ptr(bf16) @ grid[1],
+    pairs: ptr(uint32) @ grid[1],
+):  # fmt: skip
+    """Sums of floats of 16 bits, in shared and global memory, alone and in pairs: exact, so that their order does not matter."""
+    with group(block[1]):
+        s: shared(bf16[2])
+        t: int @ thread[1] = id()
+        with partition(s, thread[1], id()) as own, group(thread[1]):
+            if t < 2:
+                own[0] = bf16(0)
+        with group(thread[1]):
+            atomic_add(s[t % 2], b[t], scope="block")
+            atomic_add(y[0], x[t])
+            atomic_sub(y[1], x[t], order="acq_rel")
+            atomic_add_f16x2(pairs[0], pack_f16x2(float(x[t]), 1.0))
+            atomic_add_bf16x2(pairs[1], pack_bf16x2(float(b[t]), 1.0), scope="system")
+        with group(thread[1]):
+            if t < 2:
+                atomic_sub(z[t], s[t])
+
+
+def case_shorts():
+    x, b = RNG.integers(-3, 4, 64).astype(np.float16), RNG.integers(-3, 4, 64).astype(np.float32)
+    upper = lambda *values: np.array(values, np.float32).view(np.uint32) >> 16
+    y = np.array([5 + x.sum(), -x.sum()], np.float16)
+    z = upper(-b[::2].sum(), 7 - b[1::2].sum())
+    bits = lambda value: int(np.float16(value).view(np.uint16))
+    pairs = np.array([bits(x.sum()) | bits(64) << 16, upper(b.sum())[0] | upper(64)[0] << 16])
+    given = [x, upper(*b).astype(np.uint16), np.array([5, 0], np.float16), upper(0, 7).astype(np.uint16)]
+    return shorts, (1, 64), [*given, np.zeros(2, np.uint32)], {2: y, 3: z, 4: pairs}, 0
 
 
 @prism("global")
@@ -315,7 +383,7 @@ def case_exchanged():
 
 CASES = {f.__name__.removeprefix("case_"): f for f in (
     case_paper_mma, case_staged_mma, case_transpose_8x8, case_counters, case_scalars, case_hinted,
-    case_exchanged,
+    case_exchanged, case_extremes, case_shorts,
 )} | {
     f"updates-{kind}": functools.partial(case_updates, np.dtype(kind))
     for kind in ("int32", "uint32", "int64", "uint64", "float32", "float64")

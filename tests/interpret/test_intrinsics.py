@@ -146,7 +146,7 @@ def apart(x: ptr(int) @ grid[1], words: ptr(int) @ grid[1]):
 def test_no_fence_is_named_where_no_word_is_handed_over() -> None:
     with pytest.raises(RaceError) as caught:
         apart[2, 1](np.zeros(1, np.int32), np.zeros(4, np.int32), check=True)
-    assert "fence" not in caught.value.barrier and "word" not in str(caught.value)
+    assert "fence" not in caught.value.barrier and "word here" not in str(caught.value)
 
 
 @prism("global")

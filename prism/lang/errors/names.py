@@ -175,6 +175,7 @@ class HostFunction(Named, code="name"):
 NO_SUCH = "`prism.lang` has no such function: compute it before the launch, or write it as a device function"
 OTHERWISE = {
     "fabs": "absolute", "round": "round_", "rint": "round_", "fmax": "maximum", "fmin": "minimum", "power": "pow",
+    "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2", "gamma": "tgamma", "gammaln": "lgamma",
 }  # fmt: skip
 """Functions of the host's that go by another name here."""
 

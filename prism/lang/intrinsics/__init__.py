@@ -11,6 +11,7 @@ from prism.lang.intrinsics.atomics import ATOMICS
 from prism.lang.intrinsics.bits import BITS, float_as_int, float_as_uint, int_as_float, uint_as_float
 from prism.lang.intrinsics.copies import COPIES
 from prism.lang.intrinsics.declaration import Binding, Intrinsic, Parameter
+from prism.lang.intrinsics.fences import FENCES
 from prism.lang.intrinsics.layouts import LAYOUTS
 from prism.lang.intrinsics.mailboxes import MAILBOXES
 from prism.lang.intrinsics.matrix import MATRIX
@@ -30,7 +31,7 @@ FAMILIES: Mapping[str, tuple[Intrinsic, ...]] = MappingProxyType(
         "Packed 16-bit numbers": PACKED,
         "Warps": COLLECTIVES,
         "Vectors and prefetching": MEMORY,
-        "Atomic accesses and fences": ATOMICS,
+        "Atomic accesses and fences": (*ATOMICS, *FENCES),
         "Mailboxes": MAILBOXES,
         "Matrix fragments": MATRIX,
         "Asynchronous copies": (*COPIES, *REMOTE),

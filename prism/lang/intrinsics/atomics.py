@@ -1,4 +1,4 @@
-"""Atomic accesses with an order and a scope, fences, and the order between one kernel and the next.
+"""Atomic accesses with an order and a scope.
 
 Atomic accesses do not conflict with one another, and the compiler puts no barrier between them. `order` says what else they
 order: `acquire` what comes after, `release` what came before, `acq_rel` both, `relaxed` neither. `scope` is who must see it:
@@ -9,13 +9,16 @@ include both threads: `block` is refused for memory that blocks share.
 from __future__ import annotations
 
 from collections.abc import Callable
+from textwrap import indent
 from typing import Any
 
 import numpy as np
 
 from prism.lang.intrinsics.declaration import Binding, Intrinsic, Parameter
 from prism.lang.intrinsics.memory import Memory, Values, from_bits, scalar_of, to_bits, word_of
-from prism.lang.types import UINT32, Scalar
+from prism.lang.intrinsics.packed import add_bf16x2, add_f16x2
+from prism.lang.types import BFLOAT16, UINT32, Scalar
+from prism.lang.types.shorts import round_bf16
 
 ORDERS = ("relaxed", "acquire", "release", "acq_rel")
 SCOPES = {"gpu": "gpu", "block": "cta", "system": "sys"}
@@ -169,6 +172,80 @@ def _negative(scalar: Scalar) -> tuple[str, str, str, str]:
     return kind, cuda, register, f"-({value})" if scalar.kind == "float" else f"({cuda})0 - {value}"
 
 
+def _exchange(binding: Binding, bits: int, old: str, expected: str, value: str) -> str:
+    """Return the statement that declares `old`: what stood there before a compare-exchange of words of so many bits."""
+    word, register = {16: ("unsigned short", "h"), 32: ("unsigned int", "r"), 64: ("unsigned long long", "l")}[bits]
+    order, scope = order_of(binding), scope_of(binding)
+    if order == "relaxed":
+        return f"    const {word} {old} = {CUDA['cas']}{SUFFIXES[scope]}(reinterpret_cast<{word}*>(p), {expected}, {value});"
+    return f"""\
+    {word} {old};
+    asm volatile("atom.{order}.{scope}.cas.b{bits} %0, [%1], %2, %3;"
+                 : "={register}"({old})
+                 : "l"(p), "{register}"({expected}), "{register}"({value}) : "memory");"""
+
+
+def _loop(binding: Binding, name: str, decide: str, now: str) -> str:
+    """Return an update by compare-exchange, again and again until nobody comes between: of `old` it makes the bits `now`."""
+    scalar = scalar_of(binding)
+    word = "unsigned short" if scalar.bits == 16 else word_of(scalar)
+    exchange = indent(_exchange(binding, scalar.bits, "seen", "before", now), "    ")
+    return f"""\
+static __device__ __forceinline__ {scalar.cuda} {_name(binding, name)}({scalar.cuda}* p, {scalar.cuda} value) {{
+    {word} before = *reinterpret_cast<const volatile {word}*>(p);
+    while (true) {{
+        const {scalar.cuda} old = {from_bits(scalar, "before")};
+{decide}{exchange}
+        if (seen == before) return old;
+        before = seen;
+    }}
+}}
+"""
+
+
+def _float_extremum(binding: Binding, name: str) -> str:
+    """Return the least or the greatest of floats: NaN stays, and wins; of zeros, which are equal, the bits as integers decide.
+
+    Not by integer atomics, whose order of bits has NaNs at both ends: one that stands there with the other sign would lose.
+    """
+    scalar, (less, more) = scalar_of(binding), ("<=", ">") if name == "atomic_max" else (">=", "<")
+    bits = "__float_as_int" if scalar.bits == 32 else "__double_as_longlong"
+    wins = f"old == old && (!(value {less} old) || (value == old && {bits}(value) {more} {bits}(old)))"
+    decide = f"        const bool wins = {wins};\n"
+    if order_of(binding) == "relaxed":  # an update that changes nothing orders nothing either, and may be left out
+        decide += "        if (!wins) return old;\n"
+    return _loop(binding, name, decide, f"wins ? {to_bits(scalar, 'value')} : before")
+
+
+def _hardware_sum(binding: Binding, name: str, kind: str, bits: int, value: str) -> str:
+    """Return a sum that C++ has no name for. Where the compiler knows the memory, one of the three instructions is left."""
+    scalar, (word, register) = scalar_of(binding), ("unsigned short", "h") if bits == 16 else ("unsigned int", "r")
+
+    def instruction(space: str, kind_of_address: str, address: str) -> str:
+        return f"""asm volatile("atom.{order_of(binding)}.{scope_of(binding)}{space}.add.noftz.{kind} %0, [%1], %2;"
+                 : "={register}"(old) : "{kind_of_address}"({address}), "{register}"({value}) : "memory");"""
+
+    return f"""\
+static __device__ __forceinline__ {scalar.cuda} {_name(binding, name)}({scalar.cuda}* p, {scalar.cuda} value) {{
+    {word} old;
+    if (__isGlobal(p)) {instruction(".global", "l", "__cvta_generic_to_global(p)")}
+    else if (__isShared(p)) {instruction(".shared", "r", "(unsigned int)__cvta_generic_to_shared(p)")}
+    else {instruction("", "l", "p")}
+    return {from_bits(scalar, "old")};
+}}
+"""
+
+
+def _short_sum(binding: Binding, name: str) -> str:
+    """Return the sum of floats of 16 bits: one instruction, for bfloat16 from sm_90 on; both round once, to nearest."""
+    subtracts = name == "atomic_sub"
+    value = "(-value).bits" if subtracts else "value.bits"
+    if scalar_of(binding) != BFLOAT16:
+        return _hardware_sum(binding, name, "f16", 16, value)
+    before = _loop(binding, name, "", f"(old {'-' if subtracts else '+'} value).bits")
+    return f"#if __CUDA_ARCH__ >= 900\n{_hardware_sum(binding, name, 'bf16', 16, value)}#else\n{before}#endif\n"
+
+
 def _atomic(
     name: str,
     doc: str,
@@ -182,6 +259,10 @@ def _atomic(
 
     def preamble(binding: Binding) -> str:
         scalar = scalar_of(binding)
+        if scalar.kind == "float" and scalar.bits == 16:
+            return _short_sum(binding, name)
+        if scalar.kind == "float" and instruction in ("min", "max"):
+            return _float_extremum(binding, name)
         kind, cuda, register, value = form(scalar)
         order, scope = order_of(binding), scope_of(binding)
         old = from_bits(scalar, "old") if kind[0] == "b" else f"({scalar.cuda})old"
@@ -207,7 +288,8 @@ def _atomic(
     def meaning(binding: Binding, memory: Memory, element: Any, value: Any) -> Values:
         def change(before: Any, k: int) -> Any:
             with np.errstate(all="ignore"):
-                return step(before, value if np.ndim(value) == 0 else value[k])
+                found = step(before, value if np.ndim(value) == 0 else value[k])
+            return round_bf16(found)[()] if scalar_of(binding) == BFLOAT16 else found
 
         return memory.update(element, change, order_of(binding), added(binding, value))
 
@@ -233,6 +315,10 @@ def _integer(scalar: Scalar) -> bool:
     return scalar.integral and scalar.bits in (32, 64)
 
 
+_SUMS = (
+    lambda scalar: _number(scalar) or (scalar.kind == "float" and scalar.bits == 16),
+    "a 32- or 64-bit number, or a float of 16 bits",
+)
 _ANY = (_number, "a 32- or 64-bit number")
 _WHOLE = (_integer, "a 32- or 64-bit integer")
 _GIVES = 'in one step; gives the value before. `order="relaxed"`, `scope="gpu"`.'
@@ -246,16 +332,33 @@ def _subtract(before: Any, value: Any) -> Any:
     return before - value
 
 
-atomic_add = _atomic("atomic_add", f"atomic_add(p[i], value): add to p[i] {_GIVES}", "add", _add, _modular, *_ANY)
+def _lower(before: Any, value: Any) -> Any:
+    if not isinstance(before, np.floating):
+        return min(before, value)
+    down = value < before or (value == before and np.signbit(value) and not np.signbit(before))
+    return value if before == before and (down or value != value) else before
+
+
+def _raise(before: Any, value: Any) -> Any:
+    return -_lower(-before, -value) if isinstance(before, np.floating) else max(before, value)
+
+
+_OF_SHORTS = "A bfloat16 is added in a loop of compare-exchanges before sm_90."
+_OF_FLOATS = "Of floats, a loop of compare-exchanges: a NaN stays and wins, as of `{}`, and -0 is below 0."
+atomic_add = _atomic(
+    "atomic_add", f"atomic_add(p[i], value): add to p[i] {_GIVES} {_OF_SHORTS}", "add", _add, _modular, *_SUMS
+)
 atomic_sub = _atomic(
-    "atomic_sub", f"atomic_sub(p[i], value): subtract from p[i] {_GIVES}", "add", _subtract, _negative, *_ANY
-)
+    "atomic_sub", f"atomic_sub(p[i], value): subtract from p[i] {_GIVES} {_OF_SHORTS}", "add", _subtract, _negative, *_SUMS,
+)  # fmt: skip
 atomic_min = _atomic(
-    "atomic_min", f"atomic_min(p[i], value): lower p[i] to value {_GIVES}", "min", min, _as_is, *_WHOLE
-)
+    "atomic_min", f"atomic_min(p[i], value): lower p[i] to value {_GIVES} {_OF_FLOATS.format('minimum')}", "min", _lower,
+    _as_is, *_ANY,
+)  # fmt: skip
 atomic_max = _atomic(
-    "atomic_max", f"atomic_max(p[i], value): raise p[i] to value {_GIVES}", "max", max, _as_is, *_WHOLE
-)
+    "atomic_max", f"atomic_max(p[i], value): raise p[i] to value {_GIVES} {_OF_FLOATS.format('maximum')}", "max", _raise,
+    _as_is, *_ANY,
+)  # fmt: skip
 atomic_and = _atomic(
     "atomic_and", f"atomic_and(p[i], value): keep the bits of p[i] that value has {_GIVES}", "and",
     lambda before, value: before & value, _patterns, *_WHOLE,
@@ -281,23 +384,41 @@ atomic_increment = _atomic(
 )  # fmt: skip
 
 
+def _pair_sum(name: str, long: str, kind: str, sums: Intrinsic, arch: str) -> Intrinsic:
+    """Return the sum of two floats of 16 bits in one word, each half a step of its own."""
+
+    def meaning(binding: Binding, memory: Memory, element: Any, value: Any) -> Values:
+        def change(before: Any, k: int) -> Any:
+            assert sums.meaning is not None
+            return np.ravel(sums.meaning(binding, before, value if np.ndim(value) == 0 else value[k]))[0]
+
+        return memory.update(element, change, order_of(binding))
+
+    return Intrinsic(
+        name=name,
+        doc=f"{name}(p[i], value): add both {long} halves of value to those of p[i], each half {_GIVES}",
+        parameters=(Parameter("element", "element", effect="update", atomic=True), Parameter("value"), ORDER, SCOPE),
+        result="T",
+        cuda=lambda binding, element, value: f"{_name(binding, name)}({element}, {value})",
+        preamble=lambda binding: _hardware_sum(binding, name, f"{kind}x2", 32, "value"),
+        meaning=meaning,
+        allows=lambda scalar: scalar == UINT32,
+        allows_text="uint32",
+        min_arch=arch,
+        source=f"PTX ISA 9.7.13.5 atom.add.noftz.{kind}x2",
+    )
+
+
+atomic_add_f16x2 = _pair_sum("atomic_add_f16x2", "float16", "f16", add_f16x2, "sm_75")
+atomic_add_bf16x2 = _pair_sum("atomic_add_bf16x2", "bfloat16", "bf16", add_bf16x2, "sm_90")
+
+
 def _compare_preamble(binding: Binding) -> str:
     scalar = scalar_of(binding)
-    word, register, order, scope = word_of(scalar), _register(scalar), order_of(binding), scope_of(binding)
-    expected, value = to_bits(scalar, "expected"), to_bits(scalar, "value")
-    body = (
-        f"    const {word} old = {CUDA['cas']}{SUFFIXES[scope]}(reinterpret_cast<{word}*>(p), {expected}, {value});"
-        if order == "relaxed"
-        else f"""\
-    {word} old;
-    asm volatile("atom.{order}.{scope}.cas.b{scalar.bits} %0, [%1], %2, %3;"
-                 : "={register}"(old)
-                 : "l"(p), "{register}"({expected}), "{register}"({value}) : "memory");"""
-    )
     return f"""\
 static __device__ __forceinline__ {scalar.cuda} {_name(binding, "atomic_compare_exchange")}(
     {scalar.cuda}* p, {scalar.cuda} expected, {scalar.cuda} value) {{
-{body}
+{_exchange(binding, scalar.bits, "old", to_bits(scalar, "expected"), to_bits(scalar, "value"))}
     return {from_bits(scalar, "old")};
 }}
 """
@@ -336,55 +457,7 @@ atomic_compare_exchange = Intrinsic(
 )
 
 
-# -- fences, kernels ----------------------------------------------------------------------------------------------------
-
-
-def _fence_cuda(binding: Binding) -> str:
-    order = str(binding.statics.get("order") or "acq_rel")
-    kind = "sc" if order == "sc" else "acq_rel"  # acquire and release alone are sm_90's; this one is both
-    return f'asm volatile("fence.{kind}.{scope_of(binding)};" ::: "memory")'
-
-
-fence = Intrinsic(
-    name="fence",
-    doc=(
-        'fence(order="acq_rel", scope="gpu"): what this thread did before it is seen by who reads what it then writes with a '
-        'relaxed atomic (release); after it, this thread sees what such a write was ordered after (acquire). "sc": fences so '
-        "marked have one order."
-    ),
-    parameters=(
-        Parameter("order", "static", default="acq_rel", optional=True, choices=("acquire", "release", "acq_rel", "sc")),
-        SCOPE,
-    ),
-    cuda=_fence_cuda,
-    meaning=lambda binding, memory: memory.fence(str(binding.statics.get("order") or "acq_rel")),
-    orders=True,
-    source="PTX ISA, fence",
-)
-
-
-def _dependency(name: str, doc: str, instruction: str) -> Intrinsic:
-    return Intrinsic(
-        name=name, doc=doc,
-        cuda=lambda binding: f'asm volatile("griddepcontrol.{instruction};" ::: "memory")',
-        meaning=lambda binding, memory: None, orders=True, min_arch="sm_90", source="PTX ISA, griddepcontrol",
-    )  # fmt: skip
-
-
-grid_dependency_wait = _dependency(
-    "grid_dependency_wait",
-    "grid_dependency_wait(): wait until the kernels that this one was launched to follow are complete and their writes seen; "
-    "at once where there are none (so on the reference machine).",
-    "wait",
-)
-grid_dependency_launch = _dependency(
-    "grid_dependency_launch",
-    "grid_dependency_launch(): this block allows the kernel that follows to start; a hint (nothing on the reference machine).",
-    "launch_dependents",
-)
-
 ATOMICS = (
-    load_relaxed, load_acquire, store_relaxed, store_release, atomic_add, atomic_sub, atomic_min, atomic_max, atomic_and,
-    atomic_or, atomic_xor, atomic_exchange, atomic_increment, atomic_compare_exchange, fence, grid_dependency_wait,
-    grid_dependency_launch,
+    load_relaxed, load_acquire, store_relaxed, store_release, atomic_add, atomic_add_f16x2, atomic_add_bf16x2, atomic_sub,
+    atomic_min, atomic_max, atomic_and, atomic_or, atomic_xor, atomic_exchange, atomic_increment, atomic_compare_exchange,
 )  # fmt: skip

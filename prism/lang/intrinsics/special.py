@@ -7,6 +7,7 @@ The reference machine computes with NumPy, so it may differ from the GPU within 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -86,7 +87,7 @@ def _exactly(body: str) -> Callable[[Scalar], str]:
     return lambda scalar: body
 
 
-exp = _function("exp", "exp(x): e to the x, within 1 ulp.", np.exp, _call("exp"))
+exp = _function("exp", "exp(x): e to the x, within 2 ulp (float64: 1).", np.exp, _call("exp"))
 exp2 = _function("exp2", "exp2(x): 2 to the x, within 2 ulp (float64: 1).", np.exp2, _call("exp2"))
 log = _function("log", "log(x): the natural logarithm, within 1 ulp.", np.log, _call("log"))
 log2 = _function("log2", "log2(x): the logarithm to base 2, within 1 ulp.", np.log2, _call("log2"))
@@ -97,7 +98,7 @@ rsqrt = _function(
 )  # fmt: skip
 sin = _function("sin", "sin(x): the sine of x radians, within 2 ulp.", np.sin, _call("sin"))
 cos = _function("cos", "cos(x): the cosine of x radians, within 2 ulp.", np.cos, _call("cos"))
-tanh = _function("tanh", "tanh(x): the hyperbolic tangent, within 2 ulp.", np.tanh, _call("tanh"))
+tanh = _function("tanh", "tanh(x): the hyperbolic tangent, within 2 ulp (float64: 1).", np.tanh, _call("tanh"))
 pow_ = _function(
     "pow", "pow(x, y): x to the y, within 4 ulp (float64: 2).", np.power, _call("pow", "x", "y"), operands=("x", "y"),
 )  # fmt: skip
@@ -118,6 +119,74 @@ sign_bit = _function(
     "sign_bit", "sign_bit(x): whether x is negative, -0 and negative NaNs included.", np.signbit,
     lambda scalar: f"return {'__float_as_int' if scalar.bits == 32 else '__double_as_longlong'}(x) < 0;", result=BOOL,
 )  # fmt: skip
+
+
+# -- more of C's functions, by C's names --------------------------------------------------------------------------------
+
+
+def _one_by_one(function: Callable[[float], float]) -> Callable[[Any], Any]:
+    """Return a function of `math`'s, which NumPy lacks, as one of arrays."""
+
+    def meaning(x: Any) -> Any:
+        return np.array([function(value) for value in x.ravel().tolist()], np.float64).reshape(x.shape)
+
+    return meaning
+
+
+def _in(wide: type[np.floating[Any]], function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a meaning that is computed in a wider type and rounded once: NumPy's own in float32 are off by several ulp."""
+
+    def meaning(*operands: Any) -> Any:
+        kind = np.result_type(*operands)
+        return np.asarray(function(*(np.asarray(x, wide) for x in operands))).astype(kind)[()]
+
+    return meaning
+
+
+def _gamma(x: float) -> float:
+    """Return what C's tgamma gives, also where Python raises."""
+    try:
+        return math.gamma(x)
+    except OverflowError:
+        return math.copysign(math.inf, x)
+    except ValueError:  # a pole: 0 has a side, the negative integers have none
+        return math.copysign(math.inf, x) if x == 0 else math.nan
+
+
+def _log_gamma(x: float) -> float:
+    """Return what C's lgamma gives, also where Python raises: both are infinite there."""
+    try:
+        return math.lgamma(x)
+    except (OverflowError, ValueError):
+        return math.inf
+
+
+def _more(name: str, numpy: Callable[..., Any], words: str, *operands: str) -> Intrinsic:
+    given = operands or ("x",)
+    doc = f"{name}({', '.join(given)}): {words}."
+    wide = np.longdouble if name == "cbrt" else np.float64  # glibc's cbrt of float64 is off by 4 ulp
+    return _function(name, doc, _in(wide, numpy), _call(name, *given), operands=given)
+
+
+tan = _more("tan", np.tan, "the tangent of x radians, within 4 ulp (float64: 2)")
+asin = _more("asin", np.arcsin, "the arc sine of x, in radians, within 2 ulp; NaN where |x| > 1")
+acos = _more("acos", np.arccos, "the arc cosine of x, in radians, within 2 ulp; NaN where |x| > 1")
+atan = _more("atan", np.arctan, "the arc tangent of x, in radians, within 2 ulp")
+atan2 = _more("atan2", np.arctan2, "the angle of the point (x, y), from -pi to pi, within 3 ulp (float64: 2)", "y", "x")
+sinh = _more("sinh", np.sinh, "the hyperbolic sine, within 3 ulp (float64: 2)")
+cosh = _more("cosh", np.cosh, "the hyperbolic cosine, within 2 ulp (float64: 1)")
+expm1 = _more("expm1", np.expm1, "e to the x, less 1, within 1 ulp, also where x is near 0")
+log1p = _more("log1p", np.log1p, "the natural logarithm of 1 + x, within 1 ulp, also where x is near 0")
+erf = _more("erf", _one_by_one(math.erf), "the error function, within 2 ulp")
+erfc = _more("erfc", _one_by_one(math.erfc), "1 - erf(x), within 4 ulp (float64: 5), also where that is near 0")
+tgamma = _more("tgamma", _one_by_one(_gamma), "the gamma function, within 5 ulp (float64: 10)")
+lgamma = _more(
+    "lgamma", _one_by_one(_log_gamma),
+    "the logarithm of |tgamma(x)|, within 6 ulp (float64: 4) for x > -2; more where it crosses 0 below",
+)  # fmt: skip
+cbrt = _more("cbrt", np.cbrt, "the cube root, within 1 ulp")
+hypot = _more("hypot", np.hypot, "sqrt(x * x + y * y) without overflow on the way, within 3 ulp (float64: 2)", "x", "y")
+fmod = _more("fmod", np.fmod, "the remainder of x / y, with the sign of x: exact", "x", "y")
 
 
 # -- fused multiply-add -----------------------------------------------------------------------------------------------
@@ -179,12 +248,24 @@ def _approximate(instruction: str) -> Callable[[Scalar], str]:
     return _exactly(f'float y; asm("{instruction}.f32 %0, %1;" : "=f"(y) : "f"(x)); return y;')
 
 
+def _flush(values: Any) -> Any:
+    """Return float32 without denormals: zeros of their signs in place of them."""
+    return np.where(np.abs(values) < np.finfo(np.float32).tiny, np.copysign(np.float32(0), values), values)
+
+
 def _fast(name: str, doc: str, numpy: Callable[..., Any], body: Callable[[Scalar], str], **facts: Any) -> Intrinsic:
     return _function(f"fast_{name}", doc, numpy, body, only32=True, source="PTX ISA, *.approx.f32", **facts)
 
 
 fast_exp = _fast("exp", "fast_exp(x): e to the x, within 2 + |1.16 x| ulp.", np.exp, _exactly("return __expf(x);"))
-fast_exp2 = _fast("exp2", "fast_exp2(x): 2 to the x, within 2 ulp.", np.exp2, _approximate("ex2.approx"))
+fast_exp2 = _fast(
+    "exp2", "fast_exp2(x): 2 to the x, within 2 ulp. Results below 2^-126 are kept, as denormals, for a few more instructions.",
+    np.exp2, _approximate("ex2.approx"),
+)  # fmt: skip
+fast_exp2_flush = _fast(
+    "exp2_flush", "fast_exp2_flush(x): 2 to the x, within 2 ulp, in one instruction; 0 where that is below 2^-126.",
+    lambda x: _flush(np.exp2(x)), _approximate("ex2.approx.ftz"),
+)  # fmt: skip
 fast_log = _fast(
     "log", "fast_log(x): the natural logarithm; off by at most 2^-21.4 for x in [0.5, 2], 3 ulp elsewhere.", np.log,
     _exactly("return __logf(x);"),
@@ -215,7 +296,7 @@ fast_divide = _fast(
 )  # fmt: skip
 
 SPECIAL = (
-    exp, exp2, log, log2, sqrt, rsqrt, sin, cos, tanh, pow_, floor, ceil, round_, trunc, reciprocal, fma, is_nan, is_finite,
-    sign_bit, fast_exp, fast_exp2, fast_log, fast_log2, fast_sin, fast_cos, fast_tanh, fast_sqrt, fast_reciprocal,
-    fast_divide,
+    exp, exp2, expm1, log, log2, log1p, sqrt, rsqrt, cbrt, hypot, pow_, sin, cos, tan, asin, acos, atan, atan2, sinh, cosh,
+    tanh, erf, erfc, tgamma, lgamma, fmod, floor, ceil, round_, trunc, reciprocal, fma, is_nan, is_finite, sign_bit, fast_exp,
+    fast_exp2, fast_exp2_flush, fast_log, fast_log2, fast_sin, fast_cos, fast_tanh, fast_sqrt, fast_reciprocal, fast_divide,
 )  # fmt: skip

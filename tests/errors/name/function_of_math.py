@@ -9,4 +9,4 @@ from prism.lang import float32, prism, requires, thread
 @requires(thread[1])
 def case(x: float32 @ thread[1]) -> float32 @ thread[1]:
     y: float32 = math.fabs(x)  # error: name
-    return math.gamma(y)  # error: name
+    return math.ulp(y)  # error: name

@@ -1,4 +1,7 @@
-"""Atomic accesses: what each does, one thread after the other, and what their orders are spelled as."""
+"""Atomic accesses: what each does, one thread after the other, and what their orders are spelled as.
+
+Tests of prism/lang/intrinsics: atomics, fences.
+"""
 
 import itertools
 import re
@@ -6,9 +9,13 @@ import re
 import numpy as np
 import pytest
 
+import prism
+from prism.lang import bfloat16, float16, float32, float64, grid, group, int16, ptr, requires, thread, uint32
+from prism.lang.emit.halves import short_pieces
 from prism.lang.intrinsics import TABLE, Binding
 from prism.lang.intrinsics.atomics import ORDERS, SCOPES
-from prism.lang.types import FLOAT32, FLOAT64, INT32, INT64, UINT32, UINT64
+from prism.lang.types import BFLOAT16, FLOAT16, FLOAT32, FLOAT64, INT32, INT64, UINT32, UINT64
+from prism.lang.types.shorts import round_bf16
 from prism.runtime.compile import compile_ptx
 
 
@@ -50,7 +57,7 @@ STEPS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("scalar", [INT32, UINT32, INT64, UINT64, FLOAT32, FLOAT64], ids=str)
+@pytest.mark.parametrize("scalar", [INT32, UINT32, INT64, UINT64, FLOAT16, FLOAT32, FLOAT64], ids=str)
 @pytest.mark.parametrize("name", STEPS)
 def test_updates_go_thread_after_thread(name, scalar):
     intrinsic = TABLE[name]
@@ -68,6 +75,59 @@ def test_updates_go_thread_after_thread(name, scalar):
             assert old[k] == cells[at[k]]
             cells[at[k]] = start.dtype.type(STEPS[name](cells[at[k]], value[k]))
     assert (memory.cells == cells).all() and memory.notes == ["acq_rel"]
+
+
+EDGES = [np.nan, -np.nan, np.inf, -np.inf, 0.0, -0.0, 1.5, -1.5, -2.5, 1e-44, -1e-44]
+
+
+def bits_of_extremum(name, before, value, kind):
+    """The bits that stand there after it: the first NaN's; of numbers, by an order in which -0 is below 0."""
+    if np.isnan(before) or np.isnan(value):
+        return (before if np.isnan(before) else value).tobytes()
+    choose = min if name == "atomic_min" else max
+    return choose((x for x in (before, value)), key=lambda x: (float(x), not np.signbit(x))).tobytes()
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("name", ["atomic_min", "atomic_max"])
+def test_extrema_of_floats(name, kind):
+    pairs = np.array(list(itertools.product(EDGES, EDGES)), kind)
+    memory = Cells(pairs[:, 0].copy())
+    binding = Binding({np.float32: FLOAT32, np.float64: FLOAT64}[kind])
+    old = TABLE[name].meaning(binding, memory, np.arange(len(pairs)), pairs[:, 1])
+    assert old.tobytes() == pairs[:, 0].tobytes()
+    for now, (before, value) in zip(memory.cells, pairs, strict=True):
+        assert now.tobytes() == bits_of_extremum(name, before, value, kind), (before, value, now)
+    numpy = np.minimum if name == "atomic_min" else np.maximum
+    assert np.array_equal(memory.cells, numpy(pairs[:, 0], pairs[:, 1]), equal_nan=True)
+
+
+def test_sums_of_floats_of_16_bits_are_rounded():
+    x = np.array([1.0, 256.0, -0.0078125, 3.0], np.float32)
+    for scalar, most in ((FLOAT16, 2048), (BFLOAT16, 256)):
+        cells = np.array([most], np.float16 if scalar == FLOAT16 else np.float32)
+        for name, sign in (("atomic_add", 1), ("atomic_sub", -1)):
+            memory, value, wanted = Cells(cells.copy()), (sign * x).astype(cells.dtype), []
+            old = TABLE[name].meaning(Binding(scalar), memory, np.zeros(4, int), value)
+            now = np.float32(most)
+            for v in x:
+                wanted.append(now)
+                now = np.float32(np.float16(now + v)) if scalar == FLOAT16 else round_bf16(now + v)[()]
+            assert old.tolist() == wanted and memory.cells[0] == now
+            assert old[1] == most  # a tie, to even: 1 is lost
+
+
+@pytest.mark.parametrize("kind", ["f16", "bf16"])
+def test_sums_of_pairs(kind):
+    a = np.arange(1, 6, dtype=np.float32)
+    words = TABLE[f"pack_{kind}x2"].meaning(Binding(None), a, -2 * a)
+    memory = Cells(np.array([words[0], 0], np.uint32))
+    old = TABLE[f"atomic_add_{kind}x2"].meaning(
+        Binding(UINT32, {"order": "release"}), memory, np.array([0, 0, 1, 0]), words[1:]
+    )
+    parts = [TABLE[f"unpack_{kind}x2"].meaning(Binding(None, {"part": p}), memory.cells).tolist() for p in (0, 1)]
+    assert parts == [[11, 4], [-22, -8]] and memory.notes == ["release"]
+    assert old.tolist()[0] == words[0] and old.tolist()[2] == 0
 
 
 def test_compare_exchange_compares_bits():
@@ -92,9 +152,12 @@ def test_loads_acquire_after_and_stores_release_before():
 @pytest.mark.parametrize("order, scope", list(itertools.product(ORDERS, SCOPES)))
 def test_order_and_scope_are_in_the_instruction(order, scope):
     for name in (*STEPS, "atomic_compare_exchange"):
-        binding = Binding(UINT32 if name == "atomic_increment" else INT32, {"order": order, "scope": scope})
-        text = TABLE[name].preamble(binding)
-        assert f"atom.{order}.{SCOPES[scope]}." in text or order == "relaxed" and "asm" not in text
+        for scalar in (UINT32,) if name == "atomic_increment" else (INT32, FLOAT32):
+            text = TABLE[name].preamble(Binding(scalar, {"order": order, "scope": scope}))
+            assert f"atom.{order}.{SCOPES[scope]}." in text or order == "relaxed" and "asm" not in text
+    for name, scalar in (("atomic_add", FLOAT16), ("atomic_sub", BFLOAT16), ("atomic_add_bf16x2", UINT32)):
+        text = TABLE[name].preamble(Binding(scalar, {"order": order, "scope": scope}))
+        assert text.count(f"atom.{order}.{SCOPES[scope]}.") >= 3
 
 
 @pytest.mark.parametrize("scope", SCOPES)
@@ -103,17 +166,21 @@ def test_relaxed_ones_are_of_the_memory_that_they_are_of(scope):
     names = [
         (name, scalar)
         for name in STEPS
-        for scalar in (INT32, UINT32, INT64, UINT64, FLOAT32, FLOAT64)
+        for scalar in (INT32, UINT32, INT64, UINT64, FLOAT32, FLOAT64, FLOAT16, BFLOAT16)
         if TABLE[name].allows(scalar)
     ] + [("atomic_compare_exchange", scalar) for scalar in (INT32, UINT64, FLOAT32, FLOAT64)]
+    names += [("atomic_add_f16x2", UINT32), ("atomic_add_bf16x2", UINT32)]
     preambles, lines = [], []
     for k, (name, scalar) in enumerate(names):
         binding = Binding(scalar, {"scope": scope})
-        call = f"{TABLE[name].cuda(binding, f'({scalar.cuda}*)PLACE + {k}', *['1'] * (1 + name.endswith('compare_exchange')))};"
+        operands = [f"({scalar.cuda})1"] * (1 + name.endswith("compare_exchange"))
+        call = f"{TABLE[name].cuda(binding, f'({scalar.cuda}*)PLACE + {k}', *operands)};"
         preambles.append(TABLE[name].preamble(binding))
         lines += [call.replace("PLACE", "own"), call.replace("PLACE", "p")]
     body = "\n".join(lines)
-    cuda = f"""{"".join(preambles)}
+    pieces = "\n".join(short_pieces("".join(preambles)))
+    cuda = f"""{pieces}
+{"".join(preambles)}
 extern "C" __global__ void kernel(double* p) {{ __shared__ double own[64];
 {body}
 }}"""
@@ -122,3 +189,34 @@ extern "C" __global__ void kernel(double* p) {{ __shared__ double own[64];
     assert len(found) == 2 * len(names)
     assert sum("shared" in of for _, of in found) == len(names) == sum("global" in of for _, of in found)
     assert all(("cta" in of) == (scope == "block") and ("sys" in of) == (scope == "system") for _, of in found)
+
+
+@pytest.mark.parametrize(
+    ("name", "scalar", "fits"),
+    [
+        ("atomic_add", bfloat16, True),
+        ("atomic_add", int16, False),
+        ("atomic_min", float64, True),
+        ("atomic_max", float16, False),
+        ("atomic_exchange", float16, False),
+        ("atomic_or", float32, False),
+        ("atomic_add_f16x2", uint32, True),
+        ("atomic_add_bf16x2", float32, False),
+    ],
+    ids=str,
+)
+def test_what_each_is_of(name, scalar, fits):
+    intrinsic = TABLE[name]
+
+    @prism.lang.prism("global")
+    @requires(grid[1], thread[1])
+    def kernel(p: ptr(scalar) @ grid[1]):
+        with group(thread[1]):
+            intrinsic(p[0], scalar(1))
+
+    if fits:
+        assert prism.compile(kernel, arch="sm_90a").cubin
+        return
+    with pytest.raises(prism.CompileError, match=f"`{name}`.*{intrinsic.allows_text}, not {scalar}") as caught:
+        prism.check(kernel)
+    assert caught.value.code == "type"

@@ -5,6 +5,7 @@ Tests of prism/lang/intrinsics: arithmetic, bits, packed, special, warp.
 
 import math
 import re
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -51,6 +52,7 @@ from prism.lang.types import (
     UINT64,
     Vector,
 )
+from prism.lib import lazy
 
 INTEGERS = (INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64)
 RNG = np.random.default_rng(7)
@@ -83,6 +85,93 @@ def test_special_functions(name, scalar):
     for got, given in zip(result, x, strict=True):
         want = PLAIN[name.removeprefix("fast_")](float(given))
         assert abs(float(got) - want) <= ulp * max(abs(want), 2.0**-14 if scalar.short else 0), (got, want)
+
+
+def cube_root(x):
+    """More precise than the standard library's, which may be off by 4 ulp."""
+    return math.copysign(float(Decimal(abs(x)) ** (1 / Decimal(3))), x)
+
+
+# Where the numbers lie that a function is given, and what Python's own library says; (float, float) is an interval.
+MORE = {
+    "tan": (math.tan, (-20, 20)), "asin": (math.asin, (-1, 1)), "acos": (math.acos, (-1, 1)), "atan": (math.atan, (-9, 9)),
+    "atan2": (math.atan2, (-9, 9), (-9, 9)), "sinh": (math.sinh, (-9, 9)), "cosh": (math.cosh, (-9, 9)),
+    "expm1": (math.expm1, (-3, 3)), "log1p": (math.log1p, (-0.9, 3)), "erf": (math.erf, (-3, 3)), "erfc": (math.erfc, (-3, 3)),
+    "tgamma": (math.gamma, (0.1, 8)), "lgamma": (math.lgamma, (0.1, 20)), "cbrt": (cube_root, (-9, 9)),
+    "hypot": (math.hypot, (-9, 9), (-9, 9)), "fmod": (math.fmod, (-9, 9), (-3, 3)),
+}  # fmt: skip
+SMALL = ("tan", "asin", "atan", "sinh", "expm1", "log1p", "erf", "cbrt")  # precise near 0 too, where they are small
+
+
+def documented(name, scalar):
+    """How many ulp CUDA says that a function is off by at most, which is what its documentation says here; `exact`: none."""
+    doc = TABLE[name].doc
+    if ": exact" in doc:
+        return 0
+    found = re.search(r"within (\d+) ulp(?: \(float64: (\d+)\))?", doc)
+    return int(found[2] or found[1]) if scalar == FLOAT64 else int(found[1])
+
+
+@pytest.mark.parametrize("scalar", [FLOAT16, BFLOAT16, FLOAT32, FLOAT64], ids=str)
+@pytest.mark.parametrize("name", MORE)
+def test_more_special_functions(name, scalar):
+    function, *intervals = MORE[name]
+    held = np.float32 if scalar == BFLOAT16 else scalar.numpy
+    operands = [RNG.uniform(*interval, 300).astype(held) for interval in intervals]
+    if name in SMALL and not scalar.short:
+        operands[0][:100] *= 2.0**-40
+    if scalar == BFLOAT16:
+        operands = [to_float(from_float(x, "bf16"), "bf16") for x in operands]
+    result = means(name, *operands, scalar=scalar)
+    assert result.dtype == held and result.shape == (300,)
+    # In ulp: half, where a wider type's result is rounded; of float64 what CUDA allows, and one of Python's own library.
+    bits = {FLOAT16: 10, BFLOAT16: 7, FLOAT32: 23, FLOAT64: 52}[scalar]
+    most = documented(name, scalar) + (name != "fmod") if scalar == FLOAT64 else 0.51
+    for got, *given in zip(result.tolist(), *(x.tolist() for x in operands), strict=True):
+        want = function(*given)
+        ulp = 2.0 ** (max(math.frexp(want)[1] - 1, -14 if scalar == FLOAT16 else -126) - bits)
+        assert abs(got - want) <= most * ulp, (given, got, want)
+
+
+@pytest.mark.parametrize("scalar", [FLOAT32, FLOAT64], ids=str)
+def test_where_special_functions_are_infinite_or_not_numbers(scalar):
+    x = np.array([0.0, -0.0, -1, -2, np.inf, -np.inf, np.nan, 1e-310, -1e-310, 200], scalar.numpy)
+    inf, nan, kind = np.inf, np.nan, np.dtype(scalar.numpy).type
+    tiny = [inf, -inf]  # 1 / 1e-310 is past float64, and 1e-310 is a float32's 0
+    of_tgamma = [inf, -inf, nan, nan, inf, nan, nan, *tiny, inf]
+    assert np.array_equal(means("tgamma", x, scalar=scalar), np.array(of_tgamma, scalar.numpy), equal_nan=True)
+    of_lgamma = means("lgamma", x, scalar=scalar)
+    assert of_lgamma[:6].tolist() == [inf] * 6 and np.isnan(of_lgamma[6]) and of_lgamma[9] > 800
+    assert means("lgamma", np.array([1e308], np.float64), scalar=FLOAT64) == inf
+    assert means("erf", x[[1, 4, 5, 6]], scalar=scalar).tolist()[:3] == [0, 1, -1]
+    assert means("erfc", x[[4, 5]], scalar=scalar).tolist() == [0, 2]
+    assert np.signbit(means("erf", x[:2], scalar=scalar)).tolist() == [False, True]
+    assert np.isnan(means("asin", x[[3, 9]], scalar=scalar)).all() and np.isnan(means("acos", x[[3]], scalar=scalar))
+    assert means("log1p", x[[2]], scalar=scalar) == -inf and np.isnan(means("log1p", x[[3]], scalar=scalar))
+    assert means("atan2", x[1], x[2], scalar=scalar) == kind(-math.pi)
+    assert means("hypot", x[5], x[6], scalar=scalar) == inf  # as C has it
+    assert np.isnan(means("fmod", x[9], x[0], scalar=scalar)) and means("fmod", x[9], x[4], scalar=scalar) == 200
+    assert np.signbit(means("fmod", x[3], x[2], scalar=scalar))  # -0: the sign of what is divided
+    one = means("erf", kind(0.5), scalar=scalar)
+    assert one.shape == () and one.dtype == scalar.numpy and isinstance(one, kind)
+
+
+def test_which_powers_are_flushed():
+    x = np.array([-126, -126.5, -149, 5e-41, -np.inf, np.inf, 3], np.float32)
+    kept, flushed = means("fast_exp2", x, scalar=FLOAT32), means("fast_exp2_flush", x, scalar=FLOAT32)
+    assert kept.tolist() == [2.0**-126, np.exp2(np.float32(-126.5)), 2.0**-149, 1, 0, np.inf, 8]
+    assert flushed.tolist() == [2.0**-126, 0, 0, 1, 0, np.inf, 8] and flushed.dtype == np.float32
+    assert not np.signbit(flushed).any()
+    assert "ex2.approx.f32" in TABLE["fast_exp2"].preamble(Binding(FLOAT32))
+    assert "ex2.approx.ftz.f32" in TABLE["fast_exp2_flush"].preamble(Binding(FLOAT32))
+
+
+@pytest.mark.parametrize("name", ["erf", "atan2", "fmod", "fast_exp2_flush"])
+def test_special_functions_are_of_floats(name):
+    x = np.arange(3, dtype=np.int32)
+    with pytest.raises(prism.CompileError, match=f"`{name}`.*{TABLE[name].allows_text}") as caught:
+        lazy.map(TABLE[name], *[x] * len(TABLE[name].parameters))
+    assert caught.value.code == "type"
 
 
 def test_special_values_raise_no_warning():

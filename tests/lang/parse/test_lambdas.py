@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 from prism import lib
-from prism.lang import CompileError, sqrt
+from prism.lang import CompileError, atan2, cosh, erf, erfc, expm1, fmod, hypot, log1p, sqrt
 from prism.lib import lazy
 
 X = np.array([3, 1, 4], np.int32)
@@ -43,6 +44,14 @@ def test_conditions_and_functions() -> None:
     assert of(lambda a: sqrt(a), X.astype(np.float32)) == [np.sqrt(np.float32(3)), 1.0, 2.0]
 
 
+def test_functions_of_the_language() -> None:
+    x = np.array([-1, 0.25, 3], np.float64)
+    assert of(lambda a: erf(a) + erfc(a), x) == [1.0, 1.0, 1.0]
+    assert np.allclose(of(lambda a, b: atan2(a, b), x, x[::-1]), np.arctan2(x, x[::-1]), rtol=4e-16)
+    assert of(lambda a: fmod(a, 0.75) + hypot(a * 3, a * 4), x) == [4.75, 1.5, 15.0]
+    assert of(lambda a: log1p(expm1(0.0 * a)) + cosh(0.0 * a), x) == [1.0, 1.0, 1.0]
+
+
 def test_what_it_names_outside() -> None:
     for scale in (2, 3):  # each has its own
         assert of(lambda a, scale=scale: a * SHIFT, X, X) == [30, 10, 40]
@@ -70,6 +79,8 @@ def test_what_its_names_stand_for_when_it_is_mapped() -> None:
         (lambda a: [b for b in a], "syntax", "a comprehension is not part of Prism"),
         (lambda a: a.foo, "type", "`.foo` is not a value"),
         (lambda a: np.sin(a), "name", "`np.sin` works on the host"),
+        (lambda a: np.arctan2(a, a), "name", "write `atan2`, which `prism.lang` has"),
+        (lambda a: math.gamma(a), "name", "write `tgamma`, which `prism.lang` has"),
         (lambda a: len(str(a)), "name", "`len`"),
         (lambda *a: a, "syntax", "`*a`"),
         (lambda a: unknown, "name", "`unknown`"),  # type: ignore[name-defined]  # noqa: F821
