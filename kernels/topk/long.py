@@ -172,13 +172,13 @@ def keep_before(
                         if start + i < room:
                             out[row * room + start + i] = held[i].key
                             out_spots[row * room + start + i] = held[i].place
+                block.fill(counter, 0, 1)
 
         block.fill(counter, 0, 1)
         for job in range(me, rows * parts, blocks):
             if job / parts != row:
                 if row >= 0:
                     write_out()
-                    block.fill(counter, 0, 1)
                 row = job / parts
                 base = row / inner * outer_stride + row % inner * inner_stride
                 bound = bounds[row]
