@@ -61,7 +61,7 @@ def _along(x: Any, axis: int) -> Any:
     return np.arange(x.shape[axis]).reshape([-1 if k == axis % x.ndim else 1 for k in range(x.ndim)])
 
 
-@pytest.mark.parametrize("kind", rarely(KINDS, but=["float32", "bool", "int8"]))
+@pytest.mark.parametrize("kind", rarely(KINDS, but=["float32", "int8"]))
 def test_medians(kind: str) -> None:
     for n in (1, 2, 9, 4096, 4097) if kind == "float32" else (9, 4097):
         x = numbers(kind, 2, n, seed=n)
@@ -75,7 +75,7 @@ def test_medians(kind: str) -> None:
 
 
 QUANTILES = [(method, kind) for method in METHODS for kind in ("float32", "int32", "float16", "uint8")]
-OFTEN = [("linear", "float32"), ("linear", "uint8"), ("averaged_inverted_cdf", "float16")]
+OFTEN = [("linear", "float32"), ("averaged_inverted_cdf", "uint8")]
 
 
 @pytest.mark.parametrize(("method", "kind"), rarely(QUANTILES, but=OFTEN))
@@ -142,14 +142,14 @@ def test_axes_of_ranks() -> None:
             same(indices, wanted[1] if keepdims else wanted[1].squeeze(along)[()])
 
 
-def test_partitions() -> None:
-    for kind in ("float32", "uint8"):
-        for n in (1, 50, 5000):
-            x = numbers(kind, 2, n, scale=3)
-            for kth in {n // 3, -1}:
-                check_partition(x, kth)
-        check_partition(x, [5, 4000, -10])
-        check_partition(x.T.copy(), 700, axis=0)
+@pytest.mark.parametrize("kind", rarely(["float32", "uint8"], but=["float32"]))
+def test_partitions(kind: str) -> None:
+    for n in (1, 50, 5000):
+        x = numbers(kind, 2, n, scale=3)
+        for kth in {n // 3, -1}:
+            check_partition(x, kth)
+    check_partition(x, [5, 4000, -10])
+    check_partition(x.T.copy(), 700, axis=0)
     check_partition(np.where(x % 3 == 0, np.nan, x), 4000)
     found = lib.partition(x, 9, axis=None)
     assert found.shape == (10_000,) and found[9] == np.sort(x, axis=None)[9]
@@ -244,8 +244,7 @@ def random_call(seed: int) -> None:
 
 
 def test_random_calls() -> None:
-    for seed in range(2):
-        random_call(seed)
+    random_call(0)
 
 
 @pytest.mark.fuzz

@@ -44,7 +44,7 @@ def check(x: Any, axis: int | None = -1, **options: Any) -> None:
     assert np.ascontiguousarray(keys).tobytes() == np.ascontiguousarray(sorted_).tobytes()
 
 
-@pytest.mark.parametrize("dtype", rarely(DTYPES, but=["bool", "float16", "int32", "float64"]))
+@pytest.mark.parametrize("dtype", rarely(DTYPES, but=["bool", "float16", "int32"]))
 def test_long_rows(dtype: str) -> None:
     x = hard("uint8" if dtype == "bool" else dtype, LONG + 5000)
     check(x % 2 == 0 if dtype == "bool" else x)
@@ -58,13 +58,13 @@ def test_shapes_and_axes(shape: tuple[int, ...]) -> None:
     check(x.T)
 
 
-def test_few_long_rows_and_strides() -> None:
-    x = hard("int16", 3 * 2 * 70_000).reshape(3, -1)[:, ::2]
-    check(x)
-    check(x[:2].T, 0)
+@pytest.mark.parametrize("axis", rarely([1, 0], but=[0]))
+def test_few_long_rows_and_strides(axis: int) -> None:
+    x = hard("int16", (2 + axis) * 2 * 70_000).reshape(2 + axis, -1)[:, ::2]
+    check(x if axis else x.T, axis)
 
 
-@pytest.mark.parametrize("dtype", ["int16", "float32"])
+@pytest.mark.parametrize("dtype", rarely(["int16", "float32"], but=["float32"]))
 def test_a_falling_order(dtype: str) -> None:
     x = hard(dtype, LONG)
     numbers = np.nan_to_num(x.astype(np.float64), posinf=1e300, neginf=-1e300)

@@ -182,7 +182,7 @@ def random_call(seed: int) -> None:
 
 
 def test_random_calls() -> None:
-    for seed in range(3):
+    for seed in range(2):
         random_call(seed)
 
 
