@@ -23,6 +23,8 @@ def radix_rank(digits: int32[ITEMS] @ thread[1], ranks: int32[ITEMS] @ thread[1]
     Source:      Adinets and Merrill, "Onesweep: a faster least significant digit radix sort for GPUs".
     Test:        tests/lib/block/test_rank.py, tests/lib/block/test_sort.py
     """
+    static_assert(count(thread[1]) == THREADS, "a block has `THREADS` threads")
+    static_assert(WIDTH >= 1 and ITEMS % WIDTH == 0, "`ITEMS` is a multiple of `WIDTH`")
     SHARE: constexpr(int) = ((1 << BITS) + THREADS - 1) // THREADS
     counts: int32[SHARE] @ thread[1]
     begins: int32[SHARE] @ thread[1]
@@ -55,6 +57,7 @@ def radix_rank_counts(
     static_assert(count(thread[1]) == THREADS, "a block has `THREADS` threads")
     static_assert(1 <= BITS <= 8, "a digit has 1 to 8 bits")
     static_assert(SHARE == ((1 << BITS) + THREADS - 1) // THREADS, "`SHARE` is how many digits a thread has")
+    static_assert(WIDTH >= 1 and ITEMS % WIDTH == 0, "`ITEMS` is a multiple of `WIDTH`")
     static_assert(WIDTH == 1 or WIDTH == ITEMS, "`WIDTH` is 1 or `ITEMS`")
     if WIDTH == 1:
         rank_rows(digits, ranks, counts, begins, THREADS=THREADS, BITS=BITS)

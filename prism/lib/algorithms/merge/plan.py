@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from prism.host.plan import OUT, Buffer, Machine, Plan, Scratch, Step, instance_of, nothing, size_of
@@ -19,11 +19,15 @@ VALUES = "moved"
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """The types of keys and of values beside them, "" where there are none, and the order of keys."""
+    """The types of keys and of values beside them, "" where there are none, and the order of keys.
+
+    `by_rows`: integers alone may be merged by rows of shared memory.
+    """
 
     keys: str
     values: str
     less: Kernel
+    by_rows: bool = True
 
     @property
     def size(self) -> int:
@@ -37,9 +41,9 @@ class Kind:
 
     @property
     def total(self) -> bool:
-        """Whether elements of which neither is less are the same in all bits, and go alone."""
+        """Whether elements of which neither is less are the same in all bits, go alone, and may be merged by rows."""
         scalar = SCALARS.get(self.keys)
-        return not self.values and self.less in _ORDERS and scalar is not None and scalar.integral
+        return self.by_rows and not self.values and self.less in _ORDERS and scalar is not None and scalar.integral
 
     def template(self, c: kernels.Configuration) -> dict[str, Any]:
         """Return the template of what merges, and of what sorts tiles."""
@@ -52,6 +56,8 @@ class Kind:
 
 def merge(kind: Kind, one: int, other: int, machine: Machine) -> Plan:
     """Return the plan that merges two arrays, called `a` and `b`, and values `a_values` and `b_values`, at least one element."""
+    # Two runs element by element: 2^28 uint32 took 674 us on an H200, by rows 753, before these loaded a tile at once.
+    kind = replace(kind, by_rows=False)
     c, _, _ = _configurations(kind, machine)
     n, scratch = one + other, Scratch()
     tiles = -(-n // c.tile())
