@@ -66,15 +66,18 @@ REVIEWED: dict[str, dict[str, list[str]]] = json.loads((Path(__file__).parent / 
 """By reason and function: the texts."""
 
 
+OF_INTEGERS = ("merge_keys", "cut_four_runs", "sort_keys")
+
+
 def kinds() -> dict[str, Instance]:
     """Return an instance of each shipped kernel, and for each setting of its flags: of floats, for data are no sizes.
 
-    Of `merge_keys`, which counts with no data, of integers: there is no other.
+    Of what merges integers, which counts with no data, of these: there is no other.
     """
     found: dict[str, Instance] = {}
     for one in ships.kernels("sm_90a"):
         template = dict(one.template)
-        if one.kernel.__name__ == "merge_keys" or not any(
+        if one.kernel.__name__ in OF_INTEGERS or not any(
             "int" in str(template.get(name)) or template.get(name) == "bool" for name in ("T", "TI", "TO")
         ):
             records = [items_of(value) for value in template.values() if is_record_class(type(value))]
@@ -82,6 +85,8 @@ def kinds() -> dict[str, Instance]:
                 [*template.items(), *chain(*records)], key=itemgetter(0)
             )  # with what tells `scan_segments` where segments begin
             flags = "".join(str(int(value)) for name, value in every if isinstance(value, bool) or name == "HEADS")
+            if one.kernel.__name__ == "merge_keys":
+                flags = f"{template['WAYS']} ways"
             found.setdefault(f"{one.kernel.__name__} {flags}".strip(), one)
     return found
 

@@ -17,5 +17,5 @@ def instances(gpu: Machine) -> Iterator[Instance]:
     for scalar in COMMON:
         steps = plan.merge(Kind(scalar, "", kernels.less), 1 << 20, 1 << 20, gpu).steps
         yield from (step.instance for step in steps if isinstance(step, Step))
-    steps = plan.sort(Kind("int32", "", kernels.less), 1 << 24, gpu).steps
+    steps = plan.sort(Kind("int32", "", kernels.less), 1 << 25, gpu).steps
     yield from (step.instance for step in steps if isinstance(step, Step))
