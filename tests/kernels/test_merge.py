@@ -170,6 +170,17 @@ def test_tiles_of_keys_are_sorted(n: int, falls: bool) -> None:
         assert np.array_equal(y[k : k + 512], np.sort(x[k : k + 512])[:: -1 if falls else 1])
 
 
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_keys_in_every_schedule(schedule: str) -> None:
+    x = np.random.default_rng(0).integers(0, 300, 1400, dtype=np.int32)
+    threads, items = KEYS
+    template = {"T": "int32", "LESS": operators.less, "ITEMS": items, "THREADS": threads, "BLOCKS": 1}
+    y = np.zeros_like(x)
+    kernels.sort_keys[3, threads](x, y, x.size, template=template, check=True, schedule=schedule)
+    for ways in (4, 2):
+        assert np.array_equal(merged_keys(y[:1024], y[:1024], 512, ways, schedule=schedule), np.sort(x[:1024]))
+
+
 def test_each_barrier_of_keys_is_needed() -> None:
     random = np.random.default_rng(0)
     x = random.integers(0, 3000, 1400, dtype=np.int32)

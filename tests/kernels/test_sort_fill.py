@@ -63,7 +63,7 @@ def test_more_of_a_key_than_16_bits_hold(data: str) -> None:
 
 
 @pytest.mark.parametrize(("schedule", "seed"), SCHEDULES)
-def test_counting_in_any_order(schedule: str, seed: int) -> None:
+def test_counting_in_every_schedule(schedule: str, seed: int) -> None:
     x = DATA["half"](np.random.default_rng(3), 9000).astype(np.uint16)
     assert np.array_equal(count(x, schedule=schedule, seed=seed), np.bincount(x, minlength=1 << 16))
 
@@ -80,6 +80,17 @@ def test_where_keys_begin(keys: int, threads: int) -> None:
         check=True,
     )
     assert np.array_equal(starts, np.cumsum(counts) - counts)
+
+
+@pytest.mark.parametrize(("schedule", "seed"), SCHEDULES)
+def test_filling_in_every_schedule(schedule: str, seed: int) -> None:
+    counts = np.random.default_rng(1).integers(0, 40, 256).astype(np.uint32)
+    starts, n = np.zeros(256, np.uint32), int(counts.sum())
+    one = prism.check(begin_keys, {"C": "uint32", "THREADS": 256})
+    run(one, 1, 256, (counts, starts), check=True, schedule=schedule, seed=seed)
+    y, zero = np.zeros(n, np.uint8), np.uint8(0)
+    run(filler("uint8"), 3, 64, (starts, y, n, False, zero, zero), check=True, schedule=schedule, seed=seed)
+    assert np.array_equal(y, np.repeat(np.arange(256), counts))
 
 
 @functools.cache
@@ -136,7 +147,7 @@ def check_zeros(one, share: float, **options) -> None:
 
 
 @pytest.mark.parametrize(("schedule", "seed"), SCHEDULES)
-def test_zeros_keep_their_order(schedule: str, seed: int) -> None:
+def test_zeros_keep_their_order_in_every_schedule(schedule: str, seed: int) -> None:
     for share in (0.01, 0.5, 1):
         check_zeros(zeros_program(), share, schedule=schedule, seed=seed)
 
