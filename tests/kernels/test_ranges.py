@@ -110,7 +110,9 @@ def test_numbers_of_32_bits(kind: str) -> None:
     assert not new, f"may pass 2^31: {new}"
 
 
+@pytest.mark.fuzz
 def test_nothing_stands_here_that_is_shown_by_now() -> None:
+    """It looks at all kernels once more, in another process than the tests of each."""
     found = {key for kind in KINDS for key in doubts(kind)}
     listed = {(function, text) for each in REVIEWED.values() for function, texts in each.items() for text in texts}
     assert not listed - found

@@ -136,7 +136,7 @@ def find(
     return counted.reshape(rows, COUNTS), y, indices
 
 
-@pytest.mark.parametrize("n", rarely([513, 2000, 5001], but=[513, 2000]))
+@pytest.mark.parametrize("n", rarely([513, 2000, 5001], but=[2000]))
 def test_ranks(n: int) -> None:
     x = numbers(2, n, seed=n)
     for rank in (0, n // 3, n - 1):

@@ -110,13 +110,13 @@ def one_call(seed: int) -> None:
     assert number == one.sum() and whole.tobytes() == x[one].tobytes() + x[~one].tobytes()
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", range(8))
 def test_random_calls(seed: int) -> None:
     one_call(seed)
 
 
 @pytest.mark.fuzz
-@pytest.mark.parametrize("seed", range(1000, 2400))
+@pytest.mark.parametrize("seed", range(1000, 2416))
 def test_many_random_calls(seed: int) -> None:
     one_call(seed)
 
