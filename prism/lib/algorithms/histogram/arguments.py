@@ -12,8 +12,8 @@ import numpy as np
 from prism.host import arguments, memory
 from prism.host.lazies import LazyArray
 from prism.lib.algorithms.histogram.rules import limits_of
+from prism.runtime import scratch
 from prism.runtime.arrays import BFLOAT16, ArrayInfo
-from prism.runtime.scratch import capturing
 from prism.runtime.streams import choose_stream, current_stream
 
 _NUMBERS = "biuf"
@@ -71,7 +71,7 @@ def require_no_capture(info: ArrayInfo, instead: str) -> None:
     Raises:
         RuntimeError: a CUDA graph is being captured.
     """
-    if info.device is not None and capturing(current_stream(info)):
+    if info.device is not None and scratch.capturing(current_stream(info)):
         raise RuntimeError(f"the call waits for the GPU, and a CUDA graph is being captured: {instead}")
 
 
