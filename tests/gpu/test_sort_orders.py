@@ -8,37 +8,13 @@ import numpy as np
 import pytest
 
 from prism import lib
-from prism.lang import int32, prism, requires, struct, thread, uint32, uint64
+from prism.lang import uint32
+from tests.lib.algorithms.sort.test_orders import Place, day_key, earlier, order_of_days
+from tests.lib.algorithms.sort.test_orders import days as host_days
 
 cupy = pytest.importorskip("cupy")
 
 SIZES = (1000, 20_000, 1_000_003, (1 << 22) + 77)
-
-
-@struct
-class Day:
-    year: int32
-    number: uint32
-
-
-@struct
-class Place:
-    x: int32
-    y: int32
-    z: int32
-    name: int32
-
-
-@prism("device")
-@requires(thread[1])
-def day_key(day: Day @ thread[1]) -> uint64 @ thread[1]:
-    return uint64(uint32(day.year) ^ 0x80000000) << 32 | uint64(~day.number)
-
-
-@prism("device")
-@requires(thread[1])
-def earlier(a: Day @ thread[1], b: Day @ thread[1]) -> bool @ thread[1]:
-    return a.year < b.year or (a.year == b.year and a.number > b.number)
 
 
 def structured(x: Any) -> Any:
@@ -49,9 +25,8 @@ def structured(x: Any) -> Any:
 
 
 def days(n: int) -> tuple[Any, Any]:
-    random, x = np.random.default_rng(n), np.zeros(n, Day)
-    x["year"], x["number"] = random.integers(-5, 5, n), random.integers(0, 1 << 32, n) // 9 * 9
-    return x, np.lexsort((-x["number"].astype(np.int64), x["year"]))
+    x = host_days(n, seed=n)
+    return x, order_of_days(x)
 
 
 @pytest.mark.parametrize("n", SIZES)
