@@ -237,15 +237,13 @@ def test_rows_that_end_inside_a_piece_are_not_written() -> None:
 
 
 def test_four_axes_in_any_order(fake: Driver) -> None:
-    """(batch, heads, length, dim) as the view of (batch, length, heads, dim) that it often is: the driver gets the view's order."""
+    """(batch, heads, length, dim) as the view of (batch, length, heads, dim) that it often is, in the view's own order."""
     parameter = EntryParameter("k", "map", "float16", True, (1, 1, 64, 128), 128)
     encode(parameter, array((2, 8, 77, 128), (157696, 256, 2048, 2), "f2"))
     (call,) = fake.calls
     assert (call.rank, call.extents, call.strides) == (4, [128, 77, 8, 2], [2048, 256, 157696])
     assert call.box == [64, 64, 1, 1]
-    with pytest.raises(
-        ValueError, match=r"`k` must have strides that are multiples of 16.*\(157696, 200, 2048, 2\)"
-    ):
+    with pytest.raises(ValueError, match=r"`k` must have strides that are multiples of 16.*\(157696, 200, 2048, 2\)"):
         encode(parameter, array((2, 8, 77, 128), (157696, 200, 2048, 2), "f2"))
 
 
