@@ -16,7 +16,7 @@ from prism.lang.types import Scalar, Vector
 from prism.lib.levels import Block, Grid, Thread, Warp
 
 def CUtensorMap(*arguments: Any, **options: Any) -> Any:
-    """CUtensorMap(T, rows, columns, swizzle=128): a matrix that is copied a tile at a time. See docs/reference/CUtensorMap.md."""
+    """CUtensorMap(T, rows, columns, swizzle=128): a matrix, or an array of up to 5 axes, that is copied a tile at a time. See docs/reference/CUtensorMap.md."""
 
 def __float_as_int(x: Any, out: Sequence[Any] = ...) -> Any:
     """float_as_int(x): the bits of a float32, taken for a int32; CUDA's `__float_as_int`. Called by thread[1]; sm_75 and later."""
