@@ -180,7 +180,7 @@ def _held_problem(binding: Binding) -> str:
     if held is None:
         return ""
     if held.element not in (FLOAT16, BFLOAT16):
-        return f"`a` in registers is a fragment of float16 or bfloat16, not of {held.element}"
+        return f"`a` in registers is a fragment of float16 or bfloat16, not of {held.element}: name a tile"
     if is_transposed(binding, "a"):
         return "`transpose_a` is for tiles: of a fragment the rows are those of the accumulator"
     if held.rows != rows:

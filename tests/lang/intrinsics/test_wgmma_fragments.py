@@ -6,8 +6,10 @@ Tests of prism/lang/intrinsics/wgmma.py; prism/interpret/wgmma.py.
 # ruff: noqa: F821 -- kernels: names that they declare
 from __future__ import annotations
 
+import collections
 import functools
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -46,7 +48,10 @@ from prism.lang import (
     warpgroup,
     wgmma,
 )  # fmt: skip
+from prism.lang.types import BFLOAT16, FLOAT16, FLOAT32, Fragment
 from prism.runtime.build import entry_of
+from prism.runtime.compile import compile_cubin
+from tests.lang.intrinsics.wgmma_kernels import WGMMA, bound
 from tests.mutation import TRIED, Score, score
 
 
@@ -233,8 +238,39 @@ def test_registers_are_handed_on(element: Any, m: int, bn: int, d: int) -> None:
 
 
 def test_pairs_are_packed_as_they_are_converted(nvrtc: Any) -> None:
-    """In PTX, two conversions and a move of the pair, which the assembler makes one instruction; no shifts and no masks."""
-    built = check(rewritten, {"N": 64})
-    ptx = nvrtc(entry_of(built, "sm_90a").source, "sm_90a").ptx
-    loop = ptx[ptx.index("wgmma.wait_group") : ptx.index("wgmma.mma_async")]
-    assert "prmt" not in loop and "shl.b32" not in loop.split("cvt.rn.f16")[-1]
+    """In PTX, two conversions and a move of the pair, which the assembler makes one F2FP: no shifts, masks or PRMTs."""
+    ptx = nvrtc(entry_of(program(half, 64, 128, 128), "sm_90a").source, "sm_90a").ptx
+    part = ptx[ptx.index("cvt.rn.f16") : ptx.rindex("cvt.rn.f16")]
+    found = collections.Counter(re.findall(r"^\s+(cvt|mul|mov|prmt|shl|shr|and|or|bfi)\.", part, re.M))
+    assert found == {"cvt": 62, "mul": 62, "mov": 31}
+
+
+# -- what is refused ----------------------------------------------------------------------------------------------------
+
+
+def held(
+    element: Any = FLOAT16, rows: int = 64, columns: int = 64, sums: int = 64, of_b: Any = FLOAT16, **statics: Any
+) -> Any:
+    """The binding of a wgmma whose first operand is a fragment."""
+    given = bound((of_b, 64, 64, 128), (of_b, 64, 64, 128), (FLOAT32, 64, sums), **statics)
+    tiles = {"b": given.tiles["b"]}
+    return replace(given, tiles=tiles, fragments={**given.fragments, "a": Fragment(element, rows, columns)})
+
+
+@pytest.mark.parametrize(
+    ("binding", "what"),
+    [
+        (held(), ""),
+        (held(BFLOAT16, of_b=BFLOAT16, transpose_b=True), ""),
+        (held(BFLOAT16), "`a` and `b` hold bfloat16 and float16: they must be of one type"),
+        (held(FLOAT32, of_b=FLOAT32), "`a` in registers is a fragment of float16 or bfloat16, not of float32"),
+        (held(rows=128), "`a` has 128 rows, and the accumulator 64"),
+        (held(sums=128), "`a` has 64 rows, and the accumulator 128"),
+        (held(columns=40), "`a` has 40 columns; float16 takes a multiple of 16 along K"),
+        (held(columns=32), "`a` has 32 elements along K, and `b` 64"),
+        (held(transpose_a=True), "`transpose_a` is for tiles"),
+    ],
+)
+def test_problems(binding: Any, what: str) -> None:
+    found = WGMMA.problem(binding)
+    assert found.startswith(what) if what else not found
