@@ -283,7 +283,7 @@ def walk_loop(walk: Walk, place: Place, loop: tree.While | tree.For, state: Stat
         #     for i in range(n):    first pass: nothing is pending here
         #         v += s[0]         second pass: the write below is; so this read needs a barrier before it
         #         s[t] = v
-        if isinstance(loop, tree.For) and walk.context.objects.known.trips.get(loop.symbol) == 1:
+        if isinstance(loop, tree.For) and (loop.once or walk.context.objects.known.trips.get(loop.symbol) == 1):
             merged = head  # there is no second trip
         else:
             merged = union(walk.context.changes, head, again(forget(out, gone), loop))

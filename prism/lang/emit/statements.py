@@ -235,6 +235,9 @@ def loop(context: Context, s: tree.For) -> list[str]:
         more = f"{name} > {stop}"
     else:
         more = f"{step} > 0 ? {name} < {stop} : {name} > {stop}"
+    if s.once:
+        made = [f"const {type_} {name} = {start};", *body(context, s.body)]
+        return [*before, *block(f"if ({tight(start)} < {stop})", context, s.span, made)]
     advance = f"++{name}" if isinstance(s.step, tree.Const) and s.step.value == 1 else f"{name} += {step}"
     head = f"for ({type_} {name} = {start}; {more}; {advance})"
     return [*before, *_unrolling(s), *block(head, context, s.span, body(context, s.body))]
