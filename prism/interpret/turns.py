@@ -30,7 +30,7 @@ class Passage:
     def lacks(self, turns: Turns, unit: int, round_: int) -> Any:
         """Return the threads that keep a unit out of a round: of the unit before it, and its own."""
         size, number = turns.unit.size, turns.number
-        own, before = (np.arange(turns.first + k * size, turns.first + (k + 1) * size) for k in (unit, (unit - 1) % number))
+        own, before = (turns.first + k * size + np.arange(size) for k in (unit, (unit - 1) % number))
         needed = round_ + 1 if unit else round_  # the first unit's first round comes after nothing
         late = before[self.left[before] < needed] if number > 1 else before[:0]
         return np.concatenate([late, own[self.come[own] <= round_]])

@@ -10,7 +10,7 @@ from prism.lang.check.table import declaration_rule, statement_rule
 from prism.lang.diagnostics import Fields, Label, Span
 from prism.lang.errors import roles as errors
 from prism.lang.parse import syntax as s
-from prism.lang.types.perspective import Level, Perspective
+from prism.lang.types.perspective import Perspective
 
 
 @declaration_rule(s.Roles)

@@ -33,7 +33,7 @@ def check_turns(env: Env, st: s.Turns) -> tree.Stmt:
     if outer is not None:
         labels = (Label(outer.span, "the outer passage"),)
         fail(errors.TurnsNested(span=st.span, name=role.name, other=outer.text, labels=labels))
-    body = check_body(env.enter(Step("turns", head(st.span), role.unit, role.name)), st.body)
+    body = check_body(env.enter(Step("turns", head(st.span), role.unit, f"turns({role.name})")), st.body)
     found = tree.Turns(
         name=role.name, first=role.first, size=role.size, unit=unit, code=env.code, body=body, span=st.span
     )

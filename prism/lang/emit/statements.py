@@ -106,7 +106,7 @@ def statement(context: Context, s: tree.Stmt) -> list[str]:  # noqa: C901
         case tree.Batch():
             return batch(context, s)
         case tree.Turns():
-            return [*turns.enter(context, s), *block("", context, s.span, body(context, s.body)), *turns.leave(context, s)]
+            return turns.passage(context, s, block("", context, s.span, body(context, s.body)))
         case tree.Specialise():
             return specialise(context, s)
         case tree.Assert():

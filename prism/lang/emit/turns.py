@@ -16,6 +16,11 @@ from prism.lang.tree.walk import statements
 from prism.lang.types.perspective import Level
 
 
+def passage(context: Context, s: tree.Turns, lines: list[str]) -> list[str]:
+    """Return the lines of a passage with what a unit does before and after it."""
+    return [*enter(context, s), *lines, *leave(context, s)]
+
+
 def enter(context: Context, s: tree.Turns) -> list[str]:
     """Return the lines before a passage: wait for this unit's turn; none where nobody else takes turns, or none here does."""
     first, unit = context.turns.get(s.passage, 0), _unit(context, s)

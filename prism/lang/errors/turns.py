@@ -29,7 +29,7 @@ class TurnsPlace(Named, code="turns"):
 class TurnsNested(Named, code="turns"):
     """A passage inside another one."""
 
-    title = "turns of `{name}` stand inside the turns of `{other}`"
+    title = "`turns({name})` stands inside `{other}`"
     label = "inside another passage"
     note_templates = ("the unit that is in the passage would wait there for one that waits to come in",)
     help_template = "end the outer `with turns(...)` before, or open one for both"
