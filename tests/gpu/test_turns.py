@@ -1,13 +1,14 @@
 """Units that take turns on a GPU: their order in every round, also where some units are much slower than others."""
 
-# ruff: noqa: I001 -- names that kernels declare
+# ruff: noqa: F821, I001 -- names that kernels declare
 
 from __future__ import annotations
 
 import pytest
 
 from prism.lang import (
-    atomic_add, attr, block, constexpr, grid, group, id, int32, one, partition, ptr, requires, roles, template, thread, turns, warp,
+    atomic_add, attr, block, constexpr, grid, group, id, int32, one, partition, ptr, requires, roles, template, thread, turns,
+    uint32, warp,
 )  # fmt: skip
 from prism.lang import prism as mark
 from tests.lang.check.test_turns import products
@@ -21,17 +22,17 @@ cupy = pytest.importorskip("cupy")
 @requires(grid[1], block[1], warp[16])
 def warps(y: ptr(int32) @ grid[1], came: ptr(int32) @ grid[1], n: int32 @ grid[1], slow: int32 @ grid[1]):
     """y[WARPS * k + w] of a block: as which of all warp w came in round k. Warp w is busy `slow` steps, or less, before."""
-    with partition(y, block[1], lambda i: id() * WARPS * n + i, races="allow") as mine, group(block[1]):
-        b: int32 @ block[1] = id()
+    b: int32 @ block[1] = id()
+    with partition(y, block[1], lambda i: b * WARPS * n + i, races="allow") as mine, group(block[1]):
         with partition(mine, thread[1], lambda i: i, races="allow") as own:
             workers, rest = roles(warp, WARPS, 1)
-            busy: int32 @ thread[1] = 1
+            busy: uint32 @ thread[1] = 1
             for k in range(n):
                 with workers:
                     w: int32 @ warp[1] = id()
                     with group(warp[1]):
                         for i in range((w * 7 + k * 3) % 5 * slow):
-                            busy = busy * 3 + i
+                            busy = busy * 3 + uint32(i)
                 with turns(workers), workers:
                     v: int32 @ warp[1] = id()
                     with group(warp[1]), one(thread):
