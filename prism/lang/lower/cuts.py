@@ -278,7 +278,7 @@ def extreme(op: str, found: Sequence[tree.Expr]) -> tree.Expr:
 def place_of(index: Index, cut: Cut) -> tree.Expr | None:
     """Return the first index of the loop that is not before a cut, as the loop's type has it; the loop's end where there is none.
 
-    Where the loop makes no trip it is the loop's start or its end.
+    A name for it is the loop's start where that makes no trip: then no part of the range makes one, whatever its cuts are.
     """
     loop, step = index.loop, index.step
     assert isinstance(loop.symbol.type, tree.Scalar)
@@ -286,13 +286,14 @@ def place_of(index: Index, cut: Cut) -> tree.Expr | None:
     if cut.trips is not None and isinstance(start, tree.Const):
         value = int(start.value) + cut.trips * step
         return tree.Const(value=value, type=loop.symbol.type, span=loop.span) if value < 2**31 else None
+    end = extreme(">", (start, stop))
     if cut.trips is not None:
-        found = extreme("<", (plus(start, whole(cut.trips * step, start)), stop))
+        found = extreme("<", (plus(start, whole(cut.trips * step, start)), end))
     else:
-        # (X - start - 1) / step + 1 trips come before it: X is above the start there
-        number_ = plus(divided(minus(minus(cut.value, start), whole(1, start)), step), whole(1, start))
-        inside = plus(start, times(number_, whole(step, start)))
-        found = chosen("<=", cut.value, start, start, chosen(">=", cut.value, stop, stop, inside))
+        # Where X is above the start, (X - start - 1) / step + 1 trips come before it. No number of 32 bits makes these wrap.
+        before = plus(divided(minus(minus(cut.value, start), whole(1, start)), step), whole(1, start))
+        inside = plus(start, times(before, whole(step, start)))
+        found = chosen("<=", cut.value, start, start, extreme("<", (inside, end)))
     return tree.Cast(operand=found, type=loop.symbol.type, perspective=found.perspective, span=loop.span)
 
 
