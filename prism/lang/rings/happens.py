@@ -57,6 +57,15 @@ def is_known(ground: Ground, plan: Standing, asked: Sequence[Asked]) -> bool:
     return _Knowledge(ground, plan).answers(asked)
 
 
+def where_ended(ground: Ground, plan: Standing, parts: Sequence[Part]) -> Point | None:
+    """Return the first point of a trip behind which those who make some accesses know that their own are over; or None."""
+    knowledge = _Knowledge(ground, plan)
+    for _, point in knowledge.go(0):
+        if all(knowledge.known[thread] & part.of(thread) for part in parts for thread in part.threads):
+            return point
+    return None
+
+
 # -- what is known ------------------------------------------------------------------------------------------------------------
 
 
