@@ -36,6 +36,8 @@ class Role(Frozen):
     size: int
     code: Perspective
     have: int | None
+    scale: int = 1
+    """Of how many of the level's units one is that it is counted in: 128, of a role of warpgroups."""
 
     @property
     def unit(self) -> Perspective:
@@ -67,7 +69,7 @@ class Nested(surface.Kernel):
 
 
 class Step(Frozen):
-    """One change of perspective on the way in: `kind` is group, arm, partition, claim, async, batch or loop.
+    """One change of perspective on the way in: `kind` is group, arm, partition, claim, async, batch, turns or loop.
 
     `first`: where an arm's units start among those of the code outside it. `role`: whose arm it is, or whose claim.
     """

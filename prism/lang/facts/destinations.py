@@ -22,6 +22,7 @@ from prism.lang.tree.plan import Elided, Path
 from prism.lang.tree.walk import statements
 from prism.lang.types import INT32
 from prism.lang.types.perspective import BLOCK, GRID, THREAD, Level, Perspective
+from prism.lang.types.tiles import extents_in
 
 # -- where ----------------------------------------------------------------------------------------------------------------
 
@@ -42,13 +43,15 @@ def destination(known: Facts, use: Use, root: tree.Symbol, where: Address | None
 
 
 def _box(known: Facts, use: Use, root: tree.Symbol, box: tuple[int, ...]) -> Address | None:
-    """Return a box of a matrix, or of a shared tile that is named whole."""
+    """Return a box of a tensor, or of a shared tile that is named whole."""
     symbol = use.expression.symbol if isinstance(use.expression, tree.Element | tree.Var) else None
     if symbol is None or (isinstance(root.type, tree.Pointer) and _shape(symbol) != root.type.shape):
         return None
+    found = extents_in(root.type.shape or (), box) if isinstance(root.type, tree.Pointer) else box
     indices = _start(known, use)
-    if indices is None or len(indices) < len(box):
+    if found is None or indices is None or len(indices) < len(found):
         return None
+    box = found
     extents = (*(1,) * (len(indices) - len(box)), *box)
     return Address(root, indices, site_bounds(known, use.expression), extents[-1], False, extents[:-1])
 
@@ -228,7 +231,7 @@ def _always(body: tree.Body, counted: frozenset[tree.Symbol]) -> Iterator[tuple[
         match statement:
             case tree.Evaluate(value=tree.Apply() as apply) if apply.intrinsic.asynchronous == "bulk":
                 yield apply, counted
-            case tree.Group() | tree.Partition() | tree.Claim() | tree.Async():
+            case tree.Group() | tree.Partition() | tree.Claim() | tree.Async() | tree.Turns():
                 yield from _always(statement.body, counted)
             case tree.Split(level=Level.THREAD):
                 for arm in statement.arms:

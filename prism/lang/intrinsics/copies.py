@@ -283,20 +283,21 @@ def box_problem(tile: Pointer, start: tuple[int | None, ...], tensor: TensorMap)
         return f"the tile holds {tile.element}, and the tensor map {tensor.element}"
     if tile.swizzle != tensor.swizzle:
         return f"the tile has swizzle={tile.swizzle}, and the tensor map swizzle={tensor.swizzle}"
-    skipped = len(tile.shape) - len(tensor.box)
-    shape, inner = tile.shape[max(skipped, 0) :], start[max(skipped, 0) + 1 :]
-    if skipped < 0 or shape[1:] != tensor.box[1:] or shape[0] < tensor.box[0]:
+    box = tiles.extents_in(tile.shape, tensor.box)
+    if box is None:
         return f"the tile has {_by(tile.shape)} elements, and the tensor map moves {_by(tensor.box)}"
+    skipped = len(tile.shape) - len(box)
+    shape, inner, rows = tile.shape[skipped:], start[skipped + 1 :], prod(box[1:-1])
     if any(index != 0 for index in inner):
         return "a tensor copy moves whole rows: the tile's other indices are 0"
-    whole = shape == tensor.box and len(start) == len(tile.shape) and start[max(skipped, 0)] == 0
-    if tile.swizzle and not whole and prod(tensor.box[1:-1]) * tensor.box[0] % 8:
-        return f"a swizzled part of a tile has a multiple of 8 rows, not {tensor.box[0]}"
+    whole = shape == box and len(start) == len(tile.shape) and start[skipped] == 0
+    if tile.swizzle and not whole and rows * box[0] % 8:
+        return f"a swizzled part of a tile has a multiple of 8 rows, not {box[0]}"
     first = start[skipped] if start else 0
-    if tile.swizzle and first and first * prod(tensor.box[1:-1]) % 8:
+    if tile.swizzle and first and first * rows % 8:
         return f"a swizzled part of a tile begins at a multiple of 8 rows, not at {first}"
-    if first is not None and first + tensor.box[0] > shape[0]:
-        return f"rows {first} to {first + tensor.box[0] - 1} are not in the tile, which has {shape[0]}"
+    if first is not None and first + box[0] > shape[0]:
+        return f"rows {first} to {first + box[0] - 1} are not in the tile, which has {shape[0]}"
     return ""
 
 
@@ -308,8 +309,8 @@ def _tensor_problem(binding: Binding) -> str:
     tile, tensor = binding.tiles["tile"], binding.maps["tensor"]
     if found := box_problem(tile, binding.starts.get("tile", ()), tensor):
         return found
-    if "tile" in binding.whole and tile.shape != tensor.box:
-        shape = tile.shape or ()
+    shape = tile.shape or ()
+    if "tile" in binding.whole and shape != tiles.extents_in(shape, tensor.box):
         first = ", ".join("0" * len(shape))
         moves = f"the tile has {_by(shape)} elements, and the tensor map moves {_by(tensor.box)}"
         return f"{moves}; a part of a tile is named by its first element, as in `tile[{first}]`"

@@ -14,7 +14,7 @@ from prism.lang.parse import syntax as s
 from prism.lang.parse.expressions import SCOPES, UNKNOWN, Context, arguments, expression
 
 Wrap = Callable[[s.Body], s.Stmt]
-UNNAMED = {surface.group: "unit", surface.one: "level", surface.wgmma_async: ""}
+UNNAMED = {surface.group: "unit", surface.one: "level", surface.wgmma_async: "", surface.turns: "role"}
 """Scopes that give nothing to name, each with its one argument."""
 
 
@@ -78,6 +78,11 @@ def _unnamed(c: Context, construct: surface.Construct, call: ast.Call, span: Spa
         return lambda body: s.Group(span=span, unit=found["unit"], body=body)
     if construct is surface.one:
         return lambda body: s.One(span=span, level=found["level"], body=body)
+    if construct is surface.turns:
+        role = found["role"]
+        if not isinstance(role, s.Name):
+            raise misuse(c, call.args[0], construct.name, "is for a role", "not a role's name")
+        return lambda body: s.Turns(span=span, role=role, body=body)
     return lambda body: s.Batch(span=span, body=body)
 
 

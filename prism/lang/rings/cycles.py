@@ -96,7 +96,7 @@ def _where(statement: tree.Stmt) -> tuple[str, str] | None:
             return "in a loop of its own", "loop"
         case tree.Split():
             return "in one arm of a split", "split"
-        case tree.Claim() | tree.Partition() | tree.Group() | tree.Async():
+        case tree.Claim() | tree.Partition() | tree.Group() | tree.Async() | tree.Turns():
             return None
         case _:
             return "where it may be skipped", "statement"

@@ -29,7 +29,7 @@ from prism.lang.tree.plan import Path
 from prism.lang.tree.walk import statements
 from prism.lang.types.perspective import WARP, WARP1
 
-ALWAYS = tree.Group | tree.Split | tree.Partition | tree.Claim | tree.Async | tree.Batch
+ALWAYS = tree.Group | tree.Split | tree.Partition | tree.Claim | tree.Async | tree.Batch | tree.Turns
 """What is entered each time that its list is executed, by the threads of its path."""
 POINT, WIDE, MANY = 10, 4096, 16
 """What it costs to come to a point, in units of `Spare`; so many bits are handed on, by so many threads, for about the same."""

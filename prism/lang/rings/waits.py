@@ -31,6 +31,7 @@ from prism.lang.rings.fences import Fences, fences
 from prism.lang.rings.implication import find_implied, group_laps
 from prism.lang.rings.loads import bytes_of_load, check_multicast, ended_loads, loads, multicast_of
 from prism.lang.rings.stations import ring_of, stations
+from prism.lang.rings.turns import check_passages
 from prism.lang.rings.visits import GROUPED_READS, Edge, Lap, Visit, read_delay
 from prism.lang.tree import Apply, Function, Stmt
 from prism.lang.tree.plan import (
@@ -105,6 +106,7 @@ def plan_cycles(context: Context, own: Sequence[Commit], cycles: Sequence[Lap], 
     What moves to another trip implies nothing for others, and is implied by nothing.
     """
     every = [edge for lap in cycles for edge in edges(lap)]
+    check_passages(context, cycles, every)
     everything = Edges(every)
     moved = {visit: one for one in ahead.values() for visit in one.visits}
     seen = fences(context, cycles)
