@@ -20,8 +20,10 @@ from math import inf
 from prism.lang import tree
 from prism.lang.facts.digits import Reader
 from prism.lang.facts.polynomials import Digit, Form, add, all_digits, constant, number
+from prism.lang.intrinsics.arithmetic import maximum, minimum
+from prism.lang.intrinsics.declaration import Intrinsic
 from prism.lang.keep.bases import Frozen
-from prism.lang.types import BOOL, INT64
+from prism.lang.types import INT64
 from prism.lang.types.perspective import Perspective, meet
 
 OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
@@ -260,25 +262,24 @@ def minus(left: tree.Expr, right: tree.Expr) -> tree.Expr:
 
 def times(left: tree.Expr, right: tree.Expr) -> tree.Expr:
     """Return the product."""
-    return arithmetic("*", left, right)
+    return left if isinstance(right, tree.Const) and right.value == 1 else arithmetic("*", left, right)
 
 
-def extreme(op: str, found: Sequence[tree.Expr]) -> tree.Expr:
-    """Return the least (`<`) or the greatest (`>`) of some indices."""
-    constants = [e for e in found if isinstance(e, tree.Const)]
-    best = sorted(constants, key=lambda e: e.value, reverse=op == ">")[:1]
-    result, *others = (*best, *(e for e in found if not isinstance(e, tree.Const)))
+def extreme(of: Intrinsic, found: Sequence[tree.Expr]) -> tree.Expr:
+    """Return the `minimum` or the `maximum` of some indices."""
+    numbers = [int(e.value) for e in found if isinstance(e, tree.Const)]
+    best = [replace(e, value=min(numbers) if of is minimum else max(numbers)) for e in found if isinstance(e, tree.Const)]
+    result, *others = (*best[:1], *(e for e in found if not isinstance(e, tree.Const)))
     for e in others:
         unit = meet(result.perspective, e.perspective)
-        less = tree.Binary(op=op, left=result, right=e, type=BOOL, perspective=unit, span=e.span)
-        result = tree.Select(condition=less, then=result, otherwise=e, type=e.type, perspective=unit, span=e.span)
+        result = tree.Apply(intrinsic=of, arguments=(result, e), type=e.type, perspective=unit, span=e.span, code=unit)
     return result
 
 
 def place_of(index: Index, cut: Cut) -> tree.Expr | None:
     """Return the first index of the loop that is not before a cut, as the loop's type has it; the loop's end where there is none.
 
-    Where the loop makes no trip it is the loop's start or its end.
+    A name for it is the loop's start where that makes no trip: then no part of the range makes one, whatever its cuts are.
     """
     loop, step = index.loop, index.step
     assert isinstance(loop.symbol.type, tree.Scalar)
@@ -287,12 +288,12 @@ def place_of(index: Index, cut: Cut) -> tree.Expr | None:
         value = int(start.value) + cut.trips * step
         return tree.Const(value=value, type=loop.symbol.type, span=loop.span) if value < 2**31 else None
     if cut.trips is not None:
-        found = extreme("<", (plus(start, whole(cut.trips * step, start)), stop))
+        found = plus(start, whole(cut.trips * step, start))
     else:
-        # (X - start - 1) / step + 1 trips come before it: X is above the start there
-        number_ = plus(divided(minus(minus(cut.value, start), whole(1, start)), step), whole(1, start))
-        inside = plus(start, times(number_, whole(step, start)))
-        found = chosen("<=", cut.value, start, start, chosen(">=", cut.value, stop, stop, inside))
+        # So many trips come before X, rounded up; no sum or product of numbers of 32 bits wraps.
+        ahead = extreme(maximum, (minus(cut.value, start), whole(0, start)))
+        found = plus(start, times(divided(plus(ahead, whole(step - 1, start)), step), whole(step, start)))
+    found = extreme(minimum, (found, extreme(maximum, (start, stop))))
     return tree.Cast(operand=found, type=loop.symbol.type, perspective=found.perspective, span=loop.span)
 
 
@@ -305,16 +306,4 @@ def as_whole(e: tree.Expr) -> tree.Expr:
 
 def divided(e: tree.Expr, by: int) -> tree.Expr:
     """Return the quotient by a constant."""
-    if by == 1:
-        return e
-    return tree.Binary(op="/", left=e, right=whole(by, e), type=INT64, perspective=e.perspective, span=e.span)
-
-
-def chosen(op: str, left: tree.Expr, right: tree.Expr, then: tree.Expr, otherwise: tree.Expr) -> tree.Expr:
-    """Return `then if left op right else otherwise`."""
-    unit = meet(left.perspective, right.perspective)
-    condition = tree.Binary(op=op, left=left, right=right, type=BOOL, perspective=unit, span=left.span)
-    both = meet(unit, then.perspective, otherwise.perspective)
-    return tree.Select(
-        condition=condition, then=then, otherwise=otherwise, type=INT64, perspective=both, span=left.span
-    )
+    return e if by == 1 else tree.Binary(op="/", left=e, right=whole(by, e), type=INT64, perspective=e.perspective, span=e.span)

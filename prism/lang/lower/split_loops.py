@@ -21,6 +21,7 @@ from prism.lang import tree
 from prism.lang.facts.definitions import facts
 from prism.lang.facts.digits import reader
 from prism.lang.facts.polynomials import add, constant
+from prism.lang.intrinsics.arithmetic import maximum, minimum
 from prism.lang.keep.bases import Frozen
 from prism.lang.lower.copies import Renamed, copy_body, with_parts
 from prism.lang.lower.cuts import Change, Cut, Index, Part, atoms, extreme, place_of
@@ -218,7 +219,7 @@ class Piece(Frozen):
         body = leave_rings(self.decided(loop.body), loop.body)
         if not any(map(has_effect, statements(body))):
             return None
-        first, stop = extreme(">", self.part.firsts), extreme("<", self.part.stops)
+        first, stop = extreme(maximum, self.part.firsts), extreme(minimum, self.part.stops)
         names = Renamed({}, expressions={})
         names.symbols[loop.symbol] = replace(loop.symbol)
         rename(body, names)
