@@ -130,10 +130,18 @@ def apply_op(context: Context, state: State, op: Op) -> State:
 
     if isinstance(op, ProxyFence):
         fence = Fence(op.space)
-        return change_pending(state, context.changes.of(fence, lambda p: p.fence_proxy() if fence.covers(p) else p))
+        if not op.path:
+            return change_pending(state, context.changes.of(fence, lambda p: p.fence_proxy() if fence.covers(p) else p))
+        return change_pending(state, context.changes.of(op, partial(_fence_along, op.path, fence)))
     if not isinstance(op, Commit | WaitGroup | Wait):
         return state
     return change_pending(state, context.changes.of((op, loads), change))
+
+
+def _fence_along(path: Path, fence: Fence, pending: Pending) -> Pending:
+    touch = pending.touch
+    own = touch is not None and comes_along(path, touch) and fence.covers(pending)
+    return pending.fence_proxy() if own else pending
 
 
 # -- what a conflict asks for -----------------------------------------------------------------------------------------------
