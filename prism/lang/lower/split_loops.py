@@ -33,9 +33,9 @@ from prism.lang.tree.walk import statements, terms
 from prism.lang.types import INT32
 from prism.lang.types.perspective import Perspective
 
-MOST_STRONG, MOST_WEAK = 2, 2
+MOST_STRONG, MOST_WEAK = 3, 2
 """Cuts of a loop for conditions around wgmmas and stations; for conditions around loops over fragments."""
-MOST_PIECES = 6
+MOST_PIECES = 8
 """Of one loop: each is a copy of its body, but for what its conditions leave out."""
 SCOPES = tree.Group | tree.Split | tree.Partition | tree.Claim | tree.Async | tree.Batch
 
