@@ -10,7 +10,8 @@
     skew             Program            -> Program     fills issued ahead of the trips that need them
     specialise       Program            -> Program     a body for each role
     judge            both forms         -> none        whole units come to each barrier; the shared memory is enough
-    allocate_named   Program            -> Lowered     a number in the hardware for each named barrier
+    allocate_named   Program            -> numbers     one in the hardware for each named barrier
+    allocate_turns   Program, numbers   -> Lowered     others for the units that take turns
 
 What comes behind runs no stage: `prism.explanation` and `safety` take the Program, as it was written, `emit` the Lowered; the
 reference machine takes either form, as the schedule says.
@@ -39,6 +40,7 @@ from prism.lang.lower.place import place, with_mbarriers
 from prism.lang.lower.skew import skew, unskew
 from prism.lang.lower.specialise import specialise
 from prism.lang.lower.split_loops import split_loops
+from prism.lang.lower.turns import allocate_turns
 from prism.lang.sync import plan
 from prism.lang.tree import For, Function, Symbol
 from prism.lang.tree.inlined import add_calls
@@ -105,9 +107,10 @@ def lower(program: Program) -> Lowered:
     apart = as_emitted(program)
     judge(program, apart)
     try:
-        return Lowered(apart, allocate_named(apart))
+        named = allocate_named(apart)
     except ValueError:
         return fail(errors.NamedBarriers(span=program.entry.span, name=program.entry.name))
+    return Lowered(apart, named, allocate_turns(apart, named))
 
 
 @memoize

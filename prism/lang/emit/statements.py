@@ -12,6 +12,7 @@ from prism.lang import tree
 from prism.lang.cuda.names import declarator, element_cuda, field_names, is_copy, registers, type_cuda
 from prism.lang.cuda.raw_text import field_words, rename_words
 from prism.lang.diagnostics import Span
+from prism.lang.emit import turns
 from prism.lang.emit.context import INDENT, Context
 from prism.lang.emit.expressions import (
     Position,
@@ -105,6 +106,8 @@ def statement(context: Context, s: tree.Stmt) -> list[str]:  # noqa: C901
             return view(context, s)
         case tree.Batch():
             return batch(context, s)
+        case tree.Turns():
+            return turns.passage(context, s, block("", context, s.span, body(context, s.body)))
         case tree.Specialise():
             return specialise(context, s)
         case tree.Assert():
@@ -426,7 +429,8 @@ def specialise(context: Context, s: tree.Specialise) -> list[str]:
         head = f"}} else {head}".rstrip() if lines else head
         inner, shared = replace(context, role=(first, last)), shared_part(context, role)
         parted = any(isinstance(i, tree.Specialise) for i in role.body)  # then each of its roles counts for itself
-        made = [*([] if parted else counters(context.rings, role.body)), *body(inner, role.body[:shared])]
+        own = [] if parted else [*counters(context.rings, role.body), *turns.starts(inner, role.body)]
+        made = [*own, *body(inner, role.body[:shared])]
         if shared < len(role.body):
             rest = body(replace(inner, alone=True), role.body[shared:])
             made += [f"if (threadIdx.x == {first}u) {{", *indent(rest), "}"]

@@ -17,8 +17,9 @@ from dataclasses import replace
 from prism.lang.rings.cycles import jumps
 from prism.lang.rings.ground import Ground, Part, Point
 from prism.lang.rings.happens import Standing, where_ended
+from prism.lang.rings.stations import members
 from prism.lang.rings.visits import GROUPED_READS, Lap, Visit
-from prism.lang.tree.plan import Advance, Arrive, Op, Plan, WaitGroup
+from prism.lang.tree.plan import Advance, Arrive, Op, Path, Plan, WaitGroup
 from prism.lang.tree.walk import statements
 
 
@@ -35,13 +36,14 @@ def arrive_early(ground: Ground, plan: Plan, operations: Sequence[Op], late: Arr
     lap, visit = found
     readers = [part for part in ground.of_visits[visit] if part.how in GROUPED_READS]
     point = where_ended(ground, Standing(plan), readers)
-    if point is None or not _for_all(point, readers, late, ground):
+    path = None if point is None else _path_for(ground, point, visit, readers)
+    if point is None or path is None:
         return None
     # A trip that is cut short before the place would never arrive, and rounds would not be counted alike.
     place = next(k for k, s in enumerate(lap.home) if point.at in statements((s,)))
     if jumps(lap.home, lap.range[0], place):
         return None
-    early = Arrive(at=point.at, side=point.side, barrier=late.barrier, every=late.every)
+    early = Arrive(at=point.at, side=point.side, path=path, barrier=late.barrier, every=late.every)
     moved: list[Op] = []
     for op in operations:
         if op is late or (isinstance(op, Arrive) and op.drain and op.barrier is late.barrier):
@@ -64,7 +66,11 @@ def _visit_of(ground: Ground, late: Arrive) -> tuple[Lap, Visit] | None:
     return None
 
 
-def _for_all(point: Point, readers: Sequence[Part], late: Arrive, ground: Ground) -> bool:
-    """Whether those who come to a point are those who arrive late today: then the arrivals of a phase stay as many."""
-    before = ground.threads_at(late.at, late.side)
-    return point.threads == before and all(part.threads == before for part in readers)
+def _path_for(ground: Ground, point: Point, visit: Visit, readers: Sequence[Part]) -> Path | None:
+    """Return the path of an arrival at a point by those who make a visit; None where others would come, or not all of them."""
+    # The arrivals of a phase stay as many.
+    for path in ((), visit.spot.path):
+        here = ground.along(point, path)
+        if all(part.threads == here.threads for part in readers) and here.number == len(members(ground.function, visit.spot.path)):
+            return path
+    return None

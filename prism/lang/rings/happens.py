@@ -24,7 +24,7 @@ from prism.lang.keep.bases import Frozen
 from prism.lang.rings.ground import Asked, Ground, Part, Point
 from prism.lang.rings.visits import GROUPED_READS
 from prism.lang.tree import Stmt
-from prism.lang.tree.plan import Arrive, Barrier, Commit, Mbarrier, Op, Plan, ProxyFence, Wait, WaitGroup
+from prism.lang.tree.plan import Arrive, Barrier, Commit, Mbarrier, Op, Operation, Plan, ProxyFence, Wait, WaitGroup
 from prism.lang.tree.walk import statements
 from prism.lang.types.perspective import BLOCK, WARP, WARP1, Perspective
 
@@ -194,6 +194,8 @@ class _Knowledge:
 
     def step(self, trip: int, point: Point, step: Barrier | Op) -> None:
         """Go through a barrier or an operation."""
+        if isinstance(step, Operation):
+            point = self.ground.along(point, step.path)
         match step:
             case Barrier(unit=unit):
                 self.meet(point, unit)

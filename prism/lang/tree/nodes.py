@@ -19,7 +19,7 @@ __all__ = [
     "Apply", "Arm", "Assert", "Assign", "Assume", "Async", "Batch", "Binary", "Body", "Break", "Breakpoint", "Call", "Cast",
     "Claim", "Component", "Const", "Continue", "Count", "Declare", "Distinct", "Element", "Evaluate", "Expr", "Expression",
     "For", "Function", "Group", "Id", "If", "Inlined", "Item", "Partition", "Place", "Print", "Return", "Role", "Select",
-    "SharedDeclare", "Specialise", "Split", "Statement", "Stmt", "Symbol", "Unary", "Unsafe", "Var", "View", "While",
+    "SharedDeclare", "Specialise", "Split", "Statement", "Stmt", "Symbol", "Turns", "Unary", "Unsafe", "Var", "View", "While",
 ]  # fmt: skip
 
 
@@ -361,6 +361,31 @@ class Batch(Statement):
     body: Body
 
 
+class Turns(Statement):
+    """The units of a role go through the body one after the other: unit i when unit i - 1 has left it, and then the first again.
+
+    The role's threads are `first .. first + size - 1` of the block, and `unit` is what it is counted in; `name` is its name. It
+    tells nobody of what others have done: it is an order of time alone.
+    """
+
+    name: str
+    first: int
+    size: int
+    unit: Perspective
+    code: Perspective
+    body: Body
+
+    @property
+    def number(self) -> int:
+        """How many units there are."""
+        return self.size // self.unit.size
+
+    @property
+    def passage(self) -> tuple[object, ...]:
+        """What its copies have in common: units of one role go through one place of the text in one order, wherever it stands."""
+        return (self.span.file, self.span.line, self.span.column, self.first, self.size, self.unit)
+
+
 class Role(Frozen):
     """Threads `first .. first + size - 1` of the block run `body`, a projection of the function's body onto them.
 
@@ -455,6 +480,7 @@ Stmt = (
     | Claim
     | Async
     | Batch
+    | Turns
     | Specialise
     | Unsafe
     | Assert
