@@ -92,7 +92,9 @@ class Index(Frozen):
         trip = (Digit(("trip", self.loop.symbol)),)
         factor = difference.get(trip, 0)
         rest = {monomial: f for monomial, f in difference.items() if monomial != trip}
-        if abs(factor) != self.step or any(digit == trip[0] or self.loop.symbol in digit.base for digit in all_digits(rest)):
+        if abs(factor) != self.step or any(
+            digit == trip[0] or self.loop.symbol in digit.base for digit in all_digits(rest)
+        ):
             return 0, rest
         return factor // self.step, rest
 
@@ -142,7 +144,9 @@ class Index(Frozen):
                 return symbol is not self.loop.symbol and symbol not in self.inside
             case tree.Const() | tree.Id() | tree.Count():
                 return True
-            case tree.Binary(op=op, right=right) if op in ("/", "%") and not (isinstance(right, tree.Const) and right.value):
+            case tree.Binary(op=op, right=right) if op in ("/", "%") and not (
+                isinstance(right, tree.Const) and right.value
+            ):
                 return False
             case tree.Binary() | tree.Unary() | tree.Cast() | tree.Select():
                 return all(map(self.keeps, tree.operands(e)))
@@ -207,7 +211,9 @@ class Part(Frozen):
         if cut.trips is not None:
             last.append(add(self.index.start, constant((cut.trips - 1) * self.index.step)))
         # A name for a cut is never beyond the loop's end; a constant may be.
-        rest = self.stops if isinstance(at, tree.Const) else tuple(s for s in self.stops if s is not self.index.loop.stop)
+        rest = (
+            self.stops if isinstance(at, tree.Const) else tuple(s for s in self.stops if s is not self.index.loop.stop)
+        )
         return replace(self, stops=(*rest, at), highs=(*self.highs, *last))
 
     def after(self, cut: Cut, at: tree.Expr) -> Part:
@@ -268,7 +274,9 @@ def times(left: tree.Expr, right: tree.Expr) -> tree.Expr:
 def extreme(of: Intrinsic, found: Sequence[tree.Expr]) -> tree.Expr:
     """Return the `minimum` or the `maximum` of some indices."""
     numbers = [int(e.value) for e in found if isinstance(e, tree.Const)]
-    best = [replace(e, value=min(numbers) if of is minimum else max(numbers)) for e in found if isinstance(e, tree.Const)]
+    best = [
+        replace(e, value=min(numbers) if of is minimum else max(numbers)) for e in found if isinstance(e, tree.Const)
+    ]
     result, *others = (*best[:1], *(e for e in found if not isinstance(e, tree.Const)))
     for e in others:
         unit = meet(result.perspective, e.perspective)
@@ -306,4 +314,8 @@ def as_whole(e: tree.Expr) -> tree.Expr:
 
 def divided(e: tree.Expr, by: int) -> tree.Expr:
     """Return the quotient by a constant."""
-    return e if by == 1 else tree.Binary(op="/", left=e, right=whole(by, e), type=INT64, perspective=e.perspective, span=e.span)
+    return (
+        e
+        if by == 1
+        else tree.Binary(op="/", left=e, right=whole(by, e), type=INT64, perspective=e.perspective, span=e.span)
+    )
