@@ -18,8 +18,9 @@ from prism.lang.barriers.walk import Concurrent, Conflict, Context, Walk, summar
 from prism.lang.barriers.walk_context import DEEP, Spent, context_of
 from prism.lang.barriers.walk_state import Fence, Landing, Mark, Registers, rank
 from prism.lang.check import reuse
-from prism.lang.diagnostics import CompileError, Fields, Label
+from prism.lang.diagnostics import CompileError, Fields, Label, Span
 from prism.lang.errors import sync as errors
+from prism.lang.errors.turns import TurnsBarrier
 from prism.lang.facts.budget import most_threads
 from prism.lang.facts.definitions import Facts, facts
 from prism.lang.facts.destinations import between_blocks, brought_together, stored_by_all
@@ -27,10 +28,10 @@ from prism.lang.facts.touches import REDUCTION
 from prism.lang.rings.fills_ahead import with_skews
 from prism.lang.rings.joint import Joint, State, grounds, joins_of
 from prism.lang.rings.waits import Rings, rings
-from prism.lang.tree import Body, Claim, For, Function, Group, Partition, Stmt, While, children
+from prism.lang.tree import Body, Claim, For, Function, Group, Partition, Stmt, Turns, While, children
 from prism.lang.tree.plan import Barrier, Commit, Elided, Layout, Note, Op, Plan, ProxyFence, WaitGroup, WgmmaFence
 from prism.lang.tree.trail import Trail
-from prism.lang.tree.walk import statements
+from prism.lang.tree.walk import statements, terms
 from prism.lang.types.perspective import BLOCK, THREAD, WARP, Level, Perspective
 
 UNTRIED = (
@@ -222,12 +223,23 @@ def conflict_error(conflict: Conflict, function: Function) -> CompileError:
         has, change = lacks
         facts: Fields = {"name": name, "unit": conflict.unit, "first": first.kind, "second": second.kind}
         return CompileError(errors.NoBarrier(span=span, labels=labels, has=has, change=change, **facts))
+    if (turns := passage_of(second.access.span, conflict.unit, function)) is not None:
+        facts = {"name": name, "needed": conflict.unit, "first": first.kind, "second": second.kind}
+        return CompileError(TurnsBarrier(span=span, labels=labels, role=turns.name, unit=turns.unit, **facts))
     return CompileError(
         errors.NoPlace(
             span=span, labels=labels, name=name, unit=conflict.unit, first=first.kind, second=second.kind,
             code_at=second.code,
         )
     )  # fmt: skip
+
+
+def passage_of(span: Span, unit: Perspective, function: Function) -> Turns | None:
+    """Return the passage in which an access stands, and of whose units more than one would meet at a unit's barrier."""
+    for turns in (s for s in statements(function.body) if isinstance(s, Turns) and not unit <= s.unit):
+        if any(part.span == span for s in statements(turns.body) for part in terms(s)):
+            return turns
+    return None
 
 
 def lacking(unit: Perspective, function: Function) -> tuple[str, str] | None:

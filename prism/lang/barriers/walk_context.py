@@ -92,7 +92,10 @@ class Exits(Frozen):
 
 
 class Place(Frozen):
-    """Where the walk stands: the code's perspective, the path to it, the open views, if in a batch, and the loop around."""
+    """Where the walk stands: the code's perspective, the path to it, the open views, if in a batch, and the loop around.
+
+    `alone`: the unit that is in a passage by itself, where one takes its turn.
+    """
 
     code: Perspective
     path: Path = ()
@@ -102,19 +105,21 @@ class Place(Frozen):
     loop: tree.Stmt | None = None
     depth: int = 0
     """Loops around it."""
+    alone: Perspective | None = None
 
     def into(self, loop: tree.Stmt, exits: Exits) -> Place:
         """Return the place inside a loop's body."""
-        return Place(self.code, self.path, self.opened, exits, self.batch, loop, self.depth + 1)
+        return Place(self.code, self.path, self.opened, exits, self.batch, loop, self.depth + 1, self.alone)
 
     def enter(self, code: Perspective, entry: Perspective | tuple[Level, int, int]) -> Place:
         """Return the place inside a group or an arm."""
-        return Place(code, (*self.path, entry), self.opened, self.exits, self.batch, self.loop, self.depth)
+        path = (*self.path, entry)
+        return Place(code, path, self.opened, self.exits, self.batch, self.loop, self.depth, self.alone)
 
     def open(self, view: tree.Symbol, claim: bool) -> Place:
         """Return the place inside a view's body."""
         opened = {**self.opened, view: (len(self.path), claim)}
-        return Place(self.code, self.path, opened, self.exits, self.batch, self.loop, self.depth)
+        return Place(self.code, self.path, opened, self.exits, self.batch, self.loop, self.depth, self.alone)
 
 
 @dataclass(eq=False, slots=True)

@@ -36,6 +36,7 @@ from prism.lang.check.tiles import (
     fragment_operand,
     map_operand,
     origins,
+    refuse_one_twice,
     same_elements,
     scalar_of,
     tensor_operand,
@@ -73,6 +74,7 @@ def check_intrinsic(env: Env, e: s.Call, intrinsic: Intrinsic, target: Perspecti
     operands = [p for p in intrinsic.parameters if p.kind != "static" and (p.name in given or not p.optional)]
     typed = check_operands(env, intrinsic, operands, given, target, want)
     same_elements(intrinsic, operands, typed)
+    refuse_one_twice(intrinsic, typed, e.span)
     of_numbers(intrinsic, operands, typed)
     scalar = type_variable(operands, typed)
     if isinstance(scalar, Struct) and not intrinsic.structs:

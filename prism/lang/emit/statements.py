@@ -12,6 +12,7 @@ from prism.lang import tree
 from prism.lang.cuda.names import declarator, element_cuda, field_names, is_copy, registers, type_cuda
 from prism.lang.cuda.raw_text import field_words, rename_words
 from prism.lang.diagnostics import Span
+from prism.lang.emit import turns
 from prism.lang.emit.context import INDENT, Context
 from prism.lang.emit.expressions import (
     Position,
@@ -30,7 +31,7 @@ from prism.lang.emit.rings import counters
 from prism.lang.emit.single_thread import is_first, shared_part
 from prism.lang.emit.speak import assert_lines, print_lines
 from prism.lang.tree.walk import assigned_names, statements, subexpressions, terms
-from prism.lang.types import FLOAT16, FLOAT32, INT32, Fragment, Pointer, Type
+from prism.lang.types import BFLOAT16, FLOAT16, FLOAT32, INT32, Fragment, Pointer, Type
 from prism.lang.types.perspective import BLOCK, WARP, Level, Perspective
 
 UNROLLED_TRIPS = 64  # of a loop that indexes registers: they are registers only if every index is a constant
@@ -63,8 +64,9 @@ def body(context: Context, statements: tree.Body) -> list[str]:
 
 
 def accumulates(type_: Type) -> bool:
-    """Whether a wgmma may add to it."""
-    return isinstance(type_, Fragment) and type_.threads == 128 and type_.element in (FLOAT16, FLOAT32, INT32)
+    """Whether a wgmma may add to it, or take it for its first operand."""
+    wgmmas = (BFLOAT16, FLOAT16, FLOAT32, INT32)
+    return isinstance(type_, Fragment) and type_.threads == 128 and type_.element in wgmmas
 
 
 def before_loop(pragma: list[str], lines: list[str]) -> list[str]:
@@ -104,6 +106,8 @@ def statement(context: Context, s: tree.Stmt) -> list[str]:  # noqa: C901
             return view(context, s)
         case tree.Batch():
             return batch(context, s)
+        case tree.Turns():
+            return turns.passage(context, s, block("", context, s.span, body(context, s.body)))
         case tree.Specialise():
             return specialise(context, s)
         case tree.Assert():
@@ -234,6 +238,9 @@ def loop(context: Context, s: tree.For) -> list[str]:
         more = f"{name} > {stop}"
     else:
         more = f"{step} > 0 ? {name} < {stop} : {name} > {stop}"
+    if s.once:
+        made = [f"const {type_} {name} = {start};", *body(context, s.body)]
+        return [*before, *block(f"if ({tight(start)} < {stop})", context, s.span, made)]
     advance = f"++{name}" if isinstance(s.step, tree.Const) and s.step.value == 1 else f"{name} += {step}"
     head = f"for ({type_} {name} = {start}; {more}; {advance})"
     return [*before, *_unrolling(s), *block(head, context, s.span, body(context, s.body))]
@@ -416,7 +423,8 @@ def specialise(context: Context, s: tree.Specialise) -> list[str]:
         head = f"}} else {head}".rstrip() if lines else head
         inner, shared = replace(context, role=(first, last)), shared_part(context, role)
         parted = any(isinstance(i, tree.Specialise) for i in role.body)  # then each of its roles counts for itself
-        made = [*([] if parted else counters(context.rings, role.body)), *body(inner, role.body[:shared])]
+        own = [] if parted else [*counters(context.rings, role.body), *turns.starts(inner, role.body)]
+        made = [*own, *body(inner, role.body[:shared])]
         if shared < len(role.body):
             rest = body(replace(inner, alone=True), role.body[shared:])
             made += [f"if (threadIdx.x == {first}u) {{", *indent(rest), "}"]

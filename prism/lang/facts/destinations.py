@@ -231,7 +231,7 @@ def _always(body: tree.Body, counted: frozenset[tree.Symbol]) -> Iterator[tuple[
         match statement:
             case tree.Evaluate(value=tree.Apply() as apply) if apply.intrinsic.asynchronous == "bulk":
                 yield apply, counted
-            case tree.Group() | tree.Partition() | tree.Claim() | tree.Async():
+            case tree.Group() | tree.Partition() | tree.Claim() | tree.Async() | tree.Turns():
                 yield from _always(statement.body, counted)
             case tree.Split(level=Level.THREAD):
                 for arm in statement.arms:

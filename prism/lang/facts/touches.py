@@ -221,12 +221,24 @@ class Pending(NamedTuple):
         """Return it as it is once its thread has waited for it."""
         if self.since is None:
             return self
-        # What an engine did, engines see without a proxy fence; what `cp_async` stored is a thread's, and needs one.
-        return self._replace(since=None, fenced=self.touch is not None and self.touch.engine)
+        # What an engine did, engines see without a proxy fence; what `cp_async` stored is a thread's, and needs one. Of registers
+        # that a wgmma wrote, a wgmma that reads them is told by a fence of their own.
+        return self._replace(
+            since=None, fenced=self.touch is not None and self.touch.engine and in_memory(self.touch.root)
+        )
 
     def fence_proxy(self) -> Pending:
         """Return it as it is after its thread's proxy fence."""
-        return self if self.since is not None or self.fenced else self._replace(fenced=True)
+        memory = self.touch is None or in_memory(self.touch.root)
+        return self._replace(fenced=True) if memory and self.since is None and not self.fenced else self
+
+    def fence_registers(self) -> Pending | None:
+        """Return it as it is after its thread's wgmma fence; None for a thread's own access to a fragment, which it settles."""
+        if self.touch is None or in_memory(self.touch.root):
+            return self
+        if not self.touch.how:
+            return None
+        return self if self.since is not None else self._replace(fenced=True)
 
 
 def other_trip(known: Facts, first: Pending, second: Touch) -> tree.Symbol | None:
