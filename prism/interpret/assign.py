@@ -64,7 +64,7 @@ def compile_declare(scope: Scope, statement: tree.Declare) -> Run:
 def _declare_array(scope: Scope, statement: tree.Declare, type_: tree.Array | tree.Fragment) -> Run:
     slot, each, check = scope.slot(statement.symbol), per_thread(statement.symbol), scope.check
     value = None if statement.value is None else scope.evaluate(statement.value)
-    touch = toucher(scope, statement.symbol, statement.span)
+    touch = toucher(scope, statement.symbol, statement.span, write=True)
 
     def run(frame: Frame) -> bool:
         local = make_local(type_, each, frame.block.machine.threads, check)
@@ -136,7 +136,7 @@ def compile_assign(scope: Scope, statement: tree.Assign) -> Run:
 def _fill_fragment(scope: Scope, symbol: tree.Symbol, statement: tree.Assign) -> Run:
     """`acc = 0`: every element of each thread's part."""
     slot, value = scope.slot(symbol), scope.evaluate(statement.value)
-    touch = toucher(scope, symbol, statement.span)
+    touch = toucher(scope, symbol, statement.span, write=True)
 
     def run(frame: Frame) -> bool:
         local: Local = frame.values[slot]

@@ -69,26 +69,36 @@ def compile_place(scope: Scope, node: Place) -> Eval:
 Touch = Callable[[Frame, Local], None]
 
 
-def toucher(scope: Scope, symbol: Symbol, span: Span) -> Touch | None:
-    """Return the check that no wgmma writes a fragment that is accessed plainly; None where there is nothing to check."""
+def toucher(scope: Scope, symbol: Symbol, span: Span, *, write: bool) -> Touch | None:
+    """Return the check that no wgmma writes a fragment that is accessed plainly, or reads one that is written.
+
+    None where there is nothing to check.
+    """
     if not scope.check or not isinstance(symbol.type, Fragment):
         return None
 
     def touch(frame: Frame, local: Local) -> None:
         flights, lanes = flights_of(frame.block), frame.active()
-        flying = local.last[lanes] >= flights.ended["wgmma"][lanes]
-        if anywhere(flying):
+        ended = flights.ended["wgmma"][lanes]
+        flying, reading = local.last[lanes] >= ended, write & (local.read[lanes] >= ended)
+        if anywhere(flying) or anywhere(reading):
+            sums = anywhere(flying)
+            flying = flying if sums else reading
             raise FlightError(
-                f"`{symbol.name}` is accessed while a wgmma that writes it is under way",
+                f"`{symbol.name}` is accessed while a wgmma that writes it is under way"
+                if sums
+                else f"`{symbol.name}` is written while a wgmma that reads it is under way",
                 span,
-                here="accessed here",
+                here="accessed here" if sums else "written here",
                 other=symbol.span,
-                there="the accumulator",
+                there="the accumulator" if sums else "the operand",
                 perspective=symbol.perspective,
                 thread=int(lanes[int(flying.argmax())]),
                 block=frame.block.number,
                 barrier="wait for its group, WaitGroup('wgmma', 0), before this",
             )
         local.touched[lanes] = flights.fences[lanes]
+        if write:
+            local.stored[lanes] = flights.fences[lanes]
 
     return touch

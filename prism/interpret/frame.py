@@ -111,7 +111,8 @@ class Block:
 class Local:
     """A local array: `data` has shape (*shape, threads) where each thread has its own, else `shape`.
 
-    A fragment's part besides: `last`, a thread, the group of wgmmas that writes it last; `touched` when it was last used plainly.
+    A fragment's part besides, a thread: `last`, the group of wgmmas that writes it last, and `read` that reads it last;
+    `touched` when it was last used plainly, and `stored` when it was last written so.
     `whole`: nothing is left to initialise; found out by `look`.
     """
 
@@ -119,7 +120,9 @@ class Local:
     each: bool
     initialised: Any = None
     last: Any = None
+    read: Any = None
     touched: Any = None
+    stored: Any = None
     looks: int = 0
     whole: bool = False
 
@@ -135,7 +138,8 @@ def make_local(type_: Array | Fragment, each: bool, threads: int, check: bool) -
     if isinstance(type_, Fragment):
         data = np.zeros((type_.size, threads), dtype_of(type_.element))
         known = np.zeros(data.shape, bool) if check else None
-        return Local(data, True, known, np.full(threads, -1), np.zeros(threads, np.int64))
+        never, before = np.full(threads, -1), np.zeros(threads, np.int64)
+        return Local(data, True, known, never, never.copy(), before, before.copy())
     element = type_.element
     shape = (*type_.shape, threads) if each else type_.shape
     initialised = np.zeros(shape, bool) if check else None

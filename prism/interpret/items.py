@@ -115,7 +115,7 @@ def local_checker(scope: Scope, node: Item, *, write: bool) -> Any:
     """Return the function that checks bounds and initialisation of a local array's access; None where nothing is checked."""
     if not scope.check:
         return None
-    checker, touch = Checker(node.span, node.perspective), toucher(scope, node.symbol, node.span)
+    checker, touch = Checker(node.span, node.perspective), toucher(scope, node.symbol, node.span, write=write)
     name = node.symbol.name
 
     def check(frame: Frame, local: Local, where: tuple[Any, ...]) -> None:

@@ -45,14 +45,13 @@ def operand_of(scope: Scope, parameter: Parameter, argument: tree.Expr) -> Opera
         return reference
     if parameter.kind == "array":
         return _array_operand(scope, parameter, argument)
-    if parameter.kind == "tile":
-        return tile_operand(scope, argument)
     if parameter.kind in ("tensor", "map"):
         return tensor_operand(scope, argument)
-    if parameter.kind == "fragment":
-        assert isinstance(argument, tree.Var)
+    if isinstance(argument, tree.Var) and isinstance(argument.type, tree.Fragment):
         slot = scope.slot(argument.symbol)
         return lambda frame, lanes: frame.values[slot]
+    if parameter.kind == "tile":
+        return tile_operand(scope, argument)
     if isinstance(argument, tree.Item) and parameter.kind == "element":
         raise TypeError(f"`{parameter.name}` takes an element of memory, not of a local array")
     value = scope.evaluate(argument)

@@ -14,6 +14,7 @@ from prism.interpret.pointers import address_of, locate_name
 from prism.interpret.regions import CodedArray, Reference, Region
 from prism.interpret.scope import Scope
 from prism.lang.tree import Element, Expr, Pointer, TensorMap, Var
+from prism.lang.types.tiles import extents_in
 
 Operand = Callable[[Frame, Any], Any]
 
@@ -47,8 +48,9 @@ class Tile(Reference):
 
     shape: tuple[int, ...] = ()
 
-    def elements(self, lane: int, extents: tuple[int, ...]) -> Any:
-        """Return the indices in the region of a part of the tile that begins where a thread says, flat."""
+    def elements(self, lane: int, box: tuple[int, ...]) -> Any:
+        """Return the indices in the region of the box's rows, from where a thread says, flat."""
+        extents = extents_in(self.shape, box) or box
         shape = (1,) * (len(extents) - len(self.shape)) + self.shape
         shape = shape[len(shape) - len(extents) :]
         steps = [prod(shape[axis + 1 :]) for axis in range(len(shape))]

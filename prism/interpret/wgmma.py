@@ -1,11 +1,12 @@
 """wgmma on the reference machine: a warpgroup's product, under way until its group is waited for.
 
 Each warp of the group issues a part, which reads its own rows of the first tile (16 of each 64) and all of the second. Late,
-the tiles are read when the group is waited for.
+the tiles are read when the group is waited for; so is a fragment that is the first operand.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from prism.interpret.lanes import anywhere
 from prism.interpret.operands import operand_of, whole_units
 from prism.interpret.scope import Eval, Scope
 from prism.interpret.tensors import Tile, encode
-from prism.lang.intrinsics.wgmma import extents, is_transposed
+from prism.lang.intrinsics.wgmma import extents, held_of, is_transposed
 from prism.lang.tree import Apply
 from prism.lang.tree.bind import binding_of, operands_of
 from prism.lang.types.perspective import WARP
@@ -33,27 +34,30 @@ def compile_wgmma(scope: Scope, node: Apply) -> Eval:
     binding, pairs = binding_of(node), operands_of(node)
     operands = [operand_of(scope, parameter, argument) for parameter, argument in pairs]
     meaning, fragment = node.intrinsic.meaning, binding.fragments["accumulator"]
-    shapes, plain = (extents(binding, "a"), extents(binding, "b")), scope.shop.mode.plain
+    held, plain = held_of(binding), scope.shop.mode.plain
+    shapes = [extents(binding, operand) for operand in ("ab" if held is None else "b")]
     checker, check = Checker(node.span, node.code), scope.check
     columns = 1 if is_transposed(binding, "a") else 0
     assert meaning is not None
-    name = getattr(pairs[0][1], "symbol").name  # noqa: B009 -- a fragment is given by its name
+    name, name_of_a = (getattr(pairs[k][1], "symbol").name for k in (0, 1))  # noqa: B009 -- all are given by a name
 
     def issue(frame: Frame) -> None:
         whole_units(frame, node)
         lanes = frame.active()
         local, a, b, *more = (operand(frame, lanes) for operand in operands)
-        tiles = [_read(tile, len(lanes), shape) for tile, shape in zip((a, b), shapes, strict=True)]
+        given = [a, b] if held is None else [b]
+        tiles = [_read(tile, len(lanes), shape) for tile, shape in zip(given, shapes, strict=True)]
         accumulate = [np.broadcast_to(value, lanes.shape)[:: fragment.threads].copy() for value in more]
-        data = [encode(tile.region.data) for tile in (a, b)]
+        data = [encode(tile.region.data) for tile in given]
 
         def effect(_: Any) -> None:
-            left, right = (held[index] for held, index in zip(data, tiles, strict=True))
-            held = gather(local, fragment, lanes)
-            scatter(local, fragment, lanes, meaning(binding, left, right, held, *accumulate))
+            read = [stored[index] for stored, index in zip(data, tiles, strict=True)]
+            left = gather(a, held, lanes) if held is not None else read[0]
+            sums = gather(local, fragment, lanes)
+            scatter(local, fragment, lanes, meaning(binding, left, read[-1], sums, *accumulate))
 
         if not check:
-            for tile, index in zip((a, b), tiles, strict=True):
+            for tile, index in zip(given, tiles, strict=True):
                 checker.bounds(frame, tile.region, index.ravel(), np.full(index.size, lanes[0]))
         if plain:
             effect(None)
@@ -63,8 +67,13 @@ def compile_wgmma(scope: Scope, node: Apply) -> Eval:
         agents = flights.agents("wgmma", warps, "wgmma")
         if check:
             _check_accumulator(frame, node, local, lanes, flights, name, accumulate)
-            _check_tiles(frame, checker, (a, b), tiles, lanes, agents, columns)
+            if held is not None:
+                _check_held(frame, node, a, lanes, flights, name_of_a)
+            _check_tiles(frame, checker, given, tiles, lanes, agents, columns)
         local.last[lanes] = flights.committed["wgmma"][lanes]
+        local.stored[lanes] = flights.fences[lanes]
+        if held is not None:
+            a.read[lanes], a.touched[lanes] = flights.committed["wgmma"][lanes], flights.fences[lanes]
         known = (np.repeat(agents, WARP),) if agents is not None else ()
         flights.issue(Flight("wgmma", "wgmma", node.span, lanes, (effect,), known, whole=True))
 
@@ -79,18 +88,9 @@ def _read(tile: Tile, lanes: int, shape: tuple[int, int]) -> Any:
 def _check_accumulator(
     frame: Frame, node: Apply, local: Local, lanes: Any, flights: Flights, name: str, accumulate: list[Any]
 ) -> None:
-    def at(bad: Any) -> Any:
-        return {"perspective": node.code, "thread": int(lanes[int(bad.argmax())]), "block": frame.block.number}
-
-    stale = flights.fences[lanes] <= local.touched[lanes]
-    if anywhere(stale):
-        raise FlightError(
-            f"`{name}` was accessed plainly, and no wgmma fence stands between that and this wgmma",
-            node.span,
-            here="writes it",
-            barrier="a wgmma fence before the batch",
-            **at(stale),
-        )
+    at = _finder(frame, node, lanes)
+    _check_fence(flights.fences[lanes] <= local.touched[lanes], node, name, "accessed", "writes it", at)
+    _check_landed(local.read[lanes] >= flights.ended["wgmma"][lanes], node, name, "that reads", "writes it", at)
     added = np.ones(len(lanes), bool) if not accumulate else np.repeat(accumulate[0], WARPS * WARP)
     empty = added & ~local.initialised[:, lanes].all(axis=0)
     if anywhere(empty):
@@ -100,14 +100,59 @@ def _check_accumulator(
     local.initialised[:, lanes] = True
 
 
+def _check_held(frame: Frame, node: Apply, local: Local, lanes: Any, flights: Flights, name: str) -> None:
+    """What is asked of a fragment that is the first operand."""
+    at = _finder(frame, node, lanes)
+    _check_fence(flights.fences[lanes] <= local.stored[lanes], node, name, "written", "reads it", at)
+    _check_landed(local.last[lanes] >= flights.ended["wgmma"][lanes], node, name, "that writes", "reads it", at)
+    empty = ~local.initialised[:, lanes].all(axis=0)
+    if anywhere(empty):
+        raise UninitialisedError(f"`{name}` is read where nothing was written", node.span, here="reads it", **at(empty))
+
+
+def _finder(frame: Frame, node: Apply, lanes: Any) -> Callable[[Any], dict[str, Any]]:
+    """Return what says where an error is, of the threads that are at fault."""
+    return lambda bad: {
+        "perspective": node.code,
+        "thread": int(lanes[int(bad.argmax())]),
+        "block": frame.block.number,
+    }
+
+
+def _check_fence(stale: Any, node: Apply, name: str, how: str, here: str, at: Callable[[Any], dict[str, Any]]) -> None:
+    if anywhere(stale):
+        raise FlightError(
+            f"`{name}` was {how}, and no wgmma fence stands between that and this wgmma",
+            node.span,
+            here=here,
+            barrier="a wgmma fence before the batch",
+            **at(stale),
+        )
+
+
+def _check_landed(
+    flying: Any, node: Apply, name: str, how: str, here: str, at: Callable[[Any], dict[str, Any]]
+) -> None:
+    if anywhere(flying):
+        raise FlightError(
+            f"a wgmma {how} `{name}` is under way, as its operand of another kind is here",
+            node.span,
+            here=here,
+            barrier="wait for its group, WaitGroup('wgmma', 0), before this",
+            **at(flying),
+        )
+
+
 def _check_tiles(
-    frame: Frame, checker: Checker, tiles: tuple[Tile, Tile], indices: list[Any], lanes: Any, agents: Any, axis: int
+    frame: Frame, checker: Checker, tiles: list[Tile], indices: list[Any], lanes: Any, agents: Any, axis: int
 ) -> None:
     for number, agent in enumerate(agents):
         unit, warp = divmod(number, WARPS)
-        mine = np.arange(indices[0][unit].shape[axis]) // ROWS_OF_A_WARP % WARPS == warp
-        rows = np.compress(mine, indices[0][unit], axis=axis)
-        for tile, index in zip(tiles, (rows.ravel(), indices[1][unit].ravel()), strict=True):
+        read = [index[unit] for index in indices]
+        if len(read) > 1:
+            mine = np.arange(read[0].shape[axis]) // ROWS_OF_A_WARP % WARPS == warp
+            read[0] = np.compress(mine, read[0], axis=axis)
+        for tile, index in zip(tiles, (part.ravel() for part in read), strict=True):
             who = np.full(index.shape, lanes[number * WARP])
             by = np.full(index.shape, agent)
             checker.access(frame, tile.region, index, who, "read", by=by, proxy=True)

@@ -16,7 +16,7 @@ from prism.lang.types import Scalar, Vector
 from prism.lib.levels import Block, Grid, Thread, Warp
 
 def CUtensorMap(*arguments: Any, **options: Any) -> Any:
-    """CUtensorMap(T, rows, columns, swizzle=128): a matrix that is copied a tile at a time. See docs/reference/CUtensorMap.md."""
+    """CUtensorMap(T, rows, columns, swizzle=128): a matrix, or an array of up to 5 axes, that is copied a tile at a time. See docs/reference/CUtensorMap.md."""
 
 def __float_as_int(x: Any, out: Sequence[Any] = ...) -> Any:
     """float_as_int(x): the bits of a float32, taken for a int32; CUDA's `__float_as_int`. Called by thread[1]; sm_75 and later."""
@@ -868,7 +868,7 @@ warpgroup: LevelName
 """128 threads, which wgmma takes. See docs/reference/warpgroup.md."""
 
 def wgmma(accumulator: Any, a: Any, b: Any, transpose_a: Any = ..., transpose_b: Any = ..., accumulate: Any = ..., out: Sequence[Any] = ...) -> Any:
-    """wgmma(acc, a, b, transpose_a=False, transpose_b=False, accumulate=True): acc += A * B over all of K, or A * B where not `accumulate`; acc is a fragment of M x N, M a multiple of 64; a and b are swizzled shared tiles, M x K and N x K (transposed: K x M and K x N), or what begins at a[i, k]; of bfloat16, float16, float32 (taken as tf32), int8, uint8, float8_e4m3fn or float8_e5m2; of the last two, and of int8 and uint8, b may be of the other. Called by thread[128]; sm_90a and later."""
+    """wgmma(acc, a, b, transpose_a=False, transpose_b=False, accumulate=True): acc += A * B over all of K, or A * B where not `accumulate`; acc is a fragment of M x N, M a multiple of 64; a and b are swizzled shared tiles, M x K and N x K (transposed: K x M and K x N), or what begins at a[i, k]; a may be a fragment of float16 or bfloat16, M x K, which is read until the wgmma has been waited for; of bfloat16, float16, float32 (taken as tf32), int8, uint8, float8_e4m3fn or float8_e5m2; of the last two, and of int8 and uint8, b may be of the other. Called by thread[128]; sm_90a and later."""
 
 def wgmma_async(*arguments: Any, **options: Any) -> Any:
     """with wgmma_async(): the wgmmas inside are issued as one group. See docs/reference/wgmma_async.md."""

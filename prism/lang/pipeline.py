@@ -36,6 +36,7 @@ from prism.lang.lower.limits import allocate_named, check_shared_limit
 from prism.lang.lower.place import place, with_mbarriers
 from prism.lang.lower.skew import skew, unskew
 from prism.lang.lower.specialise import specialise
+from prism.lang.lower.split_loops import split_loops
 from prism.lang.lower.turns import allocate_turns
 from prism.lang.sync import plan
 from prism.lang.tree import Function, Symbol
@@ -52,15 +53,33 @@ def build(kernel: surface.Kernel, template: Mapping[str, object] | None = None) 
         functions = check(kernel, template)
         try:
             check_blocks(functions)
-            layouts = lay_out(functions)
-            plans = plan(functions, layouts)
-            program = assemble(functions, plans, layouts)
-            lower(program)  # kept with the program: who emits it finds it there
-            return program
+            apart = split(functions)
+            if apart is not functions:
+                try:
+                    return synchronise(apart)
+                except CompileError:
+                    pass  # as it was written it may be legal; and if it isn't, its faults are told as it was written
+            return synchronise(functions)
         except CompileError as failure:
             raise CompileError(*(add_calls(error, functions) for error in failure.errors)) from None
         except RecursionError:
             raise CompileError(TooDeep(span=functions[-1].span, name=functions[-1].name)) from None
+
+
+def split(functions: Functions) -> Functions:
+    """Return the functions with the kernel's loops split; the same functions where none is."""
+    entry = functions[-1]
+    apart = split_loops(entry) if entry.kind == "global" else entry
+    return functions if apart is entry else (*functions[:-1], apart)
+
+
+def synchronise(functions: Functions) -> Program:
+    """Return the program of checked functions, which can be lowered."""
+    layouts = lay_out(functions)
+    plans = plan(functions, layouts)
+    program = assemble(functions, plans, layouts)
+    lower(program)  # kept with the program: who emits it finds it there
+    return program
 
 
 @memoize

@@ -38,7 +38,8 @@ def bind(name: str, parameters: tuple[EntryParameter, ...], arguments: Sequence[
         LaunchError: too many or too few arguments.
         TypeError: no array where one is needed, or one of another dtype or byte order; arrays on the host and on a GPU.
         ValueError: an array is not contiguous, or one of structs not aligned, has not the number of axes of its tensor map, or is
-            read-only, or has rows that tensor stores can't write exactly, where the kernel writes; arrays on two GPUs.
+            read-only, or has rows that tensor stores can't write exactly, or elements that share memory, where the kernel writes;
+            arrays on two GPUs.
     """
     require_count(name, [p.name for p in parameters], len(arguments))
     values: list[Any] = []
@@ -56,6 +57,7 @@ def bind(name: str, parameters: tuple[EntryParameter, ...], arguments: Sequence[
             require_axes(info, parameter.name, len(parameter.box))
             if not parameter.const:
                 require_whole_pieces(info, parameter.name)
+                require_own_places(info, parameter.name)
         else:
             require_contiguous(info, parameter.name)
         if not parameter.const:
@@ -84,3 +86,16 @@ def require_whole_pieces(info: ArrayInfo, name: str) -> None:
             f"`{name}` is written by tensor copies, and its rows of {row} bytes are no multiple of {PIECE}: "
             "copies would write beyond them; pad the rows, or write them with plain stores"
         )
+
+
+def require_own_places(info: ArrayInfo, name: str) -> None:
+    """Refuse an array, written by a kernel, of which two elements may share memory, as windows that overlap do."""
+    reach = info.dtype.itemsize
+    axes = ((abs(stride), extent) for extent, stride in zip(info.shape, info.strides, strict=True) if extent > 1)
+    for stride, extent in sorted(axes):
+        if stride < reach:
+            raise ValueError(
+                f"`{name}` is written by tensor copies, and elements of it share memory: its shape is {info.shape}, its strides "
+                f"{info.strides} bytes; pass an array whose elements lie apart"
+            )
+        reach += (extent - 1) * stride

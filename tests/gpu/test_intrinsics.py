@@ -97,6 +97,8 @@ def test_special_functions_are_as_precise_as_they_say(name, scalar):
     kernel((n // 100,), (100,), (*map(cupy.asarray, operands), out, np.int32(n)))
     want = np.array([function(*given) for given in zip(*(x.tolist() for x in operands), strict=True)])
     ulp = 2.0 ** (np.frexp(want)[1] - (24.0 if scalar == FLOAT32 else 53.0))
+    if name == "lgamma" and scalar == FLOAT64:  # Python's own crosses 0, at 1 and 2, within ulps of 1
+        ulp = np.maximum(ulp, 2.0**-52)
     # CUDA counts from the rounded result, which is off by half an ulp; Python's own float64 may be off by one.
     most = documented(name, scalar) + (0 if name == "fmod" else 0.5 if scalar == FLOAT32 else 1.5)
     assert (np.abs(cupy.asnumpy(out) - want) <= most * ulp).all()

@@ -169,7 +169,7 @@ class Relation(Value):
 
 
 def conflicting(left: str, right: str) -> bool:
-    """Whether two kinds of access to one object conflict: either writes, and they are not both atomic."""
+    """Whether two kinds of access to one object conflict: either writes, and they are not atomic to one another."""
     one, two = (ATOMIC if kind == NEAR else kind for kind in (left, right))
     return one != two or one == "write"
 
@@ -318,6 +318,9 @@ def _relate_in_unit(first: Pending, earlier: Touch, second: Touch, unit: Perspec
 def _registers(first: Pending, earlier: Touch, second: Touch) -> Relation | None:
     """Return how accesses in conflict to one fragment stand: registers are a thread's own, but wgmma uses them later."""
     if earlier.how and second.how:
+        # The sums of two are added in order. What one reads as its operand is another's only behind a wait and a fence.
+        if earlier.kind != second.kind and (first.since is not None or not first.fenced):
+            return Relation(THREAD, land=first.since is not None, registers=first.since is None)
         return Relation(None, "wgmmas on one fragment are in order")
     if second.how:
         return Relation(THREAD, registers=True)

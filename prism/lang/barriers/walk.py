@@ -130,10 +130,18 @@ def apply_op(context: Context, state: State, op: Op) -> State:
 
     if isinstance(op, ProxyFence):
         fence = Fence(op.space)
-        return change_pending(state, context.changes.of(fence, lambda p: p.fence_proxy() if fence.covers(p) else p))
+        if not op.path:
+            return change_pending(state, context.changes.of(fence, lambda p: p.fence_proxy() if fence.covers(p) else p))
+        return change_pending(state, context.changes.of(op, partial(_fence_along, op.path, fence)))
     if not isinstance(op, Commit | WaitGroup | Wait):
         return state
     return change_pending(state, context.changes.of((op, loads), change))
+
+
+def _fence_along(path: Path, fence: Fence, pending: Pending) -> Pending:
+    touch = pending.touch
+    own = touch is not None and comes_along(path, touch) and fence.covers(pending)
+    return pending.fence_proxy() if own else pending
 
 
 # -- what a conflict asks for -----------------------------------------------------------------------------------------------
@@ -295,7 +303,7 @@ def walk_loop(walk: Walk, place: Place, loop: tree.While | tree.For, state: Stat
         #     for i in range(n):    first pass: nothing is pending here
         #         v += s[0]         second pass: the write below is; so this read needs a barrier before it
         #         s[t] = v
-        if isinstance(loop, tree.For) and walk.context.objects.known.trips.get(loop.symbol) == 1:
+        if isinstance(loop, tree.For) and (loop.once or walk.context.objects.known.trips.get(loop.symbol) == 1):
             merged = head  # there is no second trip
         else:
             merged = union(walk.context.changes, head, again(forget(out, gone), loop))

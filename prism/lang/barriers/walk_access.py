@@ -244,7 +244,7 @@ def _call(
             since: Met | None = None
             if exposed.guard is not None:
                 since = exposed.guard, f"{words} line {call.span.line}", None, call.span
-            fresh |= {Pending(touch, len(touch.steps), since, fenced=touch.engine)}
+            fresh |= {Pending(touch, len(touch.steps), since, fenced=touch.engine and in_memory(touch.root))}
     return before, fresh
 
 

@@ -10,7 +10,7 @@ from prism.lang.barriers.walk_changes import Changes, One
 from prism.lang.diagnostics import Span
 from prism.lang.facts.touches import MOST, Met, Pending, Touch
 from prism.lang.keep.bases import Value
-from prism.lang.tree import Fragment, Pointer, Stmt, Symbol
+from prism.lang.tree import Pointer, Stmt, Symbol
 from prism.lang.tree.plan import Path
 from prism.lang.types.perspective import BLOCK, Level, Perspective
 
@@ -201,7 +201,7 @@ def apply_mark(changes: Changes, state: State, mark: Mark, at: Stmt, keep: Keepi
         case Fence():
             return change_pending(state, changes.of(mark, lambda p: p.fence_proxy() if mark.covers(p) else p))
         case Registers():
-            return change_pending(state, changes.of(mark, lambda p: None if plain_registers(p) else p))
+            return change_pending(state, changes.of(mark, lambda p: p.fence_registers()))
 
 
 def apply_join(changes: Changes, state: State, one: Passed | Known) -> State:
@@ -212,12 +212,6 @@ def apply_join(changes: Changes, state: State, one: Passed | Known) -> State:
         case Known(number=number):
             news: Met = (BLOCK, "the waits for a ring's visits", None, None)
             return change_pending(state, changes.of(one, lambda p: p.pass_place(number, news)))
-
-
-def plain_registers(pending: Pending) -> bool:
-    """Whether it is a thread's own access to a fragment: it matters until the next fence only."""
-    touch = pending.touch
-    return touch is not None and not touch.how and isinstance(touch.root.type, Fragment)
 
 
 def comes_along(path: Path, touch: Touch) -> bool:

@@ -44,6 +44,10 @@ class Role(Frozen):
         """What the role's code speaks for."""
         return Perspective(self.level, self.size)
 
+    def is_like(self, other: Role) -> bool:
+        """Whether two names stand for the same units."""
+        return (self.level, self.first, self.size) == (other.level, other.first, other.size)
+
 
 class Nested(surface.Kernel):
     """A device function that is defined inside another one: `syntax`, in which constants are folded, and what is in scope there.
@@ -67,7 +71,7 @@ class Nested(surface.Kernel):
 class Step(Frozen):
     """One change of perspective on the way in: `kind` is group, arm, partition, claim, async, batch, turns or loop.
 
-    `first`: where an arm's units start among those of the code outside it.
+    `first`: where an arm's units start among those of the code outside it. `role`: whose arm it is, or whose claim.
     """
 
     kind: str
@@ -75,6 +79,7 @@ class Step(Frozen):
     unit: Perspective
     text: str
     first: int = 0
+    role: Role | None = None
 
 
 class Functions(Protocol):

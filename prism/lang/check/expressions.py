@@ -181,13 +181,16 @@ def visible(env: Env, name: str, span: Span, use: str = "") -> tree.Symbol:
 
 
 def check_claimed(env: Env, symbol: tree.Symbol, span: Span) -> None:
-    """R23 CLAIM-ONE: a claimed name is used in one arm only, of exactly the claim's unit, and under no group outside it."""
+    """R23 CLAIM-ONE: a claimed name is used in one arm only, of exactly the claim's unit, and under no group outside it.
+
+    One that a role claims is used in arms of that role.
+    """
     start = max(
         (i for i, step in enumerate(env.path) if step.kind == "claim" and step.span == symbol.span), default=None
     )
     if start is None:
         return
-    unit = symbol.perspective
+    unit, role = symbol.perspective, env.path[start].role
     arm = None
     for step in env.path[start + 1 :]:
         if step.kind == "group" and arm is None:
@@ -199,10 +202,13 @@ def check_claimed(env: Env, symbol: tree.Symbol, span: Span) -> None:
         if step.kind == "arm" and step.unit == unit:
             arm = step
             break
+    if role is not None and not (arm is not None and arm.role is not None and arm.role.is_like(role)):
+        labels = (declaration_label(symbol), *(() if arm is None else (Label(arm.span, "another arm"),)))
+        fail(ownership.ClaimRole(span=span, name=symbol.name, role=role.name, labels=labels))
     if arm is None:
         fail(ownership.ClaimNoArm(span=span, name=symbol.name, unit=unit, labels=(declaration_label(symbol),)))
     first = env.context.claims.setdefault(symbol, arm)
-    if first is not arm:
+    if first is not arm and role is None:
         labels = (Label(first.span, "used by this arm first"), declaration_label(symbol))
         fail(ownership.ClaimTwice(span=span, name=symbol.name, unit=unit, labels=labels))
 

@@ -36,6 +36,7 @@ from prism.lang.check.tiles import (
     fragment_operand,
     map_operand,
     origins,
+    refuse_one_twice,
     same_elements,
     scalar_of,
     tensor_operand,
@@ -73,6 +74,7 @@ def check_intrinsic(env: Env, e: s.Call, intrinsic: Intrinsic, target: Perspecti
     operands = [p for p in intrinsic.parameters if p.kind != "static" and (p.name in given or not p.optional)]
     typed = check_operands(env, intrinsic, operands, given, target, want)
     same_elements(intrinsic, operands, typed)
+    refuse_one_twice(intrinsic, typed, e.span)
     of_numbers(intrinsic, operands, typed)
     scalar = type_variable(operands, typed)
     if isinstance(scalar, Struct) and not intrinsic.structs:
@@ -206,6 +208,7 @@ def address(env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr, target: Per
     if not isinstance(symbol.type, Pointer) or isinstance(symbol.type.element, Mailbox) != p.mailbox:
         kind = " that holds mailboxes" if p.mailbox else ""
         fail(errors.ElementArgument(span=e.span, parameter=p.name, name=intrinsic.name, kind=kind))
+    in_its_space(intrinsic, p, symbol, e)
     found = element(env, symbol, indices, e.span, target)
     if p.unit != THREAD:
         return check_joint_access(env, intrinsic, p, e, found)
@@ -218,7 +221,7 @@ def address(env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr, target: Per
         if p.atomic:
             fail(ownership.AtomicCode(intrinsic=intrinsic.name, **facts))
         fail(ownership.StoreCode(**facts))
-    if intrinsic.asynchronous:
+    if intrinsic.asynchronous and not p.atomic:
         copies_alone(env, symbol, e.span)
         return in_flight_destination(env, intrinsic, found)
     if not p.atomic and symbol.perspective != THREAD:
@@ -228,6 +231,14 @@ def address(env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr, target: Per
             )
         )
     return found
+
+
+def in_its_space(intrinsic: Intrinsic, p: Parameter, symbol: tree.Symbol, e: s.Expr) -> None:
+    """Refuse shared memory where the copy engine goes to global memory."""
+    root = symbol.root().type
+    if p.space == "global" and isinstance(root, Pointer) and root.space == "shared":
+        facts: Fields = {"name": intrinsic.name, "parameter": p.name, "memory": symbol.name}
+        fail(errors.SharedElement(span=e.span, labels=(declaration_label(symbol),), **facts))
 
 
 def use_of(intrinsic: Intrinsic) -> str:

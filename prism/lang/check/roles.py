@@ -39,7 +39,7 @@ def check_enter(env: Env, st: s.Enter) -> tree.Stmt:
     """R5 SPLIT-BODY for `with role:`: the split that named the role, with that one arm."""
     role = env.role(st.role.name, st.role.span)
     check_code(env, role, st.role.span)
-    return arm(env, st, Step("arm", head(st.span), role.unit, f"with {role.name}", role.first), role.name)
+    return arm(env, st, Step("arm", head(st.span), role.unit, f"with {role.name}", role.first, role), role.name)
 
 
 def check_code(env: Env, role: Role, span: Span) -> None:

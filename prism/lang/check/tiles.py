@@ -8,6 +8,7 @@ from prism.lang import tree
 from prism.lang.check.asynchronous import WARPGROUP1, copies_alone
 from prism.lang.check.env import Env, declaration_label, fail, refuse_const, refuse_write
 from prism.lang.check.expressions import check_index, element, flatten, must_agree, tile_type, visible
+from prism.lang.check.fragments import find_fragment
 from prism.lang.check.pieces import in_whole
 from prism.lang.check.rings import into_ring
 from prism.lang.diagnostics import Fields, Label, Span
@@ -30,7 +31,12 @@ def check_map_parameter(name: str, place: Perspective, span: Span) -> None:
 
 
 def tile_operand(env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr) -> tree.Expr:
-    """A shared tile by its name, or what begins at an element of it (R17, R18, R19; a load goes to a copy of a ring)."""
+    """A shared tile by its name, or what begins at an element of it (R17, R18, R19; a load goes to a copy of a ring).
+
+    Where the parameter says so, a fragment by its name.
+    """
+    if p.registers and find_fragment(env, e) is not None:
+        return fragment_operand(env, intrinsic, p, e)
     base, indices = flatten(e) if isinstance(e, s.Subscript) else (e, ())
     use = ("load" if intrinsic.asynchronous == "load" else "copy") if p.effect != "read" else ""
     symbol = visible(env, base.name, base.span, use) if isinstance(base, s.Name) else None
@@ -119,6 +125,16 @@ def fragment_operand(env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr) ->
     if p.effect != "read":
         refuse_const(env, symbol, e.span)
     return tree.Var(symbol=symbol, type=symbol.type, perspective=symbol.perspective, span=e.span)
+
+
+def refuse_one_twice(intrinsic: Intrinsic, typed: dict[str, tree.Expr], span: Span) -> None:
+    """Fail for one fragment as two operands: what is read would change meanwhile."""
+    named = [(name, e.symbol) for name, e in typed.items() if isinstance(e, tree.Var) and isinstance(e.type, Fragment)]
+    if len(named) > 1 and named[0][1] is named[1][1]:
+        (first, symbol), (second, _) = named
+        problem = f"`{symbol.name}` is both `{first}` and `{second}`: what is read would change meanwhile"
+        labels = (declaration_label(symbol),)
+        fail(call_errors.IntrinsicProblem(span=span, name=intrinsic.name, problem=problem, labels=labels))
 
 
 def spell_unit(unit: Perspective) -> str:

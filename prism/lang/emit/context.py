@@ -21,7 +21,7 @@ class Context(Value):
     """What rendering a statement needs besides the expressions' scope.
 
     `before`, `after`: what the plan puts there. `named`: the numbers of named barriers. `fresh` numbers the compiler's own
-    variables. `fragments`: those declared so far that a wgmma adds to. `role`: the block's threads that run this text, first
+    variables. `fragments`: those declared so far that a wgmma uses. `role`: the block's threads that run this text, first
     and last + 1, where it is one role's; `alone`: only the first of them does. `threads`: how many a block has at most. `last`:
     what stands before each return. `waits`: where the kernel waits for the one before it in its stream.
     `turns`: the numbers of the barriers of passages, each of its first unit's.

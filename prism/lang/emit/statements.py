@@ -31,7 +31,7 @@ from prism.lang.emit.rings import counters
 from prism.lang.emit.single_thread import is_first, shared_part
 from prism.lang.emit.speak import assert_lines, print_lines
 from prism.lang.tree.walk import assigned_names, statements, subexpressions, terms
-from prism.lang.types import FLOAT16, FLOAT32, INT32, Fragment, Pointer, Type
+from prism.lang.types import BFLOAT16, FLOAT16, FLOAT32, INT32, Fragment, Pointer, Type
 from prism.lang.types.perspective import BLOCK, WARP, Level, Perspective
 
 UNROLLED_TRIPS = 64  # of a loop that indexes registers: they are registers only if every index is a constant
@@ -64,8 +64,9 @@ def body(context: Context, statements: tree.Body) -> list[str]:
 
 
 def accumulates(type_: Type) -> bool:
-    """Whether a wgmma may add to it."""
-    return isinstance(type_, Fragment) and type_.threads == 128 and type_.element in (FLOAT16, FLOAT32, INT32)
+    """Whether a wgmma may add to it, or take it for its first operand."""
+    wgmmas = (BFLOAT16, FLOAT16, FLOAT32, INT32)
+    return isinstance(type_, Fragment) and type_.threads == 128 and type_.element in wgmmas
 
 
 def before_loop(pragma: list[str], lines: list[str]) -> list[str]:
@@ -237,6 +238,9 @@ def loop(context: Context, s: tree.For) -> list[str]:
         more = f"{name} > {stop}"
     else:
         more = f"{step} > 0 ? {name} < {stop} : {name} > {stop}"
+    if s.once:
+        made = [f"const {type_} {name} = {start};", *body(context, s.body)]
+        return [*before, *block(f"if ({tight(start)} < {stop})", context, s.span, made)]
     advance = f"++{name}" if isinstance(s.step, tree.Const) and s.step.value == 1 else f"{name} += {step}"
     head = f"for ({type_} {name} = {start}; {more}; {advance})"
     return [*before, *_unrolling(s), *block(head, context, s.span, body(context, s.body))]

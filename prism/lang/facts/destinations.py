@@ -16,19 +16,20 @@ from prism.lang.facts.definitions import Facts, surely_entered
 from prism.lang.facts.digits import reader
 from prism.lang.facts.disjoint import Question, is_proved
 from prism.lang.facts.polynomials import BLOCKS, THREADS, Digit, Form, add, all_digits, constant, multiply, number
-from prism.lang.facts.touches import Address, Pending, Touch, Use, other_trip
+from prism.lang.facts.touches import REDUCTION, Address, Pending, Touch, Use, other_trip
 from prism.lang.tree.bind import binding_of, operands_of
 from prism.lang.tree.plan import Elided, Path
 from prism.lang.tree.walk import statements
 from prism.lang.types import INT32
 from prism.lang.types.perspective import BLOCK, GRID, THREAD, Level, Perspective
+from prism.lang.types.tiles import extents_in
 
 # -- where ----------------------------------------------------------------------------------------------------------------
 
 
 def destination(known: Facts, use: Use, root: tree.Symbol, where: Address | None) -> Address | None:
     """Return the elements that an asynchronous write brings, None where they are not known; `where`: as a plain access's."""
-    if not use.how or use.kind != "write" or use.by is None:
+    if not use.how or use.kind not in ("write", REDUCTION) or use.by is None:
         return None
     if isinstance(root.type, tree.TensorMap):
         return _box(known, use, root, root.type.box)
@@ -42,13 +43,15 @@ def destination(known: Facts, use: Use, root: tree.Symbol, where: Address | None
 
 
 def _box(known: Facts, use: Use, root: tree.Symbol, box: tuple[int, ...]) -> Address | None:
-    """Return a box of a matrix, or of a shared tile that is named whole."""
+    """Return a box of a tensor, or of a shared tile that is named whole."""
     symbol = use.expression.symbol if isinstance(use.expression, tree.Element | tree.Var) else None
     if symbol is None or (isinstance(root.type, tree.Pointer) and _shape(symbol) != root.type.shape):
         return None
+    found = extents_in(root.type.shape or (), box) if isinstance(root.type, tree.Pointer) else box
     indices = _start(known, use)
-    if indices is None or len(indices) < len(box):
+    if found is None or indices is None or len(indices) < len(found):
         return None
+    box = found
     extents = (*(1,) * (len(indices) - len(box)), *box)
     return Address(root, indices, site_bounds(known, use.expression), extents[-1], False, extents[:-1])
 

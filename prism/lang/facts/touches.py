@@ -31,8 +31,9 @@ GROUPED = frozenset({"cp_async", "bulk", "wgmma"})
 """What is waited for by groups that the thread commits."""
 COPIED = 16
 """Bytes of a `cp_async` that does not say."""
-ATOMIC, NEAR = "atomic", "atomic of a block"
-"""Kinds of access: atomic ones, and those that are so to the threads of one block alone. The others: `read`, `write`."""
+ATOMIC, NEAR, REDUCTION = "atomic", "atomic of a block", "reduction"
+"""Kinds of access: atomic ones, those that are so to the threads of one block alone, and the copy engine's, which are so to one
+another alone. The others: `read`, `write`."""
 MOST = 7
 """Groups that may be pending at most: more are taken for so many."""
 
@@ -220,12 +221,24 @@ class Pending(NamedTuple):
         """Return it as it is once its thread has waited for it."""
         if self.since is None:
             return self
-        # What an engine did, engines see without a proxy fence; what `cp_async` stored is a thread's, and needs one.
-        return self._replace(since=None, fenced=self.touch is not None and self.touch.engine)
+        # What an engine did, engines see without a proxy fence; what `cp_async` stored is a thread's, and needs one. Of registers
+        # that a wgmma wrote, a wgmma that reads them is told by a fence of their own.
+        return self._replace(
+            since=None, fenced=self.touch is not None and self.touch.engine and in_memory(self.touch.root)
+        )
 
     def fence_proxy(self) -> Pending:
         """Return it as it is after its thread's proxy fence."""
-        return self if self.since is not None or self.fenced else self._replace(fenced=True)
+        memory = self.touch is None or in_memory(self.touch.root)
+        return self._replace(fenced=True) if memory and self.since is None and not self.fenced else self
+
+    def fence_registers(self) -> Pending | None:
+        """Return it as it is after its thread's wgmma fence; None for a thread's own access to a fragment, which it settles."""
+        if self.touch is None or in_memory(self.touch.root):
+            return self
+        if not self.touch.how:
+            return None
+        return self if self.since is not None else self._replace(fenced=True)
 
 
 def other_trip(known: Facts, first: Pending, second: Touch) -> tree.Symbol | None:
@@ -279,7 +292,7 @@ class Summary(Frozen):
 
 
 class Use(Frozen):
-    """A use of memory or of a fragment in an expression: `kind` read, write, ATOMIC or NEAR; or a call.
+    """A use of memory or of a fragment in an expression: `kind` read, write, ATOMIC, NEAR or REDUCTION; or a call.
 
     `exact`: it touches `width` elements from where it points, and no others. `how` and `by` are as in `Touch`.
     """
@@ -386,7 +399,7 @@ def _apply(apply: tree.Apply, conditional: bool) -> Iterator[Use]:
             for index in indices_of(argument):
                 yield from _uses(index, conditional)
             quiet = parameter.atomic or parameter.mailbox
-            quietly = NEAR if apply.statics.get("scope") == "block" else ATOMIC
+            quietly = REDUCTION if how else NEAR if apply.statics.get("scope") == "block" else ATOMIC
             kind = quietly if quiet else "read" if parameter.effect == "read" else "write"
             width = _width(apply, argument) if parameter.kind == "element" else None
             exact = (parameter.exact or width is not None) and parameter.kind == "element"

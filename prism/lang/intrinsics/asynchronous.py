@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Callable
 from typing import Any, Protocol
 
 
@@ -34,6 +35,14 @@ class Transfer(Protocol):
 
         Of the source only those that are valid are read.
         """
+        ...
+
+    def reduce(self, destination: Any, source: Any, elements: Any, step: Callable[[Any, Any], Any]) -> None:
+        """Combine elements that follow one another: `step` of what is there and what comes, each in one atomic step."""
+        ...
+
+    def reduce_tile(self, tensor: Any, tile: Any, step: Callable[[Any, Any], Any]) -> None:
+        """Combine a box of the tensor with the tile; what is outside the tensor is left alone."""
         ...
 
     def load_tile(self, tile: Any, tensor: Any, multicast: int = 0) -> None:
@@ -130,6 +139,12 @@ HELPERS = {
         '    asm("mapa.u64 %0, %1, %2;" : "=l"(there) : "l"(p), "r"(rank));\n    return there;\n}\n'
     ),
     "px_keep": _keep("float (&d)[N]", "N", '"+f"(d[i])') + _keep("int (&d)[N]", "N", '"+r"(d[i])'),
+    "px_keep_words": (
+        f"template <typename T, int N> {_HEAD} void px_keep_words(T (&d)[N]) {{\n"
+        "    unsigned int (&words)[N * sizeof(T) / 4] = reinterpret_cast<unsigned int (&)[N * sizeof(T) / 4]>(d);\n"
+        "#pragma unroll\n"
+        '    for (int i = 0; i < N * sizeof(T) / 4; ++i) asm volatile("" : "+r"(words[i]) :: "memory");\n}\n'
+    ),
 }
 _KEEP_HALVES = _keep("px_half (&d)[N]", "N / 2", '"+r"(reinterpret_cast<unsigned int (&)[N / 2]>(d)[i])')
 
@@ -230,12 +245,14 @@ def wgmma_wait(pending: int) -> str:
     return _statement(f"wgmma.wait_group.sync.aligned {pending}")
 
 
-def keep(fragment: str) -> str:
+def keep(fragment: str, words: bool = False) -> str:
     """Tie a fragment's registers to this place: stands before the fence of a batch of wgmmas, and after the wait for it.
+
+    `words`: it is of elements that no accumulator has, several in a register.
 
     Without it the compiler moves plain accesses of accumulators across, and the assembler then makes the wgmmas wait one by one.
     """
-    return f"px_keep({fragment});"
+    return f"px_keep{'_words' if words else ''}({fragment});"
 
 
 def proxy_fence(space: str = "shared") -> str:

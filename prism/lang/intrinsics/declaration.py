@@ -38,6 +38,8 @@ class Parameter(Value):
     that accesses it together. `effect` of element and array parameters: `read`, `write` or `update`; `atomic` accesses do not
     conflict with one another. `exact`: an element parameter's access is that element and no other. `length` of arrays: the
     lengths allowed (none: any). `choices` of statics. `vectors`: the value may be a vector of T, and the result is then another.
+    `registers`: a tile parameter that a fragment may be given for, by its name.
+    `space`: the memory that an element must not be known to lie outside of, `global` or any.
     """
 
     name: str
@@ -53,6 +55,8 @@ class Parameter(Value):
     exact: bool = True
     length: tuple[int, ...] = ()
     vectors: bool = False
+    registers: bool = False
+    space: str = ""
 
 
 class Binding(Value):

@@ -1,4 +1,4 @@
-"""wgmma: a warpgroup multiplies two tiles in shared memory and adds the product to a fragment; and a warpgroup's registers.
+"""wgmma: a warpgroup multiplies two tiles and adds the product to a fragment; and a warpgroup's registers.
 
 One `wgmma` of the language takes the product over all of K: a step of 32 bytes of K (of 16-bit rows, where K is the outer
 extent: 16 rows) is one instruction for each 64 rows of the accumulator. Each reads its operands through a descriptor: where they
@@ -8,6 +8,9 @@ begin, the swizzle, and two strides.
                               then in the next slab
     MN-major (K x columns)    8 rows of K of one span are the pattern: `stride` from 8 rows of K to the next, `leading` from
                               a slab to the next
+
+The first operand may be a fragment instead: of 16-bit elements a thread's part of an accumulator is what the instruction takes of
+the operand, 4 registers of 8 elements that follow one another for each step.
 
 Products are exact; the hardware's order and rounding of their sum is not specified: the meaning sums in float64 and rounds
 once. Integers are exact, modulo 2^32. Of tf32 numbers the low 13 bits are ignored. Products of 8-bit floats Hopper adds with
@@ -60,8 +63,14 @@ def columns_allowed(integers: bool) -> tuple[int, ...]:
 
 def kind_of(binding: Binding, operand: str) -> str:
     """Return an operand's type as PTX spells it."""
-    scalar = binding.tiles[operand].element
+    held = held_of(binding) if operand == "a" else None
+    scalar = binding.tiles[operand].element if held is None else held.element
     return _KINDS.get(scalar, "") if isinstance(scalar, Scalar) else ""
+
+
+def held_of(binding: Binding) -> Fragment | None:
+    """Return the fragment that is the first operand; None where a tile is."""
+    return binding.fragments.get("a")
 
 
 def is_transposed(binding: Binding, operand: str) -> bool:
@@ -71,6 +80,9 @@ def is_transposed(binding: Binding, operand: str) -> bool:
 
 def _k_extent(binding: Binding, operand: str) -> int | None:
     """Return how much of K there is from where a tile operand begins: None where that is no constant."""
+    held = held_of(binding) if operand == "a" else None
+    if held is not None:
+        return held.columns
     axis = 0 if is_transposed(binding, operand) else 1
     start = binding.starts.get(operand, (0, 0))
     first, shape = start[axis] if len(start) == 2 else None, tiles.extents(binding.tiles[operand])
@@ -78,7 +90,7 @@ def _k_extent(binding: Binding, operand: str) -> int | None:
 
 
 def extents(binding: Binding, operand: str) -> tuple[int, int]:
-    """Return how many rows and columns of a tile operand the product reads, from where it begins."""
+    """Return how many rows and columns of an operand the product reads, from where it begins."""
     k = _k_extent(binding, operand) or 0
     accumulator = binding.fragments["accumulator"]
     other = accumulator.rows if operand == "a" else accumulator.columns
@@ -89,15 +101,17 @@ def extents(binding: Binding, operand: str) -> tuple[int, int]:
 
 
 def _problem(binding: Binding) -> str:
-    for operand in ("a", "b"):
+    in_memory = ("b",) if held_of(binding) else ("a", "b")
+    for operand in in_memory:
         if found := _tile_problem(binding, operand):
             return found
     a, b = kind_of(binding, "a"), kind_of(binding, "b")
     if a != b and {a, b} not in ({"s8", "u8"}, set(FLOATS_OF_8_BITS)):
-        return f"the tiles hold {binding.tiles['a'].element} and {binding.tiles['b'].element}: they must be of one type"
-    if found := _fragment_problem(binding.fragments["accumulator"], a):
+        what, of_a = ("`a` and `b`", held_of(binding)) if held_of(binding) else ("the tiles", binding.tiles["a"])
+        return f"{what} hold {of_a.element} and {binding.tiles['b'].element}: they must be of one type"
+    if found := _fragment_problem(binding.fragments["accumulator"], a) or _held_problem(binding):
         return found
-    for operand in ("a", "b"):
+    for operand in in_memory:
         if found := start_problem(binding, operand, binding.starts.get(operand, (0, 0))):
             return found
         if found := _whole_problem(binding, operand):
@@ -157,6 +171,23 @@ def _fragment_problem(fragment: Fragment, kind: str) -> str:
     if fragment.columns not in columns_allowed(INT32 in sums):
         which = "8, 16, 24, or a multiple of 16 up to 256" if INT32 in sums else "a multiple of 8 up to 256"
         return f"the accumulator has {which} columns, not {fragment.columns}"
+    return ""
+
+
+def _held_problem(binding: Binding) -> str:
+    """What is wrong with the first operand, where it is a fragment."""
+    held, rows = held_of(binding), binding.fragments["accumulator"].rows
+    if held is None:
+        return ""
+    if held.element not in (FLOAT16, BFLOAT16):
+        return f"`a` in registers is a fragment of float16 or bfloat16, not of {held.element}: name a tile"
+    if is_transposed(binding, "a"):
+        return "`transpose_a` is for tiles: of a fragment the rows are those of the accumulator"
+    if held.rows != rows:
+        return f"`a` has {held.rows} rows, and the accumulator {rows}"
+    step = STEP_BYTES // held.element.bytes
+    if held.columns % step:
+        return f"`a` has {held.columns} columns; {held.element} takes a multiple of {step} along K"
     return ""
 
 
@@ -258,12 +289,13 @@ def _lines(items: Iterable[str]) -> str:
 
 
 class _Instruction(Value):
-    """One wgmma.mma_async: columns, the types of its operands and its sum."""
+    """One wgmma.mma_async: columns, the types of its operands and its sum; `held`: the first is in registers."""
 
     columns: int
     a: str
     b: str
     sum: Scalar
+    held: bool = False
 
     @property
     def k(self) -> int:
@@ -272,7 +304,8 @@ class _Instruction(Value):
     @property
     def name(self) -> str:
         kinds = self.a if self.a == self.b else f"{self.a}_{self.b}"
-        return f"px_wgmma_n{self.columns}_{kinds}{'_f16sum' if self.sum == FLOAT16 else ''}"
+        kinds += ("_f16sum" if self.sum == FLOAT16 else "") + ("_held" if self.held else "")
+        return f"px_wgmma_n{self.columns}_{kinds}"
 
     def text(self) -> str:
         """Return the helper that issues one."""
@@ -284,15 +317,29 @@ class _Instruction(Value):
         what = f"wgmma.mma_async.sync.aligned.m64n{self.columns}k{self.k}.{sum_}.{self.a}.{self.b}"
         registers = _lines(f"%{i}" for i in range(count)).replace("\n        ", ' "\n        "')
         scales = "" if self.sum == INT32 else ", 1, 1"
-        swaps = f", %{count + 3}, %{count + 4}" if self.k == 16 else ""
+        words = 4 if self.held else 1  # of the first operand
+        rest = count + words
+        swaps = (f", %{rest + 2}" if self.held else f", %{rest + 2}, %{rest + 3}") if self.k == 16 else ""
         outs = _lines(f'"+{letter}"(d[{i}])' for i in range(count))
-        ins = '"l"(a), "l"(b), "r"(accumulate)' + (', "n"(SWAP_A), "n"(SWAP_B)' if swaps else "")
+        first = ", ".join(f'"r"(a[{i}])' for i in range(4)) if self.held else '"l"(a)'
+        swapped = "" if not swaps else ', "n"(SWAP_B)' if self.held else ', "n"(SWAP_A), "n"(SWAP_B)'
+        ins = f'{first}, "l"(b), "r"(accumulate){swapped}'
+        a = ", ".join(f"%{count + i}" for i in range(words))
+        a, type_a, swap_a = (
+            (f"{{{a}}}", "const unsigned int*", "") if self.held else (a, "unsigned long long", "int SWAP_A, ")
+        )
         return (
-            f"template <int SWAP_A, int SWAP_B> static __device__ __forceinline__ void {self.name}_step(\n"
-            f"    {held}* d, unsigned long long a, unsigned long long b, int accumulate) {{\n"
-            f'    asm volatile("{{\\n\\t.reg .pred p;\\n\\tsetp.ne.b32 p, %{count + 2}, 0;\\n\\t"\n'
-            f'        "{what} {{"\n        "{registers}}}, "\n        "%{count}, %{count + 1}, p{scales}{swaps};\\n\\t}}"\n'
+            f"template <{swap_a}int SWAP_B> static __device__ __forceinline__ void {self.name}_step(\n"
+            f"    {held}* d, {type_a} a, unsigned long long b, int accumulate) {{\n"
+            f'    asm volatile("{{\\n\\t.reg .pred p;\\n\\tsetp.ne.b32 p, %{rest + 1}, 0;\\n\\t"\n'
+            f'        "{what} {{"\n        "{registers}}}, "\n        "{a}, %{rest}, p{scales}{swaps};\\n\\t}}"\n'
             f"        : {outs}\n        : {ins});\n}}\n"
+            + (self._held_text(count, kept, d) if self.held else self._text(count, kept, d))
+        )
+
+    def _text(self, count: int, kept: int, d: str) -> str:
+        """Return the helper that issues all of a product's."""
+        return (
             f"template <int STEPS, typename A, typename B, int KEPT> static __device__ __forceinline__ void {self.name}(\n"
             f"    {self.sum.cuda} (&d)[KEPT], const void* a, const void* b, bool accumulate = true) {{\n"
             "    const unsigned int first_a = A::first(a), first_b = B::first(b);\n#pragma unroll\n"
@@ -301,10 +348,24 @@ class _Instruction(Value):
             f"                {d} + s * {count}, A::at(first_a, k, s), B::at(first_b, k), k > 0 || accumulate);\n}}\n"
         )
 
+    def _held_text(self, count: int, kept: int, d: str) -> str:
+        """Return the helper that issues all of a product's whose first operand is in registers."""
+        return (
+            "template <int STEPS, typename B, int KEPT, typename T, int HELD>\n"
+            f"static __device__ __forceinline__ void {self.name}(\n"
+            f"    {self.sum.cuda} (&d)[KEPT], T (&a)[HELD], const void* b, bool accumulate = true) {{\n"
+            "    const unsigned int first_b = B::first(b);\n"
+            "    const unsigned int* words = reinterpret_cast<const unsigned int*>(a);\n#pragma unroll\n"
+            "    for (int k = 0; k < STEPS; ++k)\n#pragma unroll\n"
+            f"        for (int s = 0; s < KEPT / {kept}; ++s)\n            {self.name}_step<B::transposed>(\n"
+            f"                {d} + s * {count}, words + 4 * (s * STEPS + k), B::at(first_b, k), k > 0 || accumulate);\n}}\n"
+        )
+
 
 def _instruction(binding: Binding) -> _Instruction:
     fragment = binding.fragments["accumulator"]
-    return _Instruction(fragment.columns, kind_of(binding, "a"), kind_of(binding, "b"), fragment.element)
+    held = held_of(binding) is not None
+    return _Instruction(fragment.columns, kind_of(binding, "a"), kind_of(binding, "b"), fragment.element, held)
 
 
 def steps(binding: Binding) -> int:
@@ -314,7 +375,7 @@ def steps(binding: Binding) -> int:
 
 def _cuda(binding: Binding, accumulator: str, a: str, b: str, accumulate: str = "") -> str:
     operands = ", ".join([accumulator, a, b, *([accumulate] if accumulate else [])])
-    layouts = f"{descriptor(binding, 'a').text()}, {descriptor(binding, 'b').text()}"
+    layouts = ", ".join(descriptor(binding, operand).text() for operand in "ab" if operand in binding.tiles)
     return f"{_instruction(binding).name}<{steps(binding)}, {layouts}>({operands})"
 
 
@@ -361,12 +422,13 @@ wgmma = Intrinsic(
     doc=(
         "wgmma(acc, a, b, transpose_a=False, transpose_b=False, accumulate=True): acc += A * B over all of K, or "
         "A * B where not `accumulate`; acc is a fragment of M x N, M a multiple of 64; a and b are swizzled shared tiles, "
-        "M x K and N x K (transposed: K x M and K x N), or what begins at a[i, k]; of bfloat16, float16, float32 (taken as "
+        "M x K and N x K (transposed: K x M and K x N), or what begins at a[i, k]; a may be a fragment of float16 or bfloat16, "
+        "M x K, which is read until the wgmma has been waited for; of bfloat16, float16, float32 (taken as "
         "tf32), int8, uint8, float8_e4m3fn or float8_e5m2; of the last two, and of int8 and uint8, b may be of the other."
     ),
     parameters=(
         Parameter("accumulator", "fragment", "", unit=WARPGROUP1, effect="update"),
-        Parameter("a", "tile", unit=WARPGROUP1, exact=False),
+        Parameter("a", "tile", unit=WARPGROUP1, exact=False, registers=True),
         Parameter("b", "tile", "", unit=WARPGROUP1, exact=False),
         Parameter("transpose_a", "static", default=False, optional=True, choices=(False, True)),
         Parameter("transpose_b", "static", default=False, optional=True, choices=(False, True)),

@@ -37,7 +37,7 @@ def scope(c: Context, node: ast.With) -> Wrap:
     def nest(body: s.Body) -> s.Stmt:
         for k in reversed(range(len(items))):
             if roles and k == claims[-1]:
-                body = (s.Enter(span=roles[-1].span, role=roles[-1], body=body),)
+                body = (s.Enter(span=roles[-1].span, role=roles[-1], body=body, claimed=True),)
             body = (items[k].wrap(body),)
         return body[0]
 

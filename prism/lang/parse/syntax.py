@@ -298,10 +298,11 @@ class Roles(Node):
 
 
 class Enter(Node):
-    """`with role: body`: the one arm of a split. Made too by a claim for a role."""
+    """`with role: body`: the one arm of a split. Made too by a claim for a role, which may stay open instead: `claimed`."""
 
     role: Name
     body: Body
+    claimed: bool = False
 
 
 class One(Node):

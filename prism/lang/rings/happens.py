@@ -24,7 +24,7 @@ from prism.lang.keep.bases import Frozen
 from prism.lang.rings.ground import Asked, Ground, Part, Point
 from prism.lang.rings.visits import GROUPED_READS
 from prism.lang.tree import Stmt
-from prism.lang.tree.plan import Arrive, Barrier, Commit, Mbarrier, Op, Plan, ProxyFence, Wait, WaitGroup
+from prism.lang.tree.plan import Arrive, Barrier, Commit, Mbarrier, Op, Operation, Plan, ProxyFence, Wait, WaitGroup
 from prism.lang.tree.walk import statements
 from prism.lang.types.perspective import BLOCK, WARP, WARP1, Perspective
 
@@ -55,6 +55,15 @@ def holds(ground: Ground, plan: Standing) -> bool:
 def is_known(ground: Ground, plan: Standing, asked: Sequence[Asked]) -> bool:
     """Whether something is known where it has to be, with a plan's barriers and operations."""
     return _Knowledge(ground, plan).answers(asked)
+
+
+def where_ended(ground: Ground, plan: Standing, parts: Sequence[Part]) -> Point | None:
+    """Return the first point of a trip behind which those who make some accesses know that their own are over; or None."""
+    knowledge = _Knowledge(ground, plan)
+    for _, point in knowledge.go(0):
+        if all(knowledge.known[thread] & part.of(thread) for part in parts for thread in part.threads):
+            return point
+    return None
 
 
 # -- what is known ------------------------------------------------------------------------------------------------------------
@@ -185,6 +194,8 @@ class _Knowledge:
 
     def step(self, trip: int, point: Point, step: Barrier | Op) -> None:
         """Go through a barrier or an operation."""
+        if isinstance(step, Operation):
+            point = self.ground.along(point, step.path)
         match step:
             case Barrier(unit=unit):
                 self.meet(point, unit)

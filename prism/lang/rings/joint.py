@@ -12,6 +12,7 @@ Named rules, each with what makes it legal:
   it. A fence is for all that its thread did before, whatever it stands there for.
 - *landed*: a visit's wait for its own groups, or that behind the loop, where its threads make another wait that ends them before
   anybody is told that the visit has ended, and before the kernel may end.
+- *early*: a late arrival, where a wait of the same trip has ended what it is late for (early.py).
 - *merged*: the end of a group, where the next group's end comes before all waits that have to end it.
 - *counted*: a wait for groups leaves as many of the newest ones under way as it may, those of other rings' visits counted too.
 
@@ -27,6 +28,7 @@ from prism.lang.barriers.walk_context import Context
 from prism.lang.barriers.walk_state import Known, Passed
 from prism.lang.facts.touches import MOST
 from prism.lang.keep.bases import Frozen
+from prism.lang.rings.early import arrive_early, late_arrivals
 from prism.lang.rings.edges import PAIR, Proved, conflicts, each_by_itself
 from prism.lang.rings.fences import unseen_accesses
 from prism.lang.rings.ground import Ground, ask, ask_fence, ground
@@ -85,6 +87,7 @@ class Joint(Frozen):
                 break
             state = self.meet(trips, state)
             state = self.fence(trips, state)
+            state = self.arrive(trips, state)
             # A trip that is cut short may skip a group's end, and a count of groups would be wrong.
             if trips.whole:
                 state = self.merge(trips, state)
@@ -127,6 +130,17 @@ class Joint(Frozen):
         for op in state.rings.operations:
             if isinstance(op, ProxyFence) and trips.threads_at(op.at, op.side) is not None:
                 state = self.drop(state, op)
+        return state
+
+    def arrive(self, trips: Ground, state: State) -> State:
+        """Rule *early*."""
+        for op in late_arrivals(state.rings.operations):
+            found = None
+            if not self.context.spare.is_spent:
+                found = arrive_early(trips, self.made(state), state.rings.operations, op)
+            if found is not None:
+                other = replace(state, rings=replace(state.rings, operations=found))
+                state = other if self.holds(other) else state
         return state
 
     def merge(self, trips: Ground, state: State) -> State:

@@ -116,7 +116,8 @@ constexpr = Construct("constexpr", "constexpr(int), constexpr(Cut): a compile-ti
 shared = Construct("shared", "shared(T[n]): an object in the block's shared memory; ring=k: k copies, visited in turn")
 fragment = Construct("fragment", "fragment(T, rows, columns): a matrix that a warpgroup or a warp keeps in registers")
 CUtensorMap = Construct(
-    "CUtensorMap", "CUtensorMap(T, rows, columns, swizzle=128): a matrix that is copied a tile at a time"
+    "CUtensorMap",
+    "CUtensorMap(T, rows, columns, swizzle=128): a matrix, or an array of up to 5 axes, that is copied a tile at a time",
 )
 vector = Construct("vector", "vector(T, n): n scalars moved as one word of at most 16 bytes")
 mailbox = Construct("mailbox", "mailbox(T): a word between blocks, written by publish and read by receive")

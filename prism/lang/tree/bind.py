@@ -33,7 +33,7 @@ def binding_of(apply: Apply) -> Binding:
                     tiles[parameter.name], starts[parameter.name] = tile, _start(argument, tile)
                 case "tensor" | "map", TensorMap() as tensor:
                     maps[parameter.name] = tensor
-                case "fragment", Fragment() as fragment:
+                case "tile" | "fragment", Fragment() as fragment:
                     fragments[parameter.name] = fragment
         if parameter.type == "T" and scalar is None:
             scalar = _scalar(argument)

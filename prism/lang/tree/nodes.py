@@ -252,7 +252,10 @@ class While(Statement):
 
 
 class For(Statement):
-    """`for symbol in range(start, stop, step)`, bounds evaluated once; `unroll`: True, False, a factor or None."""
+    """`for symbol in range(start, stop, step)`, bounds evaluated once; `unroll`: True, False, a factor or None.
+
+    `once`, made by split_loops.py only: it makes one trip at most.
+    """
 
     symbol: Symbol
     start: Expr
@@ -260,6 +263,7 @@ class For(Statement):
     step: Expr
     body: Body
     unroll: bool | int | None = None
+    once: bool = False
 
 
 class Break(Statement):

@@ -269,13 +269,13 @@ class Plan(Frozen):
         return next((c for c in self.cycles if ring in c.rings and (c.leads is not None) == ahead), None)
 
     def before(self) -> Mapping[Stmt, tuple[Barrier | Op, ...]]:
-        """Return what stands before each statement, in order: a thread waits for its own and fences, meets others, then waits."""
+        """Return what stands before each statement, in order: a thread ends its own and fences, arrives, meets others, waits."""
         found: dict[Stmt, tuple[Barrier | Op, ...]] = {}
-        own = [op for op in self.operations if op.side == "before" and isinstance(op, Commit | WaitGroup | ProxyFence)]
-        rest = [
-            op for op in self.operations if op.side == "before" and not isinstance(op, Commit | WaitGroup | ProxyFence)
-        ]
-        for step in (*own, *self.barriers, *rest):
+        here = [op for op in self.operations if op.side == "before"]
+        own = [op for op in here if isinstance(op, Commit | WaitGroup | ProxyFence)]
+        told = [op for op in here if isinstance(op, Arrive)]
+        rest = [op for op in here if not isinstance(op, Commit | WaitGroup | ProxyFence | Arrive)]
+        for step in (*own, *told, *self.barriers, *rest):
             at = step.before if isinstance(step, Barrier) else step.at
             found[at] = (*found.get(at, ()), step)
         return found

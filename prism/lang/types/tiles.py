@@ -64,6 +64,20 @@ def box(tile: Tile) -> tuple[int, ...]:
     return (*extents(tile)[:-1], slabs(tile)[1])
 
 
+def extents_in(shape: Sequence[int], box: Sequence[int]) -> tuple[int, ...] | None:
+    """Return the extents of a box as a shared tile of this shape counts them, or None where the box is no rows of the tile.
+
+    A box's rows follow one another in shared memory, whatever axes of the tensor they come from. So extents of 1 do not count,
+    and in a tile that is a matrix all rows are one extent: a box of 1 x 64 x 2 x 128 fills 128 x 128 elements.
+    """
+    *outer, columns = box
+    for seen in (tuple(box), (*(n for n in outer if n > 1), columns), (prod(outer), columns)):
+        inner = tuple(shape[max(len(shape) - len(seen), 0) :])
+        if len(inner) == len(seen) and inner[1:] == seen[1:] and inner[0] >= seen[0]:
+            return seen
+    return None
+
+
 def shape_problem(element: Scalar | Vector | Mailbox, shape: Sequence[int], swizzle: int) -> str:
     """Return why no tile can be of this shape and swizzle, in words, or the empty string."""
     if swizzle not in SWIZZLES:

@@ -293,6 +293,17 @@ HALF = TensorMap(BFLOAT16, (64, 128), 128)
         (shared(BFLOAT16), (0,), BOX, "by its name"),
         (shared(BFLOAT16, 512, 128, swizzle=128), None, TensorMap(BFLOAT16, (512, 128), 128), "of 1 to 256"),
         (shared(BFLOAT16, 64), None, TensorMap(BFLOAT16, (2, 64)), "the tile has 64 elements"),
+        (WIDE, None, TensorMap(BFLOAT16, (1, 1, 128, 128), 128), ""),
+        (WIDE, None, TensorMap(BFLOAT16, (1, 128, 1, 128), 128), ""),
+        (WIDE, None, TensorMap(BFLOAT16, (2, 16, 4, 128), 128), ""),
+        (WIDE, (64, 0), TensorMap(BFLOAT16, (1, 16, 4, 128), 128), ""),
+        (WIDE, (96, 0), TensorMap(BFLOAT16, (1, 16, 4, 128), 128), "rows 96 to 159 are not in the tile, which has 128"),
+        (WIDE, (4, 0), TensorMap(BFLOAT16, (1, 16, 4, 128), 128), "a multiple of 8 rows, not at 4"),
+        (WIDE, None, TensorMap(BFLOAT16, (2, 128, 1, 128), 128), "moves 2 x 128 x 1 x 128"),
+        (shared(BFLOAT16, 3, 64, 128, swizzle=128), (2, 0, 0), TensorMap(BFLOAT16, (1, 16, 4, 128), 128), ""),
+        (shared(BFLOAT16, 3, 64, 128), (None, 0, 0), TensorMap(BFLOAT16, (2, 16, 4, 128)), "the tile has 3 x 64 x 128"),
+        (shared(BFLOAT16, 8, 8, 128), None, TensorMap(BFLOAT16, (4, 16, 128)), "the tile has 8 x 8 x 128"),
+        (shared(BFLOAT16, 64), None, TensorMap(BFLOAT16, (1, 1, 64)), ""),
     ],
 )
 @pytest.mark.parametrize("name", ["tma_load", "tma_store"])

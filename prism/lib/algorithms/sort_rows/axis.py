@@ -13,7 +13,7 @@ from prism.host.call import Decision, Result, call
 from prism.host.lazies import LazyArray
 from prism.host.plan import OUT, Buffer, Machine
 from prism.lib.algorithms.scan.api import dtype_of
-from prism.lib.algorithms.sort.plan import may_be_in_place, rows
+from prism.lib.algorithms.sort.plan import by_digits, may_be_in_place, rows
 from prism.lib.algorithms.sort_rows import plan as plans
 from prism.lib.algorithms.sort_rows.plan import Kind, Names
 from prism.lib.algorithms.transform.api import evaluate
@@ -61,7 +61,7 @@ def sort_last(x: Any, how: tuple[str, bool, Any], out: Any, stream: Any, *, itse
             return Decision(results)
         beside = result is not None and not (result.contiguous and result.natural)
         aligned = plans.is_aligned(given, None if beside else result)
-        columns = require_columns(given, "a")
+        columns = require_columns(given, "a", kind, machine)
         many = given.size // columns
         in_place = itself and not beside and may_be_in_place(kind, many, columns, machine)
         plan = rows(kind, many, columns, machine, aligned=aligned, in_place=in_place)
@@ -100,7 +100,7 @@ def argsort_along(
             return Decision(results)
         beside = result is not None and not (result.contiguous and result.natural)
         aligned = plans.is_aligned(given, None if beside else result)
-        columns, names = require_columns(given, "a"), Names(places=Buffer(OUT))
+        columns, names = require_columns(given, "a", kind, machine), Names(places=Buffer(OUT))
         plan = rows(kind, given.size // columns, columns, machine, aligned=aligned, names=names)
         return Decision(results, plan=plan, beside=beside)
 
@@ -120,14 +120,14 @@ def position_type(dtype: Any) -> str:
     return found
 
 
-def require_columns(given: ArrayInfo, name: str) -> int:
-    """Return how long the rows of an array with elements are.
+def require_columns(given: ArrayInfo, name: str, kind: Kind, machine: Machine) -> int:
+    """Return how long the rows of an array with elements are. Rows that are sorted by digits may be of any length.
 
     Raises:
-        ValueError: longer than can be sorted here.
+        ValueError: longer than can be merged.
     """
     columns = given.shape[-1]
-    if columns > plans.LONGEST:
+    if columns > plans.LONGEST and not by_digits(kind, given.size // columns, columns, machine):
         raise ValueError(f"`{name}` has {columns} elements along the axis, and {plans.LONGEST} are the most")
     return columns
 

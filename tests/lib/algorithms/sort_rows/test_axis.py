@@ -8,6 +8,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from prism import lib
+from prism.host import call
+from prism.lib.algorithms.sort_rows import plan
 from prism.lib.algorithms.sort_rows.axis import argsort_along, sort_along
 from prism.lib.algorithms.sort_rows.pairs import sort_by_key_along
 from prism.lib.algorithms.sort_rows.plan import SUPPORTED
@@ -90,3 +93,13 @@ def test_errors() -> None:
         sort_along(x, out=np.zeros((3, 4)))
     with pytest.raises(ValueError, match="`keys` and `values` must have one shape"):
         sort_by_key_along(x, x[:2])
+
+
+def test_rows_sorted_by_digits_have_no_longest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that are merged have one."""
+    monkeypatch.setattr(plan, "LONGEST", 20_000)
+    call.forget()
+    x = np.random.default_rng(0).integers(0, 99, 20_001).astype(np.uint16)
+    assert np.array_equal(lib.sort(x), np.sort(x))
+    with pytest.raises(ValueError, match="`a` has 20001 elements along the axis, and 20000 are the most"):
+        lib.sort(x.astype(np.complex64))

@@ -1,0 +1,311 @@
+"""Loops whose conditions hold in the first or the last trips only, or from some trip on, become several loops without them.
+
+    for j in range(0, end + 128, 128):          for j in range(0, 128, 128):              if there is a trip that isn't the last
+        if j < end: multiply(j)                     multiply(j)
+        if j > 0: add(j - 128)            =>    for j in range(128, end', 128):
+                                                    multiply(j); add(j - 128)
+                                                for j in range(end', end + 128, 128):     at most one trip
+                                                    add(j - 128)
+
+It is done where it is worth it: where a condition is around a wgmma or a ring's station. A wgmma under a condition is waited for
+before the condition's end, and a station under one makes no whole rounds; without the condition neither is so. All roles run
+the same pieces, and in each the stations of a ring are unconditional, or gone. What the program means stays as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import field, replace
+
+from prism.lang import tree
+from prism.lang.facts.definitions import facts
+from prism.lang.facts.digits import reader
+from prism.lang.facts.polynomials import add, constant
+from prism.lang.intrinsics.arithmetic import maximum, minimum
+from prism.lang.keep.bases import Frozen
+from prism.lang.lower.copies import Renamed, copy_body, with_parts
+from prism.lang.lower.cuts import Change, Cut, Index, Part, atoms, extreme, place_of
+from prism.lang.lower.trips import name_value
+from prism.lang.rings.cycles import jumps
+from prism.lang.rings.hoisting import assigned_variables, declared_names, mentioned_names
+from prism.lang.rings.stations import ring_of
+from prism.lang.tree.walk import statements, subexpressions, terms
+from prism.lang.types import INT32
+from prism.lang.types.perspective import Perspective
+
+MOST_STRONG, MOST_WEAK = 2, 2
+"""Cuts of a loop for conditions around wgmmas and stations; for conditions around loops over fragments."""
+MOST_PIECES = 6
+"""Of one loop: each is a copy of its body, but for what its conditions leave out."""
+SCOPES = tree.Group | tree.Split | tree.Partition | tree.Claim | tree.Async | tree.Batch
+
+
+def split_loops(function: tree.Function) -> tree.Function:
+    """Return a kernel with its loops split; the same function where none is."""
+    body = _Splitting(function).body(function.body, function.bound.code)
+    return function if body is function.body else replace(function, body=body)
+
+
+class _Splitting(Frozen):
+    """A function's loops, as they are looked at."""
+
+    function: tree.Function
+
+    def body(self, body: tree.Body, code: Perspective) -> tree.Body:
+        """Return what becomes of a statement list; the same one where nothing does."""
+        made = tuple(new for s in body for new in self.statement(s, code))
+        return body if len(made) == len(body) and all(map(_is, made, body)) else made
+
+    def statement(self, s: tree.Stmt, code: Perspective) -> tuple[tree.Stmt, ...]:
+        """Return what becomes of a statement."""
+        old = tree.children(s)
+        parts = tuple(self.body(part, _code_inside(s, code, number)) for number, part in enumerate(old))
+        if not all(map(_is, parts, old)):
+            return (with_parts(s, parts),)
+        if isinstance(s, tree.For) and can_be_split(s):
+            return self.loop(s, code) or (s,)
+        return (s,)
+
+    def loop(self, loop: tree.For, code: Perspective) -> tuple[tree.Stmt, ...]:
+        """Return the pieces of a loop, with what they need before them; nothing where it stays as it is."""
+        known = facts(self.function)
+        start, one = name_value(loop.start, f"{loop.symbol.name}_start", known.changed)
+        stop, two = name_value(loop.stop, f"{loop.symbol.name}_stop", known.changed)
+        bounded = replace(loop, start=start, stop=stop)
+        inside = frozenset(
+            symbol for s in statements(loop.body) for symbol in (*declared_names(s), *assigned_variables(s))
+        )
+        # Bounds are read as the original has them: names that stand for them are unknown to its facts.
+        index = Index(reader(known), loop, inside, code)
+        if loop.symbol in inside or not all(code <= e.perspective for e in (loop.start, loop.stop)):
+            return ()
+        strong = list(_cuts(index, loop.body, is_strong))[:MOST_STRONG]
+        if not strong:
+            return ()
+        cutter = Cutter(replace(index, loop=bounded), {}, [*one, *two])
+        parts = cutter.cut_all([cutter.whole(index)], strong, 0)
+        weak = [cut for cut in _cuts(index, loop.body, is_weak) if not any(map(cut.same, strong))][:MOST_WEAK]
+        for cut in weak:
+            more = cutter.cut_all(parts, [cut], 1)
+            parts = more if len(more) <= MOST_PIECES else parts
+        if len(parts) > MOST_PIECES:
+            return ()
+        pieces = [made for part in parts if (made := Piece(part, index).statement()) is not None]
+        return (*cutter.before, *pieces)
+
+
+def _is(one: object, two: object) -> bool:
+    return one is two
+
+
+def _code_inside(s: tree.Stmt, code: Perspective, number: int) -> Perspective:
+    """Return whose code a statement list inside a statement is."""
+    if isinstance(s, tree.Group):
+        return s.unit
+    return Perspective(s.level, s.arms[number].size) if isinstance(s, tree.Split) else code
+
+
+# -- whether, and where ---------------------------------------------------------------------------------------------------------
+
+
+def can_be_split(loop: tree.For) -> bool:
+    """Whether a loop is one that pieces can be made of: it counts up in constant steps to its end, and its body can be copied."""
+    if not isinstance(loop.step, tree.Const) or loop.step.value <= 0 or loop.symbol.type != INT32 or loop.unroll is not None:
+        return False
+    if jumps(loop.body, 0, len(loop.body)):
+        return False
+    uncopied = tree.SharedDeclare | tree.Unsafe | tree.Print | tree.Specialise
+    return not any(isinstance(s, uncopied) for s in statements(loop.body))
+
+
+def _own_conditions(body: tree.Body) -> Iterator[tree.If]:
+    """Yield the conditions of a loop's body that no loop inside it is around."""
+    for s in body:
+        if isinstance(s, tree.If):
+            yield s
+        if not isinstance(s, tree.For | tree.While):
+            for part in tree.children(s):
+                yield from _own_conditions(part)
+
+
+def _cuts(index: Index, body: tree.Body, wanted: object) -> Iterator[Cut]:
+    """Yield the cuts of the conditions that are wanted, each place of the range once."""
+    found: list[Cut] = []
+    for s in _own_conditions(body):
+        if not wanted(s):  # type: ignore[operator]
+            continue
+        for atom in atoms(s.condition):
+            change = index.change(atom)
+            if change is not None and not any(map(change.cut.same, found)):
+                found.append(change.cut)
+                yield change.cut
+
+
+def is_strong(s: tree.If) -> bool:
+    """Whether a condition is around a wgmma, or a station of a ring."""
+    inner = tuple(statements((*s.then, *s.otherwise)))
+    return any(ring_of(one) is not None or any(map(_is_wgmma, terms(one))) for one in inner)
+
+
+def _is_wgmma(e: tree.Expr) -> bool:
+    return isinstance(e, tree.Apply) and e.intrinsic.asynchronous == "wgmma"
+
+
+def is_weak(s: tree.If) -> bool:
+    """Whether a condition is around a loop over a fragment's elements."""
+    loops = [one for one in statements((*s.then, *s.otherwise)) if isinstance(one, tree.For)]
+    return any(_names_fragment(part) for loop in loops for one in statements(loop.body) for part in terms(one))
+
+
+def _names_fragment(e: tree.Expr) -> bool:
+    return isinstance(e, tree.Item) and isinstance(e.symbol.type, tree.Fragment)
+
+
+class Cutter(Frozen):
+    """Cuts a range; `before` gets the declarations of the cuts' places, of which `places` has the names."""
+
+    index: Index
+    places: dict[Cut, tree.Expr]
+    before: list[tree.Stmt]
+
+    def whole(self, index: Index) -> Part:
+        """Return the whole range."""
+        loop = self.index.loop
+        last = add(index.reads.read(index.loop.stop, {}), constant(-1))
+        return Part(self.index, (loop.start,), (loop.stop,), (index.start,), (last,))
+
+    def cut_all(self, parts: Sequence[Part], cuts: Sequence[Cut], most: int) -> list[Part]:
+        """Return parts cut in two at each of some cuts, but those of `most` trips at most; in an order in which trips come."""
+        found = list(parts)
+        for cut in cuts:
+            # Of two parts that are cut, one is wholly before the other: so are its halves.
+            found = [half for part in found for half in self.halves(part, cut, most)]
+        return found
+
+    def halves(self, part: Part, cut: Cut, most: int) -> list[Part]:
+        """Return what of a part is before a cut, and what behind, without what surely has no trip."""
+        if part.most_trips <= most:
+            return [part]
+        at = self.place(cut)
+        if at is None:
+            return [part]
+        return [half for half in (part.before(cut, at), part.after(cut, at)) if half.most_trips > 0]
+
+    def place(self, cut: Cut) -> tree.Expr | None:
+        """Return the first index behind a cut, a constant or a name; None where it doesn't fit."""
+        if cut not in self.places:
+            found = place_of(self.index, cut)
+            if found is None:
+                return None
+            e, declared = name_value(found, f"{self.index.loop.symbol.name}_cut", frozenset())
+            self.places[cut] = e
+            self.before.extend(declared)
+        return self.places[cut]
+
+
+# -- pieces -----------------------------------------------------------------------------------------------------------------------
+
+
+class Piece(Frozen):
+    """A loop over a part of the range, without the conditions that are decided there."""
+
+    part: Part
+    index: Index
+    expressions: dict[tree.Expr, tree.Expr] = field(default_factory=dict)
+
+    def statement(self) -> tree.For | None:
+        """Return the loop; None where nothing is left to do in it."""
+        loop = self.index.loop
+        body = leave_rings(self.decided(loop.body), loop.body)
+        if not any(map(has_effect, statements(body))):
+            return None
+        first, stop = extreme(maximum, self.part.firsts), extreme(minimum, self.part.stops)
+        names = Renamed({}, expressions={})
+        names.symbols[loop.symbol] = replace(loop.symbol)
+        rename(body, names)
+        self.fold(body, names)
+        copied = copy_body(body, names, [])
+        once = self.part.most_trips <= 1
+        return replace(loop, symbol=names.symbols[loop.symbol], start=first, stop=stop, body=copied, once=once)
+
+    def decided(self, body: tree.Body) -> tree.Body:
+        """Return a statement list without conditions that are decided, and without what is then empty."""
+        made: list[tree.Stmt] = []
+        for s in body:
+            truth = self.part.decide(s.condition) if isinstance(s, tree.If) else None
+            if isinstance(s, tree.If) and truth is not None:
+                made += self.decided(s.then if truth else s.otherwise)
+                continue
+            old = tree.children(s)
+            parts = tuple(map(self.decided, old))
+            if any(old) and not any(parts) and not any(map(_acts, terms(s))):
+                continue
+            made.append(s if parts == old else with_parts(s, parts))
+        return tuple(made)
+
+    def fold(self, body: tree.Body, names: Renamed) -> None:
+        """Let names know what conditions inside expressions are."""
+        for part in (part for s in statements(body) for part in terms(s)):
+            if isinstance(part, tree.Select) and (truth := self.part.decide(part.condition)) is not None:
+                names.expressions[part] = names.expression(part.then if truth else part.otherwise)
+            elif isinstance(part, tree.Binary | tree.Unary) and isinstance(part.type, tree.Scalar) and part.type.kind == "bool":
+                truth = self.part.decide(part)
+                if truth is not None:
+                    names.expressions[part] = tree.Const(value=truth, type=part.type, span=part.span)
+
+
+def rename(body: tree.Body, names: Renamed) -> None:
+    """Give all that a statement list declares a name of its own in the copy."""
+    for s in statements(body):
+        for symbol in declared_names(s):
+            if symbol.view is None:
+                names.symbols[symbol] = replace(symbol)
+        view = getattr(s, "view", None)
+        if isinstance(view, tree.Symbol) and view.view is not None:
+            old = view.view
+            offset = None if old.offset is None else (names.symbol(old.offset[0]), names.expression(old.offset[1]))
+            params = tuple(map(names.symbol, old.params))
+            new = replace(
+                old, source=names.symbol(old.source), params=params, index=tuple(map(names.expression, old.index)), offset=offset
+            )
+            names.symbols[view] = replace(view, view=new)
+
+
+def leave_rings(body: tree.Body, original: tree.Body) -> tree.Body:
+    """Return a piece's statements without the stations of rings that nothing in it uses, though the loop does."""
+    used = {symbol for s in statements(body) for symbol in mentioned_names(s)}
+    opened = [s for s in statements(body) if ring_of(s) is not None]
+    rings = {ring_of(s) for s in opened if s.view in used}
+    gone = {ring_of(s) for s in opened} - rings
+    return _without_stations(body, gone) if gone else body
+
+
+def _without_stations(body: tree.Body, gone: set[tree.Symbol | None]) -> tree.Body:
+    made: list[tree.Stmt] = []
+    for s in body:
+        parts = tuple(_without_stations(part, gone) for part in tree.children(s))
+        if ring_of(s) is not None and ring_of(s) in gone:
+            made += parts[0]
+        else:
+            made.append(s if parts == tree.children(s) else with_parts(s, parts))
+    return tuple(made)
+
+
+def has_effect(s: tree.Stmt) -> bool:
+    """Whether a statement itself does more than declare what others need, or lead to them."""
+    quiet = isinstance(s, SCOPES | tree.Declare | tree.For | tree.If | tree.Assume | tree.Distinct)
+    return not quiet or any(map(_acts, terms(s)))
+
+
+def _acts(e: tree.Expr) -> bool:
+    """Whether an expression does more than compute a value."""
+    match e:
+        case tree.Apply(intrinsic=intrinsic):
+            return not intrinsic.elementwise or intrinsic.touches_memory or intrinsic.source == "user"
+        case tree.Call(function=function):
+            return not function.pure
+        case _:
+            return False
+
+
+__all__ = ["Change", "split_loops", "subexpressions"]

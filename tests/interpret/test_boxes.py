@@ -1,0 +1,54 @@
+"""Boxes of 3 to 5 dimensions on the reference machine: what they hold, what they clip, and that their stores are known apart."""
+
+import numpy as np
+import pytest
+
+from tests.interpret.box_kernels import LAYOUTS, heads, laid_out, scores, together
+
+BATCH, HEADS, LENGTH = 2, 3, 21
+
+
+def numbers(shape, order, pad=0, dtype=np.float16):
+    x = laid_out(shape, order, pad, dtype)
+    x[...] = np.random.default_rng(0).integers(-99, 100, shape)
+    return x
+
+
+@pytest.mark.parametrize("order", LAYOUTS.values(), ids=LAYOUTS)
+def test_each_head_is_clipped_at_its_own_length(order):
+    """The last tile of a head reads zeros, and writes nothing, beyond its length: there the next head begins, or padding."""
+    shape = (BATCH, HEADS, LENGTH, 64)
+    x, y = numbers(shape, order, 8), laid_out(shape, order, 16)
+    template = {"P": 1, "Q": 16, "D": 64, "SPAN": 128}
+    heads[BATCH * HEADS, 64](x, y, HEADS, LENGTH, template=template, check=True)
+    assert np.array_equal(x, y) and np.count_nonzero(y.base) == np.count_nonzero(x)
+
+
+@pytest.mark.parametrize(("columns", "span"), [(64, 128), (128, 128), (32, 64), (16, 0)])
+def test_an_axis_of_1_inside_the_box(columns, span):
+    """(batch, length, heads, dim): 8 positions of one head are 8 rows of the tile, of one slab or of two."""
+    shape = (BATCH, LENGTH, HEADS, columns)
+    x, y = numbers(shape, (0, 1, 2, 3)), np.zeros(shape, np.float16)
+    template = {"P": 8, "Q": 1, "D": columns, "SPAN": span}
+    heads[BATCH * HEADS, 64](x, y, HEADS, LENGTH, template=template, check=True)
+    assert np.array_equal(x, y)
+
+
+@pytest.mark.parametrize("group", [1, 4])
+def test_rows_of_several_axes_are_the_operand_of_a_product(group):
+    """Rows of q are positions and heads of a group together; beyond the length of q and k there are zeros."""
+    rng = np.random.default_rng(0)
+    q = rng.integers(-4, 5, (BATCH, 13, group, 64)).astype(np.float16)
+    k = rng.integers(-4, 5, (BATCH, 40, 1, 64)).astype(np.float16)
+    s = np.full((BATCH, 64, 40), -1, np.float32)
+    scores[BATCH, 256](q, k, s, 40, template={"G": group, "N": 32, "D": 64}, check=True)
+    rows = np.zeros((BATCH, 64 // group, group, 64), np.float32)
+    rows[:, : min(13, 64 // group)] = q[:, : 64 // group]
+    assert np.array_equal(s, rows.reshape(BATCH, 64, 64) @ k[:, :, 0].astype(np.float32).swapaxes(1, 2))
+
+
+def test_five_axes_and_a_cluster():
+    x = np.random.default_rng(0).integers(0, 999, (2, 3, 2, 7, 16), np.int32)
+    y = np.full((4, 3, 2, 8, 16), -1, np.int32)
+    together[4, 64](x, y, 3, template={"D": 16}, check=True)
+    assert np.array_equal(y[::2, :, :, :7], x) and np.array_equal(y[::2], y[1::2]) and not y[:, :, :, 7].any()
