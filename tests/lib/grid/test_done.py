@@ -1,4 +1,7 @@
-"""grid.count_done and grid.wait_for_done: work of several steps in one launch, each step after the one before it."""
+"""grid.count_done and grid.wait_for_done: work of several steps in one launch, each step after the one before it.
+
+Tests of prism/lib/grid: count_done, wait_for_done.
+"""
 
 import numpy as np
 import pytest
