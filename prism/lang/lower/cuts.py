@@ -90,7 +90,9 @@ class Index(Frozen):
         trip = (Digit(("trip", self.loop.symbol)),)
         factor = difference.get(trip, 0)
         rest = {monomial: f for monomial, f in difference.items() if monomial != trip}
-        if abs(factor) != self.step or any(digit == trip[0] or self.loop.symbol in digit.base for digit in all_digits(rest)):
+        if abs(factor) != self.step or any(
+            digit == trip[0] or self.loop.symbol in digit.base for digit in all_digits(rest)
+        ):
             return 0, rest
         return factor // self.step, rest
 
@@ -140,7 +142,9 @@ class Index(Frozen):
                 return symbol is not self.loop.symbol and symbol not in self.inside
             case tree.Const() | tree.Id() | tree.Count():
                 return True
-            case tree.Binary(op=op, right=right) if op in ("/", "%") and not (isinstance(right, tree.Const) and right.value):
+            case tree.Binary(op=op, right=right) if op in ("/", "%") and not (
+                isinstance(right, tree.Const) and right.value
+            ):
                 return False
             case tree.Binary() | tree.Unary() | tree.Cast() | tree.Select():
                 return all(map(self.keeps, tree.operands(e)))
@@ -205,7 +209,9 @@ class Part(Frozen):
         if cut.trips is not None:
             last.append(add(self.index.start, constant((cut.trips - 1) * self.index.step)))
         # A name for a cut is never beyond the loop's end; a constant may be.
-        rest = self.stops if isinstance(at, tree.Const) else tuple(s for s in self.stops if s is not self.index.loop.stop)
+        rest = (
+            self.stops if isinstance(at, tree.Const) else tuple(s for s in self.stops if s is not self.index.loop.stop)
+        )
         return replace(self, stops=(*rest, at), highs=(*self.highs, *last))
 
     def after(self, cut: Cut, at: tree.Expr) -> Part:

@@ -109,7 +109,12 @@ def _code_inside(s: tree.Stmt, code: Perspective, number: int) -> Perspective:
 
 def can_be_split(loop: tree.For) -> bool:
     """Whether a loop is one that pieces can be made of: it counts up in constant steps to its end, and its body can be copied."""
-    if not isinstance(loop.step, tree.Const) or loop.step.value <= 0 or loop.symbol.type != INT32 or loop.unroll is not None:
+    if (
+        not isinstance(loop.step, tree.Const)
+        or loop.step.value <= 0
+        or loop.symbol.type != INT32
+        or loop.unroll is not None
+    ):
         return False
     if jumps(loop.body, 0, len(loop.body)):
         return False
@@ -247,7 +252,11 @@ class Piece(Frozen):
         for part in (part for s in statements(body) for part in terms(s)):
             if isinstance(part, tree.Select) and (truth := self.part.decide(part.condition)) is not None:
                 names.expressions[part] = names.expression(part.then if truth else part.otherwise)
-            elif isinstance(part, tree.Binary | tree.Unary) and isinstance(part.type, tree.Scalar) and part.type.kind == "bool":
+            elif (
+                isinstance(part, tree.Binary | tree.Unary)
+                and isinstance(part.type, tree.Scalar)
+                and part.type.kind == "bool"
+            ):
                 truth = self.part.decide(part)
                 if truth is not None:
                     names.expressions[part] = tree.Const(value=truth, type=part.type, span=part.span)
@@ -265,7 +274,11 @@ def rename(body: tree.Body, names: Renamed) -> None:
             offset = None if old.offset is None else (names.symbol(old.offset[0]), names.expression(old.offset[1]))
             params = tuple(map(names.symbol, old.params))
             new = replace(
-                old, source=names.symbol(old.source), params=params, index=tuple(map(names.expression, old.index)), offset=offset
+                old,
+                source=names.symbol(old.source),
+                params=params,
+                index=tuple(map(names.expression, old.index)),
+                offset=offset,
             )
             names.symbols[view] = replace(view, view=new)
 
