@@ -16,15 +16,39 @@ import pytest
 from prism import check
 from prism.interpret import SCHEDULES, MachineError, run
 from prism.lang import (
-    CUtensorMap, attr, block, claim, column, const, constexpr, count, float32, fragment, grid, group, half, id, int32,
-    one, pack_f16x2, partition, prism, ptr, requires, roles, row, shared, stmatrix, template, thread, tma_load, uint32,
-    warp, warpgroup, wgmma,
+    CUtensorMap,
+    attr,
+    block,
+    claim,
+    column,
+    const,
+    constexpr,
+    count,
+    float32,
+    fragment,
+    grid,
+    group,
+    half,
+    id,
+    int32,
+    one,
+    pack_f16x2,
+    partition,
+    prism,
+    ptr,
+    requires,
+    roles,
+    row,
+    shared,
+    stmatrix,
+    template,
+    thread,
+    tma_load,
+    uint32,
+    warp,
+    warpgroup,
+    wgmma,
 )  # fmt: skip
-from prism.lang.diagnostics import CompileError
-from prism.lang.tree import Binary, Cast, Const, Element, Symbol, Var, View
-from prism.lang.tree.parts import start_in_tile, tile_around
-from prism.lang.types import FLOAT16, INT32, INT64, Pointer
-from prism.lang.types.perspective import BLOCK, WARPGROUP1
 from prism.runtime.build import entry_of
 from prism.runtime.compile import compile_cubin
 from tests.mutation import TRIED, score
