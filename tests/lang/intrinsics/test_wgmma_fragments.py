@@ -19,6 +19,7 @@ from prism import check
 from prism.interpret import SCHEDULES, run
 from prism.lang import (
     CUtensorMap,
+    attr,
     bfloat16,
     block,
     claim,
