@@ -14,7 +14,7 @@ SIDE = 64
 
 @prism("global")
 @attr("__launch_bounds__(96)")
-@template(STEP=constexpr(int))
+@template(STEP=constexpr(int), START=constexpr(int, default=-1))
 @requires(grid[1], block[1], warp[3])
 def between(
     x: ptr(const(int32)) @ grid[1], y: ptr(int32) @ grid[1], start: int32 @ grid[1], stop: int32 @ grid[1],
@@ -27,7 +27,7 @@ def between(
         adders, loader = roles(warp, 2, 1)
         t: int32 @ thread[1] = id()
         total: uint32 @ thread[1] = 1
-        for j in range(start, stop, STEP):
+        for j in range(start if START < 0 else START, stop, STEP):
             if j >= low:
                 with claim(late, loader) as coming, one(thread):
                     bulk_load(coming, x[64 * j])

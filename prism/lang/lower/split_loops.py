@@ -115,7 +115,7 @@ def can_be_split(loop: tree.For) -> bool:
         return False
     if jumps(loop.body, 0, len(loop.body)):
         return False
-    uncopied = tree.SharedDeclare | tree.Unsafe | tree.Print | tree.Specialise
+    uncopied = tree.SharedDeclare | tree.Unsafe | tree.Specialise
     inner = tuple(statements(loop.body))
     # Threads that fill a ring and use it can fill it ahead in one loop, not in several.
     return not any(isinstance(s, uncopied) or (isinstance(s, tree.Partition) and ring_of(s) is not None) for s in inner)

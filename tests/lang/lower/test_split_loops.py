@@ -64,10 +64,11 @@ def test_pieces_under_each_schedule(schedule):
     assert np.array_equal(y, wanted)
 
 
-def test_cuts_far_from_the_range():
-    """The places of cuts are computed without wrapping round: these are beyond the range by more than 2**31."""
-    program = prism.check(between, {"STEP": 3})
-    for low, high in product((-(2**31), 2**31 - 1), repeat=2):
+@pytest.mark.parametrize("start", [-1, 1])
+def test_cuts_far_from_the_range(start):
+    """The places of cuts are computed without wrapping round: these are beyond the range by up to 2**31, and more."""
+    program = prism.check(between, {"STEP": 3, "START": start})
+    for low, high in product((-(2**31), 1 - 2**31, 2**31 - 2, 2**31 - 1), repeat=2):
         x, wanted = rows_between(1, 8, 3, low, high)
         y = np.zeros(64, np.int32)
         run(program, 1, 96, [x, y, 1, 8, low, high], check=True)
