@@ -46,6 +46,12 @@ def split_loops(function: tree.Function) -> tree.Function:
     return function if body is function.body else replace(function, body=body)
 
 
+def splits_products(function: tree.Function) -> bool:
+    """Whether wgmmas stand in pieces of a loop."""
+    pieces = (s for s in statements(function.body) if isinstance(s, tree.For) and s.part)
+    return any(map(_is_wgmma, (e for piece in pieces for s in statements(piece.body) for e in terms(s))))
+
+
 class _Splitting(Frozen):
     """A function's loops, as they are looked at."""
 
