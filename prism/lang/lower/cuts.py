@@ -319,27 +319,27 @@ def _place_in(type_: tree.Scalar, index: Index, cut: Cut) -> tree.Expr | None:
             ahead = extreme(maximum, (distance, whole(0, start)))
         else:
             # max(V + K, 0) as max(V, -K) + K: without sign that is right below 2**32, and so is what it is rounded up to.
-            leaf, more = parted(distance)
+            leaf, more = split_constant(distance)
             first = loop.start.value if isinstance(loop.start, tree.Const) else -1
             if leaf is None or first < 0 or first + abs(more) + step > 2**30:
                 return None
             least = tree.Const(value=-more, type=leaf.type, span=leaf.span)
             ahead = plus(widen(extreme(maximum, (least, leaf)), type_), whole(more % 2**32, start, type_))
         # So many trips come before X, rounded up.
-        found = plus(start, times(divided(plus(ahead, whole(step - 1, start, type_)), step), whole(step, start, type_)))
+        found = plus(start, times(quotient(plus(ahead, whole(step - 1, start, type_)), step), whole(step, start, type_)))
     return extreme(minimum, (found, end))
 
 
-def parted(e: tree.Expr) -> tuple[tree.Expr | None, int]:
+def split_constant(e: tree.Expr) -> tuple[tree.Expr | None, int]:
     """Return a number of 32 bits and a constant of which an expression of 64 bits is the sum; no number where it is another."""
     match e:
         case tree.Cast(operand=operand) if operand.type == INT32:
             return operand, 0
         case tree.Binary(op="+" | "-" as op, left=left, right=tree.Const(value=value)):
-            leaf, more = parted(left)
+            leaf, more = split_constant(left)
             return leaf, more + int(value) if op == "+" else more - int(value)
         case tree.Binary(op="+", left=tree.Const(value=value), right=right):
-            leaf, more = parted(right)
+            leaf, more = split_constant(right)
             return leaf, more + int(value)
         case _:
             return None, 0
@@ -352,7 +352,7 @@ def widen(e: tree.Expr, type_: tree.Scalar) -> tree.Expr:
     return tree.Cast(operand=e, type=type_, perspective=e.perspective, span=e.span)
 
 
-def divided(e: tree.Expr, by: int) -> tree.Expr:
+def quotient(e: tree.Expr, by: int) -> tree.Expr:
     """Return the quotient by a constant."""
     assert isinstance(e.type, tree.Scalar)
     if by == 1:

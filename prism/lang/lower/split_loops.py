@@ -225,7 +225,7 @@ class Piece(Frozen):
     def statement(self) -> tree.For | None:
         """Return the loop; None where nothing is left to do in it."""
         loop = self.index.loop
-        body = leave_rings(self.decided(loop.body))
+        body = leave_rings(self.keep_undecided(loop.body))
         if not any(map(has_effect, statements(body))):
             return None
         first, stop = extreme(maximum, self.part.firsts), extreme(minimum, self.part.stops)
@@ -237,16 +237,16 @@ class Piece(Frozen):
         once = self.part.most_trips <= 1
         return replace(loop, symbol=names.symbols[loop.symbol], start=first, stop=stop, body=copied, once=once)
 
-    def decided(self, body: tree.Body) -> tree.Body:
+    def keep_undecided(self, body: tree.Body) -> tree.Body:
         """Return a statement list without conditions that are decided, and without what is then empty."""
         made: list[tree.Stmt] = []
         for s in body:
             truth = self.part.decide(s.condition) if isinstance(s, tree.If) else None
             if isinstance(s, tree.If) and truth is not None:
-                made += self.decided(s.then if truth else s.otherwise)
+                made += self.keep_undecided(s.then if truth else s.otherwise)
                 continue
             old = tree.children(s)
-            parts = tuple(map(self.decided, old))
+            parts = tuple(map(self.keep_undecided, old))
             if any(old) and not any(parts) and not any(map(_acts, terms(s))):
                 continue
             made.append(s if parts == old else with_parts(s, parts))
