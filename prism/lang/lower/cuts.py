@@ -70,6 +70,26 @@ class Index(Frozen):
         """The first index."""
         return self.reads.read(self.loop.start, {})
 
+    def meaning(self, e: tree.Expr) -> tree.Expr:
+        """Return what an expression is that the loop names, by a name that never changes; any other expression as it is."""
+        known = self.reads.known
+        while isinstance(e, tree.Var) and e.symbol in self.inside and e.symbol not in known.changed:
+            if e.symbol not in known.definitions:
+                break
+            e = known.definitions[e.symbol]
+        return e
+
+    def atoms(self, e: tree.Expr) -> Iterator[tree.Expr]:
+        """Yield the comparisons that a condition is made of."""
+        match self.meaning(e):
+            case tree.Unary(op="not", operand=operand):
+                yield from self.atoms(operand)
+            case tree.Binary(op="and" | "or", left=left, right=right):
+                yield from self.atoms(left)
+                yield from self.atoms(right)
+            case found:
+                yield found
+
     def change(self, e: tree.Expr) -> Change | None:
         """Return what a comparison is, where it changes its value once in the loop."""
         if not isinstance(e, tree.Binary) or e.op not in OPPOSITE or e.left.type != self.loop.symbol.type:
@@ -122,6 +142,7 @@ class Index(Frozen):
 
     def _without_index(self, e: tree.Expr) -> tree.Expr | None:
         """Return an expression with 64 bits, and 0 for the index."""
+        e = self.meaning(e)
         if isinstance(e, tree.Var) and e.symbol is self.loop.symbol:
             return whole(0, e)
         if isinstance(e, tree.Const):
@@ -183,18 +204,18 @@ class Part(Frozen):
 
     def decide(self, e: tree.Expr) -> bool | None:
         """Return whether a condition holds in all of its trips, or in none; None where that isn't known."""
-        match e:
+        match self.index.meaning(e):
             case tree.Const(value=value):
                 return bool(value)
             case tree.Unary(op="not", operand=operand):
-                found = self.decide(operand)
-                return None if found is None else not found
+                truth = self.decide(operand)
+                return None if truth is None else not truth
             case tree.Binary(op="and" | "or" as op, left=left, right=right):
-                found = {self.decide(left), self.decide(right)}
+                both = {self.decide(left), self.decide(right)}
                 ends = op == "or"
-                return ends if ends in found else None if None in found else not ends
-            case _:
-                change = self.index.change(e)
+                return ends if ends in both else None if None in both else not ends
+            case found:
+                change = self.index.change(found)
                 return None if change is None else self._decide_change(change)
 
     def _decide_change(self, change: Change) -> bool | None:
@@ -225,19 +246,7 @@ class Part(Frozen):
         return replace(self, firsts=(*rest, at), lows=(*self.lows, *first))
 
 
-def atoms(e: tree.Expr) -> Iterator[tree.Expr]:
-    """Yield the comparisons that a condition is made of."""
-    match e:
-        case tree.Unary(op="not", operand=operand):
-            yield from atoms(operand)
-        case tree.Binary(op="and" | "or", left=left, right=right):
-            yield from atoms(left)
-            yield from atoms(right)
-        case _:
-            yield e
-
-
-# -- expressions --------------------------------------------------------------------------------------------------------------
+# -- expressions ----------------------------------------------------------------------------------------------------------
 
 
 def whole(value: int, like: tree.Expr) -> tree.Const:
@@ -273,12 +282,11 @@ def times(left: tree.Expr, right: tree.Expr) -> tree.Expr:
 
 def extreme(of: Intrinsic, found: Sequence[tree.Expr]) -> tree.Expr:
     """Return the `minimum` or the `maximum` of some indices."""
-    numbers = [int(e.value) for e in found if isinstance(e, tree.Const)]
-    best = [
-        replace(e, value=min(numbers) if of is minimum else max(numbers)) for e in found if isinstance(e, tree.Const)
-    ]
-    result, *others = (*best[:1], *(e for e in found if not isinstance(e, tree.Const)))
-    for e in others:
+    constants = [e for e in found if isinstance(e, tree.Const)]
+    best = sorted(constants, key=lambda e: e.value, reverse=of is maximum)[:1]
+    ordered: list[tree.Expr] = [*best, *(e for e in found if not isinstance(e, tree.Const))]
+    result = ordered[0]
+    for e in ordered[1:]:
         unit = meet(result.perspective, e.perspective)
         result = tree.Apply(intrinsic=of, arguments=(result, e), type=e.type, perspective=unit, span=e.span, code=unit)
     return result

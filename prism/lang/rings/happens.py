@@ -125,7 +125,9 @@ class _Knowledge:
                     self.make(trip, point.at)
                     steps = after.get(point.at, ())
                 for step in steps:
-                    self.step(trip, point, step)
+                    if step is self.watched:
+                        self.seen = tuple(self.known)
+                    self.step(trip, self.ground.along(point, step.path if isinstance(step, Operation) else ()), step)
                 yield trip, point
 
     def ends(self) -> bool:
@@ -206,10 +208,6 @@ class _Knowledge:
 
     def step(self, trip: int, point: Point, step: Barrier | Op) -> None:
         """Go through a barrier or an operation."""
-        if isinstance(step, Operation):
-            point = self.ground.along(point, step.path)
-        if step is self.watched:
-            self.seen = tuple(self.known)
         match step:
             case Barrier(unit=unit):
                 self.meet(point, unit)
