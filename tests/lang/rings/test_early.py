@@ -223,9 +223,8 @@ def test_in_the_pieces_of_a_loop_too():
     assert sorted(op.pending for op in plan.operations if isinstance(op, WaitGroup)) == [0, 0, 0, 1]
     is_right(program)
     steps = [op for op in plan.operations if isinstance(op, Arrive | WaitGroup)]
-    last = [op for op in steps if isinstance(op, Arrive) and op.barrier.name == "v_read"][
-        -1:
-    ]  # behind it nobody fills v again
+    # At the end of the last trip, behind which nobody fills v again.
+    last = [op for op in steps if isinstance(op, Arrive) and op.barrier.name == "v_read" and op.side == "after"]
     assert [op for op in steps if not is_found(program, plan.drop_step(op))] == last
 
 
