@@ -24,6 +24,7 @@ from prism.lang.errors.turns import TurnsBarrier
 from prism.lang.facts.budget import most_threads
 from prism.lang.facts.definitions import Facts, facts
 from prism.lang.facts.destinations import between_blocks, brought_together, stored_by_all
+from prism.lang.facts.touches import REDUCTION
 from prism.lang.rings.fills_ahead import with_skews
 from prism.lang.rings.joint import Joint, State, grounds, joins_of
 from prism.lang.rings.waits import Rings, rings
@@ -209,9 +210,10 @@ def conflict_error(conflict: Conflict, function: Function) -> CompileError:
     name, span = second.root.name, second.access.span
     if conflict.first.since is not None and first.how == second.how == "load":
         return CompileError(errors.SameLoad(span=span, labels=(Label(first.access.span, "the other load"),), name=name))
-    if conflict.first.since is not None:
+    among_blocks = conflict.unit.level == Level.GRID and not function.cooperative
+    if conflict.first.since is not None and not (among_blocks and REDUCTION in (first.kind, second.kind)):
         return CompileError(errors.InFlight(span=span, labels=labels, name=name, first=first.kind, second=second.kind))
-    if conflict.unit.level == Level.GRID and not function.cooperative:
+    if among_blocks:
         return CompileError(
             errors.GridSync(
                 span=span, labels=labels, name=name, unit=conflict.unit, first=first.kind, second=second.kind

@@ -208,6 +208,7 @@ def address(env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr, target: Per
     if not isinstance(symbol.type, Pointer) or isinstance(symbol.type.element, Mailbox) != p.mailbox:
         kind = " that holds mailboxes" if p.mailbox else ""
         fail(errors.ElementArgument(span=e.span, parameter=p.name, name=intrinsic.name, kind=kind))
+    in_its_space(intrinsic, p, symbol, e)
     found = element(env, symbol, indices, e.span, target)
     if p.unit != THREAD:
         return check_joint_access(env, intrinsic, p, e, found)
@@ -220,7 +221,7 @@ def address(env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr, target: Per
         if p.atomic:
             fail(ownership.AtomicCode(intrinsic=intrinsic.name, **facts))
         fail(ownership.StoreCode(**facts))
-    if intrinsic.asynchronous:
+    if intrinsic.asynchronous and not p.atomic:
         copies_alone(env, symbol, e.span)
         return in_flight_destination(env, intrinsic, found)
     if not p.atomic and symbol.perspective != THREAD:
@@ -230,6 +231,14 @@ def address(env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr, target: Per
             )
         )
     return found
+
+
+def in_its_space(intrinsic: Intrinsic, p: Parameter, symbol: tree.Symbol, e: s.Expr) -> None:
+    """Refuse shared memory where the copy engine goes to global memory."""
+    root = symbol.root().type
+    if p.space == "global" and isinstance(root, Pointer) and root.space == "shared":
+        facts: Fields = {"name": intrinsic.name, "parameter": p.name, "memory": symbol.name}
+        fail(errors.SharedElement(span=e.span, labels=(declaration_label(symbol),), **facts))
 
 
 def use_of(intrinsic: Intrinsic) -> str:
