@@ -27,7 +27,7 @@ from prism.lang.tree.plan import (
 )
 from prism.lang.tree.walk import used_objects
 from prism.lang.types import Pointer
-from prism.lang.types.perspective import BLOCK, THREAD, WARP, WARP1, Level
+from prism.lang.types.perspective import BLOCK, THREAD, WARP, WARP1, WARPGROUP1, Level
 
 Step = Barrier | Op
 
@@ -38,6 +38,7 @@ UNTOLD = "the round of one copy that no mbarrier tells of: it is counted for the
 EMPTY = "the round of copies that nothing is in: no scale and no bias, say, where a kernel has none"
 UNSEEN = "elements of global memory that nobody else touches, which the analysis cannot see"
 ONE_WARP = "a block of one warp"
+TOGETHER = "a warp's threads execute a wgmma together, as the machine has it"
 ELSEWHERE = "one access, which is elsewhere a trip later: the analysis cannot see that"
 
 
@@ -102,6 +103,8 @@ def excused(step: Step, threads: int, what: str) -> str:
         return UNSEEN
     if step.loop and step.first.span == step.second.span:
         return ELSEWHERE
+    if step.unit <= WARP1 and step.second.by == WARPGROUP1 and step.second.kind == "read":
+        return TOGETHER
     return ONE_WARP if threads <= WARP and what == f"of {WARP1} only" else ""
 
 
