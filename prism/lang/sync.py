@@ -313,24 +313,36 @@ def jointly(
         waits = assemble_plan(context, rings, groups, {}, ())
         return replace(rings.into(context, groups), news=joins_of(context, trips, waits))
 
+    def marks_of(state: State) -> Needed:
+        return needed if state.marks is None else state.marks
+
     def plan_of(state: State) -> Plan:
-        plan = assemble_plan(context, state.rings, state.groups, needed, elided)
+        plan = assemble_plan(context, state.rings, state.groups, marks_of(state), elided)
         return replace(plan, barriers=(*plan.barriers, *state.barriers))
 
     def walks(state: State) -> bool:
         try:
             with context.work.trying():
-                walk_function(aware(state.rings, state.groups), group_marks(needed))
+                walk_function(aware(state.rings, state.groups), group_marks(marks_of(state)))
         except (Conflict, Spent):
             return False
         return True
+
+    def placed(state: State) -> State | None:
+        joined, marks = aware(state.rings, state.groups), marks_of(state)
+        try:
+            with context.work.trying():
+                walk = walk_function(joined, group_marks(marks), grow=True)
+            return replace(state, marks=minimal(joined, walk.placed, {**conflicts_of(marks), **walk.why}))
+        except (Conflict, Concurrent, Spent):
+            return None
 
     if trips and any(isinstance(mark, Perspective) and mark >= BLOCK for _, mark in needed):
         joined = aware(found, own)
         if joined.news:
             needed = minimal(joined, group_marks(needed), conflicts_of(needed))
             elided = left_alone(walk_function(joined, group_marks(needed), notes=True))
-    return plan_of(Joint(context, trips, plan_of, walks, inside).reduce(found, own))
+    return plan_of(Joint(context, trips, plan_of, walks, placed, inside).reduce(found, own))
 
 
 def elided_conflicts(walk: Walk) -> tuple[Elided, ...]:

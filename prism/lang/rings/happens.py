@@ -21,6 +21,7 @@ from dataclasses import field, replace
 from prism.lang.barriers.walk_state import Known, Passed
 from prism.lang.facts.budget import most_threads
 from prism.lang.keep.bases import Frozen
+from prism.lang.rings.cycles import jumps
 from prism.lang.rings.ground import Asked, Ground, Part, Point
 from prism.lang.rings.visits import GROUPED_READS
 from prism.lang.tree import Stmt
@@ -48,8 +49,10 @@ class Standing(Frozen):
 
 def holds(ground: Ground, plan: Standing) -> bool:
     """Whether all that was asked of the ground is known, with a plan's barriers and operations; and nothing is left under way."""
-    last = ground.laps[0].home[max(lap.range[1] for lap in ground.laps)]
-    return _Knowledge(ground, plan).answers(ground.asked, last)
+    home, last = ground.laps[0].home, max(lap.range[1] for lap in ground.laps)
+    # What is under way when the rounds are made may be waited for behind them, if no trip is cut short there.
+    end = home[last] if jumps(home, last, len(home) - 1) else home[-1]
+    return _Knowledge(ground, plan).answers(ground.asked, end)
 
 
 def is_known(ground: Ground, plan: Standing, asked: Sequence[Asked]) -> bool:
@@ -125,7 +128,9 @@ class _Knowledge:
                     self.make(trip, point.at)
                     steps = after.get(point.at, ())
                 for step in steps:
-                    self.step(trip, point, step)
+                    if step is self.watched:
+                        self.seen = tuple(self.known)
+                    self.step(trip, self.ground.narrow(point, step.path if isinstance(step, Operation) else ()), step)
                 yield trip, point
 
     def ends(self) -> bool:
@@ -206,10 +211,6 @@ class _Knowledge:
 
     def step(self, trip: int, point: Point, step: Barrier | Op) -> None:
         """Go through a barrier or an operation."""
-        if isinstance(step, Operation):
-            point = self.ground.along(point, step.path)
-        if step is self.watched:
-            self.seen = tuple(self.known)
         match step:
             case Barrier(unit=unit):
                 self.meet(point, unit)

@@ -47,7 +47,7 @@ class Spot(Frozen):
     held: bool = False
 
     @property
-    def along(self) -> Path:
+    def own_path(self) -> Path:
         """The path of what stands beside the list's statements: empty where all who come there make the visit."""
         return self.path if self.held else ()
 

@@ -12,7 +12,6 @@ from prism.lang import (
     attr,
     bf16,
     block,
-    bulk_load,
     claim,
     const,
     constexpr,
@@ -37,7 +36,7 @@ from prism.lang import (
 )  # fmt: skip
 from prism.lang.emit import emit
 from prism.lang.pipeline import build, lower
-from prism.lang.tree.plan import Arrive, Wait, WaitGroup
+from prism.lang.tree.plan import Arrive, Wait
 from tests.lang.plans import words
 
 
@@ -135,8 +134,8 @@ def survivors(kernel, facts, threads, arguments, schedules_=10):
 @pytest.mark.parametrize(("q", "k", "late"), [(1, 2, 1), (2, 2, 0), (1, 1, 0)])
 def test_each_step_of_a_held_copy_is_needed(q, k, late):
     facts = {"Q": q, "K": k, "LATE": late, "TWICE": False}
-    # Two do no harm. What is given back behind the loop would be so in the next tile's first trip. And where each trip waits for
-    # its own product, there is none left behind the loop: but what is in a loop is not counted on outside.
+    # Two would do no harm. What is given back behind the loop would be so in the next tile's first trip. And where each trip
+    # waits for its own product, there is none left behind the loop: but what is in a loop is not counted on outside.
     left = ["arrive k_read by warps late 1 drain"] if late else ["pending wgmma 0"]
     assert survivors(scored, facts, 256, scored_arguments(5, 2)[0]) == left
 
