@@ -2,7 +2,7 @@
 
 from prism.lang import (
     atomic_add, attr, block, const, constexpr, count, dtype, grid, group, id, int32, int64, partition, prism, ptr, requires,
-    shared, template, thread,
+    shared, template, thread, uint64,
 )
 
 CLASSES = 5
@@ -19,7 +19,7 @@ CLASSES = 5
 def bin_segments(
     x: ptr(const(T)) @ grid[1], values: ptr(const(V)) @ grid[1], y: ptr(T) @ grid[1], positions: ptr(I) @ grid[1],
     moved: ptr(V) @ grid[1], starts: ptr(const(O)) @ grid[1],
-    ends: ptr(const(O)) @ grid[1], lists: ptr(int32) @ grid[1], many: ptr(int32) @ grid[1], control: ptr(int32) @ grid[1],
+    ends: ptr(const(O)) @ grid[1], lists: ptr(int32) @ grid[1], many: ptr(int32) @ grid[1], control: ptr(uint64) @ grid[1],
     segments: int64 @ grid[1], n: int64 @ grid[1], least: int64 @ grid[1], most: int64 @ grid[1], first: int64 @ grid[1],
     second: int64 @ grid[1], third: int64 @ grid[1], fourth: int64 @ grid[1],
 ):

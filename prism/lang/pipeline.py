@@ -2,6 +2,7 @@
 
     check            kernel, template   -> functions   parse, instantiate and check each function that the kernel reaches
     check_blocks     functions          -> none        the sizes of blocks that they ask for go together
+    split            functions          -> functions   the kernel's loops, where their conditions can be left out of pieces
     lay_out          functions          -> layouts     scopes and alignment judged, shared memory placed
     plan             functions, layouts -> plans       barriers, and the waits of rings
     assemble         all of these       -> Program     mbarriers placed behind the objects
@@ -19,6 +20,7 @@ reference machine takes either form, as the schedule says.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from prism.lang import surface
 from prism.lang.barriers import whole_units
@@ -27,6 +29,7 @@ from prism.lang.check import check, reuse
 from prism.lang.check.env import fail
 from prism.lang.diagnostics import CompileError
 from prism.lang.errors import calls as errors
+from prism.lang.errors import rings
 from prism.lang.errors.syntax import TooDeep
 from prism.lang.facts.align import check_alignment
 from prism.lang.facts.blocks import check_blocks
@@ -39,9 +42,10 @@ from prism.lang.lower.specialise import specialise
 from prism.lang.lower.split_loops import split_loops
 from prism.lang.lower.turns import allocate_turns
 from prism.lang.sync import plan
-from prism.lang.tree import Function, Symbol
+from prism.lang.tree import For, Function, Symbol
 from prism.lang.tree.inlined import add_calls
-from prism.lang.tree.plan import Layout, Lowered, Plan, Program
+from prism.lang.tree.plan import Layout, Lowered, Note, Plan, Program
+from prism.lang.tree.walk import statements
 
 Functions = tuple[Function, ...]
 """Checked functions, callees first."""
@@ -54,12 +58,7 @@ def build(kernel: surface.Kernel, template: Mapping[str, object] | None = None) 
         try:
             check_blocks(functions)
             apart = split(functions)
-            if apart is not functions:
-                try:
-                    return synchronise(apart)
-                except CompileError:
-                    pass  # as it was written it may be legal; and if it isn't, its faults are told as it was written
-            return synchronise(functions)
+            return synchronise(functions) if apart is functions else synchronise_split(apart, functions)
         except CompileError as failure:
             raise CompileError(*(add_calls(error, functions) for error in failure.errors)) from None
         except RecursionError:
@@ -73,10 +72,30 @@ def split(functions: Functions) -> Functions:
     return functions if apart is entry else (*functions[:-1], apart)
 
 
-def synchronise(functions: Functions) -> Program:
-    """Return the program of checked functions, which can be lowered."""
+def synchronise_split(apart: Functions, functions: Functions) -> Program:
+    """Return the program with its loops split; as it was written where only that is legal."""
+    try:
+        return synchronise(apart)
+    except CompileError as failure:
+        fault = failure.errors[0]
+        loop = next(s for s in statements(apart[-1].body) if isinstance(s, For) and s.part)
+        note = Note(loop.span, f"the loop is not split at its conditions: {fault.title_text}")
+        try:
+            return synchronise(functions, (note,))
+        except CompileError as other:
+            # A ring's scopes under conditions are for pieces without these. What is wrong besides is the program's fault.
+            if isinstance(other.errors[0], rings.Skipped) and not isinstance(fault, rings.Skipped | rings.Uneven):
+                raise failure from None
+            raise other from None
+
+
+def synchronise(functions: Functions, notes: tuple[Note, ...] = ()) -> Program:
+    """Return the program of checked functions, which can be lowered; with notes on the kernel."""
     layouts = lay_out(functions)
-    plans = plan(functions, layouts)
+    plans = dict(plan(functions, layouts))
+    if notes:
+        entry = functions[-1]
+        plans[entry] = replace(plans[entry], notes=(*plans[entry].notes, *notes))
     program = assemble(functions, plans, layouts)
     lower(program)  # kept with the program: who emits it finds it there
     return program

@@ -83,7 +83,7 @@ def walk_statement(walk: Walk, place: Place, statement: tree.Stmt, state: State)
     """Walk one statement, behind its marks; where a conflict asks for one and it may stand here, place it and try again."""
     walk.context.work.add(walk.context.function, state)
     while True:
-        marks = walk.placed.get(statement, ())
+        marks = walk.placed.get(statement, ()) if stands(place) else ()
         entered = state
         for mark in marks:
             # A barrier that not all of its unit's threads come to orders nothing: it is walked over as if it were not there.
@@ -154,7 +154,7 @@ def remedy(walk: Walk, place: Place, conflict: Conflict, state: State) -> tuple[
     """
     first, relation = conflict.first, conflict.relation
     assert first.touch is not None and relation.unit is not None
-    if place.batch:
+    if place.batch or not stands(place):
         return ()
     if relation.registers:
         return (Registers(),) if warps(place) else ()
@@ -176,6 +176,11 @@ def remedy(walk: Walk, place: Place, conflict: Conflict, state: State) -> tuple[
             return ()
         marks.append(Landing(how, max(few, 0), how == "bulk" and first.touch.kind == "read", commit))
     return tuple(marks)
+
+
+def stands(place: Place) -> bool:
+    """Whether anything may stand at a place: not in the block's code in a passage, which others than its role pass by."""
+    return place.alone is None or place.code < BLOCK
 
 
 def meets(place: Place, unit: Perspective, function: tree.Function) -> bool:

@@ -240,10 +240,16 @@ def loop(context: Context, s: tree.For) -> list[str]:
         more = f"{step} > 0 ? {name} < {stop} : {name} > {stop}"
     if s.once:
         made = [f"const {type_} {name} = {start};", *body(context, s.body)]
-        return [*before, *block(f"if ({tight(start)} < {stop})", context, s.span, made)]
+        return [*before, *_part(context, s, f"if ({tight(start)} < {stop})", made)]
     advance = f"++{name}" if isinstance(s.step, tree.Const) and s.step.value == 1 else f"{name} += {step}"
     head = f"for ({type_} {name} = {start}; {more}; {advance})"
-    return [*before, *_unrolling(s), *block(head, context, s.span, body(context, s.body))]
+    return [*before, *_unrolling(s), *_part(context, s, head, body(context, s.body))]
+
+
+def _part(context: Context, s: tree.For, head: str, lines: list[str]) -> list[str]:
+    """Return `head { lines }`; a piece of a loop says which it is."""
+    first, *others = block(head, context, s.span, lines)
+    return [first + (context.remark(f"{s.part_text} of the loop") if s.part else ""), *others]
 
 
 def _bound(context: Context, e: tree.Expr, what: str, before: list[str]) -> str:

@@ -191,10 +191,16 @@ def _held_problem(binding: Binding) -> str:
     return ""
 
 
+def start_units(binding: Binding, operand: str) -> tuple[int, int]:
+    """Return of what number of rows, and of columns, a tile operand's first is a multiple."""
+    tile = binding.tiles[operand]
+    return 8, (tile.swizzle if is_transposed(binding, operand) else STEP_BYTES) // tile.element.bytes
+
+
 def start_problem(binding: Binding, operand: str, start: tuple[int | None, ...]) -> str:
     """Return why a tile operand cannot begin at these indices, or the empty string; what is None is not looked at.
 
-    The checker asks with the constants of the source; the reference machine with the indices of a run.
+    The checker asks with the constants of the source.
     """
     tile, k_axis = binding.tiles[operand], 0 if is_transposed(binding, operand) else 1
     assert tile.shape is not None
@@ -203,7 +209,7 @@ def start_problem(binding: Binding, operand: str, start: tuple[int | None, ...])
         return f"`{operand}` begins at a row and a column"
     if start[k_axis] is None:
         return f"the {what[k_axis]} where `{operand}` begins is a constant: it says how much of K there is"
-    units = {0: 8, 1: STEP_BYTES // size} if k_axis == 1 else {0: 8, 1: tile.swizzle // size}
+    units = start_units(binding, operand)
     counts = extents(binding, operand)
     for axis, first in enumerate(start):
         if first is None:

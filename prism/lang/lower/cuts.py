@@ -70,6 +70,26 @@ class Index(Frozen):
         """The first index."""
         return self.reads.read(self.loop.start, {})
 
+    def meaning(self, e: tree.Expr) -> tree.Expr:
+        """Return what an expression is that the loop names, by a name that never changes; any other expression as it is."""
+        known = self.reads.known
+        while isinstance(e, tree.Var) and e.symbol in self.inside and e.symbol not in known.changed:
+            if e.symbol not in known.definitions:
+                break
+            e = known.definitions[e.symbol]
+        return e
+
+    def atoms(self, e: tree.Expr) -> Iterator[tree.Expr]:
+        """Yield the comparisons that a condition is made of."""
+        match self.meaning(e):
+            case tree.Unary(op="not", operand=operand):
+                yield from self.atoms(operand)
+            case tree.Binary(op="and" | "or", left=left, right=right):
+                yield from self.atoms(left)
+                yield from self.atoms(right)
+            case found:
+                yield found
+
     def change(self, e: tree.Expr) -> Change | None:
         """Return what a comparison is, where it changes its value once in the loop."""
         if not isinstance(e, tree.Binary) or e.op not in OPPOSITE or e.left.type != self.loop.symbol.type:
@@ -92,7 +112,9 @@ class Index(Frozen):
         trip = (Digit(("trip", self.loop.symbol)),)
         factor = difference.get(trip, 0)
         rest = {monomial: f for monomial, f in difference.items() if monomial != trip}
-        if abs(factor) != self.step or any(digit == trip[0] or self.loop.symbol in digit.base for digit in all_digits(rest)):
+        if abs(factor) != self.step or any(
+            digit == trip[0] or self.loop.symbol in digit.base for digit in all_digits(rest)
+        ):
             return 0, rest
         return factor // self.step, rest
 
@@ -120,6 +142,7 @@ class Index(Frozen):
 
     def _without_index(self, e: tree.Expr) -> tree.Expr | None:
         """Return an expression with 64 bits, and 0 for the index."""
+        e = self.meaning(e)
         if isinstance(e, tree.Var) and e.symbol is self.loop.symbol:
             return whole(0, e)
         if isinstance(e, tree.Const):
@@ -142,7 +165,9 @@ class Index(Frozen):
                 return symbol is not self.loop.symbol and symbol not in self.inside
             case tree.Const() | tree.Id() | tree.Count():
                 return True
-            case tree.Binary(op=op, right=right) if op in ("/", "%") and not (isinstance(right, tree.Const) and right.value):
+            case tree.Binary(op=op, right=right) if op in ("/", "%") and not (
+                isinstance(right, tree.Const) and right.value
+            ):
                 return False
             case tree.Binary() | tree.Unary() | tree.Cast() | tree.Select():
                 return all(map(self.keeps, tree.operands(e)))
@@ -179,18 +204,18 @@ class Part(Frozen):
 
     def decide(self, e: tree.Expr) -> bool | None:
         """Return whether a condition holds in all of its trips, or in none; None where that isn't known."""
-        match e:
+        match self.index.meaning(e):
             case tree.Const(value=value):
                 return bool(value)
             case tree.Unary(op="not", operand=operand):
-                found = self.decide(operand)
-                return None if found is None else not found
+                truth = self.decide(operand)
+                return None if truth is None else not truth
             case tree.Binary(op="and" | "or" as op, left=left, right=right):
-                found = {self.decide(left), self.decide(right)}
+                both = {self.decide(left), self.decide(right)}
                 ends = op == "or"
-                return ends if ends in found else None if None in found else not ends
-            case _:
-                change = self.index.change(e)
+                return ends if ends in both else None if None in both else not ends
+            case found:
+                change = self.index.change(found)
                 return None if change is None else self._decide_change(change)
 
     def _decide_change(self, change: Change) -> bool | None:
@@ -207,7 +232,9 @@ class Part(Frozen):
         if cut.trips is not None:
             last.append(add(self.index.start, constant((cut.trips - 1) * self.index.step)))
         # A name for a cut is never beyond the loop's end; a constant may be.
-        rest = self.stops if isinstance(at, tree.Const) else tuple(s for s in self.stops if s is not self.index.loop.stop)
+        rest = (
+            self.stops if isinstance(at, tree.Const) else tuple(s for s in self.stops if s is not self.index.loop.stop)
+        )
         return replace(self, stops=(*rest, at), highs=(*self.highs, *last))
 
     def after(self, cut: Cut, at: tree.Expr) -> Part:
@@ -219,19 +246,7 @@ class Part(Frozen):
         return replace(self, firsts=(*rest, at), lows=(*self.lows, *first))
 
 
-def atoms(e: tree.Expr) -> Iterator[tree.Expr]:
-    """Yield the comparisons that a condition is made of."""
-    match e:
-        case tree.Unary(op="not", operand=operand):
-            yield from atoms(operand)
-        case tree.Binary(op="and" | "or", left=left, right=right):
-            yield from atoms(left)
-            yield from atoms(right)
-        case _:
-            yield e
-
-
-# -- expressions --------------------------------------------------------------------------------------------------------------
+# -- expressions ----------------------------------------------------------------------------------------------------------
 
 
 def whole(value: int, like: tree.Expr) -> tree.Const:
@@ -267,10 +282,11 @@ def times(left: tree.Expr, right: tree.Expr) -> tree.Expr:
 
 def extreme(of: Intrinsic, found: Sequence[tree.Expr]) -> tree.Expr:
     """Return the `minimum` or the `maximum` of some indices."""
-    numbers = [int(e.value) for e in found if isinstance(e, tree.Const)]
-    best = [replace(e, value=min(numbers) if of is minimum else max(numbers)) for e in found if isinstance(e, tree.Const)]
-    result, *others = (*best[:1], *(e for e in found if not isinstance(e, tree.Const)))
-    for e in others:
+    constants = [e for e in found if isinstance(e, tree.Const)]
+    best = sorted(constants, key=lambda e: e.value, reverse=of is maximum)[:1]
+    ordered: list[tree.Expr] = [*best, *(e for e in found if not isinstance(e, tree.Const))]
+    result = ordered[0]
+    for e in ordered[1:]:
         unit = meet(result.perspective, e.perspective)
         result = tree.Apply(intrinsic=of, arguments=(result, e), type=e.type, perspective=unit, span=e.span, code=unit)
     return result
@@ -306,4 +322,8 @@ def as_whole(e: tree.Expr) -> tree.Expr:
 
 def divided(e: tree.Expr, by: int) -> tree.Expr:
     """Return the quotient by a constant."""
-    return e if by == 1 else tree.Binary(op="/", left=e, right=whole(by, e), type=INT64, perspective=e.perspective, span=e.span)
+    return (
+        e
+        if by == 1
+        else tree.Binary(op="/", left=e, right=whole(by, e), type=INT64, perspective=e.perspective, span=e.span)
+    )

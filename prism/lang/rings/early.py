@@ -5,72 +5,135 @@
     use scores                                 the wait for `scores` has ended all that reads k's copy: here it is given back
     use sums                                   and here v's
 
-Rule *early*: the late arrival of a visit becomes one of its own round where, in every trip, a wait of the visit's threads has
-ended all its readers before the next round begins. It comes right behind that wait. Where there is none it stays late.
+Rule *early*: the late arrivals at an mbarrier become ones of their own rounds where, in every place that visits the ring and in
+every trip, a wait of the visit's threads has ended all its readers before the next round begins. Each comes right behind that
+wait. A loop of one trip at most waits for them at its end: behind it they would be waited for anyhow. Where another place has
+no such wait they stay late.
+
+What an arrival tells is no less: it comes behind the visit, as the late one does, and its threads know more by then. In rounds
+it comes before all of the next one, so that the order of the text is a schedule in which nobody waits for what comes later.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from prism.lang.keep.bases import Frozen
 from prism.lang.rings.cycles import jumps
-from prism.lang.rings.ground import Ground, Part, Point
-from prism.lang.rings.happens import Standing, where_ended
+from prism.lang.rings.ground import Ground, Part, Point, ground
+from prism.lang.rings.happens import Standing, is_ended, where_ended
 from prism.lang.rings.stations import members
 from prism.lang.rings.visits import GROUPED_READS, Lap, Visit
-from prism.lang.tree.plan import Advance, Arrive, Op, Path, Plan, WaitGroup
+from prism.lang.tree import For, Function
+from prism.lang.tree.plan import Advance, Arrive, Mbarrier, Op, Path, Plan, WaitGroup
 from prism.lang.tree.walk import statements
 
 
-def late_arrivals(operations: Sequence[Op]) -> list[Arrive]:
-    """Return the arrivals that come some rounds late, but for those behind the loop."""
-    return [op for op in operations if isinstance(op, Arrive) and op.delay and not op.drain]
+class Early(Frozen):
+    """An arrival in place of a late one, of a visit: its readers, on the ground of its trips; `waits`, made for it."""
+
+    late: Arrive
+    lap: Lap
+    visit: Visit
+    ground: Ground
+    readers: tuple[Part, ...]
+    arrival: Arrive
+    place: int
+    waits: tuple[WaitGroup, ...] = ()
+
+    def holds(self, plan: Standing) -> bool:
+        """Whether its threads have waited for its readers when they arrive, with a plan."""
+        return is_ended(self.ground, plan, self.readers, self.arrival)
+
+    def waited(self, operations: Sequence[Op]) -> list[WaitGroup]:
+        """Return the waits that were there for the late arrival: at the visit's end, and behind its loop."""
+        ends = (self.visit.last_use, self.lap.rounds[0].loops[0])
+        return [op for op in operations if isinstance(op, WaitGroup) and op.side == "after" and op.at in ends]
 
 
-def arrive_early(ground: Ground, plan: Plan, operations: Sequence[Op], late: Arrive) -> tuple[Op, ...] | None:
-    """Return the rings' operations with one late arrival in its own round; None where no wait of the trip ends what it is for."""
-    found = _visit_of(ground, late)
-    if found is None:
-        return None
-    lap, visit = found
-    readers = [part for part in ground.of_visits[visit] if part.how in GROUPED_READS]
-    point = where_ended(ground, Standing(plan), readers)
-    path = None if point is None else _path_for(ground, point, visit, readers)
-    if point is None or path is None:
-        return None
-    # A trip that is cut short before the place would never arrive, and rounds would not be counted alike.
-    place = next(k for k, s in enumerate(lap.home) if point.at in statements((s,)))
-    if jumps(lap.home, lap.range[0], place):
-        return None
-    early = Arrive(at=point.at, side=point.side, path=path, barrier=late.barrier, every=late.every)
-    moved: list[Op] = []
-    for op in operations:
-        if op is late or (isinstance(op, Arrive) and op.drain and op.barrier is late.barrier):
-            continue
+def late_barriers(operations: Sequence[Op]) -> list[Mbarrier]:
+    """Return the mbarriers that are arrived at some rounds late."""
+    return list(dict.fromkeys(op.barrier for op in operations if isinstance(op, Arrive) and op.delay and not op.drain))
+
+
+def find_early(function: Function, laps: Sequence[Lap], plan: Plan, barrier: Mbarrier) -> list[Early]:
+    """Return the arrivals that come in place of all late ones at an mbarrier; none where one of them has to be late."""
+    found, standing = [], Standing(plan)
+    for op in plan.operations:
+        if isinstance(op, Arrive) and op.barrier is barrier and op.delay and not op.drain:
+            one = _early(function, laps, standing, op)
+            if one is None:
+                return []
+            found.append(one)
+    return found
+
+
+def exchange(operations: Sequence[Op], early: Sequence[Early]) -> tuple[Op, ...]:
+    """Return the rings' operations with early arrivals in place of late ones."""
+    late = {one.late for one in early}
+    barriers = {one.arrival.barrier for one in early}
+    found = [
+        op
+        for op in operations
+        if op not in late and not (isinstance(op, Arrive) and op.drain and op.barrier in barriers)
+    ]
+    for one in early:
+        home = one.lap.home
         # It arrives for the round that is counted there: so the count goes on behind it.
-        if isinstance(op, Advance) and op.cycle is lap.cycle and place > lap.home.index(op.at):
-            op = replace(op, at=lap.home[place])
-        moved.append(op)
-    last = [k for k, op in enumerate(moved) if isinstance(op, WaitGroup) and (op.at, op.side) == (point.at, point.side)]
-    moved.insert(last[-1] + 1 if last else len(moved), early)
-    return tuple(moved)
+        for at, op in enumerate(found):
+            if isinstance(op, Advance) and op.cycle is one.lap.cycle and op.at in home[: one.place]:
+                found[at] = replace(op, at=home[one.place])
+        here = [at for at, op in enumerate(found) if isinstance(op, WaitGroup) and _beside(op, one.arrival)]
+        first = here[-1] + 1 if here else len(found)
+        if one.waits:
+            first = next((at for at, op in enumerate(found) if _beside(op, one.arrival)), len(found))
+        found[first:first] = [*one.waits, one.arrival]
+    return tuple(found)
 
 
-def _visit_of(ground: Ground, late: Arrive) -> tuple[Lap, Visit] | None:
-    """Return the visit that an arrival ends, with its cycle."""
-    for lap in ground.laps:
-        for visit in lap.visits if lap.cycle is late.barrier.cycle else ():
-            if late.at is visit.last_use and visit in ground.of_visits:
-                return lap, visit
-    return None
+def _beside(one: Op, two: Op) -> bool:
+    return one.at is two.at and one.side == two.side
 
 
-def _path_for(ground: Ground, point: Point, visit: Visit, readers: Sequence[Part]) -> Path | None:
+def _early(function: Function, laps: Sequence[Lap], plan: Standing, late: Arrive) -> Early | None:
+    """Return the arrival in place of a late one; None where no wait of the trip ends what it is for."""
+    lap, visit = next(
+        (lap, v) for lap in laps for v in lap.visits if v.cycle is late.barrier.cycle and v.last_use is late.at
+    )
+    trips = ground(function, [lap])
+    if trips is None:
+        return None
+    readers = tuple(part for part in trips.of_visits[visit] if part.how in GROUPED_READS)
+    point = where_ended(trips, plan, readers)
+    path = None if point is None else _path_for(trips, point, visit, readers)
+    if point is not None and path is not None:
+        place = next(k for k, s in enumerate(lap.home) if point.at in statements((s,)))
+        arrival = replace(late, at=point.at, side=point.side, path=path, delay=0)
+        found = Early(late, lap, visit, trips, readers, arrival, place)
+    else:
+        loop, place = lap.rounds[0].loops[0], len(lap.home) - 1
+        if not (isinstance(loop, For) and loop.once and loop.body is lap.home):
+            return None
+        arrival = replace(late, at=lap.home[-1], path=visit.spot.path, delay=0)
+        found = Early(late, lap, visit, trips, readers, arrival, place, tuple(_waits(plan, visit, arrival)))
+    # A trip that is cut short before the place would never arrive, and rounds would not be counted alike.
+    return None if jumps(lap.home, lap.range[0], place) else found
+
+
+def _waits(plan: Standing, visit: Visit, arrival: Arrive) -> Iterator[WaitGroup]:
+    """Yield waits for all that reads a visit's copies, before an arrival."""
+    for op in plan.after.get(visit.last_use, ()):
+        if isinstance(op, WaitGroup) and op.kind in GROUPED_READS:
+            yield replace(op, at=arrival.at, path=arrival.path, pending=0)
+
+
+def _path_for(trips: Ground, point: Point, visit: Visit, readers: Sequence[Part]) -> Path | None:
     """Return the path of an arrival at a point by those who make a visit; None where others would come, or not all of them."""
     # The arrivals of a phase stay as many.
     for path in ((), visit.spot.path):
-        here = ground.along(point, path)
-        if all(part.threads == here.threads for part in readers) and here.number == len(members(ground.function, visit.spot.path)):
+        here = trips.along(point, path)
+        number = len(members(trips.function, visit.spot.path))
+        if here.number == number and all(part.threads == here.threads for part in readers):
             return path
     return None

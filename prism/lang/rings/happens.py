@@ -66,6 +66,16 @@ def where_ended(ground: Ground, plan: Standing, parts: Sequence[Part]) -> Point 
     return None
 
 
+def is_ended(ground: Ground, plan: Standing, parts: Sequence[Part], by: Arrive) -> bool:
+    """Whether those who make some accesses know that their own are over when they come to an arrival of the same trip."""
+    knowledge = _Knowledge(ground, plan)
+    knowledge.watched = by
+    for _ in knowledge.go(0):
+        if knowledge.seen:
+            return all(knowledge.seen[thread] & part.of(thread) for part in parts for thread in part.threads)
+    return False
+
+
 # -- what is known ------------------------------------------------------------------------------------------------------------
 
 
@@ -85,6 +95,8 @@ class _Knowledge:
         self.fenced = [0] * len(ground.warps)
         self.ended: dict[tuple[Mbarrier, int], tuple[int, int]] = {}
         self.since: dict[int, int] = {}  # of a bit that is under way: groups committed after its own
+        self.watched: Arrive | None = None
+        self.seen: tuple[int, ...] = ()  # what threads know when they come to what is watched
 
     def answers(self, asked: Sequence[Asked], last: Stmt | None = None) -> bool:
         """Whether all is known where it has to be; and nothing is under way where the loop ends, behind the statement `last`."""
@@ -196,6 +208,8 @@ class _Knowledge:
         """Go through a barrier or an operation."""
         if isinstance(step, Operation):
             point = self.ground.along(point, step.path)
+        if step is self.watched:
+            self.seen = tuple(self.known)
         match step:
             case Barrier(unit=unit):
                 self.meet(point, unit)

@@ -23,12 +23,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
+from functools import partial
 
 from prism.lang.barriers.walk_context import Context
 from prism.lang.barriers.walk_state import Known, Passed
 from prism.lang.facts.touches import MOST
 from prism.lang.keep.bases import Frozen
-from prism.lang.rings.early import arrive_early, late_arrivals
+from prism.lang.rings.early import Early, exchange, find_early, late_barriers
 from prism.lang.rings.edges import PAIR, Proved, conflicts, each_by_itself
 from prism.lang.rings.fences import unseen_accesses
 from prism.lang.rings.ground import Ground, ask, ask_fence, ground
@@ -87,7 +88,8 @@ class Joint(Frozen):
                 break
             state = self.meet(trips, state)
             state = self.fence(trips, state)
-            state = self.arrive(trips, state)
+        state = self.arrive(state)
+        for trips in self.grounds:
             # A trip that is cut short may skip a group's end, and a count of groups would be wrong.
             if trips.whole:
                 state = self.merge(trips, state)
@@ -132,15 +134,21 @@ class Joint(Frozen):
                 state = self.drop(state, op)
         return state
 
-    def arrive(self, trips: Ground, state: State) -> State:
-        """Rule *early*."""
-        for op in late_arrivals(state.rings.operations):
-            found = None
-            if not self.context.spare.is_spent:
-                found = arrive_early(trips, self.made(state), state.rings.operations, op)
-            if found is not None:
-                other = replace(state, rings=replace(state.rings, operations=found))
-                state = other if self.holds(other) else state
+    def arrive(self, state: State) -> State:
+        """Rule *early*; then of the waits that late arrivals had, those go that nothing needs any more."""
+        function, made = self.context.function, list[Early]()
+        for barrier in late_barriers(state.rings.operations):
+            if self.context.spare.is_spent:
+                break
+            found = find_early(function, state.rings.laps, self.made(state), barrier)
+            other = _with_operations(state, exchange(state.rings.operations, found))
+            if found and self.holds(other):
+                state = other
+                made += found
+        for op in dict.fromkeys(op for one in made for op in one.waited(state.rings.operations)):
+            other = self.drop(state, op)
+            if other is not state and all(map(partial(Early.holds, plan=Standing(self.made(other))), made)):
+                state = other
         return state
 
     def merge(self, trips: Ground, state: State) -> State:
@@ -170,6 +178,11 @@ class Joint(Frozen):
         groups = tuple(one for one in state.groups if one is not op)
         other = replace(state, rings=_exchange(state.rings, op, ()), groups=groups)
         return other if self.holds(other) else state
+
+
+def _with_operations(state: State, operations: tuple[Op, ...]) -> State:
+    """Return a state in which the rings have other operations."""
+    return replace(state, rings=replace(state.rings, operations=operations))
 
 
 def _exchange(rings: Rings, old: Op, new: tuple[Op, ...]) -> Rings:

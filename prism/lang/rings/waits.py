@@ -296,9 +296,7 @@ def waits(visit: Visit, lap: Lap, needed: Edges, barriers: Mapping[Visit, Mbarri
     for (earlier, behind), own in sorted(seen.items(), key=lambda item: (-item[0][1], lap.places[item[0][0]])):
         at = visit.spot.body[visit.first_index([edge.ring for edge in own])]
         first, second = own[0].first.access, own[0].second.access
-        yield Wait(
-            at=at, path=visit.spot.along, barrier=barriers[earlier], lap=behind, first=first, second=second
-        )
+        yield Wait(at=at, path=visit.spot.along, barrier=barriers[earlier], lap=behind, first=first, second=second)
 
 
 def endings(

@@ -56,6 +56,7 @@ from tests.mutation import TRIED, Score, score
 
 
 @prism("global")
+@attr("__launch_bounds__(384, 1)")
 @requires(grid[1], block[1], warpgroup[3])
 @template(T=dtype, M=constexpr(int), BN=constexpr(int), D=constexpr(int))
 def attended(
@@ -226,7 +227,7 @@ def test_where_the_waits_are() -> None:
 
 
 @pytest.mark.parametrize(
-    ("element", "m", "bn", "d"), [(half, 64, 128, 128), (bfloat16, 64, 128, 64), (half, 128, 64, 64)], ids=str
+    ("element", "m", "bn", "d"), [(half, 64, 128, 128), (bfloat16, 64, 128, 64), (half, 128, 32, 64)], ids=str
 )
 def test_registers_are_handed_on(element: Any, m: int, bn: int, d: int) -> None:
     """One instruction a step of 16, from the registers of the conversion: no copy, no spill, no wgmma waits for another."""

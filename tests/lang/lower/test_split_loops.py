@@ -78,7 +78,10 @@ def test_cuts_far_from_the_range():
 
 
 def product_of(end, near, step=SIDE):
-    q, k, v = (np.random.default_rng(1).integers(-2, 3, (rows, SIDE)).astype(np.float16) for rows in (SIDE, end + SIDE, end + SIDE))
+    q, k, v = (
+        np.random.default_rng(1).integers(-2, 3, (rows, SIDE)).astype(np.float16)
+        for rows in (SIDE, end + SIDE, end + SIDE)
+    )
     trips = -(-end // step)
     k[trips * step :] = 0
     wide = np.float32(q) @ np.float32(k).T

@@ -97,7 +97,10 @@ def scored_wanted(q, k, tiles, n, twice):
     return found.reshape(-1)
 
 
-@pytest.mark.parametrize(("q", "k", "late", "twice"), [(1, 2, 1, False), (2, 2, 0, False), (1, 3, 1, False), (2, 1, 0, True), (1, 2, 1, True)])
+@pytest.mark.parametrize(
+    ("q", "k", "late", "twice"),
+    [(1, 2, 1, False), (2, 2, 0, False), (1, 3, 1, False), (2, 1, 0, True), (1, 2, 1, True)],
+)
 def test_a_copy_is_held_over_a_loop_with_stations_of_others(q, k, late, twice):
     program = build(scored, {"Q": q, "K": k, "LATE": late, "TWICE": twice})
     steps = [op for op in program.plans[program.entry].operations if isinstance(op, Arrive | Wait) and op.path]
@@ -107,7 +110,9 @@ def test_a_copy_is_held_over_a_loop_with_stations_of_others(q, k, late, twice):
         for schedule, seed in schedules(5):
             arguments, left, right = scored_arguments(tiles, n)
             run(program, 1, 256, arguments, check=True, schedule=schedule, seed=seed)
-            np.testing.assert_array_equal(arguments[2], scored_wanted(left, right, tiles, n, twice), f"{schedule} {seed}")
+            np.testing.assert_array_equal(
+                arguments[2], scored_wanted(left, right, tiles, n, twice), f"{schedule} {seed}"
+            )
 
 
 def survivors(kernel, facts, threads, arguments, schedules_=10):
