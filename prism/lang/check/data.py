@@ -291,6 +291,8 @@ def claimed_body(env: Env, st: s.Claim) -> s.Body:
                 look(inner)
         elif isinstance(part, s.Roles):
             declared.update(name.name for name in part.names)
+        elif isinstance(part, s.Turns):  # which its role takes in its own code, too
+            look(part.body)
         elif isinstance(part, s.Name):
             named.add(part.name)
         elif isinstance(part, s.Node):
