@@ -2,6 +2,7 @@
 
 from prism.lib.grid.count_launch import count_launch
 from prism.lib.grid.draw import draw
+from prism.lib.grid.dynamic_tiles import dynamic_tiles
 from prism.lib.grid.epoch import epoch
 from prism.lib.grid.gather import gather, gather_into
 from prism.lib.grid.histogram import histogram
@@ -19,7 +20,7 @@ from prism.lib.grid.ticket import Ticket
 from prism.lib.grid.tiles import tiles
 
 __all__ = [
-    "Ticket", "count_launch", "draw", "epoch", "gather", "gather_into", "histogram", "look_back", "look_back_columns",
-    "look_back_digits", "look_back_segments", "look_back_share", "look_back_stable", "next_tile", "publish", "publish_digits",
-    "receive_totals", "scan_tiles", "tile_loop", "tiles",
+    "Ticket", "count_launch", "draw", "dynamic_tiles", "epoch", "gather", "gather_into", "histogram", "look_back",
+    "look_back_columns", "look_back_digits", "look_back_segments", "look_back_share", "look_back_stable", "next_tile",
+    "publish", "publish_digits", "receive_totals", "scan_tiles", "tile_loop", "tiles",
 ]
