@@ -2,7 +2,6 @@
 
 from prism.lib.grid.count_launch import count_launch
 from prism.lib.grid.draw import draw
-from prism.lib.grid.dynamic_tiles import dynamic_tiles
 from prism.lib.grid.epoch import epoch
 from prism.lib.grid.gather import gather, gather_into
 from prism.lib.grid.histogram import histogram
@@ -17,7 +16,7 @@ from prism.lib.grid.publish_digits import publish_digits
 from prism.lib.grid.receive_totals import receive_totals
 from prism.lib.grid.scan_tiles import scan_tiles, tile_loop
 from prism.lib.grid.ticket import Ticket
-from prism.lib.grid.tiles import tiles
+from prism.lib.grid.tiles import dynamic_tiles, tiles
 
 __all__ = [
     "Ticket", "count_launch", "draw", "dynamic_tiles", "epoch", "gather", "gather_into", "histogram", "look_back",

@@ -1,6 +1,6 @@
 """grid.dynamic_tiles: every tile once, by whichever block comes first; all roles agree; the counter is 0 again.
 
-Tests of prism/lib/grid: dynamic_tiles.
+Tests of prism/lib/grid: tiles.
 """
 
 # ruff: noqa: F821, I001 -- names that kernels declare
