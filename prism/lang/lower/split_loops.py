@@ -37,7 +37,7 @@ MOST_STRONG, MOST_WEAK = 3, 2
 """Cuts of a loop for conditions around wgmmas and stations; for conditions around loops over fragments."""
 MOST_PIECES = 8
 """Of one loop: each is a copy of its body, but for what its conditions leave out."""
-SCOPES = tree.Group | tree.Split | tree.Partition | tree.Claim | tree.Async | tree.Batch
+SCOPES = tree.Group | tree.Split | tree.Partition | tree.Claim | tree.Async | tree.Batch | tree.Turns
 
 
 def split_loops(function: tree.Function) -> tree.Function:
