@@ -118,7 +118,8 @@ def test_text(golden):
 
 LOOP = """\
 from prism.lang import (
-    attr, block, bulk_load, claim, const, grid, group, id, int32, one, partition, prism, ptr, requires, roles, shared, thread, warp,
+    attr, block, bulk_load, claim, const, grid, group, id, int32, one, partition, prism, ptr, requires, roles, shared, thread,
+    warp,
 )
 
 @prism("global")
