@@ -47,7 +47,7 @@ def attend(
         partition(lse, block[1], races="allow") as logs,
         group(block[1]),
     ):
-        q_tile: shared(T[CUT.rows, CUT.dim], ring=1, swizzle=128)
+        q_tile: shared(T[CUT.rows, CUT.dim], ring=CUT.held, swizzle=128)
         k_tile: shared(T[CUT.keys, CUT.dim], ring=CUT.stages, swizzle=128)
         v_tile: shared(T[CUT.keys, CUT.dim_v], ring=CUT.stages, swizzle=128)
         scores: fragment(float32, 64, CUT.keys) @ warpgroup[1] = 0
@@ -71,7 +71,6 @@ def attend(
             head: int32 @ block[1] = tile % heads if MASKS.causal else tile / tall % heads
             batch: int32 @ block[1] = tile / heads % batches if MASKS.causal else tile / tall / heads
             top: int32 @ block[1] = (tall - 1 - tile / heads / batches if MASKS.causal else tile % tall) * CUT.rows
-            seen: int32 @ block[1] = min(keys, top + ahead + 1) if MASKS.causal else keys  # by all rows
             end: int32 @ block[1] = min(keys, top + ahead + CUT.rows) if MASKS.causal else keys
             least: int32 @ block[1] = max(0, top - back) if MASKS.window else 0
             begin: int32 @ block[1] = least / CUT.keys * CUT.keys
@@ -94,7 +93,15 @@ def attend(
                     with claim(v_tile, loader) as v_in, one(thread):
                         if j > begin:
                             tma_load(v_in, v[batch, head / shared_by, j - CUT.keys, 0])
-                    with turns(consumers):
+                    if CUT.turns:
+                        with turns(consumers):
+                            with claim(k_tile, consumers, in_flight=1) as k_now, group(warpgroup[1]):
+                                if j < end:
+                                    wgmma(scores, q_now[64 * w, 0], k_now, accumulate=False)
+                            with claim(v_tile, consumers, in_flight=1) as v_now, group(warpgroup[1]):
+                                if j > begin:
+                                    wgmma(sums, weights, v_now, transpose_b=True)
+                    else:
                         with claim(k_tile, consumers, in_flight=1) as k_now, group(warpgroup[1]):
                             if j < end:
                                 wgmma(scores, q_now[64 * w, 0], k_now, accumulate=False)
@@ -104,9 +111,10 @@ def attend(
                     with consumers:
                         if j < end:
                             with group(warpgroup[1]):
-                                if j + CUT.keys > seen:
+                                # Of which some row sees not all columns; or of few more, so many trips from the first and last.
+                                if j + CUT.keys > end - (CUT.rows - 1 if MASKS.causal else 0):
                                     mask(scores, low, high, j)
-                                elif MASKS.window and j < top - back + CUT.rows - 1:
+                                elif MASKS.window and j < begin + (CUT.keys + CUT.rows):
                                     mask(scores, low, high, j)
                                 weigh(scores, largest, total, factor, scale)
                             with group(thread[1]):
