@@ -89,7 +89,9 @@ def harmless(plan: Plan, step: Step, what: str) -> str:
         return UNAWAITED
     waits = [op for op in plan.operations if isinstance(op, Wait) and op.barrier.itself is step.barrier.itself]
     spare = step.barrier.cycle.copies > step.delay + 1 and not any(wait.barrier.of for wait in waits)
-    return LATER if what == "one round later" and spare and all(wait.lap for wait in waits) else ""
+    arrivals = [op for op in plan.operations if isinstance(op, Arrive) and op.barrier.itself is step.barrier.itself]
+    alone = sum(not op.drain for op in arrivals) == 1  # in another place its rounds are not a round later
+    return LATER if what == "one round later" and spare and alone and all(wait.lap for wait in waits) else ""
 
 
 def excused(step: Step, threads: int, what: str) -> str:

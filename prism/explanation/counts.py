@@ -74,7 +74,8 @@ def _counts(program: Program, function: tree.Function, name: str, threads: tuple
             text = lines[loop.span.line - 1].strip().rstrip(":") if loop.span.line <= len(lines) else ""
             inside = owner_of(owner, loop.span)
             where = "" if inside == function.name and owner is function else inside or owner.name
-            found.append(Count(loop.span.line, text, where, total, _tallies(_trip(own, owner, loop)), name))
+            part = loop.part_text if isinstance(loop, tree.For) else ""
+            found.append(Count(loop.span.line, text, where, total, _tallies(_trip(own, owner, loop)), name, part))
     return tuple(found)
 
 
@@ -131,6 +132,8 @@ def _body(counter: _Counter, plan: Plan, body: tree.Body) -> _Ways:
     returned: list[Range] = []
     for statement in body:
         sofar = _sum(sofar, _met(counter, plan, before.get(statement, ()), statement))
+        if isinstance(statement, tree.Turns) and _takes_turns(counter, statement):
+            sofar = _sum(sofar, {"turn wait": (1, 1)})
         if counter.deep:
             for call in calls(statement):
                 sofar = _sum(sofar, _whole(counter, call.function))
@@ -163,6 +166,11 @@ def _ways_inside(counter: _Counter, plan: Plan, statement: tree.Stmt) -> _Ways:
         case _:
             parts = tree.children(statement)
             return _body(counter, plan, parts[0]) if parts else _Ways({})
+
+
+def _takes_turns(counter: _Counter, turns: tree.Turns) -> bool:
+    """Whether threads that are counted for have turns: all of them, where nobody asks for a role's."""
+    return counter.role is None or _overlap(counter.role, turns.first, turns.first + turns.size)
 
 
 def _overlap(role: tuple[int, int], first: int, size: int) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from prism.explanation.model import Entry, Exempt, Spot
 from prism.lang.diagnostics import Span
 from prism.lang.emit.merge import ArriveExpect, Step, Steps, merge_steps
-from prism.lang.tree import Body, Function, Split, Stmt
+from prism.lang.tree import Body, Function, Split, Stmt, Turns
 from prism.lang.tree import plan as plans
 from prism.lang.tree.inlined import Part, last_line, own_bodies, owner
 from prism.lang.tree.walk import statements
@@ -38,8 +38,12 @@ def _entries_inside(part: Part, body: Body, steps: tuple[Steps, Steps], path: pl
     before, after = steps
     for statement in body:
         yield from (entry(part, step, statement, path) for step in before.get(statement, ()))
+        if isinstance(statement, Turns):
+            yield turn(part.host, statement, "before")
         for inner, there in own_bodies(statement, path):
             yield from _entries_inside(part, inner, steps, there)
+        if isinstance(statement, Turns):
+            yield turn(part.host, statement, "after")
         yield from (entry(part, step, statement, path) for step in after.get(statement, ()))
 
 
@@ -99,6 +103,16 @@ def entry(part: Part, step: Step, at: Stmt, path: plans.Path = ()) -> Entry:  # 
                         kind="wgmma fence")  # fmt: skip
         case _:  # a step that this file has not heard of: its name is better than nothing
             return made(type(step).__name__)
+
+
+def turn(function: Function, turns: Turns, side: str) -> Entry:
+    """Return what a unit does before a passage, or after it."""
+    joins, unit = who(function, ((Level.THREAD, turns.first, turns.size),)), unit_name(turns.unit)
+    if side == "before":
+        at, title = turns.span, f"wait for its {unit}'s turn"
+        why = f"the {unit} before it has left the passage; the first one comes again after the last"
+        return Entry("", at.line, at.column, title, joins, side, why=why, kind="turn wait")
+    return Entry("", last_line(turns), turns.span.column, f"let the next {unit} in", joins, side)
 
 
 def who(function: Function, path: plans.Path) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from prism.explanation.ink import shade
 from prism.explanation.markup import Markup, tag
 from prism.explanation.model import Edge, Entry, Graph, Node
-from prism.lang.facts.touches import ATOMIC, NEAR
+from prism.lang.facts.touches import ATOMIC, NEAR, REDUCTION
 from prism.lang.keep.bases import Value
 
 _BOX, _TALL, _ROW, _WALL, _TOP = 152, 34, 50, 34, 44
@@ -140,7 +140,7 @@ def _loops(found: Graph, tops: list[float], depth: list[int]) -> Iterator[Markup
 
 
 def _node(node: Node, x: float, y: float, prefix: str) -> Markup:
-    writes = "writes" if {"write", ATOMIC, NEAR} & set(node.kinds) else None
+    writes = "writes" if {"write", ATOMIC, NEAR, REDUCTION} & set(node.kinds) else None
     kinds = " and ".join(node.kinds)
     title = tag("title", f"{kinds} of {node.object} as {node.text}, by code at {node.by}")
     box = tag("rect", x=x, y=y, width=_BOX, height=_TALL, rx=5, cls=writes)

@@ -155,7 +155,7 @@ class Checker:
             remedy = _FENCES
             others = _word(words, describe_thread(other_block, other), describe_thread(block, lane))
         if kind.startswith(_ATOMIC):
-            remedy = _SCOPES
+            remedy = _ENGINES if mine or theirs else _SCOPES
         text = f"`{what}` is accessed by {two}, and nothing orders them"
         raise self._of_two(RaceError, clocks, found, number, kind, text, remedy, others)
 
@@ -192,6 +192,10 @@ def describe_thread(block: int, lane: int, what: str = "") -> str:
 
 _ATOMIC = "atomic"
 _SCOPES = 'both are atomic, but `scope="block"` is for the threads of one block: leave it out'
+_ENGINES = (
+    "both are atomic, but the copy engine's reductions are so to one another alone: let one of the two do all of it, or wait for "
+    "the one before the other starts"
+)
 _SHARED = (
     'two units of a partition that says `races="allow"` may store one value to one element: here the values differ, or both '
     "stores are of one unit's threads"

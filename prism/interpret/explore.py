@@ -17,7 +17,7 @@ from prism.interpret import BoundsError, MachineError, run
 from prism.interpret.schedules import schedules
 from prism.lang.barriers import flow
 from prism.lang.facts.budget import MAX_BLOCKS, most_threads, shape_fault
-from prism.lang.facts.touches import ATOMIC, NEAR
+from prism.lang.facts.touches import ATOMIC, NEAR, REDUCTION
 from prism.lang.keep.bases import Value
 from prism.lang.tree import Call, Element, Symbol, Var
 from prism.lang.tree.plan import Program
@@ -303,7 +303,9 @@ def _atomic(program: Program, parameter: Symbol) -> bool:
                 inner = (one for one, passed in pairs if isinstance(passed, Var | Element) and _is(passed, parameter))
                 if any(_atomic(program, one) for one in inner):
                     return True
-            elif isinstance(expression, Element) and use.kind in (ATOMIC, NEAR) and _is(expression, parameter):
+            elif (
+                isinstance(expression, Element) and use.kind in (ATOMIC, NEAR, REDUCTION) and _is(expression, parameter)
+            ):
                 return True
     return False
 

@@ -59,6 +59,7 @@ class Shadow:
         # those that are atomic in one block
         self._near_polls, self._near_updates = Accesses(locations), Accesses(locations)
         self._shares = Accesses(locations)  # stores that several units may make: all are kept, of one value
+        self._reductions = Accesses(locations)  # of agents, which are atomic to one another alone
 
     def read(self, at: Any, by: Any, site: int, atomic: bool, _: int = 1, near: bool = False) -> Conflict | None:
         """Note reads of the locations `at` by the threads `by`, or return the first that races.
@@ -66,7 +67,9 @@ class Shadow:
         `near`: they are atomic to the threads of their own block only.
         """
         at, by = _brief(at, self._by(by))
-        found = self._writes.conflict(at, by, self.known) or self._shares.conflict(at, by, self.known)
+        found = None
+        for accesses in (self._writes, self._shares, self._reductions):
+            found = found or accesses.conflict(at, by, self.known)
         if found is None and not atomic:
             found = self._updates.conflict(at, by, self.known)
         elif found is None:
@@ -95,7 +98,7 @@ class Shadow:
             ahead = first if self.home is None else first - self.home.first
             mine = lanes + ahead if ahead else lanes
             self._mine = lanes, first, mine
-        if self._updates.used or self._shares.used or not self._ordered(at, mine):
+        if self._updates.used or self._shares.used or self._reductions.used or not self._ordered(at, mine):
             return self.read(np.full(len(lanes), at), lanes + first, site, False)
         self._note_later(at, mine, site)
         return None
@@ -186,6 +189,9 @@ class Shadow:
         found = found or self._shares.conflict(at, by, clocks) or self._fetches.conflict(at, by, clocks)
         if self.initialised is not None:
             self.initialised[at] = stamp
+        if atomic and self._agents(by):
+            return self._reduce(at, by, site, found)
+        found = found or self._reductions.conflict(at, by, clocks)
         if atomic:
             others = (self._updates, self._polls) if near else (self._near_updates, self._near_polls)
             for accesses in others:
@@ -194,19 +200,30 @@ class Shadow:
                 updates.record(at, by, clocks, site)
             return None if found is None else self._name_thread(found)
         found = found or self._polls.conflict(at, by, clocks) or self._updates.conflict(at, by, clocks)
-        found = found or self._find_rewrite(at, by) or self._overwrite(at, by, site)
+        for accesses in (self._writes, self._reductions):
+            found = found or self._find_rewrite(at, by, accesses)
+        found = found or self._overwrite(at, by, site)
         return None if found is None else self._name_thread(found)
 
-    def _find_rewrite(self, at: Any, by: Any) -> Conflict | None:
+    def _reduce(self, at: Any, by: Any, site: int, found: Conflict | None) -> Conflict | None:
+        """Note updates by agents, which no access by a thread is atomic to; `found`: what they race with already."""
+        for accesses in (self._updates, self._polls, self._near_updates, self._near_polls):
+            found = found or accesses.conflict(at, by, self.known)
+        found = found or self._find_rewrite(at, by, self._writes)
+        if found is not None:
+            return self._name_thread(found)
+        self._reductions.record(at, by, self.known, site)
+        return None
+
+    def _find_rewrite(self, at: Any, by: Any, earlier: Accesses) -> Conflict | None:
         """Return a location that an agent has written since it was issued: the copies of one group are in no order."""
-        writes = self._writes
-        if not writes.used or not self._agents(by):
+        if not earlier.used or not self._agents(by):
             return None
-        again = (writes.thread[at] == by) & (writes.clock[at] == self.known.own(by))
+        again = (earlier.thread[at] == by) & (earlier.clock[at] == self.known.own(by))
         if not anywhere(again):
             return None
         index = int(again.argmax())
-        return Conflict(index, int(writes.thread[at][index]), int(writes.site[at][index]))
+        return Conflict(index, int(earlier.thread[at][index]), int(earlier.site[at][index]))
 
     def message_sites(self, one: int, two: int) -> tuple[int, int] | None:
         """Return the sites where a thread wrote a word atomically, and another read it so; None where there is no such word."""
@@ -232,7 +249,7 @@ class Shadow:
         by, known = self._by(by), self.known
         if self.home is not None:
             excused = self._by_number(excused)
-        earlier = (self._writes, self._reads, self._fetches, self._polls, self._updates)
+        earlier = (self._writes, self._reads, self._fetches, self._polls, self._updates, self._reductions)
         found = None
         for accesses in earlier:
             found = found or accesses.conflict(at, by, known)
@@ -301,7 +318,7 @@ class Shadow:
         writes.clock[at], writes.site[at] = self.known.own(by), site
         for accesses in (self._reads, self._fetches, self._polls, self._updates):
             accesses.forget(at)
-        for accesses in (self._near_polls, self._near_updates, self._shares):
+        for accesses in (self._near_polls, self._near_updates, self._shares, self._reductions):
             accesses.forget(at)
         if self.clocks.stale is not None:
             spots = np.arange(at.start, at.stop) if isinstance(at, slice) else at

@@ -22,6 +22,7 @@ from prism.interpret.raw import compile_unsafe
 from prism.interpret.regions import mix_pointers
 from prism.interpret.scope import Code, Eval, Piece, Run, Scope, Shop, Steps, uses
 from prism.interpret.speak import compile_assert, compile_breakpoint, compile_distinct, compile_print
+from prism.interpret.turns import compile_turns
 from prism.interpret.undefined_arithmetic import counts_past, require_end, require_step
 from prism.interpret.values import merge
 from prism.lang import tree
@@ -121,6 +122,8 @@ def _dispatch(scope: Scope, statement: tree.Stmt) -> Piece:  # noqa: C901
             return compile_view(scope, statement)
         case tree.Batch():
             return compile_body(scope, statement.body)
+        case tree.Turns():
+            return compile_turns(scope, statement, compile_body(scope, statement.body))
         case tree.Specialise():
             return compile_roles(scope, statement)
         case tree.Assert() | tree.Assume():

@@ -27,6 +27,10 @@ from prism.interpret.tensors import Box, Tile, encode
 from prism.lang.tree import Apply
 from prism.lang.tree.bind import binding_of, operands_of
 from prism.lang.tree.plan import Mbarrier
+from prism.lang.types import Scalar
+from prism.lang.types.shorts import bits_of, values_of
+
+Step = Callable[[Any, Any], Any]
 
 
 @dataclass(slots=True)
@@ -163,6 +167,24 @@ class _Transfer:
             source = _elements(tile.region, tile.elements(k, tensor.type.box))
             self._start(k, source, [_box(tensor, k)], 0)
 
+    def reduce(self, destination: Any, source: Any, elements: Any, step: Step) -> None:
+        """Combine elements that follow one another."""
+        count = np.broadcast_to(np.asarray(elements, np.int64), self.lanes.shape)
+        for k, n in enumerate(count):
+            out, into = (_elements(end.region, end.index[k] + np.arange(n)) for end in (source, destination))
+            self._start(k, out, [_combining(into, self._scalar(), step)], 0, atomic=True)
+
+    def reduce_tile(self, tensor: Box, tile: Tile, step: Step) -> None:
+        """Combine a box of the tensor with the tile."""
+        for k in range(len(self.lanes)):
+            source = _elements(tile.region, tile.elements(k, tensor.type.box))
+            self._start(k, source, [_combining(_box(tensor, k), self._scalar(), step)], 0, atomic=True)
+
+    def _scalar(self) -> Scalar:
+        (tile,) = binding_of(self.node).tiles.values()
+        assert isinstance(tile.element, Scalar)
+        return tile.element
+
     # -- how it starts ------------------------------------------------------------------------------------------------
 
     def _blocks(self, multicast: int) -> list[Block]:
@@ -177,8 +199,9 @@ class _Transfer:
         count: int,
         multicast: int = 0,
         sent: Block | None = None,
+        atomic: bool = False,
     ) -> None:
-        """Issue one thread's copy; or a value `sent` to another block, whose flight it is."""
+        """Issue one thread's copy; or a value `sent` to another block, whose flight it is. `atomic`: it combines."""
         if self.plain or (self.kind == "load" and self.barrier is None and self.checker is None):
             self._within(_moving(source, destinations))(None)
             return
@@ -191,7 +214,7 @@ class _Transfer:
             if sent is None:
                 self._check(lane, agents[0], source, "read")
             for end in destinations:
-                self._check(lane, agents[-1], end, "write")
+                self._check(lane, agents[-1], end, "update" if atomic else "write", atomic)
         known, flight = agents if self.checker is not None else (), (self.kind, self.name, self.node.span, lane)
         if load:
             targets = self._targets(multicast, k)
@@ -253,10 +276,10 @@ class _Transfer:
         known = (agents,) if agents is not None else ()
         flights.issue(Flight("cp_async", self.name, self.node.span, self.lanes, (effect,), known))
 
-    def _check(self, lane: Any, agent: Any, end: _Side, kind: str) -> None:
+    def _check(self, lane: Any, agent: Any, end: _Side, kind: str, atomic: bool = False) -> None:
         assert self.checker is not None
         lanes, by = np.full(len(end.index), lane[0]), np.full(len(end.index), agent[0])
-        self.checker.access(self.frame, end.region, end.index, lanes, kind, by=by, proxy=not self.generic)
+        self.checker.access(self.frame, end.region, end.index, lanes, kind, atomic, by=by, proxy=not self.generic)
 
     def _within(self, effect: Effect) -> Effect:
         """Return the effect that says where NumPy finds an index out of bounds: all that is looked at in a run without checks."""
@@ -296,6 +319,20 @@ def _storing(source: _Side, destinations: list[_Side]) -> tuple[Effect, Effect]:
             end.put(held[0])
 
     return read, write
+
+
+def _combining(end: _Side, scalar: Scalar, step: Step) -> _Side:
+    """Return an end of which each element becomes what `step` makes of it and what comes."""
+
+    def put(values: Any) -> None:
+        before = end.get()
+        values = values.reshape(before.shape)
+        if scalar.coded:
+            end.put(bits_of(step(values_of(before, scalar), values_of(values, scalar)), scalar))
+        else:
+            end.put(step(before, values))
+
+    return replace(end, put=put)
 
 
 # -- the two ends ---------------------------------------------------------------------------------------------------------

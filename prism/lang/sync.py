@@ -18,18 +18,20 @@ from prism.lang.barriers.walk import Concurrent, Conflict, Context, Walk, summar
 from prism.lang.barriers.walk_context import DEEP, Spent, context_of
 from prism.lang.barriers.walk_state import Fence, Landing, Mark, Registers, rank
 from prism.lang.check import reuse
-from prism.lang.diagnostics import CompileError, Fields, Label
+from prism.lang.diagnostics import CompileError, Fields, Label, Span
 from prism.lang.errors import sync as errors
+from prism.lang.errors.turns import TurnsBarrier
 from prism.lang.facts.budget import most_threads
 from prism.lang.facts.definitions import Facts, facts
 from prism.lang.facts.destinations import between_blocks, brought_together, stored_by_all
+from prism.lang.facts.touches import REDUCTION
 from prism.lang.rings.fills_ahead import with_skews
 from prism.lang.rings.joint import Joint, State, grounds, joins_of
 from prism.lang.rings.waits import Rings, rings
-from prism.lang.tree import Body, Claim, For, Function, Group, Partition, Stmt, While, children
+from prism.lang.tree import Body, Claim, For, Function, Group, Partition, Stmt, Turns, While, children
 from prism.lang.tree.plan import Barrier, Commit, Elided, Layout, Note, Op, Plan, ProxyFence, WaitGroup, WgmmaFence
 from prism.lang.tree.trail import Trail
-from prism.lang.tree.walk import statements
+from prism.lang.tree.walk import statements, terms
 from prism.lang.types.perspective import BLOCK, THREAD, WARP, Level, Perspective
 
 UNTRIED = (
@@ -208,9 +210,10 @@ def conflict_error(conflict: Conflict, function: Function) -> CompileError:
     name, span = second.root.name, second.access.span
     if conflict.first.since is not None and first.how == second.how == "load":
         return CompileError(errors.SameLoad(span=span, labels=(Label(first.access.span, "the other load"),), name=name))
-    if conflict.first.since is not None:
+    among_blocks = conflict.unit.level == Level.GRID and not function.cooperative
+    if conflict.first.since is not None and not (among_blocks and REDUCTION in (first.kind, second.kind)):
         return CompileError(errors.InFlight(span=span, labels=labels, name=name, first=first.kind, second=second.kind))
-    if conflict.unit.level == Level.GRID and not function.cooperative:
+    if among_blocks:
         return CompileError(
             errors.GridSync(
                 span=span, labels=labels, name=name, unit=conflict.unit, first=first.kind, second=second.kind
@@ -220,12 +223,23 @@ def conflict_error(conflict: Conflict, function: Function) -> CompileError:
         has, change = lacks
         facts: Fields = {"name": name, "unit": conflict.unit, "first": first.kind, "second": second.kind}
         return CompileError(errors.NoBarrier(span=span, labels=labels, has=has, change=change, **facts))
+    if (turns := passage_of(second.access.span, conflict.unit, function)) is not None:
+        facts = {"name": name, "needed": conflict.unit, "first": first.kind, "second": second.kind}
+        return CompileError(TurnsBarrier(span=span, labels=labels, role=turns.name, unit=turns.unit, **facts))
     return CompileError(
         errors.NoPlace(
             span=span, labels=labels, name=name, unit=conflict.unit, first=first.kind, second=second.kind,
             code_at=second.code,
         )
     )  # fmt: skip
+
+
+def passage_of(span: Span, unit: Perspective, function: Function) -> Turns | None:
+    """Return the passage in which an access stands, and of whose units more than one would meet at a unit's barrier."""
+    for turns in (s for s in statements(function.body) if isinstance(s, Turns) and not unit <= s.unit):
+        if any(part.span == span for s in statements(turns.body) for part in terms(s)):
+            return turns
+    return None
 
 
 def lacking(unit: Perspective, function: Function) -> tuple[str, str] | None:
@@ -299,24 +313,36 @@ def jointly(
         waits = assemble_plan(context, rings, groups, {}, ())
         return replace(rings.into(context, groups), news=joins_of(context, trips, waits))
 
+    def marks_of(state: State) -> Needed:
+        return needed if state.marks is None else state.marks
+
     def plan_of(state: State) -> Plan:
-        plan = assemble_plan(context, state.rings, state.groups, needed, elided)
+        plan = assemble_plan(context, state.rings, state.groups, marks_of(state), elided)
         return replace(plan, barriers=(*plan.barriers, *state.barriers))
 
     def walks(state: State) -> bool:
         try:
             with context.work.trying():
-                walk_function(aware(state.rings, state.groups), group_marks(needed))
+                walk_function(aware(state.rings, state.groups), group_marks(marks_of(state)))
         except (Conflict, Spent):
             return False
         return True
+
+    def placed(state: State) -> State | None:
+        joined, marks = aware(state.rings, state.groups), marks_of(state)
+        try:
+            with context.work.trying():
+                walk = walk_function(joined, group_marks(marks), grow=True)
+            return replace(state, marks=minimal(joined, walk.placed, {**conflicts_of(marks), **walk.why}))
+        except (Conflict, Concurrent, Spent):
+            return None
 
     if trips and any(isinstance(mark, Perspective) and mark >= BLOCK for _, mark in needed):
         joined = aware(found, own)
         if joined.news:
             needed = minimal(joined, group_marks(needed), conflicts_of(needed))
             elided = left_alone(walk_function(joined, group_marks(needed), notes=True))
-    return plan_of(Joint(context, trips, plan_of, walks, inside).reduce(found, own))
+    return plan_of(Joint(context, trips, plan_of, walks, placed, inside).reduce(found, own))
 
 
 def elided_conflicts(walk: Walk) -> tuple[Elided, ...]:

@@ -762,6 +762,17 @@ class Grid(LevelName):
     Ticket: ClassVar[Any]
 
     @staticmethod
+    def count_done(control: Any, counter: Any = ...) -> None:
+        """grid.count_done(control: ptr(uint64) @ grid[1], counter: int32 @ block[1] = 0)
+
+        Add one to `control[counter]`, once all threads of the block are here: `grid.wait_for_done` waits for it.
+
+        Who has waited finds in memory what the block wrote before this.
+
+        Perspective: block, of any number of warps.
+        Shapes:      `control[counter]`: 0 before the launch, and of no other use meanwhile."""
+
+    @staticmethod
     def count_launch(control: Any, words: Any, capacity: Any, used: Any, epoch: Any, identity: Any, *, T: Any = ...) -> None:
         """grid.count_launch(control: ptr(uint64) @ grid[1], words: ptr(mailbox(T)) @ grid[1], capacity: uint32 @ grid[1],
             used: int32 @ block[1], epoch: uint32 @ thread[1], identity: T @ block[1], *, T: dtype = ...)
@@ -790,6 +801,24 @@ class Grid(LevelName):
                      `grid.next_tile` goes on while the counter's answer is under way.
         Errors:      after a ticket that is not below the number of tiles a block draws no more: `grid.count_launch` would count
                      wrong."""
+
+    @staticmethod
+    def dynamic_tiles(counter: Any, first: Any, blocks: Any, tiles: Any, scheduler: Any, *, TILE: Any, THREADS: int) -> None:
+        """grid.dynamic_tiles(counter: ptr(uint32) @ grid[1], first: int32 @ block[1], blocks: int32 @ grid[1],
+            tiles: int32 @ grid[1], scheduler: roles(warp, 1), *, TILE: function, THREADS: constexpr(int))
+
+        `TILE(tile)` for tiles `0 ... tiles - 1`, each by the block that comes to it first: a persistent kernel's tile scheduler.
+
+        Block `first`, of `blocks`, begins with that tile. Meanwhile one thread of `scheduler` draws the number of the block's next
+        one, and hands it over by a ring: each role reads it when it is done with its part of a tile, and goes on. So roles run
+        ahead of others by up to two tiles, and no barrier stands between tiles. Where tiles cost differently, the costly ones
+        should come first.
+
+        Perspective: block, of `THREADS` threads.
+        Shapes:      `counter[0]`: 0 at first. It counts what is drawn, one number for each tile, and the last one that is drawn sets
+                     it back: the next launch finds 0, and needs nothing before it. Launches that share it follow each other, as in
+                     a stream.
+        Errors:      `TILE` must not wait for another block. A launch that is broken off leaves the counter as it is."""
 
     @staticmethod
     def epoch(control: Any) -> Any:
@@ -1047,6 +1076,20 @@ class Grid(LevelName):
         Shapes:      `control[counter]`: the number of launches so far above the counter. It is 0 at first, and of no other use at the
                      same time; launches follow each other, as in a stream. Where blocks share several arrays of tiles, each has a
                      counter of its own, and `blocks` are those that draw from it."""
+
+    @staticmethod
+    def wait_for_done(control: Any, number: Any, counter: Any = ...) -> None:
+        """grid.wait_for_done(control: ptr(uint64) @ grid[1], number: int64 @ block[1], counter: int32 @ block[1] = 0)
+
+        Wait until blocks have called `grid.count_done` at least `number` times; then all that they wrote before can be read.
+
+        Where pieces of work are drawn in their order, by `grid.draw`, a piece may wait for all that are below it: those have been
+        drawn by blocks that run. So work of several steps is done by one launch, each step after the one before it.
+
+        Perspective: block, of any number of warps.
+        Shapes:      `control`, `counter`: as of `grid.count_done`; another counter than the one of `grid.draw`.
+        Errors:      who waits for more pieces than are ever done waits for ever; the reference machine says so. Arrays that blocks
+                     write and others read then are partitioned with `races="allow"`: the checker doesn't know what is waited for."""
 
 class Thread(LevelName):
     @staticmethod

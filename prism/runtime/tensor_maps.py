@@ -52,7 +52,8 @@ def _check(parameter: EntryParameter, pointer: int, shape: tuple[int, ...], stri
             f"its strides are {strides} bytes"
         )
     for stride in _strides(shape, strides, size)[:-1]:
-        if stride % PIECE or not 0 < stride < LARGEST_STRIDE:
+        # An axis that is broadcast has a stride of 0, which the driver takes; `bind` refuses it where the kernel writes.
+        if stride % PIECE or not 0 <= stride < LARGEST_STRIDE:
             raise ValueError(
                 f"`{name}` must have strides that are multiples of {PIECE} bytes (but the last), as tensor copies need; "
                 f"they are {strides}: pad its rows"

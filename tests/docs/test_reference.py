@@ -34,7 +34,7 @@ SYNTAX = {  # the page of each node of the syntax tree: what Python itself gives
     "Evaluate": "call", "If": "if", "While": "while",
     "For": "for", "Break": "break", "Continue": "break", "Return": "return", "Pass": "extern", "Group": "group", "Split": "split",
     "Partition": "partition", "Claim": "claim", "Roles": "roles", "Enter": "roles", "One": "one", "Async": "async_",
-    "Batch": "wgmma_async", "Unsafe": "unsafe", "Nested": "device",
+    "Batch": "wgmma_async", "Turns": "turns", "Unsafe": "unsafe", "Nested": "device",
     "Name": "declaration", "Literal": "types", "Resolved": "call", "Unary": "operators", "Binary": "operators",
     "Conditional": "conditional", "Call": "call", "Subscript": "subscript", "Attribute": "struct", "Lambda": "partition",
     "Braces": "array", "Listed": "array", "Tuple": "return",

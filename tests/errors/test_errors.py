@@ -4,7 +4,7 @@ A case holds a function `case`, and a mark `# error: <code>`, written by hand, o
 to the wrong line cannot be blessed with --update-golden. `TEMPLATE` gives the arguments of its template parameters.
 
 Tests of prism/lang/errors: __init__, asynchronous, calls, demands, inlined, launch, names, ownership, perspective,
-pointers, raw, rings, roles, sync, syntax, tiles, types.
+pointers, raw, rings, roles, sync, syntax, tiles, turns, types.
 """
 
 import difflib
@@ -84,7 +84,7 @@ ELSEWHERE = {
 CODES = """
     bound-wf group split-sum split-align split-body decl read-up write-down cond loop jump id call-bound call-scalar call-ptr
     call-smem const ptr-write ptr-read partition hide claim claim-one async shared-alloc template unsafe ptr-rebind extern
-    recursion syntax type name ring registers scope static-assert
+    recursion syntax type name ring registers scope static-assert turns
 """.split()
 
 

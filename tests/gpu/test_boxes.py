@@ -61,6 +61,19 @@ def test_five_axes_and_a_cluster():
     )
 
 
+def test_keys_that_several_heads_have_in_common():
+    """An axis that is broadcast, and windows that overlap: both are only read."""
+    x = cupy.random.default_rng(0).random((BATCH, 1, LENGTH, 64), np.float32).astype(np.float16)
+    y = cupy.zeros((BATCH, HEADS, LENGTH, 64), np.float16)
+    template = {"P": 1, "Q": 64, "D": 64, "SPAN": 128}
+    heads[BATCH * HEADS, 64](cupy.broadcast_to(x, y.shape), y, HEADS, LENGTH, template=template)
+    assert (y == x).all()
+    windows = cupy.lib.stride_tricks.as_strided(x, (1, HEADS, LENGTH - HEADS, 64), (0, 128, 128, 2))
+    y = cupy.zeros(windows.shape, np.float16)
+    heads[HEADS, 64](windows, y, HEADS, LENGTH - HEADS, template=template)
+    assert (y == windows).all()
+
+
 def test_torchs_views():
     """A transpose of (batch, length, heads, dim), and one tensor of q, k and v of which k is read."""
     torch = pytest.importorskip("torch")

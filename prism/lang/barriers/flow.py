@@ -169,7 +169,7 @@ class Relation(Value):
 
 
 def conflicting(left: str, right: str) -> bool:
-    """Whether two kinds of access to one object conflict: either writes, and they are not both atomic."""
+    """Whether two kinds of access to one object conflict: either writes, and they are not atomic to one another."""
     one, two = (ATOMIC if kind == NEAR else kind for kind in (left, right))
     return one != two or one == "write"
 

@@ -88,7 +88,7 @@ def _inside(statement: tree.Stmt, kind: str, made: Mapping[tree.Stmt, str], path
             return (
                 0 if jumps else len(range(int(start), int(stop), int(step))) * least(statement.body, kind, made, path)
             )
-        case tree.Partition() | tree.Claim() | tree.Async() | tree.Batch():
+        case tree.Partition() | tree.Claim() | tree.Async() | tree.Batch() | tree.Turns():
             return least(statement.body, kind, made, path)
         case tree.Group(unit=unit):
             return least(statement.body, kind, made, _narrow(path, unit))

@@ -83,11 +83,11 @@ def walk_statement(walk: Walk, place: Place, statement: tree.Stmt, state: State)
     """Walk one statement, behind its marks; where a conflict asks for one and it may stand here, place it and try again."""
     walk.context.work.add(walk.context.function, state)
     while True:
-        marks = walk.placed.get(statement, ())
+        marks = walk.placed.get(statement, ()) if stands(place) else ()
         entered = state
         for mark in marks:
             # A barrier that not all of its unit's threads come to orders nothing: it is walked over as if it were not there.
-            if not isinstance(mark, Perspective) or whole(mark, place.code, walk.context.function):
+            if not isinstance(mark, Perspective) or meets(place, mark, walk.context.function):
                 entered = apply_mark(walk.context.changes, entered, mark, statement, walk.keep)
         for op in walk.context.before.get(statement, ()):
             entered = apply_op(walk.context, entered, op)
@@ -130,10 +130,18 @@ def apply_op(context: Context, state: State, op: Op) -> State:
 
     if isinstance(op, ProxyFence):
         fence = Fence(op.space)
-        return change_pending(state, context.changes.of(fence, lambda p: p.fence_proxy() if fence.covers(p) else p))
+        if not op.path:
+            return change_pending(state, context.changes.of(fence, lambda p: p.fence_proxy() if fence.covers(p) else p))
+        return change_pending(state, context.changes.of(op, partial(_fence_along, op.path, fence)))
     if not isinstance(op, Commit | WaitGroup | Wait):
         return state
     return change_pending(state, context.changes.of((op, loads), change))
+
+
+def _fence_along(path: Path, fence: Fence, pending: Pending) -> Pending:
+    touch = pending.touch
+    own = touch is not None and comes_along(path, touch) and fence.covers(pending)
+    return pending.fence_proxy() if own else pending
 
 
 # -- what a conflict asks for -----------------------------------------------------------------------------------------------
@@ -146,7 +154,7 @@ def remedy(walk: Walk, place: Place, conflict: Conflict, state: State) -> tuple[
     """
     first, relation = conflict.first, conflict.relation
     assert first.touch is not None and relation.unit is not None
-    if place.batch:
+    if place.batch or not stands(place):
         return ()
     if relation.registers:
         return (Registers(),) if warps(place) else ()
@@ -155,7 +163,7 @@ def remedy(walk: Walk, place: Place, conflict: Conflict, state: State) -> tuple[
         walk.why[first.synced[2]] = conflict
         raise Restart
     unit = realise(relation.unit, place.code, walk.context.function)
-    if unit is None:
+    if unit is None or (relation.unit != THREAD and not meets(place, unit, walk.context.function)):
         return ()
     marks: list[Mark] = [] if relation.unit == THREAD else [unit]
     if relation.fence:
@@ -168,6 +176,16 @@ def remedy(walk: Walk, place: Place, conflict: Conflict, state: State) -> tuple[
             return ()
         marks.append(Landing(how, max(few, 0), how == "bulk" and first.touch.kind == "read", commit))
     return tuple(marks)
+
+
+def stands(place: Place) -> bool:
+    """Whether anything may stand at a place: not in the block's code in a passage, which others than its role pass by."""
+    return place.alone is None or place.code < BLOCK
+
+
+def meets(place: Place, unit: Perspective, function: tree.Function) -> bool:
+    """Whether all threads of a unit's barrier come to a place: not of several that take turns there."""
+    return whole(unit, place.code, function) and (place.alone is None or unit <= place.alone)
 
 
 def warps(place: Place) -> bool:
@@ -224,6 +242,8 @@ def transfer(walk: Walk, place: Place, statement: tree.Stmt, state: State) -> St
             return walk_body(walk, place, statement.body, state)
         case tree.Batch():
             return walk_body(walk, replace(place, batch=True), statement.body, state)
+        case tree.Turns():
+            return walk_body(walk, replace(place, alone=statement.unit), statement.body, state)
         case tree.Break():
             place.exits.breaks.append(state)
             return {}

@@ -92,7 +92,10 @@ class Exits(Frozen):
 
 
 class Place(Frozen):
-    """Where the walk stands: the code's perspective, the path to it, the open views, if in a batch, and the loop around."""
+    """Where the walk stands: the code's perspective, the path to it, the open views, if in a batch, and the loop around.
+
+    `alone`: the unit that is in a passage by itself, where one takes its turn.
+    """
 
     code: Perspective
     path: Path = ()
@@ -102,19 +105,21 @@ class Place(Frozen):
     loop: tree.Stmt | None = None
     depth: int = 0
     """Loops around it."""
+    alone: Perspective | None = None
 
     def into(self, loop: tree.Stmt, exits: Exits) -> Place:
         """Return the place inside a loop's body."""
-        return Place(self.code, self.path, self.opened, exits, self.batch, loop, self.depth + 1)
+        return Place(self.code, self.path, self.opened, exits, self.batch, loop, self.depth + 1, self.alone)
 
     def enter(self, code: Perspective, entry: Perspective | tuple[Level, int, int]) -> Place:
         """Return the place inside a group or an arm."""
-        return Place(code, (*self.path, entry), self.opened, self.exits, self.batch, self.loop, self.depth)
+        path = (*self.path, entry)
+        return Place(code, path, self.opened, self.exits, self.batch, self.loop, self.depth, self.alone)
 
     def open(self, view: tree.Symbol, claim: bool) -> Place:
         """Return the place inside a view's body."""
         opened = {**self.opened, view: (len(self.path), claim)}
-        return Place(self.code, self.path, opened, self.exits, self.batch, self.loop, self.depth)
+        return Place(self.code, self.path, opened, self.exits, self.batch, self.loop, self.depth, self.alone)
 
 
 @dataclass(eq=False, slots=True)
@@ -203,7 +208,7 @@ class Context(Frozen):
     `before`, `after`: operations that the plan has for certain, of rings and of groups that are committed. `loaded`: which
     loads into rings have ended for who waits on an mbarrier, or for those threads of the block that have left a ring's scope.
     `news`: where the waits of rings join the whole block. `end`: stands for the end of the function's body. `engines`: whether
-    some access is the copy engine's or the tensor cores'. `find_alike`: of many accesses, which stand for others.
+    some access is the copy engine's or the tensor cores', or may be to what a caller's tensor cores have under way. `find_alike`: of many accesses, which stand for others.
     """
 
     function: tree.Function
@@ -229,13 +234,14 @@ def context_of(function: tree.Function, objects: flow.Objects, summaries: Mappin
     own = any(apply.intrinsic.asynchronous in ENGINES for _, apply in issues(function))
     called = {call.function for call in flow.callees(function)}
     passed = any(e.how in ENGINES for f in called for e in (*summaries[f].entry, *summaries[f].exit))
+    given = any(isinstance(parameter.type, tree.Fragment) for parameter in function.parameters)  # in flight for a caller
     end = tree.Return(value=None, span=function.span)
     return Context(
         function,
         objects,
         summaries,
         end,
-        own or passed,
+        own or passed or given,
         conditions=conditions(function),
         alike=find_alike(objects.known),
     )

@@ -29,6 +29,7 @@ from prism.lang.check import (
     roles,
     statements,
     tuple_assign,
+    turns,
 )
 from prism.lang.check.attributes import attributes_of
 from prism.lang.check.body import check_body
@@ -62,7 +63,7 @@ from prism.lang.surface.templates import compute_default
 from prism.lang.types import ALIASES, VOID, Scalar
 from prism.lang.types.structs import scalar_called, struct_of
 
-RULES = (expressions, parts, calls, statements, assign, tuple_assign, data, roles, asynchronous, raw, nested)
+RULES = (expressions, parts, calls, statements, assign, tuple_assign, data, roles, asynchronous, turns, raw, nested)
 """Every module whose rules stand in the table, which imports none of them."""
 
 PARSED: MutableMapping[surface.Kernel, s.Function] = weakref.WeakKeyDictionary()

@@ -9,6 +9,7 @@ from prism.lang.check import annotation
 from prism.lang.check.body import check_body
 from prism.lang.check.env import (
     Env,
+    Role,
     Step,
     blame,
     constant,
@@ -266,7 +267,40 @@ def check_claim(env: Env, st: s.Claim) -> tree.Stmt:
     view = make_view(env, source, unit, st.offset, "check", ownership.ClaimOffset)
     view = replace(view, in_flight=in_flight(source, st))
     symbol = tree.Symbol(st.name, view_pointer(env, source, st.offset), unit, st.name_span, view=view)
-    step = Step("claim", symbol.span, unit, f"claim({source.name}, {role.name if role is not None else unit})")
-    body = check_body(open_scope(env.enter(step), source, symbol), st.body)
+    step = Step(
+        "claim", symbol.span, unit, f"claim({source.name}, {role.name if role is not None else unit})", role=role
+    )
+    body = check_body(open_scope(env.enter(step), source, symbol), claimed_body(env, st))
     one_use(env, symbol)
     return tree.Claim(view=symbol, code=env.code, body=body, span=st.span)
+
+
+def claimed_body(env: Env, st: s.Claim) -> s.Body:
+    """Return the statements inside a claim: in the role's arm, where it is for a role, unless roles of this code are named there.
+
+    Those are entered, or passed to a function that enters them: so what is inside has to speak for all. The role's arms in it
+    may use the claimed name.
+    """
+    (first, *_) = st.body
+    if not (isinstance(first, s.Enter) and first.claimed):
+        return st.body
+    declared: set[str] = set()
+    named: set[str] = set()
+
+    def look(part: object) -> None:
+        if isinstance(part, tuple):
+            for inner in part:
+                look(inner)
+        elif isinstance(part, s.Roles):
+            declared.update(name.name for name in part.names)
+        elif isinstance(part, s.Turns):  # taken in the role's arm as well as around it
+            look(part.body)
+        elif isinstance(part, s.Name):
+            named.add(part.name)
+        elif isinstance(part, s.Node):
+            for one in type(part)._fields:
+                look(getattr(part, one.name))
+
+    look(first.body)
+    others = (env.names.get(name) for name in named - declared)
+    return first.body if any(isinstance(role, Role) and role.code == env.code for role in others) else st.body

@@ -36,11 +36,17 @@ class Role(Frozen):
     size: int
     code: Perspective
     have: int | None
+    scale: int = 1
+    """Of how many of the level's units one is that it is counted in: 128, of a role of warpgroups."""
 
     @property
     def unit(self) -> Perspective:
         """What the role's code speaks for."""
         return Perspective(self.level, self.size)
+
+    def is_like(self, other: Role) -> bool:
+        """Whether two names stand for the same units."""
+        return (self.level, self.first, self.size) == (other.level, other.first, other.size)
 
 
 class Nested(surface.Kernel):
@@ -63,9 +69,9 @@ class Nested(surface.Kernel):
 
 
 class Step(Frozen):
-    """One change of perspective on the way in: `kind` is group, arm, partition, claim, async, batch or loop.
+    """One change of perspective on the way in: `kind` is group, arm, partition, claim, async, batch, turns or loop.
 
-    `first`: where an arm's units start among those of the code outside it.
+    `first`: where an arm's units start among those of the code outside it. `role`: whose arm it is, or whose claim.
     """
 
     kind: str
@@ -73,6 +79,7 @@ class Step(Frozen):
     unit: Perspective
     text: str
     first: int = 0
+    role: Role | None = None
 
 
 class Functions(Protocol):

@@ -10,6 +10,7 @@ from prism.lang.check.env import Env, blame, changing, declaration_label, descri
 from prism.lang.check.purity import touches_memory
 from prism.lang.check.rings import check_opened
 from prism.lang.check.table import check_expression, expression_rule
+from prism.lang.check.vector_arithmetic import vector_binary, vector_negative
 from prism.lang.diagnostics import Fields, Label, Span, source_text
 from prism.lang.errors import calls as call_errors
 from prism.lang.errors import names, ownership, tiles
@@ -61,13 +62,23 @@ def check_value(env: Env, e: s.Expr, target: Perspective, want: Type | None = No
 
 def check_scalar(env: Env, e: s.Expr, target: Perspective, want: Type | None = None) -> tree.Expr:
     """Return a typed expression that is one number."""
-    value = check_value(env, e, target, want)
+    return one_number(check_value(env, e, target, want), e.span)
+
+
+def one_number(value: tree.Expr, span: Span) -> tree.Expr:
+    """Return the value where it is one number."""
     if not isinstance(value.type, Scalar) or isinstance(value.type, Struct):
         hint = "take one component, `v[0]`"
         if isinstance(value.type, Struct):
             hint = f"take a field, as `.{value.type.names[0]}`: structs have no operators"
-        fail(errors.Mismatch(span=e.span, expected="a scalar", found=str(value.type), hint=hint))
+        fail(errors.Mismatch(span=span, expected="a scalar", found=str(value.type), hint=hint))
     return value
+
+
+def number_or_vector(env: Env, e: s.Expr, target: Perspective, want: Type | None) -> tree.Expr:
+    """Return a typed operand of arithmetic."""
+    value = check_value(env, e, target, want)
+    return value if isinstance(value.type, Vector) else one_number(value, e.span)
 
 
 def check_index(env: Env, e: s.Expr, target: Perspective) -> tree.Expr:
@@ -181,13 +192,16 @@ def visible(env: Env, name: str, span: Span, use: str = "") -> tree.Symbol:
 
 
 def check_claimed(env: Env, symbol: tree.Symbol, span: Span) -> None:
-    """R23 CLAIM-ONE: a claimed name is used in one arm only, of exactly the claim's unit, and under no group outside it."""
+    """R23 CLAIM-ONE: a claimed name is used in one arm only, of exactly the claim's unit, and under no group outside it.
+
+    One that a role claims is used in arms of that role.
+    """
     start = max(
         (i for i, step in enumerate(env.path) if step.kind == "claim" and step.span == symbol.span), default=None
     )
     if start is None:
         return
-    unit = symbol.perspective
+    unit, role = symbol.perspective, env.path[start].role
     arm = None
     for step in env.path[start + 1 :]:
         if step.kind == "group" and arm is None:
@@ -199,10 +213,13 @@ def check_claimed(env: Env, symbol: tree.Symbol, span: Span) -> None:
         if step.kind == "arm" and step.unit == unit:
             arm = step
             break
+    if role is not None and not (arm is not None and arm.role is not None and arm.role.is_like(role)):
+        labels = (declaration_label(symbol), *(() if arm is None else (Label(arm.span, "another arm"),)))
+        fail(ownership.ClaimRole(span=span, name=symbol.name, role=role.name, labels=labels))
     if arm is None:
         fail(ownership.ClaimNoArm(span=span, name=symbol.name, unit=unit, labels=(declaration_label(symbol),)))
     first = env.context.claims.setdefault(symbol, arm)
-    if first is not arm:
+    if first is not arm and role is None:
         labels = (Label(first.span, "used by this arm first"), declaration_label(symbol))
         fail(ownership.ClaimTwice(span=span, name=symbol.name, unit=unit, labels=labels))
 
@@ -213,7 +230,9 @@ def check_claimed(env: Env, symbol: tree.Symbol, span: Span) -> None:
 @expression_rule(s.Unary)
 def check_unary(env: Env, e: s.Unary, target: Perspective, want: Type | None) -> tree.Expr:
     """`-x`, `~x`, `not x`."""
-    operand = check_scalar(env, e.operand, target, operand_type(want))
+    operand = number_or_vector(env, e.operand, target, operand_type(want))
+    if isinstance(operand.type, Vector):
+        return vector_negative(env, e, operand)
     kind = operand.type
     assert isinstance(kind, Scalar)
     if e.op == "not":
@@ -256,11 +275,13 @@ def check_binary(env: Env, e: s.Binary, target: Perspective, want: Type | None) 
         )
     hint = None if e.op in COMPARISONS else operand_type(want)
     if isinstance(e.left, s.Literal):
-        right = check_scalar(env, e.right, target, hint)
-        left = check_scalar(env, e.left, target, right.type)
+        right = number_or_vector(env, e.right, target, hint)
+        left = number_or_vector(env, e.left, target, right.type)
     else:
-        left = check_scalar(env, e.left, target, hint)
-        right = check_scalar(env, e.right, target, left.type if e.op not in ("<<", ">>") else INT32)
+        left = number_or_vector(env, e.left, target, hint)
+        right = number_or_vector(env, e.right, target, left.type if e.op not in ("<<", ">>") else INT32)
+    if isinstance(left.type, Vector) or isinstance(right.type, Vector):
+        return vector_binary(env, e, left, right)
     perspective = meet(left.perspective, right.perspective)
     if e.op in ("<<", ">>"):
         both_integers(e, left, right)

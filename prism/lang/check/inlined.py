@@ -142,7 +142,8 @@ def read_formal(parameter: s.Parameter, kernel: surface.Kernel, bound: Bound) ->
         )
     assert isinstance(e, s.Call)
     level, size = size_of(e)
-    return Role(parameter.name, parameter.span, level, 0, size, bound.code, bound.entry(level))
+    code, have = bound.code, bound.entry(level.level)
+    return Role(parameter.name, parameter.span, level.level, 0, size, code, have, level.scale)
 
 
 # -- arguments ------------------------------------------------------------------------------------------------------------

@@ -42,11 +42,13 @@ from prism.lang.check.tiles import (
     tensor_operand,
     tile_operand,
 )
+from prism.lang.check.vector_arithmetic import vector_fused
 from prism.lang.diagnostics import Fields, Span
 from prism.lang.errors import asynchronous, ownership
 from prism.lang.errors import calls as errors
 from prism.lang.errors import types as type_errors
 from prism.lang.intrinsics.declaration import Intrinsic, Parameter
+from prism.lang.intrinsics.special import fma
 from prism.lang.parse import syntax as s
 from prism.lang.tree.bind import binding_of
 from prism.lang.types import VOID, Array, Mailbox, Pointer, Scalar, Type, Vector
@@ -73,6 +75,8 @@ def check_intrinsic(env: Env, e: s.Call, intrinsic: Intrinsic, target: Perspecti
     statics = {p.name: static(intrinsic, p, given.get(p.name)) for p in intrinsic.parameters if p.kind == "static"}
     operands = [p for p in intrinsic.parameters if p.kind != "static" and (p.name in given or not p.optional)]
     typed = check_operands(env, intrinsic, operands, given, target, want)
+    if intrinsic is fma and any(isinstance(value.type, Vector) for value in typed.values()):
+        return vector_fused(env, e, [typed[p.name] for p in operands])
     same_elements(intrinsic, operands, typed)
     refuse_one_twice(intrinsic, typed, e.span)
     of_numbers(intrinsic, operands, typed)
@@ -208,6 +212,7 @@ def address(env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr, target: Per
     if not isinstance(symbol.type, Pointer) or isinstance(symbol.type.element, Mailbox) != p.mailbox:
         kind = " that holds mailboxes" if p.mailbox else ""
         fail(errors.ElementArgument(span=e.span, parameter=p.name, name=intrinsic.name, kind=kind))
+    in_its_space(intrinsic, p, symbol, e)
     found = element(env, symbol, indices, e.span, target)
     if p.unit != THREAD:
         return check_joint_access(env, intrinsic, p, e, found)
@@ -220,7 +225,7 @@ def address(env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr, target: Per
         if p.atomic:
             fail(ownership.AtomicCode(intrinsic=intrinsic.name, **facts))
         fail(ownership.StoreCode(**facts))
-    if intrinsic.asynchronous:
+    if intrinsic.asynchronous and not p.atomic:
         copies_alone(env, symbol, e.span)
         return in_flight_destination(env, intrinsic, found)
     if not p.atomic and symbol.perspective != THREAD:
@@ -230,6 +235,14 @@ def address(env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr, target: Per
             )
         )
     return found
+
+
+def in_its_space(intrinsic: Intrinsic, p: Parameter, symbol: tree.Symbol, e: s.Expr) -> None:
+    """Refuse shared memory where the copy engine goes to global memory."""
+    root = symbol.root().type
+    if p.space == "global" and isinstance(root, Pointer) and root.space == "shared":
+        facts: Fields = {"name": intrinsic.name, "parameter": p.name, "memory": symbol.name}
+        fail(errors.SharedElement(span=e.span, labels=(declaration_label(symbol),), **facts))
 
 
 def use_of(intrinsic: Intrinsic) -> str:

@@ -27,8 +27,8 @@ class Why(Value):
 def look_why(session: Functions, kernel: surface.Kernel, template: Mapping[str, object]) -> Why | None:
     """Return why a function is compiled into its callers; None of others.
 
-    It takes their memory or a role; declares a ring, whose visits are counted from the kernel's start; names what is around it;
-    or is given such a function.
+    It takes their memory or a role; declares a ring, or has turns, whose rounds are counted from the kernel's start; names what
+    is around it; or is given such a function.
     """
     function = session.instance(kernel, template)
     for p in function.parameters:
@@ -42,8 +42,12 @@ def look_why(session: Functions, kernel: surface.Kernel, template: Mapping[str, 
         if isinstance(value, Nested) and value.captured:
             text = f"is given `{value.__name__}`, which names what is around it"
             return Why(function.span, f"is given a function, `{name}`, which names what is around it", text)
-    ring = ring_in(session, kernel, function)
-    return None if ring is None else Why(ring, "declares a ring", "declares a ring, or calls what does")
+    counted = counted_in(session, kernel, function)
+    if counted is None:
+        return None
+    if isinstance(counted, s.Turns):
+        return Why(counted.span, "has turns", "has turns of a role's units")
+    return Why(counted.span, "declares a ring", "declares a ring, or calls what does")
 
 
 def reason(session: Functions, kernel: surface.Kernel, template: Mapping[str, object]) -> str:
@@ -68,24 +72,24 @@ def kind_of(e: s.Expr) -> tuple[str, str]:
     return ("a ring", "the ring") if ring else ("a shared tile", "the shared tile")
 
 
-# -- rings ----------------------------------------------------------------------------------------------------------------
+# -- what is counted from the kernel's start -----------------------------------------------------------------------------
 
 
-def ring_in(session: Functions, kernel: surface.Kernel, function: s.Function) -> Span | None:
-    """Return where a function declares a ring, or calls or passes on a function that may; None where it does neither."""
+def counted_in(session: Functions, kernel: surface.Kernel, function: s.Function) -> s.Node | None:
+    """Return where a function declares a ring, has turns, or calls or passes on a function that may; None where it does not."""
     if not may_declare(session, kernel, set()):
         return None
     for node in nodes(function.body):
-        if isinstance(node, s.Declare) and kind_of(node.annotation)[0] == "a ring":
-            return node.span
+        if isinstance(node, s.Turns) or (isinstance(node, s.Declare) and kind_of(node.annotation)[0] == "a ring"):
+            return node
         called = node.value if isinstance(node, s.Resolved) else None
         if isinstance(called, surface.Kernel) and may_declare(session, called, set()):
-            return node.span
+            return node
     return None
 
 
 def may_declare(session: Functions, kernel: surface.Kernel, seen: set[surface.Kernel]) -> bool:
-    """Whether a function's text, or that of one that it names, has a ring in it, under whatever condition."""
+    """Whether a function's text, or that of one that it names, has a ring or turns in it, under whatever condition."""
     if kernel in seen or kernel.external is not None:
         return False
     seen.add(kernel)
@@ -100,7 +104,7 @@ def may_declare(session: Functions, kernel: surface.Kernel, seen: set[surface.Ke
 
 @functools.lru_cache(maxsize=1024)
 def mentions(function: s.Function) -> tuple[bool, tuple[s.Node, ...]]:
-    """Return whether a function's text declares something with copies, and the names in it, with their attributes."""
+    """Return whether a text declares something with copies, or has turns; and the names in it, with their attributes."""
     every = tuple(nodes(function.body))
     given = [
         node.annotation.keywords
@@ -108,6 +112,7 @@ def mentions(function: s.Function) -> tuple[bool, tuple[s.Node, ...]]:
         if isinstance(node, s.Declare) and isinstance(node.annotation, s.Call)
     ]
     rings = any(name == "ring" for keywords in given for name, _ in keywords)
+    rings = rings or any(isinstance(node, s.Turns) for node in every)
     return rings, tuple(node for node in every if isinstance(node, s.Name | s.Attribute | s.Resolved))
 
 

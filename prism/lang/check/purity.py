@@ -25,8 +25,8 @@ def is_pure(parameters: tuple[tree.Symbol, ...], result: Type, body: tree.Body) 
 
 def pure_statement(statement: tree.Stmt) -> bool:
     """Whether a statement only computes."""
-    scopes = tree.Group | tree.Split | tree.Partition | tree.Claim | tree.Async | tree.Batch | tree.SharedDeclare
-    if isinstance(statement, scopes | tree.Unsafe | tree.Assert | tree.Print):
+    scopes = tree.Group | tree.Split | tree.Partition | tree.Claim | tree.Async | tree.Batch | tree.Turns
+    if isinstance(statement, scopes | tree.SharedDeclare | tree.Unsafe | tree.Assert | tree.Print):
         return False
     if not all(pure_expression(e) for e in tree.expressions(statement)):
         return False

@@ -10,7 +10,7 @@ from prism.lang.check.table import declaration_rule, statement_rule
 from prism.lang.diagnostics import Fields, Label, Span
 from prism.lang.errors import roles as errors
 from prism.lang.parse import syntax as s
-from prism.lang.types.perspective import Level, Perspective
+from prism.lang.types.perspective import Perspective
 
 
 @declaration_rule(s.Roles)
@@ -23,7 +23,7 @@ def check_roles(env: Env, st: s.Roles) -> tuple[tree.Body, Env]:
     for name, count in zip(st.names, st.sizes, strict=True):
         size = units(count, arm="a role", usage=f"roles({level.name}, 2, 1)") * level.scale
         align(env, name.name, count.span, level, first, size, have)
-        env = env.bind_role(Role(name.name, name.span, level.level, first, size, env.code, have))
+        env = env.bind_role(Role(name.name, name.span, level.level, first, size, env.code, have, level.scale))
         first += size
     enough(env, level, first, have, st.sizes[-1].span, "roles")
     return (), env
@@ -39,7 +39,7 @@ def check_enter(env: Env, st: s.Enter) -> tree.Stmt:
     """R5 SPLIT-BODY for `with role:`: the split that named the role, with that one arm."""
     role = env.role(st.role.name, st.role.span)
     check_code(env, role, st.role.span)
-    return arm(env, st, Step("arm", head(st.span), role.unit, f"with {role.name}", role.first), role.name)
+    return arm(env, st, Step("arm", head(st.span), role.unit, f"with {role.name}", role.first, role), role.name)
 
 
 def check_code(env: Env, role: Role, span: Span) -> None:
@@ -50,12 +50,12 @@ def check_code(env: Env, role: Role, span: Span) -> None:
         fail(errors.RoleCode(span=span, **facts, labels=labels))
 
 
-def size_of(e: s.Call) -> tuple[Level, int]:
-    """Return what a parameter `roles(level, n)` stands for: n units of the level, counted in threads or blocks."""
+def size_of(e: s.Call) -> tuple[surface.LevelName, int]:
+    """Return what a parameter `roles(level, n)` stands for: the level, and how many threads or blocks n of its units are."""
     level = e.arguments[0].value if e.arguments and isinstance(e.arguments[0], s.Resolved) else None
     if len(e.arguments) != 2 or e.keywords or not isinstance(level, surface.LevelName):
         fail(errors.RoleType(span=e.span))
-    return level.level, units(e.arguments[1], arm="a role", usage=f"roles({level.name}, 1)") * level.scale
+    return level, units(e.arguments[1], arm="a role", usage=f"roles({level.name}, 1)") * level.scale
 
 
 @statement_rule(s.One)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import field, replace
 
 from prism.lang.cuda.names import comment
 from prism.lang.diagnostics import Span, source_lines
@@ -24,6 +24,7 @@ class Context(Value):
     variables. `fragments`: those declared so far that a wgmma uses. `role`: the block's threads that run this text, first
     and last + 1, where it is one role's; `alone`: only the first of them does. `threads`: how many a block has at most. `last`:
     what stands before each return. `waits`: where the kernel waits for the one before it in its stream.
+    `turns`: the numbers of the barriers of passages, each of its first unit's.
     `positive`: variables that are always above 0. `said`: the line of the statement before, if this one is of the same.
     """
 
@@ -43,6 +44,7 @@ class Context(Value):
     waits: Waits | None = None
     positive: frozenset[Symbol] = frozenset()
     said: tuple[str, int] | None = None
+    turns: Mapping[tuple[object, ...], int] = field(default_factory=dict)
 
     def at(self, position: Position) -> Context:
         """Return the context inside a group or an arm."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 
 from prism.lang import tree
@@ -21,6 +21,7 @@ from prism.lang.cuda.names import (
 )
 from prism.lang.cuda.raw_text import element_of
 from prism.lang.diagnostics import CompileError, InternalError
+from prism.lang.emit import turns
 from prism.lang.emit.context import Context
 from prism.lang.emit.expressions import Position, Scope, blocks_of, collect, uses_vectors
 from prism.lang.emit.follow import WAIT, waits
@@ -70,13 +71,14 @@ def emit(lowered: Lowered, *, comments: bool = True) -> Emitted:
     Raises CompileError where its text is nested too deeply.
     """
     try:
-        return _emit(lowered.program, lowered.named, comments)
+        return _emit(lowered, comments)
     except RecursionError:
         entry = lowered.program.entry
         raise CompileError(TooDeep(span=entry.span, name=entry.name)) from None
 
 
-def _emit(program: Program, named: Mapping[int, int], comments: bool) -> Emitted:
+def _emit(lowered: Lowered, comments: bool) -> Emitted:
+    program, named = lowered.program, lowered.named
     entry = program.entry
     positioned = frozenset(f for f in program.functions if needs_position(f))
     by_warp = multiplies(program)
@@ -99,7 +101,7 @@ def _emit(program: Program, named: Mapping[int, int], comments: bool) -> Emitted
                 symbol_names(f, taken), (_position(f, by_warp),), program.layouts[f], _frame(f), positioned, own,
                 precise=apart[f],
             )  # fmt: skip
-            memo[key] = _text(program, f, scope, named, comments), own
+            memo[key] = _text(lowered, f, scope, comments), own
         text, own = memo[key]
         functions.append(text)
         pieces.update(own)
@@ -113,9 +115,9 @@ def _emit(program: Program, named: Mapping[int, int], comments: bool) -> Emitted
     return Emitted("\n\n".join([*pieces, *functions]) + "\n", entry.identifier, shared, parameters, _follows(entry))
 
 
-def _text(program: Program, f: tree.Function, scope: Scope, named: Mapping[int, int], comments: bool) -> str:
+def _text(lowered: Lowered, f: tree.Function, scope: Scope, comments: bool) -> str:
     """Return a function's text; `scope.pieces` has the helpers that it needs then."""
-    context = _context(program, f, scope, named, comments)
+    context = _context(lowered, f, scope, comments)
     lines = body(context, f.body)
     end = [*([WAIT] if context.waits is not None and not context.waits.before else []), *context.last]
     ends = bool(f.body) and isinstance(f.body[-1], tree.Return)
@@ -123,10 +125,9 @@ def _text(program: Program, f: tree.Function, scope: Scope, named: Mapping[int, 
     return "\n".join([*_head(f, scope, comments), *indent(lines), "}"])
 
 
-def _context(
-    program: Program, function: tree.Function, scope: Scope, named: Mapping[int, int], comments: bool
-) -> Context:
+def _context(lowered: Lowered, function: tree.Function, scope: Scope, comments: bool) -> Context:
     """Return what rendering a function's body needs."""
+    program = lowered.program
     plan, entry = program.plans[function], program.entry
     if function is not entry and plan.cycles:
         raise InternalError(f"`{function.name}` has rings: only kernels can")
@@ -142,9 +143,9 @@ def _context(
     if function is entry and (reaches_blocks(function) or any(barrier.blocks for barrier in plan.mbarriers)):
         last = (cluster_barrier() + ("  // no block reaches into this one any more" if comments else ""),)
     return Context(
-        scope, before, after, rings, named, comments, itertools.count(1), function.name,
+        scope, before, after, rings, lowered.named, comments, itertools.count(1), function.name,
         fragments=tuple(p for p in function.parameters if accumulates(p.type)), threads=most_threads(entry), last=last,
-        waits=waits(function) if _follows(function) else None, positive=positive(function.body),
+        waits=waits(function) if _follows(function) else None, positive=positive(function.body), turns=lowered.turns,
     )  # fmt: skip
 
 
@@ -159,7 +160,7 @@ def _start(function: tree.Function, context: Context) -> list[str]:
     elif rings.barriers:
         lines.append("__syncthreads();" + context.remark("the mbarriers are made"))
     if not any(isinstance(s, tree.Specialise) for s in statements(function.body)):
-        lines += counters(rings, function.body)
+        lines += [*counters(rings, function.body), *turns.starts(context, function.body)]
     return lines
 
 

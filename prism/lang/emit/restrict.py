@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from prism.lang.barriers.flow import pointer_change
-from prism.lang.facts.touches import ATOMIC, NEAR, uses
+from prism.lang.facts.touches import ATOMIC, NEAR, REDUCTION, uses
 from prism.lang.keep.memo import memoize
 from prism.lang.tree import Call, Element, Function, Symbol, Var
 from prism.lang.tree.walk import statements
@@ -47,5 +47,5 @@ def kinds(function: Function) -> Mapping[Symbol, frozenset[str]]:
                     if isinstance(argument, Var | Element):
                         note(argument.symbol, inner.get(formal, frozenset()))
             else:
-                note(use.expression.symbol, BOTH if use.kind in (ATOMIC, NEAR) else frozenset({use.kind}))
+                note(use.expression.symbol, BOTH if use.kind in (ATOMIC, NEAR, REDUCTION) else frozenset({use.kind}))
     return found

@@ -12,6 +12,7 @@ from prism.lang import tree
 from prism.lang.cuda.names import declarator, element_cuda, field_names, is_copy, is_laid_anew, registers, type_cuda
 from prism.lang.cuda.raw_text import field_words, rename_words
 from prism.lang.diagnostics import Span
+from prism.lang.emit import turns
 from prism.lang.emit.context import INDENT, Context
 from prism.lang.emit.expressions import (
     Position,
@@ -106,6 +107,8 @@ def statement(context: Context, s: tree.Stmt) -> list[str]:  # noqa: C901
             return view(context, s)
         case tree.Batch():
             return batch(context, s)
+        case tree.Turns():
+            return turns.passage(context, s, block("", context, s.span, body(context, s.body)))
         case tree.Specialise():
             return specialise(context, s)
         case tree.Assert():
@@ -240,10 +243,16 @@ def loop(context: Context, s: tree.For) -> list[str]:
         more = f"{step} > 0 ? {name} < {stop} : {name} > {stop}"
     if s.once:
         made = [f"const {type_} {name} = {start};", *body(context, s.body)]
-        return [*before, *block(f"if ({tight(start)} < {stop})", context, s.span, made)]
+        return [*before, *_part(context, s, f"if ({tight(start)} < {stop})", made)]
     advance = f"++{name}" if isinstance(s.step, tree.Const) and s.step.value == 1 else f"{name} += {step}"
     head = f"for ({type_} {name} = {start}; {more}; {advance})"
-    return [*before, *_unrolling(s), *block(head, context, s.span, body(context, s.body))]
+    return [*before, *_unrolling(s), *_part(context, s, head, body(context, s.body))]
+
+
+def _part(context: Context, s: tree.For, head: str, lines: list[str]) -> list[str]:
+    """Return `head { lines }`; a piece of a loop says which it is."""
+    first, *others = block(head, context, s.span, lines)
+    return [first + (context.remark(f"{s.part_text} of the loop") if s.part else ""), *others]
 
 
 def _bound(context: Context, e: tree.Expr, what: str, before: list[str]) -> str:
@@ -423,7 +432,8 @@ def specialise(context: Context, s: tree.Specialise) -> list[str]:
         head = f"}} else {head}".rstrip() if lines else head
         inner, shared = replace(context, role=(first, last)), shared_part(context, role)
         parted = any(isinstance(i, tree.Specialise) for i in role.body)  # then each of its roles counts for itself
-        made = [*([] if parted else counters(context.rings, role.body)), *body(inner, role.body[:shared])]
+        own = [] if parted else [*counters(context.rings, role.body), *turns.starts(inner, role.body)]
+        made = [*own, *body(inner, role.body[:shared])]
         if shared < len(role.body):
             rest = body(replace(inner, alone=True), role.body[shared:])
             made += [f"if (threadIdx.x == {first}u) {{", *indent(rest), "}"]

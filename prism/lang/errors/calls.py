@@ -260,6 +260,16 @@ class ElementArgument(Named, code="type"):
     kind: str = ""
 
 
+class SharedElement(Named, code="type"):
+    """A copy's operand in shared memory, where the engine goes to global memory."""
+
+    title = "`{parameter}` of `{name}` is in global memory, and `{memory}` is shared"
+    label = "in shared memory"
+    help_template = "name global memory: a kernel's parameter, or a part of one; threads copy inside shared memory"
+    parameter: str
+    memory: str
+
+
 class VectorElement(Named, code="type"):
     """An intrinsic of numbers in memory, given memory of vectors."""
 

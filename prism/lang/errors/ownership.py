@@ -255,6 +255,16 @@ class ClaimNoArm(Named, code="claim-one"):
     unit: Perspective
 
 
+class ClaimRole(Named, code="claim-one"):
+    """R23: a name that a role claims, used by others. The claim has not entered the role, as roles are entered inside it."""
+
+    title = "`{name}` is claimed by `{role}`, and this code is not `{role}`'s"
+    label = "used by others"
+    note_templates = ("a claim for a role enters the role, but where roles are named inside it",)
+    help_template = "use it inside `with {role}:`, or in a claim for `{role}`"
+    role: str
+
+
 class SharedPlace(Named, code="shared-alloc"):
     """R25: shared memory declared elsewhere than in a block's code."""
 

@@ -424,6 +424,7 @@ USAGE = {
     "split": "match split(thread):",
     "one": "with one(thread):",
     "wgmma_async": "with wgmma_async():",
+    "turns": "with turns(consumers):",
     "roles": "consumers, producer = roles(warpgroup, 2, 1)",
     "unsafe": 'unsafe("text")',
 }
@@ -431,6 +432,7 @@ MEANING = {
     "source": "the pointer or array to divide or hand over",
     "unit": "a perspective, as `thread[32]`",
     "level": "`thread`, `warp`, `warpgroup` or `block`",
+    "role": "a role, named by `consumers, producer = roles(warpgroup, 2, 1)`",
 }
 
 
@@ -447,7 +449,7 @@ class BareConstruct(SyntaxFault):
     def opening(self) -> str:
         """The line that opens the scope."""
         match self.construct:
-            case "group" | "one" | "wgmma_async":
+            case "group" | "one" | "turns" | "wgmma_async":
                 return f"with {self.text}:"
             case "split":
                 return f"match {self.text}:"

@@ -51,7 +51,7 @@ def _reachable(body: tree.Body) -> Iterator[tree.Assume]:
     for statement in body:
         if isinstance(statement, tree.Assume):
             yield statement
-        elif isinstance(statement, tree.Partition | tree.Group | tree.Claim | tree.Async | tree.Batch):
+        elif isinstance(statement, tree.Partition | tree.Group | tree.Claim | tree.Async | tree.Batch | tree.Turns):
             yield from _reachable(statement.body)
         if any(isinstance(s, tree.Return | tree.Assert) for s in statements((statement,))):
             return

@@ -97,7 +97,7 @@ def _surely(
                 copied.symbol
             ):
                 yield copied, loops
-            case tree.Group() | tree.Partition() | tree.Async():
+            case tree.Group() | tree.Partition() | tree.Async() | tree.Turns():
                 yield from _surely(statement.body, view, loops)
             # No `if`, no `while`, and no loop that a jump may leave: what is found here is made in every run.
             case tree.For() if surely_entered(statement) and not any(map(_jumps, statements(statement.body))):

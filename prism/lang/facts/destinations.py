@@ -16,7 +16,7 @@ from prism.lang.facts.definitions import Facts, surely_entered
 from prism.lang.facts.digits import reader
 from prism.lang.facts.disjoint import Question, is_proved
 from prism.lang.facts.polynomials import BLOCKS, THREADS, Digit, Form, add, all_digits, constant, multiply, number
-from prism.lang.facts.touches import Address, Pending, Touch, Use, other_trip
+from prism.lang.facts.touches import REDUCTION, Address, Pending, Touch, Use, other_trip
 from prism.lang.tree.bind import binding_of, operands_of
 from prism.lang.tree.plan import Elided, Path
 from prism.lang.tree.walk import statements
@@ -29,7 +29,7 @@ from prism.lang.types.tiles import extents_in
 
 def destination(known: Facts, use: Use, root: tree.Symbol, where: Address | None) -> Address | None:
     """Return the elements that an asynchronous write brings, None where they are not known; `where`: as a plain access's."""
-    if not use.how or use.kind != "write" or use.by is None:
+    if not use.how or use.kind not in ("write", REDUCTION) or use.by is None:
         return None
     if isinstance(root.type, tree.TensorMap):
         return _box(known, use, root, root.type.box)
@@ -231,7 +231,7 @@ def _always(body: tree.Body, counted: frozenset[tree.Symbol]) -> Iterator[tuple[
         match statement:
             case tree.Evaluate(value=tree.Apply() as apply) if apply.intrinsic.asynchronous == "bulk":
                 yield apply, counted
-            case tree.Group() | tree.Partition() | tree.Claim() | tree.Async():
+            case tree.Group() | tree.Partition() | tree.Claim() | tree.Async() | tree.Turns():
                 yield from _always(statement.body, counted)
             case tree.Split(level=Level.THREAD):
                 for arm in statement.arms:

@@ -31,8 +31,9 @@ GROUPED = frozenset({"cp_async", "bulk", "wgmma"})
 """What is waited for by groups that the thread commits."""
 COPIED = 16
 """Bytes of a `cp_async` that does not say."""
-ATOMIC, NEAR = "atomic", "atomic of a block"
-"""Kinds of access: atomic ones, and those that are so to the threads of one block alone. The others: `read`, `write`."""
+ATOMIC, NEAR, REDUCTION = "atomic", "atomic of a block", "reduction"
+"""Kinds of access: atomic ones, those that are so to the threads of one block alone, and the copy engine's, which are so to one
+another alone. The others: `read`, `write`."""
 MOST = 7
 """Groups that may be pending at most: more are taken for so many."""
 
@@ -291,7 +292,7 @@ class Summary(Frozen):
 
 
 class Use(Frozen):
-    """A use of memory or of a fragment in an expression: `kind` read, write, ATOMIC or NEAR; or a call.
+    """A use of memory or of a fragment in an expression: `kind` read, write, ATOMIC, NEAR or REDUCTION; or a call.
 
     `exact`: it touches `width` elements from where it points, and no others. `how` and `by` are as in `Touch`.
     """
@@ -398,7 +399,7 @@ def _apply(apply: tree.Apply, conditional: bool) -> Iterator[Use]:
             for index in indices_of(argument):
                 yield from _uses(index, conditional)
             quiet = parameter.atomic or parameter.mailbox
-            quietly = NEAR if apply.statics.get("scope") == "block" else ATOMIC
+            quietly = REDUCTION if how else NEAR if apply.statics.get("scope") == "block" else ATOMIC
             kind = quietly if quiet else "read" if parameter.effect == "read" else "write"
             width = _width(apply, argument) if parameter.kind == "element" else None
             exact = (parameter.exact or width is not None) and parameter.kind == "element"

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Callable
 from typing import Any, Protocol
 
 
@@ -34,6 +35,14 @@ class Transfer(Protocol):
 
         Of the source only those that are valid are read.
         """
+        ...
+
+    def reduce(self, destination: Any, source: Any, elements: Any, step: Callable[[Any, Any], Any]) -> None:
+        """Combine elements that follow one another: `step` of what is there and what comes, each in one atomic step."""
+        ...
+
+    def reduce_tile(self, tensor: Any, tile: Any, step: Callable[[Any, Any], Any]) -> None:
+        """Combine a box of the tensor with the tile; what is outside the tensor is left alone."""
         ...
 
     def load_tile(self, tile: Any, tensor: Any, multicast: int = 0) -> None:

@@ -24,13 +24,13 @@ DISJOINT_TEXT = (
     "every trip and by every block, goes to different places. The reference machine checks that."
 )
 BULK_BYTES = 16
-_HEAD = "static __device__ __forceinline__"
+HEAD = "static __device__ __forceinline__"
 
 
 def _policy(cache: str) -> str:
     """Return the helper that makes a cache policy: not volatile, so that it is made once."""
     return f"""\
-{_HEAD} unsigned long long px_policy_{cache}() {{
+{HEAD} unsigned long long px_policy_{cache}() {{
     unsigned long long policy;
     asm("createpolicy.fractional.L2::{cache}.b64 %0, 1.0;" : "=l"(policy));
     return policy;
@@ -38,11 +38,11 @@ def _policy(cache: str) -> str:
 """
 
 
-def _pieces(cache: str, text: str) -> str:
+def pieces(cache: str, text: str) -> str:
     return "\n".join([SHARED, *([_policy(cache)] if cache else []), text])
 
 
-def _hint(name: str, cache: str) -> str:
+def hint_name(name: str, cache: str) -> str:
     return f"{name}_{cache}" if cache else name
 
 
@@ -52,7 +52,7 @@ def _element(binding: Binding, name: str) -> Scalar | Vector:
     return scalar_of(binding) if length is None else Vector(scalar_of(binding), length)
 
 
-def _cache(binding: Binding) -> str:
+def cache_of(binding: Binding) -> str:
     return str(binding.statics.get("cache") or "")
 
 
@@ -70,7 +70,7 @@ def _cp_async_cuda(binding: Binding, destination: str, source: str, valid: str =
 
 def _cp_async_preamble(binding: Binding) -> str:
     where = '"r"(px_smem(to)), "l"(__cvta_generic_to_global(from)), "n"(BYTES)'
-    head = f"template <int BYTES> {_HEAD} void px_cp_async(void* to, const void* from"
+    head = f"template <int BYTES> {HEAD} void px_cp_async(void* to, const void* from"
     return f"""\
 {SHARED}
 {head}) {{
@@ -112,7 +112,7 @@ cp_async = Intrinsic(
     ),
     parameters=(
         Parameter("destination", "element", effect="write", exact=False),
-        Parameter("source", "element", exact=False),
+        Parameter("source", "element", exact=False, space="global"),
         Parameter("bytes", "static", INT32, default=16, optional=True, choices=(4, 8, 16)),
         Parameter("valid", "value", INT32, optional=True),
     ),
@@ -141,16 +141,16 @@ def _flat(binding: Binding, name: str) -> int | None:
     return flat
 
 
-def _whole(binding: Binding, name: str) -> int | None:
+def whole_of(binding: Binding, name: str) -> int | None:
     """Return how many elements there are from a tile operand's start to its tile's end, or None."""
     tile, flat = binding.tiles[name], _flat(binding, name)
     return None if tile.shape is None or flat is None else prod(tile.shape) - flat
 
 
-def _bulk_problem(name: str) -> Any:
+def bulk_problem(name: str) -> Any:
     def problem(binding: Binding) -> str:
         tile = binding.tiles[name]
-        size, whole, flat = tile.element.bytes, _whole(binding, name), _flat(binding, name)
+        size, whole, flat = tile.element.bytes, whole_of(binding, name), _flat(binding, name)
         if tile.space != "shared":
             return f"`{name}` is shared memory"
         if tile.swizzle:
@@ -170,26 +170,26 @@ def _bulk_problem(name: str) -> Any:
     return problem
 
 
-def _bulk_bytes(binding: Binding, name: str, n: str) -> str:
+def bulk_bytes(binding: Binding, name: str, n: str) -> str:
     size = binding.tiles[name].element.bytes
-    return f"(unsigned int)({n}) * {size}u" if n else f"{(_whole(binding, name) or 0) * size}u"
+    return f"(unsigned int)({n}) * {size}u" if n else f"{(whole_of(binding, name) or 0) * size}u"
 
 
 def _bulk_cuda(what: str, tile: str) -> Any:
     """Return the call of a load or a store; of a load with the address of its mbarrier, `barrier=`."""
 
     def cuda(binding: Binding, destination: str, source: str, n: str = "", **barrier: str) -> str:
-        operands = (destination, source, _bulk_bytes(binding, tile, n), *barrier.values())
-        return f"{_hint(f'px_bulk_{what}', _cache(binding))}({', '.join(operands)})"
+        operands = (destination, source, bulk_bytes(binding, tile, n), *barrier.values())
+        return f"{hint_name(f'px_bulk_{what}', cache_of(binding))}({', '.join(operands)})"
 
     return cuda
 
 
 def _bulk_load_preamble(binding: Binding) -> str:
-    cache = _cache(binding)
+    cache = cache_of(binding)
     hint, policy = (".L2::cache_hint", f', "l"(px_policy_{cache}())') if cache else ("", "")
-    return _pieces(cache, f"""\
-{_HEAD} void {_hint("px_bulk_load", cache)}(void* to, const void* from, unsigned int bytes, void* barrier) {{
+    return pieces(cache, f"""\
+{HEAD} void {hint_name("px_bulk_load", cache)}(void* to, const void* from, unsigned int bytes, void* barrier) {{
     if (bytes)
         asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes{hint} [%0], [%1], %2, [%3]"
                      "{", %4" if cache else ""};" :: "r"(px_smem(to)), "l"(__cvta_generic_to_global(from)), "r"(bytes),
@@ -199,10 +199,10 @@ def _bulk_load_preamble(binding: Binding) -> str:
 
 
 def _bulk_store_preamble(binding: Binding) -> str:
-    cache = _cache(binding)
+    cache = cache_of(binding)
     hint, policy = (".L2::cache_hint", f', "l"(px_policy_{cache}())') if cache else ("", "")
-    return _pieces(cache, f"""\
-{_HEAD} void {_hint("px_bulk_store", cache)}(void* to, const void* from, unsigned int bytes) {{
+    return pieces(cache, f"""\
+{HEAD} void {hint_name("px_bulk_store", cache)}(void* to, const void* from, unsigned int bytes) {{
     if (bytes)
         asm volatile("cp.async.bulk.global.shared::cta.bulk_group{hint} [%0], [%1], %2{", %3" if cache else ""};"
                      :: "l"(__cvta_generic_to_global(to)), "r"(px_smem(from)), "r"(bytes){policy} : "memory");
@@ -213,7 +213,7 @@ def _bulk_store_preamble(binding: Binding) -> str:
 def _bulk_meaning(name: str) -> Any:
     def meaning(binding: Binding, transfer: Transfer, destination: Any, source: Any, n: Any = None) -> None:
         size = binding.tiles[name].element.bytes
-        count = _whole(binding, name) if n is None else n
+        count = whole_of(binding, name) if n is None else n
         if n is not None:
             transfer.require(n >= 0, "`n` is negative")
             transfer.require(n * size % BULK_BYTES == 0, f"`n` times {size} bytes is no multiple of 16 bytes")
@@ -232,14 +232,14 @@ bulk_load = Intrinsic(
     ),
     parameters=(
         Parameter("destination", "tile", effect="write", exact=False),
-        Parameter("source", "element", exact=False),
+        Parameter("source", "element", exact=False, space="global"),
         Parameter("n", "value", INT32, optional=True),
         CACHE,
     ),
     cuda=_bulk_cuda("load", "destination"),
     preamble=_bulk_load_preamble,
     meaning=_bulk_meaning("destination"),
-    problem=_bulk_problem("destination"),
+    problem=bulk_problem("destination"),
     min_arch="sm_90",
     asynchronous="load",
     source="PTX ISA 9.7.9.25.4.1 cp.async.bulk.shared::cluster.global.mbarrier",
@@ -251,7 +251,7 @@ bulk_store = Intrinsic(
         f"default all of it; n elements and both addresses are multiples of 16 bytes. {CACHE_TEXT} {DISJOINT_TEXT}"
     ),
     parameters=(
-        Parameter("destination", "element", effect="write", exact=False),
+        Parameter("destination", "element", effect="write", exact=False, space="global"),
         Parameter("source", "tile", exact=False),
         Parameter("n", "value", INT32, optional=True),
         CACHE,
@@ -260,7 +260,7 @@ bulk_store = Intrinsic(
     cuda=_bulk_cuda("store", "source"),
     preamble=_bulk_store_preamble,
     meaning=_bulk_meaning("source"),
-    problem=_bulk_problem("source"),
+    problem=bulk_problem("source"),
     min_arch="sm_90",
     asynchronous="bulk",
     source="PTX ISA 9.7.9.25.4.1 cp.async.bulk.global.shared::cta.bulk_group",
@@ -305,7 +305,7 @@ def _by(extents: tuple[int, ...]) -> str:
     return " x ".join(map(str, extents))
 
 
-def _tensor_problem(binding: Binding) -> str:
+def tensor_problem(binding: Binding) -> str:
     tile, tensor = binding.tiles["tile"], binding.maps["tensor"]
     if found := box_problem(tile, binding.starts.get("tile", ()), tensor):
         return found
@@ -320,16 +320,16 @@ def _tensor_problem(binding: Binding) -> str:
 
 def _tensor_name(what: str, binding: Binding) -> str:
     multicast = "_multicast" if binding.statics.get("multicast") else ""
-    return _hint(f"px_tma_{what}_{len(binding.maps['tensor'].box)}d{multicast}", _cache(binding))
+    return hint_name(f"px_tma_{what}_{len(binding.maps['tensor'].box)}d{multicast}", cache_of(binding))
 
 
-def _slabs(binding: Binding) -> str:
+def slabs_of(binding: Binding) -> str:
     tile = binding.tiles["tile"]
     count, columns = tiles.slabs(tile)
     return f"<{count}, {tiles.slab_bytes(tile)}, {columns}>"
 
 
-def _coordinates(rank: int, first: int) -> tuple[str, str, str]:
+def coordinates(rank: int, first: int) -> tuple[str, str, str]:
     """Return the formals, the instruction's operand, and asm's operands, from %`first` on: innermost first."""
     formals = ", ".join(f"int i{k}" for k in range(rank))
     given = ", ".join(f"%{first + k}" for k in range(rank))
@@ -339,12 +339,12 @@ def _coordinates(rank: int, first: int) -> tuple[str, str, str]:
 
 def _tma_load_cuda(binding: Binding, tile: str, *operands: str, barrier: str = "") -> str:
     more = [f"{int(binding.statics['multicast'])}"] if binding.statics.get("multicast") else []
-    return f"{_tensor_name('load', binding)}{_slabs(binding)}({', '.join([tile, *operands, barrier, *more])})"
+    return f"{_tensor_name('load', binding)}{slabs_of(binding)}({', '.join([tile, *operands, barrier, *more])})"
 
 
 def _tma_load_preamble(binding: Binding) -> str:
-    rank, cache, multicast = len(binding.maps["tensor"].box), _cache(binding), bool(binding.statics.get("multicast"))
-    formals, given, actual = _coordinates(rank, 3)
+    rank, cache, multicast = len(binding.maps["tensor"].box), cache_of(binding), bool(binding.statics.get("multicast"))
+    formals, given, actual = coordinates(rank, 3)
     what = f"cp.async.bulk.tensor.{rank}d.shared::cluster.global.mbarrier::complete_tx::bytes"
     what += ".multicast::cluster" * multicast + ".L2::cache_hint" * bool(cache)
     more, last = "", 3 + rank
@@ -355,9 +355,9 @@ def _tma_load_preamble(binding: Binding) -> str:
         formals = f"{formals}, void* barrier"
     if cache:
         more, actual = f"{more}, %{last}", f'{actual}, "l"(px_policy_{cache}())'
-    return _pieces(cache, f"""\
+    return pieces(cache, f"""\
 template <int COUNT, int BYTES, int COLUMNS>
-{_HEAD} void {_tensor_name("load", binding)}(void* tile, const void* map, {formals}) {{
+{HEAD} void {_tensor_name("load", binding)}(void* tile, const void* map, {formals}) {{
 #pragma unroll
     for (int s = 0; s < COUNT; ++s)
         asm volatile("{what}"
@@ -368,17 +368,17 @@ template <int COUNT, int BYTES, int COLUMNS>
 
 
 def _tma_store_cuda(binding: Binding, map: str, *operands: str) -> str:
-    return f"{_tensor_name('store', binding)}{_slabs(binding)}({', '.join([operands[-1], map, *operands[:-1]])})"
+    return f"{_tensor_name('store', binding)}{slabs_of(binding)}({', '.join([operands[-1], map, *operands[:-1]])})"
 
 
 def _tma_store_preamble(binding: Binding) -> str:
-    rank, cache = len(binding.maps["tensor"].box), _cache(binding)
-    formals, given, actual = _coordinates(rank, 2)
+    rank, cache = len(binding.maps["tensor"].box), cache_of(binding)
+    formals, given, actual = coordinates(rank, 2)
     what = f"cp.async.bulk.tensor.{rank}d.global.shared::cta.bulk_group" + ".L2::cache_hint" * bool(cache)
     more, policy = (f", %{2 + rank}", f', "l"(px_policy_{cache}())') if cache else ("", "")
-    return _pieces(cache, f"""\
+    return pieces(cache, f"""\
 template <int COUNT, int BYTES, int COLUMNS>
-{_HEAD} void {_tensor_name("store", binding)}(const void* tile, const void* map, {formals}) {{
+{HEAD} void {_tensor_name("store", binding)}(const void* tile, const void* map, {formals}) {{
 #pragma unroll
     for (int s = 0; s < COUNT; ++s)
         asm volatile("{what} [%1, {given}], [%0]{more};"
@@ -405,7 +405,7 @@ tma_load = Intrinsic(
     meaning=lambda binding, transfer, tile, tensor: transfer.load_tile(
         tile, tensor, int(binding.statics.get("multicast") or 0)
     ),
-    problem=_tensor_problem,
+    problem=tensor_problem,
     min_arch="sm_90",
     asynchronous="load",
     source="PTX ISA 9.7.9.25.5.2 cp.async.bulk.tensor",
@@ -420,14 +420,14 @@ tma_store = Intrinsic(
     cuda=_tma_store_cuda,
     preamble=_tma_store_preamble,
     meaning=lambda binding, transfer, tensor, tile: transfer.store_tile(tensor, tile),
-    problem=_tensor_problem,
+    problem=tensor_problem,
     min_arch="sm_90",
     asynchronous="bulk",
     source="PTX ISA 9.7.9.25.5.2 cp.async.bulk.tensor",
 )
 
 _PREFETCH_MAP = f"""\
-{_HEAD} void px_prefetch_map(const void* map) {{
+{HEAD} void px_prefetch_map(const void* map) {{
     asm volatile("prefetch.tensormap [%0];" :: "l"(map) : "memory");
 }}
 """
@@ -451,10 +451,10 @@ def _tma_prefetch_cuda(binding: Binding, map: str, *indices: str) -> str:
 
 def _tma_prefetch_preamble(binding: Binding) -> str:
     rank = len(binding.maps["tensor"].box)
-    formals, given, actual = _coordinates(rank, 1)
+    formals, given, actual = coordinates(rank, 1)
     return f"""\
 template <int COUNT, int COLUMNS>
-{_HEAD} void px_tma_prefetch_{rank}d(const void* map, {formals}) {{
+{HEAD} void px_tma_prefetch_{rank}d(const void* map, {formals}) {{
 #pragma unroll
     for (int s = 0; s < COUNT; ++s)
         asm volatile("cp.async.bulk.prefetch.tensor.{rank}d.L2.global [%0, {given}];" :: "l"(map), {actual} : "memory");
@@ -486,7 +486,7 @@ def load_bytes(binding: Binding) -> int | None:
     """Return the bytes that a bulk or tensor load completes on its mbarrier; None where only its operands say."""
     if "tensor" in binding.maps:
         return tiles.bytes_of(binding.maps["tensor"])
-    whole = _whole(binding, "destination")
+    whole = whole_of(binding, "destination")
     return None if "n" in binding.given or whole is None else whole * binding.tiles["destination"].element.bytes
 
 

@@ -94,7 +94,7 @@ def _copy(s: tree.Stmt, names: Renamed, copies: list[tuple[tree.Stmt, tree.Stmt]
             bounds = e(s.start), e(s.stop), e(s.step)
             start, stop, step = bounds
             return replace(s, symbol=names.symbol(s.symbol), start=start, stop=stop, step=step, body=inner(s.body))
-        case tree.Group() | tree.Batch():
+        case tree.Group() | tree.Batch() | tree.Turns():
             return replace(s, body=inner(s.body))
         case tree.Split():
             return replace(s, arms=tuple(replace(arm, body=inner(arm.body)) for arm in s.arms))
@@ -117,7 +117,16 @@ def with_parts(s: tree.Stmt, parts: tuple[tree.Body, ...]) -> tree.Stmt:
     match s:
         case tree.If():
             return replace(s, then=parts[0], otherwise=parts[1])
-        case tree.While() | tree.For() | tree.Group() | tree.Partition() | tree.Claim() | tree.Async() | tree.Batch():
+        case (
+            tree.While()
+            | tree.For()
+            | tree.Group()
+            | tree.Partition()
+            | tree.Claim()
+            | tree.Async()
+            | tree.Batch()
+            | tree.Turns()
+        ):
             return replace(s, body=parts[0])
         case tree.Split():
             return replace(s, arms=tuple(replace(arm, body=part) for arm, part in zip(s.arms, parts, strict=True)))

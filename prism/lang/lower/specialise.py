@@ -300,8 +300,11 @@ class Projection:
                 return target is None or target in mentioned or not all(map(_pure, tree.expressions(s)))
             case tree.SharedDeclare():
                 return s.symbol in mentioned
+            case tree.Turns() if s.first < self.last and self.first < s.first + s.size:
+                return True  # who has nothing to do in a passage takes a turn all the same: the next unit waits for it
             case (
                 tree.Group()
+                | tree.Turns()
                 | tree.Partition()
                 | tree.Claim()
                 | tree.Async()

@@ -20,7 +20,7 @@ OPERATORS: dict[type[ast.AST], str] = {
     ast.USub: "-", ast.Invert: "~", ast.Not: "not", ast.Pow: "**",
 }  # fmt: skip
 SCOPES = (
-    surface.group, surface.partition, surface.claim, surface.async_, surface.one, surface.wgmma_async,
+    surface.group, surface.partition, surface.claim, surface.async_, surface.one, surface.turns, surface.wgmma_async,
 )  # fmt: skip
 UNKNOWN = object()
 

@@ -472,7 +472,7 @@ def fold_statement(scope: Scope, st: s.Stmt) -> s.Stmt:  # noqa: C901
             return replace(st, level=fold(scope, st.level), sizes=fold_all(scope, st.sizes))
         case s.One():
             return replace(st, level=fold(scope, st.level), body=inner(st.body))
-        case s.Enter() | s.Batch():
+        case s.Enter() | s.Turns() | s.Batch():
             return replace(st, body=inner(st.body))
         case s.Nested():
             return fold_nested(scope, st)

@@ -14,7 +14,7 @@ from prism.lang.parse import syntax as s
 from prism.lang.parse.expressions import SCOPES, UNKNOWN, Context, arguments, expression
 
 Wrap = Callable[[s.Body], s.Stmt]
-UNNAMED = {surface.group: "unit", surface.one: "level", surface.wgmma_async: ""}
+UNNAMED = {surface.group: "unit", surface.one: "level", surface.wgmma_async: "", surface.turns: "role"}
 """Scopes that give nothing to name, each with its one argument."""
 
 
@@ -37,7 +37,7 @@ def scope(c: Context, node: ast.With) -> Wrap:
     def nest(body: s.Body) -> s.Stmt:
         for k in reversed(range(len(items))):
             if roles and k == claims[-1]:
-                body = (s.Enter(span=roles[-1].span, role=roles[-1], body=body),)
+                body = (s.Enter(span=roles[-1].span, role=roles[-1], body=body, claimed=True),)
             body = (items[k].wrap(body),)
         return body[0]
 
@@ -78,6 +78,11 @@ def _unnamed(c: Context, construct: surface.Construct, call: ast.Call, span: Spa
         return lambda body: s.Group(span=span, unit=found["unit"], body=body)
     if construct is surface.one:
         return lambda body: s.One(span=span, level=found["level"], body=body)
+    if construct is surface.turns:
+        role = found["role"]
+        if not isinstance(role, s.Name):
+            raise misuse(c, call.args[0], construct.name, "is for a role", "not a role's name")
+        return lambda body: s.Turns(span=span, role=role, body=body)
     return lambda body: s.Batch(span=span, body=body)
 
 

@@ -12,6 +12,7 @@
               | Claim(source, unit, offset?, in_flight?, name, body)   -- unit: a perspective, or the Name of a role
               | Roles(names, level, sizes)                      -- `a, b = roles(warpgroup, 2, 1)`
               | Enter(role, body) | One(level, body)            -- `with a:`, `with one(thread):`
+              | Turns(role, body)                               -- `with turns(a):`
               | Async(source, name, body) | Batch(body) | Unsafe(text)
               | Nested(function, requires, shared)              -- `def` inside a function
     expression = Name | Literal | Resolved | Unary | Binary | Conditional | Call | Subscript | Attribute | Lambda | Braces
@@ -297,16 +298,24 @@ class Roles(Node):
 
 
 class Enter(Node):
-    """`with role: body`: the one arm of a split. Made too by a claim for a role."""
+    """`with role: body`: the one arm of a split. Made too by a claim for a role, which may stay open instead: `claimed`."""
 
     role: Name
     body: Body
+    claimed: bool = False
 
 
 class One(Node):
     """`with one(level): body`: the first such unit runs it."""
 
     level: Expr
+    body: Body
+
+
+class Turns(Node):
+    """`with turns(role): body`: the role's units go through the body one after the other."""
+
+    role: Name
     body: Body
 
 
@@ -330,7 +339,7 @@ class Nested(Node):
 
 Stmt = (
     Declare | Assign | Together | Unpack | Augment | Evaluate | If | While | For | Break | Continue | Return | Pass
-    | Group | Split | Partition | Claim | Roles | Enter | One | Async | Batch | Unsafe | Nested
+    | Group | Split | Partition | Claim | Roles | Enter | One | Turns | Async | Batch | Unsafe | Nested
 )  # fmt: skip
 Body = tuple[Stmt, ...]
 
@@ -394,7 +403,7 @@ def bodies(statement: Stmt) -> tuple[Body, ...]:
             return (statement.then, statement.otherwise)
         case Split():
             return tuple(arm.body for arm in statement.arms)
-        case While() | For() | Group() | Partition() | Claim() | Async() | Enter() | One() | Batch():
+        case While() | For() | Group() | Partition() | Claim() | Async() | Enter() | One() | Turns() | Batch():
             return (statement.body,)
         case _:
             return ()

@@ -15,7 +15,7 @@ from prism.lang.errors.rings import Crowded, Jump, Kept, Skipped, Unfilled
 from prism.lang.rings.sections import check_alike, split_by_place
 from prism.lang.rings.stations import Station, crowd, is_ring, ring_of
 from prism.lang.rings.visits import Lap, Round, Sections, Visit, textual
-from prism.lang.tree.plan import Cycle
+from prism.lang.tree.plan import Cycle, Path
 from prism.lang.tree.walk import statements
 
 MOST_VISITS = 512
@@ -96,7 +96,7 @@ def _where(statement: tree.Stmt) -> tuple[str, str] | None:
             return "in a loop of its own", "loop"
         case tree.Split():
             return "in one arm of a split", "split"
-        case tree.Claim() | tree.Partition() | tree.Group() | tree.Async():
+        case tree.Claim() | tree.Partition() | tree.Group() | tree.Async() | tree.Turns():
             return None
         case _:
             return "where it may be skipped", "statement"
@@ -187,10 +187,10 @@ def _lap(function: tree.Function, cycle: Cycle, rounds: Sequence[Round]) -> Lap:
     #     with claim(a, users) as x, claim(b, users) as y:
     #         use x; use y                   waits before it for both, and one arrival for both behind it
     # Invariant: visits are in the order of the text, which is the order in which each thread makes its own.
-    places: dict[int, list[Station]] = {}
+    places: dict[tuple[int, Path], list[Station]] = {}
     for station in sorted((s for one in rounds for s in one.stations if s.spot is not None), key=textual):
         assert station.spot is not None
-        places.setdefault(id(station.spot.body), []).append(station)
+        places.setdefault((id(station.spot.body), station.spot.path), []).append(station)
     visits = []
     for own in places.values():
         spot = own[0].spot

@@ -29,7 +29,7 @@ from prism.lang.tree.plan import Path
 from prism.lang.tree.walk import statements
 from prism.lang.types.perspective import WARP, WARP1
 
-ALWAYS = tree.Group | tree.Split | tree.Partition | tree.Claim | tree.Async | tree.Batch
+ALWAYS = tree.Group | tree.Split | tree.Partition | tree.Claim | tree.Async | tree.Batch | tree.Turns
 """What is entered each time that its list is executed, by the threads of its path."""
 POINT, WIDE, MANY = 10, 4096, 16
 """What it costs to come to a point, in units of `Spare`; so many bits are handed on, by so many threads, for about the same."""
@@ -118,10 +118,12 @@ class Ground:
     plain: list[int] = field(init=False)
     late: list[int] = field(init=False)
     """For each thread, the bits of its own accesses: those that its proxy fence is for, and those of late readers."""
+    narrowed: dict[tuple[Point, Path], Point] = field(init=False)
+    """Points as those come to them who come along a path."""
 
     def __post_init__(self) -> None:
         self.places = {(point.at, point.side): point for point in reversed(self.points)}
-        self.made_at, self.of_visits, self.made_by = {}, {}, {}
+        self.made_at, self.of_visits, self.made_by, self.narrowed = {}, {}, {}, {}
         self.plain, self.late = [0] * len(self.numbers), [0] * len(self.numbers)
         for part in self.parts:
             self.made_at.setdefault(part.at, []).append(part)
@@ -136,10 +138,22 @@ class Ground:
         bits = sum(len(part.threads) for part in self.parts)
         return POINT * len(self.points) * trips * (1 + bits // WIDE + len(self.numbers) // MANY)
 
-    def threads_at(self, at: tree.Stmt, side: str) -> tuple[int, ...] | None:
-        """Return who comes to a point, or None where it is none that every trip comes to."""
+    def threads_at(self, at: tree.Stmt, side: str, path: Path = ()) -> tuple[int, ...] | None:
+        """Return who comes to a point, along a path; or None where it is none that every trip comes to."""
         point = self.places.get((at, side))
-        return None if point is None else point.threads
+        return None if point is None else self.narrow(point, path).threads
+
+    def narrow(self, point: Point, path: Path) -> Point:
+        """Return a point as those come to it who would come along a path too."""
+        if not path:
+            return point
+        key = (point, path)
+        if key not in self.narrowed:
+            own = members(self.function, path)
+            threads = tuple(thread for thread in point.threads if self.numbers[thread] in own)
+            number = min(point.number, len(own))
+            self.narrowed[key] = replace(point, threads=threads, number=number)
+        return self.narrowed[key]
 
     def warps_come(self, statement: tree.Stmt) -> tree.Stmt | None:
         """Return the innermost statement around one, or itself, before which whole warps meet; None where there is none."""
@@ -181,7 +195,9 @@ def _ground(function: tree.Function, laps: Sequence[Lap]) -> Ground | None:
     while end < len(home) and all(_final(jump, outermost) for jump in jumps(home, last + 1, end)):
         end += 1
     found = list(_points(home[:end], place))
+    visits = list(dict.fromkeys(visit for lap in laps for visit in lap.visits))
     paths = list(dict.fromkeys(narrow_path(where.path) for _, _, where in found))
+    paths += [path for path in dict.fromkeys(visit.spot.own_path for visit in visits) if path and path not in paths]
     sets = {path: members(function, path) for path in paths}
     made = [tuple(thread in own for own in sets.values()) for thread in range(most_threads(function))]
     kept, warps = standing_for(made)
@@ -197,14 +213,17 @@ def _ground(function: tree.Function, laps: Sequence[Lap]) -> Ground | None:
     inner = {s: point.at for point in points if point.side == "before" for s in statements((point.at,))}
     parts: list[Part] = []
     start = 0
-    for visit in dict.fromkeys(visit for lap in laps for visit in lap.visits):
+    for visit in visits:
         used = [used for station in visit.stations for used in station.used]
         if any(one.inside[-1] not in inner for one in used):
             return None
         for one in used:
             at = inner[one.inside[-1]]
-            parts.append(Part(visit, one.touch, who_comes[at], start, at, at is not one.inside[-1]))
-            start += len(who_comes[at])
+            who = who_comes[at]
+            if visit.spot.held:
+                who = tuple(thread for thread in who if thread in threads[visit.spot.path])
+            parts.append(Part(visit, one.touch, who, start, at, at is not one.inside[-1]))
+            start += len(who)
     whole_trips = not jumps(home, first, last)
     return Ground(function, laps, tuple(points), kept, warps, tuple(parts), whole=whole_trips)
 
@@ -282,6 +301,6 @@ def end_of(ground: Ground, edge: Edge) -> Asked:
     # A wait is for the visit, not for the access that is its witness: others may rely on what it brings besides.
     bits = sum(part.bits for part in ground.of_visits.get(edge.earlier, ()))
     at = edge.later.spot.body[edge.later.first_index([edge.ring])]
-    threads = ground.threads_at(at, "before")
+    threads = ground.threads_at(at, "before", edge.later.spot.own_path)
     assert threads is not None
     return Asked(bits, threads, at, edge.lap * edge.earlier.cycle.copies)

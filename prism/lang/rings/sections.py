@@ -17,9 +17,9 @@ from prism.lang.errors.rings import Uneven
 from prism.lang.rings.loads import multicast_of
 from prism.lang.rings.stations import Station, Trail
 from prism.lang.rings.visits import Lap, Visit
-from prism.lang.tree import Async, Body, Claim, Group, Partition
+from prism.lang.tree import Async, Body, Claim, Group, Partition, Turns
 
-ONCE = Claim | Partition | Group | Async
+ONCE = Claim | Partition | Group | Async | Turns
 """What is executed as often as the list that it stands in, and by all its threads."""
 
 

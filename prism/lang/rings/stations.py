@@ -6,7 +6,7 @@ that visit. Lists are entered through groups, views and the one arm of a split t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
@@ -34,13 +34,22 @@ class Used(Frozen):
 
 
 class Spot(Frozen):
-    """A statement list, of which statements `first` to `last` have all the uses; its code, and the way there from the block."""
+    """A statement list, of which statements `first` to `last` have all the uses; its code, and the way there from the block.
+
+    `held`: of the threads that come to the list only those of an arm inside it make the visit. Then `path` leads to the arm.
+    """
 
     body: tree.Body
     first: int
     last: int
     code: Perspective
     path: Path
+    held: bool = False
+
+    @property
+    def own_path(self) -> Path:
+        """The path of what stands beside the list's statements: empty where all who come there make the visit."""
+        return self.path if self.held else ()
 
 
 class Station(Frozen):
@@ -97,7 +106,7 @@ def _stations(context: Context, body: tree.Body, place: Place, trail: Trail) -> 
             used = tuple(_uses(context, statement.body, inner, statement.view, ()))
             within = {s for one in used for s in one.inside}
             spot = narrowest(statement.body, inner, within, {one.inside[-1] for one in used})
-            yield Station(ring, statement, here, used, spot)
+            yield Station(ring, statement, here, used, None if spot is None else for_users(spot, used))
         for inside, part in inner_places(statement, place):
             yield from _stations(context, part, inside, here)
 
@@ -166,6 +175,23 @@ def narrowest(body: tree.Body, place: Place, within: set[tree.Stmt], direct: set
         if len(inner) == 1:
             return narrowest(inner[0][1], inner[0][0], within, direct)
     return Spot(body, users[0], users[-1], place.code, narrow_path(place.path))
+
+
+def for_users(spot: Spot, used: Iterable[Used]) -> Spot:
+    """Return a spot as that of the arm which has all uses, where it is around a loop or a condition that the arm stands in."""
+    # One role holds its copy over a loop in which others have stations of other rings: they come to the loop, and make no visit.
+    #     with claim(q, users) as c:             the wait and the arrival stand around the loop, for the users alone
+    #         for j in range(n):
+    #             with claim(k, loader) ...
+    #             with claim(k, users) as d: use c and d
+    paths = {one.touch.path for one in used}
+    first, depth = next(iter(paths)), len(spot.path)
+    end = depth
+    while all(path[: end + 1] == first[: end + 1] and len(path) > end for path in paths) and isinstance(
+        first[end], tuple
+    ):
+        end += 1
+    return spot if end == depth else replace(spot, path=first[:end], held=True)
 
 
 # -- how many threads -------------------------------------------------------------------------------------------------------

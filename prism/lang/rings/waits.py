@@ -31,6 +31,7 @@ from prism.lang.rings.fences import Fences, fences
 from prism.lang.rings.implication import find_implied, group_laps
 from prism.lang.rings.loads import bytes_of_load, check_multicast, ended_loads, loads, multicast_of
 from prism.lang.rings.stations import ring_of, stations
+from prism.lang.rings.turns import check_passages
 from prism.lang.rings.visits import GROUPED_READS, Edge, Lap, Visit, read_delay
 from prism.lang.tree import Apply, Function, Stmt
 from prism.lang.tree.plan import (
@@ -105,6 +106,7 @@ def plan_cycles(context: Context, own: Sequence[Commit], cycles: Sequence[Lap], 
     What moves to another trip implies nothing for others, and is implied by nothing.
     """
     every = [edge for lap in cycles for edge in edges(lap)]
+    check_passages(context, cycles, every)
     everything = Edges(every)
     moved = {visit: one for one in ahead.values() for visit in one.visits}
     seen = fences(context, cycles)
@@ -294,7 +296,7 @@ def waits(visit: Visit, lap: Lap, needed: Edges, barriers: Mapping[Visit, Mbarri
     for (earlier, behind), own in sorted(seen.items(), key=lambda item: (-item[0][1], lap.places[item[0][0]])):
         at = visit.spot.body[visit.first_index([edge.ring for edge in own])]
         first, second = own[0].first.access, own[0].second.access
-        yield Wait(at=at, barrier=barriers[earlier], lap=behind, first=first, second=second)
+        yield Wait(at=at, path=visit.spot.own_path, barrier=barriers[earlier], lap=behind, first=first, second=second)
 
 
 def endings(
@@ -302,7 +304,7 @@ def endings(
     made: Mapping[Stmt, str],
 ) -> Iterator[Op]:  # fmt: skip
     """Yield what ends a visit: the wait for what its threads have under way, the fence for engines after it, the arrival."""
-    at, delay, loops = visit.last_use, read_delay(visit), lap.rounds[0].loops
+    at, along, delay, loops = visit.last_use, visit.spot.own_path, read_delay(visit), lap.rounds[0].loops
     behind: list[Op] = []
     for kind in GROUPED_READS:
         flying = [touch for touch in visit.touches() if touch.how == kind]
@@ -315,27 +317,25 @@ def endings(
             )
             one, two = _witness(flying, visit, everything)
             read = kind == "bulk"
-            yield WaitGroup(at=at, side="after", kind=kind, pending=delay * again, first=one, second=two, read=read)
-            drain = WaitGroup(
-                at=at, side="after", kind=kind, pending=0, first=one, second=two, read=read, path=visit.spot.path
-            )
-            behind += [replace(drain, at=loops[0])] if delay else []
+            ended = WaitGroup(at=at, side="after", path=along, kind=kind, pending=0, first=one, second=two, read=read)
+            yield replace(ended, pending=delay * again)
+            behind += [replace(ended, at=loops[0], path=visit.spot.path)] if delay else []
     fence = unseen.get(visit)
     copied = [touch for touch in visit.touches() if touch.how == "cp_async"]
     landed = fence is not None or not everything.is_followed(visit)
     if copied and landed:
         one, two = _witness(copied, visit, everything)
-        yield Commit(at=at, side="after", kind="cp_async")
-        yield WaitGroup(at=at, side="after", kind="cp_async", pending=0, first=one, second=two)
+        yield Commit(at=at, side="after", path=along, kind="cp_async")
+        yield WaitGroup(at=at, side="after", path=along, kind="cp_async", pending=0, first=one, second=two)
     if fence is not None:
-        yield ProxyFence(at=at, side="after", first=fence[0].access, second=fence[1].access)
+        yield ProxyFence(at=at, side="after", path=along, first=fence[0].access, second=fence[1].access)
     if barrier is not None:
         every = WARP if visit.crowd.whole else 1
         kinds = arrivals(visit, landed)
         if "copies" in kinds:
-            yield Arrive(at=at, side="after", barrier=barrier, copies=True)
+            yield Arrive(at=at, side="after", path=along, barrier=barrier, copies=True)
         if "plain" in kinds:
-            yield Arrive(at=at, side="after", barrier=barrier, every=every, delay=delay)
+            yield Arrive(at=at, side="after", path=along, barrier=barrier, every=every, delay=delay)
         if delay:
             path = visit.spot.path
             behind.append(
@@ -351,7 +351,8 @@ def unread(context: Context, visit: Visit, barrier: Mbarrier | None, everything:
         first = brought[0].access
         end = replace(first, span=context.end.span, text=f"the end of `{context.function.name}`")
         # Bytes that come in after the block's end would fall into another block's shared memory.
-        yield Wait(at=visit.last_use, side="after", barrier=barrier, lap=0, first=first, second=end)
+        along = visit.spot.own_path
+        yield Wait(at=visit.last_use, side="after", path=along, barrier=barrier, lap=0, first=first, second=end)
 
 
 def _witness(flying: Sequence[Touch], visit: Visit, everything: Edges) -> tuple[Access, Access]:

@@ -86,6 +86,7 @@ claim = Construct("claim", "with claim(x, unit) as y: y is x for the one unit wh
 async_ = Construct("async_", "with async_(x) as y: y is the destination of asynchronous copies")
 wgmma_async = Construct("wgmma_async", "with wgmma_async(): the wgmmas inside are issued as one group")
 roles = Construct("roles", "a, b = roles(warpgroup, 2, 1): a static split whose arms have names")
+turns = Construct("turns", "with turns(role): the role's units run the body one after the other, round after round")
 one = Construct("one", "with one(thread): the first such unit of the current one runs the body")
 id = Construct("id", "id(): the index of the target's unit inside the current one; id(unit) names the unit")
 count = Construct(
@@ -383,7 +384,7 @@ __all__ = [
     "float8_e4m3fn", "float8_e5m2", "fragment", "function", "grid", "group", "half", "half2", "half2_cast", "half8",
     "half8_cast", "id", "int16", "int16_t", "int2", "int2_cast", "int32", "int32_t", "int4", "int4_cast", "int64", "int64_t",
     "int8", "int8_t", "Kernel", "kernel", "mailbox", "may_alias", "one", "partition", "print_", "ptr", "requires", "roles",
-    "row", "shared", "split", "static_assert", "struct", "template", "thread", "uint", "uint16", "uint16_t", "uint2",
+    "row", "shared", "split", "static_assert", "struct", "template", "thread", "turns", "uint", "uint16", "uint16_t", "uint2",
     "uint2_cast", "uint32", "uint32_t", "uint4", "uint4_cast", "uint64", "uint64_t", "uint8", "uint8_t", "unsafe", "vector",
     "warp", "warpgroup", "wgmma_async",
 ]  # fmt: skip

@@ -13,6 +13,7 @@
                                                    -- (an alias: what a function that is compiled in was given)
               | Async(view, body)                  -- the view is the destination of copies that end after the body, not before
               | Batch(body)                        -- wgmma_async(): the wgmmas of the body are one group
+              | Turns(first, size, unit, body)     -- the units of a role go through the body one after the other
               | Specialise(roles)                  -- made by specialise.py only: each thread runs the body of its role
               | Assert(condition, text) | Assume(condition) | Distinct(values, unit) | Print(texts, values)
               | Breakpoint()

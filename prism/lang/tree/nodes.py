@@ -19,7 +19,7 @@ __all__ = [
     "Apply", "Arm", "Assert", "Assign", "Assume", "Async", "Batch", "Binary", "Body", "Break", "Breakpoint", "Call", "Cast",
     "Claim", "Component", "Const", "Continue", "Count", "Declare", "Distinct", "Element", "Evaluate", "Expr", "Expression",
     "For", "Function", "Group", "Id", "If", "Inlined", "Item", "Partition", "Place", "Print", "Return", "Role", "Select",
-    "SharedDeclare", "Specialise", "Split", "Statement", "Stmt", "Symbol", "Unary", "Unsafe", "Var", "View", "While",
+    "SharedDeclare", "Specialise", "Split", "Statement", "Stmt", "Symbol", "Turns", "Unary", "Unsafe", "Var", "View", "While",
 ]  # fmt: skip
 
 
@@ -254,7 +254,7 @@ class While(Statement):
 class For(Statement):
     """`for symbol in range(start, stop, step)`, bounds evaluated once; `unroll`: True, False, a factor or None.
 
-    `once`, made by split_loops.py only: it makes one trip at most.
+    `part`, of pieces that split_loops.py makes of a loop: the how manieth it is, of how many. `once`: it makes one trip at most.
     """
 
     symbol: Symbol
@@ -263,7 +263,13 @@ class For(Statement):
     step: Expr
     body: Body
     unroll: bool | int | None = None
+    part: tuple[int, int] | None = None
     once: bool = False
+
+    @property
+    def part_text(self) -> str:
+        """What a piece of a loop is called; nothing of a whole one."""
+        return "" if self.part is None else "part {} of {}".format(*self.part)
 
 
 class Break(Statement):
@@ -353,6 +359,31 @@ class Batch(Statement):
 
     code: Perspective
     body: Body
+
+
+class Turns(Statement):
+    """The units of a role go through the body one after the other: unit i when unit i - 1 has left it, and then the first again.
+
+    The role's threads are `first .. first + size - 1` of the block, and `unit` is what it is counted in; `name` is its name. It
+    tells nobody of what others have done: it is an order of time alone.
+    """
+
+    name: str
+    first: int
+    size: int
+    unit: Perspective
+    code: Perspective
+    body: Body
+
+    @property
+    def number(self) -> int:
+        """How many units there are."""
+        return self.size // self.unit.size
+
+    @property
+    def passage(self) -> tuple[object, ...]:
+        """What its copies have in common: units of one role go through one place of the text in one order, wherever it stands."""
+        return (self.span.file, self.span.line, self.span.column, self.first, self.size, self.unit)
 
 
 class Role(Frozen):
@@ -449,6 +480,7 @@ Stmt = (
     | Claim
     | Async
     | Batch
+    | Turns
     | Specialise
     | Unsafe
     | Assert

@@ -357,8 +357,10 @@ class Program(Frozen):
 class Lowered(Frozen):
     """A program in the form that is emitted: fills issued ahead, a body for each role.
 
-    `named`: for each size of unit that meets at a named barrier, the hardware's number of its first unit's barrier.
+    `named`: for each size of unit that meets at a named barrier, the hardware's number of its first unit's barrier. `turns`: for
+    each passage (`Turns.passage`) that of the first unit that takes turns there.
     """
 
     program: Program
     named: Mapping[int, int]
+    turns: Mapping[tuple[object, ...], int] = field(default_factory=dict)

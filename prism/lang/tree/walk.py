@@ -54,7 +54,7 @@ _OPERANDS: Mapping[type, Callable[[Any], tuple[nodes.Expr, ...]]] = {
 _CHILDREN: Mapping[type, Callable[[Any], tuple[nodes.Body, ...]]] = {
     nodes.If: attrgetter("then", "otherwise"),
     **dict.fromkeys(
-        (nodes.While, nodes.For, nodes.Group, nodes.Partition, nodes.Claim, nodes.Async, nodes.Batch),
+        (nodes.While, nodes.For, nodes.Group, nodes.Partition, nodes.Claim, nodes.Async, nodes.Batch, nodes.Turns),
         lambda s: (s.body,),
     ),
     nodes.Specialise: lambda s: tuple(role.body for role in s.roles),
