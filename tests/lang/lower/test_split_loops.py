@@ -217,3 +217,25 @@ def test_what_the_plan_has_is_needed():
 
     found = score(prism.check(between, {"STEP": 1}), right, 96, TRIED)
     assert found.wrong == 66 and found.survivors == ["between: without Wait(late_read) before line 33"]
+
+
+UNNEEDED = {
+    "without Commit(wgmma) after line 92": "the next wait is for all groups",
+    "without Wait(k_tile_read) before line 78": "the first part has one round, of two copies that are free",
+    "without Wait(v_tile_read) before line 81": "who waits for `k_tile_read` knows of it; or the last part's copy is free",
+    "without Arrive(v_tile_read) after line 94": "of the last round of all",
+    "without Advance() after line 94": "behind it no round comes",
+    "without WgmmaFence() before line 95": "what it orders is ordered by the one before, in the same group of statements",
+}
+
+
+@pytest.mark.fuzz
+def test_what_the_plan_of_two_products_has_is_needed():
+    def right(program, **how):
+        q, k, v, wanted = product_of(640, 321)
+        o = np.zeros((SIDE, SIDE), np.float32)
+        run(program, 1, 256, [q, k, v, o, 640, 321], **how)
+        return np.array_equal(o, wanted)
+
+    found = score(prism.check(follow, {"CLAIMS": True, "STEP": SIDE}), right, 256, TRIED)
+    assert found.wrong > 100 and {name.removeprefix("follow: ") for name in found.survivors} <= UNNEEDED.keys()
