@@ -874,7 +874,7 @@ warpgroup: LevelName
 """128 threads, which wgmma takes. See docs/reference/warpgroup.md."""
 
 def wgmma(accumulator: Any, a: Any, b: Any, transpose_a: Any = ..., transpose_b: Any = ..., accumulate: Any = ..., out: Sequence[Any] = ...) -> Any:
-    """wgmma(acc, a, b, transpose_a=False, transpose_b=False, accumulate=True): acc += A * B over all of K, or A * B where not `accumulate`; acc is a fragment of M x N, M a multiple of 64; a and b are swizzled shared tiles, M x K and N x K (transposed: K x M and K x N), or what begins at a[i, k]; a may be a fragment of float16 or bfloat16, M x K, which is read until the wgmma has been waited for; of bfloat16, float16, float32 (taken as tf32), int8, uint8, float8_e4m3fn or float8_e5m2; of the last two, and of int8 and uint8, b may be of the other. Called by thread[128]; sm_90a and later."""
+    """wgmma(acc, a, b, transpose_a=False, transpose_b=False, accumulate=True): acc += A * B over all of K, or A * B where not `accumulate`; acc is a fragment of M x N, M a multiple of 64; a and b are swizzled shared tiles, M x K and N x K (transposed: K x M and K x N), or what begins at a[i, k]; a may be a fragment of 16-bit or 8-bit elements, M x K, which is read until the wgmma has been waited for; of bfloat16, float16, float32 (taken as tf32), int8, uint8, float8_e4m3fn or float8_e5m2; of the last two, and of int8 and uint8, b may be of the other. Called by thread[128]; sm_90a and later."""
 
 def wgmma_async(*arguments: Any, **options: Any) -> Any:
     """with wgmma_async(): the wgmmas inside are issued as one group. See docs/reference/wgmma_async.md."""

@@ -19,7 +19,7 @@ reference machine takes either form, as the schedule says.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from prism.lang import surface
@@ -39,7 +39,7 @@ from prism.lang.lower.limits import allocate_named, check_shared_limit
 from prism.lang.lower.place import place, with_mbarriers
 from prism.lang.lower.skew import skew, unskew
 from prism.lang.lower.specialise import specialise
-from prism.lang.lower.split_loops import split_loops
+from prism.lang.lower.split_loops import split_loops, splits_products
 from prism.lang.lower.turns import allocate_turns
 from prism.lang.sync import plan
 from prism.lang.tree import For, Function, Symbol
@@ -73,20 +73,25 @@ def split(functions: Functions) -> Functions:
 
 
 def synchronise_split(apart: Functions, functions: Functions) -> Program:
-    """Return the program with its loops split; as it was written where only that is legal."""
-    try:
-        return synchronise(apart)
-    except CompileError as failure:
-        fault = failure.errors[0]
-        loop = next(s for s in statements(apart[-1].body) if isinstance(s, For) and s.part)
-        note = Note(loop.span, f"the loop is not split at its conditions: {fault.title_text}")
+    """Return the program with its loops split or as it was written: what is better of what is legal."""
+    # Products in pieces stay under way. Rings' scopes under conditions need pieces only where they are refused without.
+    failures: list[CompileError] = []
+    for form in (apart, functions) if splits_products(apart[-1]) else (functions, apart):
         try:
-            return synchronise(functions, (note,))
-        except CompileError as other:
-            # A ring's scopes under conditions are for pieces without these. What is wrong besides is the program's fault.
-            if isinstance(other.errors[0], rings.Skipped) and not isinstance(fault, rings.Skipped | rings.Uneven):
-                raise failure from None
-            raise other from None
+            return synchronise(form, _why_whole(apart, failures) if form is functions else ())
+        except CompileError as failure:
+            failures.append(failure)
+    one, two = failures if form is functions else reversed(failures)
+    # What is wrong is told of the loops as they were written, but for what is right in pieces.
+    skipped = isinstance(two.errors[0], rings.Skipped) and not isinstance(one.errors[0], rings.Skipped | rings.Uneven)
+    raise (one if skipped else two) from None
+
+
+def _why_whole(apart: Functions, failures: Sequence[CompileError]) -> tuple[Note, ...]:
+    loop = next(s for s in statements(apart[-1].body) if isinstance(s, For) and s.part)
+    return tuple(
+        Note(loop.span, f"the loop is not split at its conditions: {failure.errors[0].title_text}") for failure in failures
+    )
 
 
 def synchronise(functions: Functions, notes: tuple[Note, ...] = ()) -> Program:

@@ -803,6 +803,24 @@ class Grid(LevelName):
                      wrong."""
 
     @staticmethod
+    def dynamic_tiles(counter: Any, first: Any, blocks: Any, tiles: Any, scheduler: Any, *, TILE: Any, THREADS: int) -> None:
+        """grid.dynamic_tiles(counter: ptr(uint32) @ grid[1], first: int32 @ block[1], blocks: int32 @ grid[1],
+            tiles: int32 @ grid[1], scheduler: roles(warp, 1), *, TILE: function, THREADS: constexpr(int))
+
+        `TILE(tile)` for tiles `0 ... tiles - 1`, each by the block that comes to it first: a persistent kernel's tile scheduler.
+
+        Block `first`, of `blocks`, begins with that tile. Meanwhile one thread of `scheduler` draws the number of the block's next
+        one, and hands it over by a ring: each role reads it when it is done with its part of a tile, and goes on. So roles run
+        ahead of others by up to two tiles, and no barrier stands between tiles. Where tiles cost differently, the costly ones
+        should come first.
+
+        Perspective: block, of `THREADS` threads.
+        Shapes:      `counter[0]`: 0 at first. It counts what is drawn, one number for each tile, and the last one that is drawn sets
+                     it back: the next launch finds 0, and needs nothing before it. Launches that share it follow each other, as in
+                     a stream.
+        Errors:      `TILE` must not wait for another block. A launch that is broken off leaves the counter as it is."""
+
+    @staticmethod
     def epoch(control: Any) -> Any:
         """grid.epoch(control: ptr(uint64) @ grid[1]) -> uint32 @ thread[1]
 

@@ -14,7 +14,7 @@ SIDE = 64
 
 @prism("global")
 @attr("__launch_bounds__(96)")
-@template(STEP=constexpr(int))
+@template(STEP=constexpr(int), START=constexpr(int, default=-1))
 @requires(grid[1], block[1], warp[3])
 def between(
     x: ptr(const(int32)) @ grid[1], y: ptr(int32) @ grid[1], start: int32 @ grid[1], stop: int32 @ grid[1],
@@ -27,7 +27,7 @@ def between(
         adders, loader = roles(warp, 2, 1)
         t: int32 @ thread[1] = id()
         total: uint32 @ thread[1] = 1
-        for j in range(start, stop, STEP):
+        for j in range(start if START < 0 else START, stop, STEP):
             if j >= low:
                 with claim(late, loader) as coming, one(thread):
                     bulk_load(coming, x[64 * j])
@@ -48,14 +48,17 @@ def between(
 
 @prism("global")
 @attr("__launch_bounds__(256, 1)")
-@template(CLAIMS=constexpr(bool), STEP=constexpr(int))
+@template(CLAIMS=constexpr(bool), STEP=constexpr(int), EAGER=constexpr(bool, default=False))
 @requires(grid[1], block[1], warpgroup[2])
 def follow(
     q: ptr(const(half)) @ grid[1], k: const(CUtensorMap(half, SIDE, SIDE, swizzle=128)) @ grid[1],
     v: const(CUtensorMap(half, SIDE, SIDE, swizzle=128)) @ grid[1], o: ptr(float32) @ grid[1], end: int32 @ grid[1],
     near: int32 @ grid[1],
 ):  # fmt: skip
-    """q k^T v, a tile at a time: each trip multiplies by one of k, and by that of v before; twice from column `near` on."""
+    """q k^T v, a tile at a time: each trip multiplies by one of k, and by that of v before; twice from column `near` on.
+
+    With `EAGER` a tile of k more is loaded, which nobody uses.
+    """
     with partition(o, block[1], lambda r, c: SIDE * r + c) as out, group(block[1]):
         q_tile: shared(half[SIDE, SIDE], swizzle=128)
         k_tile: shared(half[SIDE, SIDE], ring=2, swizzle=128)
@@ -78,7 +81,7 @@ def follow(
                         tma_load(coming, v[j - STEP, 0])
             else:
                 with claim(k_tile, loader) as coming, one(thread):
-                    if j < end:
+                    if EAGER or j < end:
                         tma_load(coming, k[j, 0])
                 with claim(v_tile, loader) as coming, one(thread):
                     if j > 0:

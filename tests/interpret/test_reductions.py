@@ -9,8 +9,8 @@ import pytest
 import prism
 from prism.interpret import SCHEDULES, MachineError, run
 from prism.lang import (
-    CompileError, atomic_add, block, bulk_reduce, bulk_store, claim, float32, grid, group, id, int32, one, partition, ptr,
-    requires, shared, thread,
+    CUtensorMap, CompileError, atomic_add, block, bulk_reduce, bulk_store, claim, float32, grid, group, id, int32, one,
+    partition, ptr, requires, shared, thread, tma_reduce,
 )  # fmt: skip
 from prism.lang.tree.plan import WaitGroup
 from prism.lang.types import BFLOAT16
@@ -186,6 +186,25 @@ def stored_first(y: ptr(float32) @ grid[1]):
         with claim(out, thread[1]) as o, one(thread):
             bulk_store(o[0], s)
             bulk_reduce(o[0], s)
+
+
+@prism("global")
+@requires(grid[1], block[2], thread[32])
+def by_a_cluster(y: CUtensorMap(float32, 1, 1, 32) @ grid[1]):
+    """All blocks of a cluster add to one place: a store of theirs would be refused."""
+    with group(block[2]), group(block[1]):
+        s: shared(float32[32])
+        t: int32 @ thread[1] = id()
+        with partition(s, thread[1], t) as mine, group(thread[1]):
+            mine[0] = t
+        with one(thread):
+            tma_reduce(y[0, 0, 0], s)
+
+
+def test_the_blocks_of_a_cluster_add_to_one_place():
+    y = np.zeros((1, 1, 30), np.float32)
+    by_a_cluster[6, 32](y[:, :, :28], check=True)
+    assert np.array_equal(y[0, 0], [*(6 * np.arange(28)), 0, 0])
 
 
 @pytest.mark.parametrize(("kernel", "each"), [(with_atomics, np.arange(64) + 2), (stored_first, 2 * np.arange(64))])

@@ -372,7 +372,8 @@ def _narrow(known: Facts, first: Pending, second: Touch, source: Perspective) ->
     if "wgmma" not in (earlier.how, second.how) or source.level == Level.GRID:
         return source
     units = {t.code for t in (earlier, second)} | {s.view.perspective for t in (earlier, second) for s in t.steps}
-    for unit in sorted((u for u in units if u < source and u.level == Level.THREAD), key=lambda u: u.size):
+    units = {u for u in units if u < source and u.level == Level.THREAD and u.size < known.threads}
+    for unit in sorted(units, key=lambda u: u.size):
         if is_proved(known, earlier.where, second.where, Question(source, unit, None, _free(known, first))):
             return unit
     return source

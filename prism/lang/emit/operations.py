@@ -63,7 +63,7 @@ def operation(context: Context, op: plans.Op | ArriveExpect) -> list[str]:
             blocks, stores = bool(op.barrier.blocks), op.barrier.stores
             return [asynchronous.mbarrier_wait(rings.at(op.barrier), parity, cluster=blocks, stores=stores)]
         case plans.Arrive():
-            return arrive(rings, op)
+            return arrive(rings, op, context.alone)
         case plans.Expect():
             return [asynchronous.mbarrier_expect(rings.at(op.barrier), _bytes(context, op))]
         case ArriveExpect():
@@ -100,9 +100,12 @@ def wait_group(context: Context, op: plans.WaitGroup) -> list[str]:
             return [asynchronous.wgmma_wait(op.pending), *keep(context)]
 
 
-def arrive(rings: Rings, op: plans.Arrive) -> list[str]:
-    """An arrival: of each thread, of one a warp, or when the thread's copies have come in; here, or in other blocks too."""
-    at, warp = rings.at(op.barrier, late=op.delay > 0), "_warp" if op.every == WARP else ""
+def arrive(rings: Rings, op: plans.Arrive, alone: bool = False) -> list[str]:
+    """An arrival: of each thread, of one a warp, or when the thread's copies have come in; here, or in other blocks too.
+
+    `alone`: it is the one that runs this text for its warp.
+    """
+    at, warp = rings.at(op.barrier, late=op.delay > 0), "_warp" if op.every == WARP and not alone else ""
     if op.copies:
         call = asynchronous.mbarrier_arrive_copies(at)
     elif op.barrier.blocks:

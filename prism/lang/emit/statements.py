@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from prism.lang import tree
-from prism.lang.cuda.names import declarator, element_cuda, field_names, is_copy, registers, type_cuda
+from prism.lang.cuda.names import declarator, element_cuda, field_names, is_copy, is_laid_anew, registers, type_cuda
 from prism.lang.cuda.raw_text import field_words, rename_words
 from prism.lang.diagnostics import Span
 from prism.lang.emit import turns
@@ -66,7 +66,7 @@ def body(context: Context, statements: tree.Body) -> list[str]:
 def accumulates(type_: Type) -> bool:
     """Whether a wgmma may add to it, or take it for its first operand."""
     wgmmas = (BFLOAT16, FLOAT16, FLOAT32, INT32)
-    return isinstance(type_, Fragment) and type_.threads == 128 and type_.element in wgmmas
+    return is_laid_anew(type_) or (isinstance(type_, Fragment) and type_.threads == 128 and type_.element in wgmmas)
 
 
 def before_loop(pragma: list[str], lines: list[str]) -> list[str]:

@@ -37,13 +37,19 @@ MOST_STRONG, MOST_WEAK = 3, 2
 """Cuts of a loop for conditions around wgmmas and stations; for conditions around loops over fragments."""
 MOST_PIECES = 8
 """Of one loop: each is a copy of its body, but for what its conditions leave out."""
-SCOPES = tree.Group | tree.Split | tree.Partition | tree.Claim | tree.Async | tree.Batch
+SCOPES = tree.Group | tree.Split | tree.Partition | tree.Claim | tree.Async | tree.Batch | tree.Turns
 
 
 def split_loops(function: tree.Function) -> tree.Function:
     """Return a kernel with its loops split; the same function where none is."""
     body = _Splitting(function).body(function.body, function.bound.code)
     return function if body is function.body else replace(function, body=body)
+
+
+def splits_products(function: tree.Function) -> bool:
+    """Whether wgmmas stand in pieces of a loop."""
+    pieces = (s for s in statements(function.body) if isinstance(s, tree.For) and s.part)
+    return any(map(_is_wgmma, (e for piece in pieces for s in statements(piece.body) for e in terms(s))))
 
 
 class _Splitting(Frozen):
@@ -115,7 +121,7 @@ def can_be_split(loop: tree.For) -> bool:
         return False
     if jumps(loop.body, 0, len(loop.body)):
         return False
-    uncopied = tree.SharedDeclare | tree.Unsafe | tree.Print | tree.Specialise
+    uncopied = tree.SharedDeclare | tree.Unsafe | tree.Specialise
     inner = tuple(statements(loop.body))
     # Threads that fill a ring and use it can fill it ahead in one loop, not in several.
     return not any(isinstance(s, uncopied) or (isinstance(s, tree.Partition) and ring_of(s) is not None) for s in inner)
@@ -219,7 +225,7 @@ class Piece(Frozen):
     def statement(self) -> tree.For | None:
         """Return the loop; None where nothing is left to do in it."""
         loop = self.index.loop
-        body = leave_rings(self.decided(loop.body))
+        body = leave_rings(self.keep_undecided(loop.body))
         if not any(map(has_effect, statements(body))):
             return None
         first, stop = extreme(maximum, self.part.firsts), extreme(minimum, self.part.stops)
@@ -231,16 +237,16 @@ class Piece(Frozen):
         once = self.part.most_trips <= 1
         return replace(loop, symbol=names.symbols[loop.symbol], start=first, stop=stop, body=copied, once=once)
 
-    def decided(self, body: tree.Body) -> tree.Body:
+    def keep_undecided(self, body: tree.Body) -> tree.Body:
         """Return a statement list without conditions that are decided, and without what is then empty."""
         made: list[tree.Stmt] = []
         for s in body:
             truth = self.part.decide(s.condition) if isinstance(s, tree.If) else None
             if isinstance(s, tree.If) and truth is not None:
-                made += self.decided(s.then if truth else s.otherwise)
+                made += self.keep_undecided(s.then if truth else s.otherwise)
                 continue
             old = tree.children(s)
-            parts = tuple(map(self.decided, old))
+            parts = tuple(map(self.keep_undecided, old))
             if any(old) and not any(parts) and not any(map(_acts, terms(s))):
                 continue
             made.append(s if parts == old else with_parts(s, parts))

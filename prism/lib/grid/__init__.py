@@ -17,11 +17,11 @@ from prism.lib.grid.publish_digits import publish_digits
 from prism.lib.grid.receive_totals import receive_totals
 from prism.lib.grid.scan_tiles import scan_tiles, tile_loop
 from prism.lib.grid.ticket import Ticket
-from prism.lib.grid.tiles import tiles
+from prism.lib.grid.tiles import dynamic_tiles, tiles
 from prism.lib.grid.wait_for_done import wait_for_done
 
 __all__ = [
-    "Ticket", "count_done", "count_launch", "draw", "epoch", "gather", "gather_into", "histogram", "look_back",
+    "Ticket", "count_done", "count_launch", "draw", "dynamic_tiles", "epoch", "gather", "gather_into", "histogram", "look_back",
     "look_back_columns", "look_back_digits", "look_back_segments", "look_back_share", "look_back_stable", "next_tile", "publish",
     "publish_digits", "receive_totals", "scan_tiles", "tile_loop", "tiles", "wait_for_done",
 ]

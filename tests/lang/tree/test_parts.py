@@ -197,7 +197,9 @@ def test_a_part_as_the_second_operand() -> None:
 
 def barriers(built: Any) -> list[str]:
     text = entry_of(built, "sm_90a").source
-    found = re.findall(r'bar\.sync.*"n"\((\d+)\)|(__syncwarp)\(\);  //|(__syncthreads)\(\);  // (?!the mbarriers)', text)
+    found = re.findall(
+        r'bar\.sync.*"n"\((\d+)\)|(__syncwarp)\(\);  //|(__syncthreads)\(\);  // (?!the mbarriers)', text
+    )
     return ["".join(one) for one in found]
 
 
