@@ -179,7 +179,7 @@ def passed_by(y: ptr(int32) @ grid[1], n: int32 @ grid[1]):
             with turns(second):
                 for i in range(2):
                     with claim(two, second) as own, partition(own, thread[1], t - 32) as slot, group(thread[1]):
-                        slot[0] = t + k
+                        slot[0] = t + k + i - 1
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
