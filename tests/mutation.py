@@ -27,7 +27,7 @@ from prism.lang.tree.plan import (
 )
 from prism.lang.tree.walk import used_objects
 from prism.lang.types import Pointer
-from prism.lang.types.perspective import BLOCK, THREAD, WARP, WARP1, Level
+from prism.lang.types.perspective import BLOCK, THREAD, WARP, WARP1, WARPGROUP1, Level
 
 Step = Barrier | Op
 
@@ -38,6 +38,7 @@ UNTOLD = "the round of one copy that no mbarrier tells of: it is counted for the
 EMPTY = "the round of copies that nothing is in: no scale and no bias, say, where a kernel has none"
 UNSEEN = "elements of global memory that nobody else touches, which the analysis cannot see"
 ONE_WARP = "a block of one warp"
+TOGETHER = "a warp's threads execute a wgmma together, as the machine has it"
 ELSEWHERE = "one access, which is elsewhere a trip later: the analysis cannot see that"
 
 
@@ -88,7 +89,9 @@ def harmless(plan: Plan, step: Step, what: str) -> str:
         return UNAWAITED
     waits = [op for op in plan.operations if isinstance(op, Wait) and op.barrier.itself is step.barrier.itself]
     spare = step.barrier.cycle.copies > step.delay + 1 and not any(wait.barrier.of for wait in waits)
-    return LATER if what == "one round later" and spare and all(wait.lap for wait in waits) else ""
+    arrivals = [op for op in plan.operations if isinstance(op, Arrive) and op.barrier.itself is step.barrier.itself]
+    alone = sum(not op.drain for op in arrivals) == 1  # in another place its rounds are not a round later
+    return LATER if what == "one round later" and spare and alone and all(wait.lap for wait in waits) else ""
 
 
 def excused(step: Step, threads: int, what: str) -> str:
@@ -100,6 +103,8 @@ def excused(step: Step, threads: int, what: str) -> str:
         return UNSEEN
     if step.loop and step.first.span == step.second.span:
         return ELSEWHERE
+    if step.unit <= WARP1 and step.second.by == WARPGROUP1 and step.second.kind == "read":
+        return TOGETHER
     return ONE_WARP if threads <= WARP and what == f"of {WARP1} only" else ""
 
 

@@ -8,9 +8,55 @@ from prism.lang import (
     atomic_add, attr, block, const, constexpr, dtype, grid, group, id, int32, int64, partition, prism, ptr, requires, shared,
     template, thread, uint16, uint32,
 )
-from prism.kernels.sort.order import FLOAT, INTEGER, decode, digit, encode, minus_zero
-from prism.kernels.sort.parts import GIVEN, NONE, POSITIONS, begin_digits, load_ordered, mend, rank, rank_in_order
+from prism.kernels.sort.order import INTEGER, decode, digit, encode
+from prism.kernels.sort.parts import GIVEN, NONE, POSITIONS, load_ordered, mend
+from prism.kernels.sort.ranking import count_tile, rank_tile
 from prism.lib.thread import operators
+
+
+@prism("device")
+@requires(block[1], thread[1])
+@template(
+    K=dtype, V=dtype, ITEMS=constexpr(int), NUMBER=constexpr(int), KIND=constexpr(int), VALUES=constexpr(int),
+)
+def load_row(
+    x: ptr(const(K)) @ block[1], given: ptr(const(V)) @ block[1], keys: K[ITEMS] @ thread[1], items: V[NUMBER] @ thread[1],
+    place: int32 @ thread[1], n: int32 @ block[1], flip: K @ block[1], lowest: K @ block[1],
+):
+    """Load a thread's elements of a row, every 32nd from `place` on, and what goes along; those behind `n` have the last key."""
+    with partition(x, thread[1], place) as mine, partition(given, thread[1], place) as own, group(thread[1]):
+        for k in range(ITEMS):
+            keys[k] = encode(mine[32 * k], flip, lowest, KIND=KIND) if 32 * k < n - place else ~K(0)  # behind all others
+            if VALUES == POSITIONS:
+                items[k] = V(place + 32 * k)
+            elif VALUES == GIVEN:
+                items[k] = own[32 * k] if 32 * k < n - place else 0
+
+
+@prism("device")
+@requires(block[1], thread[1])
+@template(
+    K=dtype, V=dtype, VO=dtype, ITEMS=constexpr(int), NUMBER=constexpr(int), KIND=constexpr(int), VALUES=constexpr(int),
+)
+def store_row(
+    keys: K[ITEMS] @ thread[1], items: V[NUMBER] @ thread[1], y: ptr(K) @ block[1], values: ptr(V) @ block[1],
+    positions: ptr(VO) @ block[1], place: int32 @ thread[1], n: int32 @ block[1], flip: K @ block[1], lowest: K @ block[1],
+):
+    """Write what `load_row` has loaded, where it has come to."""
+    with (
+        partition(y, thread[1], place, races="none") as result,
+        partition(values, thread[1], place, races="none") as value_result,
+        partition(positions, thread[1], place, races="none") as position_result,
+        group(thread[1]),
+    ):
+        for k in range(ITEMS):
+            if 32 * k < n - place:
+                if VALUES == POSITIONS:
+                    position_result[32 * k] = VO(items[k])
+                else:
+                    result[32 * k] = decode(keys[k], flip, lowest, KIND=KIND)
+                if VALUES == GIVEN:
+                    value_result[32 * k] = items[k]
 
 
 @prism("global")
@@ -55,13 +101,8 @@ def sort_cluster(
         keys: K[ITEMS] @ thread[1]
         items: V[ITEMS if VALUES != NONE else 1] @ thread[1]
         place: int32 @ thread[1] = b * TILE + at
-        with partition(source, thread[1], place) as mine, partition(value_source, thread[1], place) as own, group(thread[1]):
-            for k in range(ITEMS):
-                keys[k] = encode(mine[32 * k], flip, lowest, KIND=KIND) if 32 * k < n - place else ~K(0)  # behind all others
-                if VALUES == POSITIONS:
-                    items[k] = V(place + 32 * k)
-                elif VALUES == GIVEN:
-                    items[k] = own[32 * k] if 32 * k < n - place else 0
+        with group(block[1]):
+            load_row(source, value_source, keys, items, place, n, flip, lowest, KIND=KIND, VALUES=VALUES)
         for step in range(K.bytes):
             shift: int32 @ block[BLOCKS] = 8 * step
             with partition(numbers, block[1], lambda d: (b, d)) as own, group(block[1]):
@@ -95,42 +136,17 @@ def sort_cluster(
                 ids: shared(uint16[TILE if VALUES == GIVEN else 1])
                 targets: shared(uint32[256])
                 held: uint32[2] @ thread[1]
-                careful: bool @ thread[1] = False
-                w: int32 @ thread[32] = id()
-                block.fill(table, 0, WARPS * 256)
-                block.fill(common, -1, 1)
-                with group(thread[1]):
-                    for k in range(ITEMS):
-                        atomic_add(table[w * 256 + digit(keys[k], shift, lowest, KIND=KIND)], 1, scope="block")
-                        if KIND == FLOAT:
-                            careful = careful or keys[k] == minus_zero(flip, lowest)
-                slowly: bool @ block[1] = begin_digits(table, common, held, careful, THREADS=THREADS, TILE=TILE)
+                slowly: bool @ block[1] = count_tile(
+                    table, common, keys, held, shift, flip, lowest, KIND=KIND, THREADS=THREADS,
+                )
                 with partition(targets, thread[1], offset=t) as own_target, group(thread[1]):
                     if t < 256:
                         own_target[0] = starts[0] + before - held[1]
                 often: int32 @ block[1] = common[0]
-                with (
-                    partition(sorted, thread[1], offset=lambda place: place, races="none") as spot,
-                    partition(sorted_values, thread[1], offset=lambda place: place, races="none") as value_spot,
-                    partition(ids, thread[1], offset=lambda place: place, races="none") as id_spot,
-                ):
-                    for begin in range(0, ITEMS, BATCH):
-                        digits: int32[BATCH] @ thread[1]
-                        ranks: uint32[BATCH] @ thread[1]
-                        for k in range(BATCH):
-                            digits[k] = digit(keys[begin + k], shift, lowest, KIND=KIND, AGAIN=True)
-                        if not slowly:
-                            rank(table, digits, ranks, often)
-                        if KIND == FLOAT:
-                            if slowly:
-                                rank_in_order(table, digits, ranks)
-                        with group(thread[1]):
-                            for k in range(BATCH):
-                                spot[int32(ranks[k])] = keys[begin + k]
-                                if VALUES != NONE:
-                                    value_spot[int32(ranks[k])] = items[begin + k]
-                                if VALUES == GIVEN:
-                                    id_spot[int32(ranks[k])] = uint16(at + 32 * (begin + k))
+                rank_tile(
+                    table, keys, items, sorted, sorted_values, ids, at, shift, lowest, often, slowly, KIND=KIND, VALUES=VALUES,
+                    BATCH=BATCH,
+                )
 
                 @requires(block[1], thread[THREADS])
                 def write() -> bool @ thread[1]:
@@ -168,19 +184,12 @@ def sort_cluster(
                     if VALUES != NONE:
                         items[k] = beside[b, at + 32 * k]
         with (
-            partition(row, thread[1], place, races="none") as result,
-            partition(value_row, thread[1], place, races="none") as value_result,
-            partition(position_row, thread[1], place, races="none") as position_result,
-            group(thread[1]),
+            partition(row, block[1], races="none") as result,
+            partition(value_row, block[1], races="none") as value_result,
+            partition(position_row, block[1], races="none") as position_result,
+            group(block[1]),
         ):
-            for k in range(ITEMS):
-                if 32 * k < n - place:
-                    if VALUES == POSITIONS:
-                        position_result[32 * k] = VO(items[k])
-                    else:
-                        result[32 * k] = decode(keys[k], flip, lowest, KIND=KIND)
-                    if VALUES == GIVEN:
-                        value_result[32 * k] = items[k]
+            store_row(keys, items, result, value_result, position_result, place, n, flip, lowest, KIND=KIND, VALUES=VALUES)
 
 
 EXAMPLES = {

@@ -1,30 +1,14 @@
-"""What a pass of the radix sort is made of."""
+"""How a pass of the radix sort moves a tile: from memory into registers, and to where its digits belong."""
 
 from prism.lang import (
-    atomic_add, atomic_max, ballot, block, broadcast, const, constexpr, count, dtype, first_set, grid, group, id, int32, int64,
-    match_any, partition, popcount, prefetch, prism, ptr, requires, shuffle, split, template, thread, uint16, uint32,
+    block, const, constexpr, count, dtype, grid, group, id, int32, int64, partition, prefetch, prism, ptr, requires, split,
+    template, thread, uint16,
 )
 from prism.kernels.sort.order import decode, digit
-from prism.lib.thread import extent, operators
+from prism.lib.thread import extent
 
 NONE, POSITIONS, GIVEN = 0, 1, 2
 """What goes where its key goes: nothing, the position where the key stood, or an element of another array."""
-
-
-@prism("device")
-@requires(block[1], thread[32])
-@template(C=dtype, PASSES=constexpr(int))
-def digits_passed(counts: ptr(const(C)) @ grid[1], n: int64 @ block[1]) -> uint32 @ block[1]:
-    """The passes, as bits, whose digit all `n` keys share: they are passed over. Never all: the last one writes results."""
-    ALL: constexpr(int) = (1 << PASSES) - 1
-    t: int32 @ thread[1] = id()
-    shared_by_all: uint32 @ thread[1] = 0
-    with group(thread[1]):
-        if t < 256:
-            for p in range(PASSES):
-                shared_by_all = shared_by_all | uint32(1 if int64(counts[p * 256 + t]) == n else 0) << p
-    passed: uint32 @ block[1] = block.reduce(shared_by_all, OP=operators.bitwise_or)
-    return passed & ALL >> 1 if passed == ALL else passed
 
 
 @prism("device")
@@ -65,110 +49,33 @@ def load_both(
 
 @prism("device")
 @requires(block[1], thread[32])
-@template(THREADS=constexpr(int), TILE=constexpr(int))
-def begin_digits(
-    table: ptr(uint32) @ block[1], common: ptr(int32) @ block[1], found: uint32[2] @ thread[1], flag: bool @ thread[1],
-) -> bool @ block[1]:
-    """Make of how often each warp has a digit where the warp's part of it begins in the tile.
-
-    `table[w * 256 + d]` is of warp `w` and digit `d`. Thread `t` finds how often digit `t` occurs in the tile, and where it
-    begins. A digit of more than a quarter of the tile is put into `common[0]`.
-
-    Returns: whether any thread's `flag` is set.
-    """
-    WARPS: constexpr(int) = THREADS // 32
-    FLAG: constexpr(int) = 1 << 20  # above all sums: a tile has fewer elements
-    t: int32 @ thread[1] = id()
-    sums: uint32[1] @ thread[1]
-    total: uint32 @ thread[1] = 0
-    with group(thread[1]):
-        if t < 256:
-            for v in range(WARPS):
-                total = total + table[v * 256 + t]
-            if total > TILE // 4:
-                atomic_max(common[0], t, scope="block")
-    sums[0] = total + (FLAG if flag else 0)
-    all: uint32 @ block[1] = block.scan(sums, 0, WIDTH=1, OP=operators.add, EXCLUSIVE=True)
-    begin: uint32 @ thread[1] = sums[0] & FLAG - 1
-    with partition(table, thread[1], offset=t, races="none") as own, group(thread[1]):
-        if t < 256:
-            at: uint32 = begin
-            for v in range(WARPS):
-                here: uint32 = own[v * 256]  # read again: registers are few
-                own[v * 256] = at
-                at = at + here
-    found[0] = total
-    found[1] = begin
-    return all >= FLAG
-
-
-@prism("device")
-@requires(block[1], thread[32])
-@template(BATCH=constexpr(int))
-def rank(
-    table: ptr(uint32) @ block[1], digits: int32[BATCH] @ thread[1], ranks: uint32[BATCH] @ thread[1], common: int32 @ block[1],
+@template(
+    K=dtype, V=dtype, ITEMS=constexpr(int), NUMBER=constexpr(int), VALUES=constexpr(int), THREADS=constexpr(int),
+)
+def fetch_tile(
+    x: ptr(const(K)) @ grid[1], given: ptr(const(V)) @ grid[1], spare: ptr(K) @ block[1], value_spare: ptr(V) @ block[1],
+    y: ptr(K) @ block[1], values: ptr(V) @ block[1], keys: K[ITEMS] @ thread[1], items: V[NUMBER] @ thread[1],
+    tile: int32 @ block[1], later: int32 @ block[1], n: int64 @ block[1], first: bool @ block[1], behind: int32 @ block[1],
 ):
-    """Rank a batch by additions to `table`, which has where each warp's part of a digit goes on.
+    """Load a tile from where the pass before left it, and ask for tile `later` to be brought into the L2.
 
-    Equal digits of a row of the warp are in the order in which its lanes add. Where very many have the digit `common`, not
-    negative, these are counted by votes: additions to one place come one after the other.
+    `first`: no pass has moved anything so far; `behind`: how many will, behind this one.
     """
-    w: int32 @ thread[32] = id()
-    if common >= 0:
-        rank_common(table, digits, ranks, common)
+    TILE: constexpr(int) = THREADS * ITEMS
+    start: int64 @ block[1] = int64(tile) * TILE
+    many: int32 @ block[1] = extent(tile, n, TILE=TILE)
+    if first:
+        with partition(x, block[1], offset=start) as source:
+            load_part(source, keys, many)
+        block.prefetch_tile(x, later, n, TILE=TILE)  # about what this block draws next
+        if VALUES == GIVEN:
+            with partition(given, block[1], offset=start) as source:
+                load_part(source, items, many)
+            block.prefetch_tile(given, later, n, TILE=TILE)
+    elif behind % 2 == 1:
+        load_both(y, values, keys, items, start, many, later, n, BOTH=VALUES != NONE, TILE=TILE)
     else:
-        with group(thread[1]):
-            for k in range(BATCH):
-                ranks[k] = atomic_add(table[w * 256 + digits[k]], 1, scope="block")
-
-
-@prism("device")
-@requires(block[1], thread[32])
-@template(BATCH=constexpr(int))
-def rank_common(
-    table: ptr(uint32) @ block[1], digits: int32[BATCH] @ thread[1], ranks: uint32[BATCH] @ thread[1], common: int32 @ block[1],
-):
-    """Rank a batch: elements of the digit `common` by votes, the others by additions."""
-    w: int32 @ thread[32] = id()
-    lane: int32 @ thread[1] = id() % 32
-    with partition(table, thread[32], offset=w * 256, races="none") as own, group(thread[32]):
-        count_here: uint32 @ thread[1] = 0
-        with group(thread[1]):
-            count_here = own[common]
-        begin: uint32 @ thread[32] = broadcast(count_here, 0)
-        sum: uint32 @ thread[32] = begin
-        for k in range(BATCH):
-            mine: bool @ thread[1] = digits[k] == common
-            votes: uint32 @ thread[32] = ballot(mine)
-            with group(thread[1]):
-                if mine:
-                    ranks[k] = sum + uint32(popcount(votes & (uint32(1) << uint32(lane)) - 1))
-                else:
-                    ranks[k] = atomic_add(own[digits[k]], 1, scope="block")
-            sum = sum + uint32(popcount(votes))
-        with group(thread[1]):
-            if lane == 0:
-                atomic_add(own[common], sum - begin, scope="block")
-
-
-@prism("device")
-@requires(block[1], thread[32])
-@template(BATCH=constexpr(int))
-def rank_in_order(table: ptr(uint32) @ block[1], digits: int32[BATCH] @ thread[1], ranks: uint32[BATCH] @ thread[1]):
-    """Rank a batch in the order of the lanes, whatever the order of additions is."""
-    w: int32 @ thread[32] = id()
-    lane: int32 @ thread[1] = id() % 32
-    with partition(table, thread[32], offset=w * 256, races="none") as own, group(thread[32]):
-        for k in range(BATCH):
-            peers: uint32 @ thread[1] = match_any(digits[k])
-            leader: int32 @ thread[1] = int32(first_set(peers)) - 1
-            before: uint32 @ thread[1] = 0
-            with group(thread[1]):
-                if lane == leader:
-                    before = atomic_add(own[digits[k]], uint32(popcount(peers)), scope="block")
-            begin: uint32 @ thread[1] = shuffle(before, leader)
-            with group(thread[1]):
-                ranks[k] = begin + uint32(popcount(peers & (uint32(1) << uint32(lane)) - 1))
+        load_both(spare, value_spare, keys, items, start, many, later, n, BOTH=VALUES != NONE, TILE=TILE)
 
 
 @prism("device")
@@ -244,6 +151,45 @@ def write_positions(
                 if many == THREADS * ITEMS or here + k * THREADS < many:
                     out[int64(spots[k])] = VO(items[k])
     return block.any(wrong)
+
+
+@prism("device")
+@requires(block[1], thread[32])
+@template(
+    K=dtype, V=dtype, VO=dtype, C=dtype, KIND=constexpr(int), VALUES=constexpr(int), THREADS=constexpr(int),
+    ITEMS=constexpr(int), BATCH=constexpr(int),
+)
+def write_tile(
+    tile: ptr(const(K)) @ block[1], beside: ptr(const(V)) @ block[1], ids: ptr(const(uint16)) @ block[1],
+    targets: ptr(const(C)) @ block[1], spare: ptr(K) @ block[1], value_spare: ptr(V) @ block[1], y: ptr(K) @ block[1],
+    values: ptr(V) @ block[1], positions: ptr(VO) @ block[1], many: int32 @ block[1], shift: int32 @ block[1],
+    flip: K @ block[1], lowest: K @ block[1], behind: int32 @ block[1],
+) -> bool @ block[1]:
+    """Write the `many` elements of a tile as `write_digits` does, to where the pass behind finds them; the last one: results.
+
+    `behind`: how many passes behind this one move something.
+    """
+    wrong: bool @ block[1] = False
+    if behind % 2 == 1:
+        wrong = write_digits(
+            tile, beside, ids, targets, spare, value_spare, many, shift, flip, lowest, False, KIND=KIND, VALUES=VALUES,
+            THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH,
+        )
+    elif VALUES != POSITIONS:
+        wrong = write_digits(
+            tile, beside, ids, targets, y, values, many, shift, flip, lowest, behind == 0, KIND=KIND, VALUES=VALUES,
+            THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH,
+        )
+    elif behind > 0:
+        wrong = write_digits(
+            tile, beside, ids, targets, y, values, many, shift, flip, lowest, False, KIND=KIND, VALUES=VALUES, THREADS=THREADS,
+            ITEMS=ITEMS, BATCH=BATCH,
+        )
+    else:
+        wrong = write_positions(
+            tile, beside, ids, targets, positions, many, shift, lowest, KIND=KIND, THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH,
+        )
+    return wrong
 
 
 @prism("device")

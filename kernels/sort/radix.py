@@ -9,14 +9,12 @@ change targets. That is looked for when the tile is written, and mended: the res
 """
 
 from prism.lang import (
-    atomic_add, attr, block, const, constexpr, count, dtype, grid, group, id, int32, int64, mailbox, partition, popcount, prism,
-    ptr, requires, shared, template, thread, uint16, uint32, uint64,
+    attr, block, const, constexpr, count, dtype, grid, group, id, int32, int64, mailbox, partition, popcount, prism, ptr,
+    requires, shared, template, thread, uint16, uint32, uint64,
 )
-from prism.kernels.sort.order import FLOAT, INTEGER, digit, encode, minus_zero
-from prism.kernels.sort.parts import (
-    GIVEN, NONE, POSITIONS, begin_digits, digits_passed, load_both, load_part, mend, rank, rank_in_order, write_digits,
-    write_positions,
-)
+from prism.kernels.sort.order import INTEGER, encode
+from prism.kernels.sort.parts import GIVEN, NONE, POSITIONS, fetch_tile, mend, write_tile
+from prism.kernels.sort.ranking import count_tile, digits_passed, rank_tile
 from prism.lib.thread import extent, operators
 
 
@@ -84,30 +82,16 @@ def sort_digit(
 
             @requires(block[1], thread[THREADS])
             def fetch(tile: int32 @ block[1]):
-                start: int64 @ block[1] = int64(tile) * TILE
-                many: int32 @ block[1] = extent(tile, n, TILE=TILE)
-                if first:
-                    with partition(x, block[1], offset=start) as source:
-                        load_part(source, keys, many)
-                    block.prefetch_tile(x, tile + blocks, n, TILE=TILE)  # about what this block draws next
-                    if VALUES == GIVEN:
-                        with partition(given, block[1], offset=start) as source:
-                            load_part(source, items, many)
-                        block.prefetch_tile(given, tile + blocks, n, TILE=TILE)
-                elif behind % 2 == 1:
-                    load_both(y_keys, y_values, keys, items, start, many, tile + blocks, n, BOTH=VALUES != NONE, TILE=TILE)
-                else:
-                    load_both(
-                        spare_keys, spare_values, keys, items, start, many, tile + blocks, n, BOTH=VALUES != NONE, TILE=TILE,
-                    )
+                fetch_tile(
+                    x, given, spare_keys, spare_values, y_keys, y_values, keys, items, tile, tile + blocks, n, first, behind,
+                    VALUES=VALUES, THREADS=THREADS,
+                )
 
             @requires(block[1], thread[THREADS])
             def load(tile: int32 @ block[1], epoch: uint32 @ block[1]):
                 nonlocal slowly
                 at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=1)
-                w: int32 @ thread[32] = id()
                 many: int32 @ block[1] = extent(tile, n, TILE=TILE)
-                careful: bool @ thread[1] = False
                 if first:
                     for k in range(ITEMS):
                         keys[k] = encode(keys[k], flip, lowest, KIND=KIND)
@@ -119,36 +103,18 @@ def sort_digit(
                         keys[k] = keys[k] if there else ~K(0)  # behind all that are there
                         if VALUES == POSITIONS:
                             items[k] = items[k] if there else ~V(0)
-                block.fill(table, 0, WARPS * 256)
-                block.fill(common, -1, 1)
-                with group(thread[1]):
-                    for k in range(ITEMS):
-                        atomic_add(table[w * 256 + digit(keys[k], shift, lowest, KIND=KIND)], 1, scope="block")
-                        if KIND == FLOAT:
-                            careful = careful or keys[k] == minus_zero(flip, lowest)
-                slowly = begin_digits(table, common, ahead, careful, THREADS=THREADS, TILE=TILE)
+                slowly = count_tile(table, common, keys, ahead, shift, flip, lowest, KIND=KIND, THREADS=THREADS)
                 grid.publish_digits(words, tile, C(ahead[0]), epoch, THREADS=THREADS, DIGITS=256)
                 often: int32 @ block[1] = common[0]
-                with partition(sorted, thread[1], offset=lambda rank: rank + (TILE - buffer), races="none") as spot:
-                    with partition(beside, thread[1], offset=lambda rank: rank + (TILE - buffer), races="none") as value_spot:
-                        with partition(ids, thread[1], offset=lambda rank: rank + (TILE - buffer), races="none") as id_spot:
-                            for begin in range(0, ITEMS, BATCH):  # a batch is under way at once
-                                digits: int32[BATCH] @ thread[1]
-                                ranks: uint32[BATCH] @ thread[1]
-                                for k in range(BATCH):
-                                    digits[k] = digit(keys[begin + k], shift, lowest, KIND=KIND, AGAIN=True)
-                                if not slowly:
-                                    rank(table, digits, ranks, often)
-                                if KIND == FLOAT:
-                                    if slowly:
-                                        rank_in_order(table, digits, ranks)
-                                with group(thread[1]):
-                                    for k in range(BATCH):
-                                        spot[int32(ranks[k])] = keys[begin + k]
-                                        if VALUES != NONE:
-                                            value_spot[int32(ranks[k])] = items[begin + k]
-                                        if VALUES == GIVEN:
-                                            id_spot[int32(ranks[k])] = uint16(at + 32 * (begin + k))
+                with (
+                    partition(sorted, block[1], offset=TILE - buffer) as part,
+                    partition(beside, block[1], offset=TILE - buffer if VALUES != NONE else 0) as value_part,
+                    partition(ids, block[1], offset=TILE - buffer if VALUES == GIVEN else 0) as id_part,
+                ):
+                    rank_tile(
+                        table, keys, items, part, value_part, id_part, at, shift, lowest, often, slowly, KIND=KIND, VALUES=VALUES,
+                        BATCH=BATCH,
+                    )
 
             @requires(block[1], thread[THREADS])
             def look_back(tile: int32 @ block[1], epoch: uint32 @ block[1]):
@@ -170,26 +136,10 @@ def sort_digit(
                 ):
                     wrong: bool @ block[1] = True
                     while wrong:
-                        if behind % 2 == 1:
-                            wrong = write_digits(
-                                part, value_part, id_part, targets, spare_keys, spare_values, many, shift, flip, lowest, False,
-                                KIND=KIND, VALUES=VALUES, THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH,
-                            )
-                        elif VALUES != POSITIONS:
-                            wrong = write_digits(
-                                part, value_part, id_part, targets, y_keys, y_values, many, shift, flip, lowest, behind == 0,
-                                KIND=KIND, VALUES=VALUES, THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH,
-                            )
-                        elif behind > 0:
-                            wrong = write_digits(
-                                part, value_part, id_part, targets, y_keys, y_values, many, shift, flip, lowest, False,
-                                KIND=KIND, VALUES=VALUES, THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH,
-                            )
-                        else:
-                            wrong = write_positions(
-                                part, value_part, id_part, targets, result, many, shift, lowest, KIND=KIND, THREADS=THREADS,
-                                ITEMS=ITEMS, BATCH=BATCH,
-                            )
+                        wrong = write_tile(
+                            part, value_part, id_part, targets, spare_keys, spare_values, y_keys, y_values, result, many, shift,
+                            flip, lowest, behind, KIND=KIND, VALUES=VALUES, THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH,
+                        )
                         wrong = wrong and not in_order
                         if wrong:
                             mend(part, value_part, id_part, many, shift, lowest, KIND=KIND, VALUES=VALUES)

@@ -165,6 +165,50 @@ def ranks_within(
     return held if there else -1, low, high
 
 
+@prism("device")
+@requires(thread[1])
+@template(B=dtype, AHEAD=constexpr(int), WIDTH=constexpr(int), THREADS=constexpr(int))
+def load_words(
+    x: ptr(const(B)) @ grid[1], base: int64 @ thread[1], head: int64 @ thread[1], v: int64 @ thread[1],
+    vectors: int64 @ thread[1], n_stride: int64 @ thread[1], words: vector(B, WIDTH)[AHEAD] @ thread[1],
+):
+    """Load vectors `v`, `v + THREADS` and so on of a row, all at once, but for those that are not there; or single elements."""
+    for a in range(AHEAD):
+        at: int64 = v + a * THREADS
+        if WIDTH > 1:
+            if at < vectors:
+                words[a] = load_vector(x[base + head + at * WIDTH], WIDTH)
+        else:
+            words[a][0] = x[base + at * n_stride] if at < vectors else B(0)
+
+
+@prism("device")
+@requires(thread[1])
+@template(
+    B=dtype, V=dtype, AHEAD=constexpr(int), KIND=constexpr(int), LARGEST=constexpr(bool), WIDTH=constexpr(int),
+    THREADS=constexpr(int),
+)
+def sides_of(
+    words: vector(B, WIDTH)[AHEAD] @ thread[1], v: int64 @ thread[1], vectors: int64 @ thread[1], low: V @ thread[1],
+    high: V @ thread[1],
+) -> (int32, uint32, bool) @ thread[1]:
+    """How many of what `load_words` has loaded stand before `low`; which up to `high`, a bit of each; and whether one is NaN."""
+    fewer: int32 = 0
+    hits: uint32 = 0
+    nan: bool = False
+    for a in range(AHEAD):
+        if v + a * THREADS < vectors:
+            for w in range(WIDTH):
+                value: V = bitcast(words[a][w], V)
+                less: bool = value > low if LARGEST else value < low
+                within: bool = (value >= high if LARGEST else value <= high) and not less
+                fewer = fewer + (1 if less else 0)
+                hits = hits | (uint32(1) << a * WIDTH + w if within else uint32(0))
+                if KIND == FLOAT:
+                    nan = nan or value != value
+    return fewer, hits, nan
+
+
 @prism("global")
 @template(
     B=dtype, U=dtype, V=dtype, P=dtype, KIND=constexpr(int), INFINITY=constexpr(int), LARGEST=constexpr(bool),
@@ -290,27 +334,17 @@ def keep_between(
                         i: int64 = int64(t) if t < head else vectors * WIDTH + t
                         offer(i, x[base + i * n_stride])
                     for tile in range(max(run, 0), min(run + LOOK, tiles), unroll=False):
+                        v: int64 = int64(tile) * TILE + t
                         words: vector(B, WIDTH)[AHEAD]
-                        for a in range(AHEAD):
-                            v: int64 = int64(tile) * TILE + a * THREADS + t
-                            if WIDTH > 1:
-                                if v < vectors:
-                                    words[a] = load_vector(x[base + head + v * WIDTH], WIDTH)
-                            else:
-                                words[a][0] = x[base + v * n_stride] if v < vectors else B(0)
+                        load_words(x, base, head, v, vectors, n_stride, words, WIDTH=WIDTH, THREADS=THREADS)
                         if plain:
                             fewer: int32 = 0
                             hits: uint32 = 0
-                            for a in range(AHEAD):
-                                if int64(tile) * TILE + a * THREADS + t < vectors:
-                                    for w in range(WIDTH):
-                                        value: V = bitcast(words[a][w], V)
-                                        less: bool = value > low if LARGEST else value < low
-                                        within: bool = (value >= high if LARGEST else value <= high) and not less
-                                        fewer = fewer + (1 if less else 0)
-                                        hits = hits | (uint32(1) << a * WIDTH + w if within else uint32(0))
-                                        if KIND == FLOAT:
-                                            nan = nan or value != value
+                            wrong: bool = False
+                            fewer, hits, wrong = sides_of(
+                                words, v, vectors, low, high, KIND=KIND, LARGEST=LARGEST, WIDTH=WIDTH, THREADS=THREADS,
+                            )
+                            nan = nan or wrong
                             before = before + fewer
                             if hits != 0:
                                 slot: uint32 = atomic_add(counter[0], uint32(popcount(hits)), scope="block")
@@ -318,14 +352,13 @@ def keep_between(
                                     for w in range(WIDTH):
                                         if hits >> a * WIDTH + w & 1 != 0:
                                             key: U = key_of(words[a][w], U=U, KIND=KIND, INFINITY=INFINITY, LARGEST=LARGEST)
-                                            put(slot, key, head + (int64(tile) * TILE + a * THREADS + t) * WIDTH + w)
+                                            put(slot, key, head + (v + a * THREADS) * WIDTH + w)
                                             slot = slot + 1
                         else:
                             for a in range(AHEAD):
-                                v: int64 = int64(tile) * TILE + a * THREADS + t
-                                if v < vectors:
+                                if v + a * THREADS < vectors:
                                     for w in range(WIDTH):
-                                        offer(head + v * WIDTH + w, words[a][w])
+                                        offer(head + (v + a * THREADS) * WIDTH + w, words[a][w])
                 if int32(counter[0]) > STAGE / 2:
                     write_out()
             write_out()

@@ -74,7 +74,8 @@ def _counts(program: Program, function: tree.Function, name: str, threads: tuple
             text = lines[loop.span.line - 1].strip().rstrip(":") if loop.span.line <= len(lines) else ""
             inside = owner_of(owner, loop.span)
             where = "" if inside == function.name and owner is function else inside or owner.name
-            found.append(Count(loop.span.line, text, where, total, _tallies(_trip(own, owner, loop)), name))
+            part = loop.part_text if isinstance(loop, tree.For) else ""
+            found.append(Count(loop.span.line, text, where, total, _tallies(_trip(own, owner, loop)), name, part))
     return tuple(found)
 
 

@@ -162,7 +162,8 @@ class Count(Value):
     """What a thread meets once in a function (`loop` None), or in each trip of a loop; loops inside are counted apart.
 
     `total` includes what called functions do, `own` does not. `function` is named where the loop is a called function's. Where
-    threads have roles, each has counts of its own, of what those of its threads meet that have the most to do.
+    threads have roles, each has counts of its own, of what those of its threads meet that have the most to do. `part` names a
+    piece of a loop that was split.
     """
 
     loop: int | None
@@ -171,6 +172,7 @@ class Count(Value):
     total: tuple[Tally, ...]
     own: tuple[Tally, ...]
     role: str = ""
+    part: str = ""
 
 
 class Node(Value):

@@ -241,7 +241,7 @@ _CAPTION = (
 
 def _counted(count: object, chapter: Chapter, prefix: str) -> Iterator[str]:
     loop, function, shown = getattr(count, "loop"), getattr(count, "function"), getattr(count, "text")  # noqa: B009
-    role = getattr(count, "role")  # noqa: B009
+    role, part = getattr(count, "role"), getattr(count, "part")  # noqa: B009
     if role:
         yield tag("b", role)
         yield ", "
@@ -252,7 +252,7 @@ def _counted(count: object, chapter: Chapter, prefix: str) -> Iterator[str]:
         yield f"line {loop} of {function}" if function else _links(f"line {loop}", chapter, prefix)
         yield " "
         yield tag("code", shown)
-        yield ": "
+        yield f", {part}: " if part else ": "
     yield tag("b", describe_count(count))  # type: ignore[arg-type]
 
 

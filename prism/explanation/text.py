@@ -111,7 +111,8 @@ def _counts(chapter: Chapter, once: bool) -> Iterator[str]:
             yield f"  {_role(count)}once: {describe_count(count)}"
         elif count.loop is not None:
             owner = f" of {count.function}" if count.function else ""
-            yield f"  {_role(count)}a trip of the loop on line {count.loop}{owner} (`{count.text}`): {describe_count(count)}"
+            text = f"`{count.text}`{', ' * bool(count.part)}{count.part}"
+            yield f"  {_role(count)}a trip of the loop on line {count.loop}{owner} ({text}): {describe_count(count)}"
 
 
 def _role(count: Count) -> str:

@@ -14,6 +14,7 @@ from prism.interpret.pointers import address_of, locate_name
 from prism.interpret.regions import CodedArray, Reference, Region
 from prism.interpret.scope import Scope
 from prism.lang.tree import Element, Expr, Pointer, TensorMap, Var
+from prism.lang.tree.parts import tile_around
 from prism.lang.types.tiles import extents_in
 
 Operand = Callable[[Frame, Any], Any]
@@ -69,7 +70,8 @@ def tile_operand(scope: Scope, argument: Expr) -> Operand:
     """A tile by its name, or what begins at an element of it."""
     assert isinstance(argument, Var | Element) and isinstance(argument.symbol.type, Pointer)
     locate = address_of(scope, argument) if isinstance(argument, Element) else locate_name(scope, argument.symbol)
-    shape = argument.symbol.type.shape
+    around = tile_around(argument.symbol).type
+    shape = around.shape if isinstance(around, Pointer) else None
 
     def tile(frame: Frame, lanes: Any) -> Tile:
         region, index = locate(frame)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from prism.interpret.checker import Checker
-from prism.interpret.errors import FlightError, UninitialisedError
+from prism.interpret.errors import FlightError, MisalignedError, UninitialisedError
 from prism.interpret.flights import Flight, Flights, flights_of
 from prism.interpret.fragments import gather, scatter
 from prism.interpret.frame import Frame, Local
@@ -20,7 +20,7 @@ from prism.interpret.lanes import anywhere
 from prism.interpret.operands import operand_of, whole_units
 from prism.interpret.scope import Eval, Scope
 from prism.interpret.tensors import Tile, encode
-from prism.lang.intrinsics.wgmma import extents, held_of, is_transposed
+from prism.lang.intrinsics.wgmma import extents, held_of, is_transposed, start_units
 from prism.lang.tree import Apply
 from prism.lang.tree.bind import binding_of, operands_of
 from prism.lang.types.perspective import WARP
@@ -35,7 +35,8 @@ def compile_wgmma(scope: Scope, node: Apply) -> Eval:
     operands = [operand_of(scope, parameter, argument) for parameter, argument in pairs]
     meaning, fragment = node.intrinsic.meaning, binding.fragments["accumulator"]
     held, plain = held_of(binding), scope.shop.mode.plain
-    shapes = [extents(binding, operand) for operand in ("ab" if held is None else "b")]
+    names = "ab" if held is None else "b"
+    shapes = [extents(binding, operand) for operand in names]
     checker, check = Checker(node.span, node.code), scope.check
     columns = 1 if is_transposed(binding, "a") else 0
     assert meaning is not None
@@ -56,7 +57,10 @@ def compile_wgmma(scope: Scope, node: Apply) -> Eval:
             sums = gather(local, fragment, lanes)
             scatter(local, fragment, lanes, meaning(binding, left, read[-1], sums, *accumulate))
 
-        if not check:
+        if check:
+            for operand, tile, index in zip(names, given, tiles, strict=True):
+                _check_start(frame, checker, tile, index, lanes, operand, start_units(binding, operand))
+        else:
             for tile, index in zip(given, tiles, strict=True):
                 checker.bounds(frame, tile.region, index.ravel(), np.full(index.size, lanes[0]))
         if plain:
@@ -83,6 +87,17 @@ def compile_wgmma(scope: Scope, node: Apply) -> Eval:
 def _read(tile: Tile, lanes: int, shape: tuple[int, int]) -> Any:
     """Return the indices of each unit's part of a tile, of shape (units, rows, columns)."""
     return np.stack([tile.elements(first, shape).reshape(shape) for first in range(0, lanes, WARPS * WARP)])
+
+
+def _check_start(
+    frame: Frame, checker: Checker, tile: Tile, indices: Any, lanes: Any, operand: str, units: tuple[int, int]
+) -> None:
+    """Report a tile operand that begins where no descriptor can."""
+    for unit, at in enumerate(indices[:, 0, 0]):
+        for first, multiple, what in zip(divmod(int(at), tile.shape[-1]), units, ("row", "column"), strict=True):
+            if first % multiple:
+                text = f"`{operand}` of a wgmma begins at a {what} that is a multiple of {multiple}, not at {first}"
+                raise checker.fault(MisalignedError, frame, int(lanes[unit * WARPS * WARP]), text, f"{what} {first}")
 
 
 def _check_accumulator(

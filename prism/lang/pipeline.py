@@ -2,6 +2,7 @@
 
     check            kernel, template   -> functions   parse, instantiate and check each function that the kernel reaches
     check_blocks     functions          -> none        the sizes of blocks that they ask for go together
+    split            functions          -> functions   the kernel's loops, where their conditions can be left out of pieces
     lay_out          functions          -> layouts     scopes and alignment judged, shared memory placed
     plan             functions, layouts -> plans       barriers, and the waits of rings
     assemble         all of these       -> Program     mbarriers placed behind the objects
@@ -18,7 +19,8 @@ reference machine takes either form, as the schedule says.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from prism.lang import surface
 from prism.lang.barriers import whole_units
@@ -27,6 +29,7 @@ from prism.lang.check import check, reuse
 from prism.lang.check.env import fail
 from prism.lang.diagnostics import CompileError
 from prism.lang.errors import calls as errors
+from prism.lang.errors import rings
 from prism.lang.errors.syntax import TooDeep
 from prism.lang.facts.align import check_alignment
 from prism.lang.facts.blocks import check_blocks
@@ -36,12 +39,13 @@ from prism.lang.lower.limits import allocate_named, check_shared_limit
 from prism.lang.lower.place import place, with_mbarriers
 from prism.lang.lower.skew import skew, unskew
 from prism.lang.lower.specialise import specialise
-from prism.lang.lower.split_loops import split_loops
+from prism.lang.lower.split_loops import split_loops, splits_products
 from prism.lang.lower.turns import allocate_turns
 from prism.lang.sync import plan
-from prism.lang.tree import Function, Symbol
+from prism.lang.tree import For, Function, Symbol
 from prism.lang.tree.inlined import add_calls
-from prism.lang.tree.plan import Layout, Lowered, Plan, Program
+from prism.lang.tree.plan import Layout, Lowered, Note, Plan, Program
+from prism.lang.tree.walk import statements
 
 Functions = tuple[Function, ...]
 """Checked functions, callees first."""
@@ -54,12 +58,7 @@ def build(kernel: surface.Kernel, template: Mapping[str, object] | None = None) 
         try:
             check_blocks(functions)
             apart = split(functions)
-            if apart is not functions:
-                try:
-                    return synchronise(apart)
-                except CompileError:
-                    pass  # as it was written it may be legal; and if it isn't, its faults are told as it was written
-            return synchronise(functions)
+            return synchronise(functions) if apart is functions else synchronise_split(apart, functions)
         except CompileError as failure:
             raise CompileError(*(add_calls(error, functions) for error in failure.errors)) from None
         except RecursionError:
@@ -73,10 +72,35 @@ def split(functions: Functions) -> Functions:
     return functions if apart is entry else (*functions[:-1], apart)
 
 
-def synchronise(functions: Functions) -> Program:
-    """Return the program of checked functions, which can be lowered."""
+def synchronise_split(apart: Functions, functions: Functions) -> Program:
+    """Return the program with its loops split or as it was written: what is better of what is legal."""
+    # Products in pieces stay under way. Rings' scopes under conditions need pieces only where they are refused without.
+    failures: list[CompileError] = []
+    for form in (apart, functions) if splits_products(apart[-1]) else (functions, apart):
+        try:
+            return synchronise(form, _why_whole(apart, failures) if form is functions else ())
+        except CompileError as failure:
+            failures.append(failure)
+    one, two = failures if form is functions else reversed(failures)
+    # What is wrong is told of the loops as they were written, but for what is right in pieces.
+    skipped = isinstance(two.errors[0], rings.Skipped) and not isinstance(one.errors[0], rings.Skipped | rings.Uneven)
+    raise (one if skipped else two) from None
+
+
+def _why_whole(apart: Functions, failures: Sequence[CompileError]) -> tuple[Note, ...]:
+    loop = next(s for s in statements(apart[-1].body) if isinstance(s, For) and s.part)
+    return tuple(
+        Note(loop.span, f"the loop is not split at its conditions: {failure.errors[0].title_text}") for failure in failures
+    )
+
+
+def synchronise(functions: Functions, notes: tuple[Note, ...] = ()) -> Program:
+    """Return the program of checked functions, which can be lowered; with notes on the kernel."""
     layouts = lay_out(functions)
-    plans = plan(functions, layouts)
+    plans = dict(plan(functions, layouts))
+    if notes:
+        entry = functions[-1]
+        plans[entry] = replace(plans[entry], notes=(*plans[entry].notes, *notes))
     program = assemble(functions, plans, layouts)
     lower(program)  # kept with the program: who emits it finds it there
     return program

@@ -24,6 +24,7 @@ from prism.lang.errors.turns import TurnsBarrier
 from prism.lang.facts.budget import most_threads
 from prism.lang.facts.definitions import Facts, facts
 from prism.lang.facts.destinations import between_blocks, brought_together, stored_by_all
+from prism.lang.facts.touches import REDUCTION
 from prism.lang.rings.fills_ahead import with_skews
 from prism.lang.rings.joint import Joint, State, grounds, joins_of
 from prism.lang.rings.waits import Rings, rings
@@ -209,9 +210,10 @@ def conflict_error(conflict: Conflict, function: Function) -> CompileError:
     name, span = second.root.name, second.access.span
     if conflict.first.since is not None and first.how == second.how == "load":
         return CompileError(errors.SameLoad(span=span, labels=(Label(first.access.span, "the other load"),), name=name))
-    if conflict.first.since is not None:
+    among_blocks = conflict.unit.level == Level.GRID and not function.cooperative
+    if conflict.first.since is not None and not (among_blocks and REDUCTION in (first.kind, second.kind)):
         return CompileError(errors.InFlight(span=span, labels=labels, name=name, first=first.kind, second=second.kind))
-    if conflict.unit.level == Level.GRID and not function.cooperative:
+    if among_blocks:
         return CompileError(
             errors.GridSync(
                 span=span, labels=labels, name=name, unit=conflict.unit, first=first.kind, second=second.kind
@@ -311,24 +313,36 @@ def jointly(
         waits = assemble_plan(context, rings, groups, {}, ())
         return replace(rings.into(context, groups), news=joins_of(context, trips, waits))
 
+    def marks_of(state: State) -> Needed:
+        return needed if state.marks is None else state.marks
+
     def plan_of(state: State) -> Plan:
-        plan = assemble_plan(context, state.rings, state.groups, needed, elided)
+        plan = assemble_plan(context, state.rings, state.groups, marks_of(state), elided)
         return replace(plan, barriers=(*plan.barriers, *state.barriers))
 
     def walks(state: State) -> bool:
         try:
             with context.work.trying():
-                walk_function(aware(state.rings, state.groups), group_marks(needed))
+                walk_function(aware(state.rings, state.groups), group_marks(marks_of(state)))
         except (Conflict, Spent):
             return False
         return True
+
+    def placed(state: State) -> State | None:
+        joined, marks = aware(state.rings, state.groups), marks_of(state)
+        try:
+            with context.work.trying():
+                walk = walk_function(joined, group_marks(marks), grow=True)
+            return replace(state, marks=minimal(joined, walk.placed, {**conflicts_of(marks), **walk.why}))
+        except (Conflict, Concurrent, Spent):
+            return None
 
     if trips and any(isinstance(mark, Perspective) and mark >= BLOCK for _, mark in needed):
         joined = aware(found, own)
         if joined.news:
             needed = minimal(joined, group_marks(needed), conflicts_of(needed))
             elided = left_alone(walk_function(joined, group_marks(needed), notes=True))
-    return plan_of(Joint(context, trips, plan_of, walks, inside).reduce(found, own))
+    return plan_of(Joint(context, trips, plan_of, walks, placed, inside).reduce(found, own))
 
 
 def elided_conflicts(walk: Walk) -> tuple[Elided, ...]:

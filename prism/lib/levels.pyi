@@ -762,6 +762,17 @@ class Grid(LevelName):
     Ticket: ClassVar[Any]
 
     @staticmethod
+    def count_done(control: Any, counter: Any = ...) -> None:
+        """grid.count_done(control: ptr(uint64) @ grid[1], counter: int32 @ block[1] = 0)
+
+        Add one to `control[counter]`, once all threads of the block are here: `grid.wait_for_done` waits for it.
+
+        Who has waited finds in memory what the block wrote before this.
+
+        Perspective: block, of any number of warps.
+        Shapes:      `control[counter]`: 0 before the launch, and of no other use meanwhile."""
+
+    @staticmethod
     def count_launch(control: Any, words: Any, capacity: Any, used: Any, epoch: Any, identity: Any, *, T: Any = ...) -> None:
         """grid.count_launch(control: ptr(uint64) @ grid[1], words: ptr(mailbox(T)) @ grid[1], capacity: uint32 @ grid[1],
             used: int32 @ block[1], epoch: uint32 @ thread[1], identity: T @ block[1], *, T: dtype = ...)
@@ -1065,6 +1076,20 @@ class Grid(LevelName):
         Shapes:      `control[counter]`: the number of launches so far above the counter. It is 0 at first, and of no other use at the
                      same time; launches follow each other, as in a stream. Where blocks share several arrays of tiles, each has a
                      counter of its own, and `blocks` are those that draw from it."""
+
+    @staticmethod
+    def wait_for_done(control: Any, number: Any, counter: Any = ...) -> None:
+        """grid.wait_for_done(control: ptr(uint64) @ grid[1], number: int64 @ block[1], counter: int32 @ block[1] = 0)
+
+        Wait until blocks have called `grid.count_done` at least `number` times; then all that they wrote before can be read.
+
+        Where pieces of work are drawn in their order, by `grid.draw`, a piece may wait for all that are below it: those have been
+        drawn by blocks that run. So work of several steps is done by one launch, each step after the one before it.
+
+        Perspective: block, of any number of warps.
+        Shapes:      `control`, `counter`: as of `grid.count_done`; another counter than the one of `grid.draw`.
+        Errors:      who waits for more pieces than are ever done waits for ever; the reference machine says so. Arrays that blocks
+                     write and others read then are partitioned with `races="allow"`: the checker doesn't know what is waited for."""
 
 class Thread(LevelName):
     @staticmethod

@@ -1,8 +1,9 @@
-"""Asynchronous stores and loads that overlap, or may: in trips of loops, in one group, in one visit of a ring, at a block's end.
+"""Asynchronous stores, sums and loads that overlap, or may: in trips of loops, in one group, in one visit of a ring, at the end.
 
-Each program is a list of statements in the block's code, some in loops: tiles that threads write and one thread stores, by bulk
-or tensor copies, to places that overlap those of earlier stores; copies of one group to one place, and their patches; rings of
-which nobody reads what comes in; products that nobody sums. The oracle executes the statements one after the other.
+Each program is a list of statements in the block's code, some in loops: tiles that threads write and one thread stores, or adds,
+by bulk or tensor copies (of 2 to 4 axes), to places that overlap those of earlier stores; copies of one group to one place, and
+their patches; rings of which nobody reads what comes in; products that nobody sums. The oracle executes the statements one after
+the other.
 """
 
 from __future__ import annotations
@@ -94,6 +95,8 @@ class Writer:
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
+        self.adding = random.Random(seed + 1)
+        self.axes = self.adding.choice((2, 2, 3, 4))  # of the matrix, which then has one for blocks, and one of 1
         self.threads = self.random.choice((32, 32, 32, 64, 64, 64, 64, 64, 128))
         self.blocks = self.random.choice((1, 1, 2))
         self.tensor = self.random.random() < 0.4
@@ -194,33 +197,41 @@ class Writer:
         count = self.random.choice((128, 4, 16, 32, 64))
         at, where = self.place(index, 4, ROOM - count)
         what = name if count == 128 else f"{name}[0]"
-        copy = f"bulk_store(to[{at}], {what}{'' if count == 128 else f', n={count}'})"
+        adds = self.adds()
+        copy = f"bulk_{'reduce' if adds else 'store'}(to[{at}], {what}{'' if count == 128 else f', n={count}'})"
         head = "with claim(out, thread[1]) as to, one(thread):"
         if self.threads == 64 and self.random.random() < 0.5:
             head = f"with claim(out, {self.random.choice(('first', 'second'))}) as to, one(thread):"
 
         def run(state: State) -> None:
-            state.y[where(state.index) : where(state.index) + count] = state.tiles[name][:count]
+            place = slice(where(state.index), where(state.index) + count)
+            state.y[place] = adds * state.y[place] + state.tiles[name][:count]
 
         return [*before, Do([head, f"    {copy}"], run)]
+
+    def adds(self) -> bool:
+        """Whether a store is a reduction, which adds."""
+        return self.adding.random() < 0.3
 
     def box(self, name: str, index: tuple[str, ...]) -> Do:
         """One thread stores a tile to a matrix, of which each block has rows of its own."""
         down, top = self.place(index, self.random.choice((2, 4, 8)), ROWS - 8)
         right, left = self.place(index, self.random.choice((4, 8, 16)), COLUMNS - 16)
-        square, at = self.fresh("q"), f"(t + {self.threads} * e)"
+        first = {2: f"{ROWS} * b + ", 3: "b, ", 4: "0, b, "}[self.axes]
+        adds, square, at = self.adds(), self.fresh("q"), f"(t + {self.threads} * e)"
         self.declared.append(f"{square}: shared(int32[8, 16])")
         lines = [
             f"with partition({square}, thread[1], lambda e: ({at} / 16, {at} % 16)) as own, group(thread[1]):",
             f"    for e in range({128 // self.threads}):",
             f"        own[e] = {name}[t + {self.threads} * e]",
             "with one(thread):",
-            f"    tma_store(matrix[{ROWS} * b + {down}, {right}], {square})",
+            f"    tma_{'reduce' if adds else 'store'}(matrix[{first}{down}, {right}], {square})",
         ]
 
         def run(state: State) -> None:
             rows, columns = ROWS * state.block + top(state.index), left(state.index)
-            state.matrix[rows : rows + 8, columns : columns + 16] = state.tiles[name].reshape(8, 16)
+            place = slice(rows, rows + 8), slice(columns, columns + 16)
+            state.matrix[place] = adds * state.matrix[place] + state.tiles[name].reshape(8, 16)
 
         return Do(lines, run)
 
@@ -383,7 +394,9 @@ class Writer:
             "t: int32 @ thread[1] = id()", "total: int32 @ thread[1] = t", *roles, *self.declared, *written(body),
             "with partition(sums, thread[1], t) as mine, group(thread[1]):", "    mine[0] = total",
         ]  # fmt: skip
-        matrix = ", matrix: CUtensorMap(int32, 8, 16) @ grid[1]" if self.tensor else ""
+        box = ", ".join([*["1"] * (self.axes - 2), "8", "16"])
+        matrix = f", matrix: CUtensorMap(int32, {box}) @ grid[1]" if self.tensor else ""
+        axes = {2: (), 3: (self.blocks,), 4: (1, self.blocks)}[self.axes]
         text = (
             f'@prism("global")\n@attr("__launch_bounds__({self.threads})")\n'
             f"@requires(grid[1], block[1], thread[{self.threads}])\n"
@@ -399,7 +412,9 @@ class Writer:
 
         def inputs() -> list[Any]:
             y, z = (np.zeros(size, np.int32) for size in shapes)
-            more = [np.zeros((ROWS * self.blocks, COLUMNS), np.int32)] if self.tensor else []
+            more = (
+                [np.zeros((ROWS * self.blocks, COLUMNS), np.int32).reshape(*axes, -1, COLUMNS)] if self.tensor else []
+            )
             return [x.copy(), y, z, np.int32(TRIPS), np.int32(1), *more]
 
         _, y, z, _, _, *more = inputs()
@@ -407,7 +422,8 @@ class Writer:
         for block in range(self.blocks):
             mine = slice(block * self.threads, (block + 1) * self.threads)
             part = y[block * ROOM : (block + 1) * ROOM]
-            state = State(block, wide, part, more[0] if more else None, np.arange(self.threads, dtype=np.int64))
+            rows = more[0].reshape(-1, COLUMNS) if more else None
+            state = State(block, wide, part, rows, np.arange(self.threads, dtype=np.int64))
             execute(body, state)
             z[mine] = state.total
         return Edge(

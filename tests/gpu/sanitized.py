@@ -1,18 +1,23 @@
-"""The cases of all algorithms, for compute-sanitizer to watch: `python -m tests.gpu.sanitized [aligned] [ALGORITHM ...]`.
+"""The cases of all algorithms, for compute-sanitizer to watch: `python -m tests.gpu.sanitized [aligned] [MOST] [ALGORITHM ...]`.
 
-With `aligned`, no hgemm whose result's rows begin at odd addresses: see test_sanitizer.py. With names of algorithms, as the
-manifest has them, theirs alone.
+With `aligned`, no hgemm whose result's rows begin at odd addresses: see test_sanitizer.py. With a number, arrays of at most so
+many elements: racecheck takes minutes for what a kernel does in a second. With names of algorithms, as the manifest has them,
+theirs alone.
 """
 
 from __future__ import annotations
 
 import functools
+import math
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import cupy
+import numpy as np
 
-from prism.lib import algorithms
+from prism.lang import uint32
+from prism.lib import algorithms, argsort, segmented_argsort, segmented_sort, sort
 from prism.lib.cases import Case
 from tests.lib.calls import check, expected, past
 
@@ -22,10 +27,37 @@ def out_of(case: Case, arrays: Any) -> dict[str, Any]:
     return {"out": cupy.zeros(expected(case, arrays).shape, "float16")} if case.function == "hgemm" else {}
 
 
+def further() -> dict[str, list[tuple[str, Callable[[], Any], Any]]]:
+    """Return calls that no case makes, by algorithm, and what they give: of kernels of long rows, clusters and comparators."""
+    random = np.random.default_rng(0)
+    rows = random.integers(0, 1 << 32, (2, 1 << 14), dtype=np.uint32)
+    long = random.integers(0, 1000, 40_000, dtype=np.uint32)
+    cuts = np.array([0, 19_000, 40_000])
+    parts = [long[begin:end] for begin, end in zip(cuts[:-1], cuts[1:], strict=True)]
+    x, y, offsets = cupy.asarray(rows), cupy.asarray(long), cupy.asarray(cuts)
+    return {
+        "merge": [("sort by less", lambda: sort(y, less=lambda a, b: uint32(b) < uint32(a)), np.sort(long)[::-1])],
+        "sort": [
+            ("rows in clusters", lambda: sort(x), np.sort(rows)),
+            ("positions in clusters", lambda: argsort(x), np.argsort(rows, kind="stable")),
+        ],
+        "sort_rows": [
+            ("long segments", lambda: segmented_sort(y, offsets), np.concatenate([np.sort(part) for part in parts])),
+            (
+                "positions in long segments",
+                lambda: segmented_argsort(y, offsets),
+                np.concatenate([np.argsort(part, kind="stable") for part in parts]),
+            ),
+        ],
+    }
+
+
 def watch(case: Case, known: set[str]) -> None:
     """Make the calls of a case: of large arrays, and of the first of a function also past an aligned address; of two dtypes."""
     for number, shape in enumerate(case.large if case.function not in known else case.large[:-1]):
         if case.function == "hgemm" and shape[-1] % 4 and "aligned" in sys.argv:
+            continue
+        if math.prod(shape) > MOST:
             continue
         arrays = case.arrays(shape, case.dtypes[number == 1 and len(case.dtypes) > 1])
         for elements in (0, 3) if case.function not in known else (3 * (number % 2),):
@@ -33,12 +65,18 @@ def watch(case: Case, known: set[str]) -> None:
             check(case, arrays, place, cupy.asnumpy, **out_of(case, arrays))
 
 
+MOST = next((int(one) for one in sys.argv[1:] if one.isdigit()), 1 << 62)
+
 if __name__ == "__main__":
     seen: set[str] = set()
-    names = [name for name in sys.argv[1:] if name != "aligned"]
+    names = [name for name in sys.argv[1:] if name != "aligned" and not name.isdigit()]
     parts = [part for part in algorithms.parts("cases") if not names or part[0] in names]
     for one in (case for _, module in parts for case in module.CASES):
         watch(one, seen)
         seen.add(one.function)
         print(one, flush=True)
+    for algorithm, calls in further().items():
+        for text, call, wanted in calls if not names or algorithm in names else ():
+            assert np.array_equal(cupy.asnumpy(call()), wanted), text
+            print(algorithm, text, flush=True)
     print("all of them", flush=True)

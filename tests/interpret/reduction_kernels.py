@@ -24,20 +24,10 @@ def reduced(x: ptr(const(T)) @ grid[1], y: ptr(T) @ grid[1], trips: int32 @ grid
                     mine[e] = x[256 * (trips * b + i) + t + 64 * e]
             with claim(s, thread[1]) as whole, one(thread):
                 bulk_reduce(
-                    y[0],
-                    whole,
-                    op="add"
-                    if OP == 0
-                    else "min"
-                    if OP == 1
-                    else "max"
-                    if OP == 2
-                    else "and"
-                    if OP == 3
-                    else "or"
-                    if OP == 4
-                    else "xor",
-                )
+                    y[0], whole,
+                    op="add" if OP == 0 else "min" if OP == 1 else "max" if OP == 2
+                    else "and" if OP == 3 else "or" if OP == 4 else "xor",
+                )  # fmt: skip
 
 
 @prism("global")
@@ -54,37 +44,15 @@ def reduced_parts(x: ptr(const(T)) @ grid[1], y: ptr(T) @ grid[1], n: int32 @ gr
                 mine[e] = x[1024 * b + 16 * t + e]
         with group(thread[1]):
             bulk_reduce(
-                y[16 * t],
-                s[16 * t],
-                n=n,
-                op="add"
-                if OP == 0
-                else "min"
-                if OP == 1
-                else "max"
-                if OP == 2
-                else "and"
-                if OP == 3
-                else "or"
-                if OP == 4
-                else "xor",
-            )
+                y[16 * t], s[16 * t], n=n,
+                op="add" if OP == 0 else "min" if OP == 1 else "max" if OP == 2
+                else "and" if OP == 3 else "or" if OP == 4 else "xor",
+            )  # fmt: skip
             bulk_reduce(
-                y[16 * t + 16],
-                s[16 * t],
-                n=n,
-                op="add"
-                if OP == 0
-                else "min"
-                if OP == 1
-                else "max"
-                if OP == 2
-                else "and"
-                if OP == 3
-                else "or"
-                if OP == 4
-                else "xor",
-            )
+                y[16 * t + 16], s[16 * t], n=n,
+                op="add" if OP == 0 else "min" if OP == 1 else "max" if OP == 2
+                else "and" if OP == 3 else "or" if OP == 4 else "xor",
+            )  # fmt: skip
 
 
 @prism("global")
@@ -105,17 +73,7 @@ def reduced_heads(
                 tma_load(coming, x[b, h, j, 0])
             with claim(tile, adder) as here, one(thread):
                 tma_reduce(
-                    y[b, 0, j, 0],
-                    here,
-                    op="add"
-                    if OP == 0
-                    else "min"
-                    if OP == 1
-                    else "max"
-                    if OP == 2
-                    else "and"
-                    if OP == 3
-                    else "or"
-                    if OP == 4
-                    else "xor",
-                )
+                    y[b, 0, j, 0], here,
+                    op="add" if OP == 0 else "min" if OP == 1 else "max" if OP == 2
+                    else "and" if OP == 3 else "or" if OP == 4 else "xor",
+                )  # fmt: skip

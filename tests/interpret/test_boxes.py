@@ -3,7 +3,10 @@
 import numpy as np
 import pytest
 
+import prism
+from prism.interpret import run
 from tests.interpret.box_kernels import LAYOUTS, heads, laid_out, scores, together
+from tests.mutation import TRIED, score
 
 BATCH, HEADS, LENGTH = 2, 3, 21
 
@@ -52,3 +55,24 @@ def test_five_axes_and_a_cluster():
     y = np.full((4, 3, 2, 8, 16), -1, np.int32)
     together[4, 64](x, y, 3, template={"D": 16}, check=True)
     assert np.array_equal(y[::2, :, :, :7], x) and np.array_equal(y[::2], y[1::2]) and not y[:, :, :, 7].any()
+
+
+def test_each_wait_of_both_is_needed():
+    """Of a copy of heads, and of one that a cluster's blocks make for one another: each wait or arrival left out is found."""
+    x, y = numbers((1, 2, 37, 64), (0, 1, 2, 3)), np.zeros((1, 2, 37, 64), np.float16)
+    tiles = np.random.default_rng(0).integers(0, 999, (1, 3, 2, 8, 16), np.int32)
+
+    def copied(built, **options):
+        found = y.copy()
+        run(built, 2, 64, [x, found, 2, 37], **options)
+        return np.array_equal(found, x)
+
+    def brought(built, **options):
+        found = np.zeros((2, 3, 2, 8, 16), np.int32)
+        run(built, 2, 64, [tiles, found, 3], **options)
+        return np.array_equal(found, np.concatenate([tiles, tiles]))
+
+    whole = {"P": 1, "Q": 16, "D": 64, "SPAN": 128}
+    for kernel, template, right in ((heads, whole, copied), (together, {"D": 16}, brought)):
+        found = score(prism.check(kernel, template), right, 64, TRIED)
+        assert found.wrong and not found.survivors and not found.excused

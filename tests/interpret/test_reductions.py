@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 
 import prism
-from prism.interpret import run
+from prism.interpret import SCHEDULES, MachineError, run
 from prism.lang import (
-    block, bulk_reduce, float32, grid, group, id, int32, one, partition, ptr, requires, shared, thread,
+    CUtensorMap, CompileError, atomic_add, block, bulk_reduce, bulk_store, claim, float32, grid, group, id, int32, one,
+    partition, ptr, requires, shared, thread, tma_reduce,
 )  # fmt: skip
+from prism.lang.tree.plan import WaitGroup
 from prism.lang.types import BFLOAT16
 from prism.lang.types.shorts import bf16_bits, bf16_values
 from tests.interpret.reduction_kernels import reduced, reduced_heads, reduced_parts
@@ -138,3 +140,99 @@ def test_what_comes_before_and_after_in_the_block_is_ordered():
     y = np.zeros(128, np.float32)
     seen[2, 64](y, check=True)
     assert np.array_equal(y, np.tile(2 + 4 * np.arange(64, dtype=np.float32), 2))
+
+
+@prism("global")
+@requires(grid[1], block[1], thread[64])
+def with_atomics(y: ptr(float32) @ grid[1]):
+    """A block's threads and the copy engine add to its own part, in turns: what either does is not atomic to the other."""
+    with partition(y, block[1], 64 * id()) as out, group(block[1]):
+        s: shared(float32[64])
+        t: int32 @ thread[1] = id()
+        with partition(s, thread[1], t) as mine, group(thread[1]):
+            mine[0] = t
+        with group(thread[1]):
+            atomic_add(out[63 - t], 1.0)
+        with one(thread):
+            bulk_reduce(out[0], s)
+        with group(thread[1]):
+            atomic_add(out[63 - t], 1.0)
+
+
+@prism("global")
+@requires(grid[1], block[1], thread[64])
+def among_blocks(y: ptr(float32) @ grid[1]):
+    """The same, of a place that all blocks have in common."""
+    with group(block[1]):
+        s: shared(float32[64])
+        t: int32 @ thread[1] = id()
+        with partition(s, thread[1], t) as mine, group(thread[1]):
+            mine[0] = t
+        with one(thread):
+            bulk_reduce(y[0], s)
+        with group(thread[1]):
+            atomic_add(y[63 - t], 1.0)
+
+
+@prism("global")
+@requires(grid[1], block[1], thread[64])
+def stored_first(y: ptr(float32) @ grid[1]):
+    """A store and a reduction of one thread go to one place."""
+    with partition(y, block[1], 64 * id()) as out, group(block[1]):
+        s: shared(float32[64])
+        t: int32 @ thread[1] = id()
+        with partition(s, thread[1], t) as mine, group(thread[1]):
+            mine[0] = t
+        with claim(out, thread[1]) as o, one(thread):
+            bulk_store(o[0], s)
+            bulk_reduce(o[0], s)
+
+
+@prism("global")
+@requires(grid[1], block[2], thread[32])
+def by_a_cluster(y: CUtensorMap(float32, 1, 1, 32) @ grid[1]):
+    """All blocks of a cluster add to one place: a store of theirs would be refused."""
+    with group(block[2]), group(block[1]):
+        s: shared(float32[32])
+        t: int32 @ thread[1] = id()
+        with partition(s, thread[1], t) as mine, group(thread[1]):
+            mine[0] = t
+        with one(thread):
+            tma_reduce(y[0, 0, 0], s)
+
+
+def test_the_blocks_of_a_cluster_add_to_one_place():
+    y = np.zeros((1, 1, 30), np.float32)
+    by_a_cluster[6, 32](y[:, :, :28], check=True)
+    assert np.array_equal(y[0, 0], [*(6 * np.arange(28)), 0, 0])
+
+
+@pytest.mark.parametrize(("kernel", "each"), [(with_atomics, np.arange(64) + 2), (stored_first, 2 * np.arange(64))])
+def test_what_is_not_atomic_to_it_waits(kernel, each):
+    """Each wait, fence and barrier between them is needed, and enough."""
+
+    def right(built, **options):
+        y = np.zeros(128, np.float32)
+        run(built, 2, 64, [y], **options)
+        return np.array_equal(y, np.tile(each, 2))
+
+    built = prism.check(kernel)
+    assert all(right(built, check=True, schedule=schedule) for schedule in SCHEDULES)
+    found = score(built, right, 64, TRIED)
+    assert found.wrong and not found.survivors and not found.excused
+
+
+def test_blocks_cannot_take_turns():
+    with pytest.raises(CompileError) as caught:
+        prism.check(among_blocks)
+    assert caught.value.code == "grid-sync" and "this atomic may meet another block's reduction" in str(caught.value)
+
+
+def test_the_machine_says_what_is_not_atomic_to_what():
+    built = prism.check(with_atomics)
+    (plan,) = built.plans.values()
+    wait = next(op for op in plan.operations if isinstance(op, WaitGroup) and not op.read)
+    mutant = built.with_plan(plan.drop_step(wait))
+    with pytest.raises(MachineError) as caught:
+        run(mutant, 1, 64, [np.zeros(64, np.float32)], check=True, schedule="late")
+    assert "are so to one another alone" in str(caught.value)

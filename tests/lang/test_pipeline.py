@@ -12,7 +12,7 @@ from prism.lang import block, grid, group, id, int32, partition, pipeline, ptr, 
 from prism.lang.emit import emit
 
 STAGES = [
-    "check", "check_blocks", "lay_out", "plan", "assemble", "skew", "specialise", "judge", "allocate_named",
+    "check", "check_blocks", "split", "lay_out", "plan", "assemble", "skew", "specialise", "judge", "allocate_named",
 ]  # fmt: skip
 
 

@@ -43,7 +43,7 @@ from prism.lang.tree import Partition  # fmt: skip
 from prism.lang.tree.plan import Layout, Path
 from prism.lang.tree.walk import statements
 from prism.lang.types import UINT8
-from prism.lang.types.perspective import BLOCK, THREAD, Level, Perspective
+from prism.lang.types.perspective import BLOCK, THREAD, WARP1, Level, Perspective
 
 Env = tuple[tuple[Any, Any], ...]
 """Pointer variables that were assigned, and the object or view that each one names now; conditions, and whether they hold."""
@@ -301,6 +301,8 @@ def _relate_in_unit(first: Pending, earlier: Touch, second: Touch, unit: Perspec
     fence = second.engine and not earlier.engine
     if first.since is not None:
         return Relation(unit, land=True, fence=fence)
+    if earlier.how == "wgmma" and unit <= WARP1:
+        return Relation(None, "each thread of the warp has waited for it")
     if earlier.how == "load" and unit < BLOCK:
         unit = BLOCK  # it has ended, and those know that waited at its mbarrier: not the thread that issued it
     if unit == THREAD:
@@ -353,10 +355,28 @@ def _common(known: Facts, first: Pending, earlier: Touch, second: Touch) -> Rela
                 source = _wider(*(part for part in parts if part is not None))
                 break
         source = second.steps[place].view.perspective
+    source = _narrow(known, first, second, source)
     kind, words = believed or ("", "")
     if _trips_apart(known, first, second, source):
         return Relation(None, "the elements of different trips are proved disjoint", unproved=kind, believed=words)
     return Relation(source, unproved=kind, believed=words)
+
+
+def _narrow(known: Facts, first: Pending, second: Touch, source: Perspective) -> Perspective:
+    """Return the unit inside one of `source` whose threads make both accesses where they meet, if one is a wgmma's.
+
+    Its rows may be those of another warpgroup, or its own: `s[64 * w, 0]`.
+    """
+    earlier = first.touch
+    assert earlier is not None
+    if "wgmma" not in (earlier.how, second.how) or source.level == Level.GRID:
+        return source
+    units = {t.code for t in (earlier, second)} | {s.view.perspective for t in (earlier, second) for s in t.steps}
+    units = {u for u in units if u < source and u.level == Level.THREAD and u.size < known.threads}
+    for unit in sorted(units, key=lambda u: u.size):
+        if is_proved(known, earlier.where, second.where, Question(source, unit, None, _free(known, first))):
+            return unit
+    return source
 
 
 def _step(touch: Touch, place: int) -> Step | None:

@@ -267,7 +267,9 @@ def check_claim(env: Env, st: s.Claim) -> tree.Stmt:
     view = make_view(env, source, unit, st.offset, "check", ownership.ClaimOffset)
     view = replace(view, in_flight=in_flight(source, st))
     symbol = tree.Symbol(st.name, view_pointer(env, source, st.offset), unit, st.name_span, view=view)
-    step = Step("claim", symbol.span, unit, f"claim({source.name}, {role.name if role is not None else unit})", role=role)
+    step = Step(
+        "claim", symbol.span, unit, f"claim({source.name}, {role.name if role is not None else unit})", role=role
+    )
     body = check_body(open_scope(env.enter(step), source, symbol), claimed_body(env, st))
     one_use(env, symbol)
     return tree.Claim(view=symbol, code=env.code, body=body, span=st.span)
@@ -291,7 +293,7 @@ def claimed_body(env: Env, st: s.Claim) -> s.Body:
                 look(inner)
         elif isinstance(part, s.Roles):
             declared.update(name.name for name in part.names)
-        elif isinstance(part, s.Turns):  # which its role takes in its own code, too
+        elif isinstance(part, s.Turns):  # taken in the role's arm as well as around it
             look(part.body)
         elif isinstance(part, s.Name):
             named.add(part.name)

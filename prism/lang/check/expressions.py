@@ -10,6 +10,7 @@ from prism.lang.check.env import Env, blame, changing, declaration_label, descri
 from prism.lang.check.purity import touches_memory
 from prism.lang.check.rings import check_opened
 from prism.lang.check.table import check_expression, expression_rule
+from prism.lang.check.vector_arithmetic import vector_binary, vector_negative
 from prism.lang.diagnostics import Fields, Label, Span, source_text
 from prism.lang.errors import calls as call_errors
 from prism.lang.errors import names, ownership, tiles
@@ -61,13 +62,23 @@ def check_value(env: Env, e: s.Expr, target: Perspective, want: Type | None = No
 
 def check_scalar(env: Env, e: s.Expr, target: Perspective, want: Type | None = None) -> tree.Expr:
     """Return a typed expression that is one number."""
-    value = check_value(env, e, target, want)
+    return one_number(check_value(env, e, target, want), e.span)
+
+
+def one_number(value: tree.Expr, span: Span) -> tree.Expr:
+    """Return the value where it is one number."""
     if not isinstance(value.type, Scalar) or isinstance(value.type, Struct):
         hint = "take one component, `v[0]`"
         if isinstance(value.type, Struct):
             hint = f"take a field, as `.{value.type.names[0]}`: structs have no operators"
-        fail(errors.Mismatch(span=e.span, expected="a scalar", found=str(value.type), hint=hint))
+        fail(errors.Mismatch(span=span, expected="a scalar", found=str(value.type), hint=hint))
     return value
+
+
+def number_or_vector(env: Env, e: s.Expr, target: Perspective, want: Type | None) -> tree.Expr:
+    """Return a typed operand of arithmetic."""
+    value = check_value(env, e, target, want)
+    return value if isinstance(value.type, Vector) else one_number(value, e.span)
 
 
 def check_index(env: Env, e: s.Expr, target: Perspective) -> tree.Expr:
@@ -219,7 +230,9 @@ def check_claimed(env: Env, symbol: tree.Symbol, span: Span) -> None:
 @expression_rule(s.Unary)
 def check_unary(env: Env, e: s.Unary, target: Perspective, want: Type | None) -> tree.Expr:
     """`-x`, `~x`, `not x`."""
-    operand = check_scalar(env, e.operand, target, operand_type(want))
+    operand = number_or_vector(env, e.operand, target, operand_type(want))
+    if isinstance(operand.type, Vector):
+        return vector_negative(env, e, operand)
     kind = operand.type
     assert isinstance(kind, Scalar)
     if e.op == "not":
@@ -262,11 +275,13 @@ def check_binary(env: Env, e: s.Binary, target: Perspective, want: Type | None) 
         )
     hint = None if e.op in COMPARISONS else operand_type(want)
     if isinstance(e.left, s.Literal):
-        right = check_scalar(env, e.right, target, hint)
-        left = check_scalar(env, e.left, target, right.type)
+        right = number_or_vector(env, e.right, target, hint)
+        left = number_or_vector(env, e.left, target, right.type)
     else:
-        left = check_scalar(env, e.left, target, hint)
-        right = check_scalar(env, e.right, target, left.type if e.op not in ("<<", ">>") else INT32)
+        left = number_or_vector(env, e.left, target, hint)
+        right = number_or_vector(env, e.right, target, left.type if e.op not in ("<<", ">>") else INT32)
+    if isinstance(left.type, Vector) or isinstance(right.type, Vector):
+        return vector_binary(env, e, left, right)
     perspective = meet(left.perspective, right.perspective)
     if e.op in ("<<", ">>"):
         both_integers(e, left, right)

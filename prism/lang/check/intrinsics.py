@@ -42,11 +42,13 @@ from prism.lang.check.tiles import (
     tensor_operand,
     tile_operand,
 )
+from prism.lang.check.vector_arithmetic import vector_fused
 from prism.lang.diagnostics import Fields, Span
 from prism.lang.errors import asynchronous, ownership
 from prism.lang.errors import calls as errors
 from prism.lang.errors import types as type_errors
 from prism.lang.intrinsics.declaration import Intrinsic, Parameter
+from prism.lang.intrinsics.special import fma
 from prism.lang.parse import syntax as s
 from prism.lang.tree.bind import binding_of
 from prism.lang.types import VOID, Array, Mailbox, Pointer, Scalar, Type, Vector
@@ -73,6 +75,8 @@ def check_intrinsic(env: Env, e: s.Call, intrinsic: Intrinsic, target: Perspecti
     statics = {p.name: static(intrinsic, p, given.get(p.name)) for p in intrinsic.parameters if p.kind == "static"}
     operands = [p for p in intrinsic.parameters if p.kind != "static" and (p.name in given or not p.optional)]
     typed = check_operands(env, intrinsic, operands, given, target, want)
+    if intrinsic is fma and any(isinstance(value.type, Vector) for value in typed.values()):
+        return vector_fused(env, e, [typed[p.name] for p in operands])
     same_elements(intrinsic, operands, typed)
     refuse_one_twice(intrinsic, typed, e.span)
     of_numbers(intrinsic, operands, typed)

@@ -7,9 +7,9 @@ from typing import NoReturn
 from prism.lang import tree
 from prism.lang.check.asynchronous import WARPGROUP1, copies_alone
 from prism.lang.check.env import Env, declaration_label, fail, refuse_const, refuse_write
-from prism.lang.check.expressions import check_index, element, flatten, must_agree, tile_type, visible
+from prism.lang.check.expressions import check_index, element, flatten, must_agree, rank, tile_type, visible
 from prism.lang.check.fragments import find_fragment
-from prism.lang.check.pieces import in_whole
+from prism.lang.check.pieces import in_whole, moves
 from prism.lang.check.rings import into_ring
 from prism.lang.diagnostics import Fields, Label, Span
 from prism.lang.errors import calls as call_errors
@@ -17,7 +17,8 @@ from prism.lang.errors import tiles as errors
 from prism.lang.errors import types as type_errors
 from prism.lang.intrinsics.declaration import Intrinsic, Parameter
 from prism.lang.parse import syntax as s
-from prism.lang.types import Fragment, Pointer, Scalar, TensorMap
+from prism.lang.tree.parts import tile_around
+from prism.lang.types import INT32, Fragment, Pointer, Scalar, TensorMap, Vector
 from prism.lang.types.perspective import GRID, THREAD, WARP1, Perspective, meet
 
 
@@ -45,11 +46,8 @@ def tile_operand(env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr) -> tre
         refuse(intrinsic, p, e, "a tile in shared memory", symbol, change)
     if p.effect != "read" and intrinsic.asynchronous == "load" and not indices and symbol.root().parameter:
         into_ring(env, intrinsic.name, symbol, e.span)
-    if not indices and tile_type(env, symbol).shape is None:
-        change = f"say where it begins, `{symbol.name}[0]`, or name an object, or a view without an offset"
-        refuse(intrinsic, p, e, "a tile of a known shape", symbol, change)
+    given = operand_start(env, intrinsic, p, e, symbol, indices)
     found: tree.Expr = tree.Var(symbol=symbol, type=symbol.type, perspective=symbol.perspective, span=e.span)
-    given = element(env, symbol, indices, e.span, p.unit) if indices else None
     if symbol in env.context.pieces:
         given = in_whole(symbol, given, e.span)
         symbol = given.symbol
@@ -65,6 +63,41 @@ def tile_operand(env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr) -> tre
         change = f"read it through memory of {p.unit} or broader, before it is partitioned"
         fail(call_errors.MatrixNarrow(span=e.span, labels=(declaration_label(symbol),), change=change, **facts))
     return found
+
+
+def operand_start(
+    env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr, symbol: tree.Symbol, indices: tuple[s.Expr, ...]
+) -> tree.Element | None:
+    """Return the element where a tile operand begins; None where a tile is named whole.
+
+    A part that a partition's lambda names is an operand of wgmma: it lies as its tile does, and begins at its first element.
+    """
+    part = intrinsic.asynchronous == "wgmma" and symbol not in env.context.pieces and is_part(env, symbol)
+    if part and not moves(symbol):
+        change = "let each index of the partition's lambda be a row, or a column, and what is added to it"
+        refuse(intrinsic, p, e, "a tile, or a part that lies as its tile does", symbol, change)
+    if indices:
+        return element(env, symbol, indices, e.span, p.unit)
+    if part:
+        return first_element(symbol, e.span)
+    if tile_type(env, symbol).shape is None:
+        change = f"say where it begins, `{symbol.name}[0]`, or name an object, or a view without an offset"
+        refuse(intrinsic, p, e, "a tile of a known shape", symbol, change)
+    return None
+
+
+def is_part(env: Env, symbol: tree.Symbol) -> bool:
+    """Whether a partition's lambda made a name for part of a shared tile."""
+    tile = tile_around(symbol).type
+    return tile_type(env, symbol).shape is None and isinstance(tile, Pointer) and tile.shape is not None
+
+
+def first_element(symbol: tree.Symbol, span: Span) -> tree.Element:
+    """Return where a part begins: its element of no row and no column."""
+    assert isinstance(symbol.type, Pointer) and isinstance(symbol.type.element, Scalar | Vector)
+    zeros = tuple(tree.Const(value=0, type=INT32, span=span) for _ in range(rank(symbol)))
+    kind, perspective = symbol.type.element, symbol.perspective
+    return tree.Element(symbol=symbol, indices=zeros, type=kind, perspective=perspective, span=span)
 
 
 def check_fill(env: Env, intrinsic: Intrinsic, symbol: tree.Symbol, span: Span) -> None:

@@ -132,8 +132,15 @@ def type_cuda(type_: Type) -> str:
             return "void"
 
 
+def is_laid_anew(type_: Type) -> bool:
+    """Whether a thread keeps its part of a fragment twice: as it is indexed, and as a wgmma takes it for its first operand."""
+    return isinstance(type_, Fragment) and type_.threads == 128 and type_.element.bytes == 1
+
+
 def declarator(type_: Type, name: str) -> str:
     """Return `int x`, `int x[4][2]`."""
+    if isinstance(type_, Fragment) and is_laid_anew(type_):
+        return f"px_held<{type_.element.cuda}, {type_.size}> {name}"
     return f"{type_cuda(type_)} {name}{''.join(f'[{n}]' for n in registers(type_))}"
 
 

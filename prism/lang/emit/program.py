@@ -9,7 +9,16 @@ from dataclasses import replace
 from prism.lang import tree
 from prism.lang.barriers.flow import pointer_change
 from prism.lang.check import reuse
-from prism.lang.cuda.names import GRID_WORD, comment, declarator, field_names, registers, symbol_names, type_cuda
+from prism.lang.cuda.names import (
+    GRID_WORD,
+    comment,
+    declarator,
+    field_names,
+    is_laid_anew,
+    registers,
+    symbol_names,
+    type_cuda,
+)
 from prism.lang.cuda.raw_text import element_of
 from prism.lang.diagnostics import CompileError, InternalError
 from prism.lang.emit import turns
@@ -269,6 +278,8 @@ def _parameter(function: tree.Function, symbol: tree.Symbol, name: str) -> str:
             if function.kind == "global"
             else f"const px_tensor_map& {name}"
         )
+    if is_laid_anew(symbol.type):
+        return declarator(symbol.type, f"&{name}")
     if shape := registers(symbol.type):
         extents = "".join(f"[{n}]" for n in shape)
         return f"{'const ' if symbol.const else ''}{type_cuda(symbol.type)} (&{name}){extents}"

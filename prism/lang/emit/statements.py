@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from prism.lang import tree
-from prism.lang.cuda.names import declarator, element_cuda, field_names, is_copy, registers, type_cuda
+from prism.lang.cuda.names import declarator, element_cuda, field_names, is_copy, is_laid_anew, registers, type_cuda
 from prism.lang.cuda.raw_text import field_words, rename_words
 from prism.lang.diagnostics import Span
 from prism.lang.emit import turns
@@ -66,7 +66,7 @@ def body(context: Context, statements: tree.Body) -> list[str]:
 def accumulates(type_: Type) -> bool:
     """Whether a wgmma may add to it, or take it for its first operand."""
     wgmmas = (BFLOAT16, FLOAT16, FLOAT32, INT32)
-    return isinstance(type_, Fragment) and type_.threads == 128 and type_.element in wgmmas
+    return is_laid_anew(type_) or (isinstance(type_, Fragment) and type_.threads == 128 and type_.element in wgmmas)
 
 
 def before_loop(pragma: list[str], lines: list[str]) -> list[str]:
@@ -240,10 +240,16 @@ def loop(context: Context, s: tree.For) -> list[str]:
         more = f"{step} > 0 ? {name} < {stop} : {name} > {stop}"
     if s.once:
         made = [f"const {type_} {name} = {start};", *body(context, s.body)]
-        return [*before, *block(f"if ({tight(start)} < {stop})", context, s.span, made)]
+        return [*before, *_part(context, s, f"if ({tight(start)} < {stop})", made)]
     advance = f"++{name}" if isinstance(s.step, tree.Const) and s.step.value == 1 else f"{name} += {step}"
     head = f"for ({type_} {name} = {start}; {more}; {advance})"
-    return [*before, *_unrolling(s), *block(head, context, s.span, body(context, s.body))]
+    return [*before, *_unrolling(s), *_part(context, s, head, body(context, s.body))]
+
+
+def _part(context: Context, s: tree.For, head: str, lines: list[str]) -> list[str]:
+    """Return `head { lines }`; a piece of a loop says which it is."""
+    first, *others = block(head, context, s.span, lines)
+    return [first + (context.remark(f"{s.part_text} of the loop") if s.part else ""), *others]
 
 
 def _bound(context: Context, e: tree.Expr, what: str, before: list[str]) -> str:

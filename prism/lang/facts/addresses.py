@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from prism.lang import tree
 from prism.lang.facts.claims import Told
 from prism.lang.facts.definitions import Facts, Span
 from prism.lang.facts.digits import Reader, reader
-from prism.lang.facts.polynomials import Form, add, all_digits, constant
+from prism.lang.facts.polynomials import Form, add, all_digits, constant, multiply
 from prism.lang.facts.touches import Address, Use, names_of
 from prism.lang.facts.wraps import computation_type
 from prism.lang.intrinsics import load_vector, store_vector
+from prism.lang.intrinsics.wgmma import ROWS as STRIP
+from prism.lang.intrinsics.wgmma import extents, is_transposed, wgmma
 from prism.lang.keep.bases import Frozen, Value
-from prism.lang.tree.bind import binding_of
+from prism.lang.tree.bind import binding_of, operands_of
 from prism.lang.tree.walk import subexpressions
 from prism.lang.types import INT32, Type
-from prism.lang.types.perspective import Level, Perspective
+from prism.lang.types.perspective import WARP, WARP1, WARPGROUP, WARPGROUP1, Level, Perspective
 
 ROW = 16
 """Bytes of a matrix's row, as `ldmatrix` and `stmatrix` move it."""
@@ -58,14 +61,18 @@ def _address(known: Facts, use: Use, element: tree.Element) -> Address | None:
     root, site = element.symbol.root(), sites(known).get(element)
     if site is None:
         return None
-    width = _width(use, site, root)
+    product = site.apply if site.apply is not None and site.apply.intrinsic is wgmma else None
+    width = _width(use, site, root) if product is None else (1, False)
     if width is None:
         return None
     reads = reader(known)
     indices = resolve_indices(known, element.symbol, tuple((reads.read(i, {}), i.type) for i in element.indices))
     guards = _guard_forms(reads, site)
     told = _site_claims(reads, site)
-    return None if indices is None else Address(root, indices, guards, *width, distinct=told)
+    if indices is None:
+        return None
+    found = Address(root, indices, guards, *width, distinct=told)
+    return found if product is None else _of_product(reads, product, element, found)
 
 
 def callee_address(known: Facts, argument: tree.Var | tree.Element, span: Span) -> Address | None:
@@ -166,6 +173,22 @@ def names_behind(known: Facts, view: tree.Symbol) -> frozenset[tree.Symbol]:
         forms = [reader(known).read(index, {}) for index in view.view.index]
         memo[view] = names_of(forms) - {*view.view.params}
     return memo[view]
+
+
+def _of_product(reads: Reader, apply: tree.Apply, element: tree.Element, first: Address) -> Address:
+    """Return the box that a wgmma reads from an element on: all of it, but of 64 rows of A each warp its own 16.
+
+    FlashAttention-3 counts on that too: where warps write what they read, no other waits for them.
+    """
+    binding = binding_of(apply)
+    operand = next(p.name for p, argument in operands_of(apply) if argument is element)
+    box, indices = list(extents(binding, operand)), list(first.indices)
+    axis = 1 if is_transposed(binding, operand) else 0
+    if operand == "a" and box[axis] == STRIP:
+        box[axis] //= WARPGROUP // WARP
+        mine = multiply(reads.id(WARP1, WARPGROUP1), constant(box[axis]))
+        indices[axis - 2] = add(indices[axis - 2], mine)
+    return replace(first, indices=tuple(indices), width=box[1], rows=(*(1,) * (len(indices) - 2), box[0]))
 
 
 def _width(use: Use, site: Site, root: tree.Symbol) -> tuple[int, bool] | None:

@@ -111,6 +111,44 @@ def _remote(order: str) -> str:
     )
 
 
+# A fragment of 8-bit elements. An accumulator's thread has pairs of neighbours of each 8 columns, and the operand's four of each
+# 16: the threads of a quad exchange half of them, once after they were written, and `words` has what the wgmma reads meanwhile.
+HELD = f"""\
+template <typename T, int N> struct px_held {{
+    T item[N];
+    unsigned int words[N / 4];
+    bool laid = false;
+    struct place {{
+        px_held& of;
+        const int i;
+        __device__ __forceinline__ void operator=(T x) {{ of.item[i] = x; of.laid = false; }}
+        template <typename U> __device__ __forceinline__ explicit operator U() const {{ return (U)of.item[i]; }}
+        __device__ __forceinline__ operator T() const {{ return of.item[i]; }}
+    }};
+    __device__ __forceinline__ place operator[](int i) {{ return {{*this, i}}; }}
+}};
+template <typename T, int N> {_HEAD} void px_keep_words(px_held<T, N>& d) {{
+#pragma unroll
+    for (int i = 0; i < N / 4; ++i) asm volatile("" : "+r"(d.words[i]) :: "memory");
+}}
+template <typename T, int N> {_HEAD} void px_lay(px_held<T, N>& d) {{
+    if (d.laid) return;
+    const unsigned int quad = threadIdx.x % 4u;
+    const bool outer = quad == 0u || quad == 3u;
+    const unsigned int (&as_written)[N / 4] = reinterpret_cast<const unsigned int (&)[N / 4]>(d.item);
+#pragma unroll
+    for (int i = 0; i + 1 < N / 4; i += 2) {{
+        const unsigned int left = as_written[i], right = as_written[i + 1];
+        const unsigned int one = __shfl_sync(0xffffffffu, outer ? left : right, 0x2130u >> 4u * quad & 3u, 4);
+        const unsigned int two = __shfl_sync(0xffffffffu, outer ? right : left, 0x3021u >> 4u * quad & 3u, 4);
+        d.words[i] = __byte_perm(one, two, outer ? 0x5410u : 0x1054u);
+        d.words[i + 1] = __byte_perm(one, two, outer ? 0x7632u : 0x3276u);
+    }}
+    d.laid = true;
+    px_keep_words(d);
+    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+}}
+"""
 HELPERS = {
     "px_mbarrier_init": _on_barrier("px_mbarrier_init", "mbarrier.init.shared::cta.b64 [%0], %1", "count"),
     "px_mbarrier_arrive": _on_barrier("px_mbarrier_arrive", "mbarrier.arrive.shared::cta.b64 _, [%0]"),
@@ -139,6 +177,7 @@ HELPERS = {
         '    asm("mapa.u64 %0, %1, %2;" : "=l"(there) : "l"(p), "r"(rank));\n    return there;\n}\n'
     ),
     "px_keep": _keep("float (&d)[N]", "N", '"+f"(d[i])') + _keep("int (&d)[N]", "N", '"+r"(d[i])'),
+    "px_held": HELD,
     "px_keep_words": (
         f"template <typename T, int N> {_HEAD} void px_keep_words(T (&d)[N]) {{\n"
         "    unsigned int (&words)[N * sizeof(T) / 4] = reinterpret_cast<unsigned int (&)[N * sizeof(T) / 4]>(d);\n"

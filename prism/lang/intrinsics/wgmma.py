@@ -10,7 +10,7 @@ begin, the swizzle, and two strides.
                               a slab to the next
 
 The first operand may be a fragment instead: of 16-bit elements a thread's part of an accumulator is what the instruction takes of
-the operand, 4 registers of 8 elements that follow one another for each step.
+the operand, 4 registers of 8 elements that follow one another for each step. Of 8-bit elements threads exchange some first.
 
 Products are exact; the hardware's order and rounding of their sum is not specified: the meaning sums in float64 and rounds
 once. Integers are exact, modulo 2^32. Of tf32 numbers the low 13 bits are ignored. Products of 8-bit floats Hopper adds with
@@ -179,8 +179,8 @@ def _held_problem(binding: Binding) -> str:
     held, rows = held_of(binding), binding.fragments["accumulator"].rows
     if held is None:
         return ""
-    if held.element not in (FLOAT16, BFLOAT16):
-        return f"`a` in registers is a fragment of float16 or bfloat16, not of {held.element}: name a tile"
+    if held.element.bytes > 2:
+        return f"`a` in registers is a fragment of 16-bit or 8-bit elements, not of {held.element}: name a tile"
     if is_transposed(binding, "a"):
         return "`transpose_a` is for tiles: of a fragment the rows are those of the accumulator"
     if held.rows != rows:
@@ -191,10 +191,16 @@ def _held_problem(binding: Binding) -> str:
     return ""
 
 
+def start_units(binding: Binding, operand: str) -> tuple[int, int]:
+    """Return of what number of rows, and of columns, a tile operand's first is a multiple."""
+    tile = binding.tiles[operand]
+    return 8, (tile.swizzle if is_transposed(binding, operand) else STEP_BYTES) // tile.element.bytes
+
+
 def start_problem(binding: Binding, operand: str, start: tuple[int | None, ...]) -> str:
     """Return why a tile operand cannot begin at these indices, or the empty string; what is None is not looked at.
 
-    The checker asks with the constants of the source; the reference machine with the indices of a run.
+    The checker asks with the constants of the source.
     """
     tile, k_axis = binding.tiles[operand], 0 if is_transposed(binding, operand) else 1
     assert tile.shape is not None
@@ -203,7 +209,7 @@ def start_problem(binding: Binding, operand: str, start: tuple[int | None, ...])
         return f"`{operand}` begins at a row and a column"
     if start[k_axis] is None:
         return f"the {what[k_axis]} where `{operand}` begins is a constant: it says how much of K there is"
-    units = {0: 8, 1: STEP_BYTES // size} if k_axis == 1 else {0: 8, 1: tile.swizzle // size}
+    units = start_units(binding, operand)
     counts = extents(binding, operand)
     for axis, first in enumerate(start):
         if first is None:
@@ -350,12 +356,15 @@ class _Instruction(Value):
 
     def _held_text(self, count: int, kept: int, d: str) -> str:
         """Return the helper that issues all of a product's whose first operand is in registers."""
+        given, before, words = "T (&a)[HELD]", "", "reinterpret_cast<const unsigned int*>(a)"
+        if self.k == 32:
+            given, before, words = "px_held<T, HELD>& a", "    px_lay(a);\n", "a.words"
         return (
             "template <int STEPS, typename B, int KEPT, typename T, int HELD>\n"
             f"static __device__ __forceinline__ void {self.name}(\n"
-            f"    {self.sum.cuda} (&d)[KEPT], T (&a)[HELD], const void* b, bool accumulate = true) {{\n"
+            f"    {self.sum.cuda} (&d)[KEPT], {given}, const void* b, bool accumulate = true) {{\n{before}"
             "    const unsigned int first_b = B::first(b);\n"
-            "    const unsigned int* words = reinterpret_cast<const unsigned int*>(a);\n#pragma unroll\n"
+            f"    const unsigned int* words = {words};\n#pragma unroll\n"
             "    for (int k = 0; k < STEPS; ++k)\n#pragma unroll\n"
             f"        for (int s = 0; s < KEPT / {kept}; ++s)\n            {self.name}_step<B::transposed>(\n"
             f"                {d} + s * {count}, words + 4 * (s * STEPS + k), B::at(first_b, k), k > 0 || accumulate);\n}}\n"
@@ -396,6 +405,8 @@ def numbers(tile: Values, kind: str) -> Values:
             return tile.astype(np.float64)
         case "tf32":
             return unpack(np.ascontiguousarray(tile, np.float32).view(np.uint32), "tf32")[..., 0]
+        case "e4m3" | "e5m2" if tile.dtype.kind == "f":
+            return tile.astype(np.float64)
         case "e4m3" | "e5m2":
             return np.asarray(values_of(tile, FLOATS_OF_8_BITS[kind]), np.float64)
         case _:
@@ -422,8 +433,8 @@ wgmma = Intrinsic(
     doc=(
         "wgmma(acc, a, b, transpose_a=False, transpose_b=False, accumulate=True): acc += A * B over all of K, or "
         "A * B where not `accumulate`; acc is a fragment of M x N, M a multiple of 64; a and b are swizzled shared tiles, "
-        "M x K and N x K (transposed: K x M and K x N), or what begins at a[i, k]; a may be a fragment of float16 or bfloat16, "
-        "M x K, which is read until the wgmma has been waited for; of bfloat16, float16, float32 (taken as "
+        "M x K and N x K (transposed: K x M and K x N), or what begins at a[i, k]; a may be a fragment of 16-bit or 8-bit "
+        "elements, M x K, which is read until the wgmma has been waited for; of bfloat16, float16, float32 (taken as "
         "tf32), int8, uint8, float8_e4m3fn or float8_e5m2; of the last two, and of int8 and uint8, b may be of the other."
     ),
     parameters=(

@@ -23,7 +23,7 @@ from prism.lang.facts.polynomials import Digit, Form, add, all_digits, constant,
 from prism.lang.intrinsics.arithmetic import maximum, minimum
 from prism.lang.intrinsics.declaration import Intrinsic
 from prism.lang.keep.bases import Frozen
-from prism.lang.types import INT64
+from prism.lang.types import INT32, INT64, UINT32
 from prism.lang.types.perspective import Perspective, meet
 
 OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
@@ -70,6 +70,26 @@ class Index(Frozen):
         """The first index."""
         return self.reads.read(self.loop.start, {})
 
+    def meaning(self, e: tree.Expr) -> tree.Expr:
+        """Return what an expression is that the loop names, by a name that never changes; any other expression as it is."""
+        known = self.reads.known
+        while isinstance(e, tree.Var) and e.symbol in self.inside and e.symbol not in known.changed:
+            if e.symbol not in known.definitions:
+                break
+            e = known.definitions[e.symbol]
+        return e
+
+    def atoms(self, e: tree.Expr) -> Iterator[tree.Expr]:
+        """Yield the comparisons that a condition is made of."""
+        match self.meaning(e):
+            case tree.Unary(op="not", operand=operand):
+                yield from self.atoms(operand)
+            case tree.Binary(op="and" | "or", left=left, right=right):
+                yield from self.atoms(left)
+                yield from self.atoms(right)
+            case found:
+                yield found
+
     def change(self, e: tree.Expr) -> Change | None:
         """Return what a comparison is, where it changes its value once in the loop."""
         if not isinstance(e, tree.Binary) or e.op not in OPPOSITE or e.left.type != self.loop.symbol.type:
@@ -92,7 +112,9 @@ class Index(Frozen):
         trip = (Digit(("trip", self.loop.symbol)),)
         factor = difference.get(trip, 0)
         rest = {monomial: f for monomial, f in difference.items() if monomial != trip}
-        if abs(factor) != self.step or any(digit == trip[0] or self.loop.symbol in digit.base for digit in all_digits(rest)):
+        if abs(factor) != self.step or any(
+            digit == trip[0] or self.loop.symbol in digit.base for digit in all_digits(rest)
+        ):
             return 0, rest
         return factor // self.step, rest
 
@@ -120,6 +142,7 @@ class Index(Frozen):
 
     def _without_index(self, e: tree.Expr) -> tree.Expr | None:
         """Return an expression with 64 bits, and 0 for the index."""
+        e = self.meaning(e)
         if isinstance(e, tree.Var) and e.symbol is self.loop.symbol:
             return whole(0, e)
         if isinstance(e, tree.Const):
@@ -142,7 +165,9 @@ class Index(Frozen):
                 return symbol is not self.loop.symbol and symbol not in self.inside
             case tree.Const() | tree.Id() | tree.Count():
                 return True
-            case tree.Binary(op=op, right=right) if op in ("/", "%") and not (isinstance(right, tree.Const) and right.value):
+            case tree.Binary(op=op, right=right) if op in ("/", "%") and not (
+                isinstance(right, tree.Const) and right.value
+            ):
                 return False
             case tree.Binary() | tree.Unary() | tree.Cast() | tree.Select():
                 return all(map(self.keeps, tree.operands(e)))
@@ -179,18 +204,18 @@ class Part(Frozen):
 
     def decide(self, e: tree.Expr) -> bool | None:
         """Return whether a condition holds in all of its trips, or in none; None where that isn't known."""
-        match e:
+        match self.index.meaning(e):
             case tree.Const(value=value):
                 return bool(value)
             case tree.Unary(op="not", operand=operand):
-                found = self.decide(operand)
-                return None if found is None else not found
+                truth = self.decide(operand)
+                return None if truth is None else not truth
             case tree.Binary(op="and" | "or" as op, left=left, right=right):
-                found = {self.decide(left), self.decide(right)}
+                both = {self.decide(left), self.decide(right)}
                 ends = op == "or"
-                return ends if ends in found else None if None in found else not ends
-            case _:
-                change = self.index.change(e)
+                return ends if ends in both else None if None in both else not ends
+            case found:
+                change = self.index.change(found)
                 return None if change is None else self._decide_change(change)
 
     def _decide_change(self, change: Change) -> bool | None:
@@ -207,7 +232,9 @@ class Part(Frozen):
         if cut.trips is not None:
             last.append(add(self.index.start, constant((cut.trips - 1) * self.index.step)))
         # A name for a cut is never beyond the loop's end; a constant may be.
-        rest = self.stops if isinstance(at, tree.Const) else tuple(s for s in self.stops if s is not self.index.loop.stop)
+        rest = (
+            self.stops if isinstance(at, tree.Const) else tuple(s for s in self.stops if s is not self.index.loop.stop)
+        )
         return replace(self, stops=(*rest, at), highs=(*self.highs, *last))
 
     def after(self, cut: Cut, at: tree.Expr) -> Part:
@@ -219,33 +246,21 @@ class Part(Frozen):
         return replace(self, firsts=(*rest, at), lows=(*self.lows, *first))
 
 
-def atoms(e: tree.Expr) -> Iterator[tree.Expr]:
-    """Yield the comparisons that a condition is made of."""
-    match e:
-        case tree.Unary(op="not", operand=operand):
-            yield from atoms(operand)
-        case tree.Binary(op="and" | "or", left=left, right=right):
-            yield from atoms(left)
-            yield from atoms(right)
-        case _:
-            yield e
+# -- expressions ----------------------------------------------------------------------------------------------------------
 
 
-# -- expressions --------------------------------------------------------------------------------------------------------------
-
-
-def whole(value: int, like: tree.Expr) -> tree.Const:
-    """Return a constant of 64 bits."""
-    return tree.Const(value=value, type=INT64, span=like.span)
+def whole(value: int, like: tree.Expr, type_: tree.Scalar = INT64) -> tree.Const:
+    """Return a constant."""
+    return tree.Const(value=value, type=type_, span=like.span)
 
 
 def arithmetic(op: str, left: tree.Expr, right: tree.Expr) -> tree.Expr:
-    """Return `left op right`, of 64 bits; folded where both are constants."""
-    if isinstance(left, tree.Const) and isinstance(right, tree.Const):
+    """Return `left op right`, of one type; folded where both are constants, of 64 bits."""
+    if isinstance(left, tree.Const) and isinstance(right, tree.Const) and left.type == INT64:
         one, two = int(left.value), int(right.value)
         return whole({"+": one + two, "-": one - two, "*": one * two}[op], left)
     unit = meet(left.perspective, right.perspective)
-    return tree.Binary(op=op, left=left, right=right, type=INT64, perspective=unit, span=left.span)
+    return tree.Binary(op=op, left=left, right=right, type=left.type, perspective=unit, span=left.span)
 
 
 def plus(left: tree.Expr, right: tree.Expr) -> tree.Expr:
@@ -267,10 +282,11 @@ def times(left: tree.Expr, right: tree.Expr) -> tree.Expr:
 
 def extreme(of: Intrinsic, found: Sequence[tree.Expr]) -> tree.Expr:
     """Return the `minimum` or the `maximum` of some indices."""
-    numbers = [int(e.value) for e in found if isinstance(e, tree.Const)]
-    best = [replace(e, value=min(numbers) if of is minimum else max(numbers)) for e in found if isinstance(e, tree.Const)]
-    result, *others = (*best[:1], *(e for e in found if not isinstance(e, tree.Const)))
-    for e in others:
+    constants = [e for e in found if isinstance(e, tree.Const)]
+    best = sorted(constants, key=lambda e: e.value, reverse=of is maximum)[:1]
+    ordered: list[tree.Expr] = [*best, *(e for e in found if not isinstance(e, tree.Const))]
+    result = ordered[0]
+    for e in ordered[1:]:
         unit = meet(result.perspective, e.perspective)
         result = tree.Apply(intrinsic=of, arguments=(result, e), type=e.type, perspective=unit, span=e.span, code=unit)
     return result
@@ -282,28 +298,63 @@ def place_of(index: Index, cut: Cut) -> tree.Expr | None:
     A name for it is the loop's start where that makes no trip: then no part of the range makes one, whatever its cuts are.
     """
     loop, step = index.loop, index.step
-    assert isinstance(loop.symbol.type, tree.Scalar)
-    start, stop = as_whole(loop.start), as_whole(loop.stop)
-    if cut.trips is not None and isinstance(start, tree.Const):
-        value = int(start.value) + cut.trips * step
-        return tree.Const(value=value, type=loop.symbol.type, span=loop.span) if value < 2**31 else None
-    if cut.trips is not None:
-        found = plus(start, whole(cut.trips * step, start))
-    else:
-        # So many trips come before X, rounded up; no sum or product of numbers of 32 bits wraps.
-        ahead = extreme(maximum, (minus(cut.value, start), whole(0, start)))
-        found = plus(start, times(divided(plus(ahead, whole(step - 1, start)), step), whole(step, start)))
-    found = extreme(minimum, (found, extreme(maximum, (start, stop))))
+    if cut.trips is not None and isinstance(loop.start, tree.Const):
+        value = int(loop.start.value) + cut.trips * step
+        return replace(loop.start, value=value) if value < 2**31 else None
+    found = _place_in(UINT32, index, cut) if isinstance(loop.start, tree.Const) else None
+    found = _place_in(INT64, index, cut) if found is None else found
+    assert found is not None
     return tree.Cast(operand=found, type=loop.symbol.type, perspective=found.perspective, span=loop.span)
 
 
-def as_whole(e: tree.Expr) -> tree.Expr:
-    """Return an integer with 64 bits."""
+def _place_in(type_: tree.Scalar, index: Index, cut: Cut) -> tree.Expr | None:
+    """Return the place of a cut, computed in 64 bits; or in 32 without sign, if the start is a constant, and nothing wraps."""
+    loop, step = index.loop, index.step
+    start, end = widen(loop.start, type_), widen(extreme(maximum, (loop.start, loop.stop)), type_)
+    if cut.trips is not None:
+        found = plus(start, whole(cut.trips * step, start))
+    else:
+        distance = minus(cut.value, widen(loop.start, INT64))
+        if type_ == INT64:
+            ahead = extreme(maximum, (distance, whole(0, start)))
+        else:
+            # max(V + K, 0) as max(V, -K) + K: without sign that is right below 2**32, and so is what it is rounded up to.
+            leaf, more = split_constant(distance)
+            first = loop.start.value if isinstance(loop.start, tree.Const) else -1
+            if leaf is None or first < 0 or first + abs(more) + step > 2**30:
+                return None
+            least = tree.Const(value=-more, type=leaf.type, span=leaf.span)
+            ahead = plus(widen(extreme(maximum, (least, leaf)), type_), whole(more % 2**32, start, type_))
+        # So many trips come before X, rounded up.
+        found = plus(start, times(quotient(plus(ahead, whole(step - 1, start, type_)), step), whole(step, start, type_)))
+    return extreme(minimum, (found, end))
+
+
+def split_constant(e: tree.Expr) -> tuple[tree.Expr | None, int]:
+    """Return a number of 32 bits and a constant of which an expression of 64 bits is the sum; no number where it is another."""
+    match e:
+        case tree.Cast(operand=operand) if operand.type == INT32:
+            return operand, 0
+        case tree.Binary(op="+" | "-" as op, left=left, right=tree.Const(value=value)):
+            leaf, more = split_constant(left)
+            return leaf, more + int(value) if op == "+" else more - int(value)
+        case tree.Binary(op="+", left=tree.Const(value=value), right=right):
+            leaf, more = split_constant(right)
+            return leaf, more + int(value)
+        case _:
+            return None, 0
+
+
+def widen(e: tree.Expr, type_: tree.Scalar) -> tree.Expr:
+    """Return an integer with another type."""
     if isinstance(e, tree.Const):
-        return whole(int(e.value), e)
-    return tree.Cast(operand=e, type=INT64, perspective=e.perspective, span=e.span)
+        return whole(int(e.value), e, type_)
+    return tree.Cast(operand=e, type=type_, perspective=e.perspective, span=e.span)
 
 
-def divided(e: tree.Expr, by: int) -> tree.Expr:
+def quotient(e: tree.Expr, by: int) -> tree.Expr:
     """Return the quotient by a constant."""
-    return e if by == 1 else tree.Binary(op="/", left=e, right=whole(by, e), type=INT64, perspective=e.perspective, span=e.span)
+    assert isinstance(e.type, tree.Scalar)
+    if by == 1:
+        return e
+    return tree.Binary(op="/", left=e, right=whole(by, e, e.type), type=e.type, perspective=e.perspective, span=e.span)

@@ -14,7 +14,7 @@ the same pieces, and in each the stations of a ring are unconditional, or gone. 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field, replace
 
 from prism.lang import tree
@@ -24,18 +24,18 @@ from prism.lang.facts.polynomials import add, constant
 from prism.lang.intrinsics.arithmetic import maximum, minimum
 from prism.lang.keep.bases import Frozen
 from prism.lang.lower.copies import Renamed, copy_body, with_parts
-from prism.lang.lower.cuts import Change, Cut, Index, Part, atoms, extreme, place_of
+from prism.lang.lower.cuts import Cut, Index, Part, extreme, place_of
 from prism.lang.lower.trips import name_value
 from prism.lang.rings.cycles import jumps
 from prism.lang.rings.hoisting import assigned_variables, declared_names, mentioned_names
 from prism.lang.rings.stations import ring_of
-from prism.lang.tree.walk import statements, subexpressions, terms
+from prism.lang.tree.walk import statements, terms
 from prism.lang.types import INT32
 from prism.lang.types.perspective import Perspective
 
-MOST_STRONG, MOST_WEAK = 2, 2
+MOST_STRONG, MOST_WEAK = 3, 2
 """Cuts of a loop for conditions around wgmmas and stations; for conditions around loops over fragments."""
-MOST_PIECES = 6
+MOST_PIECES = 8
 """Of one loop: each is a copy of its body, but for what its conditions leave out."""
 SCOPES = tree.Group | tree.Split | tree.Partition | tree.Claim | tree.Async | tree.Batch | tree.Turns
 
@@ -44,6 +44,12 @@ def split_loops(function: tree.Function) -> tree.Function:
     """Return a kernel with its loops split; the same function where none is."""
     body = _Splitting(function).body(function.body, function.bound.code)
     return function if body is function.body else replace(function, body=body)
+
+
+def splits_products(function: tree.Function) -> bool:
+    """Whether wgmmas stand in pieces of a loop."""
+    pieces = (s for s in statements(function.body) if isinstance(s, tree.For) and s.part)
+    return any(map(_is_wgmma, (e for piece in pieces for s in statements(piece.body) for e in terms(s))))
 
 
 class _Splitting(Frozen):
@@ -91,7 +97,8 @@ class _Splitting(Frozen):
         if len(parts) > MOST_PIECES:
             return ()
         pieces = [made for part in parts if (made := Piece(part, index).statement()) is not None]
-        return (*cutter.before, *pieces)
+        numbered = (replace(piece, part=(number, len(pieces))) for number, piece in enumerate(pieces, 1))
+        return (*cutter.before, *numbered)
 
 
 def _is(one: object, two: object) -> bool:
@@ -110,12 +117,14 @@ def _code_inside(s: tree.Stmt, code: Perspective, number: int) -> Perspective:
 
 def can_be_split(loop: tree.For) -> bool:
     """Whether a loop is one that pieces can be made of: it counts up in constant steps to its end, and its body can be copied."""
-    if not isinstance(loop.step, tree.Const) or loop.step.value <= 0 or loop.symbol.type != INT32 or loop.unroll is not None:
+    if not isinstance(loop.step, tree.Const) or loop.step.value <= 0 or loop.symbol.type != INT32 or loop.unroll:
         return False
     if jumps(loop.body, 0, len(loop.body)):
         return False
-    uncopied = tree.SharedDeclare | tree.Unsafe | tree.Print | tree.Specialise
-    return not any(isinstance(s, uncopied) for s in statements(loop.body))
+    uncopied = tree.SharedDeclare | tree.Unsafe | tree.Specialise
+    inner = tuple(statements(loop.body))
+    # Threads that fill a ring and use it can fill it ahead in one loop, not in several.
+    return not any(isinstance(s, uncopied) or (isinstance(s, tree.Partition) and ring_of(s) is not None) for s in inner)
 
 
 def _own_conditions(body: tree.Body) -> Iterator[tree.If]:
@@ -128,13 +137,13 @@ def _own_conditions(body: tree.Body) -> Iterator[tree.If]:
                 yield from _own_conditions(part)
 
 
-def _cuts(index: Index, body: tree.Body, wanted: object) -> Iterator[Cut]:
+def _cuts(index: Index, body: tree.Body, wanted: Callable[[tree.If], bool]) -> Iterator[Cut]:
     """Yield the cuts of the conditions that are wanted, each place of the range once."""
     found: list[Cut] = []
     for s in _own_conditions(body):
-        if not wanted(s):  # type: ignore[operator]
+        if not wanted(s):
             continue
-        for atom in atoms(s.condition):
+        for atom in index.atoms(s.condition):
             change = index.change(atom)
             if change is not None and not any(map(change.cut.same, found)):
                 found.append(change.cut)
@@ -203,7 +212,7 @@ class Cutter(Frozen):
         return self.places[cut]
 
 
-# -- pieces -----------------------------------------------------------------------------------------------------------------------
+# -- pieces ---------------------------------------------------------------------------------------------------------------
 
 
 class Piece(Frozen):
@@ -216,7 +225,7 @@ class Piece(Frozen):
     def statement(self) -> tree.For | None:
         """Return the loop; None where nothing is left to do in it."""
         loop = self.index.loop
-        body = leave_rings(self.decided(loop.body), loop.body)
+        body = leave_rings(self.keep_undecided(loop.body))
         if not any(map(has_effect, statements(body))):
             return None
         first, stop = extreme(maximum, self.part.firsts), extreme(minimum, self.part.stops)
@@ -228,16 +237,16 @@ class Piece(Frozen):
         once = self.part.most_trips <= 1
         return replace(loop, symbol=names.symbols[loop.symbol], start=first, stop=stop, body=copied, once=once)
 
-    def decided(self, body: tree.Body) -> tree.Body:
+    def keep_undecided(self, body: tree.Body) -> tree.Body:
         """Return a statement list without conditions that are decided, and without what is then empty."""
         made: list[tree.Stmt] = []
         for s in body:
             truth = self.part.decide(s.condition) if isinstance(s, tree.If) else None
             if isinstance(s, tree.If) and truth is not None:
-                made += self.decided(s.then if truth else s.otherwise)
+                made += self.keep_undecided(s.then if truth else s.otherwise)
                 continue
             old = tree.children(s)
-            parts = tuple(map(self.decided, old))
+            parts = tuple(map(self.keep_undecided, old))
             if any(old) and not any(parts) and not any(map(_acts, terms(s))):
                 continue
             made.append(s if parts == old else with_parts(s, parts))
@@ -248,7 +257,11 @@ class Piece(Frozen):
         for part in (part for s in statements(body) for part in terms(s)):
             if isinstance(part, tree.Select) and (truth := self.part.decide(part.condition)) is not None:
                 names.expressions[part] = names.expression(part.then if truth else part.otherwise)
-            elif isinstance(part, tree.Binary | tree.Unary) and isinstance(part.type, tree.Scalar) and part.type.kind == "bool":
+            elif (
+                isinstance(part, tree.Binary | tree.Unary)
+                and isinstance(part.type, tree.Scalar)
+                and part.type.kind == "bool"
+            ):
                 truth = self.part.decide(part)
                 if truth is not None:
                     names.expressions[part] = tree.Const(value=truth, type=part.type, span=part.span)
@@ -260,23 +273,26 @@ def rename(body: tree.Body, names: Renamed) -> None:
         for symbol in declared_names(s):
             if symbol.view is None:
                 names.symbols[symbol] = replace(symbol)
-        view = getattr(s, "view", None)
-        if isinstance(view, tree.Symbol) and view.view is not None:
+        view = s.view if isinstance(s, tree.Partition | tree.Claim | tree.Async) else None
+        if view is not None and view.view is not None:
             old = view.view
             offset = None if old.offset is None else (names.symbol(old.offset[0]), names.expression(old.offset[1]))
             params = tuple(map(names.symbol, old.params))
             new = replace(
-                old, source=names.symbol(old.source), params=params, index=tuple(map(names.expression, old.index)), offset=offset
+                old,
+                source=names.symbol(old.source),
+                params=params,
+                index=tuple(map(names.expression, old.index)),
+                offset=offset,
             )
             names.symbols[view] = replace(view, view=new)
 
 
-def leave_rings(body: tree.Body, original: tree.Body) -> tree.Body:
-    """Return a piece's statements without the stations of rings that nothing in it uses, though the loop does."""
+def leave_rings(body: tree.Body) -> tree.Body:
+    """Return a piece's statements without the stations of rings that nothing in it uses: all of a round, or none of it."""
     used = {symbol for s in statements(body) for symbol in mentioned_names(s)}
-    opened = [s for s in statements(body) if ring_of(s) is not None]
-    rings = {ring_of(s) for s in opened if s.view in used}
-    gone = {ring_of(s) for s in opened} - rings
+    opened = [s for s in statements(body) if isinstance(s, tree.Partition | tree.Claim) and ring_of(s) is not None]
+    gone = {ring_of(s) for s in opened} - {ring_of(s) for s in opened if s.view in used}
     return _without_stations(body, gone) if gone else body
 
 
@@ -306,6 +322,3 @@ def _acts(e: tree.Expr) -> bool:
             return not function.pure
         case _:
             return False
-
-
-__all__ = ["Change", "split_loops", "subexpressions"]

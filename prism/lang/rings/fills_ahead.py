@@ -2,7 +2,7 @@
 
 Where the same threads fill and use a ring, the plain loop `for k: fill(k); use(k)` overlaps nothing: nobody asks for the next
 copy before the last use. All copies but the one in use may be under way, less those that asynchronous readers still hold: so
-many visits ahead the fills can be issued, if all that they read is a function of the loop's index (early.py). skew.py does it.
+many visits ahead the fills can be issued, if all that they read is a function of the loop's index (releases.py). skew.py does it.
 
 What the fills then need, cheapest first:
 - *met*: all threads of the block fill, by `cp.async` and plain stores. A trip begins with what orders both ways at once: each

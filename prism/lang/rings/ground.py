@@ -141,9 +141,9 @@ class Ground:
     def threads_at(self, at: tree.Stmt, side: str, path: Path = ()) -> tuple[int, ...] | None:
         """Return who comes to a point, along a path; or None where it is none that every trip comes to."""
         point = self.places.get((at, side))
-        return None if point is None else self.along(point, path).threads
+        return None if point is None else self.narrow(point, path).threads
 
-    def along(self, point: Point, path: Path) -> Point:
+    def narrow(self, point: Point, path: Path) -> Point:
         """Return a point as those come to it who would come along a path too."""
         if not path:
             return point
@@ -197,7 +197,7 @@ def _ground(function: tree.Function, laps: Sequence[Lap]) -> Ground | None:
     found = list(_points(home[:end], place))
     visits = list(dict.fromkeys(visit for lap in laps for visit in lap.visits))
     paths = list(dict.fromkeys(narrow_path(where.path) for _, _, where in found))
-    paths += [path for path in dict.fromkeys(visit.spot.along for visit in visits) if path and path not in paths]
+    paths += [path for path in dict.fromkeys(visit.spot.own_path for visit in visits) if path and path not in paths]
     sets = {path: members(function, path) for path in paths}
     made = [tuple(thread in own for own in sets.values()) for thread in range(most_threads(function))]
     kept, warps = standing_for(made)
@@ -301,6 +301,6 @@ def end_of(ground: Ground, edge: Edge) -> Asked:
     # A wait is for the visit, not for the access that is its witness: others may rely on what it brings besides.
     bits = sum(part.bits for part in ground.of_visits.get(edge.earlier, ()))
     at = edge.later.spot.body[edge.later.first_index([edge.ring])]
-    threads = ground.threads_at(at, "before", edge.later.spot.along)
+    threads = ground.threads_at(at, "before", edge.later.spot.own_path)
     assert threads is not None
     return Asked(bits, threads, at, edge.lap * edge.earlier.cycle.copies)

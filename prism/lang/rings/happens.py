@@ -21,6 +21,7 @@ from dataclasses import field, replace
 from prism.lang.barriers.walk_state import Known, Passed
 from prism.lang.facts.budget import most_threads
 from prism.lang.keep.bases import Frozen
+from prism.lang.rings.cycles import jumps
 from prism.lang.rings.ground import Asked, Ground, Part, Point
 from prism.lang.rings.visits import GROUPED_READS
 from prism.lang.tree import Stmt
@@ -48,8 +49,10 @@ class Standing(Frozen):
 
 def holds(ground: Ground, plan: Standing) -> bool:
     """Whether all that was asked of the ground is known, with a plan's barriers and operations; and nothing is left under way."""
-    last = ground.laps[0].home[max(lap.range[1] for lap in ground.laps)]
-    return _Knowledge(ground, plan).answers(ground.asked, last)
+    home, last = ground.laps[0].home, max(lap.range[1] for lap in ground.laps)
+    # What is under way when the rounds are made may be waited for behind them, if no trip is cut short there.
+    end = home[last] if jumps(home, last, len(home) - 1) else home[-1]
+    return _Knowledge(ground, plan).answers(ground.asked, end)
 
 
 def is_known(ground: Ground, plan: Standing, asked: Sequence[Asked]) -> bool:
@@ -64,6 +67,16 @@ def where_ended(ground: Ground, plan: Standing, parts: Sequence[Part]) -> Point 
         if all(knowledge.known[thread] & part.of(thread) for part in parts for thread in part.threads):
             return point
     return None
+
+
+def is_ended(ground: Ground, plan: Standing, parts: Sequence[Part], by: Arrive) -> bool:
+    """Whether those who make some accesses know that their own are over when they come to an arrival of the same trip."""
+    knowledge = _Knowledge(ground, plan)
+    knowledge.watched = by
+    for _ in knowledge.go(0):
+        if knowledge.seen:
+            return all(knowledge.seen[thread] & part.of(thread) for part in parts for thread in part.threads)
+    return False
 
 
 # -- what is known ------------------------------------------------------------------------------------------------------------
@@ -85,6 +98,8 @@ class _Knowledge:
         self.fenced = [0] * len(ground.warps)
         self.ended: dict[tuple[Mbarrier, int], tuple[int, int]] = {}
         self.since: dict[int, int] = {}  # of a bit that is under way: groups committed after its own
+        self.watched: Arrive | None = None
+        self.seen: tuple[int, ...] = ()  # what threads know when they come to what is watched
 
     def answers(self, asked: Sequence[Asked], last: Stmt | None = None) -> bool:
         """Whether all is known where it has to be; and nothing is under way where the loop ends, behind the statement `last`."""
@@ -113,7 +128,9 @@ class _Knowledge:
                     self.make(trip, point.at)
                     steps = after.get(point.at, ())
                 for step in steps:
-                    self.step(trip, point, step)
+                    if step is self.watched:
+                        self.seen = tuple(self.known)
+                    self.step(trip, self.ground.narrow(point, step.path if isinstance(step, Operation) else ()), step)
                 yield trip, point
 
     def ends(self) -> bool:
@@ -194,8 +211,6 @@ class _Knowledge:
 
     def step(self, trip: int, point: Point, step: Barrier | Op) -> None:
         """Go through a barrier or an operation."""
-        if isinstance(step, Operation):
-            point = self.ground.along(point, step.path)
         match step:
             case Barrier(unit=unit):
                 self.meet(point, unit)
@@ -242,7 +257,8 @@ class _Knowledge:
         # With a delay the arrival for this round comes that many trips later, with what is known then of the late readers.
         # Where the loop ends before, it comes behind the loop, and knows no more than what is known now: that is told first.
         self.tell(op.barrier, trip, known, fenced)
-        if op.delay:
+        # Of a round before the first one nobody is told: the first trip may be the loop's first, and who asks then waits for nobody.
+        if 0 < op.delay <= trip:
             late = sum(self.ground.late[thread] for thread in point.threads)
             self.tell(op.barrier, trip - op.delay, known & late, 0)
 

@@ -12,7 +12,7 @@ Named rules, each with what makes it legal:
   it. A fence is for all that its thread did before, whatever it stands there for.
 - *landed*: a visit's wait for its own groups, or that behind the loop, where its threads make another wait that ends them before
   anybody is told that the visit has ended, and before the kernel may end.
-- *early*: a late arrival, where a wait of the same trip has ended what it is late for (early.py).
+- *early*: a late arrival, where a wait of the same trip has ended what it is late for (releases.py).
 - *merged*: the end of a group, where the next group's end comes before all waits that have to end it.
 - *counted*: a wait for groups leaves as many of the newest ones under way as it may, those of other rings' visits counted too.
 
@@ -24,17 +24,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 
-from prism.lang.barriers.walk_context import Context
-from prism.lang.barriers.walk_state import Known, Passed
+from prism.lang.barriers.walk_context import Conflict, Context
+from prism.lang.barriers.walk_state import Known, Mark, Passed
 from prism.lang.facts.touches import MOST
 from prism.lang.keep.bases import Frozen
-from prism.lang.rings.early import arrive_early, late_arrivals
 from prism.lang.rings.edges import PAIR, Proved, conflicts, each_by_itself
 from prism.lang.rings.fences import unseen_accesses
 from prism.lang.rings.ground import Ground, ask, ask_fence, ground
-from prism.lang.rings.happens import Standing, holds, news
+from prism.lang.rings.happens import Standing, holds, is_ended, news
 from prism.lang.rings.implication import GATHERED, group_laps
 from prism.lang.rings.loads import multicast_of
+from prism.lang.rings.releases import Early, exchange, find_again, find_early, late_barriers
 from prism.lang.rings.visits import Edge, Lap
 from prism.lang.rings.waits import Rings, drop_edges
 from prism.lang.tree import Stmt
@@ -47,23 +47,29 @@ MET = "barriers and the other waits see to it"
 
 
 class State(Frozen):
-    """What is left: what rings need, the groups that are committed, and warps' barriers in place of waits."""
+    """What is left: what rings need, the groups that are committed, and warps' barriers in place of waits.
+
+    `marks`: what the walk has placed, where that is other than at first.
+    """
 
     rings: Rings
     groups: tuple[Commit, ...]
     barriers: tuple[Barrier, ...] = ()
+    marks: Mapping[tuple[Stmt, Mark], Conflict] | None = None
 
 
 class Joint(Frozen):
     """What a function's rings need beside its barriers. `made` gives the plan; `walks`: whether the walk finds no conflict.
 
-    `inside`: the function's statements. What there is no time to look at stays as it is (`Spare`).
+    `placed`: the state with all marks that it needs, or None. `inside`: the function's statements. What there is no time to look
+    at stays as it is (`Spare`).
     """
 
     context: Context
     grounds: Sequence[Ground]
     made: Callable[[State], Plan]
     walks: Callable[[State], bool]
+    placed: Callable[[State], State | None]
     inside: Sequence[Stmt]
     cost: int = field(init=False)
     """What it costs to look at all grounds, and to walk, beside what the walk itself counts; in units of `Spare`."""
@@ -87,7 +93,8 @@ class Joint(Frozen):
                 break
             state = self.meet(trips, state)
             state = self.fence(trips, state)
-            state = self.arrive(trips, state)
+        state = self.arrive(state)
+        for trips in self.grounds:
             # A trip that is cut short may skip a group's end, and a count of groups would be wrong.
             if trips.whole:
                 state = self.merge(trips, state)
@@ -132,16 +139,31 @@ class Joint(Frozen):
                 state = self.drop(state, op)
         return state
 
-    def arrive(self, trips: Ground, state: State) -> State:
+    def arrive(self, state: State) -> State:
         """Rule *early*."""
-        for op in late_arrivals(state.rings.operations):
-            found = None
-            if not self.context.spare.is_spent:
-                found = arrive_early(trips, self.made(state), state.rings.operations, op)
-            if found is not None:
-                other = replace(state, rings=replace(state.rings, operations=found))
-                state = other if self.holds(other) else state
+        laps, plan = state.rings.laps, self.made(state)
+        each = [find_early(self.context.function, laps, plan, one) for one in late_barriers(state.rings.operations)]
+        # All at once, if that can be: what one waits for may be what another was found by. Else one after the other.
+        made: list[Early] = []
+        for found in ([early for one in each for early in one], *each) if any(each) else ():
+            if self.context.spare.is_spent or len(made) == sum(map(len, each)):
+                break
+            state, more = self.release(state, found, made)
+            made += more
         return state
+
+    def release(self, state: State, found: Sequence[Early], made: Sequence[Early]) -> tuple[State, Sequence[Early]]:
+        """Return the state with some arrivals early, and these; the same state, where not all is well then."""
+        operations = state.rings.operations
+        # Without the waits that the late ones had, others are inferred where something else needs them: it may be later.
+        bare = self.placed(_with_operations(state, exchange(operations, found))) if found else None
+        again = find_again(self.context.function, found, self.made(bare)) if bare is not None else None
+        if bare is None or again is None:
+            return state, ()
+        other = _with_operations(bare, exchange(operations, again))
+        plan = Standing(self.made(other))
+        well = all(is_ended(one.trips, plan, one.readers, one.arrival) for one in (*made, *again))
+        return (other, again) if well and self.holds(other) else (state, ())
 
     def merge(self, trips: Ground, state: State) -> State:
         """Rules *landed*, *merged* and *counted*."""
@@ -170,6 +192,11 @@ class Joint(Frozen):
         groups = tuple(one for one in state.groups if one is not op)
         other = replace(state, rings=_exchange(state.rings, op, ()), groups=groups)
         return other if self.holds(other) else state
+
+
+def _with_operations(state: State, operations: tuple[Op, ...]) -> State:
+    """Return a state in which the rings have other operations."""
+    return replace(state, rings=replace(state.rings, operations=operations))
 
 
 def _exchange(rings: Rings, old: Op, new: tuple[Op, ...]) -> Rings:

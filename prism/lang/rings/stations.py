@@ -47,7 +47,7 @@ class Spot(Frozen):
     held: bool = False
 
     @property
-    def along(self) -> Path:
+    def own_path(self) -> Path:
         """The path of what stands beside the list's statements: empty where all who come there make the visit."""
         return self.path if self.held else ()
 
@@ -187,7 +187,9 @@ def for_users(spot: Spot, used: Iterable[Used]) -> Spot:
     paths = {one.touch.path for one in used}
     first, depth = next(iter(paths)), len(spot.path)
     end = depth
-    while all(path[: end + 1] == first[: end + 1] and len(path) > end for path in paths) and isinstance(first[end], tuple):
+    while all(path[: end + 1] == first[: end + 1] and len(path) > end for path in paths) and isinstance(
+        first[end], tuple
+    ):
         end += 1
     return spot if end == depth else replace(spot, path=first[:end], held=True)
 

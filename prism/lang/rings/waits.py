@@ -296,9 +296,7 @@ def waits(visit: Visit, lap: Lap, needed: Edges, barriers: Mapping[Visit, Mbarri
     for (earlier, behind), own in sorted(seen.items(), key=lambda item: (-item[0][1], lap.places[item[0][0]])):
         at = visit.spot.body[visit.first_index([edge.ring for edge in own])]
         first, second = own[0].first.access, own[0].second.access
-        yield Wait(
-            at=at, path=visit.spot.along, barrier=barriers[earlier], lap=behind, first=first, second=second
-        )
+        yield Wait(at=at, path=visit.spot.own_path, barrier=barriers[earlier], lap=behind, first=first, second=second)
 
 
 def endings(
@@ -306,7 +304,7 @@ def endings(
     made: Mapping[Stmt, str],
 ) -> Iterator[Op]:  # fmt: skip
     """Yield what ends a visit: the wait for what its threads have under way, the fence for engines after it, the arrival."""
-    at, along, delay, loops = visit.last_use, visit.spot.along, read_delay(visit), lap.rounds[0].loops
+    at, along, delay, loops = visit.last_use, visit.spot.own_path, read_delay(visit), lap.rounds[0].loops
     behind: list[Op] = []
     for kind in GROUPED_READS:
         flying = [touch for touch in visit.touches() if touch.how == kind]
@@ -353,7 +351,7 @@ def unread(context: Context, visit: Visit, barrier: Mbarrier | None, everything:
         first = brought[0].access
         end = replace(first, span=context.end.span, text=f"the end of `{context.function.name}`")
         # Bytes that come in after the block's end would fall into another block's shared memory.
-        along = visit.spot.along
+        along = visit.spot.own_path
         yield Wait(at=visit.last_use, side="after", path=along, barrier=barrier, lap=0, first=first, second=end)
 
 

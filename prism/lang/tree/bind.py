@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from prism.lang.intrinsics.declaration import Binding, Parameter
 from prism.lang.tree import Apply, Const, Element, Expr, Var
+from prism.lang.tree.parts import start_in_tile, tile_around
 from prism.lang.types import Array, Fragment, Mailbox, Pointer, Scalar, TensorMap, Type, Vector
 
 
@@ -28,9 +29,8 @@ def binding_of(apply: Apply) -> Binding:
         if isinstance(argument, Element | Var):
             match parameter.kind, argument.symbol.type:
                 case "tile", Pointer() as tile:
-                    root = argument.symbol.root().type  # a part that a lambda names lies as its object does
-                    tile = replace(tile, swizzle=root.swizzle) if isinstance(root, Pointer) else tile
-                    tiles[parameter.name], starts[parameter.name] = tile, _start(argument, tile)
+                    wgmma = apply.intrinsic.asynchronous == "wgmma"
+                    tiles[parameter.name], starts[parameter.name] = _tile(argument, tile, wgmma)
                 case "tensor" | "map", TensorMap() as tensor:
                     maps[parameter.name] = tensor
                 case "tile" | "fragment", Fragment() as fragment:
@@ -49,11 +49,19 @@ def operands_of(apply: Apply) -> list[tuple[Parameter, Expr]]:
     return list(zip(given[: max(required, len(apply.arguments))], apply.arguments, strict=True))
 
 
-def _start(argument: Element | Var, tile: Pointer) -> tuple[int | None, ...]:
-    """Return the indices where a tile operand begins, None for one that is not constant."""
+def _tile(argument: Element | Var, tile: Pointer, wgmma: bool) -> tuple[Pointer, tuple[int | None, ...]]:
+    """Return the tile of an operand, and the indices where it begins, None for one that is not constant.
+
+    To a wgmma a part that a lambda names is the tile around it, from the part's element on.
+    """
+    root = argument.symbol.root().type  # a part that a lambda names lies as its object does
+    tile = replace(tile, swizzle=root.swizzle) if isinstance(root, Pointer) else tile
     if isinstance(argument, Var):
-        return (0,) * len(tile.shape or (0,))
-    return tuple(int(index.value) if isinstance(index, Const) else None for index in argument.indices)
+        return tile, (0,) * len(tile.shape or (0,))
+    around = tile_around(argument.symbol).type
+    if wgmma and isinstance(around, Pointer):
+        return replace(tile, shape=around.shape), start_in_tile(argument)
+    return tile, tuple(int(index.value) if isinstance(index, Const) else None for index in argument.indices)
 
 
 def _scalar(argument: Expr) -> Scalar | None:

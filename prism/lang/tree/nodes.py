@@ -254,7 +254,7 @@ class While(Statement):
 class For(Statement):
     """`for symbol in range(start, stop, step)`, bounds evaluated once; `unroll`: True, False, a factor or None.
 
-    `once`, made by split_loops.py only: it makes one trip at most.
+    `part`, of pieces that split_loops.py makes of a loop: the how manieth it is, of how many. `once`: it makes one trip at most.
     """
 
     symbol: Symbol
@@ -263,7 +263,13 @@ class For(Statement):
     step: Expr
     body: Body
     unroll: bool | int | None = None
+    part: tuple[int, int] | None = None
     once: bool = False
+
+    @property
+    def part_text(self) -> str:
+        """What a piece of a loop is called; nothing of a whole one."""
+        return "" if self.part is None else "part {} of {}".format(*self.part)
 
 
 class Break(Statement):

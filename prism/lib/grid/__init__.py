@@ -1,5 +1,6 @@
 """Collectives of a grid: how blocks that do not meet share tiles and totals. In a kernel: `grid.look_back(...)`."""
 
+from prism.lib.grid.count_done import count_done
 from prism.lib.grid.count_launch import count_launch
 from prism.lib.grid.draw import draw
 from prism.lib.grid.epoch import epoch
@@ -17,9 +18,10 @@ from prism.lib.grid.receive_totals import receive_totals
 from prism.lib.grid.scan_tiles import scan_tiles, tile_loop
 from prism.lib.grid.ticket import Ticket
 from prism.lib.grid.tiles import dynamic_tiles, tiles
+from prism.lib.grid.wait_for_done import wait_for_done
 
 __all__ = [
-    "Ticket", "count_launch", "draw", "dynamic_tiles", "epoch", "gather", "gather_into", "histogram", "look_back",
-    "look_back_columns", "look_back_digits", "look_back_segments", "look_back_share", "look_back_stable", "next_tile",
-    "publish", "publish_digits", "receive_totals", "scan_tiles", "tile_loop", "tiles",
+    "Ticket", "count_done", "count_launch", "draw", "dynamic_tiles", "epoch", "gather", "gather_into", "histogram", "look_back",
+    "look_back_columns", "look_back_digits", "look_back_segments", "look_back_share", "look_back_stable", "next_tile", "publish",
+    "publish_digits", "receive_totals", "scan_tiles", "tile_loop", "tiles", "wait_for_done",
 ]

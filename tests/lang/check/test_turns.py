@@ -280,7 +280,7 @@ def test_a_passage_is_left_before_its_wgmmas_have_ended() -> None:
     end = next(n for n, line in enumerate(lines) if "// the next turn of" in line)
     words = ("px_mbarrier_wait", "px_wgmma", "commit_group", "wait_group", "bar.", "px_arrive")
     inside = [word for line in lines[start + 1 : end] for word in words if word in line.partition("//")[0]]
-    assert inside == ["px_mbarrier_wait", "px_wgmma", "commit_group"] * 2
+    assert inside == ["px_mbarrier_wait", "px_wgmma", "commit_group"] * 2  # copies are given back where these are waited for
     waits = [line.partition("//")[0] for line in lines[end:] if "wgmma.wait_group" in line]
     assert ["aligned 1" in waits[0], "aligned 0" in waits[1]] == [True, True]
 

@@ -322,14 +322,26 @@ def test_what_they_do_to_memory():
     assert effects == {
         "cp_async": ("write of `destination`, read of `source`", "cp_async", True),
         "bulk_load": ("write of `destination`, read of `source`", "load", True),
+        "bulk_reduce": ("atomic update of `destination`, read of `source`", "bulk", True),
         "bulk_store": ("write of `destination`, read of `source`", "bulk", True),
         "st_async": ("write of `destination`", "remote", True),
         "tma_load": ("write of `tile`, read of `tensor`", "load", True),
+        "tma_reduce": ("atomic update of `tensor`, read of `tile`", "bulk", True),
         "tma_store": ("write of `tensor`, read of `tile`", "bulk", True),
         "wgmma": ("update of `accumulator`, read of `a`, read of `b`", "wgmma", True),
     }
     for name, least in itertools.product(
-        ("bulk_load", "bulk_store", "tma_load", "tma_store", "prefetch_map", "tma_prefetch"), ("sm_90",)
+        (
+            "bulk_load",
+            "bulk_reduce",
+            "bulk_store",
+            "tma_load",
+            "tma_reduce",
+            "tma_store",
+            "prefetch_map",
+            "tma_prefetch",
+        ),
+        ("sm_90",),
     ):
         assert TABLE[name].min_arch == least
 

@@ -19,6 +19,7 @@ from prism import check
 from prism.interpret import SCHEDULES, run
 from prism.lang import (
     CUtensorMap,
+    attr,
     bfloat16,
     block,
     claim,
@@ -27,12 +28,15 @@ from prism.lang import (
     constexpr,
     count,
     dtype,
+    float8_e4m3fn,
+    float8_e5m2,
     float32,
     fragment,
     grid,
     group,
     half,
     id,
+    int8,
     int32,
     one,
     partition,
@@ -45,10 +49,12 @@ from prism.lang import (
     template,
     thread,
     tma_load,
+    uint8,
     warpgroup,
     wgmma,
 )  # fmt: skip
 from prism.lang.types import BFLOAT16, FLOAT16, FLOAT32, Fragment
+from prism.lang.types.shorts import bits_of
 from prism.runtime.build import entry_of
 from prism.runtime.compile import compile_cubin
 from tests.lang.intrinsics.wgmma_kernels import WGMMA, bound
@@ -56,6 +62,7 @@ from tests.mutation import TRIED, Score, score
 
 
 @prism("global")
+@attr("__launch_bounds__(384, 1)")
 @requires(grid[1], block[1], warpgroup[3])
 @template(T=dtype, M=constexpr(int), BN=constexpr(int), D=constexpr(int))
 def attended(
@@ -226,7 +233,7 @@ def test_where_the_waits_are() -> None:
 
 
 @pytest.mark.parametrize(
-    ("element", "m", "bn", "d"), [(half, 64, 128, 128), (bfloat16, 64, 128, 64), (half, 128, 64, 64)], ids=str
+    ("element", "m", "bn", "d"), [(half, 64, 64, 128), (bfloat16, 64, 128, 64), (half, 128, 32, 64)], ids=str
 )
 def test_registers_are_handed_on(element: Any, m: int, bn: int, d: int) -> None:
     """One instruction a step of 16, from the registers of the conversion: no copy, no spill, no wgmma waits for another."""
@@ -263,7 +270,7 @@ def held(
         (held(), ""),
         (held(BFLOAT16, of_b=BFLOAT16, transpose_b=True), ""),
         (held(BFLOAT16), "`a` and `b` hold bfloat16 and float16: they must be of one type"),
-        (held(FLOAT32, of_b=FLOAT32), "`a` in registers is a fragment of float16 or bfloat16, not of float32"),
+        (held(FLOAT32, of_b=FLOAT32), "`a` in registers is a fragment of 16-bit or 8-bit elements, not of float32"),
         (held(rows=128), "`a` has 128 rows, and the accumulator 64"),
         (held(sums=128), "`a` has 64 rows, and the accumulator 128"),
         (held(columns=40), "`a` has 40 columns; float16 takes a multiple of 16 along K"),
@@ -274,3 +281,96 @@ def held(
 def test_problems(binding: Any, what: str) -> None:
     found = WGMMA.problem(binding)
     assert found.startswith(what) if what else not found
+
+
+# -- elements of 8 bits -------------------------------------------------------------------------------------------------
+
+
+@prism("global")
+@attr("__launch_bounds__(128)")
+@requires(grid[1], block[1], warpgroup[1])
+@template(T=dtype, B=dtype, SUM=dtype, M=constexpr(int), K=constexpr(int))
+def of_bytes(b: ptr(const(B)) @ grid[1], o: ptr(SUM) @ grid[1], trips: int32 @ grid[1]):
+    """The sums of two products of one operand, which is written anew in each trip."""
+    with partition(o, block[1], 0) as out, group(block[1]):
+        tile: shared(B[64, K], swizzle=32)
+        p: fragment(T, M, K) @ warpgroup[1] = 0
+        sums: fragment(SUM, M, 32) @ warpgroup[1] = 0
+        more: fragment(SUM, M, 32) @ warpgroup[1] = 0
+        t: int32 @ thread[1] = id()
+        with partition(tile, thread[1], lambda e: (e / K, e % K)) as mine, group(thread[1]):
+            for e in range(t, 64 * K, 128):
+                mine[e] = b[e]
+        for j in range(trips):
+            with group(thread[1]):
+                for i in range(count(p)):
+                    p[i] = T((row(p, i) * 7 + column(p, i) * 5 + j) % 8)
+            with group(warpgroup[1]):
+                wgmma(sums, p, tile[0, 0])
+                wgmma(more, p, tile[32, 0])
+            with group(thread[1]):
+                for i in range(count(sums)):
+                    sums[i] += SUM(p[0])
+            with group(thread[1]):
+                for i in range(count(more)):
+                    more[i] += SUM(1)
+        with partition(out, thread[1], lambda e: e, races="allow") as mine, group(thread[1]):
+            for i in range(count(sums)):
+                mine[row(sums, i) * 64 + column(sums, i)] = sums[i]
+                mine[row(sums, i) * 64 + 32 + column(sums, i)] = more[i]
+
+
+BYTES = [
+    (float8_e4m3fn, float8_e4m3fn, float32, 64, 64), (float8_e5m2, float8_e4m3fn, float32, 64, 32),
+    (int8, uint8, int32, 128, 96), (uint8, uint8, int32, 64, 32),
+]  # fmt: skip
+
+
+def launch_of_bytes(element: Any, of_b: Any, sum_: Any, m: int, k: int) -> tuple[list[Any], Any]:
+    """Arguments, the output second, and what comes out of three trips."""
+    b = np.random.default_rng(k).integers(0, 4, (64, k))
+    given = bits_of(b.astype(np.float32), of_b) if of_b.kind == "float" else b
+    wanted = np.zeros((m, 64))
+    r, c = np.indices((m, 64))
+    own = r % 64 // 16 * 16 + r % 8, c % 8 // 2 * 2  # where element 0 of the operand lies, of the thread that has a sum
+    for j in range(3):
+        p = (np.arange(m)[:, None] * 7 + np.arange(k) * 5 + j) % 8
+        wanted += p @ b.T + np.where(c < 32, (own[0] * 7 + own[1] * 5 + j) % 8, 1)
+    arguments = [given.astype(of_b.numpy).ravel(), np.zeros(m * 64, sum_.numpy), np.int32(3)]
+    return arguments, wanted.ravel()
+
+
+@pytest.mark.parametrize(("element", "of_b", "sum_", "m", "k"), BYTES, ids=str)
+def test_products_of_bytes(element: Any, of_b: Any, sum_: Any, m: int, k: int) -> None:
+    arguments, wanted = launch_of_bytes(element, of_b, sum_, m, k)
+    built = check(of_bytes, {"T": element, "B": of_b, "SUM": sum_, "M": m, "K": k})
+    for schedule in SCHEDULES:
+        arguments[1][:] = 0
+        run(built, 1, 128, arguments, schedule=schedule, check=True)
+        assert np.array_equal(arguments[1], wanted)
+    made = compile_cubin(entry_of(built, "sm_90a").source, "sm_90a")
+    assert not re.search(r"C7\d\d\d", made.log) and made.stack == made.spills == 0
+
+
+def test_each_wait_of_bytes_is_needed() -> None:
+    arguments, wanted = launch_of_bytes(*BYTES[0])
+    built = check(of_bytes, dict(zip(("T", "B", "SUM", "M", "K"), BYTES[0], strict=True)))
+    found = scored(built, 128, arguments, arguments[1], wanted, TRIED)
+    assert found.wrong and not found.survivors and not found.excused
+
+
+def test_threads_exchange_once_for_each_time_it_is_written(nvrtc: Any) -> None:
+    """Of two wgmmas that read what was written once, the second finds it laid out: 4 shuffles of 16 elements, and no branch."""
+    built = check(of_bytes, dict(zip(("T", "B", "SUM", "M", "K"), BYTES[1], strict=True)))
+    ptx = nvrtc(entry_of(built, "sm_90a").source, "sm_90a").ptx
+    assert len(re.findall(r"shfl\.sync", ptx)) == 4
+
+
+def test_the_exchange_is_the_hardwares_layout() -> None:
+    """What each thread of a quad has after the exchange, by the helper's own numbers, is what PTX says of the operand."""
+    for q in range(4):  # row 0 is the lower half of a word, row 8 the upper; of each pair of words 16 columns
+        word = [[(8 * half_ + 2 * t, 8 * half_ + 2 * t + 1) for half_ in range(2)] for t in range(4)]
+        outer = q in (0, 3)
+        sources = 0x2130 >> 4 * q & 3, 0x3021 >> 4 * q & 3
+        one, two = (word[s][int((s not in (0, 3)) ^ late)] for s, late in zip(sources, (False, True), strict=True))
+        assert (one + two if outer else two + one) == tuple(range(4 * q, 4 * q + 4))

@@ -5,7 +5,7 @@ Tests of prism/lang/lower: cuts, split_loops.
 
 from __future__ import annotations
 
-import re
+from contextlib import contextmanager
 from itertools import product
 
 import numpy as np
@@ -18,6 +18,8 @@ from prism.lang.diagnostics import CompileError
 from prism.lang.tree import For, If
 from prism.lang.tree.walk import statements
 from tests.examples.trimmed import SIDE, between, follow
+from tests.generated.programs import loaded
+from tests.mutation import TRIED, score
 
 
 def as_written(kernel, template):
@@ -64,10 +66,11 @@ def test_pieces_under_each_schedule(schedule):
     assert np.array_equal(y, wanted)
 
 
-def test_cuts_far_from_the_range():
-    """The places of cuts are computed without wrapping round: these are beyond the range by more than 2**31."""
-    program = prism.check(between, {"STEP": 3})
-    for low, high in product((-(2**31), 2**31 - 1), repeat=2):
+@pytest.mark.parametrize("start", [-1, 1])
+def test_cuts_far_from_the_range(start):
+    """The places of cuts are computed without wrapping round: these are beyond the range by up to 2**31, and more."""
+    program = prism.check(between, {"STEP": 3, "START": start})
+    for low, high in product((-(2**31), 1 - 2**31, 2**31 - 2, 2**31 - 1), repeat=2):
         x, wanted = rows_between(1, 8, 3, low, high)
         y = np.zeros(64, np.int32)
         run(program, 1, 96, [x, y, 1, 8, low, high], check=True)
@@ -78,7 +81,10 @@ def test_cuts_far_from_the_range():
 
 
 def product_of(end, near, step=SIDE):
-    q, k, v = (np.random.default_rng(1).integers(-2, 3, (rows, SIDE)).astype(np.float16) for rows in (SIDE, end + SIDE, end + SIDE))
+    q, k, v = (
+        np.random.default_rng(1).integers(-2, 3, (rows, SIDE)).astype(np.float16)
+        for rows in (SIDE, end + SIDE, end + SIDE)
+    )
     trips = -(-end // step)
     k[trips * step :] = 0
     wide = np.float32(q) @ np.float32(k).T
@@ -96,15 +102,6 @@ def test_two_products_that_follow_each_other(claims, end):
         assert np.array_equal(o, wanted if end else 0 * wanted)
 
 
-def steps_of(text):
-    """Return what the consumers do with wgmmas in each of their loops, in order."""
-    text = text[text.index("sums_[SIDE") if "sums_[SIDE" in text else text.index("k_now") :]
-    text = text[: text.index("} else {  // threads")]
-    pieces = re.split(r"\n\s*(?:for \(int|if \().*\bj\w*\b.*\{", text)
-    words = {"commit_group": "commit", "wait_group.sync.aligned 1": "wait 1", "wait_group.sync.aligned 0": "wait 0"}
-    return [[words[m] for m in re.findall("|".join(words), piece)] for piece in pieces]
-
-
 def test_the_middle_has_no_condition():
     program = prism.check(follow, {"CLAIMS": True, "STEP": SIDE})
     loops = [s for s in program.entry.body[0].body[0].body if isinstance(s, For)]
@@ -115,3 +112,108 @@ def test_the_middle_has_no_condition():
 
 def test_text(golden):
     golden(prism.compile(follow, arch="sm_90a", template={"CLAIMS": False, "STEP": SIDE}).cuda)
+
+
+# -- loops that stay whole -------------------------------------------------------------------------------------------------------
+
+LOOP = """\
+from prism.lang import (
+    attr, block, bulk_load, claim, const, grid, group, id, int32, one, partition, prism, ptr, requires, roles, shared, thread, warp,
+)
+
+@prism("global")
+@attr("__launch_bounds__(64)")
+@requires(grid[1], block[1], warp[2])
+def kernel(x: ptr(const(int32)) @ grid[1], y: ptr(int32) @ grid[1], n: int32 @ grid[1], m: int32 @ grid[1]):
+    with partition(y, block[1], 32 * id()) as out, group(block[1]):
+        a: shared(int32[32], ring=2)
+        adders, loader = roles(warp, 1, 1)
+        t: int32 @ thread[1] = id()
+        total: int32 @ thread[1] = 0
+        for j in range({range}):
+{body}
+        with partition(out, thread[1], t) as mine, adders, group(thread[1]):
+            mine[0] = total
+"""
+VISITS = """\
+if {condition}:
+    with claim(a, loader) as coming, one(thread):
+        bulk_load(coming, x[32 * j])
+if {condition}:
+    with claim(a, adders) as here, group(thread[1]):
+        total += here[t]
+"""
+
+
+@contextmanager
+def written(condition="j > 0", over="n", body=VISITS):
+    text = "".join(f"            {line}\n" for line in body.format(condition=condition).splitlines())
+    with loaded(LOOP.format(range=over, body=text)) as names:
+        yield names["kernel"]
+
+
+@pytest.mark.parametrize("condition", ["j > 0", "j >= m and j > 0", "not j < m", "j == 0", "j < n - 1", "m + j > 7", "2 - j < m"])
+def test_these_are_split(condition):
+    with written(condition) as kernel:
+        assert any(s.part for s in statements(prism.check(kernel).entry.body) if isinstance(s, For))
+
+
+WHOLE = {
+    "remainder": {"condition": "j % 2 == 0"},
+    "twice": {"condition": "2 * j < n"},
+    "some": {"condition": "j != m"},
+    "step": {"over": "0, n, m"},
+    "downwards": {"over": "n, 0, -1"},
+    "unrolled": {"over": "0, 64, unroll=4"},
+    "left": {"body": VISITS + "if j == m:\n    break\n"},
+    "changed": {"condition": "j > k", "body": "k: int32 @ block[1] = 0\nk += j\n" + VISITS},
+}
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_these_stay_whole(name):
+    with written(**WHOLE[name]) as kernel, pytest.raises(CompileError, match="apart from its other scopes"):
+        prism.check(kernel)
+
+
+def test_a_loop_whose_pieces_are_refused_stays_whole_and_says_so():
+    """In the last trip a tile is loaded that nobody uses: there a round would have another visit than before."""
+    program = prism.check(follow, {"CLAIMS": False, "STEP": SIDE, "EAGER": True})
+    assert not any(s.part for s in statements(program.entry.body) if isinstance(s, For))
+    assert "the loop is not split at its conditions: `k_tile`" in prism.explain(follow, template=dict(program.entry.template))
+    q, k, v, wanted = product_of(128, 65)
+    o = np.zeros((SIDE, SIDE), np.float32)
+    run(program, 1, 256, [q, k, v, o, 128, 65], check=True)
+    assert np.array_equal(o, wanted)
+
+
+def test_what_is_wrong_besides_is_told():
+    """Its conditions are no fault: the loop would be split at them."""
+    body = VISITS.replace("total += here[t]", "total += here[t]\n        x[0] = 1")
+    with written(body=body) as kernel, pytest.raises(CompileError) as caught:
+        prism.check(kernel)
+    assert "apart from its other scopes" not in str(caught.value)
+
+
+def test_as_it_is_written_it_computes_the_same():
+    """Two forms of one program, on the reference machine: in pieces, and whole."""
+    template = {"CLAIMS": False, "STEP": SIDE}
+    for form in (prism.check(follow, template), as_written(follow, template)):
+        q, k, v, wanted = product_of(192, 100)
+        o = np.zeros((SIDE, SIDE), np.float32)
+        run(form, 1, 256, [q, k, v, o, 192, 100], check=True)
+        assert np.array_equal(o, wanted)
+
+
+@pytest.mark.fuzz
+def test_what_the_plan_has_is_needed():
+    """But for one wait: the loader is held back by the other ring, which has fewer copies."""
+
+    def right(program, **how):
+        x, wanted = rows_between(0, 24, 1, 7, 17)
+        y = np.zeros(64, np.int32)
+        run(program, 1, 96, [x, y, 0, 24, 7, 17], **how)
+        return np.array_equal(y, wanted)
+
+    found = score(prism.check(between, {"STEP": 1}), right, 96, TRIED)
+    assert found.wrong == 66 and found.survivors == ["between: without Wait(late_read) before line 33"]

@@ -12,7 +12,6 @@ from prism.lang import (
     attr,
     bf16,
     block,
-    bulk_load,
     claim,
     const,
     constexpr,
@@ -37,7 +36,7 @@ from prism.lang import (
 )  # fmt: skip
 from prism.lang.emit import emit
 from prism.lang.pipeline import build, lower
-from prism.lang.tree.plan import Arrive, Wait, WaitGroup
+from prism.lang.tree.plan import Arrive, Wait
 from tests.lang.plans import words
 
 
@@ -97,7 +96,10 @@ def scored_wanted(q, k, tiles, n, twice):
     return found.reshape(-1)
 
 
-@pytest.mark.parametrize(("q", "k", "late", "twice"), [(1, 2, 1, False), (2, 2, 0, False), (1, 3, 1, False), (2, 1, 0, True), (1, 2, 1, True)])
+@pytest.mark.parametrize(
+    ("q", "k", "late", "twice"),
+    [(1, 2, 1, False), (2, 2, 0, False), (1, 3, 1, False), (2, 1, 0, True), (1, 2, 1, True)],
+)
 def test_a_copy_is_held_over_a_loop_with_stations_of_others(q, k, late, twice):
     program = build(scored, {"Q": q, "K": k, "LATE": late, "TWICE": twice})
     steps = [op for op in program.plans[program.entry].operations if isinstance(op, Arrive | Wait) and op.path]
@@ -107,7 +109,9 @@ def test_a_copy_is_held_over_a_loop_with_stations_of_others(q, k, late, twice):
         for schedule, seed in schedules(5):
             arguments, left, right = scored_arguments(tiles, n)
             run(program, 1, 256, arguments, check=True, schedule=schedule, seed=seed)
-            np.testing.assert_array_equal(arguments[2], scored_wanted(left, right, tiles, n, twice), f"{schedule} {seed}")
+            np.testing.assert_array_equal(
+                arguments[2], scored_wanted(left, right, tiles, n, twice), f"{schedule} {seed}"
+            )
 
 
 def survivors(kernel, facts, threads, arguments, schedules_=10):
@@ -130,8 +134,8 @@ def survivors(kernel, facts, threads, arguments, schedules_=10):
 @pytest.mark.parametrize(("q", "k", "late"), [(1, 2, 1), (2, 2, 0), (1, 1, 0)])
 def test_each_step_of_a_held_copy_is_needed(q, k, late):
     facts = {"Q": q, "K": k, "LATE": late, "TWICE": False}
-    # Two do no harm. What is given back behind the loop would be so in the next tile's first trip. And where each trip waits for
-    # its own product, there is none left behind the loop: but what is in a loop is not counted on outside.
+    # Two would do no harm. What is given back behind the loop would be so in the next tile's first trip. And where each trip
+    # waits for its own product, there is none left behind the loop: but what is in a loop is not counted on outside.
     left = ["arrive k_read by warps late 1 drain"] if late else ["pending wgmma 0"]
     assert survivors(scored, facts, 256, scored_arguments(5, 2)[0]) == left
 

@@ -15,10 +15,7 @@ def waiting(path: Path) -> set[str]:
 
 
 def test_no_kernel_waits_by_itself() -> None:
-    """A kernel receives nothing: it calls the collectives. What it loads, such as the number of launches, it doesn't wait for.
-
-    But for one, whose blocks wait for a count.
-    """
+    """A kernel receives nothing: it calls the collectives. What it loads, such as the number of launches, it doesn't wait for."""
     found = {str(path.relative_to(ROOT)): waiting(path) for path in sorted((ROOT / "kernels").rglob("*.py"))}
     assert {path: names for path, names in found.items() if names} == {
         "kernels/lookup/find.py": {
@@ -28,12 +25,10 @@ def test_no_kernel_waits_by_itself() -> None:
         "kernels/reduce/search.py": {"load_relaxed"},
         "kernels/reduce/single_pass.py": {"load_relaxed"},
         "kernels/scan/small.py": {"load_relaxed"},
-        # A piece waits until those that were drawn before it are done: a count, not words.
-        "kernels/sort_rows/runs.py": {"load_acquire"},
     }
 
 
-def test_the_collectives_wait_by_receive_alone_in_seven_places() -> None:
+def test_the_collectives_wait_by_receive_in_seven_places_and_for_a_count_in_one() -> None:
     found = {str(path.relative_to(ROOT)): waiting(path) for path in sorted((ROOT / "prism" / "lib").rglob("*.py"))}
     assert {path: names for path, names in found.items() if names} == {
         "prism/lib/grid/epoch.py": {"load_relaxed"},
@@ -44,4 +39,5 @@ def test_the_collectives_wait_by_receive_alone_in_seven_places() -> None:
         "prism/lib/grid/look_back_segments.py": {"receive"},
         "prism/lib/grid/look_back_stable.py": {"receive"},
         "prism/lib/grid/receive_totals.py": {"receive"},
+        "prism/lib/grid/wait_for_done.py": {"load_acquire"},
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from prism.host.plan import OUT, Buffer, Machine, Plan, Scratch, Step, instance_of, nothing, size_of
@@ -19,15 +19,11 @@ VALUES = "moved"
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """The types of keys and of values beside them, "" where there are none, and the order of keys.
-
-    `by_rows`: integers alone may be merged by rows of shared memory.
-    """
+    """The types of keys and of values beside them, "" where there are none, and the order of keys."""
 
     keys: str
     values: str
     less: Kernel
-    by_rows: bool = True
 
     @property
     def size(self) -> int:
@@ -43,7 +39,7 @@ class Kind:
     def total(self) -> bool:
         """Whether elements of which neither is less are the same in all bits, go alone, and may be merged by rows."""
         scalar = SCALARS.get(self.keys)
-        return self.by_rows and not self.values and self.less in _ORDERS and scalar is not None and scalar.integral
+        return not self.values and self.less in _ORDERS and scalar is not None and scalar.integral
 
     def template(self, c: kernels.Configuration) -> dict[str, Any]:
         """Return the template of what merges, and of what sorts tiles."""
@@ -56,15 +52,13 @@ class Kind:
 
 def merge(kind: Kind, one: int, other: int, machine: Machine) -> Plan:
     """Return the plan that merges two arrays, called `a` and `b`, and values `a_values` and `b_values`, at least one element."""
-    # Two runs element by element: 2^28 uint32 took 674 us on an H200, by rows 753, before these loaded a tile at once.
-    kind = replace(kind, by_rows=False)
     c, _, _ = _configurations(kind, machine)
     n, scratch = one + other, Scratch()
     tiles = -(-n // c.tile())
     cuts = scratch.take("int64", tiles)
     runs = {"width": 0, "n": n, "middle": one, "tiles": tiles, "cuts": cuts}
     given = (Buffer("a"), Buffer("b")), (Buffer("a_values"), Buffer("b_values"))
-    return Plan(_pass(kind, c, 2, given, (Buffer(OUT), Buffer(VALUES)), runs), scratch=scratch.used)
+    return Plan(_pass(kind, c, 2, given, (Buffer(OUT), Buffer(VALUES)), runs, machine), scratch=scratch.used)
 
 
 def sort(kind: Kind, n: int, machine: Machine, values: str = "values") -> Plan:
@@ -92,7 +86,7 @@ def sort(kind: Kind, n: int, machine: Machine, values: str = "values") -> Plan:
     cuts = scratch.take("int64", max((ways - 1) * tiles for _, ways, _, tiles in passes)) if passes else None
     for c, ways, width, tiles in passes:
         runs = {"width": width, "n": n, "middle": 0, "tiles": tiles, "cuts": cuts}
-        steps.extend(_pass(kind, c, ways, ((now[0], now[0]), (now[1], now[1])), then, runs))
+        steps.extend(_pass(kind, c, ways, ((now[0], now[0]), (now[1], now[1])), then, runs, machine))
         now, then = then, now
     return Plan(tuple(steps), scratch=scratch.used)
 
@@ -115,7 +109,13 @@ def _tiles(n: int, group: int, tile: int) -> int:
 
 
 def _pass(
-    kind: Kind, c: kernels.Configuration, ways: int, given: Any, out: tuple[Buffer, Buffer], runs: dict[str, Any]
+    kind: Kind,
+    c: kernels.Configuration,
+    ways: int,
+    given: Any,
+    out: tuple[Buffer, Buffer],
+    runs: dict[str, Any],
+    machine: Machine,
 ) -> tuple[Step, ...]:
     """Return the launches that merge runs, so many at a time."""
     (a, b), (a_values, b_values) = given
@@ -127,6 +127,7 @@ def _pass(
     arguments = {**runs, "a": a, "b": b, "y": out[0], "otherwise": zero(kind.keys)}
     template = kind.template(c)
     if kind.total:
+        arguments["ahead"] = 0 if machine.host else c.blocks * machine.multiprocessors  # as many as run at once
         merging = instance_of(
             kernels.merge_keys, {**template, "N": "int32" if runs["n"] < _NARROW else "int64", "WAYS": ways}
         )

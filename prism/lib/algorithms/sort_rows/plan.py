@@ -162,7 +162,7 @@ def long_rows(kind: Kind, many: int, columns: int, machine: Machine, *, names: N
     """
     scratch = Scratch()
     arguments = _arguments(kind, names or Names(), many, columns, many * columns)
-    control = scratch.take("int32", 2)
+    control = scratch.take("uint64", 2)
     step = long_step(kind, many, columns, machine, arguments | {"control": control}, scratch)
     return Plan((Clear(control), step), scratch=scratch.used)
 
@@ -249,7 +249,7 @@ def segment_steps(
     binning = instance_of(kernels.bin_segments, template)
     blocks = _HOST_BLOCKS if machine.host else machine.wave(binning, kernels.THREADS)
     given = {name: arguments[name] for name in ("x", "values", "y", "positions", "moved", "starts", "ends", "n")}
-    control = scratch.take("int32", 2)  # of the kernel of longer segments
+    control = scratch.take("uint64", 2)  # of the kernel of longer segments
     given |= {"lists": lists, "many": number, "control": control, "segments": many, "least": least, "most": most}
     given |= dict(zip(("first", "second", "third", "fourth"), spans, strict=True))
     steps.append(Step(binning, min(-(-max(n, many) // kernels.THREADS), blocks), kernels.THREADS, given))

@@ -1,4 +1,4 @@
-"""prism/lang/rings/early.py: copies in flight are given back behind the wait of their own trip, and late where there is none."""
+"""prism/lang/rings/releases.py: copies in flight are given back behind the wait of their own trip, and late where there is none."""
 
 # ruff: noqa: F821 -- kernels: loops that only count, names that they declare
 from __future__ import annotations
@@ -39,8 +39,8 @@ from prism.lang.pipeline import build
 from prism.lang.tree.plan import Advance, Arrive, Wait, WaitGroup
 from tests.lang.plans import words
 
-ALWAYS, SOMETIMES, NEVER, CUT_SHORT = range(4)
-"""Where a trip reads what its wgmmas made: in each, under a condition, not at all; or behind a way out of the loop."""
+ALWAYS, SOMETIMES, NEVER, CUT_SHORT, SKEWED = range(5)
+"""Where a trip reads what its wgmmas made: in each, under a condition, not at all, behind a way out of the loop; or `skewed`."""
 
 
 @prism("global")
@@ -103,8 +103,62 @@ def attending(
                 mine[i] = sums[i] + total
 
 
+@prism("global")
+@attr("__launch_bounds__(256, 1)")
+@requires(grid[1], block[1], warpgroup[2])
+def skewed(
+    map_k: const(CUtensorMap(bf16, 64, 16, swizzle=32)) @ grid[1],
+    map_v: const(CUtensorMap(bf16, 16, 64, swizzle=128)) @ grid[1],
+    c: ptr(float) @ grid[1], n: int @ grid[1],
+):  # fmt: skip
+    """k's product of one trip beside v's of the trip before: the loop is split into its first trip, its last, and the others."""
+    with partition(c, block[1], offset=0) as out, group(block[1]):
+        k: shared(bf16[64, 16], ring=2, swizzle=32)
+        other: shared(bf16[16, 16], swizzle=32)
+        v: shared(bf16[16, 64], ring=2, swizzle=128)
+        weights: shared(bf16[64, 64], swizzle=128)
+        consumers, producer = roles(warpgroup, 1, 1)
+        scores: fragment(float, 64, 16) @ warpgroup[1]
+        sums: fragment(float, 64, 16) @ warpgroup[1]
+        t: int @ thread[1] = id()
+        with partition(other, thread[1], lambda i: (t % 16, i), races="allow") as mine, group(thread[1]):
+            for i in range(16):
+                mine[i] = 1.0
+        with partition(weights, thread[1], lambda i: (t % 64, i), races="allow") as mine, group(thread[1]):
+            for i in range(64):
+                mine[i] = 1.0
+        total: float @ thread[1] = 0.0
+        with consumers, group(thread[1]):
+            for i in range(count(sums)):
+                sums[i] = 0.0
+        for j in range(0, n + 1):
+            with claim(k, producer) as k_in, one(thread):
+                if j < n:
+                    tma_load(k_in, map_k[j * 64, 0])
+            with claim(v, producer) as v_in, one(thread):
+                if j > 0:
+                    tma_load(v_in, map_v[0, (j - 1) * 64])
+            with claim(k, consumers, in_flight=1) as k_now, group(warpgroup[1]):
+                if j < n:
+                    wgmma(scores, k_now, other, accumulate=False)
+            with claim(v, consumers, in_flight=1) as v_now, group(warpgroup[1]):
+                if j > 0:
+                    wgmma(sums, weights, v_now)
+            with consumers:
+                if j < n:
+                    with group(thread[1]):
+                        for i in range(count(scores)):
+                            total += scores[i]
+                    with group(thread[1]):
+                        for i in range(count(sums)):
+                            sums[i] *= 2.0
+        with partition(out, thread[1], offset=t * 8) as mine, consumers, group(thread[1]):
+            for i in range(count(sums)):
+                mine[i] = 2.0 * sums[i] + total
+
+
 def program_of(k=2, v=2, use=ALWAYS):
-    return build(attending, {"K": k, "V": v, "USE": use})
+    return build(skewed) if use == SKEWED else build(attending, {"K": k, "V": v, "USE": use})
 
 
 def arguments_of(n):
@@ -142,6 +196,10 @@ def test_copies_are_given_back_behind_the_waits_of_their_trip(k, v):
     read = {"k_read" if k <= v else "", "v_read" if v <= k else ""} - {""}
     assert late(program) == {name: 0 for name in (*read, "k_filled", "v_filled")}
     assert not any(isinstance(op, Arrive) and op.drain for op in program.plans[program.entry].operations)
+    is_right(program)
+
+
+def is_right(program):
     for n in (0, 1, 2, 5):
         for schedule, seed in schedules(4):
             arguments, left, right = arguments_of(n)
@@ -149,6 +207,25 @@ def test_copies_are_given_back_behind_the_waits_of_their_trip(k, v):
             np.testing.assert_array_equal(
                 arguments[2].reshape(128, 8), wanted(left, right, n), f"{n}, {schedule} {seed}"
             )
+
+
+def test_in_the_pieces_of_a_loop_too():
+    program = program_of(use=SKEWED)
+    plan = program.plans[program.entry]
+    assert {op.barrier.name for op in plan.operations if isinstance(op, Arrive)} == {
+        "k_read",
+        "v_read",
+        "k_filled",
+        "v_filled",
+    }
+    assert set(late(program).values()) == {0} and not any(isinstance(op, Arrive) and op.drain for op in plan.operations)
+    # The first trip waits for k's product, the others for k's and for v's, the last one for v's, and there is no wait more.
+    assert sorted(op.pending for op in plan.operations if isinstance(op, WaitGroup)) == [0, 0, 0, 1]
+    is_right(program)
+    steps = [op for op in plan.operations if isinstance(op, Arrive | WaitGroup)]
+    # At the end of the last trip, behind which nobody fills v again.
+    last = [op for op in steps if isinstance(op, Arrive) and op.barrier.name == "v_read" and op.side == "after"]
+    assert [op for op in steps if not is_found(program, plan.drop_step(op))] == last
 
 
 @pytest.mark.parametrize(("use", "rounds"), [(SOMETIMES, 1), (NEVER, 1), (CUT_SHORT, 1)])

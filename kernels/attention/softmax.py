@@ -1,0 +1,76 @@
+"""A softmax made tile by tile: the largest score so far, the sum so far, and by what to scale what was summed before."""
+
+from __future__ import annotations
+
+import math
+
+from prism.kernels.attention.cut import Cut, Masks
+from prism.lang import (
+    column, constexpr, count, dtype, fast_exp2_flush, float32, fragment, function, group, int32, prism, requires, row, shuffle_xor,
+    template, thread, warpgroup,
+)  # fmt: skip
+
+LEAST = -1e30
+"""The largest score of no columns: finite, so that its difference from -inf, the score of a masked column, is no NaN."""
+LOG2_E = math.log2(math.e)
+
+
+@prism("device")
+@requires(thread[1])
+def as_it_is(score: float32 @ thread[1], row: int32 @ thread[1], column: int32 @ thread[1], head: int32 @ thread[1]) -> float32 @ thread[1]:
+    """The score itself."""
+    return score
+
+
+@prism("device")
+@template(KEYS=constexpr(int))
+@requires(warpgroup[1])
+def mask(
+    scores: fragment(float32, 64, KEYS) @ warpgroup[1], low: int32[2] @ thread[1], high: int32[2] @ thread[1],
+    first: int32 @ warpgroup[1],
+):
+    """Give -inf to scores of columns outside `low` to `high`, of each of the thread's two rows; the tile begins at `first`.
+
+    Perspective: warpgroup.
+    Test:        tests/kernels/test_attention.py
+    """
+    with group(thread[1]):
+        for i in range(count(scores)):
+            c: int32 = first + column(scores, i)
+            scores[i] = scores[i] if low[i / 2 % 2] <= c and c < high[i / 2 % 2] else -math.inf
+
+
+@prism("device")
+@template(KEYS=constexpr(int))
+@requires(warpgroup[1])
+def weigh(
+    scores: fragment(float32, 64, KEYS) @ warpgroup[1], largest: float32[2] @ thread[1], total: float32[2] @ thread[1],
+    factor: float32[2] @ thread[1], scale: float32 @ warpgroup[1],
+):
+    """Make scores their weights, `exp2(scale * score - largest)`, of the thread's two rows, and `total` the sum of them so far.
+
+    Perspective: warpgroup; the four threads that share rows agree on the largest score, and each has a part of the sum.
+    Shapes:      `factor`: by what to scale what was summed by the last largest scores.
+    Source:      Milakov and Gimelshein, "Online normalizer calculation for softmax".
+    Test:        tests/kernels/test_attention.py
+    """
+    for h in range(2):
+        top: float32 @ thread[1] = -math.inf
+        with group(thread[1]):
+            for i in range(count(scores)):
+                if i / 2 % 2 == h:
+                    top = max(top, scores[i])
+            top = max(scale * top, largest[h])
+        for s in range(2):
+            top = max(top, shuffle_xor(top, 1 << s))
+        with group(thread[1]):
+            factor[h] = fast_exp2_flush(largest[h] - top)
+            largest[h] = top
+            total[h] *= factor[h]
+    with group(thread[1]):
+        for i in range(count(scores)):
+            scores[i] = fast_exp2_flush(scale * scores[i] - largest[i / 2 % 2])
+            total[i / 2 % 2] += scores[i]
+
+
+__all__ = ["LEAST", "LOG2_E", "as_it_is", "mask", "weigh"]

@@ -1,0 +1,197 @@
+"""How a tile is put in the order of a digit: its digits counted, and elements ranked, in shared memory."""
+
+from prism.lang import (
+    atomic_add, atomic_max, ballot, block, broadcast, const, constexpr, dtype, first_set, grid, group, id, int32, int64,
+    match_any, partition, popcount, prism, ptr, requires, shuffle, template, thread, uint16, uint32,
+)
+from prism.kernels.sort.order import FLOAT, digit, minus_zero
+from prism.kernels.sort.parts import GIVEN, NONE
+from prism.lib.thread import operators
+
+
+@prism("device")
+@requires(block[1], thread[32])
+@template(C=dtype, PASSES=constexpr(int))
+def digits_passed(counts: ptr(const(C)) @ grid[1], n: int64 @ block[1]) -> uint32 @ block[1]:
+    """The passes, as bits, whose digit all `n` keys share: they are passed over. Never all: the last one writes results."""
+    ALL: constexpr(int) = (1 << PASSES) - 1
+    t: int32 @ thread[1] = id()
+    shared_by_all: uint32 @ thread[1] = 0
+    with group(thread[1]):
+        if t < 256:
+            for p in range(PASSES):
+                shared_by_all = shared_by_all | uint32(1 if int64(counts[p * 256 + t]) == n else 0) << p
+    passed: uint32 @ block[1] = block.reduce(shared_by_all, OP=operators.bitwise_or)
+    return passed & ALL >> 1 if passed == ALL else passed
+
+
+@prism("device")
+@requires(block[1], thread[32])
+@template(THREADS=constexpr(int), TILE=constexpr(int))
+def begin_digits(
+    table: ptr(uint32) @ block[1], common: ptr(int32) @ block[1], found: uint32[2] @ thread[1], flag: bool @ thread[1],
+) -> bool @ block[1]:
+    """Make of how often each warp has a digit where the warp's part of it begins in the tile.
+
+    `table[w * 256 + d]` is of warp `w` and digit `d`. Thread `t` finds how often digit `t` occurs in the tile, and where it
+    begins. A digit of more than a quarter of the tile is put into `common[0]`.
+
+    Returns: whether any thread's `flag` is set.
+    """
+    WARPS: constexpr(int) = THREADS // 32
+    FLAG: constexpr(int) = 1 << 20  # above all sums: a tile has fewer elements
+    t: int32 @ thread[1] = id()
+    sums: uint32[1] @ thread[1]
+    total: uint32 @ thread[1] = 0
+    with group(thread[1]):
+        if t < 256:
+            for v in range(WARPS):
+                total = total + table[v * 256 + t]
+            if total > TILE // 4:
+                atomic_max(common[0], t, scope="block")
+    sums[0] = total + (FLAG if flag else 0)
+    all: uint32 @ block[1] = block.scan(sums, 0, WIDTH=1, OP=operators.add, EXCLUSIVE=True)
+    begin: uint32 @ thread[1] = sums[0] & FLAG - 1
+    with partition(table, thread[1], offset=t, races="none") as own, group(thread[1]):
+        if t < 256:
+            at: uint32 = begin
+            for v in range(WARPS):
+                here: uint32 = own[v * 256]  # read again: registers are few
+                own[v * 256] = at
+                at = at + here
+    found[0] = total
+    found[1] = begin
+    return all >= FLAG
+
+
+@prism("device")
+@requires(block[1], thread[32])
+@template(K=dtype, ITEMS=constexpr(int), KIND=constexpr(int), THREADS=constexpr(int))
+def count_tile(
+    table: ptr(uint32) @ block[1], common: ptr(int32) @ block[1], keys: K[ITEMS] @ thread[1], found: uint32[2] @ thread[1],
+    shift: int32 @ block[1], flip: K @ block[1], lowest: K @ block[1],
+) -> bool @ block[1]:
+    """Count the digits of a tile, and find where each begins: `table`, `common` and `found` become what `begin_digits` leaves.
+
+    Returns: whether ranks must be in the order of the lanes, as there is a key of -0.0.
+    """
+    WARPS: constexpr(int) = THREADS // 32
+    w: int32 @ thread[32] = id()
+    careful: bool @ thread[1] = False
+    block.fill(table, 0, WARPS * 256)
+    block.fill(common, -1, 1)
+    with group(thread[1]):
+        for k in range(ITEMS):
+            atomic_add(table[w * 256 + digit(keys[k], shift, lowest, KIND=KIND)], 1, scope="block")
+            if KIND == FLOAT:
+                careful = careful or keys[k] == minus_zero(flip, lowest)
+    return begin_digits(table, common, found, careful, THREADS=THREADS, TILE=THREADS * ITEMS)
+
+
+@prism("device")
+@requires(block[1], thread[32])
+@template(
+    K=dtype, V=dtype, ITEMS=constexpr(int), NUMBER=constexpr(int), KIND=constexpr(int), VALUES=constexpr(int),
+    BATCH=constexpr(int),
+)
+def rank_tile(
+    table: ptr(uint32) @ block[1], keys: K[ITEMS] @ thread[1], items: V[NUMBER] @ thread[1], sorted: ptr(K) @ block[1],
+    values: ptr(V) @ block[1], ids: ptr(uint16) @ block[1], at: int32 @ thread[1], shift: int32 @ block[1], lowest: K @ block[1],
+    often: int32 @ block[1], slowly: bool @ block[1],
+):
+    """Put a tile in the order of its digits: keys into `sorted`, values into `values`, and where they stood into `ids`.
+
+    `at`: where the thread's elements begin in the tile; `often`, `slowly`: a digit that very many have, and what `count_tile`
+    says.
+    """
+    with (
+        partition(sorted, thread[1], offset=lambda rank: rank, races="none") as spot,
+        partition(values, thread[1], offset=lambda rank: rank, races="none") as value_spot,
+        partition(ids, thread[1], offset=lambda rank: rank, races="none") as id_spot,
+    ):
+        for begin in range(0, ITEMS, BATCH):  # a batch is under way at once
+            digits: int32[BATCH] @ thread[1]
+            ranks: uint32[BATCH] @ thread[1]
+            for k in range(BATCH):
+                digits[k] = digit(keys[begin + k], shift, lowest, KIND=KIND, AGAIN=True)
+            if not slowly:
+                rank(table, digits, ranks, often)
+            if KIND == FLOAT:
+                if slowly:
+                    rank_in_order(table, digits, ranks)
+            with group(thread[1]):
+                for k in range(BATCH):
+                    spot[int32(ranks[k])] = keys[begin + k]
+                    if VALUES != NONE:
+                        value_spot[int32(ranks[k])] = items[begin + k]
+                    if VALUES == GIVEN:
+                        id_spot[int32(ranks[k])] = uint16(at + 32 * (begin + k))
+
+
+@prism("device")
+@requires(block[1], thread[32])
+@template(BATCH=constexpr(int))
+def rank(
+    table: ptr(uint32) @ block[1], digits: int32[BATCH] @ thread[1], ranks: uint32[BATCH] @ thread[1], common: int32 @ block[1],
+):
+    """Rank a batch by additions to `table`, which has where each warp's part of a digit goes on.
+
+    Equal digits of a row of the warp are in the order in which its lanes add. Where very many have the digit `common`, not
+    negative, these are counted by votes: additions to one place come one after the other.
+    """
+    w: int32 @ thread[32] = id()
+    if common >= 0:
+        rank_common(table, digits, ranks, common)
+    else:
+        with group(thread[1]):
+            for k in range(BATCH):
+                ranks[k] = atomic_add(table[w * 256 + digits[k]], 1, scope="block")
+
+
+@prism("device")
+@requires(block[1], thread[32])
+@template(BATCH=constexpr(int))
+def rank_common(
+    table: ptr(uint32) @ block[1], digits: int32[BATCH] @ thread[1], ranks: uint32[BATCH] @ thread[1], common: int32 @ block[1],
+):
+    """Rank a batch: elements of the digit `common` by votes, the others by additions."""
+    w: int32 @ thread[32] = id()
+    lane: int32 @ thread[1] = id() % 32
+    with partition(table, thread[32], offset=w * 256, races="none") as own, group(thread[32]):
+        count_here: uint32 @ thread[1] = 0
+        with group(thread[1]):
+            count_here = own[common]
+        begin: uint32 @ thread[32] = broadcast(count_here, 0)
+        sum: uint32 @ thread[32] = begin
+        for k in range(BATCH):
+            mine: bool @ thread[1] = digits[k] == common
+            votes: uint32 @ thread[32] = ballot(mine)
+            with group(thread[1]):
+                if mine:
+                    ranks[k] = sum + uint32(popcount(votes & (uint32(1) << uint32(lane)) - 1))
+                else:
+                    ranks[k] = atomic_add(own[digits[k]], 1, scope="block")
+            sum = sum + uint32(popcount(votes))
+        with group(thread[1]):
+            if lane == 0:
+                atomic_add(own[common], sum - begin, scope="block")
+
+
+@prism("device")
+@requires(block[1], thread[32])
+@template(BATCH=constexpr(int))
+def rank_in_order(table: ptr(uint32) @ block[1], digits: int32[BATCH] @ thread[1], ranks: uint32[BATCH] @ thread[1]):
+    """Rank a batch in the order of the lanes, whatever the order of additions is."""
+    w: int32 @ thread[32] = id()
+    lane: int32 @ thread[1] = id() % 32
+    with partition(table, thread[32], offset=w * 256, races="none") as own, group(thread[32]):
+        for k in range(BATCH):
+            peers: uint32 @ thread[1] = match_any(digits[k])
+            leader: int32 @ thread[1] = int32(first_set(peers)) - 1
+            before: uint32 @ thread[1] = 0
+            with group(thread[1]):
+                if lane == leader:
+                    before = atomic_add(own[digits[k]], uint32(popcount(peers)), scope="block")
+            begin: uint32 @ thread[1] = shuffle(before, leader)
+            with group(thread[1]):
+                ranks[k] = begin + uint32(popcount(peers & (uint32(1) << uint32(lane)) - 1))

@@ -1,0 +1,25 @@
+"""A block waits until so many pieces of work are done."""
+
+from prism.lang import block, grid, int32, int64, load_acquire, prism, ptr, requires, split, thread, uint64
+
+
+@prism("device")
+@requires(block[1], thread[32])
+def wait_for_done(control: ptr(uint64) @ grid[1], number: int64 @ block[1], counter: int32 @ block[1] = 0):
+    """Wait until blocks have called `grid.count_done` at least `number` times; then all that they wrote before can be read.
+
+    Where pieces of work are drawn in their order, by `grid.draw`, a piece may wait for all that are below it: those have been
+    drawn by blocks that run. So work of several steps is done by one launch, each step after the one before it.
+
+    Perspective: block, of any number of warps.
+    Shapes:      `control`, `counter`: as of `grid.count_done`; another counter than the one of `grid.draw`.
+    Cost:        a round trip of the first thread at least, and one barrier.
+    Errors:      who waits for more pieces than are ever done waits for ever; the reference machine says so. Arrays that blocks
+                 write and others read then are partitioned with `races="allow"`: the checker doesn't know what is waited for.
+    Test:        tests/lib/grid/test_done.py
+    """
+    match split(thread):
+        case 1:
+            while load_acquire(control[counter]) < uint64(number):
+                pass
+    all_seen: bool @ block[1] = block.all(True)
