@@ -9,7 +9,7 @@ from dataclasses import dataclass
 class Cut:
     """Rows of `dim` elements against tiles of `keys` keys, of which, and of their values of `dim_v` elements, `stages` are held.
 
-    `groups` warpgroups have 64 rows each; they take turns at the tensor cores where `turns`.
+    `groups` warpgroups have 64 rows each; they take turns at the tensor cores where `turns`. `held` tiles of queries are there at once.
     """
 
     dim: int
@@ -18,6 +18,7 @@ class Cut:
     stages: int = 2
     groups: int = 2
     turns: bool = False
+    held: int = 1
     registers: int = 240
     loader_registers: int = 24
 

@@ -7,11 +7,11 @@ the scores of a tile, and the sum of the values of the tile before by its weight
 from __future__ import annotations
 
 from prism.kernels.attention.cut import Cut, Masks
-from prism.kernels.attention.softmax import LEAST, mask, weigh
+from prism.kernels.attention.softmax import LEAST, mask, pack, weigh
 from prism.lang import (
-    CUtensorMap, attr, block, claim, column, const, constexpr, count, dtype, float32, fragment, grid, group, id, int32, int64,
-    log2, one, partition, prism, ptr, requires, roles, row, set_registers, shared, shuffle_xor, store_vector, template, thread,
-    tma_load, turns, vector, warpgroup, wgmma,
+    CUtensorMap, attr, block, claim, const, constexpr, count, dtype, float32, fragment, grid, group, id, int32, int64, log2, one,
+    partition, prism, ptr, requires, roles, row, set_registers, shared, shuffle_xor, stmatrix, template, thread, tma_load, tma_store,
+    turns, uint32, warp, warpgroup, wgmma,
 )  # fmt: skip
 
 
@@ -23,9 +23,8 @@ def attend(
     q: const(CUtensorMap(T, 1, 1, CUT.rows, CUT.dim, swizzle=128)) @ grid[1],
     k: const(CUtensorMap(T, 1, 1, CUT.keys, CUT.dim, swizzle=128)) @ grid[1],
     v: const(CUtensorMap(T, 1, 1, CUT.keys, CUT.dim_v, swizzle=128)) @ grid[1],
-    o: ptr(T) @ grid[1], lse: ptr(float32) @ grid[1], batches: int32 @ grid[1], heads: int32 @ grid[1], shared_by: int32 @ grid[1],
+    o: CUtensorMap(T, 1, 1, CUT.rows, CUT.dim_v, swizzle=128) @ grid[1], lse: ptr(float32) @ grid[1], batches: int32 @ grid[1], heads: int32 @ grid[1], shared_by: int32 @ grid[1],
     rows: int32 @ grid[1], keys: int32 @ grid[1], ahead: int32 @ grid[1], back: int32 @ grid[1], scale: float32 @ grid[1],
-    batch_stride: int64 @ grid[1], head_stride: int64 @ grid[1], row_stride: int64 @ grid[1],
 ):
     """`o = softmax(scale * q @ k.T) @ v` for each of `batches` times `heads`, rows of queries by `keys` keys.
 
@@ -42,14 +41,11 @@ def attend(
     tiles: int32 @ grid[1] = tall * heads * batches
     blocks: int32 @ grid[1] = count(block[1])
     b: int32 @ block[1] = id()
-    with (
-        partition(o, block[1], races="allow") as out,
-        partition(lse, block[1], races="allow") as logs,
-        group(block[1]),
-    ):
-        q_tile: shared(T[CUT.rows, CUT.dim], ring=1, swizzle=128)
+    with partition(lse, block[1], races="allow") as logs, group(block[1]):
+        q_tile: shared(T[CUT.rows, CUT.dim], ring=CUT.held, swizzle=128)
         k_tile: shared(T[CUT.keys, CUT.dim], ring=CUT.stages, swizzle=128)
         v_tile: shared(T[CUT.keys, CUT.dim_v], ring=CUT.stages, swizzle=128)
+        slab: shared(T[CUT.rows, CUT.dim_v], ring=1, swizzle=128)
         scores: fragment(float32, 64, CUT.keys) @ warpgroup[1] = 0
         weights: fragment(T, 64, CUT.keys) @ warpgroup[1] = 0
         sums: fragment(float32, 64, CUT.dim_v) @ warpgroup[1] = 0
@@ -60,18 +56,21 @@ def attend(
         high: int32[2] @ thread[1]
         w: int32 @ warpgroup[1] = id()
         lane: int32 @ thread[1] = id() % 32
-        consumers, loader = roles(warpgroup, CUT.groups, 1)
+        strip: int32 @ warp[1] = id() * 16
+        r_: int32 @ thread[1] = lane / 8 % 2 * 8 + lane % 8
+        c_: int32 @ thread[1] = lane / 16 % 2 * 8
+        workers, helpers = roles(warpgroup, CUT.groups, 1)
+        consumers, loader, storer = roles(warp, 4 * CUT.groups, 1, 1)
         if CUT.registers > 0:
-            with loader:
+            with helpers:
                 set_registers(CUT.loader_registers)
-            with consumers:
+            with workers:
                 set_registers(CUT.registers)
         for tile in range(b, tiles, blocks):
             # The longest first, where causal: the last rows of all heads.
             head: int32 @ block[1] = tile % heads if MASKS.causal else tile / tall % heads
             batch: int32 @ block[1] = tile / heads % batches if MASKS.causal else tile / tall / heads
             top: int32 @ block[1] = (tall - 1 - tile / heads / batches if MASKS.causal else tile % tall) * CUT.rows
-            seen: int32 @ block[1] = min(keys, top + ahead + 1) if MASKS.causal else keys  # by all rows
             end: int32 @ block[1] = min(keys, top + ahead + CUT.rows) if MASKS.causal else keys
             least: int32 @ block[1] = max(0, top - back) if MASKS.window else 0
             begin: int32 @ block[1] = least / CUT.keys * CUT.keys
@@ -94,7 +93,15 @@ def attend(
                     with claim(v_tile, loader) as v_in, one(thread):
                         if j > begin:
                             tma_load(v_in, v[batch, head / shared_by, j - CUT.keys, 0])
-                    with turns(consumers):
+                    if CUT.turns:
+                        with turns(workers):
+                            with claim(k_tile, consumers, in_flight=1) as k_now, group(warpgroup[1]):
+                                if j < end:
+                                    wgmma(scores, q_now[64 * w, 0], k_now, accumulate=False)
+                            with claim(v_tile, consumers, in_flight=1) as v_now, group(warpgroup[1]):
+                                if j > begin:
+                                    wgmma(sums, weights, v_now, transpose_b=True)
+                    else:
                         with claim(k_tile, consumers, in_flight=1) as k_now, group(warpgroup[1]):
                             if j < end:
                                 wgmma(scores, q_now[64 * w, 0], k_now, accumulate=False)
@@ -104,9 +111,10 @@ def attend(
                     with consumers:
                         if j < end:
                             with group(warpgroup[1]):
-                                if j + CUT.keys > seen:
+                                # Of which some row sees not all columns; or of few more, so many trips from the first and last.
+                                if j + CUT.keys > end - (CUT.rows - 1 if MASKS.causal else 0):
                                     mask(scores, low, high, j)
-                                elif MASKS.window and j < top - back + CUT.rows - 1:
+                                elif MASKS.window and j < begin + (CUT.keys + CUT.rows):
                                     mask(scores, low, high, j)
                                 weigh(scores, largest, total, factor, scale)
                             with group(thread[1]):
@@ -114,28 +122,27 @@ def attend(
                                     sums[i] *= factor[i / 2 % 2]
                                 for i in range(count(weights)):
                                     weights[i] = T(scores[i])
-            with (
-                partition(out, thread[1], lambda r, c: batch * batch_stride + head * head_stride + r * row_stride + c, races="allow") as mine,
-                partition(logs, thread[1], lambda r: (int64(batch) * heads + head) * rows + r, races="allow") as own,
-                consumers,
-            ):
+            with partition(logs, thread[1], lambda r: (int64(batch) * heads + head) * rows + r, races="allow") as own, consumers:
                 for h in range(2):
                     for s in range(2):
                         total[h] += shuffle_xor(total[h], 1 << s)
                 with group(thread[1]):
                     for h in range(2):
                         factor[h] = 1 / total[h] if total[h] > 0 else 0
-                        r: int32 = top + 64 * w + row(scores, 2 * h)
                         if MASKS.lse:
+                            r: int32 = top + 64 * w + row(scores, 2 * h)
                             if r < rows and lane % 4 == 0:
                                 own[r] = (largest[h] + log2(total[h])) * 0.6931471805599453
-                    for i in range(0, count(sums), 2):
-                        r: int32 = top + 64 * w + row(sums, i)
-                        pair: vector(T, 2)
-                        for e in range(2):
-                            pair[e] = T(sums[i + e] * factor[i / 2 % 2])
-                        if r < rows:
-                            store_vector(mine[r, column(sums, i)], pair)
+            with claim(slab, consumers) as to_slab, partition(to_slab, warp[1], lambda r, c: (strip + r, c)) as own, group(warp[1]):
+                for p in range(CUT.dim_v / 16):
+                    words: uint32[4] @ thread[1]
+                    with group(thread[1]):
+                        for e in range(4):
+                            i: int32 = 8 * p + 2 * e
+                            words[e] = pack(sums[i] * factor[e % 2], sums[i + 1] * factor[e % 2], T=T)
+                    stmatrix(own[r_, 16 * p + c_], words)
+            with claim(slab, storer) as done, one(thread):
+                tma_store(o[batch, head, top, 0], done)
 
 
 EXAMPLES = {"attend": {"T": "float16", "CUT": Cut(128, 128, 128), "MASKS": Masks()}}

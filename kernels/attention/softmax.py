@@ -6,8 +6,8 @@ import math
 
 from prism.kernels.attention.cut import Cut, Masks
 from prism.lang import (
-    column, constexpr, count, dtype, fast_exp2_flush, float32, fragment, function, group, int32, prism, requires, row, shuffle_xor,
-    template, thread, warpgroup,
+    bfloat16, column, constexpr, count, dtype, fast_exp2_flush, float32, fragment, function, group, int32, pack_bf16x2, pack_f16x2, prism, requires, row, shuffle_xor,
+    template, thread, uint32, warpgroup,
 )  # fmt: skip
 
 LEAST = -1e30
@@ -20,6 +20,17 @@ LOG2_E = math.log2(math.e)
 def as_it_is(score: float32 @ thread[1], row: int32 @ thread[1], column: int32 @ thread[1], head: int32 @ thread[1]) -> float32 @ thread[1]:
     """The score itself."""
     return score
+
+
+@prism("device")
+@template(T=dtype)
+@requires(thread[1])
+def pack(a: float32 @ thread[1], b: float32 @ thread[1]) -> uint32 @ thread[1]:
+    """Two numbers rounded to 16-bit floats, as a word."""
+    if T == bfloat16:
+        return pack_bf16x2(a, b)
+    else:
+        return pack_f16x2(a, b)
 
 
 @prism("device")
@@ -73,4 +84,4 @@ def weigh(
             total[i / 2 % 2] += scores[i]
 
 
-__all__ = ["LEAST", "LOG2_E", "as_it_is", "mask", "weigh"]
+__all__ = ["LEAST", "LOG2_E", "as_it_is", "mask", "pack", "weigh"]

@@ -27,6 +27,7 @@ from prism.lang.emit.expressions import (
 )  # fmt: skip
 from prism.lang.emit.follow import WAIT
 from prism.lang.emit.operations import step
+from prism.lang.emit.pairs import pairs
 from prism.lang.emit.rings import counters
 from prism.lang.emit.single_thread import is_first, shared_part
 from prism.lang.emit.speak import assert_lines, print_lines
@@ -228,6 +229,8 @@ def branch(context: Context, s: tree.If) -> list[str]:
 
 def loop(context: Context, s: tree.For) -> list[str]:
     """A counted loop; bounds that are not constants are evaluated once, before it."""
+    if made := pairs(context, s):
+        return made
     name, type_ = context.scope.names[s.symbol], type_cuda(s.symbol.type)
     before: list[str] = []
     start = expression(context.scope, s.start)

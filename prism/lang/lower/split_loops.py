@@ -159,9 +159,15 @@ def _is_wgmma(e: tree.Expr) -> bool:
 
 
 def is_weak(s: tree.If) -> bool:
-    """Whether a condition is around a loop over a fragment's elements."""
-    loops = [one for one in statements((*s.then, *s.otherwise)) if isinstance(one, tree.For)]
-    return any(_names_fragment(part) for loop in loops for one in statements(loop.body) for part in terms(one))
+    """Whether a condition is around a loop over a fragment's elements, or a function that is given one."""
+    inner = tuple(statements((*s.then, *s.otherwise)))
+    loops = [one for one in inner if isinstance(one, tree.For)]
+    named = any(_names_fragment(part) for loop in loops for one in statements(loop.body) for part in terms(one))
+    return named or any(_is_given_fragment(part) for one in inner for part in terms(one))
+
+
+def _is_given_fragment(e: tree.Expr) -> bool:
+    return isinstance(e, tree.Call) and any(isinstance(a.type, tree.Fragment) for a in e.arguments)
 
 
 def _names_fragment(e: tree.Expr) -> bool:

@@ -48,7 +48,8 @@ class Early(Frozen):
     def late_waits(self, operations: Sequence[Op]) -> list[WaitGroup]:
         """Return the waits that were there for the late arrival: at the visit's end, and behind its loop."""
         ends = (self.visit.last_use, self.lap.rounds[0].loops[0])
-        return [op for op in operations if isinstance(op, WaitGroup) and op.side == "after" and op.at in ends]
+        own = (op for op in operations if isinstance(op, WaitGroup) and op.first.root in self.visit.rings)
+        return [op for op in own if op.side == "after" and op.at in ends]
 
 
 def late_barriers(operations: Sequence[Op]) -> list[Mbarrier]:
@@ -128,7 +129,7 @@ def _early(function: Function, lap: Lap, visit: Visit, plan: Standing, late: Arr
 def _waits(plan: Standing, visit: Visit, arrival: Arrive) -> Iterator[WaitGroup]:
     """Yield waits for all that reads a visit's copies, before an arrival."""
     for op in plan.after.get(visit.last_use, ()):
-        if isinstance(op, WaitGroup) and op.kind in GROUPED_READS:
+        if isinstance(op, WaitGroup) and op.kind in GROUPED_READS and op.first.root in visit.rings:
             yield replace(op, at=arrival.at, path=arrival.path, pending=0)
 
 

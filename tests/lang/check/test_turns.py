@@ -159,6 +159,36 @@ def test_a_turn_tells_nobody_what_was_done() -> None:
             run(mutant, 1, 96, (y,), check=True, schedule=schedule)
 
 
+@mark("global")
+@attr("__launch_bounds__(96, 1)")
+@requires(grid[1], block[1], warp[3])
+def passed_by(y: ptr(int32) @ grid[1], n: int32 @ grid[1]):
+    """What one warp reads in a trip is ordered before its write in the next: not by a barrier in another one's passage."""
+    with partition(y, thread[1], id()) as mine, group(block[1]):
+        one_: shared(int32[32])
+        two: shared(int32[32])
+        first, second, rest = roles(warp, 1, 1, 1)
+        t: int32 @ thread[1] = id()
+        for k in range(n):
+            with claim(one_, first) as own, partition(own, thread[1], t) as slot, group(thread[1]):
+                slot[0] = t + k
+            with claim(one_, first) as own, group(thread[1]):
+                mine[0] = own[31 - t]
+            with claim(two, second) as own, group(thread[1]):
+                mine[0] = own[t % 32] if k > 0 else 0
+            with turns(second):
+                for i in range(2):
+                    with claim(two, second) as own, partition(own, thread[1], t - 32) as slot, group(thread[1]):
+                        slot[0] = t + k + i - 1
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_who_takes_no_turns_passes_by(schedule: str) -> None:
+    y = np.zeros(96, np.int32)
+    run(prism.check(passed_by), 1, 96, (y, 3), check=True, schedule=schedule)
+    assert np.array_equal(y[:32], 31 - np.arange(32) + 2) and np.array_equal(y[32:64], np.arange(32) + 33)
+
+
 # -- what is emitted ------------------------------------------------------------------------------------------------------
 
 
