@@ -39,7 +39,7 @@ from prism.lang.lower.limits import allocate_named, check_shared_limit
 from prism.lang.lower.place import place, with_mbarriers
 from prism.lang.lower.skew import skew, unskew
 from prism.lang.lower.specialise import specialise
-from prism.lang.lower.split_loops import split_loops, splits_products
+from prism.lang.lower.split_loops import lost_fills, split_loops, splits_products
 from prism.lang.lower.turns import allocate_turns
 from prism.lang.sync import plan
 from prism.lang.tree import For, Function, Symbol
@@ -90,7 +90,7 @@ def synchronise_split(apart: Functions, functions: Functions) -> Program:
 
 def _better(split: Program, functions: Functions) -> Program:
     """Return the program in pieces; as it was written where its rings are filled ahead then, by those who use them."""
-    if not split.plans[split.entry].notes:  # these speak of rings that the same threads fill and use
+    if not lost_fills(split.plans[split.entry]):
         return split
     try:
         whole = synchronise(functions)

@@ -27,8 +27,10 @@ from prism.lang.lower.copies import Renamed, copy_body, with_parts
 from prism.lang.lower.cuts import Cut, Index, Part, acts, extreme, place_of
 from prism.lang.lower.trips import name_value
 from prism.lang.rings.cycles import jumps
+from prism.lang.rings.fills_ahead import SEVERAL
 from prism.lang.rings.hoisting import assigned_variables, declared_names, mentioned_names
 from prism.lang.rings.stations import ring_of
+from prism.lang.tree.plan import Plan
 from prism.lang.tree.walk import statements, terms
 from prism.lang.types import INT32
 from prism.lang.types.perspective import Perspective, meet
@@ -52,6 +54,11 @@ def splits_products(function: tree.Function) -> bool:
     """Whether wgmmas stand in pieces of a loop."""
     pieces = (s for s in statements(function.body) if isinstance(s, tree.For) and s.part)
     return any(map(_is_wgmma, (e for piece in pieces for s in statements(piece.body) for e in terms(s))))
+
+
+def lost_fills(plan: Plan) -> bool:
+    """Whether a ring that is visited in several places, as a loop's pieces are, is filled by threads that use it."""
+    return any(note.text.endswith(SEVERAL) for note in plan.notes)
 
 
 class _Splitting(Frozen):
