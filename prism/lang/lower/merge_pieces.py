@@ -29,7 +29,7 @@ class Role(Frozen):
     kept: Callable[[tree.Body], tree.Body]
     steps: Callable[[tree.Stmt], Sequence[Barrier | Op]]
 
-    def merged(self, body: tree.Body) -> Iterator[tuple[tree.For, tuple[tree.For, ...]]]:
+    def merges(self, body: tree.Body) -> Iterator[tuple[tree.For, tuple[tree.For, ...]]]:
         """Yield loops in place of pieces that are alike, with these pieces."""
         body = self.kept(body)
         for at, s in enumerate(body):
@@ -40,7 +40,7 @@ class Role(Frozen):
                     part = replace(s.part, last=whole.last, whole=None)
                     yield replace(s, start=whole.start, stop=whole.stop, once=whole.once, part=part), run
             for inner in self.lists(s):
-                yield from self.merged(inner)
+                yield from self.merges(inner)
 
     def _is_one(self, run: tuple[tree.For, ...], whole: tree.Whole) -> bool:
         together = all(s.part is not None and s.part.whole is whole for s in run)

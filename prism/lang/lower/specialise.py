@@ -230,7 +230,7 @@ class Projection:
         self.live: frozenset[Cycle] = frozenset()
         self._remove_unneeded()
         role = Role(self.parts, self._kept, self._steps)
-        for loop, pieces in tuple(role.merged(body)):
+        for loop, pieces in tuple(role.merges(body)):
             self.merged[pieces[0]] = loop
             self.removed |= set(pieces[1:])
         if self.merged:  # what told the pieces apart is no longer needed
