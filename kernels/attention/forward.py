@@ -28,7 +28,7 @@ def attend(
     lse: ptr(float32) @ grid[1], sinks: ptr(const(float32)) @ grid[1], pairs: int32 @ grid[1], heads: int32 @ grid[1],
     share: int32 @ grid[1], rows: int32 @ grid[1], keys: int32 @ grid[1], ahead: int32 @ grid[1], back: int32 @ grid[1],
     section: int32 @ grid[1], scale: float32 @ grid[1], cap: float32 @ grid[1], batch_step: int64 @ grid[1],
-    head_step: int64 @ grid[1], row_step: int64 @ grid[1],
+    head_step: int64 @ grid[1], row_step: int64 @ grid[1], counter: ptr(uint32) @ grid[1],
 ):
     """`out = softmax(scale * q @ k.T) @ v` for `pairs` of batches and their `heads`, of `rows` rows of queries and `keys` keys.
 
@@ -38,7 +38,7 @@ def attend(
                  where `TERMS.lse`: pairs x rows, the logarithms of the sums of exponentials. `sinks`, where `TERMS.sinks`: a
                  score for each head. Row r sees columns up to r + `ahead` where `TERMS.causal`, from r - `back` on where
                  `TERMS.window`. `PLAIN`: there is neither a cap nor another `SCORE` than the score itself. Tiles of `section` pairs are
-                 made together, those with the most keys first.
+                 made together, those with the most keys first. `counter`: as of `grid.dynamic_tiles`.
     Numerics:    products are exact and added in float32; weights are rounded to `T`. A row that sees no column is zero.
     Source:      Dao, "FlashAttention-2"; Shah et al., "FlashAttention-3".
     Test:        tests/kernels/test_attention.py, tests/gpu/test_attention.py
@@ -61,13 +61,14 @@ def attend(
         w: int32 @ warpgroup[1] = id()
         lane: int32 @ thread[1] = id() % 32
         workers, helpers = roles(warpgroup, CUT.groups, 1)
-        consumers, loader, storer = roles(warp, 4 * CUT.groups, 1, 1)
+        consumers, loader, storer, scheduler = roles(warp, 4 * CUT.groups, 1, 1, 1)
         if CUT.registers > 0:
             with helpers:
                 set_registers(CUT.loader_registers)
             with workers:
                 set_registers(CUT.registers)
-        for tile in range(b, pairs * tall, blocks):
+        @requires(block[1], thread[CUT.threads])
+        def make_tile(tile: int32 @ block[1]):
             sections: int32 @ block[1] = tile / (section * tall)
             within: int32 @ block[1] = tile % (section * tall)
             many: int32 @ block[1] = min(section, pairs - sections * section)
@@ -168,5 +169,7 @@ def attend(
                         if r < rows:
                             store_vector(mine[r, column(sums, i)], two)
 
+
+        grid.dynamic_tiles(counter, b, blocks, pairs * tall, scheduler, TILE=make_tile, THREADS=CUT.threads)
 
 EXAMPLES = {"attend": {"T": "float16", "CUT": Cut(128, 128, 128), "TERMS": Terms(), "SCORE": as_it_is, "PLAIN": True}}
