@@ -61,7 +61,7 @@ def dynamic_tiles(
         with scheduler, one(thread):
             ticket = atomic_increment(counter[0], uint32(tiles - 1))
         TILE(tile)
-        with claim(following, scheduler) as drawn, claim(drawn, thread[1]) as word, one(thread):
+        with claim(following, scheduler) as own, claim(own, thread[1]) as word, one(thread):
             word[0] = blocks + int32(ticket)  # not above: the answer is under way while this role does its part
         with partition(following, block[1], 0) as now:
             tile = now[0]
