@@ -50,7 +50,8 @@ def dynamic_tiles(
                  a stream.
     Cost:        of a tile, an atomic addition that nobody waits for until the next tile, and a wait and an arrival of each
                  warp; 8 bytes of shared memory, and mbarriers.
-    Errors:      `TILE` must not wait for another block. A launch that is broken off leaves the counter as it is.
+    Errors:      `TILE` must not wait for another block. A launch that is broken off leaves the counter as it is. Two calls in one
+                 launch need a counter each.
     Source:      CUTLASS's persistent tile schedulers; FlashAttention-3's `DynamicPersistentTileScheduler`.
     Test:        tests/lib/grid/test_dynamic_tiles.py
     """
