@@ -30,8 +30,8 @@ MERGE = {
 }  # fmt: skip
 SORT = {4: Configuration(256, 17, 5), 8: Configuration(256, 11, 3), 16: Configuration(256, 7, 3)}
 KEYS = {
-    4: Keys(Configuration(256, 16, 8), Configuration(256, 32, 4), Configuration(512, 32, 2)),
-    8: Keys(Configuration(256, 16, 4), Configuration(256, 16, 4), Configuration(512, 16, 2)),
+    4: Keys(Configuration(128, 32, 8), Configuration(256, 32, 4), Configuration(512, 32, 2)),
+    8: Keys(Configuration(128, 32, 4), Configuration(256, 16, 4), Configuration(512, 16, 2)),
 }  # fmt: skip
 """By the bytes of an element: of integers alone, whose equal ones are the same."""
 HOST, HOST_KEYS = Configuration(64, 7, 1), Configuration(64, 8, 1)

@@ -18,10 +18,11 @@ SECTOR = 32
 """Bytes that the L2 reads at once."""
 LARGEST_EXTENT, LARGEST_STRIDE = 1 << 32, 1 << 40
 
-# The engine moves bits: what has no type of its own goes as the unsigned integer of its size.
+# The engine moves bits: what has no type of its own goes as the unsigned integer of its size. Only reductions ask which type it
+# is; of signed integers of 64 bits it has no sum and no operation of bits, of unsigned ones it has.
 _TYPES = {
     "bool": "UINT8", "int8": "UINT8", "uint8": "UINT8", "int16": "UINT16", "uint16": "UINT16", "int32": "INT32",
-    "uint32": "UINT32", "int64": "INT64", "uint64": "UINT64", "float16": "FLOAT16", "bfloat16": "BFLOAT16",
+    "uint32": "UINT32", "int64": "UINT64", "uint64": "UINT64", "float16": "FLOAT16", "bfloat16": "BFLOAT16",
     "float32": "FLOAT32", "float64": "FLOAT64", "float8_e4m3fn": "UINT8", "float8_e5m2": "UINT8",
 }  # fmt: skip
 _SINCE = 12000

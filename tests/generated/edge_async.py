@@ -363,15 +363,22 @@ class Writer:
         return lines, values
 
     def product(self, index: tuple[str, ...]) -> Do:
-        """A product of two tiles of ones; the threads take an element of it, or nothing."""
+        """A product of two tiles of ones, or of a fragment or part of one and a tile; the threads take an element, or nothing."""
         left, right, sums = self.fresh("a"), self.fresh("b"), self.fresh("acc")
-        self.declared += [f"{left}: shared(half[64, 64], swizzle=128)", f"{right}: shared(half[8, 64], swizzle=128)"]
+        form = self.random.choice(("tile", "part", "fragment"))
         lines = [f"{sums}: fragment(float32, 64, 8) @ warpgroup[1] = 0"]
-        for name, each in ((left, 32), (right, 4)):
+        if form == "fragment":
+            lines += [f"{left}: fragment(half, 64, 64) @ warpgroup[1]", "with group(thread[1]):"]
+            lines += [f"    for e in range(count({left})):", f"        {left}[e] = half(1)"]
+        else:
+            self.declared += [f"{left}: shared(half[64, 64], swizzle=128)"]
+        self.declared += [f"{right}: shared(half[8, 64], swizzle=128)"]
+        for name, each in ((left, 32), (right, 4))[form == "fragment" :]:
             place = "lambda e: ((t + 128 * e) / 64, (t + 128 * e) % 64)"
             lines += [f"with partition({name}, thread[1], {place}) as own, group(thread[1]):"]
             lines += [f"    for e in range({each}):", "        own[e] = half(1)"]
-        lines += ["with group(warpgroup[1]):", f"    wgmma({sums}, {left}, {right})"]
+        part = f"partition({left}, warpgroup[1], lambda y, z: (y, z)) as part, " if form == "part" else ""
+        lines += [f"with {part}group(warpgroup[1]):", f"    wgmma({sums}, {'part' if part else left}, {right})"]
         read = self.random.random() < 0.5
         if read:
             lines += ["with group(thread[1]):", f"    total = (total * 3 + int32({sums}[0])) % {PRIME}"]

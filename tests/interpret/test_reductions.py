@@ -21,14 +21,19 @@ from tests.mutation import TRIED, score
 
 STEPS = {
     "add": np.add,
-    "min": np.minimum,
-    "max": np.maximum,
+    "min": np.fmin,
+    "max": np.fmax,
     "and": np.bitwise_and,
     "or": np.bitwise_or,
     "xor": np.bitwise_xor,
 }
 KINDS = [(kind, op) for kind in ("int32", "uint32", "int64", "uint64") for op in STEPS]
-KINDS += [(kind, "add") for kind in ("float16", "float32", "float64")]
+KINDS += [(kind, "add") for kind in ("float16", "float32", "float64")] + [("float16", "min"), ("float16", "max")]
+STRANGE = np.array([np.nan, 1, np.nan, -0.0, 0.0, 6e-8, -6e-8, np.inf, -np.inf], np.float16)
+BESIDE = np.array([1, np.nan, np.nan, 0.0, -0.0, 0, 0, -np.inf, np.nan], np.float16)
+LEAST = np.array([1, 1, np.nan, -0.0, -0.0, 0, -6e-8, -np.inf, -np.inf], np.float16)
+GREATEST = np.array([1, 1, np.nan, 0.0, 0.0, 6e-8, 0, np.inf, -np.inf], np.float16)
+"""Halves, and the least and the greatest of each two."""
 
 
 def numbers(shape, kind):
@@ -49,6 +54,26 @@ def test_blocks_reduce_into_one_place(kind, op):
         y = first.copy()
         reduced[3, 64](x, y, 4, template=template(kind, op), check=True, schedule=schedule)
         assert np.array_equal(y, wanted)
+
+
+@pytest.mark.parametrize(("op", "wanted"), [("min", LEAST), ("max", GREATEST)])
+@pytest.mark.parametrize("kind", ["float16", BFLOAT16])
+def test_of_a_nan_and_a_number_the_number_is_taken(kind, op, wanted):
+    x, y, z = (np.resize(a, 256) for a in (STRANGE, BESIDE, wanted))
+    if kind == BFLOAT16:
+        x, y, z = (bf16_bits(a.astype(np.float32)) for a in (x, y, z))
+    reduced[1, 64](x, y, 1, template=template(kind, op), check=True)
+    assert same_bits(y, z)
+
+
+def same_bits(one, two):
+    """Whether floats of 16 bits are the same, NaNs aside."""
+    if one.dtype == np.uint16:
+        one, two = bf16_values(one), bf16_values(two)
+    numbers = ~np.isnan(one)
+    return np.array_equal(one, two, equal_nan=True) and np.array_equal(
+        np.signbit(one[numbers]), np.signbit(two[numbers])
+    )
 
 
 @pytest.mark.parametrize("n", [0, 8, 16])

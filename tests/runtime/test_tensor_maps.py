@@ -235,6 +235,12 @@ def test_rows_that_end_inside_a_piece_are_not_written() -> None:
     bind("f", (replace(parameter, const=True),), (wide[:, :250],))
 
 
+def test_integers_of_64_bits_have_no_sign(fake: Driver) -> None:
+    """The engine has no sum of signed ones, and the bits are the same."""
+    encode(EntryParameter("a", "map", "int64", False, (8, 16)), array((80, 160), (1280, 8), "i8"))
+    assert fake.calls[0].kind == drivers.CUtensorMapDataType.CU_TENSOR_MAP_DATA_TYPE_UINT64
+
+
 def test_an_axis_that_is_broadcast(fake: Driver) -> None:
     """As of keys that several heads have in common."""
     encode(EntryParameter("k", "map", "float16", True, (1, 64, 64), 128), array((8, 77, 64), (0, 128, 2), "f2"))

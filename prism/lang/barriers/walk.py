@@ -172,7 +172,9 @@ def remedy(walk: Walk, place: Place, conflict: Conflict, state: State) -> tuple[
     if groups:
         how, few = first.touch.how, min(groups)
         commit = how == "cp_async" and few < 0  # into a ring, or in one `async_`: a group of its own, ended here
-        if how not in GROUPED or (few < 0 and not commit) or (how == "wgmma" and not warps(place)):
+        # A wait under a condition, for wgmmas issued before it, would be one of some ways: the assembler takes none such.
+        unfit = how == "wgmma" and (first.touch in place.flying or not warps(place))
+        if how not in GROUPED or (few < 0 and not commit) or unfit:
             return ()
         marks.append(Landing(how, max(few, 0), how == "bulk" and first.touch.kind == "read", commit))
     return tuple(marks)
@@ -186,6 +188,13 @@ def stands(place: Place) -> bool:
 def meets(place: Place, unit: Perspective, function: tree.Function) -> bool:
     """Whether all threads of a unit's barrier come to a place: not of several that take turns there."""
     return whole(unit, place.code, function) and (place.alone is None or unit <= place.alone)
+
+
+def under_condition(place: Place, state: State) -> Place:
+    """Return the place inside a condition, which is come to in a state."""
+    own = (p for pending in state.values() for p in pending if p.since is not None)
+    flying = frozenset(p.touch for p in own if p.touch is not None and p.touch.how == "wgmma")
+    return replace(place, flying=place.flying | flying) if flying else place
 
 
 def warps(place: Place) -> bool:
@@ -225,6 +234,7 @@ def transfer(walk: Walk, place: Place, statement: tree.Stmt, state: State) -> St
     match statement:
         case tree.If():
             asked = walk.context.conditions.asked.get(statement)
+            place = under_condition(place, state) if walk.grow else place
             cases = (state, state) if asked is None else split_state(state, *asked)
             return union(
                 walk.context.changes,

@@ -94,7 +94,8 @@ class Exits(Frozen):
 class Place(Frozen):
     """Where the walk stands: the code's perspective, the path to it, the open views, if in a batch, and the loop around.
 
-    `alone`: the unit that is in a passage by itself, where one takes its turn.
+    `alone`: the unit that is in a passage by itself, where one takes its turn. `flying`: the wgmmas that were under way where the
+    conditions around it were come to.
     """
 
     code: Perspective
@@ -106,20 +107,24 @@ class Place(Frozen):
     depth: int = 0
     """Loops around it."""
     alone: Perspective | None = None
+    flying: frozenset[Touch] = frozenset()
 
     def into(self, loop: tree.Stmt, exits: Exits) -> Place:
         """Return the place inside a loop's body."""
-        return Place(self.code, self.path, self.opened, exits, self.batch, loop, self.depth + 1, self.alone)
+        depth = self.depth + 1
+        return Place(self.code, self.path, self.opened, exits, self.batch, loop, depth, self.alone, self.flying)
 
     def enter(self, code: Perspective, entry: Perspective | tuple[Level, int, int]) -> Place:
         """Return the place inside a group or an arm."""
         path = (*self.path, entry)
-        return Place(code, path, self.opened, self.exits, self.batch, self.loop, self.depth, self.alone)
+        return Place(code, path, self.opened, self.exits, self.batch, self.loop, self.depth, self.alone, self.flying)
 
     def open(self, view: tree.Symbol, claim: bool) -> Place:
         """Return the place inside a view's body."""
         opened = {**self.opened, view: (len(self.path), claim)}
-        return Place(self.code, self.path, opened, self.exits, self.batch, self.loop, self.depth, self.alone)
+        return Place(
+            self.code, self.path, opened, self.exits, self.batch, self.loop, self.depth, self.alone, self.flying
+        )
 
 
 @dataclass(eq=False, slots=True)
@@ -234,7 +239,9 @@ def context_of(function: tree.Function, objects: flow.Objects, summaries: Mappin
     own = any(apply.intrinsic.asynchronous in ENGINES for _, apply in issues(function))
     called = {call.function for call in flow.callees(function)}
     passed = any(e.how in ENGINES for f in called for e in (*summaries[f].entry, *summaries[f].exit))
-    given = any(isinstance(parameter.type, tree.Fragment) for parameter in function.parameters)  # in flight for a caller
+    given = any(
+        isinstance(parameter.type, tree.Fragment) for parameter in function.parameters
+    )  # in flight for a caller
     end = tree.Return(value=None, span=function.span)
     return Context(
         function,

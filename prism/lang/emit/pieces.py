@@ -32,6 +32,21 @@ template <unsigned int BLOCKS> {_HEAD} void {name}_warp(void* barrier) {{
     }
 
 
+def _pack(kind: str) -> str:
+    return f"""\
+template <int N> {_HEAD} void px_pack_{kind}(px_held<px_{kind}, N>& d, int i, float x, float y) {{
+#if __CUDA_ARCH__ >= 890
+    unsigned short both;
+    asm("cvt.rn.satfinite.{kind}x2.f32 %0, %1, %2;" : "=h"(both) : "f"(y), "f"(x));
+    reinterpret_cast<unsigned short&>(d.item[i]) = both;
+    d.laid = false;
+#else
+    d[i] = px_{kind}(x), d[i + 1] = px_{kind}(y);
+#endif
+}}
+"""
+
+
 _HELPERS = {
     "px_follow": f"""\
 {_HEAD} void px_follow() {{
@@ -81,6 +96,8 @@ template <int STRIP = 1024> {_HEAD} int px_column(unsigned int thread, int i) {{
     if (threadIdx.x % 32u == 0u) px_mbarrier_arrive(barrier);
 }}
 """,
+    "px_pack_e4m3": _pack("e4m3"),
+    "px_pack_e5m2": _pack("e5m2"),
     **_in_blocks("px_arrive_blocks", "px_mbarrier_arrive_remote"),
     **_in_blocks("px_release_blocks", "px_mbarrier_release_remote"),
 }

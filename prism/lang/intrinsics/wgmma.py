@@ -107,7 +107,8 @@ def _problem(binding: Binding) -> str:
             return found
     a, b = kind_of(binding, "a"), kind_of(binding, "b")
     if a != b and {a, b} not in ({"s8", "u8"}, set(FLOATS_OF_8_BITS)):
-        what, of_a = ("`a` and `b`", held_of(binding)) if held_of(binding) else ("the tiles", binding.tiles["a"])
+        held = held_of(binding)
+        what, of_a = ("the tiles", binding.tiles["a"]) if held is None else ("`a` and `b`", held)
         return f"{what} hold {of_a.element} and {binding.tiles['b'].element}: they must be of one type"
     if found := _fragment_problem(binding.fragments["accumulator"], a) or _held_problem(binding):
         return found

@@ -23,6 +23,7 @@ from prism.lang.keep.bases import Frozen
 from prism.lang.rings.cycles import jumps
 from prism.lang.rings.ground import Ground, Part, Point, ground
 from prism.lang.rings.happens import Standing, where_ended
+from prism.lang.rings.late_fills import fill_delay
 from prism.lang.rings.stations import members
 from prism.lang.rings.visits import GROUPED_READS, Lap, Visit
 from prism.lang.tree import For, Function
@@ -48,7 +49,8 @@ class Early(Frozen):
     def late_waits(self, operations: Sequence[Op]) -> list[WaitGroup]:
         """Return the waits that were there for the late arrival: at the visit's end, and behind its loop."""
         ends = (self.visit.last_use, self.lap.rounds[0].loops[0])
-        return [op for op in operations if isinstance(op, WaitGroup) and op.side == "after" and op.at in ends]
+        own = (op for op in operations if isinstance(op, WaitGroup) and op.first.root in self.visit.rings)
+        return [op for op in own if op.side == "after" and op.at in ends]
 
 
 def late_barriers(operations: Sequence[Op]) -> list[Mbarrier]:
@@ -105,7 +107,7 @@ def exchange(operations: Sequence[Op], early: Sequence[Early]) -> tuple[Op, ...]
 def _early(function: Function, lap: Lap, visit: Visit, plan: Standing, late: Arrive) -> Early | None:
     """Return the arrival in place of a late one; None where no wait of the trip ends what it is for."""
     trips = ground(function, [lap])
-    if trips is None:
+    if trips is None or fill_delay(visit):
         return None
     readers = tuple(part for part in trips.of_visits[visit] if part.how in GROUPED_READS)
     point = where_ended(trips, plan, readers)
@@ -128,7 +130,7 @@ def _early(function: Function, lap: Lap, visit: Visit, plan: Standing, late: Arr
 def _waits(plan: Standing, visit: Visit, arrival: Arrive) -> Iterator[WaitGroup]:
     """Yield waits for all that reads a visit's copies, before an arrival."""
     for op in plan.after.get(visit.last_use, ()):
-        if isinstance(op, WaitGroup) and op.kind in GROUPED_READS:
+        if isinstance(op, WaitGroup) and op.kind in GROUPED_READS and op.first.root in visit.rings:
             yield replace(op, at=arrival.at, path=arrival.path, pending=0)
 
 

@@ -25,6 +25,7 @@ TYPES = {
     **{("add", scalar): f"add.u{scalar.bits}" for scalar in INTEGERS},
     **{(op, scalar): f"{op}.{scalar.name[0].replace('i', 's')}{scalar.bits}" for op in ("min", "max") for scalar in INTEGERS},
     **{(op, scalar): f"{op}.b{scalar.bits}" for op in ("and", "or", "xor") for scalar in INTEGERS},
+    ("min", FLOAT16): "min.f16", ("max", BFLOAT16): "max.bf16",
     ("add", FLOAT16): "add.noftz.f16", ("add", BFLOAT16): "add.noftz.bf16",
     ("add", FLOAT32): "add.f32", ("add", FLOAT64): "add.f64",
 }  # fmt: skip
@@ -82,8 +83,9 @@ def test_a_wide_tile_is_a_reduction_a_slab(nvrtc):
         ("add", INT16, "there is no sum of int16"),
         ("add", UINT8, "there is no sum of uint8"),
         ("add", BOOL, "there is no sum of bool"),
-        ("min", FLOAT32, "combines integers of 32 or 64 bits, not float32"),
-        ("max", FLOAT16, "combines integers of 32 or 64 bits, not float16"),
+        ("min", FLOAT32, "combines integers of 32 or 64 bits, and floats of 16, not float32"),
+        ("max", UINT8, "combines integers of 32 or 64 bits, and floats of 16, not uint8"),
+        ("and", FLOAT16, "combines integers of 32 or 64 bits, not float16"),
         ("xor", FLOAT64, "combines integers of 32 or 64 bits, not float64"),
         ("or", UINT8, "combines integers of 32 or 64 bits, not uint8"),
     ],
@@ -93,6 +95,14 @@ def test_what_the_engine_does_not_combine(op, element, what):
     assert what in TABLE["tma_reduce"].problem(
         binding(shared(element, 4, 64), tensor=TensorMap(element, (4, 64)), op=op)
     )
+
+
+@pytest.mark.parametrize("op", ["add", "min", "max", "and", "or", "xor"])
+def test_a_tensor_map_does_not_tell_signs_of_64_bits(op):
+    """On an H200 sums and operations of bits by a map of signed integers were an illegal instruction: maps have them unsigned."""
+    found = TABLE["tma_reduce"].problem(binding(shared(INT64, 4, 16), tensor=TensorMap(INT64, (4, 16)), op=op))
+    assert found == "" if op not in ("min", "max") else "without a sign" in found
+    assert TABLE["bulk_reduce"].problem(binding(shared(INT64, 64), "source", op=op)) == ""
 
 
 def test_what_is_no_copy_is_no_reduction():

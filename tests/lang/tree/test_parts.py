@@ -1,6 +1,6 @@
 """Parts of swizzled tiles as operands of wgmma: what they compute, whose barriers stand around them, what is refused.
 
-Tests of prism/lang/tree/parts.py.
+Tests of prism/lang/tree/parts.py; prism/lang/barriers/products.py.
 """
 
 # ruff: noqa: F821 -- kernels: names that they declare
@@ -49,11 +49,17 @@ from prism.lang import (
     warpgroup,
     wgmma,
 )  # fmt: skip
+from prism.lang.diagnostics import Span
+from prism.lang.tree import Binary, Const, Element, Symbol, Var, View
+from prism.lang.tree.parts import start_in_tile, tile_around
+from prism.lang.types import FLOAT16, INT32, Pointer
+from prism.lang.types.perspective import BLOCK
 from prism.runtime.build import entry_of
 from prism.runtime.compile import compile_cubin
 from tests.mutation import TRIED, score
 
 TRIPS = 3
+NOWHERE = Span("", 1, 0, 1, 0)
 
 
 @prism("global")
@@ -236,6 +242,35 @@ def test_each_barrier_and_fence_is_needed(kernel: Any, template: Any) -> None:
     found = score(program(kernel, **template), right, 384, TRIED)
     own = template != {"SHIFT": 1}  # on the machine a warp's threads meet at the wgmma itself
     assert found.wrong and not found.survivors and bool(found.excused) == own
+
+
+def element(symbol: Symbol, *indices: Any) -> Element:
+    return Element(symbol=symbol, indices=tuple(indices), type=FLOAT16, perspective=BLOCK, span=NOWHERE)
+
+
+def constant(value: int) -> Const:
+    return Const(value=value, type=INT32, perspective=BLOCK, span=NOWHERE)
+
+
+def test_where_an_element_of_a_part_is() -> None:
+    """Constants are moved by constants, through all views down to the tile; nothing is said of what varies."""
+    tile = Symbol("tile", Pointer(FLOAT16, space="shared", shape=(128, 64), swizzle=128), BLOCK, NOWHERE)
+    w = Var(symbol=Symbol("w", INT32, BLOCK, NOWHERE), type=INT32, perspective=BLOCK, span=NOWHERE)
+
+    def part(source: Symbol, of_row: Any, of_column: Any) -> Symbol:
+        params = tuple(Symbol(name, INT32, BLOCK, NOWHERE, parameter=True) for name in "yx")
+        used = [Var(symbol=p, type=INT32, perspective=BLOCK, span=NOWHERE) for p in params]
+        view = View(source, BLOCK, params, (of_row(used[0]), of_column(used[1])))
+        return Symbol("part", Pointer(FLOAT16, space="shared"), BLOCK, NOWHERE, view=view)
+
+    def moved(by: Any, op: str = "+") -> Any:
+        return lambda index: Binary(op=op, left=index, right=by, type=INT32, perspective=BLOCK, span=NOWHERE)
+
+    inner = part(part(tile, moved(constant(64)), moved(constant(16))), moved(constant(8), "-"), lambda x: x)
+    assert tile_around(inner) is tile_around(tile) is tile
+    assert start_in_tile(element(inner, constant(0), constant(32))) == (56, 48)
+    assert start_in_tile(element(part(tile, moved(w), lambda x: x), constant(0), constant(0))) == (None, 0)
+    assert start_in_tile(element(tile, constant(8), w)) == (8, None)
 
 
 def test_where_a_part_may_begin() -> None:
