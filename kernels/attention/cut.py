@@ -1,4 +1,4 @@
-"""How attention is cut into tiles, as the kernels see it: a record of constants."""
+"""How attention is cut into tiles, as the kernels see it: records of constants."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from dataclasses import dataclass
 class Cut:
     """Rows of `dim` elements against tiles of `keys` keys, of which, and of their values of `dim_v` elements, `stages` are held.
 
-    `groups` warpgroups have 64 rows each; they take turns at the tensor cores where `turns`. `held` tiles of queries are there at once.
+    `groups` warpgroups have 64 rows each; they take turns at the tensor cores where `turns`. Results leave through shared memory
+    where `slab`, else from registers. `registers` are those of a thread that computes, `loader_registers` of others; 0: all have
+    as many.
     """
 
     dim: int
@@ -18,7 +20,7 @@ class Cut:
     stages: int = 2
     groups: int = 2
     turns: bool = False
-    held: int = 1
+    slab: bool = True
     registers: int = 240
     loader_registers: int = 24
 
@@ -29,15 +31,25 @@ class Cut:
 
     @property
     def threads(self) -> int:
-        """Threads of a block: the last warpgroup loads."""
+        """Threads of a block: the last warpgroup loads and stores."""
         return 128 * (self.groups + 1)
+
+    @property
+    def span(self) -> int:
+        """Bytes within which rows of queries and keys are permuted."""
+        return 128 if self.dim % 64 == 0 else 64
+
+    @property
+    def span_v(self) -> int:
+        """Bytes within which rows of values and results are permuted."""
+        return 128 if self.dim_v % 64 == 0 else 64
 
 
 @dataclass(frozen=True)
-class Masks:
-    """Which columns a row sees: those up to its own where `causal`, from its own less a bound on where `window`.
+class Terms:
+    """What is done with scores. Row r sees columns up to its own where `causal`, and from a bound below it on where `window`.
 
-    `cap`: scores are bounded by a tanh. `sinks`: a logit of each head is in the sum alone. `lse`: the logarithms are written.
+    `cap`: scores are bounded by a tanh. `sinks`: each head has one more score, of no value. `lse`: logarithms of sums are written.
     """
 
     causal: bool = False
@@ -47,4 +59,4 @@ class Masks:
     lse: bool = False
 
 
-__all__ = ["Cut", "Masks"]
+__all__ = ["Cut", "Terms"]
