@@ -9,6 +9,7 @@ from __future__ import annotations
 from prism.kernels.attention.decode_cut import DecodeCut
 from prism.kernels.attention.decode_parts import add_up, is_last, keep
 from prism.kernels.attention.softmax import LEAST, mask
+from prism.kernels.attention.decode_pieces import clear_rows, count_tiles, find_piece
 from prism.kernels.attention.decode_weights import weigh_rows
 from prism.lang import (
     CUtensorMap, atomic_add, attr, block, broadcast, claim, column, const, constexpr, count, dtype, float32, fragment, grid, group,
@@ -27,17 +28,13 @@ def decode(
     v: const(CUtensorMap(T, 1, 1, CUT.box, CUT.dim_v, swizzle=128)) @ grid[1],
     o: ptr(T) @ grid[1], lse: ptr(float32) @ grid[1], partial: ptr(float32) @ grid[1], marks: ptr(float32) @ grid[1],
     counters: ptr(uint32) @ grid[1], batches: int32 @ grid[1], heads: int32 @ grid[1], shared_by: int32 @ grid[1],
-    tokens: int32 @ grid[1], keys: int32 @ grid[1], o_batch: int64 @ grid[1], o_head: int64 @ grid[1], o_token: int64 @ grid[1],
+    tokens: int32 @ grid[1], keys: int32 @ grid[1], lengths: ptr(const(int32)) @ grid[1], table: ptr(const(int32)) @ grid[1],
+    wide: int32 @ grid[1], pages: int32 @ grid[1], o_batch: int64 @ grid[1], o_head: int64 @ grid[1], o_token: int64 @ grid[1],
     scale: float32 @ grid[1],
 ):
     rows: int32 @ grid[1] = shared_by * tokens
     blocks: int32 @ grid[1] = count(block[1])
     b: int32 @ block[1] = id()
-    each: int32 @ grid[1] = max(1, (keys + (CUT.keys - 1)) / CUT.keys)
-    total_tiles: int32 @ grid[1] = each * heads * batches
-    active: int32 @ grid[1] = min(blocks, total_tiles)
-    first: int32 @ block[1] = int32(int64(min(b, active)) * total_tiles / active)
-    last: int32 @ block[1] = int32(int64(min(b + 1, active)) * total_tiles / active)
     with (
         partition(o, block[1], lambda i: i, races="allow") as outs, partition(lse, block[1], lambda i: i, races="allow") as logs,
         partition(partial, block[1], lambda i: i, races="allow") as kept, partition(marks, block[1], lambda i: i, races="allow") as marked,
@@ -47,6 +44,14 @@ def decode(
         k_tile: shared(T[CUT.keys, CUT.dim], ring=CUT.stages, swizzle=128)
         v_tile: shared(T[CUT.keys, CUT.dim_v], ring=CUT.stages, swizzle=128)
         words: shared(uint32[128])
+        before: int32[1] @ thread[1] = {0}
+        each: int32 @ block[1] = max(1, (keys + (CUT.keys - 1)) / CUT.keys)
+        total_tiles: int32 @ block[1] = each * heads * batches
+        if CUT.lengths:
+            total_tiles = heads * count_tiles(lengths, batches, keys, before, KEYS=CUT.keys)
+        active: int32 @ block[1] = min(blocks, total_tiles)
+        first: int32 @ block[1] = int32(int64(min(b, active)) * total_tiles / active)
+        last: int32 @ block[1] = int32(int64(min(b + 1, active)) * total_tiles / active)
         scores: fragment(float32, 64, CUT.keys) @ warpgroup[1] = 0
         weights: fragment(T, 64, CUT.keys) @ warpgroup[1] = 0
         sums: fragment(float32, 64, CUT.dim_v) @ warpgroup[1] = 0
@@ -61,11 +66,13 @@ def decode(
         consumers, loader = roles(warp, 4, 1)
         piece: int32 @ block[1] = first / each
         start: int32 @ block[1] = piece * each
+        if CUT.lengths:
+            piece, start = find_piece(lengths, batches, keys, before, heads, first, last, KEYS=CUT.keys)
         while start < last:
             batch: int32 @ block[1] = piece / heads
             head: int32 @ block[1] = piece % heads
-            length: int32 @ block[1] = keys
-            n: int32 @ block[1] = each
+            length: int32 @ block[1] = max(0, min(keys, lengths[batch])) if CUT.lengths else keys
+            n: int32 @ block[1] = max(1, (length + (CUT.keys - 1)) / CUT.keys)
             begin: int32 @ block[1] = max(first - start, 0)
             end: int32 @ block[1] = min(n, last - start)
             from_: int32 @ block[1] = begin * CUT.keys
@@ -85,15 +92,28 @@ def decode(
                 for j in range(from_, to + CUT.keys, CUT.keys):
                     with claim(k_tile, loader) as k_in, one(thread):
                         if j < to:
-                            tma_load(k_in, k[batch, head, j, 0])
+                            if CUT.page > 0:
+                                for p in range(0, CUT.keys, CUT.box):
+                                    page: int32 = table[batch * wide + (j + p) / CUT.page] if j + p < length else pages
+                                    tma_load(k_in[p, 0], k[page, head, (j + p) % CUT.page, 0])
+                            else:
+                                tma_load(k_in, k[batch, head, j, 0])
                     with claim(v_tile, loader) as v_in, one(thread):
                         if j > from_:
-                            tma_load(v_in, v[batch, head, j - CUT.keys, 0])
+                            if CUT.page > 0:
+                                for p in range(0, CUT.keys, CUT.box):
+                                    i: int32 = j - CUT.keys + p
+                                    page: int32 = table[batch * wide + i / CUT.page] if i < length else pages
+                                    tma_load(v_in[p, 0], v[page, head, i % CUT.page, 0])
+                            else:
+                                tma_load(v_in, v[batch, head, j - CUT.keys, 0])
                     with claim(k_tile, consumers, in_flight=1) as k_now, group(warpgroup[1]):
                         if j < to:
                             wgmma(scores, q_now, k_now, accumulate=False)
                     with claim(v_tile, consumers, in_flight=1) as v_now, group(warpgroup[1]):
                         if j > from_:
+                            if CUT.lengths and j > length:
+                                clear_rows(v_now, length - (j - CUT.keys))
                             wgmma(sums, weights, v_now, transpose_b=True)
                     with consumers:
                         if j < to:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 
@@ -25,7 +26,7 @@ class DecodeCut:
     @property
     def box(self) -> int:
         """Keys that one copy brings."""
-        return min(self.keys, self.page) if self.page else self.keys
+        return math.gcd(self.keys, self.page) if self.page else self.keys
 
     @property
     def threads(self) -> int:
