@@ -142,10 +142,11 @@ def decode(
             left: int32 @ warp[1] = 0 if n > end - begin else 1  # of rows that no other block has, or that this warp is the last for
             if n > end - begin:
                 with claim(kept, consumers) as here, claim(marked, consumers) as facts:
-                    keep(sums, largest, total, here, facts, slot, HALVES=CUT.halves)
+                    keep(sums, largest, total, here, facts, slot, rows, HALVES=CUT.halves)
                 with claim(words, consumers) as all_words, partition(all_words, warp[1], lambda i: i + 32 * strip) as own, group(warp[1]):
-                    done: bool = is_last(counters, 4 * piece + strip, own, parts)
-                    left = parts if done else 0
+                    if 16 * strip < rows:
+                        done: bool = is_last(counters, 4 * piece + strip, own, parts)
+                        left = parts if done else 0
                 with claim(kept, consumers) as there, claim(marked, consumers) as facts:
                     add_up(sums, largest, total, there, facts, 2 * int64(head_block) + 1, left, HALVES=CUT.halves)
             with (
