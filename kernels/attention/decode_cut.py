@@ -11,6 +11,7 @@ class DecodeCut:
     """Up to 64 rows, of `dim` elements, against tiles of `keys` keys, of which, and of their values of `dim_v` elements, `stages` are held.
 
     `halves`: 1 where there are at most 8 rows, of the 16 that a warp has. `page`: keys of a page of a paged cache, or 0.
+    `tokens`: there are several queries a head.
     """
 
     dim: int
@@ -22,6 +23,7 @@ class DecodeCut:
     lengths: bool = False
     page: int = 0
     lse: bool = False
+    tokens: bool = False
 
     @property
     def box(self) -> int:
