@@ -38,8 +38,8 @@ class Attention:
 
     @property
     def plain(self) -> bool:
-        """Whether scores are products, scaled."""
-        return self.cap is None and self.score is as_it_is
+        """Whether scores are products, scaled: by a positive number, so that the largest product has the largest score."""
+        return self.cap is None and self.score is as_it_is and self.scale > 0
 
 
 def decide(
@@ -81,7 +81,7 @@ def _plan(asked: Attention, cut: Cut, machine: Machine) -> Plan:
     out = asked.out
     terms = Terms(asked.ahead is not None, asked.back is not None, asked.cap is not None, asked.sinks, asked.lse)
     share, pairs = heads // kv_heads, batches * heads
-    instance = instance_for(asked.q.scalar, cut, terms, asked.score)
+    instance = instance_for(asked.q.scalar, cut, terms, asked.score, asked.plain)
     each = asked.k.shape[3] + asked.v.shape[3]
     section = kernels.section_of(pairs, share, keys, each * asked.k.size, causal=terms.causal)
     if not keys and not machine.host:  # a GPU has no tensor map of nothing, and none is read
@@ -107,9 +107,10 @@ def _bounded(distance: int | None, least: int, most: int) -> int:
     return 0 if distance is None else max(-least, min(most, distance))
 
 
-def instance_for(scalar: str, cut: Cut, terms: Terms, score: Kernel) -> Instance:
-    """Return the kernel for a dtype, cut so, with what is done with scores."""
-    plain = not terms.cap and score is as_it_is
+def instance_for(
+    scalar: str, cut: Cut, terms: Terms, score: Kernel = as_it_is, plain: bool = True
+) -> Instance:
+    """Return the kernel for a dtype, cut so, with what is done with scores; `plain`: they are scaled alone."""
     template = {"T": scalar, "CUT": cut, "TERMS": terms, "SCORE": score, "PLAIN": plain}
     return instance_of(kernels.attend, template)
 

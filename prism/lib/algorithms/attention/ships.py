@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator
 
 from prism.host.plan import Machine
-from prism.kernels.attention import Terms, as_it_is, cut_of
+from prism.kernels.attention import Terms, cut_of
 from prism.lib.algorithms.attention.api import DTYPES
 from prism.lib.algorithms.attention.plan import instance_for
 from prism.lib.algorithms.sgemm.ring import ARCH
@@ -20,4 +20,4 @@ def instances(gpu: Machine) -> Iterator[Instance]:
     if gpu.arch != ARCH:
         return
     for dtype, dim, causal, lse in itertools.product(DTYPES, (64, 128, 256), _FLAGS, _FLAGS):
-        yield instance_for(dtype, cut_of(dim, dim, 1024), Terms(causal=causal, lse=lse), as_it_is)
+        yield instance_for(dtype, cut_of(dim, dim, 1024), Terms(causal=causal, lse=lse))
