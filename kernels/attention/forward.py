@@ -27,14 +27,15 @@ def attend(
     map_out: CUtensorMap(OUT, 1, 1, CUT.rows, CUT.dim_v, swizzle=CUT.span_out) @ grid[1], out: ptr(OUT) @ grid[1],
     lse: ptr(float32) @ grid[1], sinks: ptr(const(float32)) @ grid[1], pairs: int32 @ grid[1], heads: int32 @ grid[1],
     share: int32 @ grid[1], rows: int32 @ grid[1], keys: int32 @ grid[1], ahead: int32 @ grid[1], back: int32 @ grid[1],
-    section: int32 @ grid[1], scale: float32 @ grid[1], cap: float32 @ grid[1], batch_step: int64 @ grid[1],
+    columns: int32 @ grid[1], section: int32 @ grid[1], scale: float32 @ grid[1], cap: float32 @ grid[1], batch_step: int64 @ grid[1],
     head_step: int64 @ grid[1], row_step: int64 @ grid[1], counter: ptr(uint32) @ grid[1], scales: ptr(const(float32)) @ grid[1],
 ):
     """`out = softmax(scale * q @ k.T) @ v` for `pairs` of batches and their `heads`, of `rows` rows of queries and `keys` keys.
 
     Perspective: grid, of any number of blocks.
     Shapes:      `q`: batches x heads x rows x `CUT.dim`; `k`, `v`: batches x (heads / share) x keys x `CUT.dim`, `CUT.dim_v`.
-                 `map_out`: as `q`, of `CUT.dim_v`; where not `CUT.slab`, `out` is written instead, whose steps are given. `lse`,
+                 `map_out`: as `q`, of `CUT.dim_v`; where not `CUT.slab`, `columns` of
+                 `out` are written instead, whose steps are given. `lse`,
                  where `TERMS.lse`: pairs x rows, the logarithms of the sums of exponentials. `sinks`, where `TERMS.sinks`: a
                  score for each head. Row r sees columns up to r + `ahead` where `TERMS.causal`, from r - `back` on where
                  `TERMS.window`. `PLAIN`: there is neither a cap nor another `SCORE` than the score itself. Tiles of `section` pairs are
@@ -46,7 +47,7 @@ def attend(
     Source:      Dao, "FlashAttention-2"; Shah et al., "FlashAttention-3".
     Test:        tests/kernels/test_attention.py, tests/gpu/test_attention.py
     """
-    tall: int32 @ grid[1] = (rows + (CUT.rows - 1)) / CUT.rows
+    row_tiles: int32 @ grid[1] = (rows + (CUT.rows - 1)) / CUT.rows
     blocks: int32 @ grid[1] = count(block[1])
     b: int32 @ block[1] = id()
     with partition(lse, block[1], races="allow") as logs, partition(out, block[1], races="allow") as whole, group(block[1]):
@@ -72,13 +73,13 @@ def attend(
                 set_registers(CUT.registers)
         @requires(block[1], thread[CUT.threads])
         def make_tile(tile: int32 @ block[1]):
-            sections: int32 @ block[1] = tile / (section * tall)
-            within: int32 @ block[1] = tile % (section * tall)
+            sections: int32 @ block[1] = tile / (section * row_tiles)
+            within: int32 @ block[1] = tile % (section * row_tiles)
             many: int32 @ block[1] = min(section, pairs - sections * section)
             pair: int32 @ block[1] = sections * section + within % many
             batch: int32 @ block[1] = pair / heads
             head: int32 @ block[1] = pair % heads
-            top: int32 @ block[1] = (tall - 1 - within / many) * CUT.rows
+            top: int32 @ block[1] = (row_tiles - 1 - within / many) * CUT.rows
             end: int32 @ block[1] = min(keys, top + ahead + CUT.rows) if TERMS.causal else keys
             least: int32 @ block[1] = max(0, top - back) if TERMS.window else 0
             begin: int32 @ block[1] = least / CUT.keys * CUT.keys
@@ -179,10 +180,10 @@ def attend(
                         two: vector(OUT, 2)
                         for e in range(2):
                             two[e] = OUT(sums[i + e] * factor[i / 2 % 2])
-                        if r < rows:
+                        if r < rows and column(sums, i) < columns:
                             store_vector(mine[r, column(sums, i)], two)
 
 
-        grid.dynamic_tiles(counter, b, blocks, pairs * tall, scheduler, TILE=make_tile, THREADS=CUT.threads)
+        grid.dynamic_tiles(counter, b, blocks, pairs * row_tiles, scheduler, TILE=make_tile, THREADS=CUT.threads)
 
 EXAMPLES = {"attend": {"T": "float16", "OUT": "float16", "CUT": Cut(128, 128, 128), "TERMS": Terms(), "SCORE": as_it_is, "PLAIN": True}}
