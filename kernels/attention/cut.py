@@ -73,7 +73,7 @@ class Cut:
 
 def span(row: int) -> int:
     """Return the largest span of a swizzle in which a row of so many bytes is whole spans."""
-    return next(bytes for bytes in (128, 64, 32) if row % bytes == 0)
+    return next((bytes for bytes in (128, 64, 32) if row % bytes == 0), 0)
 
 
 @dataclass(frozen=True)
