@@ -133,8 +133,9 @@ def attend(
                                     mask(scores, low, high, j)
                                 weigh(scores, largest, total, factor, scale_of * LOG2_E if PLAIN else 1.0, MORE=EIGHT if CUT.width == 1 else 0)
                             with group(thread[1]):
-                                for i in range(count(sums)):
-                                    sums[i] *= factor[i / 2 % 2]
+                                if not CUT.seldom or factor[0] < 1 or factor[1] < 1:
+                                    for i in range(count(sums)):
+                                        sums[i] *= factor[i / 2 % 2]
                                 if CUT.width == 1:  # of 16 columns, pairs of the first 8 and of the last stand together
                                     for i in range(count(weights)):
                                         weights[i] = T(scores[i / 8 * 8 + i / 2 % 2 * 4 + i / 4 % 2 * 2 + i % 2])
