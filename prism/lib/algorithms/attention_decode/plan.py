@@ -75,15 +75,14 @@ def _plan(asked: Decoding, out: View, machine: Machine) -> Plan:
         dim, asked.v.shape[3], asked.rows, page=asked.page, lengths=asked.lengths is not None,
         causal=asked.causal and tokens > 1, tokens=tokens > 1, lse=asked.lse, host=machine.host,
     )  # fmt: skip
-    tiles = batches * kv_heads * -(-asked.keys // cut.keys)
-    blocks = min(tiles, 3 if machine.host else machine.multiprocessors)
     share, pairs, scratch = heads // kv_heads, batches * kv_heads, Scratch()
+    blocks, small, units = units_of(pairs, -(-asked.keys // cut.keys), 3 if machine.host else machine.multiprocessors)
     arguments: dict[str, Any] = {
         "q": (asked.q if tokens > 1 else split_heads(asked.q, share)).map, "k": asked.k.map, "v": asked.v.map,
         "q_rows": asked.q.buffer if tokens > 1 else nothing(asked.q.scalar), "o": out.buffer,
         "lse": Buffer(LSE, 0, "float32", batches * heads * tokens) if asked.lse else nothing("float32"),
-        "partial": scratch.take("float32", blocks * cut.kept), "marks": scratch.take("float32", blocks * 1024),
-        "counters": Buffer(WORDS, 0, "uint32", 4 * pairs), "batches": batches, "heads": kv_heads, "shared_by": share,
+        "partial": scratch.take("float32", units * cut.kept), "marks": scratch.take("float32", units * 1024),
+        "drawn": Buffer(WORDS, 0, "uint32", 1), "counters": Buffer(WORDS, 16, "uint32", 4 * pairs), "small": small, "batches": batches, "heads": kv_heads, "shared_by": share,
         "tokens": tokens, "keys": asked.keys,
         "lengths": nothing("int32") if asked.lengths is None else asked.lengths.buffer,
         "table": nothing("int32") if asked.table is None else asked.table.buffer,
@@ -94,7 +93,19 @@ def _plan(asked: Decoding, out: View, machine: Machine) -> Plan:
         for axis, step in zip(("batch", "head", "token"), view.strides, strict=False):
             arguments[f"{name}_{axis}"] = step // view.size
     step = Step(instance_for(asked.q.scalar, cut), blocks, cut.threads, arguments)
-    return Plan((step,), words=16 * pairs, tag="attention_decode", scratch=scratch.used, lent=True)
+    return Plan((step,), words=16 + 16 * pairs, tag="attention_decode", scratch=scratch.used, lent=True)
+
+
+def units_of(pairs: int, tiles: int, processors: int) -> tuple[int, int, int]:
+    """Return how many blocks there are, how many tiles small units have, or 0, and how many units there are at most.
+
+    Multiprocessors are not all as fast: where a block has many tiles, the last quarter goes to who comes first, in units so small
+    that blocks end together, of a sixteenth of a head's tiles at least, as its parts are added up one after the other.
+    """
+    blocks, small, rest = min(pairs * tiles, processors), max(2, tiles // 16), pairs * tiles // 4
+    if rest < 2 * blocks * small:
+        return blocks, 0, blocks
+    return blocks, small, blocks + -(-rest // small)
 
 
 def split_heads(q: View, share: int) -> View:
@@ -110,4 +121,4 @@ def instance_for(scalar: str, cut: DecodeCut) -> Instance:
     return instance_of(decode, {"T": scalar, "CUT": cut})
 
 
-__all__ = ["LSE", "OUT", "ROWS", "Decoding", "decide", "instance_for", "split_heads"]
+__all__ = ["LSE", "OUT", "ROWS", "Decoding", "decide", "instance_for", "split_heads", "units_of"]
