@@ -166,7 +166,9 @@ def main() -> int:
 
     import torch
 
-    print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, {options.dtype}; TFLOP/s (error); above 1: Prism is faster")
+    print(
+        f"{torch.cuda.get_device_name()}, torch {torch.__version__}, {options.dtype}; TFLOP/s (error); above 1: Prism is faster"
+    )
     rows = []
     for text in options.shapes.split(","):
         if elapsed() > options.seconds:

@@ -109,15 +109,27 @@ def attention(
     """
     if lse and out is not None:
         if not (isinstance(out, tuple | list) and len(out) == 2):
-            raise TypeError("`out` must be a pair of arrays, for the result and the logarithms, where `lse` is asked for")
+            raise TypeError(
+                "`out` must be a pair of arrays, for the result and the logarithms, where `lse` is asked for"
+            )
         how = {"causal": causal, "window": window, "scale": scale, "softcap": softcap, "sinks": sinks, "score": score}
-        return copy_to("attention", attention(q, k, v, **how, layout=layout, lse=True, stream=stream), tuple(out), stream)
+        return copy_to(
+            "attention", attention(q, k, v, **how, layout=layout, lse=True, stream=stream), tuple(out), stream
+        )
     given = {"q": q, "k": k, "v": v} | ({} if sinks is None else {"sinks": sinks})
     bounds = tuple(window) if isinstance(window, tuple | list) else (window, window)
     asked = ("attention", tuple(given), causal, bounds, scale or repr(scale), softcap, score, layout, lse)
     if (known := repeat.run_many(asked, (*given.values(), out), stream)) is not None:
         return known
-    how = {"causal": causal, "window": bounds, "scale": scale, "softcap": softcap, "score": score, "layout": layout, "lse": lse}
+    how = {
+        "causal": causal,
+        "window": bounds,
+        "scale": scale,
+        "softcap": softcap,
+        "score": score,
+        "layout": layout,
+        "lse": lse,
+    }
     return call("attention", asked, given, functools.partial(decide_attention, **how), out, stream)
 
 
@@ -207,7 +219,9 @@ def _require_axes(q: ArrayInfo, k: ArrayInfo, v: ArrayInfo) -> None:
             raise ValueError(f"`{name}` has shape {info.shape}: attention takes arrays of 3 or 4 axes, all of as many")
         dim = info.shape[-1]
         if dim % 8 or not 8 <= dim <= MOST_DIM:
-            raise ValueError(f"`{name}` has {dim} elements a head: attention takes multiples of 8, from 8 to {MOST_DIM}")
+            raise ValueError(
+                f"`{name}` has {dim} elements a head: attention takes multiples of 8, from 8 to {MOST_DIM}"
+            )
 
 
 def _require_shapes(q: ArrayInfo, k: ArrayInfo, v: ArrayInfo, four: list[Any]) -> None:
@@ -222,7 +236,9 @@ def _require_shapes(q: ArrayInfo, k: ArrayInfo, v: ArrayInfo, four: list[Any]) -
     if h and (not kh or h % kh):
         raise ValueError(f"`q` has {h} heads and `k` {kh}: the first must be a multiple of the second")
     if rows + keys > _MOST or b * h * (rows // 64 + 1) > _MOST:
-        raise ValueError(f"`q` and `k` have shapes {q.shape} and {k.shape}: lengths together, and tiles, are at most {_MOST}")
+        raise ValueError(
+            f"`q` and `k` have shapes {q.shape} and {k.shape}: lengths together, and tiles, are at most {_MOST}"
+        )
 
 
 def _shape_of_lse(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
