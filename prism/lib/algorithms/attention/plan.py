@@ -95,7 +95,8 @@ def _plan(asked: Attention, cut: Cut, machine: Machine) -> Plan:
         "sinks": Buffer("sinks", 0, "float32", heads) if asked.sinks else nothing("float32"),
         "pairs": pairs, "heads": heads, "share": share, "rows": rows, "keys": keys,
         "ahead": _bounded(asked.ahead, rows, keys), "back": _bounded(asked.back, keys, rows),
-        "columns": asked.v.shape[3], "section": section, "scale": asked.scale, "cap": asked.cap or 1.0, "counter": Buffer(WORDS, 0, "uint32", 1),
+        "columns": asked.v.shape[3], "section": section, "scale": asked.scale, "cap": asked.cap or 1.0,
+        "counter": Buffer(WORDS, 0, "uint32", 1),
     }  # fmt: skip
     for name, step in zip(("batch_step", "head_step", "row_step"), out.strides, strict=False):
         arguments[name] = step // out.size
