@@ -96,7 +96,7 @@ def _plan(asked: Attention, cut: Cut, machine: Machine) -> Plan:
         "pairs": pairs, "heads": heads, "share": share, "rows": rows, "keys": keys,
         "ahead": _bounded(asked.ahead, rows, keys), "back": _bounded(asked.back, keys, rows),
         "columns": asked.v.shape[3], "section": section, "scale": asked.scale, "cap": asked.cap or 1.0,
-        "counter": Buffer(WORDS, 0, "uint32", 1),
+        "counter": Buffer(WORDS, 0, "uint32", 1), "scales": nothing("float32"),
     }  # fmt: skip
     for name, step in zip(("batch_step", "head_step", "row_step"), out.strides, strict=False):
         arguments[name] = step // out.size
@@ -112,7 +112,7 @@ def _bounded(distance: int | None, least: int, most: int) -> int:
 
 def instance_for(scalar: str, cut: Cut, terms: Terms, score: Kernel = as_it_is, plain: bool = True) -> Instance:
     """Return the kernel for a dtype, cut so, with what is done with scores; `plain`: they are scaled alone."""
-    template = {"T": scalar, "CUT": cut, "TERMS": terms, "SCORE": score, "PLAIN": plain}
+    template = {"T": scalar, "OUT": scalar, "CUT": cut, "TERMS": terms, "SCORE": score, "PLAIN": plain}
     return instance_of(kernels.attend, template)
 
 
