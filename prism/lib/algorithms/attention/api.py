@@ -109,15 +109,27 @@ def attention(
     """
     if lse and out is not None:
         if not (isinstance(out, tuple | list) and len(out) == 2):
-            raise TypeError("`out` must be a pair of arrays, for the result and the logarithms, where `lse` is asked for")
+            raise TypeError(
+                "`out` must be a pair of arrays, for the result and the logarithms, where `lse` is asked for"
+            )
         how = {"causal": causal, "window": window, "scale": scale, "softcap": softcap, "sinks": sinks, "score": score}
-        return copy_to("attention", attention(q, k, v, **how, layout=layout, lse=True, stream=stream), tuple(out), stream)
+        return copy_to(
+            "attention", attention(q, k, v, **how, layout=layout, lse=True, stream=stream), tuple(out), stream
+        )
     given = {"q": q, "k": k, "v": v} | ({} if sinks is None else {"sinks": sinks})
     bounds = tuple(window) if isinstance(window, tuple | list) else (window, window)
     asked = ("attention", tuple(given), causal, bounds, scale or repr(scale), softcap, score, layout, lse)
     if (known := repeat.run_many(asked, (*given.values(), out), stream)) is not None:
         return known
-    how = {"causal": causal, "window": bounds, "scale": scale, "softcap": softcap, "score": score, "layout": layout, "lse": lse}
+    how = {
+        "causal": causal,
+        "window": bounds,
+        "scale": scale,
+        "softcap": softcap,
+        "score": score,
+        "layout": layout,
+        "lse": lse,
+    }
     return call("attention", asked, given, functools.partial(decide_attention, **how), out, stream)
 
 
@@ -145,9 +157,9 @@ def decide_attention(
     _require_axes(q, k, v)
     axes = LAYOUTS[layout]
     three = [view_of(name, arrays[name]) for name in ("q", "k", "v")]
-    four = [view.with_batch().with_order(axes) for view in three]
+    of_q, of_k, of_v = four = [view.with_batch().with_order(axes) for view in three]
     _require_shapes(q, k, v, four)
-    (batches, heads, rows, dim), dim_v, keys = four[0].shape, four[2].shape[3], four[1].shape[2]
+    (_, heads, rows, dim), dim_v, keys = of_q.shape, of_v.shape[3], of_k.shape[2]
     if (held := arrays.get("sinks")) is not None and held.shape != (heads,):
         raise ValueError(f"`sinks` has shape {held.shape}, and there are {heads} heads: ({heads},)")
     shape = (*q.shape[:-1], dim_v)
@@ -165,7 +177,7 @@ def decide_attention(
         ahead = min(ahead, behind)
     factor = 1 / math.sqrt(dim) if factor is None else factor
     asked = Attention(
-        *four, target, held is not None, factor, cap, score or as_it_is,
+        of_q, of_k, of_v, target, held is not None, factor, cap, score or as_it_is,
         None if ahead is None else ahead + shift, None if before is None else before - shift, lse,
     )  # fmt: skip
     return decide(asked, results, names, machine, None if out is None else fresh)
@@ -207,7 +219,9 @@ def _require_axes(q: ArrayInfo, k: ArrayInfo, v: ArrayInfo) -> None:
             raise ValueError(f"`{name}` has shape {info.shape}: attention takes arrays of 3 or 4 axes, all of as many")
         dim = info.shape[-1]
         if dim % 8 or not 8 <= dim <= MOST_DIM:
-            raise ValueError(f"`{name}` has {dim} elements a head: attention takes multiples of 8, from 8 to {MOST_DIM}")
+            raise ValueError(
+                f"`{name}` has {dim} elements a head: attention takes multiples of 8, from 8 to {MOST_DIM}"
+            )
 
 
 def _require_shapes(q: ArrayInfo, k: ArrayInfo, v: ArrayInfo, four: list[Any]) -> None:
@@ -222,7 +236,9 @@ def _require_shapes(q: ArrayInfo, k: ArrayInfo, v: ArrayInfo, four: list[Any]) -
     if h and (not kh or h % kh):
         raise ValueError(f"`q` has {h} heads and `k` {kh}: the first must be a multiple of the second")
     if rows + keys > _MOST or b * h * (rows // 64 + 1) > _MOST:
-        raise ValueError(f"`q` and `k` have shapes {q.shape} and {k.shape}: lengths together, and tiles, are at most {_MOST}")
+        raise ValueError(
+            f"`q` and `k` have shapes {q.shape} and {k.shape}: lengths together, and tiles, are at most {_MOST}"
+        )
 
 
 def _shape_of_lse(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
