@@ -2,7 +2,9 @@
 
 from prism.kernels.attention.configurations import MOST_DIM, cut_of, section_of
 from prism.kernels.attention.cut import Cut, Terms
+from prism.kernels.attention.decode import decode
+from prism.kernels.attention.decode_cut import DecodeCut, decode_cut_of
 from prism.kernels.attention.forward import attend
 from prism.kernels.attention.softmax import as_it_is
 
-__all__ = ["MOST_DIM", "Cut", "Terms", "as_it_is", "attend", "cut_of", "section_of"]
+__all__ = ["MOST_DIM", "Cut", "DecodeCut", "Terms", "as_it_is", "attend", "cut_of", "decode", "decode_cut_of", "section_of"]

@@ -15,10 +15,11 @@ from prism.lang import (
 def keep(
     sums: fragment(float32, 64, DIM) @ warpgroup[1], largest: float32[2] @ thread[1], total: float32[2] @ thread[1],
     kept: ptr(float32) @ warpgroup[1], marked: ptr(float32) @ warpgroup[1], slot: int64 @ warpgroup[1],
+    rows: int32 @ warpgroup[1],
 ):
     """Write a part's sums, not divided by their total, to `kept`, and each row's largest score and total to `marked`.
 
-    Perspective: warpgroup.
+    Perspective: warpgroup; warps that have none of the `rows` write nothing.
     Shapes:      a slot of `kept` has `32 * DIM * HALVES` elements, as threads hold them; one of `marked` has 512.
     Test:        tests/kernels/test_attention_decode.py
     """
@@ -28,16 +29,17 @@ def keep(
         partition(kept, thread[1], lambda i: slot * (32 * DIM * HALVES) + (i * 32 + t) * WIDTH, races="allow") as own,
         partition(marked, thread[1], lambda i: slot * 512 + 4 * t + i, races="allow") as mark, group(thread[1]),
     ):
-        for i in range(0, count(sums), 4):
-            few: vector(float32, WIDTH)
-            for e in range(WIDTH):
-                few[e] = sums[i + e]
-            store_vector(own[i], few)
-        facts: vector(float32, 4)
-        for h in range(HALVES):
-            facts[2 * h] = largest[h]
-            facts[2 * h + 1] = total[h]
-        store_vector(mark[0], facts)
+        if t / 32 * 16 < rows:
+            for i in range(0, count(sums), 4):
+                few: vector(float32, WIDTH)
+                for e in range(WIDTH):
+                    few[e] = sums[i + e]
+                store_vector(own[i], few)
+            facts: vector(float32, 4)
+            for h in range(HALVES):
+                facts[2 * h] = largest[h]
+                facts[2 * h + 1] = total[h]
+            store_vector(mark[0], facts)
 
 
 @prism("device")

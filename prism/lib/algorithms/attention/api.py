@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from prism.host import repeat
+from prism.host import arguments, repeat
 from prism.host.call import Decision, Result, call
 from prism.host.plan import OUT, Machine
 from prism.kernels.attention import MOST_DIM, as_it_is
 from prism.lang.surface import Kernel
 from prism.lib.algorithms.attention.plan import LSE, Attention, decide
+from prism.lib.algorithms.topk.calls import copy_to
 from prism.lib.views import new_view, view_of
 from prism.runtime.arrays import CODED, ArrayInfo
 
@@ -71,7 +72,7 @@ def attention(
     lse : bool
         Whether the logarithms of the sums of exponentials are returned too.
     out : array, optional
-        Where to put the result.
+        Where to put the result; with `lse` a pair of arrays.
     stream : stream or int, optional
         Where to run, for arrays on a GPU; by default their library's current stream.
 
@@ -106,9 +107,14 @@ def attention(
     array([[ 0.,  1.,  2.,  3.,  4.,  5.,  6.,  7.],
            [ 4.,  5.,  6.,  7.,  8.,  9., 10., 11.]], dtype=float16)
     """
+    if lse and out is not None:
+        if not (isinstance(out, tuple | list) and len(out) == 2):
+            raise TypeError("`out` must be a pair of arrays, for the result and the logarithms, where `lse` is asked for")
+        how = {"causal": causal, "window": window, "scale": scale, "softcap": softcap, "sinks": sinks, "score": score}
+        return copy_to("attention", attention(q, k, v, **how, layout=layout, lse=True, stream=stream), tuple(out), stream)
     given = {"q": q, "k": k, "v": v} | ({} if sinks is None else {"sinks": sinks})
     bounds = tuple(window) if isinstance(window, tuple | list) else (window, window)
-    asked = ("attention", tuple(given), causal, bounds, scale, softcap, score, layout, lse)
+    asked = ("attention", tuple(given), causal, bounds, scale or repr(scale), softcap, score, layout, lse)
     if (known := repeat.run_many(asked, (*given.values(), out), stream)) is not None:
         return known
     how = {"causal": causal, "window": bounds, "scale": scale, "softcap": softcap, "score": score, "layout": layout, "lse": lse}
@@ -124,17 +130,19 @@ def decide_attention(
     Raises:
         TypeError, ValueError: as `attention`.
     """
-    if causal not in ALIGNMENTS:
+    if not isinstance(causal, bool | np.bool_ | str) or causal not in ALIGNMENTS:
         raise ValueError(f"`causal` is a bool, 'bottom_right' or 'top_left', not {causal!r}")
-    if layout not in LAYOUTS:
+    if not isinstance(layout, str) or layout not in LAYOUTS:
         raise ValueError(f"`layout` is {' or '.join(map(repr, LAYOUTS))}, not {layout!r}")
     if score is not None and (not isinstance(score, Kernel) or score.kind != "device"):
         raise TypeError('`score` must be a device function, marked @prism("device")')
-    if softcap is not None and not softcap > 0:
-        raise ValueError(f"`softcap` must be positive, not {softcap}")
+    cap, factor = _number(softcap, "softcap"), _number(scale, "scale")
+    if cap is not None and not 0 < cap < math.inf:
+        raise ValueError(f"`softcap` must be positive, and finite, not {softcap}")
     before, behind = _bounds(window)
     q, k, v = (arrays[name] for name in ("q", "k", "v"))
     _require_kinds(arrays)
+    _require_axes(q, k, v)
     axes = LAYOUTS[layout]
     three = [view_of(name, arrays[name]) for name in ("q", "k", "v")]
     four = [view.with_batch().with_order(axes) for view in three]
@@ -143,22 +151,24 @@ def decide_attention(
     if (held := arrays.get("sinks")) is not None and held.shape != (heads,):
         raise ValueError(f"`sinks` has shape {held.shape}, and there are {heads} heads: ({heads},)")
     shape = (*q.shape[:-1], dim_v)
-    if out is not None and (out.scalar != q.scalar or out.shape != shape):
-        raise ValueError(f"`out` has shape {out.shape} and dtype {out.dtype}, and the result has {shape} and {q.dtype}")
+    if out is not None:
+        arguments.require_scalar(out, q.scalar)
+        arguments.require_shape(out, shape)
     result = Result(shape, CODED.get(q.scalar) or np.dtype(q.scalar))
     results = (result, Result(_shape_of_lse(q.shape, axes), np.dtype(np.float32)))[: 1 + lse]
     names = (OUT, LSE)[: 1 + lse]
-    target = new_view(OUT, q.scalar, shape) if out is None else view_of(OUT, out)
+    fresh = new_view(OUT, q.scalar, shape).with_batch().with_order(axes)
+    target = fresh if out is None else view_of(OUT, out).with_batch().with_order(axes)
     shift = 0 if ALIGNMENTS[causal] == "top_left" else keys - rows
     ahead = 0 if causal else behind
     if ahead is not None and behind is not None:
         ahead = min(ahead, behind)
-    factor = float(scale) if scale is not None else 1 / math.sqrt(max(dim, 1))
+    factor = 1 / math.sqrt(dim) if factor is None else factor
     asked = Attention(
-        *four, target.with_batch().with_order(axes), held is not None, factor, softcap, score or as_it_is,
+        *four, target, held is not None, factor, cap, score or as_it_is,
         None if ahead is None else ahead + shift, None if before is None else before - shift, lse,
     )  # fmt: skip
-    return decide(asked, results, names, machine, given=out is not None)
+    return decide(asked, results, names, machine, None if out is None else fresh)
 
 
 # -- Arguments --------------------------------------------------------------------------------------------------------
@@ -175,6 +185,13 @@ def _bounds(window: tuple[Any, ...]) -> tuple[int | None, int | None]:
     return before, behind
 
 
+def _number(value: Any, name: str) -> float | None:
+    try:
+        return None if value is None else float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"`{name}` must be a number, not {value!r}") from None
+
+
 def _require_kinds(arrays: Mapping[str, ArrayInfo]) -> None:
     for name, info in arrays.items():
         wanted = ("float32",) if name == "sinks" else DTYPES
@@ -184,15 +201,17 @@ def _require_kinds(arrays: Mapping[str, ArrayInfo]) -> None:
             raise TypeError(f"`q` and `{name}` have dtypes {arrays['q'].dtype} and {info.dtype}: they must have one")
 
 
-def _require_shapes(q: ArrayInfo, k: ArrayInfo, v: ArrayInfo, four: list[Any]) -> None:
-    """Look at what must be equal of the arrays' extents."""
+def _require_axes(q: ArrayInfo, k: ArrayInfo, v: ArrayInfo) -> None:
     for name, info in (("q", q), ("k", k), ("v", v)):
         if len(info.shape) not in (3, 4) or len(info.shape) != len(q.shape):
             raise ValueError(f"`{name}` has shape {info.shape}: attention takes arrays of 3 or 4 axes, all of as many")
-        if info.shape[-1] % 8 or info.shape[-1] > MOST_DIM:
-            raise ValueError(
-                f"`{name}` has {info.shape[-1]} elements a head: attention takes multiples of 8 up to {MOST_DIM}"
-            )
+        dim = info.shape[-1]
+        if dim % 8 or not 8 <= dim <= MOST_DIM:
+            raise ValueError(f"`{name}` has {dim} elements a head: attention takes multiples of 8, from 8 to {MOST_DIM}")
+
+
+def _require_shapes(q: ArrayInfo, k: ArrayInfo, v: ArrayInfo, four: list[Any]) -> None:
+    """Look at what must be equal of the arrays' extents."""
     (b, h, rows, d), (kb, kh, keys, kd), (vb, vh, values, _) = (view.shape for view in four)
     if kd != d:
         raise ValueError(f"`q` and `k` have {d} and {kd} elements a head: they must have as many")
@@ -202,8 +221,8 @@ def _require_shapes(q: ArrayInfo, k: ArrayInfo, v: ArrayInfo, four: list[Any]) -
         raise ValueError(f"`q` and `k` have {b} and {kb} batches: they must have as many")
     if h and (not kh or h % kh):
         raise ValueError(f"`q` has {h} heads and `k` {kh}: the first must be a multiple of the second")
-    if max(rows, keys) > _MOST or b * h * (rows // 64 + 1) > _MOST:
-        raise ValueError(f"`q` and `k` have shapes {q.shape} and {k.shape}: extents, and all tiles, are at most {_MOST}")
+    if rows + keys > _MOST or b * h * (rows // 64 + 1) > _MOST:
+        raise ValueError(f"`q` and `k` have shapes {q.shape} and {k.shape}: lengths together, and tiles, are at most {_MOST}")
 
 
 def _shape_of_lse(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
