@@ -15,8 +15,7 @@ import pytest
 
 from prism import check
 from prism.interpret import SCHEDULES, MachineError, run
-from prism.kernels.attention import Cut, Terms, as_it_is, attend
-from prism.kernels.attention.transposed import transpose_values
+from prism.kernels.attention import Cut, Terms, as_it_is, attend, transpose_values
 from prism.lang.tree.plan import Wait, WaitGroup
 from prism.lang.types import BFLOAT16, FLOAT8_E4M3FN
 from prism.lang.types.shorts import bits_of, values_of
@@ -53,8 +52,8 @@ def transposed(v: Any, scales: tuple[Any, Any, Any], share: int) -> tuple[Any, A
     steps = [np.int64(step // 4) for step in v.strides[:3]]
     numbers = [np.int32(n) for n in (pairs, heads * share, share, keys, wide)]
     memory = np.lib.stride_tricks.as_strided(v, (v.size,), (1,)).view(np.uint32)
-    ones = [np.int32(len(scale) == 1) for scale in given]
-    run(program_of_transposition(words), blocks, 128, [memory, out, *given, made, *numbers, *steps, *ones], check=True)
+    counts = [np.int32(len(scale)) for scale in given]
+    run(program_of_transposition(words), blocks, 128, [memory, out, *given, made, *numbers, *steps, *counts], check=True)
     return out.view(np.uint8).reshape(batches, heads, dim, 4 * wide), made
 
 
