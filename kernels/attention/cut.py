@@ -34,6 +34,49 @@ class Cut:
 
 
 @dataclass(frozen=True)
+class BackwardCut:
+    """Tiles of `rows` rows of queries, against tiles of 64 keys for each of `groups` warpgroups; `stages` tiles of queries are held.
+
+    Rows of queries and keys have `dim` elements, those of values `dim_v`. `by_rows`: a warpgroup adds up dQ of its own rows of
+    queries, and not of its own columns.
+    """
+
+    dim: int
+    dim_v: int
+    rows: int = 64
+    stages: int = 2
+    groups: int = 2
+    by_rows: bool = False
+    registers: int = 240
+    loader_registers: int = 24
+
+    @property
+    def keys(self) -> int:
+        """Keys of a block's tile."""
+        return 64 * self.groups
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block: the last warpgroup loads and stores."""
+        return 128 * (self.groups + 1)
+
+    @property
+    def part_rows(self) -> int:
+        """Rows of dQ that a warpgroup adds up."""
+        return 64
+
+    @property
+    def part_columns(self) -> int:
+        """Columns of dQ that a warpgroup adds up."""
+        return self.dim if self.by_rows else self.dim // self.groups
+
+    @property
+    def part(self) -> int:
+        """Elements of dQ that a warpgroup adds up."""
+        return self.part_rows * self.part_columns
+
+
+@dataclass(frozen=True)
 class Masks:
     """Which columns a row sees: those up to its own where `causal`, from its own less a bound on where `window`.
 
@@ -47,4 +90,4 @@ class Masks:
     lse: bool = False
 
 
-__all__ = ["Cut", "Masks"]
+__all__ = ["BackwardCut", "Cut", "Masks"]
