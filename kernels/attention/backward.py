@@ -12,7 +12,7 @@ import math
 from prism.kernels.attention.cut import BackwardCut
 from prism.kernels.attention.softmax import LOG2_E, pack
 from prism.lang import (
-    CUtensorMap, attr, block, bulk_load, bulk_reduce, claim, column, const, constexpr, count, dtype, fast_exp2_flush, float4,
+    CUtensorMap, attr, bitcast, block, bulk_load, bulk_reduce, claim, column, const, constexpr, count, dtype, fast_exp2_flush, float4,
     float4_cast, float32, fragment, grid, group, id, int32, int64, load_vector, one, partition, prism, ptr, requires, roles, row,
     set_registers, shared, shuffle_xor, stmatrix, template, thread, tma_load, tma_store, uint32, vector, warp, warpgroup, wgmma,
 )  # fmt: skip
@@ -157,7 +157,7 @@ def attend_backward(
                     with claim(do_tile, loader) as do_in, one(thread):
                         tma_load(do_in, do[batch, head * shared_by + g, j, 0])
                     with (
-                        claim(q_tile, consumers) as q_now, claim(of_rows, consumers) as stats_now, claim(do_tile, consumers) as do_now,
+                        claim(q_tile, consumers, in_flight=1) as q_now, claim(of_rows, consumers) as stats_now, claim(do_tile, consumers, in_flight=1) as do_now,
                         claim(ds_tile, consumers) as ds_now,
                     ):  # fmt: skip
                         with group(warpgroup[1]):
@@ -181,7 +181,7 @@ def attend_backward(
                                 with group(thread[1]):
                                     for e in range(4):
                                         i: int32 = 8 * p + 2 * e
-                                        words[e] = pack(float32(slopes[i]), float32(slopes[i + 1]), T=T)
+                                        words[e] = bitcast(vector(T, 2)(slopes[i], slopes[i + 1]), uint32)
                                 stmatrix(own[r_, 16 * p + c_], words)
                         with group(warpgroup[1]):
                             if CUT.by_rows:
