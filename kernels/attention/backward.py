@@ -116,7 +116,7 @@ def attend_backward(
         q_tile: shared(T[CUT.rows, CUT.dim], ring=CUT.stages, swizzle=128)
         do_tile: shared(T[CUT.rows, CUT.dim_v], ring=CUT.stages, swizzle=128)
         of_rows: shared(float32[2, CUT.rows], ring=CUT.stages)
-        ds_tile: shared(T[CUT.keys, CUT.rows], ring=1, swizzle=128)
+        ds_tile: shared(T[CUT.keys, CUT.rows], ring=1, swizzle=CUT.span)
         slab: shared(float32[CUT.groups * CUT.part], ring=1)
         scores: fragment(float32, 64, CUT.rows) @ warpgroup[1] = 0
         steps: fragment(float32, 64, CUT.rows) @ warpgroup[1] = 0
@@ -124,7 +124,7 @@ def attend_backward(
         slopes: fragment(T, 64, CUT.rows) @ warpgroup[1] = 0
         dk_sums: fragment(float32, 64, CUT.dim) @ warpgroup[1] = 0
         dv_sums: fragment(float32, 64, CUT.dim_v) @ warpgroup[1] = 0
-        part: fragment(float32, CUT.part_rows, CUT.part_columns) @ warpgroup[1] = 0
+        part: fragment(float32, 64, CUT.part_rows) @ warpgroup[1] = 0
         w: int32 @ warpgroup[1] = id()
         t: int32 @ thread[1] = id()
         lane: int32 @ thread[1] = t % 32
@@ -184,10 +184,11 @@ def attend_backward(
                                         words[e] = bitcast(vector(T, 2)(slopes[i], slopes[i + 1]), uint32)
                                 stmatrix(own[r_, 16 * p + c_], words)
                         with group(warpgroup[1]):
-                            if CUT.by_rows:
-                                wgmma(part, ds_now[0, 64 * w], k_now, transpose_a=True, transpose_b=True, accumulate=False)
-                            else:
-                                wgmma(part, ds_now, k_now[0, CUT.part_columns * w], transpose_a=True, transpose_b=True, accumulate=False)
+                            # Transposed, too: rows are columns of dQ.
+                            wgmma(
+                                part, k_now[0, 64 * (w % CUT.across)], ds_now[0, CUT.part_rows * (w / CUT.across)], transpose_a=True,
+                                transpose_b=True, accumulate=False,
+                            )  # fmt: skip
                     with claim(slab, consumers) as to_slab, partition(to_slab, thread[1], lambda i: w * CUT.part + i * 128 + t % 128 * 4) as own, group(thread[1]):
                         for i in range(0, count(part), 4):
                             float4_cast[own[i]] = float4(part[i], part[i + 1], part[i + 2], part[i + 3])
@@ -233,27 +234,27 @@ def finish(
     head: int32 @ block[1] = b / tall
     with group(block[1]):
         tile: shared(T[CUT.rows, CUT.dim], swizzle=128)
-        part: fragment(float32, CUT.part_rows, CUT.part_columns) @ warpgroup[1] = 0
+        part: fragment(float32, 64, CUT.part_rows) @ warpgroup[1] = 0
         w: int32 @ warpgroup[1] = id()
         t: int32 @ thread[1] = id() % 128
-        strip: int32 @ warp[1] = id() % 4 * 16 + (64 * w if CUT.by_rows else 0)
-        edge: int32 @ warp[1] = 0 if CUT.by_rows else CUT.part_columns * w
-        r_: int32 @ thread[1] = t / 8 % 2 * 8 + t % 8
-        c_: int32 @ thread[1] = t / 16 % 2 * 8
+        strip: int32 @ warp[1] = id() % 4 * 16 + 64 * (w % CUT.across)  # the warp's first column
+        above: int32 @ warp[1] = CUT.part_rows * (w / CUT.across)
+        r_: int32 @ thread[1] = t / 16 % 2 * 8 + t % 8
+        c_: int32 @ thread[1] = t / 8 % 2 * 8
         first: int64 @ thread[1] = int64(b) * (CUT.rows * CUT.dim) + w * CUT.part + 4 * t
         with group(thread[1]):
             for i in range(0, count(part), 4):
                 four: float4 = float4_cast(dq_sums[first + 128 * i])
                 for e in range(4):
                     part[i + e] = scale * four[e]
-        with partition(tile, warp[1], lambda r, c: (strip + r, edge + c)) as own, group(warp[1]):
-            for p in range(CUT.part_columns / 16):
+        with partition(tile, warp[1], lambda r, c: (above + r, strip + c)) as own, group(warp[1]):
+            for p in range(CUT.part_rows / 16):
                 words: uint32[4] @ thread[1]
                 with group(thread[1]):
                     for e in range(4):
                         i: int32 = 8 * p + 2 * e
                         words[e] = pack(part[i], part[i + 1], T=T)
-                stmatrix(own[r_, 16 * p + c_], words)
+                stmatrix(own[16 * p + r_, c_], words, trans=True)
         with one(thread):
             tma_store(dq[head / heads, head % heads, b % tall * CUT.rows, 0], tile)
 

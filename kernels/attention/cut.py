@@ -37,8 +37,8 @@ class Cut:
 class BackwardCut:
     """Tiles of `rows` rows of queries, against tiles of 64 keys for each of `groups` warpgroups; `stages` tiles of queries are held.
 
-    Rows of queries and keys have `dim` elements, those of values `dim_v`. `by_rows`: a warpgroup adds up dQ of its own rows of
-    queries, and not of its own columns.
+    Rows of queries and keys have `dim` elements, those of values `dim_v`. A warpgroup adds up 64 columns of dQ, of all rows of a tile
+    or, where there are more warpgroups than such columns, of a part of them.
     """
 
     dim: int
@@ -46,7 +46,6 @@ class BackwardCut:
     rows: int = 64
     stages: int = 2
     groups: int = 2
-    by_rows: bool = False
     registers: int = 240
     loader_registers: int = 24
 
@@ -61,19 +60,24 @@ class BackwardCut:
         return 128 * (self.groups + 1)
 
     @property
-    def part_rows(self) -> int:
-        """Rows of dQ that a warpgroup adds up."""
-        return 64
+    def across(self) -> int:
+        """How many warpgroups have columns of dQ of their own."""
+        return self.dim // 64
 
     @property
-    def part_columns(self) -> int:
-        """Columns of dQ that a warpgroup adds up."""
-        return self.dim if self.by_rows else self.dim // self.groups
+    def part_rows(self) -> int:
+        """Rows of dQ that a warpgroup adds up, 64 columns of each."""
+        return self.rows * self.across // self.groups
 
     @property
     def part(self) -> int:
         """Elements of dQ that a warpgroup adds up."""
-        return self.part_rows * self.part_columns
+        return 64 * self.part_rows
+
+    @property
+    def span(self) -> int:
+        """Bytes of a row of gradients of scores that are permuted: warpgroups' parts are multiples."""
+        return next(span for span in (128, 64, 32) if self.part_rows * 2 % span == 0)
 
 
 @dataclass(frozen=True)
