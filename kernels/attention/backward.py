@@ -169,10 +169,11 @@ def attend_backward(
                                         scores[i] = scores[i] if j + column(scores, i) >= low[i / 2 % 2] else -math.inf
                                 for i in range(count(scores)):
                                     scores[i] = fast_exp2_flush(log_scale * scores[i] - stats_now[0, column(scores, i)])
-                                for i in range(count(steps)):
                                     weights[i] = T(scores[i])
-                                    slopes[i] = T(scores[i] * (steps[i] - stats_now[1, column(steps, i)]))
                             wgmma(dv_sums, weights, do_now, transpose_b=True)
+                            with group(thread[1]):
+                                for i in range(count(steps)):
+                                    slopes[i] = T(scores[i] * (steps[i] - stats_now[1, column(steps, i)]))
                             wgmma(dk_sums, slopes, q_now, transpose_b=True)
                         with partition(ds_now, warp[1], lambda r, c: (strip + r, c)) as own, group(warp[1]):
                             for p in range(CUT.rows / 16):
