@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from prism.kernels.attention.cut import BackwardCut
+from prism.kernels.attention.backward_cut import BackwardCut
 from prism.kernels.attention.softmax import LOG2_E, pack
 from prism.lang import (
     CUtensorMap, attr, bitcast, block, bulk_load, bulk_reduce, claim, column, const, constexpr, count, dtype, fast_exp2_flush, float4,
@@ -150,12 +150,10 @@ def attend_backward(
             for g in range(shared_by):
                 first: int32 @ block[1] = (batch * heads + head * shared_by + g) * tall
                 for j in range(begin, rows, CUT.rows):
-                    with claim(q_tile, loader) as q_in, one(thread):
+                    with claim(q_tile, loader) as q_in, claim(do_tile, loader) as do_in, claim(of_rows, loader) as stats_in, one(thread):
                         tma_load(q_in, q[batch, head * shared_by + g, j, 0])
-                    with claim(of_rows, loader) as stats_in, one(thread):
-                        bulk_load(stats_in, stats[int64(first + j / CUT.rows) * (2 * CUT.rows)])
-                    with claim(do_tile, loader) as do_in, one(thread):
                         tma_load(do_in, do[batch, head * shared_by + g, j, 0])
+                        bulk_load(stats_in, stats[int64(first + j / CUT.rows) * (2 * CUT.rows)])
                     with (
                         claim(q_tile, consumers, in_flight=1) as q_now, claim(of_rows, consumers) as stats_now, claim(do_tile, consumers, in_flight=1) as do_now,
                         claim(ds_tile, consumers) as ds_now,
@@ -185,9 +183,12 @@ def attend_backward(
                                 stmatrix(own[r_, 16 * p + c_], words)
                         with group(warpgroup[1]):
                             # Transposed, too: rows are columns of dQ.
+                            with group(thread[1]):
+                                for i in range(count(part)):
+                                    part[i] = 0
                             wgmma(
                                 part, k_now[0, 64 * (w % CUT.across)], ds_now[0, CUT.part_rows * (w / CUT.across)], transpose_a=True,
-                                transpose_b=True, accumulate=False,
+                                transpose_b=True,
                             )  # fmt: skip
                     with claim(slab, consumers) as to_slab, partition(to_slab, thread[1], lambda i: w * CUT.part + i * 128 + t % 128 * 4) as own, group(thread[1]):
                         for i in range(0, count(part), 4):

@@ -1,4 +1,4 @@
-"""How attention is cut into tiles, as the kernels see it: a record of constants."""
+"""How attention is cut into tiles, as the kernels see it: records of constants."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from dataclasses import dataclass
 class Cut:
     """Rows of `dim` elements against tiles of `keys` keys, of which, and of their values of `dim_v` elements, `stages` are held.
 
-    `groups` warpgroups have 64 rows each; they take turns at the tensor cores where `turns`. `held` tiles of queries are there at once.
+    `groups` warpgroups have 64 rows each; they take turns at the tensor cores where `turns`. Results leave through shared memory
+    where `slab`, else from registers. `registers` are those of a thread that computes, `loader_registers` of others; 0: all have
+    as many. Elements have `width` bytes: 2, or 1, where values are transposed, rows of keys, and permuted: see `transpose_values`.
+    Sums are scaled as larger scores come; where `seldom`, under a condition.
     """
 
     dim: int
@@ -18,9 +21,11 @@ class Cut:
     stages: int = 2
     groups: int = 2
     turns: bool = False
-    held: int = 1
+    slab: bool = True
     registers: int = 240
     loader_registers: int = 24
+    width: int = 2
+    seldom: bool = False
 
     @property
     def rows(self) -> int:
@@ -29,62 +34,55 @@ class Cut:
 
     @property
     def threads(self) -> int:
-        """Threads of a block: the last warpgroup loads."""
-        return 128 * (self.groups + 1)
-
-
-@dataclass(frozen=True)
-class BackwardCut:
-    """Tiles of `rows` rows of queries, against tiles of 64 keys for each of `groups` warpgroups; `stages` tiles of queries are held.
-
-    Rows of queries and keys have `dim` elements, those of values `dim_v`. A warpgroup adds up 64 columns of dQ, of all rows of a tile
-    or, where there are more warpgroups than such columns, of a part of them.
-    """
-
-    dim: int
-    dim_v: int
-    rows: int = 64
-    stages: int = 2
-    groups: int = 2
-    registers: int = 240
-    loader_registers: int = 24
-
-    @property
-    def keys(self) -> int:
-        """Keys of a block's tile."""
-        return 64 * self.groups
-
-    @property
-    def threads(self) -> int:
         """Threads of a block: the last warpgroup loads and stores."""
         return 128 * (self.groups + 1)
 
     @property
-    def across(self) -> int:
-        """How many warpgroups have columns of dQ of their own."""
-        return self.dim // 64
+    def transposed(self) -> bool:
+        """Whether a tile of values has a row for each of their elements, as wgmma wants those of 8 bits."""
+        return self.width == 1
 
     @property
-    def part_rows(self) -> int:
-        """Rows of dQ that a warpgroup adds up, 64 columns of each."""
-        return self.rows * self.across // self.groups
+    def values(self) -> tuple[int, int]:
+        """Extents of a tile of values."""
+        return (self.dim_v, self.keys) if self.transposed else (self.keys, self.dim_v)
 
     @property
-    def part(self) -> int:
-        """Elements of dQ that a warpgroup adds up."""
-        return 64 * self.part_rows
+    def rows_v(self) -> int:
+        """Rows of a tile of values."""
+        return self.values[0]
+
+    @property
+    def columns_v(self) -> int:
+        """Columns of a tile of values."""
+        return self.values[1]
 
     @property
     def span(self) -> int:
-        """Bytes of a row of gradients of scores that are permuted: warpgroups' parts are multiples."""
-        return next(span for span in (128, 64, 32) if self.part_rows * 2 % span == 0)
+        """Bytes within which rows of queries and keys are permuted."""
+        return span(self.dim * self.width)
+
+    @property
+    def span_v(self) -> int:
+        """Bytes within which rows of values are permuted."""
+        return span(self.columns_v * self.width)
+
+    @property
+    def span_out(self) -> int:
+        """Bytes within which rows of results, of 16-bit elements, are permuted."""
+        return span(2 * self.dim_v)
+
+
+def span(row: int) -> int:
+    """Return the largest span of a swizzle in which a row of so many bytes is whole spans."""
+    return next((bytes for bytes in (128, 64, 32) if row % bytes == 0), 0)
 
 
 @dataclass(frozen=True)
-class Masks:
-    """Which columns a row sees: those up to its own where `causal`, from its own less a bound on where `window`.
+class Terms:
+    """What is done with scores. Row r sees columns up to its own where `causal`, and from a bound below it on where `window`.
 
-    `cap`: scores are bounded by a tanh. `sinks`: a logit of each head is in the sum alone. `lse`: the logarithms are written.
+    `cap`: scores are bounded by a tanh. `sinks`: each head has one more score, of no value. `lse`: logarithms of sums are written.
     """
 
     causal: bool = False
@@ -94,4 +92,4 @@ class Masks:
     lse: bool = False
 
 
-__all__ = ["BackwardCut", "Cut", "Masks"]
+__all__ = ["Cut", "Terms"]

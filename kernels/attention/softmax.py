@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import math
 
-from prism.kernels.attention.cut import Cut, Masks
 from prism.lang import (
-    bfloat16, column, constexpr, count, dtype, fast_exp2_flush, float32, fragment, function, group, int32, pack_bf16x2, pack_f16x2, prism, requires, row, shuffle_xor,
-    template, thread, uint32, warpgroup,
+    bfloat16, column, constexpr, count, dtype, fast_divide, fast_exp2, fast_exp2_flush, float32, fragment, function, group, int32,
+    pack_bf16x2, pack_f16x2, prism, requires, row, shuffle_xor, template, thread, uint32, warpgroup,
 )  # fmt: skip
 
 LEAST = -1e30
 """The largest score of no columns: finite, so that its difference from -inf, the score of a masked column, is no NaN."""
+EIGHT = 8
+"""Weights that become 8-bit floats are times 2^8: e4m3 holds up to 448, and nothing below 2^-9."""
 LOG2_E = math.log2(math.e)
+LN_2 = math.log(2.0)
 
 
 @prism("device")
 @requires(thread[1])
-def as_it_is(score: float32 @ thread[1], row: int32 @ thread[1], column: int32 @ thread[1], head: int32 @ thread[1]) -> float32 @ thread[1]:
+def as_it_is(
+    score: float32 @ thread[1], row: int32 @ thread[1], column: int32 @ thread[1], head: int32 @ thread[1]
+) -> float32 @ thread[1]:
     """The score itself."""
     return score
 
@@ -31,6 +35,27 @@ def pack(a: float32 @ thread[1], b: float32 @ thread[1]) -> uint32 @ thread[1]:
         return pack_bf16x2(a, b)
     else:
         return pack_f16x2(a, b)
+
+
+@prism("device")
+@template(KEYS=constexpr(int), CAP=constexpr(bool), SCORE=function)
+@requires(warpgroup[1])
+def change(
+    scores: fragment(float32, 64, KEYS) @ warpgroup[1], top: int32 @ warpgroup[1], first: int32 @ warpgroup[1],
+    head: int32 @ warpgroup[1], scale: float32 @ warpgroup[1], cap: float32 @ warpgroup[1],
+):
+    """Make products scores: `SCORE(cap * tanh(scale * product / cap), row, column, head)`, times the logarithm of e to base 2.
+
+    Perspective: warpgroup; its first row is `top`, its first column `first`.
+    Numerics:    the tanh is within some ulp of its bound.
+    Test:        tests/kernels/test_attention.py
+    """
+    with group(thread[1]):
+        for i in range(count(scores)):
+            score: float32 = scale * scores[i]
+            if CAP:  # of large ones the power is infinite, and the quotient 0
+                score = cap - fast_divide(2 * cap, 1 + fast_exp2(score * fast_divide(float32(2 * LOG2_E), cap)))
+            scores[i] = LOG2_E * SCORE(score, top + row(scores, i), first + column(scores, i), head)
 
 
 @prism("device")
@@ -52,7 +77,7 @@ def mask(
 
 
 @prism("device")
-@template(KEYS=constexpr(int))
+@template(KEYS=constexpr(int), MORE=constexpr(int))
 @requires(warpgroup[1])
 def weigh(
     scores: fragment(float32, 64, KEYS) @ warpgroup[1], largest: float32[2] @ thread[1], total: float32[2] @ thread[1],
@@ -61,7 +86,7 @@ def weigh(
     """Make scores their weights, `exp2(scale * score - largest)`, of the thread's two rows, and `total` the sum of them so far.
 
     Perspective: warpgroup; the four threads that share rows agree on the largest score, and each has a part of the sum.
-    Shapes:      `factor`: by what to scale what was summed by the last largest scores.
+    Shapes:      `largest` is that score less `MORE`, so weights and their sum are times 2^`MORE`. `factor`: by what to scale what was summed by the last largest scores.
     Source:      Milakov and Gimelshein, "Online normalizer calculation for softmax".
     Test:        tests/kernels/test_attention.py
     """
@@ -71,7 +96,7 @@ def weigh(
             for i in range(count(scores)):
                 if i / 2 % 2 == h:
                     top = max(top, scores[i])
-            top = max(scale * top, largest[h])
+            top = max(scale * top - MORE if MORE > 0 else scale * top, largest[h])
         for s in range(2):
             top = max(top, shuffle_xor(top, 1 << s))
         with group(thread[1]):
@@ -84,4 +109,4 @@ def weigh(
             total[i / 2 % 2] += scores[i]
 
 
-__all__ = ["LEAST", "LOG2_E", "as_it_is", "mask", "pack", "weigh"]
+__all__ = ["EIGHT", "LEAST", "LN_2", "LOG2_E", "as_it_is", "change", "mask", "pack", "weigh"]

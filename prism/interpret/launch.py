@@ -12,7 +12,7 @@ from typing import Any
 
 from prism.interpret import machine
 from prism.interpret.errors import MachineError
-from prism.interpret.machine import has_rings
+from prism.interpret.machine import has_late_fills, has_rings
 from prism.interpret.schedules import HOW, SCHEDULES
 from prism.lang.facts.blocks import threads_of
 from prism.lang.facts.budget import MOST_THREADS, grid_limit
@@ -43,7 +43,7 @@ def run(
     seed = operator.index(seed)
     _check_shape(program, blocks, threads)
     emitted = HOW[schedule].roles and seed // 2 % 2 == 0 and has_rings(program)
-    form = as_emitted(program) if emitted else program
+    form = as_emitted(program) if emitted or has_late_fills(program) else program
     try:
         machine.launch(form, blocks, threads, arguments, check, schedule, seed, resident)
     except MachineError as error:

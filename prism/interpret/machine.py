@@ -22,7 +22,7 @@ from prism.interpret.statements import compile_function
 from prism.interpret.versions import Versions
 from prism.lang.keep.memo import memoize
 from prism.lang.tree import Apply, Declare, Expr, Fragment, Specialise, Stmt
-from prism.lang.tree.plan import Program
+from prism.lang.tree.plan import Arrive, Program, Wait
 from prism.lang.tree.walk import statements, terms
 from prism.lang.types.perspective import WARP, Level
 
@@ -43,7 +43,7 @@ def launch(
     """Run one form of a program, as it is written or as it is emitted; `launch.run` says what is what."""
     how = HOW[schedule]
     late = how.late[seed % len(how.late)]
-    split = how.apart == "always" or (how.apart == "rings" and has_rings(program))
+    split = how.apart == "always" or (how.apart == "rings" and has_rings(program)) or has_late_fills(program)
     cluster = program.entry.bound.block or 1
     apart = split or has_roles(program)
     # `plain`: all threads go through the text in step, and a copy is made where it stands, so that waits have nothing to do. Not
@@ -255,6 +255,16 @@ def has_near_fences(program: Program) -> bool:
 def has_roles(program: Program) -> bool:
     """Whether the program is one that specialise.py made: its roles run apart."""
     return any(isinstance(node, Specialise) for node in nodes(program))
+
+
+@memoize
+def has_late_fills(program: Program) -> bool:
+    """Whether who fills a copy tells of it in a later round: those who use it can't be run in step with them."""
+    for plan in program.plans.values():
+        late = {op.barrier for op in plan.operations if isinstance(op, Arrive) and op.delay}
+        if any(isinstance(op, Wait) and not op.lap and op.barrier in late for op in plan.operations):
+            return True
+    return False
 
 
 def has_rings(program: Program) -> bool:

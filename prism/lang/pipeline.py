@@ -39,7 +39,7 @@ from prism.lang.lower.limits import allocate_named, check_shared_limit
 from prism.lang.lower.place import place, with_mbarriers
 from prism.lang.lower.skew import skew, unskew
 from prism.lang.lower.specialise import specialise
-from prism.lang.lower.split_loops import split_loops, splits_products
+from prism.lang.lower.split_loops import lost_fills, split_loops, splits_products
 from prism.lang.lower.turns import allocate_turns
 from prism.lang.sync import plan
 from prism.lang.tree import For, Function, Symbol
@@ -78,7 +78,8 @@ def synchronise_split(apart: Functions, functions: Functions) -> Program:
     failures: list[CompileError] = []
     for form in (apart, functions) if splits_products(apart[-1]) else (functions, apart):
         try:
-            return synchronise(form, _why_whole(apart, failures) if form is functions else ())
+            program = synchronise(form, _why_whole(apart, failures) if form is functions else ())
+            return _better(program, functions) if form is apart else program
         except CompileError as failure:
             failures.append(failure)
     one, two = failures if form is functions else reversed(failures)
@@ -87,10 +88,23 @@ def synchronise_split(apart: Functions, functions: Functions) -> Program:
     raise (one if skipped else two) from None
 
 
+def _better(split: Program, functions: Functions) -> Program:
+    """Return the program in pieces; as it was written where its rings are filled ahead then, by those who use them."""
+    if not lost_fills(split.plans[split.entry]):
+        return split
+    try:
+        whole = synchronise(functions)
+    except CompileError:
+        return split
+    return whole if whole.plans[whole.entry].skews else split
+
+
 def _why_whole(apart: Functions, failures: Sequence[CompileError]) -> tuple[Note, ...]:
-    loop = next(s for s in statements(apart[-1].body) if isinstance(s, For) and s.part)
+    loops = [s for s in statements(apart[-1].body) if isinstance(s, For) and s.part]
+    loop = loops[0] if loops else apart[-1]
     return tuple(
-        Note(loop.span, f"the loop is not split at its conditions: {failure.errors[0].title_text}") for failure in failures
+        Note(loop.span, f"the loop is not split at its conditions: {failure.errors[0].title_text}")
+        for failure in failures
     )
 
 

@@ -27,6 +27,7 @@ from prism.lang.facts.destinations import between_blocks, brought_together, stor
 from prism.lang.facts.touches import REDUCTION
 from prism.lang.rings.fills_ahead import with_skews
 from prism.lang.rings.joint import Joint, State, grounds, joins_of
+from prism.lang.rings.late_fills import check_meetings
 from prism.lang.rings.waits import Rings, rings
 from prism.lang.tree import Body, Claim, For, Function, Group, Partition, Stmt, Turns, While, children
 from prism.lang.tree.plan import Barrier, Commit, Elided, Layout, Note, Op, Plan, ProxyFence, WaitGroup, WgmmaFence
@@ -293,6 +294,7 @@ def plan_function(
     planned = with_skews(context, own, found, planned, other)
     if planned.skewed is None and found.laps:
         planned = replace(jointly(context, found, own, needed, elided), notes=planned.notes)
+    check_meetings(function, found.laps, planned)
     if context.spare.is_spent or context.work.is_spent:
         planned = replace(planned, notes=(*planned.notes, Note(function.span, UNTRIED.format(function.name))))
     return planned, summarise(context, last)

@@ -818,7 +818,8 @@ class Grid(LevelName):
         Shapes:      `counter[0]`: 0 at first. It counts what is drawn, one number for each tile, and the last one that is drawn sets
                      it back: the next launch finds 0, and needs nothing before it. Launches that share it follow each other, as in
                      a stream.
-        Errors:      `TILE` must not wait for another block. A launch that is broken off leaves the counter as it is."""
+        Errors:      `TILE` must not wait for another block. A launch that is broken off leaves the counter as it is. Two calls in one
+                     launch need a counter each."""
 
     @staticmethod
     def epoch(control: Any) -> Any:

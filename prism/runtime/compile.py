@@ -21,7 +21,7 @@ _SPILLS = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) 
 _WARNING = re.compile(r"^(?!Remark:).*\b(?:warning|C75\d\d|C7602)\b(?! #177-D).*$", re.MULTILINE | re.IGNORECASE)
 _TEXTURES = re.compile(r"\b(?:tex|surf|cuda)")
 _BUILD = re.compile(r"^//.*\b(CL-\d+|V\d+\.\d+\.\d+)", re.MULTILINE)
-_SLOW = re.compile(r"\((C75(?!19)\d\d)\)")  # C7519: a fence more, nothing waits
+_SLOW = re.compile(r"\((C75\d\d)\)")
 
 
 class MissingCompiler(RuntimeError):

@@ -2,7 +2,8 @@
 
 Two or three rings, filled by one role and used by another, under conditions that hold from some trip on or up to some trip: the
 first, the last, one that an argument says. The other role's condition says the same in other words, or in a few programs another
-thing, which is refused. Between the visits stand statements under such conditions too. The oracle makes the trips in NumPy.
+thing, which is refused. Between the visits stand statements under such conditions too, some of which write shared memory that
+others read. The oracle makes the trips in NumPy.
 """
 
 from __future__ import annotations
@@ -17,11 +18,40 @@ from tests.generated.edges_verify import Edge
 ROWS, WIDTH = 64, 32
 HEAD = """\
 from prism.lang import (
-    attr, block, bulk_load, claim, const, grid, group, id, int32, one, partition, prism, ptr, requires, roles, shared, thread, uint32,
-    warp,
+    attr, block, bulk_load, claim, const, grid, group, id, int32, one, partition, prism, ptr, requires, roles, shared, thread,
+    uint32, warp,
 )
 
 """
+TEXT = """\
+@prism("global")
+@attr("__launch_bounds__(64)")
+@requires(grid[1], block[1], warp[2])
+def kernel(
+    x: ptr(const(int32)) @ grid[1], y: ptr(int32) @ grid[1], a: int32 @ grid[1], b: int32 @ grid[1], start: int32 @ grid[1],
+    stop: int32 @ grid[1],
+):
+    with partition(y, block[1], 32 * id()) as out, group(block[1]):
+        adders, loader = roles(warp, 1, 1)
+        t: int32 @ thread[1] = id()
+        total: uint32 @ thread[1] = 1
+        s: shared(int32[64])
+        with partition(s, thread[1], t) as own, group(thread[1]):
+            own[0] = t
+{rings}
+        for j in range({range}):
+{body}
+        with partition(out, thread[1], t) as mine, adders, group(thread[1]):
+            mine[0] = int32(total)
+"""
+FILL = ["with claim({0}, loader) as coming, one(thread):", "    bulk_load(coming, x[32 * (j - {1})])"]
+PLAIN = {
+    "scale": ["with group(thread[1]):", "    total = {0} * total"],
+    "write": ["with partition(s, thread[1], t) as own, group(thread[1]):", "    own[0] = {0} * t + j"],
+    "read": ["with adders, group(thread[1]):", "    total = {0} * total + uint32(s[63 - t])"],
+}
+"""What stands between visits, by all threads or by those who add."""
+USE = ["with claim({0}, adders) as here, group(thread[1]):", "    total = {1} * total + uint32(here[t])"]
 WAYS = {
     ">=": ("j >= {}", "not j < {}", "{} <= j", "j > {} - 1", "j + 3 >= {} + 3", "0 >= {} - j"),
     "<": ("j < {}", "not j >= {}", "{} > j", "j <= {} - 1", "j - 2 < {} - 2", "{} - j > 0"),
@@ -72,67 +102,46 @@ class Writer:
     def write(self) -> Edge:
         """Return the program."""
         rng = self.rng
-        rings = [
-            (f"r{k}", rng.randint(1, 4), rng.choice((">=", "<")), rng.choice(self.places))
-            for k in range(rng.choice((1, 2, 2, 3)))
-        ]
-        fills: list[str] = []
-        uses: list[str] = []
-        deeds: list[tuple[str, str, int]] = []
-        for number, (name, _, op, place) in enumerate(rings):
-            factor = 2 * rng.randint(1, 9) + 1
-            fills += self.under(
-                op,
-                place,
-                [
-                    f"with claim({name}, loader) as coming, one(thread):",
-                    f"    bulk_load(coming, x[{WIDTH} * (j - {self.start})])",
-                ],
-            )
+        rings, fills, uses, deeds = list[str](), list[str](), list[str](), list[tuple[str, str, str, int]]()
+        for name in [f"r{k}" for k in range(rng.choice((1, 2, 2, 3)))]:
+            op, place, factor = rng.choice((">=", "<")), rng.choice(self.places), 2 * rng.randint(1, 9) + 1
             other = (
-                rng.choice([p for p in (*self.places, "a - 7") if p != place]) if self.wrong and not number else place
+                rng.choice([p for p in (*self.places, "a - 7") if p != place]) if self.wrong and not deeds else place
             )
-            uses += self.under(
-                op,
-                other,
-                [
-                    f"with claim({name}, adders) as here, group(thread[1]):",
-                    f"    total = {factor} * total + uint32(here[t])",
-                ],
-            )
-            deeds.append((op, place, factor))
-            if rng.random() < 0.5:
+            rings.append(f"{name}: shared(int32[{WIDTH}], ring={rng.randint(1, 4)})")
+            fills += self.under(op, place, [line.format(name, self.start) for line in FILL])
+            uses += self.under(op, other, [line.format(name, factor) for line in USE])
+            deeds.append(("use", op, place, factor))
+            for kind in rng.choices(list(PLAIN), k=rng.choice((0, 1, 1, 2))):
                 more, at = rng.choice((">=", "<")), rng.choice(self.places)
-                uses += self.under(more, at, ["with group(thread[1]):", "    total = 3 * total"])
-                deeds.append((more, at, -3))
-        declared = [f"{name}: shared(int32[{WIDTH}], ring={copies})" for name, copies, _, _ in rings]
-        body = [
-            *declared, "adders, loader = roles(warp, 1, 1)", "t: int32 @ thread[1] = id()", "total: uint32 @ thread[1] = 1",
-            f"for j in range({self.start}, {self.stop}, {self.step}):", *("    " + line for line in (*fills, *uses)),
-            "with partition(out, thread[1], t) as mine, adders, group(thread[1]):", "    mine[0] = int32(total)",
-        ]  # fmt: skip
-        parameters = "x: ptr(const(int32)) @ grid[1], y: ptr(int32) @ grid[1], " + ", ".join(
-            f"{n}: int32 @ grid[1]" for n in self.numbers
-        )
-        text = "\n".join((
-            '@prism("global")', '@attr("__launch_bounds__(64)")', "@requires(grid[1], block[1], warp[2])", f"def kernel({parameters}):",
-            f"    with partition(y, block[1], {WIDTH} * id()) as out, group(block[1]):", *("        " + line for line in body), "",
-        ))  # fmt: skip
+                uses += self.under(more, at, [line.format(factor) for line in PLAIN[kind]])
+                deeds.append((kind, more, at, factor))
+        lines = {"rings": (8, rings), "body": (12, [*fills, *uses])}
+        parts = {key: "\n".join(" " * deep + line for line in found) for key, (deep, found) in lines.items()}
+        text = TEXT.format(range=f"{self.start}, {self.stop}, {self.step}", **parts)
         x = np.random.default_rng(rng.randrange(1000)).integers(0, 2**31, (ROWS, WIDTH), np.int32)
-        inputs = [x, np.zeros(WIDTH, np.int32), *map(np.int32, self.numbers.values())]
+        numbers = [np.int32(value) for value in self.numbers.values()]
+        expected = None if self.wrong else [self.expected(x, deeds)]
         return Edge(
-            text, 1, 64, lambda: [value.copy() if isinstance(value, np.ndarray) else value for value in inputs], (1,),
-            None if self.wrong else [self.expected(x, deeds)], why=f"{self.numbers}", head=HEAD,
+            text, 1, 64, lambda: [x.copy(), np.zeros(WIDTH, np.int32), *numbers], (1,), expected,
+            None if self.wrong else True, why=f"{self.numbers}", head=HEAD,
         )  # fmt: skip
 
-    def expected(self, x: Any, deeds: list[tuple[str, str, int]]) -> Any:
+    def expected(self, x: Any, deeds: list[tuple[str, str, str, int]]) -> Any:
         """Return what the oracle makes of it."""
-        total = np.ones(WIDTH, np.uint32)
+        total, s = np.ones(WIDTH, np.uint32), np.arange(64)
         for j in self.trips():
-            for op, place, factor in deeds:
-                if (j >= self.value(place)) == (op == ">="):
-                    row = x[j - self.value(self.start)].astype(np.uint32)
-                    total = np.uint32(3) * total if factor < 0 else np.uint32(factor) * total + row
+            for kind, op, place, factor in deeds:
+                if (j >= self.value(place)) != (op == ">="):
+                    continue
+                if kind == "write":
+                    s = factor * np.arange(64) + j
+                    continue
+                total = np.uint32(factor) * total
+                if kind == "use":
+                    total += x[j - self.value(self.start)].astype(np.uint32)
+                elif kind == "read":
+                    total += s[63:31:-1].astype(np.uint32)
         return total.view(np.int32)
 
 

@@ -16,6 +16,7 @@ from typing import Any
 from prism.lang import diagnostics, tree
 from prism.lang.barriers.meetings import meet
 from prism.lang.barriers.pointers import pointer_change
+from prism.lang.barriers.products import free_names, narrow
 from prism.lang.facts import destinations
 from prism.lang.facts.addresses import names_behind
 from prism.lang.facts.definitions import Facts, Span
@@ -355,28 +356,11 @@ def _common(known: Facts, first: Pending, earlier: Touch, second: Touch) -> Rela
                 source = _wider(*(part for part in parts if part is not None))
                 break
         source = second.steps[place].view.perspective
-    source = _narrow(known, first, second, source)
+    source = narrow(known, first, second, source)
     kind, words = believed or ("", "")
     if _trips_apart(known, first, second, source):
         return Relation(None, "the elements of different trips are proved disjoint", unproved=kind, believed=words)
     return Relation(source, unproved=kind, believed=words)
-
-
-def _narrow(known: Facts, first: Pending, second: Touch, source: Perspective) -> Perspective:
-    """Return the unit inside one of `source` whose threads make both accesses where they meet, if one is a wgmma's.
-
-    Its rows may be those of another warpgroup, or its own: `s[64 * w, 0]`.
-    """
-    earlier = first.touch
-    assert earlier is not None
-    if "wgmma" not in (earlier.how, second.how) or source.level == Level.GRID:
-        return source
-    units = {t.code for t in (earlier, second)} | {s.view.perspective for t in (earlier, second) for s in t.steps}
-    units = {u for u in units if u < source and u.level == Level.THREAD and u.size < known.threads}
-    for unit in sorted(units, key=lambda u: u.size):
-        if is_proved(known, earlier.where, second.where, Question(source, unit, None, _free(known, first))):
-            return unit
-    return source
 
 
 def _step(touch: Touch, place: int) -> Step | None:
@@ -430,16 +414,6 @@ def _is_global(root: tree.Symbol) -> bool:
     return isinstance(root.type, tree.Pointer) and root.type.space == "global"
 
 
-def _free(known: Facts, first: Pending) -> frozenset[tree.Symbol]:
-    """The names that may have had another value when an access was made: none, where it went round no loop."""
-    if not first.loop:
-        return frozenset()
-    if "renewed" not in known.found:
-        known.found["renewed"] = frozenset[tree.Symbol]().union(*known.renewed.values())
-    found: frozenset[tree.Symbol] = known.found["renewed"]
-    return found
-
-
 def _same_part(known: Facts, first: Pending, second: Touch, steps: tuple[Step, Step], source: Perspective) -> bool:
     """Whether only one unit's accesses meet: a claim for the same arm, or partitions whose elements are proved to be its own."""
     left, right = steps
@@ -448,7 +422,7 @@ def _same_part(known: Facts, first: Pending, second: Touch, steps: tuple[Step, S
     if left.who is not None or right.who is not None:
         return left.who is not None and left.who == right.who
     assert first.touch is not None
-    question = Question(source, left.meaning.unit, None, _free(known, first))
+    question = Question(source, left.meaning.unit, None, free_names(known, first))
     return is_proved(known, first.touch.where, second.where, question)
 
 
@@ -458,7 +432,7 @@ def _trips_apart(known: Facts, first: Pending, second: Touch, source: Perspectiv
     index = other_trip(known, first, second)
     if index is None:
         return False
-    question = Question(source, None, index, _free(known, first._replace(loop=True)))
+    question = Question(source, None, index, free_names(known, first._replace(loop=True)))
     return is_proved(known, first.touch.where, second.where, question)
 
 

@@ -21,7 +21,7 @@ from prism.lang.types.perspective import BLOCK, THREAD, WARP, Level, Perspective
 def shared_part(context: Context, role: tree.Role) -> int:
     """Return how many statements of a role come before those of which its first thread does all that has an effect, in loops."""
     start = len(role.body)
-    while start > 0 and _idle(context, role.body[start - 1 : start], role.size):
+    while start > 0 and _idle(context, role.body[start - 1 : start], role):
         start -= 1
     loops = any(isinstance(s, tree.For | tree.While) for s in statements(role.body[start:]))
     pragma = start > 0 and isinstance(role.body[start - 1], tree.Unsafe)  # it may be the loop's
@@ -33,10 +33,10 @@ def is_first(s: tree.Split, size: int) -> bool:
     return s.code == Perspective(Level.THREAD, size) and [(arm.first, arm.size) for arm in s.arms] == [(0, 1)]
 
 
-def _idle(context: Context, body: tree.Body, size: int) -> bool:
-    """Whether all but the first of a unit's threads only count and compute what nobody sees."""
+def _idle(context: Context, body: tree.Body, role: tree.Role) -> bool:
+    """Whether all but the first of a role's threads only count and compute what nobody sees."""
     return all(
-        (_advances(context, s) and (_firsts(s, size) or _counts(context, s, size))) or _learns(context, s, size)
+        (_advances(context, s) and (_firsts(s, role.size) or _counts(context, s, role))) or _learns(context, s, role)
         for s in body
     )
 
@@ -46,9 +46,9 @@ def _advances(context: Context, s: tree.Stmt) -> bool:
     return all(isinstance(op, Advance) for op in (*context.before.get(s, ()), *context.after.get(s, ())))
 
 
-def _learns(context: Context, s: tree.Stmt, size: int) -> bool:
+def _learns(context: Context, s: tree.Stmt, role: tree.Role) -> bool:
     """Whether a warp reads a value from a ring's copy into a variable: the first thread may do it, and arrive for all."""
-    if size != WARP or not (isinstance(s, tree.Assign) and isinstance(s.target, tree.Var)):
+    if role.size != WARP or not (isinstance(s, tree.Assign) and isinstance(s.target, tree.Var)):
         return False
     steps = (*context.before.get(s, ()), *context.after.get(s, ()))
     arrives = [op for op in steps if isinstance(op, Arrive)]
@@ -73,15 +73,26 @@ def _firsts(s: tree.Stmt, size: int) -> bool:
     return isinstance(s, tree.Split) and s.level == Level.THREAD and is_first(s, size)
 
 
-def _counts(context: Context, s: tree.Stmt, size: int) -> bool:
-    if isinstance(s, tree.Split):
-        known = s.level == Level.THREAD and s.code == BLOCK and len(s.arms) == 1  # the role's own place in the block
+def _counts(context: Context, s: tree.Stmt, role: tree.Role) -> bool:
+    if isinstance(s, tree.Turns):
+        known = s.first >= role.first + role.size or s.first + s.size <= role.first  # others take them
+    elif isinstance(s, tree.Split):
+        known = s.level == Level.THREAD and s.code == BLOCK and len(s.arms) <= 1  # the role's own place in the block
     else:
         known = isinstance(
-            s, tree.Declare | tree.For | tree.While | tree.If | tree.Partition | tree.Claim | tree.Async | tree.Group
+            s,
+            tree.Declare
+            | tree.SharedDeclare
+            | tree.For
+            | tree.While
+            | tree.If
+            | tree.Partition
+            | tree.Claim
+            | tree.Async
+            | tree.Group,
         )
         known = known or (isinstance(s, tree.Assign) and isinstance(s.target, tree.Var))
-    inner = (_idle(context, part, size) for part in tree.children(s))
+    inner = (_idle(context, part, role) for part in tree.children(s))
     return known and all(map(_pure, tree.expressions(s))) and all(inner)
 
 

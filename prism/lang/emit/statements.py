@@ -31,6 +31,7 @@ from prism.lang.emit.pairs import pairs
 from prism.lang.emit.rings import counters
 from prism.lang.emit.single_thread import is_first, shared_part
 from prism.lang.emit.speak import assert_lines, print_lines
+from prism.lang.emit.trip_waits import move_wait
 from prism.lang.tree.walk import assigned_names, statements, subexpressions, terms
 from prism.lang.types import BFLOAT16, FLOAT16, FLOAT32, INT32, Fragment, Pointer, Type
 from prism.lang.types.perspective import BLOCK, WARP, Level, Perspective
@@ -67,7 +68,9 @@ def body(context: Context, statements: tree.Body) -> list[str]:
 def accumulates(type_: Type) -> bool:
     """Whether a wgmma may add to it, or take it for its first operand."""
     wgmmas = (BFLOAT16, FLOAT16, FLOAT32, INT32)
-    return is_laid_anew(type_) or (isinstance(type_, Fragment) and type_.threads == 128 and type_.element in wgmmas)
+    if not isinstance(type_, Fragment) or type_.threads != 128:
+        return False
+    return type_.element.bytes == 1 or type_.element in wgmmas
 
 
 def before_loop(pragma: list[str], lines: list[str]) -> list[str]:
@@ -245,8 +248,9 @@ def loop(context: Context, s: tree.For) -> list[str]:
         made = [f"const {type_} {name} = {start};", *body(context, s.body)]
         return [*before, *_part(context, s, f"if ({tight(start)} < {stop})", made)]
     advance = f"++{name}" if isinstance(s.step, tree.Const) and s.step.value == 1 else f"{name} += {step}"
-    head = f"for ({type_} {name} = {start}; {more}; {advance})"
-    return [*before, *_unrolling(s), *_part(context, s, head, body(context, s.body))]
+    head, moved = f"for ({type_} {name} = {start}; {more}; {advance})", move_wait(context, s)
+    lines = [*body(moved.context, s.body), *moved.lines]
+    return [*before, *moved.lines, *_unrolling(s), *_part(context, s, head, lines)]
 
 
 def _part(context: Context, s: tree.For, head: str, lines: list[str]) -> list[str]:

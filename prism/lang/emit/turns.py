@@ -17,8 +17,9 @@ from prism.lang.types.perspective import Level
 
 
 def passage(context: Context, s: tree.Turns, lines: list[str]) -> list[str]:
-    """Return the lines of a passage with what a unit does before and after it."""
-    return [*enter(context, s), *lines, *leave(context, s)]
+    """Return the lines of a passage with what a unit does before and after it; nothing for those who only pass by."""
+    before = enter(context, s)
+    return [*before, *(lines if before or s.body else ()), *leave(context, s)]
 
 
 def enter(context: Context, s: tree.Turns) -> list[str]:

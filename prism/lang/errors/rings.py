@@ -104,8 +104,20 @@ class Idle(Named, code="ring"):
 
     title = "`in_flight={delay}`, and nothing that uses `{name}` here is asynchronous"
     label = "plain accesses have ended when the scope does"
-    help_template = "leave out `in_flight`: it is for wgmmas, and for bulk and tensor stores"
+    help_template = "leave out `in_flight`: it is for wgmmas, for bulk and tensor stores, and for copies by `cp_async`"
     delay: int
+
+
+class Behind(Named, code="ring"):
+    """`in_flight` where those who fill a copy would wait for those who wait for it."""
+
+    title = "`in_flight={delay}` tells of copies of `{name}` that many rounds later, and {fault}"
+    label = "who uses a copy waits for what its fillers do later"
+    note_templates = ("the fillers may wait for nobody who may wait for them",)
+    help_template = "{change}"
+    delay: int
+    fault: str
+    change: str
 
 
 class Multicast(Named, code="ring"):

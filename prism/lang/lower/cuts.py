@@ -23,6 +23,7 @@ from prism.lang.facts.polynomials import Digit, Form, add, all_digits, constant,
 from prism.lang.intrinsics.arithmetic import maximum, minimum
 from prism.lang.intrinsics.declaration import Intrinsic
 from prism.lang.keep.bases import Frozen
+from prism.lang.tree.walk import subexpressions
 from prism.lang.types import INT32, INT64, UINT32
 from prism.lang.types.perspective import Perspective, meet
 
@@ -52,10 +53,16 @@ class Change(Frozen):
 
 
 class Index(Frozen):
-    """A loop's index, as conditions are read: `inside` are names that the loop makes or changes, `code` speaks of its bounds."""
+    """A loop's index, as conditions are read.
+
+    `first` and `stop`: its bounds, constants or names that do not change. `inside`: names that the loop makes or changes; `code`:
+    whose code it is.
+    """
 
     reads: Reader
     loop: tree.For
+    first: tree.Expr
+    stop: tree.Expr
     inside: frozenset[tree.Symbol]
     code: Perspective
 
@@ -194,6 +201,11 @@ class Part(Frozen):
     highs: tuple[Form, ...]
 
     @property
+    def bounds(self) -> tuple[tree.Expr, tree.Expr]:
+        """Where a loop over it starts and stops."""
+        return extreme(maximum, self.firsts), extreme(minimum, self.stops)
+
+    @property
     def most_trips(self) -> float:
         """How many trips it has at most."""
         span = min(self._most(add(high, low, -1)) for high in self.highs for low in self.lows)
@@ -211,9 +223,11 @@ class Part(Frozen):
                 truth = self.decide(operand)
                 return None if truth is None else not truth
             case tree.Binary(op="and" | "or" as op, left=left, right=right):
-                both = {self.decide(left), self.decide(right)}
-                ends = op == "or"
-                return ends if ends in both else None if None in both else not ends
+                one, two, ends = self.decide(left), self.decide(right), op == "or"
+                # Where the right side alone decides, the left one is left out: not if it does anything.
+                if one is ends or (two is ends and not any(map(acts, subexpressions(left)))):
+                    return ends
+                return None if one is None or two is None else not ends
             case found:
                 change = self.index.change(found)
                 return None if change is None else self._decide_change(change)
@@ -232,9 +246,7 @@ class Part(Frozen):
         if cut.trips is not None:
             last.append(add(self.index.start, constant((cut.trips - 1) * self.index.step)))
         # A name for a cut is never beyond the loop's end; a constant may be.
-        rest = (
-            self.stops if isinstance(at, tree.Const) else tuple(s for s in self.stops if s is not self.index.loop.stop)
-        )
+        rest = self.stops if isinstance(at, tree.Const) else tuple(s for s in self.stops if s is not self.index.stop)
         return replace(self, stops=(*rest, at), highs=(*self.highs, *last))
 
     def after(self, cut: Cut, at: tree.Expr) -> Part:
@@ -242,8 +254,19 @@ class Part(Frozen):
         first = [cut.at]
         if cut.trips is not None:
             first.append(add(self.index.start, constant(cut.trips * self.index.step)))
-        rest = tuple(f for f in self.firsts if f is not self.index.loop.start)
+        rest = tuple(f for f in self.firsts if f is not self.index.first)
         return replace(self, firsts=(*rest, at), lows=(*self.lows, *first))
+
+
+def acts(e: tree.Expr) -> bool:
+    """Whether an expression itself does more than compute a value."""
+    match e:
+        case tree.Apply(intrinsic=intrinsic):
+            return not intrinsic.elementwise or intrinsic.touches_memory or intrinsic.source == "user"
+        case tree.Call(function=function):
+            return not function.pure
+        case _:
+            return False
 
 
 # -- expressions ----------------------------------------------------------------------------------------------------------
@@ -297,36 +320,36 @@ def place_of(index: Index, cut: Cut) -> tree.Expr | None:
 
     A name for it is the loop's start where that makes no trip: then no part of the range makes one, whatever its cuts are.
     """
-    loop, step = index.loop, index.step
-    if cut.trips is not None and isinstance(loop.start, tree.Const):
-        value = int(loop.start.value) + cut.trips * step
-        return replace(loop.start, value=value) if value < 2**31 else None
-    found = _place_in(UINT32, index, cut) if isinstance(loop.start, tree.Const) else None
+    if cut.trips is not None and isinstance(index.first, tree.Const):
+        value = int(index.first.value) + cut.trips * index.step
+        return replace(index.first, value=value) if value < 2**31 else None
+    found = _place_in(UINT32, index, cut) if isinstance(index.first, tree.Const) else None
     found = _place_in(INT64, index, cut) if found is None else found
     assert found is not None
-    return tree.Cast(operand=found, type=loop.symbol.type, perspective=found.perspective, span=loop.span)
+    return tree.Cast(operand=found, type=index.loop.symbol.type, perspective=found.perspective, span=index.loop.span)
 
 
 def _place_in(type_: tree.Scalar, index: Index, cut: Cut) -> tree.Expr | None:
     """Return the place of a cut, computed in 64 bits; or in 32 without sign, if the start is a constant, and nothing wraps."""
-    loop, step = index.loop, index.step
-    start, end = widen(loop.start, type_), widen(extreme(maximum, (loop.start, loop.stop)), type_)
+    step, start, end = index.step, widen(index.first, type_), widen(extreme(maximum, (index.first, index.stop)), type_)
     if cut.trips is not None:
         found = plus(start, whole(cut.trips * step, start))
     else:
-        distance = minus(cut.value, widen(loop.start, INT64))
+        distance = minus(cut.value, widen(index.first, INT64))
         if type_ == INT64:
             ahead = extreme(maximum, (distance, whole(0, start)))
         else:
             # max(V + K, 0) as max(V, -K) + K: without sign that is right below 2**32, and so is what it is rounded up to.
             leaf, more = split_constant(distance)
-            first = loop.start.value if isinstance(loop.start, tree.Const) else -1
+            first = index.first.value if isinstance(index.first, tree.Const) else -1
             if leaf is None or first < 0 or first + abs(more) + step > 2**30:
                 return None
             least = tree.Const(value=-more, type=leaf.type, span=leaf.span)
             ahead = plus(widen(extreme(maximum, (least, leaf)), type_), whole(more % 2**32, start, type_))
         # So many trips come before X, rounded up.
-        found = plus(start, times(quotient(plus(ahead, whole(step - 1, start, type_)), step), whole(step, start, type_)))
+        found = plus(
+            start, times(quotient(plus(ahead, whole(step - 1, start, type_)), step), whole(step, start, type_))
+        )
     return extreme(minimum, (found, end))
 
 

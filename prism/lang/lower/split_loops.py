@@ -15,28 +15,31 @@ the same pieces, and in each the stations of a ring are unconditional, or gone. 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import field, replace
+from dataclasses import replace
 
 from prism.lang import tree
 from prism.lang.facts.definitions import facts
 from prism.lang.facts.digits import reader
 from prism.lang.facts.polynomials import add, constant
-from prism.lang.intrinsics.arithmetic import maximum, minimum
 from prism.lang.keep.bases import Frozen
 from prism.lang.lower.copies import Renamed, copy_body, with_parts
-from prism.lang.lower.cuts import Cut, Index, Part, extreme, place_of
+from prism.lang.lower.cuts import Cut, Index, Part, acts, place_of
 from prism.lang.lower.trips import name_value
 from prism.lang.rings.cycles import jumps
+from prism.lang.rings.fills_ahead import SEVERAL
 from prism.lang.rings.hoisting import assigned_variables, declared_names, mentioned_names
 from prism.lang.rings.stations import ring_of
+from prism.lang.tree.plan import Plan
 from prism.lang.tree.walk import statements, terms
 from prism.lang.types import INT32
-from prism.lang.types.perspective import Perspective
+from prism.lang.types.perspective import Perspective, meet
 
 MOST_STRONG, MOST_WEAK = 3, 2
 """Cuts of a loop for conditions around wgmmas and stations; for conditions around loops over fragments."""
 MOST_PIECES = 8
 """Of one loop: each is a copy of its body, but for what its conditions leave out."""
+MOST_STATEMENTS = 4096
+"""Of all pieces of a loop."""
 SCOPES = tree.Group | tree.Split | tree.Partition | tree.Claim | tree.Async | tree.Batch | tree.Turns
 
 
@@ -50,6 +53,11 @@ def splits_products(function: tree.Function) -> bool:
     """Whether wgmmas stand in pieces of a loop."""
     pieces = (s for s in statements(function.body) if isinstance(s, tree.For) and s.part)
     return any(map(_is_wgmma, (e for piece in pieces for s in statements(piece.body) for e in terms(s))))
+
+
+def lost_fills(plan: Plan) -> bool:
+    """Whether a ring that is visited in several places, as a loop's pieces are, is filled by threads that use it."""
+    return any(note.text.endswith(SEVERAL) for note in plan.notes)
 
 
 class _Splitting(Frozen):
@@ -69,36 +77,45 @@ class _Splitting(Frozen):
         if not all(map(_is, parts, old)):
             return (with_parts(s, parts),)
         if isinstance(s, tree.For) and can_be_split(s):
-            return self.loop(s, code) or (s,)
+            pieces = self.loop(s, code)
+            return (s,) if pieces is None else pieces
         return (s,)
 
-    def loop(self, loop: tree.For, code: Perspective) -> tuple[tree.Stmt, ...]:
-        """Return the pieces of a loop, with what they need before them; nothing where it stays as it is."""
+    def loop(self, loop: tree.For, code: Perspective) -> tuple[tree.Stmt, ...] | None:
+        """Return the pieces of a loop, with what they need before them; None where it stays as it is."""
         known = facts(self.function)
-        start, one = name_value(loop.start, f"{loop.symbol.name}_start", known.changed)
+        first, one = name_value(loop.start, f"{loop.symbol.name}_start", known.changed)
         stop, two = name_value(loop.stop, f"{loop.symbol.name}_stop", known.changed)
-        bounded = replace(loop, start=start, stop=stop)
-        inside = frozenset(
-            symbol for s in statements(loop.body) for symbol in (*declared_names(s), *assigned_variables(s))
-        )
-        # Bounds are read as the original has them: names that stand for them are unknown to its facts.
-        index = Index(reader(known), loop, inside, code)
-        if loop.symbol in inside or not all(code <= e.perspective for e in (loop.start, loop.stop)):
-            return ()
+        inner = tuple(statements(loop.body))
+        inside = frozenset(symbol for s in inner for symbol in (*declared_names(s), *assigned_variables(s)))
+        index = Index(reader(known), loop, first, stop, inside, code)
         strong = list(_cuts(index, loop.body, is_strong))[:MOST_STRONG]
-        if not strong:
-            return ()
-        cutter = Cutter(replace(index, loop=bounded), {}, [*one, *two])
-        parts = cutter.cut_all([cutter.whole(index)], strong, 0)
+        if not strong or loop.symbol in inside or not (code <= first.perspective and code <= stop.perspective):
+            return None
+        cutter = Cutter(index, {}, [*one, *two])
+        wholes = cutter.cut_all([cutter.whole()], strong, 0)
+        groups = [[part] for part in wholes]
         weak = [cut for cut in _cuts(index, loop.body, is_weak) if not any(map(cut.same, strong))][:MOST_WEAK]
         for cut in weak:
-            more = cutter.cut_all(parts, [cut], 1)
-            parts = more if len(more) <= MOST_PIECES else parts
-        if len(parts) > MOST_PIECES:
-            return ()
-        pieces = [made for part in parts if (made := Piece(part, index).statement()) is not None]
-        numbered = (replace(piece, part=(number, len(pieces))) for number, piece in enumerate(pieces, 1))
-        return (*cutter.before, *numbered)
+            more = [cutter.cut_all(group, [cut], 1) for group in groups]
+            groups = more if sum(map(len, more)) <= MOST_PIECES else groups
+        number = sum(map(len, groups))
+        if number > MOST_PIECES or number * len(inner) > MOST_STATEMENTS:
+            return None
+        return (*cutter.before, *number_pieces(wholes, [[Making(part).loop() for part in group] for group in groups]))
+
+
+def number_pieces(wholes: Sequence[Part], groups: Sequence[Sequence[tree.For | None]]) -> Iterator[tree.For]:
+    """Yield the pieces that are left with their numbers, and with the parts that conditions of a lesser kind have cut."""
+    of = sum(piece is not None for group in groups for piece in group)
+    first = 1
+    for part, group in zip(wholes, groups, strict=True):
+        made = [piece for piece in group if piece is not None]
+        last = first + len(made) - 1
+        whole = tree.Whole(*part.bounds, first, last, part.most_trips <= 1) if 1 < len(made) == len(group) else None
+        for number, piece in enumerate(made, first):
+            yield replace(piece, part=tree.Piece(number, number, of, whole))
+        first = last + 1
 
 
 def _is(one: object, two: object) -> bool:
@@ -183,11 +200,11 @@ class Cutter(Frozen):
     places: dict[Cut, tree.Expr]
     before: list[tree.Stmt]
 
-    def whole(self, index: Index) -> Part:
+    def whole(self) -> Part:
         """Return the whole range."""
-        loop = self.index.loop
+        index = self.index
         last = add(index.reads.read(index.loop.stop, {}), constant(-1))
-        return Part(self.index, (loop.start,), (loop.stop,), (index.start,), (last,))
+        return Part(index, (index.first,), (index.stop,), (index.start,), (last,))
 
     def cut_all(self, parts: Sequence[Part], cuts: Sequence[Cut], most: int) -> list[Part]:
         """Return parts cut in two at each of some cuts, but those of `most` trips at most; in an order in which trips come."""
@@ -221,27 +238,26 @@ class Cutter(Frozen):
 # -- pieces ---------------------------------------------------------------------------------------------------------------
 
 
-class Piece(Frozen):
-    """A loop over a part of the range, without the conditions that are decided there."""
+class Making(Frozen):
+    """How a piece is made: a loop over a part of the range, without the conditions that are decided there."""
 
     part: Part
-    index: Index
-    expressions: dict[tree.Expr, tree.Expr] = field(default_factory=dict)
 
-    def statement(self) -> tree.For | None:
+    def loop(self) -> tree.For | None:
         """Return the loop; None where nothing is left to do in it."""
-        loop = self.index.loop
+        loop = self.part.index.loop
         body = leave_rings(self.keep_undecided(loop.body))
         if not any(map(has_effect, statements(body))):
             return None
-        first, stop = extreme(maximum, self.part.firsts), extreme(minimum, self.part.stops)
-        names = Renamed({}, expressions={})
-        names.symbols[loop.symbol] = replace(loop.symbol)
+        first, stop = self.part.bounds
+        # The places of cuts may be narrower than the loop's own bounds.
+        unit = meet(loop.symbol.perspective, first.perspective, stop.perspective)
+        symbol = replace(loop.symbol, perspective=unit)
+        names = Renamed({loop.symbol: symbol})
         rename(body, names)
         self.fold(body, names)
-        copied = copy_body(body, names, [])
         once = self.part.most_trips <= 1
-        return replace(loop, symbol=names.symbols[loop.symbol], start=first, stop=stop, body=copied, once=once)
+        return replace(loop, symbol=symbol, start=first, stop=stop, body=copy_body(body, names, []), once=once)
 
     def keep_undecided(self, body: tree.Body) -> tree.Body:
         """Return a statement list without conditions that are decided, and without what is then empty."""
@@ -253,7 +269,7 @@ class Piece(Frozen):
                 continue
             old = tree.children(s)
             parts = tuple(map(self.keep_undecided, old))
-            if any(old) and not any(parts) and not any(map(_acts, terms(s))):
+            if any(old) and not any(parts) and not any(map(acts, terms(s))):
                 continue
             made.append(s if parts == old else with_parts(s, parts))
         return tuple(made)
@@ -316,15 +332,4 @@ def _without_stations(body: tree.Body, gone: set[tree.Symbol | None]) -> tree.Bo
 def has_effect(s: tree.Stmt) -> bool:
     """Whether a statement itself does more than declare what others need, or lead to them."""
     quiet = isinstance(s, SCOPES | tree.Declare | tree.For | tree.If | tree.Assume | tree.Distinct)
-    return not quiet or any(map(_acts, terms(s)))
-
-
-def _acts(e: tree.Expr) -> bool:
-    """Whether an expression does more than compute a value."""
-    match e:
-        case tree.Apply(intrinsic=intrinsic):
-            return not intrinsic.elementwise or intrinsic.touches_memory or intrinsic.source == "user"
-        case tree.Call(function=function):
-            return not function.pure
-        case _:
-            return False
+    return not quiet or any(map(acts, terms(s)))

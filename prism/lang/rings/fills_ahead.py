@@ -37,6 +37,9 @@ MOST_BITS = 31
 """Of how far ahead an index may be: no index of 32 bits is a step of more away from another."""
 
 
+SEVERAL = "nothing overlaps, because it is visited in several places"
+
+
 class Fills(Frozen):
     """A cycle's visits that fill its copies, and those that use them; `loop`, `around` and `at` are as in `Skew`."""
 
@@ -63,7 +66,7 @@ def with_skews(
         names, span = ", ".join(f"`{ring.name}`" for ring in lap.cycle.rings), lap.cycle.rings[0].span
         if lap.sections:
             if lap is lap.sections[0]:
-                notes.append(Note(span, f"{names}: nothing overlaps, because it is visited in several places"))
+                notes.append(Note(span, f"{names}: {SEVERAL}"))
             continue
         if stored := stores(lap):
             notes.append(Note(span, f"{names}: {stored}"))

@@ -257,7 +257,7 @@ class _Knowledge:
         # With a delay the arrival for this round comes that many trips later, with what is known then of the late readers.
         # Where the loop ends before, it comes behind the loop, and knows no more than what is known now: that is told first.
         self.tell(op.barrier, trip, known, fenced)
-        # Of a round before the first one nobody is told: the first trip may be the loop's first, and who asks then waits for nobody.
+        # Nobody is told of a round before the first one: this may be the loop's first trip, and who asks then waits for nobody.
         if 0 < op.delay <= trip:
             late = sum(self.ground.late[thread] for thread in point.threads)
             self.tell(op.barrier, trip - op.delay, known & late, 0)

@@ -23,6 +23,7 @@ from prism.lang.keep.bases import Frozen
 from prism.lang.rings.cycles import jumps
 from prism.lang.rings.ground import Ground, Part, Point, ground
 from prism.lang.rings.happens import Standing, where_ended
+from prism.lang.rings.late_fills import fill_delay
 from prism.lang.rings.stations import members
 from prism.lang.rings.visits import GROUPED_READS, Lap, Visit
 from prism.lang.tree import For, Function
@@ -49,7 +50,7 @@ class Early(Frozen):
         """Return the waits that were there for the late arrival: at the visit's end, and behind its loop."""
         ends = (self.visit.last_use, self.lap.rounds[0].loops[0])
         own = (op for op in operations if isinstance(op, WaitGroup) and op.first.root in self.visit.rings)
-        return [op for op in own if op.side == "after" and op.at in ends]
+        return [op for op in own if op.side == "after" and op.at in ends and op.kind in GROUPED_READS]
 
 
 def late_barriers(operations: Sequence[Op]) -> list[Mbarrier]:
@@ -106,7 +107,7 @@ def exchange(operations: Sequence[Op], early: Sequence[Early]) -> tuple[Op, ...]
 def _early(function: Function, lap: Lap, visit: Visit, plan: Standing, late: Arrive) -> Early | None:
     """Return the arrival in place of a late one; None where no wait of the trip ends what it is for."""
     trips = ground(function, [lap])
-    if trips is None:
+    if trips is None or fill_delay(visit):
         return None
     readers = tuple(part for part in trips.of_visits[visit] if part.how in GROUPED_READS)
     point = where_ended(trips, plan, readers)

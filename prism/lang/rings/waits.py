@@ -29,6 +29,7 @@ from prism.lang.rings.cycles import laps
 from prism.lang.rings.edges import Edges, by_itself, clashes, edges
 from prism.lang.rings.fences import Fences, fences
 from prism.lang.rings.implication import find_implied, group_laps
+from prism.lang.rings.late_fills import check_fills, fill_delay, groups_a_round
 from prism.lang.rings.loads import bytes_of_load, check_multicast, ended_loads, loads, multicast_of
 from prism.lang.rings.stations import ring_of, stations
 from prism.lang.rings.turns import check_passages
@@ -110,6 +111,8 @@ def plan_cycles(context: Context, own: Sequence[Commit], cycles: Sequence[Lap], 
     everything = Edges(every)
     moved = {visit: one for one in ahead.values() for visit in one.visits}
     seen = fences(context, cycles)
+    late = [v for lap in cycles for v in lap.visits if fill_delay(v) and is_landed(v, everything, seen)]
+    check_fills(context.function, cycles, every, late)
     plan_of = partial(waits_alone, context, own, cycles, everything, seen, moved)
     stays = [edge for edge in every if not {edge.earlier, edge.later} & moved.keys()]
     needed, elided = reduce_edges(context, cycles, stays, plan_of)
@@ -153,8 +156,7 @@ def _gather(
     """Return what all cycles need together."""
     made, left = {commit.at: commit.kind for commit in own}, Edges(needed)
     barriers: dict[Visit, Mbarrier] = {}
-    # Threads wait for their own copies where a fence has to come after these, or where nobody else waits before the block ends.
-    landed = {visit for lap in cycles for visit in lap.visits if visit in unseen or not every.is_followed(visit)}
+    landed = {visit for lap in cycles for visit in lap.visits if is_landed(visit, every, unseen)}
     for lap in cycles:
         if lap.sections[:1] in ((), (lap,)):
             own_ones = mbarriers(context.function, lap, left, landed)
@@ -322,13 +324,20 @@ def endings(
             behind += [replace(ended, at=loops[0], path=visit.spot.path)] if delay else []
     fence = unseen.get(visit)
     copied = [touch for touch in visit.touches() if touch.how == "cp_async"]
-    landed = fence is not None or not everything.is_followed(visit)
+    landed = is_landed(visit, everything, unseen)
+    late = fill_delay(visit) if landed else 0
     if copied and landed:
         one, two = _witness(copied, visit, everything)
+        others = [other for other in lap.visits if is_landed(other, everything, unseen)]
+        ended = WaitGroup(at=at, side="after", path=along, kind="cp_async", pending=0, first=one, second=two)
         yield Commit(at=at, side="after", path=along, kind="cp_async")
-        yield WaitGroup(at=at, side="after", path=along, kind="cp_async", pending=0, first=one, second=two)
+        yield replace(ended, pending=late * groups_a_round(visit, lap, others))
+        behind += [replace(ended, at=loops[0], path=visit.spot.path)] if late else []
     if fence is not None:
-        yield ProxyFence(at=at, side="after", path=along, first=fence[0].access, second=fence[1].access)
+        seen = ProxyFence(at=at, side="after", path=along, first=fence[0].access, second=fence[1].access)
+        yield seen
+        behind += [replace(seen, at=loops[0], path=visit.spot.path)] if late else []
+    delay = delay or late
     if barrier is not None:
         every = WARP if visit.crowd.whole else 1
         kinds = arrivals(visit, landed)
@@ -342,6 +351,11 @@ def endings(
                 Arrive(at=loops[0], side="after", path=path, barrier=barrier, every=every, delay=delay, drain=True)
             )
     yield from behind
+
+
+def is_landed(visit: Visit, everything: Edges, unseen: Fences) -> bool:
+    """Whether threads wait for their own copies: a fence has to come after these, or nobody else waits before the block ends."""
+    return visit in unseen or not everything.is_followed(visit)
 
 
 def unread(context: Context, visit: Visit, barrier: Mbarrier | None, everything: Edges) -> Iterator[Op]:
@@ -368,8 +382,10 @@ def check_late(visit: Visit, own: Sequence[Edge]) -> None:
     """Rule *late*: refuse `in_flight` where nothing is in flight, or where a visit of the same round waits for this one."""
     for station in visit.stations:
         span, name, delay = station.opening.span, station.ring.name, station.in_flight
-        if delay and not any(touch.how in GROUPED_READS for touch in station.touches):
+        if delay and not any(touch.how in (*GROUPED_READS, "cp_async") for touch in station.touches):
             raise CompileError(Idle(span=span, name=name, delay=delay))
+        if fill_delay(visit):
+            continue
         soon = [edge for edge in own if edge.lap == 0 and edge.ring is station.ring]
         if delay and soon:
             labels = (Label(soon[0].second.access.span, f"the {soon[0].second.kind} that comes after"),)

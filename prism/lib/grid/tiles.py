@@ -49,8 +49,9 @@ def dynamic_tiles(
                  it back: the next launch finds 0, and needs nothing before it. Launches that share it follow each other, as in
                  a stream.
     Cost:        of a tile, an atomic addition that nobody waits for until the next tile, and a wait and an arrival of each
-                 warp; 8 bytes of shared memory, and mbarriers.
-    Errors:      `TILE` must not wait for another block. A launch that is broken off leaves the counter as it is.
+                 warp; 32 bytes of shared memory, and four mbarriers.
+    Errors:      `TILE` must not wait for another block. A launch that is broken off leaves the counter as it is. Two calls in one
+                 launch need a counter each.
     Source:      CUTLASS's persistent tile schedulers; FlashAttention-3's `DynamicPersistentTileScheduler`.
     Test:        tests/lib/grid/test_dynamic_tiles.py
     """
@@ -61,7 +62,7 @@ def dynamic_tiles(
         with scheduler, one(thread):
             ticket = atomic_increment(counter[0], uint32(tiles - 1))
         TILE(tile)
-        with claim(following, scheduler) as drawn, claim(drawn, thread[1]) as word, one(thread):
+        with claim(following, scheduler) as own, claim(own, thread[1]) as word, one(thread):
             word[0] = blocks + int32(ticket)  # not above: the answer is under way while this role does its part
         with partition(following, block[1], 0) as now:
             tile = now[0]

@@ -227,6 +227,36 @@ def test_the_numbers_are_no_other_barriers() -> None:
     ]
 
 
+@mark("device")
+@requires(block[1], warp[4])
+def come(mine: ptr(int32) @ thread[1], came: ptr(int32) @ grid[1], k: int32 @ block[1]):
+    """Three warps come once more. It has turns, so it is compiled into its callers."""
+    workers, rest = roles(warp, 3, 1)
+    with turns(workers), workers:
+        w: int32 @ warp[1] = id()
+        with group(warp[1]), one(thread):
+            mine[3 * k + w] = atomic_add(came[0], 1)
+
+
+@mark("global")
+@attr("__launch_bounds__(128, 1)")
+@requires(grid[1], block[1], warp[4])
+def called_twice(y: ptr(int32) @ grid[1], came: ptr(int32) @ grid[1], n: int32 @ grid[1]):
+    with partition(y, thread[1], lambda i: i, races="allow") as mine, group(block[1]):
+        come(mine, came, 0)
+        for k in range(1, n):
+            come(mine, came, k)
+
+
+def test_a_function_with_turns_has_one_passage_wherever_it_is_called() -> None:
+    """Its rounds go on from call to call: the three barriers are one passage's, and the last warp begins it once."""
+    lines = bars(lines_of(called_twice))
+    assert [line.split()[0] for line in lines] == ["arrive", "sync", "arrive", "sync", "arrive"]
+    assert lines[1:3] == lines[3:5]
+    for schedule in SCHEDULES:
+        assert np.array_equal(order(prism.check(called_twice), 3, 128, schedule), np.arange(ROUNDS * 3))
+
+
 # -- beside rings ---------------------------------------------------------------------------------------------------------
 
 
@@ -280,7 +310,9 @@ def test_a_passage_is_left_before_its_wgmmas_have_ended() -> None:
     end = next(n for n, line in enumerate(lines) if "// the next turn of" in line)
     words = ("px_mbarrier_wait", "px_wgmma", "commit_group", "wait_group", "bar.", "px_arrive")
     inside = [word for line in lines[start + 1 : end] for word in words if word in line.partition("//")[0]]
-    assert inside == ["px_mbarrier_wait", "px_wgmma", "commit_group"] * 2  # copies are given back where these are waited for
+    assert (
+        inside == ["px_mbarrier_wait", "px_wgmma", "commit_group"] * 2
+    )  # copies are given back where these are waited for
     waits = [line.partition("//")[0] for line in lines[end:] if "wgmma.wait_group" in line]
     assert ["aligned 1" in waits[0], "aligned 0" in waits[1]] == [True, True]
 

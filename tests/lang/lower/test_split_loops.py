@@ -1,6 +1,6 @@
 """Loops split at their conditions: the same results, and nothing conditional in the middle; or the loop as it was.
 
-Tests of prism/lang/lower: cuts, split_loops.
+Tests of prism/lang/lower: cuts, merge_pieces, split_loops.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ import prism
 from prism.interpret import SCHEDULES, run
 from prism.lang import pipeline
 from prism.lang.diagnostics import CompileError
-from prism.lang.tree import For, If
+from prism.lang.pipeline import lower
+from prism.lang.tree import For, If, Specialise
 from prism.lang.tree.walk import statements
 from tests.examples.trimmed import SIDE, between, follow
 from tests.generated.programs import loaded
@@ -110,6 +111,19 @@ def test_the_middle_has_no_condition():
     assert [len(found) for found in conditions] == [1, 0, 0, 0]  # the first may be where `near` begins
 
 
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_a_loader_has_one_loop_for_parts_that_are_alike(schedule):
+    """A scale by columns is nothing to it: what is cut apart for that is one loop there, in the form that is emitted."""
+    program = prism.check(follow, {"CLAIMS": True, "STEP": SIDE})
+    roles = [s for s in statements(lower(program).program.entry.body) if isinstance(s, Specialise)][-1].roles
+    found = [[s.part_text for s in statements(role.body) if isinstance(s, For) and s.part] for role in roles]
+    assert found == [[f"part {k} of 4" for k in (1, 2, 3, 4)], ["part 1 of 4", "parts 2 to 3 of 4", "part 4 of 4"]]
+    q, k, v, wanted = product_of(640, 321)
+    o = np.zeros((SIDE, SIDE), np.float32)
+    run(program, 1, 256, [q, k, v, o, 640, 321], check=True, schedule=schedule)
+    assert np.array_equal(o, wanted)
+
+
 def test_text(golden):
     golden(prism.compile(follow, arch="sm_90a", template={"CLAIMS": False, "STEP": SIDE}).cuda)
 
@@ -118,7 +132,8 @@ def test_text(golden):
 
 LOOP = """\
 from prism.lang import (
-    attr, block, bulk_load, claim, const, grid, group, id, int32, one, partition, prism, ptr, requires, roles, shared, thread, warp,
+    attr, block, bulk_load, claim, const, grid, group, id, int32, one, partition, prism, ptr, requires, roles, shared, thread,
+    warp,
 )
 
 @prism("global")
@@ -152,10 +167,79 @@ def written(condition="j > 0", over="n", body=VISITS):
         yield names["kernel"]
 
 
-@pytest.mark.parametrize("condition", ["j > 0", "j >= m and j > 0", "not j < m", "j == 0", "j < n - 1", "m + j > 7", "2 - j < m"])
+@pytest.mark.parametrize(
+    "condition", ["j > 0", "j >= m and j > 0", "not j < m", "j == 0", "j < n - 1", "m + j > 7", "2 - j < m"]
+)
 def test_these_are_split(condition):
     with written(condition) as kernel:
         assert any(s.part for s in statements(prism.check(kernel).entry.body) if isinstance(s, For))
+
+
+NESTED = """\
+from prism.lang import (
+    attr, block, bulk_load, claim, const, function, grid, group, id, int32, one, partition, prism, ptr, requires, roles, shared,
+    template, thread, warp,
+)
+
+@prism("device")
+@template(TILE=function)
+@requires(block[1], thread[64])
+def all_tiles(first: int32 @ block[1], tiles: int32 @ block[1]):
+    tile: int32 @ block[1] = first
+    while tile < tiles:
+        TILE(tile)
+        tile += 2
+
+@prism("global")
+@attr("__launch_bounds__(64)")
+@requires(grid[1], block[1], thread[64])
+def kernel(x: ptr(const(int32)) @ grid[1], y: ptr(int32) @ grid[1], n: int32 @ grid[1], m: int32 @ grid[1]):
+    with partition(y, block[1], 32 * id()) as out, group(block[1]):
+        a: shared(int32[32], ring=2)
+        adders, loader = roles(warp, 1, 1)
+        t: int32 @ thread[1] = id()
+        total: int32[1] @ thread[1] = [0]
+
+        @prism("device")
+        @requires(block[1], thread[64])
+        def sum_rows(first: int32 @ block[1]):
+            for j in range(first, n):
+                if j >= m:
+                    with claim(a, loader) as coming, one(thread):
+                        bulk_load(coming, x[32 * j])
+                if j >= m:
+                    with claim(a, adders) as here, group(thread[1]):
+                        total[0] += here[t]
+
+        all_tiles(0, 5, TILE=sum_rows)
+        with partition(out, thread[1], t) as mine, adders, group(thread[1]):
+            mine[0] = total[0]
+"""
+
+
+def test_loops_of_functions_that_are_compiled_in():
+    with loaded(NESTED) as names:
+        program = prism.check(names["kernel"])
+        x = np.arange(9 * 32, dtype=np.int32).reshape(9, 32)
+        for n, m in product((0, 3, 9), (0, 1, 3, 12)):
+            y = np.zeros(32, np.int32)
+            run(program, 1, 64, [x, y, n, m], check=True)
+            assert np.array_equal(y, sum(x[max(first, m) : n].sum(axis=0) for first in (0, 2, 4)))
+
+
+def test_what_a_single_trip_leaves_is_looked_at_behind_it():
+    """The first trip alone writes what others read behind the loop: a barrier has to stand between."""
+    more = "if j == 0:\n    with partition(s, thread[1], t) as own, group(thread[1]):\n        own[0] = 7 * t\n"
+    text = "".join(f"            {line}\n" for line in (VISITS.format(condition="j > 0") + more).splitlines())
+    text = LOOP.format(range="n", body=text).replace("mine[0] = total", "mine[0] = total + s[63 - t]")
+    with loaded(text.replace("        t: int32", "        s: shared(int32[64])\n        t: int32")) as names:
+        program = prism.check(names["kernel"])
+    assert any(s.once for s in statements(program.entry.body) if isinstance(s, For))
+    x = np.arange(9 * 32, dtype=np.int32).reshape(9, 32)
+    for schedule, n in product(SCHEDULES, (1, 2, 9)):
+        y = np.zeros(32, np.int32)
+        run(program, 1, 64, [x, y, n, 0], check=True, schedule=schedule)
+        assert np.array_equal(y, x[1:n].sum(axis=0) + 7 * np.arange(63, 31, -1))
 
 
 WHOLE = {
@@ -180,7 +264,9 @@ def test_a_loop_whose_pieces_are_refused_stays_whole_and_says_so():
     """In the last trip a tile is loaded that nobody uses: there a round would have another visit than before."""
     program = prism.check(follow, {"CLAIMS": False, "STEP": SIDE, "EAGER": True})
     assert not any(s.part for s in statements(program.entry.body) if isinstance(s, For))
-    assert "the loop is not split at its conditions: `k_tile`" in prism.explain(follow, template=dict(program.entry.template))
+    assert "the loop is not split at its conditions: `k_tile`" in prism.explain(
+        follow, template=dict(program.entry.template)
+    )
     q, k, v, wanted = product_of(128, 65)
     o = np.zeros((SIDE, SIDE), np.float32)
     run(program, 1, 256, [q, k, v, o, 128, 65], check=True)

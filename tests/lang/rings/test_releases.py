@@ -1,4 +1,4 @@
-"""prism/lang/rings/releases.py: copies in flight are given back behind the wait of their own trip, and late where there is none."""
+"""prism/lang/rings/releases.py: copies in flight are given back behind the wait of their own trip, else late."""
 
 # ruff: noqa: F821 -- kernels: loops that only count, names that they declare
 from __future__ import annotations

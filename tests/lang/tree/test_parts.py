@@ -1,6 +1,6 @@
 """Parts of swizzled tiles as operands of wgmma: what they compute, whose barriers stand around them, what is refused.
 
-Tests of prism/lang/tree/parts.py.
+Tests of prism/lang/tree/parts.py; prism/lang/barriers/products.py.
 """
 
 # ruff: noqa: F821 -- kernels: names that they declare
