@@ -209,7 +209,7 @@ def test_the_phases_go_on(name: str, trips: tuple[int, int]) -> None:
 @pytest.mark.parametrize("name", KERNELS)
 def test_one_count_of_rounds(name: str) -> None:
     _, plan = entry_plan(KERNELS[name][0])
-    places = 3 if name in ("tiles", "late") else 2  # the loop of `late` is split
+    places = 3 if name == "tiles" else 2
     cycle = next(c for c in plan.cycles if c.name == "row")
     assert sum(isinstance(op, Advance) and op.cycle is cycle for op in plan.operations) == places
     for barrier in [b for b in plan.mbarriers if b.cycle is cycle]:
