@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from prism.lang import (
-    block, const, constexpr, count, dtype, grid, group, id, int32, partition, prism, ptr, requires, shared, store_vector, template,
+    block, const, constexpr, count, dtype, grid, group, id, int32, int64, load_vector, partition, prism, ptr, requires, shared, store_vector, template,
     thread, vector, warp, warpgroup,
 )  # fmt: skip
 from prism.lib.thread import operators
@@ -90,4 +90,29 @@ def clear_rows(tile: shared(T[KEYS, DIM], swizzle=128) @ warpgroup[1], first: in
                 store_vector(own[e], zeros)
 
 
-__all__ = ["clear_rows", "count_tiles", "find_piece"]
+@prism("device")
+@template(T=dtype, DIM=constexpr(int))
+@requires(warp[1])
+def gather_rows(
+    tile: shared(T[64, DIM], swizzle=128) @ warp[1], x: ptr(const(T)) @ grid[1], start: int64 @ warp[1], rows: int32 @ warp[1],
+    heads: int32 @ warp[1], head_step: int64 @ warp[1], token_step: int64 @ warp[1], wide: int32 @ warp[1],
+):
+    """Fill a tile with queries: row r is head `r % heads` of token `r / heads`; zeros behind `rows` and `wide`.
+
+    Perspective: warp.
+    Shapes:      `x`: head 0 of token 0 begins at `start`; `wide`, the steps and `start` are multiples of 8.
+    Test:        tests/kernels/test_attention_decode.py
+    """
+    lane: int32 @ thread[1] = id()
+    with partition(tile, thread[1], lambda e: (e / DIM, e % DIM)) as own, group(thread[1]):
+        for e in range(8 * lane, 64 * DIM, 8 * 32):
+            r: int32 = e / DIM
+            few: vector(T, 8)
+            for i in range(8):
+                few[i] = 0
+            if r < rows and e % DIM < wide:
+                few = load_vector(x[start + r % heads * head_step + r / heads * token_step + e % DIM], 8)
+            store_vector(own[e], few)
+
+
+__all__ = ["clear_rows", "count_tiles", "find_piece", "gather_rows"]

@@ -227,6 +227,21 @@ def test_loops_of_functions_that_are_compiled_in():
             assert np.array_equal(y, sum(x[max(first, m) : n].sum(axis=0) for first in (0, 2, 4)))
 
 
+def test_what_a_single_trip_leaves_is_looked_at_behind_it():
+    """The first trip alone writes what others read behind the loop: a barrier has to stand between."""
+    more = "if j == 0:\n    with partition(s, thread[1], t) as own, group(thread[1]):\n        own[0] = 7 * t\n"
+    text = "".join(f"            {line}\n" for line in (VISITS.format(condition="j > 0") + more).splitlines())
+    text = LOOP.format(range="n", body=text).replace("mine[0] = total", "mine[0] = total + s[63 - t]")
+    with loaded(text.replace("        t: int32", "        s: shared(int32[64])\n        t: int32")) as names:
+        program = prism.check(names["kernel"])
+    assert any(s.once for s in statements(program.entry.body) if isinstance(s, For))
+    x = np.arange(9 * 32, dtype=np.int32).reshape(9, 32)
+    for schedule, n in product(SCHEDULES, (1, 2, 9)):
+        y = np.zeros(32, np.int32)
+        run(program, 1, 64, [x, y, n, 0], check=True, schedule=schedule)
+        assert np.array_equal(y, x[1:n].sum(axis=0) + 7 * np.arange(63, 31, -1))
+
+
 WHOLE = {
     "remainder": {"condition": "j % 2 == 0"},
     "twice": {"condition": "2 * j < n"},
