@@ -11,7 +11,8 @@ class Cut:
 
     `groups` warpgroups have 64 rows each; they take turns at the tensor cores where `turns`. Results leave through shared memory
     where `slab`, else from registers. `registers` are those of a thread that computes, `loader_registers` of others; 0: all have
-    as many.
+    as many. Elements have `width` bytes: 2, or 1, where values are transposed, rows of keys, and permuted: see `transpose_values`.
+    Sums are scaled as larger scores come; where `seldom`, under a condition.
     """
 
     dim: int
@@ -23,6 +24,8 @@ class Cut:
     slab: bool = True
     registers: int = 240
     loader_registers: int = 24
+    width: int = 2
+    seldom: bool = False
 
     @property
     def rows(self) -> int:
@@ -35,14 +38,44 @@ class Cut:
         return 128 * (self.groups + 1)
 
     @property
+    def transposed(self) -> bool:
+        """Whether a tile of values has a row for each of their elements, as wgmma wants those of 8 bits."""
+        return self.width == 1
+
+    @property
+    def values(self) -> tuple[int, int]:
+        """Extents of a tile of values."""
+        return (self.dim_v, self.keys) if self.transposed else (self.keys, self.dim_v)
+
+    @property
+    def rows_v(self) -> int:
+        """Rows of a tile of values."""
+        return self.values[0]
+
+    @property
+    def columns_v(self) -> int:
+        """Columns of a tile of values."""
+        return self.values[1]
+
+    @property
     def span(self) -> int:
         """Bytes within which rows of queries and keys are permuted."""
-        return 128 if self.dim % 64 == 0 else 64
+        return span(self.dim * self.width)
 
     @property
     def span_v(self) -> int:
-        """Bytes within which rows of values and results are permuted."""
-        return 128 if self.dim_v % 64 == 0 else 64
+        """Bytes within which rows of values are permuted."""
+        return span(self.columns_v * self.width)
+
+    @property
+    def span_out(self) -> int:
+        """Bytes within which rows of results, of 16-bit elements, are permuted."""
+        return span(2 * self.dim_v)
+
+
+def span(row: int) -> int:
+    """Return the largest span of a swizzle in which a row of so many bytes is whole spans."""
+    return next((bytes for bytes in (128, 64, 32) if row % bytes == 0), 0)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ scores: so the first trip has no values to add, and the last one no scores to ma
 from __future__ import annotations
 
 from prism.kernels.attention.cut import Cut, Terms
-from prism.kernels.attention.softmax import LEAST, LN_2, LOG2_E, as_it_is, change, mask, pack, weigh
+from prism.kernels.attention.softmax import EIGHT, LEAST, LN_2, LOG2_E, as_it_is, change, mask, pack, weigh
 from prism.lang import (
     CUtensorMap, attr, block, claim, column, const, constexpr, count, dtype, fast_exp2, float32, fragment, function, grid, group, id,
     int32, int64, log2, one, partition, prism, ptr, requires, roles, row, set_registers, shared, shuffle_xor, stmatrix,
@@ -17,41 +17,45 @@ from prism.lang import (
 
 
 @prism("global")
-@template(T=dtype, CUT=constexpr(Cut), TERMS=constexpr(Terms), SCORE=function, PLAIN=constexpr(bool))
+@template(T=dtype, OUT=dtype, CUT=constexpr(Cut), TERMS=constexpr(Terms), SCORE=function, PLAIN=constexpr(bool))
 @requires(grid[1], block[1], thread[CUT.threads])
 @attr("__launch_bounds__(CUT.threads, 1)")
 def attend(
     q: const(CUtensorMap(T, 1, 1, CUT.rows, CUT.dim, swizzle=CUT.span)) @ grid[1],
     k: const(CUtensorMap(T, 1, 1, CUT.keys, CUT.dim, swizzle=CUT.span)) @ grid[1],
-    v: const(CUtensorMap(T, 1, 1, CUT.keys, CUT.dim_v, swizzle=CUT.span_v)) @ grid[1],
-    map_out: CUtensorMap(T, 1, 1, CUT.rows, CUT.dim_v, swizzle=CUT.span_v) @ grid[1], out: ptr(T) @ grid[1],
+    v: const(CUtensorMap(T, 1, 1, CUT.rows_v, CUT.columns_v, swizzle=CUT.span_v)) @ grid[1],
+    map_out: CUtensorMap(OUT, 1, 1, CUT.rows, CUT.dim_v, swizzle=CUT.span_out) @ grid[1], out: ptr(OUT) @ grid[1],
     lse: ptr(float32) @ grid[1], sinks: ptr(const(float32)) @ grid[1], pairs: int32 @ grid[1], heads: int32 @ grid[1],
     share: int32 @ grid[1], rows: int32 @ grid[1], keys: int32 @ grid[1], ahead: int32 @ grid[1], back: int32 @ grid[1],
-    section: int32 @ grid[1], scale: float32 @ grid[1], cap: float32 @ grid[1], batch_step: int64 @ grid[1],
-    head_step: int64 @ grid[1], row_step: int64 @ grid[1], counter: ptr(uint32) @ grid[1],
+    columns: int32 @ grid[1], section: int32 @ grid[1], scale: float32 @ grid[1], cap: float32 @ grid[1], batch_step: int64 @ grid[1],
+    head_step: int64 @ grid[1], row_step: int64 @ grid[1], counter: ptr(uint32) @ grid[1], scales: ptr(const(float32)) @ grid[1],
 ):
     """`out = softmax(scale * q @ k.T) @ v` for `pairs` of batches and their `heads`, of `rows` rows of queries and `keys` keys.
 
     Perspective: grid, of any number of blocks.
     Shapes:      `q`: batches x heads x rows x `CUT.dim`; `k`, `v`: batches x (heads / share) x keys x `CUT.dim`, `CUT.dim_v`.
-                 `map_out`: as `q`, of `CUT.dim_v`; where not `CUT.slab`, `out` is written instead, whose steps are given. `lse`,
+                 `map_out`: as `q`, of `CUT.dim_v`; where not `CUT.slab`, `columns` of
+                 `out` are written instead, whose steps are given. `lse`,
                  where `TERMS.lse`: pairs x rows, the logarithms of the sums of exponentials. `sinks`, where `TERMS.sinks`: a
                  score for each head. Row r sees columns up to r + `ahead` where `TERMS.causal`, from r - `back` on where
                  `TERMS.window`. `PLAIN`: there is neither a cap nor another `SCORE` than the score itself. Tiles of `section` pairs are
                  made together, those with the most keys first. `counter`: as of `grid.dynamic_tiles`.
-    Numerics:    products are exact and added in float32; weights are rounded to `T`. A row that sees no column is zero.
+                 Of 8-bit `T`, `v` is what `transpose_values` makes of values, and so are `scales`: 2 x pairs, by what to scale
+                 products with keys, and with values.
+    Numerics:    products are exact and added in float32; weights are rounded to `T`, those of 8 bits times 2^`EIGHT`. A row that sees no column is
+                 zero.
     Source:      Dao, "FlashAttention-2"; Shah et al., "FlashAttention-3".
     Test:        tests/kernels/test_attention.py, tests/gpu/test_attention.py
     """
-    tall: int32 @ grid[1] = (rows + (CUT.rows - 1)) / CUT.rows
+    row_tiles: int32 @ grid[1] = (rows + (CUT.rows - 1)) / CUT.rows
     blocks: int32 @ grid[1] = count(block[1])
     b: int32 @ block[1] = id()
     with partition(lse, block[1], races="allow") as logs, partition(out, block[1], races="allow") as whole, group(block[1]):
         q_tile: shared(T[CUT.rows, CUT.dim], ring=1, swizzle=CUT.span)
         k_tile: shared(T[CUT.keys, CUT.dim], ring=CUT.stages, swizzle=CUT.span)
-        v_tile: shared(T[CUT.keys, CUT.dim_v], ring=CUT.stages, swizzle=CUT.span_v)
+        v_tile: shared(T[CUT.rows_v, CUT.columns_v], ring=CUT.stages, swizzle=CUT.span_v)
         scores: fragment(float32, 64, CUT.keys) @ warpgroup[1] = 0
-        weights: fragment(T, 64, CUT.keys) @ warpgroup[1] = 0
+        weights: fragment(T, 64, CUT.keys, operand=CUT.transposed) @ warpgroup[1] = 0
         sums: fragment(float32, 64, CUT.dim_v) @ warpgroup[1] = 0
         largest: float32[2] @ thread[1]
         total: float32[2] @ thread[1]
@@ -69,16 +73,17 @@ def attend(
                 set_registers(CUT.registers)
         @requires(block[1], thread[CUT.threads])
         def make_tile(tile: int32 @ block[1]):
-            sections: int32 @ block[1] = tile / (section * tall)
-            within: int32 @ block[1] = tile % (section * tall)
+            sections: int32 @ block[1] = tile / (section * row_tiles)
+            within: int32 @ block[1] = tile % (section * row_tiles)
             many: int32 @ block[1] = min(section, pairs - sections * section)
             pair: int32 @ block[1] = sections * section + within % many
             batch: int32 @ block[1] = pair / heads
             head: int32 @ block[1] = pair % heads
-            top: int32 @ block[1] = (tall - 1 - within / many) * CUT.rows
+            top: int32 @ block[1] = (row_tiles - 1 - within / many) * CUT.rows
             end: int32 @ block[1] = min(keys, top + ahead + CUT.rows) if TERMS.causal else keys
             least: int32 @ block[1] = max(0, top - back) if TERMS.window else 0
             begin: int32 @ block[1] = least / CUT.keys * CUT.keys
+            scale_of: float32 @ block[1] = scale * scales[pair] if CUT.width == 1 else scale
             with claim(q_tile, loader) as q_in, one(thread):
                 tma_load(q_in, q[batch, head, top, 0])
             with consumers, group(thread[1]):
@@ -97,7 +102,10 @@ def attend(
                             tma_load(k_in, k[batch, head / share, j, 0])
                     with claim(v_tile, loader) as v_in, one(thread):
                         if j > begin:
-                            tma_load(v_in, v[batch, head / share, j - CUT.keys, 0])
+                            if CUT.transposed:
+                                tma_load(v_in, v[batch, head / share, 0, j - CUT.keys])
+                            else:
+                                tma_load(v_in, v[batch, head / share, j - CUT.keys, 0])
                     if CUT.turns:
                         with turns(workers):
                             with claim(k_tile, consumers, in_flight=1) as k_now, group(warpgroup[1]):
@@ -105,30 +113,35 @@ def attend(
                                     wgmma(scores, q_now[64 * w, 0], k_now, accumulate=False)
                             with claim(v_tile, consumers, in_flight=1) as v_now, group(warpgroup[1]):
                                 if j > begin:
-                                    wgmma(sums, weights, v_now, transpose_b=True)
+                                    wgmma(sums, weights, v_now, transpose_b=not CUT.transposed)
                     else:
                         with claim(k_tile, consumers, in_flight=1) as k_now, group(warpgroup[1]):
                             if j < end:
                                 wgmma(scores, q_now[64 * w, 0], k_now, accumulate=False)
                         with claim(v_tile, consumers, in_flight=1) as v_now, group(warpgroup[1]):
                             if j > begin:
-                                wgmma(sums, weights, v_now, transpose_b=True)
+                                wgmma(sums, weights, v_now, transpose_b=not CUT.transposed)
                     with consumers:
                         if j < end:
                             with group(warpgroup[1]):
                                 if not PLAIN:
-                                    change(scores, top + 64 * w, j, head, scale, cap, CAP=TERMS.cap, SCORE=SCORE)
+                                    change(scores, top + 64 * w, j, head, scale_of, cap, CAP=TERMS.cap, SCORE=SCORE)
                                 # Those of which some row sees not all; and some more, so that they are the first and the last.
                                 if j + CUT.keys > end - (CUT.rows - 1 if TERMS.causal else 0):
                                     mask(scores, low, high, j)
                                 elif TERMS.window and j < begin + (CUT.keys + CUT.rows):
                                     mask(scores, low, high, j)
-                                weigh(scores, largest, total, factor, scale * LOG2_E if PLAIN else 1.0)
+                                weigh(scores, largest, total, factor, scale_of * LOG2_E if PLAIN else 1.0, MORE=EIGHT if CUT.width == 1 else 0)
                             with group(thread[1]):
-                                for i in range(count(sums)):
-                                    sums[i] *= factor[i / 2 % 2]
-                                for i in range(count(weights)):
-                                    weights[i] = T(scores[i])
+                                if not CUT.seldom or factor[0] < 1 or factor[1] < 1:
+                                    for i in range(count(sums)):
+                                        sums[i] *= factor[i / 2 % 2]
+                                if CUT.width == 1:  # of 16 columns, pairs of the first 8 and of the last stand together
+                                    for i in range(count(weights)):
+                                        weights[i] = T(scores[i / 8 * 8 + i / 2 % 2 * 4 + i / 4 % 2 * 2 + i % 2])
+                                else:
+                                    for i in range(count(weights)):
+                                        weights[i] = T(scores[i])
             with partition(logs, thread[1], lambda r: int64(pair) * rows + r, races="allow") as own, consumers:
                 for h in range(2):
                     for s in range(2):
@@ -142,19 +155,21 @@ def attend(
                             total[h] = total[h] * fast_exp2(least_of - largest[h]) + fast_exp2(sink - largest[h])
                         # Of no columns the sum is 0, or that of the sink alone.
                         factor[h] = fast_exp2(least_of - largest[h]) / total[h] if total[h] > 0 else total[h]
+                        if CUT.width == 1:
+                            factor[h] *= scales[pairs + pair]
                         if TERMS.lse:
                             r: int32 = top + 64 * w + row(scores, 2 * h)
                             if r < rows and lane % 4 == 0:
                                 own[r] = (largest[h] + log2(total[h])) * LN_2
             if CUT.slab:
-                slab: shared(T[CUT.rows, CUT.dim_v], ring=1, swizzle=CUT.span_v)
+                slab: shared(OUT[CUT.rows, CUT.dim_v], ring=1, swizzle=CUT.span_out)
                 strip: int32 @ warp[1] = 16 * id()
                 with claim(slab, consumers) as to_slab, partition(to_slab, warp[1], lambda r, c: (strip + r, c)) as own, group(warp[1]):
                     for p in range(CUT.dim_v / 16):
                         words: uint32[4] @ thread[1]
                         with group(thread[1]):
                             for e in range(4):
-                                words[e] = pack(sums[8 * p + 2 * e] * factor[e % 2], sums[8 * p + 2 * e + 1] * factor[e % 2], T=T)
+                                words[e] = pack(sums[8 * p + 2 * e] * factor[e % 2], sums[8 * p + 2 * e + 1] * factor[e % 2], T=OUT)
                         stmatrix(own[lane % 16, 16 * p + lane / 16 * 8], words)
                 with claim(slab, storer) as done, one(thread):
                     tma_store(map_out[batch, head, top, 0], done)
@@ -163,13 +178,13 @@ def attend(
                 with partition(whole, thread[1], lambda r, c: start + r * row_step + c, races="allow") as mine, consumers, group(thread[1]):
                     for i in range(0, count(sums), 2):
                         r: int32 = top + 64 * w + row(sums, i)
-                        two: vector(T, 2)
+                        two: vector(OUT, 2)
                         for e in range(2):
-                            two[e] = T(sums[i + e] * factor[i / 2 % 2])
-                        if r < rows:
+                            two[e] = OUT(sums[i + e] * factor[i / 2 % 2])
+                        if r < rows and column(sums, i) < columns:
                             store_vector(mine[r, column(sums, i)], two)
 
 
-        grid.dynamic_tiles(counter, b, blocks, pairs * tall, scheduler, TILE=make_tile, THREADS=CUT.threads)
+        grid.dynamic_tiles(counter, b, blocks, pairs * row_tiles, scheduler, TILE=make_tile, THREADS=CUT.threads)
 
-EXAMPLES = {"attend": {"T": "float16", "CUT": Cut(128, 128, 128), "TERMS": Terms(), "SCORE": as_it_is, "PLAIN": True}}
+EXAMPLES = {"attend": {"T": "float16", "OUT": "float16", "CUT": Cut(128, 128, 128), "TERMS": Terms(), "SCORE": as_it_is, "PLAIN": True}}

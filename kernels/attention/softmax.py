@@ -11,6 +11,8 @@ from prism.lang import (
 
 LEAST = -1e30
 """The largest score of no columns: finite, so that its difference from -inf, the score of a masked column, is no NaN."""
+EIGHT = 8
+"""Weights that become 8-bit floats are times 2^8: e4m3 holds up to 448, and nothing below 2^-9."""
 LOG2_E = math.log2(math.e)
 LN_2 = math.log(2.0)
 
@@ -75,7 +77,7 @@ def mask(
 
 
 @prism("device")
-@template(KEYS=constexpr(int))
+@template(KEYS=constexpr(int), MORE=constexpr(int))
 @requires(warpgroup[1])
 def weigh(
     scores: fragment(float32, 64, KEYS) @ warpgroup[1], largest: float32[2] @ thread[1], total: float32[2] @ thread[1],
@@ -84,7 +86,7 @@ def weigh(
     """Make scores their weights, `exp2(scale * score - largest)`, of the thread's two rows, and `total` the sum of them so far.
 
     Perspective: warpgroup; the four threads that share rows agree on the largest score, and each has a part of the sum.
-    Shapes:      `factor`: by what to scale what was summed by the last largest scores.
+    Shapes:      `largest` is that score less `MORE`, so weights and their sum are times 2^`MORE`. `factor`: by what to scale what was summed by the last largest scores.
     Source:      Milakov and Gimelshein, "Online normalizer calculation for softmax".
     Test:        tests/kernels/test_attention.py
     """
@@ -94,7 +96,7 @@ def weigh(
             for i in range(count(scores)):
                 if i / 2 % 2 == h:
                     top = max(top, scores[i])
-            top = max(scale * top, largest[h])
+            top = max(scale * top - MORE if MORE > 0 else scale * top, largest[h])
         for s in range(2):
             top = max(top, shuffle_xor(top, 1 << s))
         with group(thread[1]):
@@ -107,4 +109,4 @@ def weigh(
             total[i / 2 % 2] += scores[i]
 
 
-__all__ = ["LEAST", "LN_2", "LOG2_E", "as_it_is", "change", "mask", "pack", "weigh"]
+__all__ = ["EIGHT", "LEAST", "LN_2", "LOG2_E", "as_it_is", "change", "mask", "pack", "weigh"]

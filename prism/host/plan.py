@@ -34,11 +34,11 @@ X, Y = Buffer("x"), Buffer(OUT)
 
 @dataclass(frozen=True, slots=True)
 class Map:
-    """A tensor map of a matrix that begins where a buffer does; `strides` in bytes."""
+    """A tensor map of an array that begins where a buffer does; `strides` in bytes."""
 
     buffer: Buffer
-    shape: tuple[int, int]
-    strides: tuple[int, int]
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
 
 
 NO_MAP = bytes(128)

@@ -29,7 +29,7 @@ class Warm:
 
     `values` are the launch's. `slots` take the place of some, with addresses of the call; `beside` of others, with what
     `ask(stream)` gives; `maps` of others, with tensor maps of what lies there. All but the call's addresses and the stream
-    is packed once for each memory; where there are maps, the addresses too, once for each place of the arrays. `alone`: no
+    is packed once for each memory; where there are maps, the addresses too, once for each place of the arrays and memory. `alone`: no
     step beside it takes what is beside the arrays. Else that is asked for each time, so that all steps take the same. Safe
     among threads: each has a buffer of its own for as long as it launches. Not for cooperative kernels.
     """
@@ -44,7 +44,6 @@ class Warm:
         ask: Callable[[int], Memory] | None = None, beside: Sequence[Slot] = (), maps: Sequence[Mapped] = (),
         alone: bool = True,
     ) -> None:  # fmt: skip
-        assert not (maps and beside), "which are kept for the memory, and for the addresses"
         self._launcher, self._blocks, self._threads = launcher, blocks, threads
         self._values, self._slots = tuple(values), tuple(slots)
         self._ask, self._beside, self._maps, self._alone = ask, tuple(beside), tuple(maps), alone
@@ -67,9 +66,9 @@ class Warm:
         """
         free = self._always
         if free is None:
-            free = self._free.get(addresses) if self._maps else self._lasting.get(stream)
-            if free is None and self._ask is not None:
-                free = self._free.get(self._ask(stream))
+            free = None if self._maps else self._lasting.get(stream)
+            if free is None:
+                free = self._free.get(self._place(addresses, () if self._ask is None else self._ask(stream)))
         if free is None or (self._several and device.current_device() != self._launcher.ordinal):
             return self._launch(addresses, stream)
         try:
@@ -103,7 +102,11 @@ class Warm:
             values[position] = addresses[which] + offset
         for position, which, offset, facts in self._maps:
             values[position] = replace(facts, pointer=addresses[which] + offset)
-        return values, addresses if self._maps else memory
+        return values, self._place(addresses, memory)
+
+    def _place(self, addresses: Memory, memory: Memory) -> Memory:
+        """Return what packed launches are kept for: what is beside the arrays, and where there are maps, the arrays' places."""
+        return (addresses + memory if memory else addresses) if self._maps else memory
 
     def _launch(self, addresses: Memory, stream: int) -> None:
         """Launch as any kernel is; what takes the same memory may be packed from here on."""

@@ -31,6 +31,10 @@ def places(fragment: Fragment) -> tuple[Any, Any]:
 def place_of(fragment: Fragment, axis: int, index: Any, t: Any) -> Any:
     """Return the row (`axis` 0) or the column (1) of an element of the part of thread `t` of the fragment's unit."""
     lane, strip = t % 32, fragment.strip
+    if fragment.operand:  # words of 4 elements: of a row and of that 8 rows below it, by 16 columns
+        if axis:
+            return index % strip // 8 * 16 + lane % 4 * 4 + index % 4
+        return index // strip * 64 + t // 32 * 16 + lane // 4 + index // 4 % 2 * 8
     if axis:
         return index % strip // 4 * 8 + lane % 4 * 2 + index % 2
     return index // strip * 64 + t // 32 * 16 + lane // 4 + index // 2 % 2 * 8

@@ -68,15 +68,25 @@ class View:
 
     @property
     def map(self) -> Map:
-        """The tensor map of a matrix."""
-        (rows, columns), (down, across) = self.shape, self.strides
-        return Map(self.buffer, (rows, columns), (down, across))
+        """Its tensor map."""
+        return Map(self.buffer, self.shape, self.strides)
 
     def turn(self) -> View:
         """Return the same memory with the last two axes exchanged."""
         (*before, rows, columns), (*apart, down, across) = self.shape, self.strides
         shape, strides = (*before, columns, rows), (*apart, across, down)
         return replace(self, shape=shape, strides=strides, transposed=not self.transposed)
+
+    def with_batch(self) -> View:
+        """Return the same memory with four axes: of one batch, where it has three."""
+        if len(self.shape) == 4:
+            return self
+        step = self.shape[0] * abs(self.strides[0])
+        return replace(self, shape=(1, *self.shape), strides=(step, *self.strides))
+
+    def with_order(self, axes: tuple[int, ...]) -> View:
+        """Return the same memory, its axes in another order."""
+        return replace(self, shape=tuple(self.shape[k] for k in axes), strides=tuple(self.strides[k] for k in axes))
 
     def matrix(self, index: tuple[int, ...]) -> View:
         """Return the matrix of a batch that is broadcast to where `index` points."""

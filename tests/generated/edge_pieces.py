@@ -2,7 +2,8 @@
 
 Two or three rings, filled by one role and used by another, under conditions that hold from some trip on or up to some trip: the
 first, the last, one that an argument says. The other role's condition says the same in other words, or in a few programs another
-thing, which is refused. Between the visits stand statements under such conditions too. The oracle makes the trips in NumPy.
+thing, which is refused. Between the visits stand statements under such conditions too, some of which write shared memory that
+others read. The oracle makes the trips in NumPy.
 """
 
 from __future__ import annotations
@@ -34,6 +35,9 @@ def kernel(
         adders, loader = roles(warp, 1, 1)
         t: int32 @ thread[1] = id()
         total: uint32 @ thread[1] = 1
+        s: shared(int32[64])
+        with partition(s, thread[1], t) as own, group(thread[1]):
+            own[0] = t
 {rings}
         for j in range({range}):
 {body}
@@ -41,6 +45,12 @@ def kernel(
             mine[0] = int32(total)
 """
 FILL = ["with claim({0}, loader) as coming, one(thread):", "    bulk_load(coming, x[32 * (j - {1})])"]
+PLAIN = {
+    "scale": ["with group(thread[1]):", "    total = {0} * total"],
+    "write": ["with partition(s, thread[1], t) as own, group(thread[1]):", "    own[0] = {0} * t + j"],
+    "read": ["with adders, group(thread[1]):", "    total = {0} * total + uint32(s[63 - t])"],
+}
+"""What stands between visits, by all threads or by those who add."""
 USE = ["with claim({0}, adders) as here, group(thread[1]):", "    total = {1} * total + uint32(here[t])"]
 WAYS = {
     ">=": ("j >= {}", "not j < {}", "{} <= j", "j > {} - 1", "j + 3 >= {} + 3", "0 >= {} - j"),
@@ -92,7 +102,7 @@ class Writer:
     def write(self) -> Edge:
         """Return the program."""
         rng = self.rng
-        rings, fills, uses, deeds = list[str](), list[str](), list[str](), list[tuple[str, str, int]]()
+        rings, fills, uses, deeds = list[str](), list[str](), list[str](), list[tuple[str, str, str, int]]()
         for name in [f"r{k}" for k in range(rng.choice((1, 2, 2, 3)))]:
             op, place, factor = rng.choice((">=", "<")), rng.choice(self.places), 2 * rng.randint(1, 9) + 1
             other = (
@@ -101,11 +111,11 @@ class Writer:
             rings.append(f"{name}: shared(int32[{WIDTH}], ring={rng.randint(1, 4)})")
             fills += self.under(op, place, [line.format(name, self.start) for line in FILL])
             uses += self.under(op, other, [line.format(name, factor) for line in USE])
-            deeds.append((op, place, factor))
-            if rng.random() < 0.5:
+            deeds.append(("use", op, place, factor))
+            for kind in rng.choices(list(PLAIN), k=rng.choice((0, 1, 1, 2))):
                 more, at = rng.choice((">=", "<")), rng.choice(self.places)
-                uses += self.under(more, at, ["with group(thread[1]):", "    total = 3 * total"])
-                deeds.append((more, at, -3))
+                uses += self.under(more, at, [line.format(factor) for line in PLAIN[kind]])
+                deeds.append((kind, more, at, factor))
         lines = {"rings": (8, rings), "body": (12, [*fills, *uses])}
         parts = {key: "\n".join(" " * deep + line for line in found) for key, (deep, found) in lines.items()}
         text = TEXT.format(range=f"{self.start}, {self.stop}, {self.step}", **parts)
@@ -117,14 +127,21 @@ class Writer:
             None if self.wrong else True, why=f"{self.numbers}", head=HEAD,
         )  # fmt: skip
 
-    def expected(self, x: Any, deeds: list[tuple[str, str, int]]) -> Any:
+    def expected(self, x: Any, deeds: list[tuple[str, str, str, int]]) -> Any:
         """Return what the oracle makes of it."""
-        total = np.ones(WIDTH, np.uint32)
+        total, s = np.ones(WIDTH, np.uint32), np.arange(64)
         for j in self.trips():
-            for op, place, factor in deeds:
-                if (j >= self.value(place)) == (op == ">="):
-                    row = x[j - self.value(self.start)].astype(np.uint32)
-                    total = np.uint32(3) * total if factor < 0 else np.uint32(factor) * total + row
+            for kind, op, place, factor in deeds:
+                if (j >= self.value(place)) != (op == ">="):
+                    continue
+                if kind == "write":
+                    s = factor * np.arange(64) + j
+                    continue
+                total = np.uint32(factor) * total
+                if kind == "use":
+                    total += x[j - self.value(self.start)].astype(np.uint32)
+                elif kind == "read":
+                    total += s[63:31:-1].astype(np.uint32)
         return total.view(np.int32)
 
 

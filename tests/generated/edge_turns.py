@@ -1,8 +1,8 @@
 """Turns: programs of roles, tiles and rings (edge_roles.py) in which units of some role go through passages one after the other.
 
-In a passage stand statements of its role, one or a few, perhaps in a loop; and each unit takes the next number of a counter there. That
-number, modulo the units, is the unit's own if and only if they came in their order. What is refused with cause is written too: tiles that
-warps hand to each other inside a passage, more units than there are named barriers for.
+In a passage stand statements of its role, one or a few, perhaps in a loop; and each unit takes the next number of a counter.
+That number, modulo the units, is the unit's own if and only if they came in their order. What is refused with cause is written
+too: tiles that warps hand to each other inside a passage, more units than there are named barriers for.
 """
 
 from __future__ import annotations

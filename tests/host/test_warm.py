@@ -162,3 +162,25 @@ def test_tensor_maps_are_kept_for_the_places_of_arrays(gpu: Gpu, monkeypatch: py
         warm(addresses, 5)
     assert [one[3:6] for one in gpu.launched[4:]] == [(x + 256, y, y + 16) for x, y in places]
     assert len(warm._free) <= 2
+
+
+def test_tensor_maps_and_memory_beside_the_arrays(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is packed is kept for both: each stream has memory of its own."""
+    encoded: list[int] = []
+
+    def encode(parameter: EntryParameter, info: ArrayInfo) -> bytes:
+        encoded.append(info.pointer)
+        return info.pointer.to_bytes(8, "little") + bytes(120)
+
+    monkeypatch.setattr("prism.runtime.tensor_maps.encode", encode)
+    loaded = SimpleNamespace(function=1, device=SimpleNamespace(ordinal=0), occupancy=lambda *_: 1)
+    facts = ArrayInfo("cupy", "cuda", np.dtype("float16"), (64, 64), (128, 2), 0, False, 0)
+    warm = Warm(
+        Launcher(MAPS, loaded), 3, 64, (0, 0, 0, -7), ((1, 1, 0),), lambda stream: (4096 * stream, 0), ((2, 0, 8),),
+        ((0, 0, 0, facts),),
+    )  # fmt: skip
+    calls = [((1 << 40, 48), 5), ((1 << 40, 48), 5), ((1 << 40, 48), 6), ((1 << 41, 64), 6), ((1 << 40, 48), 5), ((1 << 40, 48), 6)]
+    for addresses, stream in calls:
+        warm(addresses, stream)
+    assert gpu.launched == [(3, 64, stream, x, y, 4096 * stream + 8, -7) for (x, y), stream in calls]
+    assert len(encoded) == 5, "of the three places: one is not launched again"

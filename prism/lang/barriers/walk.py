@@ -329,6 +329,8 @@ def walk_loop(walk: Walk, place: Place, loop: tree.While | tree.For, state: Stat
             after = union(walk.context.changes, *exits.breaks)
         case tree.For() if surely_entered(loop):  # so a barrier in its body was surely met
             after = union(walk.context.changes, out, *exits.breaks)
+        case tree.For() if loop.once:  # its head has what came in alone
+            after = union(walk.context.changes, head, out, *exits.breaks)
         case _:
             after = union(walk.context.changes, head, *exits.breaks)
     after = leave_loop(walk.context.changes, forget(after, gone), state)

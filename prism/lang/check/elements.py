@@ -101,10 +101,13 @@ def tensor_map(e: s.Call) -> TensorMap:
 
 def fragment(e: s.Call) -> Fragment:
     """Return the type that `fragment(T, rows, columns)` names; its unit is known where it is placed."""
-    if len(e.arguments) != 3 or e.keywords:
+    if len(e.arguments) != 3 or any(name != "operand" for name, _ in e.keywords):
         fail(tiles.FragmentShape(span=e.span, type="such fragment", fault="it has an element, rows and columns"))
+    written = dict(e.keywords).get("operand", s.Literal(value=False, span=e.span))
+    if not isinstance(written, s.Literal) or not isinstance(written.value, bool):
+        fail(tiles.FragmentShape(span=e.span, type="such fragment", fault="its `operand` is True or False"))
     scalar = element(e.arguments[0])
     if not isinstance(scalar, Scalar) or isinstance(scalar, Struct):
         fail(tiles.FragmentShape(span=e.span, type=f"fragment of {scalar}", fault="its element is a scalar"))
     rows, columns = (positive(extent, errors.ArrayExtent) for extent in e.arguments[1:])
-    return Fragment(scalar, rows, columns)
+    return Fragment(scalar, rows, columns, operand=written.value)

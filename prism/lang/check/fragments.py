@@ -31,9 +31,11 @@ def require_place(type_: Fragment, name: str, place: Perspective, span: Span, pl
         fault = "its columns are a multiple of 8, at most 256"
     elif registers > MOST_REGISTERS:
         fault = f"each thread would keep it in {registers} registers, and has at most {MOST_REGISTERS} for it"
+    elif type_.operand and (type_.element.bytes != 1 or not whole or type_.columns % 32):
+        fault = "an operand's own layout is for elements of 8 bits, of a warpgroup, in a multiple of 32 columns"
     if fault:
         fail(errors.FragmentShape(span=span, type=str(type_), fault=fault))
-    return Fragment(type_.element, type_.rows, type_.columns, place.size)
+    return Fragment(type_.element, type_.rows, type_.columns, place.size, type_.operand)
 
 
 def fill(symbol: tree.Symbol, value: s.Expr) -> tree.Expr:

@@ -133,8 +133,11 @@ def type_cuda(type_: Type) -> str:
 
 
 def is_laid_anew(type_: Type) -> bool:
-    """Whether a thread keeps its part of a fragment twice: as it is indexed, and as a wgmma takes it for its first operand."""
-    return isinstance(type_, Fragment) and type_.threads == 128 and type_.element.bytes == 1
+    """Whether a thread keeps its part of a fragment twice: as it is indexed, and as a wgmma takes it for its first operand.
+
+    One that is declared as an `operand` it keeps once.
+    """
+    return isinstance(type_, Fragment) and type_.threads == 128 and type_.element.bytes == 1 and not type_.operand
 
 
 def declarator(type_: Type, name: str) -> str:

@@ -338,7 +338,8 @@ def place(scope: Scope, e: tree.Place) -> str:
     assert isinstance(fragment, Fragment)
     strips = f"<{fragment.strip}>" if fragment.size > fragment.strip else ""
     thread, index = f"threadIdx.x % {fragment.threads}u", expression(scope, e.index)
-    return f"px_{'column' if e.axis else 'row'}{strips}({thread}, {index})"
+    of = "operand_" if fragment.operand else ""
+    return f"px_{of}{'column' if e.axis else 'row'}{strips}({thread}, {index})"
 
 
 # -- positions --------------------------------------------------------------------------------------------------------

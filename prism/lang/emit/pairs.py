@@ -10,11 +10,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from prism.lang import tree
-from prism.lang.cuda.names import is_laid_anew
 from prism.lang.emit.context import INDENT, Context
 from prism.lang.emit.expressions import expression
 from prism.lang.tree.walk import subexpressions
-from prism.lang.types import FLOAT32, Scalar
+from prism.lang.types import FLOAT32, Fragment, Scalar, Type
 
 
 def pairs(context: Context, s: tree.For) -> list[str] | None:
@@ -31,7 +30,13 @@ def pairs(context: Context, s: tree.For) -> list[str] | None:
     head = f"for (int {i} = {start}; {i} < {stop}; {i} += 2) {{{context.note(s.span)}"
     assert isinstance(target.type, Scalar)
     pack = f"px_pack_{target.type.cuda.removeprefix('px_')}"
+    if isinstance(target.symbol.type, Fragment) and target.symbol.type.operand:
+        pack += "_operand"
     return ["#pragma unroll", head, f"{INDENT}{pack}({name}, {i}, {both});{context.note(s.body[0].span)}", "}"]
+
+
+def _is_of_bytes(type_: Type) -> bool:
+    return isinstance(type_, Fragment) and type_.threads == 128 and type_.element.bytes == 1
 
 
 def _conversion(s: tree.For) -> tuple[tree.Item, tree.Expr] | None:
@@ -42,7 +47,7 @@ def _conversion(s: tree.For) -> tuple[tree.Item, tree.Expr] | None:
         return None
     first, last = int(bounds[0] or 0), int(bounds[1] or 0)
     target, cast = one.target, one.value
-    if not (isinstance(target, tree.Item) and is_laid_anew(target.symbol.type) and isinstance(cast, tree.Cast)):
+    if not (isinstance(target, tree.Item) and _is_of_bytes(target.symbol.type) and isinstance(cast, tree.Cast)):
         return None
     index = target.indices[0]
     floats = isinstance(cast.type, Scalar) and cast.type.kind == "float" and cast.operand.type == FLOAT32

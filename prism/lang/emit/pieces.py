@@ -32,15 +32,17 @@ template <unsigned int BLOCKS> {_HEAD} void {name}_warp(void* barrier) {{
     }
 
 
-def _pack(kind: str) -> str:
+def _pack(kind: str, operand: bool = False) -> str:
+    """Return the helper that converts two numbers, for elements i and i + 1 of a fragment; `operand`: it is declared as one."""
+    name, formal = (f"px_pack_{kind}_operand", f"px_{kind} (&d)[N]") if operand else (f"px_pack_{kind}", f"px_held<px_{kind}, N>& d")
+    item, changed = ("d", "") if operand else ("d.item", "    d.laid = false;\n")
     return f"""\
-template <int N> {_HEAD} void px_pack_{kind}(px_held<px_{kind}, N>& d, int i, float x, float y) {{
+template <int N> {_HEAD} void {name}({formal}, int i, float x, float y) {{
 #if __CUDA_ARCH__ >= 890
     unsigned short both;
     asm("cvt.rn.satfinite.{kind}x2.f32 %0, %1, %2;" : "=h"(both) : "f"(y), "f"(x));
-    reinterpret_cast<unsigned short&>(d.item[i]) = both;
-    d.laid = false;
-#else
+    reinterpret_cast<unsigned short&>({item}[i]) = both;
+{changed}#else
     d[i] = px_{kind}(x), d[i + 1] = px_{kind}(y);
 #endif
 }}
@@ -68,6 +70,16 @@ template <int STRIP = 1024> {_HEAD} int px_row(unsigned int thread, int i) {{
     "px_column": f"""\
 template <int STRIP = 1024> {_HEAD} int px_column(unsigned int thread, int i) {{
     return i % STRIP / 4 * 8 + (int)(thread % 4u) * 2 + i % 2;
+}}
+""",
+    "px_operand_row": f"""\
+template <int STRIP = 1024> {_HEAD} int px_operand_row(unsigned int thread, int i) {{
+    return i / STRIP * 64 + (int)(thread / 32u * 16u + thread % 32u / 4u) + i / 4 % 2 * 8;
+}}
+""",
+    "px_operand_column": f"""\
+template <int STRIP = 1024> {_HEAD} int px_operand_column(unsigned int thread, int i) {{
+    return i % STRIP / 8 * 16 + (int)(thread % 4u) * 4 + i % 4;
 }}
 """,
     "px_grid_barrier": f"""\
@@ -98,6 +110,8 @@ template <int STRIP = 1024> {_HEAD} int px_column(unsigned int thread, int i) {{
 """,
     "px_pack_e4m3": _pack("e4m3"),
     "px_pack_e5m2": _pack("e5m2"),
+    "px_pack_e4m3_operand": _pack("e4m3", operand=True),
+    "px_pack_e5m2_operand": _pack("e5m2", operand=True),
     **_in_blocks("px_arrive_blocks", "px_mbarrier_arrive_remote"),
     **_in_blocks("px_release_blocks", "px_mbarrier_release_remote"),
 }

@@ -68,7 +68,9 @@ def body(context: Context, statements: tree.Body) -> list[str]:
 def accumulates(type_: Type) -> bool:
     """Whether a wgmma may add to it, or take it for its first operand."""
     wgmmas = (BFLOAT16, FLOAT16, FLOAT32, INT32)
-    return is_laid_anew(type_) or (isinstance(type_, Fragment) and type_.threads == 128 and type_.element in wgmmas)
+    if not isinstance(type_, Fragment) or type_.threads != 128:
+        return False
+    return type_.element.bytes == 1 or type_.element in wgmmas
 
 
 def before_loop(pragma: list[str], lines: list[str]) -> list[str]:

@@ -10,7 +10,8 @@ begin, the swizzle, and two strides.
                               a slab to the next
 
 The first operand may be a fragment instead: of 16-bit elements a thread's part of an accumulator is what the instruction takes of
-the operand, 4 registers of 8 elements that follow one another for each step. Of 8-bit elements threads exchange some first.
+the operand, 4 registers of 8 elements that follow one another for each step. Of 8-bit elements threads exchange some first, but where
+the fragment is declared as an `operand`.
 
 Products are exact; the hardware's order and rounding of their sum is not specified: the meaning sums in float64 and rounds
 once. Integers are exact, modulo 2^32. Of tf32 numbers the low 13 bits are ignored. Products of 8-bit floats Hopper adds with
@@ -296,13 +297,14 @@ def _lines(items: Iterable[str]) -> str:
 
 
 class _Instruction(Value):
-    """One wgmma.mma_async: columns, the types of its operands and its sum; `held`: the first is in registers."""
+    """One wgmma.mma_async: columns, the types of its operands and its sum; `held`: the first is in registers, where `ready` as it is."""
 
     columns: int
     a: str
     b: str
     sum: Scalar
     held: bool = False
+    ready: bool = True
 
     @property
     def k(self) -> int:
@@ -312,6 +314,7 @@ class _Instruction(Value):
     def name(self) -> str:
         kinds = self.a if self.a == self.b else f"{self.a}_{self.b}"
         kinds += ("_f16sum" if self.sum == FLOAT16 else "") + ("_held" if self.held else "")
+        kinds += "_ready" if self.held and self.k == 32 and self.ready else ""
         return f"px_wgmma_n{self.columns}_{kinds}"
 
     def text(self) -> str:
@@ -358,7 +361,7 @@ class _Instruction(Value):
     def _held_text(self, count: int, kept: int, d: str) -> str:
         """Return the helper that issues all of a product's whose first operand is in registers."""
         given, before, words = "T (&a)[HELD]", "", "reinterpret_cast<const unsigned int*>(a)"
-        if self.k == 32:
+        if not self.ready:
             given, before, words = "px_held<T, HELD>& a", "    px_lay(a);\n", "a.words"
         return (
             "template <int STEPS, typename B, int KEPT, typename T, int HELD>\n"
@@ -374,8 +377,10 @@ class _Instruction(Value):
 
 def _instruction(binding: Binding) -> _Instruction:
     fragment = binding.fragments["accumulator"]
-    held = held_of(binding) is not None
-    return _Instruction(fragment.columns, kind_of(binding, "a"), kind_of(binding, "b"), fragment.element, held)
+    held = held_of(binding)
+    ready = held is None or held.operand or held.element.bytes > 1
+    kinds = kind_of(binding, "a"), kind_of(binding, "b")
+    return _Instruction(fragment.columns, *kinds, fragment.element, held is not None, ready)
 
 
 def steps(binding: Binding) -> int:

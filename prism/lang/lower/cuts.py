@@ -201,6 +201,11 @@ class Part(Frozen):
     highs: tuple[Form, ...]
 
     @property
+    def bounds(self) -> tuple[tree.Expr, tree.Expr]:
+        """Where a loop over it starts and stops."""
+        return extreme(maximum, self.firsts), extreme(minimum, self.stops)
+
+    @property
     def most_trips(self) -> float:
         """How many trips it has at most."""
         span = min(self._most(add(high, low, -1)) for high in self.highs for low in self.lows)

@@ -16,6 +16,7 @@ from prism.lang.facts.budget import most_threads
 from prism.lang.keep.bases import Value
 from prism.lang.keep.memo import memoize
 from prism.lang.lower.copies import with_parts
+from prism.lang.lower.merge_pieces import Role
 from prism.lang.tree.plan import Advance, Arrive, Barrier, Cycle, Expect, Op, Plan, Program, Wait
 from prism.lang.tree.walk import calls, statements, subexpressions, terms
 from prism.lang.types import Pointer
@@ -225,12 +226,22 @@ class Projection:
     def __init__(self, first: int, last: int, plan: _Plan, body: tree.Body) -> None:
         self.first, self.last, self.plan, self.all = first, last, plan, body
         self.removed: set[tree.Stmt] = set()
+        self.merged: dict[tree.Stmt, tree.For] = {}
         self.live: frozenset[Cycle] = frozenset()
+        self._remove_unneeded()
+        role = Role(self.parts, self._kept, self._steps)
+        for loop, pieces in tuple(role.merges(body)):
+            self.merged[pieces[0]] = loop
+            self.removed |= set(pieces[1:])
+        if self.merged:  # what told the pieces apart is no longer needed
+            self._remove_unneeded()
+
+    def _remove_unneeded(self) -> None:
         # Until nothing changes: what is removed may have been all that named a variable, and then its declaration goes too.
         # Only what nothing left needs is removed, and removing never makes anything needed. So the order does not matter.
         while True:
             before = len(self.removed), self.live
-            found = tuple(self._walk(body))
+            found = tuple(self._walk(self.all))
             mentioned = {symbol for s in found for symbol in (*_symbols_in(s), *self._written(s))}
             self.live = frozenset(self._cycles(found, mentioned))
             self.removed |= {s for s in found if not self._needed(s, mentioned)}
@@ -266,10 +277,17 @@ class Projection:
         """Return the role's body, of statements of its own; `copies` gets each with what it is a copy of."""
         return self._copy_body(self.all, copies)
 
+    def _kept(self, body: tree.Body) -> tree.Body:
+        return tuple(s for s in body if s not in self.removed)
+
+    def _steps(self, s: tree.Stmt) -> tuple[Barrier | Op, ...]:
+        """Return what the role does beside a statement."""
+        return (*self.plan.barriers.get(s, ()), *filter(self.does, self.plan.operations.get(s, ())))
+
     def _walk(self, body: tree.Body) -> Iterator[tree.Stmt]:
         for s in body:
             if s not in self.removed:
-                yield s
+                yield self.merged.get(s, s)
                 for part in self.parts(s):
                     yield from self._walk(part)
 
@@ -331,6 +349,7 @@ class Projection:
         return tuple(made)
 
     def _copy(self, s: tree.Stmt, copies: Copies) -> tree.Stmt:
+        s = self.merged.get(s, s)
         if isinstance(s, tree.Split):
             arms = (replace(arm, body=self._copy_body(arm.body, copies)) for arm in self.arms(s))
             return replace(s, arms=tuple(arm for arm in arms if arm.body))

@@ -21,10 +21,9 @@ from prism.lang import tree
 from prism.lang.facts.definitions import facts
 from prism.lang.facts.digits import reader
 from prism.lang.facts.polynomials import add, constant
-from prism.lang.intrinsics.arithmetic import maximum, minimum
 from prism.lang.keep.bases import Frozen
 from prism.lang.lower.copies import Renamed, copy_body, with_parts
-from prism.lang.lower.cuts import Cut, Index, Part, acts, extreme, place_of
+from prism.lang.lower.cuts import Cut, Index, Part, acts, place_of
 from prism.lang.lower.trips import name_value
 from prism.lang.rings.cycles import jumps
 from prism.lang.rings.fills_ahead import SEVERAL
@@ -94,16 +93,29 @@ class _Splitting(Frozen):
         if not strong or loop.symbol in inside or not (code <= first.perspective and code <= stop.perspective):
             return None
         cutter = Cutter(index, {}, [*one, *two])
-        parts = cutter.cut_all([cutter.whole()], strong, 0)
+        wholes = cutter.cut_all([cutter.whole()], strong, 0)
+        groups = [[part] for part in wholes]
         weak = [cut for cut in _cuts(index, loop.body, is_weak) if not any(map(cut.same, strong))][:MOST_WEAK]
         for cut in weak:
-            more = cutter.cut_all(parts, [cut], 1)
-            parts = more if len(more) <= MOST_PIECES else parts
-        if len(parts) > MOST_PIECES or len(parts) * len(inner) > MOST_STATEMENTS:
+            more = [cutter.cut_all(group, [cut], 1) for group in groups]
+            groups = more if sum(map(len, more)) <= MOST_PIECES else groups
+        number = sum(map(len, groups))
+        if number > MOST_PIECES or number * len(inner) > MOST_STATEMENTS:
             return None
-        pieces = [made for part in parts if (made := Piece(part).statement()) is not None]
-        numbered = (replace(piece, part=(number, len(pieces))) for number, piece in enumerate(pieces, 1))
-        return (*cutter.before, *numbered)
+        return (*cutter.before, *number_pieces(wholes, [[Making(part).loop() for part in group] for group in groups]))
+
+
+def number_pieces(wholes: Sequence[Part], groups: Sequence[Sequence[tree.For | None]]) -> Iterator[tree.For]:
+    """Yield the pieces that are left with their numbers, and with the parts that conditions of a lesser kind have cut."""
+    of = sum(piece is not None for group in groups for piece in group)
+    first = 1
+    for part, group in zip(wholes, groups, strict=True):
+        made = [piece for piece in group if piece is not None]
+        last = first + len(made) - 1
+        whole = tree.Whole(*part.bounds, first, last, part.most_trips <= 1) if 1 < len(made) == len(group) else None
+        for number, piece in enumerate(made, first):
+            yield replace(piece, part=tree.Piece(number, number, of, whole))
+        first = last + 1
 
 
 def _is(one: object, two: object) -> bool:
@@ -226,18 +238,18 @@ class Cutter(Frozen):
 # -- pieces ---------------------------------------------------------------------------------------------------------------
 
 
-class Piece(Frozen):
-    """A loop over a part of the range, without the conditions that are decided there."""
+class Making(Frozen):
+    """How a piece is made: a loop over a part of the range, without the conditions that are decided there."""
 
     part: Part
 
-    def statement(self) -> tree.For | None:
+    def loop(self) -> tree.For | None:
         """Return the loop; None where nothing is left to do in it."""
         loop = self.part.index.loop
         body = leave_rings(self.keep_undecided(loop.body))
         if not any(map(has_effect, statements(body))):
             return None
-        first, stop = extreme(maximum, self.part.firsts), extreme(minimum, self.part.stops)
+        first, stop = self.part.bounds
         # The places of cuts may be narrower than the loop's own bounds.
         unit = meet(loop.symbol.perspective, first.perspective, stop.perspective)
         symbol = replace(loop.symbol, perspective=unit)

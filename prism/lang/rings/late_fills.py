@@ -9,7 +9,7 @@ Only where an engine reads them: then their threads have to wait, and fence. Whe
 itself when they are in, and nobody waits.
 
 Who uses round k waits for what the fillers do in trip k + d. So nobody may hold them back before. Rule *behind*: in the trips of
-the loop the fillers wait for none but those who used rings' copies more than d rounds ago; and they meet nobody else. Then there
+the loop the fillers wait for none but those who have given back rings' copies before; and they meet nobody else. Then there
 is always a schedule: the fillers' trip k + d, then trip k of all others. Behind the loop they arrive for the rounds left.
 """
 
@@ -24,7 +24,7 @@ from prism.lang.diagnostics import CompileError, Label
 from prism.lang.errors.rings import Behind
 from prism.lang.rings.cycles import jumps
 from prism.lang.rings.stations import inner_places, members
-from prism.lang.rings.visits import GROUPED_READS, Edge, Lap, Round, Visit
+from prism.lang.rings.visits import GROUPED_READS, Edge, Lap, Round, Visit, read_delay
 from prism.lang.tree.plan import Arrive, Barrier, Path, Plan
 from prism.lang.tree.walk import calls, statements
 from prism.lang.types.perspective import WARP, Level
@@ -94,9 +94,9 @@ def _faults(function: tree.Function, lap: Lap, visit: Visit, edges: Sequence[Edg
                 "leave out `in_flight`, or let another role fill it",
                 labels,
             )
-        elif later.cycle.copies <= delay:
-            change = f"declare `{edge.ring.name}` with `ring={delay + 1}` or more"
-            yield f"its threads wait for `{edge.ring.name}` of {later.cycle.copies} round(s) ago", change, labels
+        elif (least := delay + read_delay(edge.earlier) + 1) > later.cycle.copies:
+            change = f"declare `{edge.ring.name}` with `ring={least}` or more"
+            yield f"of `{edge.ring.name}` all {later.cycle.copies} copies may be waited for", change, labels
     ends = {one for one in jumps(loop.body, 0, len(loop.body)) if isinstance(one, tree.Continue)}
     for statement in inside:
         if isinstance(statement, tree.Return) or statement in ends:

@@ -50,7 +50,7 @@ class Early(Frozen):
         """Return the waits that were there for the late arrival: at the visit's end, and behind its loop."""
         ends = (self.visit.last_use, self.lap.rounds[0].loops[0])
         own = (op for op in operations if isinstance(op, WaitGroup) and op.first.root in self.visit.rings)
-        return [op for op in own if op.side == "after" and op.at in ends]
+        return [op for op in own if op.side == "after" and op.at in ends and op.kind in GROUPED_READS]
 
 
 def late_barriers(operations: Sequence[Op]) -> list[Mbarrier]:

@@ -18,8 +18,9 @@ from prism.lang.types.perspective import GRID, Bound, Level, Perspective
 __all__ = [
     "Apply", "Arm", "Assert", "Assign", "Assume", "Async", "Batch", "Binary", "Body", "Break", "Breakpoint", "Call", "Cast",
     "Claim", "Component", "Const", "Continue", "Count", "Declare", "Distinct", "Element", "Evaluate", "Expr", "Expression",
-    "For", "Function", "Group", "Id", "If", "Inlined", "Item", "Partition", "Place", "Print", "Return", "Role", "Select",
+    "For", "Function", "Group", "Id", "If", "Inlined", "Item", "Partition", "Piece", "Place", "Print", "Return", "Role", "Select",
     "SharedDeclare", "Specialise", "Split", "Statement", "Stmt", "Symbol", "Turns", "Unary", "Unsafe", "Var", "View", "While",
+    "Whole",
 ]  # fmt: skip
 
 
@@ -251,10 +252,32 @@ class While(Statement):
     body: Body
 
 
+class Whole(Frozen):
+    """A range that several pieces of a loop have together, numbers `first` to `last`; `once`: at most one trip is in it."""
+
+    start: Expr
+    stop: Expr
+    first: int
+    last: int
+    once: bool
+
+
+class Piece(Frozen):
+    """What a loop has of one that was split: the pieces with numbers `first` to `last`, from 1 on, of so many.
+
+    `whole`: None, or what it has together with those beside it, which some threads need not have apart.
+    """
+
+    first: int
+    last: int
+    of: int
+    whole: Whole | None = None
+
+
 class For(Statement):
     """`for symbol in range(start, stop, step)`, bounds evaluated once; `unroll`: True, False, a factor or None.
 
-    `part`, of pieces that split_loops.py makes of a loop: the how manieth it is, of how many. `once`: it makes one trip at most.
+    `part`: what piece it is of a loop that split_loops.py has split. `once`: it makes one trip at most.
     """
 
     symbol: Symbol
@@ -263,13 +286,16 @@ class For(Statement):
     step: Expr
     body: Body
     unroll: bool | int | None = None
-    part: tuple[int, int] | None = None
+    part: Piece | None = None
     once: bool = False
 
     @property
     def part_text(self) -> str:
         """What a piece of a loop is called; nothing of a whole one."""
-        return "" if self.part is None else "part {} of {}".format(*self.part)
+        if self.part is None:
+            return ""
+        first, last, of = self.part.first, self.part.last, self.part.of
+        return f"part {first} of {of}" if first == last else f"parts {first} to {last} of {of}"
 
 
 class Break(Statement):

@@ -281,11 +281,12 @@ class Plan(Frozen):
         return found
 
     def after(self) -> Mapping[Stmt, tuple[Op, ...]]:
-        """Return what stands after each statement, in order."""
+        """Return what stands after each statement, in order. Behind a loop all waits come before arrivals for the rounds left."""
         found: dict[Stmt, tuple[Op, ...]] = {}
-        for op in self.operations:
-            if op.side == "after":
-                found[op.at] = (*found.get(op.at, ()), op)
+        here = [op for op in self.operations if op.side == "after"]
+        last = [op for op in here if isinstance(op, Arrive) and op.drain]
+        for op in (*(op for op in here if op not in last), *last):
+            found[op.at] = (*found.get(op.at, ()), op)
         return found
 
     def drop_step(self, step: Barrier | Op) -> Plan:

@@ -134,13 +134,15 @@ class Fragment(Value):
     """A `rows` x `columns` matrix that a warpgroup (128 threads) or a warp (32) owns; each thread keeps a part in registers.
 
     Which thread has which element is the tensor cores' layout of an accumulator, of 64 rows (a warp's: 16); a matrix of more
-    rows is several such, one below the other. See `tree.Place`.
+    rows is several such, one below the other. Where `operand`, of elements of 8 bits, it is that of a wgmma's first operand. See
+    `tree.Place`.
     """
 
     element: Scalar
     rows: int
     columns: int
     threads: int = 128
+    operand: bool = False
 
     @property
     def size(self) -> int:
@@ -153,7 +155,7 @@ class Fragment(Value):
         return self.columns // 2
 
     def __str__(self) -> str:
-        return f"fragment({self.element}, {self.rows}, {self.columns})"
+        return f"fragment({self.element}, {self.rows}, {self.columns}{', operand=True' if self.operand else ''})"
 
 
 SWIZZLES = (0, 32, 64, 128)

@@ -49,7 +49,7 @@ def dynamic_tiles(
                  it back: the next launch finds 0, and needs nothing before it. Launches that share it follow each other, as in
                  a stream.
     Cost:        of a tile, an atomic addition that nobody waits for until the next tile, and a wait and an arrival of each
-                 warp; 8 bytes of shared memory, and mbarriers.
+                 warp; 32 bytes of shared memory, and four mbarriers.
     Errors:      `TILE` must not wait for another block. A launch that is broken off leaves the counter as it is. Two calls in one
                  launch need a counter each.
     Source:      CUTLASS's persistent tile schedulers; FlashAttention-3's `DynamicPersistentTileScheduler`.

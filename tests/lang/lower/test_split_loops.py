@@ -1,6 +1,6 @@
 """Loops split at their conditions: the same results, and nothing conditional in the middle; or the loop as it was.
 
-Tests of prism/lang/lower: cuts, split_loops.
+Tests of prism/lang/lower: cuts, merge_pieces, split_loops.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ import prism
 from prism.interpret import SCHEDULES, run
 from prism.lang import pipeline
 from prism.lang.diagnostics import CompileError
-from prism.lang.tree import For, If
+from prism.lang.pipeline import lower
+from prism.lang.tree import For, If, Specialise
 from prism.lang.tree.walk import statements
 from tests.examples.trimmed import SIDE, between, follow
 from tests.generated.programs import loaded
@@ -108,6 +109,19 @@ def test_the_middle_has_no_condition():
     assert [loop.once for loop in loops] == [True, False, False, True]
     conditions = [[s for s in statements(loop.body) if isinstance(s, If)] for loop in loops]
     assert [len(found) for found in conditions] == [1, 0, 0, 0]  # the first may be where `near` begins
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_a_loader_has_one_loop_for_parts_that_are_alike(schedule):
+    """A scale by columns is nothing to it: what is cut apart for that is one loop there, in the form that is emitted."""
+    program = prism.check(follow, {"CLAIMS": True, "STEP": SIDE})
+    roles = [s for s in statements(lower(program).program.entry.body) if isinstance(s, Specialise)][-1].roles
+    found = [[s.part_text for s in statements(role.body) if isinstance(s, For) and s.part] for role in roles]
+    assert found == [[f"part {k} of 4" for k in (1, 2, 3, 4)], ["part 1 of 4", "parts 2 to 3 of 4", "part 4 of 4"]]
+    q, k, v, wanted = product_of(640, 321)
+    o = np.zeros((SIDE, SIDE), np.float32)
+    run(program, 1, 256, [q, k, v, o, 640, 321], check=True, schedule=schedule)
+    assert np.array_equal(o, wanted)
 
 
 def test_text(golden):
@@ -211,6 +225,21 @@ def test_loops_of_functions_that_are_compiled_in():
             y = np.zeros(32, np.int32)
             run(program, 1, 64, [x, y, n, m], check=True)
             assert np.array_equal(y, sum(x[max(first, m) : n].sum(axis=0) for first in (0, 2, 4)))
+
+
+def test_what_a_single_trip_leaves_is_looked_at_behind_it():
+    """The first trip alone writes what others read behind the loop: a barrier has to stand between."""
+    more = "if j == 0:\n    with partition(s, thread[1], t) as own, group(thread[1]):\n        own[0] = 7 * t\n"
+    text = "".join(f"            {line}\n" for line in (VISITS.format(condition="j > 0") + more).splitlines())
+    text = LOOP.format(range="n", body=text).replace("mine[0] = total", "mine[0] = total + s[63 - t]")
+    with loaded(text.replace("        t: int32", "        s: shared(int32[64])\n        t: int32")) as names:
+        program = prism.check(names["kernel"])
+    assert any(s.once for s in statements(program.entry.body) if isinstance(s, For))
+    x = np.arange(9 * 32, dtype=np.int32).reshape(9, 32)
+    for schedule, n in product(SCHEDULES, (1, 2, 9)):
+        y = np.zeros(32, np.int32)
+        run(program, 1, 64, [x, y, n, 0], check=True, schedule=schedule)
+        assert np.array_equal(y, x[1:n].sum(axis=0) + 7 * np.arange(63, 31, -1))
 
 
 WHOLE = {

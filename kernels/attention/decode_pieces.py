@@ -1,0 +1,118 @@
+"""Sequences of different lengths: how many tiles of keys they have, which block begins where, and what lies behind their last key."""
+
+from __future__ import annotations
+
+from prism.lang import (
+    block, const, constexpr, count, dtype, grid, group, id, int32, int64, load_vector, partition, prism, ptr, requires, shared, store_vector, template,
+    thread, vector, warp, warpgroup,
+)  # fmt: skip
+from prism.lib.thread import operators
+
+
+@prism("device")
+@template(KEYS=constexpr(int))
+@requires(thread[1])
+def tiles_of(length: int32 @ thread[1], most: int32 @ thread[1]) -> int32 @ thread[1]:
+    """How many tiles of `KEYS` keys a sequence has: one at least, also of no keys, as its rows are written all the same."""
+    return max(1, (max(0, min(length, most)) + (KEYS - 1)) / KEYS)
+
+
+@prism("device")
+@template(KEYS=constexpr(int))
+@requires(block[1], thread[32])
+def count_tiles(
+    lengths: ptr(const(int32)) @ grid[1], batches: int32 @ grid[1], most: int32 @ grid[1], before: int32[1] @ thread[1],
+) -> int32 @ block[1]:
+    """How many tiles all sequences have, for one head; `before`: those before this thread's sequences, a run of them each.
+
+    Perspective: block, of any number of warps.
+    Test:        tests/kernels/test_attention_decode.py
+    """
+    t: int32 @ thread[1] = id()
+    threads: int32 @ block[1] = count(thread[1])
+    run: int32 @ block[1] = (batches + threads - 1) / threads
+    before[0] = 0
+    with group(thread[1]):
+        for i in range(t * run, min(batches, (t + 1) * run)):
+            before[0] += tiles_of(lengths[i], most, KEYS=KEYS)
+    total: int32 @ block[1] = block.scan(before, 0, WIDTH=1, OP=operators.add, EXCLUSIVE=True)
+    return total
+
+
+@prism("device")
+@template(KEYS=constexpr(int))
+@requires(block[1], thread[32])
+def find_piece(
+    lengths: ptr(const(int32)) @ grid[1], batches: int32 @ grid[1], most: int32 @ grid[1], before: int32[1] @ thread[1],
+    heads: int32 @ grid[1], first: int32 @ block[1], last: int32 @ block[1],
+) -> (int32, int32) @ block[1]:
+    """The sequence and head that has tile `first`, as `sequence * heads + head`, and where its tiles begin; `last` where there is none.
+
+    Perspective: block, of any number of warps. `before`: as of `count_tiles`.
+    Test:        tests/kernels/test_attention_decode.py
+    """
+    found: shared(int32[2])
+    t: int32 @ thread[1] = id()
+    threads: int32 @ block[1] = count(thread[1])
+    run: int32 @ block[1] = (batches + threads - 1) / threads
+    with partition(found, thread[1], lambda i: i, races="none") as own, group(thread[1]):  # one thread alone has the tile
+        start: int32 = before[0] * heads
+        if t == 0 and first >= last:
+            own[0] = 0
+            own[1] = last
+        for i in range(t * run, min(batches, (t + 1) * run)):
+            tiles: int32 = tiles_of(lengths[i], most, KEYS=KEYS)
+            if first < last and start <= first and first < start + tiles * heads:
+                own[0] = i * heads + (first - start) / tiles
+                own[1] = start + (first - start) / tiles * tiles
+            start += tiles * heads
+    piece: int32 @ block[1] = found[0]
+    begin: int32 @ block[1] = found[1]
+    return piece, begin
+
+
+@prism("device")
+@template(T=dtype, KEYS=constexpr(int), DIM=constexpr(int))
+@requires(warpgroup[1])
+def clear_rows(tile: shared(T[KEYS, DIM], swizzle=128) @ warpgroup[1], first: int32 @ warpgroup[1]):
+    """Give zeros to rows from `first` on: what lies behind a sequence's last key may be anything, and 0 times that is not always 0.
+
+    Perspective: warpgroup.
+    Test:        tests/kernels/test_attention_decode.py
+    """
+    t: int32 @ thread[1] = id()
+    with partition(tile, thread[1], lambda e: (e / DIM, e % DIM)) as own, group(thread[1]):
+        zeros: vector(T, 8)
+        for e in range(8):
+            zeros[e] = 0
+        for e in range(8 * t, KEYS * DIM, 8 * 128):
+            if e / DIM >= first:
+                store_vector(own[e], zeros)
+
+
+@prism("device")
+@template(T=dtype, DIM=constexpr(int))
+@requires(warp[1])
+def gather_rows(
+    tile: shared(T[64, DIM], swizzle=128) @ warp[1], x: ptr(const(T)) @ grid[1], start: int64 @ warp[1], rows: int32 @ warp[1],
+    heads: int32 @ warp[1], head_step: int64 @ warp[1], token_step: int64 @ warp[1], wide: int32 @ warp[1],
+):
+    """Fill a tile with queries: row r is head `r % heads` of token `r / heads`; zeros behind `rows` and `wide`.
+
+    Perspective: warp.
+    Shapes:      `x`: head 0 of token 0 begins at `start`; `wide`, the steps and `start` are multiples of 8.
+    Test:        tests/kernels/test_attention_decode.py
+    """
+    lane: int32 @ thread[1] = id()
+    with partition(tile, thread[1], lambda e: (e / DIM, e % DIM)) as own, group(thread[1]):
+        for e in range(8 * lane, 64 * DIM, 8 * 32):
+            r: int32 = e / DIM
+            few: vector(T, 8)
+            for i in range(8):
+                few[i] = 0
+            if r < rows and e % DIM < wide:
+                few = load_vector(x[start + r % heads * head_step + r / heads * token_step + e % DIM], 8)
+            store_vector(own[e], few)
+
+
+__all__ = ["clear_rows", "count_tiles", "find_piece", "gather_rows"]

@@ -1,0 +1,1 @@
+"""Attention: the softmax of queries' products with keys, times values."""

@@ -1,0 +1,235 @@
+"""`prism.lib.attention`: the softmax of queries' products with keys, times values, on the tensor cores."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from prism.host import arguments, repeat
+from prism.host.call import Decision, Result, call
+from prism.host.plan import OUT, Machine
+from prism.kernels.attention import MOST_DIM, as_it_is
+from prism.lang.surface import Kernel
+from prism.lib.algorithms.attention.plan import LSE, Attention, decide
+from prism.lib.algorithms.topk.calls import copy_to
+from prism.lib.views import new_view, view_of
+from prism.runtime.arrays import CODED, ArrayInfo
+
+DTYPES = ("float16", "bfloat16")
+ALIGNMENTS = {False: None, True: "bottom_right", "bottom_right": "bottom_right", "top_left": "top_left"}
+"""What `causal` may be, and which corners of a head's scores the diagonal meets."""
+LAYOUTS = {"bhld": (0, 1, 2, 3), "blhd": (0, 2, 1, 3)}
+"""Where batches, heads, lengths and elements stand among the axes."""
+_MOST = (1 << 31) - (1 << 10)
+
+
+def attention(
+    q: Any,
+    k: Any,
+    v: Any,
+    *,
+    causal: bool | str = False,
+    window: int | tuple[int | None, int | None] | None = None,
+    scale: float | None = None,
+    softcap: float | None = None,
+    sinks: Any = None,
+    score: Kernel | None = None,
+    layout: str = "bhld",
+    lse: bool = False,
+    out: Any = None,
+    stream: Any = None,
+) -> Any:
+    """Return `softmax(scale * q @ k.T) @ v` for each batch and head, no score of which is ever in memory.
+
+    Parameters
+    ----------
+    q, k, v : arrays of NumPy, CuPy or torch
+        Batches x heads x length x dim, all of float16 or all of bfloat16; or, where `layout` is "blhd", batches x length x heads
+        x dim. Without the first axis there is one batch. `k` and `v` are of one length; a divisor of `q`'s number of heads is
+        theirs, each shared by as many heads of `q` that follow one another. `k`'s dim is `q`'s, `v` has its own; both are
+        multiples of 8 up to 256. Any strides; a copy is made where elements of the last axis don't lie one after the other, or
+        others don't begin at multiples of 16 bytes.
+    causal : bool or str
+        Whether a query sees no keys behind its own place. The last query's place is that of the last key ("bottom_right", or
+        True); or the first query's that of the first one ("top_left"). They differ where there are more keys than queries.
+    window : int or pair of int, optional
+        How many keys before its place, and behind it, a query sees; None: all of them. One number is both.
+    scale : float, optional
+        What products are multiplied by; by default `1 / sqrt(dim)`.
+    softcap : float, optional
+        Scores become `softcap * tanh(score / softcap)`.
+    sinks : array, optional
+        Of float32, an element a head of `q`: one more score of each query, for a key without a value.
+    score : device function, optional
+        What scores become, after all else: a function of the score, its row, column and head at `thread[1]`, float32 and three
+        int32, with a float32 result. -inf is a score of a key that is not seen.
+    layout : str
+        "bhld" or "blhd".
+    lse : bool
+        Whether the logarithms of the sums of exponentials are returned too.
+    out : array, optional
+        Where to put the result; with `lse` a pair of arrays.
+    stream : stream or int, optional
+        Where to run, for arrays on a GPU; by default their library's current stream.
+
+    Returns
+    -------
+    array
+        Of `q`'s shape, dtype and library, but for `v`'s dim; `out`, if given. With `lse` a pair, the second of float32,
+        batches x heads x length.
+
+    Raises
+    ------
+    TypeError
+        An argument is no array, or of another dtype; arrays of two libraries, or on the host and on a GPU; `score` is no device
+        function.
+    ValueError
+        Shapes don't fit; `causal` or `layout` is none of these; a `softcap` that is not positive; `out` is read-only.
+    DeviceError
+        The GPU has no wgmma: it is no Hopper (sm_90a).
+
+    Notes
+    -----
+    Products are exact and added in float32; weights are rounded to `q`'s dtype before they are multiplied with values. Sums are
+    made in an order that depends on shapes alone: the same call gives the same bits. A query that sees no key has zeros, and -inf
+    as its logarithm. A NumPy array runs on the reference machine, from the same kernel (`prism.kernels.attention`).
+
+    Examples
+    --------
+    >>> import numpy as np, prism
+    >>> q = k = np.zeros((1, 1, 2, 8), np.float16)
+    >>> v = np.arange(16, dtype=np.float16).reshape(1, 1, 2, 8)
+    >>> prism.lib.attention(q, k, v, causal=True)[0, 0]
+    array([[ 0.,  1.,  2.,  3.,  4.,  5.,  6.,  7.],
+           [ 4.,  5.,  6.,  7.,  8.,  9., 10., 11.]], dtype=float16)
+    """
+    if lse and out is not None:
+        if not (isinstance(out, tuple | list) and len(out) == 2):
+            raise TypeError("`out` must be a pair of arrays, for the result and the logarithms, where `lse` is asked for")
+        how = {"causal": causal, "window": window, "scale": scale, "softcap": softcap, "sinks": sinks, "score": score}
+        return copy_to("attention", attention(q, k, v, **how, layout=layout, lse=True, stream=stream), tuple(out), stream)
+    given = {"q": q, "k": k, "v": v} | ({} if sinks is None else {"sinks": sinks})
+    bounds = tuple(window) if isinstance(window, tuple | list) else (window, window)
+    asked = ("attention", tuple(given), causal, bounds, scale or repr(scale), softcap, score, layout, lse)
+    if (known := repeat.run_many(asked, (*given.values(), out), stream)) is not None:
+        return known
+    how = {"causal": causal, "window": bounds, "scale": scale, "softcap": softcap, "score": score, "layout": layout, "lse": lse}
+    return call("attention", asked, given, functools.partial(decide_attention, **how), out, stream)
+
+
+def decide_attention(
+    arrays: Mapping[str, ArrayInfo], out: ArrayInfo | None, machine: Machine, *, causal: bool | str, window: tuple[Any, ...],
+    scale: float | None, softcap: float | None, score: Any, layout: str, lse: bool,
+) -> Decision:  # fmt: skip
+    """Return how `attention` of arrays by the names of its arguments is made.
+
+    Raises:
+        TypeError, ValueError: as `attention`.
+    """
+    if not isinstance(causal, bool | np.bool_ | str) or causal not in ALIGNMENTS:
+        raise ValueError(f"`causal` is a bool, 'bottom_right' or 'top_left', not {causal!r}")
+    if not isinstance(layout, str) or layout not in LAYOUTS:
+        raise ValueError(f"`layout` is {' or '.join(map(repr, LAYOUTS))}, not {layout!r}")
+    if score is not None and (not isinstance(score, Kernel) or score.kind != "device"):
+        raise TypeError('`score` must be a device function, marked @prism("device")')
+    cap, factor = _number(softcap, "softcap"), _number(scale, "scale")
+    if cap is not None and not 0 < cap < math.inf:
+        raise ValueError(f"`softcap` must be positive, and finite, not {softcap}")
+    before, behind = _bounds(window)
+    q, k, v = (arrays[name] for name in ("q", "k", "v"))
+    _require_kinds(arrays)
+    _require_axes(q, k, v)
+    axes = LAYOUTS[layout]
+    three = [view_of(name, arrays[name]) for name in ("q", "k", "v")]
+    four = [view.with_batch().with_order(axes) for view in three]
+    _require_shapes(q, k, v, four)
+    (batches, heads, rows, dim), dim_v, keys = four[0].shape, four[2].shape[3], four[1].shape[2]
+    if (held := arrays.get("sinks")) is not None and held.shape != (heads,):
+        raise ValueError(f"`sinks` has shape {held.shape}, and there are {heads} heads: ({heads},)")
+    shape = (*q.shape[:-1], dim_v)
+    if out is not None:
+        arguments.require_scalar(out, q.scalar)
+        arguments.require_shape(out, shape)
+    result = Result(shape, CODED.get(q.scalar) or np.dtype(q.scalar))
+    results = (result, Result(_shape_of_lse(q.shape, axes), np.dtype(np.float32)))[: 1 + lse]
+    names = (OUT, LSE)[: 1 + lse]
+    fresh = new_view(OUT, q.scalar, shape).with_batch().with_order(axes)
+    target = fresh if out is None else view_of(OUT, out).with_batch().with_order(axes)
+    shift = 0 if ALIGNMENTS[causal] == "top_left" else keys - rows
+    ahead = 0 if causal else behind
+    if ahead is not None and behind is not None:
+        ahead = min(ahead, behind)
+    factor = 1 / math.sqrt(dim) if factor is None else factor
+    asked = Attention(
+        *four, target, held is not None, factor, cap, score or as_it_is,
+        None if ahead is None else ahead + shift, None if before is None else before - shift, lse,
+    )  # fmt: skip
+    return decide(asked, results, names, machine, None if out is None else fresh)
+
+
+# -- Arguments --------------------------------------------------------------------------------------------------------
+
+
+def _bounds(window: tuple[Any, ...]) -> tuple[int | None, int | None]:
+    """Return how many keys before and behind its place a query sees."""
+    if len(window) != 2:
+        raise ValueError(f"`window` is one number or two, not {len(window)}")
+    for one in window:
+        if one is not None and (isinstance(one, bool) or not isinstance(one, int | np.integer) or not 0 <= one < _MOST):
+            raise ValueError(f"`window` is made of numbers from 0 on, or None, not {one!r}")
+    before, behind = (None if one is None else int(one) for one in window)
+    return before, behind
+
+
+def _number(value: Any, name: str) -> float | None:
+    try:
+        return None if value is None else float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"`{name}` must be a number, not {value!r}") from None
+
+
+def _require_kinds(arrays: Mapping[str, ArrayInfo]) -> None:
+    for name, info in arrays.items():
+        wanted = ("float32",) if name == "sinks" else DTYPES
+        if info.scalar not in wanted:
+            raise TypeError(f"`{name}` has dtype {info.dtype}, which attention does not support: {' or '.join(wanted)}")
+        if name in ("k", "v") and info.scalar != arrays["q"].scalar:
+            raise TypeError(f"`q` and `{name}` have dtypes {arrays['q'].dtype} and {info.dtype}: they must have one")
+
+
+def _require_axes(q: ArrayInfo, k: ArrayInfo, v: ArrayInfo) -> None:
+    for name, info in (("q", q), ("k", k), ("v", v)):
+        if len(info.shape) not in (3, 4) or len(info.shape) != len(q.shape):
+            raise ValueError(f"`{name}` has shape {info.shape}: attention takes arrays of 3 or 4 axes, all of as many")
+        dim = info.shape[-1]
+        if dim % 8 or not 8 <= dim <= MOST_DIM:
+            raise ValueError(f"`{name}` has {dim} elements a head: attention takes multiples of 8, from 8 to {MOST_DIM}")
+
+
+def _require_shapes(q: ArrayInfo, k: ArrayInfo, v: ArrayInfo, four: list[Any]) -> None:
+    """Look at what must be equal of the arrays' extents."""
+    (b, h, rows, d), (kb, kh, keys, kd), (vb, vh, values, _) = (view.shape for view in four)
+    if kd != d:
+        raise ValueError(f"`q` and `k` have {d} and {kd} elements a head: they must have as many")
+    if (kb, kh, keys) != (vb, vh, values):
+        raise ValueError(f"`k` and `v` have shapes {k.shape} and {v.shape}: they may differ in the last axis alone")
+    if kb != b:
+        raise ValueError(f"`q` and `k` have {b} and {kb} batches: they must have as many")
+    if h and (not kh or h % kh):
+        raise ValueError(f"`q` has {h} heads and `k` {kh}: the first must be a multiple of the second")
+    if rows + keys > _MOST or b * h * (rows // 64 + 1) > _MOST:
+        raise ValueError(f"`q` and `k` have shapes {q.shape} and {k.shape}: lengths together, and tiles, are at most {_MOST}")
+
+
+def _shape_of_lse(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the shape of the logarithms, of a shape of queries: heads before lengths."""
+    if len(shape) == 4:
+        return tuple(shape[axis] for axis in axes[:3])
+    return tuple(shape[axis - 1] for axis in axes[1:3])
+
+
+__all__ = ["attention"]

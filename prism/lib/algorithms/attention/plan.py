@@ -1,0 +1,118 @@
+"""How attention is made: which arrays are copied first, how it is cut, and its one launch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from prism.host.call import Decision, Result
+from prism.host.plan import NO_MAP, OUT, WORDS, Buffer, Machine, Plan, Step, instance_of, nothing
+from prism.kernels import attention as kernels
+from prism.kernels.attention import Cut, Terms, as_it_is
+from prism.lang.surface import Kernel
+from prism.lib.views import View
+from prism.runtime.instance import Instance
+from prism.runtime.tensor_maps import PIECE
+
+LSE = "lse"
+
+
+@dataclass(frozen=True, slots=True)
+class Attention:
+    """Attention that is to be made, of views whose axes are batches, heads, lengths and elements.
+
+    `ahead`: row r sees columns up to r + ahead, `back`: from r - back on; None: all.
+    """
+
+    q: View
+    k: View
+    v: View
+    out: View
+    sinks: bool
+    scale: float
+    cap: float | None
+    score: Kernel
+    ahead: int | None
+    back: int | None
+    lse: bool
+
+    @property
+    def plain(self) -> bool:
+        """Whether scores are products, scaled: by a positive number, so that the largest product has the largest score."""
+        return self.cap is None and self.score is as_it_is and self.scale > 0
+
+
+def decide(
+    asked: Attention, results: tuple[Result, ...], names: tuple[str, ...], machine: Machine, fresh: View | None
+) -> Decision:
+    """Return how attention is made; `fresh`, where its result's memory is the caller's: of a result in memory of its own."""
+    batches, heads, rows, _ = asked.q.shape
+    keys = asked.k.shape[2]
+    if not batches * heads * rows * asked.v.shape[3]:
+        return Decision(results, names, beside=fresh is not None and 0 not in asked.out.shape)
+    copied = tuple(view.name for view in (asked.q, asked.k, asked.v)[: 3 if keys else 1] if not _fits(view, machine.host))
+    if copied:
+        return Decision(copied=copied)
+    cut = kernels.cut_of(asked.q.shape[3], asked.v.shape[3], rows, host=machine.host)
+    if fresh is not None and not (_fits(asked.out, machine.host) and _apart(asked.out)):
+        return Decision(results, names, beside=True, plan=_plan(replace(asked, out=fresh), cut, machine))
+    return Decision(results, names, plan=_plan(asked, cut, machine))
+
+
+def _fits(view: View, host: bool) -> bool:
+    """Whether tensor copies take an array as it is; the reference machine takes what has no gaps."""
+    if host:
+        return view.dense and view.natural
+    steps = (step for extent, step in zip(view.shape[:-1], view.strides[:-1], strict=True) if extent > 1)
+    inside = view.strides[-1] == view.size or view.shape[-1] == 1
+    return view.natural and view.aligned and inside and all(step % PIECE == 0 and 0 <= step < 1 << 40 for step in steps)
+
+
+def _apart(view: View) -> bool:
+    """Whether no two elements are in one place, because of an axis that is broadcast."""
+    return all(step > 0 for extent, step in zip(view.shape, view.strides, strict=True) if extent > 1)
+
+
+def _plan(asked: Attention, cut: Cut, machine: Machine) -> Plan:
+    """Return the launch."""
+    (batches, heads, rows, _), (_, kv_heads, keys, _) = asked.q.shape, asked.k.shape
+    k: Any = asked.k.map
+    v: Any = asked.v.map
+    out = asked.out
+    terms = Terms(asked.ahead is not None, asked.back is not None, asked.cap is not None, asked.sinks, asked.lse)
+    share, pairs = heads // kv_heads, batches * heads
+    instance = instance_for(asked.q.scalar, cut, terms, asked.score, asked.plain)
+    each = asked.k.shape[3] + asked.v.shape[3]
+    section = kernels.section_of(pairs, share, keys, each * asked.k.size, causal=terms.causal)
+    if not keys and not machine.host:  # a GPU has no tensor map of nothing, and none is read
+        k = v = NO_MAP
+    arguments: dict[str, Any] = {
+        "q": asked.q.map, "k": k, "v": v, "map_out": out.map if cut.slab else NO_MAP,
+        "out": nothing(asked.q.scalar) if cut.slab else out.buffer,
+        "lse": Buffer(LSE, 0, "float32", pairs * rows) if asked.lse else nothing("float32"),
+        "sinks": Buffer("sinks", 0, "float32", heads) if asked.sinks else nothing("float32"),
+        "pairs": pairs, "heads": heads, "share": share, "rows": rows, "keys": keys,
+        "ahead": _bounded(asked.ahead, rows, keys), "back": _bounded(asked.back, keys, rows),
+        "columns": asked.v.shape[3], "section": section, "scale": asked.scale, "cap": asked.cap or 1.0, "counter": Buffer(WORDS, 0, "uint32", 1), "scales": nothing("float32"),
+    }  # fmt: skip
+    for name, step in zip(("batch_step", "head_step", "row_step"), out.strides, strict=False):
+        arguments[name] = step // out.size
+    tiles = pairs * -(-rows // cut.rows)
+    blocks = min(tiles, 2 if machine.host else machine.multiprocessors)
+    return Plan((Step(instance, blocks, cut.threads, arguments),), words=16, tag="attention")
+
+
+def _bounded(distance: int | None, least: int, most: int) -> int:
+    """Return a distance between `-least` and `most`, beyond which nothing changes; 0 for none, which is not looked at."""
+    return 0 if distance is None else max(-least, min(most, distance))
+
+
+def instance_for(
+    scalar: str, cut: Cut, terms: Terms, score: Kernel = as_it_is, plain: bool = True
+) -> Instance:
+    """Return the kernel for a dtype, cut so, with what is done with scores; `plain`: they are scaled alone."""
+    template = {"T": scalar, "OUT": scalar, "CUT": cut, "TERMS": terms, "SCORE": score, "PLAIN": plain}
+    return instance_of(kernels.attend, template)
+
+
+__all__ = ["LSE", "OUT", "Attention", "decide", "instance_for"]

@@ -1,0 +1,1 @@
+"""Attention for decoding: few queries of each sequence, many keys."""

@@ -1,0 +1,113 @@
+"""How attention of few queries is made: which arrays are copied first, how it is cut, and its one launch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from prism.host.call import Decision, Result
+from prism.host.plan import OUT, WORDS, Buffer, Machine, Plan, Scratch, Step, instance_of, nothing
+from prism.kernels.attention import DecodeCut, decode, decode_cut_of
+from prism.lib.views import View
+from prism.runtime.instance import Instance
+from prism.runtime.tensor_maps import PIECE
+
+LSE = "lse"
+ROWS = 64
+"""Queries of a head of keys, at most: those of one product."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decoding:
+    """Attention that is to be made, of views whose axes are batches (of `k` and `v` also pages), heads, lengths and elements.
+
+    `page`: keys of a page, `table` its numbers, or 0 and None. `keys`: the most that a sequence has.
+    """
+
+    q: View
+    k: View
+    v: View
+    out: View
+    lengths: View | None
+    table: View | None
+    page: int
+    keys: int
+    scale: float
+    causal: bool
+    lse: bool
+
+    @property
+    def rows(self) -> int:
+        """Queries of a head of keys."""
+        return self.q.shape[1] // max(self.k.shape[1], 1) * self.q.shape[2]
+
+
+def decide(
+    asked: Decoding, results: tuple[Result, ...], names: tuple[str, ...], machine: Machine, *, given: bool
+) -> Decision:
+    """Return how attention is made; `given`: its result's memory is the caller's."""
+    batches, heads, tokens, _ = asked.q.shape
+    if not batches * heads * tokens * asked.v.shape[3]:
+        return Decision(results, names, beside=given and 0 not in asked.out.shape)
+    if not asked.keys:
+        return Decision(results, names, fill=0, beside=given and not asked.out.dense)
+    copied = [view.name for view in (asked.q, asked.k, asked.v) if not _fits(view, machine.host)]
+    copied += [view.name for view in (asked.lengths, asked.table) if view is not None and not (view.contiguous and view.natural)]
+    if copied:
+        return Decision(copied=tuple(copied))
+    beside = given and not (_fits(asked.out, machine.host) and asked.out.natural)
+    return Decision(results, names, beside=beside, plan=_plan(asked, asked.out.packed() if beside else asked.out, machine))
+
+
+def _fits(view: View, host: bool) -> bool:
+    """Whether tensor copies take an array as it is; the reference machine takes what has no gaps."""
+    if host:
+        return view.dense and view.natural
+    steps = (step for extent, step in zip(view.shape[:-1], view.strides[:-1], strict=True) if extent > 1)
+    inside = view.strides[-1] == view.size or view.shape[-1] == 1
+    return view.natural and view.aligned and inside and all(step % PIECE == 0 and 0 <= step < 1 << 40 for step in steps)
+
+
+def _plan(asked: Decoding, out: View, machine: Machine) -> Plan:
+    """Return the launch: of as many blocks as multiprocessors, where there are as many tiles."""
+    (batches, heads, tokens, dim), (_, kv_heads, _, _) = asked.q.shape, asked.k.shape
+    cut = decode_cut_of(
+        dim, asked.v.shape[3], asked.rows, page=asked.page, lengths=asked.lengths is not None,
+        causal=asked.causal and tokens > 1, tokens=tokens > 1, lse=asked.lse, host=machine.host,
+    )  # fmt: skip
+    tiles = batches * kv_heads * -(-asked.keys // cut.keys)
+    blocks = min(tiles, 3 if machine.host else machine.multiprocessors)
+    share, pairs, scratch = heads // kv_heads, batches * kv_heads, Scratch()
+    arguments: dict[str, Any] = {
+        "q": (asked.q if tokens > 1 else split_heads(asked.q, share)).map, "k": asked.k.map, "v": asked.v.map,
+        "q_rows": asked.q.buffer if tokens > 1 else nothing(asked.q.scalar), "o": out.buffer,
+        "lse": Buffer(LSE, 0, "float32", batches * heads * tokens) if asked.lse else nothing("float32"),
+        "partial": scratch.take("float32", blocks * cut.kept), "marks": scratch.take("float32", blocks * 1024),
+        "counters": Buffer(WORDS, 0, "uint32", 4 * pairs), "batches": batches, "heads": kv_heads, "shared_by": share,
+        "tokens": tokens, "keys": asked.keys,
+        "lengths": nothing("int32") if asked.lengths is None else asked.lengths.buffer,
+        "table": nothing("int32") if asked.table is None else asked.table.buffer,
+        "wide": 0 if asked.table is None else asked.table.shape[1], "pages": asked.k.shape[0] if asked.page else 0,
+        "wide_q": dim, "columns": asked.v.shape[3], "scale": asked.scale,
+    }  # fmt: skip
+    for name, view in (("q", asked.q), ("o", out)):
+        for axis, step in zip(("batch", "head", "token"), view.strides, strict=False):
+            arguments[f"{name}_{axis}"] = step // view.size
+    step = Step(instance_for(asked.q.scalar, cut), blocks, cut.threads, arguments)
+    return Plan((step,), words=16 * pairs, tag="attention_decode", scratch=scratch.used, lent=True)
+
+
+def split_heads(q: View, share: int) -> View:
+    """Return queries, one a head, as batches x heads of keys x the heads that share one x elements."""
+    (batches, heads, _, dim), (apart, step, _, inner) = q.shape, q.strides
+    return View(
+        q.name, q.scalar, (batches, heads // share, share, dim), (apart, step * share, step, inner), q.begins, q.offset
+    )
+
+
+def instance_for(scalar: str, cut: DecodeCut) -> Instance:
+    """Return the kernel for a dtype, cut so."""
+    return instance_of(decode, {"T": scalar, "CUT": cut})
+
+
+__all__ = ["LSE", "OUT", "ROWS", "Decoding", "decide", "instance_for", "split_heads"]

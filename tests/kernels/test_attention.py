@@ -1,0 +1,237 @@
+"""Attention on the reference machine, with all its checks, beside float64: cuts, edges, masks, scores, schedules, mutants."""
+
+from __future__ import annotations
+
+import functools
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from prism.explanation import explain
+from prism.interpret import SCHEDULES, MachineError, run
+from prism.kernels.attention import Cut, Terms, as_it_is, cut_of, section_of
+from prism.kernels.attention.configurations import L2
+from prism.lang import device, float32, int32, requires, thread
+from prism.lang.surface import Kernel
+from prism.lang.tree.plan import Program, Wait, WaitGroup
+from prism.lang.types.shorts import bf16_bits, bf16_values
+from prism.lib.algorithms.attention.plan import instance_for
+from prism.runtime.build import entry_of
+from prism.runtime.compile import compile_cubin
+from tests.mutation import named
+from tests.rarely import rarely
+
+ONE = Cut(32, 32, keys=32, groups=1, registers=0)
+TWO = Cut(64, 64, keys=48, turns=True)
+THREE = Cut(64, 64, keys=64, groups=3, turns=True, registers=160, loader_registers=32)
+DIRECT = replace(TWO, slab=False)
+FAR = 1 << 30
+EPS = {"float16": 2.0**-11, "bfloat16": 2.0**-8}
+BITS = {"float16": lambda x: x.astype(np.float16), "bfloat16": lambda x: bf16_bits(x.astype(np.float32))}
+VALUES = {"float16": lambda x: x.astype(np.float64), "bfloat16": lambda x: bf16_values(x).astype(np.float64)}
+
+
+@device
+@requires(thread[1])
+def near_head(
+    score: float32 @ thread[1], row: int32 @ thread[1], column: int32 @ thread[1], head: int32 @ thread[1]
+) -> float32 @ thread[1]:
+    return score - 0.25 * (row - column) * head if (row + column) % 3 < 2 else -math.inf
+
+
+def near_head_of(scores: Any) -> Any:
+    """The same in NumPy, of all scores of heads."""
+    head, row, column = np.indices(scores.shape[-3:])
+    return np.where((row + column) % 3 < 2, scores - 0.25 * (row - column) * head, -np.inf)
+
+
+def exact(q, k, v, scale, *, ahead=None, back=None, cap=None, sinks=None, score=None) -> tuple[Any, Any, Any]:
+    """Return the result, what it would be of values without signs, and the logarithms of sums, in float64."""
+    share = q.shape[1] // k.shape[1]
+    k, v = (np.repeat(x, share, 1) for x in (k, v))
+    scores = scale * (q @ k.swapaxes(2, 3))
+    scores = scores if cap is None else cap * np.tanh(scores / cap)
+    scores = scores if score is None else score(scores)
+    row, column = np.indices(scores.shape[2:])
+    seen = (column <= row + (FAR if ahead is None else ahead)) & (column >= row - (FAR if back is None else back))
+    scores = np.where(seen, scores, -np.inf)
+    more = np.full((q.shape[1], 1, 1), -np.inf) if sinks is None else sinks.astype(np.float64).reshape(-1, 1, 1)
+    top = np.maximum(scores.max(-1, keepdims=True, initial=-np.inf), more)
+    top = np.where(np.isneginf(top), 0, top)
+    weights = np.exp(scores - top)
+    total = weights.sum(-1, keepdims=True) + np.exp(more - top)
+    with np.errstate(divide="ignore"):
+        lse = (top + np.log(total))[..., 0]
+    weights = weights / np.where(total == 0, 1, total)
+    return weights @ v, weights @ np.abs(v), lse
+
+
+def bound(found: Any, wanted: Any, size: Any, v: Any, dtype: str) -> Any:
+    """What a result may be off by: a weight's rounding, the result's, and 16 ulp of float32 for scores, powers and sums.
+
+    Weights are at most 1, and of float16 have steps of 2^-24 below 2^-14.
+    """
+    least = 2.0**-24 if dtype == "float16" else 2.0**-40
+    return (EPS[dtype] + 2.0**-19) * size + EPS[dtype] * np.abs(wanted) + least * (1 + np.abs(v).sum(2).max())
+
+
+@functools.cache
+def program(dtype: str, cut: Cut, terms: Terms, score: Kernel = as_it_is) -> Program:
+    return instance_for(dtype, cut, terms, score).program
+
+
+def attended(
+    rows, keys, cut=TWO, *, batches=1, heads=2, share=1, dims=None, dtype="float16", ahead=None, back=None, cap=None,
+    sinks=False, lse=True, score=as_it_is, blocks=2, section=2, scale=None, **options,
+) -> bool:  # fmt: skip
+    """Run the kernel, checked, on normal numbers; say whether all it makes is near float64's, and nothing else is written."""
+    rng = np.random.default_rng(rows + keys)
+    dim, dim_v = dims or (cut.dim, cut.dim_v)
+    shapes = (heads, rows, dim), (heads // share, keys, dim), (heads // share, keys, dim_v)
+    given = [BITS[dtype](rng.normal(size=(batches, *shape))) for shape in shapes]
+    scale = scale or 1 / math.sqrt(dim)
+    more = rng.normal(size=heads).astype(np.float32) if sinks else np.zeros(0, np.float32)
+    terms = Terms(ahead is not None, back is not None, cap is not None, sinks, lse)
+    out = BITS[dtype](np.full((batches, heads, rows, dim_v), np.nan))
+    beside = np.full((batches, heads, rows, dim_v + 8), 77, out.dtype)
+    logs = np.full(batches * heads * rows if lse else 0, np.nan, np.float32)
+    flat = np.zeros(0, out.dtype) if cut.slab else beside.reshape(-1)
+    counter = np.zeros(4, np.uint32)
+    arguments = (
+        *given, out, flat, logs, more, batches * heads, heads, share, rows, keys, FAR if ahead is None else ahead,
+        FAR if back is None else back, dim_v, section, scale, cap or 1.0, *(x // 2 for x in beside.strides[:3]), counter,
+    )  # fmt: skip
+    run(program(dtype, cut, terms, score), blocks, cut.threads, arguments, check=True, **options)
+    found = VALUES[dtype](out if cut.slab else beside[..., :dim_v])
+    assert not counter.any() and (beside[..., 0 if cut.slab else dim_v :] == 77).all(), "written beside the result"
+    q, k, v = map(VALUES[dtype], given)
+    other = near_head_of if score is near_head else None
+    wanted, size, logarithms = exact(
+        q, k, v, scale, ahead=ahead, back=back, cap=cap, sinks=more if sinks else None, score=other
+    )
+    right = (np.abs(found - wanted) <= bound(found, wanted, size, v, dtype)).all()
+    if lse:
+        here, there = logs.reshape(wanted.shape[:3]), logarithms
+        none = np.isneginf(there)
+        right &= bool((np.isneginf(here) == none).all())
+        # Scores of some units in float32, and a logarithm's ulp.
+        right &= bool((np.abs(np.where(none, 0, here) - np.where(none, 0, there)) <= 2.0**-18 * (1 + np.abs(there[~none]).max(initial=0))).all())
+    return bool(right)
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("cut", [TWO, replace(ONE, slab=False)], ids=["turns", "direct"])
+def test_schedules(cut: Cut, schedule: str) -> None:
+    assert attended(140, 100, cut, schedule=schedule, seed=1, ahead=-40)
+
+
+@pytest.mark.parametrize("keys", [1, 31, 32, 33, 64, 65, 100])
+@pytest.mark.parametrize("rows", [1, 63, 64, 65, 128])
+def test_edges(rows: int, keys: int) -> None:
+    assert attended(rows, keys, ONE)
+    assert attended(rows, keys, ONE, ahead=keys - rows, blocks=3)
+
+
+@pytest.mark.parametrize(("cut", "rows", "keys"), [(TWO, 127, 47), (TWO, 129, 97), (THREE, 193, 65), (THREE, 191, 128)])
+def test_edges_of_more_warpgroups(cut: Cut, rows: int, keys: int) -> None:
+    assert attended(rows, keys, cut, ahead=keys - rows)
+    assert attended(rows, keys, replace(cut, slab=False), heads=1)
+
+
+@pytest.mark.parametrize("ahead", [None, 0, 60, -60, 33, -129, 1])
+def test_more_keys_than_queries_and_fewer(ahead: int | None) -> None:
+    """The diagonal meets either corner, or none: also where whole tiles, and all of a row's keys, are not seen."""
+    assert attended(70, 130, ONE, ahead=ahead) and attended(130, 70, ONE, ahead=ahead)
+
+
+@pytest.mark.parametrize(("ahead", "back"), [(None, 0), (None, 40), (0, 0), (0, 31), (5, 64), (60, -3), (None, -20), (-9, 20)])
+def test_windows(ahead: int | None, back: int) -> None:
+    assert attended(150, 130, ONE, ahead=ahead, back=back, batches=2, heads=1)
+    assert attended(150, 170, TWO, ahead=ahead, back=back, heads=1)
+
+
+@pytest.mark.covering(2)
+@pytest.mark.parametrize("cap", [None, 1.5])
+@pytest.mark.parametrize("sinks", [False, True])
+@pytest.mark.parametrize("score", [as_it_is, near_head])
+@pytest.mark.parametrize("lse", [False, True])
+@pytest.mark.parametrize("ahead", [None, 3])
+@pytest.mark.parametrize("back", [None, 30])
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_terms(cap, sinks, score, lse, ahead, back, dtype: str) -> None:
+    options = {"cap": cap, "sinks": sinks, "score": score, "lse": lse, "ahead": ahead, "back": back, "dtype": dtype}
+    assert attended(70, 68, ONE, **options)
+
+
+def test_large_scores_under_a_cap() -> None:
+    """Of which powers would be infinite."""
+    assert attended(20, 40, ONE, cap=50.0, scale=300.0)
+
+
+@pytest.mark.parametrize(("heads", "share"), [(1, 1), (3, 1), (4, 2), (4, 4), (6, 3)])
+@pytest.mark.parametrize("section", [1, 2, 4])
+def test_shared_heads(heads: int, share: int, section: int) -> None:
+    """Tiles of some pairs are made together, the last ones of fewer."""
+    assert attended(70, 40, ONE, batches=2, heads=heads, share=share, section=section, ahead=-30, blocks=3)
+
+
+@pytest.mark.parametrize("dims", [(32, 64), (64, 32), (96, 32), (32, 96), (128, 64), (64, 128), (8, 24), (56, 40), (72, 8), (64, 256), (192, 128)])
+@pytest.mark.parametrize("slab", [False, True])
+def test_dims(dims: tuple[int, int], slab: bool) -> None:
+    """And those of values; tiles of more elements have zeros there."""
+    cut = Cut(*(-(-n // 32) * 32 for n in dims), keys=32, groups=1, registers=0, slab=slab)
+    assert attended(40, 40, cut, dims=dims, heads=1, dtype="bfloat16")
+
+
+SHIPPED = [cut_of(dim, dim, rows) for dim in (64, 128, 256) for rows in (1024, 64)]
+OTHERS = [cut_of(dim, dim_v, 1024) for dim, dim_v in ((96, 96), (192, 192), (192, 128), (32, 32), (64, 256))]
+name_of = lambda cut: f"{cut.dim}x{cut.dim_v} {cut.groups}"
+
+
+@pytest.mark.parametrize("cut", rarely(list(dict.fromkeys(SHIPPED + OTHERS)), but=SHIPPED[:3]), ids=name_of)
+def test_cuts_that_are_chosen(cut: Cut) -> None:
+    assert attended(cut.rows + 3, 2 * cut.keys + 5, cut, heads=1, ahead=cut.keys - cut.rows)
+
+
+def test_no_keys() -> None:
+    """Zeros, of no sum; with a sink, of its own."""
+    for sinks in (False, True):
+        assert attended(70, 0, ONE, sinks=sinks) and attended(140, 0, TWO, sinks=sinks, back=3)
+
+
+@pytest.mark.parametrize("blocks", [1, 2, 3, 9])
+def test_any_number_of_blocks(blocks: int) -> None:
+    assert attended(140, 50, ONE, ahead=-90, blocks=blocks, heads=2)
+
+
+# -- Synchronisation ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cut", [TWO, DIRECT, ONE], ids=["turns", "direct", "one warpgroup"])
+def test_each_wait_is_needed(cut: Cut, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of each wait and barrier deleted, the machine tells, or the result is wrong."""
+    assert not survivors(cut, monkeypatch)
+
+
+def survivors(cut: Cut, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    whole = program("float16", cut, Terms(causal=True))
+    found = []
+    for plan in whole.plans.values():
+        for step in (*plan.barriers, *(op for op in plan.operations if isinstance(op, Wait | WaitGroup))):
+            mutant = whole.with_plan(replace(plan, skewed=None).drop_step(step))
+            with monkeypatch.context() as patch:
+                patch.setattr("tests.kernels.test_attention.program", lambda *_, mutant=mutant: mutant)
+                if not any(is_reported(schedule, cut) for schedule in ("random", *SCHEDULES)):
+                    found.append(named(step))
+    return found
+
+
+def is_reported(schedule: str, cut: Cut) -> bool:
+    """Whether the machine tells of a fault, or the result is wrong: of some tiles a block, of some trips."""
+    try:
+        return not attended(cut.rows + 1, 3 * cut.keys, cut, ahead=cut.keys, lse=False, blocks=1, schedule=schedule)
+    except MachineError:
+        return True
