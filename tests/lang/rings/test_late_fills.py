@@ -1,6 +1,6 @@
 """prism/lang/rings/late_fills.py: rows gathered by `cp_async` go on while the next are issued, and engines see them when told."""
 
-# ruff: noqa: F821 -- kernels: loops that only count, names that they declare
+# ruff: noqa: B007, F821 -- kernels: loops that only count, names that they declare
 from __future__ import annotations
 
 import re
@@ -37,7 +37,6 @@ from prism.lang import (
     warpgroup,
     wgmma,
 )  # fmt: skip
-from prism.lang.diagnostics import CompileError
 from prism.lang.emit import emit
 from prism.lang.pipeline import build, lower
 from prism.lang.tree.plan import Arrive, Commit, ProxyFence, WaitGroup
