@@ -72,7 +72,8 @@ def test_causal_by_either_corner(rows: int, keys: int) -> None:
     ("window", "options", "ahead", "back"),
     [
         (3, {}, 33, -27), ((3, None), {}, None, -27), ((None, 0), {}, 30, None), ((0, 7), {}, 37, -30), ([2, 1], {}, 31, -28),
-        (3, {"causal": True}, 30, -27), (3, {"causal": "top_left"}, 0, 3), ((10**9, 10**9), {}, None, None), ((None, None), {}, None, None),
+        (3, {"causal": True}, 30, -27), (3, {"causal": "top_left"}, 0, 3), ((10**9, 10**9), {}, None, None),
+        ((None, None), {}, None, None),
     ],
 )  # fmt: skip
 def test_windows(window: Any, options: dict[str, Any], ahead: int | None, back: int | None) -> None:
@@ -227,7 +228,7 @@ def test_lists_are_arrays_of_numpy() -> None:
 # -- Errors ---------------------------------------------------------------------------------------------------------------
 
 H, F = np.float16, np.float32
-ZEROS = lambda *shape, dtype=H: np.zeros(shape, dtype)  # noqa: E731
+ZEROS = lambda *shape, dtype=H: np.zeros(shape, dtype)
 Q, K, V = ZEROS(2, 4, 5, 16), ZEROS(2, 2, 9, 16), ZEROS(2, 2, 9, 8)
 WRONG: list[tuple[tuple[Any, ...], dict[str, Any], type[Exception], str]] = [
     ((Q.astype(F), K, V), {}, TypeError, "`q` has dtype float32, which attention does not support: float16 or bfloat16"),
@@ -243,7 +244,8 @@ WRONG: list[tuple[tuple[Any, ...], dict[str, Any], type[Exception], str]] = [
     ((Q, K, ZEROS(2, 2, 9, 264)), {}, ValueError, "`v` has 264 elements a head: attention takes multiples of 8, from 8 to 256"),
     ((Q, K, ZEROS(2, 2, 9, 0)), {}, ValueError, "`v` has 0 elements a head: attention takes multiples of 8, from 8 to 256"),
     ((Q, ZEROS(2, 2, 9, 24), V), {}, ValueError, "`q` and `k` have 16 and 24 elements a head: they must have as many"),
-    ((Q, K, V[:, :, :5]), {}, ValueError, "`k` and `v` have shapes (2, 2, 9, 16) and (2, 2, 5, 8): they may differ in the last axis alone"),
+    ((Q, K, V[:, :, :5]), {}, ValueError,
+     "`k` and `v` have shapes (2, 2, 9, 16) and (2, 2, 5, 8): they may differ in the last axis alone"),
     ((Q[:1], K, V), {}, ValueError, "`q` and `k` have 1 and 2 batches: they must have as many"),
     ((Q[:, :3], K, V), {}, ValueError, "`q` has 3 heads and `k` 2: the first must be a multiple of the second"),
     ((Q, K[:, :0], V[:, :0]), {}, ValueError, "`q` has 4 heads and `k` 0: the first must be a multiple of the second"),
@@ -269,7 +271,7 @@ WRONG: list[tuple[tuple[Any, ...], dict[str, Any], type[Exception], str]] = [
     ((Q, K, V), {"out": ZEROS(2, 4, 5, 8, dtype=F)}, TypeError, "`out` must be of float16, the result's dtype, not of float32"),
     ((Q, K, V), {"out": np.broadcast_to(H(0), (2, 4, 5, 8))}, ValueError, "`out` is read-only"),
     ((Q, K, V), {"out": 3}, TypeError, "`out` must be an array, not int"),
-    ((Q, K, V), {"lse": True, "out": ZEROS(2, 4, 5, 8)}, TypeError, "`out` must be a pair of arrays, for the result and the logarithms"),
+    ((Q, K, V), {"lse": True, "out": ZEROS(2, 4, 5, 8)}, TypeError, "`out` must be a pair of arrays, for the result"),
     ((Q, K, V), {"stream": 0}, ValueError, "`stream` is for arrays on a GPU, and `q` is on the host"),
 ]  # fmt: skip
 
