@@ -1,11 +1,10 @@
 """Attention, softmax(Q K^T / sqrt(D)) V: tiles of K and V go by, and no score is ever in memory. For Hopper's tensor cores.
 
 A block has 128 rows of Q, a warpgroup 64 of them; one thread of the third warpgroup asks for tiles. A trip of the loop begins
-the products with a tile of K, then those of the weights, still of the tile before, with its V; meanwhile it makes its own weights.
-So the first trip adds no values, the last makes no scores, and the compiler takes both out of the loop. The warpgroups take turns
-at the tensor cores: while one's are busy the other makes weights. What waits for what is not written but inferred:
-
-    python -m prism explain examples/flash_attention.py:attention_rows -t D=128 -t BN=128
+the products with a tile of K, then those of the weights, still of the tile before, with its V, and makes its weights meanwhile:
+the first trip adds no values, the last makes no scores, and the compiler takes both out of the loop. The warpgroups take turns at
+the tensor cores: while one's are busy the other makes weights. What waits for what is not written but inferred; to see it,
+`python -m prism explain examples/flash_attention.py:attention_rows -t D=128 -t BN=128`.
 """
 
 import math
