@@ -1,4 +1,4 @@
-"""Attention (bfloat16, 16,384 tokens, heads times their elements 2048) beside torch's cuDNN and flash back ends. Lower is better."""
+"""Attention (bfloat16, 16,384 tokens, heads times elements 2048) beside torch's cuDNN and flash back ends. Lower is better."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _row(shape: str) -> dict[str, Any]:
 
 
 class Time:
-    """Microseconds on the device, as prism.lib.attention chooses; and torch's. A shape: a head's elements, the length, c of causal."""
+    """Microseconds on the device, Prism's and torch's. A shape: a head's elements, the length, and c of what is causal."""
 
     params = (["prism", "cudnn", "flash"], SHAPES)
     param_names = ("impl", "shape")
