@@ -39,7 +39,7 @@ def transpose_values(
     head: int32 @ block[1] = pair % (heads / share)
     from_: int64 @ block[1] = batch * batch_step + head * head_step
     to: int64 @ block[1] = int64(pair) * 16 * WORDS * wide
-    with partition(out, thread[1], lambda i: to + i, races="allow") as mine, partition(scales, thread[1], lambda i: i, races="allow") as factors:
+    with partition(out, thread[1], lambda i: to + i, races="allow") as mine, partition(scales, thread[1], races="allow") as factors:
         t: int32 @ thread[1] = id() % 128
         with group(thread[1]):
             four: int32 = within % tall * 32 + t % 32  # the word of a row of `out`

@@ -23,7 +23,9 @@ def normal(*shape: int) -> Any:
     return torch.randn(shape, device="cuda").to(torch.float8_e4m3fn)
 
 
-def faults(q: Any, k: Any, v: Any, found: Any, layout: str = "bhld", scales: tuple[Any, Any, Any] = (1, 1, 1), **options: Any) -> str:
+def faults(
+    q: Any, k: Any, v: Any, found: Any, layout: str = "bhld", scales: tuple[Any, Any, Any] = (1, 1, 1), **options: Any
+) -> str:
     """Return what is wrong with a call's result.
 
     A weight is off by 2^-4 of it, or by 2^-18 of the largest. Hopper adds with 14 bits: a score of some units is off by less than
@@ -33,33 +35,65 @@ def faults(q: Any, k: Any, v: Any, found: Any, layout: str = "bhld", scales: tup
     wanted, size, _ = exact(q, k, v, layout=layout, **options)
     here = found.double()[None] if found.ndim == 3 else found.double()
     here = here.transpose(1, 2) if layout == "blhd" else here
-    bound = (2.0**-4 + 2.0**-5) * size + 2.0**-8 * wanted.abs() + 2.0**-18 * v.abs().max() * k.shape[2 if layout == "bhld" else 1]
+    bound = (
+        (2.0**-4 + 2.0**-5) * size
+        + 2.0**-8 * wanted.abs()
+        + 2.0**-18 * v.abs().max() * k.shape[2 if layout == "bhld" else 1]
+    )
     wrong = ~((here - wanted).abs() <= bound)
-    return f"{int(wrong.sum())} of {wrong.numel()} are wrong, first {wrong.nonzero()[0].tolist()}" if bool(wrong.any()) else ""
+    return (
+        f"{int(wrong.sum())} of {wrong.numel()} are wrong, first {wrong.nonzero()[0].tolist()}"
+        if bool(wrong.any())
+        else ""
+    )
 
 
 def check(q: Any, k: Any, v: Any, **options: Any) -> None:
     found = prism.lib.attention(q, k, v, **options)
-    assert not (what := faults(q, k, v, found, **options)), (tuple(q.shape), tuple(k.shape), tuple(v.shape), options, what)
+    assert not (what := faults(q, k, v, found, **options)), (
+        tuple(q.shape),
+        tuple(k.shape),
+        tuple(v.shape),
+        options,
+        what,
+    )
 
 
 @pytest.mark.parametrize("causal", [False, True])
 def test_dims(causal: bool) -> None:
     torch.manual_seed(0)
-    for dim, dim_v in ((16, 16), (32, 64), (64, 64), (64, 128), (96, 96), (112, 80), (128, 128), (192, 128), (256, 256)):
+    for dim, dim_v in (
+        (16, 16),
+        (32, 64),
+        (64, 64),
+        (64, 128),
+        (96, 96),
+        (112, 80),
+        (128, 128),
+        (192, 128),
+        (256, 256),
+    ):
         check(normal(1, 3, 300, dim), normal(1, 3, 333, dim), normal(1, 3, 333, dim_v), causal=causal)
 
 
 def test_edges() -> None:
     torch.manual_seed(0)
-    for (rows, keys), dim in itertools.product(zip(LENGTHS, random.Random(0).sample(LENGTHS, len(LENGTHS)), strict=True), (64, 128, 256)):
+    for (rows, keys), dim in itertools.product(
+        zip(LENGTHS, random.Random(0).sample(LENGTHS, len(LENGTHS)), strict=True), (64, 128, 256)
+    ):
         check(normal(2, 2, rows, dim), normal(2, 1, keys, dim), normal(2, 1, keys, dim), causal=dim == 128)
 
 
 def test_options() -> None:
     torch.manual_seed(0)
     q, k, v = normal(2, 200, 4, 64), normal(2, 333, 2, 64), normal(2, 333, 2, 64)
-    for options in ({"window": 50}, {"softcap": 3.0}, {"sinks": torch.randn(4, device="cuda")}, {"causal": "top_left"}, {"scale": 0.3}):
+    for options in (
+        {"window": 50},
+        {"softcap": 3.0},
+        {"sinks": torch.randn(4, device="cuda")},
+        {"causal": "top_left"},
+        {"scale": 0.3},
+    ):
         check(q, k, v, layout="blhd", **options)
 
 
@@ -106,5 +140,8 @@ def test_random_calls() -> None:
         rows, keys = chance.choice(LENGTHS), chance.choice(LENGTHS)
         options: dict[str, Any] = {"causal": chance.random() < 0.5, "layout": chance.choice(["bhld", "blhd"])}
         shapes = ((own * share, rows, dim), (own, keys, dim), (own, keys, dim_v))
-        given = [normal(batches, *(shape if options["layout"] == "bhld" else (shape[1], shape[0], shape[2]))) for shape in shapes]
+        given = [
+            normal(batches, *(shape if options["layout"] == "bhld" else (shape[1], shape[0], shape[2])))
+            for shape in shapes
+        ]
         check(*given, **options)

@@ -54,11 +54,11 @@ def attention(
     Parameters
     ----------
     q, k, v : arrays of NumPy, CuPy or torch
-        Batches x heads x length x dim, all of float16, all of bfloat16 or all of float8_e4m3fn; or, where `layout` is "blhd", batches x length x heads
-        x dim. Without the first axis there is one batch. `k` and `v` are of one length; a divisor of `q`'s number of heads is
-        theirs, each shared by as many heads of `q` that follow one another. `k`'s dim is `q`'s, `v` has its own; both are
-        multiples of 8 up to 256, of 8-bit floats of 16. Any strides; a copy is made where elements of the last axis don't lie one after the other, or
-        others don't begin at multiples of 16 bytes.
+        Batches x heads x length x dim, all of float16, all of bfloat16 or all of float8_e4m3fn; or, where `layout` is "blhd",
+        batches x length x heads x dim. Without the first axis there is one batch. `k` and `v` are of one length; a divisor of
+        `q`'s number of heads is theirs, each shared by as many heads of `q` that follow one another. `k`'s dim is `q`'s, `v` has
+        its own; both are multiples of 8 up to 256, of 8-bit floats of 16. Any strides; a copy is made where elements of the last
+        axis don't lie one after the other, or others don't begin at multiples of 16 bytes.
     causal : bool or str
         Whether a query sees no keys behind its own place. The last query's place is that of the last key ("bottom_right", or
         True); or the first query's that of the first one ("top_left"). They differ where there are more keys than queries.
@@ -89,8 +89,8 @@ def attention(
     Returns
     -------
     array
-        Of `q`'s shape, dtype and library, but for `v`'s dim, and for 8-bit floats of `out_dtype`; `out`, if given. With `lse` a pair, the second of float32,
-        batches x heads x length.
+        Of `q`'s shape, dtype and library, but for `v`'s dim, and for 8-bit floats of `out_dtype`; `out`, if given. With `lse` a
+        pair, the second of float32, batches x heads x length.
 
     Raises
     ------
@@ -106,8 +106,9 @@ def attention(
     -----
     Products are exact and added in float32; weights are rounded to `q`'s dtype before they are multiplied with values. Sums are
     made in an order that depends on shapes alone: the same call gives the same bits. A query that sees no key has zeros, and -inf
-    as its logarithm. Of 8-bit floats weights are rounded to 4 bits, after a factor of 2^8 that keeps small ones; Hopper adds such products
-    with fewer bits than a float32 has; and values are transposed first, by a launch of its own. A NumPy array runs on the reference machine, from the same kernel (`prism.kernels.attention`).
+    as its logarithm. Of 8-bit floats weights are rounded to 4 bits, after a factor of 2^8 that keeps small ones; Hopper adds such
+    products with fewer bits than a float32 has; and values are transposed first, by a launch of its own. A NumPy array runs on
+    the reference machine, from the same kernel (`prism.kernels.attention`).
 
     Examples
     --------
@@ -120,17 +121,29 @@ def attention(
     """
     if lse and out is not None:
         if not (isinstance(out, tuple | list) and len(out) == 2):
-            raise TypeError("`out` must be a pair of arrays, for the result and the logarithms, where `lse` is asked for")
+            raise TypeError(
+                "`out` must be a pair of arrays, for the result and the logarithms, where `lse` is asked for"
+            )
         how = {"causal": causal, "window": window, "scale": scale, "softcap": softcap, "sinks": sinks, "score": score}
         how |= {"q_scale": q_scale, "k_scale": k_scale, "v_scale": v_scale, "out_dtype": out_dtype}
-        return copy_to("attention", attention(q, k, v, **how, layout=layout, lse=True, stream=stream), tuple(out), stream)
+        return copy_to(
+            "attention", attention(q, k, v, **how, layout=layout, lse=True, stream=stream), tuple(out), stream
+        )
     more = {"sinks": sinks, "q_scale": q_scale, "k_scale": k_scale, "v_scale": v_scale}
     given = {"q": q, "k": k, "v": v} | {name: array for name, array in more.items() if array is not None}
     bounds = tuple(window) if isinstance(window, tuple | list) else (window, window)
     asked = ("attention", tuple(given), causal, bounds, scale or repr(scale), softcap, score, layout, lse, out_dtype)
     if (known := repeat.run_many(asked, (*given.values(), out), stream)) is not None:
         return known
-    how = {"causal": causal, "window": bounds, "scale": scale, "softcap": softcap, "score": score, "layout": layout, "lse": lse}
+    how = {
+        "causal": causal,
+        "window": bounds,
+        "scale": scale,
+        "softcap": softcap,
+        "score": score,
+        "layout": layout,
+        "lse": lse,
+    }
     how["out_dtype"] = out_dtype
     return call("attention", asked, given, functools.partial(decide_attention, **how), out, stream)
 
@@ -244,19 +257,27 @@ def _require_shapes(q: ArrayInfo, k: ArrayInfo, v: ArrayInfo, four: list[Any]) -
     if h and (not kh or h % kh):
         raise ValueError(f"`q` has {h} heads and `k` {kh}: the first must be a multiple of the second")
     if rows + keys > _MOST or b * h * (rows // 64 + 1) > _MOST:
-        raise ValueError(f"`q` and `k` have shapes {q.shape} and {k.shape}: lengths together, and tiles, are at most {_MOST}")
+        raise ValueError(
+            f"`q` and `k` have shapes {q.shape} and {k.shape}: lengths together, and tiles, are at most {_MOST}"
+        )
 
 
 def _result_dtype(asked: Any, out: ArrayInfo | None, scalar: str) -> str:
     """Return the name of the result's dtype: the arrays', but of 8-bit floats."""
-    kind = asked if asked is None or isinstance(asked, str) else getattr(asked, "__name__", str(asked)).removeprefix("torch.")
+    kind = (
+        asked
+        if asked is None or isinstance(asked, str)
+        else getattr(asked, "__name__", str(asked)).removeprefix("torch.")
+    )
     if scalar != eight_bits.DTYPE:
         if kind not in (None, scalar):
             raise TypeError(f"`out_dtype` is {kind}, and `q` has dtype {scalar}, as the result has")
         return scalar
     kind = kind or (eight_bits.RESULTS[0] if out is None else out.scalar)
     if kind not in eight_bits.RESULTS:
-        raise TypeError(f"{'`out`' if asked is None else '`out_dtype`'} must be {' or '.join(eight_bits.RESULTS)}, not {kind}")
+        raise TypeError(
+            f"{'`out`' if asked is None else '`out_dtype`'} must be {' or '.join(eight_bits.RESULTS)}, not {kind}"
+        )
     return kind
 
 

@@ -17,9 +17,7 @@ STEP = 16
 """Elements of a head come so many at a time: 16 bytes."""
 
 
-def steps_before(
-    q: View, v: View, scales: tuple[int, ...], scratch: Scratch
-) -> tuple[Step, Map, Buffer]:
+def steps_before(q: View, v: View, scales: tuple[int, ...], scratch: Scratch) -> tuple[Step, Map, Buffer]:
     """Return the launch, the map of the values as it makes them, and the factors: 2 x batches * heads.
 
     `scales`: of how many elements `SCALES` are.

@@ -53,7 +53,9 @@ def decide(
     keys = asked.k.shape[2]
     if not batches * heads * rows * asked.v.shape[3]:
         return Decision(results, names, beside=fresh is not None and 0 not in asked.out.shape)
-    copied = tuple(view.name for view in (asked.q, asked.k, asked.v)[: 3 if keys else 1] if not _fits(view, machine.host))
+    copied = tuple(
+        view.name for view in (asked.q, asked.k, asked.v)[: 3 if keys else 1] if not _fits(view, machine.host)
+    )
     if copied:
         return Decision(copied=copied)
     choose = kernels.cut_of_bytes if asked.q.size == 1 else kernels.cut_of
@@ -102,7 +104,8 @@ def _plan(asked: Attention, cut: Cut, machine: Machine) -> Plan:
         "sinks": Buffer("sinks", 0, "float32", heads) if asked.sinks else nothing("float32"),
         "pairs": pairs, "heads": heads, "share": share, "rows": rows, "keys": keys,
         "ahead": _bounded(asked.ahead, rows, keys), "back": _bounded(asked.back, keys, rows),
-        "columns": asked.v.shape[3], "section": section, "scale": asked.scale, "cap": asked.cap or 1.0, "counter": Buffer(WORDS, 0, "uint32", 1), "scales": factors,
+        "columns": asked.v.shape[3], "section": section, "scale": asked.scale, "cap": asked.cap or 1.0,
+        "counter": Buffer(WORDS, 0, "uint32", 1), "scales": factors,
     }  # fmt: skip
     for name, step in zip(("batch_step", "head_step", "row_step"), out.strides, strict=False):
         arguments[name] = step // out.size
@@ -120,7 +123,10 @@ def _bounded(distance: int | None, least: int, most: int) -> int:
 def instance_for(
     scalar: str, cut: Cut, terms: Terms, score: Kernel = as_it_is, plain: bool = True, out: str = ""
 ) -> Instance:
-    """Return the kernel for a dtype, cut so, with what is done with scores; `plain`: they are scaled alone; `out`: the result's."""
+    """Return the kernel for a dtype, cut so, with what is done with scores; `plain`: they are scaled alone.
+
+    `out`: the result's dtype, where it is another.
+    """
     template = {"T": scalar, "OUT": out or scalar, "CUT": cut, "TERMS": terms, "SCORE": score, "PLAIN": plain}
     return instance_of(kernels.attend, template)
 
