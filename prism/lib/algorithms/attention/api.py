@@ -173,9 +173,9 @@ def decide_attention(
     _require_axes(q, k, v)
     axes = LAYOUTS[layout]
     three = [view_of(name, arrays[name]) for name in ("q", "k", "v")]
-    four = [view.with_batch().with_order(axes) for view in three]
+    of_q, of_k, of_v = four = [view.with_batch().with_order(axes) for view in three]
     _require_shapes(q, k, v, four)
-    (batches, heads, rows, dim), dim_v, keys = four[0].shape, four[2].shape[3], four[1].shape[2]
+    (_, heads, rows, dim), dim_v, keys = of_q.shape, of_v.shape[3], of_k.shape[2]
     if (held := arrays.get("sinks")) is not None and held.shape != (heads,):
         raise ValueError(f"`sinks` has shape {held.shape}, and there are {heads} heads: ({heads},)")
     scales = eight_bits.count_scales(arrays, four[0], four[1], len(q.shape) == 4)
@@ -196,7 +196,7 @@ def decide_attention(
         ahead = min(ahead, behind)
     factor = 1 / math.sqrt(dim) if factor is None else factor
     asked = Attention(
-        *four, target, held is not None, factor, cap, score or as_it_is,
+        of_q, of_k, of_v, target, held is not None, factor, cap, score or as_it_is,
         None if ahead is None else ahead + shift, None if before is None else before - shift, lse, scales,
     )  # fmt: skip
     return decide(asked, results, names, machine, None if out is None else fresh)

@@ -1,0 +1,268 @@
+"""The backward of attention: scores are made anew, tile by tile, and with them gradients of queries, keys and values.
+
+A block has a tile of keys and of values, and goes over tiles of queries. All is transposed: rows of a warpgroup's scores are keys, so
+weights and gradients of scores are operands in registers of the products that give dV and dK. Those that give dQ add up over
+blocks: each adds its own part to sums in global memory, which lie as the registers do. `prepare` clears them, `finish` rounds them.
+"""
+
+from __future__ import annotations
+
+import math
+
+from prism.kernels.attention.backward_cut import BackwardCut
+from prism.kernels.attention.softmax import LOG2_E, pack
+from prism.lang import (
+    CUtensorMap, attr, bitcast, block, bulk_load, bulk_reduce, claim, column, const, constexpr, count, dtype, fast_exp2_flush, float4,
+    float4_cast, float32, fragment, grid, group, id, int32, int64, load_vector, one, partition, prism, ptr, requires, roles, row,
+    set_registers, shared, shuffle_xor, stmatrix, template, thread, tma_load, tma_store, uint32, vector, warp, warpgroup, wgmma,
+)  # fmt: skip
+
+WIDTH = 8
+"""Elements of 16 bits that a thread of `prepare` reads at once."""
+
+
+@prism("global")
+@template(T=dtype, CUT=constexpr(BackwardCut))
+@requires(grid[1], block[1], thread[128])
+@attr("__launch_bounds__(128)")
+def prepare(
+    o: const(CUtensorMap(T, 1, 1, CUT.rows, CUT.dim_v)) @ grid[1], do: const(CUtensorMap(T, 1, 1, CUT.rows, CUT.dim_v)) @ grid[1],
+    lse: ptr(const(float32)) @ grid[1], stats: ptr(float32) @ grid[1], dq_sums: ptr(float32) @ grid[1], heads: int32 @ grid[1],
+    rows: int32 @ grid[1],
+):
+    """Of each row the logarithm of its sum, to base 2, and `sum(do * o)`; and zeros where dQ is added up.
+
+    Perspective: grid, a block for each tile of `CUT.rows` rows of each head.
+    Shapes:      `o`, `do`: batches x heads x rows x `CUT.dim_v`; `lse`: batches x heads x rows. `stats`: a tile's logarithms, then its
+                 sums; `dq_sums`: `CUT.rows * CUT.dim` for each tile. A row that sees no column, and one beyond the last, has 0.
+    Source:      Dao, "FlashAttention-2", algorithm 2.
+    Test:        tests/kernels/test_attention_backward.py
+    """
+    tall: int32 @ grid[1] = (rows + (CUT.rows - 1)) / CUT.rows
+    b: int32 @ block[1] = id()
+    head: int32 @ block[1] = b / tall
+    top: int32 @ block[1] = b % tall * CUT.rows
+    with (
+        partition(stats, block[1], lambda i: int64(b) * (2 * CUT.rows) + i) as out,
+        partition(dq_sums, block[1], lambda i: int64(b) * (CUT.rows * CUT.dim) + i) as sums, group(block[1]),
+    ):  # fmt: skip
+        o_tile: shared(T[CUT.rows, CUT.dim_v], ring=1)
+        do_tile: shared(T[CUT.rows, CUT.dim_v], ring=1)
+        t: int32 @ thread[1] = id()
+        with claim(o_tile, thread[1]) as o_in, claim(do_tile, thread[1]) as do_in, one(thread):
+            tma_load(o_in, o[head / heads, head % heads, top, 0])
+            tma_load(do_in, do[head / heads, head % heads, top, 0])
+        with partition(sums, thread[1], lambda i: 4 * t + i) as mine, group(thread[1]):
+            for i in range(0, CUT.rows * CUT.dim, 512):
+                float4_cast[mine[i]] = float4()
+        with (
+            partition(out, thread[1], lambda i, r: i * CUT.rows + t / 4 + r, races="allow") as mine,
+            partition(o_tile, block[1]) as o_now, partition(do_tile, block[1]) as do_now, group(warp[1]),
+        ):  # fmt: skip
+            for r in range(0, CUT.rows, 32):
+                total: float32 @ thread[1] = 0
+                with group(thread[1]):
+                    if t / 4 + r < CUT.rows:
+                        for c in range(0, CUT.dim_v, 4 * WIDTH):
+                            x: vector(T, WIDTH) = load_vector(o_now[t / 4 + r, c + t % 4 * WIDTH], WIDTH)
+                            y: vector(T, WIDTH) = load_vector(do_now[t / 4 + r, c + t % 4 * WIDTH], WIDTH)
+                            for e in range(WIDTH):
+                                total += float32(x[e]) * float32(y[e])
+                for s in range(2):
+                    total += shuffle_xor(total, 1 << s)
+                with group(thread[1]):
+                    if t / 4 + r < CUT.rows and t % 4 == 0:
+                        sum: float32 = 0
+                        if top + t / 4 + r < rows:
+                            sum = lse[int64(head) * rows + top + t / 4 + r] * LOG2_E
+                        mine[0, r] = sum if sum > -math.inf else 0
+                        mine[1, r] = total
+
+
+@prism("global")
+@template(T=dtype, CUT=constexpr(BackwardCut), CAUSAL=constexpr(bool))
+@requires(grid[1], block[1], thread[CUT.threads])
+@attr("__launch_bounds__(CUT.threads, 1)")
+def attend_backward(
+    q: const(CUtensorMap(T, 1, 1, CUT.rows, CUT.dim, swizzle=128)) @ grid[1],
+    k: const(CUtensorMap(T, 1, 1, CUT.keys, CUT.dim, swizzle=128)) @ grid[1],
+    v: const(CUtensorMap(T, 1, 1, CUT.keys, CUT.dim_v, swizzle=128)) @ grid[1],
+    do: const(CUtensorMap(T, 1, 1, CUT.rows, CUT.dim_v, swizzle=128)) @ grid[1],
+    dk: CUtensorMap(T, 1, 1, CUT.keys, CUT.dim, swizzle=128) @ grid[1], dv: CUtensorMap(T, 1, 1, CUT.keys, CUT.dim_v, swizzle=128) @ grid[1],
+    stats: ptr(const(float32)) @ grid[1], dq_sums: ptr(float32) @ grid[1], heads: int32 @ grid[1], shared_by: int32 @ grid[1],
+    rows: int32 @ grid[1], keys: int32 @ grid[1], ahead: int32 @ grid[1], scale: float32 @ grid[1], log_scale: float32 @ grid[1],
+):
+    """Gradients of keys and values, and parts of those of queries, of `attend`, where `do` is that of its result.
+
+    Perspective: grid, a block for each tile of `CUT.keys` keys of each head of keys.
+    Shapes:      `q`: batches x heads x rows x `CUT.dim`; `k`, `dk`, `v`, `dv`: batches x (heads / shared_by) x keys; `stats`, `dq_sums`:
+                 what `prepare` made. `log_scale`: `scale` times the logarithm of e to base 2.
+    Numerics:    products are exact and added in float32; weights, and gradients of scores, are rounded to `T`. Parts of dQ are added
+                 in no fixed order.
+    Source:      Dao, "FlashAttention-2"; Shah et al., "FlashAttention-3".
+    Test:        tests/kernels/test_attention_backward.py
+    """
+    wide: int32 @ grid[1] = (keys + (CUT.keys - 1)) / CUT.keys
+    tall: int32 @ grid[1] = (rows + (CUT.rows - 1)) / CUT.rows
+    b: int32 @ block[1] = id()
+    shown: int32 @ block[1] = b / wide
+    head: int32 @ block[1] = shown % (heads / shared_by)
+    batch: int32 @ block[1] = shown / (heads / shared_by)
+    left: int32 @ block[1] = b % wide * CUT.keys
+    begin: int32 @ block[1] = max(0, left - ahead) / CUT.rows * CUT.rows if CAUSAL else 0
+    with group(block[1]):
+        k_tile: shared(T[CUT.keys, CUT.dim], ring=1, swizzle=128)
+        v_tile: shared(T[CUT.keys, CUT.dim_v], ring=1, swizzle=128)
+        q_tile: shared(T[CUT.rows, CUT.dim], ring=CUT.stages, swizzle=128)
+        do_tile: shared(T[CUT.rows, CUT.dim_v], ring=CUT.stages, swizzle=128)
+        of_rows: shared(float32[2, CUT.rows], ring=CUT.stages)
+        ds_tile: shared(T[CUT.keys, CUT.rows], ring=1, swizzle=CUT.span)
+        slab: shared(float32[CUT.groups * CUT.part], ring=1)
+        scores: fragment(float32, 64, CUT.rows) @ warpgroup[1] = 0
+        steps: fragment(float32, 64, CUT.rows) @ warpgroup[1] = 0
+        weights: fragment(T, 64, CUT.rows) @ warpgroup[1] = 0
+        slopes: fragment(T, 64, CUT.rows) @ warpgroup[1] = 0
+        dk_sums: fragment(float32, 64, CUT.dim) @ warpgroup[1] = 0
+        dv_sums: fragment(float32, 64, CUT.dim_v) @ warpgroup[1] = 0
+        part: fragment(float32, 64, CUT.part_rows) @ warpgroup[1] = 0
+        w: int32 @ warpgroup[1] = id()
+        t: int32 @ thread[1] = id()
+        lane: int32 @ thread[1] = t % 32
+        strip: int32 @ warp[1] = id() * 16
+        r_: int32 @ thread[1] = lane / 8 % 2 * 8 + lane % 8
+        c_: int32 @ thread[1] = lane / 16 % 2 * 8
+        low: int32[2] @ thread[1]
+        workers, helpers = roles(warpgroup, CUT.groups, 1)
+        consumers, loader, storer = roles(warp, 4 * CUT.groups, 1, 1)
+        if CUT.registers > 0:
+            with helpers:
+                set_registers(CUT.loader_registers)
+            with workers:
+                set_registers(CUT.registers)
+        with claim(k_tile, loader) as k_in, claim(v_tile, loader) as v_in, one(thread):
+            tma_load(k_in, k[batch, head, left, 0])
+            tma_load(v_in, v[batch, head, left, 0])
+        with consumers, group(thread[1]):
+            for h in range(2):
+                c: int32 = left + 64 * w + row(scores, 2 * h)
+                low[h] = (c - ahead if CAUSAL else 0) if c < keys else 2147483647
+        with claim(k_tile, consumers) as k_now, claim(v_tile, consumers) as v_now:
+            for g in range(shared_by):
+                first: int32 @ block[1] = (batch * heads + head * shared_by + g) * tall
+                for j in range(begin, rows, CUT.rows):
+                    with claim(q_tile, loader) as q_in, claim(do_tile, loader) as do_in, claim(of_rows, loader) as stats_in, one(thread):
+                        tma_load(q_in, q[batch, head * shared_by + g, j, 0])
+                        tma_load(do_in, do[batch, head * shared_by + g, j, 0])
+                        bulk_load(stats_in, stats[int64(first + j / CUT.rows) * (2 * CUT.rows)])
+                    with (
+                        claim(q_tile, consumers, in_flight=1) as q_now, claim(of_rows, consumers) as stats_now, claim(do_tile, consumers, in_flight=1) as do_now,
+                        claim(ds_tile, consumers) as ds_now,
+                    ):  # fmt: skip
+                        with group(warpgroup[1]):
+                            wgmma(scores, k_now[64 * w, 0], q_now, accumulate=False)
+                            wgmma(steps, v_now[64 * w, 0], do_now, accumulate=False)
+                            with group(thread[1]):
+                                if j < left + CUT.keys - 1 - ahead if CAUSAL else left + CUT.keys > keys:
+                                    for i in range(count(scores)):
+                                        scores[i] = scores[i] if j + column(scores, i) >= low[i / 2 % 2] else -math.inf
+                                for i in range(count(scores)):
+                                    scores[i] = fast_exp2_flush(log_scale * scores[i] - stats_now[0, column(scores, i)])
+                                    weights[i] = T(scores[i])
+                            wgmma(dv_sums, weights, do_now, transpose_b=True)
+                            with group(thread[1]):
+                                for i in range(count(steps)):
+                                    slopes[i] = T(scores[i] * (steps[i] - stats_now[1, column(steps, i)]))
+                            wgmma(dk_sums, slopes, q_now, transpose_b=True)
+                        with partition(ds_now, warp[1], lambda r, c: (strip + r, c)) as own, group(warp[1]):
+                            for p in range(CUT.rows / 16):
+                                words: uint32[4] @ thread[1]
+                                with group(thread[1]):
+                                    for e in range(4):
+                                        i: int32 = 8 * p + 2 * e
+                                        words[e] = bitcast(vector(T, 2)(slopes[i], slopes[i + 1]), uint32)
+                                stmatrix(own[r_, 16 * p + c_], words)
+                        with group(warpgroup[1]):
+                            # Transposed, too: rows are columns of dQ.
+                            with group(thread[1]):
+                                for i in range(count(part)):
+                                    part[i] = 0
+                            wgmma(
+                                part, k_now[0, 64 * (w % CUT.across)], ds_now[0, CUT.part_rows * (w / CUT.across)], transpose_a=True,
+                                transpose_b=True,
+                            )  # fmt: skip
+                    with claim(slab, consumers) as to_slab, partition(to_slab, thread[1], lambda i: w * CUT.part + i * 128 + t % 128 * 4) as own, group(thread[1]):
+                        for i in range(0, count(part), 4):
+                            float4_cast[own[i]] = float4(part[i], part[i + 1], part[i + 2], part[i + 3])
+                    with claim(slab, storer) as done, one(thread):
+                        bulk_reduce(dq_sums[int64(first + j / CUT.rows) * (CUT.rows * CUT.dim)], done)
+            with consumers, partition(v_now, warp[1], lambda r, c: (strip + r, c)) as own, group(warp[1]):
+                for p in range(CUT.dim_v / 16):
+                    words: uint32[4] @ thread[1]
+                    with group(thread[1]):
+                        for e in range(4):
+                            i: int32 = 8 * p + 2 * e
+                            words[e] = pack(dv_sums[i], dv_sums[i + 1], T=T)
+                    stmatrix(own[r_, 16 * p + c_], words)
+            with consumers, partition(k_now, warp[1], lambda r, c: (strip + r, c)) as own, group(warp[1]):
+                for p in range(CUT.dim / 16):
+                    words: uint32[4] @ thread[1]
+                    with group(thread[1]):
+                        for e in range(4):
+                            i: int32 = 8 * p + 2 * e
+                            words[e] = pack(scale * dk_sums[i], scale * dk_sums[i + 1], T=T)
+                    stmatrix(own[r_, 16 * p + c_], words)
+        with claim(k_tile, storer) as done_k, claim(v_tile, storer) as done_v, one(thread):
+            tma_store(dk[batch, head, left, 0], done_k)
+            tma_store(dv[batch, head, left, 0], done_v)
+
+
+@prism("global")
+@template(T=dtype, CUT=constexpr(BackwardCut))
+@requires(grid[1], block[1], thread[128 * CUT.groups])
+@attr("__launch_bounds__(128 * CUT.groups)")
+def finish(
+    dq_sums: ptr(const(float32)) @ grid[1], dq: CUtensorMap(T, 1, 1, CUT.rows, CUT.dim, swizzle=128) @ grid[1], heads: int32 @ grid[1],
+    rows: int32 @ grid[1], scale: float32 @ grid[1],
+):
+    """`dq = scale * dq_sums`, whose tiles lie as registers do.
+
+    Perspective: grid, a block for each tile of `CUT.rows` rows of each head.
+    Shapes:      `dq_sums`: as `attend_backward` leaves it; `dq`: batches x heads x rows x `CUT.dim`.
+    Test:        tests/kernels/test_attention_backward.py
+    """
+    tall: int32 @ grid[1] = (rows + (CUT.rows - 1)) / CUT.rows
+    b: int32 @ block[1] = id()
+    head: int32 @ block[1] = b / tall
+    with group(block[1]):
+        tile: shared(T[CUT.rows, CUT.dim], swizzle=128)
+        part: fragment(float32, 64, CUT.part_rows) @ warpgroup[1] = 0
+        w: int32 @ warpgroup[1] = id()
+        t: int32 @ thread[1] = id() % 128
+        strip: int32 @ warp[1] = id() % 4 * 16 + 64 * (w % CUT.across)  # the warp's first column
+        above: int32 @ warp[1] = CUT.part_rows * (w / CUT.across)
+        r_: int32 @ thread[1] = t / 16 % 2 * 8 + t % 8
+        c_: int32 @ thread[1] = t / 8 % 2 * 8
+        first: int64 @ thread[1] = int64(b) * (CUT.rows * CUT.dim) + w * CUT.part + 4 * t
+        with group(thread[1]):
+            for i in range(0, count(part), 4):
+                four: float4 = float4_cast(dq_sums[first + 128 * i])
+                for e in range(4):
+                    part[i + e] = scale * four[e]
+        with partition(tile, warp[1], lambda r, c: (above + r, strip + c)) as own, group(warp[1]):
+            for p in range(CUT.part_rows / 16):
+                words: uint32[4] @ thread[1]
+                with group(thread[1]):
+                    for e in range(4):
+                        i: int32 = 8 * p + 2 * e
+                        words[e] = pack(part[i], part[i + 1], T=T)
+                stmatrix(own[16 * p + r_, c_], words, trans=True)
+        with one(thread):
+            tma_store(dq[head / heads, head % heads, b % tall * CUT.rows, 0], tile)
+
+
+_CUT = BackwardCut(128, 128)
+EXAMPLES = {
+    "prepare": {"T": "float16", "CUT": _CUT},
+    "attend_backward": {"T": "float16", "CUT": _CUT, "CAUSAL": False},
+    "finish": {"T": "float16", "CUT": _CUT},
+}

@@ -1,0 +1,55 @@
+"""How attention's backward is cut into tiles, as the kernels see it: a record of constants."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class BackwardCut:
+    """Tiles of `rows` rows of queries, against tiles of 64 keys for each of `groups` warpgroups; `stages` tiles of queries are held.
+
+    Rows of queries and keys have `dim` elements, those of values `dim_v`. A warpgroup adds up 64 columns of dQ, of all rows of a tile
+    or, where there are more warpgroups than such columns, of a part of them.
+    """
+
+    dim: int
+    dim_v: int
+    rows: int = 64
+    stages: int = 2
+    groups: int = 2
+    registers: int = 240
+    loader_registers: int = 24
+
+    @property
+    def keys(self) -> int:
+        """Keys of a block's tile."""
+        return 64 * self.groups
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block: the last warpgroup loads and stores."""
+        return 128 * (self.groups + 1)
+
+    @property
+    def across(self) -> int:
+        """How many warpgroups have columns of dQ of their own."""
+        return self.dim // 64
+
+    @property
+    def part_rows(self) -> int:
+        """Rows of dQ that a warpgroup adds up, 64 columns of each."""
+        return self.rows * self.across // self.groups
+
+    @property
+    def part(self) -> int:
+        """Elements of dQ that a warpgroup adds up."""
+        return 64 * self.part_rows
+
+    @property
+    def span(self) -> int:
+        """Bytes of a row of gradients of scores that are permuted: warpgroups' parts are multiples."""
+        return next(span for span in (128, 64, 32) if self.part_rows * 2 % span == 0)
+
+
+__all__ = ["BackwardCut"]
