@@ -30,11 +30,11 @@ def transpose_values(
     Test:        tests/kernels/test_attention8.py
     """
     WORDS_OF_BLOCK: constexpr(int) = 4
-    tall: int32 @ grid[1] = (wide + 31) / 32
+    lengths: int32 @ grid[1] = (wide + 31) / 32
     deep: int32 @ grid[1] = (WORDS + WORDS_OF_BLOCK - 1) / WORDS_OF_BLOCK
     b: int32 @ block[1] = id()
-    pair: int32 @ block[1] = b / (tall * deep)
-    within: int32 @ block[1] = b % (tall * deep)
+    pair: int32 @ block[1] = b / (lengths * deep)
+    within: int32 @ block[1] = b % (lengths * deep)
     batch: int32 @ block[1] = pair / (heads / share)
     head: int32 @ block[1] = pair % (heads / share)
     from_: int64 @ block[1] = batch * batch_step + head * head_step
@@ -42,8 +42,8 @@ def transpose_values(
     with partition(out, thread[1], to, races="allow") as mine, partition(scales, thread[1], 0, races="allow") as factors:
         t: int32 @ thread[1] = id() % 128
         with group(thread[1]):
-            four: int32 = within % tall * 32 + t % 32  # the word of a row of `out`
-            piece: int32 = within / tall * WORDS_OF_BLOCK + t / 32  # 16 elements of a value
+            four: int32 = within % lengths * 32 + t % 32  # the word of a row of `out`
+            piece: int32 = within / lengths * WORDS_OF_BLOCK + t / 32  # 16 elements of a value
             first: int32 = four / 4 * 16 + four % 4 * 2
             if four < wide and piece < WORDS:
                 words: uint32[16]
