@@ -33,8 +33,8 @@ def steps_before(q: View, v: View, scales: tuple[int, ...], scratch: Scratch) ->
     for name, count in zip(SCALES, scales, strict=True):
         arguments[name] = Buffer(name, 0, "float32", count) if count else nothing("float32")
         arguments[f"{name}s"] = min(count, 2)
-    for name, step in zip(("batch_step", "head_step", "row_step"), v.strides, strict=False):
-        arguments[name] = step // 4
+    for name, apart in zip(("batch_step", "head_step", "row_step"), v.strides, strict=False):
+        arguments[name] = apart // 4
     blocks = batches * own_heads * -(-wide // 32) * -(-dim // 64)
     row = 4 * wide
     shape, strides = (batches, own_heads, dim, row), (own_heads * dim * row, dim * row, row, 1)
