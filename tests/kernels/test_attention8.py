@@ -21,11 +21,11 @@ from prism.lang.types import BFLOAT16, FLOAT8_E4M3FN
 from prism.lang.types.shorts import bits_of, values_of
 from tests.mutation import named
 
-PLAIN = Terms()
+ALL = Terms()
 
 
 @functools.cache
-def program(cut: Cut, terms: Terms = PLAIN, out: str = "float16", plain: bool = True) -> Any:
+def program(cut: Cut, terms: Terms = ALL, out: str = "float16", plain: bool = True) -> Any:
     given = {"T": "float8_e4m3fn", "OUT": out, "CUT": cut, "TERMS": terms, "SCORE": as_it_is, "PLAIN": plain}
     return check(attend, given)
 
@@ -101,7 +101,7 @@ class Launch:
     """A launch's arguments, and what comes out."""
 
     def __init__(
-        self, cut: Cut, rows: int, keys: int, *, terms: Terms = PLAIN, share: int = 1, back: int = 0, out: str = "float16",
+        self, cut: Cut, rows: int, keys: int, *, terms: Terms = ALL, share: int = 1, back: int = 0, out: str = "float16",
         scales: tuple[float, float, float] = (0.5, 0.25, 2.0),
     ) -> None:  # fmt: skip
         heads, self.cut, self.built = 2 * share, cut, program(cut, terms, out)

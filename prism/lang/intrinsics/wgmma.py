@@ -299,7 +299,7 @@ def _lines(items: Iterable[str]) -> str:
 class _Instruction(Value):
     """One wgmma.mma_async: columns, the types of its operands and its sum.
 
-    `held`: the first is in registers, where `ready` as it is.
+    `held`: the first is in registers; `ready`: as the instruction takes it.
     """
 
     columns: int

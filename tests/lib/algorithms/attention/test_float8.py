@@ -54,7 +54,7 @@ def is_near(found: Any, wanted: Any, bound: Any) -> bool:
         (1, 1, 5, 200, (80, 144)),
         (2, 2, 5, 0, (32, 32)),
         (1, 1, 0, 4, (16, 16)),
-    ],  # fmt: skip
+    ],
 )
 def test_it_is_attention(heads: int, own: int, rows: int, keys: int, dims: tuple[int, int], causal: bool) -> None:
     q, k, v = normal(2, heads, rows, dims[0]), normal(2, own, keys, dims[0]), normal(2, own, keys, dims[1])
