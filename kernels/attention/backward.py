@@ -22,7 +22,7 @@ WIDTH = 8
 
 
 @prism("global")
-@template(T=dtype, CUT=constexpr(BackwardCut))
+@template(T=dtype, CUT=constexpr(BackwardCut), ADDED=constexpr(bool))
 @requires(grid[1], block[1], thread[128])
 @attr("__launch_bounds__(128)")
 def prepare(
@@ -31,7 +31,7 @@ def prepare(
     lse: ptr(const(float32)) @ grid[1], of_rows: ptr(float32) @ grid[1], dq_sums: ptr(float32) @ grid[1], heads: int32 @ grid[1],
     rows: int32 @ grid[1],
 ):
-    """Of each row the logarithm of its sum, to base 2, and `sum(dout * out)`; and zeros where dQ is added up.
+    """Of each row the logarithm of its sum, to base 2, and `sum(dout * out)`; where `ADDED`, zeros where dQ is added up.
 
     Perspective: grid, a block for each tile of `CUT.rows` rows of each head.
     Shapes:      `out`, `dout`: batches x heads x rows x `CUT.dim_v`; `lse`: batches x heads x rows. `of_rows`: a tile's logarithms, then its
@@ -53,9 +53,10 @@ def prepare(
         with claim(out_tile, thread[1]) as out_in, claim(dout_tile, thread[1]) as dout_in, one(thread):
             tma_load(out_in, out[head / heads, head % heads, top, 0])
             tma_load(dout_in, dout[head / heads, head % heads, top, 0])
-        with partition(sums, thread[1], lambda i: 4 * t + i) as mine, group(thread[1]):
-            for i in range(0, CUT.rows * CUT.dim, 512):
-                float4_cast[mine[i]] = float4()
+        if ADDED:
+            with partition(sums, thread[1], lambda i: 4 * t + i) as mine, group(thread[1]):
+                for i in range(0, CUT.rows * CUT.dim, 512):
+                    float4_cast[mine[i]] = float4()
         with (
             partition(found, thread[1], lambda i, r: i * CUT.rows + t / 4 + r, races="allow") as mine,
             partition(out_tile, block[1]) as out_now, partition(dout_tile, block[1]) as dout_now, group(warp[1]),
@@ -365,7 +366,7 @@ def change_queries(
 
 _CUT = BackwardCut(128, 128)
 EXAMPLES = {
-    "prepare": {"T": "float16", "CUT": _CUT},
+    "prepare": {"T": "float16", "CUT": _CUT, "ADDED": True},
     "change_keys": {"T": "float16", "CUT": _CUT, "CAUSAL": False, "ADDED": True},
     "finish": {"T": "float16", "CUT": _CUT},
     "change_queries": {"T": "float16", "CUT": _CUT, "CAUSAL": False},

