@@ -2,11 +2,11 @@
 
     python asv_bench/attention.py [--shapes 128x16384,64x2048c] [--dtype bfloat16] [--rounds 9] [--seconds 110] [--json FILE]
 
-Needs a Hopper GPU and torch. A shape is the elements of a head and the length, with a c where it is causal; batches times length are
-16,384 tokens, heads times their elements 2048, as in the papers' tables. Kernels are timed as CUDA graphs of launches, so that the
-host's time a call does not count; buffers are rotated past the L2; who begins a round is another one each time: power binds, and
-what runs is slowed by what ran before it. Each result is compared with float64 in the same run (sampled rows of sampled heads), and
-the root of the mean square of its errors is told.
+Needs a Hopper GPU and torch. A shape is the elements of a head and the length, with a c where it is causal; batches times length
+are 16,384 tokens, heads times their elements 2048, as in the papers' tables. Kernels are timed as CUDA graphs of launches, so
+that the host's time a call does not count; buffers are rotated past the L2; who begins a round is another one each time: power
+binds, and what runs is slowed by what ran before it. Each result is compared with float64 in the same run (sampled rows of sampled
+heads), and the root of the mean square of its errors is told.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ def arrays(dim: int, length: int, dtype: str) -> list[Set]:
 
     shape = (TOKENS // length, HIDDEN // dim, length, dim)
     sets = 1 + 2 * L2 // (4 * 2 * TOKENS * HIDDEN)
-    normal = lambda: torch.randn(shape, device="cuda").to(getattr(torch, dtype))
-    return [(normal(), normal(), normal(), torch.empty_like(normal())) for _ in range(sets)]
+    of = {"device": "cuda", "dtype": getattr(torch, dtype)}
+    return [(*(torch.randn(shape, **of) for _ in range(3)), torch.empty(shape, **of)) for _ in range(sets)]
 
 
 def ours(sets: list[Set], causal: bool) -> Callable[[int, int], None]:
@@ -166,7 +166,9 @@ def main() -> int:
 
     import torch
 
-    print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, {options.dtype}; TFLOP/s (error); above 1: Prism is faster")
+    print(
+        f"{torch.cuda.get_device_name()}, torch {torch.__version__}, {options.dtype}; TFLOP/s (error); above 1: Prism is faster"
+    )
     rows = []
     for text in options.shapes.split(","):
         if elapsed() > options.seconds:

@@ -30,9 +30,22 @@ def cut_of(dim: int, dim_v: int, rows: int, *, host: bool = False) -> Cut:
     return _with_slab(Cut(d, dv, keys=112 if wide <= 192 else 80, turns=True))
 
 
+def cut_of_bytes(dim: int, dim_v: int, rows: int, *, host: bool = False) -> Cut:
+    """Return how heads of 8-bit floats are cut."""
+    d, dv = (-(-max(n, 1) // 32) * 32 for n in (dim, dim_v))
+    if host:
+        return Cut(d, dv, keys=64, width=1, seldom=True)
+    wide = max(d, dv)
+    if rows <= 64 and wide <= 128:
+        return Cut(d, dv, keys=128, groups=1, registers=0, width=1, seldom=True)
+    if wide <= 64:
+        return Cut(d, dv, keys=128, groups=3, turns=True, registers=160, loader_registers=32, width=1, seldom=True)
+    return _with_slab(Cut(d, dv, keys=128, turns=True, width=1, seldom=True))
+
+
 def _with_slab(cut: Cut) -> Cut:
     """Return the cut; without a slab where there is no room for it."""
-    held = 2 * (cut.rows * cut.dim + cut.stages * cut.keys * (cut.dim + cut.dim_v))
+    held = cut.width * (cut.rows * cut.dim + cut.stages * cut.keys * (cut.dim + cut.dim_v))
     if held + 2 * cut.rows * cut.dim_v <= _ROOM:
         return cut
     return Cut(**{**cut.__dict__, "slab": False})
@@ -48,4 +61,4 @@ def section_of(pairs: int, share: int, keys: int, bytes_of_key: int, *, causal: 
     return min(pairs, max(1, L2 // max(1, keys * bytes_of_key)) * share)
 
 
-__all__ = ["MOST_DIM", "cut_of", "section_of"]
+__all__ = ["MOST_DIM", "cut_of", "cut_of_bytes", "section_of"]

@@ -13,7 +13,7 @@ from prism.kernels.attention.decode_pieces import clear_rows, count_tiles, find_
 from prism.kernels.attention.decode_weights import weigh_rows
 from prism.lang import (
     CUtensorMap, atomic_add, attr, block, broadcast, claim, column, const, constexpr, count, dtype, float32, fragment, grid, group,
-    id, int32, int64, log2, one, partition, prism, ptr, requires, roles, row, shared, shuffle_xor, store_relaxed, store_vector,
+    id, int32, int64, log2, one, partition, prefetch_map, prism, ptr, requires, roles, row, shared, shuffle_xor, store_relaxed, store_vector,
     template, thread, tma_load, uint32, vector, warp, warpgroup, wgmma,
 )  # fmt: skip
 
@@ -84,6 +84,9 @@ def decode(
         start: int32 @ block[1] = piece * each
         if CUT.lengths:
             piece, start = find_piece(lengths, batches, keys, before, heads, first, last, KEYS=CUT.keys)
+        with loader, one(thread):
+            prefetch_map(k)
+            prefetch_map(v)
         while start < last:
             batch: int32 @ block[1] = piece / heads
             head: int32 @ block[1] = piece % heads
@@ -118,7 +121,10 @@ def decode(
                                     page: int32 = table[batch * wide + (j + p) / CUT.page] if j + p < length else pages
                                     tma_load(k_in[p, 0], k[page, head, (j + p) % CUT.page, 0])
                             else:
-                                tma_load(k_in, k[batch, head, j, 0])
+                                if CUT.hint:
+                                    tma_load(k_in, k[batch, head, j, 0], cache="evict_first")
+                                else:
+                                    tma_load(k_in, k[batch, head, j, 0])
                     with claim(v_tile, loader) as v_in, one(thread):
                         if j > from_:
                             if CUT.page > 0:
@@ -127,7 +133,10 @@ def decode(
                                     page: int32 = table[batch * wide + i / CUT.page] if i < length else pages
                                     tma_load(v_in[p, 0], v[page, head, i % CUT.page, 0])
                             else:
-                                tma_load(v_in, v[batch, head, j - CUT.keys, 0])
+                                if CUT.hint:
+                                    tma_load(v_in, v[batch, head, j - CUT.keys, 0], cache="evict_first")
+                                else:
+                                    tma_load(v_in, v[batch, head, j - CUT.keys, 0])
                     with claim(k_tile, consumers, in_flight=1) as k_now, group(warpgroup[1]):
                         if j < to:
                             wgmma(scores, q_now, k_now, accumulate=False)

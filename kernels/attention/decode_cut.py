@@ -27,6 +27,7 @@ class DecodeCut:
     page: int = 0
     lse: bool = False
     tokens: bool = False
+    hint: bool = False
 
     @property
     def box(self) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from prism.kernels.attention.softmax import LEAST
 from prism.lang import (
     atomic_add, broadcast, claim, constexpr, count, fast_exp2_flush, float32, fragment, grid, group, id, int32, int64, load_vector,
-    one, partition, prism, ptr, requires, shared, store_relaxed, store_vector, template, thread, uint32, vector, warp, warpgroup,
+    one, partition, prism, ptr, requires, shared, shuffle_xor, store_relaxed, store_vector, template, thread, uint32, vector, warp, warpgroup,
 )  # fmt: skip
 
 
@@ -77,21 +77,26 @@ def add_up(
     Test:        tests/kernels/test_attention_decode.py
     """
     WIDTH: constexpr(int) = 2 * HALVES
+    AT_ONCE: constexpr(int) = 4 if HALVES == 1 else 1  # more do not fit into registers
     t: int32 @ thread[1] = id()
+    top: float32[2] @ thread[1] = [LEAST, LEAST]
+    with group(thread[1]):
+        for p in range(t % 4, parts, 4, unroll=4):  # the four threads that share rows look at a quarter each
+            facts: vector(float32, 4) = load_vector(marked[slot_of(first, p) * 512 + 4 * t], 4)
+            for h in range(HALVES):
+                top[h] = max(top[h], facts[2 * h])
+    for h in range(HALVES):
+        for s in range(2):
+            top[h] = max(top[h], shuffle_xor(top[h], 1 << s))
     with group(thread[1]):
         if parts > 0:
             for h in range(HALVES):
-                largest[h] = LEAST
+                largest[h] = top[h]
                 total[h] = 0
             for i in range(count(sums)):
                 sums[i] = 0
-        for p in range(parts):
-            slot: int64 = first if p == 0 else first - 1 + 2 * p
-            facts: vector(float32, 4) = load_vector(marked[slot * 512 + 4 * t], 4)
-            for h in range(HALVES):
-                largest[h] = max(largest[h], facts[2 * h])
-        for p in range(parts):
-            slot: int64 = first if p == 0 else first - 1 + 2 * p
+        for p in range(0, parts, unroll=AT_ONCE):
+            slot: int64 = slot_of(first, p)
             facts: vector(float32, 4) = load_vector(marked[slot * 512 + 4 * t], 4)
             factor: float32[2]
             for h in range(HALVES):
@@ -103,4 +108,11 @@ def add_up(
                     sums[i + e] += factor[e / 2] * few[e]
 
 
-__all__ = ["add_up", "is_last", "keep"]
+@prism("device")
+@requires(thread[1])
+def slot_of(first: int64 @ thread[1], part: int32 @ thread[1]) -> int64 @ thread[1]:
+    """The slot of a part: a block's first slot is that of what it goes on with, the second that of what it begins."""
+    return first if part == 0 else first - 1 + 2 * part
+
+
+__all__ = ["add_up", "is_last", "keep", "slot_of"]

@@ -14,8 +14,8 @@ def transpose_values(
     v: ptr(const(uint32)) @ grid[1], out: ptr(uint32) @ grid[1], q_scale: ptr(const(float32)) @ grid[1],
     k_scale: ptr(const(float32)) @ grid[1], v_scale: ptr(const(float32)) @ grid[1], scales: ptr(float32) @ grid[1],
     pairs: int32 @ grid[1], heads: int32 @ grid[1], share: int32 @ grid[1], keys: int32 @ grid[1], wide: int32 @ grid[1],
-    batch_step: int64 @ grid[1], head_step: int64 @ grid[1], row_step: int64 @ grid[1], q_one: int32 @ grid[1],
-    k_one: int32 @ grid[1],  v_one: int32 @ grid[1],
+    batch_step: int64 @ grid[1], head_step: int64 @ grid[1], row_step: int64 @ grid[1], q_scales: int32 @ grid[1],
+    k_scales: int32 @ grid[1], v_scales: int32 @ grid[1],
 ):
     """`out[pair, d, :]` = `v[pair, :, d]`, permuted so that weights need not be; and what products are to be scaled by.
 
@@ -24,9 +24,9 @@ def transpose_values(
 
     Perspective: grid, a block for each 128 keys and 64 elements of a pair of batch and head, of which there are `pairs / share`.
     Shapes:      4 elements a word. `v`: steps are given, in words, multiples of 4; rows of 4 * `WORDS` words. `out`: pairs / share x
-                 16 * `WORDS` x `wide` words, `wide` a multiple of 4 that holds `keys`; beyond those it is zeros. `q_scale`: of each
-                 pair, or one for all where `q_one`; `k_scale`, `v_scale`: of each pair of their own, or one for all. `scales`: 2 x
-                 pairs.
+                 16 * `WORDS` x `wide` words, `wide` a multiple of 4 that holds `keys`; beyond those it is zeros. `q_scale`:
+                 `q_scales` numbers: one of each pair, or one for all, or none, which is 1; `k_scale`, `v_scale`: the same, of
+                 their own pairs. `scales`: 2 x pairs.
     Test:        tests/kernels/test_attention8.py
     """
     WORDS_OF_BLOCK: constexpr(int) = 4
@@ -68,8 +68,11 @@ def transpose_values(
             if within == 0:
                 for s in range(t, share, 128):
                     query: int32 = pair * share + s
-                    factors[query] = q_scale[0 if q_one > 0 else query] * k_scale[0 if k_one > 0 else pair]
-                    factors[pairs + query] = v_scale[0 if v_one > 0 else pair]
+                    factor: float32 = q_scale[query if q_scales > 1 else 0] if q_scales > 0 else 1
+                    if k_scales > 0:
+                        factor *= k_scale[pair if k_scales > 1 else 0]
+                    factors[query] = factor
+                    factors[pairs + query] = v_scale[pair if v_scales > 1 else 0] if v_scales > 0 else 1
 
 
 EXAMPLES = {"transpose_values": {"WORDS": 8}}

@@ -78,14 +78,37 @@ def faults(q, k, v, found, logs, layout="bhld", **options) -> str:
 def check(q, k, v, **options) -> None:
     found = prism.lib.attention(q, k, v, **options)
     found, logs = found if options.get("lse") else (found, None)
-    assert not (wrong := faults(q, k, v, found, logs, **options)), (tuple(q.shape), tuple(k.shape), tuple(v.shape), options, wrong)
+    assert not (wrong := faults(q, k, v, found, logs, **options)), (
+        tuple(q.shape),
+        tuple(k.shape),
+        tuple(v.shape),
+        options,
+        wrong,
+    )
 
 
 @pytest.mark.parametrize("kind", EPS)
-@pytest.mark.parametrize("dims", [(8, 8), (32, 32), (64, 64), (72, 40), (96, 96), (128, 128), (64, 128), (192, 128), (192, 192), (256, 256), (64, 256)])
+@pytest.mark.parametrize(
+    "dims",
+    [
+        (8, 8),
+        (32, 32),
+        (64, 64),
+        (72, 40),
+        (96, 96),
+        (128, 128),
+        (64, 128),
+        (192, 128),
+        (192, 192),
+        (256, 256),
+        (64, 256),
+    ],
+)
 def test_dims(dims: tuple[int, int], kind: str) -> None:
     """At tiles' edges, of queries and of keys."""
-    for (rows, keys), causal in itertools.product([(1, 1), (64, 80), (65, 300), (300, 65), (513, 513), (1000, 257)], (False, True)):
+    for (rows, keys), causal in itertools.product(
+        [(1, 1), (64, 80), (65, 300), (300, 65), (513, 513), (1000, 257)], (False, True)
+    ):
         q, k, v = (normal(2, 2, n, dim, kind=kind) for n, dim in ((rows, dims[0]), (keys, dims[0]), (keys, dims[1])))
         check(q, k, v, causal=causal, lse=True)
 
@@ -118,7 +141,11 @@ def random_call(seed: int) -> tuple[Any, Any, Any, dict[str, Any]]:
     kind, layout, axes = at.choice(list(EPS)), at.choice(["bhld", "blhd"]), at.choice([3, 4, 4])
     dim = at.choice([8 * at.randint(1, 32), 64, 128, 256])
     dim_v = at.choice([dim, dim, 8 * at.randint(1, 32)])
-    share, kv_heads, batches = at.choice([1, 1, 2, 3, 8]), at.choice([1, 2, 3]), at.choice([1, 2, 3]) if axes == 4 else 1
+    share, kv_heads, batches = (
+        at.choice([1, 1, 2, 3, 8]),
+        at.choice([1, 2, 3]),
+        at.choice([1, 2, 3]) if axes == 4 else 1,
+    )
     rows, keys = (at.choice([at.randint(1, 40), at.randint(1, 700), 64 * at.randint(1, 8)]) for _ in range(2))
     keys = at.choice([keys, keys, rows, 0 if at.random() < 0.1 else keys])
 

@@ -7,23 +7,21 @@ from __future__ import annotations
 
 import functools
 import math
-import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from prism import check
-from prism.interpret import SCHEDULES, run
-from prism.kernels.attention import Cut, Terms, as_it_is, attend
-from prism.kernels.attention.transposed import transpose_values
+from prism.interpret import SCHEDULES, MachineError, run
+from prism.kernels.attention import Cut, Terms, as_it_is, attend, transpose_values
+from prism.lang.tree.plan import Wait, WaitGroup
 from prism.lang.types import BFLOAT16, FLOAT8_E4M3FN
 from prism.lang.types.shorts import bits_of, values_of
 from prism.runtime.build import entry_of
 from prism.runtime.compile import compile_cubin
-from tests.mutation import TRIED, Score, score
-
-SMALL = Cut(32, 32, 32, groups=1, registers=0, width=1)
+from tests.mutation import named
 
 
 @functools.cache
@@ -54,8 +52,8 @@ def transposed(v: Any, scales: tuple[Any, Any, Any], share: int) -> tuple[Any, A
     steps = [np.int64(step // 4) for step in v.strides[:3]]
     numbers = [np.int32(n) for n in (pairs, heads * share, share, keys, wide)]
     memory = np.lib.stride_tricks.as_strided(v, (v.size,), (1,)).view(np.uint32)
-    ones = [np.int32(len(scale) == 1) for scale in given]
-    run(program_of_transposition(words), blocks, 128, [memory, out, *given, made, *numbers, *steps, *ones], check=True)
+    counts = [np.int32(len(scale)) for scale in given]
+    run(program_of_transposition(words), blocks, 128, [memory, out, *given, made, *numbers, *steps, *counts], check=True)
     return out.view(np.uint8).reshape(batches, heads, dim, 4 * wide), made
 
 
@@ -164,3 +162,38 @@ def test_it_is_attention(name: str) -> None:
     assert (off <= launch.bound).all(), (off / launch.bound).max()
     if options.get("terms", Terms()).lse:
         assert np.allclose(launch.lse, launch.logarithm.ravel(), rtol=0, atol=1e-5)
+
+
+# -- synchronisation, registers -----------------------------------------------------------------------------------------
+
+
+NEEDLESS = ["Wait(k_tile_read)", "WaitGroup(bulk)", "WaitGroup(wgmma)"]
+"""Another wait says as much: the loader's for the queries' tile, which is free when a tile's keys are; the storer's and the
+computing warps' behind their last trip."""
+
+
+def test_each_wait_is_needed() -> None:
+    """Of each wait and barrier deleted, the machine tells, or the result is wrong: some tiles a block, trips of every kind."""
+    launch = Launch(Cut(32, 32, 32, turns=True, width=1), 129, 140)
+    launch.blocks = 1
+    assert launch.right(check=True, schedule="random")
+    survivors, tried = [], 0
+    for plan in launch.built.plans.values():
+        for step in (*plan.barriers, *(op for op in plan.operations if isinstance(op, Wait | WaitGroup))):
+            tried += 1
+            mutant = launch.built.with_plan(replace(plan, skewed=None).drop_step(step))
+            if not is_reported(launch, mutant):
+                survivors.append(named(step).split(" ")[0])
+    assert tried > 20 and sorted(survivors) == NEEDLESS
+
+
+def is_reported(launch: Launch, mutant: Any) -> bool:
+    try:
+        return not launch.right(mutant, check=True, schedule="random")
+    except MachineError:
+        return True
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_schedules(schedule: str) -> None:
+    assert Launch(Cut(64, 32, 32, turns=True, slab=False, seldom=True, width=1), 140, 100).right(check=True, schedule=schedule)

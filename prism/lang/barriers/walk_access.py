@@ -51,7 +51,7 @@ def touch_all(walk: Walk, place: Place, statement: Stmt, state: State) -> State:
         for use in uses:
             if isinstance(use.expression, Call):
                 before, fresh = _call(walk, place, env, use, before, fresh, others)
-            elif walk.context.engines or not isinstance(use.expression, Item):
+            elif walk.context.engines or not _in_registers(use):
                 touch = make_touch(walk.context, place, env, use)
                 check(walk, touch, (before, fresh, others), None)
                 if not harmless(walk.context.function, touch):
@@ -60,6 +60,11 @@ def touch_all(walk: Walk, place: Place, statement: Stmt, state: State) -> State:
             fresh |= {_pending(declare_touch(walk.context, place, fragment, statement))}
         found[env] = before | fresh
     return found
+
+
+def _in_registers(use: Use) -> bool:
+    """Whether a thread itself uses a fragment: an element, or all of it."""
+    return not use.how and not isinstance(use.expression, Call) and isinstance(use.expression.symbol.type, Fragment)
 
 
 def _pending(touch: Touch) -> Pending:

@@ -213,7 +213,8 @@ class Context(Frozen):
     `before`, `after`: operations that the plan has for certain, of rings and of groups that are committed. `loaded`: which
     loads into rings have ended for who waits on an mbarrier, or for those threads of the block that have left a ring's scope.
     `news`: where the waits of rings join the whole block. `end`: stands for the end of the function's body. `engines`: whether
-    some access is the copy engine's or the tensor cores', or may be to what a caller's tensor cores have under way. `find_alike`: of many accesses, which stand for others.
+    some access is the copy engine's or the tensor cores', or may be to what a caller's tensor cores have under way.
+    `find_alike`: of many accesses, which stand for others.
     """
 
     function: tree.Function
@@ -239,9 +240,7 @@ def context_of(function: tree.Function, objects: flow.Objects, summaries: Mappin
     own = any(apply.intrinsic.asynchronous in ENGINES for _, apply in issues(function))
     called = {call.function for call in flow.callees(function)}
     passed = any(e.how in ENGINES for f in called for e in (*summaries[f].entry, *summaries[f].exit))
-    given = any(
-        isinstance(parameter.type, tree.Fragment) for parameter in function.parameters
-    )  # in flight for a caller
+    given = any(isinstance(one.type, tree.Fragment) for one in function.parameters)  # which a caller may have in flight
     end = tree.Return(value=None, span=function.span)
     return Context(
         function,

@@ -309,26 +309,40 @@ class Use(Frozen):
 def uses(statement: tree.Stmt) -> Iterator[Use]:
     """Yield what a statement itself touches, in evaluation order (not what statements inside it do)."""
     if isinstance(statement, tree.Unsafe):
-        for element, kind in statement.accesses:
-            yield from (use for index in indices_of(element) for use in _uses(index))
-            yield Use(element, kind, exact=False)
+        yield from _uses_of_text(statement)
         return
     target = statement.target if isinstance(statement, tree.Assign) else None
     for expression in tree.expressions(statement):
-        if expression is target and isinstance(expression, tree.Element):
-            for index in indices_of(expression):
-                yield from _uses(index)
-            yield Use(expression, "write")
-        elif (
-            expression is target
-            and isinstance(expression, tree.Item)
-            and isinstance(expression.symbol.type, tree.Fragment)
-        ):
-            for index in expression.indices:
-                yield from _uses(index)
-            yield Use(expression, "write")
-        elif not (expression is target and isinstance(expression, tree.Var)):
+        if expression is target:
+            yield from _uses_of_target(expression)
+        else:
             yield from _uses(expression)
+
+
+def _uses_of_text(statement: tree.Unsafe) -> Iterator[Use]:
+    for element, kind in statement.accesses:
+        yield from (use for index in indices_of(element) for use in _uses(index))
+        yield Use(element, kind, exact=False)
+    for symbol in statement.uses:
+        if isinstance(symbol.type, tree.Fragment):  # nobody says what a text does to one that it is lent
+            whole = tree.Var(symbol=symbol, type=symbol.type, perspective=symbol.perspective, span=statement.span)
+            yield Use(whole, "write", exact=False)
+
+
+def _uses_of_target(target: tree.Expr) -> Iterator[Use]:
+    match target:
+        case tree.Element():
+            yield from (use for index in indices_of(target) for use in _uses(index))
+            yield Use(target, "write")
+        case tree.Item(symbol=symbol) if isinstance(symbol.type, tree.Fragment):
+            yield from (use for index in target.indices for use in _uses(index))
+            yield Use(target, "write")
+        case tree.Var(symbol=symbol) if isinstance(symbol.type, tree.Fragment):
+            yield Use(target, "write", exact=False)  # `acc = 0`: all of it
+        case tree.Var():
+            pass
+        case _:
+            yield from _uses(target)
 
 
 def uses_of(known: Facts, statement: tree.Stmt) -> tuple[Use, ...]:

@@ -3,9 +3,6 @@
 # ruff: noqa: B007, F821 -- kernels: loops that only count, names that they declare
 from __future__ import annotations
 
-import numpy as np
-
-from prism.interpret import run
 from prism.lang import (
     CUtensorMap,
     async_,
@@ -15,7 +12,6 @@ from prism.lang import (
     bulk_store,
     claim,
     const,
-    count,
     cp_async,
     fragment,
     grid,
@@ -378,57 +374,6 @@ def test_each_fragment_waits_for_its_own_batch():
         "15 < pending wgmma 1",
         "17 < pending wgmma 0",
     ]
-
-
-@prism("device")
-@requires(warpgroup[1])
-def first_of(sums: fragment(float, 64, 64) @ warpgroup[1], found: float[1] @ thread[1]):
-    with group(thread[1]):
-        found[0] = sums[0]
-
-
-@prism("device")
-@requires(warpgroup[1])
-def clear(sums: fragment(float, 64, 64) @ warpgroup[1]):
-    with group(thread[1]):
-        for i in range(count(sums)):
-            sums[i] = 0.0
-
-
-@prism("global")
-@attr("__launch_bounds__(128)")
-@requires(grid[1], block[1], warpgroup[1])
-def lent(x: ptr(const(bf16)) @ grid[1], y: ptr(float) @ grid[1], n: int @ grid[1]):
-    t: int @ thread[1] = id()
-    with partition(y, thread[1], offset=t) as out, group(block[1]):
-        a: shared(bf16[64, 64], swizzle=128)
-        sums: fragment(float, 64, 64) @ warpgroup[1] = 0
-        found: float[1] @ thread[1]
-        u: int @ thread[1] = id()
-        with partition(a, thread[1], lambda r, c: (r + u / 2, c + u % 2 * 32), races="allow") as mine, group(thread[1]):
-            for j in range(32):
-                mine[0, j] = x[32 * u + j]
-        with group(warpgroup[1]):
-            wgmma(sums, a, a)
-            clear(sums)
-            wgmma(sums, a, a)
-            first_of(sums, found)
-        with group(thread[1]):
-            out[0] = found[0]
-
-
-def test_functions_that_are_lent_a_fragment_wait_for_wgmmas():
-    """What a function does with registers that its caller's wgmmas write is waited for before the call."""
-    assert [line for line in told(lent) if "wgmma" in line] == [
-        "11 > commit wgmma",
-        "12 < pending wgmma 0",
-        "13 > commit wgmma",
-        "14 < pending wgmma 0",
-    ]
-    x, y = np.zeros(4096, np.uint16), np.zeros(128, np.float32)
-    x[:64] = 0x3F80  # ones in the first row
-    run(build(lent), 1, 128, [x, y, np.int32(0)], check=True)
-    assert y[0] == 64 and not y[1:].any()
 
 
 # -- clusters ---------------------------------------------------------------------------------------------------------------

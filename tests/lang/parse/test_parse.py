@@ -155,7 +155,7 @@ def test_roles() -> None:
     assert statements("a, b = roles(warp, 2, N)\nwith a: pass") == "[Roles([a, b], warp, [2, N]), Enter(a, [Pass()], False)]"
     assert statements("a, = roles(warp, 2)") == statements("a = roles(warp, 2)") == "[Roles([a], warp, [2])]"
     made = statements("a, = roles(warp, 2)\nwith claim(x, a) as y, claim(z, a) as w, one(thread): pass")
-    inner = "Claim(z, a, None, None, w, [Enter(a, [One(thread, [Pass()])])])"
+    inner = "Claim(z, a, None, None, w, [Enter(a, [One(thread, [Pass()])], True)])"
     assert made == f"[Roles([a], warp, [2]), Claim(x, a, None, None, y, [{inner}])]"
 
 

@@ -14,12 +14,14 @@ from prism.host.call import Decision, Result, call
 from prism.host.plan import OUT, Machine
 from prism.kernels.attention import MOST_DIM, as_it_is
 from prism.lang.surface import Kernel
+from prism.lib.algorithms.attention import eight_bits
 from prism.lib.algorithms.attention.plan import LSE, Attention, decide
 from prism.lib.algorithms.topk.calls import copy_to
 from prism.lib.views import new_view, view_of
 from prism.runtime.arrays import CODED, ArrayInfo
 
-DTYPES = ("float16", "bfloat16")
+OF_16_BITS = ("float16", "bfloat16")
+DTYPES = (*OF_16_BITS, eight_bits.DTYPE)
 ALIGNMENTS = {False: None, True: "bottom_right", "bottom_right": "bottom_right", "top_left": "top_left"}
 """What `causal` may be, and which corners of a head's scores the diagonal meets."""
 LAYOUTS = {"bhld": (0, 1, 2, 3), "blhd": (0, 2, 1, 3)}
@@ -40,6 +42,10 @@ def attention(
     score: Kernel | None = None,
     layout: str = "bhld",
     lse: bool = False,
+    q_scale: Any = None,
+    k_scale: Any = None,
+    v_scale: Any = None,
+    out_dtype: Any = None,
     out: Any = None,
     stream: Any = None,
 ) -> Any:
@@ -48,10 +54,10 @@ def attention(
     Parameters
     ----------
     q, k, v : arrays of NumPy, CuPy or torch
-        Batches x heads x length x dim, all of float16 or all of bfloat16; or, where `layout` is "blhd", batches x length x heads
+        Batches x heads x length x dim, all of float16, all of bfloat16 or all of float8_e4m3fn; or, where `layout` is "blhd", batches x length x heads
         x dim. Without the first axis there is one batch. `k` and `v` are of one length; a divisor of `q`'s number of heads is
         theirs, each shared by as many heads of `q` that follow one another. `k`'s dim is `q`'s, `v` has its own; both are
-        multiples of 8 up to 256. Any strides; a copy is made where elements of the last axis don't lie one after the other, or
+        multiples of 8 up to 256, of 8-bit floats of 16. Any strides; a copy is made where elements of the last axis don't lie one after the other, or
         others don't begin at multiples of 16 bytes.
     causal : bool or str
         Whether a query sees no keys behind its own place. The last query's place is that of the last key ("bottom_right", or
@@ -71,6 +77,10 @@ def attention(
         "bhld" or "blhd".
     lse : bool
         Whether the logarithms of the sums of exponentials are returned too.
+    q_scale, k_scale, v_scale : array, optional
+        Of float32: what arrays of float8_e4m3fn are to be multiplied by, one number for all, or one of each batch and head.
+    out_dtype : dtype, optional
+        Of a result of 8-bit floats: bfloat16 or float16, by default that of `out`, or bfloat16.
     out : array, optional
         Where to put the result; with `lse` a pair of arrays.
     stream : stream or int, optional
@@ -79,7 +89,7 @@ def attention(
     Returns
     -------
     array
-        Of `q`'s shape, dtype and library, but for `v`'s dim; `out`, if given. With `lse` a pair, the second of float32,
+        Of `q`'s shape, dtype and library, but for `v`'s dim, and for 8-bit floats of `out_dtype`; `out`, if given. With `lse` a pair, the second of float32,
         batches x heads x length.
 
     Raises
@@ -96,7 +106,8 @@ def attention(
     -----
     Products are exact and added in float32; weights are rounded to `q`'s dtype before they are multiplied with values. Sums are
     made in an order that depends on shapes alone: the same call gives the same bits. A query that sees no key has zeros, and -inf
-    as its logarithm. A NumPy array runs on the reference machine, from the same kernel (`prism.kernels.attention`).
+    as its logarithm. Of 8-bit floats weights are rounded to 4 bits, after a factor of 2^8 that keeps small ones; Hopper adds such products
+    with fewer bits than a float32 has; and values are transposed first, by a launch of its own. A NumPy array runs on the reference machine, from the same kernel (`prism.kernels.attention`).
 
     Examples
     --------
@@ -109,21 +120,37 @@ def attention(
     """
     if lse and out is not None:
         if not (isinstance(out, tuple | list) and len(out) == 2):
-            raise TypeError("`out` must be a pair of arrays, for the result and the logarithms, where `lse` is asked for")
+            raise TypeError(
+                "`out` must be a pair of arrays, for the result and the logarithms, where `lse` is asked for"
+            )
         how = {"causal": causal, "window": window, "scale": scale, "softcap": softcap, "sinks": sinks, "score": score}
-        return copy_to("attention", attention(q, k, v, **how, layout=layout, lse=True, stream=stream), tuple(out), stream)
-    given = {"q": q, "k": k, "v": v} | ({} if sinks is None else {"sinks": sinks})
+        how |= {"q_scale": q_scale, "k_scale": k_scale, "v_scale": v_scale, "out_dtype": out_dtype}
+        return copy_to(
+            "attention", attention(q, k, v, **how, layout=layout, lse=True, stream=stream), tuple(out), stream
+        )
+    more = {"sinks": sinks, "q_scale": q_scale, "k_scale": k_scale, "v_scale": v_scale}
+    given = {"q": q, "k": k, "v": v} | {name: array for name, array in more.items() if array is not None}
     bounds = tuple(window) if isinstance(window, tuple | list) else (window, window)
-    asked = ("attention", tuple(given), causal, bounds, scale or repr(scale), softcap, score, layout, lse)
+    asked = ("attention", tuple(given), causal, bounds, scale or repr(scale), softcap, score, layout, lse, out_dtype)
     if (known := repeat.run_many(asked, (*given.values(), out), stream)) is not None:
         return known
-    how = {"causal": causal, "window": bounds, "scale": scale, "softcap": softcap, "score": score, "layout": layout, "lse": lse}
+    how = {
+        "causal": causal,
+        "window": bounds,
+        "scale": scale,
+        "softcap": softcap,
+        "score": score,
+        "layout": layout,
+        "lse": lse,
+    }
+    how["out_dtype"] = out_dtype
     return call("attention", asked, given, functools.partial(decide_attention, **how), out, stream)
 
 
 def decide_attention(
     arrays: Mapping[str, ArrayInfo], out: ArrayInfo | None, machine: Machine, *, causal: bool | str, window: tuple[Any, ...],
     scale: float | None, softcap: float | None, score: Any, layout: str, lse: bool,
+    out_dtype: Any = None,
 ) -> Decision:  # fmt: skip
     """Return how `attention` of arrays by the names of its arguments is made.
 
@@ -145,19 +172,22 @@ def decide_attention(
     _require_axes(q, k, v)
     axes = LAYOUTS[layout]
     three = [view_of(name, arrays[name]) for name in ("q", "k", "v")]
-    four = [view.with_batch().with_order(axes) for view in three]
+    of_q, of_k, of_v = four = [view.with_batch().with_order(axes) for view in three]
     _require_shapes(q, k, v, four)
-    (batches, heads, rows, dim), dim_v, keys = four[0].shape, four[2].shape[3], four[1].shape[2]
+    (_, heads, rows, dim), dim_v, keys = of_q.shape, of_v.shape[3], of_k.shape[2]
     if (held := arrays.get("sinks")) is not None and held.shape != (heads,):
         raise ValueError(f"`sinks` has shape {held.shape}, and there are {heads} heads: ({heads},)")
-    shape = (*q.shape[:-1], dim_v)
+    scales = eight_bits.count_scales(arrays, four[0], four[1], len(q.shape) == 4)
+    if unlike := tuple(name for name in eight_bits.SCALES if name in arrays and not arrays[name].contiguous):
+        return Decision(copied=unlike)
+    shape, kind = (*q.shape[:-1], dim_v), _result_dtype(out_dtype, out, q.scalar)
     if out is not None:
-        arguments.require_scalar(out, q.scalar)
+        arguments.require_scalar(out, kind)
         arguments.require_shape(out, shape)
-    result = Result(shape, CODED.get(q.scalar) or np.dtype(q.scalar))
+    result = Result(shape, CODED.get(kind) or np.dtype(kind))
     results = (result, Result(_shape_of_lse(q.shape, axes), np.dtype(np.float32)))[: 1 + lse]
     names = (OUT, LSE)[: 1 + lse]
-    fresh = new_view(OUT, q.scalar, shape).with_batch().with_order(axes)
+    fresh = new_view(OUT, kind, shape).with_batch().with_order(axes)
     target = fresh if out is None else view_of(OUT, out).with_batch().with_order(axes)
     shift = 0 if ALIGNMENTS[causal] == "top_left" else keys - rows
     ahead = 0 if causal else behind
@@ -165,8 +195,8 @@ def decide_attention(
         ahead = min(ahead, behind)
     factor = 1 / math.sqrt(dim) if factor is None else factor
     asked = Attention(
-        *four, target, held is not None, factor, cap, score or as_it_is,
-        None if ahead is None else ahead + shift, None if before is None else before - shift, lse,
+        of_q, of_k, of_v, target, held is not None, factor, cap, score or as_it_is,
+        None if ahead is None else ahead + shift, None if before is None else before - shift, lse, scales,
     )  # fmt: skip
     return decide(asked, results, names, machine, None if out is None else fresh)
 
@@ -194,6 +224,8 @@ def _number(value: Any, name: str) -> float | None:
 
 def _require_kinds(arrays: Mapping[str, ArrayInfo]) -> None:
     for name, info in arrays.items():
+        if name in eight_bits.SCALES:
+            continue
         wanted = ("float32",) if name == "sinks" else DTYPES
         if info.scalar not in wanted:
             raise TypeError(f"`{name}` has dtype {info.dtype}, which attention does not support: {' or '.join(wanted)}")
@@ -206,8 +238,10 @@ def _require_axes(q: ArrayInfo, k: ArrayInfo, v: ArrayInfo) -> None:
         if len(info.shape) not in (3, 4) or len(info.shape) != len(q.shape):
             raise ValueError(f"`{name}` has shape {info.shape}: attention takes arrays of 3 or 4 axes, all of as many")
         dim = info.shape[-1]
-        if dim % 8 or not 8 <= dim <= MOST_DIM:
-            raise ValueError(f"`{name}` has {dim} elements a head: attention takes multiples of 8, from 8 to {MOST_DIM}")
+        least = eight_bits.STEP if info.scalar == eight_bits.DTYPE else 8
+        if dim % least or not least <= dim <= MOST_DIM:
+            what = f"multiples of {least}, from {least} to {MOST_DIM}"
+            raise ValueError(f"`{name}` has {dim} elements a head: attention takes {what}")
 
 
 def _require_shapes(q: ArrayInfo, k: ArrayInfo, v: ArrayInfo, four: list[Any]) -> None:
@@ -222,7 +256,28 @@ def _require_shapes(q: ArrayInfo, k: ArrayInfo, v: ArrayInfo, four: list[Any]) -
     if h and (not kh or h % kh):
         raise ValueError(f"`q` has {h} heads and `k` {kh}: the first must be a multiple of the second")
     if rows + keys > _MOST or b * h * (rows // 64 + 1) > _MOST:
-        raise ValueError(f"`q` and `k` have shapes {q.shape} and {k.shape}: lengths together, and tiles, are at most {_MOST}")
+        raise ValueError(
+            f"`q` and `k` have shapes {q.shape} and {k.shape}: lengths together, and tiles, are at most {_MOST}"
+        )
+
+
+def _result_dtype(asked: Any, out: ArrayInfo | None, scalar: str) -> str:
+    """Return the name of the result's dtype: the arrays', but of 8-bit floats."""
+    kind = (
+        asked
+        if asked is None or isinstance(asked, str)
+        else getattr(asked, "__name__", str(asked)).removeprefix("torch.")
+    )
+    if scalar != eight_bits.DTYPE:
+        if kind not in (None, scalar):
+            raise TypeError(f"`out_dtype` is {kind}, and `q` has dtype {scalar}, as the result has")
+        return scalar
+    kind = kind or (eight_bits.RESULTS[0] if out is None else out.scalar)
+    if kind not in eight_bits.RESULTS:
+        raise TypeError(
+            f"{'`out`' if asked is None else '`out_dtype`'} must be {' or '.join(eight_bits.RESULTS)}, not {kind}"
+        )
+    return kind
 
 
 def _shape_of_lse(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:

@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from prism.host.call import Decision, Result
-from prism.host.plan import NO_MAP, OUT, WORDS, Buffer, Machine, Plan, Step, instance_of, nothing
+from prism.host.plan import NO_MAP, OUT, WORDS, Buffer, Machine, Plan, Scratch, Step, instance_of, nothing
 from prism.kernels import attention as kernels
 from prism.kernels.attention import Cut, Terms, as_it_is
 from prism.lang.surface import Kernel
+from prism.lib.algorithms.attention import eight_bits
 from prism.lib.views import View
 from prism.runtime.instance import Instance
 from prism.runtime.tensor_maps import PIECE
@@ -21,7 +22,8 @@ LSE = "lse"
 class Attention:
     """Attention that is to be made, of views whose axes are batches, heads, lengths and elements.
 
-    `ahead`: row r sees columns up to r + ahead, `back`: from r - back on; None: all.
+    `ahead`: row r sees columns up to r + ahead, `back`: from r - back on; None: all. `scales`: how many scales there are of
+    queries, keys and values of 8 bits.
     """
 
     q: View
@@ -35,6 +37,7 @@ class Attention:
     ahead: int | None
     back: int | None
     lse: bool
+    scales: tuple[int, ...] = (0, 0, 0)
 
     @property
     def plain(self) -> bool:
@@ -50,10 +53,13 @@ def decide(
     keys = asked.k.shape[2]
     if not batches * heads * rows * asked.v.shape[3]:
         return Decision(results, names, beside=fresh is not None and 0 not in asked.out.shape)
-    copied = tuple(view.name for view in (asked.q, asked.k, asked.v)[: 3 if keys else 1] if not _fits(view, machine.host))
+    copied = tuple(
+        view.name for view in (asked.q, asked.k, asked.v)[: 3 if keys else 1] if not _fits(view, machine.host)
+    )
     if copied:
         return Decision(copied=copied)
-    cut = kernels.cut_of(asked.q.shape[3], asked.v.shape[3], rows, host=machine.host)
+    choose = kernels.cut_of_bytes if asked.q.size == 1 else kernels.cut_of
+    cut = choose(asked.q.shape[3], asked.v.shape[3], rows, host=machine.host)
     if fresh is not None and not (_fits(asked.out, machine.host) and _apart(asked.out)):
         return Decision(results, names, beside=True, plan=_plan(replace(asked, out=fresh), cut, machine))
     return Decision(results, names, plan=_plan(asked, cut, machine))
@@ -81,25 +87,32 @@ def _plan(asked: Attention, cut: Cut, machine: Machine) -> Plan:
     out = asked.out
     terms = Terms(asked.ahead is not None, asked.back is not None, asked.cap is not None, asked.sinks, asked.lse)
     share, pairs = heads // kv_heads, batches * heads
-    instance = instance_for(asked.q.scalar, cut, terms, asked.score, asked.plain)
+    instance = instance_for(asked.q.scalar, cut, terms, asked.score, asked.plain, out.scalar)
     each = asked.k.shape[3] + asked.v.shape[3]
     section = kernels.section_of(pairs, share, keys, each * asked.k.size, causal=terms.causal)
     if not keys and not machine.host:  # a GPU has no tensor map of nothing, and none is read
         k = v = NO_MAP
+    before: tuple[Step, ...] = ()
+    factors, scratch = nothing("float32"), Scratch()
+    if cut.width == 1:
+        transposition, v, factors = eight_bits.steps_before(asked.q, asked.v, asked.scales, scratch)
+        before = (transposition,)
     arguments: dict[str, Any] = {
         "q": asked.q.map, "k": k, "v": v, "map_out": out.map if cut.slab else NO_MAP,
-        "out": nothing(asked.q.scalar) if cut.slab else out.buffer,
+        "out": nothing(out.scalar) if cut.slab else out.buffer,
         "lse": Buffer(LSE, 0, "float32", pairs * rows) if asked.lse else nothing("float32"),
         "sinks": Buffer("sinks", 0, "float32", heads) if asked.sinks else nothing("float32"),
         "pairs": pairs, "heads": heads, "share": share, "rows": rows, "keys": keys,
         "ahead": _bounded(asked.ahead, rows, keys), "back": _bounded(asked.back, keys, rows),
-        "columns": asked.v.shape[3], "section": section, "scale": asked.scale, "cap": asked.cap or 1.0, "counter": Buffer(WORDS, 0, "uint32", 1), "scales": nothing("float32"),
+        "columns": asked.v.shape[3], "section": section, "scale": asked.scale, "cap": asked.cap or 1.0,
+        "counter": Buffer(WORDS, 0, "uint32", 1), "scales": factors,
     }  # fmt: skip
     for name, step in zip(("batch_step", "head_step", "row_step"), out.strides, strict=False):
         arguments[name] = step // out.size
     tiles = pairs * -(-rows // cut.rows)
     blocks = min(tiles, 2 if machine.host else machine.multiprocessors)
-    return Plan((Step(instance, blocks, cut.threads, arguments),), words=16, tag="attention")
+    steps = (*before, Step(instance, blocks, cut.threads, arguments))
+    return Plan(steps, words=16, tag="attention", scratch=scratch.used, lent=bool(before))
 
 
 def _bounded(distance: int | None, least: int, most: int) -> int:
@@ -108,10 +121,10 @@ def _bounded(distance: int | None, least: int, most: int) -> int:
 
 
 def instance_for(
-    scalar: str, cut: Cut, terms: Terms, score: Kernel = as_it_is, plain: bool = True
+    scalar: str, cut: Cut, terms: Terms, score: Kernel = as_it_is, plain: bool = True, out: str = ""
 ) -> Instance:
-    """Return the kernel for a dtype, cut so, with what is done with scores; `plain`: they are scaled alone."""
-    template = {"T": scalar, "OUT": scalar, "CUT": cut, "TERMS": terms, "SCORE": score, "PLAIN": plain}
+    """Return the kernel for a dtype, cut so, with what is done with scores; `plain`: they are scaled alone; `out`: the result's."""
+    template = {"T": scalar, "OUT": out or scalar, "CUT": cut, "TERMS": terms, "SCORE": score, "PLAIN": plain}
     return instance_of(kernels.attend, template)
 
 

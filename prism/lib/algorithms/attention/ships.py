@@ -1,4 +1,4 @@
-"""Which kernels of attention ship: for Hopper, of both dtypes and usual heads, plain and causal, with logarithms and without."""
+"""Which kernels of attention ship: for Hopper, of both 16-bit dtypes and usual heads, plain and causal, with logarithms and without."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from prism.host.plan import Machine
 from prism.kernels.attention import Terms, cut_of
-from prism.lib.algorithms.attention.api import DTYPES
+from prism.lib.algorithms.attention.api import OF_16_BITS
 from prism.lib.algorithms.attention.plan import instance_for
 from prism.lib.algorithms.sgemm.ring import ARCH
 from prism.runtime.instance import Instance
@@ -19,5 +19,5 @@ def instances(gpu: Machine) -> Iterator[Instance]:
     """Yield the kernels that ship for a GPU."""
     if gpu.arch != ARCH:
         return
-    for dtype, dim, causal, lse in itertools.product(DTYPES, (64, 128, 256), _FLAGS, _FLAGS):
+    for dtype, dim, causal, lse in itertools.product(OF_16_BITS, (64, 128, 256), _FLAGS, _FLAGS):
         yield instance_for(dtype, cut_of(dim, dim, 1024), Terms(causal=causal, lse=lse))
