@@ -39,10 +39,10 @@ def prepare(
     Source:      Dao, "FlashAttention-2", algorithm 2.
     Test:        tests/kernels/test_attention_backward.py
     """
-    tall: int32 @ grid[1] = (rows + (CUT.rows - 1)) / CUT.rows
+    row_tiles: int32 @ grid[1] = (rows + (CUT.rows - 1)) / CUT.rows
     b: int32 @ block[1] = id()
-    head: int32 @ block[1] = b / tall
-    top: int32 @ block[1] = b % tall * CUT.rows
+    head: int32 @ block[1] = b / row_tiles
+    top: int32 @ block[1] = b % row_tiles * CUT.rows
     with (
         partition(of_rows, block[1], lambda i: int64(b) * (2 * CUT.rows) + i) as found,
         partition(dq_sums, block[1], lambda i: int64(b) * (CUT.rows * CUT.dim) + i) as sums, group(block[1]),
@@ -128,12 +128,12 @@ def change_keys(
     Source:      Dao, "FlashAttention-2"; Shah et al., "FlashAttention-3".
     Test:        tests/kernels/test_attention_backward.py
     """
-    wide: int32 @ grid[1] = (keys + (CUT.keys - 1)) / CUT.keys
-    tall: int32 @ grid[1] = (rows + (CUT.rows - 1)) / CUT.rows
+    key_tiles: int32 @ grid[1] = (keys + (CUT.keys - 1)) / CUT.keys
+    row_tiles: int32 @ grid[1] = (rows + (CUT.rows - 1)) / CUT.rows
     b: int32 @ block[1] = id()
-    head: int32 @ block[1] = b / wide % (heads / share)
-    batch: int32 @ block[1] = b / wide / (heads / share)
-    left: int32 @ block[1] = b % wide * CUT.keys
+    head: int32 @ block[1] = b / key_tiles % (heads / share)
+    batch: int32 @ block[1] = b / key_tiles / (heads / share)
+    left: int32 @ block[1] = b % key_tiles * CUT.keys
     begin: int32 @ block[1] = max(0, left - ahead) / CUT.rows * CUT.rows if CAUSAL else 0
     with group(block[1]):
         k_tile: shared(T[CUT.keys, CUT.dim], ring=1, swizzle=128)
@@ -171,7 +171,7 @@ def change_keys(
                 first[h] = (c - ahead if CAUSAL else 0) if c < keys else rows + CUT.rows
         with claim(k_tile, consumers) as k_now, claim(v_tile, consumers) as v_now:
             for g in range(share):
-                tiles: int32 @ block[1] = (batch * heads + head * share + g) * tall
+                tiles: int32 @ block[1] = (batch * heads + head * share + g) * row_tiles
                 for j in range(begin, rows, CUT.rows):
                     # One wait for all three: ptxas 13.0 wants none between products of one fence.
                     with (
@@ -250,9 +250,9 @@ def finish(
     Shapes:      `dq_sums`: as `change_keys` leaves it; `dq`: batches x heads x rows x `CUT.dim`.
     Test:        tests/kernels/test_attention_backward.py
     """
-    tall: int32 @ grid[1] = (rows + (CUT.rows - 1)) / CUT.rows
+    row_tiles: int32 @ grid[1] = (rows + (CUT.rows - 1)) / CUT.rows
     b: int32 @ block[1] = id()
-    head: int32 @ block[1] = b / tall
+    head: int32 @ block[1] = b / row_tiles
     with group(block[1]):
         tile: shared(T[CUT.rows, CUT.dim], swizzle=128)
         part: fragment(float32, 64, CUT.part_rows) @ warpgroup[1] = 0
@@ -277,7 +277,7 @@ def finish(
                         words[e] = pack(part[i], part[i + 1], T=T)
                 stmatrix(own[16 * p + r_, c_], words, trans=True)
         with one(thread):
-            tma_store(dq[head / heads, head % heads, b % tall * CUT.rows, 0], tile)
+            tma_store(dq[head / heads, head % heads, b % row_tiles * CUT.rows, 0], tile)
 
 
 @prism("global")
@@ -302,7 +302,7 @@ def change_queries(
     Test:        tests/kernels/test_attention_backward.py
     """
     blocks: int32 @ grid[1] = (rows + (CUT.keys - 1)) / CUT.keys
-    tall: int32 @ grid[1] = (rows + (CUT.rows - 1)) / CUT.rows
+    row_tiles: int32 @ grid[1] = (rows + (CUT.rows - 1)) / CUT.rows
     b: int32 @ block[1] = id()
     pair: int32 @ block[1] = b / blocks
     top: int32 @ block[1] = (blocks - 1 - b % blocks) * CUT.keys
@@ -337,7 +337,7 @@ def change_queries(
                 lse[h] = 0
                 delta[h] = 0
                 if r < rows:
-                    at: int64 = int64(pair * tall + r / CUT.rows) * (2 * CUT.rows) + r % CUT.rows
+                    at: int64 = int64(pair * row_tiles + r / CUT.rows) * (2 * CUT.rows) + r % CUT.rows
                     lse[h] = of_rows[at]
                     delta[h] = of_rows[at + CUT.rows]
         with claim(q_tile, consumers) as q_now, claim(dout_tile, consumers) as dout_now:
