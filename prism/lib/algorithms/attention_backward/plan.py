@@ -70,7 +70,14 @@ def _plan(asked: Backward) -> Plan:
     sums = scratch.take("float32", tiles * cut.rows * cut.dim) if added else nothing("float32")
     kernels = instances_for(scalar, cut, causal=asked.ahead is not None, deterministic=asked.deterministic)
     ahead = 0 if asked.ahead is None else max(-rows, min(keys, asked.ahead))
-    shapes = {"heads": heads, "share": heads // kv_heads, "rows": rows, "keys": keys, "ahead": ahead, "scale": asked.scale}
+    shapes = {
+        "heads": heads,
+        "share": heads // kv_heads,
+        "rows": rows,
+        "keys": keys,
+        "ahead": ahead,
+        "scale": asked.scale,
+    }
     maps = {"q": asked.q.map, "k": asked.k.map, "v": asked.v.map, "dout": asked.dout.map, "of_rows": of_rows}
     first: dict[str, Any] = {
         "out": asked.out.map, "dout": asked.dout.map, "lse": asked.lse.buffer, "of_rows": of_rows, "dq_sums": sums, "heads": heads,

@@ -51,7 +51,11 @@ def test_alignments(causal: bool | str, ahead: int | None) -> None:
 
 def test_scale_and_strides() -> None:
     """Arrays with gaps, turned round and broadcast."""
-    q, k, v = numbers(3, 40, 64)[::2, ::-1, :48], numbers(2, 70, 48)[:, ::2], np.broadcast_to(numbers(35, 24), (2, 35, 24))
+    q, k, v = (
+        numbers(3, 40, 64)[::2, ::-1, :48],
+        numbers(2, 70, 48)[:, ::2],
+        np.broadcast_to(numbers(35, 24), (2, 35, 24)),
+    )
     check(q, k, v, np.broadcast_to(numbers(1, 1, 24), (2, 40, 24)), scale=0.3)
 
 
