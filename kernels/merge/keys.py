@@ -1,34 +1,11 @@
 """Integers alone, merged and sorted by merging: equal ones are the same in all bits, so networks may exchange them."""
 
 from prism.lang import (
-    attr, block, const, constexpr, dtype, function, grid, group, id, int32, int64, partition, prefetch, prism, ptr, requires,
-    shared, split, template, thread, warp,
+    attr, block, const, constexpr, dtype, function, grid, group, id, int32, int64, partition, prism, ptr, requires, shared,
+    template, thread, warp,
 )
 from prism.kernels.merge.rows import load_two, merge_four, merge_rows, store_rows
 from prism.lib.thread import operators
-
-
-@prism("device")
-@requires(block[1], thread[1])
-@template(T=dtype, WAYS=constexpr(int), TILE=constexpr(int))
-def ask_for_tile(
-    a: ptr(const(T)) @ grid[1], b: ptr(const(T)) @ grid[1], cuts: ptr(const(int64)) @ grid[1], tile: int64 @ block[1],
-    begin: int64 @ block[1], diagonal: int64 @ block[1], width: int64 @ block[1], tiles: int64 @ block[1],
-):
-    """Ask for what a whole tile is merged of to be brought into the L2; the following tile is of the same runs."""
-    match split(thread):
-        case 1:
-            rest: int64 = diagonal
-            left: int64 = diagonal + TILE
-            for r in range(WAYS):
-                first: int64 = cuts[r * tiles + tile] if r < WAYS - 1 else rest
-                until: int64 = cuts[r * tiles + tile + 1] if r < WAYS - 1 else left
-                rest = rest - first
-                left = left - until
-                if WAYS == 2 and r == 1:
-                    prefetch(b[begin + width + first], int32(until - first))
-                else:
-                    prefetch(a[begin + r * width + first], int32(until - first))
 
 
 @prism("global")
@@ -40,7 +17,6 @@ def ask_for_tile(
 def merge_keys(
     a: ptr(const(T)) @ grid[1], b: ptr(const(T)) @ grid[1], y: ptr(T) @ grid[1], cuts: ptr(const(int64)) @ grid[1],
     width: int64 @ grid[1], n: int64 @ grid[1], middle: int64 @ grid[1], tiles: int64 @ grid[1], otherwise: T @ grid[1],
-    ahead: int64 @ grid[1],
 ):
     """Merge sorted runs, `WAYS` at a time, two or four.
 
@@ -50,8 +26,7 @@ def merge_keys(
                  order; elements of which neither is less are the same in all bits. A tile has `THREADS * ITEMS` elements, of
                  four runs `ITEMS` less. `N`: int32, where no group of runs has 2^31 elements, or int64. `tiles`: of each group
                  of runs `ceil` of its length, or of `WAYS * width`, by a tile. `cuts`: as `cut_runs` or `cut_four_runs` makes
-                 them. `otherwise`: any. `ahead`: a block asks for the elements of the tile so many behind its own to be brought
-                 into the L2; 0: for none.
+                 them. `otherwise`: any.
     Cost:        each element is read once, and written once.
     Source:      as of `merge_rows`.
     Test:        tests/kernels/test_merge.py
@@ -79,11 +54,6 @@ def merge_keys(
                 until = cuts[r * tiles + number + 1] if r < WAYS - 1 else left
             left = left - until
             sizes[r] = int32(until - firsts[r]) if many > 0 else 0
-        later: int64 @ block[1] = number + ahead
-        if ahead > 0 and later + 1 < tiles and later % share + 1 < share:
-            ask_for_tile(
-                a, b, cuts, later, later / share * (WAYS * width), later % share * TILE, width, tiles, WAYS=WAYS, TILE=TILE,
-            )
         items: T[ITEMS] @ thread[1]
         with group(thread[1]):
             for k in range(ITEMS):

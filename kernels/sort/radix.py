@@ -14,7 +14,7 @@ from prism.lang import (
 )
 from prism.kernels.sort.order import INTEGER, encode
 from prism.kernels.sort.parts import GIVEN, NONE, POSITIONS, fetch_tile, mend, write_tile
-from prism.kernels.sort.ranking import count_tile, digits_passed, rank_tile
+from prism.kernels.sort.ranking import count_tile, digits_passed, rank_batch
 from prism.lib.thread import extent, operators
 
 
@@ -107,14 +107,20 @@ def sort_digit(
                 grid.publish_digits(words, tile, C(ahead[0]), epoch, THREADS=THREADS, DIGITS=256)
                 often: int32 @ block[1] = common[0]
                 with (
-                    partition(sorted, block[1], offset=TILE - buffer) as part,
-                    partition(beside, block[1], offset=TILE - buffer if VALUES != NONE else 0) as value_part,
-                    partition(ids, block[1], offset=TILE - buffer if VALUES == GIVEN else 0) as id_part,
+                    partition(sorted, thread[1], offset=lambda rank: rank + (TILE - buffer), races="none") as spot,
+                    partition(beside, thread[1], offset=lambda rank: rank + (TILE - buffer), races="none") as value_spot,
+                    partition(ids, thread[1], offset=lambda rank: rank + (TILE - buffer), races="none") as id_spot,
                 ):
-                    rank_tile(
-                        table, keys, items, part, value_part, id_part, at, shift, lowest, often, slowly, KIND=KIND, VALUES=VALUES,
-                        BATCH=BATCH,
-                    )
+                    for begin in range(0, ITEMS, BATCH):
+                        ranks: uint32[BATCH] @ thread[1]
+                        rank_batch(table, keys, begin, ranks, shift, lowest, often, slowly, KIND=KIND)
+                        with group(thread[1]):
+                            for k in range(BATCH):
+                                spot[int32(ranks[k])] = keys[begin + k]
+                                if VALUES != NONE:
+                                    value_spot[int32(ranks[k])] = items[begin + k]
+                                if VALUES == GIVEN:
+                                    id_spot[int32(ranks[k])] = uint16(at + 32 * (begin + k))
 
             @requires(block[1], thread[THREADS])
             def look_back(tile: int32 @ block[1], epoch: uint32 @ block[1]):

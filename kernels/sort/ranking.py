@@ -2,10 +2,9 @@
 
 from prism.lang import (
     atomic_add, atomic_max, ballot, block, broadcast, const, constexpr, dtype, first_set, grid, group, id, int32, int64,
-    match_any, partition, popcount, prism, ptr, requires, shuffle, template, thread, uint16, uint32,
+    match_any, partition, popcount, prism, ptr, requires, shuffle, template, thread, uint32,
 )
 from prism.kernels.sort.order import FLOAT, digit, minus_zero
-from prism.kernels.sort.parts import GIVEN, NONE
 from prism.lib.thread import operators
 
 
@@ -90,42 +89,23 @@ def count_tile(
 
 @prism("device")
 @requires(block[1], thread[32])
-@template(
-    K=dtype, V=dtype, ITEMS=constexpr(int), NUMBER=constexpr(int), KIND=constexpr(int), VALUES=constexpr(int),
-    BATCH=constexpr(int),
-)
-def rank_tile(
-    table: ptr(uint32) @ block[1], keys: K[ITEMS] @ thread[1], items: V[NUMBER] @ thread[1], sorted: ptr(K) @ block[1],
-    values: ptr(V) @ block[1], ids: ptr(uint16) @ block[1], at: int32 @ thread[1], shift: int32 @ block[1], lowest: K @ block[1],
-    often: int32 @ block[1], slowly: bool @ block[1],
+@template(K=dtype, ITEMS=constexpr(int), KIND=constexpr(int), BATCH=constexpr(int))
+def rank_batch(
+    table: ptr(uint32) @ block[1], keys: K[ITEMS] @ thread[1], begin: int32 @ block[1], ranks: uint32[BATCH] @ thread[1],
+    shift: int32 @ block[1], lowest: K @ block[1], often: int32 @ block[1], slowly: bool @ block[1],
 ):
-    """Put a tile in the order of its digits: keys into `sorted`, values into `values`, and where they stood into `ids`.
+    """Rank a batch of a tile, each thread's elements from `begin` on, in the order of its digits; all is under way at once.
 
-    `at`: where the thread's elements begin in the tile; `often`, `slowly`: a digit that very many have, and what `count_tile`
-    says.
+    `often`, `slowly`: a digit that very many have, and what `count_tile` says.
     """
-    with (
-        partition(sorted, thread[1], offset=lambda rank: rank, races="none") as spot,
-        partition(values, thread[1], offset=lambda rank: rank, races="none") as value_spot,
-        partition(ids, thread[1], offset=lambda rank: rank, races="none") as id_spot,
-    ):
-        for begin in range(0, ITEMS, BATCH):  # a batch is under way at once
-            digits: int32[BATCH] @ thread[1]
-            ranks: uint32[BATCH] @ thread[1]
-            for k in range(BATCH):
-                digits[k] = digit(keys[begin + k], shift, lowest, KIND=KIND, AGAIN=True)
-            if not slowly:
-                rank(table, digits, ranks, often)
-            if KIND == FLOAT:
-                if slowly:
-                    rank_in_order(table, digits, ranks)
-            with group(thread[1]):
-                for k in range(BATCH):
-                    spot[int32(ranks[k])] = keys[begin + k]
-                    if VALUES != NONE:
-                        value_spot[int32(ranks[k])] = items[begin + k]
-                    if VALUES == GIVEN:
-                        id_spot[int32(ranks[k])] = uint16(at + 32 * (begin + k))
+    digits: int32[BATCH] @ thread[1]
+    for k in range(BATCH):
+        digits[k] = digit(keys[begin + k], shift, lowest, KIND=KIND, AGAIN=True)
+    if not slowly:
+        rank(table, digits, ranks, often)
+    if KIND == FLOAT:
+        if slowly:
+            rank_in_order(table, digits, ranks)
 
 
 @prism("device")

@@ -33,7 +33,6 @@ def bin_segments(
                  `control` become 0, for a kernel behind.
     Test:        tests/lib/algorithms/sort_rows/test_api.py
     """
-    EACH: constexpr(int) = 4  # segments of a thread that are looked at together
     blocks: int64 @ grid[1] = int64(count(block[1]))
     here: int64 @ block[1] = id()
     with partition(lists, thread[1], f=lambda i: i, races="none") as listed, \
@@ -44,46 +43,36 @@ def bin_segments(
         t: int32 @ thread[1] = id()
         counts: shared(int32[8]) @ block[1]
         bases: shared(int32[8]) @ block[1]
-        for turn in range(here * (EACH * THREADS), segments, blocks * (EACH * THREADS)):
-            which: int32[EACH] @ thread[1]
-            rank: int32[EACH] @ thread[1]
-            some: bool @ thread[1] = False
+        for turn in range(here * THREADS, segments, blocks * THREADS):
+            s: int64 @ thread[1] = turn + t
+            which: int32 @ thread[1] = -1
+            rank: int32 @ thread[1] = 0
+            with partition(counts, thread[1], offset=t) as own, group(thread[1]):
+                if t < 8:
+                    own[0] = 0
             with group(thread[1]):
-                for e in range(EACH):  # where they lie is asked for at once
-                    s: int64 = turn + e * THREADS + t
-                    which[e] = -1
-                    if s < segments:
-                        length: int64 = min(int64(ends[s]), n) - min(max(int64(starts[s]), 0), n)
-                        if length > 0 and (length < least or length > most):
-                            which[e] = 4
-                            if length <= fourth:
-                                which[e] = 3
-                            if length <= third:
-                                which[e] = 2
-                            if length <= second:
-                                which[e] = 1
-                            if length <= first:
-                                which[e] = 0
-                            some = True
-            listing: bool @ block[1] = block.any(some)
-            if listing:
-                with partition(counts, thread[1], offset=t) as own, group(thread[1]):
-                    if t < 8:
-                        own[0] = 0
-                with group(thread[1]):
-                    for e in range(EACH):
-                        if which[e] >= 0:
-                            rank[e] = atomic_add(counts[which[e]], 1, scope="block")
-                with partition(bases, thread[1], offset=t) as own, group(thread[1]):
-                    if t < 8:
-                        own[0] = 0
-                        if counts[t] > 0:
-                            base: int32 = atomic_add(many[t], counts[t])
-                            own[0] = base
-                with group(thread[1]):
-                    for e in range(EACH):
-                        if which[e] >= 0:
-                            listed[int64(which[e]) * segments + bases[which[e]] + rank[e]] = int32(turn + e * THREADS + t)
+                if s < segments:
+                    length: int64 = min(int64(ends[s]), n) - min(max(int64(starts[s]), 0), n)
+                    if length > 0 and (length < least or length > most):
+                        which = 4
+                        if length <= fourth:
+                            which = 3
+                        if length <= third:
+                            which = 2
+                        if length <= second:
+                            which = 1
+                        if length <= first:
+                            which = 0
+                        rank = atomic_add(counts[which], 1, scope="block")
+            with partition(bases, thread[1], offset=t) as own, group(thread[1]):
+                if t < 8:
+                    own[0] = 0
+                    if counts[t] > 0:
+                        base: int32 = atomic_add(many[t], counts[t])
+                        own[0] = base
+            with group(thread[1]):
+                if which >= 0:
+                    listed[int64(which) * segments + bases[which] + rank] = int32(s)
         with group(thread[1]):
             if here == 0 and t == 0:
                 words[0] = 0

@@ -125,7 +125,7 @@ def merged_keys(a: Any, b: Any, width: int, ways: int, program: Any = None, **op
     template = {
         "T": a.dtype, "N": "int32", "LESS": operators.less, "WAYS": ways, "ITEMS": items, "THREADS": threads, "BLOCKS": 1,
     }  # fmt: skip
-    given = (a, b, y, cuts, width, n, middle, tiles, a.dtype.type(0), 1)
+    given = (a, b, y, cuts, width, n, middle, tiles, a.dtype.type(0))
     run(program or prism.check(kernels.merge_keys, template), tiles, threads, given, **options)
     return y
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from prism.host.plan import OUT, Buffer, Machine, Plan, Scratch, Step, instance_of, nothing, size_of
@@ -19,11 +19,15 @@ VALUES = "moved"
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """The types of keys and of values beside them, "" where there are none, and the order of keys."""
+    """The types of keys and of values beside them, "" where there are none, and the order of keys.
+
+    `by_rows`: integers alone may be merged by rows of shared memory.
+    """
 
     keys: str
     values: str
     less: Kernel
+    by_rows: bool = True
 
     @property
     def size(self) -> int:
@@ -39,7 +43,7 @@ class Kind:
     def total(self) -> bool:
         """Whether elements of which neither is less are the same in all bits, go alone, and may be merged by rows."""
         scalar = SCALARS.get(self.keys)
-        return not self.values and self.less in _ORDERS and scalar is not None and scalar.integral
+        return self.by_rows and not self.values and self.less in _ORDERS and scalar is not None and scalar.integral
 
     def template(self, c: kernels.Configuration) -> dict[str, Any]:
         """Return the template of what merges, and of what sorts tiles."""
@@ -52,13 +56,15 @@ class Kind:
 
 def merge(kind: Kind, one: int, other: int, machine: Machine) -> Plan:
     """Return the plan that merges two arrays, called `a` and `b`, and values `a_values` and `b_values`, at least one element."""
+    # By rows 2^28 uint32 take 624 us on an H200, element by element 698; of narrower ones rows were not measured.
+    kind = replace(kind, by_rows=kind.size >= 4)
     c, _, _ = _configurations(kind, machine)
     n, scratch = one + other, Scratch()
     tiles = -(-n // c.tile())
     cuts = scratch.take("int64", tiles)
     runs = {"width": 0, "n": n, "middle": one, "tiles": tiles, "cuts": cuts}
     given = (Buffer("a"), Buffer("b")), (Buffer("a_values"), Buffer("b_values"))
-    return Plan(_pass(kind, c, 2, given, (Buffer(OUT), Buffer(VALUES)), runs, machine), scratch=scratch.used)
+    return Plan(_pass(kind, c, 2, given, (Buffer(OUT), Buffer(VALUES)), runs), scratch=scratch.used)
 
 
 def sort(kind: Kind, n: int, machine: Machine, values: str = "values") -> Plan:
@@ -86,7 +92,7 @@ def sort(kind: Kind, n: int, machine: Machine, values: str = "values") -> Plan:
     cuts = scratch.take("int64", max((ways - 1) * tiles for _, ways, _, tiles in passes)) if passes else None
     for c, ways, width, tiles in passes:
         runs = {"width": width, "n": n, "middle": 0, "tiles": tiles, "cuts": cuts}
-        steps.extend(_pass(kind, c, ways, ((now[0], now[0]), (now[1], now[1])), then, runs, machine))
+        steps.extend(_pass(kind, c, ways, ((now[0], now[0]), (now[1], now[1])), then, runs))
         now, then = then, now
     return Plan(tuple(steps), scratch=scratch.used)
 
@@ -109,13 +115,7 @@ def _tiles(n: int, group: int, tile: int) -> int:
 
 
 def _pass(
-    kind: Kind,
-    c: kernels.Configuration,
-    ways: int,
-    given: Any,
-    out: tuple[Buffer, Buffer],
-    runs: dict[str, Any],
-    machine: Machine,
+    kind: Kind, c: kernels.Configuration, ways: int, given: Any, out: tuple[Buffer, Buffer], runs: dict[str, Any]
 ) -> tuple[Step, ...]:
     """Return the launches that merge runs, so many at a time."""
     (a, b), (a_values, b_values) = given
@@ -127,7 +127,6 @@ def _pass(
     arguments = {**runs, "a": a, "b": b, "y": out[0], "otherwise": zero(kind.keys)}
     template = kind.template(c)
     if kind.total:
-        arguments["ahead"] = 0 if machine.host else c.blocks * machine.multiprocessors  # as many as run at once
         merging = instance_of(
             kernels.merge_keys, {**template, "N": "int32" if runs["n"] < _NARROW else "int64", "WAYS": ways}
         )
