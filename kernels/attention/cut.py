@@ -11,7 +11,7 @@ class Cut:
 
     `groups` warpgroups have 64 rows each; they take turns at the tensor cores where `turns`. Results leave through shared memory
     where `slab`, else from registers. `registers` are those of a thread that computes, `loader_registers` of others; 0: all have
-    as many. Elements have `width` bytes: 2, or 1, where values are transposed, rows of keys, and permuted: see `transpose_values`.
+    as many. Elements have `width` bytes: 2, or 1, where values are transposed, rows of keys, and permuted (`transpose_values`).
     Sums are scaled as larger scores come; where `seldom`, under a condition.
     """
 

@@ -1,6 +1,6 @@
 """Attention: the softmax of queries' products with keys, times values, tile by tile of keys: no score leaves registers.
 
-A block's warpgroups have 64 rows of queries each; one warp brings the tiles of queries, keys and values, one stores. A trip of the
+A block's warpgroups have 64 rows of queries each; one warp brings tiles of queries, keys and values, one stores. A trip of the
 loop makes the scores of a tile, and adds the values of the tile before by its weights, while those of this tile are made of its
 scores: so the first trip has no values to add, and the last one no scores to make.
 """

@@ -24,7 +24,7 @@ def transpose_values(
 
     Perspective: grid, a block for each 128 keys and 64 elements of a pair of batch and head; there are `pairs / share` of these.
     Shapes:      4 elements a word. `v`: steps are given, in words, multiples of 4; rows of 4 * `WORDS` words. `out`: pairs /
-                 share x 16 * `WORDS` x `wide` words, `wide` a multiple of 4 that holds `keys`; beyond those it is zeros. `q_scale`:
+                 share x 16 * `WORDS` x `wide` words, `wide` a multiple of 4 that holds `keys`; zeros beyond those. `q_scale`:
                  `q_scales` numbers: one of each pair, or one for all, or none, which is 1; `k_scale`, `v_scale`: the same, of
                  their own pairs. `scales`: 2 x pairs.
     Test:        tests/kernels/test_attention8.py
