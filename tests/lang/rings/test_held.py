@@ -17,7 +17,6 @@ from prism.lang import (
     const,
     constexpr,
     count,
-    device,
     fragment,
     grid,
     group,
