@@ -5,8 +5,8 @@
 Needs a Hopper GPU and torch. A shape is the elements of a head and the length, with a c where it is causal; batches times length
 are 16,384 tokens, heads times their elements 2048, as in the papers' tables. Kernels are timed as CUDA graphs of launches, so
 that the host's time a call does not count; buffers are rotated past the L2; who begins a round is another one each time: power
-binds, and what runs is slowed by what ran before it. Each result is compared with float64 in the same run (sampled rows of sampled
-heads), and the root of the mean square of its errors is told.
+binds, and what runs is slowed by what ran before it. Each result is compared with float64 in the same run (sampled rows of
+sampled heads), and the root of the mean square of its errors is told.
 """
 
 from __future__ import annotations

@@ -61,6 +61,7 @@ def test_what_is_measured_of_all_algorithms(tmp_path: Path, monkeypatch: pytest.
     assert [case.function for case in script.chosen(["nothing"])] == []
     (case,) = script.chosen(["scan"])
     assert script.shape_of(case, 10) == (1024,) and script.shape_of(script.chosen(["sgemm"])[0], 10) == (32, 32, 32)
+    assert script.shape_of(script.chosen(["attention"])[0], 20) == (1, 16, 1024, 64)
     calls = script.calls_of(case, 10, {"cupy": np}, np.asarray)
     assert list(calls) == ["prism", "cupy"] and np.array_equal(calls["prism"](), calls["cupy"]())
     now = [0.0]
@@ -272,6 +273,25 @@ def test_products_of_8_bit_floats(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     for measure in (lambda: square.track_us("prism", 512), lambda: module.Scaled().track_us("cublas", 4096)):
         with pytest.raises(NotImplementedError):
             measure()
+    module.raw.read.cache_clear()
+
+
+def test_attention(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read from what asv_bench/attention.py writes; what was wrong, or not measured, has no figure."""
+    row = {"us": {"prism": 8.0, "cudnn": 10.0}, "ratio": {"cudnn": 1.25}}
+    rows = [{"shape": "128x2048c", "fault": "", **row}, {"shape": "64x2048", "fault": "prism: 1 of 9", **row}]
+    (tmp_path / "attention.json").write_text(json.dumps(rows))
+    monkeypatch.setattr(sys, "path", [str(FOLDER), *sys.path])
+    script, module = (importlib.import_module(name) for name in ("attention", "benchmarks.attention"))
+    assert module.SHAPES == list(script.SHAPES)
+    assert script.parse_shape("128x2048c") == (128, 2048, True) and script.parse_shape("64x4096") == (64, 4096, False)
+    assert script.flops(128, 2048, True) * 2 == script.flops(64, 2048, False) == 4 * 16_384 * 2048 * 2048
+    monkeypatch.setenv(module.raw.VARIABLE, str(tmp_path))
+    module.raw.read.cache_clear()
+    assert module.Ratio().track_vs_cudnn("128x2048c") == 0.8 and module.Time().track_us("prism", "128x2048c") == 8.0
+    for impl, shape in (("flash", "128x2048c"), ("prism", "64x2048"), ("prism", "256x4096")):
+        with pytest.raises(NotImplementedError):
+            module.Time().track_us(impl, shape)
     module.raw.read.cache_clear()
 
 

@@ -27,7 +27,6 @@ class DecodeCut:
     page: int = 0
     lse: bool = False
     tokens: bool = False
-    hint: bool = False
 
     @property
     def box(self) -> int:
@@ -36,7 +35,7 @@ class DecodeCut:
 
     @property
     def kept(self) -> int:
-        """Elements of the sums that a block keeps for others, at most: of two parts."""
+        """Elements of the sums that a unit keeps for others, at most: of two parts."""
         return 64 * self.halves * self.dim_v
 
     @property

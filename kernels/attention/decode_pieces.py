@@ -18,57 +18,70 @@ def tiles_of(length: int32 @ thread[1], most: int32 @ thread[1]) -> int32 @ thre
 
 
 @prism("device")
-@template(KEYS=constexpr(int))
-@requires(block[1], thread[32])
+@template(KEYS=constexpr(int), THREADS=constexpr(int))
+@requires(block[1], thread[THREADS])
 def count_tiles(
-    lengths: ptr(const(int32)) @ grid[1], batches: int32 @ grid[1], most: int32 @ grid[1], before: int32[1] @ thread[1],
+    lengths: ptr(const(int32)) @ grid[1], batches: int32 @ grid[1], most: int32 @ grid[1], starts: shared(int32[THREADS]) @ block[1],
 ) -> int32 @ block[1]:
-    """How many tiles all sequences have, for one head; `before`: those before this thread's sequences, a run of them each.
+    """How many tiles all sequences have, for one head; `starts`: how many those have that are before each thread's run of them.
 
-    Perspective: block, of any number of warps.
+    Perspective: block.
     Test:        tests/kernels/test_attention_decode.py
     """
     t: int32 @ thread[1] = id()
-    threads: int32 @ block[1] = count(thread[1])
-    run: int32 @ block[1] = (batches + threads - 1) / threads
-    before[0] = 0
+    run: int32 @ block[1] = (batches + (THREADS - 1)) / THREADS
+    before: int32[1] @ thread[1] = {0}
     with group(thread[1]):
         for i in range(t * run, min(batches, (t + 1) * run)):
             before[0] += tiles_of(lengths[i], most, KEYS=KEYS)
     total: int32 @ block[1] = block.scan(before, 0, WIDTH=1, OP=operators.add, EXCLUSIVE=True)
+    with partition(starts, thread[1], t) as own, group(thread[1]):
+        own[0] = before[0]
     return total
 
 
 @prism("device")
-@template(KEYS=constexpr(int))
-@requires(block[1], thread[32])
+@template(KEYS=constexpr(int), THREADS=constexpr(int))
+@requires(block[1], thread[THREADS])
 def find_piece(
-    lengths: ptr(const(int32)) @ grid[1], batches: int32 @ grid[1], most: int32 @ grid[1], before: int32[1] @ thread[1],
-    heads: int32 @ grid[1], first: int32 @ block[1], last: int32 @ block[1],
+    lengths: ptr(const(int32)) @ grid[1], batches: int32 @ grid[1], most: int32 @ grid[1],
+    starts: const(shared(int32[THREADS])) @ block[1], heads: int32 @ grid[1], tile: int32 @ block[1],
 ) -> (int32, int32) @ block[1]:
-    """The sequence and head that has tile `first`, as `sequence * heads + head`, and where its tiles begin; `last` where there is none.
+    """The sequence and head that has a tile, as `sequence * heads + head`, and where its tiles begin.
 
-    Perspective: block, of any number of warps. `before`: as of `count_tiles`.
+    Perspective: block; no barrier. `starts`: as of `count_tiles`.
     Test:        tests/kernels/test_attention_decode.py
     """
-    found: shared(int32[2])
-    t: int32 @ thread[1] = id()
-    threads: int32 @ block[1] = count(thread[1])
-    run: int32 @ block[1] = (batches + threads - 1) / threads
-    with partition(found, thread[1], lambda i: i, races="none") as own, group(thread[1]):  # one thread alone has the tile
-        start: int32 = before[0] * heads
-        if t == 0 and first >= last:
-            own[0] = 0
-            own[1] = last
-        for i in range(t * run, min(batches, (t + 1) * run)):
-            tiles: int32 = tiles_of(lengths[i], most, KEYS=KEYS)
-            if first < last and start <= first and first < start + tiles * heads:
-                own[0] = i * heads + (first - start) / tiles
-                own[1] = start + (first - start) / tiles * tiles
-            start += tiles * heads
-    piece: int32 @ block[1] = found[0]
-    begin: int32 @ block[1] = found[1]
-    return piece, begin
+    run: int32 @ block[1] = (batches + (THREADS - 1)) / THREADS
+    at: int32 @ block[1] = 0
+    step: int32 @ block[1] = THREADS / 2
+    while step > 0:
+        if starts[at + step] * heads <= tile:
+            at += step
+        step = step / 2
+    start: int32 @ block[1] = starts[at] * heads
+    at = at * run
+    tiles: int32 @ block[1] = tiles_of(lengths[at], most, KEYS=KEYS)
+    while start + tiles * heads <= tile:
+        start += tiles * heads
+        at += 1
+        tiles = tiles_of(lengths[at], most, KEYS=KEYS)
+    head: int32 @ block[1] = (tile - start) / tiles
+    return at * heads + head, start + head * tiles
+
+
+@prism("device")
+@requires(thread[1])
+def first_of(unit: int32 @ thread[1], big: int32 @ thread[1], many: int32 @ thread[1], small: int32 @ thread[1]) -> int32 @ thread[1]:
+    """The first tile of a unit: `many` units have the first `big` tiles, evenly, each further one has `small`."""
+    return int32(int64(unit) * big / many) if unit <= many else big + (unit - many) * small
+
+
+@prism("device")
+@requires(thread[1])
+def unit_of(tile: int32 @ thread[1], big: int32 @ thread[1], many: int32 @ thread[1], small: int32 @ thread[1]) -> int32 @ thread[1]:
+    """The unit that has a tile."""
+    return int32((int64(tile + 1) * many - 1) / big) if tile < big else many + (tile - big) / small
 
 
 @prism("device")
@@ -115,4 +128,4 @@ def gather_rows(
             store_vector(own[e], few)
 
 
-__all__ = ["clear_rows", "count_tiles", "find_piece", "gather_rows"]
+__all__ = ["clear_rows", "count_tiles", "find_piece", "first_of", "gather_rows", "unit_of"]

@@ -131,7 +131,8 @@ def attend(
                                     mask(scores, low, high, j)
                                 elif TERMS.window and j < begin + (CUT.keys + CUT.rows):
                                     mask(scores, low, high, j)
-                                weigh(scores, largest, total, factor, scale_of * LOG2_E if PLAIN else 1.0, MORE=EIGHT if CUT.width == 1 else 0)
+                                MORE: constexpr(int) = EIGHT if CUT.width == 1 else 0
+                                weigh(scores, largest, total, factor, scale_of * LOG2_E if PLAIN else 1.0, MORE=MORE)
                             with group(thread[1]):
                                 if not CUT.seldom or factor[0] < 1 or factor[1] < 1:
                                     for i in range(count(sums)):

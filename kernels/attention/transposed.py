@@ -1,8 +1,8 @@
 """Values of 8 bits are transposed before attention, since wgmma takes such tiles with their keys inside."""
 
 from prism.lang import (
-    attr, block, byte_permute, const, constexpr, float32, grid, group, id, int32, int64, load_vector, partition, prism, ptr, requires,
-    template, thread, uint32, vector,
+    attr, block, byte_permute, const, constexpr, float32, grid, group, id, int32, int64, load_vector, partition, prism, ptr,
+    requires, template, thread, uint32, vector,
 )  # fmt: skip
 
 
@@ -23,27 +23,27 @@ def transpose_values(
     scores, as wgmma leaves them, where wgmma takes weights from it.
 
     Perspective: grid, a block for each 128 keys and 64 elements of a pair of batch and head, of which there are `pairs / share`.
-    Shapes:      4 elements a word. `v`: steps are given, in words, multiples of 4; rows of 4 * `WORDS` words. `out`: pairs / share x
-                 16 * `WORDS` x `wide` words, `wide` a multiple of 4 that holds `keys`; beyond those it is zeros. `q_scale`:
+    Shapes:      4 elements a word. `v`: steps are given, in words, multiples of 4; rows of 4 * `WORDS` words. `out`: pairs /
+                 share x 16 * `WORDS` x `wide` words, `wide` a multiple of 4 that holds `keys`; beyond those it is zeros. `q_scale`:
                  `q_scales` numbers: one of each pair, or one for all, or none, which is 1; `k_scale`, `v_scale`: the same, of
                  their own pairs. `scales`: 2 x pairs.
     Test:        tests/kernels/test_attention8.py
     """
     WORDS_OF_BLOCK: constexpr(int) = 4
-    tall: int32 @ grid[1] = (wide + 31) / 32
+    lengths: int32 @ grid[1] = (wide + 31) / 32
     deep: int32 @ grid[1] = (WORDS + WORDS_OF_BLOCK - 1) / WORDS_OF_BLOCK
     b: int32 @ block[1] = id()
-    pair: int32 @ block[1] = b / (tall * deep)
-    within: int32 @ block[1] = b % (tall * deep)
+    pair: int32 @ block[1] = b / (lengths * deep)
+    within: int32 @ block[1] = b % (lengths * deep)
     batch: int32 @ block[1] = pair / (heads / share)
     head: int32 @ block[1] = pair % (heads / share)
     from_: int64 @ block[1] = batch * batch_step + head * head_step
     to: int64 @ block[1] = int64(pair) * 16 * WORDS * wide
-    with partition(out, thread[1], lambda i: to + i, races="allow") as mine, partition(scales, thread[1], lambda i: i, races="allow") as factors:
+    with partition(out, thread[1], to, races="allow") as mine, partition(scales, thread[1], 0, races="allow") as factors:
         t: int32 @ thread[1] = id() % 128
         with group(thread[1]):
-            four: int32 = within % tall * 32 + t % 32  # the word of a row of `out`
-            piece: int32 = within / tall * WORDS_OF_BLOCK + t / 32  # 16 elements of a value
+            four: int32 = within % lengths * 32 + t % 32  # the word of a row of `out`
+            piece: int32 = within / lengths * WORDS_OF_BLOCK + t / 32  # 16 elements of a value
             first: int32 = four / 4 * 16 + four % 4 * 2
             if four < wide and piece < WORDS:
                 words: uint32[16]

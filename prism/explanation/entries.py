@@ -8,7 +8,7 @@ from dataclasses import replace
 from prism.explanation.model import Entry, Exempt, Spot
 from prism.lang.diagnostics import Span
 from prism.lang.emit.merge import ArriveExpect, Step, Steps, merge_steps
-from prism.lang.tree import Body, Function, Split, Stmt, Turns
+from prism.lang.tree import Body, For, Function, Piece, Split, Stmt, Turns
 from prism.lang.tree import plan as plans
 from prism.lang.tree.inlined import Part, last_line, own_bodies, owner
 from prism.lang.tree.walk import statements
@@ -26,25 +26,63 @@ EACH = "each thread that comes here"
 
 
 def entries(part: Part, plan: plans.Plan) -> tuple[Entry, ...]:
-    """Return all that a plan puts before and after a part's statements, in the order of the lines, each with a key."""
+    """Return all that a plan puts before and after a part's statements, in the order of the lines, each with a key.
+
+    What pieces of a loop have in common is told once; what only some of those have in which a line stands, with their numbers.
+    """
     steps = merge_steps(plan, part.host.body)
-    found = [one for place in part.places for one in _entries_inside(part, place.body, steps, place.path)]
-    unique = dict.fromkeys(sorted(found, key=lambda one: (one.line, one.side == "after")))
+    found: dict[Entry, set[Piece | None]] = {}
+    lines: dict[int, set[Piece | None]] = {}
+    for place in part.places:
+        for one, piece in _entries_inside(part, place.body, steps, place.path):
+            found.setdefault(one, set()).add(piece)
+        for line, piece in _lines_inside(place.body):
+            lines.setdefault(line, set()).add(piece)
+    told = (replace(one, joins=one.joins + _where(found[one], lines[one.line])) for one in found)
+    unique = dict.fromkeys(sorted(told, key=lambda one: (one.line, one.side == "after")))
     return tuple(_named(unique))
 
 
-def _entries_inside(part: Part, body: Body, steps: tuple[Steps, Steps], path: plans.Path) -> Iterator[Entry]:
-    """Yield what stands in a statement list, in the order of execution; `path` says which threads come there."""
+def _entries_inside(
+    part: Part, body: Body, steps: tuple[Steps, Steps], path: plans.Path, piece: Piece | None = None
+) -> Iterator[tuple[Entry, Piece | None]]:
+    """Yield what stands in a statement list, in the order of execution, each with the piece of a loop around it.
+
+    `path` says which threads come there.
+    """
     before, after = steps
     for statement in body:
-        yield from (entry(part, step, statement, path) for step in before.get(statement, ()))
+        yield from ((entry(part, step, statement, path), piece) for step in before.get(statement, ()))
         if isinstance(statement, Turns):
-            yield turn(part.host, statement, "before")
+            yield turn(part.host, statement, "before"), piece
         for inner, there in own_bodies(statement, path):
-            yield from _entries_inside(part, inner, steps, there)
+            yield from _entries_inside(part, inner, steps, there, _piece_of(statement) or piece)
         if isinstance(statement, Turns):
-            yield turn(part.host, statement, "after")
-        yield from (entry(part, step, statement, path) for step in after.get(statement, ()))
+            yield turn(part.host, statement, "after"), piece
+        yield from ((entry(part, step, statement, path), piece) for step in after.get(statement, ()))
+
+
+def _piece_of(statement: Stmt) -> Piece | None:
+    return statement.part if isinstance(statement, For) else None
+
+
+def _lines_inside(body: Body, piece: Piece | None = None) -> Iterator[tuple[int, Piece | None]]:
+    """Yield the lines of a statement list, with the piece of a loop that each is in."""
+    for statement in body:
+        yield from ((line, piece) for line in (statement.span.line, last_line(statement)))
+        for inner, _ in own_bodies(statement):
+            yield from _lines_inside(inner, _piece_of(statement) or piece)
+
+
+def _where(own: set[Piece | None], all_: set[Piece | None]) -> str:
+    """Return in which of a loop's pieces a step is, if it is not in all that have its line."""
+    pieces = [piece for piece in own if piece is not None]
+    if own == all_ or not pieces:
+        return ""
+    numbers = sorted({number for piece in pieces for number in range(piece.first, piece.last + 1)})
+    *some, last = map(str, numbers)
+    which = f"parts {', '.join(some)} and {last}" if some else f"part {last}"
+    return f", in {which} of the loop's {pieces[0].of}"
 
 
 def _named(found: dict[Entry, None]) -> Iterator[Entry]:

@@ -29,9 +29,9 @@ class Warm:
 
     `values` are the launch's. `slots` take the place of some, with addresses of the call; `beside` of others, with what
     `ask(stream)` gives; `maps` of others, with tensor maps of what lies there. All but the call's addresses and the stream
-    is packed once for each memory; where there are maps, the addresses too, once for each place of the arrays and memory. `alone`: no
-    step beside it takes what is beside the arrays. Else that is asked for each time, so that all steps take the same. Safe
-    among threads: each has a buffer of its own for as long as it launches. Not for cooperative kernels.
+    is packed once for each memory; where there are maps, the addresses too, once for each place of the arrays and memory.
+    `alone`: no step beside it takes what is beside the arrays. Else that is asked for each time, so that all steps take the same.
+    Safe among threads: each has a buffer of its own for as long as it launches. Not for cooperative kernels.
     """
 
     __slots__ = (

@@ -31,6 +31,7 @@ from prism.lang.tree.plan import (
     WgmmaFence,
 )
 from prism.lang.tree.walk import statements
+from tests.examples.trimmed import SIDE, follow
 from tests.explanation.programs import NAMES, neighbours, program, turned
 
 
@@ -109,6 +110,20 @@ def test_a_reason_names_the_function_that_the_barrier_is_compiled_in_from():
     reason = f"ordered by the barrier before line {inner.entries[0].line} of `{inner.name}`"
     assert reason in {exempt.reason for exempt in caller.exempts}
     assert reason.removesuffix(f" of `{inner.name}`") in {exempt.reason for exempt in inner.exempts}
+
+
+def test_what_some_pieces_of_a_loop_have_says_which():
+    """A step is told once for all pieces that have it, and with their numbers where the line is in others too."""
+    (one,) = account(prism.check(follow, {"CLAIMS": True, "STEP": SIDE})).chapters
+    waits = [(entry.title, entry.joins.partition(", in ")[2]) for entry in one.entries if entry.kind.endswith("wait")]
+    assert waits == [
+        ("wait for `k_tile_read`: the visit of 2 rounds ago, if there was one", ""),
+        ("wait for `v_tile_read`: the visit of 2 rounds ago, if there was one", ""),
+        ("wait for `k_tile_filled`: the visit of this round", ""),
+        ("wait for `v_tile_filled`: the visit of this round", "parts 2, 3 and 4 of the loop's 4"),
+        ("wait for all groups of wgmmas", "part 4 of the loop's 4"),
+        ("wait for all groups of wgmmas", ""),
+    ]
 
 
 def with_operations(name: str) -> tuple[Program, Plan]:

@@ -1,7 +1,7 @@
 """Flights: rings that wgmmas read while the next are filled, by `tma_load`, gathered by `cp_async`, or by plain stores.
 
-A program has one to three rings, each with its number of copies, `in_flight` of readers and of gathered fills, its accumulator and
-its place among the others; a copy that the consumers hold over the loop, or none; trips in which a ring is not visited, at the
+A program has one to three rings, each with its number of copies, `in_flight` of readers and of gathered fills, and its
+accumulator; a copy that the consumers hold over the loop, or none; trips in which a ring is not visited, at the
 loop's start or end, so that it is split; uses of an accumulator in each trip, in some, or in none. Each waits, arrives and
 fences as the compiler infers it: early, late or behind the loop. The oracle multiplies one tile after the other.
 """
@@ -80,7 +80,9 @@ class Flights:
         behind = self.random.randint(0, min(copies - 1, 2)) if fill == "gather" else 0
         when = pick(("", "", "", "j > 0", "j + 1 < n")) if name != "held" else ""
         step, first = self.random.randint(1, 5), self.random.randint(0, 9)
-        return Ring(name, copies, late, fill, behind, pick(range(self.accumulators)), pick((False, True)), when, step, first)
+        return Ring(
+            name, copies, late, fill, behind, pick(range(self.accumulators)), pick((False, True)), when, step, first
+        )
 
     # -- text ---------------------------------------------------------------------------------------------------------
 
@@ -146,7 +148,10 @@ class Flights:
             rows = f"(64 * ({number}) + u / 2) * 16 + u % 2 * 8"
             part = "partition(own, thread[1], lambda e: (u / 2, u % 2 * 8 + e)) as mine"
             if ring.fill == "gather":
-                body = [f"with {part}, async_(mine) as coming, group(thread[1]):", f"    cp_async(coming[0], x[{rows}], 16)"]
+                body = [
+                    f"with {part}, async_(mine) as coming, group(thread[1]):",
+                    f"    cp_async(coming[0], x[{rows}], 16)",
+                ]
             else:
                 body = [f"with {part}, group(thread[1]):", "    for e in range(8):", f"        mine[e] = x[{rows} + e]"]
             body = ["u: int32 @ thread[1] = id()", *body]
@@ -191,7 +196,7 @@ class Flights:
         return found
 
     def program(self) -> Edge:
-        """The whole of it. What is refused with cause is written too: fills that are told of late where something holds them back."""
+        """The whole of it. What is refused with cause is written too: fills told of late where something holds them back."""
         a = np.random.default_rng(self.random.getrandbits(30)).integers(-2, 3, (64 * TILES, 16)).astype(np.float16)
 
         def inputs() -> list[Any]:

@@ -179,7 +179,8 @@ def test_tensor_maps_and_memory_beside_the_arrays(gpu: Gpu, monkeypatch: pytest.
         Launcher(MAPS, loaded), 3, 64, (0, 0, 0, -7), ((1, 1, 0),), lambda stream: (4096 * stream, 0), ((2, 0, 8),),
         ((0, 0, 0, facts),),
     )  # fmt: skip
-    calls = [((1 << 40, 48), 5), ((1 << 40, 48), 5), ((1 << 40, 48), 6), ((1 << 41, 64), 6), ((1 << 40, 48), 5), ((1 << 40, 48), 6)]
+    one, other = (1 << 40, 48), (1 << 41, 64)
+    calls = [(one, 5), (one, 5), (one, 6), (other, 6), (one, 5), (one, 6)]
     for addresses, stream in calls:
         warm(addresses, stream)
     assert gpu.launched == [(3, 64, stream, x, y, 4096 * stream + 8, -7) for (x, y), stream in calls]

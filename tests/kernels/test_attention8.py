@@ -19,13 +19,13 @@ from prism.kernels.attention import Cut, Terms, as_it_is, attend, transpose_valu
 from prism.lang.tree.plan import Wait, WaitGroup
 from prism.lang.types import BFLOAT16, FLOAT8_E4M3FN
 from prism.lang.types.shorts import bits_of, values_of
-from prism.runtime.build import entry_of
-from prism.runtime.compile import compile_cubin
 from tests.mutation import named
+
+ALL = Terms()
 
 
 @functools.cache
-def program(cut: Cut, terms: Terms = Terms(), out: str = "float16", plain: bool = True) -> Any:
+def program(cut: Cut, terms: Terms = ALL, out: str = "float16", plain: bool = True) -> Any:
     given = {"T": "float8_e4m3fn", "OUT": out, "CUT": cut, "TERMS": terms, "SCORE": as_it_is, "PLAIN": plain}
     return check(attend, given)
 
@@ -53,7 +53,9 @@ def transposed(v: Any, scales: tuple[Any, Any, Any], share: int) -> tuple[Any, A
     numbers = [np.int32(n) for n in (pairs, heads * share, share, keys, wide)]
     memory = np.lib.stride_tricks.as_strided(v, (v.size,), (1,)).view(np.uint32)
     counts = [np.int32(len(scale)) for scale in given]
-    run(program_of_transposition(words), blocks, 128, [memory, out, *given, made, *numbers, *steps, *counts], check=True)
+    run(
+        program_of_transposition(words), blocks, 128, [memory, out, *given, made, *numbers, *steps, *counts], check=True
+    )
     return out.view(np.uint8).reshape(batches, heads, dim, 4 * wide), made
 
 
@@ -99,7 +101,7 @@ class Launch:
     """A launch's arguments, and what comes out."""
 
     def __init__(
-        self, cut: Cut, rows: int, keys: int, *, terms: Terms = Terms(), share: int = 1, back: int = 0, out: str = "float16",
+        self, cut: Cut, rows: int, keys: int, *, terms: Terms = ALL, share: int = 1, back: int = 0, out: str = "float16",
         scales: tuple[float, float, float] = (0.5, 0.25, 2.0),
     ) -> None:  # fmt: skip
         heads, self.cut, self.built = 2 * share, cut, program(cut, terms, out)
@@ -133,7 +135,9 @@ class Launch:
         values = scales[2] * value(self.v.repeat(share, 1))
         self.wanted = shares @ values
         # A weight is rounded to 4 bits, 2^-4 of it at most; and 2^-10 of the largest one so far, a key's least, is lost below.
-        self.bound = 2.0**-4 * (shares @ abs(values)) + 2.0**-18 * abs(values).sum(2, keepdims=True) + 2.0**-9 * abs(self.wanted)
+        self.bound = (
+            2.0**-4 * (shares @ abs(values)) + 2.0**-18 * abs(values).sum(2, keepdims=True) + 2.0**-9 * abs(self.wanted)
+        )
 
     def run(self, built: Any = None, **options: Any) -> Any:
         self.out[...] = 0
@@ -149,8 +153,18 @@ class Launch:
 CASES = {
     "whole": (Cut(32, 32, 32, groups=1, registers=0, width=1), 64, 64, {}),
     "ragged, shared": (Cut(64, 32, 64, groups=1, registers=0, width=1), 70, 81, {"share": 2, "out": "bfloat16"}),
-    "causal": (Cut(32, 64, 32, groups=2, registers=0, width=1, turns=True), 100, 120, {"terms": Terms(causal=True, lse=True)}),
-    "window": (Cut(32, 32, 32, groups=1, slab=False, registers=0, width=1), 70, 70, {"terms": Terms(causal=True, window=True), "back": 9}),
+    "causal": (
+        Cut(32, 64, 32, groups=2, registers=0, width=1, turns=True),
+        100,
+        120,
+        {"terms": Terms(causal=True, lse=True)},
+    ),
+    "window": (
+        Cut(32, 32, 32, groups=1, slab=False, registers=0, width=1),
+        70,
+        70,
+        {"terms": Terms(causal=True, window=True), "back": 9},
+    ),
 }
 
 
@@ -196,4 +210,6 @@ def is_reported(launch: Launch, mutant: Any) -> bool:
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_schedules(schedule: str) -> None:
-    assert Launch(Cut(64, 32, 32, turns=True, slab=False, seldom=True, width=1), 140, 100).right(check=True, schedule=schedule)
+    assert Launch(Cut(64, 32, 32, turns=True, slab=False, seldom=True, width=1), 140, 100).right(
+        check=True, schedule=schedule
+    )

@@ -45,10 +45,18 @@ MATRIX = {
     **dict.fromkeys(("m", "n", "k", "M", "N", "K", "rows", "columns"), EXTENT), BLOCKS: (1, 2**26), "group_m": (1, 2**26),
     "prefetch_k": (0, 2**26), "tile": (0, 2**26), "end": (0, 2**26), "share": (1, 2**26), "steps": (1, 2**26),
 }  # fmt: skip
+LENGTH = (1, 2**31 - 2**10)  # `prism.lib.attention` refuses more keys and rows together, and more tiles
+ATTENTION = {
+    **dict.fromkeys(("pairs", "heads", "share", "rows", "section"), LENGTH),
+    **{f"attend.{name}": LENGTH for name in ("row_tiles", "sections", "within", "many")},
+    "keys": (0, LENGTH[1]), "columns": (8, 256), BLOCKS: (1, WAVE), "ahead": (-(2**31) + 2**10, LENGTH[1]),
+    "back": (-(2**31) + 2**10, LENGTH[1]), "following": (0, LENGTH[1] + WAVE), "tile": (0, LENGTH[1] + WAVE),
+}  # fmt: skip
 TREE = {**FLAT, "levels": (1, 15), "depth": (0, 18)}  # of 2^15 nodes, and of rows of at least 4
 KNOWN: dict[str, dict[str, Range]] = {
     **dict.fromkeys(("lookup", "sample"), TREE),
     **dict.fromkeys(("reduce_axis", "find"), AXIS),
+    "attend": ATTENTION,
     **dict.fromkeys(("histogram", "prepare"), {**FLAT, "size": (0, 2**30 - 1)}),  # bins: what is asked for is checked
     # Columns are few, and there is a word of control for each outer index: see `plan.columns`.
     "scan_whole_rows": {

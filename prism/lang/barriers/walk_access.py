@@ -10,8 +10,8 @@ from prism.lang.barriers.flow import Env
 from prism.lang.barriers.footprints import bound_accesses
 from prism.lang.barriers.walk_context import PAIR, PROOF, SINCE, Conflict, Context, Place, Relations, Walk
 from prism.lang.barriers.walk_state import State, apply_barrier, narrow_path, order
-from prism.lang.diagnostics import CompileError
-from prism.lang.errors.sync import SameArgument
+from prism.lang.diagnostics import CompileError, Fields
+from prism.lang.errors.sync import SameArgument, SameFragment
 from prism.lang.facts.addresses import address
 from prism.lang.facts.definitions import Facts
 from prism.lang.facts.destinations import destination
@@ -299,6 +299,7 @@ def pointer_of(argument: Expr) -> Symbol | None:
 
 def check_arguments(context: Context, env: Env, call: Call, summary: Summary) -> None:
     """Refuse one object passed as two parameters that the callee takes for different objects, where they would conflict."""
+    _check_fragments(env, call, summary)
     seen: list[tuple[Symbol, Symbol]] = []
     for parameter, argument in zip(call.function.parameters, call.arguments, strict=False):
         symbol = pointer_of(argument) if isinstance(parameter.type, Pointer) else None
@@ -320,6 +321,19 @@ def check_arguments(context: Context, env: Env, call: Call, summary: Summary) ->
                     )
                 )
         seen.append((parameter, root))
+
+
+def _check_fragments(env: Env, call: Call, summary: Summary) -> None:
+    lent: dict[Symbol, Symbol] = {}
+    used = {exposed.root for exposed in summary.entry if exposed.how == "wgmma"}
+    for parameter, argument in zip(call.function.parameters, call.arguments, strict=False):
+        if not (isinstance(parameter.type, Fragment) and isinstance(argument, Var)):
+            continue
+        root, _ = flow.resolve(argument.symbol, env)
+        other = lent.setdefault(root, parameter)
+        if other is not parameter and {other, parameter} & used:
+            facts: Fields = {"function": call.function.name, "one": other.name, "other": parameter.name}
+            raise CompileError(SameFragment(span=argument.span, name=root.name, **facts))
 
 
 # -- the function's end -----------------------------------------------------------------------------------------------------

@@ -34,7 +34,11 @@ template <unsigned int BLOCKS> {_HEAD} void {name}_warp(void* barrier) {{
 
 def _pack(kind: str, operand: bool = False) -> str:
     """Return the helper that converts two numbers, for elements i and i + 1 of a fragment; `operand`: it is declared as one."""
-    name, formal = (f"px_pack_{kind}_operand", f"px_{kind} (&d)[N]") if operand else (f"px_pack_{kind}", f"px_held<px_{kind}, N>& d")
+    name, formal = (
+        (f"px_pack_{kind}_operand", f"px_{kind} (&d)[N]")
+        if operand
+        else (f"px_pack_{kind}", f"px_held<px_{kind}, N>& d")
+    )
     item, changed = ("d", "") if operand else ("d.item", "    d.laid = false;\n")
     return f"""\
 template <int N> {_HEAD} void {name}({formal}, int i, float x, float y) {{

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from prism.lang import tree
-from prism.lang.cuda.names import declarator, element_cuda, field_names, is_copy, is_laid_anew, registers, type_cuda
+from prism.lang.cuda.names import declarator, element_cuda, field_names, is_copy, registers, type_cuda
 from prism.lang.cuda.raw_text import field_words, rename_words
 from prism.lang.diagnostics import Span
 from prism.lang.emit import turns

@@ -98,6 +98,18 @@ class SameArgument(Named, code="race"):
     other: str
 
 
+class SameFragment(Named, code="race"):
+    """One fragment passed twice to a callee whose wgmmas use it as one of the two."""
+
+    title = "`{name}` is passed to `{function}` both as `{one}` and as `{other}`, and wgmmas there use it"
+    label = "the same fragment twice"
+    note_templates = ("what is done to one of the two does not wait for the wgmmas on the other",)
+    help_template = "pass different fragments"
+    function: str
+    one: str
+    other: str
+
+
 class ScopeNarrow(Named, code="scope"):
     """An atomic access whose scope is narrower than those who share the memory."""
 

@@ -10,8 +10,8 @@ begin, the swizzle, and two strides.
                               a slab to the next
 
 The first operand may be a fragment instead: of 16-bit elements a thread's part of an accumulator is what the instruction takes of
-the operand, 4 registers of 8 elements that follow one another for each step. Of 8-bit elements threads exchange some first, but where
-the fragment is declared as an `operand`.
+the operand, 4 registers of 8 elements that follow one another for each step. Of 8-bit elements threads exchange some first, but
+where the fragment is declared as an `operand`.
 
 Products are exact; the hardware's order and rounding of their sum is not specified: the meaning sums in float64 and rounds
 once. Integers are exact, modulo 2^32. Of tf32 numbers the low 13 bits are ignored. Products of 8-bit floats Hopper adds with
@@ -297,7 +297,10 @@ def _lines(items: Iterable[str]) -> str:
 
 
 class _Instruction(Value):
-    """One wgmma.mma_async: columns, the types of its operands and its sum; `held`: the first is in registers, where `ready` as it is."""
+    """One wgmma.mma_async: columns, the types of its operands and its sum.
+
+    `held`: the first is in registers; `ready`: as the instruction takes it.
+    """
 
     columns: int
     a: str

@@ -23,6 +23,7 @@ from prism.lang.facts.budget import most_threads
 from prism.lang.facts.touches import Touch
 from prism.lang.keep.bases import Frozen
 from prism.lang.rings.cycles import jumps
+from prism.lang.rings.late_fills import fill_delay
 from prism.lang.rings.stations import Trail, crowd, inner_places, members
 from prism.lang.rings.visits import GROUPED_READS, Edge, Lap, Unseen, Visit
 from prism.lang.tree.plan import Path
@@ -131,7 +132,12 @@ class Ground:
             self.made_by.setdefault(part.how, []).append(part)
             for thread, bit in part.of_thread.items():
                 self.plain[thread] |= bit if part.how in ("", "cp_async") else 0
-                self.late[thread] |= bit if part.how in GROUPED_READS else 0
+                self.late[thread] |= bit if part.how in GROUPED_READS or (part.how and fill_delay(part.visit)) else 0
+
+    @property
+    def visits(self) -> tuple[Visit, ...]:
+        """All visits of its cycles."""
+        return tuple(visit for lap in self.laps for visit in lap.visits)
 
     def cost(self, trips: int) -> int:
         """Return what it costs to go over so many trips, in units of `Spare`."""

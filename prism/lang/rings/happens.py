@@ -23,6 +23,8 @@ from prism.lang.facts.budget import most_threads
 from prism.lang.keep.bases import Frozen
 from prism.lang.rings.cycles import jumps
 from prism.lang.rings.ground import Asked, Ground, Part, Point
+from prism.lang.rings.late_fills import fill_delay
+from prism.lang.rings.stations import members
 from prism.lang.rings.visits import GROUPED_READS
 from prism.lang.tree import Stmt
 from prism.lang.tree.plan import Arrive, Barrier, Commit, Mbarrier, Op, Operation, Plan, ProxyFence, Wait, WaitGroup
@@ -79,6 +81,17 @@ def is_ended(ground: Ground, plan: Standing, parts: Sequence[Part], by: Arrive) 
     return False
 
 
+def leading(ground: Ground, plan: Standing) -> tuple[int, frozenset[int]]:
+    """Return how many trips those go ahead who tell of their fills late, and who they are."""
+    lag, leaders = 0, frozenset[int]()
+    for visit in ground.visits:
+        late = [op.delay for op in plan.after.get(visit.last_use, ()) if isinstance(op, Arrive) and not op.drain]
+        if fill_delay(visit) and any(late):
+            own = members(ground.function, visit.spot.path)
+            lag, leaders = max(lag, *late), leaders | {k for k, number in enumerate(ground.numbers) if number in own}
+    return lag, leaders
+
+
 # -- what is known ------------------------------------------------------------------------------------------------------------
 
 
@@ -98,6 +111,8 @@ class _Knowledge:
         self.fenced = [0] * len(ground.warps)
         self.ended: dict[tuple[Mbarrier, int], tuple[int, int]] = {}
         self.since: dict[int, int] = {}  # of a bit that is under way: groups committed after its own
+        self.lag, self.leaders = leading(ground, plan)
+        self.leads = False  # whether it is the leaders' trip that is gone through
         self.watched: Arrive | None = None
         self.seen: tuple[int, ...] = ()  # what threads know when they come to what is watched
 
@@ -118,20 +133,38 @@ class _Knowledge:
         """Go through the first trip and so many more; stop behind each point."""
         # The order of the text is one schedule, in which nobody waits for what comes later. Others differ in what runs at once,
         # but not in who has arrived where a wait ends: so what is handed on here is handed on in all of them.
-        before, after = self.plan.before, self.plan.after
-        for trip in range(trips + 1):
-            for point in self.ground.points:
-                if point.side == "before":
-                    self.issue(trip, point.at, inside=False)
-                    steps: Sequence[Barrier | Op] = before.get(point.at, ())
-                else:
-                    self.make(trip, point.at)
-                    steps = after.get(point.at, ())
-                for step in steps:
-                    if step is self.watched:
-                        self.seen = tuple(self.known)
-                    self.step(trip, self.ground.narrow(point, step.path if isinstance(step, Operation) else ()), step)
-                yield trip, point
+        if not self.lag:
+            for trip in range(trips + 1):
+                for point in self.ground.points:
+                    yield from self.come_to(trip, point)
+            return
+        # Where fills are told of late that is no schedule. The fillers' trips so many ahead of the others' are one.
+        for ahead in range(trips + self.lag + 1):
+            for leads, trip in ((True, ahead), (False, ahead - self.lag)):
+                self.leads = leads
+                for point in self.ground.points if trip >= 0 else ():
+                    threads = tuple(thread for thread in point.threads if (thread in self.leaders) is leads)
+                    alone = threads == point.threads
+                    if threads:
+                        yield from self.come_to(trip, point if alone else replace(point, threads=threads, number=0))
+
+    def come_to(self, trip: int, point: Point) -> Iterator[tuple[int, Point]]:
+        """Come to a point: go through what stands there, and stop behind it."""
+        if point.side == "before":
+            self.issue(trip, point.at, inside=False)
+            steps: Sequence[Barrier | Op] = self.plan.before.get(point.at, ())
+        else:
+            self.make(trip, point.at)
+            steps = self.plan.after.get(point.at, ())
+        for step in steps:
+            if step is self.watched:
+                self.seen = tuple(self.known)
+            self.step(trip, self.ground.narrow(point, step.path if isinstance(step, Operation) else ()), step)
+        yield trip, point
+
+    def own(self, parts: Sequence[Part]) -> list[Part]:
+        """Return the accesses that are made now: the leaders' in their trips, and the others in those that follow."""
+        return [part for part in parts if not self.lag or (self.leaders >= set(part.threads)) is self.leads]
 
     def ends(self) -> bool:
         """Whether what was under way has ended at the end of its trip, or is waited for behind the loop.
@@ -141,31 +174,41 @@ class _Knowledge:
         # A block may end behind its last trip, and its shared memory is another's then. It ends when all its threads have, so
         # that one thread which has waited for a copy is enough.
         anyone = self.join(self.known, range(len(self.known)))
-        if any(part.bits & ~anyone for part in self.ground.parts if part.how in ("cp_async", "load")):
+        come = (part for part in self.ground.parts if part.how in ("cp_async", "load") and not self.leads)
+        if any(part.bits & ~anyone for part in come):
             return False
         loops = self.ground.laps[0].rounds[0].loops
         behind = self.plan.after.get(loops[0], ()) if loops else ()
         drains = [op for op in behind if isinstance(op, WaitGroup)]
         # Groups are a thread's own: nobody else can wait for them. With `in_flight` the trips' waits leave some under way, and
-        # the wait behind the loop ends those, if their groups were closed.
-        for part in self.ground.parts:
-            if part.how in GROUPED_READS:
+        # the wait behind the loop ends those, if their groups were closed. So it is with fills that are told of late.
+        for part in self.own(self.ground.parts):
+            if part.how in GROUPED_READS or (part.how == "cp_async" and self.leads):
                 own = [
                     op
                     for op in drains
                     if op.kind == part.how and not op.pending and self.ground.comes_along(part, op.path)
                 ]
-                landed = any(part.kind == "read" or not op.read for op in own)
+                landed = any(part.kind == "read" or not op.read for op in own) and self.is_seen(part, behind)
                 for thread in part.threads:
                     closed = self.since.get(part.of(thread), -1) >= 0
                     if not self.known[thread] & part.of(thread) and not (landed and closed):
                         return False
         return True
 
+    def is_seen(self, part: Part, behind: Sequence[Op]) -> bool:
+        """Whether engines that have to see an access do, by a fence behind the loop, if it is waited for there."""
+        if not any(asked.fenced and asked.bits & part.bits for asked in self.ground.asked):
+            return True
+        waits = [at for at, op in enumerate(behind) if isinstance(op, WaitGroup) and op.kind == part.how]
+        later = behind[waits[-1] + 1 :] if waits else ()
+        return any(isinstance(op, ProxyFence) and self.ground.comes_along(part, op.path) for op in later)
+
     def answer(self, asked: Asked) -> bool:
         """Whether all who have to know something do."""
         known = self.fenced if asked.fenced else self.known
-        return all(known[thread] & asked.bits == asked.bits for thread in asked.threads)
+        here = [thread for thread in asked.threads if not self.lag or (thread in self.leaders) is self.leads]
+        return all(known[thread] & asked.bits == asked.bits for thread in here)
 
     # -- accesses -----------------------------------------------------------------------------------------------------
 
@@ -174,7 +217,7 @@ class _Knowledge:
 
         -1 says that its group is still open: a wait for groups does not see it. The commit behind it makes it 0.
         """
-        for part in self.ground.made_at.get(at, ()) if trip == 0 else ():
+        for part in self.own(self.ground.made_at.get(at, ())) if trip == 0 else ():
             if part.inside is inside and part.how in ("cp_async", "bulk", "wgmma"):
                 # Inside a condition or a loop, the group is closed there too, or by what stands behind it.
                 commits = self.plan.commits.get(part.how, ())
@@ -184,7 +227,7 @@ class _Knowledge:
     def make(self, trip: int, at: Stmt) -> None:
         """Make the accesses of a statement, the visits' last ones of their kind."""
         self.issue(trip, at, inside=True)
-        for part in self.ground.made_at.get(at, ()) if trip == 0 else ():
+        for part in self.own(self.ground.made_at.get(at, ())) if trip == 0 else ():
             if part.how == "":  # over when the statement is: a thread's own order
                 for thread in part.threads:
                     self.known[thread] |= part.of(thread)
@@ -260,7 +303,7 @@ class _Knowledge:
         # Nobody is told of a round before the first one: this may be the loop's first trip, and who asks then waits for nobody.
         if 0 < op.delay <= trip:
             late = sum(self.ground.late[thread] for thread in point.threads)
-            self.tell(op.barrier, trip - op.delay, known & late, 0)
+            self.tell(op.barrier, trip - op.delay, known & late, fenced & late)
 
     def flying(self, kind: str, threads: Sequence[int]) -> list[tuple[Part, int]]:
         """Return what some threads have under way."""
@@ -271,7 +314,7 @@ class _Knowledge:
         """Let the threads of the block, of each warp, or all who come here, know the same; other units are left out."""
         threads, warps = point.threads, self.ground.warps
         if unit >= BLOCK:
-            groups = [list(range(len(self.known)))]
+            groups = [] if self.lag else [list(range(len(self.known)))]
         elif unit == WARP1:
             groups = [[t for t in threads if warps[t] == warp] for warp in dict.fromkeys(warps[t] for t in threads)]
         elif unit.size == point.number:
@@ -305,7 +348,7 @@ def news(ground: Ground, plan: Standing, number: int) -> Iterator[tuple[Stmt, Pa
     first = max(first - 1, 0)  # a trip that comes to the end of the statement before makes its round
     places = {s: index for index, s in enumerate(ground.laps[0].home) if first <= index <= last}
     whole = next(point for point in ground.points if point.at in places)
-    if whole.number != most_threads(ground.function):
+    if whole.number != most_threads(ground.function) or leading(ground, plan)[0]:
         return
     # A place is passed as an access is made: its bits are the threads that have been there. One engine answers for both.
     width, trips = len(ground.numbers), _Knowledge(replace(ground, parts=(), asked=[]), plan)

@@ -64,12 +64,17 @@ def find_early(function: Function, laps: Sequence[Lap], plan: Plan, barrier: Mba
     standing = Standing(plan)
     for op in plan.operations:
         if isinstance(op, Arrive) and op.barrier is barrier and op.delay and not op.drain:
-            visits = ((lap, v) for lap in laps for v in lap.visits if v.cycle is barrier.cycle and v.last_use is op.at)
+            visits = ((lap, visit) for lap in laps for visit in lap.visits if _ends(op, visit))
             one = _early(function, *next(visits), standing, op)
             if one is None:
                 return []
             found.append(one)
     return found
+
+
+def _ends(op: Arrive, visit: Visit) -> bool:
+    """Whether an arrival is that at a visit's end."""
+    return visit.cycle is op.barrier.cycle and visit.last_use is op.at and visit.spot.own_path == op.path
 
 
 def find_again(function: Function, early: Sequence[Early], plan: Plan) -> list[Early] | None:

@@ -154,7 +154,7 @@ MANIFEST = (
     Algorithm("transform", ("evaluate",), "lazy.md#arrays-of-them", ("lazy",)),
     Algorithm("matmul", ("matmul",), "library.md#products-of-matrices"),
     Algorithm("sgemm", ("sgemm",), "sgemm.md", ("sgemm",)),
-    Algorithm("attention", ("attention",), "attention.md"),
+    Algorithm("attention", ("attention",), "attention.md", ("attention",)),
     Algorithm("attention_decode", ("attention_decode",), "attention.md"),
     Algorithm("hgemm", ("hgemm",), "hgemm.md", ("hgemm", "hgemm_layers", "hgemm_float8")),
 )

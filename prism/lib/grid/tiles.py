@@ -34,7 +34,7 @@ def tiles(control: ptr(uint64) @ grid[1], counter: int32 @ block[1] = 0) -> Tick
 @template(TILE=function, THREADS=constexpr(int))
 @requires(block[1], thread[THREADS])
 def dynamic_tiles(
-    counter: ptr(uint32) @ grid[1], first: int32 @ block[1], blocks: int32 @ grid[1], tiles: int32 @ grid[1],
+    counter: ptr(uint32) @ grid[1], first: int32 @ block[1], blocks: int32 @ grid[1], tiles: int32 @ block[1],
     scheduler: roles(warp, 1),
 ):
     """`TILE(tile)` for tiles `0 ... tiles - 1`, each by the block that comes to it first: a persistent kernel's tile scheduler.

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from prism.interpret import SCHEDULES, MachineError, run
+from prism.lang.diagnostics import CompileError
 from prism.lang.tree.plan import WaitGroup
 from tests.lang.from_text import kernel_of
 from tests.lang.plans import entry_plan
@@ -60,6 +61,18 @@ def take(factor: fragment(bf16, 64, 64) @ warpgroup[1], sums: fragment(float, 64
 @requires(thread[1])
 def add_in_cuda(sums: fragment(float, 64, 64) @ warpgroup[1], found: float[1] @ thread[1]):
     pass
+
+
+@prism("device")
+@requires(block[1], warpgroup[1])
+def multiply(
+    sums: fragment(float, 64, 64) @ warpgroup[1], others: fragment(float, 64, 64) @ warpgroup[1], found: float[1] @ thread[1]
+):
+    own: shared(bf16[64, 64], swizzle=128)
+    with group(warpgroup[1]):
+        wgmma(sums, own, own)
+    with group(thread[1]):
+        found[0] += others[0]
 
 
 @prism("global")
@@ -132,3 +145,10 @@ def test_texts_are_taken_to_touch_what_they_name(use: str, tmp_path: Path) -> No
     _, plan = entry_plan(kernel_of(tmp_path, TEXT.replace("STEPS", textwrap.indent(steps, " " * 12))))
     (wait,) = (op for op in plan.operations if isinstance(op, WaitGroup))
     assert (wait.kind, wait.side) == ("wgmma", "before")
+
+
+def test_one_fragment_is_not_lent_twice_to_wgmmas(tmp_path: Path) -> None:
+    """What a function does to the one does not wait for its wgmmas on the other, so they must not be the same."""
+    text = TEXT.replace("        with group(warpgroup[1]):\nSTEPS", "        multiply(sums, sums, found)")
+    with pytest.raises(CompileError, match="both as `sums` and as `others`, and wgmmas there use it"):
+        entry_plan(kernel_of(tmp_path, text))

@@ -152,7 +152,10 @@ def statements(body: str) -> str:
 
 def test_roles() -> None:
     """A claim for a role enters it inside the last such claim, and inside what comes after."""
-    assert statements("a, b = roles(warp, 2, N)\nwith a: pass") == "[Roles([a, b], warp, [2, N]), Enter(a, [Pass()], False)]"
+    assert (
+        statements("a, b = roles(warp, 2, N)\nwith a: pass")
+        == "[Roles([a, b], warp, [2, N]), Enter(a, [Pass()], False)]"
+    )
     assert statements("a, = roles(warp, 2)") == statements("a = roles(warp, 2)") == "[Roles([a], warp, [2])]"
     made = statements("a, = roles(warp, 2)\nwith claim(x, a) as y, claim(z, a) as w, one(thread): pass")
     inner = "Claim(z, a, None, None, w, [Enter(a, [One(thread, [Pass()])], True)])"

@@ -1,6 +1,6 @@
 """prism/lang/rings/late_fills.py: rows gathered by `cp_async` go on while the next are issued, and engines see them when told."""
 
-# ruff: noqa: F821 -- kernels: loops that only count, names that they declare
+# ruff: noqa: B007, F821 -- kernels: loops that only count, names that they declare
 from __future__ import annotations
 
 import re
@@ -34,11 +34,9 @@ from prism.lang import (
     template,
     thread,
     tma_load,
-    warp,
     warpgroup,
     wgmma,
 )  # fmt: skip
-from prism.lang.diagnostics import CompileError
 from prism.lang.emit import emit
 from prism.lang.pipeline import build, lower
 from prism.lang.tree.plan import Arrive, Commit, ProxyFence, WaitGroup
@@ -48,7 +46,7 @@ from tests.lang.plans import words
 @prism("global")
 @attr("__launch_bounds__(256)")
 @requires(grid[1], block[1], warpgroup[2])
-@template(COPIES=constexpr(int), LATE=constexpr(int), TWICE=constexpr(bool))
+@template(COPIES=constexpr(int), LATE=constexpr(int), TWICE=constexpr(bool), READ=constexpr(int))
 def gathered(
     x: ptr(const(half)) @ grid[1], rows: ptr(const(int)) @ grid[1], b: const(CUtensorMap(half, 16, 64, swizzle=128)) @ grid[1],
     c: ptr(float) @ grid[1], k: int @ grid[1], tiles: int @ grid[1],
@@ -61,7 +59,7 @@ def gathered(
         acc: fragment(float, 64, 16) @ warpgroup[1]
         acc = 0.0
         consumers, producers = roles(warpgroup, 1, 1)
-        for tile in range(tiles):
+        for _ in range(tiles):
             for step in range(0, k, 64):
                 with claim(left, producers, in_flight=LATE) as own:
                     t: int @ thread[1] = id()
@@ -84,7 +82,11 @@ def gathered(
                                 cp_async(coming[i], x[rows[63 - t / 2] * k + step + t % 2 * 32 + 8 * i], 16)
                 with claim(right, producers) as own, one(thread):
                     tma_load(own, b[0, step])
-                with claim(left, consumers) as a, claim(right, consumers) as w, group(warpgroup[1]):
+                with (
+                    claim(left, consumers, in_flight=READ) as a,
+                    claim(right, consumers, in_flight=READ) as w,
+                    group(warpgroup[1]),
+                ):
                     wgmma(acc, a, w)
                 if TWICE:
                     with claim(more, consumers) as a, claim(right, consumers) as w, group(warpgroup[1]):
@@ -111,7 +113,7 @@ def wanted(arguments, twice):
 
 @pytest.mark.parametrize(("copies", "late", "twice"), [(2, 1, False), (3, 2, False), (3, 1, True), (1, 0, False)])
 def test_copies_go_on_while_the_next_are_issued(copies, late, twice):
-    program = build(gathered, {"COPIES": copies, "LATE": late, "TWICE": twice})
+    program = build(gathered, {"COPIES": copies, "LATE": late, "TWICE": twice, "READ": 0})
     plan = program.plans[program.entry]
     pending = [op.pending for op in plan.operations if isinstance(op, WaitGroup) and op.kind == "cp_async"]
     # Of two rings that are gathered each round has two groups, and those of the last `late` rounds go on.
@@ -123,8 +125,19 @@ def test_copies_go_on_while_the_next_are_issued(copies, late, twice):
             np.testing.assert_array_equal(arguments[3], wanted(arguments, twice), f"{steps}, {schedule} {seed}")
 
 
+def test_readers_that_go_on_need_a_copy_more():
+    facts = {"LATE": 1, "TWICE": False, "READ": 1}
+    with pytest.raises(CompileError, match="declare `left` with `ring=3` or more"):
+        build(gathered, {"COPIES": 2, **facts})
+    program = build(gathered, {"COPIES": 3, **facts})
+    for schedule, seed in schedules(8):
+        arguments = arguments_of(5, 2)
+        run(program, 1, 256, arguments, check=True, schedule=schedule, seed=seed)
+        np.testing.assert_array_equal(arguments[3], wanted(arguments, False), f"{schedule} {seed}")
+
+
 def test_the_text_waits_for_the_groups_before_fences_and_arrives_late():
-    source = emit(lower(build(gathered, {"COPIES": 3, "LATE": 1, "TWICE": False}))).source
+    source = emit(lower(build(gathered, {"COPIES": 3, "LATE": 1, "TWICE": False, "READ": 0}))).source
     body = source[source.index("// threads 128 to 255") :]
     found = re.findall(r"wait_group \d|fence\.proxy\.async\.shared|px_arrive_warp\(px_bar_left_filled", body)
     each = ["wait_group {}", "fence.proxy.async.shared", "px_arrive_warp(px_bar_left_filled"]
@@ -132,7 +145,7 @@ def test_the_text_waits_for_the_groups_before_fences_and_arrives_late():
 
 
 def test_each_step_of_a_late_fill_is_needed():
-    program = build(gathered, {"COPIES": 2, "LATE": 1, "TWICE": False})
+    program = build(gathered, {"COPIES": 2, "LATE": 1, "TWICE": False, "READ": 0})
     plan = program.plans[program.entry]
     ends = (Arrive, Commit, ProxyFence, WaitGroup)
     steps = [op for op in plan.operations if isinstance(op, ends) and "coming" in str(getattr(op, "first", "coming"))]

@@ -54,11 +54,11 @@ def attention(
     Parameters
     ----------
     q, k, v : arrays of NumPy, CuPy or torch
-        Batches x heads x length x dim, all of float16, all of bfloat16 or all of float8_e4m3fn; or, where `layout` is "blhd", batches x length x heads
-        x dim. Without the first axis there is one batch. `k` and `v` are of one length; a divisor of `q`'s number of heads is
-        theirs, each shared by as many heads of `q` that follow one another. `k`'s dim is `q`'s, `v` has its own; both are
-        multiples of 8 up to 256, of 8-bit floats of 16. Any strides; a copy is made where elements of the last axis don't lie one after the other, or
-        others don't begin at multiples of 16 bytes.
+        Batches x heads x length x dim, all of float16, all of bfloat16 or all of float8_e4m3fn; or, where `layout` is "blhd",
+        batches x length x heads x dim. Without the first axis there is one batch. `k` and `v` are of one length; a divisor of
+        `q`'s number of heads is theirs, each shared by as many heads of `q` that follow one another. `k`'s dim is `q`'s, `v` has
+        its own; both are multiples of 8 up to 256, of 8-bit floats of 16. Any strides; a copy is made where elements of the last
+        axis don't lie one after the other, or others don't begin at multiples of 16 bytes.
     causal : bool or str
         Whether a query sees no keys behind its own place. The last query's place is that of the last key ("bottom_right", or
         True); or the first query's that of the first one ("top_left"). They differ where there are more keys than queries.
@@ -89,8 +89,8 @@ def attention(
     Returns
     -------
     array
-        Of `q`'s shape, dtype and library, but for `v`'s dim, and for 8-bit floats of `out_dtype`; `out`, if given. With `lse` a pair, the second of float32,
-        batches x heads x length.
+        Of `q`'s shape, dtype and library, but for `v`'s dim, and for 8-bit floats of `out_dtype`; `out`, if given. With `lse` a
+        pair, the second of float32, batches x heads x length.
 
     Raises
     ------
@@ -106,8 +106,9 @@ def attention(
     -----
     Products are exact and added in float32; weights are rounded to `q`'s dtype before they are multiplied with values. Sums are
     made in an order that depends on shapes alone: the same call gives the same bits. A query that sees no key has zeros, and -inf
-    as its logarithm. Of 8-bit floats weights are rounded to 4 bits, after a factor of 2^8 that keeps small ones; Hopper adds such products
-    with fewer bits than a float32 has; and values are transposed first, by a launch of its own. A NumPy array runs on the reference machine, from the same kernel (`prism.kernels.attention`).
+    as its logarithm. Of 8-bit floats weights are rounded to 4 bits, after a factor of 2^8 that keeps small ones; Hopper adds such
+    products with fewer bits than a float32 has; and values are transposed first, by a launch of its own. A NumPy array runs on
+    the reference machine, from the same kernel (`prism.kernels.attention`).
 
     Examples
     --------

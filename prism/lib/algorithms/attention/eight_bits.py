@@ -24,22 +24,22 @@ def steps_before(q: View, v: View, scales: tuple[int, ...], scratch: Scratch) ->
     """
     (batches, heads, _, _), (_, own_heads, keys, dim) = q.shape, v.shape
     wide, share = max(4, -(-keys // 16) * 4), heads // own_heads
-    turned = scratch.take("uint32", batches * own_heads * dim * wide)
+    transposed = scratch.take("uint32", batches * own_heads * dim * wide)
     factors = scratch.take("float32", 2 * batches * heads)
     arguments: dict[str, Any] = {
-        "v": v.buffer, "out": turned, "scales": factors, "pairs": batches * heads, "heads": heads, "share": share, "keys": keys,
+        "v": v.buffer, "out": transposed, "scales": factors, "pairs": batches * heads, "heads": heads, "share": share, "keys": keys,
         "wide": wide,
     }  # fmt: skip
     for name, count in zip(SCALES, scales, strict=True):
         arguments[name] = Buffer(name, 0, "float32", count) if count else nothing("float32")
         arguments[f"{name}s"] = min(count, 2)
-    for name, step in zip(("batch_step", "head_step", "row_step"), v.strides, strict=False):
-        arguments[name] = step // 4
+    for name, apart in zip(("batch_step", "head_step", "row_step"), v.strides, strict=False):
+        arguments[name] = apart // 4
     blocks = batches * own_heads * -(-wide // 32) * -(-dim // 64)
     row = 4 * wide
     shape, strides = (batches, own_heads, dim, row), (own_heads * dim * row, dim * row, row, 1)
     step = Step(instance_of(transpose_values, {"WORDS": dim // STEP}), blocks, 128, arguments)
-    return step, Map(turned, shape, strides), factors
+    return step, Map(transposed, shape, strides), factors
 
 
 def count_scales(arrays: Mapping[str, ArrayInfo], q: View, k: View, batched: bool) -> tuple[int, ...]:

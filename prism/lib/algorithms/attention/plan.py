@@ -123,7 +123,10 @@ def _bounded(distance: int | None, least: int, most: int) -> int:
 def instance_for(
     scalar: str, cut: Cut, terms: Terms, score: Kernel = as_it_is, plain: bool = True, out: str = ""
 ) -> Instance:
-    """Return the kernel for a dtype, cut so, with what is done with scores; `plain`: they are scaled alone; `out`: the result's."""
+    """Return the kernel for a dtype, cut so, with what is done with scores; `plain`: they are scaled alone.
+
+    `out`: the result's dtype, where it is another.
+    """
     template = {"T": scalar, "OUT": out or scalar, "CUT": cut, "TERMS": terms, "SCORE": score, "PLAIN": plain}
     return instance_of(kernels.attend, template)
 

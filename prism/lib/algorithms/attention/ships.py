@@ -1,4 +1,4 @@
-"""Which kernels of attention ship: for Hopper, of both 16-bit dtypes and usual heads, plain and causal, with logarithms and without."""
+"""Which kernels of attention ship: for Hopper, of 16-bit dtypes, usual heads, plain and causal, with logarithms and without."""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import numbers
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,6 +15,7 @@ from prism.host.call import Decision, Result, call
 from prism.host.plan import OUT, Machine
 from prism.kernels.attention import MOST_DIM
 from prism.lib.algorithms.attention_decode.plan import LSE, ROWS, Decoding, decide
+from prism.lib.algorithms.topk.calls import copy_to
 from prism.lib.views import new_view, view_of
 from prism.runtime.arrays import CODED, ArrayInfo
 
@@ -64,7 +66,7 @@ def attention_decode(
     lse : bool
         Whether the logarithms of the sums of exponentials are returned too.
     out : array, optional
-        Where to put the result.
+        Where to put the result; with `lse` a pair of arrays.
     stream : stream or int, optional
         Where to run, for arrays on a GPU; by default their library's current stream.
 
@@ -99,12 +101,19 @@ def attention_decode(
     >>> prism.lib.attention_decode(q, k, v, lengths=np.array([2], np.int32))[0, 0]
     array([[ 4.,  5.,  6.,  7.,  8.,  9., 10., 11.]], dtype=float16)
     """
+    how: dict[str, Any] = {"causal": bool(causal), "scale": scale, "layout": layout, "lse": lse}
+    if lse and out is not None:
+        if not (isinstance(out, tuple | list) and len(out) == 2):
+            raise TypeError(
+                "`out` must be a pair of arrays, for the result and the logarithms, where `lse` is asked for"
+            )
+        found = attention_decode(q, k, v, lengths=lengths, page_table=page_table, **how, stream=stream)
+        return copy_to("attention_decode", found, tuple(out), stream)
     given = {"q": q, "k": k, "v": v}
     given |= {name: array for name, array in (("lengths", lengths), ("page_table", page_table)) if array is not None}
-    asked = ("attention_decode", tuple(given), causal, scale, layout, lse)
+    asked = ("attention_decode", tuple(given), *how.values())
     if (known := repeat.run_many(asked, (*given.values(), out), stream)) is not None:
         return known
-    how = {"causal": bool(causal), "scale": scale, "layout": layout, "lse": lse}
     return call("attention_decode", asked, given, functools.partial(decide_decoding, **how), out, stream)
 
 
@@ -117,10 +126,12 @@ def decide_decoding(
     Raises:
         TypeError, ValueError: as `attention_decode`.
     """
-    if layout not in LAYOUTS:
+    if not isinstance(layout, str) or layout not in LAYOUTS:
         raise ValueError(f"`layout` is {' or '.join(map(repr, LAYOUTS))}, not {layout!r}")
-    if scale is not None and not scale > 0:
-        raise ValueError(f"`scale` must be positive, not {scale}")
+    if scale is not None and (isinstance(scale, bool) or not isinstance(scale, numbers.Real)):
+        raise TypeError(f"`scale` is a number, not {scale!r}")
+    if scale is not None and not 0 < scale < math.inf:
+        raise ValueError(f"`scale` must be positive, and finite, not {scale}")
     _require_kinds(arrays)
     _require_shapes(arrays, LAYOUTS[layout])
     axes, q = LAYOUTS[layout], arrays["q"]
@@ -131,15 +142,16 @@ def decide_decoding(
         raise ValueError(f"`out` has shape {out.shape} and dtype {out.dtype}, and the result has {shape} and {q.dtype}")
     result = Result(shape, CODED.get(q.scalar) or np.dtype(q.scalar))
     results = (result, Result((batches, heads, tokens), np.dtype(np.float32)))[: 1 + lse]
-    target = new_view(OUT, q.scalar, shape) if out is None else view_of(OUT, out)
+    fresh = new_view(OUT, q.scalar, shape).with_order(axes)
+    target = fresh if out is None else view_of(OUT, out).with_order(axes)
     lengths, table = (view_of(name, arrays[name]) if name in arrays else None for name in ("lengths", "page_table"))
     page = 0 if table is None else four[1].shape[2]
     keys = four[1].shape[2] if table is None else page * table.shape[1]
     factor = float(scale) if scale is not None else 1 / math.sqrt(max(dim, 1))
     asked = Decoding(
-        *four, target.with_order(axes), lengths, table, page, keys, factor * math.log2(math.e), causal, lse
+        *four, target, lengths, table, page, keys, factor * math.log2(math.e), causal, lse
     )  # fmt: skip
-    return decide(asked, results, (OUT, LSE)[: 1 + lse], machine, given=out is not None)
+    return decide(asked, results, (OUT, LSE)[: 1 + lse], machine, None if out is None else fresh)
 
 
 # -- Arguments --------------------------------------------------------------------------------------------------------

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import prod
 from typing import Any
 
 from prism.host.call import Decision, Result
-from prism.host.plan import OUT, WORDS, Buffer, Machine, Plan, Scratch, Step, instance_of, nothing
+from prism.host.plan import OUT, SCRATCH, WORDS, Buffer, Clear, Machine, Plan, Scratch, Step, instance_of, nothing
 from prism.kernels.attention import DecodeCut, decode, decode_cut_of
-from prism.lib.views import View
+from prism.lib.views import View, new_view
 from prism.runtime.instance import Instance
 from prism.runtime.tensor_maps import PIECE
 
@@ -43,20 +44,18 @@ class Decoding:
 
 
 def decide(
-    asked: Decoding, results: tuple[Result, ...], names: tuple[str, ...], machine: Machine, *, given: bool
+    asked: Decoding, results: tuple[Result, ...], names: tuple[str, ...], machine: Machine, fresh: View | None
 ) -> Decision:
-    """Return how attention is made; `given`: its result's memory is the caller's."""
+    """Return how attention is made; `fresh`, where its result's memory is the caller's: of a result in memory of its own."""
     batches, heads, tokens, _ = asked.q.shape
     if not batches * heads * tokens * asked.v.shape[3]:
-        return Decision(results, names, beside=given and 0 not in asked.out.shape)
-    if not asked.keys:
-        return Decision(results, names, fill=0, beside=given and not asked.out.dense)
-    copied = [view.name for view in (asked.q, asked.k, asked.v) if not _fits(view, machine.host)]
+        return Decision(results, names, beside=fresh is not None and 0 not in asked.out.shape)
+    copied = [view.name for view in (asked.q, asked.k, asked.v)[: 3 if asked.keys else 1] if not _fits(view, machine.host)]
     copied += [view.name for view in (asked.lengths, asked.table) if view is not None and not (view.contiguous and view.natural)]
     if copied:
         return Decision(copied=tuple(copied))
-    beside = given and not (_fits(asked.out, machine.host) and asked.out.natural)
-    return Decision(results, names, beside=beside, plan=_plan(asked, asked.out.packed() if beside else asked.out, machine))
+    beside = fresh is not None and not (_fits(asked.out, machine.host) and _apart(asked.out))
+    return Decision(results, names, beside=beside, plan=_plan(asked, fresh if beside and fresh else asked.out, machine))
 
 
 def _fits(view: View, host: bool) -> bool:
@@ -68,22 +67,41 @@ def _fits(view: View, host: bool) -> bool:
     return view.natural and view.aligned and inside and all(step % PIECE == 0 and 0 <= step < 1 << 40 for step in steps)
 
 
+def _apart(view: View) -> bool:
+    """Whether no two elements are in one place, because of an axis that is broadcast."""
+    return all(step > 0 for extent, step in zip(view.shape, view.strides, strict=True) if extent > 1)
+
+
+def _with_keys(asked: Decoding, scratch: Scratch) -> tuple[Decoding, tuple[Clear, ...]]:
+    """Return what has keys and values that can be loaded; where there are none, zeros, which must be cleared first."""
+    if asked.keys:
+        return asked, ()
+    made = []
+    for view in (asked.k, asked.v):
+        shape = (1, view.shape[1], 8, view.shape[3])
+        made.append(new_view(SCRATCH, view.scalar, shape, scratch.take(view.scalar, prod(shape)).offset))
+    k, v = made
+    found = replace(asked, k=k, v=v, lengths=None, table=None, page=0)
+    return found, (Clear(k.buffer), Clear(v.buffer))
+
+
 def _plan(asked: Decoding, out: View, machine: Machine) -> Plan:
     """Return the launch: of as many blocks as multiprocessors, where there are as many tiles."""
+    scratch = Scratch()
+    asked, cleared = _with_keys(asked, scratch)
     (batches, heads, tokens, dim), (_, kv_heads, _, _) = asked.q.shape, asked.k.shape
     cut = decode_cut_of(
         dim, asked.v.shape[3], asked.rows, page=asked.page, lengths=asked.lengths is not None,
         causal=asked.causal and tokens > 1, tokens=tokens > 1, lse=asked.lse, host=machine.host,
     )  # fmt: skip
-    tiles = batches * kv_heads * -(-asked.keys // cut.keys)
-    blocks = min(tiles, 3 if machine.host else machine.multiprocessors)
-    share, pairs, scratch = heads // kv_heads, batches * kv_heads, Scratch()
+    share, pairs = heads // kv_heads, batches * kv_heads
+    blocks, small, units = units_of(pairs, max(1, -(-asked.keys // cut.keys)), 3 if machine.host else machine.multiprocessors)
     arguments: dict[str, Any] = {
         "q": (asked.q if tokens > 1 else split_heads(asked.q, share)).map, "k": asked.k.map, "v": asked.v.map,
         "q_rows": asked.q.buffer if tokens > 1 else nothing(asked.q.scalar), "o": out.buffer,
         "lse": Buffer(LSE, 0, "float32", batches * heads * tokens) if asked.lse else nothing("float32"),
-        "partial": scratch.take("float32", blocks * cut.kept), "marks": scratch.take("float32", blocks * 1024),
-        "counters": Buffer(WORDS, 0, "uint32", 4 * pairs), "batches": batches, "heads": kv_heads, "shared_by": share,
+        "partial": scratch.take("float32", units * cut.kept), "marks": scratch.take("float32", units * 1024),
+        "drawn": Buffer(WORDS, 0, "uint32", 1), "counters": Buffer(WORDS, 16, "uint32", 4 * pairs), "small": small, "batches": batches, "heads": kv_heads, "shared_by": share,
         "tokens": tokens, "keys": asked.keys,
         "lengths": nothing("int32") if asked.lengths is None else asked.lengths.buffer,
         "table": nothing("int32") if asked.table is None else asked.table.buffer,
@@ -94,7 +112,19 @@ def _plan(asked: Decoding, out: View, machine: Machine) -> Plan:
         for axis, step in zip(("batch", "head", "token"), view.strides, strict=False):
             arguments[f"{name}_{axis}"] = step // view.size
     step = Step(instance_for(asked.q.scalar, cut), blocks, cut.threads, arguments)
-    return Plan((step,), words=16 * pairs, tag="attention_decode", scratch=scratch.used, lent=True)
+    return Plan((*cleared, step), words=16 + 16 * pairs, tag="attention_decode", scratch=scratch.used, lent=True)
+
+
+def units_of(pairs: int, tiles: int, processors: int) -> tuple[int, int, int]:
+    """Return how many blocks there are, how many tiles small units have, or 0, and how many units there are at most.
+
+    Multiprocessors are not all as fast: where a block has many tiles, the last quarter goes to who comes first, in units so small
+    that blocks end together, of a sixteenth of a head's tiles at least, as its parts are added up one after the other.
+    """
+    blocks, small, rest = min(pairs * tiles, processors), max(2, tiles // 16), pairs * tiles // 4
+    if rest < 2 * blocks * small:
+        return blocks, 0, blocks
+    return blocks, small, blocks + -(-rest // small)
 
 
 def split_heads(q: View, share: int) -> View:
@@ -110,4 +140,4 @@ def instance_for(scalar: str, cut: DecodeCut) -> Instance:
     return instance_of(decode, {"T": scalar, "CUT": cut})
 
 
-__all__ = ["LSE", "OUT", "ROWS", "Decoding", "decide", "instance_for", "split_heads"]
+__all__ = ["LSE", "OUT", "ROWS", "Decoding", "decide", "instance_for", "split_heads", "units_of"]

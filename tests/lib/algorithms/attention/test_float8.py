@@ -24,7 +24,9 @@ def normal(*shape: int) -> Any:
 
 def exact(q: Any, k: Any, v: Any, causal: bool = False, scales: tuple[Any, Any, Any] = (1, 1, 1)) -> tuple[Any, Any]:
     """The result in float64, and what it may be off by: a weight's 4 bits, the least weight's step, the result's 8 bits."""
-    q, k, v = (x.astype(np.float64) * np.asarray(scale)[..., None, None] for x, scale in zip((q, k, v), scales, strict=True))
+    q, k, v = (
+        x.astype(np.float64) * np.asarray(scale)[..., None, None] for x, scale in zip((q, k, v), scales, strict=True)
+    )
     k, v = (x.repeat(q.shape[1] // k.shape[1], 1) for x in (k, v))
     scores = q @ k.swapaxes(2, 3) / math.sqrt(q.shape[3])
     if causal:
@@ -46,7 +48,13 @@ def is_near(found: Any, wanted: Any, bound: Any) -> bool:
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize(
     ("heads", "own", "rows", "keys", "dims"),
-    [(2, 1, 70, 81, (64, 32)), (3, 3, 33, 1, (16, 48)), (1, 1, 5, 200, (80, 144)), (2, 2, 5, 0, (32, 32)), (1, 1, 0, 4, (16, 16))],
+    [
+        (2, 1, 70, 81, (64, 32)),
+        (3, 3, 33, 1, (16, 48)),
+        (1, 1, 5, 200, (80, 144)),
+        (2, 2, 5, 0, (32, 32)),
+        (1, 1, 0, 4, (16, 16)),
+    ],
 )
 def test_it_is_attention(heads: int, own: int, rows: int, keys: int, dims: tuple[int, int], causal: bool) -> None:
     q, k, v = normal(2, heads, rows, dims[0]), normal(2, own, keys, dims[0]), normal(2, own, keys, dims[1])
@@ -97,15 +105,50 @@ ONE = np.ones((), np.float32)
 @pytest.mark.parametrize(
     ("arrays", "options", "error", "text"),
     [
-        ((SQUARE, SQUARE, SQUARE.astype(np.float16)), {}, TypeError, "`q` and `v` have dtypes float8_e4m3fn and float16"),
-        ((SQUARE.astype(ml_dtypes.float8_e5m2),) * 3, {}, TypeError, "`q` has dtype float8_e5m2, which attention does not"),
-        ((SQUARE[..., :24],) * 3, {}, ValueError, "`q` has 24 elements a head: attention takes multiples of 16, from 16 to 256"),
+        (
+            (SQUARE, SQUARE, SQUARE.astype(np.float16)),
+            {},
+            TypeError,
+            "`q` and `v` have dtypes float8_e4m3fn and float16",
+        ),
+        (
+            (SQUARE.astype(ml_dtypes.float8_e5m2),) * 3,
+            {},
+            TypeError,
+            "`q` has dtype float8_e5m2, which attention does not",
+        ),
+        (
+            (SQUARE[..., :24],) * 3,
+            {},
+            ValueError,
+            "`q` has 24 elements a head: attention takes multiples of 16, from 16 to 256",
+        ),
         ((SQUARE,) * 3, {"out_dtype": "float32"}, TypeError, "`out_dtype` must be bfloat16 or float16, not float32"),
-        ((SQUARE,) * 3, {"out": np.zeros(SQUARE.shape, np.float32)}, TypeError, "`out` must be bfloat16 or float16, not float32"),
-        ((SQUARE,) * 3, {"k_scale": np.ones(3, np.float32)}, ValueError, r"`k_scale` has shape \(3,\): it is one number, or"),
+        (
+            (SQUARE,) * 3,
+            {"out": np.zeros(SQUARE.shape, np.float32)},
+            TypeError,
+            "`out` must be bfloat16 or float16, not float32",
+        ),
+        (
+            (SQUARE,) * 3,
+            {"k_scale": np.ones(3, np.float32)},
+            ValueError,
+            r"`k_scale` has shape \(3,\): it is one number, or",
+        ),
         ((SQUARE,) * 3, {"v_scale": np.ones(1)}, TypeError, "`v_scale` has dtype float64: a scale is of float32"),
-        ((SQUARE.astype(np.float16),) * 3, {"q_scale": ONE}, TypeError, "`q_scale` is for arrays of float8_e4m3fn, and `q` has"),
-        ((SQUARE.astype(np.float16),) * 3, {"out_dtype": "bfloat16"}, TypeError, "`out_dtype` is bfloat16, and `q` has dtype float16"),
+        (
+            (SQUARE.astype(np.float16),) * 3,
+            {"q_scale": ONE},
+            TypeError,
+            "`q_scale` is for arrays of float8_e4m3fn, and `q` has",
+        ),
+        (
+            (SQUARE.astype(np.float16),) * 3,
+            {"out_dtype": "bfloat16"},
+            TypeError,
+            "`out_dtype` is bfloat16, and `q` has dtype float16",
+        ),
     ],
 )
 def test_what_is_refused(arrays: Any, options: Any, error: type[Exception], text: str) -> None:

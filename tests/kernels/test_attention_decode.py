@@ -1,0 +1,238 @@
+"""Attention for decoding on the reference machine, with all its checks, beside float64: lengths, pages, tokens, units, mutants."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import prism
+from prism import interpret
+from prism.interpret import SCHEDULES, MachineError, run
+from prism.kernels.attention import DecodeCut, decode, decode_cut_of, decode_parts, decode_pieces, decode_weights
+from prism.lang.tree.plan import Program, Wait, WaitGroup
+from prism.lib.algorithms.attention_decode.plan import instance_for, units_of
+from prism.runtime.build import entry_of
+from prism.runtime.compile import compile_cubin
+from tests.kernels.test_attention import BITS, VALUES, bound, exact
+from tests.mutation import named
+from tests.rarely import rarely
+
+bfloat16 = pytest.importorskip("ml_dtypes").bfloat16
+
+
+def wanted_of(q: Any, k: Any, v: Any, lengths: Any, causal: bool) -> tuple[Any, Any, Any]:
+    """Return the result, that of values without signs, and the logarithms of sums, in float64, of each sequence's own keys."""
+    found = [
+        exact(q[b : b + 1], k[b : b + 1, :, :n], v[b : b + 1, :, :n], 1 / math.sqrt(q.shape[3]), ahead=n - q.shape[2] if causal else None)
+        for b, n in enumerate(lengths)
+    ]  # fmt: skip
+    return tuple(np.concatenate([one[part] for one in found]) for part in range(3))
+
+
+def paged(rng: Any, x: Any, lengths: Any, page: int, table: Any) -> Any:
+    """Return a cache of pages x keys of a page x heads x dim that has a batch's keys where a table says, and NaN elsewhere."""
+    cache = np.full((table.max() + 2, page, x.shape[1], x.shape[3]), np.nan, x.dtype)
+    for b, n in enumerate(lengths):
+        for p in range(-(-n // page)):
+            here = x[b, :, p * page : min(n, (p + 1) * page)]
+            cache[table[b, p], : here.shape[1]] = here.swapaxes(0, 1)
+    return cache
+
+
+def attended(
+    batches=1, heads=2, share=1, tokens=1, keys=70, dims=(64, 64), *, lengths=None, page=0, dtype="float16", layout="bhld",
+    lse=True, causal=True, out=False,
+) -> bool:  # fmt: skip
+    """Call `prism.lib.attention_decode` on normal numbers, NaN behind the last keys; say whether it is near float64's result."""
+    rng = np.random.default_rng(batches + keys)
+    shapes = (heads, tokens, dims[0]), (heads // share, keys, dims[0]), (heads // share, keys, dims[1])
+    q, k, v = (BITS[dtype](rng.normal(size=(batches, *shape))) for shape in shapes)
+    many = [keys] * batches if lengths is None else list(lengths)
+    wanted, size, logarithms = wanted_of(*map(VALUES[dtype], (q, k, v)), [max(0, min(n, keys)) for n in many], causal)
+    q, k, v = (x.view(bfloat16) if dtype == "bfloat16" else x for x in (q, k, v))
+    more: dict[str, Any] = {} if lengths is None else {"lengths": np.array(lengths, np.int32)}
+    if page:
+        wide = -(-keys // page)
+        table = rng.permutation(batches * wide + 1)[: batches * wide].reshape(batches, wide).astype(np.int32)
+        k, v = (paged(rng, x, many, page, table) for x in (k, v))
+        for b, n in enumerate(many):
+            table[b, -(-n // page) :] = 1 << 30  # not read
+        k, v = (x if layout == "blhd" else x.swapaxes(1, 2) for x in (k, v))
+        more["page_table"] = table
+    else:
+        for x, (b, n) in itertools.product((k, v), enumerate(many)):
+            x[b, :, max(n, 0) :] = np.nan
+        k, v = (np.ascontiguousarray(x.swapaxes(1, 2)) if layout == "blhd" else x for x in (k, v))
+    q = np.ascontiguousarray(q.swapaxes(1, 2)) if layout == "blhd" else q
+    if out:
+        target = np.zeros((*q.shape[:-1], dims[1] + 8), q.dtype)[..., :-8]
+        more["out"] = (target, np.zeros((batches, heads, tokens), np.float32)) if lse else target
+    found = prism.lib.attention_decode(q, k, v, layout=layout, lse=lse, causal=causal, **more)
+    found, logs = found if lse else (found, None)
+    assert not out or found is target
+    found = found.swapaxes(1, 2) if layout == "blhd" else found
+    right = bool((np.abs(found.astype(np.float64) - wanted) <= bound(wanted, size, VALUES[dtype](BITS[dtype](np.ones((1, 1, 1, 1)))), dtype)).all())
+    if logs is not None:
+        none = np.isneginf(logarithms)
+        off = np.abs(np.where(none, 0, logs) - np.where(none, 0, logarithms))
+        right &= bool((np.isneginf(logs) == none).all() and (off <= 2.0**-18 * (1 + np.where(none, 0, np.abs(logarithms)))).all())
+    return right
+
+
+@pytest.fixture(autouse=True)
+def checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(interpret, "run", functools.partial(run, check=True))
+
+
+@pytest.mark.parametrize("keys", rarely([1, 63, 64, 65, 192, 193, 500], but=[1, 64, 193]))
+def test_edges(keys: int) -> None:
+    assert attended(keys=keys)
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_schedules(schedule: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parts of a head that three blocks have, done in any order."""
+    monkeypatch.setattr(interpret, "run", functools.partial(run, check=True, schedule=schedule, seed=3))
+    assert attended(2, 2, 2, keys=300, lengths=[290, 150])
+
+
+@pytest.mark.parametrize("layout", ["bhld", "blhd"])
+@pytest.mark.parametrize("page", rarely([0, 8, 24, 64, 96, 200], but=[0, 24, 96]))
+def test_lengths_and_pages(page: int, layout: str) -> None:
+    """None, one, all keys, and what lies behind them, and pages that nobody has, may be anything."""
+    assert attended(4, 4, 2, keys=200, lengths=[0, 1, 200, 77], page=page, layout=layout)
+
+
+def test_lengths_that_are_none() -> None:
+    """Less than none, and more than there is room for."""
+    assert attended(2, 2, 1, keys=100, lengths=[-3, 1000])
+
+
+@pytest.mark.parametrize(
+    ("tokens", "heads", "share"), rarely([(2, 2, 2), (3, 10, 5), (8, 8, 8), (16, 4, 4), (9, 1, 1), (1, 64, 64), (1, 9, 9)], but=[(3, 10, 5), (16, 4, 4), (1, 9, 9)])
+)  # fmt: skip
+@pytest.mark.parametrize("causal", [True, False])
+def test_queries_that_share_keys(tokens: int, heads: int, share: int, causal: bool) -> None:
+    """Up to 64: of fewer than 9 a thread has one row; lengths below the tokens' number leave some of them without keys."""
+    assert attended(2, heads, share, tokens, 130, lengths=[130, 5], causal=causal, layout="blhd")
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize(("dim", "dim_v"), rarely([(8, 8), (64, 128), (128, 64), (96, 40), (128, 128), (192, 128), (256, 256)], but=[(8, 8), (96, 40), (256, 256)]))
+def test_dims(dim: int, dim_v: int, dtype: str) -> None:
+    assert attended(1, 2, 2, keys=100, dims=(dim, dim_v), dtype=dtype)
+
+
+def test_units_for_who_comes_first() -> None:
+    """Of many tiles the last quarter is dealt out in small units: some heads have parts of large ones and of small ones."""
+    assert units_of(16, 3, 3) == (3, 2, 9)
+    assert attended(8, 2, 1, keys=180, lengths=None) and attended(9, 4, 2, keys=350, lengths=[350, 0, 200, 350, 130, 64, 350, 65, 350])
+
+
+@pytest.mark.parametrize("batches", rarely([300, 513], but=[300]))
+def test_more_sequences_than_threads(batches: int) -> None:
+    assert attended(batches, 1, 1, keys=8, dims=(8, 8), lengths=list(np.random.default_rng(0).integers(0, 9, batches)))
+
+
+def test_no_keys() -> None:
+    """Zeros, and the logarithm of none."""
+    assert attended(2, 4, 2, keys=0, lengths=[0, 3]) and attended(1, 2, 1, 2, keys=0, layout="blhd")
+
+
+def test_results() -> None:
+    """With logarithms and without, in memory of the caller's that has gaps."""
+    assert attended(lse=False) and attended(out=True) and attended(2, 4, 2, 2, out=True, layout="blhd", lse=False)
+
+
+def test_units() -> None:
+    """A block each, where there are few tiles; units that end together, where there are many; none that is empty."""
+    assert units_of(1, 5, 132) == (5, 0, 5) and units_of(8, 128, 132) == (132, 0, 132)
+    assert units_of(1024, 8, 132) == (132, 2, 132 + 1024) and units_of(128, 64, 132) == (132, 4, 132 + 512)
+
+
+# -- Synchronisation ------------------------------------------------------------------------------------------------------
+
+
+EXCUSES = {
+    "WaitGroup(wgmma) after": "queries are read by the wgmmas of scores alone, which each trip has waited for",
+    "Wait(k_tile_read) before": "of a unit's first keys of a head: who loads them has waited until values before them were read",
+}
+"""Waits of which one each is for what the analysis can't see: without it nothing is wrong."""
+WAITS = (Wait, WaitGroup)
+CALLS = {
+    "dense": (decode_cut_of(64, 64, 2, lse=True, host=True), (
+        {"batches": 2, "heads": 4, "share": 2, "keys": 600}, {"batches": 6, "heads": 10, "keys": 60},
+    )),
+    "pages": (
+        decode_cut_of(64, 64, 4, page=32, lengths=True, causal=True, tokens=True, lse=True, host=True),
+        (
+            {"batches": 3, "heads": 2, "share": 2, "tokens": 2, "keys": 500, "page": 32, "lengths": [500, 30, 400]},
+            {"batches": 6, "heads": 10, "tokens": 2, "keys": 60, "page": 32, "lengths": [60, 1, 33, 0, 60, 2]},
+        ),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", rarely(CALLS, but=["dense"]))
+def test_each_wait_is_needed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of each wait deleted the machine tells, or the result is wrong; but for those of `EXCUSES`."""
+    cut, calls = CALLS[name]
+    whole, survivors = instance_for("float16", cut).program, []
+    waits = [(plan, step) for plan in whole.plans.values() for step in plan.operations if isinstance(step, WAITS)]
+    for plan, step in waits:
+        mutant = whole.with_plan(replace(plan, skewed=None).drop_step(step))
+
+        def run_mutant(program: Program, *given: Any, mutant: Program = mutant) -> None:
+            assert program is whole
+            run(mutant, *given, check=True, schedule="random")
+
+        monkeypatch.setattr(interpret, "run", run_mutant)
+        try:
+            if all(attended(**call) for call in calls):
+                survivors.append(named(step))
+        except MachineError:
+            pass
+    found = [name.partition(" line")[0] for name in survivors]
+    assert len(waits) > 20 and len(set(found)) == len(found) and set(found) <= EXCUSES.keys(), survivors
+
+
+def test_nobody_wrote_a_barrier() -> None:
+    for module in (decode, decode_parts, decode_pieces, decode_weights):
+        path = Path(getattr(module, "__file__", None) or decode_parts.__file__.replace("decode_parts", "decode"))
+        assert not re.search(r"fence|unsafe|wait_|sync", path.read_text(), re.IGNORECASE), path
+
+
+# -- Machine code, and choices --------------------------------------------------------------------------------------------
+
+
+MACHINE = [
+    ("float16", decode_cut_of(128, 128, 8)), ("bfloat16", decode_cut_of(64, 64, 8, lengths=True, page=16)),
+    ("bfloat16", decode_cut_of(128, 128, 64, lengths=True, causal=True, tokens=True, lse=True, page=64)),
+    ("float16", decode_cut_of(64, 64, 16, lengths=True, causal=True, tokens=True, lse=True)), ("bfloat16", decode_cut_of(192, 128, 16)),
+    ("bfloat16", decode_cut_of(128, 128, 16)), ("float16", decode_cut_of(256, 256, 8, lengths=True)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("dtype", "cut"), rarely(MACHINE, but=[MACHINE[k] for k in (0, 2)]))
+def test_machine_code(dtype: str, cut: DecodeCut) -> None:
+    """No register is spilled, no wgmma waits for itself, and a multiprocessor has room for the tiles."""
+    made = entry_of(instance_for(dtype, cut).program, "sm_90a")
+    binary = compile_cubin(made.source, "sm_90a")
+    assert (binary.spills, binary.warnings) == (0, ())
+    assert made.shared_bytes <= 227 << 10
+
+
+def test_every_dim_has_room() -> None:
+    """Of tiles and barriers, and copies have rows of eight, whatever a page has."""
+    for dim, dim_v, page in itertools.product(range(8, 264, 8), range(8, 264, 8), (0, 8, 40, 96, 200)):
+        cut = decode_cut_of(dim, dim_v, 8, page=page)
+        held = 2 * (2 * 64 * cut.dim + cut.stages * cut.keys * (cut.dim + cut.dim_v))
+        assert held <= 226 << 10 and cut.dim >= dim and cut.dim_v >= dim_v and cut.box % 8 == 0 and cut.stages >= 2, cut
