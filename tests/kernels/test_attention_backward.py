@@ -28,7 +28,7 @@ NAMES = ("queries", "keys", "values")
 def exact(q, k, v, dout, scale, ahead) -> tuple[Any, Any, Any, Any]:
     """Return the result, the logarithms of sums, gradients of `q`, `k` and `v`, and what they may be off by but for roundings.
 
-    The latter: pairs of what a rounding of weights or of gradients of scores, and of the result that `delta` is made of, is times.
+    The latter: what a rounding of a factor is times, of each element, and what its least step is times, at most.
     """
     share = q.shape[1] // k.shape[1]
     wide_k, wide_v = (np.repeat(x, share, 1) for x in (k, v))
@@ -46,7 +46,9 @@ def exact(q, k, v, dout, scale, ahead) -> tuple[Any, Any, Any, Any]:
     steps = dout @ wide_v.swapaxes(2, 3)
     slopes = weights * (steps - (dout * out).sum(-1, keepdims=True))
     # What a thread subtracts is off by that much, times a rounding: of `out`, and of sums in float32.
-    near = weights * ((np.abs(dout) * np.abs(out)).sum(-1, keepdims=True) + np.abs(dout) @ np.abs(wide_v).swapaxes(2, 3) / 64)
+    near = weights * (
+        (np.abs(dout) * np.abs(out)).sum(-1, keepdims=True) + np.abs(dout) @ np.abs(wide_v).swapaxes(2, 3) / 64
+    )
     turned, near_turned = slopes.swapaxes(2, 3), near.swapaxes(2, 3)
     added = lambda x: x.reshape(*k.shape[:2], share, *x.shape[2:]).sum(2)
     found = scale * slopes @ wide_k, added(scale * turned @ q), added(weights.swapaxes(2, 3) @ dout)
@@ -54,7 +56,11 @@ def exact(q, k, v, dout, scale, ahead) -> tuple[Any, Any, Any, Any]:
         scale * (np.abs(slopes) + near) @ np.abs(wide_k), added(scale * (np.abs(turned) + near_turned) @ np.abs(q)),
         added(weights.swapaxes(2, 3) @ np.abs(dout)),
     )  # fmt: skip
-    most = scale * np.abs(wide_k).sum(2).max(), scale * share * np.abs(q).sum(2).max(), share * np.abs(dout).sum(2).max()
+    most = (
+        scale * np.abs(wide_k).sum(2).max(),
+        scale * share * np.abs(q).sum(2).max(),
+        share * np.abs(dout).sum(2).max(),
+    )
     return out, lse, found, (sizes, most)
 
 
@@ -82,7 +88,8 @@ def wrong(
     logs = lse.astype(np.float32).ravel()
     how = {"CAUSAL": ahead is not None}
     shared = (heads, share, rows, keys, ahead or 0, scale)
-    go(program(prepare, dtype, cut, ADDED=not deterministic), pairs * tall, 128, (BITS[dtype](out), given[3], logs, of_rows, sums, heads, rows))
+    arguments: Any = (BITS[dtype](out), given[3], logs, of_rows, sums, heads, rows)
+    go(program(prepare, dtype, cut, ADDED=not deterministic), pairs * tall, 128, arguments)
     arguments = (*given, *results[1:], of_rows, sums, *shared)
     keys_program = program(change_keys, dtype, cut, **how, ADDED=not deterministic)
     go(keys_program, batches * heads // share * wide, cut.threads, arguments)
@@ -173,7 +180,9 @@ def test_each_wait_is_needed(kernel: Any, monkeypatch: pytest.MonkeyPatch) -> No
     """Of each wait and barrier deleted, the machine tells, or a gradient is wrong."""
     kept = program
     options = {} if kernel in (prepare, finish) else {"CAUSAL": True}
-    whole = program(kernel, "float16", SMALL, **options, **({"ADDED": True} if kernel in (prepare, change_keys) else {}))
+    whole = program(
+        kernel, "float16", SMALL, **options, **({"ADDED": True} if kernel in (prepare, change_keys) else {})
+    )
     survivors = []
     for plan in whole.plans.values():
         for step in (*plan.barriers, *(op for op in plan.operations if isinstance(op, Wait | WaitGroup))):
@@ -190,6 +199,8 @@ def test_each_wait_is_needed(kernel: Any, monkeypatch: pytest.MonkeyPatch) -> No
 def is_reported(schedule: str, deterministic: bool) -> bool:
     """Whether the machine tells of a fault, or a gradient is wrong: of some trips, of two heads that share one."""
     try:
-        return bool(wrong(4 * SMALL.rows, SMALL.keys, ahead=32, share=2, schedule=schedule, deterministic=deterministic))
+        return bool(
+            wrong(4 * SMALL.rows, SMALL.keys, ahead=32, share=2, schedule=schedule, deterministic=deterministic)
+        )
     except MachineError:
         return True

@@ -1,4 +1,4 @@
-"""`prism.lib.attention_backward` on NumPy arrays, beside float64: layouts, alignments, shared heads, strides, extents of 0, errors.
+"""`prism.lib.attention_backward` on NumPy arrays, beside float64: layouts, alignments, shared heads, strides, empty ones, errors.
 
 Tests of prism/lib/algorithms/attention_backward: api, plan, ships.
 """
@@ -51,7 +51,11 @@ def test_alignments(causal: bool | str, ahead: int | None) -> None:
 
 def test_scale_and_strides() -> None:
     """Arrays with gaps, turned round and broadcast."""
-    q, k, v = numbers(3, 40, 64)[::2, ::-1, :48], numbers(2, 70, 48)[:, ::2], np.broadcast_to(numbers(35, 24), (2, 35, 24))
+    q, k, v = (
+        numbers(3, 40, 64)[::2, ::-1, :48],
+        numbers(2, 70, 48)[:, ::2],
+        np.broadcast_to(numbers(35, 24), (2, 35, 24)),
+    )
     check(q, k, v, np.broadcast_to(numbers(1, 1, 24), (2, 40, 24)), scale=0.3)
 
 
@@ -108,7 +112,7 @@ class Hopper:
 
 
 def test_what_ships() -> None:
-    """Of two dtypes and two widths, 7 kernels: `prepare` and `change_keys` with sums and without, `change_queries`, causal and not; `finish`."""
+    """Of two dtypes and widths `prepare` and `change_keys`, with sums of dQ and without, causal or not, and how each ends."""
     shipped = list(instances(Hopper()))
     assert len(shipped) == len(set(shipped)) == 2 * 2 * (2 + 2 * 2 + 2 + 1)
     other = Hopper()
