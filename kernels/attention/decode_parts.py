@@ -80,7 +80,7 @@ def add_up(
     Test:        tests/kernels/test_attention_decode.py
     """
     WIDTH: constexpr(int) = 2 * HALVES
-    AT_ONCE: constexpr(int) = 4 if HALVES == 1 else 1  # more do not fit into registers
+    AT_ONCE: constexpr(int) = 4 if HALVES == 1 and DIM <= 128 else 1  # more do not fit into registers
     t: int32 @ thread[1] = id()
     top: float32[2] @ thread[1] = [LEAST, LEAST]
     with group(thread[1]):

@@ -91,7 +91,8 @@ def attention_decode(
     Tiles of keys are dealt out to all multiprocessors, whatever the sequences' lengths; what several have of a head is added up
     in the keys' order, by the one that is done last. The same call gives the same bits on the same GPU. Products are exact and
     added in float32; weights are rounded to `q`'s dtype before they are multiplied with values. A token that sees no key has
-    zeros, and -inf as its logarithm. A NumPy array runs on the reference machine, from the same kernel (`prism.kernels.attention`).
+    zeros, and -inf as its logarithm. A NumPy array runs on the reference machine, from the same kernel
+    (`prism.kernels.attention`).
 
     Examples
     --------
@@ -210,7 +211,8 @@ def _require_sequences(
     elif k[2] % 8 or not k[2]:
         raise ValueError(f"`k` has {k[2]} keys a page: attention_decode takes multiples of 8")
     keys = k[2] * (1 if table is None else table.shape[1])
-    if max(keys, k[0], 0 if table is None else table.size, q[0] * k[1] * (keys // ROWS + 1)) > _MOST:
+    room = max(keys, k[0], q[0], q[1], 4 * q[0] * k[1], 0 if table is None else table.size)
+    if max(room, q[0] * k[1] * (keys // ROWS + 1)) > _MOST:
         raise ValueError(
             f"`q` and `k` have {q[0]} x {k[1]} x {keys} keys: extents, and all tiles of 64 keys, are at most {_MOST}"
         )
