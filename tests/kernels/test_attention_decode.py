@@ -160,12 +160,12 @@ def test_more_sequences_than_threads(batches: int) -> None:
 
 def test_no_keys() -> None:
     """Zeros, and the logarithm of none."""
-    assert attended(2, 4, 2, keys=0, lengths=[0, 3]) and attended(1, 2, 1, 2, keys=0, layout="blhd")
+    assert attended(2, 4, 2, keys=0, lengths=[0, 3]) and attended(1, 2, 1, keys=0, layout="blhd")
 
 
 def test_results() -> None:
     """With logarithms and without, in memory of the caller's that has gaps."""
-    assert attended(lse=False) and attended(out=True) and attended(2, 4, 2, 2, out=True, layout="blhd", lse=False)
+    assert attended(lse=False) and attended(out=True) and attended(2, 4, 2, out=True, layout="blhd")
 
 
 def test_units() -> None:
