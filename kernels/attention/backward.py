@@ -1,8 +1,9 @@
 """The backward of attention: scores are made anew, tile by tile, and with them gradients of queries, keys and values.
 
-A block has a tile of keys and of values, and goes over tiles of queries. All is transposed: rows of a warpgroup's scores are keys, so
-weights and gradients of scores are operands in registers of the products that give dV and dK. Those that give dQ add up over
-blocks: each adds its own part to sums in global memory, which lie as the registers do. `prepare` clears them, `finish` rounds them.
+A block has a tile of keys and of values, and goes over tiles of queries. All is transposed: rows of a warpgroup's scores are
+keys, so that weights and gradients of scores are operands, in registers, of the products that give dV and dK. Sums of dQ are over
+blocks: each adds its own part to sums in global memory, which lie as registers do. `prepare` clears them, `finish` rounds them.
+Or a launch of its own makes dQ, from scores that it makes once more: then the same call gives the same bits.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ import math
 from prism.kernels.attention.backward_cut import BackwardCut
 from prism.kernels.attention.softmax import LOG2_E, pack
 from prism.lang import (
-    CUtensorMap, attr, bitcast, block, bulk_load, bulk_reduce, claim, column, const, constexpr, count, dtype, fast_exp2_flush, float4,
-    float4_cast, float32, fragment, grid, group, id, int32, int64, load_vector, one, partition, prism, ptr, requires, roles, row,
-    set_registers, shared, shuffle_xor, stmatrix, template, thread, tma_load, tma_store, uint32, vector, warp, warpgroup, wgmma,
+    CUtensorMap, attr, bitcast, block, bulk_load, bulk_reduce, claim, column, const, constexpr, count, dtype, fast_exp2_flush,
+    float4, float4_cast, float32, fragment, grid, group, id, int32, int64, load_vector, one, partition, prism, ptr, requires,
+    roles, row, set_registers, shared, shuffle_xor, stmatrix, template, thread, tma_load, tma_store, uint32, vector, warp,
+    warpgroup, wgmma,
 )  # fmt: skip
 
 WIDTH = 8
@@ -34,8 +36,9 @@ def prepare(
     """Of each row the logarithm of its sum, to base 2, and `sum(dout * out)`; where `ADDED`, zeros where dQ is added up.
 
     Perspective: grid, a block for each tile of `CUT.rows` rows of each head.
-    Shapes:      `out`, `dout`: batches x heads x rows x `CUT.dim_v`; `lse`: batches x heads x rows. `of_rows`: a tile's logarithms, then its
-                 sums; `dq_sums`: `CUT.rows * CUT.dim` for each tile. A row that sees no column, and one beyond the last, has 0.
+    Shapes:      `out`, `dout`: batches x heads x rows x `CUT.dim_v`; `lse`: batches x heads x rows. `of_rows`: a tile's
+                 logarithms, then its sums; `dq_sums`: `CUT.rows * CUT.dim` for each tile. A row that sees no column, and one
+                 beyond the last, has 0.
     Source:      Dao, "FlashAttention-2", algorithm 2.
     Test:        tests/kernels/test_attention_backward.py
     """
@@ -121,10 +124,10 @@ def change_keys(
     """Gradients of keys and values of attention, of which `dout` is that of the result; where `ADDED`, parts of those of queries.
 
     Perspective: grid, a block for each tile of `CUT.keys` keys of each of the heads of keys.
-    Shapes:      `q`, `dout`: batches x heads x rows x `CUT.dim`, `CUT.dim_v`; `k`, `dk`, `v`, `dv`: batches x (heads / share) x keys.
-                 `of_rows`, `dq_sums`: what `prepare` made. Row r sees columns up to r + `ahead` where `CAUSAL`.
-    Numerics:    products are exact and added in float32; weights, and gradients of scores, are rounded to `T`. Parts of dQ are added
-                 in no fixed order, all else in one that depends on shapes alone.
+    Shapes:      `q`, `dout`: batches x heads x rows x `CUT.dim`, `CUT.dim_v`; `k`, `dk`, `v`, `dv`: batches x (heads / share)
+                 x keys. `of_rows`, `dq_sums`: what `prepare` made. Row r sees columns up to r + `ahead` where `CAUSAL`.
+    Numerics:    products are exact and added in float32; weights, and gradients of scores, are rounded to `T`. Parts of dQ are
+                 added in no fixed order, all else in one that depends on shapes alone.
     Source:      Dao, "FlashAttention-2"; Shah et al., "FlashAttention-3".
     Test:        tests/kernels/test_attention_backward.py
     """
@@ -207,7 +210,8 @@ def change_keys(
                                     words: uint32[4] @ thread[1]
                                     with group(thread[1]):
                                         for e in range(4):
-                                            words[e] = bitcast(vector(T, 2)(slopes[8 * p + 2 * e], slopes[8 * p + 2 * e + 1]), uint32)
+                                            i: int32 = 8 * p + 2 * e
+                                            words[e] = bitcast(vector(T, 2)(slopes[i], slopes[i + 1]), uint32)
                                     stmatrix(own[lane % 16, 16 * p + lane / 16 * 8], words)
                             with group(warpgroup[1]):
                                 with group(thread[1]):  # so that a fence stands here
@@ -241,8 +245,8 @@ def change_keys(
 @requires(grid[1], block[1], thread[128 * CUT.groups])
 @attr("__launch_bounds__(128 * CUT.groups)")
 def finish(
-    dq_sums: ptr(const(float32)) @ grid[1], dq: CUtensorMap(T, 1, 1, CUT.rows, CUT.dim, swizzle=128) @ grid[1], heads: int32 @ grid[1],
-    rows: int32 @ grid[1], scale: float32 @ grid[1],
+    dq_sums: ptr(const(float32)) @ grid[1], dq: CUtensorMap(T, 1, 1, CUT.rows, CUT.dim, swizzle=128) @ grid[1],
+    heads: int32 @ grid[1], rows: int32 @ grid[1], scale: float32 @ grid[1],
 ):
     """`dq = scale * dq_sums`, whose tiles lie as registers do.
 

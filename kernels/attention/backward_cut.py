@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class BackwardCut:
-    """Tiles of `rows` rows of queries, against tiles of 64 keys for each of `groups` warpgroups; `stages` tiles of queries are held.
+    """Tiles of `rows` rows of queries against tiles of 64 keys for each of `groups` warpgroups; `stages` tiles are held at once.
 
-    Rows of queries and keys have `dim` elements, those of values `dim_v`. A warpgroup adds up 64 columns of dQ, of all rows of a tile
-    or, where there are more warpgroups than such columns, of a part of them.
+    Rows of queries and keys have `dim` elements, those of values `dim_v`. A warpgroup adds up 64 columns of dQ: of all rows of a
+    tile or, where there are more warpgroups than such columns, of a part of them.
     """
 
     dim: int

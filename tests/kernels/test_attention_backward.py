@@ -28,7 +28,7 @@ NAMES = ("queries", "keys", "values")
 def exact(q, k, v, dout, scale, ahead) -> tuple[Any, Any, Any, Any]:
     """Return the result, the logarithms of sums, gradients of `q`, `k` and `v`, and what they may be off by but for roundings.
 
-    The latter: pairs of what a rounding of weights or of gradients of scores, and of the result that `delta` is made of, is times.
+    The latter: what a rounding of a factor is times, of each element, and what its least step is times, at most.
     """
     share = q.shape[1] // k.shape[1]
     wide_k, wide_v = (np.repeat(x, share, 1) for x in (k, v))
@@ -88,12 +88,8 @@ def wrong(
     logs = lse.astype(np.float32).ravel()
     how = {"CAUSAL": ahead is not None}
     shared = (heads, share, rows, keys, ahead or 0, scale)
-    go(
-        program(prepare, dtype, cut, ADDED=not deterministic),
-        pairs * tall,
-        128,
-        (BITS[dtype](out), given[3], logs, of_rows, sums, heads, rows),
-    )
+    arguments: Any = (BITS[dtype](out), given[3], logs, of_rows, sums, heads, rows)
+    go(program(prepare, dtype, cut, ADDED=not deterministic), pairs * tall, 128, arguments)
     arguments = (*given, *results[1:], of_rows, sums, *shared)
     keys_program = program(change_keys, dtype, cut, **how, ADDED=not deterministic)
     go(keys_program, batches * heads // share * wide, cut.threads, arguments)

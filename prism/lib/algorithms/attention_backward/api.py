@@ -65,8 +65,8 @@ def attention_backward(
     Returns
     -------
     tuple of arrays
-        The gradients, of the shapes and dtypes of `q`, `k` and `v`. Those of heads of `k` and `v` are sums over the heads of `q` that
-        share them.
+        The gradients, of the shapes and dtypes of `q`, `k` and `v`. Those of a head of `k` and `v` are sums over the heads of `q`
+        that share it.
 
     Raises
     ------
@@ -79,8 +79,8 @@ def attention_backward(
 
     Notes
     -----
-    Scores are made again, tile by tile, and are never in memory. Products are exact and added in float32; weights, and gradients of
-    scores, are rounded to `q`'s dtype before they are multiplied. Rows of queries that see no key have zeros. A NumPy array runs on
+    Scores are made again, tile by tile, and are never in memory. Products are exact and added in float32; weights, and gradients
+    of scores, are rounded to `q`'s dtype before they are multiplied. Queries that see no key have zeros. A NumPy array runs on
     the reference machine, from the same kernels (`prism.kernels.attention`).
 
     Examples
@@ -98,7 +98,7 @@ def attention_backward(
     asked = ("attention_backward", tuple(given), causal, scale or repr(scale), bool(deterministic), layout)
     if (known := repeat.run_many(asked, (*given.values(), None), stream)) is not None:
         return known
-    how = {"causal": causal, "scale": scale, "deterministic": bool(deterministic), "layout": layout}
+    how: dict[str, Any] = {"causal": causal, "scale": scale, "deterministic": bool(deterministic), "layout": layout}
     return call(
         "attention_backward", asked, given, functools.partial(decide_backward, **how), None, stream, called=_CALLED
     )
@@ -130,13 +130,13 @@ def decide_backward(
     scalar = arrays["q"].scalar
     shapes = [arrays[name].shape for name in ("q", "k", "v")]
     results = tuple(Result(shape, CODED.get(scalar) or np.dtype(scalar)) for shape in shapes)
-    found = [
+    dq, dk, dv = (
         new_view(name, scalar, shape).with_batch().with_order(axes) for name, shape in zip(NAMES, shapes, strict=True)
-    ]
+    )
     shift = 0 if ALIGNMENTS[causal] == "top_left" else k.shape[2] - q.shape[2]
     factor = 1 / math.sqrt(q.shape[3]) if factor is None else factor
     asked = Backward(
-        dout, q, k, v, result, view_of("lse", arrays["lse"]), *found, factor, shift if causal else None, deterministic
+        dout, q, k, v, result, view_of("lse", arrays["lse"]), dq, dk, dv, factor, shift if causal else None, deterministic
     )  # fmt: skip
     return decide(asked, results, machine)
 
@@ -156,19 +156,10 @@ def _require_kinds(arrays: Mapping[str, ArrayInfo]) -> None:
 
 def _require_shapes(arrays: Mapping[str, ArrayInfo], axes: tuple[int, ...]) -> None:
     """Look at what must be equal of the arrays' extents."""
-    four = len(arrays["q"].shape) == 4
-    for name in ("q", "k", "v"):
-        shape = arrays[name].shape
-        if len(shape) not in (3, 4) or len(shape) != len(arrays["q"].shape):
-            raise ValueError(f"`{name}` has shape {shape}: attention takes arrays of 3 or 4 axes, all of as many")
-        if shape[-1] % 8 or not 8 <= shape[-1] <= MOST_DIM_BACKWARD:
-            most = f"attention_backward takes multiples of 8, from 8 to {MOST_DIM_BACKWARD}"
-            raise ValueError(f"`{name}` has {shape[-1]} elements a head: {most}")
-    q, k, v = (arrays[name].shape for name in ("q", "k", "v"))
-    inside = [(1, *shape) if not four else shape for shape in (q, k, v)]
     (b, h, rows, dim), (kb, kh, keys, kdim), (vb, vh, values, dim_v) = (
-        tuple(shape[axis] for axis in axes) for shape in inside
+        _extents(name, arrays, axes) for name in ("q", "k", "v")
     )
+    q, k, v = (arrays[name].shape for name in ("q", "k", "v"))
     if kdim != dim:
         raise ValueError(f"`q` and `k` have {dim} and {kdim} elements a head: they must have as many")
     if (kb, kh, keys) != (vb, vh, values):
@@ -177,15 +168,24 @@ def _require_shapes(arrays: Mapping[str, ArrayInfo], axes: tuple[int, ...]) -> N
         raise ValueError(f"`q` and `k` have {b} and {kb} batches: they must have as many")
     if h and (not kh or h % kh):
         raise ValueError(f"`q` has {h} heads and `k` {kh}: the first must be a multiple of the second")
-    if rows + keys > _MOST or b * h * (rows // 64 + 1) > _MOST or b * kh * (keys // 64 + 1) > _MOST:
+    if rows + keys > _MOST or b * h * (max(rows, keys) // 64 + 1) > _MOST:
         raise ValueError(f"`q` and `k` have shapes {q} and {k}: lengths together, and tiles, are at most {_MOST}")
-    shape = (*q[:-1], dim_v)
-    for name in ("result", "dout"):
+    logs = (b, h, rows)[4 - len(q) :]
+    for name, shape in (("result", (*q[:-1], dim_v)), ("dout", (*q[:-1], dim_v)), ("lse", logs)):
         if arrays[name].shape != shape:
             raise ValueError(f"`{_CALLED.get(name, name)}` has shape {arrays[name].shape}: it must have {shape}")
-    logs = (b, h, rows)[not four :]
-    if arrays["lse"].shape != logs:
-        raise ValueError(f"`lse` has shape {arrays['lse'].shape}: it must have {logs}")
+
+
+def _extents(name: str, arrays: Mapping[str, ArrayInfo], axes: tuple[int, ...]) -> tuple[int, ...]:
+    """Return how many batches, heads, rows and elements an array has."""
+    shape = arrays[name].shape
+    if len(shape) not in (3, 4) or len(shape) != len(arrays["q"].shape):
+        raise ValueError(f"`{name}` has shape {shape}: attention takes arrays of 3 or 4 axes, all of as many")
+    if shape[-1] % 8 or not 8 <= shape[-1] <= MOST_DIM_BACKWARD:
+        most = f"attention_backward takes multiples of 8, from 8 to {MOST_DIM_BACKWARD}"
+        raise ValueError(f"`{name}` has {shape[-1]} elements a head: {most}")
+    four = shape if len(shape) == 4 else (1, *shape)
+    return tuple(four[axis] for axis in axes)
 
 
 __all__ = ["attention_backward"]

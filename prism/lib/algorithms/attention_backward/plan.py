@@ -70,7 +70,14 @@ def _plan(asked: Backward) -> Plan:
     sums = scratch.take("float32", tiles * cut.rows * cut.dim) if added else nothing("float32")
     kernels = instances_for(scalar, cut, causal=asked.ahead is not None, deterministic=asked.deterministic)
     ahead = 0 if asked.ahead is None else max(-rows, min(keys, asked.ahead))
-    shapes = {
+    common: dict[str, Any] = {
+        "q": asked.q.map,
+        "k": asked.k.map,
+        "v": asked.v.map,
+        "dout": asked.dout.map,
+        "of_rows": of_rows,
+    }
+    common |= {
         "heads": heads,
         "share": heads // kv_heads,
         "rows": rows,
@@ -78,19 +85,15 @@ def _plan(asked: Backward) -> Plan:
         "ahead": ahead,
         "scale": asked.scale,
     }
-    maps = {"q": asked.q.map, "k": asked.k.map, "v": asked.v.map, "dout": asked.dout.map, "of_rows": of_rows}
-    first: dict[str, Any] = {
-        "out": asked.out.map, "dout": asked.dout.map, "lse": asked.lse.buffer, "of_rows": of_rows, "dq_sums": sums, "heads": heads,
-        "rows": rows,
-    }  # fmt: skip
-    second = maps | shapes | {"dk": asked.dk.map, "dv": asked.dv.map, "dq_sums": sums}
-    third: dict[str, Any] = {"dq_sums": sums, "dq": asked.dq.map, "heads": heads, "rows": rows, "scale": asked.scale}
-    last = Step(kernels[2], tiles, 128 * cut.groups, third)
+    first = {"out": asked.out.map, "lse": asked.lse.buffer, "dq_sums": sums}
+    first |= {name: common[name] for name in ("dout", "of_rows", "heads", "rows")}
+    second = common | {"dk": asked.dk.map, "dv": asked.dv.map, "dq_sums": sums}
+    last = {"dq_sums": sums, "dq": asked.dq.map} | {name: common[name] for name in ("heads", "rows", "scale")}
+    third = Step(kernels[2], tiles, 128 * cut.groups, last)
     if asked.deterministic:
-        last = Step(kernels[2], pairs * -(-rows // cut.keys), cut.threads, maps | shapes | {"dq": asked.dq.map})
-    steps = (
-        Step(kernels[0], tiles, 128, first), Step(kernels[1], batches * kv_heads * -(-keys // cut.keys), cut.threads, second), last
-    )  # fmt: skip
+        third = Step(kernels[2], pairs * -(-rows // cut.keys), cut.threads, common | {"dq": asked.dq.map})
+    blocks = batches * kv_heads * -(-keys // cut.keys)
+    steps = Step(kernels[0], tiles, 128, first), Step(kernels[1], blocks, cut.threads, second), third
     return Plan(steps, scratch=scratch.used, lent=True)
 
 

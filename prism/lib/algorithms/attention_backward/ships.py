@@ -19,7 +19,7 @@ def instances(gpu: Machine) -> Iterator[Instance]:
     """Yield the kernels that ship for a GPU."""
     if gpu.arch != ARCH:
         return
-    found = {}
+    found: dict[Instance, None] = {}
     for dtype, dim, causal, deterministic in itertools.product(DTYPES, (64, 128), _FLAGS, _FLAGS):
         kernels = instances_for(dtype, backward_cut_of(dim, dim), causal=causal, deterministic=deterministic)
         found |= dict.fromkeys(kernels)

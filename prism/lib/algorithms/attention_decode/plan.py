@@ -65,11 +65,11 @@ def decide(
 
 
 def _fits(view: View, host: bool) -> bool:
-    """Whether tensor copies take an array as it is; the reference machine takes what has no gaps."""
-    if host:
-        return view.dense and view.natural
-    steps = (step for extent, step in zip(view.shape[:-1], view.strides[:-1], strict=True) if extent > 1)
+    """Whether kernels take an array as it is: its rows, of elements side by side; the reference machine takes what has no gaps."""
     inside = view.strides[-1] == view.size or view.shape[-1] == 1
+    if host:
+        return view.dense and inside
+    steps = (step for extent, step in zip(view.shape[:-1], view.strides[:-1], strict=True) if extent > 1)
     return view.natural and view.aligned and inside and all(step % PIECE == 0 and 0 <= step < 1 << 40 for step in steps)
 
 

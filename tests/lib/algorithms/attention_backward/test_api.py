@@ -1,4 +1,4 @@
-"""`prism.lib.attention_backward` on NumPy arrays, beside float64: layouts, alignments, shared heads, strides, extents of 0, errors.
+"""`prism.lib.attention_backward` on NumPy arrays, beside float64: layouts, alignments, shared heads, strides, empty ones, errors.
 
 Tests of prism/lib/algorithms/attention_backward: api, plan, ships.
 """
@@ -112,7 +112,7 @@ class Hopper:
 
 
 def test_what_ships() -> None:
-    """Of two dtypes and two widths, 7 kernels: `prepare` and `change_keys` with sums and without, `change_queries`, causal and not; `finish`."""
+    """Of two dtypes and widths `prepare` and `change_keys`, with sums of dQ and without, causal or not, and how each ends."""
     shipped = list(instances(Hopper()))
     assert len(shipped) == len(set(shipped)) == 2 * 2 * (2 + 2 * 2 + 2 + 1)
     other = Hopper()
