@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class BackwardCut:
-    """Tiles of `rows` rows of queries, against tiles of 64 keys for each of `groups` warpgroups; `stages` tiles of queries are held.
+    """Tiles of `rows` rows of queries against tiles of 64 keys for each of `groups` warpgroups; `stages` tiles are held at once.
 
-    Rows of queries and keys have `dim` elements, those of values `dim_v`. A warpgroup adds up 64 columns of dQ, of all rows of a tile
-    or, where there are more warpgroups than such columns, of a part of them.
+    Rows of queries and keys have `dim` elements, those of values `dim_v`. A warpgroup adds up 64 columns of dQ: of all rows of a
+    tile or, where there are more warpgroups than such columns, of a part of them.
     """
 
     dim: int
@@ -52,4 +52,14 @@ class BackwardCut:
         return next(span for span in (128, 64, 32) if self.part_rows * 2 % span == 0)
 
 
-__all__ = ["BackwardCut"]
+MOST_DIM_BACKWARD = 128
+"""Elements of a head, at most: sums of two gradients of a tile are in registers."""
+
+
+def backward_cut_of(dim: int, dim_v: int) -> BackwardCut:
+    """Return how the backward of heads of so many elements, and of values of so many, is cut: tiles hold zeros beyond them."""
+    wide, wide_v = (64 if elements <= 64 else 128 for elements in (dim, dim_v))
+    return BackwardCut(wide, wide_v, rows=96 if wide == wide_v == 64 else 64)
+
+
+__all__ = ["MOST_DIM_BACKWARD", "BackwardCut", "backward_cut_of"]

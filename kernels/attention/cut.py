@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Cut:
-    """Rows of `dim` elements against tiles of `keys` keys, of which, and of their values of `dim_v` elements, `stages` are held.
+    """Rows of `dim` elements against tiles of `keys` keys; of these, and of values of `dim_v` elements, `stages` are held.
 
     `groups` warpgroups have 64 rows each; they take turns at the tensor cores where `turns`. Results leave through shared memory
     where `slab`, else from registers. `registers` are those of a thread that computes, `loader_registers` of others; 0: all have
-    as many. Elements have `width` bytes: 2, or 1, where values are transposed, rows of keys, and permuted: see `transpose_values`.
+    as many. Elements have `width` bytes: 2, or 1, where values are transposed, rows of keys, and permuted (`transpose_values`).
     Sums are scaled as larger scores come; where `seldom`, under a condition.
     """
 
@@ -82,7 +82,7 @@ def span(row: int) -> int:
 class Terms:
     """What is done with scores. Row r sees columns up to its own where `causal`, and from a bound below it on where `window`.
 
-    `cap`: scores are bounded by a tanh. `sinks`: each head has one more score, of no value. `lse`: logarithms of sums are written.
+    `cap`: scores are bounded by a tanh. `sinks`: each head has one more score, of no value. `lse`: sums' logarithms are written.
     """
 
     causal: bool = False

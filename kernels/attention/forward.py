@@ -1,6 +1,6 @@
-"""Attention: the softmax of queries' products with keys, times values, tile by tile of keys, so that no score leaves registers.
+"""Attention: the softmax of queries' products with keys, times values, tile by tile of keys: no score leaves registers.
 
-A block's warpgroups have 64 rows of queries each; one warp brings the tiles of queries, keys and values, one stores. A trip of the
+A block's warpgroups have 64 rows of queries each; one warp brings tiles of queries, keys and values, one stores. A trip of the
 loop makes the scores of a tile, and adds the values of the tile before by its weights, while those of this tile are made of its
 scores: so the first trip has no values to add, and the last one no scores to make.
 """
@@ -10,8 +10,8 @@ from __future__ import annotations
 from prism.kernels.attention.cut import Cut, Terms
 from prism.kernels.attention.softmax import EIGHT, LEAST, LN_2, LOG2_E, as_it_is, change, mask, pack, weigh
 from prism.lang import (
-    CUtensorMap, attr, block, claim, column, const, constexpr, count, dtype, fast_exp2, float32, fragment, function, grid, group, id,
-    int32, int64, log2, one, partition, prism, ptr, requires, roles, row, set_registers, shared, shuffle_xor, stmatrix,
+    CUtensorMap, attr, block, claim, column, const, constexpr, count, dtype, fast_exp2, float32, fragment, function, grid, group,
+    id, int32, int64, log2, one, partition, prism, ptr, requires, roles, row, set_registers, shared, shuffle_xor, stmatrix,
     store_vector, template, thread, tma_load, tma_store, turns, uint32, vector, warp, warpgroup, wgmma,
 )  # fmt: skip
 
@@ -27,29 +27,30 @@ def attend(
     map_out: CUtensorMap(OUT, 1, 1, CUT.rows, CUT.dim_v, swizzle=CUT.span_out) @ grid[1], out: ptr(OUT) @ grid[1],
     lse: ptr(float32) @ grid[1], sinks: ptr(const(float32)) @ grid[1], pairs: int32 @ grid[1], heads: int32 @ grid[1],
     share: int32 @ grid[1], rows: int32 @ grid[1], keys: int32 @ grid[1], ahead: int32 @ grid[1], back: int32 @ grid[1],
-    columns: int32 @ grid[1], section: int32 @ grid[1], scale: float32 @ grid[1], cap: float32 @ grid[1], batch_step: int64 @ grid[1],
-    head_step: int64 @ grid[1], row_step: int64 @ grid[1], counter: ptr(uint32) @ grid[1], scales: ptr(const(float32)) @ grid[1],
+    columns: int32 @ grid[1], section: int32 @ grid[1], scale: float32 @ grid[1], cap: float32 @ grid[1],
+    batch_step: int64 @ grid[1], head_step: int64 @ grid[1], row_step: int64 @ grid[1], counter: ptr(uint32) @ grid[1],
+    scales: ptr(const(float32)) @ grid[1],
 ):
     """`out = softmax(scale * q @ k.T) @ v` for `pairs` of batches and their `heads`, of `rows` rows of queries and `keys` keys.
 
     Perspective: grid, of any number of blocks.
     Shapes:      `q`: batches x heads x rows x `CUT.dim`; `k`, `v`: batches x (heads / share) x keys x `CUT.dim`, `CUT.dim_v`.
-                 `map_out`: as `q`, of `CUT.dim_v`; where not `CUT.slab`, `columns` of
-                 `out` are written instead, whose steps are given. `lse`,
-                 where `TERMS.lse`: pairs x rows, the logarithms of the sums of exponentials. `sinks`, where `TERMS.sinks`: a
-                 score for each head. Row r sees columns up to r + `ahead` where `TERMS.causal`, from r - `back` on where
-                 `TERMS.window`. `PLAIN`: there is neither a cap nor another `SCORE` than the score itself. Tiles of `section` pairs are
-                 made together, those with the most keys first. `counter`: as of `grid.dynamic_tiles`.
+                 `map_out`: as `q`, of `CUT.dim_v`; where not `CUT.slab`, `columns` of `out` are written instead, whose steps are
+                 given. `lse`, where `TERMS.lse`: pairs x rows, the logarithms of the sums of exponentials. `sinks`, where
+                 `TERMS.sinks`: a score for each head. Row r sees columns up to r + `ahead` where `TERMS.causal`, from r - `back`
+                 on where `TERMS.window`. `PLAIN`: there is neither a cap nor another `SCORE` than the score itself. Tiles of
+                 `section` pairs are made together, those with the most keys first. `counter`: as of `grid.dynamic_tiles`.
                  Of 8-bit `T`, `v` is what `transpose_values` makes of values, and so are `scales`: 2 x pairs, by what to scale
                  products with keys, and with values.
-    Numerics:    products are exact and added in float32; weights are rounded to `T`, those of 8 bits times 2^`EIGHT`. A row that sees no column is
-                 zero.
+    Numerics:    products are exact and added in float32; weights are rounded to `T`, those of 8 bits times 2^`EIGHT`. A row that
+                 sees no column is zero.
     Source:      Dao, "FlashAttention-2"; Shah et al., "FlashAttention-3".
     Test:        tests/kernels/test_attention.py, tests/gpu/test_attention.py
     """
     row_tiles: int32 @ grid[1] = (rows + (CUT.rows - 1)) / CUT.rows
     blocks: int32 @ grid[1] = count(block[1])
     b: int32 @ block[1] = id()
+    # Each tile has rows of its own, which steps that are given don't show.
     with partition(lse, block[1], races="allow") as logs, partition(out, block[1], races="allow") as whole, group(block[1]):
         q_tile: shared(T[CUT.rows, CUT.dim], ring=1, swizzle=CUT.span)
         k_tile: shared(T[CUT.keys, CUT.dim], ring=CUT.stages, swizzle=CUT.span)
@@ -165,18 +166,27 @@ def attend(
             if CUT.slab:
                 slab: shared(OUT[CUT.rows, CUT.dim_v], ring=1, swizzle=CUT.span_out)
                 strip: int32 @ warp[1] = 16 * id()
-                with claim(slab, consumers) as to_slab, partition(to_slab, warp[1], lambda r, c: (strip + r, c)) as own, group(warp[1]):
+                with (
+                    claim(slab, consumers) as to_slab,
+                    partition(to_slab, warp[1], lambda r, c: (strip + r, c)) as own,
+                    group(warp[1]),
+                ):
                     for p in range(CUT.dim_v / 16):
                         words: uint32[4] @ thread[1]
                         with group(thread[1]):
                             for e in range(4):
-                                words[e] = pack(sums[8 * p + 2 * e] * factor[e % 2], sums[8 * p + 2 * e + 1] * factor[e % 2], T=OUT)
+                                i: int32 = 8 * p + 2 * e
+                                words[e] = pack(sums[i] * factor[e % 2], sums[i + 1] * factor[e % 2], T=OUT)
                         stmatrix(own[lane % 16, 16 * p + lane / 16 * 8], words)
                 with claim(slab, storer) as done, one(thread):
                     tma_store(map_out[batch, head, top, 0], done)
             else:
                 start: int64 @ block[1] = batch * batch_step + head * head_step
-                with partition(whole, thread[1], lambda r, c: start + r * row_step + c, races="allow") as mine, consumers, group(thread[1]):
+                with (
+                    partition(whole, thread[1], lambda r, c: start + r * row_step + c, races="allow") as mine,
+                    consumers,
+                    group(thread[1]),
+                ):
                     for i in range(0, count(sums), 2):
                         r: int32 = top + 64 * w + row(sums, i)
                         two: vector(OUT, 2)
@@ -185,7 +195,11 @@ def attend(
                         if r < rows and column(sums, i) < columns:
                             store_vector(mine[r, column(sums, i)], two)
 
-
         grid.dynamic_tiles(counter, b, blocks, pairs * row_tiles, scheduler, TILE=make_tile, THREADS=CUT.threads)
 
-EXAMPLES = {"attend": {"T": "float16", "OUT": "float16", "CUT": Cut(128, 128, 128), "TERMS": Terms(), "SCORE": as_it_is, "PLAIN": True}}
+
+EXAMPLES = {
+    "attend": {
+        "T": "float16", "OUT": "float16", "CUT": Cut(128, 128, 128), "TERMS": Terms(), "SCORE": as_it_is, "PLAIN": True,
+    },
+}

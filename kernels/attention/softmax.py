@@ -86,7 +86,8 @@ def weigh(
     """Make scores their weights, `exp2(scale * score - largest)`, of the thread's two rows, and `total` the sum of them so far.
 
     Perspective: warpgroup; the four threads that share rows agree on the largest score, and each has a part of the sum.
-    Shapes:      `largest` is that score less `MORE`, so weights and their sum are times 2^`MORE`. `factor`: by what to scale what was summed by the last largest scores.
+    Shapes:      `largest` is that score less `MORE`, so weights and their sum are times 2^`MORE`. `factor`: by what to scale what
+                 was summed by the last largest scores.
     Source:      Milakov and Gimelshein, "Online normalizer calculation for softmax".
     Test:        tests/kernels/test_attention.py
     """

@@ -22,9 +22,9 @@ def transpose_values(
     Of each 16 keys, positions 4 q to 4 q + 3 are of keys 2 q, 2 q + 1, 2 q + 8 and 2 q + 9: those of which a thread has the
     scores, as wgmma leaves them, where wgmma takes weights from it.
 
-    Perspective: grid, a block for each 128 keys and 64 elements of a pair of batch and head, of which there are `pairs / share`.
+    Perspective: grid, a block for each 128 keys and 64 elements of a pair of batch and head; there are `pairs / share` of these.
     Shapes:      4 elements a word. `v`: steps are given, in words, multiples of 4; rows of 4 * `WORDS` words. `out`: pairs /
-                 share x 16 * `WORDS` x `wide` words, `wide` a multiple of 4 that holds `keys`; beyond those it is zeros. `q_scale`:
+                 share x 16 * `WORDS` x `wide` words, `wide` a multiple of 4 that holds `keys`; zeros beyond those. `q_scale`:
                  `q_scales` numbers: one of each pair, or one for all, or none, which is 1; `k_scale`, `v_scale`: the same, of
                  their own pairs. `scales`: 2 x pairs.
     Test:        tests/kernels/test_attention8.py

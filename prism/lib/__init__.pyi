@@ -2,6 +2,8 @@
 
 from prism.host.plans import plan as plan
 from prism.lib import lazy as lazy
+from prism.lib.algorithms.attention.api import attention as attention
+from prism.lib.algorithms.attention_decode.api import attention_decode as attention_decode
 from prism.lib.algorithms.cumulative.api import cummax as cummax
 from prism.lib.algorithms.cumulative.api import cummin as cummin
 from prism.lib.algorithms.cumulative.api import cumprod as cumprod

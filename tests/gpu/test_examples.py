@@ -18,6 +18,8 @@ def test_against_numpy(name: str) -> None:
     compare(cupy.asarray)
 
 
-@pytest.mark.parametrize(("heads", "n", "d"), [(1, 128, 64), (3, 256, 64), (16, 1024, 64), (4, 2048, 128), (2, 1024, 256)])
+@pytest.mark.parametrize(
+    ("heads", "n", "d"), [(1, 128, 64), (3, 256, 64), (16, 1024, 64), (4, 2048, 128), (2, 1024, 256)]
+)
 def test_attention(heads: int, n: int, d: int) -> None:
     checked_attention(heads, n, d)(cupy.asarray)

@@ -79,11 +79,18 @@ def attended(
     found, logs = found if lse else (found, None)
     assert not out or found is target
     found = found.swapaxes(1, 2) if layout == "blhd" else found
-    right = bool((np.abs(found.astype(np.float64) - wanted) <= bound(wanted, size, VALUES[dtype](BITS[dtype](np.ones((1, 1, 1, 1)))), dtype)).all())
+    right = bool(
+        (
+            np.abs(found.astype(np.float64) - wanted)
+            <= bound(wanted, size, VALUES[dtype](BITS[dtype](np.ones((1, 1, 1, 1)))), dtype)
+        ).all()
+    )
     if logs is not None:
         none = np.isneginf(logarithms)
         off = np.abs(np.where(none, 0, logs) - np.where(none, 0, logarithms))
-        right &= bool((np.isneginf(logs) == none).all() and (off <= 2.0**-18 * (1 + np.where(none, 0, np.abs(logarithms)))).all())
+        right &= bool(
+            (np.isneginf(logs) == none).all() and (off <= 2.0**-18 * (1 + np.where(none, 0, np.abs(logarithms)))).all()
+        )
     return right
 
 
@@ -126,7 +133,12 @@ def test_queries_that_share_keys(tokens: int, heads: int, share: int, causal: bo
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-@pytest.mark.parametrize(("dim", "dim_v"), rarely([(8, 8), (64, 128), (128, 64), (96, 40), (128, 128), (192, 128), (256, 256)], but=[(8, 8), (96, 40), (256, 256)]))
+@pytest.mark.parametrize(
+    ("dim", "dim_v"),
+    rarely(
+        [(8, 8), (64, 128), (128, 64), (96, 40), (128, 128), (192, 128), (256, 256)], but=[(8, 8), (96, 40), (256, 256)]
+    ),
+)
 def test_dims(dim: int, dim_v: int, dtype: str) -> None:
     assert attended(1, 2, 2, keys=100, dims=(dim, dim_v), dtype=dtype)
 
@@ -134,7 +146,9 @@ def test_dims(dim: int, dim_v: int, dtype: str) -> None:
 def test_units_for_who_comes_first() -> None:
     """Of many tiles the last quarter is dealt out in small units: some heads have parts of large ones and of small ones."""
     assert units_of(16, 3, 3) == (3, 2, 9)
-    assert attended(8, 2, 1, keys=180, lengths=None) and attended(9, 4, 2, keys=350, lengths=[350, 0, 200, 350, 130, 64, 350, 65, 350])
+    assert attended(8, 2, 1, keys=180, lengths=None) and attended(
+        9, 4, 2, keys=350, lengths=[350, 0, 200, 350, 130, 64, 350, 65, 350]
+    )
 
 
 @pytest.mark.parametrize("batches", rarely([300, 513], but=[300]))

@@ -12,6 +12,7 @@ from prism.lang import (
     attr,
     bf16,
     block,
+    bulk_load,
     claim,
     const,
     constexpr,
@@ -148,3 +149,61 @@ def test_only_its_role_waits_for_a_held_copy():
     # It is given back when the last product that reads it has ended, behind the loop.
     behind = users[users.index("wgmma.wait_group.sync.aligned 0") :]
     assert behind.index("px_arrive_warp(px_bar_q_read)") > 0 and "px_wgmma" not in behind
+
+
+@prism("device")
+@template(COPIES=constexpr(int))
+@requires(block[1], warp[3])
+def added(
+    rows: shared(int[64], ring=COPIES) @ block[1], adders: roles(warp, 2), loader: roles(warp, 1),
+    x: ptr(const(int)) @ grid[1], parts: int @ grid[1],
+) -> int @ thread[1]:  # fmt: skip
+    t: int @ thread[1] = id()
+    total: int @ thread[1] = 0
+    for j in range(parts):
+        with claim(rows, loader) as coming, one(thread):
+            bulk_load(coming, x[64 * j])
+        with claim(rows, adders) as here, group(thread[1]):
+            total += here[t]
+    return total
+
+
+@prism("global")
+@requires(grid[1], block[1], warp[3])
+def weighted(
+    w: ptr(const(int)) @ grid[1],
+    x: ptr(const(int)) @ grid[1],
+    y: ptr(int) @ grid[1],
+    tiles: int @ grid[1],
+    parts: int @ grid[1],
+):
+    """Roles are passed to a function inside the claim, and the held copy is used in two arms of its role."""
+    with partition(y, block[1], 64 * id()) as out, group(block[1]):
+        weights: shared(int[64], ring=2)
+        part: shared(int[64], ring=3)
+        adders, loader = roles(warp, 2, 1)
+        t: int @ thread[1] = id()
+        total: int @ thread[1] = 0
+        for i in range(tiles):
+            with claim(weights, loader) as coming, one(thread):
+                bulk_load(coming, w[64 * i])
+            with claim(weights, adders) as held:
+                sums: int @ thread[1] = added(part, adders, loader, x, parts)
+                with adders, group(thread[1]):
+                    total += held[t] * sums
+                for j in range(parts):
+                    with claim(part, loader) as coming, one(thread):
+                        bulk_load(coming, x[64 * j])
+                    with claim(part, adders) as here, group(thread[1]):
+                        total += held[t] * here[t]
+        with partition(out, thread[1], t) as mine, adders, group(thread[1]):
+            mine[0] = total
+
+
+def test_a_copy_is_held_over_a_function_with_stations():
+    w, x = np.arange(192, dtype=np.int32), np.arange(128, dtype=np.int32)
+    program = build(weighted, {})
+    for schedule, seed in schedules(8):
+        y = np.zeros(64, np.int32)
+        run(program, 1, 96, [w, x, y, 3, 2], check=True, schedule=schedule, seed=seed)
+        np.testing.assert_array_equal(y, 2 * w.reshape(3, 64).sum(0) * x.reshape(2, 64).sum(0), schedule)

@@ -1,6 +1,6 @@
 """prism/lang/rings/late_fills.py: rows gathered by `cp_async` go on while the next are issued, and engines see them when told."""
 
-# ruff: noqa: B007, F821 -- kernels: loops that only count, names that they declare
+# ruff: noqa: F821 -- kernels: loops that only count, names that they declare
 from __future__ import annotations
 
 import re

@@ -27,8 +27,8 @@ def steps_before(q: View, v: View, scales: tuple[int, ...], scratch: Scratch) ->
     transposed = scratch.take("uint32", batches * own_heads * dim * wide)
     factors = scratch.take("float32", 2 * batches * heads)
     arguments: dict[str, Any] = {
-        "v": v.buffer, "out": transposed, "scales": factors, "pairs": batches * heads, "heads": heads, "share": share, "keys": keys,
-        "wide": wide,
+        "v": v.buffer, "out": transposed, "scales": factors, "pairs": batches * heads, "heads": heads, "share": share,
+        "keys": keys, "wide": wide,
     }  # fmt: skip
     for name, count in zip(SCALES, scales, strict=True):
         arguments[name] = Buffer(name, 0, "float32", count) if count else nothing("float32")

@@ -173,7 +173,9 @@ def _require_shapes(arrays: Mapping[str, ArrayInfo], axes: tuple[int, ...]) -> N
         if len(shape) != 4:
             raise ValueError(f"`{name}` has shape {shape}: attention_decode takes arrays of 4 axes")
         if shape[-1] % 8 or not 0 < shape[-1] <= MOST_DIM:
-            raise ValueError(f"`{name}` has {shape[-1]} elements a head: attention_decode takes multiples of 8 up to {MOST_DIM}")
+            raise ValueError(
+                f"`{name}` has {shape[-1]} elements a head: attention_decode takes multiples of 8 up to {MOST_DIM}"
+            )
     q, k, v = (tuple(arrays[name].shape[axis] for axis in axes) for name in ("q", "k", "v"))
     if k[3] != q[3]:
         raise ValueError(f"`q` and `k` have {q[3]} and {k[3]} elements a head: they must have as many")
@@ -184,7 +186,9 @@ def _require_shapes(arrays: Mapping[str, ArrayInfo], axes: tuple[int, ...]) -> N
     if q[1] and (not k[1] or q[1] % k[1]):
         raise ValueError(f"`q` has {q[1]} heads and `k` {k[1]}: the first must be a multiple of the second")
     if k[1] and (rows := q[1] // k[1] * q[2]) > ROWS:
-        raise ValueError(f"`q` has {rows} queries for each head of `k`: at most {ROWS} share one; prism.lib.attention takes more")
+        raise ValueError(
+            f"`q` has {rows} queries for each head of `k`: at most {ROWS} share one; prism.lib.attention takes more"
+        )
     lengths, table = arrays.get("lengths"), arrays.get("page_table")
     if lengths is not None and lengths.shape != (q[0],):
         raise ValueError(f"`lengths` has shape {lengths.shape}, and there are {q[0]} sequences: ({q[0]},)")
@@ -197,7 +201,9 @@ def _require_shapes(arrays: Mapping[str, ArrayInfo], axes: tuple[int, ...]) -> N
         raise ValueError(f"`k` has {k[2]} keys a page: attention_decode takes multiples of 8")
     keys = k[2] * (1 if table is None else table.shape[1])
     if keys > _MOST or k[0] > _MOST or q[0] * k[1] * (keys // ROWS + 1) > _MOST:
-        raise ValueError(f"`q` and `k` have {q[0]} x {k[1]} x {keys} keys: extents, and all tiles of 64 keys, are at most {_MOST}")
+        raise ValueError(
+            f"`q` and `k` have {q[0]} x {k[1]} x {keys} keys: extents, and all tiles of 64 keys, are at most {_MOST}"
+        )
 
 
 __all__ = ["attention_decode"]

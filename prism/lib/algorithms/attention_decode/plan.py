@@ -50,8 +50,14 @@ def decide(
     batches, heads, tokens, _ = asked.q.shape
     if not batches * heads * tokens * asked.v.shape[3]:
         return Decision(results, names, beside=fresh is not None and 0 not in asked.out.shape)
-    copied = [view.name for view in (asked.q, asked.k, asked.v)[: 3 if asked.keys else 1] if not _fits(view, machine.host)]
-    copied += [view.name for view in (asked.lengths, asked.table) if view is not None and not (view.contiguous and view.natural)]
+    copied = [
+        view.name for view in (asked.q, asked.k, asked.v)[: 3 if asked.keys else 1] if not _fits(view, machine.host)
+    ]
+    copied += [
+        view.name
+        for view in (asked.lengths, asked.table)
+        if view is not None and not (view.contiguous and view.natural)
+    ]
     if copied:
         return Decision(copied=tuple(copied))
     beside = fresh is not None and not (_fits(asked.out, machine.host) and _apart(asked.out))
@@ -59,11 +65,11 @@ def decide(
 
 
 def _fits(view: View, host: bool) -> bool:
-    """Whether tensor copies take an array as it is; the reference machine takes what has no gaps."""
-    if host:
-        return view.dense and view.natural
-    steps = (step for extent, step in zip(view.shape[:-1], view.strides[:-1], strict=True) if extent > 1)
+    """Whether kernels take an array as it is: its rows, of elements side by side; the reference machine takes what has no gaps."""
     inside = view.strides[-1] == view.size or view.shape[-1] == 1
+    if host:
+        return view.dense and inside
+    steps = (step for extent, step in zip(view.shape[:-1], view.strides[:-1], strict=True) if extent > 1)
     return view.natural and view.aligned and inside and all(step % PIECE == 0 and 0 <= step < 1 << 40 for step in steps)
 
 
@@ -95,7 +101,9 @@ def _plan(asked: Decoding, out: View, machine: Machine) -> Plan:
         causal=asked.causal and tokens > 1, tokens=tokens > 1, lse=asked.lse, host=machine.host,
     )  # fmt: skip
     share, pairs = heads // kv_heads, batches * kv_heads
-    blocks, small, units = units_of(pairs, max(1, -(-asked.keys // cut.keys)), 3 if machine.host else machine.multiprocessors)
+    blocks, small, units = units_of(
+        pairs, max(1, -(-asked.keys // cut.keys)), 3 if machine.host else machine.multiprocessors
+    )
     arguments: dict[str, Any] = {
         "q": (asked.q if tokens > 1 else split_heads(asked.q, share)).map, "k": asked.k.map, "v": asked.v.map,
         "q_rows": asked.q.buffer if tokens > 1 else nothing(asked.q.scalar), "o": out.buffer,

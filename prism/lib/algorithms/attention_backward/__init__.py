@@ -1,0 +1,1 @@
+"""The backward of attention: gradients of queries, keys and values."""

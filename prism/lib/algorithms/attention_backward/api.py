@@ -1,0 +1,191 @@
+"""`prism.lib.attention_backward`: gradients of queries, keys and values of attention, on the tensor cores."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from prism.host import repeat
+from prism.host.call import Decision, Result, call
+from prism.host.plan import Machine
+from prism.kernels.attention.backward_cut import MOST_DIM_BACKWARD
+from prism.lib.algorithms.attention_backward.plan import NAMES, Backward, decide
+from prism.lib.views import new_view, view_of
+from prism.runtime.arrays import CODED, ArrayInfo
+
+DTYPES = ("float16", "bfloat16")
+ALIGNMENTS = {False: None, True: "bottom_right", "bottom_right": "bottom_right", "top_left": "top_left"}
+"""What `causal` may be, and which corners of a head's scores the diagonal meets."""
+LAYOUTS = {"bhld": (0, 1, 2, 3), "blhd": (0, 2, 1, 3)}
+"""Where batches, heads, lengths and elements stand among the axes."""
+_MOST = (1 << 31) - (1 << 10)
+_CALLED = {"result": "out"}
+
+
+def attention_backward(
+    dout: Any,
+    q: Any,
+    k: Any,
+    v: Any,
+    out: Any,
+    lse: Any,
+    *,
+    causal: bool | str = False,
+    scale: float | None = None,
+    deterministic: bool = False,
+    layout: str = "bhld",
+    stream: Any = None,
+) -> Any:
+    """Return the gradients of `q`, `k` and `v`, where `dout` is that of `out`, and `out, lse = attention(q, k, v, lse=True)`.
+
+    Parameters
+    ----------
+    dout : array of NumPy, CuPy or torch
+        Of `out`'s shape and dtype.
+    q, k, v : arrays
+        What `attention` was called with: batches x heads x length x dim, all of float16 or all of bfloat16; or, where `layout` is
+        "blhd", batches x length x heads x dim. Without the first axis there is one batch. A divisor of `q`'s number of heads is
+        `k`'s and `v`'s, each shared by as many heads of `q` that follow one another. `v` has a dim of its own; both are multiples
+        of 8 up to 128. Any strides; a copy is made where elements of the last axis don't lie one after the other, or others don't
+        begin at multiples of 16 bytes.
+    out, lse : arrays
+        What `attention` returned: `out` of `q`'s shape, but for `v`'s dim; `lse` of float32, batches x heads x length.
+    causal, scale, layout
+        As of `attention`.
+    deterministic : bool
+        Whether the same call gives the same bits: then gradients of queries are made by a launch of their own, from scores that
+        it makes again. If not, blocks add theirs up in no fixed order, in float32.
+    stream : stream or int, optional
+        Where to run, for arrays on a GPU; by default their library's current stream.
+
+    Returns
+    -------
+    tuple of arrays
+        The gradients, of the shapes and dtypes of `q`, `k` and `v`. Those of a head of `k` and `v` are sums over the heads of `q`
+        that share it.
+
+    Raises
+    ------
+    TypeError
+        An argument is no array, or of another dtype; arrays of two libraries, or on the host and on a GPU.
+    ValueError
+        Shapes don't fit; `causal` or `layout` is none of these.
+    DeviceError
+        The GPU has no wgmma: it is no Hopper (sm_90a).
+
+    Notes
+    -----
+    Scores are made again, tile by tile, and are never in memory. Products are exact and added in float32; weights, and gradients
+    of scores, are rounded to `q`'s dtype before they are multiplied. Queries that see no key have zeros. A NumPy array runs on
+    the reference machine, from the same kernels (`prism.kernels.attention`).
+
+    Examples
+    --------
+    >>> import numpy as np, prism
+    >>> q = k = np.zeros((1, 1, 2, 8), np.float16)
+    >>> v = np.arange(16, dtype=np.float16).reshape(1, 1, 2, 8)
+    >>> out, lse = prism.lib.attention(q, k, v, lse=True)
+    >>> dq, dk, dv = prism.lib.attention_backward(np.ones_like(out), q, k, v, out, lse)
+    >>> dv[0, 0]
+    array([[1., 1., 1., 1., 1., 1., 1., 1.],
+           [1., 1., 1., 1., 1., 1., 1., 1.]], dtype=float16)
+    """
+    given = {"q": q, "k": k, "v": v, "dout": dout, "result": out, "lse": lse}
+    asked = ("attention_backward", tuple(given), causal, scale or repr(scale), bool(deterministic), layout)
+    if (known := repeat.run_many(asked, (*given.values(), None), stream)) is not None:
+        return known
+    how: dict[str, Any] = {"causal": causal, "scale": scale, "deterministic": bool(deterministic), "layout": layout}
+    return call(
+        "attention_backward", asked, given, functools.partial(decide_backward, **how), None, stream, called=_CALLED
+    )
+
+
+def decide_backward(
+    arrays: Mapping[str, ArrayInfo], _: ArrayInfo | None, machine: Machine, *, causal: bool | str, scale: float | None,
+    deterministic: bool, layout: str,
+) -> Decision:  # fmt: skip
+    """Return how `attention_backward` of arrays by the names of its arguments, `out` as `result`, is made.
+
+    Raises:
+        TypeError, ValueError: as `attention_backward`.
+    """
+    if not isinstance(causal, bool | np.bool_ | str) or causal not in ALIGNMENTS:
+        raise ValueError(f"`causal` is a bool, 'bottom_right' or 'top_left', not {causal!r}")
+    if not isinstance(layout, str) or layout not in LAYOUTS:
+        raise ValueError(f"`layout` is {' or '.join(map(repr, LAYOUTS))}, not {layout!r}")
+    try:
+        factor = None if scale is None else float(scale)
+    except (TypeError, ValueError):
+        raise TypeError(f"`scale` must be a number, not {scale!r}") from None
+    _require_kinds(arrays)
+    axes = LAYOUTS[layout]
+    _require_shapes(arrays, axes)
+    q, k, v, dout, result = (
+        view_of(name, arrays[name]).with_batch().with_order(axes) for name in ("q", "k", "v", "dout", "result")
+    )
+    scalar = arrays["q"].scalar
+    shapes = [arrays[name].shape for name in ("q", "k", "v")]
+    results = tuple(Result(shape, CODED.get(scalar) or np.dtype(scalar)) for shape in shapes)
+    dq, dk, dv = (
+        new_view(name, scalar, shape).with_batch().with_order(axes) for name, shape in zip(NAMES, shapes, strict=True)
+    )
+    shift = 0 if ALIGNMENTS[causal] == "top_left" else k.shape[2] - q.shape[2]
+    factor = 1 / math.sqrt(q.shape[3]) if factor is None else factor
+    asked = Backward(
+        dout, q, k, v, result, view_of("lse", arrays["lse"]), dq, dk, dv, factor, shift if causal else None, deterministic
+    )  # fmt: skip
+    return decide(asked, results, machine)
+
+
+# -- Arguments --------------------------------------------------------------------------------------------------------
+
+
+def _require_kinds(arrays: Mapping[str, ArrayInfo]) -> None:
+    kind = arrays["q"]
+    for name, info in arrays.items():
+        wanted, called = ("float32",) if name == "lse" else DTYPES, _CALLED.get(name, name)
+        if info.scalar not in wanted:
+            raise TypeError(f"`{called}` has dtype {info.dtype}, and attention_backward takes {' or '.join(wanted)}")
+        if name != "lse" and info.scalar != kind.scalar:
+            raise TypeError(f"`q` and `{called}` have dtypes {kind.dtype} and {info.dtype}: they must have one")
+
+
+def _require_shapes(arrays: Mapping[str, ArrayInfo], axes: tuple[int, ...]) -> None:
+    """Look at what must be equal of the arrays' extents."""
+    (b, h, rows, dim), (kb, kh, keys, kdim), (vb, vh, values, dim_v) = (
+        _extents(name, arrays, axes) for name in ("q", "k", "v")
+    )
+    q, k, v = (arrays[name].shape for name in ("q", "k", "v"))
+    if kdim != dim:
+        raise ValueError(f"`q` and `k` have {dim} and {kdim} elements a head: they must have as many")
+    if (kb, kh, keys) != (vb, vh, values):
+        raise ValueError(f"`k` and `v` have shapes {k} and {v}: they may differ in the last axis alone")
+    if kb != b:
+        raise ValueError(f"`q` and `k` have {b} and {kb} batches: they must have as many")
+    if h and (not kh or h % kh):
+        raise ValueError(f"`q` has {h} heads and `k` {kh}: the first must be a multiple of the second")
+    if rows + keys > _MOST or b * h * (max(rows, keys) // 64 + 1) > _MOST:
+        raise ValueError(f"`q` and `k` have shapes {q} and {k}: lengths together, and tiles, are at most {_MOST}")
+    logs = (b, h, rows)[4 - len(q) :]
+    for name, shape in (("result", (*q[:-1], dim_v)), ("dout", (*q[:-1], dim_v)), ("lse", logs)):
+        if arrays[name].shape != shape:
+            raise ValueError(f"`{_CALLED.get(name, name)}` has shape {arrays[name].shape}: it must have {shape}")
+
+
+def _extents(name: str, arrays: Mapping[str, ArrayInfo], axes: tuple[int, ...]) -> tuple[int, ...]:
+    """Return how many batches, heads, rows and elements an array has."""
+    shape = arrays[name].shape
+    if len(shape) not in (3, 4) or len(shape) != len(arrays["q"].shape):
+        raise ValueError(f"`{name}` has shape {shape}: attention takes arrays of 3 or 4 axes, all of as many")
+    if shape[-1] % 8 or not 8 <= shape[-1] <= MOST_DIM_BACKWARD:
+        most = f"attention_backward takes multiples of 8, from 8 to {MOST_DIM_BACKWARD}"
+        raise ValueError(f"`{name}` has {shape[-1]} elements a head: {most}")
+    four = shape if len(shape) == 4 else (1, *shape)
+    return tuple(four[axis] for axis in axes)
+
+
+__all__ = ["attention_backward"]

@@ -1,0 +1,26 @@
+"""Which kernels of the backward of attention ship: for Hopper, of both dtypes and usual heads, plain and causal."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+from prism.host.plan import Machine
+from prism.kernels.attention.backward_cut import backward_cut_of
+from prism.lib.algorithms.attention_backward.api import DTYPES
+from prism.lib.algorithms.attention_backward.plan import instances_for
+from prism.lib.algorithms.sgemm.ring import ARCH
+from prism.runtime.instance import Instance
+
+_FLAGS = (False, True)
+
+
+def instances(gpu: Machine) -> Iterator[Instance]:
+    """Yield the kernels that ship for a GPU."""
+    if gpu.arch != ARCH:
+        return
+    found: dict[Instance, None] = {}
+    for dtype, dim, causal, deterministic in itertools.product(DTYPES, (64, 128), _FLAGS, _FLAGS):
+        kernels = instances_for(dtype, backward_cut_of(dim, dim), causal=causal, deterministic=deterministic)
+        found |= dict.fromkeys(kernels)
+    yield from found

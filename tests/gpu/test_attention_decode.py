@@ -1,0 +1,133 @@
+"""prism.lib.attention_decode on the GPU, beside float64: lengths, pages, tokens, dims, many units, graphs; random calls."""
+
+from __future__ import annotations
+
+import math
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+import prism
+
+try:
+    import cupy
+    import torch
+except ImportError:  # without a GPU these tests are skipped; with one they need it, and fail
+    cupy = torch = None
+
+EPS = {"float16": 2.0**-11, "bfloat16": 2.0**-8}
+
+
+def normal(*shape: int, kind: str = "float16") -> Any:
+    return torch.randn(shape, device="cuda").to(getattr(torch, kind))
+
+
+def exact(q, k, v, lengths, causal) -> tuple[Any, Any, Any]:
+    """Return in float64 the result, that of values without signs, and the logarithms of the sums."""
+    q, k, v = (x.double() for x in (q, k, v))
+    tokens, keys = q.shape[2], k.shape[2]
+    k, v = (torch.nan_to_num(x).repeat_interleave(q.shape[1] // k.shape[1], 1) for x in (k, v))
+    s = q @ k.mT / math.sqrt(q.shape[3])
+    places = torch.as_tensor(lengths, device="cuda").clamp(0, keys)[:, None]
+    end = places - tokens + torch.arange(1, tokens + 1, device="cuda") if causal else places.expand(-1, tokens)
+    s = torch.where(torch.arange(keys, device="cuda") < end[:, None, :, None], s, -math.inf)
+    lse = torch.logsumexp(s, -1)
+    weights = torch.exp(s - torch.where(lse == -math.inf, 0, lse)[..., None])
+    return weights @ v, weights @ v.abs(), lse
+
+
+def in_pages(x: Any, page: int, table: Any) -> Any:
+    """Return a cache of pages x heads x keys of a page x dim; pages that no sequence has are NaN."""
+    batches, heads, keys, dim = x.shape
+    wide = table.shape[1]
+    padded = torch.full((batches, heads, wide * page, dim), math.nan, device="cuda", dtype=x.dtype)
+    padded[:, :, :keys] = x
+    cache = torch.full((int(table.max()) + 2, heads, page, dim), math.nan, device="cuda", dtype=x.dtype)
+    cache[table.long().ravel()] = padded.reshape(batches, heads, wide, page, dim).transpose(1, 2).reshape(-1, heads, page, dim)
+    return cache
+
+
+def check(batches, heads, share, tokens, keys, dims, *, kind="float16", page=0, ragged=False, causal=True, layout="bhld", times=3) -> None:
+    q = normal(batches, heads, tokens, dims[0], kind=kind)
+    k, v = (normal(batches, heads // share, keys, dim, kind=kind) for dim in dims)
+    lengths = np.full(batches, keys)
+    more: dict[str, Any] = {}
+    if ragged:
+        lengths = np.random.default_rng(keys).integers(0, keys + 1, batches)
+        more["lengths"] = torch.as_tensor(lengths, dtype=torch.int32, device="cuda")
+        for b, n in enumerate(lengths):
+            k[b, :, n:] = v[b, :, n:] = math.nan
+    wanted, size, lse = exact(q, k, v, lengths, causal)
+    if page:
+        wide = -(-keys // page)
+        table = torch.randperm(batches * wide + 3, device="cuda")[: batches * wide].reshape(batches, wide).int()
+        k, v = (in_pages(x, page, table) for x in (k, v))
+        more["page_table"], more["lengths"] = table, torch.as_tensor(lengths, dtype=torch.int32, device="cuda")
+    if layout == "blhd":
+        q, k, v = (x.transpose(1, 2).contiguous() for x in (q, k, v))
+    first = None
+    for _ in range(times):
+        found, logs = prism.lib.attention_decode(q, k, v, **more, causal=causal, layout=layout, lse=True)
+        assert first is None or (torch.equal(found, first[0]) and torch.equal(logs, first[1])), "not the same bits again"
+        first = found, logs
+    found = (found.transpose(1, 2) if layout == "blhd" else found).double()
+    bound = (EPS[kind] + 2.0**-17) * size + EPS[kind] * wanted.abs() + (2.0**-24 if kind == "float16" else 2.0**-40) * (keys + 1)
+    assert bool(((found - wanted).abs() <= bound).all())
+    none = lse == -math.inf
+    assert torch.equal(logs == -math.inf, none)
+    assert bool((torch.where(none, 0, logs - lse).abs() <= 2.0**-16 * (1 + torch.where(none, 0, lse).abs())).all())
+
+
+@pytest.mark.parametrize("kind", EPS)
+@pytest.mark.parametrize("dims", [(64, 64), (128, 128), (128, 64), (96, 40), (8, 8), (192, 128), (256, 256)])
+def test_dims(dims: tuple[int, int], kind: str) -> None:
+    for keys in (1, 63, 129, 1000):
+        check(2, 4, 2, 1, keys, dims, kind=kind)
+
+
+@pytest.mark.parametrize(("tokens", "heads", "share"), [(1, 8, 8), (1, 9, 9), (1, 32, 32), (1, 64, 64), (2, 32, 16), (3, 10, 5), (16, 4, 4)])
+@pytest.mark.parametrize("page", [0, 16, 24, 256])
+def test_queries_that_share_keys(tokens: int, heads: int, share: int, page: int) -> None:
+    check(3, heads, share, tokens, 3000, (128, 128), page=page, ragged=True, layout="blhd")
+
+
+@pytest.mark.parametrize("shape", [(1, 32, 4, 1, 16384), (128, 32, 4, 1, 1024), (1, 8, 8, 1, 65536), (16, 64, 8, 1, 2000), (300, 4, 2, 1, 500)])
+@pytest.mark.parametrize("ragged", [False, True])
+def test_many_units(shape: tuple[int, ...], ragged: bool) -> None:
+    """One sequence of many blocks; units for who comes first; more sequences than threads. The same bits each time."""
+    check(*shape, (64, 64), ragged=ragged, times=10)
+
+
+def test_random_calls() -> None:
+    rng = random.Random(0)
+    for _ in range(100):
+        share, heads, tokens = rng.choice([(1, 3), (4, 2), (8, 1), (5, 2)]), 0, rng.choice([1, 1, 1, 2, 4])
+        share, heads = share[0], share[0] * share[1]
+        dims = rng.choice([(64, 64), (128, 128), (64, 128)])
+        check(
+            rng.choice([1, 2, 7, 40]), heads, share, tokens, rng.choice([1, 100, 128, 129, 700, 2500]), dims,
+            kind=rng.choice([*EPS]), page=rng.choice([0, 0, 8, 64, 96]), ragged=rng.random() < 0.7,
+            causal=rng.random() < 0.7, layout=rng.choice(["bhld", "blhd"]),
+        )  # fmt: skip
+
+
+def test_cupy_arrays_and_graphs() -> None:
+    q, k = cupy.random.standard_normal((2, 4, 1, 64), dtype=np.float32), cupy.random.standard_normal((2, 2, 700, 64), dtype=np.float32)
+    q, k = q.astype(np.float16), k.astype(np.float16)
+    found = prism.lib.attention_decode(q, k, k)
+    assert isinstance(found, cupy.ndarray)
+    one, two = (torch.from_dlpack(x) for x in (q, k))
+    wanted, _, _ = exact(one, two, two, np.full(2, 700), True)
+    assert bool((torch.from_dlpack(found).double() - wanted).abs().max() < 0.01)
+    out = torch.zeros_like(one)
+    prism.lib.attention_decode(one, two, two, out=out)
+    out.zero_()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        prism.lib.attention_decode(one, two, two, out=out)
+    for _ in range(3):
+        out.zero_()
+        graph.replay()
+        assert torch.equal(out, torch.from_dlpack(found))
