@@ -115,7 +115,7 @@ def test_schedules(schedule: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("layout", ["bhld", "blhd"])
-@pytest.mark.parametrize("page", rarely([0, 8, 24, 64, 96, 200], but=[0, 24, 96]))
+@pytest.mark.parametrize("page", rarely([0, 8, 24, 64, 96, 200], but=[0, 24]))
 def test_lengths_and_pages(page: int, layout: str) -> None:
     """None, one, all keys, and what lies behind them, and pages that nobody has, may be anything."""
     assert attended(4, 4, 2, keys=200, lengths=[0, 1, 200, 77], page=page, layout=layout)
@@ -129,7 +129,7 @@ def test_lengths_that_are_none() -> None:
 SHARING = [(2, 2, 2), (3, 10, 5), (8, 8, 8), (16, 4, 4), (9, 1, 1), (1, 64, 64), (1, 9, 9)]
 
 
-@pytest.mark.parametrize(("tokens", "heads", "share"), rarely(SHARING, but=[(3, 10, 5), (16, 4, 4), (1, 9, 9)]))
+@pytest.mark.parametrize(("tokens", "heads", "share"), rarely(SHARING, but=[(3, 10, 5)]))
 @pytest.mark.parametrize("causal", [True, False])
 def test_queries_that_share_keys(tokens: int, heads: int, share: int, causal: bool) -> None:
     """Up to 64: of fewer than 9 a thread has one row; lengths below the tokens' number leave some of them without keys."""
@@ -139,9 +139,7 @@ def test_queries_that_share_keys(tokens: int, heads: int, share: int, causal: bo
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 @pytest.mark.parametrize(
     ("dim", "dim_v"),
-    rarely(
-        [(8, 8), (64, 128), (128, 64), (96, 40), (128, 128), (192, 128), (256, 256)], but=[(8, 8), (96, 40), (256, 256)]
-    ),
+    rarely([(8, 8), (64, 128), (128, 64), (96, 40), (128, 128), (192, 128), (256, 256)], but=[(96, 40)]),
 )
 def test_dims(dim: int, dim_v: int, dtype: str) -> None:
     assert attended(1, 2, 2, keys=100, dims=(dim, dim_v), dtype=dtype)
@@ -155,7 +153,7 @@ def test_units_for_who_comes_first() -> None:
     )
 
 
-@pytest.mark.parametrize("batches", rarely([300, 513], but=[300]))
+@pytest.mark.parametrize("batches", rarely([300, 513], but=[]))
 def test_more_sequences_than_threads(batches: int) -> None:
     assert attended(batches, 1, 1, keys=8, dims=(8, 8), lengths=list(np.random.default_rng(0).integers(0, 9, batches)))
 
@@ -187,7 +185,7 @@ EXCUSES = {
 WAITS = (Wait, WaitGroup)
 CALLS = {
     "dense": (decode_cut_of(64, 64, 2, lse=True, host=True), (
-        {"batches": 2, "heads": 4, "share": 2, "keys": 600}, {"batches": 6, "heads": 10, "keys": 60},
+        {"batches": 1, "heads": 4, "share": 2, "keys": 500}, {"batches": 6, "heads": 10, "keys": 60},
     )),
     "pages": (
         decode_cut_of(64, 64, 4, page=32, lengths=True, causal=True, tokens=True, lse=True, host=True),
@@ -240,7 +238,7 @@ MACHINE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("dtype", "cut"), rarely(MACHINE, but=[MACHINE[k] for k in (0, 2)]))
+@pytest.mark.parametrize(("dtype", "cut"), rarely(MACHINE, but=[MACHINE[2]]))
 def test_machine_code(dtype: str, cut: DecodeCut) -> None:
     """No register is spilled, no wgmma waits for itself, and a multiprocessor has room for the tiles."""
     made = entry_of(instance_for(dtype, cut).program, "sm_90a")
