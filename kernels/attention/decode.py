@@ -1,19 +1,20 @@
 """Attention of few queries to many keys: decoding. Keys and values are read once, and evenly by all multiprocessors.
 
-The query heads that share a key head are rows of one product. Tiles of keys are numbered through all sequences and heads, and dealt
-out in units of tiles that follow one another; what several units have of a head is added up by the one that is done last, in order.
+The query heads that share a key head are rows of one product. Tiles of keys are numbered through all sequences and heads, and
+dealt out in units of tiles that follow one another; what several units have of a head is added up by the one that is done last,
+in the order of the keys.
 """
 
 from __future__ import annotations
 
 from prism.kernels.attention.decode_cut import DecodeCut
 from prism.kernels.attention.decode_parts import add_up, is_last, keep
-from prism.kernels.attention.softmax import LEAST, mask
 from prism.kernels.attention.decode_pieces import clear_rows, count_tiles, find_piece, first_of, gather_rows, unit_of
 from prism.kernels.attention.decode_weights import weigh_rows
+from prism.kernels.attention.softmax import LEAST, LN_2, mask
 from prism.lang import (
-    CUtensorMap, atomic_add, attr, block, broadcast, claim, column, const, constexpr, count, dtype, float32, fragment, grid, group,
-    id, int32, int64, log2, one, partition, prefetch_map, prism, ptr, requires, roles, row, shared, shuffle_xor, store_relaxed, store_vector,
+    CUtensorMap, attr, block, claim, column, const, constexpr, count, dtype, float32, fragment, grid, group,
+    id, int32, int64, log2, one, partition, prefetch_map, prism, ptr, requires, roles, row, shared, shuffle_xor, store_vector,
     template, thread, tma_load, uint32, vector, warp, warpgroup, wgmma,
 )  # fmt: skip
 
@@ -26,14 +27,15 @@ def decode(
     q: const(CUtensorMap(T, 1, 1, 64, CUT.dim, swizzle=128)) @ grid[1],
     k: const(CUtensorMap(T, 1, 1, CUT.box, CUT.dim, swizzle=128)) @ grid[1],
     v: const(CUtensorMap(T, 1, 1, CUT.box, CUT.dim_v, swizzle=128)) @ grid[1],
-    q_rows: ptr(const(T)) @ grid[1], o: ptr(T) @ grid[1], lse: ptr(float32) @ grid[1], partial: ptr(float32) @ grid[1], marks: ptr(float32) @ grid[1],
-    counters: ptr(uint32) @ grid[1], drawn: ptr(uint32) @ grid[1], batches: int32 @ grid[1], heads: int32 @ grid[1], shared_by: int32 @ grid[1],
-    tokens: int32 @ grid[1], keys: int32 @ grid[1], small: int32 @ grid[1], lengths: ptr(const(int32)) @ grid[1], table: ptr(const(int32)) @ grid[1],
-    wide: int32 @ grid[1], pages: int32 @ grid[1], wide_q: int32 @ grid[1], columns: int32 @ grid[1], q_batch: int64 @ grid[1], q_head: int64 @ grid[1],
+    q_rows: ptr(const(T)) @ grid[1], o: ptr(T) @ grid[1], lse: ptr(float32) @ grid[1], partial: ptr(float32) @ grid[1],
+    marks: ptr(float32) @ grid[1], counters: ptr(uint32) @ grid[1], drawn: ptr(uint32) @ grid[1], batches: int32 @ grid[1],
+    heads: int32 @ grid[1], shared_by: int32 @ grid[1], tokens: int32 @ grid[1], keys: int32 @ grid[1], small: int32 @ grid[1],
+    lengths: ptr(const(int32)) @ grid[1], table: ptr(const(int32)) @ grid[1], wide: int32 @ grid[1], pages: int32 @ grid[1],
+    wide_q: int32 @ grid[1], columns: int32 @ grid[1], q_batch: int64 @ grid[1], q_head: int64 @ grid[1],
     q_token: int64 @ grid[1], o_batch: int64 @ grid[1], o_head: int64 @ grid[1], o_token: int64 @ grid[1],
     scale: float32 @ grid[1],
 ):  # fmt: skip
-    """`softmax(scale * q @ k.T) @ v` of up to 64 rows of each of `batches` times `heads` heads of keys, all of which are read once.
+    """`softmax(scale * q @ k.T) @ v` of up to 64 rows of each of `batches` times `heads` heads of keys, which are read once.
 
     Perspective: grid, of any number of blocks.
     Shapes:      `shared_by` query heads of `tokens` queries each are a head's rows. `q`: batches x heads x shared_by x dim, where
@@ -55,7 +57,8 @@ def decode(
     b: int32 @ block[1] = id()
     with (
         partition(o, block[1], lambda i: i, races="allow") as outs, partition(lse, block[1], lambda i: i, races="allow") as logs,
-        partition(partial, block[1], lambda i: i, races="allow") as kept, partition(marks, block[1], lambda i: i, races="allow") as marked,
+        partition(partial, block[1], lambda i: i, races="allow") as kept,
+        partition(marks, block[1], lambda i: i, races="allow") as marked,
         group(block[1]),
     ):
         q_tile: shared(T[64, CUT.dim], ring=2, swizzle=128)
@@ -167,11 +170,14 @@ def decode(
                 leader: int32 @ block[1] = unit_of(start, big, many, small)
                 parts: int32 @ block[1] = unit_of(start + n - 1, big, many, small) - leader + 1
                 slot: int64 @ block[1] = 2 * int64(unit) + (1 if begin == 0 else 0)
-                left: int32 @ warp[1] = 0 if parts > 1 else 1  # of rows that no other block has, or that this warp is the last for
+                left: int32 @ warp[1] = 0 if parts > 1 else 1  # parts that this warp is the last to have
                 if parts > 1:
                     with claim(kept, consumers) as here, claim(marked, consumers) as facts:
                         keep(sums, largest, total, here, facts, slot, rows, HALVES=CUT.halves)
-                    with claim(words, consumers) as all_words, partition(all_words, warp[1], lambda i: i + 32 * strip) as own, group(warp[1]):
+                    with (
+                        claim(words, consumers) as all_words, partition(all_words, warp[1], lambda i: i + 32 * strip) as own,
+                        group(warp[1]),
+                    ):
                         if 16 * strip < rows:
                             done: bool = is_last(counters, 4 * piece + strip, own, parts)
                             left = parts if done else 0
@@ -180,11 +186,13 @@ def decode(
                 with (
                     partition(
                         outs, thread[1],
-                        lambda r, c: batch * o_batch + (head * shared_by + r % shared_by) * o_head + r / shared_by * o_token + c, races="allow",
+                        lambda r, c: batch * o_batch + (head * shared_by + r % shared_by) * o_head + r / shared_by * o_token + c,
+                        races="allow",
                     ) as out,
                     partition(
                         logs, thread[1],
-                        lambda r: ((int64(batch) * heads + head) * shared_by + r % shared_by) * tokens + r / shared_by, races="allow",
+                        lambda r: ((int64(batch) * heads + head) * shared_by + r % shared_by) * tokens + r / shared_by,
+                        races="allow",
                     ) as log,
                     consumers, group(thread[1]),
                 ):
@@ -192,7 +200,7 @@ def decode(
                         factor[h] = 1 / total[h] if total[h] > 0 else 0
                         r: int32 = row(scores, 2 * h)
                         if CUT.lse and left > 0 and r < rows and lane % 4 == 0:
-                            log[r] = (largest[h] + log2(total[h])) * 0.6931471805599453
+                            log[r] = (largest[h] + log2(total[h])) * LN_2
                     for i in range(0, count(sums), 2):
                         r: int32 = row(sums, i)
                         if i / 2 % 2 < CUT.halves and left > 0 and r < rows and column(sums, i) < columns:

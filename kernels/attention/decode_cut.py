@@ -11,7 +11,7 @@ _ROOM = 226 << 10
 
 @dataclass(frozen=True)
 class DecodeCut:
-    """Up to 64 rows, of `dim` elements, against tiles of `keys` keys, of which, and of their values of `dim_v` elements, `stages` are held.
+    """Up to 64 rows of `dim` elements against tiles of `keys` keys, and values of `dim_v` elements; `stages` tiles are held.
 
     `halves`: 1 where there are at most 8 rows, of the 16 that a warp has. `page`: keys of a page of a paged cache, or 0.
     `tokens`: there are several queries a head.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from prism.kernels.attention.softmax import LEAST
 from prism.lang import (
-    atomic_add, broadcast, claim, constexpr, count, fast_exp2_flush, float32, fragment, grid, group, id, int32, int64, load_vector,
-    one, partition, prism, ptr, requires, shared, shuffle_xor, store_relaxed, store_vector, template, thread, uint32, vector, warp, warpgroup,
+    atomic_add, claim, constexpr, count, fast_exp2_flush, float32, fragment, grid, group, id, int32, int64, load_vector, one,
+    partition, prism, ptr, requires, shared, shuffle_xor, store_relaxed, store_vector, template, thread, uint32, vector, warp,
+    warpgroup,
 )  # fmt: skip
 
 
@@ -44,8 +45,10 @@ def keep(
 
 @prism("device")
 @requires(warp[1])
-def is_last(counters: ptr(uint32) @ grid[1], which: int32 @ warp[1], words: shared(uint32[32]) @ warp[1], parts: int32 @ warp[1]) -> bool @ warp[1]:
-    """Count that the warp has kept its part; whether all `parts` have been: then what was kept can be read, and the count is 0 again.
+def is_last(
+    counters: ptr(uint32) @ grid[1], which: int32 @ warp[1], words: shared(uint32[32]) @ warp[1], parts: int32 @ warp[1],
+) -> bool @ warp[1]:
+    """Count that the warp has kept its part; whether all `parts` are: then they can be read, and the count is 0 again.
 
     Perspective: warp.
     Shapes:      `words`: of no meaning; all lanes write them before one counts, and read one behind that.
@@ -70,14 +73,14 @@ def add_up(
     sums: fragment(float32, 64, DIM) @ warpgroup[1], largest: float32[2] @ thread[1], total: float32[2] @ thread[1],
     kept: ptr(float32) @ warpgroup[1], marked: ptr(float32) @ warpgroup[1], first: int64 @ warpgroup[1], parts: int32 @ warp[1],
 ):
-    """Add up parts: `first` is the slot of the first one, 2 below 1 are those of the others; `parts` may be 0: then nothing is done.
+    """Add up so many parts, or nothing where `parts` is 0; `first` is the slot of the first one.
 
     Perspective: warpgroup.
     Numerics:    in the order of the slots, whatever the order in which they were kept.
     Test:        tests/kernels/test_attention_decode.py
     """
     WIDTH: constexpr(int) = 2 * HALVES
-    AT_ONCE: constexpr(int) = 4 if HALVES == 1 else 1  # more do not fit into registers
+    AT_ONCE: constexpr(int) = 4 if HALVES == 1 and DIM <= 128 else 1  # more do not fit into registers
     t: int32 @ thread[1] = id()
     top: float32[2] @ thread[1] = [LEAST, LEAST]
     with group(thread[1]):

@@ -1,10 +1,10 @@
-"""Sequences of different lengths: how many tiles of keys they have, which block begins where, and what lies behind their last key."""
+"""Which unit has which tiles, of sequences of different lengths; queries gathered, and what is behind a last key cleared."""
 
 from __future__ import annotations
 
 from prism.lang import (
-    block, const, constexpr, count, dtype, grid, group, id, int32, int64, load_vector, partition, prism, ptr, requires, shared, store_vector, template,
-    thread, vector, warp, warpgroup,
+    block, const, constexpr, dtype, grid, group, id, int32, int64, load_vector, partition, prism, ptr, requires, shared,
+    store_vector, template, thread, vector, warp, warpgroup,
 )  # fmt: skip
 from prism.lib.thread import operators
 
@@ -21,7 +21,8 @@ def tiles_of(length: int32 @ thread[1], most: int32 @ thread[1]) -> int32 @ thre
 @template(KEYS=constexpr(int), THREADS=constexpr(int))
 @requires(block[1], thread[THREADS])
 def count_tiles(
-    lengths: ptr(const(int32)) @ grid[1], batches: int32 @ grid[1], most: int32 @ grid[1], starts: shared(int32[THREADS]) @ block[1],
+    lengths: ptr(const(int32)) @ grid[1], batches: int32 @ grid[1], most: int32 @ grid[1],
+    starts: shared(int32[THREADS]) @ block[1],
 ) -> int32 @ block[1]:
     """How many tiles all sequences have, for one head; `starts`: how many those have that are before each thread's run of them.
 
@@ -72,14 +73,18 @@ def find_piece(
 
 @prism("device")
 @requires(thread[1])
-def first_of(unit: int32 @ thread[1], big: int32 @ thread[1], many: int32 @ thread[1], small: int32 @ thread[1]) -> int32 @ thread[1]:
+def first_of(
+    unit: int32 @ thread[1], big: int32 @ thread[1], many: int32 @ thread[1], small: int32 @ thread[1],
+) -> int32 @ thread[1]:
     """The first tile of a unit: `many` units have the first `big` tiles, evenly, each further one has `small`."""
     return int32(int64(unit) * big / many) if unit <= many else big + (unit - many) * small
 
 
 @prism("device")
 @requires(thread[1])
-def unit_of(tile: int32 @ thread[1], big: int32 @ thread[1], many: int32 @ thread[1], small: int32 @ thread[1]) -> int32 @ thread[1]:
+def unit_of(
+    tile: int32 @ thread[1], big: int32 @ thread[1], many: int32 @ thread[1], small: int32 @ thread[1],
+) -> int32 @ thread[1]:
     """The unit that has a tile."""
     return int32((int64(tile + 1) * many - 1) / big) if tile < big else many + (tile - big) / small
 
@@ -88,7 +93,7 @@ def unit_of(tile: int32 @ thread[1], big: int32 @ thread[1], many: int32 @ threa
 @template(T=dtype, KEYS=constexpr(int), DIM=constexpr(int))
 @requires(warpgroup[1])
 def clear_rows(tile: shared(T[KEYS, DIM], swizzle=128) @ warpgroup[1], first: int32 @ warpgroup[1]):
-    """Give zeros to rows from `first` on: what lies behind a sequence's last key may be anything, and 0 times that is not always 0.
+    """Give zeros to rows from `first` on: behind a sequence's last key may be anything, and 0 times that is not always 0.
 
     Perspective: warpgroup.
     Test:        tests/kernels/test_attention_decode.py

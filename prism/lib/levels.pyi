@@ -805,7 +805,7 @@ class Grid(LevelName):
     @staticmethod
     def dynamic_tiles(counter: Any, first: Any, blocks: Any, tiles: Any, scheduler: Any, *, TILE: Any, THREADS: int) -> None:
         """grid.dynamic_tiles(counter: ptr(uint32) @ grid[1], first: int32 @ block[1], blocks: int32 @ grid[1],
-            tiles: int32 @ grid[1], scheduler: roles(warp, 1), *, TILE: function, THREADS: constexpr(int))
+            tiles: int32 @ block[1], scheduler: roles(warp, 1), *, TILE: function, THREADS: constexpr(int))
 
         `TILE(tile)` for tiles `0 ... tiles - 1`, each by the block that comes to it first: a persistent kernel's tile scheduler.
 

@@ -45,11 +45,27 @@ def in_pages(x: Any, page: int, table: Any) -> Any:
     padded = torch.full((batches, heads, wide * page, dim), math.nan, device="cuda", dtype=x.dtype)
     padded[:, :, :keys] = x
     cache = torch.full((int(table.max()) + 2, heads, page, dim), math.nan, device="cuda", dtype=x.dtype)
-    cache[table.long().ravel()] = padded.reshape(batches, heads, wide, page, dim).transpose(1, 2).reshape(-1, heads, page, dim)
+    cache[table.long().ravel()] = (
+        padded.reshape(batches, heads, wide, page, dim).transpose(1, 2).reshape(-1, heads, page, dim)
+    )
     return cache
 
 
-def check(batches, heads, share, tokens, keys, dims, *, kind="float16", page=0, ragged=False, causal=True, layout="bhld", times=3) -> None:
+def check(
+    batches,
+    heads,
+    share,
+    tokens,
+    keys,
+    dims,
+    *,
+    kind="float16",
+    page=0,
+    ragged=False,
+    causal=True,
+    layout="bhld",
+    times=3,
+) -> None:
     q = normal(batches, heads, tokens, dims[0], kind=kind)
     k, v = (normal(batches, heads // share, keys, dim, kind=kind) for dim in dims)
     lengths = np.full(batches, keys)
@@ -70,10 +86,16 @@ def check(batches, heads, share, tokens, keys, dims, *, kind="float16", page=0, 
     first = None
     for _ in range(times):
         found, logs = prism.lib.attention_decode(q, k, v, **more, causal=causal, layout=layout, lse=True)
-        assert first is None or (torch.equal(found, first[0]) and torch.equal(logs, first[1])), "not the same bits again"
+        assert first is None or (torch.equal(found, first[0]) and torch.equal(logs, first[1])), (
+            "not the same bits again"
+        )
         first = found, logs
     found = (found.transpose(1, 2) if layout == "blhd" else found).double()
-    bound = (EPS[kind] + 2.0**-17) * size + EPS[kind] * wanted.abs() + (2.0**-24 if kind == "float16" else 2.0**-40) * (keys + 1)
+    bound = (
+        (EPS[kind] + 2.0**-17) * size
+        + EPS[kind] * wanted.abs()
+        + (2.0**-24 if kind == "float16" else 2.0**-40) * (keys + 1)
+    )
     assert bool(((found - wanted).abs() <= bound).all())
     none = lse == -math.inf
     assert torch.equal(logs == -math.inf, none)
@@ -87,13 +109,18 @@ def test_dims(dims: tuple[int, int], kind: str) -> None:
         check(2, 4, 2, 1, keys, dims, kind=kind)
 
 
-@pytest.mark.parametrize(("tokens", "heads", "share"), [(1, 8, 8), (1, 9, 9), (1, 32, 32), (1, 64, 64), (2, 32, 16), (3, 10, 5), (16, 4, 4)])
+@pytest.mark.parametrize(
+    ("tokens", "heads", "share"), [(1, 8, 8), (1, 9, 9), (1, 32, 32), (1, 64, 64), (2, 32, 16), (3, 10, 5), (16, 4, 4)]
+)
 @pytest.mark.parametrize("page", [0, 16, 24, 256])
 def test_queries_that_share_keys(tokens: int, heads: int, share: int, page: int) -> None:
     check(3, heads, share, tokens, 3000, (128, 128), page=page, ragged=True, layout="blhd")
 
 
-@pytest.mark.parametrize("shape", [(1, 32, 4, 1, 16384), (128, 32, 4, 1, 1024), (1, 8, 8, 1, 65536), (16, 64, 8, 1, 2000), (300, 4, 2, 1, 500)])
+@pytest.mark.parametrize(
+    "shape",
+    [(1, 32, 4, 1, 16384), (128, 32, 4, 1, 1024), (1, 8, 8, 1, 65536), (16, 64, 8, 1, 2000), (300, 4, 2, 1, 500)],
+)
 @pytest.mark.parametrize("ragged", [False, True])
 def test_many_units(shape: tuple[int, ...], ragged: bool) -> None:
     """One sequence of many blocks; units for who comes first; more sequences than threads. The same bits each time."""
@@ -103,18 +130,20 @@ def test_many_units(shape: tuple[int, ...], ragged: bool) -> None:
 def test_random_calls() -> None:
     rng = random.Random(0)
     for _ in range(100):
-        share, heads, tokens = rng.choice([(1, 3), (4, 2), (8, 1), (5, 2)]), 0, rng.choice([1, 1, 1, 2, 4])
-        share, heads = share[0], share[0] * share[1]
+        (share, kv_heads), tokens = rng.choice([(1, 3), (4, 2), (8, 1), (5, 2)]), rng.choice([1, 1, 1, 2, 4])
         dims = rng.choice([(64, 64), (128, 128), (64, 128)])
         check(
-            rng.choice([1, 2, 7, 40]), heads, share, tokens, rng.choice([1, 100, 128, 129, 700, 2500]), dims,
+            rng.choice([1, 2, 7, 40]), share * kv_heads, share, tokens, rng.choice([1, 100, 128, 129, 700, 2500]), dims,
             kind=rng.choice([*EPS]), page=rng.choice([0, 0, 8, 64, 96]), ragged=rng.random() < 0.7,
             causal=rng.random() < 0.7, layout=rng.choice(["bhld", "blhd"]),
         )  # fmt: skip
 
 
 def test_cupy_arrays_and_graphs() -> None:
-    q, k = cupy.random.standard_normal((2, 4, 1, 64), dtype=np.float32), cupy.random.standard_normal((2, 2, 700, 64), dtype=np.float32)
+    q, k = (
+        cupy.random.standard_normal((2, 4, 1, 64), dtype=np.float32),
+        cupy.random.standard_normal((2, 2, 700, 64), dtype=np.float32),
+    )
     q, k = q.astype(np.float16), k.astype(np.float16)
     found = prism.lib.attention_decode(q, k, k)
     assert isinstance(found, cupy.ndarray)

@@ -52,8 +52,8 @@ def attention_decode(
         own; both are multiples of 8 up to 256. Any strides; a copy is made where elements of the last axis don't lie one after
         the other, or others don't begin at multiples of 16 bytes.
     lengths : array, optional
-        Of int32, one a sequence: how many keys it has, the tokens' own among them; by default all that there is room for. What lies
-        behind them is not looked at. None is less than 0 or more than there is room for: these count as that.
+        Of int32, one a sequence: how many keys it has, the tokens' own among them; by default all that there is room for. What
+        lies behind them is not looked at. Less than 0 counts as 0, more than there is room for as that.
     page_table : array, optional
         Of int32, batches x most pages: which page of `k` and `v` has a sequence's next keys. Entries behind its last key are not
         read.
@@ -88,10 +88,11 @@ def attention_decode(
 
     Notes
     -----
-    Tiles of keys are dealt out evenly to all multiprocessors, whatever the sequences' lengths; what several have of one is added up
-    in the keys' order, by the one that is done last. The same call gives the same bits on the same GPU. Products are exact and added
-    in float32; weights are rounded to `q`'s dtype before they are multiplied with values. A token that sees no key has zeros, and
-    -inf as its logarithm. A NumPy array runs on the reference machine, from the same kernel (`prism.kernels.attention`).
+    Tiles of keys are dealt out to all multiprocessors, whatever the sequences' lengths; what several have of a head is added up
+    in the keys' order, by the one that is done last. The same call gives the same bits on the same GPU. Products are exact and
+    added in float32; weights are rounded to `q`'s dtype before they are multiplied with values. A token that sees no key has
+    zeros, and -inf as its logarithm. A NumPy array runs on the reference machine, from the same kernel
+    (`prism.kernels.attention`).
 
     Examples
     --------
@@ -135,8 +136,8 @@ def decide_decoding(
     _require_kinds(arrays)
     _require_shapes(arrays, LAYOUTS[layout])
     axes, q = LAYOUTS[layout], arrays["q"]
-    four = [view_of(name, arrays[name]).with_order(axes) for name in ("q", "k", "v")]
-    (batches, heads, tokens, dim), dim_v = four[0].shape, four[2].shape[3]
+    queries, k, v = (view_of(name, arrays[name]).with_order(axes) for name in ("q", "k", "v"))
+    (batches, heads, tokens, dim), dim_v = queries.shape, v.shape[3]
     shape = (*q.shape[:-1], dim_v)
     if out is not None and (out.scalar != q.scalar or out.shape != shape):
         raise ValueError(f"`out` has shape {out.shape} and dtype {out.dtype}, and the result has {shape} and {q.dtype}")
@@ -145,11 +146,11 @@ def decide_decoding(
     fresh = new_view(OUT, q.scalar, shape).with_order(axes)
     target = fresh if out is None else view_of(OUT, out).with_order(axes)
     lengths, table = (view_of(name, arrays[name]) if name in arrays else None for name in ("lengths", "page_table"))
-    page = 0 if table is None else four[1].shape[2]
-    keys = four[1].shape[2] if table is None else page * table.shape[1]
+    page = 0 if table is None else k.shape[2]
+    keys = k.shape[2] if table is None else page * table.shape[1]
     factor = float(scale) if scale is not None else 1 / math.sqrt(max(dim, 1))
     asked = Decoding(
-        *four, target, lengths, table, page, keys, factor * math.log2(math.e), causal, lse
+        queries, k, v, target, lengths, table, page, keys, factor * math.log2(math.e), causal, lse
     )  # fmt: skip
     return decide(asked, results, (OUT, LSE)[: 1 + lse], machine, None if out is None else fresh)
 
@@ -183,13 +184,23 @@ def _require_shapes(arrays: Mapping[str, ArrayInfo], axes: tuple[int, ...]) -> N
         raise ValueError(
             f"`k` and `v` have shapes {arrays['k'].shape} and {arrays['v'].shape}: they may differ in the last axis alone"
         )
+    _require_heads(q, k)
+    _require_sequences(q, k, arrays.get("lengths"), arrays.get("page_table"))
+
+
+def _require_heads(q: tuple[int, ...], k: tuple[int, ...]) -> None:
     if q[1] and (not k[1] or q[1] % k[1]):
         raise ValueError(f"`q` has {q[1]} heads and `k` {k[1]}: the first must be a multiple of the second")
     if k[1] and (rows := q[1] // k[1] * q[2]) > ROWS:
         raise ValueError(
             f"`q` has {rows} queries for each head of `k`: at most {ROWS} share one; prism.lib.attention takes more"
         )
-    lengths, table = arrays.get("lengths"), arrays.get("page_table")
+
+
+def _require_sequences(
+    q: tuple[int, ...], k: tuple[int, ...], lengths: ArrayInfo | None, table: ArrayInfo | None
+) -> None:
+    """Look at what there is for each sequence."""
     if lengths is not None and lengths.shape != (q[0],):
         raise ValueError(f"`lengths` has shape {lengths.shape}, and there are {q[0]} sequences: ({q[0]},)")
     if table is None:
@@ -200,7 +211,8 @@ def _require_shapes(arrays: Mapping[str, ArrayInfo], axes: tuple[int, ...]) -> N
     elif k[2] % 8 or not k[2]:
         raise ValueError(f"`k` has {k[2]} keys a page: attention_decode takes multiples of 8")
     keys = k[2] * (1 if table is None else table.shape[1])
-    if keys > _MOST or k[0] > _MOST or q[0] * k[1] * (keys // ROWS + 1) > _MOST:
+    room = max(keys, k[0], q[0], q[1], 4 * q[0] * k[1], 0 if table is None else table.size)
+    if max(room, q[0] * k[1] * (keys // ROWS + 1)) > _MOST:
         raise ValueError(
             f"`q` and `k` have {q[0]} x {k[1]} x {keys} keys: extents, and all tiles of 64 keys, are at most {_MOST}"
         )

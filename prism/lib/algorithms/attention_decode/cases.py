@@ -19,5 +19,14 @@ def _of_few(random: Any, shape: tuple[int, ...], dtype: str) -> tuple[Any, Any, 
 
 
 CASES = (
-    Case("attention_decode", _of_few, WHOLE.oracle, {"causal": False}, WHOLE.dtypes, WHOLE.shapes, WHOLE.large, WHOLE.peers),
+    Case(
+        "attention_decode",
+        _of_few,
+        WHOLE.oracle,
+        {"causal": False},
+        WHOLE.dtypes,
+        WHOLE.shapes,
+        WHOLE.large,
+        WHOLE.peers,
+    ),
 )

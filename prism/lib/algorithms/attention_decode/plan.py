@@ -65,7 +65,7 @@ def decide(
 
 
 def _fits(view: View, host: bool) -> bool:
-    """Whether kernels take an array as it is: its rows, of elements side by side; the reference machine takes what has no gaps."""
+    """Whether kernels take an array as it is: its rows have no gaps; the reference machine takes what has none at all."""
     inside = view.strides[-1] == view.size or view.shape[-1] == 1
     if host:
         return view.dense and inside
@@ -109,16 +109,16 @@ def _plan(asked: Decoding, out: View, machine: Machine) -> Plan:
         "q_rows": asked.q.buffer if tokens > 1 else nothing(asked.q.scalar), "o": out.buffer,
         "lse": Buffer(LSE, 0, "float32", batches * heads * tokens) if asked.lse else nothing("float32"),
         "partial": scratch.take("float32", units * cut.kept), "marks": scratch.take("float32", units * 1024),
-        "drawn": Buffer(WORDS, 0, "uint32", 1), "counters": Buffer(WORDS, 16, "uint32", 4 * pairs), "small": small, "batches": batches, "heads": kv_heads, "shared_by": share,
-        "tokens": tokens, "keys": asked.keys,
+        "drawn": Buffer(WORDS, 0, "uint32", 1), "counters": Buffer(WORDS, 16, "uint32", 4 * pairs), "small": small,
+        "batches": batches, "heads": kv_heads, "shared_by": share, "tokens": tokens, "keys": asked.keys,
         "lengths": nothing("int32") if asked.lengths is None else asked.lengths.buffer,
         "table": nothing("int32") if asked.table is None else asked.table.buffer,
         "wide": 0 if asked.table is None else asked.table.shape[1], "pages": asked.k.shape[0] if asked.page else 0,
         "wide_q": dim, "columns": asked.v.shape[3], "scale": asked.scale,
     }  # fmt: skip
     for name, view in (("q", asked.q), ("o", out)):
-        for axis, step in zip(("batch", "head", "token"), view.strides, strict=False):
-            arguments[f"{name}_{axis}"] = step // view.size
+        for axis, apart in zip(("batch", "head", "token"), view.strides, strict=False):
+            arguments[f"{name}_{axis}"] = apart // view.size
     step = Step(instance_for(asked.q.scalar, cut), blocks, cut.threads, arguments)
     return Plan((*cleared, step), words=16 + 16 * pairs, tag="attention_decode", scratch=scratch.used, lent=True)
 

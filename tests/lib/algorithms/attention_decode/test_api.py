@@ -25,14 +25,22 @@ Q, K = zeros(2, 4, 1, 64), zeros(2, 2, 32, 64)
 LENGTHS, TABLE = zeros(2, dtype=np.int32), zeros(2, 3, dtype=np.int32)
 REFUSED: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"q": zeros(2, 4, 64)}, ValueError, r"`q` has shape \(2, 4, 64\): attention_decode takes arrays of 4 axes"),
-    ({"q": zeros(2, 4, 1, 60), "k": zeros(2, 2, 32, 60)}, ValueError, "`q` has 60 elements a head: .* multiples of 8 up to 256"),
+    (
+        {"q": zeros(2, 4, 1, 60), "k": zeros(2, 2, 32, 60)},
+        ValueError,
+        "`q` has 60 elements a head: .* multiples of 8 up to 256",
+    ),
     ({"k": zeros(2, 2, 32, 72)}, ValueError, "`q` and `k` have 64 and 72 elements a head"),
     ({"v": zeros(2, 2, 31, 64)}, ValueError, "they may differ in the last axis alone"),
     ({"k": zeros(2, 3, 32, 64), "v": zeros(2, 3, 32, 64)}, ValueError, "`q` has 4 heads and `k` 3"),
     ({"k": zeros(3, 2, 32, 64), "v": zeros(3, 2, 32, 64)}, ValueError, "`q` and `k` have 2 and 3 sequences"),
     ({"q": zeros(2, 4, 33, 64)}, ValueError, "`q` has 66 queries for each head of `k`: at most 64"),
     ({"lengths": zeros(3, dtype=np.int32)}, ValueError, r"`lengths` has shape \(3,\), and there are 2 sequences"),
-    ({"page_table": zeros(3, 3, dtype=np.int32)}, ValueError, r"`page_table` has shape \(3, 3\), and there are 2 sequences"),
+    (
+        {"page_table": zeros(3, 3, dtype=np.int32)},
+        ValueError,
+        r"`page_table` has shape \(3, 3\), and there are 2 sequences",
+    ),
     ({"page_table": zeros(2, dtype=np.int32)}, ValueError, "most pages"),
     ({"k": zeros(9, 2, 12, 64), "v": zeros(9, 2, 12, 64), "page_table": TABLE}, ValueError, "`k` has 12 keys a page"),
     ({"layout": "lbhd"}, ValueError, "`layout` is 'bhld' or 'blhd', not 'lbhd'"),
@@ -50,7 +58,9 @@ REFUSED: list[tuple[dict[str, Any], type[Exception], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("given", "error", "text"), REFUSED, ids=lambda x: ",".join(x) if isinstance(x, dict) else None)
+@pytest.mark.parametrize(
+    ("given", "error", "text"), REFUSED, ids=lambda x: ",".join(x) if isinstance(x, dict) else None
+)
 def test_what_is_refused(given: dict[str, Any], error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
         prism.lib.attention_decode(**{"q": Q, "k": K, "v": K, **given})
@@ -58,7 +68,11 @@ def test_what_is_refused(given: dict[str, Any], error: type[Exception], text: st
 
 def test_empty_arrays() -> None:
     """No sequences, no tokens, no heads: an empty result, of the right shape."""
-    for q, k in ((zeros(0, 4, 1, 64), zeros(0, 2, 32, 64)), (zeros(2, 4, 0, 64), K), (zeros(2, 0, 1, 64), zeros(2, 0, 32, 64))):
+    for q, k in (
+        (zeros(0, 4, 1, 64), zeros(0, 2, 32, 64)),
+        (zeros(2, 4, 0, 64), K),
+        (zeros(2, 0, 1, 64), zeros(2, 0, 32, 64)),
+    ):
         found, logs = prism.lib.attention_decode(q, k, k, lse=True)
         assert found.shape == q.shape and logs.shape == q.shape[:3] and logs.dtype == np.float32
 
@@ -71,7 +85,9 @@ def test_strides_and_scales() -> None:
     wanted = prism.lib.attention_decode(q, k, v, lengths=lengths)
     apart = np.zeros((2, 2, 40, 80), np.float16)
     apart[..., 5:69] = k
-    assert np.array_equal(prism.lib.attention_decode(q, apart[..., 5:69], v, lengths=np.repeat(lengths, 2)[::2]), wanted)
+    assert np.array_equal(
+        prism.lib.attention_decode(q, apart[..., 5:69], v, lengths=np.repeat(lengths, 2)[::2]), wanted
+    )
     assert np.array_equal(prism.lib.attention_decode(q[::-1], k[::-1], v[::-1], lengths=lengths[::-1]), wanted[::-1])
     out = np.zeros((2, 4, 64, 3), np.float16)[..., :32, :].swapaxes(2, 3)
     assert prism.lib.attention_decode(q, k, v, lengths=lengths, out=out) is out and np.array_equal(out, wanted)
