@@ -138,6 +138,8 @@ def change_keys(
     batch: int32 @ block[1] = b / key_tiles / (heads / share)
     left: int32 @ block[1] = b % key_tiles * CUT.keys
     begin: int32 @ block[1] = max(0, left - ahead) / CUT.rows * CUT.rows if CAUSAL else 0
+    # Up to where rows of queries don't see all of the tile: none does, of a tile that ends beyond the last key.
+    masked: int32 @ block[1] = rows if left + CUT.keys > keys else left + CUT.keys - 1 - ahead if CAUSAL else 0
     with group(block[1]):
         k_tile: shared(T[CUT.keys, CUT.dim], ring=1, swizzle=128)
         v_tile: shared(T[CUT.keys, CUT.dim_v], ring=1, swizzle=128)
@@ -193,7 +195,7 @@ def change_keys(
                             wgmma(scores, k_now[64 * w, 0], q_now, accumulate=False)
                             wgmma(steps, v_now[64 * w, 0], dout_now, accumulate=False)
                             with group(thread[1]):
-                                if j < left + CUT.keys - 1 - ahead if CAUSAL else left + CUT.keys > keys:
+                                if j < masked:
                                     for i in range(count(scores)):
                                         scores[i] = scores[i] if j + column(scores, i) >= first[i / 2 % 2] else -math.inf
                                 for i in range(count(scores)):

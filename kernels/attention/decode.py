@@ -28,7 +28,7 @@ def decode(
     k: const(CUtensorMap(T, 1, 1, CUT.box, CUT.dim, swizzle=128)) @ grid[1],
     v: const(CUtensorMap(T, 1, 1, CUT.box, CUT.dim_v, swizzle=128)) @ grid[1],
     q_rows: ptr(const(T)) @ grid[1], o: ptr(T) @ grid[1], lse: ptr(float32) @ grid[1], partial: ptr(float32) @ grid[1],
-    marks: ptr(float32) @ grid[1], counters: ptr(uint32) @ grid[1], counter: ptr(uint32) @ grid[1], batches: int32 @ grid[1],
+    marks: ptr(float32) @ grid[1], counters: ptr(uint32) @ grid[1], tickets: ptr(uint32) @ grid[1], batches: int32 @ grid[1],
     heads: int32 @ grid[1], shared_by: int32 @ grid[1], tokens: int32 @ grid[1], keys: int32 @ grid[1], small: int32 @ grid[1],
     lengths: ptr(const(int32)) @ grid[1], table: ptr(const(int32)) @ grid[1], wide: int32 @ grid[1], pages: int32 @ grid[1],
     wide_q: int32 @ grid[1], columns: int32 @ grid[1], q_batch: int64 @ grid[1], q_head: int64 @ grid[1],
@@ -46,7 +46,7 @@ def decode(
                  which the strides are given; `lse`: batches x query heads x tokens, where `CUT.lse`. `scale` has the logarithm of
                  e to base 2 as a factor. Blocks have as many tiles each, or, where `small` is not 0, three quarters of all, and
                  the rest is units of `small` tiles, for who comes first. `partial`: `CUT.kept` elements a unit, `marks`: 1024.
-                 `counters`: four for each of batches and heads, 0 before and behind. `counter`: as of `grid.dynamic_tiles`.
+                 `counters`: four for each of batches and heads, 0 before and behind. `tickets`: as of `grid.dynamic_tiles`.
     Numerics:    products are exact and added in float32; weights are rounded to `T`. Sums are in an order that depends on the
                  lengths, `small` and the number of blocks alone. A row that sees no key is zero.
     Source:      Dao et al., "Flash-Decoding for long-context inference"; Ye et al., "FlashInfer".
@@ -211,7 +211,7 @@ def decode(
                 piece += 1
                 start += n
 
-        grid.dynamic_tiles(counter, b, blocks, units, scheduler, TILE=attend_unit, THREADS=CUT.threads)
+        grid.dynamic_tiles(tickets, b, blocks, units, scheduler, TILE=attend_unit, THREADS=CUT.threads)
 
 
 EXAMPLES = {"decode": {"T": "float16", "CUT": DecodeCut(128, 128, 128)}}

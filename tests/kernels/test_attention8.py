@@ -15,11 +15,14 @@ import pytest
 
 from prism import check
 from prism.interpret import SCHEDULES, MachineError, run
-from prism.kernels.attention import Cut, Terms, as_it_is, attend, transpose_values
+from prism.kernels.attention import Cut, Terms, as_it_is, attend, cut_of_bytes, transpose_values
 from prism.lang.tree.plan import Wait, WaitGroup
 from prism.lang.types import BFLOAT16, FLOAT8_E4M3FN
 from prism.lang.types.shorts import bits_of, values_of
+from prism.runtime.build import entry_of
+from prism.runtime.compile import compile_cubin
 from tests.mutation import named
+from tests.rarely import rarely
 
 ALL = Terms()
 
@@ -213,3 +216,17 @@ def test_schedules(schedule: str) -> None:
     assert Launch(Cut(64, 32, 32, turns=True, slab=False, seldom=True, width=1), 140, 100).right(
         check=True, schedule=schedule
     )
+
+
+CHOSEN = [cut_of_bytes(dim, dim, rows) for dim in (64, 128, 256) for rows in (1024, 64)]
+
+
+@pytest.mark.parametrize(
+    "cut", rarely(list(dict.fromkeys(CHOSEN)), but=CHOSEN[2:3]), ids=lambda cut: f"{cut.dim} {cut.groups}"
+)
+def test_cuts_that_are_chosen(cut: Cut) -> None:
+    """No register is spilled, no wgmma waits for another, no thread exchanges weights; and it is attention."""
+    text = entry_of(program(cut, Terms(causal=True)), "sm_90a").source
+    made = compile_cubin(text, "sm_90a")
+    assert made.stack == made.spills == 0 and "px_lay" not in text
+    assert Launch(cut, cut.rows + 3, cut.keys + 5, terms=Terms(causal=True)).right()

@@ -70,13 +70,15 @@ def program(kernel: Any, dtype: str, cut: BackwardCut, **options: bool) -> Progr
 
 
 def wrong(
-    rows, keys, cut=SMALL, *, batches=1, heads=2, share=1, dims=None, dtype="float16", ahead=None, deterministic=False, **options
+    rows, keys, cut=SMALL, *, batches=1, heads=2, share=1, dims=None, dtype="float16", ahead=None, deterministic=False,
+    apart=0.0, **options
 ) -> list[str]:  # fmt: skip
     """Run the kernels, checked, on normal numbers; return which gradients are not near float64's."""
     rng = np.random.default_rng(rows + keys)
     dim, dim_v = dims or (cut.dim, cut.dim_v)
+    apart = [apart, -apart, 0.0, 0.0]
     shapes = (heads, rows, dim), (heads // share, keys, dim), (heads // share, keys, dim_v), (heads, rows, dim_v)
-    given = [BITS[dtype](rng.normal(size=(batches, *shape))) for shape in shapes]
+    given = [BITS[dtype](rng.normal(size=(batches, *shape)) + more) for shape, more in zip(shapes, apart, strict=True)]
     scale = 1 / math.sqrt(dim)
     q, k, v, dout = map(VALUES[dtype], given)
     out, lse, wanted, (sizes, most) = exact(q, k, v, dout, scale, 1 << 30 if ahead is None else ahead)
@@ -134,6 +136,13 @@ def test_more_keys_than_queries_and_fewer(ahead: int, deterministic: bool) -> No
     """The diagonal meets either corner, or none: also where whole tiles, and all of a row's keys, are not seen."""
     options = {"ahead": ahead, "heads": 1, "deterministic": deterministic}
     assert not wrong(70, 130, ONE, **options) and not wrong(130, 70, ONE, **options)
+
+
+@pytest.mark.parametrize("ahead", [None, 0])
+@pytest.mark.parametrize("deterministic", [False, True])
+def test_scores_far_below_0(ahead: int | None, deterministic: bool) -> None:
+    """A score of a key beyond the last would be 0, its weight infinite, and infinity times a key of zeros is no number."""
+    assert not wrong(130, 70, ONE, heads=1, ahead=ahead, deterministic=deterministic, apart=2.0)
 
 
 @pytest.mark.parametrize(("heads", "share"), [(3, 1), (4, 2), (3, 3)])

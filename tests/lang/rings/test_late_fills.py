@@ -37,6 +37,7 @@ from prism.lang import (
     warpgroup,
     wgmma,
 )  # fmt: skip
+from prism.lang.diagnostics import CompileError
 from prism.lang.emit import emit
 from prism.lang.pipeline import build, lower
 from prism.lang.tree.plan import Arrive, Commit, ProxyFence, WaitGroup

@@ -78,7 +78,8 @@ def attention(
     lse : bool
         Whether the logarithms of the sums of exponentials are returned too.
     q_scale, k_scale, v_scale : array, optional
-        Of float32: what arrays of float8_e4m3fn are to be multiplied by, one number for all, or one of each batch and head.
+        Of float32, positive: what arrays of float8_e4m3fn are to be multiplied by, one number for all, or one of each batch and
+        head of theirs.
     out_dtype : dtype, optional
         Of a result of 8-bit floats: bfloat16 or float16, by default that of `out`, or bfloat16.
     out : array, optional

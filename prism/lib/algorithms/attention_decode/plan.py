@@ -109,7 +109,7 @@ def _plan(asked: Decoding, out: View, machine: Machine) -> Plan:
         "q_rows": asked.q.buffer if tokens > 1 else nothing(asked.q.scalar), "o": out.buffer,
         "lse": Buffer(LSE, 0, "float32", batches * heads * tokens) if asked.lse else nothing("float32"),
         "partial": scratch.take("float32", units * cut.kept), "marks": scratch.take("float32", units * 1024),
-        "counter": Buffer(WORDS, 0, "uint32", 1), "counters": Buffer(WORDS, 16, "uint32", 4 * pairs), "small": small,
+        "tickets": Buffer(WORDS, 0, "uint32", 1), "counters": Buffer(WORDS, 16, "uint32", 4 * pairs), "small": small,
         "batches": batches, "heads": kv_heads, "shared_by": share, "tokens": tokens, "keys": asked.keys,
         "lengths": nothing("int32") if asked.lengths is None else asked.lengths.buffer,
         "table": nothing("int32") if asked.table is None else asked.table.buffer,
