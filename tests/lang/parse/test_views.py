@@ -39,6 +39,9 @@ MAPPED = Compute(same, (Leaf(0, True),))
 COMPILED = ("scan", "reduce", "find_whole")
 """Kernels that are compiled here, whose registers are to be those that the same kernel has of memory."""
 
+LOADED = {("change_keys", "of_rows")}
+"""What the copy engine loads is memory. No host function gives a view there: another launch makes it."""
+
 
 @functools.cache
 def one_of_each() -> dict[str, Instance]:
@@ -53,19 +56,20 @@ def read_only(function: Function) -> list[tuple[str, Pointer]]:
         (p.name, p.type)
         for p in function.parameters
         if isinstance(p.type, Pointer) and p.type.const and not isinstance(p.type.element, Mailbox)
-    ]
+        and (function.name, p.name) not in LOADED
+    ]  # fmt: skip
 
 
 def viewed(kernel: object, name: str, view: View) -> Viewed:
     return view_kernel(kernel, {name: view}, parsed_of)  # type: ignore[arg-type]
 
 
-THIRDS = rarely(range(3), but=[0])  # of the kernels: each takes half a second
+FIFTHS = rarely(range(5), but=[0])  # of the kernels: each takes half a second
 
 
-@pytest.mark.parametrize("third", THIRDS)
-def test_every_kernel_that_ships_reads_views_for_each_array_that_it_only_reads(third: int) -> None:
-    for name, one in list(one_of_each().items())[third::3]:
+@pytest.mark.parametrize("fifth", FIFTHS)
+def test_every_kernel_that_ships_reads_views_for_each_array_that_it_only_reads(fifth: int) -> None:
+    for name, one in list(one_of_each().items())[fifth::5]:
         for parameter, type_ in read_only(one.program.entry):
             view = View(MAPPED, type_.element, (type_.element,), 0)
             program = build(viewed(one.kernel, parameter, view), dict(one.template))
@@ -75,10 +79,10 @@ def test_every_kernel_that_ships_reads_views_for_each_array_that_it_only_reads(t
             assert parameter != "x" or entry_of(program, "sm_90a").source.count("prism_same") > 1, name
 
 
-@pytest.mark.parametrize("third", THIRDS)
-def test_memory_is_read_by_the_same_text_as_ever(third: int) -> None:
+@pytest.mark.parametrize("fifth", FIFTHS)
+def test_memory_is_read_by_the_same_text_as_ever(fifth: int) -> None:
     """That it may be a view changes nothing of a kernel: what ships is what shipped."""
-    for one in list(one_of_each().values())[third::3]:
+    for one in list(one_of_each().values())[fifth::5]:
         text = entry_of(one.program, "sm_90a").source
         for parameter, type_ in read_only(one.program.entry)[:1]:
             build(viewed(one.kernel, parameter, View(MAPPED, type_.element, (type_.element,), 0)), dict(one.template))
