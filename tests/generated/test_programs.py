@@ -28,6 +28,7 @@ NODES = set(tree.Stmt.__args__) | set(tree.Expr.__args__)  # type: ignore[attr-d
 NEVER = {
     "Specialise": "made by specialise.py, out of a program that has been checked",
     "Distinct": "what is said of numbers that are drawn: edge_distinct.py has programs of it",
+    "Turns": "units of a role one after the other: edge_turns.py has programs of them",
 }
 """Nodes of the typed tree that no generated program has, with the reason."""
 
