@@ -259,3 +259,16 @@ def test_infinite_and_missing_numbers_stay_in_their_rows() -> None:
     assert bool(found[0, 1, 7].isnan().all())
     found[0, 1, 7] = wanted[0, 1, 7]
     assert torch.equal(found, wanted)
+
+
+PAST = 4100, 8, 512, 128
+"""Of more than 2^31 elements: 4 GB of 16 bits each."""
+
+
+def test_past_2_31() -> None:
+    """What the first and the last batch give is what they give alone: heads are made in an order that their lengths decide."""
+    q, k, v = (torch.randn(PAST, device="cuda", dtype=torch.float16) for _ in range(3))
+    found, logs = prism.lib.attention(q, k, v, causal=True, lse=True)
+    for part in (slice(0, 1), slice(-1, None)):
+        wanted, of_wanted = prism.lib.attention(q[part], k[part], v[part], causal=True, lse=True)
+        assert torch.equal(found[part], wanted) and torch.equal(logs[part], of_wanted)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import prism
-from tests.gpu.test_attention import normal
+from tests.gpu.test_attention import PAST, normal
 from tests.kernels.test_attention_backward import NAMES
 
 try:
@@ -105,3 +105,13 @@ def test_long_ones_as_near_as_torch(dim: int, causal: bool) -> None:
     for name, one, other, (want, _) in zip(NAMES, found, theirs, wanted, strict=True):
         ours, its = (float((x.double() - want).pow(2).mean().sqrt()) for x in (one, other))
         assert ours <= 1.05 * its, (name, ours, its)
+
+
+def test_past_2_31() -> None:
+    q, k, v, dout = (torch.randn(PAST, device="cuda", dtype=torch.float16) for _ in range(4))
+    out, lse = prism.lib.attention(q, k, v, causal=True, lse=True)
+    found = prism.lib.attention_backward(dout, q, k, v, out, lse, causal=True, deterministic=True)
+    for part in (slice(0, 1), slice(-1, None)):
+        of_part = (x[part] for x in (dout, q, k, v, out, lse))
+        wanted = prism.lib.attention_backward(*of_part, causal=True, deterministic=True)
+        assert all(torch.equal(one[part], other) for one, other in zip(found, wanted, strict=True))

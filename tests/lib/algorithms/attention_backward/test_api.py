@@ -1,6 +1,6 @@
 """`prism.lib.attention_backward` on NumPy arrays, beside float64: layouts, alignments, shared heads, strides, empty ones, errors.
 
-Tests of prism/lib/algorithms/attention_backward: api, plan, ships.
+Tests of prism/lib/algorithms/attention_backward: api, plan, ships, cases (tests/lib/test_algorithms.py calls these).
 """
 
 from __future__ import annotations
