@@ -46,7 +46,7 @@ def test_each_stands_in_a_file_of_its_family(level: ModuleType) -> None:
         if name not in ("operators", "Ticket")
     }
     assert files - {"operators", "ticket", "words"} == families and sorted(level.__all__) == level.__all__
-    assert len(families) <= 18
+    assert len(families) <= 16
 
 
 def test_the_table_beside_cub_has_them_all() -> None:

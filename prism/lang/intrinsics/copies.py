@@ -39,10 +39,12 @@ def _policy(cache: str) -> str:
 
 
 def pieces(cache: str, text: str) -> str:
+    """Return the text of a copy behind what it needs: addresses in shared memory, and the policy of its `cache`."""
     return "\n".join([SHARED, *([_policy(cache)] if cache else []), text])
 
 
 def hint_name(name: str, cache: str) -> str:
+    """Return the name of a copy with a hint for the L2."""
     return f"{name}_{cache}" if cache else name
 
 
@@ -53,6 +55,7 @@ def _element(binding: Binding, name: str) -> Scalar | Vector:
 
 
 def cache_of(binding: Binding) -> str:
+    """Return what a call says of the L2; nothing where it says nothing."""
     return str(binding.statics.get("cache") or "")
 
 
@@ -148,6 +151,8 @@ def whole_of(binding: Binding, name: str) -> int | None:
 
 
 def bulk_problem(name: str) -> Any:
+    """Return what says why a bulk copy does not take its end in shared memory, which is called so."""
+
     def problem(binding: Binding) -> str:
         tile = binding.tiles[name]
         size, whole, flat = tile.element.bytes, whole_of(binding, name), _flat(binding, name)
@@ -171,6 +176,7 @@ def bulk_problem(name: str) -> Any:
 
 
 def bulk_bytes(binding: Binding, name: str, n: str) -> str:
+    """Return the text of how many bytes a bulk copy moves: of `n` elements, or of the whole tile."""
     size = binding.tiles[name].element.bytes
     return f"(unsigned int)({n}) * {size}u" if n else f"{(whole_of(binding, name) or 0) * size}u"
 
@@ -306,6 +312,7 @@ def _by(extents: tuple[int, ...]) -> str:
 
 
 def tensor_problem(binding: Binding) -> str:
+    """Return why a tensor copy does not take its tile, or its map; nothing where it does."""
     tile, tensor = binding.tiles["tile"], binding.maps["tensor"]
     if found := box_problem(tile, binding.starts.get("tile", ()), tensor):
         return found
@@ -324,6 +331,7 @@ def _tensor_name(what: str, binding: Binding) -> str:
 
 
 def slabs_of(binding: Binding) -> str:
+    """Return the template arguments that say in how many copies a tile goes, and how they lie."""
     tile = binding.tiles["tile"]
     count, columns = tiles.slabs(tile)
     return f"<{count}, {tiles.slab_bytes(tile)}, {columns}>"

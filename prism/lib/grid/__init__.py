@@ -1,8 +1,8 @@
 """Collectives of a grid: how blocks that do not meet share tiles and totals. In a kernel: `grid.look_back(...)`."""
 
-from prism.lib.grid.count_done import count_done
 from prism.lib.grid.count_launch import count_launch
-from prism.lib.grid.draw import draw
+from prism.lib.grid.completion import count_done, wait_for_done
+from prism.lib.grid.draw import draw, next_tile
 from prism.lib.grid.epoch import epoch
 from prism.lib.grid.gather import gather, gather_into
 from prism.lib.grid.histogram import histogram
@@ -11,14 +11,12 @@ from prism.lib.grid.look_back_columns import look_back_columns
 from prism.lib.grid.look_back_digits import look_back_digits
 from prism.lib.grid.look_back_segments import look_back_segments
 from prism.lib.grid.look_back_stable import look_back_stable
-from prism.lib.grid.next_tile import next_tile
 from prism.lib.grid.publish import publish
 from prism.lib.grid.publish_digits import publish_digits
 from prism.lib.grid.receive_totals import receive_totals
 from prism.lib.grid.scan_tiles import scan_tiles, tile_loop
 from prism.lib.grid.ticket import Ticket
 from prism.lib.grid.tiles import dynamic_tiles, tiles
-from prism.lib.grid.wait_for_done import wait_for_done
 
 __all__ = [
     "Ticket", "count_done", "count_launch", "draw", "dynamic_tiles", "epoch", "gather", "gather_into", "histogram", "look_back",

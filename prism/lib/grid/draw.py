@@ -1,4 +1,4 @@
-"""A block draws the number of a tile, and does not wait for it."""
+"""A block draws the number of a tile, does not wait for it, and learns it later."""
 
 from prism.lang import atomic_add, block, grid, int32, prism, ptr, requires, split, thread, uint64
 
@@ -22,3 +22,16 @@ def draw(control: ptr(uint64) @ grid[1], counter: int32 @ block[1] = 0) -> uint6
         case 1:
             ticket = atomic_add(control[counter], 1)
     return ticket
+
+
+@prism("device")
+@requires(block[1], thread[1])
+def next_tile(ticket: uint64 @ thread[1]) -> int32 @ block[1]:
+    """The number of the tile whose ticket `grid.draw` has drawn, for the whole block.
+
+    Perspective: block, of any number of threads.
+    Cost:        the rest of the counter's round trip, one barrier, and one word of shared memory.
+    Test:        tests/lib/grid/test_tiles.py
+    """
+    word: uint64 @ block[1] = block.broadcast(ticket, 0)
+    return int32(word)

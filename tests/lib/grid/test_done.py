@@ -1,6 +1,6 @@
 """grid.count_done and grid.wait_for_done: work of several steps in one launch, each step after the one before it.
 
-Tests of prism/lib/grid: count_done, wait_for_done.
+Tests of prism/lib/grid: completion.
 """
 
 from typing import Any

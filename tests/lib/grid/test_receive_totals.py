@@ -33,11 +33,11 @@ def test_the_collectives_wait_by_receive_in_seven_places_and_for_a_count_in_one(
     assert {path: names for path, names in found.items() if names} == {
         "prism/lib/grid/epoch.py": {"load_relaxed"},
         "prism/lib/grid/gather.py": {"receive"},
+        "prism/lib/grid/completion.py": {"load_acquire"},
         "prism/lib/grid/look_back.py": {"receive"},
         "prism/lib/grid/look_back_columns.py": {"receive"},
         "prism/lib/grid/look_back_digits.py": {"receive"},
         "prism/lib/grid/look_back_segments.py": {"receive"},
         "prism/lib/grid/look_back_stable.py": {"receive"},
         "prism/lib/grid/receive_totals.py": {"receive"},
-        "prism/lib/grid/wait_for_done.py": {"load_acquire"},
     }

@@ -1,6 +1,6 @@
 """grid.tiles and what goes with it: each tile is one block's, in the order of their numbers, launch after launch.
 
-Tests of prism/lib/grid: tiles, draw, next_tile, count_launch, ticket.
+Tests of prism/lib/grid: tiles, draw, count_launch, ticket.
 """
 
 import numpy as np
