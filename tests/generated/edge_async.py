@@ -379,9 +379,18 @@ class Writer:
             lines += [f"    for e in range({each}):", "        own[e] = half(1)"]
         part = f"partition({left}, warpgroup[1], lambda y, z: (y, z)) as part, " if form == "part" else ""
         lines += [f"with {part}group(warpgroup[1]):", f"    wgmma({sums}, {'part' if part else left}, {right})"]
-        read = self.random.random() < 0.5
+        read, element = self.random.random() < 0.5, f"int32({sums}[0])"
+        if read and len(self.declared) % 2 == 0:  # by a function that is lent the sums while they are made
+            taken, first = self.fresh("taken"), self.fresh("first")
+            lines += [
+                f"{taken}: int32[1] @ thread[1]", "@requires(warpgroup[1])",
+                f"def {first}(lent: fragment(float32, 64, 8) @ warpgroup[1], found: int32[1] @ thread[1]):",
+                "    with group(thread[1]):", "        found[0] = int32(lent[0])",
+                "with group(warpgroup[1]):", f"    {first}({sums}, {taken})",
+            ]  # fmt: skip
+            element = f"{taken}[0]"
         if read:
-            lines += ["with group(thread[1]):", f"    total = (total * 3 + int32({sums}[0])) % {PRIME}"]
+            lines += ["with group(thread[1]):", f"    total = (total * 3 + {element}) % {PRIME}"]
 
         def run(state: State) -> None:
             if read:
