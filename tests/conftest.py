@@ -24,7 +24,7 @@ TESTS = Path(__file__).parent
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 os.environ.setdefault("PYTHONPYCACHEPREFIX", str(TESTS.parent / ".pytest_cache" / "bytecode"))
 # What the tests make lives long, or dies at once: looks for cycles among all of it take a tenth of the time.
-gc.set_threshold(400_000, 100, 100)
+gc.set_threshold(3_000_000, 100, 100)
 
 from tests.machine_code import forget_old, keep_all  # noqa: E402 - it imports NumPy
 
