@@ -197,7 +197,7 @@ def _write(
             taken["kept"] = Buffer("many") if counted else nothing("int64")
         views = {"x": _view(values), marks: _view(where)}
         step = Step(instance, -(-where.size // each), _THREADS, taken)
-        return Decision(**decision, plan=Plan(bind_steps((step,), views, places)))
+        return Decision(**decision, plan=Plan(bind_steps((step,), views, places, machine.arch)))
 
     call(function, (function, *asked, *known), {"x": target, **arrays}, decide, target, stream, called={"x": name})
 
