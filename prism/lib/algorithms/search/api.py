@@ -26,7 +26,8 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None, *, out:
     Parameters
     ----------
     a : array of NumPy, CuPy or torch, or lazy array
-        Of one dimension, of bools, integers or floats, in ascending order, NaN last; or in the order that `sorter` says.
+        Of one dimension, of bools or numbers, in ascending order, NaN last; or in the order that `sorter` says. Complex numbers
+        are in the order of NumPy's `sort`.
     v : array, lazy array or number
         What is looked up: of the library and device of `a`, of any shape. Elements are compared in the dtype that NumPy's
         `result_type` gives of both.
@@ -47,7 +48,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None, *, out:
     Raises
     ------
     TypeError
-        `a` or `v` is no array, or of a dtype that is not supported, as complex; they are of two libraries; `sorter` is not of
+        `a` or `v` is no array, or of a dtype that is not supported; they are of two libraries; `sorter` is not of
         integers; `out` is not of int64.
     ValueError
         `a` has another number of dimensions than one; `side` is another; `sorter` is of another size than `a`, or an index of a
@@ -209,6 +210,8 @@ def _search(
 ) -> Any:
     """Return where values belong in a table; `down`: from its end on."""
     values = arguments.array_of(values)
+    if isinstance(values, complex | np.complexfloating):
+        values = np.asarray(values)
     if not is_array(values):
         from prism.lib.lazy.array import Lazy, of_number
 
@@ -220,6 +223,8 @@ def _search(
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
         sorted_, sought = arrays["x"], arrays["v"]
+        if function == "digitize" and "c" in (sorted_.dtype.kind, sought.dtype.kind):
+            raise TypeError("`x` and `bins` of `digitize` may not be complex")
         try:
             kind = plans.kind_of(sorted_, sought, right=right)
         except TypeError as error:
@@ -229,6 +234,10 @@ def _search(
             arguments.require_result(result, "int64", sought.shape)
         if copied := arguments.not_plain(arrays):
             return Decision(copied=copied)
+        if kind.compared.startswith("complex"):
+            others = tuple(name for name, info in arrays.items() if info.scalar != kind.compared)
+            if others:
+                return Decision(copied=others, converted=np.dtype(kind.compared))
         results = (Result(sought.shape, _INT64),)
         if not sought.size:
             return Decision(results)
