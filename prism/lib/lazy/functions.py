@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
+from prism.lang import complex64, complex128, float32, float64
 from prism.lang.diagnostics import Span
 from prism.lang.intrinsics import TABLE
 from prism.lang.intrinsics.declaration import Intrinsic
@@ -15,7 +16,8 @@ from prism.lang.parse.views import Written, as_syntax, call, parameter
 from prism.lang.surface import Kernel
 from prism.lang.types import SCALARS, Scalar
 from prism.lang.types.perspective import THREAD
-from prism.lib.lazy.array import Lazy, compute, convert, of_number, wholes
+from prism.lang.types.structs import Struct
+from prism.lib.lazy.array import Lazy, between, compute, convert, of_number, wholes
 from prism.runtime.viewed import kept_result
 
 _NOWHERE = Span("lazy array", 1, 0, 1, 1)
@@ -123,4 +125,23 @@ def _compiled(what: tuple[str, str]) -> Kernel:
     return device_function(_WHOLE[what])  # type: ignore[arg-type]
 
 
+# -- Complex numbers ------------------------------------------------------------------------------------------------------
+
+_COMPLEX = {
+    "complex64": lambda z: complex64(float32(z.real), float32(z.imag)),
+    "complex128": lambda z: complex128(float64(z.real), float64(z.imag)),
+}
+
+
+def complex_of(x: Lazy, scalar: Struct) -> Lazy:
+    """Return complex numbers as others."""
+    return apply(_to_complex(scalar.tag), (x,))
+
+
+@lru_cache(maxsize=2)
+def _to_complex(tag: str) -> Kernel:
+    return device_function(_COMPLEX[tag])  # type: ignore[arg-type]
+
+
 wholes.append(whole)
+between.append(complex_of)
