@@ -78,11 +78,11 @@ def attend(
         @requires(block[1], thread[CUT.threads])
         def make_tile(tile: int32 @ block[1]):
             if TERMS.packed:
-                places: shared(Place[1], ring=2)
-                with claim(places, scheduler) as own, claim(own, thread[1]) as place, one(thread):
+                next_place: shared(Place[1], ring=2)
+                with claim(next_place, scheduler) as own, claim(own, thread[1]) as place, one(thread):
                     place[0] = find_tile(offsets, key_offsets, tile, pairs / heads, heads, section, rows, keys, ROWS=CUT.rows)
                 at: Place @ block[1] = Place(0, 0, 0, 0, 0, 0)
-                with partition(places, block[1], 0) as now:
+                with partition(next_place, block[1], 0) as now:
                     at = now[0]
                 head: int32 @ block[1] = at.head
                 pair: int32 @ block[1] = head

@@ -1,8 +1,8 @@
 """Sequences of any lengths, packed one after the other: which of them has a tile, and where its rows and keys lie.
 
 Their tensor maps end where a sequence does, by one axis more. The map of an array of `n` rows begins `n` rows before it, and
-element [end, head, n - length + r, e] is of row `end - length + r`: row r of the sequence that ends at row `end`. From r = `length`
-on there is none: the copy engine loads zeros and stores nothing, whatever the next sequence has there.
+element [end, head, n - length + r, e] is of row `end - length + r`: row r of the sequence that ends at row `end`. From r =
+`length` on there is none: the copy engine loads zeros and stores nothing, whatever the next sequence has there.
 """
 
 from __future__ import annotations

@@ -206,7 +206,7 @@ def run_step(step: Step, found: Callable[[Buffer, str], Any], **options: Any) ->
             if isinstance(value, bytes):  # no map
                 values[position] = np.empty((1, 1), dtype_called(scalar))
             elif isinstance(value, Map):
-                values[position] = memory.strided(found(value.buffer, scalar), value.shape, value.strides, value.before)
+                values[position] = memory.view_of(found(value.buffer, scalar), value.shape, value.strides, value.before)
             else:
                 values[position] = found(value, scalar)
     run(program, step.blocks, step.threads, values, **options)

@@ -103,7 +103,7 @@ def plain(info: ArrayInfo, scalar: str) -> Any:
     return lying.reshape(-1).view(dtype_called(scalar))
 
 
-def strided(array: Any, shape: tuple[int, ...], strides: tuple[int, ...], before: int) -> Any:
+def view_of(array: Any, shape: tuple[int, ...], strides: tuple[int, ...], before: int) -> Any:
     """Return a view of a NumPy array's memory that begins `before` bytes before it. Who touches what lies there is wrong."""
     interface = dict(array.__array_interface__)
     address, fixed = interface["data"]

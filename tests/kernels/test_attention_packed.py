@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from prism import check
-from prism.host.memory import strided
+from prism.host.memory import view_of
 from prism.interpret import SCHEDULES, MachineError, run
 from prism.kernels.attention import Cut, Terms, cut_of
 from prism.kernels.attention.packed import Place, find_tile
@@ -47,7 +47,7 @@ def packed(x: Any) -> Any:
     rows, heads, dim = x.shape
     view = replace(new_view("x", "float16", (1, heads, rows, dim)), strides=(x.nbytes, 2 * dim, 2 * dim * heads, 2))
     found = map_of(view)
-    return strided(x.reshape(-1), found.shape, found.strides, found.before)
+    return view_of(x.reshape(-1), found.shape, found.strides, found.before)
 
 
 def starts(lengths: Any, index: str = "int32") -> Any:
@@ -212,7 +212,7 @@ def test_each_wait_is_needed(cut: Cut, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those of places among them: of each one deleted the machine tells, or a result is wrong; but for those of `EXCUSES`."""
     whole, survivors = program("float16", cut, Terms(lse=True, packed=True)), []
     waits = [(plan, step) for plan in whole.plans.values() for step in plan.operations if isinstance(step, WAITS)]
-    assert len([step for _, step in waits if "places" in named(step)]) >= 2
+    assert len([step for _, step in waits if "next_place" in named(step)]) >= 2
     for plan, step in waits:
         mutant = whole.with_plan(replace(plan, skewed=None).drop_step(step))
         with monkeypatch.context() as patch:

@@ -43,9 +43,7 @@ def count_sequences(arrays: Mapping[str, ArrayInfo], heads: int, rows: int, keys
     if of_keys is not None and of_keys.size != offsets.size:
         raise ValueError(f"`key_offsets` must have as many elements as `offsets`, {offsets.size}, not {of_keys.size}")
     if max(rows, keys, heads * (rows // 64 + offsets.size)) > MOST:
-        raise ValueError(
-            f"`q` and `k` have {rows} and {keys} rows of {offsets.size - 1} sequences: rows, and all heads' tiles, are at most {MOST}"
-        )
+        raise ValueError(f"`q` and `k` have {rows} and {keys} rows: rows, and tiles of all heads, are at most {MOST}")
     return offsets.size - 1
 
 

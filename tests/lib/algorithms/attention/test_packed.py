@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from prism import lib
-from prism.host.memory import strided
+from prism.host.memory import view_of
 from prism.lib.algorithms.attention.api import decide_attention
 from prism.lib.algorithms.attention.packed import map_of
 from prism.lib.views import new_view
@@ -144,7 +144,7 @@ def test_a_map_ends_where_a_sequence_does() -> None:
     x = normal(10, 3, 8)
     found = map_of(new_view("x", "float16", x.shape).with_batch().with_order((0, 2, 1, 3)))
     assert (found.shape, found.strides, found.before) == ((11, 3, 10, 8), (48, 16, 48, 2), 480)
-    seen = strided(x.reshape(-1), found.shape, found.strides, found.before)
+    seen = view_of(x.reshape(-1), found.shape, found.strides, found.before)
     for begin, end in ((0, 4), (4, 9), (9, 10)):
         assert np.array_equal(seen[end, :, 10 - (end - begin) :], x[begin:end].swapaxes(0, 1))
     one = map_of(new_view("x", "float16", (1, 3, 8)).with_batch().with_order((0, 2, 1, 3)))
