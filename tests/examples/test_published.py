@@ -1,10 +1,11 @@
 """Faults that others have published: Prism orders what they forgot to, and without what it inferred the machine finds theirs.
 
-The programs are in tests/lang/published.py, the table of them in docs/published.md.
+The programs are in tests/examples/published.py, the table of them in docs/published.md.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,10 +17,10 @@ from prism.interpret import MachineError, run, schedules
 from prism.lang import CompileError
 from prism.lang.emit import emit
 from prism.lang.pipeline import build, lower
-from tests.lang import published
+from tests.examples import published
 from tests.lang.plans import words
 
-DOCS = Path(__file__).parents[2] / "docs" / "published.md"
+PAGE = Path(__file__).parents[2] / "docs" / "published.md"
 RANDOM = np.random.default_rng(0)
 
 
@@ -146,3 +147,11 @@ def test_refused(kernel: str) -> None:
     with pytest.raises(CompileError) as refused:
         build(getattr(published, kernel))
     assert [error.code for error in refused.value.errors] == [REFUSED[kernel]]
+
+
+def test_the_page_has_each_program() -> None:
+    """And no other one."""
+    table = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("| ")][1:]
+    told = {name for line in table for name in re.findall(r"`(\w+)`", line.split(" | ")[2])}
+    assert told == {one.kernel for one in ORDERED} | {"follower"} | REFUSED.keys()
+    assert all("](http" in line or "the same" in line for line in table)

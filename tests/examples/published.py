@@ -1,6 +1,6 @@
 """Faults of synchronisation that others have published, as small programs of Prism: what they forgot is nowhere in these either.
 
-Each is the place of the fault in our words: who writes, who reads, what runs apart. `tests/lang/test_published.py` says what
+Each is the place of the fault in our words: who writes, who reads, what runs apart. `tests/examples/test_published.py` says what
 becomes of them, and docs/published.md tells of it.
 """
 
