@@ -145,41 +145,42 @@ def test_strides_and_libraries() -> None:
         prism.lib.attention(q, k, v, offsets=starts((100, 400)).cpu())
 
 
-def random_call(seed: int) -> tuple[tuple[Any, Any, Any], list[int], list[int], dict[str, Any]]:
-    """Return arrays, lengths and options: few kinds of kernels, so that calls share them, of any lengths."""
+def random_kind(seed: int) -> dict[str, Any]:
+    """Return what decides which kernel calls take: as many calls share it as a seed has."""
     at = random.Random(seed)
-    torch.manual_seed(seed)
-    kind, dim = at.choice(["bfloat16", "float16"]), at.choice([64, 128])
-    share, kv_heads = at.choice([1, 2, 4]), at.choice([1, 2, 3])
-    sequences = at.choice([1, 2, at.randint(3, 40)])
-    length = lambda: at.choice([0, 1, at.randint(1, 64), at.randint(1, 600), 128 * at.randint(1, 3)])
-    lengths, keys = ([length() for _ in range(sequences)] for _ in range(2))
-    keys = at.choice([lengths, keys])
-    arrays = three(
-        [*lengths, at.randint(1, 9)],
-        [*keys, at.randint(1, 9)],
-        (dim, dim),
-        heads=share * kv_heads,
-        kv_heads=kv_heads,
-        kind=kind,
-    )
     causal = at.choice([False, True, True, "top_left"])
-    window = None if causal in (False, "top_left") or at.random() < 0.6 else at.randint(0, 300)
-    return (
-        arrays,
-        lengths,
-        keys,
-        {"causal": causal, "window": window, "scale": at.choice([None, at.uniform(0.01, 0.5)])},
+    return {
+        "kind": at.choice(["bfloat16", "float16"]), "dim": at.choice([64, 64, 128, 128, 256]), "causal": causal,
+        "window": causal is True and at.random() < 0.4, "few": at.random() < 0.3, "wide": at.random() < 0.5,
+        "sinks": at.random() < 0.2,
+    }  # fmt: skip
+
+
+def random_call(seed: int, number: int) -> tuple[tuple[Any, Any, Any], list[int], list[int], Any, dict[str, Any]]:
+    """Return arrays, lengths, the offsets' dtype and options of a call of a seed's kind."""
+    of, at = random_kind(seed), random.Random(f"{seed} {number}")
+    torch.manual_seed(100 * seed + number)
+    share, kv_heads = at.choice([1, 2, 4]), at.choice([1, 2, 3])
+    most = 60 if of["few"] else 600
+    length = lambda: at.choice(
+        [0, 1, at.randint(1, min(most, 64)), at.randint(1, most), min(most, 128 * at.randint(1, 3))]
     )
+    lengths, keys = ([length() for _ in range(sequences)] for sequences in [at.choice([1, 2, at.randint(3, 40)])] * 2)
+    keys = at.choice([lengths, keys])
+    sizes = [*lengths, at.randint(1, 9)], [*keys, at.randint(1, 9)]
+    heads = share * kv_heads
+    arrays = three(*sizes, (of["dim"],) * 2, heads=heads, kv_heads=kv_heads, kind=of["kind"])
+    options = {
+        "causal": of["causal"], "window": (at.choice([0, at.randint(0, 300)]), None) if of["window"] else None,
+        "scale": at.choice([None, at.uniform(0.01, 0.5)]),
+        "sinks": torch.randn(heads, device="cuda") if of["sinks"] else None,
+    }  # fmt: skip
+    return arrays, lengths, keys, torch.int64 if of["wide"] else torch.int32, options
 
 
 @pytest.mark.parametrize("seed", [*range(2), *(pytest.param(seed, marks=pytest.mark.fuzz) for seed in range(2, 30))])
 def test_random_calls(seed: int) -> None:
-    """Of lengths of which the keys' are others; some rows and keys are behind the last sequence."""
+    """Of lengths of which the keys' may be others; some rows and keys are behind the last sequence."""
     for number in range(10):
-        (q, k, v), lengths, keys, options = random_call(10 * seed + number)
-        check(q, k, v, lengths, keys, at_kind(number), **options)
-
-
-def at_kind(number: int) -> Any:
-    return torch.int64 if number % 2 else torch.int32
+        (q, k, v), lengths, keys, index, options = random_call(seed, number)
+        check(q, k, v, lengths, keys, index, **options)
