@@ -83,6 +83,8 @@ class Terms:
     """What is done with scores. Row r sees columns up to its own where `causal`, and from a bound below it on where `window`.
 
     `cap`: scores are bounded by a tanh. `sinks`: each head has one more score, of no value. `lse`: sums' logarithms are written.
+    `packed`: sequences of any lengths lie one after the other; their last rows and keys are at one place where `last`, else their
+    first ones.
     """
 
     causal: bool = False
@@ -90,6 +92,8 @@ class Terms:
     cap: bool = False
     sinks: bool = False
     lse: bool = False
+    packed: bool = False
+    last: bool = False
 
 
 __all__ = ["Cut", "Terms"]

@@ -8,6 +8,7 @@ scores: so the first trip has no values to add, and the last one no scores to ma
 from __future__ import annotations
 
 from prism.kernels.attention.cut import Cut, Terms
+from prism.kernels.attention.packed import Place, find_tile
 from prism.kernels.attention.softmax import EIGHT, LEAST, LN_2, LOG2_E, as_it_is, change, mask, pack, weigh
 from prism.lang import (
     CUtensorMap, attr, block, claim, column, const, constexpr, count, dtype, fast_exp2, float32, fragment, function, grid, group,
@@ -17,7 +18,7 @@ from prism.lang import (
 
 
 @prism("global")
-@template(T=dtype, OUT=dtype, CUT=constexpr(Cut), TERMS=constexpr(Terms), SCORE=function, PLAIN=constexpr(bool))
+@template(T=dtype, OUT=dtype, INDEX=dtype, CUT=constexpr(Cut), TERMS=constexpr(Terms), SCORE=function, PLAIN=constexpr(bool))
 @requires(grid[1], block[1], thread[CUT.threads])
 @attr("__launch_bounds__(CUT.threads, 1)")
 def attend(
@@ -29,7 +30,7 @@ def attend(
     share: int32 @ grid[1], rows: int32 @ grid[1], keys: int32 @ grid[1], ahead: int32 @ grid[1], back: int32 @ grid[1],
     columns: int32 @ grid[1], section: int32 @ grid[1], scale: float32 @ grid[1], cap: float32 @ grid[1],
     batch_step: int64 @ grid[1], head_step: int64 @ grid[1], row_step: int64 @ grid[1], counter: ptr(uint32) @ grid[1],
-    scales: ptr(const(float32)) @ grid[1],
+    scales: ptr(const(float32)) @ grid[1], offsets: ptr(const(INDEX)) @ grid[1], key_offsets: ptr(const(INDEX)) @ grid[1],
 ):
     """`out = softmax(scale * q @ k.T) @ v` for `pairs` of batches and their `heads`, of `rows` rows of queries and `keys` keys.
 
@@ -41,7 +42,9 @@ def attend(
                  on where `TERMS.window`. `PLAIN`: there is neither a cap nor another `SCORE` than the score itself. Tiles of
                  `section` pairs are made together, those with the most keys first. `counter`: as of `grid.dynamic_tiles`.
                  Of 8-bit `T`, `v` is what `transpose_values` makes of values, and so are `scales`: 2 x pairs, by what to scale
-                 products with keys, and with values.
+                 products with keys, and with values. Where `TERMS.packed`, `rows` and `keys` are those of `pairs / heads`
+                 sequences, which `offsets` and `key_offsets` tell apart, in maps that end where sequences do (packed.py); `lse`:
+                 heads x rows. `ahead` and `back` are from a sequence's first row and key, or from its last where `TERMS.last`.
     Numerics:    products are exact and added in float32; weights are rounded to `T`, those of 8 bits times 2^`EIGHT`. A row that
                  sees no column is zero.
     Source:      Dao, "FlashAttention-2"; Shah et al., "FlashAttention-3".
@@ -74,24 +77,45 @@ def attend(
                 set_registers(CUT.registers)
         @requires(block[1], thread[CUT.threads])
         def make_tile(tile: int32 @ block[1]):
-            sections: int32 @ block[1] = tile / (section * row_tiles)
-            within: int32 @ block[1] = tile % (section * row_tiles)
-            many: int32 @ block[1] = min(section, pairs - sections * section)
-            pair: int32 @ block[1] = sections * section + within % many
-            batch: int32 @ block[1] = pair / heads
-            head: int32 @ block[1] = pair % heads
-            top: int32 @ block[1] = (row_tiles - 1 - within / many) * CUT.rows
-            end: int32 @ block[1] = min(keys, top + ahead + CUT.rows) if TERMS.causal else keys
-            least: int32 @ block[1] = max(0, top - back) if TERMS.window else 0
+            if TERMS.packed:
+                next_place: shared(Place[1], ring=2)
+                with claim(next_place, scheduler) as own, claim(own, thread[1]) as place, one(thread):
+                    place[0] = find_tile(offsets, key_offsets, tile, pairs / heads, heads, section, rows, keys, ROWS=CUT.rows)
+                at: Place @ block[1] = Place(0, 0, 0, 0, 0, 0)
+                with partition(next_place, block[1], 0) as now:
+                    at = now[0]
+                head: int32 @ block[1] = at.head
+                pair: int32 @ block[1] = head
+                top: int32 @ block[1] = at.top
+                apart: int32 @ block[1] = at.keys - at.rows if TERMS.last else 0
+                end: int32 @ block[1] = min(at.keys, top + ahead + apart + CUT.rows) if TERMS.causal else at.keys
+                least: int32 @ block[1] = max(0, top - back + apart) if TERMS.window else 0
+            else:
+                sections: int32 @ block[1] = tile / (section * row_tiles)
+                within: int32 @ block[1] = tile % (section * row_tiles)
+                many: int32 @ block[1] = min(section, pairs - sections * section)
+                pair: int32 @ block[1] = sections * section + within % many
+                batch: int32 @ block[1] = pair / heads
+                head: int32 @ block[1] = pair % heads
+                top: int32 @ block[1] = (row_tiles - 1 - within / many) * CUT.rows
+                end: int32 @ block[1] = min(keys, top + ahead + CUT.rows) if TERMS.causal else keys
+                least: int32 @ block[1] = max(0, top - back) if TERMS.window else 0
             begin: int32 @ block[1] = least / CUT.keys * CUT.keys
             scale_of: float32 @ block[1] = scale * scales[pair] if CUT.width == 1 else scale
             with claim(q_tile, loader) as q_in, one(thread):
-                tma_load(q_in, q[batch, head, top, 0])
+                if TERMS.packed:
+                    tma_load(q_in, q[at.row_end, head, rows - at.rows + top, 0])
+                else:
+                    tma_load(q_in, q[batch, head, top, 0])
             with consumers, group(thread[1]):
                 for h in range(2):
                     r: int32 = top + 64 * w + row(scores, 2 * h)
-                    low[h] = r - back if TERMS.window else 0
-                    high[h] = min(keys, r + ahead + 1) if TERMS.causal else keys
+                    if TERMS.packed:
+                        low[h] = r - back + apart if TERMS.window else 0
+                        high[h] = min(at.keys, r + ahead + apart + 1) if TERMS.causal else at.keys
+                    else:
+                        low[h] = r - back if TERMS.window else 0
+                        high[h] = min(keys, r + ahead + 1) if TERMS.causal else keys
                     largest[h] = LEAST
                     total[h] = 0
                 for i in range(count(sums)):
@@ -100,11 +124,16 @@ def attend(
                 for j in range(begin, end + CUT.keys, CUT.keys):
                     with claim(k_tile, loader) as k_in, one(thread):
                         if j < end:
-                            tma_load(k_in, k[batch, head / share, j, 0])
+                            if TERMS.packed:
+                                tma_load(k_in, k[at.key_end, head / share, keys - at.keys + j, 0])
+                            else:
+                                tma_load(k_in, k[batch, head / share, j, 0])
                     with claim(v_tile, loader) as v_in, one(thread):
                         if j > begin:
                             if CUT.transposed:
                                 tma_load(v_in, v[batch, head / share, 0, j - CUT.keys])
+                            elif TERMS.packed:
+                                tma_load(v_in, v[at.key_end, head / share, keys - at.keys + j - CUT.keys, 0])
                             else:
                                 tma_load(v_in, v[batch, head / share, j - CUT.keys, 0])
                     if CUT.turns:
@@ -161,8 +190,8 @@ def attend(
                             factor[h] *= scales[pairs + pair]
                         if TERMS.lse:
                             r: int32 = top + 64 * w + row(scores, 2 * h)
-                            if r < rows and lane % 4 == 0:
-                                own[r] = (largest[h] + log2(total[h])) * LN_2
+                            if r < (at.rows if TERMS.packed else rows) and lane % 4 == 0:
+                                own[at.row_end - at.rows + r if TERMS.packed else r] = (largest[h] + log2(total[h])) * LN_2
             if CUT.slab:
                 slab: shared(OUT[CUT.rows, CUT.dim_v], ring=1, swizzle=CUT.span_out)
                 strip: int32 @ warp[1] = 16 * id()
@@ -179,9 +208,14 @@ def attend(
                                 words[e] = pack(sums[i] * factor[e % 2], sums[i + 1] * factor[e % 2], T=OUT)
                         stmatrix(own[lane % 16, 16 * p + lane / 16 * 8], words)
                 with claim(slab, storer) as done, one(thread):
-                    tma_store(map_out[batch, head, top, 0], done)
+                    if TERMS.packed:
+                        tma_store(map_out[at.row_end, head, rows - at.rows + top, 0], done)
+                    else:
+                        tma_store(map_out[batch, head, top, 0], done)
             else:
-                start: int64 @ block[1] = batch * batch_step + head * head_step
+                start: int64 @ block[1] = (
+                    (at.row_end - at.rows) * row_step if TERMS.packed else batch * batch_step
+                ) + head * head_step
                 with (
                     partition(whole, thread[1], lambda r, c: start + r * row_step + c, races="allow") as mine,
                     consumers,
@@ -192,14 +226,18 @@ def attend(
                         two: vector(OUT, 2)
                         for e in range(2):
                             two[e] = OUT(sums[i + e] * factor[i / 2 % 2])
-                        if r < rows and column(sums, i) < columns:
+                        if r < (at.rows if TERMS.packed else rows) and column(sums, i) < columns:
                             store_vector(mine[r, column(sums, i)], two)
 
-        grid.dynamic_tiles(counter, b, blocks, pairs * row_tiles, scheduler, TILE=make_tile, THREADS=CUT.threads)
+        grid.dynamic_tiles(
+            counter, b, blocks, heads * (rows / CUT.rows + pairs / heads) if TERMS.packed else pairs * row_tiles, scheduler,
+            TILE=make_tile, THREADS=CUT.threads,
+        )
 
 
 EXAMPLES = {
     "attend": {
-        "T": "float16", "OUT": "float16", "CUT": Cut(128, 128, 128), "TERMS": Terms(), "SCORE": as_it_is, "PLAIN": True,
+        "T": "float16", "OUT": "float16", "INDEX": "int32", "CUT": Cut(128, 128, 128), "TERMS": Terms(), "SCORE": as_it_is,
+        "PLAIN": True,
     },
 }

@@ -134,51 +134,65 @@ def test_long_ones_as_near_as_torch(length: int, causal: bool) -> None:
         assert ours <= 1.01 * other, (dim, kind, ours, other)
 
 
-def random_call(seed: int) -> tuple[Any, Any, Any, dict[str, Any]]:
-    """Return the arrays and options of a call: any shapes, strides, alignment and masks."""
+def random_kind(seed: int) -> dict[str, Any]:
+    """Return what decides which kernel calls take: as many calls share it as a seed has."""
     at = random.Random(seed)
-    torch.manual_seed(seed)
-    kind, layout, axes = at.choice(list(EPS)), at.choice(["bhld", "blhd"]), at.choice([3, 4, 4])
-    dim = at.choice([8 * at.randint(1, 32), 64, 128, 256])
-    dim_v = at.choice([dim, dim, 8 * at.randint(1, 32)])
+    dim = at.choice([32 * at.randint(1, 8), 64, 128, 256])
+    return {
+        "kind": at.choice(list(EPS)), "dims": (dim, at.choice([dim, dim, 32 * at.randint(1, 8)])), "few": at.random() < 0.25,
+        "ahead": at.random() < 0.6, "back": at.random() < 0.35, "lse": at.random() < 0.5, "sinks": at.random() < 0.25,
+        "softcap": at.uniform(0.5, 30) if at.random() < 0.25 else None, "turned": at.random() < 0.1,
+        "score": near_head if at.random() < 0.12 else None,
+    }  # fmt: skip
+
+
+def random_call(seed: int, number: int) -> tuple[Any, Any, Any, dict[str, Any]]:
+    """Return the arrays and options of a call of a seed's kind: any shapes, strides, alignment and masks."""
+    of, at = random_kind(seed), random.Random(f"{seed} {number}")
+    torch.manual_seed(100 * seed + number)
+    layout, axes = at.choice(["bhld", "blhd"]), at.choice([3, 4, 4])
+    dim, dim_v = (n - 8 * at.choice([0, 0, 1, 2, 3]) for n in of["dims"])  # tiles have a multiple of 32
     share, kv_heads, batches = (
         at.choice([1, 1, 2, 3, 8]),
         at.choice([1, 2, 3]),
         at.choice([1, 2, 3]) if axes == 4 else 1,
     )
-    rows, keys = (at.choice([at.randint(1, 40), at.randint(1, 700), 64 * at.randint(1, 8)]) for _ in range(2))
-    keys = at.choice([keys, keys, rows, 0 if at.random() < 0.1 else keys])
+    most = 150 if of["score"] else 700
+    rows = at.randint(1, 64) if of["few"] else at.choice([at.randint(65, most), 128, at.choice([65, 127, 129])])
+    keys = at.choice([rows, at.randint(1, 40), at.randint(1, most), 64 * at.randint(1, most // 64), 0])
 
     def laid(heads: int, length: int, width: int) -> Any:
         inside = (heads, length) if layout == "bhld" else (length, heads)
         shape = (batches, *inside, width) if axes == 4 else (*inside, width)
         how = at.choice(["dense", "dense", "wide", "odd", "turned", "shifted"])
         if how == "wide":
-            return normal(*shape[:-1], width + 8, kind=kind)[..., :width]
+            return normal(*shape[:-1], width + 8, kind=of["kind"])[..., :width]
         if how == "odd":  # rows that don't begin at multiples of 16 bytes
-            return normal(*shape[:-1], width + 3, kind=kind)[..., 1 : width + 1]
+            return normal(*shape[:-1], width + 3, kind=of["kind"])[..., 1 : width + 1]
         if how == "turned":
-            return normal(*shape[::-1], kind=kind).permute(*range(axes)[::-1])
+            return normal(*shape[::-1], kind=of["kind"]).permute(*range(axes)[::-1])
         if how == "shifted":
-            return normal(math.prod(shape) + 1, kind=kind)[1:].reshape(shape)
-        return normal(*shape, kind=kind)
+            return normal(math.prod(shape) + 1, kind=of["kind"])[1:].reshape(shape)
+        return normal(*shape, kind=of["kind"])
 
     heads = share * kv_heads
-    some = lambda: at.choice([None, 0, at.randint(0, 50), at.randint(0, 600)])
+    far = lambda: at.choice([0, at.randint(0, 50), at.randint(0, 600)])
+    by_window = of["ahead"] and at.random() < 0.4
+    window = (far() if of["back"] else None, far() if by_window else None)
     options = {
-        "causal": at.choice([False, True, "top_left", "bottom_right"]), "layout": layout, "lse": at.random() < 0.5,
-        "window": at.choice([None, None, at.randint(0, 300), (some(), some())]),
-        "scale": at.choice([None, None, at.uniform(-0.3, 0.5)]), "softcap": at.choice([None, None, at.uniform(0.5, 30)]),
-        "sinks": torch.randn(heads, device="cuda") if at.random() < 0.3 else None,
-        "score": near_head if at.random() < 0.15 and rows + keys < 200 else None,
+        "causal": at.choice([True, "top_left", "bottom_right"]) if of["ahead"] and not by_window else False,
+        "layout": layout, "lse": of["lse"], "window": None if window == (None, None) else window,
+        "scale": -at.uniform(0.01, 0.3) if of["turned"] else at.choice([None, at.uniform(0.01, 0.5)]),
+        "softcap": of["softcap"], "sinks": torch.randn(heads, device="cuda") if of["sinks"] else None, "score": of["score"],
     }  # fmt: skip
     return laid(heads, rows, dim), laid(kv_heads, keys, dim), laid(kv_heads, keys, dim_v), options
 
 
 @pytest.mark.parametrize("seed", [*range(2), *(pytest.param(seed, marks=pytest.mark.fuzz) for seed in range(2, 50))])
 def test_random_calls(seed: int) -> None:
+    """Twenty calls of a kind, and fifty kinds: a thousand in all."""
     for number in range(20):
-        *arrays, options = random_call(20 * seed + number)
+        *arrays, options = random_call(seed, number)
         check(*arrays, **options)
 
 

@@ -106,7 +106,7 @@ def attended(
     arguments = (
         *given, out, flat, logs, more, batches * heads, heads, share, rows, keys, FAR if ahead is None else ahead,
         FAR if back is None else back, dim_v, section, scale, cap or 1.0, *(x // 2 for x in beside.strides[:3]), counter,
-        np.zeros(0, np.float32),
+        np.zeros(0, np.float32), *[np.zeros(0, np.int32)] * 2,
     )  # fmt: skip
     run(program(dtype, cut, terms, score, scale > 0), blocks, cut.threads, arguments, check=True, **options)
     found = VALUES[dtype](out if cut.slab else beside[..., :dim_v])
