@@ -39,7 +39,8 @@ def attend(
                  given. `lse`, where `TERMS.lse`: pairs x rows, the logarithms of the sums of exponentials. `sinks`, where
                  `TERMS.sinks`: a score for each head. Row r sees columns up to r + `ahead` where `TERMS.causal`, from r - `back`
                  on where `TERMS.window`. `PLAIN`: there is neither a cap nor another `SCORE` than the score itself. Tiles of
-                 `section` pairs are made together, those with the most keys first. `counter`: as of `grid.dynamic_tiles`.
+                 `section` pairs are made together, those with the most keys first; at the end of `section` and what is left, so
+                 that there are enough tiles of few keys when blocks end. `counter`: as of `grid.dynamic_tiles`.
                  Of 8-bit `T`, `v` is what `transpose_values` makes of values, and so are `scales`: 2 x pairs, by what to scale
                  products with keys, and with values.
     Numerics:    products are exact and added in float32; weights are rounded to `T`, those of 8 bits times 2^`EIGHT`. A row that
@@ -48,6 +49,7 @@ def attend(
     Test:        tests/kernels/test_attention.py, tests/gpu/test_attention.py
     """
     row_tiles: int32 @ grid[1] = (rows + (CUT.rows - 1)) / CUT.rows
+    last: int32 @ grid[1] = max(1, pairs / section) - 1
     blocks: int32 @ grid[1] = count(block[1])
     b: int32 @ block[1] = id()
     # Each tile has rows of its own, which steps that are given don't show.
@@ -74,10 +76,10 @@ def attend(
                 set_registers(CUT.registers)
         @requires(block[1], thread[CUT.threads])
         def make_tile(tile: int32 @ block[1]):
-            sections: int32 @ block[1] = tile / (section * row_tiles)
-            within: int32 @ block[1] = tile % (section * row_tiles)
-            many: int32 @ block[1] = min(section, pairs - sections * section)
-            pair: int32 @ block[1] = sections * section + within % many
+            before: int32 @ block[1] = section * min(tile / (section * row_tiles), last)
+            within: int32 @ block[1] = tile - before * row_tiles
+            many: int32 @ block[1] = section if before < last * section else pairs - before
+            pair: int32 @ block[1] = before + within % many
             batch: int32 @ block[1] = pair / heads
             head: int32 @ block[1] = pair % heads
             top: int32 @ block[1] = (row_tiles - 1 - within / many) * CUT.rows
@@ -127,13 +129,17 @@ def attend(
                             with group(warpgroup[1]):
                                 if not PLAIN:
                                     change(scores, top + 64 * w, j, head, scale_of, cap, CAP=TERMS.cap, SCORE=SCORE)
+                                MORE: constexpr(int) = EIGHT if CUT.width == 1 else 0
+                                by: float32 = scale_of * LOG2_E if PLAIN else 1.0
                                 # Those of which some row sees not all; and some more, so that they are the first and the last.
                                 if j + CUT.keys > end - (CUT.rows - 1 if TERMS.causal else 0):
                                     mask(scores, low, high, j)
+                                    weigh(scores, largest, total, factor, by, MORE=MORE, BY_PRODUCTS=0)
                                 elif TERMS.window and j < begin + (CUT.keys + CUT.rows):
                                     mask(scores, low, high, j)
-                                MORE: constexpr(int) = EIGHT if CUT.width == 1 else 0
-                                weigh(scores, largest, total, factor, scale_of * LOG2_E if PLAIN else 1.0, MORE=MORE)
+                                    weigh(scores, largest, total, factor, by, MORE=MORE, BY_PRODUCTS=0)
+                                else:
+                                    weigh(scores, largest, total, factor, by, MORE=MORE, BY_PRODUCTS=CUT.by_products if PLAIN else 0)
                             with group(thread[1]):
                                 if not CUT.seldom or factor[0] < 1 or factor[1] < 1:
                                     for i in range(count(sums)):
