@@ -17,7 +17,7 @@ from prism.lang import (
 
 
 @prism("global")
-@template(T=dtype, OUT=dtype, CUT=constexpr(Cut), TERMS=constexpr(Terms), SCORE=function, PLAIN=constexpr(bool))
+@template(T=dtype, W=dtype, OUT=dtype, CUT=constexpr(Cut), TERMS=constexpr(Terms), SCORE=function, PLAIN=constexpr(bool))
 @requires(grid[1], block[1], thread[CUT.threads])
 @attr("__launch_bounds__(CUT.threads, 1)")
 def attend(
@@ -43,7 +43,7 @@ def attend(
                  that there are enough tiles of few keys when blocks end. `counter`: as of `grid.dynamic_tiles`.
                  Of 8-bit `T`, `v` is what `transpose_values` makes of values, and so are `scales`: 2 x pairs, by what to scale
                  products with keys, and with values.
-    Numerics:    products are exact and added in float32; weights are rounded to `T`, those of 8 bits times 2^`EIGHT`. A row that
+    Numerics:    products are exact and added in float32; weights are rounded to `W`, those of 8 bits times 2^`EIGHT`. A row that
                  sees no column is zero.
     Source:      Dao, "FlashAttention-2"; Shah et al., "FlashAttention-3".
     Test:        tests/kernels/test_attention.py, tests/gpu/test_attention.py
@@ -54,11 +54,11 @@ def attend(
     b: int32 @ block[1] = id()
     # Each tile has rows of its own, which steps that are given don't show.
     with partition(lse, block[1], races="allow") as logs, partition(out, block[1], races="allow") as whole, group(block[1]):
-        q_tile: shared(T[CUT.rows, CUT.dim], ring=1, swizzle=CUT.span)
+        q_tile: shared(T[CUT.rows, CUT.dim], ring=CUT.queries, swizzle=CUT.span)
         k_tile: shared(T[CUT.keys, CUT.dim], ring=CUT.stages, swizzle=CUT.span)
         v_tile: shared(T[CUT.rows_v, CUT.columns_v], ring=CUT.stages, swizzle=CUT.span_v)
         scores: fragment(float32, 64, CUT.keys) @ warpgroup[1] = 0
-        weights: fragment(T, 64, CUT.keys, operand=CUT.transposed) @ warpgroup[1] = 0
+        weights: fragment(W, 64, CUT.keys, operand=CUT.transposed) @ warpgroup[1] = 0
         sums: fragment(float32, 64, CUT.dim_v) @ warpgroup[1] = 0
         largest: float32[2] @ thread[1]
         total: float32[2] @ thread[1]
@@ -146,10 +146,10 @@ def attend(
                                         sums[i] *= factor[i / 2 % 2]
                                 if CUT.width == 1:  # of 16 columns, pairs of the first 8 and of the last stand together
                                     for i in range(count(weights)):
-                                        weights[i] = T(scores[i / 8 * 8 + i / 2 % 2 * 4 + i / 4 % 2 * 2 + i % 2])
+                                        weights[i] = W(scores[i / 8 * 8 + i / 2 % 2 * 4 + i / 4 % 2 * 2 + i % 2])
                                 else:
                                     for i in range(count(weights)):
-                                        weights[i] = T(scores[i])
+                                        weights[i] = W(scores[i])
             with partition(logs, thread[1], lambda r: int64(pair) * rows + r, races="allow") as own, consumers:
                 for h in range(2):
                     for s in range(2):
@@ -206,6 +206,6 @@ def attend(
 
 EXAMPLES = {
     "attend": {
-        "T": "float16", "OUT": "float16", "CUT": Cut(128, 128, 128), "TERMS": Terms(), "SCORE": as_it_is, "PLAIN": True,
+        "T": "float16", "W": "float16", "OUT": "float16", "CUT": Cut(128, 128, 128), "TERMS": Terms(), "SCORE": as_it_is, "PLAIN": True,
     },
 }

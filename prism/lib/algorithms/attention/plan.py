@@ -127,7 +127,8 @@ def instance_for(
 
     `out`: the result's dtype, where it is another.
     """
-    template = {"T": scalar, "OUT": out or scalar, "CUT": cut, "TERMS": terms, "SCORE": score, "PLAIN": plain}
+    weights = eight_bits.WEIGHTS if cut.width == 1 else scalar
+    template = {"T": scalar, "W": weights, "OUT": out or scalar, "CUT": cut, "TERMS": terms, "SCORE": score, "PLAIN": plain}
     return instance_of(kernels.attend, template)
 
 
