@@ -130,6 +130,7 @@ def attend(
                                 if not PLAIN:
                                     change(scores, top + 64 * w, j, head, scale_of, cap, CAP=TERMS.cap, SCORE=SCORE)
                                 MORE: constexpr(int) = EIGHT if CUT.width == 1 else 0
+                                BY: constexpr(int) = CUT.by_products if PLAIN else 0
                                 by: float32 = scale_of * LOG2_E if PLAIN else 1.0
                                 # Those of which some row sees not all; and some more, so that they are the first and the last.
                                 if j + CUT.keys > end - (CUT.rows - 1 if TERMS.causal else 0):
@@ -139,7 +140,7 @@ def attend(
                                     mask(scores, low, high, j)
                                     weigh(scores, largest, total, factor, by, MORE=MORE, BY_PRODUCTS=0)
                                 else:
-                                    weigh(scores, largest, total, factor, by, MORE=MORE, BY_PRODUCTS=CUT.by_products if PLAIN else 0)
+                                    weigh(scores, largest, total, factor, by, MORE=MORE, BY_PRODUCTS=BY)
                             with group(thread[1]):
                                 if not CUT.seldom or factor[0] < 1 or factor[1] < 1:
                                     for i in range(count(sums)):
@@ -206,6 +207,7 @@ def attend(
 
 EXAMPLES = {
     "attend": {
-        "T": "float16", "W": "float16", "OUT": "float16", "CUT": Cut(128, 128, 128), "TERMS": Terms(), "SCORE": as_it_is, "PLAIN": True,
+        "T": "float16", "W": "float16", "OUT": "float16", "CUT": Cut(128, 128, 128), "TERMS": Terms(), "SCORE": as_it_is,
+        "PLAIN": True,
     },
 }

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 
 from prism.lang import (
-    bfloat16, column, constexpr, count, dtype, fast_divide, fast_exp2, fast_exp2_flush, float32, float_as_uint, fragment, function,
-    group, int32, pack_bf16x2, pack_f16x2, prism, requires, row, shuffle_xor, template, thread, uint32, uint_as_float, warpgroup,
+    bfloat16, column, constexpr, count, dtype, fast_divide, fast_exp2, fast_exp2_flush, float32, float_as_uint, fragment,
+    function, group, int32, pack_bf16x2, pack_f16x2, prism, requires, row, shuffle_xor, template, thread, uint32, uint_as_float,
+    warpgroup,
 )  # fmt: skip
 
 LEAST = -1e30

@@ -30,7 +30,7 @@ def normal(*shape: int, kind: str = "float16") -> Any:
 def weights_of(
     q, k, v, *, causal=False, window=None, scale=None, softcap=None, sinks=None, score=None, kind=None, **_
 ) -> tuple[Any, Any, Any]:
-    """Return weights of keys, values, and logarithms of sums: of batches x heads x lengths, a key more with sinks, computed in `kind`."""
+    """Return weights of keys, values, and logarithms of sums, of batches x heads x lengths; a key more with sinks."""
     (heads, rows, dim), keys = q.shape[1:], k.shape[2]
     q, k, v = (x.to(kind) for x in (q, k, v))
     k, v = (x.repeat_interleave(heads // k.shape[1], 1) for x in (k, v))

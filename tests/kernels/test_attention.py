@@ -246,7 +246,9 @@ def test_nobody_wrote_a_barrier_and_no_block_waits_for_all() -> None:
 
 
 @pytest.mark.parametrize(
-    "cut", rarely([ONE, TWO, DIRECT, AHEAD, replace(ONE, slab=False)], but=[AHEAD]), ids=lambda cut: f"{cut.groups} {cut.slab} {cut.queries}"
+    "cut",
+    rarely([ONE, TWO, DIRECT, AHEAD, replace(ONE, slab=False)], but=[AHEAD]),
+    ids=lambda cut: f"{cut.groups} {cut.slab} {cut.queries}",
 )
 def test_each_wait_is_needed(cut: Cut, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of each wait deleted the machine tells, or the result is wrong; but for one each of `EXCUSES`."""

@@ -128,7 +128,15 @@ def instance_for(
     `out`: the result's dtype, where it is another.
     """
     weights = eight_bits.WEIGHTS if cut.width == 1 else scalar
-    template = {"T": scalar, "W": weights, "OUT": out or scalar, "CUT": cut, "TERMS": terms, "SCORE": score, "PLAIN": plain}
+    template = {
+        "T": scalar,
+        "W": weights,
+        "OUT": out or scalar,
+        "CUT": cut,
+        "TERMS": terms,
+        "SCORE": score,
+        "PLAIN": plain,
+    }
     return instance_of(kernels.attend, template)
 
 
