@@ -306,6 +306,19 @@ def test_attention(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     module.raw.read.cache_clear()
 
 
+def test_the_table_of_attention(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of what is recorded; the page's is of the recorded results, and empty where there are none."""
+    monkeypatch.setattr(sys, "path", [str(FOLDER), str(FOLDER.parent), *sys.path])
+    publish, made = (importlib.import_module(f"publish.{name}") for name in ("pictures", "attention_table"))
+    params = [["'prism'", "'cudnn'"], ["'128x2048c'", "'64x2048c'"]]
+    times, errors = [800.0, None, 1000.0, None], [1e-3, None, 2e-3, None]
+    recorded = {"attention.Time.track_us": [times, params, "2"], "attention.Error.track_error": [errors, params, "1"]}
+    assert made.table(recorded).splitlines()[2:] == ["| 128 | 2,048 | causal | 137 |  | 172 | 1.25 |  | 0.50 |"]
+    page = made.PAGE.read_text()
+    found = made.table(publish.newest("h200", FOLDER / "results"))
+    assert publish.with_table(page, found, made.BEGIN, made.END) == page, "run asv_bench/publish/pictures.py"
+
+
 def test_products_of_layers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Read from what asv_bench/hgemm_layers.py writes; a wrong product has no figure."""
     row = {"layer": "4096x4096", "cublas": 12.0, "prism": 10.0, "ratio": 1.25}
