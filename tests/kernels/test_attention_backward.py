@@ -133,6 +133,7 @@ def test_schedules(schedule: str, deterministic: bool) -> None:
     assert not wrong(70, 140, schedule=schedule, seed=1, ahead=-20, deterministic=deterministic)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("keys", [1, 63, 64, 65, 130])
 @pytest.mark.parametrize("rows", [1, 15, 16, 17, 40])
 def test_edges(rows: int, keys: int) -> None:
@@ -141,6 +142,7 @@ def test_edges(rows: int, keys: int) -> None:
         assert not wrong(rows, keys, ONE, heads=1, ahead=keys - rows, deterministic=deterministic)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("ahead", [0, 60, -60, 33, -129, 1])
 @pytest.mark.parametrize("deterministic", [False, True])
 def test_more_keys_than_queries_and_fewer(ahead: int, deterministic: bool) -> None:
@@ -149,6 +151,7 @@ def test_more_keys_than_queries_and_fewer(ahead: int, deterministic: bool) -> No
     assert not wrong(70, 130, ONE, **options) and not wrong(130, 70, ONE, **options)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize(("ahead", "back"), [(None, 0), (0, 30), (20, 100), (-40, 70), (None, -30), (5, 300)])
 @pytest.mark.parametrize("deterministic", [False, True])
 def test_windows(ahead: int | None, back: int, deterministic: bool) -> None:
@@ -157,6 +160,7 @@ def test_windows(ahead: int | None, back: int, deterministic: bool) -> None:
     assert not wrong(70, 130, ONE, **options) and not wrong(130, 70, ONE, **options)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("cap", [0.5, 30.0])
 @pytest.mark.parametrize("deterministic", [False, True])
 def test_caps(cap: float, deterministic: bool) -> None:
@@ -172,6 +176,7 @@ def test_scores_far_below_0(ahead: int | None, deterministic: bool) -> None:
     assert not wrong(130, 70, ONE, heads=1, ahead=ahead, deterministic=deterministic, apart=2.0)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize(("heads", "share"), [(3, 1), (4, 2), (3, 3)])
 @pytest.mark.parametrize("deterministic", [False, True])
 def test_shared_heads(heads: int, share: int, deterministic: bool) -> None:
@@ -179,6 +184,7 @@ def test_shared_heads(heads: int, share: int, deterministic: bool) -> None:
     assert not wrong(33, 70, ONE, **options) and not wrong(40, 66, ONE, ahead=10, **options)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("dims", [(8, 24), (56, 40), (64, 8)])
 @pytest.mark.parametrize("deterministic", [False, True])
 def test_dims(dims: tuple[int, int], deterministic: bool) -> None:
