@@ -1,6 +1,7 @@
 """`prism.lib.attention_backward` on NumPy arrays, beside float64: layouts, alignments, shared heads, strides, empty ones, errors.
 
-Tests of prism/lib/algorithms/attention_backward: api, plan, ships, cases (tests/lib/test_algorithms.py calls these).
+Tests of prism/lib/algorithms/attention_backward: api, plan, ships, cases (tests/lib/test_algorithms.py calls these), and of
+prism/lib/algorithms/attention/options.py.
 """
 
 from __future__ import annotations
