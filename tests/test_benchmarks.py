@@ -319,6 +319,24 @@ def test_the_table_of_attention(monkeypatch: pytest.MonkeyPatch) -> None:
     assert publish.with_table(page, found, made.BEGIN, made.END) == page, "run asv_bench/publish/pictures.py"
 
 
+def test_attention_backward(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read from what asv_bench/attention_backward.py writes; gradients that are off have no figure."""
+    row = {"us": {"prism": 8.0, "again": 12.0, "cudnn": 10.0}, "ratio": {"cudnn": 1.25}}
+    rows = [{"shape": "128x2048c", "fault": "", **row}, {"shape": "64x2048", "fault": "prism: error 1.0e-01 ", **row}]
+    (tmp_path / "attention_backward.json").write_text(json.dumps(rows))
+    monkeypatch.setattr(sys, "path", [str(FOLDER), *sys.path])
+    script, module = (importlib.import_module(name) for name in ("attention_backward", "benchmarks.attention_backward"))
+    assert module.SHAPES == list(script.SHAPES)
+    assert script.operations(128, 2048, True) * 2 == script.operations(64, 2048, False) == 10 * 16_384 * 2048 * 2048
+    monkeypatch.setenv(module.raw.VARIABLE, str(tmp_path))
+    module.raw.read.cache_clear()
+    assert module.Ratio().track_vs_cudnn("128x2048c") == 0.8 and module.Time().track_us("again", "128x2048c") == 12.0
+    for impl, shape in (("flash", "128x2048c"), ("prism", "64x2048"), ("prism", "256x16384")):
+        with pytest.raises(NotImplementedError):
+            module.Time().track_us(impl, shape)
+    module.raw.read.cache_clear()
+
+
 def test_products_of_layers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Read from what asv_bench/hgemm_layers.py writes; a wrong product has no figure."""
     row = {"layer": "4096x4096", "cublas": 12.0, "prism": 10.0, "ratio": 1.25}
