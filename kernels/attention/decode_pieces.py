@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from prism.kernels.attention.decode_cut import DecodeCut
+from prism.kernels.attention.decode_parts import place
 from prism.lang import (
-    block, const, constexpr, dtype, grid, group, id, int32, int64, load_vector, partition, prism, ptr, requires, shared,
-    store_vector, template, thread, vector, warp, warpgroup,
+    CUtensorMap, block, const, constexpr, dtype, grid, group, id, int32, int64, load_vector, one, partition, prism, ptr, requires,
+    shared, store_vector, template, thread, tma_load, vector, warp, warpgroup,
 )  # fmt: skip
 from prism.lib.thread import operators
 
@@ -22,22 +24,24 @@ def tiles_of(length: int32 @ thread[1], most: int32 @ thread[1]) -> int32 @ thre
 @requires(block[1], thread[THREADS])
 def count_tiles(
     lengths: ptr(const(int32)) @ grid[1], batches: int32 @ grid[1], most: int32 @ grid[1],
-    starts: shared(int32[THREADS]) @ block[1],
+    starts: shared(int32[64]) @ block[1],
 ) -> int32 @ block[1]:
-    """How many tiles all sequences have, for one head; `starts`: how many those have that are before each thread's run of them.
+    """How many tiles all sequences have, for one head; `starts`: how many those have that are before each of 64 runs of them.
 
     Perspective: block.
     Test:        tests/kernels/test_attention_decode.py
     """
     t: int32 @ thread[1] = id()
+    FEW: constexpr(int) = THREADS // 64
     run: int32 @ block[1] = (batches + (THREADS - 1)) / THREADS
     before: int32[1] @ thread[1] = {0}
     with group(thread[1]):
         for i in range(t * run, min(batches, (t + 1) * run)):
             before[0] += tiles_of(lengths[i], most, KEYS=KEYS)
     total: int32 @ block[1] = block.scan(before, 0, WIDTH=1, OP=operators.add, EXCLUSIVE=True)
-    with partition(starts, thread[1], t) as own, group(thread[1]):
-        own[0] = before[0]
+    with partition(starts, thread[1], t / FEW) as own, group(thread[1]):
+        if t % FEW == 0:
+            own[0] = before[0]
     return total
 
 
@@ -46,16 +50,16 @@ def count_tiles(
 @requires(block[1], thread[THREADS])
 def find_piece(
     lengths: ptr(const(int32)) @ grid[1], batches: int32 @ grid[1], most: int32 @ grid[1],
-    starts: const(shared(int32[THREADS])) @ block[1], heads: int32 @ grid[1], tile: int32 @ block[1],
+    starts: const(shared(int32[64])) @ block[1], heads: int32 @ grid[1], tile: int32 @ block[1],
 ) -> (int32, int32) @ block[1]:
     """The sequence and head that has a tile, as `sequence * heads + head`, and where its tiles begin.
 
     Perspective: block; no barrier. `starts`: as of `count_tiles`.
     Test:        tests/kernels/test_attention_decode.py
     """
-    run: int32 @ block[1] = (batches + (THREADS - 1)) / THREADS
+    run: int32 @ block[1] = (batches + (THREADS - 1)) / THREADS * (THREADS / 64)
     at: int32 @ block[1] = 0
-    step: int32 @ block[1] = THREADS / 2
+    step: int32 @ block[1] = 32
     while step > 0:
         if starts[at + step] * heads <= tile:
             at += step
@@ -73,20 +77,16 @@ def find_piece(
 
 @prism("device")
 @requires(thread[1])
-def first_of(
-    unit: int32 @ thread[1], big: int32 @ thread[1], many: int32 @ thread[1], small: int32 @ thread[1],
-) -> int32 @ thread[1]:
-    """The first tile of a unit: `many` units have the first `big` tiles, evenly, each further one has `small`."""
-    return int32(int64(unit) * big / many) if unit <= many else big + (unit - many) * small
+def first_of(unit: int32 @ thread[1], tiles: int32 @ thread[1], units: int32 @ thread[1]) -> int32 @ thread[1]:
+    """The first tile of a unit: `units` have all `tiles`, evenly."""
+    return int32(int64(unit) * tiles / units)
 
 
 @prism("device")
 @requires(thread[1])
-def unit_of(
-    tile: int32 @ thread[1], big: int32 @ thread[1], many: int32 @ thread[1], small: int32 @ thread[1],
-) -> int32 @ thread[1]:
+def unit_of(tile: int32 @ thread[1], tiles: int32 @ thread[1], units: int32 @ thread[1]) -> int32 @ thread[1]:
     """The unit that has a tile."""
-    return int32((int64(tile + 1) * many - 1) / big) if tile < big else many + (tile - big) / small
+    return int32((int64(tile + 1) * units - 1) / tiles)
 
 
 @prism("device")
@@ -110,27 +110,48 @@ def clear_rows(tile: shared(T[KEYS, DIM], swizzle=128) @ warpgroup[1], first: in
 
 @prism("device")
 @template(T=dtype, DIM=constexpr(int))
-@requires(warp[1])
+@requires(warpgroup[1])
 def gather_rows(
-    tile: shared(T[64, DIM], swizzle=128) @ warp[1], x: ptr(const(T)) @ grid[1], start: int64 @ warp[1], rows: int32 @ warp[1],
-    heads: int32 @ warp[1], head_step: int64 @ warp[1], token_step: int64 @ warp[1], wide: int32 @ warp[1],
+    tile: shared(T[64, DIM], swizzle=128) @ warpgroup[1], x: ptr(const(T)) @ grid[1], start: int64 @ warpgroup[1],
+    rows: int32 @ warpgroup[1], columns: int32 @ warpgroup[1], shared_by: int32 @ warpgroup[1], head_step: int64 @ warpgroup[1],
+    token_step: int64 @ warpgroup[1],
 ):
-    """Fill a tile with queries: row r is head `r % heads` of token `r / heads`; zeros behind `rows` and `wide`.
+    """Fill a tile with queries: row r is head `r % shared_by` of token `r / shared_by`; zeros behind `rows` and `columns`.
 
-    Perspective: warp.
-    Shapes:      `x`: head 0 of token 0 begins at `start`; `wide`, the steps and `start` are multiples of 8.
+    Perspective: warpgroup.
+    Shapes:      `x`: head 0 of token 0 begins at `start`; `columns`, the steps and `start` are multiples of 8.
     Test:        tests/kernels/test_attention_decode.py
     """
-    lane: int32 @ thread[1] = id()
+    t: int32 @ thread[1] = id()
     with partition(tile, thread[1], lambda e: (e / DIM, e % DIM)) as own, group(thread[1]):
-        for e in range(8 * lane, 64 * DIM, 8 * 32):
+        for e in range(8 * t, 64 * DIM, 8 * 128):
             r: int32 = e / DIM
-            few: vector(T, 8)
-            for i in range(8):
-                few[i] = 0
-            if r < rows and e % DIM < wide:
-                few = load_vector(x[start + r % heads * head_step + r / heads * token_step + e % DIM], 8)
+            few: vector(T, 8) = vector(T, 8)(0)
+            if r < rows and e % DIM < columns:
+                few = load_vector(x[start + place(r, shared_by, head_step, token_step) + e % DIM], 8)
             store_vector(own[e], few)
 
 
-__all__ = ["clear_rows", "count_tiles", "find_piece", "first_of", "gather_rows", "unit_of"]
+@prism("device")
+@template(T=dtype, CUT=constexpr(DecodeCut), DIM=constexpr(int))
+@requires(warp[1])
+def bring(
+    tile: shared(T[CUT.keys, DIM], swizzle=128) @ warp[1], x: const(CUtensorMap(T, 1, 1, CUT.box, DIM, swizzle=128)) @ grid[1],
+    batch: int32 @ warp[1], head: int32 @ warp[1], first: int32 @ warp[1], length: int32 @ warp[1],
+    table: ptr(const(int32)) @ grid[1], wide: int32 @ warp[1], pages: int32 @ warp[1],
+):
+    """Load a tile of a sequence's keys or values from `first` on; zeros, in place of pages from `length` on.
+
+    Perspective: warp.
+    Test:        tests/kernels/test_attention_decode.py
+    """
+    with one(thread):
+        if CUT.page > 0:
+            for p in range(0, CUT.keys, CUT.box):
+                page: int32 = table[batch * wide + (first + p) / CUT.page] if first + p < length else pages
+                tma_load(tile[p, 0], x[page, head, (first + p) % CUT.page, 0])
+        else:
+            tma_load(tile, x[batch, head, first, 0])
+
+
+__all__ = ["bring", "clear_rows", "count_tiles", "find_piece", "first_of", "gather_rows", "unit_of"]

@@ -16,7 +16,7 @@ import pytest
 import prism
 from prism import interpret
 from prism.interpret import SCHEDULES, MachineError, run
-from prism.kernels.attention import DecodeCut, decode, decode_cut_of, decode_parts, decode_pieces, decode_weights
+from prism.kernels.attention import DecodeCut, decode, decode_cut_of, decode_parts, decode_pieces
 from prism.lang.tree.plan import Program, Wait, WaitGroup
 from prism.lib.algorithms.attention_decode.plan import instance_for, units_of
 from prism.runtime.build import entry_of
@@ -184,11 +184,11 @@ EXCUSES = {
 """Waits of which one each is for what the analysis can't see: without it nothing is wrong."""
 WAITS = (Wait, WaitGroup)
 CALLS = {
-    "dense": (decode_cut_of(64, 64, 2, lse=True, host=True), (
+    "dense": (decode_cut_of(64, 64, lse=True, host=True), (
         {"batches": 1, "heads": 4, "share": 2, "keys": 500}, {"batches": 6, "heads": 10, "keys": 60},
     )),
     "pages": (
-        decode_cut_of(64, 64, 4, page=32, lengths=True, causal=True, tokens=True, lse=True, host=True),
+        decode_cut_of(64, 64, page=32, lengths=True, causal=True, lse=True, host=True),
         (
             {"batches": 3, "heads": 2, "share": 2, "tokens": 2, "keys": 500, "page": 32, "lengths": [500, 30, 400]},
             {"batches": 6, "heads": 10, "tokens": 2, "keys": 60, "page": 32, "lengths": [60, 1, 33, 0, 60, 2]},
@@ -221,7 +221,7 @@ def test_each_wait_is_needed(name: str, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_nobody_wrote_a_barrier() -> None:
-    for module in (decode, decode_parts, decode_pieces, decode_weights):
+    for module in (decode, decode_parts, decode_pieces):
         path = Path(getattr(module, "__file__", None) or decode_parts.__file__.replace("decode_parts", "decode"))
         assert not re.search(r"fence|unsafe|wait_|sync", path.read_text(), re.IGNORECASE), path
 
@@ -230,11 +230,9 @@ def test_nobody_wrote_a_barrier() -> None:
 
 
 MACHINE = [
-    ("float16", decode_cut_of(128, 128, 8)), ("bfloat16", decode_cut_of(64, 64, 8, lengths=True, page=16)),
-    ("bfloat16", decode_cut_of(128, 128, 64, lengths=True, causal=True, tokens=True, lse=True, page=64)),
-    ("float16", decode_cut_of(64, 64, 16, lengths=True, causal=True, tokens=True, lse=True)),
-    ("bfloat16", decode_cut_of(192, 128, 16)),
-    ("bfloat16", decode_cut_of(128, 128, 16)), ("float16", decode_cut_of(256, 256, 8, lengths=True)),
+    ("float16", decode_cut_of(128, 128)), ("bfloat16", decode_cut_of(64, 64, lengths=True, page=16)),
+    ("bfloat16", decode_cut_of(128, 128, lengths=True, causal=True, lse=True, page=64)),
+    ("bfloat16", decode_cut_of(192, 128)), ("float16", decode_cut_of(256, 256, lengths=True, lse=True)),
 ]  # fmt: skip
 
 

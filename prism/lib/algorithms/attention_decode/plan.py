@@ -16,6 +16,8 @@ from prism.runtime.tensor_maps import PIECE
 LSE = "lse"
 ROWS = 64
 """Queries of a head of keys, at most: those of one product."""
+FAN = 128 << 10
+"""Bytes of parts that one block adds up: more are added up by several, and then again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,50 +99,32 @@ def _plan(asked: Decoding, out: View, machine: Machine) -> Plan:
     asked, cleared = _with_keys(asked, scratch)
     (batches, heads, tokens, dim), (_, kv_heads, _, _) = asked.q.shape, asked.k.shape
     cut = decode_cut_of(
-        dim, asked.v.shape[3], asked.rows, page=asked.page, lengths=asked.lengths is not None,
-        causal=asked.causal and tokens > 1, tokens=tokens > 1, lse=asked.lse, host=machine.host,
+        dim, asked.v.shape[3], page=asked.page, lengths=asked.lengths is not None, causal=asked.causal and tokens > 1,
+        lse=asked.lse, host=machine.host,
     )  # fmt: skip
-    share, pairs = heads // kv_heads, batches * kv_heads
-    blocks, small, units = units_of(
-        pairs, max(1, -(-asked.keys // cut.keys)), 3 if machine.host else machine.multiprocessors
-    )
+    share, pairs, wide = heads // kv_heads, batches * kv_heads, asked.rows * (cut.dim_v + 4)
+    units = units_of(pairs * max(1, -(-asked.keys // cut.keys)), 3 if machine.host else cut.blocks * machine.multiprocessors)
     arguments: dict[str, Any] = {
-        "q": (asked.q if tokens > 1 else split_heads(asked.q, share)).map, "k": asked.k.map, "v": asked.v.map,
-        "q_rows": asked.q.buffer if tokens > 1 else nothing(asked.q.scalar), "o": out.buffer,
+        "q": asked.q.buffer, "k": asked.k.map, "v": asked.v.map, "o": out.buffer,
         "lse": Buffer(LSE, 0, "float32", batches * heads * tokens) if asked.lse else nothing("float32"),
-        "partial": scratch.take("float32", units * cut.kept), "marks": scratch.take("float32", units * 1024),
-        "tickets": Buffer(WORDS, 0, "uint32", 1), "counters": Buffer(WORDS, 16, "uint32", 4 * pairs), "small": small,
-        "batches": batches, "heads": kv_heads, "shared_by": share, "tokens": tokens, "keys": asked.keys,
+        "partial": scratch.take("float32", 4 * units * wide), "counters": Buffer(WORDS, 0, "uint32", 8 * units),
+        "fan": 2 if machine.host else max(16, FAN // (4 * wide)), "batches": batches, "heads": kv_heads, "shared_by": share,
+        "tokens": tokens, "keys": asked.keys,
         "lengths": nothing("int32") if asked.lengths is None else asked.lengths.buffer,
         "table": nothing("int32") if asked.table is None else asked.table.buffer,
         "wide": 0 if asked.table is None else asked.table.shape[1], "pages": asked.k.shape[0] if asked.page else 0,
-        "wide_q": dim, "columns": asked.v.shape[3], "scale": asked.scale,
+        "columns_q": dim, "columns": asked.v.shape[3], "scale": asked.scale,
     }  # fmt: skip
     for name, view in (("q", asked.q), ("o", out)):
         for axis, apart in zip(("batch", "head", "token"), view.strides, strict=False):
             arguments[f"{name}_{axis}"] = apart // view.size
-    step = Step(instance_for(asked.q.scalar, cut), blocks, cut.threads, arguments)
-    return Plan((*cleared, step), words=16 + 16 * pairs, tag="attention_decode", scratch=scratch.used, lent=True)
+    step = Step(instance_for(asked.q.scalar, cut), units, cut.threads, arguments)
+    return Plan((*cleared, step), words=32 * units, tag="attention_decode", scratch=scratch.used, lent=True)
 
 
-def units_of(pairs: int, tiles: int, processors: int) -> tuple[int, int, int]:
-    """Return how many blocks there are, how many tiles small units have, or 0, and how many units there are at most.
-
-    Multiprocessors are not all as fast: where a block has many tiles, the last quarter goes to who comes first, in units so small
-    that blocks end together, of a sixteenth of a head's tiles at least, as its parts are added up one after the other.
-    """
-    blocks, small, rest = min(pairs * tiles, processors), max(2, tiles // 16), pairs * tiles // 4
-    if rest < 2 * blocks * small:
-        return blocks, 0, blocks
-    return blocks, small, blocks + -(-rest // small)
-
-
-def split_heads(q: View, share: int) -> View:
-    """Return queries, one a head, as batches x heads of keys x the heads that share one x elements."""
-    (batches, heads, _, dim), (apart, step, _, inner) = q.shape, q.strides
-    return View(
-        q.name, q.scalar, (batches, heads // share, share, dim), (apart, step * share, step, inner), q.begins, q.offset
-    )
+def units_of(tiles: int, blocks: int) -> int:
+    """Return by how many blocks so many tiles are read, where so many blocks run at a time."""
+    return min(tiles, blocks)
 
 
 def instance_for(scalar: str, cut: DecodeCut) -> Instance:
@@ -148,4 +132,4 @@ def instance_for(scalar: str, cut: DecodeCut) -> Instance:
     return instance_of(decode, {"T": scalar, "CUT": cut})
 
 
-__all__ = ["LSE", "OUT", "ROWS", "Decoding", "decide", "instance_for", "split_heads", "units_of"]
+__all__ = ["LSE", "OUT", "ROWS", "Decoding", "decide", "instance_for", "units_of"]
