@@ -7,13 +7,13 @@ done last, in the order of the keys.
 
 from __future__ import annotations
 
-from prism.kernels.attention.decode_cut import DecodeCut
-from prism.kernels.attention.decode_parts import add_up, is_last, keep, put_logs, put_rows, slot_of
+from prism.kernels.attention.decode_cut import DecodeCut, Sizes
+from prism.kernels.attention.decode_parts import finish
 from prism.kernels.attention.decode_pieces import bring, clear_rows, count_tiles, find_piece, first_of, gather_rows, unit_of
 from prism.kernels.attention.softmax import LEAST, mask, weigh
 from prism.lang import (
-    CUtensorMap, attr, block, claim, const, constexpr, count, dtype, float32, fragment, grid, group, id, int32, int64, one,
-    partition, prefetch_map, prism, ptr, requires, roles, row, set_registers, shared, shuffle_xor, template, thread, uint32, warp, warpgroup,
+    CUtensorMap, attr, block, claim, const, constexpr, count, dtype, float32, fragment, grid, group, id, int32, one,
+    partition, prefetch_map, prism, ptr, requires, roles, row, set_registers, shared, template, thread, uint32, warp, warpgroup,
     wgmma,
 )  # fmt: skip
 
@@ -25,15 +25,10 @@ from prism.lang import (
 def decode(
     q: ptr(const(T)) @ grid[1], k: const(CUtensorMap(T, 1, 1, CUT.box, CUT.dim, swizzle=128)) @ grid[1],
     v: const(CUtensorMap(T, 1, 1, CUT.box, CUT.dim_v, swizzle=128)) @ grid[1], o: ptr(T) @ grid[1], lse: ptr(float32) @ grid[1],
-    partial: ptr(float32) @ grid[1], counters: ptr(uint32) @ grid[1], fan: int32 @ grid[1], batches: int32 @ grid[1],
-    heads: int32 @ grid[1], shared_by: int32 @ grid[1], tokens: int32 @ grid[1], keys: int32 @ grid[1],
-    lengths: ptr(const(int32)) @ grid[1], table: ptr(const(int32)) @ grid[1], wide: int32 @ grid[1], pages: int32 @ grid[1],
-    columns_q: int32 @ grid[1], columns: int32 @ grid[1], q_batch: int64 @ grid[1], q_head: int64 @ grid[1],
-    q_token: int64 @ grid[1], o_batch: int64 @ grid[1], o_head: int64 @ grid[1], o_token: int64 @ grid[1],
-    scale: float32 @ grid[1],
+    partial: ptr(float32) @ grid[1], counters: ptr(uint32) @ grid[1], lengths: ptr(const(int32)) @ grid[1],
+    table: ptr(const(int32)) @ grid[1], s: Sizes @ grid[1],
 ):  # fmt: skip
     """`softmax(scale * q @ k.T) @ v` of up to 64 rows of each of `batches` times `heads` heads of keys, which are read once."""
-    rows: int32 @ grid[1] = shared_by * tokens
     blocks: int32 @ grid[1] = count(block[1])
     unit: int32 @ block[1] = id()
     with (
@@ -45,11 +40,11 @@ def decode(
         v_tile: shared(T[CUT.keys, CUT.dim_v], ring=CUT.stages, swizzle=128)
         words: shared(uint32[4])
         starts: shared(int32[64])
-        each: int32 @ block[1] = max(1, (keys + (CUT.keys - 1)) / CUT.keys)
-        tiles: int32 @ block[1] = each * heads * batches
+        each: int32 @ block[1] = max(1, (s.keys + (CUT.keys - 1)) / CUT.keys)
+        tiles: int32 @ block[1] = each * s.heads * s.batches
         if CUT.lengths:
-            of_a_head: int32 @ block[1] = count_tiles(lengths, batches, keys, starts, KEYS=CUT.keys, THREADS=CUT.threads)
-            tiles = heads * of_a_head
+            of_a_head: int32 @ block[1] = count_tiles(lengths, s.batches, s.keys, starts, KEYS=CUT.keys, THREADS=CUT.threads)
+            tiles = s.heads * of_a_head
         units: int32 @ block[1] = min(blocks, tiles)
         scores: fragment(float32, 64, CUT.keys) @ warpgroup[1] = 0
         weights: fragment(T, 64, CUT.keys) @ warpgroup[1] = 0
@@ -59,7 +54,6 @@ def decode(
         factor: float32[2] @ thread[1]
         low: int32[2] @ thread[1] = [0, 0]
         high: int32[2] @ thread[1]
-        lane: int32 @ thread[1] = id() % 32
         consumers, loader = roles(warp, 4, 1)
         if CUT.blocks > 1:
             workers, helpers = roles(warpgroup, 1, 1)
@@ -70,43 +64,42 @@ def decode(
         with loader, one(thread):
             prefetch_map(k)
             prefetch_map(v)
-        first: int32 @ block[1] = first_of(unit, tiles, units) if unit < units else tiles
-        last: int32 @ block[1] = first_of(unit + 1, tiles, units) if unit < units else tiles
+        first: int32 @ block[1] = first_of(unit, tiles, units)
+        last: int32 @ block[1] = first_of(unit + 1, tiles, units) if unit < units else 0
         piece: int32 @ block[1] = first / each
         start: int32 @ block[1] = piece * each
         if CUT.lengths:
             if first < last:
-                piece, start = find_piece(lengths, batches, keys, starts, heads, first, KEYS=CUT.keys, THREADS=CUT.threads)
+                piece, start = find_piece(lengths, s.batches, s.keys, starts, s.heads, first, KEYS=CUT.keys, THREADS=CUT.threads)
         while start < last:
-            batch: int32 @ block[1] = piece / heads
-            head: int32 @ block[1] = piece % heads
-            length: int32 @ block[1] = max(0, min(keys, lengths[batch])) if CUT.lengths else keys
+            batch: int32 @ block[1] = piece / s.heads
+            head: int32 @ block[1] = piece % s.heads
+            length: int32 @ block[1] = max(0, min(s.keys, lengths[batch])) if CUT.lengths else s.keys
             n: int32 @ block[1] = max(1, (length + (CUT.keys - 1)) / CUT.keys)
             from_: int32 @ block[1] = max(first - start, 0) * CUT.keys
             to: int32 @ block[1] = min(n, last - start) * CUT.keys
-            least: int32 @ block[1] = length - (tokens - 1) if CUT.causal else length
+            least: int32 @ block[1] = length - (s.tokens - 1) if CUT.causal else length
             with claim(q_tile, consumers) as q_in, group(warpgroup[1]):
-                at: int64 @ warpgroup[1] = batch * q_batch + head * shared_by * q_head
-                gather_rows(q_in, q, at, rows, columns_q, shared_by, q_head, q_token)
+                gather_rows(q_in, q, batch, head, s)
             with consumers, group(thread[1]):
                 for h in range(2):
-                    high[h] = min(length, least + row(scores, 2 * h) / shared_by) if CUT.causal else length
+                    high[h] = min(length, least + row(scores, 2 * h) / s.shared_by) if CUT.causal else length
                     largest[h] = LEAST
                     total[h] = 0
                 for i in range(count(sums)):
                     sums[i] = 0
             for j in range(from_, to, CUT.keys):
                 with claim(k_tile, loader) as k_in:
-                    bring(k_in, k, batch, head, j, length, table, wide, pages, CUT=CUT)
+                    bring(k_in, k, batch, head, j, length, table, s, PAGE=CUT.page)
                 with claim(v_tile, loader) as v_in:
-                    bring(v_in, v, batch, head, j, length, table, wide, pages, CUT=CUT)
+                    bring(v_in, v, batch, head, j, length, table, s, PAGE=CUT.page)
                 with claim(k_tile, consumers) as k_now, group(warpgroup[1]):
                     wgmma(scores, q_tile, k_now, accumulate=False)
                 with consumers:
                     with group(warpgroup[1]):
                         if j + CUT.keys > least:
                             mask(scores, low, high, j)
-                        weigh(scores, largest, total, factor, scale, MORE=0)
+                        weigh(scores, largest, total, factor, s.scale, MORE=0)
                     with group(thread[1]):
                         for i in range(count(sums)):
                             sums[i] *= factor[i / 2 % 2]
@@ -118,44 +111,14 @@ def decode(
                     wgmma(sums, weights, v_now, transpose_b=True)
             leader: int32 @ block[1] = unit_of(start, tiles, units)
             parts: int32 @ block[1] = unit_of(start + n - 1, tiles, units) - leader + 1
-            o_start: int64 @ block[1] = batch * o_batch + head * shared_by * o_head
-            log_start: int64 @ block[1] = (int64(batch) * heads + head) * shared_by * tokens
             with (
                 claim(outs, consumers) as out, claim(logs, consumers) as log, claim(kept, consumers) as here,
-                claim(words, consumers) as own_words, group(warpgroup[1]),
+                claim(words, consumers) as own, group(warpgroup[1]),
             ):
-                for h in range(2):
-                    for s in range(2):
-                        total[h] += shuffle_xor(total[h], 1 << s)
-                    factor[h] = 1
-                if parts == 1:
-                    with group(thread[1]):
-                        for h in range(2):
-                            factor[h] = 1 / total[h] if total[h] > 0 else 0
-                    put_rows(out, o_start, sums, factor, rows, columns, shared_by, o_head, o_token)
-                    if CUT.lse:
-                        put_logs(log, log_start, largest, total, rows, shared_by, tokens)
-                else:
-                    slot: int64 @ warpgroup[1] = slot_of(leader, unit - leader)
-                    keep(here, slot * rows * (CUT.dim_v + 4), sums, factor, largest, total, rows)
-                    again: int32 @ warpgroup[1] = parts
-                    i: int32 @ warpgroup[1] = unit - leader
-                    step: int32 @ warpgroup[1] = 1
-                    level: int32 @ warpgroup[1] = 0
-                    while again > 1:
-                        group_: int32 @ warpgroup[1] = i / fan * fan
-                        members: int32 @ warpgroup[1] = min(fan, again - group_)
-                        done: bool @ warpgroup[1] = is_last(counters, 4 * slot_of(leader, group_ * step) + level, own_words, members)
-                        if done:
-                            add_up(
-                                out, log, here, level % 2 * 2 * int64(blocks), (level + 1) % 2 * 2 * int64(blocks), leader,
-                                group_ * step, step, members, again <= fan, rows, columns, shared_by, tokens, o_start, log_start,
-                                o_head, o_token, DIM=CUT.dim_v, LSE=CUT.lse,
-                            )
-                        again = (again + (fan - 1)) / fan if done else 1
-                        i = i / fan
-                        step *= fan
-                        level += 1
+                finish(
+                    out, log, here, counters, own, sums, largest, total, unit, leader, parts, 3 * blocks, piece, s.columns_v, s,
+                    LSE=CUT.lse,
+                )
             piece += 1
             start += n
 

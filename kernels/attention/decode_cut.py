@@ -5,8 +5,33 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from prism.lang import float32, int32, int64, struct
+
 _ROOM = 228 << 10
 """Bytes of shared memory that a multiprocessor has for its blocks, each of which takes 1 KiB and some barriers more than tiles."""
+
+
+@struct
+class Sizes:
+    """Of a call: what there is, and the steps between batches, heads and tokens; `fan`: parts that are added up at a time."""
+
+    batches: int32
+    heads: int32
+    shared_by: int32
+    tokens: int32
+    keys: int32
+    columns: int32
+    columns_v: int32
+    wide: int32
+    pages: int32
+    fan: int32
+    q_batch: int64
+    q_head: int64
+    q_token: int64
+    o_batch: int64
+    o_head: int64
+    o_token: int64
+    scale: float32
 
 
 @dataclass(frozen=True)
@@ -47,4 +72,4 @@ def decode_cut_of(
     return DecodeCut(d, dv, 64, stages, blocks, causal, lengths, page, lse)
 
 
-__all__ = ["DecodeCut", "decode_cut_of"]
+__all__ = ["DecodeCut", "Sizes", "decode_cut_of"]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from prism.kernels.attention.decode_cut import DecodeCut
-from prism.kernels.attention.decode_parts import place
+from prism.kernels.attention.decode_cut import Sizes
 from prism.lang import (
     CUtensorMap, block, const, constexpr, dtype, grid, group, id, int32, int64, load_vector, one, partition, prism, ptr, requires,
     shared, store_vector, template, thread, tma_load, vector, warp, warpgroup,
@@ -112,33 +111,32 @@ def clear_rows(tile: shared(T[KEYS, DIM], swizzle=128) @ warpgroup[1], first: in
 @template(T=dtype, DIM=constexpr(int))
 @requires(warpgroup[1])
 def gather_rows(
-    tile: shared(T[64, DIM], swizzle=128) @ warpgroup[1], x: ptr(const(T)) @ grid[1], start: int64 @ warpgroup[1],
-    rows: int32 @ warpgroup[1], columns: int32 @ warpgroup[1], shared_by: int32 @ warpgroup[1], head_step: int64 @ warpgroup[1],
-    token_step: int64 @ warpgroup[1],
+    tile: shared(T[64, DIM], swizzle=128) @ warpgroup[1], q: ptr(const(T)) @ grid[1], batch: int32 @ warpgroup[1],
+    head: int32 @ warpgroup[1], s: Sizes @ grid[1],
 ):
-    """Fill a tile with queries: row r is head `r % shared_by` of token `r / shared_by`; zeros behind `rows` and `columns`.
+    """Fill a tile with queries: row r is head `r % shared_by` of token `r / shared_by`; zeros behind the rows and columns.
 
     Perspective: warpgroup.
-    Shapes:      `x`: head 0 of token 0 begins at `start`; `columns`, the steps and `start` are multiples of 8.
     Test:        tests/kernels/test_attention_decode.py
     """
     t: int32 @ thread[1] = id()
+    start: int64 @ thread[1] = batch * s.q_batch + head * s.shared_by * s.q_head
     with partition(tile, thread[1], lambda e: (e / DIM, e % DIM)) as own, group(thread[1]):
         for e in range(8 * t, 64 * DIM, 8 * 128):
             r: int32 = e / DIM
             few: vector(T, 8) = vector(T, 8)(0)
-            if r < rows and e % DIM < columns:
-                few = load_vector(x[start + place(r, shared_by, head_step, token_step) + e % DIM], 8)
+            if r < s.shared_by * s.tokens and e % DIM < s.columns:
+                few = load_vector(q[start + r % s.shared_by * s.q_head + r / s.shared_by * s.q_token + e % DIM], 8)
             store_vector(own[e], few)
 
 
 @prism("device")
-@template(T=dtype, CUT=constexpr(DecodeCut), DIM=constexpr(int))
+@template(T=dtype, KEYS=constexpr(int), BOX=constexpr(int), DIM=constexpr(int), PAGE=constexpr(int))
 @requires(warp[1])
 def bring(
-    tile: shared(T[CUT.keys, DIM], swizzle=128) @ warp[1], x: const(CUtensorMap(T, 1, 1, CUT.box, DIM, swizzle=128)) @ grid[1],
+    tile: shared(T[KEYS, DIM], swizzle=128) @ warp[1], x: const(CUtensorMap(T, 1, 1, BOX, DIM, swizzle=128)) @ grid[1],
     batch: int32 @ warp[1], head: int32 @ warp[1], first: int32 @ warp[1], length: int32 @ warp[1],
-    table: ptr(const(int32)) @ grid[1], wide: int32 @ warp[1], pages: int32 @ warp[1],
+    table: ptr(const(int32)) @ grid[1], s: Sizes @ grid[1],
 ):
     """Load a tile of a sequence's keys or values from `first` on; zeros, in place of pages from `length` on.
 
@@ -146,10 +144,10 @@ def bring(
     Test:        tests/kernels/test_attention_decode.py
     """
     with one(thread):
-        if CUT.page > 0:
-            for p in range(0, CUT.keys, CUT.box):
-                page: int32 = table[batch * wide + (first + p) / CUT.page] if first + p < length else pages
-                tma_load(tile[p, 0], x[page, head, (first + p) % CUT.page, 0])
+        if PAGE > 0:
+            for p in range(0, KEYS, BOX):
+                page: int32 = table[batch * s.wide + (first + p) / PAGE] if first + p < length else s.pages
+                tma_load(tile[p, 0], x[page, head, (first + p) % PAGE, 0])
         else:
             tma_load(tile, x[batch, head, first, 0])
 

@@ -6,9 +6,11 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
+import numpy as np
+
 from prism.host.call import Decision, Result
 from prism.host.plan import OUT, SCRATCH, WORDS, Buffer, Clear, Machine, Plan, Scratch, Step, instance_of, nothing
-from prism.kernels.attention import DecodeCut, decode, decode_cut_of
+from prism.kernels.attention import DecodeCut, Sizes, decode, decode_cut_of
 from prism.lib.views import View, new_view
 from prism.runtime.instance import Instance
 from prism.runtime.tensor_maps import PIECE
@@ -16,6 +18,8 @@ from prism.runtime.tensor_maps import PIECE
 LSE = "lse"
 ROWS = 64
 """Queries of a head of keys, at most: those of one product."""
+HOST_BLOCKS = 3
+"""Blocks on the reference machine."""
 FAN = 128 << 10
 """Bytes of parts that one block adds up: more are added up by several, and then again."""
 
@@ -103,28 +107,23 @@ def _plan(asked: Decoding, out: View, machine: Machine) -> Plan:
         lse=asked.lse, host=machine.host,
     )  # fmt: skip
     share, pairs, wide = heads // kv_heads, batches * kv_heads, asked.rows * (cut.dim_v + 4)
-    units = units_of(pairs * max(1, -(-asked.keys // cut.keys)), 3 if machine.host else cut.blocks * machine.multiprocessors)
+    blocks = HOST_BLOCKS if machine.host else cut.blocks * machine.multiprocessors
+    units = min(blocks, pairs * max(1, -(-asked.keys // cut.keys)))
+    sizes = (
+        batches, kv_heads, share, tokens, asked.keys, dim, asked.v.shape[3],
+        0 if asked.table is None else asked.table.shape[1], asked.k.shape[0] if asked.page else 0,
+        2 if machine.host else max(16, FAN // (4 * wide)),
+        *(step // view.size for view in (asked.q, out) for step in view.strides[:3]), asked.scale,
+    )  # fmt: skip
     arguments: dict[str, Any] = {
         "q": asked.q.buffer, "k": asked.k.map, "v": asked.v.map, "o": out.buffer,
         "lse": Buffer(LSE, 0, "float32", batches * heads * tokens) if asked.lse else nothing("float32"),
-        "partial": scratch.take("float32", 4 * units * wide), "counters": Buffer(WORDS, 0, "uint32", 8 * units),
-        "fan": 2 if machine.host else max(16, FAN // (4 * wide)), "batches": batches, "heads": kv_heads, "shared_by": share,
-        "tokens": tokens, "keys": asked.keys,
+        "partial": scratch.take("float32", 6 * units * wide), "counters": Buffer(WORDS, 0, "uint32", 12 * units),
         "lengths": nothing("int32") if asked.lengths is None else asked.lengths.buffer,
-        "table": nothing("int32") if asked.table is None else asked.table.buffer,
-        "wide": 0 if asked.table is None else asked.table.shape[1], "pages": asked.k.shape[0] if asked.page else 0,
-        "columns_q": dim, "columns": asked.v.shape[3], "scale": asked.scale,
+        "table": nothing("int32") if asked.table is None else asked.table.buffer, "s": np.array(sizes, Sizes)[()],
     }  # fmt: skip
-    for name, view in (("q", asked.q), ("o", out)):
-        for axis, apart in zip(("batch", "head", "token"), view.strides, strict=False):
-            arguments[f"{name}_{axis}"] = apart // view.size
     step = Step(instance_for(asked.q.scalar, cut), units, cut.threads, arguments)
-    return Plan((*cleared, step), words=32 * units, tag="attention_decode", scratch=scratch.used, lent=True)
-
-
-def units_of(tiles: int, blocks: int) -> int:
-    """Return by how many blocks so many tiles are read, where so many blocks run at a time."""
-    return min(tiles, blocks)
+    return Plan((*cleared, step), words=48 * units, tag="attention_decode", scratch=scratch.used, lent=True)
 
 
 def instance_for(scalar: str, cut: DecodeCut) -> Instance:
@@ -132,4 +131,4 @@ def instance_for(scalar: str, cut: DecodeCut) -> Instance:
     return instance_of(decode, {"T": scalar, "CUT": cut})
 
 
-__all__ = ["LSE", "OUT", "ROWS", "Decoding", "decide", "instance_for", "units_of"]
+__all__ = ["LSE", "OUT", "ROWS", "Decoding", "decide", "instance_for"]
