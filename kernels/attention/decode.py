@@ -35,7 +35,7 @@ def decode(
         partition(o, block[1], lambda i: i, races="allow") as outs, partition(lse, block[1], lambda i: i, races="allow") as logs,
         partition(partial, block[1], lambda i: i, races="allow") as kept, group(block[1]),
     ):
-        q_tile: shared(T[64, CUT.dim], swizzle=128)
+        q_tile: shared(T[64, CUT.dim], ring=1, swizzle=128)
         k_tile: shared(T[CUT.keys, CUT.dim], ring=CUT.stages, swizzle=128)
         v_tile: shared(T[CUT.keys, CUT.dim_v], ring=CUT.stages, swizzle=128)
         words: shared(uint32[4])
@@ -88,27 +88,28 @@ def decode(
                     total[h] = 0
                 for i in range(count(sums)):
                     sums[i] = 0
-            for j in range(from_, to, CUT.keys):
-                with claim(k_tile, loader) as k_in:
-                    bring(k_in, k, batch, head, j, length, table, s, PAGE=CUT.page)
-                with claim(v_tile, loader) as v_in:
-                    bring(v_in, v, batch, head, j, length, table, s, PAGE=CUT.page)
-                with claim(k_tile, consumers) as k_now, group(warpgroup[1]):
-                    wgmma(scores, q_tile, k_now, accumulate=False)
-                with consumers:
-                    with group(warpgroup[1]):
-                        if j + CUT.keys > least:
-                            mask(scores, low, high, j)
-                        weigh(scores, largest, total, factor, s.scale, MORE=0)
-                    with group(thread[1]):
-                        for i in range(count(sums)):
-                            sums[i] *= factor[i / 2 % 2]
-                        for i in range(count(weights)):
-                            weights[i] = T(scores[i])
-                with claim(v_tile, consumers) as v_now, group(warpgroup[1]):
-                    if CUT.lengths and j + CUT.keys > length:
-                        clear_rows(v_now, length - j)
-                    wgmma(sums, weights, v_now, transpose_b=True)
+            with claim(q_tile, consumers) as q_now:
+                for j in range(from_, to, CUT.keys):
+                    with claim(k_tile, loader) as k_in:
+                        bring(k_in, k, batch, head, j, length, table, s, PAGE=CUT.page)
+                    with claim(v_tile, loader) as v_in:
+                        bring(v_in, v, batch, head, j, length, table, s, PAGE=CUT.page)
+                    with claim(k_tile, consumers) as k_now, group(warpgroup[1]):
+                        wgmma(scores, q_now, k_now, accumulate=False)
+                    with consumers:
+                        with group(warpgroup[1]):
+                            if j + CUT.keys > least:
+                                mask(scores, low, high, j)
+                            weigh(scores, largest, total, factor, s.scale, MORE=0)
+                        with group(thread[1]):
+                            for i in range(count(sums)):
+                                sums[i] *= factor[i / 2 % 2]
+                            for i in range(count(weights)):
+                                weights[i] = T(scores[i])
+                    with claim(v_tile, consumers) as v_now, group(warpgroup[1]):
+                        if CUT.lengths and j + CUT.keys > length:
+                            clear_rows(v_now, length - j)
+                        wgmma(sums, weights, v_now, transpose_b=True)
             leader: int32 @ block[1] = unit_of(start, tiles, units)
             parts: int32 @ block[1] = unit_of(start + n - 1, tiles, units) - leader + 1
             with (
