@@ -17,7 +17,7 @@ def instances(gpu: Machine) -> Iterator[Instance]:
     """Yield the kernels that ship for a GPU."""
     if gpu.arch != ARCH:
         return
-    for dtype, dim, rows, (page, lengths) in itertools.product(
-        DTYPES, (64, 128), (8, 16), ((0, False), (0, True), (16, True), (64, True))
+    for dtype, dim, (page, lengths) in itertools.product(
+        DTYPES, (64, 128), ((0, False), (0, True), (16, True), (64, True))
     ):
-        yield instance_for(dtype, decode_cut_of(dim, dim, rows, page=page, lengths=lengths))
+        yield instance_for(dtype, decode_cut_of(dim, dim, page=page, lengths=lengths))
