@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from prism.kernels.attention.decode_cut import DecodeCut, Sizes
 from prism.kernels.attention.decode_parts import finish
-from prism.kernels.attention.decode_pieces import bring, clear_rows, count_tiles, find_piece, first_of, gather_rows, unit_of
+from prism.kernels.attention.decode_pieces import bring, clear_rows, count_tiles, find_piece, first_of, load_query, unit_of
 from prism.kernels.attention.softmax import LEAST, mask, weigh
 from prism.lang import (
     CUtensorMap, attr, block, claim, const, constexpr, count, dtype, float32, fragment, grid, group, id, int32, one,
-    partition, prefetch_map, prism, ptr, requires, roles, row, set_registers, shared, template, thread, uint32, warp, warpgroup,
+    partition, prefetch_map, prism, ptr, requires, roles, row, set_registers, shared, store_vector, template, thread, uint32, warp, warpgroup,
     wgmma,
 )  # fmt: skip
 
@@ -31,6 +31,7 @@ def decode(
     """`softmax(scale * q @ k.T) @ v` of up to 64 rows of each of `batches` times `heads` heads of keys, which are read once."""
     blocks: int32 @ grid[1] = count(block[1])
     unit: int32 @ block[1] = id()
+    heads: int32 @ grid[1] = s.heads * s.strips  # strips of queries, of which each reads its head's keys
     with (
         partition(o, block[1], lambda i: i, races="allow") as outs, partition(lse, block[1], lambda i: i, races="allow") as logs,
         partition(partial, block[1], lambda i: i, races="allow") as kept, group(block[1]),
@@ -41,10 +42,10 @@ def decode(
         words: shared(uint32[4])
         starts: shared(int32[64])
         each: int32 @ block[1] = max(1, (s.keys + (CUT.keys - 1)) / CUT.keys)
-        tiles: int32 @ block[1] = each * s.heads * s.batches
+        tiles: int32 @ block[1] = each * heads * s.batches
         if CUT.lengths:
             of_a_head: int32 @ block[1] = count_tiles(lengths, s.batches, s.keys, starts, KEYS=CUT.keys, THREADS=CUT.threads)
-            tiles = s.heads * of_a_head
+            tiles = heads * of_a_head
         units: int32 @ block[1] = min(blocks, tiles)
         scores: fragment(float32, 64, CUT.keys) @ warpgroup[1] = 0
         weights: fragment(T, 64, CUT.keys) @ warpgroup[1] = 0
@@ -54,6 +55,7 @@ def decode(
         factor: float32[2] @ thread[1]
         low: int32[2] @ thread[1] = [0, 0]
         high: int32[2] @ thread[1]
+        t: int32 @ thread[1] = id()
         consumers, loader = roles(warp, 4, 1)
         if CUT.blocks > 1:
             workers, helpers = roles(warpgroup, 1, 1)
@@ -70,20 +72,25 @@ def decode(
         start: int32 @ block[1] = piece * each
         if CUT.lengths:
             if first < last:
-                piece, start = find_piece(lengths, s.batches, s.keys, starts, s.heads, first, KEYS=CUT.keys, THREADS=CUT.threads)
+                piece, start = find_piece(lengths, s.batches, s.keys, starts, heads, first, KEYS=CUT.keys, THREADS=CUT.threads)
         while start < last:
-            batch: int32 @ block[1] = piece / s.heads
-            head: int32 @ block[1] = piece % s.heads
+            batch: int32 @ block[1] = piece / heads
+            head: int32 @ block[1] = piece % heads / s.strips
+            top: int32 @ block[1] = piece % s.strips * 64
             length: int32 @ block[1] = max(0, min(s.keys, lengths[batch])) if CUT.lengths else s.keys
             n: int32 @ block[1] = max(1, (length + (CUT.keys - 1)) / CUT.keys)
             from_: int32 @ block[1] = max(first - start, 0) * CUT.keys
             to: int32 @ block[1] = min(n, last - start) * CUT.keys
             least: int32 @ block[1] = length - (s.tokens - 1) if CUT.causal else length
-            with claim(q_tile, consumers) as q_in, group(warpgroup[1]):
-                gather_rows(q_in, q, batch, head, s)
+            with (
+                claim(q_tile, consumers) as q_in, partition(q_in, thread[1], lambda e: (e / CUT.dim, e % CUT.dim)) as own,
+                group(thread[1]),
+            ):
+                for e in range(8 * t, 64 * CUT.dim, 8 * 128):
+                    store_vector(own[e], load_query(q, piece, e / CUT.dim, e % CUT.dim, s))
             with consumers, group(thread[1]):
                 for h in range(2):
-                    high[h] = min(length, least + row(scores, 2 * h) / s.shared_by) if CUT.causal else length
+                    high[h] = min(length, least + (top + row(scores, 2 * h)) / s.shared_by) if CUT.causal else length
                     largest[h] = LEAST
                     total[h] = 0
                 for i in range(count(sums)):
@@ -91,9 +98,9 @@ def decode(
             with claim(q_tile, consumers) as q_now:
                 for j in range(from_, to, CUT.keys):
                     with claim(k_tile, loader) as k_in:
-                        bring(k_in, k, batch, head, j, length, table, s, PAGE=CUT.page)
+                        bring(k_in, k, batch, head, j, 0, length, table, s, PAGE=CUT.page)
                     with claim(v_tile, loader) as v_in:
-                        bring(v_in, v, batch, head, j, length, table, s, PAGE=CUT.page)
+                        bring(v_in, v, batch, head, j, 0, length, table, s, PAGE=CUT.page)
                     with claim(k_tile, consumers) as k_now, group(warpgroup[1]):
                         wgmma(scores, q_now, k_now, accumulate=False)
                     with consumers:
@@ -117,7 +124,7 @@ def decode(
                 claim(words, consumers) as own, group(warpgroup[1]),
             ):
                 finish(
-                    out, log, here, counters, own, sums, largest, total, unit, leader, parts, 3 * blocks, piece, s.columns_v, s,
+                    out, log, here, counters, own, sums, largest, total, unit, leader, parts, 3 * blocks, piece, 0, s,
                     LSE=CUT.lse,
                 )
             piece += 1

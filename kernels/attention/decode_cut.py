@@ -13,7 +13,10 @@ _ROOM = 228 << 10
 
 @struct
 class Sizes:
-    """Of a call: what there is, and the steps between batches, heads and tokens; `fan`: parts that are added up at a time."""
+    """Of a call: what there is, and the steps between batches, heads and tokens.
+
+    `strips` of 64 queries, at most, share a head of keys; the largest has `strip`. `fan`: parts that are added up at a time.
+    """
 
     batches: int32
     heads: int32
@@ -22,6 +25,8 @@ class Sizes:
     keys: int32
     columns: int32
     columns_v: int32
+    strips: int32
+    strip: int32
     wide: int32
     pages: int32
     fan: int32

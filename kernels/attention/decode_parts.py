@@ -16,7 +16,7 @@ from prism.lang import (
 @requires(warpgroup[1])
 def keep(
     kept: ptr(float32) @ warpgroup[1], slot: int32 @ warpgroup[1], sums: fragment(float32, 64, DIM) @ warpgroup[1],
-    largest: float32[2] @ thread[1], total: float32[2] @ thread[1], rows: int32 @ warpgroup[1],
+    largest: float32[2] @ thread[1], total: float32[2] @ thread[1], rows: int32 @ warpgroup[1], s: Sizes @ grid[1],
 ):
     """Write a part: of each row its sums, not divided by their total, then its largest score and its total, then two of no use.
 
@@ -28,7 +28,7 @@ def keep(
         for s in range(2):
             total[h] += shuffle_xor(total[h], 1 << s)
     with (
-        partition(kept, thread[1], lambda r, c: (slot * rows + r) * (DIM + 4) + c, races="allow") as own, group(thread[1])
+        partition(kept, thread[1], lambda r, c: (slot * s.strip + r) * (DIM + 4) + c, races="allow") as own, group(thread[1])
     ):
         for i in range(0, count(sums), 2):
             if row(sums, i) < rows:
@@ -78,8 +78,8 @@ def slot_of(leader: int32 @ thread[1], part: int32 @ thread[1], piece: int32 @ t
 def add_up(
     out: ptr(T) @ warpgroup[1], log: ptr(float32) @ warpgroup[1], kept: ptr(float32) @ warpgroup[1], read: int32 @ warpgroup[1],
     write: int32 @ warpgroup[1], leader: int32 @ warpgroup[1], first: int32 @ warpgroup[1], step: int32 @ warpgroup[1],
-    parts: int32 @ warpgroup[1], final: bool @ warpgroup[1], piece: int32 @ warpgroup[1],
-    columns: int32 @ warpgroup[1], s: Sizes @ grid[1],
+    parts: int32 @ warpgroup[1], final: bool @ warpgroup[1], piece: int32 @ warpgroup[1], start: int32 @ warpgroup[1],
+    s: Sizes @ grid[1],
 ):
     """Add up `parts` parts from `first` on, each `step`th, and write the result, or, where there are more, another part.
 
@@ -89,19 +89,20 @@ def add_up(
     Test:        tests/kernels/test_attention_decode.py
     """
     t: int32 @ thread[1] = id()
-    rows: int32 @ thread[1] = s.shared_by * s.tokens
     target: int32 @ thread[1] = write + slot_of(leader, first, piece)
-    batch: int32 @ thread[1] = piece / s.heads
-    head: int32 @ thread[1] = piece % s.heads
+    top: int32 @ thread[1] = piece % s.strips * 64
+    head: int32 @ thread[1] = piece / s.strips * s.shared_by  # of all sequences
+    of_all: int32 @ thread[1] = s.heads * s.shared_by
     with (
-        partition(out, thread[1], lambda h, n, c: batch * s.o_batch + h * s.o_head + n * s.o_token + c, races="allow") as own_out,
-        partition(log, thread[1], lambda h, n: (int64(batch) * s.heads * s.shared_by + h) * s.tokens + n, races="allow") as own_log,
-        partition(kept, thread[1], lambda p, r, c: (p * rows + r) * (DIM + 4) + c, races="allow") as all, group(thread[1]),
+        partition(out, thread[1], lambda h, n, c: h / of_all * s.o_batch + h % of_all * s.o_head + n * s.o_token + c, races="allow") as own_out,
+        partition(log, thread[1], lambda h, n: int64(h) * s.tokens + n, races="allow") as own_log,
+        partition(kept, thread[1], lambda p, r, c: (p * s.strip + r) * (DIM + 4) + c, races="allow") as all, group(thread[1]),
     ):
-        for e in range(4 * t, rows * DIM, 512):
+        for e in range(4 * t, min(64, s.shared_by * s.tokens - top) * DIM, 512):
             r: int32 = e / DIM
             c: int32 = e % DIM
-            h: int32 = head * s.shared_by + r % s.shared_by
+            h: int32 = head + (top + r) % s.shared_by
+            n: int32 = (top + r) / s.shared_by
             sums: vector(float32, 4) = vector(float32, 4)(0)
             largest: float32 = LEAST
             total: float32 = 0
@@ -119,13 +120,13 @@ def add_up(
                 if c == 0:
                     store_vector(all[target, r, DIM], vector(float32, 2)(largest, total))
             else:
-                if c < columns:
+                if start + c < s.columns_v:
                     few: vector(T, 4)
                     for i in range(4):
                         few[i] = T(sums[i] / total) if total > 0 else T(0)
-                    store_vector(own_out[h, r / s.shared_by, c], few)
+                    store_vector(own_out[h, n, start + c], few)
                 if LSE and c == 0:
-                    own_log[h, r / s.shared_by] = (largest + log2(total)) * LN_2
+                    own_log[h, n] = (largest + log2(total)) * LN_2
 
 
 @prism("device")
@@ -135,28 +136,30 @@ def finish(
     out: ptr(T) @ warpgroup[1], log: ptr(float32) @ warpgroup[1], kept: ptr(float32) @ warpgroup[1],
     counters: ptr(uint32) @ grid[1], words: shared(uint32[4]) @ warpgroup[1], sums: fragment(float32, 64, DIM) @ warpgroup[1],
     largest: float32[2] @ thread[1], total: float32[2] @ thread[1], unit: int32 @ warpgroup[1], leader: int32 @ warpgroup[1],
-    parts: int32 @ warpgroup[1], slots: int32 @ warpgroup[1], piece: int32 @ warpgroup[1],
-    columns: int32 @ warpgroup[1], s: Sizes @ grid[1],
+    parts: int32 @ warpgroup[1], slots: int32 @ warpgroup[1], piece: int32 @ warpgroup[1], w: int32 @ warpgroup[1],
+    s: Sizes @ grid[1],
 ):
-    """Keep a unit's part of a head; who is done last of `s.fan` units that follow one another adds theirs up, and so on.
+    """Keep a unit's part of a piece; who is done last of `s.fan` units that follow one another adds theirs up, and so on.
 
     Perspective: warpgroup.
-    Shapes:      `parts` units from `leader` on have a part each. `kept`: two times `slots` slots. `counters`: 4 for each slot.
+    Shapes:      `parts` units from `leader` on have a part each. `w`: which `DIM` columns of the result these are. `kept`: for each
+                 `w` two times `slots` slots of `s.strip` rows. `counters`: 4 for each slot. `words`: 4.
     Test:        tests/kernels/test_attention_decode.py
     """
     i: int32 @ warpgroup[1] = unit - leader
     n: int32 @ warpgroup[1] = parts
     step: int32 @ warpgroup[1] = 1
     level: int32 @ warpgroup[1] = 0
-    keep(kept, slot_of(leader, i, piece), sums, largest, total, s.shared_by * s.tokens)
+    base: int32 @ warpgroup[1] = 2 * w * slots
+    keep(kept, base + slot_of(leader, i, piece), sums, largest, total, s.shared_by * s.tokens - piece % s.strips * 64, s)
     while n > 0:
         first: int32 @ warpgroup[1] = i / s.fan * s.fan
         members: int32 @ warpgroup[1] = min(s.fan, n - first)
-        done: bool @ warpgroup[1] = is_last(counters, 4 * slot_of(leader, first * step, piece) + level, words, members)
+        done: bool @ warpgroup[1] = is_last(counters, 4 * (base + slot_of(leader, first * step, piece)) + level, words, members)
         if done:
             add_up(
-                out, log, kept, level % 2 * slots, (level + 1) % 2 * slots, leader, first * step, step, members, n <= s.fan, piece,
-                columns, s, DIM=DIM, LSE=LSE,
+                out, log, kept, base + level % 2 * slots, base + (level + 1) % 2 * slots, leader, first * step, step, members,
+                n <= s.fan, piece, w * DIM, s, DIM=DIM, LSE=LSE,
             )
         n = (n + (s.fan - 1)) / s.fan if done and n > s.fan else 0
         i = i / s.fan

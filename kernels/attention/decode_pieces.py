@@ -108,26 +108,22 @@ def clear_rows(tile: shared(T[KEYS, DIM], swizzle=128) @ warpgroup[1], first: in
 
 
 @prism("device")
-@template(T=dtype, DIM=constexpr(int))
-@requires(warpgroup[1])
-def gather_rows(
-    tile: shared(T[64, DIM], swizzle=128) @ warpgroup[1], q: ptr(const(T)) @ grid[1], batch: int32 @ warpgroup[1],
-    head: int32 @ warpgroup[1], s: Sizes @ grid[1],
-):
-    """Fill a tile with queries: row r is head `r % shared_by` of token `r / shared_by`; zeros behind the rows and columns.
+@template(T=dtype)
+@requires(thread[1])
+def load_query(
+    q: ptr(const(T)) @ grid[1], piece: int32 @ thread[1], r: int32 @ thread[1], c: int32 @ thread[1], s: Sizes @ grid[1],
+) -> vector(T, 8) @ thread[1]:
+    """Return 8 elements of row r of a piece's queries, from c on; zeros behind the rows and columns.
 
-    Perspective: warpgroup.
-    Test:        tests/kernels/test_attention_decode.py
+    Row n of a head of keys is head `n % shared_by`, of those that share it, of token `n / shared_by`.
     """
-    t: int32 @ thread[1] = id()
-    start: int64 @ thread[1] = batch * s.q_batch + head * s.shared_by * s.q_head
-    with partition(tile, thread[1], lambda e: (e / DIM, e % DIM)) as own, group(thread[1]):
-        for e in range(8 * t, 64 * DIM, 8 * 128):
-            r: int32 = e / DIM
-            few: vector(T, 8) = vector(T, 8)(0)
-            if r < s.shared_by * s.tokens and e % DIM < s.columns:
-                few = load_vector(q[start + r % s.shared_by * s.q_head + r / s.shared_by * s.q_token + e % DIM], 8)
-            store_vector(own[e], few)
+    n: int32 = piece % s.strips * 64 + r
+    h: int32 = piece / s.strips * s.shared_by + n % s.shared_by
+    few: vector(T, 8) = vector(T, 8)(0)
+    if n < s.shared_by * s.tokens and c < s.columns:
+        of_all: int32 = s.heads * s.shared_by
+        few = load_vector(q[h / of_all * s.q_batch + h % of_all * s.q_head + n / s.shared_by * s.q_token + c], 8)
+    return few
 
 
 @prism("device")
@@ -135,7 +131,7 @@ def gather_rows(
 @requires(warp[1])
 def bring(
     tile: shared(T[KEYS, DIM], swizzle=128) @ warp[1], x: const(CUtensorMap(T, 1, 1, BOX, DIM, swizzle=128)) @ grid[1],
-    batch: int32 @ warp[1], head: int32 @ warp[1], first: int32 @ warp[1], length: int32 @ warp[1],
+    batch: int32 @ warp[1], head: int32 @ warp[1], first: int32 @ warp[1], column: int32 @ warp[1], length: int32 @ warp[1],
     table: ptr(const(int32)) @ grid[1], s: Sizes @ grid[1],
 ):
     """Load a tile of a sequence's keys or values from `first` on; zeros, in place of pages from `length` on.
@@ -145,11 +141,15 @@ def bring(
     """
     with one(thread):
         if PAGE > 0:
-            for p in range(0, KEYS, BOX):
-                page: int32 = table[batch * s.wide + (first + p) / PAGE] if first + p < length else s.pages
-                tma_load(tile[p, 0], x[page, head, (first + p) % PAGE, 0])
+            BOXES: constexpr(int) = KEYS // BOX
+            places: int32[BOXES]
+            for p in range(BOXES):  # all are asked for before one is waited for
+                at: int32 = first + p * BOX
+                places[p] = table[batch * s.wide + at / PAGE] if at < length else s.pages
+            for p in range(BOXES):
+                tma_load(tile[p * BOX, 0], x[places[p], head, (first + p * BOX) % PAGE, column])
         else:
-            tma_load(tile, x[batch, head, first, 0])
+            tma_load(tile, x[batch, head, first, column])
 
 
-__all__ = ["bring", "clear_rows", "count_tiles", "find_piece", "first_of", "gather_rows", "unit_of"]
+__all__ = ["bring", "clear_rows", "count_tiles", "find_piece", "first_of", "load_query", "unit_of"]

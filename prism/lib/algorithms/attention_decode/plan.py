@@ -17,7 +17,7 @@ from prism.runtime.tensor_maps import PIECE
 
 LSE = "lse"
 ROWS = 64
-"""Queries of a head of keys, at most: those of one product."""
+"""Queries of one product."""
 HOST_BLOCKS = 3
 """Blocks on the reference machine."""
 FAN = 128 << 10
@@ -106,11 +106,12 @@ def _plan(asked: Decoding, out: View, machine: Machine) -> Plan:
         dim, asked.v.shape[3], page=asked.page, lengths=asked.lengths is not None, causal=asked.causal and tokens > 1,
         lse=asked.lse, host=machine.host,
     )  # fmt: skip
-    share, pairs, wide = heads // kv_heads, batches * kv_heads, asked.rows * (cut.dim_v + 4)
+    share, strips, strip = heads // kv_heads, -(-asked.rows // ROWS), min(asked.rows, ROWS)
+    pairs, wide = batches * kv_heads * strips, strip * (cut.dim_v + 4)
     blocks = HOST_BLOCKS if machine.host else cut.blocks * machine.multiprocessors
     units = min(blocks, pairs * max(1, -(-asked.keys // cut.keys)))
     sizes = (
-        batches, kv_heads, share, tokens, asked.keys, dim, asked.v.shape[3],
+        batches, kv_heads, share, tokens, asked.keys, dim, asked.v.shape[3], strips, strip,
         0 if asked.table is None else asked.table.shape[1], asked.k.shape[0] if asked.page else 0,
         2 if machine.host else max(16, FAN // (4 * wide)),
         *(step // view.size for view in (asked.q, out) for step in view.strides[:3]), asked.scale,
