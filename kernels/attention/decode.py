@@ -115,7 +115,7 @@ def decode(
                                 weights[i] = T(scores[i])
                     with claim(v_tile, consumers) as v_now, group(warpgroup[1]):
                         if CUT.lengths and j + CUT.keys > length:
-                            clear_rows(v_now, length - j)
+                            clear_rows(v_now, length - j, THREADS=128)
                         wgmma(sums, weights, v_now, transpose_b=True)
             leader: int32 @ block[1] = unit_of(start, tiles, units)
             parts: int32 @ block[1] = unit_of(start + n - 1, tiles, units) - leader + 1

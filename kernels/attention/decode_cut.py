@@ -67,6 +67,21 @@ class DecodeCut:
         return 256
 
 
+@dataclass(frozen=True)
+class LatentCut:
+    """Of a latent cache: what there is. `page`: keys of a page, or 0."""
+
+    causal: bool = False
+    lengths: bool = False
+    page: int = 0
+    lse: bool = False
+
+    @property
+    def box(self) -> int:
+        """Keys that one copy brings."""
+        return math.gcd(64, self.page) if self.page else 64
+
+
 def decode_cut_of(
     dim: int, dim_v: int, *, page: int = 0, lengths: bool = False, causal: bool = False, lse: bool = False, host: bool = False
 ) -> DecodeCut:  # fmt: skip
@@ -77,4 +92,4 @@ def decode_cut_of(
     return DecodeCut(d, dv, 64, stages, blocks, causal, lengths, page, lse)
 
 
-__all__ = ["DecodeCut", "Sizes", "decode_cut_of"]
+__all__ = ["DecodeCut", "LatentCut", "Sizes", "decode_cut_of"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from prism.kernels.attention.decode_cut import Sizes
 from prism.lang import (
     CUtensorMap, block, const, constexpr, dtype, grid, group, id, int32, int64, load_vector, one, partition, prism, ptr, requires,
-    shared, store_vector, template, thread, tma_load, vector, warp, warpgroup,
+    shared, store_vector, template, thread, tma_load, vector, warp,
 )  # fmt: skip
 from prism.lib.thread import operators
 
@@ -89,12 +89,12 @@ def unit_of(tile: int32 @ thread[1], tiles: int32 @ thread[1], units: int32 @ th
 
 
 @prism("device")
-@template(T=dtype, KEYS=constexpr(int), DIM=constexpr(int))
-@requires(warpgroup[1])
-def clear_rows(tile: shared(T[KEYS, DIM], swizzle=128) @ warpgroup[1], first: int32 @ warpgroup[1]):
+@template(T=dtype, KEYS=constexpr(int), DIM=constexpr(int), THREADS=constexpr(int))
+@requires(thread[THREADS])
+def clear_rows(tile: shared(T[KEYS, DIM], swizzle=128) @ thread[THREADS], first: int32 @ thread[THREADS]):
     """Give zeros to rows from `first` on: behind a sequence's last key may be anything, and 0 times that is not always 0.
 
-    Perspective: warpgroup.
+    Perspective: `THREADS` threads.
     Test:        tests/kernels/test_attention_decode.py
     """
     t: int32 @ thread[1] = id()
@@ -102,7 +102,7 @@ def clear_rows(tile: shared(T[KEYS, DIM], swizzle=128) @ warpgroup[1], first: in
         zeros: vector(T, 8)
         for e in range(8):
             zeros[e] = 0
-        for e in range(8 * t, KEYS * DIM, 8 * 128):
+        for e in range(8 * t, KEYS * DIM, 8 * THREADS):
             if e / DIM >= first:
                 store_vector(own[e], zeros)
 
