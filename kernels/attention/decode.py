@@ -13,7 +13,8 @@ from prism.kernels.attention.decode_pieces import bring, clear_rows, count_tiles
 from prism.kernels.attention.softmax import LEAST, mask, weigh
 from prism.lang import (
     CUtensorMap, attr, block, claim, const, constexpr, count, dtype, float32, fragment, grid, group, id, int32, one,
-    partition, prefetch_map, prism, ptr, requires, roles, row, set_registers, shared, store_vector, template, thread, uint32, warp, warpgroup,
+    partition, prefetch_map, prism, ptr, requires, roles, row, set_registers, shared, store_vector, template, thread, tma_prefetch,
+    uint32, warp, warpgroup,
     wgmma,
 )  # fmt: skip
 
@@ -26,11 +27,11 @@ def decode(
     q: ptr(const(T)) @ grid[1], k: const(CUtensorMap(T, 1, 1, CUT.box, CUT.dim, swizzle=128)) @ grid[1],
     v: const(CUtensorMap(T, 1, 1, CUT.box, CUT.dim_v, swizzle=128)) @ grid[1], o: ptr(T) @ grid[1], lse: ptr(float32) @ grid[1],
     partial: ptr(float32) @ grid[1], counters: ptr(uint32) @ grid[1], lengths: ptr(const(int32)) @ grid[1],
-    table: ptr(const(int32)) @ grid[1], s: Sizes @ grid[1],
+    table: ptr(const(int32)) @ grid[1], tickets: ptr(uint32) @ grid[1], s: Sizes @ grid[1],
 ):  # fmt: skip
     """`softmax(scale * q @ k.T) @ v` of up to 64 rows of each of `batches` times `heads` heads of keys, which are read once."""
     blocks: int32 @ grid[1] = count(block[1])
-    unit: int32 @ block[1] = id()
+    b: int32 @ block[1] = id()
     heads: int32 @ grid[1] = s.heads * s.strips  # strips of queries, of which each reads its head's keys
     with (
         partition(o, block[1], lambda i: i, races="allow") as outs, partition(lse, block[1], lambda i: i, races="allow") as logs,
@@ -46,7 +47,9 @@ def decode(
         if CUT.lengths:
             of_a_head: int32 @ block[1] = count_tiles(lengths, s.batches, s.keys, starts, KEYS=CUT.keys, THREADS=CUT.threads)
             tiles = heads * of_a_head
-        units: int32 @ block[1] = min(blocks, tiles)
+        big: int32 @ block[1] = tiles - tiles / 4 if s.small > 0 and tiles / 4 >= 2 * blocks * s.small else tiles
+        many: int32 @ block[1] = min(blocks, big)
+        units: int32 @ block[1] = unit_of(tiles - 1, big, many, s.small) + 1
         scores: fragment(float32, 64, CUT.keys) @ warpgroup[1] = 0
         weights: fragment(T, 64, CUT.keys) @ warpgroup[1] = 0
         sums: fragment(float32, 64, CUT.dim_v) @ warpgroup[1] = 0
@@ -56,7 +59,7 @@ def decode(
         low: int32[2] @ thread[1] = [0, 0]
         high: int32[2] @ thread[1]
         t: int32 @ thread[1] = id()
-        consumers, loader = roles(warp, 4, 1)
+        consumers, loader, scheduler = roles(warp, 4, 1, 1)
         if CUT.blocks > 1:
             workers, helpers = roles(warpgroup, 1, 1)
             with helpers:
@@ -66,69 +69,78 @@ def decode(
         with loader, one(thread):
             prefetch_map(k)
             prefetch_map(v)
-        first: int32 @ block[1] = first_of(unit, tiles, units)
-        last: int32 @ block[1] = first_of(unit + 1, tiles, units) if unit < units else 0
-        piece: int32 @ block[1] = first / each
-        start: int32 @ block[1] = piece * each
-        if CUT.lengths:
-            if first < last:
+            for i in range(CUT.ahead):  # before the wait for the kernel that this one follows
+                tile: int32 = min(tiles - 1, first_of(b, big, many, s.small) + i)
+                pair: int32 = tile / each / s.strips
+                tma_prefetch(k[pair / s.heads, pair % s.heads, tile % each * CUT.keys, 0])
+                tma_prefetch(v[pair / s.heads, pair % s.heads, tile % each * CUT.keys, 0])
+
+        @requires(block[1], thread[CUT.threads])
+        def attend_unit(unit: int32 @ block[1]):
+            first: int32 @ block[1] = first_of(unit, big, many, s.small)
+            last: int32 @ block[1] = min(tiles, first_of(unit + 1, big, many, s.small))
+            piece: int32 @ block[1] = first / each
+            start: int32 @ block[1] = piece * each
+            if CUT.lengths:
                 piece, start = find_piece(lengths, s.batches, s.keys, starts, heads, first, KEYS=CUT.keys, THREADS=CUT.threads)
-        while start < last:
-            batch: int32 @ block[1] = piece / heads
-            head: int32 @ block[1] = piece % heads / s.strips
-            top: int32 @ block[1] = piece % s.strips * 64
-            length: int32 @ block[1] = max(0, min(s.keys, lengths[batch])) if CUT.lengths else s.keys
-            n: int32 @ block[1] = max(1, (length + (CUT.keys - 1)) / CUT.keys)
-            from_: int32 @ block[1] = max(first - start, 0) * CUT.keys
-            to: int32 @ block[1] = min(n, last - start) * CUT.keys
-            least: int32 @ block[1] = length - (s.tokens - 1) if CUT.causal else length
-            with (
-                claim(q_tile, consumers) as q_in, partition(q_in, thread[1], lambda e: (e / CUT.dim, e % CUT.dim)) as own,
-                group(thread[1]),
-            ):
-                for e in range(8 * t, 64 * CUT.dim, 8 * 128):
-                    store_vector(own[e], load_query(q, piece, e / CUT.dim, e % CUT.dim, s))
-            with consumers, group(thread[1]):
-                for h in range(2):
-                    high[h] = min(length, least + (top + row(scores, 2 * h)) / s.shared_by) if CUT.causal else length
-                    largest[h] = LEAST
-                    total[h] = 0
-                for i in range(count(sums)):
-                    sums[i] = 0
-            with claim(q_tile, consumers) as q_now:
-                for j in range(from_, to, CUT.keys):
-                    with claim(k_tile, loader) as k_in:
-                        bring(k_in, k, batch, head, j, 0, length, table, s, PAGE=CUT.page)
-                    with claim(v_tile, loader) as v_in:
-                        bring(v_in, v, batch, head, j, 0, length, table, s, PAGE=CUT.page)
-                    with claim(k_tile, consumers) as k_now, group(warpgroup[1]):
-                        wgmma(scores, q_now, k_now, accumulate=False)
-                    with consumers:
-                        with group(warpgroup[1]):
-                            if j + CUT.keys > least:
-                                mask(scores, low, high, j)
-                            weigh(scores, largest, total, factor, s.scale, MORE=0)
-                        with group(thread[1]):
-                            for i in range(count(sums)):
-                                sums[i] *= factor[i / 2 % 2]
-                            for i in range(count(weights)):
-                                weights[i] = T(scores[i])
-                    with claim(v_tile, consumers) as v_now, group(warpgroup[1]):
-                        if CUT.lengths and j + CUT.keys > length:
-                            clear_rows(v_now, length - j, THREADS=128)
-                        wgmma(sums, weights, v_now, transpose_b=True)
-            leader: int32 @ block[1] = unit_of(start, tiles, units)
-            parts: int32 @ block[1] = unit_of(start + n - 1, tiles, units) - leader + 1
-            with (
-                claim(outs, consumers) as out, claim(logs, consumers) as log, claim(kept, consumers) as here,
-                claim(words, consumers) as own, group(warpgroup[1]),
-            ):
-                finish(
-                    out, log, here, counters, own, sums, largest, total, unit, leader, parts, 3 * blocks, piece, 0, s,
-                    LSE=CUT.lse,
-                )
-            piece += 1
-            start += n
+            while start < last:
+                batch: int32 @ block[1] = piece / heads
+                head: int32 @ block[1] = piece % heads / s.strips
+                top: int32 @ block[1] = piece % s.strips * 64
+                length: int32 @ block[1] = max(0, min(s.keys, lengths[batch])) if CUT.lengths else s.keys
+                n: int32 @ block[1] = max(1, (length + (CUT.keys - 1)) / CUT.keys)
+                from_: int32 @ block[1] = max(first - start, 0) * CUT.keys
+                to: int32 @ block[1] = min(n, last - start) * CUT.keys
+                least: int32 @ block[1] = length - (s.tokens - 1) if CUT.causal else length
+                with (
+                    claim(q_tile, consumers) as q_in, partition(q_in, thread[1], lambda e: (e / CUT.dim, e % CUT.dim)) as own,
+                    group(thread[1]),
+                ):
+                    for e in range(8 * t, 64 * CUT.dim, 8 * 128):
+                        store_vector(own[e], load_query(q, piece, e / CUT.dim, e % CUT.dim, s))
+                with consumers, group(thread[1]):
+                    for h in range(2):
+                        high[h] = min(length, least + (top + row(scores, 2 * h)) / s.shared_by) if CUT.causal else length
+                        largest[h] = LEAST
+                        total[h] = 0
+                    for i in range(count(sums)):
+                        sums[i] = 0
+                with claim(q_tile, consumers) as q_now:
+                    for j in range(from_, to, CUT.keys):
+                        with claim(k_tile, loader) as k_in:
+                            bring(k_in, k, batch, head, j, 0, length, table, s, PAGE=CUT.page)
+                        with claim(v_tile, loader) as v_in:
+                            bring(v_in, v, batch, head, j, 0, length, table, s, PAGE=CUT.page)
+                        with claim(k_tile, consumers) as k_now, group(warpgroup[1]):
+                            wgmma(scores, q_now, k_now, accumulate=False)
+                        with consumers:
+                            with group(warpgroup[1]):
+                                if j + CUT.keys > least:
+                                    mask(scores, low, high, j)
+                                weigh(scores, largest, total, factor, s.scale, MORE=0)
+                            with group(thread[1]):
+                                for i in range(count(sums)):
+                                    sums[i] *= factor[i / 2 % 2]
+                                for i in range(count(weights)):
+                                    weights[i] = T(scores[i])
+                        with claim(v_tile, consumers) as v_now, group(warpgroup[1]):
+                            if CUT.lengths and j + CUT.keys > length:
+                                clear_rows(v_now, length - j, THREADS=128)
+                            wgmma(sums, weights, v_now, transpose_b=True)
+                leader: int32 @ block[1] = unit_of(start, big, many, s.small)
+                parts: int32 @ block[1] = unit_of(start + n - 1, big, many, s.small) - leader + 1
+                with (
+                    claim(outs, consumers) as out, claim(logs, consumers) as log, claim(kept, consumers) as here,
+                    claim(words, consumers) as own, group(warpgroup[1]),
+                ):
+                    finish(
+                        out, log, here, counters, own, sums, largest, total, unit, leader, parts, 3 * units, piece, 0, s,
+                        LSE=CUT.lse,
+                    )
+                piece += 1
+                start += n
+
+        grid.dynamic_tiles(tickets, b, blocks, units, scheduler, TILE=attend_unit, THREADS=CUT.threads)
 
 
 EXAMPLES = {"decode": {"T": "float16", "CUT": DecodeCut(128, 128)}}

@@ -15,7 +15,8 @@ _ROOM = 228 << 10
 class Sizes:
     """Of a call: what there is, and the steps between batches, heads and tokens.
 
-    `strips` of 64 queries, at most, share a head of keys; the largest has `strip`. `fan`: parts that are added up at a time.
+    `strips` of 64 queries, at most, share a head of keys; the largest has `strip`. `small`: tiles of a unit for who comes first, or 0;
+    `fan`: parts that are added up at a time.
     """
 
     batches: int32
@@ -29,6 +30,7 @@ class Sizes:
     strip: int32
     wide: int32
     pages: int32
+    small: int32
     fan: int32
     q_batch: int64
     q_head: int64
@@ -43,7 +45,8 @@ class Sizes:
 class DecodeCut:
     """Up to 64 rows of `dim` elements against tiles of `keys` keys, and values of `dim_v` elements; `stages` tiles are held.
 
-    `blocks`: how many a multiprocessor has. `page`: keys of a page of a paged cache, or 0.
+    `blocks`: how many a multiprocessor has. `page`: keys of a page of a paged cache, or 0. `ahead`: tiles that a block asks for
+    while the kernel before it still runs.
     """
 
     dim: int
@@ -55,6 +58,7 @@ class DecodeCut:
     lengths: bool = False
     page: int = 0
     lse: bool = False
+    ahead: int = 0
 
     @property
     def box(self) -> int:
@@ -89,7 +93,7 @@ def decode_cut_of(
     d, dv = (-(-n // 64) * 64 for n in (dim, dim_v))
     blocks = 2 if max(d, dv) <= 128 else 1
     stages = 2 if host else min(8, (_ROOM // blocks - 2048 - 2 * 64 * d) // (2 * 64 * (d + dv)))
-    return DecodeCut(d, dv, 64, stages, blocks, causal, lengths, page, lse)
+    return DecodeCut(d, dv, 64, stages, blocks, causal, lengths, page, lse, 0 if lengths or page else stages)
 
 
 __all__ = ["DecodeCut", "LatentCut", "Sizes", "decode_cut_of"]

@@ -67,8 +67,8 @@ def decode_latent(
         with loader, one(thread):
             prefetch_map(k)
             prefetch_map(k_end)
-        first: int32 @ block[1] = first_of(unit, tiles, units)
-        last: int32 @ block[1] = first_of(unit + 1, tiles, units) if unit < units else 0
+        first: int32 @ block[1] = first_of(unit, tiles, units, 0)
+        last: int32 @ block[1] = first_of(unit + 1, tiles, units, 0) if unit < units else 0
         piece: int32 @ block[1] = first / each
         start: int32 @ block[1] = piece * each
         if CUT.lengths:
@@ -129,8 +129,8 @@ def decode_latent(
                                 wgmma(sums, weights, k_left, transpose_b=True)
                             else:
                                 wgmma(sums, weights, k_right, transpose_b=True)
-            leader: int32 @ block[1] = unit_of(start, tiles, units)
-            parts: int32 @ block[1] = unit_of(start + n - 1, tiles, units) - leader + 1
+            leader: int32 @ block[1] = unit_of(start, tiles, units, 0)
+            parts: int32 @ block[1] = unit_of(start + n - 1, tiles, units, 0) - leader + 1
             with (
                 claim(outs, consumers) as out_, claim(logs, consumers) as log_, claim(kept, consumers) as here_,
                 claim(words, consumers) as words_, partition(out_, warpgroup[1], 0, races="allow") as out,

@@ -106,7 +106,7 @@ def add_up(
             sums: vector(float32, 4) = vector(float32, 4)(0)
             largest: float32 = LEAST
             total: float32 = 0
-            for p in range(0, parts, unroll=8):
+            for p in range(0, parts, unroll=16):
                 slot: int32 = read + slot_of(leader, first + p * step, piece)
                 facts: vector(float32, 2) = load_vector(all[slot, r, DIM], 2)
                 top: float32 = max(largest, facts[0])

@@ -76,16 +76,20 @@ def find_piece(
 
 @prism("device")
 @requires(thread[1])
-def first_of(unit: int32 @ thread[1], tiles: int32 @ thread[1], units: int32 @ thread[1]) -> int32 @ thread[1]:
-    """The first tile of a unit: `units` have all `tiles`, evenly."""
-    return int32(int64(unit) * tiles / units)
+def first_of(
+    unit: int32 @ thread[1], big: int32 @ thread[1], many: int32 @ thread[1], small: int32 @ thread[1],
+) -> int32 @ thread[1]:
+    """The first tile of a unit: `many` units have the first `big` tiles, evenly, each further one has `small`."""
+    return int32(int64(unit) * big / many) if unit <= many else big + (unit - many) * small
 
 
 @prism("device")
 @requires(thread[1])
-def unit_of(tile: int32 @ thread[1], tiles: int32 @ thread[1], units: int32 @ thread[1]) -> int32 @ thread[1]:
+def unit_of(
+    tile: int32 @ thread[1], big: int32 @ thread[1], many: int32 @ thread[1], small: int32 @ thread[1],
+) -> int32 @ thread[1]:
     """The unit that has a tile."""
-    return int32((int64(tile + 1) * units - 1) / tiles)
+    return int32((int64(tile + 1) * many - 1) / big) if tile < big else many + (tile - big) / small
 
 
 @prism("device")

@@ -20,6 +20,8 @@ ROWS = 64
 """Queries of one product."""
 HOST_BLOCKS = 3
 """Blocks on the reference machine."""
+MANY = 24
+"""Tiles of a block that are many."""
 FAN = 128 << 10
 """Bytes of parts that one block adds up: more are added up by several, and then again."""
 
@@ -108,23 +110,36 @@ def _plan(asked: Decoding, out: View, machine: Machine) -> Plan:
     )  # fmt: skip
     share, strips, strip = heads // kv_heads, -(-asked.rows // ROWS), min(asked.rows, ROWS)
     pairs, wide = batches * kv_heads * strips, strip * (cut.dim_v + 4)
-    blocks = HOST_BLOCKS if machine.host else cut.blocks * machine.multiprocessors
-    units = min(blocks, pairs * max(1, -(-asked.keys // cut.keys)))
+    tiles = pairs * max(1, -(-asked.keys // cut.keys))
+    blocks, small = blocks_of(tiles, pairs, HOST_BLOCKS if machine.host else cut.blocks * machine.multiprocessors)
+    units = blocks + (-(-tiles // 4) // small + 1 if small else 0)
     sizes = (
         batches, kv_heads, share, tokens, asked.keys, dim, asked.v.shape[3], strips, strip,
         0 if asked.table is None else asked.table.shape[1], asked.k.shape[0] if asked.page else 0,
-        2 if machine.host else max(16, FAN // (4 * wide)),
+        small, 2 if machine.host else max(16, FAN // (4 * wide)),
         *(step // view.size for view in (asked.q, out) for step in view.strides[:3]), asked.scale,
     )  # fmt: skip
     arguments: dict[str, Any] = {
         "q": asked.q.buffer, "k": asked.k.map, "v": asked.v.map, "o": out.buffer,
         "lse": Buffer(LSE, 0, "float32", batches * heads * tokens) if asked.lse else nothing("float32"),
-        "partial": scratch.take("float32", 6 * units * wide), "counters": Buffer(WORDS, 0, "uint32", 12 * units),
+        "partial": scratch.take("float32", 6 * units * wide), "tickets": Buffer(WORDS, 0, "uint32", 1), "counters": Buffer(WORDS, 16, "uint32", 12 * units),
         "lengths": nothing("int32") if asked.lengths is None else asked.lengths.buffer,
         "table": nothing("int32") if asked.table is None else asked.table.buffer, "s": np.array(sizes, Sizes)[()],
     }  # fmt: skip
-    step = Step(instance_for(asked.q.scalar, cut), units, cut.threads, arguments)
-    return Plan((*cleared, step), words=48 * units, tag="attention_decode", scratch=scratch.used, lent=True)
+    step = Step(instance_for(asked.q.scalar, cut), blocks, cut.threads, arguments)
+    return Plan((*cleared, step), words=16 + 48 * units, tag="attention_decode", scratch=scratch.used, lent=True)
+
+
+def blocks_of(tiles: int, pairs: int, slots: int) -> tuple[int, int]:
+    """Return how many blocks there are of `slots` that run at a time, and how many tiles a small unit has, or 0.
+
+    Multiprocessors are not all as fast: where a block has many tiles, the last quarter goes to who comes first. Where it has few, each
+    has tiles of one head alone, if that leaves few blocks out.
+    """
+    if tiles >= MANY * slots:
+        return slots, max(2, tiles // slots // 16)
+    even = slots // pairs * pairs
+    return even if even >= slots - slots // 10 and even <= tiles else min(tiles, slots), 0
 
 
 def instance_for(scalar: str, cut: DecodeCut) -> Instance:
