@@ -160,7 +160,7 @@ def test_units_for_who_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
     assert plan.blocks_of(2048, 32, 264) == (256, 0) and plan.blocks_of(20, 8, 264) == (20, 0)
     monkeypatch.setattr(plan, "HOST_BLOCKS", 2)
     monkeypatch.setattr(plan, "MANY", 2)
-    assert attended(2, 4, 1, keys=250, dims=(64, 64)) and attended(2, 4, 1, keys=250, lengths=[250, 255], page=64)
+    assert attended(2, 4, 1, keys=250, dims=(64, 64)) and attended(2, 4, 1, keys=250, lengths=[250, 230], page=64)
 
 
 @pytest.mark.parametrize("batches", rarely([300, 513], but=[]))
@@ -184,6 +184,7 @@ def test_results() -> None:
 EXCUSES = {
     "WaitGroup(wgmma) after": "queries are read by the wgmmas of scores alone, which each trip has waited for",
     "Wait(q_tile_read) before": "all warps have met since, as they counted parts",
+    "Wait(following_read) before": "no block draws three units here; tests of `grid.dynamic_tiles` look for it",
 }
 """Waits and barriers of which one each is for what the analysis can't see: without it nothing is wrong."""
 CALLS = {
