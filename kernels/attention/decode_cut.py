@@ -70,20 +70,35 @@ class DecodeCut:
         """Threads of a block: the last warpgroup loads."""
         return 256
 
+    @property
+    def groups(self) -> int:
+        """Warpgroups that have columns of the result each."""
+        return 1
+
+    @property
+    def columns(self) -> int:
+        """How many these are."""
+        return self.dim_v
+
 
 @dataclass(frozen=True)
 class LatentCut:
-    """Of a latent cache: what there is. `page`: keys of a page, or 0."""
+    """Of a latent cache: what there is, and as of `DecodeCut`. `page`: keys of a page, or 0."""
 
     causal: bool = False
     lengths: bool = False
     page: int = 0
     lse: bool = False
+    keys: int = 64
+    blocks: int = 1
+    threads: int = 384
+    groups: int = 2
+    columns: int = 256
 
     @property
     def box(self) -> int:
         """Keys that one copy brings."""
-        return math.gcd(64, self.page) if self.page else 64
+        return math.gcd(self.keys, self.page) if self.page else self.keys
 
 
 def decode_cut_of(

@@ -10,7 +10,7 @@ import numpy as np
 
 from prism.host.call import Decision, Result
 from prism.host.plan import OUT, SCRATCH, WORDS, Buffer, Clear, Machine, Plan, Scratch, Step, instance_of, nothing
-from prism.kernels.attention import DecodeCut, Sizes, decode, decode_cut_of
+from prism.kernels.attention import DecodeCut, LatentCut, Sizes, decode, decode_cut_of, decode_latent
 from prism.lib.views import View, new_view
 from prism.runtime.instance import Instance
 from prism.runtime.tensor_maps import PIECE
@@ -30,12 +30,12 @@ FAN = 128 << 10
 class Decoding:
     """Attention that is to be made, of views whose axes are batches (of `k` and `v` also pages), heads, lengths and elements.
 
-    `page`: keys of a page, `table` its numbers, or 0 and None. `keys`: the most that a sequence has.
+    `v`: None of a latent cache, `k`. `page`: keys of a page, `table` its numbers, or 0 and None. `keys`: the most that a sequence has.
     """
 
     q: View
     k: View
-    v: View
+    v: View | None
     out: View
     lengths: View | None
     table: View | None
@@ -56,10 +56,10 @@ def decide(
 ) -> Decision:
     """Return how attention is made; `fresh`, where its result's memory is the caller's: of a result in memory of its own."""
     batches, heads, tokens, _ = asked.q.shape
-    if not batches * heads * tokens * asked.v.shape[3]:
+    if not batches * heads * tokens * asked.out.shape[3]:
         return Decision(results, names, beside=fresh is not None and 0 not in asked.out.shape)
     copied = [
-        view.name for view in (asked.q, asked.k, asked.v)[: 3 if asked.keys else 1] if not _fits(view, machine.host)
+        view.name for view in (asked.q, asked.k, asked.v)[: 3 if asked.keys else 1] if view and not _fits(view, machine.host)
     ]
     copied += [
         view.name
@@ -90,13 +90,14 @@ def _with_keys(asked: Decoding, scratch: Scratch) -> tuple[Decoding, tuple[Clear
     """Return what has keys and values that can be loaded; where there are none, zeros, which must be cleared first."""
     if asked.keys:
         return asked, ()
-    made = []
+    made: list[View | None] = []
     for view in (asked.k, asked.v):
-        shape = (1, view.shape[1], 8, view.shape[3])
-        made.append(new_view(SCRATCH, view.scalar, shape, scratch.take(view.scalar, prod(shape)).offset))
+        shape = (1, asked.k.shape[1], 8, 0 if view is None else view.shape[3])
+        made.append(view and new_view(SCRATCH, view.scalar, shape, scratch.take(view.scalar, prod(shape)).offset))
     k, v = made
+    assert k is not None
     found = replace(asked, k=k, v=v, lengths=None, table=None, page=0)
-    return found, (Clear(k.buffer), Clear(v.buffer))
+    return found, tuple(Clear(view.buffer) for view in (k, v) if view)
 
 
 def _plan(asked: Decoding, out: View, machine: Machine) -> Plan:
@@ -104,30 +105,29 @@ def _plan(asked: Decoding, out: View, machine: Machine) -> Plan:
     scratch = Scratch()
     asked, cleared = _with_keys(asked, scratch)
     (batches, heads, tokens, dim), (_, kv_heads, _, _) = asked.q.shape, asked.k.shape
-    cut = decode_cut_of(
-        dim, asked.v.shape[3], page=asked.page, lengths=asked.lengths is not None, causal=asked.causal and tokens > 1,
-        lse=asked.lse, host=machine.host,
-    )  # fmt: skip
+    has = {"page": asked.page, "lengths": asked.lengths is not None, "causal": asked.causal and tokens > 1, "lse": asked.lse}
+    cut = LatentCut(**has) if asked.v is None else decode_cut_of(dim, asked.v.shape[3], **has, host=machine.host)
     share, strips, strip = heads // kv_heads, -(-asked.rows // ROWS), min(asked.rows, ROWS)
-    pairs, wide = batches * kv_heads * strips, strip * (cut.dim_v + 4)
+    pairs, wide = batches * kv_heads * strips, strip * (cut.columns + 4)
     tiles = pairs * max(1, -(-asked.keys // cut.keys))
     blocks, small = blocks_of(tiles, pairs, HOST_BLOCKS if machine.host else cut.blocks * machine.multiprocessors)
     units = blocks + (-(-tiles // 4) // small + 1 if small else 0)
+    slots = 6 * units * cut.groups
     sizes = (
-        batches, kv_heads, share, tokens, asked.keys, dim, asked.v.shape[3], strips, strip,
+        batches, kv_heads, share, tokens, asked.keys, dim, out.shape[3], strips, strip,
         0 if asked.table is None else asked.table.shape[1], asked.k.shape[0] if asked.page else 0,
         small, 2 if machine.host else max(16, FAN // (4 * wide)),
         *(step // view.size for view in (asked.q, out) for step in view.strides[:3]), asked.scale,
     )  # fmt: skip
     arguments: dict[str, Any] = {
-        "q": asked.q.buffer, "k": asked.k.map, "v": asked.v.map, "o": out.buffer,
+        "q": asked.q.buffer, "k": asked.k.map, "v": (asked.v or asked.k).map, "o": out.buffer,
         "lse": Buffer(LSE, 0, "float32", batches * heads * tokens) if asked.lse else nothing("float32"),
-        "partial": scratch.take("float32", 6 * units * wide), "tickets": Buffer(WORDS, 0, "uint32", 1), "counters": Buffer(WORDS, 16, "uint32", 12 * units),
+        "partial": scratch.take("float32", slots * wide), "tickets": Buffer(WORDS, 0, "uint32", 1), "counters": Buffer(WORDS, 16, "uint32", 4 * slots),
         "lengths": nothing("int32") if asked.lengths is None else asked.lengths.buffer,
         "table": nothing("int32") if asked.table is None else asked.table.buffer, "s": np.array(sizes, Sizes)[()],
     }  # fmt: skip
     step = Step(instance_for(asked.q.scalar, cut), blocks, cut.threads, arguments)
-    return Plan((*cleared, step), words=16 + 48 * units, tag="attention_decode", scratch=scratch.used, lent=True)
+    return Plan((*cleared, step), words=16 + 16 * slots, tag="attention_decode", scratch=scratch.used, lent=True)
 
 
 def blocks_of(tiles: int, pairs: int, slots: int) -> tuple[int, int]:
@@ -142,9 +142,9 @@ def blocks_of(tiles: int, pairs: int, slots: int) -> tuple[int, int]:
     return even if even >= slots - slots // 10 and even <= tiles else min(tiles, slots), 0
 
 
-def instance_for(scalar: str, cut: DecodeCut) -> Instance:
+def instance_for(scalar: str, cut: DecodeCut | LatentCut) -> Instance:
     """Return the kernel for a dtype, cut so."""
-    return instance_of(decode, {"T": scalar, "CUT": cut})
+    return instance_of(decode if isinstance(cut, DecodeCut) else decode_latent, {"T": scalar, "CUT": cut})
 
 
 __all__ = ["LSE", "OUT", "ROWS", "Decoding", "decide", "instance_for"]

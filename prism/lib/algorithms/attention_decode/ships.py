@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from prism.host.plan import Machine
 from prism.kernels.attention import decode_cut_of
-from prism.lib.algorithms.attention_decode.api import DTYPES
+from prism.lib.algorithms.attention_decode.asked import DTYPES
 from prism.lib.algorithms.attention_decode.plan import instance_for
 from prism.lib.algorithms.sgemm.ring import ARCH
 from prism.runtime.instance import Instance
