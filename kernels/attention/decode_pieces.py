@@ -146,12 +146,12 @@ def bring(
     with one(thread):
         if PAGE > 0:
             BOXES: constexpr(int) = KEYS // BOX
-            places: int32[BOXES]
+            numbers: int32[BOXES]
             for p in range(BOXES):  # all are asked for before one is waited for
                 at: int32 = first + p * BOX
-                places[p] = table[batch * s.wide + at / PAGE] if at < length else s.pages
+                numbers[p] = table[batch * s.wide + at / PAGE] if at < length else s.pages
             for p in range(BOXES):
-                tma_load(tile[p * BOX, 0], x[places[p], head, (first + p * BOX) % PAGE, column])
+                tma_load(tile[p * BOX, 0], x[numbers[p], head, (first + p * BOX) % PAGE, column])
         else:
             tma_load(tile, x[batch, head, first, column])
 
