@@ -56,7 +56,7 @@ _BESIDE = 12 << 10  # bytes of a block of 256 threads beside its tiles
 _SHORT_TILE, _MIDDLE_TILE = 4096, 8192
 """Of short arrays, at least: with fewer the look-back is longer. 2^20 keys of 4 bytes took 64 us with 2048, 49 with 4096."""
 MIDDLE_TILES, LONG_TILES = 256, 512
-"""Arrays of at least so many tiles of the middle, or long ones, take them: 2^22 keys of 4 bytes took 122 us with short ones, 101."""
+"""Arrays of at least so many tiles of the middle, or long ones, take them: 2^22 keys of 4 bytes 101 us, with short ones 122."""
 HOST_SMALL = Configuration(threads=256, items=4, batch=2, blocks=1, words=2)
 HOST_LARGE = Configuration(threads=1024, items=16, batch=16, blocks=1, words=2)
 HOST_COUNTING = Counting(threads=256, bytes=16, copies=1)
@@ -104,7 +104,7 @@ def resident_of(key: int, value: int, values: int, n: int, blocks: int) -> Shape
     """Return how so many blocks, that all run at once, hold `n` keys and values of so many bytes; None where they don't.
 
     Every block reads what all tiles have: few are better, as long as they are short. On an H200: 2^16 keys of 4 bytes take 23 us
-    by 64 blocks, by a cluster of eight 27; 2^18 29 us by 64, 31 by 128; 2^20 42 us by 128, 46 by 64.
+    by 64 blocks, by a cluster of eight 27; 2^18 29 us by 64, 31 by 128; 2^20 42 us by 128, 46 by 64, by passes 49.
     """
     for threads, items, most in ((256, 4, 64), (512, 4, 64), (512, 8, 64), (512, 16, blocks), (512, 32, blocks)):
         if n <= min(most, blocks) * threads * items:
@@ -122,6 +122,6 @@ def counting(key: int, room: int) -> Counting:
 
 
 __all__ = [
-    "CLUSTER_BLOCKS", "COUNTING_KEYS", "FILLING", "HOST_COUNTING", "HOST_LARGE", "HOST_SMALL", "LONG_TILES", "MIDDLE_TILES", "ZEROS",
-    "Configuration", "Counting", "Shape", "cluster_of", "configurations", "counting", "resident_of",
+    "CLUSTER_BLOCKS", "COUNTING_KEYS", "FILLING", "HOST_COUNTING", "HOST_LARGE", "HOST_SMALL", "LONG_TILES", "MIDDLE_TILES",
+    "ZEROS", "Configuration", "Counting", "Shape", "cluster_of", "configurations", "counting", "resident_of",
 ]  # fmt: skip

@@ -6,7 +6,7 @@ read by then: so every pass writes to the same memory.
 """
 
 from prism.lang import (
-    attr, block, const, constexpr, dtype, grid, group, id, int32, int64, load_vector, may_alias, partition, prism, ptr, requires, shared,
+    attr, block, const, constexpr, dtype, grid, group, id, int32, load_vector, may_alias, partition, prism, ptr, requires, shared,
     template, thread, uint16, uint32, vector,
 )
 from prism.kernels.sort.cluster import load_row
@@ -151,7 +151,8 @@ def move_resident(
     while wrong and calls < 64:  # 33 are enough, where nobody else writes here
         if LAST and VALUES == POSITIONS:
             wrong = write_positions(
-                sorted, beside, ids, targets, positions, many, shift, lowest, KIND=KIND, THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH,
+                sorted, beside, ids, targets, positions, many, shift, lowest, KIND=KIND, THREADS=THREADS, ITEMS=ITEMS,
+                BATCH=BATCH,
             )
         else:
             wrong = write_digits(
@@ -175,8 +176,8 @@ def move_resident(
 @may_alias("given", "values")
 def sort_resident(
     x: ptr(const(K)) @ grid[1], y: ptr(K) @ grid[1], given: ptr(const(V)) @ grid[1], values: ptr(V) @ grid[1],
-    positions: ptr(VO) @ grid[1], numbers: ptr(uint16) @ grid[1], n: int32 @ grid[1], tiles: int32 @ grid[1], last: int32 @ grid[1],
-    flip: K @ grid[1], lowest: K @ grid[1],
+    positions: ptr(VO) @ grid[1], numbers: ptr(uint16) @ grid[1], n: int32 @ grid[1], tiles: int32 @ grid[1],
+    last: int32 @ grid[1], flip: K @ grid[1], lowest: K @ grid[1],
 ):
     """Sort `n` elements, a tile a block.
 

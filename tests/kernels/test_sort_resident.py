@@ -1,4 +1,7 @@
-"""Arrays sorted by blocks that all run at once, on the reference machine with all its checks. Tests of kernels/sort/resident.py."""
+"""Arrays sorted by blocks that all run at once, on the reference machine with all its checks.
+
+Tests of kernels/sort/resident.py, prism/lib/algorithms/sort/resident.py.
+"""
 
 import functools
 
@@ -31,7 +34,19 @@ def check(x, mode: int, *, descending=False, mutant=None, **how) -> None:
     tiles = -(-n // TILE)
     y, values, given = np.zeros(n, key), np.zeros(n, np.uint32), np.arange(n, dtype=np.uint32)
     places, numbers = np.zeros(n, np.int64), np.zeros(256 * tiles, np.uint16)
-    arguments = (x.view(keys.type), y, given, values, places, numbers, n, tiles, 8 * keys.size - 8, key(keys.flip), key(keys.lowest))
+    arguments = (
+        x.view(keys.type),
+        y,
+        given,
+        values,
+        places,
+        numbers,
+        n,
+        tiles,
+        8 * keys.size - 8,
+        key(keys.flip),
+        key(keys.lowest),
+    )
     run(mutant or program(keys.type, keys.kind, mode), tiles, 512, arguments, check=True, **how)
     wide = x.astype(np.float64)
     order = np.argsort(-wide if descending else wide, kind="stable")
@@ -85,7 +100,19 @@ def test_results_may_be_what_is_read() -> None:
     keys = keys_of(kind_of("uint16", NONE))
     x = hard("uint16", 2 * TILE + 5)
     want, none = np.sort(x), np.zeros(1, np.uint32)
-    arguments = (x, x, none, none, np.zeros(1, np.int64), np.zeros(768, np.uint16), len(x), 3, 8, np.uint16(0), np.uint16(0))
+    arguments = (
+        x,
+        x,
+        none,
+        none,
+        np.zeros(1, np.int64),
+        np.zeros(768, np.uint16),
+        len(x),
+        3,
+        8,
+        np.uint16(0),
+        np.uint16(0),
+    )
     run(program("uint16", keys.kind, NONE), 3, 512, arguments, check=True)
     assert np.array_equal(x, want)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from prism.host.plan import Machine, Plan, Scratch, Step, instance_of, nothing, size_of
 from prism.kernels import sort as kernels
-from prism.kernels.sort import GIVEN, NONE, POSITIONS
+from prism.kernels.sort import GIVEN, POSITIONS
 from prism.kernels.sort_rows import ROOM
 from prism.lib.algorithms.sort_rows.plan import Names
 
