@@ -115,7 +115,7 @@ def test_several_long_rows(dtype: str, rows: int, n: int) -> None:
 
 @pytest.mark.parametrize("dtype", ["uint32", "float32"])
 def test_blocks_that_all_run_at_once(dtype: str) -> None:
-    """Around the sizes at which tiles change; in place; two streams at once, each with more blocks than are left beside the other."""
+    """Around the sizes at which tiles change; in place; on streams at once, of which each leaves no room for another."""
     for n in ((1 << 15) + 1, 1 << 16, (1 << 17) + 1, (1 << 18) - 1, (1 << 19) + 3, 1 << 20, (1 << 21) + 5):
         check(data(dtype, n, "mixed", n))
         x = data(dtype, n, "skewed", n)
