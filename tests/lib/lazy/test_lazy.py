@@ -276,7 +276,7 @@ def test_misuse() -> None:
         (lambda: lazy.map(np.sin, x), TypeError, "must be a device function of Prism's"),
         (lambda: lazy.map(numbers, x), TypeError, "`numbers` is a function of Python's"),
         (lambda: lazy.map(lambda a, b: a, x), CompileError, "argument"),
-        (lambda: lazy.cast(x, "complex64"), TypeError, "is not converted to complex64"),
+        (lambda: lazy.cast(x + 1j, "float32"), TypeError, "is not converted to float32"),
         (lambda: lazy.zip(lazy.zip(x, x), x), TypeError, "`zip` is of arrays of integers"),
         (lambda: lazy.zip(x, x, names=("a",)), ValueError, "1 names for 2 arrays"),
         (lambda: lazy.arange(3, 5, 0), ValueError, "`step` must not be 0"),
