@@ -18,7 +18,9 @@ from prism.lang import (
 
 
 @prism("global")
-@template(T=dtype, OUT=dtype, INDEX=dtype, CUT=constexpr(Cut), TERMS=constexpr(Terms), SCORE=function, PLAIN=constexpr(bool))
+@template(
+    T=dtype, W=dtype, OUT=dtype, INDEX=dtype, CUT=constexpr(Cut), TERMS=constexpr(Terms), SCORE=function, PLAIN=constexpr(bool),
+)  # fmt: skip
 @requires(grid[1], block[1], thread[CUT.threads])
 @attr("__launch_bounds__(CUT.threads, 1)")
 def attend(
@@ -40,26 +42,28 @@ def attend(
                  given. `lse`, where `TERMS.lse`: pairs x rows, the logarithms of the sums of exponentials. `sinks`, where
                  `TERMS.sinks`: a score for each head. Row r sees columns up to r + `ahead` where `TERMS.causal`, from r - `back`
                  on where `TERMS.window`. `PLAIN`: there is neither a cap nor another `SCORE` than the score itself. Tiles of
-                 `section` pairs are made together, those with the most keys first. `counter`: as of `grid.dynamic_tiles`.
+                 `section` pairs are made together, those with the most keys first; at the end of `section` and what is left, so
+                 that there are enough tiles of few keys when blocks end. `counter`: as of `grid.dynamic_tiles`.
                  Of 8-bit `T`, `v` is what `transpose_values` makes of values, and so are `scales`: 2 x pairs, by what to scale
                  products with keys, and with values. Where `TERMS.packed`, `rows` and `keys` are those of `pairs / heads`
                  sequences, which `offsets` and `key_offsets` tell apart, in maps that end where sequences do (packed.py); `lse`:
                  heads x rows. `ahead` and `back` are from a sequence's first row and key, or from its last where `TERMS.last`.
-    Numerics:    products are exact and added in float32; weights are rounded to `T`, those of 8 bits times 2^`EIGHT`. A row that
+    Numerics:    products are exact and added in float32; weights are rounded to `W`, those of 8 bits times 2^`EIGHT`. A row that
                  sees no column is zero.
     Source:      Dao, "FlashAttention-2"; Shah et al., "FlashAttention-3".
     Test:        tests/kernels/test_attention.py, tests/gpu/test_attention.py
     """
     row_tiles: int32 @ grid[1] = (rows + (CUT.rows - 1)) / CUT.rows
+    last: int32 @ grid[1] = max(1, pairs / section) - 1
     blocks: int32 @ grid[1] = count(block[1])
     b: int32 @ block[1] = id()
     # Each tile has rows of its own, which steps that are given don't show.
     with partition(lse, block[1], races="allow") as logs, partition(out, block[1], races="allow") as whole, group(block[1]):
-        q_tile: shared(T[CUT.rows, CUT.dim], ring=1, swizzle=CUT.span)
+        q_tile: shared(T[CUT.rows, CUT.dim], ring=CUT.queries, swizzle=CUT.span)
         k_tile: shared(T[CUT.keys, CUT.dim], ring=CUT.stages, swizzle=CUT.span)
         v_tile: shared(T[CUT.rows_v, CUT.columns_v], ring=CUT.stages, swizzle=CUT.span_v)
         scores: fragment(float32, 64, CUT.keys) @ warpgroup[1] = 0
-        weights: fragment(T, 64, CUT.keys, operand=CUT.transposed) @ warpgroup[1] = 0
+        weights: fragment(W, 64, CUT.keys, operand=CUT.transposed) @ warpgroup[1] = 0
         sums: fragment(float32, 64, CUT.dim_v) @ warpgroup[1] = 0
         largest: float32[2] @ thread[1]
         total: float32[2] @ thread[1]
@@ -91,10 +95,10 @@ def attend(
                 end: int32 @ block[1] = min(at.keys, top + ahead + apart + CUT.rows) if TERMS.causal else at.keys
                 least: int32 @ block[1] = max(0, top - back + apart) if TERMS.window else 0
             else:
-                sections: int32 @ block[1] = tile / (section * row_tiles)
-                within: int32 @ block[1] = tile % (section * row_tiles)
-                many: int32 @ block[1] = min(section, pairs - sections * section)
-                pair: int32 @ block[1] = sections * section + within % many
+                before: int32 @ block[1] = section * min(tile / (section * row_tiles), last)
+                within: int32 @ block[1] = tile - before * row_tiles
+                many: int32 @ block[1] = section if before < last * section else pairs - before
+                pair: int32 @ block[1] = before + within % many
                 batch: int32 @ block[1] = pair / heads
                 head: int32 @ block[1] = pair % heads
                 top: int32 @ block[1] = (row_tiles - 1 - within / many) * CUT.rows
@@ -156,23 +160,28 @@ def attend(
                             with group(warpgroup[1]):
                                 if not PLAIN:
                                     change(scores, top + 64 * w, j, head, scale_of, cap, CAP=TERMS.cap, SCORE=SCORE)
+                                MORE: constexpr(int) = EIGHT if CUT.width == 1 else 0
+                                BY: constexpr(int) = CUT.by_products if PLAIN else 0
+                                by: float32 = scale_of * LOG2_E if PLAIN else 1.0
                                 # Those of which some row sees not all; and some more, so that they are the first and the last.
                                 if j + CUT.keys > end - (CUT.rows - 1 if TERMS.causal else 0):
                                     mask(scores, low, high, j)
+                                    weigh(scores, largest, total, factor, by, MORE=MORE, BY_PRODUCTS=0)
                                 elif TERMS.window and j < begin + (CUT.keys + CUT.rows):
                                     mask(scores, low, high, j)
-                                MORE: constexpr(int) = EIGHT if CUT.width == 1 else 0
-                                weigh(scores, largest, total, factor, scale_of * LOG2_E if PLAIN else 1.0, MORE=MORE)
+                                    weigh(scores, largest, total, factor, by, MORE=MORE, BY_PRODUCTS=0)
+                                else:
+                                    weigh(scores, largest, total, factor, by, MORE=MORE, BY_PRODUCTS=BY)
                             with group(thread[1]):
                                 if not CUT.seldom or factor[0] < 1 or factor[1] < 1:
                                     for i in range(count(sums)):
                                         sums[i] *= factor[i / 2 % 2]
                                 if CUT.width == 1:  # of 16 columns, pairs of the first 8 and of the last stand together
                                     for i in range(count(weights)):
-                                        weights[i] = T(scores[i / 8 * 8 + i / 2 % 2 * 4 + i / 4 % 2 * 2 + i % 2])
+                                        weights[i] = W(scores[i / 8 * 8 + i / 2 % 2 * 4 + i / 4 % 2 * 2 + i % 2])
                                 else:
                                     for i in range(count(weights)):
-                                        weights[i] = T(scores[i])
+                                        weights[i] = W(scores[i])
             with partition(logs, thread[1], lambda r: int64(pair) * rows + r, races="allow") as own, consumers:
                 for h in range(2):
                     for s in range(2):
@@ -237,7 +246,7 @@ def attend(
 
 EXAMPLES = {
     "attend": {
-        "T": "float16", "OUT": "float16", "INDEX": "int32", "CUT": Cut(128, 128, 128), "TERMS": Terms(), "SCORE": as_it_is,
+        "T": "float16", "W": "float16", "OUT": "float16", "INDEX": "int32", "CUT": Cut(128, 128, 128), "TERMS": Terms(), "SCORE": as_it_is,
         "PLAIN": True,
     },
 }

@@ -97,7 +97,7 @@ class Ready:
         """Make the steps, one after the other, on the arrays that begin at these addresses.
 
         Raises:
-            RuntimeError: scratch memory must be allocated inside the capture of a CUDA graph.
+            RuntimeError: the legacy default stream's scratch memory must be allocated while another stream is captured.
             DeviceError: the driver refuses a launch.
         """
         if self._roomy:  # the room is held until all is launched: who takes the memory next comes behind on the stream

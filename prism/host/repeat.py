@@ -63,7 +63,7 @@ def run(asked: tuple[Any, ...], x: Any, out: Any = None, *others: Any) -> Any:
         The result: `out`, or a new array, or a tuple of them, where that is None.
 
     Raises:
-        RuntimeError: scratch memory must be allocated inside the capture of a CUDA graph.
+        RuntimeError: the legacy default stream's scratch memory must be allocated while another stream is captured.
         DeviceError: the driver refuses the launch.
     """
     if others:

@@ -61,7 +61,7 @@ class Warm:
         """Launch on the memory that begins at these addresses.
 
         Raises:
-            RuntimeError: scratch memory must be allocated inside the capture of a CUDA graph.
+            RuntimeError: the legacy default stream's scratch memory must be allocated while another stream is captured.
             DeviceError: the driver refuses the launch.
         """
         free = self._always

@@ -24,7 +24,7 @@ def require_outside(stream: int, what: str) -> None:
     if scratch.capturing(stream):
         raise RuntimeError(
             f"{what} is not ready, and a CUDA graph is being captured: its kernel would have to be compiled and loaded here; "
-            "make the same call once before the capture, on this stream"
+            "make the same call once before the capture"
         )
 
 

@@ -258,7 +258,7 @@ class Launcher:
         gives them.
 
         Nothing is allocated or synchronised; may be captured in a CUDA graph. (The first cooperative launch on a stream allocates
-        the word at which blocks meet: make it before the capture.)
+        the word at which blocks meet.)
 
         Raises:
             LaunchError: the bound doesn't admit this shape, more blocks of a cooperative kernel than run at once, too many or

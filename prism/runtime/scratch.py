@@ -1,13 +1,16 @@
 """Scratch memory for kernels, by device and stream: zeroed once, when allocated, and never again.
 
 Kernels tag what they leave (KERNELS.md 1.4), so no launch clears it. A captured graph keeps the addresses of the stream
-that it was captured on: replay it there, or not at the same time as other work that uses that stream's scratch.
+that it was captured on: replay it there, or not at the same time as other work that uses that stream's scratch. (So two graphs
+that were captured on one stream aren't replayed at the same time.)
 """
 
 from __future__ import annotations
 
 import ctypes
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from prism.lang.keep.bases import Value
@@ -18,6 +21,10 @@ from prism.runtime.forks import Lock
 
 _SMALLEST = 4096
 _PER_THREAD = 2
+_RELAXED = 2  # CU_STREAM_CAPTURE_MODE_RELAXED
+_NON_BLOCKING = 1  # CU_STREAM_NON_BLOCKING
+_NO_STREAM = -2
+"""In place of the name of a stream that was not asked for it: whoever comes next takes the block over."""
 _NO_CONTEXT = (3, 201)  # CUDA_ERROR_NOT_INITIALIZED, CUDA_ERROR_INVALID_CONTEXT
 
 
@@ -41,10 +48,11 @@ class Scratch:
     def get(self, device: int, stream: int, nbytes: int, tag: str = "") -> int:
         """Return the address of at least `nbytes` of memory, its own for each device, stream and tag.
 
-        A fresh block's zeros are written on `stream`, so work on that stream sees them.
+        A fresh block's zeros are written on `stream`, so work on that stream sees them; inside a capture they are there before
+        this returns, and are not part of the graph.
 
         Raises:
-            RuntimeError: memory must be allocated, and the stream is being captured in a CUDA graph.
+            RuntimeError: the legacy default stream's memory must be allocated, and it waits for a stream that is being captured.
             ValueError: `nbytes` is negative.
             DeviceError: the device has no such stream, or not enough memory.
         """
@@ -53,12 +61,15 @@ class Scratch:
         if stream <= _PER_THREAD and block is not None and block.nbytes >= nbytes:
             return block.pointer  # the default streams live as long as the process
         if capturing(stream):  # nothing may be asked of such a stream: it would invalidate the capture
-            if block is None or block.nbytes < nbytes:
+            if block is not None and block.nbytes >= nbytes:
+                return block.pointer
+            if stream <= extended_launch.LEGACY:
                 raise RuntimeError(
-                    "this call needs scratch memory, which can't be allocated while a CUDA graph is captured: "
-                    "make the same call once on this stream before the capture"
+                    "this call is on the legacy default stream, which waits for a stream that is being captured in a CUDA graph: "
+                    "make it on the stream that is captured, or after the capture"
                 )
-            return block.pointer
+            with self._lock, _may_allocate():
+                return self._renew(key, nbytes, _NO_STREAM).pointer
         identity = _stream_id(stream)
         if block is not None and block.nbytes >= nbytes and block.stream_id == identity:
             return block.pointer
@@ -82,16 +93,18 @@ class Scratch:
         if nbytes < 0:
             raise ValueError(f"scratch memory must have >= 0 bytes, not {nbytes}")
         block = self._blocks.get(key)
-        if block is not None and block.nbytes >= nbytes and block.stream_id == identity:
+        captured = identity == _NO_STREAM
+        if block is not None and block.nbytes >= nbytes and (captured or block.stream_id == identity):
             return block  # another thread was quicker
         with using(device):
-            if block is not None and block.stream_id != identity:
+            if block is not None and block.stream_id != identity and not captured:
                 # The handle belongs to another stream now; the old one's work may still run.
                 check(driver().cuCtxSynchronize(), "taking over a stream's scratch memory")
             if block is not None and block.nbytes >= nbytes:
                 renewed = _Block(block.pointer, block.nbytes, identity)
             else:
-                renewed = _allocate(max(nbytes, _SMALLEST, 2 * block.nbytes if block else 0), stream, identity)
+                larger = max(nbytes, _SMALLEST, 2 * block.nbytes if block else 0)
+                renewed = _Block(_allocate(larger, None if captured else stream), larger, identity)
                 if block is not None:
                     self._outgrown.append(block)
         self._blocks[key] = renewed
@@ -132,9 +145,28 @@ def capture_of(stream: int) -> int | None:
     return int(number) if int(status) == 0 else -1
 
 
-def _allocate(nbytes: int, stream: int, identity: int) -> _Block:
+@contextmanager
+def _may_allocate() -> Iterator[None]:
+    """Let this thread allocate memory while a graph is captured: it invalidates no capture, but most modes refuse it."""
+    cuda = driver()
+    doing = "allocating scratch memory while a CUDA graph is captured"
+    before = check(cuda.cuThreadExchangeStreamCaptureMode(cuda.CUstreamCaptureMode(_RELAXED)), doing)
+    try:
+        yield
+    finally:
+        check(cuda.cuThreadExchangeStreamCaptureMode(before), doing)
+
+
+def _allocate(nbytes: int, stream: int | None) -> int:
+    """Return memory whose zeros are written on the stream; None: on one of their own, and they are there."""
     cuda = driver()
     doing = f"allocating {nbytes} bytes of scratch memory"
-    pointer: Any = check(cuda.cuMemAlloc(nbytes), doing)
-    check(cuda.cuMemsetD8Async(pointer, 0, nbytes, stream), doing)
-    return _Block(int(pointer), nbytes, identity)
+    pointer = int(check(cuda.cuMemAlloc(nbytes), doing))
+    if stream is not None:
+        check(cuda.cuMemsetD8Async(pointer, 0, nbytes, stream), doing)
+        return pointer
+    own: Any = check(cuda.cuStreamCreate(_NON_BLOCKING), doing)
+    check(cuda.cuMemsetD8Async(pointer, 0, nbytes, own), doing)
+    check(cuda.cuStreamSynchronize(own), doing)
+    check(cuda.cuStreamDestroy(own), doing)
+    return pointer

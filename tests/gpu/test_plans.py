@@ -11,8 +11,9 @@ from prism.lang import const, float32, grid, group, id, int32, partition, prism,
 
 try:
     import cupy
+    import torch
 except ImportError:  # without a GPU these tests are skipped; with one they need it, and fail
-    cupy = None
+    cupy = torch = None
 
 
 @prism("global")
@@ -91,3 +92,38 @@ def test_what_is_not_ready_is_refused_and_the_capture_goes_on() -> None:
         graph.launch(stream)
         stream.synchronize()
     assert float(w.sum()) == 256
+
+
+def test_a_graph_as_torch_captures_it() -> None:
+    """Warmed up on one stream, captured on another, which has no scratch memory as yet; replayed on a third."""
+    x, keys = (
+        torch.randn(1 << 20, device="cuda"),
+        torch.randint(0, 1 << 30, (1 << 20,), device="cuda", dtype=torch.int32),
+    )
+    y, ranked, total = torch.zeros_like(x), torch.zeros_like(keys), torch.zeros((), device="cuda")
+
+    def calls() -> None:
+        lib.scan(x, "maximum", out=y)
+        lib.sort(keys, out=ranked)
+        lib.sum(x, out=total)
+
+    with torch.cuda.stream(torch.cuda.Stream()):
+        calls()
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, stream=torch.cuda.Stream()):
+        calls()
+    for seed in range(3):
+        torch.manual_seed(seed)
+        x.copy_(torch.randn_like(x))
+        keys.copy_(torch.randint_like(keys, 1 << 30))
+        y.zero_()
+        ranked.zero_()
+        graph.replay()
+        assert torch.equal(y, torch.cummax(x, 0).values)
+        assert torch.equal(ranked, torch.sort(keys).values)
+        assert float(total) == pytest.approx(
+            float(x.double().sum()), abs=0.1
+        )  # partial sums below 10^4 are rounded to 2^-11
+    calls()  # whose scratch memory is not the graph's
+    assert torch.equal(ranked, torch.sort(keys).values)

@@ -29,8 +29,17 @@ ALL = Terms()
 
 @functools.cache
 def program(cut: Cut, terms: Terms = ALL, out: str = "float16", plain: bool = True) -> Any:
-    given = {"T": "float8_e4m3fn", "OUT": out, "INDEX": "int32", "CUT": cut, "TERMS": terms}
-    return check(attend, given | {"SCORE": as_it_is, "PLAIN": plain})
+    given = {
+        "T": "float8_e4m3fn",
+        "W": "float8_e4m3fn",
+        "OUT": out,
+        "INDEX": "int32",
+        "CUT": cut,
+        "TERMS": terms,
+        "SCORE": as_it_is,
+        "PLAIN": plain,
+    }
+    return check(attend, given)
 
 
 @functools.cache

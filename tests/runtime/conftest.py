@@ -20,6 +20,8 @@ class Driver:
         self.capturing = 0
         self.asking = 0  # the status of asking whether a stream is captured
         self.allocated: list[int] = []
+        self.cleared: list[tuple[int, int, int]] = []  # addresses, bytes and streams
+        self.mode = 0  # of captures, for this thread
         self.ids: dict[int, int] = {}
         self.synchronised = 0
         self.status = 0
@@ -72,13 +74,39 @@ class Driver:
         return Status(0), self.ids.get(stream, stream)
 
     def cuMemAlloc(self, nbytes: int) -> tuple[Any, int]:
+        assert not self.capturing or self.mode == 2, "not allowed in a capture"
         self.allocated.append(nbytes)
         return Status(0), len(self.allocated) << 20
 
-    def cuMemsetD8Async(self, *_: Any) -> tuple[Any]:
+    def cuThreadExchangeStreamCaptureMode(self, mode: int) -> tuple[Any, int]:
+        before, self.mode = self.mode, mode
+        return Status(0), before
+
+    @staticmethod
+    def CUstreamCaptureMode(mode: int) -> int:
+        return mode
+
+    def cuStreamCreate(self, flags: int) -> tuple[Any, int]:
+        assert flags == 1, "one that waits for no other"
+        assert not self.capturing or self.mode == 2, "not allowed in a capture"
+        return Status(0), 777
+
+    def cuStreamSynchronize(self, stream: int) -> tuple[Any]:
+        assert stream == 777 and self.cleared[-1][2] == 777, "the zeros alone are waited for"
+        return (Status(0),)
+
+    def cuStreamDestroy(self, stream: int) -> tuple[Any]:
+        assert stream == 777
+        return (Status(0),)
+
+    def cuMemsetD8Async(self, pointer: int, value: int, nbytes: int, stream: int) -> tuple[Any]:
+        assert value == 0
+        assert not self.capturing or stream == 777, "zeros would be written at each replay"
+        self.cleared.append((pointer, nbytes, stream))
         return (Status(0),)
 
     def cuCtxSynchronize(self) -> tuple[Any]:
+        assert not self.capturing, "this call invalidates a capture"
         self.synchronised += 1
         return (Status(0),)
 

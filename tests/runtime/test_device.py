@@ -11,6 +11,7 @@ import pytest
 from prism.runtime.device import arch_of
 from prism.runtime.driver import DeviceError
 from prism.runtime.scratch import Scratch, capturing
+from tests.runtime.conftest import Status
 
 # -- Scratch memory ---------------------------------------------------------------------------------------------------
 
@@ -30,15 +31,36 @@ def test_scratch_at_least_doubles(fake: Any) -> None:
     assert fake.allocated == [5000, 10000]
 
 
-def test_scratch_is_not_allocated_in_a_capture(fake: Any) -> None:
+def test_scratch_is_allocated_in_a_capture_and_is_no_part_of_it(fake: Any) -> None:
     scratch = Scratch()
     first = scratch.get(0, 64, 10)
     fake.capturing = 1
     assert scratch.get(0, 64, 10) == first
-    for stream, nbytes in ((64, 10_000), (65, 10)):
-        with pytest.raises(RuntimeError, match="before the capture"):
-            scratch.get(0, stream, nbytes)
-    assert fake.allocated == [4096]
+    larger, other = scratch.get(0, 64, 10_000), scratch.get(0, 65, 10)
+    assert fake.allocated == [4096, 10_000, 4096] and fake.mode == 0
+    assert fake.cleared == [(first, 4096, 64), (larger, 10_000, 777), (other, 4096, 777)]
+    assert (scratch.get(0, 64, 10_000), scratch.get(0, 65, 10)) == (larger, other)
+    fake.capturing = 0
+    assert scratch.get(0, 65, 10) == other and fake.synchronised == 1, (
+        "whose stream was not asked for its name in the capture"
+    )
+
+
+@pytest.mark.parametrize("stream", [0, 1])
+def test_the_legacy_stream_beside_a_capture(stream: int, fake: Any) -> None:
+    scratch = Scratch()
+    fake.asking = 906  # it waits for a stream that is captured
+    with pytest.raises(RuntimeError, match="legacy default stream, which waits for a stream that is being captured"):
+        scratch.get(0, stream, 10)
+    assert not fake.allocated
+
+
+def test_the_mode_of_captures_is_put_back_where_memory_is_out(fake: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake.capturing = 1
+    monkeypatch.setattr(fake, "cuMemAlloc", lambda nbytes: (Status(2), 0))
+    with pytest.raises(DeviceError, match="allocating 4096 bytes of scratch memory"):
+        Scratch().get(0, 64, 10)
+    assert fake.mode == 0
 
 
 @pytest.mark.parametrize(("status", "expected"), [(3, False), (201, False), (900, True), (906, True)])

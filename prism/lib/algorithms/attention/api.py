@@ -21,7 +21,7 @@ from prism.lib.views import new_view, view_of
 from prism.runtime.arrays import CODED, ArrayInfo
 
 OF_16_BITS = ("float16", "bfloat16")
-DTYPES = (*OF_16_BITS, eight_bits.DTYPE)
+DTYPES = (*OF_16_BITS, *eight_bits.DTYPES)
 ALIGNMENTS = {False: None, True: "bottom_right", "bottom_right": "bottom_right", "top_left": "top_left"}
 """What `causal` may be, and which corners of a head's scores the diagonal meets."""
 LAYOUTS = {"bhld": (0, 1, 2, 3), "blhd": (0, 2, 1, 3)}
@@ -56,7 +56,7 @@ def attention(
     Parameters
     ----------
     q, k, v : arrays of NumPy, CuPy or torch
-        Batches x heads x length x dim, all of float16, all of bfloat16 or all of float8_e4m3fn; or, where `layout` is "blhd",
+        Batches x heads x length x dim, all of float16, bfloat16, float8_e4m3fn or float8_e5m2; or, where `layout` is "blhd",
         batches x length x heads x dim. Without the first axis there is one batch. `k` and `v` are of one length; a divisor of
         `q`'s number of heads is theirs, each shared by as many heads of `q` that follow one another. `k`'s dim is `q`'s, `v` has
         its own; both are multiples of 8 up to 256, of 8-bit floats of 16. Any strides; a copy is made where elements of the last
@@ -85,7 +85,7 @@ def attention(
     lse : bool
         Whether the logarithms of the sums of exponentials are returned too.
     q_scale, k_scale, v_scale : array, optional
-        Of float32, positive: what arrays of float8_e4m3fn are to be multiplied by, one number for all, or one of each batch and
+        Of float32, positive: what arrays of 8-bit floats are to be multiplied by, one number for all, or one of each batch and
         head of theirs.
     out_dtype : dtype, optional
         Of a result of 8-bit floats: bfloat16 or float16, by default that of `out`, or bfloat16.
@@ -267,7 +267,7 @@ def _require_axes(q: ArrayInfo, k: ArrayInfo, v: ArrayInfo, *, together: bool) -
         if len(info.shape) not in (3, 4) or len(info.shape) != len(q.shape):
             raise ValueError(f"`{name}` has shape {info.shape}: attention takes arrays of 3 or 4 axes, all of as many")
         dim = info.shape[-1]
-        least = eight_bits.STEP if info.scalar == eight_bits.DTYPE else 8
+        least = eight_bits.STEP if info.scalar in eight_bits.DTYPES else 8
         if dim % least or not least <= dim <= MOST_DIM:
             what = f"multiples of {least}, from {least} to {MOST_DIM}"
             raise ValueError(f"`{name}` has {dim} elements a head: attention takes {what}")
@@ -297,7 +297,7 @@ def _result_dtype(asked: Any, out: ArrayInfo | None, scalar: str) -> str:
         if asked is None or isinstance(asked, str)
         else getattr(asked, "__name__", str(asked)).removeprefix("torch.")
     )
-    if scalar != eight_bits.DTYPE:
+    if scalar not in eight_bits.DTYPES:
         if kind not in (None, scalar):
             raise TypeError(f"`out_dtype` is {kind}, and `q` has dtype {scalar}, as the result has")
         return scalar

@@ -156,8 +156,10 @@ def instance_for(
 
     `out`: the result's dtype, where it is another. `index`: that of offsets.
     """
+    weights = eight_bits.WEIGHTS if cut.width == 1 else scalar
     template = {
         "T": scalar,
+        "W": weights,
         "OUT": out or scalar,
         "INDEX": index,
         "CUT": cut,
