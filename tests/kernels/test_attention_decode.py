@@ -259,4 +259,6 @@ def test_every_dim_has_room() -> None:
     for dim, dim_v, page in itertools.product(range(8, 264, 8), range(8, 264, 8), (0, 8, 40, 96, 200)):
         cut = decode_cut_of(dim, dim_v, page=page)
         held = 2 * (64 * cut.dim + cut.stages * cut.keys * (cut.dim + cut.dim_v))
-        assert cut.blocks * (held + 2048) <= 228 << 10 and cut.dim >= dim and cut.dim_v >= dim_v and cut.stages >= 2, cut
+        assert cut.blocks * (held + 2048) <= 228 << 10 and cut.dim >= dim and cut.dim_v >= dim_v and cut.stages >= 2, (
+            cut
+        )

@@ -85,6 +85,17 @@ def test_results_may_be_what_is_read() -> None:
     keys = keys_of(kind_of("uint16", NONE))
     x = hard("uint16", 2 * TILE + 5)
     want, none = np.sort(x), np.zeros(1, np.uint32)
-    arguments = (x, x, none, none, np.zeros(1, np.int64), np.zeros(768, np.uint16), len(x), 3, np.uint16(0), np.uint16(0))
+    arguments = (
+        x,
+        x,
+        none,
+        none,
+        np.zeros(1, np.int64),
+        np.zeros(768, np.uint16),
+        len(x),
+        3,
+        np.uint16(0),
+        np.uint16(0),
+    )
     run(program("uint16", keys.kind, NONE), 3, 256, arguments, check=True)
     assert np.array_equal(x, want)

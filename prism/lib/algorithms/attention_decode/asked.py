@@ -50,7 +50,9 @@ def decide_decoding(
     page = 0 if table is None else k.shape[2]
     keys = k.shape[2] if table is None else page * table.shape[1]
     factor = float(scale) if scale is not None else 1 / math.sqrt(max(dim, 1))
-    asked = Decoding(queries, k, None if latent else v, target, lengths, table, page, keys, factor * math.log2(math.e), causal, lse)
+    asked = Decoding(
+        queries, k, None if latent else v, target, lengths, table, page, keys, factor * math.log2(math.e), causal, lse
+    )
     return decide(asked, results, (OUT, LSE)[: 1 + lse], machine, None if out is None else fresh)
 
 

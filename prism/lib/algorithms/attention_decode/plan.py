@@ -59,7 +59,9 @@ def decide(
     if not batches * heads * tokens * asked.out.shape[3]:
         return Decision(results, names, beside=fresh is not None and 0 not in asked.out.shape)
     copied = [
-        view.name for view in (asked.q, asked.k, asked.v)[: 3 if asked.keys else 1] if view and not _fits(view, machine.host)
+        view.name
+        for view in (asked.q, asked.k, asked.v)[: 3 if asked.keys else 1]
+        if view and not _fits(view, machine.host)
     ]
     copied += [
         view.name
@@ -105,7 +107,12 @@ def _plan(asked: Decoding, out: View, machine: Machine) -> Plan:
     scratch = Scratch()
     asked, cleared = _with_keys(asked, scratch)
     (batches, heads, tokens, dim), (_, kv_heads, _, _) = asked.q.shape, asked.k.shape
-    has = {"page": asked.page, "lengths": asked.lengths is not None, "causal": asked.causal and tokens > 1, "lse": asked.lse}
+    has = {
+        "page": asked.page,
+        "lengths": asked.lengths is not None,
+        "causal": asked.causal and tokens > 1,
+        "lse": asked.lse,
+    }
     cut = LatentCut(**has) if asked.v is None else decode_cut_of(dim, asked.v.shape[3], **has, host=machine.host)
     share, strips, strip = heads // kv_heads, -(-asked.rows // ROWS), min(asked.rows, ROWS)
     pairs, wide = batches * kv_heads * strips, strip * (cut.columns + 4)

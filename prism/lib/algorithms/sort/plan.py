@@ -171,7 +171,10 @@ def radix(
     steps.append(_count(keys, counts, n, names.x, machine, room, shared, rows=many, aligned=aligned))
     if many > 1:
         begin = instance_of(kernels.begin_rows, {"C": counts, "PASSES": keys.size})
-        steps += [Clear(moved), Step(begin, many, 256, {"counts": number, "moved": moved, "n": n, "even": int(in_place)})]
+        steps += [
+            Clear(moved),
+            Step(begin, many, 256, {"counts": number, "moved": moved, "n": n, "even": int(in_place)}),
+        ]
     elif in_place:
         evenly = instance_of(kernels.pass_evenly, {"C": counts, "PASSES": keys.size})
         steps.append(Step(evenly, 1, 256, {"counts": number, "n": n}))
