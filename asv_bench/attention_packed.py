@@ -17,7 +17,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from attention import EPS, HIDDEN, L2, TOKENS, compare
+from attention import EPS, L2, compare
+from benchmarks.attention import HIDDEN, TOKENS
 from hgemm import elapsed, graph_of, ratio_of
 
 LENGTHS = {

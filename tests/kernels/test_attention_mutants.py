@@ -75,7 +75,8 @@ def decode(patch: pytest.MonkeyPatch) -> Case:
 def backward(patch: pytest.MonkeyPatch) -> Case:
     """Gradients of keys, of two heads that share one."""
     kept, small = test_attention_backward.program, test_attention_backward.SMALL
-    whole = kept(change_keys, "float16", small, CAUSAL=True, ADDED=True)
+    terms = test_attention_backward.Terms(causal=True)
+    whole = kept(change_keys, "float16", small, TERMS=terms, **test_attention_backward.FULL)
 
     def right(program: Program, schedule: str, seed: int, check: bool) -> bool:
         asked = lambda kernel, *rest, **facts: program if kernel is change_keys else kept(kernel, *rest, **facts)
