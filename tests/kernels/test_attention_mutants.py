@@ -5,7 +5,7 @@ Waits deleted are in the kernels' own tests too, which every run makes; the rest
 
 from __future__ import annotations
 
-import sys
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -87,6 +87,21 @@ def backward(patch: pytest.MonkeyPatch) -> Case:
 
 
 CASES = (plain, packed, eight_bits, decode, backward)
+SPARE = {
+    "WaitGroup(wgmma) after": "queries are read by the wgmmas of scores alone, which each trip has waited for",
+    "Wait(k_tile_read) before": "of a tile's first keys: who loads them has waited until the last tile's queries were read",
+    "WgmmaFence() before": "of products with values: a trip has a fence before, after registers were written",
+    "WaitGroup(bulk) before": "of stores of results, whose shared memory is waited for after each",
+}
+"""Steps without which nothing is wrong, and why: what the analysis can't see."""
+ONCE = {
+    "backward": ("k_tile_v_tile_read", "Advance() after"),  # a block fills them once: nobody has a copy before, or next
+    "decode": (
+        "q_tile_read",
+        "following_read",
+        "Advance() after",
+    ),  # as test_attention_decode.py says: no third unit here
+}
 
 
 @pytest.mark.fuzz
@@ -100,5 +115,8 @@ def test_every_mutant_is_found(case: Callable[[pytest.MonkeyPatch], Case], monke
         assert not (report and mutant.harmless), (mutant.name, report)
         wrong += not mutant.harmless
         survivors += [mutant.name] * (not report and not mutant.harmless)
-    print("\n".join(survivors), wrong, file=sys.stderr)
-    assert wrong > 50
+    once = ONCE.get(case.__name__, ())
+    steps = {
+        re.sub(r"^\w+: (without )?| line \d+.*$", "", name) for name in survivors if not any(x in name for x in once)
+    }
+    assert wrong > 50 and steps <= SPARE.keys(), survivors
