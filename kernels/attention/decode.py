@@ -13,8 +13,8 @@ from prism.kernels.attention.decode_pieces import bring, clear_rows, count_tiles
 from prism.kernels.attention.softmax import LEAST, mask, weigh
 from prism.lang import (
     CUtensorMap, attr, block, claim, const, constexpr, count, dtype, float32, fragment, grid, group, id, int32, int64, one,
-    partition, prefetch_map, prism, ptr, requires, roles, row, set_registers, shared, store_vector, template, thread, uint32, warp, warpgroup,
-    wgmma,
+    partition, prefetch_map, prism, ptr, requires, roles, row, set_registers, shared, store_vector, template, thread, uint32,
+    warp, warpgroup, wgmma,
 )  # fmt: skip
 
 

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from prism.lang import float32, int32, int64, struct
 
 _ROOM = 228 << 10
-"""Bytes of shared memory that a multiprocessor has for its blocks, each of which takes 1 KiB and some barriers more than tiles."""
+"""Bytes of shared memory of a multiprocessor: each of its blocks takes 1 KiB and some barriers more than tiles."""
 
 
 @struct
 class Sizes:
     """Of a call: what there is, and the steps between batches, heads and tokens.
 
-    `strips` of 64 queries, at most, share a head of keys; the largest has `strip`. One of `part` tiles is for who comes first, in units of
-    `small`, or none where that is 0. `fan`: parts that are added up at a time.
+    `strips` of 64 queries, at most, share a head of keys; the largest has `strip`. One of `part` tiles is for who comes first, in
+    units of `small`, or none where that is 0. `fan`: parts that are added up at a time.
     """
 
     batches: int32

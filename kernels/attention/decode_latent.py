@@ -1,7 +1,6 @@
 """Decoding with one latent cache: a key's first elements are its value, all heads share them, and its last ones are its place's.
 
-A row of queries times keys has so many elements, and so many columns of sums, that two warpgroups make the same scores, and half of
-the columns each. What else there is to it is `decode`'s.
+A row has so many columns of sums that two warpgroups make the same scores, and half of the columns each. All else is `decode`'s.
 """
 
 from __future__ import annotations
@@ -11,9 +10,9 @@ from prism.kernels.attention.decode_parts import finish
 from prism.kernels.attention.decode_pieces import bring, clear_rows, count_tiles, find_piece, first_of, load_query, unit_of
 from prism.kernels.attention.softmax import LEAST, mask, weigh
 from prism.lang import (
-    CUtensorMap, attr, block, claim, const, constexpr, count, dtype, float32, fragment, grid, group, id, int32, int64, one, partition,
-    prefetch_map, prism, ptr, requires, roles, row, set_registers, shared, store_vector, template, thread, uint32, warp,
-    warpgroup, wgmma,
+    CUtensorMap, attr, block, claim, const, constexpr, count, dtype, float32, fragment, grid, group, id, int32, int64, one,
+    partition, prefetch_map, prism, ptr, requires, roles, row, set_registers, shared, store_vector, template, thread, uint32,
+    warp, warpgroup, wgmma,
 )  # fmt: skip
 
 
@@ -94,7 +93,10 @@ def decode_latent(
                 ):
                     for e in range(8 * t, 128 * 256, 8 * 256):
                         store_vector(own[e], load_query(q, at, top, e / 256 % 64, e / 256 / 64 * 256 + e % 256, s))
-                with claim(q_end, consumers) as q_in, partition(q_in, thread[1], lambda e: (e / 64, e % 64)) as own, group(thread[1]):
+                with (
+                    claim(q_end, consumers) as q_in, partition(q_in, thread[1], lambda e: (e / 64, e % 64)) as own,
+                    group(thread[1]),
+                ):
                     for e in range(8 * t, 64 * 64, 8 * 256):
                         store_vector(own[e], load_query(q, at, top, e / 64, 512 + e % 64, s))
                 with consumers, group(thread[1]):
@@ -139,7 +141,8 @@ def decode_latent(
                 with (
                     claim(outs, consumers) as out_, claim(logs, consumers) as log_, claim(kept, consumers) as here_,
                     claim(words, consumers) as words_, partition(out_, warpgroup[1], 0, races="allow") as out,
-                    partition(log_, warpgroup[1], 0, races="allow") as log, partition(here_, warpgroup[1], 0, races="allow") as here,
+                    partition(log_, warpgroup[1], 0, races="allow") as log,
+                    partition(here_, warpgroup[1], 0, races="allow") as here,
                     partition(words_, warpgroup[1], 4 * w) as own, group(warpgroup[1]),
                 ):
                     finish(

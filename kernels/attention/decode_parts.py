@@ -63,9 +63,10 @@ def put(
                 share: int32 = r % s.shared_by
                 token: int32 = r / s.shared_by
                 factor: float32 = 1 / total[h] if total[h] > 0 else 0
-                for i in range(2 * h, count(sums), 4):
+                for i in range(0, count(sums), 4):
                     if start + column(sums, i) < s.columns_v:
-                        store_vector(own_out[share, token, column(sums, i)], vector(T, 2)(T(sums[i] * factor), T(sums[i + 1] * factor)))
+                        two: vector(T, 2) = vector(T, 2)(T(sums[i + 2 * h] * factor), T(sums[i + 2 * h + 1] * factor))
+                        store_vector(own_out[share, token, column(sums, i)], two)
                 if LSE and lane == 0:
                     own_log[share, token] = (largest[h] + log2(total[h])) * LN_2
 
@@ -127,7 +128,9 @@ def add_up(
     head: int32 @ thread[1] = piece / s.strips * s.shared_by  # of all sequences
     of_all: int32 @ thread[1] = s.heads * s.shared_by
     with (
-        partition(out, thread[1], lambda h, n, c: h / of_all * s.o_batch + h % of_all * s.o_head + n * s.o_token + c, races="allow") as own_out,
+        partition(
+            out, thread[1], lambda h, n, c: h / of_all * s.o_batch + h % of_all * s.o_head + n * s.o_token + c, races="allow"
+        ) as own_out,
         partition(log, thread[1], lambda h, n: int64(h) * s.tokens + n, races="allow") as own_log,
         partition(kept, thread[1], lambda p, r, c: (p * s.strip + r) * (DIM + 4) + c, races="allow") as all, group(thread[1]),
     ):
@@ -181,8 +184,8 @@ def finish(
     """Keep a unit's part of a piece; who is done last of `s.fan` units that follow one another adds theirs up, and so on.
 
     Perspective: warpgroup.
-    Shapes:      `parts` units from `leader` on have a part each. `w`: which `DIM` columns of the result these are. `kept`: for each
-                 `w` two times `slots` slots of `s.strip` rows. `counters`: 4 for each slot. `words`: 4.
+    Shapes:      `parts` units from `leader` on have a part each. `w`: which `DIM` columns of the result these are. `kept`: for
+                 each `w` two times `slots` slots of `s.strip` rows. `counters`: 4 for each slot. `words`: 4.
     Test:        tests/kernels/test_attention_decode.py
     """
     for h in range(2):

@@ -208,13 +208,13 @@ def test_each_wait_is_needed(name: str, monkeypatch: pytest.MonkeyPatch) -> None
     cut, calls = CALLS[name]
     whole, survivors = instance_for("float16", cut).program, []
     waits = [
-        (plan, step)
-        for plan in whole.plans.values()
-        for step in (*plan.barriers, *plan.operations)
+        (one, step)
+        for one in whole.plans.values()
+        for step in (*one.barriers, *one.operations)
         if isinstance(step, Barrier | Wait | WaitGroup)
     ]
-    for plan, step in waits:
-        mutant = whole.with_plan(replace(plan, skewed=None).drop_step(step))
+    for one, step in waits:
+        mutant = whole.with_plan(replace(one, skewed=None).drop_step(step))
 
         def run_mutant(program: Program, *given: Any, mutant: Program = mutant) -> None:
             assert program is whole
@@ -260,4 +260,6 @@ def test_every_dim_has_room() -> None:
     for dim, dim_v, page in itertools.product(range(8, 264, 8), range(8, 264, 8), (0, 8, 40, 96, 200)):
         cut = decode_cut_of(dim, dim_v, page=page)
         held = 2 * (64 * cut.dim + cut.stages * cut.keys * (cut.dim + cut.dim_v))
-        assert cut.blocks * (held + 2048) <= 228 << 10 and cut.dim >= dim and cut.dim_v >= dim_v and cut.stages >= 2, cut
+        assert cut.blocks * (held + 2048) <= 228 << 10 and cut.dim >= dim and cut.dim_v >= dim_v and cut.stages >= 2, (
+            cut
+        )

@@ -26,16 +26,27 @@ def checked(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def attended(
-    batches: int, heads: int, tokens: int, keys: int, lengths: list[int], page: int = 0, layout: str = "blhd", causal: bool = True
+    batches: int,
+    heads: int,
+    tokens: int,
+    keys: int,
+    lengths: list[int],
+    page: int = 0,
+    layout: str = "blhd",
+    causal: bool = True,
 ) -> bool:
-    """Call `prism.lib.attention_decode_latent` on normal numbers, NaN behind the last keys; say whether it is near float64's result."""
+    """Call the function on normal numbers, NaN behind the last keys; say whether it is near float64's result."""
     rng = np.random.default_rng(keys)
-    q, cache = (rng.normal(size=shape).astype(np.float16) for shape in ((batches, tokens, heads, 576), (batches, keys, 1, 576)))
+    q, cache = (
+        rng.normal(size=shape).astype(np.float16) for shape in ((batches, tokens, heads, 576), (batches, keys, 1, 576))
+    )
     wanted = []
     for b, n in enumerate(lengths):
         rows, kept = q[b : b + 1].swapaxes(1, 2), np.broadcast_to(cache[b, :n].swapaxes(0, 1), (1, heads, n, 576))
         ahead = n - tokens if causal else None
-        wanted.append(exact(*(x.astype(np.float64) for x in (rows, kept, kept[..., :512])), 1 / math.sqrt(576), ahead=ahead))
+        wanted.append(
+            exact(*(x.astype(np.float64) for x in (rows, kept, kept[..., :512])), 1 / math.sqrt(576), ahead=ahead)
+        )
         cache[b, n:] = np.nan
     more: dict[str, Any] = {"lengths": np.array(lengths, np.int32)} if page or lengths != [keys] * batches else {}
     if page:
@@ -52,7 +63,9 @@ def attended(
     found = found if layout == "bhld" else found.swapaxes(1, 2)
     exactly, size, logarithms = (np.concatenate([one[part] for one in wanted]) for part in range(3))
     bound = (2.0**-11 + 2.0**-17) * size + 2.0**-11 * np.abs(exactly) + 2.0**-24 * (1 + keys)  # as of attention
-    return bool((np.abs(found - exactly) <= bound).all() and np.allclose(logs, logarithms, rtol=2.0**-18, atol=2.0**-18))
+    return bool(
+        (np.abs(found - exactly) <= bound).all() and np.allclose(logs, logarithms, rtol=2.0**-18, atol=2.0**-18)
+    )
 
 
 CASES = [
@@ -80,7 +93,9 @@ def test_what_is_refused() -> None:
     assert not prism.lib.attention_decode_latent(q, cache[:, :0]).any()
 
 
-@pytest.mark.parametrize("cut", rarely([LatentCut(), LatentCut(True, True, 64, True)], but=[LatentCut(True, True, 64, True)]))
+@pytest.mark.parametrize(
+    "cut", rarely([LatentCut(), LatentCut(True, True, 64, True)], but=[LatentCut(True, True, 64, True)])
+)
 def test_machine_code(cut: LatentCut) -> None:
     """No register is spilled, no wgmma waits for itself, and a multiprocessor has room for the tiles."""
     made = entry_of(instance_for("bfloat16", cut).program, "sm_90a")

@@ -156,7 +156,9 @@ MANIFEST = (
     Algorithm("sgemm", ("sgemm",), "sgemm.md", ("sgemm",)),
     Algorithm("attention", ("attention",), "attention.md", ("attention",)),
     Algorithm("attention_backward", ("attention_backward",), "attention.md"),
-    Algorithm("attention_decode", ("attention_decode", "attention_decode_latent"), "attention.md#few-queries-and-pages"),
+    Algorithm(
+        "attention_decode", ("attention_decode", "attention_decode_latent"), "attention.md#few-queries-and-pages"
+    ),
     Algorithm("hgemm", ("hgemm",), "hgemm.md", ("hgemm", "hgemm_layers", "hgemm_float8")),
 )
 

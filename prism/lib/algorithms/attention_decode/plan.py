@@ -31,7 +31,8 @@ FAN = 128 << 10
 class Decoding:
     """Attention that is to be made, of views whose axes are batches (of `k` and `v` also pages), heads, lengths and elements.
 
-    `v`: None of a latent cache, `k`. `page`: keys of a page, `table` its numbers, or 0 and None. `keys`: the most that a sequence has.
+    `v`: None of a latent cache, `k`. `page`: keys of a page, `table` its numbers, or 0 and None. `keys`: the most that a sequence
+    has.
     """
 
     q: View
@@ -60,7 +61,9 @@ def decide(
     if not batches * heads * tokens * asked.out.shape[3]:
         return Decision(results, names, beside=fresh is not None and 0 not in asked.out.shape)
     copied = [
-        view.name for view in (asked.q, asked.k, asked.v)[: 3 if asked.keys else 1] if view and not _fits(view, machine.host)
+        view.name
+        for view in (asked.q, asked.k, asked.v)[: 3 if asked.keys else 1]
+        if view and not _fits(view, machine.host)
     ]
     copied += [
         view.name
@@ -106,7 +109,12 @@ def _plan(asked: Decoding, out: View, machine: Machine) -> Plan:
     scratch = Scratch()
     asked, cleared = _with_keys(asked, scratch)
     (batches, heads, tokens, dim), (_, kv_heads, _, _) = asked.q.shape, asked.k.shape
-    has = {"page": asked.page, "lengths": asked.lengths is not None, "causal": asked.causal and tokens > 1, "lse": asked.lse}
+    has = {
+        "page": asked.page,
+        "lengths": asked.lengths is not None,
+        "causal": asked.causal and tokens > 1,
+        "lse": asked.lse,
+    }
     cut = LatentCut(**has) if asked.v is None else decode_cut_of(dim, asked.v.shape[3], **has, host=machine.host)
     share, strips, strip = heads // kv_heads, -(-asked.rows // ROWS), min(asked.rows, ROWS)
     pairs, wide = batches * kv_heads * strips, strip * (cut.columns + 4)
@@ -123,7 +131,8 @@ def _plan(asked: Decoding, out: View, machine: Machine) -> Plan:
     arguments: dict[str, Any] = {
         "q": asked.q.buffer, "k": asked.k.map, "v": (asked.v or asked.k).map, "o": out.buffer,
         "lse": Buffer(LSE, 0, "float32", batches * heads * tokens) if asked.lse else nothing("float32"),
-        "partial": scratch.take("float32", slots * wide), "tickets": Buffer(WORDS, 0, "uint32", 1), "counters": Buffer(WORDS, 16, "uint32", 4 * slots),
+        "partial": scratch.take("float32", slots * wide), "tickets": Buffer(WORDS, 0, "uint32", 1),
+        "counters": Buffer(WORDS, 16, "uint32", 4 * slots),
         "lengths": nothing("int32") if asked.lengths is None else asked.lengths.buffer,
         "table": nothing("int32") if asked.table is None else asked.table.buffer, "s": np.array(sizes, Sizes)[()],
     }  # fmt: skip
@@ -134,8 +143,8 @@ def _plan(asked: Decoding, out: View, machine: Machine) -> Plan:
 def blocks_of(tiles: int, pairs: int, slots: int) -> tuple[int, int]:
     """Return how many blocks there are of `slots` that run at a time, and how many tiles a small unit has, or 0.
 
-    Multiprocessors are not all as fast: where a block has many tiles, the last eighth goes to who comes first. Where it has few, each
-    has tiles of one head alone, if that leaves few blocks out.
+    Multiprocessors are not all as fast: where a block has many tiles, the last eighth goes to who comes first. Where it has few,
+    each has tiles of one head alone, if that leaves few blocks out.
     """
     if tiles >= MANY * slots:
         return slots, SMALL
