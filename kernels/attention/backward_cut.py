@@ -49,17 +49,23 @@ class BackwardCut:
     @property
     def span(self) -> int:
         """Bytes of a row of gradients of scores that are permuted: warpgroups' parts are multiples."""
-        return next(span for span in (128, 64, 32) if self.part_rows * 2 % span == 0)
+        return next(span for span in (128, 64, 32) if self.rows * 2 % span == self.part_rows * 2 % span == 0)
+
+    @property
+    def apart(self) -> bool:
+        """Whether gradients of keys, and those of values, are made by a launch each: both sums don't fit into registers."""
+        return max(self.dim, self.dim_v) > MOST_TOGETHER
 
 
-MOST_DIM_BACKWARD = 128
-"""Elements of a head, at most: sums of two gradients of a tile are in registers."""
+MOST_TOGETHER = 128
+"""Elements of a head, at most, of which sums of two gradients of a tile are in registers."""
 
 
 def backward_cut_of(dim: int, dim_v: int) -> BackwardCut:
     """Return how the backward of heads of so many elements, and of values of so many, is cut: tiles hold zeros beyond them."""
-    wide, wide_v = (64 if elements <= 64 else 128 for elements in (dim, dim_v))
-    return BackwardCut(wide, wide_v, rows=96 if wide == wide_v == 64 else 64)
+    wide, wide_v = (-(-elements // 64) * 64 for elements in (dim, dim_v))
+    rows = 96 if wide == wide_v == 64 else 64 if wide + wide_v <= 448 else 48
+    return BackwardCut(wide, wide_v, rows)
 
 
-__all__ = ["MOST_DIM_BACKWARD", "BackwardCut", "backward_cut_of"]
+__all__ = ["BackwardCut", "backward_cut_of"]

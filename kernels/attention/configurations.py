@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from prism.kernels.attention.cut import Cut
 
 MOST_DIM = 256
 _ROOM = 225 << 10
 """Bytes of tiles that a block may have, beside its barriers."""
-L2 = 24 << 20
+L2 = 32 << 20
 """Bytes of keys and values that are read again and again while they are in the L2: about half of an H200's."""
 
 
@@ -22,12 +24,12 @@ def cut_of(dim: int, dim_v: int, rows: int, *, host: bool = False) -> Cut:
         return Cut(d, dv, keys=64, slab=True)
     wide = max(d, dv)
     if rows <= 64 and wide <= 128:
-        return _with_slab(Cut(d, dv, keys=128, groups=1, registers=0))
+        return _in_room(Cut(d, dv, keys=128, groups=1, registers=0))
     if wide <= 64:
-        return _with_slab(Cut(d, dv, keys=128, groups=3, turns=True, registers=160, loader_registers=32))
+        return _in_room(Cut(d, dv, keys=128, groups=3, turns=True, registers=160, loader_registers=32))
     if wide <= 128:
-        return _with_slab(Cut(d, dv, keys=128, turns=True))
-    return _with_slab(Cut(d, dv, keys=112 if wide <= 192 else 80, turns=True))
+        return _in_room(Cut(d, dv, keys=128, turns=True))
+    return _in_room(Cut(d, dv, keys=112 if wide <= 192 else 80, turns=True))
 
 
 def cut_of_bytes(dim: int, dim_v: int, rows: int, *, host: bool = False) -> Cut:
@@ -37,18 +39,21 @@ def cut_of_bytes(dim: int, dim_v: int, rows: int, *, host: bool = False) -> Cut:
         return Cut(d, dv, keys=64, width=1, seldom=True)
     wide = max(d, dv)
     if rows <= 64 and wide <= 128:
-        return Cut(d, dv, keys=128, groups=1, registers=0, width=1, seldom=True)
+        return _in_room(Cut(d, dv, keys=128, groups=1, registers=0, width=1, seldom=True))
     if wide <= 64:
-        return Cut(d, dv, keys=128, groups=3, turns=True, registers=160, loader_registers=32, width=1, seldom=True)
-    return _with_slab(Cut(d, dv, keys=128, turns=True, width=1, seldom=True))
+        cut = Cut(d, dv, keys=128, groups=3, turns=True, registers=160, loader_registers=32, width=1, seldom=True)
+        return _in_room(cut)
+    keys = 192 if wide <= 128 else 128 if wide <= 192 else 96
+    return _in_room(Cut(d, dv, keys=keys, turns=True, width=1, seldom=True))
 
 
-def _with_slab(cut: Cut) -> Cut:
-    """Return the cut; without a slab where there is no room for it."""
-    held = cut.width * (cut.rows * cut.dim + cut.stages * cut.keys * (cut.dim + cut.dim_v))
-    if held + 2 * cut.rows * cut.dim_v <= _ROOM:
-        return cut
-    return Cut(**{**cut.__dict__, "slab": False})
+def _in_room(cut: Cut) -> Cut:
+    """Return the cut with a slab, and with two tiles of queries, where there is room for them; the slab comes first."""
+    queries, slab = cut.width * cut.rows * cut.dim, 2 * cut.rows * cut.dim_v
+    left = _ROOM - queries - cut.width * cut.stages * cut.keys * (cut.dim + cut.dim_v)
+    if left >= queries + slab:
+        return replace(cut, queries=2)
+    return cut if left >= slab else replace(cut, slab=False)
 
 
 def section_of(pairs: int, share: int, keys: int, bytes_of_key: int, *, causal: bool) -> int:

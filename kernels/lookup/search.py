@@ -8,9 +8,10 @@ under way.
 """
 
 from prism.lang import (
-    attr, block, clz, const, constexpr, count, dtype, float32, float64, grid, group, id, int32, int64, load_vector, partition,
+    attr, block, clz, complex64, complex128, const, constexpr, count, dtype, float32, float64, grid, group, id, int32, int64, load_vector, partition,
     prism, ptr, requires, shared, template, thread, vector,
 )
+from prism.kernels.merge.orders import complex_less
 from prism.lib.thread import operators
 
 
@@ -189,7 +190,7 @@ def lookup_few(
     """What `lookup` does, of few values: each goes through the table alone, and nothing is made before.
 
     Perspective: grid, a block for each `THREADS` values.
-    Shapes:      as of `lookup`; `n` may be 0.
+    Shapes:      as of `lookup`; `n` may be 0. All three types may be one of complex numbers.
     Test:        tests/kernels/test_lookup.py
     """
     me: int64 @ thread[1] = id()
@@ -201,11 +202,22 @@ def lookup_few(
             while low < high:
                 middle: int64 = (low + high) / 2
                 found: C = C(x[middle])
-                if (not operators.less(value, found)) if RIGHT else operators.less(found, value):
+                if (not stands_before(value, found)) if RIGHT else stands_before(found, value):
                     low = middle + 1
                 else:
                     high = middle
             mine[0] = first + sign * low
+
+
+@prism("device")
+@requires(thread[1])
+@template(C=dtype)
+def stands_before(a: C @ thread[1], b: C @ thread[1]) -> bool @ thread[1]:
+    """Whether `a` stands before `b` in a sorted table: NaN last, complex numbers in NumPy's order."""
+    if C == complex64 or C == complex128:
+        return complex_less(a, b)
+    else:
+        return operators.less(a, b)
 
 
 EXAMPLES = {

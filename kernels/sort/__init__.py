@@ -11,11 +11,13 @@ from prism.kernels.sort.fill import begin_keys, count_keys, fill_keys, order_zer
 from prism.kernels.sort.order import FIELD, FLOAT, FLOAT_PAIR, FLOAT_PLACE, INTEGER
 from prism.kernels.sort.parts import GIVEN, NONE, POSITIONS
 from prism.kernels.sort.radix import sort_digit
+from prism.kernels.sort.resident import sort_resident
+from prism.kernels.sort.rows import begin_rows
 
 __all__ = [
     "CLUSTER_BLOCKS", "COUNTING_KEYS", "FIELD", "FILLING", "FLOAT", "FLOAT_PAIR", "FLOAT_PLACE", "GIVEN", "HOST_COUNTING",
     "HOST_LARGE", "HOST_SMALL", "INTEGER", "LONG_TILES", "NONE", "POSITIONS", "ZEROS", "Configuration", "Counting", "Shape",
-    "begin_keys", "cluster_of", "configurations", "count_digits", "count_keys", "counting", "fill_keys", "order_zeros",
+    "begin_keys", "begin_rows", "cluster_of", "configurations", "count_digits", "count_keys", "counting", "fill_keys", "order_zeros",
     "pass_evenly", "sort_cluster",
-    "sort_digit",
+    "sort_digit", "sort_resident",
 ]  # fmt: skip

@@ -244,7 +244,7 @@ def _decide(
         plan = decision.plan
         if plan is not None and lazies.are_lazy(infos):
             try:
-                plan = lazies.bind(plan, infos)
+                plan = lazies.bind(plan, infos, machine_of(first).arch)
             except NotReadable:  # what takes memory gets memory
                 names = tuple(name for name, info in infos.items() if isinstance(info, LazyInfo))
                 return _Known(Decision(copied=names), None)

@@ -16,7 +16,7 @@ from prism.lang.surface import Kernel
 from prism.lang.surface.views import At, Expression, NotReadable, Position, View
 from prism.lang.types import INT64, Scalar
 from prism.runtime.arrays import ArrayInfo, describe, register
-from prism.runtime.instance import instance
+from prism.runtime.viewed import viewed
 
 evaluators: list[Callable[[LazyInfo], Any]] = []
 """What makes an array of a lazy one: the library's, which has the kernel."""
@@ -175,20 +175,23 @@ register(ArrayInfo, lambda info, name: info)
 # -- Plans ----------------------------------------------------------------------------------------------------------------
 
 
-def bind(plan: Plan, infos: Mapping[str, ArrayInfo]) -> Plan:
-    """Return a plan whose kernels read the leaves of lazy arrays. Its kernels are checked.
+def bind(plan: Plan, infos: Mapping[str, ArrayInfo], arch: str) -> Plan:
+    """Return a plan whose kernels read the leaves of lazy arrays, for a GPU's architecture, or "" for the host.
+
+    They are checked: now, or when they were kept in the cache for that architecture.
 
     Raises:
         NotReadable: a kernel does with a lazy array what only memory can do.
         CompileError: a function that a lazy array applies breaks a rule.
     """
     lazies = {name: info for name, info in infos.items() if isinstance(info, LazyInfo)}
-    return replace(plan, steps=tuple(_bound(step, lazies) if isinstance(step, Step) else step for step in plan.steps))
+    return replace(
+        plan, steps=tuple(_bound(step, lazies, arch) if isinstance(step, Step) else step for step in plan.steps)
+    )
 
 
-def _bound(step: Step, lazies: Mapping[str, LazyInfo]) -> Step:
-    from prism.lang.check import parsed_of  # the compiler: no such kernel ships, and no other call needs it
-    from prism.lang.parse.views import leaf_name, number_name, view_kernel
+def _bound(step: Step, lazies: Mapping[str, LazyInfo], arch: str) -> Step:
+    from prism.lang.parse.views import leaf_name, number_name
 
     views: dict[str, View] = {}
     arguments: dict[str, Any] = {}
@@ -206,8 +209,8 @@ def _bound(step: Step, lazies: Mapping[str, LazyInfo]) -> Step:
         arguments |= {number_name(name, k): Buffer(number_of(buffer.name, k)) for k in range(views[name].numbers)}
     if not views:
         return step
-    made = instance(view_kernel(step.instance.kernel, views, parsed_of), step.instance.template)
-    made.program  # noqa: B018 -- checked here, where what can't be read may still be evaluated
+    made = viewed(step.instance, views)
+    made.require_readable(arch)
     return replace(step, instance=made, arguments=arguments)
 
 

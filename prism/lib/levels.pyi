@@ -872,9 +872,9 @@ class Grid(LevelName):
         Errors:      as of `grid.gather`."""
 
     @staticmethod
-    def histogram(counts: Any, bins: Any, size: Any, *, N: Any = ..., C: Any = ..., COPIES: int = ...) -> None:
-        """grid.histogram(counts: ptr(const(N)) @ block[1], bins: ptr(C) @ grid[1], size: int32 @ block[1], *,
-            N: dtype = ..., C: dtype = ..., COPIES: constexpr(int) = 1)
+    def histogram(counts: Any, bins: Any, size: Any, first: Any = ..., *, N: Any = ..., C: Any = ..., COPIES: int = ...) -> None:
+        """grid.histogram(counts: ptr(const(N)) @ block[1], bins: ptr(C) @ grid[1], size: int32 @ block[1],
+            first: int64 @ block[1] = 0, *, N: dtype = ..., C: dtype = ..., COPIES: constexpr(int) = 1)
 
         Add the block's `counts[0] ... counts[size - 1]` to the grid's `bins`, which have all blocks' when the launch has ended.
 
@@ -883,7 +883,7 @@ class Grid(LevelName):
 
         Perspective: block, of any number of threads.
         Shapes:      `counts`: `size * COPIES`, the block's own, in shared memory, as a rule. `bins`: numbers of 32 or 64 bits; they
-                     begin as the caller leaves them, so zero. `COPIES`: a power of two.
+                     begin as the caller leaves them, so zero. `counts[0]` is added to `bins[first]`. `COPIES`: a power of two.
         Errors:      no block knows when the others have added theirs: the next launch reads the bins, or the host."""
 
     @staticmethod
@@ -917,18 +917,18 @@ class Grid(LevelName):
         Errors:      as of `grid.look_back`."""
 
     @staticmethod
-    def look_back_digits(words: Any, tile: Any, number: Any, epoch: Any, *, THREADS: int, DIGITS: int, WORDS: int, T: Any = ...) -> Any:
+    def look_back_digits(words: Any, tile: Any, number: Any, epoch: Any, first: Any = ..., *, THREADS: int, DIGITS: int, WORDS: int, T: Any = ...) -> Any:
         """grid.look_back_digits(words: ptr(mailbox(T)) @ grid[1], tile: int32 @ block[1], number: T @ thread[1],
-            epoch: uint32 @ thread[1], *, THREADS: constexpr(int), DIGITS: constexpr(int), WORDS: constexpr(int),
-            T: dtype = ...) -> T @ thread[1]
+            epoch: uint32 @ thread[1], first: int32 @ block[1] = 0, *, THREADS: constexpr(int), DIGITS: constexpr(int),
+            WORDS: constexpr(int), T: dtype = ...) -> T @ thread[1]
 
-        How often digit `t` occurs in all tiles before `tile`, in thread `t`; the sum with this tile's own is published.
+        How often digit `t` occurs in tiles `first ... tile - 1`, in thread `t`; the sum with this tile's own is published.
 
         Here blocks chain: each goes back, tile after tile, until it finds one that has published its sum. For so many numbers a
         tile that costs less than to add up all that the tiles since the block's last one have, as `grid.look_back` does.
 
         Perspective: block, of `THREADS` threads, at least `DIGITS`; further ones get 0.
-        Shapes:      `words`, `number`: as of `grid.publish_digits`, which the block has called for this tile.
+        Shapes:      `words`, `number`, `first`: as of `grid.publish_digits`, which the block has called for this tile.
         Errors:      tiles before must be published by blocks that do not wait for this one before: as of `grid.look_back`."""
 
     @staticmethod
@@ -999,15 +999,17 @@ class Grid(LevelName):
                      below may wait for ever: so publish before looking back."""
 
     @staticmethod
-    def publish_digits(words: Any, tile: Any, number: Any, epoch: Any, *, THREADS: int, DIGITS: int, T: Any = ...) -> None:
+    def publish_digits(words: Any, tile: Any, number: Any, epoch: Any, first: Any = ..., *, THREADS: int, DIGITS: int, T: Any = ...) -> None:
         """grid.publish_digits(words: ptr(mailbox(T)) @ grid[1], tile: int32 @ block[1], number: T @ thread[1],
-            epoch: uint32 @ thread[1], *, THREADS: constexpr(int), DIGITS: constexpr(int), T: dtype = ...)
+            epoch: uint32 @ thread[1], first: int32 @ block[1] = 0, *, THREADS: constexpr(int), DIGITS: constexpr(int),
+            T: dtype = ...)
 
         Publish how often each digit occurs in a tile, `number` of digit `t` in thread `t`, for `grid.look_back_digits`.
 
         Perspective: block, of `THREADS` threads, at least `DIGITS`; what further ones have is of no use.
         Shapes:      `words`: `DIGITS` a tile, of uint32 or uint64, all zero at first; as of `grid.publish`. Their top bit says
-                     whether a word has the sum of all tiles so far, as those of tile 0 have from the start.
+                     whether a word has the sum of all tiles so far, as those of tile `first` have from the start: the one that
+                     the sum begins with.
         Errors:      as of `grid.publish`. All numbers together must be less than half of what `T` holds."""
 
     @staticmethod

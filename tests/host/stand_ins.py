@@ -14,7 +14,7 @@ import pytest
 
 from prism.host import call, machine
 from prism.lang.check import parsed_of
-from prism.runtime import arrays, capture, device, pinned, scratch
+from prism.runtime import arrays, capture, device, pinned, scratch, viewed
 from prism.runtime.instance import Instance
 
 PLACE = SimpleNamespace(sm_count=132, capability=(9, 0), arch="sm_90a", ordinal=0)
@@ -154,6 +154,8 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gpu]:
     monkeypatch.setattr(machine, "driver", lambda: SimpleNamespace(cuMemsetD8Async=clear))
     monkeypatch.setattr(machine, "check", lambda status, doing: None)
     monkeypatch.setattr(device, "count", lambda: 1)
+    nothing_kept = SimpleNamespace(get=lambda key: None, put=lambda *given: False)
+    monkeypatch.setattr(viewed, "store", lambda: nothing_kept)
     _stand_in_for_pinned(monkeypatch, found)
     monkeypatch.setattr(scratch, "capturing", lambda stream: found.capturing)
     decided = call._decide

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 
 from prism.lang import tree
 from prism.lang.facts.definitions import facts
@@ -89,14 +90,14 @@ class _Splitting(Frozen):
         inner = tuple(statements(loop.body))
         inside = frozenset(symbol for s in inner for symbol in (*declared_names(s), *assigned_variables(s)))
         index = Index(reader(known), loop, first, stop, inside, code)
-        strong = list(_cuts(index, loop.body, is_strong))[:MOST_STRONG]
+        strong = list(islice(_cuts(index, loop.body, is_strong), MOST_STRONG))
         if not strong or loop.symbol in inside or not (code <= first.perspective and code <= stop.perspective):
             return None
         cutter = Cutter(index, {}, [*one, *two])
         wholes = cutter.cut_all([cutter.whole()], strong, 0)
         groups = [[part] for part in wholes]
-        weak = [cut for cut in _cuts(index, loop.body, is_weak) if not any(map(cut.same, strong))][:MOST_WEAK]
-        for cut in weak:
+        others = (cut for cut in _cuts(index, loop.body, is_weak) if not any(map(cut.same, strong)))
+        for cut in islice(others, MOST_WEAK):
             more = [cutter.cut_all(group, [cut], 1) for group in groups]
             groups = more if sum(map(len, more)) <= MOST_PIECES else groups
         number = sum(map(len, groups))

@@ -155,7 +155,7 @@ MANIFEST = (
     Algorithm("matmul", ("matmul",), "library.md#products-of-matrices"),
     Algorithm("sgemm", ("sgemm",), "sgemm.md", ("sgemm",)),
     Algorithm("attention", ("attention",), "attention.md", ("attention",)),
-    Algorithm("attention_backward", ("attention_backward",), "attention.md"),
+    Algorithm("attention_backward", ("attention_backward",), "attention.md#gradients", ("attention_backward",)),
     Algorithm(
         "attention_decode", ("attention_decode", "attention_decode_latent"), "attention.md#few-queries-and-pages"
     ),

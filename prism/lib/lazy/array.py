@@ -15,6 +15,7 @@ from prism.host import memory
 from prism.host.axes import c_strides
 from prism.host.lazies import LazyArray
 from prism.host.overlap import span
+from prism.kernels.select.conditions import differs
 from prism.lang.surface.views import At, Compute, Expression, Leaf, Number, Position
 from prism.lang.types import SCALARS, Scalar
 from prism.lang.types.structs import Struct, scalar_called
@@ -398,13 +399,19 @@ def compute(what: object, scalar: Scalar, parts: Sequence[Lazy]) -> Lazy:
 
 
 def convert(x: Lazy, scalar: Scalar) -> Lazy:
-    """Return a lazy array in another type, as C converts.
+    """Return a lazy array in another type, as C converts; to complex numbers too.
 
     Raises:
-        TypeError: to or from a struct, or a complex number.
+        TypeError: to or from a struct, or from a complex number to a real one.
     """
     if x.scalar == scalar:
         return x
+    if isinstance(scalar, Struct) and scalar.tag:
+        if not isinstance(x.scalar, Struct):
+            part = scalar.fields[0][1]
+            return compute(scalar, scalar, [convert(x, part), broadcast(of_number(0.0, part), x.shape)])
+        if x.scalar.tag:
+            return between[0](x, scalar)
     if isinstance(scalar, Struct) or isinstance(x.scalar, Struct):
         raise TypeError(f"a lazy array of {x.scalar} is not converted to {scalar}")
     return Lazy(make(Compute, scalar, (x.value,)), scalar, x.shape, x.leaves, x.numbers)
@@ -417,6 +424,8 @@ _BITS = ("&", "|", "^")
 _WHOLE = ("//", "%", "**")
 wholes: list[Callable[[str, Lazy, Lazy, Any], Lazy]] = []
 """What makes quotients, remainders and powers: `functions`, which apply device functions."""
+between: list[Callable[[Lazy, Struct], Lazy]] = []
+"""What makes complex numbers of others, as `wholes`."""
 
 
 def arithmetic(op: str, one: Any, other: Any) -> Any:
@@ -434,11 +443,12 @@ def arithmetic(op: str, one: Any, other: Any) -> Any:
     first, second = (x if x is number else of(x) for x in (one, other))
     kinds: list[Any] = [x.scalar if isinstance(x, Lazy) else type(x) for x in (first, second)]
     scalar = _common(op, *kinds)
-    if isinstance(scalar, Struct):  # the language has no operators on them, and the library has two
-        function = (operators.add if op == "+" else operators.multiply).function
-        return compute(
-            function, scalar, broadcast_all([_complex(x, scalar) if x is number else x for x in (first, second)])
-        )
+    if isinstance(scalar, Struct):  # the language has no operators on them, and the library has some
+        parts = broadcast_all([_complex(x, scalar) if x is number else convert(x, scalar) for x in (first, second)])
+        if op in ("==", "!="):
+            found = compute(differs, BOOL, parts)
+            return found if op == "!=" else ~found
+        return compute((operators.add if op == "+" else operators.multiply).function, scalar, parts)
     (left, right) = broadcast_all([of_number(x, scalar) if x is number else x for x in (first, second)])
     if op in _WHOLE:
         return wholes[0](op, convert(left, scalar), convert(right, scalar), second if second is number else None)
@@ -454,9 +464,12 @@ def arithmetic(op: str, one: Any, other: Any) -> Any:
 def _common(op: str, *given: Any) -> Scalar:
     """Return the type that both are converted to, of types of elements, or one of a number of Python's."""
     scalars = {one for one in given if isinstance(one, Scalar)}
+    if op in ("==", "!=") and any(isinstance(one, Struct) and one.tag for one in scalars):
+        found = scalar_called(_result_type([dtype_of(one) if isinstance(one, Scalar) else one for one in given]).name)
+        scalars = scalars if found is None else {found}
     structs = [one for one in scalars if isinstance(one, Struct)]
     if structs or any(one.coded for one in scalars):
-        if len(scalars) > 1 or op in _WHOLE or (structs and (op not in "+*" or not structs[0].tag)):
+        if len(scalars) > 1 or op in _WHOLE or (structs and (op not in ("+", "*", "==", "!=") or not structs[0].tag)):
             text = " and ".join(sorted(map(str, scalars)))
             raise TypeError(f"`{op}` is not for lazy arrays of {text}: cast them, or map a function of your own")
         return scalars.pop()

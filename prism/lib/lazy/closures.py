@@ -25,7 +25,7 @@ from prism.lang.surface.views import Compute, Number
 from prism.lang.types import FLOAT64, INT32, INT64, Scalar
 from prism.lang.types.structs import Struct, scalar_called
 from prism.lib.lazy.array import BOOL, Lazy, bits_as, broadcast_all, dtype_of, make, merge, of_number
-from prism.lib.lazy.functions import apply, device, result_of
+from prism.lib.lazy.functions import apply, device, on_gpu, result_of
 from prism.runtime.arrays import is_array
 
 _E = TypeVar("_E")
@@ -78,7 +78,7 @@ class Applied:
             OverflowError: a number is out of the range of the integers that it meets.
         """
         if self._opened is not None:
-            found = self._opened.types(tuple([part.scalar for part in parts]))
+            found = self._opened.types(tuple([part.scalar for part in parts]), on_gpu(parts))
             if found is not None:
                 types, scalar = found
                 values, leaves, numbers = merge(parts)
@@ -162,19 +162,19 @@ class _Opened:
     function: Written
     known: dict[tuple[Scalar, ...], tuple[tuple[Scalar, ...], Scalar] | None] = field(default_factory=dict)
 
-    def types(self, scalars: tuple[Scalar, ...]) -> tuple[tuple[Scalar, ...], Scalar] | None:
+    def types(self, scalars: tuple[Scalar, ...], kept: bool = False) -> tuple[tuple[Scalar, ...], Scalar] | None:
         """Return the types of the numbers and the result, for elements of types; None where numbers must be constants."""
         if scalars not in self.known:
             _make_room(self.known)
-            self.known[scalars] = self._find_types(scalars) if len(scalars) == len(self.own) else None
+            self.known[scalars] = self._find_types(scalars, kept) if len(scalars) == len(self.own) else None
         return self.known[scalars]
 
-    def _find_types(self, scalars: tuple[Scalar, ...]) -> tuple[tuple[Scalar, ...], Scalar] | None:
-        types = _Types(self, scalars)
+    def _find_types(self, scalars: tuple[Scalar, ...], kept: bool) -> tuple[tuple[Scalar, ...], Scalar] | None:
+        types = _Types(self, scalars, kept)
         try:
             types.settle(self.body, None)
             found = tuple(types.of[number.name] for number in self.numbers)
-            return found, result_of(self.function, (*scalars, *found))
+            return found, result_of(self.function, (*scalars, *found), kept)
         except CompileError:  # it may be right with constants; if not, the message is about those
             return None
 
@@ -315,8 +315,8 @@ class _Taking:
 class _Types:
     """Gives numbers the types that arithmetic on lazy arrays gives them: each that of what it meets."""
 
-    def __init__(self, opened: _Opened, scalars: Sequence[Scalar]) -> None:
-        self.opened = opened
+    def __init__(self, opened: _Opened, scalars: Sequence[Scalar], kept: bool) -> None:
+        self.opened, self.kept = opened, kept
         self.of = {name: scalar for (name, _), scalar in zip(opened.own, scalars, strict=True)}
         self.kinds = {number.name: number.kind for number in opened.numbers}
 
@@ -370,7 +370,8 @@ class _Types:
         used = set(_names(e))
         names = tuple(name for name in self.of if name in used)
         parsed = Parsed(tuple((name, e.span) for name in names), e, e.span)
-        return result_of(as_function(parsed, self.opened.function.python), tuple(self.of[name] for name in names))
+        function = as_function(parsed, self.opened.function.python)
+        return result_of(function, tuple(self.of[name] for name in names), self.kept)
 
 
 def _meet(want: Scalar | None, kind: type[Any]) -> Scalar:

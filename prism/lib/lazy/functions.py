@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
+from prism.lang import complex64, complex128, float32, float64
 from prism.lang.diagnostics import Span
 from prism.lang.intrinsics import TABLE
 from prism.lang.intrinsics.declaration import Intrinsic
@@ -15,7 +16,9 @@ from prism.lang.parse.views import Written, as_syntax, call, parameter
 from prism.lang.surface import Kernel
 from prism.lang.types import SCALARS, Scalar
 from prism.lang.types.perspective import THREAD
-from prism.lib.lazy.array import Lazy, compute, convert, of_number, wholes
+from prism.lang.types.structs import Struct
+from prism.lib.lazy.array import Lazy, between, compute, convert, of_number, wholes
+from prism.runtime.viewed import kept_result
 
 _NOWHERE = Span("lazy array", 1, 0, 1, 1)
 
@@ -27,12 +30,21 @@ def apply(what: Any, parts: Sequence[Lazy]) -> Lazy:
         CompileError: it does not take such numbers, or gives none.
         TypeError: it gives what is no element.
     """
-    return compute(what, result_of(what, tuple(part.scalar for part in parts)), parts)
+    return compute(what, result_of(what, tuple(part.scalar for part in parts), on_gpu(parts)), parts)
+
+
+def on_gpu(parts: Sequence[Lazy]) -> bool:
+    """Whether lazy arrays read memory of a GPU: then what the checker says of functions is kept for the next process."""
+    return any(leaf.device is not None for part in parts for leaf in part.leaves)
 
 
 @lru_cache(maxsize=1024)
-def result_of(what: Any, scalars: tuple[Scalar, ...]) -> Scalar:
-    """Return the type of what a device function makes of numbers of such types: it is checked here."""
+def result_of(what: Any, scalars: tuple[Scalar, ...], kept: bool = False) -> Scalar:
+    """Return the type of what a device function makes of numbers of such types: it is checked here, unless it is `kept`."""
+    return kept_result(what, scalars, lambda: result_of(what, scalars)) if kept else _check_result(what, scalars)
+
+
+def _check_result(what: Any, scalars: tuple[Scalar, ...]) -> Scalar:
     from prism.lang.check import check  # only here: whoever uses the library alone does without it
 
     thread = as_syntax(THREAD, _NOWHERE)
@@ -113,4 +125,23 @@ def _compiled(what: tuple[str, str]) -> Kernel:
     return device_function(_WHOLE[what])  # type: ignore[arg-type]
 
 
+# -- Complex numbers ------------------------------------------------------------------------------------------------------
+
+_COMPLEX = {
+    "complex64": lambda z: complex64(float32(z.real), float32(z.imag)),
+    "complex128": lambda z: complex128(float64(z.real), float64(z.imag)),
+}
+
+
+def complex_of(x: Lazy, scalar: Struct) -> Lazy:
+    """Return complex numbers as others."""
+    return apply(_to_complex(scalar.tag), (x,))
+
+
+@lru_cache(maxsize=2)
+def _to_complex(tag: str) -> Kernel:
+    return device_function(_COMPLEX[tag])  # type: ignore[arg-type]
+
+
 wholes.append(whole)
+between.append(complex_of)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from prism.host import lazies, memory
+from prism.host import lazies
 from prism.host.lazies import Sink
 from prism.host.overlap import overlap
 from prism.lang.diagnostics import Span
@@ -15,12 +16,11 @@ from prism.lang.parse import syntax as s
 from prism.lang.parse.views import Written, as_syntax, call, parameter
 from prism.lang.parse.views import memory as memory_of
 from prism.lang.surface import ptr
-from prism.lang.types import SCALARS
+from prism.lang.types import SCALARS, Scalar
 from prism.lang.types.perspective import THREAD
 from prism.lang.types.structs import Struct
-from prism.lib.lazy.array import Lazy, of
+from prism.lib.lazy.array import convert, of
 from prism.runtime.arrays import describe, require_contiguous, require_writable
-from prism.runtime.streams import choose_stream
 
 
 class Discard(Sink):
@@ -56,22 +56,36 @@ class Put(Sink):
         info = describe(y, "y")
         require_writable(info, "y")
         require_contiguous(info, "y")
-        self.info, self.y, self.indices = info, y, indices
+        self.info, self.dtype, self.y, self.indices = info, of(y, "y").dtype, y, indices
 
     def write(self, result: Any, stream: Any) -> None:
-        """Write a result's elements, each to its position.
+        """Write a result's elements, each to its position, in one kernel.
 
         Raises:
+            TypeError: its dtype is of another kind than the array's.
             ValueError: there are not as many positions.
             IndexError: one of them is not there, on the host.
         """
-        from prism.lib.algorithms.transform.api import evaluate
+        from prism.lib import for_each
+        from prism.lib.algorithms.take.api import require_indices
+        from prism.lib.algorithms.take.compose import wrap_indices
 
-        result, places = (evaluate(x, stream=stream) if isinstance(x, Lazy) else x for x in (result, self.indices))
-        if np.shape(result) != tuple(places.shape):
-            raise ValueError(f"`indices` must have shape {np.shape(result)}, as the result, not {tuple(places.shape)}")
-        with memory.working(self.info, None if stream is None else choose_stream(stream, (self.info,))):
-            self.y.reshape(-1)[places.reshape(-1)] = result.reshape(-1)
+        given, size = of(_array(result), "result"), math.prod(self.info.shape)
+        if not np.can_cast(given.dtype, self.dtype, "same_kind"):
+            raise TypeError(
+                f"the result is of {given.scalar}, which is not cast to {self.info.scalar} by the rule 'same_kind'"
+            )
+        if given.shape != tuple(self.indices.shape):
+            raise ValueError(f"`indices` must have shape {given.shape}, as the result, not {tuple(self.indices.shape)}")
+        require_indices(self.indices, size, "raise", None)
+        if not given.size:
+            return
+        scalar = of(self.y, "y").scalar
+        parts = [convert(given, scalar), wrap_indices(of(self.indices, "indices"), size, "raise")]
+        for k, part in enumerate(parts):
+            if any(overlap(leaf, self.info) for leaf in part.leaves):
+                parts[k] = of(lazies.memory_of(describe(part)))  # made beside what it is of
+        for_each(_scatter(scalar), given.size, *parts, self.y, stream=stream)
 
 
 class ZipOut(Sink):
@@ -119,32 +133,47 @@ def _array(result: Any) -> Any:
     return np.asarray(result) if np.isscalar(result) else result
 
 
+_AT = Span("sink", 1, 0, 1, 1)
+
+
+def _element(name: str, at: s.Expr) -> s.Expr:
+    return s.Subscript(base=s.Name(name=name, span=_AT), indices=(at,), span=_AT)
+
+
+def _writer(name: str, reads: dict[str, Scalar], writes: dict[str, Scalar], body: tuple[s.Stmt, ...]) -> Written:
+    """Return the device function of an index `i`, of memory that it reads, and of memory that it writes."""
+    thread = as_syntax(THREAD, _AT)
+    given = {x: memory_of(scalar, _AT) for x, scalar in reads.items()}
+    given |= {y: call(ptr, (as_syntax(scalar, _AT),), _AT) for y, scalar in writes.items()}
+    pointers = (
+        s.Parameter(name=one, annotation=annotation, place=thread, default=None, span=_AT)
+        for one, annotation in given.items()
+    )
+    function = s.Function(
+        name=name, parameters=(parameter("i", SCALARS["int64"], thread, _AT), *pointers), result=None, result_place=None,
+        extern=False, decorators=(), length=len(body), span=_AT, body=body,
+    )  # fmt: skip
+    return Written(function)
+
+
 @lru_cache(maxsize=256)
 def _unzip(scalar: Struct) -> Written:
     """Return the device function that writes element `i` of structs to an array for each field."""
-    at, thread = Span("zip_out", 1, 0, 1, 1), as_syntax(THREAD, Span("zip_out", 1, 0, 1, 1))
+    i = s.Name(name="i", span=_AT)
+    targets = {f"y{k}": field for k, (_, field) in enumerate(scalar.fields)}
+    body = tuple(
+        s.Assign(target=_element(y, i), value=s.Attribute(base=_element("x", i), name=name, span=_AT), span=_AT)
+        for y, name in zip(targets, scalar.names, strict=True)
+    )
+    return _writer("unzip", {"x": scalar}, targets, body)
 
-    def element(name: str) -> s.Expr:
-        return s.Subscript(base=s.Name(name=name, span=at), indices=(s.Name(name="i", span=at),), span=at)
 
-    def pointer(name: str, annotation: s.Expr) -> s.Parameter:
-        return s.Parameter(name=name, annotation=annotation, place=thread, default=None, span=at)
-
-    targets = [(f"y{k}", name, field) for k, (name, field) in enumerate(scalar.fields)]
-    function = s.Function(
-        name="unzip",
-        parameters=(
-            parameter("i", SCALARS["int64"], thread, at),
-            pointer("x", memory_of(scalar, at)),
-            *(pointer(y, call(ptr, (as_syntax(field, at),), at)) for y, _, field in targets),
-        ),
-        result=None, result_place=None, extern=False, decorators=(), length=len(targets), span=at,
-        body=tuple(
-            s.Assign(target=element(y), value=s.Attribute(base=element("x"), name=name, span=at), span=at)
-            for y, name, _ in targets
-        ),
-    )  # fmt: skip
-    return Written(function)
+@lru_cache(maxsize=256)
+def _scatter(scalar: Scalar) -> Written:
+    """Return the device function that writes element `i` of `x` to `y[to[i]]`."""
+    i = s.Name(name="i", span=_AT)
+    body = (s.Assign(target=_element("y", _element("to", i)), value=_element("x", i), span=_AT),)
+    return _writer("scatter", {"x": scalar, "to": SCALARS["int64"]}, {"y": scalar}, body)
 
 
 def map_out(function: Any, y: Any) -> Sink:
@@ -202,7 +231,7 @@ def put(y: Any, indices: Any) -> Sink:
     Raises
     ------
     TypeError
-        `y` is no array.
+        `y` is no array. When the result is there: it can't be cast to the dtype of `y`, as floats to integers.
     ValueError
         It is read-only, or not contiguous. When the result is there: `indices` has another shape.
     IndexError
@@ -210,7 +239,7 @@ def put(y: Any, indices: Any) -> Sink:
 
     Notes
     -----
-    The result is made first, and read again: one pass more.
+    As of `map_out`: at once, or with one pass more. On a GPU, where nothing looks, positions that are not in `y` wrap around.
 
     Examples
     --------

@@ -330,7 +330,7 @@ def test_results_that_go_elsewhere() -> None:
 
 
 def test_what_is_one_lazy_array_goes_elsewhere_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests of prism/lib/lazy: sinks. One kernel, and no memory, where `put` and what is no lazy array take two."""
+    """Tests of prism/lib/lazy: sinks. One kernel, and no memory; what is no lazy array takes two."""
     launched: list[int] = []
     run = interpret.run
     monkeypatch.setattr(interpret, "run", lambda *given, **more: (launched.append(1), run(*given, **more)))
@@ -348,6 +348,14 @@ def test_what_is_one_lazy_array_goes_elsewhere_at_once(monkeypatch: pytest.Monke
             launched.clear()
             assert call(sink) is sink and len(launched) == many
         assert np.array_equal(y, wanted / 2) and np.array_equal(z[::-1], wanted)
+    launched.clear()
+    lib.cumsum(x[1:], out=lazy.put(z, np.arange(4)))
+    assert len(launched) == 2 and np.array_equal(z, np.cumsum(x[1:]))
+    lib.evaluate(lazy.of(x[:4]) + 1, out=lazy.put(x, lazy.arange(1, 5)))  # what it is of is overwritten
+    assert np.array_equal(x, [3, 4, 2, 5, 2])
+    x[1:] = [1, 4, 1, 5]
+    with pytest.raises(TypeError, match="same_kind"):
+        lib.evaluate(x, out=lazy.put(np.zeros(5, int), np.arange(5)))
     pairs = lazy.zip(x[1:], lazy.arange(4), names=("a", "b"))
     places = np.zeros(4, int)
     launched.clear()

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from prism.host.plan import Machine
 from prism.kernels.attention.backward_cut import backward_cut_of
+from prism.kernels.attention.cut import Terms
 from prism.lib.algorithms.attention_backward.api import DTYPES
 from prism.lib.algorithms.attention_backward.plan import instances_for
 from prism.lib.algorithms.sgemm.ring import ARCH
@@ -21,6 +22,6 @@ def instances(gpu: Machine) -> Iterator[Instance]:
         return
     found: dict[Instance, None] = {}
     for dtype, dim, causal, deterministic in itertools.product(DTYPES, (64, 128), _FLAGS, _FLAGS):
-        kernels = instances_for(dtype, backward_cut_of(dim, dim), causal=causal, deterministic=deterministic)
+        kernels = instances_for(dtype, backward_cut_of(dim, dim), Terms(causal=causal), added=not deterministic)
         found |= dict.fromkeys(kernels)
     yield from found

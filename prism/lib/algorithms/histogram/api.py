@@ -248,12 +248,13 @@ def bincount(x: Any, weights: Any = None, minlength: Any = 0, *, length: Any = N
     """
     if stream is None and weights is None and (known := _repeat_bincount(x, minlength, length)) is not None:
         return known
+    nothing = isinstance(x, list | tuple) and not x
     x, weights = arguments.array_of(x), None if weights is None else arguments.array_of(weights)
     info = host_arguments.facts_of(x, "x")
-    if info.scalar != "bool" and info.dtype.kind not in "iu" and info.size:
-        raise TypeError(f"Cannot cast array data of `x` from {info.dtype} to int64 according to the rule 'safe'")
     if len(info.shape) != 1:
         raise ValueError("`x`: object too deep for desired array" if info.shape else "`x`: object of too small depth")
+    if info.scalar != "bool" and info.dtype.kind not in "iu" and not nothing:
+        raise TypeError(f"Cannot cast array data of `x` from {info.dtype} to int64 according to the rule 'safe'")
     given = {"x": x}
     if weights is not None:
         arguments.require_real(host_arguments.facts_of(weights, "weights"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+from prism.host import arguments
 from prism.host.repeat import noting
 from prism.kernels.reduce import maps
 from prism.lib import operators
@@ -234,34 +235,56 @@ def min(
     return call(_MIN, a, axis, keepdims, None, initial, out, stream)
 
 
-def argmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: bool = False, stream: Any = None) -> Any:
+def argmax(
+    a: Any, axis: Any = None, out: Any = None, *, keepdims: bool = False, dtype: Any = None, stream: Any = None
+) -> Any:
     """Return where the largest element is, along one axis or in the array in C order, as `numpy.argmax` does.
 
     Of equal elements the first counts, and NaN as larger than all others. `a` is of bool or numbers, complex ones as of
-    `prism.lib.max`. Positions are int64, or converted to `out`, whose dtype must cast safely to that: another is a TypeError, as
-    are several axes; no elements to choose from are a ValueError. The rest is as of `prism.lib.reduce`.
+    `prism.lib.max`. Positions are int64, or of `dtype`, a type of integers that the caller knows to have them all, or converted
+    to `out`, whose dtype must cast safely to int64: another is a TypeError, as are several axes; no elements to choose from are
+    a ValueError. The rest is as of `prism.lib.reduce`.
 
     Examples
     --------
     >>> prism.lib.argmax(np.array([3, 1, 4, 1, 4]))
     np.int64(2)
+    >>> prism.lib.argmax(np.array([[3, 1], [4, 5]]), axis=1, dtype=np.int32)
+    array([0, 1], dtype=int32)
     """
-    return call(_ARGMAX, a, _one(axis), keepdims, None, None, out, stream)
+    return _position(_ARGMAX, a, axis, out, keepdims, dtype, stream)
 
 
-def argmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: bool = False, stream: Any = None) -> Any:
+def argmin(
+    a: Any, axis: Any = None, out: Any = None, *, keepdims: bool = False, dtype: Any = None, stream: Any = None
+) -> Any:
     """Return where the smallest element is, along one axis or in the array in C order, as `numpy.argmin` does.
 
     Of equal elements the first counts, and NaN as smaller than all others. `a` is of bool or numbers, complex ones as of
-    `prism.lib.max`. Positions are int64, or converted to `out`, whose dtype must cast safely to that: another is a TypeError, as
-    are several axes; no elements to choose from are a ValueError. The rest is as of `prism.lib.reduce`.
+    `prism.lib.max`. The rest is as of `prism.lib.argmax`.
 
     Examples
     --------
     >>> prism.lib.argmin(np.array([[3, 1], [4, 5]]), axis=1)
     array([1, 0])
     """
-    return call(_ARGMIN, a, _one(axis), keepdims, None, None, out, stream)
+    return _position(_ARGMIN, a, axis, out, keepdims, dtype, stream)
+
+
+def _position(what: Reduction, a: Any, axis: Any, out: Any, keepdims: bool, dtype: Any, stream: Any) -> Any:
+    """Return where an element is, in a dtype."""
+    if dtype is None or out is not None:
+        return call(what, a, _one(axis), keepdims, None, None, out, stream)
+    to = arguments.dtype_of(dtype)
+    if to.kind not in "iu":
+        raise TypeError(f"`dtype` must be of integers, as positions are, not {to}")
+    found = call(what, a, _one(axis), keepdims, to, None, None, stream)
+    if hasattr(found, "astype"):  # NumPy's and CuPy's; what the kernel has stored so is not copied
+        return found if found.dtype == to else found.astype(to)
+    from prism.lib import lazy
+    from prism.lib.algorithms.transform.api import evaluate
+
+    return found if arguments.facts_of(found, "a").dtype == to else evaluate(lazy.cast(found, to), stream=stream)
 
 
 def minmax(a: Any, axis: Any = None, *, keepdims: bool = False, stream: Any = None) -> tuple[Any, Any]:

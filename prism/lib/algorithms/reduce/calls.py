@@ -258,6 +258,7 @@ def _asked(what: Reduction, given: np.dtype[Any], dtype: Any, result: ArrayInfo 
         compute, positions = np.dtype("uint8") if given.kind == "b" else _wider(own), np.dtype("int64")
         other = result is not None and result.dtype != positions
         to = _scalar(result.dtype) if result is not None and result.dtype.kind in "iu" else "int64"
+        to = to if result is not None or dtype is None else np.dtype(dtype).name
         return Asked(what, own, compute, positions, beside=other, positions=to)
     wanted = _wanted(what, own, dtype, result)
     what = _of_kind(what, wanted)

@@ -40,8 +40,8 @@ def repeat(
     a : array of NumPy, CuPy or torch, or lazy array
         Of any shape, of any dtype of 1, 2, 4, 8 or 16 bytes.
     repeats : int, array or lazy array
-        How many times each: one number for all, or an array of integers of one dimension, of one element or as many as there are
-        along the axis. On a GPU less than 0 is taken for 0.
+        How many times each: one number for all, or an array of integers or bools of up to one dimension, of one element or as
+        many as there are along the axis. On a GPU less than 0 is taken for 0.
     axis : int, optional
         Along which axis; by default `a` is taken in C order.
     size : int, optional
@@ -90,8 +90,11 @@ def repeat(
             raise ValueError("`size` is for `repeats` in an array: of one number the result's size is known")
         return _all(a, _times(repeats), along, stream)
     counts = arguments.facts_of(repeats, "repeats")
-    if np.dtype(counts.dtype).kind not in "iu":
-        raise TypeError(f"`repeats` must be integers, not of {counts.scalar}")
+    if not np.can_cast(counts.dtype, np.int64, "safe"):
+        raise TypeError(f"`repeats` must be integers that int64 has, not of {counts.scalar}")
+    if not counts.shape:
+        repeats = broadcast(of(repeats, "repeats"), (1,)) if isinstance(repeats, LazyArray) else repeats.reshape(1)
+        counts = arguments.facts_of(repeats, "repeats")
     if len(counts.shape) != 1 or counts.shape[0] not in (1, many):
         raise ValueError(f"`repeats` must have one dimension, and 1 or {many} elements, not shape {counts.shape}")
     if isinstance(repeats, np.ndarray) and repeats.size and int(repeats.min()) < 0:

@@ -26,7 +26,8 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None, *, out:
     Parameters
     ----------
     a : array of NumPy, CuPy or torch, or lazy array
-        Of one dimension, of bools, integers or floats, in ascending order, NaN last; or in the order that `sorter` says.
+        Of one dimension, of bools or numbers, in ascending order, NaN last; or in the order that `sorter` says. Complex numbers
+        are in the order of NumPy's `sort`.
     v : array, lazy array or number
         What is looked up: of the library and device of `a`, of any shape. Elements are compared in the dtype that NumPy's
         `result_type` gives of both.
@@ -47,7 +48,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None, *, out:
     Raises
     ------
     TypeError
-        `a` or `v` is no array, or of a dtype that is not supported, as complex; they are of two libraries; `sorter` is not of
+        `a` or `v` is no array, or of a dtype that is not supported; they are of two libraries; `sorter` is not of
         integers; `out` is not of int64.
     ValueError
         `a` has another number of dimensions than one; `side` is another; `sorter` is of another size than `a`, or an index of a
@@ -110,7 +111,9 @@ def digitize(x: Any, bins: Any, right: bool = False, *, out: Any = None, stream:
     >>> prism.lib.digitize(np.array([0.2, 6.4, 3.0]), np.array([0.0, 1.0, 2.5, 4.0]))
     array([1, 4, 3])
     """
-    edges = arguments.facts_of(bins, "bins")
+    edges, x = arguments.facts_of(bins, "bins"), arguments.array_of(x)
+    if "c" in (edges.dtype.kind, getattr(getattr(x, "dtype", None), "kind", "")) or isinstance(x, complex):
+        raise TypeError("`x` and `bins` may not be complex")
     require_axes(edges, "bins", 1)
     down = _descends(edges)
     table = bins
@@ -210,10 +213,7 @@ def _search(
     """Return where values belong in a table; `down`: from its end on."""
     values = arguments.array_of(values)
     if not is_array(values):
-        from prism.lib.lazy.array import Lazy, of_number
-
-        if not isinstance(values, Lazy):
-            values = of_number(values)
+        values = _as_array(values)
     asked = (function, right, down)
     if stream is None and (known := repeat.run(asked, table, out, values)) is not None:
         return known
@@ -229,12 +229,24 @@ def _search(
             arguments.require_result(result, "int64", sought.shape)
         if copied := arguments.not_plain(arrays):
             return Decision(copied=copied)
+        others = tuple(name for name, info in arrays.items() if info.scalar != kind.compared)
+        if others and kind.compared.startswith("complex"):
+            return Decision(copied=others, converted=np.dtype(kind.compared))
         results = (Result(sought.shape, _INT64),)
         if not sought.size:
             return Decision(results)
         return Decision(results, plan=plans.search(kind, sorted_, sought, result, machine, down=down))
 
     return call(function, asked, {"x": table, "v": values}, decide, out, stream, called=called)
+
+
+def _as_array(values: Any) -> Any:
+    """Return a number, or a lazy array, as an array or a lazy one."""
+    from prism.lib.lazy.array import Lazy, of_number
+
+    if isinstance(values, complex | np.complexfloating):
+        return np.asarray(values)
+    return values if isinstance(values, Lazy) else of_number(values)
 
 
 def _in_order(a: Any, sorter: Any) -> Any:
@@ -276,9 +288,15 @@ def _descends(edges: ArrayInfo) -> bool:
         values = edges.owner if edges.device is None else edges.owner.get()
     if values.dtype.kind not in "biuf":
         return False  # refused where dtypes are looked at
-    if values.size < 2 or bool(np.all(values[1:] >= values[:-1])):
+    others = np.flatnonzero(values != values[:1])[:2] if values.size > 1 else ()
+    first = [k for k in others if k][:1]  # the first edge that is another one
+    if not first:
         return False
-    if bool(np.all(values[1:] <= values[:-1])):
+    rest = values[first[0] :]
+    if values[0] < rest[0]:  # NaN stands last of edges that ascend, and first of those that descend
+        if not np.any(rest[:-1] > rest[1:]):
+            return False
+    elif not np.any(rest[:-1] < rest[1:]):
         return True
     raise ValueError("`bins` must be monotonically increasing or decreasing")
 

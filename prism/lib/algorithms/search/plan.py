@@ -62,12 +62,16 @@ class Cut:
 def kind_of(table: ArrayInfo, values: ArrayInfo, *, right: bool) -> Kind:
     """Return the types of a search.
 
+    Of complex numbers both must be `converted` to what is compared, where they are of others.
+
     Raises:
-        TypeError: one is neither of numbers nor of bools, or complex.
+        TypeError: one is neither of numbers nor of bools.
     """
     found = _read_as(table), _read_as(values)
     dtypes = [np.dtype("float32" if one == "bfloat16" else one) for one in found]
     common = np.result_type(*dtypes)
+    if common.kind == "c":
+        return Kind(common.name, common.name, common.name, right)
     if common.itemsize < 4:
         common = np.dtype(np.float32 if common.kind == "f" else np.int32)
     return Kind(*found, common.name, right)
@@ -75,7 +79,7 @@ def kind_of(table: ArrayInfo, values: ArrayInfo, *, right: bool) -> Kind:
 
 def _read_as(info: ArrayInfo) -> str:
     name = "uint8" if info.scalar == "bool" else info.scalar
-    if name != "bfloat16" and np.dtype(info.dtype).kind not in "biuf":
+    if name != "bfloat16" and (np.dtype(info.dtype).kind not in "biufc" or info.dtype.itemsize > 16):
         raise TypeError(f"dtype {info.dtype} is not supported")
     return name
 
@@ -100,7 +104,7 @@ def search(
     """Return the plan of a search for at least one value. `down`: the table is one from its end on, and positions too."""
     n, m, host = table.size, values.size, machine.host
     numbers = {"n": n, "m": m, "first": n if down else 0, "sign": -1 if down else 1}
-    if m < kernels.FEW or m < n // _RATIO or not n:
+    if m < kernels.FEW or m < n // _RATIO or not n or kind.compared.startswith("complex"):
         arrays = {"x": Buffer("x"), "v": Buffer("v"), "y": Buffer(OUT)}
         few = instance_of(kernels.lookup_few, kind.few())
         return Plan((Step(few, -(-m // _THREADS), _THREADS, {**arrays, **numbers}),))

@@ -119,8 +119,10 @@ def find_in_segments(function: str, x: Any, offsets: Any, op: Operator, ends: An
         within = choose(found < 0, none, found - least)
         second = transforms.decide({"x": _view(within)}, result, machine).plan
         assert second is not None
-        steps = [_into(step, OUT, room) for step in bind_steps(reduction.steps, {"x": pairs}, placed)]
-        steps += [_into(step, "room", room) for step in bind_steps(second.steps, {"x": _view(within)}, placed)]
+        steps = [_into(step, OUT, room) for step in bind_steps(reduction.steps, {"x": pairs}, placed, machine.arch)]
+        steps += [
+            _into(step, "room", room) for step in bind_steps(second.steps, {"x": _view(within)}, placed, machine.arch)
+        ]
         return Decision(results, plan=Plan(tuple(steps), scratch=scratch.used))
 
     return call(function, (function,), {"x": x, **bounds}, decide, out, stream)

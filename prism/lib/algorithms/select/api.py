@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
+
+import numpy as np
 
 from prism.host import arguments, memory, repeat
 from prism.host.axes import normal_axis
 from prism.host.lazies import LazyArray
+from prism.lib.algorithms.reduce.api import any as any_of
 from prism.lib.algorithms.select import calls
 from prism.lib.algorithms.select.parts import mask_of, split_apart
 from prism.runtime.arrays import is_array, require_axes
@@ -214,8 +218,11 @@ def compress(
     ------
     TypeError, OverflowError
         As `prism.lib.select`; `out` is of another dtype.
+    IndexError
+        `condition` is true behind the end of `x`, or of the axis.
     ValueError
-        `condition` has another number of dimensions, or is longer than `x`, or the axis; `count` or `size` with `axis`, or
+        `condition` has another number of dimensions; it is longer than `x`, and lazy, or on a GPU with `count` or `size`, so that
+        nothing looks whether what is behind is false; `count` or `size` with `axis`, or
         `count` with `out`; `out` has another shape; else as `prism.lib.select`. Of an axis that `x` does not have:
         `numpy.exceptions.AxisError`.
 
@@ -235,6 +242,9 @@ def compress(
         raise ValueError("`count` gives an array and a number, and `out` is for the array alone: pass one of them")
     if axis is not None:
         return _compress_along(condition, x, axis, out, stream)
+    x, condition = arguments.array_of(x), arguments.array_of(condition)
+    if len(condition.shape) == 1:
+        condition = _fitting(condition, math.prod(x.shape), mode, stream)
     given = {"mask": condition, "x": x}
     found = calls.select_by_mask("compress", given, mode, stream, {"mask": "condition"}, flat=True)
     if out is None:
@@ -247,14 +257,33 @@ def compress(
     return out
 
 
+def _fitting(condition: Any, many: int, mode: calls.Mode, stream: Any) -> Any:
+    """Return a condition without what is behind the `many` elements that it is for, which must be false, as NumPy has it.
+
+    That is looked at where the call waits anyway, or the host has it.
+
+    Raises:
+        IndexError: something behind them is true.
+    """
+    if math.prod(condition.shape) <= many or isinstance(condition, LazyArray):
+        return condition
+    if not (mode.cut or isinstance(condition, np.ndarray)):
+        return condition
+    flat = condition.reshape(-1)
+    if bool(any_of(flat[many:], stream=stream)):
+        raise IndexError(f"`condition` is true behind the {many} elements that there are")
+    return flat[:many]
+
+
 def _compress_along(condition: Any, x: Any, axis: Any, out: Any, stream: Any) -> Any:
     from prism.lib.algorithms.take.api import take
 
     shape, marks = arguments.facts_of(x, "x").shape, arguments.facts_of(condition, "condition")
     along = normal_axis(axis, len(shape))
     require_axes(marks, "condition", 1)
-    if marks.shape[0] > shape[along]:
-        raise ValueError(f"`condition` has {marks.shape[0]} elements, and axis {along} of `x` has {shape[along]}")
+    condition = _fitting(arguments.array_of(condition), shape[along], calls.mode_of(False, None, 0), stream)
+    if condition.shape[0] > shape[along]:
+        raise ValueError(f"`condition` has {condition.shape[0]} elements, and axis {along} of `x` has {shape[along]}")
     return take(x, flatnonzero(condition, stream=stream), along, out, "clip", stream=stream)
 
 
@@ -291,6 +320,8 @@ def extract(
     array([0, 2, 4])
     """
     mode = calls.mode_of(count, size, fill_value)
+    x = arguments.array_of(x)
+    condition = _fitting(condition, math.prod(x.shape), mode, stream)
     return calls.select_by_mask("extract", {"mask": condition, "x": x}, mode, stream, {"mask": "condition"})
 
 
@@ -434,21 +465,19 @@ def argwhere(x: Any, *, count: bool = False, size: int | None = None, fill_value
     Parameters
     ----------
     x : array of NumPy, CuPy or torch, or lazy array
-        Of at least one dimension, of bools or numbers. NaN is not zero.
+        Of bools or numbers. NaN is not zero.
     count, size, fill_value, stream
         As for `prism.lib.select`.
 
     Returns
     -------
     array
-        Of int64, with a row for each element and a column for each axis; else as of `prism.lib.select`.
+        Of int64, with a row for each element and a column for each axis, if there is any; else as of `prism.lib.select`.
 
     Raises
     ------
-    TypeError, OverflowError
+    TypeError, OverflowError, ValueError
         As `prism.lib.select`.
-    ValueError
-        `x` has no dimensions; else as `prism.lib.select`.
 
     Examples
     --------
@@ -456,6 +485,10 @@ def argwhere(x: Any, *, count: bool = False, size: int | None = None, fill_value
     array([[0, 0],
            [1, 1]])
     """
+    x = arguments.array_of(x)
+    if not arguments.facts_of(x, "x").shape:  # there are no indices, only how many elements they would be of
+        flat = flatnonzero(x, count=count, size=size, fill_value=fill_value, stream=stream)
+        return (flat[0][:, None][:, :0], flat[1]) if count else flat[:, None][:, :0]
     return calls.find_indices(
         "argwhere", x, calls.shape_of(x, "argwhere"), calls.mode_of(count, size, fill_value), stream
     )

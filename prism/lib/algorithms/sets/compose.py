@@ -46,13 +46,11 @@ def array_of(x: Any, name: str, stream: Any) -> Any:
     """Return an array that has an order, of any shape: of a number or a list NumPy's, of a lazy array what it stands for.
 
     Raises:
-        TypeError: it is none of these, or of complex numbers or structs.
+        TypeError: it is none of these, or of structs.
     """
     facts = arguments.facts_of(x, name)
-    if facts.scalar != "bfloat16" and facts.dtype.kind not in "biuf":
-        raise TypeError(
-            f"`{name}` has dtype {facts.dtype}, which has no order here: it takes bools, integers and floats"
-        )
+    if facts.scalar != "bfloat16" and facts.dtype.kind not in "biufc":
+        raise TypeError(f"`{name}` has dtype {facts.dtype}, which has no order here: it takes bools and numbers")
     if isinstance(x, LazyArray):
         return evaluate(x, stream=stream)
     return x if is_array(x) else np.asarray(x)
@@ -140,7 +138,7 @@ def _first_of_each(elements: Any, equal_nan: bool, size: int | None, fill: Any, 
 
 
 def _may_be_nan(x: Lazy) -> bool:
-    return x.scalar.name == "bfloat16" or x.dtype.kind == "f"
+    return x.scalar.name == "bfloat16" or x.dtype.kind in "fc"
 
 
 def unique_elements(

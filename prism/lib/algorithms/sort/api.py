@@ -17,6 +17,7 @@ from prism.lib.algorithms.sort.orders import Order, argsort_keyed, order_of, sor
 from prism.lib.algorithms.sort_rows.axis import argsort_along, sort_along
 from prism.lib.algorithms.sort_rows.pairs import assign_pairs, results_of, sort_by_key_along
 from prism.lib.algorithms.transform.api import evaluate
+from prism.lib.lazy.array import Lazy, broadcast
 from prism.runtime.arrays import is_array
 
 _KINDS = ("quicksort", "mergesort", "heapsort", "stable", "q", "m", "h", "s")
@@ -154,7 +155,7 @@ def argsort(
     Returns
     -------
     array
-        `out`, if given; else a new array.
+        `out`, if given; else a new array. Of an array of no dimensions it has one element, as NumPy's.
 
     Raises
     ------
@@ -175,6 +176,8 @@ def argsort(
     """
     _check(kind, stable)
     by = order_of(key, bits, less, descending)
+    if getattr(a, "shape", None) == () and axis in (None, 0, -1):
+        a = broadcast(a, (1,)) if isinstance(a, Lazy) else a.reshape(1)
     if isinstance(out, Sink):
         how = {"descending": descending, "key": key, "bits": bits, "less": less, "dtype": dtype}
         out.write(argsort(a, axis, order=order, **how, stream=stream), stream)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -54,12 +55,15 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise", *, stream: Any = None) ->
     if mode not in MODES:
         raise ValueError(f"`mode` must be one of {', '.join(MODES)}, not {mode!r}")
     size = int(np.prod(arguments.facts_of(a, "a").shape))
-    ind = arguments.array_of(ind)
+    ind, v = arguments.array_of(ind), arguments.array_of(v)
     require_indices(ind, size, mode, None)
+    if 0 in getattr(v, "shape", (1,)):
+        return  # as NumPy: there is nothing to put
+    v = _real_of(v, a)
 
     def compose(arrays: Mapping[str, Lazy], target: Lazy) -> tuple[Lazy, Lazy]:
         places = wrap_indices(_flat(arrays["ind"]), size, mode)
-        return repeat_to(_cast(arrays["v"], target, "v"), places.shape), places
+        return repeat_to(_cast(arrays["v"], target, "v", "unsafe"), places.shape), places
 
     _write("put", (mode,), a, {"ind": ind, "v": v}, compose, stream)
 
@@ -97,23 +101,28 @@ def place(arr: Any, mask: Any, vals: Any, *, stream: Any = None) -> None:
     >>> x
     array([70,  1, 90,  1, 70])
     """
+    from prism.lib.algorithms.reduce.api import any as any_of
     from prism.lib.algorithms.select.api import flatnonzero
 
-    mask, vals = arguments.array_of(mask), arguments.array_of(vals)
+    mask = arguments.array_of(mask)
     facts = arguments.facts_of(mask, "mask")
     size = int(np.prod(arguments.facts_of(arr, "arr").shape))
     if int(np.prod(facts.shape)) != size:
         raise ValueError("`mask` and `arr` must have the same number of elements")
     if not size:
         return
-    if is_array(vals) and 0 in vals.shape:
-        raise ValueError("cannot insert from an empty array: `vals` has no elements")
+    rule = _rule_of(vals)
+    vals = arguments.array_of(vals)
+    if 0 in getattr(vals, "shape", (1,)):
+        if bool(any_of(mask, stream=stream)):  # as NumPy: where nothing is written none are needed
+            raise ValueError("cannot insert from an empty array: `vals` has no elements")
+        return
     found, many = flatnonzero(mask, count=True, stream=stream)
 
     def compose(arrays: Mapping[str, Lazy], target: Lazy) -> tuple[Lazy, Lazy]:
-        return repeat_to(_cast(arrays["vals"], target, "vals"), (size,)), arrays["found"]
+        return repeat_to(_cast(arrays["vals"], target, "vals", rule), (size,)), arrays["found"]
 
-    _write("place", (), arr, {"found": found, "vals": vals, "many": many}, compose, stream, name="arr")
+    _write("place", (rule,), arr, {"found": found, "vals": vals, "many": many}, compose, stream, name="arr")
 
 
 def putmask(a: Any, mask: Any, values: Any, *, stream: Any = None) -> None:
@@ -147,14 +156,15 @@ def putmask(a: Any, mask: Any, values: Any, *, stream: Any = None) -> None:
     size = int(np.prod(arguments.facts_of(a, "a").shape))
     if int(np.prod(arguments.facts_of(mask, "mask").shape)) != size:
         raise ValueError("`mask` and `a` must have the same number of elements")
+    rule, values = _rule_of(values), arguments.array_of(values)
 
     def compose(arrays: Mapping[str, Lazy], target: Lazy) -> tuple[Lazy, Lazy]:
         truth = _flat(arrays["mask"])
         if truth.scalar.name != "bool":
             truth = truth != 0
-        return repeat_to(_cast(arrays["values"], target, "values"), (size,)), truth
+        return repeat_to(_cast(arrays["values"], target, "values", rule), (size,)), truth
 
-    _write("putmask", (), a, {"mask": mask, "values": values}, compose, stream)
+    _write("putmask", (rule,), a, {"mask": mask, "values": values}, compose, stream)
 
 
 # -- Writing --------------------------------------------------------------------------------------------------------------
@@ -197,7 +207,7 @@ def _write(
             taken["kept"] = Buffer("many") if counted else nothing("int64")
         views = {"x": _view(values), marks: _view(where)}
         step = Step(instance, -(-where.size // each), _THREADS, taken)
-        return Decision(**decision, plan=Plan(bind_steps((step,), views, places)))
+        return Decision(**decision, plan=Plan(bind_steps((step,), views, places, machine.arch)))
 
     call(function, (function, *asked, *known), {"x": target, **arrays}, decide, target, stream, called={"x": name})
 
@@ -223,14 +233,29 @@ def _flat(x: Lazy) -> Lazy:
     return Lazy(x.value, x.scalar, (x.size,), x.leaves, x.numbers)
 
 
-def _cast(x: Lazy, target: Lazy, name: str) -> Lazy:
+def _real_of(v: Any, a: Any) -> Any:
+    """Return the real parts of complex values for an array of real numbers, with NumPy's warning."""
+    kinds = [arguments.facts_of(one, "a").dtype.kind if _is_array(one) else "" for one in (a, v)]
+    if kinds[1] != "c" or kinds[0] in "cV" or isinstance(v, LazyArray):
+        return v
+    text = "Casting complex values to real discards the imaginary part"
+    warnings.warn(text, np.exceptions.ComplexWarning, stacklevel=3)
+    return v.real
+
+
+def _rule_of(values: Any) -> str:
+    """Return by which of NumPy's rules values are converted: arrays more strictly than numbers of Python's, and lists."""
+    return "safe" if _is_array(values) or isinstance(values, np.generic) else "same_kind"
+
+
+def _cast(x: Lazy, target: Lazy, name: str, rule: Any) -> Lazy:
     """Return values in the dtype of an array that they are written to.
 
     Raises:
-        TypeError: they are of another kind.
+        TypeError: they are not converted so by the rule.
     """
-    if not np.can_cast(x.dtype, target.dtype, "same_kind"):
-        raise TypeError(f"`{name}` is of {x.scalar}, which is not cast to {target.scalar} by the rule 'same_kind'")
+    if not np.can_cast(x.dtype, target.dtype, rule) or (x.dtype.kind == "c" and target.dtype.kind != "c"):
+        raise TypeError(f"`{name}` is of {x.scalar}, which is not cast to {target.scalar} by the rule '{rule}'")
     return _flat(convert(x, target.scalar))
 
 

@@ -57,7 +57,7 @@ def transform(
         decision = api.decide({"x": view}, None if beside else result, machine)
         if decision.plan is None:
             return decision
-        steps = bind_steps(decision.plan.steps, {"x": view}, placed)
+        steps = bind_steps(decision.plan.steps, {"x": view}, placed, machine.arch)
         return replace(decision, plan=Plan(steps), in_place=(), beside=beside)
 
     return call(function, (function, *asked), arrays, decide, out, stream, called=called)
@@ -78,11 +78,11 @@ def stand_in(info: ArrayInfo, number: int) -> ArrayInfo:
 
 
 def bind_steps(
-    steps: Sequence[Step | Clear], views: Mapping[str, LazyInfo], placed: Mapping[str, ArrayInfo]
+    steps: Sequence[Step | Clear], views: Mapping[str, LazyInfo], placed: Mapping[str, ArrayInfo], arch: str
 ) -> tuple[Step | Clear, ...]:
     """Return steps that read the call's arrays, and numbers that follow from what is decided, for buffers that are views.
 
-    `placed`: what stands for the call's arrays, of which the views are made.
+    `placed`: what stands for the call's arrays, of which the views are made. `arch`: as of `lazies.bind`.
     """
     names, known = tuple(placed), dict[str, Any]()
     for key, view in views.items():
@@ -91,7 +91,7 @@ def bind_steps(
             name = names[(leaf.pointer >> _APART) - 1]
             known[lazies.leaf_of(key, k)] = Buffer(name, leaf.pointer - placed[name].pointer)
     found: list[Step | Clear] = []
-    for step in lazies.bind(Plan(tuple(steps)), views).steps:
+    for step in lazies.bind(Plan(tuple(steps)), views, arch).steps:
         if isinstance(step, Step):
             given = {
                 parameter: known.get(value.name, value) if isinstance(value, Buffer) else value
