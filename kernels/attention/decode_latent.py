@@ -48,7 +48,7 @@ def decode_latent(
             tiles = heads * of_a_head
         big: int32 @ block[1] = tiles - tiles / s.part if s.small > 0 else tiles
         many: int32 @ block[1] = min(blocks, big)
-        units: int32 @ block[1] = unit_of(tiles - 1, big, many, s.small) + 1
+        units: int32 @ block[1] = many + (tiles - big + (s.small - 1)) / s.small if s.small > 0 else many
         scores: fragment(float32, 64, 64) @ warpgroup[1] = 0
         weights: fragment(T, 64, 64) @ warpgroup[1] = 0
         sums: fragment(float32, 64, 256) @ warpgroup[1] = 0

@@ -121,7 +121,7 @@ def add_up(
     Numerics:    in the order of the parts, whatever the order in which they were kept.
     Test:        tests/kernels/test_attention_decode.py
     """
-    AT_ONCE: constexpr(int) = 8
+    AT_ONCE: constexpr(int) = 12
     t: int32 @ thread[1] = id()
     target: int32 @ thread[1] = write + slot_of(leader, first, piece)
     tops: int32 @ thread[1] = piece % s.strips * 64
