@@ -46,7 +46,7 @@ def decode(
         if CUT.lengths:
             of_a_head: int32 @ block[1] = count_tiles(lengths, s.batches, s.keys, starts, KEYS=CUT.keys, THREADS=CUT.threads)
             tiles = heads * of_a_head
-        big: int32 @ block[1] = tiles - tiles / s.part if s.small > 0 else tiles
+        big: int32 @ block[1] = min(tiles, max(tiles - tiles / s.part, blocks * s.small)) if s.small > 0 else tiles
         many: int32 @ block[1] = min(blocks, big)
         units: int32 @ block[1] = many + (tiles - big + (s.small - 1)) / s.small if s.small > 0 else many
         scores: fragment(float32, 64, CUT.keys) @ warpgroup[1] = 0
