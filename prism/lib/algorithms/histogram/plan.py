@@ -69,8 +69,9 @@ class Task:
             types = self.bins.template("float64" if self.given == "float64" else "float32")
         if self.kind != kernels.EVEN or self.late:
             types["G"] = "float32"
+        sure = self.kind == kernels.EVEN and not self.late and self.bins is not None and self.bins.sure
         return {
-            **types, "TI": self.given, "TW": self.weights or "uint8", "TE": self.edges or "float32",
+            **types, **({"SURE": True} if sure else {}), "TI": self.given, "TW": self.weights or "uint8", "TE": self.edges or "float32",
             "E": self.compared or "float32", "C": self.counter, "S": self.sums, "W": wide,
             "U": f"u{wide.removeprefix('u')}", "KIND": self.kind, "INTEGRAL": self.integral, "LATE": self.late,
             "WEIGHTED": bool(self.weights), "MOST": self.most,
