@@ -13,7 +13,7 @@ from urllib.parse import quote
 import pytest
 
 from tests.rarely import thin_out
-from tests.spent import KEY, LONGEST, account, lines, pace, spent
+from tests.spent import KEY, LONGEST, account, lines, pace, resident, spent
 
 # Matrices are small here: NumPy's own threads spin, and save nothing.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -23,8 +23,11 @@ TESTS = Path(__file__).parent
 # it each of them compiles the compiler, for a second.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 os.environ.setdefault("PYTHONPYCACHEPREFIX", str(TESTS.parent / ".pytest_cache" / "bytecode"))
-# What the tests make lives long, or dies at once: looks for cycles among all of it take a tenth of the time.
-gc.set_threshold(400_000, 100, 100)
+# What the tests make lives long, or dies at once: looks for cycles among all of it take a tenth of the time. So there is one only
+# when a process has grown (`_collect`), or after so many new objects.
+gc.set_threshold(30_000_000, 100, 100)
+GROWTH = 600 << 20
+"""Bytes by which a process grows before anybody looks for cycles."""
 
 from tests.machine_code import forget_old, keep_all  # noqa: E402 - it imports NumPy
 
@@ -82,6 +85,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
     """Warn of a test that takes long."""
     item.stash[BEGUN] = spent()
     result = yield
+    _collect()
     took = spent() - item.stash[BEGUN]
     if took > LONGEST and not item.get_closest_marker("fuzz"):
         item.warn(pytest.PytestWarning(f"{item.nodeid} took {took:.0f} s of the processor: {LONGEST} are the most"))
@@ -94,6 +98,16 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     if call.when == "teardown":
         item.user_properties.append((KEY, round(spent() - item.stash[BEGUN], 3)))
     return (yield)
+
+
+_size = [resident()]
+
+
+def _collect() -> None:
+    """Look for cycles where the process has grown since it was done last."""
+    if resident() > _size[0] + GROWTH:
+        gc.collect()
+        _size[0] = resident()
 
 
 @pytest.fixture

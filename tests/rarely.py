@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,18 +28,37 @@ def _marked(value: Any) -> Any:
     return pytest.param(*(value if isinstance(value, tuple) else (value,)), marks=pytest.mark.fuzz)
 
 
+TESTS = Path(__file__).parent
+USUALLY = {
+    f"{folder}/": 1 for folder in ("kernels", "lib/algorithms", "lib/block", "lib/grid", "lib/thread", "lib/warp")
+}
+"""How many values stand together once at least in the tests of a folder, where they say nothing of it: these cost most."""
+
+
 def thin_out(items: Iterable[pytest.Item]) -> None:
-    """Mark `fuzz` what a test with the mark `covering(strength)` need not try: each so many values stand together once anyway."""
+    """Mark `fuzz` what a test need not try: each so many values stand together once anyway, as its mark `covering` says."""
     tests: dict[Any, list[Any]] = defaultdict(list)
     for item in items:
-        if item.get_closest_marker("covering") and not item.get_closest_marker("fuzz"):
+        if hasattr(item, "callspec") and strength_of(item) and not item.get_closest_marker("fuzz"):
             tests[item.path, item.parent, item.originalname].append(item)  # type: ignore[attr-defined]
 
     for many in tests.values():
-        (strength,) = many[0].get_closest_marker("covering").args
+        strength = strength_of(many[0])
         rows = [_values(item) for item in many]
         for at in set(range(len(rows))) - cover(rows, strength):
             many[at].add_marker("fuzz")
+
+
+def strength_of(item: pytest.Item) -> int:
+    """Return how many values of a test's parameters are to stand together once at least; 0 where all of them are tried."""
+    mark = item.get_closest_marker("covering")
+    if mark is not None:
+        (strength,) = mark.args
+        return int(strength)
+    if not item.path.is_relative_to(TESTS):
+        return 0
+    where = item.path.relative_to(TESTS).as_posix()
+    return next((strength for folder, strength in USUALLY.items() if where.startswith(folder)), 0)
 
 
 def _values(item: Any) -> tuple[Any, ...]:
@@ -49,15 +69,25 @@ def _values(item: Any) -> tuple[Any, ...]:
 
 
 def cover(rows: Sequence[tuple[Any, ...]], strength: int) -> set[int]:
-    """Return few rows, so that what stands together in any `strength` columns of a row does so in one of them."""
+    """Return few rows, so that what stands together in any `strength` columns of a row does so in one of them.
+
+    Of rows that show as much, those whose values were taken least often: of 100 kernels and 3 layouts each layout has a third.
+    """
     width = len(rows[0])
     columns = list(combinations(range(width), min(strength, width)))
     ways = [{(chosen, tuple(row[k] for k in chosen)) for chosen in columns} for row in rows]
+    holders: dict[Any, set[int]] = defaultdict(set)
+    for at, shown in enumerate(ways):
+        for way in shown:
+            holders[way].add(at)
     taken: set[int] = set()
-    seen: set[Any] = set()
+    seen: Counter[Any] = Counter()
     for news in range(len(columns), 0, -1):  # those first that show the most at once
-        for at, shown in enumerate(ways):
-            if len(shown - seen) >= news:
-                taken.add(at)
-                seen |= shown
+        for shown in ways:
+            fresh = [way for way in shown if way not in seen]
+            if len(fresh) >= news:
+                alike = set.intersection(*(holders[way] for way in fresh))
+                best = min(alike, key=lambda at: (sum(seen[way] for way in ways[at]), at))
+                taken.add(best)
+                seen.update(ways[best])
     return taken

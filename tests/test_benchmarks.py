@@ -278,18 +278,79 @@ def test_products_of_8_bit_floats(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_attention(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Read from what asv_bench/attention.py writes; what was wrong, or not measured, has no figure."""
-    row = {"us": {"prism": 8.0, "cudnn": 10.0}, "ratio": {"cudnn": 1.25}}
+    row = {
+        "us": {"prism": 8.0, "cudnn": 10.0, "flash": 16.0},
+        "alone": {"prism": 9.0, "cudnn": 12.0},
+        "error": {"prism": 1e-3},
+    }
     rows = [{"shape": "128x2048c", "fault": "", **row}, {"shape": "64x2048", "fault": "prism: 1 of 9", **row}]
     (tmp_path / "attention.json").write_text(json.dumps(rows))
     monkeypatch.setattr(sys, "path", [str(FOLDER), *sys.path])
-    script, module = (importlib.import_module(name) for name in ("attention", "benchmarks.attention"))
-    assert module.SHAPES == list(script.SHAPES)
-    assert script.parse_shape("128x2048c") == (128, 2048, True) and script.parse_shape("64x4096") == (64, 4096, False)
-    assert script.flops(128, 2048, True) * 2 == script.flops(64, 2048, False) == 4 * 16_384 * 2048 * 2048
+    module = importlib.import_module("benchmarks.attention")
+    parsed = [module.parse_shape(text) for text in (*module.SHAPES, *module.HELD_OUT)]
+    assert len(set(parsed)) == len(parsed) and module.parse_shape("128x2048cb/4") == module.Shape(
+        128, 2048, True, 4, True
+    )
+    half, whole = module.parse_shape("128x2048c/8").operations, module.parse_shape("64x2048").operations
+    assert half * 2 == whole == 4 * 16_384 * 2048 * 2048
+    with pytest.raises(ValueError):
+        module.parse_shape("128c")
     monkeypatch.setenv(module.raw.VARIABLE, str(tmp_path))
     module.raw.read.cache_clear()
-    assert module.Ratio().track_vs_cudnn("128x2048c") == 0.8 and module.Time().track_us("prism", "128x2048c") == 8.0
+    assert module.Ratio().track_vs_best("128x2048c") == 0.8 and module.Ratio().track_alone_vs_best("128x2048c") == 0.75
+    assert module.Time().track_us("prism", "128x2048c") == 8.0 and module.Alone().track_us("cudnn", "128x2048c") == 12.0
+    assert module.Error().track_error("prism", "128x2048c") == 1e-3
     for impl, shape in (("flash", "128x2048c"), ("prism", "64x2048"), ("prism", "256x4096")):
+        with pytest.raises(NotImplementedError):
+            module.Alone().track_us(impl, shape)
+    module.raw.read.cache_clear()
+
+
+def test_the_table_of_attention(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of what is recorded; the page's is of the recorded results, and empty where there are none."""
+    monkeypatch.setattr(sys, "path", [str(FOLDER), str(FOLDER.parent), *sys.path])
+    publish, made = (importlib.import_module(f"publish.{name}") for name in ("pictures", "attention_table"))
+    params = [["'prism'", "'cudnn'"], ["'128x2048c'", "'64x2048c'"]]
+    times, errors = [800.0, None, 1000.0, None], [1e-3, None, 2e-3, None]
+    recorded = {"attention.Time.track_us": [times, params, "2"], "attention.Error.track_error": [errors, params, "1"]}
+    assert made.table(recorded).splitlines()[2:] == ["| 128 | 2,048 | causal | 137 |  | 172 | 1.25 |  | 0.50 |"]
+    page = made.PAGE.read_text()
+    found = made.table(publish.newest("h200", FOLDER / "results"))
+    assert publish.with_table(page, found, made.BEGIN, made.END) == page, "run asv_bench/publish/pictures.py"
+
+
+def test_attention_packed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read from what asv_bench/attention_packed.py writes; what differs from torch's has no figure."""
+    row = {"dim": 128, "causal": True, "us": {"prism": 8.0, "torch": 12.0}, "ratio": {"torch": 1.6}}
+    rows = [{"lengths": "skewed", "fault": "", **row}, {"lengths": "rising", "fault": "results differ", **row}]
+    (tmp_path / "attention_packed.json").write_text(json.dumps(rows))
+    monkeypatch.setattr(sys, "path", [str(FOLDER), *sys.path])
+    script, module = (importlib.import_module(name) for name in ("attention_packed", "benchmarks.attention_packed"))
+    assert script.flops([128, 64], True) * 2 == script.flops([128, 64], False) == 4 * 2048 * (128**2 + 64**2)
+    assert all(13_000 < sum(lengths) <= 16_640 for lengths in module.LENGTHS.values())
+    monkeypatch.setenv(module.raw.VARIABLE, str(tmp_path))
+    module.raw.read.cache_clear()
+    assert module.Ratio().track_vs_torch("skewed", 128, "causal") == 0.625
+    assert module.Time().track_us("torch", "skewed", 128, "causal") == 12.0
+    for lengths, mask in (("rising", "causal"), ("skewed", "full")):
+        with pytest.raises(NotImplementedError):
+            module.Time().track_us("prism", lengths, 128, mask)
+    module.raw.read.cache_clear()
+
+
+def test_attention_backward(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read from what asv_bench/attention_backward.py writes; gradients that are off have no figure."""
+    row = {"us": {"prism": 8.0, "again": 12.0, "cudnn": 10.0}, "ratio": {"cudnn": 1.25}}
+    rows = [{"shape": "128x2048c", "fault": "", **row}, {"shape": "64x2048", "fault": "prism: error 1.0e-01 ", **row}]
+    (tmp_path / "attention_backward.json").write_text(json.dumps(rows))
+    monkeypatch.setattr(sys, "path", [str(FOLDER), *sys.path])
+    script, module = (importlib.import_module(name) for name in ("attention_backward", "benchmarks.attention_backward"))
+    assert module.SHAPES == list(script.SHAPES)
+    assert script.operations(128, 2048, True) * 2 == script.operations(64, 2048, False) == 10 * 16_384 * 2048 * 2048
+    monkeypatch.setenv(module.raw.VARIABLE, str(tmp_path))
+    module.raw.read.cache_clear()
+    assert module.Ratio().track_vs_cudnn("128x2048c") == 0.8 and module.Time().track_us("again", "128x2048c") == 12.0
+    for impl, shape in (("flash", "128x2048c"), ("prism", "64x2048"), ("prism", "256x16384")):
         with pytest.raises(NotImplementedError):
             module.Time().track_us(impl, shape)
     module.raw.read.cache_clear()

@@ -217,7 +217,9 @@ def project(tmp_path: Path) -> Path:
                        ("my_project/kernels/flips.py", KERNELS), ("my_project/calls.py", CALLS)):  # fmt: skip
         (tmp_path / name).write_text(text)
     shutil.copytree(folder, folder.with_name("others"))  # which the lines do not name: the test would see an alarm
-    shutil.copytree(ROOT / "examples", folder / "examples", ignore=shutil.ignore_patterns("__pycache__", "demo.py"))
+    shutil.copytree(
+        ROOT / "examples", folder / "examples", ignore=shutil.ignore_patterns("__pycache__", "demo.py", "*_autograd.py")
+    )
     configuration = [lines_of_the_page("ruff.lint.per-file-ignores"), "[" + lines_of_the_page("mypy.overrides]]")]
     (tmp_path / "pyproject.toml").write_text("\n".join([*configuration, lines_of_the_page("pyright")]))
     return tmp_path

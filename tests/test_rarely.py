@@ -1,6 +1,7 @@
 """Which parameters of a test are tried in `make test`: those that `covering` chooses, and `rarely`."""
 
 import itertools
+from collections import Counter
 
 import pytest
 
@@ -19,6 +20,12 @@ def test_every_so_many_values_stand_together(sizes: tuple[int, ...], strength: i
     if strength == 1:
         assert len(taken) == max(sizes)
     assert cover(rows, strength) == cover(rows, strength)
+
+
+def test_values_are_taken_as_often_as_one_another() -> None:
+    rows = list(itertools.product(range(100), range(3)))
+    often = Counter(rows[at][1] for at in cover(rows, 1))
+    assert sum(often.values()) == 100 and min(often.values()) >= 33
 
 
 def test_rows_that_are_no_product() -> None:

@@ -1,4 +1,4 @@
-"""Pictures of what is recorded, docs/pictures/NAME.svg, and tables: the README's, and those of docs/performance.md.
+"""Pictures of what is recorded, docs/pictures/NAME.svg, and tables: the README's, docs/performance.md's and docs/attention.md's.
 
     python asv_bench/publish/pictures.py [--machine h200]
 
@@ -228,12 +228,18 @@ def main() -> int:
     for name, text in pictures(recorded).items():
         (options.folder / f"{name}.svg").write_text(text, encoding="utf-8")
         print(options.folder / f"{name}.svg")
+    from publish import attention_table
+
+    if options.folder == FOLDER and attention_table.NAME in recorded:
+        page, made = attention_table.PAGE, attention_table.table(recorded)
+        text = with_table(page.read_text(encoding="utf-8"), made, attention_table.BEGIN, attention_table.END)
+        page.write_text(text, encoding="utf-8")
     if options.folder == FOLDER and all(row[1] in recorded for row in TABLE):
         README.write_text(with_table(README.read_text(encoding="utf-8"), table(recorded)), encoding="utf-8")
         PERFORMANCE.write_text(with_tables(PERFORMANCE.read_text(encoding="utf-8"), tables(recorded)), encoding="utf-8")
     return 0
 
 
-sys.path.insert(0, str(HERE.parent))
+sys.path[:0] = [str(HERE.parent), str(HERE)]
 if __name__ == "__main__":
     sys.exit(main())

@@ -12,7 +12,8 @@ class Cut:
     `groups` warpgroups have 64 rows each; they take turns at the tensor cores where `turns`. Results leave through shared memory
     where `slab`, else from registers. `registers` are those of a thread that computes, `loader_registers` of others; 0: all have
     as many. Elements have `width` bytes: 2, or 1, where values are transposed, rows of keys, and permuted (`transpose_values`).
-    Sums are scaled as larger scores come; where `seldom`, under a condition.
+    Sums are scaled as larger scores come; where `seldom`, under a condition. Of `by_products` powers one is a polynomial's, of 0
+    none. `queries` tiles of queries are held: with 2, the next tile's are there when it begins.
     """
 
     dim: int
@@ -22,10 +23,12 @@ class Cut:
     groups: int = 2
     turns: bool = False
     slab: bool = True
-    registers: int = 240
-    loader_registers: int = 24
+    registers: int = 232
+    loader_registers: int = 40
     width: int = 2
     seldom: bool = False
+    by_products: int = 0
+    queries: int = 1
 
     @property
     def rows(self) -> int:
@@ -83,6 +86,8 @@ class Terms:
     """What is done with scores. Row r sees columns up to its own where `causal`, and from a bound below it on where `window`.
 
     `cap`: scores are bounded by a tanh. `sinks`: each head has one more score, of no value. `lse`: sums' logarithms are written.
+    `packed`: sequences of any lengths lie one after the other; their last rows and keys are at one place where `last`, else their
+    first ones.
     """
 
     causal: bool = False
@@ -90,6 +95,8 @@ class Terms:
     cap: bool = False
     sinks: bool = False
     lse: bool = False
+    packed: bool = False
+    last: bool = False
 
 
 __all__ = ["Cut", "Terms"]

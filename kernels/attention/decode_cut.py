@@ -5,28 +5,59 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-_ROOM = 226 << 10
-"""Bytes of tiles that a block may have, beside its barriers."""
+from prism.lang import float32, int32, int64, struct
+
+_ROOM = 228 << 10
+"""Bytes of shared memory of a multiprocessor: each of its blocks takes 1 KiB and some barriers more than tiles."""
+
+
+@struct
+class Sizes:
+    """Of a call: what there is, and the steps between batches, heads and tokens.
+
+    `strips` of 64 queries, at most, share a head of keys; the largest has `strip`. One of `part` tiles is for who comes first, in
+    units of `small`, or none where that is 0. `fan`: parts that are added up at a time.
+    """
+
+    batches: int32
+    heads: int32
+    shared_by: int32
+    tokens: int32
+    keys: int32
+    columns: int32
+    columns_v: int32
+    strips: int32
+    strip: int32
+    wide: int32
+    pages: int32
+    part: int32
+    small: int32
+    fan: int32
+    q_batch: int64
+    q_head: int64
+    q_token: int64
+    o_batch: int64
+    o_head: int64
+    o_token: int64
+    scale: float32
 
 
 @dataclass(frozen=True)
 class DecodeCut:
     """Up to 64 rows of `dim` elements against tiles of `keys` keys, and values of `dim_v` elements; `stages` tiles are held.
 
-    `halves`: 1 where there are at most 8 rows, of the 16 that a warp has. `page`: keys of a page of a paged cache, or 0.
-    `tokens`: there are several queries a head.
+    `blocks`: how many a multiprocessor has. `page`: keys of a page of a paged cache, or 0.
     """
 
     dim: int
     dim_v: int
-    keys: int
+    keys: int = 64
     stages: int = 3
-    halves: int = 2
+    blocks: int = 2
     causal: bool = False
     lengths: bool = False
     page: int = 0
     lse: bool = False
-    tokens: bool = False
 
     @property
     def box(self) -> int:
@@ -34,30 +65,49 @@ class DecodeCut:
         return math.gcd(self.keys, self.page) if self.page else self.keys
 
     @property
-    def kept(self) -> int:
-        """Elements of the sums that a unit keeps for others, at most: of two parts."""
-        return 64 * self.halves * self.dim_v
-
-    @property
     def threads(self) -> int:
         """Threads of a block: the last warpgroup loads."""
         return 256
 
+    @property
+    def groups(self) -> int:
+        """Warpgroups that have columns of the result each."""
+        return 1
+
+    @property
+    def columns(self) -> int:
+        """How many these are."""
+        return self.dim_v
+
+
+@dataclass(frozen=True)
+class LatentCut:
+    """Of a latent cache: what there is, and as of `DecodeCut`. `page`: keys of a page, or 0."""
+
+    causal: bool = False
+    lengths: bool = False
+    page: int = 0
+    lse: bool = False
+    keys: int = 64
+    blocks: int = 1
+    threads: int = 384
+    groups: int = 2
+    columns: int = 256
+
+    @property
+    def box(self) -> int:
+        """Keys that one copy brings."""
+        return math.gcd(self.keys, self.page) if self.page else self.keys
+
 
 def decode_cut_of(
-    dim: int, dim_v: int, rows: int, *, page: int = 0, lengths: bool = False, causal: bool = False, tokens: bool = False,
-    lse: bool = False, host: bool = False,
+    dim: int, dim_v: int, *, page: int = 0, lengths: bool = False, causal: bool = False, lse: bool = False, host: bool = False
 ) -> DecodeCut:  # fmt: skip
-    """Return how heads of `dim` elements, and values of `dim_v`, are cut, for `rows` queries of a head of keys.
-
-    Of pages a tile has the number of keys of which copies bring the most at once.
-    """
+    """Return how heads of `dim` elements, and values of `dim_v`, are cut."""
     d, dv = (-(-n // 64) * 64 for n in (dim, dim_v))
-    largest = 64 if host or max(d, dv) > 128 else 128
-    keys = max(range(64, largest + 1, 16), key=lambda n: (math.gcd(n, page), n)) if page else largest
-    room = _ROOM - 2 * 2 * 64 * d
-    stages = 2 if host else room // (2 * keys * (d + dv))
-    return DecodeCut(d, dv, keys, stages, 1 if rows <= 8 else 2, causal, lengths, page, lse, tokens)
+    blocks = 2 if max(d, dv) <= 128 else 1
+    stages = 2 if host else min(8, (_ROOM // blocks - 2048 - 2 * 64 * d) // (2 * 64 * (d + dv)))
+    return DecodeCut(d, dv, 64, stages, blocks, causal, lengths, page, lse)
 
 
-__all__ = ["DecodeCut", "decode_cut_of"]
+__all__ = ["DecodeCut", "LatentCut", "Sizes", "decode_cut_of"]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from prism.kernels.attention.decode_cut import Sizes
 from prism.lang import (
-    block, const, constexpr, dtype, grid, group, id, int32, int64, load_vector, partition, prism, ptr, requires, shared,
-    store_vector, template, thread, vector, warp, warpgroup,
+    CUtensorMap, block, const, constexpr, dtype, grid, group, id, int32, int64, load_vector, one, partition, prism, ptr, requires,
+    shared, store_vector, template, thread, tma_load, vector, warp,
 )  # fmt: skip
 from prism.lib.thread import operators
 
@@ -22,22 +23,24 @@ def tiles_of(length: int32 @ thread[1], most: int32 @ thread[1]) -> int32 @ thre
 @requires(block[1], thread[THREADS])
 def count_tiles(
     lengths: ptr(const(int32)) @ grid[1], batches: int32 @ grid[1], most: int32 @ grid[1],
-    starts: shared(int32[THREADS]) @ block[1],
+    starts: shared(int32[64]) @ block[1],
 ) -> int32 @ block[1]:
-    """How many tiles all sequences have, for one head; `starts`: how many those have that are before each thread's run of them.
+    """How many tiles all sequences have, for one head; `starts`: how many those have that are before each of 64 runs of them.
 
     Perspective: block.
     Test:        tests/kernels/test_attention_decode.py
     """
     t: int32 @ thread[1] = id()
+    FEW: constexpr(int) = THREADS // 64
     run: int32 @ block[1] = (batches + (THREADS - 1)) / THREADS
     before: int32[1] @ thread[1] = {0}
     with group(thread[1]):
         for i in range(t * run, min(batches, (t + 1) * run)):
             before[0] += tiles_of(lengths[i], most, KEYS=KEYS)
     total: int32 @ block[1] = block.scan(before, 0, WIDTH=1, OP=operators.add, EXCLUSIVE=True)
-    with partition(starts, thread[1], t) as own, group(thread[1]):
-        own[0] = before[0]
+    with partition(starts, thread[1], t / FEW) as own, group(thread[1]):
+        if t % FEW == 0:
+            own[0] = before[0]
     return total
 
 
@@ -46,16 +49,16 @@ def count_tiles(
 @requires(block[1], thread[THREADS])
 def find_piece(
     lengths: ptr(const(int32)) @ grid[1], batches: int32 @ grid[1], most: int32 @ grid[1],
-    starts: const(shared(int32[THREADS])) @ block[1], heads: int32 @ grid[1], tile: int32 @ block[1],
+    starts: const(shared(int32[64])) @ block[1], heads: int32 @ grid[1], tile: int32 @ block[1],
 ) -> (int32, int32) @ block[1]:
     """The sequence and head that has a tile, as `sequence * heads + head`, and where its tiles begin.
 
     Perspective: block; no barrier. `starts`: as of `count_tiles`.
     Test:        tests/kernels/test_attention_decode.py
     """
-    run: int32 @ block[1] = (batches + (THREADS - 1)) / THREADS
+    run: int32 @ block[1] = (batches + (THREADS - 1)) / THREADS * (THREADS / 64)
     at: int32 @ block[1] = 0
-    step: int32 @ block[1] = THREADS / 2
+    step: int32 @ block[1] = 32
     while step > 0:
         if starts[at + step] * heads <= tile:
             at += step
@@ -90,12 +93,12 @@ def unit_of(
 
 
 @prism("device")
-@template(T=dtype, KEYS=constexpr(int), DIM=constexpr(int))
-@requires(warpgroup[1])
-def clear_rows(tile: shared(T[KEYS, DIM], swizzle=128) @ warpgroup[1], first: int32 @ warpgroup[1]):
+@template(T=dtype, KEYS=constexpr(int), DIM=constexpr(int), THREADS=constexpr(int))
+@requires(thread[THREADS])
+def clear_rows(tile: shared(T[KEYS, DIM], swizzle=128) @ thread[THREADS], first: int32 @ thread[THREADS]):
     """Give zeros to rows from `first` on: behind a sequence's last key may be anything, and 0 times that is not always 0.
 
-    Perspective: warpgroup.
+    Perspective: `THREADS` threads.
     Test:        tests/kernels/test_attention_decode.py
     """
     t: int32 @ thread[1] = id()
@@ -103,34 +106,53 @@ def clear_rows(tile: shared(T[KEYS, DIM], swizzle=128) @ warpgroup[1], first: in
         zeros: vector(T, 8)
         for e in range(8):
             zeros[e] = 0
-        for e in range(8 * t, KEYS * DIM, 8 * 128):
+        for e in range(8 * t, KEYS * DIM, 8 * THREADS):
             if e / DIM >= first:
                 store_vector(own[e], zeros)
 
 
 @prism("device")
-@template(T=dtype, DIM=constexpr(int))
+@template(T=dtype)
+@requires(thread[1])
+def load_query(
+    q: ptr(const(T)) @ grid[1], start: int64 @ thread[1], top: int32 @ thread[1], r: int32 @ thread[1], c: int32 @ thread[1],
+    s: Sizes @ grid[1],
+) -> vector(T, 8) @ thread[1]:
+    """Return 8 elements, from c on, of row `top + r` of a head of keys; zeros behind the rows and columns.
+
+    The head's queries begin at `start`. Row n is head `n % shared_by`, of those that share it, of token `n / shared_by`.
+    """
+    n: int32 = top + r
+    few: vector(T, 8) = vector(T, 8)(0)
+    if n < s.shared_by * s.tokens and c < s.columns:
+        few = load_vector(q[start + n % s.shared_by * s.q_head + n / s.shared_by * s.q_token + c], 8)
+    return few
+
+
+@prism("device")
+@template(T=dtype, KEYS=constexpr(int), BOX=constexpr(int), DIM=constexpr(int), PAGE=constexpr(int))
 @requires(warp[1])
-def gather_rows(
-    tile: shared(T[64, DIM], swizzle=128) @ warp[1], x: ptr(const(T)) @ grid[1], start: int64 @ warp[1], rows: int32 @ warp[1],
-    heads: int32 @ warp[1], head_step: int64 @ warp[1], token_step: int64 @ warp[1], wide: int32 @ warp[1],
+def bring(
+    tile: shared(T[KEYS, DIM], swizzle=128) @ warp[1], x: const(CUtensorMap(T, 1, 1, BOX, DIM, swizzle=128)) @ grid[1],
+    batch: int32 @ warp[1], head: int32 @ warp[1], first: int32 @ warp[1], column: int32 @ warp[1], length: int32 @ warp[1],
+    table: ptr(const(int32)) @ grid[1], s: Sizes @ grid[1],
 ):
-    """Fill a tile with queries: row r is head `r % heads` of token `r / heads`; zeros behind `rows` and `wide`.
+    """Load a tile of a sequence's keys or values from `first` on; zeros, in place of pages from `length` on.
 
     Perspective: warp.
-    Shapes:      `x`: head 0 of token 0 begins at `start`; `wide`, the steps and `start` are multiples of 8.
     Test:        tests/kernels/test_attention_decode.py
     """
-    lane: int32 @ thread[1] = id()
-    with partition(tile, thread[1], lambda e: (e / DIM, e % DIM)) as own, group(thread[1]):
-        for e in range(8 * lane, 64 * DIM, 8 * 32):
-            r: int32 = e / DIM
-            few: vector(T, 8)
-            for i in range(8):
-                few[i] = 0
-            if r < rows and e % DIM < wide:
-                few = load_vector(x[start + r % heads * head_step + r / heads * token_step + e % DIM], 8)
-            store_vector(own[e], few)
+    with one(thread):
+        if PAGE > 0:
+            BOXES: constexpr(int) = KEYS // BOX
+            numbers: int32[BOXES]
+            for p in range(BOXES):  # all are asked for before one is waited for
+                at: int32 = first + p * BOX
+                numbers[p] = table[batch * s.wide + at / PAGE] if at < length else s.pages
+            for p in range(BOXES):
+                tma_load(tile[p * BOX, 0], x[numbers[p], head, (first + p * BOX) % PAGE, column])
+        else:
+            tma_load(tile, x[batch, head, first, column])
 
 
-__all__ = ["clear_rows", "count_tiles", "find_piece", "first_of", "gather_rows", "unit_of"]
+__all__ = ["bring", "clear_rows", "count_tiles", "find_piece", "first_of", "load_query", "unit_of"]

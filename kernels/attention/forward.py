@@ -8,6 +8,7 @@ scores: so the first trip has no values to add, and the last one no scores to ma
 from __future__ import annotations
 
 from prism.kernels.attention.cut import Cut, Terms
+from prism.kernels.attention.packed import Place, find_tile
 from prism.kernels.attention.softmax import EIGHT, LEAST, LN_2, LOG2_E, as_it_is, change, mask, pack, weigh
 from prism.lang import (
     CUtensorMap, attr, block, claim, column, const, constexpr, count, dtype, fast_exp2, float32, fragment, function, grid, group,
@@ -17,7 +18,9 @@ from prism.lang import (
 
 
 @prism("global")
-@template(T=dtype, OUT=dtype, CUT=constexpr(Cut), TERMS=constexpr(Terms), SCORE=function, PLAIN=constexpr(bool))
+@template(
+    T=dtype, W=dtype, OUT=dtype, INDEX=dtype, CUT=constexpr(Cut), TERMS=constexpr(Terms), SCORE=function, PLAIN=constexpr(bool),
+)  # fmt: skip
 @requires(grid[1], block[1], thread[CUT.threads])
 @attr("__launch_bounds__(CUT.threads, 1)")
 def attend(
@@ -29,7 +32,7 @@ def attend(
     share: int32 @ grid[1], rows: int32 @ grid[1], keys: int32 @ grid[1], ahead: int32 @ grid[1], back: int32 @ grid[1],
     columns: int32 @ grid[1], section: int32 @ grid[1], scale: float32 @ grid[1], cap: float32 @ grid[1],
     batch_step: int64 @ grid[1], head_step: int64 @ grid[1], row_step: int64 @ grid[1], counter: ptr(uint32) @ grid[1],
-    scales: ptr(const(float32)) @ grid[1],
+    scales: ptr(const(float32)) @ grid[1], offsets: ptr(const(INDEX)) @ grid[1], key_offsets: ptr(const(INDEX)) @ grid[1],
 ):
     """`out = softmax(scale * q @ k.T) @ v` for `pairs` of batches and their `heads`, of `rows` rows of queries and `keys` keys.
 
@@ -39,24 +42,28 @@ def attend(
                  given. `lse`, where `TERMS.lse`: pairs x rows, the logarithms of the sums of exponentials. `sinks`, where
                  `TERMS.sinks`: a score for each head. Row r sees columns up to r + `ahead` where `TERMS.causal`, from r - `back`
                  on where `TERMS.window`. `PLAIN`: there is neither a cap nor another `SCORE` than the score itself. Tiles of
-                 `section` pairs are made together, those with the most keys first. `counter`: as of `grid.dynamic_tiles`.
+                 `section` pairs are made together, those with the most keys first; at the end of `section` and what is left, so
+                 that there are enough tiles of few keys when blocks end. `counter`: as of `grid.dynamic_tiles`.
                  Of 8-bit `T`, `v` is what `transpose_values` makes of values, and so are `scales`: 2 x pairs, by what to scale
-                 products with keys, and with values.
-    Numerics:    products are exact and added in float32; weights are rounded to `T`, those of 8 bits times 2^`EIGHT`. A row that
+                 products with keys, and with values. Where `TERMS.packed`, `rows` and `keys` are those of `pairs / heads`
+                 sequences, which `offsets` and `key_offsets` tell apart, in maps that end where sequences do (packed.py); `lse`:
+                 heads x rows. `ahead` and `back` are from a sequence's first row and key, or from its last where `TERMS.last`.
+    Numerics:    products are exact and added in float32; weights are rounded to `W`, those of 8 bits times 2^`EIGHT`. A row that
                  sees no column is zero.
     Source:      Dao, "FlashAttention-2"; Shah et al., "FlashAttention-3".
     Test:        tests/kernels/test_attention.py, tests/gpu/test_attention.py
     """
     row_tiles: int32 @ grid[1] = (rows + (CUT.rows - 1)) / CUT.rows
+    last: int32 @ grid[1] = max(1, pairs / section) - 1
     blocks: int32 @ grid[1] = count(block[1])
     b: int32 @ block[1] = id()
     # Each tile has rows of its own, which steps that are given don't show.
     with partition(lse, block[1], races="allow") as logs, partition(out, block[1], races="allow") as whole, group(block[1]):
-        q_tile: shared(T[CUT.rows, CUT.dim], ring=1, swizzle=CUT.span)
+        q_tile: shared(T[CUT.rows, CUT.dim], ring=CUT.queries, swizzle=CUT.span)
         k_tile: shared(T[CUT.keys, CUT.dim], ring=CUT.stages, swizzle=CUT.span)
         v_tile: shared(T[CUT.rows_v, CUT.columns_v], ring=CUT.stages, swizzle=CUT.span_v)
         scores: fragment(float32, 64, CUT.keys) @ warpgroup[1] = 0
-        weights: fragment(T, 64, CUT.keys, operand=CUT.transposed) @ warpgroup[1] = 0
+        weights: fragment(W, 64, CUT.keys, operand=CUT.transposed) @ warpgroup[1] = 0
         sums: fragment(float32, 64, CUT.dim_v) @ warpgroup[1] = 0
         largest: float32[2] @ thread[1]
         total: float32[2] @ thread[1]
@@ -74,24 +81,45 @@ def attend(
                 set_registers(CUT.registers)
         @requires(block[1], thread[CUT.threads])
         def make_tile(tile: int32 @ block[1]):
-            sections: int32 @ block[1] = tile / (section * row_tiles)
-            within: int32 @ block[1] = tile % (section * row_tiles)
-            many: int32 @ block[1] = min(section, pairs - sections * section)
-            pair: int32 @ block[1] = sections * section + within % many
-            batch: int32 @ block[1] = pair / heads
-            head: int32 @ block[1] = pair % heads
-            top: int32 @ block[1] = (row_tiles - 1 - within / many) * CUT.rows
-            end: int32 @ block[1] = min(keys, top + ahead + CUT.rows) if TERMS.causal else keys
-            least: int32 @ block[1] = max(0, top - back) if TERMS.window else 0
+            if TERMS.packed:
+                next_place: shared(Place[1], ring=2)
+                with claim(next_place, scheduler) as own, claim(own, thread[1]) as place, one(thread):
+                    place[0] = find_tile(offsets, key_offsets, tile, pairs / heads, heads, section, rows, keys, ROWS=CUT.rows)
+                at: Place @ block[1] = Place(0, 0, 0, 0, 0, 0)
+                with partition(next_place, block[1], 0) as now:
+                    at = now[0]
+                head: int32 @ block[1] = at.head
+                pair: int32 @ block[1] = head
+                top: int32 @ block[1] = at.top
+                apart: int32 @ block[1] = at.keys - at.rows if TERMS.last else 0
+                end: int32 @ block[1] = min(at.keys, top + ahead + apart + CUT.rows) if TERMS.causal else at.keys
+                least: int32 @ block[1] = max(0, top - back + apart) if TERMS.window else 0
+            else:
+                before: int32 @ block[1] = section * min(tile / (section * row_tiles), last)
+                within: int32 @ block[1] = tile - before * row_tiles
+                many: int32 @ block[1] = section if before < last * section else pairs - before
+                pair: int32 @ block[1] = before + within % many
+                batch: int32 @ block[1] = pair / heads
+                head: int32 @ block[1] = pair % heads
+                top: int32 @ block[1] = (row_tiles - 1 - within / many) * CUT.rows
+                end: int32 @ block[1] = min(keys, top + ahead + CUT.rows) if TERMS.causal else keys
+                least: int32 @ block[1] = max(0, top - back) if TERMS.window else 0
             begin: int32 @ block[1] = least / CUT.keys * CUT.keys
             scale_of: float32 @ block[1] = scale * scales[pair] if CUT.width == 1 else scale
             with claim(q_tile, loader) as q_in, one(thread):
-                tma_load(q_in, q[batch, head, top, 0])
+                if TERMS.packed:
+                    tma_load(q_in, q[at.row_end, head, rows - at.rows + top, 0])
+                else:
+                    tma_load(q_in, q[batch, head, top, 0])
             with consumers, group(thread[1]):
                 for h in range(2):
                     r: int32 = top + 64 * w + row(scores, 2 * h)
-                    low[h] = r - back if TERMS.window else 0
-                    high[h] = min(keys, r + ahead + 1) if TERMS.causal else keys
+                    if TERMS.packed:
+                        low[h] = r - back + apart if TERMS.window else 0
+                        high[h] = min(at.keys, r + ahead + apart + 1) if TERMS.causal else at.keys
+                    else:
+                        low[h] = r - back if TERMS.window else 0
+                        high[h] = min(keys, r + ahead + 1) if TERMS.causal else keys
                     largest[h] = LEAST
                     total[h] = 0
                 for i in range(count(sums)):
@@ -100,11 +128,16 @@ def attend(
                 for j in range(begin, end + CUT.keys, CUT.keys):
                     with claim(k_tile, loader) as k_in, one(thread):
                         if j < end:
-                            tma_load(k_in, k[batch, head / share, j, 0])
+                            if TERMS.packed:
+                                tma_load(k_in, k[at.key_end, head / share, keys - at.keys + j, 0])
+                            else:
+                                tma_load(k_in, k[batch, head / share, j, 0])
                     with claim(v_tile, loader) as v_in, one(thread):
                         if j > begin:
                             if CUT.transposed:
                                 tma_load(v_in, v[batch, head / share, 0, j - CUT.keys])
+                            elif TERMS.packed:
+                                tma_load(v_in, v[at.key_end, head / share, keys - at.keys + j - CUT.keys, 0])
                             else:
                                 tma_load(v_in, v[batch, head / share, j - CUT.keys, 0])
                     if CUT.turns:
@@ -127,23 +160,28 @@ def attend(
                             with group(warpgroup[1]):
                                 if not PLAIN:
                                     change(scores, top + 64 * w, j, head, scale_of, cap, CAP=TERMS.cap, SCORE=SCORE)
+                                MORE: constexpr(int) = EIGHT if CUT.width == 1 else 0
+                                BY: constexpr(int) = CUT.by_products if PLAIN else 0
+                                by: float32 = scale_of * LOG2_E if PLAIN else 1.0
                                 # Those of which some row sees not all; and some more, so that they are the first and the last.
                                 if j + CUT.keys > end - (CUT.rows - 1 if TERMS.causal else 0):
                                     mask(scores, low, high, j)
+                                    weigh(scores, largest, total, factor, by, MORE=MORE, BY_PRODUCTS=0)
                                 elif TERMS.window and j < begin + (CUT.keys + CUT.rows):
                                     mask(scores, low, high, j)
-                                MORE: constexpr(int) = EIGHT if CUT.width == 1 else 0
-                                weigh(scores, largest, total, factor, scale_of * LOG2_E if PLAIN else 1.0, MORE=MORE)
+                                    weigh(scores, largest, total, factor, by, MORE=MORE, BY_PRODUCTS=0)
+                                else:
+                                    weigh(scores, largest, total, factor, by, MORE=MORE, BY_PRODUCTS=BY)
                             with group(thread[1]):
                                 if not CUT.seldom or factor[0] < 1 or factor[1] < 1:
                                     for i in range(count(sums)):
                                         sums[i] *= factor[i / 2 % 2]
                                 if CUT.width == 1:  # of 16 columns, pairs of the first 8 and of the last stand together
                                     for i in range(count(weights)):
-                                        weights[i] = T(scores[i / 8 * 8 + i / 2 % 2 * 4 + i / 4 % 2 * 2 + i % 2])
+                                        weights[i] = W(scores[i / 8 * 8 + i / 2 % 2 * 4 + i / 4 % 2 * 2 + i % 2])
                                 else:
                                     for i in range(count(weights)):
-                                        weights[i] = T(scores[i])
+                                        weights[i] = W(scores[i])
             with partition(logs, thread[1], lambda r: int64(pair) * rows + r, races="allow") as own, consumers:
                 for h in range(2):
                     for s in range(2):
@@ -161,8 +199,8 @@ def attend(
                             factor[h] *= scales[pairs + pair]
                         if TERMS.lse:
                             r: int32 = top + 64 * w + row(scores, 2 * h)
-                            if r < rows and lane % 4 == 0:
-                                own[r] = (largest[h] + log2(total[h])) * LN_2
+                            if r < (at.rows if TERMS.packed else rows) and lane % 4 == 0:
+                                own[at.row_end - at.rows + r if TERMS.packed else r] = (largest[h] + log2(total[h])) * LN_2
             if CUT.slab:
                 slab: shared(OUT[CUT.rows, CUT.dim_v], ring=1, swizzle=CUT.span_out)
                 strip: int32 @ warp[1] = 16 * id()
@@ -179,9 +217,14 @@ def attend(
                                 words[e] = pack(sums[i] * factor[e % 2], sums[i + 1] * factor[e % 2], T=OUT)
                         stmatrix(own[lane % 16, 16 * p + lane / 16 * 8], words)
                 with claim(slab, storer) as done, one(thread):
-                    tma_store(map_out[batch, head, top, 0], done)
+                    if TERMS.packed:
+                        tma_store(map_out[at.row_end, head, rows - at.rows + top, 0], done)
+                    else:
+                        tma_store(map_out[batch, head, top, 0], done)
             else:
-                start: int64 @ block[1] = batch * batch_step + head * head_step
+                start: int64 @ block[1] = (
+                    (at.row_end - at.rows) * row_step if TERMS.packed else batch * batch_step
+                ) + head * head_step
                 with (
                     partition(whole, thread[1], lambda r, c: start + r * row_step + c, races="allow") as mine,
                     consumers,
@@ -192,14 +235,18 @@ def attend(
                         two: vector(OUT, 2)
                         for e in range(2):
                             two[e] = OUT(sums[i + e] * factor[i / 2 % 2])
-                        if r < rows and column(sums, i) < columns:
+                        if r < (at.rows if TERMS.packed else rows) and column(sums, i) < columns:
                             store_vector(mine[r, column(sums, i)], two)
 
-        grid.dynamic_tiles(counter, b, blocks, pairs * row_tiles, scheduler, TILE=make_tile, THREADS=CUT.threads)
+        grid.dynamic_tiles(
+            counter, b, blocks, heads * (rows / CUT.rows + pairs / heads) if TERMS.packed else pairs * row_tiles, scheduler,
+            TILE=make_tile, THREADS=CUT.threads,
+        )
 
 
 EXAMPLES = {
     "attend": {
-        "T": "float16", "OUT": "float16", "CUT": Cut(128, 128, 128), "TERMS": Terms(), "SCORE": as_it_is, "PLAIN": True,
+        "T": "float16", "W": "float16", "OUT": "float16", "INDEX": "int32", "CUT": Cut(128, 128, 128), "TERMS": Terms(), "SCORE": as_it_is,
+        "PLAIN": True,
     },
 }

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 
 from prism.lang import (
-    bfloat16, column, constexpr, count, dtype, fast_divide, fast_exp2, fast_exp2_flush, float32, fragment, function, group, int32,
-    pack_bf16x2, pack_f16x2, prism, requires, row, shuffle_xor, template, thread, uint32, warpgroup,
+    bfloat16, column, constexpr, count, dtype, fast_divide, fast_exp2, fast_exp2_flush, float32, float_as_uint, fragment,
+    function, group, int32, pack_bf16x2, pack_f16x2, prism, requires, row, shuffle_xor, template, thread, uint32, uint_as_float,
+    warpgroup,
 )  # fmt: skip
 
 LEAST = -1e30
@@ -77,7 +78,25 @@ def mask(
 
 
 @prism("device")
-@template(KEYS=constexpr(int), MORE=constexpr(int))
+@requires(thread[1])
+def exp2_by_products(x: float32 @ thread[1]) -> float32 @ thread[1]:
+    """2 to the x, within 2^-9 of it: a polynomial of what is over a whole number; of less than -126 that of -126, so never 0.
+
+    Where the unit of exponentials is what all wait for, the one of sums and products is free.
+
+    Source:      Zadouri et al., "FlashAttention-4", has the idea.
+    Test:        tests/kernels/test_attention8.py
+    """
+    WHOLE: constexpr(float) = 12582912.0  # 1.5 * 2^23: of a sum with it the last bit is 1
+    bounded: float32 = max(x, -126.0)
+    shifted: float32 = bounded + WHOLE
+    rest: float32 = bounded - (shifted - WHOLE)
+    power: float32 = (0.23842897 * rest + 0.70344802) * rest + 1.00044314
+    return uint_as_float(float_as_uint(power) + (float_as_uint(shifted) << 23))
+
+
+@prism("device")
+@template(KEYS=constexpr(int), MORE=constexpr(int), BY_PRODUCTS=constexpr(int))
 @requires(warpgroup[1])
 def weigh(
     scores: fragment(float32, 64, KEYS) @ warpgroup[1], largest: float32[2] @ thread[1], total: float32[2] @ thread[1],
@@ -87,7 +106,7 @@ def weigh(
 
     Perspective: warpgroup; the four threads that share rows agree on the largest score, and each has a part of the sum.
     Shapes:      `largest` is that score less `MORE`, so weights and their sum are times 2^`MORE`. `factor`: by what to scale what
-                 was summed by the last largest scores.
+                 was summed by the last largest scores. Of `BY_PRODUCTS` powers one is made by `exp2_by_products`; 0: none is.
     Source:      Milakov and Gimelshein, "Online normalizer calculation for softmax".
     Test:        tests/kernels/test_attention.py
     """
@@ -106,8 +125,12 @@ def weigh(
             total[h] *= factor[h]
     with group(thread[1]):
         for i in range(count(scores)):
-            scores[i] = fast_exp2_flush(scale * scores[i] - largest[i / 2 % 2])
+            exponent: float32 = scale * scores[i] - largest[i / 2 % 2]
+            if BY_PRODUCTS > 0 and i % max(BY_PRODUCTS, 1) == 0:
+                scores[i] = exp2_by_products(exponent)
+            else:
+                scores[i] = fast_exp2_flush(exponent)
             total[i / 2 % 2] += scores[i]
 
 
-__all__ = ["EIGHT", "LEAST", "LN_2", "LOG2_E", "as_it_is", "change", "mask", "pack", "weigh"]
+__all__ = ["EIGHT", "LEAST", "LN_2", "LOG2_E", "as_it_is", "change", "exp2_by_products", "mask", "pack", "weigh"]

@@ -17,11 +17,11 @@ from prism.lib.thread import extent
 @attr("__launch_bounds__(THREADS, BLOCKS)")
 def count_digits(
     x: ptr(const(K)) @ grid[1], counts: ptr(C) @ grid[1], n: int64 @ grid[1], skew: int32 @ grid[1], flip: K @ grid[1],
-    lowest: K @ grid[1],
+    lowest: K @ grid[1], rows: int32 @ grid[1],
 ):
-    """Add to `counts[p * 256 + d]` how many of the `n` elements of `x` have a key whose digit `p` is `d`.
+    """Add to `counts[p * 256 + d]` how many of the `n` elements of `x` have a key whose digit `p` is `d`; of each row the same.
 
-    Perspective: grid, of any number of blocks of `THREADS` threads.
+    Perspective: grid, of blocks of `THREADS` threads: any multiple of `rows`. Rows and their counts follow each other.
     Shapes:      `x`: bits of numbers, which `flip` and `lowest` put in order: see `prism.kernels.sort.order`. `counts`: 256 for
                  each byte of a key; they begin as zero. `skew`: how many elements `x` begins past one that is aligned to `WIDTH`
                  of them; -1: it is not known. `COPIES`: of the counts in shared memory, a power of two.
@@ -30,8 +30,9 @@ def count_digits(
     TILE: constexpr(int) = THREADS * ITEMS
     DIGITS: constexpr(int) = 256 * K.bytes
     tiles: int32 @ grid[1] = int32((n + (TILE - 1)) / TILE)
-    blocks: int32 @ grid[1] = count(block[1])
-    me: int32 @ block[1] = id()
+    blocks: int32 @ grid[1] = count(block[1]) / rows  # of a row
+    me: int32 @ block[1] = id() % blocks
+    row: int32 @ block[1] = id() / blocks
     with group(block[1]):
         copy: int32 @ thread[1] = id() & COPIES - 1
         at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=WIDTH)
@@ -41,7 +42,7 @@ def count_digits(
 
         @requires(block[1], thread[THREADS])
         def load(tile: int32 @ block[1]):
-            with partition(x, block[1], offset=int64(tile) * TILE) as source:
+            with partition(x, block[1], offset=row * n + int64(tile) * TILE) as source:
                 block.load_tile(
                     source, ahead, extent(tile, n, TILE=TILE), 0, skew, 0, WIDTH=WIDTH, REVERSE=False, SPARE=False,
                 )
@@ -61,7 +62,7 @@ def count_digits(
                         for p in range(K.bytes):
                             d: int32 = digit(keys[k], 8 * p, lowest, KIND=KIND)
                             atomic_add(bins[(p * 256 + d) * COPIES + copy], 1, scope="block")
-        grid.histogram(bins, counts, DIGITS, COPIES=COPIES)
+        grid.histogram(bins, counts, DIGITS, int64(row) * DIGITS, COPIES=COPIES)
 
 
 EXAMPLES = {

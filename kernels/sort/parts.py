@@ -12,6 +12,27 @@ NONE, POSITIONS, GIVEN = 0, 1, 2
 
 
 @prism("device")
+@requires(thread[1])
+@template(TILE=constexpr(int), ROWS=constexpr(bool))
+def within_row(tile: int32 @ thread[1], n: int64 @ thread[1]) -> int32 @ thread[1]:
+    """Which tile of its row a tile is, of rows of `n` elements with `ROWS`; else of the one row that there is."""
+    return tile % int32((n + (TILE - 1)) / TILE) if ROWS else tile
+
+
+@prism("device")
+@requires(thread[1])
+@template(TILE=constexpr(int), ROWS=constexpr(bool))
+def place_of(tile: int32 @ thread[1], n: int64 @ thread[1], rows: int32 @ thread[1]) -> (int64, int32) @ thread[1]:
+    """Where a tile begins, and how many elements it has: none beyond the last row. A row of `n` elements begins a tile."""
+    if not ROWS:
+        return int64(tile) * TILE, extent(tile, n, TILE=TILE)
+    else:
+        row: int32 = tile / int32((n + (TILE - 1)) / TILE)
+        within: int32 = within_row(tile, n, TILE=TILE, ROWS=ROWS)
+        return row * n + int64(within) * TILE, extent(within, n, TILE=TILE) if row < rows else 0
+
+
+@prism("device")
 @requires(block[1], thread[32])
 @template(T=dtype, ITEMS=constexpr(int))
 def load_part(x: ptr(const(T)) @ block[1], items: T[ITEMS] @ thread[1], many: int32 @ block[1]):
@@ -29,12 +50,12 @@ def load_part(x: ptr(const(T)) @ block[1], items: T[ITEMS] @ thread[1], many: in
 
 @prism("device")
 @requires(block[1], thread[32])
-@template(K=dtype, V=dtype, ITEMS=constexpr(int), NUMBER=constexpr(int), BOTH=constexpr(bool), TILE=constexpr(int))
+@template(K=dtype, V=dtype, ITEMS=constexpr(int), NUMBER=constexpr(int), BOTH=constexpr(bool))
 def load_both(
     x: ptr(K) @ block[1], values: ptr(V) @ block[1], keys: K[ITEMS] @ thread[1], items: V[NUMBER] @ thread[1],
-    start: int64 @ block[1], many: int32 @ block[1], later: int32 @ block[1], n: int64 @ block[1],
+    start: int64 @ block[1], many: int32 @ block[1], later: int64 @ block[1], more: int32 @ block[1],
 ):
-    """Load a tile of keys, and of values with `BOTH`, from `start` on; ask for tile `later` to be brought into the L2."""
+    """Load `many` keys, and values with `BOTH`, from `start` on; ask for `more` from `later` on to be brought into the L2."""
     with partition(x, block[1], offset=start) as source:
         load_part(source, keys, many)
     if BOTH:
@@ -42,40 +63,48 @@ def load_both(
             load_part(source, items, many)
     match split(thread):
         case 1:
-            prefetch(x[int64(later) * TILE], extent(later, n, TILE=TILE))
+            prefetch(x[later], more)
             if BOTH:
-                prefetch(values[int64(later) * TILE], extent(later, n, TILE=TILE))
+                prefetch(values[later], more)
 
 
 @prism("device")
 @requires(block[1], thread[32])
 @template(
     K=dtype, V=dtype, ITEMS=constexpr(int), NUMBER=constexpr(int), VALUES=constexpr(int), THREADS=constexpr(int),
+    ROWS=constexpr(bool),
 )
 def fetch_tile(
     x: ptr(const(K)) @ grid[1], given: ptr(const(V)) @ grid[1], spare: ptr(K) @ block[1], value_spare: ptr(V) @ block[1],
     y: ptr(K) @ block[1], values: ptr(V) @ block[1], keys: K[ITEMS] @ thread[1], items: V[NUMBER] @ thread[1],
-    tile: int32 @ block[1], later: int32 @ block[1], n: int64 @ block[1], first: bool @ block[1], behind: int32 @ block[1],
+    tile: int32 @ block[1], later: int32 @ block[1], n: int64 @ block[1], rows: int32 @ block[1], first: bool @ block[1],
+    behind: int32 @ block[1],
 ):
     """Load a tile from where the pass before left it, and ask for tile `later` to be brought into the L2.
 
     `first`: no pass has moved anything so far; `behind`: how many will, behind this one.
     """
-    TILE: constexpr(int) = THREADS * ITEMS
-    start: int64 @ block[1] = int64(tile) * TILE
-    many: int32 @ block[1] = extent(tile, n, TILE=TILE)
+    start: int64 @ block[1] = 0
+    many: int32 @ block[1] = 0
+    soon: int64 @ block[1] = 0  # about what this block draws next
+    more: int32 @ block[1] = 0
+    start, many = place_of(tile, n, rows, TILE=THREADS * ITEMS, ROWS=ROWS)
+    soon, more = place_of(later, n, rows, TILE=THREADS * ITEMS, ROWS=ROWS)
     if first:
         with partition(x, block[1], offset=start) as source:
             load_part(source, keys, many)
-        block.prefetch_tile(x, later, n, TILE=TILE)  # about what this block draws next
         if VALUES == GIVEN:
             with partition(given, block[1], offset=start) as source:
                 load_part(source, items, many)
-            block.prefetch_tile(given, later, n, TILE=TILE)
+        match split(thread):
+            case 1:
+                prefetch(x[soon], more)
+                if VALUES == GIVEN:
+                    prefetch(given[soon], more)
     elif behind % 2 == 1:
-        load_both(y, values, keys, items, start, many, later, n, BOTH=VALUES != NONE, TILE=TILE)
+        load_both(y, values, keys, items, start, many, soon, more, BOTH=VALUES != NONE)
     else:
-        load_both(spare, value_spare, keys, items, start, many, later, n, BOTH=VALUES != NONE, TILE=TILE)
+        load_both(spare, value_spare, keys, items, start, many, soon, more, BOTH=VALUES != NONE)
 
 
 @prism("device")

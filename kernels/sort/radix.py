@@ -13,15 +13,15 @@ from prism.lang import (
     requires, shared, template, thread, uint16, uint32, uint64,
 )
 from prism.kernels.sort.order import INTEGER, encode
-from prism.kernels.sort.parts import GIVEN, NONE, POSITIONS, fetch_tile, mend, write_tile
-from prism.kernels.sort.ranking import count_tile, digits_passed, rank_batch
+from prism.kernels.sort.parts import GIVEN, NONE, POSITIONS, fetch_tile, mend, within_row, write_tile
+from prism.kernels.sort.ranking import count_tile, digits_passed, not_moved, rank_batch
 from prism.lib.thread import extent, operators
 
 
 @prism("global")
 @template(
     K=dtype, V=dtype, VO=dtype, C=dtype, KIND=constexpr(int), VALUES=constexpr(int), THREADS=constexpr(int),
-    ITEMS=constexpr(int), BATCH=constexpr(int), BLOCKS=constexpr(int), WORDS=constexpr(int),
+    ITEMS=constexpr(int), BATCH=constexpr(int), BLOCKS=constexpr(int), WORDS=constexpr(int), ROWS=constexpr(bool),
 )
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
@@ -29,7 +29,7 @@ def sort_digit(
     x: ptr(const(K)) @ grid[1], spare: ptr(K) @ grid[1], y: ptr(K) @ grid[1], given: ptr(const(V)) @ grid[1],
     value_spare: ptr(V) @ grid[1], values: ptr(V) @ grid[1], positions: ptr(VO) @ grid[1], counts: ptr(const(C)) @ grid[1],
     n: int64 @ grid[1], step: int32 @ grid[1], flip: K @ grid[1], lowest: K @ grid[1], words: ptr(mailbox(C)) @ grid[1],
-    capacity: uint32 @ grid[1], control: ptr(uint64) @ grid[1],
+    capacity: uint32 @ grid[1], control: ptr(uint64) @ grid[1], rows: int32 @ grid[1], moved: ptr(const(uint32)) @ grid[1],
 ):
     """Put `n` elements in the order of digit `step` of their keys, of 8 bits; the last pass of all has sorted them into `y`.
 
@@ -39,6 +39,8 @@ def sort_digit(
                  of `count_digits`. `VALUES`: NONE; GIVEN, `given` has them; POSITIONS, where the key stood in `x`, of which the
                  last pass writes `positions`, and no keys. `V`: it holds a position. `C`: it holds twice as much as `n`. `words`:
                  `capacity` of them, at least 256 a tile; `control`: one word. All zero at first, and of no other use meanwhile.
+                 With `ROWS` each of `rows` rows of `n` elements is sorted by itself: `counts` and `moved` are of `begin_rows`;
+                 arrays have `rows * n` elements, and `C` holds twice as much. Else `rows` is 1.
     Errors:      passes follow each other, one for each byte of a key, and find `counts` and both spare arrays as they left them.
     Cost:        a digit that all keys share costs a launch alone. An element is read once and written once in each other pass.
     Source:      Adinets and Merrill, "Onesweep: a faster least significant digit radix sort for GPUs".
@@ -47,7 +49,8 @@ def sort_digit(
     TILE: constexpr(int) = THREADS * ITEMS
     WARPS: constexpr(int) = THREADS // 32
     MANY: constexpr(int) = 2 * TILE if VALUES != NONE else 1
-    tiles: int32 @ grid[1] = int32((n + (TILE - 1)) / TILE)
+    a_row: int32 @ grid[1] = int32((n + (TILE - 1)) / TILE)
+    tiles: int32 @ grid[1] = a_row * rows
     blocks: int32 @ grid[1] = count(block[1])
     shift: int32 @ grid[1] = 8 * step
     with (
@@ -59,13 +62,18 @@ def sort_digit(
         group(block[1]),
     ):
         t: int32 @ thread[1] = id()
-        passed: uint32 @ block[1] = digits_passed(counts, n, PASSES=K.bytes)
+        passed: uint32 @ block[1] = 0
+        if ROWS:
+            passed = not_moved(moved, PASSES=K.bytes)
+        else:
+            passed = digits_passed(counts, n, PASSES=K.bytes)
         first: bool @ block[1] = passed & (uint32(1) << step) - 1 == (uint32(1) << step) - 1  # nothing has been moved so far
         behind: int32 @ block[1] = K.bytes - 1 - step - int32(popcount(passed >> step + 1))  # how many passes will move something
         if (passed >> step & 1) == 0:
             starts: C[1] @ thread[1]  # where digit `t` begins in the whole array
-            starts[0] = counts[step * 256 + t % 256] if t < 256 else 0
-            block.scan(starts, 0, WIDTH=1, OP=operators.add, EXCLUSIVE=True)
+            if not ROWS:
+                starts[0] = counts[step * 256 + t % 256] if t < 256 else 0
+                block.scan(starts, 0, WIDTH=1, OP=operators.add, EXCLUSIVE=True)
             table: shared(uint32[WARPS * 256])
             common: shared(int32[1])
             sorted: shared(K[2 * TILE])  # the held tile, and the following one
@@ -83,20 +91,21 @@ def sort_digit(
             @requires(block[1], thread[THREADS])
             def fetch(tile: int32 @ block[1]):
                 fetch_tile(
-                    x, given, spare_keys, spare_values, y_keys, y_values, keys, items, tile, tile + blocks, n, first, behind,
-                    VALUES=VALUES, THREADS=THREADS,
+                    x, given, spare_keys, spare_values, y_keys, y_values, keys, items, tile, tile + blocks, n, rows, first,
+                    behind, VALUES=VALUES, THREADS=THREADS, ROWS=ROWS,
                 )
 
             @requires(block[1], thread[THREADS])
             def load(tile: int32 @ block[1], epoch: uint32 @ block[1]):
                 nonlocal slowly
                 at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=1)
-                many: int32 @ block[1] = extent(tile, n, TILE=TILE)
+                within: int32 @ block[1] = within_row(tile, n, TILE=TILE, ROWS=ROWS)
+                many: int32 @ block[1] = extent(within, n, TILE=TILE)
                 if first:
                     for k in range(ITEMS):
                         keys[k] = encode(keys[k], flip, lowest, KIND=KIND)
                         if VALUES == POSITIONS:
-                            items[k] = V(int64(tile) * TILE + at + 32 * k)
+                            items[k] = V(int64(within) * TILE + at + 32 * k)
                 if many < TILE:
                     for k in range(ITEMS):
                         there: bool @ thread[1] = at + 32 * k < many
@@ -104,7 +113,7 @@ def sort_digit(
                         if VALUES == POSITIONS:
                             items[k] = items[k] if there else ~V(0)
                 slowly = count_tile(table, common, keys, ahead, shift, flip, lowest, KIND=KIND, THREADS=THREADS)
-                grid.publish_digits(words, tile, C(ahead[0]), epoch, THREADS=THREADS, DIGITS=256)
+                grid.publish_digits(words, tile, C(ahead[0]), epoch, tile - within, THREADS=THREADS, DIGITS=256)
                 often: int32 @ block[1] = common[0]
                 with (
                     partition(sorted, thread[1], offset=lambda rank: rank + (TILE - buffer), races="none") as spot,
@@ -125,8 +134,11 @@ def sort_digit(
             @requires(block[1], thread[THREADS])
             def look_back(tile: int32 @ block[1], epoch: uint32 @ block[1]):
                 if tile >= 0:
+                    within: int32 @ block[1] = within_row(tile, n, TILE=TILE, ROWS=ROWS)
+                    if ROWS:
+                        starts[0] = counts[(tile / a_row * K.bytes + step) * 256 + t % 256]
                     before: C @ thread[1] = grid.look_back_digits(
-                        words, tile, C(held[0]), epoch, THREADS=THREADS, DIGITS=256, WORDS=WORDS,
+                        words, tile, C(held[0]), epoch, tile - within, THREADS=THREADS, DIGITS=256, WORDS=WORDS,
                     )
                     with partition(targets, thread[1], offset=t) as own, group(thread[1]):
                         if t < 256:
@@ -134,7 +146,7 @@ def sort_digit(
 
             @requires(block[1], thread[THREADS])
             def store(tile: int32 @ block[1]):
-                many: int32 @ block[1] = extent(tile, n, TILE=TILE)
+                many: int32 @ block[1] = extent(within_row(tile, n, TILE=TILE, ROWS=ROWS), n, TILE=TILE)
                 with (
                     partition(sorted, block[1], offset=buffer) as part,
                     partition(beside, block[1], offset=buffer if VALUES != NONE else 0) as value_part,
@@ -180,6 +192,6 @@ def sort_digit(
 EXAMPLES = {
     "sort_digit": {
         "K": "uint32", "V": "uint32", "VO": "int64", "C": "uint32", "KIND": INTEGER, "VALUES": NONE, "THREADS": 256, "ITEMS": 48,
-        "BATCH": 4, "BLOCKS": 2, "WORDS": 4,
+        "BATCH": 4, "BLOCKS": 2, "WORDS": 4, "ROWS": False,
     },
 }

@@ -25,6 +25,22 @@ def digits_passed(counts: ptr(const(C)) @ grid[1], n: int64 @ block[1]) -> uint3
 
 
 @prism("device")
+@requires(block[1], thread[1])
+@template(PASSES=constexpr(int))
+def not_moved(moved: ptr(const(uint32)) @ grid[1]) -> uint32 @ block[1]:
+    """As `digits_passed`, of rows: `moved[0]` is of `begin_rows`, and says whether an even number of passes must move them."""
+    ALL: constexpr(int) = (1 << PASSES) - 1
+    word: uint32 @ block[1] = moved[0]
+    passed: uint32 @ block[1] = ~word & ALL
+    if word >> 31 == 0:
+        return passed & ALL >> 1 if passed == ALL else passed
+    elif passed == ALL:
+        return passed & ~uint32(3)
+    else:
+        return passed & passed - 1 if popcount(passed) % 2 == 1 else passed  # without the first one
+
+
+@prism("device")
 @requires(block[1], thread[32])
 @template(THREADS=constexpr(int), TILE=constexpr(int))
 def begin_digits(

@@ -136,7 +136,7 @@ class Ready:
             if isinstance(value, Map):
                 which, values[position] = self._arrays[value.buffer.name], 0
                 facts = replace(self._where, shape=value.shape, strides=value.strides)
-                maps.append((position, which, value.buffer.offset, facts))
+                maps.append((position, which, value.buffer.offset - value.before, facts))
             if isinstance(value, Buffer):
                 values[position] = 0
                 if value.name in self._arrays:
@@ -206,8 +206,7 @@ def run_step(step: Step, found: Callable[[Buffer, str], Any], **options: Any) ->
             if isinstance(value, bytes):  # no map
                 values[position] = np.empty((1, 1), dtype_called(scalar))
             elif isinstance(value, Map):
-                memory_of = found(value.buffer, scalar)
-                values[position] = np.lib.stride_tricks.as_strided(memory_of, value.shape, value.strides)
+                values[position] = memory.view_of(found(value.buffer, scalar), value.shape, value.strides, value.before)
             else:
                 values[position] = found(value, scalar)
     run(program, step.blocks, step.threads, values, **options)

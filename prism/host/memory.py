@@ -103,6 +103,21 @@ def plain(info: ArrayInfo, scalar: str) -> Any:
     return lying.reshape(-1).view(dtype_called(scalar))
 
 
+def view_of(array: Any, shape: tuple[int, ...], strides: tuple[int, ...], before: int) -> Any:
+    """Return a view of a NumPy array's memory that begins `before` bytes before it. Who touches what lies there is wrong."""
+    interface = dict(array.__array_interface__)
+    address, fixed = interface["data"]
+    first = np.asarray(_Memory({**interface, "data": (address - before, fixed), "shape": (1,), "strides": None}, array))
+    return np.lib.stride_tricks.as_strided(first.view(array.dtype), shape, strides)
+
+
+class _Memory:
+    """Memory that NumPy is told of, and whose it is."""
+
+    def __init__(self, interface: dict[str, Any], owner: Any) -> None:
+        self.__array_interface__, self._owner = interface, owner
+
+
 def empty(info: ArrayInfo, size: int | tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     """Return a new array of so many elements, or of such a shape, in the library, and on the device, of `info`."""
     if info.library == "torch":

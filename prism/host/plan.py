@@ -34,11 +34,15 @@ X, Y = Buffer("x"), Buffer(OUT)
 
 @dataclass(frozen=True, slots=True)
 class Map:
-    """A tensor map of an array that begins where a buffer does; `strides` in bytes."""
+    """A tensor map of an array that begins where a buffer does, or so many bytes `before` it; `strides` in bytes.
+
+    Before it there is nothing: a kernel must not touch those elements.
+    """
 
     buffer: Buffer
     shape: tuple[int, ...]
     strides: tuple[int, ...]
+    before: int = 0
 
 
 NO_MAP = bytes(128)

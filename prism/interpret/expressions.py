@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import typing
 from typing import Any
 
 import numpy as np
@@ -25,8 +26,9 @@ from prism.lang.types.shorts import bits_of, values_of
 from prism.lang.types.structs import Struct
 
 
-def compile_expression(scope: Scope, node: tree.Expr) -> Eval:  # noqa: C901
+def compile_expression(scope: Scope, expression: tree.Expr) -> Eval:  # noqa: C901
     """Return the closure that evaluates an expression for the threads that are active in a frame."""
+    node = typing.cast(tree.AnyExpr, expression)
     match node:
         case tree.Const():
             return compile_const(node)

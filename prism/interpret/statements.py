@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from itertools import groupby
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -92,7 +92,8 @@ def compile_statement(scope: Scope, statement: tree.Stmt) -> list[Piece]:
     return [*pieces, piece, *steps_after(scope, statement)]
 
 
-def _dispatch(scope: Scope, statement: tree.Stmt) -> Piece:  # noqa: C901
+def _dispatch(scope: Scope, node: tree.Stmt) -> Piece:  # noqa: C901
+    statement = cast(tree.AnyStmt, node)
     match statement:
         case tree.Declare():
             return Piece(compile_declare(scope, statement))

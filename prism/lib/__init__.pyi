@@ -5,6 +5,7 @@ from prism.lib import lazy as lazy
 from prism.lib.algorithms.attention.api import attention as attention
 from prism.lib.algorithms.attention_backward.api import attention_backward as attention_backward
 from prism.lib.algorithms.attention_decode.api import attention_decode as attention_decode
+from prism.lib.algorithms.attention_decode.api import attention_decode_latent as attention_decode_latent
 from prism.lib.algorithms.cumulative.api import cummax as cummax
 from prism.lib.algorithms.cumulative.api import cummin as cummin
 from prism.lib.algorithms.cumulative.api import cumprod as cumprod

@@ -872,9 +872,9 @@ class Grid(LevelName):
         Errors:      as of `grid.gather`."""
 
     @staticmethod
-    def histogram(counts: Any, bins: Any, size: Any, *, N: Any = ..., C: Any = ..., COPIES: int = ...) -> None:
-        """grid.histogram(counts: ptr(const(N)) @ block[1], bins: ptr(C) @ grid[1], size: int32 @ block[1], *,
-            N: dtype = ..., C: dtype = ..., COPIES: constexpr(int) = 1)
+    def histogram(counts: Any, bins: Any, size: Any, first: Any = ..., *, N: Any = ..., C: Any = ..., COPIES: int = ...) -> None:
+        """grid.histogram(counts: ptr(const(N)) @ block[1], bins: ptr(C) @ grid[1], size: int32 @ block[1],
+            first: int64 @ block[1] = 0, *, N: dtype = ..., C: dtype = ..., COPIES: constexpr(int) = 1)
 
         Add the block's `counts[0] ... counts[size - 1]` to the grid's `bins`, which have all blocks' when the launch has ended.
 
@@ -883,7 +883,7 @@ class Grid(LevelName):
 
         Perspective: block, of any number of threads.
         Shapes:      `counts`: `size * COPIES`, the block's own, in shared memory, as a rule. `bins`: numbers of 32 or 64 bits; they
-                     begin as the caller leaves them, so zero. `COPIES`: a power of two.
+                     begin as the caller leaves them, so zero. `counts[0]` is added to `bins[first]`. `COPIES`: a power of two.
         Errors:      no block knows when the others have added theirs: the next launch reads the bins, or the host."""
 
     @staticmethod
@@ -917,18 +917,18 @@ class Grid(LevelName):
         Errors:      as of `grid.look_back`."""
 
     @staticmethod
-    def look_back_digits(words: Any, tile: Any, number: Any, epoch: Any, *, THREADS: int, DIGITS: int, WORDS: int, T: Any = ...) -> Any:
+    def look_back_digits(words: Any, tile: Any, number: Any, epoch: Any, first: Any = ..., *, THREADS: int, DIGITS: int, WORDS: int, T: Any = ...) -> Any:
         """grid.look_back_digits(words: ptr(mailbox(T)) @ grid[1], tile: int32 @ block[1], number: T @ thread[1],
-            epoch: uint32 @ thread[1], *, THREADS: constexpr(int), DIGITS: constexpr(int), WORDS: constexpr(int),
-            T: dtype = ...) -> T @ thread[1]
+            epoch: uint32 @ thread[1], first: int32 @ block[1] = 0, *, THREADS: constexpr(int), DIGITS: constexpr(int),
+            WORDS: constexpr(int), T: dtype = ...) -> T @ thread[1]
 
-        How often digit `t` occurs in all tiles before `tile`, in thread `t`; the sum with this tile's own is published.
+        How often digit `t` occurs in tiles `first ... tile - 1`, in thread `t`; the sum with this tile's own is published.
 
         Here blocks chain: each goes back, tile after tile, until it finds one that has published its sum. For so many numbers a
         tile that costs less than to add up all that the tiles since the block's last one have, as `grid.look_back` does.
 
         Perspective: block, of `THREADS` threads, at least `DIGITS`; further ones get 0.
-        Shapes:      `words`, `number`: as of `grid.publish_digits`, which the block has called for this tile.
+        Shapes:      `words`, `number`, `first`: as of `grid.publish_digits`, which the block has called for this tile.
         Errors:      tiles before must be published by blocks that do not wait for this one before: as of `grid.look_back`."""
 
     @staticmethod
@@ -986,6 +986,27 @@ class Grid(LevelName):
         Perspective: block, of any number of threads."""
 
     @staticmethod
+    def pipeline(a: Any, b: Any, users: Any, start: Any, stop: Any, *, STAGES: int, THREADS: int, STEP: int, FILL: Any, USE: Any, A: Any = ..., B: Any = ..., ROWS_A: int = ..., COLUMNS_A: int = ..., SWIZZLE_A: int = ..., ROWS_B: int = ..., COLUMNS_B: int = ..., SWIZZLE_B: int = ..., WARPS: int = ..., AHEAD: int = ...) -> None:
+        """grid.pipeline(a: shared(A[ROWS_A, COLUMNS_A], ring=STAGES, swizzle=SWIZZLE_A) @ block[1], b: shared(B[ROWS_B,
+            COLUMNS_B], ring=STAGES, swizzle=SWIZZLE_B) @ block[1], users: roles(warp, WARPS), start: int32 @ block[1],
+            stop: int32 @ block[1], *, STAGES: constexpr(int), THREADS: constexpr(int), STEP: constexpr(int),
+            FILL: function, USE: function, A: dtype = ..., B: dtype = ..., ROWS_A: constexpr(int) = ...,
+            COLUMNS_A: constexpr(int) = ..., SWIZZLE_A: constexpr(int) = ..., ROWS_B: constexpr(int) = ...,
+            COLUMNS_B: constexpr(int) = ..., SWIZZLE_B: constexpr(int) = ..., WARPS: constexpr(int) = ...,
+            AHEAD: constexpr(int) = 0)
+
+        `FILL(step)`, and `USE(of_a, of_b, step)` of the tiles that it filled, for `start`, `start + STEP` ... below `stop`.
+
+        `FILL` is in the block's code: it claims both rings for whoever fills them, one role or several, by tensor copies or by
+        threads. `USE` is run by the `users`, whose own the two copies are. So those who fill run ahead by as many steps as the rings
+        have copies, and each ring's copies, visits and waits are as in one loop that has it all.
+
+        Perspective: block, of `THREADS` threads, `WARPS` warps of which are the `users`.
+        Shapes:      `a`, `b`: rings of `STAGES` tiles, of two dimensions, swizzled or not.
+        Errors:      `FILL` claims each ring once in every step. With `AHEAD` the `wgmma`s of `USE` stay under way for so many steps
+                     more, and give their copies back then: see `in_flight` of `claim`."""
+
+    @staticmethod
     def publish(words: Any, tile: Any, total: Any, epoch: Any, *, T: Any = ...) -> None:
         """grid.publish(words: ptr(mailbox(T)) @ grid[1], tile: int32 @ block[1], total: T @ thread[1],
             epoch: uint32 @ thread[1], *, T: dtype = ...)
@@ -999,15 +1020,17 @@ class Grid(LevelName):
                      below may wait for ever: so publish before looking back."""
 
     @staticmethod
-    def publish_digits(words: Any, tile: Any, number: Any, epoch: Any, *, THREADS: int, DIGITS: int, T: Any = ...) -> None:
+    def publish_digits(words: Any, tile: Any, number: Any, epoch: Any, first: Any = ..., *, THREADS: int, DIGITS: int, T: Any = ...) -> None:
         """grid.publish_digits(words: ptr(mailbox(T)) @ grid[1], tile: int32 @ block[1], number: T @ thread[1],
-            epoch: uint32 @ thread[1], *, THREADS: constexpr(int), DIGITS: constexpr(int), T: dtype = ...)
+            epoch: uint32 @ thread[1], first: int32 @ block[1] = 0, *, THREADS: constexpr(int), DIGITS: constexpr(int),
+            T: dtype = ...)
 
         Publish how often each digit occurs in a tile, `number` of digit `t` in thread `t`, for `grid.look_back_digits`.
 
         Perspective: block, of `THREADS` threads, at least `DIGITS`; what further ones have is of no use.
         Shapes:      `words`: `DIGITS` a tile, of uint32 or uint64, all zero at first; as of `grid.publish`. Their top bit says
-                     whether a word has the sum of all tiles so far, as those of tile 0 have from the start.
+                     whether a word has the sum of all tiles so far, as those of tile `first` have from the start: the one that
+                     the sum begins with.
         Errors:      as of `grid.publish`. All numbers together must be less than half of what `T` holds."""
 
     @staticmethod

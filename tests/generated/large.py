@@ -201,9 +201,82 @@ OTHERS: dict[str, Callable[[int], str]] = {
 """What has many of anything else."""
 
 
+PRODUCTS = """\
+@prism("global")
+@attr("__launch_bounds__(256, 1)")
+@requires(grid[1], block[1], warpgroup[2])
+def kernel(
+    x: const(CUtensorMap(half, 64, 64, swizzle=128)) @ grid[1], y: const(CUtensorMap(half, 64, 64, swizzle=128)) @ grid[1],
+    c: int32 @ grid[1],
+):
+    with group(block[1]):
+        a: shared(half[64, 64], ring=2, swizzle=128)
+        b: shared(half[64, 64], ring=2, swizzle=128)
+        sums: fragment(float32, 64, 64) @ warpgroup[1] = 0
+        users, loader = roles(warpgroup, 1, 1)
+        total: float32 @ thread[1] = 0
+"""
+LOADED = "with claim(a, loader) as u, claim(b, loader) as v, one(thread): tma_load(u, x[0, i]); tma_load(v, y[0, i])"
+MULTIPLIED = "with claim(a, users) as u, claim(b, users) as v, group(warpgroup[1]): wgmma(sums, u, v)"
+LATE = (
+    "with claim(s{k}, fillers, in_flight=1) as w, partition(w, thread[1], t) as p, async_(p) as q, group(thread[1]): "
+    "cp_async(q[0], x[t], 4)"
+)
+
+WORDS: dict[str, Callable[[int], str]] = {
+    "conditions around rings": lambda n: (
+        ROLES + repeat(RING, n, 8) + LOOP + repeat(f"if i >= {{k}}:\n    {FILL}\n    {USE}", n, 12)
+    ),
+    "conditions beside a ring": lambda n: (
+        ROLES
+        + repeat(RING, 1, 8)
+        + LOOP
+        + repeat(f"if i >= 1:\n    {FILL}\n    {USE}", 1, 12)
+        + repeat("if i >= {k}:\n    with group(thread[1]): total += {k}", n, 12)
+    ),
+    "loops in many pieces": lambda n: (
+        ROLES
+        + repeat(
+            f"{RING}\nr{{k}}: shared(int32[4], ring=2)\nfor i in range(c):\n    if i > 0:\n        {FILL}\n        {USE}\n"
+            f"    if i < c - 5:\n        {FILL.replace('s{', 'r{')}\n        {USE.replace('s{', 'r{')}",
+            n,
+            8,
+        )
+    ),
+    "late fills": lambda n: (
+        ROLES + repeat("s{k}: shared(int32[64], ring=3)", n, 8) + LOOP + repeat(f"{LATE}\n{USE}", n, 12)
+    ),
+    "products of one loop": lambda n: PRODUCTS + LOOP + repeat(f"{LOADED}\n{MULTIPLIED}", n, 12),
+    "products under conditions": lambda n: (
+        PRODUCTS + LOOP + repeat(f"if i > {{k}}:\n    {LOADED}\n    {MULTIPLIED}", n, 12)
+    ),
+    "loops of products in pieces": lambda n: (
+        PRODUCTS + repeat(f"for i in range(c):\n    if i > 0:\n        {LOADED}\n        {MULTIPLIED}", n, 8)
+    ),
+    "loops over a fragment": lambda n: (
+        PRODUCTS
+        + LOOP
+        + repeat("with users, group(thread[1]):\n    for j in range(count(sums)): sums[j] = sums[j] * {k}", n, 12)
+    ),
+    "vectors": lambda n: (
+        DEVICE.format(more="")
+        + repeat(
+            "v{k}: vector(float32, 4) @ thread[1] = vector(float32, 4)()\nv{k} = v{k} + v{k}\nm[0] = int32(v{k}[1])", n
+        )
+    ),
+    "turns": lambda n: (
+        ROLES.replace("@requires", '@attr("__launch_bounds__(96)")\n@requires')
+        .replace("warp[2]", "warp[3]")
+        .replace("fillers, users = roles(warp, 1, 1)", "users, fillers = roles(warp, 2, 1)")
+        + repeat("with turns(users), users, group(thread[1]): total += {k}", n, 8)
+    ),
+}
+"""What has many of the words that come in loops: pieces, late fills, products, vectors, turns."""
+
+
 def kernel_with(kind: str, n: int) -> str:
     """Return the text of a kernel with so many of a kind."""
-    return HEAD + {**RINGS, **OTHERS}[kind](n)
+    return HEAD + {**RINGS, **OTHERS, **WORDS}[kind](n)
 
 
 def kernel_of_bytes(kind: str, size: int) -> str:

@@ -12,7 +12,7 @@ import pytest
 import prism
 from prism.lang import CompileError
 from prism.lang.check import check
-from tests.generated.large import OTHERS, RINGS, kernel_of_bytes
+from tests.generated.large import OTHERS, RINGS, WORDS, kernel_of_bytes
 from tests.generated.long import long
 from tests.generated.programs import loaded
 
@@ -69,7 +69,7 @@ def seconds_of(text: str) -> float:
 
 
 @pytest.mark.fuzz
-@pytest.mark.parametrize("kind", RINGS)
+@pytest.mark.parametrize("kind", [*RINGS, *WORDS])
 def test_time_grows_with_the_rings_and_not_with_their_square(kind: str) -> None:
     """Up to the bound of what is looked at it may grow faster: some five seconds."""
     assert seconds_of(kernel_of_bytes(kind, 10_000)) <= 4
@@ -78,7 +78,7 @@ def test_time_grows_with_the_rings_and_not_with_their_square(kind: str) -> None:
 
 
 @pytest.mark.fuzz
-@pytest.mark.parametrize("kind", [*RINGS, *OTHERS])
+@pytest.mark.parametrize("kind", [*RINGS, *OTHERS, *WORDS])
 def test_a_million_bytes_of_anything_are_checked_or_refused(kind: str) -> None:
     try:
         text = kernel_of_bytes(kind, 1_000_000)
@@ -86,3 +86,11 @@ def test_a_million_bytes_of_anything_are_checked_or_refused(kind: str) -> None:
     except (RecursionError, MemoryError, SyntaxError):
         pytest.skip("Python itself does not compile it")
     assert seconds_of(text) <= 20
+
+
+@pytest.mark.fuzz
+@pytest.mark.parametrize("kind", WORDS)
+def test_just_below_the_bounds(kind: str) -> None:
+    """A million bytes are refused by their number of statements. Half of them, and a quarter, are looked at."""
+    for size in (500_000, 250_000):
+        assert seconds_of(kernel_of_bytes(kind, size)) <= 20

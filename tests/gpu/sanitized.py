@@ -15,16 +15,45 @@ from typing import Any
 
 import cupy
 import numpy as np
+import torch
 
 from prism.lang import uint32
-from prism.lib import algorithms, argsort, segmented_argsort, segmented_sort, sort
+from prism.lib import algorithms, argsort, attention, segmented_argsort, segmented_sort, sort
+from prism.lib.algorithms.attention.cases import CASES
 from prism.lib.cases import Case
 from tests.lib.calls import check, expected, past
 
 
 def out_of(case: Case, arrays: Any) -> dict[str, Any]:
-    """Zeros for an hgemm's result: initcheck does not see what the tensor copy engine writes."""
-    return {"out": cupy.zeros(expected(case, arrays).shape, "float16")} if case.function == "hgemm" else {}
+    """Zeros for the result of an hgemm, or of attention: initcheck does not see what the tensor copy engine writes."""
+    stored = case.function in ("hgemm", "attention")
+    return {"out": cupy.zeros(expected(case, arrays).shape, "float16")} if stored else {}
+
+
+def attentions() -> list[tuple[str, Callable[[], Any], Any]]:
+    """Return calls of attention of which results are exact: causal, of wide heads, packed sequences, and of 8-bit floats."""
+    case, random = CASES[0], np.random.default_rng(0)
+    found = []
+    for text, shape, options in (
+        ("causal", (1, 2, 150, 64), {"causal": True}),
+        ("wide", (1, 1, 70, 256), {}),
+        ("8 bits", (1, 1, 150, 64), {}),
+    ):
+        q, k, v = case.make(random, shape, "float16")
+        if options:  # each query looks for its own key
+            q = 60 * k
+        wanted = v if options else case.oracle(q, k, v)
+        kind = torch.float8_e4m3fn if text == "8 bits" else torch.float16
+        given = [torch.as_tensor(x, device="cuda").to(kind) for x in (q, k, v)]
+        out = torch.zeros(shape, device="cuda", dtype=torch.float16)
+        call = functools.partial(attention, *given, out=out, **options)
+        found.append((f"of {text}", lambda call=call: cupy.asarray(call()), wanted))
+    parts = [case.make(random, (2, length, 64), "float16") for length in (70, 0, 129, 1)]
+    given = [cupy.asarray(np.concatenate(one, 1)) for one in zip(*parts, strict=True)]
+    wanted, out = np.concatenate([case.oracle(*part) for part in parts], 1), cupy.zeros((2, 200, 64), "float16")
+    offsets = cupy.array([0, 70, 70, 199, 200], "int32")
+    call = functools.partial(attention, *given, offsets=offsets, layout="bhld", out=out)
+    return [*found, ("of packed sequences", call, wanted)]
 
 
 def further() -> dict[str, list[tuple[str, Callable[[], Any], Any]]]:
@@ -36,6 +65,7 @@ def further() -> dict[str, list[tuple[str, Callable[[], Any], Any]]]:
     parts = [long[begin:end] for begin, end in zip(cuts[:-1], cuts[1:], strict=True)]
     x, y, offsets = cupy.asarray(rows), cupy.asarray(long), cupy.asarray(cuts)
     return {
+        "attention": attentions(),
         "merge": [("sort by less", lambda: sort(y, less=lambda a, b: uint32(b) < uint32(a)), np.sort(long)[::-1])],
         "sort": [
             ("rows in clusters", lambda: sort(x), np.sort(rows)),

@@ -20,18 +20,22 @@ except ImportError:  # without a GPU these tests are skipped; with one they need
 EPS = {"float16": 2.0**-11, "bfloat16": 2.0**-8}
 
 
-def exact(q, k, v, dout, scale, ahead) -> list[tuple[Any, Any]]:
+def exact(q, k, v, dout, scale, ahead, back=1 << 30, cap=None) -> list[tuple[Any, Any]]:
     """Return in float64 each gradient, and what it may be off by: as tests/kernels/test_attention_backward.py has it."""
     q, k, v, dout = (x.double() for x in (q, k, v, dout))
     share = q.shape[1] // k.shape[1]
     wide_k, wide_v = (x.repeat_interleave(share, 1) for x in (k, v))
     row, column = torch.arange(q.shape[2], device="cuda")[:, None], torch.arange(k.shape[2], device="cuda")
-    scores = torch.where(column <= row + ahead, scale * (q @ wide_k.mT), -math.inf)
+    scores = scale * (q @ wide_k.mT)
+    tanh = torch.zeros_like(scores) if cap is None else torch.tanh(scores / cap)
+    scores = scores if cap is None else cap * tanh
+    scores = torch.where((column <= row + ahead) & (column >= row - back), scores, -math.inf)
     lse = torch.logsumexp(scores, -1, keepdim=True)
     weights = torch.exp(scores - torch.where(lse == -math.inf, 0, lse))
     out = weights @ wide_v
-    slopes = weights * (dout @ wide_v.mT - (dout * out).sum(-1, keepdim=True))
-    near = weights * ((dout.abs() * out.abs()).sum(-1, keepdim=True) + dout.abs() @ wide_v.abs().mT / 64)
+    bent = 1 - tanh**2
+    slopes = bent * weights * (dout @ wide_v.mT - (dout * out).sum(-1, keepdim=True))
+    near = bent * weights * ((dout.abs() * out.abs()).sum(-1, keepdim=True) + dout.abs() @ wide_v.abs().mT / 64)
     added = lambda x: x.unflatten(1, (-1, share)).sum(2)
     found = scale * slopes @ wide_k, added(scale * slopes.mT @ q), added(weights.mT @ dout)
     size = (
@@ -43,16 +47,18 @@ def exact(q, k, v, dout, scale, ahead) -> list[tuple[Any, Any]]:
     return [(want, (one, float(many))) for want, one, many in zip(found, size, most, strict=True)]
 
 
-def check(q, k, v, dout, *, ahead=None, layout="bhld", **options) -> tuple[Any, ...]:
+def check(q, k, v, dout, *, ahead=None, back=None, layout="bhld", **options) -> tuple[Any, ...]:
     """Call forward and backward, and compare; return what was found."""
-    common = {"layout": layout} | {name: options[name] for name in ("causal", "scale") if name in options}
+    names = ("causal", "window", "scale", "softcap")
+    common = {"layout": layout} | {name: options[name] for name in names if name in options}
     out, lse = prism.lib.attention(q, k, v, lse=True, **common)
     found = prism.lib.attention_backward(dout, q, k, v, out, lse, layout=layout, **options)
     turn = (lambda x: x.transpose(1, 2)) if layout == "blhd" else lambda x: x
     kind = str(q.dtype).removeprefix("torch.")
     least = 2.0**-24 if kind == "float16" else 2.0**-40
     scale = options.get("scale", 1 / math.sqrt(q.shape[-1]))
-    wanted = exact(*map(turn, (q, k, v, dout)), scale, 1 << 30 if ahead is None else ahead)
+    bounds = (1 << 30 if one is None else one for one in (ahead, back))
+    wanted = exact(*map(turn, (q, k, v, dout)), scale, *bounds, options.get("softcap"))
     for name, one, (want, (size, many)) in zip(NAMES, found, wanted, strict=True):
         bound = (EPS[kind] + 2.0**-16) * size + EPS[kind] * want.abs() + least * (1 + many)
         assert bool(((turn(one).double() - want).abs() <= bound).all()), (name, tuple(q.shape), tuple(k.shape), options)
@@ -86,18 +92,57 @@ def test_layouts_and_strides() -> None:
     check(*wide, causal=True, ahead=0)
 
 
-def test_a_call_again_has_the_same_bits() -> None:
-    q, k, v, dout = (normal(2, 4, 1000, 128, kind="bfloat16") for _ in range(4))
-    first, again = (check(q, k, v, dout, deterministic=True) for _ in range(2))
-    assert all(torch.equal(x, y) for x, y in zip(first, again, strict=True))
+@pytest.mark.parametrize("kind", EPS)
+@pytest.mark.parametrize("dims", [(136, 136), (192, 128), (192, 192), (256, 256), (256, 192), (64, 256)])
+def test_heads_of_more_than_128(dims: tuple[int, int], kind: str) -> None:
+    for (rows, keys), causal in itertools.product([(1, 1), (65, 300), (300, 65), (513, 513)], (False, True)):
+        shapes = ((4, rows, dims[0]), (2, keys, dims[0]), (2, keys, dims[1]), (4, rows, dims[1]))
+        arrays = [normal(1, *shape, kind=kind) for shape in shapes]
+        check(*arrays, causal=causal, ahead=keys - rows if causal else None)
 
 
+@pytest.mark.parametrize("dim", [64, 128, 256])
+@pytest.mark.parametrize("deterministic", [False, True])
+def test_windows_and_caps(dim: int, deterministic: bool) -> None:
+    q, k, v, dout = (normal(1, heads, n, dim) for heads, n in ((4, 500), (2, 700), (2, 700), (4, 500)))
+    how = {"deterministic": deterministic}
+    check(q, k, v, dout, window=100, back=-100, ahead=300, **how)
+    check(q, k, v, dout, window=(70, None), causal="top_left", back=70, ahead=0, **how)
+    check(q, k, v, dout, softcap=1.5, **how)
+    check(q, k, v, dout, softcap=20.0, window=(0, 900), causal=True, back=-200, ahead=200, **how)
+
+
+@pytest.mark.parametrize("dim", [64, 128, 192])
+@pytest.mark.parametrize("heads", [1, 2, 8])
+def test_a_call_again_has_the_same_bits(dim: int, heads: int) -> None:
+    """100 calls of heads that 8, 4 or 1 share, while another stream keeps the GPU's memory busy, and so moves blocks in time."""
+    many, other = 100, torch.cuda.Stream()
+    q, dout = (normal(1, 8, 1500, dim, kind="bfloat16") for _ in range(2))
+    k, v = (normal(1, heads, 1500, dim, kind="bfloat16") for _ in range(2))
+    out, lse = prism.lib.attention(q, k, v, causal=True, lse=True)
+    busy = torch.zeros(1 << 26, device="cuda")
+    torch.cuda.synchronize()
+    with torch.cuda.stream(other):
+        for _ in range(many):
+            busy += 1
+    first = prism.lib.attention_backward(dout, q, k, v, out, lse, causal=True, deterministic=True)
+    unlike = torch.zeros((), dtype=torch.int64, device="cuda")
+    for _ in range(many - 1):
+        again = prism.lib.attention_backward(dout, q, k, v, out, lse, causal=True, deterministic=True)
+        for x, y in zip(first, again, strict=True):
+            unlike += (x != y).sum()
+    torch.cuda.synchronize()
+    assert not int(unlike) and float(busy[0]) == many
+
+
+@pytest.mark.parametrize("kind", EPS)
 @pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("dim", [64, 128])
-def test_long_ones_as_near_as_torch(dim: int, causal: bool) -> None:
+@pytest.mark.parametrize("dim", [64, 128, 256])
+@pytest.mark.parametrize("deterministic", [False, True])
+def test_long_ones_as_near_as_torch(dim: int, causal: bool, kind: str, deterministic: bool) -> None:
     """The errors' root mean square is at most that of torch's, to some percent: its own backward rounds the same factors."""
-    q, k, v, dout = (normal(1, 2, 4096, dim, kind="bfloat16") for _ in range(4))
-    found = check(q, k, v, dout, causal=causal, ahead=0 if causal else None)
+    q, k, v, dout = (normal(1, 2, 4096, dim, kind=kind) for _ in range(4))
+    found = check(q, k, v, dout, causal=causal, ahead=0 if causal else None, deterministic=deterministic)
     leaves = [x.detach().clone().requires_grad_() for x in (q, k, v)]
     result = torch.nn.functional.scaled_dot_product_attention(*leaves, is_causal=causal)
     theirs = torch.autograd.grad(result, leaves, dout)

@@ -29,7 +29,8 @@ from tests.rarely import rarely
 
 ONE = Cut(32, 32, keys=32, groups=1, registers=0)
 TWO = Cut(64, 64, keys=48, turns=True)
-THREE = Cut(64, 64, keys=64, groups=3, turns=True, registers=160, loader_registers=32)
+THREE = Cut(64, 64, keys=64, groups=3, turns=True, registers=160, loader_registers=32, queries=2)
+AHEAD = replace(TWO, queries=2)
 DIRECT = replace(TWO, slab=False)
 FAR = 1 << 30
 EPS = {"float16": 2.0**-11, "bfloat16": 2.0**-8}
@@ -106,7 +107,7 @@ def attended(
     arguments = (
         *given, out, flat, logs, more, batches * heads, heads, share, rows, keys, FAR if ahead is None else ahead,
         FAR if back is None else back, dim_v, section, scale, cap or 1.0, *(x // 2 for x in beside.strides[:3]), counter,
-        np.zeros(0, np.float32),
+        np.zeros(0, np.float32), *[np.zeros(0, np.int32)] * 2,
     )  # fmt: skip
     run(program(dtype, cut, terms, score, scale > 0), blocks, cut.threads, arguments, check=True, **options)
     found = VALUES[dtype](out if cut.slab else beside[..., :dim_v])
@@ -127,7 +128,7 @@ def attended(
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
-@pytest.mark.parametrize("cut", [TWO, replace(ONE, slab=False)], ids=["turns", "direct"])
+@pytest.mark.parametrize("cut", [AHEAD, replace(ONE, slab=False)], ids=["turns", "direct"])
 def test_schedules(cut: Cut, schedule: str) -> None:
     assert attended(140, 100, cut, schedule=schedule, seed=1, ahead=-40)
 
@@ -245,7 +246,9 @@ def test_nobody_wrote_a_barrier_and_no_block_waits_for_all() -> None:
 
 
 @pytest.mark.parametrize(
-    "cut", rarely([ONE, TWO, DIRECT, replace(ONE, slab=False)], but=[ONE]), ids=lambda cut: f"{cut.groups} {cut.slab}"
+    "cut",
+    rarely([ONE, TWO, DIRECT, AHEAD, replace(ONE, slab=False)], but=[AHEAD]),
+    ids=lambda cut: f"{cut.groups} {cut.slab} {cut.queries}",
 )
 def test_each_wait_is_needed(cut: Cut, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of each wait deleted the machine tells, or the result is wrong; but for one each of `EXCUSES`."""
@@ -255,7 +258,7 @@ def test_each_wait_is_needed(cut: Cut, monkeypatch: pytest.MonkeyPatch) -> None:
         mutant = whole.with_plan(replace(plan, skewed=None).drop_step(step))
         with monkeypatch.context() as patch:
             patch.setattr(sys.modules[__name__], "program", lambda *_, mutant=mutant: mutant)
-            if not any(is_reported(cut, *tried) for tried in ((6, 1), (5, 2))):
+            if not any(is_reported(cut, *tried) for tried in ((6, 1), (5, 2), (1, 6))):
                 survivors.append(named(step).partition(" line")[0])
     assert len(waits) > 20
     assert len(set(survivors)) == len(survivors) and set(survivors) <= EXCUSES.keys(), survivors

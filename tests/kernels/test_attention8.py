@@ -29,7 +29,16 @@ ALL = Terms()
 
 @functools.cache
 def program(cut: Cut, terms: Terms = ALL, out: str = "float16", plain: bool = True) -> Any:
-    given = {"T": "float8_e4m3fn", "OUT": out, "CUT": cut, "TERMS": terms, "SCORE": as_it_is, "PLAIN": plain}
+    given = {
+        "T": "float8_e4m3fn",
+        "W": "float8_e4m3fn",
+        "OUT": out,
+        "INDEX": "int32",
+        "CUT": cut,
+        "TERMS": terms,
+        "SCORE": as_it_is,
+        "PLAIN": plain,
+    }
     return check(attend, given)
 
 
@@ -122,6 +131,7 @@ class Launch:
         self.arguments = [
             self.q, self.k, turned, self.out, flat, self.lse, np.zeros(1, np.float32), *map(np.int32, whole),
             np.float32(self.scale), np.float32(1), *steps, np.zeros(1, np.uint32), factors,
+            *[np.zeros(0, np.int32)] * 2,
         ]  # fmt: skip
         self.blocks = min(tiles, 2)
         scores = scales[0] * scales[1] * self.scale * (value(self.q) @ value(self.k.repeat(share, 1)).swapaxes(2, 3))

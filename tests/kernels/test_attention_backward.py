@@ -12,8 +12,10 @@ import pytest
 
 import prism
 from prism.interpret import SCHEDULES, MachineError, run
-from prism.kernels.attention.backward import change_keys, change_queries, finish, prepare
+from prism.kernels.attention.backward import change_keys, finish, prepare
 from prism.kernels.attention.backward_cut import BackwardCut, backward_cut_of
+from prism.kernels.attention.backward_queries import change_queries
+from prism.kernels.attention.cut import Terms
 from prism.lang.tree.plan import Program, Wait, WaitGroup
 from tests.kernels.test_attention import BITS, EPS, VALUES
 from tests.mutation import named
@@ -23,9 +25,10 @@ SMALL = BackwardCut(64, 64, rows=32)
 ONE = BackwardCut(64, 64, rows=16, groups=1, registers=0)
 WIDE, NARROW, MIXED = backward_cut_of(128, 128), backward_cut_of(40, 64), backward_cut_of(72, 64)
 NAMES = ("queries", "keys", "values")
+FULL = {"ADDED": True, "MASKED": True, "OF_KEYS": True, "OF_VALUES": True}
 
 
-def exact(q, k, v, dout, scale, ahead) -> tuple[Any, Any, Any, Any]:
+def exact(q, k, v, dout, scale, ahead, back=1 << 30, cap=None) -> tuple[Any, Any, Any, Any]:
     """Return the result, the logarithms of sums, gradients of `q`, `k` and `v`, and what they may be off by but for roundings.
 
     The latter: what a rounding of a factor is times, of each element, and what its least step is times, at most.
@@ -34,7 +37,9 @@ def exact(q, k, v, dout, scale, ahead) -> tuple[Any, Any, Any, Any]:
     wide_k, wide_v = (np.repeat(x, share, 1) for x in (k, v))
     scores = scale * (q @ wide_k.swapaxes(2, 3))
     row, column = np.indices(scores.shape[2:])
-    scores = np.where(column <= row + ahead, scores, -np.inf)
+    tanh = np.zeros_like(scores) if cap is None else np.tanh(scores / cap)
+    scores = scores if cap is None else cap * tanh
+    scores = np.where((column <= row + ahead) & (column >= row - back), scores, -np.inf)
     top = scores.max(-1, keepdims=True)
     top = np.where(np.isneginf(top), 0, top)
     weights = np.exp(scores - top)
@@ -44,10 +49,13 @@ def exact(q, k, v, dout, scale, ahead) -> tuple[Any, Any, Any, Any]:
     weights /= np.where(total == 0, 1, total)
     out = weights @ wide_v
     steps = dout @ wide_v.swapaxes(2, 3)
-    slopes = weights * (steps - (dout * out).sum(-1, keepdims=True))
+    bent = 1 - tanh**2
+    slopes = bent * weights * (steps - (dout * out).sum(-1, keepdims=True))
     # What a thread subtracts is off by that much, times a rounding: of `out`, and of sums in float32.
-    near = weights * (
-        (np.abs(dout) * np.abs(out)).sum(-1, keepdims=True) + np.abs(dout) @ np.abs(wide_v).swapaxes(2, 3) / 64
+    near = (
+        bent
+        * weights
+        * ((np.abs(dout) * np.abs(out)).sum(-1, keepdims=True) + np.abs(dout) @ np.abs(wide_v).swapaxes(2, 3) / 64)
     )
     turned, near_turned = slopes.swapaxes(2, 3), near.swapaxes(2, 3)
     added = lambda x: x.reshape(*k.shape[:2], share, *x.shape[2:]).sum(2)
@@ -65,13 +73,13 @@ def exact(q, k, v, dout, scale, ahead) -> tuple[Any, Any, Any, Any]:
 
 
 @functools.cache
-def program(kernel: Any, dtype: str, cut: BackwardCut, **options: bool) -> Program:
+def program(kernel: Any, dtype: str, cut: BackwardCut, **options: Any) -> Program:
     return prism.check(kernel, {"T": dtype, "CUT": cut, **options})
 
 
 def wrong(
-    rows, keys, cut=SMALL, *, batches=1, heads=2, share=1, dims=None, dtype="float16", ahead=None, deterministic=False,
-    apart=0.0, **options
+    rows, keys, cut=SMALL, *, batches=1, heads=2, share=1, dims=None, dtype="float16", ahead=None, back=None, cap=None,
+    deterministic=False, apart=0.0, **options
 ) -> list[str]:  # fmt: skip
     """Run the kernels, checked, on normal numbers; return which gradients are not near float64's."""
     rng = np.random.default_rng(rows + keys)
@@ -81,25 +89,29 @@ def wrong(
     given = [BITS[dtype](rng.normal(size=(batches, *shape)) + more) for shape, more in zip(shapes, apart, strict=True)]
     scale = 1 / math.sqrt(dim)
     q, k, v, dout = map(VALUES[dtype], given)
-    out, lse, wanted, (sizes, most) = exact(q, k, v, dout, scale, 1 << 30 if ahead is None else ahead)
+    bounds = (1 << 30 if one is None else one for one in (ahead, back))
+    out, lse, wanted, (sizes, most) = exact(q, k, v, dout, scale, *bounds, cap)
     pairs, tall, wide = batches * heads, -(-rows // cut.rows), -(-keys // cut.keys)
     of_rows = np.full(pairs * tall * 2 * cut.rows, np.nan, np.float32)
     sums = np.full(pairs * tall * cut.rows * cut.dim, np.nan, np.float32)
     results = [BITS[dtype](np.full(x.shape, np.nan)) for x in (q, k, v)]
     go = functools.partial(run, check=True, **options)
     logs = lse.astype(np.float32).ravel()
-    how = {"CAUSAL": ahead is not None}
-    shared = (heads, share, rows, keys, ahead or 0, scale)
+    how = {"TERMS": Terms(ahead is not None, back is not None, cap is not None)}
+    added = not (deterministic or cut.apart)
+    shared = (heads, share, rows, keys, ahead or 0, back or 0, scale, cap or 1.0)
     arguments: Any = (BITS[dtype](out), given[3], logs, of_rows, sums, heads, rows)
-    go(program(prepare, dtype, cut, ADDED=not deterministic), pairs * tall, 128, arguments)
+    go(program(prepare, dtype, cut, ADDED=added), pairs * tall, 128, arguments)
     arguments = (*given, *results[1:], of_rows, sums, *shared)
-    keys_program = program(change_keys, dtype, cut, **how, ADDED=not deterministic)
-    go(keys_program, batches * heads // share * wide, cut.threads, arguments)
-    if deterministic:
+    for of_keys, of_values in ((False, True), (True, False)) if cut.apart else ((True, True),):
+        masked = ahead is not None or back is not None or keys % cut.keys != 0
+        of = {"ADDED": added, "MASKED": masked, "OF_KEYS": of_keys, "OF_VALUES": of_values}
+        go(program(change_keys, dtype, cut, **how, **of), batches * heads // share * wide, cut.threads, arguments)
+    if added:
+        go(program(finish, dtype, cut), pairs * tall, 128 * cut.groups, (sums, results[0], heads, rows, scale))
+    else:
         arguments = (*given, results[0], of_rows, *shared)
         go(program(change_queries, dtype, cut, **how), pairs * -(-rows // cut.keys), cut.threads, arguments)
-    else:
-        go(program(finish, dtype, cut), pairs * tall, 128 * cut.groups, (sums, results[0], heads, rows, scale))
     return [
         name
         for name, found, want, size, many in zip(NAMES, results, wanted, sizes, most, strict=True)
@@ -122,6 +134,7 @@ def test_schedules(schedule: str, deterministic: bool) -> None:
     assert not wrong(70, 140, schedule=schedule, seed=1, ahead=-20, deterministic=deterministic)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("keys", [1, 63, 64, 65, 130])
 @pytest.mark.parametrize("rows", [1, 15, 16, 17, 40])
 def test_edges(rows: int, keys: int) -> None:
@@ -130,12 +143,31 @@ def test_edges(rows: int, keys: int) -> None:
         assert not wrong(rows, keys, ONE, heads=1, ahead=keys - rows, deterministic=deterministic)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("ahead", [0, 60, -60, 33, -129, 1])
 @pytest.mark.parametrize("deterministic", [False, True])
 def test_more_keys_than_queries_and_fewer(ahead: int, deterministic: bool) -> None:
     """The diagonal meets either corner, or none: also where whole tiles, and all of a row's keys, are not seen."""
     options = {"ahead": ahead, "heads": 1, "deterministic": deterministic}
     assert not wrong(70, 130, ONE, **options) and not wrong(130, 70, ONE, **options)
+
+
+@pytest.mark.covering(1)
+@pytest.mark.parametrize(("ahead", "back"), [(None, 0), (0, 30), (20, 100), (-40, 70), (None, -30), (5, 300)])
+@pytest.mark.parametrize("deterministic", [False, True])
+def test_windows(ahead: int | None, back: int, deterministic: bool) -> None:
+    """Bounds before and behind a row's place: tiles that no row of sees, in part, or only at a corner."""
+    options = {"ahead": ahead, "back": back, "heads": 1, "deterministic": deterministic}
+    assert not wrong(70, 130, ONE, **options) and not wrong(130, 70, ONE, **options)
+
+
+@pytest.mark.covering(1)
+@pytest.mark.parametrize("cap", [0.5, 30.0])
+@pytest.mark.parametrize("deterministic", [False, True])
+def test_caps(cap: float, deterministic: bool) -> None:
+    """Also where most scores are at the bound, and the gradient of a tanh is nearly 0; and with masks."""
+    options = {"cap": cap, "heads": 2, "share": 2, "deterministic": deterministic}
+    assert not wrong(40, 70, ONE, **options) and not wrong(40, 70, ONE, ahead=20, back=30, apart=2.0, **options)
 
 
 @pytest.mark.parametrize("ahead", [None, 0])
@@ -145,6 +177,7 @@ def test_scores_far_below_0(ahead: int | None, deterministic: bool) -> None:
     assert not wrong(130, 70, ONE, heads=1, ahead=ahead, deterministic=deterministic, apart=2.0)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize(("heads", "share"), [(3, 1), (4, 2), (3, 3)])
 @pytest.mark.parametrize("deterministic", [False, True])
 def test_shared_heads(heads: int, share: int, deterministic: bool) -> None:
@@ -152,6 +185,7 @@ def test_shared_heads(heads: int, share: int, deterministic: bool) -> None:
     assert not wrong(33, 70, ONE, **options) and not wrong(40, 66, ONE, ahead=10, **options)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("dims", [(8, 24), (56, 40), (64, 8)])
 @pytest.mark.parametrize("deterministic", [False, True])
 def test_dims(dims: tuple[int, int], deterministic: bool) -> None:
@@ -165,14 +199,50 @@ def test_cuts(cut: BackwardCut, dtype: str) -> None:
     assert not wrong(cut.rows + 3, cut.keys + 5, cut, heads=1, ahead=2, dtype=dtype)
 
 
+@pytest.mark.parametrize("change", [{"late": True}, {"turns": True}])
+def test_late_weights_and_turns(change: dict[str, bool]) -> None:
+    cut = replace(SMALL, **change)
+    assert not wrong(70, 128, cut) and not wrong(70, 140, cut, ahead=30, share=2)
+
+
+@pytest.mark.parametrize(("dims",), rarely([((192, 128),), ((256, 256),), ((64, 200),)], but=[((192, 128),)]))
+def test_heads_of_more_than_128(dims: tuple[int, int]) -> None:
+    """Gradients of keys and of values are made apart, each by a launch."""
+    cut = replace(backward_cut_of(*dims), groups=1, rows=16, registers=0)
+    assert cut.apart
+    assert not wrong(20, 70, cut, heads=2, share=2, dims=dims, ahead=45, dtype="bfloat16")
+
+
 @pytest.mark.parametrize("dtype", rarely(["float16", "bfloat16"], but=["bfloat16"]))
 @pytest.mark.parametrize("cut", rarely([WIDE, NARROW, MIXED], but=[WIDE, NARROW]), ids=["128", "64", "128 and 64"])
 @pytest.mark.parametrize("causal", rarely([False, True], but=[True]))
 def test_nothing_spills(cut: BackwardCut, dtype: str, causal: bool) -> None:
     """And wgmmas don't wait one by one, which would be a SlowCodeError: dK, dV and three products fill the registers."""
-    for kernel, options in ((change_keys, {"ADDED": True}), (change_keys, {"ADDED": False}), (change_queries, {})):
-        made = prism.compile(kernel, arch="sm_90a", template={"T": dtype, "CUT": cut, "CAUSAL": causal, **options})
-        assert made.spills == 0
+    for kernel, options in ((change_keys, FULL), (change_keys, FULL | {"ADDED": False}), (change_queries, {})):
+        of = {"T": dtype, "CUT": cut, "TERMS": Terms(causal=causal), **options}
+        assert prism.compile(kernel, arch="sm_90a", template=of).spills == 0
+
+
+@pytest.mark.parametrize("cut", rarely([WIDE, NARROW], but=[]), ids=["128", "64"])
+@pytest.mark.parametrize(
+    "terms", [Terms(causal=True, window=True), Terms(cap=True), Terms(causal=True, window=True, cap=True)]
+)
+def test_nothing_spills_of_windows_and_caps(cut: BackwardCut, terms: Terms) -> None:
+    for kernel, options in ((change_keys, FULL), (change_queries, {})):
+        of = {"T": "bfloat16", "CUT": cut, "TERMS": terms, **options}
+        assert prism.compile(kernel, arch="sm_90a", template=of).spills == 0
+
+
+@pytest.mark.parametrize(
+    ("dims",), rarely([((192, 192),), ((192, 128),), ((256, 256),), ((256, 192),)], but=[((256, 256),)])
+)
+def test_nothing_spills_of_more_than_128(dims: tuple[int, int]) -> None:
+    common = {"T": "float16", "CUT": backward_cut_of(*dims), "TERMS": Terms(causal=True)}
+    apart = [
+        {"ADDED": False, "MASKED": True, "OF_KEYS": of_keys, "OF_VALUES": not of_keys} for of_keys in (False, True)
+    ]
+    for kernel, options in (*((change_keys, one) for one in apart), (change_queries, {})):
+        assert prism.compile(kernel, arch="sm_90a", template={**common, **options}).spills == 0
 
 
 # -- Synchronisation ------------------------------------------------------------------------------------------------------
@@ -188,10 +258,9 @@ AGAIN = "WaitGroup(wgmma) after"
 def test_each_wait_is_needed(kernel: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of each wait and barrier deleted, the machine tells, or a gradient is wrong."""
     kept = program
-    options = {} if kernel in (prepare, finish) else {"CAUSAL": True}
-    whole = program(
-        kernel, "float16", SMALL, **options, **({"ADDED": True} if kernel in (prepare, change_keys) else {})
-    )
+    of = {prepare: {"ADDED": True}, finish: {}, change_queries: {}, change_keys: FULL}[kernel]
+    terms = {} if kernel in (prepare, finish) else {"TERMS": Terms(causal=True)}
+    whole = program(kernel, "float16", SMALL, **terms, **of)
     survivors = []
     for plan in whole.plans.values():
         for step in (*plan.barriers, *(op for op in plan.operations if isinstance(op, Wait | WaitGroup))):

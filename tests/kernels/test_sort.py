@@ -43,9 +43,9 @@ def counter(key: str, kind: int):
 
 
 @functools.cache
-def program(key: str, kind: int, mode: int):
+def program(key: str, kind: int, mode: int, rows: int = 1):
     types = {"K": key, "V": "uint32", "VO": "int64", "C": "uint32", "KIND": kind, "VALUES": mode}
-    return prism.check(sort_digit, {**types, **SIZES})
+    return prism.check(sort_digit, {**types, **SIZES, "ROWS": rows > 1})
 
 
 def sort(
@@ -64,7 +64,7 @@ def sort(
         counter(keys.type, keys.kind),
         blocks,
         256,
-        (given_bits, counts, n, -1, *order),
+        (given_bits, counts, n, -1, *order, 1),
         check=True,
         schedule=schedule,
         seed=seed,
@@ -85,6 +85,8 @@ def sort(
             words,
             len(words),
             control,
+            1,
+            none,
         )
         one = mutant or program(keys.type, keys.kind, mode)
         run(one, blocks, 256, arguments, check=True, schedule=schedule, seed=seed)

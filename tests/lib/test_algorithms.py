@@ -60,6 +60,7 @@ def test_sizes(case: Case) -> None:
         check(case, case.arrays(shape))
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("layout", rarely(LAYOUTS, but=["3 past", "gaps", "turned"]))
 @every_case
 def test_arrays_that_lie_otherwise(case: Case, layout: str) -> None:
@@ -67,6 +68,7 @@ def test_arrays_that_lie_otherwise(case: Case, layout: str) -> None:
         check(case, case.arrays(shape), functools.partial(LAYOUTS[layout], np))
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("elements", [0, 3])
 @every_case
 def test_out(case: Case, elements: int) -> None:

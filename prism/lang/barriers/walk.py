@@ -81,6 +81,8 @@ def walk_along(walk: Walk, trail: Trail, place: Place, body: tree.Body, state: S
 
 def walk_statement(walk: Walk, place: Place, statement: tree.Stmt, state: State) -> State:
     """Walk one statement, behind its marks; where a conflict asks for one and it may stand here, place it and try again."""
+    if statement in walk.context.inert:
+        return state
     walk.context.work.add(walk.context.function, state)
     while True:
         marks = walk.placed.get(statement, ()) if stands(place) else ()

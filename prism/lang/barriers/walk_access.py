@@ -226,13 +226,14 @@ def _call(
     assert isinstance(call, Call)
     summary = walk.context.summaries[call.function]
     check_arguments(walk.context, env, call, summary)
+    known = [_drop_entries(pending) for pending in (before, fresh, others)] if summary.entry else []
+    entries = sorted((p for p in before | fresh if p.touch is None), key=order)
     for place_in_summary, exposed in enumerate(summary.entry):
         touch = call_touch(walk.context, place, env, call, exposed, ("entry", place_in_summary))
         if touch is not None:
-            for earlier in sorted(before | fresh, key=order):
-                if earlier.touch is None:
-                    _expose(walk, touch, earlier, exposed.guard)
-            check(walk, touch, [_drop_entries(pending) for pending in (before, fresh, others)], exposed.guard)
+            for earlier in entries:
+                _expose(walk, touch, earlier, exposed.guard)
+            check(walk, touch, known, exposed.guard)
     # Each path through the callee may have been taken: what was pending is so as each of them leaves it. A call that may not be
     # made is one more, with no barrier.
     clears = (None, *summary.clears) if use.conditional else summary.clears or (None,)

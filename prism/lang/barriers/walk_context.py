@@ -10,6 +10,7 @@ from prism.lang import tree
 from prism.lang.barriers import flow
 from prism.lang.barriers.conditions import Conditions, conditions
 from prism.lang.barriers.flow import Clash, Relation
+from prism.lang.barriers.inert import inert
 from prism.lang.barriers.walk_changes import Changes
 from prism.lang.barriers.walk_state import NOTED, NOTED_IN_LONG, Keeping, Known, Mark, Passed, State
 from prism.lang.diagnostics import CompileError
@@ -214,7 +215,7 @@ class Context(Frozen):
     loads into rings have ended for who waits on an mbarrier, or for those threads of the block that have left a ring's scope.
     `news`: where the waits of rings join the whole block. `end`: stands for the end of the function's body. `engines`: whether
     some access is the copy engine's or the tensor cores', or may be to what a caller's tensor cores have under way.
-    `find_alike`: of many accesses, which stand for others.
+    `find_alike`: of many accesses, which stand for others. `inert`: statements that a walk passes by.
     """
 
     function: tree.Function
@@ -233,6 +234,12 @@ class Context(Frozen):
     alike: Alike | None = None
     work: Work = field(default_factory=Work)
     spare: Spare = field(default_factory=Spare)
+    inert: frozenset[tree.Stmt] = field(init=False)
+
+    def __post_init__(self) -> None:
+        marked = (self.before, self.after, self.news, self.loaded, self.conditions.asked, self.conditions.changed)
+        places: set[object] = {place for some in marked for place in some}
+        object.__setattr__(self, "inert", inert(self.objects.known, places))
 
 
 def context_of(function: tree.Function, objects: flow.Objects, summaries: Mapping[tree.Function, Summary]) -> Context:

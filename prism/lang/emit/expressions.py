@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+import typing
 from collections.abc import Mapping
 from dataclasses import field, replace
 from typing import assert_never
@@ -115,8 +116,9 @@ def factor(text: str) -> str:
     return text if atomic(rest) else f"({text})"
 
 
-def expression(scope: Scope, e: tree.Expr) -> str:  # noqa: C901
+def expression(scope: Scope, node: tree.Expr) -> str:  # noqa: C901
     """Return an expression in C++."""
+    e = typing.cast(tree.AnyExpr, node)
     match e:
         case tree.Const():
             return literal(e.value, e.type)

@@ -6,7 +6,7 @@ import functools
 import re
 from collections.abc import Set
 from dataclasses import replace
-from typing import assert_never
+from typing import assert_never, cast
 
 from prism.lang import tree
 from prism.lang.cuda.names import declarator, element_cuda, field_names, is_copy, registers, type_cuda
@@ -79,8 +79,9 @@ def before_loop(pragma: list[str], lines: list[str]) -> list[str]:
     return [*lines[:at], *pragma, *lines[at:]]
 
 
-def statement(context: Context, s: tree.Stmt) -> list[str]:  # noqa: C901
+def statement(context: Context, node: tree.Stmt) -> list[str]:  # noqa: C901
     """Return the lines of one statement."""
+    s = cast(tree.AnyStmt, node)
     match s:
         case tree.Declare():
             return declare(context, s)

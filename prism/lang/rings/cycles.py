@@ -6,6 +6,7 @@ count of rounds does for all. Stations of several rings in the same place, one `
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Sequence
 
 from prism.lang import tree
@@ -121,17 +122,17 @@ def _faults(found: Round) -> Iterator[Error]:
 
 def jumps(body: tree.Body, first: int, last: int) -> list[tree.Stmt]:
     """Return the jumps out of the middle of a statement list's range: not those of loops inside it."""
-    found: list[tree.Stmt] = []
+    return [jump for statement in body[first : last + 1] for jump in _jumps_of(statement)]
 
-    def visit(part: Sequence[tree.Stmt], inside: bool) -> None:
-        for statement in part:
-            if isinstance(statement, tree.Return) or (isinstance(statement, tree.Break | tree.Continue) and not inside):
-                found.append(statement)
-            for inner in tree.children(statement):
-                visit(inner, inside or isinstance(statement, tree.For | tree.While))
 
-    visit(body[first : last + 1], inside=False)
-    return found
+@functools.lru_cache(maxsize=4096)
+def _jumps_of(statement: tree.Stmt) -> tuple[tree.Stmt, ...]:
+    if isinstance(statement, tree.Return | tree.Break | tree.Continue):
+        return (statement,)
+    found = [jump for inner in tree.children(statement) for part in inner for jump in _jumps_of(part)]
+    # A loop inside takes its own jumps, and lets a return through.
+    loop = isinstance(statement, tree.For | tree.While)
+    return tuple(jump for jump in found if not loop or isinstance(jump, tree.Return))
 
 
 def _stored_copies(function: tree.Function) -> Iterator[Error]:

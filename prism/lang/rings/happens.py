@@ -111,6 +111,7 @@ class _Knowledge:
         self.fenced = [0] * len(ground.warps)
         self.ended: dict[tuple[Mbarrier, int], tuple[int, int]] = {}
         self.since: dict[int, int] = {}  # of a bit that is under way: groups committed after its own
+        self.copying = [0] * len(ground.warps)  # the `cp.async`s that each thread has under way
         self.lag, self.leaders = leading(ground, plan)
         self.leads = False  # whether it is the leaders' trip that is gone through
         self.watched: Arrive | None = None
@@ -222,7 +223,9 @@ class _Knowledge:
                 # Inside a condition or a loop, the group is closed there too, or by what stands behind it.
                 commits = self.plan.commits.get(part.how, ())
                 closed = inside and any(op.at is not at and op.at in _all(at) for op in commits)
-                self.since |= {part.of(thread): 0 if closed else -1 for thread in part.threads}
+                for thread in part.threads:
+                    self.since[part.of(thread)] = 0 if closed else -1
+                    self.copying[thread] |= part.of(thread) if part.how == "cp_async" else 0
 
     def make(self, trip: int, at: Stmt) -> None:
         """Make the accesses of a statement, the visits' last ones of their kind."""
@@ -240,6 +243,7 @@ class _Knowledge:
     def land(self, part: Part, thread: int) -> None:
         """End what a thread has under way: it has waited for it."""
         self.since.pop(part.of(thread), None)
+        self.copying[thread] &= ~part.of(thread)
         self.known[thread] |= part.of(thread)
 
     def tell(self, barrier: Mbarrier, round_: int, known: int, fenced: int) -> None:
@@ -295,8 +299,7 @@ class _Knowledge:
             self.meet(point, WARP1)
         known, fenced = (self.join(knowing, point.threads) for knowing in (self.known, self.fenced))
         if op.copies:  # the arrival counts when all `cp.async`s of its thread have ended, whatever ring they fill
-            for part, thread in self.flying("cp_async", point.threads):
-                known |= part.of(thread)
+            known |= self.join(self.copying, point.threads)
         # With a delay the arrival for this round comes that many trips later, with what is known then of the late readers.
         # Where the loop ends before, it comes behind the loop, and knows no more than what is known now: that is told first.
         self.tell(op.barrier, trip, known, fenced)

@@ -311,12 +311,7 @@ def endings(
     for kind in GROUPED_READS:
         flying = [touch for touch in visit.touches() if touch.how == kind]
         if flying:
-            ranges = [(one.home, *one.range) for one in lap.sections or (lap,)]
-            again = min(
-                least(home[first : last + 1], kind, made, touch.path)
-                for touch in flying
-                for home, first, last in ranges
-            )
+            again = _groups_a_trip(lap, kind, made, flying) if delay else 0
             one, two = _witness(flying, visit, everything)
             read = kind == "bulk"
             ended = WaitGroup(at=at, side="after", path=along, kind=kind, pending=0, first=one, second=two, read=read)
@@ -351,6 +346,13 @@ def endings(
                 Arrive(at=loops[0], side="after", path=path, barrier=barrier, every=every, delay=delay, drain=True)
             )
     yield from behind
+
+
+def _groups_a_trip(lap: Lap, kind: str, made: Mapping[Stmt, str], flying: Sequence[Touch]) -> int:
+    """Return how many groups of a kind those who make some accesses surely commit in a trip."""
+    homes = [one.home[one.range[0] : one.range[1] + 1] for one in lap.sections or (lap,)]
+    paths = dict.fromkeys(touch.path for touch in flying)
+    return min(least(home, kind, made, path) for path in paths for home in homes)
 
 
 def is_landed(visit: Visit, everything: Edges, unseen: Fences) -> bool:

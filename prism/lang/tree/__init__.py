@@ -25,10 +25,12 @@ value is the same for all threads of one such unit. `Element` is memory: read wh
 target, an address where it is an argument of an intrinsic whose parameter is an `element`.
 """
 
-from prism.lang.tree import nodes
-from prism.lang.tree.nodes import *  # noqa: F403 - all that it has
+from prism.lang.tree import expr, nodes, stmt
+from prism.lang.tree.expr import *  # noqa: F403 - all that it has
+from prism.lang.tree.nodes import *  # noqa: F403
+from prism.lang.tree.stmt import *  # noqa: F403
 from prism.lang.tree.walk import children, expressions, operands
 from prism.lang.types import Array, Fragment, Pointer, Scalar, TensorMap, Vector
 
 __all__ = ["Array", "Fragment", "Pointer", "Scalar", "TensorMap", "Vector", "children", "expressions", "operands"]
-__all__ += nodes.__all__
+__all__ += [*nodes.__all__, *expr.__all__, *stmt.__all__]

@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import Any
 
 from prism.lang.keep.memo import memoize
-from prism.lang.tree import nodes
+from prism.lang.tree import expr, nodes, stmt
 
 
 def operands(expression: nodes.Expr) -> tuple[nodes.Expr, ...]:
@@ -29,50 +29,50 @@ def expressions(statement: nodes.Stmt) -> tuple[nodes.Expr, ...]:
     return () if of is None else of(statement)
 
 
-def _value(statement: nodes.Declare | nodes.Return) -> tuple[nodes.Expr, ...]:
+def _value(statement: stmt.Declare | stmt.Return) -> tuple[nodes.Expr, ...]:
     return () if statement.value is None else (statement.value,)
 
 
-def _offset(statement: nodes.Partition | nodes.Claim) -> tuple[nodes.Expr, ...]:
+def _offset(statement: stmt.Partition | stmt.Claim) -> tuple[nodes.Expr, ...]:
     view = statement.view.view
     return () if view is None or view.offset is None else (view.offset[1],)
 
 
 # By class, as no `match` is as fast: what looks through a program asks this of all its expressions and statements.
 _OPERANDS: Mapping[type, Callable[[Any], tuple[nodes.Expr, ...]]] = {
-    nodes.Unary: lambda e: (e.operand,),
-    nodes.Cast: lambda e: (e.operand,),
-    nodes.Binary: attrgetter("left", "right"),
-    nodes.Select: attrgetter("condition", "then", "otherwise"),
-    nodes.Item: attrgetter("indices"),
-    nodes.Element: attrgetter("indices"),
-    nodes.Component: attrgetter("vector", "index"),
-    nodes.Place: lambda e: (e.index,),
-    nodes.Call: attrgetter("arguments"),
-    nodes.Apply: attrgetter("arguments"),
+    expr.Unary: lambda e: (e.operand,),
+    expr.Cast: lambda e: (e.operand,),
+    expr.Binary: attrgetter("left", "right"),
+    expr.Select: attrgetter("condition", "then", "otherwise"),
+    expr.Item: attrgetter("indices"),
+    expr.Element: attrgetter("indices"),
+    expr.Component: attrgetter("vector", "index"),
+    expr.Place: lambda e: (e.index,),
+    expr.Call: attrgetter("arguments"),
+    expr.Apply: attrgetter("arguments"),
 }
 _CHILDREN: Mapping[type, Callable[[Any], tuple[nodes.Body, ...]]] = {
-    nodes.If: attrgetter("then", "otherwise"),
+    stmt.If: attrgetter("then", "otherwise"),
     **dict.fromkeys(
-        (nodes.While, nodes.For, nodes.Group, nodes.Partition, nodes.Claim, nodes.Async, nodes.Batch, nodes.Turns),
+        (stmt.While, stmt.For, stmt.Group, stmt.Partition, stmt.Claim, stmt.Async, stmt.Batch, stmt.Turns),
         lambda s: (s.body,),
     ),
-    nodes.Specialise: lambda s: tuple(role.body for role in s.roles),
-    nodes.Split: lambda s: tuple(arm.body for arm in s.arms),
+    stmt.Specialise: lambda s: tuple(role.body for role in s.roles),
+    stmt.Split: lambda s: tuple(arm.body for arm in s.arms),
 }
 _EXPRESSIONS: Mapping[type, Callable[[Any], tuple[nodes.Expr, ...]]] = {
-    nodes.Declare: _value,
-    nodes.Return: _value,
-    nodes.Assign: attrgetter("value", "target"),
-    nodes.Evaluate: lambda s: (s.value,),
-    **dict.fromkeys((nodes.If, nodes.While, nodes.Assert, nodes.Assume), lambda s: (s.condition,)),
-    **dict.fromkeys((nodes.Print, nodes.Breakpoint, nodes.Distinct), attrgetter("values")),
-    nodes.For: attrgetter("start", "stop", "step"),
-    nodes.Partition: _offset,
-    nodes.Claim: _offset,
+    stmt.Declare: _value,
+    stmt.Return: _value,
+    stmt.Assign: attrgetter("value", "target"),
+    stmt.Evaluate: lambda s: (s.value,),
+    **dict.fromkeys((stmt.If, stmt.While, stmt.Assert, stmt.Assume), lambda s: (s.condition,)),
+    **dict.fromkeys((stmt.Print, stmt.Breakpoint, stmt.Distinct), attrgetter("values")),
+    stmt.For: attrgetter("start", "stop", "step"),
+    stmt.Partition: _offset,
+    stmt.Claim: _offset,
 }
 
-_NAMED = (nodes.Var, nodes.Item, nodes.Element, nodes.Place)
+_NAMED = (expr.Var, expr.Item, expr.Element, expr.Place)
 
 
 def statements(body: nodes.Body) -> Iterator[nodes.Stmt]:
@@ -94,13 +94,18 @@ def _gather(body: nodes.Body, found: list[nodes.Stmt]) -> None:
             _gather(inner, found)
 
 
+def has_jump(body: nodes.Body) -> bool:
+    """Whether a `break`, `continue` or `return` stands anywhere in a body."""
+    return any(isinstance(one, stmt.Break | stmt.Continue | stmt.Return) for one in statements(body))
+
+
 def assigned_names(body: nodes.Body) -> Iterator[nodes.Symbol]:
     """Yield the names that are changed inside a body, after they are declared."""
     for statement in statements(body):
         match statement:
-            case nodes.Unsafe(writes=writes):
+            case stmt.Unsafe(writes=writes):
                 yield from writes
-            case nodes.Assign(target=nodes.Var(symbol=symbol) | nodes.Item(symbol=symbol)):
+            case stmt.Assign(target=expr.Var(symbol=symbol) | expr.Item(symbol=symbol)):
                 yield symbol
             case _:
                 pass
@@ -110,17 +115,17 @@ def renewed_names(body: nodes.Body) -> Iterator[nodes.Symbol]:
     """Yield the names that get their values inside a body."""
     for statement in statements(body):
         match statement:
-            case nodes.Declare(symbol=symbol) | nodes.For(symbol=symbol):
+            case stmt.Declare(symbol=symbol) | stmt.For(symbol=symbol):
                 yield symbol
-            case nodes.Partition(view=view) if view.view is not None and view.view.offset is not None:
+            case stmt.Partition(view=view) if view.view is not None and view.view.offset is not None:
                 yield view.view.offset[0]
             case _:
                 pass
 
 
-def calls(statement: nodes.Stmt) -> Iterator[nodes.Call]:
+def calls(statement: nodes.Stmt) -> Iterator[expr.Call]:
     """Yield the calls of device functions that a statement itself evaluates, arguments before the call."""
-    return (part for part in terms(statement) if isinstance(part, nodes.Call))
+    return (part for part in terms(statement) if isinstance(part, expr.Call))
 
 
 def terms(statement: nodes.Stmt) -> Iterator[nodes.Expr]:

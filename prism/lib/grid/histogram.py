@@ -1,15 +1,15 @@
 """The blocks of a grid add up what each has counted."""
 
 from prism.lang import (
-    atomic_add, block, const, constexpr, count, dtype, grid, group, id, int32, prism, ptr, requires, static_assert, template,
-    thread,
+    atomic_add, block, const, constexpr, count, dtype, grid, group, id, int32, int64, prism, ptr, requires, static_assert,
+    template, thread,
 )
 
 
 @prism("device")
 @requires(block[1], thread[1])
 @template(N=dtype, C=dtype, COPIES=constexpr(int, default=1))
-def histogram(counts: ptr(const(N)) @ block[1], bins: ptr(C) @ grid[1], size: int32 @ block[1]):
+def histogram(counts: ptr(const(N)) @ block[1], bins: ptr(C) @ grid[1], size: int32 @ block[1], first: int64 @ block[1] = 0):
     """Add the block's `counts[0] ... counts[size - 1]` to the grid's `bins`, which have all blocks' when the launch has ended.
 
     Each block counts for itself first, by `block.histogram` in shared memory: so that many equal elements do not meet at one
@@ -17,7 +17,7 @@ def histogram(counts: ptr(const(N)) @ block[1], bins: ptr(C) @ grid[1], size: in
 
     Perspective: block, of any number of threads.
     Shapes:      `counts`: `size * COPIES`, the block's own, in shared memory, as a rule. `bins`: numbers of 32 or 64 bits; they
-                 begin as the caller leaves them, so zero. `COPIES`: a power of two.
+                 begin as the caller leaves them, so zero. `counts[0]` is added to `bins[first]`. `COPIES`: a power of two.
     Cost:        `COPIES` reads a count, and an atomic addition for each that is not 0; no barrier.
     Errors:      no block knows when the others have added theirs: the next launch reads the bins, or the host.
     Test:        tests/lib/grid/test_histogram.py
@@ -31,4 +31,4 @@ def histogram(counts: ptr(const(N)) @ block[1], bins: ptr(C) @ grid[1], size: in
             for c in range(1, COPIES):  # each thread begins with another copy: in another bank
                 number = number + counts[b * COPIES + (t + c & COPIES - 1)]
             if number != 0:
-                atomic_add(bins[b], C(number))
+                atomic_add(bins[first + b], C(number))

@@ -9,12 +9,16 @@ from prism.lang import (
 @prism("device")
 @requires(block[1], thread[1])
 @template(T=dtype, THREADS=constexpr(int), DIGITS=constexpr(int))
-def publish_digits(words: ptr(mailbox(T)) @ grid[1], tile: int32 @ block[1], number: T @ thread[1], epoch: uint32 @ thread[1]):
+def publish_digits(
+    words: ptr(mailbox(T)) @ grid[1], tile: int32 @ block[1], number: T @ thread[1], epoch: uint32 @ thread[1],
+    first: int32 @ block[1] = 0,
+):
     """Publish how often each digit occurs in a tile, `number` of digit `t` in thread `t`, for `grid.look_back_digits`.
 
     Perspective: block, of `THREADS` threads, at least `DIGITS`; what further ones have is of no use.
     Shapes:      `words`: `DIGITS` a tile, of uint32 or uint64, all zero at first; as of `grid.publish`. Their top bit says
-                 whether a word has the sum of all tiles so far, as those of tile 0 have from the start.
+                 whether a word has the sum of all tiles so far, as those of tile `first` have from the start: the one that
+                 the sum begins with.
     Cost:        one store a thread; no barrier.
     Errors:      as of `grid.publish`. All numbers together must be less than half of what `T` holds.
     Test:        tests/lib/grid/test_look_back_digits.py
@@ -25,4 +29,4 @@ def publish_digits(words: ptr(mailbox(T)) @ grid[1], tile: int32 @ block[1], num
     t: int32 @ thread[1] = id()
     with group(thread[1]):
         if t < DIGITS:
-            publish(words[int64(tile) * DIGITS + t], number | (T(ALL) if tile == 0 else T(0)), epoch)
+            publish(words[int64(tile) * DIGITS + t], number | (T(ALL) if tile == first else T(0)), epoch)

@@ -1,6 +1,6 @@
 """What an application binds of tiles, tensor maps and fragments.
 
-Tests of prism/lang/tree: nodes, walk.
+Tests of prism/lang/tree/walk.py.
 """
 
 from prism.lang.intrinsics import TABLE

@@ -14,14 +14,14 @@ from prism.host.call import Decision, Result, call
 from prism.host.plan import OUT, Machine
 from prism.kernels.attention import MOST_DIM, as_it_is
 from prism.lang.surface import Kernel
-from prism.lib.algorithms.attention import eight_bits
+from prism.lib.algorithms.attention import eight_bits, packed
 from prism.lib.algorithms.attention.plan import LSE, Attention, decide
 from prism.lib.algorithms.topk.calls import copy_to
 from prism.lib.views import new_view, view_of
 from prism.runtime.arrays import CODED, ArrayInfo
 
 OF_16_BITS = ("float16", "bfloat16")
-DTYPES = (*OF_16_BITS, eight_bits.DTYPE)
+DTYPES = (*OF_16_BITS, *eight_bits.DTYPES)
 ALIGNMENTS = {False: None, True: "bottom_right", "bottom_right": "bottom_right", "top_left": "top_left"}
 """What `causal` may be, and which corners of a head's scores the diagonal meets."""
 LAYOUTS = {"bhld": (0, 1, 2, 3), "blhd": (0, 2, 1, 3)}
@@ -40,7 +40,9 @@ def attention(
     softcap: float | None = None,
     sinks: Any = None,
     score: Kernel | None = None,
-    layout: str = "bhld",
+    layout: str | None = None,
+    offsets: Any = None,
+    key_offsets: Any = None,
     lse: bool = False,
     q_scale: Any = None,
     k_scale: Any = None,
@@ -54,7 +56,7 @@ def attention(
     Parameters
     ----------
     q, k, v : arrays of NumPy, CuPy or torch
-        Batches x heads x length x dim, all of float16, all of bfloat16 or all of float8_e4m3fn; or, where `layout` is "blhd",
+        Batches x heads x length x dim, all of float16, bfloat16, float8_e4m3fn or float8_e5m2; or, where `layout` is "blhd",
         batches x length x heads x dim. Without the first axis there is one batch. `k` and `v` are of one length; a divisor of
         `q`'s number of heads is theirs, each shared by as many heads of `q` that follow one another. `k`'s dim is `q`'s, `v` has
         its own; both are multiples of 8 up to 256, of 8-bit floats of 16. Any strides; a copy is made where elements of the last
@@ -73,12 +75,17 @@ def attention(
     score : device function, optional
         What scores become, after all else: a function of the score, its row, column and head at `thread[1]`, float32 and three
         int32, with a float32 result. -inf is a score of a key that is not seen.
-    layout : str
-        "bhld" or "blhd".
+    layout : str, optional
+        "bhld" or "blhd"; by default the former, and with `offsets` the latter.
+    offsets : array, optional
+        Of int32 or int64, one more than sequences: these lie one after the other in arrays of 3 axes, length x heads x dim, and
+        sequence `s` is rows ``offsets[s]`` to ``offsets[s + 1]``. They begin with 0 and rise; a sequence may be empty.
+    key_offsets : array, optional
+        Of `offsets`'s dtype and size: the same of `k` and `v`, where it is not `offsets`.
     lse : bool
         Whether the logarithms of the sums of exponentials are returned too.
     q_scale, k_scale, v_scale : array, optional
-        Of float32, positive: what arrays of float8_e4m3fn are to be multiplied by, one number for all, or one of each batch and
+        Of float32, positive: what arrays of 8-bit floats are to be multiplied by, one number for all, or one of each batch and
         head of theirs.
     out_dtype : dtype, optional
         Of a result of 8-bit floats: bfloat16 or float16, by default that of `out`, or bfloat16.
@@ -91,7 +98,7 @@ def attention(
     -------
     array
         Of `q`'s shape, dtype and library, but for `v`'s dim, and for 8-bit floats of `out_dtype`; `out`, if given. With `lse` a
-        pair, the second of float32, batches x heads x length.
+        pair, the second of float32, batches x heads x length. Rows behind the last sequence are not made: they have anything.
 
     Raises
     ------
@@ -99,7 +106,9 @@ def attention(
         An argument is no array, or of another dtype; arrays of two libraries, or on the host and on a GPU; `score` is no device
         function.
     ValueError
-        Shapes don't fit; `causal` or `layout` is none of these; a `softcap` that is not positive; `out` is read-only.
+        Shapes don't fit; `causal` or `layout` is none of these; a `softcap` that is not positive; `out` is read-only; offsets of
+        NumPy that don't begin with 0, fall, or lead out of `q` or `k`. On a GPU nobody looks at them, as that were a wait: of
+        such ones rows are wrong, and nothing beside the result is written.
     DeviceError
         The GPU has no wgmma: it is no Hopper (sm_90a).
 
@@ -126,11 +135,13 @@ def attention(
                 "`out` must be a pair of arrays, for the result and the logarithms, where `lse` is asked for"
             )
         how = {"causal": causal, "window": window, "scale": scale, "softcap": softcap, "sinks": sinks, "score": score}
+        how |= {"offsets": offsets, "key_offsets": key_offsets}
         how |= {"q_scale": q_scale, "k_scale": k_scale, "v_scale": v_scale, "out_dtype": out_dtype}
         return copy_to(
             "attention", attention(q, k, v, **how, layout=layout, lse=True, stream=stream), tuple(out), stream
         )
     more = {"sinks": sinks, "q_scale": q_scale, "k_scale": k_scale, "v_scale": v_scale}
+    more |= {"offsets": offsets, "key_offsets": key_offsets}
     given = {"q": q, "k": k, "v": v} | {name: array for name, array in more.items() if array is not None}
     bounds = tuple(window) if isinstance(window, tuple | list) else (window, window)
     asked = ("attention", tuple(given), causal, bounds, scale or repr(scale), softcap, score, layout, lse, out_dtype)
@@ -146,12 +157,14 @@ def attention(
         "lse": lse,
     }
     how["out_dtype"] = out_dtype
+    packed.require_rising("offsets", offsets, "q", q, layout)
+    packed.require_rising("key_offsets", key_offsets, "k", k, layout)
     return call("attention", asked, given, functools.partial(decide_attention, **how), out, stream)
 
 
 def decide_attention(
     arrays: Mapping[str, ArrayInfo], out: ArrayInfo | None, machine: Machine, *, causal: bool | str, window: tuple[Any, ...],
-    scale: float | None, softcap: float | None, score: Any, layout: str, lse: bool,
+    scale: float | None, softcap: float | None, score: Any, layout: str | None, lse: bool,
     out_dtype: Any = None,
 ) -> Decision:  # fmt: skip
     """Return how `attention` of arrays by the names of its arguments is made.
@@ -161,6 +174,7 @@ def decide_attention(
     """
     if not isinstance(causal, bool | np.bool_ | str) or causal not in ALIGNMENTS:
         raise ValueError(f"`causal` is a bool, 'bottom_right' or 'top_left', not {causal!r}")
+    layout = layout if layout is not None else "blhd" if "offsets" in arrays else "bhld"
     if not isinstance(layout, str) or layout not in LAYOUTS:
         raise ValueError(f"`layout` is {' or '.join(map(repr, LAYOUTS))}, not {layout!r}")
     if score is not None and (not isinstance(score, Kernel) or score.kind != "device"):
@@ -171,16 +185,21 @@ def decide_attention(
     before, behind = _bounds(window)
     q, k, v = (arrays[name] for name in ("q", "k", "v"))
     _require_kinds(arrays)
-    _require_axes(q, k, v)
+    _require_axes(q, k, v, together="offsets" in arrays)
     axes = LAYOUTS[layout]
     three = [view_of(name, arrays[name]) for name in ("q", "k", "v")]
     of_q, of_k, of_v = four = [view.with_batch().with_order(axes) for view in three]
     _require_shapes(q, k, v, four)
     (_, heads, rows, dim), dim_v, keys = of_q.shape, of_v.shape[3], of_k.shape[2]
+    index, sequences = "", 0
+    if any(name in arrays for name in packed.OFFSETS):
+        sequences = packed.count_sequences(arrays, heads, rows, keys)
+        index = arrays["offsets"].scalar
     if (held := arrays.get("sinks")) is not None and held.shape != (heads,):
         raise ValueError(f"`sinks` has shape {held.shape}, and there are {heads} heads: ({heads},)")
     scales = eight_bits.count_scales(arrays, four[0], four[1], len(q.shape) == 4)
-    if unlike := tuple(name for name in eight_bits.SCALES if name in arrays and not arrays[name].contiguous):
+    flat = {name: arrays[name] for name in (*eight_bits.SCALES, *packed.OFFSETS) if name in arrays}
+    if unlike := arguments.not_plain(flat):
         return Decision(copied=unlike)
     shape, kind = (*q.shape[:-1], dim_v), _result_dtype(out_dtype, out, q.scalar)
     if out is not None:
@@ -191,7 +210,8 @@ def decide_attention(
     names = (OUT, LSE)[: 1 + lse]
     fresh = new_view(OUT, kind, shape).with_batch().with_order(axes)
     target = fresh if out is None else view_of(OUT, out).with_batch().with_order(axes)
-    shift = 0 if ALIGNMENTS[causal] == "top_left" else keys - rows
+    last = ALIGNMENTS[causal] != "top_left"
+    shift = keys - rows if last and not index else 0
     ahead = 0 if causal else behind
     if ahead is not None and behind is not None:
         ahead = min(ahead, behind)
@@ -199,6 +219,7 @@ def decide_attention(
     asked = Attention(
         of_q, of_k, of_v, target, held is not None, factor, cap, score or as_it_is,
         None if ahead is None else ahead + shift, None if before is None else before - shift, lse, scales,
+        index, sequences, "key_offsets" in arrays, last and bool(index),
     )  # fmt: skip
     return decide(asked, results, names, machine, None if out is None else fresh)
 
@@ -226,7 +247,7 @@ def _number(value: Any, name: str) -> float | None:
 
 def _require_kinds(arrays: Mapping[str, ArrayInfo]) -> None:
     for name, info in arrays.items():
-        if name in eight_bits.SCALES:
+        if name in (*eight_bits.SCALES, *packed.OFFSETS):
             continue
         wanted = ("float32",) if name == "sinks" else DTYPES
         if info.scalar not in wanted:
@@ -235,12 +256,18 @@ def _require_kinds(arrays: Mapping[str, ArrayInfo]) -> None:
             raise TypeError(f"`q` and `{name}` have dtypes {arrays['q'].dtype} and {info.dtype}: they must have one")
 
 
-def _require_axes(q: ArrayInfo, k: ArrayInfo, v: ArrayInfo) -> None:
+def _require_axes(q: ArrayInfo, k: ArrayInfo, v: ArrayInfo, *, together: bool) -> None:
     for name, info in (("q", q), ("k", k), ("v", v)):
+        if together and len(info.shape) != 3:
+            raise ValueError(f"`{name}` has shape {info.shape}: with `offsets` attention takes arrays of 3 axes")
+        if together and info.scalar in eight_bits.DTYPES:
+            raise TypeError(
+                f"`{name}` has dtype {info.dtype}: with `offsets` attention takes {' or '.join(OF_16_BITS)}"
+            )
         if len(info.shape) not in (3, 4) or len(info.shape) != len(q.shape):
             raise ValueError(f"`{name}` has shape {info.shape}: attention takes arrays of 3 or 4 axes, all of as many")
         dim = info.shape[-1]
-        least = eight_bits.STEP if info.scalar == eight_bits.DTYPE else 8
+        least = eight_bits.STEP if info.scalar in eight_bits.DTYPES else 8
         if dim % least or not least <= dim <= MOST_DIM:
             what = f"multiples of {least}, from {least} to {MOST_DIM}"
             raise ValueError(f"`{name}` has {dim} elements a head: attention takes {what}")
@@ -270,7 +297,7 @@ def _result_dtype(asked: Any, out: ArrayInfo | None, scalar: str) -> str:
         if asked is None or isinstance(asked, str)
         else getattr(asked, "__name__", str(asked)).removeprefix("torch.")
     )
-    if scalar != eight_bits.DTYPE:
+    if scalar not in eight_bits.DTYPES:
         if kind not in (None, scalar):
             raise TypeError(f"`out_dtype` is {kind}, and `q` has dtype {scalar}, as the result has")
         return scalar

@@ -9,7 +9,7 @@ import numpy as np
 from prism.lib.cases import Case, numbers
 
 SHAPES = ((1, 2, 70, 64), (2, 1, 130, 32), (0, 2, 5, 64), (1, 2, 0, 64), (1, 1, 1, 8), (1, 3, 65, 96))
-LARGE = ((2, 3, 300, 64), (1, 2, 1000, 128), (3, 2, 513, 256))
+LARGE = ((1, 1, 150, 64), (2, 3, 300, 64), (1, 2, 1000, 128), (3, 2, 513, 256))
 
 
 def _codes(places: Any, dim: int) -> Any:

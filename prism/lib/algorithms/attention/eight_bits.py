@@ -10,7 +10,9 @@ from prism.kernels.attention import transpose_values
 from prism.lib.views import View
 from prism.runtime.arrays import ArrayInfo
 
-DTYPE = "float8_e4m3fn"
+DTYPES = ("float8_e4m3fn", "float8_e5m2")
+WEIGHTS = "float8_e4m3fn"
+"""What weights are rounded to: no larger than 1, they need no more powers of two, and one bit more is twice as near."""
 RESULTS = ("bfloat16", "float16")
 SCALES = ("q_scale", "k_scale", "v_scale")
 STEP = 16
@@ -55,8 +57,8 @@ def count_scales(arrays: Mapping[str, ArrayInfo], q: View, k: View, batched: boo
         if info is None:
             counts.append(0)
             continue
-        if q.scalar != DTYPE:
-            raise TypeError(f"`{name}` is for arrays of {DTYPE}, and `q` has dtype {q.scalar}")
+        if q.scalar not in DTYPES:
+            raise TypeError(f"`{name}` is for arrays of {' or '.join(DTYPES)}, and `q` has dtype {q.scalar}")
         if info.scalar != "float32":
             raise TypeError(f"`{name}` has dtype {info.dtype}: a scale is of float32")
         each = view.shape[0 if batched else 1 : 2]
@@ -66,4 +68,4 @@ def count_scales(arrays: Mapping[str, ArrayInfo], q: View, k: View, batched: boo
     return tuple(counts)
 
 
-__all__ = ["DTYPE", "RESULTS", "SCALES", "STEP", "count_scales", "steps_before"]
+__all__ = ["DTYPES", "RESULTS", "SCALES", "STEP", "WEIGHTS", "count_scales", "steps_before"]

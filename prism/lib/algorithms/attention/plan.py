@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from prism.host.call import Decision, Result
-from prism.host.plan import NO_MAP, OUT, WORDS, Buffer, Machine, Plan, Scratch, Step, instance_of, nothing
+from prism.host.plan import NO_MAP, OUT, WORDS, Buffer, Machine, Map, Plan, Scratch, Step, instance_of, nothing
 from prism.kernels import attention as kernels
 from prism.kernels.attention import Cut, Terms, as_it_is
 from prism.lang.surface import Kernel
-from prism.lib.algorithms.attention import eight_bits
+from prism.lib.algorithms.attention import eight_bits, packed
 from prism.lib.views import View
 from prism.runtime.instance import Instance
 from prism.runtime.tensor_maps import PIECE
@@ -23,7 +23,8 @@ class Attention:
     """Attention that is to be made, of views whose axes are batches, heads, lengths and elements.
 
     `ahead`: row r sees columns up to r + ahead, `back`: from r - back on; None: all. `scales`: how many scales there are of
-    queries, keys and values of 8 bits.
+    queries, keys and values of 8 bits. Where offsets are given, `index` is their dtype, and `sequences` how many there are;
+    `own_keys`: the keys have offsets of their own; `last`: distances are from a sequence's last row and key.
     """
 
     q: View
@@ -38,6 +39,16 @@ class Attention:
     back: int | None
     lse: bool
     scales: tuple[int, ...] = (0, 0, 0)
+    index: str = ""
+    sequences: int = 0
+    own_keys: bool = False
+    last: bool = False
+
+    @property
+    def lengths(self) -> tuple[int, int]:
+        """Rows and keys of a sequence; of packed ones on average."""
+        rows, keys = self.q.shape[2], self.k.shape[2]
+        return (-(-rows // self.sequences), -(-keys // self.sequences)) if self.index else (rows, keys)
 
     @property
     def plain(self) -> bool:
@@ -51,7 +62,7 @@ def decide(
     """Return how attention is made; `fresh`, where its result's memory is the caller's: of a result in memory of its own."""
     batches, heads, rows, _ = asked.q.shape
     keys = asked.k.shape[2]
-    if not batches * heads * rows * asked.v.shape[3]:
+    if not batches * heads * rows * asked.v.shape[3] or (asked.index and not asked.sequences):
         return Decision(results, names, beside=fresh is not None and 0 not in asked.out.shape)
     copied = tuple(
         view.name for view in (asked.q, asked.k, asked.v)[: 3 if keys else 1] if not _fits(view, machine.host)
@@ -59,7 +70,8 @@ def decide(
     if copied:
         return Decision(copied=copied)
     choose = kernels.cut_of_bytes if asked.q.size == 1 else kernels.cut_of
-    cut = choose(asked.q.shape[3], asked.v.shape[3], rows, host=machine.host)
+    dims, causal = (asked.q.shape[3], asked.v.shape[3]), asked.ahead is not None
+    cut = choose(*dims, asked.lengths[0], causal=causal, host=machine.host)
     if fresh is not None and not (_fits(asked.out, machine.host) and _apart(asked.out)):
         return Decision(results, names, beside=True, plan=_plan(replace(asked, out=fresh), cut, machine))
     return Decision(results, names, plan=_plan(asked, cut, machine))
@@ -82,37 +94,49 @@ def _apart(view: View) -> bool:
 def _plan(asked: Attention, cut: Cut, machine: Machine) -> Plan:
     """Return the launch."""
     (batches, heads, rows, _), (_, kv_heads, keys, _) = asked.q.shape, asked.k.shape
-    k: Any = asked.k.map
-    v: Any = asked.v.map
-    out = asked.out
-    terms = Terms(asked.ahead is not None, asked.back is not None, asked.cap is not None, asked.sinks, asked.lse)
-    share, pairs = heads // kv_heads, batches * heads
-    instance = instance_for(asked.q.scalar, cut, terms, asked.score, asked.plain, out.scalar)
+    out, map_of = asked.out, packed.map_of if asked.index else _map_of
+    k: Any = map_of(asked.k)
+    v: Any = map_of(asked.v)
+    terms = Terms(
+        asked.ahead is not None, asked.back is not None, asked.cap is not None, asked.sinks, asked.lse, bool(asked.index),
+        asked.last,
+    )  # fmt: skip
+    share, pairs = heads // kv_heads, (asked.sequences if asked.index else batches) * heads
+    instance = instance_for(
+        asked.q.scalar, cut, terms, asked.score, asked.plain, out.scalar, asked.index or packed.INDICES[0]
+    )
     each = asked.k.shape[3] + asked.v.shape[3]
-    section = kernels.section_of(pairs, share, keys, each * asked.k.size, causal=terms.causal)
+    of_section = heads if asked.index else pairs
+    section = kernels.section_of(of_section, share, asked.lengths[1], each * asked.k.size, causal=terms.causal)
     if not keys and not machine.host:  # a GPU has no tensor map of nothing, and none is read
         k = v = NO_MAP
     before: tuple[Step, ...] = ()
     factors, scratch = nothing("float32"), Scratch()
+    far_rows, far_keys = (rows + keys, rows + keys) if asked.index else (rows, keys)
     if cut.width == 1:
         transposition, v, factors = eight_bits.steps_before(asked.q, asked.v, asked.scales, scratch)
         before = (transposition,)
     arguments: dict[str, Any] = {
-        "q": asked.q.map, "k": k, "v": v, "map_out": out.map if cut.slab else NO_MAP,
+        "q": map_of(asked.q), "k": k, "v": v, "map_out": map_of(out) if cut.slab else NO_MAP,
         "out": nothing(out.scalar) if cut.slab else out.buffer,
-        "lse": Buffer(LSE, 0, "float32", pairs * rows) if asked.lse else nothing("float32"),
+        "lse": Buffer(LSE, 0, "float32", batches * heads * rows) if asked.lse else nothing("float32"),
         "sinks": Buffer("sinks", 0, "float32", heads) if asked.sinks else nothing("float32"),
         "pairs": pairs, "heads": heads, "share": share, "rows": rows, "keys": keys,
-        "ahead": _bounded(asked.ahead, rows, keys), "back": _bounded(asked.back, keys, rows),
+        "ahead": _bounded(asked.ahead, far_rows, far_keys), "back": _bounded(asked.back, far_keys, far_rows),
         "columns": asked.v.shape[3], "section": section, "scale": asked.scale, "cap": asked.cap or 1.0,
         "counter": Buffer(WORDS, 0, "uint32", 1), "scales": factors,
     }  # fmt: skip
+    arguments |= packed.offsets_of(asked.index, own_keys=asked.own_keys)
     for name, step in zip(("batch_step", "head_step", "row_step"), out.strides, strict=False):
         arguments[name] = step // out.size
-    tiles = pairs * -(-rows // cut.rows)
+    tiles = heads * (rows // cut.rows + asked.sequences) if asked.index else pairs * -(-rows // cut.rows)
     blocks = min(tiles, 2 if machine.host else machine.multiprocessors)
     steps = (*before, Step(instance, blocks, cut.threads, arguments))
     return Plan(steps, words=16, tag="attention", scratch=scratch.used, lent=bool(before))
+
+
+def _map_of(view: View) -> Map:
+    return view.map
 
 
 def _bounded(distance: int | None, least: int, most: int) -> int:
@@ -121,13 +145,29 @@ def _bounded(distance: int | None, least: int, most: int) -> int:
 
 
 def instance_for(
-    scalar: str, cut: Cut, terms: Terms, score: Kernel = as_it_is, plain: bool = True, out: str = ""
+    scalar: str,
+    cut: Cut,
+    terms: Terms,
+    score: Kernel = as_it_is,
+    plain: bool = True,
+    out: str = "",
+    index: str = "int32",
 ) -> Instance:
     """Return the kernel for a dtype, cut so, with what is done with scores; `plain`: they are scaled alone.
 
-    `out`: the result's dtype, where it is another.
+    `out`: the result's dtype, where it is another. `index`: that of offsets.
     """
-    template = {"T": scalar, "OUT": out or scalar, "CUT": cut, "TERMS": terms, "SCORE": score, "PLAIN": plain}
+    weights = eight_bits.WEIGHTS if cut.width == 1 else scalar
+    template = {
+        "T": scalar,
+        "W": weights,
+        "OUT": out or scalar,
+        "INDEX": index,
+        "CUT": cut,
+        "TERMS": terms,
+        "SCORE": score,
+        "PLAIN": plain,
+    }
     return instance_of(kernels.attend, template)
 
 

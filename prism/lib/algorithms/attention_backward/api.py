@@ -12,16 +12,13 @@ import numpy as np
 from prism.host import repeat
 from prism.host.call import Decision, Result, call
 from prism.host.plan import Machine
-from prism.kernels.attention.backward_cut import MOST_DIM_BACKWARD
+from prism.kernels.attention import MOST_DIM
+from prism.lib.algorithms.attention.options import ALIGNMENTS, LAYOUTS, bounds_of, number_of
 from prism.lib.algorithms.attention_backward.plan import NAMES, Backward, decide
 from prism.lib.views import new_view, view_of
 from prism.runtime.arrays import CODED, ArrayInfo
 
 DTYPES = ("float16", "bfloat16")
-ALIGNMENTS = {False: None, True: "bottom_right", "bottom_right": "bottom_right", "top_left": "top_left"}
-"""What `causal` may be, and which corners of a head's scores the diagonal meets."""
-LAYOUTS = {"bhld": (0, 1, 2, 3), "blhd": (0, 2, 1, 3)}
-"""Where batches, heads, lengths and elements stand among the axes."""
 _MOST = (1 << 31) - (1 << 10)
 _CALLED = {"result": "out"}
 
@@ -35,7 +32,9 @@ def attention_backward(
     lse: Any,
     *,
     causal: bool | str = False,
+    window: int | tuple[int | None, int | None] | None = None,
     scale: float | None = None,
+    softcap: float | None = None,
     deterministic: bool = False,
     layout: str = "bhld",
     stream: Any = None,
@@ -50,15 +49,17 @@ def attention_backward(
         What `attention` was called with: batches x heads x length x dim, all of float16 or all of bfloat16; or, where `layout` is
         "blhd", batches x length x heads x dim. Without the first axis there is one batch. A divisor of `q`'s number of heads is
         `k`'s and `v`'s, each shared by as many heads of `q` that follow one another. `v` has a dim of its own; both are multiples
-        of 8 up to 128. Any strides; a copy is made where elements of the last axis don't lie one after the other, or others don't
+        of 8 up to 256. Any strides; a copy is made where elements of the last axis don't lie one after the other, or others don't
         begin at multiples of 16 bytes.
     out, lse : arrays
-        What `attention` returned: `out` of `q`'s shape, but for `v`'s dim; `lse` of float32, batches x heads x length.
-    causal, scale, layout
-        As of `attention`.
+        What `attention` returned: `out` of `q`'s shape, but for `v`'s dim; `lse` of float32, batches x heads x length. Of a call
+        with sinks both tell of them, and the gradients are right.
+    causal, window, scale, softcap, layout
+        As of `attention`, and as it was called.
     deterministic : bool
         Whether the same call gives the same bits: then gradients of queries are made by a launch of their own, from scores that
-        it makes again. If not, blocks add theirs up in no fixed order, in float32.
+        it makes again. If not, blocks add theirs up in no fixed order, in float32. Gradients of `k` and `v` have the same bits
+        either way, and all of heads of more than 128 elements do.
     stream : stream or int, optional
         Where to run, for arrays on a GPU; by default their library's current stream.
 
@@ -73,7 +74,7 @@ def attention_backward(
     TypeError
         An argument is no array, or of another dtype; arrays of two libraries, or on the host and on a GPU.
     ValueError
-        Shapes don't fit; `causal` or `layout` is none of these.
+        Shapes don't fit; `causal` or `layout` is none of these; a `softcap` that is not positive.
     DeviceError
         The GPU has no wgmma: it is no Hopper (sm_90a).
 
@@ -95,18 +96,20 @@ def attention_backward(
            [1., 1., 1., 1., 1., 1., 1., 1.]], dtype=float16)
     """
     given = {"q": q, "k": k, "v": v, "dout": dout, "result": out, "lse": lse}
-    asked = ("attention_backward", tuple(given), causal, scale or repr(scale), bool(deterministic), layout)
+    bounds = tuple(window) if isinstance(window, tuple | list) else (window, window)
+    asked = ("attention_backward", causal, bounds, scale or repr(scale), softcap, bool(deterministic), layout)
     if (known := repeat.run_many(asked, (*given.values(), None), stream)) is not None:
         return known
-    how: dict[str, Any] = {"causal": causal, "scale": scale, "deterministic": bool(deterministic), "layout": layout}
+    how: dict[str, Any] = {"causal": causal, "window": bounds, "scale": scale, "softcap": softcap, "layout": layout}
+    how["deterministic"] = bool(deterministic)
     return call(
         "attention_backward", asked, given, functools.partial(decide_backward, **how), None, stream, called=_CALLED
     )
 
 
 def decide_backward(
-    arrays: Mapping[str, ArrayInfo], _: ArrayInfo | None, machine: Machine, *, causal: bool | str, scale: float | None,
-    deterministic: bool, layout: str,
+    arrays: Mapping[str, ArrayInfo], _: ArrayInfo | None, machine: Machine, *, causal: bool | str, window: tuple[Any, ...],
+    scale: float | None, softcap: float | None, deterministic: bool, layout: str,
 ) -> Decision:  # fmt: skip
     """Return how `attention_backward` of arrays by the names of its arguments, `out` as `result`, is made.
 
@@ -117,10 +120,10 @@ def decide_backward(
         raise ValueError(f"`causal` is a bool, 'bottom_right' or 'top_left', not {causal!r}")
     if not isinstance(layout, str) or layout not in LAYOUTS:
         raise ValueError(f"`layout` is {' or '.join(map(repr, LAYOUTS))}, not {layout!r}")
-    try:
-        factor = None if scale is None else float(scale)
-    except (TypeError, ValueError):
-        raise TypeError(f"`scale` must be a number, not {scale!r}") from None
+    cap, factor = number_of(softcap, "softcap"), number_of(scale, "scale")
+    if cap is not None and not 0 < cap < math.inf:
+        raise ValueError(f"`softcap` must be positive, and finite, not {softcap}")
+    before, behind = bounds_of(window)
     _require_kinds(arrays)
     axes = LAYOUTS[layout]
     _require_shapes(arrays, axes)
@@ -134,9 +137,13 @@ def decide_backward(
         new_view(name, scalar, shape).with_batch().with_order(axes) for name, shape in zip(NAMES, shapes, strict=True)
     )
     shift = 0 if ALIGNMENTS[causal] == "top_left" else k.shape[2] - q.shape[2]
-    factor = 1 / math.sqrt(q.shape[3]) if factor is None else factor
+    ahead = 0 if causal else behind
+    if ahead is not None and behind is not None:
+        ahead = min(ahead, behind)
     asked = Backward(
-        dout, q, k, v, result, view_of("lse", arrays["lse"]), dq, dk, dv, factor, shift if causal else None, deterministic
+        dout, q, k, v, result, view_of("lse", arrays["lse"]), dq, dk, dv,
+        1 / math.sqrt(q.shape[3]) if factor is None else factor, cap, None if ahead is None else ahead + shift,
+        None if before is None else before - shift, deterministic,
     )  # fmt: skip
     return decide(asked, results, machine)
 
@@ -181,8 +188,8 @@ def _extents(name: str, arrays: Mapping[str, ArrayInfo], axes: tuple[int, ...]) 
     shape = arrays[name].shape
     if len(shape) not in (3, 4) or len(shape) != len(arrays["q"].shape):
         raise ValueError(f"`{name}` has shape {shape}: attention takes arrays of 3 or 4 axes, all of as many")
-    if shape[-1] % 8 or not 8 <= shape[-1] <= MOST_DIM_BACKWARD:
-        most = f"attention_backward takes multiples of 8, from 8 to {MOST_DIM_BACKWARD}"
+    if shape[-1] % 8 or not 8 <= shape[-1] <= MOST_DIM:
+        most = f"attention_backward takes multiples of 8, from 8 to {MOST_DIM}"
         raise ValueError(f"`{name}` has {shape[-1]} elements a head: {most}")
     four = shape if len(shape) == 4 else (1, *shape)
     return tuple(four[axis] for axis in axes)

@@ -7,8 +7,10 @@ from typing import Any
 
 from prism.host.call import Decision, Result
 from prism.host.plan import Machine, Plan, Scratch, Step, instance_of, nothing
-from prism.kernels.attention.backward import change_keys, change_queries, finish, prepare
-from prism.kernels.attention.backward_cut import BackwardCut, backward_cut_of
+from prism.kernels.attention.backward import change_keys, finish, prepare
+from prism.kernels.attention.backward_cut import KEYS, BackwardCut, backward_cut_of
+from prism.kernels.attention.backward_queries import change_queries
+from prism.kernels.attention.cut import Terms
 from prism.lib.views import View
 from prism.runtime.instance import Instance
 from prism.runtime.tensor_maps import PIECE
@@ -20,7 +22,8 @@ DQ, DK, DV = NAMES = "dq", "dk", "dv"
 class Backward:
     """Gradients that are to be made, of views whose axes are batches, heads, lengths and elements; `lse` has all but the last.
 
-    `ahead`: row r sees columns up to r + ahead; None: all. `deterministic`: gradients of queries are added up in an order.
+    `ahead`: row r sees columns up to r + ahead, `back`: from r - back on; None: all. `cap`: what bounds scores, if any.
+    `deterministic`: gradients of queries are added up in an order.
     """
 
     dout: View
@@ -33,8 +36,15 @@ class Backward:
     dk: View
     dv: View
     scale: float
+    cap: float | None
     ahead: int | None
+    back: int | None
     deterministic: bool
+
+    @property
+    def terms(self) -> Terms:
+        """What is done with scores."""
+        return Terms(self.ahead is not None, self.back is not None, self.cap is not None)
 
 
 def decide(asked: Backward, results: tuple[Result, ...], machine: Machine) -> Decision:
@@ -61,49 +71,58 @@ def _fits(view: View, host: bool) -> bool:
 
 
 def _plan(asked: Backward) -> Plan:
-    """Return the launches: one before, one of keys, and one that ends sums, or makes gradients of queries."""
+    """Return the launches: one before, one of keys or two, and one that ends sums, or makes gradients of queries."""
     (batches, heads, rows, dim), (_, kv_heads, keys, _) = asked.q.shape, asked.k.shape
-    scalar, pairs, scratch = asked.q.scalar, batches * heads, Scratch()
-    cut = backward_cut_of(dim, asked.v.shape[3])
-    tiles, added = pairs * -(-rows // cut.rows), not asked.deterministic
+    pairs, scratch, terms = batches * heads, Scratch(), asked.terms
+    masked = terms.causal or terms.window or keys % KEYS != 0
+    cut = backward_cut_of(dim, asked.v.shape[3], masked=masked or terms.cap)
+    added = not (asked.deterministic or cut.apart)
+    tiles, blocks = pairs * -(-rows // cut.rows), batches * kv_heads * -(-keys // cut.keys)
     of_rows = scratch.take("float32", 2 * tiles * cut.rows)
     sums = scratch.take("float32", tiles * cut.rows * cut.dim) if added else nothing("float32")
-    kernels = instances_for(scalar, cut, causal=asked.ahead is not None, deterministic=asked.deterministic)
-    ahead = 0 if asked.ahead is None else max(-rows, min(keys, asked.ahead))
+    size = {"heads": heads, "rows": rows}
     common: dict[str, Any] = {
-        "q": asked.q.map,
-        "k": asked.k.map,
-        "v": asked.v.map,
+        "q": asked.q.map, "k": asked.k.map, "v": asked.v.map, "dout": asked.dout.map, "of_rows": of_rows, "keys": keys,
+        "share": heads // kv_heads, "scale": asked.scale, "cap": asked.cap or 1.0,
+        "ahead": _within(asked.ahead, rows, keys), "back": _within(asked.back, keys, rows), **size,
+    }  # fmt: skip
+    of_keys = common | {"dk": asked.dk.map, "dv": asked.dv.map, "dq_sums": sums}
+    first, *middle, last = instances_for(asked.q.scalar, cut, terms, added=added, masked=masked)
+    before = {
+        "out": asked.out.map,
+        "lse": asked.lse.buffer,
+        "dq_sums": sums,
         "dout": asked.dout.map,
         "of_rows": of_rows,
     }
-    common |= {
-        "heads": heads,
-        "share": heads // kv_heads,
-        "rows": rows,
-        "keys": keys,
-        "ahead": ahead,
-        "scale": asked.scale,
-    }
-    first = {"out": asked.out.map, "lse": asked.lse.buffer, "dq_sums": sums}
-    first |= {name: common[name] for name in ("dout", "of_rows", "heads", "rows")}
-    second = common | {"dk": asked.dk.map, "dv": asked.dv.map, "dq_sums": sums}
-    last = {"dq_sums": sums, "dq": asked.dq.map} | {name: common[name] for name in ("heads", "rows", "scale")}
-    third = Step(kernels[2], tiles, 128 * cut.groups, last)
-    if asked.deterministic:
-        third = Step(kernels[2], pairs * -(-rows // cut.keys), cut.threads, common | {"dq": asked.dq.map})
-    blocks = batches * kv_heads * -(-keys // cut.keys)
-    steps = Step(kernels[0], tiles, 128, first), Step(kernels[1], blocks, cut.threads, second), third
-    return Plan(steps, scratch=scratch.used, lent=True)
+    steps = [Step(first, tiles, 128, before | size)]
+    steps += [Step(one, blocks, cut.threads, of_keys) for one in middle]
+    if added:
+        after = {"dq_sums": sums, "dq": asked.dq.map, "scale": asked.scale, **size}
+        steps.append(Step(last, tiles, 128 * cut.groups, after))
+    else:
+        steps.append(Step(last, pairs * -(-rows // cut.keys), cut.threads, common | {"dq": asked.dq.map}))
+    return Plan(tuple(steps), scratch=scratch.used, lent=True)
 
 
-def instances_for(scalar: str, cut: BackwardCut, *, causal: bool, deterministic: bool) -> tuple[Instance, ...]:
-    """Return the three kernels for a dtype, cut so."""
-    common = {"T": scalar, "CUT": cut}
-    first = instance_of(prepare, {**common, "ADDED": not deterministic})
-    second = instance_of(change_keys, {**common, "CAUSAL": causal, "ADDED": not deterministic})
-    third = instance_of(change_queries, {**common, "CAUSAL": causal}) if deterministic else instance_of(finish, common)
-    return first, second, third
+def _within(distance: int | None, least: int, most: int) -> int:
+    """Return a distance between `-least` and `most`, beyond which nothing changes; 0 for none, which is not looked at."""
+    return 0 if distance is None else max(-least, min(most, distance))
+
+
+def instances_for(scalar: str, cut: BackwardCut, terms: Terms, *, added: bool, masked: bool) -> tuple[Instance, ...]:
+    """Return the kernels for a dtype, cut so, in their order.
+
+    `added`: blocks of keys add gradients of queries up. `masked`: as of `backward_cut_of`, of keys.
+    """
+    plain = {"T": scalar, "CUT": cut}
+    kinds = ((False, True), (True, False)) if cut.apart else ((True, True),)
+    common = {**plain, "TERMS": terms, "ADDED": added, "MASKED": masked}
+    middle = [
+        instance_of(change_keys, {**common, "OF_KEYS": of_keys, "OF_VALUES": of_values}) for of_keys, of_values in kinds
+    ]
+    last = instance_of(finish, plain) if added else instance_of(change_queries, {**plain, "TERMS": terms})
+    return (instance_of(prepare, {**plain, "ADDED": added}), *middle, last)
 
 
 __all__ = ["NAMES", "Backward", "decide", "instances_for"]

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from prism.host.plan import Machine
 from prism.kernels.attention.backward_cut import backward_cut_of
+from prism.kernels.attention.cut import Terms
 from prism.lib.algorithms.attention_backward.api import DTYPES
 from prism.lib.algorithms.attention_backward.plan import instances_for
 from prism.lib.algorithms.sgemm.ring import ARCH
@@ -20,7 +21,10 @@ def instances(gpu: Machine) -> Iterator[Instance]:
     if gpu.arch != ARCH:
         return
     found: dict[Instance, None] = {}
-    for dtype, dim, causal, deterministic in itertools.product(DTYPES, (64, 128), _FLAGS, _FLAGS):
-        kernels = instances_for(dtype, backward_cut_of(dim, dim), causal=causal, deterministic=deterministic)
+    for dtype, dim, masked, causal, deterministic in itertools.product(DTYPES, (64, 128), _FLAGS, _FLAGS, _FLAGS):
+        if causal and not masked:
+            continue
+        cut = backward_cut_of(dim, dim, masked=masked)
+        kernels = instances_for(dtype, cut, Terms(causal=causal), added=not deterministic, masked=masked)
         found |= dict.fromkeys(kernels)
     yield from found

@@ -3,26 +3,12 @@
 from __future__ import annotations
 
 import functools
-import math
-import numbers
-from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from prism.host import repeat
-from prism.host.call import Decision, Result, call
-from prism.host.plan import OUT, Machine
-from prism.kernels.attention import MOST_DIM
-from prism.lib.algorithms.attention_decode.plan import LSE, ROWS, Decoding, decide
+from prism.host.call import call
+from prism.lib.algorithms.attention_decode.asked import decide_decoding
 from prism.lib.algorithms.topk.calls import copy_to
-from prism.lib.views import new_view, view_of
-from prism.runtime.arrays import CODED, ArrayInfo
-
-DTYPES = ("float16", "bfloat16")
-LAYOUTS = {"bhld": (0, 1, 2, 3), "blhd": (0, 2, 1, 3)}
-"""Where batches, heads, lengths and elements stand among the axes."""
-_MOST = (1 << 31) - (1 << 10)
 
 
 def attention_decode(
@@ -48,9 +34,9 @@ def attention_decode(
     k, v : arrays
         Of `q`'s dtype: batches x heads x keys x dim, or batches x keys x heads x dim; with `page_table` pages x heads x keys of a
         page x dim, or pages x keys of a page x heads x dim, a multiple of 8 keys a page. A divisor of `q`'s number of heads is
-        theirs, each shared by as many heads of `q` that follow one another: at most 64 queries share one. `v` has a dim of its
-        own; both are multiples of 8 up to 256. Any strides; a copy is made where elements of the last axis don't lie one after
-        the other, or others don't begin at multiples of 16 bytes.
+        theirs, each shared by as many heads of `q` that follow one another: for each 64 queries that share one it is read once.
+        `v` has a dim of its own; both are multiples of 8 up to 256. Any strides; a copy is made where elements of the last axis
+        don't lie one after the other, or others don't begin at multiples of 16 bytes.
     lengths : array, optional
         Of int32, one a sequence: how many keys it has, the tokens' own among them; by default all that there is room for. What
         lies behind them is not looked at. Less than 0 counts as 0, more than there is room for as that.
@@ -81,7 +67,7 @@ def attention_decode(
     TypeError
         An argument is no array, or of another dtype; arrays of two libraries, or on the host and on a GPU.
     ValueError
-        Shapes don't fit; more than 64 queries share a head of `k`; `layout` is none of these; `scale` is not positive; `out` is
+        Shapes don't fit; `layout` is none of these; `scale` is not positive; `out` is
         read-only.
     DeviceError
         The GPU has no wgmma: it is no Hopper (sm_90a).
@@ -102,120 +88,86 @@ def attention_decode(
     >>> prism.lib.attention_decode(q, k, v, lengths=np.array([2], np.int32))[0, 0]
     array([[ 4.,  5.,  6.,  7.,  8.,  9., 10., 11.]], dtype=float16)
     """
-    how: dict[str, Any] = {"causal": bool(causal), "scale": scale, "layout": layout, "lse": lse}
+    given = {"q": q, "k": k, "v": v, "lengths": lengths, "page_table": page_table}
+    return _decode("attention_decode", given, bool(causal), scale, layout, lse, out, stream)
+
+
+def attention_decode_latent(
+    q: Any,
+    cache: Any,
+    *,
+    lengths: Any = None,
+    page_table: Any = None,
+    causal: bool = True,
+    scale: float | None = None,
+    layout: str = "blhd",
+    lse: bool = False,
+    out: Any = None,
+    stream: Any = None,
+) -> Any:
+    """Return `softmax(scale * q @ cache.T) @ cache[..., :512]` of the last few tokens of each sequence: latent attention (MLA).
+
+    Parameters
+    ----------
+    q : array of NumPy, CuPy or torch
+        Batches x tokens x heads x 576, of float16 or bfloat16; or, where `layout` is "bhld", batches x heads x tokens x 576.
+    cache : array
+        Of `q`'s dtype, keys whose first 512 elements are the values: batches x keys x 1 x 576, or batches x 1 x keys x 576; with
+        `page_table` pages x keys of a page x 1 x 576, or pages x 1 x keys of a page x 576, a multiple of 8 keys a page. It may
+        have several heads, a divisor of `q`'s number. Strides are as of `attention_decode`.
+    lengths, page_table, causal, lse, out, stream
+        As of `attention_decode`.
+    scale : float, optional
+        What products are multiplied by; by default `1 / sqrt(576)`. Models give that of their heads before they were absorbed
+        into the latent space, as `1 / sqrt(192)`.
+    layout : str
+        "blhd", as serving engines have it, or "bhld".
+
+    Returns
+    -------
+    array
+        Of `q`'s shape, dtype and library, but for 512 elements; `out`, if given. With `lse` a pair, the second of float32,
+        batches x heads x tokens, whatever the layout.
+
+    Raises
+    ------
+    TypeError, ValueError, DeviceError
+        As `attention_decode`.
+
+    Notes
+    -----
+    The cache is read once for each 64 queries; 128 heads of a token are two times 64. What is said of `attention_decode`'s bits
+    and numerics holds here.
+
+    Examples
+    --------
+    >>> import numpy as np, prism
+    >>> q, cache = np.zeros((1, 1, 16, 576), np.float16), np.ones((1, 5, 1, 576), np.float16)
+    >>> found = prism.lib.attention_decode_latent(q, cache)
+    >>> found.shape, float(found.min()), float(found.max())
+    ((1, 1, 16, 512), 1.0, 1.0)
+    """
+    given = {"q": q, "cache": cache, "lengths": lengths, "page_table": page_table}
+    return _decode("attention_decode_latent", given, bool(causal), scale, layout, lse, out, stream)
+
+
+def _decode(
+    name: str, arrays: dict[str, Any], causal: bool, scale: float | None, layout: str, lse: bool, out: Any, stream: Any
+) -> Any:
+    """Call a function of these arrays, of which some may be None."""
+    given = {key: array for key, array in arrays.items() if array is not None or key not in ("lengths", "page_table")}
+    how: dict[str, Any] = {"causal": causal, "scale": scale, "layout": layout, "lse": lse}
     if lse and out is not None:
         if not (isinstance(out, tuple | list) and len(out) == 2):
             raise TypeError(
                 "`out` must be a pair of arrays, for the result and the logarithms, where `lse` is asked for"
             )
-        found = attention_decode(q, k, v, lengths=lengths, page_table=page_table, **how, stream=stream)
-        return copy_to("attention_decode", found, tuple(out), stream)
-    given = {"q": q, "k": k, "v": v}
-    given |= {name: array for name, array in (("lengths", lengths), ("page_table", page_table)) if array is not None}
-    asked = ("attention_decode", tuple(given), *how.values())
+        found = _decode(name, arrays, causal, scale, layout, lse, None, stream)
+        return copy_to(name, found, tuple(out), stream)
+    asked = (name, tuple(given), *how.values())
     if (known := repeat.run_many(asked, (*given.values(), out), stream)) is not None:
         return known
-    return call("attention_decode", asked, given, functools.partial(decide_decoding, **how), out, stream)
+    return call(name, asked, given, functools.partial(decide_decoding, **how), out, stream)
 
 
-def decide_decoding(
-    arrays: Mapping[str, ArrayInfo], out: ArrayInfo | None, machine: Machine, *, causal: bool, scale: float | None, layout: str,
-    lse: bool,
-) -> Decision:  # fmt: skip
-    """Return how `attention_decode` of arrays by the names of its arguments is made.
-
-    Raises:
-        TypeError, ValueError: as `attention_decode`.
-    """
-    if not isinstance(layout, str) or layout not in LAYOUTS:
-        raise ValueError(f"`layout` is {' or '.join(map(repr, LAYOUTS))}, not {layout!r}")
-    if scale is not None and (isinstance(scale, bool) or not isinstance(scale, numbers.Real)):
-        raise TypeError(f"`scale` is a number, not {scale!r}")
-    if scale is not None and not 0 < scale < math.inf:
-        raise ValueError(f"`scale` must be positive, and finite, not {scale}")
-    _require_kinds(arrays)
-    _require_shapes(arrays, LAYOUTS[layout])
-    axes, q = LAYOUTS[layout], arrays["q"]
-    queries, k, v = (view_of(name, arrays[name]).with_order(axes) for name in ("q", "k", "v"))
-    (batches, heads, tokens, dim), dim_v = queries.shape, v.shape[3]
-    shape = (*q.shape[:-1], dim_v)
-    if out is not None and (out.scalar != q.scalar or out.shape != shape):
-        raise ValueError(f"`out` has shape {out.shape} and dtype {out.dtype}, and the result has {shape} and {q.dtype}")
-    result = Result(shape, CODED.get(q.scalar) or np.dtype(q.scalar))
-    results = (result, Result((batches, heads, tokens), np.dtype(np.float32)))[: 1 + lse]
-    fresh = new_view(OUT, q.scalar, shape).with_order(axes)
-    target = fresh if out is None else view_of(OUT, out).with_order(axes)
-    lengths, table = (view_of(name, arrays[name]) if name in arrays else None for name in ("lengths", "page_table"))
-    page = 0 if table is None else k.shape[2]
-    keys = k.shape[2] if table is None else page * table.shape[1]
-    factor = float(scale) if scale is not None else 1 / math.sqrt(max(dim, 1))
-    asked = Decoding(
-        queries, k, v, target, lengths, table, page, keys, factor * math.log2(math.e), causal, lse
-    )  # fmt: skip
-    return decide(asked, results, (OUT, LSE)[: 1 + lse], machine, None if out is None else fresh)
-
-
-# -- Arguments --------------------------------------------------------------------------------------------------------
-
-
-def _require_kinds(arrays: Mapping[str, ArrayInfo]) -> None:
-    for name, info in arrays.items():
-        wanted = ("int32",) if name in ("lengths", "page_table") else DTYPES
-        if info.scalar not in wanted:
-            raise TypeError(f"`{name}` has dtype {info.dtype}, and attention_decode takes {' or '.join(wanted)}")
-        if name in ("k", "v") and info.scalar != arrays["q"].scalar:
-            raise TypeError(f"`q` and `{name}` have dtypes {arrays['q'].dtype} and {info.dtype}: they must have one")
-
-
-def _require_shapes(arrays: Mapping[str, ArrayInfo], axes: tuple[int, ...]) -> None:
-    """Look at what must be equal of the arrays' extents."""
-    for name in ("q", "k", "v"):
-        shape = arrays[name].shape
-        if len(shape) != 4:
-            raise ValueError(f"`{name}` has shape {shape}: attention_decode takes arrays of 4 axes")
-        if shape[-1] % 8 or not 0 < shape[-1] <= MOST_DIM:
-            raise ValueError(
-                f"`{name}` has {shape[-1]} elements a head: attention_decode takes multiples of 8 up to {MOST_DIM}"
-            )
-    q, k, v = (tuple(arrays[name].shape[axis] for axis in axes) for name in ("q", "k", "v"))
-    if k[3] != q[3]:
-        raise ValueError(f"`q` and `k` have {q[3]} and {k[3]} elements a head: they must have as many")
-    if k[:3] != v[:3]:
-        raise ValueError(
-            f"`k` and `v` have shapes {arrays['k'].shape} and {arrays['v'].shape}: they may differ in the last axis alone"
-        )
-    _require_heads(q, k)
-    _require_sequences(q, k, arrays.get("lengths"), arrays.get("page_table"))
-
-
-def _require_heads(q: tuple[int, ...], k: tuple[int, ...]) -> None:
-    if q[1] and (not k[1] or q[1] % k[1]):
-        raise ValueError(f"`q` has {q[1]} heads and `k` {k[1]}: the first must be a multiple of the second")
-    if k[1] and (rows := q[1] // k[1] * q[2]) > ROWS:
-        raise ValueError(
-            f"`q` has {rows} queries for each head of `k`: at most {ROWS} share one; prism.lib.attention takes more"
-        )
-
-
-def _require_sequences(
-    q: tuple[int, ...], k: tuple[int, ...], lengths: ArrayInfo | None, table: ArrayInfo | None
-) -> None:
-    """Look at what there is for each sequence."""
-    if lengths is not None and lengths.shape != (q[0],):
-        raise ValueError(f"`lengths` has shape {lengths.shape}, and there are {q[0]} sequences: ({q[0]},)")
-    if table is None:
-        if k[0] != q[0]:
-            raise ValueError(f"`q` and `k` have {q[0]} and {k[0]} sequences: they must have as many")
-    elif len(table.shape) != 2 or table.shape[0] != q[0]:
-        raise ValueError(f"`page_table` has shape {table.shape}, and there are {q[0]} sequences: ({q[0]}, most pages)")
-    elif k[2] % 8 or not k[2]:
-        raise ValueError(f"`k` has {k[2]} keys a page: attention_decode takes multiples of 8")
-    keys = k[2] * (1 if table is None else table.shape[1])
-    room = max(keys, k[0], q[0], q[1], 4 * q[0] * k[1], 0 if table is None else table.size)
-    if max(room, q[0] * k[1] * (keys // ROWS + 1)) > _MOST:
-        raise ValueError(
-            f"`q` and `k` have {q[0]} x {k[1]} x {keys} keys: extents, and all tiles of 64 keys, are at most {_MOST}"
-        )
-
-
-__all__ = ["attention_decode"]
+__all__ = ["attention_decode", "attention_decode_latent"]

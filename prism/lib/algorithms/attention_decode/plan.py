@@ -6,28 +6,38 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
+import numpy as np
+
 from prism.host.call import Decision, Result
 from prism.host.plan import OUT, SCRATCH, WORDS, Buffer, Clear, Machine, Plan, Scratch, Step, instance_of, nothing
-from prism.kernels.attention import DecodeCut, decode, decode_cut_of
+from prism.kernels.attention import DecodeCut, LatentCut, Sizes, decode, decode_cut_of, decode_latent
 from prism.lib.views import View, new_view
 from prism.runtime.instance import Instance
 from prism.runtime.tensor_maps import PIECE
 
 LSE = "lse"
 ROWS = 64
-"""Queries of a head of keys, at most: those of one product."""
+"""Queries of one product."""
+HOST_BLOCKS = 3
+"""Blocks on the reference machine."""
+MANY = 24
+"""Tiles of a block that are many; one of `PART` of them goes to who comes first, in units of `SMALL`."""
+PART, SMALL = 8, 4
+FAN = 128 << 10
+"""Bytes of parts that one block adds up: more are added up by several, and then again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decoding:
     """Attention that is to be made, of views whose axes are batches (of `k` and `v` also pages), heads, lengths and elements.
 
-    `page`: keys of a page, `table` its numbers, or 0 and None. `keys`: the most that a sequence has.
+    `v`: None of a latent cache, `k`. `page`: keys of a page, `table` its numbers, or 0 and None. `keys`: the most that a sequence
+    has.
     """
 
     q: View
     k: View
-    v: View
+    v: View | None
     out: View
     lengths: View | None
     table: View | None
@@ -48,10 +58,12 @@ def decide(
 ) -> Decision:
     """Return how attention is made; `fresh`, where its result's memory is the caller's: of a result in memory of its own."""
     batches, heads, tokens, _ = asked.q.shape
-    if not batches * heads * tokens * asked.v.shape[3]:
+    if not batches * heads * tokens * asked.out.shape[3]:
         return Decision(results, names, beside=fresh is not None and 0 not in asked.out.shape)
     copied = [
-        view.name for view in (asked.q, asked.k, asked.v)[: 3 if asked.keys else 1] if not _fits(view, machine.host)
+        view.name
+        for view in (asked.q, asked.k, asked.v)[: 3 if asked.keys else 1]
+        if view and not _fits(view, machine.host)
     ]
     copied += [
         view.name
@@ -82,13 +94,14 @@ def _with_keys(asked: Decoding, scratch: Scratch) -> tuple[Decoding, tuple[Clear
     """Return what has keys and values that can be loaded; where there are none, zeros, which must be cleared first."""
     if asked.keys:
         return asked, ()
-    made = []
+    made: list[View | None] = []
     for view in (asked.k, asked.v):
-        shape = (1, view.shape[1], 8, view.shape[3])
-        made.append(new_view(SCRATCH, view.scalar, shape, scratch.take(view.scalar, prod(shape)).offset))
+        shape = (1, asked.k.shape[1], 8, 0 if view is None else view.shape[3])
+        made.append(view and new_view(SCRATCH, view.scalar, shape, scratch.take(view.scalar, prod(shape)).offset))
     k, v = made
+    assert k is not None
     found = replace(asked, k=k, v=v, lengths=None, table=None, page=0)
-    return found, (Clear(k.buffer), Clear(v.buffer))
+    return found, tuple(Clear(view.buffer) for view in (k, v) if view)
 
 
 def _plan(asked: Decoding, out: View, machine: Machine) -> Plan:
@@ -96,56 +109,52 @@ def _plan(asked: Decoding, out: View, machine: Machine) -> Plan:
     scratch = Scratch()
     asked, cleared = _with_keys(asked, scratch)
     (batches, heads, tokens, dim), (_, kv_heads, _, _) = asked.q.shape, asked.k.shape
-    cut = decode_cut_of(
-        dim, asked.v.shape[3], asked.rows, page=asked.page, lengths=asked.lengths is not None,
-        causal=asked.causal and tokens > 1, tokens=tokens > 1, lse=asked.lse, host=machine.host,
+    has = {
+        "page": asked.page,
+        "lengths": asked.lengths is not None,
+        "causal": asked.causal and tokens > 1,
+        "lse": asked.lse,
+    }
+    cut = LatentCut(**has) if asked.v is None else decode_cut_of(dim, asked.v.shape[3], **has, host=machine.host)
+    share, strips, strip = heads // kv_heads, -(-asked.rows // ROWS), min(asked.rows, ROWS)
+    pairs, wide = batches * kv_heads * strips, strip * (cut.columns + 4)
+    tiles = pairs * max(1, -(-asked.keys // cut.keys))
+    blocks, small = blocks_of(tiles, pairs, HOST_BLOCKS if machine.host else cut.blocks * machine.multiprocessors)
+    units = blocks + (-(-tiles // PART) // small + 1 if small else 0)
+    slots = 6 * units * cut.groups
+    sizes = (
+        batches, kv_heads, share, tokens, asked.keys, dim, out.shape[3], strips, strip,
+        0 if asked.table is None else asked.table.shape[1], asked.k.shape[0] if asked.page else 0,
+        PART, small, 2 if machine.host else max(17, FAN // (4 * wide)),
+        *(step // view.size for view in (asked.q, out) for step in view.strides[:3]), asked.scale,
     )  # fmt: skip
-    share, pairs = heads // kv_heads, batches * kv_heads
-    blocks, small, units = units_of(
-        pairs, max(1, -(-asked.keys // cut.keys)), 3 if machine.host else machine.multiprocessors
-    )
     arguments: dict[str, Any] = {
-        "q": (asked.q if tokens > 1 else split_heads(asked.q, share)).map, "k": asked.k.map, "v": asked.v.map,
-        "q_rows": asked.q.buffer if tokens > 1 else nothing(asked.q.scalar), "o": out.buffer,
+        "q": asked.q.buffer, "k": asked.k.map, "v": (asked.v or asked.k).map, "o": out.buffer,
         "lse": Buffer(LSE, 0, "float32", batches * heads * tokens) if asked.lse else nothing("float32"),
-        "partial": scratch.take("float32", units * cut.kept), "marks": scratch.take("float32", units * 1024),
-        "tickets": Buffer(WORDS, 0, "uint32", 1), "counters": Buffer(WORDS, 16, "uint32", 4 * pairs), "small": small,
-        "batches": batches, "heads": kv_heads, "shared_by": share, "tokens": tokens, "keys": asked.keys,
+        "partial": scratch.take("float32", slots * wide), "tickets": Buffer(WORDS, 0, "uint32", 1),
+        "counters": Buffer(WORDS, 16, "uint32", 4 * slots),
         "lengths": nothing("int32") if asked.lengths is None else asked.lengths.buffer,
-        "table": nothing("int32") if asked.table is None else asked.table.buffer,
-        "wide": 0 if asked.table is None else asked.table.shape[1], "pages": asked.k.shape[0] if asked.page else 0,
-        "wide_q": dim, "columns": asked.v.shape[3], "scale": asked.scale,
+        "table": nothing("int32") if asked.table is None else asked.table.buffer, "s": np.array(sizes, Sizes)[()],
     }  # fmt: skip
-    for name, view in (("q", asked.q), ("o", out)):
-        for axis, apart in zip(("batch", "head", "token"), view.strides, strict=False):
-            arguments[f"{name}_{axis}"] = apart // view.size
     step = Step(instance_for(asked.q.scalar, cut), blocks, cut.threads, arguments)
-    return Plan((*cleared, step), words=16 + 16 * pairs, tag="attention_decode", scratch=scratch.used, lent=True)
+    return Plan((*cleared, step), words=16 + 16 * slots, tag="attention_decode", scratch=scratch.used, lent=True)
 
 
-def units_of(pairs: int, tiles: int, processors: int) -> tuple[int, int, int]:
-    """Return how many blocks there are, how many tiles small units have, or 0, and how many units there are at most.
+def blocks_of(tiles: int, pairs: int, slots: int) -> tuple[int, int]:
+    """Return how many blocks there are of `slots` that run at a time, and how many tiles a small unit has, or 0.
 
-    Multiprocessors are not all as fast: where a block has many tiles, the last quarter goes to who comes first, in units so small
-    that blocks end together, of a sixteenth of a head's tiles at least, as its parts are added up one after the other.
+    Multiprocessors are not all as fast: where a block has many tiles, the last eighth goes to who comes first. Where it has few,
+    each has tiles of one head alone, if that leaves few blocks out.
     """
-    blocks, small, rest = min(pairs * tiles, processors), max(2, tiles // 16), pairs * tiles // 4
-    if rest < 2 * blocks * small:
-        return blocks, 0, blocks
-    return blocks, small, blocks + -(-rest // small)
+    if tiles >= MANY * slots:
+        return slots, SMALL
+    even = slots // pairs * pairs
+    return even if even >= slots - slots // 10 and even <= tiles else min(tiles, slots), 0
 
 
-def split_heads(q: View, share: int) -> View:
-    """Return queries, one a head, as batches x heads of keys x the heads that share one x elements."""
-    (batches, heads, _, dim), (apart, step, _, inner) = q.shape, q.strides
-    return View(
-        q.name, q.scalar, (batches, heads // share, share, dim), (apart, step * share, step, inner), q.begins, q.offset
-    )
-
-
-def instance_for(scalar: str, cut: DecodeCut) -> Instance:
+def instance_for(scalar: str, cut: DecodeCut | LatentCut) -> Instance:
     """Return the kernel for a dtype, cut so."""
-    return instance_of(decode, {"T": scalar, "CUT": cut})
+    return instance_of(decode if isinstance(cut, DecodeCut) else decode_latent, {"T": scalar, "CUT": cut})
 
 
-__all__ = ["LSE", "OUT", "ROWS", "Decoding", "decide", "instance_for", "split_heads", "units_of"]
+__all__ = ["LSE", "OUT", "ROWS", "Decoding", "decide", "instance_for"]

@@ -1,4 +1,4 @@
-"""Which kernels of decoding ship: for Hopper, of both dtypes and usual heads, dense and in pages of usual sizes."""
+"""Which kernels of decoding ship: for Hopper, of both dtypes and usual heads, dense and in usual pages; latent caches."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import itertools
 from collections.abc import Iterator
 
 from prism.host.plan import Machine
-from prism.kernels.attention import decode_cut_of
-from prism.lib.algorithms.attention_decode.api import DTYPES
+from prism.kernels.attention import LatentCut, decode_cut_of
+from prism.lib.algorithms.attention_decode.asked import DTYPES
 from prism.lib.algorithms.attention_decode.plan import instance_for
 from prism.lib.algorithms.sgemm.ring import ARCH
 from prism.runtime.instance import Instance
@@ -17,7 +17,9 @@ def instances(gpu: Machine) -> Iterator[Instance]:
     """Yield the kernels that ship for a GPU."""
     if gpu.arch != ARCH:
         return
-    for dtype, dim, rows, (page, lengths) in itertools.product(
-        DTYPES, (64, 128), (8, 16), ((0, False), (0, True), (16, True), (64, True))
+    for dtype, dim, (page, lengths) in itertools.product(
+        DTYPES, (64, 128), ((0, False), (0, True), (16, True), (64, True))
     ):
-        yield instance_for(dtype, decode_cut_of(dim, dim, rows, page=page, lengths=lengths))
+        yield instance_for(dtype, decode_cut_of(dim, dim, page=page, lengths=lengths))
+    for dtype, (page, lengths) in itertools.product(DTYPES, ((0, False), (64, True))):
+        yield instance_for(dtype, LatentCut(page=page, lengths=lengths))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from prism.host import arguments, memory, repeat
+from prism.host.arguments import require_integer
 from prism.host.call import Decision, Result, call
 from prism.host.lazies import LazyArray
 from prism.host.plan import OUT, Buffer, Machine, Plan, Scratch
@@ -59,10 +60,7 @@ def mode_of(count: bool, size: Any, fill_value: Any) -> Mode:
         return _COUNTED if count else _CUT  # made once: every call asks
     if count:
         raise ValueError("`count` and `size` are two ways to give a result of unknown length: pass one of them")
-    try:
-        size = index(size)
-    except TypeError:
-        raise TypeError(f"`size` must be an integer, not {type(size).__name__}") from None
+    size = require_integer(size, "size")
     if size < 0:
         raise ValueError(f"`size` must not be negative: {size}")
     return Mode(False, size, fill_value)

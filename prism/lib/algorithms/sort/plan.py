@@ -11,7 +11,7 @@ from prism.kernels import sort as kernels
 from prism.kernels.sort import GIVEN, NONE, POSITIONS
 from prism.kernels.sort_rows import ROOM
 from prism.lib.algorithms.scan.plan import words_for
-from prism.lib.algorithms.sort import cluster, fill
+from prism.lib.algorithms.sort import cluster, fill, resident
 from prism.lib.algorithms.sort.fill import CONTROL
 from prism.lib.algorithms.sort_rows import plan as by_rows
 from prism.lib.algorithms.sort_rows.plan import Kind, Names
@@ -24,8 +24,14 @@ CARRIED = (
 """What values may be: in memory, the first four, by their size; as they are where they are computed when they are read."""
 _NARROW = 1 << 31  # counts of shorter arrays are of 32 bits
 _HOST_ROOM = 227 << 10
-_LONG_ROW, _MOST_ROWS = 1 << 16, 16
-"""Rows of at least so many elements, and no more rows, are sorted by digits one after the other."""
+_MANY = 1 << 17
+"""Several rows that no block holds are sorted by digits where they have so many elements in all, else by tiles and merges."""
+_CLUSTERED = 1 << 15
+"""One row of up to so many elements is sorted by a cluster: to meet takes all blocks longer."""
+_COUNTED = 16
+"""Up to so many rows of keys of 8 and 16 bits are counted and filled, one after the other; more are sorted by digits at once."""
+_TILES_OF_ROW = 4
+"""Rows of at least so many long tiles take them: the last tile of each row is not full."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,14 +85,29 @@ def by_clusters(kind: Kind, many: int, columns: int, machine: Machine) -> bool:
     return cluster.sorts(size_of(kind.read), size_of(value), carries(kind), many, columns, kind.most(machine), machine)
 
 
+def by_residents(kind: Kind, many: int, columns: int, machine: Machine) -> bool:
+    """Whether one row of `columns` elements is sorted by blocks that all run at once."""
+    if kind.bits is not None or many > 1 or columns <= max(kind.most(machine), _CLUSTERED) or not takes(kind):
+        return False
+    value, carried = kind.values or "uint32", carries(kind)
+    if fill.is_counted(size_of(kind.read), carried, columns):
+        return False
+    return resident.sorts(size_of(kind.read), size_of(value), carried, columns, machine)
+
+
 def by_digits(kind: Kind, many: int, columns: int, machine: Machine) -> bool:
     """Whether `many` rows of `columns` elements are sorted by digits, or counted."""
-    long = columns > kind.most(machine) and (many == 1 or (columns >= _LONG_ROW and many <= _MOST_ROWS))
+    long = columns > kind.most(machine) and (many == 1 or many * columns >= _MANY)
     return long and takes(kind)
 
 
 def may_be_in_place(kind: Kind, many: int, columns: int, machine: Machine) -> bool:
-    """Whether the results of `rows` may be the memory that is read: passes write two arrays in turn, and their number is even."""
+    """Whether the results of `rows` may be the memory that is read: passes write two arrays in turn, and their number is even.
+
+    Blocks that all run at once have read all before they write.
+    """
+    if by_residents(kind, many, columns, machine):
+        return not kind.places
     if by_clusters(kind, many, columns, machine):
         return False  # one kernel reads and writes
     again = not kind.values and kind.scalar in ("float16", "bfloat16")  # which may be read again for their zeros
@@ -102,6 +123,12 @@ def rows(
     `in_place`: results may be the very memory that is read, where that may be.
     """
     names = names or Names()
+    if by_residents(kind, many, columns, machine):
+        keys, carried = keys_of(kind), carries(kind)
+        return resident.rows(
+            keys.type, kind.values or "uint32", kind.places or "int64", carried, columns, machine, names, kind=keys.kind,
+            flip=keys.flip, lowest=keys.lowest,
+        )  # fmt: skip
     if by_clusters(kind, many, columns, machine):
         keys, carried = keys_of(kind), carries(kind)
         return cluster.rows(
@@ -116,7 +143,7 @@ def rows(
 def radix(
     kind: Kind, many: int, n: int, machine: Machine, names: Names, *, aligned: bool, in_place: bool = False
 ) -> Plan:
-    """Return the plan that sorts rows of `n` elements by digits, one row after the other.
+    """Return the plan that sorts rows of `n` elements by digits, all rows in each pass.
 
     Scratch: as many keys, and as many values where some go along; of positions two of each, of 4 bytes below 2^32 elements; of
     some bits alone two bytes more an element.
@@ -131,49 +158,51 @@ def radix(
             replace(names, values=names.x, moved=scratch.take("uint8", many * n)),
         )
     keys, carried = keys_of(kind), carries(kind)
-    if fill.is_counted(keys.size, carried, n):
+    if fill.is_counted(keys.size, carried, n) and many <= _COUNTED:
         return by_counting(keys, many, n, machine, names, aligned=aligned)
     value = {NONE: "uint32", POSITIONS: "uint32" if n < 1 << 32 else "uint64", GIVEN: kind.values}[carried]
-    counts = "uint32" if n < _NARROW else "uint64"
+    counts = "uint32" if many * n < _NARROW else "uint64"
     room = _HOST_ROOM if machine.host else ROOM.get(machine.arch, _HOST_ROOM)
-    c = configuration(keys, value, carried, n, room, host=machine.host)
+    c = configuration(keys, value, carried, n, room, many=many, host=machine.host)
     template = {
         "K": keys.type, "V": value, "VO": kind.places or "int64", "C": counts, "KIND": keys.kind, "VALUES": carried,
-        "THREADS": c.threads, "ITEMS": c.items, "BATCH": c.batch, "BLOCKS": c.blocks, "WORDS": c.words,
+        "THREADS": c.threads, "ITEMS": c.items, "BATCH": c.batch, "BLOCKS": c.blocks, "WORDS": c.words, "ROWS": many > 1,
     }  # fmt: skip
     pass_of = instance_of(kernels.sort_digit, template)
-    tiles = -(-n // c.tile)
+    tiles = many * -(-n // c.tile)
     capacity = words_for(256 * tiles)
     size = 2 * size_of(counts)
-    number = scratch.take(counts, 256 * keys.size)
-    spare = scratch.take(keys.type, n)
-    beside = (nothing(value), nothing(value))
+    number, moved = scratch.take(counts, many * 256 * keys.size), scratch.take("uint32", 1)
+    between, beside = nothing(keys.type), (nothing(value), nothing(value))
+    spare = scratch.take(keys.type, many * n)
     if carried != NONE:
-        beside = scratch.take(value, n), nothing(value)
-    between = nothing(keys.type)
+        beside = scratch.take(value, many * n), nothing(value)
     if carried == POSITIONS:
-        between, beside = scratch.take(keys.type, n), (beside[0], scratch.take(value, n))
-    blocks = 1 if machine.host else min(tiles, machine.wave(pass_of, c.threads))
+        between, beside = scratch.take(keys.type, many * n), (beside[0], scratch.take(value, many * n))
     shared: dict[str, Any] = {
         "counts": number, "n": n, "flip": keys.flip, "lowest": keys.lowest,
     }  # fmt: skip
-    steps: list[Step | Clear] = []
-    for row in range(many):
-        x = _at(names.x, row * n * keys.size)
-        found = {
-            "x": x, "spare": spare, "y": between if carried == POSITIONS else _at(names.y, row * n * keys.size),
-            "given": _at(names.values, row * n * size_of(value)) if carried == GIVEN else nothing(value),
-            "value_spare": beside[0], "values": _at(names.moved, row * n * size_of(value)) if carried == GIVEN else beside[1],
-            "positions": _at(names.places, row * n * size_of(kind.places)) if carried == POSITIONS else nothing("int64"),
-            "words": Buffer(WORDS, CONTROL, "uint64", capacity * size // 8), "capacity": capacity,
-            "control": Buffer(WORDS, 0, "uint64", 1), **shared,
-        }  # fmt: skip
-        steps.append(Clear(number))
-        steps.append(_count(keys, counts, n, x, machine, room, shared, aligned=aligned))
-        if in_place:
-            evenly = instance_of(kernels.pass_evenly, {"C": counts, "PASSES": keys.size})
-            steps.append(Step(evenly, 1, 256, {"counts": number, "n": n}))
-        steps.extend(Step(pass_of, blocks, c.threads, {**found, "step": step}) for step in range(keys.size))
+    found = {
+        "x": names.x, "spare": spare, "y": between if carried == POSITIONS else names.y,
+        "given": names.values if carried == GIVEN else nothing(value),
+        "value_spare": beside[0], "values": names.moved if carried == GIVEN else beside[1],
+        "positions": names.places if carried == POSITIONS else nothing("int64"),
+        "words": Buffer(WORDS, CONTROL, "uint64", capacity * size // 8), "capacity": capacity,
+        "control": Buffer(WORDS, 0, "uint64", 1), "rows": many, "moved": moved, **shared,
+    }  # fmt: skip
+    steps: list[Step | Clear] = [Clear(number)]
+    steps.append(_count(keys, counts, n, names.x, machine, room, shared, rows=many, aligned=aligned))
+    if many > 1:
+        begin = instance_of(kernels.begin_rows, {"C": counts, "PASSES": keys.size})
+        steps += [
+            Clear(moved),
+            Step(begin, many, 256, {"counts": number, "moved": moved, "n": n, "even": int(in_place)}),
+        ]
+    elif in_place:
+        evenly = instance_of(kernels.pass_evenly, {"C": counts, "PASSES": keys.size})
+        steps.append(Step(evenly, 1, 256, {"counts": number, "n": n}))
+    blocks = 1 if machine.host else min(tiles, machine.wave(pass_of, c.threads))
+    steps.extend(Step(pass_of, blocks, c.threads, {**found, "step": step}) for step in range(keys.size))
     return Plan(tuple(steps), CONTROL + capacity * size, f"sort {capacity} {counts}", scratch.used)
 
 
@@ -195,19 +224,24 @@ def by_counting(keys: Keys, many: int, n: int, machine: Machine, names: Names, *
 
 
 def configuration(
-    keys: Keys, value: str, carried: int, n: int, room: int, *, host: bool = False
+    keys: Keys, value: str, carried: int, n: int, room: int, *, many: int = 1, host: bool = False
 ) -> kernels.Configuration:
-    """Return how `n` elements are cut into tiles."""
+    """Return how `many` rows of `n` elements are cut into tiles."""
     if host:
         return kernels.HOST_SMALL if n <= 8 * kernels.HOST_SMALL.tile else kernels.HOST_LARGE
-    short, long = kernels.configurations(keys.size, size_of(value), carried, room)
-    return short if n < kernels.LONG_TILES * long.tile else long
+    short, middle, long = kernels.configurations(keys.size, size_of(value), carried, room)
+    if many * n >= kernels.LONG_TILES * long.tile and (many == 1 or n >= _TILES_OF_ROW * long.tile):
+        return long
+    if many * n >= kernels.MIDDLE_TILES * middle.tile and (many == 1 or n >= _TILES_OF_ROW * middle.tile):
+        return middle
+    return short
 
 
 def _count(
-    keys: Keys, counts: str, n: int, x: Buffer, machine: Machine, room: int, shared: dict[str, Any], *, aligned: bool
-) -> Step:
-    """Return the step that counts all digits."""
+    keys: Keys, counts: str, n: int, x: Buffer, machine: Machine, room: int, shared: dict[str, Any], *, rows: int = 1,
+    aligned: bool,
+) -> Step:  # fmt: skip
+    """Return the step that counts all digits, of each row for itself."""
     c = kernels.HOST_COUNTING if machine.host else kernels.counting(keys.size, room)
     items = max(1, c.bytes // keys.size)
     width = math.gcd(items, max(1, 16 // keys.size))
@@ -217,9 +251,9 @@ def _count(
     }  # fmt: skip
     instance = instance_of(kernels.count_digits, template)
     tiles = -(-n // (c.threads * items))
-    blocks = 1 if machine.host else min(tiles, machine.wave(instance, c.threads))
-    skew = 0 if aligned and x.offset % 16 == 0 else -1
-    return Step(instance, blocks, c.threads, {"x": x, "skew": skew, **shared})
+    blocks = 1 if machine.host else min(tiles, max(1, machine.wave(instance, c.threads) // rows))
+    skew = 0 if aligned and x.offset % 16 == 0 and (rows == 1 or n * keys.size % 16 == 0) else -1
+    return Step(instance, blocks * rows, c.threads, {"x": x, "skew": skew, "rows": rows, **shared})
 
 
 def _at(buffer: Buffer, offset: int) -> Buffer:
@@ -232,6 +266,7 @@ __all__ = [
     "by_clusters",
     "by_counting",
     "by_digits",
+    "by_residents",
     "configuration",
     "keys_of",
     "may_be_in_place",

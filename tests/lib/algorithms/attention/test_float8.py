@@ -14,7 +14,7 @@ import pytest
 
 import prism
 
-F8 = ml_dtypes.float8_e4m3fn
+F8, OTHER = ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2
 RNG = np.random.default_rng(8)
 
 
@@ -45,7 +45,7 @@ def is_near(found: Any, wanted: Any, bound: Any) -> bool:
     return bool((abs(found.astype(np.float64) - wanted) <= bound).all())
 
 
-@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize(("kind", "causal"), [(F8, False), (F8, True), (OTHER, True)])
 @pytest.mark.parametrize(
     ("heads", "own", "rows", "keys", "dims"),
     [
@@ -56,8 +56,11 @@ def is_near(found: Any, wanted: Any, bound: Any) -> bool:
         (1, 1, 0, 4, (16, 16)),
     ],
 )
-def test_it_is_attention(heads: int, own: int, rows: int, keys: int, dims: tuple[int, int], causal: bool) -> None:
-    q, k, v = normal(2, heads, rows, dims[0]), normal(2, own, keys, dims[0]), normal(2, own, keys, dims[1])
+def test_it_is_attention(
+    heads: int, own: int, rows: int, keys: int, dims: tuple[int, int], kind: Any, causal: bool
+) -> None:
+    shapes = (2, heads, rows, dims[0]), (2, own, keys, dims[0]), (2, own, keys, dims[1])
+    q, k, v = (normal(*shape).astype(kind) for shape in shapes)
     found = prism.lib.attention(q, k, v, causal=causal)
     assert found.dtype == ml_dtypes.bfloat16 and found.shape == (2, heads, rows, dims[1])
     assert is_near(found, *exact(q, k, v, causal))
@@ -112,10 +115,16 @@ ONE = np.ones((), np.float32)
             "`q` and `v` have dtypes float8_e4m3fn and float16",
         ),
         (
-            (SQUARE.astype(ml_dtypes.float8_e5m2),) * 3,
+            (SQUARE.astype(ml_dtypes.float8_e5m2fnuz),) * 3,
             {},
             TypeError,
-            "`q` has dtype float8_e5m2, which attention does not",
+            "`q` has dtype float8_e5m2fnuz, which attention does not",
+        ),
+        (
+            (SQUARE, SQUARE.astype(OTHER), SQUARE),
+            {},
+            TypeError,
+            "`q` and `k` have dtypes float8_e4m3fn and float8_e5m2",
         ),
         (
             (SQUARE[..., :24],) * 3,
@@ -141,7 +150,7 @@ ONE = np.ones((), np.float32)
             (SQUARE.astype(np.float16),) * 3,
             {"q_scale": ONE},
             TypeError,
-            "`q_scale` is for arrays of float8_e4m3fn, and `q` has",
+            "`q_scale` is for arrays of float8_e4m3fn or float8_e5m2, and `q` has",
         ),
         (
             (SQUARE.astype(np.float16),) * 3,

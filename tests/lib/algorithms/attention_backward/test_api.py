@@ -1,6 +1,7 @@
 """`prism.lib.attention_backward` on NumPy arrays, beside float64: layouts, alignments, shared heads, strides, empty ones, errors.
 
-Tests of prism/lib/algorithms/attention_backward: api, plan, ships, cases (tests/lib/test_algorithms.py calls these).
+Tests of prism/lib/algorithms/attention_backward: api, plan, ships, cases (tests/lib/test_algorithms.py calls these), and of
+prism/lib/algorithms/attention/options.py.
 """
 
 from __future__ import annotations
@@ -17,19 +18,22 @@ from prism.lib.algorithms.attention_backward.ships import instances
 from tests.kernels.test_attention_backward import bound, exact
 from tests.rarely import rarely
 
+FORWARD = ("causal", "window", "scale", "softcap", "layout")
+
 
 def numbers(*shape: int, seed: int = 0) -> Any:
     return np.random.default_rng(seed + sum(shape)).normal(size=shape).astype(np.float16)
 
 
-def check(q, k, v, dout, *, ahead=None, axes=(0, 1, 2, 3), **options) -> None:
+def check(q, k, v, dout, *, ahead=None, back=None, axes=(0, 1, 2, 3), **options) -> None:
     """Call forward and backward, and compare with float64's gradients."""
-    common = {name: options[name] for name in ("causal", "scale", "layout") if name in options}
+    common = {name: options[name] for name in FORWARD if name in options}
     out, lse = prism.lib.attention(q, k, v, lse=True, **common)
     found = prism.lib.attention_backward(dout, q, k, v, out, lse, **options)
     four = [(x[None] if x.ndim == 3 else x).transpose(axes).astype(np.float64) for x in (q, k, v, dout)]
     scale = options.get("scale") or 1 / math.sqrt(q.shape[-1])
-    _, _, wanted, (sizes, most) = exact(*four, scale, 1 << 30 if ahead is None else ahead)
+    bounds = (1 << 30 if one is None else one for one in (ahead, back))
+    _, _, wanted, (sizes, most) = exact(*four, scale, *bounds, options.get("softcap"))
     for given, one, want, size, many in zip((q, k, v), found, wanted, sizes, most, strict=True):
         assert one.shape == given.shape and one.dtype == given.dtype
         here = (one[None] if one.ndim == 3 else one).transpose(axes)
@@ -47,6 +51,43 @@ def test_layouts(deterministic: bool) -> None:
 def test_alignments(causal: bool | str, ahead: int | None) -> None:
     """Rows that see no key have zeros, and give none."""
     check(numbers(2, 50, 64), numbers(2, 30, 64), numbers(2, 30, 64), numbers(2, 50, 64), causal=causal, ahead=ahead)
+
+
+@pytest.mark.parametrize(
+    ("window", "causal", "back", "ahead"),
+    [(9, False, 29, -11), ((None, 4), False, None, -16), ((12, 30), "top_left", 12, 0)],
+)
+def test_windows(window: Any, causal: bool | str, back: int | None, ahead: int) -> None:
+    """A place of a query is that of a key, by either corner: 50 queries and 30 keys."""
+    arrays = numbers(2, 50, 64), numbers(2, 30, 64), numbers(2, 30, 64), numbers(2, 50, 64)
+    check(*arrays, window=window, causal=causal, ahead=ahead, back=back)
+
+
+def test_softcap_and_wide_heads() -> None:
+    q, k, v, dout = numbers(2, 30, 136), numbers(1, 50, 136), numbers(1, 50, 200), numbers(2, 30, 200)
+    check(q, k, v, dout, softcap=2.0, causal=True, ahead=20)
+
+
+def test_sinks() -> None:
+    """`out` and `lse` of a call with sinks tell of them; finite differences of float64 are the truth."""
+    q, k, v, dout = numbers(2, 4, 16), numbers(2, 6, 16), numbers(2, 6, 8), numbers(2, 4, 8)
+    sinks = np.array([0.5, -1.0], np.float32)
+    out, lse = prism.lib.attention(q, k, v, sinks=sinks, lse=True)
+    found = prism.lib.attention_backward(dout, q, k, v, out, lse)
+
+    def total(*arrays: Any) -> Any:
+        a, b, c = (x.astype(np.float64) for x in arrays)
+        powers = np.exp(a @ b.swapaxes(1, 2) / 4)
+        return (powers @ c / (powers.sum(-1, keepdims=True) + np.exp(sinks[:, None, None])) * dout).sum()
+
+    for at, one in enumerate(found):
+        for place in ((0, 1, 2), (1, 3, 5)):
+            ends = []
+            for step in (1e-4, -1e-4):
+                moved = [x.astype(np.float64) for x in (q, k, v)]
+                moved[at][place] += step
+                ends.append(total(*moved))
+            assert abs((ends[0] - ends[1]) / 2e-4 - one[place]) < 4e-3
 
 
 def test_scale_and_strides() -> None:
@@ -89,11 +130,16 @@ WRONG = [
     ({"k": K[0]}, ValueError, "`k` has shape"),
     ({"k": np.zeros((2, 1, 6, 8), np.float16), "v": np.zeros((2, 1, 6, 8), np.float16)}, ValueError, "batches"),
     ({"k": np.zeros((1, 3, 6, 8), np.float16), "v": np.zeros((1, 3, 6, 8), np.float16)}, ValueError, "heads"),
-    ({"q": np.zeros((1, 2, 5, 136), np.float16)}, ValueError, "`q` has 136 elements"),
+    ({"q": np.zeros((1, 2, 5, 264), np.float16)}, ValueError, "`q` has 264 elements"),
+    ({"q": np.zeros((1, 2, 5, 12), np.float16)}, ValueError, "`q` has 12 elements"),
     ({"k": np.zeros((1, 1, 6, 16), np.float16)}, ValueError, "`q` and `k` have 8 and 16"),
     ({"causal": "left"}, ValueError, "`causal`"),
     ({"layout": "lbhd"}, ValueError, "`layout`"),
     ({"scale": "1/8"}, TypeError, "`scale`"),
+    ({"softcap": 0}, ValueError, "`softcap`"),
+    ({"softcap": "much"}, TypeError, "`softcap`"),
+    ({"window": (1, 2, 3)}, ValueError, "`window`"),
+    ({"window": -1}, ValueError, "`window`"),
     ({"stream": 0}, ValueError, "`stream`"),
 ]
 
@@ -114,7 +160,7 @@ class Hopper:
 def test_what_ships() -> None:
     """Of two dtypes and widths `prepare` and `change_keys`, with sums of dQ and without, causal or not, and how each ends."""
     shipped = list(instances(Hopper()))
-    assert len(shipped) == len(set(shipped)) == 2 * 2 * (2 + 2 * 2 + 2 + 1)
+    assert len(shipped) == len(set(shipped)) == 2 * 2 * (2 + 3 * 2 + 2 + 1)
     other = Hopper()
     other.arch = "sm_80"
     assert not list(instances(other))

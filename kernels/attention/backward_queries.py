@@ -1,0 +1,110 @@
+"""Gradients of attention's queries in an order: a block has a tile of queries, and goes over keys, with scores made once more."""
+
+from __future__ import annotations
+
+from prism.kernels.attention.backward_cut import BackwardCut
+from prism.kernels.attention.backward_parts import bound, put
+from prism.kernels.attention.cut import Terms
+from prism.kernels.attention.softmax import LOG2_E, mask
+from prism.lang import (
+    CUtensorMap, attr, block, claim, const, constexpr, count, dtype, fast_exp2_flush, float32, fragment, grid, group, id, int32,
+    int64, one, partition, prism, ptr, requires, roles, row, set_registers, shared, template, thread, tma_load, tma_store, warp,
+    warpgroup, wgmma,
+)  # fmt: skip
+
+
+@prism("global")
+@template(T=dtype, CUT=constexpr(BackwardCut), TERMS=constexpr(Terms))
+@requires(grid[1], block[1], thread[CUT.threads])
+@attr("__launch_bounds__(CUT.threads, 1)")
+def change_queries(
+    q: const(CUtensorMap(T, 1, 1, CUT.keys, CUT.dim, swizzle=128)) @ grid[1],
+    k: const(CUtensorMap(T, 1, 1, CUT.rows, CUT.dim, swizzle=128)) @ grid[1],
+    v: const(CUtensorMap(T, 1, 1, CUT.rows, CUT.dim_v, swizzle=128)) @ grid[1],
+    dout: const(CUtensorMap(T, 1, 1, CUT.keys, CUT.dim_v, swizzle=128)) @ grid[1],
+    dq: CUtensorMap(T, 1, 1, CUT.keys, CUT.dim, swizzle=128) @ grid[1], of_rows: ptr(const(float32)) @ grid[1],
+    heads: int32 @ grid[1], share: int32 @ grid[1], rows: int32 @ grid[1], keys: int32 @ grid[1], ahead: int32 @ grid[1],
+    back: int32 @ grid[1], scale: float32 @ grid[1], cap: float32 @ grid[1],
+):
+    """Gradients of queries of attention, of which `dout` is that of the result, in an order that depends on shapes alone.
+
+    Perspective: grid, a block for each tile of `CUT.keys` rows of queries of each head, which goes over tiles of `CUT.rows` keys.
+    Shapes:      as of `change_keys`; `dq`: as `q`.
+    Numerics:    products are exact and added in float32; gradients of scores are rounded to `T`.
+    Source:      Dao, "FlashAttention-2".
+    Test:        tests/kernels/test_attention_backward.py
+    """
+    blocks: int32 @ grid[1] = (rows + (CUT.keys - 1)) / CUT.keys
+    row_tiles: int32 @ grid[1] = (rows + (CUT.rows - 1)) / CUT.rows
+    b: int32 @ block[1] = id()
+    pair: int32 @ block[1] = b / blocks
+    top: int32 @ block[1] = (blocks - 1 - b % blocks) * CUT.keys
+    end: int32 @ block[1] = min(keys, top + ahead + CUT.keys) if TERMS.causal else keys
+    begin: int32 @ block[1] = max(0, top - back) / CUT.rows * CUT.rows if TERMS.window else 0
+    with group(block[1]):
+        q_tile: shared(T[CUT.keys, CUT.dim], ring=1, swizzle=128)
+        dout_tile: shared(T[CUT.keys, CUT.dim_v], ring=1, swizzle=128)
+        k_tile: shared(T[CUT.rows, CUT.dim], ring=CUT.stages, swizzle=128)
+        v_tile: shared(T[CUT.rows, CUT.dim_v], ring=CUT.stages, swizzle=128)
+        scores: fragment(float32, 64, CUT.rows) @ warpgroup[1] = 0
+        steps: fragment(float32, 64, CUT.rows) @ warpgroup[1] = 0
+        slopes: fragment(T, 64, CUT.rows) @ warpgroup[1] = 0
+        dq_sums: fragment(float32, 64, CUT.dim) @ warpgroup[1] = 0
+        low: int32[2] @ thread[1]
+        high: int32[2] @ thread[1]
+        lse: float32[2] @ thread[1]
+        delta: float32[2] @ thread[1]
+        w: int32 @ warpgroup[1] = id()
+        workers, helpers = roles(warpgroup, CUT.groups, 1)
+        consumers, loader, storer = roles(warp, 4 * CUT.groups, 1, 1)
+        if CUT.registers > 0:
+            with helpers:
+                set_registers(CUT.loader_registers)
+            with workers:
+                set_registers(CUT.registers)
+        with claim(q_tile, loader) as q_in, claim(dout_tile, loader) as dout_in, one(thread):
+            tma_load(q_in, q[pair / heads, pair % heads, top, 0])
+            tma_load(dout_in, dout[pair / heads, pair % heads, top, 0])
+        with consumers, group(thread[1]):
+            for h in range(2):
+                r: int32 = top + 64 * w + row(scores, 2 * h)
+                low[h] = r - back if TERMS.window else 0
+                high[h] = min(keys, r + ahead + 1) if TERMS.causal else keys
+                lse[h] = 0
+                delta[h] = 0
+                if r < rows:
+                    at: int64 = int64(pair * row_tiles + r / CUT.rows) * (2 * CUT.rows) + r % CUT.rows
+                    lse[h] = of_rows[at]
+                    delta[h] = of_rows[at + CUT.rows]
+        with claim(q_tile, consumers) as q_now, claim(dout_tile, consumers) as dout_now:
+            for j in range(begin, end, CUT.rows):
+                with claim(k_tile, loader) as k_in, claim(v_tile, loader) as v_in, one(thread):
+                    tma_load(k_in, k[pair / heads, pair % heads / share, j, 0])
+                    tma_load(v_in, v[pair / heads, pair % heads / share, j, 0])
+                with claim(k_tile, consumers) as k_now, claim(v_tile, consumers) as v_now, group(warpgroup[1]):
+                    wgmma(scores, q_now[64 * w, 0], k_now, accumulate=False)
+                    wgmma(steps, dout_now[64 * w, 0], v_now, accumulate=False)
+                    if TERMS.cap:
+                        with group(thread[1]):
+                            for i in range(count(steps)):
+                                steps[i] -= delta[i / 2 % 2]
+                        bound(scores, steps, scale, cap)
+                    if j + CUT.rows > end - (CUT.keys - 1 if TERMS.causal else 0):
+                        mask(scores, low, high, j)
+                    elif TERMS.window and j < begin + (CUT.keys + CUT.rows):
+                        mask(scores, low, high, j)
+                    with group(thread[1]):
+                        for i in range(count(scores)):
+                            score: float32 = scores[i] if TERMS.cap else scale * LOG2_E * scores[i]
+                            scores[i] = fast_exp2_flush(score - lse[i / 2 % 2])
+                    with group(thread[1]):
+                        for i in range(count(steps)):
+                            slopes[i] = T(scores[i] * (steps[i] if TERMS.cap else steps[i] - delta[i / 2 % 2]))
+                    wgmma(dq_sums, slopes, k_now, transpose_b=True)
+            with consumers, partition(q_now, warpgroup[1], lambda r, c: (64 * w + r, c)) as own, group(warpgroup[1]):
+                put(own, dq_sums, scale)
+        with claim(q_tile, storer) as done, one(thread):
+            tma_store(dq[pair / heads, pair % heads, top, 0], done)
+
+
+EXAMPLES = {"change_queries": {"T": "float16", "CUT": BackwardCut(128, 128), "TERMS": Terms()}}

@@ -1,0 +1,87 @@
+"""Sequences of any lengths, packed one after the other: which of them has a tile, and where its rows and keys lie.
+
+Their tensor maps end where a sequence does, by one axis more. The map of an array of `n` rows begins `n` rows before it, and
+element [end, head, n - length + r, e] is of row `end - length + r`: row r of the sequence that ends at row `end`. From r =
+`length` on there is none: the copy engine loads zeros and stores nothing, whatever the next sequence has there.
+"""
+
+from __future__ import annotations
+
+from prism.lang import const, constexpr, dtype, grid, int32, prism, ptr, requires, struct, template, thread
+
+
+@struct
+class Place:
+    """Where a tile lies: `top` is its first row in its sequence, which has so many rows and keys, and ends at the last two."""
+
+    head: int32
+    top: int32
+    rows: int32
+    keys: int32
+    row_end: int32
+    key_end: int32
+
+
+@prism("device")
+@template(INDEX=dtype)
+@requires(thread[1])
+def start_of(
+    offsets: ptr(const(INDEX)) @ grid[1], sequence: int32 @ thread[1], most: int32 @ thread[1]
+) -> int32 @ thread[1]:
+    """Where a sequence begins: not outside of 0 to `most`, whatever its offset is."""
+    return int32(max(INDEX(0), min(INDEX(most), offsets[sequence])))
+
+
+@prism("device")
+@template(INDEX=dtype, ROWS=constexpr(int))
+@requires(thread[1])
+def first_tile(
+    offsets: ptr(const(INDEX)) @ grid[1], sequence: int32 @ thread[1], most: int32 @ thread[1]
+) -> int32 @ thread[1]:
+    """The first of a sequence's numbers of tiles, of each head: as many as tiles, or one more, so that none is counted before."""
+    return start_of(offsets, sequence, most) / ROWS + sequence if sequence > 0 else 0
+
+
+@prism("device")
+@template(INDEX=dtype, ROWS=constexpr(int))
+@requires(thread[1])
+def find_tile(
+    offsets: ptr(const(INDEX)) @ grid[1], key_offsets: ptr(const(INDEX)) @ grid[1], tile: int32 @ thread[1],
+    sequences: int32 @ thread[1], heads: int32 @ thread[1], section: int32 @ thread[1], rows: int32 @ thread[1],
+    keys: int32 @ thread[1],
+) -> Place @ thread[1]:  # fmt: skip
+    """Where a tile lies, of `heads * (rows / ROWS + sequences)`: some have no rows, as there are fewer tiles than numbers.
+
+    Perspective: thread.
+    Shapes:      `offsets`, `key_offsets`: where sequences begin among `rows` rows and `keys` keys, and where the last one ends.
+                 Tiles of a sequence follow one another; `section` heads' are made together, those with the last rows first.
+                 Of offsets that fall, or lead out, no place is outside of the arrays.
+    Cost:        a binary search.
+    Source:      "ragged" tensor maps: triton/tools/ragged_tma.py, quack's create_ragged_tensor_for_tma (FlashAttention-4).
+    Test:        tests/kernels/test_attention_packed.py
+    """
+    low: int32 = 0
+    high: int32 = sequences
+    while high - low > 1:
+        middle: int32 = (low + high) / 2
+        if heads * first_tile(offsets, middle, rows, ROWS=ROWS) <= tile:
+            low = middle
+        else:
+            high = middle
+    first: int32 = first_tile(offsets, low, rows, ROWS=ROWS)
+    row_tiles: int32 = max(1, first_tile(offsets, low + 1, rows, ROWS=ROWS) - first)
+    last: int32 = max(1, heads / section) - 1  # of the sections, which has what is left of heads too
+    before: int32 = section * min((tile - heads * first) / (section * row_tiles), last)
+    within: int32 = tile - heads * first - before * row_tiles
+    many: int32 = section if before < last * section else heads - before
+    head: int32 = before + within % many
+    top: int32 = (row_tiles - 1 - within / many) * ROWS
+    row_end: int32 = start_of(offsets, low + 1, rows)
+    length: int32 = row_end - start_of(offsets, low, rows)
+    key_end: int32 = start_of(key_offsets, low + 1, keys)
+    if top < 0 or top >= length:
+        return Place(0, 0, 0, 0, 0, 0)
+    return Place(head, top, length, max(0, key_end - start_of(key_offsets, low, keys)), row_end, key_end)
+
+
+__all__ = ["Place", "find_tile"]
