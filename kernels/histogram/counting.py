@@ -38,10 +38,10 @@ def histogram(
                  `prism.kernels.histogram.bins`. `LATE`: elements are integers of 8 bits, and counted by their value. `SLOTS`:
                  numbers of type `C` in shared memory, at least `COPIES` for each bin and for none, of `LATE` ones 256; 0:
                  counts are added in global memory at once. `TABLE`: of EDGES, room for them there; 0: they are
-                 looked for in global memory. `SURE`: of EVEN ones of integers, `rule` says each bin for sure. `MOST`: of IDENTITY, `counts[size]` is raised to the
-                 largest element, taken without a sign, or to `2^63 - 1`. `skew`: how many elements `x` begins past one
-                 that is aligned to `WIDTH` of them; -1: it is not known. `weight_skew`: the same of the weight that is `skew`
-                 before the first. `otherwise`, `nothing`: any numbers; with `MOST` 0.
+                 looked for in global memory. `SURE`: of EVEN ones of integers, `rule` says each bin for sure. `MOST`: of
+                 IDENTITY, `counts[size]` is raised to the largest element, taken without a sign, or to `2^63 - 1`. `skew`: how
+                 many elements `x` begins past one that is aligned to `WIDTH` of them; -1: it is not known. `weight_skew`: the
+                 same of the weight that is `skew` before the first. `otherwise`, `nothing`: any numbers; with `MOST` 0.
     Numerics:    counts are exact. Weights of a bin are added in any order, in `C` and then in `S`.
     Test:        tests/kernels/test_histogram.py, tests/gpu/test_histogram.py
     """

@@ -71,7 +71,8 @@ class Task:
             types["G"] = "float32"
         sure = self.kind == kernels.EVEN and not self.late and self.bins is not None and self.bins.sure
         return {
-            **types, **({"SURE": True} if sure else {}), "TI": self.given, "TW": self.weights or "uint8", "TE": self.edges or "float32",
+            **types, **({"SURE": True} if sure else {}),
+            "TI": self.given, "TW": self.weights or "uint8", "TE": self.edges or "float32",
             "E": self.compared or "float32", "C": self.counter, "S": self.sums, "W": wide,
             "U": f"u{wide.removeprefix('u')}", "KIND": self.kind, "INTEGRAL": self.integral, "LATE": self.late,
             "WEIGHTED": bool(self.weights), "MOST": self.most,
