@@ -262,6 +262,27 @@ def length_of_counts(
 
 
 @prism("global")
+@template(TE=dtype, THREADS=constexpr(int))
+@requires(grid[1], block[1], thread[THREADS])
+@attr("__launch_bounds__(THREADS)")
+def check_edges(edges: ptr(const(TE)) @ grid[1], length: ptr(int64) @ grid[1], size: int64 @ grid[1]):
+    """Make `length[0]` how many bins there are between `size + 1` edges: `size`, or 0 where they fall somewhere, or one is NaN.
+
+    Perspective: grid, of one block of `THREADS` threads.
+    Shapes:      `size`: at least 1.
+    Test:        tests/kernels/test_histogram.py
+    """
+    with partition(length, block[1], races="none") as out, group(block[1]):
+        t: int32 @ thread[1] = id()
+        wrong: bool @ thread[1] = False
+        with group(thread[1]):
+            for j in range(int64(t), size, THREADS):
+                wrong = wrong or not (edges[j] <= edges[j + 1])
+        fall: bool @ block[1] = block.any(wrong)
+        block.fill(out, int64(0) if fall else size, 1)
+
+
+@prism("global")
 @template(TI=dtype, TE=dtype, E=dtype, FIRST=constexpr(bool), THREADS=constexpr(int))
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS)")
@@ -288,6 +309,7 @@ def place(
 
 
 EXAMPLES = {
+    "check_edges": {"TE": "float64", "THREADS": 256},
     "histogram": {
         "TI": "uint8", "TW": "uint8", "TE": "float32", "E": "float32", "C": "uint32", "S": "int64", "T": "float32",
         "D": "float64", "L": "float64", "G": "float32", "W": "int32", "U": "uint32", "KIND": EVEN, "INTEGRAL": False,

@@ -160,6 +160,17 @@ def prepare(many: int, sums: str, size: int = 0, bins: Bins | None = None, *, ho
     )  # fmt: skip
 
 
+def check_edges(edges: str, size: int) -> Step:
+    """Return the step that says how many bins there are between the edges: `size`, or none where they don't increase."""
+    given = {"edges": Buffer("edges"), "length": Buffer(LENGTH), "size": size}
+    return Step(
+        instance_of(kernels.check_edges, {"TE": edges, "THREADS": configurations.PREPARE}),
+        1,
+        configurations.PREPARE,
+        given,
+    )
+
+
 def find_length(size: int, least: int) -> Step:
     """Return the step that says how many counts there are up to that of the largest element, which is behind them."""
     given = {"counts": Buffer(OUT), "length": Buffer(LENGTH), "size": size, "least": least}
@@ -184,4 +195,4 @@ def _zero(scalar: str) -> Any:
     return 0 if "int" in scalar else 0.0
 
 
-__all__ = ["LENGTH", "Plan", "Task", "count", "find_length", "place", "prepare"]
+__all__ = ["LENGTH", "Plan", "Task", "check_edges", "count", "find_length", "place", "prepare"]
