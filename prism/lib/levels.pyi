@@ -161,6 +161,7 @@ class Block(LevelName):
 
         Perspective: block, of any number of threads.
         Shapes:      `table`: at least one element, fewer than 2^16; no NaN. `guide`: `CELLS` words.
+        Errors:      of a table that is not sorted `thread.search` finds some rank, and reads nothing outside.
         Returns:     where the first cell begins, and how many there are in a unit: what `thread.search` takes."""
 
     @staticmethod
