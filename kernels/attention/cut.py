@@ -29,6 +29,7 @@ class Cut:
     seldom: bool = False
     by_products: int = 0
     queries: int = 1
+    branch: bool = True
 
     @property
     def rows(self) -> int:

@@ -96,7 +96,7 @@ def exp2_by_products(x: float32 @ thread[1]) -> float32 @ thread[1]:
 
 
 @prism("device")
-@template(KEYS=constexpr(int), MORE=constexpr(int), BY_PRODUCTS=constexpr(int))
+@template(KEYS=constexpr(int), MORE=constexpr(int), BY_PRODUCTS=constexpr(int), BRANCH=constexpr(bool))
 @requires(warpgroup[1])
 def weigh(
     scores: fragment(float32, 64, KEYS) @ warpgroup[1], largest: float32[2] @ thread[1], total: float32[2] @ thread[1],
@@ -124,13 +124,14 @@ def weigh(
             largest[h] = top
             total[h] *= factor[h]
     with group(thread[1]):
-        for i in range(count(scores)):
-            exponent: float32 = scale * scores[i] - largest[i / 2 % 2]
-            if BY_PRODUCTS > 0 and i % max(BY_PRODUCTS, 1) == 0:
-                scores[i] = exp2_by_products(exponent)
-            else:
-                scores[i] = fast_exp2_flush(exponent)
-            total[i / 2 % 2] += scores[i]
+        if not BRANCH or not factor[0] > 2:  # always so
+            for i in range(count(scores)):
+                exponent: float32 = scale * scores[i] - largest[i / 2 % 2]
+                if BY_PRODUCTS > 0 and i % max(BY_PRODUCTS, 1) == 0:
+                    scores[i] = exp2_by_products(exponent)
+                else:
+                    scores[i] = fast_exp2_flush(exponent)
+                total[i / 2 % 2] += scores[i]
 
 
 __all__ = ["EIGHT", "LEAST", "LN_2", "LOG2_E", "as_it_is", "change", "exp2_by_products", "mask", "pack", "weigh"]
