@@ -246,7 +246,7 @@ def attend(
 
 EXAMPLES = {
     "attend": {
-        "T": "float16", "W": "float16", "OUT": "float16", "INDEX": "int32", "CUT": Cut(128, 128, 128), "TERMS": Terms(), "SCORE": as_it_is,
-        "PLAIN": True,
+        "T": "float16", "W": "float16", "OUT": "float16", "INDEX": "int32", "CUT": Cut(128, 128, 128), "TERMS": Terms(),
+        "SCORE": as_it_is, "PLAIN": True,
     },
 }
