@@ -107,6 +107,7 @@ def weigh(
     Perspective: warpgroup; the four threads that share rows agree on the largest score, and each has a part of the sum.
     Shapes:      `largest` is that score less `MORE`, so weights and their sum are times 2^`MORE`. `factor`: by what to scale what
                  was summed by the last largest scores. Of `BY_PRODUCTS` powers one is made by `exp2_by_products`; 0: none is.
+                 `BRANCH`: they are behind a branch, and what is behind them stays there.
     Source:      Milakov and Gimelshein, "Online normalizer calculation for softmax".
     Test:        tests/kernels/test_attention.py
     """
@@ -124,7 +125,7 @@ def weigh(
             largest[h] = top
             total[h] *= factor[h]
     with group(thread[1]):
-        if not BRANCH or not factor[0] > 2:  # always so
+        if not BRANCH or not factor[0] > 2:  # always so, which the assembler does not know: it would wait first
             for i in range(count(scores)):
                 exponent: float32 = scale * scores[i] - largest[i / 2 % 2]
                 if BY_PRODUCTS > 0 and i % max(BY_PRODUCTS, 1) == 0:
