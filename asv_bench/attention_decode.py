@@ -1,6 +1,6 @@
 """prism.lib.attention_decode beside torch's cuDNN and flash back ends: one process, rotated rounds, medians, GB/s.
 
-    python asv_bench/attention_decode.py [--shapes 1x8x16384,128x8x1024] [--dtype bfloat16] [--rounds R] [--seconds 110] [--json F]
+    python asv_bench/attention_decode.py [--shapes 1x8x16384,128x8x1024] [--dtype bfloat16] [--rounds 9] [--json FILE]
 
 Needs a Hopper GPU and torch. A shape is sequences x heads of keys x keys; there are 32 heads of queries, of 128 elements, and one
 query each. Kernels are timed as CUDA graphs of launches, on keys and values that are rotated past the L2; who begins a round is
