@@ -17,8 +17,8 @@ from prism.kernels.attention.softmax import LOG2_E, mask, pack
 from prism.lang import (
     CUtensorMap, attr, bitcast, block, bulk_load, bulk_reduce, claim, column, const, constexpr, count, dtype, fast_exp2_flush,
     float4, float4_cast, float32, fragment, grid, group, id, int32, int64, load_vector, one, partition, prism, ptr, requires,
-    roles, row, set_registers, shared, shuffle_xor, stmatrix, template, thread, tma_load, tma_store, uint32, vector, warp,
-    warpgroup, wgmma,
+    roles, row, set_registers, shared, shuffle_xor, stmatrix, template, thread, tma_load, tma_store, turns, uint32, vector,
+    warp, warpgroup, wgmma,
 )  # fmt: skip
 
 WIDTH = 8
@@ -88,8 +88,8 @@ def prepare(
 
 @prism("global")
 @template(
-    T=dtype, CUT=constexpr(BackwardCut), TERMS=constexpr(Terms), ADDED=constexpr(bool), OF_KEYS=constexpr(bool),
-    OF_VALUES=constexpr(bool),
+    T=dtype, CUT=constexpr(BackwardCut), TERMS=constexpr(Terms), ADDED=constexpr(bool), MASKED=constexpr(bool),
+    OF_KEYS=constexpr(bool), OF_VALUES=constexpr(bool),
 )  # fmt: skip
 @requires(grid[1], block[1], thread[CUT.threads])
 @attr("__launch_bounds__(CUT.threads, 1)")
@@ -109,7 +109,8 @@ def change_keys(
     Shapes:      `q`, `dout`: batches x heads x rows x `CUT.dim`, `CUT.dim_v`; `k`, `dk`, `v`, `dv`: batches x (heads / share)
                  x keys. `of_rows`, `dq_sums`: what `prepare` made. Row r sees columns up to r + `ahead` where `TERMS.causal`,
                  and from r - `back` on where `TERMS.window`; scores are bounded by `cap` where `TERMS.cap`. `dk` is made where
-                 `OF_KEYS`, `dv` where `OF_VALUES`; `ADDED` is only where both are.
+                 `OF_KEYS`, `dv` where `OF_VALUES`; `ADDED` is only where both are. Where not `MASKED` all rows see all keys, and
+                 `keys` is a multiple of `CUT.keys`.
     Numerics:    products are exact and added in float32; weights, and gradients of scores, are rounded to `T`. Parts of dQ are
                  added in no fixed order, all else in one that depends on shapes alone.
     Source:      Dao, "FlashAttention-2"; Shah et al., "FlashAttention-3".
@@ -178,31 +179,45 @@ def change_keys(
                         claim(q_tile, consumers) as q_now, claim(dout_tile, consumers) as dout_now,
                         claim(rows_tile, consumers) as rows_now,
                     ):  # fmt: skip
+                        if CUT.turns:
+                            with turns(workers), consumers, group(warpgroup[1]):
+                                wgmma(scores, k_now[64 * w, 0], q_now, accumulate=False)
+                                if OF_KEYS:
+                                    wgmma(steps, v_now[64 * w, 0], dout_now, accumulate=False)
+                        else:
+                            with consumers, group(warpgroup[1]):
+                                wgmma(scores, k_now[64 * w, 0], q_now, accumulate=False)
+                                if OF_KEYS:
+                                    wgmma(steps, v_now[64 * w, 0], dout_now, accumulate=False)
                         with consumers, group(warpgroup[1]):
-                            wgmma(scores, k_now[64 * w, 0], q_now, accumulate=False)
-                            if OF_KEYS:
-                                wgmma(steps, v_now[64 * w, 0], dout_now, accumulate=False)
                             if TERMS.cap:
                                 with group(thread[1]):
                                     for i in range(count(steps)):
                                         steps[i] -= rows_now[1, column(steps, i)]
                                 bound(scores, steps, scale, cap)
-                            if j < masked:
-                                mask(scores, low, high, j)
-                            elif TERMS.window and j > ends:
-                                mask(scores, low, high, j)
+                            if MASKED:
+                                if j < masked:
+                                    mask(scores, low, high, j)
+                                elif TERMS.window and j > ends:
+                                    mask(scores, low, high, j)
                             with group(thread[1]):
                                 for i in range(count(scores)):
                                     score: float32 = scores[i] if TERMS.cap else scale * LOG2_E * scores[i]
                                     scores[i] = fast_exp2_flush(score - rows_now[0, column(scores, i)])
-                                    weights[i] = T(scores[i])
-                            if OF_VALUES:
+                                    if not CUT.late:
+                                        weights[i] = T(scores[i])
+                            if OF_VALUES and not CUT.late:
                                 wgmma(dv_sums, weights, dout_now, transpose_b=True)
-                            if OF_KEYS:
-                                with group(thread[1]):
+                            with group(thread[1]):
+                                if OF_KEYS:
                                     for i in range(count(steps)):
                                         step: float32 = steps[i] if TERMS.cap else steps[i] - rows_now[1, column(steps, i)]
                                         slopes[i] = T(scores[i] * step)
+                                if CUT.late:
+                                    for i in range(count(scores)):
+                                        weights[i] = T(scores[i])
+                            if OF_VALUES and CUT.late:
+                                wgmma(dv_sums, weights, dout_now, transpose_b=True)
                         if ADDED:
                             with claim(slopes_tile, consumers, in_flight=1) as slopes_now:
                                 with partition(slopes_now, warp[1], lambda r, c: (strip + r, c)) as own, group(warp[1]):
@@ -294,6 +309,6 @@ def finish(
 _CUT = BackwardCut(128, 128)
 EXAMPLES = {
     "prepare": {"T": "float16", "CUT": _CUT, "ADDED": True},
-    "change_keys": {"T": "float16", "CUT": _CUT, "TERMS": Terms(), "ADDED": True, "OF_KEYS": True, "OF_VALUES": True},
+    "change_keys": {"T": "float16", "CUT": _CUT, "TERMS": Terms(), **dict.fromkeys(("ADDED", "MASKED", "OF_KEYS", "OF_VALUES"), True)},
     "finish": {"T": "float16", "CUT": _CUT},
 }

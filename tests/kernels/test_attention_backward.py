@@ -25,7 +25,7 @@ SMALL = BackwardCut(64, 64, rows=32)
 ONE = BackwardCut(64, 64, rows=16, groups=1, registers=0)
 WIDE, NARROW, MIXED = backward_cut_of(128, 128), backward_cut_of(40, 64), backward_cut_of(72, 64)
 NAMES = ("queries", "keys", "values")
-FULL = {"ADDED": True, "OF_KEYS": True, "OF_VALUES": True}
+FULL = {"ADDED": True, "MASKED": True, "OF_KEYS": True, "OF_VALUES": True}
 
 
 def exact(q, k, v, dout, scale, ahead, back=1 << 30, cap=None) -> tuple[Any, Any, Any, Any]:
@@ -104,7 +104,8 @@ def wrong(
     go(program(prepare, dtype, cut, ADDED=added), pairs * tall, 128, arguments)
     arguments = (*given, *results[1:], of_rows, sums, *shared)
     for of_keys, of_values in ((False, True), (True, False)) if cut.apart else ((True, True),):
-        of = {"ADDED": added, "OF_KEYS": of_keys, "OF_VALUES": of_values}
+        masked = ahead is not None or back is not None or keys % cut.keys != 0
+        of = {"ADDED": added, "MASKED": masked, "OF_KEYS": of_keys, "OF_VALUES": of_values}
         go(program(change_keys, dtype, cut, **how, **of), batches * heads // share * wide, cut.threads, arguments)
     if added:
         go(program(finish, dtype, cut), pairs * tall, 128 * cut.groups, (sums, results[0], heads, rows, scale))
@@ -198,6 +199,12 @@ def test_cuts(cut: BackwardCut, dtype: str) -> None:
     assert not wrong(cut.rows + 3, cut.keys + 5, cut, heads=1, ahead=2, dtype=dtype)
 
 
+@pytest.mark.parametrize("change", [{"late": True}, {"turns": True}])
+def test_late_weights_and_turns(change: dict[str, bool]) -> None:
+    cut = replace(SMALL, **change)
+    assert not wrong(70, 128, cut) and not wrong(70, 140, cut, ahead=30, share=2)
+
+
 @pytest.mark.parametrize(("dims",), rarely([((192, 128),), ((256, 256),), ((64, 200),)], but=[((192, 128),)]))
 def test_heads_of_more_than_128(dims: tuple[int, int]) -> None:
     """Gradients of keys and of values are made apart, each by a launch."""
@@ -231,7 +238,9 @@ def test_nothing_spills_of_windows_and_caps(cut: BackwardCut, terms: Terms) -> N
 )
 def test_nothing_spills_of_more_than_128(dims: tuple[int, int]) -> None:
     common = {"T": "float16", "CUT": backward_cut_of(*dims), "TERMS": Terms(causal=True)}
-    apart = [{"ADDED": False, "OF_KEYS": of_keys, "OF_VALUES": not of_keys} for of_keys in (False, True)]
+    apart = [
+        {"ADDED": False, "MASKED": True, "OF_KEYS": of_keys, "OF_VALUES": not of_keys} for of_keys in (False, True)
+    ]
     for kernel, options in (*((change_keys, one) for one in apart), (change_queries, {})):
         assert prism.compile(kernel, arch="sm_90a", template={**common, **options}).spills == 0
 

@@ -260,7 +260,7 @@ def _require_axes(q: ArrayInfo, k: ArrayInfo, v: ArrayInfo, *, together: bool) -
     for name, info in (("q", q), ("k", k), ("v", v)):
         if together and len(info.shape) != 3:
             raise ValueError(f"`{name}` has shape {info.shape}: with `offsets` attention takes arrays of 3 axes")
-        if together and info.scalar == eight_bits.DTYPE:
+        if together and info.scalar in eight_bits.DTYPES:
             raise TypeError(
                 f"`{name}` has dtype {info.dtype}: with `offsets` attention takes {' or '.join(OF_16_BITS)}"
             )

@@ -8,7 +8,7 @@ from typing import Any
 from prism.host.call import Decision, Result
 from prism.host.plan import Machine, Plan, Scratch, Step, instance_of, nothing
 from prism.kernels.attention.backward import change_keys, finish, prepare
-from prism.kernels.attention.backward_cut import BackwardCut, backward_cut_of
+from prism.kernels.attention.backward_cut import KEYS, BackwardCut, backward_cut_of
 from prism.kernels.attention.backward_queries import change_queries
 from prism.kernels.attention.cut import Terms
 from prism.lib.views import View
@@ -73,7 +73,9 @@ def _fits(view: View, host: bool) -> bool:
 def _plan(asked: Backward) -> Plan:
     """Return the launches: one before, one of keys or two, and one that ends sums, or makes gradients of queries."""
     (batches, heads, rows, dim), (_, kv_heads, keys, _) = asked.q.shape, asked.k.shape
-    pairs, scratch, cut = batches * heads, Scratch(), backward_cut_of(dim, asked.v.shape[3])
+    pairs, scratch, terms = batches * heads, Scratch(), asked.terms
+    masked = terms.causal or terms.window or keys % KEYS != 0
+    cut = backward_cut_of(dim, asked.v.shape[3], masked=masked or terms.cap)
     added = not (asked.deterministic or cut.apart)
     tiles, blocks = pairs * -(-rows // cut.rows), batches * kv_heads * -(-keys // cut.keys)
     of_rows = scratch.take("float32", 2 * tiles * cut.rows)
@@ -85,7 +87,7 @@ def _plan(asked: Backward) -> Plan:
         "ahead": _within(asked.ahead, rows, keys), "back": _within(asked.back, keys, rows), **size,
     }  # fmt: skip
     of_keys = common | {"dk": asked.dk.map, "dv": asked.dv.map, "dq_sums": sums}
-    first, *middle, last = instances_for(asked.q.scalar, cut, asked.terms, added=added)
+    first, *middle, last = instances_for(asked.q.scalar, cut, terms, added=added, masked=masked)
     before = {
         "out": asked.out.map,
         "lse": asked.lse.buffer,
@@ -108,13 +110,16 @@ def _within(distance: int | None, least: int, most: int) -> int:
     return 0 if distance is None else max(-least, min(most, distance))
 
 
-def instances_for(scalar: str, cut: BackwardCut, terms: Terms, *, added: bool) -> tuple[Instance, ...]:
-    """Return the kernels for a dtype, cut so, in their order; `added`: blocks of keys add gradients of queries up."""
+def instances_for(scalar: str, cut: BackwardCut, terms: Terms, *, added: bool, masked: bool) -> tuple[Instance, ...]:
+    """Return the kernels for a dtype, cut so, in their order.
+
+    `added`: blocks of keys add gradients of queries up. `masked`: as of `backward_cut_of`, of keys.
+    """
     plain = {"T": scalar, "CUT": cut}
     kinds = ((False, True), (True, False)) if cut.apart else ((True, True),)
+    common = {**plain, "TERMS": terms, "ADDED": added, "MASKED": masked}
     middle = [
-        instance_of(change_keys, {**plain, "TERMS": terms, "ADDED": added, "OF_KEYS": of_keys, "OF_VALUES": of_values})
-        for of_keys, of_values in kinds
+        instance_of(change_keys, {**common, "OF_KEYS": of_keys, "OF_VALUES": of_values}) for of_keys, of_values in kinds
     ]
     last = instance_of(finish, plain) if added else instance_of(change_queries, {**plain, "TERMS": terms})
     return (instance_of(prepare, {**plain, "ADDED": added}), *middle, last)

@@ -21,7 +21,10 @@ def instances(gpu: Machine) -> Iterator[Instance]:
     if gpu.arch != ARCH:
         return
     found: dict[Instance, None] = {}
-    for dtype, dim, causal, deterministic in itertools.product(DTYPES, (64, 128), _FLAGS, _FLAGS):
-        kernels = instances_for(dtype, backward_cut_of(dim, dim), Terms(causal=causal), added=not deterministic)
+    for dtype, dim, masked, causal, deterministic in itertools.product(DTYPES, (64, 128), _FLAGS, _FLAGS, _FLAGS):
+        if causal and not masked:
+            continue
+        cut = backward_cut_of(dim, dim, masked=masked)
+        kernels = instances_for(dtype, cut, Terms(causal=causal), added=not deterministic, masked=masked)
         found |= dict.fromkeys(kernels)
     yield from found
