@@ -356,6 +356,24 @@ def test_attention_backward(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     module.raw.read.cache_clear()
 
 
+def test_attention_decode(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read from what asv_bench/attention_decode.py writes; a wrong result has no figure."""
+    row = {"us": {"prism": 8.0, "cudnn": 10.0}, "ratio": {"cudnn": 1.25}}
+    rows = [{"shape": "1x8x1024", "fault": "", **row}, {"shape": "1x8x4096", "fault": "prism: 1 of 4096 ", **row}]
+    (tmp_path / "attention_decode.json").write_text(json.dumps(rows))
+    monkeypatch.setattr(sys, "path", [str(FOLDER), *sys.path])
+    script, module = (importlib.import_module(name) for name in ("attention_decode", "benchmarks.attention_decode"))
+    assert module.SHAPES == list(script.SHAPES) and len(script.SHAPES) == 20
+    assert script.size_of("2x3x1024") == 2 * 2 * 2 * 3 * 1024 * 128
+    monkeypatch.setenv(module.raw.VARIABLE, str(tmp_path))
+    module.raw.read.cache_clear()
+    assert module.Ratio().track_vs_cudnn("1x8x1024") == 0.8 and module.Time().track_us("cudnn", "1x8x1024") == 10.0
+    for impl, shape in (("flash", "1x8x1024"), ("prism", "1x8x4096"), ("prism", "1x1x65536")):
+        with pytest.raises(NotImplementedError):
+            module.Time().track_us(impl, shape)
+    module.raw.read.cache_clear()
+
+
 def test_products_of_layers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Read from what asv_bench/hgemm_layers.py writes; a wrong product has no figure."""
     row = {"layer": "4096x4096", "cublas": 12.0, "prism": 10.0, "ratio": 1.25}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from prism.kernels.attention.decode_cut import DecodeCut, Sizes
 from prism.kernels.attention.decode_parts import finish
-from prism.kernels.attention.decode_pieces import bring, clear_rows, count_tiles, find_piece, first_of, load_query, unit_of
+from prism.kernels.attention.decode_pieces import bring, clear_rows, deal, load_query
 from prism.kernels.attention.softmax import LEAST, mask, weigh
 from prism.lang import (
     CUtensorMap, attr, block, claim, const, constexpr, count, dtype, float32, fragment, grid, group, id, int32, int64, one,
@@ -31,7 +31,6 @@ def decode(
     """`softmax(scale * q @ k.T) @ v` of up to 64 rows of each of `batches` times `heads` heads of keys, which are read once."""
     blocks: int32 @ grid[1] = count(block[1])
     b: int32 @ block[1] = id()
-    heads: int32 @ grid[1] = s.heads * s.strips  # strips of queries, of which each reads its head's keys
     with (
         partition(o, block[1], lambda i: i, races="allow") as outs, partition(lse, block[1], lambda i: i, races="allow") as logs,
         partition(partial, block[1], lambda i: i, races="allow") as kept, group(block[1]),
@@ -40,15 +39,6 @@ def decode(
         k_tile: shared(T[CUT.keys, CUT.dim], ring=CUT.stages, swizzle=128)
         v_tile: shared(T[CUT.keys, CUT.dim_v], ring=CUT.stages, swizzle=128)
         words: shared(uint32[4])
-        starts: shared(int32[64])
-        each: int32 @ block[1] = max(1, (s.keys + (CUT.keys - 1)) / CUT.keys)
-        tiles: int32 @ block[1] = each * heads * s.batches
-        if CUT.lengths:
-            of_a_head: int32 @ block[1] = count_tiles(lengths, s.batches, s.keys, starts, KEYS=CUT.keys, THREADS=CUT.threads)
-            tiles = heads * of_a_head
-        big: int32 @ block[1] = min(tiles, max(tiles - tiles / s.part, blocks * s.small)) if s.small > 0 else tiles
-        many: int32 @ block[1] = min(blocks, big)
-        units: int32 @ block[1] = many + (tiles - big + (s.small - 1)) / s.small if s.small > 0 else many
         scores: fragment(float32, 64, CUT.keys) @ warpgroup[1] = 0
         weights: fragment(T, 64, CUT.keys) @ warpgroup[1] = 0
         sums: fragment(float32, 64, CUT.dim_v) @ warpgroup[1] = 0
@@ -70,72 +60,63 @@ def decode(
             prefetch_map(v)
 
         @requires(block[1], thread[CUT.threads])
-        def attend_unit(unit: int32 @ block[1]):
-            first: int32 @ block[1] = first_of(unit, big, many, s.small)
-            last: int32 @ block[1] = min(tiles, first_of(unit + 1, big, many, s.small))
-            piece: int32 @ block[1] = first / each
-            start: int32 @ block[1] = piece * each
-            if CUT.lengths:
-                piece, start = find_piece(lengths, s.batches, s.keys, starts, heads, first, KEYS=CUT.keys, THREADS=CUT.threads)
-            while start < last:
-                batch: int32 @ block[1] = piece / heads
-                head: int32 @ block[1] = piece % heads / s.strips
-                top: int32 @ block[1] = piece % s.strips * 64
-                length: int32 @ block[1] = max(0, min(s.keys, lengths[batch])) if CUT.lengths else s.keys
-                at: int64 @ block[1] = batch * s.q_batch + head * s.shared_by * s.q_head
-                n: int32 @ block[1] = max(1, (length + (CUT.keys - 1)) / CUT.keys)
-                from_: int32 @ block[1] = max(first - start, 0) * CUT.keys
-                to: int32 @ block[1] = min(n, last - start) * CUT.keys
-                least: int32 @ block[1] = length - (s.tokens - 1) if CUT.causal else length
-                with (
-                    claim(q_tile, consumers) as q_in, partition(q_in, thread[1], lambda e: (e / CUT.dim, e % CUT.dim)) as own,
-                    group(thread[1]),
-                ):
-                    for e in range(8 * t, 64 * CUT.dim, 8 * 128):
-                        store_vector(own[e], load_query(q, at, top, e / CUT.dim, e % CUT.dim, s))
-                with consumers, group(thread[1]):
-                    for h in range(2):
-                        high[h] = min(length, least + (top + row(scores, 2 * h)) / s.shared_by) if CUT.causal else length
-                        largest[h] = LEAST
-                        total[h] = 0
-                    for i in range(count(sums)):
-                        sums[i] = 0
-                with claim(q_tile, consumers) as q_now:
-                    for j in range(from_, to, CUT.keys):
-                        with claim(k_tile, loader) as k_in:
-                            bring(k_in, k, batch, head, j, 0, length, table, s, PAGE=CUT.page)
-                        with claim(v_tile, loader) as v_in:
-                            bring(v_in, v, batch, head, j, 0, length, table, s, PAGE=CUT.page)
-                        with claim(k_tile, consumers) as k_now, group(warpgroup[1]):
-                            wgmma(scores, q_now, k_now, accumulate=False)
-                        with consumers:
-                            with group(warpgroup[1]):
-                                if j + CUT.keys > least:
-                                    mask(scores, low, high, j)
-                                weigh(scores, largest, total, factor, s.scale, MORE=0, BY_PRODUCTS=0, BRANCH=False)
-                            with group(thread[1]):
-                                for i in range(count(sums)):
-                                    sums[i] *= factor[i / 2 % 2]
-                                for i in range(count(weights)):
-                                    weights[i] = T(scores[i])
-                        with claim(v_tile, consumers) as v_now, group(warpgroup[1]):
-                            if CUT.lengths and j + CUT.keys > length:
-                                clear_rows(v_now, length - j, THREADS=128)
-                            wgmma(sums, weights, v_now, transpose_b=True)
-                leader: int32 @ block[1] = unit_of(start, big, many, s.small)
-                parts: int32 @ block[1] = unit_of(start + n - 1, big, many, s.small) - leader + 1
-                with (
-                    claim(outs, consumers) as out, claim(logs, consumers) as log, claim(kept, consumers) as here,
-                    claim(words, consumers) as own, group(warpgroup[1]),
-                ):
-                    finish(
-                        out, log, here, counters, own, sums, largest, total, unit, leader, parts, 3 * units, piece, 0, s,
-                        LSE=CUT.lse,
-                    )
-                piece += 1
-                start += n
+        def attend_piece(
+            piece: int32 @ block[1], length: int32 @ block[1], first: int32 @ block[1], last: int32 @ block[1],
+            unit: int32 @ block[1], leader: int32 @ block[1], parts: int32 @ block[1], slots: int32 @ block[1],
+        ):
+            batch: int32 @ block[1] = piece / s.strips / s.heads
+            head: int32 @ block[1] = piece / s.strips % s.heads
+            top: int32 @ block[1] = piece % s.strips * 64
+            at: int64 @ block[1] = batch * s.q_batch + head * s.shared_by * s.q_head
+            least: int32 @ block[1] = length - (s.tokens - 1) if CUT.causal else length
+            with (
+                claim(q_tile, consumers) as q_in, partition(q_in, thread[1], lambda e: (e / CUT.dim, e % CUT.dim)) as own,
+                group(thread[1]),
+            ):
+                for e in range(8 * t, 64 * CUT.dim, 8 * 128):
+                    store_vector(own[e], load_query(q, at, top, e / CUT.dim, e % CUT.dim, s))
+            with consumers, group(thread[1]):
+                for h in range(2):
+                    high[h] = min(length, least + (top + row(scores, 2 * h)) / s.shared_by) if CUT.causal else length
+                    largest[h] = LEAST
+                    total[h] = 0
+                for i in range(count(sums)):
+                    sums[i] = 0
+            with claim(q_tile, consumers) as q_now:
+                for j in range(first * CUT.keys, last * CUT.keys, CUT.keys):
+                    with claim(k_tile, loader) as k_in:
+                        bring(k_in, k, batch, head, j, 0, length, table, s, PAGE=CUT.page)
+                    with claim(v_tile, loader) as v_in:
+                        bring(v_in, v, batch, head, j, 0, length, table, s, PAGE=CUT.page)
+                    with claim(k_tile, consumers) as k_now, group(warpgroup[1]):
+                        wgmma(scores, q_now, k_now, accumulate=False)
+                    with consumers:
+                        with group(warpgroup[1]):
+                            if j + CUT.keys > least:
+                                mask(scores, low, high, j)
+                            weigh(scores, largest, total, factor, s.scale, MORE=0, BY_PRODUCTS=0, BRANCH=False)
+                        with group(thread[1]):
+                            for i in range(count(sums)):
+                                sums[i] *= factor[i / 2 % 2]
+                            for i in range(count(weights)):
+                                weights[i] = T(scores[i])
+                    with claim(v_tile, consumers) as v_now, group(warpgroup[1]):
+                        if CUT.lengths and j + CUT.keys > length:
+                            clear_rows(v_now, length - j, THREADS=128)
+                        wgmma(sums, weights, v_now, transpose_b=True)
+            with (
+                claim(outs, consumers) as out, claim(logs, consumers) as log, claim(kept, consumers) as here,
+                claim(words, consumers) as own, group(warpgroup[1]),
+            ):
+                finish(
+                    out, log, here, counters, own, sums, largest, total, unit, leader, parts, slots, piece, 0, s,
+                    LSE=CUT.lse,
+                )
 
-        grid.dynamic_tiles(tickets, b, blocks, units, scheduler, TILE=attend_unit, THREADS=CUT.threads)
+        deal(
+            b, blocks, lengths, tickets, scheduler, s, PIECE=attend_piece, THREADS=CUT.threads, KEYS=CUT.keys,
+            LENGTHS=CUT.lengths,
+        )
 
 
 EXAMPLES = {"decode": {"T": "float16", "CUT": DecodeCut(128, 128)}}

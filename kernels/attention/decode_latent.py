@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from prism.kernels.attention.decode_cut import LatentCut, Sizes
 from prism.kernels.attention.decode_parts import finish
-from prism.kernels.attention.decode_pieces import bring, clear_rows, count_tiles, find_piece, first_of, load_query, unit_of
+from prism.kernels.attention.decode_pieces import bring, clear_rows, deal, load_query
 from prism.kernels.attention.softmax import LEAST, mask, weigh
 from prism.lang import (
     CUtensorMap, attr, block, claim, const, constexpr, count, dtype, float32, fragment, grid, group, id, int32, int64, one,
@@ -29,7 +29,6 @@ def decode_latent(
     """`decode` of 576 elements of queries and keys, whose first 512 are the values."""
     blocks: int32 @ grid[1] = count(block[1])
     b: int32 @ block[1] = id()
-    heads: int32 @ grid[1] = s.heads * s.strips
     with (
         partition(o, block[1], lambda i: i, races="allow") as outs, partition(lse, block[1], lambda i: i, races="allow") as logs,
         partition(partial, block[1], lambda i: i, races="allow") as kept, group(block[1]),
@@ -40,15 +39,6 @@ def decode_latent(
         k_next: shared(T[64, 256], ring=2, swizzle=128)
         k_rest: shared(T[64, 64], ring=2, swizzle=128)
         words: shared(uint32[8])
-        starts: shared(int32[64])
-        each: int32 @ block[1] = max(1, (s.keys + 63) / 64)
-        tiles: int32 @ block[1] = each * heads * s.batches
-        if CUT.lengths:
-            of_a_head: int32 @ block[1] = count_tiles(lengths, s.batches, s.keys, starts, KEYS=64, THREADS=384)
-            tiles = heads * of_a_head
-        big: int32 @ block[1] = min(tiles, max(tiles - tiles / s.part, blocks * s.small)) if s.small > 0 else tiles
-        many: int32 @ block[1] = min(blocks, big)
-        units: int32 @ block[1] = many + (tiles - big + (s.small - 1)) / s.small if s.small > 0 else many
         scores: fragment(float32, 64, 64) @ warpgroup[1] = 0
         weights: fragment(T, 64, 64) @ warpgroup[1] = 0
         sums: fragment(float32, 64, 256) @ warpgroup[1] = 0
@@ -70,89 +60,77 @@ def decode_latent(
             prefetch_map(v)
 
         @requires(block[1], thread[384])
-        def attend_unit(unit: int32 @ block[1]):
-            first: int32 @ block[1] = first_of(unit, big, many, s.small)
-            last: int32 @ block[1] = min(tiles, first_of(unit + 1, big, many, s.small))
-            piece: int32 @ block[1] = first / each
-            start: int32 @ block[1] = piece * each
-            if CUT.lengths:
-                piece, start = find_piece(lengths, s.batches, s.keys, starts, heads, first, KEYS=64, THREADS=384)
-            while start < last:
-                batch: int32 @ block[1] = piece / heads
-                head: int32 @ block[1] = piece % heads / s.strips
-                top: int32 @ block[1] = piece % s.strips * 64
-                length: int32 @ block[1] = max(0, min(s.keys, lengths[batch])) if CUT.lengths else s.keys
-                at: int64 @ block[1] = batch * s.q_batch + head * s.shared_by * s.q_head
-                n: int32 @ block[1] = max(1, (length + 63) / 64)
-                from_: int32 @ block[1] = max(first - start, 0) * 64
-                to: int32 @ block[1] = min(n, last - start) * 64
-                least: int32 @ block[1] = length - (s.tokens - 1) if CUT.causal else length
-                with (
-                    claim(q_tile, consumers) as q_in, partition(q_in, thread[1], lambda e: (e / 256, e % 256)) as own,
-                    group(thread[1]),
-                ):
-                    for e in range(8 * t, 128 * 256, 8 * 256):
-                        store_vector(own[e], load_query(q, at, top, e / 256 % 64, e / 256 / 64 * 256 + e % 256, s))
-                with (
-                    claim(q_end, consumers) as q_in, partition(q_in, thread[1], lambda e: (e / 64, e % 64)) as own,
-                    group(thread[1]),
-                ):
-                    for e in range(8 * t, 64 * 64, 8 * 256):
-                        store_vector(own[e], load_query(q, at, top, e / 64, 512 + e % 64, s))
-                with consumers, group(thread[1]):
-                    for h in range(2):
-                        high[h] = min(length, least + (top + row(scores, 2 * h)) / s.shared_by) if CUT.causal else length
-                        largest[h] = LEAST
-                        total[h] = 0
-                    for i in range(count(sums)):
-                        sums[i] = 0
-                with claim(q_tile, consumers) as q_now, claim(q_end, consumers) as q_last:
-                    for j in range(from_, to, 64):
-                        with claim(k_rest, loader) as k_in:
-                            bring(k_in, v, batch, head, j, 512, length, table, s, PAGE=CUT.page)
-                        with claim(k_first, loader) as k_in:
-                            bring(k_in, k, batch, head, j, 0, length, table, s, PAGE=CUT.page)
-                        with claim(k_next, loader) as k_in:
-                            bring(k_in, k, batch, head, j, 256, length, table, s, PAGE=CUT.page)
-                        with claim(k_rest, consumers) as k_now, group(warpgroup[1]):
-                            wgmma(scores, q_last, k_now, accumulate=False)
-                        with claim(k_first, consumers) as k_left, claim(k_next, consumers) as k_right:
-                            if CUT.lengths and j + 64 > length:
-                                clear_rows(k_left, length - j, THREADS=256)
-                                clear_rows(k_right, length - j, THREADS=256)
-                            with group(warpgroup[1]):
-                                wgmma(scores, q_now[0, 0], k_left)
-                                wgmma(scores, q_now[64, 0], k_right)
-                                if j + 64 > least:
-                                    mask(scores, low, high, j)
-                                weigh(scores, largest, total, factor, s.scale, MORE=0, BY_PRODUCTS=0, BRANCH=False)
-                            with group(thread[1]):
-                                for i in range(count(sums)):
-                                    sums[i] *= factor[i / 2 % 2]
-                                for i in range(count(weights)):
-                                    weights[i] = T(scores[i])
-                            with group(warpgroup[1]):
-                                if w == 0:
-                                    wgmma(sums, weights, k_left, transpose_b=True)
-                                else:
-                                    wgmma(sums, weights, k_right, transpose_b=True)
-                leader: int32 @ block[1] = unit_of(start, big, many, s.small)
-                parts: int32 @ block[1] = unit_of(start + n - 1, big, many, s.small) - leader + 1
-                with (
-                    claim(outs, consumers) as out_, claim(logs, consumers) as log_, claim(kept, consumers) as here_,
-                    claim(words, consumers) as words_, partition(out_, warpgroup[1], 0, races="allow") as out,
-                    partition(log_, warpgroup[1], 0, races="allow") as log,
-                    partition(here_, warpgroup[1], 0, races="allow") as here,
-                    partition(words_, warpgroup[1], 4 * w) as own, group(warpgroup[1]),
-                ):
-                    finish(
-                        out, log, here, counters, own, sums, largest, total, unit, leader, parts, 3 * units, piece, w, s,
-                        LSE=CUT.lse,
-                    )
-                piece += 1
-                start += n
+        def attend_piece(
+            piece: int32 @ block[1], length: int32 @ block[1], first: int32 @ block[1], last: int32 @ block[1],
+            unit: int32 @ block[1], leader: int32 @ block[1], parts: int32 @ block[1], slots: int32 @ block[1],
+        ):
+            batch: int32 @ block[1] = piece / s.strips / s.heads
+            head: int32 @ block[1] = piece / s.strips % s.heads
+            top: int32 @ block[1] = piece % s.strips * 64
+            at: int64 @ block[1] = batch * s.q_batch + head * s.shared_by * s.q_head
+            least: int32 @ block[1] = length - (s.tokens - 1) if CUT.causal else length
+            with (
+                claim(q_tile, consumers) as q_in, partition(q_in, thread[1], lambda e: (e / 256, e % 256)) as own,
+                group(thread[1]),
+            ):
+                for e in range(8 * t, 128 * 256, 8 * 256):
+                    store_vector(own[e], load_query(q, at, top, e / 256 % 64, e / 256 / 64 * 256 + e % 256, s))
+            with (
+                claim(q_end, consumers) as q_in, partition(q_in, thread[1], lambda e: (e / 64, e % 64)) as own,
+                group(thread[1]),
+            ):
+                for e in range(8 * t, 64 * 64, 8 * 256):
+                    store_vector(own[e], load_query(q, at, top, e / 64, 512 + e % 64, s))
+            with consumers, group(thread[1]):
+                for h in range(2):
+                    high[h] = min(length, least + (top + row(scores, 2 * h)) / s.shared_by) if CUT.causal else length
+                    largest[h] = LEAST
+                    total[h] = 0
+                for i in range(count(sums)):
+                    sums[i] = 0
+            with claim(q_tile, consumers) as q_now, claim(q_end, consumers) as q_last:
+                for j in range(first * 64, last * 64, 64):
+                    with claim(k_rest, loader) as k_in:
+                        bring(k_in, v, batch, head, j, 512, length, table, s, PAGE=CUT.page)
+                    with claim(k_first, loader) as k_in:
+                        bring(k_in, k, batch, head, j, 0, length, table, s, PAGE=CUT.page)
+                    with claim(k_next, loader) as k_in:
+                        bring(k_in, k, batch, head, j, 256, length, table, s, PAGE=CUT.page)
+                    with claim(k_rest, consumers) as k_now, group(warpgroup[1]):
+                        wgmma(scores, q_last, k_now, accumulate=False)
+                    with claim(k_first, consumers) as k_left, claim(k_next, consumers) as k_right:
+                        if CUT.lengths and j + 64 > length:
+                            clear_rows(k_left, length - j, THREADS=256)
+                            clear_rows(k_right, length - j, THREADS=256)
+                        with group(warpgroup[1]):
+                            wgmma(scores, q_now[0, 0], k_left)
+                            wgmma(scores, q_now[64, 0], k_right)
+                            if j + 64 > least:
+                                mask(scores, low, high, j)
+                            weigh(scores, largest, total, factor, s.scale, MORE=0, BY_PRODUCTS=0, BRANCH=False)
+                        with group(thread[1]):
+                            for i in range(count(sums)):
+                                sums[i] *= factor[i / 2 % 2]
+                            for i in range(count(weights)):
+                                weights[i] = T(scores[i])
+                        with group(warpgroup[1]):
+                            if w == 0:
+                                wgmma(sums, weights, k_left, transpose_b=True)
+                            else:
+                                wgmma(sums, weights, k_right, transpose_b=True)
+            with (
+                claim(outs, consumers) as out_, claim(logs, consumers) as log_, claim(kept, consumers) as here_,
+                claim(words, consumers) as words_, partition(out_, warpgroup[1], 0, races="allow") as out,
+                partition(log_, warpgroup[1], 0, races="allow") as log,
+                partition(here_, warpgroup[1], 0, races="allow") as here,
+                partition(words_, warpgroup[1], 4 * w) as own, group(warpgroup[1]),
+            ):
+                finish(
+                    out, log, here, counters, own, sums, largest, total, unit, leader, parts, slots, piece, w, s,
+                    LSE=CUT.lse,
+                )
 
-        grid.dynamic_tiles(tickets, b, blocks, units, scheduler, TILE=attend_unit, THREADS=384)
+        deal(b, blocks, lengths, tickets, scheduler, s, PIECE=attend_piece, THREADS=384, KEYS=64, LENGTHS=CUT.lengths)
 
 
 EXAMPLES = {"decode_latent": {"T": "bfloat16", "CUT": LatentCut()}}

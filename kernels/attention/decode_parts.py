@@ -106,7 +106,7 @@ def slot_of(leader: int32 @ thread[1], part: int32 @ thread[1], piece: int32 @ t
 
 
 @prism("device")
-@template(T=dtype, DIM=constexpr(int), LSE=constexpr(bool))
+@template(T=dtype, DIM=constexpr(int), LSE=constexpr(bool), WIDE=constexpr(int), DEEP=constexpr(int))
 @requires(warpgroup[1])
 def add_up(
     out: ptr(T) @ warpgroup[1], log: ptr(float32) @ warpgroup[1], kept: ptr(float32) @ warpgroup[1], read: int32 @ warpgroup[1],
@@ -121,7 +121,6 @@ def add_up(
     Numerics:    in the order of the parts, whatever the order in which they were kept.
     Test:        tests/kernels/test_attention_decode.py
     """
-    AT_ONCE: constexpr(int) = 12
     t: int32 @ thread[1] = id()
     target: int32 @ thread[1] = write + slot_of(leader, first, piece)
     tops: int32 @ thread[1] = piece % s.strips * 64
@@ -134,41 +133,49 @@ def add_up(
         partition(log, thread[1], lambda h, n: int64(h) * s.tokens + n, races="allow") as own_log,
         partition(kept, thread[1], lambda p, r, c: (p * s.strip + r) * (DIM + 4) + c, races="allow") as all, group(thread[1]),
     ):
-        for e in range(4 * t, min(64, s.shared_by * s.tokens - tops) * DIM, 512):
-            r: int32 = e / DIM
-            c: int32 = e % DIM
-            h: int32 = head + (tops + r) % s.shared_by
-            n: int32 = (tops + r) / s.shared_by
-            sums: vector(float32, 4) = vector(float32, 4)(0)
-            largest: float32 = LEAST
-            total: float32 = 0
-            for p in range(0, parts, AT_ONCE):
-                few: vector(float32, 4)[AT_ONCE]
-                facts: vector(float32, 2)[AT_ONCE]
-                for i in range(AT_ONCE):  # no branches between loads
-                    slot: int32 = read + slot_of(leader, first + min(p + i, parts - 1) * step, piece)
-                    facts[i] = load_vector(all[slot, r, DIM], 2)
-                    few[i] = load_vector(all[slot, r, c], 4)
-                for i in range(AT_ONCE):
-                    if p + i < parts:
-                        top: float32 = max(largest, facts[i][0])
-                        before: float32 = fast_exp2_flush(largest - top)
+        end: int32 = min(64, s.shared_by * s.tokens - tops) * DIM
+        for e in range(4 * t, end, 512 * WIDE):
+            sums: vector(float32, 4)[WIDE]
+            largest: float32[WIDE]
+            total: float32[WIDE]
+            for k in range(WIDE):
+                sums[k] = vector(float32, 4)(0)
+                largest[k] = LEAST
+                total[k] = 0
+            for p in range(0, parts, DEEP):
+                few: vector(float32, 4)[WIDE * DEEP]
+                facts: vector(float32, 2)[WIDE * DEEP]
+                for i in range(WIDE * DEEP):  # no branches between loads
+                    at: int32 = min(e + i % WIDE * 512, end - 4)
+                    slot: int32 = read + slot_of(leader, first + min(p + i / WIDE, parts - 1) * step, piece)
+                    facts[i] = load_vector(all[slot, at / DIM, DIM], 2)
+                    few[i] = load_vector(all[slot, at / DIM, at % DIM], 4)
+                for i in range(WIDE * DEEP):
+                    if p + i / WIDE < parts:
+                        top: float32 = max(largest[i % WIDE], facts[i][0])
+                        before: float32 = fast_exp2_flush(largest[i % WIDE] - top)
                         factor: float32 = fast_exp2_flush(facts[i][0] - top)
-                        sums = sums * before + few[i] * factor
-                        total = total * before + facts[i][1] * factor
-                        largest = top
-            if not final:
-                store_vector(all[target, r, c], sums)
-                if c == 0:
-                    store_vector(all[target, r, DIM], vector(float32, 2)(largest, total))
-            else:
-                if start + c < s.columns_v:
-                    four: vector(T, 4)
-                    for i in range(4):
-                        four[i] = T(sums[i] / total) if total > 0 else T(0)
-                    store_vector(own_out[h, n, start + c], four)
-                if LSE and c == 0:
-                    own_log[h, n] = (largest + log2(total)) * LN_2
+                        sums[i % WIDE] = sums[i % WIDE] * before + few[i] * factor
+                        total[i % WIDE] = total[i % WIDE] * before + facts[i][1] * factor
+                        largest[i % WIDE] = top
+            for k in range(WIDE):
+                r: int32 = (e + k * 512) / DIM
+                c: int32 = (e + k * 512) % DIM
+                if e + k * 512 < end:
+                    if not final:
+                        store_vector(all[target, r, c], sums[k])
+                        if c == 0:
+                            store_vector(all[target, r, DIM], vector(float32, 2)(largest[k], total[k]))
+                    else:
+                        h: int32 = head + (tops + r) % s.shared_by
+                        n: int32 = (tops + r) / s.shared_by
+                        if start + c < s.columns_v:
+                            four: vector(T, 4)
+                            for i in range(4):
+                                four[i] = T(sums[k][i] / total[k]) if total[k] > 0 else T(0)
+                            store_vector(own_out[h, n, start + c], four)
+                        if LSE and c == 0:
+                            own_log[h, n] = (largest[k] + log2(total[k])) * LN_2
 
 
 @prism("device")
@@ -204,10 +211,15 @@ def finish(
         first: int32 @ warpgroup[1] = i / s.fan * s.fan
         members: int32 @ warpgroup[1] = min(s.fan, n - first)
         done: bool @ warpgroup[1] = is_last(counters, 4 * (base + slot_of(leader, first * step, piece)) + level, words, members)
-        if done:
+        if done and s.strip <= 4:
             add_up(
                 out, log, kept, base + level % 2 * slots, base + (level + 1) % 2 * slots, leader, first * step, step, members,
-                n <= s.fan, piece, w * DIM, s, DIM=DIM, LSE=LSE,
+                n <= s.fan, piece, w * DIM, s, DIM=DIM, LSE=LSE, WIDE=1, DEEP=12,
+            )
+        elif done:
+            add_up(
+                out, log, kept, base + level % 2 * slots, base + (level + 1) % 2 * slots, leader, first * step, step, members,
+                n <= s.fan, piece, w * DIM, s, DIM=DIM, LSE=LSE, WIDE=4, DEEP=3,
             )
         n = (n + (s.fan - 1)) / s.fan if done and n > s.fan else 0
         i = i / s.fan

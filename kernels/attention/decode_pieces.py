@@ -1,11 +1,11 @@
-"""Which unit has which tiles, of sequences of different lengths; queries gathered, and what is behind a last key cleared."""
+"""Which unit has which tiles, of sequences of different lengths; what is loaded of them, and cleared."""
 
 from __future__ import annotations
 
 from prism.kernels.attention.decode_cut import Sizes
 from prism.lang import (
-    CUtensorMap, block, const, constexpr, dtype, grid, group, id, int32, int64, load_vector, one, partition, prism, ptr, requires,
-    shared, store_vector, template, thread, tma_load, vector, warp,
+    CUtensorMap, block, const, constexpr, dtype, function, grid, group, id, int32, int64, load_vector, one, partition, prism, ptr,
+    requires, roles, shared, store_vector, template, thread, tma_load, uint32, vector, warp,
 )  # fmt: skip
 from prism.lib.thread import operators
 
@@ -49,7 +49,7 @@ def count_tiles(
 @requires(block[1], thread[THREADS])
 def find_piece(
     lengths: ptr(const(int32)) @ grid[1], batches: int32 @ grid[1], most: int32 @ grid[1],
-    starts: const(shared(int32[64])) @ block[1], heads: int32 @ grid[1], tile: int32 @ block[1],
+    starts: const(shared(int32[64])) @ block[1], heads: int32 @ block[1], tile: int32 @ block[1],
 ) -> (int32, int32) @ block[1]:
     """The sequence and head that has a tile, as `sequence * heads + head`, and where its tiles begin.
 
@@ -90,6 +90,54 @@ def unit_of(
 ) -> int32 @ thread[1]:
     """The unit that has a tile."""
     return int32((int64(tile + 1) * many - 1) / big) if tile < big else many + (tile - big) / small
+
+
+@prism("device")
+@template(PIECE=function, THREADS=constexpr(int), KEYS=constexpr(int), LENGTHS=constexpr(bool))
+@requires(block[1], thread[THREADS])
+def deal(
+    b: int32 @ block[1], blocks: int32 @ grid[1], lengths: ptr(const(int32)) @ grid[1], tickets: ptr(uint32) @ grid[1],
+    scheduler: roles(warp, 1), s: Sizes @ grid[1],
+):
+    """`PIECE(piece, length, first, last, unit, leader, parts, slots)` for what the block has of each head's keys.
+
+    Tiles of keys are numbered through all sequences and heads. Units of tiles that follow one another go to who comes first.
+    Of `piece`, 64 queries of a head, the block has tiles `first` to `last` of `length` keys; `parts` units from `leader` on have
+    some.
+
+    Perspective: block `b` of `blocks`.
+    Shapes:      `slots`: three for each unit. `tickets`: as of `grid.dynamic_tiles`.
+    Test:        tests/kernels/test_attention_decode.py
+    """
+    starts: shared(int32[64])
+    heads: int32 @ block[1] = s.heads * s.strips  # strips of queries, of which each reads its head's keys
+    each: int32 @ block[1] = max(1, (s.keys + (KEYS - 1)) / KEYS)
+    tiles: int32 @ block[1] = each * heads * s.batches
+    if LENGTHS:
+        of_a_head: int32 @ block[1] = count_tiles(lengths, s.batches, s.keys, starts, KEYS=KEYS, THREADS=THREADS)
+        tiles = heads * of_a_head
+    big: int32 @ block[1] = min(tiles, max(tiles - tiles / s.part, blocks * s.small)) if s.small > 0 else tiles
+    many: int32 @ block[1] = min(blocks, big)
+    units: int32 @ block[1] = many + (tiles - big + (s.small - 1)) / s.small if s.small > 0 else many
+
+    @requires(block[1], thread[THREADS])
+    def attend_unit(unit: int32 @ block[1]):
+        first: int32 @ block[1] = first_of(unit, big, many, s.small)
+        last: int32 @ block[1] = min(tiles, first_of(unit + 1, big, many, s.small))
+        piece: int32 @ block[1] = first / each
+        start: int32 @ block[1] = piece * each
+        if LENGTHS:
+            piece, start = find_piece(lengths, s.batches, s.keys, starts, heads, first, KEYS=KEYS, THREADS=THREADS)
+        while start < last:
+            length: int32 @ block[1] = max(0, min(s.keys, lengths[piece / heads])) if LENGTHS else s.keys
+            n: int32 @ block[1] = max(1, (length + (KEYS - 1)) / KEYS)
+            leader: int32 @ block[1] = unit_of(start, big, many, s.small)
+            parts: int32 @ block[1] = unit_of(start + n - 1, big, many, s.small) - leader + 1
+            PIECE(piece, length, max(first - start, 0), min(n, last - start), unit, leader, parts, 3 * units)
+            piece += 1
+            start += n
+
+    grid.dynamic_tiles(tickets, b, blocks, units, scheduler, TILE=attend_unit, THREADS=THREADS)
 
 
 @prism("device")
@@ -155,4 +203,4 @@ def bring(
             tma_load(tile, x[batch, head, first, column])
 
 
-__all__ = ["bring", "clear_rows", "count_tiles", "find_piece", "first_of", "load_query", "unit_of"]
+__all__ = ["bring", "clear_rows", "deal", "load_query"]

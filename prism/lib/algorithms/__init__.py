@@ -157,7 +157,10 @@ MANIFEST = (
     Algorithm("attention", ("attention",), "attention.md", ("attention", "attention_packed")),
     Algorithm("attention_backward", ("attention_backward",), "attention.md#gradients", ("attention_backward",)),
     Algorithm(
-        "attention_decode", ("attention_decode", "attention_decode_latent"), "attention.md#few-queries-and-pages"
+        "attention_decode",
+        ("attention_decode", "attention_decode_latent"),
+        "attention.md#few-queries-and-pages",
+        ("attention_decode",),
     ),
     Algorithm("hgemm", ("hgemm",), "hgemm.md", ("hgemm", "hgemm_layers", "hgemm_float8")),
 )
