@@ -17,15 +17,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from attention import EPS, HIDDEN, L2, TOKENS, compare
+from attention import EPS, L2, compare
+from benchmarks.attention import HIDDEN, TOKENS
+from benchmarks.attention_packed import DIMS, LENGTHS
 from hgemm import elapsed, graph_of, ratio_of
 
-LENGTHS = {
-    "equal8192": [8192] * 2, "equal2048": [2048] * 8, "equal512": [512] * 32, "equal128": [128] * 128,
-    "skewed": [8192, 4096, 2048, 1024, 512, 256, 128, 128],  # each half as long as the one before
-    "rising": [128, 128, 256, 512, 1024, 2048, 4096, 8192], "one_long": [6144] + [160] * 64,
-    "uneven": [61 + 131 * (i * 7 % 31) for i in range(8)],
-}  # fmt: skip
 Set = tuple[Any, Any, Any, Any]
 
 
@@ -99,7 +95,7 @@ def main() -> int:
     """Measure, print a table, and write what was found."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--shapes", default=",".join(LENGTHS))
-    parser.add_argument("--dims", default="128,64")
+    parser.add_argument("--dims", default=",".join(map(str, DIMS)))
     parser.add_argument("--dtype", default="bfloat16", choices=list(EPS))
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--seconds", type=float, default=110.0, help="begin nothing more after this")

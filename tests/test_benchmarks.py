@@ -319,6 +319,25 @@ def test_the_table_of_attention(monkeypatch: pytest.MonkeyPatch) -> None:
     assert publish.with_table(page, found, made.BEGIN, made.END) == page, "run asv_bench/publish/pictures.py"
 
 
+def test_attention_packed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read from what asv_bench/attention_packed.py writes; what differs from torch's has no figure."""
+    row = {"dim": 128, "causal": True, "us": {"prism": 8.0, "torch": 12.0}, "ratio": {"torch": 1.6}}
+    rows = [{"lengths": "skewed", "fault": "", **row}, {"lengths": "rising", "fault": "results differ", **row}]
+    (tmp_path / "attention_packed.json").write_text(json.dumps(rows))
+    monkeypatch.setattr(sys, "path", [str(FOLDER), *sys.path])
+    script, module = (importlib.import_module(name) for name in ("attention_packed", "benchmarks.attention_packed"))
+    assert script.flops([128, 64], True) * 2 == script.flops([128, 64], False) == 4 * 2048 * (128**2 + 64**2)
+    assert all(13_000 < sum(lengths) <= 16_640 for lengths in module.LENGTHS.values())
+    monkeypatch.setenv(module.raw.VARIABLE, str(tmp_path))
+    module.raw.read.cache_clear()
+    assert module.Ratio().track_vs_torch("skewed", 128, "causal") == 0.625
+    assert module.Time().track_us("torch", "skewed", 128, "causal") == 12.0
+    for lengths, mask in (("rising", "causal"), ("skewed", "full")):
+        with pytest.raises(NotImplementedError):
+            module.Time().track_us("prism", lengths, 128, mask)
+    module.raw.read.cache_clear()
+
+
 def test_attention_backward(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Read from what asv_bench/attention_backward.py writes; gradients that are off have no figure."""
     row = {"us": {"prism": 8.0, "again": 12.0, "cudnn": 10.0}, "ratio": {"cudnn": 1.25}}

@@ -10,6 +10,6 @@ from prism.kernels.attention.softmax import as_it_is
 from prism.kernels.attention.transposed import transpose_values
 
 __all__ = [
-    "MOST_DIM", "Cut", "DecodeCut", "LatentCut", "Sizes", "Terms", "as_it_is", "attend", "cut_of", "cut_of_bytes", "decode", "decode_cut_of", "decode_latent",
-    "section_of", "transpose_values",
+    "MOST_DIM", "Cut", "DecodeCut", "LatentCut", "Sizes", "Terms", "as_it_is", "attend", "cut_of", "cut_of_bytes", "decode",
+    "decode_cut_of", "decode_latent", "section_of", "transpose_values",
 ]  # fmt: skip

@@ -9,15 +9,19 @@ from prism.kernels.attention.cut import Cut
 MOST_DIM = 256
 _ROOM = 225 << 10
 """Bytes of tiles that a block may have, beside its barriers."""
-L2 = 32 << 20
-"""Bytes of keys and values that are read again and again while they are in the L2: about half of an H200's."""
+L2 = 64 << 20
+"""Bytes of keys and values that tiles which are made together read again and again: more than an H200's L2 has, 50 MB."""
+_SECTION = 64
+"""Heads of keys that are read together at most."""
 
 
-def cut_of(dim: int, dim_v: int, rows: int, *, host: bool = False) -> Cut:
+def cut_of(dim: int, dim_v: int, rows: int, *, causal: bool = False, host: bool = False) -> Cut:
     """Return how heads of `dim` elements, and values of `dim_v`, are cut; of elements that a tile has more, copies are zeros.
 
-    On an H200, TFLOP/s at 16,384 keys: heads of 64 with three warpgroups 515, with two 419; heads of 128 with tiles of 128 keys
-    607, of 144 582, of 160 602; heads of 256 with tiles of 80 keys 704, of 64 634.
+    On an H200, TFLOP/s, full: heads of 64 and 16,384 keys with three warpgroups 515, with two 419, but causal and 512 keys 226 and
+    254; heads of 96 with three 590, with two 524 to 552; heads of 128 with tiles of 176 keys 632, of 128 603, but causal and 2048
+    keys 422 and 484; heads of 192, causal, 2048 keys, with tiles of 80 keys 556, of 112 513; heads of 256 with 80 keys 704, with 64
+    634.
     """
     d, dv = (-(-max(n, 1) // 32) * 32 for n in (dim, dim_v))
     if host:
@@ -25,14 +29,16 @@ def cut_of(dim: int, dim_v: int, rows: int, *, host: bool = False) -> Cut:
     wide = max(d, dv)
     if rows <= 64 and wide <= 128:
         return _in_room(Cut(d, dv, keys=128, groups=1, registers=0))
-    if wide <= 64:
-        return _in_room(Cut(d, dv, keys=128, groups=3, turns=True, registers=160, loader_registers=32))
+    if wide <= 96 and not (causal and rows <= 512):
+        keys = 128 if wide <= 64 else 112
+        return _in_room(Cut(d, dv, keys=keys, groups=3, turns=True, registers=160, loader_registers=32))
     if wide <= 128:
-        return _in_room(Cut(d, dv, keys=128, turns=True))
-    return _in_room(Cut(d, dv, keys=112 if wide <= 192 else 80, turns=True))
+        return _in_room(Cut(d, dv, keys=128 if causal or rows < 4096 else 176, turns=True))
+    keys = 80 if causal or wide > 192 else 112
+    return _in_room(Cut(d, dv, keys=keys, turns=True))
 
 
-def cut_of_bytes(dim: int, dim_v: int, rows: int, *, host: bool = False) -> Cut:
+def cut_of_bytes(dim: int, dim_v: int, rows: int, *, causal: bool = False, host: bool = False) -> Cut:
     """Return how heads of 8-bit floats are cut."""
     d, dv = (-(-max(n, 1) // 32) * 32 for n in (dim, dim_v))
     if host:
@@ -57,13 +63,14 @@ def _in_room(cut: Cut) -> Cut:
 
 
 def section_of(pairs: int, share: int, keys: int, bytes_of_key: int, *, causal: bool) -> int:
-    """Return of how many pairs of batches and heads tiles are made together: of those whose keys and values the L2 holds.
+    """Return of how many pairs of batches and heads tiles are made together: few enough for the L2, many enough to spread reads.
 
-    Where all tiles have as many keys, one after the other.
+    Where all tiles have as many keys, one after the other. On an H200, causal, heads of 128, of 4, 8 pairs at 16,384 keys 565, 614
+    TFLOP/s (cuDNN's 503, 521), of 16, 32 at 4096 526, 581 (463, 484), of 32, 48 at 2048 484, 495; of 64, 96 at 1024 446, 409.
     """
     if not causal:
         return 1
-    return min(pairs, max(1, L2 // max(1, keys * bytes_of_key)) * share)
+    return min(pairs, min(_SECTION, max(1, L2 // max(1, keys * bytes_of_key))) * share)
 
 
 __all__ = ["MOST_DIM", "cut_of", "cut_of_bytes", "section_of"]

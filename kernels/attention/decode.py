@@ -12,10 +12,9 @@ from prism.kernels.attention.decode_parts import finish
 from prism.kernels.attention.decode_pieces import bring, clear_rows, count_tiles, find_piece, first_of, load_query, unit_of
 from prism.kernels.attention.softmax import LEAST, mask, weigh
 from prism.lang import (
-    CUtensorMap, attr, block, claim, const, constexpr, count, dtype, float32, fragment, grid, group, id, int32, one,
-    partition, prefetch_map, prism, ptr, requires, roles, row, set_registers, shared, store_vector, template, thread, tma_prefetch,
-    uint32, warp, warpgroup,
-    wgmma,
+    CUtensorMap, attr, block, claim, const, constexpr, count, dtype, float32, fragment, grid, group, id, int32, int64, one,
+    partition, prefetch_map, prism, ptr, requires, roles, row, set_registers, shared, store_vector, template, thread, uint32,
+    warp, warpgroup, wgmma,
 )  # fmt: skip
 
 
@@ -47,9 +46,9 @@ def decode(
         if CUT.lengths:
             of_a_head: int32 @ block[1] = count_tiles(lengths, s.batches, s.keys, starts, KEYS=CUT.keys, THREADS=CUT.threads)
             tiles = heads * of_a_head
-        big: int32 @ block[1] = tiles - tiles / 4 if s.small > 0 and tiles / 4 >= 2 * blocks * s.small else tiles
+        big: int32 @ block[1] = min(tiles, max(tiles - tiles / s.part, blocks * s.small)) if s.small > 0 else tiles
         many: int32 @ block[1] = min(blocks, big)
-        units: int32 @ block[1] = unit_of(tiles - 1, big, many, s.small) + 1
+        units: int32 @ block[1] = many + (tiles - big + (s.small - 1)) / s.small if s.small > 0 else many
         scores: fragment(float32, 64, CUT.keys) @ warpgroup[1] = 0
         weights: fragment(T, 64, CUT.keys) @ warpgroup[1] = 0
         sums: fragment(float32, 64, CUT.dim_v) @ warpgroup[1] = 0
@@ -69,11 +68,6 @@ def decode(
         with loader, one(thread):
             prefetch_map(k)
             prefetch_map(v)
-            for i in range(CUT.ahead):  # before the wait for the kernel that this one follows
-                tile: int32 = min(tiles - 1, first_of(b, big, many, s.small) + i)
-                pair: int32 = tile / each / s.strips
-                tma_prefetch(k[pair / s.heads, pair % s.heads, tile % each * CUT.keys, 0])
-                tma_prefetch(v[pair / s.heads, pair % s.heads, tile % each * CUT.keys, 0])
 
         @requires(block[1], thread[CUT.threads])
         def attend_unit(unit: int32 @ block[1]):
@@ -88,6 +82,7 @@ def decode(
                 head: int32 @ block[1] = piece % heads / s.strips
                 top: int32 @ block[1] = piece % s.strips * 64
                 length: int32 @ block[1] = max(0, min(s.keys, lengths[batch])) if CUT.lengths else s.keys
+                at: int64 @ block[1] = batch * s.q_batch + head * s.shared_by * s.q_head
                 n: int32 @ block[1] = max(1, (length + (CUT.keys - 1)) / CUT.keys)
                 from_: int32 @ block[1] = max(first - start, 0) * CUT.keys
                 to: int32 @ block[1] = min(n, last - start) * CUT.keys
@@ -97,7 +92,7 @@ def decode(
                     group(thread[1]),
                 ):
                     for e in range(8 * t, 64 * CUT.dim, 8 * 128):
-                        store_vector(own[e], load_query(q, piece, e / CUT.dim, e % CUT.dim, s))
+                        store_vector(own[e], load_query(q, at, top, e / CUT.dim, e % CUT.dim, s))
                 with consumers, group(thread[1]):
                     for h in range(2):
                         high[h] = min(length, least + (top + row(scores, 2 * h)) / s.shared_by) if CUT.causal else length
@@ -117,7 +112,7 @@ def decode(
                             with group(warpgroup[1]):
                                 if j + CUT.keys > least:
                                     mask(scores, low, high, j)
-                                weigh(scores, largest, total, factor, s.scale, MORE=0)
+                                weigh(scores, largest, total, factor, s.scale, MORE=0, BY_PRODUCTS=0)
                             with group(thread[1]):
                                 for i in range(count(sums)):
                                     sums[i] *= factor[i / 2 % 2]

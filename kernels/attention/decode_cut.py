@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from prism.lang import float32, int32, int64, struct
 
 _ROOM = 228 << 10
-"""Bytes of shared memory that a multiprocessor has for its blocks, each of which takes 1 KiB and some barriers more than tiles."""
+"""Bytes of shared memory of a multiprocessor: each of its blocks takes 1 KiB and some barriers more than tiles."""
 
 
 @struct
 class Sizes:
     """Of a call: what there is, and the steps between batches, heads and tokens.
 
-    `strips` of 64 queries, at most, share a head of keys; the largest has `strip`. `small`: tiles of a unit for who comes first, or 0;
-    `fan`: parts that are added up at a time.
+    `strips` of 64 queries, at most, share a head of keys; the largest has `strip`. One of `part` tiles is for who comes first, in
+    units of `small`, or none where that is 0. `fan`: parts that are added up at a time.
     """
 
     batches: int32
@@ -30,6 +30,7 @@ class Sizes:
     strip: int32
     wide: int32
     pages: int32
+    part: int32
     small: int32
     fan: int32
     q_batch: int64
@@ -45,8 +46,7 @@ class Sizes:
 class DecodeCut:
     """Up to 64 rows of `dim` elements against tiles of `keys` keys, and values of `dim_v` elements; `stages` tiles are held.
 
-    `blocks`: how many a multiprocessor has. `page`: keys of a page of a paged cache, or 0. `ahead`: tiles that a block asks for
-    while the kernel before it still runs.
+    `blocks`: how many a multiprocessor has. `page`: keys of a page of a paged cache, or 0.
     """
 
     dim: int
@@ -58,7 +58,6 @@ class DecodeCut:
     lengths: bool = False
     page: int = 0
     lse: bool = False
-    ahead: int = 0
 
     @property
     def box(self) -> int:
@@ -108,7 +107,7 @@ def decode_cut_of(
     d, dv = (-(-n // 64) * 64 for n in (dim, dim_v))
     blocks = 2 if max(d, dv) <= 128 else 1
     stages = 2 if host else min(8, (_ROOM // blocks - 2048 - 2 * 64 * d) // (2 * 64 * (d + dv)))
-    return DecodeCut(d, dv, 64, stages, blocks, causal, lengths, page, lse, 0 if lengths or page else stages)
+    return DecodeCut(d, dv, 64, stages, blocks, causal, lengths, page, lse)
 
 
 __all__ = ["DecodeCut", "LatentCut", "Sizes", "decode_cut_of"]

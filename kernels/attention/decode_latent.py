@@ -1,7 +1,6 @@
 """Decoding with one latent cache: a key's first elements are its value, all heads share them, and its last ones are its place's.
 
-A row of queries times keys has so many elements, and so many columns of sums, that two warpgroups make the same scores, and half of
-the columns each. What else there is to it is `decode`'s.
+A row has so many columns of sums that two warpgroups make the same scores, and half of the columns each. All else is `decode`'s.
 """
 
 from __future__ import annotations
@@ -11,9 +10,9 @@ from prism.kernels.attention.decode_parts import finish
 from prism.kernels.attention.decode_pieces import bring, clear_rows, count_tiles, find_piece, first_of, load_query, unit_of
 from prism.kernels.attention.softmax import LEAST, mask, weigh
 from prism.lang import (
-    CUtensorMap, attr, block, claim, const, constexpr, count, dtype, float32, fragment, grid, group, id, int32, one, partition,
-    prefetch_map, prism, ptr, requires, roles, row, set_registers, shared, store_vector, template, thread, uint32, warp,
-    warpgroup, wgmma,
+    CUtensorMap, attr, block, claim, const, constexpr, count, dtype, float32, fragment, grid, group, id, int32, int64, one,
+    partition, prefetch_map, prism, ptr, requires, roles, row, set_registers, shared, store_vector, template, thread, uint32,
+    warp, warpgroup, wgmma,
 )  # fmt: skip
 
 
@@ -47,9 +46,9 @@ def decode_latent(
         if CUT.lengths:
             of_a_head: int32 @ block[1] = count_tiles(lengths, s.batches, s.keys, starts, KEYS=64, THREADS=384)
             tiles = heads * of_a_head
-        big: int32 @ block[1] = tiles - tiles / 4 if s.small > 0 and tiles / 4 >= 2 * blocks * s.small else tiles
+        big: int32 @ block[1] = min(tiles, max(tiles - tiles / s.part, blocks * s.small)) if s.small > 0 else tiles
         many: int32 @ block[1] = min(blocks, big)
-        units: int32 @ block[1] = unit_of(tiles - 1, big, many, s.small) + 1
+        units: int32 @ block[1] = many + (tiles - big + (s.small - 1)) / s.small if s.small > 0 else many
         scores: fragment(float32, 64, 64) @ warpgroup[1] = 0
         weights: fragment(T, 64, 64) @ warpgroup[1] = 0
         sums: fragment(float32, 64, 256) @ warpgroup[1] = 0
@@ -83,6 +82,7 @@ def decode_latent(
                 head: int32 @ block[1] = piece % heads / s.strips
                 top: int32 @ block[1] = piece % s.strips * 64
                 length: int32 @ block[1] = max(0, min(s.keys, lengths[batch])) if CUT.lengths else s.keys
+                at: int64 @ block[1] = batch * s.q_batch + head * s.shared_by * s.q_head
                 n: int32 @ block[1] = max(1, (length + 63) / 64)
                 from_: int32 @ block[1] = max(first - start, 0) * 64
                 to: int32 @ block[1] = min(n, last - start) * 64
@@ -92,10 +92,13 @@ def decode_latent(
                     group(thread[1]),
                 ):
                     for e in range(8 * t, 128 * 256, 8 * 256):
-                        store_vector(own[e], load_query(q, piece, e / 256 % 64, e / 256 / 64 * 256 + e % 256, s))
-                with claim(q_end, consumers) as q_in, partition(q_in, thread[1], lambda e: (e / 64, e % 64)) as own, group(thread[1]):
+                        store_vector(own[e], load_query(q, at, top, e / 256 % 64, e / 256 / 64 * 256 + e % 256, s))
+                with (
+                    claim(q_end, consumers) as q_in, partition(q_in, thread[1], lambda e: (e / 64, e % 64)) as own,
+                    group(thread[1]),
+                ):
                     for e in range(8 * t, 64 * 64, 8 * 256):
-                        store_vector(own[e], load_query(q, piece, e / 64, 512 + e % 64, s))
+                        store_vector(own[e], load_query(q, at, top, e / 64, 512 + e % 64, s))
                 with consumers, group(thread[1]):
                     for h in range(2):
                         high[h] = min(length, least + (top + row(scores, 2 * h)) / s.shared_by) if CUT.causal else length
@@ -122,7 +125,7 @@ def decode_latent(
                                 wgmma(scores, q_now[64, 0], k_right)
                                 if j + 64 > least:
                                     mask(scores, low, high, j)
-                                weigh(scores, largest, total, factor, s.scale, MORE=0)
+                                weigh(scores, largest, total, factor, s.scale, MORE=0, BY_PRODUCTS=0)
                             with group(thread[1]):
                                 for i in range(count(sums)):
                                     sums[i] *= factor[i / 2 % 2]
@@ -138,7 +141,8 @@ def decode_latent(
                 with (
                     claim(outs, consumers) as out_, claim(logs, consumers) as log_, claim(kept, consumers) as here_,
                     claim(words, consumers) as words_, partition(out_, warpgroup[1], 0, races="allow") as out,
-                    partition(log_, warpgroup[1], 0, races="allow") as log, partition(here_, warpgroup[1], 0, races="allow") as here,
+                    partition(log_, warpgroup[1], 0, races="allow") as log,
+                    partition(here_, warpgroup[1], 0, races="allow") as here,
                     partition(words_, warpgroup[1], 4 * w) as own, group(warpgroup[1]),
                 ):
                     finish(

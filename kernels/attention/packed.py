@@ -70,15 +70,16 @@ def find_tile(
             high = middle
     first: int32 = first_tile(offsets, low, rows, ROWS=ROWS)
     row_tiles: int32 = max(1, first_tile(offsets, low + 1, rows, ROWS=ROWS) - first)
-    within: int32 = tile - heads * first
-    sections: int32 = within / (section * row_tiles)
-    many: int32 = max(1, min(section, heads - sections * section))
-    head: int32 = sections * section + within % (section * row_tiles) % many
-    top: int32 = (row_tiles - 1 - within % (section * row_tiles) / many) * ROWS
+    last: int32 = max(1, heads / section) - 1  # of the sections, which has what is left of heads too
+    before: int32 = section * min((tile - heads * first) / (section * row_tiles), last)
+    within: int32 = tile - heads * first - before * row_tiles
+    many: int32 = section if before < last * section else heads - before
+    head: int32 = before + within % many
+    top: int32 = (row_tiles - 1 - within / many) * ROWS
     row_end: int32 = start_of(offsets, low + 1, rows)
     length: int32 = row_end - start_of(offsets, low, rows)
     key_end: int32 = start_of(key_offsets, low + 1, keys)
-    if head >= heads or top < 0 or top >= length:
+    if top < 0 or top >= length:
         return Place(0, 0, 0, 0, 0, 0)
     return Place(head, top, length, max(0, key_end - start_of(key_offsets, low, keys)), row_end, key_end)
 

@@ -28,14 +28,27 @@ def main_loop(
     a: shared(T[CUT.rows_a, CUT.columns_a], ring=CUT.stages, swizzle=128)
     b: shared(TB[CUT.rows_b, CUT.columns_b], ring=CUT.stages, swizzle=CUT.span_b)
     w: int32 @ warpgroup[1] = id()
-    for step in range(part * CUT.bk if CUT.parts > 1 else 0, k, CUT.parts * CUT.bk):
+
+    @requires(block[1], thread[CUT.threads])
+    def fill(step: int32 @ block[1]):
         with claim(a, loader) as to_a, claim(b, loader) as to_b:
             LOAD(to_a, to_b, step)
-        with claim(a, consumers, in_flight=CUT.ahead) as sa, claim(b, consumers, in_flight=CUT.ahead) as sb, group(warpgroup[1]):
+
+    @requires(warp[CUT.warps])
+    def use(
+        of_a: shared(T[CUT.rows_a, CUT.columns_a], swizzle=128) @ warp[CUT.warps],
+        of_b: shared(TB[CUT.rows_b, CUT.columns_b], swizzle=CUT.span_b) @ warp[CUT.warps], step: int32 @ warp[CUT.warps],
+    ):
+        with group(warpgroup[1]):
             wgmma(
-                sums, sa[0 if CUT.transpose_a else CUT.rows * w, CUT.rows * w if CUT.transpose_a else 0], sb,
+                sums, of_a[0 if CUT.transpose_a else CUT.rows * w, CUT.rows * w if CUT.transpose_a else 0], of_b,
                 transpose_a=CUT.transpose_a, transpose_b=CUT.transpose_b, accumulate=step >= CUT.parts * CUT.bk,
             )
+
+    grid.pipeline(
+        a, b, consumers, part * CUT.bk if CUT.parts > 1 else 0, k, THREADS=CUT.threads, STEP=CUT.parts * CUT.bk, FILL=fill,
+        USE=use, AHEAD=CUT.ahead, CLUSTER=1 if CUT.parts > 1 else CUT.cluster,
+    )  # fmt: skip
 
 
 @prism("device")

@@ -8,8 +8,8 @@ under way.
 """
 
 from prism.lang import (
-    attr, block, clz, complex64, complex128, const, constexpr, count, dtype, float32, float64, grid, group, id, int32, int64, load_vector, partition,
-    prism, ptr, requires, shared, template, thread, vector,
+    attr, block, clz, complex64, complex128, const, constexpr, count, dtype, float32, float64, grid, group, id, int32, int64,
+    load_vector, partition, prism, ptr, requires, shared, template, thread, vector,
 )
 from prism.kernels.merge.orders import complex_less
 from prism.lib.thread import operators

@@ -39,6 +39,14 @@ APART = {
     8: Configuration(threads=256, items=8, width=2, blocks=2, words=2),
     16: Configuration(threads=256, items=4, width=1, blocks=2, words=2),
 }
+# Run lengths, of long arrays; of short ones as `APART`. Where they begin passes through shared memory too, in 2 bytes.
+ENCODED = {
+    1: Configuration(threads=256, items=32, width=16, blocks=3, words=2),
+    2: Configuration(threads=256, items=24, width=8, blocks=2, words=2),
+    4: Configuration(threads=256, items=24, width=4, blocks=2, words=2),
+    8: Configuration(threads=256, items=12, width=2, blocks=2, words=2),
+    16: Configuration(threads=256, items=4, width=1, blocks=2, words=2),
+}
 # A split that knows how many there are holds all of two tiles, and the flags of one. Larger tiles are faster than more blocks:
 # fewer look back.
 SPLIT = {
@@ -58,6 +66,7 @@ HOST_LARGE = Configuration(threads=1024, items=32, width=32, blocks=1)
 BEHIND = 256  # threads of the kernels behind a selection
 
 __all__ = [
-    "APART", "APART_PACKED", "BEHIND", "DEVICE", "EDGES", "HOST_LARGE", "HOST_SMALL", "LONG_TILES", "PACKED", "PLACES", "SHORT",
+    "APART", "APART_PACKED", "BEHIND", "DEVICE", "EDGES", "ENCODED", "HOST_LARGE", "HOST_SMALL", "LONG_TILES", "PACKED", "PLACES",
+    "SHORT",
     "SPLIT", "Configuration",
 ]

@@ -101,7 +101,9 @@ def multiply_steps(
     b: shared(float32[CUT.bk, CUT.width_b], ring=CUT.stages)
     near_a: int64 @ block[1] = 1 if CUT.along_a else cs_a  # elements from a k to the next
     near_b: int64 @ block[1] = 1 if CUT.along_b else rs_b
-    for step in range(start, stop, CUT.bk):
+
+    @requires(block[1], thread[CUT.threads])
+    def fill(step: int32 @ block[1]):
         if CUT.tensor_a:
             with claim(a, loader) as sa, claim(b, loader) as sb, one(thread):
                 tma_load(sa, A[step, i0])
@@ -115,8 +117,16 @@ def multiply_steps(
         if not CUT.tensor_b:
             with claim(b, helpers) as sb:
                 copy(B, cs_b, near_b, j0, step, n, k, sb, ALONG=CUT.along_b, UNROLL=CUT.unroll)
-        with claim(a, math) as sa, claim(b, math) as sb, group(thread[1]):
-            multiply(sa, sb, row, col, sums)
+
+    @requires(warp[CUT.warps])
+    def use(
+        of_a: shared(float32[CUT.bk, CUT.width_a]) @ warp[CUT.warps],
+        of_b: shared(float32[CUT.bk, CUT.width_b]) @ warp[CUT.warps], step: int32 @ warp[CUT.warps],
+    ):
+        with group(thread[1]):
+            multiply(of_a, of_b, row, col, sums)
+
+    grid.pipeline(a, b, math, start, stop, THREADS=CUT.threads, STEP=CUT.bk, FILL=fill, USE=use)
 
 
 @prism("device")

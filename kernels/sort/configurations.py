@@ -43,6 +43,8 @@ ZEROS = Shape(threads=512, items=32)
 
 CLUSTER_BLOCKS = 8
 _CLUSTER_THREADS = 512
+_MOST_WORDS = 32
+"""What a thread of a resident block holds at most, in registers."""
 
 
 # A tile costs what its look-back takes, so tiles are as large as two of them in shared memory allow: in half of it, of two
@@ -51,10 +53,10 @@ _CLUSTER_THREADS = 512
 # than two of 256, as its tile is twice as large: keys of 8 bytes 13.1 ms for 13.7, pairs 7.8 for 9.8.
 _ALL, _LONG, _SHORT, _MOST = 200 << 10, 96 << 10, 32 << 10, 48
 _BESIDE = 12 << 10  # bytes of a block of 256 threads beside its tiles
-_SHORT_TILE = 4096
+_SHORT_TILE, _MIDDLE_TILE = 4096, 8192
 """Of short arrays, at least: with fewer the look-back is longer. 2^20 keys of 4 bytes took 64 us with 2048, 49 with 4096."""
-LONG_TILES = 512
-"""Arrays of at least so many long tiles take them."""
+MIDDLE_TILES, LONG_TILES = 256, 512
+"""Arrays of at least so many tiles of the middle, or long ones, take them: 2^22 keys of 4 bytes 101 us, with short ones 122."""
 HOST_SMALL = Configuration(threads=256, items=4, batch=2, blocks=1, words=2)
 HOST_LARGE = Configuration(threads=1024, items=16, batch=16, blocks=1, words=2)
 HOST_COUNTING = Counting(threads=256, bytes=16, copies=1)
@@ -65,20 +67,21 @@ def bytes_of(key: int, value: int, values: int) -> int:
     return key + (0 if values == NONE else value + (2 if values == GIVEN else 0))
 
 
-def configurations(key: int, value: int, values: int, room: int) -> tuple[Configuration, Configuration]:
-    """Return how short and long arrays of keys and values of so many bytes are cut; `room`: bytes that a block may have."""
+def configurations(key: int, value: int, values: int, room: int) -> tuple[Configuration, ...]:
+    """Return how short, middle and long arrays of keys and values are cut; `room`: bytes that a block may have."""
     one = key <= 4 and values == NONE  # two blocks a multiprocessor
     batch = 8 if one else 4
     each = 2 * bytes_of(key, value, values)
     found = []
     short = min(max(_SHORT, each * _SHORT_TILE), _LONG)
-    for threads, blocks, space in ((256, 2, short), (256, 2, _LONG) if one else (512, 1, _ALL)):
+    middle = each * _MIDDLE_TILE + _BESIDE if one else short
+    for threads, blocks, space in ((256, 2, short), (256, 2, middle), (256, 2, _LONG) if one else (512, 1, _ALL)):
         beside = _BESIDE + (threads - 256) * 32
         items = min(space, room - beside) // (each * threads)
         items = min(_MOST if key >= 4 else 32 if values == NONE else 24, items)
         step = batch if items >= batch else 1
         found.append(Configuration(threads, items // step * step, step, blocks, 4 if one or values == NONE else 8))
-    return found[0], found[1]
+    return tuple(found)
 
 
 def cluster_of(key: int, value: int, values: int, n: int, many: int) -> Shape | None:
@@ -97,6 +100,19 @@ def cluster_of(key: int, value: int, values: int, n: int, many: int) -> Shape | 
     return None
 
 
+def resident_of(key: int, value: int, values: int, n: int, blocks: int) -> Shape | None:
+    """Return how so many blocks, that all run at once, hold `n` keys and values of so many bytes; None where they don't.
+
+    Every block reads what all tiles have: few are better, as long as they are short. On an H200: 2^16 keys of 4 bytes take 23 us
+    by 64 blocks, by a cluster of eight 27; 2^18 29 us by 64, 31 by 128; 2^20 42 us by 128, 46 by 64, by passes 49.
+    """
+    for threads, items, most in ((256, 4, 64), (512, 4, 64), (512, 8, 64), (512, 16, blocks), (512, 32, blocks)):
+        if n <= min(most, blocks) * threads * items:
+            words = items * (max(key, 4) + (0 if values == NONE else max(value, 4))) // 4
+            return Shape(threads, items) if words <= _MOST_WORDS else None
+    return None
+
+
 def counting(key: int, room: int) -> Counting:
     """Return how digits of keys of so many bytes are counted."""
     copies = 32
@@ -106,6 +122,6 @@ def counting(key: int, room: int) -> Counting:
 
 
 __all__ = [
-    "CLUSTER_BLOCKS", "COUNTING_KEYS", "FILLING", "HOST_COUNTING", "HOST_LARGE", "HOST_SMALL", "LONG_TILES", "ZEROS",
-    "Configuration", "Counting", "Shape", "cluster_of", "configurations", "counting",
+    "CLUSTER_BLOCKS", "COUNTING_KEYS", "FILLING", "HOST_COUNTING", "HOST_LARGE", "HOST_SMALL", "LONG_TILES", "MIDDLE_TILES",
+    "ZEROS", "Configuration", "Counting", "Shape", "cluster_of", "configurations", "counting", "resident_of",
 ]  # fmt: skip

@@ -39,8 +39,8 @@ def sort_digit(
                  of `count_digits`. `VALUES`: NONE; GIVEN, `given` has them; POSITIONS, where the key stood in `x`, of which the
                  last pass writes `positions`, and no keys. `V`: it holds a position. `C`: it holds twice as much as `n`. `words`:
                  `capacity` of them, at least 256 a tile; `control`: one word. All zero at first, and of no other use meanwhile.
-                 With `ROWS` each of `rows` rows of `n` elements is sorted by itself: `counts` and `moved` are of `begin_rows`, and
-                 arrays have `rows * n` elements. Else `rows` is 1.
+                 With `ROWS` each of `rows` rows of `n` elements is sorted by itself: `counts` and `moved` are of `begin_rows`;
+                 arrays have `rows * n` elements, and `C` holds twice as much. Else `rows` is 1.
     Errors:      passes follow each other, one for each byte of a key, and find `counts` and both spare arrays as they left them.
     Cost:        a digit that all keys share costs a launch alone. An element is read once and written once in each other pass.
     Source:      Adinets and Merrill, "Onesweep: a faster least significant digit radix sort for GPUs".

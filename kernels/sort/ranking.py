@@ -28,7 +28,7 @@ def digits_passed(counts: ptr(const(C)) @ grid[1], n: int64 @ block[1]) -> uint3
 @requires(block[1], thread[1])
 @template(PASSES=constexpr(int))
 def not_moved(moved: ptr(const(uint32)) @ grid[1]) -> uint32 @ block[1]:
-    """As `digits_passed`, of rows: `moved[0]` is of `begin_rows`, and says whether an even number of passes must move elements."""
+    """As `digits_passed`, of rows: `moved[0]` is of `begin_rows`, and says whether an even number of passes must move them."""
     ALL: constexpr(int) = (1 << PASSES) - 1
     word: uint32 @ block[1] = moved[0]
     passed: uint32 @ block[1] = ~word & ALL

@@ -6,7 +6,7 @@ read by then: so every pass writes to the same memory.
 """
 
 from prism.lang import (
-    attr, block, const, constexpr, dtype, grid, group, id, int32, int64, load_vector, partition, prism, ptr, requires, shared,
+    attr, block, const, constexpr, dtype, grid, group, id, int32, load_vector, may_alias, partition, prism, ptr, requires, shared,
     template, thread, uint16, uint32, vector,
 )
 from prism.kernels.sort.cluster import load_row
@@ -35,7 +35,7 @@ def add_tiles(
         for j in range(8):
             sums[j] = 0
             before[j] = 0
-        for v in range(t / 32, tiles, WARPS, unroll=4):
+        for v in range(t / 32, tiles, WARPS, unroll=3):
             row: vector(uint16, 8) = load_vector(numbers[v * 256 + t % 32 * 8], 8)
             for j in range(8):
                 sums[j] = sums[j] + uint32(row[j])
@@ -147,10 +147,12 @@ def move_resident(
     )
     many: int32 @ block[1] = min(n - tile * TILE, TILE)
     wrong: bool @ block[1] = True
-    while wrong:
+    calls: int32 @ block[1] = 0
+    while wrong and calls < 64:  # 33 are enough, where nobody else writes here
         if LAST and VALUES == POSITIONS:
             wrong = write_positions(
-                sorted, beside, ids, targets, positions, many, shift, lowest, KIND=KIND, THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH,
+                sorted, beside, ids, targets, positions, many, shift, lowest, KIND=KIND, THREADS=THREADS, ITEMS=ITEMS,
+                BATCH=BATCH,
             )
         else:
             wrong = write_digits(
@@ -160,6 +162,7 @@ def move_resident(
         wrong = wrong and not slowly
         if wrong:
             mend(sorted, beside, ids, many, shift, lowest, KIND=KIND, VALUES=VALUES)
+        calls = calls + 1
 
 
 @prism("global")
@@ -169,10 +172,12 @@ def move_resident(
 )
 @requires(grid[1], block[1], thread[THREADS], cooperative=True)
 @attr("__launch_bounds__(THREADS, 1)")
+@may_alias("x", "y")
+@may_alias("given", "values")
 def sort_resident(
     x: ptr(const(K)) @ grid[1], y: ptr(K) @ grid[1], given: ptr(const(V)) @ grid[1], values: ptr(V) @ grid[1],
-    positions: ptr(VO) @ grid[1], numbers: ptr(uint16) @ grid[1], n: int32 @ grid[1], tiles: int32 @ grid[1], flip: K @ grid[1],
-    lowest: K @ grid[1],
+    positions: ptr(VO) @ grid[1], numbers: ptr(uint16) @ grid[1], n: int32 @ grid[1], tiles: int32 @ grid[1],
+    last: int32 @ grid[1], flip: K @ grid[1], lowest: K @ grid[1],
 ):
     """Sort `n` elements, a tile a block.
 
@@ -181,12 +186,13 @@ def sort_resident(
                  GIVEN, `values` become the elements of `given`, each where its number goes; POSITIONS, `positions` become where
                  the numbers stood, and `y` and `values` are left in disorder. `numbers`: 256 a tile, aligned to 16 bytes, of any
                  content.
+                 `last`: the bit that the last digit begins with, `8 * K.bytes - 8`: were it a constant, the compiler would keep
+                 digits that it computes again else. `y` may be `x`, and `values` may be `given`.
     Cost:        for each byte of a key a read and a write of an element, two barriers of the grid, and a read of `numbers` by
                  every block.
     Test:        tests/kernels/test_sort_resident.py, tests/gpu/test_sort.py
     """
     TILE: constexpr(int) = THREADS * ITEMS
-    PASSES: constexpr(int) = K.bytes
     b: int32 @ block[1] = id()
     t: int32 @ thread[1] = id() % THREADS
     place: int32 @ thread[1] = b * TILE + t / 32 * (32 * ITEMS) + t % 32  # of the thread's first element; others are 32 apart
@@ -198,9 +204,9 @@ def sort_resident(
     often: int32 @ block[1] = -1
     with group(block[1]):
         load_row(x, given, keys, items, place, n, flip, lowest, KIND=KIND, VALUES=VALUES)
-    for step in range(PASSES - 1):
+    for shift in range(0, last, 8):
         with partition(numbers, block[1], offset=b * 256) as own, group(block[1]):
-            slowly, often = count_resident(keys, own, held, kept, 8 * step, flip, lowest, KIND=KIND, THREADS=THREADS)
+            slowly, often = count_resident(keys, own, held, kept, shift, flip, lowest, KIND=KIND, THREADS=THREADS)
         with (
             partition(y, block[1], offset=lambda place: place, races="none") as result,
             partition(values, block[1], offset=lambda place: place, races="none") as value_result,
@@ -208,7 +214,7 @@ def sort_resident(
             group(block[1]),
         ):
             move_resident(
-                keys, items, held, kept, numbers, result, value_result, position_result, b, tiles, n, 8 * step, flip, lowest,
+                keys, items, held, kept, numbers, result, value_result, position_result, b, tiles, n, shift, flip, lowest,
                 often, slowly, KIND=KIND, VALUES=VALUES, THREADS=THREADS, BATCH=BATCH, LAST=False,
             )
         with group(thread[1]):
@@ -218,7 +224,7 @@ def sort_resident(
                 if VALUES != NONE:
                     items[k] = values[place + 32 * k] if there else ~V(0)  # here too
     with partition(numbers, block[1], offset=b * 256) as own, group(block[1]):
-        slowly, often = count_resident(keys, own, held, kept, 8 * PASSES - 8, flip, lowest, KIND=KIND, THREADS=THREADS)
+        slowly, often = count_resident(keys, own, held, kept, last, flip, lowest, KIND=KIND, THREADS=THREADS)
     with (
         partition(y, block[1], offset=lambda place: place, races="none") as result,
         partition(values, block[1], offset=lambda place: place, races="none") as value_result,
@@ -226,13 +232,13 @@ def sort_resident(
         group(block[1]),
     ):
         move_resident(
-            keys, items, held, kept, numbers, result, value_result, position_result, b, tiles, n, 8 * PASSES - 8, flip, lowest,
+            keys, items, held, kept, numbers, result, value_result, position_result, b, tiles, n, last, flip, lowest,
             often, slowly, KIND=KIND, VALUES=VALUES, THREADS=THREADS, BATCH=BATCH, LAST=True,
         )
 
 
 EXAMPLES = {
     "sort_resident": {
-        "K": "uint32", "V": "uint32", "VO": "int64", "KIND": INTEGER, "VALUES": NONE, "THREADS": 512, "ITEMS": 16, "BATCH": 8,
+        "K": "uint32", "V": "uint32", "VO": "int64", "KIND": INTEGER, "VALUES": NONE, "THREADS": 512, "ITEMS": 16, "BATCH": 4,
     },
 }

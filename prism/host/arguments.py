@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -65,6 +66,26 @@ def describe_result(out: Any, infos: Mapping[str, ArrayInfo], called: Mapping[st
     require_library(result, "out", of, first)
     require_writable(result, "out")
     return result
+
+
+def require_integer(value: Any, name: str, *, bools: bool = True) -> int:
+    """Return an argument that is an integer, or an array of one; with `bools` also one that is True or False.
+
+    Raises:
+        TypeError: it is none.
+    """
+    try:
+        if not bools and isinstance(value, bool | np.bool_):
+            raise TypeError
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"`{name}` must be an integer, not {type(value).__name__}") from None
+
+
+def require_pair(out: Any) -> None:
+    """Check that `out`, where it is given, is a pair of arrays, for values and positions. Raises TypeError."""
+    if out is not None and not (isinstance(out, tuple | list) and len(out) == 2):
+        raise TypeError("`out` must be a pair of arrays, for values and positions")
 
 
 def facts_of(array: Any, name: str) -> ArrayInfo:

@@ -31,7 +31,8 @@ class Warm:
     `ask(stream)` gives; `maps` of others, with tensor maps of what lies there. All but the call's addresses and the stream
     is packed once for each memory; where there are maps, the addresses too, once for each place of the arrays and memory.
     `alone`: no step beside it takes what is beside the arrays. Else that is asked for each time, so that all steps take the same.
-    Safe among threads: each has a buffer of its own for as long as it launches. Not for cooperative kernels.
+    Safe among threads: each has a buffer of its own for as long as it launches. A cooperative kernel, which takes a word of the
+    stream's, is launched as any other is each time.
     """
 
     __slots__ = (
@@ -112,6 +113,8 @@ class Warm:
         """Launch as any kernel is; what takes the same memory may be packed from here on."""
         values, kept_for = self._with(addresses, stream)
         self._launcher(self._blocks, self._threads, stream, tuple(values))
+        if self._launcher.entry.cooperative:
+            return
         if kept_for not in self._free:
             self._several = device.count() > 1
             if self._maps and len(self._free) >= _MOST:

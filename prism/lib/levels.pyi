@@ -986,6 +986,27 @@ class Grid(LevelName):
         Perspective: block, of any number of threads."""
 
     @staticmethod
+    def pipeline(a: Any, b: Any, users: Any, start: Any, stop: Any, *, STAGES: int, THREADS: int, STEP: int, FILL: Any, USE: Any, A: Any = ..., B: Any = ..., ROWS_A: int = ..., COLUMNS_A: int = ..., SWIZZLE_A: int = ..., ROWS_B: int = ..., COLUMNS_B: int = ..., SWIZZLE_B: int = ..., WARPS: int = ..., AHEAD: int = ...) -> None:
+        """grid.pipeline(a: shared(A[ROWS_A, COLUMNS_A], ring=STAGES, swizzle=SWIZZLE_A) @ block[1], b: shared(B[ROWS_B,
+            COLUMNS_B], ring=STAGES, swizzle=SWIZZLE_B) @ block[1], users: roles(warp, WARPS), start: int32 @ block[1],
+            stop: int32 @ block[1], *, STAGES: constexpr(int), THREADS: constexpr(int), STEP: constexpr(int),
+            FILL: function, USE: function, A: dtype = ..., B: dtype = ..., ROWS_A: constexpr(int) = ...,
+            COLUMNS_A: constexpr(int) = ..., SWIZZLE_A: constexpr(int) = ..., ROWS_B: constexpr(int) = ...,
+            COLUMNS_B: constexpr(int) = ..., SWIZZLE_B: constexpr(int) = ..., WARPS: constexpr(int) = ...,
+            AHEAD: constexpr(int) = 0)
+
+        `FILL(step)`, and `USE(of_a, of_b, step)` of the tiles that it filled, for `start`, `start + STEP` ... below `stop`.
+
+        `FILL` is in the block's code: it claims both rings for whoever fills them, one role or several, by tensor copies or by
+        threads. `USE` is run by the `users`, whose own the two copies are. So those who fill run ahead by as many steps as the rings
+        have copies, and each ring's copies, visits and waits are as in one loop that has it all.
+
+        Perspective: block, of `THREADS` threads, `WARPS` warps of which are the `users`.
+        Shapes:      `a`, `b`: rings of `STAGES` tiles, of two dimensions, swizzled or not.
+        Errors:      `FILL` claims each ring once in every step. With `AHEAD` the `wgmma`s of `USE` stay under way for so many steps
+                     more, and give their copies back then: see `in_flight` of `claim`."""
+
+    @staticmethod
     def publish(words: Any, tile: Any, total: Any, epoch: Any, *, T: Any = ...) -> None:
         """grid.publish(words: ptr(mailbox(T)) @ grid[1], tile: int32 @ block[1], total: T @ thread[1],
             epoch: uint32 @ thread[1], *, T: dtype = ...)

@@ -23,7 +23,7 @@ ROOM = 256
 """Elements of `y` that a block has, and rows and columns of the matrix, which `m` (1) and `n` (TRIPS) keep the stores in."""
 ROWS, COLUMNS = 64, 64
 INPUT = 1024
-SAMPLE = 14
+SAMPLE = 10
 
 Index = dict[str, int]
 Number = tuple[str, Callable[[Index], int]]

@@ -18,7 +18,7 @@ from prism.lang.safety import PROVED, verdicts
 from tests.generated.edges_verify import FAILED, Edge, Outcome
 from tests.generated.programs import loaded
 
-SAMPLE = 36
+SAMPLE = 24
 TABLES = 8
 """Tables that a program is run with of which all is proved; others are run with two."""
 BLOCKS, THREADS, TRIPS, NUMBERS = 3, 8, 2, 16

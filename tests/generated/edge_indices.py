@@ -31,7 +31,7 @@ TYPES = ("int32", "uint32", "int8", "uint8", "int16", "uint16", "int64", "uint64
 U = (0, 1, 3, 2**31 - 1, 2**31, 2**32 - 1, 2**32 - 5, 2**27, 2**27 - 2)
 N = (0, 1, 5, -1, -4, 2**31 - 1, -(2**31), 2**27)
 LOOPS = ("3", "0, 12, 4", "uint32(3)", "u, u + 3", "u, u + 9, 4", "n, n + 2", "uint8(250), uint8(255), 2")
-SAMPLE = 36
+SAMPLE = 24
 MOST = 20
 """Texts that are tried until one is defined and has no race."""
 INPUTS = 5

@@ -16,7 +16,7 @@ from tests.generated.edges_verify import FAILED, Edge, Outcome, verify
 
 CHUNKS = 8
 FUZZ = int(os.environ.get("FUZZ_EXAMPLES", "100000"))
-SAMPLE = 14
+SAMPLE = 10
 """Programs of each kind in the ordinary run; a module may have a `SAMPLE` of its own."""
 
 

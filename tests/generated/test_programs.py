@@ -22,7 +22,7 @@ from tests.generated.sites import statements
 from tests.generated.verify import Wrong, accepted, verified
 
 hypothesis = pytest.importorskip("hypothesis")
-COUNT, RUN, CHUNKS = 300, 48, 8  # programs that are looked at; of them, those that are run
+COUNT, RUN, CHUNKS = 300, 32, 8  # programs that are looked at; of them, those that are run
 FUZZ = int(os.environ.get("FUZZ_EXAMPLES", "100000"))
 NODES = set(tree.Stmt.__args__) | set(tree.Expr.__args__)  # type: ignore[attr-defined]
 NEVER = {

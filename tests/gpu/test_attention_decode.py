@@ -1,4 +1,4 @@
-"""prism.lib.attention_decode on the GPU, beside float64: lengths, pages, tokens, dims, many units, graphs; random calls."""
+"""Attention for decoding on the GPU, beside float64: lengths, pages, tokens, dims, many units, graphs, latent; random calls."""
 
 from __future__ import annotations
 
@@ -111,7 +111,8 @@ def test_dims(dims: tuple[int, int], kind: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("tokens", "heads", "share"), [(1, 8, 8), (1, 9, 9), (1, 32, 32), (1, 64, 64), (2, 32, 16), (3, 10, 5), (16, 4, 4)]
+    ("tokens", "heads", "share"),
+    [(1, 8, 8), (1, 9, 9), (1, 32, 32), (1, 64, 64), (2, 96, 96), (2, 32, 16), (3, 10, 5), (16, 4, 4)],
 )
 @pytest.mark.parametrize("page", [0, 16, 24, 256])
 def test_queries_that_share_keys(tokens: int, heads: int, share: int, page: int) -> None:
@@ -138,6 +139,39 @@ def test_random_calls() -> None:
             kind=rng.choice([*EPS]), page=rng.choice([0, 0, 8, 64, 96]), ragged=rng.random() < 0.7,
             causal=rng.random() < 0.7, layout=rng.choice(["bhld", "blhd"]),
         )  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", EPS)
+@pytest.mark.parametrize(
+    ("batches", "heads", "tokens", "keys"), [(3, 16, 1, 3000), (2, 128, 1, 5000), (70, 32, 2, 700)]
+)
+@pytest.mark.parametrize("page", [0, 64])
+def test_latent(batches: int, heads: int, tokens: int, keys: int, page: int, kind: str) -> None:
+    """A latent cache in pages and without: of ragged lengths, two strips of queries, several tokens."""
+    q, cache = normal(batches, heads, tokens, 576, kind=kind), normal(batches, 1, keys, 576, kind=kind)
+    lengths = np.random.default_rng(keys).integers(1, keys + 1, batches)
+    for b, n in enumerate(lengths):
+        cache[b, :, n:] = math.nan
+    values = cache[..., :512]
+    wanted, size, lse = exact(q, cache, values, lengths, True)
+    more: dict[str, Any] = {"lengths": torch.as_tensor(lengths, dtype=torch.int32, device="cuda")}
+    if page:
+        wide = -(-keys // page)
+        more["page_table"] = torch.randperm(batches * wide, device="cuda").reshape(batches, wide).int()
+        cache = in_pages(cache, page, more["page_table"])
+    q, cache = (x.transpose(1, 2).contiguous() for x in (q, cache))
+    found, logs = prism.lib.attention_decode_latent(q, cache, lse=True, **more)
+    for _ in range(3):
+        assert torch.equal(prism.lib.attention_decode_latent(q, cache, **more), found), "not the same bits again"
+    bound = (
+        (EPS[kind] + 2.0**-17) * size
+        + EPS[kind] * wanted.abs()
+        + (2.0**-24 if kind == "float16" else 2.0**-40) * (keys + 1)
+    )
+    assert bool(((found.transpose(1, 2).double() - wanted).abs() <= bound).all())
+    none = lse == -math.inf
+    assert torch.equal(logs == -math.inf, none)
+    assert bool((torch.where(none, 0, logs - lse).abs() <= 2.0**-16 * (1 + torch.where(none, 0, lse).abs())).all())
 
 
 def test_cupy_arrays_and_graphs() -> None:

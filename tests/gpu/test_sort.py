@@ -97,10 +97,39 @@ def test_data_of_all_kinds(dtype: str, kind: str) -> None:
         assert bool((x[lib.argsort(x, descending=True)] == cupy.sort(x)[::-1]).all())
 
 
-def test_rows_one_after_the_other() -> None:
-    x = data("int32", 3 * 200_001, "uniform").reshape(3, -1)
-    assert bool((lib.sort(x) == cupy.sort(x)).all())
-    assert bool((lib.sort(x.T, axis=0) == cupy.sort(x).T).all())
+@pytest.mark.parametrize(
+    ("dtype", "rows", "n"),
+    [("int32", 3, 200_001), ("float32", 40, 1 << 17), ("float16", 33, 140_000), ("int64", 5, 400_003)],
+)
+def test_several_long_rows(dtype: str, rows: int, n: int) -> None:
+    x = data(dtype, rows * n, "mixed").reshape(rows, n)
+    order = np.argsort(x.get(), axis=1, kind="stable")
+    wanted = np.take_along_axis(x.get(), order, 1)
+    assert np.array_equal(lib.argsort(x).get(), order)
+    assert np.array_equal(lib.sort(x).get(), wanted, equal_nan=True)
+    assert np.array_equal(lib.sort(x.T, axis=0).get(), wanted.T, equal_nan=True)
+    values = cupy.broadcast_to(cupy.arange(n, dtype=np.uint32), x.shape).copy()
+    assert np.array_equal(lib.sort_by_key(x, values)[1].get(), order)
+    assert np.array_equal(lib.sort(x, out=x).get(), wanted, equal_nan=True)
+
+
+@pytest.mark.parametrize("dtype", ["uint32", "float32"])
+def test_blocks_that_all_run_at_once(dtype: str) -> None:
+    """Around the sizes at which tiles change; in place; on streams at once, of which each leaves no room for another."""
+    for n in ((1 << 15) + 1, 1 << 16, (1 << 17) + 1, (1 << 18) - 1, (1 << 19) + 3, 1 << 20, (1 << 21) + 5):
+        check(data(dtype, n, "mixed", n))
+        x = data(dtype, n, "skewed", n)
+        wanted = cupy.sort(x)
+        assert bool((lib.sort(x, out=x) == wanted).all())
+    streams = [cupy.cuda.Stream(non_blocking=True) for _ in range(3)]
+    xs = [data(dtype, 1 << 20, "uniform", k) for k in range(3)]
+    ys = [cupy.empty_like(x) for x in xs]
+    cupy.cuda.Device().synchronize()
+    for _ in range(20):
+        for stream, x, y in zip(streams, xs, ys, strict=True):
+            lib.sort(x, out=y, stream=stream)
+    cupy.cuda.Device().synchronize()
+    assert all(bool((y == cupy.sort(x)).all()) for x, y in zip(xs, ys, strict=True))
 
 
 def test_values_of_all_sizes() -> None:
@@ -113,6 +142,8 @@ def test_values_of_all_sizes() -> None:
 
 RUNS = {
     "argsort": lambda x: lib.argsort(x[0]),
+    "one launch": lambda x: lib.argsort(x[0, :1_000_000]),
+    "long rows": lambda x: lib.argsort(x),
     "rows in clusters": lambda x: lib.argsort(x.ravel()[: 8 << 16].reshape(8, -1)),
     "long segments": lambda x: lib.segmented_argsort(x[0], cupy.array([0, 17, 1_000_000, x[0].size])),
     "merge sort": lambda x: lib.argsort(x[0, :400_000], less=lambda a, b: float32(a) > float32(b)),

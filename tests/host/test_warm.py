@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -135,6 +136,23 @@ def test_another_device_is_made_current_where_there_are_several(gpu: Gpu) -> Non
     gpu.current = 1
     warm((5, 6, 4096), 0)
     assert gpu.pushed == 1 and len(gpu.launched) == 4
+
+
+def test_a_cooperative_kernel_is_packed_each_time(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes a word of the stream's behind its own parameters: another one on another stream."""
+    asked: list[int] = []
+
+    def word(ordinal: int, stream: int, size: int, tag: str) -> int:
+        asked.append(stream)
+        return 64 + stream
+
+    monkeypatch.setattr(launch, "SCRATCH", SimpleNamespace(get=word))
+    entry = replace(ENTRY, parameters=ENTRY.parameters[:3], cooperative=True)
+    loaded = SimpleNamespace(function=1, device=SimpleNamespace(ordinal=0), occupancy=lambda *_: 1)
+    warm = Warm(Launcher(entry, loaded), 3, 64, (0, 0, 0), ((0, 0, 0), (1, 1, 0), (2, 2, 8)))
+    for stream in (0, 7, 0):
+        warm((1, 2, 4096), stream)
+    assert asked == [0, 7, 0] and gpu.launched == [(3, 64, s, 1, 2, 4104, 64 + s) for s in asked]
 
 
 MAPS = Entry("m", "", "sm_90a", (EntryParameter("a", "map", "float16", box=(64, 64), swizzle=128), *PARAMETERS[1:]))

@@ -155,11 +155,12 @@ def test_parts(blocks: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_units_for_who_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of many tiles the last quarter is dealt out in small units: some heads have parts of large ones and of small ones."""
-    assert plan.blocks_of(1 << 14, 1024, 264) == (264, 3) and plan.blocks_of(2048, 8, 264) == (264, 0)
+    """Of many tiles the last ones are dealt out in small units: some heads have parts of large ones and of small ones."""
+    assert plan.blocks_of(1 << 14, 1024, 264) == (264, 4) and plan.blocks_of(2048, 8, 264) == (264, 0)
     assert plan.blocks_of(2048, 32, 264) == (256, 0) and plan.blocks_of(20, 8, 264) == (20, 0)
     monkeypatch.setattr(plan, "HOST_BLOCKS", 2)
-    monkeypatch.setattr(plan, "MANY", 2)
+    for name, value in (("MANY", 2), ("PART", 2), ("SMALL", 1)):
+        monkeypatch.setattr(plan, name, value)
     assert attended(2, 4, 1, keys=250, dims=(64, 64)) and attended(2, 4, 1, keys=250, lengths=[250, 230], page=64)
 
 
@@ -207,13 +208,13 @@ def test_each_wait_is_needed(name: str, monkeypatch: pytest.MonkeyPatch) -> None
     cut, calls = CALLS[name]
     whole, survivors = instance_for("float16", cut).program, []
     waits = [
-        (plan, step)
-        for plan in whole.plans.values()
-        for step in (*plan.barriers, *plan.operations)
+        (one, step)
+        for one in whole.plans.values()
+        for step in (*one.barriers, *one.operations)
         if isinstance(step, Barrier | Wait | WaitGroup)
     ]
-    for plan, step in waits:
-        mutant = whole.with_plan(replace(plan, skewed=None).drop_step(step))
+    for one, step in waits:
+        mutant = whole.with_plan(replace(one, skewed=None).drop_step(step))
 
         def run_mutant(program: Program, *given: Any, mutant: Program = mutant) -> None:
             assert program is whole

@@ -108,8 +108,15 @@ def test_which_sorts_are_clusters() -> None:
         device.arch = arch
         return plan.rows(Kind(scalar, **more), many, n, device, names=Names()).steps[-1].instance.kernel.__name__
 
-    assert name("uint32", 1, 1 << 14) == name("float32", 1, 1 << 16) == name("uint32", 64, 1 << 17) == "sort_cluster"
-    assert name("uint32", 1, 1 << 17) == name("uint64", 1, 1 << 16) == "sort_digit"
+    assert name("uint32", 1, 1 << 14) == name("float32", 1, 1 << 15) == name("uint32", 64, 1 << 17) == "sort_cluster"
+    assert (
+        name("uint32", 1, (1 << 15) + 1) == name("uint32", 1, 1 << 21) == name("uint64", 1, 1 << 16) == "sort_resident"
+    )
+    assert name("uint32", 1, 1 << 20, values="uint32") == name("uint32", 1, 1 << 20, places="int64", elements=False)
+    assert (
+        name("uint32", 1, 1 << 22) == name("uint64", 1, 1 << 21) == name("uint32", 1, 1 << 16, "sm_89") == "sort_digit"
+    )
+    assert name("uint32", 2, 1 << 18) == name("uint32", 1, 1 << 21, values="uint32") == "sort_digit"
     assert name("uint32", 1000, 1 << 14) != "sort_cluster" != name("uint32", 1, 1 << 13)
     assert name("uint32", 64, 1 << 16, "sm_89") != "sort_cluster" == name("uint16", 2, 40_000, values="uint64")
 

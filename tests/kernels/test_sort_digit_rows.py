@@ -26,7 +26,7 @@ def begin(counts, moved, n: int, even: bool = False, mutant=None, **how) -> None
 
 
 def sort(x, mode: int, *, even: bool = False, blocks: int = 2, schedule: str = "round-robin", seed: int = 0):
-    """Return what the kernels make of rows: sorted, positions, or both, by values that are positions; and the passes that move."""
+    """Return what the kernels make of rows: sorted, positions, or both, by values that are positions; and what moved."""
     keys = keys_of(kind_of(x.dtype.name, mode))
     (rows, n), key = x.shape, np.dtype(keys.type).type
     given, order = x.reshape(-1).view(keys.type), (key(keys.flip), key(keys.lowest))

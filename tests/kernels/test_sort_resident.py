@@ -1,4 +1,7 @@
-"""Arrays sorted by blocks that all run at once, on the reference machine with all its checks. Tests of kernels/sort/resident.py."""
+"""Arrays sorted by blocks that all run at once, on the reference machine with all its checks.
+
+Tests of kernels/sort/resident.py, prism/lib/algorithms/sort/resident.py.
+"""
 
 import functools
 
@@ -6,7 +9,7 @@ import numpy as np
 import pytest
 
 import prism
-from prism.interpret import RaceError, run
+from prism.interpret import RaceError, UninitialisedError, run
 from prism.kernels.sort import GIVEN, NONE, POSITIONS, sort_resident
 from prism.lib.algorithms.sort.plan import keys_of
 from tests.kernels.test_sort import MODES, hard, kind_of
@@ -15,7 +18,7 @@ from tests.mutation import without_barriers
 from tests.rarely import rarely
 
 TILE = 1024
-SIZES = {"THREADS": 256, "ITEMS": 4, "BATCH": 2}
+SIZES = {"THREADS": 512, "ITEMS": 2, "BATCH": 2}
 
 
 @functools.cache
@@ -31,8 +34,20 @@ def check(x, mode: int, *, descending=False, mutant=None, **how) -> None:
     tiles = -(-n // TILE)
     y, values, given = np.zeros(n, key), np.zeros(n, np.uint32), np.arange(n, dtype=np.uint32)
     places, numbers = np.zeros(n, np.int64), np.zeros(256 * tiles, np.uint16)
-    arguments = (x.view(keys.type), y, given, values, places, numbers, n, tiles, key(keys.flip), key(keys.lowest))
-    run(mutant or program(keys.type, keys.kind, mode), tiles, 256, arguments, check=True, **how)
+    arguments = (
+        x.view(keys.type),
+        y,
+        given,
+        values,
+        places,
+        numbers,
+        n,
+        tiles,
+        8 * keys.size - 8,
+        key(keys.flip),
+        key(keys.lowest),
+    )
+    run(mutant or program(keys.type, keys.kind, mode), tiles, 512, arguments, check=True, **how)
     wide = x.astype(np.float64)
     order = np.argsort(-wide if descending else wide, kind="stable")
     if mode == POSITIONS:
@@ -94,8 +109,23 @@ def test_results_may_be_what_is_read() -> None:
         np.zeros(768, np.uint16),
         len(x),
         3,
+        8,
         np.uint16(0),
         np.uint16(0),
     )
-    run(program("uint16", keys.kind, NONE), 3, 256, arguments, check=True)
+    run(program("uint16", keys.kind, NONE), 3, 512, arguments, check=True)
     assert np.array_equal(x, want)
+
+
+@pytest.mark.parametrize("mode", rarely(list(MODES), but=[GIVEN]))
+def test_each_inferred_barrier_is_needed(mode: int) -> None:
+    x = hard("uint16", 2000)
+    often = np.where(np.random.default_rng(0).random(2000) < 0.5, x[7], x[::-1]).astype("uint16")
+    found = list(without_barriers(program("uint16", 0, mode)))
+    assert found
+    for barrier, mutant in found:
+        with pytest.raises((RaceError, UninitialisedError, AssertionError)):
+            for schedule, seed in SCHEDULES:
+                for data in (x, often):
+                    check(data, mode, mutant=mutant, schedule=schedule, seed=seed)
+            print(barrier.first.span, barrier.second.span)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from prism.lang import tree
 from prism.lang.tree.plan import Commit, Op, Path, ProxyFence, WaitGroup
-from prism.lang.tree.walk import statements
+from prism.lang.tree.walk import has_jump, statements
 from prism.lang.types.perspective import Level, Perspective
 
 
@@ -84,7 +84,7 @@ def _inside(statement: tree.Stmt, kind: str, made: Mapping[tree.Stmt, str], path
             # A wait for all but n groups is right only if n came since on every way: so the fewest, here and below.
             return min(least(part, kind, made, path) for part in tree.children(statement))
         case tree.For(start=tree.Const(value=start), stop=tree.Const(value=stop), step=tree.Const(value=step)) if step:
-            jumps = any(isinstance(s, tree.Break | tree.Continue | tree.Return) for s in statements(statement.body))
+            jumps = has_jump(statement.body)
             return (
                 0 if jumps else len(range(int(start), int(stop), int(step))) * least(statement.body, kind, made, path)
             )

@@ -6,7 +6,7 @@ each barrier that is tried. What is found here of a function once, it passes by.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Collection, Container, Iterable, Iterator
 from enum import IntEnum
 
 from prism.lang import tree
@@ -27,7 +27,7 @@ class _Kind(IntEnum):
     SOMETHING = 2
 
 
-def inert(known: Facts, marked: Container[tree.Stmt]) -> frozenset[tree.Stmt]:
+def inert(known: Facts, marked: Collection[object]) -> frozenset[tree.Stmt]:
     """Return the statements that do nothing to a state; `marked`: those at which the plan, or a condition, has something to do.
 
     for i in range(N):            # it, and what is in it: no memory, no call, no pointer is assigned
@@ -44,18 +44,10 @@ def inert(known: Facts, marked: Container[tree.Stmt]) -> frozenset[tree.Stmt]:
         return quiet
     named = _named(known, _others(known.function.body, quiet))
     heard = {loop for loop in loops if not known.renewed[loop].isdisjoint(named)}
-    return inert(known, _Either(marked, heard)) if heard else quiet
+    return inert(known, {*marked, *heard}) if heard else quiet
 
 
-class _Either(Container[tree.Stmt]):
-    def __init__(self, one: Container[tree.Stmt], two: Container[tree.Stmt]) -> None:
-        self.one, self.two = one, two
-
-    def __contains__(self, statement: object) -> bool:
-        return statement in self.one or statement in self.two
-
-
-def _look(known: Facts, statement: tree.Stmt, marked: Container[tree.Stmt], found: dict[tree.Stmt, _Kind]) -> _Kind:
+def _look(known: Facts, statement: tree.Stmt, marked: Container[object], found: dict[tree.Stmt, _Kind]) -> _Kind:
     inside = [_look(known, s, marked, found) for body in children(statement) for s in body]
     found[statement] = kind = max(_own(known, statement, marked), *inside, _Kind.NOTHING)
     loop = isinstance(statement, tree.While | tree.For)
@@ -64,7 +56,7 @@ def _look(known: Facts, statement: tree.Stmt, marked: Container[tree.Stmt], foun
     return kind
 
 
-def _own(known: Facts, statement: tree.Stmt, marked: Container[tree.Stmt]) -> _Kind:
+def _own(known: Facts, statement: tree.Stmt, marked: Container[object]) -> _Kind:
     """Return what a statement does itself."""
     if statement in marked or uses_of(known, statement) or declared_fragment(statement) is not None:
         return _Kind.SOMETHING
@@ -79,7 +71,7 @@ def _own(known: Facts, statement: tree.Stmt, marked: Container[tree.Stmt]) -> _K
             return _Kind.NOTHING if isinstance(statement, _AROUND) else _Kind.SOMETHING
 
 
-def _others(body: tree.Body, quiet: Container[tree.Stmt]) -> Iterator[tree.Stmt]:
+def _others(body: tree.Body, quiet: Container[object]) -> Iterator[tree.Stmt]:
     """Yield the statements that are not passed by: what stands in one that is passed by is so too."""
     for statement in body:
         if statement not in quiet:

@@ -238,7 +238,8 @@ class Context(Frozen):
 
     def __post_init__(self) -> None:
         marked = (self.before, self.after, self.news, self.loaded, self.conditions.asked, self.conditions.changed)
-        object.__setattr__(self, "inert", inert(self.objects.known, {at for some in marked for at in some}))
+        places: set[object] = {place for some in marked for place in some}
+        object.__setattr__(self, "inert", inert(self.objects.known, places))
 
 
 def context_of(function: tree.Function, objects: flow.Objects, summaries: Mapping[tree.Function, Summary]) -> Context:

@@ -53,6 +53,7 @@ def in_role(env: Env, role: Role) -> bool:
 
 def only_role(turns: tree.Turns, body: tree.Body) -> None:
     """Fail for a statement of the block's code that others than the role run too, and may meet at, or be seen by others."""
+    # Others than the role go past the passage without a turn: what they did inside would be done at any time.
     for statement in body:
         match statement:
             case tree.Split(level=Level.THREAD, arms=arms):
@@ -72,6 +73,7 @@ def only_role(turns: tree.Turns, body: tree.Body) -> None:
 
 def meets_alone(turns: tree.Turns) -> None:
     """Fail for what the threads of more than one unit do together inside the passage."""
+    # A unit that has its turn would wait there for units that get theirs when it has left.
     for part in (part for statement in statements(turns.body) for part in terms(statement)):
         match part:
             case tree.Apply(intrinsic=intrinsic):

@@ -17,8 +17,8 @@ writes goes to the same lines. So it may come before the wait, where what it is 
 from __future__ import annotations
 
 from prism.lang import tree
-from prism.lang.intrinsics.copies import prefetch_map, tma_prefetch
 from prism.lang.intrinsics.memory import prefetch
+from prism.lang.intrinsics.prefetches import prefetch_map, tma_prefetch
 from prism.lang.keep.bases import Value
 from prism.lang.keep.memo import memoize
 from prism.lang.tree.walk import subexpressions

@@ -42,6 +42,7 @@ def move_wait(context: Context, s: tree.For) -> Moved:
 
 def _issues(context: Context, s: tree.For) -> bool:
     """Whether the last wgmmas of a trip are waited for in the next, and every trip comes to its end."""
+    # By the order of the text: a wait behind the last batch, or beside it, has ended what the next trip would wait for.
     last = ""
     for inner in statements(s.body):
         if isinstance(inner, tree.Continue):

@@ -38,6 +38,7 @@ def leave(context: Context, s: tree.Turns) -> list[str]:
 
 def starts(context: Context, body: tree.Body) -> Iterator[str]:
     """Yield the lines with which the passages of some statements begin: the last unit lets the first one in."""
+    # A place that stands in several pieces of a loop, or bodies of roles, is one passage: its first unit is let in once.
     passages = {s.passage: s for s in statements(body) if isinstance(s, tree.Turns)}
     for s in passages.values():
         last = s.first + s.size - s.unit.size
@@ -46,6 +47,7 @@ def starts(context: Context, body: tree.Body) -> Iterator[str]:
 
 
 def _barrier(what: str, number: str, s: tree.Turns) -> str:
+    # Two units are at each: the one that waits, and the one before it, which arrives and goes on.
     return f'asm volatile("bar.{what} %0, %1;" :: "r"({number}), "n"({2 * s.unit.size}) : "memory");'
 
 

@@ -18,7 +18,7 @@ from prism.lang.facts.polynomials import BLOCKS, THREADS, Base, Digit, operand_f
 from prism.lang.facts.touches import Address, Use
 from prism.lang.keep.bases import Frozen
 from prism.lang.tree.bind import operands_of
-from prism.lang.tree.walk import assigned_names, renewed_names, statements, subexpressions
+from prism.lang.tree.walk import assigned_names, has_jump, renewed_names, subexpressions
 from prism.lang.types.perspective import BLOCK, Level, Perspective
 
 MOST = 65536
@@ -100,7 +100,7 @@ def _surely(
             case tree.Group() | tree.Partition() | tree.Async() | tree.Turns():
                 yield from _surely(statement.body, view, loops)
             # No `if`, no `while`, and no loop that a jump may leave: what is found here is made in every run.
-            case tree.For() if surely_entered(statement) and not any(map(_jumps, statements(statement.body))):
+            case tree.For() if surely_entered(statement) and not has_jump(statement.body):
                 yield from _surely(statement.body, view, (*loops, statement))
             case _:
                 pass
@@ -132,10 +132,6 @@ def _chain(symbol: tree.Symbol) -> Iterator[tree.Symbol]:
     while symbol.view is not None:
         yield symbol
         symbol = symbol.view.source
-
-
-def _jumps(statement: object) -> bool:
-    return isinstance(statement, tree.Break | tree.Continue | tree.Return)
 
 
 # -- one thread's element ---------------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from prism.lang.facts.polynomials import BLOCKS, THREADS, Digit, Form, add, all_
 from prism.lang.facts.touches import REDUCTION, Address, Pending, Touch, Use, other_trip
 from prism.lang.tree.bind import binding_of, operands_of
 from prism.lang.tree.plan import Elided, Path
-from prism.lang.tree.walk import statements
+from prism.lang.tree.walk import has_jump
 from prism.lang.types import INT32
 from prism.lang.types.perspective import BLOCK, GRID, THREAD, Level, Perspective
 from prism.lang.types.tiles import extents_in
@@ -208,7 +208,7 @@ def brought_together(known: Facts, touches: Iterable[Touch]) -> Iterator[tuple[T
                 continue
             forms = () if one.lands is None else one.lands.indices
             surely = one is two and one.lands is not None
-            if surely and all(_is_common(d, cluster, frozenset()) for form in forms for d in all_digits(form)):
+            if surely and all(is_common(d, cluster, frozenset()) for form in forms for d in all_digits(form)):
                 yield one, None
             else:
                 yield one, Elided(one.access, two.access, LOADED, unproved="asynchronous")
@@ -221,7 +221,7 @@ def stored_by_all(known: Facts, cluster: Perspective) -> Iterator[tree.Element]:
         element = copied_element(apply)
         if element is not None and isinstance(element.symbol.root().type, tree.TensorMap):
             forms = [reads.read(index, {}) for index in element.indices]
-            if all(_is_common(digit, cluster, counted) for form in forms for digit in all_digits(form)):
+            if all(is_common(digit, cluster, counted) for form in forms for digit in all_digits(form)):
                 yield element
 
 
@@ -236,22 +236,19 @@ def _always(body: tree.Body, counted: frozenset[tree.Symbol]) -> Iterator[tuple[
             case tree.Split(level=Level.THREAD):
                 for arm in statement.arms:
                     yield from _always(arm.body, counted)
-            case tree.For() if surely_entered(statement) and not any(map(_jumps, statements(statement.body))):
+            case tree.For() if surely_entered(statement) and not has_jump(statement.body):
                 yield from _always(statement.body, counted | {statement.symbol})
             case _:
                 pass
 
 
-def _jumps(statement: tree.Stmt) -> bool:
-    return isinstance(statement, tree.Break | tree.Continue | tree.Return)
-
-
-def _is_common(digit: Digit, cluster: Perspective, counted: frozenset[tree.Symbol]) -> bool:
-    """Whether a number is the same for the threads of one place in all blocks of a cluster."""
+def is_common(digit: Digit, cluster: Perspective, counted: frozenset[tree.Symbol]) -> bool:
+    """Whether a number is the same for threads of one place in all blocks of a cluster; `counted`: indices of like trips."""
     match digit.base:
         case ("name" | "trip", symbol):
             return symbol in counted or cluster <= symbol.perspective
-        case ("count" | "quotient" | "remainder" | "apply" | "xor", *_):
-            return True  # of what is mentioned too
+        # A function of numbers that are common is common; `all_digits` yields those inside it too.
+        case ("count" | "quotient" | "remainder" | "apply" | "xor" | "wrap", *_):
+            return True
         case _:
             return digit.base == THREADS or (digit.base == BLOCKS and digit.low % cluster.size == 0)

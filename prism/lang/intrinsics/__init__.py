@@ -17,6 +17,7 @@ from prism.lang.intrinsics.mailboxes import MAILBOXES
 from prism.lang.intrinsics.matrix import MATRIX
 from prism.lang.intrinsics.memory import MEMORY, Memory
 from prism.lang.intrinsics.packed import PACKED
+from prism.lang.intrinsics.prefetches import PREFETCHES
 from prism.lang.intrinsics.reductions import REDUCTIONS
 from prism.lang.intrinsics.remote import REMOTE
 from prism.lang.intrinsics.schedule import SCHEDULE
@@ -35,7 +36,7 @@ FAMILIES: Mapping[str, tuple[Intrinsic, ...]] = MappingProxyType(
         "Atomic accesses and fences": (*ATOMICS, *FENCES),
         "Mailboxes": MAILBOXES,
         "Matrix fragments": MATRIX,
-        "Asynchronous copies": (*COPIES, *REDUCTIONS, *REMOTE),
+        "Asynchronous copies": (*COPIES, *PREFETCHES, *REDUCTIONS, *REMOTE),
         "Warpgroups": WARPGROUPS,
         "Order of instructions": SCHEDULE,
         "Strides": LAYOUTS,

@@ -13,7 +13,6 @@ from prism.lang.intrinsics.asynchronous import SHARED, Transfer
 from prism.lang.intrinsics.declaration import Binding, Intrinsic, Parameter
 from prism.lang.intrinsics.memory import scalar_of
 from prism.lang.types import INT32, Pointer, Scalar, TensorMap, Vector, tiles
-from prism.lang.types.perspective import GRID
 
 CACHES = ("", "evict_first", "evict_last")
 CACHE = Parameter("cache", "static", default="", optional=True, choices=CACHES)
@@ -204,28 +203,37 @@ def _bulk_load_preamble(binding: Binding) -> str:
 """)  # fmt: skip
 
 
-def _bulk_store_preamble(binding: Binding) -> str:
-    cache = cache_of(binding)
+def bulk_text(name: str, what: str, cache: str) -> str:
+    """Return a function that the copy engine stores by, or combines: by the instruction `what`, from shared to global memory."""
     hint, policy = (".L2::cache_hint", f', "l"(px_policy_{cache}())') if cache else ("", "")
     return pieces(cache, f"""\
-{HEAD} void {hint_name("px_bulk_store", cache)}(void* to, const void* from, unsigned int bytes) {{
+{HEAD} void {name}(void* to, const void* from, unsigned int bytes) {{
     if (bytes)
-        asm volatile("cp.async.bulk.global.shared::cta.bulk_group{hint} [%0], [%1], %2{", %3" if cache else ""};"
+        asm volatile("{what.format(hint=hint)} [%0], [%1], %2{", %3" if cache else ""};"
                      :: "l"(__cvta_generic_to_global(to)), "r"(px_smem(from)), "r"(bytes){policy} : "memory");
 }}
 """)  # fmt: skip
 
 
+def _bulk_store_preamble(binding: Binding) -> str:
+    cache = cache_of(binding)
+    return bulk_text(hint_name("px_bulk_store", cache), "cp.async.bulk.global.shared::cta.bulk_group{hint}", cache)
+
+
+def bulk_count(binding: Binding, transfer: Transfer, name: str, ends: tuple[Any, Any], n: Any) -> Any:
+    """Return how many elements a bulk copy moves: `n`, or all of the tile that is called so; its ends are looked at."""
+    size = binding.tiles[name].element.bytes
+    if n is not None:
+        transfer.require(n >= 0, "`n` is negative")
+        transfer.require(n * size % BULK_BYTES == 0, f"`n` times {size} bytes is no multiple of 16 bytes")
+    for end in ends:
+        transfer.align(end, BULK_BYTES)
+    return whole_of(binding, name) if n is None else n
+
+
 def _bulk_meaning(name: str) -> Any:
     def meaning(binding: Binding, transfer: Transfer, destination: Any, source: Any, n: Any = None) -> None:
-        size = binding.tiles[name].element.bytes
-        count = whole_of(binding, name) if n is None else n
-        if n is not None:
-            transfer.require(n >= 0, "`n` is negative")
-            transfer.require(n * size % BULK_BYTES == 0, f"`n` times {size} bytes is no multiple of 16 bytes")
-        transfer.align(destination, BULK_BYTES)
-        transfer.align(source, BULK_BYTES)
-        transfer.copy(destination, source, count)
+        transfer.copy(destination, source, bulk_count(binding, transfer, name, (destination, source), n))
 
     return meaning
 
@@ -375,24 +383,36 @@ template <int COUNT, int BYTES, int COLUMNS>
 """)  # fmt: skip
 
 
-def _tma_store_cuda(binding: Binding, map: str, *operands: str) -> str:
-    return f"{_tensor_name('store', binding)}{slabs_of(binding)}({', '.join([operands[-1], map, *operands[:-1]])})"
+def tile_call(name: str, binding: Binding, map: str, *operands: str) -> str:
+    """Return the call of a function of `tile_text`."""
+    return f"{name}{slabs_of(binding)}({', '.join([operands[-1], map, *operands[:-1]])})"
 
 
-def _tma_store_preamble(binding: Binding) -> str:
+def tile_text(name: str, what: str, binding: Binding) -> str:
+    """Return a function that the copy engine stores a tile by, or combines it: by the instruction `what`."""
     rank, cache = len(binding.maps["tensor"].box), cache_of(binding)
     formals, given, actual = coordinates(rank, 2)
-    what = f"cp.async.bulk.tensor.{rank}d.global.shared::cta.bulk_group" + ".L2::cache_hint" * bool(cache)
-    more, policy = (f", %{2 + rank}", f', "l"(px_policy_{cache}())') if cache else ("", "")
+    hint, more, policy = (".L2::cache_hint", f", %{2 + rank}", f', "l"(px_policy_{cache}())') if cache else ("", "", "")
     return pieces(cache, f"""\
 template <int COUNT, int BYTES, int COLUMNS>
-{HEAD} void {_tensor_name("store", binding)}(const void* tile, const void* map, {formals}) {{
+{HEAD} void {name}(const void* tile, const void* map, {formals}) {{
 #pragma unroll
     for (int s = 0; s < COUNT; ++s)
-        asm volatile("{what} [%1, {given}], [%0]{more};"
+        asm volatile("{what}{hint} [%1, {given}], [%0]{more};"
                      :: "r"(px_smem(tile) + s * BYTES), "l"(map), {actual}{policy} : "memory");
 }}
 """)  # fmt: skip
+
+
+def _tma_store_cuda(binding: Binding, map: str, *operands: str) -> str:
+    return tile_call(_tensor_name("store", binding), binding, map, *operands)
+
+
+def _tma_store_preamble(binding: Binding) -> str:
+    rank = len(binding.maps["tensor"].box)
+    return tile_text(
+        _tensor_name("store", binding), f"cp.async.bulk.tensor.{rank}d.global.shared::cta.bulk_group", binding
+    )
 
 
 tma_load = Intrinsic(
@@ -434,58 +454,6 @@ tma_store = Intrinsic(
     source="PTX ISA 9.7.9.25.5.2 cp.async.bulk.tensor",
 )
 
-_PREFETCH_MAP = f"""\
-{HEAD} void px_prefetch_map(const void* map) {{
-    asm volatile("prefetch.tensormap [%0];" :: "l"(map) : "memory");
-}}
-"""
-prefetch_map = Intrinsic(
-    name="prefetch_map",
-    doc="prefetch_map(map): bring a tensor map's description near, before the first copy needs it. A hint.",
-    parameters=(Parameter("map", "map", unit=GRID),),
-    cuda=lambda binding, map: f"px_prefetch_map({map})",
-    preamble=lambda binding: _PREFETCH_MAP,
-    meaning=lambda binding, *_: None,
-    min_arch="sm_90",
-    source="PTX ISA, prefetch.tensormap",
-)
-
-
-def _tma_prefetch_cuda(binding: Binding, map: str, *indices: str) -> str:
-    tensor = binding.maps["tensor"]
-    count, columns = tiles.slabs(tensor)
-    return f"px_tma_prefetch_{len(tensor.box)}d<{count}, {columns}>({', '.join([map, *indices])})"
-
-
-def _tma_prefetch_preamble(binding: Binding) -> str:
-    rank = len(binding.maps["tensor"].box)
-    formals, given, actual = coordinates(rank, 1)
-    return f"""\
-template <int COUNT, int COLUMNS>
-{HEAD} void px_tma_prefetch_{rank}d(const void* map, {formals}) {{
-#pragma unroll
-    for (int s = 0; s < COUNT; ++s)
-        asm volatile("cp.async.bulk.prefetch.tensor.{rank}d.L2.global [%0, {given}];" :: "l"(map), {actual} : "memory");
-}}
-"""
-
-
-tma_prefetch = Intrinsic(
-    name="tma_prefetch",
-    doc=(
-        "tma_prefetch(map[i, j]): ask for the tile of the tensor that begins at [i, j] to be brought into the L2, and go on at "
-        "once. A hint: it gives no value, and orders no other access. It may come before the kernel's wait for the one before, "
-        "where its indices are not read from memory. Copies of the same block that are asked for after it wait behind it."
-    ),
-    parameters=(Parameter("tensor", "tensor"),),
-    cuda=_tma_prefetch_cuda,
-    preamble=_tma_prefetch_preamble,
-    meaning=lambda binding, *_: None,
-    problem=lambda binding: tiles.map_problem(binding.maps["tensor"]),
-    min_arch="sm_90",
-    source="PTX ISA 9.7.9.25.5.5 cp.async.bulk.prefetch.tensor",
-)
-
 
 # -- what a load completes --------------------------------------------------------------------------------------------
 
@@ -498,4 +466,4 @@ def load_bytes(binding: Binding) -> int | None:
     return None if "n" in binding.given or whole is None else whole * binding.tiles["destination"].element.bytes
 
 
-COPIES = (cp_async, bulk_load, bulk_store, tma_load, tma_store, prefetch_map, tma_prefetch)
+COPIES = (cp_async, bulk_load, bulk_store, tma_load, tma_store)

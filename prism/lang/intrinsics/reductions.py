@@ -13,19 +13,17 @@ import numpy as np
 
 from prism.lang.intrinsics.asynchronous import Transfer
 from prism.lang.intrinsics.copies import (
-    BULK_BYTES,
     CACHE,
     CACHE_TEXT,
-    HEAD,
     bulk_bytes,
+    bulk_count,
     bulk_problem,
+    bulk_text,
     cache_of,
-    coordinates,
     hint_name,
-    pieces,
-    slabs_of,
     tensor_problem,
-    whole_of,
+    tile_call,
+    tile_text,
 )
 from prism.lang.intrinsics.declaration import Binding, Intrinsic, Parameter
 from prism.lang.types import INT32, INT64, Mailbox, Scalar, Vector
@@ -127,27 +125,15 @@ def _bulk_cuda(binding: Binding, destination: str, source: str, n: str = "") -> 
 
 
 def _bulk_preamble(binding: Binding) -> str:
-    cache = cache_of(binding)
-    hint, policy = (".L2::cache_hint", f', "l"(px_policy_{cache}())') if cache else ("", "")
-    what = f"cp.reduce.async.bulk.global.shared::cta.bulk_group{hint}.{_type(binding, _element(binding))}"
-    return pieces(cache, f"""\
-{HEAD} void {_bulk_name(binding)}(void* to, const void* from, unsigned int bytes) {{
-    if (bytes)
-        asm volatile("{what} [%0], [%1], %2{", %3" if cache else ""};"
-                     :: "l"(__cvta_generic_to_global(to)), "r"(px_smem(from)), "r"(bytes){policy} : "memory");
-}}
-""")  # fmt: skip
+    kind = _type(binding, _element(binding))
+    return bulk_text(
+        _bulk_name(binding), "cp.reduce.async.bulk.global.shared::cta.bulk_group{hint}." + kind, cache_of(binding)
+    )
 
 
 def _bulk_meaning(binding: Binding, transfer: Transfer, destination: Any, source: Any, n: Any = None) -> None:
-    element = _element(binding)
-    size, count = element.bytes, whole_of(binding, "source") if n is None else n
-    if n is not None:
-        transfer.require(n >= 0, "`n` is negative")
-        transfer.require(n * size % BULK_BYTES == 0, f"`n` times {size} bytes is no multiple of 16 bytes")
-    transfer.align(destination, BULK_BYTES)
-    transfer.align(source, BULK_BYTES)
-    transfer.reduce(destination, source, count, step_of(binding, element))
+    count = bulk_count(binding, transfer, "source", (destination, source), n)
+    transfer.reduce(destination, source, count, step_of(binding, _element(binding)))
 
 
 bulk_reduce = Intrinsic(
@@ -190,24 +176,13 @@ def _tensor_name(binding: Binding) -> str:
 
 
 def _tensor_cuda(binding: Binding, map: str, *operands: str) -> str:
-    return f"{_tensor_name(binding)}{slabs_of(binding)}({', '.join([operands[-1], map, *operands[:-1]])})"
+    return tile_call(_tensor_name(binding), binding, map, *operands)
 
 
 def _tensor_preamble(binding: Binding) -> str:
-    rank, cache = len(binding.maps["tensor"].box), cache_of(binding)
-    formals, given, actual = coordinates(rank, 2)
+    rank = len(binding.maps["tensor"].box)
     what = f"cp.reduce.async.bulk.tensor.{rank}d.global.shared::cta.{op_of(binding)}.tile.bulk_group"
-    what += ".L2::cache_hint" * bool(cache)
-    more, policy = (f", %{2 + rank}", f', "l"(px_policy_{cache}())') if cache else ("", "")
-    return pieces(cache, f"""\
-template <int COUNT, int BYTES, int COLUMNS>
-{HEAD} void {_tensor_name(binding)}(const void* tile, const void* map, {formals}) {{
-#pragma unroll
-    for (int s = 0; s < COUNT; ++s)
-        asm volatile("{what} [%1, {given}], [%0]{more};"
-                     :: "r"(px_smem(tile) + s * BYTES), "l"(map), {actual}{policy} : "memory");
-}}
-""")  # fmt: skip
+    return tile_text(_tensor_name(binding), what, binding)
 
 
 def _tensor_meaning(binding: Binding, transfer: Transfer, tensor: Any, tile: Any) -> None:

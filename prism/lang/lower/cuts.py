@@ -79,6 +79,7 @@ class Index(Frozen):
 
     def meaning(self, e: tree.Expr) -> tree.Expr:
         """Return what an expression is that the loop names, by a name that never changes; any other expression as it is."""
+        # A name of the loop that is never changed is its value: of the index, maybe, which conditions are read by.
         known = self.reads.known
         while isinstance(e, tree.Var) and e.symbol in self.inside and e.symbol not in known.changed:
             if e.symbol not in known.definitions:
@@ -109,12 +110,14 @@ class Index(Frozen):
         op = e.op if sign > 0 else {"<": ">", "<=": ">=", ">": "<", ">=": "<="}.get(e.op, e.op)
         if op in ("==", "!="):
             return self._once(e, op, sign, zero)
+        # j > Z is j >= Z + 1, and j <= Z is what is before Z + 1.
         more = int(op in (">", "<="))
         value = self._value(e, sign, more)
         return None if value is None else Change(self._cut(add(zero, constant(more)), value), op in (">", ">="))
 
     def _read(self, e: tree.Binary) -> tuple[int, Form]:
         """Return 1 or -1 and rest, where left - right is that times the distance from the loop's start, and rest; else 0."""
+        # The index is start + step * trip: a factor of step, or less it, and no other index of this loop, or it is no line.
         difference = add(self.reads.read(e.left, {}), self.reads.read(e.right, {}), -1)
         trip = (Digit(("trip", self.loop.symbol)),)
         factor = difference.get(trip, 0)
@@ -130,12 +133,14 @@ class Index(Frozen):
         if number(add(zero, self.start, -1)) == 0 and (value := self._value(e, sign, 1)) is not None:
             return Change(self._cut(add(zero, constant(1)), value), op == "!=")
         stop = self.reads.read(self.loop.stop, {})
+        # In larger steps the last index is known up to a step only, and may not be X.
         last = self.step == 1 and number(add(stop, zero, -1)) == 1
         if last and (value := self._value(e, sign, 0)) is not None:
             return Change(self._cut(zero, value), op == "==")
         return None
 
     def _cut(self, at: Form, value: tree.Expr) -> Cut:
+        # Trips at indices below X: their number is rounded up, and is none where X is at the start or below it.
         before = number(add(at, self.start, -1))
         return Cut(at, value, None if before is None else max(0, -(-before // self.step)))
 
@@ -172,6 +177,7 @@ class Index(Frozen):
                 return symbol is not self.loop.symbol and symbol not in self.inside
             case tree.Const() | tree.Id() | tree.Count():
                 return True
+            # It is computed before the loop, also where no trip comes to it: that may not divide by zero.
             case tree.Binary(op=op, right=right) if op in ("/", "%") and not (
                 isinstance(right, tree.Const) and right.value
             ):
@@ -254,6 +260,7 @@ class Part(Frozen):
         first = [cut.at]
         if cut.trips is not None:
             first.append(add(self.index.start, constant(cut.trips * self.index.step)))
+        # The place of a cut is the loop's start or behind it (`place_of`): beside it the start bounds nothing.
         rest = tuple(f for f in self.firsts if f is not self.index.first)
         return replace(self, firsts=(*rest, at), lows=(*self.lows, *first))
 

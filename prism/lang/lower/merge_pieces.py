@@ -44,6 +44,7 @@ class Role(Frozen):
 
     def _is_one(self, run: tuple[tree.For, ...], whole: tree.Whole) -> bool:
         together = all(s.part is not None and s.part.whole is whole for s in run)
+        # Steps beside a piece itself stand between the pieces: in one loop they would have no place.
         if not together or len(run) != whole.last - whole.first + 1 or any(map(self.steps, run)):
             return False
         return all(self._alike(run[0].body, s.body, {run[0].symbol: s.symbol}) for s in run[1:])
@@ -57,7 +58,7 @@ class Role(Frozen):
         made = list(declared_names(s)), list(declared_names(t))
         if type(s) is not type(t) or len(made[0]) != len(made[1]) or _threads(s) != _threads(t):
             return False
-        names |= dict(zip(*made, strict=True))
+        names |= dict(zip(*made, strict=True))  # before the steps are compared, which may name what is declared here
         steps = self.steps(s), self.steps(t)
         if any(isinstance(step, Barrier) for step in steps[0]) or not same(steps[0], steps[1], names):
             return False

@@ -75,6 +75,7 @@ class _Splitting(Frozen):
         """Return what becomes of a statement."""
         old = tree.children(s)
         parts = tuple(self.body(part, _code_inside(s, code, number)) for number, part in enumerate(old))
+        # Inner loops first. A loop around pieces is left as it is: pieces of pieces would be as many as 8 to the depth.
         if not all(map(_is, parts, old)):
             return (with_parts(s, parts),)
         if isinstance(s, tree.For) and can_be_split(s):
@@ -85,6 +86,7 @@ class _Splitting(Frozen):
     def loop(self, loop: tree.For, code: Perspective) -> tuple[tree.Stmt, ...] | None:
         """Return the pieces of a loop, with what they need before them; None where it stays as it is."""
         known = facts(self.function)
+        # Later pieces read the bounds behind trips that may have changed what these were made of: so they get names.
         first, one = name_value(loop.start, f"{loop.symbol.name}_start", known.changed)
         stop, two = name_value(loop.stop, f"{loop.symbol.name}_stop", known.changed)
         inner = tuple(statements(loop.body))
@@ -94,6 +96,7 @@ class _Splitting(Frozen):
         if not strong or loop.symbol in inside or not (code <= first.perspective and code <= stop.perspective):
             return None
         cutter = Cutter(index, {}, [*one, *two])
+        # Strong cuts first: pieces between two of them are what those have together whom weak cuts do not concern.
         wholes = cutter.cut_all([cutter.whole()], strong, 0)
         groups = [[part] for part in wholes]
         others = (cut for cut in _cuts(index, loop.body, is_weak) if not any(map(cut.same, strong)))
@@ -270,6 +273,7 @@ class Making(Frozen):
                 continue
             old = tree.children(s)
             parts = tuple(map(self.keep_undecided, old))
+            # What had statements and has none is gone, unless it does something by itself.
             if any(old) and not any(parts) and not any(map(acts, terms(s))):
                 continue
             made.append(s if parts == old else with_parts(s, parts))
@@ -313,6 +317,7 @@ def rename(body: tree.Body, names: Renamed) -> None:
 
 def leave_rings(body: tree.Body) -> tree.Body:
     """Return a piece's statements without the stations of rings that nothing in it uses: all of a round, or none of it."""
+    # Rounds are counted by visits, so all roles must leave the same ones out: the body is still that of all roles here.
     used = {symbol for s in statements(body) for symbol in mentioned_names(s)}
     opened = [s for s in statements(body) if isinstance(s, tree.Partition | tree.Claim) and ring_of(s) is not None]
     gone = {ring_of(s) for s in opened} - {ring_of(s) for s in opened if s.view in used}

@@ -11,7 +11,7 @@ from prism.lang.facts.definitions import surely_entered
 from prism.lang.facts.disjoint import Question, is_proved
 from prism.lang.rings.stations import Used
 from prism.lang.rings.visits import Visit
-from prism.lang.tree.walk import statements
+from prism.lang.tree.walk import has_jump
 from prism.lang.types.perspective import THREAD
 
 PROOF = 2000
@@ -64,10 +64,7 @@ def _certain(around: tree.Stmt) -> bool:
     """Whether what a statement holds is executed by all threads that come to it."""
     # `for i in range(4)` is gone through by all; one that may be left early, or not entered, brings no sure write.
     if isinstance(around, tree.For):
-        inside = statements(around.body)
-        return surely_entered(around) and not any(
-            isinstance(s, tree.Break | tree.Continue | tree.Return) for s in inside
-        )
+        return surely_entered(around) and not has_jump(around.body)
     return not isinstance(around, tree.If | tree.While | tree.Split)
 
 

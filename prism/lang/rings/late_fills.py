@@ -37,6 +37,7 @@ def fill_delay(visit: Visit) -> int:
     """Return how many rounds later a visit's copies by `cp_async` are waited for: what all their rings allow."""
     if not visit.rounds or not visit.rounds[0].loops or any(touch.how in GROUPED_READS for touch in visit.touches()):
         return 0
+    # A thread waits for groups, and what it copied into several rings in a visit is one: none is told of before the other.
     found = [s.in_flight for s in visit.stations if any(touch.how == "cp_async" for touch in s.touches)]
     return min(found, default=0)
 
@@ -94,6 +95,7 @@ def _faults(function: tree.Function, lap: Lap, visit: Visit, edges: Sequence[Edg
                 "leave out `in_flight`, or let another role fill it",
                 labels,
             )
+        # With `delay` rounds untold, and `read_delay` read but not given back, one copy more must be free, or both would wait.
         elif (least := delay + read_delay(edge.earlier) + 1) > later.cycle.copies:
             change = f"declare `{edge.ring.name}` with `ring={least}` or more"
             yield f"of `{edge.ring.name}` all {later.cycle.copies} copies may be waited for", change, labels
@@ -120,6 +122,7 @@ def _meetings(function: tree.Function, loop: tree.Stmt, visit: Visit, barriers: 
     change = "leave out `in_flight`, or let the fillers have no part in it"
     for barrier in barriers:
         comers = _comers(function, barrier.before) if barrier.before in inside else own
+        # Lanes of a warp meet in one instruction: nobody of another warp is waited for.
         small = barrier.unit.level == Level.THREAD and WARP % barrier.unit.size == 0 and visit.crowd.whole
         if own & comers and not comers <= own and not small:
             yield (

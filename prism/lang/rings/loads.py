@@ -9,14 +9,15 @@ from prism.lang import tree
 from prism.lang.diagnostics import CompileError
 from prism.lang.errors.rings import Multicast
 from prism.lang.facts.definitions import facts
+from prism.lang.facts.destinations import is_common
 from prism.lang.facts.digits import reader
-from prism.lang.facts.polynomials import BLOCKS, THREADS, Digit, all_digits
+from prism.lang.facts.polynomials import all_digits
 from prism.lang.facts.touches import LOADS
 from prism.lang.intrinsics.memory import scalar_of
 from prism.lang.rings.stations import Station, Used
 from prism.lang.rings.visits import Lap, Visit
 from prism.lang.tree.bind import binding_of, operands_of
-from prism.lang.tree.walk import statements
+from prism.lang.tree.walk import has_jump, statements
 from prism.lang.types import tiles
 from prism.lang.types.perspective import Level, Perspective
 
@@ -154,21 +155,9 @@ def _shift(
         return None
     around = (body[index] for body, index in lap.rounds[0].trail[:-1])
     counted = frozenset(s.symbol for s in (*around, *used.inside) if isinstance(s, tree.For))
-    if all(_is_common(digit, cluster, counted) for digit in all_digits(reader(facts(function)).read(shift, {}))):
+    if all(is_common(digit, cluster, counted) for digit in all_digits(reader(facts(function)).read(shift, {}))):
         return None
     return f"`shift` varies at {shift.perspective}", f"let `shift` depend on values at {cluster} or broader alone"
-
-
-def _is_common(digit: Digit, cluster: Perspective, counted: frozenset[tree.Symbol]) -> bool:
-    """Whether a number is a thread's own in all blocks of a cluster, where loops over these indices are at the same trip."""
-    match digit.base:
-        case ("name" | "trip", symbol):
-            return symbol in counted or cluster <= symbol.perspective
-        # A function of numbers that are common is common; `all_digits` yields those inside it too.
-        case ("count" | "quotient" | "remainder" | "apply" | "xor" | "wrap", *_):
-            return True  # of what is mentioned too
-        case _:
-            return digit.base == THREADS or (digit.base == BLOCKS and digit.low % cluster.size == 0)
 
 
 def _is_counted_loop(statement: tree.Stmt) -> bool:
@@ -176,9 +165,7 @@ def _is_counted_loop(statement: tree.Stmt) -> bool:
     if not isinstance(statement, tree.For):
         return False
     constant = all(isinstance(bound, tree.Const) for bound in (statement.start, statement.stop, statement.step))
-    return constant and not any(
-        isinstance(s, tree.Break | tree.Continue | tree.Return) for s in statements(statement.body)
-    )
+    return constant and not has_jump(statement.body)
 
 
 def _conditions(lap: Lap) -> Iterator[tree.Expr]:
@@ -189,7 +176,5 @@ def _conditions(lap: Lap) -> Iterator[tree.Expr]:
             yield from tree.expressions(around)
         if isinstance(around, tree.For | tree.While):
             for inner in statements(around.body):
-                if isinstance(inner, tree.If) and any(
-                    isinstance(s, tree.Break | tree.Continue | tree.Return) for s in statements((inner,))
-                ):
+                if isinstance(inner, tree.If) and has_jump((inner,)):
                     yield inner.condition

@@ -93,8 +93,8 @@ def exchange(operations: Sequence[Op], early: Sequence[Early]) -> tuple[Op, ...]
     """Return the rings' operations with early arrivals in place of late ones, and without the waits for these."""
     gone: set[object] = {op for one in early for op in (one.late, *one.late_waits(operations))}
     barriers = {one.arrival.barrier for one in early}
-    drains = {op for op in operations if isinstance(op, Arrive) and op.drain and op.barrier in barriers}
-    found = [op for op in operations if op not in gone | drains]
+    gone |= {op for op in operations if isinstance(op, Arrive) and op.drain and op.barrier in barriers}
+    found = [op for op in operations if op not in gone]
     for one in early:
         home = one.lap.home
         # It arrives for the round that is counted there: so the count goes on behind it.

@@ -94,6 +94,11 @@ def _gather(body: nodes.Body, found: list[nodes.Stmt]) -> None:
             _gather(inner, found)
 
 
+def has_jump(body: nodes.Body) -> bool:
+    """Whether a `break`, `continue` or `return` stands anywhere in a body."""
+    return any(isinstance(one, stmt.Break | stmt.Continue | stmt.Return) for one in statements(body))
+
+
 def assigned_names(body: nodes.Body) -> Iterator[nodes.Symbol]:
     """Yield the names that are changed inside a body, after they are declared."""
     for statement in statements(body):

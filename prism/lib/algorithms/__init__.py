@@ -154,7 +154,7 @@ MANIFEST = (
     Algorithm("transform", ("evaluate",), "lazy.md#arrays-of-them", ("lazy",)),
     Algorithm("matmul", ("matmul",), "library.md#products-of-matrices"),
     Algorithm("sgemm", ("sgemm",), "sgemm.md", ("sgemm",)),
-    Algorithm("attention", ("attention",), "attention.md", ("attention",)),
+    Algorithm("attention", ("attention",), "attention.md", ("attention", "attention_packed")),
     Algorithm("attention_backward", ("attention_backward",), "attention.md#gradients", ("attention_backward",)),
     Algorithm(
         "attention_decode", ("attention_decode", "attention_decode_latent"), "attention.md#few-queries-and-pages"

@@ -2,8 +2,7 @@
 
 from prism.lib.grid.count_launch import count_launch
 from prism.lib.grid.completion import count_done, wait_for_done
-from prism.lib.grid.draw import draw, next_tile
-from prism.lib.grid.epoch import epoch
+from prism.lib.grid.draw import draw, epoch, next_tile
 from prism.lib.grid.gather import gather, gather_into
 from prism.lib.grid.histogram import histogram
 from prism.lib.grid.look_back import look_back, look_back_share
@@ -11,6 +10,7 @@ from prism.lib.grid.look_back_columns import look_back_columns
 from prism.lib.grid.look_back_digits import look_back_digits
 from prism.lib.grid.look_back_segments import look_back_segments
 from prism.lib.grid.look_back_stable import look_back_stable
+from prism.lib.grid.pipeline import pipeline
 from prism.lib.grid.publish import publish
 from prism.lib.grid.publish_digits import publish_digits
 from prism.lib.grid.receive_totals import receive_totals
@@ -19,7 +19,8 @@ from prism.lib.grid.ticket import Ticket
 from prism.lib.grid.tiles import dynamic_tiles, tiles
 
 __all__ = [
-    "Ticket", "count_done", "count_launch", "draw", "dynamic_tiles", "epoch", "gather", "gather_into", "histogram", "look_back",
-    "look_back_columns", "look_back_digits", "look_back_segments", "look_back_share", "look_back_stable", "next_tile", "publish",
-    "publish_digits", "receive_totals", "scan_tiles", "tile_loop", "tiles", "wait_for_done",
+    "Ticket", "count_done", "count_launch", "draw", "dynamic_tiles", "epoch", "gather", "gather_into", "histogram",
+    "look_back", "look_back_columns", "look_back_digits", "look_back_segments", "look_back_share", "look_back_stable",
+    "next_tile", "pipeline", "publish", "publish_digits", "receive_totals", "scan_tiles", "tile_loop", "tiles",
+    "wait_for_done",
 ]

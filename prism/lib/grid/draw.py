@@ -1,6 +1,8 @@
-"""A block draws the number of a tile, does not wait for it, and learns it later."""
+"""A block draws the number of a tile, or reads the launch's epoch; it does not wait for it, and learns it later."""
 
-from prism.lang import atomic_add, block, grid, int32, prism, ptr, requires, split, thread, uint64
+from prism.lang import (
+    atomic_add, block, grid, int32, load_relaxed, prism, ptr, requires, split, thread, uint32, uint64,
+)  # fmt: skip
 
 
 @prism("device")
@@ -35,3 +37,23 @@ def next_tile(ticket: uint64 @ thread[1]) -> int32 @ block[1]:
     """
     word: uint64 @ block[1] = block.broadcast(ticket, 0)
     return int32(word)
+
+
+@prism("device")
+@requires(block[1], thread[1])
+def epoch(control: ptr(uint64) @ grid[1]) -> uint32 @ thread[1]:
+    """The launch's epoch, of a kernel whose blocks draw no tickets: in the first thread, once it uses it; 1 in the others.
+
+    `block.broadcast` gives it to all. What stands between goes on while it is under way.
+
+    Perspective: block, of any number of threads.
+    Shapes:      `control`: as of `grid.tiles`. Its number of launches changes when `grid.count_launch` is called: after every
+                 block has read it.
+    Cost:        a read of memory; no barrier.
+    Test:        tests/lib/grid/test_gather.py
+    """
+    launches: uint64 @ thread[1] = 0
+    match split(thread):
+        case 1:
+            launches = load_relaxed(control[0])
+    return uint32(launches >> 32) + 1

@@ -1,8 +1,8 @@
 """The blocks of a grid add up what each has counted."""
 
 from prism.lang import (
-    atomic_add, block, const, constexpr, count, dtype, grid, group, id, int32, int64, prism, ptr, requires, static_assert, template,
-    thread,
+    atomic_add, block, const, constexpr, count, dtype, grid, group, id, int32, int64, prism, ptr, requires, static_assert,
+    template, thread,
 )
 
 

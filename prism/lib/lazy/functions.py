@@ -127,9 +127,9 @@ def _compiled(what: tuple[str, str]) -> Kernel:
 
 # -- Complex numbers ------------------------------------------------------------------------------------------------------
 
-_COMPLEX = {
-    "complex64": lambda z: complex64(float32(z.real), float32(z.imag)),
-    "complex128": lambda z: complex128(float64(z.real), float64(z.imag)),
+_COMPLEX: dict[str, Any] = {
+    "complex64": lambda z: complex64(float32(z.real), float32(z.imag)),  # type: ignore[operator]
+    "complex128": lambda z: complex128(float64(z.real), float64(z.imag)),  # type: ignore[operator]
 }
 
 
@@ -140,7 +140,7 @@ def complex_of(x: Lazy, scalar: Struct) -> Lazy:
 
 @lru_cache(maxsize=2)
 def _to_complex(tag: str) -> Kernel:
-    return device_function(_COMPLEX[tag])  # type: ignore[arg-type]
+    return device_function(_COMPLEX[tag])
 
 
 wholes.append(whole)

@@ -1,6 +1,6 @@
 """Asynchronous copies, and what waits for them: what they compile to, what they mean, what is wrong with them.
 
-Tests of prism/lang/intrinsics/asynchronous.py.
+Tests of prism/lang/intrinsics/asynchronous.py; prism/lang/intrinsics/prefetches.py.
 """
 
 import itertools

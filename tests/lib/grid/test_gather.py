@@ -1,6 +1,6 @@
 """grid.gather, gather_into and epoch: the last block has what all come to, in every schedule and launch, bit for bit the same.
 
-Tests of prism/lib/grid: epoch, gather.
+Tests of prism/lib/grid: draw, gather.
 """
 
 # ruff: noqa: F821 - kernels declare registers without a value

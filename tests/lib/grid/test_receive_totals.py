@@ -31,7 +31,7 @@ def test_no_kernel_waits_by_itself() -> None:
 def test_the_collectives_wait_by_receive_in_seven_places_and_for_a_count_in_one() -> None:
     found = {str(path.relative_to(ROOT)): waiting(path) for path in sorted((ROOT / "prism" / "lib").rglob("*.py"))}
     assert {path: names for path, names in found.items() if names} == {
-        "prism/lib/grid/epoch.py": {"load_relaxed"},
+        "prism/lib/grid/draw.py": {"load_relaxed"},
         "prism/lib/grid/gather.py": {"receive"},
         "prism/lib/grid/completion.py": {"load_acquire"},
         "prism/lib/grid/look_back.py": {"receive"},

@@ -51,7 +51,7 @@ def test_the_examples_in_the_docstrings() -> None:
 @pytest.mark.parametrize("op", [operator.add, operator.mul, operator.lt, operator.eq, operator.ge, operator.ne])
 @pytest.mark.parametrize("other", DTYPES)
 @pytest.mark.parametrize("one", DTYPES)
-@pytest.mark.covering(2)
+@pytest.mark.covering(1)
 def test_arithmetic_has_numpys_dtypes_and_values(op: Callable[[Any, Any], Any], one: str, other: str) -> None:
     x, y = numbers(one), numbers(other)
     with np.errstate(over="ignore"):
@@ -276,7 +276,7 @@ def test_misuse() -> None:
         (lambda: lazy.map(np.sin, x), TypeError, "must be a device function of Prism's"),
         (lambda: lazy.map(numbers, x), TypeError, "`numbers` is a function of Python's"),
         (lambda: lazy.map(lambda a, b: a, x), CompileError, "argument"),
-        (lambda: lazy.cast(x, "complex64"), TypeError, "is not converted to complex64"),
+        (lambda: lazy.cast(x + 1j, "float32"), TypeError, "is not converted to float32"),
         (lambda: lazy.zip(lazy.zip(x, x), x), TypeError, "`zip` is of arrays of integers"),
         (lambda: lazy.zip(x, x, names=("a",)), ValueError, "1 names for 2 arrays"),
         (lambda: lazy.arange(3, 5, 0), ValueError, "`step` must not be 0"),

@@ -70,7 +70,8 @@ def decide(
     if copied:
         return Decision(copied=copied)
     choose = kernels.cut_of_bytes if asked.q.size == 1 else kernels.cut_of
-    cut = choose(asked.q.shape[3], asked.v.shape[3], asked.lengths[0], host=machine.host)
+    dims, causal = (asked.q.shape[3], asked.v.shape[3]), asked.ahead is not None
+    cut = choose(*dims, asked.lengths[0], causal=causal, host=machine.host)
     if fresh is not None and not (_fits(asked.out, machine.host) and _apart(asked.out)):
         return Decision(results, names, beside=True, plan=_plan(replace(asked, out=fresh), cut, machine))
     return Decision(results, names, plan=_plan(asked, cut, machine))

@@ -20,4 +20,4 @@ def instances(gpu: Machine) -> Iterator[Instance]:
     if gpu.arch != ARCH:
         return
     for dtype, dim, causal, lse in itertools.product(OF_16_BITS, (64, 128, 256), _FLAGS, _FLAGS):
-        yield instance_for(dtype, cut_of(dim, dim, 1024), Terms(causal=causal, lse=lse))
+        yield instance_for(dtype, cut_of(dim, dim, 1024, causal=causal), Terms(causal=causal, lse=lse))

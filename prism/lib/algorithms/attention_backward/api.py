@@ -13,14 +13,13 @@ from prism.host import repeat
 from prism.host.call import Decision, Result, call
 from prism.host.plan import Machine
 from prism.kernels.attention import MOST_DIM
-from prism.lib.algorithms.attention.options import ALIGNMENTS, LAYOUTS, bounds_of, number_of
+from prism.lib.algorithms.attention.options import ALIGNMENTS, LAYOUTS, MOST, bounds_of, number_of
 from prism.lib.algorithms.attention_backward.plan import NAMES, Backward, decide
 from prism.lib.views import new_view, view_of
 from prism.runtime.arrays import CODED, ArrayInfo
 
 DTYPES = ("float16", "bfloat16")
 OF_32_BITS = ("lse", "sinks")
-_MOST = (1 << 31) - (1 << 10)
 _CALLED = {"result": "out"}
 
 
@@ -194,8 +193,8 @@ def _require_shapes(arrays: Mapping[str, ArrayInfo], axes: tuple[int, ...]) -> N
         raise ValueError(f"`q` and `k` have {b} and {kb} batches: they must have as many")
     if h and (not kh or h % kh):
         raise ValueError(f"`q` has {h} heads and `k` {kh}: the first must be a multiple of the second")
-    if rows + keys > _MOST or b * h * (max(rows, keys) // 64 + 1) > _MOST:
-        raise ValueError(f"`q` and `k` have shapes {q} and {k}: lengths together, and tiles, are at most {_MOST}")
+    if rows + keys > MOST or b * h * (max(rows, keys) // 64 + 1) > MOST:
+        raise ValueError(f"`q` and `k` have shapes {q} and {k}: lengths together, and tiles, are at most {MOST}")
     logs = (b, h, rows)[4 - len(q) :]
     for name, shape in (("result", (*q[:-1], dim_v)), ("dout", (*q[:-1], dim_v)), ("lse", logs)):
         if arrays[name].shape != shape:

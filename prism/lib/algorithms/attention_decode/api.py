@@ -35,8 +35,8 @@ def attention_decode(
         Of `q`'s dtype: batches x heads x keys x dim, or batches x keys x heads x dim; with `page_table` pages x heads x keys of a
         page x dim, or pages x keys of a page x heads x dim, a multiple of 8 keys a page. A divisor of `q`'s number of heads is
         theirs, each shared by as many heads of `q` that follow one another: for each 64 queries that share one it is read once.
-        `v` has a dim of its own; both are multiples of 8 up to 256. Any strides; a copy is made where elements of the last axis don't lie one after
-        the other, or others don't begin at multiples of 16 bytes.
+        `v` has a dim of its own; both are multiples of 8 up to 256. Any strides; a copy is made where elements of the last axis
+        don't lie one after the other, or others don't begin at multiples of 16 bytes.
     lengths : array, optional
         Of int32, one a sequence: how many keys it has, the tokens' own among them; by default all that there is room for. What
         lies behind them is not looked at. Less than 0 counts as 0, more than there is room for as that.
@@ -105,7 +105,7 @@ def attention_decode_latent(
     out: Any = None,
     stream: Any = None,
 ) -> Any:
-    """Return `softmax(scale * q @ cache.T) @ cache[..., :512]` of the last few tokens of each sequence: multi-head latent attention.
+    """Return `softmax(scale * q @ cache.T) @ cache[..., :512]` of the last few tokens of each sequence: latent attention (MLA).
 
     Parameters
     ----------
@@ -113,21 +113,21 @@ def attention_decode_latent(
         Batches x tokens x heads x 576, of float16 or bfloat16; or, where `layout` is "bhld", batches x heads x tokens x 576.
     cache : array
         Of `q`'s dtype, keys whose first 512 elements are the values: batches x keys x 1 x 576, or batches x 1 x keys x 576; with
-        `page_table` pages x keys of a page x 1 x 576, or pages x 1 x keys of a page x 576, a multiple of 8 keys a page. It may have
-        several heads, a divisor of `q`'s number. Strides are as of `attention_decode`.
+        `page_table` pages x keys of a page x 1 x 576, or pages x 1 x keys of a page x 576, a multiple of 8 keys a page. It may
+        have several heads, a divisor of `q`'s number. Strides are as of `attention_decode`.
     lengths, page_table, causal, lse, out, stream
         As of `attention_decode`.
     scale : float, optional
-        What products are multiplied by; by default `1 / sqrt(576)`. Models give that of their heads before they were absorbed into
-        the latent space, as `1 / sqrt(192)`.
+        What products are multiplied by; by default `1 / sqrt(576)`. Models give that of their heads before they were absorbed
+        into the latent space, as `1 / sqrt(192)`.
     layout : str
         "blhd", as serving engines have it, or "bhld".
 
     Returns
     -------
     array
-        Of `q`'s shape, dtype and library, but for 512 elements; `out`, if given. With `lse` a pair, the second of float32, batches x
-        heads x tokens, whatever the layout.
+        Of `q`'s shape, dtype and library, but for 512 elements; `out`, if given. With `lse` a pair, the second of float32,
+        batches x heads x tokens, whatever the layout.
 
     Raises
     ------
@@ -136,8 +136,8 @@ def attention_decode_latent(
 
     Notes
     -----
-    The cache is read once for each 64 queries; 128 heads of a token are two times 64. What is said of `attention_decode`'s bits and
-    numerics holds here.
+    The cache is read once for each 64 queries; 128 heads of a token are two times 64. What is said of `attention_decode`'s bits
+    and numerics holds here.
 
     Examples
     --------

@@ -123,8 +123,8 @@ def _require_sequences(
     room = max(keys, k[0], q[0] * q[1] * max(q[2], 1), 0 if table is None else table.size)
     if max(room, q[0] * k[1] * max(strips, 1) * (keys // ROWS + 1)) > _MOST:
         raise ValueError(
-            f"`q` and `{key}` have {q[0]} x {q[1]} x {q[2]} and {q[0]} x {k[1]} x {keys} rows: extents, all queries, and all tiles of 64"
-            f" keys for each 64 queries, are at most {_MOST}"
+            f"`q` and `{key}` have {q[0]} x {q[1]} x {q[2]} and {q[0]} x {k[1]} x {keys} rows: extents, all queries, and all"
+            f" tiles of 64 keys for each 64 queries, are at most {_MOST}"
         )
 
 

@@ -21,7 +21,8 @@ ROWS = 64
 HOST_BLOCKS = 3
 """Blocks on the reference machine."""
 MANY = 24
-"""Tiles of a block that are many."""
+"""Tiles of a block that are many; one of `PART` of them goes to who comes first, in units of `SMALL`."""
+PART, SMALL = 8, 4
 FAN = 128 << 10
 """Bytes of parts that one block adds up: more are added up by several, and then again."""
 
@@ -30,7 +31,8 @@ FAN = 128 << 10
 class Decoding:
     """Attention that is to be made, of views whose axes are batches (of `k` and `v` also pages), heads, lengths and elements.
 
-    `v`: None of a latent cache, `k`. `page`: keys of a page, `table` its numbers, or 0 and None. `keys`: the most that a sequence has.
+    `v`: None of a latent cache, `k`. `page`: keys of a page, `table` its numbers, or 0 and None. `keys`: the most that a sequence
+    has.
     """
 
     q: View
@@ -118,18 +120,19 @@ def _plan(asked: Decoding, out: View, machine: Machine) -> Plan:
     pairs, wide = batches * kv_heads * strips, strip * (cut.columns + 4)
     tiles = pairs * max(1, -(-asked.keys // cut.keys))
     blocks, small = blocks_of(tiles, pairs, HOST_BLOCKS if machine.host else cut.blocks * machine.multiprocessors)
-    units = blocks + (-(-tiles // 4) // small + 1 if small else 0)
+    units = blocks + (-(-tiles // PART) // small + 1 if small else 0)
     slots = 6 * units * cut.groups
     sizes = (
         batches, kv_heads, share, tokens, asked.keys, dim, out.shape[3], strips, strip,
         0 if asked.table is None else asked.table.shape[1], asked.k.shape[0] if asked.page else 0,
-        small, 2 if machine.host else max(16, FAN // (4 * wide)),
+        PART, small, 2 if machine.host else max(17, FAN // (4 * wide)),
         *(step // view.size for view in (asked.q, out) for step in view.strides[:3]), asked.scale,
     )  # fmt: skip
     arguments: dict[str, Any] = {
         "q": asked.q.buffer, "k": asked.k.map, "v": (asked.v or asked.k).map, "o": out.buffer,
         "lse": Buffer(LSE, 0, "float32", batches * heads * tokens) if asked.lse else nothing("float32"),
-        "partial": scratch.take("float32", slots * wide), "tickets": Buffer(WORDS, 0, "uint32", 1), "counters": Buffer(WORDS, 16, "uint32", 4 * slots),
+        "partial": scratch.take("float32", slots * wide), "tickets": Buffer(WORDS, 0, "uint32", 1),
+        "counters": Buffer(WORDS, 16, "uint32", 4 * slots),
         "lengths": nothing("int32") if asked.lengths is None else asked.lengths.buffer,
         "table": nothing("int32") if asked.table is None else asked.table.buffer, "s": np.array(sizes, Sizes)[()],
     }  # fmt: skip
@@ -140,11 +143,11 @@ def _plan(asked: Decoding, out: View, machine: Machine) -> Plan:
 def blocks_of(tiles: int, pairs: int, slots: int) -> tuple[int, int]:
     """Return how many blocks there are of `slots` that run at a time, and how many tiles a small unit has, or 0.
 
-    Multiprocessors are not all as fast: where a block has many tiles, the last quarter goes to who comes first. Where it has few, each
-    has tiles of one head alone, if that leaves few blocks out.
+    Multiprocessors are not all as fast: where a block has many tiles, the last eighth goes to who comes first. Where it has few,
+    each has tiles of one head alone, if that leaves few blocks out.
     """
     if tiles >= MANY * slots:
-        return slots, max(2, tiles // slots // 16)
+        return slots, SMALL
     even = slots // pairs * pairs
     return even if even >= slots - slots // 10 and even <= tiles else min(tiles, slots), 0
 

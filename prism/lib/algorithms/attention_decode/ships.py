@@ -1,4 +1,4 @@
-"""Which kernels of decoding ship: for Hopper, of both dtypes and usual heads, dense and in pages of usual sizes; latent caches."""
+"""Which kernels of decoding ship: for Hopper, of both dtypes and usual heads, dense and in usual pages; latent caches."""
 
 from __future__ import annotations
 

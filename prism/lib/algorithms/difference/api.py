@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from operator import index
 from typing import Any
 
 import numpy as np
 
 from prism.host import repeat
+from prism.host.arguments import require_integer
 from prism.host.axes import normal_axis
 from prism.lib.algorithms.difference.compose import differences, neighbours, promote
 from prism.lib.algorithms.transform.api import evaluate
@@ -71,10 +71,7 @@ def diff(
     plain = stream is None and n == 1 and prepend is None and append is None
     if plain and (known := repeat.run(("diff", axis), x, out)) is not None:
         return known
-    try:
-        times = index(n)
-    except TypeError:
-        raise TypeError(f"`n` must be an integer, not {type(n).__name__}") from None
+    times = require_integer(n, "n")
     if times < 0:
         raise ValueError(f"order must be non-negative but got {n}")
     if not times:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from prism.host import arguments, memory
+from prism.host.arguments import require_integer
 from prism.host.lazies import LazyArray
 from prism.lib.algorithms.histogram.rules import limits_of
 from prism.runtime import scratch
@@ -210,10 +211,7 @@ def length_of(value: Any, name: str) -> int:
         TypeError: it is no integer.
         ValueError: it is negative, or too large.
     """
-    try:
-        found = operator.index(value)
-    except TypeError:
-        raise TypeError(f"`{name}` must be an integer, not {type(value).__name__}") from None
+    found = require_integer(value, name)
     if found < 0:
         raise ValueError(f"`{name}` must not be negative")
     if found >= _MOST:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from prism.lib.algorithms.reduce.where import number_like
 from prism.lib.algorithms.scan import api as scans
 from prism.lib.algorithms.scan import plan as scan_plans
 from prism.lib.algorithms.scan.plan import Shape, Task
-from prism.lib.algorithms.select.calls import mode_of
+from prism.lib.algorithms.select.calls import encode, mode_of
 from prism.lib.algorithms.transform.calls import transform
 from prism.lib.lazy.array import Lazy
 from prism.lib.operators import Operator
@@ -172,8 +171,8 @@ def run_length_encode(
 
     Parameters
     ----------
-    x : array of NumPy, CuPy or torch
-        As `keys` of `prism.lib.scan_by_key`: of one dimension, of bool, an integer type or a float type.
+    x : array of NumPy, CuPy or torch, or lazy array
+        Of one dimension, of bools or numbers. NaN is equal to nothing.
     nontrivial : bool, default False
         Return where runs of more than one element begin, and their lengths, and nothing of others.
     count, size, fill_value, stream
@@ -192,9 +191,8 @@ def run_length_encode(
 
     Notes
     -----
-    It is `prism.lib.reduce_by_key` of a lazy array of ones: one pass, and `x` is all that is read. Its kernels are compiled when
-    they are first called, and no plan is made of it. With `nontrivial` it is `prism.lib.flatnonzero` twice, of where runs begin
-    and of where they end: each reads `x` once.
+    One pass: `x` is all that is read, and a second kernel ends the last run of each tile. With `nontrivial` it is
+    `prism.lib.flatnonzero` twice, of where runs begin and of where they end: each reads `x` once.
 
     Examples
     --------
@@ -210,19 +208,11 @@ def run_length_encode(
         if facts.scalar not in _KEYS:
             raise TypeError(f"`x` has dtype {facts.scalar}, which is not supported")
         return _long_runs(x, count, size, stream)
-    mode = mode_of(count, size, fill_value)
-    shape = getattr(x, "shape", None)
-    ones = _ones(tuple(shape if isinstance(shape, tuple) else arguments.facts_of(x, "keys").shape))
-    found = reduce_by_key(x, ones, count=not mode.cut, stream=stream)
-    return found if mode.size is None else _fixed(found, mode.size, (fill_value, 0), stream)
-
-
-@lru_cache(maxsize=256)
-def _ones(shape: tuple[int, ...]) -> Any:
-    """Return ones of a shape, the same object for the same: what it is looked up by is kept with it."""
-    from prism.lib import lazy
-
-    return lazy.full(shape, 1)
+    mode, x = mode_of(count, size, fill_value), arguments.array_of(x)
+    if mode.size and 0 in x.shape:  # no kernel says how many runs there are
+        found = encode(x, mode_of(True, None, 0), stream)
+        return _fixed(found, mode.size, (fill_value, 0), stream)
+    return encode(x, mode, stream)
 
 
 def _long_runs(x: Any, count: bool, size: int | None, stream: Any) -> Any:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
 
 from prism.host import arguments
+from prism.host.arguments import require_integer, require_pair
 from prism.host.axes import normal_axis
 from prism.lib.algorithms.ranks.calls import kth, native, part_at, require_order, sorted_up_to, values_of
 from prism.lib.algorithms.ranks.quantiles import Quantiles, is_float, median_of, quantiles_of, wanted_of
@@ -55,9 +55,8 @@ def kthvalue(x: Any, k: int, axis: Any = -1, *, keepdims: bool = False, out: Any
     >>> prism.lib.kthvalue(np.array([3, 1, 4, 1, 5]), 3)
     (np.int64(3), np.int64(0))
     """
-    if out is not None and not (isinstance(out, tuple | list) and len(out) == 2):
-        raise TypeError("`out` must be a pair of arrays, for values and positions")
-    found = kth("kthvalue", x, _whole(k, "k"), axis, keepdims, out, stream)
+    require_pair(out)
+    found = kth("kthvalue", x, require_integer(k, "k", bools=False), axis, keepdims, out, stream)
     return tuple(one[()] if isinstance(one, np.ndarray) and not one.shape and out is None else one for one in found)
 
 
@@ -369,15 +368,6 @@ def _ranks(at: Any, n: int) -> set[int]:
         if n and not -n <= one < n:
             raise ValueError(f"kth(={int(one)}) out of bounds ({n})")
     return {int(one) % n for one in found.ravel()} if n else set()
-
-
-def _whole(value: Any, name: str) -> int:
-    try:
-        if isinstance(value, bool | np.bool_):
-            raise TypeError
-        return operator.index(value)
-    except TypeError:
-        raise TypeError(f"`{name}` must be an integer, not {type(value).__name__}") from None
 
 
 __all__ = [

@@ -11,29 +11,17 @@ from prism.host.plan import Machine, Scratch, Step
 from prism.lib.algorithms.ranks.plan import Rows, Wanted, find
 from prism.lib.algorithms.ranks.quantiles import median_of
 from prism.lib.algorithms.topk.plan import Task
+from prism.lib.algorithms.topk.ships import UnaskedGpu
 from prism.runtime.instance import Instance
 
 _TYPES = ("int32", "int64", "float32", "float64")
 _SIZES = (1 << 10, 1 << 20, 1 << 28)
 
 
-class _Wave:
-    """A GPU that is not asked how many blocks it runs at once: no kernel is loaded for that."""
-
-    host = False
-
-    def __init__(self, gpu: Machine) -> None:
-        self.arch, self.multiprocessors = gpu.arch, gpu.multiprocessors
-
-    def wave(self, instance: Instance, threads: int) -> int:
-        """Return a number of blocks."""
-        return 2 * self.multiprocessors
-
-
 def instances(gpu: Machine) -> Iterator[Instance]:
     """Yield the kernels that ship for a GPU."""
     found: dict[Instance, None] = {}
-    machine = _Wave(gpu)
+    machine = UnaskedGpu(gpu)
     for scalar in _TYPES:
         for n in _SIZES:
             rows = Rows(Task(scalar), Collapsed(1, n, 1, 0, 1, 0, 1, 1), 0)

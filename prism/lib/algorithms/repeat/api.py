@@ -10,6 +10,7 @@ import numpy as np
 
 from prism.host import arguments
 from prism.host import repeat as known_calls
+from prism.host.arguments import require_integer
 from prism.host.axes import normal_axis
 from prism.host.call import Decision, Result, call
 from prism.host.lazies import LazyArray
@@ -144,10 +145,7 @@ def _times(repeats: Any) -> int:
 def _size(size: Any, along: int | None) -> int:
     if along is not None:
         raise ValueError("`size` is for arrays in C order, without `axis`")
-    try:
-        found = index(size)
-    except TypeError:
-        raise TypeError(f"`size` must be an integer, not {type(size).__name__}") from None
+    found = require_integer(size, "size")
     if found < 0:
         raise ValueError(f"`size` must not be negative: {size}")
     return found

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from prism.host import arguments, memory, repeat
+from prism.host.arguments import require_integer
 from prism.host.call import Decision, Result, call
 from prism.host.lazies import LazyArray
 from prism.host.plan import OUT, Buffer, Machine, Plan, Scratch
@@ -21,7 +22,7 @@ from prism.lib.algorithms.reduce.calls import count_plan
 from prism.lib.algorithms.scan.api import dtype_of
 from prism.lib.algorithms.scan.plan import number_of
 from prism.lib.algorithms.select import plan as plans
-from prism.lib.algorithms.select.plan import KEPT, Kind
+from prism.lib.algorithms.select.plan import KEPT, LENGTHS, Kind
 from prism.runtime.arrays import ArrayInfo, require_axes
 from prism.runtime.streams import choose_stream
 
@@ -59,10 +60,7 @@ def mode_of(count: bool, size: Any, fill_value: Any) -> Mode:
         return _COUNTED if count else _CUT  # made once: every call asks
     if count:
         raise ValueError("`count` and `size` are two ways to give a result of unknown length: pass one of them")
-    try:
-        size = index(size)
-    except TypeError:
-        raise TypeError(f"`size` must be an integer, not {type(size).__name__}") from None
+    size = require_integer(size, "size")
     if size < 0:
         raise ValueError(f"`size` must not be negative: {size}")
     return Mode(False, size, fill_value)
@@ -169,6 +167,42 @@ def unique(x: Any, mode: Mode, stream: Any) -> Any:
         return _values(kind, given.size, given, None, mode, machine)
 
     return call("unique_consecutive", asked, {"x": x}, decide, None, stream)
+
+
+def encode(x: Any, mode: Mode, stream: Any) -> Any:
+    """Return the element of each run, and how long it is."""
+    asked = ("run_length_encode", mode.key)
+    if (known := repeat_call(asked, (x,), stream)) is not None:
+        return known
+
+    def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
+        given = arrays["x"]
+        read, compared = plans.tested_as(given, "x")
+        require_axes(given, "x", 1)
+        if copied := arguments.not_plain(arrays):
+            return Decision(copied=copied)
+        return _runs(Kind(read, read, compared=compared, own=True, edges=True), given, mode, machine)
+
+    return call("run_length_encode", asked, {"x": x}, decide, None, stream)
+
+
+def _runs(kind: Kind, given: ArrayInfo, mode: Mode, machine: Machine) -> Decision:
+    """Return how runs are found, of at least one element; of a fixed number of them, zeros stand behind the lengths."""
+    n, host, scratch = given.size, machine.host, Scratch()
+    room = n if mode.size is None else mode.size
+    names, results = [OUT, LENGTHS], [Result((room,), dtype_of(given.scalar, given)), Result((room,), _INT64)]
+    if mode.size is None:
+        names, results = [*names, KEPT], [*results, Result((1,), _INT64)]
+    if not (n and room):
+        return Decision(tuple(results), tuple(names), fill=0, cut=mode.cut)
+    kept = Buffer(KEPT) if mode.size is None else scratch.take("int64", 1)
+    steps, words, tag = plans.encode(kind, given, room, machine, kept, scratch)
+    if mode.size is not None:
+        scalar = "uint8" if given.scalar == "bool" else given.scalar
+        value = number_in_launch(fill_of(mode.fill, given), scalar)
+        steps.append(plans.fill(scalar, Buffer(OUT), kept, room, value, host=host))
+        steps.append(plans.fill("int64", Buffer(LENGTHS), kept, room, 0, host=host))
+    return Decision(tuple(results), tuple(names), Plan(tuple(steps), words, tag, scratch.used), cut=mode.cut)
 
 
 def unique_pairs(keys: Any, values: Any, mode: Mode, stream: Any) -> Any:
@@ -431,7 +465,7 @@ def repeat_call(asked: tuple[Any, ...], arrays: tuple[Any, ...], stream: Any) ->
 
 
 __all__ = [
-    "Mode", "fill_of", "find_indices", "find_positions", "function_of", "function_to_apply", "memory_kind", "mode_of",
+    "Mode", "encode", "fill_of", "find_indices", "find_positions", "function_of", "function_to_apply", "memory_kind", "mode_of",
     "number_in_launch", "number_on_host", "repeat_call", "scalar_in_memory", "select_by_function", "select_by_mask", "shape_of",
     "split", "unique", "unique_pairs",
 ]  # fmt: skip

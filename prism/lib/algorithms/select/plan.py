@@ -21,12 +21,15 @@ from prism.runtime.arrays import ArrayInfo
 
 KEPT = "kept"
 """What the number of elements that are kept is called, where it is a result."""
+LENGTHS = "lengths"
+"""What the lengths of runs are called."""
 _CONTROL = 64  # bytes before the words: the counter and the epoch, in a sector of their own
 _MOVED = {1: "uint8", 2: "uint16", 4: "uint32", 8: "uint64", 16: "complex128"}
 _COMPARED = {"bool": "uint8", "float16": "float32", "bfloat16": "float32"}
 _TESTED = ("float32", "float64", "complex64", "complex128")
 _PLACE = "uint16"  # what positions in a tile are kept as
 _APART = ("T", "TI", "M", "C", "TEST", "OWN", "THREADS", "ITEMS", "WIDTH", "BLOCKS", "WORDS")
+_ENCODED = ("T", "H", "TI", "C", "THREADS", "ITEMS", "WIDTH", "BLOCKS", "WORDS")
 _SPLIT = ("T", "TI", "M", "C", "TEST", "THREADS", "ITEMS", "WIDTH", "BLOCKS", "WORDS")
 _ROWS = 16  # what a thread of the kernels behind a selection does, at least
 
@@ -159,6 +162,45 @@ def select(
     return step, _CONTROL + 8 * words, f"select {words}"
 
 
+def encode_configurations(kind: Kind) -> tuple[kernels.Configuration, kernels.Configuration]:
+    """Return how short and long arrays on a GPU are cut into tiles whose runs are found."""
+    size = min(size for size in kernels.DEVICE if size >= min(kind.size, 16))
+    return kernels.APART[size], kernels.ENCODED[size]
+
+
+def encode_of(kind: Kind, c: kernels.Configuration) -> dict[str, Any]:
+    """Return the template of run lengths."""
+    found = kind.template(c)
+    return {name: found[name] for name in _ENCODED}
+
+
+def encode(
+    kind: Kind, given: ArrayInfo, room: int, machine: Machine, kept: Buffer, scratch: Scratch
+) -> tuple[list[Step], int, str]:
+    """Return the steps that find runs, at most `room`; and how many bytes of words they have, with their tag."""
+    n, host = given.size, machine.host
+    short, long = encode_configurations(kind)
+    c = tiles_of(kind, n, host=True) if host else short if n < kernels.LONG_TILES * long.tile else long
+    template = encode_of(kind, c)
+    instance, tiles = instance_of(kernels.encode, template), -(-n // c.tile)
+    words, blocks = words_for(tiles), 1 if host else tiles
+    if not host:
+        blocks = min(blocks, machine.wave(instance, c.threads), c.blocks * machine.multiprocessors)
+    lasts = {name: scratch.take("int64", tiles) for name in ("last_runs", "last_starts")}
+    skew = -1 if host or past(given) < 0 else past(given) % template["WIDTH"]
+    step = Step(
+        instance, blocks, c.threads,
+        {
+            "x": Buffer("x"), "y": Buffer(OUT), "lengths": Buffer(LENGTHS), "kept": kept, **lasts, "n": n, "room": room,
+            "skew": skew, "y_skew": -1 if host else 0, "otherwise": zero(kind.moved), "unset": zero(kind.compared),
+            "words": Buffer(WORDS, _CONTROL, "uint64", words), "capacity": words, "control": Buffer(WORDS, 0, "uint64", 1),
+        },
+    )  # fmt: skip
+    numbers: Mapping[str, Any] = {"tiles": tiles, "room": room}
+    close = _behind(kernels.close_runs, {}, tiles * _ROWS, {"lengths": Buffer(LENGTHS), **lasts, **numbers}, host=host)
+    return [step, close], _CONTROL + 8 * words, f"encode {words}"
+
+
 def split_apart(kinds: Sequence[Kind], given: ArrayInfo, masks: Sequence[ArrayInfo], machine: Machine) -> Plan:
     """Return the plan that puts elements into two or three arrays, by masks of such kinds, or by tests of the elements."""
     kind, second, ways = kinds[0], kinds[-1], len(kinds) + 1
@@ -283,6 +325,7 @@ def _behind(kernel: Kernel, template: dict[str, Any], n: int, arguments: Mapping
 
 __all__ = [
     "KEPT",
+    "LENGTHS",
     "Kind",
     "Plan",
     "Scratch",
@@ -290,6 +333,9 @@ __all__ = [
     "apart_configurations",
     "apart_of",
     "axes",
+    "encode",
+    "encode_configurations",
+    "encode_of",
     "fill",
     "moved_as",
     "select",

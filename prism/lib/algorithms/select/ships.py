@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from prism.host.plan import Machine, instance_of
 from prism.kernels import select as kernels
-from prism.lib.algorithms.select.plan import Kind, apart_configurations, apart_of, split_of
+from prism.lib.algorithms.select.plan import (
+    Kind,
+    apart_configurations,
+    apart_of,
+    encode_configurations,
+    encode_of,
+    split_of,
+)
 from prism.runtime.instance import Instance
 
 _UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
@@ -21,6 +28,7 @@ def instances(gpu: Machine) -> Iterator[Instance]:
     for kind in kinds:
         for c in kind.configurations():
             yield instance_of(kernels.select, kind.template(c))
+    yield from _runs(kind for kind in kinds if kind.edges)
     for moved in (*_UNSIGNED, "complex128"):
         kind = Kind(moved, moved)
         yield instance_of(kernels.split, split_of(kind, kernels.SPLIT[min(kind.size, 16)]))
@@ -32,3 +40,11 @@ def instances(gpu: Machine) -> Iterator[Instance]:
     for index in ("uint32", "int64"):
         for counted in (False, True):
             yield instance_of(kernels.take_axis, {"I": index, "COUNTED": counted, "THREADS": kernels.BEHIND})
+
+
+def _runs(kinds: Iterable[Kind]) -> Iterator[Instance]:
+    """Yield the kernels of run lengths."""
+    for kind in kinds:
+        for c in encode_configurations(kind):
+            yield instance_of(kernels.encode, encode_of(kind, c))
+    yield instance_of(kernels.close_runs, {"THREADS": kernels.BEHIND})

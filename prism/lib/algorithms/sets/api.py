@@ -9,6 +9,7 @@ from prism.host.axes import normal_axis
 from prism.lib.algorithms.select.api import select
 from prism.lib.algorithms.select.calls import fill_of, mode_of
 from prism.lib.algorithms.sets import compose
+from prism.lib.algorithms.sets.rows import unique_parts
 from prism.lib.algorithms.sort.api import sort
 
 
@@ -56,17 +57,17 @@ def unique(
     Parameters
     ----------
     ar : array of NumPy, CuPy or torch, or lazy array
-        Of any shape, of bools, integers or floats.
+        Of any shape, of bools or numbers.
     return_index : bool, default False
-        Also return where, in C order, each of them stands first.
+        Also return where, in C order or along the axis, each of them stands first.
     return_inverse : bool, default False
         Also return the number of each element of `ar` among them.
     return_counts : bool, default False
         Also return how often each of them comes.
     axis : int, optional
-        Only None, or the one axis that `ar` has.
+        Along which axis: the unique parts of `ar`, as rows, in the order of their elements. By default its elements.
     equal_nan : bool, default True
-        Whether all NaN are one element. One or many, they stand last.
+        Whether all NaN are one element. One or many, they stand last. Of parts along an axis each differs, as NumPy has it.
     sorted : bool, default True
         They are sorted either way.
     size : int, optional
@@ -79,25 +80,27 @@ def unique(
     Returns
     -------
     unique : array
-        Of one dimension, of the library, device and dtype of `ar`. Of equal elements the first one stands, of 0.0 and -0.0 too.
+        Of one dimension, or with `axis` of as many as `ar`, of its library, device and dtype. Of equal elements the first one
+        stands, of 0.0 and -0.0 too.
     unique_indices, unique_inverse, unique_counts : array of int64
         Each if asked for; they come in a tuple. The inverse has the shape of `ar`, and does not depend on `size`.
 
     Raises
     ------
     TypeError
-        `ar` is no array, or of a dtype that has no order here, as complex numbers; `size` is no integer, or `fill_value`
+        `ar` is no array, or of a dtype that has no order here, as structs; `size` is no integer, or `fill_value`
         no number of that dtype.
     OverflowError
         `fill_value` is out of the range of the dtype.
     ValueError
-        `axis` is given for an array of several dimensions; `size` is negative; `stream` for arrays on the host. Of an axis that
+        `size` is given with an `axis` of several, or negative; `stream` for arrays on the host. Of an axis that
         `ar` does not have: `numpy.exceptions.AxisError`.
 
     Notes
     -----
     `prism.lib.sort`, and one pass that keeps the first of equal elements: which they are is compared where it is read. Indices
-    and the inverse are made by `prism.lib.sort_by_key` with positions, of 4 bytes below 2^31 elements.
+    and the inverse are made by `prism.lib.sort_by_key` with positions, of 4 bytes below 2^31 elements. Along an axis it is
+    `prism.lib.lexsort`, one sort for each element of a part: for parts of few elements.
 
     Examples
     --------
@@ -109,10 +112,13 @@ def unique(
     array([1, 2, 3, 9, 9])
     """
     shape = arguments.facts_of(ar, "ar").shape
-    if axis is not None and normal_axis(axis, len(shape)) + len(shape) != 1:
-        raise ValueError(f"`axis` must be None for `ar` of {len(shape)} dimensions: parts of arrays have no order here")
     mode = mode_of(False, size, fill_value)
     wanted = bool(return_index), bool(return_inverse), bool(return_counts)
+    if axis is not None and (along := normal_axis(axis, len(shape))) + len(shape) != 1:
+        if size is not None:
+            raise ValueError("`size` is for elements, without `axis`")
+        parts = unique_parts(compose.array_of(ar, "ar", stream), along, wanted, stream)
+        return parts.values if not any(wanted) else tuple(one for one in parts if one is not None)
     x = compose.flat_of(ar, "ar", stream)
     if size is not None and fill_value is not None:
         fill_of(fill_value, arguments.facts_of(x, "ar"))
@@ -208,7 +214,7 @@ def isin(
     Parameters
     ----------
     element : array of NumPy, CuPy or torch, lazy array or number
-        Of any shape, of bools, integers or floats.
+        Of any shape, of bools or numbers.
     test_elements : array, lazy array or number
         Likewise, of the library and device of `element`. Elements are compared in the dtype that NumPy's `result_type` gives.
     assume_unique : bool, default False
@@ -228,7 +234,7 @@ def isin(
     Raises
     ------
     TypeError
-        One of the two is no array, or of a dtype that has no order here, as complex numbers; they are of two libraries.
+        One of the two is no array, or of a dtype that has no order here, as structs; they are of two libraries.
     ValueError
         `kind` is another, or "table" for floats; `stream` for arrays on the host.
 
@@ -299,7 +305,7 @@ def intersect1d(
     Raises
     ------
     TypeError
-        `ar1` or `ar2` is no array, or of a dtype that has no order here, as complex numbers; they are of two libraries.
+        `ar1` or `ar2` is no array, or of a dtype that has no order here, as structs; they are of two libraries.
     ValueError
         They are on two GPUs; `stream` for arrays on the host.
 

@@ -173,8 +173,10 @@ def unique_elements(
     return Unique(
         values,
         _at_starts(order, starts, many, n, None, stream, wide=True) if indices else None,
-        _inverse(elements, order, equal_nan, shape, stream) if inverse else None,
-        _lengths(starts, many, n, stream) if counts else None,
+        number_of_each(convert(begins(elements, equal_nan, first=False), INT64), order, shape, stream)
+        if inverse
+        else None,
+        lengths_of(starts, many, n, stream) if counts else None,
     )
 
 
@@ -192,7 +194,7 @@ def _at_starts(x: Any, starts: Any, many: int, n: int, fill: Any, stream: Any, *
     return transform("sets", asked, {"x": x, "starts": starts}, compose, None, stream)
 
 
-def _lengths(starts: Any, many: int, n: int, stream: Any) -> Any:
+def lengths_of(starts: Any, many: int, n: int, stream: Any) -> Any:
     """Return how long runs are, by where they begin."""
     last = starts.shape[0] - 1
 
@@ -206,10 +208,10 @@ def _lengths(starts: Any, many: int, n: int, stream: Any) -> Any:
     return transform("sets", ("lengths", many, n), {"starts": starts}, compose, None, stream)
 
 
-def _inverse(elements: Any, order: Any, equal_nan: bool, shape: tuple[int, ...], stream: Any) -> Any:
-    """Return the number of each element of an array among the unique ones."""
-    number = scan(convert(begins(elements, equal_nan, first=False), INT64), stream=stream)
-    facts = arguments.facts_of(elements, "ar")
+def number_of_each(more: Lazy, order: Any, shape: tuple[int, ...], stream: Any) -> Any:
+    """Return the number of each element of an array among the unique ones; `more`: 1 where one differs from the one before."""
+    number = scan(more, stream=stream)
+    facts = arguments.facts_of(order, "ar")
     with memory.working(facts, None if stream is None else stream_handle(stream)):
         found = memory.empty(facts, facts.size, np.dtype(np.int64))
     put(found, order, number, stream=stream)
@@ -305,5 +307,6 @@ def _again(elements: Any) -> Lazy:
 
 __all__ = [
     "Unique", "array_of", "common_elements", "common_with_places", "flat_of", "flatten", "join_two", "lone_elements",
-    "marks", "require_together",    "sort_with_positions", "two_of", "unique_elements", "unique_values",
+    "lengths_of", "marks", "number_of_each", "require_together", "sort_with_positions", "two_of", "unique_elements",
+    "unique_values",
 ]  # fmt: skip

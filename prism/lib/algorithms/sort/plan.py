@@ -11,7 +11,7 @@ from prism.kernels import sort as kernels
 from prism.kernels.sort import GIVEN, NONE, POSITIONS
 from prism.kernels.sort_rows import ROOM
 from prism.lib.algorithms.scan.plan import words_for
-from prism.lib.algorithms.sort import cluster, fill
+from prism.lib.algorithms.sort import cluster, fill, resident
 from prism.lib.algorithms.sort.fill import CONTROL
 from prism.lib.algorithms.sort_rows import plan as by_rows
 from prism.lib.algorithms.sort_rows.plan import Kind, Names
@@ -26,6 +26,8 @@ _NARROW = 1 << 31  # counts of shorter arrays are of 32 bits
 _HOST_ROOM = 227 << 10
 _MANY = 1 << 17
 """Several rows that no block holds are sorted by digits where they have so many elements in all, else by tiles and merges."""
+_CLUSTERED = 1 << 15
+"""One row of up to so many elements is sorted by a cluster: to meet takes all blocks longer."""
 _COUNTED = 16
 """Up to so many rows of keys of 8 and 16 bits are counted and filled, one after the other; more are sorted by digits at once."""
 _TILES_OF_ROW = 4
@@ -83,6 +85,16 @@ def by_clusters(kind: Kind, many: int, columns: int, machine: Machine) -> bool:
     return cluster.sorts(size_of(kind.read), size_of(value), carries(kind), many, columns, kind.most(machine), machine)
 
 
+def by_residents(kind: Kind, many: int, columns: int, machine: Machine) -> bool:
+    """Whether one row of `columns` elements is sorted by blocks that all run at once."""
+    if kind.bits is not None or many > 1 or columns <= max(kind.most(machine), _CLUSTERED) or not takes(kind):
+        return False
+    value, carried = kind.values or "uint32", carries(kind)
+    if fill.is_counted(size_of(kind.read), carried, columns):
+        return False
+    return resident.sorts(size_of(kind.read), size_of(value), carried, columns, machine)
+
+
 def by_digits(kind: Kind, many: int, columns: int, machine: Machine) -> bool:
     """Whether `many` rows of `columns` elements are sorted by digits, or counted."""
     long = columns > kind.most(machine) and (many == 1 or many * columns >= _MANY)
@@ -90,7 +102,12 @@ def by_digits(kind: Kind, many: int, columns: int, machine: Machine) -> bool:
 
 
 def may_be_in_place(kind: Kind, many: int, columns: int, machine: Machine) -> bool:
-    """Whether the results of `rows` may be the memory that is read: passes write two arrays in turn, and their number is even."""
+    """Whether the results of `rows` may be the memory that is read: passes write two arrays in turn, and their number is even.
+
+    Blocks that all run at once have read all before they write.
+    """
+    if by_residents(kind, many, columns, machine):
+        return not kind.places
     if by_clusters(kind, many, columns, machine):
         return False  # one kernel reads and writes
     again = not kind.values and kind.scalar in ("float16", "bfloat16")  # which may be read again for their zeros
@@ -106,6 +123,12 @@ def rows(
     `in_place`: results may be the very memory that is read, where that may be.
     """
     names = names or Names()
+    if by_residents(kind, many, columns, machine):
+        keys, carried = keys_of(kind), carries(kind)
+        return resident.rows(
+            keys.type, kind.values or "uint32", kind.places or "int64", carried, columns, machine, names, kind=keys.kind,
+            flip=keys.flip, lowest=keys.lowest,
+        )  # fmt: skip
     if by_clusters(kind, many, columns, machine):
         keys, carried = keys_of(kind), carries(kind)
         return cluster.rows(
@@ -206,10 +229,12 @@ def configuration(
     """Return how `many` rows of `n` elements are cut into tiles."""
     if host:
         return kernels.HOST_SMALL if n <= 8 * kernels.HOST_SMALL.tile else kernels.HOST_LARGE
-    short, long = kernels.configurations(keys.size, size_of(value), carried, room)
-    if many > 1 and n < _TILES_OF_ROW * long.tile:
-        return short
-    return short if many * n < kernels.LONG_TILES * long.tile else long
+    short, middle, long = kernels.configurations(keys.size, size_of(value), carried, room)
+    if many * n >= kernels.LONG_TILES * long.tile and (many == 1 or n >= _TILES_OF_ROW * long.tile):
+        return long
+    if many * n >= kernels.MIDDLE_TILES * middle.tile and (many == 1 or n >= _TILES_OF_ROW * middle.tile):
+        return middle
+    return short
 
 
 def _count(
@@ -241,6 +266,7 @@ __all__ = [
     "by_clusters",
     "by_counting",
     "by_digits",
+    "by_residents",
     "configuration",
     "keys_of",
     "may_be_in_place",

@@ -9,8 +9,9 @@ from prism.lib.algorithms.sort import plan
 from prism.lib.algorithms.sort_rows.plan import Kind, Names
 from prism.runtime.instance import Instance
 
-_SIZES = (1 << 17, 1 << 28)
-_HELD = (1 << 14, 1 << 15, 1 << 16)
+_SIZES = (1 << 17, 1 << 22, 1 << 28)
+_HELD = (1 << 14, 1 << 15)
+_RESIDENT = (1 << 16, 1 << 17, 1 << 18, 1 << 20, 1 << 21)
 
 
 def instances(gpu: Machine) -> Iterator[Instance]:
@@ -31,8 +32,8 @@ def instances(gpu: Machine) -> Iterator[Instance]:
             in_place = plan.may_be_in_place(kind, 1, n, gpu)
             found = plan.radix(kind, 1, n, gpu, names, aligned=True, in_place=in_place)
             yield from (step.instance for step in found.steps if isinstance(step, Step))
-    for scalar in ("int32", "float32"):  # by clusters, where there are any
+    for scalar in ("int32", "float32"):  # by clusters, where there are any, and by blocks that all run at once
         for kind, names in ((Kind(scalar), Names()), (Kind(scalar, elements=False, places="int64"), positions)):
-            for n in _HELD:
+            for n in (*_HELD, *_RESIDENT):
                 found = plan.rows(kind, 1, n, gpu, aligned=True, names=names)
                 yield from (step.instance for step in found.steps if isinstance(step, Step))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from prism.host import arguments, repeat
+from prism.host.arguments import require_integer, require_pair
 from prism.host.call import Decision, Result, call
 from prism.host.plan import OUT, Buffer, Clear, Machine, Plan, Scratch, Step, instance_of, nothing, size_of
 from prism.kernels import sort_rows as kernels
@@ -84,8 +84,7 @@ def segmented_top_k(
     if mode not in (None, "largest", "smallest"):
         raise ValueError(f"`mode` must be 'largest' or 'smallest', not {mode!r}")
     largest = bool(largest) if mode is None else mode == "largest"
-    if out is not None and not (isinstance(out, tuple | list) and len(out) == 2):
-        raise TypeError("`out` must be a pair of arrays, for values and positions")
+    require_pair(out)
     asked = ("segmented_top_k", _whole(k), largest)
     if stream is None and out is None and (known := repeat.run_many(asked, (x, offsets, None))) is not None:
         return known[0], known[1]
@@ -116,12 +115,7 @@ def segmented_top_k(
 
 
 def _whole(k: Any) -> int:
-    try:
-        if isinstance(k, bool | np.bool_):
-            raise TypeError
-        found = operator.index(k)
-    except TypeError:
-        raise TypeError(f"`k` must be an integer, not {type(k).__name__}") from None
+    found = require_integer(k, "k", bools=False)
     if found < 0:
         raise ValueError(f"`k` must be 0 or more, not {found}")
     return found

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from prism.host import repeat
+from prism.host.arguments import require_integer, require_pair
 from prism.host.axes import normal_axis
 from prism.host.call import Decision, Result, call
 from prism.host.plan import OUT, Machine
@@ -116,9 +116,8 @@ def _top_k(name: str, x: Any, k: Any, axis: Any, largest: bool, mode: str | None
         if mode not in ("largest", "smallest"):
             raise ValueError(f"`mode` must be 'largest' or 'smallest', not {mode!r}")
         largest = mode == "largest"
-    if out is not None and not (isinstance(out, tuple | list) and len(out) == 2):
-        raise TypeError("`out` must be a pair of arrays, for values and positions")
-    asked = (name, _whole(k, "k"), axis, bool(largest))
+    require_pair(out)
+    asked = (name, require_integer(k, "k", bools=False), axis, bool(largest))
     if stream is None and out is None and (known := repeat.run(asked, x)) is not None:
         return known
 
@@ -148,15 +147,6 @@ def _require_room(k: int, n: int, along: int) -> None:
         raise ValueError(f"`k` must be between 0 and {n}, the size of axis {along}, not {k}")
     if k >= _MOST:
         raise ValueError(f"`k` must be less than {_MOST}, not {k}")
-
-
-def _whole(value: Any, name: str) -> int:
-    try:
-        if isinstance(value, bool | np.bool_):
-            raise TypeError
-        return operator.index(value)
-    except TypeError:
-        raise TypeError(f"`{name}` must be an integer, not {type(value).__name__}") from None
 
 
 __all__ = ["top_k", "topk"]

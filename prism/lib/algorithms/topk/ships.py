@@ -17,7 +17,7 @@ _SHAPES = ((1 << 13, 64), (1 << 17, 64), (1 << 17, 1000))  # rows, and how many 
 _LONG = ((1 << 24, 64),)
 
 
-class _Wave:
+class UnaskedGpu:
     """A GPU that is not asked how many blocks it runs at once: no kernel is loaded for that."""
 
     host = False
@@ -47,7 +47,7 @@ def instances(gpu: Machine) -> Iterator[Instance]:
                     if one is not None
                 }
         for n, k in _LONG:
-            for step in top_long(task, Collapsed(1, n, 1, 0, 1, 0, 1, 1), 1, k, 0, _Wave(gpu), Scratch()):
+            for step in top_long(task, Collapsed(1, n, 1, 0, 1, 0, 1, 1), 1, k, 0, UnaskedGpu(gpu), Scratch()):
                 assert isinstance(step, Step)
                 found[step.instance] = None
         threads, items = MERGE
@@ -55,4 +55,4 @@ def instances(gpu: Machine) -> Iterator[Instance]:
     yield from found
 
 
-__all__ = ["instances"]
+__all__ = ["UnaskedGpu", "instances"]

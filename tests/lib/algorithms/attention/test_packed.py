@@ -154,7 +154,7 @@ def test_a_map_ends_where_a_sequence_does() -> None:
 def test_the_plan_of_a_gpu() -> None:
     """One launch of no more blocks than tiles; its tiles are cut by what sequences have on average; int64 is read as it is."""
     q, k, v = (np.zeros((1000, 4, 64), np.float16) for _ in range(3))
-    for count, dtype, groups in ((2, np.int32, 3), (100, np.int64, 1)):
+    for count, dtype, groups in ((1, np.int32, 3), (2, np.int32, 2), (100, np.int64, 1)):
         arrays = {"q": q, "k": k, "v": v, "offsets": np.zeros(count + 1, dtype)}
         infos = {name: describe(array, name) for name, array in arrays.items()}
         how: dict[str, Any] = {"causal": True, "window": (None, None), "scale": None, "softcap": None, "score": None}

@@ -63,7 +63,7 @@ def test_what_is_encoded_is_decoded() -> None:
         (lambda x: lib.repeat(x, -1), ValueError, "negative values"),
         (lambda x: lib.repeat(x, np.array([1, -1, 1])), ValueError, "negative values"),
         (lambda x: lib.repeat(x, 1.5), TypeError, "`repeats` must be integers, not float"),
-        (lambda x: lib.repeat(x, np.ones(3)), TypeError, "`repeats` must be integers, not of float64"),
+        (lambda x: lib.repeat(x, np.ones(3)), TypeError, "`repeats` must be integers that int64 has, not of float64"),
         (
             lambda x: lib.repeat(x, np.array([1, 2])),
             ValueError,

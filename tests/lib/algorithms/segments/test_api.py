@@ -66,9 +66,20 @@ def test_lengths_of_runs() -> None:
     values, lengths = run_length_encode(x)
     assert np.array_equal(values, [3, np.nan, np.nan, -1], equal_nan=True) and lengths.tolist() == [500, 1, 1, 9]
     assert [one.size for one in run_length_encode(x[:0])] == [0, 0]
-    for wrong in (np.zeros((2, 2)), np.zeros(3, complex)):
-        with pytest.raises((TypeError, ValueError), match="`keys`"):
+    for wrong in (np.zeros((2, 2)), np.zeros(3, "M8[s]")):
+        with pytest.raises((TypeError, ValueError), match="`x`"):
             run_length_encode(wrong)
+    for dtype in (np.int8, np.float16, np.int64, complex):
+        for n, most in ((1, 1), (1000, 1), (1000, 5), (5000, 3000)):
+            x = np.repeat(np.arange(n) % 3, np.random.default_rng(n).integers(1, most + 1, n))[:n].astype(dtype)
+            starts = np.flatnonzero(np.append(True, x[1:] != x[:-1]))
+            values, lengths = run_length_encode(x)
+            assert np.array_equal(values, x[starts]) and np.array_equal(lengths, np.diff(starts, append=n))
+    for size in (0, 2, 9):
+        values, lengths = run_length_encode(np.array([7, 7, 8]), size=size, fill_value=-1)
+        assert values.tolist() == ([7, 8] + [-1] * 7)[:size] and lengths.tolist() == ([2, 1] + [0] * 7)[:size]
+        values, lengths = run_length_encode(x[:0], size=size)
+        assert values.tolist() == lengths.tolist() == [0] * size
 
 
 @settings(max_examples=60, deadline=None)

@@ -120,7 +120,7 @@ def test_results_that_overlap() -> None:
         (lambda x: lib.take_along_axis(x, np.zeros((2, 2), int), 0), ValueError, "shape"),
         (lambda x: lib.take_along_axis(x, np.zeros((3, 2)), 1), IndexError, "integer array"),
         (lambda x: lib.put(x, np.array([12]), 1), IndexError, "index 12 is out of bounds"),
-        (lambda x: lib.put(x.astype(int), np.array([1]), 1.5), TypeError, "`v` is of float64"),
+        (lambda x: lib.putmask(x.astype(int), x > 1, x), TypeError, "`values` is of float64"),
         (lambda x: lib.put(np.broadcast_to(x, (2, 3, 4)), 0, 1), ValueError, "read-only"),
         (lambda x: lib.putmask(x, np.array([True]), 1), ValueError, "`mask` and `a` must have"),
         (lambda x: lib.place(x, np.array([True]), 1), ValueError, "`mask` and `arr` must have"),

@@ -1,0 +1,47 @@
+"""How an array is sorted whose tiles all blocks of a GPU hold at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from prism.host.plan import Machine, Plan, Scratch, Step, instance_of, nothing, size_of
+from prism.kernels import sort as kernels
+from prism.kernels.sort import GIVEN, POSITIONS
+from prism.kernels.sort_rows import ROOM
+from prism.lib.algorithms.sort_rows.plan import Names
+
+
+def sorts(key: int, value: int, carried: int, n: int, machine: Machine) -> bool:
+    """Whether blocks that all run at once sort `n` keys of so many bytes, beside values of so many."""
+    if machine.host or machine.arch in ROOM:  # GPUs of little shared memory have a table of their own
+        return False
+    return kernels.resident_of(key, value, carried, n, machine.multiprocessors) is not None
+
+
+def rows(
+    key: str, value: str, position: str, carried: int, n: int, machine: Machine, names: Names, *, kind: int, flip: int,
+    lowest: int,
+) -> Plan:  # fmt: skip
+    """Return the plan that sorts `n` keys in one launch.
+
+    Scratch: 512 bytes a tile; of positions as many keys, and positions of 4 bytes. Results may be what is read.
+    """
+    c = kernels.resident_of(size_of(key), size_of(value), carried, n, machine.multiprocessors)
+    assert c is not None
+    scratch, tiles = Scratch(), -(-n // (c.threads * c.items))
+    template = {
+        "K": key, "V": value, "VO": position, "KIND": kind, "VALUES": carried, "THREADS": c.threads, "ITEMS": c.items,
+        "BATCH": min(c.items, 4),
+    }  # fmt: skip
+    moved = scratch.take(value, n) if carried == POSITIONS else nothing(value)
+    arguments: dict[str, Any] = {
+        "x": names.x, "y": scratch.take(key, n) if carried == POSITIONS else names.y,
+        "given": names.values if carried == GIVEN else nothing(value), "values": names.moved if carried == GIVEN else moved,
+        "positions": names.places if carried == POSITIONS else nothing(position), "numbers": scratch.take("uint16", 256 * tiles),
+        "n": n, "tiles": tiles, "last": 8 * size_of(key) - 8, "flip": flip, "lowest": lowest,
+    }  # fmt: skip
+    instance = instance_of(kernels.sort_resident, template)
+    return Plan((Step(instance, tiles, c.threads, arguments),), scratch=scratch.used)
+
+
+__all__ = ["rows", "sorts"]

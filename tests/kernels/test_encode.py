@@ -1,0 +1,88 @@
+"""Run lengths on the reference machine, with all its checks: runs of any length, room for fewer, schedules, barriers.
+
+Tests of prism/lib/algorithms/select: plan.
+"""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import prism
+from prism.interpret import RaceError, run
+from prism.kernels.select.encode import close_runs, encode
+from prism.lib.algorithms.select.plan import Kind, encode_configurations, encode_of
+from tests.lib.oracles import SCHEDULES
+from tests.mutation import without_barriers
+from tests.rarely import rarely
+
+SIZES = {"THREADS": 64, "ITEMS": 4, "WIDTH": 2, "BLOCKS": 1, "WORDS": 1}
+KINDS = {"float32": {"H": "float32", "C": "float32"}, "uint8": {"H": "uint32", "C": "uint8"}}
+PROGRAMS = {name: prism.check(encode, {"T": name, "TI": name, **more, **SIZES}) for name, more in KINDS.items()}
+CLOSE = prism.check(close_runs, {"THREADS": 64})
+TILE = 256
+
+
+def check(
+    n: int, most: int, *, room: int | None = None, blocks: int = 3, name: str = "float32", code: Any = None,
+    scratch: Any = None, **options: Any,
+) -> None:  # fmt: skip
+    """Find the runs of `n` elements, up to `most` long, and compare with the definition; what is behind them stays."""
+    random = np.random.default_rng(n + most)
+    x = np.repeat(np.arange(n) % 3, random.integers(1, most + 1, n))[:n].astype(name)
+    starts = np.flatnonzero(np.append(True, x[1:] != x[:-1]))
+    wanted, room, tiles = np.diff(starts, append=n), n if room is None else room, -(-n // TILE)
+    y, lengths, kept = np.full(room + 2, 77, name), np.full(room + 2, 77, np.int64), np.zeros(1, np.int64)
+    ends = np.full((2, tiles), 55, np.int64)
+    words, control = scratch or (np.zeros(64, np.uint64), np.zeros(1, np.uint64))
+    zero = np.zeros((), name)[()]
+    given = (x, y, lengths, kept, ends[0], ends[1], n, room, -1, 0, zero, zero, words, 64, control)
+    run(code or PROGRAMS[name], blocks, 64, given, check=True, **options)
+    run(CLOSE, 2, 64, (lengths, ends[0], ends[1], tiles, room), check=True)
+    there = min(room, starts.size)
+    assert kept[0] == starts.size
+    assert np.array_equal(y[:there], x[starts][:there]) and (y[there:] == 77).all()
+    assert np.array_equal(lengths[:there], wanted[:there]) and (lengths[there:] == 77).all()
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_runs(name: str) -> None:
+    for n in (1, 2, 255, 256, 257, 511, 512, 513, 3000):
+        for most in (1, 3, 2000):
+            check(n, most, name=name)
+
+
+def test_no_more_than_there_is_room_for() -> None:
+    for most in (1, 3, 900):
+        for room in (0, 1, 2, 255, 256, 257):
+            check(1397, most, room=room)
+
+
+@pytest.mark.parametrize(("schedule", "seed"), SCHEDULES)
+def test_schedules(schedule: str, seed: int) -> None:
+    for blocks, most in ((1, 3), (2, 400), (8, 2)):
+        check(2100, most, blocks=blocks, schedule=schedule, seed=seed)
+
+
+def test_nothing_is_cleared_between_launches() -> None:
+    scratch = np.zeros(64, np.uint64), np.zeros(1, np.uint64)
+    for number in range(1, 6):
+        check(200 * number, 1 + number % 3, blocks=number, scratch=scratch)
+        assert scratch[1][0] == number << 32
+
+
+def test_each_inferred_barrier_is_needed() -> None:
+    found = list(without_barriers(PROGRAMS["float32"]))
+    assert found
+    for _, mutant in found:
+        with pytest.raises(RaceError):
+            for schedule, seed in SCHEDULES:
+                check(1200, 2, blocks=2, code=mutant, schedule=schedule, seed=seed)
+
+
+@pytest.mark.parametrize("name", rarely(["uint8", "uint16", "uint32", "uint64", "float64"], but=["uint32"]))
+def test_the_kernels_for_the_device_do_not_spill(name: str) -> None:
+    pytest.importorskip("cuda.bindings.nvrtc")
+    kind = Kind(name, name, compared=name, own=True, edges=True)
+    for c in encode_configurations(kind):
+        assert prism.compile(encode, encode_of(kind, c)).spills == 0
