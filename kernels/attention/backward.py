@@ -309,6 +309,8 @@ def finish(
 _CUT = BackwardCut(128, 128)
 EXAMPLES = {
     "prepare": {"T": "float16", "CUT": _CUT, "ADDED": True},
-    "change_keys": {"T": "float16", "CUT": _CUT, "TERMS": Terms(), **dict.fromkeys(("ADDED", "MASKED", "OF_KEYS", "OF_VALUES"), True)},
+    "change_keys": {
+        "T": "float16", "CUT": _CUT, "TERMS": Terms(), "ADDED": True, "MASKED": True, "OF_KEYS": True, "OF_VALUES": True,
+    },
     "finish": {"T": "float16", "CUT": _CUT},
 }

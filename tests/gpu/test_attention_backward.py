@@ -112,6 +112,21 @@ def test_windows_and_caps(dim: int, deterministic: bool) -> None:
     check(q, k, v, dout, softcap=20.0, window=(0, 900), causal=True, back=-200, ahead=200, **how)
 
 
+@pytest.mark.parametrize("deterministic", [False, True])
+def test_sinks(deterministic: bool) -> None:
+    """Their gradients, and those of the others, beside torch's of float64: off by a few roundings, all in all."""
+    q, k, v, dout = (normal(2, 4, n, 64) for n in (300, 400, 400, 300))
+    sinks = torch.tensor([0.5, -1.0, 3.0, 0.0], device="cuda")
+    out, lse = prism.lib.attention(q, k, v, sinks=sinks, lse=True)
+    found = prism.lib.attention_backward(dout, q, k, v, out, lse, sinks=sinks, deterministic=deterministic)
+    leaves = [x.double().requires_grad_() for x in (q, k, v, sinks)]
+    scores = leaves[0] @ leaves[1].mT / 8
+    wide = torch.cat([scores, leaves[3][:, None, None].expand(2, 4, 300, 1)], -1).softmax(-1)
+    wanted = torch.autograd.grad(wide[..., :-1] @ leaves[2], leaves, dout.double())
+    for one, want in zip(found, wanted, strict=True):
+        assert float((one.double() - want).norm()) <= 4 * EPS["float16"] * float(want.norm())
+
+
 @pytest.mark.parametrize("dim", [64, 128, 192])
 @pytest.mark.parametrize("heads", [1, 2, 8])
 def test_a_call_again_has_the_same_bits(dim: int, heads: int) -> None:

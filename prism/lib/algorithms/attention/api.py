@@ -15,6 +15,7 @@ from prism.host.plan import OUT, Machine
 from prism.kernels.attention import MOST_DIM, as_it_is
 from prism.lang.surface import Kernel
 from prism.lib.algorithms.attention import eight_bits, packed
+from prism.lib.algorithms.attention.options import ALIGNMENTS, LAYOUTS, MOST, bounds_of, number_of
 from prism.lib.algorithms.attention.plan import LSE, Attention, decide
 from prism.lib.algorithms.topk.calls import copy_to
 from prism.lib.views import new_view, view_of
@@ -22,11 +23,6 @@ from prism.runtime.arrays import CODED, ArrayInfo
 
 OF_16_BITS = ("float16", "bfloat16")
 DTYPES = (*OF_16_BITS, *eight_bits.DTYPES)
-ALIGNMENTS = {False: None, True: "bottom_right", "bottom_right": "bottom_right", "top_left": "top_left"}
-"""What `causal` may be, and which corners of a head's scores the diagonal meets."""
-LAYOUTS = {"bhld": (0, 1, 2, 3), "blhd": (0, 2, 1, 3)}
-"""Where batches, heads, lengths and elements stand among the axes."""
-_MOST = (1 << 31) - (1 << 10)
 
 
 def attention(
@@ -179,10 +175,10 @@ def decide_attention(
         raise ValueError(f"`layout` is {' or '.join(map(repr, LAYOUTS))}, not {layout!r}")
     if score is not None and (not isinstance(score, Kernel) or score.kind != "device"):
         raise TypeError('`score` must be a device function, marked @prism("device")')
-    cap, factor = _number(softcap, "softcap"), _number(scale, "scale")
+    cap, factor = number_of(softcap, "softcap"), number_of(scale, "scale")
     if cap is not None and not 0 < cap < math.inf:
         raise ValueError(f"`softcap` must be positive, and finite, not {softcap}")
-    before, behind = _bounds(window)
+    before, behind = bounds_of(window)
     q, k, v = (arrays[name] for name in ("q", "k", "v"))
     _require_kinds(arrays)
     _require_axes(q, k, v, together="offsets" in arrays)
@@ -227,24 +223,6 @@ def decide_attention(
 # -- Arguments --------------------------------------------------------------------------------------------------------
 
 
-def _bounds(window: tuple[Any, ...]) -> tuple[int | None, int | None]:
-    """Return how many keys before and behind its place a query sees."""
-    if len(window) != 2:
-        raise ValueError(f"`window` is one number or two, not {len(window)}")
-    for one in window:
-        if one is not None and (isinstance(one, bool) or not isinstance(one, int | np.integer) or not 0 <= one < _MOST):
-            raise ValueError(f"`window` is made of numbers from 0 on, or None, not {one!r}")
-    before, behind = (None if one is None else int(one) for one in window)
-    return before, behind
-
-
-def _number(value: Any, name: str) -> float | None:
-    try:
-        return None if value is None else float(value)
-    except (TypeError, ValueError):
-        raise TypeError(f"`{name}` must be a number, not {value!r}") from None
-
-
 def _require_kinds(arrays: Mapping[str, ArrayInfo]) -> None:
     for name, info in arrays.items():
         if name in (*eight_bits.SCALES, *packed.OFFSETS):
@@ -284,9 +262,9 @@ def _require_shapes(q: ArrayInfo, k: ArrayInfo, v: ArrayInfo, four: list[Any]) -
         raise ValueError(f"`q` and `k` have {b} and {kb} batches: they must have as many")
     if h and (not kh or h % kh):
         raise ValueError(f"`q` has {h} heads and `k` {kh}: the first must be a multiple of the second")
-    if rows + keys > _MOST or b * h * (rows // 64 + 1) > _MOST:
+    if rows + keys > MOST or b * h * (rows // 64 + 1) > MOST:
         raise ValueError(
-            f"`q` and `k` have shapes {q.shape} and {k.shape}: lengths together, and tiles, are at most {_MOST}"
+            f"`q` and `k` have shapes {q.shape} and {k.shape}: lengths together, and tiles, are at most {MOST}"
         )
 
 

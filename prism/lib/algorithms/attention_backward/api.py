@@ -13,13 +13,13 @@ from prism.host import repeat
 from prism.host.call import Decision, Result, call
 from prism.host.plan import Machine
 from prism.kernels.attention import MOST_DIM
-from prism.lib.algorithms.attention.options import ALIGNMENTS, LAYOUTS, bounds_of, number_of
+from prism.lib.algorithms.attention.options import ALIGNMENTS, LAYOUTS, MOST, bounds_of, number_of
 from prism.lib.algorithms.attention_backward.plan import NAMES, Backward, decide
 from prism.lib.views import new_view, view_of
 from prism.runtime.arrays import CODED, ArrayInfo
 
 DTYPES = ("float16", "bfloat16")
-_MOST = (1 << 31) - (1 << 10)
+OF_32_BITS = ("lse", "sinks")
 _CALLED = {"result": "out"}
 
 
@@ -35,6 +35,7 @@ def attention_backward(
     window: int | tuple[int | None, int | None] | None = None,
     scale: float | None = None,
     softcap: float | None = None,
+    sinks: Any = None,
     deterministic: bool = False,
     layout: str = "bhld",
     stream: Any = None,
@@ -52,10 +53,12 @@ def attention_backward(
         of 8 up to 256. Any strides; a copy is made where elements of the last axis don't lie one after the other, or others don't
         begin at multiples of 16 bytes.
     out, lse : arrays
-        What `attention` returned: `out` of `q`'s shape, but for `v`'s dim; `lse` of float32, batches x heads x length. Of a call
-        with sinks both tell of them, and the gradients are right.
+        What `attention` returned: `out` of `q`'s shape, but for `v`'s dim; `lse` of float32, batches x heads x length.
     causal, window, scale, softcap, layout
         As of `attention`, and as it was called.
+    sinks : array, optional
+        As of `attention`: then their gradients are returned, too. Those of the others need none, since `out` and `lse` tell of
+        them.
     deterministic : bool
         Whether the same call gives the same bits: then gradients of queries are made by a launch of their own, from scores that
         it makes again. If not, blocks add theirs up in no fixed order, in float32. Gradients of `k` and `v` have the same bits
@@ -66,8 +69,8 @@ def attention_backward(
     Returns
     -------
     tuple of arrays
-        The gradients, of the shapes and dtypes of `q`, `k` and `v`. Those of a head of `k` and `v` are sums over the heads of `q`
-        that share it.
+        The gradients, of the shapes and dtypes of `q`, `k`, `v` and, if they are given, `sinks`. Those of a head of `k` and `v`
+        are sums over the heads of `q` that share it.
 
     Raises
     ------
@@ -96,8 +99,18 @@ def attention_backward(
            [1., 1., 1., 1., 1., 1., 1., 1.]], dtype=float16)
     """
     given = {"q": q, "k": k, "v": v, "dout": dout, "result": out, "lse": lse}
+    given |= {} if sinks is None else {"sinks": sinks}
     bounds = tuple(window) if isinstance(window, tuple | list) else (window, window)
-    asked = ("attention_backward", causal, bounds, scale or repr(scale), softcap, bool(deterministic), layout)
+    asked = (
+        "attention_backward",
+        tuple(given),
+        causal,
+        bounds,
+        scale or repr(scale),
+        softcap,
+        bool(deterministic),
+        layout,
+    )
     if (known := repeat.run_many(asked, (*given.values(), None), stream)) is not None:
         return known
     how: dict[str, Any] = {"causal": causal, "window": bounds, "scale": scale, "softcap": softcap, "layout": layout}
@@ -133,8 +146,13 @@ def decide_backward(
     scalar = arrays["q"].scalar
     shapes = [arrays[name].shape for name in ("q", "k", "v")]
     results = tuple(Result(shape, CODED.get(scalar) or np.dtype(scalar)) for shape in shapes)
+    if (sinks := arrays.get("sinks")) is not None:
+        if sinks.shape != q.shape[1:2]:
+            raise ValueError(f"`sinks` has shape {sinks.shape}, and there are {q.shape[1]} heads: ({q.shape[1]},)")
+        results = (*results, Result(sinks.shape, np.dtype(np.float32)))
     dq, dk, dv = (
-        new_view(name, scalar, shape).with_batch().with_order(axes) for name, shape in zip(NAMES, shapes, strict=True)
+        new_view(name, scalar, shape).with_batch().with_order(axes)
+        for name, shape in zip(NAMES[:3], shapes, strict=True)
     )
     shift = 0 if ALIGNMENTS[causal] == "top_left" else k.shape[2] - q.shape[2]
     ahead = 0 if causal else behind
@@ -143,7 +161,7 @@ def decide_backward(
     asked = Backward(
         dout, q, k, v, result, view_of("lse", arrays["lse"]), dq, dk, dv,
         1 / math.sqrt(q.shape[3]) if factor is None else factor, cap, None if ahead is None else ahead + shift,
-        None if before is None else before - shift, deterministic,
+        None if before is None else before - shift, deterministic, None if sinks is None else view_of("sinks", sinks),
     )  # fmt: skip
     return decide(asked, results, machine)
 
@@ -154,10 +172,10 @@ def decide_backward(
 def _require_kinds(arrays: Mapping[str, ArrayInfo]) -> None:
     kind = arrays["q"]
     for name, info in arrays.items():
-        wanted, called = ("float32",) if name == "lse" else DTYPES, _CALLED.get(name, name)
+        wanted, called = ("float32",) if name in OF_32_BITS else DTYPES, _CALLED.get(name, name)
         if info.scalar not in wanted:
             raise TypeError(f"`{called}` has dtype {info.dtype}, and attention_backward takes {' or '.join(wanted)}")
-        if name != "lse" and info.scalar != kind.scalar:
+        if name not in OF_32_BITS and info.scalar != kind.scalar:
             raise TypeError(f"`q` and `{called}` have dtypes {kind.dtype} and {info.dtype}: they must have one")
 
 
@@ -175,8 +193,8 @@ def _require_shapes(arrays: Mapping[str, ArrayInfo], axes: tuple[int, ...]) -> N
         raise ValueError(f"`q` and `k` have {b} and {kb} batches: they must have as many")
     if h and (not kh or h % kh):
         raise ValueError(f"`q` has {h} heads and `k` {kh}: the first must be a multiple of the second")
-    if rows + keys > _MOST or b * h * (max(rows, keys) // 64 + 1) > _MOST:
-        raise ValueError(f"`q` and `k` have shapes {q} and {k}: lengths together, and tiles, are at most {_MOST}")
+    if rows + keys > MOST or b * h * (max(rows, keys) // 64 + 1) > MOST:
+        raise ValueError(f"`q` and `k` have shapes {q} and {k}: lengths together, and tiles, are at most {MOST}")
     logs = (b, h, rows)[4 - len(q) :]
     for name, shape in (("result", (*q[:-1], dim_v)), ("dout", (*q[:-1], dim_v)), ("lse", logs)):
         if arrays[name].shape != shape:

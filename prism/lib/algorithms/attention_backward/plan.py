@@ -6,16 +6,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from prism.host.call import Decision, Result
-from prism.host.plan import Machine, Plan, Scratch, Step, instance_of, nothing
+from prism.host.plan import Buffer, Machine, Plan, Scratch, Step, instance_of, nothing
 from prism.kernels.attention.backward import change_keys, finish, prepare
 from prism.kernels.attention.backward_cut import KEYS, BackwardCut, backward_cut_of
 from prism.kernels.attention.backward_queries import change_queries
+from prism.kernels.attention.backward_sinks import change_sinks
 from prism.kernels.attention.cut import Terms
 from prism.lib.views import View
 from prism.runtime.instance import Instance
 from prism.runtime.tensor_maps import PIECE
 
-DQ, DK, DV = NAMES = "dq", "dk", "dv"
+NAMES = "dq", "dk", "dv", "dsinks"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,7 @@ class Backward:
     ahead: int | None
     back: int | None
     deterministic: bool
+    sinks: View | None = None
 
     @property
     def terms(self) -> Terms:
@@ -51,14 +53,14 @@ def decide(asked: Backward, results: tuple[Result, ...], machine: Machine) -> De
     """Return how gradients are made: zeros, where there is no query or no key."""
     (batches, heads, rows, _), keys = asked.q.shape, asked.k.shape[2]
     if not batches * heads * rows * keys:
-        return Decision(results, NAMES, fill=0)
+        return Decision(results, NAMES[: len(results)], fill=0)
     read = (asked.dout, asked.q, asked.k, asked.v, asked.out)
     copied = [view.name for view in read if not _fits(view, machine.host)]
-    if not (asked.lse.contiguous and asked.lse.natural):
-        copied.append(asked.lse.name)
+    plain = [asked.lse, *([] if asked.sinks is None else [asked.sinks])]
+    copied += [view.name for view in plain if not (view.contiguous and view.natural)]
     if copied:
         return Decision(copied=tuple(copied))
-    return Decision(results, NAMES, plan=_plan(asked))
+    return Decision(results, NAMES[: len(results)], plan=_plan(asked))
 
 
 def _fits(view: View, host: bool) -> bool:
@@ -102,6 +104,9 @@ def _plan(asked: Backward) -> Plan:
         steps.append(Step(last, tiles, 128 * cut.groups, after))
     else:
         steps.append(Step(last, pairs * -(-rows // cut.keys), cut.threads, common | {"dq": asked.dq.map}))
+    if asked.sinks is not None:
+        sinks = {"sinks": asked.sinks.buffer, "dsinks": Buffer(NAMES[3], 0, "float32", heads), "of_rows": of_rows}
+        steps.append(Step(instance_of(change_sinks, {"CUT": cut}), heads, 256, sinks | size | {"batches": batches}))
     return Plan(tuple(steps), scratch=scratch.used, lent=True)
 
 

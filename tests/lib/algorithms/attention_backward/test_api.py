@@ -68,26 +68,32 @@ def test_softcap_and_wide_heads() -> None:
     check(q, k, v, dout, softcap=2.0, causal=True, ahead=20)
 
 
-def test_sinks() -> None:
+@pytest.mark.parametrize("batches", [1, 3])
+def test_sinks(batches: int) -> None:
     """`out` and `lse` of a call with sinks tell of them; finite differences of float64 are the truth."""
-    q, k, v, dout = numbers(2, 4, 16), numbers(2, 6, 16), numbers(2, 6, 8), numbers(2, 4, 8)
+    q, k, v, dout = (numbers(batches, 2, *shape) for shape in ((100, 16), (6, 16), (6, 8), (100, 8)))
     sinks = np.array([0.5, -1.0], np.float32)
     out, lse = prism.lib.attention(q, k, v, sinks=sinks, lse=True)
-    found = prism.lib.attention_backward(dout, q, k, v, out, lse)
+    found = prism.lib.attention_backward(dout, q, k, v, out, lse, sinks=sinks)
+    assert found[3].shape == sinks.shape and found[3].dtype == np.float32
+    spread = np.array([0.5, 9, -1.0, 9], np.float32)[::2]
+    same = prism.lib.attention_backward(dout, q, k, v, out, lse, sinks=spread)
+    assert all(np.array_equal(x, y) for x, y in zip(found, same, strict=True))
 
     def total(*arrays: Any) -> Any:
-        a, b, c = (x.astype(np.float64) for x in arrays)
-        powers = np.exp(a @ b.swapaxes(1, 2) / 4)
-        return (powers @ c / (powers.sum(-1, keepdims=True) + np.exp(sinks[:, None, None])) * dout).sum()
+        a, b, c, d = (x.astype(np.float64) for x in arrays)
+        powers = np.exp(a @ b.swapaxes(2, 3) / 4)
+        return (powers @ c / (powers.sum(-1, keepdims=True) + np.exp(d[:, None, None])) * dout).sum()
 
     for at, one in enumerate(found):
-        for place in ((0, 1, 2), (1, 3, 5)):
+        for place in ((0,), (1,)) if at == 3 else ((0, 0, 1, 2), (batches - 1, 1, 3, 5)):
             ends = []
             for step in (1e-4, -1e-4):
-                moved = [x.astype(np.float64) for x in (q, k, v)]
+                moved = [x.astype(np.float64) for x in (q, k, v, sinks)]
                 moved[at][place] += step
                 ends.append(total(*moved))
-            assert abs((ends[0] - ends[1]) / 2e-4 - one[place]) < 4e-3
+            # Weights and results are rounded to 11 bits; a sink's gradient is a sum over all rows.
+            assert abs((ends[0] - ends[1]) / 2e-4 - one[place]) < (4e-2 if at else 4e-3)
 
 
 def test_scale_and_strides() -> None:
@@ -137,6 +143,8 @@ WRONG = [
     ({"layout": "lbhd"}, ValueError, "`layout`"),
     ({"scale": "1/8"}, TypeError, "`scale`"),
     ({"softcap": 0}, ValueError, "`softcap`"),
+    ({"sinks": np.zeros(3, np.float32)}, ValueError, "`sinks` has shape"),
+    ({"sinks": np.zeros(2, np.float16)}, TypeError, "`sinks` has dtype float16"),
     ({"softcap": "much"}, TypeError, "`softcap`"),
     ({"window": (1, 2, 3)}, ValueError, "`window`"),
     ({"window": -1}, ValueError, "`window`"),
