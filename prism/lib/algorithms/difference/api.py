@@ -51,8 +51,8 @@ def diff(
     Raises
     ------
     TypeError
-        `x` is no array, or of a dtype that is not supported; `n` or `axis` is no integer; the arrays are of two libraries, or one
-        is complex and another is not; `out` is of another dtype.
+        `x` is no array, or of a dtype that is not supported; `n` or `axis` is no integer; the arrays are of two libraries;
+        `out` is of another dtype.
     ValueError
         `x` has no dimensions; `n` is negative; `prepend` or `append` has another shape; `out` has another shape;
         `stream` for arrays on the host. Of an axis that `x` does not have: `numpy.exceptions.AxisError`.

@@ -55,7 +55,7 @@ def promote(parts: Sequence[Lazy]) -> list[Lazy]:
     """Return lazy arrays in the dtype that `numpy.concatenate` gives.
 
     Raises:
-        TypeError: there is none, or one is complex and another is not.
+        TypeError: there is none.
     """
     if len({part.scalar for part in parts}) == 1:
         return list(parts)
