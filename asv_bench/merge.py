@@ -4,8 +4,8 @@
 
 A size is a logarithm to base 2, or, above 64, the number of elements: for the last one nothing was tuned. `any` is an order that
 the library knows nothing of: that of numbers, as a device function of one's own.
-Needs a GPU, CuPy and torch. Every result is compared with CuPy's sort, once. Neither peer has a merge: they are
-timed at a sort of both arrays.
+Needs a GPU, CuPy and torch; CUB's `DeviceMerge` and `DeviceMergeSort` are left out where they can't be built. Every result is
+compared with CuPy's sort, once. CuPy and torch have no merge: they are timed at a sort of both arrays.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from measure import compare
+from measure import compare, peer_if_built
 from rows import Rows
+from sort import cub_call
 
 import prism
 from prism.lang import dtype, requires, template, thread
@@ -41,10 +42,11 @@ def main() -> None:
     parser.add_argument("--only", default="")
     rows = Rows("merge", parser)
     asked = parser.parse_args()
+    cub = peer_if_built("cub_orders")
     for size in map(int, asked.sizes.split(",")):
         n = size if size > 64 else 1 << size
         for kind in ("uint32", "uint64"):
-            for name, calls, peers, moved in cases(cupy, torch, n, kind):
+            for name, calls, peers, moved in cases(cupy, torch, cub, n, kind):
                 if asked.only in name:
                     found = compare(calls, peers, 2 if n > 1 << 24 else 8, asked.rounds)
                     times = {key: 1e6 * seconds for key, seconds in found.items()}
@@ -53,7 +55,7 @@ def main() -> None:
     rows.write(asked.json)
 
 
-def cases(cupy: Any, torch: Any, n: int, kind: str) -> list[tuple[str, dict[str, Any], dict[str, Any], int]]:
+def cases(cupy: Any, torch: Any, cub: Any, n: int, kind: str) -> list[tuple[str, dict[str, Any], dict[str, Any], int]]:
     """Return calls by graphs and by themselves, and the bytes that they move at least."""
     random = cupy.random.default_rng(0)
     x = random.integers(0, 1 << 32, n, dtype=cupy.uint64).astype(kind)
@@ -64,15 +66,30 @@ def cases(cupy: Any, torch: Any, n: int, kind: str) -> list[tuple[str, dict[str,
     assert bool((sort_by(x, before) == wanted).all())
     keys, places = sort_pairs_by(x, values)
     assert bool((keys == wanted).all()) and bool((places == cupy.argsort(x)).all())
+    both, moved = cupy.concatenate((a, b)), cupy.empty_like(values)
+    peers: dict[str, dict[str, Any]] = {"merge": {}, "merge_pairs": {}, "merge_sort": {}}
+    if cub is not None:
+        peers = {
+            name: {"cub": cub_call(cub, f"cub_{name}_{kind}", *([one] for one in arrays))}
+            for name, arrays in (
+                ("merge", (both, y)), ("merge_pairs", (both, y, values, moved)), ("merge_sort", (x, y)),
+            )
+        }  # fmt: skip
+        for name, calls in peers.items():
+            y[...] = 0
+            calls["cub"](0)
+            assert bool((y == wanted).all()), name
     del keys, places, wanted
     halves, size = (values[: n // 2], values[n // 2 :]), x.dtype.itemsize
     plain = torch.as_tensor(x.view(f"i{size}"), device="cuda")
     return [
-        ("merge", {"prism": lambda _: prism.lib.merge(a, b, out=y), "copy": lambda _: cupy.copyto(y, x)},
+        ("merge", {"prism": lambda _: prism.lib.merge(a, b, out=y), "copy": lambda _: cupy.copyto(y, x), **peers["merge"]},
          {"cupy": lambda _: cupy.sort(x)}, 2 * n * size),
-        ("merge_by_key", {"prism": lambda _: prism.lib.merge_by_key(a, halves[0], b, halves[1])}, {}, 2 * n * (size + 4)),
-        ("sort", {"prism": lambda _: sort_by(x, out=y)}, {"torch": lambda _: torch.sort(plain)}, 2 * n * size),
-        ("sort any", {"prism": lambda _: sort_by(x, before, out=y)}, {}, 2 * n * size),
+        ("merge_by_key", {"prism": lambda _: prism.lib.merge_by_key(a, halves[0], b, halves[1]), **peers["merge_pairs"]}, {},
+         2 * n * (size + 4)),
+        ("sort", {"prism": lambda _: sort_by(x, out=y), **peers["merge_sort"]}, {"torch": lambda _: torch.sort(plain)},
+         2 * n * size),
+        ("sort any", {"prism": lambda _: sort_by(x, before, out=y), **peers["merge_sort"]}, {}, 2 * n * size),
         ("sort_pairs", {"prism": lambda _: sort_pairs_by(x, values)}, {}, 2 * n * (size + 4)),
     ]  # fmt: skip
 

@@ -1,7 +1,9 @@
 """Sorts beside CUB, CuPy and torch, and beside what a copy takes: graphs of rotating arrays, medians of alternating rounds.
 
-    PYTHONPATH=. python asv_bench/sort.py [--logs 16,20,24,28] [--dtypes uint32,float32] [--data uniform,skewed] [--only pairs]
+    PYTHONPATH=. python asv_bench/sort.py [--sizes 16,20,24,28] [--dtypes uint32,float32] [--data uniform,skewed] [--only pairs]
                               [--json FILE]
+
+A size is a logarithm to base 2, or, above 64, the number of elements: for 777777, 10000019 and 100000007 nothing was tuned.
 
 Needs a GPU, CuPy, torch and nvcc. `keys`: sorted; `pairs`: with values of 4 bytes; `argsort`: positions of 8 bytes. Data:
 `uniform`; `skewed`, half of it one value; `equal`; `sorted`; `reversed`; `few`, 16 values. Every result is compared with CuPy's,
@@ -29,7 +31,7 @@ LIB = prism.lib
 def main() -> None:
     """Measure, and print a line for each."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--logs", default="16,20,24,28")
+    parser.add_argument("--sizes", default="16,20,24,28,777777,10000019,100000007")
     parser.add_argument("--dtypes", default=",".join(SORTED))
     parser.add_argument("--data", default="", help="default: uniform, and all others of 2^28 keys of uint32")
     parser.add_argument("--only", default="keys,pairs,argsort")
@@ -40,22 +42,24 @@ def main() -> None:
     asked = parser.parse_args()
     cub = peer("cub_sort")
     for dtype in asked.dtypes.split(","):
-        for log in map(int, asked.logs.split(",")):
+        for size in map(int, asked.sizes.split(",")):
+            n = size if size > 64 else 1 << size
             for what in asked.only.split(","):
-                all_data = what == "keys" and dtype == "uint32" and log == 28
+                all_data = what == "keys" and dtype == "uint32" and size == 28
                 for kind in asked.data.split(",") if asked.data else DATA if all_data else DATA[:1]:
-                    found, floor = measure_one(cub, what, dtype, log, kind, asked)
-                    rows.add(f"{what} {dtype}" + (f" {kind}" if kind != "uniform" else ""), log, found, floor)
+                    found, floor = measure_one(cub, what, dtype, n, kind, asked)
+                    of = (f" {kind}" if kind != "uniform" else "") + (f" of {n}" if size > 64 else "")
+                    rows.add(f"{what} {dtype}{of}", n.bit_length() - 1, found, floor)
                     cupy.get_default_memory_pool().free_all_blocks()
                     torch.cuda.empty_cache()
     rows.write(asked.json)
 
 
 def measure_one(
-    cub: Any, what: str, dtype: str, log: int, kind: str, asked: argparse.Namespace
+    cub: Any, what: str, dtype: str, n: int, kind: str, asked: argparse.Namespace
 ) -> tuple[dict[str, float], float]:
     """Return the microseconds of one operation on one kind of data, and the least that it can take."""
-    n, size = 1 << log, cupy.dtype(dtype).itemsize
+    size = cupy.dtype(dtype).itemsize
     rows = rows_of(n * size)
     xs = [data(dtype, n, kind, seed) for seed in range(rows)]
     values = [cupy.arange(n, dtype=cupy.uint32)] * rows
@@ -85,7 +89,9 @@ def measure_one(
         plain.pop("torch", None)
     if asked.no_peers:
         plain = {}
-    found = {key: 1e6 * time for key, time in compare(calls, plain, 2 * rows if log > 24 else 20, asked.rounds).items()}
+    found = {
+        key: 1e6 * time for key, time in compare(calls, plain, 2 * rows if n > 1 << 24 else 20, asked.rounds).items()
+    }
     return found, moved / asked.tb / 1e6
 
 

@@ -4,16 +4,18 @@
 
 Rows of 24, 700, 3000 and 10^5 are of no size that anything was tuned for; segments `uneven` are of random lengths.
 
-Needs a GPU, CuPy and torch. Every result is compared with torch's, once. torch and CuPy are timed by calls, as they can't all be
-captured. torch has no sort of segments: it sorts rows of that length.
+Needs a GPU, CuPy and torch; CUB's `DeviceSegmentedSort` stands beside segments, where it can be built. Every result is compared
+with torch's, once. All but Prism are timed by calls, as they can't all be captured. torch has no sort of segments: it sorts rows
+of that length.
 """
 
 from __future__ import annotations
 
 import argparse
+import ctypes
 from typing import Any
 
-from measure import compare
+from measure import compare, peer_if_built
 from rows import Rows
 
 import prism
@@ -36,10 +38,11 @@ def main() -> None:
     parser.add_argument("--only", default="")
     rows = Rows("sort_rows", parser)
     asked = parser.parse_args()
+    cub = peer_if_built("cub_orders")
     for dtype in asked.dtypes.split(","):
         for columns in map(int, asked.columns.split(",")):
             shape = ((1 << asked.log) // columns, columns)
-            for name, calls, peers, moved in cases(cupy, torch, shape, dtype):
+            for name, calls, peers, moved in cases(cupy, torch, cub, shape, dtype):
                 if asked.only in name:
                     found = {key: 1e6 * time for key, time in compare(calls, peers, 2 * SETS, asked.rounds).items()}
                     of = f" of {columns}" if columns & columns - 1 else ""
@@ -47,7 +50,7 @@ def main() -> None:
     rows.write(asked.json)
 
 
-def cases(cupy: Any, torch: Any, shape: tuple[int, int], dtype: str) -> list[tuple[str, Any, Any, int]]:
+def cases(cupy: Any, torch: Any, cub: Any, shape: tuple[int, int], dtype: str) -> list[tuple[str, Any, Any, int]]:
     """Return calls by graphs and by themselves, and the bytes that they move; what they give is compared with torch's."""
     random = cupy.random.default_rng(0)
     xs = [random.integers(0, 1 << 32, shape, dtype=cupy.uint64).astype(cupy.uint32) for _ in range(SETS)]
@@ -85,14 +88,35 @@ def cases(cupy: Any, torch: Any, shape: tuple[int, int], dtype: str) -> list[tup
     unequal = {"prism": lambda k: prism.lib.segmented_sort(flat[k % SETS], uneven, out=into[k % SETS])}
     pairs_of = {"prism": lambda k: prism.lib.segmented_sort_by_key(flat[k % SETS], flat[(k + 1) % SETS], offsets)}
     top = {"prism": lambda k: prism.lib.segmented_top_k(flat[k % SETS], offsets, first)}
+    beside = (
+        [{}, {}] if cub is None else [{"cub": cub_segments(cupy, cub, flat, into, one)} for one in (offsets, uneven)]
+    )
+    if cub is not None:
+        beside[0]["cub"](0)
+        assert bool((into[0] == got.ravel()).all())
     return [
         ("keys", keys, {"torch": lambda _: torch.sort(plain)}, 2 * n * size),
         ("argsort", order, {"torch": lambda _: torch.argsort(plain, stable=True)}, n * (size + 8)),
-        ("segments", segments, {"torch": lambda _: torch.sort(plain)}, 2 * n * size),
-        ("uneven", unequal, {}, 2 * n * size),
+        ("segments", segments, {"torch": lambda _: torch.sort(plain), **beside[0]}, 2 * n * size),
+        ("uneven", unequal, beside[1], 2 * n * size),
         ("by key", pairs_of, {}, 4 * n * size),
         ("top 8", top, {}, n * size),
     ]
+
+
+def cub_segments(cupy: Any, library: ctypes.CDLL, xs: list[Any], ys: list[Any], offsets: Any) -> Any:
+    """Return a call of CUB's sort of segments, on arrays in turn; it waits for the GPU, so no graph takes it."""
+    function = getattr(library, f"cub_sort_segments_{xs[0].dtype.name}")
+    size, many = ctypes.c_size_t(0), (ctypes.c_int64(offsets.size - 1), ctypes.c_int64(xs[0].size))
+    assert function(ctypes.c_void_p(0), ctypes.byref(size), *[ctypes.c_void_p(0)] * 3, *many, ctypes.c_void_p(0)) == 0
+    scratch = cupy.empty(size.value + 16, cupy.uint8)
+
+    def call(k: int) -> None:
+        pointers = [ctypes.c_void_p(one.data.ptr) for one in (xs[k % SETS], ys[k % SETS], offsets)]
+        stream = ctypes.c_void_p(cupy.cuda.get_current_stream().ptr)
+        assert function(ctypes.c_void_p(scratch.data.ptr), ctypes.byref(size), *pointers, *many, stream) == 0
+
+    return call
 
 
 if __name__ == "__main__":

@@ -18,10 +18,10 @@ _SECTION = 64
 def cut_of(dim: int, dim_v: int, rows: int, *, causal: bool = False, host: bool = False) -> Cut:
     """Return how heads of `dim` elements, and values of `dim_v`, are cut; of elements that a tile has more, copies are zeros.
 
-    On an H200, TFLOP/s, full: heads of 64 and 16,384 keys with three warpgroups 515, with two 419, but causal and 512 keys 226 and
-    254; heads of 96 with three 590, with two 524 to 552; heads of 128 with tiles of 176 keys 632, of 128 603, but causal and 2048
-    keys 422 and 484; heads of 192, causal, 2048 keys, with tiles of 80 keys 556, of 112 513; heads of 256 with 80 keys 704, with 64
-    634.
+    On an H200, TFLOP/s, full: heads of 64 and 16,384 keys with three warpgroups 515, with two 419, but causal and 512 keys 226
+    and 254; heads of 96 with three 590, with two 524 to 552; heads of 128 with tiles of 176 keys 632, of 128 603, but causal and
+    2048 keys 422 and 484; heads of 192, causal, 2048 keys, with tiles of 80 keys 556, of 112 513; heads of 256 with 80 keys 704,
+    with 64 634.
     """
     d, dv = (-(-max(n, 1) // 32) * 32 for n in (dim, dim_v))
     if host:
@@ -42,15 +42,15 @@ def cut_of_bytes(dim: int, dim_v: int, rows: int, *, causal: bool = False, host:
     """Return how heads of 8-bit floats are cut."""
     d, dv = (-(-max(n, 1) // 32) * 32 for n in (dim, dim_v))
     if host:
-        return Cut(d, dv, keys=64, width=1, seldom=True)
+        return Cut(d, dv, keys=64, width=1)
     wide = max(d, dv)
     if rows <= 64 and wide <= 128:
-        return _in_room(Cut(d, dv, keys=128, groups=1, registers=0, width=1, seldom=True))
+        return _in_room(Cut(d, dv, keys=128, groups=1, registers=0, width=1))
     if wide <= 64:
-        cut = Cut(d, dv, keys=128, groups=3, turns=True, registers=160, loader_registers=32, width=1, seldom=True)
+        cut = Cut(d, dv, keys=128, groups=3, turns=True, registers=160, loader_registers=32, width=1)
         return _in_room(cut)
     keys = 192 if wide <= 128 else 128 if wide <= 192 else 96
-    return _in_room(Cut(d, dv, keys=keys, turns=True, width=1, seldom=True))
+    return _in_room(Cut(d, dv, keys=keys, turns=True, width=1))
 
 
 def _in_room(cut: Cut) -> Cut:
@@ -63,10 +63,10 @@ def _in_room(cut: Cut) -> Cut:
 
 
 def section_of(pairs: int, share: int, keys: int, bytes_of_key: int, *, causal: bool) -> int:
-    """Return of how many pairs of batches and heads tiles are made together: few enough for the L2, many enough to spread reads.
+    """Return of how many pairs of batches and heads tiles are made together: few enough for the L2, many to spread its reads.
 
-    Where all tiles have as many keys, one after the other. On an H200, causal, heads of 128, of 4, 8 pairs at 16,384 keys 565, 614
-    TFLOP/s (cuDNN's 503, 521), of 16, 32 at 4096 526, 581 (463, 484), of 32, 48 at 2048 484, 495; of 64, 96 at 1024 446, 409.
+    Where all tiles have as many keys, one after the other. On an H200, causal, heads of 128, of 4, 8 pairs at 16,384 keys 565,
+    614 TFLOP/s (cuDNN's 503, 521), of 16, 32 at 4096 526, 581 (463, 484), of 32, 48 at 2048 484, 495; of 64, 96 at 1024 446, 409.
     """
     if not causal:
         return 1

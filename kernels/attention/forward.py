@@ -166,12 +166,12 @@ def attend(
                                 # Those of which some row sees not all; and some more, so that they are the first and the last.
                                 if j + CUT.keys > end - (CUT.rows - 1 if TERMS.causal else 0):
                                     mask(scores, low, high, j)
-                                    weigh(scores, largest, total, factor, by, MORE=MORE, BY_PRODUCTS=0)
+                                    weigh(scores, largest, total, factor, by, MORE=MORE, BY_PRODUCTS=0, BRANCH=CUT.branch)
                                 elif TERMS.window and j < begin + (CUT.keys + CUT.rows):
                                     mask(scores, low, high, j)
-                                    weigh(scores, largest, total, factor, by, MORE=MORE, BY_PRODUCTS=0)
+                                    weigh(scores, largest, total, factor, by, MORE=MORE, BY_PRODUCTS=0, BRANCH=CUT.branch)
                                 else:
-                                    weigh(scores, largest, total, factor, by, MORE=MORE, BY_PRODUCTS=BY)
+                                    weigh(scores, largest, total, factor, by, MORE=MORE, BY_PRODUCTS=BY, BRANCH=CUT.branch)
                             with group(thread[1]):
                                 if not CUT.seldom or factor[0] < 1 or factor[1] < 1:
                                     for i in range(count(sums)):
@@ -246,7 +246,7 @@ def attend(
 
 EXAMPLES = {
     "attend": {
-        "T": "float16", "W": "float16", "OUT": "float16", "INDEX": "int32", "CUT": Cut(128, 128, 128), "TERMS": Terms(), "SCORE": as_it_is,
-        "PLAIN": True,
+        "T": "float16", "W": "float16", "OUT": "float16", "INDEX": "int32", "CUT": Cut(128, 128, 128), "TERMS": Terms(),
+        "SCORE": as_it_is, "PLAIN": True,
     },
 }

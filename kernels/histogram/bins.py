@@ -138,11 +138,18 @@ def integer_of(whole: G @ thread[1]) -> int32 @ thread[1]:
 
 @prism("device")
 @requires(thread[1])
-@template(TI=dtype, T=dtype, L=dtype, G=dtype, W=dtype, U=dtype, INTEGRAL=constexpr(bool))
+@template(TI=dtype, T=dtype, L=dtype, G=dtype, W=dtype, U=dtype, INTEGRAL=constexpr(bool), SURE=constexpr(bool))
 def quick_bin(x: TI @ thread[1], size: int32 @ thread[1], rule: Even @ thread[1]) -> int32 @ thread[1]:
-    """The bin of a number, computed in the type `G`; `size` where it is in none, `UNSURE` where no bin is sure in `G`."""
+    """The bin of a number, computed in the type `G`; `size` where it is in none, `UNSURE` where no bin is sure in `G`.
+
+    `SURE`: an integer is further from each edge than all roundings, so that its bin is the whole part of its distance.
+    """
     margin: G = G(rule.margin)
-    if INTEGRAL:
+    if INTEGRAL and SURE:
+        far: U = distance(x, rule, W=W, U=U)
+        b: int32 = integer_of(floor_of(fma(G(far), G(rule.scale), G(rule.offset))))
+        return min(b, size - 1) if far <= U(rule.span) else size
+    elif INTEGRAL:
         far: U = distance(x, rule, W=W, U=U)
         kept: bool = far <= U(rule.span)
         g: G = fma(G(far), G(rule.scale), G(rule.offset)) if kept else G(0)

@@ -19,6 +19,7 @@ from prism.lib.thread.words import words_of
 @template(
     TI=dtype, TW=dtype, TE=dtype, E=dtype, C=dtype, S=dtype, T=dtype, D=dtype, L=dtype, G=dtype, W=dtype, U=dtype,
     KIND=constexpr(int), INTEGRAL=constexpr(bool), LATE=constexpr(bool), WEIGHTED=constexpr(bool), MOST=constexpr(bool),
+    SURE=constexpr(bool, default=False),
     SLOTS=constexpr(int), COPIES=constexpr(int), TABLE=constexpr(int), THREADS=constexpr(int), ITEMS=constexpr(int),
     WIDTH=constexpr(int), BLOCKS=constexpr(int),
 )
@@ -37,10 +38,10 @@ def histogram(
                  `prism.kernels.histogram.bins`. `LATE`: elements are integers of 8 bits, and counted by their value. `SLOTS`:
                  numbers of type `C` in shared memory, at least `COPIES` for each bin and for none, of `LATE` ones 256; 0:
                  counts are added in global memory at once. `TABLE`: of EDGES, room for them there; 0: they are
-                 looked for in global memory. `MOST`: of IDENTITY, `counts[size]` is raised to the
-                 largest element, taken without a sign, or to `2^63 - 1`. `skew`: how many elements `x` begins past one
-                 that is aligned to `WIDTH` of them; -1: it is not known. `weight_skew`: the same of the weight that is `skew`
-                 before the first. `otherwise`, `nothing`: any numbers; with `MOST` 0.
+                 looked for in global memory. `SURE`: of EVEN ones of integers, `rule` says each bin for sure. `MOST`: of
+                 IDENTITY, `counts[size]` is raised to the largest element, taken without a sign, or to `2^63 - 1`. `skew`: how
+                 many elements `x` begins past one that is aligned to `WIDTH` of them; -1: it is not known. `weight_skew`: the
+                 same of the weight that is `skew` before the first. `otherwise`, `nothing`: any numbers; with `MOST` 0.
     Numerics:    counts are exact. Weights of a bin are added in any order, in `C` and then in `S`.
     Test:        tests/kernels/test_histogram.py, tests/gpu/test_histogram.py
     """
@@ -130,7 +131,7 @@ def histogram(
                         if MOST:
                             largest = max(largest, number)  # what is behind the last element is 0
                     elif KIND == EVEN:
-                        place: int32 = quick_bin(items[k], size, rule, T=T, L=L, G=G, W=W, U=U, INTEGRAL=INTEGRAL)
+                        place: int32 = quick_bin(items[k], size, rule, T=T, L=L, G=G, W=W, U=U, INTEGRAL=INTEGRAL, SURE=SURE)
                         unsure = unsure | uint32(1 if place == UNSURE else 0) << k
                         positions[k] = size if place == UNSURE else place
                     elif TABLE == 0:
@@ -151,7 +152,7 @@ def histogram(
                     for k in range(ITEMS):
                         if positions[k] < size:
                             atomic_add(counts[positions[k]], S(heavy[k]) if WEIGHTED else S(1))
-            if KIND == EVEN and not LATE:
+            if KIND == EVEN and not LATE and not SURE:
                 with group(thread[1]):
                     while unsure != 0:
                         k: int32 = int32(first_set(unsure)) - 1
@@ -261,6 +262,27 @@ def length_of_counts(
 
 
 @prism("global")
+@template(TE=dtype, THREADS=constexpr(int))
+@requires(grid[1], block[1], thread[THREADS])
+@attr("__launch_bounds__(THREADS)")
+def check_edges(edges: ptr(const(TE)) @ grid[1], length: ptr(int64) @ grid[1], size: int64 @ grid[1]):
+    """Make `length[0]` how many bins there are between `size + 1` edges: `size`, or 0 where they fall somewhere, or one is NaN.
+
+    Perspective: grid, of one block of `THREADS` threads.
+    Shapes:      `size`: at least 1.
+    Test:        tests/kernels/test_histogram.py
+    """
+    with partition(length, block[1], races="none") as out, group(block[1]):
+        t: int32 @ thread[1] = id()
+        wrong: bool @ thread[1] = False
+        with group(thread[1]):
+            for j in range(int64(t), size, THREADS):
+                wrong = wrong or not (edges[j] <= edges[j + 1])
+        fall: bool @ block[1] = block.any(wrong)
+        block.fill(out, int64(0) if fall else size, 1)
+
+
+@prism("global")
 @template(TI=dtype, TE=dtype, E=dtype, FIRST=constexpr(bool), THREADS=constexpr(int))
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS)")
@@ -287,6 +309,7 @@ def place(
 
 
 EXAMPLES = {
+    "check_edges": {"TE": "float64", "THREADS": 256},
     "histogram": {
         "TI": "uint8", "TW": "uint8", "TE": "float32", "E": "float32", "C": "uint32", "S": "int64", "T": "float32",
         "D": "float64", "L": "float64", "G": "float32", "W": "int32", "U": "uint32", "KIND": EVEN, "INTEGRAL": False,

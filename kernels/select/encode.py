@@ -44,7 +44,7 @@ def encode(
     blocks: int32 @ grid[1] = count(block[1])
     with partition(y, block[1], races="none") as out, partition(kept, block[1], 0, races="none") as number:
         with partition(lengths, block[1], races="none") as all_lengths, partition(last_runs, block[1], races="none") as runs:
-            with partition(last_starts, block[1], races="none") as places, group(block[1]):
+            with partition(last_starts, block[1], races="none") as spots, group(block[1]):
                 prefix: int64 @ block[1] = 0  # how many runs begin before the held tile
                 done: int32 @ block[1] = 0  # how many tiles' counts are in it
                 tile_held: H[HELD] @ thread[1]  # the held tile
@@ -113,7 +113,7 @@ def encode(
                     last: int64 @ block[1] = begin + (int64(starts[held - 1]) if held > 0 else int64(0))
                     with partition(runs, block[1], tile, races="none") as run:
                         block.fill(run, prefix + held - 1 if held > 0 else int64(-1), 1)
-                    with partition(places, block[1], tile, races="none") as place:
+                    with partition(spots, block[1], tile, races="none") as place:
                         block.fill(place, last, 1)
                     block.fill(number, prefix + held, final)
 

@@ -2,8 +2,8 @@
 
 from prism.kernels.sort.cluster import sort_cluster
 from prism.kernels.sort.configurations import (
-    CLUSTER_BLOCKS, COUNTING_KEYS, FILLING, HOST_COUNTING, HOST_LARGE, HOST_SMALL, LONG_TILES, MIDDLE_TILES, ZEROS, Configuration,
-    Counting, Shape, cluster_of, configurations, counting, resident_of,
+    CLUSTER_BLOCKS, COUNTING_KEYS, FILLING, HOST_COUNTING, HOST_LARGE, HOST_SMALL, ZEROS, Configuration, Counting, Shape,
+    cluster_of, configuration_of, configurations, counting, resident_of,
 )
 from prism.kernels.sort.count import count_digits
 from prism.kernels.sort.even import pass_evenly
@@ -16,7 +16,7 @@ from prism.kernels.sort.rows import begin_rows
 
 __all__ = [
     "CLUSTER_BLOCKS", "COUNTING_KEYS", "FIELD", "FILLING", "FLOAT", "FLOAT_PAIR", "FLOAT_PLACE", "GIVEN", "HOST_COUNTING",
-    "HOST_LARGE", "HOST_SMALL", "INTEGER", "LONG_TILES", "MIDDLE_TILES", "NONE", "POSITIONS", "ZEROS", "Configuration",
-    "Counting", "Shape", "begin_keys", "begin_rows", "cluster_of", "configurations", "count_digits", "count_keys", "counting",
+    "HOST_LARGE", "HOST_SMALL", "INTEGER", "NONE", "POSITIONS", "ZEROS", "Configuration", "Counting", "Shape",
+    "begin_keys", "begin_rows", "cluster_of", "configuration_of", "configurations", "count_digits", "count_keys", "counting",
     "fill_keys", "order_zeros", "pass_evenly", "resident_of", "sort_cluster", "sort_digit", "sort_resident",
 ]  # fmt: skip

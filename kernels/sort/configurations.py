@@ -53,10 +53,13 @@ _MOST_WORDS = 32
 # than two of 256, as its tile is twice as large: keys of 8 bytes 13.1 ms for 13.7, pairs 7.8 for 9.8.
 _ALL, _LONG, _SHORT, _MOST = 200 << 10, 96 << 10, 32 << 10, 48
 _BESIDE = 12 << 10  # bytes of a block of 256 threads beside its tiles
-_SHORT_TILE, _MIDDLE_TILE = 4096, 8192
+_SHORT_TILE = 4096
 """Of short arrays, at least: with fewer the look-back is longer. 2^20 keys of 4 bytes took 64 us with 2048, 49 with 4096."""
-MIDDLE_TILES, LONG_TILES = 256, 512
-"""Arrays of at least so many tiles of the middle, or long ones, take them: 2^22 keys of 4 bytes 101 us, with short ones 122."""
+_LONG_TILES, _TILES_OF_ROW = 512, 4
+"""Arrays of at least so many long tiles take them, where a row has so many: the last tile of each row is not full."""
+_ALONE, _FIXED = (16, 32, 36, 40, 44, 48), 8
+"""How many keys of 4 bytes a thread may have where nothing goes along, and how many more it could move in what a tile takes
+besides: 2^22 of them took 122 us in four rounds of 16, 101 in two of 32; 2^21 74 in two of 16, 64 in one of 32."""
 HOST_SMALL = Configuration(threads=256, items=4, batch=2, blocks=1, words=2)
 HOST_LARGE = Configuration(threads=1024, items=16, batch=16, blocks=1, words=2)
 HOST_COUNTING = Counting(threads=256, bytes=16, copies=1)
@@ -68,20 +71,42 @@ def bytes_of(key: int, value: int, values: int) -> int:
 
 
 def configurations(key: int, value: int, values: int, room: int) -> tuple[Configuration, ...]:
-    """Return how short, middle and long arrays of keys and values are cut; `room`: bytes that a block may have."""
+    """Return how keys and values of so many bytes may be cut, into short tiles and longer ones; `room`: bytes of a block."""
     one = key <= 4 and values == NONE  # two blocks a multiprocessor
     batch = 8 if one else 4
     each = 2 * bytes_of(key, value, values)
     found = []
     short = min(max(_SHORT, each * _SHORT_TILE), _LONG)
-    middle = each * _MIDDLE_TILE + _BESIDE if one else short
-    for threads, blocks, space in ((256, 2, short), (256, 2, middle), (256, 2, _LONG) if one else (512, 1, _ALL)):
+    for threads, blocks, space in ((256, 2, short), (256, 2, _LONG) if one else (512, 1, _ALL)):
         beside = _BESIDE + (threads - 256) * 32
         items = min(space, room - beside) // (each * threads)
         items = min(_MOST if key >= 4 else 32 if values == NONE else 24, items)
         step = batch if items >= batch else 1
         found.append(Configuration(threads, items // step * step, step, blocks, 4 if one or values == NONE else 8))
+    first, last = found
+    if one and key == 4:
+        between = (items for items in _ALONE if first.items < items < last.items)
+        found[1:1] = [last._replace(items=items, batch=8 if items % 8 == 0 else 4) for items in between]
     return tuple(found)
+
+
+def configuration_of(
+    key: int, value: int, values: int, room: int, n: int, many: int, multiprocessors: int
+) -> Configuration:
+    """Return how `many` rows of `n` keys and values are cut.
+
+    Of keys of 4 bytes alone so that the blocks of a GPU are busy in all rounds: the last one may be nearly empty.
+    """
+    found = configurations(key, value, values, room)
+    short, long = found[0], found[-1]
+
+    def rounds(c: Configuration) -> int:
+        return -(-many * -(-n // c.tile) // (multiprocessors * c.blocks))
+
+    if key == 4 and values == NONE:
+        return min(found, key=lambda c: rounds(c) * c.threads * c.blocks * (c.items + _FIXED))
+    enough = many * n >= _LONG_TILES * long.tile and (many == 1 or n >= _TILES_OF_ROW * long.tile)
+    return long if enough else short
 
 
 def cluster_of(key: int, value: int, values: int, n: int, many: int) -> Shape | None:
@@ -122,6 +147,6 @@ def counting(key: int, room: int) -> Counting:
 
 
 __all__ = [
-    "CLUSTER_BLOCKS", "COUNTING_KEYS", "FILLING", "HOST_COUNTING", "HOST_LARGE", "HOST_SMALL", "LONG_TILES", "MIDDLE_TILES",
-    "ZEROS", "Configuration", "Counting", "Shape", "cluster_of", "configurations", "counting", "resident_of",
+    "CLUSTER_BLOCKS", "COUNTING_KEYS", "FILLING", "HOST_COUNTING", "HOST_LARGE", "HOST_SMALL", "ZEROS", "Configuration",
+    "Counting", "Shape", "cluster_of", "configuration_of", "configurations", "counting", "resident_of",
 ]  # fmt: skip

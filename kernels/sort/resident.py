@@ -188,8 +188,7 @@ def sort_resident(
                  content.
                  `last`: the bit that the last digit begins with, `8 * K.bytes - 8`: were it a constant, the compiler would keep
                  digits that it computes again else. `y` may be `x`, and `values` may be `given`.
-    Cost:        for each byte of a key a read and a write of an element, two barriers of the grid, and a read of `numbers` by
-                 every block.
+    Cost:        a byte of a key: a read and a write of an element, two barriers of the grid, each block's read of `numbers`.
     Test:        tests/kernels/test_sort_resident.py, tests/gpu/test_sort.py
     """
     TILE: constexpr(int) = THREADS * ITEMS

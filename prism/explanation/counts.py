@@ -9,7 +9,7 @@ from prism.explanation.entries import entry, role_names
 from prism.explanation.model import Count, Duty, Tally
 from prism.lang import tree
 from prism.lang.diagnostics import source_lines
-from prism.lang.emit.merge import Step, merge_steps
+from prism.lang.emit.merge import Step, Steps, merge_steps
 from prism.lang.keep.bases import Value
 from prism.lang.lower.specialise import roles_of
 from prism.lang.tree.inlined import owner as owner_of
@@ -40,6 +40,13 @@ class _Counter(Value):
     deep: bool
     role: tuple[int, int] | None = None
     known: dict[tree.Function, Range] = field(default_factory=dict)
+    steps: dict[tree.Function, tuple[Steps, Steps]] = field(default_factory=dict)
+
+    def steps_of(self, plan: Plan) -> tuple[Steps, Steps]:
+        """Return what stands before and after each statement of a function, as it is emitted; found once."""
+        if plan.function not in self.steps:
+            self.steps[plan.function] = merge_steps(plan, plan.function.body)
+        return self.steps[plan.function]
 
 
 def counts(program: Program, function: tree.Function) -> tuple[Count, ...]:
@@ -126,7 +133,7 @@ def _trip(counter: _Counter, function: tree.Function, loop: tree.While | tree.Fo
 
 def _body(counter: _Counter, plan: Plan, body: tree.Body) -> _Ways:
     """Return the ways through a statement list."""
-    before, after = merge_steps(plan, body)
+    before, after = counter.steps_of(plan)
     sofar: Range = {}
     again: list[Range] = []
     returned: list[Range] = []

@@ -8,6 +8,7 @@ from dataclasses import replace
 from prism.explanation.model import Entry, Exempt, Spot
 from prism.lang.diagnostics import Span
 from prism.lang.emit.merge import ArriveExpect, Step, Steps, merge_steps
+from prism.lang.keep.memo import memoize
 from prism.lang.tree import Body, For, Function, Piece, Split, Stmt, Turns
 from prism.lang.tree import plan as plans
 from prism.lang.tree.inlined import Part, last_line, own_bodies, owner
@@ -181,6 +182,7 @@ def _threads(first: int, size: int) -> str:
     return f"thread {first}" if size == 1 else f"threads {first} to {first + size - 1}"
 
 
+@memoize
 def role_names(function: Function) -> dict[tuple[int, int], str]:
     """Return the names of roles by their first thread and their size."""
     splits = (s for s in statements(function.body) if isinstance(s, Split) and s.level == Level.THREAD)

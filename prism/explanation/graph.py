@@ -148,6 +148,7 @@ def _loops(function: Function, rows: dict[Place, int]) -> Iterable[Span]:
     """Yield the loops that more than one row stands in."""
     for statement in own_statements(function):
         if isinstance(statement, While | For):
-            inside = [row for (line, _), row in rows.items() if statement.span.line < line <= last_line(statement)]
+            first, last = statement.span.line, last_line(statement)
+            inside = [row for (line, _), row in rows.items() if first < line <= last]
             if len(inside) > 1:
                 yield Span(statement.span.line, min(inside), max(inside))

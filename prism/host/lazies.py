@@ -16,7 +16,7 @@ from prism.lang.surface import Kernel
 from prism.lang.surface.views import At, Expression, NotReadable, Position, View
 from prism.lang.types import INT64, Scalar
 from prism.runtime.arrays import ArrayInfo, describe, register
-from prism.runtime.viewed import viewed
+from prism.runtime.viewed import instance_of_views
 
 evaluators: list[Callable[[LazyInfo], Any]] = []
 """What makes an array of a lazy one: the library's, which has the kernel."""
@@ -209,7 +209,7 @@ def _bound(step: Step, lazies: Mapping[str, LazyInfo], arch: str) -> Step:
         arguments |= {number_name(name, k): Buffer(number_of(buffer.name, k)) for k in range(views[name].numbers)}
     if not views:
         return step
-    made = viewed(step.instance, views)
+    made = instance_of_views(step.instance, views)
     made.require_readable(arch)
     return replace(step, instance=made, arguments=arguments)
 

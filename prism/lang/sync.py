@@ -135,6 +135,8 @@ def hoist(context: Context, needed: Needed) -> Needed:
             try:
                 with context.work.trying():
                     walk = walk_function(context, dict(moved), grow=True)
+                    if asks_again(context, walk.placed, moved, mark):
+                        continue
                 found = minimal(context, walk.placed, {loop: conflict, **conflicts_of(needed), **walk.why})
             except (Conflict, Concurrent):
                 continue
@@ -147,6 +149,18 @@ def hoist(context: Context, needed: Needed) -> Needed:
             if len(fresh) <= 1 and all(m < mark for m in fresh):
                 return hoist(context, found)
     return needed
+
+
+def asks_again(context: Context, placed: Placed, moved: Placed, mark: Perspective) -> bool:
+    """Whether a trip needs a barrier as broad as the one that was moved out, beside all others: then nothing is won."""
+    for statement, marks in placed.items():
+        for one in marks:
+            if isinstance(one, Perspective) and not one < mark and one not in moved.get(statement, ()):
+                try:
+                    walk_function(context, {**placed, statement: tuple(m for m in marks if m != one)})
+                except Conflict:
+                    return True
+    return False
 
 
 def conflicts_of(needed: Needed) -> dict[Stmt, Conflict]:

@@ -161,6 +161,7 @@ class Block(LevelName):
 
         Perspective: block, of any number of threads.
         Shapes:      `table`: at least one element, fewer than 2^16; no NaN. `guide`: `CELLS` words.
+        Errors:      of a table that is not sorted `thread.search` finds some rank, and reads nothing outside.
         Returns:     where the first cell begins, and how many there are in a unit: what `thread.search` takes."""
 
     @staticmethod
@@ -986,14 +987,15 @@ class Grid(LevelName):
         Perspective: block, of any number of threads."""
 
     @staticmethod
-    def pipeline(a: Any, b: Any, users: Any, start: Any, stop: Any, *, STAGES: int, THREADS: int, STEP: int, FILL: Any, USE: Any, A: Any = ..., B: Any = ..., ROWS_A: int = ..., COLUMNS_A: int = ..., SWIZZLE_A: int = ..., ROWS_B: int = ..., COLUMNS_B: int = ..., SWIZZLE_B: int = ..., WARPS: int = ..., AHEAD: int = ...) -> None:
+    def pipeline(a: Any, b: Any, users: Any, start: Any, stop: Any, *, STAGES: int, THREADS: int, STEP: int, FILL: Any, USE: Any, A: Any = ..., B: Any = ..., ROWS_A: int = ..., COLUMNS_A: int = ..., SWIZZLE_A: int = ..., ROWS_B: int = ..., COLUMNS_B: int = ..., SWIZZLE_B: int = ..., WARPS: int = ..., AHEAD: int = ..., CLUSTER: int = ...) -> None:
         """grid.pipeline(a: shared(A[ROWS_A, COLUMNS_A], ring=STAGES, swizzle=SWIZZLE_A) @ block[1], b: shared(B[ROWS_B,
-            COLUMNS_B], ring=STAGES, swizzle=SWIZZLE_B) @ block[1], users: roles(warp, WARPS), start: int32 @ block[1],
-            stop: int32 @ block[1], *, STAGES: constexpr(int), THREADS: constexpr(int), STEP: constexpr(int),
-            FILL: function, USE: function, A: dtype = ..., B: dtype = ..., ROWS_A: constexpr(int) = ...,
-            COLUMNS_A: constexpr(int) = ..., SWIZZLE_A: constexpr(int) = ..., ROWS_B: constexpr(int) = ...,
-            COLUMNS_B: constexpr(int) = ..., SWIZZLE_B: constexpr(int) = ..., WARPS: constexpr(int) = ...,
-            AHEAD: constexpr(int) = 0)
+            COLUMNS_B], ring=STAGES, swizzle=SWIZZLE_B) @ block[1], users: roles(warp, WARPS),
+            start: int32 @ block[CLUSTER], stop: int32 @ block[CLUSTER], *, STAGES: constexpr(int),
+            THREADS: constexpr(int), STEP: constexpr(int), FILL: function, USE: function, A: dtype = ...,
+            B: dtype = ..., ROWS_A: constexpr(int) = ..., COLUMNS_A: constexpr(int) = ...,
+            SWIZZLE_A: constexpr(int) = ..., ROWS_B: constexpr(int) = ..., COLUMNS_B: constexpr(int) = ...,
+            SWIZZLE_B: constexpr(int) = ..., WARPS: constexpr(int) = ..., AHEAD: constexpr(int) = 0,
+            CLUSTER: constexpr(int) = 1)
 
         `FILL(step)`, and `USE(of_a, of_b, step)` of the tiles that it filled, for `start`, `start + STEP` ... below `stop`.
 
@@ -1002,7 +1004,8 @@ class Grid(LevelName):
         have copies, and each ring's copies, visits and waits are as in one loop that has it all.
 
         Perspective: block, of `THREADS` threads, `WARPS` warps of which are the `users`.
-        Shapes:      `a`, `b`: rings of `STAGES` tiles, of two dimensions, swizzled or not.
+        Shapes:      `a`, `b`: rings of `STAGES` tiles, of two dimensions, swizzled or not. `start`, `stop`: the same for all blocks
+                     of a cluster of `CLUSTER`, which may then fill each other's copies by multicasts.
         Errors:      `FILL` claims each ring once in every step. With `AHEAD` the `wgmma`s of `USE` stay under way for so many steps
                      more, and give their copies back then: see `in_flight` of `claim`."""
 

@@ -85,9 +85,9 @@ class _Teller:
             case ModuleType() if value.__name__ == "prism.lang":
                 return "module prism.lang"
             case _:
-                return self.named(value)
+                return self.name_of(value)
 
-    def named(self, value: Any) -> str:
+    def name_of(self, value: Any) -> str:
         """Return the text of what is a name of the language's, or of Python's own."""
         name, module = getattr(value, "__qualname__", ""), getattr(value, "__module__", "")
         if module == "builtins" and getattr(builtins, name, _NOTHING) is value:

@@ -1,6 +1,6 @@
 """Kernels that read lazy arrays: checked and compiled once for a user, kept in the cache by what they are made of.
 
-    viewed(instance, views)     a kernel with its template arguments, some of whose parameters are views
+    instance_of_views(i, views) a kernel with its template arguments, some of whose parameters are views
         .require_readable(arch) it reads them as memory can't: NotReadable
         .launcher(n)            machine code from the cache, without a checker, or made and kept
     kept_result(f, types, find) the type of what a function makes of elements: the checker's answer, kept
@@ -107,7 +107,7 @@ class Viewed(Instance):
         return _launcher(self, ordinal)
 
 
-def viewed(base: Instance, views: Mapping[str, View]) -> Viewed:
+def instance_of_views(base: Instance, views: Mapping[str, View]) -> Viewed:
     """Return an instance with views for parameters; the same for the same."""
     return _viewed(base, tuple(sorted(views.items(), key=lambda item: item[0])))
 
@@ -162,4 +162,4 @@ def kept_result(what: Any, scalars: tuple[Scalar, ...], find: Callable[[], Scala
     return scalar
 
 
-__all__ = ["Viewed", "kept_result", "viewed"]
+__all__ = ["Viewed", "instance_of_views", "kept_result"]

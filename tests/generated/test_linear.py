@@ -94,3 +94,15 @@ def test_just_below_the_bounds(kind: str) -> None:
     """A million bytes are refused by their number of statements. Half of them, and a quarter, are looked at."""
     for size in (500_000, 250_000):
         assert seconds_of(kernel_of_bytes(kind, size)) <= 20
+
+
+@pytest.mark.fuzz
+@pytest.mark.parametrize("kind", [*RINGS, *WORDS])
+def test_explaining_takes_little_more_than_checking(kind: str) -> None:
+    with loaded(kernel_of_bytes(kind, 20_000)) as names, suppress(CompileError):
+        start = time.process_time()
+        prism.check(names["kernel"])
+        middle = time.process_time()
+        prism.explain(names["kernel"])
+        checked, explained = middle - start, time.process_time() - middle
+        assert explained <= 3 * checked + 1, f"{checked:.2f} s to check, {explained:.2f} to explain"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
+from typing import get_args
 
 import pytest
 
@@ -24,7 +25,7 @@ from tests.generated.verify import Wrong, accepted, verified
 hypothesis = pytest.importorskip("hypothesis")
 COUNT, RUN, CHUNKS = 300, 32, 8  # programs that are looked at; of them, those that are run
 FUZZ = int(os.environ.get("FUZZ_EXAMPLES", "100000"))
-NODES = set(tree.Stmt.__args__) | set(tree.Expr.__args__)  # type: ignore[attr-defined]
+NODES = {*get_args(tree.AnyStmt), *get_args(tree.AnyExpr)}
 NEVER = {
     "Specialise": "made by specialise.py, out of a program that has been checked",
     "Distinct": "what is said of numbers that are drawn: edge_distinct.py has programs of it",

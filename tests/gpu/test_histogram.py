@@ -190,3 +190,27 @@ def test_configurations_are_those_of_the_gpu() -> None:
     from prism.runtime.arrays import describe
 
     assert plan.cuts_of(machine_of(describe(cupy.zeros(1), "x")))
+
+
+def test_edges_that_a_kernel_looks_at() -> None:
+    x = cupy.random.default_rng(0).random((1 << 20) + 3, dtype=np.float32) * 200
+    for edges in (
+        np.sort(np.random.default_rng(0).random(257) * 180),
+        np.array([0, 5, 5, 90]),
+        np.arange(30_000) / 150,
+    ):
+        wanted = np.histogram(cupy.asnumpy(x), edges)[0]
+        for given in (x, x.astype(np.uint8), x[::2]):
+            wanted = np.histogram(cupy.asnumpy(given), edges)[0]
+            for _ in range(3):
+                counts, same = lib.histogram(given, cupy.asarray(edges))
+                assert np.array_equal(cupy.asnumpy(counts), wanted) and np.array_equal(cupy.asnumpy(same), edges)
+    for wrong in (
+        np.random.default_rng(0).random(257),
+        np.array([5, 3]),
+        np.array([1, np.nan, 3]),
+        np.full(400, np.nan),
+    ):
+        with pytest.raises(ValueError, match="`bins` must increase monotonically"):
+            lib.histogram(x, cupy.asarray(wrong))
+    assert int(lib.histogram(x, cupy.asarray([0.0, 300.0]))[0][0]) == x.size

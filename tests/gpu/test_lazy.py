@@ -6,6 +6,10 @@ tests/lib/lazy/test_functions.py is the same for NumPy's arrays.
 from __future__ import annotations
 
 import functools
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -237,3 +241,22 @@ def test_elements_at_indices(dtype: str) -> None:
         lib.put(found, cupy.arange(5000) * 3, values)
         cupy.put(wanted, cupy.arange(5000) * 3, values)
         assert bool((found == wanted).all())
+
+
+def test_the_next_process_checks_nothing(tmp_path: Path) -> None:
+    """Tests of prism/runtime: viewed, texts. What one process has made is loaded by the next, without the checker."""
+    program = tmp_path / "sums.py"
+    program.write_text(
+        "import sys, cupy, prism\n"
+        "L, x, k = prism.lib.lazy, cupy.arange(1000, dtype='float32'), float(sys.argv[1])\n"
+        "print(float(prism.lib.sum(L.map(lambda v: v * k + 1, x))), float(prism.lib.diff(x)[5]))\n"
+        "print('prism.lang.check' in sys.modules)\n"
+    )
+    environment = {**os.environ, "PRISM_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": os.pathsep.join(sys.path)}
+    said = [
+        subprocess.run(
+            [sys.executable, str(program), number], env=environment, check=True, capture_output=True, text=True
+        ).stdout.split()
+        for number in ("2", "2", "3")
+    ]
+    assert said == [["1000000.0", "1.0", "True"], ["1000000.0", "1.0", "False"], ["1499500.0", "1.0", "False"]]

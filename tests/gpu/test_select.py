@@ -213,3 +213,48 @@ def test_the_first_of_which_something_holds() -> None:
         for condition in (x == 5, lambda e: e == 5, L.of(x) > 4):
             for _ in range(3):
                 assert int(lib.find(x, condition, out=found)) == (-1 if place is None else place)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "float16", "float32", "int64", "complex128"])
+def test_lengths_of_runs(dtype: str) -> None:
+    random = np.random.default_rng(0)
+    for n, most in ((1, 1), (6144, 2), (100_000, 1), (100_000, 90_000), ((1 << 23) + 5, 3), ((1 << 23) + 5, 40_000)):
+        ends = np.cumsum(random.integers(1, most + 1, n // max(most // 2, 1) + 2))
+        x = cupy.asarray((np.searchsorted(ends, np.arange(n), side="right") % 100).astype(dtype))
+        starts = cupy.flatnonzero(cupy.concatenate([cupy.ones(1, bool), x[1:] != x[:-1]]))
+        wanted = cupy.diff(cupy.concatenate([starts, cupy.full(1, n)]))
+        for _ in range(3):
+            values, lengths = lib.run_length_encode(x)
+            assert bool((values == x[starts]).all()) and bool((lengths == wanted).all())
+        values, lengths, number = lib.run_length_encode(x, count=True)
+        assert int(number[0]) == starts.size and bool((lengths[: starts.size] == wanted).all())
+        for size in (1, 1000):
+            values, lengths = lib.run_length_encode(x, size=size, fill_value=7)
+            many = min(size, starts.size)
+            assert bool((lengths[:many] == wanted[:many]).all()) and not bool(lengths[many:].any())
+            assert bool((values[:many] == x[starts][:many]).all()) and bool((values[many:] == 7).all())
+    with cupy.cuda.Stream(non_blocking=True) as stream:
+        stream.begin_capture()
+        values, lengths = lib.run_length_encode(x, size=1000, fill_value=7)
+        graph = stream.end_capture()
+        graph.launch(stream)
+        stream.synchronize()
+    assert bool((lengths[:many] == wanted[:many]).all())
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_sets_and_searches_of_complex_numbers(dtype: str) -> None:
+    random = cupy.random.default_rng(0)
+    x, y = ((random.integers(0, 99, n) + 1j * random.integers(0, 9, n)).astype(dtype) for n in (50_000, 3000))
+    here, there = cupy.asnumpy(x), cupy.asnumpy(y)
+    for name in ("union1d", "setdiff1d", "setxor1d", "intersect1d", "isin"):
+        assert np.array_equal(cupy.asnumpy(getattr(lib, name)(x, y)), getattr(np, name)(here, there)), name
+    for one, other in zip(lib.unique(x, True, True, True), np.unique(here, True, True, True), strict=True):
+        assert np.array_equal(cupy.asnumpy(one), other)
+    table = lib.unique(x)
+    assert np.array_equal(cupy.asnumpy(lib.searchsorted(table, y)), np.searchsorted(cupy.asnumpy(table), there))
+    parts = cupy.random.default_rng(1).integers(0, 3, (1000, 4)).astype(np.int32)
+    for one, other in zip(
+        lib.unique(parts, True, True, True, 0), np.unique(cupy.asnumpy(parts), True, True, True, 0), strict=True
+    ):
+        assert np.array_equal(cupy.asnumpy(one), other)

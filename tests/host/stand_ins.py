@@ -29,7 +29,7 @@ class Launcher:
 
     def __init__(self, note: Callable[[int, int, int, tuple[Any, ...]], None], names: tuple[str, ...] = ()) -> None:
         self.note = note
-        self.entry = SimpleNamespace(parameters=[SimpleNamespace(name=name) for name in names])
+        self.entry = SimpleNamespace(parameters=[SimpleNamespace(name=name) for name in names], cooperative=False)
 
     def __call__(self, blocks: int, threads: int, stream: int, values: Any) -> None:
         self.note(blocks, threads, stream, tuple(values))

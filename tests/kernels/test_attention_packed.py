@@ -113,6 +113,7 @@ def test_lengths(cut: Cut) -> None:
     assert attended(LENGTHS, cut=cut) and attended(LENGTHS, KEYS, cut, share=2, index="int64")
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("last", [False, True])
 @pytest.mark.parametrize(("ahead", "back"), [(0, None), (None, 9), (3, 20), (-30, 40)])
 def test_diagonals_and_windows_of_each_sequence(ahead: Any, back: Any, last: bool) -> None:

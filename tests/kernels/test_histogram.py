@@ -10,7 +10,17 @@ import pytest
 
 import prism
 from prism.interpret import RaceError, run
-from prism.kernels.histogram import EDGES, EVEN, IDENTITY, configurations, histogram, length_of_counts, place, prepare
+from prism.kernels.histogram import (
+    EDGES,
+    EVEN,
+    IDENTITY,
+    check_edges,
+    configurations,
+    histogram,
+    length_of_counts,
+    place,
+    prepare,
+)
 from prism.lang.lower.limits import SHARED_LIMITS
 from prism.lib.algorithms.histogram.plan import Task, cuts_of
 from prism.lib.algorithms.histogram.rules import even_bins
@@ -147,3 +157,18 @@ def test_what_shared_memory_there_is() -> None:
 
     rooms = [4 * cuts_of(Gpu(arch))[-1].slots for arch in ("sm_75", "sm_86", "sm_90a", "sm_100")]
     assert rooms == [41 << 10, 96 << 10, 224 << 10, 224 << 10]
+
+
+def test_edges_are_looked_at() -> None:
+    code = prism.check(check_edges, {"TE": "float64", "THREADS": 64})
+    for size in (1, 63, 64, 65, 1000):
+        for spot in (None, 0, size // 2, size - 1):
+            edges, length = np.arange(size + 1.0), np.full(1, 77)
+            if spot is not None:
+                edges[spot] = np.nan if spot % 2 else edges[spot + 1] + 1
+            run(code, 1, 64, (edges, length, size), check=True)
+            assert length[0] == (size if spot is None else 0)
+    for _, mutant in without_barriers(code):
+        with pytest.raises(RaceError):
+            for schedule, seed in SCHEDULES:
+                run(mutant, 1, 64, (edges, length, size), check=True, schedule=schedule, seed=seed)

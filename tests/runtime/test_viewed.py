@@ -67,12 +67,12 @@ def base(kernel: Any = double) -> Instance:
 
 
 def test_made_once(machine: SimpleNamespace, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = viewed.viewed(base(), {"x": squares()})
+    first = viewed.instance_of_views(base(), {"x": squares()})
     first.require_readable("sm_90a")
     how, entry = first.launcher(0)
     assert how == "made" and len(machine.compiled) == 1 and first.launcher(0) is first.launcher(0)
     forget()
-    again = viewed.viewed(base(), {"x": squares()})
+    again = viewed.instance_of_views(base(), {"x": squares()})
     assert again is not first
     monkeypatch.setattr(viewed.Viewed, "plain", property(lambda self: pytest.fail("it was checked again")))
     again.require_readable("sm_90a")
@@ -87,17 +87,17 @@ def test_another_is_made_anew(machine: SimpleNamespace) -> None:
     others.append(("sm_90a", {"x": View(Leaf(0, True), F32, (F32,), 0)}))
     for machine.arch, views in others:
         forget()
-        assert viewed.viewed(base(), views).launcher(0)[0] == "made"
+        assert viewed.instance_of_views(base(), views).launcher(0)[0] == "made"
     assert machine.store.size()[0] == len(others)
 
 
 def test_damage_is_a_miss(machine: SimpleNamespace) -> None:
-    viewed.viewed(base(), {"x": squares()}).launcher(0)
-    key = viewed.viewed(base(), {"x": squares()}).key("sm_90a")
+    viewed.instance_of_views(base(), {"x": squares()}).launcher(0)
+    key = viewed.instance_of_views(base(), {"x": squares()}).key("sm_90a")
     for facts in ({}, {"entry": {"name": "x"}}, {"entry": 3}):
         machine.store.put(key, b"other", facts)
         forget()
-        wanted = viewed.viewed(base(), {"x": squares()})
+        wanted = viewed.instance_of_views(base(), {"x": squares()})
         wanted.require_readable("sm_90a")
         assert wanted.launcher(0)[0] == "made"
 
@@ -105,18 +105,18 @@ def test_damage_is_a_miss(machine: SimpleNamespace) -> None:
 def test_what_cannot_be_read_is_known(machine: SimpleNamespace, monkeypatch: pytest.MonkeyPatch) -> None:
     for arch in ("", "sm_90a"):
         with pytest.raises(NotReadable) as refused:
-            viewed.viewed(base(), {"y": squares()}).require_readable(arch)
+            viewed.instance_of_views(base(), {"y": squares()}).require_readable(arch)
     assert machine.store.size()[0] == 1
     forget()
     monkeypatch.setattr(viewed.Viewed, "plain", property(lambda self: pytest.fail("it was checked again")))
     with pytest.raises(NotReadable, match=str(refused.value)):
-        viewed.viewed(base(), {"y": squares()}).require_readable("sm_90a")
+        viewed.instance_of_views(base(), {"y": squares()}).require_readable("sm_90a")
 
 
 def test_what_has_no_text_is_made_each_time(machine: SimpleNamespace) -> None:
     view = View(Compute(callable_of(lambda v: v * math.pi), (Leaf(0, True),)), F32, (F32,), 0)
     for _ in range(2):
-        wanted = viewed.viewed(base(), {"x": view})
+        wanted = viewed.instance_of_views(base(), {"x": view})
         wanted.require_readable("sm_90a")
         assert wanted.launcher(0)[0] == "made"
         forget()

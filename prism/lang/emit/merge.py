@@ -24,8 +24,10 @@ def merge_steps(plan: Plan, body: Body) -> tuple[Steps, Steps]:
     """Return what stands before and after each statement, with announcements and arrivals merged where they can be."""
     before: dict[Stmt, tuple[Step, ...]] = dict(plan.before())
     after: dict[Stmt, tuple[Step, ...]] = dict(plan.after())
+    order = {op.barrier: number for number, op in enumerate(plan.operations) if isinstance(op, Expect)}
     for list_ in (body, *(inner for s in statements(body) for inner in children(s))):
-        for barrier in dict.fromkeys(op.barrier for op in plan.operations if isinstance(op, Expect)):
+        here = {op.barrier for s in list_ for op in before.get(s, ()) if isinstance(op, Expect)}
+        for barrier in sorted(here, key=order.__getitem__):
             _merge(barrier, list_, before, after)
     return _clean(before), _clean(after)
 

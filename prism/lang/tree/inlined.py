@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import field, replace
 
 from prism.lang.diagnostics import Error, Label, Span
 from prism.lang.keep.bases import Frozen
@@ -17,6 +17,15 @@ class Place(Frozen):
 
     body: Body
     path: Path
+    last: int = field(init=False)
+    """The last line of the statements; 0 where there is none."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "last", max(map(last_line, self.body), default=0))
+
+    def has(self, span: Span, head: Span) -> bool:
+        """Whether a piece of source is among the lines of the function, which has this head."""
+        return span.file == head.file and head.line <= span.line <= (self.last or head.end_line)
 
 
 class Part(Frozen):
@@ -36,7 +45,7 @@ class Part(Frozen):
 
     def has(self, span: Span) -> bool:
         """Whether a piece of source is among its lines."""
-        return any(among(span, self.function.span, place.body) for place in self.places)
+        return any(place.has(span, self.function.span) for place in self.places)
 
 
 @memoize
@@ -52,11 +61,6 @@ def parts(host: Function) -> tuple[Part, ...]:
         for calls in found.values()
     )
     return (Part(host, host, (Place(own_text(host), ()),)), *others)
-
-
-def among(span: Span, head: Span, body: Body) -> bool:
-    """Whether a piece of source is among the lines of a function with this head and this body."""
-    return span.file == head.file and head.line <= span.line <= max(map(last_line, body), default=head.end_line)
 
 
 def owner(host: Function, span: Span) -> str:
@@ -99,7 +103,7 @@ def add_calls(error: Error, functions: Iterable[Function]) -> Error:
         Label(inlined.call, f"`{inlined.name}` is called here")
         for host in functions
         for inlined, place in _compiled_in(host.body, (), None)
-        if among(error.span, inlined.span, place.body)
+        if place.has(error.span, inlined.span)
     ]
     return error if error.trace or not calls else replace(error, trace=tuple(dict.fromkeys(calls)))
 

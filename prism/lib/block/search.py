@@ -17,6 +17,7 @@ def fill_guide(
 
     Perspective: block, of any number of threads.
     Shapes:      `table`: at least one element, fewer than 2^16; no NaN. `guide`: `CELLS` words.
+    Errors:      of a table that is not sorted `thread.search` finds some rank, and reads nothing outside.
     Returns:     where the first cell begins, and how many there are in a unit: what `thread.search` takes.
     Cost:        `2 * log2(size)` reads a cell; no barrier.
     Test:        tests/lib/thread/test_search.py
@@ -32,7 +33,7 @@ def fill_guide(
         for c in range(t, CELLS, threads):
             begin: int32 = below_cell(table, size, c, first, scale, CELLS=CELLS)
             end: int32 = below_cell(table, size, c + 1, first, scale, CELLS=CELLS)
-            mine[c - t] = uint32(begin) | uint32(end - begin) << 16
+            mine[c - t] = uint32(begin) | uint32(max(end - begin, 0)) << 16
     return first, scale
 
 

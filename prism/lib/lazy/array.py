@@ -444,7 +444,9 @@ def arithmetic(op: str, one: Any, other: Any) -> Any:
     kinds: list[Any] = [x.scalar if isinstance(x, Lazy) else type(x) for x in (first, second)]
     scalar = _common(op, *kinds)
     if isinstance(scalar, Struct):  # the language has no operators on them, and the library has some
-        parts = broadcast_all([convert(x, scalar) if isinstance(x, Lazy) else _complex(x, scalar) for x in (first, second)])
+        parts = broadcast_all(
+            [convert(x, scalar) if isinstance(x, Lazy) else _complex(x, scalar) for x in (first, second)]
+        )
         if op in ("==", "!="):
             found = compute(differs, BOOL, parts)
             return found if op == "!=" else ~found

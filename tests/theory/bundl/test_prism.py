@@ -128,7 +128,7 @@ def test_well_typed_kernels(chunk: int, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("chunk", range(4))
 def test_kernels_with_slips(chunk: int, tmp_path: Path) -> None:
-    said = Counter(examine(seed, 0.5, tmp_path) for seed in range(1000 + chunk, 1120, 4))
+    said = Counter(examine(seed, 0.5, tmp_path) for seed in range(1000 + chunk, 1200, 4))
     assert said["both refuse"] > 5 and said["both accept"] > 5
 
 

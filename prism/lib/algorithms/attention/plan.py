@@ -62,7 +62,9 @@ def decide(
     """Return how attention is made; `fresh`, where its result's memory is the caller's: of a result in memory of its own."""
     batches, heads, rows, _ = asked.q.shape
     keys = asked.k.shape[2]
-    if not batches * heads * rows * asked.v.shape[3] or (asked.index and not asked.sequences):
+    if asked.index and not asked.sequences:
+        return Decision(results, names)
+    if not batches * heads * rows * asked.v.shape[3]:
         return Decision(results, names, beside=fresh is not None and 0 not in asked.out.shape)
     copied = tuple(
         view.name for view in (asked.q, asked.k, asked.v)[: 3 if keys else 1] if not _fits(view, machine.host)

@@ -82,8 +82,9 @@ def histogram(
         if weighs is not None and weighs.dtype.kind == "c":
             every = [{"x": a, "weights": part} for part in arguments.parts_of(weights)]
         if size is None:
-            edges, edge_kind = arguments.edges_of(bins, where)
-            sums = [calls.count_between(one, edges, edge_kind, kind, stream) for one in every]
+            later = arguments.are_checked_later(bins, where)
+            edges, edge_kind = arguments.edges_of(bins, where, looked_at=not later)
+            sums = [calls.count_between(one, edges, edge_kind, kind, stream, not later) for one in every]
         else:
             limits = arguments.outer_edges(a, info, where, range)
             found = [calls.count_even(one, kind, limits, size, stream) for one in every]

@@ -14,7 +14,7 @@ from prism.host.arguments import require_integer
 from prism.host.lazies import LazyArray
 from prism.lib.algorithms.histogram.rules import limits_of
 from prism.runtime import scratch
-from prism.runtime.arrays import BFLOAT16, ArrayInfo
+from prism.runtime.arrays import BFLOAT16, ArrayInfo, is_array
 from prism.runtime.streams import choose_stream, current_stream
 
 _NUMBERS = "biuf"
@@ -112,8 +112,22 @@ def number_of_bins(bins: Any, name: str = "`bins`") -> int | None:
     return found
 
 
-def edges_of(bins: Any, info: ArrayInfo, name: str = "`bins`") -> tuple[Any, np.dtype[Any]]:
-    """Return edges as an array of the library of `info`, and their dtype. Those on a GPU are waited for, and looked at.
+def are_checked_later(bins: Any, info: ArrayInfo) -> bool:
+    """Whether edges are of the library and the GPU of `info`, at least two, so that a kernel can look at them."""
+    if (
+        info.device is None
+        or isinstance(bins, LazyArray)
+        or not is_array(bins)
+        or len(bins.shape) != 1
+        or bins.shape[0] < 2
+    ):
+        return False
+    found = arguments.facts_of(bins, "bins")
+    return found.library == info.library and found.device == info.device
+
+
+def edges_of(bins: Any, info: ArrayInfo, name: str = "`bins`", *, looked_at: bool = True) -> tuple[Any, np.dtype[Any]]:
+    """Return edges as an array of the library of `info`, and their dtype. Those on a GPU are waited for, if `looked_at`.
 
     Raises:
         TypeError: they are no real numbers.
@@ -124,6 +138,9 @@ def edges_of(bins: Any, info: ArrayInfo, name: str = "`bins`") -> tuple[Any, np.
     dtype = dtype_of(found, name.strip("`"))
     if len(found.shape) != 1:
         raise ValueError(f"{name} must be 1d, when an array")
+    if not looked_at:
+        require_no_capture(info, "edges are looked at on the host; pass a number of bins, and range=")
+        return edges, dtype
     here = to_host(edges, "edges are looked at on the host; pass a number of bins, and range=")
     if not np.all(here[:-1] <= here[1:]) or np.any(here != here):
         raise ValueError(f"{name} must increase monotonically, when an array")

@@ -57,9 +57,20 @@ def count_even(
 
 
 def count_between(
-    given: Mapping[str, Any], edges: Any, edge_kind: np.dtype[Any], kind: np.dtype[Any], stream: Any
+    given: Mapping[str, Any],
+    edges: Any,
+    edge_kind: np.dtype[Any],
+    kind: np.dtype[Any],
+    stream: Any,
+    sorted_: bool = True,
 ) -> Any:
-    """Return the counts between edges that are sorted; `kind`, `edge_kind`: the dtypes that both are taken for."""
+    """Return the counts between edges; `kind`, `edge_kind`: the dtypes that both are taken for.
+
+    Unless edges are known to be `sorted_`, it waits for a kernel to look at them, and while the others run.
+
+    Raises:
+        ValueError: they are not.
+    """
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
         x, table = arrays["x"], arrays["edges"]
@@ -75,10 +86,19 @@ def count_between(
         steps = [plan.prepare(size, task.sums, host=machine.host)]
         if x.size:
             steps.append(plan.count(task, x.size, machine, x, arrays.get("weights"), Buffer("edges")))
-        return Decision(results, plan=Plan(tuple(steps)))
+        if sorted_:
+            return Decision(results, plan=Plan(tuple(steps)))
+        steps.insert(0, plan.check_edges(arguments.scalar_of(table), size))
+        return Decision((*results, Result((1,), np.dtype(np.int64))), (OUT, plan.LENGTH), Plan(tuple(steps)), cut=1)
 
-    asked = ("histogram", "edges")
-    return call("histogram", asked, {**given, "edges": edges}, decide, None, stream, called={"x": "a", "edges": "bins"})
+    asked, names = ("histogram", "edges", sorted_), {"x": "a", "edges": "bins"}
+    found = call("histogram", asked, {**given, "edges": edges}, decide, None, stream, called=names)
+    if sorted_:
+        return found
+    counts = found[0] if isinstance(found, tuple) else found
+    if counts.shape[0] != edges.shape[0] - 1:
+        raise ValueError("`bins` must increase monotonically, when an array")
+    return counts
 
 
 def count_integers(given: Mapping[str, Any], size: int, stream: Any) -> Any:

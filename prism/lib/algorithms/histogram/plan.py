@@ -69,8 +69,10 @@ class Task:
             types = self.bins.template("float64" if self.given == "float64" else "float32")
         if self.kind != kernels.EVEN or self.late:
             types["G"] = "float32"
+        sure = self.kind == kernels.EVEN and not self.late and self.bins is not None and self.bins.sure
         return {
-            **types, "TI": self.given, "TW": self.weights or "uint8", "TE": self.edges or "float32",
+            **types, **({"SURE": True} if sure else {}),
+            "TI": self.given, "TW": self.weights or "uint8", "TE": self.edges or "float32",
             "E": self.compared or "float32", "C": self.counter, "S": self.sums, "W": wide,
             "U": f"u{wide.removeprefix('u')}", "KIND": self.kind, "INTEGRAL": self.integral, "LATE": self.late,
             "WEIGHTED": bool(self.weights), "MOST": self.most,
@@ -158,6 +160,17 @@ def prepare(many: int, sums: str, size: int = 0, bins: Bins | None = None, *, ho
     )  # fmt: skip
 
 
+def check_edges(edges: str, size: int) -> Step:
+    """Return the step that says how many bins there are between the edges: `size`, or none where they don't increase."""
+    given = {"edges": Buffer("edges"), "length": Buffer(LENGTH), "size": size}
+    return Step(
+        instance_of(kernels.check_edges, {"TE": edges, "THREADS": configurations.PREPARE}),
+        1,
+        configurations.PREPARE,
+        given,
+    )
+
+
 def find_length(size: int, least: int) -> Step:
     """Return the step that says how many counts there are up to that of the largest element, which is behind them."""
     given = {"counts": Buffer(OUT), "length": Buffer(LENGTH), "size": size, "least": least}
@@ -182,4 +195,4 @@ def _zero(scalar: str) -> Any:
     return 0 if "int" in scalar else 0.0
 
 
-__all__ = ["LENGTH", "Plan", "Task", "count", "find_length", "place", "prepare"]
+__all__ = ["LENGTH", "Plan", "Task", "check_edges", "count", "find_length", "place", "prepare"]

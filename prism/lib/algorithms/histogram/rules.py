@@ -20,7 +20,7 @@ _NEVER = 1e30
 class Bins:
     """Even bins of numbers of a dtype: types, see `prism.kernels.histogram`, and the kernel's `Even`.
 
-    `empty`: no number is in one.
+    `empty`: no number is in one. `sure`: of integers each bin is sure, however quickly it is computed.
     """
 
     edges: np.dtype[Any]
@@ -28,6 +28,7 @@ class Bins:
     computed: np.dtype[Any]
     rule: Any
     empty: bool
+    sure: bool = False
 
     def template(self, quick: str) -> dict[str, str]:
         """Return the kernel's types; `quick`: what bins are first computed in."""
@@ -85,8 +86,8 @@ def even_bins(given: np.dtype[Any], first: Any, last: Any, size: int) -> Bins:
         rule["low"] = np.result_type(sample, first).type(first)
         rule["high"] = np.result_type(sample, last).type(last)
         least, empty = 0, False
-    _set_quick(rule, given, edges, (divided, computed), (first, last), least)
-    return Bins(edges_dtype, divided, computed, rule[()], empty)
+    sure = _set_quick(rule, given, edges, (divided, computed), (first, last), least)
+    return Bins(edges_dtype, divided, computed, rule[()], empty, sure)
 
 
 def _difference(last: Any, first: Any) -> Any:
@@ -117,8 +118,8 @@ def _kept(given: np.dtype[Any], first: Any, last: Any) -> tuple[int, int]:
 
 def _set_quick(
     rule: Any, given: np.dtype[Any], edges: Any, types: tuple[Any, Any], limits: tuple[Any, Any], least: int
-) -> None:
-    """Set what quick bins are computed with, and how far from a whole number they are sure.
+) -> bool:
+    """Set what quick bins are computed with, and how far from a whole number they are sure; whether all of integers are.
 
     They are off by the roundings of their own arithmetic, of NumPy's edges, and of the limits that elements are compared with.
     """
@@ -141,13 +142,14 @@ def _set_quick(
     theirs = size * (kind + 2 * float(np.finfo(divided).eps)) + (relative * kind if integral else 0)
     if not (margin < 0.25 and theirs < 0.5 and small):  # else NumPy may be off by more than the bins beside
         rule["margin"] = _NEVER
-        return
+        return False
     shift = _shift(edges, first, width, largest) if integral and computed == edges.dtype == np.float64 else 0
     rule["scale"], rule["margin"] = scale, margin
     if not integral:
         lowest = (rule["low"][()], edges[0], np.float32(first) if narrow else first)
         rule["least_sure"] = 0 if all(_exactly(one) == first for one in lowest) else np.inf
     rule["offset"] = float((least - first + shift) * size / width)
+    return shift > 0 and margin < 0.5 * float(shift * size / width)
 
 
 def _float(value: Fraction) -> float:

@@ -27,10 +27,10 @@ def unique_parts(x: Any, axis: int, wanted: tuple[bool, bool, bool], stream: Any
     facts = arguments.facts_of(x, "ar")
     ndim, many = len(facts.shape), facts.shape[axis]
     axes = (axis, *(k for k in range(ndim) if k != axis))
-    turned = memory.transpose(facts, x, axes)
+    lying = memory.transpose(facts, x, axes)
     rest = tuple(facts.shape[k] for k in axes[1:])
     each = math.prod(rest)
-    rows = turned.reshape(many, each)
+    rows = lying.reshape(many, each)
     order = lexsort([rows[:, k] for k in reversed(range(each))], stream=stream) if each else _all(x, many, stream)
     arranged = take(rows, order, 0, stream=stream)
     begins = any_of(_differs(arranged), axis=1, stream=stream) if each else _first(x, many, stream)

@@ -23,15 +23,13 @@ CARRIED = (
 )  # fmt: skip
 """What values may be: in memory, the first four, by their size; as they are where they are computed when they are read."""
 _NARROW = 1 << 31  # counts of shorter arrays are of 32 bits
-_HOST_ROOM = 227 << 10
+_ROOM = 227 << 10  # bytes that a block may have, of most GPUs
 _MANY = 1 << 17
 """Several rows that no block holds are sorted by digits where they have so many elements in all, else by tiles and merges."""
 _CLUSTERED = 1 << 15
 """One row of up to so many elements is sorted by a cluster: to meet takes all blocks longer."""
 _COUNTED = 16
 """Up to so many rows of keys of 8 and 16 bits are counted and filled, one after the other; more are sorted by digits at once."""
-_TILES_OF_ROW = 4
-"""Rows of at least so many long tiles take them: the last tile of each row is not full."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,20 +148,15 @@ def radix(
     `in_place`: an even number of passes moves elements, so that results may be what is read.
     """
     scratch = Scratch()
-    if (
-        kind.bits is not None and not kind.values
-    ):  # what is equal may differ: what goes along, whatever it is, tells its order
-        kind, names = (
-            replace(kind, values="uint8"),
-            replace(names, values=names.x, moved=scratch.take("uint8", many * n)),
-        )
+    if kind.bits is not None and not kind.values:  # what is equal may differ: what goes along tells its order
+        kind = replace(kind, values="uint8")
+        names = replace(names, values=names.x, moved=scratch.take("uint8", many * n))
     keys, carried = keys_of(kind), carries(kind)
     if fill.is_counted(keys.size, carried, n) and many <= _COUNTED:
         return by_counting(keys, many, n, machine, names, aligned=aligned)
     value = {NONE: "uint32", POSITIONS: "uint32" if n < 1 << 32 else "uint64", GIVEN: kind.values}[carried]
     counts = "uint32" if many * n < _NARROW else "uint64"
-    room = _HOST_ROOM if machine.host else ROOM.get(machine.arch, _HOST_ROOM)
-    c = configuration(keys, value, carried, n, room, many=many, host=machine.host)
+    c = _cut(keys, value, carried, n, many, machine)
     template = {
         "K": keys.type, "V": value, "VO": kind.places or "int64", "C": counts, "KIND": keys.kind, "VALUES": carried,
         "THREADS": c.threads, "ITEMS": c.items, "BATCH": c.batch, "BLOCKS": c.blocks, "WORDS": c.words, "ROWS": many > 1,
@@ -191,7 +184,7 @@ def radix(
         "control": Buffer(WORDS, 0, "uint64", 1), "rows": many, "moved": moved, **shared,
     }  # fmt: skip
     steps: list[Step | Clear] = [Clear(number)]
-    steps.append(_count(keys, counts, n, names.x, machine, room, shared, rows=many, aligned=aligned))
+    steps.append(_count(keys, counts, n, names.x, machine, shared, rows=many, aligned=aligned))
     if many > 1:
         begin = instance_of(kernels.begin_rows, {"C": counts, "PASSES": keys.size})
         steps += [
@@ -209,13 +202,12 @@ def radix(
 def by_counting(keys: Keys, many: int, n: int, machine: Machine, names: Names, *, aligned: bool) -> Plan:
     """Return the plan that sorts rows of `n` keys of 8 or 16 bits by counting them. Scratch: two numbers for each key."""
     scratch, counts = Scratch(), "uint32" if n < _NARROW else "uint64"
-    room = _HOST_ROOM if machine.host else ROOM.get(machine.arch, _HOST_ROOM)
     number = scratch.take(counts, 1 << 8 * keys.size)
     shared = {"n": n, "flip": keys.flip, "lowest": keys.lowest}
     steps: list[Step | Clear] = []
     for row in range(many):
         x, y = (_at(one, row * n * keys.size) for one in (names.x, names.y))
-        count = _count(keys, counts, n, x, machine, room, {"counts": number, **shared}, aligned=aligned)
+        count = _count(keys, counts, n, x, machine, {"counts": number, **shared}, aligned=aligned)
         steps += fill.steps(keys.type, shared, number, count, x, y, machine, scratch, kind=keys.kind, aligned=aligned)
     if keys.kind != kernels.FLOAT:
         return Plan(tuple(steps), scratch=scratch.used)
@@ -223,26 +215,20 @@ def by_counting(keys: Keys, many: int, n: int, machine: Machine, names: Names, *
     return Plan(tuple(steps), CONTROL + capacity * 2 * size_of(counts), f"zeros {capacity} {counts}", scratch.used)
 
 
-def configuration(
-    keys: Keys, value: str, carried: int, n: int, room: int, *, many: int = 1, host: bool = False
-) -> kernels.Configuration:
+def _cut(keys: Keys, value: str, carried: int, n: int, many: int, machine: Machine) -> kernels.Configuration:
     """Return how `many` rows of `n` elements are cut into tiles."""
-    if host:
+    if machine.host:
         return kernels.HOST_SMALL if n <= 8 * kernels.HOST_SMALL.tile else kernels.HOST_LARGE
-    short, middle, long = kernels.configurations(keys.size, size_of(value), carried, room)
-    if many * n >= kernels.LONG_TILES * long.tile and (many == 1 or n >= _TILES_OF_ROW * long.tile):
-        return long
-    if many * n >= kernels.MIDDLE_TILES * middle.tile and (many == 1 or n >= _TILES_OF_ROW * middle.tile):
-        return middle
-    return short
+    room = ROOM.get(machine.arch, _ROOM)
+    return kernels.configuration_of(keys.size, size_of(value), carried, room, n, many, machine.multiprocessors)
 
 
 def _count(
-    keys: Keys, counts: str, n: int, x: Buffer, machine: Machine, room: int, shared: dict[str, Any], *, rows: int = 1,
+    keys: Keys, counts: str, n: int, x: Buffer, machine: Machine, shared: dict[str, Any], *, rows: int = 1,
     aligned: bool,
 ) -> Step:  # fmt: skip
     """Return the step that counts all digits, of each row for itself."""
-    c = kernels.HOST_COUNTING if machine.host else kernels.counting(keys.size, room)
+    c = kernels.HOST_COUNTING if machine.host else kernels.counting(keys.size, ROOM.get(machine.arch, _ROOM))
     items = max(1, c.bytes // keys.size)
     width = math.gcd(items, max(1, 16 // keys.size))
     template = {
@@ -267,7 +253,6 @@ __all__ = [
     "by_counting",
     "by_digits",
     "by_residents",
-    "configuration",
     "keys_of",
     "may_be_in_place",
     "radix",

@@ -9,7 +9,7 @@ from prism.lib.algorithms.sort import plan
 from prism.lib.algorithms.sort_rows.plan import Kind, Names
 from prism.runtime.instance import Instance
 
-_SIZES = (1 << 17, 1 << 22, 1 << 28)
+_SIZES = (1 << 17, 1 << 22, 3 << 22, 10**7, 1 << 24, 1 << 28)
 _HELD = (1 << 14, 1 << 15)
 _RESIDENT = (1 << 16, 1 << 17, 1 << 18, 1 << 20, 1 << 21)
 
@@ -33,7 +33,11 @@ def instances(gpu: Machine) -> Iterator[Instance]:
             found = plan.radix(kind, 1, n, gpu, names, aligned=True, in_place=in_place)
             yield from (step.instance for step in found.steps if isinstance(step, Step))
     for scalar in ("int32", "float32"):  # by clusters, where there are any, and by blocks that all run at once
-        for kind, names in ((Kind(scalar), Names()), (Kind(scalar, elements=False, places="int64"), positions)):
+        for kind, names in (
+            (Kind(scalar), Names()),
+            (Kind(scalar, values="uint32"), Names()),
+            (Kind(scalar, elements=False, places="int64"), positions),
+        ):
             for n in (*_HELD, *_RESIDENT):
                 found = plan.rows(kind, 1, n, gpu, aligned=True, names=names)
                 yield from (step.instance for step in found.steps if isinstance(step, Step))

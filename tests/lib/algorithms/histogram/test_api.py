@@ -15,7 +15,7 @@ import pytest
 
 from prism import interpret, lib
 from prism.lib import lazy
-from prism.lib.algorithms.histogram import plan, rules
+from prism.lib.algorithms.histogram import arguments, plan, rules
 from tests.host.stand_ins import Gpu, array, stand_in
 from tests.rarely import rarely
 
@@ -414,3 +414,27 @@ def test_what_a_gpu_is_given(kind: str, monkeypatch: pytest.MonkeyPatch) -> None
 def test_many_random_calls(part: int) -> None:
     for seed in range(1000 + part * FUZZ // 10, 1000 + (part + 1) * FUZZ // 10):
         random_call(seed)
+
+
+def test_edges_that_a_kernel_looks_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a GPU: counting is under way while the host learns whether edges increase, and reads nothing outside meanwhile."""
+    monkeypatch.setattr(arguments, "are_checked_later", lambda bins, info: True)
+    random = np.random.default_rng(0)
+    for dtype in (np.float32, np.int32, np.uint8):
+        x = (random.random(3000) * 200).astype(dtype)
+        for edges in (np.sort(random.random(40) * 180), np.array([0, 5, 5, 90]), np.array([3.0, 7.0]), np.arange(3000)):
+            counts, same = lib.histogram(x, edges)
+            assert same is edges and np.array_equal(counts, np.histogram(x, edges)[0])
+            weights = np.arange(3000)
+            found, _ = lib.histogram(x, edges, weights=weights)
+            assert np.array_equal(found, np.histogram(x, edges, weights=weights)[0])
+        for wrong in (
+            random.random(40) * 180,
+            np.array([5, 3]),
+            np.array([1, np.nan, 3]),
+            np.array([np.nan] * 5),
+            -np.arange(3000),
+        ):
+            with pytest.raises(ValueError, match="`bins` must increase monotonically"):
+                lib.histogram(x, wrong)
+    assert lib.histogram(x[:0], np.arange(4.0))[0].tolist() == [0, 0, 0]
