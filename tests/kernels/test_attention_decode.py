@@ -156,7 +156,7 @@ def test_parts(blocks: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_units_for_who_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of many tiles the last ones are dealt out in small units: some heads have parts of large ones and of small ones."""
-    assert plan.blocks_of(1 << 14, 1024, 264) == (264, 4) and plan.blocks_of(2048, 8, 264) == (264, 0)
+    assert plan.blocks_of(1 << 14, 1024, 264) == (264, 0) and plan.blocks_of(2048, 8, 264) == (264, 0)
     assert plan.blocks_of(2048, 32, 264) == (256, 0) and plan.blocks_of(20, 8, 264) == (20, 0)
     monkeypatch.setattr(plan, "HOST_BLOCKS", 2)
     for name, value in (("MANY", 2), ("PART", 2), ("SMALL", 1)):

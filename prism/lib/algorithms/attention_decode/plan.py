@@ -21,8 +21,11 @@ ROWS = 64
 HOST_BLOCKS = 3
 """Blocks on the reference machine."""
 MANY = 24
-"""Tiles of a block that are many; one of `PART` of them goes to who comes first, in units of `SMALL`."""
-PART, SMALL = 8, 4
+"""Tiles of a block that are many; one of `PART` of them goes to who comes first, in units of `SMALL`, unless that is 0.
+
+On an H200 units of 4 and fewer tiles were slower than none, when a unit still took some 7 us besides (docs/attention.md).
+"""
+PART, SMALL = 8, 0
 FAN = 128 << 10
 """Bytes of parts that one block adds up: more are added up by several, and then again."""
 
@@ -143,8 +146,7 @@ def _plan(asked: Decoding, out: View, machine: Machine) -> Plan:
 def blocks_of(tiles: int, pairs: int, slots: int) -> tuple[int, int]:
     """Return how many blocks there are of `slots` that run at a time, and how many tiles a small unit has, or 0.
 
-    Multiprocessors are not all as fast: where a block has many tiles, the last eighth goes to who comes first. Where it has few,
-    each has tiles of one head alone, if that leaves few blocks out.
+    Where a block has few tiles, all are of one head, if that leaves few blocks out: it then keeps one part alone.
     """
     if tiles >= MANY * slots:
         return slots, SMALL
