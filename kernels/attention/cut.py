@@ -13,8 +13,7 @@ class Cut:
     where `slab`, else from registers. `registers` are those of a thread that computes, `loader_registers` of others; 0: all have
     as many. Elements have `width` bytes: 2, or 1, where values are transposed, rows of keys, and permuted (`transpose_values`).
     Sums are scaled as larger scores come; where `seldom`, under a condition. Of `by_products` powers one is a polynomial's, of 0
-    none. `queries` tiles of queries are held: with 2, the next tile's are there when it begins. `branch`:
-    exponentials stand in a branch that is always taken, so that the assembler does not wait for products with values before them.
+    none. `queries` tiles of queries are held: with 2, the next tile's are there when it begins.
     """
 
     dim: int
@@ -30,7 +29,6 @@ class Cut:
     seldom: bool = False
     by_products: int = 0
     queries: int = 1
-    branch: bool = True
 
     @property
     def rows(self) -> int:

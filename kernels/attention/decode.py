@@ -94,7 +94,7 @@ def decode(
                         with group(warpgroup[1]):
                             if j + CUT.keys > least:
                                 mask(scores, low, high, j)
-                            weigh(scores, largest, total, factor, s.scale, MORE=0, BY_PRODUCTS=0, BRANCH=False)
+                            weigh(scores, largest, total, factor, s.scale, MORE=0, BY_PRODUCTS=0)
                         with group(thread[1]):
                             for i in range(count(sums)):
                                 sums[i] *= factor[i / 2 % 2]

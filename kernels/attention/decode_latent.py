@@ -107,7 +107,7 @@ def decode_latent(
                             wgmma(scores, q_now[64, 0], k_right)
                             if j + 64 > least:
                                 mask(scores, low, high, j)
-                            weigh(scores, largest, total, factor, s.scale, MORE=0, BY_PRODUCTS=0, BRANCH=False)
+                            weigh(scores, largest, total, factor, s.scale, MORE=0, BY_PRODUCTS=0)
                         with group(thread[1]):
                             for i in range(count(sums)):
                                 sums[i] *= factor[i / 2 % 2]

@@ -166,12 +166,12 @@ def attend(
                                 # Those of which some row sees not all; and some more, so that they are the first and the last.
                                 if j + CUT.keys > end - (CUT.rows - 1 if TERMS.causal else 0):
                                     mask(scores, low, high, j)
-                                    weigh(scores, largest, total, factor, by, MORE=MORE, BY_PRODUCTS=0, BRANCH=CUT.branch)
+                                    weigh(scores, largest, total, factor, by, MORE=MORE, BY_PRODUCTS=0)
                                 elif TERMS.window and j < begin + (CUT.keys + CUT.rows):
                                     mask(scores, low, high, j)
-                                    weigh(scores, largest, total, factor, by, MORE=MORE, BY_PRODUCTS=0, BRANCH=CUT.branch)
+                                    weigh(scores, largest, total, factor, by, MORE=MORE, BY_PRODUCTS=0)
                                 else:
-                                    weigh(scores, largest, total, factor, by, MORE=MORE, BY_PRODUCTS=BY, BRANCH=CUT.branch)
+                                    weigh(scores, largest, total, factor, by, MORE=MORE, BY_PRODUCTS=BY)
                             with group(thread[1]):
                                 if not CUT.seldom or factor[0] < 1 or factor[1] < 1:
                                     for i in range(count(sums)):

@@ -96,7 +96,7 @@ def exp2_by_products(x: float32 @ thread[1]) -> float32 @ thread[1]:
 
 
 @prism("device")
-@template(KEYS=constexpr(int), MORE=constexpr(int), BY_PRODUCTS=constexpr(int), BRANCH=constexpr(bool))
+@template(KEYS=constexpr(int), MORE=constexpr(int), BY_PRODUCTS=constexpr(int))
 @requires(warpgroup[1])
 def weigh(
     scores: fragment(float32, 64, KEYS) @ warpgroup[1], largest: float32[2] @ thread[1], total: float32[2] @ thread[1],
@@ -107,7 +107,6 @@ def weigh(
     Perspective: warpgroup; the four threads that share rows agree on the largest score, and each has a part of the sum.
     Shapes:      `largest` is that score less `MORE`, so weights and their sum are times 2^`MORE`. `factor`: by what to scale what
                  was summed by the last largest scores. Of `BY_PRODUCTS` powers one is made by `exp2_by_products`; 0: none is.
-                 `BRANCH`: they are behind a branch, and what is behind them stays there.
     Source:      Milakov and Gimelshein, "Online normalizer calculation for softmax".
     Test:        tests/kernels/test_attention.py
     """
@@ -125,14 +124,13 @@ def weigh(
             largest[h] = top
             total[h] *= factor[h]
     with group(thread[1]):
-        if not BRANCH or not factor[0] > 2:  # always so, which the assembler does not know: it would wait first
-            for i in range(count(scores)):
-                exponent: float32 = scale * scores[i] - largest[i / 2 % 2]
-                if BY_PRODUCTS > 0 and i % max(BY_PRODUCTS, 1) == 0:
-                    scores[i] = exp2_by_products(exponent)
-                else:
-                    scores[i] = fast_exp2_flush(exponent)
-                total[i / 2 % 2] += scores[i]
+        for i in range(count(scores)):
+            exponent: float32 = scale * scores[i] - largest[i / 2 % 2]
+            if BY_PRODUCTS > 0 and i % max(BY_PRODUCTS, 1) == 0:
+                scores[i] = exp2_by_products(exponent)
+            else:
+                scores[i] = fast_exp2_flush(exponent)
+            total[i / 2 % 2] += scores[i]
 
 
 __all__ = ["EIGHT", "LEAST", "LN_2", "LOG2_E", "as_it_is", "change", "exp2_by_products", "mask", "pack", "weigh"]

@@ -197,6 +197,15 @@ def test_cupy_arrays_and_graphs() -> None:
         assert torch.equal(out, torch.from_dlpack(found))
 
 
+def test_past_2_31_of_latent_caches() -> None:
+    cache = torch.randn((4000, 1000, 1, 576), device="cuda", dtype=torch.float16)
+    q = torch.randn((4000, 1, 16, 576), device="cuda", dtype=torch.float16)
+    found = prism.lib.attention_decode_latent(q, cache)
+    for part in (slice(0, 1), slice(-1, None)):
+        wanted = prism.lib.attention_decode_latent(q[part], cache[part])
+        assert float((found[part].float() - wanted.float()).abs().max()) <= 2.0**-10  # as below
+
+
 def test_past_2_31() -> None:
     k, v = (torch.randn(PAST, device="cuda", dtype=torch.float16) for _ in range(2))
     q = torch.randn((*PAST[:2], 1, PAST[3]), device="cuda", dtype=torch.float16)

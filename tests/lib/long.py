@@ -150,7 +150,7 @@ ELSEWHERE = {
     "test_histogram.py": ("histogram", "bincount"),
     "test_sort.py": ("sort",),
     "test_attention.py": ("attention",),
-    "test_attention_decode.py": ("attention_decode",),
+    "test_attention_decode.py": ("attention_decode", "attention_decode_latent"),
     "test_attention_backward.py": ("attention_backward",),
 }  # fmt: skip
 """The modules of tests/gpu that look at others."""
