@@ -18,7 +18,7 @@ import json
 import math
 import statistics
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -185,25 +185,26 @@ def measure(text: str, dtype: str, rounds: int) -> dict[str, Any]:
     return row
 
 
-def main() -> int:
-    """Measure, print a table, and write what was found."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--shapes", default="")
-    parser.add_argument("--held-out", action="store_true", help="the shapes that nothing was chosen by, alone")
+def arguments(description: str, shapes: Iterable[str]) -> argparse.ArgumentParser:
+    """Return what the scripts of attention are asked; `shapes` are measured where none are named."""
+    parser = argparse.ArgumentParser(description=description.splitlines()[0])
+    parser.add_argument("--shapes", default=",".join(shapes))
     parser.add_argument("--dtype", default="bfloat16", choices=list(EPS))
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--seconds", type=float, default=110.0, help="begin nothing more after this")
     parser.add_argument("--json", type=Path)
-    options = parser.parse_args()
+    return parser
 
+
+def measure_all(options: argparse.Namespace, unit: str, measure: Callable[[str, str, int], dict[str, Any]]) -> int:
+    """Measure each shape that is asked for, print a table, and write what was found."""
     import torch
 
     print(
-        f"{torch.cuda.get_device_name()}, torch {torch.__version__}, {options.dtype}; TFLOP/s (error); above 1: Prism is faster"
+        f"{torch.cuda.get_device_name()}, torch {torch.__version__}, {options.dtype}; {unit} (error); above 1: Prism is faster"
     )
-    chosen = options.shapes.split(",") if options.shapes else HELD_OUT if options.held_out else [*SHAPES, *HELD_OUT]
     rows = []
-    for text in chosen:
+    for text in options.shapes.split(","):
         if elapsed() > options.seconds:
             print(f"{text}: no time left")
             continue
@@ -213,6 +214,15 @@ def main() -> int:
         options.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
     print(f"{elapsed():.0f} s")
     return 0
+
+
+def main() -> int:
+    parser = arguments(__doc__, [*SHAPES, *HELD_OUT])
+    parser.add_argument("--held-out", action="store_true", help="the shapes that nothing was chosen by, alone")
+    options = parser.parse_args()
+    if options.held_out:
+        options.shapes = ",".join(HELD_OUT)
+    return measure_all(options, "TFLOP/s", measure)
 
 
 if __name__ == "__main__":

@@ -10,17 +10,14 @@ more each, so that the host's time does not count; who begins a round is another
 
 from __future__ import annotations
 
-import argparse
-import json
 import math
 import statistics
 import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
-from attention import compare
-from hgemm import elapsed, ratio_of
+from attention import arguments, compare, measure_all
+from hgemm import ratio_of
 
 SHAPES = (
     "128x16384", "128x16384c", "64x16384", "64x16384c", "128x4096", "128x4096c", "128x2048", "128x2048c", "64x2048", "64x2048c",
@@ -128,33 +125,5 @@ def measure(text: str, dtype: str, rounds: int) -> dict[str, Any]:
     return row
 
 
-def main() -> int:
-    """Measure, print a table, and write what was found."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--shapes", default=",".join(SHAPES))
-    parser.add_argument("--dtype", default="bfloat16", choices=["bfloat16", "float16"])
-    parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--seconds", type=float, default=110.0, help="begin nothing more after this")
-    parser.add_argument("--json", type=Path)
-    options = parser.parse_args()
-
-    import torch
-
-    print(
-        f"{torch.cuda.get_device_name()}, torch {torch.__version__}, {options.dtype}; TFLOP/s (error); above 1: Prism is faster"
-    )
-    rows = []
-    for text in options.shapes.split(","):
-        if elapsed() > options.seconds:
-            print(f"{text}: no time left")
-            continue
-        rows.append(measure(text, options.dtype, options.rounds))
-        torch.cuda.empty_cache()
-    if options.json is not None:
-        options.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
-    print(f"{elapsed():.0f} s")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(measure_all(arguments(__doc__, SHAPES).parse_args(), "TFLOP/s", measure))

@@ -9,17 +9,14 @@ another one each time. The last sequence of each result is compared with float64
 
 from __future__ import annotations
 
-import argparse
-import json
 import math
 import statistics
 import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
-from attention import EPS, compare
-from hgemm import elapsed, graph_of, ratio_of
+from attention import EPS, arguments, compare, measure_all
+from hgemm import graph_of, ratio_of
 
 SHAPES = (
     "1x8x1024", "1x8x4096", "1x8x16384", "1x8x65536", "1x4x16384", "1x2x32768", "1x1x65536", "4x8x4096", "8x8x4096", "8x8x16384",
@@ -97,33 +94,5 @@ def measure(text: str, dtype: str, rounds: int) -> dict[str, Any]:
     return row
 
 
-def main() -> int:
-    """Measure, print a table, and write what was found."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--shapes", default=",".join(SHAPES))
-    parser.add_argument("--dtype", default="bfloat16", choices=list(EPS))
-    parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--seconds", type=float, default=110.0, help="begin nothing more after this")
-    parser.add_argument("--json", type=Path)
-    options = parser.parse_args()
-
-    import torch
-
-    print(
-        f"{torch.cuda.get_device_name()}, torch {torch.__version__}, {options.dtype}; GB/s (error); above 1: Prism is faster"
-    )
-    rows = []
-    for text in options.shapes.split(","):
-        if elapsed() > options.seconds:
-            print(f"{text}: no time left")
-            continue
-        rows.append(measure(text, options.dtype, options.rounds))
-        torch.cuda.empty_cache()
-    if options.json is not None:
-        options.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
-    print(f"{elapsed():.0f} s")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(measure_all(arguments(__doc__, SHAPES).parse_args(), "GB/s", measure))

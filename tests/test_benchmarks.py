@@ -130,6 +130,8 @@ def test_every_script_of_the_manifest_has_figures(monkeypatch: pytest.MonkeyPatc
     )
     for name in dashboard():
         text = (FOLDER / f"{name}.py").read_text()
+        if "arguments(__doc__" in text:  # what the scripts of attention share
+            text += (FOLDER / "attention.py").read_text()
         assert f'Rows("{name}", parser)' in text if name in tables.CALLS else '"--json"' in text, name
         read = {path.stem for path in (FOLDER / "benchmarks").glob("*.py") if f'read("{name}")' in path.read_text()}
         assert name in tables.CALLS or read, name

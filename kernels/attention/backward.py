@@ -17,7 +17,7 @@ from prism.kernels.attention.softmax import LOG2_E, mask, pack
 from prism.lang import (
     CUtensorMap, attr, bitcast, block, bulk_load, bulk_reduce, claim, column, const, constexpr, count, dtype, fast_exp2_flush,
     float4, float4_cast, float32, fragment, grid, group, id, int32, int64, load_vector, one, partition, prism, ptr, requires,
-    roles, row, set_registers, shared, shuffle_xor, stmatrix, template, thread, tma_load, tma_store, turns, uint32, vector,
+    roles, row, set_registers, shared, shuffle_xor, stmatrix, template, thread, tma_load, tma_store, uint32, vector,
     warp, warpgroup, wgmma,
 )  # fmt: skip
 
@@ -179,16 +179,10 @@ def change_keys(
                         claim(q_tile, consumers) as q_now, claim(dout_tile, consumers) as dout_now,
                         claim(rows_tile, consumers) as rows_now,
                     ):  # fmt: skip
-                        if CUT.turns:
-                            with turns(workers), consumers, group(warpgroup[1]):
-                                wgmma(scores, k_now[64 * w, 0], q_now, accumulate=False)
-                                if OF_KEYS:
-                                    wgmma(steps, v_now[64 * w, 0], dout_now, accumulate=False)
-                        else:
-                            with consumers, group(warpgroup[1]):
-                                wgmma(scores, k_now[64 * w, 0], q_now, accumulate=False)
-                                if OF_KEYS:
-                                    wgmma(steps, v_now[64 * w, 0], dout_now, accumulate=False)
+                        with consumers, group(warpgroup[1]):
+                            wgmma(scores, k_now[64 * w, 0], q_now, accumulate=False)
+                            if OF_KEYS:
+                                wgmma(steps, v_now[64 * w, 0], dout_now, accumulate=False)
                         with consumers, group(warpgroup[1]):
                             if TERMS.cap:
                                 with group(thread[1]):

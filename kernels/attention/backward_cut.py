@@ -10,8 +10,8 @@ class BackwardCut:
     """Tiles of `rows` rows of queries against tiles of 64 keys for each of `groups` warpgroups; `stages` tiles are held at once.
 
     Rows of queries and keys have `dim` elements, those of values `dim_v`. Weights become operands after gradients of scores where
-    `late`: then fewer registers are in use at once. Warpgroups take turns at the first products where `turns`. A warpgroup adds
-    up 64 columns of dQ: of all rows of a tile or, where there are more warpgroups than such columns, of a part of them.
+    `late`: then fewer registers are in use at once. A warpgroup adds up 64 columns of dQ: of all rows of a tile or, where there
+    are more warpgroups than such columns, of a part of them.
     """
 
     dim: int
@@ -20,7 +20,6 @@ class BackwardCut:
     stages: int = 2
     groups: int = 2
     late: bool = False
-    turns: bool = False
     registers: int = 240
     loader_registers: int = 24
 
@@ -66,11 +65,8 @@ MOST_TOGETHER = 128
 """Elements of a head, at most, of which sums of two gradients of a tile are in registers."""
 
 
-def backward_cut_of(dim: int, dim_v: int, *, masked: bool = True) -> BackwardCut:
-    """Return how the backward of heads of so many elements, and of values of so many, is cut: tiles hold zeros beyond them.
-
-    `masked`: whether some rows don't see some keys, or tiles of keys end beyond the last.
-    """
+def backward_cut_of(dim: int, dim_v: int) -> BackwardCut:
+    """Return how the backward of heads of so many elements, and of values of so many, is cut: tiles hold zeros beyond them."""
     wide, wide_v = (-(-elements // 64) * 64 for elements in (dim, dim_v))
     rows = 96 if wide == wide_v == 64 else 64 if wide + wide_v <= 448 else 48
     return BackwardCut(wide, wide_v, rows)

@@ -12,8 +12,8 @@ class Cut:
     `groups` warpgroups have 64 rows each; they take turns at the tensor cores where `turns`. Results leave through shared memory
     where `slab`, else from registers. `registers` are those of a thread that computes, `loader_registers` of others; 0: all have
     as many. Elements have `width` bytes: 2, or 1, where values are transposed, rows of keys, and permuted (`transpose_values`).
-    Sums are scaled as larger scores come; where `seldom`, under a condition. Of `by_products` powers one is a polynomial's, of 0
-    none. `queries` tiles of queries are held: with 2, the next tile's are there when it begins.
+    Of `by_products` powers one is a polynomial's, of 0 none. `queries` tiles of queries are held: with 2, the next tile's are
+    there when it begins.
     """
 
     dim: int
@@ -26,7 +26,6 @@ class Cut:
     registers: int = 232
     loader_registers: int = 40
     width: int = 2
-    seldom: bool = False
     by_products: int = 0
     queries: int = 1
 

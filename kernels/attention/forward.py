@@ -173,9 +173,8 @@ def attend(
                                 else:
                                     weigh(scores, largest, total, factor, by, MORE=MORE, BY_PRODUCTS=BY)
                             with group(thread[1]):
-                                if not CUT.seldom or factor[0] < 1 or factor[1] < 1:
-                                    for i in range(count(sums)):
-                                        sums[i] *= factor[i / 2 % 2]
+                                for i in range(count(sums)):
+                                    sums[i] *= factor[i / 2 % 2]
                                 if CUT.width == 1:  # of 16 columns, pairs of the first 8 and of the last stand together
                                     for i in range(count(weights)):
                                         weights[i] = W(scores[i / 8 * 8 + i / 2 % 2 * 4 + i / 4 % 2 * 2 + i % 2])

@@ -1,4 +1,4 @@
-"""Lazy arrays: the class, what they are made of, and how they are put broadcast_all."""
+"""Lazy arrays: the class, what they are made of, and how they are put together."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from prism.lang.surface.views import At, Compute, Expression, Leaf, Number, Posi
 from prism.lang.types import SCALARS, Scalar
 from prism.lang.types.structs import Struct, scalar_called
 from prism.lib import operators
-from prism.runtime import arrays as known_arrays
+from prism.lib.lazy.types import WHOLE, common_type, dtype_of
 from prism.runtime.arrays import BFLOAT16, ArrayInfo, describe, one_place
 
 INT64, BOOL = SCALARS["int64"], SCALARS["bool"]
@@ -298,15 +298,6 @@ def bits_of(value: bool | int | float) -> int:
     return int(value) % 2**64
 
 
-@lru_cache(maxsize=256)
-def dtype_of(scalar: Scalar) -> np.dtype[Any]:
-    """Return NumPy's dtype of a kernel's type; bfloat16's own name for it."""
-    if isinstance(scalar, Struct):
-        return scalar.dtype
-    found: np.dtype[Any] = known_arrays.CODED.get(scalar.name, np.dtype(scalar.numpy))
-    return found
-
-
 def scalar_of(info: ArrayInfo, name: str = "x") -> Scalar:
     """Return the kernel's type of an array's elements.
 
@@ -420,8 +411,6 @@ def convert(x: Lazy, scalar: Scalar) -> Lazy:
 # -- Arithmetic -----------------------------------------------------------------------------------------------------------
 
 _COMPARES = ("<", "<=", ">", ">=", "==", "!=")
-_BITS = ("&", "|", "^")
-_WHOLE = ("//", "%", "**")
 wholes: list[Callable[[str, Lazy, Lazy, Any], Lazy]] = []
 """What makes quotients, remainders and powers: `functions`, which apply device functions."""
 between: list[Callable[[Lazy, Struct], Lazy]] = []
@@ -442,7 +431,7 @@ def arithmetic(op: str, one: Any, other: Any) -> Any:
     )
     first, second = (x if x is number else of(x) for x in (one, other))
     kinds: list[Any] = [x.scalar if isinstance(x, Lazy) else type(x) for x in (first, second)]
-    scalar = _common(op, *kinds)
+    scalar = common_type(op, *kinds)
     if isinstance(scalar, Struct):  # the language has no operators on them, and the library has some
         parts = broadcast_all(
             [convert(x, scalar) if isinstance(x, Lazy) else _complex(x, scalar) for x in (first, second)]
@@ -452,7 +441,7 @@ def arithmetic(op: str, one: Any, other: Any) -> Any:
             return found if op == "!=" else ~found
         return compute((operators.add if op == "+" else operators.multiply).function, scalar, parts)
     (left, right) = broadcast_all([of_number(x, scalar) if x is number else x for x in (first, second)])
-    if op in _WHOLE:
+    if op in WHOLE:
         return wholes[0](op, convert(left, scalar), convert(right, scalar), second if second is number else None)
     if scalar == BOOL:
         op = {"+": "|", "*": "&"}.get(op, op)
@@ -462,50 +451,7 @@ def arithmetic(op: str, one: Any, other: Any) -> Any:
     return Lazy(make(Compute, scalar, (found.value,)), scalar, found.shape, found.leaves, found.numbers)
 
 
-@lru_cache(maxsize=1024)
-def _common(op: str, *given: Any) -> Scalar:
-    """Return the type that both are converted to, of types of elements, or one of a number of Python's."""
-    scalars = {one for one in given if isinstance(one, Scalar)}
-    if op in ("==", "!=") and any(isinstance(one, Struct) and one.tag for one in scalars):
-        found = scalar_called(_result_type([dtype_of(one) if isinstance(one, Scalar) else one for one in given]).name)
-        scalars = scalars if found is None else {found}
-    structs = [one for one in scalars if isinstance(one, Struct)]
-    if structs or any(one.coded for one in scalars):
-        if len(scalars) > 1 or op in _WHOLE or (structs and (op not in ("+", "*", "==", "!=") or not structs[0].tag)):
-            text = " and ".join(sorted(map(str, scalars)))
-            raise TypeError(f"`{op}` is not for lazy arrays of {text}: cast them, or map a function of your own")
-        return scalars.pop()
-    dtype = _result_type([dtype_of(one) if isinstance(one, Scalar) else one for one in given])
-    if op == "/":
-        dtype = np.true_divide(np.ones(1, dtype), np.ones(1, dtype)).dtype
-    if op in _WHOLE and dtype.kind == "b":
-        dtype = np.dtype(np.int8)
-    if op in ("//", "%") and dtype.kind == "f":
-        raise TypeError(f"`{op}` is for integers, and not for {dtype}: map a function of your own")
-    if op == "-" and dtype.kind == "b":
-        raise TypeError("`-` is not for bools: use `^`")
-    if op in _BITS and dtype.kind not in "biu":
-        raise TypeError(f"`{op}` is for integers and bools, and not for {dtype}")
-    found = scalar_called(dtype.name)
-    if found is None:
-        raise TypeError(f"`{op}` of these gives {dtype}, which lazy arrays do not have")
-    return found
-
-
 def _complex(value: Any, scalar: Struct) -> Lazy:
     """Return a real number as a complex one."""
     (_, part), _ = scalar.fields
     return compute(scalar, scalar, [of_number(float(value), part), of_number(0.0, part)])
-
-
-def _result_type(dtypes: Sequence[Any]) -> np.dtype[Any]:
-    """Return NumPy's type for both; a Python number takes the other's type, if that is of its kind."""
-    (given, *more) = [x for x in dtypes if isinstance(x, np.dtype)]
-    if more:
-        return np.result_type(given, *more)
-    number = next(x for x in dtypes if not isinstance(x, np.dtype))
-    if number is bool:
-        return given
-    if number is int:
-        return np.dtype(np.int64) if given.kind == "b" else given
-    return given if given.kind in "fc" else np.dtype(np.float64)

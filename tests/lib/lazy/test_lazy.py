@@ -1,6 +1,6 @@
 """Lazy arrays by NumPy's: what each is of, dtypes and shapes, and what is refused.
 
-Tests of prism/lib/lazy: array, facts, functions, sinks; prism/host/lazies.py; prism/lib/algorithms/transform/api.py.
+Tests of prism/lib/lazy: array, facts, functions, sinks, types; prism/host/lazies.py; prism/lib/algorithms/transform/api.py.
 """
 
 from __future__ import annotations

@@ -77,7 +77,7 @@ def _plan(asked: Backward) -> Plan:
     (batches, heads, rows, dim), (_, kv_heads, keys, _) = asked.q.shape, asked.k.shape
     pairs, scratch, terms = batches * heads, Scratch(), asked.terms
     masked = terms.causal or terms.window or keys % KEYS != 0
-    cut = backward_cut_of(dim, asked.v.shape[3], masked=masked or terms.cap)
+    cut = backward_cut_of(dim, asked.v.shape[3])
     added = not (asked.deterministic or cut.apart)
     tiles, blocks = pairs * -(-rows // cut.rows), batches * kv_heads * -(-keys // cut.keys)
     of_rows = scratch.take("float32", 2 * tiles * cut.rows)
@@ -118,7 +118,8 @@ def _within(distance: int | None, least: int, most: int) -> int:
 def instances_for(scalar: str, cut: BackwardCut, terms: Terms, *, added: bool, masked: bool) -> tuple[Instance, ...]:
     """Return the kernels for a dtype, cut so, in their order.
 
-    `added`: blocks of keys add gradients of queries up. `masked`: as of `backward_cut_of`, of keys.
+    `added`: blocks of keys add gradients of queries up. `masked`: whether some rows don't see some keys, or the last
+    tile of keys ends beyond them.
     """
     plain = {"T": scalar, "CUT": cut}
     kinds = ((False, True), (True, False)) if cut.apart else ((True, True),)
