@@ -269,9 +269,7 @@ def poison(stream: int) -> int:
     for (_, of, tag, _), block in SCRATCH._blocks.items():
         if of != stream or tag.startswith("attention"):
             continue
-        # Of decoding's words all are counters, which the last one to count sets back.
-        left = {"columns": 8 * scan_plans._STRIPS, "reduce": 0, "attention_decode": block.nbytes}
-        control = left.get(tag.split(" ")[0] if " " in tag else tag)
+        control = {"columns": 8 * scan_plans._STRIPS, "reduce": 0}.get(tag.split(" ")[0] if " " in tag else tag)
         if control is None or tag.startswith("reduce "):
             control = max(scan_plans._CONTROL, reduce_plans.CONTROL)
         driver().cuMemsetD8Async(block.pointer + control, 0xFF, block.nbytes - control, stream)
