@@ -352,7 +352,7 @@ def _work(what: Reduction, of: np.dtype[Any], compute: np.dtype[Any], stored: st
 
     Bools count as 1 where their byte is not 0.
 
-    Floats that are converted to integers don't: a negative one has no unsigned integer.
+    Floats that are converted to integers don't: a negative one has no unsigned integer. Where they are true or false they do.
     """
     operator, given = what.operator, _scalar(of)
     assert operator is not None
@@ -364,7 +364,7 @@ def _work(what: Reduction, of: np.dtype[Any], compute: np.dtype[Any], stored: st
         return Work(operator, given, pair.key, pair.key, none, none, of.kind == "b", both=True)
     identity = operator.identity_of(compute)
     start = identity if initial is None else initial
-    if operator.modular and compute.kind in "iu" and not given.startswith(("float", "bfloat")):
+    if operator.modular and compute.kind in "iu" and (what.truth or not given.startswith(("float", "bfloat"))):
         compute = np.dtype(f"u{compute.itemsize}")
         identity, start = identity.astype(compute), start.astype(compute)
         if what.truth or given.removeprefix("u") == compute.name.removeprefix("u"):
