@@ -29,14 +29,14 @@ def tile_loop(
     Source:      Merrill and Garland, "Single-pass parallel prefix scan with decoupled look-back".
     Test:        tests/lib/grid/test_scan_tiles.py
     """
-    desk: shared(uint64[1]) @ block[1]  # what one thread draws, for all
-    drawn: uint64 @ thread[1] = grid.draw(control, counter)
-    with claim(desk, thread[1]) as own:
+    ticket_cell: shared(uint64[1]) @ block[1]  # what one thread draws, for all
+    first: uint64 @ thread[1] = grid.draw(control, counter)
+    with claim(ticket_cell, thread[1]) as own:
         match split(thread):
             case 1:
-                own[0] = drawn
-    epoch: uint32 @ block[1] = uint32(desk[0] >> 32) + 1
-    following: int32 @ block[1] = int32(desk[0])
+                own[0] = first
+    epoch: uint32 @ block[1] = uint32(ticket_cell[0] >> 32) + 1
+    following: int32 @ block[1] = int32(ticket_cell[0])
     tile: int32 @ block[1] = -1  # the one that the block holds: none as yet
     while tile < tiles:
         ticket: uint64 @ thread[1] = 0
@@ -44,12 +44,12 @@ def tile_loop(
             LOAD(following, epoch)
             ticket = grid.draw(control, counter)
         LOOK_BACK(tile, epoch)
-        with claim(desk, thread[1]) as own:
+        with claim(ticket_cell, thread[1]) as own:
             match split(thread):
                 case 1:
                     if following < tiles:
-                        own[0] = ticket  # not above: words are asked for while that is under way
-        soon: int32 @ block[1] = int32(desk[0])
+                        own[0] = ticket  # here, not above: words are asked for while that is under way
+        soon: int32 @ block[1] = int32(ticket_cell[0])
         if tile >= 0:
             STORE(tile)
         if following < tiles:
