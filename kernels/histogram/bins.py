@@ -18,6 +18,8 @@ IDENTITY, EVEN, EDGES = 0, 1, 2
 
 MAGIC = 12582912.0
 """1.5 * 2^23: what is added to it in float32 is rounded to a whole number, which is then its lowest bits."""
+MAGIC_BITS = 0x4B400000
+"""The bits of `MAGIC`."""
 
 
 @struct
@@ -131,7 +133,7 @@ def floor_of(g: G @ thread[1]) -> G @ thread[1]:
 def integer_of(whole: G @ thread[1]) -> int32 @ thread[1]:
     """A whole number from 0 to 2^21 as an integer."""
     if G == float32:
-        return bitcast(whole + MAGIC, int32) - 0x4B400000
+        return bitcast(whole + MAGIC, int32) - MAGIC_BITS
     else:
         return int32(whole)
 
@@ -142,10 +144,15 @@ def integer_of(whole: G @ thread[1]) -> int32 @ thread[1]:
 def quick_bin(x: TI @ thread[1], size: int32 @ thread[1], rule: Even @ thread[1]) -> int32 @ thread[1]:
     """The bin of a number, computed in the type `G`; `size` where it is in none, `UNSURE` where no bin is sure in `G`.
 
-    `SURE`: an integer is further from each edge than all roundings, so that its bin is the whole part of its distance.
+    `SURE`: an integer is further from each edge than all roundings, so that its bin is the whole part of its distance; of floats
+    nothing is rounded.
     """
     margin: G = G(rule.margin)
-    if INTEGRAL and SURE:
+    if INTEGRAL and SURE and G == float32:
+        far: U = distance(x, rule, W=W, U=U)
+        g: float32 = fma(float32(far), float32(rule.scale), float32(rule.offset - 0.5)) + MAGIC  # its lowest bits are the bin
+        return min(bitcast(g, int32) - MAGIC_BITS, size - 1) if far <= U(rule.span) else size
+    elif INTEGRAL and SURE:
         far: U = distance(x, rule, W=W, U=U)
         b: int32 = integer_of(floor_of(fma(G(far), G(rule.scale), G(rule.offset))))
         return min(b, size - 1) if far <= U(rule.span) else size
@@ -162,6 +169,9 @@ def quick_bin(x: TI @ thread[1], size: int32 @ thread[1], rule: Even @ thread[1]
             return UNSURE
         nearest: int32 = min(b + (1 if rest > 0.5 else 0), size)
         return near_bin(x, nearest, size, rule, T=T, L=L, W=W, U=U, INTEGRAL=INTEGRAL)
+    elif SURE:  # the first edge is 0, and there is a power of two of bins in a unit: no rounding
+        kept: bool = 0 <= G(x) and G(x) <= G(rule.high)
+        return min(int32(G(x) * G(rule.scale) if kept else G(0)), size - 1) if kept else size
     else:
         far: G = G(x) - G(rule.first)
         g: G = far * G(rule.scale)

@@ -46,6 +46,19 @@ class Task:
         return self.given in ("int8", "uint8")
 
     @property
+    def counters(self) -> int:
+        """How many counters there must be: one for each bin, or for each value, and one for what is in none."""
+        if self.late:
+            return 256
+        return int(self.bins.rule["span"]) + 2 if self.by_value and self.bins is not None else self.size + 1
+
+    @property
+    def by_value(self) -> bool:
+        """Whether integers are counted by value first: fewer are in the range than there are bins, or about as many."""
+        known = self.integral and self.kind == kernels.EVEN and not self.late and self.bins is not None
+        return known and int(self.bins.rule["span"]) <= self.size  # type: ignore[union-attr]
+
+    @property
     def integral(self) -> bool:
         return "int" in self.given
 
@@ -70,8 +83,9 @@ class Task:
         if self.kind != kernels.EVEN or self.late:
             types["G"] = "float32"
         sure = self.kind == kernels.EVEN and not self.late and self.bins is not None and self.bins.sure
+        by_value = {"VALUES": True} if self.by_value and c.slots else {}
         return {
-            **types, **({"SURE": True} if sure else {}),
+            **types, **({"SURE": True} if sure and not by_value else {}), **by_value,
             "TI": self.given, "TW": self.weights or "uint8", "TE": self.edges or "float32",
             "E": self.compared or "float32", "C": self.counter, "S": self.sums, "W": wide,
             "U": f"u{wide.removeprefix('u')}", "KIND": self.kind, "INTEGRAL": self.integral, "LATE": self.late,
@@ -82,7 +96,7 @@ class Task:
 
     def configuration(self, n: int, machine: Machine) -> tuple[Configuration, int, int]:
         """Return how it is cut, with the copies of the bins and the room for edges."""
-        each, many = size_of(self.counter) // 4, 256 if self.late else self.size + 1
+        each, many = size_of(self.counter) // 4, self.counters
         table = 0
         if self.kind == kernels.EDGES and not self.late:
             table = next((room for room in configurations.TABLES if many <= room), 0)

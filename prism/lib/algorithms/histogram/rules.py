@@ -20,7 +20,7 @@ _NEVER = 1e30
 class Bins:
     """Even bins of numbers of a dtype: types, see `prism.kernels.histogram`, and the kernel's `Even`.
 
-    `empty`: no number is in one. `sure`: of integers each bin is sure, however quickly it is computed.
+    `empty`: no number is in one. `sure`: each bin is sure, however quickly it is computed.
     """
 
     edges: np.dtype[Any]
@@ -87,6 +87,7 @@ def even_bins(given: np.dtype[Any], first: Any, last: Any, size: int) -> Bins:
         rule["high"] = np.result_type(sample, last).type(last)
         least, empty = 0, False
     sure = _set_quick(rule, given, edges, (divided, computed), (first, last), least)
+    sure = sure or (rule["margin"][()] < 1 and _is_exact(rule, given, edges, (first, last)))
     return Bins(edges_dtype, divided, computed, rule[()], empty, sure)
 
 
@@ -150,6 +151,23 @@ def _set_quick(
         rule["least_sure"] = 0 if all(_exactly(one) == first for one in lowest) else np.inf
     rule["offset"] = float((least - first + shift) * size / width)
     return shift > 0 and margin < 0.5 * float(shift * size / width)
+
+
+def _is_exact(rule: Any, given: np.dtype[Any], edges: Any, limits: tuple[Any, Any]) -> bool:
+    """Whether a float's distance in bins is computed without any rounding, and edges are where they would be without any.
+
+    So it is where the first is 0, and as many as a power of two are in a unit, or a unit is as many bins.
+    """
+    first, last = map(_exactly, limits)
+    if given.kind != "f" or first != 0 or not all(map(_is_power_of_two, (last / (len(edges) - 1)).as_integer_ratio())):
+        return False
+    ideal = np.arange(len(edges)) * float(last / (len(edges) - 1))
+    whole = _exactly(rule["low"][()]) == 0 and _exactly(rule["high"][()]) == last
+    return whole and np.array_equal(edges.astype(np.float64), ideal)
+
+
+def _is_power_of_two(number: int) -> bool:
+    return number & number - 1 == 0
 
 
 def _float(value: Fraction) -> float:
