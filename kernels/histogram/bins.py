@@ -191,6 +191,22 @@ def quick_bin(x: TI @ thread[1], size: int32 @ thread[1], rule: Even @ thread[1]
 
 @prism("device")
 @requires(thread[1])
+@template(E=dtype, INTEGRAL=constexpr(bool))
+def limit_of(edge: float64 @ thread[1], above: bool @ thread[1], rule: Even @ thread[1]) -> (E, bool) @ thread[1]:
+    """The least number that is not below an edge, or is `above` it; and whether there is one."""
+    if INTEGRAL:
+        least: float64 = floor(edge) + 1 if above else -floor(-edge)
+        return E(min(max(least, rule.low), rule.high)), least <= rule.high
+    else:
+        near: float32 = float32(edge)
+        if float64(near) < edge or above and float64(near) == edge:
+            bits: int32 = bitcast(near, int32)
+            near = bitcast(1 if near == 0 else bits + (1 if bits > 0 else -1), float32)
+        return E(near), near == near
+
+
+@prism("device")
+@requires(thread[1])
 @template(E=dtype)
 def bin_of_rank(rank: int32 @ thread[1], size: int32 @ thread[1], value: E @ thread[1], last: E @ thread[1]) -> int32 @ thread[1]:
     """The bin of a value that `rank` of `size + 1` edges are not larger than; the last bin has its last edge too."""

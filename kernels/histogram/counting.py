@@ -5,11 +5,11 @@ of which no more are in the range than there are bins. Of others bins are comput
 """
 
 from prism.lang import (
-    atomic_add, atomic_max, attr, bitcast, block, const, constexpr, count, dtype, first_set, float32, grid, group, id, int32,
+    atomic_add, atomic_max, attr, bitcast, block, const, constexpr, count, dtype, first_set, float32, float64, grid, group, id, int32,
     int64, load_vector, partition, prism, ptr, requires, shared, template, thread, uint8, uint32, warp,
 )
 from prism.kernels.histogram.bins import (
-    EDGES, EVEN, IDENTITY, UNSURE, Even, bin_of_rank, distance, edge_bin, edge_of, exact_bin, quick_bin,
+    EDGES, EVEN, IDENTITY, UNSURE, Even, bin_of_rank, distance, edge_bin, edge_of, exact_bin, limit_of, quick_bin,
 )
 from prism.lib.thread import extent, operators
 from prism.lib.thread.words import words_of
@@ -20,6 +20,7 @@ from prism.lib.thread.words import words_of
     TI=dtype, TW=dtype, TE=dtype, E=dtype, C=dtype, S=dtype, T=dtype, D=dtype, L=dtype, G=dtype, W=dtype, U=dtype,
     KIND=constexpr(int), INTEGRAL=constexpr(bool), LATE=constexpr(bool), WEIGHTED=constexpr(bool), MOST=constexpr(bool),
     SURE=constexpr(bool, default=False), VALUES=constexpr(bool, default=False),
+    LIMITS=constexpr(bool, default=False), CELLS=constexpr(int, default=1),
     SLOTS=constexpr(int), COPIES=constexpr(int), TABLE=constexpr(int), THREADS=constexpr(int), ITEMS=constexpr(int),
     WIDTH=constexpr(int), BLOCKS=constexpr(int),
 )
@@ -38,8 +39,9 @@ def histogram(
                  `prism.kernels.histogram.bins`. `LATE`: elements are integers of 8 bits, and counted by their value. `VALUES`: of
                  EVEN ones of integers, these are, from `rule.least` on, `rule.span` more. `SLOTS`:
                  numbers of type `C` in shared memory, at least `COPIES` for each bin and for none, of `LATE` ones 256, of
-                 `VALUES` for each of these and for others; 0: counts are added in global memory at once. `TABLE`: of EDGES, room for them there; 0: they are
-                 looked for in global memory. `SURE`: of EVEN ones, `rule` says each bin for sure. `MOST`: of
+                 `VALUES` for each of these and for others; 0: counts are added in global memory at once. `TABLE`: of EDGES, room for them there, with a guide of
+                 `CELLS`; 0: they are looked for in global memory. `LIMITS`: edges are numbers that float64 has, `E` is `TI`, and
+                 of integers `rule.low` and `rule.high` are the least and the largest. `SURE`: of EVEN ones, `rule` says each bin for sure. `MOST`: of
                  IDENTITY, `counts[size]` is raised to the largest element, taken without a sign, or to `2^63 - 1`. `skew`: how
                  many elements `x` begins past one that is aligned to `WIDTH` of them; -1: it is not known. `weight_skew`: the
                  same of the weight that is `skew` before the first. `otherwise`, `nothing`: any numbers; with `MOST` 0.
@@ -59,16 +61,28 @@ def histogram(
         many: int32 = 256 if LATE else int32(rule.span) + 2 if VALUES else size + 1  # the last one is of what is in no bin
         bins: shared(C[SLOTS if SLOTS > 0 else 1])
         table: shared(E[TABLE if TABLE > 0 else 1])
-        guide: shared(uint32[TABLE if TABLE > 0 else 1])
+        guide: shared(uint32[CELLS if TABLE > 0 else 1])
         start: float32 @ block[1] = 0  # of the guide's cells
         scale: float32 @ block[1] = 0
         if SLOTS > 0:
             block.fill(bins, 0, many * COPIES)
         if TABLE > 0:
+            limits: int32 @ thread[1] = 0  # how many of the thread's edges there are numbers above
             with partition(table, thread[1], offset=t) as mine, group(thread[1]):
                 for j in range(t, size + 1, THREADS):
-                    mine[j - t] = E(edges[j])
-            start, scale = block.fill_guide(table, size + 1, guide, CELLS=TABLE)
+                    if LIMITS:
+                        limit: E = 0
+                        there: bool = False
+                        limit, there = limit_of(float64(edges[j]), j == size, rule, E=E, INTEGRAL=INTEGRAL)
+                        mine[j - t] = limit
+                        limits = limits + (1 if there else 0)
+                    else:
+                        mine[j - t] = E(edges[j])
+            known: int32 @ block[1] = block.reduce(limits, OP=operators.add) if LIMITS else size + 1
+            if known > 0:
+                start, scale = block.fill_guide(table, known, guide, CELLS=CELLS)
+            else:
+                block.fill(guide, 0, CELLS)
         WORDS: constexpr(int) = ITEMS // 4 if LATE else 1
         ahead: TI[ITEMS if not LATE else 1] @ thread[1]
         ahead_words: uint32[WORDS] @ thread[1]  # of elements of 8 bits: they take too many registers one by one
@@ -120,9 +134,12 @@ def histogram(
                     values: E[ITEMS]
                     for k in range(ITEMS):
                         values[k] = E(items[k])
-                    thread.search(table, guide, values, positions, start, scale, CELLS=TABLE)
+                    thread.search(table, guide, values, positions, start, scale, CELLS=CELLS)
                     for k in range(ITEMS):
-                        positions[k] = bin_of_rank(positions[k], size, values[k], table[size])
+                        if LIMITS:
+                            positions[k] = size if positions[k] == 0 or positions[k] > size else positions[k] - 1
+                        else:
+                            positions[k] = bin_of_rank(positions[k], size, values[k], table[size])
                 for k in range(ITEMS):
                     if LATE:
                         positions[k] = int32(words[k // 4] >> 8 * (k % 4) & 255)

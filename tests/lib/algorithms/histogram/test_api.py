@@ -290,6 +290,19 @@ def test_warm_calls_on_a_gpu(gpu: Gpu) -> None:
     assert gpu.decided == 2 and len(gpu.launched) == 12
 
 
+def test_a_warm_call_with_edges_on_a_gpu(gpu: Gpu) -> None:
+    """Found by both arrays' facts; what the kernel says of the edges is looked at each time."""
+    x, edges, gpu.count = array(5000), array(11), 10
+    for _ in range(3):
+        counts, same = lib.histogram(x, edges)
+        assert counts.shape == (10,) and same is edges
+    assert gpu.decided == 1
+    gpu.count = 0
+    with pytest.raises(ValueError, match="`bins` must increase monotonically"):
+        lib.histogram(x, edges)
+    assert gpu.decided == 1
+
+
 # -- Random calls ---------------------------------------------------------------------------------------------------------
 
 
