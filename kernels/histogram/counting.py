@@ -9,7 +9,8 @@ from prism.lang import (
     int64, load_vector, partition, prism, ptr, requires, shared, template, thread, uint8, uint32, warp,
 )
 from prism.kernels.histogram.bins import (
-    EDGES, EVEN, IDENTITY, UNSURE, Even, bin_of_rank, distance, edge_bin, edge_of, exact_bin, limit_of, quick_bin,
+    EDGES, EVEN, IDENTITY, Even, bin_of_rank, distance, edge_bin, edge_of, exact_bin, limit_of, quick_bin,
+    sure_bin,
 )
 from prism.lib.thread import extent, operators
 from prism.lib.thread.words import words_of
@@ -19,7 +20,7 @@ from prism.lib.thread.words import words_of
 @template(
     TI=dtype, TW=dtype, TE=dtype, E=dtype, C=dtype, S=dtype, T=dtype, D=dtype, L=dtype, G=dtype, W=dtype, U=dtype,
     KIND=constexpr(int), INTEGRAL=constexpr(bool), LATE=constexpr(bool), WEIGHTED=constexpr(bool), MOST=constexpr(bool),
-    SURE=constexpr(bool, default=False), VALUES=constexpr(bool, default=False),
+    SURE=constexpr(bool, default=False), VALUES=constexpr(bool, default=False), FIXED=constexpr(bool, default=False),
     LIMITS=constexpr(bool, default=False), CELLS=constexpr(int, default=1),
     SLOTS=constexpr(int), COPIES=constexpr(int), TABLE=constexpr(int), THREADS=constexpr(int), ITEMS=constexpr(int),
     WIDTH=constexpr(int), BLOCKS=constexpr(int),
@@ -41,7 +42,8 @@ def histogram(
                  numbers of type `C` in shared memory, at least `COPIES` for each bin and for none, of `LATE` ones 256, of
                  `VALUES` for each of these and for others; 0: counts are added in global memory at once. `TABLE`: of EDGES, room for them there, with a guide of
                  `CELLS`; 0: they are looked for in global memory. `LIMITS`: edges are numbers that float64 has, `E` is `TI`, and
-                 of integers `rule.low` and `rule.high` are the least and the largest. `SURE`: of EVEN ones, `rule` says each bin for sure. `MOST`: of
+                 of integers `rule.low` and `rule.high` are the least and the largest. `SURE`: of EVEN ones, `rule` says each bin for sure,
+                 `FIXED`: by `rule.factor`. `MOST`: of
                  IDENTITY, `counts[size]` is raised to the largest element, taken without a sign, or to `2^63 - 1`. `skew`: how
                  many elements `x` begins past one that is aligned to `WIDTH` of them; -1: it is not known. `weight_skew`: the
                  same of the weight that is `skew` before the first. `otherwise`, `nothing`: any numbers; with `MOST` 0.
@@ -151,12 +153,11 @@ def histogram(
                     elif VALUES:
                         positions[k] = int32(min(distance(items[k], rule, W=W, U=U), U(rule.span) + 1))
                     elif KIND == EVEN:
-                        place: int32 = quick_bin(items[k], size, rule, T=T, L=L, G=G, W=W, U=U, INTEGRAL=INTEGRAL, SURE=SURE)
-                        if SURE:
-                            positions[k] = place
-                        else:
-                            unsure = unsure | uint32(1 if place == UNSURE else 0) << k
-                            positions[k] = size if place == UNSURE else place
+                        place: int32 = 0
+                        sure: bool = False
+                        place, sure = quick_bin(items[k], size, rule, G=G, W=W, U=U, INTEGRAL=INTEGRAL, SURE=SURE, FIXED=FIXED)
+                        unsure = unsure | (0 if sure else uint32(1) << k)
+                        positions[k] = place if sure else size
                     elif TABLE == 0:
                         positions[k] = edge_bin(E(items[k]), size, edges)
                 if not LATE and (whole < TILE or head > 0):
@@ -181,7 +182,7 @@ def histogram(
                         k: int32 = int32(first_set(unsure)) - 1
                         unsure = unsure & unsure - 1
                         i: int64 = int64(tile) * TILE - shift + at + (k / WIDTH * (32 * WIDTH) + k % WIDTH)
-                        b: int32 = exact_bin(x[i], size, rule, T=T, D=D, L=L, W=W, U=U, INTEGRAL=INTEGRAL)
+                        b: int32 = sure_bin(x[i], size, rule, T=T, D=D, L=L, G=G, W=W, U=U, INTEGRAL=INTEGRAL)
                         if b < size and SLOTS > 0:
                             atomic_add(bins[b * COPIES + copy], C(weights[i]) if WEIGHTED else C(1), scope="block")
                         elif b < size:

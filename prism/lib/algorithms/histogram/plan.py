@@ -99,7 +99,8 @@ class Task:
         by_value = {"VALUES": True} if self.by_value and c.slots else {}
         limits = {"LIMITS": True} if self.limits and table else {}
         return {
-            **types, **({"SURE": True} if sure and not by_value else {}), **by_value, **limits,
+            **types, **({"SURE": True} if sure and not by_value else {}),
+            **({"FIXED": True} if sure and not by_value and self.bins.fixed else {}), **by_value, **limits,
             **({"CELLS": cells} if table else {}),
             "TI": self.given, "TW": self.weights or "uint8", "TE": self.edges or "float32",
             "E": (self.searched if table else self.compared) or "float32", "C": self.counter, "S": self.sums, "W": wide,

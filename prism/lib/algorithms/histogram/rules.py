@@ -29,6 +29,7 @@ class Bins:
     rule: Any
     empty: bool
     sure: bool = False
+    fixed: bool = False
 
     def template(self, quick: str) -> dict[str, str]:
         """Return the kernel's types; `quick`: what bins are first computed in."""
@@ -88,7 +89,7 @@ def even_bins(given: np.dtype[Any], first: Any, last: Any, size: int) -> Bins:
         least, empty = 0, False
     sure = _set_quick(rule, given, edges, (divided, computed), (first, last), least)
     sure = sure or (rule["margin"][()] < 1 and _is_exact(rule, given, edges, (first, last)))
-    return Bins(edges_dtype, divided, computed, rule[()], empty, sure)
+    return Bins(edges_dtype, divided, computed, rule[()], empty, sure, bool(rule["factor"]))
 
 
 def _difference(last: Any, first: Any) -> Any:
@@ -147,10 +148,25 @@ def _set_quick(
     shift = _shift(edges, first, width, largest) if integral and computed == edges.dtype == np.float64 else 0
     rule["scale"], rule["margin"] = scale, margin
     if not integral:
+        highest = (rule["high"][()], edges[-1], np.float32(last) if narrow else last)
+        rule["most_sure"] = float(last) if all(_exactly(one) == last for one in highest) else -np.inf
         lowest = (rule["low"][()], edges[0], np.float32(first) if narrow else first)
         rule["least_sure"] = 0 if all(_exactly(one) == first for one in lowest) else np.inf
     rule["offset"] = float((least - first + shift) * size / width)
+    if shift > 0 and _set_product(rule, size / width, (least - first + shift) * size / width, shift * size / width):
+        return True
     return shift > 0 and margin < 0.5 * float(shift * size / width)
+
+
+def _set_product(rule: Any, scale: Fraction, offset: Fraction, slack: Fraction) -> bool:
+    """Set what integers' distances are multiplied by in 64 bits, where that is off by less than they are from an edge."""
+    span, places = int(rule["span"]), next((p for p in range(62, 31, -1) if scale * 2**p < 1 << 31), 0)
+    factor, addend = round(scale * 2**places), round(offset * 2**places)
+    off = span * abs(Fraction(factor, 2**places) - scale) + abs(Fraction(addend, 2**places) - offset)
+    if not places or off >= slack or span >= (1 << 32) - 1 or not 0 <= addend < 1 << 63:
+        return False
+    rule["factor"], rule["addend"], rule["places"] = factor, addend, places
+    return True
 
 
 def _is_exact(rule: Any, given: np.dtype[Any], edges: Any, limits: tuple[Any, Any]) -> bool:
