@@ -1,12 +1,13 @@
 """Counting in one pass: blocks count in shared memory, in copies of the bins, and add up in global memory.
 
 Numbers of 8 bits are counted by their value first: a block finds the bin of each value once, when all is counted. So are integers
-of which no more are in the range than there are bins. Of others bins are computed at once, quickly; those that are not sure are looked at again, one by one.
+of which no more are in the range than there are bins. Of others bins are computed at once, quickly; those that are not sure are
+looked at again, one by one.
 """
 
 from prism.lang import (
-    atomic_add, atomic_max, attr, bitcast, block, const, constexpr, count, dtype, first_set, float32, float64, grid, group, id, int32,
-    int64, load_vector, partition, prism, ptr, requires, shared, template, thread, uint8, uint32, warp,
+    atomic_add, atomic_max, attr, bitcast, block, const, constexpr, count, dtype, first_set, float32, float64, grid, group,
+    id, int32, int64, load_vector, partition, prism, ptr, requires, shared, template, thread, uint8, uint32, warp,
 )
 from prism.kernels.histogram.bins import (
     EDGES, EVEN, IDENTITY, Even, bin_of_rank, distance, edge_bin, edge_of, exact_bin, limit_of, quick_bin,
@@ -38,15 +39,15 @@ def histogram(
     Shapes:      `KIND`: IDENTITY, an integer is its bin's number; EVEN, `rule` says where edges are; EDGES, they are `size + 1`
                  sorted `edges`, compared in the type `E`. `T`, `D`, `L`, `G`, `W`, `U`: types that bins are computed in, see
                  `prism.kernels.histogram.bins`. `LATE`: elements are integers of 8 bits, and counted by their value. `VALUES`: of
-                 EVEN ones of integers, these are, from `rule.least` on, `rule.span` more. `SLOTS`:
-                 numbers of type `C` in shared memory, at least `COPIES` for each bin and for none, of `LATE` ones 256, of
-                 `VALUES` for each of these and for others; 0: counts are added in global memory at once. `TABLE`: of EDGES, room for them there, with a guide of
-                 `CELLS`; 0: they are looked for in global memory. `LIMITS`: edges are numbers that float64 has, `E` is `TI`, and
-                 of integers `rule.low` and `rule.high` are the least and the largest. `SURE`: of EVEN ones, `rule` says each bin for sure,
-                 `FIXED`: by `rule.factor`. `MOST`: of
-                 IDENTITY, `counts[size]` is raised to the largest element, taken without a sign, or to `2^63 - 1`. `skew`: how
-                 many elements `x` begins past one that is aligned to `WIDTH` of them; -1: it is not known. `weight_skew`: the
-                 same of the weight that is `skew` before the first. `otherwise`, `nothing`: any numbers; with `MOST` 0.
+                 EVEN ones, integers from `rule.least` on, `rule.span` more, are. `SURE`: `rule` says each bin for sure; `FIXED`:
+                 by a product. `SLOTS`: numbers of type `C` in shared memory, at least `COPIES` for each bin and for none, of
+                 `LATE` ones 256, of `VALUES` for each of these and for others; 0: counts are added in global memory at once.
+                 `TABLE`: of EDGES, room for them there, with a guide of `CELLS`; 0: they are looked for in global memory.
+                 `LIMITS`: float64 has these edges, `E` is `TI`, and of integers `rule.low` and `rule.high` are the least and
+                 the largest. `MOST`: of IDENTITY, `counts[size]` is raised to the largest element, taken without a sign, or to
+                 `2^63 - 1`. `skew`: how many elements `x` begins past one that is aligned to `WIDTH` of them; -1: it is not
+                 known. `weight_skew`: the same of the weight that is `skew` before the first. `otherwise`, `nothing`: any
+                 numbers; with `MOST` 0.
     Numerics:    counts are exact. Weights of a bin are added in any order, in `C` and then in `S`.
     Test:        tests/kernels/test_histogram.py, tests/gpu/test_histogram.py
     """

@@ -201,28 +201,29 @@ def join_starts(a: uint64 @ thread[1], b: uint64 @ thread[1]) -> uint64 @ thread
 def count_starts(
     flags: uint32 @ thread[1], place: int32 @ thread[1], before: int32[1] @ thread[32]
 ) -> (int32, int32) @ block[1]:
-    """How many bits of all threads' `flags` are set, and which the last element is, from 1 on; 0: none. `before`: see `count_flags`.
+    """How many bits of all threads' `flags` are set, and which element the last one is, from 1 on; 0: there is none.
 
     Perspective: block, of `THREADS` threads.
-    Shapes:      bits stand for elements as `block.load` lays them out, from `place` on; there are fewer than 2^15.
+    Shapes:      bits stand for elements as `block.load` lays them out, from `place` on: fewer than 2^16. `before`: as of
+                 `block.count_flags`.
     """
     w: int32 @ thread[32] = id()
     top: int32 @ thread[1] = 31 - clz(flags)
     here: int32 @ thread[1] = place + (top / WIDTH * (32 * WIDTH) + top % WIDTH) + 1 if flags != 0 else 0
     last: int32 @ thread[32] = warp.reduce(here, OP=operators.maximum)
     kept: int32 @ thread[32] = warp.reduce(int32(popcount(flags)), OP=operators.add)
-    pairs: shared(int32[32]) @ block[1]
+    pairs: shared(uint32[32]) @ block[1]
     with partition(pairs, thread[32], offset=w) as own, group(thread[32]):
         with claim(own, thread[1]) as slot:
             match split(thread):
                 case 1:
-                    slot[0] = last << 16 | kept
+                    slot[0] = uint32(last) << 16 | uint32(kept)
     total: int32 @ block[1] = 0
     most: int32 @ block[1] = 0
     for v in range(count(warp[1])):
         before[0] = total if v == w else before[0]
-        total = total + (pairs[v] & 0xFFFF)
-        most = max(most, pairs[v] >> 16)
+        total = total + int32(pairs[v] & 0xFFFF)
+        most = max(most, int32(pairs[v] >> 16))
     return total, most
 
 

@@ -48,6 +48,15 @@ def test_runs(name: str) -> None:
             check(n, most, name=name)
 
 
+def test_tiles_of_the_reference_machine() -> None:
+    """Of 2^15 elements, each a run."""
+    x = np.arange(1 << 17, dtype=np.uint8)
+    values, lengths = prism.lib.run_length_encode(x)
+    assert np.array_equal(values, x) and (lengths == 1).all()
+    values, lengths = prism.lib.run_length_encode(np.repeat(x[:5], 30000))
+    assert values.tolist() == [0, 1, 2, 3, 4] and (lengths == 30000).all()
+
+
 def test_no_more_than_there_is_room_for() -> None:
     for most in (1, 3, 900):
         for room in (0, 1, 2, 255, 256, 257):

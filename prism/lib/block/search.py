@@ -19,7 +19,7 @@ def fill_guide(
     Shapes:      `table`: at least one element, fewer than 2^16; no NaN. `guide`: `CELLS` words.
     Errors:      of a table that is not sorted `thread.search` finds some rank, and reads nothing outside.
     Returns:     where the first cell begins, and how many there are in a unit: what `thread.search` takes.
-    Cost:        `CELLS / threads` reads a thread, and `log2(size)` more for its first cell, and each that has an element; no barrier.
+    Cost:        `CELLS / threads` reads a thread, and `log2(size)` more for its first cell, and each with an element; no barrier.
     Test:        tests/lib/thread/test_search.py
     """
     first: float32 @ block[1] = float32(table[0])

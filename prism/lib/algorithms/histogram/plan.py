@@ -95,13 +95,14 @@ class Task:
             types = self.bins.template("float64" if self.given == "float64" else "float32")
         if self.kind != kernels.EVEN or self.late:
             types["G"] = "float32"
-        sure = self.kind == kernels.EVEN and not self.late and self.bins is not None and self.bins.sure
-        by_value = {"VALUES": True} if self.by_value and c.slots else {}
-        limits = {"LIMITS": True} if self.limits and table else {}
+        even = self.bins if self.kind == kernels.EVEN and not self.late else None
+        by_value = self.by_value and bool(c.slots)
+        flags = {
+            "SURE": even is not None and even.sure and not by_value, "VALUES": by_value,
+            "FIXED": even is not None and even.fixed and not by_value, "LIMITS": self.limits and bool(table),
+        }  # fmt: skip
         return {
-            **types, **({"SURE": True} if sure and not by_value else {}),
-            **({"FIXED": True} if sure and not by_value and self.bins.fixed else {}), **by_value, **limits,
-            **({"CELLS": cells} if table else {}),
+            **types, **{name: True for name, said in flags.items() if said}, **({"CELLS": cells} if table else {}),
             "TI": self.given, "TW": self.weights or "uint8", "TE": self.edges or "float32",
             "E": (self.searched if table else self.compared) or "float32", "C": self.counter, "S": self.sums, "W": wide,
             "U": f"u{wide.removeprefix('u')}", "KIND": self.kind, "INTEGRAL": self.integral, "LATE": self.late,

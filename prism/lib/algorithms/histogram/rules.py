@@ -88,7 +88,7 @@ def even_bins(given: np.dtype[Any], first: Any, last: Any, size: int) -> Bins:
         rule["high"] = np.result_type(sample, last).type(last)
         least, empty = 0, False
     sure = _set_quick(rule, given, edges, (divided, computed), (first, last), least)
-    sure = sure or (rule["margin"][()] < 1 and _is_exact(rule, given, edges, (first, last)))
+    sure = sure or (bool(rule["margin"] < 1) and _is_exact(rule, given, edges, (first, last)))
     return Bins(edges_dtype, divided, computed, rule[()], empty, sure, bool(rule["factor"]))
 
 
