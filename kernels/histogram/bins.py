@@ -27,7 +27,7 @@ class Even:
     `scale`: bins a unit. `offset`: what is added to an integer's distance from `least`, in bins. Distances that are less than
     `margin` away from a whole number are not sure; none is, where it is 1 or more. A float that is at least
     `least_sure` above the first edge is above it: 0 where that edge is not rounded. One up to `most_sure` is not above the last.
-    An integer's bin is the whole part of its distance times `factor`, and `addend`, over `2^places`, where there are such.
+    An integer's bin is the whole part of its distance times `factor`, and `addend`, over `2^power`, where there are such.
     """
 
     least: int64
@@ -47,7 +47,7 @@ class Even:
     most_sure: float64
     factor: uint64
     addend: uint64
-    places: uint64
+    power: uint64
 
 
 @prism("device")
@@ -155,7 +155,7 @@ def quick_bin(x: TI @ thread[1], size: int32 @ thread[1], rule: Even @ thread[1]
         kept: bool = far <= U(rule.span)
         if FIXED:
             product: uint64 = uint64(uint32(far)) * uint64(uint32(rule.factor)) + rule.addend
-            return int32(min(uint32(product >> uint32(rule.places)), uint32(size - 1))) if kept else size, True
+            return int32(min(uint32(product >> uint32(rule.power)), uint32(size - 1))) if kept else size, True
         elif SURE:
             return min(integer_of(floor_of(fma(G(far), G(rule.scale), G(rule.offset)))), size - 1) if kept else size, True
         else:

@@ -208,7 +208,7 @@ def count_starts(
                  `block.count_flags`.
     """
     w: int32 @ thread[32] = id()
-    top: int32 @ thread[1] = 31 - clz(flags)
+    top: int32 @ thread[1] = max(31 - clz(flags), 0)
     here: int32 @ thread[1] = place + (top / WIDTH * (32 * WIDTH) + top % WIDTH) + 1 if flags != 0 else 0
     last: int32 @ thread[32] = warp.reduce(here, OP=operators.maximum)
     kept: int32 @ thread[32] = warp.reduce(int32(popcount(flags)), OP=operators.add)

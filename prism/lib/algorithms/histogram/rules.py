@@ -160,12 +160,12 @@ def _set_quick(
 
 def _set_product(rule: Any, scale: Fraction, offset: Fraction, slack: Fraction) -> bool:
     """Set what integers' distances are multiplied by in 64 bits, where that is off by less than they are from an edge."""
-    span, places = int(rule["span"]), next((p for p in range(62, 31, -1) if scale * 2**p < 1 << 31), 0)
-    factor, addend = round(scale * 2**places), round(offset * 2**places)
-    off = span * abs(Fraction(factor, 2**places) - scale) + abs(Fraction(addend, 2**places) - offset)
-    if not places or off >= slack or span >= (1 << 32) - 1 or not 0 <= addend < 1 << 63:
+    span, power = int(rule["span"]), next((p for p in range(62, 31, -1) if scale * 2**p < 1 << 31), 0)
+    factor, addend = round(scale * 2**power), round(offset * 2**power)
+    off = span * abs(Fraction(factor, 2**power) - scale) + abs(Fraction(addend, 2**power) - offset)
+    if not power or off >= slack or span >= (1 << 32) - 1 or not 0 <= addend < 1 << 63:
         return False
-    rule["factor"], rule["addend"], rule["places"] = factor, addend, places
+    rule["factor"], rule["addend"], rule["power"] = factor, addend, power
     return True
 
 
