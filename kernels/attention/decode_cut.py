@@ -15,8 +15,8 @@ _ROOM = 228 << 10
 class Sizes:
     """Of a call: what there is, and the steps between batches, heads and tokens.
 
-    `strips` of 64 queries, at most, share a head of keys; the largest has `strip`. One of `part` tiles is for who comes first, in
-    units of `small`, or none where that is 0. `fan`: parts that are added up at a time.
+    `strips` of 64 queries, at most, share a head of keys; the largest has `strip`. Tiles have room for values of `padded_v`
+    elements.
     """
 
     batches: int32
@@ -30,9 +30,7 @@ class Sizes:
     strip: int32
     wide: int32
     pages: int32
-    part: int32
-    small: int32
-    fan: int32
+    padded_v: int32
     q_batch: int64
     q_head: int64
     q_token: int64
@@ -69,16 +67,6 @@ class DecodeCut:
         """Threads of a block: the last warpgroup loads."""
         return 256
 
-    @property
-    def groups(self) -> int:
-        """Warpgroups that have columns of the result each."""
-        return 1
-
-    @property
-    def columns(self) -> int:
-        """How many these are."""
-        return self.dim_v
-
 
 @dataclass(frozen=True)
 class LatentCut:
@@ -91,13 +79,27 @@ class LatentCut:
     keys: int = 64
     blocks: int = 1
     threads: int = 384
-    groups: int = 2
-    columns: int = 256
+    dim_v: int = 512
 
     @property
     def box(self) -> int:
         """Keys that one copy brings."""
         return math.gcd(self.keys, self.page) if self.page else self.keys
+
+
+@dataclass(frozen=True)
+class AddCut:
+    """How parts are added up: by `split` warps of a block's `warps`, each of `deep` parts at a time. `lse`: logarithms too."""
+
+    split: int
+    lse: bool = False
+    warps: int = 16
+    deep: int = 8
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        return 32 * self.warps
 
 
 def decode_cut_of(
@@ -110,4 +112,4 @@ def decode_cut_of(
     return DecodeCut(d, dv, 64, stages, blocks, causal, lengths, page, lse)
 
 
-__all__ = ["DecodeCut", "LatentCut", "Sizes", "decode_cut_of"]
+__all__ = ["AddCut", "DecodeCut", "LatentCut", "Sizes", "decode_cut_of"]
