@@ -85,9 +85,9 @@ def decode(
             with claim(q_tile, consumers) as q_now:
                 for j in range(first * CUT.keys, last * CUT.keys, CUT.keys):
                     with claim(k_tile, loader) as k_in:
-                        bring(k_in, k, batch, head, j, 0, length, table, s, PAGE=CUT.page)
+                        bring(k_in, k, batch, head, j, 0, length, table, s, PAGE=CUT.page, ONCE=CUT.once)
                     with claim(v_tile, loader) as v_in:
-                        bring(v_in, v, batch, head, j, 0, length, table, s, PAGE=CUT.page)
+                        bring(v_in, v, batch, head, j, 0, length, table, s, PAGE=CUT.page, ONCE=CUT.once)
                     with claim(k_tile, consumers) as k_now, group(warpgroup[1]):
                         wgmma(scores, q_now, k_now, accumulate=False)
                     with consumers:
@@ -108,7 +108,9 @@ def decode(
                 claim(outs, consumers) as out, claim(logs, consumers) as log, claim(kept, consumers) as here,
                 claim(marks, consumers) as place, group(warpgroup[1]),
             ):
-                finish(out, log, here, place, sums, largest, total, b, leader, parts, piece, 0, s, LSE=CUT.lse)
+                finish(
+                    out, log, here, place, sums, largest, total, b, leader, parts, piece, 0, s, LSE=CUT.lse, PLACES=CUT.lengths,
+                )
 
         deal(b, blocks, lengths, s, PIECE=attend_piece, THREADS=CUT.threads, KEYS=CUT.keys, LENGTHS=CUT.lengths)
 

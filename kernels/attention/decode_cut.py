@@ -16,7 +16,7 @@ class Sizes:
     """Of a call: what there is, and the steps between batches, heads and tokens.
 
     `strips` of 64 queries, at most, share a head of keys; the largest has `strip`. Tiles have room for values of `padded_v`
-    elements.
+    elements. `blocks` take part.
     """
 
     batches: int32
@@ -31,6 +31,7 @@ class Sizes:
     wide: int32
     pages: int32
     padded_v: int32
+    blocks: int32
     q_batch: int64
     q_head: int64
     q_token: int64
@@ -44,7 +45,8 @@ class Sizes:
 class DecodeCut:
     """Up to 64 rows of `dim` elements against tiles of `keys` keys, and values of `dim_v` elements; `stages` tiles are held.
 
-    `blocks`: how many a multiprocessor has. `page`: keys of a page of a paged cache, or 0.
+    `blocks`: how many a multiprocessor has. `page`: keys of a page of a paged cache, or 0. `once`: nobody reads keys and values
+    again, so they leave the L2 first.
     """
 
     dim: int
@@ -56,6 +58,7 @@ class DecodeCut:
     lengths: bool = False
     page: int = 0
     lse: bool = False
+    once: bool = False
 
     @property
     def box(self) -> int:
@@ -76,6 +79,7 @@ class LatentCut:
     lengths: bool = False
     page: int = 0
     lse: bool = False
+    once: bool = False
     keys: int = 64
     blocks: int = 1
     threads: int = 384
@@ -89,10 +93,15 @@ class LatentCut:
 
 @dataclass(frozen=True)
 class AddCut:
-    """How parts are added up: by `split` warps of a block's `warps`, each of `deep` parts at a time. `lse`: logarithms too."""
+    """How parts are added up: by `split` warps of a block's `warps`, each of `deep` parts at a time.
+
+    `keys` of a tile, and whether sequences have `lengths`, as of `DecodeCut`; `lse`: logarithms are added up too.
+    """
 
     split: int
+    lengths: bool = False
     lse: bool = False
+    keys: int = 64
     warps: int = 16
     deep: int = 8
 
@@ -103,13 +112,14 @@ class AddCut:
 
 
 def decode_cut_of(
-    dim: int, dim_v: int, *, page: int = 0, lengths: bool = False, causal: bool = False, lse: bool = False, host: bool = False
+    dim: int, dim_v: int, *, page: int = 0, lengths: bool = False, causal: bool = False, lse: bool = False, once: bool = True,
+    host: bool = False,
 ) -> DecodeCut:  # fmt: skip
     """Return how heads of `dim` elements, and values of `dim_v`, are cut."""
     d, dv = (-(-n // 64) * 64 for n in (dim, dim_v))
     blocks = 2 if max(d, dv) <= 128 else 1
     stages = 2 if host else min(8, (_ROOM // blocks - 2048 - 2 * 64 * d) // (2 * 64 * (d + dv)))
-    return DecodeCut(d, dv, 64, stages, blocks, causal, lengths, page, lse)
+    return DecodeCut(d, dv, 64, stages, blocks, causal, lengths, page, lse, once)
 
 
 __all__ = ["AddCut", "DecodeCut", "LatentCut", "Sizes", "decode_cut_of"]

@@ -91,11 +91,11 @@ def decode_latent(
             with claim(q_tile, consumers) as q_now, claim(q_end, consumers) as q_last:
                 for j in range(first * 64, last * 64, 64):
                     with claim(k_rest, loader) as k_in:
-                        bring(k_in, v, batch, head, j, 512, length, table, s, PAGE=CUT.page)
+                        bring(k_in, v, batch, head, j, 512, length, table, s, PAGE=CUT.page, ONCE=CUT.once)
                     with claim(k_first, loader) as k_in:
-                        bring(k_in, k, batch, head, j, 0, length, table, s, PAGE=CUT.page)
+                        bring(k_in, k, batch, head, j, 0, length, table, s, PAGE=CUT.page, ONCE=CUT.once)
                     with claim(k_next, loader) as k_in:
-                        bring(k_in, k, batch, head, j, 256, length, table, s, PAGE=CUT.page)
+                        bring(k_in, k, batch, head, j, 256, length, table, s, PAGE=CUT.page, ONCE=CUT.once)
                     with claim(k_rest, consumers) as k_now, group(warpgroup[1]):
                         wgmma(scores, q_last, k_now, accumulate=False)
                     with claim(k_first, consumers) as k_left, claim(k_next, consumers) as k_right:
@@ -125,7 +125,9 @@ def decode_latent(
                 partition(here_, warpgroup[1], 0, races="allow") as here,
                 partition(place_, warpgroup[1], 0, races="allow") as place, group(warpgroup[1]),
             ):
-                finish(out, log, here, place, sums, largest, total, b, leader, parts, piece, w * 256, s, LSE=CUT.lse)
+                finish(
+                    out, log, here, place, sums, largest, total, b, leader, parts, piece, w * 256, s, LSE=CUT.lse, PLACES=CUT.lengths,
+                )
 
         deal(b, blocks, lengths, s, PIECE=attend_piece, THREADS=384, KEYS=64, LENGTHS=CUT.lengths)
 

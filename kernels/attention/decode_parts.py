@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from prism.kernels.attention.decode_cut import AddCut, Sizes
+from prism.kernels.attention.decode_pieces import block_of
 from prism.kernels.attention.softmax import LEAST, LN_2
 from prism.lang import (
-    block, claim, column, const, constexpr, count, dtype, fast_exp2_flush, float32, fragment, grid, group, id, int32, int64,
+    block, column, const, constexpr, count, dtype, fast_exp2_flush, float32, fragment, grid, group, id, int32, int64,
     load_vector, log2, one, partition, prism, ptr, requires, row, shared, shuffle_xor, store_vector, template, thread, vector,
-    warp, warpgroup,
+    warpgroup,
 )  # fmt: skip
 
 
@@ -83,7 +84,7 @@ def put(
 
 
 @prism("device")
-@template(T=dtype, DIM=constexpr(int), LSE=constexpr(bool))
+@template(T=dtype, DIM=constexpr(int), LSE=constexpr(bool), PLACES=constexpr(bool))
 @requires(warpgroup[1])
 def finish(
     out: ptr(T) @ warpgroup[1], log: ptr(float32) @ warpgroup[1], kept: ptr(float32) @ warpgroup[1],
@@ -94,8 +95,8 @@ def finish(
     """Write what block `unit` has of a piece: the result where it has all of it, else a part; `add_parts` adds these up.
 
     Perspective: warpgroup.
-    Shapes:      `parts` blocks from `leader` on have a part each; which these are, `places` says of each piece. The sums' columns
-                 of the result are those from `start` on.
+    Shapes:      `parts` blocks from `leader` on have a part each; which these are, `places` says of each piece, where `PLACES`. The
+                 sums' columns of the result are those from `start` on.
     Test:        tests/kernels/test_attention_decode.py
     """
     for h in range(2):
@@ -106,8 +107,8 @@ def finish(
     else:
         rows: int32 @ warpgroup[1] = s.shared_by * s.tokens - piece % s.strips * 64
         keep(kept, slot_of(leader, unit - leader), sums, largest, total, rows, start, s)
-    with partition(places, thread[1], 2 * piece, races="allow") as own, one(thread):
-        if unit == leader and start == 0:
+    if PLACES and unit == leader and start == 0:
+        with partition(places, thread[1], 2 * piece, races="allow") as own, one(thread):
             store_vector(own[0], vector(int32, 2)(leader, parts))
 
 
@@ -122,13 +123,15 @@ def add_parts(
 
     Perspective: grid. A warp has 128 columns of a row, of each `CUT.split`th part: as many warps of a block, whose sums it adds
                  up then, have the others.
-    Shapes:      `partial`, `places`: as `finish` leaves them.
+    Shapes:      `partial`, `places`: as `finish` leaves them; of sequences of one length these can be told without `places`.
     Numerics:    in the same order each time, whatever the order in which parts were kept.
     Test:        tests/kernels/test_attention_decode.py
     """
     b: int32 @ block[1] = id()
     many: int32 @ grid[1] = (s.columns_v + 127) / 128  # warps' columns, of a row
     of_all: int32 @ grid[1] = s.heads * s.shared_by
+    pieces: int32 @ grid[1] = s.batches * s.heads * s.strips
+    each: int32 @ grid[1] = max(1, (s.keys + (CUT.keys - 1)) / CUT.keys)
     with (
         partition(
             o, block[1], lambda h, n, c: h / of_all * s.o_batch + h % of_all * s.o_head + n * s.o_token + c, races="allow"
@@ -137,24 +140,29 @@ def add_parts(
     ):
         beside: shared(float32[CUT.warps, 132])
         t: int32 @ thread[1] = id()
-        unit: int32 @ thread[1] = b * (CUT.warps // CUT.split) + t / 32 / CUT.split  # of rows' columns
-        piece: int32 @ thread[1] = unit / many / s.strip
-        r: int32 @ thread[1] = piece % s.strips * 64 + unit / many % s.strip
-        c: int32 @ thread[1] = unit % many * 128 + 4 * (t % 32)
+        unit: int64 @ thread[1] = int64(b) * (CUT.warps // CUT.split) + t / 32 / CUT.split  # of rows' columns
+        piece: int32 @ thread[1] = int32(unit / (many * s.strip))
+        within: int32 @ thread[1] = int32(unit - int64(piece) * (many * s.strip))
+        r: int32 @ thread[1] = piece % s.strips * 64 + within / many
+        c: int32 @ thread[1] = within % many * 128 + 4 * (t % 32)
         parts: int32 @ thread[1] = 0
         sums: vector(float32, 4) @ thread[1] = vector(float32, 4)(0)
         largest: float32 @ thread[1] = LEAST
         total: float32 @ thread[1] = 0
         with partition(beside, thread[1], lambda e: (t / 32, e), races="allow") as mine, group(thread[1]):
             place: vector(int32, 2) = vector(int32, 2)(0, 1)
-            if piece < s.batches * s.heads * s.strips and r < s.shared_by * s.tokens:
-                place = load_vector(places[2 * piece], 2)
+            if piece < pieces and r < s.shared_by * s.tokens:
+                if CUT.lengths:
+                    place = load_vector(places[2 * piece], 2)
+                else:
+                    place[0] = block_of(piece * each, pieces * each, s.blocks)
+                    place[1] = block_of(piece * each + each - 1, pieces * each, s.blocks) - place[0] + 1
             parts = place[1]
             for p in range(t / 32 % CUT.split if parts > 1 else parts, parts, CUT.split * CUT.deep):
                 few: vector(float32, 4)[CUT.deep]
                 facts: vector(float32, 2)[CUT.deep]
                 for i in range(CUT.deep):  # no branches between loads
-                    slot: int32 = slot_of(place[0], min(p + i * CUT.split, parts - 1)) * s.strip + unit / many % s.strip
+                    slot: int32 = slot_of(place[0], min(p + i * CUT.split, parts - 1)) * s.strip + within / many
                     facts[i] = load_vector(partial[slot * (s.padded_v + 4) + s.padded_v], 2)
                     few[i] = load_vector(partial[slot * (s.padded_v + 4) + min(c, s.padded_v - 4)], 4)
                 for i in range(CUT.deep):

@@ -157,7 +157,7 @@ def load_query(
 
 
 @prism("device")
-@template(T=dtype, KEYS=constexpr(int), BOX=constexpr(int), DIM=constexpr(int), PAGE=constexpr(int))
+@template(T=dtype, KEYS=constexpr(int), BOX=constexpr(int), DIM=constexpr(int), PAGE=constexpr(int), ONCE=constexpr(bool))
 @requires(warp[1])
 def bring(
     tile: shared(T[KEYS, DIM], swizzle=128) @ warp[1], x: const(CUtensorMap(T, 1, 1, BOX, DIM, swizzle=128)) @ grid[1],
@@ -165,6 +165,8 @@ def bring(
     table: ptr(const(int32)) @ grid[1], s: Sizes @ grid[1],
 ):
     """Load a tile of a sequence's keys or values from `first` on; zeros, in place of pages from `length` on.
+
+    Where `ONCE`, it leaves the L2 first.
 
     Perspective: warp.
     Test:        tests/kernels/test_attention_decode.py
@@ -177,9 +179,14 @@ def bring(
                 at: int32 = first + p * BOX
                 numbers[p] = table[batch * s.wide + at / PAGE] if at < length else s.pages
             for p in range(BOXES):
-                tma_load(tile[p * BOX, 0], x[numbers[p], head, (first + p * BOX) % PAGE, column])
+                if ONCE:
+                    tma_load(tile[p * BOX, 0], x[numbers[p], head, (first + p * BOX) % PAGE, column], cache="evict_first")
+                else:
+                    tma_load(tile[p * BOX, 0], x[numbers[p], head, (first + p * BOX) % PAGE, column])
+        elif ONCE:
+            tma_load(tile, x[batch, head, first, column], cache="evict_first")
         else:
             tma_load(tile, x[batch, head, first, column])
 
 
-__all__ = ["bring", "clear_rows", "deal", "load_query"]
+__all__ = ["block_of", "bring", "clear_rows", "deal", "load_query"]

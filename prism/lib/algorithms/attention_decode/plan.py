@@ -112,14 +112,15 @@ def _plan(asked: Decoding, out: View, machine: Machine) -> Plan:
         "causal": asked.causal and tokens > 1,
         "lse": asked.lse,
     }
-    cut = LatentCut(**has) if asked.v is None else decode_cut_of(dim, asked.v.shape[3], **has, host=machine.host)
     share, strips, strip = heads // kv_heads, -(-asked.rows // ROWS), min(asked.rows, ROWS)
+    has["once"] = strips == 1
+    cut = LatentCut(**has) if asked.v is None else decode_cut_of(dim, asked.v.shape[3], **has, host=machine.host)
     pairs, wide = batches * kv_heads * strips, strip * (cut.dim_v + 4)
     tiles = pairs * max(1, -(-asked.keys // cut.keys))
     blocks = blocks_of(tiles, pairs, HOST_BLOCKS if machine.host else cut.blocks * machine.multiprocessors)
     sizes = (
         batches, kv_heads, share, tokens, asked.keys, dim, out.shape[3], strips, strip,
-        0 if asked.table is None else asked.table.shape[1], asked.k.shape[0] if asked.page else 0, cut.dim_v,
+        0 if asked.table is None else asked.table.shape[1], asked.k.shape[0] if asked.page else 0, cut.dim_v, blocks,
         *(step // view.size for view in (asked.q, out) for step in view.strides[:3]), asked.scale,
     )  # fmt: skip
     lse = Buffer(LSE, 0, "float32", batches * heads * tokens) if asked.lse else nothing("float32")
@@ -134,7 +135,7 @@ def _plan(asked: Decoding, out: View, machine: Machine) -> Plan:
     }  # fmt: skip
     steps: tuple[Clear | Step, ...] = (*cleared, Step(instance_for(asked.q.scalar, cut), blocks, cut.threads, arguments))
     if pairs % blocks or asked.lengths is not None:  # else each block has whole heads
-        add = AddCut(next(split for parts, split in SPLITS if blocks >= parts * pairs), asked.lse)
+        add = AddCut(next(split for parts, split in SPLITS if blocks >= parts * pairs), has["lengths"], asked.lse)
         many = -(-pairs * strip * -(-out.shape[3] // 128) * add.split // add.warps)
         steps += (Step(instance_for(asked.q.scalar, add), many, add.threads, parts),)
     return Plan(steps, tag="attention_decode", scratch=scratch.used, lent=True)
