@@ -25,7 +25,7 @@ from prism.lang import (
 def decode(
     q: ptr(const(T)) @ grid[1], k: const(CUtensorMap(T, 1, 1, CUT.box, CUT.dim, swizzle=128)) @ grid[1],
     v: const(CUtensorMap(T, 1, 1, CUT.box, CUT.dim_v, swizzle=128)) @ grid[1], o: ptr(T) @ grid[1], lse: ptr(float32) @ grid[1],
-    partial: ptr(float32) @ grid[1], places: ptr(int32) @ grid[1], lengths: ptr(const(int32)) @ grid[1],
+    partial: ptr(float32) @ grid[1], leaders: ptr(int32) @ grid[1], lengths: ptr(const(int32)) @ grid[1],
     table: ptr(const(int32)) @ grid[1], s: Sizes @ grid[1],
 ):  # fmt: skip
     """`softmax(scale * q @ k.T) @ v` of up to 64 rows of each of `batches` times `heads` heads of keys, which are read once."""
@@ -34,7 +34,7 @@ def decode(
     with (
         partition(o, block[1], lambda i: i, races="allow") as outs, partition(lse, block[1], lambda i: i, races="allow") as logs,
         partition(partial, block[1], lambda i: i, races="allow") as kept,
-        partition(places, block[1], lambda i: i, races="allow") as marks, group(block[1]),
+        partition(leaders, block[1], lambda i: i, races="allow") as marks, group(block[1]),
     ):
         q_tile: shared(T[64, CUT.dim], ring=1, swizzle=128)
         k_tile: shared(T[CUT.keys, CUT.dim], ring=CUT.stages, swizzle=128)
@@ -109,7 +109,8 @@ def decode(
                 claim(marks, consumers) as place, group(warpgroup[1]),
             ):
                 finish(
-                    out, log, here, place, sums, largest, total, b, leader, parts, piece, 0, s, LSE=CUT.lse, PLACES=CUT.lengths,
+                    out, log, here, place, sums, largest, total, b, leader, parts, piece, 0, s, LSE=CUT.lse,
+                    LEADERS=CUT.lengths,
                 )
 
         deal(b, blocks, lengths, s, PIECE=attend_piece, THREADS=CUT.threads, KEYS=CUT.keys, LENGTHS=CUT.lengths)

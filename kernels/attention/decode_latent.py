@@ -23,7 +23,7 @@ from prism.lang import (
 def decode_latent(
     q: ptr(const(T)) @ grid[1], k: const(CUtensorMap(T, 1, 1, CUT.box, 256, swizzle=128)) @ grid[1],
     v: const(CUtensorMap(T, 1, 1, CUT.box, 64, swizzle=128)) @ grid[1], o: ptr(T) @ grid[1], lse: ptr(float32) @ grid[1],
-    partial: ptr(float32) @ grid[1], places: ptr(int32) @ grid[1], lengths: ptr(const(int32)) @ grid[1],
+    partial: ptr(float32) @ grid[1], leaders: ptr(int32) @ grid[1], lengths: ptr(const(int32)) @ grid[1],
     table: ptr(const(int32)) @ grid[1], s: Sizes @ grid[1],
 ):  # fmt: skip
     """`decode` of 576 elements of queries and keys, whose first 512 are the values."""
@@ -32,7 +32,7 @@ def decode_latent(
     with (
         partition(o, block[1], lambda i: i, races="allow") as outs, partition(lse, block[1], lambda i: i, races="allow") as logs,
         partition(partial, block[1], lambda i: i, races="allow") as kept,
-        partition(places, block[1], lambda i: i, races="allow") as marks, group(block[1]),
+        partition(leaders, block[1], lambda i: i, races="allow") as marks, group(block[1]),
     ):
         q_tile: shared(T[128, 256], ring=1, swizzle=128)  # the rows' first 256 elements, then their next
         q_end: shared(T[64, 64], ring=1, swizzle=128)
@@ -126,7 +126,8 @@ def decode_latent(
                 partition(place_, warpgroup[1], 0, races="allow") as place, group(warpgroup[1]),
             ):
                 finish(
-                    out, log, here, place, sums, largest, total, b, leader, parts, piece, w * 256, s, LSE=CUT.lse, PLACES=CUT.lengths,
+                    out, log, here, place, sums, largest, total, b, leader, parts, piece, w * 256, s, LSE=CUT.lse,
+                    LEADERS=CUT.lengths,
                 )
 
         deal(b, blocks, lengths, s, PIECE=attend_piece, THREADS=384, KEYS=64, LENGTHS=CUT.lengths)

@@ -84,19 +84,19 @@ def put(
 
 
 @prism("device")
-@template(T=dtype, DIM=constexpr(int), LSE=constexpr(bool), PLACES=constexpr(bool))
+@template(T=dtype, DIM=constexpr(int), LSE=constexpr(bool), LEADERS=constexpr(bool))
 @requires(warpgroup[1])
 def finish(
     out: ptr(T) @ warpgroup[1], log: ptr(float32) @ warpgroup[1], kept: ptr(float32) @ warpgroup[1],
-    places: ptr(int32) @ warpgroup[1], sums: fragment(float32, 64, DIM) @ warpgroup[1], largest: float32[2] @ thread[1],
+    leaders: ptr(int32) @ warpgroup[1], sums: fragment(float32, 64, DIM) @ warpgroup[1], largest: float32[2] @ thread[1],
     total: float32[2] @ thread[1], unit: int32 @ warpgroup[1], leader: int32 @ warpgroup[1], parts: int32 @ warpgroup[1],
     piece: int32 @ warpgroup[1], start: int32 @ warpgroup[1], s: Sizes @ grid[1],
 ):
     """Write what block `unit` has of a piece: the result where it has all of it, else a part; `add_parts` adds these up.
 
     Perspective: warpgroup.
-    Shapes:      `parts` blocks from `leader` on have a part each; which these are, `places` says of each piece, where `PLACES`. The
-                 sums' columns of the result are those from `start` on.
+    Shapes:      `parts` blocks from `leader` on have a part each; where `LEADERS`, both numbers of each piece go to `leaders`.
+                 The sums' columns of the result are those from `start` on.
     Test:        tests/kernels/test_attention_decode.py
     """
     for h in range(2):
@@ -107,8 +107,8 @@ def finish(
     else:
         rows: int32 @ warpgroup[1] = s.shared_by * s.tokens - piece % s.strips * 64
         keep(kept, slot_of(leader, unit - leader), sums, largest, total, rows, start, s)
-    if PLACES and unit == leader and start == 0:
-        with partition(places, thread[1], 2 * piece, races="allow") as own, one(thread):
+    if LEADERS and unit == leader and start == 0:
+        with partition(leaders, thread[1], 2 * int64(piece), races="allow") as own, one(thread):
             store_vector(own[0], vector(int32, 2)(leader, parts))
 
 
@@ -116,14 +116,14 @@ def finish(
 @template(T=dtype, CUT=constexpr(AddCut))
 @requires(grid[1], block[1], thread[CUT.threads])
 def add_parts(
-    o: ptr(T) @ grid[1], lse: ptr(float32) @ grid[1], partial: ptr(const(float32)) @ grid[1], places: ptr(const(int32)) @ grid[1],
-    s: Sizes @ grid[1],
+    o: ptr(T) @ grid[1], lse: ptr(float32) @ grid[1], partial: ptr(const(float32)) @ grid[1],
+    leaders: ptr(const(int32)) @ grid[1], s: Sizes @ grid[1],
 ):  # fmt: skip
     """Add up the parts of each piece that has several, in their order, and write the result.
 
     Perspective: grid. A warp has 128 columns of a row, of each `CUT.split`th part: as many warps of a block, whose sums it adds
                  up then, have the others.
-    Shapes:      `partial`, `places`: as `finish` leaves them; of sequences of one length these can be told without `places`.
+    Shapes:      `partial`, `leaders`: as `finish` leaves them; of sequences of one length these can be told without `leaders`.
     Numerics:    in the same order each time, whatever the order in which parts were kept.
     Test:        tests/kernels/test_attention_decode.py
     """
@@ -153,7 +153,7 @@ def add_parts(
             place: vector(int32, 2) = vector(int32, 2)(0, 1)
             if piece < pieces and r < s.shared_by * s.tokens:
                 if CUT.lengths:
-                    place = load_vector(places[2 * piece], 2)
+                    place = load_vector(leaders[2 * int64(piece)], 2)
                 else:
                     place[0] = block_of(piece * each, pieces * each, s.blocks)
                     place[1] = block_of(piece * each + each - 1, pieces * each, s.blocks) - place[0] + 1

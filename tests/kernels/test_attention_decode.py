@@ -156,7 +156,13 @@ def test_parts(blocks: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_how_many_blocks() -> None:
     """As many as run at a time, or a few less, where each then has tiles of one head, or whole heads."""
-    for tiles, pairs, blocks in ((2048, 8, 264), (2048, 32, 256), (20, 8, 20), (1 << 14, 1024, 256), (1 << 14, 1000, 250)):
+    for tiles, pairs, blocks in (
+        (2048, 8, 264),
+        (2048, 32, 256),
+        (20, 8, 20),
+        (1 << 14, 1024, 256),
+        (1 << 14, 1000, 250),
+    ):
         assert plan.blocks_of(tiles, pairs, 264) == blocks
     assert plan.blocks_of(1 << 14, 300, 264) == plan.blocks_of(1 << 14, 600, 264) == 264
 

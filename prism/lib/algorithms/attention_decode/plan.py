@@ -20,8 +20,8 @@ ROWS = 64
 """Queries of one product."""
 HOST_BLOCKS = 3
 """Blocks on the reference machine."""
-SPLITS = ((64, 16), (12, 4), (0, 1))
-"""From how many parts on, of a head, how many warps add them up."""
+WARPS = ((64, 16), (12, 4), (0, 1))
+"""From how many blocks a head on how many warps add up the parts of a row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,22 +123,26 @@ def _plan(asked: Decoding, out: View, machine: Machine) -> Plan:
         0 if asked.table is None else asked.table.shape[1], asked.k.shape[0] if asked.page else 0, cut.dim_v, blocks,
         *(step // view.size for view in (asked.q, out) for step in view.strides[:3]), asked.scale,
     )  # fmt: skip
-    lse = Buffer(LSE, 0, "float32", batches * heads * tokens) if asked.lse else nothing("float32")
-    parts: dict[str, Any] = {
-        "o": out.buffer, "lse": lse, "partial": scratch.take("float32", 2 * blocks * wide),
-        "places": scratch.take("int32", 2 * pairs), "s": np.array(sizes, Sizes)[()],
+    split = bool(pairs % blocks) or has["lengths"]  # else each block has whole heads
+    written: dict[str, Any] = {
+        "o": out.buffer, "s": np.array(sizes, Sizes)[()],
+        "lse": Buffer(LSE, 0, "float32", batches * heads * tokens) if asked.lse else nothing("float32"),
+        "partial": scratch.take("float32", 2 * blocks * wide) if split else nothing("float32"),
+        "leaders": scratch.take("int32", 2 * pairs) if has["lengths"] else nothing("int32"),
     }  # fmt: skip
-    arguments: dict[str, Any] = {
+    read: dict[str, Any] = {
         "q": asked.q.buffer, "k": asked.k.map, "v": (asked.v or asked.k).map,
         "lengths": nothing("int32") if asked.lengths is None else asked.lengths.buffer,
-        "table": nothing("int32") if asked.table is None else asked.table.buffer, **parts,
+        "table": nothing("int32") if asked.table is None else asked.table.buffer,
     }  # fmt: skip
-    steps: tuple[Clear | Step, ...] = (*cleared, Step(instance_for(asked.q.scalar, cut), blocks, cut.threads, arguments))
-    if pairs % blocks or asked.lengths is not None:  # else each block has whole heads
-        add = AddCut(next(split for parts, split in SPLITS if blocks >= parts * pairs), has["lengths"], asked.lse)
-        many = -(-pairs * strip * -(-out.shape[3] // 128) * add.split // add.warps)
-        steps += (Step(instance_for(asked.q.scalar, add), many, add.threads, parts),)
-    return Plan(steps, tag="attention_decode", scratch=scratch.used, lent=True)
+    steps: list[Clear | Step] = [*cleared]
+    steps.append(Step(instance_for(asked.q.scalar, cut), blocks, cut.threads, {**read, **written}))
+    if split:
+        warps = next(warps for parts, warps in WARPS if blocks >= parts * pairs)
+        add = AddCut(warps, has["lengths"], asked.lse)
+        many = -(-pairs * strip * -(-out.shape[3] // 128) * warps // add.warps)
+        steps.append(Step(instance_for(asked.q.scalar, add), many, add.threads, written))
+    return Plan(tuple(steps), tag="attention_decode", scratch=scratch.used, lent=True)
 
 
 def blocks_of(tiles: int, pairs: int, slots: int) -> int:
