@@ -93,17 +93,21 @@ class LatentCut:
 
 @dataclass(frozen=True)
 class AddCut:
-    """How parts are added up: by `split` warps of a block's `warps`, each of `deep` parts at a time.
+    """How parts are added up: those of a row by `split` warps, each of `deep` parts at a time.
 
     `keys` of a tile, and whether sequences have `lengths`, as of `DecodeCut`; `lse`: logarithms are added up too.
     """
 
     split: int
+    deep: int
     lengths: bool = False
     lse: bool = False
     keys: int = 64
-    warps: int = 16
-    deep: int = 8
+
+    @property
+    def warps(self) -> int:
+        """Warps of a block."""
+        return max(4, self.split)
 
     @property
     def threads(self) -> int:

@@ -11,7 +11,7 @@ from prism.kernels.attention.decode_pieces import bring, clear_rows, deal, load_
 from prism.kernels.attention.softmax import LEAST, mask, weigh
 from prism.lang import (
     CUtensorMap, attr, block, claim, const, constexpr, count, dtype, float32, fragment, grid, group, id, int32, int64, one,
-    partition, prefetch_map, prism, ptr, requires, roles, row, set_registers, shared, store_vector, template, thread, warp,
+    partition, prefetch_map, prism, ptr, requires, roles, row, set_registers, shared, store_vector, template, thread, turns, warp,
     warpgroup, wgmma,
 )  # fmt: skip
 
@@ -102,9 +102,10 @@ def decode_latent(
                         if CUT.lengths and j + 64 > length:
                             clear_rows(k_left, length - j, THREADS=256)
                             clear_rows(k_right, length - j, THREADS=256)
-                        with group(warpgroup[1]):
+                        with turns(workers), group(warpgroup[1]):  # one weighs scores while the other makes its own
                             wgmma(scores, q_now[0, 0], k_left)
                             wgmma(scores, q_now[64, 0], k_right)
+                        with group(warpgroup[1]):
                             if j + 64 > least:
                                 mask(scores, low, high, j)
                             weigh(scores, largest, total, factor, s.scale, MORE=0, BY_PRODUCTS=0)

@@ -201,6 +201,6 @@ def add_parts(
                     log[h, n] = (largest + log2(total)) * LN_2
 
 
-EXAMPLES = {"add_parts": {"T": "float16", "CUT": AddCut(4)}}
+EXAMPLES = {"add_parts": {"T": "float16", "CUT": AddCut(4, 4)}}
 
 __all__ = ["add_parts", "finish"]

@@ -233,7 +233,7 @@ def test_each_wait_is_needed(name: str, monkeypatch: pytest.MonkeyPatch) -> None
 def test_the_barrier_of_parts_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
     """That between what warps add up and who adds up theirs."""
     monkeypatch.setattr(plan, "HOST_BLOCKS", 14)
-    whole = instance_for("float16", AddCut(4, lse=True)).program
+    whole = instance_for("float16", AddCut(4, 4, lse=True)).program
     (barrier,) = [(one, step) for one in whole.plans.values() for step in one.barriers]
     mutant = whole.with_plan(barrier[0].drop_step(barrier[1]))
     assert attended(1, 1, keys=64 * 13)

@@ -20,8 +20,10 @@ ROWS = 64
 """Queries of one product."""
 HOST_BLOCKS = 3
 """Blocks on the reference machine."""
-WARPS = ((64, 16), (12, 4), (0, 1))
-"""From how many blocks a head on how many warps add up the parts of a row."""
+ADDED = ((64, 16, 8), (16, 16, 4), (4, 4, 4), (2, 1, 4), (0, 1, 2))
+"""Of more than so many parts of a head: how many warps add up those of a row, and how many each reads at a time."""
+RAGGED = (4, 8)
+"""The least of it where lengths are not known, and one head may have most blocks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,9 +140,10 @@ def _plan(asked: Decoding, out: View, machine: Machine) -> Plan:
     steps: list[Clear | Step] = [*cleared]
     steps.append(Step(instance_for(asked.q.scalar, cut), blocks, cut.threads, {**read, **written}))
     if split:
-        warps = next(warps for parts, warps in WARPS if blocks >= parts * pairs)
-        add = AddCut(warps, has["lengths"], asked.lse)
-        many = -(-pairs * strip * -(-out.shape[3] // 128) * warps // add.warps)
+        most = -(-blocks // pairs) + (blocks % pairs > 0)
+        how = next((split, deep) for parts, split, deep in ADDED if most > parts)
+        add = AddCut(*(max(how, RAGGED) if has["lengths"] else how), has["lengths"], asked.lse)
+        many = -(-pairs * strip * -(-out.shape[3] // 128) * add.split // add.warps)
         steps.append(Step(instance_for(asked.q.scalar, add), many, add.threads, written))
     return Plan(tuple(steps), tag="attention_decode", scratch=scratch.used, lent=True)
 

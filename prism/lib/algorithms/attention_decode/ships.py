@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from prism.host.plan import Machine
 from prism.kernels.attention import AddCut, LatentCut, decode_cut_of
 from prism.lib.algorithms.attention_decode.asked import DTYPES
-from prism.lib.algorithms.attention_decode.plan import WARPS, instance_for
+from prism.lib.algorithms.attention_decode.plan import ADDED, RAGGED, instance_for
 from prism.lib.algorithms.sgemm.ring import ARCH
 from prism.runtime.instance import Instance
 
@@ -23,5 +23,7 @@ def instances(gpu: Machine) -> Iterator[Instance]:
         yield instance_for(dtype, decode_cut_of(dim, dim, page=page, lengths=lengths))
     for dtype, (page, lengths), once in itertools.product(DTYPES, ((0, False), (64, True)), (False, True)):
         yield instance_for(dtype, LatentCut(page=page, lengths=lengths, once=once))
-    for dtype, (_, warps), lengths in itertools.product(DTYPES, WARPS, (False, True)):
-        yield instance_for(dtype, AddCut(warps, lengths))
+    for dtype, (_, *how) in itertools.product(DTYPES, ADDED):
+        yield instance_for(dtype, AddCut(*how))
+    for dtype, how in itertools.product(DTYPES, sorted({max((split, deep), RAGGED) for _, split, deep in ADDED})):
+        yield instance_for(dtype, AddCut(*how, True))
