@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from prism.lang import (
-    bfloat16, column, constexpr, count, dtype, fast_divide, fast_exp2, fast_exp2_flush, float32, float_as_uint, fragment,
-    function, group, int32, pack_bf16x2, pack_f16x2, prism, requires, row, shuffle_xor, template, thread, uint32, uint_as_float,
+    bfloat16, byte_permute, column, constexpr, count, dtype, fast_divide, fast_exp2, fast_exp2_flush, float32, float_as_uint, fma_f16x2, fragment,
+    function, group, int32, mul_f16x2, pack_bf16x2, pack_f16x2, prism, requires, row, shuffle_xor, template, thread, uint32, unpack_f16x2,
     warpgroup,
 )  # fmt: skip
 
@@ -16,6 +16,7 @@ EIGHT = 8
 """Weights that become 8-bit floats are times 2^8: e4m3 holds up to 448, and nothing below 2^-9."""
 LOG2_E = math.log2(math.e)
 LN_2 = math.log(2.0)
+WHOLE = 12582912.0 + 15 * 1024
 
 
 @prism("device")
@@ -79,20 +80,19 @@ def mask(
 
 @prism("device")
 @requires(thread[1])
-def exp2_by_products(x: float32 @ thread[1]) -> float32 @ thread[1]:
-    """2 to the x, within 2^-9 of it: a polynomial of what is over a whole number; of less than -126 that of -126, so never 0.
+def exp2_by_products(x: float32 @ thread[1], y: float32 @ thread[1]) -> uint32 @ thread[1]:
+    """2 to the x and to the y as a word of two float16, within 2^-7.6; of `WHOLE + 1024 * x`, of x from -14 to 15.9.
 
+    The last bits of such a sum are those of a float16, 2^n * (1 + f) of x = n + f. By what it is off, a polynomial of 1 + f.
     Where the unit of exponentials is what all wait for, the one of sums and products is free.
 
-    Source:      Zadouri et al., "FlashAttention-4", has the idea.
+    Source:      Schraudolph, "A fast, compact approximation of the exponential function"; Zadouri et al., "FlashAttention-4".
     Test:        tests/kernels/test_attention8.py
     """
-    WHOLE: constexpr(float) = 12582912.0  # 1.5 * 2^23: of a sum with it the last bit is 1
-    bounded: float32 = max(x, -126.0)
-    shifted: float32 = bounded + WHOLE
-    rest: float32 = bounded - (shifted - WHOLE)
-    power: float32 = (0.23842897 * rest + 0.70344802) * rest + 1.00044314
-    return uint_as_float(float_as_uint(power) + (float_as_uint(shifted) << 23))
+    two: uint32 = byte_permute(float_as_uint(x), float_as_uint(y), 0x5410)
+    line: uint32 = two & 0x03FF03FF | 0x3C003C00
+    bend: uint32 = fma_f16x2(fma_f16x2(line, 0x337A337A, 0xB98EB98E), line, 0x3DD43DD4)
+    return mul_f16x2(two, bend)
 
 
 @prism("device")
@@ -124,13 +124,23 @@ def weigh(
             largest[h] = top
             total[h] *= factor[h]
     with group(thread[1]):
-        for i in range(count(scores)):
-            exponent: float32 = scale * scores[i] - largest[i / 2 % 2]
-            if BY_PRODUCTS > 0 and i % max(BY_PRODUCTS, 1) == 0:
-                scores[i] = exp2_by_products(exponent)
+        wide: float32 = 1024 * scale
+        base: float32[2] @ thread[1]
+        for h in range(2):
+            base[h] = WHOLE - 1024 * largest[h]
+        for i in range(0, count(scores), 2):
+            if BY_PRODUCTS > 0 and i / 4 % max(BY_PRODUCTS, 1) == 0:
+                first: float32 = max(wide * scores[i] + base[i / 2 % 2], WHOLE - 14336)
+                second: float32 = max(wide * scores[i + 1] + base[i / 2 % 2], WHOLE - 14336)
+                both: uint32 = exp2_by_products(first, second)
+                scores[i] = unpack_f16x2(both, 0)
+                scores[i + 1] = unpack_f16x2(both, 1)
+                total[i / 2 % 2] += scores[i]
+                total[i / 2 % 2] += scores[i + 1]
             else:
-                scores[i] = fast_exp2_flush(exponent)
-            total[i / 2 % 2] += scores[i]
+                for e in range(2):
+                    scores[i + e] = fast_exp2_flush(scale * scores[i + e] - largest[i / 2 % 2])
+                    total[i / 2 % 2] += scores[i + e]
 
 
 __all__ = ["EIGHT", "LEAST", "LN_2", "LOG2_E", "as_it_is", "change", "exp2_by_products", "mask", "pack", "weigh"]
