@@ -7,8 +7,8 @@ Needs a Hopper GPU and torch. What a shape says: benchmarks/attention.py; batche
 their elements 2048, as in the papers' tables. Kernels are timed as CUDA graphs of launches, so that the host's time a call does
 not count; buffers are rotated past the L2; who begins a round is another one each time: power binds, and what runs is slowed by
 what ran before it. Then each is timed alone: one launch after a product of cuBLAS. Each result is compared with float64 in the
-same run (sampled rows of sampled heads), and the root of the mean square of its errors is told. `--held-out`: shapes that
-nothing was chosen by.
+same run (sampled rows of sampled heads), and the root of the mean square of its errors is told. `--dtype` is of those shapes
+that don't name theirs; `--held-out`: shapes that nothing was chosen by.
 """
 
 from __future__ import annotations
@@ -165,6 +165,7 @@ def contenders(
 def measure(text: str, dtype: str, rounds: int) -> dict[str, Any]:
     """Print and return a shape's row: microseconds, TFLOP/s, errors, and ratios of the peers' times to Prism's."""
     shape = parse_shape(text)
+    dtype = "float16" if shape.half else dtype
     work, sets = shape.operations, arrays(shape, dtype)
     launches = max(len(sets), min(20, int(12e-3 * 6e14 / work)))
     row: dict[str, Any] = {"shape": text, "dtype": dtype, "us": {}, "alone": {}, "tflops": {}, "error": {}, "fault": ""}
