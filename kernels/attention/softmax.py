@@ -16,7 +16,10 @@ EIGHT = 8
 """Weights that become 8-bit floats are times 2^8: e4m3 holds up to 448, and nothing below 2^-9."""
 LOG2_E = math.log2(math.e)
 LN_2 = math.log(2.0)
+DROP = 8
+"""By how many powers of two the score that others are compared with may be below the largest one so far."""
 WHOLE = 12582912.0 + 15 * 1024
+"""1.5 * 2^23, of a sum with which the last bit is 1, and 1024 times the bias of a float16's exponent."""
 
 
 @prism("device")
@@ -80,26 +83,30 @@ def mask(
 
 @prism("device")
 @requires(thread[1])
-def exp2_by_products(x: float32 @ thread[1], y: float32 @ thread[1]) -> uint32 @ thread[1]:
-    """2 to the x and to the y as a word of two float16, within 2^-7.6; of `WHOLE + 1024 * x`, of x from -14 to 15.9.
+def exp2_by_products(
+    x: float32 @ thread[1], y: float32 @ thread[1], scale: float32 @ thread[1], largest: float32 @ thread[1]
+) -> uint32 @ thread[1]:
+    """`exp2(scale * x - largest)` and that of y, up to 2^15.9, as a word of two float16; within 2^-7.6 of them, at least 2^-14.
 
-    The last bits of such a sum are those of a float16, 2^n * (1 + f) of x = n + f. By what it is off, a polynomial of 1 + f.
-    Where the unit of exponentials is what all wait for, the one of sums and products is free.
+    1024 * (n + f) is the word of the float16 2^n * (1 + f), but for the exponent's bias; it is the end of a float32's word where
+    `WHOLE` is added. What 1 + f is off from 2^f, a polynomial mends. So the unit of sums makes powers, where all wait for the
+    one of exponentials.
 
     Source:      Schraudolph, "A fast, compact approximation of the exponential function"; Zadouri et al., "FlashAttention-4".
     Test:        tests/kernels/test_attention8.py
     """
-    two: uint32 = byte_permute(float_as_uint(x), float_as_uint(y), 0x5410)
-    line: uint32 = two & 0x03FF03FF | 0x3C003C00
-    bend: uint32 = fma_f16x2(fma_f16x2(line, 0x337A337A, 0xB98EB98E), line, 0x3DD43DD4)
-    return mul_f16x2(two, bend)
+    first: float32 = max(1024 * scale * x + (WHOLE - 1024 * largest), WHOLE - 14 * 1024)
+    second: float32 = max(1024 * scale * y + (WHOLE - 1024 * largest), WHOLE - 14 * 1024)
+    lines: uint32 = byte_permute(float_as_uint(first), float_as_uint(second), 0x5410)
+    ones: uint32 = lines & 0x03FF03FF | 0x3C003C00
+    return mul_f16x2(lines, fma_f16x2(fma_f16x2(ones, 0x337A337A, 0xB98EB98E), ones, 0x3DD43DD4))
 
 
 @prism("device")
-@template(KEYS=constexpr(int), MORE=constexpr(int), BY_PRODUCTS=constexpr(int))
+@template(KEYS=constexpr(int), HELD=constexpr(int), MORE=constexpr(int), BY_PRODUCTS=constexpr(int))
 @requires(warpgroup[1])
 def weigh(
-    scores: fragment(float32, 64, KEYS) @ warpgroup[1], largest: float32[2] @ thread[1], total: float32[2] @ thread[1],
+    scores: fragment(float32, 64, KEYS) @ warpgroup[1], largest: float32[HELD] @ thread[1], total: float32[2] @ thread[1],
     factor: float32[2] @ thread[1], scale: float32 @ warpgroup[1],
 ):
     """Make scores their weights, `exp2(scale * score - largest)`, of the thread's two rows, and `total` the sum of them so far.
@@ -116,31 +123,27 @@ def weigh(
             for i in range(count(scores)):
                 if i / 2 % 2 == h:
                     top = max(top, scores[i])
-            top = max(scale * top - MORE if MORE > 0 else scale * top, largest[h])
+            top = max(scale * top - MORE if MORE > 0 else scale * top, largest[h] if HELD == 2 else -math.inf)
         for s in range(2):
             top = max(top, shuffle_xor(top, 1 << s))
         with group(thread[1]):
+            if HELD == 4:
+                largest[2 + h] = max(largest[2 + h], top)
+                top = max(top, largest[2 + h] - DROP)
             factor[h] = fast_exp2_flush(largest[h] - top)
             largest[h] = top
             total[h] *= factor[h]
     with group(thread[1]):
-        wide: float32 = 1024 * scale
-        base: float32[2] @ thread[1]
-        for h in range(2):
-            base[h] = WHOLE - 1024 * largest[h]
         for i in range(0, count(scores), 2):
             if BY_PRODUCTS > 0 and i / 4 % max(BY_PRODUCTS, 1) == 0:
-                first: float32 = max(wide * scores[i] + base[i / 2 % 2], WHOLE - 14336)
-                second: float32 = max(wide * scores[i + 1] + base[i / 2 % 2], WHOLE - 14336)
-                both: uint32 = exp2_by_products(first, second)
+                both: uint32 = exp2_by_products(scores[i], scores[i + 1], scale, largest[i / 2 % 2])
                 scores[i] = unpack_f16x2(both, 0)
                 scores[i + 1] = unpack_f16x2(both, 1)
-                total[i / 2 % 2] += scores[i]
-                total[i / 2 % 2] += scores[i + 1]
             else:
                 for e in range(2):
                     scores[i + e] = fast_exp2_flush(scale * scores[i + e] - largest[i / 2 % 2])
-                    total[i / 2 % 2] += scores[i + e]
+            for e in range(2):
+                total[i / 2 % 2] += scores[i + e]
 
 
 __all__ = ["EIGHT", "LEAST", "LN_2", "LOG2_E", "as_it_is", "change", "exp2_by_products", "mask", "pack", "weigh"]
