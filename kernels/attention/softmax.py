@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 from prism.lang import (
-    bfloat16, byte_permute, column, constexpr, count, dtype, fast_divide, fast_exp2, fast_exp2_flush, float32, float_as_uint, fma_f16x2, fragment,
-    function, group, int32, mul_f16x2, pack_bf16x2, pack_f16x2, prism, requires, row, shuffle_xor, template, thread, uint32, unpack_f16x2,
-    warpgroup,
+    bfloat16, byte_permute, column, constexpr, count, dtype, fast_divide, fast_exp2, fast_exp2_flush, float32, float_as_uint,
+    fma_f16x2, fragment, function, group, int32, mul_f16x2, pack_bf16x2, pack_f16x2, prism, requires, row, shuffle_xor, template,
+    thread, uint32, unpack_f16x2, warpgroup,
 )  # fmt: skip
 
 LEAST = -1e30
@@ -18,8 +18,8 @@ LOG2_E = math.log2(math.e)
 LN_2 = math.log(2.0)
 DROP = 8
 """By how many powers of two the score that others are compared with may be below the largest one so far."""
-WHOLE = 12582912.0 + 15 * 1024
-"""1.5 * 2^23, of a sum with which the last bit is 1, and 1024 times the bias of a float16's exponent."""
+WHOLE = 12582912.0
+"""1.5 * 2^23: of a sum with it the last bit is 1."""
 
 
 @prism("device")
@@ -86,17 +86,18 @@ def mask(
 def exp2_by_products(
     x: float32 @ thread[1], y: float32 @ thread[1], scale: float32 @ thread[1], largest: float32 @ thread[1]
 ) -> uint32 @ thread[1]:
-    """`exp2(scale * x - largest)` and that of y, up to 2^15.9, as a word of two float16; within 2^-7.6 of them, at least 2^-14.
+    """`exp2(scale * x - largest)`, and that of y, as a word of two float16: from 2^-14 to 2^15 within 2^-7.6, less below, and 0.
 
-    1024 * (n + f) is the word of the float16 2^n * (1 + f), but for the exponent's bias; it is the end of a float32's word where
-    `WHOLE` is added. What 1 + f is off from 2^f, a polynomial mends. So the unit of sums makes powers, where all wait for the
-    one of exponentials.
+    1024 * (15 + n + f) is the word of the float16 2^n * (1 + f), and where `WHOLE` is added, it is the end of a float32's word.
+    By what 1 + f is off from 2^f, there is a polynomial. So the unit of sums makes powers, where all wait for that of
+    exponentials.
 
     Source:      Schraudolph, "A fast, compact approximation of the exponential function"; Zadouri et al., "FlashAttention-4".
     Test:        tests/kernels/test_attention8.py
     """
-    first: float32 = max(1024 * scale * x + (WHOLE - 1024 * largest), WHOLE - 14 * 1024)
-    second: float32 = max(1024 * scale * y + (WHOLE - 1024 * largest), WHOLE - 14 * 1024)
+    zero: float32 = WHOLE + 15 * 1024 - 1024 * largest
+    first: float32 = max(1024 * scale * x + zero, WHOLE)
+    second: float32 = max(1024 * scale * y + zero, WHOLE)
     lines: uint32 = byte_permute(float_as_uint(first), float_as_uint(second), 0x5410)
     ones: uint32 = lines & 0x03FF03FF | 0x3C003C00
     return mul_f16x2(lines, fma_f16x2(fma_f16x2(ones, 0x337A337A, 0xB98EB98E), ones, 0x3DD43DD4))
@@ -112,8 +113,11 @@ def weigh(
     """Make scores their weights, `exp2(scale * score - largest)`, of the thread's two rows, and `total` the sum of them so far.
 
     Perspective: warpgroup; the four threads that share rows agree on the largest score, and each has a part of the sum.
-    Shapes:      `largest` is that score less `MORE`, so weights and their sum are times 2^`MORE`. `factor`: by what to scale what
-                 was summed by the last largest scores. Of `BY_PRODUCTS` powers one is made by `exp2_by_products`; 0: none is.
+    Shapes:      `largest` is that score less `MORE`, so weights and their sum are times 2^`MORE`. Where four numbers are `HELD`,
+                 the last two are those, and the first two those of this tile alone, or 2^`DROP` below: a tile's largest weight
+                 is a power of two then, which rounding leaves as it is, and large weights are those that count. `factor`: by
+                 what to scale what was summed by the last `largest`. Of `BY_PRODUCTS` pairs of weights one is made by
+                 `exp2_by_products`; 0: none is.
     Source:      Milakov and Gimelshein, "Online normalizer calculation for softmax".
     Test:        tests/kernels/test_attention.py
     """
