@@ -65,7 +65,7 @@ def attend(
         scores: fragment(float32, 64, CUT.keys) @ warpgroup[1] = 0
         weights: fragment(W, 64, CUT.keys, operand=CUT.transposed) @ warpgroup[1] = 0
         sums: fragment(float32, 64, CUT.dim_v) @ warpgroup[1] = 0
-        largest: float32[2] @ thread[1]
+        largest: float32[4] @ thread[1]
         total: float32[2] @ thread[1]
         factor: float32[2] @ thread[1]
         low: int32[2] @ thread[1]
@@ -121,6 +121,7 @@ def attend(
                         low[h] = r - back if TERMS.window else 0
                         high[h] = min(keys, r + ahead + 1) if TERMS.causal else keys
                     largest[h] = LEAST
+                    largest[2 + h] = LEAST
                     total[h] = 0
                 for i in range(count(sums)):
                     sums[i] = 0
