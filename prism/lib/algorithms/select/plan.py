@@ -190,10 +190,10 @@ def encode(kind: Kind, given: ArrayInfo, room: int, machine: Machine, kept: Buff
         {
             "x": Buffer("x"), "y": Buffer(OUT), "lengths": Buffer(LENGTHS), "kept": kept, "n": n, "room": room,
             "skew": skew, "y_skew": -1 if host else 0, "otherwise": zero(kind.moved), "unset": zero(kind.compared),
-            "words": Buffer(WORDS, _CONTROL, "uint64", 2 * words), "capacity": words, "control": Buffer(WORDS, 0, "uint64", 1),
+            "words": Buffer(WORDS, _CONTROL, "uint64", words), "capacity": words, "control": Buffer(WORDS, 0, "uint64", 1),
         },
     )  # fmt: skip
-    return step, _CONTROL + 16 * words, f"encode {words}"
+    return step, _CONTROL + 8 * words, f"encode {words}"
 
 
 def split_apart(kinds: Sequence[Kind], given: ArrayInfo, masks: Sequence[ArrayInfo], machine: Machine) -> Plan:
