@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 
 from prism.kernels.attention.backward_cut import BackwardCut
-from prism.kernels.attention.backward_parts import bound, put
+from prism.kernels.attention.backward_parts import bound, put, round_pairs
 from prism.kernels.attention.cut import Terms
 from prism.kernels.attention.softmax import LOG2_E, mask, pack
 from prism.lang import (
@@ -198,19 +198,17 @@ def change_keys(
                                 for i in range(count(scores)):
                                     score: float32 = scores[i] if TERMS.cap else scale * LOG2_E * scores[i]
                                     scores[i] = fast_exp2_flush(score - rows_now[0, column(scores, i)])
-                                    if not CUT.late:
-                                        weights[i] = T(scores[i])
                             if OF_VALUES and not CUT.late:
+                                round_pairs(weights, scores)
                                 wgmma(dv_sums, weights, dout_now, transpose_b=True)
-                            with group(thread[1]):
-                                if OF_KEYS:
+                            if OF_KEYS:
+                                with group(thread[1]):
                                     for i in range(count(steps)):
                                         step: float32 = steps[i] if TERMS.cap else steps[i] - rows_now[1, column(steps, i)]
-                                        slopes[i] = T(scores[i] * step)
-                                if CUT.late:
-                                    for i in range(count(scores)):
-                                        weights[i] = T(scores[i])
+                                        steps[i] = scores[i] * step
+                                round_pairs(slopes, steps)
                             if OF_VALUES and CUT.late:
+                                round_pairs(weights, scores)
                                 wgmma(dv_sums, weights, dout_now, transpose_b=True)
                         if ADDED:
                             with claim(slopes_tile, consumers, in_flight=1) as slopes_now:
