@@ -146,8 +146,8 @@ def change_keys(
         t: int32 @ thread[1] = id() % 128
         lane: int32 @ thread[1] = id() % 32
         at: Lot @ block[1] = find_lot(
-            b, key_offsets, offsets, offsets, sequences, heads / share, keys, rows, heads, rows, PACKED=TERMS.packed, SIZE=CUT.keys,
-            ROWS=CUT.rows, THREADS=CUT.threads,
+            b, key_offsets, offsets, offsets, sequences, heads / share, keys, rows, heads, rows, PACKED=TERMS.packed,
+            SIZE=CUT.keys, ROWS=CUT.rows, THREADS=CUT.threads,
         )  # fmt: skip
         left: int32 @ block[1] = at.top
         first: int32 @ block[1] = keys - at.length + left
@@ -317,7 +317,8 @@ _CUT = BackwardCut(128, 128)
 EXAMPLES = {
     "prepare": {"T": "float16", "INDEX": "int32", "CUT": _CUT, "ADDED": True, "PACKED": False},
     "change_keys": {
-        "T": "float16", "INDEX": "int32", "CUT": _CUT, "TERMS": Terms(), "ADDED": True, "MASKED": True, "OF_KEYS": True, "OF_VALUES": True,
+        "T": "float16", "INDEX": "int32", "CUT": _CUT, "TERMS": Terms(), "ADDED": True, "MASKED": True,
+        "OF_KEYS": True, "OF_VALUES": True,
     },
     "finish": {"T": "float16", "INDEX": "int32", "CUT": _CUT, "PACKED": False},
 }

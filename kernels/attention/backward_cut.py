@@ -65,8 +65,11 @@ MOST_TOGETHER = 128
 """Elements of a head, at most, of which sums of two gradients of a tile are in registers."""
 
 
+NO_TERMS = Terms()
+
+
 def backward_cut_of(
-    dim: int, dim_v: int, terms: Terms = Terms(), *, added: bool = True, masked: bool = True
+    dim: int, dim_v: int, terms: Terms = NO_TERMS, *, added: bool = True, masked: bool = True
 ) -> BackwardCut:
     """Return how the backward of heads of so many elements, and of values of so many, is cut: tiles hold zeros beyond them.
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from prism.kernels.attention.softmax import LOG2_E, pack
 from prism.lang import (
-    bitcast, constexpr, count, dtype, fast_divide, fast_exp2, float32, fragment, group, id, int32, partition, prism, requires, shared,
-    stmatrix, template, thread, uint32, vector, warp, warpgroup,
+    bitcast, constexpr, count, dtype, fast_divide, fast_exp2, float32, fragment, group, id, int32, partition, prism, requires,
+    shared, stmatrix, template, thread, uint32, vector, warp, warpgroup,
 )  # fmt: skip
 
 

@@ -63,10 +63,10 @@ def find_lot(
         return at
     else:
         tiles: int32 @ block[1] = (length + (SIZE - 1)) / SIZE
-        tall: int32 @ block[1] = (rows + (ROWS - 1)) / ROWS
+        row_tiles: int32 @ block[1] = (rows + (ROWS - 1)) / ROWS
         batch: int32 @ block[1] = tile / tiles / heads
         return Lot(
-            tile / tiles % heads, tile % tiles * SIZE, length, others, batch, batch, batch * row_heads * tall, tall
+            tile / tiles % heads, tile % tiles * SIZE, length, others, batch, batch, batch * row_heads * row_tiles, row_tiles
         )  # fmt: skip
 
 

@@ -6,8 +6,8 @@ from prism.kernels.attention.backward_cut import BackwardCut
 from prism.kernels.attention.packed import first_tile, start_of
 from prism.kernels.attention.softmax import LOG2_E
 from prism.lang import (
-    attr, block, const, constexpr, dtype, fast_exp2, float32, grid, group, id, int32, int64, partition, prism, ptr, requires, template,
-    thread,
+    attr, block, const, constexpr, dtype, fast_exp2, float32, grid, group, id, int32, int64, partition, prism, ptr, requires,
+    template, thread,
 )  # fmt: skip
 from prism.lib.thread import operators
 
@@ -28,7 +28,7 @@ def change_sinks(
     Numerics:    added in float32, in an order that depends on shapes alone.
     Test:        tests/kernels/test_attention_backward.py
     """
-    tall: int32 @ grid[1] = (rows + (CUT.rows - 1)) / CUT.rows
+    row_tiles: int32 @ grid[1] = (rows + (CUT.rows - 1)) / CUT.rows
     h: int32 @ block[1] = id()
     with partition(dsinks, block[1], h) as mine, group(block[1]):
         sink: float32 @ block[1] = LOG2_E * sinks[h]
@@ -37,7 +37,7 @@ def change_sinks(
         for b in range(batches):
             with group(thread[1]):
                 length: int32 = rows
-                first: int32 = (b * heads + h) * tall
+                first: int32 = (b * heads + h) * row_tiles
                 if PACKED:
                     length = start_of(offsets, b + 1, rows) - start_of(offsets, b, rows)
                     before: int32 = first_tile(offsets, b, rows, ROWS=CUT.rows)

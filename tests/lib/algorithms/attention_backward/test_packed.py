@@ -1,6 +1,6 @@
 """`prism.lib.attention_backward` of packed sequences, on NumPy arrays: each as if it were alone, bit for bit; errors.
 
-What is theirs of prism/kernels/attention/backward_place.py, and of the backward's api and plan.
+What is theirs of kernels/attention/backward_place.py, and of the backward's api and plan.
 """
 
 from __future__ import annotations
