@@ -22,6 +22,7 @@ from prism.lib.thread import extent, operators
 @template(
     K=dtype, V=dtype, VO=dtype, C=dtype, KIND=constexpr(int), VALUES=constexpr(int), THREADS=constexpr(int),
     ITEMS=constexpr(int), BATCH=constexpr(int), BLOCKS=constexpr(int), WORDS=constexpr(int), ROWS=constexpr(bool),
+    AHEAD=constexpr(bool, default=True),
 )
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
@@ -48,7 +49,8 @@ def sort_digit(
     """
     TILE: constexpr(int) = THREADS * ITEMS
     WARPS: constexpr(int) = THREADS // 32
-    MANY: constexpr(int) = 2 * TILE if VALUES != NONE else 1
+    HELD: constexpr(int) = 2 * TILE if AHEAD else TILE
+    MANY: constexpr(int) = HELD if VALUES != NONE else 1
     a_row: int32 @ grid[1] = int32((n + (TILE - 1)) / TILE)
     tiles: int32 @ grid[1] = a_row * rows
     blocks: int32 @ grid[1] = count(block[1])
@@ -76,9 +78,9 @@ def sort_digit(
                 block.scan(starts, 0, WIDTH=1, OP=operators.add, EXCLUSIVE=True)
             table: shared(uint32[WARPS * 256])
             common: shared(int32[1])
-            sorted: shared(K[2 * TILE])  # the held tile, and the following one
+            sorted: shared(K[HELD])  # the held tile, and the following one
             beside: shared(V[MANY])  # their values
-            ids: shared(uint16[2 * TILE if VALUES == GIVEN else 1])  # where they stood in the tile
+            ids: shared(uint16[HELD if VALUES == GIVEN else 1])  # where they stood in the tile
             targets: shared(C[256])
             buffer: int32 @ block[1] = 0  # where the held tile begins
             held: uint32[2] @ thread[1]  # how often digit `t` occurs in it, and where it begins there
@@ -116,9 +118,9 @@ def sort_digit(
                 grid.publish_digits(words, tile, C(ahead[0]), epoch, tile - within, THREADS=THREADS, DIGITS=256)
                 often: int32 @ block[1] = common[0]
                 with (
-                    partition(sorted, thread[1], offset=lambda rank: rank + (TILE - buffer), races="none") as spot,
-                    partition(beside, thread[1], offset=lambda rank: rank + (TILE - buffer), races="none") as value_spot,
-                    partition(ids, thread[1], offset=lambda rank: rank + (TILE - buffer), races="none") as id_spot,
+                    partition(sorted, thread[1], offset=lambda rank: rank + (TILE - buffer if AHEAD else 0), races="none") as spot,
+                    partition(beside, thread[1], offset=lambda rank: rank + (TILE - buffer if AHEAD else 0), races="none") as value_spot,
+                    partition(ids, thread[1], offset=lambda rank: rank + (TILE - buffer if AHEAD else 0), races="none") as id_spot,
                 ):
                     for begin in range(0, ITEMS, BATCH):
                         ranks: uint32[BATCH] @ thread[1]
@@ -164,10 +166,23 @@ def sort_digit(
 
             launch: grid.Ticket @ block[1] = grid.tiles(control)
             following: int32 @ block[1] = launch.tile
-            tile: int32 @ block[1] = -1  # the one that the block holds: none as yet
+            tile: int32 @ block[1] = -1 if AHEAD else following  # the one that the block holds: none as yet
             if following < tiles:
                 fetch(following)
-            while tile < tiles:
+            if not AHEAD:
+                while tile < tiles:
+                    load(tile, launch.epoch)
+                    next: uint64 @ thread[1] = grid.draw(control)
+                    in_order = slowly
+                    held[0] = ahead[0]
+                    held[1] = ahead[1]
+                    look_back(tile, launch.epoch)
+                    following = grid.next_tile(next)
+                    if following < tiles:
+                        fetch(following)
+                    store(tile)
+                    tile = following
+            while AHEAD and tile < tiles:
                 ticket: uint64 @ thread[1] = 0
                 if following < tiles:
                     load(following, launch.epoch)
