@@ -43,6 +43,8 @@ ZEROS = Shape(threads=512, items=32)
 
 CLUSTER_BLOCKS = 8
 _CLUSTER_THREADS = 512
+COUNTED_EARLY = 8
+"""Resident blocks of up to so many elements a thread count the following digit where they write."""
 _MOST_WORDS = 32
 """What a thread of a resident block holds at most, in registers."""
 
@@ -147,6 +149,6 @@ def counting(key: int, room: int) -> Counting:
 
 
 __all__ = [
-    "CLUSTER_BLOCKS", "COUNTING_KEYS", "FILLING", "HOST_COUNTING", "HOST_LARGE", "HOST_SMALL", "ZEROS", "Configuration",
+    "CLUSTER_BLOCKS", "COUNTED_EARLY", "COUNTING_KEYS", "FILLING", "HOST_COUNTING", "HOST_LARGE", "HOST_SMALL", "ZEROS", "Configuration",
     "Counting", "Shape", "cluster_of", "configuration_of", "configurations", "counting", "resident_of",
 ]  # fmt: skip

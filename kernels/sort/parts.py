@@ -10,6 +10,9 @@ from prism.lib.thread import extent
 NONE, POSITIONS, GIVEN = 0, 1, 2
 """What goes where its key goes: nothing, the position where the key stood, or an element of another array."""
 
+MOST_CALLS = 64
+"""How often a tile is written at most: 33 times are enough to mend it, where nobody else writes to it."""
+
 
 @prism("device")
 @requires(thread[1])

@@ -6,25 +6,26 @@ read by then: so every pass writes to the same memory.
 """
 
 from prism.lang import (
-    attr, block, const, constexpr, dtype, grid, group, id, int32, load_vector, may_alias, partition, prism, ptr, requires, shared,
-    template, thread, uint16, uint32, vector,
+    atomic_add, attr, block, const, constexpr, dtype, grid, group, id, int32, load_vector, may_alias, partition, prism, ptr, requires, shared,
+    shuffle, template, thread, uint16, uint32, vector,
 )
 from prism.kernels.sort.cluster import load_row
-from prism.kernels.sort.order import INTEGER
-from prism.kernels.sort.parts import GIVEN, NONE, POSITIONS, mend, write_digits, write_positions
+from prism.kernels.sort.order import INTEGER, digit
+from prism.kernels.sort.parts import GIVEN, MOST_CALLS, NONE, POSITIONS, mend, write_digits, write_positions
 from prism.kernels.sort.ranking import count_tile, rank_batch
 from prism.lib.thread import operators
 
 
 @prism("device")
 @requires(block[1], thread[32])
-@template(THREADS=constexpr(int))
+@template(THREADS=constexpr(int), PASSES=constexpr(int))
 def add_tiles(
-    numbers: ptr(uint16) @ grid[1], tile: int32 @ block[1], tiles: int32 @ grid[1], found: uint32[2] @ thread[1],
+    numbers: ptr(uint32) @ block[1], step: int32 @ block[1], tile: int32 @ block[1], tiles: int32 @ block[1],
+    found: uint32[2] @ thread[1],
 ):
-    """Say how often digit `t` occurs in all tiles, and how often in those before `tile`.
+    """Say how often digit `t` of pass `step` occurs in all tiles, and how often in those before `tile`.
 
-    A warp reads a row at once, the numbers of a tile, 16 bytes a lane.
+    A warp reads a row at once, the numbers of a tile, 16 bytes a lane: two numbers a word.
     """
     WARPS: constexpr(int) = THREADS // 32
     room: shared(uint32[THREADS * 16])
@@ -35,11 +36,12 @@ def add_tiles(
         for j in range(8):
             sums[j] = 0
             before[j] = 0
-        for v in range(t / 32, tiles, WARPS, unroll=3):
-            row: vector(uint16, 8) = load_vector(numbers[v * 256 + t % 32 * 8], 8)
+        for v in range(t / 32, tiles, WARPS, unroll=4):
+            row: vector(uint32, 4) = load_vector(numbers[(v * PASSES + step) * 128 + t % 32 * 4], 4)
             for j in range(8):
-                sums[j] = sums[j] + uint32(row[j])
-                before[j] = before[j] + (uint32(row[j]) if v < tile else uint32(0))
+                number: uint32 = row[j / 2] >> 16 * (j % 2) & 0xFFFF
+                sums[j] = sums[j] + number
+                before[j] = before[j] + (number if v < tile else uint32(0))
         for j in range(8):
             own[j] = sums[j]
             own[8 + j] = before[j]
@@ -54,12 +56,13 @@ def add_tiles(
 
 @prism("device")
 @requires(block[1], thread[32])
-@template(K=dtype, ITEMS=constexpr(int), KIND=constexpr(int), THREADS=constexpr(int))
+@template(K=dtype, ITEMS=constexpr(int), KIND=constexpr(int), THREADS=constexpr(int), SAY=constexpr(bool))
 def count_resident(
-    keys: K[ITEMS] @ thread[1], numbers: ptr(uint16) @ block[1], held: uint32[2] @ thread[1], kept: uint32[8] @ thread[1],
+    keys: K[ITEMS] @ thread[1], numbers: ptr(uint32) @ block[1], held: uint32[2] @ thread[1], kept: uint32[8] @ thread[1],
     shift: int32 @ block[1], flip: K @ block[1], lowest: K @ block[1],
 ) -> (bool, int32) @ block[1]:
-    """Say in `numbers` how often each digit occurs in the block's tile, and in `held` and `kept` where its parts begin there.
+    """Say in `held` and `kept` where the parts of each digit begin in the block's tile, and with `SAY` in `numbers` how often
+    each occurs there.
 
     Shared memory is kept over no barrier of the grid, so each thread keeps 8 words of the table.
     Returns: whether ranks must be in the order of the lanes, and a digit that very many have, or -1.
@@ -68,9 +71,11 @@ def count_resident(
     common: shared(int32[1])
     t: int32 @ thread[1] = id()
     slowly: bool @ block[1] = count_tile(table, common, keys, held, shift, flip, lowest, KIND=KIND, THREADS=THREADS)
-    with partition(numbers, thread[1], offset=t) as mine, group(thread[1]):
-        if t < 256:
-            mine[0] = uint16(held[0])
+    if SAY:
+        other: uint32 @ thread[1] = shuffle(held[0], t % 32 ^ 1)
+        with partition(numbers, thread[1], offset=lambda place: place, races="none") as words, group(thread[1]):
+            if t < 256 and t % 2 == 0:
+                words[shift * 16 + t / 2] = held[0] | other << 16
     with group(thread[1]):
         for j in range(8):
             kept[j] = table[t + j * THREADS]
@@ -117,15 +122,15 @@ def rank_resident(
 @requires(block[1], thread[32])
 @template(
     K=dtype, V=dtype, VO=dtype, ITEMS=constexpr(int), NUMBER=constexpr(int), KIND=constexpr(int), VALUES=constexpr(int),
-    THREADS=constexpr(int), BATCH=constexpr(int), LAST=constexpr(bool),
+    THREADS=constexpr(int), BATCH=constexpr(int), EARLY=constexpr(bool),
 )
 def move_resident(
     keys: K[ITEMS] @ thread[1], items: V[NUMBER] @ thread[1], held: uint32[2] @ thread[1], kept: uint32[8] @ thread[1],
-    numbers: ptr(uint16) @ grid[1], y: ptr(K) @ block[1], values: ptr(V) @ block[1], positions: ptr(VO) @ block[1],
-    tile: int32 @ block[1], tiles: int32 @ grid[1], n: int32 @ block[1], shift: int32 @ block[1], flip: K @ block[1],
-    lowest: K @ block[1], often: int32 @ block[1], slowly: bool @ block[1],
+    numbers: ptr(uint32) @ block[1], y: ptr(K) @ block[1], values: ptr(V) @ block[1], positions: ptr(VO) @ block[1],
+    tile: int32 @ block[1], tiles: int32 @ block[1], n: int32 @ block[1], shift: int32 @ block[1], flip: K @ block[1],
+    lowest: K @ block[1], often: int32 @ block[1], slowly: bool @ block[1], last: bool @ block[1],
 ):
-    """Write the block's tile where its digits belong. `LAST`: results are written."""
+    """Write the block's tile where its digits belong. `last`: results are written."""
     TILE: constexpr(int) = THREADS * ITEMS
     MANY: constexpr(int) = TILE if VALUES != NONE else 1
     t: int32 @ thread[1] = id()
@@ -134,7 +139,7 @@ def move_resident(
     beside: shared(V[MANY])
     ids: shared(uint16[TILE if VALUES == GIVEN else 1])
     found: uint32[2] @ thread[1]
-    add_tiles(numbers, tile, tiles, found, THREADS=THREADS)
+    add_tiles(numbers, shift / 8, tile, tiles, found, THREADS=THREADS, PASSES=K.bytes)
     starts: uint32[1] @ thread[1]
     starts[0] = found[0]
     block.scan(starts, 0, WIDTH=1, OP=operators.add, EXCLUSIVE=True)
@@ -146,38 +151,47 @@ def move_resident(
         BATCH=BATCH,
     )
     many: int32 @ block[1] = min(n - tile * TILE, TILE)
-    wrong: bool @ block[1] = True
     calls: int32 @ block[1] = 0
-    while wrong and calls < 64:  # 33 are enough, where nobody else writes here
-        if LAST and VALUES == POSITIONS:
+    while True:
+        wrong: bool @ block[1] = False
+        if VALUES == POSITIONS and last:
             wrong = write_positions(
                 sorted, beside, ids, targets, positions, many, shift, lowest, KIND=KIND, THREADS=THREADS, ITEMS=ITEMS,
                 BATCH=BATCH,
             )
         else:
             wrong = write_digits(
-                sorted, beside, ids, targets, y, values, many, shift, flip, lowest, LAST, KIND=KIND, VALUES=VALUES,
+                sorted, beside, ids, targets, y, values, many, shift, flip, lowest, last, KIND=KIND, VALUES=VALUES,
                 THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH,
             )
-        wrong = wrong and not slowly
-        if wrong:
-            mend(sorted, beside, ids, many, shift, lowest, KIND=KIND, VALUES=VALUES)
         calls = calls + 1
+        if not wrong or slowly or calls == MOST_CALLS:
+            break
+        mend(sorted, beside, ids, many, shift, lowest, KIND=KIND, VALUES=VALUES)
+    if EARLY and not last:
+        with group(thread[1]):
+            for k in range(ITEMS):
+                if t + k * THREADS < many:
+                    key: K = sorted[t + k * THREADS]
+                    spot: int32 = int32(targets[digit(key, shift, lowest, KIND=KIND)]) + t + k * THREADS
+                    next: int32 = digit(key, shift + 8, lowest, KIND=KIND)
+                    word: int32 = (spot / TILE * K.bytes + (shift / 8 + 1)) * 128 + next / 2
+                    atomic_add(numbers[word], uint32(1) << 16 * (next % 2))
 
 
 @prism("global")
 @template(
     K=dtype, V=dtype, VO=dtype, KIND=constexpr(int), VALUES=constexpr(int), THREADS=constexpr(int), ITEMS=constexpr(int),
-    BATCH=constexpr(int),
+    BATCH=constexpr(int), EARLY=constexpr(bool),
 )
 @requires(grid[1], block[1], thread[THREADS], cooperative=True)
 @attr("__launch_bounds__(THREADS, 1)")
 @may_alias("x", "y")
 @may_alias("given", "values")
 def sort_resident(
-    x: ptr(const(K)) @ grid[1], y: ptr(K) @ grid[1], given: ptr(const(V)) @ grid[1], values: ptr(V) @ grid[1],
-    positions: ptr(VO) @ grid[1], numbers: ptr(uint16) @ grid[1], n: int32 @ grid[1], tiles: int32 @ grid[1],
-    last: int32 @ grid[1], flip: K @ grid[1], lowest: K @ grid[1],
+    x: ptr(const(K)) @ grid[1], spare: ptr(K) @ grid[1], y: ptr(K) @ grid[1], given: ptr(const(V)) @ grid[1],
+    value_spare: ptr(V) @ grid[1], values: ptr(V) @ grid[1], positions: ptr(VO) @ grid[1], numbers: ptr(uint32) @ grid[1],
+    n: int32 @ grid[1], tiles: int32 @ grid[1], last: int32 @ grid[1], flip: K @ grid[1], lowest: K @ grid[1],
 ):
     """Sort `n` elements, a tile a block.
 
@@ -203,41 +217,61 @@ def sort_resident(
     often: int32 @ block[1] = -1
     with group(block[1]):
         load_row(x, given, keys, items, place, n, flip, lowest, KIND=KIND, VALUES=VALUES)
-    for shift in range(0, last, 8):
-        with partition(numbers, block[1], offset=b * 256) as own, group(block[1]):
-            slowly, often = count_resident(keys, own, held, kept, shift, flip, lowest, KIND=KIND, THREADS=THREADS)
+    with partition(numbers, block[1], offset=b * (128 * K.bytes)) as own, group(block[1]):
+        if EARLY:
+            block.fill(own, 0, 128 * K.bytes)
+        slowly, often = count_resident(keys, own, held, kept, 0, flip, lowest, KIND=KIND, THREADS=THREADS, SAY=True)
+    for shift in range(0, 8 * K.bytes, 16):
+        if K.bytes > 1:
+            with (
+                partition(spare, block[1], offset=lambda place: place, races="none") as result,
+                partition(value_spare, block[1], offset=lambda place: place, races="none") as value_result,
+                partition(positions, block[1], offset=lambda place: place, races="none") as position_result,
+                partition(numbers, block[1], races="allow") as all,
+                group(block[1]),
+            ):
+                move_resident(
+                    keys, items, held, kept, all, result, value_result, position_result, b, tiles, n, shift, flip, lowest,
+                    often, slowly, False, KIND=KIND, VALUES=VALUES, THREADS=THREADS, BATCH=BATCH, EARLY=EARLY,
+                )
+            with group(thread[1]):
+                for k in range(ITEMS):
+                    there: bool = 32 * k < n - place
+                    keys[k] = spare[place + 32 * k] if there else ~K(0)  # behind all others
+                    if VALUES != NONE:
+                        items[k] = value_spare[place + 32 * k] if there else ~V(0)  # here too
+            with partition(numbers, block[1], offset=b * (128 * K.bytes)) as own, group(block[1]):
+                slowly, often = count_resident(
+                    keys, own, held, kept, shift + 8, flip, lowest, KIND=KIND, THREADS=THREADS, SAY=not EARLY,
+                )
         with (
             partition(y, block[1], offset=lambda place: place, races="none") as result,
             partition(values, block[1], offset=lambda place: place, races="none") as value_result,
             partition(positions, block[1], offset=lambda place: place, races="none") as position_result,
+            partition(numbers, block[1], races="allow") as all,
             group(block[1]),
         ):
             move_resident(
-                keys, items, held, kept, numbers, result, value_result, position_result, b, tiles, n, shift, flip, lowest,
-                often, slowly, KIND=KIND, VALUES=VALUES, THREADS=THREADS, BATCH=BATCH, LAST=False,
+                keys, items, held, kept, all, result, value_result, position_result, b, tiles, n,
+                shift + 8 if K.bytes > 1 else 0, flip, lowest, often, slowly, shift == last, KIND=KIND, VALUES=VALUES,
+                THREADS=THREADS, BATCH=BATCH, EARLY=EARLY,
             )
+        if shift == last:
+            break
         with group(thread[1]):
             for k in range(ITEMS):
                 there: bool = 32 * k < n - place
                 keys[k] = y[place + 32 * k] if there else ~K(0)  # behind all others
                 if VALUES != NONE:
                     items[k] = values[place + 32 * k] if there else ~V(0)  # here too
-    with partition(numbers, block[1], offset=b * 256) as own, group(block[1]):
-        slowly, often = count_resident(keys, own, held, kept, last, flip, lowest, KIND=KIND, THREADS=THREADS)
-    with (
-        partition(y, block[1], offset=lambda place: place, races="none") as result,
-        partition(values, block[1], offset=lambda place: place, races="none") as value_result,
-        partition(positions, block[1], offset=lambda place: place, races="none") as position_result,
-        group(block[1]),
-    ):
-        move_resident(
-            keys, items, held, kept, numbers, result, value_result, position_result, b, tiles, n, last, flip, lowest,
-            often, slowly, KIND=KIND, VALUES=VALUES, THREADS=THREADS, BATCH=BATCH, LAST=True,
-        )
+        with partition(numbers, block[1], offset=b * (128 * K.bytes)) as own, group(block[1]):
+            slowly, often = count_resident(
+                keys, own, held, kept, shift + 16, flip, lowest, KIND=KIND, THREADS=THREADS, SAY=not EARLY,
+            )
 
 
 EXAMPLES = {
     "sort_resident": {
-        "K": "uint32", "V": "uint32", "VO": "int64", "KIND": INTEGER, "VALUES": NONE, "THREADS": 512, "ITEMS": 16, "BATCH": 4,
+        "K": "uint32", "V": "uint32", "VO": "int64", "KIND": INTEGER, "VALUES": NONE, "THREADS": 512, "ITEMS": 16, "BATCH": 4, "EARLY": False,
     },
 }
