@@ -13,7 +13,7 @@ from prism.lang import (
     requires, shared, template, thread, uint16, uint32, uint64,
 )
 from prism.kernels.sort.order import INTEGER, encode
-from prism.kernels.sort.parts import GIVEN, NONE, POSITIONS, fetch_tile, mend, within_row, write_tile
+from prism.kernels.sort.parts import GIVEN, NONE, POSITIONS, fetch_tile, within_row, write_in_order, write_tile
 from prism.kernels.sort.ranking import count_tile, digits_passed, not_moved, rank_batch
 from prism.lib.thread import extent, operators
 
@@ -154,15 +154,16 @@ def sort_digit(
                     partition(beside, block[1], offset=buffer if VALUES != NONE else 0) as value_part,
                     partition(ids, block[1], offset=buffer if VALUES == GIVEN else 0) as id_part,
                 ):
-                    wrong: bool @ block[1] = True
-                    while wrong:
-                        wrong = write_tile(
-                            part, value_part, id_part, targets, spare_keys, spare_values, y_keys, y_values, result, many, shift,
+                    @requires(block[1], thread[THREADS])
+                    def write(
+                        tile: ptr(const(K)) @ block[1], values_of: ptr(const(V)) @ block[1], ids_of: ptr(const(uint16)) @ block[1],
+                    ) -> bool @ block[1]:
+                        return write_tile(
+                            tile, values_of, ids_of, targets, spare_keys, spare_values, y_keys, y_values, result, many, shift,
                             flip, lowest, behind, KIND=KIND, VALUES=VALUES, THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH,
                         )
-                        wrong = wrong and not in_order
-                        if wrong:
-                            mend(part, value_part, id_part, many, shift, lowest, KIND=KIND, VALUES=VALUES)
+
+                    write_in_order(part, value_part, id_part, many, shift, lowest, in_order, KIND=KIND, VALUES=VALUES, THREADS=THREADS, WRITE=write)
 
             launch: grid.Ticket @ block[1] = grid.tiles(control)
             following: int32 @ block[1] = launch.tile

@@ -11,7 +11,7 @@ from prism.lang import (
 )
 from prism.kernels.sort.cluster import load_row
 from prism.kernels.sort.order import INTEGER, digit
-from prism.kernels.sort.parts import GIVEN, MOST_CALLS, NONE, POSITIONS, mend, write_digits, write_positions
+from prism.kernels.sort.parts import GIVEN, NONE, POSITIONS, write_digits, write_in_order, write_positions
 from prism.kernels.sort.ranking import count_tile, rank_batch
 from prism.lib.thread import operators
 
@@ -119,7 +119,7 @@ def rank_resident(
 
 
 @prism("device")
-@requires(block[1], thread[32])
+@requires(block[1], thread[THREADS])
 @template(
     K=dtype, V=dtype, VO=dtype, ITEMS=constexpr(int), NUMBER=constexpr(int), KIND=constexpr(int), VALUES=constexpr(int),
     THREADS=constexpr(int), BATCH=constexpr(int), EARLY=constexpr(bool),
@@ -151,23 +151,25 @@ def move_resident(
         BATCH=BATCH,
     )
     many: int32 @ block[1] = min(n - tile * TILE, TILE)
-    calls: int32 @ block[1] = 0
-    while True:
+
+    @requires(block[1], thread[THREADS])
+    def write(
+        tile: ptr(const(K)) @ block[1], values_of: ptr(const(V)) @ block[1], ids_of: ptr(const(uint16)) @ block[1],
+    ) -> bool @ block[1]:
         wrong: bool @ block[1] = False
         if VALUES == POSITIONS and last:
             wrong = write_positions(
-                sorted, beside, ids, targets, positions, many, shift, lowest, KIND=KIND, THREADS=THREADS, ITEMS=ITEMS,
+                tile, values_of, ids_of, targets, positions, many, shift, lowest, KIND=KIND, THREADS=THREADS, ITEMS=ITEMS,
                 BATCH=BATCH,
             )
         else:
             wrong = write_digits(
-                sorted, beside, ids, targets, y, values, many, shift, flip, lowest, last, KIND=KIND, VALUES=VALUES,
+                tile, values_of, ids_of, targets, y, values, many, shift, flip, lowest, last, KIND=KIND, VALUES=VALUES,
                 THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH,
             )
-        calls = calls + 1
-        if not wrong or slowly or calls == MOST_CALLS:
-            break
-        mend(sorted, beside, ids, many, shift, lowest, KIND=KIND, VALUES=VALUES)
+        return wrong
+
+    write_in_order(sorted, beside, ids, many, shift, lowest, slowly, KIND=KIND, VALUES=VALUES, THREADS=THREADS, WRITE=write)
     if EARLY and not last:
         with group(thread[1]):
             for k in range(ITEMS):
