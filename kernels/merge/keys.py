@@ -1,40 +1,16 @@
 """Integers alone, merged and sorted by merging: equal ones are the same in all bits, so networks may exchange them."""
 
 from prism.lang import (
-    attr, block, const, constexpr, dtype, function, grid, group, id, int32, int64, partition, prefetch, prism, ptr, requires, shared,
+    attr, block, const, constexpr, dtype, function, grid, group, id, int32, int64, partition, prism, ptr, requires, shared,
     template, thread, warp,
 )
 from prism.kernels.merge.rows import load_two, merge_four, merge_rows, store_rows
 from prism.lib.thread import operators
 
 
-@prism("device")
-@requires(thread[1])
-@template(T=dtype, TILE=constexpr(int), WAYS=constexpr(int))
-def ask_for(
-    a: ptr(const(T)) @ grid[1], b: ptr(const(T)) @ grid[1], cuts: ptr(const(int64)) @ grid[1], number: int64 @ thread[1],
-    tiles: int64 @ thread[1], share: int64 @ thread[1], width: int64 @ thread[1],
-):
-    """Ask for what a tile has of each run to be brought into the L2; the last tile of each group of runs is left out."""
-    if number < tiles and number % share != share - 1:
-        begin: int64 = number / share * (WAYS * width)
-        rest: int64 = number % share * TILE
-        left: int64 = TILE
-        for r in range(WAYS):
-            first: int64 = cuts[r * tiles + number] if r < WAYS - 1 else rest
-            many: int64 = cuts[r * tiles + number + 1] - first if r < WAYS - 1 else left
-            rest = rest - first
-            left = left - many
-            if r == 1 and WAYS == 2:
-                prefetch(b[begin + r * width + first], int32(many))
-            else:
-                prefetch(a[begin + r * width + first], int32(many))
-
-
 @prism("global")
 @template(
     T=dtype, N=dtype, LESS=function, WAYS=constexpr(int), ITEMS=constexpr(int), THREADS=constexpr(int), BLOCKS=constexpr(int),
-    AHEAD=constexpr(int, default=0),
 )
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
@@ -78,10 +54,6 @@ def merge_keys(
                 until = cuts[r * tiles + number + 1] if r < WAYS - 1 else left
             left = left - until
             sizes[r] = int32(until - firsts[r]) if many > 0 else 0
-        if AHEAD > 0:
-            with group(thread[1]):
-                if t == THREADS - 1:
-                    ask_for(a, b, cuts, number + AHEAD, tiles, share, width, TILE=TILE, WAYS=WAYS)
         items: T[ITEMS] @ thread[1]
         with group(thread[1]):
             for k in range(ITEMS):

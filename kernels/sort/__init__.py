@@ -2,7 +2,7 @@
 
 from prism.kernels.sort.cluster import sort_cluster
 from prism.kernels.sort.configurations import (
-    CLUSTER_BLOCKS, COUNTED_EARLY, COUNTING_KEYS, FILLING, HOST_COUNTING, HOST_LARGE, HOST_SMALL, ZEROS, Configuration, Counting, Shape,
+    CLUSTER_BLOCKS, COUNTING_KEYS, FILLING, HOST_COUNTING, HOST_LARGE, HOST_SMALL, ZEROS, Configuration, Counting, Shape,
     cluster_of, configuration_of, configurations, counting, resident_of,
 )
 from prism.kernels.sort.count import count_digits
@@ -15,7 +15,7 @@ from prism.kernels.sort.resident import sort_resident
 from prism.kernels.sort.rows import begin_rows
 
 __all__ = [
-    "CLUSTER_BLOCKS", "COUNTED_EARLY", "COUNTING_KEYS", "FIELD", "FILLING", "FLOAT", "FLOAT_PAIR", "FLOAT_PLACE", "GIVEN", "HOST_COUNTING",
+    "CLUSTER_BLOCKS", "COUNTING_KEYS", "FIELD", "FILLING", "FLOAT", "FLOAT_PAIR", "FLOAT_PLACE", "GIVEN", "HOST_COUNTING",
     "HOST_LARGE", "HOST_SMALL", "INTEGER", "NONE", "POSITIONS", "ZEROS", "Configuration", "Counting", "Shape",
     "begin_keys", "begin_rows", "cluster_of", "configuration_of", "configurations", "count_digits", "count_keys", "counting",
     "fill_keys", "order_zeros", "pass_evenly", "resident_of", "sort_cluster", "sort_digit", "sort_resident",

@@ -185,7 +185,9 @@ def sort_cluster(
                                     value_target[spot] = some_values[k]
                     return block.any(wrong)
 
-                write_in_order(sorted, sorted_values, ids, TILE, shift, lowest, slowly, KIND=KIND, VALUES=VALUES, THREADS=THREADS, WRITE=write)
+                write_in_order(
+                    sorted, sorted_values, ids, TILE, shift, lowest, slowly, KIND=KIND, VALUES=VALUES, THREADS=THREADS, WRITE=write,
+                )
             with group(thread[1]):
                 for k in range(ITEMS):
                     keys[k] = tiles[b, at + 32 * k]

@@ -1,8 +1,8 @@
 """How a pass of the radix sort moves a tile: from memory into registers, and to where its digits belong."""
 
 from prism.lang import (
-    block, const, constexpr, count, dtype, function, grid, group, id, int32, int64, partition, prefetch, prism, ptr, requires, split,
-    template, thread, uint16,
+    block, const, constexpr, count, dtype, function, grid, group, id, int32, int64, partition, prefetch, prism, ptr, requires,
+    split, template, thread, uint16,
 )
 from prism.kernels.sort.order import decode, digit
 from prism.lib.thread import extent

@@ -2,7 +2,7 @@
 
 A block draws a tile's number, counts the tile's digits and publishes how many there are of each (`prism.lib.grid`). It puts the
 tile in the order of the digit in shared memory. How often each digit occurs in the tiles before says where the tile's part of it
-belongs; that is asked for a trip of the loop later, when it is known.
+belongs; that is asked for a trip of the loop later, when it is known, unless one tile alone has room in shared memory.
 
 An element's rank is what an atomic addition returns. Nobody says which lane of a warp adds first, so elements of one digit may
 change targets. That is looked for when the tile is written, and mended: the result does not depend on it.
@@ -22,7 +22,7 @@ from prism.lib.thread import extent, operators
 @template(
     K=dtype, V=dtype, VO=dtype, C=dtype, KIND=constexpr(int), VALUES=constexpr(int), THREADS=constexpr(int),
     ITEMS=constexpr(int), BATCH=constexpr(int), BLOCKS=constexpr(int), WORDS=constexpr(int), ROWS=constexpr(bool),
-    AHEAD=constexpr(bool, default=True),
+    AHEAD=constexpr(bool),
 )
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
@@ -41,7 +41,9 @@ def sort_digit(
                  last pass writes `positions`, and no keys. `V`: it holds a position. `C`: it holds twice as much as `n`. `words`:
                  `capacity` of them, at least 256 a tile; `control`: one word. All zero at first, and of no other use meanwhile.
                  With `ROWS` each of `rows` rows of `n` elements is sorted by itself: `counts` and `moved` are of `begin_rows`;
-                 arrays have `rows * n` elements, and `C` holds twice as much. Else `rows` is 1.
+                 arrays have `rows * n` elements, and `C` holds twice as much. Else `rows` is 1. `AHEAD`: a block puts its next
+                 tile in order before it writes the one that it holds, so that it waits for no tile before it, and shared memory
+                 holds two; else one, that is larger.
     Errors:      passes follow each other, one for each byte of a key, and find `counts` and both spare arrays as they left them.
     Cost:        a digit that all keys share costs a launch alone. An element is read once and written once in each other pass.
     Source:      Adinets and Merrill, "Onesweep: a faster least significant digit radix sort for GPUs".
@@ -78,7 +80,7 @@ def sort_digit(
                 block.scan(starts, 0, WIDTH=1, OP=operators.add, EXCLUSIVE=True)
             table: shared(uint32[WARPS * 256])
             common: shared(int32[1])
-            sorted: shared(K[HELD])  # the held tile, and the following one
+            sorted: shared(K[HELD])  # the held tile, and with AHEAD the following one
             beside: shared(V[MANY])  # their values
             ids: shared(uint16[HELD if VALUES == GIVEN else 1])  # where they stood in the tile
             targets: shared(C[256])
@@ -117,10 +119,11 @@ def sort_digit(
                 slowly = count_tile(table, common, keys, ahead, shift, flip, lowest, KIND=KIND, THREADS=THREADS)
                 grid.publish_digits(words, tile, C(ahead[0]), epoch, tile - within, THREADS=THREADS, DIGITS=256)
                 often: int32 @ block[1] = common[0]
+                other: int32 @ block[1] = TILE - buffer if AHEAD else 0  # where there is room
                 with (
-                    partition(sorted, thread[1], offset=lambda rank: rank + (TILE - buffer if AHEAD else 0), races="none") as spot,
-                    partition(beside, thread[1], offset=lambda rank: rank + (TILE - buffer if AHEAD else 0), races="none") as value_spot,
-                    partition(ids, thread[1], offset=lambda rank: rank + (TILE - buffer if AHEAD else 0), races="none") as id_spot,
+                    partition(sorted, thread[1], offset=lambda rank: rank + other, races="none") as spot,
+                    partition(beside, thread[1], offset=lambda rank: rank + other, races="none") as value_spot,
+                    partition(ids, thread[1], offset=lambda rank: rank + other, races="none") as id_spot,
                 ):
                     for begin in range(0, ITEMS, BATCH):
                         ranks: uint32[BATCH] @ thread[1]
@@ -156,21 +159,44 @@ def sort_digit(
                 ):
                     @requires(block[1], thread[THREADS])
                     def write(
-                        tile: ptr(const(K)) @ block[1], values_of: ptr(const(V)) @ block[1], ids_of: ptr(const(uint16)) @ block[1],
+                        keys_of: ptr(const(K)) @ block[1], values_of: ptr(const(V)) @ block[1],
+                        ids_of: ptr(const(uint16)) @ block[1],
                     ) -> bool @ block[1]:
                         return write_tile(
-                            tile, values_of, ids_of, targets, spare_keys, spare_values, y_keys, y_values, result, many, shift,
+                            keys_of, values_of, ids_of, targets, spare_keys, spare_values, y_keys, y_values, result, many, shift,
                             flip, lowest, behind, KIND=KIND, VALUES=VALUES, THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH,
                         )
 
-                    write_in_order(part, value_part, id_part, many, shift, lowest, in_order, KIND=KIND, VALUES=VALUES, THREADS=THREADS, WRITE=write)
+                    write_in_order(
+                        part, value_part, id_part, many, shift, lowest, in_order, KIND=KIND, VALUES=VALUES, THREADS=THREADS,
+                        WRITE=write,
+                    )
 
             launch: grid.Ticket @ block[1] = grid.tiles(control)
             following: int32 @ block[1] = launch.tile
-            tile: int32 @ block[1] = -1 if AHEAD else following  # the one that the block holds: none as yet
+            tile: int32 @ block[1] = -1 if AHEAD else following  # the one that the block holds: ahead of it none as yet
             if following < tiles:
                 fetch(following)
-            if not AHEAD:
+            if AHEAD:
+                while tile < tiles:
+                    ticket: uint64 @ thread[1] = 0
+                    if following < tiles:
+                        load(following, launch.epoch)
+                        ticket = grid.draw(control)
+                    look_back(tile, launch.epoch)
+                    soon: int32 @ block[1] = grid.next_tile(ticket)
+                    if following < tiles and soon < tiles:
+                        fetch(soon)  # under way while the held tile is written
+                    if tile >= 0:
+                        store(tile)
+                    if following < tiles:
+                        buffer = TILE - buffer
+                        in_order = slowly
+                        held[0] = ahead[0]
+                        held[1] = ahead[1]
+                    tile = following
+                    following = soon
+            else:
                 while tile < tiles:
                     load(tile, launch.epoch)
                     next: uint64 @ thread[1] = grid.draw(control)
@@ -183,24 +209,6 @@ def sort_digit(
                         fetch(following)
                     store(tile)
                     tile = following
-            while AHEAD and tile < tiles:
-                ticket: uint64 @ thread[1] = 0
-                if following < tiles:
-                    load(following, launch.epoch)
-                    ticket = grid.draw(control)
-                look_back(tile, launch.epoch)
-                soon: int32 @ block[1] = grid.next_tile(ticket)
-                if following < tiles and soon < tiles:
-                    fetch(soon)  # under way while the held tile is written
-                if tile >= 0:
-                    store(tile)
-                if following < tiles:
-                    buffer = TILE - buffer
-                    in_order = slowly
-                    held[0] = ahead[0]
-                    held[1] = ahead[1]
-                tile = following
-                following = soon
             if tile == tiles + blocks - 1:  # every block has drawn its last ticket
                 grid.count_launch(control, words, capacity, tiles * 256, launch.epoch, 0)
 
@@ -208,6 +216,6 @@ def sort_digit(
 EXAMPLES = {
     "sort_digit": {
         "K": "uint32", "V": "uint32", "VO": "int64", "C": "uint32", "KIND": INTEGER, "VALUES": NONE, "THREADS": 256, "ITEMS": 48,
-        "BATCH": 4, "BLOCKS": 2, "WORDS": 4, "ROWS": False,
+        "BATCH": 4, "BLOCKS": 2, "WORDS": 4, "ROWS": False, "AHEAD": True,
     },
 }

@@ -1,16 +1,15 @@
 """Sorting an array whose tiles all blocks of a GPU hold at once, in one launch: blocks meet, and nothing looks back.
 
 A pass a digit, as of `prism.kernels.sort.radix`: each block puts its tile in the order of the digit, and says how often each
-digit occurs in it. When all have, each adds up what the tiles have, and writes its tile where it belongs. All tiles have been
-read by then: so every pass writes to the same memory.
+digit occurs in it. When all have, each adds up what the tiles have, and writes its tile where it belongs.
 """
 
 from prism.lang import (
-    atomic_add, attr, block, const, constexpr, dtype, grid, group, id, int32, load_vector, may_alias, partition, prism, ptr, requires, shared,
+    attr, block, const, constexpr, dtype, grid, group, id, int32, load_vector, may_alias, partition, prism, ptr, requires, shared,
     shuffle, template, thread, uint16, uint32, vector,
 )
 from prism.kernels.sort.cluster import load_row
-from prism.kernels.sort.order import INTEGER, digit
+from prism.kernels.sort.order import INTEGER
 from prism.kernels.sort.parts import GIVEN, NONE, POSITIONS, write_digits, write_in_order, write_positions
 from prism.kernels.sort.ranking import count_tile, rank_batch
 from prism.lib.thread import operators
@@ -28,6 +27,7 @@ def add_tiles(
     A warp reads a row at once, the numbers of a tile, 16 bytes a lane: two numbers a word.
     """
     WARPS: constexpr(int) = THREADS // 32
+    AHEAD: constexpr(int) = 4 if THREADS <= 256 else 2  # loads under way at once: more than two take registers that 512 have not
     room: shared(uint32[THREADS * 16])
     t: int32 @ thread[1] = id()
     with partition(room, thread[1], offset=t * 16, races="none") as own, group(thread[1]):
@@ -36,7 +36,7 @@ def add_tiles(
         for j in range(8):
             sums[j] = 0
             before[j] = 0
-        for v in range(t / 32, tiles, WARPS, unroll=4):
+        for v in range(t / 32, tiles, WARPS, unroll=AHEAD):
             row: vector(uint32, 4) = load_vector(numbers[(v * PASSES + step) * 128 + t % 32 * 4], 4)
             for j in range(8):
                 number: uint32 = row[j / 2] >> 16 * (j % 2) & 0xFFFF
@@ -56,13 +56,12 @@ def add_tiles(
 
 @prism("device")
 @requires(block[1], thread[32])
-@template(K=dtype, ITEMS=constexpr(int), KIND=constexpr(int), THREADS=constexpr(int), SAY=constexpr(bool))
+@template(K=dtype, ITEMS=constexpr(int), KIND=constexpr(int), THREADS=constexpr(int))
 def count_resident(
     keys: K[ITEMS] @ thread[1], numbers: ptr(uint32) @ block[1], held: uint32[2] @ thread[1], kept: uint32[8] @ thread[1],
     shift: int32 @ block[1], flip: K @ block[1], lowest: K @ block[1],
 ) -> (bool, int32) @ block[1]:
-    """Say in `held` and `kept` where the parts of each digit begin in the block's tile, and with `SAY` in `numbers` how often
-    each occurs there.
+    """Say in `numbers` how often each digit occurs in the block's tile, and in `held` and `kept` where its parts begin there.
 
     Shared memory is kept over no barrier of the grid, so each thread keeps 8 words of the table.
     Returns: whether ranks must be in the order of the lanes, and a digit that very many have, or -1.
@@ -71,11 +70,10 @@ def count_resident(
     common: shared(int32[1])
     t: int32 @ thread[1] = id()
     slowly: bool @ block[1] = count_tile(table, common, keys, held, shift, flip, lowest, KIND=KIND, THREADS=THREADS)
-    if SAY:
-        other: uint32 @ thread[1] = shuffle(held[0], t % 32 ^ 1)
-        with partition(numbers, thread[1], offset=lambda place: place, races="none") as words, group(thread[1]):
-            if t < 256 and t % 2 == 0:
-                words[shift * 16 + t / 2] = held[0] | other << 16
+    other: uint32 @ thread[1] = shuffle(held[0], t % 32 ^ 1)
+    with partition(numbers, thread[1], offset=lambda place: place, races="none") as words, group(thread[1]):
+        if t < 256 and t % 2 == 0:
+            words[shift * 16 + t / 2] = held[0] | other << 16
     with group(thread[1]):
         for j in range(8):
             kept[j] = table[t + j * THREADS]
@@ -122,7 +120,7 @@ def rank_resident(
 @requires(block[1], thread[THREADS])
 @template(
     K=dtype, V=dtype, VO=dtype, ITEMS=constexpr(int), NUMBER=constexpr(int), KIND=constexpr(int), VALUES=constexpr(int),
-    THREADS=constexpr(int), BATCH=constexpr(int), EARLY=constexpr(bool),
+    THREADS=constexpr(int), BATCH=constexpr(int),
 )
 def move_resident(
     keys: K[ITEMS] @ thread[1], items: V[NUMBER] @ thread[1], held: uint32[2] @ thread[1], kept: uint32[8] @ thread[1],
@@ -170,21 +168,12 @@ def move_resident(
         return wrong
 
     write_in_order(sorted, beside, ids, many, shift, lowest, slowly, KIND=KIND, VALUES=VALUES, THREADS=THREADS, WRITE=write)
-    if EARLY and not last:
-        with group(thread[1]):
-            for k in range(ITEMS):
-                if t + k * THREADS < many:
-                    key: K = sorted[t + k * THREADS]
-                    spot: int32 = int32(targets[digit(key, shift, lowest, KIND=KIND)]) + t + k * THREADS
-                    next: int32 = digit(key, shift + 8, lowest, KIND=KIND)
-                    word: int32 = (spot / TILE * K.bytes + (shift / 8 + 1)) * 128 + next / 2
-                    atomic_add(numbers[word], uint32(1) << 16 * (next % 2))
 
 
 @prism("global")
 @template(
     K=dtype, V=dtype, VO=dtype, KIND=constexpr(int), VALUES=constexpr(int), THREADS=constexpr(int), ITEMS=constexpr(int),
-    BATCH=constexpr(int), EARLY=constexpr(bool),
+    BATCH=constexpr(int),
 )
 @requires(grid[1], block[1], thread[THREADS], cooperative=True)
 @attr("__launch_bounds__(THREADS, 1)")
@@ -198,12 +187,13 @@ def sort_resident(
     """Sort `n` elements, a tile a block.
 
     Perspective: grid, of as many blocks of `THREADS` threads, at least 256, as there are tiles of `THREADS * ITEMS` elements.
-    Shapes:      `x`: bits of numbers, which `flip` and `lowest` put in order: see `prism.kernels.sort.order`. `VALUES`: NONE;
-                 GIVEN, `values` become the elements of `given`, each where its number goes; POSITIONS, `positions` become where
-                 the numbers stood, and `y` and `values` are left in disorder. `numbers`: 256 a tile, aligned to 16 bytes, of any
-                 content.
-                 `last`: the bit that the last digit begins with, `8 * K.bytes - 8`: were it a constant, the compiler would keep
-                 digits that it computes again else. `y` may be `x`, and `values` may be `given`.
+    Shapes:      `x`: bits of numbers, which `flip` and `lowest` put in order: see `prism.kernels.sort.order`. `spare`, `y`: `n`
+                 keys each, that the passes write in turn, and `value_spare`, `values` as many values beside them. `VALUES`:
+                 NONE; GIVEN, `values` become the elements of `given`, each where its number goes; POSITIONS, `positions` become
+                 where the numbers stood, and `y` and `values` are left in disorder. `numbers`: 128 words a byte of a key, a tile,
+                 aligned to 16 bytes, of any content. `last`: the bit that the last two digits begin with, of keys of one byte
+                 0: were it a constant, the compiler would keep digits that it computes again else. `y` may be `x`, and `values`
+                 may be `given`.
     Cost:        a byte of a key: a read and a write of an element, two barriers of the grid, each block's read of `numbers`.
     Test:        tests/kernels/test_sort_resident.py, tests/gpu/test_sort.py
     """
@@ -220,9 +210,7 @@ def sort_resident(
     with group(block[1]):
         load_row(x, given, keys, items, place, n, flip, lowest, KIND=KIND, VALUES=VALUES)
     with partition(numbers, block[1], offset=b * (128 * K.bytes)) as own, group(block[1]):
-        if EARLY:
-            block.fill(own, 0, 128 * K.bytes)
-        slowly, often = count_resident(keys, own, held, kept, 0, flip, lowest, KIND=KIND, THREADS=THREADS, SAY=True)
+        slowly, often = count_resident(keys, own, held, kept, 0, flip, lowest, KIND=KIND, THREADS=THREADS)
     for shift in range(0, 8 * K.bytes, 16):
         if K.bytes > 1:
             with (
@@ -234,7 +222,7 @@ def sort_resident(
             ):
                 move_resident(
                     keys, items, held, kept, all, result, value_result, position_result, b, tiles, n, shift, flip, lowest,
-                    often, slowly, False, KIND=KIND, VALUES=VALUES, THREADS=THREADS, BATCH=BATCH, EARLY=EARLY,
+                    often, slowly, False, KIND=KIND, VALUES=VALUES, THREADS=THREADS, BATCH=BATCH,
                 )
             with group(thread[1]):
                 for k in range(ITEMS):
@@ -244,7 +232,7 @@ def sort_resident(
                         items[k] = value_spare[place + 32 * k] if there else ~V(0)  # here too
             with partition(numbers, block[1], offset=b * (128 * K.bytes)) as own, group(block[1]):
                 slowly, often = count_resident(
-                    keys, own, held, kept, shift + 8, flip, lowest, KIND=KIND, THREADS=THREADS, SAY=not EARLY,
+                    keys, own, held, kept, shift + 8, flip, lowest, KIND=KIND, THREADS=THREADS,
                 )
         with (
             partition(y, block[1], offset=lambda place: place, races="none") as result,
@@ -256,7 +244,7 @@ def sort_resident(
             move_resident(
                 keys, items, held, kept, all, result, value_result, position_result, b, tiles, n,
                 shift + 8 if K.bytes > 1 else 0, flip, lowest, often, slowly, shift == last, KIND=KIND, VALUES=VALUES,
-                THREADS=THREADS, BATCH=BATCH, EARLY=EARLY,
+                THREADS=THREADS, BATCH=BATCH,
             )
         if shift == last:
             break
@@ -268,12 +256,12 @@ def sort_resident(
                     items[k] = values[place + 32 * k] if there else ~V(0)  # here too
         with partition(numbers, block[1], offset=b * (128 * K.bytes)) as own, group(block[1]):
             slowly, often = count_resident(
-                keys, own, held, kept, shift + 16, flip, lowest, KIND=KIND, THREADS=THREADS, SAY=not EARLY,
+                keys, own, held, kept, shift + 16, flip, lowest, KIND=KIND, THREADS=THREADS,
             )
 
 
 EXAMPLES = {
     "sort_resident": {
-        "K": "uint32", "V": "uint32", "VO": "int64", "KIND": INTEGER, "VALUES": NONE, "THREADS": 512, "ITEMS": 16, "BATCH": 4, "EARLY": False,
+        "K": "uint32", "V": "uint32", "VO": "int64", "KIND": INTEGER, "VALUES": NONE, "THREADS": 512, "ITEMS": 16, "BATCH": 4,
     },
 }

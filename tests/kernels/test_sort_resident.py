@@ -22,8 +22,8 @@ SIZES = {"THREADS": 512, "ITEMS": 2, "BATCH": 2}
 
 
 @functools.cache
-def program(key: str, kind: int, mode: int, early: bool):
-    types = {"K": key, "V": "uint32", "VO": "int64", "KIND": kind, "VALUES": mode, "EARLY": early}
+def program(key: str, kind: int, mode: int):
+    types = {"K": key, "V": "uint32", "VO": "int64", "KIND": kind, "VALUES": mode}
     return prism.check(sort_resident, {**types, **SIZES})
 
 
@@ -34,15 +34,24 @@ def last_of(n: int, keys) -> tuple:
     return numbers, n, tiles, max(0, 8 * keys.size - 16), key(keys.flip), key(keys.lowest)
 
 
-def check(x, mode: int, *, descending=False, early=True, mutant=None, **how) -> None:
+def check(x, mode: int, *, descending=False, mutant=None, **how) -> None:
     """Sort an array, and compare with NumPy."""
     keys = keys_of(kind_of(x.dtype.name, mode, descending))
     n, key = len(x), np.dtype(keys.type).type
     tiles = -(-n // TILE)
     y, values, given = np.zeros(n, key), np.zeros(n, np.uint32), np.arange(n, dtype=np.uint32)
     places = np.zeros(n, np.int64)
-    arguments = (x.view(keys.type), np.zeros(n, key), y, given, np.zeros(n, np.uint32), values, places, *last_of(n, keys))
-    run(mutant or program(keys.type, keys.kind, mode, early), tiles, 512, arguments, check=True, **how)
+    arguments = (
+        x.view(keys.type),
+        np.zeros(n, key),
+        y,
+        given,
+        np.zeros(n, np.uint32),
+        values,
+        places,
+        *last_of(n, keys),
+    )
+    run(mutant or program(keys.type, keys.kind, mode), tiles, 512, arguments, check=True, **how)
     wide = x.astype(np.float64)
     order = np.argsort(-wide if descending else wide, kind="stable")
     if mode == POSITIONS:
@@ -67,15 +76,13 @@ def test_numbers_of_all_kinds(scalar: str, mode: int) -> None:
     check(hard(scalar, 2 * TILE + 99), mode)
 
 
-@pytest.mark.parametrize("early", [True, False])
-def test_sizes(early: bool) -> None:
+def test_sizes() -> None:
     for n in (1, 31, TILE - 1, TILE, TILE + 1, 3 * TILE):
-        check(hard("uint8", n, n), NONE if n % 3 else POSITIONS, early=early)
+        check(hard("uint8", n, n), NONE if n % 3 else POSITIONS)
 
 
-def test_more_than_two_passes_with_digits_counted_before_them() -> None:
-    for early in (True, False):
-        check(hard("uint32", TILE + 77), GIVEN, early=early)
+def test_more_than_two_passes() -> None:
+    check(hard("uint32", TILE + 77), GIVEN)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -102,21 +109,19 @@ def test_results_may_be_what_is_read() -> None:
     x = hard("uint16", 2 * TILE + 5)
     want, none = np.sort(x), np.zeros(1, np.uint32)
     arguments = (x, np.zeros_like(x), x, none, none, none, np.zeros(1, np.int64), *last_of(len(x), keys))
-    run(program("uint16", keys.kind, NONE, True), 3, 512, arguments, check=True)
+    run(program("uint16", keys.kind, NONE), 3, 512, arguments, check=True)
     assert np.array_equal(x, want)
 
 
-@pytest.mark.parametrize(
-    ("mode", "early"), rarely([(mode, early) for mode in MODES for early in (True, False)], but=[(GIVEN, True)])
-)
-def test_each_inferred_barrier_is_needed(mode: int, early: bool) -> None:
+@pytest.mark.parametrize("mode", rarely(list(MODES), but=[GIVEN]))
+def test_each_inferred_barrier_is_needed(mode: int) -> None:
     x = hard("uint32", 1100)
     often = np.where(np.random.default_rng(0).random(1100) < 0.5, x[7], x[::-1]).astype("uint32")
-    found = list(without_barriers(program("uint32", 0, mode, early)))
+    found = list(without_barriers(program("uint32", 0, mode)))
     assert found
     for barrier, mutant in found:
         with pytest.raises((RaceError, UninitialisedError, BoundsError, AssertionError)):
             for schedule, seed in SCHEDULES:
                 for data in (x, often):
-                    check(data, mode, early=early, mutant=mutant, schedule=schedule, seed=seed)
+                    check(data, mode, mutant=mutant, schedule=schedule, seed=seed)
             print(barrier.unit, barrier.first.span, barrier.second.span)

@@ -33,7 +33,7 @@ def rows(
     size = size_of(key)
     template = {
         "K": key, "V": value, "VO": position, "KIND": kind, "VALUES": carried, "THREADS": c.threads, "ITEMS": c.items,
-        "BATCH": min(c.items, 4), "EARLY": c.items <= kernels.COUNTED_EARLY,
+        "BATCH": min(c.items, 4),
     }  # fmt: skip
     numbers = scratch.take("uint32", 128 * size * tiles)
     spare = scratch.take(key, n)
