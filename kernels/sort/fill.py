@@ -23,7 +23,9 @@ def count_keys(
 ):
     """Add to `counts[key]` how many of the `n` elements of `x` have that key.
 
-    A block counts in shared memory, two keys in a word. What goes beyond 16 bits is added to `counts` at once.
+    A block counts in shared memory, two keys in a word, and looks at no result: whether a half of a word has gone over, the sum
+    of all halves tells, as then it is less than what was counted. If it has, or the block's first tile says that it may, each
+    addition looks at what it does, and what goes beyond 16 bits is added to `counts` at once.
 
     Perspective: grid, of any number of blocks of `THREADS` threads.
     Shapes:      `x`: bits of numbers, which `flip` and `lowest` put in order: see `prism.kernels.sort.order`. `counts`: 65536,
@@ -70,23 +72,21 @@ def count_keys(
         first: int32 @ block[1] = me
         last: int32 @ block[1] = min(me + blocks, tiles)  # one tile, to see whether a key is common
         slowly: bool @ block[1] = False
-        counted: int32 @ block[1] = 0  # how many parts
         block.fill(bins, 0, _PAIRS)
-        while counted < 3:
+        for part in range(3):
             count_tiles(first, last, slowly)
-            counted = counted + 1
             first = last
             last = tiles
             found: uint32 @ thread[1] = 0
-            if counted == 1:
+            if part == 0:
                 with group(thread[1]):
                     for pair in range(t, _PAIRS, THREADS):
                         found = max(found, max(bins[pair] >> 16, bins[pair] & (_HALF - 1)))
                 often: int64 @ block[1] = int64(block.reduce(found, OP=operators.maximum))
                 slowly = often * ((tiles - me) / blocks + 1) >= _HALF / 2
-            elif slowly:
-                counted = 3
             else:
+                if slowly:
+                    break
                 with group(thread[1]):
                     for pair in range(t, _PAIRS, THREADS):
                         found = found + (bins[pair] >> 16) + (bins[pair] & (_HALF - 1))
@@ -95,11 +95,10 @@ def count_keys(
                 if me == (tiles - 1) % blocks:  # its last tile is that of the array
                     mine = mine - (int64(tiles) * TILE - n)
                 if int64(sum) == mine:
-                    counted = 3
-                else:  # a half has gone over, which takes 65535 or 65536 away: once more
-                    block.fill(bins, 0, _PAIRS)
-                    first = me
-                    slowly = True
+                    break
+                block.fill(bins, 0, _PAIRS)  # a half has gone over, which takes 65535 or 65536 away: once more
+                first = me
+                slowly = True
         with group(thread[1]):
             for pair in range(t, _PAIRS, THREADS):
                 word: uint32 = bins[slot(pair)]
