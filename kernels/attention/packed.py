@@ -2,7 +2,8 @@
 
 Their tensor maps end where a sequence does, by one axis more. The map of an array of `n` rows begins `n` rows before it, and
 element [end, head, n - length + r, e] is of row `end - length + r`: row r of the sequence that ends at row `end`. From r =
-`length` on there is none: the copy engine loads zeros and stores nothing, whatever the next sequence has there.
+`length` on there is none: the copy engine loads zeros and stores nothing, whatever the next sequence has there. But a box must
+hold a row: of one that lies outside as a whole the engine, on an H200, touches where the map begins, where there is no memory.
 """
 
 from __future__ import annotations

@@ -174,10 +174,8 @@ def encode_of(kind: Kind, c: kernels.Configuration) -> dict[str, Any]:
     return {name: found[name] for name in _ENCODED}
 
 
-def encode(
-    kind: Kind, given: ArrayInfo, room: int, machine: Machine, kept: Buffer, scratch: Scratch
-) -> tuple[list[Step], int, str]:
-    """Return the steps that find runs, at most `room`; and how many bytes of words they have, with their tag."""
+def encode(kind: Kind, given: ArrayInfo, room: int, machine: Machine, kept: Buffer) -> tuple[Step, int, str]:
+    """Return the step that finds runs, at most `room`; and how many bytes of words it has, with their tag."""
     n, host = given.size, machine.host
     short, long = encode_configurations(kind)
     c = tiles_of(kind, n, host=True) if host else short if n < kernels.LONG_TILES * long.tile else long
@@ -186,19 +184,16 @@ def encode(
     words, blocks = words_for(tiles), 1 if host else tiles
     if not host:
         blocks = min(blocks, machine.wave(instance, c.threads), c.blocks * machine.multiprocessors)
-    lasts = {name: scratch.take("int64", tiles) for name in ("last_runs", "last_starts")}
     skew = -1 if host or past(given) < 0 else past(given) % template["WIDTH"]
     step = Step(
         instance, blocks, c.threads,
         {
-            "x": Buffer("x"), "y": Buffer(OUT), "lengths": Buffer(LENGTHS), "kept": kept, **lasts, "n": n, "room": room,
+            "x": Buffer("x"), "y": Buffer(OUT), "lengths": Buffer(LENGTHS), "kept": kept, "n": n, "room": room,
             "skew": skew, "y_skew": -1 if host else 0, "otherwise": zero(kind.moved), "unset": zero(kind.compared),
-            "words": Buffer(WORDS, _CONTROL, "uint64", words), "capacity": words, "control": Buffer(WORDS, 0, "uint64", 1),
+            "words": Buffer(WORDS, _CONTROL, "uint64", 2 * words), "capacity": words, "control": Buffer(WORDS, 0, "uint64", 1),
         },
     )  # fmt: skip
-    numbers: Mapping[str, Any] = {"tiles": tiles, "room": room}
-    close = _behind(kernels.close_runs, {}, tiles * _ROWS, {"lengths": Buffer(LENGTHS), **lasts, **numbers}, host=host)
-    return [step, close], _CONTROL + 8 * words, f"encode {words}"
+    return step, _CONTROL + 16 * words, f"encode {words}"
 
 
 def split_apart(kinds: Sequence[Kind], given: ArrayInfo, masks: Sequence[ArrayInfo], machine: Machine) -> Plan:
