@@ -28,6 +28,7 @@ class Cut:
     width: int = 2
     by_products: int = 0
     queries: int = 1
+    late: int = 0
 
     @property
     def rows(self) -> int:
