@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from prism.kernels.attention.cut import Cut, Terms
 from prism.kernels.attention.packed import Place, find_tile
-from prism.kernels.attention.softmax import EIGHT, LEAST, LN_2, LOG2_E, as_it_is, change, compare, mask, pack, weigh
+from prism.kernels.attention.softmax import (
+    EIGHT, LEAST, LN_2, LOG2_E, as_it_is, change, compare, exponentiate, mask, pack,
+)  # fmt: skip
 from prism.lang import (
     CUtensorMap, attr, block, claim, column, const, constexpr, count, dtype, fast_exp2, float32, fragment, function, grid, group,
     id, int32, int64, log2, one, partition, prism, ptr, requires, roles, row, set_registers, shared, shuffle_xor, stmatrix,
@@ -186,7 +188,7 @@ def attend(
                             with group(warpgroup[1]):
                                 if CUT.late < 2:
                                     look(j)
-                                weigh(scores, largest, total, by, BY_PRODUCTS=BY)
+                                exponentiate(scores, largest, total, by, BY_PRODUCTS=BY)
                             with group(thread[1]):
                                 for i in range(count(sums)):
                                     sums[i] *= factor[i / 2 % 2]

@@ -141,7 +141,7 @@ def compare(
 @prism("device")
 @template(KEYS=constexpr(int), HELD=constexpr(int), BY_PRODUCTS=constexpr(int))
 @requires(warpgroup[1])
-def weigh(
+def exponentiate(
     scores: fragment(float32, 64, KEYS) @ warpgroup[1], largest: float32[HELD] @ thread[1], total: float32[2] @ thread[1],
     scale: float32 @ warpgroup[1],
 ):
@@ -164,6 +164,22 @@ def weigh(
                 total[i / 2 % 2] += scores[i + e]
 
 
+@prism("device")
+@template(KEYS=constexpr(int), HELD=constexpr(int), MORE=constexpr(int), BY_PRODUCTS=constexpr(int))
+@requires(warpgroup[1])
+def weigh(
+    scores: fragment(float32, 64, KEYS) @ warpgroup[1], largest: float32[HELD] @ thread[1], total: float32[2] @ thread[1],
+    factor: float32[2] @ thread[1], scale: float32 @ warpgroup[1],
+):
+    """Make scores their weights: `compare`, then `exponentiate`.
+
+    Perspective: warpgroup.
+    Test:        tests/kernels/test_attention.py
+    """
+    compare(scores, largest, total, factor, scale, MORE=MORE)
+    exponentiate(scores, largest, total, scale, BY_PRODUCTS=BY_PRODUCTS)
+
+
 __all__ = [
-    "EIGHT", "LEAST", "LN_2", "LOG2_E", "as_it_is", "change", "compare", "exp2_by_products", "mask", "pack", "weigh",
+    "EIGHT", "LEAST", "LN_2", "LOG2_E", "as_it_is", "change", "compare", "exp2_by_products", "exponentiate", "mask", "pack", "weigh",
 ]  # fmt: skip
