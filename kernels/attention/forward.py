@@ -140,6 +140,10 @@ def attend(
                 elif TERMS.window and j < begin + (CUT.keys + CUT.rows):
                     mask(scores, low, high, j)
                 compare(scores, largest, total, factor, by, MORE=MORE)
+            @requires(thread[1])
+            def scale_sums():
+                for i in range(count(sums)):
+                    sums[i] *= factor[i / 2 % 2]
             with claim(q_tile, consumers) as q_now:
                 for j in range(begin, end + CUT.keys, CUT.keys):
                     with claim(k_tile, loader) as k_in, one(thread):
@@ -167,15 +171,11 @@ def attend(
                             if CUT.late > 0:
                                 with consumers:
                                     if j < end:
-                                        if CUT.late == 1:
+                                        with group(warpgroup[1]):
+                                            look(j)
+                                        if CUT.late > 1:
                                             with group(thread[1]):
-                                                scores[0] = scores[0]
-                                        else:
-                                            with group(warpgroup[1]):
-                                                look(j)
-                                        if CUT.late == 3:
-                                            with group(thread[1]):
-                                                sums[0] = sums[0]
+                                                scale_sums()
                     else:
                         with claim(k_tile, consumers, in_flight=1) as k_now, group(warpgroup[1]):
                             if j < end:
@@ -186,12 +186,12 @@ def attend(
                     with consumers:
                         if j < end:
                             with group(warpgroup[1]):
-                                if CUT.late < 2:
+                                if CUT.late == 0:
                                     look(j)
                                 exponentiate(scores, largest, total, by, BY_PRODUCTS=BY)
                             with group(thread[1]):
-                                for i in range(count(sums)):
-                                    sums[i] *= factor[i / 2 % 2]
+                                if CUT.late < 2:
+                                    scale_sums()
                                 if CUT.width == 1:  # of 16 columns, pairs of the first 8 and of the last stand together
                                     for i in range(count(weights)):
                                         weights[i] = W(scores[i / 8 * 8 + i / 2 % 2 * 4 + i / 4 % 2 * 2 + i % 2])
