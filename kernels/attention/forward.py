@@ -109,9 +109,9 @@ def attend(
             begin: int32 @ block[1] = least / CUT.keys * CUT.keys
             scale_of: float32 @ block[1] = scale * scales[pair] if CUT.width == 1 else scale
             with claim(q_tile, loader) as q_in, one(thread):
-                if TERMS.packed:
+                if TERMS.packed and at.rows > 0:
                     tma_load(q_in, q[at.row_end, head, rows - at.rows + top, 0])
-                else:
+                elif not TERMS.packed:
                     tma_load(q_in, q[batch, head, top, 0])
             with consumers, group(thread[1]):
                 for h in range(2):
@@ -233,9 +233,9 @@ def attend(
                                 words[e] = pack(sums[i] * factor[e % 2], sums[i + 1] * factor[e % 2], T=OUT)
                         stmatrix(own[lane % 16, 16 * p + lane / 16 * 8], words)
                 with claim(slab, storer) as done, one(thread):
-                    if TERMS.packed:
+                    if TERMS.packed and at.rows > 0:
                         tma_store(map_out[at.row_end, head, rows - at.rows + top, 0], done)
-                    else:
+                    elif not TERMS.packed:
                         tma_store(map_out[batch, head, top, 0], done)
             else:
                 start: int64 @ block[1] = (

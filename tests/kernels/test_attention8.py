@@ -116,7 +116,9 @@ def test_scales_are_of_pairs_or_of_all(one: bool) -> None:
 
 @prism("global")
 @requires(grid[1], block[1], thread[32])
-def powers(x: ptr(const(float32)) @ grid[1], y: ptr(float32) @ grid[1], scale: float32 @ grid[1], top: float32 @ grid[1]):
+def powers(
+    x: ptr(const(float32)) @ grid[1], y: ptr(float32) @ grid[1], scale: float32 @ grid[1], top: float32 @ grid[1]
+):
     b: int32 @ block[1] = id()
     with partition(y, thread[1], lambda i: 64 * b + i) as mine:
         t: int32 @ thread[1] = 2 * (id() % 32)

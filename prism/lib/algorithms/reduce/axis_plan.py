@@ -161,7 +161,7 @@ def all_along(work: Work) -> Iterator[Instance]:
     for part, forms in ((work, (True, False)), (work.first(), (True,)), (work.rest(), (True, False))):
         configuration = AXIS[size_of(part.given)]
         for form in (configuration.rows, configuration.columns, configuration.single):
-            for long in forms:
+            for long in (True,) if part.stepwise else forms:
                 yield _reducer(part, form.long if long else form.short, form.width, form is configuration.rows)
 
 
