@@ -41,8 +41,8 @@ def cut_of(dim: int, dim_v: int, rows: int, *, causal: bool = False, host: bool 
 def cut_of_bytes(dim: int, dim_v: int, rows: int, *, causal: bool = False, host: bool = False) -> Cut:
     """Return how heads of 8-bit floats are cut.
 
-    On an H200, TFLOP/s, full, 16,384 keys, heads of 128: 804 with turns, 832 without; with one of 4, of 3, of 2 pairs of powers by
-    products 874, 900, 872; three warpgroups 831 at most; tiles of 160 keys 879, of 224 882.
+    On an H200, TFLOP/s, full, 16,384 keys, heads of 128: 804 with turns, 832 without; with one of 4, of 3, of 2 pairs of powers
+    by products 874, 900, 872; three warpgroups 831 at most; tiles of 160 keys 879, of 224 882.
     """
     d, dv = (-(-max(n, 1) // 32) * 32 for n in (dim, dim_v))
     if host:

@@ -181,5 +181,6 @@ def weigh(
 
 
 __all__ = [
-    "EIGHT", "LEAST", "LN_2", "LOG2_E", "as_it_is", "change", "compare", "exp2_by_products", "exponentiate", "mask", "pack", "weigh",
+    "EIGHT", "LEAST", "LN_2", "LOG2_E", "as_it_is", "change", "compare", "exp2_by_products", "exponentiate", "mask", "pack",
+    "weigh",
 ]  # fmt: skip
