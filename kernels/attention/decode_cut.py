@@ -93,16 +93,27 @@ class LatentCut:
 
 @dataclass(frozen=True)
 class AddCut:
-    """How parts are added up: those of a row by `split` warps, each of `deep` parts at a time.
+    """How parts are added up: those of a row by `split` warps, `lanes` threads of which have one; `deep` are read at a time.
 
     `keys` of a tile, and whether sequences have `lengths`, as of `DecodeCut`; `lse`: logarithms are added up too.
     """
 
     split: int
     deep: int
+    lanes: int = 32
     lengths: bool = False
     lse: bool = False
     keys: int = 64
+
+    @property
+    def each(self) -> int:
+        """Parts of a row that are read at a time, by all of its threads."""
+        return 32 // self.lanes * self.split
+
+    @property
+    def steps(self) -> int:
+        """Steps in which a warp's threads add up what they have."""
+        return (32 // self.lanes).bit_length() - 1
 
     @property
     def warps(self) -> int:

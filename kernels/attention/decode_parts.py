@@ -112,6 +112,22 @@ def finish(
             store_vector(own[0], vector(int32, 2)(leader, parts))
 
 
+@prism("device")
+@requires(thread[1])
+def join(
+    sums: float32[4] @ thread[1], facts: float32[2] @ thread[1], more: vector(float32, 4) @ thread[1],
+    largest: float32 @ thread[1], total: float32 @ thread[1],
+):
+    """Add a part's sums, whose largest score and total are given, to others; `facts` are theirs."""
+    top: float32 = max(facts[0], largest)
+    before: float32 = fast_exp2_flush(facts[0] - top)
+    factor: float32 = fast_exp2_flush(largest - top)
+    for i in range(4):
+        sums[i] = sums[i] * before + more[i] * factor
+    facts[0] = top
+    facts[1] = facts[1] * before + total * factor
+
+
 @prism("global")
 @template(T=dtype, CUT=constexpr(AddCut))
 @requires(grid[1], block[1], thread[CUT.threads])
@@ -119,16 +135,15 @@ def add_parts(
     o: ptr(T) @ grid[1], lse: ptr(float32) @ grid[1], partial: ptr(const(float32)) @ grid[1],
     leaders: ptr(const(int32)) @ grid[1], s: Sizes @ grid[1],
 ):  # fmt: skip
-    """Add up the parts of each piece that has several, in their order, and write the result.
+    """Add up the parts of each piece that has several, in the same order each time, and write the result.
 
-    Perspective: grid. A warp has 128 columns of a row, of each `CUT.split`th part: as many warps of a block, whose sums it adds
-                 up then, have the others.
+    Perspective: grid. `CUT.lanes` threads have four columns each of a row, of each `CUT.each`th part; others, of up to
+                 `CUT.split` warps of the block, whose sums are added up then, have the other parts.
     Shapes:      `partial`, `leaders`: as `finish` leaves them; of sequences of one length these can be told without `leaders`.
-    Numerics:    in the same order each time, whatever the order in which parts were kept.
     Test:        tests/kernels/test_attention_decode.py
     """
     b: int32 @ block[1] = id()
-    many: int32 @ grid[1] = (s.columns_v + 127) / 128  # warps' columns, of a row
+    many: int32 @ grid[1] = (s.columns_v + (4 * CUT.lanes - 1)) / (4 * CUT.lanes)  # times that these columns are in a row
     of_all: int32 @ grid[1] = s.heads * s.shared_by
     pieces: int32 @ grid[1] = s.batches * s.heads * s.strips
     each: int32 @ grid[1] = max(1, (s.keys + (CUT.keys - 1)) / CUT.keys)
@@ -138,18 +153,17 @@ def add_parts(
         ) as outs,
         partition(lse, block[1], lambda h, n: int64(h) * s.tokens + n, races="allow") as logs, group(block[1]),
     ):
-        beside: shared(float32[CUT.warps, 132])
+        beside: shared(float32[CUT.warps, 4 * CUT.lanes + 4])
         t: int32 @ thread[1] = id()
         unit: int64 @ thread[1] = int64(b) * (CUT.warps // CUT.split) + t / 32 / CUT.split  # of rows' columns
         piece: int32 @ thread[1] = int32(unit / (many * s.strip))
         within: int32 @ thread[1] = int32(unit - int64(piece) * (many * s.strip))
         r: int32 @ thread[1] = piece % s.strips * 64 + within / many
-        c: int32 @ thread[1] = within % many * 128 + 4 * (t % 32)
+        c: int32 @ thread[1] = (within % many * CUT.lanes + t % CUT.lanes) * 4
         parts: int32 @ thread[1] = 0
-        sums: vector(float32, 4) @ thread[1] = vector(float32, 4)(0)
-        largest: float32 @ thread[1] = LEAST
-        total: float32 @ thread[1] = 0
-        with partition(beside, thread[1], lambda e: (t / 32, e), races="allow") as mine, group(thread[1]):
+        sums: float32[4] @ thread[1] = [0, 0, 0, 0]
+        facts: float32[2] @ thread[1] = [LEAST, 0]
+        with group(thread[1]):
             place: vector(int32, 2) = vector(int32, 2)(0, 1)
             if piece < pieces and r < s.shared_by * s.tokens:
                 if CUT.lengths:
@@ -158,47 +172,46 @@ def add_parts(
                     place[0] = block_of(piece * each, pieces * each, s.blocks)
                     place[1] = block_of(piece * each + each - 1, pieces * each, s.blocks) - place[0] + 1
             parts = place[1]
-            for p in range(t / 32 % CUT.split if parts > 1 else parts, parts, CUT.split * CUT.deep):
+            for p in range(t / CUT.lanes % CUT.each if parts > 1 else parts, parts, CUT.each * CUT.deep):
                 few: vector(float32, 4)[CUT.deep]
-                facts: vector(float32, 2)[CUT.deep]
+                of_few: vector(float32, 2)[CUT.deep]
                 for i in range(CUT.deep):  # no branches between loads
-                    slot: int32 = slot_of(place[0], min(p + i * CUT.split, parts - 1)) * s.strip + within / many
-                    facts[i] = load_vector(partial[slot * (s.padded_v + 4) + s.padded_v], 2)
+                    slot: int32 = slot_of(place[0], min(p + i * CUT.each, parts - 1)) * s.strip + within / many
+                    of_few[i] = load_vector(partial[slot * (s.padded_v + 4) + s.padded_v], 2)
                     few[i] = load_vector(partial[slot * (s.padded_v + 4) + min(c, s.padded_v - 4)], 4)
                 for i in range(CUT.deep):
-                    if p + i * CUT.split < parts:
-                        top: float32 = max(largest, facts[i][0])
-                        before: float32 = fast_exp2_flush(largest - top)
-                        factor: float32 = fast_exp2_flush(facts[i][0] - top)
-                        sums = sums * before + few[i] * factor
-                        total = total * before + facts[i][1] * factor
-                        largest = top
-            if CUT.split > 1:
-                store_vector(mine[t % 32 * 4], sums)
+                    if p + i * CUT.each < parts:
+                        join(sums, facts, few[i], of_few[i][0], of_few[i][1])
+        for x in range(CUT.steps):
+            others: vector(float32, 4) @ thread[1] = vector(float32, 4)(sums[0], sums[1], sums[2], sums[3])
+            others = shuffle_xor(others, CUT.lanes << x)
+            largest: float32 @ thread[1] = shuffle_xor(facts[0], CUT.lanes << x)
+            total: float32 @ thread[1] = shuffle_xor(facts[1], CUT.lanes << x)
+            with group(thread[1]):
+                join(sums, facts, others, largest, total)
+        if CUT.split > 1:
+            with partition(beside, thread[1], lambda e: (t / 32, e), races="allow") as mine, group(thread[1]):
+                if t % 32 < CUT.lanes:
+                    store_vector(mine[t % 32 * 4], vector(float32, 4)(sums[0], sums[1], sums[2], sums[3]))
                 if t % 32 == 0:
-                    store_vector(mine[128], vector(float32, 2)(largest, total))
+                    store_vector(mine[4 * CUT.lanes], vector(float32, 2)(facts[0], facts[1]))
         with (
             partition(outs, thread[1], lambda h, n: (h, n, c), races="allow") as out,
             partition(logs, thread[1], lambda h, n: (h, n), races="allow") as log, group(thread[1]),
         ):
-            if t / 32 % CUT.split == 0 and parts > 1:
+            if t % (32 * CUT.split) < CUT.lanes and parts > 1:
                 for i in range(1, CUT.split):
-                    facts_of: vector(float32, 2) = load_vector(beside[t / 32 + i, 128], 2)
-                    top: float32 = max(largest, facts_of[0])
-                    before: float32 = fast_exp2_flush(largest - top)
-                    factor: float32 = fast_exp2_flush(facts_of[0] - top)
-                    sums = sums * before + load_vector(beside[t / 32 + i, t % 32 * 4], 4) * factor
-                    total = total * before + facts_of[1] * factor
-                    largest = top
+                    of_one: vector(float32, 2) = load_vector(beside[t / 32 + i, 4 * CUT.lanes], 2)
+                    join(sums, facts, load_vector(beside[t / 32 + i, t % 32 * 4], 4), of_one[0], of_one[1])
                 h: int32 = piece / s.strips * s.shared_by + r % s.shared_by
                 n: int32 = r / s.shared_by
                 if c < s.columns_v:
                     four: vector(T, 4)
                     for i in range(4):
-                        four[i] = T(sums[i] / total) if total > 0 else T(0)
+                        four[i] = T(sums[i] / facts[1]) if facts[1] > 0 else T(0)
                     store_vector(out[h, n], four)
                 if CUT.lse and c == 0:
-                    log[h, n] = (largest + log2(total)) * LN_2
+                    log[h, n] = (facts[0] + log2(facts[1])) * LN_2
 
 
 EXAMPLES = {"add_parts": {"T": "float16", "CUT": AddCut(4, 4)}}

@@ -16,10 +16,11 @@ import pytest
 import prism
 from prism import interpret
 from prism.interpret import SCHEDULES, MachineError, run
-from prism.kernels.attention import AddCut, DecodeCut, decode, decode_cut_of, decode_parts, decode_pieces
+from prism.kernels.attention import AddCut, DecodeCut, Sizes, decode, decode_cut_of, decode_parts, decode_pieces
 from prism.lang.tree.plan import Barrier, Program, Wait, WaitGroup
 from prism.lib.algorithms.attention_decode import plan
 from prism.lib.algorithms.attention_decode.plan import instance_for
+from prism.lib.algorithms.attention_decode.ships import ADDED
 from prism.runtime.build import entry_of
 from prism.runtime.compile import compile_cubin
 from tests.kernels.test_attention import BITS, VALUES, bound, exact
@@ -167,6 +168,49 @@ def test_how_many_blocks() -> None:
     assert plan.blocks_of(1 << 14, 300, 264) == plan.blocks_of(1 << 14, 600, 264) == 264
 
 
+@pytest.mark.parametrize("parts", [1, 2, 5, 40])
+@pytest.mark.parametrize("cut", rarely(ADDED, but=[ADDED[0], ADDED[6], ADDED[12]]), ids=str)
+def test_parts_are_added_up(cut: AddCut, parts: int) -> None:
+    """However many there are of each, of rows of two heads, by any number of threads; what is kept of none is not looked at."""
+    rng, wide, rows = np.random.default_rng(parts), 136, 3
+    kept = np.full((4 * parts, rows, wide + 4), np.nan, np.float32)
+    for head, part in itertools.product(range(2), range(parts)):
+        slot = kept[2 * (head * parts + part) + (part == 0)]
+        slot[:, :wide], slot[:, wide] = rng.normal(size=(rows, wide)), 20 * rng.normal(size=rows)
+        slot[:, wide + 1] = rng.uniform(1, 2, rows)
+    of_heads = kept.reshape(2, parts, 2, rows, wide + 4)
+    own = np.where(np.arange(parts)[:, None, None] == 0, of_heads[:, :, 1], of_heads[:, :, 0]).astype(np.float64)
+    scale = np.exp2(own[..., wide] - own[..., wide].max(1, keepdims=True))[..., None]
+    wanted = (own[..., :wide] * scale).sum(1) / (own[..., wide + 1, None] * scale).sum(1)
+    sizes = np.zeros((), Sizes)
+    known = {
+        "batches": 1,
+        "heads": 2,
+        "shared_by": rows,
+        "tokens": 1,
+        "keys": 64 * parts,
+        "columns_v": wide,
+        "strips": 1,
+    }
+    known |= {"strip": rows, "padded_v": wide, "blocks": 2 * parts, "o_head": wide, "o_token": wide}
+    for name, value in known.items():
+        sizes[name] = value
+    out, leaders = np.full(2 * rows * wide, 7, np.float16), np.array([0, parts, parts, parts], np.int32)
+    blocks = -(-2 * rows * -(-wide // (4 * cut.lanes)) * cut.split // cut.warps)
+    given = [out, np.zeros(1, np.float32), kept.ravel(), leaders, sizes[()]]
+    run(instance_for("float16", cut).program, blocks, cut.threads, given, check=True)
+    found = out.reshape(2, rows, wide).astype(np.float64)
+    assert (found == 7).all() if parts == 1 else np.abs(found - wanted).max() < 2e-3 * max(1, np.abs(wanted).max())
+
+
+def test_how_parts_are_added_up() -> None:
+    """A warp for each row and 128 columns where there are many; several, of fewer columns, where there are few."""
+    asked = {"lengths": False, "lse": False}
+    assert plan.adding(2, 4096, **asked) == AddCut(1, 2) and plan.adding(16, 512, **asked) == AddCut(4, 4)
+    assert plan.adding(264, 32, **asked) == AddCut(16, 8, 8) and plan.adding(33, 32, **asked) == AddCut(4, 4, 8)
+    assert plan.adding(2, 4096, lengths=True, lse=True) == AddCut(4, 8, lengths=True, lse=True)
+
+
 @pytest.mark.parametrize("batches", rarely([300, 513], but=[]))
 def test_more_sequences_than_threads(batches: int) -> None:
     assert attended(batches, 1, 1, keys=8, dims=(8, 8), lengths=list(np.random.default_rng(0).integers(0, 9, batches)))
@@ -232,11 +276,11 @@ def test_each_wait_is_needed(name: str, monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_the_barrier_of_parts_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
     """That between what warps add up and who adds up theirs."""
-    monkeypatch.setattr(plan, "HOST_BLOCKS", 14)
-    whole = instance_for("float16", AddCut(4, 4, lse=True)).program
+    monkeypatch.setattr(plan, "HOST_BLOCKS", 17)
+    whole = instance_for("float16", AddCut(4, 2, 8, lse=True)).program
     (barrier,) = [(one, step) for one in whole.plans.values() for step in one.barriers]
     mutant = whole.with_plan(barrier[0].drop_step(barrier[1]))
-    assert attended(1, 1, keys=64 * 13)
+    assert attended(1, 1, keys=64 * 17)
     seen = []
 
     def run_mutant(program: Program, *given: Any) -> None:
@@ -245,7 +289,7 @@ def test_the_barrier_of_parts_is_needed(monkeypatch: pytest.MonkeyPatch) -> None
 
     monkeypatch.setattr(interpret, "run", run_mutant)
     with pytest.raises(MachineError):
-        attended(1, 1, keys=64 * 13)
+        attended(1, 1, keys=64 * 17)
     assert seen == [False, True]
 
 

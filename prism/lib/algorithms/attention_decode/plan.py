@@ -20,10 +20,8 @@ ROWS = 64
 """Queries of one product."""
 HOST_BLOCKS = 3
 """Blocks on the reference machine."""
-ADDED = ((64, 16, 8), (16, 16, 4), (4, 4, 4), (2, 1, 4), (0, 1, 2))
-"""Of more than so many parts of a head: how many warps add up those of a row, and how many each reads at a time."""
-RAGGED = (4, 8)
-"""The least of it where lengths are not known, and one head may have most blocks."""
+FEW, MANY = 64, 4096
+"""Rows' columns, 128 each, that leave multiprocessors idle where a warp has some; warps that are enough for all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,9 +139,8 @@ def _plan(asked: Decoding, out: View, machine: Machine) -> Plan:
     steps.append(Step(instance_for(asked.q.scalar, cut), blocks, cut.threads, {**read, **written}))
     if split:
         most = -(-blocks // pairs) + (blocks % pairs > 0)
-        how = next((split, deep) for parts, split, deep in ADDED if most > parts)
-        add = AddCut(*(max(how, RAGGED) if has["lengths"] else how), has["lengths"], asked.lse)
-        many = -(-pairs * strip * -(-out.shape[3] // 128) * add.split // add.warps)
+        add = adding(most, pairs * strip * -(-out.shape[3] // 128), lengths=asked.lengths is not None, lse=asked.lse)
+        many = -(-pairs * strip * -(-out.shape[3] // (4 * add.lanes)) * add.split // add.warps)
         steps.append(Step(instance_for(asked.q.scalar, add), many, add.threads, written))
     return Plan(tuple(steps), tag="attention_decode", scratch=scratch.used, lent=True)
 
@@ -156,6 +153,23 @@ def blocks_of(tiles: int, pairs: int, slots: int) -> int:
     even = slots // pairs * pairs if pairs <= slots else pairs // -(-pairs // slots)
     whole = even <= tiles and even >= slots - slots // 10 and (pairs <= slots or pairs % even == 0)
     return even if whole else min(tiles, slots)
+
+
+def adding(parts: int, units: int, *, lengths: bool, lse: bool) -> AddCut:
+    """Return how up to so many parts of a row are added up, of so many rows, each time 128 columns of it.
+
+    Where sequences have lengths, one may have many more parts than others.
+    """
+    lanes = 8 if units < FEW else 32
+    split = next(
+        split
+        for split in (16, 4, 1)
+        if split == 1 or (units * 32 // lanes * split <= MANY and split * 32 // lanes <= parts)
+    )
+    split = max(split, 4 if lengths else 1)
+    most = -(-parts * lanes // (32 * split))
+    deep = 8 if lengths else next(deep for deep in (2, 4, 8) if deep >= min(most, 8))
+    return AddCut(split, deep, lanes, lengths, lse)
 
 
 def instance_for(scalar: str, cut: DecodeCut | LatentCut | AddCut) -> Instance:

@@ -8,9 +8,17 @@ from collections.abc import Iterator
 from prism.host.plan import Machine
 from prism.kernels.attention import AddCut, LatentCut, decode_cut_of
 from prism.lib.algorithms.attention_decode.asked import DTYPES
-from prism.lib.algorithms.attention_decode.plan import ADDED, RAGGED, instance_for
+from prism.lib.algorithms.attention_decode.plan import instance_for
 from prism.lib.algorithms.sgemm.ring import ARCH
 from prism.runtime.instance import Instance
+
+ADDED = (
+    *itertools.starmap(
+        AddCut, [(1, 2), (1, 4), (4, 2), (4, 4), (4, 8), (4, 2, 8), (4, 4, 8), (16, 2, 8), (16, 4, 8), (16, 8, 8)]
+    ),
+    *itertools.starmap(AddCut, [(4, 8, 32, True), (16, 8, 32, True), (4, 8, 8, True), (16, 8, 8, True)]),
+)
+"""How parts of usual shapes are added up."""
 
 
 def instances(gpu: Machine) -> Iterator[Instance]:
@@ -23,7 +31,5 @@ def instances(gpu: Machine) -> Iterator[Instance]:
         yield instance_for(dtype, decode_cut_of(dim, dim, page=page, lengths=lengths))
     for dtype, (page, lengths), once in itertools.product(DTYPES, ((0, False), (64, True)), (False, True)):
         yield instance_for(dtype, LatentCut(page=page, lengths=lengths, once=once))
-    for dtype, (_, *how) in itertools.product(DTYPES, ADDED):
-        yield instance_for(dtype, AddCut(*how))
-    for dtype, how in itertools.product(DTYPES, sorted({max((split, deep), RAGGED) for _, split, deep in ADDED})):
-        yield instance_for(dtype, AddCut(*how, True))
+    for dtype, cut in itertools.product(DTYPES, ADDED):
+        yield instance_for(dtype, cut)
