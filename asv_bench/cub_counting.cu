@@ -16,6 +16,11 @@ struct Axpy {
         return cub::DeviceHistogram::HistogramEven(                                                                             \
             scratch, *bytes, (const T*)x, (int32_t*)counts, (int)bins + 1, (LEVEL)0, (LEVEL)256, n, stream);                    \
     }                                                                                                                           \
+    extern "C" int cub_bins_##NAME(                                                                                             \
+        void* scratch, size_t* bytes, const void* x, void* counts, int64_t bins, int64_t n, cudaStream_t stream) {              \
+        return cub::DeviceHistogram::HistogramEven(                                                                             \
+            scratch, *bytes, (const T*)x, (int32_t*)counts, (int)bins + 1, (LEVEL)0, (LEVEL)bins, n, stream);                   \
+    }                                                                                                                           \
     extern "C" int cub_edges_##NAME(                                                                                            \
         void* scratch, size_t* bytes, const void* x, const void* edges, void* counts, int64_t bins, int64_t n,                  \
         cudaStream_t stream) {                                                                                                  \

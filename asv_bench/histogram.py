@@ -91,6 +91,9 @@ def cases(cupy: Any, torch: Any, x: Any, library: Any = None) -> dict[str, Calls
         found["2^21 bins"] = {
             "prism": lambda: lib.bincount(many, length=1 << 21), "cupy": lambda: cupy.bincount(many, minlength=1 << 21),
         }  # fmt: skip
+        if library is not None:
+            wanted = lib.bincount(many, length=1 << 21)
+            found["2^21 bins"]["cub"] = counted(cupy, library, "bins", many, 1 << 21, wanted)
     return found
 
 

@@ -170,8 +170,8 @@ def quick_bin(x: TI @ thread[1], size: int32 @ thread[1], rule: Even @ thread[1]
     elif G == float32:
         far: G = G(x) - G(rule.first)
         margin: G = G(rule.margin)
-        least: G = 2 * margin - 0.5 if far >= G(rule.least_sure) else G(-1.5)  # in the first bin, or below it
-        most: G = G(size) - 0.5 - 2 * margin if G(x) <= G(rule.most_sure) else G(size) + 0.5
+        least: G = 2 * margin - 0.5 if far >= G(rule.least_sure) else G(-1)  # in the first bin, or below it
+        most: G = G(size) - 0.5 - 2 * margin if G(x) <= G(rule.most_sure) else G(size)
         half: G = min(max(fma(far, G(rule.scale), G(-0.5)), least), most)  # from the middle of a bin to the next: a whole number
         moved: G = half + MAGIC
         rest: G = half - (moved - MAGIC)

@@ -7,17 +7,12 @@ length is written by the tile where the next one begins.
 
 from prism.lang import (
     attr, block, claim, clz, const, constexpr, count, dtype, grid, group, id, int32, int64, mailbox, partition, popcount, prism,
-    ptr, requires, shared, split, template, thread, uint16, uint32, uint64, warp,
+    ptr, receive, requires, shared, split, template, thread, uint16, uint32, uint64, warp, warp_max, warp_sum,
 )
 from prism.kernels.select.compaction import bits_within, edge_flags, hold, release
 from prism.kernels.select.parts import skew_at, store_part
 from prism.lib.block.compact import rank_rows
-from prism.lib.thread import extent, operators
-
-COUNT_BITS = 24
-COUNT_MASK = (1 << COUNT_BITS) - 1
-"""Of a word: how many runs begin in some tiles; above that, where the last one does."""
-
+from prism.lib.thread import extent
 
 @prism("global")
 @template(
@@ -29,13 +24,13 @@ COUNT_MASK = (1 << COUNT_BITS) - 1
 def encode(
     x: ptr(const(TI)) @ grid[1], y: ptr(T) @ grid[1], lengths: ptr(int64) @ grid[1], kept: ptr(int64) @ grid[1],
     n: int64 @ grid[1], room: int64 @ grid[1], skew: int32 @ grid[1], y_skew: int32 @ grid[1], otherwise: T @ grid[1],
-    unset: C @ grid[1], words: ptr(mailbox(uint64)) @ grid[1], capacity: uint32 @ grid[1], control: ptr(uint64) @ grid[1],
+    unset: C @ grid[1], words: ptr(mailbox(uint32)) @ grid[1], capacity: uint32 @ grid[1], control: ptr(uint64) @ grid[1],
 ):
     """`y` becomes the element of each run of equal ones of `x`, `lengths` how long they are; at most `room` of them.
 
     Perspective: grid, of any number of blocks of `THREADS` threads.
-    Shapes:      `x`: `n` elements, at least one, fewer than 2^39. `kept[0]`: how many runs there are in all. A grid of blocks
-                 has fewer than 2^24 elements in a tile each. The rest as of `select`.
+    Shapes:      `x`: `n` elements, at least one. `kept[0]`: how many runs there are in all. There are fewer than 2^16 blocks.
+                 The rest as of `select`.
     Test:        tests/kernels/test_encode.py, tests/gpu/test_select.py
     """
     TILE: constexpr(int) = THREADS * ITEMS
@@ -81,18 +76,18 @@ def encode(
                 signs = edge_flags(marks, edge, WIDTH=WIDTH)
                 signs = signs | (1 if start + at == 0 else 0)
                 signs = signs & bits_within(many - at, ITEMS=ITEMS, WIDTH=WIDTH)
-                last: int32 @ block[1] = 0
+                last: uint32 @ block[1] = 0
                 coming, last = count_starts(signs, at, earlier, WIDTH=WIDTH, THREADS=THREADS)
-                grid.publish(words, tile, uint64(coming) | uint64(start + last if last > 0 else int64(0)) << COUNT_BITS, epoch)
+                grid.publish(words, tile, last << 16 | uint32(coming), epoch)
 
             @requires(block[1], thread[THREADS])
             def look_back(tile: int32 @ block[1], epoch: uint32 @ block[1]):
                 nonlocal prefix, since, done
-                between: uint64 @ block[1] = grid.look_back(
-                    words, done, tile, 0, epoch, OP=join_starts, THREADS=THREADS, WORDS=WORDS,
-                )
-                prefix = prefix + int64(between & COUNT_MASK)
-                since = max(since, int64(between >> COUNT_BITS) - 1)
+                between: uint32 @ block[1] = 0
+                latest: int64 @ block[1] = -1
+                between, latest = look_back_starts(words, done, tile, epoch, TILE=TILE, THREADS=THREADS, WORDS=WORDS)
+                prefix = prefix + int64(between)
+                since = max(since, latest)
                 done = max(tile, 0)
 
             @requires(block[1], thread[THREADS])
@@ -189,42 +184,80 @@ def store_lengths(
 
 
 @prism("device")
-@requires(thread[1])
-def join_starts(a: uint64 @ thread[1], b: uint64 @ thread[1]) -> uint64 @ thread[1]:
-    """How many runs begin in both of two parts of an array, and behind that where the last does, from 1 on; 0: none does."""
-    return (a & COUNT_MASK) + (b & COUNT_MASK) | max(a >> COUNT_BITS, b >> COUNT_BITS) << COUNT_BITS
-
-
-@prism("device")
 @requires(block[1], thread[32])
 @template(WIDTH=constexpr(int), THREADS=constexpr(int))
 def count_starts(
     flags: uint32 @ thread[1], place: int32 @ thread[1], before: int32[1] @ thread[32]
-) -> (int32, int32) @ block[1]:
+) -> (int32, uint32) @ block[1]:
     """How many bits of all threads' `flags` are set, and which element the last one is, from 1 on; 0: there is none.
 
     Perspective: block, of `THREADS` threads.
     Shapes:      bits stand for elements as `block.load` lays them out, from `place` on: fewer than 2^16. `before`: as of
                  `block.count_flags`.
     """
-    w: int32 @ thread[32] = id()
     top: int32 @ thread[1] = max(31 - clz(flags), 0)
     here: int32 @ thread[1] = place + (top / WIDTH * (32 * WIDTH) + top % WIDTH) + 1 if flags != 0 else 0
-    last: int32 @ thread[32] = warp.reduce(here, OP=operators.maximum)
-    kept: int32 @ thread[32] = warp.reduce(int32(popcount(flags)), OP=operators.add)
-    pairs: shared(uint32[32]) @ block[1]
-    with partition(pairs, thread[32], offset=w) as own, group(thread[32]):
+    total: uint32 @ block[1] = 0
+    most: uint32 @ block[1] = 0
+    total, most = sum_and_most(uint32(popcount(flags)), uint32(here), before)
+    return int32(total), most
+
+
+@prism("device")
+@requires(block[1], thread[32])
+@template(TILE=constexpr(int), THREADS=constexpr(int), WORDS=constexpr(int))
+def look_back_starts(
+    words: ptr(mailbox(uint32)) @ grid[1], first: int32 @ block[1], last: int32 @ block[1], epoch: uint32 @ block[1],
+) -> (uint32, int64) @ block[1]:
+    """How many runs begin in the tiles `first ... last - 1`, and where the last one does; -1: none does.
+
+    As `grid.look_back`, of words that are counts, and above 16 bits the last start's place in the tile, from 1 on.
+
+    Perspective: block, of `THREADS` threads.
+    Shapes:      there are fewer than 2^16 tiles, and 2^32 starts.
+    """
+    ROUND: constexpr(int) = THREADS * WORDS
+    share: int32 @ block[1] = (last - first + (ROUND - 1)) / ROUND * WORDS
+    start: int32 @ thread[1] = first + id() * share
+    number: uint32 @ thread[1] = 0
+    place: uint32 @ thread[1] = 0  # which tile since `first` it is, and where in it
+    with group(thread[1]):
+        for k in range(0, share, WORDS):
+            got: uint32[WORDS]
+            receive(words[start + k], got, 1, last - start - k, 0, epoch)
+            for j in range(WORDS):
+                number = number + (got[j] & 0xFFFF)
+                place = uint32(start + k + j - first) << 16 | got[j] >> 16 if got[j] >> 16 != 0 else place
+    unused: int32[1] @ thread[32] = {0}
+    total: uint32 @ block[1] = 0
+    most: uint32 @ block[1] = 0
+    total, most = sum_and_most(number, place, unused)
+    return total, int64(first + int32(most >> 16)) * TILE + int64(most & 0xFFFF) - 1 if most != 0 else int64(-1)
+
+
+@prism("device")
+@requires(block[1], thread[32])
+def sum_and_most(
+    number: uint32 @ thread[1], place: uint32 @ thread[1], before: int32[1] @ thread[32]
+) -> (uint32, uint32) @ block[1]:
+    """The sum of all threads' numbers, and the largest of their places; `before[0]` becomes the sum of the warps before."""
+    w: int32 @ thread[32] = id()
+    sum: uint32 @ thread[32] = warp_sum(number)
+    most: uint32 @ thread[32] = warp_max(place)
+    pairs: shared(uint32[64]) @ block[1]
+    with partition(pairs, thread[32], offset=2 * w) as own, group(thread[32]):
         with claim(own, thread[1]) as slot:
             match split(thread):
                 case 1:
-                    slot[0] = uint32(last) << 16 | uint32(kept)
-    total: int32 @ block[1] = 0
-    most: int32 @ block[1] = 0
+                    slot[0] = sum
+                    slot[1] = most
+    total: uint32 @ block[1] = 0
+    largest: uint32 @ block[1] = 0
     for v in range(count(warp[1])):
-        before[0] = total if v == w else before[0]
-        total = total + int32(pairs[v] & 0xFFFF)
-        most = max(most, int32(pairs[v] >> 16))
-    return total, most
+        before[0] = int32(total) if v == w else before[0]
+        total = total + pairs[2 * v]
+        largest = max(largest, pairs[2 * v + 1])
+    return total, largest
 
 
 EXAMPLES = {

@@ -48,23 +48,62 @@ def count_keys(
                     source, ahead, extent(tile, n, TILE=TILE), 0, skew, 0, WIDTH=WIDTH, REVERSE=False, SPARE=False,
                 )
 
-        block.fill(bins, 0, _PAIRS)
-        if me < tiles:
-            load(me)
-        for tile in range(me, tiles, blocks):
-            many: int32 @ block[1] = extent(tile, n, TILE=TILE)
-            for k in range(ITEMS):
-                keys[k] = encode(ahead[k], flip, lowest, KIND=KIND)
-            if tile + blocks < tiles:
-                load(tile + blocks)
-            if many == TILE:
-                count_rows(keys, bins, counts)
-            else:
-                with partition(bins, thread[1], 0, races="none") as pairs:
-                    with group(thread[1]):
+        @requires(block[1], thread[THREADS])
+        def count_tiles(first: int32 @ block[1], last: int32 @ block[1], slowly: bool @ block[1]):
+            if first < last:
+                load(first)
+            for tile in range(first, last, blocks):
+                many: int32 @ block[1] = extent(tile, n, TILE=TILE)
+                for k in range(ITEMS):
+                    keys[k] = encode(ahead[k], flip, lowest, KIND=KIND)
+                if tile + blocks < last:
+                    load(tile + blocks)
+                if many < TILE:
+                    with partition(bins, thread[1], 0, races="none") as pairs, group(thread[1]):
                         for k in range(ITEMS):
                             if at + (k // WIDTH * 32 * WIDTH + k % WIDTH) < many:
-                                add_key(pairs, counts, int32(keys[k]), 1)
+                                if slowly:
+                                    add_key(pairs, counts, int32(keys[k]), 1)
+                                else:
+                                    add_some(pairs, counts, int32(keys[k]), 1, CAREFUL=False)
+                elif slowly:
+                    count_rows(keys, bins, counts, CAREFUL=True)
+                else:
+                    count_rows(keys, bins, counts, CAREFUL=False)
+
+        first: int32 @ block[1] = me
+        last: int32 @ block[1] = min(me + blocks, tiles)  # one tile, to see whether a key is common
+        slowly: bool @ block[1] = False
+        counted: int32 @ block[1] = 0  # how many parts
+        block.fill(bins, 0, _PAIRS)
+        while counted < 3:
+            count_tiles(first, last, slowly)
+            counted = counted + 1
+            first = last
+            last = tiles
+            found: uint32 @ thread[1] = 0
+            if counted == 1:
+                with group(thread[1]):
+                    for pair in range(t, _PAIRS, THREADS):
+                        found = max(found, max(bins[pair] >> 16, bins[pair] & (_HALF - 1)))
+                often: int64 @ block[1] = int64(block.reduce(found, OP=operators.maximum))
+                slowly = often * ((tiles - me) / blocks + 1) >= _HALF / 2
+            elif slowly:
+                counted = 3
+            else:
+                with group(thread[1]):
+                    for pair in range(t, _PAIRS, THREADS):
+                        found = found + (bins[pair] >> 16) + (bins[pair] & (_HALF - 1))
+                sum: uint32 @ block[1] = block.reduce(found, OP=operators.add)
+                mine: int64 @ block[1] = 0
+                for tile in range(me, tiles, blocks):
+                    mine = mine + extent(tile, n, TILE=TILE)
+                if int64(sum) == mine:
+                    counted = 3
+                else:  # a half has gone over, which takes 65535 or 65536 away: once more
+                    block.fill(bins, 0, _PAIRS)
+                    first = me
+                    slowly = True
         with group(thread[1]):
             for pair in range(t, _PAIRS, THREADS):
                 word: uint32 = bins[slot(pair)]
@@ -76,10 +115,11 @@ def count_keys(
 
 @prism("device")
 @requires(block[1], thread[32])
-@template(C=dtype, ITEMS=constexpr(int))
+@template(C=dtype, ITEMS=constexpr(int), CAREFUL=constexpr(bool))
 def count_rows(keys: uint16[ITEMS] @ thread[1], bins: ptr(uint32) @ block[1], counts: ptr(C) @ grid[1]):
     """Count the keys of a whole tile; where one seems to occur very often, a warp adds its own up first.
 
+    `CAREFUL`: as `add_key` counts; else what goes beyond 16 bits is lost.
     Additions to one place come one after the other. Sorted arrays, and such with a number that is common, have many of them.
     """
     FEW: constexpr(int) = 4  # of equal keys in a row of 32, at least as fast one by one
@@ -101,16 +141,16 @@ def count_rows(keys: uint16[ITEMS] @ thread[1], bins: ptr(uint32) @ block[1], co
                         if int32(keys[k]) == common:
                             own = own + 1
                         else:
-                            add_key(pairs, counts, int32(keys[k]), 1)
+                            add_some(pairs, counts, int32(keys[k]), 1, CAREFUL=CAREFUL)
                 lane: int32 @ thread[1] = id()
                 sum: int32 @ thread[1] = warp.reduce_to_first(own, OP=operators.add, FEW=False, TENSOR=False)
                 with group(thread[1]):
                     if lane == 0:
-                        add_key(pairs, counts, common, sum)
+                        add_some(pairs, counts, common, sum, CAREFUL=CAREFUL)
             else:
                 with group(thread[1]):
                     for k in range(ITEMS):
-                        add_key(pairs, counts, int32(keys[k]), 1)
+                        add_some(pairs, counts, int32(keys[k]), 1, CAREFUL=CAREFUL)
 
 
 @prism("device")
@@ -118,6 +158,17 @@ def count_rows(keys: uint16[ITEMS] @ thread[1], bins: ptr(uint32) @ block[1], co
 def slot(pair: int32 @ thread[1]) -> int32 @ thread[1]:
     """Where a word is: numbers with many low zeros, as small integers of float16 have, are in several banks."""
     return pair ^ (pair >> 5 & 31)
+
+
+@prism("device")
+@requires(thread[1])
+@template(C=dtype, CAREFUL=constexpr(bool))
+def add_some(bins: ptr(uint32) @ thread[1], counts: ptr(C) @ grid[1], key: int32 @ thread[1], many: int32 @ thread[1]):
+    """Add to the 16 bits of a key; `CAREFUL`: as `add_key` does, which asks for what was there, and takes twice as long."""
+    if CAREFUL:
+        add_key(bins, counts, key, many)
+    else:
+        atomic_add(bins[slot(key >> 1)], uint32(many) << 16 * (key & 1), scope="block")
 
 
 @prism("device")

@@ -31,7 +31,7 @@ def check(
     starts = np.flatnonzero(np.append(True, x[1:] != x[:-1]))
     wanted, room = np.diff(starts, append=n), n if room is None else room
     y, lengths, kept = np.full(room + 2, 77, name), np.full(room + 2, 77, np.int64), np.zeros(1, np.int64)
-    words, control = scratch or (np.zeros(128, np.uint64), np.zeros(1, np.uint64))
+    words, control = scratch or (np.zeros(64, np.uint64), np.zeros(1, np.uint64))
     zero = np.zeros((), name)[()]
     given = (x, y, lengths, kept, n, room, -1, 0, zero, zero, words, 64, control)
     run(code or PROGRAMS[name], blocks, 64, given, check=True, **options)
@@ -70,7 +70,7 @@ def test_schedules(schedule: str, seed: int) -> None:
 
 
 def test_nothing_is_cleared_between_launches() -> None:
-    scratch = np.zeros(128, np.uint64), np.zeros(1, np.uint64)
+    scratch = np.zeros(64, np.uint64), np.zeros(1, np.uint64)
     for number in range(1, 6):
         check(200 * number, 1 + number % 3, blocks=number, scratch=scratch)
         assert scratch[1][0] == number << 32
