@@ -43,19 +43,20 @@ def touches_memory(e: tree.Expr) -> bool:
 @memoize
 def function_touches(function: tree.Function) -> bool:
     """Whether a function's body reads or writes memory that threads share."""
+    return _body_touches(function.body)
 
-    def inside(e: tree.Expr) -> bool:
-        return isinstance(e, tree.Element) or touches_memory(e) or any(inside(part) for part in tree.operands(e))
 
-    def body(statements: tree.Body) -> bool:
-        return any(
-            (isinstance(st, tree.Unsafe) and bool(st.accesses))
-            or any(inside(e) for e in tree.expressions(st))
-            or any(body(inner) for inner in tree.children(st))
-            for st in statements
-        )
+def _body_touches(statements: tree.Body) -> bool:
+    return any(
+        (isinstance(st, tree.Unsafe) and bool(st.accesses))
+        or any(map(_has_access, tree.expressions(st)))
+        or any(map(_body_touches, tree.children(st)))
+        for st in statements
+    )
 
-    return body(function.body)
+
+def _has_access(e: tree.Expr) -> bool:
+    return isinstance(e, tree.Element) or touches_memory(e) or any(map(_has_access, tree.operands(e)))
 
 
 def trusted_pointers(parameters: tuple[tree.Symbol, ...], body: tree.Body) -> frozenset[str]:
