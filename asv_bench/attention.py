@@ -7,8 +7,8 @@ Needs a Hopper GPU and torch. What a shape says: benchmarks/attention.py; batche
 their elements 2048, as in the papers' tables. Kernels are timed as CUDA graphs of launches, so that the host's time a call does
 not count; buffers are rotated past the L2; who begins a round is another one each time: power binds, and what runs is slowed by
 what ran before it. Then each is timed alone: one launch after a product of cuBLAS. Each result is compared with float64 in the
-same run (sampled rows of sampled heads), and the root of the mean square of its errors is told. `--held-out`: shapes that
-nothing was chosen by.
+same run (sampled rows of sampled heads), and the root of the mean square of its errors is told. `--dtype` is of those shapes
+that don't name theirs; `--held-out`: shapes that nothing was chosen by.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ BACKENDS = dict(zip(PEERS, ("CUDNN_ATTENTION", "FLASH_ATTENTION"), strict=True))
 L2 = 60 << 20
 EPS = {"bfloat16": 2.0**-8, "float16": 2.0**-11}
 Set = tuple[Any, Any, Any, Any]
-"""Queries, keys, values, and room for the result."""
+"""Queries, keys, values, and room for the result, which Prism's graphs hold: so nothing else may take its place."""
+Call = Callable[[int, int], Any]
+"""A call on the i-th arrays, on a stream; it returns the result."""
 
 
 def arrays(shape: Shape, dtype: str) -> list[Set]:
@@ -45,7 +47,7 @@ def arrays(shape: Shape, dtype: str) -> list[Set]:
     return [(*map(normal, (shape.heads, own, own)), torch.empty_like(normal(shape.heads))) for _ in range(sets)]
 
 
-def ours(sets: list[Set], shape: Shape) -> Callable[[int, int], None]:
+def ours(sets: list[Set], shape: Shape) -> Call:
     """Return a call of the library's on the i-th arrays."""
     import torch
 
@@ -53,34 +55,32 @@ def ours(sets: list[Set], shape: Shape) -> Callable[[int, int], None]:
 
     given = [tuple(x.to(torch.float8_e4m3fn) if shape.bytes else x for x in one[:3]) for one in sets]
 
-    def call(i: int, stream: int) -> None:
+    def call(i: int, stream: int) -> Any:
         k = i % len(sets)
-        prism.lib.attention(*given[k], causal=shape.causal, out=sets[k][3])
+        return prism.lib.attention(*given[k], causal=shape.causal, out=sets[k][3])
 
     return call
 
 
-def torch_by(backend: str, sets: list[Set], shape: Shape) -> Callable[[int, int], None]:
-    """Return a call of torch's, by one of its back ends; its result takes the room's place."""
+def torch_by(backend: str, sets: list[Set], shape: Shape) -> Call:
+    """Return a call of torch's, by one of its back ends."""
     import torch
     from torch.nn.attention import SDPBackend, sdpa_kernel
 
     how = {"is_causal": shape.causal, "enable_gqa": shape.share > 1}
 
-    def call(i: int, stream: int) -> None:
-        q, k, v, _ = sets[i % len(sets)]
+    def call(i: int, stream: int) -> Any:
         with sdpa_kernel(getattr(SDPBackend, backend)):
-            out = torch.nn.functional.scaled_dot_product_attention(q, k, v, **how)
-        sets[i % len(sets)] = q, k, v, out
+            return torch.nn.functional.scaled_dot_product_attention(*sets[i % len(sets)][:3], **how)
 
     return call
 
 
-def error(of: Set, shape: Shape, dtype: str, ours: bool) -> tuple[float, str]:
+def error(out: Any, of: Set, shape: Shape, dtype: str, ours: bool) -> tuple[float, str]:
     """Return the root of the mean square of errors, and how many are too large, of 64 rows of two heads, or nothing."""
     import torch
 
-    q, k, v, out = of
+    q, k, v, _ = of
     length, squares, wrong = shape.length, [], 0
     for batch, head in ((0, 0), (q.shape[0] - 1, q.shape[1] - 1)):
         rows = torch.randint(0, length, (64,), device="cuda")
@@ -140,9 +140,7 @@ def compare_alone(graphs: Mapping[str, Any], rounds: int) -> dict[str, list[floa
     return times
 
 
-def contenders(
-    text: str, sets: list[Set], shape: Shape, dtype: str, row: dict[str, Any]
-) -> dict[str, Callable[[int, int], None]]:
+def contenders(text: str, sets: list[Set], shape: Shape, dtype: str, row: dict[str, Any]) -> dict[str, Call]:
     """Return the calls that work, by their names; errors go into the row."""
     import torch
 
@@ -150,14 +148,13 @@ def contenders(
     for name, call in list(calls.items()):
         sets[0][3].fill_(torch.nan)
         try:
-            for i in range(len(sets)):  # nothing is made ready in a capture
-                call(i, 0)
+            out = [call(i, 0) for i in range(len(sets))][0]  # nothing is made ready in a capture
         except RuntimeError as refused:
             print(f"{text}: torch's {name} refuses: {str(refused).splitlines()[0]}")
             del calls[name]
             continue
         torch.cuda.synchronize()
-        row["error"][name], fault = error(sets[0], shape, dtype, name == "prism")
+        row["error"][name], fault = error(out, sets[0], shape, dtype, name == "prism")
         row["fault"] += f"{name}: {fault}" if fault else ""
     return calls
 
@@ -165,6 +162,7 @@ def contenders(
 def measure(text: str, dtype: str, rounds: int) -> dict[str, Any]:
     """Print and return a shape's row: microseconds, TFLOP/s, errors, and ratios of the peers' times to Prism's."""
     shape = parse_shape(text)
+    dtype = "float16" if shape.half else dtype
     work, sets = shape.operations, arrays(shape, dtype)
     launches = max(len(sets), min(20, int(12e-3 * 6e14 / work)))
     row: dict[str, Any] = {"shape": text, "dtype": dtype, "us": {}, "alone": {}, "tflops": {}, "error": {}, "fault": ""}

@@ -1,6 +1,7 @@
 """Histograms beside CUB, CuPy and torch, and beside what reading the bytes takes: one process, alternating rounds, medians.
 
-    PYTHONPATH=. python asv_bench/histogram.py [--sizes 20,24,28] [--rounds 5] [--tb 3.0] [--only bincount] [--json FILE]
+    PYTHONPATH=. python asv_bench/histogram.py [--sizes 20,24,28] [--rounds 5] [--tb 3.0] [--only bincount] [--alone]
+                                   [--json FILE]
 
 Needs a GPU, CuPy and torch; for CUB nvcc, as `measure.py`: else CUB is left out. `skewed`: numbers of which most are small;
 `one`: all are equal. Counts of the first 2^20 elements are compared with NumPy's, once. `floor`: what reading takes at so many
@@ -42,7 +43,7 @@ def main() -> None:
                 x = numbers(cupy, 1 << log, dtype, skew)
                 for name, calls in cases(cupy, torch, x, library).items():
                     if asked.only in name:
-                        found = measure(cupy, calls, asked.rounds, 3 if log > 24 else 20)
+                        found = measure(cupy, calls, asked.rounds, 3 if log > 24 else 20, alone=asked.alone)
                         rows.add(f"{name} {dtype} {skew}", log, found, x.nbytes / asked.tb / 1e6)
     rows.write(asked.json)
 
@@ -71,10 +72,12 @@ def cases(cupy: Any, torch: Any, x: Any, library: Any = None) -> dict[str, Calls
             found[f"even {bins}"]["cub"] = counted(cupy, library, "even", x, bins, lib.histogram(x, bins, (0, 256))[0])
         counts, _ = lib.histogram(x[: 1 << 20], bins, (0, 256))
         assert np.array_equal(cupy.asnumpy(counts), np.histogram(here, bins, (0, 256))[0])
-    there = cupy.asarray(edges)
+    there = cupy.asarray(edges, dtype=x.dtype if x.dtype.kind == "f" else None)  # CuPy refuses others of float32
     found["edges 256"] = {"prism": lambda: lib.histogram(x, there), "cupy": lambda: cupy.histogram(x, there)}
     if library is not None:
-        found["edges 256"]["cub"] = counted(cupy, library, "edges", x, 256, lib.histogram(x, there)[0], there)
+        found["edges 256"]["cub"] = counted(
+            cupy, library, "edges", x, 256, lib.histogram(x, there)[0], there.astype("float64")
+        )
     if x.dtype.kind != "f":
         found["bincount"] = {
             "prism": lambda: lib.bincount(x), "length": lambda: lib.bincount(x, length=256), "cupy": lambda: cupy.bincount(x),
@@ -88,6 +91,9 @@ def cases(cupy: Any, torch: Any, x: Any, library: Any = None) -> dict[str, Calls
         found["2^21 bins"] = {
             "prism": lambda: lib.bincount(many, length=1 << 21), "cupy": lambda: cupy.bincount(many, minlength=1 << 21),
         }  # fmt: skip
+        if library is not None:
+            wanted = lib.bincount(many, length=1 << 21)
+            found["2^21 bins"]["cub"] = counted(cupy, library, "bins", many, 1 << 21, wanted)
     return found
 
 

@@ -10,6 +10,8 @@ from typing import Any
 
 from benchmarks.tables import CALLS, PEERS, WAITING
 
+ALONE = ("selection", "histogram", "searching")
+"""Scripts that time calls alone too."""
 OURS = ("prism", "count", "split")
 """What a script calls its first time, which is Prism's without a wait."""
 
@@ -18,8 +20,10 @@ class Rows:
     """Rows of times of one script, of what `benchmarks/tables.py` names and of what was asked for besides."""
 
     def __init__(self, script: str, parser: argparse.ArgumentParser) -> None:
-        """Let the parser take `--json`."""
+        """Let the parser take `--json`, and `--alone`, which `selection.measure` understands."""
         parser.add_argument("--json", type=Path, help="write what was found here")
+        if script in ALONE:
+            parser.add_argument("--alone", action="store_true", help="time each call behind another library's kernel")
         self.script, self.found = script, list[dict[str, Any]]()
 
     def add(self, call: str, log2: int, times: Mapping[str, float], floor: float | None = None) -> None:

@@ -1,6 +1,6 @@
 """Differences, searches and elements at indices beside CUB, CuPy, torch, and a copy: one process, alternating rounds, medians.
 
-    PYTHONPATH=. python asv_bench/searching.py [--sizes 20,24,28] [--rounds 7] [--only diff] [--json FILE]
+    PYTHONPATH=. python asv_bench/searching.py [--sizes 20,24,28] [--rounds 7] [--only diff] [--alone] [--json FILE]
 
 Needs a GPU, CuPy and torch; for CUB, and Thrust's searches, nvcc, as `measure.py`: else they are left out. Every result
 is compared with CuPy's, once. `floor`: what a copy of as many bytes takes.
@@ -36,7 +36,7 @@ def main() -> None:
     for log in map(int, asked.sizes.split(",")):
         for rows in ROWS:
             for name, calls, moved in rows(cupy, torch, 1 << log, asked.only):
-                found = measure(cupy, calls, asked.rounds, 3 if log > 24 else 20)
+                found = measure(cupy, calls, asked.rounds, 3 if log > 24 else 20, alone=asked.alone)
                 floor = None
                 if moved:
                     half = cupy.empty(max(moved // 8, 1), cupy.int32)
@@ -98,6 +98,27 @@ def differences(cupy: Any, torch: Any, n: int, only: str) -> Iterator[Row]:
             "torch": lambda: torch.diff(of_torch),
         }
         yield "diff rows float32", calls, 2 * x.nbytes
+
+
+def transforms(cupy: Any, torch: Any, n: int, only: str) -> Iterator[Row]:
+    """Yield the calls of `3 * x + y`: an expression of lazy arrays that is evaluated, and one kernel of each peer."""
+    lib, lazy = prism.lib, prism.lib.lazy
+    fused = cupy.ElementwiseKernel("T x, T y", "T z", "z = 3 * x + y", "three_x_plus_y")
+    for dtype in ("float32", "int8"):
+        name = f"axpy {dtype}"
+        if only not in name:
+            continue
+        random = cupy.random.default_rng(0)
+        x, y = ((random.random(n, dtype=cupy.float32) * 30).astype(dtype) for _ in range(2))
+        room, one, other = cupy.empty_like(x), *(torch.as_tensor(each, device="cuda") for each in (x, y))
+        same(cupy, lib.evaluate(lazy.of(x) * 3 + lazy.of(y)), fused(x, y), name)
+        calls = {
+            "prism": lambda x=x, y=y, room=room: lib.evaluate(lazy.of(x) * 3 + lazy.of(y), out=room),
+            "cupy": lambda x=x, y=y, room=room: fused(x, y, room),
+            "torch": lambda one=one, other=other: torch.add(other, one, alpha=3),
+        }
+        calls |= cub_call("axpy", x, y, cupy.empty_like(x), n)
+        yield name, calls, 3 * x.nbytes
 
 
 def searches(cupy: Any, torch: Any, n: int, only: str) -> Iterator[Row]:
@@ -188,7 +209,7 @@ def repeats(cupy: Any, torch: Any, n: int, only: str) -> Iterator[Row]:
             yield name, calls, counts.size * (8 + x.itemsize) + total * x.itemsize
 
 
-ROWS = (differences, searches, indices, splits, repeats)
+ROWS = (differences, transforms, searches, indices, splits, repeats)
 
 if __name__ == "__main__":
     main()

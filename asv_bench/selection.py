@@ -1,12 +1,13 @@
 """Selections beside CUB, CuPy and torch, and beside what moving the bytes takes: one process, alternating rounds, medians.
 
     PYTHONPATH=. python asv_bench/selection.py [--sizes 20,24,28] [--rounds 7] [--tb 3.0] [--only compress] [--newest FOLDER]
-                                   [--json FILE]
+                                   [--alone] [--json FILE]
 
 Needs a GPU, CuPy and torch; for CUB nvcc, as `measure.py`: without one CUB is left out. `count` is a call that does not wait for
 its number of elements, `split` the kernel of one alone: these and CUB's are timed as CUDA graphs. `whole` waits, as CuPy's and
-torch's do: these are timed as plain calls. Every result is compared with CuPy's, once. `floor`: what reading and writing takes at
-so many TB/s; the share is that of the first that is timed.
+torch's do: these are timed as plain calls; so is `split3`. `--alone`: each call is timed behind a product of cuBLAS. Every result
+is compared with CuPy's, once. `floor`: what reading and writing takes at so many TB/s; the share is that of the first that is
+timed.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def main() -> None:
             for share in (0.5, 0.05):
                 for name, graphs, plain, moved in cases(cupy, torch, libraries, 1 << log, dtype, share):
                     if asked.only in name:
-                        found = timed(cupy, graphs, plain, asked.rounds, 3 if log > 24 else 20)
+                        found = timed(cupy, graphs, plain, asked.rounds, 3 if log > 24 else 20, alone=asked.alone)
                         rows.add(f"{name} {dtype} {share}", log, found, moved / asked.tb / 1e6)
                 cupy.get_default_memory_pool().free_all_blocks()
     rows.write(asked.json)
@@ -76,7 +77,9 @@ def cases(
     wanted["unique"] = runs[begins]
     ends = cupy.concatenate([cupy.flatnonzero(begins)[1:], cupy.full(1, n)])
     lengths = cupy.diff(ends, prepend=cupy.zeros(1, ends.dtype))
-    many = wanted["unique"].size
+    many, (limit, second) = wanted["unique"].size, limits_of(share)
+    below, below_second = (lambda v: v < limit), (lambda v: v < second)
+    wanted["select"], few = x[x < limit], int(cupy.count_nonzero(x < limit))
     found = [
         ("compress", {"count": lambda: lib.compress(mask, x, count=True)}, {
             "whole": lambda: lib.compress(mask, x), "cupy": lambda: x[mask],
@@ -101,46 +104,79 @@ def cases(
             "whole": lambda: lib.split(x, mask), "cupy": lambda: (x[mask], x[~mask]),
             "torch": lambda: (torch.masked_select(of["x"], of["mask"]), torch.masked_select(of["x"], ~of["mask"])),
         }, n * (2 * size + 1)),
+        ("select", {"count": lambda: lib.select(x, below, count=True)}, {
+            "whole": lambda: lib.select(x, below), "cupy": lambda: x[x < limit],
+            "torch": lambda: torch.masked_select(of["x"], of["x"] < limit),
+        }, n * size + few * size),
+        ("split3", {}, {
+            "prism": lambda: lib.split3(x, below, below_second),
+            "cupy": lambda: (x[x < limit], x[(x >= limit) & (x < second)], x[x >= second]),
+        }, 2 * n * size),
+        ("unique_by_key", {"count": lambda: lib.unique_by_key(runs, x, count=True)}, {
+            "whole": lambda: lib.unique_by_key(runs, x),
+        }, 2 * n * size + 2 * many * size),
     ]  # fmt: skip
     selected, rest = lib.split(x, mask)
     assert bool((selected == wanted["compress"]).all()) and bool((rest == x[~mask]).all()), ("split", dtype, n)
     values, counts, number = lib.run_length_encode(runs, count=True)
     assert int(number[0]) == many and bool((counts[:many] == lengths).all()), ("encode", dtype, n)
-    for name, graphs, plain, _ in found[:4]:
+    parts = lib.split3(x, below, below_second)
+    assert all(map(same, parts, (x[x < limit], x[(x >= limit) & (x < second)], x[x >= second]))), ("split3", dtype, n)
+    assert all(map(same, lib.unique_by_key(runs, x), (runs[begins], x[begins]))), ("unique_by_key", dtype, n)
+    for name, graphs, plain, _ in (*found[:4], found[6]):
         assert bool((plain["whole"]() == wanted[name]).all()), (name, dtype, n)
         values, number = graphs["count"]()
         assert int(number[0]) == wanted[name].size and bool((values[: wanted[name].size] == wanted[name]).all())
     for key, library in libraries.items():
         for (_, graphs, _, _), call in zip(
-            found, peers(cupy, library, dtype, x, mask, some, runs, wanted), strict=True
+            found, peers(cupy, library, dtype, x, mask, some, runs, wanted, share), strict=True
         ):
             graphs[key] = call
     return found
 
 
+def limits_of(share: float) -> tuple[int, int]:
+    """Return what `share` of the elements are below, and half of the others."""
+    first = 1 + round(100 * share)
+    return first, (first + 101) // 2
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two arrays of CuPy have the same elements."""
+    return one.shape == other.shape and bool((one == other).all())
+
+
 def peers(
-    cupy: Any, library: Any, dtype: str, x: Any, mask: Any, some: Any, runs: Any, wanted: Mapping[str, Any]
-) -> list[Call]:
+    cupy: Any, library: Any, dtype: str, x: Any, mask: Any, some: Any, runs: Any, wanted: Mapping[str, Any], share: float
+) -> list[Call]:  # fmt: skip
     """Return CUB's calls in the order of `cases`; its results are compared where they are as Prism's."""
     from segments import cub
 
     n, places, values, number = x.size, cupy.empty(x.size, "int64"), cupy.empty_like(x), cupy.zeros(1, "int64")
     bytes_ = mask.view("uint8")
 
-    def call(name: str, kind: str, *given: Any) -> Call:
-        made = cub(getattr(library, f"cub_{name}_{kind}"), *given, number, n)
+    def call(name: str, kind: str, *given: Any, count: Any = number, beside: tuple[int, ...] = ()) -> Call:
+        made = cub(getattr(library, f"cub_{name}_{kind}"), *given, count, *beside, n)
         return lambda: made(0)
 
     found = [
         call("compress", dtype, x, bytes_, values), call("nonzero", "uint8", bytes_, places),
         call("nonzero", dtype, some, places), call("unique", dtype, runs, values),
     ]  # fmt: skip
-    for one, name in zip(found, ("compress", "flatnonzero", "nonzero", "unique"), strict=True):
+    first, second = limits_of(share)
+    found.append(call("select", dtype, x, values, beside=(first,)))
+    for one, name in zip(found, ("compress", "flatnonzero", "nonzero", "unique", "select"), strict=True):
         one()
         made = places if "nonzero" in name else values
         many = wanted[name].size
         assert int(number[0]) == many and bool((made[:many] == wanted[name]).all()), ("CUB", name, dtype)
-    return [*found, call("encode", dtype, runs, values, places), call("split", dtype, x, bytes_, values)]
+    *found, select = found
+    others, both = [cupy.empty_like(x) for _ in range(2)], cupy.zeros(2, "int64")
+    return [
+        *found, call("encode", dtype, runs, values, places), call("split", dtype, x, bytes_, values), select,
+        call("split3", dtype, x, values, *others, count=both, beside=(first, second)),
+        call("unique_by_key", dtype, runs, x, values, others[0]),
+    ]  # fmt: skip
 
 
 def launched_alone(x: Any, mask: Any) -> Call:
@@ -161,29 +197,36 @@ def launched_alone(x: Any, mask: Any) -> Call:
 
 
 def timed(
-    cupy: Any, graphs: Mapping[str, Call], plain: Mapping[str, Call], rounds: int, launches: int
+    cupy: Any, graphs: Mapping[str, Call], plain: Mapping[str, Call], rounds: int, launches: int, *, alone: bool = False
 ) -> dict[str, float]:
     """Return the median microseconds of each call: of those for graphs, and of plain ones, each in rounds of their own."""
     from measure import compare
 
+    if alone:
+        return measure(cupy, {**graphs, **plain}, rounds, launches, alone=True)
     captured = compare({name: lambda i, call=call: call() for name, call in graphs.items()}, {}, launches, rounds)
     return {name: 1e6 * seconds for name, seconds in captured.items()} | measure(cupy, plain, rounds, launches)
 
 
-def measure(cupy: Any, calls: Mapping[str, Call], rounds: int, launches: int) -> dict[str, float]:
-    """Return the median microseconds of each call."""
+def measure(
+    cupy: Any, calls: Mapping[str, Call], rounds: int, launches: int, *, alone: bool = False
+) -> dict[str, float]:
+    """Return the median microseconds of each call; `alone`: of one behind a product of cuBLAS, which the GPU is busy with."""
     times: dict[str, list[float]] = {name: [] for name in calls}
+    busy = cupy.ones((4096, 4096), "float16") if alone else None
     for number in range(rounds + 1):
         for name in list(calls)[:: 1 if number % 2 else -1]:
             begin, end = cupy.cuda.Event(), cupy.cuda.Event()
             cupy.cuda.Device().synchronize()
+            if alone:
+                busy @ busy
             begin.record()
-            for _ in range(launches):
+            for _ in range(1 if alone else launches):
                 calls[name]()
             end.record()
             end.synchronize()
             if number:
-                times[name].append(cupy.cuda.get_elapsed_time(begin, end) * 1000 / launches)
+                times[name].append(cupy.cuda.get_elapsed_time(begin, end) * 1000 / (1 if alone else launches))
     return {name: statistics.median(values) for name, values in times.items()}
 
 

@@ -1,7 +1,7 @@
 """Attention (16,384 tokens, heads times elements 2048) beside torch's cuDNN and flash back ends. Lower is better.
 
-A shape: a head's elements, the length, c of what is causal, /4 where so many heads share one of keys and values, b of 8-bit
-floats, which torch has no attention of: cuDNN's is of the same numbers in bfloat16.
+A shape: a head's elements, the length, c of what is causal, h of float16, not bfloat16, /4 where so many heads share one of keys
+and values, b of 8-bit floats, which torch has no attention of: cuDNN's is of the same numbers in bfloat16.
 """
 
 from __future__ import annotations
@@ -18,7 +18,11 @@ SHAPES = [
     "192x16384", "192x2048c", "128x4096/4", "128x4096c/4", "128x2048c/16",
     "128x16384b", "128x16384cb", "128x2048b", "64x16384b", "256x16384b",
 ]  # fmt: skip
-HELD_OUT = ["128x12000", "128x3000c", "80x5000", "64x7000c", "160x3500c", "128x1500/8", "112x6000b"]
+HELD_OUT = [
+    "128x12000", "128x12000h", "128x12000c", "128x6000h", "128x6000c", "128x3000", "128x3000c", "128x3000ch", "128x1500/8",
+    "128x1500ch/2", "64x12000", "64x7000c", "64x3000h", "64x700c", "80x5000", "96x6000ch", "96x500h", "160x3500c", "192x6000h",
+    "192x3000c", "256x6000", "256x3000ch", "112x6000b", "128x6000b", "128x3000cb",
+]  # fmt: skip
 """Shapes that nothing was chosen by."""
 PEERS = ("cudnn", "flash")
 TOKENS, HIDDEN = 16_384, 2048
@@ -31,6 +35,7 @@ class Shape:
     dim: int
     length: int
     causal: bool = False
+    half: bool = False
     share: int = 1
     bytes: bool = False
 
@@ -53,11 +58,11 @@ class Shape:
 
 def parse_shape(text: str) -> Shape:
     """Return what a shape's name says."""
-    found = re.fullmatch(r"(\d+)x(\d+)(c?)(b?)(?:/(\d+))?", text)
+    found = re.fullmatch(r"(\d+)x(\d+)(c?)(h?)(b?)(?:/(\d+))?", text)
     if found is None:
         raise ValueError(f"no shape of attention: {text}")
-    dim, length, causal, bytes_, share = found.groups()
-    return Shape(int(dim), int(length), bool(causal), int(share or 1), bool(bytes_))
+    dim, length, causal, half, bytes_, share = found.groups()
+    return Shape(int(dim), int(length), bool(causal), bool(half), int(share or 1), bool(bytes_))
 
 
 def _row(shape: str) -> dict[str, Any]:

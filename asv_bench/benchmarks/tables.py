@@ -38,7 +38,8 @@ CALLS: dict[str, list[str]] = {
         "median, 2^28", "median, 2^20", "median, 1024 x 8192", "quantile 0.9, 2^24", "partition, 2^24",
     ],
     "selection": names_of(
-        ("compress", "flatnonzero", "nonzero", "unique", "encode", "split"), ("float32", "uint8", "int64"), ("0.5", "0.05")
+        ("compress", "flatnonzero", "nonzero", "unique", "encode", "split", "select", "split3", "unique_by_key"),
+        ("float32", "uint8", "int64"), ("0.5", "0.05"),
     ),
     "histogram": [
         *names_of(("even 256", "even 4096", "edges 256"), ("uint8", "int32", "float32", "int64"), ("uniform", "skewed", "one")),
@@ -46,6 +47,7 @@ CALLS: dict[str, list[str]] = {
         *names_of(("2^21 bins int32",), ("uniform", "skewed", "one")),
     ],
     "searching": [
+        "axpy float32", "axpy int8",
         *(f"diff {kind}" for kind in ("float32", "int32", "uint8", "float64", "rows float32")),
         *(
             f"searchsorted {kind} in 2^{log}{order}"

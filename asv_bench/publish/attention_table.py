@@ -35,6 +35,7 @@ def line(text: str, times: dict[str, float], alone: dict[str, float], errors: di
     shape = parse_shape(text)
     words = ["causal" if shape.causal else "full"]
     words += [f"{shape.share} heads a key's"] if shape.share > 1 else []
+    words += ["float16"] if shape.half else []
     words += ["8 bits"] if shape.bytes else []
     speeds = {name: f"{shape.operations / time / 1e6:.0f}" for name, time in times.items()}
     ratios = [f"{1 / best(one):.2f}" if len(one) > 1 and "prism" in one else "" for one in (times, alone)]

@@ -1,20 +1,20 @@
 """Attention of few queries to many keys: decoding. Keys and values are read once, and evenly by all multiprocessors.
 
 The query heads that share a key head are rows of one product. Tiles of keys are numbered through all sequences and heads, and
-dealt out evenly, those that follow one another to one block; what several blocks have of a head is added up by those that are
-done last, in the order of the keys.
+dealt out evenly, those that follow one another to one block; what several blocks have of a head another kernel adds up, in the
+order of the keys.
 """
 
 from __future__ import annotations
 
 from prism.kernels.attention.decode_cut import DecodeCut, Sizes
 from prism.kernels.attention.decode_parts import finish
-from prism.kernels.attention.decode_pieces import bring, clear_rows, deal, load_query
-from prism.kernels.attention.softmax import LEAST, mask, weigh
+from prism.kernels.attention.decode_pieces import begin_rows, bring, clear_rows, deal, load_query, scale_rows
+from prism.kernels.attention.softmax import mask, weigh
 from prism.lang import (
     CUtensorMap, attr, block, claim, const, constexpr, count, dtype, float32, fragment, grid, group, id, int32, int64, one,
-    partition, prefetch_map, prism, ptr, requires, roles, row, set_registers, shared, store_vector, template, thread, uint32,
-    warp, warpgroup, wgmma,
+    partition, prefetch_map, prism, ptr, requires, roles, set_registers, shared, store_vector, template, thread, warp,
+    warpgroup, wgmma,
 )  # fmt: skip
 
 
@@ -25,20 +25,20 @@ from prism.lang import (
 def decode(
     q: ptr(const(T)) @ grid[1], k: const(CUtensorMap(T, 1, 1, CUT.box, CUT.dim, swizzle=128)) @ grid[1],
     v: const(CUtensorMap(T, 1, 1, CUT.box, CUT.dim_v, swizzle=128)) @ grid[1], o: ptr(T) @ grid[1], lse: ptr(float32) @ grid[1],
-    partial: ptr(float32) @ grid[1], counters: ptr(uint32) @ grid[1], lengths: ptr(const(int32)) @ grid[1],
-    table: ptr(const(int32)) @ grid[1], tickets: ptr(uint32) @ grid[1], s: Sizes @ grid[1],
+    partial: ptr(float32) @ grid[1], leaders: ptr(int32) @ grid[1], lengths: ptr(const(int32)) @ grid[1],
+    table: ptr(const(int32)) @ grid[1], s: Sizes @ grid[1],
 ):  # fmt: skip
     """`softmax(scale * q @ k.T) @ v` of up to 64 rows of each of `batches` times `heads` heads of keys, which are read once."""
     blocks: int32 @ grid[1] = count(block[1])
     b: int32 @ block[1] = id()
     with (
         partition(o, block[1], lambda i: i, races="allow") as outs, partition(lse, block[1], lambda i: i, races="allow") as logs,
-        partition(partial, block[1], lambda i: i, races="allow") as kept, group(block[1]),
+        partition(partial, block[1], lambda i: i, races="allow") as kept,
+        partition(leaders, block[1], lambda i: i, races="allow") as marks, group(block[1]),
     ):
         q_tile: shared(T[64, CUT.dim], ring=1, swizzle=128)
         k_tile: shared(T[CUT.keys, CUT.dim], ring=CUT.stages, swizzle=128)
         v_tile: shared(T[CUT.keys, CUT.dim_v], ring=CUT.stages, swizzle=128)
-        words: shared(uint32[4])
         scores: fragment(float32, 64, CUT.keys) @ warpgroup[1] = 0
         weights: fragment(T, 64, CUT.keys) @ warpgroup[1] = 0
         sums: fragment(float32, 64, CUT.dim_v) @ warpgroup[1] = 0
@@ -48,7 +48,7 @@ def decode(
         low: int32[2] @ thread[1] = [0, 0]
         high: int32[2] @ thread[1]
         t: int32 @ thread[1] = id()
-        consumers, loader, scheduler = roles(warp, 4, 1, 1)
+        consumers, loader = roles(warp, 4, 1)
         if CUT.blocks > 1:
             workers, helpers = roles(warpgroup, 1, 1)
             with helpers:
@@ -62,7 +62,7 @@ def decode(
         @requires(block[1], thread[CUT.threads])
         def attend_piece(
             piece: int32 @ block[1], length: int32 @ block[1], first: int32 @ block[1], last: int32 @ block[1],
-            unit: int32 @ block[1], leader: int32 @ block[1], parts: int32 @ block[1], slots: int32 @ block[1],
+            leader: int32 @ block[1], parts: int32 @ block[1],
         ):
             batch: int32 @ block[1] = piece / s.strips / s.heads
             head: int32 @ block[1] = piece / s.strips % s.heads
@@ -75,48 +75,35 @@ def decode(
             ):
                 for e in range(8 * t, 64 * CUT.dim, 8 * 128):
                     store_vector(own[e], load_query(q, at, top, e / CUT.dim, e % CUT.dim, s))
-            with consumers, group(thread[1]):
-                for h in range(2):
-                    high[h] = min(length, least + (top + row(scores, 2 * h)) / s.shared_by) if CUT.causal else length
-                    largest[h] = LEAST
-                    total[h] = 0
-                for i in range(count(sums)):
-                    sums[i] = 0
+            with consumers, group(warpgroup[1]):
+                begin_rows(scores, sums, largest, total, high, length, top, s, CAUSAL=CUT.causal)
             with claim(q_tile, consumers) as q_now:
                 for j in range(first * CUT.keys, last * CUT.keys, CUT.keys):
                     with claim(k_tile, loader) as k_in:
-                        bring(k_in, k, batch, head, j, 0, length, table, s, PAGE=CUT.page)
+                        bring(k_in, k, batch, head, j, 0, length, table, s, PAGE=CUT.page, ONCE=CUT.once)
                     with claim(v_tile, loader) as v_in:
-                        bring(v_in, v, batch, head, j, 0, length, table, s, PAGE=CUT.page)
+                        bring(v_in, v, batch, head, j, 0, length, table, s, PAGE=CUT.page, ONCE=CUT.once)
                     with claim(k_tile, consumers) as k_now, group(warpgroup[1]):
                         wgmma(scores, q_now, k_now, accumulate=False)
-                    with consumers:
-                        with group(warpgroup[1]):
-                            if j + CUT.keys > least:
-                                mask(scores, low, high, j)
-                            weigh(scores, largest, total, factor, s.scale, MORE=0, BY_PRODUCTS=0)
-                        with group(thread[1]):
-                            for i in range(count(sums)):
-                                sums[i] *= factor[i / 2 % 2]
-                            for i in range(count(weights)):
-                                weights[i] = T(scores[i])
+                    with consumers, group(warpgroup[1]):
+                        if j + CUT.keys > least:
+                            mask(scores, low, high, j)
+                        weigh(scores, largest, total, factor, s.scale, MORE=0, BY_PRODUCTS=0)
+                        scale_rows(scores, weights, sums, factor)
                     with claim(v_tile, consumers) as v_now, group(warpgroup[1]):
                         if CUT.lengths and j + CUT.keys > length:
                             clear_rows(v_now, length - j, THREADS=128)
                         wgmma(sums, weights, v_now, transpose_b=True)
             with (
                 claim(outs, consumers) as out, claim(logs, consumers) as log, claim(kept, consumers) as here,
-                claim(words, consumers) as own, group(warpgroup[1]),
+                claim(marks, consumers) as place, group(warpgroup[1]),
             ):
                 finish(
-                    out, log, here, counters, own, sums, largest, total, unit, leader, parts, slots, piece, 0, s,
-                    LSE=CUT.lse,
+                    out, log, here, place, sums, largest, total, b, leader, parts, piece, 0, s, LSE=CUT.lse,
+                    LEADERS=CUT.lengths,
                 )
 
-        deal(
-            b, blocks, lengths, tickets, scheduler, s, PIECE=attend_piece, THREADS=CUT.threads, KEYS=CUT.keys,
-            LENGTHS=CUT.lengths,
-        )
+        deal(b, blocks, lengths, s, PIECE=attend_piece, THREADS=CUT.threads, KEYS=CUT.keys, LENGTHS=CUT.lengths)
 
 
 EXAMPLES = {"decode": {"T": "float16", "CUT": DecodeCut(128, 128)}}

@@ -15,8 +15,8 @@ _ROOM = 228 << 10
 class Sizes:
     """Of a call: what there is, and the steps between batches, heads and tokens.
 
-    `strips` of 64 queries, at most, share a head of keys; the largest has `strip`. One of `part` tiles is for who comes first, in
-    units of `small`, or none where that is 0. `fan`: parts that are added up at a time.
+    `strips` of 64 queries, at most, share a head of keys; the largest has `strip`. Tiles have room for values of `padded_v`
+    elements. `blocks` take part.
     """
 
     batches: int32
@@ -30,9 +30,8 @@ class Sizes:
     strip: int32
     wide: int32
     pages: int32
-    part: int32
-    small: int32
-    fan: int32
+    padded_v: int32
+    blocks: int32
     q_batch: int64
     q_head: int64
     q_token: int64
@@ -46,7 +45,8 @@ class Sizes:
 class DecodeCut:
     """Up to 64 rows of `dim` elements against tiles of `keys` keys, and values of `dim_v` elements; `stages` tiles are held.
 
-    `blocks`: how many a multiprocessor has. `page`: keys of a page of a paged cache, or 0.
+    `blocks`: how many a multiprocessor has. `page`: keys of a page of a paged cache, or 0. `once`: nobody reads keys and values
+    again, so they leave the L2 first.
     """
 
     dim: int
@@ -58,6 +58,7 @@ class DecodeCut:
     lengths: bool = False
     page: int = 0
     lse: bool = False
+    once: bool = False
 
     @property
     def box(self) -> int:
@@ -69,16 +70,6 @@ class DecodeCut:
         """Threads of a block: the last warpgroup loads."""
         return 256
 
-    @property
-    def groups(self) -> int:
-        """Warpgroups that have columns of the result each."""
-        return 1
-
-    @property
-    def columns(self) -> int:
-        """How many these are."""
-        return self.dim_v
-
 
 @dataclass(frozen=True)
 class LatentCut:
@@ -88,11 +79,11 @@ class LatentCut:
     lengths: bool = False
     page: int = 0
     lse: bool = False
+    once: bool = False
     keys: int = 64
     blocks: int = 1
     threads: int = 384
-    groups: int = 2
-    columns: int = 256
+    dim_v: int = 512
 
     @property
     def box(self) -> int:
@@ -100,14 +91,50 @@ class LatentCut:
         return math.gcd(self.keys, self.page) if self.page else self.keys
 
 
+@dataclass(frozen=True)
+class AddCut:
+    """How parts are added up: those of a row by `split` warps, `lanes` threads of which have one; `deep` are read at a time.
+
+    `keys` of a tile, and whether sequences have `lengths`, as of `DecodeCut`; `lse`: logarithms are added up too.
+    """
+
+    split: int
+    deep: int
+    lanes: int = 32
+    lengths: bool = False
+    lse: bool = False
+    keys: int = 64
+
+    @property
+    def each(self) -> int:
+        """Parts of a row that are read at a time, by all of its threads."""
+        return 32 // self.lanes * self.split
+
+    @property
+    def steps(self) -> int:
+        """Steps in which a warp's threads add up what they have."""
+        return (32 // self.lanes).bit_length() - 1
+
+    @property
+    def warps(self) -> int:
+        """Warps of a block."""
+        return max(4, self.split)
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        return 32 * self.warps
+
+
 def decode_cut_of(
-    dim: int, dim_v: int, *, page: int = 0, lengths: bool = False, causal: bool = False, lse: bool = False, host: bool = False
+    dim: int, dim_v: int, *, page: int = 0, lengths: bool = False, causal: bool = False, lse: bool = False, once: bool = True,
+    host: bool = False,
 ) -> DecodeCut:  # fmt: skip
     """Return how heads of `dim` elements, and values of `dim_v`, are cut."""
     d, dv = (-(-n // 64) * 64 for n in (dim, dim_v))
     blocks = 2 if max(d, dv) <= 128 else 1
     stages = 2 if host else min(8, (_ROOM // blocks - 2048 - 2 * 64 * d) // (2 * 64 * (d + dv)))
-    return DecodeCut(d, dv, 64, stages, blocks, causal, lengths, page, lse)
+    return DecodeCut(d, dv, 64, stages, blocks, causal, lengths, page, lse, once)
 
 
-__all__ = ["DecodeCut", "LatentCut", "Sizes", "decode_cut_of"]
+__all__ = ["AddCut", "DecodeCut", "LatentCut", "Sizes", "decode_cut_of"]

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from prism.kernels.attention.decode_cut import LatentCut, Sizes
 from prism.kernels.attention.decode_parts import finish
-from prism.kernels.attention.decode_pieces import bring, clear_rows, deal, load_query
-from prism.kernels.attention.softmax import LEAST, mask, weigh
+from prism.kernels.attention.decode_pieces import begin_rows, bring, clear_rows, deal, load_query, scale_rows
+from prism.kernels.attention.softmax import mask, weigh
 from prism.lang import (
     CUtensorMap, attr, block, claim, const, constexpr, count, dtype, float32, fragment, grid, group, id, int32, int64, one,
-    partition, prefetch_map, prism, ptr, requires, roles, row, set_registers, shared, store_vector, template, thread, uint32,
-    warp, warpgroup, wgmma,
+    partition, prefetch_map, prism, ptr, requires, roles, set_registers, shared, store_vector, template, thread, turns, warp,
+    warpgroup, wgmma,
 )  # fmt: skip
 
 
@@ -23,22 +23,22 @@ from prism.lang import (
 def decode_latent(
     q: ptr(const(T)) @ grid[1], k: const(CUtensorMap(T, 1, 1, CUT.box, 256, swizzle=128)) @ grid[1],
     v: const(CUtensorMap(T, 1, 1, CUT.box, 64, swizzle=128)) @ grid[1], o: ptr(T) @ grid[1], lse: ptr(float32) @ grid[1],
-    partial: ptr(float32) @ grid[1], counters: ptr(uint32) @ grid[1], lengths: ptr(const(int32)) @ grid[1],
-    table: ptr(const(int32)) @ grid[1], tickets: ptr(uint32) @ grid[1], s: Sizes @ grid[1],
+    partial: ptr(float32) @ grid[1], leaders: ptr(int32) @ grid[1], lengths: ptr(const(int32)) @ grid[1],
+    table: ptr(const(int32)) @ grid[1], s: Sizes @ grid[1],
 ):  # fmt: skip
     """`decode` of 576 elements of queries and keys, whose first 512 are the values."""
     blocks: int32 @ grid[1] = count(block[1])
     b: int32 @ block[1] = id()
     with (
         partition(o, block[1], lambda i: i, races="allow") as outs, partition(lse, block[1], lambda i: i, races="allow") as logs,
-        partition(partial, block[1], lambda i: i, races="allow") as kept, group(block[1]),
+        partition(partial, block[1], lambda i: i, races="allow") as kept,
+        partition(leaders, block[1], lambda i: i, races="allow") as marks, group(block[1]),
     ):
         q_tile: shared(T[128, 256], ring=1, swizzle=128)  # the rows' first 256 elements, then their next
         q_end: shared(T[64, 64], ring=1, swizzle=128)
         k_first: shared(T[64, 256], ring=2, swizzle=128)
         k_next: shared(T[64, 256], ring=2, swizzle=128)
         k_rest: shared(T[64, 64], ring=2, swizzle=128)
-        words: shared(uint32[8])
         scores: fragment(float32, 64, 64) @ warpgroup[1] = 0
         weights: fragment(T, 64, 64) @ warpgroup[1] = 0
         sums: fragment(float32, 64, 256) @ warpgroup[1] = 0
@@ -50,7 +50,7 @@ def decode_latent(
         t: int32 @ thread[1] = id()
         w: int32 @ warpgroup[1] = id()
         workers, helpers = roles(warpgroup, 2, 1)
-        consumers, loader, scheduler = roles(warp, 8, 1, 1)
+        consumers, loader = roles(warp, 8, 1)
         with helpers:
             set_registers(40)
         with workers:
@@ -62,7 +62,7 @@ def decode_latent(
         @requires(block[1], thread[384])
         def attend_piece(
             piece: int32 @ block[1], length: int32 @ block[1], first: int32 @ block[1], last: int32 @ block[1],
-            unit: int32 @ block[1], leader: int32 @ block[1], parts: int32 @ block[1], slots: int32 @ block[1],
+            leader: int32 @ block[1], parts: int32 @ block[1],
         ):
             batch: int32 @ block[1] = piece / s.strips / s.heads
             head: int32 @ block[1] = piece / s.strips % s.heads
@@ -81,56 +81,47 @@ def decode_latent(
             ):
                 for e in range(8 * t, 64 * 64, 8 * 256):
                     store_vector(own[e], load_query(q, at, top, e / 64, 512 + e % 64, s))
-            with consumers, group(thread[1]):
-                for h in range(2):
-                    high[h] = min(length, least + (top + row(scores, 2 * h)) / s.shared_by) if CUT.causal else length
-                    largest[h] = LEAST
-                    total[h] = 0
-                for i in range(count(sums)):
-                    sums[i] = 0
+            with consumers, group(warpgroup[1]):
+                begin_rows(scores, sums, largest, total, high, length, top, s, CAUSAL=CUT.causal)
             with claim(q_tile, consumers) as q_now, claim(q_end, consumers) as q_last:
                 for j in range(first * 64, last * 64, 64):
                     with claim(k_rest, loader) as k_in:
-                        bring(k_in, v, batch, head, j, 512, length, table, s, PAGE=CUT.page)
+                        bring(k_in, v, batch, head, j, 512, length, table, s, PAGE=CUT.page, ONCE=CUT.once)
                     with claim(k_first, loader) as k_in:
-                        bring(k_in, k, batch, head, j, 0, length, table, s, PAGE=CUT.page)
+                        bring(k_in, k, batch, head, j, 0, length, table, s, PAGE=CUT.page, ONCE=CUT.once)
                     with claim(k_next, loader) as k_in:
-                        bring(k_in, k, batch, head, j, 256, length, table, s, PAGE=CUT.page)
+                        bring(k_in, k, batch, head, j, 256, length, table, s, PAGE=CUT.page, ONCE=CUT.once)
                     with claim(k_rest, consumers) as k_now, group(warpgroup[1]):
                         wgmma(scores, q_last, k_now, accumulate=False)
                     with claim(k_first, consumers) as k_left, claim(k_next, consumers) as k_right:
                         if CUT.lengths and j + 64 > length:
                             clear_rows(k_left, length - j, THREADS=256)
                             clear_rows(k_right, length - j, THREADS=256)
-                        with group(warpgroup[1]):
+                        with turns(workers), group(warpgroup[1]):  # one weighs scores while the other makes its own
                             wgmma(scores, q_now[0, 0], k_left)
                             wgmma(scores, q_now[64, 0], k_right)
+                        with group(warpgroup[1]):
                             if j + 64 > least:
                                 mask(scores, low, high, j)
                             weigh(scores, largest, total, factor, s.scale, MORE=0, BY_PRODUCTS=0)
-                        with group(thread[1]):
-                            for i in range(count(sums)):
-                                sums[i] *= factor[i / 2 % 2]
-                            for i in range(count(weights)):
-                                weights[i] = T(scores[i])
-                        with group(warpgroup[1]):
+                            scale_rows(scores, weights, sums, factor)
                             if w == 0:
                                 wgmma(sums, weights, k_left, transpose_b=True)
                             else:
                                 wgmma(sums, weights, k_right, transpose_b=True)
             with (
                 claim(outs, consumers) as out_, claim(logs, consumers) as log_, claim(kept, consumers) as here_,
-                claim(words, consumers) as words_, partition(out_, warpgroup[1], 0, races="allow") as out,
+                claim(marks, consumers) as place_, partition(out_, warpgroup[1], 0, races="allow") as out,
                 partition(log_, warpgroup[1], 0, races="allow") as log,
                 partition(here_, warpgroup[1], 0, races="allow") as here,
-                partition(words_, warpgroup[1], 4 * w) as own, group(warpgroup[1]),
+                partition(place_, warpgroup[1], 0, races="allow") as place, group(warpgroup[1]),
             ):
                 finish(
-                    out, log, here, counters, own, sums, largest, total, unit, leader, parts, slots, piece, w, s,
-                    LSE=CUT.lse,
+                    out, log, here, place, sums, largest, total, b, leader, parts, piece, w * 256, s, LSE=CUT.lse,
+                    LEADERS=CUT.lengths,
                 )
 
-        deal(b, blocks, lengths, tickets, scheduler, s, PIECE=attend_piece, THREADS=384, KEYS=64, LENGTHS=CUT.lengths)
+        deal(b, blocks, lengths, s, PIECE=attend_piece, THREADS=384, KEYS=64, LENGTHS=CUT.lengths)
 
 
 EXAMPLES = {"decode_latent": {"T": "bfloat16", "CUT": LatentCut()}}

@@ -1,14 +1,25 @@
-"""Parts of a row's attention that several blocks have: kept in memory, counted, and added up by those that are done last."""
+"""Parts of a row's attention that several blocks have: kept in memory, and added up by a kernel of its own."""
 
 from __future__ import annotations
 
-from prism.kernels.attention.decode_cut import Sizes
+from prism.kernels.attention.decode_cut import AddCut, Sizes
+from prism.kernels.attention.decode_pieces import block_of
 from prism.kernels.attention.softmax import LEAST, LN_2
 from prism.lang import (
-    atomic_increment, claim, column, constexpr, count, dtype, fast_exp2_flush, float32, fragment, grid, group, id, int32, int64,
-    load_vector, log2, one, partition, prism, ptr, requires, row, shared, shuffle_xor, store_vector, template,
-    thread, uint32, vector, warp, warpgroup,
+    block, column, const, constexpr, count, dtype, fast_exp2_flush, float32, fragment, grid, group, id, int32, int64,
+    load_vector, log2, one, partition, prism, ptr, requires, row, shared, shuffle_xor, store_vector, template, thread, vector,
+    warpgroup,
 )  # fmt: skip
+
+
+@prism("device")
+@requires(thread[1])
+def slot_of(leader: int32 @ thread[1], part: int32 @ thread[1]) -> int32 @ thread[1]:
+    """The slot of a part of a piece, whose first part is block `leader`'s.
+
+    A block has two: of the piece that it goes on with, and of the one that it begins, and others end.
+    """
+    return 2 * (leader + part) + (1 if part == 0 else 0)
 
 
 @prism("device")
@@ -16,23 +27,24 @@ from prism.lang import (
 @requires(warpgroup[1])
 def keep(
     kept: ptr(float32) @ warpgroup[1], slot: int32 @ warpgroup[1], sums: fragment(float32, 64, DIM) @ warpgroup[1],
-    largest: float32[2] @ thread[1], total: float32[2] @ thread[1], rows: int32 @ warpgroup[1], s: Sizes @ grid[1],
+    largest: float32[2] @ thread[1], total: float32[2] @ thread[1], rows: int32 @ warpgroup[1], start: int32 @ warpgroup[1],
+    s: Sizes @ grid[1],
 ):
     """Write a part: of each row its sums, not divided by their total, then its largest score and its total, then two of no use.
 
     Perspective: warpgroup; the four threads that share rows have the same total.
+    Shapes:      the sums' columns are those from `start` on.
     Test:        tests/kernels/test_attention_decode.py
     """
     lane: int32 @ thread[1] = id() % 4
-    with (
-        partition(kept, thread[1], lambda r, c: (slot * s.strip + r) * (DIM + 4) + c, races="allow") as own, group(thread[1])
-    ):
+    wide: int32 @ thread[1] = s.padded_v + 4
+    with partition(kept, thread[1], lambda r, c: (slot * s.strip + r) * wide + c, races="allow") as own, group(thread[1]):
         for i in range(0, count(sums), 2):
             if row(sums, i) < rows:
-                store_vector(own[row(sums, i), column(sums, i)], vector(float32, 2)(sums[i], sums[i + 1]))
+                store_vector(own[row(sums, i), start + column(sums, i)], vector(float32, 2)(sums[i], sums[i + 1]))
         for h in range(2):
-            if lane == 0 and row(sums, 2 * h) < rows:
-                store_vector(own[row(sums, 2 * h), DIM], vector(float32, 2)(largest[h], total[h]))
+            if start + lane == 0 and row(sums, 2 * h) < rows:
+                store_vector(own[row(sums, 2 * h), s.padded_v], vector(float32, 2)(largest[h], total[h]))
 
 
 @prism("device")
@@ -72,159 +84,136 @@ def put(
 
 
 @prism("device")
-@requires(warpgroup[1])
-def is_last(
-    counters: ptr(uint32) @ grid[1], which: int32 @ warpgroup[1], words: shared(uint32[4]) @ warpgroup[1],
-    parts: int32 @ warpgroup[1],
-) -> bool @ warpgroup[1]:
-    """Count that the warpgroup has kept its part; whether all `parts` are: then they can be read, and the count is 0 again.
-
-    Perspective: warpgroup.
-    Shapes:      `words`: of no meaning; all warps write them before one thread counts, and read one behind that.
-    Test:        tests/kernels/test_attention_decode.py
-    """
-    w: int32 @ warp[1] = id()
-    with partition(words, warp[1], w) as part, group(warp[1]), claim(part, thread[1]) as own, one(thread):
-        own[0] = 0
-    with claim(words, thread[1]) as all, one(thread):
-        before: uint32 = all[3]
-        if parts > 1:
-            before = atomic_increment(counters[which], uint32(parts - 1) + before, order="acq_rel")
-        all[0] = before
-    return words[0] + 1 == uint32(parts)
-
-
-@prism("device")
-@requires(thread[1])
-def slot_of(leader: int32 @ thread[1], part: int32 @ thread[1], piece: int32 @ thread[1]) -> int32 @ thread[1]:
-    """The slot of a part of a piece; its first part is unit `leader`'s.
-
-    A unit has three: of the piece that it goes on with, and two in turn of those that it begins, so that nobody has to wait until
-    all warps have read what is kept of the one before.
-    """
-    return 3 * (leader + part) + (1 + piece % 2 if part == 0 else 0)
-
-
-@prism("device")
-@template(T=dtype, DIM=constexpr(int), LSE=constexpr(bool), WIDE=constexpr(int), DEEP=constexpr(int))
-@requires(warpgroup[1])
-def add_up(
-    out: ptr(T) @ warpgroup[1], log: ptr(float32) @ warpgroup[1], kept: ptr(float32) @ warpgroup[1], read: int32 @ warpgroup[1],
-    write: int32 @ warpgroup[1], leader: int32 @ warpgroup[1], first: int32 @ warpgroup[1], step: int32 @ warpgroup[1],
-    parts: int32 @ warpgroup[1], final: bool @ warpgroup[1], piece: int32 @ warpgroup[1], start: int32 @ warpgroup[1],
-    s: Sizes @ grid[1],
-):
-    """Add up `parts` parts from `first` on, each `step`th, and write the result, or, where there are more, another part.
-
-    Perspective: warpgroup.
-    Shapes:      parts are in the slots from `read` on, the new one will be in those from `write` on.
-    Numerics:    in the order of the parts, whatever the order in which they were kept.
-    Test:        tests/kernels/test_attention_decode.py
-    """
-    t: int32 @ thread[1] = id()
-    target: int32 @ thread[1] = write + slot_of(leader, first, piece)
-    tops: int32 @ thread[1] = piece % s.strips * 64
-    head: int32 @ thread[1] = piece / s.strips * s.shared_by  # of all sequences
-    of_all: int32 @ thread[1] = s.heads * s.shared_by
-    with (
-        partition(
-            out, thread[1], lambda h, n, c: h / of_all * s.o_batch + h % of_all * s.o_head + n * s.o_token + c, races="allow"
-        ) as own_out,
-        partition(log, thread[1], lambda h, n: int64(h) * s.tokens + n, races="allow") as own_log,
-        partition(kept, thread[1], lambda p, r, c: (p * s.strip + r) * (DIM + 4) + c, races="allow") as all, group(thread[1]),
-    ):
-        end: int32 = min(64, s.shared_by * s.tokens - tops) * DIM
-        for e in range(4 * t, end, 512 * WIDE):
-            sums: vector(float32, 4)[WIDE]
-            largest: float32[WIDE]
-            total: float32[WIDE]
-            for k in range(WIDE):
-                sums[k] = vector(float32, 4)(0)
-                largest[k] = LEAST
-                total[k] = 0
-            for p in range(0, parts, DEEP):
-                few: vector(float32, 4)[WIDE * DEEP]
-                facts: vector(float32, 2)[WIDE * DEEP]
-                for i in range(WIDE * DEEP):  # no branches between loads
-                    at: int32 = min(e + i % WIDE * 512, end - 4)
-                    slot: int32 = read + slot_of(leader, first + min(p + i / WIDE, parts - 1) * step, piece)
-                    facts[i] = load_vector(all[slot, at / DIM, DIM], 2)
-                    few[i] = load_vector(all[slot, at / DIM, at % DIM], 4)
-                for i in range(WIDE * DEEP):
-                    if p + i / WIDE < parts:
-                        top: float32 = max(largest[i % WIDE], facts[i][0])
-                        before: float32 = fast_exp2_flush(largest[i % WIDE] - top)
-                        factor: float32 = fast_exp2_flush(facts[i][0] - top)
-                        sums[i % WIDE] = sums[i % WIDE] * before + few[i] * factor
-                        total[i % WIDE] = total[i % WIDE] * before + facts[i][1] * factor
-                        largest[i % WIDE] = top
-            for k in range(WIDE):
-                r: int32 = (e + k * 512) / DIM
-                c: int32 = (e + k * 512) % DIM
-                if e + k * 512 < end:
-                    if not final:
-                        store_vector(all[target, r, c], sums[k])
-                        if c == 0:
-                            store_vector(all[target, r, DIM], vector(float32, 2)(largest[k], total[k]))
-                    else:
-                        h: int32 = head + (tops + r) % s.shared_by
-                        n: int32 = (tops + r) / s.shared_by
-                        if start + c < s.columns_v:
-                            four: vector(T, 4)
-                            for i in range(4):
-                                four[i] = T(sums[k][i] / total[k]) if total[k] > 0 else T(0)
-                            store_vector(own_out[h, n, start + c], four)
-                        if LSE and c == 0:
-                            own_log[h, n] = (largest[k] + log2(total[k])) * LN_2
-
-
-@prism("device")
-@template(T=dtype, DIM=constexpr(int), LSE=constexpr(bool))
+@template(T=dtype, DIM=constexpr(int), LSE=constexpr(bool), LEADERS=constexpr(bool))
 @requires(warpgroup[1])
 def finish(
     out: ptr(T) @ warpgroup[1], log: ptr(float32) @ warpgroup[1], kept: ptr(float32) @ warpgroup[1],
-    counters: ptr(uint32) @ grid[1], words: shared(uint32[4]) @ warpgroup[1], sums: fragment(float32, 64, DIM) @ warpgroup[1],
-    largest: float32[2] @ thread[1], total: float32[2] @ thread[1], unit: int32 @ warpgroup[1], leader: int32 @ warpgroup[1],
-    parts: int32 @ warpgroup[1], slots: int32 @ warpgroup[1], piece: int32 @ warpgroup[1], w: int32 @ warpgroup[1],
-    s: Sizes @ grid[1],
+    leaders: ptr(int32) @ warpgroup[1], sums: fragment(float32, 64, DIM) @ warpgroup[1], largest: float32[2] @ thread[1],
+    total: float32[2] @ thread[1], unit: int32 @ warpgroup[1], leader: int32 @ warpgroup[1], parts: int32 @ warpgroup[1],
+    piece: int32 @ warpgroup[1], start: int32 @ warpgroup[1], s: Sizes @ grid[1],
 ):
-    """Keep a unit's part of a piece; who is done last of `s.fan` units that follow one another adds theirs up, and so on.
+    """Write what block `unit` has of a piece: the result where it has all of it, else a part; `add_parts` adds these up.
 
     Perspective: warpgroup.
-    Shapes:      `parts` units from `leader` on have a part each. `w`: which `DIM` columns of the result these are. `kept`: for
-                 each `w` two times `slots` slots of `s.strip` rows. `counters`: 4 for each slot. `words`: 4.
+    Shapes:      `parts` blocks from `leader` on have a part each; where `LEADERS`, both numbers of each piece go to `leaders`.
+                 The sums' columns of the result are those from `start` on.
     Test:        tests/kernels/test_attention_decode.py
     """
     for h in range(2):
         for x in range(2):
             total[h] += shuffle_xor(total[h], 1 << x)
     if parts == 1:
-        put(out, log, sums, largest, total, piece, w * DIM, s, LSE=LSE)
-    i: int32 @ warpgroup[1] = unit - leader
-    n: int32 @ warpgroup[1] = parts if parts > 1 else 0
-    step: int32 @ warpgroup[1] = 1
-    level: int32 @ warpgroup[1] = 0
-    base: int32 @ warpgroup[1] = 2 * w * slots
-    if parts > 1:
-        keep(kept, base + slot_of(leader, i, piece), sums, largest, total, s.shared_by * s.tokens - piece % s.strips * 64, s)
-    while n > 0:
-        first: int32 @ warpgroup[1] = i / s.fan * s.fan
-        members: int32 @ warpgroup[1] = min(s.fan, n - first)
-        done: bool @ warpgroup[1] = is_last(counters, 4 * (base + slot_of(leader, first * step, piece)) + level, words, members)
-        if done and s.strip <= 4:
-            add_up(
-                out, log, kept, base + level % 2 * slots, base + (level + 1) % 2 * slots, leader, first * step, step, members,
-                n <= s.fan, piece, w * DIM, s, DIM=DIM, LSE=LSE, WIDE=1, DEEP=12,
-            )
-        elif done:
-            add_up(
-                out, log, kept, base + level % 2 * slots, base + (level + 1) % 2 * slots, leader, first * step, step, members,
-                n <= s.fan, piece, w * DIM, s, DIM=DIM, LSE=LSE, WIDE=4, DEEP=3,
-            )
-        n = (n + (s.fan - 1)) / s.fan if done and n > s.fan else 0
-        i = i / s.fan
-        step *= s.fan
-        level += 1
+        put(out, log, sums, largest, total, piece, start, s, LSE=LSE)
+    else:
+        rows: int32 @ warpgroup[1] = s.shared_by * s.tokens - piece % s.strips * 64
+        keep(kept, slot_of(leader, unit - leader), sums, largest, total, rows, start, s)
+    if LEADERS and unit == leader and start == 0:
+        with partition(leaders, thread[1], 2 * int64(piece), races="allow") as own, one(thread):
+            store_vector(own[0], vector(int32, 2)(leader, parts))
 
 
-__all__ = ["finish"]
+@prism("device")
+@requires(thread[1])
+def join(
+    sums: float32[4] @ thread[1], facts: float32[2] @ thread[1], more: vector(float32, 4) @ thread[1],
+    largest: float32 @ thread[1], total: float32 @ thread[1],
+):
+    """Add a part's sums, whose largest score and total are given, to others; `facts` are theirs."""
+    top: float32 = max(facts[0], largest)
+    before: float32 = fast_exp2_flush(facts[0] - top)
+    factor: float32 = fast_exp2_flush(largest - top)
+    for i in range(4):
+        sums[i] = sums[i] * before + more[i] * factor
+    facts[0] = top
+    facts[1] = facts[1] * before + total * factor
+
+
+@prism("global")
+@template(T=dtype, CUT=constexpr(AddCut))
+@requires(grid[1], block[1], thread[CUT.threads])
+def add_parts(
+    o: ptr(T) @ grid[1], lse: ptr(float32) @ grid[1], partial: ptr(const(float32)) @ grid[1],
+    leaders: ptr(const(int32)) @ grid[1], s: Sizes @ grid[1],
+):  # fmt: skip
+    """Add up the parts of each piece that has several, in the same order each time, and write the result.
+
+    Perspective: grid. `CUT.lanes` threads have four columns each of a row, of each `CUT.each`th part; others, of up to
+                 `CUT.split` warps of the block, whose sums are added up then, have the other parts.
+    Shapes:      `partial`, `leaders`: as `finish` leaves them; of sequences of one length these can be told without `leaders`.
+    Test:        tests/kernels/test_attention_decode.py
+    """
+    b: int32 @ block[1] = id()
+    many: int32 @ grid[1] = (s.columns_v + (4 * CUT.lanes - 1)) / (4 * CUT.lanes)  # times that these columns are in a row
+    of_all: int32 @ grid[1] = s.heads * s.shared_by
+    pieces: int32 @ grid[1] = s.batches * s.heads * s.strips
+    each: int32 @ grid[1] = max(1, (s.keys + (CUT.keys - 1)) / CUT.keys)
+    with (
+        partition(
+            o, block[1], lambda h, n, c: h / of_all * s.o_batch + h % of_all * s.o_head + n * s.o_token + c, races="allow"
+        ) as outs,
+        partition(lse, block[1], lambda h, n: int64(h) * s.tokens + n, races="allow") as logs, group(block[1]),
+    ):
+        beside: shared(float32[CUT.warps, 4 * CUT.lanes + 4])
+        t: int32 @ thread[1] = id()
+        unit: int64 @ thread[1] = int64(b) * (CUT.warps // CUT.split) + t / 32 / CUT.split  # of rows' columns
+        piece: int32 @ thread[1] = int32(unit / (many * s.strip))
+        within: int32 @ thread[1] = int32(unit - int64(piece) * (many * s.strip))
+        r: int32 @ thread[1] = piece % s.strips * 64 + within / many
+        c: int32 @ thread[1] = (within % many * CUT.lanes + t % CUT.lanes) * 4
+        parts: int32 @ thread[1] = 0
+        sums: float32[4] @ thread[1] = [0, 0, 0, 0]
+        facts: float32[2] @ thread[1] = [LEAST, 0]
+        with group(thread[1]):
+            place: vector(int32, 2) = vector(int32, 2)(0, 1)
+            if piece < pieces and r < s.shared_by * s.tokens:
+                if CUT.lengths:
+                    place = load_vector(leaders[2 * int64(piece)], 2)
+                else:
+                    place[0] = block_of(piece * each, pieces * each, s.blocks)
+                    place[1] = block_of(piece * each + each - 1, pieces * each, s.blocks) - place[0] + 1
+            parts = place[1]
+            for p in range(t / CUT.lanes % CUT.each if parts > 1 else parts, parts, CUT.each * CUT.deep):
+                few: vector(float32, 4)[CUT.deep]
+                of_few: vector(float32, 2)[CUT.deep]
+                for i in range(CUT.deep):  # no branches between loads
+                    slot: int32 = slot_of(place[0], min(p + i * CUT.each, parts - 1)) * s.strip + within / many
+                    of_few[i] = load_vector(partial[slot * (s.padded_v + 4) + s.padded_v], 2)
+                    few[i] = load_vector(partial[slot * (s.padded_v + 4) + min(c, s.padded_v - 4)], 4)
+                for i in range(CUT.deep):
+                    if p + i * CUT.each < parts:
+                        join(sums, facts, few[i], of_few[i][0], of_few[i][1])
+        for x in range(CUT.steps):
+            others: vector(float32, 4) @ thread[1] = vector(float32, 4)(sums[0], sums[1], sums[2], sums[3])
+            others = shuffle_xor(others, CUT.lanes << x)
+            largest: float32 @ thread[1] = shuffle_xor(facts[0], CUT.lanes << x)
+            total: float32 @ thread[1] = shuffle_xor(facts[1], CUT.lanes << x)
+            with group(thread[1]):
+                join(sums, facts, others, largest, total)
+        if CUT.split > 1:
+            with partition(beside, thread[1], lambda e: (t / 32, e), races="allow") as mine, group(thread[1]):
+                if t % 32 < CUT.lanes:
+                    store_vector(mine[t % 32 * 4], vector(float32, 4)(sums[0], sums[1], sums[2], sums[3]))
+                if t % 32 == 0:
+                    store_vector(mine[4 * CUT.lanes], vector(float32, 2)(facts[0], facts[1]))
+        with (
+            partition(outs, thread[1], lambda h, n: (h, n, c), races="allow") as out,
+            partition(logs, thread[1], lambda h, n: (h, n), races="allow") as log, group(thread[1]),
+        ):
+            if t % (32 * CUT.split) < CUT.lanes and parts > 1:
+                for i in range(1, CUT.split):
+                    of_one: vector(float32, 2) = load_vector(beside[t / 32 + i, 4 * CUT.lanes], 2)
+                    join(sums, facts, load_vector(beside[t / 32 + i, t % 32 * 4], 4), of_one[0], of_one[1])
+                h: int32 = piece / s.strips * s.shared_by + r % s.shared_by
+                n: int32 = r / s.shared_by
+                if c < s.columns_v:
+                    four: vector(T, 4)
+                    for i in range(4):
+                        four[i] = T(sums[i] / facts[1]) if facts[1] > 0 else T(0)
+                    store_vector(out[h, n], four)
+                if CUT.lse and c == 0:
+                    log[h, n] = (facts[0] + log2(facts[1])) * LN_2
+
+
+EXAMPLES = {"add_parts": {"T": "float16", "CUT": AddCut(4, 4)}}
+
+__all__ = ["add_parts", "finish"]

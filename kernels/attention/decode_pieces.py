@@ -1,11 +1,12 @@
-"""Which unit has which tiles, of sequences of different lengths; what is loaded of them, and cleared."""
+"""Which block has which tiles, of sequences of different lengths; what is loaded of them, cleared, and scaled."""
 
 from __future__ import annotations
 
 from prism.kernels.attention.decode_cut import Sizes
+from prism.kernels.attention.softmax import LEAST
 from prism.lang import (
-    CUtensorMap, block, const, constexpr, dtype, function, grid, group, id, int32, int64, load_vector, one, partition, prism, ptr,
-    requires, roles, shared, store_vector, template, thread, tma_load, uint32, vector, warp,
+    CUtensorMap, block, const, constexpr, count, dtype, float32, fragment, function, grid, group, id, int32, int64, load_vector,
+    one, partition, prism, ptr, requires, row, shared, store_vector, template, thread, tma_load, vector, warp, warpgroup,
 )  # fmt: skip
 from prism.lib.thread import operators
 
@@ -76,37 +77,23 @@ def find_piece(
 
 @prism("device")
 @requires(thread[1])
-def first_of(
-    unit: int32 @ thread[1], big: int32 @ thread[1], many: int32 @ thread[1], small: int32 @ thread[1],
-) -> int32 @ thread[1]:
-    """The first tile of a unit: `many` units have the first `big` tiles, evenly, each further one has `small`."""
-    return int32(int64(unit) * big / many) if unit <= many else big + (unit - many) * small
-
-
-@prism("device")
-@requires(thread[1])
-def unit_of(
-    tile: int32 @ thread[1], big: int32 @ thread[1], many: int32 @ thread[1], small: int32 @ thread[1],
-) -> int32 @ thread[1]:
-    """The unit that has a tile."""
-    return int32((int64(tile + 1) * many - 1) / big) if tile < big else many + (tile - big) / small
+def block_of(tile: int32 @ thread[1], tiles: int32 @ thread[1], blocks: int32 @ thread[1]) -> int32 @ thread[1]:
+    """The block that has a tile."""
+    return int32((int64(tile + 1) * blocks - 1) / tiles)
 
 
 @prism("device")
 @template(PIECE=function, THREADS=constexpr(int), KEYS=constexpr(int), LENGTHS=constexpr(bool))
 @requires(block[1], thread[THREADS])
 def deal(
-    b: int32 @ block[1], blocks: int32 @ grid[1], lengths: ptr(const(int32)) @ grid[1], tickets: ptr(uint32) @ grid[1],
-    scheduler: roles(warp, 1), s: Sizes @ grid[1],
+    b: int32 @ block[1], blocks: int32 @ grid[1], lengths: ptr(const(int32)) @ grid[1], s: Sizes @ grid[1],
 ):
-    """`PIECE(piece, length, first, last, unit, leader, parts, slots)` for what the block has of each head's keys.
+    """`PIECE(piece, length, first, last, leader, parts)` for what the block has of each head's keys.
 
-    Tiles of keys are numbered through all sequences and heads. Units of tiles that follow one another go to who comes first.
-    Of `piece`, 64 queries of a head, the block has tiles `first` to `last` of `length` keys; `parts` units from `leader` on have
-    some.
+    Tiles of keys are numbered through all sequences and heads, and each block has as many that follow one another. Of `piece`, 64
+    queries of a head, it has tiles `first` to `last` of `length` keys; `parts` blocks from `leader` on have some.
 
     Perspective: block `b` of `blocks`.
-    Shapes:      `slots`: three for each unit. `tickets`: as of `grid.dynamic_tiles`.
     Test:        tests/kernels/test_attention_decode.py
     """
     starts: shared(int32[64])
@@ -116,28 +103,21 @@ def deal(
     if LENGTHS:
         of_a_head: int32 @ block[1] = count_tiles(lengths, s.batches, s.keys, starts, KEYS=KEYS, THREADS=THREADS)
         tiles = heads * of_a_head
-    big: int32 @ block[1] = min(tiles, max(tiles - tiles / s.part, blocks * s.small)) if s.small > 0 else tiles
-    many: int32 @ block[1] = min(blocks, big)
-    units: int32 @ block[1] = many + (tiles - big + (s.small - 1)) / s.small if s.small > 0 else many
-
-    @requires(block[1], thread[THREADS])
-    def attend_unit(unit: int32 @ block[1]):
-        first: int32 @ block[1] = first_of(unit, big, many, s.small)
-        last: int32 @ block[1] = min(tiles, first_of(unit + 1, big, many, s.small))
-        piece: int32 @ block[1] = first / each
-        start: int32 @ block[1] = piece * each
-        if LENGTHS:
-            piece, start = find_piece(lengths, s.batches, s.keys, starts, heads, first, KEYS=KEYS, THREADS=THREADS)
-        while start < last:
-            length: int32 @ block[1] = max(0, min(s.keys, lengths[piece / heads])) if LENGTHS else s.keys
-            n: int32 @ block[1] = max(1, (length + (KEYS - 1)) / KEYS)
-            leader: int32 @ block[1] = unit_of(start, big, many, s.small)
-            parts: int32 @ block[1] = unit_of(start + n - 1, big, many, s.small) - leader + 1
-            PIECE(piece, length, max(first - start, 0), min(n, last - start), unit, leader, parts, 3 * units)
-            piece += 1
-            start += n
-
-    grid.dynamic_tiles(tickets, b, blocks, units, scheduler, TILE=attend_unit, THREADS=THREADS)
+    many: int32 @ block[1] = min(blocks, tiles)
+    first: int32 @ block[1] = int32(int64(b) * tiles / many)
+    last: int32 @ block[1] = int32(int64(b + 1) * tiles / many) if b < many else 0
+    piece: int32 @ block[1] = first / each
+    start: int32 @ block[1] = piece * each
+    if LENGTHS and b < many:
+        piece, start = find_piece(lengths, s.batches, s.keys, starts, heads, first, KEYS=KEYS, THREADS=THREADS)
+    while start < last:
+        length: int32 @ block[1] = max(0, min(s.keys, lengths[piece / heads])) if LENGTHS else s.keys
+        n: int32 @ block[1] = max(1, (length + (KEYS - 1)) / KEYS)
+        leader: int32 @ block[1] = block_of(start, tiles, many)
+        parts: int32 @ block[1] = block_of(start + n - 1, tiles, many) - leader + 1
+        PIECE(piece, length, max(first - start, 0), min(n, last - start), leader, parts)
+        piece += 1
+        start += n
 
 
 @prism("device")
@@ -178,7 +158,49 @@ def load_query(
 
 
 @prism("device")
-@template(T=dtype, KEYS=constexpr(int), BOX=constexpr(int), DIM=constexpr(int), PAGE=constexpr(int))
+@template(KEYS=constexpr(int), DIM=constexpr(int), CAUSAL=constexpr(bool))
+@requires(warpgroup[1])
+def begin_rows(
+    scores: fragment(float32, 64, KEYS) @ warpgroup[1], sums: fragment(float32, 64, DIM) @ warpgroup[1],
+    largest: float32[2] @ thread[1], total: float32[2] @ thread[1], high: int32[2] @ thread[1], length: int32 @ warpgroup[1],
+    top: int32 @ warpgroup[1], s: Sizes @ grid[1],
+):
+    """Nothing is summed up of rows from `top` on as yet; `high`: which keys the thread's two see, of `length`.
+
+    Perspective: warpgroup.
+    Test:        tests/kernels/test_attention_decode.py
+    """
+    with group(thread[1]):
+        for h in range(2):
+            token: int32 = (top + row(scores, 2 * h)) / s.shared_by
+            high[h] = min(length, length - (s.tokens - 1) + token) if CAUSAL else length
+            largest[h] = LEAST
+            total[h] = 0
+        for i in range(count(sums)):
+            sums[i] = 0
+
+
+@prism("device")
+@template(T=dtype, KEYS=constexpr(int), DIM=constexpr(int))
+@requires(warpgroup[1])
+def scale_rows(
+    scores: fragment(float32, 64, KEYS) @ warpgroup[1], weights: fragment(T, 64, KEYS) @ warpgroup[1],
+    sums: fragment(float32, 64, DIM) @ warpgroup[1], factor: float32[2] @ thread[1],
+):
+    """Scale what was summed up by the last largest scores, and round the new weights, which `weigh` made of scores.
+
+    Perspective: warpgroup.
+    Test:        tests/kernels/test_attention_decode.py
+    """
+    with group(thread[1]):
+        for i in range(count(sums)):
+            sums[i] *= factor[i / 2 % 2]
+        for i in range(count(weights)):
+            weights[i] = T(scores[i])
+
+
+@prism("device")
+@template(T=dtype, KEYS=constexpr(int), BOX=constexpr(int), DIM=constexpr(int), PAGE=constexpr(int), ONCE=constexpr(bool))
 @requires(warp[1])
 def bring(
     tile: shared(T[KEYS, DIM], swizzle=128) @ warp[1], x: const(CUtensorMap(T, 1, 1, BOX, DIM, swizzle=128)) @ grid[1],
@@ -186,6 +208,8 @@ def bring(
     table: ptr(const(int32)) @ grid[1], s: Sizes @ grid[1],
 ):
     """Load a tile of a sequence's keys or values from `first` on; zeros, in place of pages from `length` on.
+
+    Where `ONCE`, it leaves the L2 first.
 
     Perspective: warp.
     Test:        tests/kernels/test_attention_decode.py
@@ -198,9 +222,14 @@ def bring(
                 at: int32 = first + p * BOX
                 numbers[p] = table[batch * s.wide + at / PAGE] if at < length else s.pages
             for p in range(BOXES):
-                tma_load(tile[p * BOX, 0], x[numbers[p], head, (first + p * BOX) % PAGE, column])
+                if ONCE:
+                    tma_load(tile[p * BOX, 0], x[numbers[p], head, (first + p * BOX) % PAGE, column], cache="evict_first")
+                else:
+                    tma_load(tile[p * BOX, 0], x[numbers[p], head, (first + p * BOX) % PAGE, column])
+        elif ONCE:
+            tma_load(tile, x[batch, head, first, column], cache="evict_first")
         else:
             tma_load(tile, x[batch, head, first, column])
 
 
-__all__ = ["bring", "clear_rows", "deal", "load_query"]
+__all__ = ["begin_rows", "block_of", "bring", "clear_rows", "deal", "load_query", "scale_rows"]

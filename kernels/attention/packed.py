@@ -2,7 +2,8 @@
 
 Their tensor maps end where a sequence does, by one axis more. The map of an array of `n` rows begins `n` rows before it, and
 element [end, head, n - length + r, e] is of row `end - length + r`: row r of the sequence that ends at row `end`. From r =
-`length` on there is none: the copy engine loads zeros and stores nothing, whatever the next sequence has there.
+`length` on there is none: the copy engine loads zeros and stores nothing, whatever the next sequence has there. But a box must
+hold a row: of one that lies outside as a whole the engine, on an H200, touches where the map begins, where there is no memory.
 """
 
 from __future__ import annotations
@@ -45,6 +46,28 @@ def first_tile(
 @prism("device")
 @template(INDEX=dtype, ROWS=constexpr(int))
 @requires(thread[1])
+def find_sequence(
+    offsets: ptr(const(INDEX)) @ grid[1], tile: int32 @ thread[1], sequences: int32 @ thread[1], heads: int32 @ thread[1],
+    rows: int32 @ thread[1],
+) -> int32 @ thread[1]:  # fmt: skip
+    """Which sequence has a number of a tile: the last whose first number is not beyond it.
+
+    Cost:        a binary search.
+    """
+    low: int32 = 0
+    high: int32 = sequences
+    while high - low > 1:
+        middle: int32 = (low + high) / 2
+        if heads * first_tile(offsets, middle, rows, ROWS=ROWS) <= tile:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+@prism("device")
+@template(INDEX=dtype, ROWS=constexpr(int))
+@requires(thread[1])
 def find_tile(
     offsets: ptr(const(INDEX)) @ grid[1], key_offsets: ptr(const(INDEX)) @ grid[1], tile: int32 @ thread[1],
     sequences: int32 @ thread[1], heads: int32 @ thread[1], section: int32 @ thread[1], rows: int32 @ thread[1],
@@ -60,14 +83,7 @@ def find_tile(
     Source:      "ragged" tensor maps: triton/tools/ragged_tma.py, quack's create_ragged_tensor_for_tma (FlashAttention-4).
     Test:        tests/kernels/test_attention_packed.py
     """
-    low: int32 = 0
-    high: int32 = sequences
-    while high - low > 1:
-        middle: int32 = (low + high) / 2
-        if heads * first_tile(offsets, middle, rows, ROWS=ROWS) <= tile:
-            low = middle
-        else:
-            high = middle
+    low: int32 = find_sequence(offsets, tile, sequences, heads, rows, ROWS=ROWS)
     first: int32 = first_tile(offsets, low, rows, ROWS=ROWS)
     row_tiles: int32 = max(1, first_tile(offsets, low + 1, rows, ROWS=ROWS) - first)
     last: int32 = max(1, heads / section) - 1  # of the sections, which has what is left of heads too
@@ -84,4 +100,4 @@ def find_tile(
     return Place(head, top, length, max(0, key_end - start_of(key_offsets, low, keys)), row_end, key_end)
 
 
-__all__ = ["Place", "find_tile"]
+__all__ = ["Place", "find_sequence", "find_tile", "first_tile", "start_of"]

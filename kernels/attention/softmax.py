@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 from prism.lang import (
-    bfloat16, column, constexpr, count, dtype, fast_divide, fast_exp2, fast_exp2_flush, float32, float_as_uint, fragment,
-    function, group, int32, pack_bf16x2, pack_f16x2, prism, requires, row, shuffle_xor, template, thread, uint32, uint_as_float,
-    warpgroup,
+    bfloat16, byte_permute, column, constexpr, count, dtype, fast_divide, fast_exp2, fast_exp2_flush, float32, float_as_uint,
+    fma_f16x2, fragment, function, group, int32, mul_f16x2, pack_bf16x2, pack_f16x2, prism, requires, row, shuffle_xor, template,
+    thread, uint32, unpack_f16x2, warpgroup,
 )  # fmt: skip
 
 LEAST = -1e30
@@ -16,6 +16,10 @@ EIGHT = 8
 """Weights that become 8-bit floats are times 2^8: e4m3 holds up to 448, and nothing below 2^-9."""
 LOG2_E = math.log2(math.e)
 LN_2 = math.log(2.0)
+DROP = 8
+"""By how many powers of two the score that others are compared with may be below the largest one so far."""
+WHOLE = 12582912.0
+"""1.5 * 2^23: of a sum with it the last bit is 1."""
 
 
 @prism("device")
@@ -79,58 +83,104 @@ def mask(
 
 @prism("device")
 @requires(thread[1])
-def exp2_by_products(x: float32 @ thread[1]) -> float32 @ thread[1]:
-    """2 to the x, within 2^-9 of it: a polynomial of what is over a whole number; of less than -126 that of -126, so never 0.
+def exp2_by_products(
+    x: float32 @ thread[1], y: float32 @ thread[1], scale: float32 @ thread[1], largest: float32 @ thread[1]
+) -> uint32 @ thread[1]:
+    """`exp2(scale * x - largest)`, and that of y, as a word of two float16: from 2^-14 to 2^15 within 2^-7.6, less below, and 0.
 
-    Where the unit of exponentials is what all wait for, the one of sums and products is free.
+    1024 * (15 + n + f) is the word of the float16 2^n * (1 + f), and where `WHOLE` is added, it is the end of a float32's word.
+    By what 1 + f is off from 2^f, there is a polynomial. So the unit of sums makes powers, where all wait for that of
+    exponentials.
 
-    Source:      Zadouri et al., "FlashAttention-4", has the idea.
+    Source:      Schraudolph, "A fast, compact approximation of the exponential function"; Zadouri et al., "FlashAttention-4".
     Test:        tests/kernels/test_attention8.py
     """
-    WHOLE: constexpr(float) = 12582912.0  # 1.5 * 2^23: of a sum with it the last bit is 1
-    bounded: float32 = max(x, -126.0)
-    shifted: float32 = bounded + WHOLE
-    rest: float32 = bounded - (shifted - WHOLE)
-    power: float32 = (0.23842897 * rest + 0.70344802) * rest + 1.00044314
-    return uint_as_float(float_as_uint(power) + (float_as_uint(shifted) << 23))
+    zero: float32 = WHOLE + 15 * 1024 - 1024 * largest
+    first: float32 = max(1024 * scale * x + zero, WHOLE)
+    second: float32 = max(1024 * scale * y + zero, WHOLE)
+    lines: uint32 = byte_permute(float_as_uint(first), float_as_uint(second), 0x5410)
+    ones: uint32 = lines & 0x03FF03FF | 0x3C003C00
+    return mul_f16x2(lines, fma_f16x2(fma_f16x2(ones, 0x337A337A, 0xB98EB98E), ones, 0x3DD43DD4))
 
 
 @prism("device")
-@template(KEYS=constexpr(int), MORE=constexpr(int), BY_PRODUCTS=constexpr(int))
+@template(KEYS=constexpr(int), HELD=constexpr(int), MORE=constexpr(int))
 @requires(warpgroup[1])
-def weigh(
-    scores: fragment(float32, 64, KEYS) @ warpgroup[1], largest: float32[2] @ thread[1], total: float32[2] @ thread[1],
+def compare(
+    scores: fragment(float32, 64, KEYS) @ warpgroup[1], largest: float32[HELD] @ thread[1], total: float32[2] @ thread[1],
     factor: float32[2] @ thread[1], scale: float32 @ warpgroup[1],
 ):
-    """Make scores their weights, `exp2(scale * score - largest)`, of the thread's two rows, and `total` the sum of them so far.
+    """Make `largest` the largest of `scale * score`, of the thread's two rows; the sum so far is scaled by what it was to it.
 
     Perspective: warpgroup; the four threads that share rows agree on the largest score, and each has a part of the sum.
-    Shapes:      `largest` is that score less `MORE`, so weights and their sum are times 2^`MORE`. `factor`: by what to scale what
-                 was summed by the last largest scores. Of `BY_PRODUCTS` powers one is made by `exp2_by_products`; 0: none is.
+    Shapes:      `largest` is that score less `MORE`, so weights and their sum are times 2^`MORE`. Where four numbers are `HELD`,
+                 the last two are those, and the first two those of this tile alone, or 2^`DROP` below: a tile's largest weight
+                 is a power of two then, which rounding leaves as it is, and large weights are those that count. `factor`: by
+                 what to scale what was summed by the last `largest`.
     Source:      Milakov and Gimelshein, "Online normalizer calculation for softmax".
     Test:        tests/kernels/test_attention.py
     """
     for h in range(2):
         top: float32 @ thread[1] = -math.inf
         with group(thread[1]):
-            for i in range(count(scores)):
+            for i in range(0, count(scores), 2):
                 if i / 2 % 2 == h:
-                    top = max(top, scores[i])
-            top = max(scale * top - MORE if MORE > 0 else scale * top, largest[h])
+                    top = max(top, max(scores[i], scores[i + 1]))
+            top = max(scale * top - MORE if MORE > 0 else scale * top, largest[h] if HELD == 2 else -math.inf)
         for s in range(2):
             top = max(top, shuffle_xor(top, 1 << s))
         with group(thread[1]):
+            if HELD == 4:
+                largest[2 + h] = max(largest[2 + h], top)
+                top = max(top, largest[2 + h] - DROP)
             factor[h] = fast_exp2_flush(largest[h] - top)
             largest[h] = top
             total[h] *= factor[h]
+
+
+@prism("device")
+@template(KEYS=constexpr(int), HELD=constexpr(int), BY_PRODUCTS=constexpr(int))
+@requires(warpgroup[1])
+def exponentiate(
+    scores: fragment(float32, 64, KEYS) @ warpgroup[1], largest: float32[HELD] @ thread[1], total: float32[2] @ thread[1],
+    scale: float32 @ warpgroup[1],
+):
+    """Make scores their weights, `exp2(scale * score - largest)`, of the thread's two rows, and add them to `total`.
+
+    Perspective: warpgroup; each thread has a part of the sum.
+    Shapes:      of `BY_PRODUCTS` pairs of weights one is made by `exp2_by_products`; 0: none is.
+    Test:        tests/kernels/test_attention.py
+    """
     with group(thread[1]):
-        for i in range(count(scores)):
-            exponent: float32 = scale * scores[i] - largest[i / 2 % 2]
-            if BY_PRODUCTS > 0 and i % max(BY_PRODUCTS, 1) == 0:
-                scores[i] = exp2_by_products(exponent)
+        for i in range(0, count(scores), 2):
+            if BY_PRODUCTS > 0 and i / 4 % max(BY_PRODUCTS, 1) == 0:
+                both: uint32 = exp2_by_products(scores[i], scores[i + 1], scale, largest[i / 2 % 2])
+                scores[i] = unpack_f16x2(both, 0)
+                scores[i + 1] = unpack_f16x2(both, 1)
             else:
-                scores[i] = fast_exp2_flush(exponent)
-            total[i / 2 % 2] += scores[i]
+                for e in range(2):
+                    scores[i + e] = fast_exp2_flush(scale * scores[i + e] - largest[i / 2 % 2])
+            for e in range(2):
+                total[i / 2 % 2] += scores[i + e]
 
 
-__all__ = ["EIGHT", "LEAST", "LN_2", "LOG2_E", "as_it_is", "change", "exp2_by_products", "mask", "pack", "weigh"]
+@prism("device")
+@template(KEYS=constexpr(int), HELD=constexpr(int), MORE=constexpr(int), BY_PRODUCTS=constexpr(int))
+@requires(warpgroup[1])
+def weigh(
+    scores: fragment(float32, 64, KEYS) @ warpgroup[1], largest: float32[HELD] @ thread[1], total: float32[2] @ thread[1],
+    factor: float32[2] @ thread[1], scale: float32 @ warpgroup[1],
+):
+    """Make scores their weights: `compare`, then `exponentiate`.
+
+    Perspective: warpgroup.
+    Test:        tests/kernels/test_attention.py
+    """
+    compare(scores, largest, total, factor, scale, MORE=MORE)
+    exponentiate(scores, largest, total, scale, BY_PRODUCTS=BY_PRODUCTS)
+
+
+__all__ = [
+    "EIGHT", "LEAST", "LN_2", "LOG2_E", "as_it_is", "change", "compare", "exp2_by_products", "exponentiate", "mask", "pack",
+    "weigh",
+]  # fmt: skip

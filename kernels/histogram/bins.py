@@ -8,16 +8,16 @@ with the edge that is near it. Where roundings are no small part of a bin, `exac
 
 from prism.lang import (
     bitcast, const, constexpr, dtype, float32, float64, floor, fma, int32, int64, prism, ptr, requires, struct, template,
-    thread, uint64, wrapping_subtract,
+    thread, uint32, uint64, wrapping_subtract,
 )
 
-UNSURE = -1
-"""What stands for a bin where `exact_bin` must be asked."""
 IDENTITY, EVEN, EDGES = 0, 1, 2
 """Kinds of bins: a number is its bin's; bins are even; they are between edges."""
 
 MAGIC = 12582912.0
 """1.5 * 2^23: what is added to it in float32 is rounded to a whole number, which is then its lowest bits."""
+MAGIC_BITS = 0x4B400000
+"""The bits of `MAGIC`."""
 
 
 @struct
@@ -26,7 +26,8 @@ class Even:
 
     `scale`: bins a unit. `offset`: what is added to an integer's distance from `least`, in bins. Distances that are less than
     `margin` away from a whole number are not sure; none is, where it is 1 or more. A float that is at least
-    `least_sure` above the first edge is above it: 0 where that edge is not rounded.
+    `least_sure` above the first edge is above it: 0 where that edge is not rounded. One up to `most_sure` is not above the last.
+    An integer's bin is the whole part of its distance times `factor`, and `addend`, over `2^power`, where there are such.
     """
 
     least: int64
@@ -43,6 +44,10 @@ class Even:
     offset: float64
     margin: float64
     least_sure: float64
+    most_sure: float64
+    factor: uint64
+    addend: uint64
+    power: uint64
 
 
 @prism("device")
@@ -131,52 +136,90 @@ def floor_of(g: G @ thread[1]) -> G @ thread[1]:
 def integer_of(whole: G @ thread[1]) -> int32 @ thread[1]:
     """A whole number from 0 to 2^21 as an integer."""
     if G == float32:
-        return bitcast(whole + MAGIC, int32) - 0x4B400000
+        return bitcast(whole + MAGIC, int32) - MAGIC_BITS
     else:
         return int32(whole)
 
 
 @prism("device")
 @requires(thread[1])
-@template(TI=dtype, T=dtype, L=dtype, G=dtype, W=dtype, U=dtype, INTEGRAL=constexpr(bool), SURE=constexpr(bool))
-def quick_bin(x: TI @ thread[1], size: int32 @ thread[1], rule: Even @ thread[1]) -> int32 @ thread[1]:
-    """The bin of a number, computed in the type `G`; `size` where it is in none, `UNSURE` where no bin is sure in `G`.
+@template(TI=dtype, G=dtype, W=dtype, U=dtype, INTEGRAL=constexpr(bool), SURE=constexpr(bool), FIXED=constexpr(bool))
+def quick_bin(x: TI @ thread[1], size: int32 @ thread[1], rule: Even @ thread[1]) -> (int32, bool) @ thread[1]:
+    """The bin of a number, computed in the type `G`, `size` where it is in none; and whether that is sure in `G`.
 
-    `SURE`: an integer is further from each edge than all roundings, so that its bin is the whole part of its distance.
+    `SURE`: an integer is further from each edge than all roundings, so that its bin is the whole part of its distance; of floats
+    nothing is rounded. `FIXED`: of integers that are sure, so it is where they are multiplied by `rule.factor`.
     """
-    margin: G = G(rule.margin)
-    if INTEGRAL and SURE:
-        far: U = distance(x, rule, W=W, U=U)
-        b: int32 = integer_of(floor_of(fma(G(far), G(rule.scale), G(rule.offset))))
-        return min(b, size - 1) if far <= U(rule.span) else size
-    elif INTEGRAL:
+    if INTEGRAL:
         far: U = distance(x, rule, W=W, U=U)
         kept: bool = far <= U(rule.span)
-        g: G = fma(G(far), G(rule.scale), G(rule.offset)) if kept else G(0)
-        whole: G = floor_of(g)
-        b: int32 = integer_of(whole)
-        rest: G = g - whole
-        if margin < rest and rest < 1 - margin or not kept:
-            return min(b, size - 1) if kept else size
-        if margin >= 1:
-            return UNSURE
-        nearest: int32 = min(b + (1 if rest > 0.5 else 0), size)
-        return near_bin(x, nearest, size, rule, T=T, L=L, W=W, U=U, INTEGRAL=INTEGRAL)
+        if FIXED:
+            product: uint64 = uint64(uint32(far)) * uint64(uint32(rule.factor)) + rule.addend
+            return int32(min(uint32(product >> uint32(rule.power)), uint32(size - 1))) if kept else size, True
+        elif SURE:
+            return min(integer_of(floor_of(fma(G(far), G(rule.scale), G(rule.offset)))), size - 1) if kept else size, True
+        else:
+            g: G = fma(G(far), G(rule.scale), G(rule.offset)) if kept else G(0)
+            whole: G = floor_of(g)
+            rest: G = g - whole
+            sure: bool = G(rule.margin) < rest and rest < 1 - G(rule.margin)
+            return min(integer_of(whole), size - 1) if kept else size, sure or not kept
+    elif SURE:  # the first edge is 0, and there is a power of two of bins in a unit: no rounding
+        kept: bool = 0 <= G(x) and G(x) <= G(rule.high)
+        return min(int32(G(x) * G(rule.scale) if kept else G(0)), size - 1) if kept else size, True
+    elif G == float32:
+        far: G = G(x) - G(rule.first)
+        margin: G = G(rule.margin)
+        least: G = 2 * margin - 0.5 if far >= G(rule.least_sure) else G(-1)  # in the first bin, or below it
+        most: G = G(size) - 0.5 - 2 * margin if G(x) <= G(rule.most_sure) else G(size)
+        half: G = min(max(fma(far, G(rule.scale), G(-0.5)), least), most)  # from the middle of a bin to the next: a whole number
+        moved: G = half + MAGIC
+        rest: G = half - (moved - MAGIC)
+        b: uint32 = bitcast(wrapping_subtract(bitcast(moved, int32), MAGIC_BITS), uint32)  # below the first edge it is -1
+        return int32(min(b, uint32(size))), abs(rest) < 0.5 - margin
     else:
         far: G = G(x) - G(rule.first)
         g: G = far * G(rule.scale)
         whole: G = floor_of(g if 0 <= g and g < G(size) else G(0))
         b: int32 = integer_of(whole)
         rest: G = g - whole  # of a number above the last edge 1 or more
-        bound: G = G(-1) if b == 0 and far >= G(rule.least_sure) else margin
-        if bound < rest and rest < 1 - margin:
-            return b
-        if g < -margin or g > G(size) + margin:
-            return size
-        if margin >= 1:
-            return UNSURE
-        nearest: int32 = size if g >= G(size) else b + (1 if rest > 0.5 else 0)
-        return near_bin(x, nearest, size, rule, T=T, L=L, W=W, U=U, INTEGRAL=INTEGRAL)
+        bound: G = G(-1) if b == 0 and far >= G(rule.least_sure) else G(rule.margin)
+        near: bool = bound < rest and rest < 1 - G(rule.margin)
+        return b if near else size, near or g < -G(rule.margin) or g > G(size) + G(rule.margin)
+
+
+@prism("device")
+@requires(thread[1])
+@template(TI=dtype, T=dtype, D=dtype, L=dtype, G=dtype, W=dtype, U=dtype, INTEGRAL=constexpr(bool))
+def sure_bin(x: TI @ thread[1], size: int32 @ thread[1], rule: Even @ thread[1]) -> int32 @ thread[1]:
+    """The bin of a number of which `quick_bin` is not sure; `size` where it is in none."""
+    if rule.margin >= 1:
+        return exact_bin(x, size, rule, T=T, D=D, L=L, W=W, U=U, INTEGRAL=INTEGRAL)
+    g: G = 0
+    if INTEGRAL:
+        g = fma(G(distance(x, rule, W=W, U=U)), G(rule.scale), G(rule.offset))
+    else:
+        g = (G(x) - G(rule.first)) * G(rule.scale)
+    if not (-G(rule.margin) <= g and g <= G(size) + G(rule.margin)):
+        return size
+    nearest: int32 = integer_of(floor_of(min(max(g, G(0)), G(size)) + 0.5))
+    return near_bin(x, min(nearest, size), size, rule, T=T, L=L, W=W, U=U, INTEGRAL=INTEGRAL)
+
+
+@prism("device")
+@requires(thread[1])
+@template(E=dtype, INTEGRAL=constexpr(bool))
+def limit_of(edge: float64 @ thread[1], above: bool @ thread[1], rule: Even @ thread[1]) -> (E, bool) @ thread[1]:
+    """The least number that is not below an edge, or is `above` it; and whether there is one."""
+    if INTEGRAL:
+        least: float64 = floor(edge) + 1 if above else -floor(-edge)
+        return E(min(max(least, rule.low), rule.high)), least <= rule.high
+    else:
+        near: float32 = float32(edge)
+        if float64(near) < edge or above and float64(near) == edge:
+            bits: int32 = bitcast(near, int32)
+            near = bitcast(1 if near == 0 else bits + (1 if bits > 0 else -1), float32)
+        return E(near), near == near
 
 
 @prism("device")

@@ -32,10 +32,12 @@ COPIES = (32, 8, 2, 1)
 """Of the bins, as many as there is room for: 32 are one for each bank of shared memory."""
 TABLES = (1024, 4608, 16384)
 """Edges that there is room for in shared memory, besides the bins."""
+CELLS = {1024: 8192, 4608: 12288, 16384: 16384}
+"""Cells of the guide to so many edges: the more, the fewer have several. Of short arrays as many as edges: it must be made."""
 GUESSED = 7167
 """Bins of integers of which the largest is not known: as many as there are 8 copies of."""
 
 HOST = Configuration(slots=1 << 12, threads=256, blocks=1)
 PREPARE = 256  # threads of the kernel before
 
-__all__ = ["DEVICE", "DIRECT", "GUESSED", "HOST", "COPIES", "PREPARE", "SHORT", "SMALL", "TABLES", "Configuration"]
+__all__ = ["CELLS", "DEVICE", "DIRECT", "GUESSED", "HOST", "COPIES", "PREPARE", "SHORT", "SMALL", "TABLES", "Configuration"]

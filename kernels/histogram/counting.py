@@ -1,15 +1,17 @@
 """Counting in one pass: blocks count in shared memory, in copies of the bins, and add up in global memory.
 
-Numbers of 8 bits are counted by their value first: a block finds the bin of each value once, when all is counted. Of others bins
-are computed at once, quickly; those that are not sure are looked at again, one by one.
+Numbers of 8 bits are counted by their value first: a block finds the bin of each value once, when all is counted. So are integers
+of which no more are in the range than there are bins. Of others bins are computed at once, quickly; those that are not sure are
+looked at again, one by one.
 """
 
 from prism.lang import (
-    atomic_add, atomic_max, attr, bitcast, block, const, constexpr, count, dtype, first_set, float32, grid, group, id, int32,
-    int64, load_vector, partition, prism, ptr, requires, shared, template, thread, uint8, uint32, warp,
+    atomic_add, atomic_max, attr, bitcast, block, const, constexpr, count, dtype, first_set, float32, float64, grid, group,
+    id, int32, int64, load_vector, partition, prism, ptr, requires, shared, template, thread, uint8, uint32, warp,
 )
 from prism.kernels.histogram.bins import (
-    EDGES, EVEN, IDENTITY, UNSURE, Even, bin_of_rank, edge_bin, edge_of, exact_bin, quick_bin,
+    EDGES, EVEN, IDENTITY, Even, bin_of_rank, distance, edge_bin, edge_of, exact_bin, limit_of, quick_bin,
+    sure_bin,
 )
 from prism.lib.thread import extent, operators
 from prism.lib.thread.words import words_of
@@ -19,7 +21,8 @@ from prism.lib.thread.words import words_of
 @template(
     TI=dtype, TW=dtype, TE=dtype, E=dtype, C=dtype, S=dtype, T=dtype, D=dtype, L=dtype, G=dtype, W=dtype, U=dtype,
     KIND=constexpr(int), INTEGRAL=constexpr(bool), LATE=constexpr(bool), WEIGHTED=constexpr(bool), MOST=constexpr(bool),
-    SURE=constexpr(bool, default=False),
+    SURE=constexpr(bool, default=False), VALUES=constexpr(bool, default=False), FIXED=constexpr(bool, default=False),
+    LIMITS=constexpr(bool, default=False), CELLS=constexpr(int, default=1),
     SLOTS=constexpr(int), COPIES=constexpr(int), TABLE=constexpr(int), THREADS=constexpr(int), ITEMS=constexpr(int),
     WIDTH=constexpr(int), BLOCKS=constexpr(int),
 )
@@ -35,13 +38,16 @@ def histogram(
     Perspective: grid, of any number of blocks of `THREADS` threads.
     Shapes:      `KIND`: IDENTITY, an integer is its bin's number; EVEN, `rule` says where edges are; EDGES, they are `size + 1`
                  sorted `edges`, compared in the type `E`. `T`, `D`, `L`, `G`, `W`, `U`: types that bins are computed in, see
-                 `prism.kernels.histogram.bins`. `LATE`: elements are integers of 8 bits, and counted by their value. `SLOTS`:
-                 numbers of type `C` in shared memory, at least `COPIES` for each bin and for none, of `LATE` ones 256; 0:
-                 counts are added in global memory at once. `TABLE`: of EDGES, room for them there; 0: they are
-                 looked for in global memory. `SURE`: of EVEN ones of integers, `rule` says each bin for sure. `MOST`: of
-                 IDENTITY, `counts[size]` is raised to the largest element, taken without a sign, or to `2^63 - 1`. `skew`: how
-                 many elements `x` begins past one that is aligned to `WIDTH` of them; -1: it is not known. `weight_skew`: the
-                 same of the weight that is `skew` before the first. `otherwise`, `nothing`: any numbers; with `MOST` 0.
+                 `prism.kernels.histogram.bins`. `LATE`: elements are integers of 8 bits, and counted by their value. `VALUES`: of
+                 EVEN ones, integers from `rule.least` on, `rule.span` more, are. `SURE`: `rule` says each bin for sure; `FIXED`:
+                 by a product. `SLOTS`: numbers of type `C` in shared memory, at least `COPIES` for each bin and for none, of
+                 `LATE` ones 256, of `VALUES` for each of these and for others; 0: counts are added in global memory at once.
+                 `TABLE`: of EDGES, room for them there, with a guide of `CELLS`; 0: they are looked for in global memory.
+                 `LIMITS`: float64 has these edges, `E` is `TI`, and of integers `rule.low` and `rule.high` are the least and
+                 the largest. `MOST`: of IDENTITY, `counts[size]` is raised to the largest element, taken without a sign, or to
+                 `2^63 - 1`. `skew`: how many elements `x` begins past one that is aligned to `WIDTH` of them; -1: it is not
+                 known. `weight_skew`: the same of the weight that is `skew` before the first. `otherwise`, `nothing`: any
+                 numbers; with `MOST` 0.
     Numerics:    counts are exact. Weights of a bin are added in any order, in `C` and then in `S`.
     Test:        tests/kernels/test_histogram.py, tests/gpu/test_histogram.py
     """
@@ -55,19 +61,31 @@ def histogram(
         t: int32 @ thread[1] = id()
         copy: int32 @ thread[1] = t & COPIES - 1
         at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=WIDTH)
-        many: int32 = 256 if LATE else size + 1  # the last one is of what is in no bin
+        many: int32 = 256 if LATE else int32(rule.span) + 2 if VALUES else size + 1  # the last one is of what is in no bin
         bins: shared(C[SLOTS if SLOTS > 0 else 1])
         table: shared(E[TABLE if TABLE > 0 else 1])
-        guide: shared(uint32[TABLE if TABLE > 0 else 1])
+        guide: shared(uint32[CELLS if TABLE > 0 else 1])
         start: float32 @ block[1] = 0  # of the guide's cells
         scale: float32 @ block[1] = 0
         if SLOTS > 0:
             block.fill(bins, 0, many * COPIES)
         if TABLE > 0:
+            limits: int32 @ thread[1] = 0  # how many of the thread's edges there are numbers above
             with partition(table, thread[1], offset=t) as mine, group(thread[1]):
                 for j in range(t, size + 1, THREADS):
-                    mine[j - t] = E(edges[j])
-            start, scale = block.fill_guide(table, size + 1, guide, CELLS=TABLE)
+                    if LIMITS:
+                        limit: E = 0
+                        there: bool = False
+                        limit, there = limit_of(float64(edges[j]), j == size, rule, E=E, INTEGRAL=INTEGRAL)
+                        mine[j - t] = limit
+                        limits = limits + (1 if there else 0)
+                    else:
+                        mine[j - t] = E(edges[j])
+            known: int32 @ block[1] = block.reduce(limits, OP=operators.add) if LIMITS else size + 1
+            if known > 0:
+                start, scale = block.fill_guide(table, known, guide, CELLS=CELLS)
+            else:
+                block.fill(guide, 0, CELLS)
         WORDS: constexpr(int) = ITEMS // 4 if LATE else 1
         ahead: TI[ITEMS if not LATE else 1] @ thread[1]
         ahead_words: uint32[WORDS] @ thread[1]  # of elements of 8 bits: they take too many registers one by one
@@ -119,9 +137,12 @@ def histogram(
                     values: E[ITEMS]
                     for k in range(ITEMS):
                         values[k] = E(items[k])
-                    thread.search(table, guide, values, positions, start, scale, CELLS=TABLE)
+                    thread.search(table, guide, values, positions, start, scale, CELLS=CELLS)
                     for k in range(ITEMS):
-                        positions[k] = bin_of_rank(positions[k], size, values[k], table[size])
+                        if LIMITS:
+                            positions[k] = size if positions[k] == 0 or positions[k] > size else positions[k] - 1
+                        else:
+                            positions[k] = bin_of_rank(positions[k], size, values[k], table[size])
                 for k in range(ITEMS):
                     if LATE:
                         positions[k] = int32(words[k // 4] >> 8 * (k % 4) & 255)
@@ -130,10 +151,14 @@ def histogram(
                         positions[k] = int32(number) if number < U(size) else size
                         if MOST:
                             largest = max(largest, number)  # what is behind the last element is 0
+                    elif VALUES:
+                        positions[k] = int32(min(distance(items[k], rule, W=W, U=U), U(rule.span) + 1))
                     elif KIND == EVEN:
-                        place: int32 = quick_bin(items[k], size, rule, T=T, L=L, G=G, W=W, U=U, INTEGRAL=INTEGRAL, SURE=SURE)
-                        unsure = unsure | uint32(1 if place == UNSURE else 0) << k
-                        positions[k] = size if place == UNSURE else place
+                        place: int32 = 0
+                        sure: bool = False
+                        place, sure = quick_bin(items[k], size, rule, G=G, W=W, U=U, INTEGRAL=INTEGRAL, SURE=SURE, FIXED=FIXED)
+                        unsure = unsure | (0 if sure else uint32(1) << k)
+                        positions[k] = place if sure else size
                     elif TABLE == 0:
                         positions[k] = edge_bin(E(items[k]), size, edges)
                 if not LATE and (whole < TILE or head > 0):
@@ -152,13 +177,13 @@ def histogram(
                     for k in range(ITEMS):
                         if positions[k] < size:
                             atomic_add(counts[positions[k]], S(heavy[k]) if WEIGHTED else S(1))
-            if KIND == EVEN and not LATE and not SURE:
+            if KIND == EVEN and not LATE and not SURE and not VALUES:
                 with group(thread[1]):
                     while unsure != 0:
                         k: int32 = int32(first_set(unsure)) - 1
                         unsure = unsure & unsure - 1
                         i: int64 = int64(tile) * TILE - shift + at + (k / WIDTH * (32 * WIDTH) + k % WIDTH)
-                        b: int32 = exact_bin(x[i], size, rule, T=T, D=D, L=L, W=W, U=U, INTEGRAL=INTEGRAL)
+                        b: int32 = sure_bin(x[i], size, rule, T=T, D=D, L=L, G=G, W=W, U=U, INTEGRAL=INTEGRAL)
                         if b < size and SLOTS > 0:
                             atomic_add(bins[b * COPIES + copy], C(weights[i]) if WEIGHTED else C(1), scope="block")
                         elif b < size:
@@ -168,17 +193,17 @@ def histogram(
             with group(thread[1]):
                 if t % 32 == 0:
                     atomic_max(counts[size], int64(min(most_here, U((1 << 63) - 1)) if U.bytes == 8 else most_here))
-        if LATE:
+        if LATE or VALUES:
             with group(thread[1]):
-                for v in range(t, 256, THREADS):
+                for v in range(t, 256 if LATE else many - 1, THREADS):
                     number: C = 0
                     for c in range(COPIES):
                         number = number + bins[v * COPIES + (t + c & COPIES - 1)]
-                    if v == 0 and not WEIGHTED:
+                    if LATE and v == 0 and not WEIGHTED:
                         number = number - C(missing)
                     if number != 0:
                         b: int32 = size
-                        value: TI = bitcast(uint8(v), TI)
+                        value: TI = bitcast(uint8(v), TI) if LATE else TI(W(rule.least) + W(v))
                         if MOST:
                             atomic_max(counts[size], int64(bitcast(W(value), U)))
                         if KIND == IDENTITY:

@@ -31,6 +31,16 @@ SHORT = {
     8: Configuration(threads=256, items=16, width=2, blocks=2, words=2),
     16: Configuration(threads=256, items=4, width=1, blocks=3, words=2),
 }
+# Of few elements one tile for each multiprocessor, at most.
+FEW = {
+    1: Configuration(threads=128, items=16, width=16, blocks=2, words=2),
+    2: Configuration(threads=128, items=8, width=8, blocks=2, words=2),
+    4: Configuration(threads=128, items=8, width=4, blocks=2, words=2),
+    8: Configuration(threads=128, items=4, width=2, blocks=2, words=2),
+    16: Configuration(threads=128, items=2, width=1, blocks=2, words=2),
+}
+FEW_TILES = 128
+"""Arrays of at most so many of the smallest tiles take them."""
 # A split into several arrays, in one pass, of short arrays: of long ones as `DEVICE`, but for bytes that are held so.
 APART_PACKED = Configuration(threads=256, items=32, width=16, blocks=3, words=2)
 APART = {
@@ -66,7 +76,6 @@ HOST_LARGE = Configuration(threads=1024, items=32, width=32, blocks=1)
 BEHIND = 256  # threads of the kernels behind a selection
 
 __all__ = [
-    "APART", "APART_PACKED", "BEHIND", "DEVICE", "EDGES", "ENCODED", "HOST_LARGE", "HOST_SMALL", "LONG_TILES", "PACKED", "PLACES",
-    "SHORT",
-    "SPLIT", "Configuration",
+    "APART", "APART_PACKED", "BEHIND", "DEVICE", "EDGES", "ENCODED", "FEW", "FEW_TILES", "HOST_LARGE", "HOST_SMALL",
+    "LONG_TILES", "PACKED", "PLACES", "SHORT", "SPLIT", "Configuration",
 ]

@@ -1,19 +1,17 @@
 """Run lengths in one pass: the element of each run, close together, and how long the run is.
 
-As `select` has it: flags say where runs begin, and of the tiles before only their counts are needed. A run that begins in a tile,
-and is not its last one, is as long as it is to the next. The last one's length is where the next run begins, which the tile
-there writes in its place, less where it begins itself, which is subtracted when all is written.
+As `select` has it: flags say where runs begin, and of the tiles before only their counts are needed, and where the last run of
+them begins: both in a word. A run that begins in a tile, and is not its last one, is as long as it is to the next. The last one's
+length is written by the tile where the next one begins.
 """
 
 from prism.lang import (
-    attr, block, const, constexpr, count, dtype, grid, group, id, int32, int64, mailbox, partition, prism, ptr, requires, shared,
-    template, thread, uint16, uint32, uint64,
+    attr, block, claim, clz, const, constexpr, count, dtype, grid, group, id, int32, int64, mailbox, partition, popcount, prism,
+    ptr, receive, requires, shared, split, template, thread, uint16, uint32, uint64, warp, warp_max, warp_sum,
 )
-from prism.kernels.select.compaction import bits_within, edge_flags, hold, release
+from prism.kernels.select.compaction import load_runs, release
 from prism.kernels.select.parts import skew_at, store_part
 from prism.lib.block.compact import rank_rows
-from prism.lib.thread import extent, operators
-
 
 @prism("global")
 @template(
@@ -24,17 +22,14 @@ from prism.lib.thread import extent, operators
 @attr("__launch_bounds__(THREADS, BLOCKS)")
 def encode(
     x: ptr(const(TI)) @ grid[1], y: ptr(T) @ grid[1], lengths: ptr(int64) @ grid[1], kept: ptr(int64) @ grid[1],
-    last_runs: ptr(int64) @ grid[1], last_starts: ptr(int64) @ grid[1], n: int64 @ grid[1], room: int64 @ grid[1],
-    skew: int32 @ grid[1], y_skew: int32 @ grid[1], otherwise: T @ grid[1], unset: C @ grid[1],
-    words: ptr(mailbox(uint32)) @ grid[1], capacity: uint32 @ grid[1], control: ptr(uint64) @ grid[1],
+    n: int64 @ grid[1], room: int64 @ grid[1], skew: int32 @ grid[1], y_skew: int32 @ grid[1], otherwise: T @ grid[1],
+    unset: C @ grid[1], words: ptr(mailbox(uint32)) @ grid[1], capacity: uint32 @ grid[1], control: ptr(uint64) @ grid[1],
 ):
     """`y` becomes the element of each run of equal ones of `x`, `lengths` how long they are; at most `room` of them.
 
     Perspective: grid, of any number of blocks of `THREADS` threads.
-    Shapes:      `x`: `n` elements, at least one. `kept[0]`: how many runs there are in all. `lengths` of the last run that begins
-                 in a tile is where the next one begins, or `n`, until `close_runs` has subtracted where it begins itself:
-                 `last_runs` has its number for each tile, -1 where none begins, and `last_starts` that place. The rest
-                 as of `select`.
+    Shapes:      `x`: `n` elements, at least one. `kept[0]`: how many runs there are in all. There are fewer than 2^16 blocks.
+                 The rest as of `select`.
     Test:        tests/kernels/test_encode.py, tests/gpu/test_select.py
     """
     TILE: constexpr(int) = THREADS * ITEMS
@@ -43,94 +38,75 @@ def encode(
     tiles: int32 @ grid[1] = int32((n + (TILE - 1)) / TILE)
     blocks: int32 @ grid[1] = count(block[1])
     with partition(y, block[1], races="none") as out, partition(kept, block[1], 0, races="none") as number:
-        with partition(lengths, block[1], races="none") as all_lengths, partition(last_runs, block[1], races="none") as runs:
-            with partition(last_starts, block[1], races="none") as spots, group(block[1]):
-                prefix: int64 @ block[1] = 0  # how many runs begin before the held tile
-                done: int32 @ block[1] = 0  # how many tiles' counts are in it
-                tile_held: H[HELD] @ thread[1]  # the held tile
-                flags: uint32 @ thread[1] = 0  # where runs begin in it
-                before: int32 @ thread[32] = 0  # how many in the warps before
-                held: int32 @ block[1] = 0  # how many in all
-                tile_ahead: H[HELD] @ thread[1]  # the same of the following tile
-                signs: uint32 @ thread[1] = 0
-                earlier: int32[1] @ thread[32]
-                coming: int32 @ block[1] = 0
-                earlier[0] = 0
+        with partition(lengths, block[1], races="none") as all_lengths, group(block[1]):
+            prefix: int64 @ block[1] = 0  # how many runs begin before the held tile
+            since: int64 @ block[1] = -1  # where the last of them does
+            done: int32 @ block[1] = 0  # how many tiles' counts are in it
+            tile_held: H[HELD] @ thread[1]  # the held tile
+            flags: uint32 @ thread[1] = 0  # where runs begin in it
+            before: int32 @ thread[32] = 0  # how many in the warps before
+            held: int32 @ block[1] = 0  # how many in all
+            tile_ahead: H[HELD] @ thread[1]  # the same of the following tile
+            signs: uint32 @ thread[1] = 0
+            earlier: int32[1] @ thread[32]
+            coming: int32 @ block[1] = 0
+            earlier[0] = 0
 
-                @requires(block[1], thread[THREADS])
-                def load(tile: int32 @ block[1], epoch: uint32 @ block[1]):
-                    nonlocal coming, signs
-                    start: int64 @ block[1] = int64(tile) * TILE
-                    many: int32 @ block[1] = extent(tile, n, TILE=TILE)
-                    at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=WIDTH)
-                    marks: C[ITEMS] @ thread[1]
-                    edge: C @ thread[1] = unset  # in lane 0: what is before the warp's first one
-                    lane: int32 @ thread[1] = id() % 32
-                    ahead: T[ITEMS] @ thread[1]
-                    with partition(x, block[1], offset=start) as source:
-                        block.load_tile(source, ahead, many, otherwise, skew, 0, WIDTH=WIDTH, REVERSE=False, SPARE=False)
-                    block.prefetch_tile(x, tile + blocks, n, TILE=TILE)
-                    with group(thread[1]):
-                        hold(ahead, tile_ahead)
-                    for k in range(ITEMS):
-                        marks[k] = C(ahead[k])
-                    with group(thread[1]):
-                        if lane == 0 and 0 < start + at < n:
-                            edge = C(x[start + at - 1])
-                    signs = edge_flags(marks, edge, WIDTH=WIDTH)
-                    signs = signs | (1 if start + at == 0 else 0)
-                    signs = signs & bits_within(many - at, ITEMS=ITEMS, WIDTH=WIDTH)
-                    coming = block.count_flags(signs, earlier, THREADS=THREADS)
-                    grid.publish(words, tile, uint32(coming), epoch)
-
-                @requires(block[1], thread[THREADS])
-                def look_back(tile: int32 @ block[1], epoch: uint32 @ block[1]):
-                    nonlocal prefix, done
-                    between: uint32 @ block[1] = grid.look_back(
-                        words, done, tile, 0, epoch, OP=operators.add, THREADS=THREADS, WORDS=WORDS,
-                    )
-                    prefix = prefix + int64(between)
-                    done = max(tile, 0)
-
-                @requires(block[1], thread[THREADS])
-                def store(tile: int32 @ block[1]):
-                    begin: int64 @ block[1] = int64(tile) * TILE
-                    final: int32 @ block[1] = 1 if tile == tiles - 1 else 0
-                    valid: int32 @ block[1] = int32(min(max(room - prefix, 0), int64(held)))
-                    aligned: int32 @ block[1] = skew_at(y_skew, prefix, VECTOR=VECTOR)
-                    items: T[ITEMS] @ thread[1]
-                    starts: shared(uint16[TILE]) @ block[1]
-                    with group(thread[1]):
-                        release(tile_held, items)
-                    with partition(out, block[1], prefix, races="none") as target:
-                        store_runs(
-                            target, starts, items, flags, before, valid, aligned, WIDTH=WIDTH, THREADS=THREADS, VECTOR=VECTOR,
-                        )
-                    with partition(all_lengths, block[1], prefix, races="none") as inside:
-                        ended: bool @ block[1] = held > 0 and 0 < prefix <= room
-                        closed: bool @ block[1] = final == 1 and prefix + held <= room
-                        store_lengths(inside, starts, min(held - 1, valid), begin, ended, held, n, closed, THREADS=THREADS)
-                    last: int64 @ block[1] = begin + (int64(starts[held - 1]) if held > 0 else int64(0))
-                    with partition(runs, block[1], tile, races="none") as run:
-                        block.fill(run, prefix + held - 1 if held > 0 else int64(-1), 1)
-                    with partition(spots, block[1], tile, races="none") as place:
-                        block.fill(place, last, 1)
-                    block.fill(number, prefix + held, final)
-
-                @requires(block[1], thread[THREADS])
-                def keep():
-                    nonlocal held, flags, before
-                    held = coming
-                    flags = signs
-                    before = earlier[0]
-                    for k in range(HELD):
-                        tile_held[k] = tile_ahead[k]
-
-                last: grid.Ticket @ block[1] = grid.tile_loop(
-                    control, tiles, LOAD=load, LOOK_BACK=look_back, STORE=store, KEEP=keep, THREADS=THREADS,
+            @requires(block[1], thread[THREADS])
+            def load(tile: int32 @ block[1], epoch: uint32 @ block[1]):
+                nonlocal coming, signs
+                at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=WIDTH)
+                signs = load_runs(
+                    x, tile_ahead, tile, n, blocks, skew, otherwise, unset, THREADS=THREADS, ITEMS=ITEMS, WIDTH=WIDTH,
                 )
-                if last.tile == tiles + blocks - 1:  # every block has drawn its last ticket
-                    grid.count_launch(control, words, capacity, tiles, last.epoch, 0)
+                last: uint32 @ block[1] = 0
+                coming, last = count_starts(signs, at, earlier, WIDTH=WIDTH, THREADS=THREADS)
+                grid.publish(words, tile, last << 16 | uint32(coming), epoch)
+
+            @requires(block[1], thread[THREADS])
+            def look_back(tile: int32 @ block[1], epoch: uint32 @ block[1]):
+                nonlocal prefix, since, done
+                between: uint32 @ block[1] = 0
+                latest: int64 @ block[1] = -1
+                between, latest = look_back_starts(words, done, tile, epoch, TILE=TILE, THREADS=THREADS, WORDS=WORDS)
+                prefix = prefix + int64(between)
+                since = max(since, latest)
+                done = max(tile, 0)
+
+            @requires(block[1], thread[THREADS])
+            def store(tile: int32 @ block[1]):
+                begin: int64 @ block[1] = int64(tile) * TILE
+                final: int32 @ block[1] = 1 if tile == tiles - 1 else 0
+                valid: int32 @ block[1] = int32(min(max(room - prefix, 0), int64(held)))
+                aligned: int32 @ block[1] = skew_at(y_skew, prefix, VECTOR=VECTOR)
+                items: T[ITEMS] @ thread[1]
+                starts: shared(uint16[TILE]) @ block[1]
+                with group(thread[1]):
+                    release(tile_held, items)
+                with partition(out, block[1], prefix, races="none") as target:
+                    store_runs(
+                        target, starts, items, flags, before, valid, aligned, WIDTH=WIDTH, THREADS=THREADS, VECTOR=VECTOR,
+                    )
+                with partition(all_lengths, block[1], prefix, races="none") as inside:
+                    ended: bool @ block[1] = held > 0 and 0 < prefix <= room
+                    closed: bool @ block[1] = final == 1 and prefix + held <= room
+                    store_lengths(inside, starts, min(held - 1, valid), begin, ended, since, held, n, closed, THREADS=THREADS)
+                block.fill(number, prefix + held, final)
+
+            @requires(block[1], thread[THREADS])
+            def keep():
+                nonlocal held, flags, before
+                held = coming
+                flags = signs
+                before = earlier[0]
+                for k in range(HELD):
+                    tile_held[k] = tile_ahead[k]
+
+            last: grid.Ticket @ block[1] = grid.tile_loop(
+                control, tiles, LOAD=load, LOOK_BACK=look_back, STORE=store, KEEP=keep, THREADS=THREADS,
+            )
+            if last.tile == tiles + blocks - 1:  # every block has drawn its last ticket
+                grid.count_launch(control, words, capacity, tiles, last.epoch, 0)
 
 
 @prism("device")
@@ -171,49 +147,103 @@ def store_runs(
 @template(ROOM=constexpr(int), THREADS=constexpr(int))
 def store_lengths(
     lengths: ptr(int64) @ block[1], starts: shared(uint16[ROOM]) @ block[1], many: int32 @ block[1], begin: int64 @ block[1],
-    ended: bool @ block[1], held: int32 @ block[1], n: int64 @ block[1], closed: bool @ block[1],
+    ended: bool @ block[1], since: int64 @ block[1], held: int32 @ block[1], n: int64 @ block[1], closed: bool @ block[1],
 ):
-    """Write how far it is from each of `many` starts to the next; and where runs end that are not subtracted from yet.
+    """Write how far it is from each of `many` starts to the next, and how long the runs are that end in the tile or with `n`.
 
     Perspective: block, of `THREADS` threads.
-    Shapes:      if `ended`, `lengths[-1]` becomes where the first of the tile's runs begins, which is from `begin` on; if
-                 `closed`, that of the last of all, `lengths[held - 1]`, becomes `n`.
+    Shapes:      the tile's first element is number `begin`, and `held` runs begin in it. If `ended`, `lengths[-1]` is that of
+                 the run before, which begins at `since`; if `closed`, `lengths[held - 1]` is that of the last of all.
     """
     t: int32 @ thread[1] = id()
     with partition(lengths, thread[1], offset=-1, races="none") as out, group(thread[1]):
         for r in range(t, many, THREADS):
             out[r + 1] = int64(starts[r + 1]) - int64(starts[r])
         if t == 0 and ended:
-            out[0] = begin + int64(starts[0])
+            out[0] = begin + int64(starts[0]) - since
         if t == 0 and closed:
-            out[held] = n
+            last: int64 = begin + int64(starts[held - 1]) if held > 0 else since
+            out[held] = n - last
 
 
-@prism("global")
-@template(THREADS=constexpr(int))
-@requires(grid[1], block[1], thread[THREADS])
-@attr("__launch_bounds__(THREADS)")
-def close_runs(
-    lengths: ptr(int64) @ grid[1], last_runs: ptr(const(int64)) @ grid[1], last_starts: ptr(const(int64)) @ grid[1],
-    tiles: int64 @ grid[1], room: int64 @ grid[1],
-):
-    """Subtract from the length of each tile's last run where it begins: what `encode` leaves.
+@prism("device")
+@requires(block[1], thread[32])
+@template(WIDTH=constexpr(int), THREADS=constexpr(int))
+def count_starts(
+    flags: uint32 @ thread[1], place: int32 @ thread[1], before: int32[1] @ thread[32]
+) -> (int32, uint32) @ block[1]:
+    """How many bits of all threads' `flags` are set, and which element the last one is, from 1 on; 0: there is none.
 
-    Perspective: grid, of any number of blocks of `THREADS` threads.
-    Shapes:      as of `encode`, for `tiles` tiles.
-    Test:        tests/kernels/test_encode.py
+    Perspective: block, of `THREADS` threads.
+    Shapes:      bits stand for elements as `block.load` lays them out, from `place` on: fewer than 2^16. `before`: as of
+                 `block.count_flags`.
     """
-    me: int64 @ thread[1] = id()
-    threads: int64 @ grid[1] = count(thread[1])
-    with partition(lengths, thread[1], races="none") as out, group(thread[1]):
-        for tile in range(me, tiles, threads):
-            run: int64 = last_runs[tile]
-            if 0 <= run < room:
-                out[run] = out[run] - last_starts[tile]
+    top: int32 @ thread[1] = max(31 - clz(flags), 0)
+    here: int32 @ thread[1] = place + (top / WIDTH * (32 * WIDTH) + top % WIDTH) + 1 if flags != 0 else 0
+    total: uint32 @ block[1] = 0
+    most: uint32 @ block[1] = 0
+    total, most = sum_and_most(uint32(popcount(flags)), uint32(here), before)
+    return int32(total), most
+
+
+@prism("device")
+@requires(block[1], thread[32])
+@template(TILE=constexpr(int), THREADS=constexpr(int), WORDS=constexpr(int))
+def look_back_starts(
+    words: ptr(mailbox(uint32)) @ grid[1], first: int32 @ block[1], last: int32 @ block[1], epoch: uint32 @ block[1],
+) -> (uint32, int64) @ block[1]:
+    """How many runs begin in the tiles `first ... last - 1`, and where the last one does; -1: none does.
+
+    As `grid.look_back`, of words that are counts, and above 16 bits the last start's place in the tile, from 1 on.
+
+    Perspective: block, of `THREADS` threads.
+    Shapes:      there are fewer than 2^16 tiles, and 2^32 starts.
+    """
+    ROUND: constexpr(int) = THREADS * WORDS
+    share: int32 @ block[1] = (last - first + (ROUND - 1)) / ROUND * WORDS
+    start: int32 @ thread[1] = first + id() * share
+    number: uint32 @ thread[1] = 0
+    place: uint32 @ thread[1] = 0  # which tile since `first` it is, and where in it
+    with group(thread[1]):
+        for k in range(0, share, WORDS):
+            got: uint32[WORDS]
+            receive(words[start + k], got, 1, last - start - k, 0, epoch)
+            for j in range(WORDS):
+                number = number + (got[j] & 0xFFFF)
+                place = uint32(start + k + j - first) << 16 | got[j] >> 16 if got[j] >> 16 != 0 else place
+    unused: int32[1] @ thread[32] = {0}
+    total: uint32 @ block[1] = 0
+    most: uint32 @ block[1] = 0
+    total, most = sum_and_most(number, place, unused)
+    return total, int64(first + int32(most >> 16)) * TILE + int64(most & 0xFFFF) - 1 if most != 0 else int64(-1)
+
+
+@prism("device")
+@requires(block[1], thread[32])
+def sum_and_most(
+    number: uint32 @ thread[1], place: uint32 @ thread[1], before: int32[1] @ thread[32]
+) -> (uint32, uint32) @ block[1]:
+    """The sum of all threads' numbers, and the largest of their places; `before[0]` becomes the sum of the warps before."""
+    w: int32 @ thread[32] = id()
+    sum: uint32 @ thread[32] = warp_sum(number)
+    most: uint32 @ thread[32] = warp_max(place)
+    pairs: shared(uint32[64]) @ block[1]
+    with partition(pairs, thread[32], offset=2 * w) as own, group(thread[32]):
+        with claim(own, thread[1]) as slot:
+            match split(thread):
+                case 1:
+                    slot[0] = sum
+                    slot[1] = most
+    total: uint32 @ block[1] = 0
+    largest: uint32 @ block[1] = 0
+    for v in range(count(warp[1])):
+        before[0] = int32(total) if v == w else before[0]
+        total = total + pairs[2 * v]
+        largest = max(largest, pairs[2 * v + 1])
+    return total, largest
 
 
 EXAMPLES = {
-    "close_runs": {"THREADS": 256},
     "encode": {
         "T": "float32", "H": "float32", "TI": "float32", "C": "float32", "THREADS": 256, "ITEMS": 24, "WIDTH": 4, "BLOCKS": 2,
         "WORDS": 2,

@@ -7,7 +7,7 @@ from prism.kernels.sgemm.shares import in_shares
 from prism.kernels.sgemm.sums import multiply, store
 from prism.lang import (
     async_, attr, block, const, constexpr, count, cp_async, float32, grid, group, id, int32, int64, partition, prism, ptr,
-    requires, shared, template, thread, warp,
+    requires, roles, shared, template, thread, warp,
 )  # fmt: skip
 
 
@@ -16,11 +16,10 @@ from prism.lang import (
 @requires(grid[1], block[1], thread[CUT.threads])
 @attr("__launch_bounds__(CUT.threads, CUT.blocks)")
 def ring_async(
-    A: ptr(const(float32)) @ grid[1], rs_a: int64 @ grid[1], cs_a: int64 @ grid[1],
-    B: ptr(const(float32)) @ grid[1], rs_b: int64 @ grid[1], cs_b: int64 @ grid[1],
-    out: ptr(float32) @ grid[1], stride: int64 @ grid[1], m: int32 @ grid[1], n: int32 @ grid[1], k: int32 @ grid[1],
-    tile: int32 @ grid[1], end: int32 @ grid[1], share: int32 @ grid[1], group_m: int32 @ grid[1], alpha: float32 @ grid[1],
-    beta: float32 @ grid[1],
+    A: ptr(const(float32)) @ grid[1], rs_a: int64 @ grid[1], cs_a: int64 @ grid[1], B: ptr(const(float32)) @ grid[1],
+    rs_b: int64 @ grid[1], cs_b: int64 @ grid[1], out: ptr(float32) @ grid[1], stride: int64 @ grid[1], m: int32 @ grid[1],
+    n: int32 @ grid[1], k: int32 @ grid[1], tile: int32 @ grid[1], end: int32 @ grid[1], share: int32 @ grid[1],
+    group_m: int32 @ grid[1], alpha: float32 @ grid[1], beta: float32 @ grid[1],
 ):
     """As `ring`: `out = alpha * A @ B + beta * out` of the tiles from `tile` to `end`, or the parts that `combine` adds up to it.
 
@@ -50,6 +49,7 @@ def ring_async(
         row: int32 @ thread[1] = w / CUT.across * 32 + lane / 2 % 4 * 4
         col: int32 @ thread[1] = w % CUT.across * (8 * CUT.columns) + (lane / 8 * 2 + lane % 2) * 4
         sums: float32[8, CUT.columns] @ thread[1]
+        everyone = roles(warp, CUT.warps)
 
         @requires(block[1], thread[CUT.threads])
         def make_tile(
@@ -62,13 +62,23 @@ def ring_async(
                 for i in range(8):
                     for j in range(CUT.columns):
                         sums[i, j] = 0.0
-            for step in range(start, stop, CUT.bk):
+
+            @requires(block[1], thread[CUT.threads])
+            def fill(step: int32 @ block[1]):
                 with partition(a, block[1]) as to:
                     copy(A, from_a, step_a, down_a, ka, ia, step, k, m - i0, to, ALONG=CUT.along_a, EACH=CUT.each_a, CUT=CUT)
                 with partition(b, block[1]) as to:
                     copy(B, from_b, step_b, down_b, kb, jb, step, k, n - j0, to, ALONG=CUT.along_b, EACH=CUT.each_b, CUT=CUT)
-                with partition(a, block[1]) as sa, partition(b, block[1]) as sb, group(thread[1]):
-                    multiply(sa, sb, row, col, sums)
+
+            @requires(warp[CUT.warps])
+            def use(
+                of_a: shared(float32[CUT.bk, CUT.width_a]) @ warp[CUT.warps],
+                of_b: shared(float32[CUT.bk, CUT.width_b]) @ warp[CUT.warps], step: int32 @ warp[CUT.warps],
+            ):
+                with group(thread[1]):
+                    multiply(of_a, of_b, row, col, sums)
+
+            grid.pipeline(a, b, everyone, start, stop, THREADS=CUT.threads, STEP=CUT.bk, FILL=fill, USE=use)
             with partition(whole, thread[1], 0, races="allow") as mine, group(thread[1]):
                 store(mine, stride, sums, top + row, left + col, bottom, right, alpha, beta, WIDE=WIDE, BETA=BETA)
 

@@ -32,7 +32,8 @@ class _Plan(Value):
 
 def graph(found: Graph, prefix: str) -> Markup:
     """Return the picture of a graph; links lead to the page's lines and entries, whose ids begin with `prefix`."""
-    depth = _nesting(found)
+    loops = found.loops
+    depth = [sum(o.first <= s.first and s.last <= o.last and o.line < s.line for o in loops) for s in loops]
     plan = _plan(found, _LABEL + _LOOP * (max(depth, default=-1) + 1))
     parts: list[Markup] = [tag("title", "accesses by object, and which must be ordered"), _arrows(prefix)]
     for name, x in plan.columns.items():
@@ -116,11 +117,6 @@ def _rows(found: Graph) -> tuple[list[float], float]:
         tops.append(y)
         y += _WALL * walls[row] if row in walls else _ROW
     return tops, y
-
-
-def _nesting(found: Graph) -> list[int]:
-    """Return for each loop how many others are around it."""
-    return [sum(o.first <= s.first and s.last <= o.last and o.line < s.line for o in found.loops) for s in found.loops]
 
 
 # -- parts ----------------------------------------------------------------------------------------------------------------

@@ -34,15 +34,10 @@ def _regions_inside(body: tree.Body, lines: list[str]) -> Iterator[Region]:
                 pass
             case tree.Partition(view=view) | tree.Claim(view=view) | tree.Async(view=view):
                 kind = type(statement).__name__.lower()
-                title = f"{kind}: {view.name}, of {source_of(view)}"
+                title = f"{kind}: {view.name}, of {view.name if view.view is None else view.view.source.name}"
                 yield from _region(title, view.perspective, statement, statement.body, lines, code=False)
         for inner, _ in own_bodies(statement):
             yield from _regions_inside(inner, lines)
-
-
-def source_of(view: tree.Symbol) -> str:
-    """Return the name of what a view is a part of."""
-    return view.view.source.name if view.view is not None else view.name
 
 
 def _region(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -15,8 +16,8 @@ from prism.host.plan import SCRATCH, WORDS, Buffer, Clear, Machine, Map, Plan, S
 from prism.host.warm import Mapped, Slot, Warm
 from prism.lang.types.structs import dtype_called
 from prism.runtime.arrays import ArrayInfo
-from prism.runtime.device import device, using
-from prism.runtime.driver import check, driver
+from prism.runtime.device import device
+from prism.runtime.extended_launch import clear_memory
 from prism.runtime.instance import Instance
 from prism.runtime.launch import Launcher
 from prism.runtime.scratch import SCRATCH as KEPT
@@ -25,6 +26,8 @@ _BESIDE = (WORDS, SCRATCH)  # what a stream keeps for plans
 _SMALL = 1 << 20  # bytes of scratch memory that a stream keeps; more comes from the arrays' library, for one call
 Launch = Callable[[tuple[int, ...], int], None]
 """Launches on arrays that begin at these addresses, on a stream."""
+Made = Callable[[tuple[int, ...], int, tuple[int, ...]], None]
+"""A step: launches so, with the memory beside the arrays at the last addresses."""
 
 
 def machine_of(info: ArrayInfo) -> Machine:
@@ -103,12 +106,14 @@ class Ready:
         if self._roomy:  # the room is held until all is launched: who takes the memory next comes behind on the stream
             room, address = memory.scratch(self._where, self._plan.scratch, stream)
             pointers = (*pointers, address)
+        beside = self._memory(stream)  # once: all steps take the same
         for step in self._steps:
-            step(pointers, stream)
+            step(pointers, stream, beside)
 
     def launch(self) -> Launch:
         """Return what does the same, for who does it again and again."""
-        return self if self._roomy or len(self._steps) > 1 else self._steps[0]
+        only = self._steps[0]
+        return only if self._alone and not self._roomy and isinstance(only, Warm) else self
 
     def _memory(self, stream: int) -> tuple[int, ...]:
         """Return where the words and the scratch memory are, for a stream.
@@ -119,10 +124,10 @@ class Ready:
         words = KEPT.get(self.ordinal, stream, plan.words, plan.tag) if plan.words else 0
         if not plan.scratch or self._roomy:
             return words, 0
-        tag = "scratch" if self._alone else f"scratch of thread {threading.get_ident()}"
+        tag = "scratch" if self._alone else _tag_of(threading.get_ident())
         return words, KEPT.get(self.ordinal, stream, plan.scratch, tag)
 
-    def _ready(self, step: Step | Clear) -> Launch:
+    def _ready(self, step: Step | Clear) -> Made:
         if isinstance(step, Clear):
             return self._clear(step.buffer)
         launcher = launcher_of(step.instance, self.ordinal)
@@ -155,16 +160,19 @@ class Ready:
             alone=self._alone,
         )
 
-    def _clear(self, buffer: Buffer) -> Launch:
-        nbytes, ordinal = buffer.count * dtype_called(buffer.dtype).itemsize, self.ordinal
+    def _clear(self, buffer: Buffer) -> Made:
+        nbytes, found = buffer.count * dtype_called(buffer.dtype).itemsize, self._arrays.get(buffer.name)
+        which, offset = _BESIDE.index(buffer.name) if found is None else found, buffer.offset
 
-        def clear(pointers: tuple[int, ...], stream: int) -> None:
-            found = self._arrays.get(buffer.name)
-            base = self._memory(stream)[_BESIDE.index(buffer.name)] if found is None else pointers[found]
-            with using(ordinal):
-                check(driver().cuMemsetD8Async(base + buffer.offset, 0, nbytes, stream), "clearing memory")
+        def clear(pointers: tuple[int, ...], stream: int, beside: tuple[int, ...]) -> None:
+            clear_memory((beside if found is None else pointers)[which] + offset, nbytes, stream, self.ordinal)
 
         return clear
+
+
+@functools.lru_cache(maxsize=1024)
+def _tag_of(thread: int) -> str:
+    return f"scratch of thread {thread}"
 
 
 def run_on_host(plan: Plan, arrays: Mapping[str, Any], **options: Any) -> None:

@@ -37,7 +37,7 @@ def require_apart(
 def overlap(one: ArrayInfo, two: ArrayInfo) -> bool:
     """Whether the bytes from the first to the last of two arrays overlap; those of an empty one overlap nothing."""
     (before, behind), (above, below) = span(one), span(two)
-    return one.pointer - before < two.pointer + below and two.pointer - above < one.pointer + behind
+    return overlapping((one.pointer, two.pointer - above), ((before, behind, False),), above + below) >= 0
 
 
 def span(info: ArrayInfo) -> tuple[int, int]:

@@ -25,12 +25,12 @@ _LASTING = (0, 1)
 
 
 class Warm:
-    """Launches of a kernel that differ in addresses and in the stream: `warm(addresses, stream)`.
+    """Launches of a kernel that differ in addresses and in the stream: `warm(addresses, stream, beside)`.
 
     `values` are the launch's. `slots` take the place of some, with addresses of the call; `beside` of others, with what
-    `ask(stream)` gives; `maps` of others, with tensor maps of what lies there. All but the call's addresses and the stream
-    is packed once for each memory; where there are maps, the addresses too, once for each place of the arrays and memory.
-    `alone`: no step beside it takes what is beside the arrays. Else that is asked for each time, so that all steps take the same.
+    `ask(stream)` gives, unless it is given; `maps` of others, with tensor maps of what lies there. All but the call's addresses
+    and the stream is packed once for each memory; where there are maps, the addresses too, once for each place of the arrays and
+    memory. `alone`: no step beside it takes what is beside the arrays, so what a lasting stream had first will do.
     Safe among threads: each has a buffer of its own for as long as it launches. A cooperative kernel, which takes a word of the
     stream's, is launched as any other is each time.
     """
@@ -58,8 +58,8 @@ class Warm:
         self._always: list[Held] | None = None  # those of any stream, where nothing is beside the arrays
         self._several = True  # GPUs, in this process; not asked as yet
 
-    def __call__(self, addresses: Memory, stream: int) -> None:
-        """Launch on the memory that begins at these addresses.
+    def __call__(self, addresses: Memory, stream: int, beside: Memory | None = None) -> None:
+        """Launch on the memory that begins at these addresses; `beside`: what `ask` would give, where it was asked already.
 
         Raises:
             RuntimeError: the legacy default stream's scratch memory must be allocated while another stream is captured.
@@ -69,13 +69,13 @@ class Warm:
         if free is None:
             free = None if self._maps else self._lasting.get(stream)
             if free is None:
-                free = self._free.get(self._place(addresses, () if self._ask is None else self._ask(stream)))
+                free = self._free.get(self._place(addresses, self._memory(stream, beside)))
         if free is None or (self._several and device.current_device() != self._launcher.ordinal):
-            return self._launch(addresses, stream)
+            return self._launch(addresses, stream, beside)
         try:
             held = free.pop()
         except IndexError:
-            held = self._launcher.prepare(self._blocks, self._threads, self._with(addresses, stream)[0])
+            held = self._launcher.prepare(self._blocks, self._threads, self._with(addresses, stream, beside)[0])
         words, configuration, function, arguments, captured = held
         if self._first >= 0:
             words[self._first] = addresses[0]
@@ -86,16 +86,22 @@ class Warm:
         configuration.stream = stream
         if captured is not None and stream > LEGACY and captured():
             free.append(held)
-            return self._launch(addresses, stream)
+            return self._launch(addresses, stream, beside)
         status = function(*arguments)
         free.append(held)
         if status:  # nothing was launched; among others, where this thread has used no GPU as yet
-            self._launch(addresses, stream)
+            self._launch(addresses, stream, beside)
         return None
 
-    def _with(self, addresses: Memory, stream: int) -> tuple[list[Any], Memory]:
+    def _memory(self, stream: int, beside: Memory | None) -> Memory:
+        """Return where the memory beside the arrays begins that the kernel takes."""
+        if self._ask is None:
+            return ()
+        return self._ask(stream) if beside is None else beside
+
+    def _with(self, addresses: Memory, stream: int, beside: Memory | None) -> tuple[list[Any], Memory]:
         """Return all values, and what they are kept for: the places of the arrays, or of what is beside them."""
-        memory = () if self._ask is None else self._ask(stream)
+        memory = self._memory(stream, beside)
         values = list(self._values)
         for position, which, offset in self._beside:
             values[position] = memory[which] + offset
@@ -109,9 +115,9 @@ class Warm:
         """Return what packed launches are kept for: what is beside the arrays, and where there are maps, the arrays' places."""
         return (addresses + memory if memory else addresses) if self._maps else memory
 
-    def _launch(self, addresses: Memory, stream: int) -> None:
+    def _launch(self, addresses: Memory, stream: int, beside: Memory | None) -> None:
         """Launch as any kernel is; what takes the same memory may be packed from here on."""
-        values, kept_for = self._with(addresses, stream)
+        values, kept_for = self._with(addresses, stream, beside)
         self._launcher(self._blocks, self._threads, stream, tuple(values))
         if self._launcher.entry.cooperative:
             return

@@ -217,7 +217,8 @@ def arguments_of(
     program: Program, shape: Shape, told: Mapping[str, Given], seed: int, sizes: dict[str, int]
 ) -> list[Any]:
     """Return a launch's arguments; sizes that are neither told nor known yet are guessed, and noted in `sizes`."""
-    quiet = _zeros_at_first(program)
+    # What is accessed atomically: counters, flags and mailboxes, which are zero before a launch.
+    quiet = frozenset(p for p in program.entry.parameters if _atomic(program, p))
     found: list[Any] = []
     for place, parameter in enumerate(program.entry.parameters):
         random = np.random.default_rng((seed, place))
@@ -286,11 +287,6 @@ def _align(values: Any) -> Any:
     found = room[start : start + values.nbytes].view(values.dtype)
     found[:] = values
     return found
-
-
-def _zeros_at_first(program: Program) -> frozenset[Symbol]:
-    """Return the parameters that are accessed atomically: counters, flags and mailboxes, which are zero before a launch."""
-    return frozenset(p for p in program.entry.parameters if _atomic(program, p))
 
 
 def _atomic(program: Program, parameter: Symbol) -> bool:

@@ -52,7 +52,9 @@ def launch(
     machine = Machine(
         blocks=blocks,
         threads=threads,
-        clocks=_clocks(program, blocks, threads) if check else None,
+        clocks=Clocks(blocks, threads, proxies=uses_proxies(program), near=has_near_fences(program), cluster=cluster)
+        if check
+        else None,
         schedule=schedule,
         random=np.random.default_rng(seed),
         base=Lanes(np.arange(threads, dtype=np.int32)),
@@ -79,11 +81,6 @@ def _resident_blocks(program: Program, blocks: int, threads: int) -> int:
     if program.entry.cooperative:
         return blocks
     return min(blocks, max(program.entry.bound.block or 1, RESIDENT // threads))
-
-
-def _clocks(program: Program, blocks: int, threads: int) -> Clocks:
-    proxies, near = uses_proxies(program), has_near_fences(program)
-    return Clocks(blocks, threads, proxies=proxies, near=near, cluster=program.entry.bound.block or 1)
 
 
 @memoize

@@ -421,8 +421,13 @@ def compile_split(scope: Scope, statement: tree.Split) -> Piece:
         arms.append((arm.first, arm.size, compile_body(scope, arm.body)))
     scope.code = outer
     frames = _arms_of(arms, statement.level, statement.code)
+
+    def steps(frame: Frame) -> Generator[None, None, bool]:
+        yield from coroutines.interleave([coroutines.steps_of(body)(inner) for body, inner in frames(frame)])
+        return False
+
     if any(body.run is None for _, _, body in arms):
-        return Piece(None, _interleave(frames))
+        return Piece(None, steps)
 
     def run(frame: Frame) -> bool:
         for body, inner in frames(frame):
@@ -433,21 +438,8 @@ def compile_split(scope: Scope, statement: tree.Split) -> Piece:
     return Piece(run)
 
 
-def _interleave(frames: Callable[[Frame], list[tuple[Piece, Frame]]]) -> Any:
-    def steps(frame: Frame) -> Generator[None, None, bool]:
-        yield from coroutines.interleave([coroutines.steps_of(body)(inner) for body, inner in frames(frame)])
-        return False
-
-    return steps
-
-
 def _names_units(node: tree.Expr) -> bool:
     return isinstance(node, tree.Id) or any(map(_names_units, tree.operands(node)))
-
-
-def _opener(frame: Frame) -> Frame:
-    """Return who opens a view: the indices that its lambda's `id()` speaks of."""
-    return frame.arm(frame.mask, frame.lanes, frame.bid)
 
 
 def compile_view(scope: Scope, statement: tree.Partition | tree.Claim | tree.Async) -> Piece:
@@ -457,7 +449,8 @@ def compile_view(scope: Scope, statement: tree.Partition | tree.Claim | tree.Asy
         return compile_body(scope, statement.body)
     if view.offset is None:
         slot = scope.origins[statement.view] = scope.fresh()
-        offset: Eval = _opener
+        # Who opens the view: of those are the indices that its lambda's `id()` speaks of.
+        offset: Eval = lambda frame: frame.arm(frame.mask, frame.lanes, frame.bid)  # noqa: E731
     else:
         slot, offset = scope.slot(view.offset[0]), scope.keep(view.offset[1])
     body = compile_body(scope, statement.body)

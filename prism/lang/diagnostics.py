@@ -43,7 +43,8 @@ class Error(Node):
         class CallKernel(Named, code="type"):
             title = "`{name}` is a kernel: it is launched from the host, not called"
 
-    A note or help that comes out empty is left out. `labels` point at the cause; `trace` is the chain of calls and
+    A class whose help depends on more has it as its `change`, a field or a property, and no `help_template`. A note or help that
+    comes out empty is left out. `labels` point at the cause; `trace` is the chain of calls and
     template arguments that led to the function, innermost first.
     """
 
@@ -52,7 +53,7 @@ class Error(Node):
     title: ClassVar[str] = ""
     label: ClassVar[str] = ""
     note_templates: ClassVar[tuple[str, ...]] = ()
-    help_template: ClassVar[str] = ""
+    help_template: ClassVar[str] = "{change}"
 
     span: Span
     labels: tuple[Label, ...] = ()
@@ -219,7 +220,8 @@ def _paint(run: Run, colour: bool) -> str:
 
 
 def _message(error: Error) -> Iterator[list[Run]]:
-    width = _gutter(error)
+    spans = [error.span, *(label.span for label in (*error.labels, *error.trace))]
+    width = max(len(str(span.end_line)) for span in spans)
     yield [(f"error[{error.code}]", "error"), (f": {error.title_text}", "bold")]
     primary = Label(error.span, error.label_text)
     files = dict.fromkeys([error.span.file, *(label.span.file for label in error.labels)])
@@ -239,11 +241,6 @@ def _message(error: Error) -> Iterator[list[Run]]:
     for kind, texts in (("note", error.notes), ("help", (error.help,) if error.help else ())):
         for text in texts:
             yield from _remark(kind, text, width)
-
-
-def _gutter(error: Error) -> int:
-    spans = [error.span, *(label.span for label in (*error.labels, *error.trace))]
-    return max(len(str(span.end_line)) for span in spans)
 
 
 def _shorten(trace: tuple[Label, ...]) -> list[Label | str]:

@@ -7,6 +7,7 @@ import io
 import re
 from typing import Any
 
+from prism.lang.cuda.names import NEEDS
 from prism.lang.diagnostics import InternalError
 from prism.lang.keep.bases import Value
 from prism.runtime.driver import cuda_core
@@ -22,6 +23,7 @@ _WARNING = re.compile(r"^(?!Remark:).*\b(?:warning|C75\d\d|C7602)\b(?! #177-D).*
 _TEXTURES = re.compile(r"\b(?:tex|surf|cuda)")
 _BUILD = re.compile(r"^//.*\b(CL-\d+|V\d+\.\d+\.\d+)", re.MULTILINE)
 _SLOW = re.compile(r"\((C75\d\d)\)")
+_NEEDS = re.compile("^" + NEEDS.format(r"(\d+)", r"(\d+)") + "(.*)$", re.MULTILINE)
 
 
 class MissingCompiler(RuntimeError):
@@ -40,7 +42,10 @@ class MachineCodeError(InternalError):
 
 
 class AssemblerError(RuntimeError):
-    """The assembler gave up on text that its compiler had accepted: a bug in ptxas. `log` and `source` as above."""
+    """The assembler gave up on text that its compiler had accepted, or is known to make wrong code of it: a bug in ptxas.
+
+    `log` and `source` as above.
+    """
 
     log: str
     source: str
@@ -126,10 +131,11 @@ def compile_cubin(source: str, arch: str, *, extra_options: tuple[str, ...] = ()
         ValueError: `arch` is not of the form `sm_90a`, or NVRTC doesn't know it.
         MissingCompiler: cuda-core or NVRTC isn't there.
         MachineCodeError: NVRTC refuses the text; its `log` has the compiler's own words.
-        AssemblerError: ptxas fails with an internal error.
+        AssemblerError: ptxas fails with an internal error, or makes wrong code of such a text.
         SlowCodeError: what uses wgmma or `set_registers` would run as if it did not, or has too few registers.
     """
     require_target(arch)
+    require_compiler(source, arch)
     version = "{}.{}".format(*nvrtc_version())
     try:
         core = cuda_core()
@@ -197,6 +203,23 @@ def require_target(arch: str) -> None:
     if int(match[1]) not in supported_archs():
         known = ", ".join(f"sm_{a}" for a in supported_archs())
         raise ValueError(f"NVRTC {'.'.join(map(str, nvrtc_version()))} doesn't compile for {arch}; it knows {known}")
+
+
+def require_compiler(source: str, arch: str) -> None:
+    """Check that the compiler's release is one that a text says it needs.
+
+    Raises:
+        AssemblerError: it is older, and would make wrong code without a word.
+    """
+    for major, minor, why in _NEEDS.findall(source):
+        if nvrtc_version() < (int(major), int(minor)):
+            version = "{}.{}".format(*nvrtc_version())
+            error = AssemblerError(
+                f"the assembler of NVRTC {version} makes wrong code of this kernel, without a word: {why}. Take "
+                f"nvidia-cuda-nvrtc {major}.{minor} or later, or read one of the two from shared memory"
+            )
+            error.log, error.source, error.arch = "", source, arch
+            raise error
 
 
 def _code(compiled: Any) -> bytes:

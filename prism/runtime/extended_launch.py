@@ -6,6 +6,7 @@ import ctypes
 import functools
 from typing import Any
 
+from prism.runtime import device
 from prism.runtime.driver import check, driver
 
 COOPERATIVE = 2  # CU_LAUNCH_ATTRIBUTE_COOPERATIVE
@@ -53,6 +54,30 @@ def question() -> Any:
     """
     address = check(driver().cuGetProcAddress(b"cuStreamIsCapturing", _VERSION, 0), "looking up cuStreamIsCapturing")
     return ctypes.CFUNCTYPE(ctypes.c_int)(int(address[0]))
+
+
+@functools.cache
+def _clearing() -> Any:
+    """Return `cuMemsetD8Async`, of a place, a byte, a number of bytes and a stream; its result is a status.
+
+    Raises:
+        DeviceError: the driver hasn't got it.
+    """
+    address = check(driver().cuGetProcAddress(b"cuMemsetD8Async", _VERSION, 0), "looking up cuMemsetD8Async")[0]
+    kinds = (ctypes.c_uint64, ctypes.c_ubyte, ctypes.c_size_t, ctypes.c_void_p)
+    return ctypes.CFUNCTYPE(ctypes.c_int, *kinds)(int(address))
+
+
+def clear_memory(pointer: int, nbytes: int, stream: int, ordinal: int) -> None:
+    """Write zeros to memory of a GPU, on a stream's handle.
+
+    Raises:
+        DeviceError: the driver refuses.
+    """
+    if device.count() == 1 and _clearing()(pointer, 0, nbytes, stream) == 0:
+        return
+    with device.using(ordinal):  # of several GPUs another may be current; and this thread may have used none as yet
+        check((driver().CUresult(_clearing()(pointer, 0, nbytes, stream)),), "clearing memory")
 
 
 class Call:

@@ -77,8 +77,7 @@ def _encode(parameter: EntryParameter, pointer: int, shape: tuple[int, ...], str
     scalar, swizzle = SCALARS[parameter.dtype], _SWIZZLES[parameter.swizzle]
     rank, one_copy = len(shape), tiles.box(TensorMap(scalar, parameter.box, parameter.swizzle))
     outer = _strides(shape, strides, scalar.bytes)[:-1]
-    # How much a miss brings into the L2. By 256 bytes rows that begin inside a sector take up to a fifth longer (docs/hgemm.md).
-    brought = 128 if any(where % SECTOR for where in (pointer, *outer)) else 256
+    brought = _brought(parameter.box[-1], one_copy[-1], shape[-1], (pointer, *outer))
     room = ctypes.create_string_buffer(BYTES + ALIGNMENT)
     place = ctypes.addressof(room) + -ctypes.addressof(room) % ALIGNMENT
     status = _encoder()(
@@ -98,6 +97,16 @@ def _encode(parameter: EntryParameter, pointer: int, shape: tuple[int, ...], str
     doing = f"describing an array of shape {shape} and strides {strides} to the tensor copy engine"
     check((cuda.CUresult(status),), doing)
     return ctypes.string_at(place, BYTES)
+
+
+def _brought(columns: int, of_a_copy: int, of_a_row: int, steps: tuple[int, ...]) -> int:
+    """Return how many bytes a miss brings into the L2, of a tile of so many columns that takes copies of so many.
+
+    By 256 bytes rows that begin inside a sector take up to a fifth longer (docs/hgemm.md), and whole rows, of which each copy has
+    a part, 5 % longer: the next copy asks for what the one before brought (docs/attention.md).
+    """
+    whole = of_a_copy < of_a_row <= columns
+    return 128 if whole or any(step % SECTOR for step in steps) else 256
 
 
 @functools.cache

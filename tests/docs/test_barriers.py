@@ -159,8 +159,8 @@ def test_without_any_one_of_them_there_is_a_race(name: str) -> None:
 
 
 def test_what_the_third_barrier_of_the_scan_is_for() -> None:
-    """It stands in `block.broadcast`, of `grid.next_tile`: all read the number of the tile that one thread has drawn."""
+    """It stands in `grid.tile_loop`, which the kernel has in it: all read the number of the tile that one thread has drawn."""
     program, shape, arguments = scanned()
-    (plan,) = (plan for plan in program.plans.values() if plan.function.name == "broadcast" and plan.barriers)
-    race = races(program.with_plan(plan.drop_step(plan.barriers[0])), shape, arguments)
-    assert race is not None and "block/exchange.py" in race.access.file
+    (plan,) = (plan for plan in program.plans.values() if plan.function.name == "scan" and len(plan.barriers) == 2)
+    race = races(program.with_plan(plan.drop_step(plan.barriers[1])), shape, arguments)
+    assert race is not None and "grid/scan_tiles.py" in race.access.file

@@ -23,12 +23,15 @@ from prism.interpret import SCHEDULES, MachineError, run
 from prism.lang.diagnostics import CompileError
 from prism.lang.safety import PROVED, verdicts
 from prism.lang.tree.plan import Program
+from prism.runtime.compile import SlowCodeError
 from tests.generated.programs import HEAD, loaded
 
 HERE = Path(__file__).parent
 FAILED = "FAILURE"
 PATIENCE = 10
 """Seconds after which a launch is taken to hang."""
+SLOW = "slow"
+"""The code of what the runtime refuses, as an Outcome has it: a SlowCodeError has none."""
 FEW = 3
 """Schedules under which a program is run."""
 
@@ -157,7 +160,10 @@ def differing(expected: Sequence[Any], got: Sequence[Any]) -> str:
 
 
 def on_gpu(edge: Edge, kernel: Any, expected: Sequence[Any]) -> Outcome:
-    """Launch a program on the GPU, and compare its results with what they should be. A watchdog ends what hangs."""
+    """Launch a program on the GPU, and compare its results with what they should be. A watchdog ends what hangs.
+
+    One whose wgmmas the assembler would let wait one by one is refused before it is launched: no fault of what was accepted.
+    """
     import cupy
 
     host = edge.inputs()
@@ -174,6 +180,8 @@ def on_gpu(edge: Edge, kernel: Any, expected: Sequence[Any]) -> Outcome:
             time.sleep(0.0005)
         stream.synchronize()
         got = [cupy.asnumpy(there[k], stream=stream) for k in edge.results]
+    except SlowCodeError as error:
+        return Outcome("refused", str(error), SLOW)
     except Exception as error:  # of the driver: an illegal address, instruction, ..
         return Outcome(FAILED, f"the GPU stopped: {type(error).__name__}: {error}", lost=True)
     if not alike(edge, expected, got):

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Iterator
+from contextlib import nullcontext
 from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
 
+from prism.runtime.compile import SlowCodeError
 from tests.generated import edges, edges_verify
 from tests.generated.edges import KINDS, Report, report
 from tests.generated.edges_verify import FAILED, Edge, Outcome, verify
@@ -137,6 +140,21 @@ def test_what_stops_the_gpu_ends_its_process_alone(monkeypatch: pytest.MonkeyPat
     found = report("own", 0, 6)
     assert found.count == 6 and found.outcomes == {"right": 5, FAILED: 1}
     assert found.failures == [{"seed": 2, "found": "it hangs"}]
+
+
+@pytest.mark.parametrize(("raised", "kind"), [(SlowCodeError("slow"), "refused"), (RuntimeError("lost"), FAILED)])
+def test_what_the_assembler_would_make_slow_is_refused(
+    raised: Exception, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    current = SimpleNamespace(synchronize=lambda: None)
+    cuda = SimpleNamespace(Stream=lambda non_blocking: nullcontext(), get_current_stream=lambda: current)
+    monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(cuda=cuda, asarray=lambda value: value))
+
+    def kernel(*arguments: object) -> None:
+        raise raised
+
+    found = edges_verify.on_gpu(edge(), {(1, 32): kernel}, [])
+    assert found.kind == kind and found.lost == (kind == FAILED)
 
 
 def test_a_kind_may_verify_itself(monkeypatch: pytest.MonkeyPatch) -> None:

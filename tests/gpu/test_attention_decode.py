@@ -1,4 +1,4 @@
-"""Attention for decoding on the GPU, beside float64: lengths, pages, tokens, dims, many units, graphs, latent; random calls."""
+"""Attention for decoding on the GPU, beside float64: lengths, pages, tokens, dims, many blocks, graphs, latent; random calls."""
 
 from __future__ import annotations
 
@@ -28,15 +28,16 @@ def normal(*shape: int, kind: str = "float16") -> Any:
 def exact(q, k, v, lengths, causal) -> tuple[Any, Any, Any]:
     """Return in float64 the result, that of values without signs, and the logarithms of the sums."""
     q, k, v = (x.double() for x in (q, k, v))
-    tokens, keys = q.shape[2], k.shape[2]
-    k, v = (torch.nan_to_num(x).repeat_interleave(q.shape[1] // k.shape[1], 1) for x in (k, v))
-    s = q @ k.mT / math.sqrt(q.shape[3])
-    places = torch.as_tensor(lengths, device="cuda").clamp(0, keys)[:, None]
-    end = places - tokens + torch.arange(1, tokens + 1, device="cuda") if causal else places.expand(-1, tokens)
-    s = torch.where(torch.arange(keys, device="cuda") < end[:, None, :, None], s, -math.inf)
+    batches, heads, tokens, _ = q.shape
+    k, v = map(torch.nan_to_num, (k, v))
+    of_keys = (batches, k.shape[1], -1)  # queries that share keys are rows of one product: keys are not repeated
+    s = (q.reshape(*of_keys, q.shape[3]) @ k.mT / math.sqrt(q.shape[3])).view(batches, heads, tokens, -1)
+    lengths = torch.as_tensor(lengths, device="cuda").clamp(0, k.shape[2])[:, None]
+    end = lengths - tokens + torch.arange(1, tokens + 1, device="cuda") if causal else lengths.expand(-1, tokens)
+    s = torch.where(torch.arange(k.shape[2], device="cuda") < end[:, None, :, None], s, -math.inf)
     lse = torch.logsumexp(s, -1)
-    weights = torch.exp(s - torch.where(lse == -math.inf, 0, lse)[..., None])
-    return weights @ v, weights @ v.abs(), lse
+    weights = torch.exp(s - torch.where(lse == -math.inf, 0, lse)[..., None]).view(*of_keys, k.shape[2])
+    return *((weights @ x).view(batches, heads, tokens, -1) for x in (v, v.abs())), lse
 
 
 def in_pages(x: Any, page: int, table: Any) -> Any:
@@ -124,8 +125,8 @@ def test_queries_that_share_keys(tokens: int, heads: int, share: int, page: int)
     [(1, 32, 4, 1, 16384), (128, 32, 4, 1, 1024), (1, 8, 8, 1, 65536), (16, 64, 8, 1, 2000), (300, 4, 2, 1, 500)],
 )
 @pytest.mark.parametrize("ragged", [False, True])
-def test_many_units(shape: tuple[int, ...], ragged: bool) -> None:
-    """One sequence of many blocks; units for who comes first; more sequences than threads. The same bits each time."""
+def test_many_blocks(shape: tuple[int, ...], ragged: bool) -> None:
+    """One sequence of many blocks; blocks of several sequences; more sequences than threads. The same bits each time."""
     check(*shape, (64, 64), ragged=ragged, times=10)
 
 

@@ -149,10 +149,8 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gpu]:
     monkeypatch.setattr(machine, "launcher_of", found.launcher)
     monkeypatch.setattr(machine, "device", lambda ordinal: PLACE)
     monkeypatch.setattr(machine, "KEPT", SimpleNamespace(get=lambda *given: WORDS))
-    monkeypatch.setattr(machine, "using", lambda ordinal: _nothing())
-    clear = lambda pointer, value, nbytes, stream: found.cleared.append((pointer, nbytes, stream)) or (0,)
-    monkeypatch.setattr(machine, "driver", lambda: SimpleNamespace(cuMemsetD8Async=clear))
-    monkeypatch.setattr(machine, "check", lambda status, doing: None)
+    clear = lambda pointer, nbytes, stream, ordinal: found.cleared.append((pointer, nbytes, stream))
+    monkeypatch.setattr(machine, "clear_memory", clear)
     monkeypatch.setattr(device, "count", lambda: 1)
     nothing_kept = SimpleNamespace(get=lambda key: None, put=lambda *given: False)
     monkeypatch.setattr(viewed, "store", lambda: nothing_kept)
@@ -171,12 +169,12 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gpu]:
 
 
 def _stand_in_for_pinned(monkeypatch: pytest.MonkeyPatch, gpu: Gpu) -> None:
-    """Let pinned memory be the host's; where it is waited for, the last launch has written its word there."""
+    """Let pinned memory be the host's; where it is waited for, the last launches have written their words there."""
     page = (ctypes.c_int64 * 512)()
 
     def wait(stream: int) -> tuple[int]:
         start = ctypes.addressof(page)
-        for value in gpu.launched[-1][4]:
+        for value in (one for launch in gpu.launched[-3:] for one in launch[4]):
             if gpu.count is not None and type(value) is int and start <= value < start + 4096:
                 ctypes.c_int64.from_address(value).value = gpu.count
         return (0,)

@@ -203,3 +203,26 @@ def test_tensor_maps_and_memory_beside_the_arrays(gpu: Gpu, monkeypatch: pytest.
         warm(addresses, stream)
     assert gpu.launched == [(3, 64, stream, x, y, 4096 * stream + 8, -7) for (x, y), stream in calls]
     assert len(encoded) == 5, "of the three places: one is not launched again"
+
+
+@pytest.mark.parametrize(("devices", "statuses", "pushed"), [(1, [0], 0), (1, [201, 0], 1), (2, [0], 1)])
+def test_memory_is_cleared_by_one_call(
+    monkeypatch: pytest.MonkeyPatch, devices: int, statuses: list[int], pushed: int
+) -> None:
+    """Where there is one GPU, and the thread has used it; else it is made current first."""
+    gpu, asked = Gpu(monkeypatch), []
+    gpu.devices = devices
+    results = iter(statuses)
+    monkeypatch.setattr(extended_launch, "driver", device.driver)
+    monkeypatch.setattr(extended_launch, "_clearing", lambda: lambda *given: asked.append(given) or next(results))
+    extended_launch.clear_memory(4096, 64, 7, 0)
+    assert asked == [(4096, 0, 64, 7)] * len(statuses) and gpu.pushed == pushed
+
+
+def test_memory_that_is_not_cleared_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    gpu = Gpu(monkeypatch)
+    monkeypatch.setattr(extended_launch, "driver", device.driver)
+    monkeypatch.setattr(extended_launch, "_clearing", lambda: lambda *given: 1)
+    with pytest.raises(DeviceError, match="clearing memory"):
+        extended_launch.clear_memory(4096, 64, 7, 0)
+    assert gpu.pushed == 1

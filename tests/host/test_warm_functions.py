@@ -12,7 +12,8 @@ import pytest
 
 from prism import lib
 from prism.host import call
-from tests.host.stand_ins import Gpu, array, stand_in
+from prism.lib.algorithms.sort_rows import pairs
+from tests.host.stand_ins import Array, Gpu, array, stand_in
 
 
 @pytest.fixture
@@ -24,6 +25,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gpu]:
 
 X, TABLE, MASK, PLACES = array(1000), array(64), array(1000, "bool"), array(1000, "int64")
 WHOLE = array(1000, "int32")
+ROWS = array((20, 50))
 LIMIT = 0.5
 CALLS: dict[str, Callable[[], Any]] = {
     "searchsorted": lambda: lib.searchsorted(TABLE, X, out=array(1000, "int64")),
@@ -44,6 +46,9 @@ CALLS: dict[str, Callable[[], Any]] = {
     "histogram": lambda: lib.histogram(X, 10, (0.0, 1.0)),
     "bincount": lambda: lib.bincount(WHOLE),
     "bincount, its length known": lambda: lib.bincount(WHOLE, length=7),
+    "nanmedian": lambda: lib.nanmedian(X),
+    "nanquantile into an array": lambda: lib.nanquantile(X, 0.25, out=array(())),
+    "nanpercentile of rows": lambda: lib.nanpercentile(ROWS, 25, 1),
 }
 
 
@@ -58,3 +63,20 @@ def test_only_the_first_call_is_decided(name: str, gpu: Gpu, monkeypatch: pytest
         assert [part.shape for part in found] == [(5,), (995,)]
     if name == "bincount":
         assert found.shape == (5,)
+
+
+def test_a_pair_that_is_given_is_looked_at_once_for_each_place(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+    keys, values = array(1000, "int32"), array(1000)
+    out, other = [(array(1000, "int32"), array(1000)) for _ in range(2)]
+    first = lib.sort_by_key(keys, values, out=out)
+    assert (first[0] is out[0], first[1] is out[1]) == (True, True)
+    described = pairs.arguments.describe_all
+    looked: list[int] = []
+    monkeypatch.setattr(pairs.arguments, "describe_all", lambda *given: looked.append(1) or described(*given))
+    for number, given in enumerate((out, other, other, out)):
+        found = lib.sort_by_key(keys, values, out=given)
+        assert (found[0] is given[0], found[1] is given[1]) == (True, True)
+        assert len(looked) == min(number, 1)
+    assert len({launch[4] for launch in gpu.launched}) == 2 and len({launch[0] for launch in gpu.launched}) == 1
+    with pytest.raises(ValueError, match="share memory"):
+        lib.sort_by_key(keys, values, out=(out[0], Array.at(out[0].data.ptr + 4, (1000,), "float32")))

@@ -18,7 +18,21 @@ from prism import check
 from prism.interpret import SCHEDULES, MachineError, run
 from prism.kernels.attention import Cut, Terms, as_it_is, attend, cut_of_bytes, transpose_values
 from prism.kernels.attention.softmax import exp2_by_products
-from prism.lang import block, const, float32, grid, group, id, int32, partition, ptr, requires, thread
+from prism.lang import (
+    block,
+    const,
+    float32,
+    grid,
+    group,
+    id,
+    int32,
+    partition,
+    ptr,
+    requires,
+    thread,
+    uint32,
+    unpack_f16x2,
+)
 from prism.lang.tree.plan import Wait, WaitGroup
 from prism.lang.types import BFLOAT16, FLOAT8_E4M3FN
 from prism.lang.types.shorts import bits_of, values_of
@@ -102,22 +116,28 @@ def test_scales_are_of_pairs_or_of_all(one: bool) -> None:
 
 @prism("global")
 @requires(grid[1], block[1], thread[32])
-def powers(x: ptr(const(float32)) @ grid[1], y: ptr(float32) @ grid[1]):
+def powers(
+    x: ptr(const(float32)) @ grid[1], y: ptr(float32) @ grid[1], scale: float32 @ grid[1], top: float32 @ grid[1]
+):
     b: int32 @ block[1] = id()
-    with partition(y, thread[1], lambda i: 32 * b + i) as mine:
-        t: int32 @ thread[1] = id() % 32
+    with partition(y, thread[1], lambda i: 64 * b + i) as mine:
+        t: int32 @ thread[1] = 2 * (id() % 32)
         with group(thread[1]):
-            mine[t] = exp2_by_products(x[32 * b + t])
+            both: uint32 = exp2_by_products(x[64 * b + t], x[64 * b + t + 1], scale, top)
+            mine[t] = unpack_f16x2(both, 0)
+            mine[t + 1] = unpack_f16x2(both, 1)
 
 
 def test_powers_by_products() -> None:
-    """Within 2^-9 of them, where a float32 has them; -inf is no 0 here, so tiles with masked columns don't use it."""
-    x = np.concatenate([np.linspace(-130, 9, 3000), [-np.inf, -1e30, 0, -0.5, 0.5, 8, -126, 127]]).astype(np.float32)
-    x = np.resize(x, -(-len(x) // 32) * 32)
-    y = np.zeros_like(x)
-    run(check(powers), len(x) // 32, 32, [x, y], check=True)
-    wanted = np.exp2(np.maximum(x, -126).astype(np.float64))
-    assert (abs(y / wanted - 1) < 2.0**-9).all()
+    """Within 2^-7.6 of them from 2^-14 on; e4m3 has 2^-9 and more. Small ones are nothing, so that many of them are no sum."""
+    x = np.concatenate([np.linspace(-10, 5, 3000), [-np.inf, -1e30, 0, -0.5, 0.5, -7, -30000, 5.2]]).astype(np.float32)
+    x = np.resize(x, -(-len(x) // 64) * 64)
+    y, scale, top = np.zeros_like(x), np.float32(1.75), np.float32(1.25)
+    run(check(powers), len(x) // 64, 32, [x, y, scale, top], check=True)
+    wanted = np.exp2(1.75 * x.astype(np.float64) - 1.25)
+    low, least = wanted < 2.0**-14, wanted < 2.0**-15
+    assert (abs(y / np.where(low, 1, wanted) - 1)[~low] < 2.0**-7.6).all()
+    assert least.sum() > 100 and (y[least] == 0).all() and (0 <= y[low]).all() and (y[low] <= 1.01 * 2.0**-14).all()
 
 
 # -- the kernel ---------------------------------------------------------------------------------------------------------

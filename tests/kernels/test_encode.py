@@ -10,7 +10,7 @@ import pytest
 
 import prism
 from prism.interpret import RaceError, run
-from prism.kernels.select.encode import close_runs, encode
+from prism.kernels.select.encode import encode
 from prism.lib.algorithms.select.plan import Kind, encode_configurations, encode_of
 from tests.lib.oracles import SCHEDULES
 from tests.mutation import without_barriers
@@ -19,8 +19,6 @@ from tests.rarely import rarely
 SIZES = {"THREADS": 64, "ITEMS": 4, "WIDTH": 2, "BLOCKS": 1, "WORDS": 1}
 KINDS = {"float32": {"H": "float32", "C": "float32"}, "uint8": {"H": "uint32", "C": "uint8"}}
 PROGRAMS = {name: prism.check(encode, {"T": name, "TI": name, **more, **SIZES}) for name, more in KINDS.items()}
-CLOSE = prism.check(close_runs, {"THREADS": 64})
-TILE = 256
 
 
 def check(
@@ -31,14 +29,12 @@ def check(
     random = np.random.default_rng(n + most)
     x = np.repeat(np.arange(n) % 3, random.integers(1, most + 1, n))[:n].astype(name)
     starts = np.flatnonzero(np.append(True, x[1:] != x[:-1]))
-    wanted, room, tiles = np.diff(starts, append=n), n if room is None else room, -(-n // TILE)
+    wanted, room = np.diff(starts, append=n), n if room is None else room
     y, lengths, kept = np.full(room + 2, 77, name), np.full(room + 2, 77, np.int64), np.zeros(1, np.int64)
-    ends = np.full((2, tiles), 55, np.int64)
     words, control = scratch or (np.zeros(64, np.uint64), np.zeros(1, np.uint64))
     zero = np.zeros((), name)[()]
-    given = (x, y, lengths, kept, ends[0], ends[1], n, room, -1, 0, zero, zero, words, 64, control)
+    given = (x, y, lengths, kept, n, room, -1, 0, zero, zero, words, 64, control)
     run(code or PROGRAMS[name], blocks, 64, given, check=True, **options)
-    run(CLOSE, 2, 64, (lengths, ends[0], ends[1], tiles, room), check=True)
     there = min(room, starts.size)
     assert kept[0] == starts.size
     assert np.array_equal(y[:there], x[starts][:there]) and (y[there:] == 77).all()
@@ -50,6 +46,15 @@ def test_runs(name: str) -> None:
     for n in (1, 2, 255, 256, 257, 511, 512, 513, 3000):
         for most in (1, 3, 2000):
             check(n, most, name=name)
+
+
+def test_tiles_of_the_reference_machine() -> None:
+    """Of 2^15 elements, each a run."""
+    x = np.arange(1 << 17, dtype=np.uint8)
+    values, lengths = prism.lib.run_length_encode(x)
+    assert np.array_equal(values, x) and (lengths == 1).all()
+    values, lengths = prism.lib.run_length_encode(np.repeat(x[:5], 30000))
+    assert values.tolist() == [0, 1, 2, 3, 4] and (lengths == 30000).all()
 
 
 def test_no_more_than_there_is_room_for() -> None:

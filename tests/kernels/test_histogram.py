@@ -42,6 +42,7 @@ def task(given: str, kind: int, weights: str = "", **more) -> Task:
 KINDS = {
     "even floats": (task("float32", EVEN), {"SLOTS": 104, "COPIES": 8}),
     "even integers": (task("int32", EVEN), {"SLOTS": 13, "COPIES": 1}),
+    "integers by value": (task("int32", EVEN), {"VALUES": True, "SLOTS": 104, "COPIES": 2}),
     "bytes": (task("int8", EVEN), {"SLOTS": 1024, "COPIES": 4, "ITEMS": 16, "WIDTH": 16}),
     "no shared memory": (task("float32", EVEN), {"SLOTS": 0, "COPIES": 1}),
     "edges": (task("float32", EDGES), {"SLOTS": 26, "COPIES": 2, "TABLE": 16}),
@@ -111,6 +112,16 @@ def test_each_inferred_barrier_is_needed(name: str) -> None:
         with pytest.raises(RaceError):
             for schedule, seed in SCHEDULES:
                 check(name, 1500, blocks=2, mutant=mutant, schedule=schedule, seed=seed)
+
+
+def test_integers_are_counted_by_value_where_they_are_few() -> None:
+    def counters(given: str, size: int, most: int) -> int:
+        return Task(given, size, EVEN, bins=even_bins(np.dtype(given), 0, most, size)).counters
+
+    assert counters("int32", 256, 256) == 258 and counters("int16", 4096, 256) == 258
+    assert (
+        counters("int32", 256, 257) == 257 and counters("float32", 4096, 256) == 4097 and counters("uint8", 9, 4) == 256
+    )
 
 
 @pytest.mark.parametrize("blocks", [1, 3])

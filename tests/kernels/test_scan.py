@@ -302,7 +302,8 @@ def test_which_barriers_there_are() -> None:
     assert sorted(places) == [
         ("BLOCK", "block", "write", "read", False),  # block.reduce: the warps' results
         ("BLOCK", "block", "write", "read", False),  # block.scan: likewise
-        ("BLOCK", "block", "write", "read", False),  # block.broadcast: the ticket
+        ("GRID", "block", "write", "read", False),  # the block's first ticket
+        ("GRID", "block", "write", "read", False),  # its next one
     ]
 
 

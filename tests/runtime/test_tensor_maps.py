@@ -100,6 +100,13 @@ def test_rows_that_begin_inside_sectors_bring_less(fake: Driver, rows: int, poin
     assert fake.calls[0].promotion == promotion
 
 
+@pytest.mark.parametrize(("columns", "tile", "promotion"), [(128, 128, 2), (96, 128, 2), (64, 64, 3), (256, 128, 3)])
+def test_whole_rows_of_several_slabs_bring_less(fake: Driver, columns: int, tile: int, promotion: int) -> None:
+    """As the next slab's copy asks for what is behind: rows that one copy has, or that are longer than a tile, bring more."""
+    encode(EntryParameter("k", "map", "float16", True, (64, tile), 128), array((999, columns), (512, 2), "f2"))
+    assert fake.calls[0].promotion == promotion
+
+
 def test_a_wide_tile_is_copied_a_slab_at_a_time(fake: Driver) -> None:
     encode(EntryParameter("a", "map", "float32", False, (4, 16, 96), 64), array((9, 40, 96), (15360, 384, 4), "f4"))
     assert fake.calls[0].box == [16, 16, 4] and fake.calls[0].strides == [384, 15360]

@@ -278,17 +278,9 @@ def call_touch(
         )
         access = Access(root, kind, call.span, text, call.function.bound.code)
         found = Touch(
-            root,
-            kind,
-            chain,
-            access,
-            len(context.touches),
-            call.function.bound.code,
-            exposed.how,
-            narrow_path(place.path),
-            where=where,
-            allowed=exposed.allowed,
-        )
+            root, kind, chain, access, len(context.touches), call.function.bound.code, exposed.how, narrow_path(place.path),
+            where=where, allowed=exposed.allowed,
+        )  # fmt: skip
         context.touches[key] = standing(context, place, found)
     return context.touches[key]
 
@@ -312,15 +304,8 @@ def check_arguments(context: Context, env: Env, call: Call, summary: Summary) ->
             kinds = [(a, b) for a in summary.kinds.get(other, ()) for b in summary.kinds.get(parameter, ())]
             shared = root is earlier or context.objects.overlap(root, earlier) == "alias"
             if shared and not told and any(flow.conflicting(a, b) for a, b in kinds):
-                raise CompileError(
-                    SameArgument(
-                        span=argument.span,
-                        name=root.name,
-                        function=call.function.name,
-                        one=other.name,
-                        other=parameter.name,
-                    )
-                )
+                facts: Fields = {"function": call.function.name, "one": other.name, "other": parameter.name}
+                raise CompileError(SameArgument(span=argument.span, name=root.name, **facts))
         seen.append((parameter, root))
 
 

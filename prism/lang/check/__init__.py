@@ -129,8 +129,10 @@ class Session:
             try:
                 with self.open_instance(kernel, bound_template, call):
                     try:
-                        if call is None and kernel.kind == "device":
-                            require_caller(self, kernel, bound_template)
+                        # What is compiled into its callers is not checked without one.
+                        alone = call is None and kernel.kind == "device"
+                        if alone and (why := self.why_compiled_in(kernel, bound_template)) is not None:
+                            fail(inlined.CallAlone(span=why.span, name=kernel.__name__, why=why.short, long=why.long))
                         function = check_function(self, kernel, parsed, bound_template)
                     except RecursionError:
                         raise CompileError(syntax_errors.TooDeep(span=parsed.span, name=parsed.name)) from None
@@ -318,13 +320,8 @@ def require_constants(kernel: surface.Kernel, name: str, record: object, span: S
     """R26 TEMPLATE: the fields of a record are constants."""
     for field_name, value in items_of(record):
         if not is_constant(value):
-            facts: Fields = {
-                "name": name,
-                "function": kernel.__name__,
-                "field": field_name,
-                "kind": type(value).__name__,
-            }
-            fail(record_errors.RecordField(span=span, **facts))
+            facts: Fields = {"name": name, "field": field_name, "kind": type(value).__name__}
+            fail(record_errors.RecordField(span=span, function=kernel.__name__, **facts))
 
 
 WANTED = {"int": "an integer", "uint": "an integer", "bool": "True or False", "float": "a number"}
@@ -356,12 +353,6 @@ def as_scalar(value: object) -> Scalar | None:
 # -- one function ---------------------------------------------------------------------------------------------------------
 
 
-def require_caller(session: Session, kernel: surface.Kernel, template: Mapping[str, object]) -> None:
-    """Refuse to check a function that is compiled into its callers without one."""
-    if (why := session.why_compiled_in(kernel, template)) is not None:
-        fail(inlined.CallAlone(span=why.span, name=kernel.__name__, why=why.short, long=why.long))
-
-
 def check_function(
     session: Session, kernel: surface.Kernel, parsed: s.Function, template: Mapping[str, object]
 ) -> tree.Function:
@@ -383,7 +374,7 @@ def check_function(
             env = env.bind(symbol)
         except CompileError as failure:
             context.errors.extend(failure.errors)
-            env = replace(env, names={**env.names, parameter.name: Poison()})
+            env = env.name(parameter.name, Poison())
     check_result(context, function)
     if kernel.external is not None:
         if not parsed.extern:

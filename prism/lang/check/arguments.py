@@ -7,7 +7,7 @@ from typing import NoReturn, TypeAlias
 
 from prism.lang import tree
 from prism.lang.check.conversion import coerce
-from prism.lang.check.env import Env, Role, blame, constant, evidence, fail, is_narrowed, why_here
+from prism.lang.check.env import Env, Role, constant, evidence, fail, refuse_bound, why_here
 from prism.lang.check.expressions import check_value, flatten, rank, visible
 from prism.lang.diagnostics import Fields, Label, Span, source_text
 from prism.lang.errors import calls as errors
@@ -51,36 +51,16 @@ def check_argument(env: Env, name: str, trusts: frozenset[str], formal: tree.Sym
     else:
         value = coerce(value, formal.type, actual.span)
     if not formal.perspective <= value.perspective:
-        what, labels = evidence(value, formal.perspective)
-        labels = (*labels, Label(formal.span, f"declared @ {formal.perspective}"))
-        fail(
-            errors.CallScalar(
-                span=blame(value, formal.perspective),
-                parameter=formal.name,
-                name=name,
-                needed=formal.perspective,
-                what=what,
-                has=value.perspective,
-                labels=labels,
-            )
-        )
+        facts = evidence(value, formal.perspective, Label(formal.span, f"declared @ {formal.perspective}"))
+        fail(errors.CallScalar(parameter=formal.name, name=name, needed=formal.perspective, **facts))
     return value
 
 
 def mismatch(name: str, formal: tree.Symbol, actual: s.Expr, found: str) -> NoReturn:
     """Fail: an argument of another type."""
     hint = "pass an array, pointer or value of that type"
-    fail(
-        errors.CallType(
-            span=actual.span,
-            parameter=formal.name,
-            name=name,
-            wanted=str(formal.type),
-            found=found,
-            hint=hint,
-            labels=(Label(formal.span, "declared here"),),
-        )
-    )
+    facts: Fields = {"parameter": formal.name, "name": name, "wanted": str(formal.type), "found": found, "hint": hint}
+    fail(errors.CallType(span=actual.span, labels=(Label(formal.span, "declared here"),), **facts))
 
 
 def check_pointer(env: Env, name: str, trusts: frozenset[str], formal: tree.Symbol, actual: s.Expr) -> tree.Expr:
@@ -116,27 +96,16 @@ def check_no_element(env: Env, name: str, formal: tree.Symbol, actual: s.Expr) -
     rows, first = (texts, "0") if len(texts) < rank(symbol) else (texts[:-1], texts[-1])
     column = "i" if first == "0" else f"{first} + i"
     index = f"({', '.join([*rows, column])})" if rows else column
-    facts: Fields = {
-        "parameter": formal.name,
-        "name": name,
-        "memory": base.name,
-        "unit": formal.perspective,
-        "index": index,
-    }
-    fail(errors.CallElement(span=actual.span, labels=origins(formal, symbol), **facts))
+    facts: Fields = {"parameter": formal.name, "memory": base.name, "unit": formal.perspective, "index": index}
+    fail(errors.CallElement(span=actual.span, name=name, labels=origins(formal, symbol), **facts))
 
 
 def check_owners(name: str, formal: tree.Symbol, symbol: tree.Symbol, span: Span) -> None:
     """R15 CALL-PTR: memory that may be written is of exactly the formal's perspective; const memory at least of it."""
     wanted, given = formal.type, symbol.type
     assert isinstance(wanted, Pointer) and isinstance(given, Pointer)
-    facts: Fields = {
-        "span": span,
-        "parameter": formal.name,
-        "name": name,
-        "actual": symbol.name,
-        "labels": origins(formal, symbol),
-    }
+    facts: Fields = {"span": span, "parameter": formal.name, "name": name, "actual": symbol.name}
+    facts["labels"] = origins(formal, symbol)
     if given.const and not wanted.const:
         fail(errors.CallConst(**facts))
     if wanted.const and not formal.perspective <= symbol.perspective:
@@ -205,17 +174,7 @@ def check_bound(
         size = bound.entry(level)
         if size is not None and not env.bound.allows(Perspective(level, size)):
             labels = (*why_here(env), Label(function.span, f"`{function.name}` requires {bound}"))
-            fail(
-                errors.CallBound(
-                    span=call.span,
-                    name=function.name,
-                    needs=str(Perspective(level, size)),
-                    bound=str(env.bound),
-                    code_perspective=env.code,
-                    narrowed=is_narrowed(env),
-                    labels=labels,
-                )
-            )
+            refuse_bound(env, function.name, Perspective(level, size), call.span, labels)
     caller = env.context.kernel
     if cooperative and not caller.cooperative:
         labels = (Label(function.span, f"`{function.name}` requires it"),)

@@ -7,7 +7,6 @@ from prism.lang.check import annotation
 from prism.lang.check.conversion import coerce
 from prism.lang.check.env import (
     Env,
-    blame,
     changing,
     declaration_label,
     evidence,
@@ -16,6 +15,7 @@ from prism.lang.check.env import (
     refuse_const,
     refuse_write,
     require_no_broader,
+    require_own,
     why_here,
 )
 from prism.lang.check.expressions import check_scalar, check_value, element, flatten, visible
@@ -50,33 +50,17 @@ def check_declare(env: Env, st: s.Declare) -> tuple[tuple[tree.Stmt, ...], Env]:
         fail(errors.NotAType(span=st.annotation.span))
     if isinstance(meaning.type, TensorMap):
         fail(tiles.MapPlace(span=st.annotation.span, name=st.name, what="declared inside a function"))
+    at = st.place.span if st.place else st.span
+    facts: Fields = {"span": at, "name": st.name, "place": place, "labels": why_here(env)}
     if not place <= env.code:
-        fail(
-            rules.DeclareBroader(
-                span=st.place.span if st.place else st.span,
-                name=st.name,
-                place=place,
-                code_perspective=env.code,
-                labels=why_here(env),
-            )
-        )
+        fail(rules.DeclareBroader(code_perspective=env.code, **facts))
     if not env.bound.allows(place):
-        fail(
-            rules.DeclareUnits(
-                span=st.place.span if st.place else st.span,
-                name=st.name,
-                place=place,
-                bound=str(env.bound),
-                size=place.size,
-                level=str(place.level),
-                labels=why_here(env),
-            )
-        )
+        fail(rules.DeclareUnits(bound=str(env.bound), size=place.size, level=str(place.level), **facts))
     if isinstance(meaning.type, Pointer):
         return declare_pointer(env, st, meaning, place)
     type_: Type = meaning.type
     if isinstance(type_, Fragment):
-        type_ = require_place(type_, st.name, place, st.annotation.span, st.place.span if st.place else st.span)
+        type_ = require_place(type_, st.name, place, st.annotation.span, at)
     symbol = tree.Symbol(st.name, type_, place, st.name_span, const=meaning.const)
     if isinstance(st.value, s.Listed) and isinstance(symbol.type, Array):
         return declared_list(symbol, whole(env, symbol, st.value), st.span), env.bind(symbol)
@@ -124,11 +108,12 @@ def fits(symbol: tree.Symbol, value: tree.Expr) -> None:
     """R8 WRITE-DOWN: the value is at least as broad as what it is assigned to."""
     if symbol.perspective <= value.perspective:
         return
-    what, labels = evidence(value, symbol.perspective)
-    labels = (*labels, declaration_label(symbol))
-    span, has, loaded = blame(value, symbol.perspective), value.perspective, varying_load(value, symbol.perspective)
+    facts = evidence(value, symbol.perspective, declaration_label(symbol))
+    facts |= {"name": symbol.name, "place": symbol.perspective}
+    loaded = varying_load(value, symbol.perspective)
     if loaded is None:
-        fail(rules.WriteDown(span=span, name=symbol.name, place=symbol.perspective, what=what, has=has, labels=labels))
+        fail(rules.WriteDown(**facts))
+    del facts["what"]
     memory = loaded.symbol
     if not symbol.perspective <= memory.perspective:
         error: type[ownership.LoadVaries] = ownership.LoadPart
@@ -136,7 +121,7 @@ def fits(symbol: tree.Symbol, value: tree.Expr) -> None:
         error = ownership.LoadChanging
     else:
         error = ownership.LoadIndex
-    fail(error(span=span, name=symbol.name, place=symbol.perspective, memory=memory.name, has=has, labels=labels))
+    fail(error(memory=memory.name, **facts))
 
 
 def varying_load(value: tree.Expr, needed: Perspective) -> tree.Element | None:
@@ -228,19 +213,9 @@ def assign_element(env: Env, target: s.Subscript, value: s.Expr, span: Span) -> 
 
 def check_index(symbol: tree.Symbol, left: tree.Expr) -> None:
     """R7 of a target in a local: which element it is, the threads that share the local agree on."""
-    if symbol.perspective <= left.perspective:
-        return
-    what, labels = evidence(left, symbol.perspective)
-    fail(
-        rules.ReadUp(
-            span=blame(left, symbol.perspective),
-            what=what,
-            has=left.perspective,
-            needed=symbol.perspective,
-            name=symbol.name,
-            labels=(*labels, declaration_label(symbol)),
-        )
-    )
+    if not symbol.perspective <= left.perspective:
+        facts = evidence(left, symbol.perspective, declaration_label(symbol))
+        fail(rules.ReadUp(needed=symbol.perspective, name=symbol.name, **facts))
 
 
 def assign_local(env: Env, symbol: tree.Symbol, left: tree.Expr, value: s.Expr, span: Span) -> tree.Stmt:
@@ -282,12 +257,7 @@ def assign_memory(
     if env.code != THREAD:
         facts: Fields = {"name": symbol.name, "code_perspective": env.code, "owner": symbol.perspective}
         fail(ownership.StoreCode(span=target.span, labels=why_here(env), **facts))
-    if symbol.perspective != THREAD:
-        fail(
-            ownership.StoreView(
-                span=target.span, name=symbol.name, place=symbol.perspective, labels=(declaration_label(symbol),)
-            )
-        )
+    require_own(symbol, target.span)
     left = element(env, symbol, indices, target.span, THREAD)
     right = check_value(env, value, THREAD, left.type)
     return tree.Assign(target=left, value=coerce(right, left.type, value.span), span=span)

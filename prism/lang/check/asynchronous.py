@@ -172,12 +172,8 @@ def arithmetic(e: tree.Expr) -> None:
     """Fail where an expression of a batch reads memory or a fragment, or meets other threads."""
     collective = isinstance(e, tree.Apply) and (e.intrinsic.requires != THREAD or touches_memory(e))
     called = isinstance(e, tree.Call) and not e.function.pure
-    if isinstance(e, tree.Element) or called or collective or (isinstance(e, tree.Item) and fragment_of(e)):
+    registers = isinstance(e, tree.Item) and isinstance(e.symbol.type, tree.Fragment)
+    if isinstance(e, tree.Element) or called or collective or registers:
         fail(errors.BatchBody(span=e.span, what=f"`{source_text(e.span)}`"))
     for part in tree.operands(e):
         arithmetic(part)
-
-
-def fragment_of(e: tree.Item) -> bool:
-    """Whether an item is an element of a fragment."""
-    return isinstance(e.symbol.type, tree.Fragment)

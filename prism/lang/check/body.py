@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from prism.lang import tree
-from prism.lang.check.env import Env, Expansion, Poisoned, Step, fail
+from prism.lang.check.env import Env, Expansion, Poison, Poisoned, Step, fail
 from prism.lang.check.purity import effect_conflict
 from prism.lang.check.table import check_statement
 from prism.lang.diagnostics import CompileError
@@ -23,7 +23,9 @@ def check_body(env: Env, body: s.Body) -> tree.Body:
             checked, env = check_statement(env, statement)
             checked = (*expansion.before, *checked)
             for one in checked:
-                one_effect(one)
+                # A call that touches memory is the only access of its statement, so that order and barriers are defined.
+                if (found := effect_conflict(one)) is not None:
+                    fail(call_errors.Effects(span=found.span))
             done.extend(checked)
         except CompileError as failure:
             env.context.errors.extend(failure.errors)
@@ -34,10 +36,10 @@ def check_body(env: Env, body: s.Body) -> tree.Body:
         finally:
             env.context.expansion = outer
         if isinstance(statement, s.Declare):
-            env = env.poison(statement.name)
+            env = env.name(statement.name, Poison())
         if isinstance(statement, s.Roles):
             for name in statement.names:
-                env = env.poison(name.name)
+                env = env.name(name.name, Poison())
         check_rest(env, statement)
     return tuple(done)
 
@@ -47,7 +49,7 @@ def check_rest(env: Env, statement: s.Stmt) -> None:
     match statement:
         case s.Partition() | s.Claim() | s.Async():
             step = Step("partition", statement.span, env.code, "this `with`")
-            check_body(env.enter(step).poison(statement.name), statement.body)
+            check_body(env.enter(step).name(statement.name, Poison()), statement.body)
         case s.If():
             check_body(env, statement.then)
             check_body(env, statement.otherwise)
@@ -55,13 +57,6 @@ def check_rest(env: Env, statement: s.Stmt) -> None:
             check_body(env.enter(Step("loop", statement.span, env.code, "while")), statement.body)
         case s.For():
             inner = env.enter(Step("loop", statement.span, env.code, "for"))
-            check_body(inner.poison(statement.name), statement.body)
+            check_body(inner.name(statement.name, Poison()), statement.body)
         case _:
             pass
-
-
-def one_effect(statement: tree.Stmt) -> None:
-    """A call that touches memory is the only access of its statement, so that order and barriers are defined."""
-    found = effect_conflict(statement)
-    if found is not None:
-        fail(call_errors.Effects(span=found.span))

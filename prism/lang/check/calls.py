@@ -21,7 +21,7 @@ from prism.lang.check.nested import kind_of
 from prism.lang.check.pieces import tile_of
 from prism.lang.check.table import check_expression, expression_rule
 from prism.lang.check.vectors import make_struct, make_vector, vector_load
-from prism.lang.diagnostics import source_text
+from prism.lang.diagnostics import Fields, source_text
 from prism.lang.errors import calls as errors
 from prism.lang.errors import names as name_errors
 from prism.lang.errors import types as type_errors
@@ -83,11 +83,8 @@ def check_conversion(env: Env, e: s.Call, to: Scalar, target: Perspective) -> tr
         zero: bool | float = False if to.kind == "bool" else 0.0 if to.kind == "float" else 0
         return tree.Const(value=zero, type=to, span=e.span)
     if len(e.arguments) != 1 or e.keywords:
-        fail(
-            errors.CallArguments(
-                span=e.span, name=str(to), wanted="one value", given=f"{len(e.arguments)} given", parameters="value"
-            )
-        )
+        facts: Fields = {"wanted": "one value", "given": f"{len(e.arguments)} given", "parameters": "value"}
+        fail(errors.CallArguments(span=e.span, name=str(to), **facts))
     value = check_scalar(env, e.arguments[0], target)
     if isinstance(value, tree.Const) and not isinstance(value.value, bool) and to.kind != "bool":
         try:
@@ -121,14 +118,8 @@ def check_device_call(env: Env, e: s.Call, kernel: surface.Kernel) -> tree.Expr:
     if function.pure and arguments:
         common = meet(*(argument.perspective for argument in arguments))
         perspective = common if perspective <= common else perspective  # both hold
-    return tree.Call(
-        function=function,
-        arguments=arguments,
-        code=env.code,
-        type=function.result,
-        perspective=perspective,
-        span=e.span,
-    )
+    facts: Fields = {"code": env.code, "type": function.result, "perspective": perspective, "span": e.span}
+    return tree.Call(function=function, arguments=arguments, **facts)
 
 
 def check_inlined(env: Env, e: s.Call) -> tuple[tree.Stmt, ...] | None:
@@ -167,15 +158,8 @@ def bind_arguments(env: Env, e: s.Call, kernel: surface.Kernel) -> tuple[Passed,
         total = len(e.arguments) + len(slots) - min(len(e.arguments), len(names))
         missing = [name for name in required if name not in slots]
         counted = f"and not without `{missing[0]}`" if len(required) <= total <= len(names) else f"{total} given"
-        fail(
-            errors.CallArguments(
-                span=e.span,
-                name=kernel.__name__,
-                wanted=f"{count} argument(s)",
-                given=counted,
-                parameters=", ".join(names) or "none",
-            )
-        )
+        facts: Fields = {"wanted": f"{count} argument(s)", "given": counted, "parameters": ", ".join(names) or "none"}
+        fail(errors.CallArguments(span=e.span, name=kernel.__name__, **facts))
     wanted = frozenset(kernel.template) - frozenset(template)
     if wanted:
         deduce_template(env, kernel, parsed, slots, template, wanted)

@@ -89,14 +89,8 @@ def coerce(value: tree.Expr, to: Type, span: Span) -> tree.Expr:
         if to.kind == "bool":
             fail(errors.Mismatch(span=span, expected="bool", found=str(value.type), hint="compare it: `x != 0`"))
         if value.type.kind == "float" and to.integral:
-            fail(
-                errors.Mismatch(
-                    span=span,
-                    expected=str(to),
-                    found=str(value.type),
-                    hint=f"convert it: `{short(to)}({source_text(span)})`",
-                )
-            )
+            hint = f"convert it: `{short(to)}({source_text(span)})`"
+            fail(errors.Mismatch(span=span, expected=str(to), found=str(value.type), hint=hint))
         return convert(value, to)
     fail(errors.Mismatch(span=span, expected=str(to), found=str(value.type), hint="make the two types agree"))
 

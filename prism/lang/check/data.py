@@ -11,7 +11,6 @@ from prism.lang.check.env import (
     Env,
     Role,
     Step,
-    blame,
     constant,
     declaration_label,
     evidence,
@@ -41,11 +40,8 @@ def check_group(env: Env, st: s.Group) -> tree.Stmt:
     if have is None or not unit.level <= env.code.level or nested:
         fail(rules.GroupBroadens(span=st.unit.span, unit=unit, code_perspective=env.code, labels=why_here(env)))
     if have % unit.size != 0:
-        fail(
-            rules.GroupDivides(
-                span=st.unit.span, unit=unit, level=str(unit.level), size=unit.size, have=have, labels=why_here(env)
-            )
-        )
+        facts: Fields = {"unit": unit, "level": str(unit.level), "size": unit.size, "have": have}
+        fail(rules.GroupDivides(span=st.unit.span, labels=why_here(env), **facts))
     inner = env.enter(Step("group", head(st.span), unit, f"group({unit})"), env.bound.narrow(unit))
     return tree.Group(unit=unit, code=env.code, body=check_body(inner, st.body), span=st.span)
 
@@ -140,16 +136,9 @@ def resolve_source(
     if not isinstance(source.type, Pointer):
         fail(not_memory(span=e.span, name=source.name, type=str(source.type), labels=(declaration_label(source),)))
     if not owners_present(env, source):
-        fail(
-            not_here(
-                span=e.span,
-                name=source.name,
-                place=source.perspective,
-                code_perspective=env.code,
-                narrowed=is_narrowed(env),
-                labels=(declaration_label(source), *why_here(env)),
-            )
-        )
+        labels = (declaration_label(source), *why_here(env))
+        facts: Fields = {"name": source.name, "place": source.perspective, "code_perspective": env.code}
+        fail(not_here(span=e.span, narrowed=is_narrowed(env), labels=labels, **facts))
     return source
 
 
@@ -197,11 +186,8 @@ def races_of(st: s.Partition) -> str:
     if st.races is None:
         return "check"
     if not (isinstance(st.races, s.Literal) and st.races.value in ("check", "none", "allow")):
-        fail(
-            errors.NotAValue(
-                span=st.races.span, text="races", hint='write races="none", races="allow", or leave it out'
-            )
-        )
+        hint = 'write races="none", races="allow", or leave it out'
+        fail(errors.NotAValue(span=st.races.span, text="races", hint=hint))
     return str(st.races.value)
 
 
@@ -250,10 +236,8 @@ def make_view(
 
 def agree(value: tree.Expr, unit: Perspective, error: type[ownership.OffsetVaries]) -> None:
     """R7 READ-UP as R20 and R22 use it: an offset is the same for all threads of the unit that the part is for."""
-    if unit <= value.perspective:
-        return
-    what, labels = evidence(value, unit)
-    fail(error(span=blame(value, unit), what=what, has=value.perspective, needed=unit, labels=labels))
+    if not unit <= value.perspective:
+        fail(error(needed=unit, **evidence(value, unit)))
 
 
 @statement_rule(s.Claim)

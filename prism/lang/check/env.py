@@ -9,6 +9,7 @@ from typing import Any, NoReturn, Protocol
 
 from prism.lang import surface, tree
 from prism.lang.diagnostics import CompileError, Error, Fields, Label, Span
+from prism.lang.errors import calls as call_errors
 from prism.lang.errors import inlined, ownership, roles
 from prism.lang.errors import names as name_errors
 from prism.lang.errors import perspective as rules
@@ -196,19 +197,11 @@ class Env(Value):
 
     def bind(self, symbol: tree.Symbol) -> Env:
         """Return the environment with one more name."""
-        return replace(self, names={**self.names, symbol.name: symbol})
+        return self.name(symbol.name, symbol)
 
-    def bind_role(self, role: Role) -> Env:
-        """Return the environment with one more name of a role."""
-        return replace(self, names={**self.names, role.name: role})
-
-    def bind_function(self, function: Nested) -> Env:
-        """Return the environment with one more name of a function."""
-        return replace(self, names={**self.names, function.__name__: function})
-
-    def poison(self, name: str) -> Env:
-        """Return the environment in which uses of `name` are silently wrong."""
-        return replace(self, names={**self.names, name: Poison()})
+    def name(self, name: str, meaning: Meaning) -> Env:
+        """Return the environment in which a name stands for something: where that is Poison, its uses are silently wrong."""
+        return replace(self, names={**self.names, name: meaning})
 
     def hide(self, source: tree.Symbol, view: tree.Symbol) -> Env:
         """Return the environment in which `source` goes by the name of `view` (R21)."""
@@ -282,6 +275,12 @@ def is_narrowed(env: Env) -> bool:
     return any(step.kind in ("group", "arm") for step in env.path)
 
 
+def refuse_bound(env: Env, name: str, needs: Perspective, span: Span, labels: tuple[Label, ...]) -> NoReturn:
+    """R13 CALL-BOUND: fail since what is called here needs units that the code does not have."""
+    facts: Fields = {"name": name, "needs": str(needs), "bound": str(env.bound), "code_perspective": env.code}
+    fail(call_errors.CallBound(span=span, narrowed=is_narrowed(env), labels=labels, **facts))
+
+
 def constant(env: Env, symbol: tree.Symbol) -> tree.Symbol | None:
     """Return the const name by which a local or an array goes here; None where it may be assigned."""
     return symbol if symbol.const else env.context.fixed.get(symbol)
@@ -295,6 +294,13 @@ def declaration_label(symbol: tree.Symbol) -> Label:
 def refuse_write(symbol: tree.Symbol, span: Span, type_: str) -> NoReturn:
     """R17 CONST: fail since a name of this type is written."""
     fail(ownership.ConstWrite(span=span, name=symbol.name, type=type_, labels=(declaration_label(symbol),)))
+
+
+def require_own(symbol: tree.Symbol, span: Span) -> None:
+    """R18 PTR-WRITE: fail where the name that one thread stores through is not its own."""
+    if symbol.perspective != THREAD:
+        labels = (declaration_label(symbol),)
+        fail(ownership.StoreView(span=span, name=symbol.name, place=symbol.perspective, labels=labels))
 
 
 def refuse_const(env: Env, symbol: tree.Symbol, span: Span) -> None:
@@ -344,17 +350,12 @@ def describe(e: tree.Expr) -> str:
             return "this value"
 
 
-def evidence(e: tree.Expr, needed: Perspective) -> tuple[str, tuple[Label, ...]]:
-    """Return the words for what varies in `e`, and labels for where it comes from."""
+def evidence(e: tree.Expr, needed: Perspective, *labels: Label) -> Fields:
+    """Return what an error says of a value narrower than `needed`: what of it varies, where that stands and comes from."""
     found = culprit(e, needed)
     if isinstance(found, tree.Var | tree.Item | tree.Element) and found.symbol.perspective == found.perspective:
-        return describe(found), (declaration_label(found.symbol),)
-    return describe(found), ()
-
-
-def blame(e: tree.Expr, needed: Perspective) -> Span:
-    """Return where what varies in `e` stands."""
-    return culprit(e, needed).span
+        labels = (declaration_label(found.symbol), *labels)
+    return {"span": found.span, "what": describe(found), "has": e.perspective, "labels": labels}
 
 
 def changing(e: tree.Expr) -> str:

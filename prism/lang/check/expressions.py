@@ -6,12 +6,12 @@ from dataclasses import replace
 
 from prism.lang import tree
 from prism.lang.check.conversion import STORED, both_integers, common_type, convert, fit, holds
-from prism.lang.check.env import Env, blame, changing, declaration_label, describe, evidence, fail, in_parts, why_here
+from prism.lang.check.env import Env, changing, declaration_label, describe, evidence, fail, in_parts, why_here
 from prism.lang.check.purity import touches_memory
 from prism.lang.check.rings import check_opened
 from prism.lang.check.table import check_expression, expression_rule
 from prism.lang.check.vector_arithmetic import vector_binary, vector_negative
-from prism.lang.diagnostics import Fields, Label, Span, source_text
+from prism.lang.diagnostics import Label, Span, source_text
 from prism.lang.errors import calls as call_errors
 from prism.lang.errors import names, ownership, tiles
 from prism.lang.errors import perspective as rules
@@ -49,13 +49,8 @@ def check_value(env: Env, e: s.Expr, target: Perspective, want: Type | None = No
         name = value.symbol.name if isinstance(value, tree.Var) else "this"
         fail(errors.WholeArray(span=e.span, name=name, type=str(value.type), use="used"))
     if not isinstance(value.type, Scalar | Vector):
-        name = (
-            value.function.name
-            if isinstance(value, tree.Call)
-            else value.intrinsic.name
-            if isinstance(value, tree.Apply)
-            else "it"
-        )
+        what = getattr(value, "function", None) or getattr(value, "intrinsic", None)
+        name = "it" if what is None else what.name
         fail(errors.NoValue(span=e.span, name=name))
     return value
 
@@ -205,11 +200,8 @@ def check_claimed(env: Env, symbol: tree.Symbol, span: Span) -> None:
     arm = None
     for step in env.path[start + 1 :]:
         if step.kind == "group" and arm is None:
-            fail(
-                ownership.ClaimGroup(
-                    span=span, name=symbol.name, unit=unit, labels=(Label(step.span, "all units run this"),)
-                )
-            )
+            labels: tuple[Label, ...] = (Label(step.span, "all units run this"),)
+            fail(ownership.ClaimGroup(span=span, name=symbol.name, unit=unit, labels=labels))
         if step.kind == "arm" and step.unit == unit:
             arm = step
             break
@@ -265,14 +257,8 @@ def check_binary(env: Env, e: s.Binary, target: Perspective, want: Type | None) 
         with in_parts(env):
             right = need_bool(check_scalar(env, e.right, target))
         no_collectives(env, left, (right,))
-        return tree.Binary(
-            op=e.op,
-            left=left,
-            right=right,
-            type=BOOL,
-            perspective=meet(left.perspective, right.perspective),
-            span=e.span,
-        )
+        perspective = meet(left.perspective, right.perspective)
+        return tree.Binary(op=e.op, left=left, right=right, type=BOOL, perspective=perspective, span=e.span)
     hint = None if e.op in COMPARISONS else operand_type(want)
     if isinstance(e.left, s.Literal):
         right = number_or_vector(env, e.right, target, hint)
@@ -323,17 +309,8 @@ def no_collectives(env: Env, condition: tree.Expr, sides: tuple[tree.Expr, ...])
     for side in sides:
         found = collective(side)
         if found is not None:
-            what, labels = evidence(condition, env.code)
-            fail(
-                rules.ConditionCollective(
-                    span=blame(condition, env.code),
-                    what=what,
-                    code_perspective=env.code,
-                    has=condition.perspective,
-                    collective=describe(found),
-                    labels=(*labels, Label(found.span, "all threads must meet here")),
-                )
-            )
+            facts = evidence(condition, env.code, Label(found.span, "all threads must meet here"))
+            fail(rules.ConditionCollective(code_perspective=env.code, collective=describe(found), **facts))
 
 
 def collective(e: tree.Expr) -> tree.Expr | None:
@@ -364,14 +341,12 @@ def tile_type(env: Env, symbol: tree.Symbol) -> Pointer:
     return env.context.pieces.get(symbol, symbol.type)
 
 
-def flatten(e: s.Subscript) -> tuple[s.Expr, tuple[s.Expr, ...]]:
-    """Return the base of `a[i][j]` and all its indices."""
-    indices = e.indices
-    base = e.base
-    while isinstance(base, s.Subscript):
-        indices = (*base.indices, *indices)
-        base = base.base
-    return base, indices
+def flatten(e: s.Expr) -> tuple[s.Expr, tuple[s.Expr, ...]]:
+    """Return the base of `a[i][j]` and all its indices; of what has no subscript itself, and none."""
+    indices: tuple[s.Expr, ...] = ()
+    while isinstance(e, s.Subscript):
+        indices, e = (*e.indices, *indices), e.base
+    return e, indices
 
 
 def in_range(index: tree.Expr, extent: int, name: str) -> None:
@@ -418,14 +393,8 @@ def must_agree(env: Env, value: tree.Expr, needed: Perspective, construct: str) 
     """R7, R9, R10: the value is as broad as `needed`, else fail saying what varies."""
     if needed <= value.perspective:
         return
-    what, labels = evidence(value, needed)
-    facts: Fields = {
-        "what": what,
-        "memory": changing(value),
-        "code_perspective": needed,
-        "has": value.perspective,
-        "labels": (*labels, *why_here(env)),
-    }
+    facts = evidence(value, needed, *why_here(env))
+    facts |= {"memory": changing(value), "code_perspective": needed}
     if construct == "loop bound":
-        fail(rules.LoopBound(span=blame(value, needed), **facts))
-    fail(rules.Condition(span=blame(value, needed), construct=construct, **facts))
+        fail(rules.LoopBound(**facts))
+    fail(rules.Condition(construct=construct, **facts))

@@ -25,12 +25,8 @@ def check_id(env: Env, e: s.Call, target: Perspective, *, counting: bool) -> tre
     if not unit <= env.code:
         fail(rules.IdBroader(span=e.span, unit=unit, code_perspective=env.code, labels=why_here(env)))
     if not env.bound.allows(unit):
-        have = env.bound.entry(unit.level)
-        fail(
-            rules.IdSize(
-                span=e.span, unit=unit, size=unit.size, level=str(unit.level), have=have or 0, labels=why_here(env)
-            )
-        )
+        level, have = str(unit.level), env.bound.entry(unit.level) or 0
+        fail(rules.IdSize(span=e.span, unit=unit, size=unit.size, level=level, have=have, labels=why_here(env)))
     several(env, e, unit, counting=counting)
     if counting:
         return tree.Count(unit=unit, code=env.code, type=INT32, perspective=GRID, span=e.span)

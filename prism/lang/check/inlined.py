@@ -82,7 +82,9 @@ def compile_in(
         own = tuple(symbol for symbol in symbols.values() if isinstance(symbol, tree.Symbol))
         made = tree.Inlined(kernel.__name__, bound, own, template, function.span, e.span, env.context.inlined)
         inner = enter_inlined(env, kernel, function, made, pairs, symbols)
-        body = mark_lines(check_body(inner, function.body), made)
+        # It is said of its statements that they are of the function's text; those of functions that it calls say so already.
+        body = check_body(inner, function.body)
+        body = tuple(replace(s, inlined=made) if s.inlined is None else s for s in body)
         env.context.scopes = inner.context.scopes
         if inner.context.errors:
             raise CompileError(*inner.context.errors)
@@ -135,11 +137,8 @@ def read_formal(parameter: s.Parameter, kernel: surface.Kernel, bound: Bound) ->
         problem = "is a role, which has no default"
         fail(call_errors.ParameterDefault(span=parameter.default.span, name=parameter.name, problem=problem))
     if parameter.place is not None:
-        fail(
-            role_errors.RolePlace(
-                span=parameter.place.span, name=parameter.name, place=source_text(parameter.place.span)
-            )
-        )
+        at = parameter.place.span
+        fail(role_errors.RolePlace(span=at, name=parameter.name, place=source_text(at)))
     assert isinstance(e, s.Call)
     level, size = size_of(e)
     code, have = bound.code, bound.entry(level.level)
@@ -195,14 +194,8 @@ def check_role(env: Env, name: str, formal: Role, actual: s.Expr) -> Role:
     role = env.role(actual.name, actual.span)
     if role.unit != formal.unit:
         labels = (Label(formal.span, f"stands for {formal.unit}"), Label(role.span, f"`{role.name}` is {role.unit}"))
-        facts: Fields = {
-            "parameter": formal.name,
-            "name": name,
-            "actual": role.name,
-            "unit": role.unit,
-            "needed": formal.unit,
-        }
-        fail(role_errors.CallRole(span=actual.span, labels=labels, **facts))
+        facts: Fields = {"parameter": formal.name, "actual": role.name, "unit": role.unit, "needed": formal.unit}
+        fail(role_errors.CallRole(span=actual.span, name=name, labels=labels, **facts))
     check_code(env, role, actual.span)
     if formal.code != env.code:
         labels = (Label(role.span, f"divides {role.code}"), Label(formal.span, f"divides {formal.code}"))
@@ -302,11 +295,6 @@ def enter_inlined(
         return inner
     unit = made.bound.code
     return inner.enter(Step("group", made.call, unit, f"the call of {kernel.__name__}"), env.bound.narrow(unit))
-
-
-def mark_lines(body: tree.Body, inlined: tree.Inlined) -> tree.Body:
-    """Return statements that are said to be of a function's text; those of functions that it calls say so already."""
-    return tuple(replace(s, inlined=inlined) if s.inlined is None else s for s in body)
 
 
 def fixed_by(pairs: list[Given]) -> dict[tree.Symbol, tree.Symbol]:

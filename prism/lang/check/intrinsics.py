@@ -12,13 +12,13 @@ from prism.lang.check.asynchronous import check_issue, copies_alone
 from prism.lang.check.conversion import coerce
 from prism.lang.check.env import (
     Env,
-    blame,
     declaration_label,
     evidence,
     fail,
-    is_narrowed,
+    refuse_bound,
     refuse_const,
     refuse_write,
+    require_own,
     why_here,
 )
 from prism.lang.check.expressions import (
@@ -59,17 +59,7 @@ from prism.lang.types.structs import Struct
 def check_intrinsic(env: Env, e: s.Call, intrinsic: Intrinsic, target: Perspective, want: Type | None) -> tree.Expr:
     """Type an intrinsic's application."""
     if not env.bound.allows(intrinsic.requires):
-        fail(
-            errors.CallBound(
-                span=e.span,
-                name=intrinsic.name,
-                needs=str(intrinsic.requires),
-                bound=str(env.bound),
-                code_perspective=env.code,
-                narrowed=is_narrowed(env),
-                labels=why_here(env),
-            )
-        )
+        refuse_bound(env, intrinsic.name, intrinsic.requires, e.span, why_here(env))
     check_issue(env, intrinsic, e.span)
     given = bind(e, intrinsic)
     statics = {p.name: static(intrinsic, p, given.get(p.name)) for p in intrinsic.parameters if p.kind == "static"}
@@ -110,22 +100,10 @@ def bind(e: s.Call, intrinsic: Intrinsic) -> Mapping[str, s.Expr]:
     given.update({k: v for k, v in e.keywords if k not in unknown})
     missing = [name for name in required if name not in given]
     if len(e.arguments) > len(names) or unknown or missing:
-        problem = (
-            f"unknown: {unknown[0]}"
-            if unknown
-            else f"missing: {missing[0]}"
-            if missing
-            else f"{len(e.arguments)} given"
-        )
-        fail(
-            errors.CallArguments(
-                span=e.span,
-                name=intrinsic.name,
-                wanted=f"{len(required)} argument(s)",
-                given=problem,
-                parameters=", ".join(names),
-            )
-        )
+        problem = f"missing: {missing[0]}" if missing else f"{len(e.arguments)} given"
+        problem = f"unknown: {unknown[0]}" if unknown else problem
+        facts: Fields = {"wanted": f"{len(required)} argument(s)", "given": problem, "parameters": ", ".join(names)}
+        fail(errors.CallArguments(span=e.span, name=intrinsic.name, **facts))
     return given
 
 
@@ -179,12 +157,8 @@ def of_numbers(intrinsic: Intrinsic, operands: list[Parameter], typed: Mapping[s
         found = typed[p.name]
         if p.kind == "element" and p.type == "T" and isinstance(found, tree.Element) and isinstance(found.type, Vector):
             kind, labels = found.type, (declaration_label(found.symbol),)
-            facts: Fields = {
-                "memory": found.symbol.name,
-                "element": str(kind.element),
-                "length": kind.length,
-                "found": str(kind),
-            }
+            facts: Fields = {"memory": found.symbol.name, "element": str(kind.element)}
+            facts |= {"length": kind.length, "found": str(kind)}
             fail(errors.VectorElement(span=found.span, name=intrinsic.name, labels=labels, **facts))
 
 
@@ -205,7 +179,7 @@ def type_variable(operands: list[Parameter], typed: Mapping[str, tree.Expr]) -> 
 
 def address(env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr, target: Perspective) -> tree.Expr:
     """An element operand: R17 and R18 where it is written, R19 where it is read; atomics may use a broad pointer."""
-    base, indices = flatten(e) if isinstance(e, s.Subscript) else (e, ())
+    base, indices = flatten(e)
     if not isinstance(base, s.Name) or not indices:
         fail(errors.ElementArgument(span=e.span, parameter=p.name, name=intrinsic.name))
     symbol = visible(env, base.name, base.span, use_of(intrinsic) if p.effect != "read" else "")
@@ -228,12 +202,8 @@ def address(env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr, target: Per
     if intrinsic.asynchronous and not p.atomic:
         copies_alone(env, symbol, e.span)
         return in_flight_destination(env, intrinsic, found)
-    if not p.atomic and symbol.perspective != THREAD:
-        fail(
-            ownership.StoreView(
-                span=e.span, name=symbol.name, place=symbol.perspective, labels=(declaration_label(symbol),)
-            )
-        )
+    if not p.atomic:
+        require_own(symbol, e.span)
     return found
 
 
@@ -264,14 +234,8 @@ def in_flight_destination(env: Env, intrinsic: Intrinsic, found: tree.Element) -
 def check_joint_access(env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr, found: tree.Element) -> tree.Element:
     """R15, R18 of memory that a unit accesses together: it reads what is its own or broader, and writes what is its own."""
     symbol = found.symbol
-    facts: Fields = {
-        "span": e.span,
-        "name": intrinsic.name,
-        "actual": symbol.name,
-        "needed": p.unit,
-        "has": symbol.perspective,
-        "labels": (declaration_label(symbol),),
-    }
+    facts: Fields = {"name": intrinsic.name, "actual": symbol.name, "needed": p.unit, "has": symbol.perspective}
+    facts |= {"span": e.span, "labels": (declaration_label(symbol),)}
     if p.effect == "read":
         if not p.unit <= symbol.perspective:
             change = f"read it through memory of {p.unit} or broader, before it is partitioned"
@@ -294,7 +258,7 @@ def refuse_type(intrinsic: Intrinsic, p: Parameter, e: s.Expr, wanted: str, foun
 
 def array_operand(env: Env, intrinsic: Intrinsic, e: s.Expr) -> tree.Expr | None:
     """A local array, or a row of one of several dimensions: `c` or `c[i]`."""
-    base, indices = flatten(e) if isinstance(e, s.Subscript) else (e, ())
+    base, indices = flatten(e)
     symbol = visible(env, base.name, base.span) if isinstance(base, s.Name) else None
     if symbol is None or not isinstance(symbol.type, Array) or len(indices) >= len(symbol.type.shape):
         return None
@@ -350,18 +314,8 @@ def finish(intrinsic: Intrinsic, p: Parameter, e: s.Expr, value: tree.Expr, scal
     if (isinstance(value.type, Vector) and not p.vectors) or wanted is None:
         refuse_type(intrinsic, p, e, str(wanted or "a number"), str(value.type), "take one component, `v[0]`")
     if not intrinsic.elementwise and not p.unit <= value.perspective:
-        what, labels = evidence(value, p.unit)
-        fail(
-            errors.IntrinsicScalar(
-                span=blame(value, p.unit),
-                parameter=p.name,
-                name=intrinsic.name,
-                needed=p.unit,
-                what=what,
-                has=value.perspective,
-                labels=labels,
-            )
-        )
+        facts = evidence(value, p.unit)
+        fail(errors.IntrinsicScalar(parameter=p.name, name=intrinsic.name, needed=p.unit, **facts))
     return value if isinstance(value.type, Vector) else coerce(value, wanted, e.span)
 
 

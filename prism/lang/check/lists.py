@@ -10,6 +10,7 @@ from prism.lang.check.env import Env, fail
 from prism.lang.check.expressions import check_value
 from prism.lang.diagnostics import Fields, Span
 from prism.lang.errors import types as errors
+from prism.lang.facts.contiguous import mentions
 from prism.lang.parse import syntax as s
 from prism.lang.types import INT32, Array
 
@@ -59,13 +60,6 @@ def assigned_list(symbol: tree.Symbol, given: tuple[Given, ...], span: Span) -> 
         read = tree.Var(symbol=kept, type=kept.type, perspective=kept.perspective, span=value.span)
         assignments.append(tree.Assign(target=item(symbol, at, span), value=read, span=span))
     return (*values, *assignments)
-
-
-def mentions(e: tree.Expr, symbol: tree.Symbol) -> bool:
-    """Whether an expression reads a name."""
-    if isinstance(e, tree.Var | tree.Item) and e.symbol is symbol:
-        return True
-    return any(mentions(part, symbol) for part in tree.operands(e))
 
 
 def item(symbol: tree.Symbol, at: tuple[int, ...], span: Span) -> tree.Item:

@@ -158,5 +158,5 @@ def check_nested(env: Env, st: s.Nested) -> tuple[tree.Body, Env]:
     requires = None if st.requires is None else tuple(getattr(e, "value", e) for e in st.requires)
     captured = frozenset(name for name in names - own if name in env.names or name == st.function.name)
     function = Nested(env.context.kernel, st.function, requires, captured)
-    function.env = env.bind_function(function)
+    function.env = env.name(st.function.name, function)
     return (), function.env

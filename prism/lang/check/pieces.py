@@ -35,7 +35,7 @@ class Piece(Frozen):
 
 def tile_of(env: Env, e: s.Expr) -> tree.Symbol | None:
     """Return the shared tile whose part begins at an element, `s[i, j]`; None for any other expression."""
-    base, _ = flatten(e) if isinstance(e, s.Subscript) else (e, ())
+    base, _ = flatten(e)
     symbol = env.names.get(base.name) if isinstance(base, s.Name) and base is not e else None
     if not isinstance(symbol, tree.Symbol) or not isinstance(symbol.type, Pointer):
         return None
@@ -45,7 +45,7 @@ def tile_of(env: Env, e: s.Expr) -> tree.Symbol | None:
 
 def check_piece(env: Env, name: str, formal: tree.Symbol, actual: s.Expr) -> Piece:
     """R15 CALL-PTR: what begins at an element of a tile, or what a partition names, of this element, rank and swizzle."""
-    base, indices = flatten(actual) if isinstance(actual, s.Subscript) else (actual, ())
+    base, indices = flatten(actual)
     assert isinstance(base, s.Name)
     symbol, wanted = visible(env, base.name, base.span, "open"), formal.type
     assert isinstance(wanted, Pointer)

@@ -123,20 +123,12 @@ def agree(span: Span, given: tree.Symbol, target: tree.Symbol, wanted: Pointer) 
     """The same elements; never const to not const; memory that may be written at exactly the target's perspective."""
     assert isinstance(given.type, Pointer)
     labels = (declaration_label(given), *((declaration_label(target),) if target.span != span else ()))
+    facts: Fields = {"span": span, "name": target.name, "given": given.name, "labels": labels}
     if given.type.element != wanted.element:
         found = "mailboxes" if isinstance(given.type.element, Mailbox) else str(given.type.element)
-        fail(
-            errors.PointerElement(
-                span=span, name=target.name, wanted=str(wanted.element), given=given.name, found=found, labels=labels
-            )
-        )
+        fail(errors.PointerElement(wanted=str(wanted.element), found=found, **facts))
     if given.type.const and not wanted.const:
-        fail(errors.PointerConst(span=span, name=target.name, given=given.name, labels=labels))
+        fail(errors.PointerConst(**facts))
     same = target.perspective <= given.perspective if wanted.const else target.perspective == given.perspective
     if not same:
-        fail(
-            errors.PointerPlace(
-                span=span, name=target.name, place=target.perspective, given=given.name, has=given.perspective,
-                labels=labels,
-            )
-        )  # fmt: skip
+        fail(errors.PointerPlace(place=target.perspective, has=given.perspective, **facts))

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from prism.lang import tree
 from prism.lang.keep.memo import memoize
 from prism.lang.tree.bind import operands_of
+from prism.lang.tree.walk import statements, terms
 from prism.lang.types import Pointer, Scalar, Type, Vector
 from prism.lang.types.perspective import THREAD
 
@@ -20,17 +21,18 @@ def is_pure(parameters: tuple[tree.Symbol, ...], result: Type, body: tree.Body) 
         return False
     if not all(isinstance(p.type, Scalar | Vector) for p in parameters):
         return False
-    return all(pure_statement(statement) for statement in body)
-
-
-def pure_statement(statement: tree.Stmt) -> bool:
-    """Whether a statement only computes."""
     scopes = tree.Group | tree.Split | tree.Partition | tree.Claim | tree.Async | tree.Batch | tree.Turns
-    if isinstance(statement, scopes | tree.SharedDeclare | tree.Unsafe | tree.Assert | tree.Print):
-        return False
-    if not all(pure_expression(e) for e in tree.expressions(statement)):
-        return False
-    return all(pure_statement(inner) for body in tree.children(statement) for inner in body)
+    other = scopes | tree.SharedDeclare | tree.Unsafe | tree.Assert | tree.Print
+    return not any(isinstance(s, other) or not all(map(only_computes, terms(s))) for s in statements(body))
+
+
+def only_computes(e: tree.Expr) -> bool:
+    """Whether an expression, but for its parts, is a function of values."""
+    if isinstance(e, tree.Call):
+        return e.function.pure
+    if isinstance(e, tree.Apply):
+        return e.intrinsic.elementwise
+    return not isinstance(e, tree.Element | tree.Id | tree.Count | tree.Place)
 
 
 def touches_memory(e: tree.Expr) -> bool:
@@ -43,20 +45,12 @@ def touches_memory(e: tree.Expr) -> bool:
 @memoize
 def function_touches(function: tree.Function) -> bool:
     """Whether a function's body reads or writes memory that threads share."""
-    return _body_touches(function.body)
-
-
-def _body_touches(statements: tree.Body) -> bool:
     return any(
-        (isinstance(st, tree.Unsafe) and bool(st.accesses))
-        or any(map(_has_access, tree.expressions(st)))
-        or any(map(_body_touches, tree.children(st)))
-        for st in statements
+        isinstance(s, tree.Unsafe)
+        and s.accesses
+        or any(isinstance(e, tree.Element) or touches_memory(e) for e in terms(s))
+        for s in statements(function.body)
     )
-
-
-def _has_access(e: tree.Expr) -> bool:
-    return isinstance(e, tree.Element) or touches_memory(e) or any(map(_has_access, tree.operands(e)))
 
 
 def trusted_pointers(parameters: tuple[tree.Symbol, ...], body: tree.Body) -> frozenset[str]:
@@ -81,11 +75,9 @@ def loaded_for_several(e: tree.Expr) -> list[tree.Symbol]:
 
 def evaluated_expressions(body: tree.Body) -> Iterator[tree.Expr]:
     """Yield all expressions of a body but the addresses that intrinsics are given."""
-    for statement in body:
+    for statement in statements(body):
         for e in tree.expressions(statement):
             yield from _evaluated_parts(e)
-        for inner in tree.children(statement):
-            yield from evaluated_expressions(inner)
 
 
 def _evaluated_parts(e: tree.Expr) -> Iterator[tree.Expr]:
@@ -127,20 +119,12 @@ def reads_only(e: tree.Expr) -> bool:
 @memoize
 def function_reads_only(function: tree.Function) -> bool:
     """Whether a function of one thread touches memory only to read it."""
-
-    def inside(e: tree.Expr) -> bool:
-        return reads_only(e) and all(map(inside, tree.operands(e)))
-
-    def body(statements: tree.Body) -> bool:
-        return all(
-            not isinstance(st, tree.Unsafe | tree.Print | tree.Assert)
-            and not (isinstance(st, tree.Assign) and is_store(st))
-            and all(map(inside, tree.expressions(st)))
-            and all(map(body, tree.children(st)))
-            for st in statements
-        )
-
-    return function.bound.code == THREAD and body(function.body)
+    return function.bound.code == THREAD and not any(
+        isinstance(s, tree.Unsafe | tree.Print | tree.Assert)
+        or (isinstance(s, tree.Assign) and is_store(s))
+        or not all(map(reads_only, terms(s)))
+        for s in statements(function.body)
+    )
 
 
 def is_store(st: tree.Assign) -> bool:
@@ -149,14 +133,3 @@ def is_store(st: tree.Assign) -> bool:
     while isinstance(target, tree.Component):
         target = target.vector
     return isinstance(target, tree.Element)
-
-
-def pure_expression(e: tree.Expr) -> bool:
-    """Whether an expression is a function of values."""
-    if isinstance(e, tree.Element | tree.Id | tree.Count | tree.Place):
-        return False
-    if isinstance(e, tree.Call) and not e.function.pure:
-        return False
-    if isinstance(e, tree.Apply) and not e.intrinsic.elementwise:
-        return False
-    return all(pure_expression(part) for part in tree.operands(e))

@@ -8,7 +8,7 @@ from itertools import groupby
 
 from prism.lang import tree
 from prism.lang.check.env import Env, fail, why_here
-from prism.lang.diagnostics import Label, Span
+from prism.lang.diagnostics import Fields, Label, Span
 from prism.lang.errors import raw as errors
 from prism.lang.intrinsics import set_registers
 from prism.lang.intrinsics.wgmma import launched_registers
@@ -62,12 +62,9 @@ def check_registers(kind: str, launch_bounds: tuple[int, ...], bound: Bound, bod
         text = " + ".join(f"{len(list(run))} x {n}" for n, run in groupby(asked))
         largest = max(requests, key=lambda request: request.count)
         others = tuple(Label(r.span, f"{len(r.warpgroups)} x {r.count}") for r in requests if r is not largest)
-        fail(
-            errors.RegistersSum(
-                span=largest.span, sum=text, asked=sum(asked), given=each * count, over=sum(asked) - each * count,
-                threads=threads, each=each, warpgroups=count, labels=others,
-            )
-        )  # fmt: skip
+        facts: Fields = {"asked": sum(asked), "given": each * count, "over": sum(asked) - each * count}
+        facts |= {"threads": threads, "each": each, "warpgroups": count}
+        fail(errors.RegistersSum(span=largest.span, sum=text, labels=others, **facts))
 
 
 def _requests(body: tree.Body, at: Position) -> Iterator[Request]:

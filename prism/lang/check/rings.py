@@ -21,11 +21,8 @@ def check_opened(env: Env, symbol: tree.Symbol, span: Span, use: str) -> None:
         source = symbol
         while source in env.context.flights and source.view is not None:
             source = source.view.source
-        fail(
-            errors.AsyncUse(
-                span=span, name=symbol.name, source=source.name, labels=(Label(symbol.span, "opened here"),)
-            )
-        )
+        labels = (Label(symbol.span, "opened here"),)
+        fail(errors.AsyncUse(span=span, name=symbol.name, source=source.name, labels=labels))
     if use != "open" and (slot := copy_of(symbol)) is not None:
         (env.context.loads if use == "load" else env.context.uses).setdefault(slot, span)
 

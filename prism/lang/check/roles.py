@@ -23,7 +23,7 @@ def check_roles(env: Env, st: s.Roles) -> tuple[tree.Body, Env]:
     for name, count in zip(st.names, st.sizes, strict=True):
         size = units(count, arm="a role", usage=f"roles({level.name}, 2, 1)") * level.scale
         align(env, name.name, count.span, level, first, size, have)
-        env = env.bind_role(Role(name.name, name.span, level.level, first, size, env.code, have, level.scale))
+        env = env.name(name.name, Role(name.name, name.span, level.level, first, size, env.code, have, level.scale))
         first += size
     enough(env, level, first, have, st.sizes[-1].span, "roles")
     return (), env

@@ -151,7 +151,9 @@ def check_result(context: Context, function: s.Function) -> None:
     if function.result is None:
         return
     context.result_declared = True
-    if is_none(function.result):
+    if isinstance(function.result, s.Literal) or (  # `None`
+        isinstance(function.result, s.Resolved) and function.result.value is None
+    ):
         context.result = VOID
         return
     found = (
@@ -161,11 +163,8 @@ def check_result(context: Context, function: s.Function) -> None:
         fail(type_errors.NotAType(span=function.result.span))
     context.result = found
     if function.result_place is None:
-        fail(
-            type_errors.MissingPlace(
-                span=function.result.span, name=f"the result of {function.name}", type=str(context.result)
-            )
-        )
+        name = f"the result of {function.name}"
+        fail(type_errors.MissingPlace(span=function.result.span, name=name, type=str(context.result)))
     context.result_perspective = annotation.place(function.result_place)
 
 
@@ -178,8 +177,3 @@ def tuple_type(result: s.Tuple) -> Struct:
             fail(type_errors.TupleItem(span=item.span, found=str(found)))
         elements.append(found)
     return tuple_of(tuple(elements))
-
-
-def is_none(result: s.Expr) -> bool:
-    """Whether a result is declared as `None`."""
-    return isinstance(result, s.Literal) or (isinstance(result, s.Resolved) and result.value is None)

@@ -8,10 +8,11 @@ from prism.lang.check.asynchronous import as_batch
 from prism.lang.check.body import check_body
 from prism.lang.check.calls import check_inlined
 from prism.lang.check.conversion import coerce
-from prism.lang.check.env import Context, Env, Step, blame, evidence, fail, in_parts
+from prism.lang.check.env import Context, Env, Step, evidence, fail, in_parts
 from prism.lang.check.expressions import check_index, check_scalar, check_value, must_agree, need_bool
 from prism.lang.check.intrinsics import check_results, results_of
 from prism.lang.check.pointers import return_pointer
+from prism.lang.check.purity import touches_memory
 from prism.lang.check.rings import in_loops
 from prism.lang.check.speak import check_speech, speaks
 from prism.lang.check.table import check_expression, statement_rule
@@ -21,7 +22,8 @@ from prism.lang.errors import inlined
 from prism.lang.errors import perspective as rules
 from prism.lang.errors import types as errors
 from prism.lang.parse import syntax as s
-from prism.lang.types import BOOL, INT32, VOID, Pointer, Scalar, Type, Vector
+from prism.lang.tree.walk import subexpressions
+from prism.lang.types import BOOL, INT32, VOID, Pointer, Scalar, Vector
 from prism.lang.types.structs import Struct
 
 
@@ -76,7 +78,7 @@ def check_while(env: Env, st: s.While) -> tree.Body:
         condition = condition_of(env, st.condition, "`while`")
     inner = env.enter(Step("loop", st.span, env.code, "while"))
     body = check_body(inner, st.body)
-    if reads_memory(condition):
+    if any(isinstance(e, tree.Element | tree.Call) or touches_memory(e) for e in subexpressions(condition)):
         stop = tree.Unary(
             op="not", operand=condition, type=BOOL, perspective=condition.perspective, span=condition.span
         )
@@ -84,13 +86,6 @@ def check_while(env: Env, st: s.While) -> tree.Body:
         body = (leave, *body)
         condition = tree.Const(value=True, type=BOOL, span=condition.span)
     return with_rings(env, tree.While(condition=condition, body=body, span=st.span))
-
-
-def reads_memory(e: tree.Expr) -> bool:
-    """Whether evaluating an expression touches memory or calls something that may."""
-    if isinstance(e, tree.Element | tree.Call) or (isinstance(e, tree.Apply) and e.intrinsic.touches_memory):
-        return True
-    return any(reads_memory(part) for part in tree.operands(e))
 
 
 @statement_rule(s.For)
@@ -151,15 +146,8 @@ def check_jump(env: Env, word: str, span: Span) -> None:
         if step.kind == "loop":
             return
         if any(outer.kind == "loop" for outer in env.path):
-            fail(
-                rules.Jump(
-                    span=span,
-                    word=word,
-                    construct=step.text,
-                    target="its loop is",
-                    labels=(Label(step.span, "left by the jump"),),
-                )
-            )
+            labels = (Label(step.span, "left by the jump"),)
+            fail(rules.Jump(span=span, word=word, construct=step.text, target="its loop is", labels=labels))
     raise AssertionError("Python itself refuses a jump outside a loop")
 
 
@@ -186,22 +174,15 @@ def check_return(env: Env, st: s.Return) -> tree.Stmt | tree.Body:
     value = check_value(env, given, place, context.result)
     if context.kernel.kind == "global" or (context.result_declared and context.result == VOID):
         problem = "is a kernel: it returns nothing" if context.kernel.kind == "global" else "returns nothing"
-        fail(
-            call_errors.ReturnValue(
-                span=st.span, name=name, problem=problem, hint="store the value through a pointer parameter"
-            )
-        )
+        hint = "store the value through a pointer parameter"
+        fail(call_errors.ReturnValue(span=st.span, name=name, problem=problem, hint=hint))
     if context.result is None:
         context.result, context.result_perspective = value.type, value.perspective
         place = value.perspective
     if not place <= value.perspective:
-        what, labels = evidence(value, place)
-        fail(
-            call_errors.ReturnVaries(
-                span=blame(value, place), name=name, needed=place, what=what, has=value.perspective, labels=labels
-            )
-        )
-    value = coerce(value, result_type(context.result), st.value.span)
+        fail(call_errors.ReturnVaries(name=name, needed=place, **evidence(value, place)))
+    assert context.result is not None
+    value = coerce(value, context.result, st.value.span)
     if context.last is not None:
         context.value = value
         return ()
@@ -220,9 +201,3 @@ def make_result(context: Context, values: s.Tuple) -> s.Expr:
         fail(call_errors.ReturnValue(span=values.span, name=name, problem=problem, hint=hint))
     function = s.Resolved(value=result, text=str(result), span=values.span)
     return s.Call(function=function, arguments=values.items, keywords=(), span=values.span)
-
-
-def result_type(result: Type | None) -> Type:
-    """Return the function's result type, which a return has fixed by now."""
-    assert result is not None
-    return result

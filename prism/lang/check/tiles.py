@@ -38,7 +38,7 @@ def tile_operand(env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr) -> tre
     """
     if p.registers and find_fragment(env, e) is not None:
         return fragment_operand(env, intrinsic, p, e)
-    base, indices = flatten(e) if isinstance(e, s.Subscript) else (e, ())
+    base, indices = flatten(e)
     use = ("load" if intrinsic.asynchronous == "load" else "copy") if p.effect != "read" else ""
     symbol = visible(env, base.name, base.span, use) if isinstance(base, s.Name) else None
     if symbol is None or not isinstance(symbol.type, Pointer) or global_memory(env, symbol):
@@ -119,18 +119,14 @@ def global_memory(env: Env, symbol: tree.Symbol) -> bool:
 
 def tensor_operand(env: Env, intrinsic: Intrinsic, p: Parameter, e: s.Expr) -> tree.Expr:
     """The tile that begins at an element of a tensor map; the first of it may lie outside the matrix."""
-    base, indices = flatten(e) if isinstance(e, s.Subscript) else (e, ())
+    base, indices = flatten(e)
     symbol = visible(env, base.name, base.span) if isinstance(base, s.Name) else None
     change = "name the tile that begins at an element of a tensor map: `map[i, j]`"
     if symbol is None or not isinstance(symbol.type, TensorMap) or not indices:
         refuse(intrinsic, p, e, "a tile of a tensor map", symbol, change)
-    if len(indices) != len(symbol.type.box):
-        wanted = len(symbol.type.box)
-        fail(
-            type_errors.Indices(
-                span=e.span, name=symbol.name, wanted=wanted, given=len(indices), labels=(declaration_label(symbol),)
-            )
-        )
+    if len(indices) != (wanted := len(symbol.type.box)):
+        labels = (declaration_label(symbol),)
+        fail(type_errors.Indices(span=e.span, name=symbol.name, wanted=wanted, given=len(indices), labels=labels))
     if p.effect != "read":
         refuse_const(env, symbol, e.span)
     typed = tuple(check_index(env, index, THREAD) for index in indices)
@@ -200,12 +196,9 @@ def same_elements(intrinsic: Intrinsic, operands: list[Parameter], typed: dict[s
         first, other = typed[memory[0].name], typed[p.name]
         wanted, found = scalar_of(first), scalar_of(other)
         if wanted is not None and found is not None and wanted != found:
-            fail(
-                errors.OperandElement(
-                    span=other.span, parameter=p.name, name=intrinsic.name, found=str(found),
-                    other=memory[0].name, wanted=str(wanted), labels=origins((first, other)),
-                )
-            )  # fmt: skip
+            facts: Fields = {"name": intrinsic.name, "parameter": p.name, "found": str(found)}
+            facts |= {"other": memory[0].name, "wanted": str(wanted)}
+            fail(errors.OperandElement(span=other.span, labels=origins((first, other)), **facts))
 
 
 def origins(arguments: tuple[tree.Expr, ...]) -> tuple[Label, ...]:

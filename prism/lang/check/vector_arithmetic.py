@@ -85,12 +85,5 @@ def application(
     env: Env, intrinsic: Intrinsic, operands: list[tree.Expr], kind: Vector, span: Span, **statics: object
 ) -> tree.Expr:
     """Return an intrinsic's application, as broad as what it is applied to."""
-    return tree.Apply(
-        intrinsic=intrinsic,
-        arguments=tuple(operands),
-        statics=statics,
-        code=env.code,
-        type=kind,
-        perspective=meet(*(operand.perspective for operand in operands)),
-        span=span,
-    )
+    facts: Fields = {"type": kind, "perspective": meet(*(operand.perspective for operand in operands)), "span": span}
+    return tree.Apply(intrinsic=intrinsic, arguments=tuple(operands), statics=statics, code=env.code, **facts)

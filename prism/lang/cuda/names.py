@@ -26,6 +26,8 @@ from prism.lang.types.structs import Struct
 
 GRID_WORD = "px_grid"
 """The parameter that cooperative kernels and functions have behind all others: the word at which all blocks meet."""
+NEEDS = "// NVRTC {}.{} or later: "
+"""What a line of a text begins with that other compilers would make wrong code of; the rest is why."""
 _LONGEST = 80
 
 

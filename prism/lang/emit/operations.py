@@ -11,7 +11,7 @@ from prism.lang.emit.expressions import expression, remainder, tight
 from prism.lang.emit.merge import ArriveExpect, Step
 from prism.lang.emit.rings import Rings, advance, arrive_late
 from prism.lang.intrinsics import asynchronous
-from prism.lang.tree import Element, Expr, Symbol, Var
+from prism.lang.tree import Element, Expr, Var
 from prism.lang.tree import plan as plans
 from prism.lang.tree.bind import operands_of
 from prism.lang.types import FLOAT16, Fragment, Pointer
@@ -118,13 +118,13 @@ def arrive(rings: Rings, op: plans.Arrive, alone: bool = False) -> list[str]:
 
 def keep(context: Context) -> list[str]:
     """Return the lines that keep the compiler from moving accesses to accumulators over what follows or came before."""
-    return [asynchronous.keep(context.scope.names[symbol], _in_words(symbol)) for symbol in context.fragments]
-
-
-def _in_words(symbol: Symbol) -> bool:
-    """Whether several of a fragment's elements are in a register, and no wgmma adds to it."""
-    type_ = symbol.type
-    return isinstance(type_, Fragment) and type_.element.bytes < 4 and type_.element != FLOAT16
+    lines = []
+    for symbol in context.fragments:
+        type_ = symbol.type
+        # Several of its elements are in a register, and no wgmma adds to it.
+        in_words = isinstance(type_, Fragment) and type_.element.bytes < 4 and type_.element != FLOAT16
+        lines.append(asynchronous.keep(context.scope.names[symbol], in_words))
+    return lines
 
 
 def _bytes(context: Context, op: plans.Expect) -> str:

@@ -26,6 +26,7 @@ from prism.lang.emit.context import Context
 from prism.lang.emit.expressions import Position, Scope, blocks_of, collect, uses_vectors
 from prism.lang.emit.follow import WAIT, waits
 from prism.lang.emit.halves import short_pieces
+from prism.lang.emit.held_operands import compiler_needed
 from prism.lang.emit.merge import merge_steps
 from prism.lang.emit.pieces import TENSOR_MAP, helpers
 from prism.lang.emit.restrict import is_restrict
@@ -110,7 +111,7 @@ def _emit(lowered: Lowered, comments: bool) -> Emitted:
         align = max(BASE_ALIGNMENT, alignment(entry))
         functions.insert(0, f"extern __shared__ __align__({align}) unsigned char px_shared[];")
     parameters = tuple((p.name, p.type) for p in entry.parameters)
-    before = [*short_pieces("".join([*pieces, *functions])), *helpers(*pieces, *functions)]
+    before = [*compiler_needed(program), *short_pieces("".join([*pieces, *functions])), *helpers(*pieces, *functions)]
     pieces = {**dict.fromkeys(before), **pieces}
     return Emitted("\n\n".join([*pieces, *functions]) + "\n", entry.identifier, shared, parameters, _follows(entry))
 

@@ -95,7 +95,6 @@ class CopyCode(Error, code="ptr-write"):
 
     title = "`{function}` is issued by one thread; this code speaks for {code_perspective}"
     label = "{code_perspective} issues it"
-    help_template = "{change}"
     function: str
     code_perspective: Perspective
     bulk: bool
@@ -134,7 +133,6 @@ class BatchCode(Named, code="call-bound"):
 
     title = "`{name}` is run by exactly one warpgroup, and this code speaks for {code_perspective}"
     label = "not one warpgroup"
-    help_template = "{change}"
     code_perspective: Perspective
 
     @property
@@ -153,7 +151,6 @@ class BatchBody(Error, code="async"):
     note_templates = (
         "a batch holds wgmmas, loops of them with constant bounds, and arithmetic on a thread's own variables",
     )
-    help_template = "{change}"
     what: str
     change: str = "move it before the batch, or after it: the wait for the batch is then inferred where one is needed"
 
@@ -210,6 +207,5 @@ class InFlight(Named, code="ring"):
     title = "`in_flight` of `{name}` {fault}"
     label = "this number of visits"
     note_templates = ("`in_flight=d`: an asynchronous reader of this visit's copy is waited for d visits later",)
-    help_template = "{change}"
     fault: str
     change: str

@@ -11,7 +11,6 @@ class CallBound(Named, code="call-bound"):
 
     title = "`{name}` must be run by {needs} together, and the code here has only {bound}"
     label = "called by code that speaks for {code_perspective}"
-    help_template = "{change}"
     needs: str
     bound: str
     code_perspective: Perspective
@@ -174,7 +173,6 @@ class MatrixNarrow(Named, code="call-ptr"):
 
     title = "`{name}` accesses `{actual}` by {needed} together, but it belongs to {has}"
     label = "belongs to {has}"
-    help_template = "{change}"
     actual: str
     needed: Perspective
     has: Perspective

@@ -29,7 +29,6 @@ class CallTile(Named, code="call-ptr"):
 
     title = "`{parameter}` of `{name}` takes the whole of a {asked}, and `{actual}` is {found}"
     label = "{fault}"
-    help_template = "{change}"
     parameter: str
     actual: str
     wanted: Pointer

@@ -13,7 +13,6 @@ class NotDefined(Named, code="name"):
 
     title = "`{name}` is not defined"
     label = "no local, parameter, constant or function of this name is in scope here"
-    help_template = "{change}"
     change: str
 
 
@@ -22,7 +21,6 @@ class CudaName(Named, code="name"):
 
     title = "CUDA's `{name}` does not exist in Prism"
     label = "a name of CUDA C++"
-    help_template = "{change}"
     change: str
 
 
@@ -116,7 +114,6 @@ class PythonBuiltin(Named, code="name"):
 
     title = "Python's `{name}` does not exist in a kernel"
     label = "a function of the Python interpreter"
-    help_template = "{change}"
     change: str
 
 
@@ -168,7 +165,6 @@ class HostFunction(Named, code="name"):
 
     title = "`{name}` works on the host, and not in a kernel"
     label = "a function or a type of Python's"
-    help_template = "{change}"
     change: str
 
 
@@ -210,7 +206,6 @@ class TemplateMissing(Named, code="template"):
 
     title = "no value for the template parameter `{name}` of `{function}`"
     label = "cannot be deduced from the arguments"
-    help_template = "{change}"
     function: str
     change: str
 

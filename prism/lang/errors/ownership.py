@@ -147,7 +147,6 @@ class Owners(Named):
     """A partition, or a claim, where the owners are not all present, or not only they."""
 
     title = "`{name}` belongs to {place}, but this code speaks for {code_perspective}"
-    help_template = "{change}"
     place: Perspective
     code_perspective: Perspective
     narrowed: bool

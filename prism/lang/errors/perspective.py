@@ -122,7 +122,6 @@ class SplitAlign(Error, code="split-align"):
 
     title = "`{arm}` would start at {level} {first}, which is no multiple of {size}"
     label = "misaligned"
-    help_template = "{change}"
     arm: str
     size: int
     level: str

@@ -14,7 +14,6 @@ class NoSuchAttribute(Named, code="template"):
     title = "`{base}`, a record of constants, has no `{name}`"
     label = "unknown"
     note_templates = ("`{kind}` has: {have}",)
-    help_template = "{change}"
     base: str
     kind: str
     have: str

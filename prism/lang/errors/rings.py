@@ -114,7 +114,6 @@ class Behind(Named, code="ring"):
     title = "`in_flight={delay}` tells of copies of `{name}` that many rounds later, and {fault}"
     label = "who uses a copy waits for what its fillers do later"
     note_templates = ("the fillers may wait for nobody who may wait for them",)
-    help_template = "{change}"
     delay: int
     fault: str
     change: str
@@ -128,7 +127,6 @@ class Multicast(Named, code="ring"):
     note_templates = (
         "each block announces the bytes that come from all others, and waits for the readers of all of them",
     )
-    help_template = "{change}"
     blocks: int
     fault: str
     change: str

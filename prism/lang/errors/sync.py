@@ -46,7 +46,6 @@ class NoBarrier(Conflict, code="race"):
 
     title = "`{name}` is raced for by the threads of a {unit}, and there is no barrier of {unit}"
     note_templates = ("{has}",)
-    help_template = "{change}"
     unit: Perspective
     has: str
     change: str

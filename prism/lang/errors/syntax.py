@@ -14,7 +14,6 @@ class Unsupported(SyntaxFault):
 
     title = "{what} is not part of Prism"
     label = "{why}"
-    help_template = "{change}"
     what: str
     why: str
     change: str
@@ -134,7 +133,6 @@ class NoEffect(SyntaxFault):
 
     title = "this statement does nothing"
     label = "computed, and not used"
-    help_template = "{change}"
     change: str
 
 
@@ -161,7 +159,6 @@ class TooMany(SyntaxFault):
 
     title = "`{name}` is too large: it has {number} {what}, and at most {most} are looked at"
     label = "counted before anything else is looked at"
-    help_template = "{change}"
     name: str
     number: int
     what: str
@@ -295,7 +292,6 @@ class BadTarget(SyntaxFault):
 
     title = "cannot {verb} `{text}`"
     label = "not {expected}"
-    help_template = "{change}"
     verb: str
     text: str
     expected: str
@@ -360,7 +356,6 @@ class UnknownWith(SyntaxFault):
     note_templates = (
         "Prism has `group`, `partition`, `claim`, `async_`, `one`, `wgmma_async` and the roles of a split",
     )
-    help_template = "{change}"
     text: str
     why: str
     change: str
@@ -387,7 +382,6 @@ class ConstructName(SyntaxFault):
 
     title = "`with {construct}` {fault}"
     label = "{why}"
-    help_template = "{change}"
     construct: str
     fault: str
     why: str

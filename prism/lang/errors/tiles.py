@@ -22,7 +22,6 @@ class Swizzle(Error, code="shared-alloc"):
     title = "`swizzle={swizzle}` does not fit {type}: {fault}"
     label = "this swizzle"
     note_templates = ("a swizzle permutes the 16-byte pieces of each span of so many bytes, in eight rows at a time",)
-    help_template = "{change}"
     swizzle: str
     type: str
     fault: str
@@ -109,7 +108,6 @@ class Operand(Named, code="type"):
 
     title = "`{parameter}` of `{name}` is {wanted}"
     label = "this is {found}"
-    help_template = "{change}"
     parameter: str
     wanted: str
     found: str

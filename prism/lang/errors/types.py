@@ -43,7 +43,6 @@ class NotAPerspective(Error, code="bound-wf"):
 
     title = "this is not a perspective"
     label = "expected a level with a size"
-    help_template = "{change}"
     change: str = "write `grid[1]`, `block[1]`, `warp[k]` or `thread[n]`"
 
 

@@ -33,13 +33,10 @@ def one_unit(
 
     Units of the place's that are one are in one of all broader ones. `same`: whether a digit is equal on both sides.
     """
-    return any(
-        a.place is b.place and a.place.unit <= unit and all(map(_equal(refined, same), a.values, b.values))
-        for a in one
-        for b in two
-    )
 
+    def equal(a: Form, b: Form) -> bool:
+        """Whether two polynomials are the same one, of numbers that are the same on both sides."""
+        return dict(a) == dict(b) and all(map(same, digits_of(refined(a))))
 
-def _equal(refined: Callable[[Form], Form], same: Callable[[Digit], bool]) -> Callable[[Form, Form], bool]:
-    """Whether two polynomials are the same one, of numbers that are the same on both sides."""
-    return lambda a, b: dict(a) == dict(b) and all(map(same, digits_of(refined(a))))
+    pairs = ((a, b) for a in one for b in two if a.place is b.place and a.place.unit <= unit)
+    return any(all(map(equal, a.values, b.values)) for a, b in pairs)

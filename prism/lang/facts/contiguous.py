@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from prism.lang import tree
+from prism.lang.tree.walk import subexpressions
 from prism.lang.types import Pointer, Scalar
 from prism.lang.types.perspective import Level
 
@@ -49,4 +50,4 @@ def shift(e: tree.Expr, param: tree.Symbol) -> bool:
 
 def mentions(e: tree.Expr, symbol: tree.Symbol) -> bool:
     """Whether an expression uses a symbol."""
-    return (isinstance(e, tree.Var) and e.symbol is symbol) or any(mentions(part, symbol) for part in tree.operands(e))
+    return any(isinstance(part, tree.Var | tree.Item) and part.symbol is symbol for part in subexpressions(e))

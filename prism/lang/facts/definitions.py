@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Mapping
 from dataclasses import field
 from typing import Any
 
@@ -64,19 +64,13 @@ def _facts(function: tree.Function, threads: int) -> Facts:
             case tree.Partition(view=view) if view.view is not None and view.view.offset is not None:
                 definitions[view.view.offset[0]] = view.view.offset[1]
             case tree.For() | tree.While():
-                renewed[statement] = frozenset(_renewed_names(statement))
+                renewed[statement] = frozenset(renewed_names((statement,)))
                 if isinstance(statement, tree.For):
                     loops[statement.symbol] = statement
                     _loop_facts(statement, ranges, trips)
             case _:
                 pass
     return Facts(function, definitions, frozenset(changed), ranges, renewed, frozenset(same), loops, trips, threads)
-
-
-def _renewed_names(loop: tree.For | tree.While) -> Iterator[tree.Symbol]:
-    if isinstance(loop, tree.For):
-        yield loop.symbol
-    yield from renewed_names(loop.body)
 
 
 def _loop_facts(loop: tree.For, ranges: dict[tree.Symbol, Span], number: dict[tree.Symbol, int]) -> None:

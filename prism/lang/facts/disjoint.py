@@ -332,7 +332,9 @@ class _Proof:
         parts = self._split_nested(one, two)
         if parts is not None:
             return parts
-        for pivot in self._pivots(one, two):
+        for pivot in dict.fromkeys(
+            d for form in (one, two) for m in form for d in m if self.same(d) and d not in self.equal
+        ):
             if self._apart_by(one, two, pivot):
                 low = [{m: f for m, f in form.items() if pivot not in m} for form in (one, two)]
                 return [(polynomials.divide_terms(one, pivot), polynomials.divide_terms(two, pivot)), (low[0], low[1])]
@@ -462,10 +464,6 @@ class _Proof:
                     if c < 0 and most < inf:
                         high = min(high, most // -c)
         return low, high
-
-    def _pivots(self, one: Form, two: Form) -> list[Digit]:
-        found = {d: None for form in (one, two) for m in form for d in m if self.same(d) and d not in self.equal}
-        return list(found)
 
     def _apart_by(self, one: Form, two: Form, pivot: Digit) -> bool:
         """Whether the terms with `pivot` are equal alone, as strides.py says, and so are the others."""

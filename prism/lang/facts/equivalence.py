@@ -65,17 +65,11 @@ class Alike:
         key = group if touch.where is None else (*group, touch.where.key)
         if key not in self.stand:
             number = self.groups[group] = self.groups.get(group, 0) + 1
-            if number > PLACES:
-                return self._somewhere(touch, group, loop)
+            if number > PLACES:  # one stands for all others of the group, wherever they are
+                key, touch = group, replace(touch, where=None, use=None)
+        if key not in self.stand:
             self.stand[key], self.loops[touch] = touch, loop
         return self.stand[key]
-
-    def _somewhere(self, touch: Touch, group: Group, loop: Stmt | None) -> Touch:
-        """Return the access that stands for all others of a group."""
-        if group not in self.stand:
-            found = replace(touch, where=None, use=None)
-            self.stand[group], self.loops[found] = found, loop
-        return self.stand[group]
 
     def leave_loop(
         self, pending: Pending, loop: Stmt, around: Stmt | None, inside: tuple[object, ...], renewed: frozenset[Symbol]

@@ -252,8 +252,4 @@ def _drop_unneeded(body: tree.Body, skews: tuple[Skew, ...]) -> tree.Body:
         # What is dropped is pure (hoisting.py: a declaration that only computes), so nobody misses it but who names it.
         if declaration.symbol not in symbols:
             gone.add(declaration)
-    return _prune(body, gone)
-
-
-def _prune(body: tree.Body, gone: set[tree.Stmt]) -> tree.Body:
     return tuple(s for s in body if s not in gone)

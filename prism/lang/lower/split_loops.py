@@ -185,16 +185,11 @@ def is_weak(s: tree.If) -> bool:
     """Whether a condition is around a loop over a fragment's elements, or a function that is given one."""
     inner = tuple(statements((*s.then, *s.otherwise)))
     loops = [one for one in inner if isinstance(one, tree.For)]
-    named = any(_names_fragment(part) for loop in loops for one in statements(loop.body) for part in terms(one))
-    return named or any(_is_given_fragment(part) for one in inner for part in terms(one))
-
-
-def _is_given_fragment(e: tree.Expr) -> bool:
-    return isinstance(e, tree.Call) and any(isinstance(a.type, tree.Fragment) for a in e.arguments)
-
-
-def _names_fragment(e: tree.Expr) -> bool:
-    return isinstance(e, tree.Item) and isinstance(e.symbol.type, tree.Fragment)
+    in_loops = (part for loop in loops for one in statements(loop.body) for part in terms(one))
+    given = (a for one in inner for part in terms(one) if isinstance(part, tree.Call) for a in part.arguments)
+    return any(isinstance(part, tree.Item) and isinstance(part.symbol.type, tree.Fragment) for part in in_loops) or any(
+        isinstance(a.type, tree.Fragment) for a in given
+    )
 
 
 class Cutter(Frozen):

@@ -198,7 +198,8 @@ def _ground(function: tree.Function, laps: Sequence[Lap]) -> Ground | None:
     #     rounds; if c: continue; barrier   a later trip may ask for what the barrier would have told: the points end before it
     outermost = len(laps[0].rounds[0].loops) == 1
     end = last + 1
-    while end < len(home) and all(_final(jump, outermost) for jump in jumps(home, last + 1, end)):
+    final = tree.Return | tree.Break if outermost else tree.Return
+    while end < len(home) and all(isinstance(jump, final) for jump in jumps(home, last + 1, end)):
         end += 1
     found = list(_points(home[:end], place))
     visits = list(dict.fromkeys(visit for lap in laps for visit in lap.visits))
@@ -232,11 +233,6 @@ def _ground(function: tree.Function, laps: Sequence[Lap]) -> Ground | None:
             start += len(who)
     whole_trips = not jumps(home, first, last)
     return Ground(function, laps, tuple(points), kept, warps, tuple(parts), whole=whole_trips)
-
-
-def _final(jump: tree.Stmt, outermost: bool) -> bool:
-    """Whether no trip comes after one that is left by a jump."""
-    return isinstance(jump, tree.Return) or (isinstance(jump, tree.Break) and outermost)
 
 
 def _place(function: tree.Function, trail: Trail) -> Place | None:

@@ -199,7 +199,12 @@ def _lap(
             found.append(Expect(at=statement, barrier=barrier, copy=apply, bytes=bytes_of_load(apply)))
         found += endings(visit, lap, barrier, every, unseen, made)
         found += unread(context, visit, barrier, every)
-        operations += (_shift_rounds(op, counted) for op in found) if early else found
+        if early:  # the rounds of a fill ahead are the lead's
+            found = [
+                replace(op, barrier=counted[op.barrier]) if isinstance(op, Wait | Arrive | Expect) else op
+                for op in found
+            ]
+        operations += found
     if ahead is not None:
         operations.append(Advance(at=ahead.last, side="after", cycle=ahead.lead))
     operations.append(Advance(at=lap.home[lap.range[1]], side="after", cycle=lap.cycle))
@@ -213,11 +218,6 @@ def _lap(
         waited = frozenset[Apply]().union(*(ended[edge.earlier] for edge in needed.end.get(visit, ())))
         loaded |= {s.opening: waited for s in visit.stations}
     return Rings(cycles, tuple(barriers.values()), tuple(operations), completes, loaded=loaded)
-
-
-def _shift_rounds(op: Op, by: Mapping[Mbarrier, Mbarrier]) -> Op:
-    """Return an operation of a fill ahead: its rounds are the lead's."""
-    return replace(op, barrier=by[op.barrier]) if isinstance(op, Wait | Arrive | Expect) else op
 
 
 # -- who waits for whom -------------------------------------------------------------------------------------------------------

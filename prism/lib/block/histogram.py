@@ -44,10 +44,10 @@ def histogram(items: int32[ITEMS] @ thread[1], bins: ptr(C) @ block[1], size: in
     static_assert(COPIES & -COPIES == COPIES, "there are 2^k copies")
     t: int32 @ thread[1] = id()
     copy: int32 @ thread[1] = t & COPIES - 1
-    with group(thread[1]):
+    with partition(bins, thread[1], offset=copy, races="none") as mine, group(thread[1]):
         for k in range(ITEMS):
             if WITHIN or 0 <= items[k] and items[k] < size:
-                atomic_add(bins[items[k] * COPIES + copy], 1, scope="block")
+                atomic_add(mine[items[k] * COPIES], 1, scope="block")
 
 
 @prism("device")
@@ -68,7 +68,7 @@ def add_weights(
     static_assert(COPIES & -COPIES == COPIES, "there are 2^k copies")
     t: int32 @ thread[1] = id()
     copy: int32 @ thread[1] = t & COPIES - 1
-    with group(thread[1]):
+    with partition(bins, thread[1], offset=copy, races="none") as mine, group(thread[1]):
         for k in range(ITEMS):
             if WITHIN or 0 <= items[k] and items[k] < size:
-                atomic_add(bins[items[k] * COPIES + copy], weights[k], scope="block")
+                atomic_add(mine[items[k] * COPIES], weights[k], scope="block")

@@ -19,7 +19,7 @@ def fill_guide(
     Shapes:      `table`: at least one element, fewer than 2^16; no NaN. `guide`: `CELLS` words.
     Errors:      of a table that is not sorted `thread.search` finds some rank, and reads nothing outside.
     Returns:     where the first cell begins, and how many there are in a unit: what `thread.search` takes.
-    Cost:        `2 * log2(size)` reads a cell; no barrier.
+    Cost:        `CELLS / threads` reads a thread, and `log2(size)` more for its first cell, and each with an element; no barrier.
     Test:        tests/lib/thread/test_search.py
     """
     first: float32 @ block[1] = float32(table[0])
@@ -27,13 +27,17 @@ def fill_guide(
     scale: float32 @ block[1] = CELLS / width if is_finite(first) and is_finite(width) and width > 0 else float32(0)
     scale = scale if is_finite(scale) else float32(0)
     first = first if is_finite(first) else float32(0)
-    threads: int32 @ block[1] = count(thread[1])
-    t: int32 @ thread[1] = id()
-    with partition(guide, thread[1], offset=t) as mine, group(thread[1]):
-        for c in range(t, CELLS, threads):
-            begin: int32 = below_cell(table, size, c, first, scale, CELLS=CELLS)
-            end: int32 = below_cell(table, size, c + 1, first, scale, CELLS=CELLS)
-            mine[c - t] = uint32(begin) | uint32(max(end - begin, 0)) << 16
+    each: int32 @ block[1] = (CELLS + (count(thread[1]) - 1)) / count(thread[1])
+    c: int32 @ thread[1] = id() * each  # a thread's first cell: its cells are side by side
+    with partition(guide, thread[1], offset=c) as mine, group(thread[1]):
+        begin: int32 = below_cell(table, size, c, 0, first, scale, CELLS=CELLS)
+        for k in range(min(each, CELLS - c)):
+            end: int32 = begin
+            if begin < size:
+                if cell_of(table[begin], first, scale, CELLS=CELLS) <= c + k:
+                    end = below_cell(table, size, c + k + 1, begin + 1, first, scale, CELLS=CELLS)
+            mine[k] = uint32(begin) | uint32(end - begin) << 16
+            begin = end
     return first, scale
 
 
@@ -41,11 +45,11 @@ def fill_guide(
 @requires(thread[1])
 @template(T=dtype, CELLS=constexpr(int))
 def below_cell(
-    table: ptr(const(T)) @ thread[1], size: int32 @ thread[1], c: int32 @ thread[1], first: float32 @ thread[1],
-    scale: float32 @ thread[1],
+    table: ptr(const(T)) @ thread[1], size: int32 @ thread[1], c: int32 @ thread[1], least: int32 @ thread[1],
+    first: float32 @ thread[1], scale: float32 @ thread[1],
 ) -> int32 @ thread[1]:
-    """How many of a table's elements are in cells below `c`."""
-    low: int32 = 0
+    """How many of a table's elements are in cells below `c`; the first `least` are."""
+    low: int32 = least
     high: int32 = size
     while low < high:
         middle: int32 = (low + high) / 2

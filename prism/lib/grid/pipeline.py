@@ -20,8 +20,9 @@ def pipeline(
     """`FILL(step)`, and `USE(of_a, of_b, step)` of the tiles that it filled, for `start`, `start + STEP` ... below `stop`.
 
     `FILL` is in the block's code: it claims both rings for whoever fills them, one role or several, by tensor copies or by
-    threads. `USE` is run by the `users`, whose own the two copies are. So those who fill run ahead by as many steps as the rings
-    have copies, and each ring's copies, visits and waits are as in one loop that has it all.
+    threads; or all threads fill them, and the `users` are all warps. `USE` is run by the `users`, whose own the two copies
+    are. So those who fill run ahead by as many steps as the rings have copies, and each ring's copies, visits and waits are
+    as in one loop that has it all.
 
     Perspective: block, of `THREADS` threads, `WARPS` warps of which are the `users`.
     Shapes:      `a`, `b`: rings of `STAGES` tiles, of two dimensions, swizzled or not. `start`, `stop`: the same for all blocks

@@ -1,7 +1,8 @@
 """Persistent blocks do tiles: each publishes its following one before it looks back for the one that it holds."""
 
 from prism.lang import (
-    block, constexpr, dtype, function, grid, int32, mailbox, prism, ptr, requires, template, thread, uint32, uint64,
+    block, claim, constexpr, dtype, function, grid, int32, mailbox, prism, ptr, requires, shared, split, template, thread, uint32,
+    uint64,
 )
 from prism.lib.grid.ticket import Ticket
 
@@ -28,23 +29,34 @@ def tile_loop(
     Source:      Merrill and Garland, "Single-pass parallel prefix scan with decoupled look-back".
     Test:        tests/lib/grid/test_scan_tiles.py
     """
-    first: Ticket @ block[1] = grid.tiles(control, counter)
-    following: int32 @ block[1] = first.tile
+    ticket_cell: shared(uint64[1]) @ block[1]  # what one thread draws, for all
+    first: uint64 @ thread[1] = grid.draw(control, counter)
+    with claim(ticket_cell, thread[1]) as own:
+        match split(thread):
+            case 1:
+                own[0] = first
+    epoch: uint32 @ block[1] = uint32(ticket_cell[0] >> 32) + 1
+    following: int32 @ block[1] = int32(ticket_cell[0])
     tile: int32 @ block[1] = -1  # the one that the block holds: none as yet
     while tile < tiles:
         ticket: uint64 @ thread[1] = 0
         if following < tiles:
-            LOAD(following, first.epoch)
+            LOAD(following, epoch)
             ticket = grid.draw(control, counter)
-        LOOK_BACK(tile, first.epoch)
-        soon: int32 @ block[1] = grid.next_tile(ticket)  # not above: words are asked for while that is under way
+        LOOK_BACK(tile, epoch)
+        with claim(ticket_cell, thread[1]) as own:
+            match split(thread):
+                case 1:
+                    if following < tiles:
+                        own[0] = ticket  # here, not above: words are asked for while that is under way
+        soon: int32 @ block[1] = int32(ticket_cell[0])
         if tile >= 0:
             STORE(tile)
         if following < tiles:
             KEEP()
         tile = following
         following = soon
-    return Ticket(tile, first.epoch)
+    return Ticket(tile, epoch)
 
 
 @prism("device")
@@ -78,6 +90,7 @@ def scan_tiles(
     for k in range(2):
         prefixes[k] = initial
     done: int32 @ block[1] = 0  # how many tiles' totals are in them; with STABLE, in the second one
+    between: T @ thread[1] = identity  # a share of what the first one lacks, where it is not STABLE
 
     @requires(block[1], thread[THREADS])
     def load(tile: int32 @ block[1], epoch: uint32 @ block[1]):
@@ -86,16 +99,17 @@ def scan_tiles(
 
     @requires(block[1], thread[THREADS])
     def look_back(tile: int32 @ block[1], epoch: uint32 @ block[1]):
-        nonlocal done
+        nonlocal done, between
         if STABLE:
             grid.look_back_stable(words, done, tile, identity, epoch, prefixes, OP=OP, THREADS=THREADS, WORDS=WORDS)
         else:
-            between: T @ block[1] = grid.look_back(words, done, tile, identity, epoch, OP=OP, THREADS=THREADS, WORDS=WORDS)
-            prefixes[0] = OP(prefixes[0], between)
+            between = grid.look_back_share(words, done, tile, identity, epoch, OP=OP, THREADS=THREADS, WORDS=WORDS)
         done = tile / THREADS * THREADS if STABLE else max(tile, 0)
 
     @requires(block[1], thread[THREADS])
     def store(tile: int32 @ block[1]):
+        if not STABLE:  # here, not above: where no tile is held as yet there is nothing to combine
+            prefixes[0] = OP(prefixes[0], block.reduce(between, OP=OP))
         STORE(tile, prefixes[0])
 
     last: Ticket @ block[1] = grid.tile_loop(

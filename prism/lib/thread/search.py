@@ -93,25 +93,30 @@ def search(
 
     Perspective: thread.
     Shapes:      `table`, in shared memory, and `guide`, `first`, `scale`: as of `block.fill_guide`.
-    Cost:        a read of the guide, and `log2` of the cell's elements: one or none where they are about as far apart as
-                 cells; no barrier.
+    Cost:        a read of the guide, one of the table where the cell has an element; `log2` of them more where it has several.
+                 No barrier.
     Test:        tests/lib/thread/test_search.py
     """
-    ends: int32[ITEMS]
+    several: bool = False
     for k in range(ITEMS):
         word: uint32 = guide[cell_of(values[k], first, scale, CELLS=CELLS)]
-        ranks[k] = int32(word & 0xFFFF)
-        ends[k] = ranks[k] + int32(word >> 16)
-    for k in range(ITEMS):
-        low: int32 = ranks[k]
-        high: int32 = ends[k]
-        while low < high:
-            middle: int32 = (low + high) / 2
-            if table[middle] <= values[k]:
-                low = middle + 1
-            else:
-                high = middle
-        ranks[k] = low
+        rank: int32 = int32(word & 0xFFFF)
+        if word > 0xFFFF:
+            rank = rank + (1 if table[rank] <= values[k] else 0)
+        several = several or word > 0x1FFFF
+        ranks[k] = rank
+    if several:  # rare, where there are many more cells than elements
+        for k in range(ITEMS):
+            word: uint32 = guide[cell_of(values[k], first, scale, CELLS=CELLS)]
+            low: int32 = ranks[k]
+            high: int32 = int32(word & 0xFFFF) + int32(word >> 16) if low > int32(word & 0xFFFF) else low
+            while low < high:
+                middle: int32 = (low + high) / 2
+                if table[middle] <= values[k]:
+                    low = middle + 1
+                else:
+                    high = middle
+            ranks[k] = low
 
 
 @prism("device")

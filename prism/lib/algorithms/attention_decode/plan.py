@@ -1,4 +1,4 @@
-"""How attention of few queries is made: which arrays are copied first, how it is cut, and its one launch."""
+"""How attention of few queries is made: which arrays are copied first, how it is cut, and its launches."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from prism.host.call import Decision, Result
-from prism.host.plan import OUT, SCRATCH, WORDS, Buffer, Clear, Machine, Plan, Scratch, Step, instance_of, nothing
-from prism.kernels.attention import DecodeCut, LatentCut, Sizes, decode, decode_cut_of, decode_latent
+from prism.host.plan import OUT, SCRATCH, Buffer, Clear, Machine, Plan, Scratch, Step, instance_of, nothing
+from prism.kernels.attention import AddCut, DecodeCut, LatentCut, Sizes, add_parts, decode, decode_cut_of, decode_latent
 from prism.lib.views import View, new_view
 from prism.runtime.instance import Instance
 from prism.runtime.tensor_maps import PIECE
@@ -20,14 +20,8 @@ ROWS = 64
 """Queries of one product."""
 HOST_BLOCKS = 3
 """Blocks on the reference machine."""
-MANY = 24
-"""Tiles of a block that are many; one of `PART` of them goes to who comes first, in units of `SMALL`, unless that is 0.
-
-On an H200 units of 4 and fewer tiles were slower than none, when a unit still took some 7 us besides (docs/attention.md).
-"""
-PART, SMALL = 8, 0
-FAN = 128 << 10
-"""Bytes of parts that one block adds up: more are added up by several, and then again."""
+FEW, MANY = 64, 4096
+"""Rows' columns, 128 each, that leave multiprocessors idle where a warp has some; warps that are enough for all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +102,7 @@ def _with_keys(asked: Decoding, scratch: Scratch) -> tuple[Decoding, tuple[Clear
 
 
 def _plan(asked: Decoding, out: View, machine: Machine) -> Plan:
-    """Return the launch: of as many blocks as multiprocessors, where there are as many tiles."""
+    """Return the launches: of as many blocks as run at a time, and of those that add up what several have of a head."""
     scratch = Scratch()
     asked, cleared = _with_keys(asked, scratch)
     (batches, heads, tokens, dim), (_, kv_heads, _, _) = asked.q.shape, asked.k.shape
@@ -118,45 +112,70 @@ def _plan(asked: Decoding, out: View, machine: Machine) -> Plan:
         "causal": asked.causal and tokens > 1,
         "lse": asked.lse,
     }
-    cut = LatentCut(**has) if asked.v is None else decode_cut_of(dim, asked.v.shape[3], **has, host=machine.host)
     share, strips, strip = heads // kv_heads, -(-asked.rows // ROWS), min(asked.rows, ROWS)
-    pairs, wide = batches * kv_heads * strips, strip * (cut.columns + 4)
+    has["once"] = strips == 1
+    cut = LatentCut(**has) if asked.v is None else decode_cut_of(dim, asked.v.shape[3], **has, host=machine.host)
+    pairs, wide = batches * kv_heads * strips, strip * (cut.dim_v + 4)
     tiles = pairs * max(1, -(-asked.keys // cut.keys))
-    blocks, small = blocks_of(tiles, pairs, HOST_BLOCKS if machine.host else cut.blocks * machine.multiprocessors)
-    units = blocks + (-(-tiles // PART) // small + 1 if small else 0)
-    slots = 6 * units * cut.groups
+    blocks = blocks_of(tiles, pairs, HOST_BLOCKS if machine.host else cut.blocks * machine.multiprocessors)
     sizes = (
         batches, kv_heads, share, tokens, asked.keys, dim, out.shape[3], strips, strip,
-        0 if asked.table is None else asked.table.shape[1], asked.k.shape[0] if asked.page else 0,
-        PART, small, 2 if machine.host else max(17, FAN // (4 * wide)),
+        0 if asked.table is None else asked.table.shape[1], asked.k.shape[0] if asked.page else 0, cut.dim_v, blocks,
         *(step // view.size for view in (asked.q, out) for step in view.strides[:3]), asked.scale,
     )  # fmt: skip
-    arguments: dict[str, Any] = {
-        "q": asked.q.buffer, "k": asked.k.map, "v": (asked.v or asked.k).map, "o": out.buffer,
+    split = bool(pairs % blocks) or has["lengths"]  # else each block has whole heads
+    written: dict[str, Any] = {
+        "o": out.buffer, "s": np.array(sizes, Sizes)[()],
         "lse": Buffer(LSE, 0, "float32", batches * heads * tokens) if asked.lse else nothing("float32"),
-        "partial": scratch.take("float32", slots * wide), "tickets": Buffer(WORDS, 0, "uint32", 1),
-        "counters": Buffer(WORDS, 16, "uint32", 4 * slots),
-        "lengths": nothing("int32") if asked.lengths is None else asked.lengths.buffer,
-        "table": nothing("int32") if asked.table is None else asked.table.buffer, "s": np.array(sizes, Sizes)[()],
+        "partial": scratch.take("float32", 2 * blocks * wide) if split else nothing("float32"),
+        "leaders": scratch.take("int32", 2 * pairs) if has["lengths"] else nothing("int32"),
     }  # fmt: skip
-    step = Step(instance_for(asked.q.scalar, cut), blocks, cut.threads, arguments)
-    return Plan((*cleared, step), words=16 + 16 * slots, tag="attention_decode", scratch=scratch.used, lent=True)
+    read: dict[str, Any] = {
+        "q": asked.q.buffer, "k": asked.k.map, "v": (asked.v or asked.k).map,
+        "lengths": nothing("int32") if asked.lengths is None else asked.lengths.buffer,
+        "table": nothing("int32") if asked.table is None else asked.table.buffer,
+    }  # fmt: skip
+    steps: list[Clear | Step] = [*cleared]
+    steps.append(Step(instance_for(asked.q.scalar, cut), blocks, cut.threads, {**read, **written}))
+    if split:
+        most = -(-blocks // pairs) + (blocks % pairs > 0)
+        add = adding(most, pairs * strip * -(-out.shape[3] // 128), lengths=asked.lengths is not None, lse=asked.lse)
+        many = -(-pairs * strip * -(-out.shape[3] // (4 * add.lanes)) * add.split // add.warps)
+        steps.append(Step(instance_for(asked.q.scalar, add), many, add.threads, written))
+    return Plan(tuple(steps), tag="attention_decode", scratch=scratch.used, lent=True)
 
 
-def blocks_of(tiles: int, pairs: int, slots: int) -> tuple[int, int]:
-    """Return how many blocks there are of `slots` that run at a time, and how many tiles a small unit has, or 0.
+def blocks_of(tiles: int, pairs: int, slots: int) -> int:
+    """Return how many blocks there are, of `slots` that run at a time.
 
-    Where a block has few tiles, all are of one head, if that leaves few blocks out: it then keeps one part alone.
+    Where that leaves few out, as many that each has tiles of one head alone, or whole heads: it then keeps one part, or none.
     """
-    if tiles >= MANY * slots:
-        return slots, SMALL
-    even = slots // pairs * pairs
-    return even if even >= slots - slots // 10 and even <= tiles else min(tiles, slots), 0
+    even = slots // pairs * pairs if pairs <= slots else pairs // -(-pairs // slots)
+    whole = even <= tiles and even >= slots - slots // 10 and (pairs <= slots or pairs % even == 0)
+    return even if whole else min(tiles, slots)
 
 
-def instance_for(scalar: str, cut: DecodeCut | LatentCut) -> Instance:
+def adding(parts: int, units: int, *, lengths: bool, lse: bool) -> AddCut:
+    """Return how up to so many parts of a row are added up, of so many rows, each time 128 columns of it.
+
+    Where sequences have lengths, one may have many more parts than others.
+    """
+    lanes = 8 if units < FEW else 32
+    split = next(
+        split
+        for split in (16, 4, 1)
+        if split == 1 or (units * 32 // lanes * split <= MANY and split * 32 // lanes <= parts)
+    )
+    split = max(split, 4 if lengths else 1)
+    most = -(-parts * lanes // (32 * split))
+    deep = 8 if lengths else next(deep for deep in (2, 4, 8) if deep >= min(most, 8))
+    return AddCut(split, deep, lanes, lengths, lse)
+
+
+def instance_for(scalar: str, cut: DecodeCut | LatentCut | AddCut) -> Instance:
     """Return the kernel for a dtype, cut so."""
-    return instance_of(decode if isinstance(cut, DecodeCut) else decode_latent, {"T": scalar, "CUT": cut})
+    kernel = {DecodeCut: decode, LatentCut: decode_latent, AddCut: add_parts}[type(cut)]
+    return instance_of(kernel, {"T": scalar, "CUT": cut})
 
 
 __all__ = ["LSE", "OUT", "ROWS", "Decoding", "decide", "instance_for"]

@@ -224,12 +224,14 @@ def _result_dtype(op: str, given: ArrayInfo, asked: Any, result: ArrayInfo | Non
 
 
 def _array_api(op: str, x: Any, axis: Any, dtype: Any, out: Any, include_initial: bool, stream: Any) -> Any:
+    if not include_initial and (axis is not None or len(getattr(x, "shape", (0, 0))) <= 1):
+        return _cumulative(op, x, 0 if axis is None else axis, dtype, out, stream, _API_NAMES, "x")
     given = arguments.describe_all({"x": x}, {})["x"]
     if axis is None:
         if len(given.shape) > 1:
             raise ValueError(f"`axis` must be given: `x` has {len(given.shape)} dimensions")
         axis = 0
-    if not include_initial:
+    if not include_initial:  # what has no shape before it is described
         return _cumulative(op, x, axis, dtype, out, stream, _API_NAMES, "x")
     along = normal_axis(axis, max(1, len(given.shape)))
     shape = list(given.shape or (1,))

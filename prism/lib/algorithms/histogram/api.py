@@ -65,6 +65,10 @@ def histogram(
         known: tuple[Any, Any] | None = repeat.run(asked, a)
         if known is not None:
             return known
+    if stream is None and weights is None and not density and type(bins) is type(a):
+        between = calls.repeat_between(a, bins)
+        if between is not None:
+            return between, bins
     a, weights = arguments.array_of(a), None if weights is None else arguments.array_of(weights)
     info = host_arguments.facts_of(a, "a")
     kind = arguments.dtype_of(info, "a")

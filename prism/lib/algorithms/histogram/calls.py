@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from prism.host import arguments as host_arguments
-from prism.host import lazies
+from prism.host import lazies, repeat
 from prism.host.call import Decision, Result, call
 from prism.host.plan import OUT, Buffer, Machine, Plan, Scratch
 from prism.kernels import histogram as kernels
@@ -91,11 +91,28 @@ def count_between(
         steps.insert(0, plan.check_edges(arguments.scalar_of(table), size))
         return Decision((*results, Result((1,), np.dtype(np.int64))), (OUT, plan.LENGTH), Plan(tuple(steps)), cut=1)
 
-    asked, names = ("histogram", "edges", sorted_), {"x": "a", "edges": "bins"}
-    found = call("histogram", asked, {**given, "edges": edges}, decide, None, stream, called=names)
-    if sorted_:
-        return found
-    counts = found[0] if isinstance(found, tuple) else found
+    names = {"x": "a", "edges": "bins"}
+    found = call("histogram", _between(sorted_), {**given, "edges": edges}, decide, None, stream, called=names)
+    return found if sorted_ else _require_sorted(found[0] if isinstance(found, tuple) else found, edges)
+
+
+def repeat_between(x: Any, edges: Any) -> Any:
+    """Do what an earlier `count_between` did for such arrays, of edges that a kernel looks at; None where there was none.
+
+    Raises:
+        ValueError: they are not sorted.
+    """
+    known = repeat.run(_between(sorted_=False), x, None, edges)
+    return None if known is None else _require_sorted(known, edges)
+
+
+def _between(sorted_: bool) -> tuple[Any, ...]:
+    """Return what `count_between` is looked up by."""
+    return "histogram", "edges", sorted_
+
+
+def _require_sorted(counts: Any, edges: Any) -> Any:
+    """Return counts between edges, of which a kernel has said how many there are: none, where edges are not sorted."""
     if counts.shape[0] != edges.shape[0] - 1:
         raise ValueError("`bins` must increase monotonically, when an array")
     return counts
@@ -224,5 +241,5 @@ def _weights_of(arrays: Mapping[str, ArrayInfo]) -> str:
 
 __all__ = [
     "as_weights", "count_all", "count_between", "count_cells", "count_even", "count_guessed", "count_integers", "guess",
-    "is_located", "locate", "most_counted",
+    "is_located", "locate", "most_counted", "repeat_between",
 ]  # fmt: skip

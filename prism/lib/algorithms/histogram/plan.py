@@ -15,13 +15,14 @@ from prism.lib.algorithms.histogram.rules import Bins
 from prism.lib.algorithms.scan.api import past
 from prism.runtime.arrays import ArrayInfo
 
-_MOST_ITEMS, _BYTES, _WEIGHED = 16, 32, 4  # that a thread loads at once; bytes are four in a word
+_MOST_ITEMS, _SEARCHED, _BYTES, _WEIGHED = 16, 8, 32, 4  # that a thread loads at once; bytes are four in a word
 _WORTH = 256  # elements a counter in all, from which on one more copy of the bins is worth its while
 _ROOM, _BESIDE = 227 << 10, 1 << 10  # bytes of a block's shared memory, and what stands there beside counts
 _WIDE = {"int8": "int32", "uint8": "int32", "int16": "int32", "uint16": "int32"}
 _NO_RULE = np.zeros((), np.dtype(kernels.Even))[()]
 LENGTH = "length"
-_EXACT = {"float16": "float32", "bfloat16": "float32"}
+_LIMITED = ("int16", "uint16", "int32", "uint32", "float32")
+_EXACT = (*_LIMITED, "int8", "uint8", "float64")  # types of edges that float64 has each number of
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,29 @@ class Task:
         return self.given in ("int8", "uint8")
 
     @property
+    def limits(self) -> bool:
+        """Whether elements are compared as they are: with the least that are not below each edge."""
+        return self.kind == kernels.EDGES and self.given in _LIMITED and self.edges in _EXACT
+
+    @property
+    def searched(self) -> str:
+        """The type of the table of edges."""
+        return self.given if self.limits else self.compared
+
+    @property
+    def counters(self) -> int:
+        """How many counters there must be: one for each bin, or for each value, and one for what is in none."""
+        if self.late:
+            return 256
+        return int(self.bins.rule["span"]) + 2 if self.by_value and self.bins is not None else self.size + 1
+
+    @property
+    def by_value(self) -> bool:
+        """Whether integers are counted by value first: fewer are in the range than there are bins, or about as many."""
+        known = self.integral and self.kind == kernels.EVEN and not self.late and self.bins is not None
+        return known and int(self.bins.rule["span"]) <= self.size  # type: ignore[union-attr]
+
+    @property
     def integral(self) -> bool:
         return "int" in self.given
 
@@ -58,49 +82,57 @@ class Task:
     def counter(self) -> str:
         return self.sums if self.weights else "uint32"
 
-    def template(self, c: Configuration, copies: int, table: int) -> dict[str, Any]:
+    def template(self, c: Configuration, copies: int, table: int, cells: int = 0) -> dict[str, Any]:
         """Return the kernel's template arguments."""
         wide = _WIDE.get(self.given, self.given) if self.integral else "int32"
         size = max(size_of(self.given), size_of(self.weights) if self.weights else 1)
         most = _WEIGHED if self.weights else _BYTES if self.late else _MOST_ITEMS
+        if table and (self.integral or self.searched != self.given):  # they would take too many registers
+            most = min(most, _SEARCHED)
         items = min(most, max(4 if self.late else 1, c.bytes // size))  # bytes are loaded by whole words
         types = {"T": "float64", "D": "float64", "L": "float64", "G": "float32"}
         if self.bins is not None:
             types = self.bins.template("float64" if self.given == "float64" else "float32")
         if self.kind != kernels.EVEN or self.late:
             types["G"] = "float32"
-        sure = self.kind == kernels.EVEN and not self.late and self.bins is not None and self.bins.sure
+        even = self.bins if self.kind == kernels.EVEN and not self.late else None
+        by_value = self.by_value and bool(c.slots)
+        flags = {
+            "SURE": even is not None and even.sure and not by_value, "VALUES": by_value,
+            "FIXED": even is not None and even.fixed and not by_value, "LIMITS": self.limits and bool(table),
+        }  # fmt: skip
         return {
-            **types, **({"SURE": True} if sure else {}),
+            **types, **{name: True for name, said in flags.items() if said}, **({"CELLS": cells} if table else {}),
             "TI": self.given, "TW": self.weights or "uint8", "TE": self.edges or "float32",
-            "E": self.compared or "float32", "C": self.counter, "S": self.sums, "W": wide,
+            "E": (self.searched if table else self.compared) or "float32", "C": self.counter, "S": self.sums, "W": wide,
             "U": f"u{wide.removeprefix('u')}", "KIND": self.kind, "INTEGRAL": self.integral, "LATE": self.late,
             "WEIGHTED": bool(self.weights), "MOST": self.most,
             "SLOTS": c.slots * 4 // size_of(self.counter), "COPIES": copies, "TABLE": table,
             "THREADS": c.threads, "ITEMS": items, "WIDTH": min(items, max(1, 16 // size), 16), "BLOCKS": c.blocks,
         }  # fmt: skip
 
-    def configuration(self, n: int, machine: Machine) -> tuple[Configuration, int, int]:
-        """Return how it is cut, with the copies of the bins and the room for edges."""
-        each, many = size_of(self.counter) // 4, 256 if self.late else self.size + 1
+    def configuration(self, n: int, machine: Machine) -> tuple[Configuration, int, int, int]:
+        """Return how it is cut, with the copies of the bins, the room for edges, and the cells of the guide to them."""
+        each, many = size_of(self.counter) // 4, self.counters
         table = 0
         if self.kind == kernels.EDGES and not self.late:
             table = next((room for room in configurations.TABLES if many <= room), 0)
         if machine.host:
             slots = configurations.HOST.slots * each if many <= configurations.HOST.slots else 0
-            return replace(configurations.HOST, slots=slots), 1, table
-        beside = table * (size_of(self.compared) + 4) // 4 if table else 0  # the edges, and the guide to them
+            return replace(configurations.HOST, slots=slots), 1, table, table
+        short, nbytes = configurations.SHORT
+        cells = table if n <= short or not table else configurations.CELLS[table]
+        beside = table * size_of(self.searched) // 4 + cells if table else 0  # the edges, and the guide to them
         cuts = cuts_of(machine)
         most, shared = cuts[-1].slots, max(c.slots for c in cuts if c.blocks > 1)
         if table and beside + many * each > most:  # the edges rather than the counts
-            table = beside = 0
+            table = beside = cells = 0
         if many * each > most:
-            return configurations.DIRECT, 1, table
+            return configurations.DIRECT, 1, table, cells
         room = min(shared - beside, n // _WORTH * each)
         copies = next((copies for copies in configurations.COPIES if many * copies * each <= room), 1)
         c = next(c for c in cuts if many * copies * each + beside <= c.slots)
-        short, nbytes = configurations.SHORT
-        return replace(c, slots=c.slots - beside, bytes=nbytes if n <= short else c.bytes), copies, table
+        return replace(c, slots=c.slots - beside, bytes=nbytes if n <= short else c.bytes), copies, table, cells
 
 
 def cuts_of(machine: Machine) -> tuple[Configuration, ...]:
@@ -114,8 +146,8 @@ def count(
     edges: Buffer | None = None,
 ) -> Step:  # fmt: skip
     """Return the step that counts `n` elements, into a result that is zero; `x`: the array "x", or scratch memory."""
-    c, copies, table = task.configuration(n, machine)
-    template = task.template(c, copies, table)
+    c, copies, table, cells = task.configuration(n, machine)
+    template = task.template(c, copies, table, cells)
     instance, width = instance_of(kernels.histogram, template), template["WIDTH"]
 
     def skew(info: ArrayInfo | Buffer | None, before: int = 0) -> int:
@@ -128,6 +160,9 @@ def count(
     tiles = -(-(n + shift) // (c.threads * template["ITEMS"]))
     blocks = 1 if machine.host else min(tiles, machine.wave(instance, c.threads))
     rule = _NO_RULE if task.bins is None else task.bins.rule
+    if task.limits and task.integral:
+        rule = _NO_RULE.copy()
+        rule["low"], rule["high"] = np.iinfo(task.given).min, np.iinfo(task.given).max
     return Step(
         instance,
         blocks,

@@ -20,7 +20,7 @@ _NEVER = 1e30
 class Bins:
     """Even bins of numbers of a dtype: types, see `prism.kernels.histogram`, and the kernel's `Even`.
 
-    `empty`: no number is in one. `sure`: of integers each bin is sure, however quickly it is computed.
+    `empty`: no number is in one. `sure`: each bin is sure, however quickly it is computed.
     """
 
     edges: np.dtype[Any]
@@ -29,6 +29,7 @@ class Bins:
     rule: Any
     empty: bool
     sure: bool = False
+    fixed: bool = False
 
     def template(self, quick: str) -> dict[str, str]:
         """Return the kernel's types; `quick`: what bins are first computed in."""
@@ -87,7 +88,8 @@ def even_bins(given: np.dtype[Any], first: Any, last: Any, size: int) -> Bins:
         rule["high"] = np.result_type(sample, last).type(last)
         least, empty = 0, False
     sure = _set_quick(rule, given, edges, (divided, computed), (first, last), least)
-    return Bins(edges_dtype, divided, computed, rule[()], empty, sure)
+    sure = sure or (bool(rule["margin"] < 1) and _is_exact(rule, given, edges, (first, last)))
+    return Bins(edges_dtype, divided, computed, rule[()], empty, sure, bool(rule["factor"]))
 
 
 def _difference(last: Any, first: Any) -> Any:
@@ -146,10 +148,42 @@ def _set_quick(
     shift = _shift(edges, first, width, largest) if integral and computed == edges.dtype == np.float64 else 0
     rule["scale"], rule["margin"] = scale, margin
     if not integral:
+        highest = (rule["high"][()], edges[-1], np.float32(last) if narrow else last)
+        rule["most_sure"] = float(last) if all(_exactly(one) == last for one in highest) else -np.inf
         lowest = (rule["low"][()], edges[0], np.float32(first) if narrow else first)
         rule["least_sure"] = 0 if all(_exactly(one) == first for one in lowest) else np.inf
     rule["offset"] = float((least - first + shift) * size / width)
+    if shift > 0 and _set_product(rule, size / width, (least - first + shift) * size / width, shift * size / width):
+        return True
     return shift > 0 and margin < 0.5 * float(shift * size / width)
+
+
+def _set_product(rule: Any, scale: Fraction, offset: Fraction, slack: Fraction) -> bool:
+    """Set what integers' distances are multiplied by in 64 bits, where that is off by less than they are from an edge."""
+    span, power = int(rule["span"]), next((p for p in range(62, 31, -1) if scale * 2**p < 1 << 31), 0)
+    factor, addend = round(scale * 2**power), round(offset * 2**power)
+    off = span * abs(Fraction(factor, 2**power) - scale) + abs(Fraction(addend, 2**power) - offset)
+    if not power or off >= slack or span >= (1 << 32) - 1 or not 0 <= addend < 1 << 63:
+        return False
+    rule["factor"], rule["addend"], rule["power"] = factor, addend, power
+    return True
+
+
+def _is_exact(rule: Any, given: np.dtype[Any], edges: Any, limits: tuple[Any, Any]) -> bool:
+    """Whether a float's distance in bins is computed without any rounding, and edges are where they would be without any.
+
+    So it is where the first is 0, and as many as a power of two are in a unit, or a unit is as many bins.
+    """
+    first, last = map(_exactly, limits)
+    if given.kind != "f" or first != 0 or not all(map(_is_power_of_two, (last / (len(edges) - 1)).as_integer_ratio())):
+        return False
+    ideal = np.arange(len(edges)) * float(last / (len(edges) - 1))
+    whole = _exactly(rule["low"][()]) == 0 and _exactly(rule["high"][()]) == last
+    return whole and np.array_equal(edges.astype(np.float64), ideal)
+
+
+def _is_power_of_two(number: int) -> bool:
+    return number & number - 1 == 0
 
 
 def _float(value: Fraction) -> float:

@@ -9,8 +9,9 @@ import numpy as np
 from prism.host import arguments
 from prism.host.arguments import require_integer, require_pair
 from prism.host.axes import normal_axis
-from prism.lib.algorithms.ranks.calls import kth, native, part_at, require_order, sorted_up_to, values_of
+from prism.lib.algorithms.ranks.calls import kth, part_at, require_order, sorted_up_to, values_of
 from prism.lib.algorithms.ranks.quantiles import Quantiles, is_float, median_of, quantiles_of, wanted_of
+from prism.lib.algorithms.ranks.valid import count_valid
 
 
 def kthvalue(x: Any, k: int, axis: Any = -1, *, keepdims: bool = False, out: Any = None, stream: Any = None) -> Any:
@@ -284,7 +285,7 @@ def nanpercentile(
 
 
 def _median(name: str, a: Any, axis: Any, out: Any, keepdims: bool, stream: Any) -> Any:
-    valid = _valid(a, axis, stream) if name.startswith("nan") else None
+    valid = count_valid(a, axis, stream) if name.startswith("nan") else None
     skip = valid is not None
 
     def choose(n: int, dtype: np.dtype[Any]) -> Any:
@@ -294,7 +295,7 @@ def _median(name: str, a: Any, axis: Any, out: Any, keepdims: bool, stream: Any)
 
 
 def _quantile(name: str, a: Any, asked: Quantiles, axis: Any, out: Any, keepdims: bool, stream: Any) -> Any:
-    valid = _valid(a, axis, stream) if name.startswith("nan") else None
+    valid = count_valid(a, axis, stream) if name.startswith("nan") else None
     skip = valid is not None
     key = (arguments.exactly(asked.q), asked.q.shape, asked.weak, asked.method)
 
@@ -303,20 +304,6 @@ def _quantile(name: str, a: Any, asked: Quantiles, axis: Any, out: Any, keepdims
 
     empty = np.nan if name.startswith("nan") else None
     return values_of(name, a, axis, keepdims, key, asked.q.shape, choose, out, stream, valid, empty)
-
-
-def _valid(a: Any, axis: Any, stream: Any) -> Any:
-    """Return how many elements along axes are no NaN; None where none can be."""
-    from prism.lib.algorithms.reduce.api import count_nonzero
-    from prism.lib.lazy.array import of
-
-    info = arguments.facts_of(a, "a")
-    require_order(info)
-    if not is_float(native(info)):
-        return None
-    given = of(np.asarray(a) if isinstance(a, list | tuple | np.generic) else a, "a")
-    found = count_nonzero(given == given, axis=axis, stream=stream)
-    return np.asarray(found) if isinstance(found, np.generic | int) else found
 
 
 def _part(name: str, a: Any, at: Any, axis: Any, kind: str, order: Any, stream: Any) -> Any:

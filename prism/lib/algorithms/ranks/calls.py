@@ -41,9 +41,10 @@ def values_of(
     """
     if isinstance(axis, tuple) and len(axis) > 1:
         return _of_several(name, x, axis, keepdims, asked, leading, choose, out, stream, valid, empty)
-    given = {"x": x, **({} if valid is None else {"valid": valid})}
+    others = () if valid is None else (valid,)
+    given = dict(zip(("x", "valid"), (x, *others), strict=False))
     key = (name, axis, bool(keepdims), *asked)
-    if stream is None and valid is None and (known := repeat.run(key, x, out)) is not None:
+    if stream is None and (known := repeat.run(key, x, out, *others)) is not None:
         return known
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:

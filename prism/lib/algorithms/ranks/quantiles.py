@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -42,6 +43,12 @@ def quantiles_of(q: Any, method: Any, hundred: bool) -> Quantiles:
     """
     if method not in METHODS:
         raise ValueError(f"{method!r} is not a valid method. Use one of: {', '.join(METHODS)}")
+    if type(q) in (int, float):
+        return _of_number(q, method, hundred)  # the same one is asked for again and again
+    return _check(q, method, hundred)
+
+
+def _check(q: Any, method: str, hundred: bool) -> Quantiles:
     weak = type(q) in (int, float)
     if not isinstance(q, np.ndarray | np.generic | int | float | list | tuple):
         raise TypeError(f"`q` must be a number, or an array of NumPy or list of them, not {type(q).__name__}")
@@ -57,6 +64,9 @@ def quantiles_of(q: Any, method: Any, hundred: bool) -> Quantiles:
             "Percentiles must be in the range [0, 100]" if hundred else "Quantiles must be in the range [0, 1]"
         )
     return Quantiles(found, weak, method)
+
+
+_of_number = functools.lru_cache(maxsize=256, typed=True)(_check)
 
 
 def median_of(n: int, dtype: np.dtype[Any], skip: bool = False) -> Wanted:

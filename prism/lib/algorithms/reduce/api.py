@@ -21,12 +21,12 @@ _ARGMAX = Reduction("argmax", None, largest=True, message="attempt to get argmax
 _ARGMIN = Reduction("argmin", None, message="attempt to get argmin of an empty sequence")
 _ANY = Reduction("any", operators.bitwise_or, truth=True)
 _ALL = Reduction("all", operators.bitwise_and, truth=True)
-_COUNT = Reduction("count_nonzero", operators.add, truth=True, counted=True)
+COUNT = Reduction("count_nonzero", operators.add, truth=True, counted=True)
 EXTREMES = Reduction(
     "minmax", Operator(maps.extremes, identity=0, name="minmax", commutative=True), both=True, message=_MIN.message
 )
 _ARGBOTH = Reduction("argminmax", None, both=True, message=_ARGMIN.message)
-NAMED = (_SUM, _PROD, _MAX, _MIN, _ANY, _ALL, _COUNT)
+NAMED = (_SUM, _PROD, _MAX, _MIN, _ANY, _ALL, COUNT)
 OPERATORS = tuple(Reduction("reduce", operator, takes_bool=False) for operator in operators.BY_NAME.values())
 """What `reduce` does by an operator's name."""
 
@@ -390,7 +390,7 @@ def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False, out: Any 
     >>> prism.lib.count_nonzero(np.array([[1, 0], [3, 2]]), axis=0)
     array([2, 1])
     """
-    return call(_COUNT, a, axis, keepdims, None, None, out, stream)
+    return call(COUNT, a, axis, keepdims, None, None, out, stream)
 
 
 __all__ = [

@@ -78,7 +78,7 @@ def call(
         return known
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
-        return _decide(what, arrays["x"], axis, keepdims, dtype, initial, result, name, machine)
+        return decide_reduction(what, arrays["x"], axis, keepdims, dtype, initial, result, name, machine)
 
     return host.call(what.name, asked, {"x": x}, decide, out, stream, called={"x": name})
 
@@ -86,7 +86,7 @@ def call(
 # -- Arguments ------------------------------------------------------------------------------------------------------------
 
 
-def _decide(
+def decide_reduction(
     what: Reduction,
     given: ArrayInfo,
     axis: Any,
@@ -150,7 +150,7 @@ def _takes(result: ArrayInfo, axes: tuple[int, ...] | None) -> bool:
 def count_plan(given: ArrayInfo, name: str, result: str, machine: Machine) -> Plan:
     """Return the plan that counts what is not zero of an array called `name`, contiguous and not empty, into `result`."""
     counting = Reduction("count_nonzero", operators.add, truth=True, counted=True)
-    found = _decide(counting, given, None, False, None, None, None, name, machine).plan
+    found = decide_reduction(counting, given, None, False, None, None, None, name, machine).plan
     assert found is not None
     names = {"x": name, OUT: result}
 

@@ -196,7 +196,8 @@ def _runs(kind: Kind, given: ArrayInfo, mode: Mode, machine: Machine) -> Decisio
     if not (n and room):
         return Decision(tuple(results), tuple(names), fill=0, cut=mode.cut)
     kept = Buffer(KEPT) if mode.size is None else scratch.take("int64", 1)
-    steps, words, tag = plans.encode(kind, given, room, machine, kept, scratch)
+    step, words, tag = plans.encode(kind, given, room, machine, kept)
+    steps = [step]
     if mode.size is not None:
         scalar = "uint8" if given.scalar == "bool" else given.scalar
         value = number_in_launch(fill_of(mode.fill, given), scalar)

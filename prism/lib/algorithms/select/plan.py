@@ -63,17 +63,24 @@ class Kind:
             "OWN": self.own, "EDGES": self.edges, "PLACES": self.places, **({"GIVEN": True} if self.number else {}),
         }  # fmt: skip
 
-    def configurations(self) -> tuple[kernels.Configuration, kernels.Configuration]:
-        """Return how short and long arrays on a GPU are cut into tiles."""
+    def configurations(self) -> tuple[kernels.Configuration, ...]:
+        """Return how few elements, short and long arrays on a GPU are cut into tiles."""
         size = min(size for size in kernels.DEVICE if size >= min(self.size, 16))
         long = kernels.PLACES if self.places else kernels.EDGES if self.edges else kernels.DEVICE
         packed = size == 1 and not self.places and not self.edges and held_as(self.moved) != self.moved
-        return kernels.SHORT[size], kernels.PACKED if packed else long[size]
+        return kernels.FEW[size], kernels.SHORT[size], kernels.PACKED if packed else long[size]
 
     def configuration(self, n: int) -> kernels.Configuration:
         """Return how an array of `n` elements on a GPU is cut into tiles."""
-        short, long = self.configurations()
-        return short if n < kernels.LONG_TILES * long.tile else long
+        return cut_of(n, self.configurations())
+
+
+def cut_of(n: int, found: Sequence[kernels.Configuration]) -> kernels.Configuration:
+    """Return how `n` elements are cut into tiles, where few are cut as `found` says, then short arrays, then long ones."""
+    few, short, long = found
+    if n <= kernels.FEW_TILES * few.tile:
+        return few
+    return short if n < kernels.LONG_TILES * long.tile else long
 
 
 def held_as(moved: str) -> str:
@@ -162,10 +169,10 @@ def select(
     return step, _CONTROL + 8 * words, f"select {words}"
 
 
-def encode_configurations(kind: Kind) -> tuple[kernels.Configuration, kernels.Configuration]:
-    """Return how short and long arrays on a GPU are cut into tiles whose runs are found."""
+def encode_configurations(kind: Kind) -> tuple[kernels.Configuration, ...]:
+    """Return how few elements, short and long arrays on a GPU are cut into tiles whose runs are found."""
     size = min(size for size in kernels.DEVICE if size >= min(kind.size, 16))
-    return kernels.APART[size], kernels.ENCODED[size]
+    return kernels.FEW[size], kernels.APART[size], kernels.ENCODED[size]
 
 
 def encode_of(kind: Kind, c: kernels.Configuration) -> dict[str, Any]:
@@ -174,31 +181,25 @@ def encode_of(kind: Kind, c: kernels.Configuration) -> dict[str, Any]:
     return {name: found[name] for name in _ENCODED}
 
 
-def encode(
-    kind: Kind, given: ArrayInfo, room: int, machine: Machine, kept: Buffer, scratch: Scratch
-) -> tuple[list[Step], int, str]:
-    """Return the steps that find runs, at most `room`; and how many bytes of words they have, with their tag."""
+def encode(kind: Kind, given: ArrayInfo, room: int, machine: Machine, kept: Buffer) -> tuple[Step, int, str]:
+    """Return the step that finds runs, at most `room`; and how many bytes of words it has, with their tag."""
     n, host = given.size, machine.host
-    short, long = encode_configurations(kind)
-    c = tiles_of(kind, n, host=True) if host else short if n < kernels.LONG_TILES * long.tile else long
+    c = tiles_of(kind, n, host=True) if host else cut_of(n, encode_configurations(kind))
     template = encode_of(kind, c)
     instance, tiles = instance_of(kernels.encode, template), -(-n // c.tile)
     words, blocks = words_for(tiles), 1 if host else tiles
     if not host:
         blocks = min(blocks, machine.wave(instance, c.threads), c.blocks * machine.multiprocessors)
-    lasts = {name: scratch.take("int64", tiles) for name in ("last_runs", "last_starts")}
     skew = -1 if host or past(given) < 0 else past(given) % template["WIDTH"]
     step = Step(
         instance, blocks, c.threads,
         {
-            "x": Buffer("x"), "y": Buffer(OUT), "lengths": Buffer(LENGTHS), "kept": kept, **lasts, "n": n, "room": room,
+            "x": Buffer("x"), "y": Buffer(OUT), "lengths": Buffer(LENGTHS), "kept": kept, "n": n, "room": room,
             "skew": skew, "y_skew": -1 if host else 0, "otherwise": zero(kind.moved), "unset": zero(kind.compared),
             "words": Buffer(WORDS, _CONTROL, "uint64", words), "capacity": words, "control": Buffer(WORDS, 0, "uint64", 1),
         },
     )  # fmt: skip
-    numbers: Mapping[str, Any] = {"tiles": tiles, "room": room}
-    close = _behind(kernels.close_runs, {}, tiles * _ROWS, {"lengths": Buffer(LENGTHS), **lasts, **numbers}, host=host)
-    return [step, close], _CONTROL + 8 * words, f"encode {words}"
+    return step, _CONTROL + 8 * words, f"encode {words}"
 
 
 def split_apart(kinds: Sequence[Kind], given: ArrayInfo, masks: Sequence[ArrayInfo], machine: Machine) -> Plan:

@@ -47,4 +47,3 @@ def _runs(kinds: Iterable[Kind]) -> Iterator[Instance]:
     for kind in kinds:
         for c in encode_configurations(kind):
             yield instance_of(kernels.encode, encode_of(kind, c))
-    yield instance_of(kernels.close_runs, {"THREADS": kernels.BEHIND})

@@ -52,7 +52,7 @@ def sort_by_key_along(
 def _sort(views: tuple[Any, Any], targets: Any, how: How, stream: Any, *, in_place: bool) -> Any:
     """Return rows sorted along the last axis; `targets`: the results, or None; `in_place`: they are what is sorted."""
     function = how[0]
-    asked = ("rows", *how, targets is None, in_place)
+    asked = _asked(how, targets, in_place)
     given = dict(zip(("x", "values", plans.MOVED), (*views, *(targets or ())[1:]), strict=False))
     out = None if targets is None else targets[0]
     if stream is None and (known := repeat.run_many(asked, (*given.values(), out))) is not None:
@@ -79,8 +79,15 @@ def _sort(views: tuple[Any, Any], targets: Any, how: How, stream: Any, *, in_pla
     return found if targets is None else targets
 
 
+def _asked(how: How, targets: Any, in_place: bool) -> tuple[Any, ...]:
+    return "rows", *how, targets is None, in_place
+
+
 def _put(views: tuple[Any, Any], targets: list[Any], how: How, stream: Any) -> Sequence[Any]:
     """Put rows sorted along the last axis into arrays, of which those that are None are made; return all."""
+    asked, taken = ("rows put", *how), (*views, targets[1], targets[0])
+    if stream is None and repeat.run_many(asked, taken) is not None:
+        return targets
     infos = arguments.describe_all(dict(zip(("keys", "values"), views, strict=True)), {})
     keys, values = infos["keys"], infos["values"]
     kind = _kind(keys, values, how)
@@ -104,6 +111,8 @@ def _put(views: tuple[Any, Any], targets: list[Any], how: How, stream: Any) -> S
             for target, given in zip(targets, (keys, values), strict=True)
         ]
     found: Sequence[Any] = _sort(views, whole, how, stream, in_place=any(same))
+    if len(there) == len(whole):
+        repeat.keep_place(asked, _asked(how, whole, any(same)), taken)
     return found
 
 

@@ -78,6 +78,19 @@ def test_integers_on_edges(size: int) -> None:
         check(x.astype(np.float32), bins=size, range=(0, high))
 
 
+@pytest.mark.parametrize("kind", KINDS[9:])
+def test_floats_whose_bins_are_powers_of_two(kind: str) -> None:
+    """Nothing is rounded then: each bin is sure, those of numbers on an edge and beside one too."""
+    dtype = np.dtype(kind)
+    for high, size in ((1, 256), (256, 256), (256, 64), (3, 3), (3, 24), (0.75, 3), (100, 8)):
+        edges = np.linspace(0, high, size + 1).astype(dtype)
+        beside = [np.nextafter(edges, dtype.type(end)) for end in (high + 1, -1)]
+        rest = np.array([np.nan, np.inf, -np.inf, -0.0, 1e-7, -1e-7, 2 * high], dtype)
+        assert rules.even_bins(dtype, 0, high, size).sure == (high != 100)
+        check(np.concatenate([edges, *beside, rest]), bins=size, range=(0, high))
+    assert not rules.even_bins(dtype, 0.5, 1.5, 4).sure
+
+
 @pytest.mark.parametrize("kind", ["float16", "float32", "float64"])
 def test_limits_of_floats(kind: str) -> None:
     tiny, most = np.finfo(kind).tiny, np.finfo(kind).max
@@ -275,6 +288,19 @@ def test_warm_calls_on_a_gpu(gpu: Gpu) -> None:
         assert lib.bincount(whole, length=70).shape == (70,)
         gpu.capturing = gpu.decided == 2
     assert gpu.decided == 2 and len(gpu.launched) == 12
+
+
+def test_a_warm_call_with_edges_on_a_gpu(gpu: Gpu) -> None:
+    """Found by both arrays' facts; what the kernel says of the edges is looked at each time."""
+    x, edges, gpu.count = array(5000), array(11), 10
+    for _ in range(3):
+        counts, same = lib.histogram(x, edges)
+        assert counts.shape == (10,) and same is edges
+    assert gpu.decided == 1
+    gpu.count = 0
+    with pytest.raises(ValueError, match="`bins` must increase monotonically"):
+        lib.histogram(x, edges)
+    assert gpu.decided == 1
 
 
 # -- Random calls ---------------------------------------------------------------------------------------------------------

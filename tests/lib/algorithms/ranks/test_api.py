@@ -1,6 +1,6 @@
 """Medians, quantiles, partitions and elements of a rank, of NumPy arrays, against NumPy; errors; random calls; a GPU's plans.
 
-Tests of prism/lib/algorithms/ranks: api, calls, plan, quantiles, ships, cases.
+Tests of prism/lib/algorithms/ranks: api, calls, plan, quantiles, valid, ships, cases.
 """
 
 from __future__ import annotations

@@ -258,7 +258,7 @@ def test_usual_kernels_ship() -> None:
         Kind(places=True),
         Kind("float32", "float32", compared="float32", own=True, edges=True),
     ):
-        for n in (1000, 1 << 28):
+        for n in (1000, 1 << 20, 1 << 28):
             assert instance_of(select, kind.template(kind.configuration(n))).request in shipping
 
 
