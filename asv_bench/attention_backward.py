@@ -1,11 +1,12 @@
 """prism.lib.attention_backward beside torch's cuDNN and flash back ends: one process, alternating rounds, medians, TFLOP/s.
 
     python asv_bench/attention_backward.py [--shapes 128x16384,64x2048c] [--dtype float16] [--rounds 9] [--seconds 110] [--json F]
+                                           [--held-out]
 
-Needs a Hopper GPU and torch. A shape is the elements of a head and the length, with a c where it is causal; batches times length
-are 16,384 tokens, heads times their elements 2048. Each array is larger than the L2. Calls are queued, and take a millisecond or
-more each, so that the host's time does not count; who begins a round is another one each time. `again` is the library's call with
-`deterministic=True`. Gradients of one head are compared with float64 in the same run, in parts of its rows.
+Needs a Hopper GPU and torch. What a shape says: benchmarks/attention.py. Arrays together are larger than the L2. Calls are
+queued, and take a millisecond or more each, so that the host's time does not count; who begins a round is another one each time.
+Then each is timed alone: one call after a product of cuBLAS. `again` is the library's call with `deterministic=True`. Gradients
+of one head are compared with float64 in the same run, in parts of its rows. `--held-out`: shapes that nothing was chosen by.
 """
 
 from __future__ import annotations
@@ -16,28 +17,27 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from attention import arguments, compare, measure_all
+from attention import arguments, compare, compare_alone, measure_all
+from benchmarks.attention import Shape, parse_shape
 from hgemm import ratio_of
 
 SHAPES = (
-    "128x16384", "128x16384c", "64x16384", "64x16384c", "128x4096", "128x4096c", "128x2048", "128x2048c", "64x2048", "64x2048c",
-    "256x16384", "256x16384c",
+    "128x16384", "128x16384c", "64x16384", "64x16384c", "128x4096", "128x4096c", "128x2048", "128x2048c", "64x4096", "64x4096c", "64x2048",
+    "64x2048c", "256x16384", "256x16384c",
 )  # fmt: skip
 BACKENDS = {"cudnn": "CUDNN_ATTENTION", "flash": "FLASH_ATTENTION"}
-TOKENS, HIDDEN = 16_384, 2048
+HELD_OUT = (
+    "128x12000", "128x12000c", "128x6000", "128x6000c", "128x3000", "128x3000c", "64x12000", "64x6000c", "64x3000", "64x3000c",
+    "128x6000c/4", "128x3000/8", "64x6000/4", "96x6000c", "192x6000",
+)  # fmt: skip
+"""Shapes that nothing was chosen by."""
 PART = 2048
 """Rows of a head whose scores are held in float64 at once."""
 
 
-def parse_shape(text: str) -> tuple[int, int, bool]:
-    """Return the elements of a head, the length, and whether it is causal."""
-    dim, length = text.rstrip("c").split("x")
-    return int(dim), int(length), text.endswith("c")
-
-
-def operations(dim: int, length: int, causal: bool) -> float:
+def operations(shape: Shape) -> float:
     """Return the operations of five products, of which a causal one needs half."""
-    return 10.0 * TOKENS * length * HIDDEN / (2 if causal else 1)
+    return 2.5 * shape.operations
 
 
 class Calls:
@@ -52,13 +52,14 @@ class Calls:
             self.call()
 
 
-def contenders(arrays: list[Any], dout: Any, causal: bool) -> Iterator[tuple[str, Callable[[], Any]]]:
+def contenders(arrays: list[Any], dout: Any, shape: Shape) -> Iterator[tuple[str, Callable[[], Any]]]:
     """Yield calls that return the gradients, by their names; a back end that refuses says so."""
     import torch
     from torch.nn.attention import SDPBackend, sdpa_kernel
 
     import prism.lib
 
+    causal, shared = shape.causal, shape.share > 1
     out, lse = prism.lib.attention(*arrays, causal=causal, lse=True)
     for name, again in (("prism", False), ("again", True)):
         how = {"causal": causal, "deterministic": again}
@@ -67,7 +68,7 @@ def contenders(arrays: list[Any], dout: Any, causal: bool) -> Iterator[tuple[str
         leaves = [x.detach().requires_grad_() for x in arrays]
         try:
             with sdpa_kernel(getattr(SDPBackend, backend)):
-                result = torch.nn.functional.scaled_dot_product_attention(*leaves, is_causal=causal)
+                result = torch.nn.functional.scaled_dot_product_attention(*leaves, is_causal=causal, enable_gqa=shared)
             torch.autograd.grad(result, leaves, dout, retain_graph=True)
         except RuntimeError as refused:
             print(f"torch's {name} refuses: {str(refused).splitlines()[0]}")
@@ -75,13 +76,16 @@ def contenders(arrays: list[Any], dout: Any, causal: bool) -> Iterator[tuple[str
         yield name, lambda result=result, leaves=leaves: torch.autograd.grad(result, leaves, dout, retain_graph=True)
 
 
-def exact(arrays: list[Any], dout: Any, causal: bool) -> list[Any]:
-    """Return the gradients of the last head of the last batch in float64."""
+def exact(arrays: list[Any], dout: Any, shape: Shape) -> list[Any]:
+    """Return in float64 gradients of the last batch: of its last head of keys, and of the last one of queries."""
     import torch
 
-    q, k, v, given = (x[-1, -1].double() for x in (*arrays, dout))
-    (length, dim), found = q.shape, [torch.zeros_like(x) for x in (q, k, v)]
-    for first in range(0, length, PART):
+    k, v = (x[-1, -1].double() for x in arrays[1:])
+    length, dim, causal = shape.length, shape.dim, shape.causal
+    found = [torch.zeros_like(x) for x in (k, k, v)]
+    steps = range(0, length, PART)
+    for head, first in ((head, first) for head in range(-shape.share, 0) for first in steps):
+        q, given = (x[-1, head].double() for x in (arrays[0], dout))
         rows = slice(first, min(first + PART, length))
         scores = q[rows] @ k.T / math.sqrt(dim)
         if causal:
@@ -99,12 +103,16 @@ def measure(text: str, dtype: str, rounds: int) -> dict[str, Any]:
     """Print and return a shape's row: microseconds, TFLOP/s, errors, and ratios of the peers' times to Prism's."""
     import torch
 
-    dim, length, causal = parse_shape(text)
-    shape, of = (TOKENS // length, HIDDEN // dim, length, dim), {"device": "cuda", "dtype": getattr(torch, dtype)}
-    *arrays, dout = (torch.randn(shape, **of) for _ in range(4))
-    work, wanted = operations(dim, length, causal), exact(arrays, dout, causal)
-    row: dict[str, Any] = {"shape": text, "dtype": dtype, "us": {}, "tflops": {}, "error": {}, "fault": ""}
-    calls = dict(contenders(arrays, dout, causal))
+    shape = parse_shape(text)
+    of = {"device": "cuda", "dtype": torch.float16 if shape.half else getattr(torch, dtype)}
+    own, work = shape.heads // shape.share, operations(shape)
+    q, k, v, dout = (
+        torch.randn((shape.batches, heads, shape.length, shape.dim), **of)
+        for heads in (shape.heads, own, own, shape.heads)
+    )
+    arrays, wanted = [q, k, v], exact([q, k, v], dout, shape)
+    row: dict[str, Any] = {"shape": text, "dtype": dtype, "us": {}, "alone": {}, "tflops": {}, "error": {}, "fault": ""}
+    calls = dict(contenders(arrays, dout, shape))
     for name, call in calls.items():
         pairs = list(zip(call(), wanted, strict=True))
         row["error"][name] = max(float((x[-1, -1].double() - y).norm() / y.norm()) for x, y in pairs)
@@ -115,15 +123,29 @@ def measure(text: str, dtype: str, rounds: int) -> dict[str, Any]:
     )
     launches = max(2, int(12e-3 * 5e14 / work))
     times = compare({name: Calls(call, launches) for name, call in calls.items()}, launches, rounds)
+    alone = compare_alone({name: Calls(call, 1) for name, call in calls.items()}, rounds)
     row["ratio"] = {name: ratio_of(seen, times["prism"]) for name, seen in times.items() if name != "prism"}
+    row["ratio_alone"] = {name: ratio_of(seen, alone["prism"]) for name, seen in alone.items() if name != "prism"}
     for name, seen in times.items():
         row["us"][name] = statistics.median(seen) * 1e6
+        row["alone"][name] = statistics.median(alone[name]) * 1e6
         row["tflops"][name] = work / statistics.median(seen) / 1e12
     cells = "  ".join(f"{name} {row['tflops'][name]:4.0f} ({row['error'][name]:.2e})" for name in times)
-    ratios = "  ".join(f"x {name} {ratio:.3f}" for name, ratio in row["ratio"].items())
+    ratios = "  ".join(
+        f"x {name} {ratio:.3f} alone {row['ratio_alone'][name]:.3f}" for name, ratio in row["ratio"].items()
+    )
     print(f"{text:>12}  {cells}  {ratios}  {row['fault']}", flush=True)
     return row
 
 
+def main() -> int:
+    parser = arguments(__doc__, SHAPES)
+    parser.add_argument("--held-out", action="store_true", help="the shapes that nothing was chosen by, alone")
+    options = parser.parse_args()
+    if options.held_out:
+        options.shapes = ",".join(HELD_OUT)
+    return measure_all(options, "TFLOP/s", measure)
+
+
 if __name__ == "__main__":
-    sys.exit(measure_all(arguments(__doc__, SHAPES).parse_args(), "TFLOP/s", measure))
+    sys.exit(main())

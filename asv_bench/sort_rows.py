@@ -19,7 +19,8 @@ from measure import compare, peer_if_built
 from rows import Rows
 
 import prism
-from prism.lib.algorithms.sort_rows.axis import argsort_along, sort_along, sort_by_key_along
+from prism.lib.algorithms.sort_rows.axis import argsort_along, sort_along
+from prism.lib.algorithms.sort_rows.pairs import sort_by_key_along
 
 SETS = 3  # of arrays, past the L2 together
 

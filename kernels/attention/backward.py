@@ -11,7 +11,8 @@ from __future__ import annotations
 import math
 
 from prism.kernels.attention.backward_cut import BackwardCut
-from prism.kernels.attention.backward_parts import bound, put
+from prism.kernels.attention.backward_parts import bound, put, round_pairs
+from prism.kernels.attention.backward_place import Lot, find_lot
 from prism.kernels.attention.cut import Terms
 from prism.kernels.attention.softmax import LOG2_E, mask, pack
 from prism.lang import (
@@ -26,28 +27,25 @@ WIDTH = 8
 
 
 @prism("global")
-@template(T=dtype, CUT=constexpr(BackwardCut), ADDED=constexpr(bool))
+@template(T=dtype, INDEX=dtype, CUT=constexpr(BackwardCut), ADDED=constexpr(bool), PACKED=constexpr(bool))
 @requires(grid[1], block[1], thread[128])
 @attr("__launch_bounds__(128)")
 def prepare(
     out: const(CUtensorMap(T, 1, 1, CUT.rows, CUT.dim_v)) @ grid[1],
     dout: const(CUtensorMap(T, 1, 1, CUT.rows, CUT.dim_v)) @ grid[1],
     lse: ptr(const(float32)) @ grid[1], of_rows: ptr(float32) @ grid[1], dq_sums: ptr(float32) @ grid[1], heads: int32 @ grid[1],
-    rows: int32 @ grid[1],
+    rows: int32 @ grid[1], offsets: ptr(const(INDEX)) @ grid[1], sequences: int32 @ grid[1],
 ):
     """Of each row the logarithm of its sum, to base 2, and `sum(dout * out)`; where `ADDED`, zeros where dQ is added up.
 
     Perspective: grid, a block for each tile of `CUT.rows` rows of each head.
     Shapes:      `out`, `dout`: batches x heads x rows x `CUT.dim_v`; `lse`: batches x heads x rows. `of_rows`: a tile's
                  logarithms, then its sums; `dq_sums`: `CUT.rows * CUT.dim` for each tile. A row that sees no column, and one
-                 beyond the last, has 0.
+                 beyond the last, has 0. Where `PACKED`, `rows` are those of all `sequences`; `lse`: heads x rows.
     Source:      Dao, "FlashAttention-2", algorithm 2.
     Test:        tests/kernels/test_attention_backward.py
     """
-    row_tiles: int32 @ grid[1] = (rows + (CUT.rows - 1)) / CUT.rows
     b: int32 @ block[1] = id()
-    head: int32 @ block[1] = b / row_tiles
-    top: int32 @ block[1] = b % row_tiles * CUT.rows
     with (
         partition(of_rows, block[1], lambda i: int64(b) * (2 * CUT.rows) + i) as found,
         partition(dq_sums, block[1], lambda i: int64(b) * (CUT.rows * CUT.dim) + i) as sums, group(block[1]),
@@ -55,9 +53,16 @@ def prepare(
         out_tile: shared(T[CUT.rows, CUT.dim_v], ring=1)
         dout_tile: shared(T[CUT.rows, CUT.dim_v], ring=1)
         t: int32 @ thread[1] = id()
+        at: Lot @ block[1] = find_lot(
+            b, offsets, offsets, offsets, sequences, heads, rows, rows, heads, rows, PACKED=PACKED, SIZE=CUT.rows, ROWS=CUT.rows,
+            THREADS=128,
+        )  # fmt: skip
+        above: int32 @ block[1] = rows - at.length
+        log: int64 @ block[1] = int64(at.head) * rows + at.end - at.length if PACKED else int64(at.end * heads + at.head) * rows
         with claim(out_tile, thread[1]) as out_in, claim(dout_tile, thread[1]) as dout_in, one(thread):
-            tma_load(out_in, out[head / heads, head % heads, top, 0])
-            tma_load(dout_in, dout[head / heads, head % heads, top, 0])
+            if not PACKED or at.length > 0:
+                tma_load(out_in, out[at.end, at.head, above + at.top, 0])
+                tma_load(dout_in, dout[at.end, at.head, above + at.top, 0])
         if ADDED:
             with partition(sums, thread[1], lambda i: 4 * t + i) as mine, group(thread[1]):
                 for i in range(0, CUT.rows * CUT.dim, 512):
@@ -80,15 +85,15 @@ def prepare(
                 with group(thread[1]):
                     if t / 4 + r < CUT.rows and t % 4 == 0:
                         sum: float32 = 0
-                        if top + t / 4 + r < rows:
-                            sum = lse[int64(head) * rows + top + t / 4 + r] * LOG2_E
+                        if at.top + t / 4 + r < at.length:
+                            sum = lse[log + at.top + t / 4 + r] * LOG2_E
                         mine[0, r] = sum if sum > -math.inf else 0
                         mine[1, r] = total
 
 
 @prism("global")
 @template(
-    T=dtype, CUT=constexpr(BackwardCut), TERMS=constexpr(Terms), ADDED=constexpr(bool), MASKED=constexpr(bool),
+    T=dtype, INDEX=dtype, CUT=constexpr(BackwardCut), TERMS=constexpr(Terms), ADDED=constexpr(bool), MASKED=constexpr(bool),
     OF_KEYS=constexpr(bool), OF_VALUES=constexpr(bool),
 )  # fmt: skip
 @requires(grid[1], block[1], thread[CUT.threads])
@@ -102,6 +107,7 @@ def change_keys(
     dv: CUtensorMap(T, 1, 1, CUT.keys, CUT.dim_v, swizzle=128) @ grid[1], of_rows: ptr(const(float32)) @ grid[1],
     dq_sums: ptr(float32) @ grid[1], heads: int32 @ grid[1], share: int32 @ grid[1], rows: int32 @ grid[1], keys: int32 @ grid[1],
     ahead: int32 @ grid[1], back: int32 @ grid[1], scale: float32 @ grid[1], cap: float32 @ grid[1],
+    offsets: ptr(const(INDEX)) @ grid[1], key_offsets: ptr(const(INDEX)) @ grid[1], sequences: int32 @ grid[1],
 ):
     """Gradients of keys and values of attention, of which `dout` is that of the result; where `ADDED`, parts of those of queries.
 
@@ -110,23 +116,14 @@ def change_keys(
                  x keys. `of_rows`, `dq_sums`: what `prepare` made. Row r sees columns up to r + `ahead` where `TERMS.causal`,
                  and from r - `back` on where `TERMS.window`; scores are bounded by `cap` where `TERMS.cap`. `dk` is made where
                  `OF_KEYS`, `dv` where `OF_VALUES`; `ADDED` is only where both are. Where not `MASKED` all rows see all keys, and
-                 `keys` is a multiple of `CUT.keys`.
+                 `keys` is a multiple of `CUT.keys`. Where `TERMS.packed`, `rows` and `keys` are those of `sequences`, which
+                 offsets tell apart; `ahead` and `back` as of `attend` (forward.py).
     Numerics:    products are exact and added in float32; weights, and gradients of scores, are rounded to `T`. Parts of dQ are
                  added in no fixed order, all else in one that depends on shapes alone.
     Source:      Dao, "FlashAttention-2"; Shah et al., "FlashAttention-3".
     Test:        tests/kernels/test_attention_backward.py
     """
-    key_tiles: int32 @ grid[1] = (keys + (CUT.keys - 1)) / CUT.keys
-    row_tiles: int32 @ grid[1] = (rows + (CUT.rows - 1)) / CUT.rows
     b: int32 @ block[1] = id()
-    head: int32 @ block[1] = b / key_tiles % (heads / share)
-    batch: int32 @ block[1] = b / key_tiles / (heads / share)
-    left: int32 @ block[1] = b % key_tiles * CUT.keys
-    begin: int32 @ block[1] = max(0, left - ahead) / CUT.rows * CUT.rows if TERMS.causal else 0
-    end: int32 @ block[1] = min(rows, left + CUT.keys + back) if TERMS.window else rows
-    # Up to where, and from where on, rows don't see all of the tile: none does, of a tile that ends beyond the last key.
-    masked: int32 @ block[1] = rows if left + CUT.keys > keys else left + CUT.keys - 1 - ahead if TERMS.causal else 0
-    ends: int32 @ block[1] = left + back + 1 - CUT.rows if TERMS.window else rows
     with group(block[1]):
         k_tile: shared(T[CUT.keys, CUT.dim], ring=1, swizzle=128)
         v_tile: shared(T[CUT.keys, CUT.dim_v], ring=1, swizzle=128)
@@ -148,6 +145,21 @@ def change_keys(
         strip: int32 @ warp[1] = 16 * id()
         t: int32 @ thread[1] = id() % 128
         lane: int32 @ thread[1] = id() % 32
+        at: Lot @ block[1] = find_lot(
+            b, key_offsets, offsets, offsets, sequences, heads / share, keys, rows, heads, rows, PACKED=TERMS.packed,
+            SIZE=CUT.keys, ROWS=CUT.rows, THREADS=CUT.threads,
+        )  # fmt: skip
+        left: int32 @ block[1] = at.top
+        first: int32 @ block[1] = keys - at.length + left
+        above: int32 @ block[1] = rows - at.others
+        apart: int32 @ block[1] = at.length - at.others if TERMS.last else 0
+        begin: int32 @ block[1] = max(0, left - ahead - apart) / CUT.rows * CUT.rows if TERMS.causal else 0
+        end: int32 @ block[1] = min(at.others, left + CUT.keys + back - apart) if TERMS.window else at.others
+        # Up to where, and from where on, rows don't see all of the tile: none does, of a tile that ends beyond the last key.
+        masked: int32 @ block[1] = (
+            at.others if left + CUT.keys > at.length else left + CUT.keys - 1 - ahead - apart if TERMS.causal else 0
+        )
+        ends: int32 @ block[1] = left + back - apart + 1 - CUT.rows if TERMS.window else at.others
         workers, helpers = roles(warpgroup, CUT.groups, 1)
         consumers, loader, storer = roles(warp, 4 * CUT.groups, 1, 1)
         if CUT.registers > 0:
@@ -156,24 +168,25 @@ def change_keys(
             with workers:
                 set_registers(CUT.registers)
         with claim(k_tile, loader) as k_in, claim(v_tile, loader) as v_in, one(thread):
-            tma_load(k_in, k[batch, head, left, 0])
-            tma_load(v_in, v[batch, head, left, 0])
+            if not TERMS.packed or at.length > 0:
+                tma_load(k_in, k[at.end, at.head, first, 0])
+                tma_load(v_in, v[at.end, at.head, first, 0])
         with consumers, group(thread[1]):
             for h in range(2):  # the rows that see each of the thread's two keys
                 c: int32 = left + 64 * w + row(scores, 2 * h)
-                low[h] = (c - ahead if TERMS.causal else 0) if c < keys else rows + CUT.rows
-                high[h] = c + back + 1 if TERMS.window else rows + CUT.rows
+                low[h] = (c - ahead - apart if TERMS.causal else 0) if c < at.length else at.others + CUT.rows
+                high[h] = c + back - apart + 1 if TERMS.window else at.others + CUT.rows
         with claim(k_tile, consumers) as k_now, claim(v_tile, consumers) as v_now:
             for g in range(share):
-                tiles: int32 @ block[1] = (batch * heads + head * share + g) * row_tiles
+                tiles: int32 @ block[1] = at.row + (at.head * share + g) * at.row_tiles
                 for j in range(begin, end, CUT.rows):
                     # One wait for all three: ptxas 13.0 wants none between products of one fence.
                     with (
                         claim(q_tile, loader) as q_in, claim(dout_tile, loader) as dout_in, claim(rows_tile, loader) as rows_in,
                         one(thread),
                     ):  # fmt: skip
-                        tma_load(q_in, q[batch, head * share + g, j, 0])
-                        tma_load(dout_in, dout[batch, head * share + g, j, 0])
+                        tma_load(q_in, q[at.others_end, at.head * share + g, above + j, 0])
+                        tma_load(dout_in, dout[at.others_end, at.head * share + g, above + j, 0])
                         bulk_load(rows_in, of_rows[int64(tiles + j / CUT.rows) * (2 * CUT.rows)])
                     with (
                         claim(q_tile, consumers) as q_now, claim(dout_tile, consumers) as dout_now,
@@ -198,19 +211,14 @@ def change_keys(
                                 for i in range(count(scores)):
                                     score: float32 = scores[i] if TERMS.cap else scale * LOG2_E * scores[i]
                                     scores[i] = fast_exp2_flush(score - rows_now[0, column(scores, i)])
-                                    if not CUT.late:
-                                        weights[i] = T(scores[i])
-                            if OF_VALUES and not CUT.late:
-                                wgmma(dv_sums, weights, dout_now, transpose_b=True)
-                            with group(thread[1]):
-                                if OF_KEYS:
+                            if OF_KEYS:
+                                with group(thread[1]):
                                     for i in range(count(steps)):
                                         step: float32 = steps[i] if TERMS.cap else steps[i] - rows_now[1, column(steps, i)]
-                                        slopes[i] = T(scores[i] * step)
-                                if CUT.late:
-                                    for i in range(count(scores)):
-                                        weights[i] = T(scores[i])
-                            if OF_VALUES and CUT.late:
+                                        steps[i] = scores[i] * step
+                                round_pairs(slopes, steps)
+                            if OF_VALUES:  # after gradients of scores: fewer registers are in use at once
+                                round_pairs(weights, scores)
                                 wgmma(dv_sums, weights, dout_now, transpose_b=True)
                         if ADDED:
                             with claim(slopes_tile, consumers, in_flight=1) as slopes_now:
@@ -250,30 +258,34 @@ def change_keys(
                 with consumers, partition(k_now, warpgroup[1], lambda r, c: (64 * w + r, c)) as own, group(warpgroup[1]):
                     put(own, dk_sums, scale)
         with claim(k_tile, storer) as done_k, claim(v_tile, storer) as done_v, one(thread):
-            if OF_KEYS:
-                tma_store(dk[batch, head, left, 0], done_k)
-            if OF_VALUES:
-                tma_store(dv[batch, head, left, 0], done_v)
+            if not TERMS.packed or at.length > 0:
+                if OF_KEYS:
+                    tma_store(dk[at.end, at.head, first, 0], done_k)
+                if OF_VALUES:
+                    tma_store(dv[at.end, at.head, first, 0], done_v)
 
 
 @prism("global")
-@template(T=dtype, CUT=constexpr(BackwardCut))
+@template(T=dtype, INDEX=dtype, CUT=constexpr(BackwardCut), PACKED=constexpr(bool))
 @requires(grid[1], block[1], thread[128 * CUT.groups])
 @attr("__launch_bounds__(128 * CUT.groups)")
 def finish(
     dq_sums: ptr(const(float32)) @ grid[1], dq: CUtensorMap(T, 1, 1, CUT.rows, CUT.dim, swizzle=128) @ grid[1],
-    heads: int32 @ grid[1], rows: int32 @ grid[1], scale: float32 @ grid[1],
+    heads: int32 @ grid[1], rows: int32 @ grid[1], scale: float32 @ grid[1], offsets: ptr(const(INDEX)) @ grid[1],
+    sequences: int32 @ grid[1],
 ):
     """`dq = scale * dq_sums`, whose tiles lie as registers do.
 
     Perspective: grid, a block for each tile of `CUT.rows` rows of each head.
-    Shapes:      `dq_sums`: as `change_keys` leaves it; `dq`: batches x heads x rows x `CUT.dim`.
+    Shapes:      `dq_sums`: as `change_keys` leaves it; `dq`: batches x heads x rows x `CUT.dim`. Where `PACKED`: as `prepare`.
     Test:        tests/kernels/test_attention_backward.py
     """
-    row_tiles: int32 @ grid[1] = (rows + (CUT.rows - 1)) / CUT.rows
     b: int32 @ block[1] = id()
-    head: int32 @ block[1] = b / row_tiles
     with group(block[1]):
+        at: Lot @ block[1] = find_lot(
+            b, offsets, offsets, offsets, sequences, heads, rows, rows, heads, rows, PACKED=PACKED, SIZE=CUT.rows, ROWS=CUT.rows,
+            THREADS=128 * CUT.groups,
+        )  # fmt: skip
         tile: shared(T[CUT.rows, CUT.dim], swizzle=128)
         part: fragment(float32, 64, CUT.part_rows) @ warpgroup[1] = 0
         w: int32 @ warpgroup[1] = id()
@@ -297,14 +309,16 @@ def finish(
                         words[e] = pack(part[i], part[i + 1], T=T)
                 stmatrix(own[16 * p + r_, c_], words, trans=True)
         with one(thread):
-            tma_store(dq[head / heads, head % heads, b % row_tiles * CUT.rows, 0], tile)
+            if not PACKED or at.length > 0:
+                tma_store(dq[at.end, at.head, rows - at.length + at.top, 0], tile)
 
 
 _CUT = BackwardCut(128, 128)
 EXAMPLES = {
-    "prepare": {"T": "float16", "CUT": _CUT, "ADDED": True},
+    "prepare": {"T": "float16", "INDEX": "int32", "CUT": _CUT, "ADDED": True, "PACKED": False},
     "change_keys": {
-        "T": "float16", "CUT": _CUT, "TERMS": Terms(), "ADDED": True, "MASKED": True, "OF_KEYS": True, "OF_VALUES": True,
+        "T": "float16", "INDEX": "int32", "CUT": _CUT, "TERMS": Terms(), "ADDED": True, "MASKED": True,
+        "OF_KEYS": True, "OF_VALUES": True,
     },
-    "finish": {"T": "float16", "CUT": _CUT},
+    "finish": {"T": "float16", "INDEX": "int32", "CUT": _CUT, "PACKED": False},
 }

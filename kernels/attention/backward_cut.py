@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from prism.kernels.attention.cut import Terms
+
 
 @dataclass(frozen=True)
 class BackwardCut:
     """Tiles of `rows` rows of queries against tiles of 64 keys for each of `groups` warpgroups; `stages` tiles are held at once.
 
-    Rows of queries and keys have `dim` elements, those of values `dim_v`. Weights become operands after gradients of scores where
-    `late`: then fewer registers are in use at once. A warpgroup adds up 64 columns of dQ: of all rows of a tile or, where there
-    are more warpgroups than such columns, of a part of them.
+    Rows of queries and keys have `dim` elements, those of values `dim_v`. A warpgroup adds up 64 columns of dQ: of all rows of a
+    tile or, where there are more warpgroups than such columns, of a part of them.
     """
 
     dim: int
@@ -19,7 +20,6 @@ class BackwardCut:
     rows: int = 64
     stages: int = 2
     groups: int = 2
-    late: bool = False
     registers: int = 240
     loader_registers: int = 24
 
@@ -65,10 +65,22 @@ MOST_TOGETHER = 128
 """Elements of a head, at most, of which sums of two gradients of a tile are in registers."""
 
 
-def backward_cut_of(dim: int, dim_v: int) -> BackwardCut:
-    """Return how the backward of heads of so many elements, and of values of so many, is cut: tiles hold zeros beyond them."""
+NO_TERMS = Terms()
+
+
+def backward_cut_of(
+    dim: int, dim_v: int, terms: Terms = NO_TERMS, *, added: bool = True, masked: bool = True
+) -> BackwardCut:
+    """Return how the backward of heads of so many elements, and of values of so many, is cut: tiles hold zeros beyond them.
+
+    `added`: parts of dQ are added up. `masked`: some rows don't see some keys. The most rows that registers have room for.
+    """
     wide, wide_v = (-(-elements // 64) * 64 for elements in (dim, dim_v))
-    rows = 96 if wide == wide_v == 64 else 64 if wide + wide_v <= 448 else 48
+    rows = 64 if wide + wide_v <= 448 else 48
+    if wide == wide_v == 64:
+        rows = 128 if added and not (terms.cap or terms.window) else 96
+    elif wide == wide_v == 128 and added and not (masked or terms.cap):
+        rows = 80
     return BackwardCut(wide, wide_v, rows)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from prism.kernels.attention.softmax import LOG2_E, pack
 from prism.lang import (
-    constexpr, count, dtype, fast_divide, fast_exp2, float32, fragment, group, id, int32, partition, prism, requires, shared,
-    stmatrix, template, thread, uint32, warp, warpgroup,
+    bitcast, constexpr, count, dtype, fast_divide, fast_exp2, float32, fragment, group, id, int32, partition, prism, requires,
+    shared, stmatrix, template, thread, uint32, vector, warp, warpgroup,
 )  # fmt: skip
 
 
@@ -34,6 +34,22 @@ def bound(
 @prism("device")
 @template(T=dtype, COLUMNS=constexpr(int))
 @requires(warpgroup[1])
+def round_pairs(rounded: fragment(T, 64, COLUMNS) @ warpgroup[1], numbers: fragment(float32, 64, COLUMNS) @ warpgroup[1]):
+    """Round numbers, two by an instruction: one by one they would go through the unit that makes powers.
+
+    Perspective: warpgroup.
+    Test:        tests/kernels/test_attention_backward.py
+    """
+    with group(thread[1]):
+        for i in range(0, count(numbers), 2):
+            two: vector(T, 2) = bitcast(pack(numbers[i], numbers[i + 1], T=T), vector(T, 2))
+            for e in range(2):
+                rounded[i + e] = two[e]
+
+
+@prism("device")
+@template(T=dtype, COLUMNS=constexpr(int))
+@requires(warpgroup[1])
 def put(
     tile: shared(T[64, COLUMNS], swizzle=128) @ warpgroup[1], sums: fragment(float32, 64, COLUMNS) @ warpgroup[1],
     factor: float32 @ warpgroup[1],
@@ -54,4 +70,4 @@ def put(
             stmatrix(own[lane % 16, 16 * p + lane / 16 * 8], words)
 
 
-__all__ = ["bound", "put"]
+__all__ = ["bound", "put", "round_pairs"]

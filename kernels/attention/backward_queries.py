@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from prism.kernels.attention.backward_cut import BackwardCut
-from prism.kernels.attention.backward_parts import bound, put
+from prism.kernels.attention.backward_parts import bound, put, round_pairs
+from prism.kernels.attention.backward_place import Lot, find_lot
 from prism.kernels.attention.cut import Terms
 from prism.kernels.attention.softmax import LOG2_E, mask
 from prism.lang import (
@@ -14,7 +15,7 @@ from prism.lang import (
 
 
 @prism("global")
-@template(T=dtype, CUT=constexpr(BackwardCut), TERMS=constexpr(Terms))
+@template(T=dtype, INDEX=dtype, CUT=constexpr(BackwardCut), TERMS=constexpr(Terms))
 @requires(grid[1], block[1], thread[CUT.threads])
 @attr("__launch_bounds__(CUT.threads, 1)")
 def change_queries(
@@ -24,7 +25,8 @@ def change_queries(
     dout: const(CUtensorMap(T, 1, 1, CUT.keys, CUT.dim_v, swizzle=128)) @ grid[1],
     dq: CUtensorMap(T, 1, 1, CUT.keys, CUT.dim, swizzle=128) @ grid[1], of_rows: ptr(const(float32)) @ grid[1],
     heads: int32 @ grid[1], share: int32 @ grid[1], rows: int32 @ grid[1], keys: int32 @ grid[1], ahead: int32 @ grid[1],
-    back: int32 @ grid[1], scale: float32 @ grid[1], cap: float32 @ grid[1],
+    back: int32 @ grid[1], scale: float32 @ grid[1], cap: float32 @ grid[1], offsets: ptr(const(INDEX)) @ grid[1],
+    key_offsets: ptr(const(INDEX)) @ grid[1], sequences: int32 @ grid[1],
 ):
     """Gradients of queries of attention, of which `dout` is that of the result, in an order that depends on shapes alone.
 
@@ -34,13 +36,8 @@ def change_queries(
     Source:      Dao, "FlashAttention-2".
     Test:        tests/kernels/test_attention_backward.py
     """
-    blocks: int32 @ grid[1] = (rows + (CUT.keys - 1)) / CUT.keys
-    row_tiles: int32 @ grid[1] = (rows + (CUT.rows - 1)) / CUT.rows
-    b: int32 @ block[1] = id()
-    pair: int32 @ block[1] = b / blocks
-    top: int32 @ block[1] = (blocks - 1 - b % blocks) * CUT.keys
-    end: int32 @ block[1] = min(keys, top + ahead + CUT.keys) if TERMS.causal else keys
-    begin: int32 @ block[1] = max(0, top - back) / CUT.rows * CUT.rows if TERMS.window else 0
+    blocks: int32 @ grid[1] = count(block[1])
+    b: int32 @ block[1] = blocks - 1 - id()  # of a head, those that see the most keys come first
     with group(block[1]):
         q_tile: shared(T[CUT.keys, CUT.dim], ring=1, swizzle=128)
         dout_tile: shared(T[CUT.keys, CUT.dim_v], ring=1, swizzle=128)
@@ -55,6 +52,17 @@ def change_queries(
         lse: float32[2] @ thread[1]
         delta: float32[2] @ thread[1]
         w: int32 @ warpgroup[1] = id()
+        at: Lot @ block[1] = find_lot(
+            b, offsets, key_offsets, offsets, sequences, heads, rows, keys, heads, rows, PACKED=TERMS.packed, SIZE=CUT.keys,
+            ROWS=CUT.rows, THREADS=CUT.threads,
+        )  # fmt: skip
+        top: int32 @ block[1] = at.top
+        first: int32 @ block[1] = rows - at.length + top
+        before: int32 @ block[1] = keys - at.others
+        apart: int32 @ block[1] = at.others - at.length if TERMS.last else 0
+        end: int32 @ block[1] = min(at.others, top + ahead + apart + CUT.keys) if TERMS.causal else at.others
+        begin: int32 @ block[1] = max(0, top - back + apart) / CUT.rows * CUT.rows if TERMS.window else 0
+        tiles: int32 @ block[1] = at.row + at.head * at.row_tiles
         workers, helpers = roles(warpgroup, CUT.groups, 1)
         consumers, loader, storer = roles(warp, 4 * CUT.groups, 1, 1)
         if CUT.registers > 0:
@@ -63,24 +71,25 @@ def change_queries(
             with workers:
                 set_registers(CUT.registers)
         with claim(q_tile, loader) as q_in, claim(dout_tile, loader) as dout_in, one(thread):
-            tma_load(q_in, q[pair / heads, pair % heads, top, 0])
-            tma_load(dout_in, dout[pair / heads, pair % heads, top, 0])
+            if not TERMS.packed or at.length > 0:
+                tma_load(q_in, q[at.end, at.head, first, 0])
+                tma_load(dout_in, dout[at.end, at.head, first, 0])
         with consumers, group(thread[1]):
             for h in range(2):
                 r: int32 = top + 64 * w + row(scores, 2 * h)
-                low[h] = r - back if TERMS.window else 0
-                high[h] = min(keys, r + ahead + 1) if TERMS.causal else keys
+                low[h] = r - back + apart if TERMS.window else 0
+                high[h] = min(at.others, r + ahead + apart + 1) if TERMS.causal else at.others
                 lse[h] = 0
                 delta[h] = 0
-                if r < rows:
-                    at: int64 = int64(pair * row_tiles + r / CUT.rows) * (2 * CUT.rows) + r % CUT.rows
-                    lse[h] = of_rows[at]
-                    delta[h] = of_rows[at + CUT.rows]
+                if r < at.length:
+                    of: int64 = int64(tiles + r / CUT.rows) * (2 * CUT.rows) + r % CUT.rows
+                    lse[h] = of_rows[of]
+                    delta[h] = of_rows[of + CUT.rows]
         with claim(q_tile, consumers) as q_now, claim(dout_tile, consumers) as dout_now:
             for j in range(begin, end, CUT.rows):
                 with claim(k_tile, loader) as k_in, claim(v_tile, loader) as v_in, one(thread):
-                    tma_load(k_in, k[pair / heads, pair % heads / share, j, 0])
-                    tma_load(v_in, v[pair / heads, pair % heads / share, j, 0])
+                    tma_load(k_in, k[at.others_end, at.head / share, before + j, 0])
+                    tma_load(v_in, v[at.others_end, at.head / share, before + j, 0])
                 with claim(k_tile, consumers) as k_now, claim(v_tile, consumers) as v_now, group(warpgroup[1]):
                     wgmma(scores, q_now[64 * w, 0], k_now, accumulate=False)
                     wgmma(steps, dout_now[64 * w, 0], v_now, accumulate=False)
@@ -99,12 +108,14 @@ def change_queries(
                             scores[i] = fast_exp2_flush(score - lse[i / 2 % 2])
                     with group(thread[1]):
                         for i in range(count(steps)):
-                            slopes[i] = T(scores[i] * (steps[i] if TERMS.cap else steps[i] - delta[i / 2 % 2]))
+                            steps[i] = scores[i] * (steps[i] if TERMS.cap else steps[i] - delta[i / 2 % 2])
+                    round_pairs(slopes, steps)
                     wgmma(dq_sums, slopes, k_now, transpose_b=True)
             with consumers, partition(q_now, warpgroup[1], lambda r, c: (64 * w + r, c)) as own, group(warpgroup[1]):
                 put(own, dq_sums, scale)
         with claim(q_tile, storer) as done, one(thread):
-            tma_store(dq[pair / heads, pair % heads, top, 0], done)
+            if not TERMS.packed or at.length > 0:
+                tma_store(dq[at.end, at.head, first, 0], done)
 
 
-EXAMPLES = {"change_queries": {"T": "float16", "CUT": BackwardCut(128, 128), "TERMS": Terms()}}
+EXAMPLES = {"change_queries": {"T": "float16", "INDEX": "int32", "CUT": BackwardCut(128, 128), "TERMS": Terms()}}

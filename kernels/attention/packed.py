@@ -46,6 +46,28 @@ def first_tile(
 @prism("device")
 @template(INDEX=dtype, ROWS=constexpr(int))
 @requires(thread[1])
+def find_sequence(
+    offsets: ptr(const(INDEX)) @ grid[1], tile: int32 @ thread[1], sequences: int32 @ thread[1], heads: int32 @ thread[1],
+    rows: int32 @ thread[1],
+) -> int32 @ thread[1]:  # fmt: skip
+    """Which sequence has a number of a tile: the last whose first number is not beyond it.
+
+    Cost:        a binary search.
+    """
+    low: int32 = 0
+    high: int32 = sequences
+    while high - low > 1:
+        middle: int32 = (low + high) / 2
+        if heads * first_tile(offsets, middle, rows, ROWS=ROWS) <= tile:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+@prism("device")
+@template(INDEX=dtype, ROWS=constexpr(int))
+@requires(thread[1])
 def find_tile(
     offsets: ptr(const(INDEX)) @ grid[1], key_offsets: ptr(const(INDEX)) @ grid[1], tile: int32 @ thread[1],
     sequences: int32 @ thread[1], heads: int32 @ thread[1], section: int32 @ thread[1], rows: int32 @ thread[1],
@@ -61,14 +83,7 @@ def find_tile(
     Source:      "ragged" tensor maps: triton/tools/ragged_tma.py, quack's create_ragged_tensor_for_tma (FlashAttention-4).
     Test:        tests/kernels/test_attention_packed.py
     """
-    low: int32 = 0
-    high: int32 = sequences
-    while high - low > 1:
-        middle: int32 = (low + high) / 2
-        if heads * first_tile(offsets, middle, rows, ROWS=ROWS) <= tile:
-            low = middle
-        else:
-            high = middle
+    low: int32 = find_sequence(offsets, tile, sequences, heads, rows, ROWS=ROWS)
     first: int32 = first_tile(offsets, low, rows, ROWS=ROWS)
     row_tiles: int32 = max(1, first_tile(offsets, low + 1, rows, ROWS=ROWS) - first)
     last: int32 = max(1, heads / section) - 1  # of the sections, which has what is left of heads too
@@ -85,4 +100,4 @@ def find_tile(
     return Place(head, top, length, max(0, key_end - start_of(key_offsets, low, keys)), row_end, key_end)
 
 
-__all__ = ["Place", "find_tile"]
+__all__ = ["Place", "find_sequence", "find_tile", "first_tile", "start_of"]

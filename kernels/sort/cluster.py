@@ -9,7 +9,7 @@ from prism.lang import (
     template, thread, uint16, uint32,
 )
 from prism.kernels.sort.order import INTEGER, decode, digit, encode
-from prism.kernels.sort.parts import GIVEN, NONE, POSITIONS, load_ordered, mend
+from prism.kernels.sort.parts import GIVEN, NONE, POSITIONS, load_ordered, write_in_order
 from prism.kernels.sort.ranking import count_tile, rank_batch
 from prism.lib.thread import operators
 
@@ -160,7 +160,9 @@ def sort_cluster(
                                     id_spot[int32(ranks[k])] = uint16(at + 32 * (begin + k))
 
                 @requires(block[1], thread[THREADS])
-                def write() -> bool @ thread[1]:
+                def write(
+                    tile: ptr(const(K)) @ block[1], values_of: ptr(const(V)) @ block[1], ids_of: ptr(const(uint16)) @ block[1],
+                ) -> bool @ block[1]:
                     wrong: bool @ thread[1] = False
                     with (
                         partition(all, thread[1], lambda place: place, races="none") as target,
@@ -172,7 +174,7 @@ def sort_cluster(
                             some_values: V[BATCH]
                             here: int32 = begin * THREADS + t
                             found: bool = load_ordered(
-                                sorted, sorted_values, ids, some, some_values, here, shift, lowest, KIND=KIND, VALUES=VALUES,
+                                tile, values_of, ids_of, some, some_values, here, shift, lowest, KIND=KIND, VALUES=VALUES,
                                 THREADS=THREADS,
                             )
                             wrong = found or wrong
@@ -181,14 +183,12 @@ def sort_cluster(
                                 target[spot] = some[k]
                                 if VALUES != NONE:
                                     value_target[spot] = some_values[k]
-                    return wrong
+                    return block.any(wrong)
 
-                wrong: bool @ block[1] = True
-                while wrong:
-                    found: bool @ thread[1] = write()
-                    wrong = block.any(found) and not slowly
-                    if wrong:
-                        mend(sorted, sorted_values, ids, TILE, shift, lowest, KIND=KIND, VALUES=VALUES)
+                write_in_order(
+                    sorted, sorted_values, ids, TILE, shift, lowest, slowly, KIND=KIND, VALUES=VALUES, THREADS=THREADS,
+                    WRITE=write,
+                )
             with group(thread[1]):
                 for k in range(ITEMS):
                     keys[k] = tiles[b, at + 32 * k]

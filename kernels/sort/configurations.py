@@ -6,13 +6,14 @@ from prism.kernels.sort.parts import GIVEN, NONE
 
 
 class Configuration(NamedTuple):
-    """Blocks of `threads` with `items` elements each; `blocks` of them a multiprocessor, at least."""
+    """Blocks of `threads` with `items` elements each, at least `blocks` of them a multiprocessor; `ahead`: of `sort_digit`."""
 
     threads: int
     items: int
     batch: int
     blocks: int
     words: int
+    ahead: bool = True
 
     @property
     def tile(self) -> int:
@@ -35,7 +36,7 @@ class Shape(NamedTuple):
     items: int
 
 
-COUNTING_KEYS = Shape(threads=1024, items=16)
+COUNTING_KEYS = Shape(threads=768, items=16)
 FILLING = {1: Shape(threads=256, items=4), 2: Shape(threads=256, items=4)}
 """Of `fill_keys`, by the bytes of a key: `items` vectors of 16 bytes a thread."""
 ZEROS = Shape(threads=512, items=32)
@@ -50,8 +51,10 @@ _MOST_WORDS = 32
 # A tile costs what its look-back takes, so tiles are as large as two of them in shared memory allow: in half of it, of two
 # blocks, or in all. Few threads with many elements each are faster than more of them with fewer. Keys of 4 bytes, 2^28 of them on
 # an H200: 256 threads with 48 4.0 ms, 384 with 26 4.4, 1024 with 20 5.4. With more bytes an element one block of 512 is faster
-# than two of 256, as its tile is twice as large: keys of 8 bytes 13.1 ms for 13.7, pairs 7.8 for 9.8.
-_ALL, _LONG, _SHORT, _MOST = 200 << 10, 96 << 10, 32 << 10, 48
+# than two of 256, as its tile is twice as large: keys of 8 bytes 13.1 ms for 13.7, pairs 7.8 for 9.8. With given values one tile
+# is held, that is larger, and leaves room for what is loaded: 2^27 pairs 3.70 ms with 32 elements a thread, 3.85 with 40; with
+# two tiles of 20 3.97. Two blocks that hold one tile each wait for tiles before theirs: 4.98 ms.
+_ALL, _LONG, _SHORT, _MOST, _ONE = 200 << 10, 96 << 10, 32 << 10, 48, 160 << 10
 _BESIDE = 12 << 10  # bytes of a block of 256 threads beside its tiles
 _SHORT_TILE = 4096
 """Of short arrays, at least: with fewer the look-back is longer. 2^20 keys of 4 bytes took 64 us with 2048, 49 with 4096."""
@@ -77,12 +80,14 @@ def configurations(key: int, value: int, values: int, room: int) -> tuple[Config
     each = 2 * bytes_of(key, value, values)
     found = []
     short = min(max(_SHORT, each * _SHORT_TILE), _LONG)
-    for threads, blocks, space in ((256, 2, short), (256, 2, _LONG) if one else (512, 1, _ALL)):
+    alone = key >= 4 and values == GIVEN  # one tile is held
+    long = (256, 2, _LONG, True) if one else (512, 1, 2 * _ONE, False) if alone else (512, 1, _ALL, True)
+    for threads, blocks, space, ahead in ((256, 2, short, True), long):
         beside = _BESIDE + (threads - 256) * 32
-        items = min(space, room - beside) // (each * threads)
-        items = min(_MOST if key >= 4 else 32 if values == NONE else 24, items)
+        items = min(space, (1 if ahead else 2) * (room - beside)) // (each * threads)
+        items = min(32 if not ahead else _MOST if key >= 4 else 32 if values == NONE else 24, items)
         step = batch if items >= batch else 1
-        found.append(Configuration(threads, items // step * step, step, blocks, 4 if one or values == NONE else 8))
+        found.append(Configuration(threads, items // step * step, step, blocks, 4 if one or values == NONE else 8, ahead))
     first, last = found
     if one and key == 4:
         between = (items for items in _ALONE if first.items < items < last.items)

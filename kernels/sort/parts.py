@@ -1,14 +1,17 @@
 """How a pass of the radix sort moves a tile: from memory into registers, and to where its digits belong."""
 
 from prism.lang import (
-    block, const, constexpr, count, dtype, grid, group, id, int32, int64, partition, prefetch, prism, ptr, requires, split,
-    template, thread, uint16,
+    block, const, constexpr, count, dtype, function, grid, group, id, int32, int64, partition, prefetch, prism, ptr, requires,
+    split, template, thread, uint16,
 )
 from prism.kernels.sort.order import decode, digit
 from prism.lib.thread import extent
 
 NONE, POSITIONS, GIVEN = 0, 1, 2
 """What goes where its key goes: nothing, the position where the key stood, or an element of another array."""
+
+_MOST_CALLS = 64
+"""How often a tile is written at most: 33 times are enough to mend it, where nobody else writes to it."""
 
 
 @prism("device")
@@ -307,3 +310,23 @@ def mend(
                         number: uint16 = id_pair[i]
                         id_pair[i] = id_pair[i + 1]
                         id_pair[i + 1] = number
+
+
+@prism("device")
+@requires(block[1], thread[THREADS])
+@template(K=dtype, V=dtype, KIND=constexpr(int), VALUES=constexpr(int), THREADS=constexpr(int), WRITE=function)
+def write_in_order(
+    tile: ptr(K) @ block[1], values: ptr(V) @ block[1], ids: ptr(uint16) @ block[1], many: int32 @ block[1],
+    shift: int32 @ block[1], lowest: K @ block[1], sure: bool @ block[1],
+):
+    """Write a tile by `WRITE`, and mend it, until it is in order. `sure`: it is at once.
+
+    `WRITE`: with the tile, it writes all, and says whether two elements stand in the wrong order.
+    """
+    calls: int32 @ block[1] = 0
+    while True:
+        wrong: bool @ block[1] = WRITE(tile, values, ids)
+        calls = calls + 1
+        if not wrong or sure or calls == _MOST_CALLS:
+            break
+        mend(tile, values, ids, many, shift, lowest, KIND=KIND, VALUES=VALUES)

@@ -2,7 +2,7 @@
 
 A block draws a tile's number, counts the tile's digits and publishes how many there are of each (`prism.lib.grid`). It puts the
 tile in the order of the digit in shared memory. How often each digit occurs in the tiles before says where the tile's part of it
-belongs; that is asked for a trip of the loop later, when it is known.
+belongs; that is asked for a trip of the loop later, when it is known, unless one tile alone has room in shared memory.
 
 An element's rank is what an atomic addition returns. Nobody says which lane of a warp adds first, so elements of one digit may
 change targets. That is looked for when the tile is written, and mended: the result does not depend on it.
@@ -13,7 +13,7 @@ from prism.lang import (
     requires, shared, template, thread, uint16, uint32, uint64,
 )
 from prism.kernels.sort.order import INTEGER, encode
-from prism.kernels.sort.parts import GIVEN, NONE, POSITIONS, fetch_tile, mend, within_row, write_tile
+from prism.kernels.sort.parts import GIVEN, NONE, POSITIONS, fetch_tile, within_row, write_in_order, write_tile
 from prism.kernels.sort.ranking import count_tile, digits_passed, not_moved, rank_batch
 from prism.lib.thread import extent, operators
 
@@ -22,6 +22,7 @@ from prism.lib.thread import extent, operators
 @template(
     K=dtype, V=dtype, VO=dtype, C=dtype, KIND=constexpr(int), VALUES=constexpr(int), THREADS=constexpr(int),
     ITEMS=constexpr(int), BATCH=constexpr(int), BLOCKS=constexpr(int), WORDS=constexpr(int), ROWS=constexpr(bool),
+    AHEAD=constexpr(bool),
 )
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
@@ -40,7 +41,9 @@ def sort_digit(
                  last pass writes `positions`, and no keys. `V`: it holds a position. `C`: it holds twice as much as `n`. `words`:
                  `capacity` of them, at least 256 a tile; `control`: one word. All zero at first, and of no other use meanwhile.
                  With `ROWS` each of `rows` rows of `n` elements is sorted by itself: `counts` and `moved` are of `begin_rows`;
-                 arrays have `rows * n` elements, and `C` holds twice as much. Else `rows` is 1.
+                 arrays have `rows * n` elements, and `C` holds twice as much. Else `rows` is 1. `AHEAD`: a block puts its next
+                 tile in order before it writes the one that it holds, so that it waits for no tile before it, and shared memory
+                 holds two; else one, that is larger.
     Errors:      passes follow each other, one for each byte of a key, and find `counts` and both spare arrays as they left them.
     Cost:        a digit that all keys share costs a launch alone. An element is read once and written once in each other pass.
     Source:      Adinets and Merrill, "Onesweep: a faster least significant digit radix sort for GPUs".
@@ -48,7 +51,8 @@ def sort_digit(
     """
     TILE: constexpr(int) = THREADS * ITEMS
     WARPS: constexpr(int) = THREADS // 32
-    MANY: constexpr(int) = 2 * TILE if VALUES != NONE else 1
+    HELD: constexpr(int) = 2 * TILE if AHEAD else TILE
+    MANY: constexpr(int) = HELD if VALUES != NONE else 1
     a_row: int32 @ grid[1] = int32((n + (TILE - 1)) / TILE)
     tiles: int32 @ grid[1] = a_row * rows
     blocks: int32 @ grid[1] = count(block[1])
@@ -76,9 +80,9 @@ def sort_digit(
                 block.scan(starts, 0, WIDTH=1, OP=operators.add, EXCLUSIVE=True)
             table: shared(uint32[WARPS * 256])
             common: shared(int32[1])
-            sorted: shared(K[2 * TILE])  # the held tile, and the following one
+            sorted: shared(K[HELD])  # the held tile, and with AHEAD the following one
             beside: shared(V[MANY])  # their values
-            ids: shared(uint16[2 * TILE if VALUES == GIVEN else 1])  # where they stood in the tile
+            ids: shared(uint16[HELD if VALUES == GIVEN else 1])  # where they stood in the tile
             targets: shared(C[256])
             buffer: int32 @ block[1] = 0  # where the held tile begins
             held: uint32[2] @ thread[1]  # how often digit `t` occurs in it, and where it begins there
@@ -115,10 +119,11 @@ def sort_digit(
                 slowly = count_tile(table, common, keys, ahead, shift, flip, lowest, KIND=KIND, THREADS=THREADS)
                 grid.publish_digits(words, tile, C(ahead[0]), epoch, tile - within, THREADS=THREADS, DIGITS=256)
                 often: int32 @ block[1] = common[0]
+                other: int32 @ block[1] = TILE - buffer if AHEAD else 0  # where there is room
                 with (
-                    partition(sorted, thread[1], offset=lambda rank: rank + (TILE - buffer), races="none") as spot,
-                    partition(beside, thread[1], offset=lambda rank: rank + (TILE - buffer), races="none") as value_spot,
-                    partition(ids, thread[1], offset=lambda rank: rank + (TILE - buffer), races="none") as id_spot,
+                    partition(sorted, thread[1], offset=lambda rank: rank + other, races="none") as spot,
+                    partition(beside, thread[1], offset=lambda rank: rank + other, races="none") as value_spot,
+                    partition(ids, thread[1], offset=lambda rank: rank + other, races="none") as id_spot,
                 ):
                     for begin in range(0, ITEMS, BATCH):
                         ranks: uint32[BATCH] @ thread[1]
@@ -152,39 +157,58 @@ def sort_digit(
                     partition(beside, block[1], offset=buffer if VALUES != NONE else 0) as value_part,
                     partition(ids, block[1], offset=buffer if VALUES == GIVEN else 0) as id_part,
                 ):
-                    wrong: bool @ block[1] = True
-                    while wrong:
-                        wrong = write_tile(
-                            part, value_part, id_part, targets, spare_keys, spare_values, y_keys, y_values, result, many, shift,
+                    @requires(block[1], thread[THREADS])
+                    def write(
+                        keys_of: ptr(const(K)) @ block[1], values_of: ptr(const(V)) @ block[1],
+                        ids_of: ptr(const(uint16)) @ block[1],
+                    ) -> bool @ block[1]:
+                        return write_tile(
+                            keys_of, values_of, ids_of, targets, spare_keys, spare_values, y_keys, y_values, result, many, shift,
                             flip, lowest, behind, KIND=KIND, VALUES=VALUES, THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH,
                         )
-                        wrong = wrong and not in_order
-                        if wrong:
-                            mend(part, value_part, id_part, many, shift, lowest, KIND=KIND, VALUES=VALUES)
+
+                    write_in_order(
+                        part, value_part, id_part, many, shift, lowest, in_order, KIND=KIND, VALUES=VALUES, THREADS=THREADS,
+                        WRITE=write,
+                    )
 
             launch: grid.Ticket @ block[1] = grid.tiles(control)
             following: int32 @ block[1] = launch.tile
-            tile: int32 @ block[1] = -1  # the one that the block holds: none as yet
+            tile: int32 @ block[1] = -1 if AHEAD else following  # the one that the block holds: ahead of it none as yet
             if following < tiles:
                 fetch(following)
-            while tile < tiles:
-                ticket: uint64 @ thread[1] = 0
-                if following < tiles:
-                    load(following, launch.epoch)
-                    ticket = grid.draw(control)
-                look_back(tile, launch.epoch)
-                soon: int32 @ block[1] = grid.next_tile(ticket)
-                if following < tiles and soon < tiles:
-                    fetch(soon)  # under way while the held tile is written
-                if tile >= 0:
-                    store(tile)
-                if following < tiles:
-                    buffer = TILE - buffer
+            if AHEAD:
+                while tile < tiles:
+                    ticket: uint64 @ thread[1] = 0
+                    if following < tiles:
+                        load(following, launch.epoch)
+                        ticket = grid.draw(control)
+                    look_back(tile, launch.epoch)
+                    soon: int32 @ block[1] = grid.next_tile(ticket)
+                    if following < tiles and soon < tiles:
+                        fetch(soon)  # under way while the held tile is written
+                    if tile >= 0:
+                        store(tile)
+                    if following < tiles:
+                        buffer = TILE - buffer
+                        in_order = slowly
+                        held[0] = ahead[0]
+                        held[1] = ahead[1]
+                    tile = following
+                    following = soon
+            else:
+                while tile < tiles:
+                    load(tile, launch.epoch)
+                    next: uint64 @ thread[1] = grid.draw(control)
                     in_order = slowly
                     held[0] = ahead[0]
                     held[1] = ahead[1]
-                tile = following
-                following = soon
+                    look_back(tile, launch.epoch)
+                    following = grid.next_tile(next)
+                    if following < tiles:
+                        fetch(following)
+                    store(tile)
+                    tile = following
             if tile == tiles + blocks - 1:  # every block has drawn its last ticket
                 grid.count_launch(control, words, capacity, tiles * 256, launch.epoch, 0)
 
@@ -192,6 +216,6 @@ def sort_digit(
 EXAMPLES = {
     "sort_digit": {
         "K": "uint32", "V": "uint32", "VO": "int64", "C": "uint32", "KIND": INTEGER, "VALUES": NONE, "THREADS": 256, "ITEMS": 48,
-        "BATCH": 4, "BLOCKS": 2, "WORDS": 4, "ROWS": False,
+        "BATCH": 4, "BLOCKS": 2, "WORDS": 4, "ROWS": False, "AHEAD": True,
     },
 }

@@ -1,32 +1,33 @@
 """Sorting an array whose tiles all blocks of a GPU hold at once, in one launch: blocks meet, and nothing looks back.
 
 A pass a digit, as of `prism.kernels.sort.radix`: each block puts its tile in the order of the digit, and says how often each
-digit occurs in it. When all have, each adds up what the tiles have, and writes its tile where it belongs. All tiles have been
-read by then: so every pass writes to the same memory.
+digit occurs in it. When all have, each adds up what the tiles have, and writes its tile where it belongs.
 """
 
 from prism.lang import (
-    attr, block, const, constexpr, dtype, grid, group, id, int32, load_vector, may_alias, partition, prism, ptr, requires, shared,
-    template, thread, uint16, uint32, vector,
+    attr, block, const, constexpr, dtype, grid, group, id, int32, load_vector, may_alias, partition, prism, ptr, requires,
+    shared, shuffle, template, thread, uint16, uint32, vector,
 )
 from prism.kernels.sort.cluster import load_row
 from prism.kernels.sort.order import INTEGER
-from prism.kernels.sort.parts import GIVEN, NONE, POSITIONS, mend, write_digits, write_positions
+from prism.kernels.sort.parts import GIVEN, NONE, POSITIONS, write_digits, write_in_order, write_positions
 from prism.kernels.sort.ranking import count_tile, rank_batch
 from prism.lib.thread import operators
 
 
 @prism("device")
 @requires(block[1], thread[32])
-@template(THREADS=constexpr(int))
+@template(THREADS=constexpr(int), PASSES=constexpr(int))
 def add_tiles(
-    numbers: ptr(uint16) @ grid[1], tile: int32 @ block[1], tiles: int32 @ grid[1], found: uint32[2] @ thread[1],
+    numbers: ptr(uint32) @ block[1], step: int32 @ block[1], tile: int32 @ block[1], tiles: int32 @ block[1],
+    found: uint32[2] @ thread[1],
 ):
-    """Say how often digit `t` occurs in all tiles, and how often in those before `tile`.
+    """Say how often digit `t` of pass `step` occurs in all tiles, and how often in those before `tile`.
 
-    A warp reads a row at once, the numbers of a tile, 16 bytes a lane.
+    A warp reads a row at once, the numbers of a tile, 16 bytes a lane: two numbers a word.
     """
     WARPS: constexpr(int) = THREADS // 32
+    AHEAD: constexpr(int) = 4 if THREADS <= 256 else 2  # loads under way at once: more than two take registers that 512 have not
     room: shared(uint32[THREADS * 16])
     t: int32 @ thread[1] = id()
     with partition(room, thread[1], offset=t * 16, races="none") as own, group(thread[1]):
@@ -35,11 +36,12 @@ def add_tiles(
         for j in range(8):
             sums[j] = 0
             before[j] = 0
-        for v in range(t / 32, tiles, WARPS, unroll=3):
-            row: vector(uint16, 8) = load_vector(numbers[v * 256 + t % 32 * 8], 8)
+        for v in range(t / 32, tiles, WARPS, unroll=AHEAD):
+            row: vector(uint32, 4) = load_vector(numbers[(v * PASSES + step) * 128 + t % 32 * 4], 4)
             for j in range(8):
-                sums[j] = sums[j] + uint32(row[j])
-                before[j] = before[j] + (uint32(row[j]) if v < tile else uint32(0))
+                number: uint32 = row[j / 2] >> 16 * (j % 2) & 0xFFFF
+                sums[j] = sums[j] + number
+                before[j] = before[j] + (number if v < tile else uint32(0))
         for j in range(8):
             own[j] = sums[j]
             own[8 + j] = before[j]
@@ -56,7 +58,7 @@ def add_tiles(
 @requires(block[1], thread[32])
 @template(K=dtype, ITEMS=constexpr(int), KIND=constexpr(int), THREADS=constexpr(int))
 def count_resident(
-    keys: K[ITEMS] @ thread[1], numbers: ptr(uint16) @ block[1], held: uint32[2] @ thread[1], kept: uint32[8] @ thread[1],
+    keys: K[ITEMS] @ thread[1], numbers: ptr(uint32) @ block[1], held: uint32[2] @ thread[1], kept: uint32[8] @ thread[1],
     shift: int32 @ block[1], flip: K @ block[1], lowest: K @ block[1],
 ) -> (bool, int32) @ block[1]:
     """Say in `numbers` how often each digit occurs in the block's tile, and in `held` and `kept` where its parts begin there.
@@ -68,9 +70,10 @@ def count_resident(
     common: shared(int32[1])
     t: int32 @ thread[1] = id()
     slowly: bool @ block[1] = count_tile(table, common, keys, held, shift, flip, lowest, KIND=KIND, THREADS=THREADS)
-    with partition(numbers, thread[1], offset=t) as mine, group(thread[1]):
-        if t < 256:
-            mine[0] = uint16(held[0])
+    other: uint32 @ thread[1] = shuffle(held[0], t % 32 ^ 1)
+    with partition(numbers, thread[1], offset=lambda place: place, races="none") as words, group(thread[1]):
+        if t < 256 and t % 2 == 0:
+            words[shift * 16 + t / 2] = held[0] | other << 16
     with group(thread[1]):
         for j in range(8):
             kept[j] = table[t + j * THREADS]
@@ -114,18 +117,18 @@ def rank_resident(
 
 
 @prism("device")
-@requires(block[1], thread[32])
+@requires(block[1], thread[THREADS])
 @template(
     K=dtype, V=dtype, VO=dtype, ITEMS=constexpr(int), NUMBER=constexpr(int), KIND=constexpr(int), VALUES=constexpr(int),
-    THREADS=constexpr(int), BATCH=constexpr(int), LAST=constexpr(bool),
+    THREADS=constexpr(int), BATCH=constexpr(int),
 )
 def move_resident(
     keys: K[ITEMS] @ thread[1], items: V[NUMBER] @ thread[1], held: uint32[2] @ thread[1], kept: uint32[8] @ thread[1],
-    numbers: ptr(uint16) @ grid[1], y: ptr(K) @ block[1], values: ptr(V) @ block[1], positions: ptr(VO) @ block[1],
-    tile: int32 @ block[1], tiles: int32 @ grid[1], n: int32 @ block[1], shift: int32 @ block[1], flip: K @ block[1],
-    lowest: K @ block[1], often: int32 @ block[1], slowly: bool @ block[1],
+    numbers: ptr(uint32) @ block[1], y: ptr(K) @ block[1], values: ptr(V) @ block[1], positions: ptr(VO) @ block[1],
+    tile: int32 @ block[1], tiles: int32 @ block[1], n: int32 @ block[1], shift: int32 @ block[1], flip: K @ block[1],
+    lowest: K @ block[1], often: int32 @ block[1], slowly: bool @ block[1], last: bool @ block[1],
 ):
-    """Write the block's tile where its digits belong. `LAST`: results are written."""
+    """Write the block's tile where its digits belong. `last`: results are written."""
     TILE: constexpr(int) = THREADS * ITEMS
     MANY: constexpr(int) = TILE if VALUES != NONE else 1
     t: int32 @ thread[1] = id()
@@ -134,7 +137,7 @@ def move_resident(
     beside: shared(V[MANY])
     ids: shared(uint16[TILE if VALUES == GIVEN else 1])
     found: uint32[2] @ thread[1]
-    add_tiles(numbers, tile, tiles, found, THREADS=THREADS)
+    add_tiles(numbers, shift / 8, tile, tiles, found, THREADS=THREADS, PASSES=K.bytes)
     starts: uint32[1] @ thread[1]
     starts[0] = found[0]
     block.scan(starts, 0, WIDTH=1, OP=operators.add, EXCLUSIVE=True)
@@ -146,23 +149,25 @@ def move_resident(
         BATCH=BATCH,
     )
     many: int32 @ block[1] = min(n - tile * TILE, TILE)
-    wrong: bool @ block[1] = True
-    calls: int32 @ block[1] = 0
-    while wrong and calls < 64:  # 33 are enough, where nobody else writes here
-        if LAST and VALUES == POSITIONS:
+
+    @requires(block[1], thread[THREADS])
+    def write(
+        tile: ptr(const(K)) @ block[1], values_of: ptr(const(V)) @ block[1], ids_of: ptr(const(uint16)) @ block[1],
+    ) -> bool @ block[1]:
+        wrong: bool @ block[1] = False
+        if VALUES == POSITIONS and last:
             wrong = write_positions(
-                sorted, beside, ids, targets, positions, many, shift, lowest, KIND=KIND, THREADS=THREADS, ITEMS=ITEMS,
+                tile, values_of, ids_of, targets, positions, many, shift, lowest, KIND=KIND, THREADS=THREADS, ITEMS=ITEMS,
                 BATCH=BATCH,
             )
         else:
             wrong = write_digits(
-                sorted, beside, ids, targets, y, values, many, shift, flip, lowest, LAST, KIND=KIND, VALUES=VALUES,
+                tile, values_of, ids_of, targets, y, values, many, shift, flip, lowest, last, KIND=KIND, VALUES=VALUES,
                 THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH,
             )
-        wrong = wrong and not slowly
-        if wrong:
-            mend(sorted, beside, ids, many, shift, lowest, KIND=KIND, VALUES=VALUES)
-        calls = calls + 1
+        return wrong
+
+    write_in_order(sorted, beside, ids, many, shift, lowest, slowly, KIND=KIND, VALUES=VALUES, THREADS=THREADS, WRITE=write)
 
 
 @prism("global")
@@ -175,19 +180,20 @@ def move_resident(
 @may_alias("x", "y")
 @may_alias("given", "values")
 def sort_resident(
-    x: ptr(const(K)) @ grid[1], y: ptr(K) @ grid[1], given: ptr(const(V)) @ grid[1], values: ptr(V) @ grid[1],
-    positions: ptr(VO) @ grid[1], numbers: ptr(uint16) @ grid[1], n: int32 @ grid[1], tiles: int32 @ grid[1],
-    last: int32 @ grid[1], flip: K @ grid[1], lowest: K @ grid[1],
+    x: ptr(const(K)) @ grid[1], spare: ptr(K) @ grid[1], y: ptr(K) @ grid[1], given: ptr(const(V)) @ grid[1],
+    value_spare: ptr(V) @ grid[1], values: ptr(V) @ grid[1], positions: ptr(VO) @ grid[1], numbers: ptr(uint32) @ grid[1],
+    n: int32 @ grid[1], tiles: int32 @ grid[1], last: int32 @ grid[1], flip: K @ grid[1], lowest: K @ grid[1],
 ):
     """Sort `n` elements, a tile a block.
 
     Perspective: grid, of as many blocks of `THREADS` threads, at least 256, as there are tiles of `THREADS * ITEMS` elements.
-    Shapes:      `x`: bits of numbers, which `flip` and `lowest` put in order: see `prism.kernels.sort.order`. `VALUES`: NONE;
-                 GIVEN, `values` become the elements of `given`, each where its number goes; POSITIONS, `positions` become where
-                 the numbers stood, and `y` and `values` are left in disorder. `numbers`: 256 a tile, aligned to 16 bytes, of any
-                 content.
-                 `last`: the bit that the last digit begins with, `8 * K.bytes - 8`: were it a constant, the compiler would keep
-                 digits that it computes again else. `y` may be `x`, and `values` may be `given`.
+    Shapes:      `x`: bits of numbers, which `flip` and `lowest` put in order: see `prism.kernels.sort.order`. `spare`, `y`: `n`
+                 keys each, that the passes write in turn, and `value_spare`, `values` as many values beside them. `VALUES`:
+                 NONE; GIVEN, `values` become the elements of `given`, each where its number goes; POSITIONS, `positions` become
+                 where the numbers stood, and `y` and `values` are left in disorder. `numbers`: 128 words a byte of a key, a tile,
+                 aligned to 16 bytes, of any content. `last`: the bit that the last two digits begin with, of keys of one byte
+                 0: were it a constant, the compiler would keep digits that it computes again else. `y` may be `x`, and `values`
+                 may be `given`.
     Cost:        a byte of a key: a read and a write of an element, two barriers of the grid, each block's read of `numbers`.
     Test:        tests/kernels/test_sort_resident.py, tests/gpu/test_sort.py
     """
@@ -203,37 +209,55 @@ def sort_resident(
     often: int32 @ block[1] = -1
     with group(block[1]):
         load_row(x, given, keys, items, place, n, flip, lowest, KIND=KIND, VALUES=VALUES)
-    for shift in range(0, last, 8):
-        with partition(numbers, block[1], offset=b * 256) as own, group(block[1]):
-            slowly, often = count_resident(keys, own, held, kept, shift, flip, lowest, KIND=KIND, THREADS=THREADS)
+    with partition(numbers, block[1], offset=b * (128 * K.bytes)) as own, group(block[1]):
+        slowly, often = count_resident(keys, own, held, kept, 0, flip, lowest, KIND=KIND, THREADS=THREADS)
+    for shift in range(0, 8 * K.bytes, 16):
+        if K.bytes > 1:
+            with (
+                partition(spare, block[1], offset=lambda place: place, races="none") as result,
+                partition(value_spare, block[1], offset=lambda place: place, races="none") as value_result,
+                partition(positions, block[1], offset=lambda place: place, races="none") as position_result,
+                partition(numbers, block[1], races="allow") as all,
+                group(block[1]),
+            ):
+                move_resident(
+                    keys, items, held, kept, all, result, value_result, position_result, b, tiles, n, shift, flip, lowest,
+                    often, slowly, False, KIND=KIND, VALUES=VALUES, THREADS=THREADS, BATCH=BATCH,
+                )
+            with group(thread[1]):
+                for k in range(ITEMS):
+                    there: bool = 32 * k < n - place
+                    keys[k] = spare[place + 32 * k] if there else ~K(0)  # behind all others
+                    if VALUES != NONE:
+                        items[k] = value_spare[place + 32 * k] if there else ~V(0)  # here too
+            with partition(numbers, block[1], offset=b * (128 * K.bytes)) as own, group(block[1]):
+                slowly, often = count_resident(
+                    keys, own, held, kept, shift + 8, flip, lowest, KIND=KIND, THREADS=THREADS,
+                )
         with (
             partition(y, block[1], offset=lambda place: place, races="none") as result,
             partition(values, block[1], offset=lambda place: place, races="none") as value_result,
             partition(positions, block[1], offset=lambda place: place, races="none") as position_result,
+            partition(numbers, block[1], races="allow") as all,
             group(block[1]),
         ):
             move_resident(
-                keys, items, held, kept, numbers, result, value_result, position_result, b, tiles, n, shift, flip, lowest,
-                often, slowly, KIND=KIND, VALUES=VALUES, THREADS=THREADS, BATCH=BATCH, LAST=False,
+                keys, items, held, kept, all, result, value_result, position_result, b, tiles, n,
+                shift + 8 if K.bytes > 1 else 0, flip, lowest, often, slowly, shift == last, KIND=KIND, VALUES=VALUES,
+                THREADS=THREADS, BATCH=BATCH,
             )
+        if shift == last:
+            break
         with group(thread[1]):
             for k in range(ITEMS):
                 there: bool = 32 * k < n - place
                 keys[k] = y[place + 32 * k] if there else ~K(0)  # behind all others
                 if VALUES != NONE:
                     items[k] = values[place + 32 * k] if there else ~V(0)  # here too
-    with partition(numbers, block[1], offset=b * 256) as own, group(block[1]):
-        slowly, often = count_resident(keys, own, held, kept, last, flip, lowest, KIND=KIND, THREADS=THREADS)
-    with (
-        partition(y, block[1], offset=lambda place: place, races="none") as result,
-        partition(values, block[1], offset=lambda place: place, races="none") as value_result,
-        partition(positions, block[1], offset=lambda place: place, races="none") as position_result,
-        group(block[1]),
-    ):
-        move_resident(
-            keys, items, held, kept, numbers, result, value_result, position_result, b, tiles, n, last, flip, lowest,
-            often, slowly, KIND=KIND, VALUES=VALUES, THREADS=THREADS, BATCH=BATCH, LAST=True,
-        )
+        with partition(numbers, block[1], offset=b * (128 * K.bytes)) as own, group(block[1]):
+            slowly, often = count_resident(
+                keys, own, held, kept, shift + 16, flip, lowest, KIND=KIND, THREADS=THREADS,
+            )
 
 
 EXAMPLES = {

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import itertools
 import math
+import random
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
 
 import prism
 from tests.gpu.test_attention import PAST, normal
+from tests.gpu.test_attention_packed import EDGES, starts
 from tests.kernels.test_attention_backward import NAMES
 
 try:
@@ -55,14 +58,22 @@ def check(q, k, v, dout, *, ahead=None, back=None, layout="bhld", **options) -> 
     found = prism.lib.attention_backward(dout, q, k, v, out, lse, layout=layout, **options)
     turn = (lambda x: x.transpose(1, 2)) if layout == "blhd" else lambda x: x
     kind = str(q.dtype).removeprefix("torch.")
-    least = 2.0**-24 if kind == "float16" else 2.0**-40
     scale = options.get("scale", 1 / math.sqrt(q.shape[-1]))
     bounds = (1 << 30 if one is None else one for one in (ahead, back))
     wanted = exact(*map(turn, (q, k, v, dout)), scale, *bounds, options.get("softcap"))
+    assert not (wrong := faults(map(turn, found), wanted, kind)), (wrong, tuple(q.shape), tuple(k.shape), options)
+    return found
+
+
+def faults(found: Iterable[Any], wanted: list[tuple[Any, Any]], kind: str) -> list[str]:
+    """Return which gradients are further from float64's than roundings lead."""
+    least = 2.0**-24 if kind == "float16" else 2.0**-40
+    wrong = []
     for name, one, (want, (size, many)) in zip(NAMES, found, wanted, strict=True):
         bound = (EPS[kind] + 2.0**-16) * size + EPS[kind] * want.abs() + least * (1 + many)
-        assert bool(((turn(one).double() - want).abs() <= bound).all()), (name, tuple(q.shape), tuple(k.shape), options)
-    return found
+        if not bool(((one.double() - want).abs() <= bound).all()):
+            wrong.append(name)
+    return wrong
 
 
 @pytest.mark.parametrize("kind", EPS)
@@ -175,3 +186,80 @@ def test_past_2_31() -> None:
         of_part = (x[part] for x in (dout, q, k, v, out, lse))
         wanted = prism.lib.attention_backward(*of_part, causal=True, deterministic=True)
         assert all(torch.equal(one[part], other) for one, other in zip(found, wanted, strict=True))
+
+
+# -- Packed sequences -----------------------------------------------------------------------------------------------------
+
+
+def check_packed(
+    lengths: list[int], keys: list[int], *, dim: int = 64, heads: int = 4, kv_heads: int = 2, kind: str = "bfloat16",
+    causal: bool | str = False, back: int | None = None, deterministic: bool = False, wide: bool = False,
+) -> None:  # fmt: skip
+    """Call forward and backward of sequences, and compare each with float64; a few rows and keys are behind the last."""
+    rows, of = (sum(lengths) + 5, sum(keys) + 3), {"kind": kind}
+    shapes = (rows[0], heads, dim), (rows[1], kv_heads, dim), (rows[1], kv_heads, dim), (rows[0], heads, dim)
+    q, k, v, dout = (normal(*shape, **of) for shape in shapes)
+    index = torch.int64 if wide else torch.int32
+    how: dict[str, Any] = {"offsets": starts(lengths, index), "key_offsets": starts(keys, index), "causal": causal}
+    how["window"] = None if back is None else (back, None)
+    out, lse = prism.lib.attention(q, k, v, lse=True, **how)
+    found = prism.lib.attention_backward(dout, q, k, v, out, lse, deterministic=deterministic, **how)
+    row = key = 0
+    for s, (many, count) in enumerate(zip(lengths, keys, strict=True)):
+        here, there = slice(row, row + many), slice(key, key + count)
+        row, key = row + many, key + count
+        parts = [found[0][here], found[1][there], found[2][there]]
+        if not many or not count:
+            assert not any(bool(part.any()) for part in parts), (s, many, count)
+            continue
+        alone = [x.transpose(0, 1)[None] for x in (q[here], k[there], v[there], dout[here])]
+        shift = count - many if causal != "top_left" else 0
+        ahead, far = shift if causal else 1 << 30, 1 << 30 if back is None else back - shift
+        wanted = exact(*alone, 1 / math.sqrt(dim), ahead, far)
+        wrong = faults((x.transpose(0, 1)[None] for x in parts), wanted, kind)
+        assert not wrong, (wrong, s, many, count, causal, back, deterministic)
+
+
+@pytest.mark.parametrize("dim", [64, 128, 72, 256])
+@pytest.mark.parametrize("deterministic", [False, True])
+def test_packed(dim: int, deterministic: bool) -> None:
+    """At tiles' edges, and none at all, with as many keys as queries and with others."""
+    common = {"dim": dim, "deterministic": deterministic}
+    others = [*EDGES[3:], *EDGES[:3]]
+    check_packed([0, 0, 1000], [0, 0, 1000], causal=True, **common)
+    check_packed([*EDGES], [*EDGES], causal=True, **common)
+    check_packed([*EDGES], others, kind="float16", **common)
+    check_packed([*EDGES], others, causal="top_left", back=50, wide=True, **common)
+
+
+# -- Random calls ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", [*range(2), *(pytest.param(seed, marks=pytest.mark.fuzz) for seed in range(2, 50))])
+def test_random_calls(seed: int) -> None:
+    """Twenty calls of a kind, and fifty kinds: a thousand in all, a fifth of packed sequences."""
+    of, at = random.Random(seed), random.Random(f"{seed} lengths")
+    torch.manual_seed(seed)
+    kind, dims = of.choice([*EPS]), (of.choice([64, 64, 128, 128, 40, 192]), of.choice([64, 128, 72]))
+    dims = dims if of.random() < 0.3 else (dims[0],) * 2
+    masked, far, cap = of.random() < 0.6, of.random() < 0.3, of.choice([None, None, None, 1.5, 20.0])
+    deterministic, together = of.random() < 0.4, of.random() < 0.2
+    length = lambda most: at.choice([1, at.randint(1, 70), at.randint(1, most), 64 * at.randint(1, 6)])
+    for _ in range(20):
+        share, kv_heads = at.choice([1, 1, 2, 3]), at.choice([1, 2])
+        causal = at.choice([True, "top_left"]) if masked else False
+        before = at.choice([0, at.randint(0, 40), at.randint(0, 500)]) if far else None
+        if together:
+            lengths, keys = ([at.choice([0, length(300)]) for _ in range(at.choice([1, 2, 9]))] for _ in range(2))
+            many = min(len(lengths), len(keys))
+            of_heads = {"heads": share * kv_heads, "kv_heads": kv_heads, "dim": dims[0], "kind": kind}
+            how = {"causal": causal, "back": before, "deterministic": deterministic, "wide": at.random() < 0.5}
+            check_packed(lengths[:many], keys[:many], **of_heads, **how)
+            continue
+        rows, keys_of, batches = length(600), length(600), at.choice([1, 2])
+        shift = 0 if causal == "top_left" else keys_of - rows
+        shapes = ((share * kv_heads, rows, dims[0]), (kv_heads, keys_of, dims[0]), (kv_heads, keys_of, dims[1]))
+        q, k, v, dout = (normal(batches, *shape, kind=kind) for shape in (*shapes, (*shapes[0][:2], dims[1])))
+        options = {"causal": causal, "softcap": cap, "deterministic": deterministic, "scale": at.uniform(0.02, 0.3)}
+        window = {} if before is None else {"window": (before, None), "back": before - shift}
+        check(q, k, v, dout, ahead=shift if causal else None, **options, **window)

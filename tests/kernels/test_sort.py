@@ -43,13 +43,13 @@ def counter(key: str, kind: int):
 
 
 @functools.cache
-def program(key: str, kind: int, mode: int, rows: int = 1):
+def program(key: str, kind: int, mode: int, rows: int = 1, ahead: bool = True):
     types = {"K": key, "V": "uint32", "VO": "int64", "C": "uint32", "KIND": kind, "VALUES": mode}
-    return prism.check(sort_digit, {**types, **SIZES, "ROWS": rows > 1})
+    return prism.check(sort_digit, {**types, **SIZES, "ROWS": rows > 1, "AHEAD": ahead})
 
 
 def sort(
-    x, mode=NONE, *, descending=False, bits=None, blocks=2, mutant=None, schedule="round-robin", seed=0, scratch=None,
+    x, mode=NONE, *, descending=False, bits=None, blocks=2, mutant=None, schedule="round-robin", seed=0, scratch=None, ahead=True,
 ):  # fmt: skip
     """Return what the kernels make of an array: sorted, positions, or both, by values that are positions."""
     keys = keys_of(kind_of(x.dtype.name, mode, descending, bits))
@@ -88,7 +88,7 @@ def sort(
             1,
             none,
         )
-        one = mutant or program(keys.type, keys.kind, mode)
+        one = mutant or program(keys.type, keys.kind, mode, ahead=ahead)
         run(one, blocks, 256, arguments, check=True, schedule=schedule, seed=seed)
     if mode == POSITIONS:
         return places
@@ -223,6 +223,12 @@ def test_schedules(schedule: str, seed: int) -> None:
     for mode in MODES:
         check(hard("int16", 2100), mode, blocks=3, schedule=schedule, seed=seed)
     check(hard("float16", 1500), NONE, schedule=schedule, seed=seed)
+    check(hard("int16", 2100), GIVEN, ahead=False, blocks=3, schedule=schedule, seed=seed)
+
+
+def test_blocks_that_hold_one_tile() -> None:
+    for n in (1, TILE, TILE + 1, 4 * TILE + 5):
+        check(hard("uint32", n, n), GIVEN, ahead=False)
 
 
 def test_nothing_is_cleared_between_launches() -> None:
@@ -233,9 +239,13 @@ def test_nothing_is_cleared_between_launches() -> None:
 
 
 @pytest.mark.parametrize(
-    ("scalar", "mode"), rarely([("uint32", 0), ("float32", 0), ("uint32", 1), ("uint32", 2)], but=[("float32", 0)])
+    ("scalar", "mode", "ahead"),
+    rarely(
+        [("uint32", 0, True), ("float32", 0, True), ("uint32", 1, True), ("uint32", 2, True), ("uint32", 2, False)],
+        but=[("float32", 0, True)],
+    ),
 )
-def test_each_inferred_barrier_is_needed(scalar: str, mode: int) -> None:
+def test_each_inferred_barrier_is_needed(scalar: str, mode: int, ahead: bool) -> None:
     """Data for each way to rank, and three passes for each array that is read."""
     x = hard(scalar, 2500)
     often = np.where(np.random.default_rng(0).random(2500) < 0.5, x[7], x[::-1]).astype(scalar)
@@ -243,13 +253,13 @@ def test_each_inferred_barrier_is_needed(scalar: str, mode: int) -> None:
     if scalar == "float32":  # without -0.0, with which ranks are in order from the start
         many += [np.abs(often), np.random.default_rng(1).random(2500).astype(scalar)]
     keys = keys_of(kind_of(scalar, mode))
-    found = list(without_barriers(program(keys.type, keys.kind, mode)))
+    found = list(without_barriers(program(keys.type, keys.kind, mode, ahead=ahead)))
     assert found
     for barrier, mutant in found:
         with pytest.raises((RaceError, AssertionError)):
             for schedule, seed in SCHEDULES:
                 for data in many:
-                    check(data, mode, mutant=mutant, schedule=schedule, seed=seed)
+                    check(data, mode, ahead=ahead, mutant=mutant, schedule=schedule, seed=seed)
             print(barrier.first.span, barrier.second.span)
 
 
@@ -261,7 +271,7 @@ def test_tiles_fit_into_shared_memory(room: int) -> None:
             for value in (1, 4, 8):
                 for c in configurations(key, value, mode, room):
                     each = key + (0 if mode == NONE else value + (2 if mode == GIVEN else 0))
-                    assert 2 * c.tile * each + 256 * (c.threads // 32) * 4 + 256 * 8 + 512 <= room
+                    assert (1 + c.ahead) * c.tile * each + 256 * (c.threads // 32) * 4 + 256 * 8 + 512 <= room
                     assert c.items % c.batch == 0 and c.items > 0
 
 

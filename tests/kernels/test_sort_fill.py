@@ -62,6 +62,16 @@ def test_more_of_a_key_than_16_bits_hold(data: str) -> None:
     assert np.array_equal(count(x, blocks=1, threads=1024), np.bincount(x, minlength=1 << 16))
 
 
+@pytest.mark.parametrize("key", [40_000, 40_001])
+def test_more_of_a_key_than_the_first_tile_tells(key: int) -> None:
+    """What has gone over is seen by the sum, and all is counted once more."""
+    random = np.random.default_rng(2)
+    x = np.concatenate([DATA["uniform"](random, 4096), np.full(66_000, key), DATA["uniform"](random, 99)]).astype(
+        np.uint16
+    )
+    assert np.array_equal(count(x, blocks=1), np.bincount(x, minlength=1 << 16))
+
+
 @pytest.mark.parametrize(("schedule", "seed"), SCHEDULES)
 def test_counting_in_every_schedule(schedule: str, seed: int) -> None:
     x = DATA["half"](np.random.default_rng(3), 9000).astype(np.uint16)
@@ -163,11 +173,12 @@ def test_each_inferred_barrier_is_needed() -> None:
     found = 0
     x = DATA["half"](np.random.default_rng(7), 40_000).astype(np.uint16)
     x[:33_000] = 7
+    late = np.concatenate([np.arange(4096), np.full(66_000, 9)]).astype(np.uint16)  # which the first tile does not tell
     for _barrier, mutant in without_barriers(counter()):
         found += 1
         with pytest.raises((RaceError, AssertionError)):
             for schedule, seed in SCHEDULES:
-                for some, blocks in ((x, 1), (x[:100], 3)):
+                for some, blocks in ((x, 1), (x[:100], 3), (late, 1)):
                     counts = count(some, blocks, mutant, schedule=schedule, seed=seed)
                     assert np.array_equal(counts, np.bincount(some, minlength=1 << 16))
     for _barrier, mutant in without_barriers(zeros_program()):

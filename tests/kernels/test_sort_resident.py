@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import prism
-from prism.interpret import RaceError, UninitialisedError, run
+from prism.interpret import BoundsError, RaceError, UninitialisedError, run
 from prism.kernels.sort import GIVEN, NONE, POSITIONS, sort_resident
 from prism.lib.algorithms.sort.plan import keys_of
 from tests.kernels.test_sort import MODES, hard, kind_of
@@ -27,25 +27,29 @@ def program(key: str, kind: int, mode: int):
     return prism.check(sort_resident, {**types, **SIZES})
 
 
+def last_of(n: int, keys) -> tuple:
+    """The last arguments: numbers of any content, sizes, and the order."""
+    tiles, key = -(-n // TILE), np.dtype(keys.type).type
+    numbers = np.full(128 * keys.size * tiles, 0xABCD1234, np.uint32)
+    return numbers, n, tiles, max(0, 8 * keys.size - 16), key(keys.flip), key(keys.lowest)
+
+
 def check(x, mode: int, *, descending=False, mutant=None, **how) -> None:
     """Sort an array, and compare with NumPy."""
     keys = keys_of(kind_of(x.dtype.name, mode, descending))
     n, key = len(x), np.dtype(keys.type).type
     tiles = -(-n // TILE)
     y, values, given = np.zeros(n, key), np.zeros(n, np.uint32), np.arange(n, dtype=np.uint32)
-    places, numbers = np.zeros(n, np.int64), np.zeros(256 * tiles, np.uint16)
+    places = np.zeros(n, np.int64)
     arguments = (
         x.view(keys.type),
+        np.zeros(n, key),
         y,
         given,
+        np.zeros(n, np.uint32),
         values,
         places,
-        numbers,
-        n,
-        tiles,
-        8 * keys.size - 8,
-        key(keys.flip),
-        key(keys.lowest),
+        *last_of(n, keys),
     )
     run(mutant or program(keys.type, keys.kind, mode), tiles, 512, arguments, check=True, **how)
     wide = x.astype(np.float64)
@@ -77,6 +81,10 @@ def test_sizes() -> None:
         check(hard("uint8", n, n), NONE if n % 3 else POSITIONS)
 
 
+def test_more_than_two_passes() -> None:
+    check(hard("uint32", TILE + 77), GIVEN)
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_a_falling_order_keeps_that_of_equals(mode: int) -> None:
     check(hard("float16", TILE + 500), mode, descending=True)
@@ -100,32 +108,20 @@ def test_results_may_be_what_is_read() -> None:
     keys = keys_of(kind_of("uint16", NONE))
     x = hard("uint16", 2 * TILE + 5)
     want, none = np.sort(x), np.zeros(1, np.uint32)
-    arguments = (
-        x,
-        x,
-        none,
-        none,
-        np.zeros(1, np.int64),
-        np.zeros(768, np.uint16),
-        len(x),
-        3,
-        8,
-        np.uint16(0),
-        np.uint16(0),
-    )
+    arguments = (x, np.zeros_like(x), x, none, none, none, np.zeros(1, np.int64), *last_of(len(x), keys))
     run(program("uint16", keys.kind, NONE), 3, 512, arguments, check=True)
     assert np.array_equal(x, want)
 
 
 @pytest.mark.parametrize("mode", rarely(list(MODES), but=[GIVEN]))
 def test_each_inferred_barrier_is_needed(mode: int) -> None:
-    x = hard("uint16", 2000)
-    often = np.where(np.random.default_rng(0).random(2000) < 0.5, x[7], x[::-1]).astype("uint16")
-    found = list(without_barriers(program("uint16", 0, mode)))
+    x = hard("uint32", 1100)
+    often = np.where(np.random.default_rng(0).random(1100) < 0.5, x[7], x[::-1]).astype("uint32")
+    found = list(without_barriers(program("uint32", 0, mode)))
     assert found
     for barrier, mutant in found:
-        with pytest.raises((RaceError, UninitialisedError, AssertionError)):
+        with pytest.raises((RaceError, UninitialisedError, BoundsError, AssertionError)):
             for schedule, seed in SCHEDULES:
                 for data in (x, often):
                     check(data, mode, mutant=mutant, schedule=schedule, seed=seed)
-            print(barrier.first.span, barrier.second.span)
+            print(barrier.unit, barrier.first.span, barrier.second.span)

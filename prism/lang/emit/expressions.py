@@ -198,6 +198,8 @@ def select(scope: Scope, e: tree.Select) -> str:
 def cast(scope: Scope, e: tree.Cast) -> str:
     """`(T)x`; out of a float of 16 bits by way of float, which holds it exactly."""
     operand = factor(expression(scope, e.operand))
+    if isinstance(e.operand.type, Scalar) and e.operand.type.short and e.operand.type == e.type:
+        return operand
     if isinstance(e.operand.type, Scalar) and e.operand.type.short and e.type != FLOAT32:
         operand = f"(float){operand}"
     return f"({type_cuda(e.type)}){operand}"

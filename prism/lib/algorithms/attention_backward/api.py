@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from prism.host import repeat
+from prism.host import arguments, repeat
 from prism.host.call import Decision, Result, call
 from prism.host.plan import Machine
 from prism.kernels.attention import MOST_DIM
+from prism.lib.algorithms.attention import packed
 from prism.lib.algorithms.attention.options import ALIGNMENTS, LAYOUTS, MOST, bounds_of, number_of
 from prism.lib.algorithms.attention_backward.plan import NAMES, Backward, decide
 from prism.lib.views import new_view, view_of
@@ -37,7 +38,9 @@ def attention_backward(
     softcap: float | None = None,
     sinks: Any = None,
     deterministic: bool = False,
-    layout: str = "bhld",
+    layout: str | None = None,
+    offsets: Any = None,
+    key_offsets: Any = None,
     stream: Any = None,
 ) -> Any:
     """Return the gradients of `q`, `k` and `v`, where `dout` is that of `out`, and `out, lse = attention(q, k, v, lse=True)`.
@@ -54,7 +57,7 @@ def attention_backward(
         begin at multiples of 16 bytes.
     out, lse : arrays
         What `attention` returned: `out` of `q`'s shape, but for `v`'s dim; `lse` of float32, batches x heads x length.
-    causal, window, scale, softcap, layout
+    causal, window, scale, softcap, layout, offsets, key_offsets
         As of `attention`, and as it was called.
     sinks : array, optional
         As of `attention`: then their gradients are returned, too. Those of the others need none, since `out` and `lse` tell of
@@ -70,14 +73,15 @@ def attention_backward(
     -------
     tuple of arrays
         The gradients, of the shapes and dtypes of `q`, `k`, `v` and, if they are given, `sinks`. Those of a head of `k` and `v`
-        are sums over the heads of `q` that share it.
+        are sums over the heads of `q` that share it. Rows and keys behind the last sequence have anything.
 
     Raises
     ------
     TypeError
         An argument is no array, or of another dtype; arrays of two libraries, or on the host and on a GPU.
     ValueError
-        Shapes don't fit; `causal` or `layout` is none of these; a `softcap` that is not positive.
+        Shapes don't fit; `causal` or `layout` is none of these; a `softcap` that is not positive; offsets that `attention` would
+        not take.
     DeviceError
         The GPU has no wgmma: it is no Hopper (sm_90a).
 
@@ -99,7 +103,8 @@ def attention_backward(
            [1., 1., 1., 1., 1., 1., 1., 1.]], dtype=float16)
     """
     given = {"q": q, "k": k, "v": v, "dout": dout, "result": out, "lse": lse}
-    given |= {} if sinks is None else {"sinks": sinks}
+    more = {"sinks": sinks, "offsets": offsets, "key_offsets": key_offsets}
+    given |= {name: array for name, array in more.items() if array is not None}
     bounds = tuple(window) if isinstance(window, tuple | list) else (window, window)
     asked = (
         "attention_backward",
@@ -115,6 +120,8 @@ def attention_backward(
         return known
     how: dict[str, Any] = {"causal": causal, "window": bounds, "scale": scale, "softcap": softcap, "layout": layout}
     how["deterministic"] = bool(deterministic)
+    packed.require_rising("offsets", offsets, "q", q, layout)
+    packed.require_rising("key_offsets", key_offsets, "k", k, layout)
     return call(
         "attention_backward", asked, given, functools.partial(decide_backward, **how), None, stream, called=_CALLED
     )
@@ -122,7 +129,7 @@ def attention_backward(
 
 def decide_backward(
     arrays: Mapping[str, ArrayInfo], _: ArrayInfo | None, machine: Machine, *, causal: bool | str, window: tuple[Any, ...],
-    scale: float | None, softcap: float | None, deterministic: bool, layout: str,
+    scale: float | None, softcap: float | None, deterministic: bool, layout: str | None,
 ) -> Decision:  # fmt: skip
     """Return how `attention_backward` of arrays by the names of its arguments, `out` as `result`, is made.
 
@@ -131,6 +138,8 @@ def decide_backward(
     """
     if not isinstance(causal, bool | np.bool_ | str) or causal not in ALIGNMENTS:
         raise ValueError(f"`causal` is a bool, 'bottom_right' or 'top_left', not {causal!r}")
+    together = any(name in arrays for name in packed.OFFSETS)
+    layout = layout if layout is not None else "blhd" if together else "bhld"
     if not isinstance(layout, str) or layout not in LAYOUTS:
         raise ValueError(f"`layout` is {' or '.join(map(repr, LAYOUTS))}, not {layout!r}")
     cap, factor = number_of(softcap, "softcap"), number_of(scale, "scale")
@@ -143,6 +152,13 @@ def decide_backward(
     q, k, v, dout, result = (
         view_of(name, arrays[name]).with_batch().with_order(axes) for name in ("q", "k", "v", "dout", "result")
     )
+    index, sequences = "", 0
+    if together:
+        sequences = packed.count_sequences(arrays, q.shape[1], q.shape[2], k.shape[2])
+        index = arrays["offsets"].scalar
+    flat = {name: arrays[name] for name in packed.OFFSETS if name in arrays}
+    if unlike := arguments.not_plain(flat):
+        return Decision(copied=unlike)
     scalar = arrays["q"].scalar
     shapes = [arrays[name].shape for name in ("q", "k", "v")]
     results = tuple(Result(shape, CODED.get(scalar) or np.dtype(scalar)) for shape in shapes)
@@ -154,7 +170,8 @@ def decide_backward(
         new_view(name, scalar, shape).with_batch().with_order(axes)
         for name, shape in zip(NAMES[:3], shapes, strict=True)
     )
-    shift = 0 if ALIGNMENTS[causal] == "top_left" else k.shape[2] - q.shape[2]
+    last = ALIGNMENTS[causal] != "top_left"
+    shift = k.shape[2] - q.shape[2] if last and not index else 0
     ahead = 0 if causal else behind
     if ahead is not None and behind is not None:
         ahead = min(ahead, behind)
@@ -162,6 +179,7 @@ def decide_backward(
         dout, q, k, v, result, view_of("lse", arrays["lse"]), dq, dk, dv,
         1 / math.sqrt(q.shape[3]) if factor is None else factor, cap, None if ahead is None else ahead + shift,
         None if before is None else before - shift, deterministic, None if sinks is None else view_of("sinks", sinks),
+        index, sequences, "key_offsets" in arrays, last and bool(index),
     )  # fmt: skip
     return decide(asked, results, machine)
 
@@ -172,6 +190,8 @@ def decide_backward(
 def _require_kinds(arrays: Mapping[str, ArrayInfo]) -> None:
     kind = arrays["q"]
     for name, info in arrays.items():
+        if name in packed.OFFSETS:
+            continue
         wanted, called = ("float32",) if name in OF_32_BITS else DTYPES, _CALLED.get(name, name)
         if info.scalar not in wanted:
             raise TypeError(f"`{called}` has dtype {info.dtype}, and attention_backward takes {' or '.join(wanted)}")
@@ -206,6 +226,8 @@ def _extents(name: str, arrays: Mapping[str, ArrayInfo], axes: tuple[int, ...]) 
     shape = arrays[name].shape
     if len(shape) not in (3, 4) or len(shape) != len(arrays["q"].shape):
         raise ValueError(f"`{name}` has shape {shape}: attention takes arrays of 3 or 4 axes, all of as many")
+    if len(shape) != 3 and any(one in arrays for one in packed.OFFSETS):
+        raise ValueError(f"`{name}` has shape {shape}: with `offsets` attention_backward takes arrays of 3 axes")
     if shape[-1] % 8 or not 8 <= shape[-1] <= MOST_DIM:
         most = f"attention_backward takes multiples of 8, from 8 to {MOST_DIM}"
         raise ValueError(f"`{name}` has {shape[-1]} elements a head: {most}")

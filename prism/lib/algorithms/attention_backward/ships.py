@@ -24,7 +24,8 @@ def instances(gpu: Machine) -> Iterator[Instance]:
     for dtype, dim, masked, causal, deterministic in itertools.product(DTYPES, (64, 128), _FLAGS, _FLAGS, _FLAGS):
         if causal and not masked:
             continue
-        cut = backward_cut_of(dim, dim)
-        kernels = instances_for(dtype, cut, Terms(causal=causal), added=not deterministic, masked=masked)
+        terms, added = Terms(causal=causal), not deterministic
+        cut = backward_cut_of(dim, dim, terms, added=added, masked=masked)
+        kernels = instances_for(dtype, cut, terms, added=added, masked=masked)
         found |= dict.fromkeys(kernels)
     yield from found

@@ -160,6 +160,7 @@ def radix(
     template = {
         "K": keys.type, "V": value, "VO": kind.places or "int64", "C": counts, "KIND": keys.kind, "VALUES": carried,
         "THREADS": c.threads, "ITEMS": c.items, "BATCH": c.batch, "BLOCKS": c.blocks, "WORDS": c.words, "ROWS": many > 1,
+        "AHEAD": c.ahead,
     }  # fmt: skip
     pass_of = instance_of(kernels.sort_digit, template)
     tiles = many * -(-n // c.tile)

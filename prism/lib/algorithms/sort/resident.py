@@ -6,7 +6,7 @@ from typing import Any
 
 from prism.host.plan import Machine, Plan, Scratch, Step, instance_of, nothing, size_of
 from prism.kernels import sort as kernels
-from prism.kernels.sort import GIVEN, POSITIONS
+from prism.kernels.sort import GIVEN, NONE, POSITIONS
 from prism.kernels.sort_rows import ROOM
 from prism.lib.algorithms.sort_rows.plan import Names
 
@@ -24,21 +24,27 @@ def rows(
 ) -> Plan:  # fmt: skip
     """Return the plan that sorts `n` keys in one launch.
 
-    Scratch: 512 bytes a tile; of positions as many keys, and positions of 4 bytes. Results may be what is read.
+    Scratch: as many keys, and values where some go along, and 512 bytes a tile and byte of a key; of positions two of each, of 4
+    bytes. Results may be what is read.
     """
     c = kernels.resident_of(size_of(key), size_of(value), carried, n, machine.multiprocessors)
     assert c is not None
     scratch, tiles = Scratch(), -(-n // (c.threads * c.items))
+    size = size_of(key)
     template = {
         "K": key, "V": value, "VO": position, "KIND": kind, "VALUES": carried, "THREADS": c.threads, "ITEMS": c.items,
         "BATCH": min(c.items, 4),
     }  # fmt: skip
-    moved = scratch.take(value, n) if carried == POSITIONS else nothing(value)
+    numbers = scratch.take("uint32", 128 * size * tiles)
+    spare = scratch.take(key, n)
+    value_spare = nothing(value) if carried == NONE else scratch.take(value, n)
+    placed = carried == POSITIONS
     arguments: dict[str, Any] = {
-        "x": names.x, "y": scratch.take(key, n) if carried == POSITIONS else names.y,
-        "given": names.values if carried == GIVEN else nothing(value), "values": names.moved if carried == GIVEN else moved,
-        "positions": names.places if carried == POSITIONS else nothing(position), "numbers": scratch.take("uint16", 256 * tiles),
-        "n": n, "tiles": tiles, "last": 8 * size_of(key) - 8, "flip": flip, "lowest": lowest,
+        "x": names.x, "spare": spare, "y": scratch.take(key, n) if placed else names.y,
+        "given": names.values if carried == GIVEN else nothing(value), "value_spare": value_spare,
+        "values": scratch.take(value, n) if placed else names.moved if carried == GIVEN else nothing(value),
+        "positions": names.places if placed else nothing(position), "numbers": numbers, "n": n, "tiles": tiles,
+        "last": max(0, 8 * size - 16), "flip": flip, "lowest": lowest,
     }  # fmt: skip
     instance = instance_of(kernels.sort_resident, template)
     return Plan((Step(instance, tiles, c.threads, arguments),), scratch=scratch.used)
