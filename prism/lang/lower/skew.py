@@ -39,7 +39,11 @@ def skew(program: Program) -> Program:
     made = _Rewriting(plan)
     function = replace(entry, body=made.body(entry.body))
     layout = layout_of(program)
-    frame = {id(new): layout.frame[id(old)] for old, new in made.changed(tree.Call).items() if id(old) in layout.frame}
+    frame = {
+        id(new): layout.frame[id(old)]
+        for old, new in made.others_in_copies(tree.Call).items()
+        if id(old) in layout.frame
+    }
     plans = {f: p for f, p in program.plans.items() if f is not entry}
     layouts = {f: one for f, one in program.layouts.items() if f is not entry}
     return Program(
@@ -85,7 +89,7 @@ class _Rewriting:
     heads: dict[tree.Stmt, tree.Stmt] = field(default_factory=dict)
     names: dict[Skew, Renamed] = field(default_factory=dict)
 
-    def changed(self, kind: type[tree.Expr]) -> Mapping[Any, Any]:
+    def others_in_copies(self, kind: type[tree.Expr]) -> Mapping[Any, Any]:
         """Return the calls, or the intrinsics' applications, that are others in the copies of fills."""
         found = (pair for names in self.names.values() for pair in names.expressions.items())
         return {old: new for old, new in found if isinstance(old, kind) and isinstance(new, kind)}
@@ -181,7 +185,7 @@ class _Rewriting:
         places: dict[tree.Stmt, list[tree.Stmt]] = {s: [s] for s in statements(function.body)}
         for old, new in self.copies:
             places.setdefault(old, []).append(new)
-        applied = self.changed(tree.Apply)
+        applied = self.others_in_copies(tree.Apply)
         barriers = [
             replace(barrier, before=at)
             for barrier in self.original.barriers
