@@ -98,26 +98,29 @@ def objects(known: Facts, layouts: Mapping[tree.Function, Layout] | None = None)
     """Find a function's shared objects and calls, each with what is in scope there; layouts say which bytes are whose."""
     live: dict[tree.Symbol, tuple[int, int]] = {}
     frames: dict[tree.Call, tree.Symbol] = {}
-
-    def visit(body: tree.Body) -> None:
-        own: list[tree.Symbol] = []
-        for statement in body:
-            if isinstance(statement, tree.SharedDeclare):
-                live[statement.symbol] = (len(live), len(live))
-                own.append(statement.symbol)
-            for expression in tree.expressions(statement):
-                for call in _calls(expression):
-                    name = f"{call.function.name}()'s shared memory"
-                    frames[call] = tree.Symbol(name, tree.Pointer(UINT8, space="shared"), BLOCK, call.span)
-                    live[frames[call]] = (len(live), len(live))
-            for inner in tree.children(statement):
-                visit(inner)
-        # Of two, the earlier one is in scope where the later one begins, if they live together.
-        for symbol in own:
-            live[symbol] = (live[symbol][0], len(live) - 1)
-
-    visit(known.function.body)
+    _find_objects(known.function.body, live, frames)
     return Objects(known, live, frames, _ranges(known.function, frames, layouts or {}))
+
+
+def _find_objects(
+    body: tree.Body, live: dict[tree.Symbol, tuple[int, int]], frames: dict[tree.Call, tree.Symbol]
+) -> None:
+    """Note a body's shared objects in `live`, and the frames of its calls in both."""
+    own: list[tree.Symbol] = []
+    for statement in body:
+        if isinstance(statement, tree.SharedDeclare):
+            live[statement.symbol] = (len(live), len(live))
+            own.append(statement.symbol)
+        for expression in tree.expressions(statement):
+            for call in _calls(expression):
+                name = f"{call.function.name}()'s shared memory"
+                frames[call] = tree.Symbol(name, tree.Pointer(UINT8, space="shared"), BLOCK, call.span)
+                live[frames[call]] = (len(live), len(live))
+        for inner in tree.children(statement):
+            _find_objects(inner, live, frames)
+    # Of two, the earlier one is in scope where the later one begins, if they live together.
+    for symbol in own:
+        live[symbol] = (live[symbol][0], len(live) - 1)
 
 
 def _ranges(
