@@ -18,8 +18,9 @@ import numpy as np
 import torch
 
 from prism.lang import uint32
-from prism.lib import algorithms, argsort, attention, segmented_argsort, segmented_sort, sort
+from prism.lib import algorithms, argsort, attention, attention_backward, segmented_argsort, segmented_sort, sort
 from prism.lib.algorithms.attention.cases import CASES
+from prism.lib.algorithms.attention_backward.cases import CASES as GRADIENTS
 from prism.lib.cases import Case
 from tests.lib.calls import check, expected, past
 
@@ -56,6 +57,21 @@ def attentions() -> list[tuple[str, Callable[[], Any], Any]]:
     return [*found, ("of packed sequences", call, wanted)]
 
 
+def gradients() -> list[tuple[str, Callable[[], Any], Any]]:
+    """Return a call of the backward of packed sequences: of equal weights, powers of two, so that gradients are exact."""
+    case, random = GRADIENTS[0], np.random.default_rng(0)
+    parts = [case.make(random, (1, 2, length, 16), "float16") for length in (64, 0, 128, 1)]
+    given = [cupy.asarray(np.concatenate(one, 2)[0]) for one in zip(*parts, strict=True)]
+    wanted = [np.concatenate(one, 2).ravel() for one in zip(*(case.oracle(*part) for part in parts), strict=True)]
+    offsets = cupy.array([0, 64, 64, 192, 193], "int32")
+
+    def call() -> Any:
+        found = attention_backward(*given, offsets=offsets, layout="bhld")
+        return cupy.concatenate([x.ravel() for x in found])
+
+    return [("of packed sequences", call, np.concatenate(wanted))]
+
+
 def further() -> dict[str, list[tuple[str, Callable[[], Any], Any]]]:
     """Return calls that no case makes, by algorithm, and what they give: of kernels of long rows, clusters and comparators."""
     random = np.random.default_rng(0)
@@ -66,6 +82,7 @@ def further() -> dict[str, list[tuple[str, Callable[[], Any], Any]]]:
     x, y, offsets = cupy.asarray(rows), cupy.asarray(long), cupy.asarray(cuts)
     return {
         "attention": attentions(),
+        "attention_backward": gradients(),
         "merge": [("sort by less", lambda: sort(y, less=lambda a, b: uint32(b) < uint32(a)), np.sort(long)[::-1])],
         "sort": [
             ("rows in clusters", lambda: sort(x), np.sort(rows)),
