@@ -1,9 +1,10 @@
-"""The host's time of warm calls, whatever the size, beside CuPy's and torch's: of every algorithm's cases that have peers.
+"""The host's time of warm calls, whatever the size, beside CuPy's and torch's: of every algorithm's cases.
 
     PYTHONPATH=. python asv_bench/host_time.py [scan sum ...] [--sizes 10,14,20] [--rounds 40]
 
-Needs a GPU and CuPy; torch is left out where it is missing. The calls are those of the manifest's cases (prism/lib/cases.py), of
-each case's usual dtype; of those that take `out` one more with it. Calls that wait for the GPU have its time in theirs.
+Needs a GPU and CuPy; torch is left out where it is missing. The calls are those of the manifest's cases (prism/lib/cases.py) that
+have peers, or take `out`, of each case's usual dtype; of those that take `out` one more with it. Calls that wait for the GPU have
+its time in theirs.
 `host_times` is what all benchmarks measure the host's time by.
 """
 
@@ -74,10 +75,13 @@ def calls_of(library: Any, functions: Sequence[str], log: int) -> dict[str, Call
     import algorithms
 
     import prism
+    from prism.lib.cases import cases
 
     place = library.asarray if library.__name__ == "cupy" else lambda x: library.as_tensor(x, device="cuda")
     found: dict[str, Call] = {}
-    for case in algorithms.chosen(functions):
+    for case in cases():
+        if not (case.peers or case.out) or (functions and case.function not in functions):
+            continue
         calls = algorithms.calls_of(case, log, {library.__name__: library}, place)
         found[str(case)] = calls["prism"]
         if case.out:
@@ -96,7 +100,7 @@ def main(arguments: list[str] | None = None) -> None:
     import cupy
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("functions", nargs="*", help="of prism.lib (default: all that have a peer)")
+    parser.add_argument("functions", nargs="*", help="of prism.lib (default: all)")
     parser.add_argument("--sizes", default="10,14,20", help="logarithms to base 2")
     parser.add_argument("--rounds", type=int, default=40)
     options = parser.parse_args(arguments)

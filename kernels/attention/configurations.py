@@ -39,7 +39,11 @@ def cut_of(dim: int, dim_v: int, rows: int, *, causal: bool = False, host: bool 
 
 
 def cut_of_bytes(dim: int, dim_v: int, rows: int, *, causal: bool = False, host: bool = False) -> Cut:
-    """Return how heads of 8-bit floats are cut."""
+    """Return how heads of 8-bit floats are cut.
+
+    On an H200, TFLOP/s, full, 16,384 keys, heads of 128: 804 with turns, 832 without; with one of 4, of 3, of 2 pairs of powers
+    by products 874, 900, 872; three warpgroups 831 at most; tiles of 160 keys 879, of 224 882.
+    """
     d, dv = (-(-max(n, 1) // 32) * 32 for n in (dim, dim_v))
     if host:
         return Cut(d, dv, keys=64, width=1)
@@ -49,8 +53,9 @@ def cut_of_bytes(dim: int, dim_v: int, rows: int, *, causal: bool = False, host:
     if wide <= 64:
         cut = Cut(d, dv, keys=128, groups=3, turns=True, registers=160, loader_registers=32, width=1)
         return _in_room(cut)
-    keys = 192 if wide <= 128 else 128 if wide <= 192 else 96
-    return _in_room(Cut(d, dv, keys=keys, turns=True, width=1))
+    if wide <= 128:
+        return _in_room(Cut(d, dv, keys=192, by_products=3, width=1))
+    return _in_room(Cut(d, dv, keys=128 if wide <= 192 else 96, turns=True, width=1))
 
 
 def _in_room(cut: Cut) -> Cut:

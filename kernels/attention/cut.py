@@ -9,7 +9,8 @@ from dataclasses import dataclass
 class Cut:
     """Rows of `dim` elements against tiles of `keys` keys; of these, and of values of `dim_v` elements, `stages` are held.
 
-    `groups` warpgroups have 64 rows each; they take turns at the tensor cores where `turns`. Results leave through shared memory
+    `groups` warpgroups have 64 rows each; they take turns at the tensor cores where `turns`: until their products are asked for,
+    where `late` is 1 those with keys made, and where it is 2 those with values too. Results leave through shared memory
     where `slab`, else from registers. `registers` are those of a thread that computes, `loader_registers` of others; 0: all have
     as many. Elements have `width` bytes: 2, or 1, where values are transposed, rows of keys, and permuted (`transpose_values`).
     Of `by_products` powers one is a polynomial's, of 0 none. `queries` tiles of queries are held: with 2, the next tile's are
@@ -28,6 +29,7 @@ class Cut:
     width: int = 2
     by_products: int = 0
     queries: int = 1
+    late: int = 0
 
     @property
     def rows(self) -> int:

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from prism.kernels.attention.decode_cut import DecodeCut, Sizes
 from prism.kernels.attention.decode_parts import finish
-from prism.kernels.attention.decode_pieces import bring, clear_rows, deal, load_query
-from prism.kernels.attention.softmax import LEAST, mask, weigh
+from prism.kernels.attention.decode_pieces import begin_rows, bring, clear_rows, deal, load_query, scale_rows
+from prism.kernels.attention.softmax import mask, weigh
 from prism.lang import (
     CUtensorMap, attr, block, claim, const, constexpr, count, dtype, float32, fragment, grid, group, id, int32, int64, one,
-    partition, prefetch_map, prism, ptr, requires, roles, row, set_registers, shared, store_vector, template, thread, warp,
+    partition, prefetch_map, prism, ptr, requires, roles, set_registers, shared, store_vector, template, thread, warp,
     warpgroup, wgmma,
 )  # fmt: skip
 
@@ -75,13 +75,8 @@ def decode(
             ):
                 for e in range(8 * t, 64 * CUT.dim, 8 * 128):
                     store_vector(own[e], load_query(q, at, top, e / CUT.dim, e % CUT.dim, s))
-            with consumers, group(thread[1]):
-                for h in range(2):
-                    high[h] = min(length, least + (top + row(scores, 2 * h)) / s.shared_by) if CUT.causal else length
-                    largest[h] = LEAST
-                    total[h] = 0
-                for i in range(count(sums)):
-                    sums[i] = 0
+            with consumers, group(warpgroup[1]):
+                begin_rows(scores, sums, largest, total, high, length, top, s, CAUSAL=CUT.causal)
             with claim(q_tile, consumers) as q_now:
                 for j in range(first * CUT.keys, last * CUT.keys, CUT.keys):
                     with claim(k_tile, loader) as k_in:
@@ -90,16 +85,11 @@ def decode(
                         bring(v_in, v, batch, head, j, 0, length, table, s, PAGE=CUT.page, ONCE=CUT.once)
                     with claim(k_tile, consumers) as k_now, group(warpgroup[1]):
                         wgmma(scores, q_now, k_now, accumulate=False)
-                    with consumers:
-                        with group(warpgroup[1]):
-                            if j + CUT.keys > least:
-                                mask(scores, low, high, j)
-                            weigh(scores, largest, total, factor, s.scale, MORE=0, BY_PRODUCTS=0)
-                        with group(thread[1]):
-                            for i in range(count(sums)):
-                                sums[i] *= factor[i / 2 % 2]
-                            for i in range(count(weights)):
-                                weights[i] = T(scores[i])
+                    with consumers, group(warpgroup[1]):
+                        if j + CUT.keys > least:
+                            mask(scores, low, high, j)
+                        weigh(scores, largest, total, factor, s.scale, MORE=0, BY_PRODUCTS=0)
+                        scale_rows(scores, weights, sums, factor)
                     with claim(v_tile, consumers) as v_now, group(warpgroup[1]):
                         if CUT.lengths and j + CUT.keys > length:
                             clear_rows(v_now, length - j, THREADS=128)

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from prism.kernels.attention.decode_cut import LatentCut, Sizes
 from prism.kernels.attention.decode_parts import finish
-from prism.kernels.attention.decode_pieces import bring, clear_rows, deal, load_query
-from prism.kernels.attention.softmax import LEAST, mask, weigh
+from prism.kernels.attention.decode_pieces import begin_rows, bring, clear_rows, deal, load_query, scale_rows
+from prism.kernels.attention.softmax import mask, weigh
 from prism.lang import (
     CUtensorMap, attr, block, claim, const, constexpr, count, dtype, float32, fragment, grid, group, id, int32, int64, one,
-    partition, prefetch_map, prism, ptr, requires, roles, row, set_registers, shared, store_vector, template, thread, turns, warp,
+    partition, prefetch_map, prism, ptr, requires, roles, set_registers, shared, store_vector, template, thread, turns, warp,
     warpgroup, wgmma,
 )  # fmt: skip
 
@@ -81,13 +81,8 @@ def decode_latent(
             ):
                 for e in range(8 * t, 64 * 64, 8 * 256):
                     store_vector(own[e], load_query(q, at, top, e / 64, 512 + e % 64, s))
-            with consumers, group(thread[1]):
-                for h in range(2):
-                    high[h] = min(length, least + (top + row(scores, 2 * h)) / s.shared_by) if CUT.causal else length
-                    largest[h] = LEAST
-                    total[h] = 0
-                for i in range(count(sums)):
-                    sums[i] = 0
+            with consumers, group(warpgroup[1]):
+                begin_rows(scores, sums, largest, total, high, length, top, s, CAUSAL=CUT.causal)
             with claim(q_tile, consumers) as q_now, claim(q_end, consumers) as q_last:
                 for j in range(first * 64, last * 64, 64):
                     with claim(k_rest, loader) as k_in:
@@ -109,12 +104,7 @@ def decode_latent(
                             if j + 64 > least:
                                 mask(scores, low, high, j)
                             weigh(scores, largest, total, factor, s.scale, MORE=0, BY_PRODUCTS=0)
-                        with group(thread[1]):
-                            for i in range(count(sums)):
-                                sums[i] *= factor[i / 2 % 2]
-                            for i in range(count(weights)):
-                                weights[i] = T(scores[i])
-                        with group(warpgroup[1]):
+                            scale_rows(scores, weights, sums, factor)
                             if w == 0:
                                 wgmma(sums, weights, k_left, transpose_b=True)
                             else:

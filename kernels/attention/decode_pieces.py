@@ -1,11 +1,12 @@
-"""Which block has which tiles, of sequences of different lengths; what is loaded of them, and cleared."""
+"""Which block has which tiles, of sequences of different lengths; what is loaded of them, cleared, and scaled."""
 
 from __future__ import annotations
 
 from prism.kernels.attention.decode_cut import Sizes
+from prism.kernels.attention.softmax import LEAST
 from prism.lang import (
-    CUtensorMap, block, const, constexpr, dtype, function, grid, group, id, int32, int64, load_vector, one, partition, prism, ptr,
-    requires, shared, store_vector, template, thread, tma_load, vector, warp,
+    CUtensorMap, block, const, constexpr, count, dtype, float32, fragment, function, grid, group, id, int32, int64, load_vector,
+    one, partition, prism, ptr, requires, row, shared, store_vector, template, thread, tma_load, vector, warp, warpgroup,
 )  # fmt: skip
 from prism.lib.thread import operators
 
@@ -157,6 +158,48 @@ def load_query(
 
 
 @prism("device")
+@template(KEYS=constexpr(int), DIM=constexpr(int), CAUSAL=constexpr(bool))
+@requires(warpgroup[1])
+def begin_rows(
+    scores: fragment(float32, 64, KEYS) @ warpgroup[1], sums: fragment(float32, 64, DIM) @ warpgroup[1],
+    largest: float32[2] @ thread[1], total: float32[2] @ thread[1], high: int32[2] @ thread[1], length: int32 @ warpgroup[1],
+    top: int32 @ warpgroup[1], s: Sizes @ grid[1],
+):
+    """Nothing is summed up of rows from `top` on as yet; `high`: which keys the thread's two see, of `length`.
+
+    Perspective: warpgroup.
+    Test:        tests/kernels/test_attention_decode.py
+    """
+    with group(thread[1]):
+        for h in range(2):
+            token: int32 = (top + row(scores, 2 * h)) / s.shared_by
+            high[h] = min(length, length - (s.tokens - 1) + token) if CAUSAL else length
+            largest[h] = LEAST
+            total[h] = 0
+        for i in range(count(sums)):
+            sums[i] = 0
+
+
+@prism("device")
+@template(T=dtype, KEYS=constexpr(int), DIM=constexpr(int))
+@requires(warpgroup[1])
+def scale_rows(
+    scores: fragment(float32, 64, KEYS) @ warpgroup[1], weights: fragment(T, 64, KEYS) @ warpgroup[1],
+    sums: fragment(float32, 64, DIM) @ warpgroup[1], factor: float32[2] @ thread[1],
+):
+    """Scale what was summed up by the last largest scores, and round the new weights, which `weigh` made of scores.
+
+    Perspective: warpgroup.
+    Test:        tests/kernels/test_attention_decode.py
+    """
+    with group(thread[1]):
+        for i in range(count(sums)):
+            sums[i] *= factor[i / 2 % 2]
+        for i in range(count(weights)):
+            weights[i] = T(scores[i])
+
+
+@prism("device")
 @template(T=dtype, KEYS=constexpr(int), BOX=constexpr(int), DIM=constexpr(int), PAGE=constexpr(int), ONCE=constexpr(bool))
 @requires(warp[1])
 def bring(
@@ -189,4 +232,4 @@ def bring(
             tma_load(tile, x[batch, head, first, column])
 
 
-__all__ = ["block_of", "bring", "clear_rows", "deal", "load_query"]
+__all__ = ["begin_rows", "block_of", "bring", "clear_rows", "deal", "load_query", "scale_rows"]

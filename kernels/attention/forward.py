@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from prism.kernels.attention.cut import Cut, Terms
 from prism.kernels.attention.packed import Place, find_tile
-from prism.kernels.attention.softmax import EIGHT, LEAST, LN_2, LOG2_E, as_it_is, change, mask, pack, weigh
+from prism.kernels.attention.softmax import (
+    EIGHT, LEAST, LN_2, LOG2_E, as_it_is, change, compare, exponentiate, mask, pack,
+)  # fmt: skip
 from prism.lang import (
     CUtensorMap, attr, block, claim, column, const, constexpr, count, dtype, fast_exp2, float32, fragment, function, grid, group,
     id, int32, int64, log2, one, partition, prism, ptr, requires, roles, row, set_registers, shared, shuffle_xor, stmatrix,
@@ -125,6 +127,23 @@ def attend(
                     total[h] = 0
                 for i in range(count(sums)):
                     sums[i] = 0
+            MORE: constexpr(int) = EIGHT if CUT.width == 1 else 0
+            BY: constexpr(int) = CUT.by_products if PLAIN else 0
+            by: float32 @ block[1] = scale_of * LOG2_E if PLAIN else 1.0
+            @requires(warpgroup[1])
+            def look(j: int32 @ block[1]):
+                if not PLAIN:
+                    change(scores, top + 64 * w, j, head, scale_of, cap, CAP=TERMS.cap, SCORE=SCORE)
+                # Those of which some row sees not all; and some more, so that they are the first and the last.
+                if j + CUT.keys > end - (CUT.rows - 1 if TERMS.causal else 0):
+                    mask(scores, low, high, j)
+                elif TERMS.window and j < begin + (CUT.keys + CUT.rows):
+                    mask(scores, low, high, j)
+                compare(scores, largest, total, factor, by, MORE=MORE)
+            @requires(thread[1])
+            def scale_sums():
+                for i in range(count(sums)):
+                    sums[i] *= factor[i / 2 % 2]
             with claim(q_tile, consumers) as q_now:
                 for j in range(begin, end + CUT.keys, CUT.keys):
                     with claim(k_tile, loader) as k_in, one(thread):
@@ -149,6 +168,14 @@ def attend(
                             with claim(v_tile, consumers, in_flight=1) as v_now, group(warpgroup[1]):
                                 if j > begin:
                                     wgmma(sums, weights, v_now, transpose_b=not CUT.transposed)
+                            if CUT.late > 0:
+                                with consumers:
+                                    if j < end:
+                                        with group(warpgroup[1]):
+                                            look(j)
+                                        if CUT.late > 1:
+                                            with group(thread[1]):
+                                                scale_sums()
                     else:
                         with claim(k_tile, consumers, in_flight=1) as k_now, group(warpgroup[1]):
                             if j < end:
@@ -159,23 +186,12 @@ def attend(
                     with consumers:
                         if j < end:
                             with group(warpgroup[1]):
-                                if not PLAIN:
-                                    change(scores, top + 64 * w, j, head, scale_of, cap, CAP=TERMS.cap, SCORE=SCORE)
-                                MORE: constexpr(int) = EIGHT if CUT.width == 1 else 0
-                                BY: constexpr(int) = CUT.by_products if PLAIN else 0
-                                by: float32 = scale_of * LOG2_E if PLAIN else 1.0
-                                # Those of which some row sees not all; and some more, so that they are the first and the last.
-                                if j + CUT.keys > end - (CUT.rows - 1 if TERMS.causal else 0):
-                                    mask(scores, low, high, j)
-                                    weigh(scores, largest, total, factor, by, MORE=MORE, BY_PRODUCTS=0)
-                                elif TERMS.window and j < begin + (CUT.keys + CUT.rows):
-                                    mask(scores, low, high, j)
-                                    weigh(scores, largest, total, factor, by, MORE=MORE, BY_PRODUCTS=0)
-                                else:
-                                    weigh(scores, largest, total, factor, by, MORE=MORE, BY_PRODUCTS=BY)
+                                if CUT.late == 0:
+                                    look(j)
+                                exponentiate(scores, largest, total, by, BY_PRODUCTS=BY)
                             with group(thread[1]):
-                                for i in range(count(sums)):
-                                    sums[i] *= factor[i / 2 % 2]
+                                if CUT.late < 2:
+                                    scale_sums()
                                 if CUT.width == 1:  # of 16 columns, pairs of the first 8 and of the last stand together
                                     for i in range(count(weights)):
                                         weights[i] = W(scores[i / 8 * 8 + i / 2 % 2 * 4 + i / 4 % 2 * 2 + i % 2])

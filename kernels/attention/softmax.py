@@ -104,29 +104,28 @@ def exp2_by_products(
 
 
 @prism("device")
-@template(KEYS=constexpr(int), HELD=constexpr(int), MORE=constexpr(int), BY_PRODUCTS=constexpr(int))
+@template(KEYS=constexpr(int), HELD=constexpr(int), MORE=constexpr(int))
 @requires(warpgroup[1])
-def weigh(
+def compare(
     scores: fragment(float32, 64, KEYS) @ warpgroup[1], largest: float32[HELD] @ thread[1], total: float32[2] @ thread[1],
     factor: float32[2] @ thread[1], scale: float32 @ warpgroup[1],
 ):
-    """Make scores their weights, `exp2(scale * score - largest)`, of the thread's two rows, and `total` the sum of them so far.
+    """Make `largest` the largest of `scale * score`, of the thread's two rows; the sum so far is scaled by what it was to it.
 
     Perspective: warpgroup; the four threads that share rows agree on the largest score, and each has a part of the sum.
     Shapes:      `largest` is that score less `MORE`, so weights and their sum are times 2^`MORE`. Where four numbers are `HELD`,
                  the last two are those, and the first two those of this tile alone, or 2^`DROP` below: a tile's largest weight
                  is a power of two then, which rounding leaves as it is, and large weights are those that count. `factor`: by
-                 what to scale what was summed by the last `largest`. Of `BY_PRODUCTS` pairs of weights one is made by
-                 `exp2_by_products`; 0: none is.
+                 what to scale what was summed by the last `largest`.
     Source:      Milakov and Gimelshein, "Online normalizer calculation for softmax".
     Test:        tests/kernels/test_attention.py
     """
     for h in range(2):
         top: float32 @ thread[1] = -math.inf
         with group(thread[1]):
-            for i in range(count(scores)):
+            for i in range(0, count(scores), 2):
                 if i / 2 % 2 == h:
-                    top = max(top, scores[i])
+                    top = max(top, max(scores[i], scores[i + 1]))
             top = max(scale * top - MORE if MORE > 0 else scale * top, largest[h] if HELD == 2 else -math.inf)
         for s in range(2):
             top = max(top, shuffle_xor(top, 1 << s))
@@ -137,6 +136,21 @@ def weigh(
             factor[h] = fast_exp2_flush(largest[h] - top)
             largest[h] = top
             total[h] *= factor[h]
+
+
+@prism("device")
+@template(KEYS=constexpr(int), HELD=constexpr(int), BY_PRODUCTS=constexpr(int))
+@requires(warpgroup[1])
+def exponentiate(
+    scores: fragment(float32, 64, KEYS) @ warpgroup[1], largest: float32[HELD] @ thread[1], total: float32[2] @ thread[1],
+    scale: float32 @ warpgroup[1],
+):
+    """Make scores their weights, `exp2(scale * score - largest)`, of the thread's two rows, and add them to `total`.
+
+    Perspective: warpgroup; each thread has a part of the sum.
+    Shapes:      of `BY_PRODUCTS` pairs of weights one is made by `exp2_by_products`; 0: none is.
+    Test:        tests/kernels/test_attention.py
+    """
     with group(thread[1]):
         for i in range(0, count(scores), 2):
             if BY_PRODUCTS > 0 and i / 4 % max(BY_PRODUCTS, 1) == 0:
@@ -150,4 +164,23 @@ def weigh(
                 total[i / 2 % 2] += scores[i + e]
 
 
-__all__ = ["EIGHT", "LEAST", "LN_2", "LOG2_E", "as_it_is", "change", "exp2_by_products", "mask", "pack", "weigh"]
+@prism("device")
+@template(KEYS=constexpr(int), HELD=constexpr(int), MORE=constexpr(int), BY_PRODUCTS=constexpr(int))
+@requires(warpgroup[1])
+def weigh(
+    scores: fragment(float32, 64, KEYS) @ warpgroup[1], largest: float32[HELD] @ thread[1], total: float32[2] @ thread[1],
+    factor: float32[2] @ thread[1], scale: float32 @ warpgroup[1],
+):
+    """Make scores their weights: `compare`, then `exponentiate`.
+
+    Perspective: warpgroup.
+    Test:        tests/kernels/test_attention.py
+    """
+    compare(scores, largest, total, factor, scale, MORE=MORE)
+    exponentiate(scores, largest, total, scale, BY_PRODUCTS=BY_PRODUCTS)
+
+
+__all__ = [
+    "EIGHT", "LEAST", "LN_2", "LOG2_E", "as_it_is", "change", "compare", "exp2_by_products", "exponentiate", "mask", "pack",
+    "weigh",
+]  # fmt: skip

@@ -62,47 +62,47 @@ def select(
         @requires(block[1], thread[THREADS])
         def load(tile: int32 @ block[1], epoch: uint32 @ block[1]):
             nonlocal coming, signs
-            start: int64 @ block[1] = int64(tile) * TILE
-            many: int32 @ block[1] = extent(tile, n, TILE=TILE)
-            at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=WIDTH)
-            marks: C[ITEMS] @ thread[1]  # what is tested
-            edge: C @ thread[1] = unset  # in lane 0: what is before the warp's first one
-            lane: int32 @ thread[1] = id() % 32
-            follows: bool @ thread[1] = EDGES and lane == 0 and 0 < start + at < n
-            if not OWN:
-                with partition(mask, block[1], offset=start) as source:
-                    block.load_tile(source, marks, many, unset, mask_skew, 0, WIDTH=WIDTH, REVERSE=False, SPARE=False)
-                block.prefetch_tile(mask, tile + blocks, n, TILE=TILE)  # about what this block draws next
-                with group(thread[1]):
-                    if follows:
-                        edge = C(mask[start + at - 1])
-            signs = 0
-            if not OWN and not EDGES:  # before elements are loaded: then flags take a register, and marks none
-                for k in range(ITEMS):
-                    signs = signs | uint32(1 if TEST(marks[k]) else 0) << k
-            if not PLACES:
-                ahead: T[ITEMS] @ thread[1]
-                with partition(x, block[1], offset=start) as source:
-                    block.load_tile(source, ahead, many, otherwise, skew, 0, WIDTH=WIDTH, REVERSE=False, SPARE=False)
-                block.prefetch_tile(x, tile + blocks, n, TILE=TILE)
-                with group(thread[1]):
-                    hold(ahead, tile_ahead)
-                if OWN:
-                    for k in range(ITEMS):
-                        marks[k] = C(ahead[k])
+            if OWN and EDGES and not PLACES:
+                signs = load_runs(
+                    x, tile_ahead, tile, n, blocks, skew, otherwise, unset, THREADS=THREADS, ITEMS=ITEMS, WIDTH=WIDTH,
+                )
+            else:
+                start: int64 @ block[1] = int64(tile) * TILE
+                many: int32 @ block[1] = extent(tile, n, TILE=TILE)
+                at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=WIDTH)
+                marks: C[ITEMS] @ thread[1]  # what is tested
+                edge: C @ thread[1] = unset  # in lane 0: what is before the warp's first one
+                lane: int32 @ thread[1] = id() % 32
+                if not OWN:
+                    with partition(mask, block[1], offset=start) as source:
+                        block.load_tile(source, marks, many, unset, mask_skew, 0, WIDTH=WIDTH, REVERSE=False, SPARE=False)
+                    block.prefetch_tile(mask, tile + blocks, n, TILE=TILE)  # about what this block draws next
                     with group(thread[1]):
-                        if follows:
-                            edge = C(x[start + at - 1])
-                    if GIVEN:
+                        if EDGES and lane == 0 and 0 < start + at < n:
+                            edge = C(mask[start + at - 1])
+                signs = 0
+                if not OWN and not EDGES:  # before elements are loaded: then flags take a register, and marks none
+                    for k in range(ITEMS):
+                        signs = signs | uint32(1 if TEST(marks[k]) else 0) << k
+                if not PLACES:
+                    ahead: T[ITEMS] @ thread[1]
+                    with partition(x, block[1], offset=start) as source:
+                        block.load_tile(source, ahead, many, otherwise, skew, 0, WIDTH=WIDTH, REVERSE=False, SPARE=False)
+                    block.prefetch_tile(x, tile + blocks, n, TILE=TILE)
+                    with group(thread[1]):
+                        hold(ahead, tile_ahead)
+                    if OWN:
                         for k in range(ITEMS):
-                            signs = signs | uint32(1 if TEST(marks[k], mask[0]) else 0) << k
-                    elif not EDGES:
+                            marks[k] = C(ahead[k])
                         for k in range(ITEMS):
-                            signs = signs | uint32(1 if TEST(marks[k]) else 0) << k
-            if EDGES:
-                signs = edge_flags(marks, edge, WIDTH=WIDTH)
-                signs = signs | (1 if start + at == 0 else 0)
-            signs = signs & bits_within(many - at, ITEMS=ITEMS, WIDTH=WIDTH)
+                            if GIVEN:
+                                signs = signs | uint32(1 if TEST(marks[k], mask[0]) else 0) << k
+                            else:
+                                signs = signs | uint32(1 if TEST(marks[k]) else 0) << k
+                if EDGES:
+                    signs = edge_flags(marks, edge, WIDTH=WIDTH)
+                    signs = signs | (1 if start + at == 0 else 0)
+                signs = signs & bits_within(many - at, ITEMS=ITEMS, WIDTH=WIDTH)
             coming = block.count_flags(signs, earlier, THREADS=THREADS)
             grid.publish(words, tile, uint32(coming), epoch)
 
@@ -153,6 +153,44 @@ def select(
         )
         if last.tile == tiles + blocks - 1:  # every block has drawn its last ticket
             grid.count_launch(control, words, capacity, tiles, last.epoch, 0)
+
+
+@prism("device")
+@requires(block[1], thread[32])
+@template(
+    TI=dtype, T=dtype, H=dtype, C=dtype, THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int),
+    HELD=constexpr(int),
+)
+def load_runs(
+    x: ptr(const(TI)) @ grid[1], held: H[HELD] @ thread[1], tile: int32 @ block[1], n: int64 @ grid[1],
+    blocks: int32 @ block[1], skew: int32 @ grid[1], otherwise: T @ grid[1], unset: C @ grid[1],
+) -> uint32 @ thread[1]:
+    """Load a tile of `x` into `held`; return the bits of the elements at which runs of equal ones begin.
+
+    Perspective: block, of `THREADS` threads.
+    Shapes:      as of `select`; `blocks`: of as many tiles on the block asks to have one brought near.
+    """
+    TILE: constexpr(int) = THREADS * ITEMS
+    start: int64 @ block[1] = int64(tile) * TILE
+    many: int32 @ block[1] = extent(tile, n, TILE=TILE)
+    at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=WIDTH)
+    edge: C @ thread[1] = unset  # in lane 0: what is before the warp's first one
+    items: T[ITEMS] @ thread[1]
+    marks: C[ITEMS] @ thread[1]
+    with partition(x, block[1], offset=start) as source:
+        block.load_tile(source, items, many, otherwise, skew, 0, WIDTH=WIDTH, REVERSE=False, SPARE=False)
+    block.prefetch_tile(x, tile + blocks, n, TILE=TILE)
+    with group(thread[1]):
+        hold(items, held)
+    for k in range(ITEMS):
+        marks[k] = C(items[k])
+    lane: int32 @ thread[1] = id() % 32
+    with group(thread[1]):
+        if lane == 0 and 0 < start + at < n:
+            edge = C(x[start + at - 1])
+    signs: uint32 @ thread[1] = edge_flags(marks, edge, WIDTH=WIDTH)
+    signs = signs | (1 if start + at == 0 else 0)
+    return signs & bits_within(many - at, ITEMS=ITEMS, WIDTH=WIDTH)
 
 
 @prism("device")

@@ -9,10 +9,9 @@ from prism.lang import (
     attr, block, claim, clz, const, constexpr, count, dtype, grid, group, id, int32, int64, mailbox, partition, popcount, prism,
     ptr, receive, requires, shared, split, template, thread, uint16, uint32, uint64, warp, warp_max, warp_sum,
 )
-from prism.kernels.select.compaction import bits_within, edge_flags, hold, release
+from prism.kernels.select.compaction import load_runs, release
 from prism.kernels.select.parts import skew_at, store_part
 from prism.lib.block.compact import rank_rows
-from prism.lib.thread import extent
 
 @prism("global")
 @template(
@@ -56,26 +55,10 @@ def encode(
             @requires(block[1], thread[THREADS])
             def load(tile: int32 @ block[1], epoch: uint32 @ block[1]):
                 nonlocal coming, signs
-                start: int64 @ block[1] = int64(tile) * TILE
-                many: int32 @ block[1] = extent(tile, n, TILE=TILE)
                 at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=WIDTH)
-                marks: C[ITEMS] @ thread[1]
-                edge: C @ thread[1] = unset  # in lane 0: what is before the warp's first one
-                lane: int32 @ thread[1] = id() % 32
-                ahead: T[ITEMS] @ thread[1]
-                with partition(x, block[1], offset=start) as source:
-                    block.load_tile(source, ahead, many, otherwise, skew, 0, WIDTH=WIDTH, REVERSE=False, SPARE=False)
-                block.prefetch_tile(x, tile + blocks, n, TILE=TILE)
-                with group(thread[1]):
-                    hold(ahead, tile_ahead)
-                for k in range(ITEMS):
-                    marks[k] = C(ahead[k])
-                with group(thread[1]):
-                    if lane == 0 and 0 < start + at < n:
-                        edge = C(x[start + at - 1])
-                signs = edge_flags(marks, edge, WIDTH=WIDTH)
-                signs = signs | (1 if start + at == 0 else 0)
-                signs = signs & bits_within(many - at, ITEMS=ITEMS, WIDTH=WIDTH)
+                signs = load_runs(
+                    x, tile_ahead, tile, n, blocks, skew, otherwise, unset, THREADS=THREADS, ITEMS=ITEMS, WIDTH=WIDTH,
+                )
                 last: uint32 @ block[1] = 0
                 coming, last = count_starts(signs, at, earlier, WIDTH=WIDTH, THREADS=THREADS)
                 grid.publish(words, tile, last << 16 | uint32(coming), epoch)

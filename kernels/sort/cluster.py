@@ -186,7 +186,8 @@ def sort_cluster(
                     return block.any(wrong)
 
                 write_in_order(
-                    sorted, sorted_values, ids, TILE, shift, lowest, slowly, KIND=KIND, VALUES=VALUES, THREADS=THREADS, WRITE=write,
+                    sorted, sorted_values, ids, TILE, shift, lowest, slowly, KIND=KIND, VALUES=VALUES, THREADS=THREADS,
+                    WRITE=write,
                 )
             with group(thread[1]):
                 for k in range(ITEMS):

@@ -6,7 +6,7 @@ from prism.kernels.sort.parts import GIVEN, NONE
 
 
 class Configuration(NamedTuple):
-    """Blocks of `threads` with `items` elements each; `blocks` of them a multiprocessor, at least; `ahead`: as of `sort_digit`."""
+    """Blocks of `threads` with `items` elements each, at least `blocks` of them a multiprocessor; `ahead`: of `sort_digit`."""
 
     threads: int
     items: int
@@ -36,7 +36,7 @@ class Shape(NamedTuple):
     items: int
 
 
-COUNTING_KEYS = Shape(threads=1024, items=16)
+COUNTING_KEYS = Shape(threads=768, items=16)
 FILLING = {1: Shape(threads=256, items=4), 2: Shape(threads=256, items=4)}
 """Of `fill_keys`, by the bytes of a key: `items` vectors of 16 bytes a thread."""
 ZEROS = Shape(threads=512, items=32)

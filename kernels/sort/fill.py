@@ -10,6 +10,7 @@ from prism.lib.thread import extent, operators
 
 _HALF = 1 << 16
 _PAIRS = 1 << 15
+_FEW = 4
 
 
 @prism("global")
@@ -22,7 +23,9 @@ def count_keys(
 ):
     """Add to `counts[key]` how many of the `n` elements of `x` have that key.
 
-    A block counts in shared memory, two keys in a word. What goes beyond 16 bits is added to `counts` at once.
+    A block counts in shared memory, two keys in a word, and looks at no result: whether a half of a word has gone over, the sum
+    of all halves tells, as then it is less than what was counted. If it has, or the block's first tile says that it may, each
+    addition looks at what it does, and what goes beyond 16 bits is added to `counts` at once.
 
     Perspective: grid, of any number of blocks of `THREADS` threads.
     Shapes:      `x`: bits of numbers, which `flip` and `lowest` put in order: see `prism.kernels.sort.order`. `counts`: 65536,
@@ -62,48 +65,40 @@ def count_keys(
                     with partition(bins, thread[1], 0, races="none") as pairs, group(thread[1]):
                         for k in range(ITEMS):
                             if at + (k // WIDTH * 32 * WIDTH + k % WIDTH) < many:
-                                if slowly:
-                                    add_key(pairs, counts, int32(keys[k]), 1)
-                                else:
-                                    add_some(pairs, counts, int32(keys[k]), 1, CAREFUL=False)
-                elif slowly:
-                    count_rows(keys, bins, counts, CAREFUL=True)
+                                add_some(pairs, counts, int32(keys[k]), 1, slowly)
                 else:
-                    count_rows(keys, bins, counts, CAREFUL=False)
+                    count_rows(keys, bins, counts, slowly)
 
         first: int32 @ block[1] = me
         last: int32 @ block[1] = min(me + blocks, tiles)  # one tile, to see whether a key is common
         slowly: bool @ block[1] = False
-        counted: int32 @ block[1] = 0  # how many parts
         block.fill(bins, 0, _PAIRS)
-        while counted < 3:
+        for part in range(3):
             count_tiles(first, last, slowly)
-            counted = counted + 1
             first = last
             last = tiles
             found: uint32 @ thread[1] = 0
-            if counted == 1:
+            if part == 0:
                 with group(thread[1]):
                     for pair in range(t, _PAIRS, THREADS):
                         found = max(found, max(bins[pair] >> 16, bins[pair] & (_HALF - 1)))
                 often: int64 @ block[1] = int64(block.reduce(found, OP=operators.maximum))
                 slowly = often * ((tiles - me) / blocks + 1) >= _HALF / 2
-            elif slowly:
-                counted = 3
             else:
+                if slowly:
+                    break
                 with group(thread[1]):
                     for pair in range(t, _PAIRS, THREADS):
                         found = found + (bins[pair] >> 16) + (bins[pair] & (_HALF - 1))
                 sum: uint32 @ block[1] = block.reduce(found, OP=operators.add)
-                mine: int64 @ block[1] = 0
-                for tile in range(me, tiles, blocks):
-                    mine = mine + extent(tile, n, TILE=TILE)
+                mine: int64 @ block[1] = int64((tiles - me + (blocks - 1)) / blocks) * TILE
+                if me == (tiles - 1) % blocks:  # its last tile is that of the array
+                    mine = mine - (int64(tiles) * TILE - n)
                 if int64(sum) == mine:
-                    counted = 3
-                else:  # a half has gone over, which takes 65535 or 65536 away: once more
-                    block.fill(bins, 0, _PAIRS)
-                    first = me
-                    slowly = True
+                    break
+                block.fill(bins, 0, _PAIRS)  # a half has gone over, which takes 65535 or 65536 away: once more
+                first = me
+                slowly = True
         with group(thread[1]):
             for pair in range(t, _PAIRS, THREADS):
                 word: uint32 = bins[slot(pair)]
@@ -115,11 +110,13 @@ def count_keys(
 
 @prism("device")
 @requires(block[1], thread[32])
-@template(C=dtype, ITEMS=constexpr(int), CAREFUL=constexpr(bool))
-def count_rows(keys: uint16[ITEMS] @ thread[1], bins: ptr(uint32) @ block[1], counts: ptr(C) @ grid[1]):
+@template(C=dtype, ITEMS=constexpr(int))
+def count_rows(
+    keys: uint16[ITEMS] @ thread[1], bins: ptr(uint32) @ block[1], counts: ptr(C) @ grid[1], careful: bool @ block[1],
+):
     """Count the keys of a whole tile; where one seems to occur very often, a warp adds its own up first.
 
-    `CAREFUL`: as `add_key` counts; else what goes beyond 16 bits is lost.
+    `careful`: as `add_key` counts; else what goes beyond 16 bits is lost.
     Additions to one place come one after the other. Sorted arrays, and such with a number that is common, have many of them.
     """
     FEW: constexpr(int) = 4  # of equal keys in a row of 32, at least as fast one by one
@@ -141,16 +138,16 @@ def count_rows(keys: uint16[ITEMS] @ thread[1], bins: ptr(uint32) @ block[1], co
                         if int32(keys[k]) == common:
                             own = own + 1
                         else:
-                            add_some(pairs, counts, int32(keys[k]), 1, CAREFUL=CAREFUL)
+                            add_some(pairs, counts, int32(keys[k]), 1, careful)
                 lane: int32 @ thread[1] = id()
                 sum: int32 @ thread[1] = warp.reduce_to_first(own, OP=operators.add, FEW=False, TENSOR=False)
                 with group(thread[1]):
                     if lane == 0:
-                        add_some(pairs, counts, common, sum, CAREFUL=CAREFUL)
+                        add_some(pairs, counts, common, sum, careful)
             else:
                 with group(thread[1]):
                     for k in range(ITEMS):
-                        add_some(pairs, counts, int32(keys[k]), 1, CAREFUL=CAREFUL)
+                        add_some(pairs, counts, int32(keys[k]), 1, careful)
 
 
 @prism("device")
@@ -162,10 +159,13 @@ def slot(pair: int32 @ thread[1]) -> int32 @ thread[1]:
 
 @prism("device")
 @requires(thread[1])
-@template(C=dtype, CAREFUL=constexpr(bool))
-def add_some(bins: ptr(uint32) @ thread[1], counts: ptr(C) @ grid[1], key: int32 @ thread[1], many: int32 @ thread[1]):
-    """Add to the 16 bits of a key; `CAREFUL`: as `add_key` does, which asks for what was there, and takes twice as long."""
-    if CAREFUL:
+@template(C=dtype)
+def add_some(
+    bins: ptr(uint32) @ thread[1], counts: ptr(C) @ grid[1], key: int32 @ thread[1], many: int32 @ thread[1],
+    careful: bool @ thread[1],
+):
+    """Add to the 16 bits of a key; `careful`: as `add_key` does, which asks for what was there, and takes twice as long."""
+    if careful:
         add_key(bins, counts, key, many)
     else:
         atomic_add(bins[slot(key >> 1)], uint32(many) << 16 * (key & 1), scope="block")
@@ -249,13 +249,23 @@ def fill_keys(
                 many: int32 = extent(me * share + tile, n, TILE=TILE)
                 first = key_near(starts, first, KEYS, begin)
                 last: int32 = key_near(starts, first, KEYS, begin + (many - 1))
+                changes: int32[_FEW]  # where the following keys begin in the tile: of few, comparisons are faster than searches
+                for j in range(_FEW):
+                    changes[j] = TILE
+                    if j < last - first and last - first <= _FEW:
+                        changes[j] = int32(int64(starts[first + 1 + j]) - begin)
                 for j in range(ITEMS // WIDTH):
                     here: int32 = (t + j * THREADS) * WIDTH
                     if here < many:
                         end: int32 = min(here + WIDTH, many)
                         key: int32 = first
                         top: int32 = last
-                        if first != last:
+                        if last - first <= _FEW:
+                            top = first
+                            for k in range(_FEW):
+                                key = key + (1 if changes[k] <= here else 0)
+                                top = top + (1 if changes[k] < end else 0)
+                        else:
                             key = key_at(starts, first, last - first + 1, begin + here)
                             top = key_at(starts, key, last - key + 1, begin + (end - 1))
                         number: K = decode(K(key), flip, lowest, KIND=KIND)

@@ -5,8 +5,8 @@ digit occurs in it. When all have, each adds up what the tiles have, and writes 
 """
 
 from prism.lang import (
-    attr, block, const, constexpr, dtype, grid, group, id, int32, load_vector, may_alias, partition, prism, ptr, requires, shared,
-    shuffle, template, thread, uint16, uint32, vector,
+    attr, block, const, constexpr, dtype, grid, group, id, int32, load_vector, may_alias, partition, prism, ptr, requires,
+    shared, shuffle, template, thread, uint16, uint32, vector,
 )
 from prism.kernels.sort.cluster import load_row
 from prism.kernels.sort.order import INTEGER

@@ -57,7 +57,7 @@ def failing(
             context.work.spend(context.function, len(placed) // COPIED)
             walk_function(context, placed, trail=trail)
     except Conflict as conflict:
-        return conflict
+        return conflict.with_traceback(None)
     except Spent:
         return known
     return None

@@ -132,6 +132,8 @@ def test_edges(dim: int) -> None:
 
 NEAR = 1.01
 """The error's root mean square is at most torch's, to the percent that rounding of other partial sums may differ by."""
+SPLIT = 1.02
+"""Of few short heads flash makes parts of 64 keys, and rounds weights beside the largest of each: our tiles have up to 112."""
 SHORT = (2, 4, 1000, 128), (2, 2, 1300, 128)
 CASES: dict[str, dict[str, Any]] = {
     "all keys": {}, "causal": {"causal": True}, "from the top": {"causal": "top_left"}, "window": {"window": (200, 30)},
@@ -182,8 +184,8 @@ def test_as_near_as_kernels_of_torch(length: int, causal: bool) -> None:
             with sdpa_kernel(backend):
                 theirs = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal)
             ours, other = rms(found - wanted), rms(theirs - wanted)
-            # On an H200 up to 1.027 times flash's, of float16, heads of 96 and 500 keys: the page says so.
-            assert ours <= 1.04 * other, (dim, kind, backend, ours, other)
+            split = backend == SDPBackend.FLASH_ATTENTION and length == 500
+            assert ours <= (SPLIT if split else 1.0) * other, (dim, kind, backend, ours, other)
 
 
 def random_kind(seed: int) -> dict[str, Any]:

@@ -33,6 +33,7 @@ TWO = Cut(64, 64, keys=48, turns=True)
 THREE = Cut(64, 64, keys=64, groups=3, turns=True, registers=160, loader_registers=32, queries=2)
 AHEAD = replace(TWO, queries=2)
 DIRECT = replace(TWO, slab=False)
+LATE, LATER = replace(AHEAD, late=1), replace(DIRECT, late=2)
 FAR = 1 << 30
 EPS = {"float16": 2.0**-11, "bfloat16": 2.0**-8}
 BITS = {"float16": lambda x: x.astype(np.float16), "bfloat16": lambda x: bf16_bits(x.astype(np.float32))}
@@ -129,7 +130,9 @@ def attended(
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
-@pytest.mark.parametrize("cut", [AHEAD, replace(ONE, slab=False)], ids=["turns", "direct"])
+@pytest.mark.parametrize(
+    "cut", [AHEAD, replace(ONE, slab=False), LATE, LATER], ids=["turns", "direct", "late turns", "later turns"]
+)
 def test_schedules(cut: Cut, schedule: str) -> None:
     assert attended(140, 100, cut, schedule=schedule, seed=1, ahead=-40)
 
@@ -268,8 +271,8 @@ def test_nobody_wrote_a_barrier_and_no_block_waits_for_all() -> None:
 
 @pytest.mark.parametrize(
     "cut",
-    rarely([ONE, TWO, DIRECT, AHEAD, replace(ONE, slab=False)], but=[AHEAD]),
-    ids=lambda cut: f"{cut.groups} {cut.slab} {cut.queries}",
+    rarely([ONE, TWO, DIRECT, AHEAD, replace(ONE, slab=False), LATE, LATER], but=[AHEAD]),
+    ids=lambda cut: f"{cut.groups} {cut.slab} {cut.queries} {cut.late}",
 )
 def test_each_wait_is_needed(cut: Cut, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of each wait deleted the machine tells, or the result is wrong; but for one each of `EXCUSES`."""

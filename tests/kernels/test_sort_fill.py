@@ -66,7 +66,9 @@ def test_more_of_a_key_than_16_bits_hold(data: str) -> None:
 def test_more_of_a_key_than_the_first_tile_tells(key: int) -> None:
     """What has gone over is seen by the sum, and all is counted once more."""
     random = np.random.default_rng(2)
-    x = np.concatenate([DATA["uniform"](random, 4096), np.full(66_000, key), DATA["uniform"](random, 99)]).astype(np.uint16)
+    x = np.concatenate([DATA["uniform"](random, 4096), np.full(66_000, key), DATA["uniform"](random, 99)]).astype(
+        np.uint16
+    )
     assert np.array_equal(count(x, blocks=1), np.bincount(x, minlength=1 << 16))
 
 

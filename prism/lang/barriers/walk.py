@@ -101,7 +101,7 @@ def walk_statement(walk: Walk, place: Place, statement: tree.Stmt, state: State)
             if more == marks:
                 raise  # to the statement around it: each try adds a mark, or goes one statement out, so this ends
             walk.placed[statement] = more
-            walk.why[statement] = conflict
+            walk.why[statement] = conflict.with_traceback(None)  # its frames hold this walk: all of it would live on
             # A head's state may hold what the new barrier settles: with it the walk would ask for barriers that nothing needs.
             walk.heads.clear()
             continue
@@ -162,7 +162,7 @@ def remedy(walk: Walk, place: Place, conflict: Conflict, state: State) -> tuple[
         return (Registers(),) if warps(place) else ()
     if relation.behind and first.synced is not None and first.synced[2] in walk.placed:
         walk.placed[first.synced[2]] = add_marks(walk.placed[first.synced[2]], (Fence(space_of(first.touch.root)),))
-        walk.why[first.synced[2]] = conflict
+        walk.why[first.synced[2]] = conflict.with_traceback(None)
         raise Restart
     unit = realise(relation.unit, place.code, walk.context.function)
     if unit is None or (relation.unit != THREAD and not meets(place, unit, walk.context.function)):

@@ -75,41 +75,36 @@ def loaded_for_several(e: tree.Expr) -> list[tree.Symbol]:
 
 def evaluated_expressions(body: tree.Body) -> Iterator[tree.Expr]:
     """Yield all expressions of a body but the addresses that intrinsics are given."""
-
-    def inside(e: tree.Expr) -> Iterator[tree.Expr]:
-        yield e
-        places = [a for p, a in operands_of(e) if p.kind in MEMORY] if isinstance(e, tree.Apply) else []
-        for part in tree.operands(e):
-            if not (isinstance(part, tree.Element) and any(part is place for place in places)):
-                yield from inside(part)
-
     for statement in statements(body):
         for e in tree.expressions(statement):
-            yield from inside(e)
+            yield from _evaluated_parts(e)
+
+
+def _evaluated_parts(e: tree.Expr) -> Iterator[tree.Expr]:
+    yield e
+    places = [a for p, a in operands_of(e) if p.kind in MEMORY] if isinstance(e, tree.Apply) else []
+    for part in tree.operands(e):
+        if not (isinstance(part, tree.Element) and any(part is place for place in places)):
+            yield from _evaluated_parts(part)
 
 
 def effect_conflict(statement: tree.Stmt) -> tree.Expr | None:
     """Return a call whose order with another access of the same statement is not defined, if there is one."""
-    calls: list[tree.Expr] = []
-    accesses = 0
-
-    def walk(e: tree.Expr) -> None:
-        nonlocal accesses
-        if touches_memory(e):
-            calls.append(e)
-            if isinstance(e, tree.Apply):
-                return
-        elif isinstance(e, tree.Element):
-            accesses += 1
-        for part in tree.operands(e):
-            walk(part)
-
+    made: list[tree.Expr] = []
     for e in tree.expressions(statement):
-        if isinstance(statement, tree.Assign) and e is statement.target:
-            continue
-        walk(e)
-    effectful = [c for c in calls if not reads_only(c)]
-    return effectful[0] if effectful and len(calls) + accesses > 1 else None
+        if not (isinstance(statement, tree.Assign) and e is statement.target):
+            _gather_accesses(e, made)
+    return next((e for e in made if not reads_only(e)), None) if len(made) > 1 else None
+
+
+def _gather_accesses(e: tree.Expr, made: list[tree.Expr]) -> None:
+    """Add the elements of an expression, and its calls that touch memory, which stand for what they are given."""
+    calls = touches_memory(e)
+    if calls or isinstance(e, tree.Element):
+        made.append(e)
+    if not (calls and isinstance(e, tree.Apply)):
+        for part in tree.operands(e):
+            _gather_accesses(part, made)
 
 
 def reads_only(e: tree.Expr) -> bool:

@@ -26,6 +26,7 @@ chain `a < b < c` is parsed as `a < b and b < c`; `and`/`or` of several operands
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -375,25 +376,23 @@ class Function(Node):
 
 def locals_of(function: Function) -> frozenset[str]:
     """Return the names that the function binds anywhere in its body, and its parameters."""
-    found = {p.name for p in function.parameters}
+    return frozenset((*(p.name for p in function.parameters), *_bound_names(function.body)))
 
-    def walk(body: Body) -> None:
-        for statement in body:
-            if isinstance(statement, Declare | For | Partition | Claim | Async):
-                found.add(statement.name)
-            if isinstance(statement, Assign) and isinstance(statement.target, Name):
-                found.add(statement.target.name)
-            if isinstance(statement, Together | Unpack):
-                found.update(target.name for target in statement.targets if isinstance(target, Name))
-            if isinstance(statement, Roles):
-                found.update(name.name for name in statement.names)
-            if isinstance(statement, Nested):
-                found.add(statement.function.name)
-            for inner in bodies(statement):
-                walk(inner)
 
-    walk(function.body)
-    return frozenset(found)
+def _bound_names(body: Body) -> Iterator[str]:
+    for statement in body:
+        if isinstance(statement, Declare | For | Partition | Claim | Async):
+            yield statement.name
+        if isinstance(statement, Assign) and isinstance(statement.target, Name):
+            yield statement.target.name
+        if isinstance(statement, Together | Unpack):
+            yield from (target.name for target in statement.targets if isinstance(target, Name))
+        if isinstance(statement, Roles):
+            yield from (name.name for name in statement.names)
+        if isinstance(statement, Nested):
+            yield statement.function.name
+        for inner in bodies(statement):
+            yield from _bound_names(inner)
 
 
 def bodies(statement: Stmt) -> tuple[Body, ...]:

@@ -121,11 +121,11 @@ def each_by_itself(context: Context, edge: Edge, proved: Proved) -> bool:
 
 def same_threads(one: Visit, two: Visit) -> bool:
     """Whether the same threads make two visits: behind the last arm, groups leave nobody out."""
+    return _arms(one.spot.path) == _arms(two.spot.path)
 
-    def arms(path: Path) -> Path:
-        return arms(path[:-1]) if path and isinstance(path[-1], Perspective) else path
 
-    return arms(one.spot.path) == arms(two.spot.path)
+def _arms(path: Path) -> Path:
+    return _arms(path[:-1]) if path and isinstance(path[-1], Perspective) else path
 
 
 def by_one(context: Context, edge: Edge, one: Touch, two: Touch, proved: Proved) -> bool:
