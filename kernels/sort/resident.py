@@ -11,7 +11,7 @@ from prism.lang import (
 from prism.kernels.sort.cluster import load_row
 from prism.kernels.sort.order import INTEGER
 from prism.kernels.sort.parts import GIVEN, NONE, POSITIONS, write_digits, write_in_order, write_positions
-from prism.kernels.sort.ranking import count_tile, rank_batch
+from prism.kernels.sort.ranking import count_tile, rank_tile
 from prism.lib.thread import operators
 
 
@@ -94,26 +94,13 @@ def rank_resident(
 ):
     """Put the block's tile in the order of the digit, in shared memory; the arguments are what `count_resident` has found."""
     t: int32 @ thread[1] = id()
-    at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=1)
     table: shared(uint32[THREADS * 8])
     with partition(table, thread[1], offset=lambda j: t + j * THREADS) as own, group(thread[1]):
         for j in range(8):
             own[j] = kept[j]
-    with (
-        partition(sorted, thread[1], offset=lambda place: place, races="none") as spot,
-        partition(beside, thread[1], offset=lambda place: place, races="none") as value_spot,
-        partition(ids, thread[1], offset=lambda place: place, races="none") as id_spot,
-    ):
-        for begin in range(0, ITEMS, BATCH):
-            ranks: uint32[BATCH] @ thread[1]
-            rank_batch(table, keys, begin, ranks, shift, lowest, often, slowly, KIND=KIND)
-            with group(thread[1]):
-                for k in range(BATCH):
-                    spot[int32(ranks[k])] = keys[begin + k]
-                    if VALUES != NONE:
-                        value_spot[int32(ranks[k])] = items[begin + k]
-                    if VALUES == GIVEN:
-                        id_spot[int32(ranks[k])] = uint16(at + 32 * (begin + k))
+    rank_tile(
+        table, keys, items, sorted, beside, ids, 0, shift, lowest, often, slowly, KIND=KIND, VALUES=VALUES, BATCH=BATCH,
+    )
 
 
 @prism("device")

@@ -387,7 +387,9 @@ def _reason_to_believe(
     assert earlier is not None
     if source.level == Level.GRID and known.function.cooperative:
         return None
-    if all(overlap_unit(touch, place) is not None for touch in (earlier, second)) and _is_global(second.root):
+    type_ = second.root.type
+    in_global = isinstance(type_, tree.Pointer) and type_.space == "global"
+    if in_global and all(overlap_unit(touch, place) is not None for touch in (earlier, second)):
         return "overlap", _says(second, place)
     left, right = _step(earlier, place), _step(second, place)
     if source.level < Level.GRID or left is None or right is None or left.view is not right.view or not first.loop:
@@ -411,10 +413,6 @@ def overlap_unit(touch: Touch, place: int = 0) -> Perspective | None:
 def _says(touch: Touch, place: int = 0) -> str:
     step = _step(touch, place)
     return ALLOWED.format(touch.access.text if step is None else step.view.name)
-
-
-def _is_global(root: tree.Symbol) -> bool:
-    return isinstance(root.type, tree.Pointer) and root.type.space == "global"
 
 
 def _same_part(known: Facts, first: Pending, second: Touch, steps: tuple[Step, Step], source: Perspective) -> bool:
