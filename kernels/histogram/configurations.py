@@ -1,6 +1,6 @@
 """How counting is cut into blocks, and how much shared memory a block has for its bins."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -18,16 +18,18 @@ class Configuration:
 
 # The more bins, the fewer blocks there is shared memory for. A thread loads at most 32 elements: a bit of a word for each.
 DEVICE = (
-    Configuration(slots=10496, threads=512, blocks=2),
+    Configuration(slots=10496, threads=1024, blocks=1),
     Configuration(slots=24576, threads=512, blocks=2),
     Configuration(slots=57344, threads=1024, blocks=1),
 )
+SHORT_DEVICE = (replace(DEVICE[0], threads=512, blocks=2), *DEVICE[1:])
+"""Of short arrays: so that all multiprocessors have some."""
 SMALL = {75: 64 << 10, 80: 163 << 10, 86: 99 << 10, 87: 163 << 10, 89: 99 << 10, 120: 99 << 10, 121: 99 << 10}
 """Bytes of shared memory of a block, of architectures that have less than 227 KiB."""
 DIRECT = Configuration(slots=0, threads=512, blocks=2)
 """Where there is no shared memory for them."""
 SHORT = (1 << 20, 16)
-"""Elements up to which a thread loads so many bytes at once: so that all multiprocessors have some."""
+"""Elements up to which arrays are short, and a thread loads so many bytes at once."""
 COPIES = (32, 8, 2, 1)
 """Of the bins, as many as there is room for: 32 are one for each bank of shared memory."""
 TABLES = (1024, 4608, 16384)
@@ -40,4 +42,7 @@ GUESSED = 7167
 HOST = Configuration(slots=1 << 12, threads=256, blocks=1)
 PREPARE = 256  # threads of the kernel before
 
-__all__ = ["CELLS", "DEVICE", "DIRECT", "GUESSED", "HOST", "COPIES", "PREPARE", "SHORT", "SMALL", "TABLES", "Configuration"]
+__all__ = [
+    "CELLS", "COPIES", "DEVICE", "DIRECT", "GUESSED", "HOST", "PREPARE", "SHORT", "SHORT_DEVICE", "SMALL", "TABLES",
+    "Configuration",
+]  # fmt: skip

@@ -131,7 +131,7 @@ def histogram(
             if tile + blocks < tiles:
                 load(tile + blocks)
             positions: int32[ITEMS] @ thread[1]
-            unsure: uint32 @ thread[1] = 0
+            doubt: bool @ thread[1] = False  # whether a bin is not sure: then none of those that seem to be in none is
             with group(thread[1]):
                 if KIND == EDGES and TABLE > 0 and not LATE:
                     values: E[ITEMS]
@@ -157,7 +157,7 @@ def histogram(
                         place: int32 = 0
                         sure: bool = False
                         place, sure = quick_bin(items[k], size, rule, G=G, W=W, U=U, INTEGRAL=INTEGRAL, SURE=SURE, FIXED=FIXED)
-                        unsure = unsure | (0 if sure else uint32(1) << k)
+                        doubt = doubt or not sure
                         positions[k] = place if sure else size
                     elif TABLE == 0:
                         positions[k] = edge_bin(E(items[k]), size, edges)
@@ -166,7 +166,6 @@ def histogram(
                         place: int32 = at + (k // WIDTH * (32 * WIDTH) + k % WIDTH)
                         there: bool = head <= place and place < whole
                         positions[k] = positions[k] if there else many - 1
-                        unsure = unsure & ~(uint32(0 if there else 1) << k)
             if SLOTS > 0:
                 if WEIGHTED:
                     block.add_weights(positions, heavy, bins, many, COPIES=COPIES, WITHIN=True)
@@ -179,11 +178,17 @@ def histogram(
                             atomic_add(counts[positions[k]], S(heavy[k]) if WEIGHTED else S(1))
             if KIND == EVEN and not LATE and not SURE and not VALUES:
                 with group(thread[1]):
+                    unsure: uint32 = 0
+                    if doubt:
+                        for k in range(ITEMS):
+                            unsure = unsure | uint32(1 if positions[k] == size else 0) << k
                     while unsure != 0:
                         k: int32 = int32(first_set(unsure)) - 1
                         unsure = unsure & unsure - 1
                         i: int64 = int64(tile) * TILE - shift + at + (k / WIDTH * (32 * WIDTH) + k % WIDTH)
-                        b: int32 = sure_bin(x[i], size, rule, T=T, D=D, L=L, G=G, W=W, U=U, INTEGRAL=INTEGRAL)
+                        b: int32 = size
+                        if 0 <= i < n:
+                            b = sure_bin(x[i], size, rule, T=T, D=D, L=L, G=G, W=W, U=U, INTEGRAL=INTEGRAL)
                         if b < size and SLOTS > 0:
                             atomic_add(bins[b * COPIES + copy], C(weights[i]) if WEIGHTED else C(1), scope="block")
                         elif b < size:

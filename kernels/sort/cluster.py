@@ -10,7 +10,7 @@ from prism.lang import (
 )
 from prism.kernels.sort.order import INTEGER, decode, digit, encode
 from prism.kernels.sort.parts import GIVEN, NONE, POSITIONS, load_ordered, write_in_order
-from prism.kernels.sort.ranking import count_tile, rank_batch
+from prism.kernels.sort.ranking import count_tile, rank_tile
 from prism.lib.thread import operators
 
 
@@ -143,21 +143,10 @@ def sort_cluster(
                     if t < 256:
                         own_target[0] = starts[0] + before - held[1]
                 often: int32 @ block[1] = common[0]
-                with (
-                    partition(sorted, thread[1], offset=lambda place: place, races="none") as spot,
-                    partition(sorted_values, thread[1], offset=lambda place: place, races="none") as value_spot,
-                    partition(ids, thread[1], offset=lambda place: place, races="none") as id_spot,
-                ):
-                    for begin in range(0, ITEMS, BATCH):
-                        ranks: uint32[BATCH] @ thread[1]
-                        rank_batch(table, keys, begin, ranks, shift, lowest, often, slowly, KIND=KIND)
-                        with group(thread[1]):
-                            for k in range(BATCH):
-                                spot[int32(ranks[k])] = keys[begin + k]
-                                if VALUES != NONE:
-                                    value_spot[int32(ranks[k])] = items[begin + k]
-                                if VALUES == GIVEN:
-                                    id_spot[int32(ranks[k])] = uint16(at + 32 * (begin + k))
+                rank_tile(
+                    table, keys, items, sorted, sorted_values, ids, 0, shift, lowest, often, slowly, KIND=KIND, VALUES=VALUES,
+                    BATCH=BATCH,
+                )
 
                 @requires(block[1], thread[THREADS])
                 def write(

@@ -14,7 +14,7 @@ from prism.lang import (
 )
 from prism.kernels.sort.order import INTEGER, encode
 from prism.kernels.sort.parts import GIVEN, NONE, POSITIONS, fetch_tile, within_row, write_in_order, write_tile
-from prism.kernels.sort.ranking import count_tile, digits_passed, not_moved, rank_batch
+from prism.kernels.sort.ranking import count_tile, digits_passed, not_moved, rank_tile
 from prism.lib.thread import extent, operators
 
 
@@ -119,22 +119,10 @@ def sort_digit(
                 slowly = count_tile(table, common, keys, ahead, shift, flip, lowest, KIND=KIND, THREADS=THREADS)
                 grid.publish_digits(words, tile, C(ahead[0]), epoch, tile - within, THREADS=THREADS, DIGITS=256)
                 often: int32 @ block[1] = common[0]
-                other: int32 @ block[1] = TILE - buffer if AHEAD else 0  # where there is room
-                with (
-                    partition(sorted, thread[1], offset=lambda rank: rank + other, races="none") as spot,
-                    partition(beside, thread[1], offset=lambda rank: rank + other, races="none") as value_spot,
-                    partition(ids, thread[1], offset=lambda rank: rank + other, races="none") as id_spot,
-                ):
-                    for begin in range(0, ITEMS, BATCH):
-                        ranks: uint32[BATCH] @ thread[1]
-                        rank_batch(table, keys, begin, ranks, shift, lowest, often, slowly, KIND=KIND)
-                        with group(thread[1]):
-                            for k in range(BATCH):
-                                spot[int32(ranks[k])] = keys[begin + k]
-                                if VALUES != NONE:
-                                    value_spot[int32(ranks[k])] = items[begin + k]
-                                if VALUES == GIVEN:
-                                    id_spot[int32(ranks[k])] = uint16(at + 32 * (begin + k))
+                rank_tile(
+                    table, keys, items, sorted, beside, ids, TILE - buffer if AHEAD else 0, shift, lowest, often, slowly,
+                    KIND=KIND, VALUES=VALUES, BATCH=BATCH,
+                )
 
             @requires(block[1], thread[THREADS])
             def look_back(tile: int32 @ block[1], epoch: uint32 @ block[1]):

@@ -2,9 +2,10 @@
 
 from prism.lang import (
     atomic_add, atomic_max, ballot, block, broadcast, const, constexpr, dtype, first_set, grid, group, id, int32, int64,
-    match_any, partition, popcount, prism, ptr, requires, shuffle, template, thread, uint32,
+    match_any, partition, popcount, prism, ptr, requires, shuffle, template, thread, uint16, uint32,
 )
 from prism.kernels.sort.order import FLOAT, digit, minus_zero
+from prism.kernels.sort.parts import GIVEN, NONE
 from prism.lib.thread import operators
 
 
@@ -122,6 +123,36 @@ def rank_batch(
     if KIND == FLOAT:
         if slowly:
             rank_in_order(table, digits, ranks)
+
+
+@prism("device")
+@requires(block[1], thread[32])
+@template(
+    K=dtype, V=dtype, ITEMS=constexpr(int), NUMBER=constexpr(int), KIND=constexpr(int), VALUES=constexpr(int),
+    BATCH=constexpr(int),
+)
+def rank_tile(
+    table: ptr(uint32) @ block[1], keys: K[ITEMS] @ thread[1], items: V[NUMBER] @ thread[1], sorted: ptr(K) @ block[1],
+    beside: ptr(V) @ block[1], ids: ptr(uint16) @ block[1], start: int32 @ block[1], shift: int32 @ block[1],
+    lowest: K @ block[1], often: int32 @ block[1], slowly: bool @ block[1],
+):
+    """Put a tile in the order of a digit into `sorted[start]` and behind, and beside it what goes along, and where it stood."""
+    at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=1)
+    with (
+        partition(sorted, thread[1], offset=lambda rank: rank + start, races="none") as spot,
+        partition(beside, thread[1], offset=lambda rank: rank + start, races="none") as value_spot,
+        partition(ids, thread[1], offset=lambda rank: rank + start, races="none") as id_spot,
+    ):
+        for begin in range(0, ITEMS, BATCH):
+            ranks: uint32[BATCH] @ thread[1]
+            rank_batch(table, keys, begin, ranks, shift, lowest, often, slowly, KIND=KIND)
+            with group(thread[1]):
+                for k in range(BATCH):
+                    spot[int32(ranks[k])] = keys[begin + k]
+                    if VALUES != NONE:
+                        value_spot[int32(ranks[k])] = items[begin + k]
+                    if VALUES == GIVEN:
+                        id_spot[int32(ranks[k])] = uint16(at + 32 * (begin + k))
 
 
 @prism("device")

@@ -11,23 +11,22 @@ from prism.lang import (
 from prism.kernels.sort.cluster import load_row
 from prism.kernels.sort.order import INTEGER
 from prism.kernels.sort.parts import GIVEN, NONE, POSITIONS, write_digits, write_in_order, write_positions
-from prism.kernels.sort.ranking import count_tile, rank_batch
+from prism.kernels.sort.ranking import count_tile, rank_tile
 from prism.lib.thread import operators
 
 
 @prism("device")
 @requires(block[1], thread[32])
-@template(THREADS=constexpr(int), PASSES=constexpr(int))
+@template(THREADS=constexpr(int), PASSES=constexpr(int), AHEAD=constexpr(int))
 def add_tiles(
     numbers: ptr(uint32) @ block[1], step: int32 @ block[1], tile: int32 @ block[1], tiles: int32 @ block[1],
     found: uint32[2] @ thread[1],
 ):
     """Say how often digit `t` of pass `step` occurs in all tiles, and how often in those before `tile`.
 
-    A warp reads a row at once, the numbers of a tile, 16 bytes a lane: two numbers a word.
+    A warp reads a row at once, the numbers of a tile, 16 bytes a lane: two numbers a word; `AHEAD` rows are under way.
     """
     WARPS: constexpr(int) = THREADS // 32
-    AHEAD: constexpr(int) = 4 if THREADS <= 256 else 2  # loads under way at once: more than two take registers that 512 have not
     room: shared(uint32[THREADS * 16])
     t: int32 @ thread[1] = id()
     with partition(room, thread[1], offset=t * 16, races="none") as own, group(thread[1]):
@@ -94,26 +93,13 @@ def rank_resident(
 ):
     """Put the block's tile in the order of the digit, in shared memory; the arguments are what `count_resident` has found."""
     t: int32 @ thread[1] = id()
-    at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=1)
     table: shared(uint32[THREADS * 8])
     with partition(table, thread[1], offset=lambda j: t + j * THREADS) as own, group(thread[1]):
         for j in range(8):
             own[j] = kept[j]
-    with (
-        partition(sorted, thread[1], offset=lambda place: place, races="none") as spot,
-        partition(beside, thread[1], offset=lambda place: place, races="none") as value_spot,
-        partition(ids, thread[1], offset=lambda place: place, races="none") as id_spot,
-    ):
-        for begin in range(0, ITEMS, BATCH):
-            ranks: uint32[BATCH] @ thread[1]
-            rank_batch(table, keys, begin, ranks, shift, lowest, often, slowly, KIND=KIND)
-            with group(thread[1]):
-                for k in range(BATCH):
-                    spot[int32(ranks[k])] = keys[begin + k]
-                    if VALUES != NONE:
-                        value_spot[int32(ranks[k])] = items[begin + k]
-                    if VALUES == GIVEN:
-                        id_spot[int32(ranks[k])] = uint16(at + 32 * (begin + k))
+    rank_tile(
+        table, keys, items, sorted, beside, ids, 0, shift, lowest, often, slowly, KIND=KIND, VALUES=VALUES, BATCH=BATCH,
+    )
 
 
 @prism("device")
@@ -131,13 +117,14 @@ def move_resident(
     """Write the block's tile where its digits belong. `last`: results are written."""
     TILE: constexpr(int) = THREADS * ITEMS
     MANY: constexpr(int) = TILE if VALUES != NONE else 1
+    AHEAD: constexpr(int) = 4 if THREADS <= 256 or ITEMS <= 8 else 2  # of many elements a thread, registers are few
     t: int32 @ thread[1] = id()
     targets: shared(uint32[256])
     sorted: shared(K[TILE])
     beside: shared(V[MANY])
     ids: shared(uint16[TILE if VALUES == GIVEN else 1])
     found: uint32[2] @ thread[1]
-    add_tiles(numbers, shift / 8, tile, tiles, found, THREADS=THREADS, PASSES=K.bytes)
+    add_tiles(numbers, shift / 8, tile, tiles, found, THREADS=THREADS, PASSES=K.bytes, AHEAD=AHEAD)
     starts: uint32[1] @ thread[1]
     starts[0] = found[0]
     block.scan(starts, 0, WIDTH=1, OP=operators.add, EXCLUSIVE=True)

@@ -224,12 +224,9 @@ def write_local(frame: Frame, local: Local, where: tuple[Any, ...], found: Any) 
         return
     lanes = frame.active()
     picked = items.at_lanes(where, lanes)
-    local.data[(*picked, lanes)] = found[lanes] if _varies(found, local, where) else found
-
-
-def _varies(found: Any, local: Local, where: tuple[Any, ...]) -> bool:
-    """Whether a value has one entry a thread; vectors have an axis of components."""
-    return isinstance(found, np.ndarray) and found.ndim == local.data.ndim - len(where)
+    # Whether it has one entry a thread: vectors have an axis of components.
+    varies = isinstance(found, np.ndarray) and found.ndim == local.data.ndim - len(where)
+    local.data[(*picked, lanes)] = found[lanes] if varies else found
 
 
 def _store_element(scope: Scope, target: tree.Element, value: Eval) -> Run:

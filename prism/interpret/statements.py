@@ -442,6 +442,11 @@ def _names_units(node: tree.Expr) -> bool:
     return isinstance(node, tree.Id) or any(map(_names_units, tree.operands(node)))
 
 
+def _opener(frame: Frame) -> Frame:
+    """Return who opens a view: the indices that its lambda's `id()` speaks of."""
+    return frame.arm(frame.mask, frame.lanes, frame.bid)
+
+
 def compile_view(scope: Scope, statement: tree.Partition | tree.Claim | tree.Async) -> Piece:
     """A view's name costs nothing but its offset, which is evaluated once."""
     view = statement.view.view
@@ -449,8 +454,7 @@ def compile_view(scope: Scope, statement: tree.Partition | tree.Claim | tree.Asy
         return compile_body(scope, statement.body)
     if view.offset is None:
         slot = scope.origins[statement.view] = scope.fresh()
-        # Who opens the view: of those are the indices that its lambda's `id()` speaks of.
-        offset: Eval = lambda frame: frame.arm(frame.mask, frame.lanes, frame.bid)  # noqa: E731
+        offset: Eval = _opener
     else:
         slot, offset = scope.slot(view.offset[0]), scope.keep(view.offset[1])
     body = compile_body(scope, statement.body)

@@ -226,3 +226,24 @@ def test_past_2_31(n: int) -> None:
         low, high = int(counts[d]), int(counts[d + 1])
         assert bool((found[low:high] == d).all())
     cupy.get_default_memory_pool().free_all_blocks()
+
+
+def test_keys_and_values_past_2_31() -> None:
+    """By digits: 64-bit counts, and tiles beyond the first 2^31 elements. Values tell that equal keys keep their order."""
+    n, period = (1 << 31) + 3, 1 << 20
+    if cupy.cuda.runtime.memGetInfo()[0] < 50 << 30:
+        pytest.skip("needs 50 GiB of memory")
+    base = cupy.random.default_rng(0).permutation(period).astype(np.uint32) * 4093
+    x = cupy.tile(base, -(-n // period))[:n]
+    turns = cupy.repeat(cupy.arange(-(-n // period), dtype=cupy.uint64).astype(cupy.uint8), period)[:n]
+    keys, values = lib.sort_by_key(x, turns)
+    del x, turns
+    order = cupy.argsort(base)
+    ends = cupy.cumsum(n // period + (order < n % period))
+    begins = ends - n // period - (order < n % period)
+    for first in range(0, n, 1 << 26):
+        places = cupy.arange(first, min(first + (1 << 26), n))
+        which = cupy.searchsorted(ends, places, side="right")
+        assert bool((keys[first : first + (1 << 26)] == base[order[which]]).all())
+        assert bool((values[first : first + (1 << 26)] == (places - begins[which]).astype(cupy.uint8)).all())
+    cupy.get_default_memory_pool().free_all_blocks()

@@ -45,7 +45,11 @@ KINDS = {
     "integers by value": (task("int32", EVEN), {"VALUES": True, "SLOTS": 104, "COPIES": 2}),
     "bytes": (task("int8", EVEN), {"SLOTS": 1024, "COPIES": 4, "ITEMS": 16, "WIDTH": 16}),
     "no shared memory": (task("float32", EVEN), {"SLOTS": 0, "COPIES": 1}),
-    "edges": (task("float32", EDGES), {"SLOTS": 26, "COPIES": 2, "TABLE": 16}),
+    "edges": (task("float32", EDGES), {"SLOTS": 26, "COPIES": 2, "TABLE": 16, "CELLS": 32}),
+    "limits": (
+        task("int32", EDGES),
+        {"SLOTS": 13, "COPIES": 1, "TABLE": 16, "CELLS": 20, "LIMITS": True, "E": "int32"},
+    ),
     "edges in global memory": (task("int32", EDGES), {"SLOTS": 26, "COPIES": 2, "TABLE": 0}),
     "integers": (task("int16", IDENTITY, most=True), {"SLOTS": 13, "COPIES": 1}),
     "weights": (task("float32", EVEN, "int32"), {"SLOTS": 26, "COPIES": 2}),
@@ -73,6 +77,8 @@ def check(name: str, n: int, *, blocks=3, mutant=None, seed=0, scale=9.0, skew=-
         wanted, _ = np.histogram(x, weights=weights if one.weights else None, **bins)
     counts = np.zeros(len(wanted) + 1, one.sums)
     rule = one.bins.rule if one.bins else np.zeros((), prism.kernels.histogram.Even)[()]
+    if sizes.get("LIMITS"):
+        rule["low"], rule["high"] = np.iinfo(one.given).min, np.iinfo(one.given).max
     nothing = np.zeros((), one.counter)[()]
     table = edges if one.kind == EDGES else np.zeros(1, np.float32)
     if skew > 0:

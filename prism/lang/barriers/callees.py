@@ -88,6 +88,3 @@ def _callees(function: tree.Function, seen: set[tree.Function]) -> Iterator[tree
             seen.add(call.function)
             yield call.function
             yield from _callees(call.function, seen)
-
-
-__all__ = ["callee_accesses", "foreign", "join_callees"]

@@ -98,26 +98,29 @@ def objects(known: Facts, layouts: Mapping[tree.Function, Layout] | None = None)
     """Find a function's shared objects and calls, each with what is in scope there; layouts say which bytes are whose."""
     live: dict[tree.Symbol, tuple[int, int]] = {}
     frames: dict[tree.Call, tree.Symbol] = {}
-
-    def visit(body: tree.Body) -> None:
-        own: list[tree.Symbol] = []
-        for statement in body:
-            if isinstance(statement, tree.SharedDeclare):
-                live[statement.symbol] = (len(live), len(live))
-                own.append(statement.symbol)
-            for expression in tree.expressions(statement):
-                for call in _calls(expression):
-                    name = f"{call.function.name}()'s shared memory"
-                    frames[call] = tree.Symbol(name, tree.Pointer(UINT8, space="shared"), BLOCK, call.span)
-                    live[frames[call]] = (len(live), len(live))
-            for inner in tree.children(statement):
-                visit(inner)
-        # Of two, the earlier one is in scope where the later one begins, if they live together.
-        for symbol in own:
-            live[symbol] = (live[symbol][0], len(live) - 1)
-
-    visit(known.function.body)
+    _find_objects(known.function.body, live, frames)
     return Objects(known, live, frames, _ranges(known.function, frames, layouts or {}))
+
+
+def _find_objects(
+    body: tree.Body, live: dict[tree.Symbol, tuple[int, int]], frames: dict[tree.Call, tree.Symbol]
+) -> None:
+    """Note a body's shared objects in `live`, and the frames of its calls in both."""
+    own: list[tree.Symbol] = []
+    for statement in body:
+        if isinstance(statement, tree.SharedDeclare):
+            live[statement.symbol] = (len(live), len(live))
+            own.append(statement.symbol)
+        for expression in tree.expressions(statement):
+            for call in _calls(expression):
+                name = f"{call.function.name}()'s shared memory"
+                frames[call] = tree.Symbol(name, tree.Pointer(UINT8, space="shared"), BLOCK, call.span)
+                live[frames[call]] = (len(live), len(live))
+        for inner in tree.children(statement):
+            _find_objects(inner, live, frames)
+    # Of two, the earlier one is in scope where the later one begins, if they live together.
+    for symbol in own:
+        live[symbol] = (live[symbol][0], len(live) - 1)
 
 
 def _ranges(
@@ -384,7 +387,9 @@ def _reason_to_believe(
     assert earlier is not None
     if source.level == Level.GRID and known.function.cooperative:
         return None
-    if all(overlap_unit(touch, place) is not None for touch in (earlier, second)) and _is_global(second.root):
+    type_ = second.root.type
+    in_global = isinstance(type_, tree.Pointer) and type_.space == "global"
+    if in_global and all(overlap_unit(touch, place) is not None for touch in (earlier, second)):
         return "overlap", _says(second, place)
     left, right = _step(earlier, place), _step(second, place)
     if source.level < Level.GRID or left is None or right is None or left.view is not right.view or not first.loop:
@@ -408,10 +413,6 @@ def overlap_unit(touch: Touch, place: int = 0) -> Perspective | None:
 def _says(touch: Touch, place: int = 0) -> str:
     step = _step(touch, place)
     return ALLOWED.format(touch.access.text if step is None else step.view.name)
-
-
-def _is_global(root: tree.Symbol) -> bool:
-    return isinstance(root.type, tree.Pointer) and root.type.space == "global"
 
 
 def _same_part(known: Facts, first: Pending, second: Touch, steps: tuple[Step, Step], source: Perspective) -> bool:

@@ -70,6 +70,3 @@ def _span(known: Facts, where: Address) -> Span | None:
         return None
     low, high = reader(known).range.form(where.indices[0])
     return None if low == -inf or high == inf else (int(low), int(high) + where.width - 1)
-
-
-__all__ = ["pointer_copies", "footprints", "bound_accesses"]

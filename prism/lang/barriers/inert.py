@@ -93,6 +93,3 @@ def _named(known: Facts, heard: Iterable[tree.Stmt]) -> set[tree.Symbol]:
             if (value := known.definitions.get(part.symbol)) is not None:
                 left += subexpressions(value)
     return found
-
-
-__all__ = ["inert"]

@@ -259,6 +259,3 @@ def _calculate(base: Base, numbers: list[int]) -> int | None:
             return {"&": left & right, "|": left | right, "<<": left << right, ">>": left >> right}.get(base[1])
         case _:
             return None
-
-
-__all__ = ["meet"]

@@ -213,6 +213,3 @@ def _accesses_of_call(known: Facts, call: tree.Call, partition: tree.Partition) 
         if isinstance(argument, tree.Var | tree.Element) and partition.view in flow.resolve(argument.symbol, ())[1]:
             for kind, where in callee_accesses(known, call, parameter, argument):
                 yield _Reach(kind, where, call.span.line, f"the call of `{call.function.name}`")
-
-
-__all__ = ["Verdict", "judge", "verdicts"]

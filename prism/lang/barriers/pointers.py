@@ -50,6 +50,3 @@ def _returned(function: Function) -> frozenset[Symbol]:
     while more := {root for symbol in found for root in (symbol.root(), *sources.get(symbol, ()))} - found:
         found |= more
     return frozenset(symbol for symbol in found if symbol.parameter)
-
-
-__all__ = ["pointer_change"]

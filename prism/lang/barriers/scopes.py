@@ -102,6 +102,3 @@ def _owner(
         owner, found = _owner(source, sources, seen)
         broadest, roots = (owner if broadest <= owner else broadest), roots | found
     return broadest, roots
-
-
-__all__ = ["Needs", "check_scopes"]

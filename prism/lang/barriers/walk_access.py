@@ -85,7 +85,9 @@ def check(walk: Walk, touch: Touch, pending: Iterable[frozenset[Pending]], guard
         known = walk.context.relations[touch] = Relations()
     # Whatever was found free once is free in each later walk: how two accesses stand is a fact of the two, and barriers that a
     # walk has met are in the pending one. So only what is new is looked at.
-    passed = _finished(walk, known, touch) if walk.notes else known.free
+    if walk.notes and touch not in walk.told:
+        walk.told[touch] = set(known.apart)  # there is nothing more to say of these
+    passed = walk.told[touch] if walk.notes else known.free
     left: list[tuple[Pending, flow.Relation]] = []
     new = frozenset[Pending]().union(*(some - passed for some in pending))
     entries = sorted((earlier for earlier in new if earlier.touch is None), key=order)  # as they are told of to callers
@@ -103,13 +105,6 @@ def check(walk: Walk, touch: Touch, pending: Iterable[frozenset[Pending]], guard
     if left:
         first, relation = min(left, key=lambda pair: order(pair[0]))  # sets have no order, and plans are to be the same
         raise Conflict(first, touch, relation)
-
-
-def _finished(walk: Walk, known: Relations, touch: Touch) -> set[Pending]:
-    """Return the accesses that there is nothing more to say of, in a walk that takes notes."""
-    if touch not in walk.told:
-        walk.told[touch] = set(known.apart)
-    return walk.told[touch]
 
 
 def _relate(walk: Walk, known: Relations, earlier: Pending, touch: Touch) -> flow.Relation | None:
@@ -137,11 +132,6 @@ def _relate(walk: Walk, known: Relations, earlier: Pending, touch: Touch) -> flo
         known.free.add(earlier)
     known.found[earlier] = relation
     return relation
-
-
-def _drop_entries(pending: frozenset[Pending]) -> frozenset[Pending]:
-    """Return those accesses that are known: not what the caller did."""
-    return frozenset(p for p in pending if p.touch is not None)
 
 
 def _note(walk: Walk, earlier: Touch, touch: Touch, relation: flow.Relation) -> None:
@@ -226,7 +216,8 @@ def _call(
     assert isinstance(call, Call)
     summary = walk.context.summaries[call.function]
     check_arguments(walk.context, env, call, summary)
-    known = [_drop_entries(pending) for pending in (before, fresh, others)] if summary.entry else []
+    groups = (before, fresh, others) if summary.entry else ()
+    known = [frozenset(p for p in group if p.touch is not None) for group in groups]  # not what the caller did
     entries = sorted((p for p in before | fresh if p.touch is None), key=order)
     for place_in_summary, exposed in enumerate(summary.entry):
         touch = call_touch(walk.context, place, env, call, exposed, ("entry", place_in_summary))
@@ -376,6 +367,3 @@ def summarise(context: Context, walk: Walk) -> Summary:
         if exposed.root is not None:
             kinds[exposed.root] = kinds.get(exposed.root, frozenset()) | {exposed.kind}
     return Summary(tuple(walk.entry.values()), tuple(exits.values()), tuple(dict.fromkeys(clears)), kinds)
-
-
-__all__ = ["call_touch", "check_end", "make_touch", "summarise", "touch_all"]

@@ -65,6 +65,3 @@ class Changes:
         if change is None:
             change = self.found[key] = Change(one)
         return change
-
-
-__all__ = ["Change", "Changes"]

@@ -68,6 +68,3 @@ def item(symbol: tree.Symbol, at: tuple[int, ...], span: Span) -> tree.Item:
     assert isinstance(type_, Array)
     indices = tuple(tree.Const(value=index, type=INT32, span=span) for index in at)
     return tree.Item(symbol=symbol, indices=indices, type=type_.element, perspective=symbol.perspective, span=span)
-
-
-__all__ = ["assigned_list", "declared_list", "list_elements"]

@@ -30,7 +30,9 @@ def check_unsafe(env: Env, st: s.Unsafe) -> tree.Stmt:
         fail(errors.UnsafeMeaning(span=meaning.span))
     text = st.text.value
     reads, writes = (effect_symbols(env, given.get(name)) for name in ("reads", "writes"))
-    names = {name: visible(env, name, st.span) for name in words_of(text) if is_variable(env, name)}
+    # Words that stand for variables or memory in scope: a role's name says nothing to CUDA.
+    words = (word for word in words_of(text) if word in env.names and not isinstance(env.names[word], Role))
+    names = {word: visible(env, word, st.span) for word in words}
     listed = "reads" in given or "writes" in given
     if not listed:
         reads = tuple(names.values())
@@ -40,11 +42,6 @@ def check_unsafe(env: Env, st: s.Unsafe) -> tree.Stmt:
     return statement(
         env, text, names, reads, writes, st.span, listed, None if meaning is None else meaning.value, returns=False
     )
-
-
-def is_variable(env: Env, name: str) -> bool:
-    """Whether a word of the text stands for a variable or memory in scope; a role's name says nothing to CUDA."""
-    return name in env.names and not isinstance(env.names[name], Role)
 
 
 def effect_symbols(env: Env, e: s.Expr | None) -> tuple[tree.Symbol, ...]:

@@ -13,7 +13,7 @@ from prism.lang import tree
 from prism.lang.emit.context import INDENT, Context
 from prism.lang.emit.expressions import expression
 from prism.lang.tree.walk import subexpressions
-from prism.lang.types import FLOAT32, Fragment, Scalar, Type
+from prism.lang.types import FLOAT32, Fragment, Scalar
 
 
 def pairs(context: Context, s: tree.For) -> list[str] | None:
@@ -35,10 +35,6 @@ def pairs(context: Context, s: tree.For) -> list[str] | None:
     return ["#pragma unroll", head, f"{INDENT}{pack}({name}, {i}, {both});{context.note(s.body[0].span)}", "}"]
 
 
-def _is_of_bytes(type_: Type) -> bool:
-    return isinstance(type_, Fragment) and type_.threads == 128 and type_.element.bytes == 1
-
-
 def _conversion(s: tree.For) -> tuple[tree.Item, tree.Expr] | None:
     """Return the element that a loop writes, and what is converted, where that is all that it does, for an even number."""
     bounds = [bound.value if isinstance(bound, tree.Const) else None for bound in (s.start, s.stop, s.step)]
@@ -47,7 +43,10 @@ def _conversion(s: tree.For) -> tuple[tree.Item, tree.Expr] | None:
         return None
     first, last = int(bounds[0] or 0), int(bounds[1] or 0)
     target, cast = one.target, one.value
-    if not (isinstance(target, tree.Item) and _is_of_bytes(target.symbol.type) and isinstance(cast, tree.Cast)):
+    if not (isinstance(target, tree.Item) and isinstance(cast, tree.Cast)):
+        return None
+    type_ = target.symbol.type
+    if not (isinstance(type_, Fragment) and type_.threads == 128 and type_.element.bytes == 1):
         return None
     index = target.indices[0]
     floats = isinstance(cast.type, Scalar) and cast.type.kind == "float" and cast.operand.type == FLOAT32

@@ -141,7 +141,9 @@ def _context(lowered: Lowered, function: tree.Function, scope: Scope, comments: 
     )
     before, after = merge_steps(plan, function.body)
     last: tuple[str, ...] = ()
-    if function is entry and (reaches_blocks(function) or any(barrier.blocks for barrier in plan.mbarriers)):
+    # Blocks of a cluster have parts of one object: then none may begin late, or end early.
+    apart = (s for s in statements(function.body) if isinstance(s, tree.SharedDeclare) and blocks_of(s.symbol) > 1)
+    if function is entry and (any(apart) or any(barrier.blocks for barrier in plan.mbarriers)):
         last = (cluster_barrier() + ("  // no block reaches into this one any more" if comments else ""),)
     return Context(
         scope, before, after, rings, lowered.named, comments, itertools.count(1), function.name,
@@ -154,8 +156,9 @@ def _start(function: tree.Function, context: Context) -> list[str]:
     """Return what a function does before its body: a kernel makes its mbarriers, and its threads meet."""
     if function.kind != "global":
         return []
-    rings, lines = context.rings, _known_size(function)
-    lines += [*arrays(rings), *initialise(rings)]
+    rings, lines = context.rings, [*arrays(context.rings), *initialise(context.rings)]
+    if function.bound.thread == most_threads(function):  # its bounds leave only one number of threads
+        lines.insert(0, f"__builtin_assume(blockDim.x == {function.bound.thread}u);")
     if context.last:
         lines.append(cluster_barrier() + context.remark("the blocks of the cluster have begun"))
     elif rings.barriers:
@@ -168,18 +171,6 @@ def _start(function: tree.Function, context: Context) -> list[str]:
 def _follows(function: tree.Function) -> bool:
     """Whether a kernel may begin before the one before it in its stream has ended. Blocks of a cooperative one begin together."""
     return function.kind == "global" and not function.cooperative
-
-
-def reaches_blocks(function: tree.Function) -> bool:
-    """Whether blocks of a cluster have parts of one object: then none may begin late, or end early."""
-    return any(isinstance(s, tree.SharedDeclare) and blocks_of(s.symbol) > 1 for s in statements(function.body))
-
-
-def _known_size(function: tree.Function) -> list[str]:
-    """Return the line that tells the compiler a kernel's number of threads, where its bounds leave only one."""
-    if function.bound.thread != most_threads(function):
-        return []
-    return [f"__builtin_assume(blockDim.x == {function.bound.thread}u);"]
 
 
 @memoize

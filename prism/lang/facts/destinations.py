@@ -135,11 +135,6 @@ def _free(known: Facts, first: Pending) -> frozenset[tree.Symbol]:
     return frozenset[tree.Symbol]().union(*(known.renewed[loop] for loop in first.aged))
 
 
-def one_thread(first: Touch, second: Touch) -> bool:
-    """Whether one thread of the block makes both: the way there is the same, and leads to one."""
-    return first.path == second.path and _single(first.path)
-
-
 def _single(path: Path) -> bool:
     while path and isinstance(path[-1], Perspective):
         path = path[:-1]
@@ -152,7 +147,7 @@ def _single(path: Path) -> bool:
 def conflict_unit(known: Facts, first: Pending, second: Touch, source: Perspective) -> Perspective:
     """Return the unit inside one of `source` whose threads make both of two writes where they meet."""
     assert first.touch is not None
-    if one_thread(first.touch, second):
+    if first.touch.path == second.path and _single(second.path):  # one thread of the block makes both
         return THREAD
     if source.level != Level.THREAD:
         question = Question(source, THREAD, None, _free(known, first))

@@ -40,16 +40,12 @@ def axes_of(guards: Iterable[Form], refined: Refine) -> Iterator[tuple[Axis, ...
     for guard in guards:
         for digit in digits_of(guard):
             match digit.base:
-                case ("apply", (strides_nest.name, _), _, keys) if guard == truth_form(digit.base):
+                # A truth value, 0 or 1, is 1 where it, less 1, is not negative.
+                case ("apply", (strides_nest.name, _), _, keys) if guard == add(atom(digit.base), constant(-1)):
                     forms = [refined(dict(key)) for key in keys]
                     yield tuple(zip(forms[::2], forms[1::2], strict=True))
                 case _:
                     pass
-
-
-def truth_form(base: tuple[object, ...]) -> Form:
-    """Return what is not negative where a truth value, 0 or 1, is 1."""
-    return add(atom(base), constant(-1))
 
 
 def indices(axes: Sequence[Axis], form: Form) -> tuple[Form, ...] | None:

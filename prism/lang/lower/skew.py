@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from prism.lang import tree
 from prism.lang.facts.definitions import facts
@@ -38,7 +39,11 @@ def skew(program: Program) -> Program:
     made = _Rewriting(plan)
     function = replace(entry, body=made.body(entry.body))
     layout = layout_of(program)
-    frame = {id(new): layout.frame[id(old)] for old, new in made.changed_calls().items() if id(old) in layout.frame}
+    frame = {
+        id(new): layout.frame[id(old)]
+        for old, new in made.others_in_copies(tree.Call).items()
+        if id(old) in layout.frame
+    }
     plans = {f: p for f, p in program.plans.items() if f is not entry}
     layouts = {f: one for f, one in program.layouts.items() if f is not entry}
     return Program(
@@ -84,15 +89,10 @@ class _Rewriting:
     heads: dict[tree.Stmt, tree.Stmt] = field(default_factory=dict)
     names: dict[Skew, Renamed] = field(default_factory=dict)
 
-    def changed_applies(self) -> Mapping[tree.Apply, tree.Apply]:
-        """Return the intrinsics' applications that are others in the copies of fills."""
+    def others_in_copies(self, kind: type[tree.Expr]) -> Mapping[Any, Any]:
+        """Return the calls, or the intrinsics' applications, that are others in the copies of fills."""
         found = (pair for names in self.names.values() for pair in names.expressions.items())
-        return {old: new for old, new in found if isinstance(old, tree.Apply) and isinstance(new, tree.Apply)}
-
-    def changed_calls(self) -> Mapping[tree.Call, tree.Call]:
-        """Return the calls that are others in the copies of fills."""
-        found = (pair for names in self.names.values() for pair in names.expressions.items())
-        return {old: new for old, new in found if isinstance(old, tree.Call) and isinstance(new, tree.Call)}
+        return {old: new for old, new in found if isinstance(old, kind) and isinstance(new, kind)}
 
     # -- statements ---------------------------------------------------------------------------------------------------
 
@@ -185,7 +185,7 @@ class _Rewriting:
         places: dict[tree.Stmt, list[tree.Stmt]] = {s: [s] for s in statements(function.body)}
         for old, new in self.copies:
             places.setdefault(old, []).append(new)
-        applied = self.changed_applies()
+        applied = self.others_in_copies(tree.Apply)
         barriers = [
             replace(barrier, before=at)
             for barrier in self.original.barriers

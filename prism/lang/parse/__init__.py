@@ -66,7 +66,7 @@ def _function(c: Context, node: ast.FunctionDef, length: int) -> s.Function:
     if node.returns is not None and not (isinstance(node.returns, ast.Constant) and node.returns.value is None):
         result, place = _guard(c, _result, node.returns) or (None, None)
     body = _body(c, node.body)
-    code = node.body[1:] if _is_text(node.body[0]) else node.body
+    code = node.body[1:] if ast.get_docstring(node, clean=False) is not None else node.body
     extern = len(code) == 1 and isinstance(code[0], ast.Pass)
     return s.Function(
         span=c.source.name_span(node), name=node.name, parameters=parameters, result=result, result_place=place,
@@ -212,10 +212,6 @@ def _statement(c: Context, node: ast.stmt) -> s.Stmt:  # noqa: C901
             return s.Pass(span=span)
         case _:
             raise c.unsupported_error(node)
-
-
-def _is_text(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
 def _evaluate(c: Context, node: ast.Expr) -> s.Stmt:

@@ -102,6 +102,3 @@ def _find(text: str, code: CodeType) -> ast.Lambda | None:
 
     found = [node for node in _lambdas(text) if tuple(arg.arg for arg in node.args.args) == names and has_all(node)]
     return max(found, key=lambda node: (node.body.lineno, node.body.col_offset), default=None)
-
-
-__all__ = ["Parsed", "as_function", "device_function", "parse_lambda"]

@@ -89,6 +89,3 @@ def _kind(kind: Any) -> Written:
     args = ", ".join(getattr(a, "__name__", str(a)) for a in getattr(kind, "args", ()))
     name = getattr(kind, "name", None) or getattr(kind, "__name__", str(kind))
     return Written(f"{name}({args})" if args else name)
-
-
-__all__ = ["DEDUCED", "Written", "signature_of"]

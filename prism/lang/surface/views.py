@@ -89,8 +89,3 @@ def near_leaves(value: Expression) -> tuple[tuple[At, Leaf, int], ...]:
             return tuple(dict.fromkeys(near for part in parts for near in near_leaves(part)))
         case _:
             return ()
-
-
-__all__ = [
-    "At", "Compute", "Expression", "Leaf", "NotReadable", "Number", "Position", "View", "direct_leaves", "near_leaves",
-]  # fmt: skip

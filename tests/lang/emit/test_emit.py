@@ -25,6 +25,7 @@ from prism.lang.pipeline import lower
 from prism.lang.tree.plan import Access, Barrier, Plan, Program
 from prism.lang.types import (
     BOOL,
+    FLOAT16,
     FLOAT32,
     FLOAT64,
     INT8,
@@ -448,6 +449,14 @@ def test_a_product_of_unsigned_shorts_does_not_overflow_an_int(text):
         program(function("square", [a, out], [assign(element(out, const(0)), binary("*", var(a), var(a), UINT16))]))
     )
     assert "= (unsigned short)((unsigned int)a_ * a_);" in source
+
+
+@pytest.mark.parametrize(("kind", "said"), [(FLOAT16, "= a_;"), (FLOAT32, "= (float)a_;")])
+def test_a_float_of_16_bits_becomes_itself_by_no_way(text, kind, said):
+    """As an element of a vector of its type does: by way of float the assembler would round it again."""
+    a, out = symbol("a", FLOAT16), symbol("out", Pointer(kind), GRID)
+    cast = tree.Cast(operand=var(a), type=kind, perspective=THREAD, span=S)
+    assert said in text(program(function("same", [a, out], [assign(element(out, const(0)), cast)])))
 
 
 @pytest.mark.parametrize(

@@ -123,8 +123,8 @@ class Task:
         short, nbytes = configurations.SHORT
         cells = table if n <= short or not table else configurations.CELLS[table]
         beside = table * size_of(self.searched) // 4 + cells if table else 0  # the edges, and the guide to them
-        cuts = cuts_of(machine)
-        most, shared = cuts[-1].slots, max(c.slots for c in cuts if c.blocks > 1)
+        cuts = cuts_of(machine, short=n <= short)
+        most, shared = cuts[-1].slots, max((c.slots for c in cuts if c.blocks > 1), default=cuts[0].slots)
         if table and beside + many * each > most:  # the edges rather than the counts
             table = beside = cells = 0
         if many * each > most:
@@ -135,10 +135,11 @@ class Task:
         return replace(c, slots=c.slots - beside, bytes=nbytes if n <= short else c.bytes), copies, table, cells
 
 
-def cuts_of(machine: Machine) -> tuple[Configuration, ...]:
-    """Return the configurations that a GPU has shared memory for."""
+def cuts_of(machine: Machine, *, short: bool = False) -> tuple[Configuration, ...]:
+    """Return the configurations that a GPU has shared memory for; `short`: those of short arrays."""
     room = configurations.SMALL.get(int("".join(filter(str.isdigit, machine.arch))), _ROOM)
-    return tuple(c for c in configurations.DEVICE if 4 * c.slots + _BESIDE <= room)
+    cuts = configurations.SHORT_DEVICE if short else configurations.DEVICE
+    return tuple(c for c in cuts if 4 * c.slots + _BESIDE <= room)
 
 
 def count(

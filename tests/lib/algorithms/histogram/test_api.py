@@ -69,6 +69,22 @@ def test_limits_of_integers(kind: str) -> None:
     check(x, bins=sorted([float(low), -0.5, 0.0, float(high)]))
 
 
+@pytest.mark.parametrize("kind", rarely(KINDS[3:], but=["int16", "uint32", "int64", "float16", "float32"]))
+def test_edges_of_other_types(kind: str) -> None:
+    """Elements are compared as they are, with what is not below an edge: at their limits, beyond them, between two of them."""
+    random, dtype = np.random.default_rng(0), np.dtype(kind)
+    x = (random.standard_normal(500) * 40).astype(np.int64).astype(dtype)
+    ends = [np.nan, np.inf, -np.inf, -0.0, 0.1] if dtype.kind == "f" else [np.iinfo(dtype).min, np.iinfo(dtype).max]
+    x = np.append(x, np.array(ends, dtype))
+    for edges in (
+        np.sort(random.standard_normal(41) * 30), np.array([-np.inf, -3, -3, 0.1, 7, np.inf]), np.array([0.5, 0.6]),
+        np.array([-(2.0**70), -(2.0**31), 0, 2.0**31 - 1, 2.0**31, 2.0**70]), np.array([2.0**80, 2.0**81]),
+        np.array([-(2.0**15), 5, 2.0**15 - 1]), np.array([0.1, 0.2], np.float32), np.array([-4, 0, 90], np.int64),
+        np.geomspace(1e-3, 90, 300),
+    ):  # fmt: skip
+        assert np.array_equal(lib.histogram(x, edges)[0], np.histogram(x, edges)[0])
+
+
 @pytest.mark.parametrize("size", [10, 49, 100, 1000, 4095])
 def test_integers_on_edges(size: int) -> None:
     """Where edges are whole numbers, or nearly: `49 * (1 / 49)` is less than 1."""
