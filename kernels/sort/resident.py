@@ -19,7 +19,7 @@ from prism.lib.thread import operators
 @requires(block[1], thread[32])
 @template(THREADS=constexpr(int), PASSES=constexpr(int), AHEAD=constexpr(int))
 def add_tiles(
-    numbers: ptr(uint32) @ block[1], step: int32 @ block[1], tile: int32 @ block[1], tiles: int32 @ block[1],
+    numbers: ptr(uint32) @ grid[1], step: int32 @ block[1], tile: int32 @ block[1], tiles: int32 @ grid[1],
     found: uint32[2] @ thread[1],
 ):
     """Say how often digit `t` of pass `step` occurs in all tiles, and how often in those before `tile`.
@@ -110,8 +110,8 @@ def rank_resident(
 )
 def move_resident(
     keys: K[ITEMS] @ thread[1], items: V[NUMBER] @ thread[1], held: uint32[2] @ thread[1], kept: uint32[8] @ thread[1],
-    numbers: ptr(uint32) @ block[1], y: ptr(K) @ block[1], values: ptr(V) @ block[1], positions: ptr(VO) @ block[1],
-    tile: int32 @ block[1], tiles: int32 @ block[1], n: int32 @ block[1], shift: int32 @ block[1], flip: K @ block[1],
+    numbers: ptr(uint32) @ grid[1], y: ptr(K) @ block[1], values: ptr(V) @ block[1], positions: ptr(VO) @ block[1],
+    tile: int32 @ block[1], tiles: int32 @ grid[1], n: int32 @ block[1], shift: int32 @ block[1], flip: K @ block[1],
     lowest: K @ block[1], often: int32 @ block[1], slowly: bool @ block[1], last: bool @ block[1],
 ):
     """Write the block's tile where its digits belong. `last`: results are written."""
@@ -204,11 +204,10 @@ def sort_resident(
                 partition(spare, block[1], offset=lambda place: place, races="none") as result,
                 partition(value_spare, block[1], offset=lambda place: place, races="none") as value_result,
                 partition(positions, block[1], offset=lambda place: place, races="none") as position_result,
-                partition(numbers, block[1], races="allow") as all,
                 group(block[1]),
             ):
                 move_resident(
-                    keys, items, held, kept, all, result, value_result, position_result, b, tiles, n, shift, flip, lowest,
+                    keys, items, held, kept, numbers, result, value_result, position_result, b, tiles, n, shift, flip, lowest,
                     often, slowly, False, KIND=KIND, VALUES=VALUES, THREADS=THREADS, BATCH=BATCH,
                 )
             with group(thread[1]):
@@ -225,11 +224,10 @@ def sort_resident(
             partition(y, block[1], offset=lambda place: place, races="none") as result,
             partition(values, block[1], offset=lambda place: place, races="none") as value_result,
             partition(positions, block[1], offset=lambda place: place, races="none") as position_result,
-            partition(numbers, block[1], races="allow") as all,
             group(block[1]),
         ):
             move_resident(
-                keys, items, held, kept, all, result, value_result, position_result, b, tiles, n,
+                keys, items, held, kept, numbers, result, value_result, position_result, b, tiles, n,
                 shift + 8 if K.bytes > 1 else 0, flip, lowest, often, slowly, shift == last, KIND=KIND, VALUES=VALUES,
                 THREADS=THREADS, BATCH=BATCH,
             )
