@@ -17,17 +17,16 @@ from prism.lib.thread import operators
 
 @prism("device")
 @requires(block[1], thread[32])
-@template(THREADS=constexpr(int), PASSES=constexpr(int))
+@template(THREADS=constexpr(int), PASSES=constexpr(int), AHEAD=constexpr(int))
 def add_tiles(
     numbers: ptr(uint32) @ block[1], step: int32 @ block[1], tile: int32 @ block[1], tiles: int32 @ block[1],
     found: uint32[2] @ thread[1],
 ):
     """Say how often digit `t` of pass `step` occurs in all tiles, and how often in those before `tile`.
 
-    A warp reads a row at once, the numbers of a tile, 16 bytes a lane: two numbers a word.
+    A warp reads a row at once, the numbers of a tile, 16 bytes a lane: two numbers a word; `AHEAD` rows are under way.
     """
     WARPS: constexpr(int) = THREADS // 32
-    AHEAD: constexpr(int) = 4 if THREADS <= 256 else 2  # loads under way at once: more than two take registers that 512 have not
     room: shared(uint32[THREADS * 16])
     t: int32 @ thread[1] = id()
     with partition(room, thread[1], offset=t * 16, races="none") as own, group(thread[1]):
@@ -118,13 +117,14 @@ def move_resident(
     """Write the block's tile where its digits belong. `last`: results are written."""
     TILE: constexpr(int) = THREADS * ITEMS
     MANY: constexpr(int) = TILE if VALUES != NONE else 1
+    AHEAD: constexpr(int) = 4 if THREADS <= 256 or ITEMS <= 8 else 2  # of many elements a thread, registers are few
     t: int32 @ thread[1] = id()
     targets: shared(uint32[256])
     sorted: shared(K[TILE])
     beside: shared(V[MANY])
     ids: shared(uint16[TILE if VALUES == GIVEN else 1])
     found: uint32[2] @ thread[1]
-    add_tiles(numbers, shift / 8, tile, tiles, found, THREADS=THREADS, PASSES=K.bytes)
+    add_tiles(numbers, shift / 8, tile, tiles, found, THREADS=THREADS, PASSES=K.bytes, AHEAD=AHEAD)
     starts: uint32[1] @ thread[1]
     starts[0] = found[0]
     block.scan(starts, 0, WIDTH=1, OP=operators.add, EXCLUSIVE=True)
