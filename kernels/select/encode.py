@@ -7,7 +7,7 @@ length is written by the tile where the next one begins.
 
 from prism.lang import (
     attr, block, claim, clz, const, constexpr, count, dtype, grid, group, id, int32, int64, mailbox, partition, popcount, prism,
-    ptr, receive, requires, shared, split, template, thread, uint16, uint32, uint64, warp, warp_max, warp_sum,
+    ptr, requires, shared, split, template, thread, uint16, uint32, uint64, warp, warp_max, warp_sum,
 )
 from prism.kernels.select.compaction import load_runs, release
 from prism.kernels.select.parts import skew_at, store_part
@@ -199,18 +199,17 @@ def look_back_starts(
     Perspective: block, of `THREADS` threads.
     Shapes:      there are fewer than 2^16 tiles, and 2^32 starts.
     """
-    ROUND: constexpr(int) = THREADS * WORDS
-    share: int32 @ block[1] = (last - first + (ROUND - 1)) / ROUND * WORDS
-    start: int32 @ thread[1] = first + id() * share
     number: uint32 @ thread[1] = 0
     place: uint32 @ thread[1] = 0  # which tile since `first` it is, and where in it
-    with group(thread[1]):
-        for k in range(0, share, WORDS):
-            got: uint32[WORDS]
-            receive(words[start + k], got, 1, last - start - k, 0, epoch)
-            for j in range(WORDS):
-                number = number + (got[j] & 0xFFFF)
-                place = uint32(start + k + j - first) << 16 | got[j] >> 16 if got[j] >> 16 != 0 else place
+
+    @requires(thread[1])
+    def take(got: uint32[WORDS] @ thread[1], tile: int32 @ thread[1]):
+        nonlocal number, place
+        for j in range(WORDS):
+            number = number + (got[j] & 0xFFFF)
+            place = uint32(tile + j - first) << 16 | got[j] >> 16 if got[j] >> 16 != 0 else place
+
+    grid.look_back_each(words, first, last, 0, epoch, TAKE=take, THREADS=THREADS, WORDS=WORDS)
     unused: int32[1] @ thread[32] = {0}
     total: uint32 @ block[1] = 0
     most: uint32 @ block[1] = 0

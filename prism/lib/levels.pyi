@@ -933,6 +933,21 @@ class Grid(LevelName):
         Errors:      tiles before must be published by blocks that do not wait for this one before: as of `grid.look_back`."""
 
     @staticmethod
+    def look_back_each(words: Any, first: Any, last: Any, unset: Any, epoch: Any, *, TAKE: Any, THREADS: int, WORDS: int, T: Any = ...) -> None:
+        """grid.look_back_each(words: ptr(mailbox(T)) @ grid[1], first: int32 @ block[1], last: int32 @ block[1],
+            unset: T @ block[1], epoch: uint32 @ block[1], *, TAKE: function, THREADS: constexpr(int),
+            WORDS: constexpr(int), T: dtype = ...)
+
+        Each thread's share of the words of the tiles `first ... last - 1`, as they are published: `TAKE(got, tile)`.
+
+        For words that say more than a total: a count, and where the last one stands.
+
+        Perspective: block, of `THREADS` threads; `TAKE` is of a thread.
+        Shapes:      `words`: as of `grid.publish`. `got: T[WORDS]` are those of `tile` and the tiles after it, of tiles that follow
+                     one another from thread to thread; behind the last one `unset`.
+        Errors:      as of `grid.look_back`."""
+
+    @staticmethod
     def look_back_segments(words: Any, heads: Any, first: Any, last: Any, identity: Any, epoch: Any, number: Any, *, OP: Any, THREADS: int, WORDS: int, T: Any = ...) -> Any:
         """grid.look_back_segments(words: ptr(mailbox(T)) @ grid[1], heads: ptr(mailbox(uint32)) @ grid[1],
             first: int32 @ block[1], last: int32 @ block[1], identity: T @ block[1], epoch: uint32 @ block[1],

@@ -190,7 +190,9 @@ def test_counts_follow_branches_continue_and_calls():
     assert (trip.total[0].least, trip.total[0].most) == (0, len(chapter("ways").entries))  # `continue` skips them all
     once, trip = chapter("scan").counts
     assert (str(once.total[0]), str(trip.total[0])) == ("1 block barrier", "1 to 3 block barriers")
-    assert [str(one) for one in trip.own] == ["1 block barrier"]  # the ticket's; others stand in functions that it calls
+    assert [str(one) for one in trip.own] == [
+        "1 block barrier"
+    ]  # the ticket's; others stand in functions that it calls
     assert chapter("paper scan").counts[1].function == "scan_warp_ends"
 
 

@@ -5,7 +5,7 @@ from prism.lib.grid.completion import count_done, wait_for_done
 from prism.lib.grid.draw import draw, epoch, next_tile
 from prism.lib.grid.gather import gather, gather_into
 from prism.lib.grid.histogram import histogram
-from prism.lib.grid.look_back import look_back, look_back_share
+from prism.lib.grid.look_back import look_back, look_back_each, look_back_share
 from prism.lib.grid.look_back_columns import look_back_columns
 from prism.lib.grid.look_back_digits import look_back_digits
 from prism.lib.grid.look_back_segments import look_back_segments
@@ -20,7 +20,7 @@ from prism.lib.grid.tiles import dynamic_tiles, tiles
 
 __all__ = [
     "Ticket", "count_done", "count_launch", "draw", "dynamic_tiles", "epoch", "gather", "gather_into", "histogram",
-    "look_back", "look_back_columns", "look_back_digits", "look_back_segments", "look_back_share", "look_back_stable",
-    "next_tile", "pipeline", "publish", "publish_digits", "receive_totals", "scan_tiles", "tile_loop", "tiles",
+    "look_back", "look_back_columns", "look_back_digits", "look_back_each", "look_back_segments", "look_back_share",
+    "look_back_stable", "next_tile", "pipeline", "publish", "publish_digits", "receive_totals", "scan_tiles", "tile_loop", "tiles",
     "wait_for_done",
 ]

@@ -51,13 +51,42 @@ def look_back_share(
     Test:        tests/lib/grid/test_look_back.py
     """
     static_assert(count(thread[1]) == THREADS, "a block has `THREADS` threads")
+    sum: T @ thread[1] = identity
+
+    @requires(thread[1])
+    def take(got: T[WORDS] @ thread[1], tile: int32 @ thread[1]):
+        nonlocal sum
+        sum = OP(sum, thread.reduce(got, OP=OP))
+
+    grid.look_back_each(words, first, last, identity, epoch, TAKE=take, THREADS=THREADS, WORDS=WORDS)
+    return sum
+
+
+@prism("device")
+@requires(block[1], thread[32])
+@template(T=dtype, TAKE=function, THREADS=constexpr(int), WORDS=constexpr(int))
+def look_back_each(
+    words: ptr(mailbox(T)) @ grid[1], first: int32 @ block[1], last: int32 @ block[1], unset: T @ block[1],
+    epoch: uint32 @ block[1],
+):
+    """Each thread's share of the words of the tiles `first ... last - 1`, as they are published: `TAKE(got, tile)`.
+
+    For words that say more than a total: a count, and where the last one stands.
+
+    Perspective: block, of `THREADS` threads; `TAKE` is of a thread.
+    Shapes:      `words`: as of `grid.publish`. `got: T[WORDS]` are those of `tile` and the tiles after it, of tiles that follow
+                 one another from thread to thread; behind the last one `unset`.
+    Cost:        a round trip for each `THREADS * WORDS` words; no barrier.
+    Numerics:    what `TAKE` computes, of words in order; none between threads.
+    Errors:      as of `grid.look_back`.
+    Test:        tests/lib/grid/test_look_back.py
+    """
+    static_assert(count(thread[1]) == THREADS, "a block has `THREADS` threads")
     ROUND: constexpr(int) = THREADS * WORDS
     share: int32 @ block[1] = (last - first + (ROUND - 1)) / ROUND * WORDS
     start: int32 @ thread[1] = first + id() * share
-    sum: T @ thread[1] = identity
     with group(thread[1]):
         for k in range(0, share, WORDS):  # not by `grid.receive_totals`: some kernels that call it become longer
             got: T[WORDS]
-            receive(words[start + k], got, 1, last - start - k, identity, epoch)
-            sum = OP(sum, thread.reduce(got, OP=OP))
-    return sum
+            receive(words[start + k], got, 1, last - start - k, unset, epoch)
+            TAKE(got, start + k)
