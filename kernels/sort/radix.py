@@ -162,7 +162,7 @@ def sort_digit(
 
             launch: grid.Ticket @ block[1] = grid.tiles(control)
             following: int32 @ block[1] = launch.tile
-            tile: int32 @ block[1] = -1 if AHEAD else following  # the one that the block holds: ahead of it none as yet
+            tile: int32 @ block[1] = -1 if AHEAD else following  # the one that the block holds: with AHEAD none as yet
             if following < tiles:
                 fetch(following)
             if AHEAD:

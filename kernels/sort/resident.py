@@ -17,17 +17,16 @@ from prism.lib.thread import operators
 
 @prism("device")
 @requires(block[1], thread[32])
-@template(THREADS=constexpr(int), PASSES=constexpr(int))
+@template(THREADS=constexpr(int), PASSES=constexpr(int), AHEAD=constexpr(int))
 def add_tiles(
-    numbers: ptr(uint32) @ block[1], step: int32 @ block[1], tile: int32 @ block[1], tiles: int32 @ block[1],
+    numbers: ptr(uint32) @ grid[1], step: int32 @ block[1], tile: int32 @ block[1], tiles: int32 @ grid[1],
     found: uint32[2] @ thread[1],
 ):
     """Say how often digit `t` of pass `step` occurs in all tiles, and how often in those before `tile`.
 
-    A warp reads a row at once, the numbers of a tile, 16 bytes a lane: two numbers a word.
+    A warp reads a row at once, the numbers of a tile, 16 bytes a lane: two numbers a word; `AHEAD` rows are under way.
     """
     WARPS: constexpr(int) = THREADS // 32
-    AHEAD: constexpr(int) = 4 if THREADS <= 256 else 2  # loads under way at once: more than two take registers that 512 have not
     room: shared(uint32[THREADS * 16])
     t: int32 @ thread[1] = id()
     with partition(room, thread[1], offset=t * 16, races="none") as own, group(thread[1]):
@@ -111,20 +110,21 @@ def rank_resident(
 )
 def move_resident(
     keys: K[ITEMS] @ thread[1], items: V[NUMBER] @ thread[1], held: uint32[2] @ thread[1], kept: uint32[8] @ thread[1],
-    numbers: ptr(uint32) @ block[1], y: ptr(K) @ block[1], values: ptr(V) @ block[1], positions: ptr(VO) @ block[1],
-    tile: int32 @ block[1], tiles: int32 @ block[1], n: int32 @ block[1], shift: int32 @ block[1], flip: K @ block[1],
+    numbers: ptr(uint32) @ grid[1], y: ptr(K) @ block[1], values: ptr(V) @ block[1], positions: ptr(VO) @ block[1],
+    tile: int32 @ block[1], tiles: int32 @ grid[1], n: int32 @ block[1], shift: int32 @ block[1], flip: K @ block[1],
     lowest: K @ block[1], often: int32 @ block[1], slowly: bool @ block[1], last: bool @ block[1],
 ):
     """Write the block's tile where its digits belong. `last`: results are written."""
     TILE: constexpr(int) = THREADS * ITEMS
     MANY: constexpr(int) = TILE if VALUES != NONE else 1
+    AHEAD: constexpr(int) = 4 if THREADS <= 256 or ITEMS <= 8 else 2  # of many elements a thread, registers are few
     t: int32 @ thread[1] = id()
     targets: shared(uint32[256])
     sorted: shared(K[TILE])
     beside: shared(V[MANY])
     ids: shared(uint16[TILE if VALUES == GIVEN else 1])
     found: uint32[2] @ thread[1]
-    add_tiles(numbers, shift / 8, tile, tiles, found, THREADS=THREADS, PASSES=K.bytes)
+    add_tiles(numbers, shift / 8, tile, tiles, found, THREADS=THREADS, PASSES=K.bytes, AHEAD=AHEAD)
     starts: uint32[1] @ thread[1]
     starts[0] = found[0]
     block.scan(starts, 0, WIDTH=1, OP=operators.add, EXCLUSIVE=True)
@@ -204,11 +204,10 @@ def sort_resident(
                 partition(spare, block[1], offset=lambda place: place, races="none") as result,
                 partition(value_spare, block[1], offset=lambda place: place, races="none") as value_result,
                 partition(positions, block[1], offset=lambda place: place, races="none") as position_result,
-                partition(numbers, block[1], races="allow") as all,
                 group(block[1]),
             ):
                 move_resident(
-                    keys, items, held, kept, all, result, value_result, position_result, b, tiles, n, shift, flip, lowest,
+                    keys, items, held, kept, numbers, result, value_result, position_result, b, tiles, n, shift, flip, lowest,
                     often, slowly, False, KIND=KIND, VALUES=VALUES, THREADS=THREADS, BATCH=BATCH,
                 )
             with group(thread[1]):
@@ -225,11 +224,10 @@ def sort_resident(
             partition(y, block[1], offset=lambda place: place, races="none") as result,
             partition(values, block[1], offset=lambda place: place, races="none") as value_result,
             partition(positions, block[1], offset=lambda place: place, races="none") as position_result,
-            partition(numbers, block[1], races="allow") as all,
             group(block[1]),
         ):
             move_resident(
-                keys, items, held, kept, all, result, value_result, position_result, b, tiles, n,
+                keys, items, held, kept, numbers, result, value_result, position_result, b, tiles, n,
                 shift + 8 if K.bytes > 1 else 0, flip, lowest, often, slowly, shift == last, KIND=KIND, VALUES=VALUES,
                 THREADS=THREADS, BATCH=BATCH,
             )

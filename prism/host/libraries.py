@@ -75,8 +75,8 @@ def _of_cupy(arrays: Sequence[Any]) -> Facts:
     if len(arrays) == 2:
         source, target, device, both = _two_of_cupy(*arrays)
         return (source, target), device, both
-    if len(arrays) >= 3:  # as calls of several arrays have: a loop costs as much as a fact
-        x, y, z = arrays[:3]
+    if (many := len(arrays)) >= 3:  # as calls of several arrays have: a loop costs as much as a fact
+        x, y, z = arrays if many == 3 else arrays[:3]
         of_x, of_y, of_z = x.data, y.data, z.data
         first, second, third = of_x.ptr, of_y.ptr, of_z.ptr
         low, device = (first | second | third) & 15 and (first & 15, second & 15, third & 15), of_x.device_id
@@ -85,7 +85,7 @@ def _of_cupy(arrays: Sequence[Any]) -> Facts:
             low, device, of_y.device_id, of_z.device_id, x.dtype, y.dtype, z.dtype,
             x.shape, y.shape, z.shape, x.strides, y.strides, z.strides,
         )  # fmt: skip
-        for x in arrays[3:]:
+        for x in arrays[3:] if many > 3 else ():
             memory = x.data
             pointer = memory.ptr
             places += (pointer,)
@@ -146,8 +146,8 @@ def _of_torch(arrays: Sequence[Any]) -> Facts:
     if len(arrays) == 2:
         source, target, device, both = _two_of_torch(*arrays)
         return (source, target), device, both
-    if len(arrays) >= 3:
-        x, y, z = arrays[:3]
+    if (many := len(arrays)) >= 3:
+        x, y, z = arrays if many == 3 else arrays[:3]
         of_x, of_y, of_z = x.dtype, y.dtype, z.dtype
         strange = x.is_neg() or y.is_neg() or z.is_neg() or of_x.is_complex or of_y.is_complex or of_z.is_complex
         if x.is_cuda and y.is_cuda and z.is_cuda and not strange:
@@ -158,7 +158,7 @@ def _of_torch(arrays: Sequence[Any]) -> Facts:
                 low, device, y.get_device(), z.get_device(), of_x, of_y, of_z,
                 x.shape, y.shape, z.shape, x.stride(), y.stride(), z.stride(),
             )  # fmt: skip
-            for x in arrays[3:]:
+            for x in arrays[3:] if many > 3 else ():
                 given = x.dtype
                 if not x.is_cuda or x.is_neg() or (given.is_complex and x.is_conj()):
                     raise TypeError("its memory alone does not say what it is")

@@ -113,7 +113,8 @@ class Ready:
     def launch(self) -> Launch:
         """Return what does the same, for who does it again and again."""
         only = self._steps[0]
-        return only if self._alone and not self._roomy and isinstance(only, Warm) else self
+        chosen = only if self._alone and not self._roomy and isinstance(only, Warm) else self
+        return chosen.__call__  # a method is called sooner
 
     def _memory(self, stream: int) -> tuple[int, ...]:
         """Return where the words and the scratch memory are, for a stream.

@@ -74,8 +74,8 @@ def attention_decode(
 
     Notes
     -----
-    Tiles of keys are dealt out to all multiprocessors, whatever the sequences' lengths; what several have of a head is added up
-    in the keys' order, by the one that is done last. The same call gives the same bits on the same GPU. Products are exact and
+    Tiles of keys are dealt out to all multiprocessors, whatever the sequences' lengths; what several have of a head a second
+    kernel adds up, in the same order each time. The same call gives the same bits on the same GPU. Products are exact and
     added in float32; weights are rounded to `q`'s dtype before they are multiplied with values. A token that sees no key has
     zeros, and -inf as its logarithm. A NumPy array runs on the reference machine, from the same kernel
     (`prism.kernels.attention`).

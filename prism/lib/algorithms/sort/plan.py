@@ -221,7 +221,9 @@ def _cut(keys: Keys, value: str, carried: int, n: int, many: int, machine: Machi
     if machine.host:
         return kernels.HOST_SMALL if n <= 8 * kernels.HOST_SMALL.tile else kernels.HOST_LARGE
     room = ROOM.get(machine.arch, _ROOM)
-    return kernels.configuration_of(keys.size, size_of(value), carried, room, n, many, machine.multiprocessors)
+    found = kernels.configuration_of(keys.size, size_of(value), carried, room, n, many, machine.multiprocessors)
+    few = not found.ahead and keys.kind == kernels.FLOAT_PAIR  # of registers are left
+    return found._replace(words=4) if few else found
 
 
 def _count(
