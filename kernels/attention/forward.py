@@ -67,7 +67,9 @@ def attend(
         scores: fragment(float32, 64, CUT.keys) @ warpgroup[1] = 0
         weights: fragment(W, 64, CUT.keys, operand=CUT.transposed) @ warpgroup[1] = 0
         sums: fragment(float32, 64, CUT.dim_v) @ warpgroup[1] = 0
-        largest: float32[4] @ thread[1]
+        # Three warpgroups have no registers left for two more numbers, where there is more to do.
+        HELD: constexpr(int) = 2 if CUT.groups == 3 and (TERMS.window or not PLAIN) else 4
+        largest: float32[HELD] @ thread[1]
         total: float32[2] @ thread[1]
         factor: float32[2] @ thread[1]
         low: int32[2] @ thread[1]
@@ -122,9 +124,9 @@ def attend(
                     else:
                         low[h] = r - back if TERMS.window else 0
                         high[h] = min(keys, r + ahead + 1) if TERMS.causal else keys
-                    largest[h] = LEAST
-                    largest[2 + h] = LEAST
                     total[h] = 0
+                for h in range(HELD):
+                    largest[h] = LEAST
                 for i in range(count(sums)):
                     sums[i] = 0
             MORE: constexpr(int) = EIGHT if CUT.width == 1 else 0
