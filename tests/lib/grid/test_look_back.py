@@ -1,7 +1,7 @@
 """grid.look_back and its like: what is before a tile, of any operator, in every schedule and launch; and how it can be misused.
 
-Of grid.look_back_share and grid.look_back_each as what grid.look_back is made of. Tests of prism/lib/grid: look_back, look_back_stable, publish,
-receive_totals.
+Of grid.look_back_share and grid.look_back_each as what grid.look_back is made of. Tests of prism/lib/grid: look_back,
+look_back_stable, publish, receive_totals.
 """
 
 # ruff: noqa: F821 - kernels declare registers without a value
