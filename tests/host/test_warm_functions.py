@@ -30,6 +30,10 @@ LIMIT = 0.5
 CALLS: dict[str, Callable[[], Any]] = {
     "searchsorted": lambda: lib.searchsorted(TABLE, X, out=array(1000, "int64")),
     "diff": lambda: lib.diff(X, out=array(999)),
+    "cumulative_sum behind 0": lambda: lib.cumulative_sum(WHOLE, include_initial=True),
+    "cumulative_sum behind 0, of rows": lambda: lib.cumulative_sum(
+        ROWS, axis=0, include_initial=True, out=array((21, 50))
+    ),
     "take": lambda: lib.take(X, PLACES, out=array(1000)),
     "take_along_axis": lambda: lib.take_along_axis(X, PLACES, 0, out=array(1000)),
     "split": lambda: lib.split(X, MASK),
@@ -80,3 +84,17 @@ def test_a_pair_that_is_given_is_looked_at_once_for_each_place(gpu: Gpu, monkeyp
     assert len({launch[4] for launch in gpu.launched}) == 2 and len({launch[0] for launch in gpu.launched}) == 1
     with pytest.raises(ValueError, match="share memory"):
         lib.sort_by_key(keys, values, out=(out[0], Array.at(out[0].data.ptr + 4, (1000,), "float32")))
+
+
+@pytest.mark.parametrize(("shape", "axis", "first"), [((1000,), None, 8), ((20, 50), 0, 400), ((1, 20, 5), 1, 40)])
+def test_sums_behind_zeros_are_one_launch(gpu: Gpu, shape: tuple[int, ...], axis: int | None, first: int) -> None:
+    along, gpu.launched = axis or 0, []
+    for number in range(3):
+        gpu.stream = 70 + number
+        x = array(shape, "int32")
+        out = array((*shape[:along], shape[along] + 1, *shape[along + 1 :]), "int64") if number else None
+        found = lib.cumulative_sum(x, axis=axis, include_initial=True, out=out)
+        assert found.dtype == "int64" and (out is None or found is out)
+        assert gpu.addresses[number] == (70 + number, x.data.ptr, found.data.ptr + first)
+        assert gpu.cleared[number] == (found.data.ptr, first, 70 + number)
+    assert len(gpu.launched) == len(gpu.cleared) == 3

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from prism.host import arguments, memory, repeat
-from prism.host.axes import normal_axis
-from prism.host.call import Decision, call
-from prism.host.plan import Machine
+from prism.host.axes import c_strides, normal_axis
+from prism.host.call import Decision, Result, call
+from prism.host.plan import OUT, Buffer, Clear, Machine, Plan, Step, size_of
 from prism.lib.algorithms.scan import api as scans
 from prism.lib.records import common_dtype
-from prism.runtime.arrays import BFLOAT16, ArrayInfo
+from prism.runtime.arrays import BFLOAT16, ArrayInfo, is_array
 from prism.runtime.streams import choose_stream
 
 _NAMES = {"add": "cumsum", "multiply": "cumprod", "maximum": "cummax", "minimum": "cummin"}
@@ -226,6 +227,9 @@ def _result_dtype(op: str, given: ArrayInfo, asked: Any, result: ArrayInfo | Non
 def _array_api(op: str, x: Any, axis: Any, dtype: Any, out: Any, include_initial: bool, stream: Any) -> Any:
     if not include_initial and (axis is not None or len(getattr(x, "shape", (0, 0))) <= 1):
         return _cumulative(op, x, 0 if axis is None else axis, dtype, out, stream, _API_NAMES, "x")
+    asked = ("cumulative behind its first", op, axis, type(axis), dtype)
+    if include_initial and stream is None and (known := repeat.run(asked, x, out)) is not None:
+        return known
     given = arguments.describe_all({"x": x}, {})["x"]
     if axis is None:
         if len(given.shape) > 1:
@@ -236,6 +240,8 @@ def _array_api(op: str, x: Any, axis: Any, dtype: Any, out: Any, include_initial
     along = normal_axis(axis, max(1, len(given.shape)))
     shape = list(given.shape or (1,))
     shape[along] += 1
+    if op == "add" and given.size and math.prod(shape[:along]) == 1 and given.contiguous and is_array(x):
+        return _behind_zero(asked, x, along, dtype, out, stream)
     result = None if out is None else arguments.describe_result(out, {"x": given}, {})
     if result is not None:
         arguments.require_shape(result, tuple(shape))
@@ -250,6 +256,48 @@ def _array_api(op: str, x: Any, axis: Any, dtype: Any, out: Any, include_initial
         _cumulative(op, x, along, wanted, rest.reshape(-1) if not given.shape else rest, stream, _API_NAMES, "x")
         whole[(*behind, slice(0, 1))] = 0 if op == "add" else 1  # last: it may be an element of `x`
     return whole
+
+
+def _behind_zero(asked: tuple[Any, ...], x: Any, along: int, dtype: Any, out: Any, stream: Any) -> Any:
+    """Return cumulative sums behind a zero, where all of them lie behind all zeros: one call, that clears these."""
+
+    def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
+        given = arrays["x"]
+        extents = given.shape or (1,)
+        shape = (*extents[:along], extents[along] + 1, *extents[along + 1 :])
+        if result is not None:
+            arguments.require_shape(result, shape)
+        if (kind := scans.conversion(given, _result_dtype("add", given, dtype, result))) is not None:
+            return Decision(copied=("x",), converted=kind)
+        task, begin = _task("add", given, dtype, result, scans.Called(_API_NAMES["add"], "x"))
+        fits = result is not None and result.contiguous and result.natural and result.scalar == task.result
+        made, zeros = scans.dtype_of(task.result, given), math.prod(extents[along + 1 :])
+        first = result.pointer if result is not None and fits else 0
+        past = zeros * size_of(task.result)
+        steps = tuple(step * made.itemsize for step in c_strides(extents))
+        rest = replace(given, dtype=made, pointer=first + past, shape=extents, strides=steps)
+        found = scans.decide_scan(given, task, begin, along, rest, machine)
+        if found.plan is None:
+            return found
+        plan = replace(found.plan, steps=(Clear(Buffer(OUT, 0, task.result, zeros)), *_behind(found.plan, past)))
+        results, beside = (Result(shape, made),), result is not None and not fits
+        return replace(found, results=results, plan=plan, in_place=(), beside=beside)
+
+    return call("cumulative_sum", asked, {"x": x}, decide, out, stream)
+
+
+def _behind(plan: Plan, past: int) -> Iterator[Step | Clear]:
+    """Yield the steps of a plan with its result so many bytes behind where the array for it begins."""
+    for step in plan.steps:
+        if isinstance(step, Step):
+            given = {
+                name: replace(value, offset=value.offset + past)
+                if isinstance(value, Buffer) and value.name == OUT
+                else value
+                for name, value in step.arguments.items()
+            }
+            step = replace(step, arguments=given)
+        yield step
 
 
 __all__ = ["cummax", "cummin", "cumprod", "cumsum", "cumulative_prod", "cumulative_sum", "sum_dtype"]
