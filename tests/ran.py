@@ -4,7 +4,7 @@
     PRISM_RAN=FOLDER python -m pytest -p tests.ran tests/kernels/test_scan_small.py tests/kernels/test_segmented_reduce.py
     PRISM_RAN=FOLDER python -m pytest -p tests.ran tests/lib/test_algorithms.py -k schedule -m "fuzz or not fuzz"
     (FOLDER must be there; `-n 2` is fine: each process writes a file of its own)
-    python -m tests.ran FOLDER          # writes prism/lib/runs.json
+    python -m tests.ran FOLDER          # writes prism/lib/runs.json, if each kernel that ships was run
 
 The last is of all algorithms in the manifest, by their cases. Only programs as the compiler made them count, not those that a
 test spoils, and only runs in which no fault was found.
@@ -16,12 +16,13 @@ import functools
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import prism.interpret
 from prism.lang import pipeline
+from prism.lang.check import as_scalar
 from prism.lib import shipped_kernels
 from prism.lib.artifacts import module_digest
 from prism.runtime.instance import request_key
@@ -41,6 +42,12 @@ def replace(original: Callable[..., Any], wrapper: Callable[..., Any]) -> None:
                 setattr(module, name, wrapper)
 
 
+def named(template: Mapping[str, Any] | None) -> tuple[tuple[str, Any], ...]:
+    """Return template arguments as plans write them: types by their names, also where a test gives a dtype of NumPy's."""
+    given = [(name, value, as_scalar(value)) for name, value in (template or {}).items()]
+    return tuple((name, value if one is None else getattr(one, "key", one.name)) for name, value, one in given)
+
+
 def watch() -> None:
     """Note what is built and run from here on."""
     build, run = pipeline.build, prism.interpret.run
@@ -48,7 +55,7 @@ def watch() -> None:
     @functools.wraps(build)
     def building(kernel: Any, template: Any = None, *rest: Any, **options: Any) -> Any:
         program = build(kernel, template, *rest, **options)
-        key = request_key(kernel, tuple((template or {}).items()))
+        key = request_key(kernel, named(template))
         if key is not None:
             made[id(program)] = (program, f"{kernel.__module__}:{kernel.__qualname__}", key)
         return program
@@ -84,15 +91,23 @@ def merged(folder: Path) -> dict[str, dict[str, Any]]:
     }
 
 
-def without(found: dict[str, dict[str, Any]]) -> set[str]:
+@functools.cache
+def shipping() -> frozenset[str]:
+    """Return the kernels that ship, for any architecture."""
+    kernels = {one.kernel for arch in shipped_kernels.ARCHITECTURES for one in shipped_kernels.instances(arch)}
+    return frozenset(f"{kernel.__module__}:{kernel.__qualname__}" for kernel in kernels)
+
+
+def without(found: Iterable[str]) -> list[str]:
     """Return the kernels that ship, and were not run."""
-    shipping = {one.kernel for arch in shipped_kernels.ARCHITECTURES for one in shipped_kernels.instances(arch)}
-    return {f"{kernel.__module__}:{kernel.__qualname__}" for kernel in shipping} - set(found)
+    return sorted(shipping() - set(found))
 
 
 if __name__ == "__main__":
     ran = merged(Path(sys.argv[1]))
+    if missing := without(ran):
+        sys.exit(f"{FILE.name} stays as it is: {', '.join(missing)} ship, and were not run in any schedule")
     FILE.write_text(json.dumps(ran, indent=1) + "\n", encoding="utf-8")
-    print(f"{len(ran)} kernels; of those that ship, without a run: {', '.join(sorted(without(ran))) or 'none'}")
+    print(f"{len(ran)} kernels")
 elif "PRISM_RAN" in os.environ:
     watch()

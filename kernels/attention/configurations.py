@@ -15,13 +15,15 @@ _SECTION = 64
 """Heads of keys that are read together at most."""
 
 
-def cut_of(dim: int, dim_v: int, rows: int, *, causal: bool = False, host: bool = False) -> Cut:
+def cut_of(dim: int, dim_v: int, rows: int, *, causal: bool = False, capped: bool = False, host: bool = False) -> Cut:
     """Return how heads of `dim` elements, and values of `dim_v`, are cut; of elements that a tile has more, copies are zeros.
 
     On an H200, TFLOP/s, full: heads of 64 and 16,384 keys with three warpgroups 515, with two 419, but causal and 512 keys 226
     and 254; heads of 96 with three 590, with two 524 to 552; heads of 128 with tiles of 176 keys 632, of 128 603, but causal and
     2048 keys 422 and 484; heads of 192, causal, 2048 keys, with tiles of 80 keys 556, of 112 513; heads of 256 with 80 keys 704,
     with 64 634.
+
+    `capped`: scores are bounded by a tanh. With three warpgroups there are too few registers for that beside as many scores.
     """
     d, dv = (-(-max(n, 1) // 32) * 32 for n in (dim, dim_v))
     if host:
@@ -30,7 +32,7 @@ def cut_of(dim: int, dim_v: int, rows: int, *, causal: bool = False, host: bool 
     if rows <= 64 and wide <= 128:
         return _in_room(Cut(d, dv, keys=128, groups=1, registers=0))
     if wide <= 96 and not (causal and rows <= 512):
-        keys = 128 if wide <= 64 else 112
+        keys = (128 if wide <= 64 else 112) - (16 if capped else 0)
         return _in_room(Cut(d, dv, keys=keys, groups=3, turns=True, registers=160, loader_registers=32))
     if wide <= 128:
         return _in_room(Cut(d, dv, keys=128 if causal or rows < 4096 else 176, turns=True))

@@ -208,7 +208,8 @@ def test_dims(dim: int, dim_v: int, slab: bool) -> None:
 
 SHIPPED = [cut_of(dim, dim, rows) for dim in (64, 128, 256) for rows in (1024, 64)]
 OTHERS = [cut_of(dim, dim_v, 1024) for dim, dim_v in ((96, 96), (192, 192), (192, 128), (32, 32), (64, 256))]
-name_of = lambda cut: f"{cut.dim}x{cut.dim_v} {cut.groups}"
+OTHERS += [cut_of(dim, dim, 1024, capped=True) for dim in (64, 96)]
+name_of = lambda cut: f"{cut.dim}x{cut.dim_v} {cut.groups} {cut.keys}"
 
 
 @pytest.mark.parametrize("cut", rarely(list(dict.fromkeys(SHIPPED + OTHERS)), but=SHIPPED[:3]), ids=name_of)
@@ -304,14 +305,15 @@ MACHINE = [
     ("float16", 64, Terms()), ("bfloat16", 64, Terms(causal=True, lse=True)), ("float16", 128, Terms()),
     ("bfloat16", 128, Terms(causal=True, lse=True)), ("bfloat16", 256, Terms()), ("float16", 256, Terms(causal=True, lse=True)),
     ("float16", 128, Terms(True, True, True, True, True)), ("bfloat16", 64, Terms(True, True, True, True, True)),
-    ("bfloat16", 192, Terms(causal=True)), ("float16", 96, Terms(causal=True)),
+    ("bfloat16", 192, Terms(causal=True)), ("float16", 96, Terms(causal=True)), ("bfloat16", 96, Terms(cap=True)),
+    ("bfloat16", 96, Terms(True, True, True, True, True)),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("dtype", "dim", "terms"), rarely(MACHINE, but=[MACHINE[k] for k in (1, 3, 5, 6)]))
 def test_machine_code(dtype: str, dim: int, terms: Terms) -> None:
     """No register is spilled, no wgmma waits for itself, and a multiprocessor has room for the tiles."""
-    made = entry_of(program(dtype, cut_of(dim, dim, 1024), terms), "sm_90a")
+    made = entry_of(program(dtype, cut_of(dim, dim, 1024, capped=terms.cap), terms), "sm_90a")
     binary = compile_cubin(made.source, "sm_90a")
     assert (binary.spills, binary.warnings) == (0, ())
     assert made.shared_bytes <= 227 << 10

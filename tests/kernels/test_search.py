@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import prism
+from prism import interpret
 from prism.interpret import RaceError, run
 from prism.kernels.reduce import find_both, find_whole
 from prism.lib.algorithms.reduce import calls as reduce_calls
@@ -183,10 +184,10 @@ def test_both_at_once(kind: str, blocks: int) -> None:
                 assert both(x, blocks, head) == (x.argmin(), at)
 
 
-@pytest.mark.parametrize(("schedule", "seed"), SCHEDULES)
-def test_both_at_once_whatever_runs_first(schedule: str, seed: int) -> None:
+@pytest.mark.parametrize("schedule", interpret.SCHEDULES)
+def test_both_at_once_in_every_schedule(schedule: str) -> None:
     x = data("int64", 2000)
-    assert both(x, 3, times=20, schedule=schedule, seed=seed) == (x.argmin(), x.argmax())
+    assert both(x, 3, times=20, schedule=schedule, seed=1) == (x.argmin(), x.argmax())
 
 
 def mutants_of_both() -> list[Any]:

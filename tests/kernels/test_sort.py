@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import prism
+from prism import interpret
 from prism.interpret import RaceError, run
 from prism.kernels.sort import (
     GIVEN,
@@ -215,6 +216,17 @@ def test_an_even_number_of_passes(passes: int) -> None:
         changed = before - counts
         odd = shared_by_all.bit_count() % 2
         assert changed.sum() == (2 if shared_by_all == (1 << passes) - 1 else odd) and set(changed[before != n]) <= {0}
+
+
+@pytest.mark.parametrize("schedule", interpret.SCHEDULES)
+def test_an_even_number_of_passes_in_every_schedule(schedule: str) -> None:
+    counts = np.zeros((4, 256), np.uint32)
+    counts[0, 3] = counts[2, 200] = counts[3, 255] = 1000
+    counts[1, [0, 9]] = 400, 600
+    before = counts.copy()
+    run(evenly(4), 1, 256, (counts.reshape(-1), 1000), check=True, schedule=schedule, seed=1)
+    before[0, 3] = 999  # the first of three that all share: two are left
+    assert np.array_equal(counts, before)
 
 
 @pytest.mark.parametrize(("schedule", "seed"), SCHEDULES)

@@ -1,6 +1,6 @@
 """Rows and segments sorted by lanes and by blocks, on the reference machine, with all its checks. Kernels: kernels/sort_rows.
 
-Tests of kernels/sort_rows: elements, segments, lanes, blocks, configurations.
+Tests of kernels/sort_rows: elements, segments, lanes, blocks, runs, configurations.
 """
 
 from __future__ import annotations
@@ -201,6 +201,30 @@ def test_segments(way: Any, listed: bool) -> None:
         spots[begin:end] = np.argsort(x[begin:end], kind="stable")
         wanted[begin:end] = x[begin:end][spots[begin:end]]
     assert np.array_equal(y, wanted) and np.array_equal(places, spots) and np.array_equal(alone, wanted)
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_long_rows_in_every_schedule(schedule: str) -> None:
+    """Of six tiles: four runs are merged, then those that are made."""
+    rows, items, threads = 2, 8, 32
+    tile = (threads - 1) * items
+    x = data("float32", (rows, 5 * tile + 7), "few")
+    values, tiles = np.arange(x.size, dtype=np.int32), 6 * rows
+    y, places, moved = np.zeros(x.size, x.dtype), np.full(x.size, -1), np.full(x.size, -1, np.int32)
+    none, listed = np.zeros(1, np.int64), np.zeros(1, np.int32)
+    template = {
+        **elements_of("float32", PLACED), "V": "int32", "I": "int64", "O": "int64", "ITEMS": items, "THREADS": threads,
+        "BLOCKS": 1, "DESCENDING": False, "KEYS": GATHERED, "PLACES": True, "VALUES": True, "MODE": ROWS,
+    }  # fmt: skip
+    sizes = (2 * x.size, "u8"), (3 * tiles, "i8"), (1, "i4"), (1, "i4"), (1, "i8"), (2, "u8")
+    kernels.sort_long_rows[3, threads](
+        x.ravel(), values, y, places, moved, none, none, listed, listed, *(np.zeros(*size) for size in sizes), rows,
+        x.shape[1], x.size, tiles, 0, 0, template=template, check=True, schedule=schedule, seed=1,
+    )  # fmt: skip
+    order = np.argsort(x, axis=-1, kind="stable")
+    assert np.array_equal(places.reshape(x.shape), order)
+    assert np.array_equal(y.reshape(x.shape), np.sort(x))
+    assert np.array_equal(moved.reshape(x.shape), np.take_along_axis(values.reshape(x.shape), order, -1))
 
 
 @prism.lang.prism("global")

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import prism
+from prism import interpret
 from prism.interpret import RaceError, run
 from prism.kernels.topk import FLOAT, SIGNED, UNSIGNED, Narrow, Wide, merge_rows, top_rows
 from prism.kernels.topk.merging import EXAMPLES as MERGES
@@ -189,6 +190,11 @@ def test_runs_are_merged(parts: int) -> None:
     for n in (parts, 100, 701):
         for k in sorted({1, min(n, 40), n}):
             merge(np.floor(numbers("float32", 2, n) / 9), k, parts)
+
+
+@pytest.mark.parametrize("schedule", interpret.SCHEDULES)
+def test_runs_are_merged_in_every_schedule(schedule: str) -> None:
+    merge(np.floor(numbers("float32", 2, 300) / 9), 100, 3, schedule=schedule, seed=1)
 
 
 SIZES = [(1 << 13, 10), (1 << 13, 1000), (1 << 17, 100), (1 << 14, 2048), (1 << 17, 2048)]

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import prism
+from prism import interpret
 from prism.interpret import RaceError, run
 from prism.kernels.topk import SIGNED, Wide, choose_bounds, keep_before, sample_rows, top_kept
 from prism.kernels.topk.long import EXAMPLES
@@ -112,9 +113,9 @@ def test_too_few_and_too_many() -> None:
     assert min(find(x, 5, 15, room=2500)) > 2 * 64
 
 
-@pytest.mark.parametrize(("schedule", "seed"), SCHEDULES)
-def test_every_schedule(schedule: str, seed: int) -> None:
-    find(numbers("float32", 2, 2100), 30, 9, schedule=schedule, seed=seed)
+@pytest.mark.parametrize("schedule", interpret.SCHEDULES)
+def test_every_schedule(schedule: str) -> None:
+    assert min(find(numbers("float32", 2, 2100), 30, 9, schedule=schedule, seed=1)) > 0
 
 
 @pytest.mark.fuzz

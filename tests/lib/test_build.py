@@ -34,6 +34,7 @@ from prism.lib.algorithms.sgemm.matrices import Matrix, Product
 from prism.runtime import artifacts
 from prism.runtime import instance as instances
 from prism.runtime.instance import Instance, instance, request_key, sources_digest
+from tests import ran
 from tests.lib import ships
 
 ROOT = Path(__file__).parents[2]
@@ -314,6 +315,14 @@ def test_the_safety_report_says_which_runs_there_were(monkeypatch: pytest.Monkey
 def test_recorded_runs_are_of_schedules_that_there_are() -> None:
     recorded = json.loads(building.RUNS.read_text())
     assert recorded and all(set(facts["schedules"]) <= set(SCHEDULES) for facts in recorded.values())
+
+
+def test_each_kernel_that_ships_was_run_on_the_reference_machine() -> None:
+    """tests/ran.py says how the runs are recorded: a kernel that is missing is run by no test that it selects."""
+    recorded = json.loads(building.RUNS.read_text())
+    assert not ran.without(recorded)
+    name = "prism.kernels.sort.even:pass_evenly"
+    assert ran.without(recorded.keys() - {name}) == [name]
 
 
 def test_the_digest_of_the_sources_is_that_of_the_same_files_elsewhere(tmp_path: Path) -> None:

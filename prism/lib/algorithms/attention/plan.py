@@ -71,9 +71,11 @@ def decide(
     )
     if copied:
         return Decision(copied=copied)
-    choose = kernels.cut_of_bytes if asked.q.size == 1 else kernels.cut_of
-    dims, causal = (asked.q.shape[3], asked.v.shape[3]), asked.ahead is not None
-    cut = choose(*dims, asked.lengths[0], causal=causal, host=machine.host)
+    sizes, causal = (asked.q.shape[3], asked.v.shape[3], asked.lengths[0]), asked.ahead is not None
+    if asked.q.size == 1:
+        cut = kernels.cut_of_bytes(*sizes, causal=causal, host=machine.host)
+    else:
+        cut = kernels.cut_of(*sizes, causal=causal, capped=asked.cap is not None, host=machine.host)
     if fresh is not None and not (_fits(asked.out, machine.host) and _apart(asked.out)):
         return Decision(results, names, beside=True, plan=_plan(replace(asked, out=fresh), cut, machine))
     return Decision(results, names, plan=_plan(asked, cut, machine))

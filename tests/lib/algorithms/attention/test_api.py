@@ -358,3 +358,12 @@ def test_what_ships() -> None:
     assert not list(ships.instances(SimpleNamespace(arch="sm_80")))
     usual = decided(at((1, 8, 1000, 128)), at((1, 8, 1000, 128)), at((1, 8, 1000, 128)), causal=True).plan.steps[0]
     assert usual.instance in made
+
+
+@pytest.mark.parametrize(("dim", "keys"), [(64, 112), (96, 96), (128, 176)])
+def test_scores_with_a_cap_take_fewer_keys_where_three_warpgroups_share_registers(dim: int, keys: int) -> None:
+    q = at((1, 2, 4096, dim))
+    capped, without = (
+        dict(decided(q, q, q, softcap=cap).plan.steps[0].instance.template)["CUT"] for cap in (30.0, None)
+    )
+    assert capped.keys == keys and without.keys - keys == (16 if capped.groups == 3 else 0)
