@@ -91,7 +91,6 @@ def merged(folder: Path) -> dict[str, dict[str, Any]]:
     }
 
 
-@functools.cache
 def shipping() -> frozenset[str]:
     """Return the kernels that ship, for any architecture."""
     kernels = {one.kernel for arch in shipped_kernels.ARCHITECTURES for one in shipped_kernels.instances(arch)}
