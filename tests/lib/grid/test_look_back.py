@@ -35,6 +35,7 @@ from prism.lang import (
     uint32,
     uint64,
 )
+from prism.lib.thread import operators
 from tests.lib.oracles import CASES, Case, case
 from tests.mutation import without_barriers
 
@@ -232,3 +233,43 @@ def test_a_whole_block_looks_back_and_publishes_one_tile() -> None:
 def test_they_compile(kind: str) -> None:
     template = {"T": kind, "OP": ADDS, "THREADS": 128, "WORDS": 2}
     assert all(package.compile(scan, {**template, "STABLE": stable}).cubin for stable in (False, True))
+
+
+@prism("global")
+@template(WORDS=constexpr(int))
+@requires(grid[1], block[1], thread[32])
+def last_marked(y: ptr(int32) @ grid[1], words: ptr(mailbox(uint32)) @ grid[1], first: int32 @ grid[1]):
+    """Of each tile, how much is published of those from `first` on before it, and the last of them whose word is odd, or -1."""
+    b: int32 @ block[1] = id()
+    with partition(y, block[1], offset=2 * b) as mine, group(block[1]):
+        grid.publish(words, b, uint32(b * b % 3), 1)
+        total: int32 @ thread[1] = 0
+        last: int32 @ thread[1] = -1
+
+        @requires(thread[1])
+        def take(got: uint32[WORDS] @ thread[1], tile: int32 @ thread[1]):
+            nonlocal total, last
+            for j in range(WORDS):
+                total += int32(got[j])
+                last = tile + j if got[j] % 2 == 1 else last
+
+        grid.look_back_each(words, first, b, 0, 1, TAKE=take, THREADS=32, WORDS=WORDS)
+        sums: int32 @ block[1] = block.reduce(total, OP=operators.add)
+        most: int32 @ block[1] = block.reduce(last, OP=operators.maximum)
+        block.fill(mine, sums, 1)
+        with partition(mine, block[1], 1) as beside:
+            block.fill(beside, most, 1)
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize(("words", "first"), [(1, 0), (2, 3), (4, 0)])
+def test_each_word_is_taken_once_with_its_tile(words: int, first: int, schedule: str) -> None:
+    """More tiles than a round of 32 threads has words, and shares that end inside one."""
+    n, y = 70, np.zeros(140, np.int32)
+    program = package.check(last_marked, {"WORDS": words})
+    run(program, n, 32, (y, np.zeros(n, np.uint64), first), check=True, schedule=schedule)
+    marks = np.arange(n) ** 2 % 3
+    for tile in range(n):
+        before = marks[first:tile]
+        odd = np.flatnonzero(before % 2)
+        assert y[2 * tile] == before.sum() and y[2 * tile + 1] == (first + odd[-1] if odd.size else -1)
