@@ -115,7 +115,7 @@ def test_dims(dims: tuple[int, int], kind: str) -> None:
     ("tokens", "heads", "share"),
     [(1, 8, 8), (1, 9, 9), (1, 32, 32), (1, 64, 64), (2, 96, 96), (2, 32, 16), (3, 10, 5), (16, 4, 4)],
 )
-@pytest.mark.parametrize("page", [0, 16, 24, 256])
+@pytest.mark.parametrize("page", [0, 1, 12, 16, 24, 256])
 def test_queries_that_share_keys(tokens: int, heads: int, share: int, page: int) -> None:
     check(3, heads, share, tokens, 3000, (128, 128), page=page, ragged=True, layout="blhd")
 
@@ -137,7 +137,7 @@ def test_random_calls() -> None:
         dims = rng.choice([(64, 64), (128, 128), (64, 128)])
         check(
             rng.choice([1, 2, 7, 40]), share * kv_heads, share, tokens, rng.choice([1, 100, 128, 129, 700, 2500]), dims,
-            kind=rng.choice([*EPS]), page=rng.choice([0, 0, 8, 64, 96]), ragged=rng.random() < 0.7,
+            kind=rng.choice([*EPS]), page=rng.choice([0, 0, 1, 8, 20, 64, 96]), ragged=rng.random() < 0.7,
             causal=rng.random() < 0.7, layout=rng.choice(["bhld", "blhd"]),
         )  # fmt: skip
 
@@ -146,7 +146,7 @@ def test_random_calls() -> None:
 @pytest.mark.parametrize(
     ("batches", "heads", "tokens", "keys"), [(3, 16, 1, 3000), (2, 128, 1, 5000), (70, 32, 2, 700)]
 )
-@pytest.mark.parametrize("page", [0, 64])
+@pytest.mark.parametrize("page", [0, 1, 64])
 def test_latent(batches: int, heads: int, tokens: int, keys: int, page: int, kind: str) -> None:
     """A latent cache in pages and without: of ragged lengths, two strips of queries, several tokens."""
     q, cache = normal(batches, heads, tokens, 576, kind=kind), normal(batches, 1, keys, 576, kind=kind)

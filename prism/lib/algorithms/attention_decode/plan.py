@@ -118,10 +118,11 @@ def _plan(asked: Decoding, out: View, machine: Machine) -> Plan:
     pairs, wide = batches * kv_heads * strips, strip * (cut.dim_v + 4)
     tiles = pairs * max(1, -(-asked.keys // cut.keys))
     blocks = blocks_of(tiles, pairs, HOST_BLOCKS if machine.host else cut.blocks * machine.multiprocessors)
+    of_values = asked.v or asked.k
     sizes = (
         batches, kv_heads, share, tokens, asked.keys, dim, out.shape[3], strips, strip,
         0 if asked.table is None else asked.table.shape[1], asked.k.shape[0] if asked.page else 0, cut.dim_v, blocks,
-        *(step // view.size for view in (asked.q, out) for step in view.strides[:3]), asked.scale,
+        *(step // view.size for view in (asked.k, of_values, asked.q, out) for step in view.strides[:3]), asked.scale,
     )  # fmt: skip
     split = bool(pairs % blocks) or has["lengths"]  # else each block has whole heads
     written: dict[str, Any] = {
@@ -131,7 +132,8 @@ def _plan(asked: Decoding, out: View, machine: Machine) -> Plan:
         "leaders": scratch.take("int32", 2 * pairs) if has["lengths"] else nothing("int32"),
     }  # fmt: skip
     read: dict[str, Any] = {
-        "q": asked.q.buffer, "k": asked.k.map, "v": (asked.v or asked.k).map,
+        "q": asked.q.buffer, "k": asked.k.buffer if cut.gathers else asked.k.map,
+        "v": of_values.buffer if cut.gathers else of_values.map,
         "lengths": nothing("int32") if asked.lengths is None else asked.lengths.buffer,
         "table": nothing("int32") if asked.table is None else asked.table.buffer,
     }  # fmt: skip
