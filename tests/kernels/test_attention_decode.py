@@ -168,6 +168,21 @@ def test_how_many_blocks() -> None:
     assert plan.blocks_of(1 << 14, 300, 264) == plan.blocks_of(1 << 14, 600, 264) == 264
 
 
+@pytest.mark.parametrize(
+    ("shape", "blocks"),
+    [
+        ("128x1x4096", 128), ("16x8x8192", 128), ("1x1x65536", 132), ("1x8x16384", 128), ("16x1x16384", 128), ("60x1x8192", 120),
+        ("128x8x1024", 256), ("1x8x65536", 264), ("8x8x16384", 256), ("64x4x4096", 256), ("100x1x4096", 264), ("1x8x1024", 128),
+    ],
+)  # fmt: skip
+def test_blocks_of_a_multiprocessor(shape: str, blocks: int) -> None:
+    """One where it leaves no parts, or many fewer bytes of them; else two. 32 heads of queries, of 128 elements, on an H200."""
+    batches, heads, keys = map(int, shape.split("x"))
+    tiles, sizes = batches * heads * keys // 64, {"tile": 64 * 512, "part": 32 // heads * 132 * 4}
+    assert plan.best_blocks(tiles, batches * heads, 132, beside=2, **sizes, ragged=False) == blocks
+    assert plan.best_blocks(tiles, batches * heads, 132, beside=1, **sizes, ragged=True) <= 132
+
+
 @pytest.mark.parametrize("parts", [1, 2, 5, 40])
 @pytest.mark.parametrize("cut", rarely(ADDED, but=[ADDED[0], ADDED[6], ADDED[12]]), ids=str)
 def test_parts_are_added_up(cut: AddCut, parts: int) -> None:

@@ -117,7 +117,9 @@ def _plan(asked: Decoding, out: View, machine: Machine) -> Plan:
     cut = LatentCut(**has) if asked.v is None else decode_cut_of(dim, asked.v.shape[3], **has, host=machine.host)
     pairs, wide = batches * kv_heads * strips, strip * (cut.dim_v + 4)
     tiles = pairs * max(1, -(-asked.keys // cut.keys))
-    blocks = blocks_of(tiles, pairs, HOST_BLOCKS if machine.host else cut.blocks * machine.multiprocessors)
+    slots, beside = (HOST_BLOCKS, 1) if machine.host else (machine.multiprocessors, cut.blocks)
+    tile = asked.q.size * cut.keys * (dim + (asked.v.shape[3] if asked.v else 0))
+    blocks = best_blocks(tiles, pairs, slots, beside=beside, tile=tile, part=4 * wide, ragged=has["lengths"])
     of_values = asked.v or asked.k
     sizes = (
         batches, kv_heads, share, tokens, asked.keys, dim, out.shape[3], strips, strip,
@@ -155,6 +157,19 @@ def blocks_of(tiles: int, pairs: int, slots: int) -> int:
     even = slots // pairs * pairs if pairs <= slots else pairs // -(-pairs // slots)
     whole = even <= tiles and even >= slots - slots // 10 and (pairs <= slots or pairs % even == 0)
     return even if whole else min(tiles, slots)
+
+
+def best_blocks(tiles: int, pairs: int, slots: int, *, beside: int, tile: int, part: int, ragged: bool) -> int:
+    """Return how many blocks there are: `beside` a multiprocessor, of `slots`, or one, where that is faster.
+
+    Several cover each other's beginnings and ends, which is worth a hundredth of reading `tiles` of `tile` bytes. One alone leaves
+    half of the parts, of `part` bytes, each of which is written, and read at half of the speed of keys; or none.
+    """
+    many, few = (blocks_of(tiles, pairs, each * slots) for each in (beside, 1))
+    if few == many or not pairs % many or (few % pairs and pairs % few):
+        return many
+    none = not pairs % few and not ragged
+    return few if none or 400 * part * (many - few) > tile * tiles else many
 
 
 def adding(parts: int, units: int, *, lengths: bool, lse: bool) -> AddCut:
