@@ -58,8 +58,8 @@ def main() -> int:
             many[name] += ran
             failures += len(failed)
             print(*failed, sep="\n", end="\n" * bool(failed), flush=True)
-    ran = ", ".join(f"{name} {number}" for name, number in many.items())
-    print(f"{sum(many.values())} calls, {failures} failed, {time.time() - begin:.0f} s: {ran}", flush=True)
+    told = ", ".join(f"{name} {number}" for name, number in many.items())
+    print(f"{sum(many.values())} calls, {failures} failed, {time.time() - begin:.0f} s: {told}", flush=True)
     return int(failures > 0)
 
 
