@@ -5,7 +5,7 @@
 
 Needs a GPU, CuPy and torch; for CUB nvcc, as `measure.py`: without one CUB is left out. `count` is a call that does not wait for
 its number of elements, `split` the kernel of one alone: these and CUB's are timed as CUDA graphs. `whole` waits, as CuPy's and
-torch's do: these are timed as plain calls; so is `split3`. `--alone`: each call is timed behind a product of cuBLAS. Every result
+torch's do: these are timed as plain calls. `--alone`: each call is timed behind a product of cuBLAS. Every result
 is compared with CuPy's, once. `floor`: what reading and writing takes at so many TB/s; the share is that of the first that is
 timed.
 """
@@ -108,8 +108,8 @@ def cases(
             "whole": lambda: lib.select(x, below), "cupy": lambda: x[x < limit],
             "torch": lambda: torch.masked_select(of["x"], of["x"] < limit),
         }, n * size + few * size),
-        ("split3", {}, {
-            "prism": lambda: lib.split3(x, below, below_second),
+        ("split3", {"count": lambda: lib.split3(x, below, below_second, count=True)}, {
+            "whole": lambda: lib.split3(x, below, below_second),
             "cupy": lambda: (x[x < limit], x[(x >= limit) & (x < second)], x[x >= second]),
         }, 2 * n * size),
         ("unique_by_key", {"count": lambda: lib.unique_by_key(runs, x, count=True)}, {

@@ -17,8 +17,8 @@ from prism.lib.thread import extent, operators
 @prism("global")
 @template(
     T=dtype, H=dtype, TI=dtype, M=dtype, C=dtype, O=dtype, D=dtype, W=dtype, TEST=function, OTHER=function, OWN=constexpr(bool),
-    WAYS=constexpr(int), THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int),
-    WORDS=constexpr(int),
+    GIVEN=constexpr(bool, default=False), OTHER_GIVEN=constexpr(bool, default=False), WAYS=constexpr(int),
+    THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int), WORDS=constexpr(int),
 )
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
@@ -36,8 +36,9 @@ def split_apart(
     Perspective: grid, of any number of blocks of `THREADS` threads.
     Shapes:      as of `select`. `y`, `z`, `rest`: `n` elements, no memory of each other or of what is read; they begin
                  `out_skew` elements past a vector of 16 bytes; -1: it is not known. With two `WAYS` `other` and `z` are not
-                 touched, nor is `other_kept`. With `OWN` `mask` and `other` are not read: `x` is taken for them. `D`,
-                 `other_unset`: as `C` and `unset`, of `other`. `words`: of uint32, with three ways of uint64. `H`: `T`, or of
+                 touched, nor is `other_kept`. With `OWN` `mask` and `other` are not read: `x` is taken for them; but
+                 with `GIVEN` `TEST` is called with `x[i]` and `mask[0]`, with `OTHER_GIVEN` `OTHER` with `x[i]` and
+                 `other[0]`. `D`, `other_unset`: as `C` and `unset`, of `other`. `words`: of uint32, with three ways of uint64. `H`: `T`, or of
                  uint8 uint32, so that a tile takes fewer registers.
     Test:        tests/kernels/test_select.py, tests/gpu/test_select.py
     """
@@ -102,8 +103,13 @@ def split_apart(
                         signs = 0
                         others_signs = 0
                         for k in range(ITEMS):
-                            signs = signs | uint32(1 if TEST(C(ahead[k])) else 0) << k
-                            if WAYS == 3:
+                            if GIVEN:
+                                signs = signs | uint32(1 if TEST(C(ahead[k]), mask[0]) else 0) << k
+                            else:
+                                signs = signs | uint32(1 if TEST(C(ahead[k])) else 0) << k
+                            if WAYS == 3 and OTHER_GIVEN:
+                                others_signs = others_signs | uint32(1 if OTHER(D(ahead[k]), other[0]) else 0) << k
+                            if WAYS == 3 and not OTHER_GIVEN:
                                 others_signs = others_signs | uint32(1 if OTHER(D(ahead[k])) else 0) << k
                     with group(thread[1]):
                         hold(ahead, tile_ahead)

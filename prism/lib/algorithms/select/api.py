@@ -136,7 +136,7 @@ def split(x: Any, condition: Any, *, count: bool = False, stream: Any = None) ->
     return found
 
 
-def split3(x: Any, first: Any, second: Any, *, stream: Any = None) -> tuple[Any, Any, Any]:
+def split3(x: Any, first: Any, second: Any, *, count: bool = False, stream: Any = None) -> tuple[Any, ...]:
     """Return the elements of an array that a first condition says, of the others those that a second one says, and the rest.
 
     Parameters
@@ -145,13 +145,16 @@ def split3(x: Any, first: Any, second: Any, *, stream: Any = None) -> tuple[Any,
         As for `prism.lib.select`.
     first, second : array, lazy array, device function or lambda
         As `condition` of `prism.lib.select`.
+    count : bool, default False
+        Leave the numbers of elements where they are computed: see below.
     stream : stream or int, optional
         As for `prism.lib.split`.
 
     Returns
     -------
     first, second, rest : array
-        Each as of `prism.lib.split`, in their order.
+        Each as of `prism.lib.split`, in their order. With `count` three arrays of the size of `x`, of which only the first
+        elements are set, and an array of two int64 that says how many are in the first two.
 
     Raises
     ------
@@ -160,14 +163,15 @@ def split3(x: Any, first: Any, second: Any, *, stream: Any = None) -> tuple[Any,
 
     Notes
     -----
-    One pass, as of `prism.lib.split`; the call waits for the two numbers.
+    One pass, as of `prism.lib.split`; by default a call on arrays of a GPU waits for the two numbers. With `count` it does not,
+    and can be captured in a CUDA graph. Lambdas may name a number each: then nothing is compiled for another one.
 
     Examples
     --------
     >>> prism.lib.split3(np.array([3, 1, 4, 1, 5]), lambda e: e < 2, lambda e: e < 5)
     (array([1, 1]), array([3, 4]), array([5]))
     """
-    found: tuple[Any, Any, Any] = split_apart("split3", x, (first, second), ("first", "second"), stream)
+    found: tuple[Any, ...] = split_apart("split3", x, (first, second), ("first", "second"), stream, count=count)
     return found
 
 

@@ -12,6 +12,8 @@ from prism.lib.algorithms.select.plan import (
     apart_of,
     encode_configurations,
     encode_of,
+    paired_configurations,
+    paired_of,
     split_of,
 )
 from prism.runtime.instance import Instance
@@ -35,6 +37,10 @@ def instances(gpu: Machine) -> Iterator[Instance]:
         for both in ([kind], [kind, kind]):
             for c in apart_configurations(both):
                 yield instance_of(kernels.split_apart, apart_of(both, c))
+    for moved in ("uint32", "uint64"):
+        keys, values = Kind(moved, moved, compared=moved, own=True, edges=True), Kind(moved, moved)
+        for c in paired_configurations(keys, values):
+            yield instance_of(kernels.unique_pairs, paired_of(keys, values, c))
     for scalar in ("uint8", "int32", "int64", "float32", "float64"):
         yield instance_of(kernels.fill_rest, {"T": scalar, "THREADS": kernels.BEHIND})
     for index in ("uint32", "int64"):
