@@ -8,7 +8,8 @@ from prism.lang import (
     attr, block, const, constexpr, count, dtype, grid, group, int32, int64, mailbox, partition, prism, ptr, requires, shared,
     template, thread, uint32, uint64,
 )
-from prism.kernels.select.compaction import hold, load_runs, release
+from prism.kernels.select.compaction import load_runs
+from prism.kernels.select.packed import load_held, release
 from prism.kernels.select.parts import skew_at, store_part
 from prism.lib.block.compact import rank_rows
 from prism.lib.thread import extent, operators
@@ -61,19 +62,15 @@ def unique_pairs(
             @requires(block[1], thread[THREADS])
             def load(tile: int32 @ block[1], epoch: uint32 @ block[1]):
                 nonlocal coming, signs
-                ahead: V[ITEMS] @ thread[1]
+                many: int32 @ block[1] = extent(tile, n, TILE=TILE)
                 with partition(x, block[1], offset=int64(tile) * TILE) as source:  # first: they come while keys are compared
-                    block.load_tile(
-                        source, ahead, extent(tile, n, TILE=TILE), x_otherwise, x_skew, 0, WIDTH=WIDTH, REVERSE=False, SPARE=False,
-                    )
+                    load_held(source, values_ahead, many, x_otherwise, x_skew, ITEMS=ITEMS, WIDTH=WIDTH)
                 signs = load_runs(
                     keys, tile_ahead, tile, n, blocks, skew, otherwise, unset, THREADS=THREADS, ITEMS=ITEMS, WIDTH=WIDTH,
                 )
                 block.prefetch_tile(x, tile + blocks, n, TILE=TILE)
                 coming = block.count_flags(signs, earlier, THREADS=THREADS)
                 grid.publish(words, tile, uint32(coming), epoch)
-                with group(thread[1]):
-                    hold(ahead, values_ahead)
 
             @requires(block[1], thread[THREADS])
             def look_back(tile: int32 @ block[1], epoch: uint32 @ block[1]):

@@ -22,7 +22,6 @@ KINDS = {
     "mask": Kind("float32", "float32"),
     "own": Kind("uint8", "uint8", own=True),
     "edges": Kind("float32", "float32", compared="float32", own=True, edges=True),
-    "edges of a mask": Kind("float32", "float32", edges=True),
     "places": Kind(places=True),
     "complex": Kind("complex64", "complex64", compared="complex64", own=True),
 }
@@ -47,8 +46,7 @@ def check(
     )
     flags = (x if kind.own else mask) != 0
     if kind.edges:
-        of = x if kind.own else mask
-        flags = np.concatenate([[True], of[1:] != of[:-1]])
+        flags = np.concatenate([[True], x[1:] != x[:-1]])
     wanted = np.flatnonzero(flags) if kind.places else x[flags]
     room = n if room is None else room
     y, kept = np.full(room + 3, 77, wanted.dtype), np.zeros(1, np.int64)

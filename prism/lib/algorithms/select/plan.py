@@ -54,6 +54,11 @@ class Kind:
         read = ([] if self.own else [self.mask]) + ([] if self.places else [self.given])
         return max(map(size_of, read))
 
+    @property
+    def of_bytes(self) -> bool:
+        """Whether what is asked is which bytes of a mask are not zero."""
+        return not self.own and self.test is None and self.mask == self.compared == "uint8"
+
     def template(self, c: kernels.Configuration) -> dict[str, Any]:
         """Return the template arguments, with those of a configuration."""
         width = math.gcd(c.items, max(1, 16 // self.size)) if c.width <= 16 else c.width
@@ -61,6 +66,7 @@ class Kind:
             **c.template(), "WIDTH": width, "T": self.moved, "H": held_as(self.moved), "TI": self.given, "M": self.mask,
             "C": self.compared, "TO": "int64" if self.places else self.moved, "TEST": self.test or kernels.is_set,
             "OWN": self.own, "EDGES": self.edges, "PLACES": self.places, **({"GIVEN": True} if self.number else {}),
+            **({"BYTES": True} if self.of_bytes and width % 4 == 0 else {}),
         }  # fmt: skip
 
     def configurations(self) -> tuple[kernels.Configuration, ...]:
@@ -206,8 +212,9 @@ def paired_configurations(keys: Kind, values: Kind) -> tuple[kernels.Configurati
 
 def paired_of(keys: Kind, values: Kind, c: kernels.Configuration) -> dict[str, Any]:
     """Return the template of the first of runs of keys, with values."""
-    found = {**encode_of(keys, c), "WIDTH": _widest((keys, values)).template(c)["WIDTH"]}
-    return {**found, "V": values.moved, "HV": held_as(values.moved), "VI": values.given}
+    held = [held_as(kind.moved) if c.items % 4 == 0 else kind.moved for kind in (keys, values)]
+    found = {**encode_of(keys, c), "WIDTH": _widest((keys, values)).template(c)["WIDTH"], "H": held[0]}
+    return {**found, "V": values.moved, "HV": held[1], "VI": values.given}
 
 
 def unique_pairs(
@@ -289,6 +296,8 @@ def apart_of(kinds: Sequence[Kind], c: kernels.Configuration) -> dict[str, Any]:
     found = {**kind.template(c), "WIDTH": _widest(kinds).template(c)["WIDTH"]}
     more = {"H": held_as(kind.moved), "O": second.mask, "D": second.compared, "OTHER": second.test or kernels.is_set}
     word = "uint32" if ways == 2 else "uint64"
+    if kind.of_bytes and second.of_bytes and found["WIDTH"] % 4 == 0:
+        more["BYTES"] = True
     if kind.number:
         more["GIVEN"] = True
     if ways == 3 and second.number:

@@ -37,8 +37,8 @@ def instances(gpu: Machine) -> Iterator[Instance]:
         for both in ([kind], [kind, kind]):
             for c in apart_configurations(both):
                 yield instance_of(kernels.split_apart, apart_of(both, c))
-    for moved in ("uint32", "uint64"):
-        keys, values = Kind(moved, moved, compared=moved, own=True, edges=True), Kind(moved, moved)
+    for scalar, moved in (("uint32", "uint32"), ("uint64", "uint64"), ("float32", "uint32")):
+        keys, values = Kind(scalar, scalar, compared=scalar, own=True, edges=True), Kind(moved, moved)
         for c in paired_configurations(keys, values):
             yield instance_of(kernels.unique_pairs, paired_of(keys, values, c))
     for scalar in ("uint8", "int32", "int64", "float32", "float64"):
