@@ -18,8 +18,9 @@ from prism.lib.thread import extent, operators
 @prism("global")
 @template(
     T=dtype, H=dtype, TI=dtype, M=dtype, C=dtype, O=dtype, D=dtype, W=dtype, TEST=function, OTHER=function, OWN=constexpr(bool),
-    GIVEN=constexpr(bool, default=False), OTHER_GIVEN=constexpr(bool, default=False),
-    BYTES=constexpr(bool, default=False), WAYS=constexpr(int),    THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int), WORDS=constexpr(int),
+    GIVEN=constexpr(bool, default=False), OTHER_GIVEN=constexpr(bool, default=False), BYTES=constexpr(bool, default=False),
+    WAYS=constexpr(int), THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int),
+    WORDS=constexpr(int),
 )
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
@@ -39,8 +40,8 @@ def split_apart(
                  `out_skew` elements past a vector of 16 bytes; -1: it is not known. With two `WAYS` `other` and `z` are not
                  touched, nor is `other_kept`. With `OWN` `mask` and `other` are not read: `x` is taken for them; but
                  with `GIVEN` `TEST` is called with `x[i]` and `mask[0]`, with `OTHER_GIVEN` `OTHER` with `x[i]` and
-                 `other[0]`. `BYTES`: as of `select`, of both. `D`, `other_unset`: as `C` and `unset`, of `other`. `words`: of uint32, with three ways of uint64. `H`: `T`, or of
-                 uint8 uint32, so that a tile takes fewer registers.
+                 `other[0]`. `BYTES`: as of `select`, of both. `D`, `other_unset`: as `C` and `unset`, of `other`. `words`: of
+                 uint32, with three ways of uint64. `H`: `T`, or of uint8 uint32, so that a tile takes fewer registers.
     Test:        tests/kernels/test_select.py, tests/gpu/test_select.py
     """
     TILE: constexpr(int) = THREADS * ITEMS

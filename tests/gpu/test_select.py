@@ -176,8 +176,31 @@ def test_splits(dtype: str) -> None:
         low, high = lib.split(x, lambda e: e < 50)
         assert bool((low == x[x < 50]).all()) and bool((high == x[x >= 50]).all())
         parts = lib.split3(x, lambda e: e < 20, lambda e: e < 50)
-        for found, part in zip(parts, (x[x < 20], x[(x >= 20) & (x < 50)], x[x >= 50]), strict=True):
+        wanted = x[x < 20], x[(x >= 20) & (x < 50)], x[x >= 50]
+        for found, part in zip(parts, wanted, strict=True):
             assert bool((found == part).all())
+        for low in (20, 20, 30):  # numbers that lambdas name are not of what is decided
+            below = wanted if low == 20 else (x[x < 30], x[(x >= 30) & (x < 50)], x[x >= 50])
+            *parts, numbers = lib.split3(x, lambda e: e < low, lambda e: e < 50, count=True)
+            assert numbers.tolist() == [below[0].size, below[1].size]
+            for found, part in zip(parts, below, strict=True):
+                assert bool((found[: part.size] == part).all())
+
+
+@pytest.mark.parametrize("key", ["uint8", "float32", "int64"])
+@pytest.mark.parametrize("value", ["uint8", "float16", "float32", "int64", "complex128"])
+def test_the_first_of_runs_of_keys(key: str, value: str) -> None:
+    random = cupy.random.default_rng(0)
+    for n in (1, 1000, 70_000, 1_000_003, (1 << 24) + 5):
+        for share in (0.02, 0.7):
+            keys = (cupy.cumsum(random.random(n, dtype=np.float32) < share) % 100).astype(key)
+            values = (random.random(n, dtype=np.float32) * 100).astype(value)
+            for one, other in ((keys, values), (keys[1:], values[1:])):
+                first = cupy.concatenate([cupy.ones(min(1, one.size), bool), one[1:] != one[:-1]])
+                for _ in range(2):
+                    unique, found = lib.unique_by_key(one, other)
+                    assert bool((unique == one[first]).all()) and bool((found == other[first]).all())
+                    assert unique.shape == found.shape == (int(first.sum()),)
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "float32", "int64", "complex128"])

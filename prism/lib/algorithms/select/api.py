@@ -128,15 +128,13 @@ def split(x: Any, condition: Any, *, count: bool = False, stream: Any = None) ->
     (array([3, 4, 5]), array([1, 1]))
     """
     if count:
-        known = None
-        if stream is None and is_array(condition):
-            known = repeat.run_many(("split with its number",), (x, condition, None))
+        asked = ("split with its number",)
+        known = repeat.run_many(asked, (x, condition, None)) if stream is None and is_array(condition) else None
         return calls.split(x, _mask_of(x, condition), stream) if known is None else known
-    found: tuple[Any, Any] = split_apart("split", x, (condition,), ("condition",), stream)
-    return found
+    return split_apart("split", x, (condition,), ("condition",), stream)
 
 
-def split3(x: Any, first: Any, second: Any, *, count: bool = False, stream: Any = None) -> tuple[Any, ...]:
+def split3(x: Any, first: Any, second: Any, *, count: bool = False, stream: Any = None) -> Any:
     """Return the elements of an array that a first condition says, of the others those that a second one says, and the rest.
 
     Parameters
@@ -171,8 +169,7 @@ def split3(x: Any, first: Any, second: Any, *, count: bool = False, stream: Any 
     >>> prism.lib.split3(np.array([3, 1, 4, 1, 5]), lambda e: e < 2, lambda e: e < 5)
     (array([1, 1]), array([3, 4]), array([5]))
     """
-    found: tuple[Any, ...] = split_apart("split3", x, (first, second), ("first", "second"), stream, count=count)
-    return found
+    return split_apart("split3", x, (first, second), ("first", "second"), stream, count=count)
 
 
 def _mask_of(x: Any, condition: Any) -> Any:
@@ -388,7 +385,7 @@ def unique_by_key(
 
     Notes
     -----
-    Two passes: keys are read twice, values once.
+    One pass: each key and value is read once. The call waits as that of `prism.lib.select`.
 
     Examples
     --------
@@ -493,9 +490,8 @@ def argwhere(x: Any, *, count: bool = False, size: int | None = None, fill_value
     if not arguments.facts_of(x, "x").shape:  # there are no indices, only how many elements they would be of
         flat = flatnonzero(x, count=count, size=size, fill_value=fill_value, stream=stream)
         return (flat[0][:, None][:, :0], flat[1]) if count else flat[:, None][:, :0]
-    return calls.find_indices(
-        "argwhere", x, calls.shape_of(x, "argwhere"), calls.mode_of(count, size, fill_value), stream
-    )
+    shape = calls.shape_of(x, "argwhere")
+    return calls.find_indices("argwhere", x, shape, calls.mode_of(count, size, fill_value), stream)
 
 
 __all__ = [

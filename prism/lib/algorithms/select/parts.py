@@ -27,7 +27,8 @@ def split_apart(
 ) -> Any:
     """Return what the first condition says, of the others what the second one says, if there is one, and the rest.
 
-    `names`: what the conditions are called. `count`: the results are not cut, and behind them is how many are in each but the rest.
+    `names`: what the conditions are called. `count`: the results are not cut, and it stands behind them how many are in each
+    but the rest.
 
     Raises:
         TypeError, ValueError: as `prism.lib.split`.
@@ -74,7 +75,9 @@ def _by_tests(tests: Sequence[Any], count: bool) -> Decide:
             return Decision(copied=copied)
         kind = Kind(first.scalar, first.scalar, compared=first.scalar, own=True)
         kinds = [
-            replace(kind, test=test, mask=infos[name].scalar, number=True) if name in infos else replace(kind, test=test)
+            replace(kind, test=test, mask=infos[name].scalar, number=True)
+            if name in infos
+            else replace(kind, test=test)
             for test, name in zip(tests, _MASKS, strict=False)
         ]
         return _decided(kinds, first, (), machine, count)

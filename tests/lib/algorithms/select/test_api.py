@@ -134,6 +134,37 @@ def test_a_function_of_the_elements() -> None:
     assert np.array_equal(lib.select(y, lambda e: e > 1), y[y > 1])
 
 
+def test_splits_by_functions_that_name_numbers() -> None:
+    """Elements are read once, and nothing is decided anew for other numbers; functions without numbers stand beside them."""
+    x = np.random.default_rng(0).integers(-9, 10, 5000).astype(np.float32)
+    calls.forget()
+    for low, high in ((-3, 4), (1, 8)):
+        two = lambda e: e < 5
+        assert np.array_equal(lib.split(x, lambda e: e < low)[1], x[~(x < low)])
+        for first, second, at, to in (
+            (lambda e: e < low, lambda e: e < high, low, high),
+            (lambda e: e < low, two, low, 5),
+            (two, lambda e: e < high, 5, high),
+        ):
+            wanted = x[x < at], x[(x >= at) & (x < to)], x[(x >= at) & (x >= to)]
+            for found, part in zip(lib.split3(x, first, second), wanted, strict=True):
+                assert np.array_equal(found, part)
+    known = [one.decision.plan for one in calls._known.values()]
+    assert len(known) == 4 and all(dict(plan.steps[0].instance.template)["OWN"] for plan in known)
+
+
+def test_three_parts_and_how_many_are_in_them() -> None:
+    x = np.random.default_rng(0).integers(-9, 10, 5000)
+    for first, second in ((x < -3, x < 4), (lambda e: e < -3, lambda e: e < 4)):
+        *found, numbers = lib.split3(x, first, second, count=True)
+        wanted = x[x < -3], x[(x >= -3) & (x < 4)], x[x >= 4]
+        assert numbers.tolist() == [part.size for part in wanted[:2]]
+        for one, part in zip(found, wanted, strict=True):
+            assert one.shape == x.shape and np.array_equal(one[: part.size], part)
+    *found, numbers = lib.split3(x[:0], x[:0], x[:0], count=True)
+    assert numbers.tolist() == [0, 0] and all(one.shape == (0,) for one in found)
+
+
 def test_a_function_of_the_elements_reads_them_once() -> None:
     """Its kernel has no mask, and the function for a template argument; so it is where the mask is a map of the array."""
     x = np.arange(100)
