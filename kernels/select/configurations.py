@@ -15,7 +15,7 @@ DEVICE = {
 PLACES = {
     1: Configuration(threads=512, items=32, width=16, blocks=2, words=2),
     2: Configuration(threads=512, items=32, width=8, blocks=1, words=2),
-    4: Configuration(threads=512, items=24, width=4, blocks=1, words=2),
+    4: Configuration(threads=384, items=24, width=4, blocks=2, words=2),
     8: Configuration(threads=256, items=16, width=2, blocks=2, words=2),
     16: DEVICE[16],
 }
