@@ -27,6 +27,36 @@ def test_long_arrays(dtype: str, share: float) -> None:
         assert bool((found == wanted).all())
 
 
+def one_call_on_the_gpu(seed: int) -> None:
+    """Random calls beside NumPy, on arrays that lie as they are drawn, or a byte past an aligned address, or with gaps."""
+    from tests.lib.algorithms.select.test_api import one_call
+
+    random = np.random.default_rng(seed)
+
+    def put(x: np.ndarray) -> cupy.ndarray:
+        given = cupy.asarray(x)
+        match random.integers(3) if x.ndim else 0:
+            case 1:
+                return cupy.repeat(given, 2, -1)[..., ::2]
+            case 2:
+                return cupy.concatenate([given.ravel()[:1], given.ravel()])[given.size and 1 :].reshape(given.shape)
+            case _:
+                return given
+
+    one_call(seed, put, cupy.asnumpy)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_random_calls(seed: int) -> None:
+    one_call_on_the_gpu(seed)
+
+
+@pytest.mark.fuzz
+@pytest.mark.parametrize("seed", range(1000, 1800))
+def test_many_random_calls(seed: int) -> None:
+    one_call_on_the_gpu(seed)
+
+
 def test_a_function_and_lazy_arrays() -> None:
     x = cupy.random.default_rng(0).standard_normal(3_000_001, dtype=np.float32)
     for found in (lib.select(x, lambda e: e > 0.5), lib.select(x, L.of(x) > 0.5), lib.compress(L.of(x) > 0.5, x)):

@@ -38,7 +38,18 @@ def program(name: str):
 
 
 def check(
-    name: str, n: int, *, share=0.3, blocks=3, room=None, mutant=None, scratch=None, seed=0, y_skew=0, skew=-1, **options
+    name: str,
+    n: int,
+    *,
+    share=0.3,
+    blocks=3,
+    room=None,
+    mutant=None,
+    scratch=None,
+    seed=0,
+    y_skew=0,
+    skew=-1,
+    **options,
 ) -> None:
     """Select of `n` elements, and compare with the definition; what is before and behind stays."""
     kind, random = KINDS[name], np.random.default_rng(seed)
