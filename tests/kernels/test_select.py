@@ -86,7 +86,7 @@ def test_what_is_kept(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in KINDS if "bytes" in name])
 def test_bytes_in_words(name: str) -> None:
-    """Of whole tiles that are aligned, of others and at ends: what differs from the byte before is found across words and lanes."""
+    """Of whole tiles that are aligned, and of others: what differs from the byte before is found across words and lanes."""
     for n in (511, 512, 513, 2100):
         for share in (0.03, 0.6):
             for skew in (0, 3, -1):
