@@ -359,20 +359,29 @@ def test_attention_packed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_attention_backward(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Read from what asv_bench/attention_backward.py writes; gradients that are off have no figure."""
-    row = {"us": {"prism": 8.0, "again": 12.0, "cudnn": 10.0}, "ratio": {"cudnn": 1.25}}
+    row = {
+        "us": {"prism": 8.0, "again": 12.0, "cudnn": 10.0, "flash": 16.0},
+        "alone": {"prism": 9.0, "cudnn": 12.0},
+        "error": {"prism": 1e-3},
+    }
     rows = [{"shape": "128x2048c", "fault": "", **row}, {"shape": "64x2048", "fault": "prism: error 1.0e-01 ", **row}]
     (tmp_path / "attention_backward.json").write_text(json.dumps(rows))
     monkeypatch.setattr(sys, "path", [str(FOLDER), *sys.path])
     script, module = (importlib.import_module(name) for name in ("attention_backward", "benchmarks.attention_backward"))
-    assert module.SHAPES == list(script.SHAPES)
+    parsed = [script.parse_shape(text) for text in (*module.SHAPES, *module.HELD_OUT)]
+    assert len(set(parsed)) == len(parsed)
     work = [script.operations(script.parse_shape(text)) for text in ("128x2048c", "64x2048")]
     assert work[0] * 2 == work[1] == 10 * 16_384 * 2048 * 2048
     monkeypatch.setenv(module.raw.VARIABLE, str(tmp_path))
     module.raw.read.cache_clear()
-    assert module.Ratio().track_vs_cudnn("128x2048c") == 0.8 and module.Time().track_us("again", "128x2048c") == 12.0
+    assert module.Ratio().track_vs_best("128x2048c") == 0.8 and module.Ratio().track_alone_vs_best("128x2048c") == 0.75
+    assert (
+        module.Time().track_us("again", "128x2048c") == 12.0 and module.Alone().track_us("cudnn", "128x2048c") == 12.0
+    )
+    assert module.Error().track_error("prism", "128x2048c") == 1e-3
     for impl, shape in (("flash", "128x2048c"), ("prism", "64x2048"), ("prism", "256x16384")):
         with pytest.raises(NotImplementedError):
-            module.Time().track_us(impl, shape)
+            module.Alone().track_us(impl, shape)
     module.raw.read.cache_clear()
 
 

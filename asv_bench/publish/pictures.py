@@ -52,7 +52,10 @@ TABLES = {
     "topk": (
         "First elements, medians and partitions, by all elements", "2^{}", "Rows by their length, and how many are taken.",
     ),
-    "selection": ("Selections, by the share that is kept", "2^{}", "Calls that wait, where the peer waits too."),
+    "selection": (
+        "Selections, by the share that is kept", "2^{}",
+        "Calls that wait, where the peer waits too. Alone: behind a product of cuBLAS.",
+    ),
     "histogram": ("Histograms", "2^{}", "Skewed: most numbers are small. One: all are equal."),
     "searching": ("Differences, searches, elements at indices", "2^{}", "By values; a table has the size that its name says."),
 }  # fmt: skip

@@ -19,7 +19,7 @@ import pytest
 
 from prism import check
 from prism.host.memory import view_of
-from prism.interpret import SCHEDULES, MachineError, run, transfers
+from prism.interpret import SCHEDULES, MachineError, run
 from prism.kernels.attention import Cut, Terms, cut_of
 from prism.kernels.attention.packed import Place, find_tile
 from prism.lang import block, const, grid, group, id, int32, int64, partition, prism, ptr, requires, thread
@@ -137,18 +137,9 @@ def test_bfloat16_and_tiles_that_end_together() -> None:
 
 
 @pytest.mark.parametrize("lengths", [(0, 0, 70), (1, 64, 1), (5, 0, 130)])
-def test_each_box_that_is_copied_holds_a_row(lengths: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of another one the copy engine touches the map's begin, which is no memory: (0, 0, 1000) was an illegal address."""
-    boxes, find = [], transfers._box
-
-    def note(box: Any, k: int) -> Any:
-        boxes.append((tuple(int(start[k]) for start in box.starts.T), box.tensor.array.shape))
-        return find(box, k)
-
-    monkeypatch.setattr(transfers, "_box", note)
+def test_each_box_that_is_copied_holds_a_row(lengths: Any) -> None:
+    """The machine refuses another one, of which the copy engine touches the map's begin: that was an illegal address."""
     assert attended(lengths, (0, 3, 70)) and attended(lengths, (90, 3, 0), ahead=0)
-    assert len(boxes) > 12
-    assert not [(start, shape) for start, shape in boxes if any(a >= n for a, n in zip(start, shape, strict=True))]
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
