@@ -80,9 +80,8 @@ def decode_latent(
     q: ptr(const(T)) @ grid[1],
     k: (ptr(const(T)) if CUT.gathers else const(CUtensorMap(T, 1, 1, CUT.box, 256, swizzle=128))) @ grid[1],
     v: (ptr(const(T)) if CUT.gathers else const(CUtensorMap(T, 1, 1, CUT.box, 64, swizzle=128))) @ grid[1],
-    o: ptr(T) @ grid[1], lse: ptr(float32) @ grid[1],
-    partial: ptr(float32) @ grid[1], leaders: ptr(int32) @ grid[1], lengths: ptr(const(int32)) @ grid[1],
-    table: ptr(const(int32)) @ grid[1], s: Sizes @ grid[1],
+    o: ptr(T) @ grid[1], lse: ptr(float32) @ grid[1], partial: ptr(float32) @ grid[1], leaders: ptr(int32) @ grid[1],
+    lengths: ptr(const(int32)) @ grid[1], table: ptr(const(int32)) @ grid[1], s: Sizes @ grid[1],
 ):  # fmt: skip
     """`decode` of 576 elements of queries and keys, whose first 512 are the values."""
     blocks: int32 @ grid[1] = count(block[1])
