@@ -28,12 +28,12 @@ from prism.runtime.compile import compile_cubin
 from tests.mutation import named
 from tests.rarely import rarely
 
-ONE = Cut(32, 32, keys=32, groups=1, registers=0)
-TWO = Cut(64, 64, keys=48, turns=True)
-THREE = Cut(64, 64, keys=64, groups=3, turns=True, registers=160, loader_registers=32, queries=2)
+ONE = Cut(32, 32, keys=32, groups=1)
+TWO = Cut(64, 64, keys=48)
+THREE = Cut(64, 64, keys=64, groups=3, queries=2)
 AHEAD = replace(TWO, queries=2)
 DIRECT = replace(TWO, slab=False)
-LATE, LATER = replace(AHEAD, late=1), replace(DIRECT, late=2)
+LATE = replace(DIRECT, late=True)
 FAR = 1 << 30
 EPS = {"float16": 2.0**-11, "bfloat16": 2.0**-8}
 BITS = {"float16": lambda x: x.astype(np.float16), "bfloat16": lambda x: bf16_bits(x.astype(np.float32))}
@@ -130,9 +130,7 @@ def attended(
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
-@pytest.mark.parametrize(
-    "cut", [AHEAD, replace(ONE, slab=False), LATE, LATER], ids=["turns", "direct", "late turns", "later turns"]
-)
+@pytest.mark.parametrize("cut", [AHEAD, replace(ONE, slab=False), LATE], ids=["turns", "direct", "late turns"])
 def test_schedules(cut: Cut, schedule: str) -> None:
     assert attended(140, 100, cut, schedule=schedule, seed=1, ahead=-40)
 
@@ -202,7 +200,7 @@ DIMS = [(32, 64), (64, 32), (96, 32), (32, 96), (128, 64), (64, 128), (8, 24), (
 @pytest.mark.parametrize("slab", [False, True])
 def test_dims(dim: int, dim_v: int, slab: bool) -> None:
     """And those of values; tiles of more elements have zeros there."""
-    cut = Cut(*(-(-n // 32) * 32 for n in (dim, dim_v)), keys=32, groups=1, registers=0, slab=slab)
+    cut = Cut(*(-(-n // 32) * 32 for n in (dim, dim_v)), keys=32, groups=1, slab=slab)
     assert attended(40, 40, cut, dims=(dim, dim_v), heads=1, dtype="bfloat16")
 
 
@@ -272,7 +270,7 @@ def test_nobody_wrote_a_barrier_and_no_block_waits_for_all() -> None:
 
 @pytest.mark.parametrize(
     "cut",
-    rarely([ONE, TWO, DIRECT, AHEAD, replace(ONE, slab=False), LATE, LATER], but=[AHEAD]),
+    rarely([ONE, TWO, DIRECT, AHEAD, replace(ONE, slab=False), LATE], but=[AHEAD]),
     ids=lambda cut: f"{cut.groups} {cut.slab} {cut.queries} {cut.late}",
 )
 def test_each_wait_is_needed(cut: Cut, monkeypatch: pytest.MonkeyPatch) -> None:
