@@ -168,8 +168,9 @@ def attend(
                                 if not CUT.late:
                                     scale_sums()
                                 for i in range(count(weights)):  # of 16 8-bit ones, pairs of the first and last 8 stand together
-                                    turned: int32 = i / 8 * 8 + i / 2 % 2 * 4 + i / 4 % 2 * 2 + i % 2
-                                    weights[i] = W(scores[turned if CUT.width == 1 else i])
+                                    weights[i] = W(
+                                        scores[i / 8 * 8 + i / 2 % 2 * 4 + i / 4 % 2 * 2 + i % 2 if CUT.width == 1 else i]
+                                    )
             with partition(logs, thread[1], lambda r: int64(pair) * rows + r, races="allow") as own, consumers:
                 for h in range(2):
                     for s in range(2):
