@@ -8,14 +8,15 @@ scores: so the first trip has no values to add, and the last one no scores to ma
 from __future__ import annotations
 
 from prism.kernels.attention.cut import Cut, Terms
-from prism.kernels.attention.packed import Place, find_tile
+from prism.kernels.attention.forward_parts import finish_rows, put_rows
+from prism.kernels.attention.packed import Place, find_place
 from prism.kernels.attention.softmax import (
-    EIGHT, LEAST, LN_2, LOG2_E, as_it_is, change, compare, exponentiate, mask, pack,
+    EIGHT, LEAST, LN_2, LOG2_E, as_it_is, change, compare, exponentiate, mask,
 )  # fmt: skip
 from prism.lang import (
-    CUtensorMap, attr, block, claim, column, const, constexpr, count, dtype, fast_exp2, float32, fragment, function, grid, group,
-    id, int32, int64, log2, one, partition, prism, ptr, requires, roles, row, set_registers, shared, shuffle_xor, stmatrix,
-    store_vector, template, thread, tma_load, tma_store, turns, uint32, vector, warp, warpgroup, wgmma,
+    CUtensorMap, attr, block, claim, column, const, constexpr, count, dtype, float32, fragment, function, grid, group, id, int32,
+    int64, log2, one, partition, prism, ptr, requires, roles, row, set_registers, shared, store_vector, template, thread,
+    tma_load, tma_store, turns, uint32, vector, warp, warpgroup, wgmma,
 )  # fmt: skip
 
 
@@ -57,6 +58,7 @@ def attend(
     """
     row_tiles: int32 @ grid[1] = (rows + (CUT.rows - 1)) / CUT.rows
     last: int32 @ grid[1] = max(1, pairs / section) - 1
+    tiles: int32 @ grid[1] = heads * (rows / CUT.rows + pairs / heads) if TERMS.packed else pairs * row_tiles
     blocks: int32 @ grid[1] = count(block[1])
     b: int32 @ block[1] = id()
     # Each tile has rows of its own, which steps that are given don't show.
@@ -75,7 +77,6 @@ def attend(
         low: int32[2] @ thread[1]
         high: int32[2] @ thread[1]
         w: int32 @ warpgroup[1] = id()
-        lane: int32 @ thread[1] = id() % 32
         workers, helpers = roles(warpgroup, CUT.groups, 1)
         consumers, loader, storer, scheduler = roles(warp, 4 * CUT.groups, 1, 1, 1)
         if CUT.registers > 0:
@@ -85,22 +86,12 @@ def attend(
                 set_registers(CUT.registers)
         @requires(block[1], thread[CUT.threads])
         def make_tile(tile: int32 @ block[1]):
-            if TERMS.packed:
-                next_place: shared(Place[1], ring=2)
-                with claim(next_place, scheduler) as own, claim(own, thread[1]) as place, one(thread):
-                    place[0] = find_tile(offsets, key_offsets, tile, pairs / heads, heads, section, rows, keys, ROWS=CUT.rows)
-                at: Place @ block[1] = Place(0, 0, 0, 0, 0, 0)
-                with partition(next_place, block[1], 0) as now:
-                    at = now[0]
-                pair: int32 @ block[1] = at.head
-                top: int32 @ block[1] = at.top
-            else:
-                before: int32 @ block[1] = section * min(tile / (section * row_tiles), last)
-                within: int32 @ block[1] = tile - before * row_tiles
-                many: int32 @ block[1] = section if before < last * section else pairs - before
-                pair: int32 @ block[1] = before + within % many
-                top: int32 @ block[1] = (row_tiles - 1 - within / many) * CUT.rows
-                at: Place @ block[1] = Place(pair % heads, top, rows, keys, pair / heads, pair / heads)
+            at: Place @ block[1] = find_place(
+                tile, scheduler, offsets, key_offsets, pairs, heads, section, rows, keys, row_tiles, last,
+                PACKED=TERMS.packed, ROWS=CUT.rows, THREADS=CUT.threads,
+            )  # fmt: skip
+            top: int32 @ block[1] = at.top
+            pair: int32 @ block[1] = at.head if TERMS.packed else at.row_end * heads + at.head
             apart: int32 @ block[1] = at.keys - at.rows if TERMS.last else 0
             end: int32 @ block[1] = min(at.keys, top + ahead + apart + CUT.rows) if TERMS.causal else at.keys
             begin: int32 @ block[1] = max(0, top - back + apart) / CUT.keys * CUT.keys if TERMS.window else 0
@@ -129,10 +120,11 @@ def attend(
                 elif TERMS.window and j < begin + (CUT.keys + CUT.rows):
                     mask(scores, low, high, j)
                 compare(scores, largest, total, factor, by, MORE=EIGHT if CUT.width == 1 else 0)
-            @requires(thread[1])
+            @requires(warpgroup[1])
             def scale_sums():
-                for i in range(count(sums)):
-                    sums[i] *= factor[i / 2 % 2]
+                with group(thread[1]):
+                    for i in range(count(sums)):
+                        sums[i] *= factor[i / 2 % 2]
             with claim(q_tile, consumers) as q_now:
                 for j in range(begin, end + CUT.keys, CUT.keys):
                     with claim(k_tile, loader) as k_in, one(thread):
@@ -140,10 +132,8 @@ def attend(
                             tma_load(k_in, k[at.key_end, at.head / share, keys - at.keys + j, 0])
                     with claim(v_tile, loader) as v_in, one(thread):
                         if j > begin:
-                            if CUT.transposed:
-                                tma_load(v_in, v[at.key_end, at.head / share, 0, j - CUT.keys])
-                            else:
-                                tma_load(v_in, v[at.key_end, at.head / share, keys - at.keys + j - CUT.keys, 0])
+                            i: int32 = keys - at.keys + j - CUT.keys
+                            tma_load(v_in, v[at.key_end, at.head / share, 0 if CUT.transposed else i, i if CUT.transposed else 0])
                     with turns(workers):
                         with claim(k_tile, consumers, in_flight=1) as k_now, group(warpgroup[1]):
                             if j < end:
@@ -152,81 +142,54 @@ def attend(
                             if j > begin:
                                 wgmma(sums, weights, v_now, transpose_b=not CUT.transposed)
                         if CUT.late:
-                            with consumers:
+                            with consumers, group(warpgroup[1]):
                                 if j < end:
-                                    with group(warpgroup[1]):
-                                        look(j)
-                                    with group(thread[1]):
-                                        scale_sums()
-                    with consumers:
-                        if j < end:
-                            with group(warpgroup[1]):
-                                if not CUT.late:
                                     look(j)
-                                exponentiate(scores, largest, total, by)
-                            with group(thread[1]):
-                                if not CUT.late:
                                     scale_sums()
-                                for i in range(count(weights)):  # of 16 8-bit ones, pairs of the first and last 8 stand together
+                    with consumers, group(warpgroup[1]):
+                        if j < end:
+                            if not CUT.late:
+                                look(j)
+                            exponentiate(scores, largest, total, by)
+                            if not CUT.late:
+                                scale_sums()
+                            with group(thread[1]):
+                                for i in range(count(weights)):  # of 16 8-bit ones, pairs of the first and last 8 are together
                                     weights[i] = W(
                                         scores[i / 8 * 8 + i / 2 % 2 * 4 + i / 4 % 2 * 2 + i % 2 if CUT.width == 1 else i]
                                     )
-            with partition(logs, thread[1], lambda r: int64(pair) * rows + r, races="allow") as own, consumers:
+            with consumers, group(warpgroup[1]):
+                finish_rows(
+                    total, largest, factor, sinks[at.head] if TERMS.sinks else 0.0,
+                    scales[pairs + pair] if CUT.width == 1 else 1.0, SINKS=TERMS.sinks,
+                )  # fmt: skip
+            with partition(logs, thread[1], lambda r: int64(pair) * rows + r, races="allow") as own, consumers, group(thread[1]):
                 for h in range(2):
-                    for s in range(2):
-                        total[h] += shuffle_xor(total[h], 1 << s)
-                with group(thread[1]):
-                    for h in range(2):
-                        least_of: float32 = largest[h]
-                        if TERMS.sinks:
-                            sink: float32 = LOG2_E * sinks[at.head]
-                            largest[h] = max(largest[h], sink)
-                            total[h] = total[h] * fast_exp2(least_of - largest[h]) + fast_exp2(sink - largest[h])
-                        # Of no columns the sum is 0, or that of the sink alone.
-                        factor[h] = fast_exp2(least_of - largest[h]) / total[h] if total[h] > 0 else total[h]
-                        if CUT.width == 1:
-                            factor[h] *= scales[pairs + pair]
-                        r: int32 = top + 64 * w + row(scores, 2 * h)
-                        if TERMS.lse and r < at.rows and lane % 4 == 0:
-                            own[at.row_end - at.rows + r if TERMS.packed else r] = (largest[h] + log2(total[h])) * LN_2
+                    r: int32 = top + 64 * w + row(scores, 2 * h)
+                    if TERMS.lse and r < at.rows and column(scores, 0) == 0:
+                        own[at.row_end - at.rows + r if TERMS.packed else r] = (largest[h] + log2(total[h])) * LN_2
             if CUT.slab:
                 slab: shared(OUT[CUT.rows, CUT.dim_v], ring=1, swizzle=CUT.span_out)
-                strip: int32 @ warp[1] = 16 * id()
-                with (
-                    claim(slab, consumers) as to_slab,
-                    partition(to_slab, warp[1], lambda r, c: (strip + r, c)) as own,
-                    group(warp[1]),
-                ):
-                    for p in range(CUT.dim_v / 16):
-                        words: uint32[4] @ thread[1]
-                        with group(thread[1]):
-                            for e in range(4):
-                                i: int32 = 8 * p + 2 * e
-                                words[e] = pack(sums[i] * factor[e % 2], sums[i + 1] * factor[e % 2], T=OUT)
-                        stmatrix(own[lane % 16, 16 * p + lane / 16 * 8], words)
+                with claim(slab, consumers) as to_slab, partition(to_slab, warpgroup[1], lambda r, c: (64 * w + r, c)) as own:
+                    with group(warpgroup[1]):
+                        put_rows(own, sums, factor)
                 with claim(slab, storer) as done, one(thread):
                     if not TERMS.packed or at.rows > 0:
                         tma_store(map_out[at.row_end, at.head, rows - at.rows + top, 0], done)
             else:
                 first: int64 @ block[1] = (at.row_end - at.rows) * row_step if TERMS.packed else at.row_end * batch_step
                 start: int64 @ block[1] = first + at.head * head_step
-                with (
-                    partition(whole, thread[1], lambda r, c: start + r * row_step + c, races="allow") as mine,
-                    consumers,
-                    group(thread[1]),
-                ):
-                    for i in range(0, count(sums), 2):
-                        r: int32 = top + 64 * w + row(sums, i)
-                        two: vector(OUT, 2)
-                        for e in range(2):
-                            two[e] = OUT(sums[i + e] * factor[i / 2 % 2])
-                        if r < at.rows and column(sums, i) < columns:
-                            store_vector(mine[r, column(sums, i)], two)
+                with partition(whole, thread[1], lambda r, c: start + r * row_step + c, races="allow") as own, consumers:
+                    with group(thread[1]):
+                        for i in range(0, count(sums), 2):
+                            r: int32 = top + 64 * w + row(sums, i)
+                            two: vector(OUT, 2)
+                            for e in range(2):
+                                two[e] = OUT(sums[i + e] * factor[i / 2 % 2])
+                            if r < at.rows and column(sums, i) < columns:
+                                store_vector(own[r, column(sums, i)], two)
 
-        grid.dynamic_tiles(
-            counter, b, blocks, heads * (rows / CUT.rows + pairs / heads) if TERMS.packed else pairs * row_tiles, scheduler,
-            TILE=make_tile, THREADS=CUT.threads,
-        )
+        grid.dynamic_tiles(counter, b, blocks, tiles, scheduler, TILE=make_tile, THREADS=CUT.threads)
 
 
 EXAMPLES = {

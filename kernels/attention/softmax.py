@@ -98,9 +98,8 @@ def compare(
     for h in range(2):
         top: float32 @ thread[1] = -math.inf
         with group(thread[1]):
-            for i in range(0, count(scores), 2):
-                if i / 2 % 2 == h:
-                    top = max(top, max(scores[i], scores[i + 1]))
+            for i in range(2 * h, count(scores), 4):
+                top = max(top, max(scores[i], scores[i + 1]))
             top = max(scale * top - MORE if MORE > 0 else scale * top, largest[h] if HELD == 2 else -math.inf)
         for s in range(2):
             top = max(top, shuffle_xor(top, 1 << s))
