@@ -23,9 +23,9 @@ def cut_of(dim: int, dim_v: int, rows: int, *, causal: bool = False, capped: boo
     2048 keys 422 and 484; heads of 192, causal, 2048 keys, with tiles of 80 keys 556, of 112 513; heads of 256 with 80 keys 704,
     with 64 634.
 
-    Few short heads flash cuts into parts of 64 keys each, and rounds weights beside the largest of a part, where they have more than
-    128 elements: as many there, so that errors are not larger. Of 16,384 tokens of 512 TFLOP/s are 448 then, of 455 (heads of 192),
-    and 458, of 448 (256); of 1024, 562 of 569, and 579 of 591.
+    Few short heads of more than 128 elements flash cuts into parts of 64 keys each, and rounds weights beside the largest one of
+    a part: tiles have as many there, so that errors are not larger. 512 keys, heads of 192 and 256: 448, 458 TFLOP/s, with tiles
+    of 112 and 80 keys 455, 448.
 
     `capped`: scores are bounded by a tanh. With three warpgroups there are too few registers for that beside as many scores.
     """

@@ -8,16 +8,39 @@ scores: so the first trip has no values to add, and the last one no scores to ma
 from __future__ import annotations
 
 from prism.kernels.attention.cut import Cut, Terms
-from prism.kernels.attention.forward_parts import finish_rows, put_rows
-from prism.kernels.attention.packed import Place, find_place
+from prism.kernels.attention.packed import Place, find_tile
 from prism.kernels.attention.softmax import (
-    EIGHT, LEAST, LN_2, LOG2_E, as_it_is, change, compare, exponentiate, mask,
+    EIGHT, LEAST, LN_2, LOG2_E, as_it_is, change, compare, exponentiate, mask, pack,
 )  # fmt: skip
 from prism.lang import (
-    CUtensorMap, attr, block, claim, column, const, constexpr, count, dtype, float32, fragment, function, grid, group, id, int32,
-    int64, log2, one, partition, prism, ptr, requires, roles, row, set_registers, shared, store_vector, template, thread,
-    tma_load, tma_store, turns, uint32, vector, warp, warpgroup, wgmma,
+    CUtensorMap, attr, block, claim, column, const, constexpr, count, dtype, fast_exp2, float32, fragment, function, grid, group,
+    id, int32, int64, log2, one, partition, prism, ptr, requires, roles, row, set_registers, shared, shuffle_xor, stmatrix,
+    store_vector, template, thread, tma_load, tma_store, turns, uint32, vector, warp, warpgroup, wgmma,
 )  # fmt: skip
+
+
+@prism("device")
+@template(T=dtype, COLUMNS=constexpr(int), SPAN=constexpr(int))
+@requires(warpgroup[1])
+def put_rows(
+    tile: shared(T[64, COLUMNS], swizzle=SPAN) @ warpgroup[1], sums: fragment(float32, 64, COLUMNS) @ warpgroup[1],
+    factor: float32[2] @ thread[1],
+):
+    """Store sums times their rows' factors, rounded.
+
+    Perspective: warpgroup; each warp stores the 16 rows that it has.
+    Test:        tests/kernels/test_attention.py
+    """
+    strip: int32 @ warp[1] = 16 * id()
+    lane: int32 @ thread[1] = id() % 32
+    with partition(tile, warp[1], lambda r, c: (strip + r, c)) as own, group(warp[1]):
+        for p in range(COLUMNS / 16):
+            words: uint32[4] @ thread[1]
+            with group(thread[1]):
+                for e in range(4):
+                    i: int32 = 8 * p + 2 * e
+                    words[e] = pack(sums[i] * factor[e % 2], sums[i + 1] * factor[e % 2], T=T)
+            stmatrix(own[lane % 16, 16 * p + lane / 16 * 8], words)
 
 
 @prism("global")
@@ -86,12 +109,22 @@ def attend(
                 set_registers(CUT.registers)
         @requires(block[1], thread[CUT.threads])
         def make_tile(tile: int32 @ block[1]):
-            at: Place @ block[1] = find_place(
-                tile, scheduler, offsets, key_offsets, pairs, heads, section, rows, keys, row_tiles, last,
-                PACKED=TERMS.packed, ROWS=CUT.rows, THREADS=CUT.threads,
-            )  # fmt: skip
+            if TERMS.packed:
+                next_place: shared(Place[1], ring=2)
+                with claim(next_place, scheduler) as own, claim(own, thread[1]) as place, one(thread):
+                    place[0] = find_tile(offsets, key_offsets, tile, pairs / heads, heads, section, rows, keys, ROWS=CUT.rows)
+                at: Place @ block[1] = Place(0, 0, 0, 0, 0, 0)
+                with partition(next_place, block[1], 0) as now:
+                    at = now[0]
+                pair: int32 @ block[1] = at.head
+            else:
+                before: int32 @ block[1] = section * min(tile / (section * row_tiles), last)
+                within: int32 @ block[1] = tile - before * row_tiles
+                many: int32 @ block[1] = section if before < last * section else pairs - before
+                pair: int32 @ block[1] = before + within % many
+                first: int32 @ block[1] = (row_tiles - 1 - within / many) * CUT.rows
+                at: Place @ block[1] = Place(pair % heads, first, rows, keys, pair / heads, pair / heads)
             top: int32 @ block[1] = at.top
-            pair: int32 @ block[1] = at.head if TERMS.packed else at.row_end * heads + at.head
             apart: int32 @ block[1] = at.keys - at.rows if TERMS.last else 0
             end: int32 @ block[1] = min(at.keys, top + ahead + apart + CUT.rows) if TERMS.causal else at.keys
             begin: int32 @ block[1] = max(0, top - back + apart) / CUT.keys * CUT.keys if TERMS.window else 0
@@ -105,9 +138,11 @@ def attend(
                     r: int32 = top + 64 * w + row(scores, 2 * h)
                     low[h] = r - back + apart if TERMS.window else 0
                     high[h] = min(at.keys, r + ahead + apart + 1) if TERMS.causal else at.keys
-                    total[h] = 0
-                for h in range(HELD):
-                    largest[h] = LEAST
+                    # A sink is a score that is there before all others; one of the four threads that share a row adds it up.
+                    largest[h] = max(LEAST, LOG2_E * sinks[at.head]) if TERMS.sinks else LEAST
+                    largest[h + HELD - 2] = largest[h]
+                    alone: bool = TERMS.sinks and column(scores, 0) == 0
+                    total[h] = fast_exp2(LOG2_E * sinks[at.head] - largest[h]) if alone else 0.0
                 for i in range(count(sums)):
                     sums[i] = 0
             @requires(warpgroup[1])
@@ -158,16 +193,16 @@ def attend(
                                     weights[i] = W(
                                         scores[i / 8 * 8 + i / 2 % 2 * 4 + i / 4 % 2 * 2 + i % 2 if CUT.width == 1 else i]
                                     )
-            with consumers, group(warpgroup[1]):
-                finish_rows(
-                    total, largest, factor, sinks[at.head] if TERMS.sinks else 0.0,
-                    scales[pairs + pair] if CUT.width == 1 else 1.0, SINKS=TERMS.sinks,
-                )  # fmt: skip
-            with partition(logs, thread[1], lambda r: int64(pair) * rows + r, races="allow") as own, consumers, group(thread[1]):
+            with partition(logs, thread[1], lambda r: int64(pair) * rows + r, races="allow") as own, consumers:
                 for h in range(2):
-                    r: int32 = top + 64 * w + row(scores, 2 * h)
-                    if TERMS.lse and r < at.rows and column(scores, 0) == 0:
-                        own[at.row_end - at.rows + r if TERMS.packed else r] = (largest[h] + log2(total[h])) * LN_2
+                    for s in range(2):
+                        total[h] += shuffle_xor(total[h], 1 << s)
+                with group(thread[1]):
+                    for h in range(2):
+                        factor[h] = (scales[pairs + pair] if CUT.width == 1 else 1.0) / total[h] if total[h] > 0 else total[h]
+                        r: int32 = top + 64 * w + row(scores, 2 * h)
+                        if TERMS.lse and r < at.rows and column(scores, 0) == 0:
+                            own[at.row_end - at.rows + r if TERMS.packed else r] = (largest[h] + log2(total[h])) * LN_2
             if CUT.slab:
                 slab: shared(OUT[CUT.rows, CUT.dim_v], ring=1, swizzle=CUT.span_out)
                 with claim(slab, consumers) as to_slab, partition(to_slab, warpgroup[1], lambda r, c: (64 * w + r, c)) as own:
@@ -177,8 +212,8 @@ def attend(
                     if not TERMS.packed or at.rows > 0:
                         tma_store(map_out[at.row_end, at.head, rows - at.rows + top, 0], done)
             else:
-                first: int64 @ block[1] = (at.row_end - at.rows) * row_step if TERMS.packed else at.row_end * batch_step
-                start: int64 @ block[1] = first + at.head * head_step
+                batch: int64 @ block[1] = (at.row_end - at.rows) * row_step if TERMS.packed else at.row_end * batch_step
+                start: int64 @ block[1] = batch + at.head * head_step
                 with partition(whole, thread[1], lambda r, c: start + r * row_step + c, races="allow") as own, consumers:
                     with group(thread[1]):
                         for i in range(0, count(sums), 2):

@@ -8,10 +8,7 @@ hold a row: of one that lies outside as a whole the engine, on an H200, touches 
 
 from __future__ import annotations
 
-from prism.lang import (
-    block, claim, const, constexpr, dtype, grid, int32, one, partition, prism, ptr, requires, roles, shared, struct, template,
-    thread, warp,
-)  # fmt: skip
+from prism.lang import const, constexpr, dtype, grid, int32, prism, ptr, requires, struct, template, thread
 
 
 @struct
@@ -103,30 +100,4 @@ def find_tile(
     return Place(head, top, length, max(0, key_end - start_of(key_offsets, low, keys)), row_end, key_end)
 
 
-@prism("device")
-@template(INDEX=dtype, PACKED=constexpr(bool), ROWS=constexpr(int), THREADS=constexpr(int))
-@requires(block[1], thread[THREADS])
-def find_place(
-    tile: int32 @ block[1], scheduler: roles(warp, 1), offsets: ptr(const(INDEX)) @ grid[1],
-    key_offsets: ptr(const(INDEX)) @ grid[1], pairs: int32 @ grid[1], heads: int32 @ grid[1], section: int32 @ grid[1],
-    rows: int32 @ grid[1], keys: int32 @ grid[1], row_tiles: int32 @ grid[1], last: int32 @ grid[1],
-) -> Place @ block[1]:  # fmt: skip
-    """Where a tile lies."""
-    if PACKED:
-        found: shared(Place[1], ring=2)
-        with claim(found, scheduler) as own, claim(own, thread[1]) as place, one(thread):
-            place[0] = find_tile(offsets, key_offsets, tile, pairs / heads, heads, section, rows, keys, ROWS=ROWS)
-        at: Place @ block[1] = Place(0, 0, 0, 0, 0, 0)
-        with partition(found, block[1], 0) as now:
-            at = now[0]
-        return at
-    else:
-        before: int32 @ block[1] = section * min(tile / (section * row_tiles), last)
-        within: int32 @ block[1] = tile - before * row_tiles
-        many: int32 @ block[1] = section if before < last * section else pairs - before
-        pair: int32 @ block[1] = before + within % many
-        top: int32 @ block[1] = (row_tiles - 1 - within / many) * ROWS
-        return Place(pair % heads, top, rows, keys, pair / heads, pair / heads)
-
-
-__all__ = ["Place", "find_place", "find_sequence", "find_tile", "first_tile", "start_of"]
+__all__ = ["Place", "find_sequence", "find_tile", "first_tile", "start_of"]

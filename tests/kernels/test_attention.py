@@ -91,7 +91,7 @@ def program(dtype: str, cut: Cut, terms: Terms, score: Kernel = as_it_is, plain:
 
 def attended(
     rows, keys, cut=TWO, *, batches=1, heads=2, share=1, dims=None, dtype="float16", ahead=None, back=None, cap=None,
-    sinks=False, lse=True, score=as_it_is, blocks=2, section=2, scale=None, **options,
+    sinks=False, sink=None, lse=True, score=as_it_is, blocks=2, section=2, scale=None, **options,
 ) -> bool:  # fmt: skip
     """Run the kernel, checked, on normal numbers; say whether all it makes is near float64's, and nothing else is written."""
     rng = np.random.default_rng(rows + keys)
@@ -100,6 +100,7 @@ def attended(
     given = [BITS[dtype](rng.normal(size=(batches, *shape))) for shape in shapes]
     scale = 1 / math.sqrt(dim) if scale is None else scale
     more = rng.normal(size=heads).astype(np.float32) if sinks else np.zeros(0, np.float32)
+    more[:1] = more[:1] if sink is None else sink
     terms = Terms(ahead is not None, back is not None, cap is not None, sinks, lse)
     out = BITS[dtype](np.full((batches, heads, rows, dim_v), np.nan))
     beside = np.full((batches, heads, rows, dim_v + 8), 77, out.dtype)
@@ -239,6 +240,12 @@ def test_no_keys() -> None:
     """Zeros, of no sum; with a sink, of its own."""
     for sinks in (False, True):
         assert attended(70, 0, ONE, sinks=sinks) and attended(140, 0, TWO, sinks=sinks, back=3)
+
+
+@pytest.mark.parametrize("sink", [-math.inf, -80.0, 60.0])
+def test_sinks_far_from_scores(sink: float) -> None:
+    """One that is nothing, one beside which all is nothing."""
+    assert attended(70, 40, ONE, sinks=True, sink=sink, ahead=-20)
 
 
 @pytest.mark.parametrize("blocks", [1, 2, 3, 9])

@@ -228,7 +228,7 @@ def test_each_wait_is_needed(cut: Cut, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those of places among them: of each one deleted the machine tells, or a result is wrong; but for those of `EXCUSES`."""
     whole, survivors = program("float16", cut, Terms(lse=True, packed=True)), []
     waits = [(plan, step) for plan in whole.plans.values() for step in plan.operations if isinstance(step, WAITS)]
-    assert len([step for _, step in waits if "found" in named(step)]) >= 2
+    assert len([step for _, step in waits if "next_place" in named(step)]) >= 2
     for plan, step in waits:
         mutant = whole.with_plan(replace(plan, skewed=None).drop_step(step))
         with monkeypatch.context() as patch:
