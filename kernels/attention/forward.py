@@ -190,9 +190,7 @@ def attend(
                                 scale_sums()
                             with group(thread[1]):
                                 for i in range(count(weights)):  # of 16 8-bit ones, pairs of the first and last 8 are together
-                                    weights[i] = W(
-                                        scores[i / 8 * 8 + i / 2 % 2 * 4 + i / 4 % 2 * 2 + i % 2 if CUT.width == 1 else i]
-                                    )
+                                    weights[i] = W(scores[i + 2 * (i / 2 % 2 - i / 4 % 2) if CUT.width == 1 else i])
             with partition(logs, thread[1], lambda r: int64(pair) * rows + r, races="allow") as own, consumers:
                 for h in range(2):
                     for s in range(2):
