@@ -56,7 +56,10 @@ TABLES = {
     "topk": (
         "First elements, medians and partitions, by all elements", "2^{}", "Rows by their length, and how many are taken.",
     ),
-    "selection": ("Selections, by the share that is kept", "2^{}", "Calls that wait, where the peer waits too."),
+    "selection": (
+        "Selections, by the share that is kept", "2^{}",
+        "Calls that wait, where the peer waits too. Alone: behind a product of cuBLAS.",
+    ),
     "histogram": ("Histograms", "2^{}", "Skewed: most numbers are small. One: all are equal."),
     "searching": ("Differences, searches, elements at indices", "2^{}", "By values; a table has the size that its name says."),
 }  # fmt: skip
@@ -232,9 +235,9 @@ def main() -> int:
     for name, text in pictures(recorded).items():
         (options.folder / f"{name}.svg").write_text(text, encoding="utf-8")
         print(options.folder / f"{name}.svg")
-    from publish import attention_table, backward_table
+    from publish import attention_table, backward_table, decode_table
 
-    for of in (attention_table, backward_table):
+    for of in (attention_table, backward_table, decode_table):
         if options.folder == FOLDER and of.NAME in recorded:
             text = with_table(of.PAGE.read_text(encoding="utf-8"), of.table(recorded), of.BEGIN, of.END)
             of.PAGE.write_text(text, encoding="utf-8")

@@ -115,7 +115,7 @@ def test_dims(dims: tuple[int, int], kind: str) -> None:
     ("tokens", "heads", "share"),
     [(1, 8, 8), (1, 9, 9), (1, 32, 32), (1, 64, 64), (2, 96, 96), (2, 32, 16), (3, 10, 5), (16, 4, 4)],
 )
-@pytest.mark.parametrize("page", [0, 16, 24, 256])
+@pytest.mark.parametrize("page", [0, 1, 12, 16, 24, 256])
 def test_queries_that_share_keys(tokens: int, heads: int, share: int, page: int) -> None:
     check(3, heads, share, tokens, 3000, (128, 128), page=page, ragged=True, layout="blhd")
 
@@ -135,7 +135,7 @@ def random_kind(seed: int) -> dict[str, Any]:
     of = random.Random(seed)
     return {
         "dims": of.choice([(64, 64), (128, 128), (128, 128), (64, 128), (96, 40), (256, 256)]), "kind": of.choice([*EPS]),
-        "page": of.choice([0, 0, 8, 16, 64, 96]), "ragged": of.random() < 0.7, "causal": of.random() < 0.7,
+        "page": of.choice([0, 0, 1, 8, 16, 20, 64, 96]), "ragged": of.random() < 0.7, "causal": of.random() < 0.7,
     }  # fmt: skip
 
 
@@ -161,7 +161,7 @@ def test_random_calls(seed: int) -> None:
 @pytest.mark.parametrize(
     ("batches", "heads", "tokens", "keys"), [(3, 16, 1, 3000), (2, 128, 1, 5000), (70, 32, 2, 700)]
 )
-@pytest.mark.parametrize("page", [0, 64])
+@pytest.mark.parametrize("page", [0, 1, 64])
 def test_latent(batches: int, heads: int, tokens: int, keys: int, page: int, kind: str) -> None:
     """A latent cache in pages and without: of ragged lengths, two strips of queries, several tokens."""
     q, cache = normal(batches, heads, tokens, 576, kind=kind), normal(batches, 1, keys, 576, kind=kind)
