@@ -91,7 +91,7 @@ def latent(patch: pytest.MonkeyPatch) -> Case:
         run_it = lambda given, *rest, **_: run(program if given is whole else given, *rest, **how)
         patch.setattr(interpret, "run", run_it)
         attended = test_attention_decode_latent.attended
-        return attended(1, 3, 1, 200, [200]) and attended(4, 3, 1, 60, [60] * 4)
+        return attended(1, 3, 1, 500, [500]) and attended(4, 3, 1, 60, [60] * 4)
 
     return whole, right
 
