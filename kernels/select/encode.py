@@ -78,7 +78,7 @@ def encode(
             def store(tile: int32 @ block[1]):
                 begin: int64 @ block[1] = int64(tile) * TILE
                 final: int32 @ block[1] = 1 if tile == tiles - 1 else 0
-                block.fill(number, prefix + held, final)  # before the rest: a host that waits goes on then
+                block.fill(number, prefix + held, final)  # first: a host that waits goes on then
                 valid: int32 @ block[1] = int32(min(max(room - prefix, 0), int64(held)))
                 aligned: int32 @ block[1] = skew_at(y_skew, prefix, VECTOR=VECTOR)
                 items: T[ITEMS] @ thread[1]

@@ -129,7 +129,7 @@ def split_apart(
                 @requires(block[1], thread[THREADS])
                 def store(tile: int32 @ block[1]):
                     last: int32 @ block[1] = 1 if tile == tiles - 1 else 0
-                    block.fill(number, prefix + held, last)  # before the rest: a host that waits goes on then
+                    block.fill(number, prefix + held, last)  # first: a host that waits goes on then
                     if WAYS == 3:
                         block.fill(other_number, other_prefix + others_held, last)
                     many: int32 @ block[1] = extent(tile, n, TILE=TILE)
