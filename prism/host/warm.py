@@ -65,11 +65,10 @@ class Warm:
             RuntimeError: the legacy default stream's scratch memory must be allocated while another stream is captured.
             DeviceError: the driver refuses the launch.
         """
-        free = self._always
+        free = self._lasting.get(stream) if self._always is None else self._always
         if free is None:
-            free = None if self._maps else self._lasting.get(stream)
-            if free is None:
-                free = self._free.get(self._place(addresses, self._memory(stream, beside)))
+            alone = self._ask is None  # maps alone: the arrays' places say which
+            free = self._free.get(addresses if alone else self._place(addresses, self._memory(stream, beside)))
         if free is None or (self._several and device.current_device() != self._launcher.ordinal):
             return self._launch(addresses, stream, beside)
         try:
@@ -77,8 +76,8 @@ class Warm:
         except IndexError:
             held = self._launcher.prepare(self._blocks, self._threads, self._with(addresses, stream, beside)[0])
         words, configuration, function, arguments, captured = held
-        if self._first >= 0:
-            words[self._first] = addresses[0]
+        if (first := self._first) >= 0:
+            words[first] = addresses[0]
             words[self._second] = addresses[1]
         else:
             for at, which, offset in self._words:

@@ -74,6 +74,18 @@ class Array:
         found.data = SimpleNamespace(ptr=pointer, device_id=device)
         return found
 
+    @property
+    def size(self) -> int:
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def _c_contiguous(self) -> bool:
+        return tuple(self.strides) == c_strides(self.shape, self.dtype.itemsize)
+
     def __setitem__(self, where: Any, value: Any) -> None:
         self.kept[where] = getattr(value, "kept", value)
 
