@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -51,7 +52,7 @@ class Launcher:
 
 
 def c_strides(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
-    return tuple(size * int(np.prod(shape[k + 1 :], dtype=np.int64)) for k in range(len(shape)))
+    return tuple(size * math.prod(shape[k + 1 :]) for k in range(len(shape)))
 
 
 class Array:
@@ -76,7 +77,7 @@ class Array:
 
     @property
     def size(self) -> int:
-        return int(np.prod(self.shape, dtype=np.int64))
+        return math.prod(self.shape)
 
     @property
     def ndim(self) -> int:
