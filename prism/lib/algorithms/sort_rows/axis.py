@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from prism.host.axes import normal_axis
 from prism.host.call import Decision, Result, call
 from prism.host.chain import Chain
 from prism.host.lazies import LazyArray
-from prism.host.plan import OUT, Buffer, Machine, X, Y
+from prism.host.plan import OUT, Buffer, Machine, Plan, X, Y
 from prism.lib.algorithms.scan.api import dtype_of
 from prism.lib.algorithms.sort.plan import by_digits, may_be_in_place, rows
 from prism.lib.algorithms.sort_rows import plan as plans
@@ -45,7 +45,7 @@ def sort_along(
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
         kind = Kind(require_order(arrays["x"], "a", function), descending, bits=bits)
-        return decide_along(kind, arrays["x"], axis, result, machine, itself=itself)
+        return decide_along(arrays["x"], axis, result, machine, work_of(kind, machine), itself=itself)
 
     return call(function, asked, {"x": x}, decide, out, stream, called=_CALLED)
 
@@ -67,7 +67,7 @@ def argsort_along(
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
         kind = Kind(require_order(arrays["x"], "a", function), descending, elements=False, places=wanted)
-        return decide_along(kind, arrays["x"], axis, result, machine)
+        return decide_along(arrays["x"], axis, result, machine, work_of(kind, machine))
 
     return call(function, asked, {"x": x}, decide, out, stream, called=_CALLED)
 
@@ -79,17 +79,47 @@ def rows_in_memory(x: Any, axis: int) -> Any:
     return x
 
 
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What is done with rows that lie side by side: their elements' type, that of the results, the plan.
+
+    `plan(many, columns, source, target, in_place)` is of `x` and `OUT`. `source` and `target` say where these are; None: where
+    vectors may begin. `in_place(many, columns)`: whether they may be the same memory.
+    """
+
+    read: str
+    made: str
+    plan: Callable[[int, int, ArrayInfo | None, ArrayInfo | None, bool], Plan]
+    in_place: Callable[[int, int], bool] = lambda many, columns: False
+
+
+def work_of(kind: Kind, machine: Machine) -> Work:
+    """Return what is done to sort rows, or to find the positions that sort them."""
+    names = Names() if kind.elements else Names(places=Buffer(OUT))
+
+    def plan(many: int, columns: int, source: ArrayInfo | None, target: ArrayInfo | None, in_place: bool) -> Plan:
+        require_columns(many, columns, "a", kind, machine)
+        aligned = plans.is_aligned(source, target)
+        return rows(kind, many, columns, machine, aligned=aligned, names=names, in_place=in_place)
+
+    made = kind.read if kind.elements else kind.places
+    return Work(kind.read, made, plan, lambda many, columns: may_be_in_place(kind, many, columns, machine))
+
+
 def decide_along(
-    kind: Kind, given: ArrayInfo, axis: int, result: ArrayInfo | None, machine: Machine, *, itself: bool = False
+    given: ArrayInfo, axis: int, result: ArrayInfo | None, machine: Machine, work: Work, *, itself: bool = False
 ) -> Decision:
-    """Return how rows of an array are sorted along an axis; `itself`: the result is the array.
+    """Return how something is done with the rows of an array along an axis; `itself`: the result is the array.
 
     Rows that do not lie side by side are brought there, and their results back, by steps of the same plan.
+
+    Raises:
+        TypeError, ValueError: `out` is of another dtype or shape; there is no such axis (`AxisError`).
     """
     place = normal_axis(axis, len(given.shape))
-    made = kind.read if kind.elements else kind.places
+    scalar = given.scalar if work.made == work.read else work.made
     if result is not None:
-        arguments.require_scalar(result, given.scalar if kind.elements else made)
+        arguments.require_scalar(result, scalar)
         arguments.require_shape(result, given.shape)
     lie = matrices_of(given, place)
     if lie is None or not given.natural:
@@ -98,28 +128,25 @@ def decide_along(
     beside = put is None or (result is not None and not result.natural)
     if put is None or beside:
         put = lie
-    results = (_result(given, dtype_of(given.scalar, given) if kind.elements else np.dtype(made), place, bool(put)),)
+    results = (_result(given, dtype_of(scalar, given), place, back=bool(put)),)
     if not given.size:
         return Decision(results)
-    columns = require_columns(given, place, "a", kind, machine)
+    columns = given.shape[place]
     many = given.size // columns
-    in_place = bool(lie and put) or (itself and not beside)
-    in_place = in_place and may_be_in_place(kind, many, columns, machine)
-    aligned = plans.is_aligned(None if lie else given, None if put or beside else result)
-    names = None if kind.elements else Names(places=Buffer(OUT))
-    plan = rows(kind, many, columns, machine, aligned=aligned, names=names, in_place=in_place)
+    in_place = (bool(lie and put) or (itself and not beside)) and work.in_place(many, columns)
+    plan = work.plan(many, columns, None if lie else given, None if put or beside else result, in_place)
     if not (lie or put):
         return Decision(results, plan=plan, beside=beside, in_place=("x",) if in_place else ())
     chain, x, y = Chain(), X, Y
     if lie:
-        x = chain.take(kind.read, given.size)
-        chain.add(exchange(kind.read, *lie), {OUT: x})
+        x = chain.take(work.read, given.size)
+        chain.add(exchange(work.read, *lie), {OUT: x})
     if put:
-        y = x if in_place else chain.take(made, given.size)
+        y = x if in_place else chain.take(work.made, given.size)
     chain.add(plan, {"x": x, OUT: y})
     if put:
         outer, n, inner = put
-        chain.add(exchange(made, outer, inner, n), {"x": y})
+        chain.add(exchange(work.made, outer, inner, n), {"x": y})
     return Decision(results, plan=chain.plan(), beside=beside, in_place=("x",) if lie and put else ())
 
 
@@ -159,16 +186,14 @@ def position_type(dtype: Any) -> str:
     return found
 
 
-def require_columns(given: ArrayInfo, axis: int, name: str, kind: Kind, machine: Machine) -> int:
-    """Return how long the rows along an axis of an array with elements are. Rows that are sorted by digits may be of any length.
+def require_columns(many: int, columns: int, name: str, kind: Kind, machine: Machine) -> None:
+    """Check how long the rows of an array with elements are. Rows that are sorted by digits may be of any length.
 
     Raises:
         ValueError: longer than can be merged.
     """
-    columns = given.shape[axis]
-    if columns > plans.LONGEST and not by_digits(kind, given.size // columns, columns, machine):
+    if columns > plans.LONGEST and not by_digits(kind, many, columns, machine):
         raise ValueError(f"`{name}` has {columns} elements along the axis, and {plans.LONGEST} are the most")
-    return columns
 
 
 def require_order(given: ArrayInfo, name: str, function: str) -> str:
@@ -202,4 +227,13 @@ def move_last(x: Any, axis: int, undo: bool = False) -> Any:
     return x.transpose(order) if hasattr(x, "transpose") else np.transpose(x, order)
 
 
-__all__ = ["argsort_along", "move_last", "position_type", "require_columns", "require_order", "sort_along"]
+__all__ = [
+    "Work",
+    "argsort_along",
+    "decide_along",
+    "move_last",
+    "position_type",
+    "require_columns",
+    "require_order",
+    "sort_along",
+]
