@@ -1,7 +1,8 @@
 """Matrices with their axes exchanged, through tiles in shared memory: what works along rows reaches columns by it."""
 
 from prism.lang import (
-    attr, block, const, constexpr, dtype, grid, group, id, int32, int64, partition, prism, ptr, requires, shared, template, thread,
+    attr, block, const, constexpr, dtype, grid, group, id, int32, int64, partition, prism, ptr, requires, shared, template,
+    thread,
 )
 
 THREADS = 256

@@ -11,7 +11,7 @@ from prism.host import arguments
 from prism.host.lazies import LazyArray, Sink
 from prism.lib.algorithms.sort import merging
 from prism.lib.algorithms.sort.fields import comparator_of_fields, has_fields
-from prism.lib.algorithms.sort.merging import along
+from prism.lib.algorithms.sort.merging import array_along
 from prism.lib.algorithms.sort.orders import Order, argsort_keyed, order_of, sort_keyed, sort_pairs_keyed
 from prism.lib.algorithms.sort_rows.axis import argsort_along, sort_along
 from prism.lib.algorithms.sort_rows.pairs import assign_pairs, results_of, sort_by_key_along
@@ -116,7 +116,7 @@ def sort(
         return sort_along(a, axis, descending=by.descending, out=out, stream=stream)
     if by.keyed and order is None:
         return sort_keyed(a, by, axis, out, stream)
-    a, axis = along(a, axis, "a", stream)
+    a, axis = array_along(a, axis, "a", stream)
     by = _by_fields(by, a, order, "a")
     if by.less is not None:
         return merging.sort_merged(a, axis, by.less, by.descending, out, stream)
@@ -183,7 +183,7 @@ def argsort(
         return argsort_along(a, axis, descending=by.descending, dtype=dtype, out=out, stream=stream)
     if by.keyed and order is None:
         return argsort_keyed(a, by, axis, dtype, out, stream)
-    a, axis = along(a, axis, "a", stream)
+    a, axis = array_along(a, axis, "a", stream)
     by = _by_fields(by, a, order, "a")
     if by.less is not None:
         return merging.argsort_merged(a, axis, by.less, by.descending, dtype, out, stream)
@@ -246,8 +246,8 @@ def sort_by_key(
     targets = _pair(out)
     if axis is not None and by.plain and not _may_merge(keys) and (_is_read(values, axis) or not _may_merge(values)):
         return sort_by_key_along(keys, values, axis, descending=by.descending, out=targets, stream=stream)
-    keys, place = along(keys, axis, "keys", stream)
-    values, _ = along(values, axis, "values", stream)
+    keys, place = array_along(keys, axis, "keys", stream)
+    values, _ = array_along(values, axis, "values", stream)
     by = _by_fields(by, keys, None, "keys")
     infos = arguments.describe_all({"keys": keys, "values": values}, {})
     first, second = infos.values()

@@ -94,7 +94,7 @@ def flatten(x: Any, name: str, stream: Any) -> Any:
     return x.reshape(-1)
 
 
-def along(x: Any, axis: int | None, name: str, stream: Any) -> tuple[Any, int]:
+def array_along(x: Any, axis: int | None, name: str, stream: Any) -> tuple[Any, int]:
     """Return an array that holds its elements, and an axis of it; for None all its elements as one.
 
     Raises:
@@ -110,4 +110,4 @@ def along(x: Any, axis: int | None, name: str, stream: Any) -> tuple[Any, int]:
     return x, normal_axis(axis, len(facts.shape))
 
 
-__all__ = ["along", "argsort_merged", "flatten", "sort_merged", "sort_pairs_merged"]
+__all__ = ["argsort_merged", "array_along", "flatten", "sort_merged", "sort_pairs_merged"]

@@ -20,7 +20,7 @@ from prism.lang.surface import Kernel
 from prism.lang.types import SCALARS
 from prism.lib.algorithms.merge.order import comparator_of
 from prism.lib.algorithms.select.plan import moved_as
-from prism.lib.algorithms.sort.merging import along
+from prism.lib.algorithms.sort.merging import array_along
 from prism.lib.algorithms.sort.plan import by_digits, rows
 from prism.lib.algorithms.sort_rows.axis import (
     Work,
@@ -179,7 +179,7 @@ def sort_keyed(x: Any, order: Order, axis: Any, out: Any, stream: Any) -> Any:
     asked = ("sort", *order.asked, axis, type(axis), out is x)
     if stream is None and (known := repeat.run(asked, x, out)) is not None:
         return known
-    x, axis = along(x, axis, "a", stream)
+    x, axis = array_along(x, axis, "a", stream)
     facts = arguments.facts_of(x, "a")
     if order.keyed and facts.dtype.itemsize > _RIDES and facts.shape[axis] > _HELD:
         if out is not None:
@@ -193,7 +193,7 @@ def sort_keyed(x: Any, order: Order, axis: Any, out: Any, stream: Any) -> Any:
         given = arrays["x"]
         settled = _settled(order, given, "a")
         if settled.keyed and not _in_passes(given, "", settled, axis):
-            return decide_along(given, axis, result, machine, _work(settled, given, "", machine))
+            return decide_along(given, axis, result, machine, _work(settled, given, "", machine), itself=out is x)
         kind = Kind(require_order(given, "a", "sort"), settled.descending, bits=settled.bits)
         return decide_along(given, axis, result, machine, work_of(kind, machine), itself=out is x)
 
@@ -206,7 +206,7 @@ def argsort_keyed(x: Any, order: Order, axis: Any, dtype: Any, out: Any, stream:
     asked = ("argsort", *order.asked, axis, type(axis), wanted)
     if stream is None and (known := repeat.run(asked, x, out)) is not None:
         return known
-    x, axis = along(x, axis, "a", stream)
+    x, axis = array_along(x, axis, "a", stream)
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
         given = arrays["x"]
@@ -245,7 +245,12 @@ def _work(order: Order, given: ArrayInfo, places: str, machine: Machine) -> Work
             x = y
         return chain.plan()
 
-    return Work(moved, places or moved, plan)
+    def in_place(many: int, columns: int) -> bool:
+        return (
+            not places and len(_halves(order, given, many, columns, machine)) > 1
+        )  # moved twice, by way of scratch memory
+
+    return Work(moved, places or moved, plan, in_place)
 
 
 def sort_pairs_keyed(
