@@ -50,6 +50,7 @@ def attend(
                  products with keys, and with values. Where `TERMS.packed`, `rows` and `keys` are those of `pairs / heads`
                  sequences, which `offsets` and `key_offsets` tell apart, in maps that end where sequences do (packed.py); `lse`:
                  heads x rows. `ahead` and `back` are from a sequence's first row and key, or from its last where `TERMS.last`.
+                 Heads that have `section` keys in all are made together then.
     Numerics:    products are exact and added in float32; weights are rounded to `W`, those of 8 bits times 2^`EIGHT`. A row that
                  sees no column is zero.
     Source:      Dao, "FlashAttention-2"; Shah et al., "FlashAttention-3".
