@@ -89,6 +89,9 @@ def sort(
     bits are counted instead, and written as often as they occur, where they are many. Of one byte, of float16 and bfloat16, and
     of rows that a block or a cluster holds, the result is made beside `a`, and copied.
 
+    Along another axis than the last one of an array in C order, a launch brings the rows side by side, and one brings the result
+    back: as many elements again, twice, of scratch.
+
     With `key`, and `bits` where that moves less, one launch writes the keys, and elements of up to 8 bytes are moved with them,
     in long rows by keys of 8 bytes twice, with half of the key; larger ones are taken once by their positions. Else passes with
     `bits` are over the elements themselves, one for each byte that has some of them. With `less`, and of structs, elements are
