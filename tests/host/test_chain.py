@@ -8,13 +8,13 @@ from prism.host.arguments import facts_of
 from prism.host.chain import Chain
 from prism.host.machine import run_on_host
 from prism.host.plan import OUT, SCRATCH, WORDS, Buffer, Clear, Map, Plan, Step, X, Y, nothing
-from prism.lib.algorithms.transform.transposes import exchange, kernel_for
+from prism.lib.algorithms.transform.transposes import SQUARE, exchange, kernel_for
 
 
 def plan_of(words: int, scratch: int, **more: object) -> Plan:
     given = {"x": X, "y": Y, "words": Buffer(WORDS, 8, "uint64", 1), "spare": Buffer(SCRATCH, 256, "uint8", 4), **more}
     clear = Clear(Buffer(SCRATCH, 0, "uint8", 3))
-    return Plan((clear, Step(kernel_for(4), 1, 256, given)), words, "a tag" if words else "", scratch)
+    return Plan((clear, Step(kernel_for(4, SQUARE), 1, 256, given)), words, "a tag" if words else "", scratch)
 
 
 def test_buffers_are_other_memory() -> None:

@@ -11,6 +11,7 @@ import prism
 from prism.interpret.schedules import SCHEDULES
 from prism.kernels.transform import copy, copy_where, scatter, transpose
 from prism.lib import lazy
+from prism.lib.algorithms.transform.transposes import FLAT, NARROW, SQUARE, kernel_for
 
 THREADS, ITEMS, WIDTH = 32, 8, 4
 TILE = THREADS * ITEMS
@@ -72,20 +73,22 @@ def test_where_leaves_the_others_and_reads_nothing_there(n: int) -> None:
     assert np.array_equal(y, np.where(where, x, np.float32(-1)))
 
 
-@pytest.mark.parametrize("shape", [(1, 1, 1), (2, 63, 65), (3, 64, 1), (1, 2, 129)])
-@pytest.mark.parametrize(("kind", "side", "pitch"), [("uint8", 64, 68), ("uint32", 64, 65), ("complex128", 32, 33)])
-def test_axes_are_exchanged(shape: tuple[int, int, int], kind: str, side: int, pitch: int) -> None:
+@pytest.mark.parametrize("form", [NARROW, SQUARE, FLAT])
+@pytest.mark.parametrize("shape", [(1, 1, 1), (2, 63, 65), (3, 64, 1), (1, 2, 129), (2, 7, 513), (1, 513, 9)])
+@pytest.mark.parametrize("kind", ["uint8", "uint16", "uint32", "uint64", "complex128"])
+def test_axes_are_exchanged(shape: tuple[int, int, int], kind: str, form: str) -> None:
     many, rows, columns = shape
-    x = np.arange(many * rows * columns).astype(kind)
-    y, blocks = np.zeros_like(x), many * -(-rows // side) * -(-columns // side)
-    transpose[blocks, 256](x, y, rows, columns, template={"T": kind, "SIDE": side, "PITCH": pitch}, check=True)
+    x, sizes = np.arange(many * rows * columns).astype(kind), dict(kernel_for(np.dtype(kind).itemsize, form).template)
+    y, blocks = np.zeros_like(x), many * -(-rows // sizes["ROWS"]) * -(-columns // sizes["COLUMNS"])
+    transpose[blocks, 256](x, y, rows, columns, template=sizes, check=True)
     assert np.array_equal(y.reshape(many, columns, rows), x.reshape(shape).swapaxes(1, 2))
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_axes_are_exchanged_in_every_schedule(schedule: str) -> None:
     x, y = np.arange(33 * 40, dtype=np.float64), np.zeros(40 * 33)
-    transpose[4, 256](x, y, 33, 40, template={"T": "float64", "SIDE": 32, "PITCH": 33}, check=True, schedule=schedule)
+    sizes = {"T": "float64", "ROWS": 32, "COLUMNS": 32, "PITCH": 33}
+    transpose[4, 256](x, y, 33, 40, template=sizes, check=True, schedule=schedule)
     assert np.array_equal(y.reshape(40, 33), x.reshape(33, 40).T)
 
 
