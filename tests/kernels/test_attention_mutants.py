@@ -64,8 +64,10 @@ def packed(patch: pytest.MonkeyPatch) -> Case:
 
 
 def eight_bits(patch: pytest.MonkeyPatch) -> Case:
-    """As there are with long sequences: two warpgroups, their turns, and values that were transposed."""
-    launch = test_attention8.Launch(replace(cut_of_bytes(128, 128, 1 << 14), **SMALL), 257, 140)
+    """As there are with long sequences: two warpgroups, their turns, and values that were transposed; tiles of few keys too."""
+    launch = test_attention8.Launch(
+        replace(cut_of_bytes(128, 128, 1 << 14), **SMALL), 257, 140, terms=Terms(causal=True)
+    )
     launch.blocks = 1
     return launch.built, lambda program, **how: launch.right(program, **how)
 
