@@ -206,18 +206,18 @@ def scale_rows(
 @requires(warp[1])
 def bring(
     tile: shared(T[KEYS, DIM], swizzle=128) @ warp[1],
-    x: (ptr(const(T)) if PAGE % 16 > 0 else const(CUtensorMap(T, 1, 1, BOX, DIM, swizzle=128))) @ grid[1],
+    x: (ptr(const(T)) if PAGE % 8 > 0 else const(CUtensorMap(T, 1, 1, BOX, DIM, swizzle=128))) @ grid[1],
     steps: Steps @ warp[1], batch: int32 @ warp[1], head: int32 @ warp[1], first: int32 @ warp[1], column: int32 @ warp[1],
     length: int32 @ warp[1], table: ptr(const(int32)) @ grid[1], s: Sizes @ grid[1],
 ):
     """Load a tile of a sequence's keys or values from `first` on; zeros, in place of pages from `length` on.
 
-    Where a page has no multiple of 16 keys, row by row, since pages end anywhere. Where `ONCE`, it leaves the L2 first.
+    Where a page has no multiple of 8 keys, row by row, since pages end anywhere. Where `ONCE`, it leaves the L2 first.
 
     Perspective: warp.
     Test:        tests/kernels/test_attention_decode.py
     """
-    if PAGE % 16 > 0:
+    if PAGE % 8 > 0:
         t: int32 @ thread[1] = id()
         with partition(tile, thread[1], lambda e: (e / DIM, e % DIM)) as own, async_(own) as coming, group(thread[1]):
             for e in range(8 * t, KEYS * DIM, 8 * 32, unroll=2):
