@@ -94,7 +94,7 @@ def decode(
                     with consumers, group(warpgroup[1]):
                         if j + CUT.keys > least:
                             mask(scores, low, high, j)
-                        weigh(scores, largest, total, factor, s.scale, MORE=0, BY_PRODUCTS=0)
+                        weigh(scores, largest, total, factor, s.scale, MORE=0)
                         scale_rows(scores, weights, sums, factor)
                     with claim(v_tile, consumers) as v_now, group(warpgroup[1]):
                         if CUT.lengths and j + CUT.keys > length:

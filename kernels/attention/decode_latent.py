@@ -108,7 +108,7 @@ def decode_latent(
                         with group(warpgroup[1]):
                             if j + 64 > least:
                                 mask(scores, low, high, j)
-                            weigh(scores, largest, total, factor, s.scale, MORE=0, BY_PRODUCTS=0)
+                            weigh(scores, largest, total, factor, s.scale, MORE=0)
                             scale_rows(scores, weights, sums, factor)
                             if w == 0:
                                 wgmma(sums, weights, k_left, transpose_b=True)
