@@ -23,15 +23,8 @@ from prism.lib.algorithms.select.plan import moved_as
 from prism.lib.algorithms.sort.merging import array_along
 from prism.lib.algorithms.sort.plan import by_digits, rows
 from prism.lib.algorithms.sort_rows.axis import (
-    Work,
-    argsort_along,
-    decide_along,
-    move_last,
-    position_type,
-    require_columns,
-    require_order,
-    work_of,
-)
+    Work, argsort_along, decide_along, move_last, position_type, require_columns, require_order, work_of,
+)  # fmt: skip
 from prism.lib.algorithms.sort_rows.pairs import sort_by_key_along
 from prism.lib.algorithms.sort_rows.plan import MOVED, VALUES, Kind, Names, is_aligned
 from prism.lib.algorithms.take.api import take, take_along_axis
@@ -246,9 +239,8 @@ def _work(order: Order, given: ArrayInfo, places: str, machine: Machine) -> Work
         return chain.plan()
 
     def in_place(many: int, columns: int) -> bool:
-        return (
-            not places and len(_halves(order, given, many, columns, machine)) > 1
-        )  # moved twice, by way of scratch memory
+        """Whether elements are moved twice, by way of scratch memory."""
+        return not places and len(_halves(order, given, many, columns, machine)) > 1
 
     return Work(moved, places or moved, plan, in_place)
 
