@@ -23,8 +23,15 @@ from prism.lib.algorithms.select.plan import moved_as
 from prism.lib.algorithms.sort.merging import array_along
 from prism.lib.algorithms.sort.plan import by_digits, rows
 from prism.lib.algorithms.sort_rows.axis import (
-    Work, argsort_along, decide_along, move_last, position_type, require_columns, require_order, work_of,
-)  # fmt: skip
+    Work,
+    argsort_along,
+    decide_along,
+    move_last,
+    position_type,
+    require_columns,
+    require_order,
+    work_of,
+)
 from prism.lib.algorithms.sort_rows.pairs import sort_by_key_along
 from prism.lib.algorithms.sort_rows.plan import MOVED, VALUES, Kind, Names, is_aligned
 from prism.lib.algorithms.take.api import take, take_along_axis
