@@ -144,14 +144,15 @@ def clear_rows(tile: shared(T[KEYS, DIM], swizzle=128) @ thread[THREADS], first:
 @template(T=dtype)
 @requires(thread[1])
 def load_query(
-    q: ptr(const(T)) @ grid[1], start: int64 @ thread[1], top: int32 @ thread[1], r: int32 @ thread[1], c: int32 @ thread[1],
-    s: Sizes @ grid[1],
+    q: ptr(const(T)) @ grid[1], piece: int32 @ thread[1], r: int32 @ thread[1], c: int32 @ thread[1], s: Sizes @ grid[1],
 ) -> vector(T, 8) @ thread[1]:
-    """Return 8 elements, from c on, of row `top + r` of a head of keys; zeros behind the rows and columns.
+    """Return 8 elements, from c on, of row r of a piece; zeros behind the rows and columns.
 
-    The head's queries begin at `start`. Row n is head `n % shared_by`, of those that share it, of token `n / shared_by`.
+    Row n of a head of keys is head `n % shared_by`, of those that share it, of token `n / shared_by`.
     """
-    n: int32 = top + r
+    batch: int32 = piece / s.strips / s.heads
+    start: int64 = batch * s.q_batch + piece / s.strips % s.heads * s.shared_by * s.q_head
+    n: int32 = piece % s.strips * 64 + r
     few: vector(T, 8) = vector(T, 8)(0)
     if n < s.shared_by * s.tokens and c < s.columns:
         few = load_vector(q[start + n % s.shared_by * s.q_head + n / s.shared_by * s.q_token + c], 8)
