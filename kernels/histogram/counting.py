@@ -1,17 +1,17 @@
 """Counting in one pass: blocks count in shared memory, in copies of the bins, and add up in global memory.
 
 Numbers of 8 bits are counted by their value first: a block finds the bin of each value once, when all is counted. So are integers
-of which no more are in the range than there are bins. Of others bins are computed at once, quickly; those that are not sure are
-looked at again, one by one.
+of which no more are in the range than there are bins. Of others bins are computed quickly; those that are not sure are compared
+with their edges.
 """
 
 from prism.lang import (
-    atomic_add, atomic_max, attr, bitcast, block, const, constexpr, count, dtype, first_set, float32, float64, grid, group,
+    atomic_add, atomic_max, attr, bitcast, block, const, constexpr, count, dtype, float32, float64, grid, group,
     id, int32, int64, load_vector, partition, prism, ptr, requires, shared, template, thread, uint8, uint32, warp,
 )
 from prism.kernels.histogram.bins import (
     EDGES, EVEN, IDENTITY, Even, bin_of_rank, distance, edge_bin, edge_of, exact_bin, limit_of, quick_bin,
-    sure_bin,
+    settle_bin,
 )
 from prism.lib.thread import extent, operators
 from prism.lib.thread.words import words_of
@@ -22,7 +22,7 @@ from prism.lib.thread.words import words_of
     TI=dtype, TW=dtype, TE=dtype, E=dtype, C=dtype, S=dtype, T=dtype, D=dtype, L=dtype, G=dtype, W=dtype, U=dtype,
     KIND=constexpr(int), INTEGRAL=constexpr(bool), LATE=constexpr(bool), WEIGHTED=constexpr(bool), MOST=constexpr(bool),
     SURE=constexpr(bool, default=False), VALUES=constexpr(bool, default=False), FIXED=constexpr(bool, default=False),
-    LIMITS=constexpr(bool, default=False), CELLS=constexpr(int, default=1),
+    EXACT=constexpr(bool, default=False), LIMITS=constexpr(bool, default=False), CELLS=constexpr(int, default=1),
     SLOTS=constexpr(int), COPIES=constexpr(int), TABLE=constexpr(int), THREADS=constexpr(int), ITEMS=constexpr(int),
     WIDTH=constexpr(int), BLOCKS=constexpr(int),
 )
@@ -38,9 +38,9 @@ def histogram(
     Perspective: grid, of any number of blocks of `THREADS` threads.
     Shapes:      `KIND`: IDENTITY, an integer is its bin's number; EVEN, `rule` says where edges are; EDGES, they are `size + 1`
                  sorted `edges`, compared in the type `E`. `T`, `D`, `L`, `G`, `W`, `U`: types that bins are computed in, see
-                 `prism.kernels.histogram.bins`. `LATE`: elements are integers of 8 bits, and counted by their value. `VALUES`: of
+                 `prism.kernels.histogram.bins`; of those that are not sure `edges` are read too. `LATE`: elements are integers of 8 bits, and counted by their value. `VALUES`: of
                  EVEN ones, integers from `rule.least` on, `rule.span` more, are. `SURE`: `rule` says each bin for sure; `FIXED`:
-                 by a product. `SLOTS`: numbers of type `C` in shared memory, at least `COPIES` for each bin and for none, of
+                 by a product. `EXACT`: no quick bin is sure. `SLOTS`: numbers of type `C` in shared memory, at least `COPIES` for each bin and for none, of
                  `LATE` ones 256, of `VALUES` for each of these and for others; 0: counts are added in global memory at once.
                  `TABLE`: of EDGES, room for them there, with a guide of `CELLS`; 0: they are looked for in global memory.
                  `LIMITS`: float64 has these edges, `E` is `TI`, and of integers `rule.low` and `rule.high` are the least and
@@ -52,6 +52,7 @@ def histogram(
     Test:        tests/kernels/test_histogram.py, tests/gpu/test_histogram.py
     """
     TILE: constexpr(int) = THREADS * ITEMS
+    QUAD: constexpr(int) = 4 if ITEMS % 4 == 0 else 1  # so many bins are computed before it is looked whether all are sure
     shift: int32 @ grid[1] = max(skew, 0)  # tiles begin so many elements earlier: where vectors are aligned
     end: int64 @ grid[1] = n + shift
     tiles: int32 @ grid[1] = int32((end + (TILE - 1)) / TILE)
@@ -131,7 +132,6 @@ def histogram(
             if tile + blocks < tiles:
                 load(tile + blocks)
             positions: int32[ITEMS] @ thread[1]
-            doubt: bool @ thread[1] = False  # whether a bin is not sure: then none of those that seem to be in none is
             with group(thread[1]):
                 if KIND == EDGES and TABLE > 0 and not LATE:
                     values: E[ITEMS]
@@ -153,14 +153,25 @@ def histogram(
                             largest = max(largest, number)  # what is behind the last element is 0
                     elif VALUES:
                         positions[k] = int32(min(distance(items[k], rule, W=W, U=U), U(rule.span) + 1))
-                    elif KIND == EVEN:
-                        place: int32 = 0
-                        sure: bool = False
-                        place, sure = quick_bin(items[k], size, rule, G=G, W=W, U=U, INTEGRAL=INTEGRAL, SURE=SURE, FIXED=FIXED)
-                        doubt = doubt or not sure
-                        positions[k] = place if sure else size
-                    elif TABLE == 0:
+                    elif KIND == EDGES and TABLE == 0:
                         positions[k] = edge_bin(E(items[k]), size, edges)
+                if KIND == EVEN and not LATE and not VALUES:
+                    for q in range(ITEMS // QUAD):
+                        doubt: uint32 = 0
+                        for k in range(q * QUAD, (q + 1) * QUAD):
+                            place: int32 = 0
+                            sure: bool = False
+                            place, sure = quick_bin(
+                                items[k], size, rule, G=G, W=W, U=U, INTEGRAL=INTEGRAL, SURE=SURE, FIXED=FIXED
+                            )
+                            positions[k] = size if EXACT else place
+                            doubt = doubt | uint32(0 if sure else 1) << k % QUAD
+                        if not SURE and not EXACT and doubt != 0:
+                            for k in range(q * QUAD, (q + 1) * QUAD):
+                                if doubt >> k % QUAD & 1 != 0:
+                                    positions[k] = settle_bin(
+                                        items[k], positions[k], size, edges, rule, T=T, W=W, U=U, INTEGRAL=INTEGRAL
+                                    )
                 if not LATE and (whole < TILE or head > 0):
                     for k in range(ITEMS):
                         place: int32 = at + (k // WIDTH * (32 * WIDTH) + k % WIDTH)
@@ -176,19 +187,13 @@ def histogram(
                     for k in range(ITEMS):
                         if positions[k] < size:
                             atomic_add(counts[positions[k]], S(heavy[k]) if WEIGHTED else S(1))
-            if KIND == EVEN and not LATE and not SURE and not VALUES:
+            if EXACT:  # one by one: computed for all elements of a thread it would be too much text
                 with group(thread[1]):
-                    unsure: uint32 = 0
-                    if doubt:
-                        for k in range(ITEMS):
-                            unsure = unsure | uint32(1 if positions[k] == size else 0) << k
-                    while unsure != 0:
-                        k: int32 = int32(first_set(unsure)) - 1
-                        unsure = unsure & unsure - 1
+                    for k in range(ITEMS, unroll=False):
                         i: int64 = int64(tile) * TILE - shift + at + (k / WIDTH * (32 * WIDTH) + k % WIDTH)
                         b: int32 = size
                         if 0 <= i < n:
-                            b = sure_bin(x[i], size, rule, T=T, D=D, L=L, G=G, W=W, U=U, INTEGRAL=INTEGRAL)
+                            b = exact_bin(x[i], size, rule, T=T, D=D, L=L, W=W, U=U, INTEGRAL=INTEGRAL)
                         if b < size and SLOTS > 0:
                             atomic_add(bins[b * COPIES + copy], C(weights[i]) if WEIGHTED else C(1), scope="block")
                         elif b < size:

@@ -16,7 +16,7 @@ def fill_guide(
     """Write for each of `CELLS` cells, of equal width, which elements of a sorted table are in it: for `thread.search`.
 
     Perspective: block, of any number of threads.
-    Shapes:      `table`: at least one element, fewer than 2^16; no NaN. `guide`: `CELLS` words.
+    Shapes:      `table`: at least one element, fewer than 2^15; no NaN. `guide`: `CELLS` words.
     Errors:      of a table that is not sorted `thread.search` finds some rank, and reads nothing outside.
     Returns:     where the first cell begins, and how many there are in a unit: what `thread.search` takes.
     Cost:        `CELLS / threads` reads a thread, and `log2(size)` more for its first cell, and each with an element; no barrier.
@@ -36,7 +36,10 @@ def fill_guide(
             if begin < size:
                 if cell_of(table[begin], first, scale, CELLS=CELLS) <= c + k:
                     end = below_cell(table, size, c + k + 1, begin + 1, first, scale, CELLS=CELLS)
-            mine[k] = uint32(begin) | uint32(end - begin) << 16
+            unequal: bool = False
+            if end - begin > 1:
+                unequal = table[begin] != table[end - 1]
+            mine[k] = uint32(begin) | uint32(end - begin) << 16 | uint32(1 if unequal else 0) << 31
             begin = end
     return first, scale
 

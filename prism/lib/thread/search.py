@@ -93,7 +93,7 @@ def search(
 
     Perspective: thread.
     Shapes:      `table`, in shared memory, and `guide`, `first`, `scale`: as of `block.fill_guide`.
-    Cost:        a read of the guide, one of the table where the cell has an element; `log2` of them more where it has several.
+    Cost:        a read of the guide, one of the table where the cell has an element; `log2` of them more where it has several that differ.
                  No barrier.
     Test:        tests/lib/thread/test_search.py
     """
@@ -102,14 +102,14 @@ def search(
         word: uint32 = guide[cell_of(values[k], first, scale, CELLS=CELLS)]
         rank: int32 = int32(word & 0xFFFF)
         if word > 0xFFFF:
-            rank = rank + (1 if table[rank] <= values[k] else 0)
-        several = several or word > 0x1FFFF
+            rank = rank + (int32(word >> 16 & 0x7FFF) if table[rank] <= values[k] else 0)
+        several = several or word >> 31 != 0
         ranks[k] = rank
     if several:  # rare, where there are many more cells than elements
         for k in range(ITEMS):
             word: uint32 = guide[cell_of(values[k], first, scale, CELLS=CELLS)]
-            low: int32 = ranks[k]
-            high: int32 = int32(word & 0xFFFF) + int32(word >> 16) if low > int32(word & 0xFFFF) else low
+            high: int32 = ranks[k]
+            low: int32 = int32(word & 0xFFFF) + 1 if word >> 31 != 0 and high > int32(word & 0xFFFF) else high
             while low < high:
                 middle: int32 = (low + high) / 2
                 if table[middle] <= values[k]:
