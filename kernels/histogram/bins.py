@@ -112,12 +112,17 @@ def exact_bin(x: TI @ thread[1], size: int32 @ thread[1], rule: Even @ thread[1]
 def settle_bin(
     x: TI @ thread[1], guess: int32 @ thread[1], size: int32 @ thread[1], edges: ptr(const(TE)) @ thread[1], rule: Even @ thread[1],
 ) -> int32 @ thread[1]:
-    """The bin of a number, `size` where it is in none; `guess` is at most one off, of `edges` that are `size + 1` of type `T`."""
-    b: int32 = min(max(guess, 0), size - 1)
-    if b == 0 or b == size - 1:
+    """The bin of a number between `size + 1` edges of type `T`, `size` where it is in none; `guess` is one off at most.
+
+    Where it is `size`, the number is near the first edge or the last one.
+    """
+    b: int32 = size - 1 if guess == size else guess
+    if guess == 0 or guess >= size - 1:
         if not is_kept(x, rule, W=W, U=U, INTEGRAL=INTEGRAL):
             return size
     if T(x) < T(edges[b]):
+        if guess == size:
+            return 0
         b = max(b - 1, 0)
     elif b != size - 1:
         b = b + (1 if T(x) >= T(edges[b + 1]) else 0)
