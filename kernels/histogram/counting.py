@@ -7,7 +7,7 @@ with their edges.
 
 from prism.lang import (
     atomic_add, atomic_max, attr, bitcast, block, const, constexpr, count, dtype, float32, float64, grid, group,
-    id, int32, int64, load_vector, partition, prism, ptr, requires, shared, template, thread, uint8, uint32, warp,
+    id, int32, int64, load_vector, partition, prism, ptr, requires, shared, template, thread, uint8, uint32,
 )
 from prism.kernels.histogram.bins import (
     EDGES, EVEN, IDENTITY, Even, bin_of_rank, distance, edge_bin, edge_of, exact_bin, limit_of, quick_bin,
@@ -198,11 +198,6 @@ def histogram(
                             atomic_add(bins[b * COPIES + copy], C(weights[i]) if WEIGHTED else C(1), scope="block")
                         elif b < size:
                             atomic_add(counts[b], S(weights[i]) if WEIGHTED else S(1))
-        if MOST and not LATE:
-            most_here: U @ thread[1] = warp.reduce_to_first(largest, OP=operators.maximum, FEW=False, TENSOR=False)
-            with group(thread[1]):
-                if t % 32 == 0:
-                    atomic_max(counts[size], int64(min(most_here, U((1 << 63) - 1)) if U.bytes == 8 else most_here))
         if LATE or VALUES:
             with group(thread[1]):
                 for v in range(t, 256 if LATE else many - 1, THREADS):
@@ -215,7 +210,7 @@ def histogram(
                         b: int32 = size
                         value: TI = bitcast(uint8(v), TI) if LATE else TI(W(rule.least) + W(v))
                         if MOST:
-                            atomic_max(counts[size], int64(bitcast(W(value), U)))
+                            largest = max(largest, bitcast(W(value), U))
                         if KIND == IDENTITY:
                             b = int32(value) if value >= 0 and int32(value) < size else size
                         elif KIND == EVEN:
@@ -226,6 +221,11 @@ def histogram(
                             atomic_add(counts[b], S(number))
         elif SLOTS > 0:
             grid.histogram(bins, counts, size, COPIES=COPIES)
+        if MOST:
+            most: U @ block[1] = block.reduce(largest, OP=operators.maximum)
+            with group(thread[1]):
+                if t == 0:
+                    atomic_max(counts[size], int64(min(most, U((1 << 63) - 1)) if U.bytes == 8 else most))
 
 
 @prism("device")
