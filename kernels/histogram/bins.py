@@ -110,7 +110,8 @@ def exact_bin(x: TI @ thread[1], size: int32 @ thread[1], rule: Even @ thread[1]
 @requires(thread[1])
 @template(TI=dtype, TE=dtype, T=dtype, W=dtype, U=dtype, INTEGRAL=constexpr(bool))
 def settle_bin(
-    x: TI @ thread[1], guess: int32 @ thread[1], size: int32 @ thread[1], edges: ptr(const(TE)) @ thread[1], rule: Even @ thread[1],
+    x: TI @ thread[1], guess: int32 @ thread[1], size: int32 @ thread[1], edges: ptr(const(TE)) @ thread[1],
+    rule: Even @ thread[1],
 ) -> int32 @ thread[1]:
     """The bin of a number between `size + 1` edges of type `T`, `size` where it is in none; `guess` is one off at most.
 
@@ -155,7 +156,7 @@ def integer_of(whole: G @ thread[1]) -> int32 @ thread[1]:
 @requires(thread[1])
 @template(TI=dtype, G=dtype, W=dtype, U=dtype, INTEGRAL=constexpr(bool), SURE=constexpr(bool), FIXED=constexpr(bool))
 def quick_bin(x: TI @ thread[1], size: int32 @ thread[1], rule: Even @ thread[1]) -> (int32, bool) @ thread[1]:
-    """The bin of a number, computed in the type `G`, `size` where it is in none; and whether that is sure: else it may be one off.
+    """The bin of a number, computed in `G`, `size` where it is in none; and whether that is sure, else it is one off at most.
 
     `SURE`: an integer is further from each edge than all roundings, so that its bin is the whole part of its distance; of floats
     nothing is rounded. `FIXED`: of integers that are sure, so it is where they are multiplied by `rule.factor`.
@@ -179,7 +180,7 @@ def quick_bin(x: TI @ thread[1], size: int32 @ thread[1], rule: Even @ thread[1]
         return min(int32(G(x) * G(rule.scale) if kept else G(0)), size - 1) if kept else size, True
     elif G == float32:
         lowest: G = G(-0.5) + 2 * G(rule.margin) if G(x) >= G(rule.least_sure) else G(-1)  # in the first bin, or below it
-        half: G = min(max(fma(G(x), G(rule.scale), G(rule.offset - 0.5)), lowest), G(size))  # from the middle of a bin to the next
+        half: G = min(max(fma(G(x), G(rule.scale), G(rule.offset - 0.5)), lowest), G(size))  # from a bin's middle to the next
         moved: G = half + MAGIC
         rest: G = half - (moved - MAGIC)
         b: uint32 = bitcast(wrapping_subtract(bitcast(moved, int32), MAGIC_BITS), uint32)  # below the first edge it is -1

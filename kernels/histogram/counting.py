@@ -38,16 +38,16 @@ def histogram(
     Perspective: grid, of any number of blocks of `THREADS` threads.
     Shapes:      `KIND`: IDENTITY, an integer is its bin's number; EVEN, `rule` says where edges are; EDGES, they are `size + 1`
                  sorted `edges`, compared in the type `E`. `T`, `D`, `L`, `G`, `W`, `U`: types that bins are computed in, see
-                 `prism.kernels.histogram.bins`; of those that are not sure `edges` are read too. `LATE`: elements are integers of 8 bits, and counted by their value. `VALUES`: of
-                 EVEN ones, integers from `rule.least` on, `rule.span` more, are. `SURE`: `rule` says each bin for sure; `FIXED`:
-                 by a product. `EXACT`: no quick bin is sure. `SLOTS`: numbers of type `C` in shared memory, at least `COPIES` for each bin and for none, of
-                 `LATE` ones 256, of `VALUES` for each of these and for others; 0: counts are added in global memory at once.
-                 `TABLE`: of EDGES, room for them there, with a guide of `CELLS`; 0: they are looked for in global memory.
-                 `LIMITS`: float64 has these edges, `E` is `TI`, and of integers `rule.low` and `rule.high` are the least and
-                 the largest. `MOST`: of IDENTITY, `counts[size]` is raised to the largest element, taken without a sign, or to
-                 `2^63 - 1`. `skew`: how many elements `x` begins past one that is aligned to `WIDTH` of them; -1: it is not
-                 known. `weight_skew`: the same of the weight that is `skew` before the first. `otherwise`, `nothing`: any
-                 numbers; with `MOST` 0.
+                 `prism.kernels.histogram.bins`; of those that are not sure `edges` are read too. `LATE`: elements are integers of
+                 8 bits, and counted by their value. `VALUES`: of EVEN ones, integers from `rule.least` on, `rule.span` more, are.
+                 `SURE`: `rule` says each bin for sure; `FIXED`: by a product. `EXACT`: no quick bin is sure. `SLOTS`: numbers of
+                 type `C` in shared memory, at least `COPIES` for each bin and for none, of `LATE` ones 256, of `VALUES` for each
+                 of these and for others; 0: counts are added in global memory at once. `TABLE`: of EDGES, room for them there,
+                 with a guide of `CELLS`; 0: they are looked for in global memory. `LIMITS`: float64 has these edges, `E` is `TI`,
+                 and of integers `rule.low` and `rule.high` are the least and the largest. `MOST`: of IDENTITY, `counts[size]` is
+                 raised to the largest element, taken without a sign, or to `2^63 - 1`. `skew`: how many elements `x` begins past
+                 one that is aligned to `WIDTH` of them; -1: it is not known. `weight_skew`: the same of the weight that is `skew`
+                 before the first. `otherwise`, `nothing`: any numbers; with `MOST` 0.
     Numerics:    counts are exact. Weights of a bin are added in any order, in `C` and then in `S`.
     Test:        tests/kernels/test_histogram.py, tests/gpu/test_histogram.py
     """

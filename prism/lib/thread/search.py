@@ -93,8 +93,8 @@ def search(
 
     Perspective: thread.
     Shapes:      `table`, in shared memory, and `guide`, `first`, `scale`: as of `block.fill_guide`.
-    Cost:        a read of the guide, one of the table where the cell has an element; `log2` of them more where it has several that differ.
-                 No barrier.
+    Cost:        a read of the guide, one of the table where the cell has an element; `log2` of them more where it has several
+                 that differ. No barrier.
     Test:        tests/lib/thread/test_search.py
     """
     several: bool = False

@@ -105,8 +105,8 @@ class Task:
         by_value = self.by_value and bool(c.slots)
         flags = {
             "SURE": even is not None and even.sure and not by_value, "VALUES": by_value,
-            "FIXED": even is not None and even.fixed and not by_value, "EXACT": self.reads_edges(c) and even is not None and even.exact,
-            "LIMITS": self.limits and bool(table),
+            "FIXED": even is not None and even.fixed and not by_value, "LIMITS": self.limits and bool(table),
+            "EXACT": even is not None and even.exact and self.reads_edges(c),
         }  # fmt: skip
         return {
             **types, **{name: True for name, said in flags.items() if said}, **({"CELLS": cells} if table else {}),
