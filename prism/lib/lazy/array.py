@@ -19,7 +19,7 @@ from prism.lang.surface.views import At, Compute, Expression, Leaf, Number, Posi
 from prism.lang.types import SCALARS, Scalar
 from prism.lang.types.structs import Struct, scalar_called
 from prism.lib import operators
-from prism.lib.lazy.expressions import COMPARES, applied, make, renumber, rule_of
+from prism.lib.lazy.expressions import COMPARES, apply_rule, make, renumber, rule_of
 from prism.lib.lazy.types import WHOLE, common_type, dtype_of
 from prism.runtime.arrays import BFLOAT16, ArrayInfo, describe, one_place
 
@@ -437,7 +437,7 @@ def _arithmetic_at_once(op: str, one: Any, other: Any) -> Lazy | None:
         if rule is None or joined is None:
             return None
         value, leaves = joined
-        return Lazy(applied(rule, one.value, value), rule[2], one.shape, leaves, one.numbers + other.numbers)
+        return Lazy(apply_rule(rule, one.value, value), rule[2], one.shape, leaves, one.numbers + other.numbers)
     known, number = (one, other) if lazies[0] else (other, one)
     if type(number) not in (bool, int, float):
         return None
@@ -448,7 +448,7 @@ def _arithmetic_at_once(op: str, one: Any, other: Any) -> Lazy | None:
     sign = make(Number, len(known.numbers), rule[1])
     pair = (known.value, sign) if lazies[0] else (sign, known.value)
     numbers = (*known.numbers, bits_as(number, rule[1]))
-    return Lazy(applied(rule, *pair), rule[2], known.shape, known.leaves, numbers)
+    return Lazy(apply_rule(rule, *pair), rule[2], known.shape, known.leaves, numbers)
 
 
 def _join(one: Lazy, other: Lazy) -> tuple[Expression, tuple[ArrayInfo, ...]] | None:

@@ -58,7 +58,7 @@ def rule_of(op: str, one: Any, other: Any) -> Rule | None:
 
 
 @lru_cache(maxsize=4096)
-def applied(rule: Rule, left: Expression, right: Expression) -> Expression:
+def apply_rule(rule: Rule, left: Expression, right: Expression) -> Expression:
     """Return an operator on two expressions, as a number of its result's type."""
     op, _, result = rule
     found = make(Compute, op, (left, right))

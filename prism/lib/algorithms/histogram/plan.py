@@ -86,7 +86,7 @@ class Task:
         """Whether there are edges that numbers are compared with: of even bins where those computed quickly may not be sure."""
         if self.kind != kernels.EVEN or self.late or self.bins is None:
             return self.kind == kernels.EDGES
-        return not (self.bins.sure or (self.by_value and bool(c.slots)))
+        return not self.bins.sure and not (self.by_value and c.slots > 0)
 
     def template(self, c: Configuration, copies: int, table: int, cells: int = 0) -> dict[str, Any]:
         """Return the kernel's template arguments."""
