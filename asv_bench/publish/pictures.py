@@ -39,6 +39,10 @@ PICTURES: dict[str, tuple[str, ...]] = {
         "{} rows",
     ),
     "float8": ("hgemm_float8.Ratio.track_vs_cublas", "cuBLASLt's time by Prism's, of products of 8-bit floats"),
+    "attention_backward": (
+        "attention_backward.Ratio.track_vs_best",
+        "The fastest peer's time by Prism's, of attention's gradients",
+    ),
 }
 """Each picture's benchmark, its title, and what its colours are called, which stand for a second parameter, and its rows.
 
@@ -52,7 +56,10 @@ TABLES = {
     "topk": (
         "First elements, medians and partitions, by all elements", "2^{}", "Rows by their length, and how many are taken.",
     ),
-    "selection": ("Selections, by the share that is kept", "2^{}", "Calls that wait, where the peer waits too."),
+    "selection": (
+        "Selections, by the share that is kept", "2^{}",
+        "Calls that wait, where the peer waits too. Alone: behind a product of cuBLAS.",
+    ),
     "histogram": ("Histograms", "2^{}", "Skewed: most numbers are small. One: all are equal."),
     "searching": ("Differences, searches, elements at indices", "2^{}", "By values; a table has the size that its name says."),
 }  # fmt: skip
@@ -228,12 +235,12 @@ def main() -> int:
     for name, text in pictures(recorded).items():
         (options.folder / f"{name}.svg").write_text(text, encoding="utf-8")
         print(options.folder / f"{name}.svg")
-    from publish import attention_table
+    from publish import attention_table, backward_table, decode_table
 
-    if options.folder == FOLDER and attention_table.NAME in recorded:
-        page, made = attention_table.PAGE, attention_table.table(recorded)
-        text = with_table(page.read_text(encoding="utf-8"), made, attention_table.BEGIN, attention_table.END)
-        page.write_text(text, encoding="utf-8")
+    for of in (attention_table, backward_table, decode_table):
+        if options.folder == FOLDER and of.NAME in recorded:
+            text = with_table(of.PAGE.read_text(encoding="utf-8"), of.table(recorded), of.BEGIN, of.END)
+            of.PAGE.write_text(text, encoding="utf-8")
     if options.folder == FOLDER and all(row[1] in recorded for row in TABLE):
         README.write_text(with_table(README.read_text(encoding="utf-8"), table(recorded)), encoding="utf-8")
         PERFORMANCE.write_text(with_tables(PERFORMANCE.read_text(encoding="utf-8"), tables(recorded)), encoding="utf-8")

@@ -13,7 +13,7 @@ import numpy as np
 from prism.host import memory
 from prism.host.lazies import NumberInfo
 from prism.host.plan import SCRATCH, WORDS, Buffer, Clear, Machine, Map, Plan, Step
-from prism.host.warm import Mapped, Slot, Warm
+from prism.host.warm import LASTING, Mapped, Slot, Warm
 from prism.lang.types.structs import dtype_called
 from prism.runtime.arrays import ArrayInfo
 from prism.runtime.device import device
@@ -94,6 +94,7 @@ class Ready:
         )  # then its address is another one in each call, as those of arrays are
         self._arrays = {name: number for number, name in enumerate((*names, SCRATCH) if self._roomy else names)}
         self._alone = len(plan.steps) == 1
+        self._lasting: dict[tuple[int, int], tuple[int, int]] = {}
         self._steps = tuple(self._ready(step) for step in plan.steps)
 
     def __call__(self, pointers: tuple[int, ...], stream: int) -> None:
@@ -121,6 +122,15 @@ class Ready:
 
         What one step leaves there for the next is this thread's: others launch on the same stream, between the two.
         """
+        key = (stream, 0 if self._alone else threading.get_ident())
+        if (found := self._lasting.get(key)) is not None:
+            return found
+        found = self._ask(stream)
+        if stream in LASTING:  # it may have more of it later: these steps are as well off with the old
+            self._lasting[key] = found
+        return found
+
+    def _ask(self, stream: int) -> tuple[int, int]:
         plan = self._plan
         words = KEPT.get(self.ordinal, stream, plan.words, plan.tag) if plan.words else 0
         if not plan.scratch or self._roomy:

@@ -18,7 +18,16 @@ import numpy as np
 import torch
 
 from prism.lang import uint32
-from prism.lib import algorithms, argsort, attention, attention_backward, segmented_argsort, segmented_sort, sort
+from prism.lib import (
+    algorithms,
+    argsort,
+    attention,
+    attention_backward,
+    attention_decode,
+    segmented_argsort,
+    segmented_sort,
+    sort,
+)
 from prism.lib.algorithms.attention.cases import CASES
 from prism.lib.algorithms.attention_backward.cases import CASES as GRADIENTS
 from prism.lib.cases import Case
@@ -29,6 +38,13 @@ def out_of(case: Case, arrays: Any) -> dict[str, Any]:
     """Zeros for the result of an hgemm, or of attention: initcheck does not see what the tensor copy engine writes."""
     stored = case.function in ("hgemm", "attention")
     return {"out": cupy.zeros(expected(case, arrays).shape, "float16")} if stored else {}
+
+
+def zero_first(function: str) -> None:
+    """Have results lie where zeros were, if nobody can give memory for them that the tensor copy engine writes: as `out_of`."""
+    if function == "attention_backward":
+        cupy.get_default_memory_pool().free_all_blocks()
+        cupy.zeros(1 << 26, cupy.uint8)  # given back at once: what is made next lies there
 
 
 def attentions() -> list[tuple[str, Callable[[], Any], Any]]:
@@ -57,19 +73,35 @@ def attentions() -> list[tuple[str, Callable[[], Any], Any]]:
     return [*found, ("of packed sequences", call, wanted)]
 
 
+def pages() -> list[tuple[str, Callable[[], Any], Any]]:
+    """Return a call of decoding with pages, of which the last one is not full."""
+    case, random = CASES[0], np.random.default_rng(0)
+    q, k, v = case.make(random, (1, 2, 70, 64), "float16")
+    wanted, table = case.oracle(q[:, :, -1:], k, v), np.array([[3, 0, 5, 1, 2]], np.int32)
+    given = [cupy.asarray(q[:, :, -1:])]
+    for x in (k, v):
+        cache = np.zeros((6, 2, 16, 64), np.float16)
+        cache[table[0]] = np.pad(x[0], ((0, 0), (0, 10), (0, 0))).reshape(2, 5, 16, 64).swapaxes(0, 1)
+        given.append(cupy.asarray(cache))
+    more = {"lengths": cupy.array([70], "int32"), "page_table": cupy.asarray(table)}
+    return [("of pages", lambda: attention_decode(*given, **more), wanted)]
+
+
 def gradients() -> list[tuple[str, Callable[[], Any], Any]]:
-    """Return a call of the backward of packed sequences: of equal weights, powers of two, so that gradients are exact."""
+    """Return calls of the backward of packed sequences: of equal weights, powers of two, so that gradients are exact."""
     case, random = GRADIENTS[0], np.random.default_rng(0)
     parts = [case.make(random, (1, 2, length, 16), "float16") for length in (64, 0, 128, 1)]
     given = [cupy.asarray(np.concatenate(one, 2)[0]) for one in zip(*parts, strict=True)]
     wanted = [np.concatenate(one, 2).ravel() for one in zip(*(case.oracle(*part) for part in parts), strict=True)]
     offsets = cupy.array([0, 64, 64, 192, 193], "int32")
 
-    def call() -> Any:
-        found = attention_backward(*given, offsets=offsets, layout="bhld")
+    def call(again: bool) -> Any:
+        zero_first("attention_backward")
+        found = attention_backward(*given, offsets=offsets, layout="bhld", deterministic=again)
         return cupy.concatenate([x.ravel() for x in found])
 
-    return [("of packed sequences", call, np.concatenate(wanted))]
+    text = "of packed sequences, deterministic {}"
+    return [(text.format(x), functools.partial(call, x), np.concatenate(wanted)) for x in (False, True)]
 
 
 def further() -> dict[str, list[tuple[str, Callable[[], Any], Any]]]:
@@ -83,6 +115,7 @@ def further() -> dict[str, list[tuple[str, Callable[[], Any], Any]]]:
     return {
         "attention": attentions(),
         "attention_backward": gradients(),
+        "attention_decode": pages(),
         "merge": [("sort by less", lambda: sort(y, less=lambda a, b: uint32(b) < uint32(a)), np.sort(long)[::-1])],
         "sort": [
             ("rows in clusters", lambda: sort(x), np.sort(rows)),
@@ -108,6 +141,7 @@ def watch(case: Case, known: set[str]) -> None:
             continue
         arrays = case.arrays(shape, case.dtypes[number == 1 and len(case.dtypes) > 1])
         for elements in (0, 3) if case.function not in known else (3 * (number % 2),):
+            zero_first(case.function)
             place = functools.partial(past, cupy, elements=elements)
             check(case, arrays, place, cupy.asnumpy, **out_of(case, arrays))
 

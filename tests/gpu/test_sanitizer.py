@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from prism.lib import algorithms
+
 ROOT = Path(__file__).parents[2]
 SANITIZER = shutil.which("compute-sanitizer") or shutil.which("compute-sanitizer", path="/usr/local/cuda/bin")
 
@@ -17,13 +19,19 @@ CALLS = {"racecheck": ["aligned"]}
 it: racecheck takes the lane that arrives for the only one whose writes are ordered, and reports those of the other 31."""
 
 
+ATTENTION = ("attention", "attention_backward", "attention_decode")
+PARTS = {"attention": ["20000", *ATTENTION], "others": [x for x, _ in algorithms.parts("cases") if x not in ATTENTION]}
+"""What is watched in a process of its own; of attention arrays of at most so many elements: that takes less than a minute."""
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(SANITIZER is None, reason="needs compute-sanitizer")
 @pytest.mark.parametrize("tool", ["memcheck", "racecheck", "initcheck", "synccheck"])
-def test_nothing_to_report(tool: str) -> None:
+@pytest.mark.parametrize("part", PARTS)
+def test_nothing_to_report(part: str, tool: str) -> None:
     command = [SANITIZER, "--tool", tool, "--error-exitcode", "9", *OPTIONS.get(tool, ())]
     done = subprocess.run(
-        [*command, sys.executable, "-m", "tests.gpu.sanitized", *CALLS.get(tool, ())],
+        [*command, sys.executable, "-m", "tests.gpu.sanitized", *CALLS.get(tool, ()), *PARTS[part]],
         cwd=ROOT,
         capture_output=True,
         text=True,
