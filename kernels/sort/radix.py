@@ -112,7 +112,7 @@ def sort_digit(
                             items[k] = V(int64(within) * TILE + at + 32 * k)
                 if many < TILE:
                     for k in range(ITEMS):
-                        there: bool @ thread[1] = at + 32 * k < many
+                        there: bool @ thread[1] = 32 * k < many - at
                         keys[k] = keys[k] if there else ~K(0)  # behind all that are there
                         if VALUES == POSITIONS:
                             items[k] = items[k] if there else ~V(0)
