@@ -244,7 +244,7 @@ def load_ordered(
     mask: K = ~K(0) >> (8 * K.bytes - 8 - shift)
     for k in range(BATCH):
         keys[k] = tile[at + k * THREADS]
-        before[k] = tile[max(at + k * THREADS - 1, 0)]
+        before[k] = tile[max(at - 1, 0) if k == 0 else at + (k * THREADS - 1)]
         if VALUES != NONE:
             items[k] = values[at + k * THREADS]
     if VALUES == NONE:
@@ -253,7 +253,7 @@ def load_ordered(
     elif VALUES == POSITIONS:
         other: V[BATCH]
         for k in range(BATCH):
-            other[k] = values[max(at + k * THREADS - 1, 0)]
+            other[k] = values[max(at - 1, 0) if k == 0 else at + (k * THREADS - 1)]
         for k in range(BATCH):
             same: bool = (before[k] & mask) == (keys[k] & mask)
             wrong = (before[k] & mask) > (keys[k] & mask) or (same and other[k] > items[k]) or wrong
@@ -262,7 +262,7 @@ def load_ordered(
         theirs: uint16[BATCH]
         for k in range(BATCH):
             mine[k] = ids[at + k * THREADS]
-            theirs[k] = ids[max(at + k * THREADS - 1, 0)]
+            theirs[k] = ids[max(at - 1, 0) if k == 0 else at + (k * THREADS - 1)]
         for k in range(BATCH):
             same: bool = digit(keys[k], shift, lowest, KIND=KIND) == digit(before[k], shift, lowest, KIND=KIND)
             wrong = (same and theirs[k] > mine[k]) or wrong
