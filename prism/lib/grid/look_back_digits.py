@@ -77,16 +77,16 @@ def sum_digits(
         if t < DIGITS:
             sum: T = 0
             begin: int32 = 0  # tiles below are in it
-            drawn: int32 = 0  # so many tiles are, or more
+            known: int32 = 0  # so many tiles have been drawn, or more
             asked: int32 = 0  # how often in vain
             while begin < tiles and asked < _PATIENCE:
-                if drawn < min(begin + WORDS, tiles):
-                    drawn = min(int32(load_relaxed(control[0])), tiles)
-                asked = asked + 1 if begin == drawn else 0
+                if known < min(begin + WORDS, tiles):
+                    known = min(int32(load_relaxed(control[0])), tiles)
+                asked = asked + 1 if begin == known else 0
                 got: T[WORDS]
-                receive(words[int64(begin) * DIGITS + t], got, DIGITS, drawn - begin, 0, epoch)
+                receive(words[int64(begin) * DIGITS + t], got, DIGITS, known - begin, 0, epoch)
                 for k in range(WORDS):
-                    if begin + k < drawn:
+                    if begin + k < known:
                         sum = (0 if got[k] >= T(ALL) else sum) + (got[k] & T(ALL - 1))
                         publish(words[int64(begin + k) * DIGITS + t], sum | T(ALL), epoch)
-                begin = min(begin + WORDS, drawn)
+                begin = min(begin + WORDS, known)
