@@ -77,14 +77,17 @@ def torch_by(backend: str, sets: list[Set], shape: Shape) -> Call:
 
 
 def error(out: Any, of: Set, shape: Shape, dtype: str, ours: bool) -> tuple[float, str]:
-    """Return the root of the mean square of errors, and how many are too large, of 64 rows of two heads, or nothing."""
+    """Return the root of the mean square of errors, and how many are too large, of 256 rows of two heads, or nothing.
+
+    Of the same rows whoever made the result: early ones of what is causal are off by far more than late ones.
+    """
     import torch
 
     q, k, v, _ = of
     length, squares, wrong = shape.length, [], 0
+    rows = torch.randint(0, length, (256,), device="cuda", generator=torch.Generator(device="cuda").manual_seed(0))
+    rows[0], rows[1] = 0, length - 1
     for batch, head in ((0, 0), (q.shape[0] - 1, q.shape[1] - 1)):
-        rows = torch.randint(0, length, (64,), device="cuda")
-        rows[0], rows[1] = 0, length - 1
         own = head // shape.share
         scores = q[batch, head, rows].double() @ k[batch, own].double().T / math.sqrt(shape.dim)
         if shape.causal:
@@ -97,7 +100,7 @@ def error(out: Any, of: Set, shape: Shape, dtype: str, ours: bool) -> tuple[floa
         bound = weight * size + EPS[dtype] * exact.abs() + least * (1 + values.abs().sum(0).max())
         wrong += int((~(lost <= bound)).sum())
         squares.append(float(lost.square().mean()))
-    return math.sqrt(sum(squares) / 2), f"{wrong} of {128 * shape.dim} sampled elements are wrong" if wrong else ""
+    return math.sqrt(sum(squares) / 2), f"{wrong} of {512 * shape.dim} sampled elements are wrong" if wrong else ""
 
 
 def compare(graphs: Mapping[str, Any], launches: int, rounds: int) -> dict[str, list[float]]:
@@ -208,8 +211,8 @@ def measure_all(options: argparse.Namespace, unit: str, measure: Callable[[str, 
             continue
         rows.append(measure(text, options.dtype, options.rounds))
         torch.cuda.empty_cache()
-    if options.json is not None:
-        options.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+        if options.json is not None:  # as it goes: what is measured stays, whatever happens to the next one
+            options.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
     print(f"{elapsed():.0f} s")
     return 0
 

@@ -17,20 +17,11 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from attention import arguments, compare, compare_alone, measure_all
+from attention import BACKENDS, arguments, compare, compare_alone, measure_all
 from benchmarks.attention import Shape, parse_shape
+from benchmarks.attention_backward import HELD_OUT, SHAPES
 from hgemm import ratio_of
 
-SHAPES = (
-    "128x16384", "128x16384c", "64x16384", "64x16384c", "128x4096", "128x4096c", "128x2048", "128x2048c",
-    "64x4096", "64x4096c", "64x2048", "64x2048c", "256x16384", "256x16384c",
-)  # fmt: skip
-BACKENDS = {"cudnn": "CUDNN_ATTENTION", "flash": "FLASH_ATTENTION"}
-HELD_OUT = (
-    "128x12000", "128x12000c", "128x6000", "128x6000c", "128x3000", "128x3000c", "64x12000", "64x6000c", "64x3000", "64x3000c",
-    "128x6000c/4", "128x3000/8", "64x6000/4", "96x6000c", "192x6000",
-)  # fmt: skip
-"""Shapes that nothing was chosen by."""
 PART = 2048
 """Rows of a head whose scores are held in float64 at once."""
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from benchmarks.tables import CALLS, PEERS, WAITING
 
-ALONE = ("selection", "histogram", "searching")
-"""Scripts that time calls alone too."""
+ALONE = ("histogram", "searching")
+"""Scripts that time calls alone where they are asked to."""
 OURS = ("prism", "count", "split")
 """What a script calls its first time, which is Prism's without a wait."""
 

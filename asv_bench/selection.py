@@ -1,13 +1,13 @@
 """Selections beside CUB, CuPy and torch, and beside what moving the bytes takes: one process, alternating rounds, medians.
 
-    PYTHONPATH=. python asv_bench/selection.py [--sizes 20,24,28] [--rounds 7] [--tb 3.0] [--only compress] [--newest FOLDER]
-                                   [--alone] [--json FILE]
+    PYTHONPATH=. python asv_bench/selection.py [--sizes 16,20,24,28] [--dtypes float32] [--rounds 7] [--tb 4.25] [--only compress]
+                                   [--newest FOLDER] [--json FILE]
 
 Needs a GPU, CuPy and torch; for CUB nvcc, as `measure.py`: without one CUB is left out. `count` is a call that does not wait for
 its number of elements, `split` the kernel of one alone: these and CUB's are timed as CUDA graphs. `whole` waits, as CuPy's and
-torch's do: these are timed as plain calls; so is `split3`. `--alone`: each call is timed behind a product of cuBLAS. Every result
-is compared with CuPy's, once. `floor`: what reading and writing takes at so many TB/s; the share is that of the first that is
-timed.
+torch's do: these are timed as plain calls. Then all are timed `alone`, as plain calls too, each behind a product of cuBLAS. Every
+result is compared with CuPy's, once. `floor`: what reading and writing takes at so many TB/s; the share is that of the first that
+is timed.
 """
 
 from __future__ import annotations
@@ -32,9 +32,10 @@ def main() -> None:
     from measure import peer
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sizes", default="20,24,28")
+    parser.add_argument("--sizes", default="16,20,24,28")
+    parser.add_argument("--dtypes", default="float32,uint8,int64")
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--tb", type=float, default=3.0)
+    parser.add_argument("--tb", type=float, default=4.25)
     parser.add_argument("--only", default="")
     parser.add_argument("--newest", help="the folder of another CUB's headers, or of it as it was built")
     rows = Rows("selection", parser)
@@ -46,12 +47,15 @@ def main() -> None:
         except (OSError, subprocess.CalledProcessError) as error:
             print(f"{name} is left out: {error}")
     for log in map(int, asked.sizes.split(",")):
-        for dtype in ("float32", "uint8", "int64"):
+        for dtype in asked.dtypes.split(","):
             for share in (0.5, 0.05):
                 for name, graphs, plain, moved in cases(cupy, torch, libraries, 1 << log, dtype, share):
                     if asked.only in name:
-                        found = timed(cupy, graphs, plain, asked.rounds, 3 if log > 24 else 20, alone=asked.alone)
-                        rows.add(f"{name} {dtype} {share}", log, found, moved / asked.tb / 1e6)
+                        floor = moved / asked.tb / 1e6
+                        found = timed(cupy, graphs, plain, asked.rounds, 3 if log > 24 else 20)
+                        rows.add(f"{name} {dtype} {share}", log, found, floor)
+                        found = measure(cupy, {**graphs, **plain}, asked.rounds, 1, alone=True)
+                        rows.add(f"{name} {dtype} {share}, alone", log, found, floor)
                 cupy.get_default_memory_pool().free_all_blocks()
     rows.write(asked.json)
 
@@ -108,8 +112,8 @@ def cases(
             "whole": lambda: lib.select(x, below), "cupy": lambda: x[x < limit],
             "torch": lambda: torch.masked_select(of["x"], of["x"] < limit),
         }, n * size + few * size),
-        ("split3", {}, {
-            "prism": lambda: lib.split3(x, below, below_second),
+        ("split3", {"count": lambda: lib.split3(x, below, below_second, count=True)}, {
+            "whole": lambda: lib.split3(x, below, below_second),
             "cupy": lambda: (x[x < limit], x[(x >= limit) & (x < second)], x[x >= second]),
         }, 2 * n * size),
         ("unique_by_key", {"count": lambda: lib.unique_by_key(runs, x, count=True)}, {
@@ -197,13 +201,11 @@ def launched_alone(x: Any, mask: Any) -> Call:
 
 
 def timed(
-    cupy: Any, graphs: Mapping[str, Call], plain: Mapping[str, Call], rounds: int, launches: int, *, alone: bool = False
+    cupy: Any, graphs: Mapping[str, Call], plain: Mapping[str, Call], rounds: int, launches: int
 ) -> dict[str, float]:
     """Return the median microseconds of each call: of those for graphs, and of plain ones, each in rounds of their own."""
     from measure import compare
 
-    if alone:
-        return measure(cupy, {**graphs, **plain}, rounds, launches, alone=True)
     captured = compare({name: lambda i, call=call: call() for name, call in graphs.items()}, {}, launches, rounds)
     return {name: 1e6 * seconds for name, seconds in captured.items()} | measure(cupy, plain, rounds, launches)
 

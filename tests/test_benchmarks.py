@@ -321,6 +321,23 @@ def test_the_table_of_attention(monkeypatch: pytest.MonkeyPatch) -> None:
     assert publish.with_table(page, found, made.BEGIN, made.END) == page, "run asv_bench/publish/pictures.py"
 
 
+def test_the_table_of_decoding(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As that of attention."""
+    monkeypatch.setattr(sys, "path", [str(FOLDER), str(FOLDER.parent), *sys.path])
+    publish, made = (importlib.import_module(f"publish.{name}") for name in ("pictures", "decode_table"))
+    params = [["'prism'", "'cudnn'", "'flash'"], ["'1x8x1024'", "'24x8x8000r'"]]
+    recorded = {
+        "attention_decode.Time.track_us": [[5.0, 10.0, 7.5, None, None, 20.0], params, "2"],
+        "attention_decode.Alone.track_us": [[8.0, None, 10.0, None, None, None], params, "1"],
+    }
+    lines = made.table(recorded).splitlines()
+    assert lines[2] == "| 1 | 8 | 1,024 | 7.5 |  | 5.0 |  | 1.50 | 1.25 |"
+    assert lines[-1] == "| 24 | 8 | up to 8,000 |  | 20.0 | 10.0 |  | 2.00 |  |"
+    page = made.PAGE.read_text()
+    found = made.table(publish.newest("h200", FOLDER / "results"))
+    assert publish.with_table(page, found, made.BEGIN, made.END) == page, "run asv_bench/publish/pictures.py"
+
+
 def test_attention_packed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Read from what asv_bench/attention_packed.py writes; what differs from torch's has no figure."""
     row = {"dim": 128, "causal": True, "us": {"prism": 8.0, "torch": 12.0}, "ratio": {"torch": 1.6}}
@@ -342,35 +359,54 @@ def test_attention_packed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_attention_backward(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Read from what asv_bench/attention_backward.py writes; gradients that are off have no figure."""
-    row = {"us": {"prism": 8.0, "again": 12.0, "cudnn": 10.0}, "ratio": {"cudnn": 1.25}}
+    row = {
+        "us": {"prism": 8.0, "again": 12.0, "cudnn": 10.0, "flash": 16.0},
+        "alone": {"prism": 9.0, "cudnn": 12.0},
+        "error": {"prism": 1e-3},
+    }
     rows = [{"shape": "128x2048c", "fault": "", **row}, {"shape": "64x2048", "fault": "prism: error 1.0e-01 ", **row}]
     (tmp_path / "attention_backward.json").write_text(json.dumps(rows))
     monkeypatch.setattr(sys, "path", [str(FOLDER), *sys.path])
     script, module = (importlib.import_module(name) for name in ("attention_backward", "benchmarks.attention_backward"))
-    assert module.SHAPES == list(script.SHAPES)
+    parsed = [script.parse_shape(text) for text in (*module.SHAPES, *module.HELD_OUT)]
+    assert len(set(parsed)) == len(parsed)
     work = [script.operations(script.parse_shape(text)) for text in ("128x2048c", "64x2048")]
     assert work[0] * 2 == work[1] == 10 * 16_384 * 2048 * 2048
     monkeypatch.setenv(module.raw.VARIABLE, str(tmp_path))
     module.raw.read.cache_clear()
-    assert module.Ratio().track_vs_cudnn("128x2048c") == 0.8 and module.Time().track_us("again", "128x2048c") == 12.0
+    assert module.Ratio().track_vs_best("128x2048c") == 0.8 and module.Ratio().track_alone_vs_best("128x2048c") == 0.75
+    assert (
+        module.Time().track_us("again", "128x2048c") == 12.0 and module.Alone().track_us("cudnn", "128x2048c") == 12.0
+    )
+    assert module.Error().track_error("prism", "128x2048c") == 1e-3
     for impl, shape in (("flash", "128x2048c"), ("prism", "64x2048"), ("prism", "256x16384")):
         with pytest.raises(NotImplementedError):
-            module.Time().track_us(impl, shape)
+            module.Alone().track_us(impl, shape)
     module.raw.read.cache_clear()
 
 
 def test_attention_decode(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Read from what asv_bench/attention_decode.py writes; a wrong result has no figure."""
-    row = {"us": {"prism": 8.0, "cudnn": 10.0}, "ratio": {"cudnn": 1.25}}
+    row = {
+        "us": {"prism": 8.0, "cudnn": 10.0},
+        "ratio": {"cudnn": 1.25},
+        "alone": {"prism": 9.0},
+        "gbs": {"prism": 500.0},
+    }
     rows = [{"shape": "1x8x1024", "fault": "", **row}, {"shape": "1x8x4096", "fault": "prism: 1 of 4096 ", **row}]
     (tmp_path / "attention_decode.json").write_text(json.dumps(rows))
     monkeypatch.setattr(sys, "path", [str(FOLDER), *sys.path])
     script, module = (importlib.import_module(name) for name in ("attention_decode", "benchmarks.attention_decode"))
-    assert module.SHAPES == list(script.SHAPES) and len(script.SHAPES) == 20
-    assert script.size_of("2x3x1024") == 2 * 2 * 2 * 3 * 1024 * 128
+    assert len(module.SHAPES) == 20 and not set(module.SHAPES) & set(module.HELD_OUT)
+    assert script.size_of("2x3x1024") == 2 * 2 * 2 * 3 * 1024 * 128 > script.size_of("2x3x1024r")
+    lengths = script.parse_shape("24x8x8000r")[2]
+    assert len(lengths) == 24 and min(lengths) > 0 and max(lengths) <= 8000 and len(set(lengths)) > 12
     monkeypatch.setenv(module.raw.VARIABLE, str(tmp_path))
     module.raw.read.cache_clear()
     assert module.Ratio().track_vs_cudnn("1x8x1024") == 0.8 and module.Time().track_us("cudnn", "1x8x1024") == 10.0
+    assert (
+        module.Alone().track_us("prism", "1x8x1024") == 9.0 and module.Speed().track_gbs("prism", "1x8x1024") == 500.0
+    )
     for impl, shape in (("flash", "1x8x1024"), ("prism", "1x8x4096"), ("prism", "1x1x65536")):
         with pytest.raises(NotImplementedError):
             module.Time().track_us(impl, shape)

@@ -39,7 +39,7 @@ CALLS: dict[str, list[str]] = {
     ],
     "selection": names_of(
         ("compress", "flatnonzero", "nonzero", "unique", "encode", "split", "select", "split3", "unique_by_key"),
-        ("float32", "uint8", "int64"), ("0.5", "0.05"),
+        ("float32", "uint8", "int64"), ("0.5", "0.05", "0.5, alone", "0.05, alone"),
     ),
     "histogram": [
         *names_of(("even 256", "even 4096", "edges 256"), ("uint8", "int32", "float32", "int64"), ("uniform", "skewed", "one")),
@@ -58,7 +58,13 @@ CALLS: dict[str, list[str]] = {
         *(f"repeat {kind} runs of {length}" for kind, length in product(("float32", "uint8", "int64"), (4, 256))),
     ],
 }  # fmt: skip
-LOGS = {"sort": [16, 20, 24, 28], "sort_rows": [2, 4, 6, 8, 10, 12, 14], "merge": [24, 28], "topk": list(range(18, 29))}
+LOGS = {
+    "sort": [16, 20, 24, 28],
+    "sort_rows": [2, 4, 6, 8, 10, 12, 14],
+    "merge": [24, 28],
+    "topk": list(range(18, 29)),
+    "selection": [16, 20, 24, 28],
+}
 """Logarithms of sizes, else 20, 24, 28: of arrays, of rows' lengths, or of all elements, where a name says the rest."""
 SIZES = {"sort_rows": "log2 columns"}
 

@@ -39,7 +39,7 @@ def line(text: str, times: dict[str, float], alone: dict[str, float], errors: di
     words += ["8 bits"] if shape.bytes else []
     speeds = {name: f"{shape.operations / time / 1e6:.0f}" for name, time in times.items()}
     ratios = [f"{1 / best(one):.2f}" if len(one) > 1 and "prism" in one else "" for one in (times, alone)]
-    theirs = [errors[name] for name in PEERS if name in errors]
+    theirs = [errors[name] for name in PEERS if name in errors and not shape.bytes]  # of bytes theirs are of 16-bit numbers
     near = f"{errors['prism'] / min(theirs):.2f}" if theirs and "prism" in errors else ""
     cells = [
         str(shape.dim),

@@ -52,7 +52,10 @@ TABLES = {
     "topk": (
         "First elements, medians and partitions, by all elements", "2^{}", "Rows by their length, and how many are taken.",
     ),
-    "selection": ("Selections, by the share that is kept", "2^{}", "Calls that wait, where the peer waits too."),
+    "selection": (
+        "Selections, by the share that is kept", "2^{}",
+        "Calls that wait, where the peer waits too. Alone: behind a product of cuBLAS.",
+    ),
     "histogram": ("Histograms", "2^{}", "Skewed: most numbers are small. One: all are equal."),
     "searching": ("Differences, searches, elements at indices", "2^{}", "By values; a table has the size that its name says."),
 }  # fmt: skip
@@ -228,12 +231,12 @@ def main() -> int:
     for name, text in pictures(recorded).items():
         (options.folder / f"{name}.svg").write_text(text, encoding="utf-8")
         print(options.folder / f"{name}.svg")
-    from publish import attention_table
+    from publish import attention_table, decode_table
 
-    if options.folder == FOLDER and attention_table.NAME in recorded:
-        page, made = attention_table.PAGE, attention_table.table(recorded)
-        text = with_table(page.read_text(encoding="utf-8"), made, attention_table.BEGIN, attention_table.END)
-        page.write_text(text, encoding="utf-8")
+    for of in (attention_table, decode_table):
+        if options.folder == FOLDER and of.NAME in recorded:
+            text = with_table(of.PAGE.read_text(encoding="utf-8"), of.table(recorded), of.BEGIN, of.END)
+            of.PAGE.write_text(text, encoding="utf-8")
     if options.folder == FOLDER and all(row[1] in recorded for row in TABLE):
         README.write_text(with_table(README.read_text(encoding="utf-8"), table(recorded)), encoding="utf-8")
         PERFORMANCE.write_text(with_tables(PERFORMANCE.read_text(encoding="utf-8"), tables(recorded)), encoding="utf-8")

@@ -71,24 +71,25 @@ def prepare(
             partition(found, thread[1], lambda i, r: i * CUT.rows + t / 4 + r, races="allow") as mine,
             partition(out_tile, block[1]) as out_now, partition(dout_tile, block[1]) as dout_now, group(warp[1]),
         ):  # fmt: skip
-            for r in range(0, CUT.rows, 32):
-                total: float32 @ thread[1] = 0
-                with group(thread[1]):
-                    if t / 4 + r < CUT.rows:
-                        for c in range(0, CUT.dim_v, 4 * WIDTH):
-                            x: vector(T, WIDTH) = load_vector(out_now[t / 4 + r, c + t % 4 * WIDTH], WIDTH)
-                            y: vector(T, WIDTH) = load_vector(dout_now[t / 4 + r, c + t % 4 * WIDTH], WIDTH)
-                            for e in range(WIDTH):
-                                total += float32(x[e]) * float32(y[e])
-                for s in range(2):
-                    total += shuffle_xor(total, 1 << s)
-                with group(thread[1]):
-                    if t / 4 + r < CUT.rows and t % 4 == 0:
-                        sum: float32 = 0
-                        if at.top + t / 4 + r < at.length:
-                            sum = lse[log + at.top + t / 4 + r] * LOG2_E
-                        mine[0, r] = sum if sum > -math.inf else 0
-                        mine[1, r] = total
+            if not PACKED or at.length > 0:
+                for r in range(0, CUT.rows, 32):
+                    total: float32 @ thread[1] = 0
+                    with group(thread[1]):
+                        if t / 4 + r < CUT.rows:
+                            for c in range(0, CUT.dim_v, 4 * WIDTH):
+                                x: vector(T, WIDTH) = load_vector(out_now[t / 4 + r, c + t % 4 * WIDTH], WIDTH)
+                                y: vector(T, WIDTH) = load_vector(dout_now[t / 4 + r, c + t % 4 * WIDTH], WIDTH)
+                                for e in range(WIDTH):
+                                    total += float32(x[e]) * float32(y[e])
+                    for s in range(2):
+                        total += shuffle_xor(total, 1 << s)
+                    with group(thread[1]):
+                        if t / 4 + r < CUT.rows and t % 4 == 0:
+                            sum: float32 = 0
+                            if at.top + t / 4 + r < at.length:
+                                sum = lse[log + at.top + t / 4 + r] * LOG2_E
+                            mine[0, r] = sum if sum > -math.inf else 0
+                            mine[1, r] = total
 
 
 @prism("global")

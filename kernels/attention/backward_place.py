@@ -13,7 +13,7 @@ class Lot:
     """A tile's first row or key is `top`, of so many as there are of the others, and both end so far along their maps.
 
     `row`: the number of the first tile of rows of the first head of queries; each head has `row_tiles`. Of a tile that has no
-    row or key `length` is 0.
+    row or key `length` and `others` are 0: nothing is copied for it, and nothing is multiplied.
     """
 
     head: int32
@@ -56,7 +56,8 @@ def find_lot(
             row_tiles: int32 = max(1, first_tile(of_rows, s + 1, rows, ROWS=ROWS) - row)
             here: int32 = end - start_of(offsets, s, length)
             there: int32 = max(0, others_end - start_of(of_others, s, others))
-            own[0] = Lot(head, top, here if top < here else 0, there, end, others_end, row_heads * row, row_tiles)
+            some: int32 = 1 if top < here else 0
+            own[0] = Lot(head, top, some * here, some * there, end, others_end, row_heads * row, row_tiles)
         at: Lot @ block[1] = Lot(0, 0, 0, 0, 0, 0, 0, 0)
         with partition(found, block[1], 0) as now:
             at = now[0]

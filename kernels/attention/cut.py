@@ -9,27 +9,31 @@ from dataclasses import dataclass
 class Cut:
     """Rows of `dim` elements against tiles of `keys` keys; of these, and of values of `dim_v` elements, `stages` are held.
 
-    `groups` warpgroups have 64 rows each; they take turns at the tensor cores where `turns`: until their products are asked for,
-    where `late` is 1 those with keys made, and where it is 2 those with values too. Results leave through shared memory
-    where `slab`, else from registers. `registers` are those of a thread that computes, `loader_registers` of others; 0: all have
-    as many. Elements have `width` bytes: 2, or 1, where values are transposed, rows of keys, and permuted (`transpose_values`).
-    Of `by_products` powers one is a polynomial's, of 0 none. `queries` tiles of queries are held: with 2, the next tile's are
-    there when it begins.
+    `groups` warpgroups have 64 rows each, and take turns at the tensor cores: until their products are asked for, or where `late`
+    until those with keys are made, compared, and the sums scaled. Results leave through shared memory where `slab`, else from
+    registers. Elements have `width` bytes: 2, or 1, where values are transposed, rows of keys, and permuted (`transpose_values`).
+    `queries` tiles of queries are held: with 2, the next tile's are there when it begins.
     """
 
     dim: int
     dim_v: int
     keys: int
-    stages: int = 2
     groups: int = 2
-    turns: bool = False
     slab: bool = True
-    registers: int = 232
-    loader_registers: int = 40
     width: int = 2
-    by_products: int = 0
     queries: int = 1
-    late: int = 0
+    late: bool = False
+    stages: int = 2
+
+    @property
+    def registers(self) -> int:
+        """Of a thread that computes; 0: all threads have as many."""
+        return (0, 232, 160)[self.groups - 1]
+
+    @property
+    def loader_registers(self) -> int:
+        """Of a thread of the last warpgroup."""
+        return (0, 40, 32)[self.groups - 1]
 
     @property
     def rows(self) -> int:

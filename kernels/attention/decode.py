@@ -7,7 +7,7 @@ order of the keys.
 
 from __future__ import annotations
 
-from prism.kernels.attention.decode_cut import DecodeCut, Sizes
+from prism.kernels.attention.decode_cut import DecodeCut, Sizes, Steps
 from prism.kernels.attention.decode_parts import finish
 from prism.kernels.attention.decode_pieces import begin_rows, bring, clear_rows, deal, load_query, scale_rows
 from prism.kernels.attention.softmax import mask, weigh
@@ -23,8 +23,10 @@ from prism.lang import (
 @requires(grid[1], block[1], thread[CUT.threads])
 @attr("__launch_bounds__(CUT.threads, CUT.blocks)")
 def decode(
-    q: ptr(const(T)) @ grid[1], k: const(CUtensorMap(T, 1, 1, CUT.box, CUT.dim, swizzle=128)) @ grid[1],
-    v: const(CUtensorMap(T, 1, 1, CUT.box, CUT.dim_v, swizzle=128)) @ grid[1], o: ptr(T) @ grid[1], lse: ptr(float32) @ grid[1],
+    q: ptr(const(T)) @ grid[1],
+    k: (ptr(const(T)) if CUT.gathers else const(CUtensorMap(T, 1, 1, CUT.box, CUT.dim, swizzle=128))) @ grid[1],
+    v: (ptr(const(T)) if CUT.gathers else const(CUtensorMap(T, 1, 1, CUT.box, CUT.dim_v, swizzle=128))) @ grid[1],
+    o: ptr(T) @ grid[1], lse: ptr(float32) @ grid[1],
     partial: ptr(float32) @ grid[1], leaders: ptr(int32) @ grid[1], lengths: ptr(const(int32)) @ grid[1],
     table: ptr(const(int32)) @ grid[1], s: Sizes @ grid[1],
 ):  # fmt: skip
@@ -48,6 +50,9 @@ def decode(
         low: int32[2] @ thread[1] = [0, 0]
         high: int32[2] @ thread[1]
         t: int32 @ thread[1] = id()
+        of_k: Steps @ block[1] = Steps(s.k_page, s.k_head, s.k_key, s.columns)
+        of_v: Steps @ block[1] = Steps(s.v_page, s.v_head, s.v_key, s.columns_v)
+        LATE: constexpr(int) = 1 if CUT.gathers else 0
         consumers, loader = roles(warp, 4, 1)
         if CUT.blocks > 1:
             workers, helpers = roles(warpgroup, 1, 1)
@@ -55,9 +60,10 @@ def decode(
                 set_registers(40)
             with workers:
                 set_registers(208)
-        with loader, one(thread):
-            prefetch_map(k)
-            prefetch_map(v)
+        if not CUT.gathers:
+            with loader, one(thread):
+                prefetch_map(k)
+                prefetch_map(v)
 
         @requires(block[1], thread[CUT.threads])
         def attend_piece(
@@ -79,16 +85,16 @@ def decode(
                 begin_rows(scores, sums, largest, total, high, length, top, s, CAUSAL=CUT.causal)
             with claim(q_tile, consumers) as q_now:
                 for j in range(first * CUT.keys, last * CUT.keys, CUT.keys):
-                    with claim(k_tile, loader) as k_in:
-                        bring(k_in, k, batch, head, j, 0, length, table, s, PAGE=CUT.page, ONCE=CUT.once)
-                    with claim(v_tile, loader) as v_in:
-                        bring(v_in, v, batch, head, j, 0, length, table, s, PAGE=CUT.page, ONCE=CUT.once)
+                    with claim(k_tile, loader, in_flight=LATE) as k_in:
+                        bring(k_in, k, of_k, batch, head, j, 0, length, table, s, BOX=CUT.box, PAGE=CUT.page, ONCE=CUT.once)
+                    with claim(v_tile, loader, in_flight=LATE) as v_in:
+                        bring(v_in, v, of_v, batch, head, j, 0, length, table, s, BOX=CUT.box, PAGE=CUT.page, ONCE=CUT.once)
                     with claim(k_tile, consumers) as k_now, group(warpgroup[1]):
                         wgmma(scores, q_now, k_now, accumulate=False)
                     with consumers, group(warpgroup[1]):
                         if j + CUT.keys > least:
                             mask(scores, low, high, j)
-                        weigh(scores, largest, total, factor, s.scale, MORE=0, BY_PRODUCTS=0)
+                        weigh(scores, largest, total, factor, s.scale, MORE=0)
                         scale_rows(scores, weights, sums, factor)
                     with claim(v_tile, consumers) as v_now, group(warpgroup[1]):
                         if CUT.lengths and j + CUT.keys > length:

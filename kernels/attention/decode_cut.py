@@ -12,6 +12,16 @@ _ROOM = 228 << 10
 
 
 @struct
+class Steps:
+    """Of keys or values: elements from a page, a head and a key to the next, and of a key."""
+
+    page: int64
+    head: int64
+    key: int64
+    columns: int32
+
+
+@struct
 class Sizes:
     """Of a call: what there is, and the steps between batches, heads and tokens.
 
@@ -32,6 +42,12 @@ class Sizes:
     pages: int32
     padded_v: int32
     blocks: int32
+    k_page: int64
+    k_head: int64
+    k_key: int64
+    v_page: int64
+    v_head: int64
+    v_key: int64
     q_batch: int64
     q_head: int64
     q_token: int64
@@ -66,6 +82,11 @@ class DecodeCut:
         return math.gcd(self.keys, self.page) if self.page else self.keys
 
     @property
+    def gathers(self) -> bool:
+        """Whether rows of keys come one by one: of pages that have no multiple of 16 keys."""
+        return self.page % 16 > 0
+
+    @property
     def threads(self) -> int:
         """Threads of a block: the last warpgroup loads."""
         return 256
@@ -89,6 +110,11 @@ class LatentCut:
     def box(self) -> int:
         """Keys that one copy brings."""
         return math.gcd(self.keys, self.page) if self.page else self.keys
+
+    @property
+    def gathers(self) -> bool:
+        """Whether rows of keys come one by one: of pages that have no multiple of 16 keys."""
+        return self.page % 16 > 0
 
 
 @dataclass(frozen=True)
@@ -137,4 +163,4 @@ def decode_cut_of(
     return DecodeCut(d, dv, 64, stages, blocks, causal, lengths, page, lse, once)
 
 
-__all__ = ["AddCut", "DecodeCut", "LatentCut", "Sizes", "decode_cut_of"]
+__all__ = ["AddCut", "DecodeCut", "LatentCut", "Sizes", "Steps", "decode_cut_of"]

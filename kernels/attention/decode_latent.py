@@ -5,7 +5,7 @@ A row has so many columns of sums that two warpgroups make the same scores, and 
 
 from __future__ import annotations
 
-from prism.kernels.attention.decode_cut import LatentCut, Sizes
+from prism.kernels.attention.decode_cut import LatentCut, Sizes, Steps
 from prism.kernels.attention.decode_parts import finish
 from prism.kernels.attention.decode_pieces import begin_rows, bring, clear_rows, deal, load_query, scale_rows
 from prism.kernels.attention.softmax import mask, weigh
@@ -21,8 +21,10 @@ from prism.lang import (
 @requires(grid[1], block[1], thread[384])
 @attr("__launch_bounds__(384, 1)")
 def decode_latent(
-    q: ptr(const(T)) @ grid[1], k: const(CUtensorMap(T, 1, 1, CUT.box, 256, swizzle=128)) @ grid[1],
-    v: const(CUtensorMap(T, 1, 1, CUT.box, 64, swizzle=128)) @ grid[1], o: ptr(T) @ grid[1], lse: ptr(float32) @ grid[1],
+    q: ptr(const(T)) @ grid[1],
+    k: (ptr(const(T)) if CUT.gathers else const(CUtensorMap(T, 1, 1, CUT.box, 256, swizzle=128))) @ grid[1],
+    v: (ptr(const(T)) if CUT.gathers else const(CUtensorMap(T, 1, 1, CUT.box, 64, swizzle=128))) @ grid[1],
+    o: ptr(T) @ grid[1], lse: ptr(float32) @ grid[1],
     partial: ptr(float32) @ grid[1], leaders: ptr(int32) @ grid[1], lengths: ptr(const(int32)) @ grid[1],
     table: ptr(const(int32)) @ grid[1], s: Sizes @ grid[1],
 ):  # fmt: skip
@@ -49,15 +51,18 @@ def decode_latent(
         high: int32[2] @ thread[1]
         t: int32 @ thread[1] = id()
         w: int32 @ warpgroup[1] = id()
+        steps: Steps @ block[1] = Steps(s.k_page, s.k_head, s.k_key, s.columns)
+        LATE: constexpr(int) = 1 if CUT.gathers else 0
         workers, helpers = roles(warpgroup, 2, 1)
         consumers, loader = roles(warp, 8, 1)
         with helpers:
             set_registers(40)
         with workers:
             set_registers(232)
-        with loader, one(thread):
-            prefetch_map(k)
-            prefetch_map(v)
+        if not CUT.gathers:
+            with loader, one(thread):
+                prefetch_map(k)
+                prefetch_map(v)
 
         @requires(block[1], thread[384])
         def attend_piece(
@@ -85,12 +90,12 @@ def decode_latent(
                 begin_rows(scores, sums, largest, total, high, length, top, s, CAUSAL=CUT.causal)
             with claim(q_tile, consumers) as q_now, claim(q_end, consumers) as q_last:
                 for j in range(first * 64, last * 64, 64):
-                    with claim(k_rest, loader) as k_in:
-                        bring(k_in, v, batch, head, j, 512, length, table, s, PAGE=CUT.page, ONCE=CUT.once)
-                    with claim(k_first, loader) as k_in:
-                        bring(k_in, k, batch, head, j, 0, length, table, s, PAGE=CUT.page, ONCE=CUT.once)
-                    with claim(k_next, loader) as k_in:
-                        bring(k_in, k, batch, head, j, 256, length, table, s, PAGE=CUT.page, ONCE=CUT.once)
+                    with claim(k_rest, loader, in_flight=LATE) as k_in:
+                        bring(k_in, v, steps, batch, head, j, 512, length, table, s, BOX=CUT.box, PAGE=CUT.page, ONCE=CUT.once)
+                    with claim(k_first, loader, in_flight=LATE) as k_in:
+                        bring(k_in, k, steps, batch, head, j, 0, length, table, s, BOX=CUT.box, PAGE=CUT.page, ONCE=CUT.once)
+                    with claim(k_next, loader, in_flight=LATE) as k_in:
+                        bring(k_in, k, steps, batch, head, j, 256, length, table, s, BOX=CUT.box, PAGE=CUT.page, ONCE=CUT.once)
                     with claim(k_rest, consumers) as k_now, group(warpgroup[1]):
                         wgmma(scores, q_last, k_now, accumulate=False)
                     with claim(k_first, consumers) as k_left, claim(k_next, consumers) as k_right:
@@ -103,7 +108,7 @@ def decode_latent(
                         with group(warpgroup[1]):
                             if j + 64 > least:
                                 mask(scores, low, high, j)
-                            weigh(scores, largest, total, factor, s.scale, MORE=0, BY_PRODUCTS=0)
+                            weigh(scores, largest, total, factor, s.scale, MORE=0)
                             scale_rows(scores, weights, sums, factor)
                             if w == 0:
                                 wgmma(sums, weights, k_left, transpose_b=True)

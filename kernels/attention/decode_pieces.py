@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from prism.kernels.attention.decode_cut import Sizes
+from prism.kernels.attention.decode_cut import Sizes, Steps
 from prism.kernels.attention.softmax import LEAST
 from prism.lang import (
-    CUtensorMap, block, const, constexpr, count, dtype, float32, fragment, function, grid, group, id, int32, int64, load_vector,
-    one, partition, prism, ptr, requires, row, shared, store_vector, template, thread, tma_load, vector, warp, warpgroup,
+    CUtensorMap, async_, block, const, constexpr, count, cp_async, dtype, float32, fragment, function, grid, group, id, int32,
+    int64, load_vector, one, partition, prism, ptr, requires, row, shared, store_vector, template, thread, tma_load, vector, warp,
+    warpgroup,
 )  # fmt: skip
 from prism.lib.thread import operators
 
@@ -200,36 +201,43 @@ def scale_rows(
 
 
 @prism("device")
-@template(T=dtype, KEYS=constexpr(int), BOX=constexpr(int), DIM=constexpr(int), PAGE=constexpr(int), ONCE=constexpr(bool))
+@template(T=dtype, KEYS=constexpr(int), DIM=constexpr(int), BOX=constexpr(int), PAGE=constexpr(int), ONCE=constexpr(bool))
 @requires(warp[1])
 def bring(
-    tile: shared(T[KEYS, DIM], swizzle=128) @ warp[1], x: const(CUtensorMap(T, 1, 1, BOX, DIM, swizzle=128)) @ grid[1],
-    batch: int32 @ warp[1], head: int32 @ warp[1], first: int32 @ warp[1], column: int32 @ warp[1], length: int32 @ warp[1],
-    table: ptr(const(int32)) @ grid[1], s: Sizes @ grid[1],
+    tile: shared(T[KEYS, DIM], swizzle=128) @ warp[1],
+    x: (ptr(const(T)) if PAGE % 16 > 0 else const(CUtensorMap(T, 1, 1, BOX, DIM, swizzle=128))) @ grid[1],
+    steps: Steps @ warp[1], batch: int32 @ warp[1], head: int32 @ warp[1], first: int32 @ warp[1], column: int32 @ warp[1],
+    length: int32 @ warp[1], table: ptr(const(int32)) @ grid[1], s: Sizes @ grid[1],
 ):
     """Load a tile of a sequence's keys or values from `first` on; zeros, in place of pages from `length` on.
 
-    Where `ONCE`, it leaves the L2 first.
+    Where a page has no multiple of 16 keys, row by row, since pages end anywhere. Where `ONCE`, it leaves the L2 first.
 
     Perspective: warp.
     Test:        tests/kernels/test_attention_decode.py
     """
-    with one(thread):
-        if PAGE > 0:
-            BOXES: constexpr(int) = KEYS // BOX
-            numbers: int32[BOXES]
-            for p in range(BOXES):  # all are asked for before one is waited for
-                at: int32 = first + p * BOX
-                numbers[p] = table[batch * s.wide + at / PAGE] if at < length else s.pages
-            for p in range(BOXES):
-                if ONCE:
-                    tma_load(tile[p * BOX, 0], x[numbers[p], head, (first + p * BOX) % PAGE, column], cache="evict_first")
-                else:
-                    tma_load(tile[p * BOX, 0], x[numbers[p], head, (first + p * BOX) % PAGE, column])
-        elif ONCE:
-            tma_load(tile, x[batch, head, first, column], cache="evict_first")
-        else:
-            tma_load(tile, x[batch, head, first, column])
+    if PAGE % 16 > 0:
+        t: int32 @ thread[1] = id()
+        with partition(tile, thread[1], lambda e: (e / DIM, e % DIM)) as own, async_(own) as coming, group(thread[1]):
+            for e in range(8 * t, KEYS * DIM, 8 * 32, unroll=2):
+                key: int32 = first + e / DIM
+                c: int32 = column + e % DIM
+                page: int32 = table[batch * s.wide + key / PAGE] if key < length else -1
+                there: bool = page >= 0 and page < s.pages and c < steps.columns
+                at: int64 = page * steps.page + head * steps.head + key % PAGE * steps.key + c
+                cp_async(coming[e], x[at if there else 0], 16, 16 if there else 0)
+    else:
+        with one(thread):
+            if PAGE > 0:
+                numbers: int32[KEYS // BOX]
+                for p in range(KEYS // BOX):  # all are asked for before one is waited for
+                    at: int32 = first + p * BOX
+                    numbers[p] = table[batch * s.wide + at / PAGE] if at < length else s.pages
+                for p in range(KEYS // BOX):
+                    at: int32 = first + p * BOX
+                    tma_load(tile[p * BOX, 0], x[numbers[p], head, at % PAGE, column], cache="evict_first" if ONCE else "")
+            else:
+                tma_load(tile, x[batch, head, first, column], cache="evict_first" if ONCE else "")
 
 
 __all__ = ["begin_rows", "block_of", "bring", "clear_rows", "deal", "load_query", "scale_rows"]

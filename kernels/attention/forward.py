@@ -19,6 +19,30 @@ from prism.lang import (
 )  # fmt: skip
 
 
+@prism("device")
+@template(T=dtype, COLUMNS=constexpr(int), SPAN=constexpr(int))
+@requires(warpgroup[1])
+def put_rows(
+    tile: shared(T[64, COLUMNS], swizzle=SPAN) @ warpgroup[1], sums: fragment(float32, 64, COLUMNS) @ warpgroup[1],
+    factor: float32[2] @ thread[1],
+):
+    """Store sums times their rows' factors, rounded.
+
+    Perspective: warpgroup; each warp stores the 16 rows that it has.
+    Test:        tests/kernels/test_attention.py
+    """
+    strip: int32 @ warp[1] = 16 * id()
+    lane: int32 @ thread[1] = id() % 32
+    with partition(tile, warp[1], lambda r, c: (strip + r, c)) as own, group(warp[1]):
+        for p in range(COLUMNS / 16):
+            words: uint32[4] @ thread[1]
+            with group(thread[1]):
+                for e in range(4):
+                    i: int32 = 8 * p + 2 * e
+                    words[e] = pack(sums[i] * factor[e % 2], sums[i + 1] * factor[e % 2], T=T)
+            stmatrix(own[lane % 16, 16 * p + lane / 16 * 8], words)
+
+
 @prism("global")
 @template(
     T=dtype, W=dtype, OUT=dtype, INDEX=dtype, CUT=constexpr(Cut), TERMS=constexpr(Terms), SCORE=function, PLAIN=constexpr(bool),
@@ -50,6 +74,7 @@ def attend(
                  products with keys, and with values. Where `TERMS.packed`, `rows` and `keys` are those of `pairs / heads`
                  sequences, which `offsets` and `key_offsets` tell apart, in maps that end where sequences do (packed.py); `lse`:
                  heads x rows. `ahead` and `back` are from a sequence's first row and key, or from its last where `TERMS.last`.
+                 Heads that have `section` keys in all are made together then.
     Numerics:    products are exact and added in float32; weights are rounded to `W`, those of 8 bits times 2^`EIGHT`. A row that
                  sees no column is zero.
     Source:      Dao, "FlashAttention-2"; Shah et al., "FlashAttention-3".
@@ -57,6 +82,7 @@ def attend(
     """
     row_tiles: int32 @ grid[1] = (rows + (CUT.rows - 1)) / CUT.rows
     last: int32 @ grid[1] = max(1, pairs / section) - 1
+    tiles: int32 @ grid[1] = heads * (rows / CUT.rows + pairs / heads) if TERMS.packed else pairs * row_tiles
     blocks: int32 @ grid[1] = count(block[1])
     b: int32 @ block[1] = id()
     # Each tile has rows of its own, which steps that are given don't show.
@@ -75,7 +101,6 @@ def attend(
         low: int32[2] @ thread[1]
         high: int32[2] @ thread[1]
         w: int32 @ warpgroup[1] = id()
-        lane: int32 @ thread[1] = id() % 32
         workers, helpers = roles(warpgroup, CUT.groups, 1)
         consumers, loader, storer, scheduler = roles(warp, 4 * CUT.groups, 1, 1, 1)
         if CUT.registers > 0:
@@ -92,174 +117,113 @@ def attend(
                 at: Place @ block[1] = Place(0, 0, 0, 0, 0, 0)
                 with partition(next_place, block[1], 0) as now:
                     at = now[0]
-                head: int32 @ block[1] = at.head
-                pair: int32 @ block[1] = head
-                top: int32 @ block[1] = at.top
-                apart: int32 @ block[1] = at.keys - at.rows if TERMS.last else 0
-                end: int32 @ block[1] = min(at.keys, top + ahead + apart + CUT.rows) if TERMS.causal else at.keys
-                least: int32 @ block[1] = max(0, top - back + apart) if TERMS.window else 0
+                pair: int32 @ block[1] = at.head
             else:
                 before: int32 @ block[1] = section * min(tile / (section * row_tiles), last)
                 within: int32 @ block[1] = tile - before * row_tiles
                 many: int32 @ block[1] = section if before < last * section else pairs - before
                 pair: int32 @ block[1] = before + within % many
-                batch: int32 @ block[1] = pair / heads
-                head: int32 @ block[1] = pair % heads
-                top: int32 @ block[1] = (row_tiles - 1 - within / many) * CUT.rows
-                end: int32 @ block[1] = min(keys, top + ahead + CUT.rows) if TERMS.causal else keys
-                least: int32 @ block[1] = max(0, top - back) if TERMS.window else 0
-            begin: int32 @ block[1] = least / CUT.keys * CUT.keys
+                first: int32 @ block[1] = (row_tiles - 1 - within / many) * CUT.rows
+                at: Place @ block[1] = Place(pair % heads, first, rows, keys, pair / heads, pair / heads)
+            top: int32 @ block[1] = at.top
+            apart: int32 @ block[1] = at.keys - at.rows if TERMS.last else 0
+            end: int32 @ block[1] = min(at.keys, top + ahead + apart + CUT.rows) if TERMS.causal else at.keys
+            begin: int32 @ block[1] = max(0, top - back + apart) / CUT.keys * CUT.keys if TERMS.window else 0
             scale_of: float32 @ block[1] = scale * scales[pair] if CUT.width == 1 else scale
+            by: float32 @ block[1] = scale_of * LOG2_E if PLAIN else 1.0
             with claim(q_tile, loader) as q_in, one(thread):
-                if TERMS.packed and at.rows > 0:
-                    tma_load(q_in, q[at.row_end, head, rows - at.rows + top, 0])
-                elif not TERMS.packed:
-                    tma_load(q_in, q[batch, head, top, 0])
+                if not TERMS.packed or at.rows > 0:
+                    tma_load(q_in, q[at.row_end, at.head, rows - at.rows + top, 0])
             with consumers, group(thread[1]):
                 for h in range(2):
                     r: int32 = top + 64 * w + row(scores, 2 * h)
-                    if TERMS.packed:
-                        low[h] = r - back + apart if TERMS.window else 0
-                        high[h] = min(at.keys, r + ahead + apart + 1) if TERMS.causal else at.keys
-                    else:
-                        low[h] = r - back if TERMS.window else 0
-                        high[h] = min(keys, r + ahead + 1) if TERMS.causal else keys
-                    total[h] = 0
-                for h in range(HELD):
-                    largest[h] = LEAST
+                    low[h] = r - back + apart if TERMS.window else 0
+                    high[h] = min(at.keys, r + ahead + apart + 1) if TERMS.causal else at.keys
+                    # A sink is a score that is there before all others; one of the four threads that share a row adds it up.
+                    largest[h] = max(LEAST, LOG2_E * sinks[at.head]) if TERMS.sinks else LEAST
+                    largest[h + HELD - 2] = largest[h]
+                    alone: bool = TERMS.sinks and column(scores, 0) == 0
+                    total[h] = fast_exp2(LOG2_E * sinks[at.head] - largest[h]) if alone else 0.0
                 for i in range(count(sums)):
                     sums[i] = 0
-            MORE: constexpr(int) = EIGHT if CUT.width == 1 else 0
-            BY: constexpr(int) = CUT.by_products if PLAIN else 0
-            by: float32 @ block[1] = scale_of * LOG2_E if PLAIN else 1.0
             @requires(warpgroup[1])
             def look(j: int32 @ block[1]):
                 if not PLAIN:
-                    change(scores, top + 64 * w, j, head, scale_of, cap, CAP=TERMS.cap, SCORE=SCORE)
+                    change(scores, top + 64 * w, j, at.head, scale_of, cap, CAP=TERMS.cap, SCORE=SCORE)
                 # Those of which some row sees not all; and some more, so that they are the first and the last.
                 if j + CUT.keys > end - (CUT.rows - 1 if TERMS.causal else 0):
                     mask(scores, low, high, j)
                 elif TERMS.window and j < begin + (CUT.keys + CUT.rows):
                     mask(scores, low, high, j)
-                compare(scores, largest, total, factor, by, MORE=MORE)
-            @requires(thread[1])
+                compare(scores, largest, total, factor, by, MORE=EIGHT if CUT.width == 1 else 0)
+            @requires(warpgroup[1])
             def scale_sums():
-                for i in range(count(sums)):
-                    sums[i] *= factor[i / 2 % 2]
+                with group(thread[1]):
+                    for i in range(count(sums)):
+                        sums[i] *= factor[i / 2 % 2]
             with claim(q_tile, consumers) as q_now:
                 for j in range(begin, end + CUT.keys, CUT.keys):
                     with claim(k_tile, loader) as k_in, one(thread):
                         if j < end:
-                            if TERMS.packed:
-                                tma_load(k_in, k[at.key_end, head / share, keys - at.keys + j, 0])
-                            else:
-                                tma_load(k_in, k[batch, head / share, j, 0])
+                            tma_load(k_in, k[at.key_end, at.head / share, keys - at.keys + j, 0])
                     with claim(v_tile, loader) as v_in, one(thread):
                         if j > begin:
-                            if CUT.transposed:
-                                tma_load(v_in, v[batch, head / share, 0, j - CUT.keys])
-                            elif TERMS.packed:
-                                tma_load(v_in, v[at.key_end, head / share, keys - at.keys + j - CUT.keys, 0])
-                            else:
-                                tma_load(v_in, v[batch, head / share, j - CUT.keys, 0])
-                    if CUT.turns:
-                        with turns(workers):
-                            with claim(k_tile, consumers, in_flight=1) as k_now, group(warpgroup[1]):
-                                if j < end:
-                                    wgmma(scores, q_now[64 * w, 0], k_now, accumulate=False)
-                            with claim(v_tile, consumers, in_flight=1) as v_now, group(warpgroup[1]):
-                                if j > begin:
-                                    wgmma(sums, weights, v_now, transpose_b=not CUT.transposed)
-                            if CUT.late > 0:
-                                with consumers:
-                                    if j < end:
-                                        with group(warpgroup[1]):
-                                            look(j)
-                                        if CUT.late > 1:
-                                            with group(thread[1]):
-                                                scale_sums()
-                    else:
+                            i: int32 = keys - at.keys + j - CUT.keys
+                            tma_load(v_in, v[at.key_end, at.head / share, 0 if CUT.transposed else i, i if CUT.transposed else 0])
+                    with turns(workers):
                         with claim(k_tile, consumers, in_flight=1) as k_now, group(warpgroup[1]):
                             if j < end:
                                 wgmma(scores, q_now[64 * w, 0], k_now, accumulate=False)
                         with claim(v_tile, consumers, in_flight=1) as v_now, group(warpgroup[1]):
                             if j > begin:
                                 wgmma(sums, weights, v_now, transpose_b=not CUT.transposed)
-                    with consumers:
-                        if j < end:
-                            with group(warpgroup[1]):
-                                if CUT.late == 0:
+                        if CUT.late:
+                            with consumers, group(warpgroup[1]):
+                                if j < end:
                                     look(j)
-                                exponentiate(scores, largest, total, by, BY_PRODUCTS=BY)
-                            with group(thread[1]):
-                                if CUT.late < 2:
                                     scale_sums()
-                                if CUT.width == 1:  # of 16 columns, pairs of the first 8 and of the last stand together
-                                    for i in range(count(weights)):
-                                        weights[i] = W(scores[i / 8 * 8 + i / 2 % 2 * 4 + i / 4 % 2 * 2 + i % 2])
-                                else:
-                                    for i in range(count(weights)):
-                                        weights[i] = W(scores[i])
+                    with consumers, group(warpgroup[1]):
+                        if j < end:
+                            if not CUT.late:
+                                look(j)
+                            exponentiate(scores, largest, total, by)
+                            if not CUT.late:
+                                scale_sums()
+                            with group(thread[1]):
+                                for i in range(count(weights)):  # of 16 8-bit ones, pairs of the first and last 8 are together
+                                    weights[i] = W(scores[i + 2 * (i / 2 % 2 - i / 4 % 2) if CUT.width == 1 else i])
             with partition(logs, thread[1], lambda r: int64(pair) * rows + r, races="allow") as own, consumers:
                 for h in range(2):
                     for s in range(2):
                         total[h] += shuffle_xor(total[h], 1 << s)
                 with group(thread[1]):
                     for h in range(2):
-                        least_of: float32 = largest[h]
-                        if TERMS.sinks:
-                            sink: float32 = LOG2_E * sinks[head]
-                            largest[h] = max(largest[h], sink)
-                            total[h] = total[h] * fast_exp2(least_of - largest[h]) + fast_exp2(sink - largest[h])
-                        # Of no columns the sum is 0, or that of the sink alone.
-                        factor[h] = fast_exp2(least_of - largest[h]) / total[h] if total[h] > 0 else total[h]
-                        if CUT.width == 1:
-                            factor[h] *= scales[pairs + pair]
-                        if TERMS.lse:
-                            r: int32 = top + 64 * w + row(scores, 2 * h)
-                            if r < (at.rows if TERMS.packed else rows) and lane % 4 == 0:
-                                own[at.row_end - at.rows + r if TERMS.packed else r] = (largest[h] + log2(total[h])) * LN_2
+                        factor[h] = (scales[pairs + pair] if CUT.width == 1 else 1.0) / total[h] if total[h] > 0 else total[h]
+                        r: int32 = top + 64 * w + row(scores, 2 * h)
+                        if TERMS.lse and r < at.rows and column(scores, 0) == 0:
+                            own[at.row_end - at.rows + r if TERMS.packed else r] = (largest[h] + log2(total[h])) * LN_2
             if CUT.slab:
                 slab: shared(OUT[CUT.rows, CUT.dim_v], ring=1, swizzle=CUT.span_out)
-                strip: int32 @ warp[1] = 16 * id()
-                with (
-                    claim(slab, consumers) as to_slab,
-                    partition(to_slab, warp[1], lambda r, c: (strip + r, c)) as own,
-                    group(warp[1]),
-                ):
-                    for p in range(CUT.dim_v / 16):
-                        words: uint32[4] @ thread[1]
-                        with group(thread[1]):
-                            for e in range(4):
-                                i: int32 = 8 * p + 2 * e
-                                words[e] = pack(sums[i] * factor[e % 2], sums[i + 1] * factor[e % 2], T=OUT)
-                        stmatrix(own[lane % 16, 16 * p + lane / 16 * 8], words)
+                with claim(slab, consumers) as to_slab, partition(to_slab, warpgroup[1], lambda r, c: (64 * w + r, c)) as own:
+                    with group(warpgroup[1]):
+                        put_rows(own, sums, factor)
                 with claim(slab, storer) as done, one(thread):
-                    if TERMS.packed and at.rows > 0:
-                        tma_store(map_out[at.row_end, head, rows - at.rows + top, 0], done)
-                    elif not TERMS.packed:
-                        tma_store(map_out[batch, head, top, 0], done)
+                    if not TERMS.packed or at.rows > 0:
+                        tma_store(map_out[at.row_end, at.head, rows - at.rows + top, 0], done)
             else:
-                start: int64 @ block[1] = (
-                    (at.row_end - at.rows) * row_step if TERMS.packed else batch * batch_step
-                ) + head * head_step
-                with (
-                    partition(whole, thread[1], lambda r, c: start + r * row_step + c, races="allow") as mine,
-                    consumers,
-                    group(thread[1]),
-                ):
-                    for i in range(0, count(sums), 2):
-                        r: int32 = top + 64 * w + row(sums, i)
-                        two: vector(OUT, 2)
-                        for e in range(2):
-                            two[e] = OUT(sums[i + e] * factor[i / 2 % 2])
-                        if r < (at.rows if TERMS.packed else rows) and column(sums, i) < columns:
-                            store_vector(mine[r, column(sums, i)], two)
+                batch: int64 @ block[1] = (at.row_end - at.rows) * row_step if TERMS.packed else at.row_end * batch_step
+                start: int64 @ block[1] = batch + at.head * head_step
+                with partition(whole, thread[1], lambda r, c: start + r * row_step + c, races="allow") as own, consumers:
+                    with group(thread[1]):
+                        for i in range(0, count(sums), 2):
+                            r: int32 = top + 64 * w + row(sums, i)
+                            two: vector(OUT, 2)
+                            for e in range(2):
+                                two[e] = OUT(sums[i + e] * factor[i / 2 % 2])
+                            if r < at.rows and column(sums, i) < columns:
+                                store_vector(own[r, column(sums, i)], two)
 
-        grid.dynamic_tiles(
-            counter, b, blocks, heads * (rows / CUT.rows + pairs / heads) if TERMS.packed else pairs * row_tiles, scheduler,
-            TILE=make_tile, THREADS=CUT.threads,
-        )
+        grid.dynamic_tiles(counter, b, blocks, tiles, scheduler, TILE=make_tile, THREADS=CUT.threads)
 
 
 EXAMPLES = {

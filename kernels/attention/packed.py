@@ -70,14 +70,15 @@ def find_sequence(
 @requires(thread[1])
 def find_tile(
     offsets: ptr(const(INDEX)) @ grid[1], key_offsets: ptr(const(INDEX)) @ grid[1], tile: int32 @ thread[1],
-    sequences: int32 @ thread[1], heads: int32 @ thread[1], section: int32 @ thread[1], rows: int32 @ thread[1],
+    sequences: int32 @ thread[1], heads: int32 @ thread[1], room: int32 @ thread[1], rows: int32 @ thread[1],
     keys: int32 @ thread[1],
 ) -> Place @ thread[1]:  # fmt: skip
     """Where a tile lies, of `heads * (rows / ROWS + sequences)`: some have no rows, as there are fewer tiles than numbers.
 
     Perspective: thread.
     Shapes:      `offsets`, `key_offsets`: where sequences begin among `rows` rows and `keys` keys, and where the last one ends.
-                 Tiles of a sequence follow one another; `section` heads' are made together, those with the last rows first.
+                 Tiles of a sequence follow one another; those of as many heads are made together as have `room` keys in all,
+                 one at least, those with the last rows first.
                  Of offsets that fall, or lead out, no place is outside of the arrays.
     Cost:        a binary search.
     Source:      "ragged" tensor maps: triton/tools/ragged_tma.py, quack's create_ragged_tensor_for_tma (FlashAttention-4).
@@ -86,6 +87,9 @@ def find_tile(
     low: int32 = find_sequence(offsets, tile, sequences, heads, rows, ROWS=ROWS)
     first: int32 = first_tile(offsets, low, rows, ROWS=ROWS)
     row_tiles: int32 = max(1, first_tile(offsets, low + 1, rows, ROWS=ROWS) - first)
+    key_end: int32 = start_of(key_offsets, low + 1, keys)
+    own_keys: int32 = max(0, key_end - start_of(key_offsets, low, keys))
+    section: int32 = max(1, min(heads, room / max(1, own_keys)))
     last: int32 = max(1, heads / section) - 1  # of the sections, which has what is left of heads too
     before: int32 = section * min((tile - heads * first) / (section * row_tiles), last)
     within: int32 = tile - heads * first - before * row_tiles
@@ -94,10 +98,9 @@ def find_tile(
     top: int32 = (row_tiles - 1 - within / many) * ROWS
     row_end: int32 = start_of(offsets, low + 1, rows)
     length: int32 = row_end - start_of(offsets, low, rows)
-    key_end: int32 = start_of(key_offsets, low + 1, keys)
     if top < 0 or top >= length:
         return Place(0, 0, 0, 0, 0, 0)
-    return Place(head, top, length, max(0, key_end - start_of(key_offsets, low, keys)), row_end, key_end)
+    return Place(head, top, length, own_keys, row_end, key_end)
 
 
 __all__ = ["Place", "find_sequence", "find_tile", "first_tile", "start_of"]

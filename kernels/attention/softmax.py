@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 
 from prism.lang import (
-    bfloat16, byte_permute, column, constexpr, count, dtype, fast_divide, fast_exp2, fast_exp2_flush, float32, float_as_uint,
-    fma_f16x2, fragment, function, group, int32, mul_f16x2, pack_bf16x2, pack_f16x2, prism, requires, row, shuffle_xor, template,
-    thread, uint32, unpack_f16x2, warpgroup,
+    bfloat16, column, constexpr, count, dtype, fast_divide, fast_exp2, fast_exp2_flush, float32, fragment, function, group, int32,
+    pack_bf16x2, pack_f16x2, prism, requires, row, shuffle_xor, template, thread, uint32, warpgroup,
 )  # fmt: skip
 
 LEAST = -1e30
@@ -18,8 +17,6 @@ LOG2_E = math.log2(math.e)
 LN_2 = math.log(2.0)
 DROP = 8
 """By how many powers of two the score that others are compared with may be below the largest one so far."""
-WHOLE = 12582912.0
-"""1.5 * 2^23: of a sum with it the last bit is 1."""
 
 
 @prism("device")
@@ -82,28 +79,6 @@ def mask(
 
 
 @prism("device")
-@requires(thread[1])
-def exp2_by_products(
-    x: float32 @ thread[1], y: float32 @ thread[1], scale: float32 @ thread[1], largest: float32 @ thread[1]
-) -> uint32 @ thread[1]:
-    """`exp2(scale * x - largest)`, and that of y, as a word of two float16: from 2^-14 to 2^15 within 2^-7.6, less below, and 0.
-
-    1024 * (15 + n + f) is the word of the float16 2^n * (1 + f), and where `WHOLE` is added, it is the end of a float32's word.
-    By what 1 + f is off from 2^f, there is a polynomial. So the unit of sums makes powers, where all wait for that of
-    exponentials.
-
-    Source:      Schraudolph, "A fast, compact approximation of the exponential function"; Zadouri et al., "FlashAttention-4".
-    Test:        tests/kernels/test_attention8.py
-    """
-    zero: float32 = WHOLE + 15 * 1024 - 1024 * largest
-    first: float32 = max(1024 * scale * x + zero, WHOLE)
-    second: float32 = max(1024 * scale * y + zero, WHOLE)
-    lines: uint32 = byte_permute(float_as_uint(first), float_as_uint(second), 0x5410)
-    ones: uint32 = lines & 0x03FF03FF | 0x3C003C00
-    return mul_f16x2(lines, fma_f16x2(fma_f16x2(ones, 0x337A337A, 0xB98EB98E), ones, 0x3DD43DD4))
-
-
-@prism("device")
 @template(KEYS=constexpr(int), HELD=constexpr(int), MORE=constexpr(int))
 @requires(warpgroup[1])
 def compare(
@@ -123,9 +98,8 @@ def compare(
     for h in range(2):
         top: float32 @ thread[1] = -math.inf
         with group(thread[1]):
-            for i in range(0, count(scores), 2):
-                if i / 2 % 2 == h:
-                    top = max(top, max(scores[i], scores[i + 1]))
+            for i in range(2 * h, count(scores), 4):
+                top = max(top, max(scores[i], scores[i + 1]))
             top = max(scale * top - MORE if MORE > 0 else scale * top, largest[h] if HELD == 2 else -math.inf)
         for s in range(2):
             top = max(top, shuffle_xor(top, 1 << s))
@@ -139,7 +113,7 @@ def compare(
 
 
 @prism("device")
-@template(KEYS=constexpr(int), HELD=constexpr(int), BY_PRODUCTS=constexpr(int))
+@template(KEYS=constexpr(int), HELD=constexpr(int))
 @requires(warpgroup[1])
 def exponentiate(
     scores: fragment(float32, 64, KEYS) @ warpgroup[1], largest: float32[HELD] @ thread[1], total: float32[2] @ thread[1],
@@ -148,24 +122,17 @@ def exponentiate(
     """Make scores their weights, `exp2(scale * score - largest)`, of the thread's two rows, and add them to `total`.
 
     Perspective: warpgroup; each thread has a part of the sum.
-    Shapes:      of `BY_PRODUCTS` pairs of weights one is made by `exp2_by_products`; 0: none is.
     Test:        tests/kernels/test_attention.py
     """
     with group(thread[1]):
         for i in range(0, count(scores), 2):
-            if BY_PRODUCTS > 0 and i / 4 % max(BY_PRODUCTS, 1) == 0:
-                both: uint32 = exp2_by_products(scores[i], scores[i + 1], scale, largest[i / 2 % 2])
-                scores[i] = unpack_f16x2(both, 0)
-                scores[i + 1] = unpack_f16x2(both, 1)
-            else:
-                for e in range(2):
-                    scores[i + e] = fast_exp2_flush(scale * scores[i + e] - largest[i / 2 % 2])
             for e in range(2):
+                scores[i + e] = fast_exp2_flush(scale * scores[i + e] - largest[i / 2 % 2])
                 total[i / 2 % 2] += scores[i + e]
 
 
 @prism("device")
-@template(KEYS=constexpr(int), HELD=constexpr(int), MORE=constexpr(int), BY_PRODUCTS=constexpr(int))
+@template(KEYS=constexpr(int), HELD=constexpr(int), MORE=constexpr(int))
 @requires(warpgroup[1])
 def weigh(
     scores: fragment(float32, 64, KEYS) @ warpgroup[1], largest: float32[HELD] @ thread[1], total: float32[2] @ thread[1],
@@ -177,10 +144,10 @@ def weigh(
     Test:        tests/kernels/test_attention.py
     """
     compare(scores, largest, total, factor, scale, MORE=MORE)
-    exponentiate(scores, largest, total, scale, BY_PRODUCTS=BY_PRODUCTS)
+    exponentiate(scores, largest, total, scale)
 
 
 __all__ = [
-    "EIGHT", "LEAST", "LN_2", "LOG2_E", "as_it_is", "change", "compare", "exp2_by_products", "exponentiate", "mask", "pack",
+    "EIGHT", "LEAST", "LN_2", "LOG2_E", "as_it_is", "change", "compare", "exponentiate", "mask", "pack",
     "weigh",
 ]  # fmt: skip

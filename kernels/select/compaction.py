@@ -10,14 +10,15 @@ from prism.lang import (
     partition, prism, ptr, requires, shuffle_up, template, thread, uint32, uint64,
 )
 from prism.kernels.select.conditions import differs, is_set
+from prism.kernels.select.packed import edges_of_bytes, load_flags, load_held, release
 from prism.lib.thread import extent, operators
 
 
 @prism("global")
 @template(
     T=dtype, H=dtype, TI=dtype, M=dtype, C=dtype, TO=dtype, TEST=function, OWN=constexpr(bool), EDGES=constexpr(bool),
-    PLACES=constexpr(bool), GIVEN=constexpr(bool, default=False), THREADS=constexpr(int), ITEMS=constexpr(int),
-    WIDTH=constexpr(int), BLOCKS=constexpr(int), WORDS=constexpr(int),
+    PLACES=constexpr(bool), GIVEN=constexpr(bool, default=False), BYTES=constexpr(bool, default=False), THREADS=constexpr(int),
+    ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int), WORDS=constexpr(int),
 )
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
@@ -30,11 +31,12 @@ def select(
     """`y` becomes what is kept of `x`, in its order, at most `room` elements of it; `kept[0]` how many are kept in all.
 
     Perspective: grid, of any number of blocks of `THREADS` threads.
-    Shapes:      `x`, `mask`: `n` elements, at least one. Element `i` is kept where `TEST(mask[i])`; with `EDGES` where
-                 it is not equal to `mask[i - 1]`, and element 0. With `OWN` `mask` is not read: `x` is taken for it; but with
-                 `GIVEN` too, where `TEST` is called with `x[i]` and `mask[0]`. With
+    Shapes:      `x`, `mask`: `n` elements, at least one. Element `i` is kept where `TEST(mask[i])`. With `OWN`
+                 `mask` is not read: `x` is taken for it; but with `GIVEN` too, where `TEST` is called with `x[i]` and
+                 `mask[0]`. With `EDGES` element `i` of `x` is kept where it is not equal to the one before, and element 0. With
                  `PLACES` `x` is not read, and `y` has positions: `TO` is int64, `T` an integer that holds the tile's size.
                  `H`: `T`, or of uint8 uint32, so that a tile takes fewer registers.
+                 With `BYTES` `M` is uint8, and `TEST` is `is_set`, for which bytes are looked at four at a time.
                  `C`: what is tested is converted to that. `y`: no memory of `x` or `mask`. `skew`, `mask_skew`: how many
                  elements `x` and `mask` begin past one that is aligned to `WIDTH` of them; -1: it is not known. `y_skew`: the
                  same of `y`, to a vector of 16 bytes. `otherwise`, `unset`: any numbers. `words`: `capacity` of them, at least
@@ -62,46 +64,32 @@ def select(
         @requires(block[1], thread[THREADS])
         def load(tile: int32 @ block[1], epoch: uint32 @ block[1]):
             nonlocal coming, signs
-            if OWN and EDGES and not PLACES:
+            if EDGES:
                 signs = load_runs(
                     x, tile_ahead, tile, n, blocks, skew, otherwise, unset, THREADS=THREADS, ITEMS=ITEMS, WIDTH=WIDTH,
                 )
             else:
-                start: int64 @ block[1] = int64(tile) * TILE
                 many: int32 @ block[1] = extent(tile, n, TILE=TILE)
                 at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=WIDTH)
-                marks: C[ITEMS] @ thread[1]  # what is tested
-                edge: C @ thread[1] = unset  # in lane 0: what is before the warp's first one
-                lane: int32 @ thread[1] = id() % 32
-                if not OWN:
-                    with partition(mask, block[1], offset=start) as source:
-                        block.load_tile(source, marks, many, unset, mask_skew, 0, WIDTH=WIDTH, REVERSE=False, SPARE=False)
-                    block.prefetch_tile(mask, tile + blocks, n, TILE=TILE)  # about what this block draws next
-                    with group(thread[1]):
-                        if EDGES and lane == 0 and 0 < start + at < n:
-                            edge = C(mask[start + at - 1])
-                signs = 0
-                if not OWN and not EDGES:  # before elements are loaded: then flags take a register, and marks none
-                    for k in range(ITEMS):
-                        signs = signs | uint32(1 if TEST(marks[k]) else 0) << k
+                if not OWN:  # before elements are loaded: then flags take a register, and what is tested none
+                    signs = load_flags(
+                        mask, tile, n, blocks, mask_skew, unset, TEST=TEST, BYTES=BYTES, THREADS=THREADS, ITEMS=ITEMS,
+                        WIDTH=WIDTH,
+                    )
                 if not PLACES:
-                    ahead: T[ITEMS] @ thread[1]
-                    with partition(x, block[1], offset=start) as source:
-                        block.load_tile(source, ahead, many, otherwise, skew, 0, WIDTH=WIDTH, REVERSE=False, SPARE=False)
+                    with partition(x, block[1], offset=int64(tile) * TILE) as source:
+                        load_held(source, tile_ahead, many, otherwise, skew, ITEMS=ITEMS, WIDTH=WIDTH)
                     block.prefetch_tile(x, tile + blocks, n, TILE=TILE)
-                    with group(thread[1]):
-                        hold(ahead, tile_ahead)
                     if OWN:
-                        for k in range(ITEMS):
-                            marks[k] = C(ahead[k])
+                        ahead: T[ITEMS] @ thread[1]
+                        with group(thread[1]):
+                            release(tile_ahead, ahead)
+                        signs = 0
                         for k in range(ITEMS):
                             if GIVEN:
-                                signs = signs | uint32(1 if TEST(marks[k], mask[0]) else 0) << k
+                                signs = signs | uint32(1 if TEST(C(ahead[k]), mask[0]) else 0) << k
                             else:
-                                signs = signs | uint32(1 if TEST(marks[k]) else 0) << k
-                if EDGES:
-                    signs = edge_flags(marks, edge, WIDTH=WIDTH)
-                    signs = signs | (1 if start + at == 0 else 0)
+                                signs = signs | uint32(1 if TEST(C(ahead[k])) else 0) << k
                 signs = signs & bits_within(many - at, ITEMS=ITEMS, WIDTH=WIDTH)
             coming = block.count_flags(signs, earlier, THREADS=THREADS)
             grid.publish(words, tile, uint32(coming), epoch)
@@ -175,20 +163,24 @@ def load_runs(
     many: int32 @ block[1] = extent(tile, n, TILE=TILE)
     at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=WIDTH)
     edge: C @ thread[1] = unset  # in lane 0: what is before the warp's first one
-    items: T[ITEMS] @ thread[1]
-    marks: C[ITEMS] @ thread[1]
     with partition(x, block[1], offset=start) as source:
-        block.load_tile(source, items, many, otherwise, skew, 0, WIDTH=WIDTH, REVERSE=False, SPARE=False)
+        load_held(source, held, many, otherwise, skew, ITEMS=ITEMS, WIDTH=WIDTH)
     block.prefetch_tile(x, tile + blocks, n, TILE=TILE)
-    with group(thread[1]):
-        hold(items, held)
-    for k in range(ITEMS):
-        marks[k] = C(items[k])
     lane: int32 @ thread[1] = id() % 32
     with group(thread[1]):
         if lane == 0 and 0 < start + at < n:
             edge = C(x[start + at - 1])
-    signs: uint32 @ thread[1] = edge_flags(marks, edge, WIDTH=WIDTH)
+    signs: uint32 @ thread[1] = 0
+    if HELD < ITEMS and WIDTH % 4 == 0:
+        signs = edges_of_bytes(held, uint32(edge), WIDTH=WIDTH)
+    else:
+        items: T[ITEMS] @ thread[1]
+        marks: C[ITEMS] @ thread[1]
+        with group(thread[1]):
+            release(held, items)
+        for k in range(ITEMS):
+            marks[k] = C(items[k])
+        signs = edge_flags(marks, edge, WIDTH=WIDTH)
     signs = signs | (1 if start + at == 0 else 0)
     return signs & bits_within(many - at, ITEMS=ITEMS, WIDTH=WIDTH)
 
@@ -206,36 +198,6 @@ def bits_within(left: int32 @ thread[1]) -> uint32 @ thread[1]:
         row: uint32 = 0xFFFFFFFF if here >= 32 else (uint32(1) << uint32(here)) - 1
         flags = flags | row << (j * WIDTH)
     return flags
-
-
-@prism("device")
-@requires(thread[1])
-@template(T=dtype, H=dtype, ITEMS=constexpr(int), HELD=constexpr(int))
-def hold(items: T[ITEMS] @ thread[1], held: H[HELD] @ thread[1]):
-    """Put elements where they take fewer registers: bytes four in a word; others stay as they are."""
-    EACH: constexpr(int) = ITEMS // HELD
-    for w in range(HELD):
-        if EACH == 1:
-            held[w] = items[w]
-        else:
-            word: uint32 = 0
-            for k in range(EACH):
-                word = word | uint32(items[w * EACH + k]) << (k * 8)
-            held[w] = word
-
-
-@prism("device")
-@requires(thread[1])
-@template(T=dtype, H=dtype, ITEMS=constexpr(int), HELD=constexpr(int))
-def release(held: H[HELD] @ thread[1], items: T[ITEMS] @ thread[1]):
-    """Undo `hold`."""
-    EACH: constexpr(int) = ITEMS // HELD
-    for w in range(HELD):
-        for k in range(EACH):
-            if EACH == 1:
-                items[w] = held[w]
-            else:
-                items[w * EACH + k] = T(held[w] >> (k * 8) & 0xFF)
 
 
 @prism("device")

@@ -15,7 +15,7 @@ DEVICE = {
 PLACES = {
     1: Configuration(threads=512, items=32, width=16, blocks=2, words=2),
     2: Configuration(threads=512, items=32, width=8, blocks=1, words=2),
-    4: Configuration(threads=512, items=24, width=4, blocks=1, words=2),
+    4: Configuration(threads=384, items=24, width=4, blocks=2, words=2),
     8: Configuration(threads=256, items=16, width=2, blocks=2, words=2),
     16: DEVICE[16],
 }
@@ -57,6 +57,14 @@ ENCODED = {
     8: Configuration(threads=256, items=12, width=2, blocks=2, words=2),
     16: Configuration(threads=256, items=4, width=1, blocks=2, words=2),
 }
+# Keys and values at once, of the larger size, of long arrays: a tile holds both; of short ones as `APART`.
+PAIRED = {
+    1: Configuration(threads=256, items=32, width=16, blocks=2, words=2),
+    2: Configuration(threads=256, items=16, width=8, blocks=2, words=2),
+    4: Configuration(threads=256, items=16, width=4, blocks=2, words=2),
+    8: Configuration(threads=256, items=8, width=2, blocks=2, words=2),
+    16: Configuration(threads=256, items=4, width=1, blocks=2, words=2),
+}
 # A split that knows how many there are holds all of two tiles, and the flags of one. Larger tiles are faster than more blocks:
 # fewer look back.
 SPLIT = {
@@ -77,5 +85,5 @@ BEHIND = 256  # threads of the kernels behind a selection
 
 __all__ = [
     "APART", "APART_PACKED", "BEHIND", "DEVICE", "EDGES", "ENCODED", "FEW", "FEW_TILES", "HOST_LARGE", "HOST_SMALL",
-    "LONG_TILES", "PACKED", "PLACES", "SHORT", "SPLIT", "Configuration",
+    "LONG_TILES", "PACKED", "PAIRED", "PLACES", "SHORT", "SPLIT", "Configuration",
 ]

@@ -9,7 +9,8 @@ from prism.lang import (
     attr, block, claim, clz, const, constexpr, count, dtype, grid, group, id, int32, int64, mailbox, partition, popcount, prism,
     ptr, requires, shared, split, template, thread, uint16, uint32, uint64, warp, warp_max, warp_sum,
 )
-from prism.kernels.select.compaction import load_runs, release
+from prism.kernels.select.compaction import load_runs
+from prism.kernels.select.packed import release
 from prism.kernels.select.parts import skew_at, store_part
 from prism.lib.block.compact import rank_rows
 

@@ -8,8 +8,9 @@ from prism.lang import (
     attr, block, const, constexpr, count, dtype, function, grid, group, id, int32, int64, load_vector, mailbox, partition,
     prism, ptr, requires, shared, store_vector, template, thread, uint32, uint64,
 )
-from prism.kernels.select.compaction import bits_within, hold, release
+from prism.kernels.select.compaction import bits_within
 from prism.kernels.select.conditions import is_set
+from prism.kernels.select.packed import load_flags, load_held, release
 from prism.lib.block.compact import rank_rows
 from prism.lib.thread import extent, operators
 
@@ -17,6 +18,7 @@ from prism.lib.thread import extent, operators
 @prism("global")
 @template(
     T=dtype, H=dtype, TI=dtype, M=dtype, C=dtype, O=dtype, D=dtype, W=dtype, TEST=function, OTHER=function, OWN=constexpr(bool),
+    GIVEN=constexpr(bool, default=False), OTHER_GIVEN=constexpr(bool, default=False), BYTES=constexpr(bool, default=False),
     WAYS=constexpr(int), THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int),
     WORDS=constexpr(int),
 )
@@ -36,9 +38,10 @@ def split_apart(
     Perspective: grid, of any number of blocks of `THREADS` threads.
     Shapes:      as of `select`. `y`, `z`, `rest`: `n` elements, no memory of each other or of what is read; they begin
                  `out_skew` elements past a vector of 16 bytes; -1: it is not known. With two `WAYS` `other` and `z` are not
-                 touched, nor is `other_kept`. With `OWN` `mask` and `other` are not read: `x` is taken for them. `D`,
-                 `other_unset`: as `C` and `unset`, of `other`. `words`: of uint32, with three ways of uint64. `H`: `T`, or of
-                 uint8 uint32, so that a tile takes fewer registers.
+                 touched, nor is `other_kept`. With `OWN` `mask` and `other` are not read: `x` is taken for them; but
+                 with `GIVEN` `TEST` is called with `x[i]` and `mask[0]`, with `OTHER_GIVEN` `OTHER` with `x[i]` and
+                 `other[0]`. `BYTES`: as of `select`, of both. `D`, `other_unset`: as `C` and `unset`, of `other`. `words`: of
+                 uint32, with three ways of uint64. `H`: `T`, or of uint8 uint32, so that a tile takes fewer registers.
     Test:        tests/kernels/test_select.py, tests/gpu/test_select.py
     """
     TILE: constexpr(int) = THREADS * ITEMS
@@ -72,41 +75,37 @@ def split_apart(
                 @requires(block[1], thread[THREADS])
                 def load(tile: int32 @ block[1], epoch: uint32 @ block[1]):
                     nonlocal coming, others_coming, signs, others_signs
-                    start: int64 @ block[1] = int64(tile) * TILE
                     many: int32 @ block[1] = extent(tile, n, TILE=TILE)
                     at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=WIDTH)
                     within: uint32 @ thread[1] = bits_within(many - at, ITEMS=ITEMS, WIDTH=WIDTH)
-                    ahead: T[ITEMS] @ thread[1]
                     if not OWN:
-                        marks: C[ITEMS] @ thread[1]
-                        with partition(mask, block[1], offset=start) as source:
-                            block.load_tile(source, marks, many, unset, mask_skew, 0, WIDTH=WIDTH, REVERSE=False, SPARE=False)
-                        block.prefetch_tile(mask, tile + blocks, n, TILE=TILE)  # about what this block draws next
-                        signs = 0
-                        for k in range(ITEMS):
-                            signs = signs | uint32(1 if TEST(marks[k]) else 0) << k
+                        signs = load_flags(
+                            mask, tile, n, blocks, mask_skew, unset, TEST=TEST, BYTES=BYTES, THREADS=THREADS, ITEMS=ITEMS,
+                            WIDTH=WIDTH,
+                        )
                         if WAYS == 3:
-                            seconds: D[ITEMS] @ thread[1]
-                            with partition(other, block[1], offset=start) as source:
-                                block.load_tile(
-                                    source, seconds, many, other_unset, other_skew, 0, WIDTH=WIDTH, REVERSE=False, SPARE=False,
-                                )
-                            block.prefetch_tile(other, tile + blocks, n, TILE=TILE)
-                            others_signs = 0
-                            for k in range(ITEMS):
-                                others_signs = others_signs | uint32(1 if OTHER(seconds[k]) else 0) << k
-                    with partition(x, block[1], offset=start) as source:
-                        block.load_tile(source, ahead, many, otherwise, skew, 0, WIDTH=WIDTH, REVERSE=False, SPARE=False)
+                            others_signs = load_flags(
+                                other, tile, n, blocks, other_skew, other_unset, TEST=OTHER, BYTES=BYTES, THREADS=THREADS,
+                                ITEMS=ITEMS, WIDTH=WIDTH,
+                            )
+                    with partition(x, block[1], offset=int64(tile) * TILE) as source:
+                        load_held(source, tile_ahead, many, otherwise, skew, ITEMS=ITEMS, WIDTH=WIDTH)
                     block.prefetch_tile(x, tile + blocks, n, TILE=TILE)
                     if OWN:
+                        ahead: T[ITEMS] @ thread[1]
+                        with group(thread[1]):
+                            release(tile_ahead, ahead)
                         signs = 0
                         others_signs = 0
                         for k in range(ITEMS):
-                            signs = signs | uint32(1 if TEST(C(ahead[k])) else 0) << k
-                            if WAYS == 3:
+                            if GIVEN:
+                                signs = signs | uint32(1 if TEST(C(ahead[k]), mask[0]) else 0) << k
+                            else:
+                                signs = signs | uint32(1 if TEST(C(ahead[k])) else 0) << k
+                            if WAYS == 3 and OTHER_GIVEN:
+                                others_signs = others_signs | uint32(1 if OTHER(D(ahead[k]), other[0]) else 0) << k
+                            if WAYS == 3 and not OTHER_GIVEN:
                                 others_signs = others_signs | uint32(1 if OTHER(D(ahead[k])) else 0) << k
-                    with group(thread[1]):
-                        hold(ahead, tile_ahead)
                     signs = signs & within
                     coming = block.count_flags(signs, earlier, THREADS=THREADS)
                     if WAYS == 3:

@@ -115,7 +115,7 @@ class _Memory:
     """Memory that NumPy is told of, and whose it is."""
 
     def __init__(self, interface: dict[str, Any], owner: Any) -> None:
-        self.__array_interface__, self._owner = interface, owner
+        self.__array_interface__, self.base = interface, owner
 
 
 def empty(info: ArrayInfo, size: int | tuple[int, ...], dtype: np.dtype[Any]) -> Any:

@@ -24,7 +24,8 @@ Operand = Callable[[Frame, Any], Any]
 class Tensor:
     """A tensor map's value: an array of any strides, as it is stored, and the region that a checked run knows it by.
 
-    An element is `sum(index * step) + base` in the region, whose data is not used.
+    An element is `sum(index * step) + base` in the region, whose data is not used. `memory`: between which of the region's
+    elements there is memory, where not all of them have some.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Tensor:
     region: Region
     base: int
     steps: tuple[int, ...]
+    memory: tuple[int, int] | None = None
 
 
 @dataclass(slots=True)
@@ -116,4 +118,17 @@ def tensor_of(name: str, array: Any, type_: TensorMap) -> Tensor:
     room = np.lib.stride_tricks.as_strided(
         np.zeros(1, array.dtype), (extent if array.size else 0,), (0,), writeable=False
     )
-    return Tensor(name, array, Region(name, room, address, shared=False), base, steps)
+    begin, end = memory_of(array)
+    memory = (begin - address) // size, (end - address) // size
+    whole = not array.size or (memory[0] <= 0 and extent <= memory[1])
+    return Tensor(name, array, Region(name, room, address, shared=False), base, steps, None if whole else memory)
+
+
+def memory_of(array: Any) -> tuple[int, int]:
+    """Return between which addresses the memory lies that an array is a view of: it may lead out, as `as_strided` makes it."""
+    owner, found = array, array
+    while owner is not None:
+        found = owner if isinstance(owner, np.ndarray) else found
+        owner = getattr(owner, "base", None)
+    begin, end = np.lib.array_utils.byte_bounds(found)
+    return begin, end

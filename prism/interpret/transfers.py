@@ -144,7 +144,7 @@ class _Transfer:
             into = tile.elements(k, tensor.type.box)
             regions = [_of_block(tile.region, self.frame.block, block) for block in self._blocks(multicast)]
             ends = [_elements(region, into) for region in regions]
-            self._start(k, _box(tensor, k), ends, count, multicast)
+            self._start(k, self._box(tensor, k), ends, count, multicast)
 
     def send(self, destination: Any, value: Any, shift: Any) -> None:
         """Store each thread's value in the block that is `shift` further on."""
@@ -165,7 +165,7 @@ class _Transfer:
         """Copy the other way."""
         for k in range(len(self.lanes)):
             source = _elements(tile.region, tile.elements(k, tensor.type.box))
-            self._start(k, source, [_box(tensor, k)], 0)
+            self._start(k, source, [self._box(tensor, k)], 0)
 
     def reduce(self, destination: Any, source: Any, elements: Any, step: Step) -> None:
         """Combine elements that follow one another."""
@@ -178,7 +178,20 @@ class _Transfer:
         """Combine a box of the tensor with the tile."""
         for k in range(len(self.lanes)):
             source = _elements(tile.region, tile.elements(k, tensor.type.box))
-            self._start(k, source, [_combining(_box(tensor, k), self._scalar(), step)], 0, atomic=True)
+            self._start(k, source, [_combining(self._box(tensor, k), self._scalar(), step)], 0, atomic=True)
+
+    def _box(self, tensor: Box, k: int) -> _Side:
+        """Return a box, all of whose elements must be in memory; of a box without any the engine touches the map's first one."""
+        found, of = _box(tensor, k), tensor.tensor
+        if of.memory is not None:
+            begin, end = of.memory
+            inside = bool(found.index.size)
+            touched = found.index if inside else np.array([of.base])
+            if touched.min() < begin or touched.max() >= end:
+                where = ", ".join(str(int(start)) for start in tensor.starts[k])
+                what = "some of this box" if inside else "where the map begins, touched for a box outside"
+                raise self._error(BoundsError, f"`{self.name}`: not in memory: {what}", f"`{of.name}[{where}]`", k)
+        return found
 
     def _scalar(self) -> Scalar:
         (tile,) = binding_of(self.node).tiles.values()

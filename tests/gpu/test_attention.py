@@ -242,12 +242,16 @@ def random_call(seed: int, number: int) -> tuple[Any, Any, Any, dict[str, Any]]:
     return laid(heads, rows, dim), laid(kv_heads, keys, dim), laid(kv_heads, keys, dim_v), options
 
 
+def check_random(seed: int, number: int) -> None:
+    *arrays, options = random_call(seed, number)
+    check(*arrays, **options)
+
+
 @pytest.mark.parametrize("seed", [*range(2), *(pytest.param(seed, marks=pytest.mark.fuzz) for seed in range(2, 50))])
 def test_random_calls(seed: int) -> None:
     """Twenty calls of a kind, and fifty kinds: a thousand in all."""
     for number in range(20):
-        *arrays, options = random_call(seed, number)
-        check(*arrays, **options)
+        check_random(seed, number)
 
 
 def test_out_of_any_strides() -> None:

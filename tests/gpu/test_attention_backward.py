@@ -235,31 +235,43 @@ def test_packed(dim: int, deterministic: bool) -> None:
 # -- Random calls ---------------------------------------------------------------------------------------------------------
 
 
+def random_kind(seed: int) -> dict[str, Any]:
+    """Return what decides which kernels calls take: as many calls share it as a seed has."""
+    of = random.Random(seed)
+    dims = of.choice([64, 64, 128, 128, 40, 192]), of.choice([64, 128, 72])
+    return {
+        "kind": of.choice([*EPS]), "dims": dims if of.random() < 0.3 else (dims[0],) * 2, "masked": of.random() < 0.6,
+        "far": of.random() < 0.3, "cap": of.choice([None, None, None, 1.5, 20.0]), "deterministic": of.random() < 0.4,
+        "packed": of.random() < 0.2,
+    }  # fmt: skip
+
+
+def check_random(seed: int, number: int) -> None:
+    """Of any lengths and shared heads, scales and windows; a fifth of the seeds has packed sequences."""
+    of, at = random_kind(seed), random.Random(f"{seed} {number}")
+    torch.manual_seed(100 * seed + number)
+    length = lambda most: at.choice([1, at.randint(1, 70), at.randint(1, most), 64 * at.randint(1, 6)])
+    share, kv_heads, dims = at.choice([1, 1, 2, 3]), at.choice([1, 2]), of["dims"]
+    causal = at.choice([True, "top_left"]) if of["masked"] else False
+    before = at.choice([0, at.randint(0, 40), at.randint(0, 500)]) if of["far"] else None
+    how = {"causal": causal, "deterministic": of["deterministic"]}
+    if of["packed"]:
+        many = at.choice([1, 2, 9])
+        lengths, keys = ([at.choice([0, length(300)]) for _ in range(many)] for _ in range(2))
+        of_heads = {"heads": share * kv_heads, "kv_heads": kv_heads, "dim": dims[0], "kind": of["kind"]}
+        check_packed(lengths, keys, back=before, wide=at.random() < 0.5, **of_heads, **how)
+        return
+    rows, keys_of, batches = length(600), length(600), at.choice([1, 2])
+    shift = 0 if causal == "top_left" else keys_of - rows
+    shapes = ((share * kv_heads, rows, dims[0]), (kv_heads, keys_of, dims[0]), (kv_heads, keys_of, dims[1]))
+    q, k, v, dout = (normal(batches, *shape, kind=of["kind"]) for shape in (*shapes, (*shapes[0][:2], dims[1])))
+    window = {} if before is None else {"window": (before, None), "back": before - shift}
+    ahead = shift if causal else None
+    check(q, k, v, dout, ahead=ahead, softcap=of["cap"], scale=at.uniform(0.02, 0.3), **how, **window)
+
+
 @pytest.mark.parametrize("seed", [*range(2), *(pytest.param(seed, marks=pytest.mark.fuzz) for seed in range(2, 50))])
 def test_random_calls(seed: int) -> None:
-    """Twenty calls of a kind, and fifty kinds: a thousand in all, a fifth of packed sequences."""
-    of, at = random.Random(seed), random.Random(f"{seed} lengths")
-    torch.manual_seed(seed)
-    kind, dims = of.choice([*EPS]), (of.choice([64, 64, 128, 128, 40, 192]), of.choice([64, 128, 72]))
-    dims = dims if of.random() < 0.3 else (dims[0],) * 2
-    masked, far, cap = of.random() < 0.6, of.random() < 0.3, of.choice([None, None, None, 1.5, 20.0])
-    deterministic, together = of.random() < 0.4, of.random() < 0.2
-    length = lambda most: at.choice([1, at.randint(1, 70), at.randint(1, most), 64 * at.randint(1, 6)])
-    for _ in range(20):
-        share, kv_heads = at.choice([1, 1, 2, 3]), at.choice([1, 2])
-        causal = at.choice([True, "top_left"]) if masked else False
-        before = at.choice([0, at.randint(0, 40), at.randint(0, 500)]) if far else None
-        if together:
-            lengths, keys = ([at.choice([0, length(300)]) for _ in range(at.choice([1, 2, 9]))] for _ in range(2))
-            many = min(len(lengths), len(keys))
-            of_heads = {"heads": share * kv_heads, "kv_heads": kv_heads, "dim": dims[0], "kind": kind}
-            how = {"causal": causal, "back": before, "deterministic": deterministic, "wide": at.random() < 0.5}
-            check_packed(lengths[:many], keys[:many], **of_heads, **how)
-            continue
-        rows, keys_of, batches = length(600), length(600), at.choice([1, 2])
-        shift = 0 if causal == "top_left" else keys_of - rows
-        shapes = ((share * kv_heads, rows, dims[0]), (kv_heads, keys_of, dims[0]), (kv_heads, keys_of, dims[1]))
-        q, k, v, dout = (normal(batches, *shape, kind=kind) for shape in (*shapes, (*shapes[0][:2], dims[1])))
-        options = {"causal": causal, "softcap": cap, "deterministic": deterministic, "scale": at.uniform(0.02, 0.3)}
-        window = {} if before is None else {"window": (before, None), "back": before - shift}
-        check(q, k, v, dout, ahead=shift if causal else None, **options, **window)
+    """Twenty calls of a kind, and fifty kinds: a thousand in all."""
+    for number in range(20):
+        check_random(seed, number)

@@ -178,9 +178,14 @@ def random_call(seed: int, number: int) -> tuple[tuple[Any, Any, Any], list[int]
     return arrays, lengths, keys, torch.int64 if of["wide"] else torch.int32, options
 
 
-@pytest.mark.parametrize("seed", [*range(2), *(pytest.param(seed, marks=pytest.mark.fuzz) for seed in range(2, 30))])
-def test_random_calls(seed: int) -> None:
+def check_random(seed: int, number: int) -> None:
     """Of lengths of which the keys' may be others; some rows and keys are behind the last sequence."""
-    for number in range(10):
-        (q, k, v), lengths, keys, index, options = random_call(seed, number)
-        check(q, k, v, lengths, keys, index, **options)
+    arrays, lengths, keys, index, options = random_call(seed, number)
+    check(*arrays, lengths, keys, index, **options)
+
+
+@pytest.mark.parametrize("seed", [*range(2), *(pytest.param(seed, marks=pytest.mark.fuzz) for seed in range(2, 50))])
+def test_random_calls(seed: int) -> None:
+    """Twenty calls of a kind, and fifty kinds: a thousand in all."""
+    for number in range(20):
+        check_random(seed, number)

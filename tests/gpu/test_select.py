@@ -27,6 +27,36 @@ def test_long_arrays(dtype: str, share: float) -> None:
         assert bool((found == wanted).all())
 
 
+def one_call_on_the_gpu(seed: int) -> None:
+    """Random calls beside NumPy, on arrays that lie as they are drawn, or a byte past an aligned address, or with gaps."""
+    from tests.lib.algorithms.select.test_api import one_call
+
+    random = np.random.default_rng(seed)
+
+    def put(x: np.ndarray) -> cupy.ndarray:
+        given = cupy.asarray(x)
+        match random.integers(3) if x.ndim else 0:
+            case 1:
+                return cupy.repeat(given, 2, -1)[..., ::2]
+            case 2:
+                return cupy.concatenate([given.ravel()[:1], given.ravel()])[given.size and 1 :].reshape(given.shape)
+            case _:
+                return given
+
+    one_call(seed, put, cupy.asnumpy)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_random_calls(seed: int) -> None:
+    one_call_on_the_gpu(seed)
+
+
+@pytest.mark.fuzz
+@pytest.mark.parametrize("seed", range(1000, 1800))
+def test_many_random_calls(seed: int) -> None:
+    one_call_on_the_gpu(seed)
+
+
 def test_a_function_and_lazy_arrays() -> None:
     x = cupy.random.default_rng(0).standard_normal(3_000_001, dtype=np.float32)
     for found in (lib.select(x, lambda e: e > 0.5), lib.select(x, L.of(x) > 0.5), lib.compress(L.of(x) > 0.5, x)):
@@ -176,8 +206,31 @@ def test_splits(dtype: str) -> None:
         low, high = lib.split(x, lambda e: e < 50)
         assert bool((low == x[x < 50]).all()) and bool((high == x[x >= 50]).all())
         parts = lib.split3(x, lambda e: e < 20, lambda e: e < 50)
-        for found, part in zip(parts, (x[x < 20], x[(x >= 20) & (x < 50)], x[x >= 50]), strict=True):
+        wanted = x[x < 20], x[(x >= 20) & (x < 50)], x[x >= 50]
+        for found, part in zip(parts, wanted, strict=True):
             assert bool((found == part).all())
+        for low in (20, 20, 30):  # numbers that lambdas name are not of what is decided
+            below = wanted if low == 20 else (x[x < 30], x[(x >= 30) & (x < 50)], x[x >= 50])
+            *parts, numbers = lib.split3(x, lambda e: e < low, lambda e: e < 50, count=True)
+            assert numbers.tolist() == [below[0].size, below[1].size]
+            for found, part in zip(parts, below, strict=True):
+                assert bool((found[: part.size] == part).all())
+
+
+@pytest.mark.parametrize("key", ["uint8", "float32", "int64"])
+@pytest.mark.parametrize("value", ["uint8", "float16", "float32", "int64", "complex128"])
+def test_the_first_of_runs_of_keys(key: str, value: str) -> None:
+    random = cupy.random.default_rng(0)
+    for n in (1, 1000, 70_000, 1_000_003, (1 << 24) + 5):
+        for share in (0.02, 0.7):
+            keys = (cupy.cumsum(random.random(n, dtype=np.float32) < share) % 100).astype(key)
+            values = (random.random(n, dtype=np.float32) * 100).astype(value)
+            for one, other in ((keys, values), (keys[1:], values[1:])):
+                first = cupy.concatenate([cupy.ones(min(1, one.size), bool), one[1:] != one[:-1]])
+                for _ in range(2):
+                    unique, found = lib.unique_by_key(one, other)
+                    assert bool((unique == one[first]).all()) and bool((found == other[first]).all())
+                    assert unique.shape == found.shape == (int(first.sum()),)
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "float32", "int64", "complex128"])

@@ -87,6 +87,24 @@ def together(
                     tma_store(y[2 * c + r, i, 0, 0, 0], here)
 
 
+@prism("global")
+@requires(grid[1], block[1], thread[64])
+def one_box(
+    x: const(CUtensorMap(half, 8, 64)) @ grid[1],
+    y: CUtensorMap(half, 8, 64) @ grid[1],
+    i: int32 @ grid[1],
+    j: int32 @ grid[1],
+):
+    """Copies 8 rows, from row i on, to where row j begins."""
+    with group(block[1]):
+        tile: shared(half[8, 64], ring=1)
+        storer, loader = roles(thread, 32, 32)
+        with claim(tile, loader) as coming, one(thread):
+            tma_load(coming, x[i, 0])
+        with claim(tile, storer) as here, one(thread):
+            tma_store(y[j, 0], here)
+
+
 LAYOUTS: dict[str, tuple[int, ...]] = {
     "batch, heads, length, dim": (0, 1, 2, 3),
     "batch, length, heads, dim": (0, 2, 1, 3),

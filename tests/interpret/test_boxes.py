@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import prism
-from prism.interpret import run
-from tests.interpret.box_kernels import LAYOUTS, heads, laid_out, scores, together
+from prism.host.memory import view_of
+from prism.interpret import BoundsError, run
+from tests.interpret.box_kernels import LAYOUTS, heads, laid_out, one_box, scores, together
 from tests.mutation import TRIED, score
 
 BATCH, HEADS, LENGTH = 2, 3, 21
@@ -55,6 +56,37 @@ def test_five_axes_and_a_cluster():
     y = np.full((4, 3, 2, 8, 16), -1, np.int32)
     together[4, 64](x, y, 3, template={"D": 16}, check=True)
     assert np.array_equal(y[::2, :, :, :7], x) and np.array_equal(y[::2], y[1::2]) and not y[:, :, :, 7].any()
+
+
+def before_and_behind(x, before, rows):
+    """Return a map of `rows` rows that begins `before` rows before an array."""
+    return view_of(x.reshape(-1), (rows, 64), x.strides, before * x.strides[0])
+
+
+@pytest.mark.parametrize("checked", [False, True])
+def test_no_box_touches_what_is_no_memory(checked):
+    """Of a map that begins before its array, or ends behind it; a box outside of the map touches where the map begins."""
+    x = numbers((16, 64), (0, 1))
+    early, late = before_and_behind(x, 8, 24), before_and_behind(x, 0, 40)
+    call = one_box[1, 64] if not checked else lambda *given: one_box[1, 64](*given, check=True)
+    for given, first in ((early, 8), (early, 16), (late, 0), (late, 8), (x, 8), (x[4:], 0)):
+        y = np.zeros((8, 64), np.float16)
+        call(given, y, first, 0)
+        assert np.array_equal(y, given[first : first + 8]), first
+        into = before_and_behind(y, 8, 16)
+        call(given, into, first, 8)
+        with pytest.raises(BoundsError, match="`tma_store`: not in memory: some of this box"):
+            call(given, into, first, 4)
+    for given, first, what in (
+        (early, 0, "some of"), (early, 7, "some of"), (early, -3, "some of"), (late, 9, "some of"), (late, 30, "some of"),
+        (early, 24, "where the map begins"), (early, -8, "where the map begins"),
+    ):  # fmt: skip
+        with pytest.raises(BoundsError, match=f"`tma_load`: not in memory: {what}"):
+            call(given, np.zeros((8, 64), np.float16), first, 0)
+    for given, first in ((x, 16), (x, -8), (late, 40)):  # where these begin is memory: such a box reads zeros
+        y = numbers((8, 64), (0, 1))
+        call(given, y, first, 0)
+        assert not y.any()
 
 
 def test_each_wait_of_both_is_needed():

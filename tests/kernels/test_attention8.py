@@ -13,26 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-import prism
 from prism import check
 from prism.interpret import SCHEDULES, MachineError, run
 from prism.kernels.attention import Cut, Terms, as_it_is, attend, cut_of_bytes, transpose_values
-from prism.kernels.attention.softmax import exp2_by_products
-from prism.lang import (
-    block,
-    const,
-    float32,
-    grid,
-    group,
-    id,
-    int32,
-    partition,
-    ptr,
-    requires,
-    thread,
-    uint32,
-    unpack_f16x2,
-)
 from prism.lang.tree.plan import Wait, WaitGroup
 from prism.lang.types import BFLOAT16, FLOAT8_E4M3FN
 from prism.lang.types.shorts import bits_of, values_of
@@ -114,32 +97,6 @@ def test_scales_are_of_pairs_or_of_all(one: bool) -> None:
     assert np.array_equal(made[12:], of_v.repeat(3, axis=1).ravel())
 
 
-@prism("global")
-@requires(grid[1], block[1], thread[32])
-def powers(
-    x: ptr(const(float32)) @ grid[1], y: ptr(float32) @ grid[1], scale: float32 @ grid[1], top: float32 @ grid[1]
-):
-    b: int32 @ block[1] = id()
-    with partition(y, thread[1], lambda i: 64 * b + i) as mine:
-        t: int32 @ thread[1] = 2 * (id() % 32)
-        with group(thread[1]):
-            both: uint32 = exp2_by_products(x[64 * b + t], x[64 * b + t + 1], scale, top)
-            mine[t] = unpack_f16x2(both, 0)
-            mine[t + 1] = unpack_f16x2(both, 1)
-
-
-def test_powers_by_products() -> None:
-    """Within 2^-7.6 of them from 2^-14 on; e4m3 has 2^-9 and more. Small ones are nothing, so that many of them are no sum."""
-    x = np.concatenate([np.linspace(-10, 5, 3000), [-np.inf, -1e30, 0, -0.5, 0.5, -7, -30000, 5.2]]).astype(np.float32)
-    x = np.resize(x, -(-len(x) // 64) * 64)
-    y, scale, top = np.zeros_like(x), np.float32(1.75), np.float32(1.25)
-    run(check(powers), len(x) // 64, 32, [x, y, scale, top], check=True)
-    wanted = np.exp2(1.75 * x.astype(np.float64) - 1.25)
-    low, least = wanted < 2.0**-14, wanted < 2.0**-15
-    assert (abs(y / np.where(low, 1, wanted) - 1)[~low] < 2.0**-7.6).all()
-    assert least.sum() > 100 and (y[least] == 0).all() and (0 <= y[low]).all() and (y[low] <= 1.01 * 2.0**-14).all()
-
-
 # -- the kernel ---------------------------------------------------------------------------------------------------------
 
 
@@ -207,16 +164,16 @@ class Launch:
 
 
 CASES = {
-    "whole": (Cut(32, 32, 32, groups=1, registers=0, width=1), 64, 64, {}),
-    "ragged, shared": (Cut(64, 32, 64, groups=1, registers=0, width=1), 70, 81, {"share": 2, "out": "bfloat16"}),
+    "whole": (Cut(32, 32, 32, groups=1, width=1), 64, 64, {}),
+    "ragged, shared": (Cut(64, 32, 64, groups=1, width=1), 70, 81, {"share": 2, "out": "bfloat16"}),
     "causal": (
-        Cut(32, 64, 32, groups=2, registers=0, width=1, turns=True),
+        Cut(32, 64, 32, groups=2, width=1),
         100,
         120,
         {"terms": Terms(causal=True, lse=True)},
     ),
     "window": (
-        Cut(32, 32, 32, groups=1, slab=False, registers=0, width=1),
+        Cut(32, 32, 32, groups=1, slab=False, width=1),
         70,
         70,
         {"terms": Terms(causal=True, window=True), "back": 9},
@@ -244,7 +201,7 @@ computing warps' behind their last trip."""
 
 def test_each_wait_is_needed() -> None:
     """Of each wait and barrier deleted, the machine tells, or the result is wrong: some tiles a block, trips of every kind."""
-    launch = Launch(Cut(32, 32, 32, turns=True, width=1), 129, 140)
+    launch = Launch(Cut(32, 32, 32, width=1), 129, 140)
     launch.blocks = 1
     assert launch.right(check=True, schedule="random")
     survivors, tried = [], 0
@@ -266,7 +223,7 @@ def is_reported(launch: Launch, mutant: Any) -> bool:
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_schedules(schedule: str) -> None:
-    assert Launch(Cut(64, 32, 32, turns=True, slab=False, width=1), 140, 100).right(check=True, schedule=schedule)
+    assert Launch(Cut(64, 32, 32, slab=False, width=1), 140, 100).right(check=True, schedule=schedule)
 
 
 CHOSEN = [cut_of_bytes(dim, dim, rows) for dim in (64, 128, 256) for rows in (1024, 64)]

@@ -117,9 +117,9 @@ def test_schedules(schedule: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("layout", ["bhld", "blhd"])
-@pytest.mark.parametrize("page", rarely([0, 8, 24, 64, 96, 200], but=[0, 24]))
+@pytest.mark.parametrize("page", rarely([0, 1, 8, 12, 24, 64, 96, 200], but=[0, 12, 64]))
 def test_lengths_and_pages(page: int, layout: str) -> None:
-    """None, one, all keys, and what lies behind them, and pages that nobody has, may be anything."""
+    """None, one, all keys, and what lies behind them, and pages that nobody has, may be anything; pages of any size."""
     assert attended(4, 4, 2, keys=200, lengths=[0, 1, 200, 77], page=page, layout=layout)
 
 
@@ -166,6 +166,21 @@ def test_how_many_blocks() -> None:
     ):
         assert plan.blocks_of(tiles, pairs, 264) == blocks
     assert plan.blocks_of(1 << 14, 300, 264) == plan.blocks_of(1 << 14, 600, 264) == 264
+
+
+@pytest.mark.parametrize(
+    ("shape", "blocks"),
+    [
+        ("128x1x4096", 128), ("16x8x8192", 128), ("1x1x65536", 132), ("1x8x16384", 128), ("16x1x16384", 128), ("60x1x8192", 120),
+        ("128x8x1024", 256), ("1x8x65536", 264), ("8x8x16384", 256), ("64x4x4096", 256), ("100x1x4096", 264), ("1x8x1024", 128),
+    ],
+)  # fmt: skip
+def test_blocks_of_a_multiprocessor(shape: str, blocks: int) -> None:
+    """One where it leaves no parts, or many fewer bytes of them; else two. 32 heads of queries, of 128 elements, on an H200."""
+    batches, heads, keys = map(int, shape.split("x"))
+    tiles, sizes = batches * heads * keys // 64, {"tile": 64 * 512, "part": 32 // heads * 132 * 4}
+    assert plan.best_blocks(tiles, batches * heads, 132, beside=2, **sizes, ragged=False) == blocks
+    assert plan.best_blocks(tiles, batches * heads, 132, beside=1, **sizes, ragged=True) <= 132
 
 
 @pytest.mark.parametrize("parts", [1, 2, 5, 40])
@@ -245,6 +260,13 @@ CALLS = {
             {"batches": 6, "heads": 10, "tokens": 2, "keys": 60, "page": 32, "lengths": [60, 1, 33, 0, 60, 2]},
         ),
     ),
+    "rows": (
+        decode_cut_of(64, 64, page=12, lengths=True, causal=True, lse=True, host=True),
+        (
+            {"batches": 1, "share": 2, "tokens": 2, "keys": 500, "page": 12, "lengths": [500]},
+            {"batches": 6, "heads": 10, "tokens": 2, "keys": 60, "page": 12, "lengths": [60, 1, 33, 0, 60, 2]},
+        ),
+    ),
 }  # fmt: skip
 
 
@@ -297,7 +319,7 @@ def test_the_barrier_of_parts_is_needed(monkeypatch: pytest.MonkeyPatch) -> None
 def test_nobody_wrote_a_barrier() -> None:
     for module in (decode, decode_parts, decode_pieces):
         path = Path(getattr(module, "__file__", None) or decode_parts.__file__.replace("decode_parts", "decode"))
-        assert not re.search(r"fence|unsafe|wait_|sync", path.read_text(), re.IGNORECASE), path
+        assert not re.search(r"fence|unsafe|wait_|(?<!a)sync", path.read_text(), re.IGNORECASE), path
 
 
 # -- Machine code, and choices --------------------------------------------------------------------------------------------
@@ -306,7 +328,8 @@ def test_nobody_wrote_a_barrier() -> None:
 MACHINE = [
     ("float16", decode_cut_of(128, 128)), ("bfloat16", decode_cut_of(64, 64, lengths=True, page=16)),
     ("bfloat16", decode_cut_of(128, 128, lengths=True, causal=True, lse=True, page=64)),
-    ("bfloat16", decode_cut_of(192, 128)), ("float16", decode_cut_of(256, 256, lengths=True, lse=True)),
+    ("bfloat16", decode_cut_of(128, 128, lengths=True, page=1)), ("bfloat16", decode_cut_of(192, 128)),
+    ("float16", decode_cut_of(256, 256, lengths=True, lse=True)),
 ]  # fmt: skip
 
 

@@ -70,11 +70,11 @@ def attended(
 
 CASES = [
     (1, 16, 1, 130, [130]), (2, 128, 1, 100, [100, 33]), (2, 16, 2, 200, [200, 70], 64), (1, 48, 2, 70, [70], 0, "bhld"),
-    (2, 9, 3, 150, [7, 150], 24, "blhd", False),
+    (2, 9, 3, 150, [7, 150], 24, "blhd", False), (1, 16, 1, 70, [70], 1),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("case", rarely([*range(len(CASES))], but=[2]))
+@pytest.mark.parametrize("case", rarely([*range(len(CASES))], but=[2, 5]))
 def test_results(case: int) -> None:
     """Some heads, two strips of 64 queries, several tokens, lengths, pages, of which rest may be anything."""
     assert attended(*CASES[case])
@@ -94,7 +94,10 @@ def test_what_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "cut", rarely([LatentCut(), LatentCut(True, True, 64, True)], but=[LatentCut(True, True, 64, True)])
+    "cut",
+    rarely(
+        [LatentCut(), LatentCut(True, True, 64, True), LatentCut(False, True, 1)], but=[LatentCut(True, True, 64, True)]
+    ),
 )
 def test_machine_code(cut: LatentCut) -> None:
     """No register is spilled, no wgmma waits for itself, and a multiprocessor has room for the tiles."""

@@ -55,7 +55,7 @@ def packed(patch: pytest.MonkeyPatch) -> Case:
 
 def eight_bits(patch: pytest.MonkeyPatch) -> Case:
     """Turns of two warpgroups, and values that were transposed."""
-    launch = test_attention8.Launch(Cut(32, 32, 32, turns=True, width=1), 129, 140)
+    launch = test_attention8.Launch(Cut(32, 32, 32, width=1), 129, 140)
     launch.blocks = 1
     return launch.built, lambda program, **how: launch.right(program, **how)
 

@@ -19,11 +19,12 @@ from tests.rarely import rarely
 SIZES = {"THREADS": 64, "ITEMS": 4, "WIDTH": 2, "BLOCKS": 1, "WORDS": 1}
 KINDS = {"float32": {"H": "float32", "C": "float32"}, "uint8": {"H": "uint32", "C": "uint8"}}
 PROGRAMS = {name: prism.check(encode, {"T": name, "TI": name, **more, **SIZES}) for name, more in KINDS.items()}
+WORDS = {**SIZES, "ITEMS": 8, "WIDTH": 4}  # rows of four bytes, as they are held
 
 
 def check(
     n: int, most: int, *, room: int | None = None, blocks: int = 3, name: str = "float32", code: Any = None,
-    scratch: Any = None, **options: Any,
+    scratch: Any = None, skew: int = -1, **options: Any,
 ) -> None:  # fmt: skip
     """Find the runs of `n` elements, up to `most` long, and compare with the definition; what is behind them stays."""
     random = np.random.default_rng(n + most)
@@ -33,7 +34,7 @@ def check(
     y, lengths, kept = np.full(room + 2, 77, name), np.full(room + 2, 77, np.int64), np.zeros(1, np.int64)
     words, control = scratch or (np.zeros(64, np.uint64), np.zeros(1, np.uint64))
     zero = np.zeros((), name)[()]
-    given = (x, y, lengths, kept, n, room, -1, 0, zero, zero, words, 64, control)
+    given = (x, y, lengths, kept, n, room, skew, 0, zero, zero, words, 64, control)
     run(code or PROGRAMS[name], blocks, 64, given, check=True, **options)
     there = min(room, starts.size)
     assert kept[0] == starts.size
@@ -46,6 +47,12 @@ def test_runs(name: str) -> None:
     for n in (1, 2, 255, 256, 257, 511, 512, 513, 3000):
         for most in (1, 3, 2000):
             check(n, most, name=name)
+
+
+def test_bytes_in_words() -> None:
+    code = prism.check(encode, {"T": "uint8", "TI": "uint8", **KINDS["uint8"], **WORDS})
+    for n, most, skew in ((512, 1, 0), (2100, 3, 0), (2100, 90, 0), (2100, 3, 3), (513, 3, -1)):
+        check(n, most, name="uint8", code=code, skew=skew)
 
 
 def test_tiles_of_the_reference_machine() -> None:

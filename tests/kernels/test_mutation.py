@@ -20,10 +20,12 @@ from prism.kernels import merge as kernels
 from prism.kernels.sort_rows import GATHERED, PLACED, Block, Lanes
 from prism.lang.tree.plan import Program
 from tests.kernels import (
+    test_encode,
     test_hgemm_parts,
     test_histogram,
     test_lookup,
     test_merge,
+    test_pairs,
     test_ranks,
     test_reduce,
     test_reduce_axis,
@@ -71,6 +73,9 @@ CALLS: dict[str, tuple[ModuleType, Callable[[], None]]] = {
     "split": (test_select, lambda: test_select.halves(1500, 2)),
     "split-in-two": (test_select, lambda: test_select.parts(1500, 2, 2)),
     "split-in-three": (test_select, lambda: test_select.parts(1500, 2, 3)),
+    "select-bytes": (test_select, lambda: test_select.check("bytes", 1500, skew=0)),
+    "encode": (test_encode, lambda: test_encode.check(1500, 3, blocks=2)),
+    "unique-pairs": (test_pairs, lambda: test_pairs.check(1500, 3, blocks=2)),
     "repeat": (test_select, lambda: test_select.runs_of(600, 40)),
     **{
         f"histogram-{name.replace(' ', '-')}": (test_histogram, lambda name=name: test_histogram.check(name, 1500, blocks=2))

@@ -35,7 +35,7 @@ AXIS = {
 }  # fmt: skip
 FLAT = {
     "n": (0, MOST), "inner": (0, MOST), "outer": (0, MOST), "segments": (0, MOST), "before": (0, 15), "skew": (-1, 15),
-    "head": (0, 15), "capacity": (1, 4 * TILES), BLOCKS: (1, WAVE),
+    "x_skew": (-1, 15), "head": (0, 15), "capacity": (1, 4 * TILES), BLOCKS: (1, WAVE),
     # What blocks draw: each number once, the last ones when no tiles are left.
     **{f"{kernel}.following": (0, TILES + WAVE) for kernel in ("scan", "scan_packed", "scan_segments", "reduce_runs")},
     "scan_columns_shared.following": (0, TILES + WAVE), "scan.here": (0, TILES + WAVE), "scan_packed.here": (0, TILES + WAVE),

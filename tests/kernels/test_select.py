@@ -22,20 +22,34 @@ KINDS = {
     "mask": Kind("float32", "float32"),
     "own": Kind("uint8", "uint8", own=True),
     "edges": Kind("float32", "float32", compared="float32", own=True, edges=True),
-    "edges of a mask": Kind("float32", "float32", edges=True),
     "places": Kind(places=True),
+    "bytes": Kind("uint8", "uint8"),
+    "edges of bytes": Kind("uint8", "uint8", compared="uint8", own=True, edges=True),
+    "places of bytes": Kind(places=True),
     "complex": Kind("complex64", "complex64", compared="complex64", own=True),
 }
 SIZES = {"THREADS": 64, "ITEMS": 4, "WIDTH": 2, "BLOCKS": 1, "WORDS": 1}
+WORDS = {**SIZES, "ITEMS": 8, "WIDTH": 4}  # rows of four bytes, as they are held
 
 
 @functools.cache
 def program(name: str):
-    return prism.check(select, {**KINDS[name].template(SHORT[4]), **SIZES})
+    return prism.check(select, {**KINDS[name].template(SHORT[4]), **(WORDS if "bytes" in name else SIZES)})
 
 
 def check(
-    name: str, n: int, *, share=0.3, blocks=3, room=None, mutant=None, scratch=None, seed=0, y_skew=0, **options
+    name: str,
+    n: int,
+    *,
+    share=0.3,
+    blocks=3,
+    room=None,
+    mutant=None,
+    scratch=None,
+    seed=0,
+    y_skew=0,
+    skew=-1,
+    **options,
 ) -> None:
     """Select of `n` elements, and compare with the definition; what is before and behind stays."""
     kind, random = KINDS[name], np.random.default_rng(seed)
@@ -47,14 +61,13 @@ def check(
     )
     flags = (x if kind.own else mask) != 0
     if kind.edges:
-        of = x if kind.own else mask
-        flags = np.concatenate([[True], of[1:] != of[:-1]])
+        flags = np.concatenate([[True], x[1:] != x[:-1]])
     wanted = np.flatnonzero(flags) if kind.places else x[flags]
     room = n if room is None else room
     y, kept = np.full(room + 3, 77, wanted.dtype), np.zeros(1, np.int64)
     words, control = scratch or fresh()
     nothing = np.zeros((), kind.moved)[()], np.zeros((), kind.compared)[()]
-    values = (x, mask, y, kept, n, room, -1, -1, y_skew, *nothing, words, 64, control)
+    values = (x, mask, y, kept, n, room, skew, skew, y_skew, *nothing, words, 64, control)
     run(mutant or program(name), blocks, 64, values, check=True, **options)
     assert kept[0] == wanted.size
     there = min(room, wanted.size)
@@ -69,6 +82,15 @@ def fresh():
 def test_what_is_kept(name: str) -> None:
     for share in (0, 0.1, 0.9, 1):
         check(name, 1397, share=share)
+
+
+@pytest.mark.parametrize("name", [name for name in KINDS if "bytes" in name])
+def test_bytes_in_words(name: str) -> None:
+    """Of whole tiles that are aligned, and of others: what differs from the byte before is found across words and lanes."""
+    for n in (511, 512, 513, 2100):
+        for share in (0.03, 0.6):
+            for skew in (0, 3, -1):
+                check(name, n, share=share, skew=skew)
 
 
 @pytest.mark.parametrize("name", rarely(KINDS, but=["mask", "places"]))

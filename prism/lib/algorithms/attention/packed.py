@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from prism.host.plan import Buffer, Map, nothing
+from prism.kernels.attention.configurations import L2
 from prism.lib.views import View
 from prism.runtime.arrays import ArrayInfo, require_axes
 
@@ -74,6 +75,11 @@ def offsets_of(index: str, *, own_keys: bool) -> dict[str, Buffer]:
     return {name: Buffer(OFFSETS[own_keys and number]) for number, name in enumerate(OFFSETS)}
 
 
+def room_of(share: int, bytes_of_key: int) -> int:
+    """Return of how many keys, those of all heads of queries counted, tiles are made together: `section_of` of any lengths."""
+    return max(1, min(MOST, int(L2) // max(1, bytes_of_key) * share))
+
+
 def map_of(view: View) -> Map:
     """Return the map of an array of 1 x heads x rows x elements, in which the first axis is where a sequence ends.
 
@@ -84,4 +90,4 @@ def map_of(view: View) -> Map:
     return Map(view.buffer, (rows + 1, heads, rows, dim), (step, view.strides[1], step, view.strides[3]), rows * step)
 
 
-__all__ = ["INDICES", "MOST", "OFFSETS", "count_sequences", "map_of", "offsets_of", "require_rising"]
+__all__ = ["INDICES", "MOST", "OFFSETS", "count_sequences", "map_of", "offsets_of", "require_rising", "room_of"]

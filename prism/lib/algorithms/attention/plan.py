@@ -110,8 +110,9 @@ def _plan(asked: Attention, cut: Cut, machine: Machine) -> Plan:
         asked.q.scalar, cut, terms, asked.score, asked.plain, out.scalar, asked.index or packed.INDICES[0]
     )
     each = asked.k.shape[3] + asked.v.shape[3]
-    of_section = heads if asked.index else pairs
-    section = kernels.section_of(of_section, share, asked.lengths[1], each * asked.k.size, causal=terms.causal)
+    section = kernels.section_of(pairs, share, asked.lengths[1], each * asked.k.size, causal=terms.causal)
+    if asked.index:
+        section = packed.room_of(share, each * asked.k.size) if terms.causal else 1
     if not keys and not machine.host:  # a GPU has no tensor map of nothing, and none is read
         k = v = NO_MAP
     before: tuple[Step, ...] = ()

@@ -7,7 +7,7 @@ from typing import Any
 
 from prism.host import repeat
 from prism.host.call import call
-from prism.lib.algorithms.attention_decode.asked import decide_decoding
+from prism.lib.algorithms.attention_decode.asked import decide_decoding, require_flags
 from prism.lib.algorithms.topk.calls import copy_to
 
 
@@ -33,7 +33,7 @@ def attention_decode(
         Batches x heads x tokens x dim, of float16 or bfloat16; or, where `layout` is "blhd", batches x tokens x heads x dim.
     k, v : arrays
         Of `q`'s dtype: batches x heads x keys x dim, or batches x keys x heads x dim; with `page_table` pages x heads x keys of a
-        page x dim, or pages x keys of a page x heads x dim, a multiple of 8 keys a page. A divisor of `q`'s number of heads is
+        page x dim, or pages x keys of a page x heads x dim, of any number of keys a page. A divisor of `q`'s number of heads is
         theirs, each shared by as many heads of `q` that follow one another: for each 64 queries that share one it is read once.
         `v` has a dim of its own; both are multiples of 8 up to 256. Any strides; a copy is made where elements of the last axis
         don't lie one after the other, or others don't begin at multiples of 16 bytes.
@@ -42,7 +42,7 @@ def attention_decode(
         lies behind them is not looked at. Less than 0 counts as 0, more than there is room for as that.
     page_table : array, optional
         Of int32, batches x most pages: which page of `k` and `v` has a sequence's next keys. Entries behind its last key are not
-        read.
+        read. A page that is not there has zeros.
     causal : bool
         Whether a token sees no keys behind its own, of which the last token's is the sequence's last.
     scale : float, optional
@@ -67,8 +67,7 @@ def attention_decode(
     TypeError
         An argument is no array, or of another dtype; arrays of two libraries, or on the host and on a GPU.
     ValueError
-        Shapes don't fit; `layout` is none of these; `scale` is not positive; `out` is
-        read-only.
+        Shapes don't fit; `layout` is none of these; `scale` is not positive, or infinite in float32; `out` is read-only.
     DeviceError
         The GPU has no wgmma: it is no Hopper (sm_90a).
 
@@ -89,7 +88,7 @@ def attention_decode(
     array([[ 4.,  5.,  6.,  7.,  8.,  9., 10., 11.]], dtype=float16)
     """
     given = {"q": q, "k": k, "v": v, "lengths": lengths, "page_table": page_table}
-    return _decode("attention_decode", given, bool(causal), scale, layout, lse, out, stream)
+    return _decode("attention_decode", given, causal, scale, layout, lse, out, stream)
 
 
 def attention_decode_latent(
@@ -113,8 +112,8 @@ def attention_decode_latent(
         Batches x tokens x heads x 576, of float16 or bfloat16; or, where `layout` is "bhld", batches x heads x tokens x 576.
     cache : array
         Of `q`'s dtype, keys whose first 512 elements are the values: batches x keys x 1 x 576, or batches x 1 x keys x 576; with
-        `page_table` pages x keys of a page x 1 x 576, or pages x 1 x keys of a page x 576, a multiple of 8 keys a page. It may
-        have several heads, a divisor of `q`'s number. Strides are as of `attention_decode`.
+        `page_table` pages x keys of a page x 1 x 576, or pages x 1 x keys of a page x 576. It may have several heads,
+        a divisor of `q`'s number. Strides are as of `attention_decode`.
     lengths, page_table, causal, lse, out, stream
         As of `attention_decode`.
     scale : float, optional
@@ -148,17 +147,18 @@ def attention_decode_latent(
     ((1, 1, 16, 512), 1.0, 1.0)
     """
     given = {"q": q, "cache": cache, "lengths": lengths, "page_table": page_table}
-    return _decode("attention_decode_latent", given, bool(causal), scale, layout, lse, out, stream)
+    return _decode("attention_decode_latent", given, causal, scale, layout, lse, out, stream)
 
 
 def _decode(
     name: str, arrays: dict[str, Any], causal: bool, scale: float | None, layout: str, lse: bool, out: Any, stream: Any
 ) -> Any:
     """Call a function of these arrays, of which some may be None."""
+    require_flags(causal=causal, lse=lse)
     given = {key: array for key, array in arrays.items() if array is not None or key not in ("lengths", "page_table")}
     how: dict[str, Any] = {"causal": causal, "scale": scale, "layout": layout, "lse": lse}
     if lse and out is not None:
-        if not (isinstance(out, tuple | list) and len(out) == 2):
+        if not (isinstance(out, tuple | list) and len(out) == 2 and all(one is not None for one in out)):
             raise TypeError(
                 "`out` must be a pair of arrays, for the result and the logarithms, where `lse` is asked for"
             )

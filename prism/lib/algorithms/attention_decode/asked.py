@@ -49,7 +49,8 @@ def decide_decoding(
     lengths, table = (views.get(name) for name in ("lengths", "page_table"))
     page = 0 if table is None else k.shape[2]
     keys = k.shape[2] if table is None else page * table.shape[1]
-    factor = float(scale) if scale is not None else 1 / math.sqrt(max(dim, 1))
+    # A smaller one would be 0 in float32, and 0 times the score of a key that a token does not see is not a number.
+    factor = max(float(scale), 2.0**-126) if scale is not None else 1 / math.sqrt(max(dim, 1))
     asked = Decoding(
         queries, k, None if latent else v, target, lengths, table, page, keys, factor * math.log2(math.e), causal, lse
     )
@@ -59,12 +60,19 @@ def decide_decoding(
 # -- Arguments --------------------------------------------------------------------------------------------------------
 
 
+def require_flags(**flags: object) -> None:
+    """Look at arguments that are true or false: TypeError where one is neither, as a mask or the name of an alignment."""
+    for name, flag in flags.items():
+        if not isinstance(flag, bool | np.bool_):
+            raise TypeError(f"`{name}` is True or False, not {flag!r}")
+
+
 def _require_options(scale: float | None, layout: str) -> None:
     if not isinstance(layout, str) or layout not in LAYOUTS:
         raise ValueError(f"`layout` is {' or '.join(map(repr, LAYOUTS))}, not {layout!r}")
     if scale is not None and (isinstance(scale, bool) or not isinstance(scale, numbers.Real)):
         raise TypeError(f"`scale` is a number, not {scale!r}")
-    if scale is not None and not 0 < scale < math.inf:
+    if scale is not None and not 0 < scale < 2.0**127:
         raise ValueError(f"`scale` must be positive, and finite, not {scale}")
 
 
@@ -116,8 +124,8 @@ def _require_sequences(
             raise ValueError(f"`q` and `{key}` have {q[0]} and {k[0]} sequences: they must have as many")
     elif len(table.shape) != 2 or table.shape[0] != q[0]:
         raise ValueError(f"`page_table` has shape {table.shape}, and there are {q[0]} sequences: ({q[0]}, most pages)")
-    elif k[2] % 8 or not k[2]:
-        raise ValueError(f"`{key}` has {k[2]} keys a page: attention_decode takes multiples of 8")
+    elif not k[2]:
+        raise ValueError(f"`{key}` has no keys a page: attention_decode takes one or more")
     keys = k[2] * (1 if table is None else table.shape[1])
     strips = -(-q[1] * q[2] // max(k[1], 1) // ROWS)
     room = max(keys, k[0], q[0] * q[1] * max(q[2], 1), 0 if table is None else table.size)
@@ -128,4 +136,4 @@ def _require_sequences(
         )
 
 
-__all__ = ["DTYPES", "LATENT", "LATENT_V", "LAYOUTS", "decide_decoding"]
+__all__ = ["DTYPES", "LATENT", "LATENT_V", "LAYOUTS", "decide_decoding", "require_flags"]

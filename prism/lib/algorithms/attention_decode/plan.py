@@ -117,11 +117,14 @@ def _plan(asked: Decoding, out: View, machine: Machine) -> Plan:
     cut = LatentCut(**has) if asked.v is None else decode_cut_of(dim, asked.v.shape[3], **has, host=machine.host)
     pairs, wide = batches * kv_heads * strips, strip * (cut.dim_v + 4)
     tiles = pairs * max(1, -(-asked.keys // cut.keys))
-    blocks = blocks_of(tiles, pairs, HOST_BLOCKS if machine.host else cut.blocks * machine.multiprocessors)
+    slots, beside = (HOST_BLOCKS, 1) if machine.host else (machine.multiprocessors, cut.blocks)
+    tile = asked.q.size * cut.keys * (dim + (asked.v.shape[3] if asked.v else 0))
+    blocks = best_blocks(tiles, pairs, slots, beside=beside, tile=tile, part=4 * wide, ragged=has["lengths"])
+    of_values = asked.v or asked.k
     sizes = (
         batches, kv_heads, share, tokens, asked.keys, dim, out.shape[3], strips, strip,
         0 if asked.table is None else asked.table.shape[1], asked.k.shape[0] if asked.page else 0, cut.dim_v, blocks,
-        *(step // view.size for view in (asked.q, out) for step in view.strides[:3]), asked.scale,
+        *(step // view.size for view in (asked.k, of_values, asked.q, out) for step in view.strides[:3]), asked.scale,
     )  # fmt: skip
     split = bool(pairs % blocks) or has["lengths"]  # else each block has whole heads
     written: dict[str, Any] = {
@@ -131,7 +134,8 @@ def _plan(asked: Decoding, out: View, machine: Machine) -> Plan:
         "leaders": scratch.take("int32", 2 * pairs) if has["lengths"] else nothing("int32"),
     }  # fmt: skip
     read: dict[str, Any] = {
-        "q": asked.q.buffer, "k": asked.k.map, "v": (asked.v or asked.k).map,
+        "q": asked.q.buffer, "k": asked.k.buffer if cut.gathers else asked.k.map,
+        "v": of_values.buffer if cut.gathers else of_values.map,
         "lengths": nothing("int32") if asked.lengths is None else asked.lengths.buffer,
         "table": nothing("int32") if asked.table is None else asked.table.buffer,
     }  # fmt: skip
@@ -153,6 +157,19 @@ def blocks_of(tiles: int, pairs: int, slots: int) -> int:
     even = slots // pairs * pairs if pairs <= slots else pairs // -(-pairs // slots)
     whole = even <= tiles and even >= slots - slots // 10 and (pairs <= slots or pairs % even == 0)
     return even if whole else min(tiles, slots)
+
+
+def best_blocks(tiles: int, pairs: int, slots: int, *, beside: int, tile: int, part: int, ragged: bool) -> int:
+    """Return how many blocks there are: `beside` a multiprocessor, of `slots`, or one, where that is faster.
+
+    Several cover each other's beginnings and ends, which is worth a hundredth of reading `tiles` of `tile` bytes. One alone leaves
+    half of the parts, of `part` bytes, each of which is written, and read at half of the speed of keys; or none.
+    """
+    many, few = (blocks_of(tiles, pairs, each * slots) for each in (beside, 1))
+    if few == many or not pairs % many or (few % pairs and pairs % few):
+        return many
+    none = not pairs % few and not ragged
+    return few if none or 400 * part * (many - few) > tile * tiles else many
 
 
 def adding(parts: int, units: int, *, lengths: bool, lse: bool) -> AddCut:

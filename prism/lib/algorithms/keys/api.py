@@ -191,8 +191,8 @@ def run_length_encode(
 
     Notes
     -----
-    One pass: `x` is all that is read, and a second kernel ends the last run of each tile. With `nontrivial` it is
-    `prism.lib.flatnonzero` twice, of where runs begin and of where they end: each reads `x` once.
+    One pass: `x` is read once, and nothing else. With `nontrivial` it is `prism.lib.flatnonzero` twice, of where runs begin and
+    of where they end: each reads `x` once.
 
     Examples
     --------

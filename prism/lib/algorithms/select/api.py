@@ -128,15 +128,13 @@ def split(x: Any, condition: Any, *, count: bool = False, stream: Any = None) ->
     (array([3, 4, 5]), array([1, 1]))
     """
     if count:
-        known = None
-        if stream is None and is_array(condition):
-            known = repeat.run_many(("split with its number",), (x, condition, None))
+        asked = ("split with its number",)
+        known = repeat.run_many(asked, (x, condition, None)) if stream is None and is_array(condition) else None
         return calls.split(x, _mask_of(x, condition), stream) if known is None else known
-    found: tuple[Any, Any] = split_apart("split", x, (condition,), ("condition",), stream)
-    return found
+    return split_apart("split", x, (condition,), ("condition",), stream)
 
 
-def split3(x: Any, first: Any, second: Any, *, stream: Any = None) -> tuple[Any, Any, Any]:
+def split3(x: Any, first: Any, second: Any, *, count: bool = False, stream: Any = None) -> Any:
     """Return the elements of an array that a first condition says, of the others those that a second one says, and the rest.
 
     Parameters
@@ -145,13 +143,16 @@ def split3(x: Any, first: Any, second: Any, *, stream: Any = None) -> tuple[Any,
         As for `prism.lib.select`.
     first, second : array, lazy array, device function or lambda
         As `condition` of `prism.lib.select`.
+    count : bool, default False
+        Leave the numbers of elements where they are computed: see below.
     stream : stream or int, optional
         As for `prism.lib.split`.
 
     Returns
     -------
     first, second, rest : array
-        Each as of `prism.lib.split`, in their order.
+        Each as of `prism.lib.split`, in their order. With `count` three arrays of the size of `x`, of which only the first
+        elements are set, and an array of two int64 that says how many are in the first two.
 
     Raises
     ------
@@ -160,15 +161,15 @@ def split3(x: Any, first: Any, second: Any, *, stream: Any = None) -> tuple[Any,
 
     Notes
     -----
-    One pass, as of `prism.lib.split`; the call waits for the two numbers.
+    One pass, as of `prism.lib.split`; by default a call on arrays of a GPU waits for the two numbers. With `count` it does not,
+    and can be captured in a CUDA graph. Lambdas may name a number each: then nothing is compiled for another one.
 
     Examples
     --------
     >>> prism.lib.split3(np.array([3, 1, 4, 1, 5]), lambda e: e < 2, lambda e: e < 5)
     (array([1, 1]), array([3, 4]), array([5]))
     """
-    found: tuple[Any, Any, Any] = split_apart("split3", x, (first, second), ("first", "second"), stream)
-    return found
+    return split_apart("split3", x, (first, second), ("first", "second"), stream, count=count)
 
 
 def _mask_of(x: Any, condition: Any) -> Any:
@@ -384,7 +385,7 @@ def unique_by_key(
 
     Notes
     -----
-    Two passes: keys are read twice, values once.
+    One pass: each key and value is read once. The call waits as that of `prism.lib.select`.
 
     Examples
     --------
@@ -489,9 +490,8 @@ def argwhere(x: Any, *, count: bool = False, size: int | None = None, fill_value
     if not arguments.facts_of(x, "x").shape:  # there are no indices, only how many elements they would be of
         flat = flatnonzero(x, count=count, size=size, fill_value=fill_value, stream=stream)
         return (flat[0][:, None][:, :0], flat[1]) if count else flat[:, None][:, :0]
-    return calls.find_indices(
-        "argwhere", x, calls.shape_of(x, "argwhere"), calls.mode_of(count, size, fill_value), stream
-    )
+    shape = calls.shape_of(x, "argwhere")
+    return calls.find_indices("argwhere", x, shape, calls.mode_of(count, size, fill_value), stream)
 
 
 __all__ = [

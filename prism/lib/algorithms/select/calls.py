@@ -237,25 +237,14 @@ def _pairs(labels: ArrayInfo, given: ArrayInfo, mode: Mode, machine: Machine) ->
     if not (n and room):
         return Decision(tuple(results), tuple(names), fill=mode.fill if fills else 0, cut=mode.cut)
     read, compared = plans.tested_as(labels, "keys")
-    moved = memory_kind(given, "values").moved
-    first = Kind(read, read, compared=compared, own=True, edges=True)
-    second = Kind(moved, moved, read, compared, edges=True)
-    words = plans.words_of((first, second), n, host=host)
-    kept = scratch.take(
-        "int64", 1
-    )  # of the first: where the host waits for the number, it goes on as soon as that is there
-    last = Buffer(KEPT) if mode.size is None else kept
-    step, *_ = plans.select(
-        first, n, room, machine, labels, None, Buffer("unique"), kept, names=("keys", ""), words=words
-    )
-    other, nbytes, tag = plans.select(
-        second, n, room, machine, given, labels, Buffer(OUT), last, names=("x", "keys"), words=words
-    )
-    steps = [step, other]
+    kinds = Kind(read, read, compared=compared, own=True, edges=True), memory_kind(given, "values")
+    kept = Buffer(KEPT) if mode.size is None else scratch.take("int64", 1)
+    step, words, tag = plans.unique_pairs(kinds, labels, given, room, machine, Buffer(OUT), kept)
+    steps = [step]
     for one, name, value in zip((labels, given), names, fills, strict=False):
         scalar = "uint8" if one.scalar == "bool" else one.scalar
         steps.append(plans.fill(scalar, Buffer(name), kept, room, number_in_launch(value, scalar), host=host))
-    return Decision(tuple(results), tuple(names), Plan(tuple(steps), nbytes, tag, scratch.used), cut=mode.cut)
+    return Decision(tuple(results), tuple(names), Plan(tuple(steps), words, tag, scratch.used), cut=mode.cut)
 
 
 def split(x: Any, mask: Any, stream: Any) -> Any:

@@ -54,6 +54,11 @@ class Kind:
         read = ([] if self.own else [self.mask]) + ([] if self.places else [self.given])
         return max(map(size_of, read))
 
+    @property
+    def of_bytes(self) -> bool:
+        """Whether what is asked is which bytes of a mask are not zero."""
+        return not self.own and self.test is None and self.mask == self.compared == "uint8"
+
     def template(self, c: kernels.Configuration) -> dict[str, Any]:
         """Return the template arguments, with those of a configuration."""
         width = math.gcd(c.items, max(1, 16 // self.size)) if c.width <= 16 else c.width
@@ -61,6 +66,7 @@ class Kind:
             **c.template(), "WIDTH": width, "T": self.moved, "H": held_as(self.moved), "TI": self.given, "M": self.mask,
             "C": self.compared, "TO": "int64" if self.places else self.moved, "TEST": self.test or kernels.is_set,
             "OWN": self.own, "EDGES": self.edges, "PLACES": self.places, **({"GIVEN": True} if self.number else {}),
+            **({"BYTES": True} if self.of_bytes and width % 4 == 0 else {}),
         }  # fmt: skip
 
     def configurations(self) -> tuple[kernels.Configuration, ...]:
@@ -132,33 +138,29 @@ def select(
     mask: ArrayInfo | None,
     y: Buffer,
     kept: Buffer,
-    *,
-    names: tuple[str, str] = ("x", "mask"),
-    words: int = 0,
 ) -> tuple[Step, int, str]:
     """Return the step that selects of `n` elements, at most `room`; and how many bytes of words it has, with their tag.
 
-    `y`: memory of the library, so aligned. `names`: what the arrays are called. `words`: as many as another step of the plan
-    has, which shares them.
+    `y`: memory of the library, so aligned.
     """
     host = machine.host
     c = tiles_of(kind, n, host=host)
     template = kind.template(c)
     instance, tiles = instance_of(kernels.select, template), -(-n // c.tile)
-    words, blocks = words or words_for(tiles), 1 if host else tiles
+    words, blocks = words_for(tiles), 1 if host else tiles
     if not host:
         blocks = min(blocks, machine.wave(instance, c.threads), c.blocks * machine.multiprocessors)
 
     def skew(info: ArrayInfo | None) -> int:
         return -1 if host or info is None or past(info) < 0 else past(info) % template["WIDTH"]
 
-    marks = names[0] if x is None else names[1]  # of positions `x` is the mask
+    marks = "x" if x is None else "mask"  # of positions `x` is the mask
     step = Step(
         instance,
         blocks,
         c.threads,
         {
-            "x": nothing(kind.given) if kind.places else Buffer(names[0]),
+            "x": nothing(kind.given) if kind.places else Buffer("x"),
             "mask": nothing(kind.mask) if kind.own and not kind.number else Buffer(marks),
             "y": y, "kept": kept, "n": n, "room": room,
             "skew": skew(x), "mask_skew": skew(x if mask is None else mask), "y_skew": -1 if host else 0,
@@ -202,6 +204,46 @@ def encode(kind: Kind, given: ArrayInfo, room: int, machine: Machine, kept: Buff
     return step, _CONTROL + 8 * words, f"encode {words}"
 
 
+def paired_configurations(keys: Kind, values: Kind) -> tuple[kernels.Configuration, ...]:
+    """Return how few elements, short and long arrays on a GPU are cut into tiles of keys and values."""
+    size = min(size for size in kernels.DEVICE if size >= min(max(keys.size, values.size), 16))
+    return kernels.FEW[size], kernels.APART[size], kernels.PAIRED[size]
+
+
+def paired_of(keys: Kind, values: Kind, c: kernels.Configuration) -> dict[str, Any]:
+    """Return the template of the first of runs of keys, with values."""
+    held = [held_as(kind.moved) if c.items % 4 == 0 else kind.moved for kind in (keys, values)]
+    found = {**encode_of(keys, c), "WIDTH": _widest((keys, values)).template(c)["WIDTH"], "H": held[0]}
+    return {**found, "V": values.moved, "HV": held[1], "VI": values.given}
+
+
+def unique_pairs(
+    kinds: tuple[Kind, Kind], labels: ArrayInfo, given: ArrayInfo, room: int, machine: Machine, out: Buffer, kept: Buffer
+) -> tuple[Step, int, str]:  # fmt: skip
+    """Return the step that finds runs of keys, at most `room`, and their first values, which go to `out`; else as `encode`."""
+    n, host, (keys, values) = given.size, machine.host, kinds
+    c = tiles_of(keys, n, host=True) if host else cut_of(n, paired_configurations(keys, values))
+    template = paired_of(keys, values, c)
+    instance, tiles = instance_of(kernels.unique_pairs, template), -(-n // c.tile)
+    words, blocks = words_for(tiles), 1 if host else tiles
+    if not host:
+        blocks = min(blocks, machine.wave(instance, c.threads), c.blocks * machine.multiprocessors)
+
+    def skew(info: ArrayInfo) -> int:
+        return -1 if host or past(info) < 0 else past(info) % template["WIDTH"]
+
+    step = Step(
+        instance, blocks, c.threads,
+        {
+            "keys": Buffer("keys"), "x": Buffer("x"), "y": Buffer("unique"), "z": out, "kept": kept, "n": n, "room": room,
+            "skew": skew(labels), "x_skew": skew(given), "out_skew": -1 if host else 0, "otherwise": zero(keys.moved),
+            "x_otherwise": zero(values.moved), "unset": zero(keys.compared),
+            "words": Buffer(WORDS, _CONTROL, "uint64", words), "capacity": words, "control": Buffer(WORDS, 0, "uint64", 1),
+        },
+    )  # fmt: skip
+    return step, _CONTROL + 8 * words, f"unique pairs {words}"
+
+
 def split_apart(kinds: Sequence[Kind], given: ArrayInfo, masks: Sequence[ArrayInfo], machine: Machine) -> Plan:
     """Return the plan that puts elements into two or three arrays, by masks of such kinds, or by tests of the elements."""
     kind, second, ways = kinds[0], kinds[-1], len(kinds) + 1
@@ -218,13 +260,14 @@ def split_apart(kinds: Sequence[Kind], given: ArrayInfo, masks: Sequence[ArrayIn
         info = given if number < 0 else masks[number] if number < len(masks) else None
         return -1 if host or info is None or past(info) < 0 else past(info) % template["WIDTH"]
 
-    marks = [Buffer(name) for name, _ in zip(("mask", "other"), masks, strict=False)]
-    empty = (nothing(kind.mask), nothing(second.mask))
+    def mark(name: str, of: Kind, there: bool) -> Any:
+        return Buffer(name) if there and (of.number or not of.own) else nothing(of.mask)
+
     bytes_of_words = 8 if ways == 2 else 16
     step = Step(
         instance, blocks, c.threads,
         {
-            "x": Buffer("x"), "mask": marks[0] if marks else empty[0], "other": marks[1] if len(marks) > 1 else empty[1],
+            "x": Buffer("x"), "mask": mark("mask", kind, there=True), "other": mark("other", second, there=ways == 3),
             "y": Buffer(OUT), "z": Buffer("second") if ways == 3 else nothing(kind.moved), "rest": Buffer("rest"),
             "kept": Buffer(KEPT), "other_kept": Buffer(KEPT, 8) if ways == 3 else nothing("int64"),
             "n": n, "skew": skew(-1), "mask_skew": skew(0), "other_skew": skew(1), "out_skew": -1 if host else 0,
@@ -253,6 +296,12 @@ def apart_of(kinds: Sequence[Kind], c: kernels.Configuration) -> dict[str, Any]:
     found = {**kind.template(c), "WIDTH": _widest(kinds).template(c)["WIDTH"]}
     more = {"H": held_as(kind.moved), "O": second.mask, "D": second.compared, "OTHER": second.test or kernels.is_set}
     word = "uint32" if ways == 2 else "uint64"
+    if kind.of_bytes and second.of_bytes and found["WIDTH"] % 4 == 0:
+        more["BYTES"] = True
+    if kind.number:
+        more["GIVEN"] = True
+    if ways == 3 and second.number:
+        more["OTHER_GIVEN"] = True
     return {**{name: found[name] for name in _APART}, **more, "W": word, "WAYS": ways}
 
 
@@ -292,11 +341,6 @@ def tiles_of(kind: Kind, n: int, *, host: bool) -> kernels.Configuration:
     if host:
         return kernels.HOST_SMALL if n <= 8 * kernels.HOST_SMALL.tile else kernels.HOST_LARGE
     return kind.configuration(n)
-
-
-def words_of(kinds: Sequence[Kind], n: int, *, host: bool) -> int:
-    """Return how many words are enough for each of several selections of `n` elements."""
-    return words_for(-(-n // min(tiles_of(kind, n, host=host).tile for kind in kinds)))
 
 
 def fill(scalar: str, y: Buffer, kept: Buffer, n: int, value: Any, each: int = 1, *, host: bool = False) -> Step:
@@ -339,10 +383,12 @@ __all__ = [
     "encode_of",
     "fill",
     "moved_as",
+    "paired_configurations",
+    "paired_of",
     "select",
     "split",
     "split_of",
     "tested_as",
-    "words_of",
+    "unique_pairs",
     "zero",
 ]

@@ -12,6 +12,8 @@ from prism.lib.algorithms.select.plan import (
     apart_of,
     encode_configurations,
     encode_of,
+    paired_configurations,
+    paired_of,
     split_of,
 )
 from prism.runtime.instance import Instance
@@ -35,6 +37,7 @@ def instances(gpu: Machine) -> Iterator[Instance]:
         for both in ([kind], [kind, kind]):
             for c in apart_configurations(both):
                 yield instance_of(kernels.split_apart, apart_of(both, c))
+    yield from _pairs()
     for scalar in ("uint8", "int32", "int64", "float32", "float64"):
         yield instance_of(kernels.fill_rest, {"T": scalar, "THREADS": kernels.BEHIND})
     for index in ("uint32", "int64"):
@@ -47,3 +50,11 @@ def _runs(kinds: Iterable[Kind]) -> Iterator[Instance]:
     for kind in kinds:
         for c in encode_configurations(kind):
             yield instance_of(kernels.encode, encode_of(kind, c))
+
+
+def _pairs() -> Iterator[Instance]:
+    """Yield the kernels of the first of runs of keys, with values."""
+    for scalar, moved in (("uint32", "uint32"), ("uint64", "uint64"), ("float32", "uint32")):
+        keys, values = Kind(scalar, scalar, compared=scalar, own=True, edges=True), Kind(moved, moved)
+        for c in paired_configurations(keys, values):
+            yield instance_of(kernels.unique_pairs, paired_of(keys, values, c))

@@ -5,12 +5,13 @@ What is theirs of kernels/attention/backward_place.py, and of the backward's api
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 import pytest
 
-from prism import lib
+from prism import interpret, lib
 from tests.lib.algorithms.attention.test_packed import KEYS, LENGTHS, starts, three
 from tests.lib.algorithms.attention_backward.test_api import numbers
 from tests.rarely import rarely
@@ -72,6 +73,18 @@ def test_nothing() -> None:
     out, lse = lib.attention(q, k, v, offsets=starts((3,)), key_offsets=starts((5,)), lse=True)
     offsets = {"offsets": starts(()), "key_offsets": starts(())}
     assert not any(x.any() for x in lib.attention_backward(out, q, k, v, out, lse, **offsets))
+
+
+@pytest.mark.parametrize("deterministic", [False, True])
+def test_tiles_without_rows_or_keys_read_nothing(deterministic: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of shared memory that nobody wrote, NaN times a weight of nothing became a gradient on a GPU: the machine tells."""
+    lengths, keys = (3, 125), (128, 0)  # of both tiles of 128: a number that has none, and a sequence without keys
+    q, k, v = three(lengths, keys)
+    offsets = {"offsets": starts(lengths), "key_offsets": starts(keys)}
+    out, lse = lib.attention(q, k, v, lse=True, **offsets)
+    monkeypatch.setattr(interpret, "run", functools.partial(interpret.run, check=True))
+    dq, _, _ = lib.attention_backward(numbers(*out.shape), q, k, v, out, lse, deterministic=deterministic, **offsets)
+    assert dq[:3].any() and not dq[3:].any()
 
 
 WRONG: dict[str, tuple[dict[str, Any], type[Exception], str]] = {

@@ -39,7 +39,12 @@ REFUSED: list[tuple[dict[str, Any], type[Exception], str]] = [
         r"`page_table` has shape \(3, 3\), and there are 2 sequences",
     ),
     ({"page_table": zeros(2, dtype=np.int32)}, ValueError, "most pages"),
-    ({"k": zeros(9, 2, 12, 64), "v": zeros(9, 2, 12, 64), "page_table": TABLE}, ValueError, "`k` has 12 keys a page"),
+    ({"k": zeros(9, 2, 0, 64), "v": zeros(9, 2, 0, 64), "page_table": TABLE}, ValueError, "`k` has no keys a page"),
+    ({"causal": "top_left"}, TypeError, "`causal` is True or False, not 'top_left'"),
+    ({"causal": np.ones(2, bool)}, TypeError, "`causal` is True or False"),
+    ({"lse": 2}, TypeError, "`lse` is True or False, not 2"),
+    ({"scale": 1e39}, ValueError, "`scale` must be positive, and finite"),
+    ({"out": (Q, None), "lse": True}, TypeError, "`out` must be a pair of arrays"),
     ({"layout": "lbhd"}, ValueError, "`layout` is 'bhld' or 'blhd', not 'lbhd'"),
     ({"scale": 0.0}, ValueError, "`scale` must be positive"),
     ({"scale": float("inf")}, ValueError, "`scale` must be positive, and finite"),
@@ -89,6 +94,10 @@ def test_strides_and_scales() -> None:
     out = np.zeros((2, 4, 64, 3), np.float16)[..., :32, :].swapaxes(2, 3)
     assert prism.lib.attention_decode(q, k, v, lengths=lengths, out=out) is out and np.array_equal(out, wanted)
     assert np.array_equal(prism.lib.attention_decode(2 * q, k, v, lengths=lengths, scale=1 / 16), wanted)
+    # Of a scale that is 0 in float32 all keys that are there weigh as much.
+    mean = np.stack([v[b, :, : lengths[b]].astype(np.float64).mean(1) for b in range(2)])
+    found = prism.lib.attention_decode(q, k, v, lengths=lengths, scale=1e-300, causal=False)
+    assert np.abs(found.astype(np.float64).reshape(2, 2, 6, 32) - mean[:, :, None]).max() < 2.0**-10
 
 
 def test_what_ships() -> None:

@@ -41,15 +41,20 @@ def fixed(found, size, value):
     return full
 
 
-def compare(function, arguments, wanted, random) -> None:
-    """Make a call in a way that is drawn, and compare."""
+def same(x):
+    return x
+
+
+def compare(function, arguments, wanted, random, put=same, host=same) -> None:
+    """Make a call in a way that is drawn, on arrays where `put` puts them, and compare what `host` gives of the results."""
+    arguments = tuple(map(put, arguments))
     several = isinstance(wanted, tuple)
     every = wanted if several else (wanted,)
     match random.integers(3):
         case 0:
             found = function(*arguments)
         case 1:
-            *found, number = function(*arguments, count=True)
+            *found, number = map(host, function(*arguments, count=True))
             assert number.dtype == np.int64 and number.shape == (1,) and number[0] == len(every[0])
             found = [one[: number[0]] for one in found]
             found = tuple(found) if several else found[0]
@@ -58,7 +63,7 @@ def compare(function, arguments, wanted, random) -> None:
             found = function(*arguments, size=size, fill_value=1)
             every = tuple(fixed(one, size, 1) for one in every)
     assert isinstance(found, tuple) == several
-    for one, other in zip(found if several else (found,), every, strict=True):
+    for one, other in zip(map(host, found if several else (found,)), every, strict=True):
         assert one.dtype == other.dtype and one.shape == other.shape and one.tobytes() == other.tobytes()
 
 
@@ -81,33 +86,41 @@ def draw(random, dtype: str, shape):
             return x
 
 
-def one_call(seed: int) -> None:
+def one_call(seed: int, put=same, host=same) -> None:
+    """A dozen calls of random arrays; `put`, `host`: how these come to where the calls are, and results back."""
     random = np.random.default_rng(seed)
-    shape = tuple(
-        int(random.integers(0, (3000, 50, 12)[axes])) for axes in [int(random.integers(3))] for _ in range(axes + 1)
-    )
+    axes = int(random.integers(3))
+    shape = tuple(int(random.integers(0, (3000, 50, 12)[axes])) for _ in range(axes + 1))
     dtype = str(random.choice(DTYPES))
     x, condition = draw(random, dtype, shape), draw(random, str(random.choice(DTYPES)), shape)
-    compare(lib.select, (x, condition), x[condition != 0], random)
-    compare(lib.extract, (condition, x), np.extract(condition, x), random)
     few = condition.ravel()[: random.integers(0, condition.size + 1)]
-    compare(lib.compress, (few, x), np.compress(few, x), random)
-    for found, wanted in zip(lib.split(x, condition), (x[condition != 0], x[condition == 0]), strict=True):
-        assert found.dtype == wanted.dtype and found.tobytes() == wanted.tobytes()
-    compare(lib.flatnonzero, (x,), np.flatnonzero(x), random)
-    compare(lib.nonzero, (x,), np.nonzero(x), random)
-    compare(lib.argwhere, (x,), np.argwhere(x), random)
-    compare(lib.unique_consecutive, (x,), runs(x.ravel()), random)
     keys, values = condition.ravel(), x.ravel()
     edges = np.concatenate([np.ones(min(1, x.size), bool), keys[1:] != keys[:-1]])
-    compare(lib.unique_by_key, (condition, x), (keys[edges], values[edges]), random)
+    for function, arguments, wanted in (
+        (lib.select, (x, condition), x[condition != 0]), (lib.extract, (condition, x), np.extract(condition, x)),
+        (lib.compress, (few, x), np.compress(few, x)), (lib.flatnonzero, (x,), np.flatnonzero(x)),
+        (lib.nonzero, (x,), np.nonzero(x)), (lib.argwhere, (x,), np.argwhere(x)),
+        (lib.unique_consecutive, (x,), runs(values)), (lib.unique_by_key, (condition, x), (keys[edges], values[edges])),
+    ):  # fmt: skip
+        compare(function, arguments, wanted, random, put, host)
+    starts = np.flatnonzero(np.concatenate([np.ones(min(1, x.size), bool), values[1:] != values[:-1]]))
+    if not dtype.startswith("complex"):
+        compare(lib.run_length_encode, (values,), (values[starts], np.diff(starts, append=x.size)), random, put, host)
 
     other = draw(random, str(random.choice(DTYPES)), shape)
     one, two = condition != 0, (condition == 0) & (other != 0)
-    for found, wanted in zip(lib.split3(x, condition, other), (x[one], x[two], x[~one & ~two]), strict=True):
-        assert found.dtype == wanted.dtype and found.tobytes() == wanted.tobytes()
-    whole, number = lib.split(x, condition, count=True)
+    given, first, second = map(put, (x, condition, other))
+    for found, wanted in (
+        (lib.split(given, first), (x[one], x[~one])), (lib.split3(given, first, second), (x[one], x[two], x[~one & ~two])),
+    ):  # fmt: skip
+        for part, other in zip(found, wanted, strict=True):
+            assert part.dtype == other.dtype and host(part).tobytes() == other.tobytes()
+    whole, number = map(host, lib.split(given, first, count=True))
     assert number == one.sum() and whole.tobytes() == x[one].tobytes() + x[~one].tobytes()
+    *parts, numbers = map(host, lib.split3(given, first, second, count=True))
+    assert numbers.tolist() == [one.sum(), two.sum()]
+    for part, other in zip(parts, (x[one], x[two], x[~one & ~two]), strict=True):
+        assert part[: other.size].tobytes() == other.tobytes()
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -132,6 +145,37 @@ def test_a_function_of_the_elements() -> None:
     with np.errstate(all="ignore"):
         y = x.astype(np.float16)
     assert np.array_equal(lib.select(y, lambda e: e > 1), y[y > 1])
+
+
+def test_splits_by_functions_that_name_numbers() -> None:
+    """Elements are read once, and nothing is decided anew for other numbers; functions without numbers stand beside them."""
+    x = np.random.default_rng(0).integers(-9, 10, 5000).astype(np.float32)
+    calls.forget()
+    for low, high in ((-3, 4), (1, 8)):
+        two = lambda e: e < 5
+        assert np.array_equal(lib.split(x, lambda e: e < low)[1], x[~(x < low)])
+        for first, second, at, to in (
+            (lambda e: e < low, lambda e: e < high, low, high),
+            (lambda e: e < low, two, low, 5),
+            (two, lambda e: e < high, 5, high),
+        ):
+            wanted = x[x < at], x[(x >= at) & (x < to)], x[(x >= at) & (x >= to)]
+            for found, part in zip(lib.split3(x, first, second), wanted, strict=True):
+                assert np.array_equal(found, part)
+    known = [one.decision.plan for one in calls._known.values()]
+    assert len(known) == 4 and all(dict(plan.steps[0].instance.template)["OWN"] for plan in known)
+
+
+def test_three_parts_and_how_many_are_in_them() -> None:
+    x = np.random.default_rng(0).integers(-9, 10, 5000)
+    for first, second in ((x < -3, x < 4), (lambda e: e < -3, lambda e: e < 4)):
+        *found, numbers = lib.split3(x, first, second, count=True)
+        wanted = x[x < -3], x[(x >= -3) & (x < 4)], x[x >= 4]
+        assert numbers.tolist() == [part.size for part in wanted[:2]]
+        for one, part in zip(found, wanted, strict=True):
+            assert one.shape == x.shape and np.array_equal(one[: part.size], part)
+    *found, numbers = lib.split3(x[:0], x[:0], x[:0], count=True)
+    assert numbers.tolist() == [0, 0] and all(one.shape == (0,) for one in found)
 
 
 def test_a_function_of_the_elements_reads_them_once() -> None:
