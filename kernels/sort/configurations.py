@@ -6,7 +6,7 @@ from prism.kernels.sort.parts import GIVEN, NONE
 
 
 class Configuration(NamedTuple):
-    """Blocks of `threads` with `items` elements each, at least `blocks` of them a multiprocessor; others are of `sort_digit`."""
+    """Blocks of `threads` with `items` elements each, at least `blocks` of them a multiprocessor; `ahead`: of `sort_digit`."""
 
     threads: int
     items: int
@@ -14,7 +14,6 @@ class Configuration(NamedTuple):
     blocks: int
     words: int
     ahead: bool = True
-    sums: int = 0
 
     @property
     def tile(self) -> int:

@@ -22,7 +22,7 @@ from prism.lib.thread import extent, operators
 @template(
     K=dtype, V=dtype, VO=dtype, C=dtype, KIND=constexpr(int), VALUES=constexpr(int), THREADS=constexpr(int),
     ITEMS=constexpr(int), BATCH=constexpr(int), BLOCKS=constexpr(int), WORDS=constexpr(int), ROWS=constexpr(bool),
-    AHEAD=constexpr(bool), SUMS=constexpr(int),
+    AHEAD=constexpr(bool),
 )
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
@@ -43,8 +43,7 @@ def sort_digit(
                  With `ROWS` each of `rows` rows of `n` elements is sorted by itself: `counts` and `moved` are of `begin_rows`;
                  arrays have `rows * n` elements, and `C` holds twice as much. Else `rows` is 1. `AHEAD`: a block puts its next
                  tile in order before it writes the one that it holds, so that it waits for no tile before it, and shared memory
-                 holds two; else one, that is larger. `SUMS`: the first of several blocks does no tile, and adds up what others
-                 publish, of so many tiles at once; 0: none does.
+                 holds two; else one, that is larger.
     Errors:      passes follow each other, one for each byte of a key, and find `counts` and both spare arrays as they left them.
     Cost:        a digit that all keys share costs a launch alone. An element is read once and written once in each other pass.
     Source:      Adinets and Merrill, "Onesweep: a faster least significant digit radix sort for GPUs".
@@ -58,7 +57,6 @@ def sort_digit(
     tiles: int32 @ grid[1] = a_row * rows
     blocks: int32 @ grid[1] = count(block[1])
     shift: int32 @ grid[1] = 8 * step
-    me: int32 @ block[1] = id()
     with (
         partition(spare, block[1], races="none") as spare_keys,
         partition(y, block[1], races="none") as y_keys,
@@ -162,11 +160,6 @@ def sort_digit(
                         WRITE=write,
                     )
 
-            if SUMS > 0:
-                if me == 0 and blocks > 1:
-                    word: uint32 @ thread[1] = grid.epoch(control)
-                    begun: uint32 @ block[1] = block.broadcast(word, 0)
-                    grid.sum_digits(words, control, tiles, begun, THREADS=THREADS, DIGITS=256, WORDS=SUMS)
             launch: grid.Ticket @ block[1] = grid.tiles(control)
             following: int32 @ block[1] = launch.tile
             tile: int32 @ block[1] = -1 if AHEAD else following  # the one that the block holds: with AHEAD none as yet
@@ -211,6 +204,6 @@ def sort_digit(
 EXAMPLES = {
     "sort_digit": {
         "K": "uint32", "V": "uint32", "VO": "int64", "C": "uint32", "KIND": INTEGER, "VALUES": NONE, "THREADS": 256, "ITEMS": 48,
-        "BATCH": 4, "BLOCKS": 2, "WORDS": 4, "ROWS": False, "AHEAD": True, "SUMS": 16,
+        "BATCH": 4, "BLOCKS": 2, "WORDS": 4, "ROWS": False, "AHEAD": True,
     },
 }

@@ -1086,23 +1086,6 @@ class Grid(LevelName):
         Errors:      the functions must not wait for another block."""
 
     @staticmethod
-    def sum_digits(words: Any, control: Any, tiles: Any, epoch: Any, *, THREADS: int, DIGITS: int, WORDS: int, T: Any = ...) -> None:
-        """grid.sum_digits(words: ptr(mailbox(T)) @ grid[1], control: ptr(uint64) @ grid[1], tiles: int32 @ block[1],
-            epoch: uint32 @ thread[1], *, THREADS: constexpr(int), DIGITS: constexpr(int), WORDS: constexpr(int),
-            T: dtype = ...)
-
-        Publish the sums of all tiles, for a block that has drawn none: `grid.look_back_digits` finds them sooner than by itself.
-
-        It takes what `grid.publish_digits` has published, tile after tile. Nobody waits for this block: who comes to a tile before
-        it adds up as if there were none. Nor does it wait for blocks that do not run: where no tile is drawn for some time it ends,
-        and then the block draws tiles as all others do.
-
-        Perspective: block, of `THREADS` threads, at least `DIGITS`.
-        Shapes:      `words`, `epoch`: as of `grid.publish_digits`. `control`: as of `grid.tiles`. Tiles are `0 ... tiles - 1`; the
-                     sum begins anew at each one that was published as its own `first`.
-        Errors:      who has drawn a tile must publish it, and not wait for this block before: as of `grid.look_back`."""
-
-    @staticmethod
     def tile_loop(control: Any, tiles: Any, counter: Any = ..., *, LOAD: Any, LOOK_BACK: Any, STORE: Any, KEEP: Any, THREADS: int) -> Any:
         """grid.tile_loop(control: ptr(uint64) @ grid[1], tiles: int32 @ grid[1], counter: int32 @ block[1] = 0, *,
             LOAD: function, LOOK_BACK: function, STORE: function, KEEP: function,

@@ -44,14 +44,13 @@ def counter(key: str, kind: int):
 
 
 @functools.cache
-def program(key: str, kind: int, mode: int, rows: int = 1, ahead: bool = True, sums: int = 0):
+def program(key: str, kind: int, mode: int, rows: int = 1, ahead: bool = True):
     types = {"K": key, "V": "uint32", "VO": "int64", "C": "uint32", "KIND": kind, "VALUES": mode}
-    return prism.check(sort_digit, {**types, **SIZES, "ROWS": rows > 1, "AHEAD": ahead, "SUMS": sums})
+    return prism.check(sort_digit, {**types, **SIZES, "ROWS": rows > 1, "AHEAD": ahead})
 
 
 def sort(
     x, mode=NONE, *, descending=False, bits=None, blocks=2, mutant=None, schedule="round-robin", seed=0, scratch=None, ahead=True,
-    sums=0,
 ):  # fmt: skip
     """Return what the kernels make of an array: sorted, positions, or both, by values that are positions."""
     keys = keys_of(kind_of(x.dtype.name, mode, descending, bits))
@@ -90,7 +89,7 @@ def sort(
             1,
             none,
         )
-        one = mutant or program(keys.type, keys.kind, mode, ahead=ahead, sums=sums)
+        one = mutant or program(keys.type, keys.kind, mode, ahead=ahead)
         run(one, blocks, 256, arguments, check=True, schedule=schedule, seed=seed)
     if mode == POSITIONS:
         return places
@@ -242,23 +241,6 @@ def test_schedules(schedule: str, seed: int) -> None:
 def test_blocks_that_hold_one_tile() -> None:
     for n in (1, TILE, TILE + 1, 4 * TILE + 5):
         check(hard("uint32", n, n), GIVEN, ahead=False)
-
-
-@pytest.mark.parametrize(("schedule", "seed"), SCHEDULES)
-def test_a_block_that_adds_up_for_all(schedule: str, seed: int) -> None:
-    check(hard("uint8", 3 * TILE + 7), NONE, sums=2, blocks=3, schedule=schedule, seed=seed)
-    check(hard("uint8", 2 * TILE), GIVEN, sums=2, blocks=1, ahead=False, schedule=schedule, seed=seed)
-
-
-def test_a_block_that_adds_up_hands_its_epoch_over() -> None:
-    x = hard("uint8", 3 * TILE)
-    found = without_barriers(program("uint8", 0, NONE, sums=2))
-    mutants = [mutant for barrier, mutant in found if barrier.before.span.file.endswith("exchange.py")]
-    assert len(mutants) == 2  # its epoch, and tickets
-    for mutant in mutants:
-        with pytest.raises((RaceError, AssertionError)):
-            for schedule, seed in SCHEDULES:
-                check(x, NONE, mutant=mutant, sums=2, blocks=3, schedule=schedule, seed=seed)
 
 
 def test_nothing_is_cleared_between_launches() -> None:

@@ -7,7 +7,7 @@ from prism.lib.grid.gather import gather, gather_into
 from prism.lib.grid.histogram import histogram
 from prism.lib.grid.look_back import look_back, look_back_each, look_back_share
 from prism.lib.grid.look_back_columns import look_back_columns
-from prism.lib.grid.look_back_digits import look_back_digits, sum_digits
+from prism.lib.grid.look_back_digits import look_back_digits
 from prism.lib.grid.look_back_segments import look_back_segments
 from prism.lib.grid.look_back_stable import look_back_stable
 from prism.lib.grid.pipeline import pipeline
@@ -21,6 +21,6 @@ from prism.lib.grid.tiles import dynamic_tiles, tiles
 __all__ = [
     "Ticket", "count_done", "count_launch", "draw", "dynamic_tiles", "epoch", "gather", "gather_into", "histogram",
     "look_back", "look_back_columns", "look_back_digits", "look_back_each", "look_back_segments", "look_back_share",
-    "look_back_stable", "next_tile", "pipeline", "publish", "publish_digits", "receive_totals", "scan_tiles", "sum_digits",
-    "tile_loop", "tiles", "wait_for_done",
+    "look_back_stable", "next_tile", "pipeline", "publish", "publish_digits", "receive_totals", "scan_tiles", "tile_loop",
+    "tiles", "wait_for_done",
 ]

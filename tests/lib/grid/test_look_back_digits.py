@@ -38,24 +38,18 @@ from tests.mutation import without_barriers
 
 
 @prism("global")
-@template(T=dtype, THREADS=constexpr(int), DIGITS=constexpr(int), WORDS=constexpr(int), SUMS=constexpr(int))
+@template(T=dtype, THREADS=constexpr(int), DIGITS=constexpr(int), WORDS=constexpr(int))
 @requires(grid[1], block[1], thread[THREADS])
 def starts(
     x: ptr(const(int32)) @ grid[1], y: ptr(T) @ grid[1], n: int32 @ grid[1], words: ptr(mailbox(T)) @ grid[1],
     capacity: uint32 @ grid[1], control: ptr(uint64) @ grid[1],
 ):  # fmt: skip
-    """`y[tile, d]`: how many elements before the tile are `d`. Two elements a thread. With `SUMS` block 0 does no tile."""
+    """`y[tile, d]`: how many elements before the tile are `d`. Two elements a thread."""
     TILE: constexpr(int) = 2 * THREADS
     tiles: int32 @ grid[1] = (n + (TILE - 1)) / TILE
     blocks: int32 @ grid[1] = count(block[1])
     t: int32 @ thread[1] = id() % THREADS
-    me: int32 @ block[1] = id()
     with partition(y, block[1]) as whole, group(block[1]):
-        if SUMS > 0:
-            if me == 0 and blocks > 1:
-                word: uint32 @ thread[1] = grid.epoch(control)
-                begun: uint32 @ block[1] = block.broadcast(word, 0)
-                grid.sum_digits(words, control, tiles, begun, THREADS=THREADS, DIGITS=DIGITS, WORDS=SUMS)
         first: grid.Ticket @ block[1] = grid.tiles(control)
         tile: int32 @ block[1] = -1
         following: int32 @ block[1] = first.tile
@@ -103,16 +97,16 @@ class Scratch:
         self.capacity = tiles * DIGITS
 
 
-def program(kind: str = "uint32", words: int = 2, threads: int = 32, sums: int = 0):
-    return package.check(starts, {"T": kind, "THREADS": threads, "DIGITS": DIGITS, "WORDS": words, "SUMS": sums})
+def program(kind: str = "uint32", words: int = 2, threads: int = 32):
+    return package.check(starts, {"T": kind, "THREADS": threads, "DIGITS": DIGITS, "WORDS": words})
 
 
-def compare(x, blocks: int, *, kind="uint32", words=2, threads=32, sums=0, scratch=None, mutant=None, **options) -> None:
+def compare(x, blocks: int, *, kind="uint32", words=2, threads=32, scratch=None, mutant=None, **options) -> None:
     tiles = -(-len(x) // (2 * threads))
     y = np.full((tiles, DIGITS), 7, kind)
     scratch = scratch or Scratch(kind)
     arguments = (x, y.reshape(-1), len(x), scratch.words, scratch.capacity, scratch.control)
-    run(mutant or program(kind, words, threads, sums), blocks, threads, arguments, check=True, **options)
+    run(mutant or program(kind, words, threads), blocks, threads, arguments, check=True, **options)
     parts = [np.bincount(x[k * 2 * threads : (k + 1) * 2 * threads], minlength=DIGITS) for k in range(tiles)]
     assert np.array_equal(y, np.cumsum([np.zeros(DIGITS, int), *parts], axis=0)[:-1])
 
@@ -128,42 +122,6 @@ def test_every_schedule_in_launches_that_follow_each_other(schedule: str, words:
     for seed, (blocks, size) in enumerate(((1, 100), (3, 1000), (5, 1999), (2, 640))):
         compare(digits(size, seed), blocks, words=words, scratch=scratch, schedule=schedule, seed=seed)
         assert scratch.control[0] == (seed + 1) << 32
-
-
-@pytest.mark.parametrize("sums", [1, 4])
-@pytest.mark.parametrize("schedule", SCHEDULES)
-def test_a_block_that_adds_up_for_all(schedule: str, sums: int) -> None:
-    """In launches that follow each other, of one block too, which must do the tiles."""
-    scratch = Scratch()
-    for seed, (blocks, size) in enumerate(((2, 640), (1, 100), (4, 1999), (3, 30), (2, 1))):
-        compare(digits(size, seed), blocks, words=1, sums=sums, scratch=scratch, schedule=schedule, seed=seed)
-        assert scratch.control[0] == (seed + 1) << 32
-
-
-def test_a_block_that_adds_up_has_all_sums() -> None:
-    """Without the others' sums: each tile is published, and the first block alone makes sums of them."""
-    tiles, words = 5, np.zeros(6 * 32, np.uint64)
-    only_publish[2, 32](words, np.full(1, tiles, np.uint64), tiles, template={"SUMS": 2}, check=True)
-    sums = np.cumsum([0, 1, 2, 0, 4])
-    sums[3:] = [0, 4]  # tile 3 begins anew
-    assert np.array_equal(words[: 32 * tiles].astype(np.uint32).reshape(tiles, 32)[:, 0], sums | 1 << 31)
-    assert not words[32 * tiles :].any()
-
-
-@prism("global")
-@template(SUMS=constexpr(int))
-@requires(grid[1], block[1], thread[32])
-def only_publish(words: ptr(mailbox(uint32)) @ grid[1], control: ptr(uint64) @ grid[1], tiles: int32 @ grid[1]):
-    """Block 1 publishes `tile` for each digit of each tile, of which 3 begins anew; block 0 adds up."""
-    me: int32 @ block[1] = id()
-    with group(block[1]):
-        if me == 0:
-            grid.sum_digits(words, control, tiles, 1, THREADS=32, DIGITS=32, WORDS=SUMS)
-        else:
-            for tile in range(0, tiles):
-                grid.publish_digits(
-                    words, tile, uint32(tile if tile != 3 else 0), 1, 0 if tile < 3 else 3, THREADS=32, DIGITS=32
-                )
 
 
 @pytest.mark.parametrize("threads", [32, 96])
@@ -212,9 +170,9 @@ def test_what_nobody_publishes_is_waited_for_for_ever() -> None:
 
 def test_a_thread_for_each_digit() -> None:
     with pytest.raises(CompileError, match="a block has a thread for each digit"):
-        package.check(starts, {"T": "uint32", "THREADS": 32, "DIGITS": 64, "WORDS": 1, "SUMS": 0})
+        package.check(starts, {"T": "uint32", "THREADS": 32, "DIGITS": 64, "WORDS": 1})
 
 
 @pytest.mark.parametrize("kind", ["uint32", "uint64"])
 def test_they_compile(kind: str) -> None:
-    assert package.compile(starts, {"T": kind, "THREADS": 384, "DIGITS": 256, "WORDS": 4, "SUMS": 8}).cubin
+    assert package.compile(starts, {"T": kind, "THREADS": 384, "DIGITS": 256, "WORDS": 4}).cubin

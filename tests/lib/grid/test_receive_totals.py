@@ -36,7 +36,7 @@ def test_the_collectives_wait_by_receive_in_seven_places_and_for_a_count_in_one(
         "prism/lib/grid/completion.py": {"load_acquire"},
         "prism/lib/grid/look_back.py": {"receive"},
         "prism/lib/grid/look_back_columns.py": {"receive"},
-        "prism/lib/grid/look_back_digits.py": {"receive", "load_relaxed"},  # of tickets, for who can go on without them
+        "prism/lib/grid/look_back_digits.py": {"receive"},
         "prism/lib/grid/look_back_segments.py": {"receive"},
         "prism/lib/grid/look_back_stable.py": {"receive"},
         "prism/lib/grid/receive_totals.py": {"receive"},

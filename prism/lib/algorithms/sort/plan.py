@@ -160,7 +160,7 @@ def radix(
     template = {
         "K": keys.type, "V": value, "VO": kind.places or "int64", "C": counts, "KIND": keys.kind, "VALUES": carried,
         "THREADS": c.threads, "ITEMS": c.items, "BATCH": c.batch, "BLOCKS": c.blocks, "WORDS": c.words, "ROWS": many > 1,
-        "AHEAD": c.ahead, "SUMS": c.sums,
+        "AHEAD": c.ahead,
     }  # fmt: skip
     pass_of = instance_of(kernels.sort_digit, template)
     tiles = many * -(-n // c.tile)
@@ -195,7 +195,7 @@ def radix(
     elif in_place:
         evenly = instance_of(kernels.pass_evenly, {"C": counts, "PASSES": keys.size})
         steps.append(Step(evenly, 1, 256, {"counts": number, "n": n}))
-    blocks = 1 if machine.host else min(tiles + (1 if c.sums else 0), machine.wave(pass_of, c.threads))
+    blocks = 1 if machine.host else min(tiles, machine.wave(pass_of, c.threads))
     steps.extend(Step(pass_of, blocks, c.threads, {**found, "step": step}) for step in range(keys.size))
     return Plan(tuple(steps), CONTROL + capacity * size, f"sort {capacity} {counts}", scratch.used)
 
