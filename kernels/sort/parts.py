@@ -215,8 +215,8 @@ def write_tile(
         )
     elif behind > 0:
         wrong = write_digits(
-            tile, beside, ids, targets, y, values, many, shift, flip, lowest, False, sure, KIND=KIND, VALUES=VALUES, THREADS=THREADS,
-            ITEMS=ITEMS, BATCH=BATCH,
+            tile, beside, ids, targets, y, values, many, shift, flip, lowest, False, sure, KIND=KIND, VALUES=VALUES,
+            THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH,
         )
     else:
         wrong = write_positions(
