@@ -97,6 +97,11 @@ def error(result: Any, q: Any, k: Any, v: Any, length: int, dtype: str) -> tuple
     return math.sqrt(float(lost.square().mean())), f"{wrong} of {lost.numel()} elements are wrong " if wrong else ""
 
 
+def shorten(row: dict[str, Any]) -> str:
+    """Return a row as JSON in one line, of numbers with five digits."""
+    return json.dumps(json.loads(json.dumps(row), parse_float=lambda x: float(f"{float(x):.5g}")))
+
+
 def measure(text: str, dtype: str, rounds: int) -> dict[str, Any]:
     """Print and return a shape's row: microseconds, GB/s, errors, and ratios of the peers' times to Prism's."""
     import torch
@@ -126,7 +131,7 @@ def measure(text: str, dtype: str, rounds: int) -> dict[str, Any]:
     ratios = "  ".join(
         f"x {name} {ratio:.3f} alone {row['ratio_alone'][name]:.3f}" for name, ratio in row["ratio"].items()
     )
-    print(json.dumps(row) if LINES else f"{text:>12}  {cells}  {ratios}  {row['fault']}", flush=True)
+    print(shorten(row) if LINES else f"{text:>12}  {cells}  {ratios}  {row['fault']}", flush=True)
     return row
 
 

@@ -321,6 +321,19 @@ def test_the_table_of_attention(monkeypatch: pytest.MonkeyPatch) -> None:
     assert publish.with_table(page, found, made.BEGIN, made.END) == page, "run asv_bench/publish/pictures.py"
 
 
+def test_the_table_of_the_backward(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of five products, and of Prism's call with the same bits each time too; the page's is of the recorded results."""
+    monkeypatch.setattr(sys, "path", [str(FOLDER), str(FOLDER.parent), *sys.path])
+    publish, made = (importlib.import_module(f"publish.{name}") for name in ("pictures", "backward_table"))
+    params = [["'prism'", "'again'", "'cudnn'"], ["'128x2048c'", "'64x3000'"]]
+    recorded = {made.NAME: [[800.0, 500.0, 1000.0, None, 1000.0, 600.0], params, "1"]}
+    assert made.table(recorded).splitlines()[2:3] == ["| 128 | 2,048 | causal | 344 |  | 429 | 344 | 1.25 |  |  |"]
+    assert made.table(recorded).splitlines()[-1].startswith("| 64 | 3,000 | full | ")
+    page = made.PAGE.read_text()
+    found = made.table(publish.newest("h200", FOLDER / "results"))
+    assert publish.with_table(page, found, made.BEGIN, made.END) == page, "run asv_bench/publish/pictures.py"
+
+
 def test_the_table_of_decoding(monkeypatch: pytest.MonkeyPatch) -> None:
     """As that of attention."""
     monkeypatch.setattr(sys, "path", [str(FOLDER), str(FOLDER.parent), *sys.path])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ BEGIN, END = (
 )
 NAME = "attention.Time.track_us"
 Recorded = dict[str, list[Any]]
+COLUMNS = {"cudnn": "cuDNN", "flash": "flash", "prism": "Prism"}
+"""Whose TFLOP/s are told, by what they are called."""
 
 
 def by_shape(recorded: Recorded, name: str) -> dict[str, dict[str, float]]:
@@ -30,14 +33,21 @@ def by_shape(recorded: Recorded, name: str) -> dict[str, dict[str, float]]:
     return found
 
 
-def line(text: str, times: dict[str, float], alone: dict[str, float], errors: dict[str, float]) -> str:
-    """Return a shape's row."""
+def line(
+    text: str,
+    times: dict[str, float],
+    alone: dict[str, float],
+    errors: dict[str, float],
+    columns: Iterable[str],
+    work: float,
+) -> str:
+    """Return a shape's row; `work`: by how much more operations there are than two products have."""
     shape = parse_shape(text)
     words = ["causal" if shape.causal else "full"]
     words += [f"{shape.share} heads a key's"] if shape.share > 1 else []
     words += ["float16"] if shape.half else []
     words += ["8 bits"] if shape.bytes else []
-    speeds = {name: f"{shape.operations / time / 1e6:.0f}" for name, time in times.items()}
+    speeds = {name: f"{work * shape.operations / time / 1e6:.0f}" for name, time in times.items()}
     ratios = [f"{1 / best(one):.2f}" if len(one) > 1 and "prism" in one else "" for one in (times, alone)]
     theirs = [errors[name] for name in PEERS if name in errors and not shape.bytes]  # of bytes theirs are of 16-bit numbers
     near = f"{errors['prism'] / min(theirs):.2f}" if theirs and "prism" in errors else ""
@@ -45,26 +55,33 @@ def line(text: str, times: dict[str, float], alone: dict[str, float], errors: di
         str(shape.dim),
         f"{shape.length:,}",
         ", ".join(words),
-        *(speeds.get(name, "") for name in (*PEERS, "prism")),
+        *(speeds.get(name, "") for name in columns),
     ]
     return f"| {' | '.join([*cells, *ratios, near])} |"
 
 
-def table(recorded: Recorded) -> str:
-    """Return the table; shapes that nothing was chosen by stand below the others."""
+def table(
+    recorded: Recorded,
+    of: str = "attention",
+    shapes: tuple[list[str], list[str]] = (SHAPES, HELD_OUT),
+    columns: dict[str, str] = COLUMNS,
+    work: float = 1.0,
+) -> str:
+    """Return the table of what a script wrote; shapes that nothing was chosen by stand below the others."""
     times, alone, errors = (
-        by_shape(recorded, f"attention.{name}") for name in ("Time.track_us", "Alone.track_us", "Error.track_error")
+        by_shape(recorded, f"{of}.{name}") for name in ("Time.track_us", "Alone.track_us", "Error.track_error")
     )
     head = [
-        "| elements | length | | cuDNN | flash | Prism | to the best | after another's kernel | error to the best's |",
-        "|---" * 9 + "|",
+        f"| elements | length | | {' | '.join(columns.values())} | to the best | after another's kernel | error to the best's |",
+        "|---" * (6 + len(columns)) + "|",
     ]
     parts = []
-    for shapes, about in ((SHAPES, ""), (HELD_OUT, "Shapes that nothing was chosen by:\n\n")):
-        rows = [line(s, times[s], alone.get(s, {}), errors.get(s, {})) for s in shapes if "prism" in times.get(s, {})]
+    for some, about in zip(shapes, ("", "Shapes that nothing was chosen by:\n\n"), strict=True):
+        there = [s for s in some if "prism" in times.get(s, {})]
+        rows = [line(s, times[s], alone.get(s, {}), errors.get(s, {}), columns, work) for s in there]
         if rows:
             parts.append(about + "\n".join([*head, *rows]))
     return "\n\n".join(parts)
 
 
-__all__ = ["BEGIN", "END", "NAME", "PAGE", "table"]
+__all__ = ["BEGIN", "COLUMNS", "END", "NAME", "PAGE", "table"]

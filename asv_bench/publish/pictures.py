@@ -39,6 +39,10 @@ PICTURES: dict[str, tuple[str, ...]] = {
         "{} rows",
     ),
     "float8": ("hgemm_float8.Ratio.track_vs_cublas", "cuBLASLt's time by Prism's, of products of 8-bit floats"),
+    "attention_backward": (
+        "attention_backward.Ratio.track_vs_best",
+        "The fastest peer's time by Prism's, of attention's gradients",
+    ),
 }
 """Each picture's benchmark, its title, and what its colours are called, which stand for a second parameter, and its rows.
 
@@ -231,9 +235,9 @@ def main() -> int:
     for name, text in pictures(recorded).items():
         (options.folder / f"{name}.svg").write_text(text, encoding="utf-8")
         print(options.folder / f"{name}.svg")
-    from publish import attention_table, decode_table
+    from publish import attention_table, backward_table, decode_table
 
-    for of in (attention_table, decode_table):
+    for of in (attention_table, backward_table, decode_table):
         if options.folder == FOLDER and of.NAME in recorded:
             text = with_table(of.PAGE.read_text(encoding="utf-8"), of.table(recorded), of.BEGIN, of.END)
             of.PAGE.write_text(text, encoding="utf-8")

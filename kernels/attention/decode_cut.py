@@ -83,8 +83,8 @@ class DecodeCut:
 
     @property
     def gathers(self) -> bool:
-        """Whether rows of keys come one by one: of pages that have no multiple of 16 keys."""
-        return self.page % 16 > 0
+        """Whether rows of keys come one by one: of pages that have no multiple of 8 keys."""
+        return self.page % 8 > 0
 
     @property
     def threads(self) -> int:
@@ -113,8 +113,8 @@ class LatentCut:
 
     @property
     def gathers(self) -> bool:
-        """Whether rows of keys come one by one: of pages that have no multiple of 16 keys."""
-        return self.page % 16 > 0
+        """Whether rows of keys come one by one: of pages that have no multiple of 8 keys."""
+        return self.page % 8 > 0
 
 
 @dataclass(frozen=True)

@@ -128,6 +128,59 @@ def join(
     facts[1] = facts[1] * before + total * factor
 
 
+@prism("device")
+@template(CUT=constexpr(AddCut))
+@requires(thread[1])
+def place_of(
+    leaders: ptr(const(int32)) @ grid[1], piece: int32 @ thread[1], there: bool @ thread[1], s: Sizes @ grid[1]
+) -> (int32, int32) @ thread[1]:
+    """Which block has the first part of a piece, and how many parts there are: 1 of what is not `there`."""
+    each: int32 = max(1, (s.keys + (CUT.keys - 1)) / CUT.keys)
+    pieces: int32 = s.batches * s.heads * s.strips
+    place: vector(int32, 2) = vector(int32, 2)(0, 1)
+    if there and CUT.lengths:
+        place = load_vector(leaders[2 * int64(piece)], 2)
+    elif there:
+        place[0] = block_of(piece * each, pieces * each, s.blocks)
+        place[1] = block_of(piece * each + each - 1, pieces * each, s.blocks) - place[0] + 1
+    return place[0], place[1]
+
+
+@prism("device")
+@template(CUT=constexpr(AddCut))
+@requires(thread[1])
+def join_parts(
+    sums: float32[4] @ thread[1], facts: float32[2] @ thread[1], partial: ptr(const(float32)) @ grid[1],
+    leader: int32 @ thread[1], parts: int32 @ thread[1], first: int32 @ thread[1], r: int32 @ thread[1], c: int32 @ thread[1],
+    s: Sizes @ grid[1],
+):  # fmt: skip
+    """Add up every `CUT.each`th part from `first` on: of row r of a piece four columns from c on."""
+    for p in range(first, parts, CUT.each * CUT.deep):
+        few: vector(float32, 4)[CUT.deep]
+        of_few: vector(float32, 2)[CUT.deep]
+        for i in range(CUT.deep):  # no branches between loads
+            slot: int32 = slot_of(leader, min(p + i * CUT.each, parts - 1)) * s.strip + r
+            of_few[i] = load_vector(partial[slot * (s.padded_v + 4) + s.padded_v], 2)
+            few[i] = load_vector(partial[slot * (s.padded_v + 4) + min(c, s.padded_v - 4)], 4)
+        for i in range(CUT.deep):
+            if p + i * CUT.each < parts:
+                join(sums, facts, few[i], of_few[i][0], of_few[i][1])
+
+
+@prism("device")
+@template(CUT=constexpr(AddCut))
+@requires(block[1], thread[CUT.threads])
+def join_lanes(sums: float32[4] @ thread[1], facts: float32[2] @ thread[1]):
+    """Add up what those threads of a warp have that have the same columns: all of them get it."""
+    for x in range(CUT.steps):
+        others: vector(float32, 4) @ thread[1] = vector(float32, 4)(sums[0], sums[1], sums[2], sums[3])
+        others = shuffle_xor(others, CUT.lanes << x)
+        largest: float32 @ thread[1] = shuffle_xor(facts[0], CUT.lanes << x)
+        total: float32 @ thread[1] = shuffle_xor(facts[1], CUT.lanes << x)
+        with group(thread[1]):
+            join(sums, facts, others, largest, total)
+
+
 @prism("global")
 @template(T=dtype, CUT=constexpr(AddCut))
 @requires(grid[1], block[1], thread[CUT.threads])
@@ -145,8 +198,6 @@ def add_parts(
     b: int32 @ block[1] = id()
     many: int32 @ grid[1] = (s.columns_v + (4 * CUT.lanes - 1)) / (4 * CUT.lanes)  # times that these columns are in a row
     of_all: int32 @ grid[1] = s.heads * s.shared_by
-    pieces: int32 @ grid[1] = s.batches * s.heads * s.strips
-    each: int32 @ grid[1] = max(1, (s.keys + (CUT.keys - 1)) / CUT.keys)
     with (
         partition(
             o, block[1], lambda h, n, c: h / of_all * s.o_batch + h % of_all * s.o_head + n * s.o_token + c, races="allow"
@@ -160,35 +211,16 @@ def add_parts(
         within: int32 @ thread[1] = int32(unit - int64(piece) * (many * s.strip))
         r: int32 @ thread[1] = piece % s.strips * 64 + within / many
         c: int32 @ thread[1] = (within % many * CUT.lanes + t % CUT.lanes) * 4
-        parts: int32 @ thread[1] = 0
+        leader: int32 @ thread[1] = 0
+        parts: int32 @ thread[1] = 1
         sums: float32[4] @ thread[1] = [0, 0, 0, 0]
         facts: float32[2] @ thread[1] = [LEAST, 0]
         with group(thread[1]):
-            place: vector(int32, 2) = vector(int32, 2)(0, 1)
-            if piece < pieces and r < s.shared_by * s.tokens:
-                if CUT.lengths:
-                    place = load_vector(leaders[2 * int64(piece)], 2)
-                else:
-                    place[0] = block_of(piece * each, pieces * each, s.blocks)
-                    place[1] = block_of(piece * each + each - 1, pieces * each, s.blocks) - place[0] + 1
-            parts = place[1]
-            for p in range(t / CUT.lanes % CUT.each if parts > 1 else parts, parts, CUT.each * CUT.deep):
-                few: vector(float32, 4)[CUT.deep]
-                of_few: vector(float32, 2)[CUT.deep]
-                for i in range(CUT.deep):  # no branches between loads
-                    slot: int32 = slot_of(place[0], min(p + i * CUT.each, parts - 1)) * s.strip + within / many
-                    of_few[i] = load_vector(partial[slot * (s.padded_v + 4) + s.padded_v], 2)
-                    few[i] = load_vector(partial[slot * (s.padded_v + 4) + min(c, s.padded_v - 4)], 4)
-                for i in range(CUT.deep):
-                    if p + i * CUT.each < parts:
-                        join(sums, facts, few[i], of_few[i][0], of_few[i][1])
-        for x in range(CUT.steps):
-            others: vector(float32, 4) @ thread[1] = vector(float32, 4)(sums[0], sums[1], sums[2], sums[3])
-            others = shuffle_xor(others, CUT.lanes << x)
-            largest: float32 @ thread[1] = shuffle_xor(facts[0], CUT.lanes << x)
-            total: float32 @ thread[1] = shuffle_xor(facts[1], CUT.lanes << x)
-            with group(thread[1]):
-                join(sums, facts, others, largest, total)
+            there: bool = piece < s.batches * s.heads * s.strips and r < s.shared_by * s.tokens
+            leader, parts = place_of(leaders, piece, there, s, CUT=CUT)
+            if parts > 1:
+                join_parts(sums, facts, partial, leader, parts, t / CUT.lanes % CUT.each, within / many, c, s, CUT=CUT)
+        join_lanes(sums, facts, CUT=CUT)
         if CUT.split > 1:
             with partition(beside, thread[1], lambda e: (t / 32, e), races="allow") as mine, group(thread[1]):
                 if t % 32 < CUT.lanes:

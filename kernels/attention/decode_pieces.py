@@ -144,14 +144,15 @@ def clear_rows(tile: shared(T[KEYS, DIM], swizzle=128) @ thread[THREADS], first:
 @template(T=dtype)
 @requires(thread[1])
 def load_query(
-    q: ptr(const(T)) @ grid[1], start: int64 @ thread[1], top: int32 @ thread[1], r: int32 @ thread[1], c: int32 @ thread[1],
-    s: Sizes @ grid[1],
+    q: ptr(const(T)) @ grid[1], piece: int32 @ thread[1], r: int32 @ thread[1], c: int32 @ thread[1], s: Sizes @ grid[1],
 ) -> vector(T, 8) @ thread[1]:
-    """Return 8 elements, from c on, of row `top + r` of a head of keys; zeros behind the rows and columns.
+    """Return 8 elements, from c on, of row r of a piece; zeros behind the rows and columns.
 
-    The head's queries begin at `start`. Row n is head `n % shared_by`, of those that share it, of token `n / shared_by`.
+    Row n of a head of keys is head `n % shared_by`, of those that share it, of token `n / shared_by`.
     """
-    n: int32 = top + r
+    batch: int32 = piece / s.strips / s.heads
+    start: int64 = batch * s.q_batch + piece / s.strips % s.heads * s.shared_by * s.q_head
+    n: int32 = piece % s.strips * 64 + r
     few: vector(T, 8) = vector(T, 8)(0)
     if n < s.shared_by * s.tokens and c < s.columns:
         few = load_vector(q[start + n % s.shared_by * s.q_head + n / s.shared_by * s.q_token + c], 8)
@@ -205,18 +206,18 @@ def scale_rows(
 @requires(warp[1])
 def bring(
     tile: shared(T[KEYS, DIM], swizzle=128) @ warp[1],
-    x: (ptr(const(T)) if PAGE % 16 > 0 else const(CUtensorMap(T, 1, 1, BOX, DIM, swizzle=128))) @ grid[1],
+    x: (ptr(const(T)) if PAGE % 8 > 0 else const(CUtensorMap(T, 1, 1, BOX, DIM, swizzle=128))) @ grid[1],
     steps: Steps @ warp[1], batch: int32 @ warp[1], head: int32 @ warp[1], first: int32 @ warp[1], column: int32 @ warp[1],
     length: int32 @ warp[1], table: ptr(const(int32)) @ grid[1], s: Sizes @ grid[1],
 ):
     """Load a tile of a sequence's keys or values from `first` on; zeros, in place of pages from `length` on.
 
-    Where a page has no multiple of 16 keys, row by row, since pages end anywhere. Where `ONCE`, it leaves the L2 first.
+    Where a page has no multiple of 8 keys, row by row, since pages end anywhere. Where `ONCE`, it leaves the L2 first.
 
     Perspective: warp.
     Test:        tests/kernels/test_attention_decode.py
     """
-    if PAGE % 16 > 0:
+    if PAGE % 8 > 0:
         t: int32 @ thread[1] = id()
         with partition(tile, thread[1], lambda e: (e / DIM, e % DIM)) as own, async_(own) as coming, group(thread[1]):
             for e in range(8 * t, KEYS * DIM, 8 * 32, unroll=2):

@@ -105,6 +105,7 @@ def select(
 
         @requires(block[1], thread[THREADS])
         def store(tile: int32 @ block[1]):
+            block.fill(number, prefix + held, 1 if tile == tiles - 1 else 0)  # first: a host that waits goes on then
             valid: int32 @ block[1] = int32(min(max(room - prefix, 0), int64(held)))
             aligned: int32 @ block[1] = -1 if y_skew < 0 else int32((y_skew + prefix) % VECTOR)
             items: T[ITEMS] @ thread[1]
@@ -124,7 +125,6 @@ def select(
                 block.store_flagged(
                     target, items, flags, before, valid, aligned, TO=TO, AS=result, WIDTH=WIDTH, THREADS=THREADS, VECTOR=VECTOR,
                 )
-            block.fill(number, prefix + held, 1 if tile == tiles - 1 else 0)
 
         @requires(block[1], thread[THREADS])
         def keep():

@@ -78,6 +78,7 @@ def encode(
             def store(tile: int32 @ block[1]):
                 begin: int64 @ block[1] = int64(tile) * TILE
                 final: int32 @ block[1] = 1 if tile == tiles - 1 else 0
+                block.fill(number, prefix + held, final)  # first: a host that waits goes on then
                 valid: int32 @ block[1] = int32(min(max(room - prefix, 0), int64(held)))
                 aligned: int32 @ block[1] = skew_at(y_skew, prefix, VECTOR=VECTOR)
                 items: T[ITEMS] @ thread[1]
@@ -92,7 +93,6 @@ def encode(
                     ended: bool @ block[1] = held > 0 and 0 < prefix <= room
                     closed: bool @ block[1] = final == 1 and prefix + held <= room
                     store_lengths(inside, starts, min(held - 1, valid), begin, ended, since, held, n, closed, THREADS=THREADS)
-                block.fill(number, prefix + held, final)
 
             @requires(block[1], thread[THREADS])
             def keep():

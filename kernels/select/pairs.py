@@ -83,6 +83,7 @@ def unique_pairs(
 
             @requires(block[1], thread[THREADS])
             def store(tile: int32 @ block[1]):
+                block.fill(number, prefix + held, 1 if tile == tiles - 1 else 0)  # first: a host that waits goes on then
                 valid: int32 @ block[1] = int32(min(max(room - prefix, 0), int64(held)))
                 key_skew: int32 @ block[1] = skew_at(out_skew, prefix, VECTOR=VECTOR)
                 value_skew: int32 @ block[1] = skew_at(out_skew, prefix, VECTOR=WIDE)
@@ -97,7 +98,6 @@ def unique_pairs(
                             first, second, items, values, flags, before, valid, key_skew, value_skew, WIDTH=WIDTH,
                             THREADS=THREADS, VECTOR=VECTOR, WIDE=WIDE,
                         )
-                block.fill(number, prefix + held, 1 if tile == tiles - 1 else 0)
 
             @requires(block[1], thread[THREADS])
             def keep():

@@ -128,6 +128,10 @@ def split_apart(
 
                 @requires(block[1], thread[THREADS])
                 def store(tile: int32 @ block[1]):
+                    last: int32 @ block[1] = 1 if tile == tiles - 1 else 0
+                    block.fill(number, prefix + held, last)  # first: a host that waits goes on then
+                    if WAYS == 3:
+                        block.fill(other_number, other_prefix + others_held, last)
                     many: int32 @ block[1] = extent(tile, n, TILE=TILE)
                     begin: int64 @ block[1] = int64(tile) * TILE - prefix - other_prefix
                     items: T[ITEMS] @ thread[1]
@@ -144,10 +148,6 @@ def split_apart(
                                     many, first_skew, second_skew, rest_skew, WIDTH=WIDTH, THREADS=THREADS, VECTOR=VECTOR,
                                     WAYS=WAYS,
                                 )
-                    last: int32 @ block[1] = 1 if tile == tiles - 1 else 0
-                    block.fill(number, prefix + held, last)
-                    if WAYS == 3:
-                        block.fill(other_number, other_prefix + others_held, last)
 
                 @requires(block[1], thread[THREADS])
                 def keep():

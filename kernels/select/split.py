@@ -4,14 +4,16 @@ from prism.lang import (
     attr, block, const, constexpr, count, dtype, function, grid, group, id, int32, int64, mailbox, partition, prism, ptr,
     requires, template, thread, uint32, uint64,
 )
+from prism.kernels.select.compaction import bits_within
 from prism.kernels.select.conditions import is_set
+from prism.kernels.select.packed import load_flags
 from prism.lib.thread import extent, operators
 
 
 @prism("global")
 @template(
-    T=dtype, TI=dtype, M=dtype, C=dtype, TEST=function, THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int),
-    BLOCKS=constexpr(int), WORDS=constexpr(int),
+    T=dtype, TI=dtype, M=dtype, C=dtype, TEST=function, BYTES=constexpr(bool, default=False), THREADS=constexpr(int),
+    ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int), WORDS=constexpr(int),
 )
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
@@ -23,7 +25,7 @@ def split(
     """`y` becomes the elements `x[i]` for which `TEST(mask[i])`, `kept[0]` of them, and the others behind them, in their order.
 
     Perspective: grid, of any number of blocks of `THREADS` threads.
-    Shapes:      `x`, `mask`, `y`: `n` elements, at least one; `y`: no memory of `x` or `mask`. `C`, `skew`, `mask_skew`,
+    Shapes:      `x`, `mask`, `y`: `n` elements, at least one; `y`: no memory of `x` or `mask`. `C`, `BYTES`, `skew`, `mask_skew`,
                  `otherwise`, `unset`, `words`, `capacity`, `control`: as of `select`. `unset`: what the test is not true of.
     Errors:      `kept[0]` must be how many the flags say.
     Test:        tests/kernels/test_select.py
@@ -43,18 +45,14 @@ def split(
             nonlocal coming
             start: int64 @ block[1] = int64(tile) * TILE
             many: int32 @ block[1] = extent(tile, n, TILE=TILE)
-            marks: C[ITEMS] @ thread[1]
-            flags: uint32 @ thread[1] = 0
             at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=WIDTH)
-            with partition(mask, block[1], offset=start) as source:
-                block.load_tile(source, marks, many, unset, mask_skew, 0, WIDTH=WIDTH, REVERSE=False, SPARE=False)
+            flags: uint32 @ thread[1] = load_flags(
+                mask, tile, n, blocks, mask_skew, unset, TEST=TEST, BYTES=BYTES, THREADS=THREADS, ITEMS=ITEMS, WIDTH=WIDTH,
+            )
             with partition(x, block[1], offset=start) as source:
                 block.load_tile(source, ahead, many, otherwise, skew, 0, WIDTH=WIDTH, REVERSE=False, SPARE=False)
-            block.prefetch_tile(mask, tile + blocks, n, TILE=TILE)  # about what this block draws next
-            block.prefetch_tile(x, tile + blocks, n, TILE=TILE)
-            for k in range(ITEMS):
-                there: bool @ thread[1] = at + (k // WIDTH * 32 * WIDTH + k % WIDTH) < many
-                flags = flags | uint32(1 if there and TEST(marks[k]) else 0) << k
+            block.prefetch_tile(x, tile + blocks, n, TILE=TILE)  # about what this block draws next
+            flags = flags & bits_within(many - at, ITEMS=ITEMS, WIDTH=WIDTH)
             coming = block.separate(ahead, flags, WIDTH=WIDTH, THREADS=THREADS)
             return int64(coming)
 

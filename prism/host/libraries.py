@@ -54,50 +54,51 @@ def of_cupy() -> Library:
     return Library(_two_of_cupy, _of_cupy, lambda device: current(device).ptr, reserve, shape, _one_of_cupy)
 
 
+# Of CuPy's arrays a size is read sooner than a shape, which it makes anew, and so is whether strides follow from the shape.
+
+
 def _one_of_cupy(x: Any) -> Facts:
     memory = x.data
     pointer, device = memory.ptr, memory.device_id
-    return (pointer,), device, (pointer & 15, device, x.dtype, x.shape, x.strides)
+    shape = x.size if x.ndim == 1 else x.shape
+    return (pointer,), device, (pointer & 15, device, x.dtype, shape, x._c_contiguous or x.strides)
 
 
 def _two_of_cupy(x: Any, y: Any) -> tuple[int, int, int, tuple[Hashable, ...]]:
     """Read an array and a result; those of another library have no such attributes."""
     memory, room = x.data, y.data
     source, target, device = memory.ptr, room.ptr, memory.device_id
-    low = (source & 15) << 4 | target & 15
+    low = (source | target) & 15 and (source & 15, target & 15)
     return (
         source, target, device,
-        (low, device, room.device_id, x.dtype, y.dtype, x.shape, y.shape, x.strides, y.strides),
+        (
+            low, device, room.device_id, x.dtype, y.dtype,
+            x.size if x.ndim == 1 else x.shape, y.size if y.ndim == 1 else y.shape,
+            x._c_contiguous or x.strides, y._c_contiguous or y.strides,
+        ),
     )  # fmt: skip
 
 
 def _of_cupy(arrays: Sequence[Any]) -> Facts:
-    if len(arrays) == 2:
+    if (many := len(arrays)) == 1:
+        return _one_of_cupy(arrays[0])
+    if many == 2:
         source, target, device, both = _two_of_cupy(*arrays)
         return (source, target), device, both
-    if (many := len(arrays)) >= 3:  # as calls of several arrays have: a loop costs as much as a fact
-        x, y, z = arrays if many == 3 else arrays[:3]
-        of_x, of_y, of_z = x.data, y.data, z.data
-        first, second, third = of_x.ptr, of_y.ptr, of_z.ptr
-        low, device = (first | second | third) & 15 and (first & 15, second & 15, third & 15), of_x.device_id
-        places: tuple[int, ...] = (first, second, third)
-        found: tuple[Hashable, ...] = (
-            low, device, of_y.device_id, of_z.device_id, x.dtype, y.dtype, z.dtype,
-            x.shape, y.shape, z.shape, x.strides, y.strides, z.strides,
-        )  # fmt: skip
-        for x in arrays[3:] if many > 3 else ():
-            memory = x.data
-            pointer = memory.ptr
-            places += (pointer,)
-            found += (pointer & 15, memory.device_id, x.dtype, x.shape, x.strides)
-        return places, device, found
-    pointers, facts = [], []
-    for x in arrays:
-        memory = x.data
-        pointer = memory.ptr
-        pointers.append(pointer)
-        facts.append((pointer & 15, memory.device_id, x.dtype, x.shape, x.strides))
-    return tuple(pointers), facts[0][1], tuple(facts)
+    x, y, z = arrays if many == 3 else arrays[:3]  # as calls of several arrays have: a loop costs as much as a fact
+    of_x, of_y, of_z = x.data, y.data, z.data
+    first, second, third = of_x.ptr, of_y.ptr, of_z.ptr
+    low, device = (first | second | third) & 15 and (first & 15, second & 15, third & 15), of_x.device_id
+    places: tuple[int, ...] = (first, second, third)
+    found: tuple[Hashable, ...] = (
+        low, device, of_y.device_id, of_z.device_id, x.dtype, y.dtype, z.dtype,
+        x.size if x.ndim == 1 else x.shape, y.size if y.ndim == 1 else y.shape, z.size if z.ndim == 1 else z.shape,
+        x._c_contiguous or x.strides, y._c_contiguous or y.strides, z._c_contiguous or z.strides,
+    )  # fmt: skip
+    for x in arrays[3:] if many > 3 else ():
+        place, _, facts = _one_of_cupy(x)
+        places, found = places + place, found + facts
+    return places, device, found
 
 
 def of_torch() -> Library:
@@ -143,38 +144,32 @@ def _two_of_torch(x: Any, y: Any) -> tuple[int, int, int, tuple[Hashable, ...]]:
 
 
 def _of_torch(arrays: Sequence[Any]) -> Facts:
-    if len(arrays) == 2:
+    if (many := len(arrays)) == 1:
+        return _one_of_torch(arrays[0])
+    if many == 2:
         source, target, device, both = _two_of_torch(*arrays)
         return (source, target), device, both
-    if (many := len(arrays)) >= 3:
-        x, y, z = arrays if many == 3 else arrays[:3]
-        of_x, of_y, of_z = x.dtype, y.dtype, z.dtype
-        strange = x.is_neg() or y.is_neg() or z.is_neg() or of_x.is_complex or of_y.is_complex or of_z.is_complex
-        if x.is_cuda and y.is_cuda and z.is_cuda and not strange:
-            first, second, third = x.data_ptr(), y.data_ptr(), z.data_ptr()
-            low, device = (first | second | third) & 15 and (first & 15, second & 15, third & 15), x.get_device()
-            places: tuple[int, ...] = (first, second, third)
-            found: tuple[Hashable, ...] = (
-                low, device, y.get_device(), z.get_device(), of_x, of_y, of_z,
-                x.shape, y.shape, z.shape, x.stride(), y.stride(), z.stride(),
-            )  # fmt: skip
-            for x in arrays[3:] if many > 3 else ():
-                given = x.dtype
-                if not x.is_cuda or x.is_neg() or (given.is_complex and x.is_conj()):
-                    raise TypeError("its memory alone does not say what it is")
-                pointer = x.data_ptr()
-                places += (pointer,)
-                found += (pointer & 15, x.get_device(), given, x.shape, x.stride())
-            return places, device, found
-    pointers, facts = [], []
-    for x in arrays:
-        given = x.dtype
-        if not x.is_cuda or x.is_neg() or (given.is_complex and x.is_conj()):
-            raise TypeError("its memory alone does not say what it is")
-        pointer = x.data_ptr()
-        pointers.append(pointer)
-        facts.append((pointer & 15, x.get_device(), given, x.shape, x.stride()))
-    return tuple(pointers), facts[0][1], tuple(facts)
+    x, y, z = arrays if many == 3 else arrays[:3]
+    of_x, of_y, of_z = x.dtype, y.dtype, z.dtype
+    strange = x.is_neg() or y.is_neg() or z.is_neg() or of_x.is_complex or of_y.is_complex or of_z.is_complex
+    if strange or not (x.is_cuda and y.is_cuda and z.is_cuda):
+        return _each_of_torch(arrays)
+    first, second, third = x.data_ptr(), y.data_ptr(), z.data_ptr()
+    low, device = (first | second | third) & 15 and (first & 15, second & 15, third & 15), x.get_device()
+    places: tuple[int, ...] = (first, second, third)
+    found: tuple[Hashable, ...] = (
+        low, device, y.get_device(), z.get_device(), of_x, of_y, of_z,
+        x.shape, y.shape, z.shape, x.stride(), y.stride(), z.stride(),
+    )  # fmt: skip
+    for x in arrays[3:] if many > 3 else ():
+        place, _, facts = _one_of_torch(x)
+        places, found = places + place, found + facts
+    return places, device, found
+
+
+def _each_of_torch(arrays: Sequence[Any]) -> Facts:
+    places, devices, facts = zip(*map(_one_of_torch, arrays), strict=True)
+    return sum(places, ()), devices[0], facts
 
 
 __all__ = ["Facts", "Kind", "Library", "of_cupy", "of_torch"]

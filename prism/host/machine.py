@@ -13,7 +13,7 @@ import numpy as np
 from prism.host import memory
 from prism.host.lazies import NumberInfo
 from prism.host.plan import SCRATCH, WORDS, Buffer, Clear, Machine, Map, Plan, Step
-from prism.host.warm import Mapped, Slot, Warm
+from prism.host.warm import LASTING, Mapped, Slot, Warm
 from prism.lang.types.structs import dtype_called
 from prism.runtime.arrays import ArrayInfo
 from prism.runtime.device import device
@@ -94,6 +94,7 @@ class Ready:
         )  # then its address is another one in each call, as those of arrays are
         self._arrays = {name: number for number, name in enumerate((*names, SCRATCH) if self._roomy else names)}
         self._alone = len(plan.steps) == 1
+        self._lasting: dict[tuple[int, int], tuple[int, int]] = {}
         self._steps = tuple(self._ready(step) for step in plan.steps)
 
     def __call__(self, pointers: tuple[int, ...], stream: int) -> None:
@@ -121,6 +122,15 @@ class Ready:
 
         What one step leaves there for the next is this thread's: others launch on the same stream, between the two.
         """
+        key = (stream, 0 if self._alone else threading.get_ident())
+        if (found := self._lasting.get(key)) is not None:
+            return found
+        found = self._ask(stream)
+        if stream in LASTING:  # it may have more of it later: these steps are as well off with the old
+            self._lasting[key] = found
+        return found
+
+    def _ask(self, stream: int) -> tuple[int, int]:
         plan = self._plan
         words = KEPT.get(self.ordinal, stream, plan.words, plan.tag) if plan.words else 0
         if not plan.scratch or self._roomy:
@@ -178,18 +188,17 @@ def _tag_of(thread: int) -> str:
 
 def run_on_host(plan: Plan, arrays: Mapping[str, Any], **options: Any) -> None:
     """Run a plan on the reference machine, on NumPy arrays that lie in memory without gaps; `options` as of its `run`."""
-    held: dict[Buffer, Any] = {}
+    beside = {WORDS: np.zeros(plan.words, np.uint8), SCRATCH: np.empty(plan.scratch, np.uint8)}
 
     def found(buffer: Buffer, scalar: str) -> Any:
-        if buffer.name not in (WORDS, SCRATCH):
-            if isinstance(given := arrays[buffer.name], NumberInfo):
-                return np.uint64(given.pointer)
-            array = memory.plain(arrays[buffer.name], scalar)
-            return array[buffer.offset // array.itemsize :] if buffer.offset else array
-        if buffer not in held:
-            make = np.zeros if buffer.name == WORDS else np.empty
-            held[buffer] = make(buffer.count, dtype_called(buffer.dtype))
-        return held[buffer].view(dtype_called(scalar))
+        if (room := beside.get(buffer.name)) is not None:
+            end = buffer.offset + buffer.count * dtype_called(buffer.dtype).itemsize
+            assert end <= room.size or not buffer.count, f"{buffer} is beyond the end of the plan's memory"
+            return room[buffer.offset : end].view(dtype_called(scalar))
+        if isinstance(given := arrays[buffer.name], NumberInfo):
+            return np.uint64(given.pointer)
+        array = memory.plain(given, scalar)
+        return array[buffer.offset // array.itemsize :] if buffer.offset else array
 
     for step in plan.steps:
         if isinstance(step, Clear):

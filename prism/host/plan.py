@@ -11,7 +11,7 @@ from prism.lang.surface import Kernel
 from prism.lang.types.structs import dtype_called
 from prism.runtime.instance import Instance, instance
 
-_ALIGNED = 256  # bytes: what each part of the scratch memory is aligned to
+ALIGNED = 256  # bytes: what each part of the scratch memory is aligned to
 WORDS, SCRATCH, OUT = "words", "scratch", "out"
 """Names of memory that is no argument of the call: see `Plan`. `OUT` is the call's first, or only, result."""
 
@@ -118,7 +118,7 @@ class Scratch:
     def take(self, dtype: str, count: int) -> Buffer:
         """Return room for so many elements of a kernel's type."""
         found = Buffer(SCRATCH, self.used, dtype, count)
-        self.used += math.ceil(count * size_of(dtype) / _ALIGNED) * _ALIGNED
+        self.used += math.ceil(count * size_of(dtype) / ALIGNED) * ALIGNED
         return found
 
 

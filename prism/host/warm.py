@@ -21,7 +21,7 @@ Memory = tuple[int, ...]
 """Where a stream's memory beside the arrays begins."""
 _MOST = 1024  # places of arrays that maps are kept for
 # The legacy default stream's handles: it lives as long as the process, and with it the memory that is its own.
-_LASTING = (0, 1)
+LASTING = (0, 1)
 
 
 class Warm:
@@ -65,11 +65,9 @@ class Warm:
             RuntimeError: the legacy default stream's scratch memory must be allocated while another stream is captured.
             DeviceError: the driver refuses the launch.
         """
-        free = self._always
+        free = self._lasting.get(stream) if self._always is None else self._always
         if free is None:
-            free = None if self._maps else self._lasting.get(stream)
-            if free is None:
-                free = self._free.get(self._place(addresses, self._memory(stream, beside)))
+            free = self._free.get(self._place(addresses, stream, beside))
         if free is None or (self._several and device.current_device() != self._launcher.ordinal):
             return self._launch(addresses, stream, beside)
         try:
@@ -77,8 +75,8 @@ class Warm:
         except IndexError:
             held = self._launcher.prepare(self._blocks, self._threads, self._with(addresses, stream, beside)[0])
         words, configuration, function, arguments, captured = held
-        if self._first >= 0:
-            words[self._first] = addresses[0]
+        if (first := self._first) >= 0:
+            words[first] = addresses[0]
             words[self._second] = addresses[1]
         else:
             for at, which, offset in self._words:
@@ -93,27 +91,25 @@ class Warm:
             self._launch(addresses, stream, beside)
         return None
 
-    def _memory(self, stream: int, beside: Memory | None) -> Memory:
-        """Return where the memory beside the arrays begins that the kernel takes."""
-        if self._ask is None:
-            return ()
-        return self._ask(stream) if beside is None else beside
-
     def _with(self, addresses: Memory, stream: int, beside: Memory | None) -> tuple[list[Any], Memory]:
         """Return all values, and what they are kept for: the places of the arrays, or of what is beside them."""
-        memory = self._memory(stream, beside)
         values = list(self._values)
-        for position, which, offset in self._beside:
-            values[position] = memory[which] + offset
+        if self._ask is not None:
+            beside = self._ask(stream) if beside is None else beside
+            for position, which, offset in self._beside:
+                values[position] = beside[which] + offset
         for position, which, offset in self._slots:
             values[position] = addresses[which] + offset
         for position, which, offset, facts in self._maps:
             values[position] = replace(facts, pointer=addresses[which] + offset)
-        return values, self._place(addresses, memory)
+        return values, self._place(addresses, stream, beside)
 
-    def _place(self, addresses: Memory, memory: Memory) -> Memory:
+    def _place(self, addresses: Memory, stream: int, beside: Memory | None) -> Memory:
         """Return what packed launches are kept for: what is beside the arrays, and where there are maps, the arrays' places."""
-        return (addresses + memory if memory else addresses) if self._maps else memory
+        if self._ask is None:
+            return addresses if self._maps else ()
+        memory = self._ask(stream) if beside is None else beside
+        return addresses + memory if self._maps else memory
 
     def _launch(self, addresses: Memory, stream: int, beside: Memory | None) -> None:
         """Launch as any kernel is; what takes the same memory may be packed from here on."""
@@ -130,5 +126,5 @@ class Warm:
             return
         if self._ask is None:
             self._always = self._free[kept_for]
-        elif self._alone and stream in _LASTING:  # it may have more of it later: one kernel is as well off with the old
+        elif self._alone and stream in LASTING:  # it may have more of it later: one kernel is as well off with the old
             self._lasting[stream] = self._free[kept_for]

@@ -1,6 +1,7 @@
-"""The cases of all algorithms, for compute-sanitizer to watch: `python -m tests.gpu.sanitized [aligned] [MOST] [ALGORITHM ...]`.
+"""The cases of all algorithms, for compute-sanitizer to watch: `python -m tests.gpu.sanitized [FLAG] [MOST] [ALGORITHM ...]`.
 
-With `aligned`, no hgemm whose result's rows begin at odd addresses: see test_sanitizer.py. With a number, arrays of at most so
+With `aligned`, no hgemm whose result's rows begin at odd addresses; with `apart`, no gradients of packed sequences: see
+test_sanitizer.py. With a number, arrays of at most so
 many elements: racecheck takes minutes for what a kernel does in a second. With names of algorithms, as the manifest has them,
 theirs alone.
 """
@@ -18,7 +19,16 @@ import numpy as np
 import torch
 
 from prism.lang import uint32
-from prism.lib import algorithms, argsort, attention, attention_backward, segmented_argsort, segmented_sort, sort
+from prism.lib import (
+    algorithms,
+    argsort,
+    attention,
+    attention_backward,
+    attention_decode,
+    segmented_argsort,
+    segmented_sort,
+    sort,
+)
 from prism.lib.algorithms.attention.cases import CASES
 from prism.lib.algorithms.attention_backward.cases import CASES as GRADIENTS
 from prism.lib.cases import Case
@@ -29,6 +39,13 @@ def out_of(case: Case, arrays: Any) -> dict[str, Any]:
     """Zeros for the result of an hgemm, or of attention: initcheck does not see what the tensor copy engine writes."""
     stored = case.function in ("hgemm", "attention")
     return {"out": cupy.zeros(expected(case, arrays).shape, "float16")} if stored else {}
+
+
+def zero_first(function: str) -> None:
+    """Have results lie where zeros were, if nobody can give memory for them that the tensor copy engine writes: as `out_of`."""
+    if function == "attention_backward":
+        cupy.get_default_memory_pool().free_all_blocks()
+        cupy.zeros(1 << 26, cupy.uint8)  # given back at once: what is made next lies there
 
 
 def attentions() -> list[tuple[str, Callable[[], Any], Any]]:
@@ -57,19 +74,35 @@ def attentions() -> list[tuple[str, Callable[[], Any], Any]]:
     return [*found, ("of packed sequences", call, wanted)]
 
 
+def pages() -> list[tuple[str, Callable[[], Any], Any]]:
+    """Return a call of decoding with pages, of which the last one is not full."""
+    case, random = CASES[0], np.random.default_rng(0)
+    q, k, v = case.make(random, (1, 2, 70, 64), "float16")
+    wanted, table = case.oracle(q[:, :, -1:], k, v), np.array([[3, 0, 5, 1, 2]], np.int32)
+    given = [cupy.asarray(q[:, :, -1:])]
+    for x in (k, v):
+        cache = np.zeros((6, 2, 16, 64), np.float16)
+        cache[table[0]] = np.pad(x[0], ((0, 0), (0, 10), (0, 0))).reshape(2, 5, 16, 64).swapaxes(0, 1)
+        given.append(cupy.asarray(cache))
+    more = {"lengths": cupy.array([70], "int32"), "page_table": cupy.asarray(table)}
+    return [("of pages", lambda: attention_decode(*given, **more), wanted)]
+
+
 def gradients() -> list[tuple[str, Callable[[], Any], Any]]:
-    """Return a call of the backward of packed sequences: of equal weights, powers of two, so that gradients are exact."""
+    """Return calls of the backward of packed sequences: of equal weights, powers of two, so that gradients are exact."""
     case, random = GRADIENTS[0], np.random.default_rng(0)
     parts = [case.make(random, (1, 2, length, 16), "float16") for length in (64, 0, 128, 1)]
     given = [cupy.asarray(np.concatenate(one, 2)[0]) for one in zip(*parts, strict=True)]
     wanted = [np.concatenate(one, 2).ravel() for one in zip(*(case.oracle(*part) for part in parts), strict=True)]
     offsets = cupy.array([0, 64, 64, 192, 193], "int32")
 
-    def call() -> Any:
-        found = attention_backward(*given, offsets=offsets, layout="bhld")
+    def call(again: bool) -> Any:
+        zero_first("attention_backward")
+        found = attention_backward(*given, offsets=offsets, layout="bhld", deterministic=again)
         return cupy.concatenate([x.ravel() for x in found])
 
-    return [("of packed sequences", call, np.concatenate(wanted))]
+    text = "of packed sequences, deterministic {}"
+    return [(text.format(x), functools.partial(call, x), np.concatenate(wanted)) for x in (False, True)]
 
 
 def further() -> dict[str, list[tuple[str, Callable[[], Any], Any]]]:
@@ -82,7 +115,8 @@ def further() -> dict[str, list[tuple[str, Callable[[], Any], Any]]]:
     x, y, offsets = cupy.asarray(rows), cupy.asarray(long), cupy.asarray(cuts)
     return {
         "attention": attentions(),
-        "attention_backward": gradients(),
+        "attention_backward": [] if "apart" in sys.argv else gradients(),
+        "attention_decode": pages(),
         "merge": [("sort by less", lambda: sort(y, less=lambda a, b: uint32(b) < uint32(a)), np.sort(long)[::-1])],
         "sort": [
             ("rows in clusters", lambda: sort(x), np.sort(rows)),
@@ -108,6 +142,7 @@ def watch(case: Case, known: set[str]) -> None:
             continue
         arrays = case.arrays(shape, case.dtypes[number == 1 and len(case.dtypes) > 1])
         for elements in (0, 3) if case.function not in known else (3 * (number % 2),):
+            zero_first(case.function)
             place = functools.partial(past, cupy, elements=elements)
             check(case, arrays, place, cupy.asnumpy, **out_of(case, arrays))
 
@@ -116,7 +151,7 @@ MOST = next((int(one) for one in sys.argv[1:] if one.isdigit()), 1 << 62)
 
 if __name__ == "__main__":
     seen: set[str] = set()
-    names = [name for name in sys.argv[1:] if name != "aligned" and not name.isdigit()]
+    names = [name for name in sys.argv[1:] if name not in ("aligned", "apart") and not name.isdigit()]
     parts = [part for part in algorithms.parts("cases") if not names or part[0] in names]
     for one in (case for _, module in parts for case in module.CASES):
         watch(one, seen)

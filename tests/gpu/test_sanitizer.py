@@ -7,23 +7,33 @@ from pathlib import Path
 
 import pytest
 
+from prism.lib import algorithms
+
 ROOT = Path(__file__).parents[2]
 SANITIZER = shutil.which("compute-sanitizer") or shutil.which("compute-sanitizer", path="/usr/local/cuda/bin")
 
 OPTIONS = {"memcheck": ["--report-api-errors", "no"]}
 """Bindings of the driver ask it for functions that it may not have: no error of a kernel."""
-CALLS = {"racecheck": ["aligned"]}
+CALLS = {"racecheck": ["aligned"], "synccheck": ["apart"]}
 """An hgemm to rows at odd addresses has warps write a tile, arrive by one lane after the warp's barrier, and other warps read
-it: racecheck takes the lane that arrives for the only one whose writes are ordered, and reports those of the other 31."""
+it: racecheck takes the lane that arrives for the only one whose writes are ordered, and reports those of the other 31. Gradients
+of packed sequences have the block's barrier once in the body of each role, which all warps meet before the first ring: synccheck
+wants it to be one instruction, and reports the first of them as divergent threads, of whole warps."""
+
+
+ATTENTION = ("attention", "attention_backward", "attention_decode")
+PARTS = {"attention": ["20000", *ATTENTION], "others": [x for x, _ in algorithms.parts("cases") if x not in ATTENTION]}
+"""What is watched in a process of its own; of attention arrays of at most so many elements: that takes less than a minute."""
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(SANITIZER is None, reason="needs compute-sanitizer")
 @pytest.mark.parametrize("tool", ["memcheck", "racecheck", "initcheck", "synccheck"])
-def test_nothing_to_report(tool: str) -> None:
+@pytest.mark.parametrize("part", PARTS)
+def test_nothing_to_report(part: str, tool: str) -> None:
     command = [SANITIZER, "--tool", tool, "--error-exitcode", "9", *OPTIONS.get(tool, ())]
     done = subprocess.run(
-        [*command, sys.executable, "-m", "tests.gpu.sanitized", *CALLS.get(tool, ())],
+        [*command, sys.executable, "-m", "tests.gpu.sanitized", *CALLS.get(tool, ()), *PARTS[part]],
         cwd=ROOT,
         capture_output=True,
         text=True,

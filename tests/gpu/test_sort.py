@@ -247,3 +247,29 @@ def test_keys_and_values_past_2_31() -> None:
         assert bool((keys[first : first + (1 << 26)] == base[order[which]]).all())
         assert bool((values[first : first + (1 << 26)] == (places - begins[which]).astype(cupy.uint8)).all())
     cupy.get_default_memory_pool().free_all_blocks()
+
+
+@pytest.mark.parametrize("kind", ["int8", "float16", "float32", "int64", "complex128"])
+@pytest.mark.parametrize(("shape", "axis"), [((1000, 70), 0), ((3, 500, 7), 1), ((5, 70_001), 0), ((200_003, 4), 0)])
+def test_columns_are_brought_side_by_side(shape: tuple[int, ...], axis: int, kind: str) -> None:
+    """By kernels of the same plan: also in place, into another order of axes, and in a graph."""
+    host = (np.random.default_rng(1).random(shape) * 200 - 100).astype(kind)
+    order = np.argsort(host, axis, kind="stable")
+    wanted, x = np.take_along_axis(host, order, axis), cupy.asarray(host)
+    out, across = cupy.zeros_like(x), cupy.zeros(shape[::-1], kind).T
+    places, stream = cupy.zeros(shape, np.int64), cupy.cuda.Stream(non_blocking=True)
+    for _ in range(2):
+        assert np.array_equal(lib.sort(x, axis).get(), wanted)
+        for target in (out, across):
+            assert lib.sort(x, axis, out=target) is target and np.array_equal(target.get(), wanted)
+        assert np.array_equal(lib.argsort(x, axis, out=places).get(), order)
+    with stream:
+        lib.sort(x, axis, out=out)
+        stream.begin_capture()
+        lib.sort(x, axis, out=out)
+        graph = stream.end_capture()
+        out[...] = 0
+        graph.launch(stream)
+    stream.synchronize()
+    assert np.array_equal(out.get(), wanted)
+    assert lib.sort(x, axis, out=x) is x and np.array_equal(x.get(), wanted)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -51,7 +52,7 @@ class Launcher:
 
 
 def c_strides(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
-    return tuple(size * int(np.prod(shape[k + 1 :], dtype=np.int64)) for k in range(len(shape)))
+    return tuple(size * math.prod(shape[k + 1 :]) for k in range(len(shape)))
 
 
 class Array:
@@ -73,6 +74,18 @@ class Array:
         found.strides = (8,) * len(shape) if gaps else c_strides(shape, found.dtype.itemsize)
         found.data = SimpleNamespace(ptr=pointer, device_id=device)
         return found
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def _c_contiguous(self) -> bool:
+        return tuple(self.strides) == c_strides(self.shape, self.dtype.itemsize)
 
     def __setitem__(self, where: Any, value: Any) -> None:
         self.kept[where] = getattr(value, "kept", value)

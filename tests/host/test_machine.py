@@ -95,15 +95,19 @@ def test_streams_that_end_are_asked_for_their_memory_each_time(gpu: Gpu, monkeyp
 
 
 def test_steps_take_the_same_memory_when_a_stream_has_more_of_it(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another call may outgrow a stream's scratch memory. The next call clears the new one, and its kernels read that."""
+    """Another call may outgrow a stream's scratch memory. The next call clears the new one, and its kernels read that.
+
+    On a stream that lives as long as the process both go on with the old one, which is kept.
+    """
     where = [KEPT]
     monkeypatch.setattr(machine.KEPT, "get", lambda *given: where[0])
     x = array(64)
     ready = Ready(PLAN, ("x", OUT), describe(x))
-    for place in (KEPT, KEPT, 2 * KEPT, 2 * KEPT):
-        where[0] = place
-        ready((x.data.ptr, x.data.ptr), 0)
-        assert gpu.cleared[-1][0] == gpu.launched[-1][4][2] == place + 256
+    for stream, lasting in ((7, False), (0, True)):
+        for place in (KEPT, KEPT, 2 * KEPT, 2 * KEPT):
+            where[0] = place
+            ready((x.data.ptr, x.data.ptr), stream)
+            assert gpu.cleared[-1][0] == gpu.launched[-1][4][2] == (KEPT if lasting else place) + 256
 
 
 def test_threads_do_not_share_what_one_step_leaves_for_the_next(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from prism import lib
+from prism import lang, lib
 from prism.host import call
 from prism.lib.algorithms.sort_rows import pairs
 from tests.host.stand_ins import Array, Gpu, array, stand_in
@@ -25,7 +25,8 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gpu]:
 
 X, TABLE, MASK, PLACES = array(1000), array(64), array(1000, "bool"), array(1000, "int64")
 WHOLE = array(1000, "int32")
-ROWS = array((20, 50))
+ROWS, MORE = array((20, 50)), array((20, 50))
+NATURALS, WORDS = array(1000, "uint16"), array(1000, "uint64")
 LIMIT = 0.5
 CALLS: dict[str, Callable[[], Any]] = {
     "searchsorted": lambda: lib.searchsorted(TABLE, X, out=array(1000, "int64")),
@@ -56,6 +57,18 @@ CALLS: dict[str, Callable[[], Any]] = {
     "nanmedian": lambda: lib.nanmedian(X),
     "nanquantile into an array": lambda: lib.nanquantile(X, 0.25, out=array(())),
     "nanpercentile of rows": lambda: lib.nanpercentile(ROWS, 25, 1),
+    "sort by bits": lambda: lib.sort(WORDS, bits=(0, 1)),
+    "sort by bits into an array": lambda: lib.sort(WORDS, bits=(0, 1), out=array(1000, "uint64")),
+    "sort by a key": lambda: lib.sort(X, key=lambda e: lang.uint32(e * LIMIT)),
+    "sort by a key into an array": lambda: lib.sort(X, key=lambda e: lang.uint32(e * LIMIT), out=array(1000)),
+    "sort of columns": lambda: lib.sort(ROWS, 0),
+    "sort of columns into an array": lambda: lib.sort(ROWS, 0, out=MORE),
+    "sort of columns in place": lambda: lib.sort(ROWS, 0, out=ROWS),
+    "sort of columns by a key": lambda: lib.sort(ROWS, 0, key=lambda e: lang.uint32(e * LIMIT), out=MORE),
+    "argsort of columns": lambda: lib.argsort(ROWS, 0),
+    "argsort of columns into an array": lambda: lib.argsort(ROWS, 0, out=array((20, 50), "int64")),
+    "argsort by a key": lambda: lib.argsort(NATURALS, key=lang.uint32),
+    "argsort by a key into an array": lambda: lib.argsort(NATURALS, key=lang.uint32, out=array(1000, "int64")),
 }
 
 
@@ -101,3 +114,44 @@ def test_sums_behind_zeros_are_one_launch(gpu: Gpu, shape: tuple[int, ...], axis
         assert gpu.addresses[number] == (70 + number, x.data.ptr, found.data.ptr + first)
         assert gpu.cleared[number] == (found.data.ptr, first, 70 + number)
     assert len(gpu.launched) == len(gpu.cleared) == 3
+
+
+@pytest.mark.parametrize("place", ["new", "other", "same", "columns"])
+def test_columns_are_brought_side_by_side_and_back(gpu: Gpu, place: str) -> None:
+    """By launches alone: the array, its rows in scratch memory, sorted there, and the result."""
+    x = array((20, 50))
+    out = {"new": None, "other": array((20, 50)), "same": x, "columns": array((50, 20)).transpose((1, 0))}[place]
+    for number in range(3):
+        began, gpu.stream = len(gpu.launched), 70 + number
+        found = lib.sort(x, 0, out=out)
+        first, *_, last = gpu.launched[began:]
+        assert out is None or found is out
+        assert first[4][0] == x.data.ptr and {launch[3] for launch in gpu.launched[began:]} == {70 + number}
+        assert found.data.ptr in last[4] and len(gpu.launched) - began == (2 if place == "columns" else 3)
+    with pytest.raises(TypeError, match="`out` must be of float32"):
+        lib.sort(x, 0, out=array((20, 50), "uint32"))
+    with pytest.raises(ValueError, match="`out` must have shape"):
+        lib.sort(x, 0, out=array((20, 49)))
+
+
+def test_what_a_sort_is_by_decides(gpu: Gpu) -> None:
+    """Other bits, another key, another number in a key, another axis are other calls; each is decided once."""
+    out, limit = array(1000, "uint64"), 3
+    key = lambda e: lang.uint32(e % limit)
+    how: dict[str, Any]
+    for how in (
+        {"bits": (0, 1)},
+        {"bits": (0, 2)},
+        {"bits": (0, 1), "descending": True},
+        {"axis": 0, "bits": (0, 1)},
+        {"key": key},
+    ):
+        decided = gpu.decided
+        lib.sort(WORDS, **how, out=out)
+        lib.sort(WORDS, **how, out=out)
+        assert gpu.decided == decided + 1, how
+    limit = 5
+    lib.sort(WORDS, key=key, out=out)
+    assert gpu.decided == decided + 2
+    with pytest.raises(TypeError, match="`axis`"):
+        lib.sort(WORDS, 0.0, bits=(0, 1), out=out)

@@ -122,7 +122,7 @@ class Launch:
         turned, factors = transposed(self.v, scales, share)
         kind = np.float16 if out == "float16" else np.uint16
         self.out = np.zeros((1, heads, rows, cut.dim_v), kind)
-        self.lse = np.zeros(heads * rows, np.float32)
+        self.lse, self.counter = np.zeros(heads * rows, np.float32), np.zeros(1, np.uint32)
         self.ahead, tiles = keys - rows, heads * -(-rows // cut.rows)
         flat = self.out.ravel() if not cut.slab else np.zeros(1, kind)
         steps = [np.int64(step // 2) for step in self.out.strides[:3]]
@@ -130,7 +130,7 @@ class Launch:
         self.scale = 1 / math.sqrt(cut.dim)
         self.arguments = [
             self.q, self.k, turned, self.out, flat, self.lse, np.zeros(1, np.float32), *map(np.int32, whole),
-            np.float32(self.scale), np.float32(1), *steps, np.zeros(1, np.uint32), factors,
+            np.float32(self.scale), np.float32(1), *steps, self.counter, factors,
             *[np.zeros(0, np.int32)] * 2,
         ]  # fmt: skip
         self.blocks = min(tiles, 2)
@@ -154,7 +154,7 @@ class Launch:
 
     def run(self, built: Any = None, **options: Any) -> Any:
         self.out[...] = 0
-        self.arguments[-2][:] = 0
+        self.counter[:] = 0  # which a run that ended early leaves
         run(built or self.built, self.blocks, self.cut.threads, self.arguments, **options)
         found = self.out if self.cut.slab else self.arguments[4].reshape(self.out.shape)
         return (found if found.dtype == np.float16 else values_of(found, BFLOAT16)).astype(np.float64)

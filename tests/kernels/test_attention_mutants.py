@@ -5,15 +5,17 @@ Waits deleted are in the kernels' own tests too, which every run makes; the rest
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from prism import interpret
 from prism.interpret import run
-from prism.kernels.attention import Cut, Terms
+from prism.kernels.attention import Cut, LatentCut, Terms, cut_of, cut_of_bytes
 from prism.kernels.attention.backward import change_keys
 from prism.lang.tree.plan import Program
 from tests.kernels import (
@@ -21,25 +23,33 @@ from tests.kernels import (
     test_attention8,
     test_attention_backward,
     test_attention_decode,
+    test_attention_decode_latent,
     test_attention_packed,
 )
 from tests.kernels.test_attention import ONE
 from tests.mutation import caught, program_mutants
 
+SMALL = {"dim": 32, "dim_v": 32, "keys": 32}
+"""Extents of tiles, in which all else is as in larger ones."""
 TRIED = (("random", 0), ("reversed", 0), ("round-robin", 0))
 Case = tuple[Program, Callable[..., bool]]
 """A program, and what runs another one in its place, and says whether results are right."""
 
 
-def plain(patch: pytest.MonkeyPatch) -> Case:
+def causal(cut: Cut, patch: pytest.MonkeyPatch) -> Case:
     """Causal attention: trips of every kind."""
 
     def right(program: Program, schedule: str, seed: int, check: bool) -> bool:
         patch.setattr(test_attention, "program", lambda *_, **__: program)
-        how: dict[str, Any] = {"ahead": 3 * ONE.keys, "lse": False, "blocks": 1, "schedule": schedule, "seed": seed}
-        return test_attention.attended(ONE.rows + 1, 6 * ONE.keys, ONE, **how)
+        how: dict[str, Any] = {"ahead": 3 * cut.keys, "lse": False, "blocks": 1, "schedule": schedule, "seed": seed}
+        return test_attention.attended(cut.rows + 1, 6 * cut.keys, cut, **how)
 
-    return test_attention.program("float16", ONE, Terms(causal=True)), right
+    return test_attention.program("float16", cut, Terms(causal=True)), right
+
+
+plain = functools.partial(causal, ONE)
+chosen = functools.partial(causal, replace(cut_of(128, 128, 1 << 14), **SMALL))
+"""Of one warpgroup; and of as many as there are with long sequences, their turns and tiles of queries."""
 
 
 def packed(patch: pytest.MonkeyPatch) -> Case:
@@ -54,8 +64,10 @@ def packed(patch: pytest.MonkeyPatch) -> Case:
 
 
 def eight_bits(patch: pytest.MonkeyPatch) -> Case:
-    """Turns of two warpgroups, and values that were transposed."""
-    launch = test_attention8.Launch(Cut(32, 32, 32, width=1), 129, 140)
+    """As there are with long sequences: two warpgroups, their turns, and values that were transposed; tiles of few keys too."""
+    launch = test_attention8.Launch(
+        replace(cut_of_bytes(128, 128, 1 << 14), **SMALL), 257, 140, terms=Terms(causal=True)
+    )
     launch.blocks = 1
     return launch.built, lambda program, **how: launch.right(program, **how)
 
@@ -69,6 +81,19 @@ def decode(patch: pytest.MonkeyPatch) -> Case:
         run_it = lambda given, *rest, **_: run(program if given is whole else given, *rest, **how)
         patch.setattr(interpret, "run", run_it)
         return all(test_attention_decode.attended(**call) for call in calls)
+
+    return whole, right
+
+
+def latent(patch: pytest.MonkeyPatch) -> Case:
+    """Blocks that have parts of a head's keys, and blocks of several batches, of a latent cache."""
+    whole = test_attention_decode.instance_for("float16", LatentCut(lse=True, once=True)).program
+
+    def right(program: Program, **how: Any) -> bool:
+        run_it = lambda given, *rest, **_: run(program if given is whole else given, *rest, **how)
+        patch.setattr(interpret, "run", run_it)
+        attended = test_attention_decode_latent.attended
+        return attended(1, 3, 1, 500, [500]) and attended(4, 3, 1, 60, [60] * 4)
 
     return whole, right
 
@@ -87,10 +112,14 @@ def backward(patch: pytest.MonkeyPatch) -> Case:
     return whole, right
 
 
-CASES = (plain, packed, eight_bits, decode, backward)
+CASES = {
+    "plain": plain, "chosen": chosen, "packed": packed, "eight bits": eight_bits, "decode": decode, "latent": latent,
+    "backward": backward,
+}  # fmt: skip
 SPARE = {
     "WaitGroup(wgmma) after": "queries are read by the wgmmas of scores alone, which each trip has waited for",
     "Wait(k_tile_read) before": "of a tile's first keys: who loads them has waited until the last tile's queries were read",
+    "Wait(v_tile_read) before": "of a tile's first trip, in which no values are loaded",
     "WgmmaFence() before": "of products with values: a trip has a fence before, after registers were written",
     "WaitGroup(bulk) before": "of stores of results, whose shared memory is waited for after each",
 }
@@ -102,9 +131,9 @@ ONCE = {
 
 
 @pytest.mark.fuzz
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
-def test_every_mutant_is_found(case: Callable[[pytest.MonkeyPatch], Case], monkeypatch: pytest.MonkeyPatch) -> None:
-    whole, right = case(monkeypatch)
+@pytest.mark.parametrize("case", CASES)
+def test_every_mutant_is_found(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole, right = CASES[case](monkeypatch)
     assert all(right(whole, schedule=schedule, seed=seed, check=True) for schedule, seed in TRIED)
     survivors, wrong = [], 0
     for mutant, program in program_mutants(whole):
@@ -112,7 +141,7 @@ def test_every_mutant_is_found(case: Callable[[pytest.MonkeyPatch], Case], monke
         assert not (report and mutant.harmless), (mutant.name, report)
         wrong += not mutant.harmless
         survivors += [mutant.name] * (not report and not mutant.harmless)
-    once = ONCE.get(case.__name__, ())
+    once = ONCE.get(case, ())
     steps = {
         re.sub(r"^\w+: (without )?| line \d+.*$", "", name) for name in survivors if not any(x in name for x in once)
     }

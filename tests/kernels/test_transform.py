@@ -1,4 +1,4 @@
-"""Copies of arrays on the reference machine, with all its checks, of memory and of views. Kernels: kernels/transform/copy.py."""
+"""Copies of arrays on the reference machine, with all its checks, of memory and of views. Kernels: kernels/transform."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import pytest
 
 import prism
 from prism.interpret.schedules import SCHEDULES
-from prism.kernels.transform import copy, copy_where, scatter
+from prism.kernels.transform import copy, copy_where, scatter, transpose
 from prism.lib import lazy
+from prism.lib.algorithms.transform.transposes import FLAT, NARROW, SQUARE, kernel_for
 
 THREADS, ITEMS, WIDTH = 32, 8, 4
 TILE = THREADS * ITEMS
@@ -72,7 +73,26 @@ def test_where_leaves_the_others_and_reads_nothing_there(n: int) -> None:
     assert np.array_equal(y, np.where(where, x, np.float32(-1)))
 
 
-def test_the_kernels_have_no_barrier() -> None:
+@pytest.mark.parametrize("form", [NARROW, SQUARE, FLAT])
+@pytest.mark.parametrize("shape", [(1, 1, 1), (2, 63, 65), (3, 64, 1), (1, 2, 129), (2, 7, 513), (1, 513, 9)])
+@pytest.mark.parametrize("kind", ["uint8", "uint16", "uint32", "uint64", "complex128"])
+def test_axes_are_exchanged(shape: tuple[int, int, int], kind: str, form: str) -> None:
+    many, rows, columns = shape
+    x, sizes = np.arange(many * rows * columns).astype(kind), dict(kernel_for(np.dtype(kind).itemsize, form).template)
+    y, blocks = np.zeros_like(x), many * -(-rows // sizes["ROWS"]) * -(-columns // sizes["COLUMNS"])
+    transpose[blocks, 256](x, y, rows, columns, template=sizes, check=True)
+    assert np.array_equal(y.reshape(many, columns, rows), x.reshape(shape).swapaxes(1, 2))
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_axes_are_exchanged_in_every_schedule(schedule: str) -> None:
+    x, y = np.arange(33 * 40, dtype=np.float64), np.zeros(40 * 33)
+    sizes = {"T": "float64", "ROWS": 32, "COLUMNS": 32, "PITCH": 33}
+    transpose[4, 256](x, y, 33, 40, template=sizes, check=True, schedule=schedule)
+    assert np.array_equal(y.reshape(40, 33), x.reshape(33, 40).T)
+
+
+def test_copies_have_no_barrier() -> None:
     for kernel, template in (
         (copy, {"TI": "int8", "TO": "int8", "THREADS": 256, "ITEMS": 64, "WIDTH": 16}),
         (copy_where, {"TI": "int8", "TO": "int8", "THREADS": 256, "ITEMS": 8}),

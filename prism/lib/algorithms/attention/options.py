@@ -30,15 +30,16 @@ def bounds_of(window: tuple[Any, ...]) -> tuple[int | None, int | None]:
 
 
 def number_of(value: Any, name: str) -> float | None:
-    """Return the number that an argument is, or None.
+    """Return the number that an argument is, or None; 0 for one that float32 has no normal number for, as it is so small.
 
     Raises:
         TypeError: it is no number.
     """
     try:
-        return None if value is None else float(value)
+        number = None if value is None else float(value)
     except (TypeError, ValueError):
         raise TypeError(f"`{name}` must be a number, not {value!r}") from None
+    return 0.0 if number is not None and abs(number) < 2.0**-126 else number
 
 
 __all__ = ["ALIGNMENTS", "LAYOUTS", "MOST", "bounds_of", "number_of"]

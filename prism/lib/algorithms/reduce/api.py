@@ -273,12 +273,13 @@ def argmin(
 
 def _position(what: Reduction, a: Any, axis: Any, out: Any, keepdims: bool, dtype: Any, stream: Any) -> Any:
     """Return where an element is, in a dtype."""
+    axis = axis if axis is None else _one(axis)
     if dtype is None or out is not None:
-        return call(what, a, _one(axis), keepdims, None, None, out, stream)
+        return call(what, a, axis, keepdims, None, None, out, stream)
     to = arguments.dtype_of(dtype)
     if to.kind not in "iu":
         raise TypeError(f"`dtype` must be of integers, as positions are, not {to}")
-    found = call(what, a, _one(axis), keepdims, to, None, None, stream)
+    found = call(what, a, axis, keepdims, to, None, None, stream)
     if hasattr(found, "astype"):  # NumPy's and CuPy's; what the kernel has stored so is not copied
         return found if found.dtype == to else found.astype(to)
     from prism.lib import lazy

@@ -30,7 +30,7 @@ _TESTED = ("float32", "float64", "complex64", "complex128")
 _PLACE = "uint16"  # what positions in a tile are kept as
 _APART = ("T", "TI", "M", "C", "TEST", "OWN", "THREADS", "ITEMS", "WIDTH", "BLOCKS", "WORDS")
 _ENCODED = ("T", "H", "TI", "C", "THREADS", "ITEMS", "WIDTH", "BLOCKS", "WORDS")
-_SPLIT = ("T", "TI", "M", "C", "TEST", "THREADS", "ITEMS", "WIDTH", "BLOCKS", "WORDS")
+_SPLIT = ("T", "TI", "M", "C", "TEST", "BYTES", "THREADS", "ITEMS", "WIDTH", "BLOCKS", "WORDS")
 _ROWS = 16  # what a thread of the kernels behind a selection does, at least
 
 
@@ -333,7 +333,7 @@ def split(kind: Kind, given: ArrayInfo, mask: ArrayInfo, counting: Plan, machine
 def split_of(kind: Kind, c: kernels.Configuration) -> dict[str, Any]:
     """Return the template of a split."""
     found = kind.template(c)
-    return {name: found[name] for name in _SPLIT}
+    return {name: found[name] for name in _SPLIT if name in found}
 
 
 def tiles_of(kind: Kind, n: int, *, host: bool) -> kernels.Configuration:

@@ -8,17 +8,14 @@ from typing import Any
 import numpy as np
 
 from prism.host import arguments
-from prism.host.axes import normal_axis
 from prism.host.lazies import LazyArray, Sink
 from prism.lib.algorithms.sort import merging
 from prism.lib.algorithms.sort.fields import comparator_of_fields, has_fields
-from prism.lib.algorithms.sort.merging import flatten
+from prism.lib.algorithms.sort.merging import array_along
 from prism.lib.algorithms.sort.orders import Order, argsort_keyed, order_of, sort_keyed, sort_pairs_keyed
 from prism.lib.algorithms.sort_rows.axis import argsort_along, sort_along
 from prism.lib.algorithms.sort_rows.pairs import assign_pairs, results_of, sort_by_key_along
-from prism.lib.algorithms.transform.api import evaluate
 from prism.lib.lazy.array import Lazy, broadcast
-from prism.runtime.arrays import is_array
 
 _KINDS = ("quicksort", "mergesort", "heapsort", "stable", "q", "m", "h", "s")
 
@@ -92,6 +89,9 @@ def sort(
     bits are counted instead, and written as often as they occur, where they are many. Of one byte, of float16 and bfloat16, and
     of rows that a block or a cluster holds, the result is made beside `a`, and copied.
 
+    Along another axis than the last one of an array in C order, a launch brings the rows side by side, and one brings the result
+    back: as many elements again, twice, of scratch.
+
     With `key`, and `bits` where that moves less, one launch writes the keys, and elements of up to 8 bytes are moved with them,
     in long rows by keys of 8 bytes twice, with half of the key; larger ones are taken once by their positions. Else passes with
     `bits` are over the elements themselves, one for each byte that has some of them. With `less`, and of structs, elements are
@@ -117,10 +117,10 @@ def sort(
         return out
     if axis is not None and by.plain and order is None and not _may_merge(a):
         return sort_along(a, axis, descending=by.descending, out=out, stream=stream)
-    a, axis = _along(a, axis, "a", stream)
-    by = _by_fields(by, a, order, "a")
-    if by.keyed:
+    if by.keyed and order is None:
         return sort_keyed(a, by, axis, out, stream)
+    a, axis = array_along(a, axis, "a", stream)
+    by = _by_fields(by, a, order, "a")
     if by.less is not None:
         return merging.sort_merged(a, axis, by.less, by.descending, out, stream)
     return sort_along(a, axis, descending=by.descending, out=out, stream=stream)
@@ -184,10 +184,10 @@ def argsort(
         return out
     if axis is not None and by.plain and order is None and not _may_merge(a):
         return argsort_along(a, axis, descending=by.descending, dtype=dtype, out=out, stream=stream)
-    a, axis = _along(a, axis, "a", stream)
-    by = _by_fields(by, a, order, "a")
-    if by.keyed:
+    if by.keyed and order is None:
         return argsort_keyed(a, by, axis, dtype, out, stream)
+    a, axis = array_along(a, axis, "a", stream)
+    by = _by_fields(by, a, order, "a")
     if by.less is not None:
         return merging.argsort_merged(a, axis, by.less, by.descending, dtype, out, stream)
     return argsort_along(a, axis, descending=by.descending, dtype=dtype, out=out, stream=stream)
@@ -249,8 +249,8 @@ def sort_by_key(
     targets = _pair(out)
     if axis is not None and by.plain and not _may_merge(keys) and (_is_read(values, axis) or not _may_merge(values)):
         return sort_by_key_along(keys, values, axis, descending=by.descending, out=targets, stream=stream)
-    keys, along = _along(keys, axis, "keys", stream)
-    values, _ = _along(values, axis, "values", stream)
+    keys, place = array_along(keys, axis, "keys", stream)
+    values, _ = array_along(values, axis, "values", stream)
     by = _by_fields(by, keys, None, "keys")
     infos = arguments.describe_all({"keys": keys, "values": values}, {})
     first, second = infos.values()
@@ -259,8 +259,8 @@ def sort_by_key(
     if any(target is not None for target in targets):
         results_of(targets, infos)
     if by.keyed or by.less is None:
-        return sort_pairs_keyed(keys, values, by, along, targets, stream)
-    found = merging.sort_pairs_merged(keys, values, along, by.less, by.descending, stream)
+        return sort_pairs_keyed(keys, values, by, place, targets, stream)
+    found = merging.sort_pairs_merged(keys, values, place, by.less, by.descending, stream)
     return assign_pairs(targets, found, first, stream)
 
 
@@ -322,19 +322,3 @@ def _may_merge(x: Any) -> bool:
 def _is_read(values: Any, axis: int) -> bool:
     """Whether values are lazy, and computed where they are read: along the last axis, of up to 8 bytes."""
     return isinstance(values, LazyArray) and axis in (-1, len(values.shape) - 1) and values.scalar.bytes <= 8
-
-
-def _along(x: Any, axis: int | None, name: str, stream: Any) -> tuple[Any, int]:
-    """Return an array that holds its elements, and an axis of it; for None all its elements as one.
-
-    Raises:
-        TypeError: it is no array.
-        AxisError: there is no such axis.
-    """
-    x = evaluate(x, stream=stream) if isinstance(x, LazyArray) else arguments.array_of(x)
-    facts = arguments.facts_of(x, name)
-    if not is_array(x):
-        x = np.asarray(x)
-    if axis is None:
-        return flatten(x, name, stream), 0
-    return x, normal_axis(axis, len(facts.shape))

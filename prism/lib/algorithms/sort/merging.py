@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from prism.host import arguments, repeat
+from prism.host.axes import normal_axis
+from prism.host.lazies import LazyArray
 from prism.lang.surface import Kernel
 from prism.lang.types import SCALARS
 from prism.lib.algorithms.merge.sort import argsort_by, sort_by, sort_pairs_by
@@ -19,6 +21,7 @@ from prism.lib.algorithms.transform.api import evaluate
 from prism.lib.algorithms.transform.calls import transform
 from prism.lib.lazy.array import Lazy, convert
 from prism.lib.lazy.closures import Applied
+from prism.runtime.arrays import is_array
 
 
 def sort_merged(x: Any, axis: int, less: Kernel | None, descending: bool, out: Any, stream: Any) -> Any:
@@ -91,4 +94,20 @@ def flatten(x: Any, name: str, stream: Any) -> Any:
     return x.reshape(-1)
 
 
-__all__ = ["argsort_merged", "flatten", "sort_merged", "sort_pairs_merged"]
+def array_along(x: Any, axis: int | None, name: str, stream: Any) -> tuple[Any, int]:
+    """Return an array that holds its elements, and an axis of it; for None all its elements as one.
+
+    Raises:
+        TypeError: it is no array.
+        AxisError: there is no such axis.
+    """
+    x = evaluate(x, stream=stream) if isinstance(x, LazyArray) else arguments.array_of(x)
+    facts = arguments.facts_of(x, name)
+    if not is_array(x):
+        x = np.asarray(x)
+    if axis is None:
+        return flatten(x, name, stream), 0
+    return x, normal_axis(axis, len(facts.shape))
+
+
+__all__ = ["argsort_merged", "array_along", "flatten", "sort_merged", "sort_pairs_merged"]

@@ -10,18 +10,32 @@ from typing import Any
 
 import numpy as np
 
-from prism.host import arguments
+from prism.host import arguments, repeat
+from prism.host.arguments import scalar_of
+from prism.host.call import Decision, call
+from prism.host.chain import Chain
 from prism.host.machine import machine_of
-from prism.host.plan import size_of
+from prism.host.plan import OUT, Buffer, Machine, Plan, X, Y, size_of
 from prism.lang.surface import Kernel
 from prism.lang.types import SCALARS
 from prism.lib.algorithms.merge.order import comparator_of
-from prism.lib.algorithms.sort.plan import by_digits
-from prism.lib.algorithms.sort_rows.axis import argsort_along, move_last, sort_along
+from prism.lib.algorithms.select.plan import moved_as
+from prism.lib.algorithms.sort.merging import array_along
+from prism.lib.algorithms.sort.plan import by_digits, rows
+from prism.lib.algorithms.sort_rows.axis import (
+    Work,
+    argsort_along,
+    decide_along,
+    move_last,
+    position_type,
+    require_columns,
+    require_order,
+    work_of,
+)
 from prism.lib.algorithms.sort_rows.pairs import sort_by_key_along
-from prism.lib.algorithms.sort_rows.plan import Kind
+from prism.lib.algorithms.sort_rows.plan import MOVED, VALUES, Kind, Names, is_aligned
 from prism.lib.algorithms.take.api import take, take_along_axis
-from prism.lib.algorithms.transform.calls import transform
+from prism.lib.algorithms.transform.calls import decide_view, stand_in, transform
 from prism.lib.lazy.array import BOOL, Lazy, convert, of, of_number
 from prism.lib.lazy.closures import Applied, callable_of
 from prism.lib.lazy.functions import apply
@@ -31,6 +45,7 @@ from prism.runtime.arrays import ArrayInfo
 
 _HELD = 4096
 """Rows of so many elements are sorted by blocks, whatever is moved along."""
+_CALLED = {"x": "a"}
 _RIDES = 8
 """Bytes of an element that is moved with its key in each pass; larger ones are taken once, by their positions."""
 _TAKEN = 40
@@ -50,6 +65,11 @@ class Order:
     def keyed(self) -> bool:
         """Whether elements are sorted by something that is made of them."""
         return self.key is not None or self.bits is not None
+
+    @property
+    def asked(self) -> tuple[Any, ...]:
+        """What it is told by, of keys and bits."""
+        return None if self.key is None else self.key.key, self.bits, self.descending
 
     @property
     def plain(self) -> bool:
@@ -109,18 +129,18 @@ def keys_of(x: Any, order: Order, name: str, function: str, stream: Any) -> Any:
         CompileError: `key` does not take such elements, or breaks a rule.
     """
     is_record(arguments.facts_of(x, name).scalar)
+    asked = ("keys of sorts", *order.asked)
+    return transform(function, asked, {name: x}, lambda arrays: _keys(arrays[name], order), None, stream)
 
-    def compose(arrays: Mapping[str, Lazy]) -> Lazy:
-        given = arrays[name]
-        found = given if order.key is None else order.key.map_over(given)
-        if found.scalar == BOOL:
-            found = convert(found, SCALARS["uint8"])
-        if found.scalar.kind != "uint":
-            raise TypeError(f"`key` gives {found.scalar}, and keys are unsigned integers: convert it in the function")
-        return found if order.bits is None else _bits_of(found, *order.bits)
 
-    asked = ("keys of sorts", None if order.key is None else order.key.key, order.bits)
-    return transform(function, asked, {name: x}, compose, None, stream)
+def _keys(given: Lazy, order: Order) -> Lazy:
+    """Return what elements are sorted by, as `keys_of`."""
+    found = given if order.key is None else order.key.map_over(given)
+    if found.scalar == BOOL:
+        found = convert(found, SCALARS["uint8"])
+    if found.scalar.kind != "uint":
+        raise TypeError(f"`key` gives {found.scalar}, and keys are unsigned integers: convert it in the function")
+    return found if order.bits is None else _bits_of(found, *order.bits)
 
 
 def _bits_of(keys: Lazy, low: int, high: int) -> Lazy:
@@ -154,32 +174,82 @@ _FIELD = lambda key, low, mask: (key >> low) & mask  # noqa: E731 -- its express
 # -- Sorts ----------------------------------------------------------------------------------------------------------------
 
 
-def sort_keyed(x: Any, order: Order, axis: int, out: Any, stream: Any) -> Any:
+def sort_keyed(x: Any, order: Order, axis: Any, out: Any, stream: Any) -> Any:
     """Return an array whose elements stand along an axis in the order of their keys."""
+    asked = ("sort", *order.asked, axis, type(axis), out is x)
+    if stream is None and (known := repeat.run(asked, x, out)) is not None:
+        return known
+    x, axis = array_along(x, axis, "a", stream)
     facts = arguments.facts_of(x, "a")
-    order = _settled(order, facts, "a")
-    if out is not None:
-        result = arguments.describe_result(out, {"a": facts}, {})
-        arguments.require_scalar(result, facts.scalar)
-        arguments.require_shape(result, facts.shape)
-    if not order.keyed or _in_passes(facts, "", order, axis):
-        return sort_along(x, axis, descending=order.descending, bits=order.bits, out=out, stream=stream)
-    if (halves := _halves(x, facts, order, axis)) is not None:
-        lower, upper = halves
-        half = sort_keyed(x, lower, axis, x if out is x else None, stream)
-        return sort_keyed(half, upper, axis, out, stream)
-    keys = keys_of(x, order, "a", "sort", stream)
-    if facts.dtype.itemsize > _RIDES and facts.shape[axis] > _HELD:
+    if order.keyed and facts.dtype.itemsize > _RIDES and facts.shape[axis] > _HELD:
+        if out is not None:
+            result = arguments.describe_result(out, {"a": facts}, {})
+            arguments.require_scalar(result, facts.scalar)
+            arguments.require_shape(result, facts.shape)
+        keys = keys_of(x, order, "a", "sort", stream)
         return take_along(x, _places(keys, axis, order, stream), axis, out, stream)
-    how: dict[str, Any] = {"descending": order.descending, "stream": stream, "function": "sort"}
-    return sort_by_key_along(keys, x, axis, out=(None, out), **how)[1]
+
+    def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
+        given = arrays["x"]
+        settled = _settled(order, given, "a")
+        if settled.keyed and not _in_passes(given, "", settled, axis):
+            return decide_along(given, axis, result, machine, _work(settled, given, "", machine), itself=out is x)
+        kind = Kind(require_order(given, "a", "sort"), settled.descending, bits=settled.bits)
+        return decide_along(given, axis, result, machine, work_of(kind, machine), itself=out is x)
+
+    return call("sort", asked, {"x": x}, decide, out, stream, called=_CALLED)
 
 
-def argsort_keyed(x: Any, order: Order, axis: int, dtype: Any, out: Any, stream: Any) -> Any:
+def argsort_keyed(x: Any, order: Order, axis: Any, dtype: Any, out: Any, stream: Any) -> Any:
     """Return the positions along an axis that put elements in the order of their keys."""
-    order = _settled(order, arguments.facts_of(x, "a"), "a")
-    keys = keys_of(x, order, "a", "argsort", stream) if order.keyed else x
-    return argsort_along(keys, axis, descending=order.descending, dtype=dtype, out=out, stream=stream)
+    wanted = position_type(dtype)
+    asked = ("argsort", *order.asked, axis, type(axis), wanted)
+    if stream is None and (known := repeat.run(asked, x, out)) is not None:
+        return known
+    x, axis = array_along(x, axis, "a", stream)
+
+    def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
+        given = arrays["x"]
+        settled = _settled(order, given, "a")
+        kind = None if settled.keyed else Kind(require_order(given, "a", "argsort"), settled.descending, False, wanted)
+        work = _work(settled, given, wanted, machine) if kind is None else work_of(kind, machine)
+        return decide_along(given, axis, result, machine, work)
+
+    return call("argsort", asked, {"x": x}, decide, out, stream, called=_CALLED)
+
+
+def _work(order: Order, given: ArrayInfo, places: str, machine: Machine) -> Work:
+    """Return what is done with rows that are sorted by keys: these are made, and elements, or positions, sorted with them."""
+    is_record(given.scalar)  # refuses structs of other sizes than kernels move
+    moved = moved_as(given)
+
+    def plan(many: int, columns: int, source: ArrayInfo | None, target: ArrayInfo | None, in_place: bool) -> Plan:
+        chain, n, x = Chain(), many * columns, X
+        orders = (order,) if places else _halves(order, given, many, columns, machine)
+        for each in orders:
+            last = each is orders[-1]
+            past = source.pointer % 16 if source is not None and x is X else 0
+            lying = replace(given, shape=(n,), strides=(given.dtype.itemsize,), pointer=past)
+            placed = {"x": stand_in(lying, 0)}
+            made = decide_view(_keys(of(placed["x"], "a"), each), {"x": lying}, placed, None, machine)
+            assert made.plan is not None
+            scalar = scalar_of(made.results[0].dtype)
+            keys, y = chain.take(scalar, n), Y if last else chain.take(moved, n)
+            chain.add(made.plan, {"x": x, OUT: keys})
+            values = {} if places else {OUT: chain.take(scalar, n), VALUES: x, MOVED: y}
+            kind = Kind(scalar, each.descending, not places, places, "" if places else moved)
+            require_columns(many, columns, "a", kind, machine)
+            aligned = past == 0 and is_aligned(target if last else None)
+            names = Names(places=Buffer(OUT)) if places else Names()
+            chain.add(rows(kind, many, columns, machine, aligned=aligned, names=names), {"x": keys, **values})
+            x = y
+        return chain.plan()
+
+    def in_place(many: int, columns: int) -> bool:
+        """Whether elements are moved twice, by way of scratch memory."""
+        return not places and len(_halves(order, given, many, columns, machine)) > 1
+
+    return Work(moved, places or moved, plan, in_place)
 
 
 def sort_pairs_keyed(
@@ -208,17 +278,17 @@ def sort_pairs_keyed(
     return take_along(keys, places, axis, first, stream), take_along(values, places, axis, second, stream)
 
 
-def _halves(x: Any, facts: ArrayInfo, order: Order, axis: int) -> tuple[Order, Order] | None:
+def _halves(order: Order, given: ArrayInfo, many: int, columns: int, machine: Machine) -> tuple[Order, ...]:
     """Return the orders by the lower and the upper half of keys of 8 bytes, where two sorts by 4 move less than one by 8.
 
     Passes move keys beside elements of up to 8 bytes: by one sort all bytes of keys in each, by two those of a half.
     """
-    if order.key is None or facts.dtype.itemsize > _RIDES or not facts.shape[axis]:
-        return None
-    low, high = order.bits or (0, order.key.map_over(of(x, "a")).scalar.bits)
-    kind, columns = Kind("uint64", values=f"uint{8 * facts.dtype.itemsize}"), facts.shape[axis]
-    if high - low <= 32 or not by_digits(kind, math.prod(facts.shape) // columns, columns, machine_of(facts)):
-        return None
+    if order.key is None or given.dtype.itemsize > _RIDES:
+        return (order,)
+    low, high = order.bits or (0, order.key.map_over(of(stand_in(given, 0), "a")).scalar.bits)
+    kind = Kind("uint64", values=f"uint{8 * given.dtype.itemsize}")
+    if high - low <= 32 or not by_digits(kind, many, columns, machine):
+        return (order,)
     return replace(order, bits=(low, low + 32)), replace(order, bits=(low + 32, high))
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,13 +12,15 @@ import numpy as np
 from prism.host import arguments, repeat
 from prism.host.axes import normal_axis
 from prism.host.call import Decision, Result, call
+from prism.host.chain import Chain
 from prism.host.lazies import LazyArray
-from prism.host.plan import OUT, Buffer, Machine
+from prism.host.plan import OUT, Buffer, Machine, Plan, X, Y
 from prism.lib.algorithms.scan.api import dtype_of
 from prism.lib.algorithms.sort.plan import by_digits, may_be_in_place, rows
 from prism.lib.algorithms.sort_rows import plan as plans
 from prism.lib.algorithms.sort_rows.plan import Kind, Names
 from prism.lib.algorithms.transform.api import evaluate
+from prism.lib.algorithms.transform.transposes import exchange
 from prism.runtime.arrays import ArrayInfo
 
 _CALLED = {"x": "a"}
@@ -34,38 +38,14 @@ def sort_along(
         TypeError: `x` is of a dtype without an order, or `out` of another.
         ValueError: `x` has no such axis (`AxisError`), or no axis at all; `out` has another shape.
     """
-    view = move_last(x, axis)
-    if out is not None:
-        sort_last(view, (function, descending, bits), move_last(out, axis), stream, itself=out is x)
-        return out
-    return move_last(sort_last(view, (function, descending, bits), None, stream), axis, undo=True)
-
-
-def sort_last(x: Any, how: tuple[str, bool, Any], out: Any, stream: Any, *, itself: bool = False) -> Any:
-    """Return an array sorted along its last axis; `itself`: the result is the array."""
-    function, descending, bits = how
-    asked = ("rows", *how, itself)
+    x, itself = rows_in_memory(x, axis), out is x
+    asked = ("rows", function, descending, bits, axis, type(axis), itself)
     if stream is None and (known := repeat.run(asked, x, out)) is not None:
         return known
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
-        given = arrays["x"]
-        kind = Kind(require_order(given, "a", function), descending, bits=bits)
-        if result is not None:
-            arguments.require_scalar(result, given.scalar)
-            arguments.require_shape(result, given.shape)
-        if copied := arguments.not_plain(arrays):
-            return Decision(copied=copied)
-        results = (Result(given.shape, dtype_of(given.scalar, given)),)
-        if not given.size:
-            return Decision(results)
-        beside = result is not None and not (result.contiguous and result.natural)
-        aligned = plans.is_aligned(given, None if beside else result)
-        columns = require_columns(given, "a", kind, machine)
-        many = given.size // columns
-        in_place = itself and not beside and may_be_in_place(kind, many, columns, machine)
-        plan = rows(kind, many, columns, machine, aligned=aligned, in_place=in_place)
-        return Decision(results, plan=plan, beside=beside, in_place=("x",) if in_place else ())
+        kind = Kind(require_order(arrays["x"], "a", function), descending, bits=bits)
+        return decide_along(arrays["x"], axis, result, machine, work_of(kind, machine), itself=itself)
 
     return call(function, asked, {"x": x}, decide, out, stream, called=_CALLED)
 
@@ -80,32 +60,116 @@ def argsort_along(
         TypeError: `x` is of a dtype without an order; `dtype`, or that of `out`, is neither int32 nor int64.
         ValueError: `x` has no such axis (`AxisError`), or no axis at all; `out` has another shape.
     """
-    wanted = position_type(dtype)
-    view = move_last(x, axis)
-    asked = (function, "rows", descending, wanted)
-    target = None if out is None else move_last(out, axis)
-    if stream is None and (known := repeat.run(asked, view, target)) is not None:
-        return out if out is not None else move_last(known, axis, undo=True)
+    wanted, x = position_type(dtype), rows_in_memory(x, axis)
+    asked = (function, "rows", descending, wanted, axis, type(axis))
+    if stream is None and (known := repeat.run(asked, x, out)) is not None:
+        return known
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
-        given = arrays["x"]
-        kind = Kind(require_order(given, "a", function), descending, elements=False, places=wanted)
-        if result is not None:
-            arguments.require_scalar(result, wanted)
-            arguments.require_shape(result, given.shape)
-        if copied := arguments.not_plain(arrays):
-            return Decision(copied=copied)
-        results = (Result(given.shape, np.dtype(wanted)),)
-        if not given.size:
-            return Decision(results)
-        beside = result is not None and not (result.contiguous and result.natural)
-        aligned = plans.is_aligned(given, None if beside else result)
-        columns, names = require_columns(given, "a", kind, machine), Names(places=Buffer(OUT))
-        plan = rows(kind, given.size // columns, columns, machine, aligned=aligned, names=names)
-        return Decision(results, plan=plan, beside=beside)
+        kind = Kind(require_order(arrays["x"], "a", function), descending, elements=False, places=wanted)
+        return decide_along(arrays["x"], axis, result, machine, work_of(kind, machine))
 
-    found = call(function, asked, {"x": view}, decide, target, stream, called=_CALLED)
-    return out if out is not None else move_last(found, axis, undo=True)
+    return call(function, asked, {"x": x}, decide, out, stream, called=_CALLED)
+
+
+def rows_in_memory(x: Any, axis: int) -> Any:
+    """Return an array; a lazy one, of which the rows lie along another axis than the last one, made now."""
+    if isinstance(x, LazyArray) and normal_axis(axis, len(x.shape)) != len(x.shape) - 1:
+        return evaluate(x)
+    return x
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What is done with rows that lie side by side: their elements' type, that of the results, the plan.
+
+    `plan(many, columns, source, target, in_place)` is of `x` and `OUT`. `source` and `target` say where these are; None: where
+    vectors may begin. `in_place(many, columns)`: whether they may be the same memory.
+    """
+
+    read: str
+    made: str
+    plan: Callable[[int, int, ArrayInfo | None, ArrayInfo | None, bool], Plan]
+    in_place: Callable[[int, int], bool] = lambda many, columns: False
+
+
+def work_of(kind: Kind, machine: Machine) -> Work:
+    """Return what is done to sort rows, or to find the positions that sort them."""
+    names = Names() if kind.elements else Names(places=Buffer(OUT))
+
+    def plan(many: int, columns: int, source: ArrayInfo | None, target: ArrayInfo | None, in_place: bool) -> Plan:
+        require_columns(many, columns, "a", kind, machine)
+        aligned = plans.is_aligned(source, target)
+        return rows(kind, many, columns, machine, aligned=aligned, names=names, in_place=in_place)
+
+    made = kind.read if kind.elements else kind.places
+    return Work(kind.read, made, plan, lambda many, columns: may_be_in_place(kind, many, columns, machine))
+
+
+def decide_along(
+    given: ArrayInfo, axis: int, result: ArrayInfo | None, machine: Machine, work: Work, *, itself: bool = False
+) -> Decision:
+    """Return how something is done with the rows of an array along an axis; `itself`: the result is the array.
+
+    Rows that do not lie side by side are brought there, and their results back, by steps of the same plan.
+
+    Raises:
+        TypeError, ValueError: `out` is of another dtype or shape; there is no such axis (`AxisError`).
+    """
+    place = normal_axis(axis, len(given.shape))
+    scalar = given.scalar if work.made == work.read else work.made
+    if result is not None:
+        arguments.require_scalar(result, scalar)
+        arguments.require_shape(result, given.shape)
+    lie = matrices_of(given, place)
+    if lie is None or not given.natural:
+        return Decision(copied=("x",))
+    put = lie if result is None else matrices_of(result, place)
+    beside = put is None or (result is not None and not result.natural)
+    if put is None or beside:
+        put = lie
+    results = (_result(given, dtype_of(scalar, given), place, back=bool(put)),)
+    if not given.size:
+        return Decision(results)
+    columns = given.shape[place]
+    many = given.size // columns
+    in_place = (bool(lie and put) or (itself and not beside)) and work.in_place(many, columns)
+    plan = work.plan(many, columns, None if lie else given, None if put or beside else result, in_place)
+    if not (lie or put):
+        return Decision(results, plan=plan, beside=beside, in_place=("x",) if in_place else ())
+    chain, x, y = Chain(), X, Y
+    if lie:
+        x = chain.take(work.read, given.size)
+        chain.add(exchange(work.read, *lie), {OUT: x})
+    if put:
+        y = x if in_place else chain.take(work.made, given.size)
+    chain.add(plan, {"x": x, OUT: y})
+    if put:
+        outer, n, inner = put
+        chain.add(exchange(work.made, outer, inner, n), {"x": y})
+    return Decision(results, plan=chain.plan(), beside=beside, in_place=("x",) if lie and put else ())
+
+
+def matrices_of(info: ArrayInfo, place: int) -> tuple[int, ...] | None:
+    """Return an array as matrices with an axis down their columns: how many, and their shape.
+
+    () where what runs along the axis lies side by side; None where it is neither.
+    """
+    axes = (*(k for k in range(len(info.shape)) if k != place), place)
+    if replace(info, shape=tuple(info.shape[k] for k in axes), strides=tuple(info.strides[k] for k in axes)).contiguous:
+        return ()
+    if not info.contiguous:
+        return None
+    return math.prod(info.shape[:place]), info.shape[place], math.prod(info.shape[place + 1 :])
+
+
+def _result(given: ArrayInfo, dtype: np.dtype[Any], place: int, back: bool) -> Result:
+    """Return a result in C order; or, unless it is brought `back` from where its rows lie side by side, the view of those."""
+    last = len(given.shape) - 1
+    if back or place == last:
+        return Result(given.shape, dtype)
+    shape = (*given.shape[:place], *given.shape[place + 1 :], given.shape[place])
+    return Result(shape, dtype, tuple(last if k == place else k - (k > place) for k in range(last + 1)))
 
 
 def position_type(dtype: Any) -> str:
@@ -122,16 +186,14 @@ def position_type(dtype: Any) -> str:
     return found
 
 
-def require_columns(given: ArrayInfo, name: str, kind: Kind, machine: Machine) -> int:
-    """Return how long the rows of an array with elements are. Rows that are sorted by digits may be of any length.
+def require_columns(many: int, columns: int, name: str, kind: Kind, machine: Machine) -> None:
+    """Check how long the rows of an array with elements are. Rows that are sorted by digits may be of any length.
 
     Raises:
         ValueError: longer than can be merged.
     """
-    columns = given.shape[-1]
-    if columns > plans.LONGEST and not by_digits(kind, given.size // columns, columns, machine):
+    if columns > plans.LONGEST and not by_digits(kind, many, columns, machine):
         raise ValueError(f"`{name}` has {columns} elements along the axis, and {plans.LONGEST} are the most")
-    return columns
 
 
 def require_order(given: ArrayInfo, name: str, function: str) -> str:
@@ -165,4 +227,7 @@ def move_last(x: Any, axis: int, undo: bool = False) -> Any:
     return x.transpose(order) if hasattr(x, "transpose") else np.transpose(x, order)
 
 
-__all__ = ["argsort_along", "move_last", "position_type", "require_columns", "require_order", "sort_along"]
+__all__ = [
+    "Work", "argsort_along", "decide_along", "move_last", "position_type", "require_columns", "require_order", "sort_along",
+    "work_of",
+]  # fmt: skip

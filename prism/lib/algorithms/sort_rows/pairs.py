@@ -70,7 +70,8 @@ def _sort(views: tuple[Any, Any], targets: Any, how: How, stream: Any, *, in_pla
         names = (OUT, plans.MOVED)[:made]
         if not keys.size:
             return Decision(results, names)
-        columns = require_columns(keys, "keys", kind, machine)
+        columns = keys.shape[-1]
+        require_columns(keys.size // columns, columns, "keys", kind, machine)
         aligned = plans.is_aligned(keys, values, result, arrays.get(plans.MOVED))
         plan = rows(kind, keys.size // columns, columns, machine, aligned=aligned, in_place=in_place)
         return Decision(results, names, plan=plan, in_place=("x",) if in_place else ())

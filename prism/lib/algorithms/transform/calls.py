@@ -46,24 +46,35 @@ def transform(
         lazy = compose({name: of(info, (called or {}).get(name, name)) for name, info in placed.items()})
         if copied := arguments.not_plain(infos):
             return Decision(copied=copied)
-        view = describe(lazy)
-        assert isinstance(view, LazyInfo)
-        if not lazy.leaves:  # nothing of the arrays is read: they say where it is
-            view = replace(view, **{name: getattr(next(iter(infos.values())), name) for name in _WHERE})
-        beside = result is not None and not (result.contiguous and result.natural)
-        if result is not None and beside:
-            arguments.require_scalar(result, view.scalar)
-            arguments.require_shape(result, view.shape)
-        decision = api.decide({"x": view}, None if beside else result, machine)
-        if decision.plan is None:
-            return decision
-        steps = bind_steps(decision.plan.steps, {"x": view}, placed, machine.arch)
-        return replace(decision, plan=Plan(steps), in_place=(), beside=beside)
+        return decide_view(lazy, infos, placed, result, machine)
 
     return call(function, (function, *asked), arrays, decide, out, stream, called=called)
 
 
 _WHERE = ("library", "kind", "device", "owner")
+
+
+def decide_view(
+    lazy: Lazy,
+    infos: Mapping[str, ArrayInfo],
+    placed: Mapping[str, ArrayInfo],
+    result: ArrayInfo | None,
+    machine: Machine,
+) -> Decision:
+    """Return how an array is made of a lazy one, which is of what stands for arrays that kernels can read as they are."""
+    view = describe(lazy)
+    assert isinstance(view, LazyInfo)
+    if not lazy.leaves:  # nothing of the arrays is read: they say where it is
+        view = replace(view, **{name: getattr(next(iter(infos.values())), name) for name in _WHERE})
+    beside = result is not None and not (result.contiguous and result.natural)
+    if result is not None and beside:
+        arguments.require_scalar(result, view.scalar)
+        arguments.require_shape(result, view.shape)
+    decision = api.decide({"x": view}, None if beside else result, machine)
+    if decision.plan is None:
+        return decision
+    steps = bind_steps(decision.plan.steps, {"x": view}, placed, machine.arch)
+    return replace(decision, plan=Plan(steps), in_place=(), beside=beside)
 
 
 def stand_in(info: ArrayInfo, number: int) -> ArrayInfo:
@@ -102,4 +113,4 @@ def bind_steps(
     return tuple(found)
 
 
-__all__ = ["Compose", "bind_steps", "stand_in", "transform"]
+__all__ = ["Compose", "bind_steps", "decide_view", "stand_in", "transform"]

@@ -85,8 +85,9 @@ def test_scale_cap_sinks_and_score() -> None:
     q, k, v = three(9, 11, heads=4, kv_heads=2)
     sinks = np.array([0, -2, 5, 1], np.float32)
     check(q, k, v, scale=0.7, cap=1.5, sinks=sinks)
-    for scale in (-0.7, 0.0):
+    for scale in (-0.7, 0.0, 1e-300):
         check(q, k, v, scale=scale)
+    check(q, k, v, scale=1e-42, ahead=0, causal="top_left")
     found, _ = lib.attention(q, k, v, score=near_head, lse=True)
     wanted, size, _ = exact(*(x.astype(np.float64) for x in (q, k, v)), 0.25, score=near_head_of)
     assert (np.abs(found - wanted) <= bound(wanted, size, v.astype(np.float64), "float16")).all()

@@ -1,6 +1,6 @@
 """Arrays sorted along an axis, on NumPy arrays: shapes, axes, strides, dtypes, hard data, and the errors.
 
-Tests of prism/lib/algorithms/sort_rows: axis, pairs.
+Tests of prism/lib/algorithms/sort_rows: axis, pairs; prism/lib/algorithms/transform: ships, transposes.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import pytest
 
 from prism import lib
 from prism.host import call
+from prism.lib.algorithms.sort import plan as digits
 from prism.lib.algorithms.sort_rows import plan
 from prism.lib.algorithms.sort_rows.axis import argsort_along, sort_along
 from prism.lib.algorithms.sort_rows.pairs import sort_by_key_along
@@ -75,6 +76,35 @@ def test_strides_and_out() -> None:
             assert argsort_along(view, axis, dtype="int32", out=places) is places
             assert np.array_equal(places, np.argsort(view, axis, kind="stable"))
     assert sort_along(x, 0, out=x) is x and np.array_equal(x, np.sort(x, 0))
+
+
+@pytest.mark.parametrize("given", ["C", "F", "gaps"])
+@pytest.mark.parametrize(
+    ("shape", "axis", "kind"), [((20, 70), 0, "float32"), ((2, 30, 5), 1, "int8"), ((9, 4), -2, "complex128")]
+)
+def test_results_lie_as_they_are_asked_for(shape: tuple[int, ...], axis: int, kind: str, given: str) -> None:
+    """Rows that do not lie side by side are brought there, whichever way the array and the result lie."""
+    x = hard(kind, int(np.prod(shape))).reshape(shape)
+    wanted = np.argsort(x, axis=axis, kind="stable")
+    elements, equal = np.take_along_axis(x, wanted, axis), {"equal_nan": x.dtype.kind in "fc"}
+    lying = np.repeat(x, 2, axis=-1)[..., ::2] if given == "gaps" else np.asarray(x, order=given)  # type: ignore[call-overload]
+    found = lib.sort(lying, axis)
+    assert np.array_equal(found, elements, **equal) and (given != "C" or found.flags.c_contiguous)
+    for order in ("C", "F"):
+        out, places = np.empty_like(x, order=order), np.empty(shape, np.int64, order=order)  # type: ignore[call-overload]
+        assert lib.sort(lying, axis, out=out) is out and lib.argsort(lying, axis, out=places) is places
+        assert np.array_equal(out, elements, **equal) and np.array_equal(places, wanted)
+    same = lying.copy(order="K")
+    assert lib.sort(same, axis, out=same) is same and np.array_equal(same, elements, **equal)
+
+
+def test_columns_of_bytes_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Row for row, each a part of the memory between the steps of the plan."""
+    monkeypatch.setattr(digits, "_MANY", 1000)
+    call.forget()
+    x = hard("uint8", 18_000).reshape(9000, 2)
+    assert np.array_equal(lib.sort(x, 0), np.sort(x, 0))
+    call.forget()
 
 
 def test_errors() -> None:
