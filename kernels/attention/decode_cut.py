@@ -87,6 +87,11 @@ class DecodeCut:
         return self.page % 8 > 0
 
     @property
+    def loaders(self) -> int:
+        """Warps that load."""
+        return 4 if self.gathers else 1
+
+    @property
     def threads(self) -> int:
         """Threads of a block: the last warpgroup loads."""
         return 256
@@ -115,6 +120,11 @@ class LatentCut:
     def gathers(self) -> bool:
         """Whether rows of keys come one by one: of pages that have no multiple of 8 keys."""
         return self.page % 8 > 0
+
+    @property
+    def loaders(self) -> int:
+        """Warps that load."""
+        return 4 if self.gathers else 1
 
 
 @dataclass(frozen=True)

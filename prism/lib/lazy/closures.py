@@ -24,7 +24,8 @@ from prism.lang.surface import Kernel
 from prism.lang.surface.views import Compute, Number
 from prism.lang.types import FLOAT64, INT32, INT64, Scalar
 from prism.lang.types.structs import Struct, scalar_called
-from prism.lib.lazy.array import BOOL, Lazy, bits_as, broadcast_all, make, merge, of_number
+from prism.lib.lazy.array import BOOL, Lazy, bits_as, broadcast_all, merge, of_number
+from prism.lib.lazy.expressions import make
 from prism.lib.lazy.functions import apply, device, on_gpu, result_of
 from prism.lib.lazy.types import dtype_of
 from prism.runtime.arrays import is_array
