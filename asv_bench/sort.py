@@ -1,20 +1,21 @@
 """Sorts beside CUB, CuPy and torch, and beside what a copy takes: graphs of rotating arrays, medians of alternating rounds.
 
     PYTHONPATH=. python asv_bench/sort.py [--sizes 16,20,24,28] [--dtypes uint32,float32] [--data uniform,skewed] [--only pairs]
-                              [--newest FOLDER] [--json FILE]
+                              [--newest FOLDER] [--alone] [--json FILE]
 
 A size is a logarithm to base 2, or, above 64, the number of elements: for 777777, 10000019 and 100000007 nothing was tuned.
 
 Needs a GPU, CuPy, torch and nvcc. `keys`: sorted; `pairs`: with values of 4 bytes; `argsort`: positions of 8 bytes. Data:
 `uniform`; `skewed`, half of it one value; `equal`; `sorted`; `reversed`; `few`, 16 values; `narrow`, below 2^24. `--newest`: as
-of `measure.py`. Every result is compared with CuPy's, once. CuPy and torch are timed by calls, as they can't all be captured.
-`floor`: what reading all once and moving all once a digit takes.
+of `measure.py`; `--alone`: calls one by one, each behind a product of cuBLAS. Every result is compared with CuPy's, once. CuPy
+and torch are timed by calls, as they can't all be captured. `floor`: what reading all once and moving all once a digit takes.
 """
 
 from __future__ import annotations
 
 import argparse
 import ctypes
+import functools
 from collections.abc import Mapping
 from typing import Any
 
@@ -23,6 +24,7 @@ import torch
 from benchmarks.tables import DATA, SORTED
 from measure import compare, peer, rows_of
 from rows import Rows
+from selection import measure
 
 import prism
 
@@ -92,6 +94,9 @@ def measure_one(
         plain.pop("torch", None)
     if asked.no_peers:
         plain = {}
+    if asked.alone:
+        once = {name: functools.partial(call, 0) for name, call in {**calls, **plain}.items()}
+        return measure(cupy, once, asked.rounds, 1, alone=True), moved / asked.tb / 1e6
     found = {
         key: 1e6 * time for key, time in compare(calls, plain, 2 * rows if n > 1 << 24 else 20, asked.rounds).items()
     }
