@@ -267,7 +267,7 @@ def test_nothing_spills_of_more_than_128(dims: tuple[int, int]) -> None:
 
 
 ONCE = "Wait(k_tile_v_tile_read)", "Wait(q_tile_dout_tile_read)", "Wait(q_tile_read)", "Wait(out_tile_dout_tile_read)"
-"""Waits of fills of rings that are filled once: nobody had the copy before. So they aren't tried: they may be reported, or not."""
+"""Waits of fills of rings that are filled once: nobody had the copy before. None is tried: it may be reported, or not."""
 AGAIN = "WaitGroup(wgmma) after"
 """At the end of a claim: what read the copy has been waited for before its sums were stored."""
 
