@@ -199,9 +199,10 @@ NEEDLESS = ["Wait(k_tile_read)", "WaitGroup(bulk)", "WaitGroup(wgmma)"]
 computing warps' behind their last trip."""
 
 
-def test_each_wait_is_needed() -> None:
+@pytest.mark.parametrize("late", [False, True])
+def test_each_wait_is_needed(late: bool) -> None:
     """Of each wait and barrier deleted, the machine tells, or the result is wrong: some tiles a block, trips of every kind."""
-    launch = Launch(Cut(32, 32, 32, width=1), 129, 140)
+    launch = Launch(Cut(32, 32, 32, width=1, late=late), 129, 140)
     launch.blocks = 1
     assert launch.right(check=True, schedule="random")
     survivors, tried = [], 0
