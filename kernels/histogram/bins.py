@@ -3,30 +3,26 @@
 A quick bin is the whole part of a number's distance from the lowest edge, in bins. NumPy computes that too, in types that
 follow from the caller's, and then looks at the edges on both sides, which are rounded as `linspace` rounds them. Where the quick
 distance is further from a whole number than all roundings together, `Even.margin`, both are the same. Else the number is compared
-with the edge that is near it. Where roundings are no small part of a bin, `exact_bin` does all that NumPy does.
+with the edges of its bin. Where roundings are no small part of a bin, `exact_bin` does all that NumPy does.
 """
 
 from prism.lang import (
     bitcast, const, constexpr, dtype, float32, float64, floor, fma, int32, int64, prism, ptr, requires, struct, template,
     thread, uint32, uint64, wrapping_subtract,
 )
+from prism.lib.thread.search import MAGIC, MAGIC_BITS
 
 IDENTITY, EVEN, EDGES = 0, 1, 2
 """Kinds of bins: a number is its bin's; bins are even; they are between edges."""
-
-MAGIC = 12582912.0
-"""1.5 * 2^23: what is added to it in float32 is rounded to a whole number, which is then its lowest bits."""
-MAGIC_BITS = 0x4B400000
-"""The bits of `MAGIC`."""
 
 
 @struct
 class Even:
     """Even bins. Integers are kept from `least` on, `span` more; floats from `low` to `high`. All else is as NumPy names it.
 
-    `scale`: bins a unit. `offset`: what is added to an integer's distance from `least`, in bins. Distances that are less than
-    `margin` away from a whole number are not sure; none is, where it is 1 or more. A float that is at least
-    `least_sure` above the first edge is above it: 0 where that edge is not rounded. One up to `most_sure` is not above the last.
+    `scale`: bins a unit. `offset`: what is added to an integer's distance from `least`, or to a float, in bins. Distances that
+    are less than `margin` away from a whole number are not sure; none is, where it is 1 or more. A float from `least_sure` on
+    is above the first edge: that edge where it is not rounded, else infinity.
     An integer's bin is the whole part of its distance times `factor`, and `addend`, over `2^power`, where there are such.
     """
 
@@ -44,7 +40,6 @@ class Even:
     offset: float64
     margin: float64
     least_sure: float64
-    most_sure: float64
     factor: uint64
     addend: uint64
     power: uint64
@@ -109,14 +104,26 @@ def exact_bin(x: TI @ thread[1], size: int32 @ thread[1], rule: Even @ thread[1]
 
 @prism("device")
 @requires(thread[1])
-@template(TI=dtype, T=dtype, L=dtype, W=dtype, U=dtype, INTEGRAL=constexpr(bool))
-def near_bin(x: TI @ thread[1], nearest: int32 @ thread[1], size: int32 @ thread[1], rule: Even @ thread[1]) -> int32 @ thread[1]:
-    """The bin of a number, of which the nearest edge is known; `size` where it is in none."""
-    if nearest == 0 or nearest == size:
+@template(TI=dtype, TE=dtype, T=dtype, W=dtype, U=dtype, INTEGRAL=constexpr(bool))
+def settle_bin(
+    x: TI @ thread[1], guess: int32 @ thread[1], size: int32 @ thread[1], edges: ptr(const(TE)) @ thread[1],
+    rule: Even @ thread[1],
+) -> int32 @ thread[1]:
+    """The bin of a number between `size + 1` edges of type `T`, `size` where it is in none; `guess` is one off at most.
+
+    Where it is `size`, the number is near the first edge or the last one.
+    """
+    b: int32 = size - 1 if guess == size else guess
+    if guess == 0 or guess >= size - 1:
         if not is_kept(x, rule, W=W, U=U, INTEGRAL=INTEGRAL):
             return size
-    below: bool = T(x) < T(edge_of(nearest, size, rule, T=T, L=L))
-    return min(max(nearest - (1 if below else 0), 0), size - 1)
+    if T(x) < T(edges[b]):
+        if guess == size:
+            return 0
+        b = max(b - 1, 0)
+    elif b != size - 1:
+        b = b + (1 if T(x) >= T(edges[b + 1]) else 0)
+    return b
 
 
 @prism("device")
@@ -145,7 +152,7 @@ def integer_of(whole: G @ thread[1]) -> int32 @ thread[1]:
 @requires(thread[1])
 @template(TI=dtype, G=dtype, W=dtype, U=dtype, INTEGRAL=constexpr(bool), SURE=constexpr(bool), FIXED=constexpr(bool))
 def quick_bin(x: TI @ thread[1], size: int32 @ thread[1], rule: Even @ thread[1]) -> (int32, bool) @ thread[1]:
-    """The bin of a number, computed in the type `G`, `size` where it is in none; and whether that is sure in `G`.
+    """The bin of a number, computed in `G`, `size` where it is in none; and whether that is sure, else it is one off at most.
 
     `SURE`: an integer is further from each edge than all roundings, so that its bin is the whole part of its distance; of floats
     nothing is rounded. `FIXED`: of integers that are sure, so it is where they are multiplied by `rule.factor`.
@@ -168,42 +175,21 @@ def quick_bin(x: TI @ thread[1], size: int32 @ thread[1], rule: Even @ thread[1]
         kept: bool = 0 <= G(x) and G(x) <= G(rule.high)
         return min(int32(G(x) * G(rule.scale) if kept else G(0)), size - 1) if kept else size, True
     elif G == float32:
-        far: G = G(x) - G(rule.first)
-        margin: G = G(rule.margin)
-        least: G = 2 * margin - 0.5 if far >= G(rule.least_sure) else G(-1)  # in the first bin, or below it
-        most: G = G(size) - 0.5 - 2 * margin if G(x) <= G(rule.most_sure) else G(size)
-        half: G = min(max(fma(far, G(rule.scale), G(-0.5)), least), most)  # from the middle of a bin to the next: a whole number
+        lowest: G = G(-0.5) + 2 * G(rule.margin) if G(x) >= G(rule.least_sure) else G(-1)  # in the first bin, or below it
+        half: G = min(max(fma(G(x), G(rule.scale), G(rule.offset - 0.5)), lowest), G(size))  # from a bin's middle to the next
         moved: G = half + MAGIC
         rest: G = half - (moved - MAGIC)
         b: uint32 = bitcast(wrapping_subtract(bitcast(moved, int32), MAGIC_BITS), uint32)  # below the first edge it is -1
-        return int32(min(b, uint32(size))), abs(rest) < 0.5 - margin
+        return int32(min(b, uint32(size))), abs(rest) < 0.5 - G(rule.margin)
     else:
-        far: G = G(x) - G(rule.first)
-        g: G = far * G(rule.scale)
-        whole: G = floor_of(g if 0 <= g and g < G(size) else G(0))
+        g: G = fma(G(x), G(rule.scale), G(rule.offset))
+        whole: G = floor_of(min(max(g, G(0)), G(size) - 0.5))
         b: int32 = integer_of(whole)
         rest: G = g - whole  # of a number above the last edge 1 or more
-        bound: G = G(-1) if b == 0 and far >= G(rule.least_sure) else G(rule.margin)
+        bound: G = G(-1) if b == 0 and G(x) >= G(rule.least_sure) else G(rule.margin)
         near: bool = bound < rest and rest < 1 - G(rule.margin)
-        return b if near else size, near or g < -G(rule.margin) or g > G(size) + G(rule.margin)
-
-
-@prism("device")
-@requires(thread[1])
-@template(TI=dtype, T=dtype, D=dtype, L=dtype, G=dtype, W=dtype, U=dtype, INTEGRAL=constexpr(bool))
-def sure_bin(x: TI @ thread[1], size: int32 @ thread[1], rule: Even @ thread[1]) -> int32 @ thread[1]:
-    """The bin of a number of which `quick_bin` is not sure; `size` where it is in none."""
-    if rule.margin >= 1:
-        return exact_bin(x, size, rule, T=T, D=D, L=L, W=W, U=U, INTEGRAL=INTEGRAL)
-    g: G = 0
-    if INTEGRAL:
-        g = fma(G(distance(x, rule, W=W, U=U)), G(rule.scale), G(rule.offset))
-    else:
-        g = (G(x) - G(rule.first)) * G(rule.scale)
-    if not (-G(rule.margin) <= g and g <= G(size) + G(rule.margin)):
-        return size
-    nearest: int32 = integer_of(floor_of(min(max(g, G(0)), G(size)) + 0.5))
-    return near_bin(x, min(nearest, size), size, rule, T=T, L=L, W=W, U=U, INTEGRAL=INTEGRAL)
+        outside: bool = g < -G(rule.margin) or g > G(size) + G(rule.margin)
+        return size if outside else b, near or outside
 
 
 @prism("device")

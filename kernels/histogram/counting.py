@@ -1,17 +1,17 @@
 """Counting in one pass: blocks count in shared memory, in copies of the bins, and add up in global memory.
 
 Numbers of 8 bits are counted by their value first: a block finds the bin of each value once, when all is counted. So are integers
-of which no more are in the range than there are bins. Of others bins are computed at once, quickly; those that are not sure are
-looked at again, one by one.
+of which no more are in the range than there are bins. Of others bins are computed quickly; those that are not sure are compared
+with their edges.
 """
 
 from prism.lang import (
     atomic_add, atomic_max, attr, bitcast, block, const, constexpr, count, dtype, first_set, float32, float64, grid, group,
-    id, int32, int64, load_vector, partition, prism, ptr, requires, shared, template, thread, uint8, uint32, warp,
+    id, int32, int64, load_vector, match_any, partition, popcount, prism, ptr, requires, shared, template, thread, uint8, uint32,
 )
 from prism.kernels.histogram.bins import (
     EDGES, EVEN, IDENTITY, Even, bin_of_rank, distance, edge_bin, edge_of, exact_bin, limit_of, quick_bin,
-    sure_bin,
+    settle_bin,
 )
 from prism.lib.thread import extent, operators
 from prism.lib.thread.words import words_of
@@ -22,7 +22,7 @@ from prism.lib.thread.words import words_of
     TI=dtype, TW=dtype, TE=dtype, E=dtype, C=dtype, S=dtype, T=dtype, D=dtype, L=dtype, G=dtype, W=dtype, U=dtype,
     KIND=constexpr(int), INTEGRAL=constexpr(bool), LATE=constexpr(bool), WEIGHTED=constexpr(bool), MOST=constexpr(bool),
     SURE=constexpr(bool, default=False), VALUES=constexpr(bool, default=False), FIXED=constexpr(bool, default=False),
-    LIMITS=constexpr(bool, default=False), CELLS=constexpr(int, default=1),
+    EXACT=constexpr(bool, default=False), LIMITS=constexpr(bool, default=False), CELLS=constexpr(int, default=1),
     SLOTS=constexpr(int), COPIES=constexpr(int), TABLE=constexpr(int), THREADS=constexpr(int), ITEMS=constexpr(int),
     WIDTH=constexpr(int), BLOCKS=constexpr(int),
 )
@@ -38,20 +38,21 @@ def histogram(
     Perspective: grid, of any number of blocks of `THREADS` threads.
     Shapes:      `KIND`: IDENTITY, an integer is its bin's number; EVEN, `rule` says where edges are; EDGES, they are `size + 1`
                  sorted `edges`, compared in the type `E`. `T`, `D`, `L`, `G`, `W`, `U`: types that bins are computed in, see
-                 `prism.kernels.histogram.bins`. `LATE`: elements are integers of 8 bits, and counted by their value. `VALUES`: of
-                 EVEN ones, integers from `rule.least` on, `rule.span` more, are. `SURE`: `rule` says each bin for sure; `FIXED`:
-                 by a product. `SLOTS`: numbers of type `C` in shared memory, at least `COPIES` for each bin and for none, of
-                 `LATE` ones 256, of `VALUES` for each of these and for others; 0: counts are added in global memory at once.
-                 `TABLE`: of EDGES, room for them there, with a guide of `CELLS`; 0: they are looked for in global memory.
-                 `LIMITS`: float64 has these edges, `E` is `TI`, and of integers `rule.low` and `rule.high` are the least and
-                 the largest. `MOST`: of IDENTITY, `counts[size]` is raised to the largest element, taken without a sign, or to
-                 `2^63 - 1`. `skew`: how many elements `x` begins past one that is aligned to `WIDTH` of them; -1: it is not
-                 known. `weight_skew`: the same of the weight that is `skew` before the first. `otherwise`, `nothing`: any
-                 numbers; with `MOST` 0.
+                 `prism.kernels.histogram.bins`; of those that are not sure `edges` are read too. `LATE`: elements are integers of
+                 8 bits, and counted by their value. `VALUES`: of EVEN ones, integers from `rule.least` on, `rule.span` more, are.
+                 `SURE`: `rule` says each bin for sure; `FIXED`: by a product. `EXACT`: no quick bin is sure. `SLOTS`: numbers of
+                 type `C` in shared memory, at least `COPIES` for each bin and for none, of `LATE` ones 256, of `VALUES` for each
+                 of these and for others; 0: counts are added in global memory at once. `TABLE`: of EDGES, room for them there,
+                 with a guide of `CELLS`; 0: they are looked for in global memory. `LIMITS`: float64 has these edges, `E` is `TI`,
+                 and of integers `rule.low` and `rule.high` are the least and the largest. `MOST`: of IDENTITY, `counts[size]` is
+                 raised to the largest element, taken without a sign, or to `2^63 - 1`. `skew`: how many elements `x` begins past
+                 one that is aligned to `WIDTH` of them; -1: it is not known. `weight_skew`: the same of the weight that is `skew`
+                 before the first. `otherwise`, `nothing`: any numbers; with `MOST` 0.
     Numerics:    counts are exact. Weights of a bin are added in any order, in `C` and then in `S`.
     Test:        tests/kernels/test_histogram.py, tests/gpu/test_histogram.py
     """
     TILE: constexpr(int) = THREADS * ITEMS
+    QUAD: constexpr(int) = 4 if ITEMS % 4 == 0 else 1  # so many bins are computed before it is looked whether all are sure
     shift: int32 @ grid[1] = max(skew, 0)  # tiles begin so many elements earlier: where vectors are aligned
     end: int64 @ grid[1] = n + shift
     tiles: int32 @ grid[1] = int32((end + (TILE - 1)) / TILE)
@@ -65,7 +66,7 @@ def histogram(
         bins: shared(C[SLOTS if SLOTS > 0 else 1])
         table: shared(E[TABLE if TABLE > 0 else 1])
         guide: shared(uint32[CELLS if TABLE > 0 else 1])
-        start: float32 @ block[1] = 0  # of the guide's cells
+        offset: float32 @ block[1] = 0  # of the guide's cells
         scale: float32 @ block[1] = 0
         if SLOTS > 0:
             block.fill(bins, 0, many * COPIES)
@@ -83,7 +84,7 @@ def histogram(
                         mine[j - t] = E(edges[j])
             known: int32 @ block[1] = block.reduce(limits, OP=operators.add) if LIMITS else size + 1
             if known > 0:
-                start, scale = block.fill_guide(table, known, guide, CELLS=CELLS)
+                offset, scale = block.fill_guide(table, known, guide, CELLS=CELLS)
             else:
                 block.fill(guide, 0, CELLS)
         WORDS: constexpr(int) = ITEMS // 4 if LATE else 1
@@ -131,16 +132,15 @@ def histogram(
             if tile + blocks < tiles:
                 load(tile + blocks)
             positions: int32[ITEMS] @ thread[1]
-            doubt: bool @ thread[1] = False  # whether a bin is not sure: then none of those that seem to be in none is
             with group(thread[1]):
                 if KIND == EDGES and TABLE > 0 and not LATE:
                     values: E[ITEMS]
                     for k in range(ITEMS):
                         values[k] = E(items[k])
-                    thread.search(table, guide, values, positions, start, scale, CELLS=CELLS)
+                    thread.search(table, guide, values, positions, offset, scale, CELLS=CELLS)
                     for k in range(ITEMS):
                         if LIMITS:
-                            positions[k] = size if positions[k] == 0 or positions[k] > size else positions[k] - 1
+                            positions[k] = int32(min(uint32(positions[k]) - 1, uint32(size)))  # 0 is below the first
                         else:
                             positions[k] = bin_of_rank(positions[k], size, values[k], table[size])
                 for k in range(ITEMS):
@@ -153,14 +153,25 @@ def histogram(
                             largest = max(largest, number)  # what is behind the last element is 0
                     elif VALUES:
                         positions[k] = int32(min(distance(items[k], rule, W=W, U=U), U(rule.span) + 1))
-                    elif KIND == EVEN:
-                        place: int32 = 0
-                        sure: bool = False
-                        place, sure = quick_bin(items[k], size, rule, G=G, W=W, U=U, INTEGRAL=INTEGRAL, SURE=SURE, FIXED=FIXED)
-                        doubt = doubt or not sure
-                        positions[k] = place if sure else size
-                    elif TABLE == 0:
+                    elif KIND == EDGES and TABLE == 0:
                         positions[k] = edge_bin(E(items[k]), size, edges)
+                if KIND == EVEN and not LATE and not VALUES:
+                    for q in range(ITEMS // QUAD):
+                        doubt: uint32 = 0
+                        for k in range(q * QUAD, (q + 1) * QUAD):
+                            place: int32 = 0
+                            sure: bool = False
+                            place, sure = quick_bin(
+                                items[k], size, rule, G=G, W=W, U=U, INTEGRAL=INTEGRAL, SURE=SURE, FIXED=FIXED
+                            )
+                            positions[k] = size if EXACT else place
+                            doubt = doubt | uint32(0 if sure else 1) << k % QUAD
+                        if not SURE and not EXACT and doubt != 0:
+                            for k in range(q * QUAD, (q + 1) * QUAD):
+                                if doubt >> k % QUAD & 1 != 0:
+                                    positions[k] = settle_bin(
+                                        items[k], positions[k], size, edges, rule, T=T, W=W, U=U, INTEGRAL=INTEGRAL
+                                    )
                 if not LATE and (whole < TILE or head > 0):
                     for k in range(ITEMS):
                         place: int32 = at + (k // WIDTH * (32 * WIDTH) + k % WIDTH)
@@ -171,33 +182,28 @@ def histogram(
                     block.add_weights(positions, heavy, bins, many, COPIES=COPIES, WITHIN=True)
                 else:
                     block.histogram(positions, bins, many, COPIES=COPIES, WITHIN=True)
-            else:
+            elif WEIGHTED:
                 with group(thread[1]):
                     for k in range(ITEMS):
                         if positions[k] < size:
-                            atomic_add(counts[positions[k]], S(heavy[k]) if WEIGHTED else S(1))
-            if KIND == EVEN and not LATE and not SURE and not VALUES:
+                            atomic_add(counts[positions[k]], S(heavy[k]))
+            else:
+                for k in range(ITEMS):
+                    same: uint32 @ thread[1] = match_any(positions[k])  # one lane adds for all that have its bin
+                    with group(thread[1]):
+                        if positions[k] < size and first_set(same) - 1 == t % 32:
+                            atomic_add(counts[positions[k]], S(popcount(same)))
+            if EXACT:  # one by one: computed for all elements of a thread it would be too much text
                 with group(thread[1]):
-                    unsure: uint32 = 0
-                    if doubt:
-                        for k in range(ITEMS):
-                            unsure = unsure | uint32(1 if positions[k] == size else 0) << k
-                    while unsure != 0:
-                        k: int32 = int32(first_set(unsure)) - 1
-                        unsure = unsure & unsure - 1
+                    for k in range(ITEMS, unroll=False):
                         i: int64 = int64(tile) * TILE - shift + at + (k / WIDTH * (32 * WIDTH) + k % WIDTH)
                         b: int32 = size
                         if 0 <= i < n:
-                            b = sure_bin(x[i], size, rule, T=T, D=D, L=L, G=G, W=W, U=U, INTEGRAL=INTEGRAL)
+                            b = exact_bin(x[i], size, rule, T=T, D=D, L=L, W=W, U=U, INTEGRAL=INTEGRAL)
                         if b < size and SLOTS > 0:
                             atomic_add(bins[b * COPIES + copy], C(weights[i]) if WEIGHTED else C(1), scope="block")
                         elif b < size:
                             atomic_add(counts[b], S(weights[i]) if WEIGHTED else S(1))
-        if MOST and not LATE:
-            most_here: U @ thread[1] = warp.reduce_to_first(largest, OP=operators.maximum, FEW=False, TENSOR=False)
-            with group(thread[1]):
-                if t % 32 == 0:
-                    atomic_max(counts[size], int64(min(most_here, U((1 << 63) - 1)) if U.bytes == 8 else most_here))
         if LATE or VALUES:
             with group(thread[1]):
                 for v in range(t, 256 if LATE else many - 1, THREADS):
@@ -210,7 +216,7 @@ def histogram(
                         b: int32 = size
                         value: TI = bitcast(uint8(v), TI) if LATE else TI(W(rule.least) + W(v))
                         if MOST:
-                            atomic_max(counts[size], int64(bitcast(W(value), U)))
+                            largest = max(largest, bitcast(W(value), U))
                         if KIND == IDENTITY:
                             b = int32(value) if value >= 0 and int32(value) < size else size
                         elif KIND == EVEN:
@@ -221,6 +227,11 @@ def histogram(
                             atomic_add(counts[b], S(number))
         elif SLOTS > 0:
             grid.histogram(bins, counts, size, COPIES=COPIES)
+        if MOST:
+            most: U @ block[1] = block.reduce(largest, OP=operators.maximum)
+            with group(thread[1]):
+                if t == 0:
+                    atomic_max(counts[size], int64(min(most, U((1 << 63) - 1)) if U.bytes == 8 else most))
 
 
 @prism("device")

@@ -95,7 +95,7 @@ def sample(
 def lookup(
     x: ptr(const(T)) @ grid[1], nodes: ptr(const(C)) @ grid[1], rows: ptr(const(C)) @ grid[1], sound: ptr(const(int64)) @ grid[1],
     v: ptr(const(V)) @ grid[1], y: ptr(int64) @ grid[1], n: int64 @ grid[1], m: int64 @ grid[1], levels: int32 @ grid[1],
-    depth: int32 @ grid[1], first: int64 @ grid[1], sign: int64 @ grid[1], skew: int32 @ grid[1], x_aligned: bool @ grid[1],
+    depth: int32 @ grid[1], first: int64 @ grid[1], sign: int32 @ grid[1], skew: int32 @ grid[1], x_aligned: bool @ grid[1],
     y_aligned: bool @ grid[1], otherwise: C @ grid[1],
 ):
     """`y[i]` becomes `first + sign *` how many elements of the table are less than `v[i]`; with `RIGHT` not greater.
@@ -139,14 +139,18 @@ def lookup(
                 for _ in range(levels):
                     for k in range(ITEMS):
                         found[k] = 2 * found[k] + (1 if is_before(tree[found[k]], values[k], RIGHT=RIGHT) else 0)
-                for k in range(ITEMS):
-                    spots[k] = int64(found[k] - (1 << levels))
-                if depth == 0:
+                if depth == 0:  # positions of 32 bits
                     for k in range(ITEMS):
-                        if spots[k] >= n - 1:
-                            spots[k] = n if is_before(last, values[k], RIGHT=RIGHT) else n - 1
+                        spot: int32 = found[k] - (1 << levels)
+                        if spot >= int32(n) - 1:
+                            spot = int32(n) if is_before(last, values[k], RIGHT=RIGHT) else int32(n) - 1
+                        if values[k] != values[k]:
+                            spot = int32(unordered)
+                        spots[k] = first + int64(sign) * int64(spot)
                 else:
                     base: int64 = 0
+                    for k in range(ITEMS):
+                        spots[k] = int64(found[k] - (1 << levels))
                     for d in range(depth - 1):
                         final: int64 = (n - 1) >> ((depth - 1 - d) * LOG) >> LOG << LOG  # where the last row begins
                         for k in range(ITEMS):
@@ -171,10 +175,9 @@ def lookup(
                                 if row + i < n:
                                     more = more + (1 if is_before(C(x[row + i]), values[k], RIGHT=RIGHT) else 0)
                         spots[k] = row + more
-                for k in range(ITEMS):
-                    if values[k] != values[k]:
-                        spots[k] = unordered
-                    spots[k] = first + sign * spots[k]
+                        if values[k] != values[k]:
+                            spots[k] = unordered
+                        spots[k] = first + int64(sign) * spots[k]
             with partition(out, block[1], tile * TILE, races="none") as target:
                 block.store_tile(target, spots, many, y_aligned, 0, WIDTH=2, REVERSE=False, KEPT=False)
 

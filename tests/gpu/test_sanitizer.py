@@ -14,9 +14,11 @@ SANITIZER = shutil.which("compute-sanitizer") or shutil.which("compute-sanitizer
 
 OPTIONS = {"memcheck": ["--report-api-errors", "no"]}
 """Bindings of the driver ask it for functions that it may not have: no error of a kernel."""
-CALLS = {"racecheck": ["aligned"]}
+CALLS = {"racecheck": ["aligned"], "synccheck": ["apart"]}
 """An hgemm to rows at odd addresses has warps write a tile, arrive by one lane after the warp's barrier, and other warps read
-it: racecheck takes the lane that arrives for the only one whose writes are ordered, and reports those of the other 31."""
+it: racecheck takes the lane that arrives for the only one whose writes are ordered, and reports those of the other 31. Gradients
+of packed sequences have the block's barrier once in the body of each role, which all warps meet before the first ring: synccheck
+wants it to be one instruction, and reports the first of them as divergent threads, of whole warps."""
 
 
 ATTENTION = ("attention", "attention_backward", "attention_decode")

@@ -43,6 +43,9 @@ CALLS: list[Call] = [
     *(lambda m, x=x: m.bincount(x) for x in ([], np.array([]), np.array([], "f2"), np.array([[1]], "f2"), np.array([[1.5]]))),
     *(lambda m, bins=bins, right=right: m.digitize(np.array([0, 1, 2, NAN, 3, 5, 9]), np.array(bins, float), right)
       for bins in EDGES for right in (False, True)),
+    lambda m: m.digitize([0, 1, 2], [3, 2, 1]), lambda m: m.digitize(X, (1, 2), right=True),
+    lambda m: m.ediff1d(X, to_end=[5, 6], to_begin=(1,)), lambda m: m.ediff1d(X, to_end=[1.5]),
+    lambda m: m.diff([1, 2, 4], prepend=[9.5], append=(1, 2)),
     lambda m: m.argpartition(X * 1j, 1), lambda m: m.partition(Z, [1, 2])[1:3],
     lambda m: m.partition(Z.reshape(2, 3), 1, axis=None)[:2],
     *(lambda m, dtype=dtype, other=other, name=name: getattr(m, name)(
@@ -104,6 +107,36 @@ def test_what_is_written(number: int) -> None:
         return x
 
     compare(result_of(lambda: written(lib)), result_of(lambda: written(np)))
+
+
+@pytest.mark.parametrize(
+    ("name", "called", "given"),
+    [("put", "a", ([1], [1])), ("putmask", "a", (np.ones(3, bool), [1])), ("place", "arr", (np.ones(3, bool), [1]))],
+)
+def test_what_cannot_be_written_is_named(name: str, called: str, given: tuple[Any, ...]) -> None:
+    """Tests of prism/lib/algorithms/take: write."""
+    x = X.copy()
+    x.flags.writeable = False
+    with pytest.raises(ValueError, match=f"^`{called}` is read-only"):
+        getattr(lib, name)(x, *given)
+    with pytest.raises(TypeError, match=f"^`{called}` must be an array"):
+        getattr(lib, name)([1, 2, 3], *given)
+
+
+@pytest.mark.parametrize("name", ["put", "putmask", "place"])
+@pytest.mark.parametrize("shift", [1, -1])
+def test_values_may_overlap_what_is_written(name: str, shift: int) -> None:
+    """They are taken as they were before."""
+
+    def written(copied: bool) -> Any:
+        room = np.arange(12) * 3 + 1
+        x, values = room[2:10], room[2 + shift : 10 + shift]
+        values = values.copy() if copied else values
+        where = np.arange(8)[::-1] if name == "put" else x % 2 == 0
+        getattr(np if copied else lib, name)(x, where, values)
+        return room
+
+    assert np.array_equal(written(copied=False), written(copied=True))
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint16", "int32", "int64"])

@@ -30,12 +30,12 @@ from prism.lib.lazy.array import (
     broadcast_all,
     compute,
     convert,
-    make,
     merge,
     of_number,
 )
 from prism.lib.lazy.array import of as _of
 from prism.lib.lazy.closures import Applied
+from prism.lib.lazy.expressions import make
 from prism.lib.lazy.sinks import discard, map_out, put, zip_out
 from prism.lib.thread.operators import shuffle_position
 

@@ -6,8 +6,7 @@ import math
 import struct
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from functools import lru_cache
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from prism.lang.surface.views import At, Compute, Expression, Leaf, Number, Posi
 from prism.lang.types import SCALARS, Scalar
 from prism.lang.types.structs import Struct, scalar_called
 from prism.lib import operators
+from prism.lib.lazy.expressions import COMPARES, apply_rule, make, renumber, rule_of
 from prism.lib.lazy.types import WHOLE, common_type, dtype_of
 from prism.runtime.arrays import BFLOAT16, ArrayInfo, describe, one_place
 
@@ -28,18 +28,7 @@ POSITION = Position()
 _ALIGNED = 16  # bytes: what vectors of memory must begin at
 
 
-_E = TypeVar("_E", Leaf, Number, At, Compute)
-
-
-def make(kind: type[_E], *fields: Any) -> _E:
-    """Return an expression; the same object for the same, so that it is found at once where it is looked up."""
-    found: _E = _make(kind, *fields)
-    return found
-
-
-@lru_cache(maxsize=4096)
-def _make(kind: Any, *fields: Any) -> Any:
-    return kind(*fields)
+_NUMBERS = (bool, int, float, np.generic)
 
 
 class Lazy(LazyArray):
@@ -262,14 +251,10 @@ def of_number(value: Any, scalar: Scalar | None = None, shape: tuple[int, ...] =
     Raises:
         TypeError: it is none that 8 bytes hold.
     """
-    if scalar is None and isinstance(value, bool | int | float | np.generic):
+    is_number = isinstance(value, _NUMBERS)
+    if scalar is None and is_number:
         scalar = scalar_called(np.dtype(type(value)).name)
-    if (
-        not isinstance(value, bool | int | float | np.generic)
-        or scalar is None
-        or isinstance(scalar, Struct)
-        or scalar.stored
-    ):
+    if not is_number or scalar is None or isinstance(scalar, Struct) or scalar.stored:
         raise TypeError(f"{value!r} is no number of a lazy array: it takes integers, floats and bools")
     return Lazy(make(Number, 0, scalar), scalar, shape, (), (bits_as(value, scalar),))
 
@@ -331,28 +316,13 @@ def merge(parts: Sequence[Lazy]) -> tuple[list[Expression], tuple[ArrayInfo, ...
                 places[key] = len(leaves)
                 leaves.append(leaf)
             where.append(places[key])
-        values.append(_renumber(part.value, tuple(where), len(numbers)))
+        values.append(renumber(part.value, tuple(where), len(numbers)))
         numbers += part.numbers
     one_place({f"array {k + 1} of the lazy array": leaf for k, leaf in enumerate(leaves)})
     for leaf in leaves[1:]:
         if leaf.library != leaves[0].library:
             raise TypeError(f"a lazy array is of arrays of one library, not of {leaves[0].library} and {leaf.library}")
     return values, tuple(leaves), tuple(numbers)
-
-
-@lru_cache(maxsize=4096)
-def _renumber(value: Expression, leaves: tuple[int, ...], first: int) -> Expression:
-    match value:
-        case Leaf(number=number):
-            return value if leaves[number] == number else replace(value, number=leaves[number])
-        case Number(number=number):
-            return replace(value, number=first + number) if first else value
-        case Compute(what=what, parts=parts):
-            return make(Compute, what, tuple(_renumber(part, leaves, first) for part in parts))
-        case At(source=source, place=place):
-            return make(At, _renumber(source, leaves, first), _renumber(place, leaves, first))
-        case _:
-            return value
 
 
 def broadcast_all(parts: Iterable[Any], names: Sequence[str] = ()) -> list[Lazy]:
@@ -410,7 +380,6 @@ def convert(x: Lazy, scalar: Scalar) -> Lazy:
 
 # -- Arithmetic -----------------------------------------------------------------------------------------------------------
 
-_COMPARES = ("<", "<=", ">", ">=", "==", "!=")
 wholes: list[Callable[[str, Lazy, Lazy, Any], Lazy]] = []
 """What makes quotients, remainders and powers: `functions`, which apply device functions."""
 between: list[Callable[[Lazy, Struct], Lazy]] = []
@@ -424,6 +393,9 @@ def arithmetic(op: str, one: Any, other: Any) -> Any:
         TypeError: the operator is not for these dtypes.
         ValueError: they have no shape in common.
     """
+    quick = _arithmetic_at_once(op, one, other)
+    if quick is not None:
+        return quick
     if any(not isinstance(x, Lazy | bool | int | float | np.generic) and not hasattr(x, "dtype") for x in (one, other)):
         return NotImplemented
     number = next(
@@ -445,10 +417,51 @@ def arithmetic(op: str, one: Any, other: Any) -> Any:
         return wholes[0](op, convert(left, scalar), convert(right, scalar), second if second is number else None)
     if scalar == BOOL:
         op = {"+": "|", "*": "&"}.get(op, op)
-    found = compute(op, BOOL if op in _COMPARES else scalar, (convert(left, scalar), convert(right, scalar)))
-    if op in _COMPARES:
+    found = compute(op, BOOL if op in COMPARES else scalar, (convert(left, scalar), convert(right, scalar)))
+    if op in COMPARES:
         return found
     return Lazy(make(Compute, scalar, (found.value,)), scalar, found.shape, found.leaves, found.numbers)
+
+
+def _arithmetic_at_once(op: str, one: Any, other: Any) -> Lazy | None:
+    """Return what `arithmetic` does of two of one type and shape, or of one and a Python number; None of others.
+
+    Expressions are found by what they are of: one that is written in a loop is built each time, and quickly.
+    """
+    lazies = isinstance(one, Lazy), isinstance(other, Lazy)
+    if all(lazies):
+        if one.shape != other.shape or one.scalar != other.scalar:
+            return None
+        rule, joined = rule_of(op, one.scalar, one.scalar), _join(one, other)
+        if rule is None or joined is None:
+            return None
+        value, leaves = joined
+        return Lazy(apply_rule(rule, one.value, value), rule[2], one.shape, leaves, one.numbers + other.numbers)
+    known, number = (one, other) if lazies[0] else (other, one)
+    if type(number) not in (bool, int, float):
+        return None
+    order = (known.scalar, type(number)) if lazies[0] else (type(number), known.scalar)
+    rule = rule_of(op, *order)
+    if rule is None:
+        return None
+    sign = make(Number, len(known.numbers), rule[1])
+    pair = (known.value, sign) if lazies[0] else (sign, known.value)
+    numbers = (*known.numbers, bits_as(number, rule[1]))
+    return Lazy(apply_rule(rule, *pair), rule[2], known.shape, known.leaves, numbers)
+
+
+def _join(one: Lazy, other: Lazy) -> tuple[Expression, tuple[ArrayInfo, ...]] | None:
+    """Return the value of another lazy array on the leaves and numbers of both, as `merge`; None where they lie apart."""
+    leaves, where = list(one.leaves), []
+    for leaf in other.leaves:
+        key = (leaf.pointer, leaf.dtype, leaf.size, leaf.device)
+        number = next((k for k, x in enumerate(leaves) if (x.pointer, x.dtype, x.size, x.device) == key), len(leaves))
+        if number == len(leaves):
+            leaves.append(leaf)
+            if (leaf.library, leaf.kind, leaf.device) != (leaves[0].library, leaves[0].kind, leaves[0].device):
+                return None
+        where.append(number)
+    return renumber(other.value, tuple(where), len(one.numbers)), tuple(leaves)
 
 
 def _complex(value: Any, scalar: Struct) -> Lazy:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from prism.host import repeat
-from prism.host.arguments import require_integer
+from prism.host.arguments import array_of, require_integer
 from prism.host.axes import normal_axis
 from prism.lib.algorithms.difference.compose import differences, neighbours, promote
 from prism.lib.algorithms.transform.api import evaluate
@@ -194,6 +194,7 @@ def adjacent_difference(
 
 def _split(given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return those arguments that are arrays, and those that are numbers; not those that are not there."""
+    given = {name: array_of(one) for name, one in given.items()}
     arrays = {name: one for name, one in given.items() if name == "x" or is_array(one) or isinstance(one, Lazy)}
     return arrays, {name: one for name, one in given.items() if name not in arrays and one is not None}
 

@@ -10,8 +10,9 @@ import numpy as np
 
 from prism.lang.surface.views import Leaf
 from prism.lang.types.structs import scalar_called
-from prism.lib.lazy.array import BOOL, Lazy, at, convert, make
+from prism.lib.lazy.array import BOOL, Lazy, at, convert
 from prism.lib.lazy.closures import Applied
+from prism.lib.lazy.expressions import make
 from prism.lib.lazy.functions import apply
 from prism.lib.lazy.places import choose, divide, positions
 from prism.lib.thread import operators

@@ -48,7 +48,7 @@ def count_even(
         task = Task(arguments.scalar_of(x), size, kernels.EVEN, _weights_of(arrays), found)
         steps = [plan.prepare(size, task.sums, size, found, host=machine.host)]
         if x.size and not found.empty:
-            steps.append(plan.count(task, x.size, machine, x, arrays.get("weights")))
+            steps.append(plan.count(task, x.size, machine, x, arrays.get("weights"), Buffer("edges")))
         results = Result((size,), np.dtype(task.sums)), Result((size + 1,), found.edges)
         return Decision(results, (OUT, "edges"), Plan(tuple(steps)))
 

@@ -82,6 +82,12 @@ class Task:
     def counter(self) -> str:
         return self.sums if self.weights else "uint32"
 
+    def reads_edges(self, c: Configuration) -> bool:
+        """Whether there are edges that numbers are compared with: of even bins where those computed quickly may not be sure."""
+        if self.kind != kernels.EVEN or self.late or self.bins is None:
+            return bool(self.kind == kernels.EDGES)
+        return not self.bins.sure and not (self.by_value and c.slots > 0)
+
     def template(self, c: Configuration, copies: int, table: int, cells: int = 0) -> dict[str, Any]:
         """Return the kernel's template arguments."""
         wide = _WIDE.get(self.given, self.given) if self.integral else "int32"
@@ -100,10 +106,12 @@ class Task:
         flags = {
             "SURE": even is not None and even.sure and not by_value, "VALUES": by_value,
             "FIXED": even is not None and even.fixed and not by_value, "LIMITS": self.limits and bool(table),
+            "EXACT": even is not None and even.exact and self.reads_edges(c),
         }  # fmt: skip
         return {
             **types, **{name: True for name, said in flags.items() if said}, **({"CELLS": cells} if table else {}),
-            "TI": self.given, "TW": self.weights or "uint8", "TE": self.edges or "float32",
+            "TI": self.given, "TW": self.weights or "uint8",
+            "TE": even.edges.name if even is not None and self.reads_edges(c) else self.edges or "float32",
             "E": (self.searched if table else self.compared) or "float32", "C": self.counter, "S": self.sums, "W": wide,
             "U": f"u{wide.removeprefix('u')}", "KIND": self.kind, "INTEGRAL": self.integral, "LATE": self.late,
             "WEIGHTED": bool(self.weights), "MOST": self.most,
@@ -146,7 +154,10 @@ def count(
     task: Task, n: int, machine: Machine, x: ArrayInfo | Buffer, weights: ArrayInfo | None = None,
     edges: Buffer | None = None,
 ) -> Step:  # fmt: skip
-    """Return the step that counts `n` elements, into a result that is zero; `x`: the array "x", or scratch memory."""
+    """Return the step that counts `n` elements, into a result that is zero; `x`: the array "x", or scratch memory.
+
+    `edges`: those between which it counts; of even bins those that an earlier step makes.
+    """
     c, copies, table, cells = task.configuration(n, machine)
     template = task.template(c, copies, table, cells)
     instance, width = instance_of(kernels.histogram, template), template["WIDTH"]
@@ -171,7 +182,7 @@ def count(
         {
             "x": x if isinstance(x, Buffer) else Buffer("x"),
             "weights": nothing(template["TW"]) if weights is None else Buffer("weights"),
-            "edges": edges or nothing(template["TE"]),
+            "edges": edges if edges and task.reads_edges(c) else nothing(template["TE"]),
             "counts": Buffer(OUT),
             "n": n, "size": task.size, "skew": skew(x), "weight_skew": skew(weights, shift),
             "rule": rule, "otherwise": _zero(task.given), "nothing": 0.0 if task.counter == "float64" else 0,

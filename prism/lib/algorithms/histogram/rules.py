@@ -31,6 +31,11 @@ class Bins:
     sure: bool = False
     fixed: bool = False
 
+    @property
+    def exact(self) -> bool:
+        """Whether no bin is sure that is computed quickly."""
+        return bool(self.rule["margin"] >= 1)
+
     def template(self, quick: str) -> dict[str, str]:
         """Return the kernel's types; `quick`: what bins are first computed in."""
         return {"T": self.edges.name, "D": self.divided.name, "L": self.computed.name, "G": quick}
@@ -148,10 +153,8 @@ def _set_quick(
     shift = _shift(edges, first, width, largest) if integral and computed == edges.dtype == np.float64 else 0
     rule["scale"], rule["margin"] = scale, margin
     if not integral:
-        highest = (rule["high"][()], edges[-1], np.float32(last) if narrow else last)
-        rule["most_sure"] = float(last) if all(_exactly(one) == last for one in highest) else -np.inf
         lowest = (rule["low"][()], edges[0], np.float32(first) if narrow else first)
-        rule["least_sure"] = 0 if all(_exactly(one) == first for one in lowest) else np.inf
+        rule["least_sure"] = float(first) if all(_exactly(one) == first for one in lowest) else np.inf
     rule["offset"] = float((least - first + shift) * size / width)
     if shift > 0 and _set_product(rule, size / width, (least - first + shift) * size / width, shift * size / width):
         return True

@@ -111,7 +111,8 @@ def digitize(x: Any, bins: Any, right: bool = False, *, out: Any = None, stream:
     >>> prism.lib.digitize(np.array([0.2, 6.4, 3.0]), np.array([0.0, 1.0, 2.5, 4.0]))
     array([1, 4, 3])
     """
-    edges, x = arguments.facts_of(bins, "bins"), arguments.array_of(x)
+    bins, x = arguments.array_of(bins), arguments.array_of(x)
+    edges = arguments.facts_of(bins, "bins")
     if "c" in (edges.dtype.kind, getattr(getattr(x, "dtype", None), "kind", "")) or isinstance(x, complex):
         raise TypeError("`x` and `bins` may not be complex")
     require_axes(edges, "bins", 1)

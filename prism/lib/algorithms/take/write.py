@@ -18,7 +18,7 @@ from prism.lib.algorithms.take.api import require_indices
 from prism.lib.algorithms.take.compose import MODES, repeat_to, wrap_indices
 from prism.lib.algorithms.transform.calls import bind_steps, stand_in
 from prism.lib.lazy.array import Lazy, convert, of, of_number
-from prism.runtime.arrays import ArrayInfo, describe, is_array
+from prism.runtime.arrays import ArrayInfo, describe, is_array, require_writable
 
 _THREADS = 256
 _ITEMS = 8  # of a thread of `copy_where`
@@ -175,6 +175,7 @@ def _write(
     compose: Callable[[Mapping[str, Lazy], Lazy], tuple[Lazy, Lazy]], stream: Any, *, name: str = "a",
 ) -> None:  # fmt: skip
     """Write what `compose` makes of arrays and of the target's type: values, and their places or where they stand."""
+    require_writable(describe(target, name), name)
     given = {key: arguments.array_of(one) for key, one in given.items()}
     numbers = {key: of_number(one, None, (1,)) for key, one in given.items() if not _is_array(one)}
     arrays = {key: _settled(one, target) for key, one in given.items() if key not in numbers}

@@ -18,7 +18,7 @@ from prism.lib.lazy.array import of
 from prism.lib.records import is_record
 from prism.runtime.arrays import ArrayInfo
 
-_THREADS, _VECTORS = 256, 4  # of a block, and of 16 bytes that a thread has under way
+_THREADS, _VECTORS = 256, 1  # of a block, and of 16 bytes that a thread loads of each array
 _ROOM = 8  # elements of a thread, where some of them stay
 
 

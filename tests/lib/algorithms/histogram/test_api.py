@@ -121,6 +121,24 @@ def test_limits_of_floats(kind: str) -> None:
     check(x[:6], bins=100)
 
 
+@pytest.mark.parametrize("kind", ["float16", "float32", "float64"])
+def test_numbers_at_the_edges(kind: str) -> None:
+    """On each edge, as near to it as there are numbers, and beside the outermost ones, which the kind may not have."""
+    for limits, size, low, high in (
+        (np.float64, 3, -0.011384046795932093, 0.005196776036471551), (np.float64, 64, -0.7, 0.3), (float, 3, -0.7, 0.3),
+        (float, 64, -0.011384046795932093, 0.005196776036471551), (float, 2, -0.3, 0.0), (np.float32, 1, -0.7, 0.3),
+    ):  # fmt: skip
+        given = limits(low), limits(high)
+        edges = np.histogram_bin_edges(np.zeros(1, kind), size, given).astype(kind)
+        above = np.nextafter(edges, edges.dtype.type(np.inf))
+        below = np.nextafter(edges, edges.dtype.type(-np.inf))
+        check(
+            np.concatenate([edges, above, below, np.nextafter(below, below.dtype.type(-np.inf))]),
+            bins=size,
+            range=given,
+        )
+
+
 def test_the_type_of_a_range_decides() -> None:
     random = np.random.default_rng(0)
     x = random.random(400)
