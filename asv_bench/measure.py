@@ -86,7 +86,12 @@ def cub_scan(library: ctypes.CDLL, kind: str, x: Any, y: Any) -> Call:
 
 
 def graph_of(call: Call, launches: int) -> Any:
-    """Return a CUDA graph of so many calls, and the stream that it was captured on."""
+    """Return a CUDA graph of so many calls, and the stream that it was captured on.
+
+    Its stream waits for no other: what made the arrays, and what a call before wrote to them, has ended first. Else two sorts
+    may write one array at once, or read keys that are still being made, and then write where nothing is.
+    """
+    cupy.cuda.Device().synchronize()
     stream = cupy.cuda.Stream(non_blocking=True)
     with stream:
         for i in range(3):

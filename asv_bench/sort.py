@@ -1,20 +1,22 @@
 """Sorts beside CUB, CuPy and torch, and beside what a copy takes: graphs of rotating arrays, medians of alternating rounds.
 
     PYTHONPATH=. python asv_bench/sort.py [--sizes 16,20,24,28] [--dtypes uint32,float32] [--data uniform,skewed] [--only pairs]
-                              [--json FILE]
+                              [--newest FOLDER] [--alone] [--json FILE]
 
 A size is a logarithm to base 2, or, above 64, the number of elements: for 777777, 10000019 and 100000007 nothing was tuned.
 
 Needs a GPU, CuPy, torch and nvcc. `keys`: sorted; `pairs`: with values of 4 bytes; `argsort`: positions of 8 bytes. Data:
-`uniform`; `skewed`, half of it one value; `equal`; `sorted`; `reversed`; `few`, 16 values. Every result is compared with CuPy's,
-once. CuPy and torch are timed by calls, as they can't all be captured. `floor`: what reading all once and moving all once a
-digit takes.
+`uniform`; `skewed`, half of it one value; `equal`; `sorted`; `reversed`; `few`, 16 values; `narrow`, below 2^24. `--newest`: as
+of `measure.py`; `--alone`: calls one by one, each behind a product of cuBLAS. Every result is compared with CuPy's, once. CuPy
+and torch are timed by calls, as they can't all be captured. `floor`: what reading all once and moving all once a digit takes.
 """
 
 from __future__ import annotations
 
 import argparse
 import ctypes
+import functools
+from collections.abc import Mapping
 from typing import Any
 
 import cupy
@@ -22,6 +24,7 @@ import torch
 from benchmarks.tables import DATA, SORTED
 from measure import compare, peer, rows_of
 from rows import Rows
+from selection import measure
 
 import prism
 
@@ -38,16 +41,17 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--tb", type=float, default=4.25)
     parser.add_argument("--no-peers", action="store_true", help="CUB alone beside Prism")
+    parser.add_argument("--newest", help="the folder of another CUB's headers, or of it as it was built")
     rows = Rows("sort", parser)
     asked = parser.parse_args()
-    cub = peer("cub_sort")
+    cubs = {"cub": peer("cub_sort")} | ({"newest": peer("cub_sort", asked.newest)} if asked.newest else {})
     for dtype in asked.dtypes.split(","):
         for size in map(int, asked.sizes.split(",")):
             n = size if size > 64 else 1 << size
             for what in asked.only.split(","):
                 all_data = what == "keys" and dtype == "uint32" and size == 28
                 for kind in asked.data.split(",") if asked.data else DATA if all_data else DATA[:1]:
-                    found, floor = measure_one(cub, what, dtype, n, kind, asked)
+                    found, floor = measure_one(cubs, what, dtype, n, kind, asked)
                     of = (f" {kind}" if kind != "uniform" else "") + (f" of {n}" if size > 64 else "")
                     rows.add(f"{what} {dtype}{of}", n.bit_length() - 1, found, floor)
                     cupy.get_default_memory_pool().free_all_blocks()
@@ -56,7 +60,7 @@ def main() -> None:
 
 
 def measure_one(
-    cub: Any, what: str, dtype: str, n: int, kind: str, asked: argparse.Namespace
+    cubs: Mapping[str, Any], what: str, dtype: str, n: int, kind: str, asked: argparse.Namespace
 ) -> tuple[dict[str, float], float]:
     """Return the microseconds of one operation on one kind of data, and the least that it can take."""
     size = cupy.dtype(dtype).itemsize
@@ -68,14 +72,15 @@ def measure_one(
     if what == "keys":
         ys = [cupy.empty_like(x) for x in xs]
         calls["prism"] = lambda i: LIB.sort(xs[i % rows], out=ys[i % rows])
-        calls["cub"] = cub_call(cub, f"cub_sort_{dtype}", xs, ys)
+        calls |= {name: cub_call(cub, f"cub_sort_{dtype}", xs, ys) for name, cub in cubs.items()}
         plain = {"cupy": lambda i: cupy.sort(xs[i % rows]), "torch": lambda i: torch.sort(tensor(xs[i % rows]))}
         moved = n * size * (1 + 2 * size)
         assert bool((LIB.sort(xs[0]) == cupy.sort(xs[0])).all())
     elif what == "pairs":
         ys, moved_to = [cupy.empty_like(x) for x in xs], [cupy.empty_like(v) for v in values]
         calls["prism"] = lambda i: LIB.sort_by_key(xs[i % rows], values[i % rows])
-        calls["cub"] = cub_call(cub, f"cub_sort_pairs_{dtype}", xs, ys, values, moved_to)
+        for name, cub in cubs.items():
+            calls[name] = cub_call(cub, f"cub_sort_pairs_{dtype}", xs, ys, values, moved_to)
         moved = n * (size + 2 * size * (size + 4))
         got, order = LIB.sort_by_key(xs[0], values[0])
         assert bool((got == cupy.sort(xs[0])).all()) and bool((xs[0][order] == got).all())
@@ -89,6 +94,9 @@ def measure_one(
         plain.pop("torch", None)
     if asked.no_peers:
         plain = {}
+    if asked.alone:
+        once = {name: functools.partial(call, 0) for name, call in {**calls, **plain}.items()}
+        return measure(cupy, once, asked.rounds, 1, alone=True), moved / asked.tb / 1e6
     found = {
         key: 1e6 * time for key, time in compare(calls, plain, 2 * rows if n > 1 << 24 else 20, asked.rounds).items()
     }
@@ -112,6 +120,8 @@ def data(dtype: str, n: int, kind: str, seed: int) -> Any:
         x = x if kind == "sorted" else cupy.ascontiguousarray(x[::-1])
     elif kind == "few":
         x = (random.integers(0, 16, n, dtype=cupy.uint32)).astype(of)
+    elif kind == "narrow":
+        x = random.integers(0, 1 << 24, n, dtype=cupy.uint32).astype(of)
     return x
 
 

@@ -108,6 +108,7 @@ def measure(
     cupy: Any, mine: list[Callable[[], Any]], others: dict[str, Callable[[], Any]], rounds: int
 ) -> dict[str, float]:
     """Return the median microseconds of a call, of `prism` in a graph, in rounds that alternate."""
+    cupy.cuda.Device().synchronize()  # the stream waits for no other, and arrays may still be made
     stream = cupy.cuda.Stream(non_blocking=True)
     launches = max(len(mine), 4)
     with stream:

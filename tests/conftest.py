@@ -13,7 +13,7 @@ from urllib.parse import quote
 import pytest
 
 from tests.rarely import thin_out
-from tests.spent import KEY, LONGEST, account, lines, pace, resident, spent
+from tests.spent import KEY, LONGEST, account, lines, memory, pace, resident, spent
 
 # Matrices are small here: NumPy's own threads spin, and save nothing.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -26,9 +26,9 @@ os.environ.setdefault("PYTHONPYCACHEPREFIX", str(TESTS.parent / ".pytest_cache" 
 # What the tests make lives long, or dies at once: looks for cycles among all of it take a tenth of the time. So there is one only
 # when a process has grown (`_collect`), or after so many new objects.
 gc.set_threshold(30_000_000, 100, 100)
-GROWTH = 600 << 20
-"""Bytes by which a process grows before anybody looks for cycles, among what is new: what has lasted is looked at no more. Else
-the last of these looks took 5 s each, an eighth of all the time."""
+GROWTH = max(600 << 20, memory() // (4 * int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))))
+"""Bytes by which a process grows before anybody looks for cycles, among what is new: what has lasted is looked at no more. Such a
+look takes 5 to 9 s for each 600 MB of growth, most of which lasts: so there is none where memory is enough without."""
 
 from tests.machine_code import forget_old, keep_all  # noqa: E402 - it imports NumPy
 

@@ -29,6 +29,14 @@ def resident() -> int:
         return 0
 
 
+def memory() -> int:
+    """Return how many bytes of memory this machine has; 0 where nobody says so."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        return 0
+
+
 def pace() -> float:
     """Return what this process takes to count to a million, in milliseconds: by it, figures of two machines can be compared."""
     took = []

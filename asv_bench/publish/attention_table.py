@@ -49,7 +49,9 @@ def line(
     words += ["8 bits"] if shape.bytes else []
     speeds = {name: f"{work * shape.operations / time / 1e6:.0f}" for name, time in times.items()}
     ratios = [f"{1 / best(one):.2f}" if len(one) > 1 and "prism" in one else "" for one in (times, alone)]
-    theirs = [errors[name] for name in PEERS if name in errors and not shape.bytes]  # of bytes theirs are of 16-bit numbers
+    theirs = [
+        errors[name] for name in PEERS if name in errors and not shape.bytes
+    ]  # of bytes theirs are of 16-bit numbers
     near = f"{errors['prism'] / min(theirs):.2f}" if theirs and "prism" in errors else ""
     cells = [
         str(shape.dim),

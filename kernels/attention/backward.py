@@ -133,6 +133,10 @@ def change_keys(
         rows_tile: shared(float32[2, CUT.rows], ring=CUT.stages)
         slopes_tile: shared(T[CUT.keys, CUT.rows], ring=2, swizzle=CUT.span)
         slab: shared(float32[CUT.groups * CUT.part], ring=1)
+        at: Lot @ block[1] = find_lot(
+            b, key_offsets, offsets, offsets, sequences, heads / share, keys, rows, heads, rows, PACKED=TERMS.packed,
+            SIZE=CUT.keys, ROWS=CUT.rows, THREADS=CUT.threads,
+        )  # fmt: skip
         scores: fragment(float32, 64, CUT.rows) @ warpgroup[1] = 0
         steps: fragment(float32, 64, CUT.rows) @ warpgroup[1] = 0
         weights: fragment(T, 64, CUT.rows) @ warpgroup[1] = 0
@@ -146,10 +150,6 @@ def change_keys(
         strip: int32 @ warp[1] = 16 * id()
         t: int32 @ thread[1] = id() % 128
         lane: int32 @ thread[1] = id() % 32
-        at: Lot @ block[1] = find_lot(
-            b, key_offsets, offsets, offsets, sequences, heads / share, keys, rows, heads, rows, PACKED=TERMS.packed,
-            SIZE=CUT.keys, ROWS=CUT.rows, THREADS=CUT.threads,
-        )  # fmt: skip
         left: int32 @ block[1] = at.top
         first: int32 @ block[1] = keys - at.length + left
         above: int32 @ block[1] = rows - at.others

@@ -43,6 +43,10 @@ def change_queries(
         dout_tile: shared(T[CUT.keys, CUT.dim_v], ring=1, swizzle=128)
         k_tile: shared(T[CUT.rows, CUT.dim], ring=CUT.stages, swizzle=128)
         v_tile: shared(T[CUT.rows, CUT.dim_v], ring=CUT.stages, swizzle=128)
+        at: Lot @ block[1] = find_lot(
+            b, offsets, key_offsets, offsets, sequences, heads, rows, keys, heads, rows, PACKED=TERMS.packed, SIZE=CUT.keys,
+            ROWS=CUT.rows, THREADS=CUT.threads,
+        )  # fmt: skip
         scores: fragment(float32, 64, CUT.rows) @ warpgroup[1] = 0
         steps: fragment(float32, 64, CUT.rows) @ warpgroup[1] = 0
         slopes: fragment(T, 64, CUT.rows) @ warpgroup[1] = 0
@@ -52,10 +56,6 @@ def change_queries(
         lse: float32[2] @ thread[1]
         delta: float32[2] @ thread[1]
         w: int32 @ warpgroup[1] = id()
-        at: Lot @ block[1] = find_lot(
-            b, offsets, key_offsets, offsets, sequences, heads, rows, keys, heads, rows, PACKED=TERMS.packed, SIZE=CUT.keys,
-            ROWS=CUT.rows, THREADS=CUT.threads,
-        )  # fmt: skip
         top: int32 @ block[1] = at.top
         first: int32 @ block[1] = rows - at.length + top
         before: int32 @ block[1] = keys - at.others

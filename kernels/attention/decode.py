@@ -26,8 +26,8 @@ def add_tiles(
     k: (ptr(const(T)) if CUT.gathers else const(CUtensorMap(T, 1, 1, CUT.box, CUT.dim, swizzle=128))) @ grid[1],
     v: (ptr(const(T)) if CUT.gathers else const(CUtensorMap(T, 1, 1, CUT.box, CUT.dim_v, swizzle=128))) @ grid[1],
     table: ptr(const(int32)) @ grid[1], sums: fragment(float32, 64, CUT.dim_v) @ warpgroup[1], largest: float32[2] @ thread[1],
-    total: float32[2] @ thread[1], consumers: roles(warp, 4), loader: roles(warp, 1), piece: int32 @ block[1],
-    first: int32 @ block[1], last: int32 @ block[1], length: int32 @ block[1], s: Sizes @ grid[1],
+    total: float32[2] @ thread[1], consumers: roles(warp, 4), loader: roles(warp, CUT.loaders),
+    piece: int32 @ block[1], first: int32 @ block[1], last: int32 @ block[1], length: int32 @ block[1], s: Sizes @ grid[1],
 ):  # fmt: skip
     """Add up the values of a piece's tiles `first` to `last`, of `length` keys, by the scores of the rows in `q_tile`."""
     k_tile: shared(T[CUT.keys, CUT.dim], ring=CUT.stages, swizzle=128)
@@ -48,9 +48,15 @@ def add_tiles(
     with claim(q_tile, consumers) as q_now:
         for j in range(first * CUT.keys, last * CUT.keys, CUT.keys):
             with claim(k_tile, loader, in_flight=LATE) as k_in:
-                bring(k_in, k, of_k, batch, head, j, 0, length, table, s, BOX=CUT.box, PAGE=CUT.page, ONCE=CUT.once)
+                bring(
+                    k_in, k, of_k, batch, head, j, 0, length, table, s,
+                    BOX=CUT.box, PAGE=CUT.page, ONCE=CUT.once, WARPS=CUT.loaders,
+                )  # fmt: skip
             with claim(v_tile, loader, in_flight=LATE) as v_in:
-                bring(v_in, v, of_v, batch, head, j, 0, length, table, s, BOX=CUT.box, PAGE=CUT.page, ONCE=CUT.once)
+                bring(
+                    v_in, v, of_v, batch, head, j, 0, length, table, s,
+                    BOX=CUT.box, PAGE=CUT.page, ONCE=CUT.once, WARPS=CUT.loaders,
+                )  # fmt: skip
             with claim(k_tile, consumers) as k_now, group(warpgroup[1]):
                 wgmma(scores, q_now, k_now, accumulate=False)
             with consumers, group(warpgroup[1]):
@@ -88,7 +94,7 @@ def decode(
         largest: float32[2] @ thread[1]
         total: float32[2] @ thread[1]
         t: int32 @ thread[1] = id()
-        consumers, loader = roles(warp, 4, 1)
+        consumers, loader = roles(warp, 4, CUT.loaders)
         if CUT.blocks > 1:
             workers, helpers = roles(warpgroup, 1, 1)
             with helpers:

@@ -83,8 +83,13 @@ class DecodeCut:
 
     @property
     def gathers(self) -> bool:
-        """Whether rows of keys come one by one: of pages that have no multiple of 16 keys."""
-        return self.page % 16 > 0
+        """Whether rows of keys come one by one: of pages that have no multiple of 8 keys."""
+        return self.page % 8 > 0
+
+    @property
+    def loaders(self) -> int:
+        """Warps that load."""
+        return 4 if self.gathers else 1
 
     @property
     def threads(self) -> int:
@@ -113,8 +118,13 @@ class LatentCut:
 
     @property
     def gathers(self) -> bool:
-        """Whether rows of keys come one by one: of pages that have no multiple of 16 keys."""
-        return self.page % 16 > 0
+        """Whether rows of keys come one by one: of pages that have no multiple of 8 keys."""
+        return self.page % 8 > 0
+
+    @property
+    def loaders(self) -> int:
+        """Warps that load."""
+        return 4 if self.gathers else 1
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,8 @@ def add_tiles(
     k: (ptr(const(T)) if CUT.gathers else const(CUtensorMap(T, 1, 1, CUT.box, 256, swizzle=128))) @ grid[1],
     v: (ptr(const(T)) if CUT.gathers else const(CUtensorMap(T, 1, 1, CUT.box, 64, swizzle=128))) @ grid[1],
     table: ptr(const(int32)) @ grid[1], sums: fragment(float32, 64, 256) @ warpgroup[1], largest: float32[2] @ thread[1],
-    total: float32[2] @ thread[1], workers: roles(warpgroup, 2), consumers: roles(warp, 8), loader: roles(warp, 1),
+    total: float32[2] @ thread[1], workers: roles(warpgroup, 2), consumers: roles(warp, 8),
+    loader: roles(warp, CUT.loaders),
     piece: int32 @ block[1], first: int32 @ block[1], last: int32 @ block[1], length: int32 @ block[1], s: Sizes @ grid[1],
 ):  # fmt: skip
     """Add up the values of a piece's tiles `first` to `last`, of `length` keys, by the scores of its rows: half of them each."""
@@ -41,17 +42,25 @@ def add_tiles(
     LATE: constexpr(int) = 1 if CUT.gathers else 0
     batch: int32 @ block[1] = piece / s.strips / s.heads
     head: int32 @ block[1] = piece / s.strips % s.heads
-    least: int32 @ block[1] = length - (s.tokens - 1) if CUT.causal else length
     with consumers, group(warpgroup[1]):
         begin_rows(scores, sums, largest, total, high, length, piece % s.strips * 64, s, CAUSAL=CUT.causal)
     with claim(q_tile, consumers) as q_now, claim(q_end, consumers) as q_last:
         for j in range(first * 64, last * 64, 64):
             with claim(k_rest, loader, in_flight=LATE) as k_in:
-                bring(k_in, v, steps, batch, head, j, 512, length, table, s, BOX=CUT.box, PAGE=CUT.page, ONCE=CUT.once)
+                bring(
+                    k_in, v, steps, batch, head, j, 512, length, table, s,
+                    BOX=CUT.box, PAGE=CUT.page, ONCE=CUT.once, WARPS=CUT.loaders,
+                )  # fmt: skip
             with claim(k_first, loader, in_flight=LATE) as k_in:
-                bring(k_in, k, steps, batch, head, j, 0, length, table, s, BOX=CUT.box, PAGE=CUT.page, ONCE=CUT.once)
+                bring(
+                    k_in, k, steps, batch, head, j, 0, length, table, s,
+                    BOX=CUT.box, PAGE=CUT.page, ONCE=CUT.once, WARPS=CUT.loaders,
+                )  # fmt: skip
             with claim(k_next, loader, in_flight=LATE) as k_in:
-                bring(k_in, k, steps, batch, head, j, 256, length, table, s, BOX=CUT.box, PAGE=CUT.page, ONCE=CUT.once)
+                bring(
+                    k_in, k, steps, batch, head, j, 256, length, table, s,
+                    BOX=CUT.box, PAGE=CUT.page, ONCE=CUT.once, WARPS=CUT.loaders,
+                )  # fmt: skip
             with claim(k_rest, consumers) as k_now, group(warpgroup[1]):
                 wgmma(scores, q_last, k_now, accumulate=False)
             with claim(k_first, consumers) as k_left, claim(k_next, consumers) as k_right:
@@ -62,7 +71,7 @@ def add_tiles(
                     wgmma(scores, q_now[0, 0], k_left)
                     wgmma(scores, q_now[64, 0], k_right)
                 with group(warpgroup[1]):
-                    if j + 64 > least:
+                    if j + 64 > length - (s.tokens - 1 if CUT.causal else 0):
                         mask(scores, low, high, j)
                     weigh(scores, largest, total, factor, s.scale, MORE=0)
                     scale_rows(scores, weights, sums, factor)
@@ -99,7 +108,7 @@ def decode_latent(
         t: int32 @ thread[1] = id()
         w: int32 @ warpgroup[1] = id()
         workers, helpers = roles(warpgroup, 2, 1)
-        consumers, loader = roles(warp, 8, 1)
+        consumers, loader = roles(warp, 8, CUT.loaders)
         with helpers:
             set_registers(40)
         with workers:

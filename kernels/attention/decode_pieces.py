@@ -202,25 +202,28 @@ def scale_rows(
 
 
 @prism("device")
-@template(T=dtype, KEYS=constexpr(int), DIM=constexpr(int), BOX=constexpr(int), PAGE=constexpr(int), ONCE=constexpr(bool))
-@requires(warp[1])
+@template(
+    T=dtype, KEYS=constexpr(int), DIM=constexpr(int), BOX=constexpr(int), PAGE=constexpr(int), ONCE=constexpr(bool),
+    WARPS=constexpr(int),
+)  # fmt: skip
+@requires(warp[WARPS])
 def bring(
-    tile: shared(T[KEYS, DIM], swizzle=128) @ warp[1],
-    x: (ptr(const(T)) if PAGE % 16 > 0 else const(CUtensorMap(T, 1, 1, BOX, DIM, swizzle=128))) @ grid[1],
-    steps: Steps @ warp[1], batch: int32 @ warp[1], head: int32 @ warp[1], first: int32 @ warp[1], column: int32 @ warp[1],
-    length: int32 @ warp[1], table: ptr(const(int32)) @ grid[1], s: Sizes @ grid[1],
+    tile: shared(T[KEYS, DIM], swizzle=128) @ warp[WARPS],
+    x: (ptr(const(T)) if PAGE % 8 > 0 else const(CUtensorMap(T, 1, 1, BOX, DIM, swizzle=128))) @ grid[1],
+    steps: Steps @ warp[WARPS], batch: int32 @ warp[WARPS], head: int32 @ warp[WARPS], first: int32 @ warp[WARPS],
+    column: int32 @ warp[WARPS], length: int32 @ warp[WARPS], table: ptr(const(int32)) @ grid[1], s: Sizes @ grid[1],
 ):
     """Load a tile of a sequence's keys or values from `first` on; zeros, in place of pages from `length` on.
 
-    Where a page has no multiple of 16 keys, row by row, since pages end anywhere. Where `ONCE`, it leaves the L2 first.
+    Where a page has no multiple of 8 keys, row by row, since pages end anywhere. Where `ONCE`, it leaves the L2 first.
 
-    Perspective: warp.
+    Perspective: `WARPS` warps, of which one copies tiles.
     Test:        tests/kernels/test_attention_decode.py
     """
-    if PAGE % 16 > 0:
+    if PAGE % 8 > 0:
         t: int32 @ thread[1] = id()
         with partition(tile, thread[1], lambda e: (e / DIM, e % DIM)) as own, async_(own) as coming, group(thread[1]):
-            for e in range(8 * t, KEYS * DIM, 8 * 32, unroll=2):
+            for e in range(8 * t, KEYS * DIM, 8 * 32 * WARPS, unroll=2):
                 key: int32 = first + e / DIM
                 c: int32 = column + e % DIM
                 page: int32 = table[batch * s.wide + key / PAGE] if key < length else -1

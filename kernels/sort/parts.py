@@ -119,11 +119,12 @@ def fetch_tile(
 def write_digits(
     tile: ptr(const(K)) @ block[1], values: ptr(const(V)) @ block[1], ids: ptr(const(uint16)) @ block[1],
     targets: ptr(const(C)) @ block[1], y: ptr(K) @ block[1], value_y: ptr(V) @ block[1], many: int32 @ block[1],
-    shift: int32 @ block[1], flip: K @ block[1], lowest: K @ block[1], last: bool @ block[1],
+    shift: int32 @ block[1], flip: K @ block[1], lowest: K @ block[1], last: bool @ block[1], sure: bool @ block[1] = False,
 ) -> bool @ block[1]:
     """Write the `many` elements of a tile where their digits belong; say whether two of them stand in the wrong order.
 
-    Element `i`, of digit `d`, goes to `targets[d] + i`. `last`: bits of numbers are written.
+    Element `i`, of digit `d`, goes to `targets[d] + i`. `last`: bits of numbers are written. `sure`: the order of keys alone is
+    not looked at.
     """
     t: int32 @ thread[1] = id()
     wrong: bool @ thread[1] = False
@@ -138,7 +139,7 @@ def write_digits(
             spots: C[BATCH]
             here: int32 = begin * THREADS + t
             found: bool = load_ordered(
-                tile, values, ids, keys, items, here, shift, lowest, KIND=KIND, VALUES=VALUES, THREADS=THREADS,
+                tile, values, ids, keys, items, here, shift, lowest, sure, KIND=KIND, VALUES=VALUES, THREADS=THREADS,
             )
             wrong = found or wrong
             for k in range(BATCH):
@@ -195,27 +196,27 @@ def write_tile(
     tile: ptr(const(K)) @ block[1], beside: ptr(const(V)) @ block[1], ids: ptr(const(uint16)) @ block[1],
     targets: ptr(const(C)) @ block[1], spare: ptr(K) @ block[1], value_spare: ptr(V) @ block[1], y: ptr(K) @ block[1],
     values: ptr(V) @ block[1], positions: ptr(VO) @ block[1], many: int32 @ block[1], shift: int32 @ block[1],
-    flip: K @ block[1], lowest: K @ block[1], behind: int32 @ block[1],
+    flip: K @ block[1], lowest: K @ block[1], behind: int32 @ block[1], sure: bool @ block[1],
 ) -> bool @ block[1]:
     """Write the `many` elements of a tile as `write_digits` does, to where the pass behind finds them; the last one: results.
 
-    `behind`: how many passes behind this one move something.
+    `behind`: how many passes behind this one move something. `sure`: as of `write_digits`.
     """
     wrong: bool @ block[1] = False
     if behind % 2 == 1:
         wrong = write_digits(
-            tile, beside, ids, targets, spare, value_spare, many, shift, flip, lowest, False, KIND=KIND, VALUES=VALUES,
+            tile, beside, ids, targets, spare, value_spare, many, shift, flip, lowest, False, sure, KIND=KIND, VALUES=VALUES,
             THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH,
         )
     elif VALUES != POSITIONS:
         wrong = write_digits(
-            tile, beside, ids, targets, y, values, many, shift, flip, lowest, behind == 0, KIND=KIND, VALUES=VALUES,
+            tile, beside, ids, targets, y, values, many, shift, flip, lowest, behind == 0, sure, KIND=KIND, VALUES=VALUES,
             THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH,
         )
     elif behind > 0:
         wrong = write_digits(
-            tile, beside, ids, targets, y, values, many, shift, flip, lowest, False, KIND=KIND, VALUES=VALUES, THREADS=THREADS,
-            ITEMS=ITEMS, BATCH=BATCH,
+            tile, beside, ids, targets, y, values, many, shift, flip, lowest, False, sure, KIND=KIND, VALUES=VALUES,
+            THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH,
         )
     else:
         wrong = write_positions(
@@ -230,30 +231,33 @@ def write_tile(
 def load_ordered(
     tile: ptr(const(K)) @ thread[1], values: ptr(const(V)) @ thread[1], ids: ptr(const(uint16)) @ thread[1],
     keys: K[BATCH] @ thread[1], items: V[BATCH] @ thread[1], at: int32 @ thread[1], shift: int32 @ thread[1],
-    lowest: K @ thread[1],
+    lowest: K @ thread[1], sure: bool @ thread[1] = False,
 ) -> bool @ thread[1]:
     """Load elements `at`, `at + THREADS` ... of a tile; say whether one stands in the wrong order with the one before it.
 
     Keys came in the order of the digits below, and equal ones in that of their positions. So they must be in the order of all
     bits up to this digit's, and then of their positions, where these go along. Beside given values it is the order in which
     they were loaded.
-    What is behind the last element is never in a wrong order: it has the largest key.
+    What is behind the last element is never in a wrong order: it has the largest key. `sure`: keys alone are not looked at.
     """
     before: K[BATCH]
     wrong: bool = False
     mask: K = ~K(0) >> (8 * K.bytes - 8 - shift)
     for k in range(BATCH):
         keys[k] = tile[at + k * THREADS]
-        before[k] = tile[max(at + k * THREADS - 1, 0)]
         if VALUES != NONE:
             items[k] = values[at + k * THREADS]
-    if VALUES == NONE:
+    if VALUES != NONE or not sure:
         for k in range(BATCH):
-            wrong = (before[k] & mask) > (keys[k] & mask) or wrong
+            before[k] = tile[max(at - 1, 0) if k == 0 else at + (k * THREADS - 1)]
+    if VALUES == NONE:
+        if not sure:
+            for k in range(BATCH):
+                wrong = (before[k] & mask) > (keys[k] & mask) or wrong
     elif VALUES == POSITIONS:
         other: V[BATCH]
         for k in range(BATCH):
-            other[k] = values[max(at + k * THREADS - 1, 0)]
+            other[k] = values[max(at - 1, 0) if k == 0 else at + (k * THREADS - 1)]
         for k in range(BATCH):
             same: bool = (before[k] & mask) == (keys[k] & mask)
             wrong = (before[k] & mask) > (keys[k] & mask) or (same and other[k] > items[k]) or wrong
@@ -262,7 +266,7 @@ def load_ordered(
         theirs: uint16[BATCH]
         for k in range(BATCH):
             mine[k] = ids[at + k * THREADS]
-            theirs[k] = ids[max(at + k * THREADS - 1, 0)]
+            theirs[k] = ids[max(at - 1, 0) if k == 0 else at + (k * THREADS - 1)]
         for k in range(BATCH):
             same: bool = digit(keys[k], shift, lowest, KIND=KIND) == digit(before[k], shift, lowest, KIND=KIND)
             wrong = (same and theirs[k] > mine[k]) or wrong

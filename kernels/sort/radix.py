@@ -86,7 +86,7 @@ def sort_digit(
             targets: shared(C[256])
             buffer: int32 @ block[1] = 0  # where the held tile begins
             held: uint32[2] @ thread[1]  # how often digit `t` occurs in it, and where it begins there
-            in_order: bool @ block[1] = False  # its ranks are sure
+            in_order: bool @ block[1] = False  # its ranks are sure, or need not be
             ahead: uint32[2] @ thread[1]  # the same of the following one
             slowly: bool @ block[1] = False
             keys: K[ITEMS] @ thread[1]
@@ -112,7 +112,7 @@ def sort_digit(
                             items[k] = V(int64(within) * TILE + at + 32 * k)
                 if many < TILE:
                     for k in range(ITEMS):
-                        there: bool @ thread[1] = at + 32 * k < many
+                        there: bool @ thread[1] = 32 * k < many - at
                         keys[k] = keys[k] if there else ~K(0)  # behind all that are there
                         if VALUES == POSITIONS:
                             items[k] = items[k] if there else ~V(0)
@@ -152,7 +152,7 @@ def sort_digit(
                     ) -> bool @ block[1]:
                         return write_tile(
                             keys_of, values_of, ids_of, targets, spare_keys, spare_values, y_keys, y_values, result, many, shift,
-                            flip, lowest, behind, KIND=KIND, VALUES=VALUES, THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH,
+                            flip, lowest, behind, in_order, KIND=KIND, VALUES=VALUES, THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH,
                         )
 
                     write_in_order(
@@ -179,7 +179,7 @@ def sort_digit(
                         store(tile)
                     if following < tiles:
                         buffer = TILE - buffer
-                        in_order = slowly
+                        in_order = slowly or (first and VALUES == NONE and KIND == INTEGER)
                         held[0] = ahead[0]
                         held[1] = ahead[1]
                     tile = following
@@ -188,7 +188,7 @@ def sort_digit(
                 while tile < tiles:
                     load(tile, launch.epoch)
                     next: uint64 @ thread[1] = grid.draw(control)
-                    in_order = slowly
+                    in_order = slowly or (first and VALUES == NONE and KIND == INTEGER)
                     held[0] = ahead[0]
                     held[1] = ahead[1]
                     look_back(tile, launch.epoch)

@@ -105,24 +105,24 @@ def count_tile(
 
 
 @prism("device")
-@requires(block[1], thread[32])
+@requires(thread[32])
 @template(K=dtype, ITEMS=constexpr(int), KIND=constexpr(int), BATCH=constexpr(int))
 def rank_batch(
-    table: ptr(uint32) @ block[1], keys: K[ITEMS] @ thread[1], begin: int32 @ block[1], ranks: uint32[BATCH] @ thread[1],
-    shift: int32 @ block[1], lowest: K @ block[1], often: int32 @ block[1], slowly: bool @ block[1],
+    own: ptr(uint32) @ thread[32], keys: K[ITEMS] @ thread[1], begin: int32 @ thread[32], ranks: uint32[BATCH] @ thread[1],
+    shift: int32 @ thread[32], lowest: K @ thread[32], often: int32 @ thread[32], slowly: bool @ thread[32],
 ):
     """Rank a batch of a tile, each thread's elements from `begin` on, in the order of its digits; all is under way at once.
 
-    `often`, `slowly`: a digit that very many have, and what `count_tile` says.
+    `own`: the warp's part of the table. `often`, `slowly`: a digit that very many have, and what `count_tile` says.
     """
     digits: int32[BATCH] @ thread[1]
     for k in range(BATCH):
         digits[k] = digit(keys[begin + k], shift, lowest, KIND=KIND, AGAIN=True)
     if not slowly:
-        rank(table, digits, ranks, often)
+        rank(own, digits, ranks, often)
     if KIND == FLOAT:
         if slowly:
-            rank_in_order(table, digits, ranks)
+            rank_in_order(own, digits, ranks)
 
 
 @prism("device")
@@ -136,16 +136,22 @@ def rank_tile(
     beside: ptr(V) @ block[1], ids: ptr(uint16) @ block[1], start: int32 @ block[1], shift: int32 @ block[1],
     lowest: K @ block[1], often: int32 @ block[1], slowly: bool @ block[1],
 ):
-    """Put a tile in the order of a digit into `sorted[start]` and behind, and beside it what goes along, and where it stood."""
+    """Put a tile in the order of a digit into `sorted[start]` and behind, and beside it what goes along, and where it stood.
+
+    Each warp does so by itself, with its part of the table: none waits for another one.
+    """
+    w: int32 @ thread[32] = id()
     at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=1)
     with (
+        partition(table, thread[32], offset=w * 256) as own,
         partition(sorted, thread[1], offset=lambda rank: rank + start, races="none") as spot,
         partition(beside, thread[1], offset=lambda rank: rank + start, races="none") as value_spot,
         partition(ids, thread[1], offset=lambda rank: rank + start, races="none") as id_spot,
+        group(thread[32]),
     ):
         for begin in range(0, ITEMS, BATCH):
             ranks: uint32[BATCH] @ thread[1]
-            rank_batch(table, keys, begin, ranks, shift, lowest, often, slowly, KIND=KIND)
+            rank_batch(own, keys, begin, ranks, shift, lowest, often, slowly, KIND=KIND)
             with group(thread[1]):
                 for k in range(BATCH):
                     spot[int32(ranks[k])] = keys[begin + k]
@@ -156,69 +162,66 @@ def rank_tile(
 
 
 @prism("device")
-@requires(block[1], thread[32])
+@requires(thread[32])
 @template(BATCH=constexpr(int))
 def rank(
-    table: ptr(uint32) @ block[1], digits: int32[BATCH] @ thread[1], ranks: uint32[BATCH] @ thread[1], common: int32 @ block[1],
+    own: ptr(uint32) @ thread[32], digits: int32[BATCH] @ thread[1], ranks: uint32[BATCH] @ thread[1],
+    common: int32 @ thread[32],
 ):
-    """Rank a batch by additions to `table`, which has where each warp's part of a digit goes on.
+    """Rank a batch by additions to `own`, which has where the warp's part of each digit goes on.
 
     Equal digits of a row of the warp are in the order in which its lanes add. Where very many have the digit `common`, not
     negative, these are counted by votes: additions to one place come one after the other.
     """
-    w: int32 @ thread[32] = id()
     if common >= 0:
-        rank_common(table, digits, ranks, common)
+        rank_common(own, digits, ranks, common)
     else:
         with group(thread[1]):
             for k in range(BATCH):
-                ranks[k] = atomic_add(table[w * 256 + digits[k]], 1, scope="block")
+                ranks[k] = atomic_add(own[digits[k]], 1, scope="block")
 
 
 @prism("device")
-@requires(block[1], thread[32])
+@requires(thread[32])
 @template(BATCH=constexpr(int))
 def rank_common(
-    table: ptr(uint32) @ block[1], digits: int32[BATCH] @ thread[1], ranks: uint32[BATCH] @ thread[1], common: int32 @ block[1],
+    own: ptr(uint32) @ thread[32], digits: int32[BATCH] @ thread[1], ranks: uint32[BATCH] @ thread[1],
+    common: int32 @ thread[32],
 ):
     """Rank a batch: elements of the digit `common` by votes, the others by additions."""
-    w: int32 @ thread[32] = id()
     lane: int32 @ thread[1] = id() % 32
-    with partition(table, thread[32], offset=w * 256, races="none") as own, group(thread[32]):
-        count_here: uint32 @ thread[1] = 0
+    count_here: uint32 @ thread[1] = 0
+    with group(thread[1]):
+        count_here = own[common]
+    begin: uint32 @ thread[32] = broadcast(count_here, 0)
+    sum: uint32 @ thread[32] = begin
+    for k in range(BATCH):
+        mine: bool @ thread[1] = digits[k] == common
+        votes: uint32 @ thread[32] = ballot(mine)
         with group(thread[1]):
-            count_here = own[common]
-        begin: uint32 @ thread[32] = broadcast(count_here, 0)
-        sum: uint32 @ thread[32] = begin
-        for k in range(BATCH):
-            mine: bool @ thread[1] = digits[k] == common
-            votes: uint32 @ thread[32] = ballot(mine)
-            with group(thread[1]):
-                if mine:
-                    ranks[k] = sum + uint32(popcount(votes & (uint32(1) << uint32(lane)) - 1))
-                else:
-                    ranks[k] = atomic_add(own[digits[k]], 1, scope="block")
-            sum = sum + uint32(popcount(votes))
-        with group(thread[1]):
-            if lane == 0:
-                atomic_add(own[common], sum - begin, scope="block")
+            if mine:
+                ranks[k] = sum + uint32(popcount(votes & (uint32(1) << uint32(lane)) - 1))
+            else:
+                ranks[k] = atomic_add(own[digits[k]], 1, scope="block")
+        sum = sum + uint32(popcount(votes))
+    with group(thread[1]):
+        if lane == 0:
+            atomic_add(own[common], sum - begin, scope="block")
 
 
 @prism("device")
-@requires(block[1], thread[32])
+@requires(thread[32])
 @template(BATCH=constexpr(int))
-def rank_in_order(table: ptr(uint32) @ block[1], digits: int32[BATCH] @ thread[1], ranks: uint32[BATCH] @ thread[1]):
+def rank_in_order(own: ptr(uint32) @ thread[32], digits: int32[BATCH] @ thread[1], ranks: uint32[BATCH] @ thread[1]):
     """Rank a batch in the order of the lanes, whatever the order of additions is."""
-    w: int32 @ thread[32] = id()
     lane: int32 @ thread[1] = id() % 32
-    with partition(table, thread[32], offset=w * 256, races="none") as own, group(thread[32]):
-        for k in range(BATCH):
-            peers: uint32 @ thread[1] = match_any(digits[k])
-            leader: int32 @ thread[1] = int32(first_set(peers)) - 1
-            before: uint32 @ thread[1] = 0
-            with group(thread[1]):
-                if lane == leader:
-                    before = atomic_add(own[digits[k]], uint32(popcount(peers)), scope="block")
-            begin: uint32 @ thread[1] = shuffle(before, leader)
-            with group(thread[1]):
-                ranks[k] = begin + uint32(popcount(peers & (uint32(1) << uint32(lane)) - 1))
+    for k in range(BATCH):
+        peers: uint32 @ thread[1] = match_any(digits[k])
+        leader: int32 @ thread[1] = int32(first_set(peers)) - 1
+        before: uint32 @ thread[1] = 0
+        with group(thread[1]):
+            if lane == leader:
+                before = atomic_add(own[digits[k]], uint32(popcount(peers)), scope="block")
+        begin: uint32 @ thread[1] = shuffle(before, leader)
+        with group(thread[1]):
+            ranks[k] = begin + uint32(popcount(peers & (uint32(1) << uint32(lane)) - 1))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from prism.host.plan import ALIGNED, SCRATCH, WORDS, Buffer, Clear, Map, Plan, Scratch, Step
+from prism.host.plan import ALIGNED, SCRATCH, WORDS, Buffer, Clear, Map, Plan, Scratch, Step, size_of
 
 
 class Chain:
@@ -53,8 +53,10 @@ def _placed(value: Any, places: Mapping[str, Buffer]) -> Any:
     if not isinstance(value, Buffer) or value.name not in places:
         return value
     there = places[value.name]
-    count, dtype = (value.count, value.dtype) if value.name in (WORDS, SCRATCH) else (there.count, there.dtype)
-    return Buffer(there.name, there.offset + value.offset, dtype, count)
+    if value.name in (WORDS, SCRATCH):
+        return replace(value, name=there.name, offset=there.offset + value.offset)
+    behind = there.count - value.offset // size_of(there.dtype) if there.count else 0  # what it is a part of
+    return Buffer(there.name, there.offset + value.offset, there.dtype, behind)
 
 
 __all__ = ["Chain"]

@@ -188,18 +188,17 @@ def _tag_of(thread: int) -> str:
 
 def run_on_host(plan: Plan, arrays: Mapping[str, Any], **options: Any) -> None:
     """Run a plan on the reference machine, on NumPy arrays that lie in memory without gaps; `options` as of its `run`."""
-    held: dict[Buffer, Any] = {}
+    beside = {WORDS: np.zeros(plan.words, np.uint8), SCRATCH: np.empty(plan.scratch, np.uint8)}
 
     def found(buffer: Buffer, scalar: str) -> Any:
-        if buffer.name not in (WORDS, SCRATCH):
-            if isinstance(given := arrays[buffer.name], NumberInfo):
-                return np.uint64(given.pointer)
-            array = memory.plain(arrays[buffer.name], scalar)
-            return array[buffer.offset // array.itemsize :] if buffer.offset else array
-        if buffer not in held:
-            make = np.zeros if buffer.name == WORDS else np.empty
-            held[buffer] = make(buffer.count, dtype_called(buffer.dtype))
-        return held[buffer].view(dtype_called(scalar))
+        if (room := beside.get(buffer.name)) is not None:
+            end = buffer.offset + buffer.count * dtype_called(buffer.dtype).itemsize
+            assert end <= room.size or not buffer.count, f"{buffer} is beyond the end of the plan's memory"
+            return room[buffer.offset : end].view(dtype_called(scalar))
+        if isinstance(given := arrays[buffer.name], NumberInfo):
+            return np.uint64(given.pointer)
+        array = memory.plain(given, scalar)
+        return array[buffer.offset // array.itemsize :] if buffer.offset else array
 
     for step in plan.steps:
         if isinstance(step, Clear):

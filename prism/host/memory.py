@@ -158,14 +158,17 @@ def transpose(info: ArrayInfo, array: Any, axes: tuple[int, ...]) -> Any:
 
 def working(info: ArrayInfo, stream: int | None) -> contextlib.AbstractContextManager[Any]:
     """Return the context in which the library allocates and copies on `stream`; None: its current one, on the device."""
-    found = contextlib.ExitStack()
     if info.library == "cupy":
         cuda = sys.modules["cupy"].cuda
-        if cuda.runtime.getDevice() != info.device:
-            found.enter_context(cuda.Device(info.device))
+        if cuda.runtime.getDevice() == info.device:  # as mostly
+            return contextlib.nullcontext() if stream is None else _cupy_stream(stream, info.device)
+        found = contextlib.ExitStack()
+        found.enter_context(cuda.Device(info.device))
         if stream is not None:
             found.enter_context(_cupy_stream(stream, info.device))
-    elif info.library == "torch":
+        return found
+    found = contextlib.ExitStack()
+    if info.library == "torch":
         cuda = sys.modules["torch"].cuda
         found.enter_context(cuda.device(info.device))
         if stream is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pytest
@@ -192,7 +192,7 @@ def test_past_2_31() -> None:
 
 
 def check_packed(
-    lengths: list[int], keys: list[int], *, dim: int = 64, heads: int = 4, kv_heads: int = 2, kind: str = "bfloat16",
+    lengths: Sequence[int], keys: Sequence[int], *, dim: int = 64, heads: int = 4, kv_heads: int = 2, kind: str = "bfloat16",
     causal: bool | str = False, back: int | None = None, deterministic: bool = False, wide: bool = False,
 ) -> None:  # fmt: skip
     """Call forward and backward of sequences, and compare each with float64; a few rows and keys are behind the last."""
@@ -230,6 +230,16 @@ def test_packed(dim: int, deterministic: bool) -> None:
     check_packed([*EDGES], [*EDGES], causal=True, **common)
     check_packed([*EDGES], others, kind="float16", **common)
     check_packed([*EDGES], others, causal="top_left", back=50, wide=True, **common)
+
+
+@pytest.mark.parametrize("dim", [64, 128, 256])
+@pytest.mark.parametrize("deterministic", [False, True])
+def test_tiles_without_rows_or_keys_read_nothing(dim: int, deterministic: bool) -> None:
+    """Shared memory is full of NaN, which the call before has left there: none of it is multiplied, not by 0 either."""
+    q, k, v, dout = (torch.full((64, 4, 256, dim), torch.nan, device="cuda", dtype=torch.bfloat16) for _ in range(4))
+    prism.lib.attention_backward(dout, q, k, v, q, torch.zeros((64, 4, 256), device="cuda"))
+    lengths, keys = (14, 0, 3, 125, 60, 200), (0, 0, 128, 0, 70, 0)
+    check_packed(lengths, keys, dim=dim, deterministic=deterministic)
 
 
 # -- Random calls ---------------------------------------------------------------------------------------------------------

@@ -140,3 +140,20 @@ def test_torch() -> None:
     assert segmented_scan(x, offsets).tolist() == [0, 1, 3, 6, 4, 9, 15, 22, 30, 39]
     unique, found = reduce_by_key((x > 3).to(torch.int64), x, "maximum")
     assert unique.tolist() == [0, 1] and found.tolist() == [3, 9]
+
+
+@pytest.mark.parametrize("mean", [51, 1000])
+def test_many_runs_of_many_elements(mean: int) -> None:
+    """Again and again, exactly: each tile waits for the ones before it in another way each time."""
+    size = 1 << 26
+    starts = cupy.unique(cupy.random.default_rng(mean).integers(0, size, size // mean))
+    starts[0] = 0
+    heads = cupy.zeros(size, np.int8)
+    heads[starts] = 1
+    keys = cupy.cumsum(heads, dtype=np.int32) - 1
+    x = cupy.random.default_rng(1).integers(-8, 8, size).astype(np.float32)  # sums are exact, in any order
+    whole = cupy.concatenate([cupy.zeros(1, np.int64), cupy.cumsum(x, dtype=np.int64)])
+    wanted, out = (whole[1:] - whole[starts][keys]).astype(np.float32), cupy.empty_like(x)
+    for _ in range(5):
+        out[...] = np.nan
+        assert bool((scan_by_key(keys, x, out=out) == wanted).all())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from prism.host.arguments import facts_of
@@ -43,3 +45,19 @@ def test_what_one_makes_the_next_one_reads() -> None:
     chain.add(exchange("int32", 2, 70, 3), {"x": between})
     run_on_host(chain.plan(), {"x": facts_of(x, "x"), OUT: facts_of(y, "y")})
     assert np.array_equal(x, y)
+
+
+def test_a_plan_may_take_a_part_of_what_another_one_made() -> None:
+    """By another offset, as of one of several rows: on the reference machine too that is the same memory."""
+    x, y = np.arange(12, dtype=np.int32), np.zeros(12, np.int32)
+    chain = Chain()
+    between, other = chain.take("int32", x.size), chain.take("int32", x.size)
+    chain.add(exchange("int32", 1, 3, 4), {OUT: between})
+    for row in range(4):
+        (step,) = exchange("int32", 1, 1, 3).steps
+        assert isinstance(step, Step)
+        part = replace(step, arguments=step.arguments | {"x": Buffer("x", 12 * row), "y": Buffer(OUT, 12 * (3 - row))})
+        chain.add(Plan((part,)), {"x": between, OUT: other})
+    chain.add(exchange("int32", 1, 1, 12), {"x": other})
+    run_on_host(chain.plan(), {"x": facts_of(x, "x"), OUT: facts_of(y, "y")})
+    assert np.array_equal(y.reshape(4, 3), x.reshape(3, 4).T[::-1])

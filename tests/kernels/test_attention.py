@@ -337,6 +337,8 @@ def test_every_dim_has_room() -> None:
 def test_sections() -> None:
     """Pairs whose keys and values the L2 holds together, and at least those that share a head's; one where tiles are alike."""
     assert section_of(32, 1, 16_384, 512, causal=False) == 1
-    assert section_of(32, 1, 16_384, 512, causal=True) == L2 // (16_384 * 512)
+    for bytes_of_key in (512, 1024):  # heads of 256 elements as those of 128
+        assert section_of(32, 1, 16_384, bytes_of_key, causal=True) == L2 // (16_384 * 512)
+    assert section_of(32, 1, 16_384, 256, causal=True) == L2 // (16_384 * 256)
     assert section_of(32, 4, 1 << 20, 512, causal=True) == 4
     assert section_of(8, 1, 10, 512, causal=True) == 8 and section_of(8, 1, 0, 512, causal=True) == 8

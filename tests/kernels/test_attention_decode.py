@@ -183,7 +183,8 @@ def test_how_many_blocks() -> None:
     ("shape", "blocks"),
     [
         ("128x1x4096", 128), ("16x8x8192", 128), ("1x1x65536", 132), ("1x8x16384", 128), ("16x1x16384", 128), ("60x1x8192", 120),
-        ("128x8x1024", 256), ("1x8x65536", 264), ("8x8x16384", 256), ("64x4x4096", 256), ("100x1x4096", 264), ("1x8x1024", 128),
+        ("128x8x1024", 256), ("1x8x65536", 264), ("8x8x16384", 256), ("64x4x4096", 256), ("100x1x4096", 100),
+        ("90x1x4096", 90), ("80x1x4096", 240), ("11x8x4096", 264), ("24x4x4096", 96), ("1x8x1024", 128),
     ],
 )  # fmt: skip
 def test_blocks_of_a_multiprocessor(shape: str, blocks: int) -> None:
@@ -339,7 +340,8 @@ def test_nobody_wrote_a_barrier() -> None:
 MACHINE = [
     ("float16", decode_cut_of(128, 128)), ("bfloat16", decode_cut_of(64, 64, lengths=True, page=16)),
     ("bfloat16", decode_cut_of(128, 128, lengths=True, causal=True, lse=True, page=64)),
-    ("bfloat16", decode_cut_of(128, 128, lengths=True, page=1)), ("bfloat16", decode_cut_of(192, 128)),
+    ("bfloat16", decode_cut_of(128, 128, lengths=True, page=1)),
+    ("bfloat16", decode_cut_of(128, 128, lengths=True, page=8)), ("bfloat16", decode_cut_of(192, 128)),
     ("float16", decode_cut_of(256, 256, lengths=True, lse=True)),
 ]  # fmt: skip
 

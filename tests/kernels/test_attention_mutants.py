@@ -64,12 +64,12 @@ def packed(patch: pytest.MonkeyPatch) -> Case:
 
 
 def eight_bits(patch: pytest.MonkeyPatch) -> Case:
-    """As there are with long sequences: two warpgroups, their turns, and values that were transposed; tiles of few keys too."""
-    launch = test_attention8.Launch(
-        replace(cut_of_bytes(128, 128, 1 << 14), **SMALL), 257, 140, terms=Terms(causal=True)
-    )
-    launch.blocks = 1
-    return launch.built, lambda program, **how: launch.right(program, **how)
+    """As there are with long sequences: two warpgroups, turns, values that were transposed; many tiles of keys, and one."""
+    cut = replace(cut_of_bytes(128, 128, 1 << 14), **SMALL)
+    launches = [test_attention8.Launch(cut, rows, keys) for rows, keys in ((129, 140), (300, 20))]
+    for launch in launches:
+        launch.blocks = 1
+    return launches[0].built, lambda program, **how: all(launch.right(program, **how) for launch in launches)
 
 
 def decode(patch: pytest.MonkeyPatch) -> Case:

@@ -3,6 +3,7 @@
 Tests of prism/lib/algorithms/select: plan.
 """
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,13 @@ from tests.rarely import rarely
 
 SIZES = {"THREADS": 64, "ITEMS": 4, "WIDTH": 2, "BLOCKS": 1, "WORDS": 1}
 KINDS = {"float32": {"H": "float32", "C": "float32"}, "uint8": {"H": "uint32", "C": "uint8"}}
-PROGRAMS = {name: prism.check(encode, {"T": name, "TI": name, **more, **SIZES}) for name, more in KINDS.items()}
+
+
+@functools.cache
+def program(name: str) -> Any:
+    return prism.check(encode, {"T": name, "TI": name, **KINDS[name], **SIZES})
+
+
 WORDS = {**SIZES, "ITEMS": 8, "WIDTH": 4}  # rows of four bytes, as they are held
 
 
@@ -35,7 +42,7 @@ def check(
     words, control = scratch or (np.zeros(64, np.uint64), np.zeros(1, np.uint64))
     zero = np.zeros((), name)[()]
     given = (x, y, lengths, kept, n, room, skew, 0, zero, zero, words, 64, control)
-    run(code or PROGRAMS[name], blocks, 64, given, check=True, **options)
+    run(code or program(name), blocks, 64, given, check=True, **options)
     there = min(room, starts.size)
     assert kept[0] == starts.size
     assert np.array_equal(y[:there], x[starts][:there]) and (y[there:] == 77).all()
@@ -84,7 +91,7 @@ def test_nothing_is_cleared_between_launches() -> None:
 
 
 def test_each_inferred_barrier_is_needed() -> None:
-    found = list(without_barriers(PROGRAMS["float32"]))
+    found = list(without_barriers(program("float32")))
     assert found
     for _, mutant in found:
         with pytest.raises(RaceError):

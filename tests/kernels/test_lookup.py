@@ -5,6 +5,7 @@ Tests of kernels/lookup: search, find, configurations.
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -118,7 +119,12 @@ def test_values_and_tables_that_are_loaded_by_vectors() -> None:
 
 
 SIZES_OF_A_TREE = {"LOG": 3, "NODES": 16, "THREADS": 64, "ITEMS": ITEMS, "BLOCKS": 1}
-IN_A_TREE = prism.check(lookup, {"T": "float32", "V": "float32", "C": "float32", "RIGHT": False, **SIZES_OF_A_TREE})
+
+
+@functools.cache
+def of_a_tree():
+    kinds = {"T": "float32", "V": "float32", "C": "float32", "RIGHT": False}
+    return prism.check(lookup, {**kinds, **SIZES_OF_A_TREE})
 
 
 def in_a_tree(code: Any = None, **options: Any) -> None:
@@ -128,14 +134,14 @@ def in_a_tree(code: Any = None, **options: Any) -> None:
     sample[1, 32](x, tree, rows, sound, 300, 4, 2, template={"T": x.dtype, "C": x.dtype, "LOG": 3, "THREADS": 32})
     y = np.zeros(v.size, np.int64)
     given = (x, tree, rows, sound, v, y, 300, v.size, 4, 2, 0, 1, -1, False, False, np.float32(0))
-    run(code or IN_A_TREE, 1, 64, given, check=True, **options)
+    run(code or of_a_tree(), 1, 64, given, check=True, **options)
     assert np.array_equal(y, np.searchsorted(x, v))
 
 
 def test_the_barrier_is_needed() -> None:
     """Of a block: the tree is read when it is there."""
     in_a_tree()
-    found = list(without_barriers(IN_A_TREE))
+    found = list(without_barriers(of_a_tree()))
     assert found
     for _, mutant in found:
         with pytest.raises(RaceError):
@@ -160,14 +166,14 @@ def first(n: int, place: int | None, blocks: int, code: Any = None, **options: A
         mask[place], mask[place + 3 :] = 7, 1
     y, control = np.zeros(1, np.int64), np.zeros(2, np.uint64)
     for _ in range(2):
-        run(code or FIRST, blocks, 64, (mask, y, n, -1, 0, control), check=True, **options)
+        run(code or to_find(), blocks, 64, (mask, y, n, -1, 0, control), check=True, **options)
         assert y[0] == (-1 if place is None else place) and not control.any()
 
 
-FIRST = prism.check(
-    find_first,
-    {"M": "uint8", "C": "uint8", "TEST": is_set, "THREADS": 64, "ITEMS": 8, "WIDTH": 4, "BLOCKS": 1},
-)
+@functools.cache
+def to_find():
+    sizes = {"THREADS": 64, "ITEMS": 8, "WIDTH": 4, "BLOCKS": 1}
+    return prism.check(find_first, {"M": "uint8", "C": "uint8", "TEST": is_set, **sizes})
 
 
 @pytest.mark.parametrize("n", [1, 5, 512, 513, 2500])
@@ -184,7 +190,7 @@ def test_the_first_whoever_finds_one_first(schedule: str) -> None:
 
 
 def test_each_inferred_barrier_of_find_is_needed() -> None:
-    found = list(without_barriers(FIRST))
+    found = list(without_barriers(to_find()))
     assert found
     for _, mutant in found:
         with pytest.raises((RaceError, AssertionError)):

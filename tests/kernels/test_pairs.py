@@ -3,6 +3,7 @@
 Tests of prism/lib/algorithms/select: plan.
 """
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -20,12 +21,10 @@ SIZES = {"THREADS": 64, "ITEMS": 4, "WIDTH": 2, "BLOCKS": 1, "WORDS": 1}
 KINDS = [("float32", "float32"), ("uint8", "uint64"), ("uint16", "uint8")]
 
 
+@functools.cache
 def program(keys: str, values: str) -> Any:
     of_keys = {"T": keys, "H": held_as(keys), "TI": keys, "C": keys}
     return prism.check(unique_pairs, {**of_keys, "V": values, "HV": held_as(values), "VI": values, **SIZES})
-
-
-PROGRAMS = {kinds: program(*kinds) for kinds in KINDS}
 
 
 def check(
@@ -41,7 +40,7 @@ def check(
     words, control = scratch or (np.zeros(64, np.uint64), np.zeros(1, np.uint64))
     zeros = [np.zeros((), kind)[()] for kind in (*kinds, kinds[0])]
     given = (keys, values, *outs, kept, n, room, -1, -1, skew, *zeros, words, 64, control)
-    run(code or PROGRAMS[kinds], blocks, 64, given, check=True, **options)
+    run(code or program(*kinds), blocks, 64, given, check=True, **options)
     there = min(room, starts.size)
     assert kept[0] == starts.size
     for out, of in zip(outs, (keys, values), strict=True):
@@ -81,7 +80,7 @@ def test_nothing_is_cleared_between_launches() -> None:
 
 
 def test_each_inferred_barrier_is_needed() -> None:
-    found = list(without_barriers(PROGRAMS[KINDS[0]]))
+    found = list(without_barriers(program(*KINDS[0])))
     assert found
     for _, mutant in found:
         with pytest.raises(RaceError):

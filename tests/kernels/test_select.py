@@ -161,16 +161,18 @@ def test_the_kernels_for_the_device_do_not_spill(number: int) -> None:
     assert prism.compile(one.kernel, template).spills == 0
 
 
-SPLIT = prism.check(split, {"T": "float32", "TI": "float32", "M": "uint8", "C": "uint8", "TEST": is_set, **SIZES})
+@functools.cache
+def in_halves():
+    return prism.check(split, {"T": "float32", "TI": "float32", "M": "uint8", "C": "uint8", "TEST": is_set, **SIZES})
 
 
-def halves(n: int, blocks: int, code=SPLIT, **options) -> None:
+def halves(n: int, blocks: int, code=None, **options) -> None:
     random = np.random.default_rng(n)
     x, mask, y = np.arange(n, dtype=np.float32), (random.random(n) < 0.4).astype(np.uint8), np.zeros(n, np.float32)
     tiles = -(-n // 256)
     words, control = np.zeros(2 * tiles + 2, np.uint64), np.zeros(1, np.uint64)
     given = (x, mask, y, np.array([mask.sum()], np.int64), n, -1, -1, np.float32(0), 0, words, tiles, control)
-    run(code, blocks, 64, given, check=True, **options)
+    run(code or in_halves(), blocks, 64, given, check=True, **options)
     assert np.array_equal(y, [*x[mask != 0], *x[mask == 0]])
 
 
@@ -185,7 +187,7 @@ def test_a_split_in_every_schedule(schedule: str) -> None:
 
 
 def test_each_inferred_barrier_of_a_split_is_needed() -> None:
-    found = list(without_barriers(SPLIT))
+    found = list(without_barriers(in_halves()))
     assert found
     for _, mutant in found:
         with pytest.raises((RaceError, AssertionError)):
@@ -193,10 +195,12 @@ def test_each_inferred_barrier_of_a_split_is_needed() -> None:
                 halves(2300, 2, mutant, schedule=schedule, seed=seed)
 
 
-REPEAT = prism.check(repeat, {"T": "float32", "TI": "float32", "I": "int32", "THREADS": 64, "ITEMS": 4, "WIDTH": 2})
+@functools.cache
+def repeated():
+    return prism.check(repeat, {"T": "float32", "TI": "float32", "I": "int32", "THREADS": 64, "ITEMS": 4, "WIDTH": 2})
 
 
-def runs_of(n: int, most: int, code=REPEAT, **options) -> None:
+def runs_of(n: int, most: int, code=None, **options) -> None:
     """Write runs of up to so many elements, empty ones too, and compare with NumPy's."""
     random = np.random.default_rng(n)
     lengths, x = random.integers(0, most + 1, n) * (random.random(n) < 0.7), random.random(n).astype(np.float32)
@@ -204,7 +208,7 @@ def runs_of(n: int, most: int, code=REPEAT, **options) -> None:
     m = int(ends[-1]) + 5
     tiles = -(-m // 256)
     runs, y = np.searchsorted(ends, np.arange(tiles + 1) * 256, "right"), np.zeros(m, np.float32)
-    run(code, tiles, 64, (x, ends, runs, y, n, m, False, np.float32(-1)), check=True, **options)
+    run(code or repeated(), tiles, 64, (x, ends, runs, y, n, m, False, np.float32(-1)), check=True, **options)
     assert np.array_equal(y, [*np.repeat(x, lengths), *[-1] * 5])
 
 
@@ -215,7 +219,7 @@ def test_runs_are_written_whatever_their_lengths(n: int, most: int) -> None:
 
 
 def test_each_inferred_barrier_of_runs_is_needed() -> None:
-    found = list(without_barriers(REPEAT))
+    found = list(without_barriers(repeated()))
     assert found
     for _, mutant in found:
         with pytest.raises((RaceError, AssertionError)):
@@ -223,6 +227,7 @@ def test_each_inferred_barrier_of_runs_is_needed() -> None:
                 runs_of(700, 40, mutant, schedule=schedule, seed=seed)
 
 
+@functools.cache
 def apart(ways: int, kind: str = "uint16", *, own: bool = False):
     mask = kind if own else "uint8"
     kinds = {
@@ -254,10 +259,6 @@ def is_large(x: T @ thread[1]) -> bool @ thread[1]:
     return x > 900
 
 
-APART = {(ways, own): apart(ways, own=own) for ways in (2, 3) for own in (False, True)}
-BYTES = {ways: apart(ways, "uint8") for ways in (2, 3)}
-
-
 def parts(
     n: int,
     blocks: int,
@@ -280,7 +281,7 @@ def parts(
     for _ in range(times):
         numbers = (n, -1, -1, -1, skew, x.dtype.type(0), 0, 0, words, tiles, control)
         given = (x, x if own else first, second, *outs, kept[:1], kept[1:], *numbers)
-        run(code or APART[ways, own], blocks, 64, given, check=True, **options)
+        run(code or apart(ways, own=own), blocks, 64, given, check=True, **options)
     one = first != 0
     other = (second != 0) & ~one & (ways == 3)
     wanted = [x[one], x[other], x[~one & ~other]]
@@ -301,7 +302,7 @@ def test_parts(n: int, own: bool, ways: int) -> None:
 def test_parts_at_any_place(ways: int) -> None:
     for skew in (-1, *range(8)):
         parts(700, 2, ways, skew=skew)
-        parts(700, 2, ways, code=BYTES[ways], kind="uint8", skew=skew)
+        parts(700, 2, ways, code=apart(ways, "uint8"), kind="uint8", skew=skew)
     parts(2000, 2, ways, times=4)
 
 
@@ -313,7 +314,7 @@ def test_parts_whatever_runs_first(schedule: str, ways: int) -> None:
 
 @pytest.mark.parametrize("ways", [2, 3])
 def test_each_inferred_barrier_of_parts_is_needed(ways: int) -> None:
-    found = list(without_barriers(APART[ways, False]))
+    found = list(without_barriers(apart(ways)))
     assert found
     for _, mutant in found:
         with pytest.raises((RaceError, AssertionError)):

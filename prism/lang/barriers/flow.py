@@ -20,7 +20,8 @@ from prism.lang.barriers.products import free_names, narrow
 from prism.lang.facts import destinations
 from prism.lang.facts.addresses import names_behind
 from prism.lang.facts.definitions import Facts, Span
-from prism.lang.facts.disjoint import Question, is_proved
+from prism.lang.facts.disjoint import is_proved
+from prism.lang.facts.questions import Question
 from prism.lang.facts.touches import (
     ATOMIC,
     LOADS,

@@ -17,8 +17,9 @@ from prism.lang.facts.cases import cases
 from prism.lang.facts.collisions import Collision, collision
 from prism.lang.facts.definitions import Facts, facts
 from prism.lang.facts.digits import reader
-from prism.lang.facts.disjoint import MOST_PROOFS, Question, is_exhausted, is_proved
+from prism.lang.facts.disjoint import MOST_PROOFS, is_exhausted, is_proved
 from prism.lang.facts.polynomials import Form, all_digits
+from prism.lang.facts.questions import Question
 from prism.lang.facts.touches import Address, uses_of
 from prism.lang.keep.bases import Frozen
 from prism.lang.tree.walk import renewed_names, statements, subexpressions

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from prism.lang import tree
 from prism.lang.facts.definitions import Facts
-from prism.lang.facts.disjoint import Question, is_proved
+from prism.lang.facts.disjoint import is_proved
+from prism.lang.facts.questions import Question
 from prism.lang.facts.touches import Pending, Touch
 from prism.lang.types.perspective import Level, Perspective
 

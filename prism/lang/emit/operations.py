@@ -182,7 +182,7 @@ _KINDS = {"cp_async": "copies", "bulk": "stores", "wgmma": "wgmmas"}
 def _barrier(context: Context, b: plans.Barrier) -> str:
     size = b.unit.size
     match b.kind:
-        case "block" if context.role is not None:
+        case "block" if context.role is not None or context.parted:
             return 'asm volatile("bar.sync 0;" ::: "memory");'  # the warps of other roles meet it in their own text
         case "block":
             return "__syncthreads();"

@@ -41,6 +41,7 @@ from prism.lang.keep.bases import Value
 from prism.lang.keep.memo import memoize
 from prism.lang.keep.records import is_record_class, spell
 from prism.lang.lower.place import alignment
+from prism.lang.lower.specialise import has_roles
 from prism.lang.tree import Declare, Function, SharedDeclare
 from prism.lang.tree.plan import Lowered, Program
 from prism.lang.tree.walk import calls, statements, terms
@@ -92,7 +93,15 @@ def _emit(lowered: Lowered, comments: bool) -> Emitted:
     functions: list[str] = []
     apart = precise(program.functions)
     # What a device function's text depends on besides itself, its plan and its layout.
-    around = (taken, tuple(named.items()), entry.bound.block, launched_registers(entry), most_threads(entry), comments)
+    around = (
+        taken,
+        tuple(named.items()),
+        entry.bound.block,
+        launched_registers(entry),
+        most_threads(entry),
+        comments,
+        has_roles(entry),
+    )
     for f in program.functions:
         memo = reuse.notes(f) if f.kind == "device" else {}
         key = ("text", program.plans[f], program.layouts[f], around, apart[f])
@@ -149,6 +158,7 @@ def _context(lowered: Lowered, function: tree.Function, scope: Scope, comments: 
         scope, before, after, rings, lowered.named, comments, itertools.count(1), function.name,
         fragments=tuple(p for p in function.parameters if accumulates(p.type)), threads=most_threads(entry), last=last,
         waits=waits(function) if _follows(function) else None, positive=positive(function.body), turns=lowered.turns,
+        parted=function is not entry and has_roles(entry),
     )  # fmt: skip
 
 

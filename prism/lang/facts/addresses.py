@@ -186,7 +186,7 @@ def _of_product(reads: Reader, apply: tree.Apply, element: tree.Element, first: 
     axis = 1 if is_transposed(binding, operand) else 0
     if operand == "a" and box[axis] == STRIP:
         box[axis] //= WARPGROUP // WARP
-        mine = multiply(reads.id(WARP1, WARPGROUP1), constant(box[axis]))
+        mine = multiply(reads.range.index(WARP1, WARPGROUP1), constant(box[axis]))
         indices[axis - 2] = add(indices[axis - 2], mine)
     return replace(first, indices=tuple(indices), width=box[1], rows=(*(1,) * (len(indices) - 2), box[0]))
 
@@ -260,7 +260,7 @@ def _guard_forms(reads: Reader, site: Site) -> tuple[Form, ...]:
 def _guard(reads: Reader, guard: Guard) -> Iterator[Form]:
     """Yield polynomials that are not negative where a condition holds, or in a loop."""
     if isinstance(guard, Among):
-        index = reads.id(Perspective(guard.level, 1), guard.code)
+        index = reads.range.index(Perspective(guard.level, 1), guard.code)
         yield add(index, constant(-guard.first))
         yield add(constant(guard.first + guard.size - 1), index, -1)
     elif isinstance(guard, tree.Distinct):

@@ -35,6 +35,19 @@ class Facts(Frozen):
     found: dict[Any, Any] = field(default_factory=dict)
     """What digits, addresses, disjoint, overlap and touches (the modules) have found out so far."""
 
+    @property
+    def whole(self) -> int | None:
+        """How many threads a block has, where it is a kernel that says so."""
+        return self.function.bound.thread if self.function.kind == "global" else None
+
+    def span_of(self, symbol: tree.Symbol) -> Span | None:
+        """Return the least and the greatest value of a loop's index, where its bounds are constants."""
+        return self.ranges.get(symbol)
+
+    def trips_of(self, symbol: tree.Symbol) -> int | None:
+        """Return how many trips a loop makes, where its bounds are constants."""
+        return self.trips.get(symbol)
+
 
 def facts(function: tree.Function, threads: int | None = None) -> Facts:
     """Return the facts of a function; `threads`: the most that a block has, where its callers say so."""

@@ -14,8 +14,9 @@ from prism.lang.facts.addresses import resolve_indices, site_bounds
 from prism.lang.facts.collisions import copied_element
 from prism.lang.facts.definitions import Facts, surely_entered
 from prism.lang.facts.digits import reader
-from prism.lang.facts.disjoint import Question, is_proved
+from prism.lang.facts.disjoint import is_proved
 from prism.lang.facts.polynomials import BLOCKS, THREADS, Digit, Form, add, all_digits, constant, multiply, number
+from prism.lang.facts.questions import Question
 from prism.lang.facts.touches import REDUCTION, Address, Pending, Touch, Use, other_trip
 from prism.lang.tree.bind import binding_of, operands_of
 from prism.lang.tree.plan import Elided, Path

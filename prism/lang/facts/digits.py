@@ -15,12 +15,10 @@ from prism.lang.facts import bitwise
 from prism.lang.facts.bounds import NOTHING, Bounds, both, fits, interval, span
 from prism.lang.facts.definitions import Facts, facts, read_first
 from prism.lang.facts.polynomials import (
-    BLOCKS,
     EXTREMES,
     HUGE,
     MOST_BITS,
     THREADS,
-    Base,
     Digit,
     Form,
     Range,
@@ -35,7 +33,7 @@ from prism.lang.facts.polynomials import (
 )
 from prism.lang.facts.wraps import ASSUMED, computation_type, must_fit, wrap_form
 from prism.lang.keep.bases import Frozen
-from prism.lang.types.perspective import BLOCK, WARPGROUP, Level, Perspective
+from prism.lang.types.perspective import WARPGROUP
 
 COMPARED = {"==": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
 NO_TYPES: Mapping[tree.Symbol, tree.Scalar] = {}
@@ -115,7 +113,7 @@ class Reader(Frozen):
             case tree.Const(value=value):
                 return constant(int(value)) if not isinstance(value, float) else unknown()
             case tree.Id(unit=unit, code=code):
-                return self.id(unit, code)
+                return self.range.index(unit, code)
             case tree.Count(unit=unit, code=code):
                 units = units_of(unit, code)
                 return atom(("count", unit, code)) if units is None else constant(units)
@@ -207,18 +205,6 @@ class Reader(Frozen):
         names = {d.base[1] for d in all_digits(form) if d.base[0] in ("name", "trip")}
         return unknown() if names & {*own.definitions, *own.changed, *e.function.parameters} else form
 
-    def id(self, unit: Perspective, code: Perspective) -> Form:
-        """Return a unit's index inside another, which starts at a multiple of its own size."""
-        if not unit <= code:
-            return unknown()
-        # Units are counted from the start of `code`, which stands at a multiple of its size: thread 70 is number 6 of its warp,
-        # 70 % 32. So the index is a digit of the thread's number in the block, or of the block's in the grid.
-        if (unit.level, code.level) == (Level.THREAD, Level.THREAD) or (unit.level == Level.THREAD and code == BLOCK):
-            return self._part(THREADS, unit.size, code.size if code.level == Level.THREAD else None)
-        if unit.level == Level.BLOCK:
-            return self._part(BLOCKS, unit.size, code.size if code.level == Level.BLOCK else None)
-        return atom(("id", unit, code)) if unit != code else {}
-
     def name(self, symbol: tree.Symbol) -> Form:
         """Return what a name stands for: its definition, where it never changes and that is understood."""
         if symbol in self.known.changed or not (isinstance(symbol.type, tree.Scalar) and symbol.type.integral):
@@ -234,7 +220,7 @@ class Reader(Frozen):
     def _definition(self, symbol: tree.Symbol) -> Form | None:
         loop = self.known.loops.get(symbol)
         if loop is not None:
-            trip = self._part(("trip", symbol), 1, None)
+            trip = self.range.part(("trip", symbol), 1, None)
             return (
                 add(self.read(loop.start, {}), multiply(self.read(loop.step, {}), trip)) if self._counts(loop) else None
             )
@@ -279,7 +265,7 @@ class Reader(Frozen):
     def _place(self, e: tree.Place, given: Mapping[tree.Symbol, Form]) -> Form:
         """As `tree.Place` says."""
         fragment, index = e.symbol.type, self.read(e.index, given)
-        t = self._part(THREADS, 1, getattr(fragment, "threads", WARPGROUP))
+        t = self.range.part(THREADS, 1, getattr(fragment, "threads", WARPGROUP))
 
         def of(form: Form, *steps: tuple[str, int]) -> Form:
             for op, by in steps:
@@ -344,16 +330,8 @@ class Reader(Frozen):
         if digit.base[0] not in ("id", "trip") or (digit.high is not None and (digit.high // digit.low) % step):
             return {monomial: factor}
         cut = digit.low * step
-        low, high = self._part(digit.base, digit.low, cut), self._part(digit.base, cut, digit.high)
+        low, high = self.range.part(digit.base, digit.low, cut), self.range.part(digit.base, cut, digit.high)
         return add(multiply(low, constant(factor)), multiply(high, constant(factor * step)))
-
-    def _part(self, base: Base, low: int, high: int | None) -> Form:
-        """Return a digit; nothing where it is always 0."""
-        # A digit that nothing reaches is 0; one that nothing exceeds needs no upper end. So equal numbers get equal digits.
-        most = self.range.base(base)[1]
-        if most < low or high == low:
-            return {}
-        return {(Digit(base, low, None if high is not None and most < high else high),): 1}
 
 
 def without_quotients(form: Form) -> Form:

@@ -28,30 +28,29 @@ from prism.lang.facts import bitwise, divisors, nesting, polynomials, strides
 from prism.lang.facts.bounds import Bounds
 from prism.lang.facts.claims import one_unit
 from prism.lang.facts.definitions import Facts
-from prism.lang.facts.digits import reader
-from prism.lang.facts.polynomials import BLOCKS, THREADS, Base, Digit, Form, Key, add, constant, digits_of, number
+from prism.lang.facts.polynomials import (
+    BLOCKS,
+    THREADS,
+    Base,
+    Digit,
+    Form,
+    Key,
+    Known,
+    Range,
+    add,
+    constant,
+    digits_of,
+    number,
+)
+from prism.lang.facts.questions import Question, recall
 from prism.lang.facts.sides import Side, following, unwrap
 from prism.lang.facts.touches import Address
 from prism.lang.facts.wraps import drop_wraps, wraps
-from prism.lang.keep.bases import Value
-from prism.lang.tree import Symbol
 from prism.lang.types.perspective import Level, Perspective
 
 MOST_PROOFS = 1 << 14  # that are tried for one function: some seconds
 MOST = 128
 """Equations of one proof: they are taken apart into smaller ones, so a proof needs few."""
-
-
-class Question(Value):
-    """Whether two accesses inside one unit of `source` that meet are in one `unit`, or in one trip of the loop of `index`.
-
-    With neither, whether they never meet. `free`: names that may have another value at the other access.
-    """
-
-    source: Perspective
-    unit: Perspective | None
-    index: Symbol | None
-    free: frozenset[Symbol]
 
 
 def is_proved(known: Facts, one: Address | None, two: Address | None, question: Question) -> bool:
@@ -63,7 +62,7 @@ def is_proved(known: Facts, one: Address | None, two: Address | None, question: 
     if key not in memo:
         if is_exhausted(known):
             return False
-        memo[key] = _Proof(known, one, two, question).holds()
+        memo[key] = recall(known, one, two, question, _holds)
     return memo[key]
 
 
@@ -85,6 +84,10 @@ def count_proofs(known: Facts) -> int:
     return len(known.found.get("proofs", ()))
 
 
+def _holds(known: Known, one: Address, two: Address, question: Question) -> bool:
+    return _Proof(known, one, two, question).holds()
+
+
 class _Contradiction(Exception):
     """The equations have no solution: the two accesses never meet."""
 
@@ -92,7 +95,7 @@ class _Contradiction(Exception):
 class _Proof:
     """The equations, and the digits that are equal on both sides."""
 
-    def __init__(self, known: Facts, one: Address, two: Address, question: Question) -> None:
+    def __init__(self, known: Known, one: Address, two: Address, question: Question) -> None:
         self.question = question
         self.equal: set[Digit] = set()
         self.agreed: set[Digit] = set()  # found the same on both sides: `equal` only grows, so they stay so
@@ -104,7 +107,7 @@ class _Proof:
         whole = one.aligned and two.aligned and one.width == two.width
         forms = [*one.indices, *one.guards, *two.indices, *two.guards]
         counts = {d.base for form in forms for d in digits_of(form) if d.base[0] == "count"}
-        more = (reader(known).id(*base[1:]) for base in counts)
+        more = (Range(known, {}).index(*base[1:]) for base in counts)
         self.cuts = polynomials.cuts_of([*forms, *more], (question.source, question.unit))
         one, two = self._common(one, two), self._common(two, one)
         self.sides = self._both_sides(known, one, two, whole)
@@ -137,13 +140,13 @@ class _Proof:
         zeros = [[a for a, b in combinations(side.guards, 2) if polynomials.are_opposite(a, b)] for side in self.sides]
         self.left += [(form, form) for form in zeros[0] if form in zeros[1] or add({}, form, -1) in zeros[1]]
 
-    def _count_bounds(self, known: Facts, forms: Iterable[Form]) -> Iterator[Form]:
+    def _count_bounds(self, known: Known, forms: Iterable[Form]) -> Iterator[Form]:
         """Yield what is not negative since a unit's index is less than the number of units."""
         for base in dict.fromkeys(d.base for form in forms for d in digits_of(form) if d.base[0] == "count"):
-            index = reader(known).id(*base[1:])
+            index = Range(known, {}).index(*base[1:])
             yield self.refine(add(add(polynomials.atom(base), index, -1), constant(-1)))
 
-    def _both_sides(self, known: Facts, one: Address, two: Address, whole: bool) -> list[Side]:
+    def _both_sides(self, known: Known, one: Address, two: Address, whole: bool) -> list[Side]:
         """Return the two sides: one and the same where an access to single elements meets itself."""
         first = self._side(known, one, 0, 1 if whole else one.width)
         itself = (two.indices, two.guards, two.rows) == (one.indices, one.guards, one.rows)
@@ -151,7 +154,7 @@ class _Proof:
             return [first, first]
         return [first, self._side(known, two, 1, 1 if whole else two.width)]
 
-    def _side(self, known: Facts, a: Address, which: int, width: int) -> Side:
+    def _side(self, known: Known, a: Address, which: int, width: int) -> Side:
         indices, guards = ([self.refine(form) for form in forms] for forms in (a.indices, a.guards))
         guards = [*guards, *map(self.refine, following(known, guards))]
         guards += self._count_bounds(known, guards)
@@ -245,12 +248,12 @@ class _Proof:
 
     def _lanes(self, unit: Perspective, source: Perspective) -> bool:
         """Whether a broader unit's number in the grid is equal, and the unit's number in that; blocks have whole such units."""
-        function = self.sides[0].range.known.function
-        if unit.level != Level.THREAD or function.kind != "global" or function.bound.thread is None:
+        threads = self.sides[0].range.known.whole
+        if unit.level != Level.THREAD or threads is None:
             return False
         for base in {d.base for d in self.equal if d.base[0] == "id" and d.base != THREADS and source <= d.base[2]}:
             of = base[1]
-            whole = of.level == Level.THREAD and unit.size < of.size and function.bound.thread % of.size == 0
+            whole = of.level == Level.THREAD and unit.size < of.size and threads % of.size == 0
             if whole and Digit(base) in self.equal and self._covered(THREADS, unit.size, of.size):
                 return True
         return False
@@ -480,7 +483,7 @@ class _Proof:
         And since a unit's index is less than the number of units.
         """
         if pivot.base[0] == "count":
-            index = self.refine(reader(side.range.known).id(*pivot.base[1:]))
+            index = self.refine(Range(side.range.known, {}).index(*pivot.base[1:]))
             yield add(add({(pivot,): 1}, index, -1), constant(-1))
         for base in dict.fromkeys(d.base for d in digits_of(form) if d.base[0] == "remainder"):
             divisor: Form = dict(base[2])

@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Protocol
 
-from prism.lang.facts.digits import reader
 from prism.lang.facts.polynomials import Digit, Form, Range, add, atom, constant, digits_of, number
 from prism.lang.intrinsics.layouts import strides_nest
 
@@ -137,4 +136,4 @@ def _but(form: Form, monomial: tuple[Digit, ...]) -> Form:
 
 def _counts(range_: Range, refined: Refine, form: Form) -> Iterator[Form]:
     for base in dict.fromkeys(d.base for d in digits_of(form) if d.base[0] == "count"):
-        yield add(add(atom(base), refined(reader(range_.known).id(*base[1:])), -1), constant(-1))
+        yield add(add(atom(base), refined(Range(range_.known, {}).index(*base[1:])), -1), constant(-1))

@@ -13,10 +13,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import field
 from itertools import chain, count
 from math import inf
-from typing import Any
+from typing import Any, Protocol
 
 from prism.lang.facts.bounds import NOTHING, Bounds
-from prism.lang.facts.definitions import Facts
 from prism.lang.keep.bases import Frozen, Value
 from prism.lang.tree import Scalar, Symbol
 from prism.lang.types.perspective import BLOCK, GRID, THREAD, Level, Perspective
@@ -101,7 +100,7 @@ def multiply(left: Form, right: Form) -> Form:
     total: dict[tuple[Digit, ...], int] = {}
     for m, f in left.items():
         for n, g in right.items():
-            monomial = tuple(sorted((*m, *n), key=_in_order)) if m and n else m or n
+            monomial = in_order((*m, *n)) if m and n else m or n
             total[monomial] = total.get(monomial, 0) + f * g
     return {m: f for m, f in total.items() if f}
 
@@ -119,9 +118,14 @@ def substitute(form: Form, value_of: Callable[[Digit], Digit | int | None]) -> d
                 kept.append(value)
             else:
                 factor *= value
-        key = tuple(sorted(kept, key=_in_order))
+        key = in_order(kept)
         total[key] = total.get(key, 0) + factor
     return {m: f for m, f in total.items() if f}
+
+
+def in_order(digits: Iterable[Digit]) -> tuple[Digit, ...]:
+    """Return a product's digits in their order, which is one for all products of the same."""
+    return tuple(sorted(digits, key=_in_order))
 
 
 def _in_order(digit: Digit) -> tuple[object, ...]:
@@ -166,10 +170,32 @@ def divide_terms(form: Form, pivot: Digit) -> Form:
 # -- bounds ---------------------------------------------------------------------------------------------------------------
 
 
+class Known(Protocol):
+    """What is known of a function's names and threads: all that a polynomial's bounds, and proofs, ask of a function."""
+
+    @property
+    def threads(self) -> int:
+        """The most that a block has."""
+
+    @property
+    def whole(self) -> int | None:
+        """How many a block has, where it is a kernel that says so."""
+
+    @property
+    def found(self) -> dict[Any, Any]:
+        """What was found out so far."""
+
+    def span_of(self, symbol: Symbol) -> tuple[int, int] | None:
+        """Return the least and the greatest value of a loop's index."""
+
+    def trips_of(self, symbol: Symbol) -> int | None:
+        """Return how many trips a loop makes."""
+
+
 class Range(Frozen):
     """What a polynomial's digits can be; `tighter` says it of some digits, where an access stands."""
 
-    known: Facts
+    known: Known
     tighter: dict[Digit, Bounds]
     _bounds: dict[Digit, Bounds] = field(default_factory=dict, init=False, repr=False)
     """Of the digits that were asked for: proofs ask for the same few again and again."""
@@ -251,6 +277,26 @@ class Range(Frozen):
                 low, high = min(low, HUGE), inf
         return low, high
 
+    def index(self, unit: Perspective, code: Perspective) -> Form:
+        """Return a unit's index inside another, which starts at a multiple of its own size."""
+        if not unit <= code:
+            return unknown()
+        # Units are counted from the start of `code`, which stands at a multiple of its size: thread 70 is number 6 of its warp,
+        # 70 % 32. So the index is a digit of the thread's number in the block, or of the block's in the grid.
+        if (unit.level, code.level) == (Level.THREAD, Level.THREAD) or (unit.level == Level.THREAD and code == BLOCK):
+            return self.part(THREADS, unit.size, code.size if code.level == Level.THREAD else None)
+        if unit.level == Level.BLOCK:
+            return self.part(BLOCKS, unit.size, code.size if code.level == Level.BLOCK else None)
+        return atom(("id", unit, code)) if unit != code else {}
+
+    def part(self, base: Base, low: int, high: int | None) -> Form:
+        """Return a digit; nothing where it is always 0."""
+        # A digit that nothing reaches is 0; one that nothing exceeds needs no upper end. So equal numbers get equal digits.
+        most = self.base(base)[1]
+        if most < low or high == low:
+            return {}
+        return {(Digit(base, low, None if high is not None and most < high else high),): 1}
+
     def base(self, base: Base) -> Bounds:
         """Return the bounds of a number."""
         kind = base[0]
@@ -260,10 +306,10 @@ class Range(Frozen):
         if kind == "count":
             return 1, inf
         if kind == "trip":
-            trips = self.known.trips.get(base[1])
+            trips = self.known.trips_of(base[1])
             return 0, inf if trips is None else max(0, trips - 1)
         if kind == "name":
-            span, type_ = self.known.ranges.get(base[1]), base[1].type
+            span, type_ = self.known.span_of(base[1]), base[1].type
             return span or (_type_bounds(type_) if isinstance(type_, Scalar) else NOTHING)
         if kind == "wrap":
             return _type_bounds(base[1])
@@ -327,7 +373,7 @@ def units_of(unit: Perspective, code: Perspective) -> int | None:
     return code.size // unit.size if unit.level == code.level else None
 
 
-def _most_units(known: Facts, unit: Perspective, code: Perspective) -> int | None:
+def _most_units(known: Known, unit: Perspective, code: Perspective) -> int | None:
     """Return how many units a unit of `code` has at most: a block has no more threads than its launch bounds allow."""
     if (unit.level, code.level) == (Level.THREAD, Level.BLOCK):
         return known.threads * code.size // unit.size

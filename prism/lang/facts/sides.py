@@ -13,8 +13,7 @@ from dataclasses import replace
 from math import inf, prod
 
 from prism.lang.facts.bounds import Bounds
-from prism.lang.facts.definitions import Facts
-from prism.lang.facts.polynomials import EXTREMES, Base, Digit, Form, Range, add, multiply
+from prism.lang.facts.polynomials import EXTREMES, Base, Digit, Form, Known, Range, add, multiply
 from prism.lang.facts.touches import Address
 from prism.lang.facts.wraps import drop_wraps, sure, wraps
 
@@ -23,7 +22,7 @@ class Side:
     """One of the two accesses: its polynomials, what is not negative there, and the bounds that follow."""
 
     def __init__(
-        self, known: Facts, indices: list[Form], guards: list[Form], side: int, extents: tuple[int, ...]
+        self, known: Known, indices: list[Form], guards: list[Form], side: int, extents: tuple[int, ...]
     ) -> None:
         lanes = [Digit(("lane", side, place)) for place in range(len(indices))]
         wide = [(lane, extent) for lane, extent in zip(lanes, extents, strict=True) if extent > 1]
@@ -101,7 +100,7 @@ def _having(term: tuple[Digit, ...] | None, guards: Sequence[Form]) -> Sequence[
     return guards if term is None else [guard for guard in guards if term in guard]
 
 
-def unwrap(known: Facts, a: Address) -> Address:
+def unwrap(known: Known, a: Address) -> Address:
     """Return an access with the values of the wraps in it that are sure to fit, where it stands."""
     memo: dict[Address, Address] = known.found.setdefault("unwrapped", {})
     if a not in memo:
@@ -109,7 +108,7 @@ def unwrap(known: Facts, a: Address) -> Address:
     return memo[a]
 
 
-def _unwrap(known: Facts, a: Address) -> Address:
+def _unwrap(known: Known, a: Address) -> Address:
     forms = [*a.indices, *a.guards]
     if not any(True for form in forms for _ in wraps(form)):
         return a
@@ -127,7 +126,7 @@ def _unwrap(known: Facts, a: Address) -> Address:
     return unwrap(known, replace(a, indices=tuple(found[:count]), guards=tuple(found[count:])))
 
 
-def following(known: Facts, guards: Iterable[Form]) -> Iterator[Form]:
+def following(known: Known, guards: Iterable[Form]) -> Iterator[Form]:
     """Yield what follows from what is not negative, of the arguments of minima and maxima."""
     span = Range(known, {})
     return (more for guard in guards for more in consequences(guard, lambda form: span.form(form)[1]))

@@ -37,7 +37,8 @@ def specialise(program: Program) -> Program:
         return program
     copies: Copies = []
     views = _Plan(plan)
-    body = _specialise(entry.body, views, intervals, copies)
+    meeting = _meeting(program)
+    body = _specialise(entry.body, views, intervals, copies, meeting)
     function = replace(entry, body=body)
     functions = tuple(function if f is entry else f for f in program.functions)
     plans = {f: p for f, p in program.plans.items() if f is not entry}
@@ -55,7 +56,7 @@ def specialise(program: Program) -> Program:
 
 def roles_of(entry: tree.Function) -> list[tuple[int, int]]:
     """Return the roles of a kernel as intervals of threads, first and last + 1: one where all threads have the same."""
-    if entry.kind != "global" or any(isinstance(s, tree.Specialise) for s in statements(entry.body)):
+    if entry.kind != "global" or has_roles(entry):
         return []
     total = most_threads(entry)
     cuts = {0, total}
@@ -123,6 +124,11 @@ def _sets_registers(s: tree.Stmt) -> bool:
     return any(isinstance(part, tree.Apply) and part.intrinsic.name == REGISTERS for part in terms(s))
 
 
+def has_roles(entry: tree.Function) -> bool:
+    """Whether a kernel has a body for each role."""
+    return any(isinstance(s, tree.Specialise) for s in statements(entry.body))
+
+
 # -- where the roles' bodies stand ----------------------------------------------------------------------------------------
 
 
@@ -144,8 +150,14 @@ class _Plan(Value):
         return s not in self.barriers and s not in self.operations
 
 
-def _specialise(body: tree.Body, plan: _Plan, intervals: list[tuple[int, int]], copies: Copies) -> tree.Body:
-    """Return a list with the roles' bodies in place of all from where they differ; shared objects stay before."""
+def _specialise(
+    body: tree.Body, plan: _Plan, intervals: list[tuple[int, int]], copies: Copies, meeting: frozenset[tree.Function]
+) -> tree.Body:
+    """Return a list with the roles' bodies in place of all from where they differ; shared objects stay before.
+
+    Variables that are declared just before go into the roles, each with those that it needs. A call of a function of `meeting`
+    stays: its barriers would stand in each role's text, where fewer threads meet than come to one of them.
+    """
     # All before the first difference is one text for all threads, executed once: only what follows is made anew for each role.
     first = next(k for k, s in enumerate(body) if _differs(s, plan))
     s = body[first]
@@ -154,14 +166,28 @@ def _specialise(body: tree.Body, plan: _Plan, intervals: list[tuple[int, int]], 
         and isinstance(s, tree.Group | tree.Partition | tree.Claim | tree.Async)
         and _for_blocks(s)
     ):
-        inner = replace(s, body=_specialise(s.body, plan, intervals, copies))
+        inner = replace(s, body=_specialise(s.body, plan, intervals, copies, meeting))
         copies.append((s, inner, None))
         return (*body[:first], inner)
-    while first and isinstance(body[first - 1], tree.Declare | tree.SharedDeclare) and plan.bare(body[first - 1]):
+    while first and _only_declares(body[first - 1], plan, meeting):
         first -= 1
     hoisted = tuple(s for s in body[first:] if isinstance(s, tree.SharedDeclare) and plan.bare(s))
     rest = tuple(s for s in body[first:] if s not in hoisted)
     return (*body[:first], *hoisted, _roles(rest, plan, intervals, copies))
+
+
+def _only_declares(s: tree.Stmt, plan: _Plan, meeting: frozenset[tree.Function]) -> bool:
+    declares = isinstance(s, tree.Declare | tree.SharedDeclare) and plan.bare(s)
+    return declares and not any(call.function in meeting for call in calls(s))
+
+
+def _meeting(program: Program) -> frozenset[tree.Function]:
+    """Return the functions that have barriers, or call one that has: those that are called stand before their callers."""
+    found: set[tree.Function] = set()
+    for f in program.functions:
+        if program.plans[f].barriers or any(call.function in found for s in statements(f.body) for call in calls(s)):
+            found.add(f)
+    return frozenset(found)
 
 
 def _roles(body: tree.Body, plan: _Plan, intervals: list[tuple[int, int]], copies: Copies) -> tree.Specialise:

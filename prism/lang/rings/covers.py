@@ -8,7 +8,8 @@ from math import prod
 from prism.lang import tree
 from prism.lang.barriers.walk_context import Context
 from prism.lang.facts.definitions import surely_entered
-from prism.lang.facts.disjoint import Question, is_proved
+from prism.lang.facts.disjoint import is_proved
+from prism.lang.facts.questions import Question
 from prism.lang.rings.stations import Used
 from prism.lang.rings.visits import Visit
 from prism.lang.tree.walk import has_jump

@@ -28,6 +28,9 @@ POSITION = Position()
 _ALIGNED = 16  # bytes: what vectors of memory must begin at
 
 
+_NUMBERS = (bool, int, float, np.generic)
+
+
 class Lazy(LazyArray):
     """An array that is computed where it is read: see `prism.lib.lazy`.
 
@@ -248,14 +251,10 @@ def of_number(value: Any, scalar: Scalar | None = None, shape: tuple[int, ...] =
     Raises:
         TypeError: it is none that 8 bytes hold.
     """
-    if scalar is None and isinstance(value, bool | int | float | np.generic):
+    is_number = isinstance(value, _NUMBERS)
+    if scalar is None and is_number:
         scalar = scalar_called(np.dtype(type(value)).name)
-    if (
-        not isinstance(value, bool | int | float | np.generic)
-        or scalar is None
-        or isinstance(scalar, Struct)
-        or scalar.stored
-    ):
+    if not is_number or scalar is None or isinstance(scalar, Struct) or scalar.stored:
         raise TypeError(f"{value!r} is no number of a lazy array: it takes integers, floats and bools")
     return Lazy(make(Number, 0, scalar), scalar, shape, (), (bits_as(value, scalar),))
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from types import CellType, FunctionType
-from typing import Any, TypeVar
+from types import CellType, CodeType, FunctionType
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -37,6 +37,7 @@ _MOST = 1024  # lambdas that are kept
 _MODULE = ("__builtins__", "__loader__", "__name__", "__spec__")  # what the text of a file is found by
 _constant: dict[Hashable, Written] = {}
 _opened: dict[Hashable, _Opened] = {}
+_seen: dict[int, _Seen] = {}  # by their code's identity: it is kept
 # Of lambdas, whatever their numbers are, the names of those that stay constants.
 _fixed: dict[Hashable, frozenset[str]] = {}
 
@@ -44,7 +45,7 @@ _fixed: dict[Hashable, frozenset[str]] = {}
 class Applied:
     """A function of elements: what a kernel calls, and the numbers that it is given besides. `key`: what it is told by."""
 
-    __slots__ = ("_opened", "_python", "_values", "key", "what")
+    __slots__ = ("_opened", "_python", "_values", "what")
 
     def __init__(self, function: Any) -> None:
         self._python = function
@@ -52,17 +53,24 @@ class Applied:
         self._values: tuple[Any, ...] = ()
         if is_lambda(function) and (found := _open(function)) is not None:
             self._opened, self._values = found
-            self.key: Hashable = (self._opened, *map(exact, self._values))
             self.what: Any = None
         else:
-            self.what = self.key = callable_of(function)
+            self.what = callable_of(function)
+
+    @property
+    def key(self) -> Hashable:
+        return self.what if self._opened is None else (self._opened, *map(exact, self._values))
 
     def with_number(self, scalar: Scalar) -> tuple[Kernel, Lazy] | None:
         """Return a test of one element, and the one number that it is given besides; None where it is something else."""
-        found = None if self._opened is None or len(self._values) != 1 else self._opened.types((scalar,))
-        if found is None or self._opened is None or found[1] != BOOL:
+        if self._opened is None or len(self._values) != 1:
             return None
-        return self._opened.function, of_number(self._values[0], found[0][0], (1,))
+        tests = self._opened.tests
+        if scalar not in tests:
+            found = self._opened.types((scalar,))
+            tests[scalar] = None if found is None or found[1] != BOOL else found[0][0]
+        kind = tests[scalar]
+        return None if kind is None else (self._opened.function, of_number(self._values[0], kind, (1,)))
 
     def map_over(self, *arrays: Any) -> Lazy:
         """Return the function of arrays or lazy arrays, which broadcast to one shape.
@@ -163,6 +171,9 @@ class _Opened:
     numbers: tuple[_Number, ...]
     function: Written
     known: dict[tuple[Scalar, ...], tuple[tuple[Scalar, ...], Scalar] | None] = field(default_factory=dict)
+    tests: dict[Scalar, Scalar | None] = field(
+        default_factory=dict
+    )  # of tests by one number, its type, by the elements'
 
     def types(self, scalars: tuple[Scalar, ...], kept: bool = False) -> tuple[tuple[Scalar, ...], Scalar] | None:
         """Return the types of the numbers and the result, for elements of types; None where numbers must be constants."""
@@ -181,8 +192,47 @@ class _Opened:
             return None
 
 
+class _Seen(NamedTuple):
+    """A lambda that names numbers alone, of these types; parameter `k` is number `picks[k]`, as it is."""
+
+    code: CodeType
+    module: dict[str, Any]
+    kinds: tuple[type[Any], ...]
+    picks: tuple[int, ...]
+    opened: _Opened
+
+
+def _open_again(function: FunctionType) -> tuple[_Opened, tuple[Any, ...]] | None:
+    """Return what `_open` does of a lambda that was opened before, whatever its numbers are now; None: look."""
+    code, module = function.__code__, function.__globals__
+    seen = _seen.get(id(code))
+    if seen is None or seen.code is not code or seen.module is not module:
+        return None
+    try:
+        values = [module[name] for name in code.co_names]
+        values += [cell.cell_contents for cell in function.__closure__ or ()]
+    except (KeyError, ValueError):
+        return None
+    if tuple(map(type, values)) != seen.kinds:
+        return None
+    return seen.opened, tuple([values[k] for k in seen.picks])
+
+
+def _see(function: FunctionType, outside: Mapping[str, Any], opened: _Opened) -> None:
+    """Keep a lambda for `_open_again`, if it is as `_Seen` has it."""
+    code, names = function.__code__, list(outside)
+    plain = [number.e.name for number in opened.numbers if isinstance(number.e, s.Name)]
+    all_numbers = names == [*code.co_names, *code.co_freevars] and all(map(_is_number, outside.values()))
+    if all_numbers and len(plain) == len(opened.numbers):
+        _make_room(_seen)
+        kinds, picks = tuple(map(type, outside.values())), tuple(map(names.index, plain))
+        _seen[id(code)] = _Seen(code, function.__globals__, kinds, picks, opened)
+
+
 def _open(function: FunctionType) -> tuple[_Opened, tuple[Any, ...]] | None:
     """Return a lambda whose numbers are parameters, and these; None where it has none, or is none of Prism's."""
+    if (again := _open_again(function)) is not None:
+        return again
     outside, code = _outside(function), function.__code__
     kinds = {name: type(value) for name, value in outside.items() if _is_number(value)}
     if not kinds:
@@ -207,7 +257,11 @@ def _open(function: FunctionType) -> tuple[_Opened, tuple[Any, ...]] | None:
     except CompileError:  # the constants' message is the same
         return None
     alike = all(type(value) is number.kind for value, number in zip(values, found.numbers, strict=True))
-    return (found, values) if values and alike else None
+    if not (values and alike):
+        return None
+    if not fixed:
+        _see(function, outside, found)
+    return found, values
 
 
 def _is_number(value: Any) -> bool:

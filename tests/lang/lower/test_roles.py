@@ -3,6 +3,9 @@
 Tests of prism/lang/lower/specialise.py; prism/lang/emit/single_thread.py.
 """
 
+# ruff: noqa: F821 -- kernels declare shared memory without a value
+from __future__ import annotations
+
 import re
 from dataclasses import replace
 
@@ -12,6 +15,23 @@ import pytest
 from prism.compiler import check
 from prism.interpret import SCHEDULES, run, schedules
 from prism.kernels.hgemm import identity
+from prism.lang import (
+    block,
+    claim,
+    grid,
+    group,
+    id,
+    int32,
+    one,
+    partition,
+    prism,
+    ptr,
+    requires,
+    roles,
+    shared,
+    thread,
+    warp,
+)
 from prism.lang.emit import emit
 from prism.lang.lower.specialise import specialise
 from prism.lang.pipeline import lower
@@ -209,3 +229,43 @@ def test_a_clusters_blocks_end_together_after_one_threads_text():
         assert alone.findall(text) == ["256"], "the loader, after two warpgroups"
         _, found, barrier = text.partition("void px_cluster_barrier() {")
         assert bool(found) == (clusters > 1) == ("__syncwarp();" in barrier.partition("barrier.cluster.arrive")[0])
+
+
+@prism("device")
+@requires(block[1], thread[128])
+def chosen(n: int32 @ grid[1]) -> int32 @ block[1]:
+    """A number that one thread finds, for all."""
+    found: shared(int32[1])
+    with claim(found, thread[1]) as own, one(thread):
+        own[0] = n + 1
+    result: int32 @ block[1] = 0
+    with partition(found, block[1]) as now:
+        result = now[0]
+    return result
+
+
+@prism("global")
+@requires(grid[1], block[1], thread[128])
+def begins_together(y: ptr(int32) @ grid[1], n: int32 @ grid[1]):
+    with partition(y, block[1]) as all_of_y, group(block[1]):
+        tile: shared(int32[32], ring=1)
+        trips: int32 @ block[1] = chosen(n)
+        twice: int32 @ block[1] = 2 * trips
+        readers, writer = roles(warp, 3, 1)
+        for k in range(trips):
+            with claim(tile, writer) as own, partition(own, thread[1], id() % 32) as mine, group(thread[1]):
+                mine[0] = twice + k
+            with claim(tile, readers) as now, claim(all_of_y, readers) as out:
+                with partition(out, thread[1], id()) as mine, group(thread[1]):
+                    mine[0] = now[0]
+
+
+def test_a_function_with_barriers_is_called_once_before_the_roles():
+    """In each role's text its barrier would be met by fewer threads than come to one of them: synccheck reports that."""
+    program = check(begins_together, {})
+    text = emit(lower(program), comments=False).source
+    assert text.count("chosen(") == 2, "its definition and one call"
+    assert text.rindex("chosen(") < text.index("if (threadIdx.x < 96u)")
+    y = np.zeros(96, np.int32)
+    run(specialise(program), 1, 128, [y, np.int32(3)], check=True)
+    assert (y == 11).all()

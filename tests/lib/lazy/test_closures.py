@@ -71,6 +71,27 @@ def test_numbers_of_the_module() -> None:
         SCALE = before
 
 
+def test_a_lambda_that_was_opened_before() -> None:
+    """It is known by its code; whatever its names stand for now counts: other numbers, of other types, bools, no numbers."""
+    x = np.arange(5, dtype=np.int32)
+
+    def less(k: Any) -> Any:
+        return lambda a: a * SCALE < k
+
+    for _ in range(2):
+        for number in (14, 21, 14.5, np.int8(7), np.float32(20.5)):
+            equal(lazy.map(less(number), x), x * SCALE < number)
+        for wrong in ("7", None, True):
+            with pytest.raises(CompileError):
+                lazy.map(less(wrong), x)
+
+    def swapped(a: int, b: int) -> Any:
+        return lambda e: b - e * a
+
+    for a, b in ((2, 9), (3, 9), (9, 3)):
+        equal(lazy.map(swapped(a, b), x), b - x * a)
+
+
 def test_what_is_of_numbers_alone_is_computed_as_before() -> None:
     """On the host, with C's division, as constants are: also what has no meaning in a kernel."""
     x = np.array([3, 1, 4], np.int64)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from prism.host.plan import Buffer, Map, nothing
-from prism.kernels.attention.configurations import L2
+from prism.kernels.attention.configurations import keys_together
 from prism.lib.views import View
 from prism.runtime.arrays import ArrayInfo, require_axes
 
@@ -77,7 +77,7 @@ def offsets_of(index: str, *, own_keys: bool) -> dict[str, Buffer]:
 
 def room_of(share: int, bytes_of_key: int) -> int:
     """Return of how many keys, those of all heads of queries counted, tiles are made together: `section_of` of any lengths."""
-    return max(1, min(MOST, int(L2) // max(1, bytes_of_key) * share))
+    return max(1, min(MOST, int(keys_together(bytes_of_key)) * share))
 
 
 def map_of(view: View) -> Map:

@@ -44,7 +44,9 @@ def quantiles_of(q: Any, method: Any, hundred: bool) -> Quantiles:
     if method not in METHODS:
         raise ValueError(f"{method!r} is not a valid method. Use one of: {', '.join(METHODS)}")
     if type(q) in (int, float):
-        return _of_number(q, method, hundred)  # the same one is asked for again and again
+        return _of_same(q, method, hundred)
+    if type(q) in (list, tuple) and all(type(one) is float for one in q):
+        return _of_same(tuple(q), method, hundred)
     return _check(q, method, hundred)
 
 
@@ -66,7 +68,7 @@ def _check(q: Any, method: str, hundred: bool) -> Quantiles:
     return Quantiles(found, weak, method)
 
 
-_of_number = functools.lru_cache(maxsize=256, typed=True)(_check)
+_of_same = functools.lru_cache(maxsize=256, typed=True)(_check)  # the same ones are asked for again and again
 
 
 def median_of(n: int, dtype: np.dtype[Any], skip: bool = False) -> Wanted:

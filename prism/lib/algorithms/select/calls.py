@@ -27,6 +27,8 @@ from prism.runtime.arrays import ArrayInfo, require_axes
 from prism.runtime.streams import choose_stream
 
 _INT64 = np.dtype(np.int64)
+_MOST = 256  # dtypes that are kept
+_scalars: dict[Any, Scalar | None] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +132,17 @@ def function_to_apply(condition: Any, name: str = "condition") -> Any:
 
 def scalar_in_memory(x: Any) -> Scalar | None:
     """Return the kernels' type of an array's elements; None of a lazy one, or where there is none."""
-    return None if isinstance(x, LazyArray) else scalar_called(arguments.facts_of(x, "x").scalar)
+    if isinstance(x, LazyArray):
+        return None
+    dtype = getattr(x, "dtype", None)  # all that it follows from; a list has none
+    if dtype in _scalars:
+        return _scalars[dtype]
+    found = scalar_called(arguments.facts_of(x, "x").scalar)
+    if dtype is not None:
+        if len(_scalars) >= _MOST:
+            _scalars.clear()
+        _scalars[dtype] = found
+    return found
 
 
 def function_of(x: Any, mask: Any) -> Kernel | None:

@@ -246,9 +246,8 @@ def _work(order: Order, given: ArrayInfo, places: str, machine: Machine) -> Work
         return chain.plan()
 
     def in_place(many: int, columns: int) -> bool:
-        return (
-            not places and len(_halves(order, given, many, columns, machine)) > 1
-        )  # moved twice, by way of scratch memory
+        """Whether elements are moved twice, by way of scratch memory."""
+        return not places and len(_halves(order, given, many, columns, machine)) > 1
 
     return Work(moved, places or moved, plan, in_place)
 

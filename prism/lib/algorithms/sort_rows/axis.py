@@ -228,12 +228,6 @@ def move_last(x: Any, axis: int, undo: bool = False) -> Any:
 
 
 __all__ = [
-    "Work",
-    "argsort_along",
-    "decide_along",
-    "move_last",
-    "position_type",
-    "require_columns",
-    "require_order",
-    "sort_along",
-]
+    "Work", "argsort_along", "decide_along", "move_last", "position_type", "require_columns", "require_order", "sort_along",
+    "work_of",
+]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Which kernels of top_k ship: of usual types, in both orders."""
+"""Which kernels of top_k ship: of floats, the largest first, and of float32 the smallest too."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from prism.lib.algorithms.topk.long import top_long
 from prism.lib.algorithms.topk.plan import Task, configuration, template_of
 from prism.runtime.instance import Instance
 
-_TYPES = ("float32", "float16", "bfloat16", "int32", "int64")
+_TYPES = ("float32", "float16", "bfloat16")  # what scores are; for others they are compiled at their first use
 _SHAPES = ((1 << 13, 64), (1 << 17, 64), (1 << 17, 1000))  # rows, and how many of their elements
 _LONG = ((1 << 24, 64),)
 

@@ -10,6 +10,7 @@ import pytest
 
 from prism import lib
 from prism.host import call
+from prism.lib.algorithms.sort import plan as digits
 from prism.lib.algorithms.sort_rows import plan
 from prism.lib.algorithms.sort_rows.axis import argsort_along, sort_along
 from prism.lib.algorithms.sort_rows.pairs import sort_by_key_along
@@ -95,6 +96,15 @@ def test_results_lie_as_they_are_asked_for(shape: tuple[int, ...], axis: int, ki
         assert np.array_equal(out, elements, **equal) and np.array_equal(places, wanted)
     same = lying.copy(order="K")
     assert lib.sort(same, axis, out=same) is same and np.array_equal(same, elements, **equal)
+
+
+def test_columns_of_bytes_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Row for row, each a part of the memory between the steps of the plan."""
+    monkeypatch.setattr(digits, "_MANY", 1000)
+    call.forget()
+    x = hard("uint8", 18_000).reshape(9000, 2)
+    assert np.array_equal(lib.sort(x, 0), np.sort(x, 0))
+    call.forget()
 
 
 def test_errors() -> None:

@@ -17,6 +17,7 @@ from prism import lib
 from prism.kernels.topk import configurations
 from prism.lib.algorithms.topk import api, long, plan
 from prism.lib.algorithms.topk.plan import Task, bound_rank, configuration
+from tests.lib import ships
 from tests.lib.oracles import top_of
 from tests.rarely import rarely
 
@@ -280,3 +281,13 @@ def test_there_is_shared_memory_for_it(arch: str) -> None:
                 assert c.most >= min(k, 1 << log)
                 if c.sample:
                     assert bound_rank(c, 1 << log, k) < c.threads // 2
+
+
+def test_what_ships_is_of_floats() -> None:
+    orders = {
+        tuple(dict(one.template)[name] for name in ("V", "LARGEST"))
+        for one in ships.kernels("sm_90a")
+        if one.kernel.__name__ == "top_rows"
+    }
+    floats = ("float32", "float16", "bfloat16")
+    assert {(str(kind), largest) for kind, largest in orders} == {("float32", False), *((one, True) for one in floats)}
