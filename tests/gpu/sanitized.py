@@ -1,7 +1,7 @@
-"""The cases of all algorithms, for compute-sanitizer to watch: `python -m tests.gpu.sanitized [aligned] [MOST] [ALGORITHM ...]`.
+"""The cases of all algorithms, for compute-sanitizer to watch: `python -m tests.gpu.sanitized [FLAG] [MOST] [ALGORITHM ...]`.
 
-With `aligned`, no hgemm whose result's rows begin at odd addresses: see test_sanitizer.py. With a number, arrays of at most so
-many elements: racecheck takes minutes for what a kernel does in a second. With names of algorithms, as the manifest has them,
+With `aligned`, no hgemm whose result's rows begin at odd addresses; with `apart`, no decoding by pages: see test_sanitizer.py.
+With a number, arrays of at most so many elements: racecheck takes minutes for what a kernel does in a second. With names of algorithms, as the manifest has them,
 theirs alone.
 """
 
@@ -115,7 +115,7 @@ def further() -> dict[str, list[tuple[str, Callable[[], Any], Any]]]:
     return {
         "attention": attentions(),
         "attention_backward": gradients(),
-        "attention_decode": pages(),
+        "attention_decode": [] if "apart" in sys.argv else pages(),
         "merge": [("sort by less", lambda: sort(y, less=lambda a, b: uint32(b) < uint32(a)), np.sort(long)[::-1])],
         "sort": [
             ("rows in clusters", lambda: sort(x), np.sort(rows)),
@@ -150,7 +150,7 @@ MOST = next((int(one) for one in sys.argv[1:] if one.isdigit()), 1 << 62)
 
 if __name__ == "__main__":
     seen: set[str] = set()
-    names = [name for name in sys.argv[1:] if name != "aligned" and not name.isdigit()]
+    names = [name for name in sys.argv[1:] if name not in ("aligned", "apart") and not name.isdigit()]
     parts = [part for part in algorithms.parts("cases") if not names or part[0] in names]
     for one in (case for _, module in parts for case in module.CASES):
         watch(one, seen)

@@ -14,9 +14,11 @@ SANITIZER = shutil.which("compute-sanitizer") or shutil.which("compute-sanitizer
 
 OPTIONS = {"memcheck": ["--report-api-errors", "no"]}
 """Bindings of the driver ask it for functions that it may not have: no error of a kernel."""
-CALLS = {"racecheck": ["aligned"]}
+CALLS = {"racecheck": ["aligned"], "synccheck": ["apart"]}
 """An hgemm to rows at odd addresses has warps write a tile, arrive by one lane after the warp's barrier, and other warps read
-it: racecheck takes the lane that arrives for the only one whose writes are ordered, and reports those of the other 31."""
+it: racecheck takes the lane that arrives for the only one whose writes are ordered, and reports those of the other 31. Decoding
+with lengths has barriers of the block in the text of each role, which whole warps meet: synccheck wants a barrier of the block to
+be one instruction for all, and reports each text's as divergent. A barrier of so many threads would not be reported."""
 
 
 ATTENTION = ("attention", "attention_backward", "attention_decode")
