@@ -1,8 +1,8 @@
 """The cases of all algorithms, for compute-sanitizer to watch: `python -m tests.gpu.sanitized [FLAG] [MOST] [ALGORITHM ...]`.
 
 With `aligned`, no hgemm whose result's rows begin at odd addresses; with `apart`, no decoding by pages: see test_sanitizer.py.
-With a number, arrays of at most so many elements: racecheck takes minutes for what a kernel does in a second. With names of algorithms, as the manifest has them,
-theirs alone.
+With a number, arrays of at most so many elements: racecheck takes minutes for what a kernel does in a second. With names of
+algorithms, as the manifest has them, theirs alone.
 """
 
 from __future__ import annotations
