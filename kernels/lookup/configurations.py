@@ -17,8 +17,8 @@ class Configuration(NamedTuple):
         return self.threads * self.items
 
 
-# A small tree is read soon; a large one has most of the shared memory.
-DEVICE = (Configuration(1024, 8, 1, 1 << 13), Configuration(1024, 4, 1, 1 << 15))
+# A small tree leaves room for two blocks, and is read soon; a large one has most of the shared memory.
+DEVICE = (Configuration(512, 8, 2, 1 << 13), Configuration(1024, 4, 1, 1 << 15))
 
 # The reference machine runs all threads of a block in one NumPy operation: many threads, and a small tree.
 HOST = (Configuration(1024, 8, 1, 1 << 6),)
