@@ -6,6 +6,7 @@ Tests of prism/lib/algorithms/hgemm: api, plan; prism/lib/algorithms/matmul/api.
 from __future__ import annotations
 
 import ctypes
+import math
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -78,6 +79,8 @@ class Array:
         self.data = SimpleNamespace(ptr=pointer, device_id=device)
         self.dtype, self.shape = np.dtype(kind), shape
         self.strides = np.empty(shape, kind).strides if strides is None else strides
+        self.size, self.ndim = math.prod(shape), len(shape)
+        self._c_contiguous = tuple(self.strides) == np.empty(shape, kind).strides
 
     def reshape(self, shape):
         return Array(self.data.ptr, shape, self.dtype)

@@ -173,8 +173,8 @@ def test_plans_with_pairs() -> None:
     assert np.array_equal(out[0], keys[order]) and np.array_equal(out[1], order)
     with pytest.raises(ValueError, match="is not just launches"):
         plan(sort_by_key, keys, values, out=(np.zeros(600, np.int16)[::2], None))
-    with pytest.raises(ValueError, match="is not just launches"):
-        plan(sort, keys, key=lambda x: uint32(x))
+    by_key = plan(sort, keys, key=lambda x: uint32(x))
+    assert np.array_equal(by_key(), keys[np.argsort(keys.astype(np.uint32), kind="stable")])
 
 
 def test_errors() -> None:
