@@ -85,7 +85,7 @@ class Task:
     def reads_edges(self, c: Configuration) -> bool:
         """Whether there are edges that numbers are compared with: of even bins where those computed quickly may not be sure."""
         if self.kind != kernels.EVEN or self.late or self.bins is None:
-            return self.kind == kernels.EDGES
+            return bool(self.kind == kernels.EDGES)
         return not self.bins.sure and not (self.by_value and c.slots > 0)
 
     def template(self, c: Configuration, copies: int, table: int, cells: int = 0) -> dict[str, Any]:
