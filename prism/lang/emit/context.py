@@ -24,8 +24,7 @@ class Context(Value):
     variables. `fragments`: those declared so far that a wgmma uses. `role`: the block's threads that run this text, first
     and last + 1, where it is one role's; `alone`: only the first of them does. `threads`: how many a block has at most. `last`:
     what stands before each return. `waits`: where the kernel waits for the one before it in its stream.
-    `turns`: the numbers of the barriers of passages, each of its first unit's. `parted`: roles' texts may call this
-    function.
+    `turns`: the numbers of the barriers of passages, each of its first unit's. `parted`: roles' texts may call this function.
     `positive`: variables that are always above 0. `said`: the line of the statement before, if this one is of the same.
     """
 

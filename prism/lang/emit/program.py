@@ -94,14 +94,9 @@ def _emit(lowered: Lowered, comments: bool) -> Emitted:
     apart = precise(program.functions)
     # What a device function's text depends on besides itself, its plan and its layout.
     around = (
-        taken,
-        tuple(named.items()),
-        entry.bound.block,
-        launched_registers(entry),
-        most_threads(entry),
-        comments,
+        taken, tuple(named.items()), entry.bound.block, launched_registers(entry), most_threads(entry), comments,
         has_roles(entry),
-    )
+    )  # fmt: skip
     for f in program.functions:
         memo = reuse.notes(f) if f.kind == "device" else {}
         key = ("text", program.plans[f], program.layouts[f], around, apart[f])

@@ -62,7 +62,7 @@ def is_proved(known: Facts, one: Address | None, two: Address | None, question: 
     if key not in memo:
         if is_exhausted(known):
             return False
-        memo[key] = recall(known, one, two, question, _holds)
+        memo[key] = recall(known, one, two, question, lambda *asked: _Proof(*asked).holds())
     return memo[key]
 
 
@@ -82,10 +82,6 @@ def is_exhausted(known: Facts) -> bool:
 def count_proofs(known: Facts) -> int:
     """Return how many proofs of a function were tried."""
     return len(known.found.get("proofs", ()))
-
-
-def _holds(known: Known, one: Address, two: Address, question: Question) -> bool:
-    return _Proof(known, one, two, question).holds()
 
 
 class _Contradiction(Exception):

@@ -124,6 +124,7 @@ def _sets_registers(s: tree.Stmt) -> bool:
     return any(isinstance(part, tree.Apply) and part.intrinsic.name == REGISTERS for part in terms(s))
 
 
+@memoize
 def has_roles(entry: tree.Function) -> bool:
     """Whether a kernel has a body for each role."""
     return any(isinstance(s, tree.Specialise) for s in statements(entry.body))

@@ -266,6 +266,8 @@ def test_a_function_with_barriers_is_called_once_before_the_roles():
     text = emit(lower(program), comments=False).source
     assert text.count("chosen(") == 2, "its definition and one call"
     assert text.rindex("chosen(") < text.index("if (threadIdx.x < 96u)")
+    # The function's barrier, and the one behind the making of mbarriers: another kernel's roles may call the function.
+    assert text.count('asm volatile("bar.sync 0;"') == 1 and text.count("__syncthreads") == 1
     y = np.zeros(96, np.int32)
     run(specialise(program), 1, 128, [y, np.int32(3)], check=True)
     assert (y == 11).all()
