@@ -126,14 +126,14 @@ def keep_up_to(
 @prism("global")
 @template(
     B=dtype, U=dtype, V=dtype, E=dtype, KIND=constexpr(int), INFINITY=constexpr(int), LARGEST=constexpr(bool),
-    DIRECT=constexpr(bool), NAMED=constexpr(bool), CHECKED=constexpr(bool), ROOM=constexpr(int), GROUPS=constexpr(int),
-    KEPT=constexpr(int), WIDTH=constexpr(int), AHEAD=constexpr(int), THREADS=constexpr(int), BLOCKS=constexpr(int),
+    DIRECT=constexpr(bool), ROOM=constexpr(int), GROUPS=constexpr(int), KEPT=constexpr(int), WIDTH=constexpr(int),
+    AHEAD=constexpr(int), THREADS=constexpr(int), BLOCKS=constexpr(int),
 )
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
 def top_rows(
-    x: ptr(const(B)) @ grid[1], names: ptr(const(int64)) @ grid[1], failed: ptr(const(int64)) @ grid[1], y: ptr(B) @ grid[1],
-    indices: ptr(int64) @ grid[1], n: int64 @ grid[1], k: int32 @ grid[1], rows: int64 @ grid[1], parts: int64 @ grid[1],
+    x: ptr(const(B)) @ grid[1], names: ptr(const(int64)) @ grid[1], named: bool @ grid[1], failed: ptr(const(int64)) @ grid[1],
+    checked: bool @ grid[1], y: ptr(B) @ grid[1], indices: ptr(int64) @ grid[1], n: int64 @ grid[1], k: int32 @ grid[1], rows: int64 @ grid[1], parts: int64 @ grid[1],
     inner: int64 @ grid[1], outer_stride: int64 @ grid[1], n_stride: int64 @ grid[1], inner_stride: int64 @ grid[1],
     outer_step: int64 @ grid[1], inner_step: int64 @ grid[1], behind: int64 @ grid[1], sample: int32 @ grid[1],
     bound_rank: int32 @ grid[1], skew: int32 @ grid[1], begin: int64 @ grid[1],
@@ -148,8 +148,8 @@ def top_rows(
                  they are.
                  Where rows are written in C order, row `r` is number `q = r / inner * outer_step + r % inner * inner_step`; then
                  its element `j` of the result is `q / behind * k * behind + q % behind + j * behind`, and of more than one part
-                 part `p` is taken for row `q * parts + p`, and `behind` is 1. `NAMED`: positions are those in `names`, which lies
-                 as `x` does. `CHECKED`: only rows are done whose number in `failed` is not 0. `k`: at most `THREADS * KEPT`, and
+                 part `p` is taken for row `q * parts + p`, and `behind` is 1. `named`: positions are those in `names`, which lies
+                 as `x` does. `checked`: only rows are done whose number in `failed` is not 0. `k`: at most `THREADS * KEPT`, and
                  `ROOM`: so many elements may be up to the bound. A thread takes its elements in `GROUPS`: at most `ROOM` of all
                  threads. `DIRECT`: it looks at all of them; of 0 groups the bound is found exactly. Else at `sample` of
                  each group, all threads at no more than a part has, and the bound is the one of rank `bound_rank` of the first
@@ -179,27 +179,33 @@ def top_rows(
         def key_at(i: int32 @ thread[1]) -> U @ thread[1]:
             return key_of(x[base + int64(i) * n_stride], U=U, KIND=KIND, INFINITY=INFINITY, LARGEST=LARGEST)
 
-        @requires(thread[1])
-        def number_of(i: int32 @ thread[1]) -> uint32 @ thread[1]:
-            return uint32(i)
+        sampled: bool @ block[1] = GROUPS > 0  # the bound is looked for in what threads have seen first, and not in the row
 
         @requires(thread[1])
-        def held_key(i: int32 @ thread[1]) -> U @ thread[1]:
-            return held[i].key
+        def key_of_candidate(i: int32 @ thread[1]) -> U @ thread[1]:
+            key: U = 0
+            if sampled:
+                key = held[i].key
+            else:
+                key = key_at(i)
+            return key
 
         @requires(thread[1])
-        def held_place(i: int32 @ thread[1]) -> uint32 @ thread[1]:
-            return held[i].place
+        def place_of_candidate(i: int32 @ thread[1]) -> uint32 @ thread[1]:
+            place: uint32 = uint32(i)
+            if sampled:
+                place = held[i].place
+            return place
 
         @requires(thread[1])
         def write(number: int32 @ thread[1], one: E @ thread[1]):
             at: int64 = base + int64(one.place) * n_stride
             values[target + number * behind] = x[at]
-            positions[target + number * behind] = names[at] if NAMED else first + int64(one.place)
+            positions[target + number * behind] = names[at] if named else first + int64(one.place)
 
         job: int64 @ block[1] = begin + me
         row: int64 @ block[1] = job / parts
-        if not CHECKED or failed[row] != 0:
+        if not checked or failed[row] != 0:
             part: int64 @ block[1] = job - row * parts
             o: int64 @ block[1] = row / inner
             across: int64 @ block[1] = row - o * inner
@@ -248,28 +254,20 @@ def top_rows(
                                     spots[g] = place
                     for g in range(GROUPS):
                         own[g * THREADS] = E(least[g], uint32(spots[g]))
-                bound, last = find_bound(
-                    FIRSTS, most - 1 if DIRECT else bound_rank, 4, length - 1, U=U, KEY=held_key, PLACE=held_place, BITS=BITS,
-                    THREADS=THREADS,
-                )
-            elif most < length:
-                bound, last = find_bound(
-                    length, most - 1, 0, length - 1, U=U, KEY=key_at, PLACE=number_of, BITS=BITS, THREADS=THREADS,
-                )
-            keep_up_to(
-                x, held, counter, base, length, before, n_stride, bound, last, V=V, KIND=KIND, INFINITY=INFINITY, LARGEST=LARGEST,
-                ROOM=ROOM, WIDTH=WIDTH, AHEAD=AHEAD, THREADS=THREADS, FAR=not DIRECT,
-            )
-            many: int32 @ block[1] = int32(min(counter[0], uint32(NOWHERE)))
-            if GROUPS > 0 and (many < most or many > ROOM):
-                bound, last = find_bound(
-                    length, most - 1, 0, length - 1, U=U, KEY=key_at, PLACE=number_of, BITS=BITS, THREADS=THREADS,
-                )
-                keep_up_to(
-                    x, held, counter, base, length, before, n_stride, bound, last, V=V, KIND=KIND, INFINITY=INFINITY,
-                    LARGEST=LARGEST, ROOM=ROOM, WIDTH=WIDTH, AHEAD=AHEAD, THREADS=THREADS, FAR=not DIRECT,
-                )
-                many = int32(counter[0])
+            many: int32 @ block[1] = -1
+            for _ in range(2 if GROUPS > 0 else 1, unroll=False):
+                if many < most or many > ROOM:
+                    if GROUPS > 0 or most < length:
+                        bound, last = find_bound(
+                            FIRSTS if sampled else length, bound_rank if sampled and not DIRECT else most - 1, 4 if sampled else 0,
+                            length - 1, U=U, KEY=key_of_candidate, PLACE=place_of_candidate, BITS=BITS, THREADS=THREADS,
+                        )
+                    keep_up_to(
+                        x, held, counter, base, length, before, n_stride, bound, last, V=V, KIND=KIND, INFINITY=INFINITY,
+                        LARGEST=LARGEST, ROOM=ROOM, WIDTH=WIDTH, AHEAD=AHEAD, THREADS=THREADS, FAR=not DIRECT,
+                    )
+                    many = int32(min(counter[0], uint32(NOWHERE)))
+                    sampled = False
             write_first(
                 held, counter, many, most, U=U, WRITE=write, ALL=ALL, KEPT=KEPT, BITS=BITS, THREADS=THREADS,
             )
@@ -278,7 +276,6 @@ def top_rows(
 EXAMPLES = {
     "top_rows": {
         "B": "uint32", "U": "uint32", "V": "float32", "E": Narrow, "KIND": 2, "INFINITY": 0x7F800000, "LARGEST": True,
-        "DIRECT": False, "NAMED": False, "CHECKED": False, "ROOM": 4096, "GROUPS": 1, "KEPT": 2, "WIDTH": 4, "AHEAD": 4,
-        "THREADS": 512, "BLOCKS": 2,
+        "DIRECT": False, "ROOM": 4096, "GROUPS": 1, "KEPT": 2, "WIDTH": 4, "AHEAD": 4, "THREADS": 512, "BLOCKS": 2,
     },
 }
