@@ -42,7 +42,6 @@ class Reduction:
     truth: bool = False
     counted: bool = False
     largest: bool = False
-    takes_bool: bool = True
     both: bool = False
     message: str = ""
 
@@ -278,13 +277,13 @@ def _of_kind(what: Reduction, wanted: np.dtype[Any]) -> Reduction:
         TypeError: its operator is not for the dtype.
     """
     assert what.operator is not None
-    if what.truth:
+    if what.truth or what.both:
         return what
-    if wanted.kind == "b" and (what.promoted or not what.takes_bool):
+    if wanted.kind == "b":  # that of `max` is `any`, by the same kernels
         if what.operator not in _OF_BOOLS:
             text = f"`op`: `{what.operator.name}` is not for bools"
             raise TypeError(f"{text}: pass dtype= to convert, as dtype=numpy.int64")
-        return replace(_OF_BOOLS[what.operator], message=what.message)
+        return replace(_OF_BOOLS[what.operator], name=what.name, message=what.message)
     if what.operator.integral and wanted.kind not in "biu":
         raise TypeError(f"`op`: `{what.operator.name}` is for integers, and the dtype is {wanted}")
     if wanted.kind == "c" and what.operator in _OF_COMPLEX:
