@@ -133,10 +133,10 @@ def keep_up_to(
 @attr("__launch_bounds__(THREADS, BLOCKS)")
 def top_rows(
     x: ptr(const(B)) @ grid[1], names: ptr(const(int64)) @ grid[1], named: bool @ grid[1], failed: ptr(const(int64)) @ grid[1],
-    checked: bool @ grid[1], y: ptr(B) @ grid[1], indices: ptr(int64) @ grid[1], n: int64 @ grid[1], k: int32 @ grid[1], rows: int64 @ grid[1], parts: int64 @ grid[1],
-    inner: int64 @ grid[1], outer_stride: int64 @ grid[1], n_stride: int64 @ grid[1], inner_stride: int64 @ grid[1],
-    outer_step: int64 @ grid[1], inner_step: int64 @ grid[1], behind: int64 @ grid[1], sample: int32 @ grid[1],
-    bound_rank: int32 @ grid[1], skew: int32 @ grid[1], begin: int64 @ grid[1],
+    checked: bool @ grid[1], y: ptr(B) @ grid[1], indices: ptr(int64) @ grid[1], n: int64 @ grid[1], k: int32 @ grid[1],
+    rows: int64 @ grid[1], parts: int64 @ grid[1], inner: int64 @ grid[1], outer_stride: int64 @ grid[1],
+    n_stride: int64 @ grid[1], inner_stride: int64 @ grid[1], outer_step: int64 @ grid[1], inner_step: int64 @ grid[1],
+    behind: int64 @ grid[1], sample: int32 @ grid[1], bound_rank: int32 @ grid[1], skew: int32 @ grid[1], begin: int64 @ grid[1],
 ):
     """`y` becomes the first `k` elements of each part of each row, in their order, and `indices` where they stand in the row.
 
@@ -259,8 +259,9 @@ def top_rows(
                 if many < most or many > ROOM:
                     if GROUPS > 0 or most < length:
                         bound, last = find_bound(
-                            FIRSTS if sampled else length, bound_rank if sampled and not DIRECT else most - 1, 4 if sampled else 0,
-                            length - 1, U=U, KEY=key_of_candidate, PLACE=place_of_candidate, BITS=BITS, THREADS=THREADS,
+                            FIRSTS if sampled else length, bound_rank if sampled and not DIRECT else most - 1,
+                            4 if sampled else 0, length - 1, U=U, KEY=key_of_candidate, PLACE=place_of_candidate, BITS=BITS,
+                            THREADS=THREADS,
                         )
                     keep_up_to(
                         x, held, counter, base, length, before, n_stride, bound, last, V=V, KIND=KIND, INFINITY=INFINITY,

@@ -39,9 +39,7 @@ class Work:
             given, how = "uint16", maps.half_nonzero  # one kernel for both
         # A thread loads no more than 128 small integers at once: int32 holds their sum.
         short = (
-            self.operator is operators.add
-            and given in ("int8", "uint8", "int16", "uint16")
-            and size_of(self.dtype) > 2
+            self.operator is operators.add and given in ("int8", "uint8", "int16", "uint16") and size_of(self.dtype) > 2
         )
         return {
             "TI": given, "P": "int32" if short else self.dtype, "T": self.dtype, "TO": self.result,
