@@ -71,6 +71,6 @@ def find_first(
 
 EXAMPLES = {
     "find_first": {
-        "M": "uint8", "C": "uint8", "TEST": is_set, "THREADS": 256, "ITEMS": 64, "WIDTH": 16, "BLOCKS": 4,
+        "M": "uint8", "C": "uint8", "TEST": is_set, "THREADS": 256, "ITEMS": 32, "WIDTH": 16, "BLOCKS": 5,
     },
 }

@@ -179,23 +179,17 @@ def top_rows(
         def key_at(i: int32 @ thread[1]) -> U @ thread[1]:
             return key_of(x[base + int64(i) * n_stride], U=U, KIND=KIND, INFINITY=INFINITY, LARGEST=LARGEST)
 
-        sampled: bool @ block[1] = GROUPS > 0  # the bound is looked for in what threads have seen first, and not in the row
+        @requires(thread[1])
+        def number_of(i: int32 @ thread[1]) -> uint32 @ thread[1]:
+            return uint32(i)
 
         @requires(thread[1])
-        def key_of_candidate(i: int32 @ thread[1]) -> U @ thread[1]:
-            key: U = 0
-            if sampled:
-                key = held[i].key
-            else:
-                key = key_at(i)
-            return key
+        def held_key(i: int32 @ thread[1]) -> U @ thread[1]:
+            return held[i].key
 
         @requires(thread[1])
-        def place_of_candidate(i: int32 @ thread[1]) -> uint32 @ thread[1]:
-            place: uint32 = uint32(i)
-            if sampled:
-                place = held[i].place
-            return place
+        def held_place(i: int32 @ thread[1]) -> uint32 @ thread[1]:
+            return held[i].place
 
         @requires(thread[1])
         def write(number: int32 @ thread[1], one: E @ thread[1]):
@@ -254,21 +248,28 @@ def top_rows(
                                     spots[g] = place
                     for g in range(GROUPS):
                         own[g * THREADS] = E(least[g], uint32(spots[g]))
-            many: int32 @ block[1] = -1
-            for _ in range(2 if GROUPS > 0 else 1, unroll=False):
-                if many < most or many > ROOM:
-                    if GROUPS > 0 or most < length:
-                        bound, last = find_bound(
-                            FIRSTS if sampled else length, bound_rank if sampled and not DIRECT else most - 1,
-                            4 if sampled else 0, length - 1, U=U, KEY=key_of_candidate, PLACE=place_of_candidate, BITS=BITS,
-                            THREADS=THREADS,
-                        )
-                    keep_up_to(
-                        x, held, counter, base, length, before, n_stride, bound, last, V=V, KIND=KIND, INFINITY=INFINITY,
-                        LARGEST=LARGEST, ROOM=ROOM, WIDTH=WIDTH, AHEAD=AHEAD, THREADS=THREADS, FAR=not DIRECT,
-                    )
-                    many = int32(min(counter[0], uint32(NOWHERE)))
-                    sampled = False
+                bound, last = find_bound(
+                    FIRSTS, most - 1 if DIRECT else bound_rank, 4, length - 1, U=U, KEY=held_key, PLACE=held_place, BITS=BITS,
+                    THREADS=THREADS,
+                )
+            elif most < length:
+                bound, last = find_bound(
+                    length, most - 1, 0, length - 1, U=U, KEY=key_at, PLACE=number_of, BITS=BITS, THREADS=THREADS,
+                )
+            keep_up_to(
+                x, held, counter, base, length, before, n_stride, bound, last, V=V, KIND=KIND, INFINITY=INFINITY, LARGEST=LARGEST,
+                ROOM=ROOM, WIDTH=WIDTH, AHEAD=AHEAD, THREADS=THREADS, FAR=not DIRECT,
+            )
+            many: int32 @ block[1] = int32(min(counter[0], uint32(NOWHERE)))
+            if GROUPS > 0 and (many < most or many > ROOM):
+                bound, last = find_bound(
+                    length, most - 1, 0, length - 1, U=U, KEY=key_at, PLACE=number_of, BITS=BITS, THREADS=THREADS,
+                )
+                keep_up_to(
+                    x, held, counter, base, length, before, n_stride, bound, last, V=V, KIND=KIND, INFINITY=INFINITY,
+                    LARGEST=LARGEST, ROOM=ROOM, WIDTH=WIDTH, AHEAD=AHEAD, THREADS=THREADS, FAR=not DIRECT,
+                )
+                many = int32(counter[0])
             write_first(
                 held, counter, many, most, U=U, WRITE=write, ALL=ALL, KEPT=KEPT, BITS=BITS, THREADS=THREADS,
             )
