@@ -126,17 +126,17 @@ def keep_up_to(
 @prism("global")
 @template(
     B=dtype, U=dtype, V=dtype, E=dtype, KIND=constexpr(int), INFINITY=constexpr(int), LARGEST=constexpr(bool),
-    DIRECT=constexpr(bool), ROOM=constexpr(int), GROUPS=constexpr(int), KEPT=constexpr(int), WIDTH=constexpr(int),
-    AHEAD=constexpr(int), THREADS=constexpr(int), BLOCKS=constexpr(int),
+    DIRECT=constexpr(bool), NAMED=constexpr(bool), CHECKED=constexpr(bool), ROOM=constexpr(int), GROUPS=constexpr(int),
+    KEPT=constexpr(int), WIDTH=constexpr(int), AHEAD=constexpr(int), THREADS=constexpr(int), BLOCKS=constexpr(int),
 )
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
 def top_rows(
-    x: ptr(const(B)) @ grid[1], names: ptr(const(int64)) @ grid[1], named: bool @ grid[1], failed: ptr(const(int64)) @ grid[1],
-    checked: bool @ grid[1], y: ptr(B) @ grid[1], indices: ptr(int64) @ grid[1], n: int64 @ grid[1], k: int32 @ grid[1],
-    rows: int64 @ grid[1], parts: int64 @ grid[1], inner: int64 @ grid[1], outer_stride: int64 @ grid[1],
-    n_stride: int64 @ grid[1], inner_stride: int64 @ grid[1], outer_step: int64 @ grid[1], inner_step: int64 @ grid[1],
-    behind: int64 @ grid[1], sample: int32 @ grid[1], bound_rank: int32 @ grid[1], skew: int32 @ grid[1], begin: int64 @ grid[1],
+    x: ptr(const(B)) @ grid[1], names: ptr(const(int64)) @ grid[1], failed: ptr(const(int64)) @ grid[1], y: ptr(B) @ grid[1],
+    indices: ptr(int64) @ grid[1], n: int64 @ grid[1], k: int32 @ grid[1], rows: int64 @ grid[1], parts: int64 @ grid[1],
+    inner: int64 @ grid[1], outer_stride: int64 @ grid[1], n_stride: int64 @ grid[1], inner_stride: int64 @ grid[1],
+    outer_step: int64 @ grid[1], inner_step: int64 @ grid[1], behind: int64 @ grid[1], sample: int32 @ grid[1],
+    bound_rank: int32 @ grid[1], skew: int32 @ grid[1], begin: int64 @ grid[1],
 ):
     """`y` becomes the first `k` elements of each part of each row, in their order, and `indices` where they stand in the row.
 
@@ -148,8 +148,8 @@ def top_rows(
                  they are.
                  Where rows are written in C order, row `r` is number `q = r / inner * outer_step + r % inner * inner_step`; then
                  its element `j` of the result is `q / behind * k * behind + q % behind + j * behind`, and of more than one part
-                 part `p` is taken for row `q * parts + p`, and `behind` is 1. `named`: positions are those in `names`, which lies
-                 as `x` does. `checked`: only rows are done whose number in `failed` is not 0. `k`: at most `THREADS * KEPT`, and
+                 part `p` is taken for row `q * parts + p`, and `behind` is 1. `NAMED`: positions are those in `names`, which lies
+                 as `x` does. `CHECKED`: only rows are done whose number in `failed` is not 0. `k`: at most `THREADS * KEPT`, and
                  `ROOM`: so many elements may be up to the bound. A thread takes its elements in `GROUPS`: at most `ROOM` of all
                  threads. `DIRECT`: it looks at all of them; of 0 groups the bound is found exactly. Else at `sample` of
                  each group, all threads at no more than a part has, and the bound is the one of rank `bound_rank` of the first
@@ -195,11 +195,11 @@ def top_rows(
         def write(number: int32 @ thread[1], one: E @ thread[1]):
             at: int64 = base + int64(one.place) * n_stride
             values[target + number * behind] = x[at]
-            positions[target + number * behind] = names[at] if named else first + int64(one.place)
+            positions[target + number * behind] = names[at] if NAMED else first + int64(one.place)
 
         job: int64 @ block[1] = begin + me
         row: int64 @ block[1] = job / parts
-        if not checked or failed[row] != 0:
+        if not CHECKED or failed[row] != 0:
             part: int64 @ block[1] = job - row * parts
             o: int64 @ block[1] = row / inner
             across: int64 @ block[1] = row - o * inner
@@ -278,6 +278,7 @@ def top_rows(
 EXAMPLES = {
     "top_rows": {
         "B": "uint32", "U": "uint32", "V": "float32", "E": Narrow, "KIND": 2, "INFINITY": 0x7F800000, "LARGEST": True,
-        "DIRECT": False, "ROOM": 4096, "GROUPS": 1, "KEPT": 2, "WIDTH": 4, "AHEAD": 4, "THREADS": 512, "BLOCKS": 2,
+        "DIRECT": False, "NAMED": False, "CHECKED": False, "ROOM": 4096, "GROUPS": 1, "KEPT": 2, "WIDTH": 4, "AHEAD": 4,
+        "THREADS": 512, "BLOCKS": 2,
     },
 }

@@ -51,19 +51,17 @@ def check(
 ) -> None:  # fmt: skip
     """Find the first elements of the parts of rows, and compare with a stable sort; what is behind them stays."""
     rows, n = x.shape
-    template = {**SMALL, **TYPES[kind], **options}
+    template = {**SMALL, **TYPES[kind], **options, "CHECKED": failed is not None}
     size = x.dtype.itemsize
     room = np.zeros(x.size + past, x.dtype)
     held = room[past:]
     held[:] = x.T.ravel() if turned else x.ravel()
     y, indices = np.full((rows * parts, k), 77, f"uint{8 * size}"), np.full((rows * parts, k), -1)
     lie = (n, k, rows, parts, 1, 1, rows, 0, 1, 1, 1) if turned else (n, k, rows, parts, 1, n, 1, 0, 1, 1, 1)
+    options["CHECKED"] = failed is not None
     code = mutant or program(kind, tuple(sorted(options.items(), key=str)))
     nothing = np.zeros(1, np.int64)
-    given = (
-        held.view(y.dtype), nothing, False, nothing if failed is None else failed, failed is not None, y.reshape(-1),
-        indices.reshape(-1),
-    )  # fmt: skip
+    given = (held.view(y.dtype), nothing, nothing if failed is None else failed, y.reshape(-1), indices.reshape(-1))
     arguments = (*given, *lie, sample, rank, past)
     for begin, blocks in ((0, min(2, rows * parts)), (2, rows * parts - 2)):  # in two launches
         if blocks > 0:
@@ -161,7 +159,7 @@ def mutants_missed(options: dict[str, Any], calls: Any) -> list[Any]:
 
 @pytest.mark.parametrize("direct", rarely([True, False], but=[True]))
 def test_each_inferred_barrier_is_needed(direct: bool) -> None:
-    options = {"DIRECT": direct, "ROOM": 512, "GROUPS": 4 if direct else 1, "KEPT": 4}
+    options = {"DIRECT": direct, "ROOM": 512, "GROUPS": 4 if direct else 1, "KEPT": 4, "CHECKED": False}
     assert not mutants_missed(options, HARD[direct])
 
 
@@ -209,7 +207,7 @@ def test_the_kernels_for_the_device_do_not_spill(scalar: str, n: int, k: int) ->
     task, gpu = Task(scalar, largest=True), Hopper()
     c = configuration(task, n, k, gpu)
     assert c is not None
-    template = {**template_of(task, c, vectors=True), "E": Wide if task.key == "uint64" else Narrow}
+    template = {**template_of(task, c, vectors=True, named=True), "E": Wide if task.key == "uint64" else Narrow}
     compiled = prism.compile(top_rows, template)
     assert compiled.spills == 0 and compiled.shared_bytes + 1024 <= task.bytes(c)
 

@@ -214,7 +214,7 @@ def _steps(
 ) -> list[Step]:  # fmt: skip
     """Return the launches of the kernel of rows: one, but of more blocks than that has."""
     vectors = view.n_stride == 1 and not machine.host
-    template = template_of(task, c, vectors=vectors)
+    template = template_of(task, c, vectors=vectors, named=source[1] is not None, checked=failed is not None)
     instance, jobs = instance_of(kernels.top_rows, template), view.results * parts
     return [
         Step(
@@ -222,9 +222,8 @@ def _steps(
             min(jobs - begin, _ONCE),
             c.threads,
             {
-                "x": source[0], "names": source[1] or nothing("int64"), "named": source[1] is not None,
-                "failed": failed or nothing("int64"), "checked": failed is not None, "y": target[0], "indices": target[1],
-                "n": view.n, "k": k, "rows": view.results, "parts": parts, "inner": view.inner,
+                "x": source[0], "names": source[1] or nothing("int64"), "failed": failed or nothing("int64"), "y": target[0],
+                "indices": target[1], "n": view.n, "k": k, "rows": view.results, "parts": parts, "inner": view.inner,
                 "outer_stride": view.outer_stride, "n_stride": view.n_stride, "inner_stride": view.inner_stride,
                 "outer_step": view.outer_step, "inner_step": view.inner_step, "behind": behind, "sample": c.sample,
                 "bound_rank": bound_rank(c, view.n // parts, k) if c.sample else 0, "skew": skew, "begin": begin,
@@ -234,12 +233,14 @@ def _steps(
     ]  # fmt: skip
 
 
-def template_of(task: Task, c: Configuration, *, vectors: bool) -> dict[str, Any]:
+def template_of(
+    task: Task, c: Configuration, *, vectors: bool, named: bool = False, checked: bool = False
+) -> dict[str, Any]:
     """Return the template of the kernel of rows."""
     width = 16 // size_of(task.bits) if vectors else 1
     return {
-        **task.template(), "E": _ENTRY[task.key], "DIRECT": not c.sample, "V": value_of(task.scalar), "ROOM": c.room,
-        "GROUPS": c.groups, "KEPT": c.kept, "WIDTH": width,
+        **task.template(), "E": _ENTRY[task.key], "DIRECT": not c.sample, "V": value_of(task.scalar), "NAMED": named,
+        "CHECKED": checked, "ROOM": c.room, "GROUPS": c.groups, "KEPT": c.kept, "WIDTH": width,
         "AHEAD": max(4, c.groups) if width == 1 else 2 if width <= 4 else 1, "THREADS": c.threads, "BLOCKS": c.blocks,
     }  # fmt: skip
 

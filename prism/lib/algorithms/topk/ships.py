@@ -41,8 +41,11 @@ def instances(gpu: Machine) -> Iterator[Instance]:
             found[instance_of(kernels.top_rows, template_of(task, c, vectors=True))] = None
             if c.sample:  # and what parts have come to
                 rest = configuration(task, 1 << 14, k, gpu)
-                if rest is not None:
-                    found[instance_of(kernels.top_rows, template_of(task, rest, vectors=True))] = None
+                found |= {
+                    instance_of(kernels.top_rows, template_of(task, one, vectors=True, named=True)): None
+                    for one in (c, rest)
+                    if one is not None
+                }
         for n, k in _LONG:
             for step in top_long(task, Collapsed(1, n, 1, 0, 1, 0, 1, 1), 1, k, 0, UnaskedGpu(gpu), Scratch()):
                 assert isinstance(step, Step)
