@@ -66,4 +66,4 @@ def test_floats_that_no_integer_is(kind):
     x = np.zeros(32, kind)
     x[: len(STRANGE)] = STRANGE
     for name in ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"):
-        compare_both(to_integers, (1, 32), [x, np.zeros(32, name)], {"T": kind, "S": name})
+        compare_both(to_integers, (1, 32), [x, np.zeros(32, name)], {"T": kind, "OP": name})

@@ -113,11 +113,11 @@ def test_casts_of_floats_saturate_as_the_hardware(name):
 
 @prism("global")
 @requires(grid[1], block[1], thread[32])
-@template(T=dtype, S=dtype)
-def to_integers(x: ptr(const(T)) @ grid[1], y: ptr(S) @ grid[1]):
+@template(T=dtype, OP=dtype)
+def to_integers(x: ptr(const(T)) @ grid[1], y: ptr(OP) @ grid[1]):
     g: int32 @ thread[1] = id()
     with partition(y, thread[1], offset=g) as out, group(thread[1]):
-        out[0] = S(x[g])
+        out[0] = OP(x[g])
 
 
 @settings(max_examples=200, deadline=None)
