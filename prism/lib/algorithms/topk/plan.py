@@ -192,8 +192,7 @@ def in_parts(
     while True:
         c = configuration(task, n, k, machine)
         assert c is not None
-        # Rows that failed are hardly ever any: a block each does, which reads them again as often as it must.
-        parts = _parts(c, n, k, rows, machine) if failed is None else 1
+        parts = _parts(c, n, k, rows, machine)
         target = (Buffer(OUT), Buffer(INDICES))
         if parts > 1:
             c = configuration(task, -(-n // parts), k, machine)
