@@ -10,14 +10,10 @@ from prism.lang import (
     bitcast, const, constexpr, dtype, float32, float64, floor, fma, int32, int64, prism, ptr, requires, struct, template,
     thread, uint32, uint64, wrapping_subtract,
 )
+from prism.lib.thread.search import MAGIC, MAGIC_BITS
 
 IDENTITY, EVEN, EDGES = 0, 1, 2
 """Kinds of bins: a number is its bin's; bins are even; they are between edges."""
-
-MAGIC = 12582912.0
-"""1.5 * 2^23: what is added to it in float32 is rounded to a whole number, which is then its lowest bits."""
-MAGIC_BITS = 0x4B400000
-"""The bits of `MAGIC`."""
 
 
 @struct

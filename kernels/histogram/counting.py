@@ -66,7 +66,7 @@ def histogram(
         bins: shared(C[SLOTS if SLOTS > 0 else 1])
         table: shared(E[TABLE if TABLE > 0 else 1])
         guide: shared(uint32[CELLS if TABLE > 0 else 1])
-        start: float32 @ block[1] = 0  # of the guide's cells
+        offset: float32 @ block[1] = 0  # of the guide's cells
         scale: float32 @ block[1] = 0
         if SLOTS > 0:
             block.fill(bins, 0, many * COPIES)
@@ -84,7 +84,7 @@ def histogram(
                         mine[j - t] = E(edges[j])
             known: int32 @ block[1] = block.reduce(limits, OP=operators.add) if LIMITS else size + 1
             if known > 0:
-                start, scale = block.fill_guide(table, known, guide, CELLS=CELLS)
+                offset, scale = block.fill_guide(table, known, guide, CELLS=CELLS)
             else:
                 block.fill(guide, 0, CELLS)
         WORDS: constexpr(int) = ITEMS // 4 if LATE else 1
@@ -137,10 +137,10 @@ def histogram(
                     values: E[ITEMS]
                     for k in range(ITEMS):
                         values[k] = E(items[k])
-                    thread.search(table, guide, values, positions, start, scale, CELLS=CELLS)
+                    thread.search(table, guide, values, positions, offset, scale, CELLS=CELLS)
                     for k in range(ITEMS):
                         if LIMITS:
-                            positions[k] = size if positions[k] == 0 or positions[k] > size else positions[k] - 1
+                            positions[k] = int32(min(uint32(positions[k]) - 1, uint32(size)))  # 0 is below the first
                         else:
                             positions[k] = bin_of_rank(positions[k], size, values[k], table[size])
                 for k in range(ITEMS):
