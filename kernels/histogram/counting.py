@@ -6,8 +6,8 @@ with their edges.
 """
 
 from prism.lang import (
-    atomic_add, atomic_max, attr, bitcast, block, const, constexpr, count, dtype, float32, float64, grid, group,
-    id, int32, int64, load_vector, partition, prism, ptr, requires, shared, template, thread, uint8, uint32,
+    atomic_add, atomic_max, attr, bitcast, block, const, constexpr, count, dtype, first_set, float32, float64, grid, group,
+    id, int32, int64, load_vector, match_any, partition, popcount, prism, ptr, requires, shared, template, thread, uint8, uint32,
 )
 from prism.kernels.histogram.bins import (
     EDGES, EVEN, IDENTITY, Even, bin_of_rank, distance, edge_bin, edge_of, exact_bin, limit_of, quick_bin,
@@ -182,11 +182,17 @@ def histogram(
                     block.add_weights(positions, heavy, bins, many, COPIES=COPIES, WITHIN=True)
                 else:
                     block.histogram(positions, bins, many, COPIES=COPIES, WITHIN=True)
-            else:
+            elif WEIGHTED:
                 with group(thread[1]):
                     for k in range(ITEMS):
                         if positions[k] < size:
-                            atomic_add(counts[positions[k]], S(heavy[k]) if WEIGHTED else S(1))
+                            atomic_add(counts[positions[k]], S(heavy[k]))
+            else:
+                for k in range(ITEMS):
+                    same: uint32 @ thread[1] = match_any(positions[k])  # one lane adds for all that have its bin
+                    with group(thread[1]):
+                        if positions[k] < size and first_set(same) - 1 == t % 32:
+                            atomic_add(counts[positions[k]], S(popcount(same)))
             if EXACT:  # one by one: computed for all elements of a thread it would be too much text
                 with group(thread[1]):
                     for k in range(ITEMS, unroll=False):
