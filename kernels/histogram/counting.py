@@ -6,13 +6,14 @@ with their edges.
 """
 
 from prism.lang import (
-    atomic_add, atomic_max, attr, bitcast, block, const, constexpr, count, dtype, first_set, float32, float64, grid, group,
-    id, int32, int64, load_vector, match_any, partition, popcount, prism, ptr, requires, shared, template, thread, uint8, uint32,
+    atomic_add, atomic_max, attr, bitcast, block, const, constexpr, count, dtype, float32, float64, grid, group,
+    id, int32, int64, load_vector, partition, prism, ptr, requires, shared, template, thread, uint8, uint32,
 )
 from prism.kernels.histogram.bins import (
     EDGES, EVEN, IDENTITY, Even, bin_of_rank, distance, edge_bin, edge_of, exact_bin, limit_of, quick_bin,
     settle_bin,
 )
+from prism.kernels.histogram.frequent import add_frequent, choose_frequent, count_frequent
 from prism.lib.thread import extent, operators
 from prism.lib.thread.words import words_of
 
@@ -24,7 +25,7 @@ from prism.lib.thread.words import words_of
     SURE=constexpr(bool, default=False), VALUES=constexpr(bool, default=False), FIXED=constexpr(bool, default=False),
     EXACT=constexpr(bool, default=False), LIMITS=constexpr(bool, default=False), CELLS=constexpr(int, default=1),
     SLOTS=constexpr(int), COPIES=constexpr(int), TABLE=constexpr(int), THREADS=constexpr(int), ITEMS=constexpr(int),
-    WIDTH=constexpr(int), BLOCKS=constexpr(int),
+    WIDTH=constexpr(int), BLOCKS=constexpr(int), OFTEN=constexpr(int, default=0),
 )
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
@@ -42,7 +43,8 @@ def histogram(
                  8 bits, and counted by their value. `VALUES`: of EVEN ones, integers from `rule.least` on, `rule.span` more, are.
                  `SURE`: `rule` says each bin for sure; `FIXED`: by a product. `EXACT`: no quick bin is sure. `SLOTS`: numbers of
                  type `C` in shared memory, at least `COPIES` for each bin and for none, of `LATE` ones 256, of `VALUES` for each
-                 of these and for others; 0: counts are added in global memory at once. `TABLE`: of EDGES, room for them there,
+                 of these and for others; 0: counts are added in global memory at once, but for those of `OFTEN` bins at most that
+                 each block meets in its first tile. `TABLE`: of EDGES, room for them there,
                  with a guide of `CELLS`; 0: they are looked for in global memory. `LIMITS`: float64 has these edges, `E` is `TI`,
                  and of integers `rule.low` and `rule.high` are the least and the largest. `MOST`: of IDENTITY, `counts[size]` is
                  raised to the largest element, taken without a sign, or to `2^63 - 1`. `skew`: how many elements `x` begins past
@@ -68,8 +70,13 @@ def histogram(
         guide: shared(uint32[CELLS if TABLE > 0 else 1])
         offset: float32 @ block[1] = 0  # of the guide's cells
         scale: float32 @ block[1] = 0
+        keys: shared(int32[OFTEN if OFTEN > 0 else 1])
+        often: shared(uint32[OFTEN if OFTEN > 0 else 1])
         if SLOTS > 0:
             block.fill(bins, 0, many * COPIES)
+        if OFTEN > 0:
+            block.fill(keys, -1, OFTEN)
+            block.fill(often, 0, OFTEN)
         if TABLE > 0:
             limits: int32 @ thread[1] = 0  # how many of the thread's edges there are numbers above
             with partition(table, thread[1], offset=t) as mine, group(thread[1]):
@@ -188,11 +195,9 @@ def histogram(
                         if positions[k] < size:
                             atomic_add(counts[positions[k]], S(heavy[k]))
             else:
-                for k in range(ITEMS):
-                    same: uint32 @ thread[1] = match_any(positions[k])  # one lane adds for all that have its bin
-                    with group(thread[1]):
-                        if positions[k] < size and first_set(same) - 1 == t % 32:
-                            atomic_add(counts[positions[k]], S(popcount(same)))
+                if tile == me:
+                    choose_frequent(positions, keys, size, SLOTS=OFTEN)
+                count_frequent(positions, keys, often, counts, size, SLOTS=OFTEN)
             if EXACT:  # one by one: computed for all elements of a thread it would be too much text
                 with group(thread[1]):
                     for k in range(ITEMS, unroll=False):
@@ -227,6 +232,8 @@ def histogram(
                             atomic_add(counts[b], S(number))
         elif SLOTS > 0:
             grid.histogram(bins, counts, size, COPIES=COPIES)
+        elif OFTEN > 0:
+            add_frequent(keys, often, counts, SLOTS=OFTEN)
         if MOST:
             most: U @ block[1] = block.reduce(largest, OP=operators.maximum)
             with group(thread[1]):

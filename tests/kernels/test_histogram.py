@@ -44,7 +44,8 @@ KINDS = {
     "even integers": (task("int32", EVEN), {"SLOTS": 13, "COPIES": 1}),
     "integers by value": (task("int32", EVEN), {"VALUES": True, "SLOTS": 104, "COPIES": 2}),
     "bytes": (task("int8", EVEN), {"SLOTS": 1024, "COPIES": 4, "ITEMS": 16, "WIDTH": 16}),
-    "no shared memory": (task("float32", EVEN), {"SLOTS": 0, "COPIES": 1}),
+    "frequent": (task("float32", EVEN), {"SLOTS": 0, "COPIES": 1, "OFTEN": 4}),
+    "no shared memory": (task("float32", EVEN, "int32"), {"SLOTS": 0, "COPIES": 1}),
     "edges": (task("float32", EDGES), {"SLOTS": 26, "COPIES": 2, "TABLE": 16, "CELLS": 32}),
     "limits": (
         task("int32", EDGES),

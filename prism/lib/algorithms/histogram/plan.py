@@ -110,6 +110,7 @@ class Task:
         }  # fmt: skip
         return {
             **types, **{name: True for name, said in flags.items() if said}, **({"CELLS": cells} if table else {}),
+            **({} if c.slots or self.weights else {"OFTEN": configurations.OFTEN}),
             "TI": self.given, "TW": self.weights or "uint8",
             "TE": even.edges.name if even is not None and self.reads_edges(c) else self.edges or "float32",
             "E": (self.searched if table else self.compared) or "float32", "C": self.counter, "S": self.sums, "W": wide,
