@@ -104,26 +104,30 @@ def exact_bin(x: TI @ thread[1], size: int32 @ thread[1], rule: Even @ thread[1]
 
 @prism("device")
 @requires(thread[1])
-@template(TI=dtype, TE=dtype, T=dtype, W=dtype, U=dtype, INTEGRAL=constexpr(bool))
-def settle_bin(
-    x: TI @ thread[1], guess: int32 @ thread[1], size: int32 @ thread[1], edges: ptr(const(TE)) @ thread[1],
-    rule: Even @ thread[1],
-) -> int32 @ thread[1]:
-    """The bin of a number between `size + 1` edges of type `T`, `size` where it is in none; `guess` is one off at most.
+@template(TI=dtype, G=dtype, W=dtype, U=dtype, INTEGRAL=constexpr(bool))
+def near_edge(x: TI @ thread[1], size: int32 @ thread[1], rule: Even @ thread[1]) -> int32 @ thread[1]:
+    """The edge, from 0 to `size`, that a number is nearest to, where its bin is not sure; of another number some edge."""
+    g: G = 0
+    if INTEGRAL:
+        g = fma(G(distance(x, rule, W=W, U=U)), G(rule.scale), G(rule.offset))
+    else:
+        g = fma(G(x), G(rule.scale), G(rule.offset))
+    if G == float32:
+        return int32(min(uint32(integer_of(g)), uint32(size)))
+    else:
+        return int32(min(g + 0.5, G(size)) if g >= 0 else G(0))  # NaN would be no edge
 
-    Where it is `size`, the number is near the first edge or the last one.
-    """
-    b: int32 = size - 1 if guess == size else guess
-    if guess == 0 or guess >= size - 1:
-        if not is_kept(x, rule, W=W, U=U, INTEGRAL=INTEGRAL):
-            return size
-    if T(x) < T(edges[b]):
-        if guess == size:
-            return 0
-        b = max(b - 1, 0)
-    elif b != size - 1:
-        b = b + (1 if T(x) >= T(edges[b + 1]) else 0)
-    return b
+
+@prism("device")
+@requires(thread[1])
+@template(TI=dtype, T=dtype, W=dtype, U=dtype, INTEGRAL=constexpr(bool))
+def settle_bin(
+    x: TI @ thread[1], e: int32 @ thread[1], edge: T @ thread[1], size: int32 @ thread[1], rule: Even @ thread[1]
+) -> int32 @ thread[1]:
+    """The bin of a number near edge `e`, which is `edge`; `size` where it is in none. Other edges are further than all roundings."""
+    if e == 0 or e == size:
+        return (0 if e == 0 else size - 1) if is_kept(x, rule, W=W, U=U, INTEGRAL=INTEGRAL) else size
+    return e if T(x) >= edge else e - 1
 
 
 @prism("device")
@@ -141,7 +145,7 @@ def floor_of(g: G @ thread[1]) -> G @ thread[1]:
 @requires(thread[1])
 @template(G=dtype)
 def integer_of(whole: G @ thread[1]) -> int32 @ thread[1]:
-    """A whole number from 0 to 2^21 as an integer."""
+    """A whole number from 0 to 2^21 as an integer; of float32 the nearest one, of what is none some."""
     if G == float32:
         return bitcast(whole + MAGIC, int32) - MAGIC_BITS
     else:
@@ -152,7 +156,7 @@ def integer_of(whole: G @ thread[1]) -> int32 @ thread[1]:
 @requires(thread[1])
 @template(TI=dtype, G=dtype, W=dtype, U=dtype, INTEGRAL=constexpr(bool), SURE=constexpr(bool), FIXED=constexpr(bool))
 def quick_bin(x: TI @ thread[1], size: int32 @ thread[1], rule: Even @ thread[1]) -> (int32, bool) @ thread[1]:
-    """The bin of a number, computed in `G`, `size` where it is in none; and whether that is sure, else it is one off at most.
+    """The bin of a number, computed in `G`, `size` where it is in none; and whether that is sure, else it is near an edge.
 
     `SURE`: an integer is further from each edge than all roundings, so that its bin is the whole part of its distance; of floats
     nothing is rounded. `FIXED`: of integers that are sure, so it is where they are multiplied by `rule.factor`.

@@ -10,7 +10,7 @@ from prism.lang import (
     id, int32, int64, load_vector, partition, prism, ptr, requires, shared, template, thread, uint8, uint32,
 )
 from prism.kernels.histogram.bins import (
-    EDGES, EVEN, IDENTITY, Even, bin_of_rank, distance, edge_bin, edge_of, exact_bin, limit_of, quick_bin,
+    EDGES, EVEN, IDENTITY, Even, bin_of_rank, distance, edge_bin, edge_of, exact_bin, limit_of, near_edge, quick_bin,
     settle_bin,
 )
 from prism.kernels.histogram.frequent import add_frequent, choose_frequent, count_frequent
@@ -174,10 +174,15 @@ def histogram(
                             positions[k] = size if EXACT else place
                             doubt = doubt | uint32(0 if sure else 1) << k % QUAD
                         if not SURE and not EXACT and doubt != 0:
-                            for k in range(q * QUAD, (q + 1) * QUAD):
-                                if doubt >> k % QUAD & 1 != 0:
-                                    positions[k] = settle_bin(
-                                        items[k], positions[k], size, edges, rule, T=T, W=W, U=U, INTEGRAL=INTEGRAL
+                            near: int32[QUAD]
+                            limits_near: T[QUAD]
+                            for k in range(QUAD):  # all are read at once
+                                near[k] = near_edge(items[q * QUAD + k], size, rule, G=G, W=W, U=U, INTEGRAL=INTEGRAL)
+                                limits_near[k] = T(edges[near[k]])
+                            for k in range(QUAD):
+                                if doubt >> k & 1 != 0:
+                                    positions[q * QUAD + k] = settle_bin(
+                                        items[q * QUAD + k], near[k], limits_near[k], size, rule, W=W, U=U, INTEGRAL=INTEGRAL
                                     )
                 if not LATE and (whole < TILE or head > 0):
                     for k in range(ITEMS):
