@@ -113,7 +113,7 @@ def near_edge(x: TI @ thread[1], size: int32 @ thread[1], rule: Even @ thread[1]
     else:
         g = fma(G(x), G(rule.scale), G(rule.offset))
     if G == float32:
-        return int32(min(uint32(integer_of(g)), uint32(size)))
+        return int32(min(bitcast(wrapping_subtract(bitcast(g + MAGIC, int32), MAGIC_BITS), uint32), uint32(size)))
     else:
         return int32(min(g + 0.5, G(size)) if g >= 0 else G(0))  # NaN would be no edge
 
@@ -124,7 +124,7 @@ def near_edge(x: TI @ thread[1], size: int32 @ thread[1], rule: Even @ thread[1]
 def settle_bin(
     x: TI @ thread[1], e: int32 @ thread[1], edge: T @ thread[1], size: int32 @ thread[1], rule: Even @ thread[1]
 ) -> int32 @ thread[1]:
-    """The bin of a number near edge `e`, which is `edge`; `size` where it is in none. Other edges are further than all roundings."""
+    """The bin of a number near edge `e`, which is `edge`; `size` where it is in none. All other edges are further away."""
     if e == 0 or e == size:
         return (0 if e == 0 else size - 1) if is_kept(x, rule, W=W, U=U, INTEGRAL=INTEGRAL) else size
     return e if T(x) >= edge else e - 1
@@ -145,7 +145,7 @@ def floor_of(g: G @ thread[1]) -> G @ thread[1]:
 @requires(thread[1])
 @template(G=dtype)
 def integer_of(whole: G @ thread[1]) -> int32 @ thread[1]:
-    """A whole number from 0 to 2^21 as an integer; of float32 the nearest one, of what is none some."""
+    """A whole number from 0 to 2^21 as an integer."""
     if G == float32:
         return bitcast(whole + MAGIC, int32) - MAGIC_BITS
     else:

@@ -1,7 +1,8 @@
 """Bins of which there are too many for shared memory: a block counts the frequent ones there, and adds others in memory at once.
 
 Equal elements that all threads add to one place in memory wait for each other. So each block keeps some bins that it has met in
-its first tile, each at the one slot that a bin may have: of those that meet at a slot the last that came, a frequent one as a rule.
+its first tile, each at the one slot that a bin may have: of those that meet at a slot the last that came, a frequent one, as a
+rule.
 """
 
 from prism.lang import (
