@@ -106,16 +106,18 @@ def exact_bin(x: TI @ thread[1], size: int32 @ thread[1], rule: Even @ thread[1]
 @requires(thread[1])
 @template(TI=dtype, G=dtype, W=dtype, U=dtype, INTEGRAL=constexpr(bool))
 def near_edge(x: TI @ thread[1], size: int32 @ thread[1], rule: Even @ thread[1]) -> int32 @ thread[1]:
-    """The edge, from 0 to `size`, that a number is nearest to, where its bin is not sure; of another number some edge."""
+    """The edge, from 0 to `size`, that a number is nearest to, where quick bins may be sure; the last one of NaN."""
     g: G = 0
     if INTEGRAL:
         g = fma(G(distance(x, rule, W=W, U=U)), G(rule.scale), G(rule.offset))
     else:
         g = fma(G(x), G(rule.scale), G(rule.offset))
     if G == float32:
-        return int32(min(bitcast(wrapping_subtract(bitcast(g + MAGIC, int32), MAGIC_BITS), uint32), uint32(size)))
+        e: uint32 = bitcast(wrapping_subtract(bitcast(max(g, G(0)) + MAGIC, int32), MAGIC_BITS), uint32)
+        return int32(min(e, uint32(size)))
     else:
-        return int32(min(g + 0.5, G(size)) if g >= 0 else G(0))  # NaN would be no edge
+        inside: bool = g < G(size)
+        return int32(max(g + 0.5, G(0))) if inside else size
 
 
 @prism("device")
@@ -124,7 +126,7 @@ def near_edge(x: TI @ thread[1], size: int32 @ thread[1], rule: Even @ thread[1]
 def settle_bin(
     x: TI @ thread[1], e: int32 @ thread[1], edge: T @ thread[1], size: int32 @ thread[1], rule: Even @ thread[1]
 ) -> int32 @ thread[1]:
-    """The bin of a number near edge `e`, which is `edge`; `size` where it is in none. All other edges are further away."""
+    """The bin of a number whose nearest edge is `e`, at `edge`; `size` where it is in none. Other edges decide nothing."""
     if e == 0 or e == size:
         return (0 if e == 0 else size - 1) if is_kept(x, rule, W=W, U=U, INTEGRAL=INTEGRAL) else size
     return e if T(x) >= edge else e - 1

@@ -114,29 +114,29 @@ def even_bins(
     items: TI[ITEMS] @ thread[1], positions: int32[ITEMS] @ thread[1], size: int32 @ thread[1],
     edges: ptr(const(TE)) @ thread[1], rule: Even @ thread[1],
 ):
-    """Bins of equal width: quick ones, and of numbers near an edge those that the edge says; none of `EXACT` ones.
+    """Bins of equal width: quick ones, or where one of `QUAD` is not sure those that the nearest edges say; none of `EXACT` ones.
 
-    So many are computed as `QUAD` says before it is looked whether all are sure: then the edges of all are read at once.
+    Edges of a pair are read at once.
     """
     QUAD: constexpr(int) = 4 if ITEMS % 4 == 0 else 1
+    PAIR: constexpr(int) = min(QUAD, 2)
     for q in range(ITEMS // QUAD):
-        doubt: uint32 = 0
+        doubt: bool = False
         for k in range(q * QUAD, (q + 1) * QUAD):
             place: int32 = 0
             sure: bool = False
             place, sure = quick_bin(items[k], size, rule, G=G, W=W, U=U, INTEGRAL=INTEGRAL, SURE=SURE, FIXED=FIXED)
             positions[k] = size if EXACT else place
-            doubt = doubt | uint32(0 if sure else 1) << k % QUAD
-        if not SURE and not EXACT and doubt != 0:
-            near: int32[QUAD]
-            limits: T[QUAD]
-            for k in range(QUAD):
-                near[k] = near_edge(items[q * QUAD + k], size, rule, G=G, W=W, U=U, INTEGRAL=INTEGRAL)
-                limits[k] = T(edges[near[k]])
-            for k in range(QUAD):
-                if doubt >> k & 1 != 0:
-                    positions[q * QUAD + k] = settle_bin(
-                        items[q * QUAD + k], near[k], limits[k], size, rule, W=W, U=U, INTEGRAL=INTEGRAL
+            doubt = doubt or not sure
+        if not SURE and not EXACT and doubt:
+            for p in range(q * QUAD, (q + 1) * QUAD, PAIR):
+                limits: T[PAIR]
+                for k in range(PAIR):
+                    positions[p + k] = near_edge(items[p + k], size, rule, G=G, W=W, U=U, INTEGRAL=INTEGRAL)
+                    limits[k] = T(edges[positions[p + k]])
+                for k in range(PAIR):
+                    positions[p + k] = settle_bin(
+                        items[p + k], positions[p + k], limits[k], size, rule, W=W, U=U, INTEGRAL=INTEGRAL
                     )
 
 

@@ -20,8 +20,15 @@ class Configuration(NamedTuple):
 # A small tree leaves room for two blocks, and is read soon; a large one has most of the shared memory.
 DEVICE = (Configuration(512, 8, 2, 1 << 13), Configuration(1024, 4, 1, 1 << 15))
 
+NARROW = frozenset((75, 86, 89, 120, 121))
+"""Architectures that have no room for a large tree."""
+
 # The reference machine runs all threads of a block in one NumPy operation: many threads, and a small tree.
 HOST = (Configuration(1024, 8, 1, 1 << 6),)
+
+SMALL, MANY = 1 << 11, 1 << 20
+"""Of a table of up to so many elements, in which so many values or more are looked up, each node stands in a large tree's room
+16 times or more: there it takes longer to make."""
 
 FEW = 1 << 14
 """Fewer values than these are looked up without a tree, which takes some time to be made."""
@@ -32,4 +39,4 @@ def fan_of(size: int) -> int:
     return 2 if size == 8 else 3
 
 
-__all__ = ["DEVICE", "FEW", "HOST", "Configuration", "fan_of"]
+__all__ = ["DEVICE", "FEW", "HOST", "MANY", "NARROW", "SMALL", "Configuration", "fan_of"]
