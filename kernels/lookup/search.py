@@ -3,8 +3,8 @@
 The table is cut into groups of `FAN` elements, these into groups of `FAN`, and so on, `depth` times, until the last elements of
 groups, but for that of the last group, fit the tree. `sample` writes the tree in the order of a heap, where a level's nodes stand
 side by side, so that lanes that are at one level read different banks. Of a small tree each node stands there several times,
-up to once for each lane: then lanes meet in no bank. A value goes down the tree, and then reads one row, the last elements of a group's
-groups, for each of the depths: the last row is of the table itself. Several values of a thread are under way.
+up to once for each lane: then lanes meet in no bank. A value goes down the tree, and then reads one row, the last elements of a
+group's groups, for each of the depths: the last row is of the table itself. Several values of a thread are under way.
 """
 
 from prism.lang import (
