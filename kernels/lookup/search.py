@@ -88,7 +88,7 @@ def sample(
 @prism("global")
 @template(
     T=dtype, V=dtype, C=dtype, RIGHT=constexpr(bool), LOG=constexpr(int), NODES=constexpr(int), THREADS=constexpr(int),
-    ITEMS=constexpr(int), BLOCKS=constexpr(int),
+    ITEMS=constexpr(int), BLOCKS=constexpr(int), LANES=constexpr(bool, default=False),
 )
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
@@ -104,8 +104,8 @@ def lookup(
     Shapes:      `x`: `n` elements, at least one, sorted, NaN last; `v`, `y`: `m`. NaN is greater than all else, and equal to
                  itself. `C`: what is compared. `nodes`, `rows`, `sound`, `levels`, `depth`: as `sample` makes them; `1 << levels`
                  groups, at most `NODES`, of `FAN**depth` elements hold the table. With `depth` 0 it is the tree itself, and the
-                 first three are not read. Each node stands in shared memory `1 << spread` times, at most 32 and as often as
-                 `NODES` has room for. `skew`: how many elements `v` begins past one that is aligned to 2; -1: it is not known.
+                 first three are not read. `LANES`: each node stands in shared memory `1 << spread` times, at most 32, and as
+                 often as `NODES` has room for. `skew`: how many elements `v` begins past one that is aligned to 2; -1: it is not known.
                  `otherwise`: any number.
     Errors:      if `x_aligned`, `x` must be, to 16 bytes or `FAN` elements; `rows` to `FAN` elements; if `y_aligned`, `y` to 2.
     Test:        tests/kernels/test_lookup.py
@@ -120,10 +120,11 @@ def lookup(
     with partition(y, block[1], races="none") as out, group(block[1]):
         tree: shared(C[NODES])
         t: int32 @ thread[1] = id()
-        lane: int32 @ thread[1] = t & (1 << spread) - 1  # which of a node's numbers is the thread's
+        log: int32 @ block[1] = spread if LANES else 0
+        lane: int32 @ thread[1] = t & (1 << log) - 1  # which of a node's numbers is the thread's
         with partition(tree, thread[1], t) as slots, group(thread[1]):
-            for i in range(0, (1 << levels << spread) - t, THREADS):
-                node: int32 = (i + t) >> spread
+            for i in range(0, (1 << levels << log) - t, THREADS):
+                node: int32 = (i + t) >> log
                 slots[i] = nodes[node] if depth > 0 else C(x[min(number_of(node, levels), n) - 1])
         unordered: int64 @ thread[1] = n  # where NaN belongs
         if not RIGHT:
@@ -135,16 +136,16 @@ def lookup(
             spots: int64[ITEMS] @ thread[1]
             with partition(v, block[1], offset=tile * TILE) as source:
                 block.load_tile(source, values, many, otherwise, skew, 0, WIDTH=2, REVERSE=False, SPARE=True)
-            with group(thread[1]):
+            with partition(tree, thread[1], offset=lane, races="none") as own, group(thread[1]):
                 found: int32[ITEMS]
                 for k in range(ITEMS):
-                    found[k] = (1 << spread) + lane
-                for _ in range(levels):  # from node `i`, at `i << spread`, to `2 * i`, or the one behind it
+                    found[k] = 1 << log
+                for _ in range(levels):  # from node `i`, at `i << log`, to `2 * i`, or the one behind it
                     for k in range(ITEMS):
-                        before: bool = is_before(tree[found[k]], values[k], RIGHT=RIGHT)
-                        found[k] = 2 * found[k] + ((1 << spread) - lane if before else -lane)
+                        before: bool = is_before(own[found[k]], values[k], RIGHT=RIGHT)
+                        found[k] = 2 * found[k] + (1 << log if before else 0)
                 for k in range(ITEMS):
-                    found[k] = found[k] >> spread
+                    found[k] = found[k] >> log
                 if depth == 0:  # positions of 32 bits
                     for k in range(ITEMS):
                         spot: int32 = found[k] - (1 << levels)

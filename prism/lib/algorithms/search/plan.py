@@ -47,6 +47,7 @@ class Kind:
         return {
             "T": self.table, "V": self.values, "C": self.compared, "RIGHT": self.right, "LOG": kernels.fan_of(self.size),
             "NODES": c.nodes // wide, "THREADS": c.threads, "ITEMS": max(c.items // wide, 2), "BLOCKS": c.blocks,
+            **({"LANES": True} if c.lanes else {}),
         }  # fmt: skip
 
 
@@ -105,7 +106,7 @@ def cut(n: int, m: int, size: int, arch: str = "") -> Cut:
             break
     groups = ((n - 1) >> (log * depth)) + 1
     levels = max(1, (groups - 1).bit_length())
-    spread = min(5, most.bit_length() - 1 - levels) if not depth else 0
+    spread = min(5, most.bit_length() - 1 - levels) if c.lanes and not depth else 0
     return Cut(c, levels, depth, spread)
 
 
