@@ -105,8 +105,8 @@ def lookup(
                  itself. `C`: what is compared. `nodes`, `rows`, `sound`, `levels`, `depth`: as `sample` makes them; `1 << levels`
                  groups, at most `NODES`, of `FAN**depth` elements hold the table. With `depth` 0 it is the tree itself, and the
                  first three are not read. `LANES`: each node stands in shared memory `1 << spread` times, at most 32, and as
-                 often as `NODES` has room for. `skew`: how many elements `v` begins past one that is aligned to 2; -1: it is not known.
-                 `otherwise`: any number.
+                 often as `NODES` has room for. `skew`: how many elements `v` begins past one that is aligned to 2; -1: it is
+                 not known. `otherwise`: any number.
     Errors:      if `x_aligned`, `x` must be, to 16 bytes or `FAN` elements; `rows` to `FAN` elements; if `y_aligned`, `y` to 2.
     Test:        tests/kernels/test_lookup.py
     """
