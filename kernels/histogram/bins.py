@@ -19,6 +19,7 @@ IDENTITY, EVEN, EDGES = 0, 1, 2
 @struct
 class Even:
     """Even bins. Integers are kept from `least` on, `span` more; floats from `low` to `high`. All else is as NumPy names it.
+    Of integers `low` and `high` are the least and the largest that there are, of up to 32 bits.
 
     `scale`: bins a unit. `offset`: what is added to an integer's distance from `least`, or to a float, in bins. Distances that
     are less than `margin` away from a whole number are not sure; none is, where it is 1 or more. A float from `least_sure` on
@@ -106,18 +107,17 @@ def exact_bin(x: TI @ thread[1], size: int32 @ thread[1], rule: Even @ thread[1]
 @requires(thread[1])
 @template(TI=dtype, G=dtype, W=dtype, U=dtype, INTEGRAL=constexpr(bool))
 def near_edge(x: TI @ thread[1], size: int32 @ thread[1], rule: Even @ thread[1]) -> int32 @ thread[1]:
-    """The edge, from 0 to `size`, that a number is nearest to, where quick bins may be sure; the last one of NaN."""
+    """The edge, from 0 to `size`, that a number is nearest to, where quick bins may be sure; 0 of NaN."""
     g: G = 0
     if INTEGRAL:
         g = fma(G(distance(x, rule, W=W, U=U)), G(rule.scale), G(rule.offset))
     else:
         g = fma(G(x), G(rule.scale), G(rule.offset))
     if G == float32:
-        e: uint32 = bitcast(wrapping_subtract(bitcast(max(g, G(0)) + MAGIC, int32), MAGIC_BITS), uint32)
+        e: uint32 = bitcast(wrapping_subtract(bitcast((g if g > 0 else G(0)) + MAGIC, int32), MAGIC_BITS), uint32)
         return int32(min(e, uint32(size)))
     else:
-        inside: bool = g < G(size)
-        return int32(max(g + 0.5, G(0))) if inside else size
+        return int32(min(g + 0.5 if g > 0 else G(0), G(size)))
 
 
 @prism("device")

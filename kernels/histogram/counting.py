@@ -13,7 +13,7 @@ from prism.kernels.histogram.adding import add_exactly, add_in_memory, add_value
 from prism.kernels.histogram.bins import EVEN, IDENTITY, Even, edge_bin, edge_of
 from prism.kernels.histogram.frequent import add_frequent, choose_frequent, count_frequent
 from prism.kernels.histogram.tiles import (
-    bins_of_edges, bins_of_table, bytes_of, distances, even_bins, fill_edges, integers_of, load_words,
+    bins_of_edges, bins_of_table, bytes_of, distances, even_bins, fill_edges, integers_of, load_words, near_bins,
 )
 from prism.lib.thread import extent, operators
 
@@ -25,7 +25,7 @@ from prism.lib.thread import extent, operators
     SURE=constexpr(bool, default=False), VALUES=constexpr(bool, default=False), FIXED=constexpr(bool, default=False),
     EXACT=constexpr(bool, default=False), LIMITS=constexpr(bool, default=False), CELLS=constexpr(int, default=1),
     SLOTS=constexpr(int), COPIES=constexpr(int), TABLE=constexpr(int), THREADS=constexpr(int), ITEMS=constexpr(int),
-    WIDTH=constexpr(int), BLOCKS=constexpr(int), OFTEN=constexpr(int, default=0),
+    WIDTH=constexpr(int), BLOCKS=constexpr(int), OFTEN=constexpr(int, default=0), NEAR=constexpr(bool, default=False),
 )
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
@@ -44,12 +44,14 @@ def histogram(
                  `SURE`: `rule` says each bin for sure; `FIXED`: by a product. `EXACT`: no quick bin is sure. `SLOTS`: numbers of
                  type `C` in shared memory, at least `COPIES` for each bin and for none, of `LATE` ones 256, of `VALUES` for each
                  of these and for others; 0: counts are added in global memory at once, but for those of `OFTEN` bins at most that
-                 each block meets in its first tile. `TABLE`: of EDGES, room for them there,
-                 with a guide of `CELLS`; 0: they are looked for in global memory. `LIMITS`: float64 has these edges, `E` is `TI`,
-                 and of integers `rule.low` and `rule.high` are the least and the largest. `MOST`: of IDENTITY, `counts[size]` is
-                 raised to the largest element, taken without a sign, or to `2^63 - 1`. `skew`: how many elements `x` begins past
-                 one that is aligned to `WIDTH` of them; -1: it is not known. `weight_skew`: the same of the weight that is `skew`
-                 before the first. `otherwise`, `nothing`: any numbers; with `MOST` 0.
+                 each block meets in its first tile. `TABLE`: of EDGES, room for them there, with a guide of `CELLS`; 0: they are
+                 looked for in global memory. `NEAR`: of EVEN ones, room for them too, and no guide: quick bins may be sure, and
+                 elements are compared with the nearest edge; a float is in the range that is between the outer edges. `LIMITS`,
+                 with `NEAR` always: float64 has these edges, `E` is `TI`, and of integers `rule.low` and `rule.high` are the
+                 least and the largest. `MOST`: of IDENTITY, `counts[size]` is raised to the largest element, taken without a
+                 sign, or to `2^63 - 1`. `skew`: how many elements `x` begins past one that is aligned to `WIDTH` of them; -1: it
+                 is not known. `weight_skew`: the same of the weight that is `skew` before the first. `otherwise`, `nothing`: any
+                 numbers; with `MOST` 0.
     Numerics:    counts are exact. Weights of a bin are added in any order, in `C` and then in `S`.
     Test:        tests/kernels/test_histogram.py, tests/gpu/test_histogram.py
     """
@@ -66,7 +68,7 @@ def histogram(
         many: int32 = 256 if LATE else int32(rule.span) + 2 if VALUES else size + 1  # the last one is of what is in no bin
         bins: shared(C[SLOTS if SLOTS > 0 else 1])
         table: shared(E[TABLE if TABLE > 0 else 1])
-        guide: shared(uint32[CELLS if TABLE > 0 else 1])
+        guide: shared(uint32[CELLS if TABLE > 0 and not NEAR else 1])
         offset: float32 @ block[1] = 0  # of the guide's cells
         scale: float32 @ block[1] = 0
         keys: shared(int32[OFTEN if OFTEN > 0 else 1])
@@ -78,9 +80,9 @@ def histogram(
             block.fill(often, 0, OFTEN)
         if TABLE > 0:
             known: int32 @ block[1] = fill_edges(edges, size, rule, table, INTEGRAL=INTEGRAL, LIMITS=LIMITS, THREADS=THREADS)
-            if known > 0:
+            if not NEAR and known > 0:
                 offset, scale = block.fill_guide(table, known, guide, CELLS=CELLS)
-            else:
+            elif not NEAR:
                 block.fill(guide, 0, CELLS)
         WORDS: constexpr(int) = ITEMS // 4 if LATE else 1
         ahead: TI[ITEMS if not LATE else 1] @ thread[1]
@@ -134,6 +136,8 @@ def histogram(
                     largest = integers_of(items, positions, size, largest, W=W, U=U, MOST=MOST)
                 elif VALUES:
                     distances(items, positions, rule, W=W, U=U)
+                elif KIND == EVEN and NEAR:
+                    near_bins(items, positions, size, table, rule, G=G, W=W, U=U, INTEGRAL=INTEGRAL)
                 elif KIND == EVEN:
                     even_bins(
                         items, positions, size, edges, rule, T=T, G=G, W=W, U=U, INTEGRAL=INTEGRAL, SURE=SURE, FIXED=FIXED,

@@ -114,30 +114,41 @@ def even_bins(
     items: TI[ITEMS] @ thread[1], positions: int32[ITEMS] @ thread[1], size: int32 @ thread[1],
     edges: ptr(const(TE)) @ thread[1], rule: Even @ thread[1],
 ):
-    """Bins of equal width: quick ones, or where one of `QUAD` is not sure those that the nearest edges say; none of `EXACT` ones.
+    """Bins of equal width: quick ones, and of numbers near an edge those that the edge says; none of `EXACT` ones.
 
-    Edges of a pair are read at once.
+    So many are computed as `QUAD` says before it is looked whether all are sure.
     """
     QUAD: constexpr(int) = 4 if ITEMS % 4 == 0 else 1
-    PAIR: constexpr(int) = min(QUAD, 2)
     for q in range(ITEMS // QUAD):
-        doubt: bool = False
+        doubt: uint32 = 0
         for k in range(q * QUAD, (q + 1) * QUAD):
             place: int32 = 0
             sure: bool = False
             place, sure = quick_bin(items[k], size, rule, G=G, W=W, U=U, INTEGRAL=INTEGRAL, SURE=SURE, FIXED=FIXED)
             positions[k] = size if EXACT else place
-            doubt = doubt or not sure
-        if not SURE and not EXACT and doubt:
-            for p in range(q * QUAD, (q + 1) * QUAD, PAIR):
-                limits: T[PAIR]
-                for k in range(PAIR):
-                    positions[p + k] = near_edge(items[p + k], size, rule, G=G, W=W, U=U, INTEGRAL=INTEGRAL)
-                    limits[k] = T(edges[positions[p + k]])
-                for k in range(PAIR):
-                    positions[p + k] = settle_bin(
-                        items[p + k], positions[p + k], limits[k], size, rule, W=W, U=U, INTEGRAL=INTEGRAL
-                    )
+            doubt = doubt | uint32(0 if sure else 1) << k % QUAD
+        if not SURE and not EXACT and doubt != 0:
+            for k in range(q * QUAD, (q + 1) * QUAD):
+                if doubt >> k % QUAD & 1 != 0:
+                    e: int32 = near_edge(items[k], size, rule, G=G, W=W, U=U, INTEGRAL=INTEGRAL)
+                    positions[k] = settle_bin(items[k], e, T(edges[e]), size, rule, W=W, U=U, INTEGRAL=INTEGRAL)
+
+
+@prism("device")
+@requires(thread[1])
+@template(TI=dtype, G=dtype, W=dtype, U=dtype, INTEGRAL=constexpr(bool), ITEMS=constexpr(int))
+def near_bins(
+    items: TI[ITEMS] @ thread[1], positions: int32[ITEMS] @ thread[1], size: int32 @ thread[1],
+    table: ptr(const(TI)) @ thread[1], rule: Even @ thread[1],
+):
+    """Bins of equal width, of which a table has limits, as `fill_edges` wrote them: by the limit of the nearest edge alone."""
+    for k in range(ITEMS):
+        e: int32 = near_edge(items[k], size, rule, G=G, W=W, U=U, INTEGRAL=INTEGRAL)
+        b: int32 = e - (0 if items[k] >= table[e] else 1)
+        if INTEGRAL:
+            positions[k] = b if distance(items[k], rule, W=W, U=U) <= U(rule.span) else size
+        else:
+            positions[k] = int32(min(uint32(b), uint32(size)))  # -1 is below the first
 
 
 @prism("device")
