@@ -102,7 +102,7 @@ def cut(n: int, m: int, size: int, arch: str = "") -> Cut:
         most, depth = c.nodes * 4 // size, 0
         while (n - 1) >> (log * depth) >= most:
             depth += 1
-        if not larger or c is not small or depth < 2 and not (n <= kernels.SMALL and m >= kernels.MANY):
+        if not larger or c is not small or depth < 2 and not (size == 4 and n <= kernels.SMALL and m >= kernels.MANY):
             break
     groups = ((n - 1) >> (log * depth)) + 1
     levels = max(1, (groups - 1).bit_length())
