@@ -148,12 +148,11 @@ def lookup(
                     found[k] = found[k] >> log
                 if depth == 0:  # positions of 32 bits
                     for k in range(ITEMS):
-                        spot: int32 = found[k] - (1 << levels)
-                        if spot >= int32(n) - 1:
-                            spot = int32(n) if is_before(last, values[k], RIGHT=RIGHT) else int32(n) - 1
+                        behind: bool = is_before(last, values[k], RIGHT=RIGHT)
+                        spot: int32 = min(found[k] - (1 << levels), int32(n) - 1) + (1 if behind else 0)
                         if values[k] != values[k]:
                             spot = int32(unordered)
-                        spots[k] = first + int64(sign) * int64(spot)
+                        spots[k] = int64(int32(first) + sign * spot) if LANES else first + int64(sign) * int64(spot)
                 else:
                     base: int64 = 0
                     for k in range(ITEMS):
