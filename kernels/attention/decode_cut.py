@@ -12,13 +12,27 @@ _ROOM = 228 << 10
 
 
 @struct
-class Steps:
-    """Of keys or values: elements from a page, a head and a key to the next, and of a key."""
+class Share:
+    """What a block has: tiles `first` to `last` of `tiles`, which `blocks` share; `piece` has the first, and begins at `start`."""
 
-    page: int64
+    piece: int32
+    start: int32
+    first: int32
+    last: int32
+    tiles: int32
+    blocks: int32
+
+
+@struct
+class Rows:
+    """Where rows lie: elements to a piece's first row, and from a head and a token to the next; the same of their logarithms."""
+
+    at: int64
     head: int64
-    key: int64
-    columns: int32
+    token: int64
+    log: int64
+    log_head: int32
+    log_token: int32
 
 
 @struct
@@ -42,12 +56,6 @@ class Sizes:
     pages: int32
     padded_v: int32
     blocks: int32
-    k_page: int64
-    k_head: int64
-    k_key: int64
-    v_page: int64
-    v_head: int64
-    v_key: int64
     q_batch: int64
     q_head: int64
     q_token: int64
@@ -62,7 +70,8 @@ class DecodeCut:
     """Up to 64 rows of `dim` elements against tiles of `keys` keys, and values of `dim_v` elements; `stages` tiles are held.
 
     `blocks`: how many a multiprocessor has. `page`: keys of a page of a paged cache, or 0. `once`: nobody reads keys and values
-    again, so they leave the L2 first.
+    again, so they leave the L2 first. `groups` warpgroups have some columns of the result each. `latent`: values are the keys'
+    first elements.
     """
 
     dim: int
@@ -75,6 +84,8 @@ class DecodeCut:
     page: int = 0
     lse: bool = False
     once: bool = False
+    groups: int = 1
+    latent: bool = False
 
     @property
     def box(self) -> int:
@@ -82,49 +93,24 @@ class DecodeCut:
         return math.gcd(self.keys, self.page) if self.page else self.keys
 
     @property
-    def gathers(self) -> bool:
-        """Whether rows of keys come one by one: of pages that have no multiple of 8 keys."""
-        return self.page % 8 > 0
+    def together(self) -> int:
+        """Copies whose pages are asked for together."""
+        return min(self.keys // self.box, 8)
 
     @property
-    def loaders(self) -> int:
-        """Warps that load."""
-        return 4 if self.gathers else 1
+    def columns(self) -> int:
+        """Columns of the result that a warpgroup has."""
+        return self.dim_v // self.groups
+
+    @property
+    def registers(self) -> int:
+        """Of a thread that computes; 0: all threads have as many."""
+        return 232 if self.groups > 1 else 208 if self.blocks > 1 else 0
 
     @property
     def threads(self) -> int:
         """Threads of a block: the last warpgroup loads."""
-        return 256
-
-
-@dataclass(frozen=True)
-class LatentCut:
-    """Of a latent cache: what there is, and as of `DecodeCut`. `page`: keys of a page, or 0."""
-
-    causal: bool = False
-    lengths: bool = False
-    page: int = 0
-    lse: bool = False
-    once: bool = False
-    keys: int = 64
-    blocks: int = 1
-    threads: int = 384
-    dim_v: int = 512
-
-    @property
-    def box(self) -> int:
-        """Keys that one copy brings."""
-        return math.gcd(self.keys, self.page) if self.page else self.keys
-
-    @property
-    def gathers(self) -> bool:
-        """Whether rows of keys come one by one: of pages that have no multiple of 8 keys."""
-        return self.page % 8 > 0
-
-    @property
-    def loaders(self) -> int:
-        """Warps that load."""
-        return 4 if self.gathers else 1
+        return 128 * (self.groups + 1)
 
 
 @dataclass(frozen=True)
@@ -173,4 +159,11 @@ def decode_cut_of(
     return DecodeCut(d, dv, 64, stages, blocks, causal, lengths, page, lse, once)
 
 
-__all__ = ["AddCut", "DecodeCut", "LatentCut", "Sizes", "Steps", "decode_cut_of"]
+def latent_cut_of(
+    *, page: int = 0, lengths: bool = False, causal: bool = False, lse: bool = False, once: bool = False
+) -> DecodeCut:
+    """Return how a latent cache is cut: keys of 576 elements, whose first 512 are the values."""
+    return DecodeCut(576, 512, 64, 2, 1, causal, lengths, page, lse, once, groups=2, latent=True)
+
+
+__all__ = ["AddCut", "DecodeCut", "Rows", "Share", "Sizes", "decode_cut_of", "latent_cut_of"]

@@ -10,7 +10,7 @@ import numpy as np
 
 from prism.host.call import Decision, Result
 from prism.host.plan import OUT, SCRATCH, Buffer, Clear, Machine, Plan, Scratch, Step, instance_of, nothing
-from prism.kernels.attention import AddCut, DecodeCut, LatentCut, Sizes, add_parts, decode, decode_cut_of, decode_latent
+from prism.kernels.attention import AddCut, DecodeCut, Sizes, add_parts, decode, decode_cut_of, latent_cut_of
 from prism.lib.views import View, new_view
 from prism.runtime.instance import Instance
 from prism.runtime.tensor_maps import PIECE
@@ -114,28 +114,27 @@ def _plan(asked: Decoding, out: View, machine: Machine) -> Plan:
     }
     share, strips, strip = heads // kv_heads, -(-asked.rows // ROWS), min(asked.rows, ROWS)
     has["once"] = strips == 1
-    cut = LatentCut(**has) if asked.v is None else decode_cut_of(dim, asked.v.shape[3], **has, host=machine.host)
-    pairs, wide = batches * kv_heads * strips, strip * (cut.dim_v + 4)
+    cut = latent_cut_of(**has) if asked.v is None else decode_cut_of(dim, asked.v.shape[3], **has, host=machine.host)
+    pairs = batches * kv_heads * strips
     tiles = pairs * max(1, -(-asked.keys // cut.keys))
     slots, beside = (HOST_BLOCKS, 1) if machine.host else (machine.multiprocessors, cut.blocks)
     tile = asked.q.size * cut.keys * (dim + (asked.v.shape[3] if asked.v else 0))
-    blocks = best_blocks(tiles, pairs, slots, beside=beside, tile=tile, part=4 * wide, ragged=bool(has["lengths"]))
-    of_values = asked.v or asked.k
+    blocks = best_blocks(tiles, pairs, slots, beside=beside, tile=tile, part=4 * strip * (cut.dim_v + 1), ragged=bool(has["lengths"]))
     sizes = (
         batches, kv_heads, share, tokens, asked.keys, dim, out.shape[3], strips, strip,
         0 if asked.table is None else asked.table.shape[1], asked.k.shape[0] if asked.page else 0, cut.dim_v, blocks,
-        *(step // view.size for view in (asked.k, of_values, asked.q, out) for step in view.strides[:3]), asked.scale,
+        *(step // view.size for view in (asked.q, out) for step in view.strides[:3]), asked.scale,
     )  # fmt: skip
     split = bool(pairs % blocks) or has["lengths"]  # else each block has whole heads
     written: dict[str, Any] = {
         "o": out.buffer, "s": np.array(sizes, Sizes)[()],
         "lse": Buffer(LSE, 0, "float32", batches * heads * tokens) if asked.lse else nothing("float32"),
-        "partial": scratch.take("float32", 2 * blocks * wide) if split else nothing("float32"),
+        "parts": scratch.take("float32", 2 * blocks * strip * cut.dim_v) if split else nothing("float32"),
+        "part_logs": scratch.take("float32", 2 * blocks * strip) if split else nothing("float32"),
         "leaders": scratch.take("int32", 2 * pairs) if has["lengths"] else nothing("int32"),
     }  # fmt: skip
     read: dict[str, Any] = {
-        "q": asked.q.buffer, "k": asked.k.buffer if cut.gathers else asked.k.map,
-        "v": of_values.buffer if cut.gathers else of_values.map,
+        "q": asked.q.buffer, "k": asked.k.map, "v": (asked.v or asked.k).map,
         "lengths": nothing("int32") if asked.lengths is None else asked.lengths.buffer,
         "table": nothing("int32") if asked.table is None else asked.table.buffer,
     }  # fmt: skip
@@ -194,10 +193,9 @@ def adding(parts: int, units: int, *, lengths: bool, lse: bool) -> AddCut:
     return AddCut(split, deep, lanes, lengths, lse)
 
 
-def instance_for(scalar: str, cut: DecodeCut | LatentCut | AddCut) -> Instance:
+def instance_for(scalar: str, cut: DecodeCut | AddCut) -> Instance:
     """Return the kernel for a dtype, cut so."""
-    kernel = {DecodeCut: decode, LatentCut: decode_latent, AddCut: add_parts}[type(cut)]
-    return instance_of(kernel, {"T": scalar, "CUT": cut})
+    return instance_of(decode if isinstance(cut, DecodeCut) else add_parts, {"T": scalar, "CUT": cut})
 
 
 __all__ = ["LSE", "OUT", "ROWS", "Decoding", "decide", "instance_for"]
