@@ -8,8 +8,8 @@ the columns of the result each, as one has no registers for all of them.
 
 from __future__ import annotations
 
-from prism.kernels.attention.decode_cut import DecodeCut, Rows, Share, Sizes
-from prism.kernels.attention.decode_pieces import block_of, bring, clear_rows, find_share, put, tiles_of
+from prism.kernels.attention.decode_cut import DecodeCut, Rows, Sizes
+from prism.kernels.attention.decode_pieces import bring, clear_rows, put
 from prism.kernels.attention.softmax import LEAST, mask, weigh
 from prism.lang import (
     CUtensorMap, attr, block, claim, const, constexpr, count, dtype, float32, fragment, grid, group, id, int32, int64,
@@ -44,7 +44,6 @@ def decode(
         partition(parts, warpgroup[1], races="allow") as kept, partition(part_logs, warpgroup[1], races="allow") as kept_logs,
         partition(leaders, thread[1], races="allow") as marks, group(block[1]),
     ):
-        own: Share @ block[1] = find_share(b, lengths, s, CUT=CUT)
         q_tile: shared(T[64, CUT.dim], ring=1, swizzle=128)
         k_tile: shared(T[CUT.keys, CUT.dim], ring=CUT.stages, swizzle=128)
         scores: fragment(float32, 64, CUT.keys) @ warpgroup[1] = 0
@@ -67,14 +66,14 @@ def decode(
         with loader, one(thread):
             prefetch_map(k)
             prefetch_map(v)
-        piece: int32 @ block[1] = own.piece
-        start: int32 @ block[1] = own.start
-        while start < own.last:
+        @requires(block[1], thread[CUT.threads])
+        def attend_piece(
+            piece: int32 @ block[1], length: int32 @ block[1], first: int32 @ block[1], last: int32 @ block[1],
+            leader: int32 @ block[1], many: int32 @ block[1],
+        ):
             pair: int32 @ block[1] = piece / s.strips
             batch: int32 @ block[1] = pair / s.heads
             top: int32 @ block[1] = piece % s.strips * 64
-            length: int32 @ block[1] = max(0, min(s.keys, lengths[batch])) if CUT.lengths else s.keys
-            n: int32 @ block[1] = tiles_of(length, s, KEYS=CUT.keys)
             least: int32 @ block[1] = length - (s.tokens - 1) if CUT.causal else length
             with (
                 claim(q_tile, consumers) as q_in, partition(q_in, thread[1], lambda e: (e / CUT.dim, e % CUT.dim)) as to,
@@ -106,7 +105,7 @@ def decode(
                     for i in range(count(weights)):
                         weights[i] = T(scores[i])
             with claim(q_tile, consumers) as q_now:
-                for j in range(max(own.first - start, 0) * CUT.keys, min(n, own.last - start) * CUT.keys, CUT.keys):
+                for j in range(first * CUT.keys, last * CUT.keys, CUT.keys):
                     with claim(k_tile, loader) as k_in:
                         bring(k_in, k, batch, pair % s.heads, j, length, table, s, CUT=CUT)
                     if CUT.latent:
@@ -130,8 +129,6 @@ def decode(
                             if CUT.lengths and j + CUT.keys > length:
                                 clear_rows(v_now, length - j, THREADS=128)
                             wgmma(sums, weights, v_now, transpose_b=True)
-            leader: int32 @ block[1] = block_of(start, own.tiles, own.blocks)
-            many: int32 @ block[1] = block_of(start + n - 1, own.tiles, own.blocks) - leader + 1
             with consumers, group(warpgroup[1]):
                 for h in range(2):
                     for x in range(2):
@@ -147,8 +144,11 @@ def decode(
             if CUT.lengths and b == leader:
                 with loader, one(thread):
                     store_vector(marks[2 * int64(piece)], vector(int32, 2)(leader, many))
-            piece += 1
-            start += n
+
+        grid.deal_tiles(
+            b, s.blocks, lengths, s.batches, s.heads * s.strips, s.keys,
+            WORK=attend_piece, SIZE=CUT.keys, UNEVEN=CUT.lengths, THREADS=CUT.threads,
+        )  # fmt: skip
 
 
 EXAMPLES = {"decode": {"T": "float16", "CUT": DecodeCut(128, 128)}}

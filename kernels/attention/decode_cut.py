@@ -12,18 +12,6 @@ _ROOM = 228 << 10
 
 
 @struct
-class Share:
-    """What a block has: tiles `first` to `last` of `tiles`, which `blocks` share; `piece` has the first, and begins at `start`."""
-
-    piece: int32
-    start: int32
-    first: int32
-    last: int32
-    tiles: int32
-    blocks: int32
-
-
-@struct
 class Rows:
     """Where rows lie: elements to a piece's first row, and from a head and a token to the next; the same of their logarithms."""
 
@@ -166,4 +154,4 @@ def latent_cut_of(
     return DecodeCut(576, 512, 64, 2, 1, causal, lengths, page, lse, once, groups=2, latent=True)
 
 
-__all__ = ["AddCut", "DecodeCut", "Rows", "Share", "Sizes", "decode_cut_of", "latent_cut_of"]
+__all__ = ["AddCut", "DecodeCut", "Rows", "Sizes", "decode_cut_of", "latent_cut_of"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from prism.kernels.attention.decode_cut import AddCut, Sizes
-from prism.kernels.attention.decode_pieces import block_of, tiles_of
 from prism.kernels.attention.softmax import LEAST, LN_2, LOG2_E
 from prism.lang import (
     block, const, constexpr, count, dtype, fast_exp2_flush, float32, grid, group, id, int32, int64, load_vector, log2, partition,
@@ -59,10 +58,10 @@ def add_parts(
                 if CUT.lengths:
                     place = load_vector(leaders[2 * int64(piece)], 2)
                 else:
-                    each: int32 = tiles_of(s.keys, s, KEYS=CUT.keys)
+                    each: int32 = grid.count_tiles(s.keys, SIZE=CUT.keys)
                     tiles: int32 = each * (s.batches * s.heads * s.strips)
-                    place[0] = block_of(piece * each, tiles, s.blocks)
-                    place[1] = block_of(piece * each + each - 1, tiles, s.blocks) - place[0] + 1
+                    place[0] = grid.owner(piece * each, tiles, s.blocks)
+                    place[1] = grid.owner(piece * each + each - 1, tiles, s.blocks) - place[0] + 1
             for p in range(t / CUT.lanes % CUT.each, place[1] if place[1] > 1 else 0, CUT.each * CUT.deep):
                 few: vector(float32, 4)[CUT.deep]
                 of_few: float32[CUT.deep]

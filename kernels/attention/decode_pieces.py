@@ -1,67 +1,13 @@
-"""Which block has which tiles, of sequences of different lengths; what is loaded of them, cleared, and written of their rows."""
+"""Of tiles of keys and values, what is loaded and cleared; of rows, what is written."""
 
 from __future__ import annotations
 
-from prism.kernels.attention.decode_cut import DecodeCut, Rows, Share, Sizes
+from prism.kernels.attention.decode_cut import DecodeCut, Rows, Sizes
 from prism.kernels.attention.softmax import LN_2
 from prism.lang import (
     CUtensorMap, block, column, const, constexpr, count, dtype, float32, fragment, grid, group, id, int32, int64, log2, one,
     partition, prism, ptr, requires, row, shared, store_vector, template, thread, tma_load, vector, warp, warpgroup,
 )  # fmt: skip
-from prism.lib.thread import operators
-
-
-@prism("device")
-@template(KEYS=constexpr(int))
-@requires(thread[1])
-def tiles_of(length: int32 @ thread[1], s: Sizes @ grid[1]) -> int32 @ thread[1]:
-    """How many tiles of `KEYS` keys a sequence has: one at least, also of no keys, as its rows are written all the same."""
-    return max(1, (max(0, min(length, s.keys)) + (KEYS - 1)) / KEYS)
-
-
-@prism("device")
-@requires(thread[1])
-def block_of(tile: int32 @ thread[1], tiles: int32 @ thread[1], blocks: int32 @ thread[1]) -> int32 @ thread[1]:
-    """The block that has a tile."""
-    return int32((int64(tile + 1) * blocks - 1) / tiles)
-
-
-@prism("device")
-@template(CUT=constexpr(DecodeCut))
-@requires(block[1], thread[CUT.threads])
-def find_share(b: int32 @ block[1], lengths: ptr(const(int32)) @ grid[1], s: Sizes @ grid[1]) -> Share @ block[1]:
-    """What block `b` has: tiles of keys are numbered through all sequences and heads, and each has as many that follow.
-
-    Perspective: block; of sequences with lengths two barriers.
-    Test:        tests/kernels/test_attention_decode.py
-    """
-    t: int32 @ thread[1] = id()
-    heads: int32 @ block[1] = s.heads * s.strips  # strips of queries, of which each reads its head's keys
-    each: int32 @ block[1] = tiles_of(s.keys, s, KEYS=CUT.keys)
-    tiles: int32 @ block[1] = each * heads * s.batches
-    run: int32 @ block[1] = (s.batches + (CUT.threads - 1)) / CUT.threads
-    before: int32[1] @ thread[1] = {0}
-    if CUT.lengths:
-        with group(thread[1]):
-            for i in range(t * run, min(s.batches, (t + 1) * run)):
-                before[0] += tiles_of(lengths[i], s, KEYS=CUT.keys)
-        of_a_head: int32 @ block[1] = block.scan(before, 0, WIDTH=1, OP=operators.add, EXCLUSIVE=True)
-        tiles = heads * of_a_head
-    many: int32 @ block[1] = min(s.blocks, tiles)
-    first: int32 @ block[1] = min(int32(int64(b) * tiles / many), tiles - 1)
-    last: int32 @ block[1] = int32(int64(b + 1) * tiles / many) if b < many else 0
-    if not CUT.lengths:
-        return Share(first / each, first / each * each, first, last, tiles, many)
-    found: shared(int32[2])
-    with partition(found, thread[1], races="allow") as own, group(thread[1]):  # one of them has the sequence
-        at: int32 = before[0] * heads
-        for i in range(t * run, min(s.batches, (t + 1) * run)):
-            n: int32 = tiles_of(lengths[i], s, KEYS=CUT.keys)
-            if at <= first and first < at + n * heads:
-                own[0] = i * heads + (first - at) / n
-                own[1] = first - (first - at) % n
-            at += n * heads
-    return Share(found[0], found[1], first, last, tiles, many)
 
 
 @prism("device")
@@ -142,4 +88,4 @@ def put(
                     logs[share, token] = (largest[h] + log2(total[h])) * LN_2
 
 
-__all__ = ["block_of", "bring", "clear_rows", "find_share", "put", "tiles_of"]
+__all__ = ["bring", "clear_rows", "put"]

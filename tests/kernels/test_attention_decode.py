@@ -200,15 +200,14 @@ def test_blocks_of_a_multiprocessor(shape: str, blocks: int) -> None:
 def test_parts_are_added_up(cut: AddCut, parts: int) -> None:
     """However many there are of each, of rows of two heads, by any number of threads; what is kept of none is not looked at."""
     rng, wide, rows = np.random.default_rng(parts), 136, 3
-    kept = np.full((4 * parts, rows, wide + 4), np.nan, np.float32)
+    own, logs = rng.normal(size=(2, parts, rows, wide)), 20 * rng.normal(size=(2, parts, rows))
+    logs[:, 1:2] = -np.inf  # of no keys: nothing of it counts
+    scale = np.exp(logs - logs.max(1, keepdims=True))[..., None]
+    wanted = (own * scale).sum(1) / scale.sum(1)
+    kept, kept_logs = (np.full((4 * parts, *x.shape[2:]), np.nan, np.float32) for x in (own, logs))
     for head, part in itertools.product(range(2), range(parts)):
-        slot = kept[2 * (head * parts + part) + (part == 0)]
-        slot[:, :wide], slot[:, wide] = rng.normal(size=(rows, wide)), 20 * rng.normal(size=rows)
-        slot[:, wide + 1] = rng.uniform(1, 2, rows)
-    of_heads = kept.reshape(2, parts, 2, rows, wide + 4)
-    own = np.where(np.arange(parts)[:, None, None] == 0, of_heads[:, :, 1], of_heads[:, :, 0]).astype(np.float64)
-    scale = np.exp2(own[..., wide] - own[..., wide].max(1, keepdims=True))[..., None]
-    wanted = (own[..., :wide] * scale).sum(1) / (own[..., wide + 1, None] * scale).sum(1)
+        slot = 2 * (head * parts + part) + (part == 0)
+        kept[slot], kept_logs[slot] = own[head, part], logs[head, part]
     sizes = np.zeros((), Sizes)
     known = {
         "batches": 1,
@@ -224,7 +223,7 @@ def test_parts_are_added_up(cut: AddCut, parts: int) -> None:
         sizes[name] = value
     out, leaders = np.full(2 * rows * wide, 7, np.float16), np.array([0, parts, parts, parts], np.int32)
     blocks = -(-2 * rows * -(-wide // (4 * cut.lanes)) * cut.split // cut.warps)
-    given = [out, np.zeros(1, np.float32), kept.ravel(), leaders, sizes[()]]
+    given = [out, np.zeros(1, np.float32), kept.ravel(), kept_logs.ravel(), leaders, sizes[()]]
     run(instance_for("float16", cut).program, blocks, cut.threads, given, check=True)
     found = out.reshape(2, rows, wide).astype(np.float64)
     assert (found == 7).all() if parts == 1 else np.abs(found - wanted).max() < 2e-3 * max(1, np.abs(wanted).max())
