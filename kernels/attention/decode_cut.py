@@ -12,6 +12,18 @@ _ROOM = 228 << 10
 
 
 @struct
+class Part:
+    """Four columns of a row's sums, times 2^-`log`, and so is the sum of their weights."""
+
+    x: float32
+    y: float32
+    z: float32
+    w: float32
+    log: float32
+    total: float32
+
+
+@struct
 class Rows:
     """Where rows lie: elements to a piece's first row, and from a head and a token to the next; the same of their logarithms."""
 
@@ -121,11 +133,6 @@ class AddCut:
         return 32 // self.lanes * self.split
 
     @property
-    def steps(self) -> int:
-        """Steps in which a warp's threads add up what they have."""
-        return (32 // self.lanes).bit_length() - 1
-
-    @property
     def warps(self) -> int:
         """Warps of a block."""
         return max(4, self.split)
@@ -154,4 +161,4 @@ def latent_cut_of(
     return DecodeCut(576, 512, 64, 2, 1, causal, lengths, page, lse, once, groups=2, latent=True)
 
 
-__all__ = ["AddCut", "DecodeCut", "Rows", "Sizes", "decode_cut_of", "latent_cut_of"]
+__all__ = ["AddCut", "DecodeCut", "Part", "Rows", "Sizes", "decode_cut_of", "latent_cut_of"]
