@@ -9,7 +9,7 @@ the columns of the result each, as one has no registers for all of them.
 from __future__ import annotations
 
 from prism.kernels.attention.decode_cut import DecodeCut, Rows, Sizes
-from prism.kernels.attention.decode_pieces import bring, clear_rows, put
+from prism.kernels.attention.decode_pieces import bring, put
 from prism.kernels.attention.softmax import LEAST, mask, weigh
 from prism.lang import (
     CUtensorMap, attr, block, claim, const, constexpr, count, dtype, float32, fragment, grid, group, id, int32, int64,
@@ -23,9 +23,9 @@ from prism.lang import (
 @requires(grid[1], block[1], thread[CUT.threads])
 @attr("__launch_bounds__(CUT.threads, CUT.blocks)")
 def decode(
-    q: ptr(const(T)) @ grid[1], k: const(CUtensorMap(T, 1, 1, CUT.box, CUT.dim, swizzle=128)) @ grid[1],
-    v: const(CUtensorMap(T, 1, 1, CUT.box, CUT.dim_v, swizzle=128)) @ grid[1], o: ptr(T) @ grid[1], lse: ptr(float32) @ grid[1],
-    parts: ptr(float32) @ grid[1], part_logs: ptr(float32) @ grid[1], leaders: ptr(int32) @ grid[1],
+    q: ptr(const(T)) @ grid[1], k: const(CUtensorMap(T, 1, 1, 1, CUT.box, CUT.dim, swizzle=128)) @ grid[1],
+    v: const(CUtensorMap(T, 1, 1, 1, CUT.box, CUT.dim_v, swizzle=128)) @ grid[1], o: ptr(T) @ grid[1],
+    lse: ptr(float32) @ grid[1], parts: ptr(float32) @ grid[1], part_logs: ptr(float32) @ grid[1], leaders: ptr(int32) @ grid[1],
     lengths: ptr(const(int32)) @ grid[1], table: ptr(const(int32)) @ grid[1], s: Sizes @ grid[1],
 ):  # fmt: skip
     """`softmax(scale * q @ k.T) @ v` of up to 64 rows of each of `batches` times `heads` heads of keys, which are read once.
@@ -110,8 +110,6 @@ def decode(
                         bring(k_in, k, batch, pair % s.heads, j, length, table, s, CUT=CUT)
                     if CUT.latent:
                         with claim(k_tile, consumers) as k_now:
-                            if CUT.lengths and j + CUT.keys > length:
-                                clear_rows(k_now, length - j, THREADS=256)
                             with turns(workers), group(warpgroup[1]):  # one weighs scores while the other makes its own
                                 wgmma(scores, q_now, k_now, accumulate=False)
                             with group(warpgroup[1]):
@@ -126,8 +124,6 @@ def decode(
                         with consumers, group(warpgroup[1]):
                             look(j)
                         with claim(v_tile, consumers) as v_now, group(warpgroup[1]):
-                            if CUT.lengths and j + CUT.keys > length:
-                                clear_rows(v_now, length - j, THREADS=128)
                             wgmma(sums, weights, v_now, transpose_b=True)
             with consumers, group(warpgroup[1]):
                 for h in range(2):

@@ -40,7 +40,7 @@ class Sizes:
     """Of a call: what there is, and the steps between batches, heads and tokens.
 
     `strips` of 64 queries, at most, share a head of keys; the largest has `strip`. Tiles have room for values of `padded_v`
-    elements. `blocks` take part.
+    elements. `blocks` take part. A page has `span` keys, or where there are none a sequence.
     """
 
     batches: int32
@@ -54,6 +54,7 @@ class Sizes:
     strip: int32
     wide: int32
     pages: int32
+    span: int32
     padded_v: int32
     blocks: int32
     q_batch: int64
@@ -95,7 +96,7 @@ class DecodeCut:
     @property
     def together(self) -> int:
         """Copies whose pages are asked for together."""
-        return min(self.keys // self.box, 8)
+        return min(self.keys // self.box, 4)
 
     @property
     def columns(self) -> int:

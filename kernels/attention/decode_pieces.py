@@ -14,42 +14,32 @@ from prism.lang import (
 @template(T=dtype, KEYS=constexpr(int), DIM=constexpr(int), CUT=constexpr(DecodeCut))
 @requires(warp[1])
 def bring(
-    tile: shared(T[KEYS, DIM], swizzle=128) @ warp[1], x: const(CUtensorMap(T, 1, 1, CUT.box, DIM, swizzle=128)) @ grid[1],
+    tile: shared(T[KEYS, DIM], swizzle=128) @ warp[1], x: const(CUtensorMap(T, 1, 1, 1, CUT.box, DIM, swizzle=128)) @ grid[1],
     batch: int32 @ warp[1], head: int32 @ warp[1], first: int32 @ warp[1], length: int32 @ warp[1],
     table: ptr(const(int32)) @ grid[1], s: Sizes @ grid[1],
 ):  # fmt: skip
-    """Load a tile of a sequence's keys or values from `first` on; zeros, in place of pages from `length` on.
+    """Load a tile of a sequence's keys or values from `first` on; zeros from `length` on, or for whole boxes the first one again.
+
+    What is behind a sequence's last key may be anything, and 0 times that is not always 0. So maps end there, by an axis more
+    (packed.py), and a box that has no key of the sequence is not looked for. No page is outside of the cache, whatever `table` has.
 
     Perspective: warp.
     Test:        tests/kernels/test_attention_decode.py
     """
     with one(thread):
-        if CUT.page > 0:
+        for e in range(0, KEYS, CUT.together * CUT.box, unroll=1):
             pages: int32[CUT.together]
-            for e in range(0, KEYS, CUT.together * CUT.box, unroll=1):
-                for p in range(CUT.together):  # all are asked for before one is waited for
-                    at: int32 = first + e + p * CUT.box
-                    pages[p] = table[batch * s.wide + at / CUT.page] if at < length else s.pages
-                for p in range(CUT.together):
-                    r: int32 = e + p * CUT.box
-                    tma_load(tile[r, 0], x[pages[p], head, (first + r) % CUT.page, 0], cache="evict_first" if CUT.once else "")
-        else:
-            tma_load(tile, x[batch, head, first, 0], cache="evict_first" if CUT.once else "")
-
-
-@prism("device")
-@template(T=dtype, KEYS=constexpr(int), DIM=constexpr(int), THREADS=constexpr(int))
-@requires(thread[THREADS])
-def clear_rows(tile: shared(T[KEYS, DIM], swizzle=128) @ thread[THREADS], first: int32 @ thread[THREADS]):
-    """Give zeros to rows from `first` on: behind a sequence's last key may be anything, and 0 times that is not always 0.
-
-    Perspective: `THREADS` threads.
-    Test:        tests/kernels/test_attention_decode.py
-    """
-    t: int32 @ thread[1] = id()
-    with partition(tile, thread[1], lambda e: (e / DIM, e % DIM)) as own, group(thread[1]):
-        for e in range(first * DIM + 8 * t, KEYS * DIM, 8 * THREADS):
-            store_vector(own[e], vector(T, 8)(0))
+            keys: int32[CUT.together]
+            for p in range(CUT.together):  # all are asked for before one is waited for
+                at: int32 = first + e + p * CUT.box
+                keys[p] = at if at < length else first
+                pages[p] = max(0, min(s.pages - 1, table[batch * s.wide + keys[p] / s.span])) if CUT.page > 0 else batch
+            for p in range(CUT.together):
+                r: int32 = keys[p] % s.span if CUT.page > 0 else keys[p]
+                end: int32 = max(1, min(s.span, length - keys[p] + r))
+                tma_load(
+                    tile[e + p * CUT.box, 0], x[pages[p], end, head, s.span - end + r, 0], cache="evict_first" if CUT.once else "",
+                )  # fmt: skip
 
 
 @prism("device")
@@ -67,25 +57,20 @@ def put(
     Perspective: warpgroup; the four threads that share rows have the same total.
     Test:        tests/kernels/test_attention_decode.py
     """
-    lane: int32 @ thread[1] = id() % 4
-    with (
-        partition(out, thread[1], lambda h, n, c: to.at + h * to.head + n * to.token + c, races="allow") as own,
-        partition(log, thread[1], lambda h, n: to.log + h * to.log_head + n * to.log_token, races="allow") as logs,
-        group(thread[1]),
-    ):
+    with partition(out, thread[1], races="allow") as own, partition(log, thread[1], races="allow") as logs, group(thread[1]):
         for h in range(2):
             r: int32 = top + row(sums, 2 * h)
             if r < s.shared_by * s.tokens:
-                share: int32 = r % s.shared_by
-                token: int32 = r / s.shared_by
-                factor: float32 = 1 / total[h] if total[h] > 0 else 0
-                for i in range(0, count(sums), 4):
-                    c: int32 = start + column(sums, i)
-                    if c < s.columns_v:
-                        two: vector(T, 2) = vector(T, 2)(T(sums[i + 2 * h] * factor), T(sums[i + 2 * h + 1] * factor))
-                        store_vector(own[share, token, c], two)
-                if LSE and start + lane == 0:
-                    logs[share, token] = (largest[h] + log2(total[h])) * LN_2
+                at: int64 = to.at + r % s.shared_by * to.head + r / s.shared_by * to.token
+                for i in range(2 * h, count(sums), 4):
+                    two: vector(T, 2) = vector(T, 2)(0)  # where no key is seen, sums are of what was there
+                    if total[h] > 0:
+                        two = vector(T, 2)(T(sums[i] / total[h]), T(sums[i + 1] / total[h]))
+                    if start + column(sums, i) < s.columns_v:
+                        store_vector(own[at + start + column(sums, i)], two)
+                if LSE and start + column(sums, 0) == 0:
+                    of_row: int64 = to.log + r % s.shared_by * to.log_head + r / s.shared_by * to.log_token
+                    logs[of_row] = (largest[h] + log2(total[h])) * LN_2
 
 
-__all__ = ["bring", "clear_rows", "put"]
+__all__ = ["bring", "put"]

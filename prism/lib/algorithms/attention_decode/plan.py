@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from prism.host.call import Decision, Result
-from prism.host.plan import OUT, SCRATCH, Buffer, Clear, Machine, Plan, Scratch, Step, instance_of, nothing
+from prism.host.plan import OUT, SCRATCH, Buffer, Clear, Machine, Map, Plan, Scratch, Step, instance_of, nothing
 from prism.kernels.attention import AddCut, DecodeCut, Sizes, add_parts, decode, decode_cut_of, latent_cut_of
 from prism.lib.views import View, new_view
 from prism.runtime.instance import Instance
@@ -93,7 +93,7 @@ def _with_keys(asked: Decoding, scratch: Scratch) -> tuple[Decoding, tuple[Clear
         return asked, ()
     made: list[View | None] = []
     for view in (asked.k, asked.v):
-        shape = (1, asked.k.shape[1], 8, 0 if view is None else view.shape[3])
+        shape = (asked.q.shape[0], asked.k.shape[1], 8, 0 if view is None else view.shape[3])
         made.append(view and new_view(SCRATCH, view.scalar, shape, scratch.take(view.scalar, prod(shape)).offset))
     k, v = made
     assert k is not None
@@ -122,7 +122,8 @@ def _plan(asked: Decoding, out: View, machine: Machine) -> Plan:
     blocks = best_blocks(tiles, pairs, slots, beside=beside, tile=tile, part=4 * strip * (cut.dim_v + 1), ragged=bool(has["lengths"]))
     sizes = (
         batches, kv_heads, share, tokens, asked.keys, dim, out.shape[3], strips, strip,
-        0 if asked.table is None else asked.table.shape[1], asked.k.shape[0] if asked.page else 0, cut.dim_v, blocks,
+        0 if asked.table is None else asked.table.shape[1], asked.k.shape[0] if asked.page else 0, asked.k.shape[2],
+        cut.dim_v, blocks,
         *(step // view.size for view in (asked.q, out) for step in view.strides[:3]), asked.scale,
     )  # fmt: skip
     split = bool(pairs % blocks) or has["lengths"]  # else each block has whole heads
@@ -134,7 +135,7 @@ def _plan(asked: Decoding, out: View, machine: Machine) -> Plan:
         "leaders": scratch.take("int32", 2 * pairs) if has["lengths"] else nothing("int32"),
     }  # fmt: skip
     read: dict[str, Any] = {
-        "q": asked.q.buffer, "k": asked.k.map, "v": (asked.v or asked.k).map,
+        "q": asked.q.buffer, "k": _map_of(asked.k), "v": _map_of(asked.v or asked.k),
         "lengths": nothing("int32") if asked.lengths is None else asked.lengths.buffer,
         "table": nothing("int32") if asked.table is None else asked.table.buffer,
     }  # fmt: skip
@@ -146,6 +147,14 @@ def _plan(asked: Decoding, out: View, machine: Machine) -> Plan:
         many = -(-pairs * strip * -(-out.shape[3] // (4 * add.lanes)) * add.split // add.warps)
         steps.append(Step(instance_for(asked.q.scalar, add), many, add.threads, written))
     return Plan(tuple(steps), tag="attention_decode", scratch=scratch.used, lent=True)
+
+
+def _map_of(view: View) -> Map:
+    """Return the map of an array of batches or pages, heads, keys and elements, with an axis more: where its keys end."""
+    pages, heads, keys, dim = view.shape
+    step = view.strides[2] if keys > 1 else heads * dim * view.size
+    strides = (view.strides[0], step, view.strides[1], step, view.strides[3])
+    return Map(view.buffer, (pages, keys + 1, heads, keys, dim), strides, keys * step)
 
 
 def blocks_of(tiles: int, pairs: int, slots: int) -> int:
