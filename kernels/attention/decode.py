@@ -84,12 +84,12 @@ def decode(
                     r: int32 = top + e / CUT.dim
                     few: vector(T, 8) = vector(T, 8)(0)
                     if r < s.shared_by * s.tokens and e % CUT.dim < s.columns:
-                        few = load_vector(q[at + r % s.shared_by * s.q_head + r / s.shared_by * s.q_token + e % CUT.dim], 8)
+                        few = load_vector(q[at + r / s.tokens * s.q_head + r % s.tokens * s.q_token + e % CUT.dim], 8)
                     store_vector(to[e], few)
             with consumers, group(thread[1]):
                 for h in range(2):
-                    token: int32 = (top + row(scores, 2 * h)) / s.shared_by
-                    high[h] = min(length, length - (s.tokens - 1) + token) if CUT.causal else length
+                    token: int32 = (top + row(scores, 2 * h)) % s.tokens
+                    high[h] = length - (s.tokens - 1) + token if CUT.causal else length
                     largest[h] = LEAST
                     total[h] = 0
                 for i in range(count(sums)):
@@ -105,7 +105,7 @@ def decode(
                     for i in range(count(weights)):
                         weights[i] = T(scores[i])
             with claim(q_tile, consumers) as q_now:
-                for j in range(first * CUT.keys, last * CUT.keys, CUT.keys):
+                for j in range(first * CUT.keys, min(last * CUT.keys, length), CUT.keys):
                     with claim(k_tile, loader) as k_in:
                         bring(k_in, k, batch, pair % s.heads, j, length, table, s, CUT=CUT)
                     if CUT.latent:
@@ -131,11 +131,11 @@ def decode(
                         total[h] += shuffle_xor(total[h], 1 << x)
                 if many == 1:
                     at: int64 @ warpgroup[1] = batch * s.o_batch + pair % s.heads * s.shared_by * s.o_head
-                    to: Rows @ warpgroup[1] = Rows(at, s.o_head, s.o_token, int64(pair * s.shared_by) * s.tokens, s.tokens, 1)
+                    to: Rows @ warpgroup[1] = Rows(at, s.o_head, s.o_token, int64(pair * s.shared_by) * s.tokens)
                     put(outs, logs, sums, largest, total, top, CUT.columns * w, to, s, LSE=CUT.lse)
                 else:
                     slot: int64 @ warpgroup[1] = (2 * b + (1 if b == leader else 0)) * s.strip - top
-                    to: Rows @ warpgroup[1] = Rows(slot * s.padded_v, s.padded_v, s.shared_by * s.padded_v, slot, 1, s.shared_by)
+                    to: Rows @ warpgroup[1] = Rows(slot * s.padded_v, s.tokens * s.padded_v, s.padded_v, slot)
                     put(kept, kept_logs, sums, largest, total, top, CUT.columns * w, to, s, LSE=True)
             if CUT.lengths and b == leader:
                 with loader, one(thread):

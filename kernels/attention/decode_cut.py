@@ -25,14 +25,12 @@ class Part:
 
 @struct
 class Rows:
-    """Where rows lie: elements to a piece's first row, and from a head and a token to the next; the same of their logarithms."""
+    """Where rows lie: elements to the first one, from a head and a token to the next, and to the first one's logarithm."""
 
     at: int64
     head: int64
     token: int64
     log: int64
-    log_head: int32
-    log_token: int32
 
 
 @struct

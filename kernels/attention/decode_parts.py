@@ -54,8 +54,7 @@ def add_parts(
                 else:
                     each: int32 = grid.count_tiles(s.keys, SIZE=CUT.keys)
                     tiles: int32 = each * (s.batches * s.heads * s.strips)
-                    place[0] = grid.owner(piece * each, tiles, s.blocks)
-                    place[1] = grid.owner(piece * each + each - 1, tiles, s.blocks) - place[0] + 1
+                    place[0], place[1] = grid.owners(piece * each, each, tiles, s.blocks)
             for p in range(t / CUT.lanes % CUT.each, place[1] if place[1] > 1 else 0, CUT.each * CUT.deep):
                 few: Part[CUT.deep]
                 for i in range(CUT.deep):  # no branches between loads
@@ -69,10 +68,10 @@ def add_parts(
                     whole = join(whole, few[i])
         whole = block.reduce_apart(whole, OP=join, APART=CUT.lanes, TEAM=32 * CUT.split, THREADS=CUT.threads)
         pair: int32 @ thread[1] = piece / s.strips
-        at: int64 @ thread[1] = pair / s.heads * s.o_batch + (pair % s.heads * s.shared_by + r % s.shared_by) * s.o_head
+        at: int64 @ thread[1] = pair / s.heads * s.o_batch + (pair % s.heads * s.shared_by + r / s.tokens) * s.o_head
         with (
-            partition(outs, thread[1], at + r / s.shared_by * s.o_token + c, races="allow") as out,
-            partition(logs, thread[1], int64(pair * s.shared_by + r % s.shared_by) * s.tokens + r / s.shared_by, races="allow") as log,
+            partition(outs, thread[1], at + r % s.tokens * s.o_token + c, races="allow") as out,
+            partition(logs, thread[1], int64(pair * s.shared_by) * s.tokens + r, races="allow") as log,
             group(thread[1]),
         ):  # fmt: skip
             if t % (32 * CUT.split) < CUT.lanes and place[1] > 1:

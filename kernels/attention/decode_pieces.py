@@ -36,7 +36,7 @@ def bring(
                 pages[p] = max(0, min(s.pages - 1, table[batch * s.wide + keys[p] / s.span])) if CUT.page > 0 else batch
             for p in range(CUT.together):
                 r: int32 = keys[p] % s.span if CUT.page > 0 else keys[p]
-                end: int32 = max(1, min(s.span, length - keys[p] + r))
+                end: int32 = min(s.span, length - keys[p] + r)
                 tma_load(
                     tile[e + p * CUT.box, 0], x[pages[p], end, head, s.span - end + r, 0], cache="evict_first" if CUT.once else "",
                 )  # fmt: skip
@@ -52,7 +52,7 @@ def put(
 ):
     """Write rows of a result, or of a part: their columns from `start` on, and the logarithms of sums where `LSE`.
 
-    Row n of a head of keys, from `top` on, is head `n % shared_by`, of those that share it, of token `n / shared_by`.
+    Row n of a head of keys, from `top` on, is of token `n % tokens` of head `n / tokens` of those that share it.
 
     Perspective: warpgroup; the four threads that share rows have the same total.
     Test:        tests/kernels/test_attention_decode.py
@@ -61,16 +61,13 @@ def put(
         for h in range(2):
             r: int32 = top + row(sums, 2 * h)
             if r < s.shared_by * s.tokens:
-                at: int64 = to.at + r % s.shared_by * to.head + r / s.shared_by * to.token
+                at: int64 = to.at + r / s.tokens * to.head + r % s.tokens * to.token + start
+                factor: float32 = 1 / total[h] if total[h] > 0 else 0
                 for i in range(2 * h, count(sums), 4):
-                    two: vector(T, 2) = vector(T, 2)(0)  # where no key is seen, sums are of what was there
-                    if total[h] > 0:
-                        two = vector(T, 2)(T(sums[i] / total[h]), T(sums[i + 1] / total[h]))
                     if start + column(sums, i) < s.columns_v:
-                        store_vector(own[at + start + column(sums, i)], two)
+                        store_vector(own[at + column(sums, i)], vector(T, 2)(T(sums[i] * factor), T(sums[i + 1] * factor)))
                 if LSE and start + column(sums, 0) == 0:
-                    of_row: int64 = to.log + r % s.shared_by * to.log_head + r / s.shared_by * to.log_token
-                    logs[of_row] = (largest[h] + log2(total[h])) * LN_2
+                    logs[to.log + r] = (largest[h] + log2(total[h])) * LN_2
 
 
 __all__ = ["bring", "put"]

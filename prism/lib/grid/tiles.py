@@ -71,14 +71,17 @@ def dynamic_tiles(
 
 @prism("device")
 @requires(thread[1])
-def owner(tile: int32 @ thread[1], tiles: int32 @ thread[1], blocks: int32 @ thread[1]) -> int32 @ thread[1]:
-    """Which of `blocks` blocks has a tile of `tiles`, as `grid.deal_tiles` deals them.
+def owners(
+    first: int32 @ thread[1], many: int32 @ thread[1], tiles: int32 @ thread[1], blocks: int32 @ thread[1]
+) -> (int32, int32) @ thread[1]:
+    """Which block has tile `first` of `tiles`, and how many blocks have some of `many` from there on, as `deal_tiles` deals them.
 
     Perspective: thread.
     Errors:      there are at most as many blocks as tiles.
     Test:        tests/lib/grid/test_deal_tiles.py
     """
-    return int32((int64(tile + 1) * blocks - 1) / tiles)
+    leader: int32 = int32((int64(first + 1) * blocks - 1) / tiles)
+    return leader, int32((int64(first + many) * blocks - 1) / tiles) - leader + 1
 
 
 @prism("device")
@@ -146,8 +149,9 @@ def deal_tiles(
     while start < end:
         length: int32 @ block[1] = max(0, min(lengths[segment / many], most)) if UNEVEN else most
         n: int32 @ block[1] = grid.count_tiles(length, SIZE=SIZE)
-        leader: int32 @ block[1] = grid.owner(start, tiles, share)
-        parts: int32 @ block[1] = grid.owner(start + n - 1, tiles, share) - leader + 1
+        leader: int32 @ block[1] = 0
+        parts: int32 @ block[1] = 0
+        leader, parts = grid.owners(start, n, tiles, share)
         WORK(segment, length, max(begin - start, 0), min(n, end - start), leader, parts)
         segment += 1
         start += n
