@@ -57,7 +57,7 @@ def decode(
         t: int32 @ thread[1] = id()
         w: int32 @ warpgroup[1] = id()
         workers, helpers = roles(warpgroup, CUT.groups, 1)
-        consumers, loader = roles(warp, 4 * CUT.groups, 1)
+        consumers, loader, bringer = roles(warp, 4 * CUT.groups, 1, 1)
         if CUT.registers > 0:
             with helpers:
                 set_registers(40)
@@ -117,7 +117,7 @@ def decode(
                                 wgmma(sums, weights, k_now[0, CUT.columns * w], transpose_b=True)
                     else:
                         v_tile: shared(T[CUT.keys, CUT.dim_v], ring=CUT.stages, swizzle=128)
-                        with claim(v_tile, loader) as v_in:
+                        with claim(v_tile, bringer) as v_in:
                             bring(v_in, v, batch, pair % s.heads, j, length, table, s, CUT=CUT)
                         with claim(k_tile, consumers) as k_now, group(warpgroup[1]):
                             wgmma(scores, q_now, k_now, accumulate=False)

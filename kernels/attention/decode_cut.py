@@ -92,6 +92,11 @@ class DecodeCut:
         return math.gcd(self.keys, self.page) if self.page else self.keys
 
     @property
+    def span(self) -> int:
+        """Keys of a page, or 1."""
+        return max(self.page, 1)
+
+    @property
     def together(self) -> int:
         """Copies whose pages are asked for together."""
         return min(self.keys // self.box, 4)

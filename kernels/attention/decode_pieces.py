@@ -33,9 +33,9 @@ def bring(
             for p in range(CUT.together):  # all are asked for before one is waited for
                 at: int32 = first + e + p * CUT.box
                 keys[p] = at if at < length else first
-                pages[p] = max(0, min(s.pages - 1, table[batch * s.wide + keys[p] / s.span])) if CUT.page > 0 else batch
+                pages[p] = max(0, min(s.pages - 1, table[batch * s.wide + keys[p] / CUT.span])) if CUT.page > 0 else batch
             for p in range(CUT.together):
-                r: int32 = keys[p] % s.span if CUT.page > 0 else keys[p]
+                r: int32 = keys[p] % CUT.span if CUT.page > 0 else keys[p]
                 end: int32 = min(s.span, length - keys[p] + r)
                 tma_load(
                     tile[e + p * CUT.box, 0], x[pages[p], end, head, s.span - end + r, 0], cache="evict_first" if CUT.once else "",
