@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from prism.kernels.attention.decode_cut import DecodeCut, Rows, Sizes
 from prism.kernels.attention.decode_pieces import bring, put
-from prism.kernels.attention.softmax import LEAST, mask, weigh
+from prism.kernels.attention.softmax import LEAST, compare, exponentiate, mask
 from prism.lang import (
     CUtensorMap, attr, block, claim, const, constexpr, count, dtype, float32, fragment, grid, group, id, int32, int64,
     load_vector, one, partition, prefetch_map, prism, ptr, requires, roles, row, set_registers, shared, shuffle_xor,
@@ -48,12 +48,8 @@ def decode(
         k_tile: shared(T[CUT.keys, CUT.dim], ring=CUT.stages, swizzle=128)
         scores: fragment(float32, 64, CUT.keys) @ warpgroup[1] = 0
         weights: fragment(T, 64, CUT.keys) @ warpgroup[1] = 0
-        sums: fragment(float32, 64, CUT.columns) @ warpgroup[1] = 0
-        largest: float32[2] @ thread[1]
-        total: float32[2] @ thread[1]
         factor: float32[2] @ thread[1]
         low: int32[2] @ thread[1] = [0, 0]
-        high: int32[2] @ thread[1]
         t: int32 @ thread[1] = id()
         w: int32 @ warpgroup[1] = id()
         workers, helpers = roles(warpgroup, CUT.groups, 1)
@@ -74,31 +70,27 @@ def decode(
             pair: int32 @ block[1] = piece / s.strips
             batch: int32 @ block[1] = pair / s.heads
             top: int32 @ block[1] = piece % s.strips * 64
-            least: int32 @ block[1] = length - (s.tokens - 1) if CUT.causal else length
-            with (
-                claim(q_tile, consumers) as q_in, partition(q_in, thread[1], lambda e: (e / CUT.dim, e % CUT.dim)) as to,
-                group(thread[1]),
-            ):
-                at: int64 = batch * s.q_batch + pair % s.heads * s.shared_by * s.q_head
-                for e in range(8 * t, 64 * CUT.dim, 8 * 128 * CUT.groups):
-                    r: int32 = top + e / CUT.dim
-                    few: vector(T, 8) = vector(T, 8)(0)
-                    if r < s.shared_by * s.tokens and e % CUT.dim < s.columns:
-                        few = load_vector(q[at + r / s.tokens * s.q_head + r % s.tokens * s.q_token + e % CUT.dim], 8)
-                    store_vector(to[e], few)
-            with consumers, group(thread[1]):
-                for h in range(2):
-                    token: int32 = (top + row(scores, 2 * h)) % s.tokens
-                    high[h] = length - (s.tokens - 1) + token if CUT.causal else length
-                    largest[h] = LEAST
-                    total[h] = 0
-                for i in range(count(sums)):
-                    sums[i] = 0
+            least: int32 @ block[1] = length - (s.rising - 1)  # keys that all tokens see
+            high: int32[2] @ thread[1]
+            sums: fragment(float32, 64, CUT.columns) @ warpgroup[1] = 0
+            largest: float32[2] @ thread[1] = [LEAST, LEAST]
+            total: float32[2] @ thread[1] = [0, 0]
+            with claim(q_tile, consumers) as q_in, partition(q_in, thread[1], lambda e: (e / CUT.dim, e % CUT.dim)) as to:
+                with group(thread[1]):
+                    for h in range(2):
+                        high[h] = least + (top + row(scores, 2 * h)) % s.rising
+                    at: int64 = batch * s.q_batch + pair % s.heads * s.shared_by * s.q_head
+                    for e in range(8 * t, 64 * CUT.dim, 8 * 128 * CUT.groups):
+                        r: int32 = top + e / CUT.dim
+                        there: bool = r < s.shared_by * s.tokens and e % CUT.dim < s.columns
+                        n: int64 = at + r / s.tokens * s.q_head + r % s.tokens * s.q_token + e % CUT.dim
+                        store_vector(to[e], load_vector(q[n], 8) if there else vector(T, 8)(0))
             @requires(warpgroup[1])
             def look(j: int32 @ block[1]):
                 if j + CUT.keys > least:
                     mask(scores, low, high, j)
-                weigh(scores, largest, total, factor, s.scale, MORE=0)
+                compare(scores, largest, total, factor, s.scale, MORE=0)
+                exponentiate(scores, largest, total, s.scale)
                 with group(thread[1]):
                     for i in range(count(sums)):
                         sums[i] *= factor[i / 2 % 2]

@@ -37,14 +37,16 @@ class Rows:
 class Sizes:
     """Of a call: what there is, and the steps between batches, heads and tokens.
 
-    `strips` of 64 queries, at most, share a head of keys; the largest has `strip`. Tiles have room for values of `padded_v`
-    elements. `blocks` take part. A page has `span` keys, or where there are none a sequence.
+    `rising`: `tokens`, where each sees a key more than the one before, else 1. `strips` of 64 queries, at most, share a head of
+    keys; the largest has `strip`. Tiles have room for values of `padded_v` elements. `blocks` take part. A page has `span` keys,
+    or where there are none a sequence.
     """
 
     batches: int32
     heads: int32
     shared_by: int32
     tokens: int32
+    rising: int32
     keys: int32
     columns: int32
     columns_v: int32
@@ -78,7 +80,6 @@ class DecodeCut:
     keys: int = 64
     stages: int = 3
     blocks: int = 2
-    causal: bool = False
     lengths: bool = False
     page: int = 0
     lse: bool = False
@@ -148,21 +149,20 @@ class AddCut:
 
 
 def decode_cut_of(
-    dim: int, dim_v: int, *, page: int = 0, lengths: bool = False, causal: bool = False, lse: bool = False, once: bool = True,
-    host: bool = False,
+    dim: int, dim_v: int, *, page: int = 0, lengths: bool = False, lse: bool = False, once: bool = True, host: bool = False,
 ) -> DecodeCut:  # fmt: skip
     """Return how heads of `dim` elements, and values of `dim_v`, are cut."""
     d, dv = (-(-n // 64) * 64 for n in (dim, dim_v))
     blocks = 2 if max(d, dv) <= 128 else 1
     stages = 2 if host else min(8, (_ROOM // blocks - 2048 - 2 * 64 * d) // (2 * 64 * (d + dv)))
-    return DecodeCut(d, dv, 64, stages, blocks, causal, lengths, page, lse, once)
+    return DecodeCut(d, dv, 64, stages, blocks, lengths, page, lse, once)
 
 
 def latent_cut_of(
-    *, page: int = 0, lengths: bool = False, causal: bool = False, lse: bool = False, once: bool = False
+    *, page: int = 0, lengths: bool = False, lse: bool = False, once: bool = False
 ) -> DecodeCut:
     """Return how a latent cache is cut: keys of 576 elements, whose first 512 are the values."""
-    return DecodeCut(576, 512, 64, 2, 1, causal, lengths, page, lse, once, groups=2, latent=True)
+    return DecodeCut(576, 512, 64, 2, 1, lengths, page, lse, once, groups=2, latent=True)
 
 
 __all__ = ["AddCut", "DecodeCut", "Part", "Rows", "Sizes", "decode_cut_of", "latent_cut_of"]

@@ -38,7 +38,7 @@ def add_parts(
     """
     b: int32 @ block[1] = id()
     times: int32 @ grid[1] = (s.columns_v + (4 * CUT.lanes - 1)) / (4 * CUT.lanes)  # that these columns are in a row
-    with partition(o, block[1], races="allow") as outs, partition(lse, block[1], races="allow") as logs, group(block[1]):
+    with partition(o, thread[1], races="allow") as out, partition(lse, thread[1], races="allow") as log, group(block[1]):
         t: int32 @ thread[1] = id()
         unit: int64 @ thread[1] = int64(b) * (CUT.warps // CUT.split) + t / 32 / CUT.split  # of rows' columns
         piece: int32 @ thread[1] = int32(unit / (times * s.strip))
@@ -53,34 +53,29 @@ def add_parts(
                     place = load_vector(leaders[2 * int64(piece)], 2)
                 else:
                     each: int32 = grid.count_tiles(s.keys, SIZE=CUT.keys)
-                    tiles: int32 = each * (s.batches * s.heads * s.strips)
-                    place[0], place[1] = grid.owners(piece * each, each, tiles, s.blocks)
+                    place[0], place[1] = grid.owners(piece * each, each, s.batches * s.heads * s.strips * each, s.blocks)
             for p in range(t / CUT.lanes % CUT.each, place[1] if place[1] > 1 else 0, CUT.each * CUT.deep):
                 few: Part[CUT.deep]
                 for i in range(CUT.deep):  # no branches between loads
                     n: int32 = p + i * CUT.each
                     unit_of: int32 = place[0] + min(n, place[1] - 1)
                     slot: int64 = (2 * unit_of + (1 if unit_of == place[0] else 0)) * s.strip + within / times
-                    four: vector(float32, 4) = load_vector(parts[slot * s.padded_v + min(c, s.padded_v - 4)], 4)
-                    log: float32 = part_logs[slot] * LOG2_E if n < place[1] else -math.inf
-                    few[i] = Part(four[0], four[1], four[2], four[3], log, 1)
+                    read: vector(float32, 4) = load_vector(parts[slot * s.padded_v + min(c, s.padded_v - 4)], 4)
+                    few[i] = Part(read[0], read[1], read[2], read[3], part_logs[slot] * LOG2_E if n < place[1] else -math.inf, 1)
                 for i in range(CUT.deep):
                     whole = join(whole, few[i])
         whole = block.reduce_apart(whole, OP=join, APART=CUT.lanes, TEAM=32 * CUT.split, THREADS=CUT.threads)
-        pair: int32 @ thread[1] = piece / s.strips
-        at: int64 @ thread[1] = pair / s.heads * s.o_batch + (pair % s.heads * s.shared_by + r / s.tokens) * s.o_head
-        with (
-            partition(outs, thread[1], at + r % s.tokens * s.o_token + c, races="allow") as out,
-            partition(logs, thread[1], int64(pair * s.shared_by) * s.tokens + r, races="allow") as log,
-            group(thread[1]),
-        ):  # fmt: skip
+        with group(thread[1]):
             if t % (32 * CUT.split) < CUT.lanes and place[1] > 1:
+                pair: int32 = piece / s.strips
+                head: int32 = pair % s.heads * s.shared_by + r / s.tokens
+                at: int64 = pair / s.heads * s.o_batch + head * s.o_head + r % s.tokens * s.o_token
+                factor: float32 = 1 / whole.total if whole.total > 0 else 0
                 if c < s.columns_v:
-                    factor: float32 = 1 / whole.total if whole.total > 0 else 0
                     four: vector(T, 4) = vector(T, 4)(T(whole.x * factor), T(whole.y * factor), T(whole.z * factor), T(whole.w * factor))
-                    store_vector(out[0], four)
+                    store_vector(out[at + c], four)
                 if CUT.lse and c == 0:
-                    log[0] = (whole.log + log2(whole.total)) * LN_2
+                    log[int64(pair * s.shared_by) * s.tokens + r] = (whole.log + log2(whole.total)) * LN_2
 
 
 EXAMPLES = {"add_parts": {"T": "float16", "CUT": AddCut(4, 4)}}

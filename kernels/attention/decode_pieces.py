@@ -31,8 +31,7 @@ def bring(
             pages: int32[CUT.together]
             keys: int32[CUT.together]
             for p in range(CUT.together):  # all are asked for before one is waited for
-                at: int32 = first + e + p * CUT.box
-                keys[p] = at if at < length else first
+                keys[p] = first + e + p * CUT.box if first + e + p * CUT.box < length else first
                 pages[p] = max(0, min(s.pages - 1, table[batch * s.wide + keys[p] / CUT.span])) if CUT.page > 0 else batch
             for p in range(CUT.together):
                 r: int32 = keys[p] % CUT.span if CUT.page > 0 else keys[p]

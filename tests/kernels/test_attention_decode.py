@@ -264,14 +264,14 @@ CALLS = {
         {"batches": 1, "keys": 300, "share": 2}, {"batches": 4, "heads": 4, "keys": 60},
     )),
     "pages": (
-        decode_cut_of(64, 64, page=32, lengths=True, causal=True, lse=True, host=True),
+        decode_cut_of(64, 64, page=32, lengths=True, lse=True, host=True),
         (
             {"batches": 1, "share": 2, "tokens": 2, "keys": 500, "page": 32, "lengths": [500]},
             {"batches": 6, "heads": 10, "tokens": 2, "keys": 60, "page": 32, "lengths": [60, 1, 33, 0, 60, 2]},
         ),
     ),
     "rows": (
-        decode_cut_of(64, 64, page=12, lengths=True, causal=True, lse=True, host=True),
+        decode_cut_of(64, 64, page=12, lengths=True, lse=True, host=True),
         (
             {"batches": 1, "share": 2, "tokens": 2, "keys": 500, "page": 12, "lengths": [500]},
             {"batches": 6, "heads": 10, "tokens": 2, "keys": 60, "page": 12, "lengths": [60, 1, 33, 0, 60, 2]},
@@ -337,7 +337,7 @@ def test_nobody_wrote_a_barrier() -> None:
 
 MACHINE = [
     ("float16", decode_cut_of(128, 128)), ("bfloat16", decode_cut_of(64, 64, lengths=True, page=16)),
-    ("bfloat16", decode_cut_of(128, 128, lengths=True, causal=True, lse=True, page=64)),
+    ("bfloat16", decode_cut_of(128, 128, lengths=True, lse=True, page=64)),
     ("bfloat16", decode_cut_of(128, 128, lengths=True, page=1)),
     ("bfloat16", decode_cut_of(128, 128, lengths=True, page=8)), ("bfloat16", decode_cut_of(192, 128)),
     ("float16", decode_cut_of(256, 256, lengths=True, lse=True)),

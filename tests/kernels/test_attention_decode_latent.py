@@ -96,8 +96,8 @@ def test_what_is_refused() -> None:
 @pytest.mark.parametrize(
     "cut",
     rarely(
-        [latent_cut_of(), latent_cut_of(page=1, lengths=True), latent_cut_of(page=64, lengths=True, causal=True, lse=True)],
-        but=[latent_cut_of(page=64, lengths=True, causal=True, lse=True)],
+        [latent_cut_of(), latent_cut_of(page=1, lengths=True), latent_cut_of(page=64, lengths=True, lse=True)],
+        but=[latent_cut_of(page=64, lengths=True, lse=True)],
     ),
 )
 def test_machine_code(cut: DecodeCut) -> None:

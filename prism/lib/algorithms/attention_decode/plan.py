@@ -109,7 +109,6 @@ def _plan(asked: Decoding, out: View, machine: Machine) -> Plan:
     has = {
         "page": asked.page,
         "lengths": asked.lengths is not None,
-        "causal": asked.causal and tokens > 1,
         "lse": asked.lse,
     }
     share, strips, strip = heads // kv_heads, -(-asked.rows // ROWS), min(asked.rows, ROWS)
@@ -121,7 +120,7 @@ def _plan(asked: Decoding, out: View, machine: Machine) -> Plan:
     tile = asked.q.size * cut.keys * (dim + (asked.v.shape[3] if asked.v else 0))
     blocks = best_blocks(tiles, pairs, slots, beside=beside, tile=tile, part=4 * strip * (cut.dim_v + 1), ragged=bool(has["lengths"]))
     sizes = (
-        batches, kv_heads, share, tokens, asked.keys, dim, out.shape[3], strips, strip,
+        batches, kv_heads, share, tokens, tokens if asked.causal else 1, asked.keys, dim, out.shape[3], strips, strip,
         0 if asked.table is None else asked.table.shape[1], asked.k.shape[0] if asked.page else 0, asked.k.shape[2],
         cut.dim_v, blocks,
         *(step // view.size for view in (asked.q, out) for step in view.strides[:3]), asked.scale,
