@@ -13,9 +13,10 @@ from prism.kernels.attention.decode_pieces import bring, put
 from prism.kernels.attention.softmax import LEAST, compare, exponentiate, mask
 from prism.lang import (
     CUtensorMap, attr, block, claim, const, constexpr, count, dtype, float32, fragment, grid, group, id, int32, int64,
-    load_vector, one, partition, prefetch_map, prism, ptr, requires, roles, row, set_registers, shared, shuffle_xor,
-    store_vector, template, thread, turns, vector, warp, warpgroup, wgmma,
+    load_vector, one, partition, prefetch_map, prism, ptr, requires, roles, row, set_registers, shared, store_vector,
+    template, thread, turns, vector, warp, warpgroup, wgmma,
 )  # fmt: skip
+from prism.lib.thread import operators
 
 
 @prism("global")
@@ -24,9 +25,9 @@ from prism.lang import (
 @attr("__launch_bounds__(CUT.threads, CUT.blocks)")
 def decode(
     q: ptr(const(T)) @ grid[1], k: const(CUtensorMap(T, 1, 1, 1, CUT.box, CUT.dim, swizzle=128)) @ grid[1],
-    v: const(CUtensorMap(T, 1, 1, 1, CUT.box, CUT.dim_v, swizzle=128)) @ grid[1], o: ptr(T) @ grid[1],
-    lse: ptr(float32) @ grid[1], parts: ptr(float32) @ grid[1], part_logs: ptr(float32) @ grid[1], leaders: ptr(int32) @ grid[1],
-    lengths: ptr(const(int32)) @ grid[1], table: ptr(const(int32)) @ grid[1], s: Sizes @ grid[1],
+    v: const(CUtensorMap(T, 1, 1, 1, CUT.box, CUT.dim_v, swizzle=128)) @ grid[1], table: ptr(const(int32)) @ grid[1],
+    o: ptr(T) @ grid[1], lse: ptr(float32) @ grid[1], parts: ptr(float32) @ grid[1], part_logs: ptr(float32) @ grid[1],
+    leaders: ptr(int32) @ grid[1], lengths: ptr(const(int32)) @ grid[1], s: Sizes @ grid[1],
 ):  # fmt: skip
     """`softmax(scale * q @ k.T) @ v` of up to 64 rows of each of `batches` times `heads` heads of keys, which are read once.
 
@@ -119,8 +120,7 @@ def decode(
                             wgmma(sums, weights, v_now, transpose_b=True)
             with consumers, group(warpgroup[1]):
                 for h in range(2):
-                    for x in range(2):
-                        total[h] += shuffle_xor(total[h], 1 << x)
+                    total[h] = warp.reduce_groups(total[h], OP=operators.add, SIZE=4)  # rows are four threads' together
                 if many == 1:
                     at: int64 @ warpgroup[1] = batch * s.o_batch + pair % s.heads * s.shared_by * s.o_head
                     to: Rows @ warpgroup[1] = Rows(at, s.o_head, s.o_token, int64(pair * s.shared_by) * s.tokens)
