@@ -66,14 +66,13 @@ def add_parts(
                     whole = join(whole, few[i])
         whole = block.reduce_apart(whole, OP=join, APART=CUT.lanes, TEAM=32 * CUT.split, THREADS=CUT.threads)
         with group(thread[1]):
-            if t % (32 * CUT.split) < CUT.lanes and place[1] > 1:
+            if t % (32 * CUT.split) < CUT.lanes and place[1] > 1 and c < s.columns_v:
                 pair: int32 = piece / s.strips
                 head: int32 = pair % s.heads * s.shared_by + r / s.tokens
                 at: int64 = pair / s.heads * s.o_batch + head * s.o_head + r % s.tokens * s.o_token
                 factor: float32 = 1 / whole.total if whole.total > 0 else 0
-                if c < s.columns_v:
-                    four: vector(T, 4) = vector(T, 4)(T(whole.x * factor), T(whole.y * factor), T(whole.z * factor), T(whole.w * factor))
-                    store_vector(out[at + c], four)
+                four: vector(T, 4) = vector(T, 4)(T(whole.x * factor), T(whole.y * factor), T(whole.z * factor), T(whole.w * factor))
+                store_vector(out[at + c], four)
                 if CUT.lse and c == 0:
                     log[int64(pair * s.shared_by) * s.tokens + r] = (whole.log + log2(whole.total)) * LN_2
 
