@@ -77,6 +77,7 @@ def owners(
     """Which block has tile `first` of `tiles`, and how many blocks have some of `many` from there on, as `deal_tiles` deals them.
 
     Perspective: thread.
+    Cost:        two divisions of 64-bit numbers.
     Errors:      there are at most as many blocks as tiles.
     Test:        tests/lib/grid/test_deal_tiles.py
     """
@@ -91,6 +92,7 @@ def count_tiles(length: int32 @ thread[1]) -> int32 @ thread[1]:
     """How many tiles of `SIZE` elements there are of `length`: one at least.
 
     Perspective: thread.
+    Cost:        a division by a constant.
     Test:        tests/lib/grid/test_deal_tiles.py
     """
     return max(1, length / SIZE + (1 if length % SIZE > 0 else 0))
