@@ -127,7 +127,7 @@ def decode(
                     put(outs, logs, sums, largest, total, top, CUT.columns * w, to, s, LSE=CUT.lse)
                 else:
                     slot: int64 @ warpgroup[1] = (2 * b + (1 if b == leader else 0)) * s.strip - top
-                    to: Rows @ warpgroup[1] = Rows(slot * s.padded_v, s.tokens * s.padded_v, s.padded_v, slot)
+                    to: Rows @ warpgroup[1] = Rows(slot * s.padded_v, int64(s.tokens) * s.padded_v, s.padded_v, slot)
                     put(kept, kept_logs, sums, largest, total, top, CUT.columns * w, to, s, LSE=True)
             if CUT.lengths and b == leader:
                 with loader, one(thread):
