@@ -7,8 +7,8 @@ import math
 from prism.kernels.attention.decode_cut import AddCut, Part, Sizes
 from prism.kernels.attention.softmax import LEAST, LN_2, LOG2_E
 from prism.lang import (
-    block, const, constexpr, count, dtype, fast_exp2_flush, float32, grid, group, id, int32, int64, load_vector, log2, partition,
-    prism, ptr, requires, shared, shuffle_xor, store_vector, template, thread, vector,
+    block, const, constexpr, dtype, fast_exp2_flush, float32, grid, group, id, int32, int64, load_vector, log2, partition,
+    prism, ptr, requires, store_vector, template, thread, vector,
 )  # fmt: skip
 
 
@@ -33,7 +33,7 @@ def add_parts(
 
     Perspective: grid. `CUT.lanes` threads have four columns each of a row, of each `CUT.each`th part; others, of up to
                  `CUT.split` warps of the block, whose sums are added up then, have the other parts.
-    Shapes:      `parts`, `part_logs`, `leaders`: as `decode` leaves them; where sequences have one length, there are no `leaders`.
+    Shapes:      `parts`, `part_logs`, `leaders`: as `decode` leaves them; of sequences of one length there are no `leaders`.
     Test:        tests/kernels/test_attention_decode.py
     """
     b: int32 @ block[1] = id()
@@ -70,8 +70,8 @@ def add_parts(
                 pair: int32 = piece / s.strips
                 head: int32 = pair % s.heads * s.shared_by + r / s.tokens
                 at: int64 = pair / s.heads * s.o_batch + head * s.o_head + r % s.tokens * s.o_token
-                factor: float32 = 1 / whole.total if whole.total > 0 else 0
-                four: vector(T, 4) = vector(T, 4)(T(whole.x * factor), T(whole.y * factor), T(whole.z * factor), T(whole.w * factor))
+                by: float32 = 1 / whole.total if whole.total > 0 else 0
+                four: vector(T, 4) = vector(T, 4)(T(whole.x * by), T(whole.y * by), T(whole.z * by), T(whole.w * by))
                 store_vector(out[at + c], four)
                 if CUT.lse and c == 0:
                     log[int64(pair * s.shared_by) * s.tokens + r] = (whole.log + log2(whole.total)) * LN_2

@@ -5,7 +5,7 @@ from __future__ import annotations
 from prism.kernels.attention.decode_cut import DecodeCut, Rows, Sizes
 from prism.kernels.attention.softmax import LN_2
 from prism.lang import (
-    CUtensorMap, block, column, const, constexpr, count, dtype, float32, fragment, grid, group, id, int32, int64, log2, one,
+    CUtensorMap, column, const, constexpr, count, dtype, float32, fragment, grid, group, int32, int64, log2, one,
     partition, prism, ptr, requires, row, shared, store_vector, template, thread, tma_load, vector, warp, warpgroup,
 )  # fmt: skip
 
@@ -21,23 +21,23 @@ def bring(
     """Load a tile of a sequence's keys or values from `first` on; zeros from `length` on, or for whole boxes the first one again.
 
     What is behind a sequence's last key may be anything, and 0 times that is not always 0. So maps end there, by an axis more
-    (packed.py), and a box that has no key of the sequence is not looked for. No page is outside of the cache, whatever `table` has.
+    (packed.py), and a box that has no key of the sequence is not looked for. Whatever `table` has, no page is outside of the cache.
 
     Perspective: warp.
     Test:        tests/kernels/test_attention_decode.py
     """
     with one(thread):
         for e in range(0, KEYS, CUT.together * CUT.box, unroll=1):
-            pages: int32[CUT.together]
+            page: int32[CUT.together]
             keys: int32[CUT.together]
             for p in range(CUT.together):  # all are asked for before one is waited for
                 keys[p] = first + e + p * CUT.box if first + e + p * CUT.box < length else first
-                pages[p] = max(0, min(s.pages - 1, table[batch * s.wide + keys[p] / CUT.span])) if CUT.page > 0 else batch
+                page[p] = max(0, min(s.pages - 1, table[batch * s.wide + keys[p] / CUT.span])) if CUT.page > 0 else batch
             for p in range(CUT.together):
                 r: int32 = keys[p] % CUT.span if CUT.page > 0 else keys[p]
                 end: int32 = min(s.span, length - keys[p] + r)
                 tma_load(
-                    tile[e + p * CUT.box, 0], x[pages[p], end, head, s.span - end + r, 0], cache="evict_first" if CUT.once else "",
+                    tile[e + p * CUT.box, 0], x[page[p], end, head, s.span - end + r, 0], cache="evict_first" if CUT.once else "",
                 )  # fmt: skip
 
 

@@ -14,7 +14,22 @@ import pytest
 
 import prism
 from prism.interpret import SCHEDULES, MachineError, run
-from prism.lang import block, const, constexpr, float32, grid, group, id, int32, partition, ptr, requires, struct, template, thread
+from prism.lang import (
+    block,
+    const,
+    constexpr,
+    float32,
+    grid,
+    group,
+    id,
+    int32,
+    partition,
+    ptr,
+    requires,
+    struct,
+    template,
+    thread,
+)
 from prism.lang import prism as mark
 from tests.mutation import without_barriers
 
@@ -48,7 +63,16 @@ def apart(x: ptr(const(int32)) @ grid[1], y: ptr(int32) @ grid[1], z: ptr(float3
                 most[0] = value.most
 
 
-CUTS = [(1, 32, 64), (8, 32, 32), (8, 128, 256), (32, 128, 128), (32, 32, 64), (64, 128, 128), (128, 128, 128), (1, 256, 256)]
+CUTS = [
+    (1, 32, 64),
+    (8, 32, 32),
+    (8, 128, 256),
+    (32, 128, 128),
+    (32, 32, 64),
+    (64, 128, 128),
+    (128, 128, 128),
+    (1, 256, 256),
+]
 """Threads apart, of a team, of a block: warps alone, several, none to add."""
 
 

@@ -3,7 +3,7 @@
 Tests of prism/lib/grid: tiles.
 """
 
-# ruff: noqa: F821, I001 -- names that kernels declare
+# ruff: noqa: I001 -- names that kernels declare
 
 from __future__ import annotations
 
@@ -38,14 +38,18 @@ def dealt(
     me: int32 @ block[1] = id()
     blocks: int32 @ grid[1] = count(block[1])
     with (
-        partition(y, thread[1], lambda i: i, races="allow") as tiles, partition(z, thread[1], lambda i: i, races="allow") as facts,
-        group(block[1]),
-    ):
+        partition(y, thread[1], lambda i: i, races="allow") as tiles,
+        partition(z, thread[1], lambda i: i, races="allow") as facts, group(block[1]),
+    ):  # fmt: skip
 
         @requires(block[1], thread[64])
         def work(
-            segment: int32 @ block[1], length: int32 @ block[1], first: int32 @ block[1], last: int32 @ block[1],
-            leader: int32 @ block[1], parts: int32 @ block[1],
+            segment: int32 @ block[1],
+            length: int32 @ block[1],
+            first: int32 @ block[1],
+            last: int32 @ block[1],
+            leader: int32 @ block[1],
+            parts: int32 @ block[1],
         ):
             with one(thread):
                 for tile in range(first, last):
@@ -74,7 +78,9 @@ def wanted(lengths: Any, many: int, blocks: int) -> tuple[Any, Any]:
     return np.array(y, np.int32), np.array(z, np.int32)
 
 
-def launch(lengths: Any, many: int, blocks: int, most: int, program: Program | None = None, **how: Any) -> tuple[Any, Any]:
+def launch(
+    lengths: Any, many: int, blocks: int, most: int, program: Program | None = None, **how: Any
+) -> tuple[Any, Any]:
     """Return what `dealt` leaves; `lengths`: None where all segments have `most` elements, of three groups."""
     groups, given = (3, np.zeros(1, np.int32)) if lengths is None else (len(lengths), np.array(lengths, np.int32))
     y, z = np.zeros((groups * many, MOST), np.int32), np.zeros((groups * many, 3), np.int32)

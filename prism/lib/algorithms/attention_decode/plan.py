@@ -118,7 +118,9 @@ def _plan(asked: Decoding, out: View, machine: Machine) -> Plan:
     tiles = pairs * max(1, -(-asked.keys // cut.keys))
     slots, beside = (HOST_BLOCKS, 1) if machine.host else (machine.multiprocessors, cut.blocks)
     tile = asked.q.size * cut.keys * (dim + (asked.v.shape[3] if asked.v else 0))
-    blocks = best_blocks(tiles, pairs, slots, beside=beside, tile=tile, part=4 * strip * (cut.dim_v + 1), ragged=bool(has["lengths"]))
+    blocks = best_blocks(
+        tiles, pairs, slots, beside=beside, tile=tile, part=4 * strip * (cut.dim_v + 1), ragged=bool(has["lengths"])
+    )
     sizes = (
         batches, kv_heads, share, tokens, tokens if asked.causal else 1, asked.keys, dim, out.shape[3], strips, strip,
         0 if asked.table is None else asked.table.shape[1], asked.k.shape[0] if asked.page else 0, asked.k.shape[2],
