@@ -32,11 +32,12 @@ def decode(
     """`softmax(scale * q @ k.T) @ v` of up to 64 rows of each of `batches` times `heads` heads of keys, which are read once.
 
     Perspective: grid, of `s.blocks` blocks.
-    Shapes:      `q`, `o`: batches x (heads * shared_by) x tokens x columns, whose steps `s` has. `k`, `v`: batches x ends x heads x
-                 keys, or pages x ends x heads x `CUT.page`, of which `table` has numbers for each sequence; [., e, h, `s.span` - e + k]
-                 is key k where that is below e, and zeros are behind it. `parts`, `part_logs`: two slots of `s.strip` rows for each
-                 block, of what several blocks have a part of. `leaders`, of sequences with `lengths`: for each head and strip of
-                 queries the first block that has a part, and how many have.
+    Shapes:      `q`, `o`: batches x (heads * shared_by) x tokens x columns, whose steps `s` has.
+                 `k`, `v`: batches x ends x heads x keys, or pages x ends x heads x `CUT.page`, whose numbers `table` has for each
+                 sequence; [., e, h, `s.span` - e + k] is key k where that is below e, and there are zeros behind it.
+                 `parts`, `part_logs`: two slots of `s.strip` rows for each block, of what several blocks have a part of.
+                 `leaders`, of sequences with `lengths`: for each head and strip of queries the first block that has a part, and
+                 how many have.
     Numerics:    as of `attend`; each part is divided by its own sum.
     Test:        tests/kernels/test_attention_decode.py, tests/gpu/test_attention_decode.py
     """

@@ -21,7 +21,8 @@ def bring(
     """Load a tile of a sequence's keys or values from `first` on; zeros from `length` on, or for whole boxes the first one again.
 
     What is behind a sequence's last key may be anything, and 0 times that is not always 0. So maps end there, by an axis more
-    (packed.py), and a box that has no key of the sequence is not looked for. Whatever `table` has, no page is outside of the cache.
+    (packed.py), and a box that has no key of the sequence is not looked for. Whatever `table` has, no page is outside of
+    the cache.
 
     Perspective: warp.
     Test:        tests/kernels/test_attention_decode.py

@@ -108,9 +108,9 @@ def deal_tiles(
     """`WORK(segment, length, first, last, leader, parts)` for what block `b` has: as many tiles as others, or one less.
 
     There are `blocks` blocks, and `groups` of `many` segments. Those of group g have `lengths[g]` elements each, but not more
-    than `most`; where not `UNEVEN`, `most`. Tiles of `SIZE` elements are numbered through all segments, and a block has some that
-    follow one another: of each segment tiles `first` to `last`. Blocks `leader` to `leader + parts - 1` have some of it. A segment
-    of no elements has a tile all the same, so each is some block's.
+    than `most`; where not `UNEVEN`, `most`. Tiles of `SIZE` elements are numbered through all segments, and a block has some
+    that follow one another: of each segment tiles `first` to `last`. Blocks `leader` to `leader + parts - 1` have some of it.
+    A segment of no elements has a tile all the same, so each is some block's.
 
     Perspective: block, of `THREADS` threads.
     Shapes:      there are fewer than 2^31 tiles in all. Blocks beyond their number have nothing.
