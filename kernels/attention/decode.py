@@ -71,7 +71,6 @@ def decode(
             leader: int32 @ block[1], many: int32 @ block[1],
         ):
             pair: int32 @ block[1] = piece / s.strips
-            batch: int32 @ block[1] = pair / s.heads
             top: int32 @ block[1] = piece % s.strips * 64
             least: int32 @ block[1] = length - (s.rising - 1)  # keys that all tokens see
             high: int32[2] @ thread[1]
@@ -82,12 +81,13 @@ def decode(
                 with group(thread[1]):
                     for h in range(2):
                         high[h] = least + (top + row(scores, 2 * h)) % s.rising
-                    at: int64 = batch * s.q_batch + pair % s.heads * s.shared_by * s.q_head
+                    at: int64 = pair / s.heads * s.q_batch + pair % s.heads * s.shared_by * s.q_head
                     for e in range(8 * t, 64 * CUT.dim, 8 * 128 * CUT.groups):
                         r: int32 = top + e / CUT.dim
-                        there: bool = r < s.shared_by * s.tokens and e % CUT.dim < s.columns
-                        n: int64 = at + r / s.tokens * s.q_head + r % s.tokens * s.q_token + e % CUT.dim
-                        store_vector(to[e], load_vector(q[n], 8) if there else vector(T, 8)(0))
+                        few: vector(T, 8) = vector(T, 8)(0)
+                        if r < s.shared_by * s.tokens and e % CUT.dim < s.columns:
+                            few = load_vector(q[at + r / s.tokens * s.q_head + r % s.tokens * s.q_token + e % CUT.dim], 8)
+                        store_vector(to[e], few)
             @requires(warpgroup[1])
             def look(j: int32 @ block[1]):
                 if j + CUT.keys > least:
@@ -102,7 +102,7 @@ def decode(
             with claim(q_tile, consumers) as q_now:
                 for j in range(first * CUT.keys, min(last * CUT.keys, length), CUT.keys):
                     with claim(k_tile, loader) as k_in:
-                        bring(k_in, k, batch, pair % s.heads, j, length, table, s, CUT=CUT)
+                        bring(k_in, k, pair / s.heads, pair % s.heads, j, length, table, s, CUT=CUT)
                     if CUT.latent:
                         with claim(k_tile, consumers) as k_now:
                             with turns(workers), group(warpgroup[1]):  # one weighs scores while the other makes its own
@@ -113,7 +113,7 @@ def decode(
                     else:
                         v_tile: shared(T[CUT.keys, CUT.dim_v], ring=CUT.stages, swizzle=128)
                         with claim(v_tile, bringer) as v_in:
-                            bring(v_in, v, batch, pair % s.heads, j, length, table, s, CUT=CUT)
+                            bring(v_in, v, pair / s.heads, pair % s.heads, j, length, table, s, CUT=CUT)
                         with claim(k_tile, consumers) as k_now, group(warpgroup[1]):
                             wgmma(scores, q_now, k_now, accumulate=False)
                         with consumers, group(warpgroup[1]):
@@ -124,7 +124,7 @@ def decode(
                 for h in range(2):
                     total[h] = warp.reduce_groups(total[h], OP=operators.add, SIZE=4)  # rows are four threads' together
                 if many == 1:
-                    at: int64 @ warpgroup[1] = batch * s.o_batch + pair % s.heads * s.shared_by * s.o_head
+                    at: int64 @ warpgroup[1] = pair / s.heads * s.o_batch + pair % s.heads * s.shared_by * s.o_head
                     to: Rows @ warpgroup[1] = Rows(at, s.o_head, s.o_token, int64(pair * s.shared_by) * s.tokens)
                     put(outs, logs, sums, largest, total, top, CUT.columns * w, to, s, LSE=CUT.lse)
                 else:
