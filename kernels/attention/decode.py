@@ -79,8 +79,6 @@ def decode(
             total: float32[2] @ thread[1] = [0, 0]
             with claim(q_tile, consumers) as q_in, partition(q_in, thread[1], lambda e: (e / CUT.dim, e % CUT.dim)) as to:
                 with group(thread[1]):
-                    for h in range(2):
-                        high[h] = least + (top + row(scores, 2 * h)) % s.rising
                     at: int64 = pair / s.heads * s.q_batch + pair % s.heads * s.shared_by * s.q_head
                     for e in range(8 * t, 64 * CUT.dim, 8 * 128 * CUT.groups):
                         r: int32 = top + e / CUT.dim
@@ -88,6 +86,8 @@ def decode(
                         if r < s.shared_by * s.tokens and e % CUT.dim < s.columns:
                             few = load_vector(q[at + r / s.tokens * s.q_head + r % s.tokens * s.q_token + e % CUT.dim], 8)
                         store_vector(to[e], few)
+                    for h in range(2):
+                        high[h] = least + (top + row(scores, 2 * h)) % s.rising
             @requires(warpgroup[1])
             def look(j: int32 @ block[1]):
                 if j + CUT.keys > least:

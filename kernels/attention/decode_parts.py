@@ -45,6 +45,9 @@ def add_parts(
         within: int32 @ thread[1] = int32(unit - int64(piece) * (times * s.strip))
         r: int32 @ thread[1] = piece % s.strips * 64 + within / times
         c: int32 @ thread[1] = (within % times * CUT.lanes + t % CUT.lanes) * 4
+        pair: int32 @ thread[1] = piece / s.strips
+        head: int32 @ thread[1] = pair % s.heads * s.shared_by + r / s.tokens
+        at: int64 @ thread[1] = pair / s.heads * s.o_batch + head * s.o_head + r % s.tokens * s.o_token
         place: vector(int32, 2) @ thread[1] = vector(int32, 2)(0, 1)
         whole: Part @ thread[1] = Part(0, 0, 0, 0, LEAST, 0)
         with group(thread[1]):
@@ -67,9 +70,6 @@ def add_parts(
         whole = block.reduce_apart(whole, OP=join, APART=CUT.lanes, TEAM=32 * CUT.split, THREADS=CUT.threads)
         with group(thread[1]):
             if t % (32 * CUT.split) < CUT.lanes and place[1] > 1 and c < s.columns_v:
-                pair: int32 = piece / s.strips
-                head: int32 = pair % s.heads * s.shared_by + r / s.tokens
-                at: int64 = pair / s.heads * s.o_batch + head * s.o_head + r % s.tokens * s.o_token
                 by: float32 = 1 / whole.total if whole.total > 0 else 0
                 four: vector(T, 4) = vector(T, 4)(T(whole.x * by), T(whole.y * by), T(whole.z * by), T(whole.w * by))
                 store_vector(out[at + c], four)

@@ -77,12 +77,14 @@ def owners(
     """Which block has tile `first` of `tiles`, and how many blocks have some of `many` from there on, as `deal_tiles` deals them.
 
     Perspective: thread.
-    Cost:        two divisions of 64-bit numbers.
+    Cost:        five divisions.
     Errors:      there are at most as many blocks as tiles.
     Test:        tests/lib/grid/test_deal_tiles.py
     """
-    leader: int32 = int32((int64(first + 1) * blocks - 1) / tiles)
-    return leader, int32((int64(first + many) * blocks - 1) / tiles) - leader + 1
+    each: int32 = tiles / blocks
+    more: int32 = tiles - each * blocks  # blocks that have one more
+    leader: int32 = max(first / (each + 1), (first - more) / each)
+    return leader, max((first + many - 1) / (each + 1), (first + many - 1 - more) / each) - leader + 1
 
 
 @prism("device")
@@ -132,8 +134,9 @@ def deal_tiles(
         of_one: int32 @ block[1] = block.scan(before, 0, WIDTH=1, OP=operators.add, EXCLUSIVE=True)
         tiles = many * of_one
     share: int32 @ block[1] = min(blocks, tiles)
-    begin: int32 @ block[1] = min(int32(int64(b) * tiles / share), tiles - 1)
-    end: int32 @ block[1] = int32(int64(b + 1) * tiles / share) if b < share else 0
+    more: int32 @ block[1] = tiles % share  # blocks that have one more
+    begin: int32 @ block[1] = min(tiles / share * b + min(b, more), tiles - 1)
+    end: int32 @ block[1] = begin + tiles / share + (1 if b < more else 0) if b < share else 0
     segment: int32 @ block[1] = begin / each
     start: int32 @ block[1] = segment * each  # the first of its tiles
     if UNEVEN:

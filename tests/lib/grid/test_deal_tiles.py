@@ -68,7 +68,7 @@ def wanted(lengths: Any, many: int, blocks: int) -> tuple[Any, Any]:
     total, y, z, start = sum(counts), [], [], 0
     blocks = min(blocks, total)
     owner = np.concatenate(
-        [np.full((b + 1) * total // blocks - b * total // blocks, b) for b in range(blocks)]  # as even as can be
+        [np.full(total // blocks + (b < total % blocks), b) for b in range(blocks)]  # the first ones have one more
     )
     for n, length in zip(counts, np.repeat(lengths, many), strict=True):
         own = owner[start : start + n]
