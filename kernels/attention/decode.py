@@ -64,11 +64,10 @@ def decode(
                 set_registers(CUT.registers)
         with loader, one(thread):
             prefetch_map(k)
-            prefetch_map(v)
         @requires(block[1], thread[CUT.threads])
         def attend_piece(
             piece: int32 @ block[1], length: int32 @ block[1], first: int32 @ block[1], last: int32 @ block[1],
-            leader: int32 @ block[1], many: int32 @ block[1],
+            start: int32 @ block[1], tiles: int32 @ block[1],
         ):
             pair: int32 @ block[1] = piece / s.strips
             top: int32 @ block[1] = piece % s.strips * 64
@@ -88,6 +87,7 @@ def decode(
                         store_vector(to[e], few)
                     for h in range(2):
                         high[h] = least + (top + row(scores, 2 * h)) % s.rising
+            place: vector(int32, 2) @ block[1] = grid.owners(start, grid.count_tiles(length, SIZE=CUT.keys), tiles, s.blocks)
             @requires(warpgroup[1])
             def look(j: int32 @ block[1]):
                 if j + CUT.keys > least:
@@ -123,17 +123,17 @@ def decode(
             with consumers, group(warpgroup[1]):
                 for h in range(2):
                     total[h] = warp.reduce_groups(total[h], OP=operators.add, SIZE=4)  # rows are four threads' together
-                if many == 1:
+                if place[1] == 1:
                     at: int64 @ warpgroup[1] = pair / s.heads * s.o_batch + pair % s.heads * s.shared_by * s.o_head
                     to: Rows @ warpgroup[1] = Rows(at, s.o_head, s.o_token, int64(pair * s.shared_by) * s.tokens)
                     put(outs, logs, sums, largest, total, top, CUT.columns * w, to, s, LSE=CUT.lse)
                 else:
-                    slot: int64 @ warpgroup[1] = (2 * b + (1 if b == leader else 0)) * s.strip - top
+                    slot: int64 @ warpgroup[1] = (2 * b + (1 if b == place[0] else 0)) * s.strip - top
                     to: Rows @ warpgroup[1] = Rows(slot * s.padded_v, int64(s.tokens) * s.padded_v, s.padded_v, slot)
                     put(kept, kept_logs, sums, largest, total, top, CUT.columns * w, to, s, LSE=True)
-            if CUT.lengths and b == leader:
+            if CUT.lengths and b == place[0]:
                 with loader, one(thread):
-                    store_vector(marks[2 * int64(piece)], vector(int32, 2)(leader, many))
+                    store_vector(marks[2 * int64(piece)], place)
 
         grid.deal_tiles(
             b, s.blocks, lengths, s.batches, s.heads * s.strips, s.keys,

@@ -56,7 +56,7 @@ def add_parts(
                     place = load_vector(leaders[2 * int64(piece)], 2)
                 else:
                     each: int32 = grid.count_tiles(s.keys, SIZE=CUT.keys)
-                    place[0], place[1] = grid.owners(piece * each, each, s.batches * s.heads * s.strips * each, s.blocks)
+                    place = grid.owners(piece * each, each, s.batches * s.heads * s.strips * each, s.blocks)
             for p in range(t / CUT.lanes % CUT.each, place[1] if place[1] > 1 else 0, CUT.each * CUT.deep):
                 few: Part[CUT.deep]
                 for i in range(CUT.deep):  # no branches between loads

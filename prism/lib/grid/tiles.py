@@ -1,8 +1,8 @@
 """The blocks of a launch draw the numbers of its tiles."""
 
 from prism.lang import (
-    atomic_increment, block, claim, const, constexpr, count, function, grid, group, id, int32, int64, one, partition, prism, ptr,
-    requires, roles, shared, static_assert, template, thread, uint32, uint64, warp,
+    atomic_increment, block, claim, const, constexpr, count, function, grid, group, id, int32, one, partition, prism, ptr,
+    requires, roles, shared, static_assert, template, thread, uint32, uint64, vector, warp,
 )
 from prism.lib.grid.ticket import Ticket
 from prism.lib.thread import operators
@@ -73,18 +73,18 @@ def dynamic_tiles(
 @requires(thread[1])
 def owners(
     first: int32 @ thread[1], many: int32 @ thread[1], tiles: int32 @ thread[1], blocks: int32 @ thread[1]
-) -> (int32, int32) @ thread[1]:
+) -> vector(int32, 2) @ thread[1]:
     """Which block has tile `first` of `tiles`, and how many blocks have some of `many` from there on, as `deal_tiles` deals them.
 
     Perspective: thread.
     Cost:        five divisions.
-    Errors:      there are at most as many blocks as tiles.
     Test:        tests/lib/grid/test_deal_tiles.py
     """
-    each: int32 = tiles / blocks
-    more: int32 = tiles - each * blocks  # blocks that have one more
+    share: int32 = min(blocks, tiles)
+    each: int32 = tiles / share
+    more: int32 = tiles - each * share  # blocks that have one more
     leader: int32 = max(first / (each + 1), (first - more) / each)
-    return leader, max((first + many - 1) / (each + 1), (first + many - 1 - more) / each) - leader + 1
+    return vector(int32, 2)(leader, max((first + many - 1) / (each + 1), (first + many - 1 - more) / each) - leader + 1)
 
 
 @prism("device")
@@ -107,12 +107,12 @@ def deal_tiles(
     b: int32 @ block[1], blocks: int32 @ block[1], lengths: ptr(const(int32)) @ grid[1], groups: int32 @ block[1],
     many: int32 @ block[1], most: int32 @ block[1],
 ):
-    """`WORK(segment, length, first, last, leader, parts)` for what block `b` has: as many tiles as others, or one less.
+    """`WORK(segment, length, first, last, start, tiles)` for what block `b` has: as many tiles as others, or one less.
 
     There are `blocks` blocks, and `groups` of `many` segments. Those of group g have `lengths[g]` elements each, but not more
     than `most`; where not `UNEVEN`, `most`. Tiles of `SIZE` elements are numbered through all segments, and a block has some
-    that follow one another: of each segment tiles `first` to `last`. Blocks `leader` to `leader + parts - 1` have some of it.
-    A segment of no elements has a tile all the same, so each is some block's.
+    that follow one another: of each segment tiles `first` to `last`. The segment's own first tile is number `start` of `tiles` in
+    all, which `grid.owners` asks for. A segment of no elements has a tile all the same, so each is some block's.
 
     Perspective: block, of `THREADS` threads.
     Shapes:      there are fewer than 2^31 tiles in all. Blocks beyond their number have nothing.
@@ -154,9 +154,6 @@ def deal_tiles(
     while start < end:
         length: int32 @ block[1] = max(0, min(lengths[segment / many], most)) if UNEVEN else most
         n: int32 @ block[1] = grid.count_tiles(length, SIZE=SIZE)
-        leader: int32 @ block[1] = 0
-        parts: int32 @ block[1] = 0
-        leader, parts = grid.owners(start, n, tiles, share)
-        WORK(segment, length, max(begin - start, 0), min(n, end - start), leader, parts)
+        WORK(segment, length, max(begin - start, 0), min(n, end - start), start, tiles)
         segment += 1
         start += n

@@ -14,7 +14,7 @@ import pytest
 
 from prism.interpret import SCHEDULES, MachineError, run
 from prism.lang import (
-    attr, block, const, constexpr, count, grid, group, id, int32, one, partition, ptr, requires, template, thread,
+    attr, block, const, constexpr, count, grid, group, id, int32, one, partition, ptr, requires, template, thread, vector,
 )  # fmt: skip
 from prism.lang import prism as mark
 from prism.lang.tree.plan import Program
@@ -38,7 +38,7 @@ def dealt(
     me: int32 @ block[1] = id()
     blocks: int32 @ grid[1] = count(block[1])
     with (
-        partition(y, thread[1], lambda i: i, races="allow") as tiles,
+        partition(y, thread[1], lambda i: i, races="allow") as seen,
         partition(z, thread[1], lambda i: i, races="allow") as facts, group(block[1]),
     ):  # fmt: skip
 
@@ -48,16 +48,17 @@ def dealt(
             length: int32 @ block[1],
             first: int32 @ block[1],
             last: int32 @ block[1],
-            leader: int32 @ block[1],
-            parts: int32 @ block[1],
+            start: int32 @ block[1],
+            tiles: int32 @ block[1],
         ):
+            place: vector(int32, 2) @ block[1] = grid.owners(start, grid.count_tiles(length, SIZE=4), tiles, blocks)
             with one(thread):
                 for tile in range(first, last):
-                    tiles[40 * segment + tile] = tiles[40 * segment + tile] + me + 1
-                if me == leader:
+                    seen[40 * segment + tile] = seen[40 * segment + tile] + me + 1
+                if me == place[0]:
                     facts[3 * segment] = length
-                    facts[3 * segment + 1] = leader
-                    facts[3 * segment + 2] = parts
+                    facts[3 * segment + 1] = place[0]
+                    facts[3 * segment + 2] = place[1]
 
         grid.deal_tiles(me, blocks, lengths, groups, many, most, WORK=work, SIZE=4, UNEVEN=UNEVEN, THREADS=64)
 

@@ -174,11 +174,12 @@ def best_blocks(tiles: int, pairs: int, slots: int, *, beside: int, tile: int, p
     Several cover each other's beginnings and ends: worth a hundredth of reading `tiles` of `tile` bytes. One alone leaves half of
     the parts, of `part` bytes, each of which is written, and read at half of the speed of keys; or none. Where there are
     nearly as many heads as multiprocessors, each has a block, though some have none: 10 in 14 read as fast as all do with parts,
-    and 9 where these are of many rows.
+    and 9 where these are of many rows. So has each of many heads, of eight tiles or more: then whoever is done gets the next one.
     """
     many, few = (blocks_of(tiles, pairs, each * slots) for each in (beside, 1))
     enough = 9 if part >= 1 << 13 else 10
-    if beside > 1 and not ragged and enough * slots <= 14 * pairs <= 14 * slots:
+    near = enough * slots <= 14 * pairs <= 14 * slots
+    if beside > 1 and not ragged and (near or (pairs >= 3 * beside * slots and tiles >= 8 * pairs)):
         return pairs
     if few == many or not pairs % many or (few % pairs and pairs % few):
         return many
