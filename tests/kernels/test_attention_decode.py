@@ -184,11 +184,12 @@ def test_how_many_blocks() -> None:
     [
         ("128x1x4096", 128), ("16x8x8192", 128), ("1x1x65536", 132), ("1x8x16384", 128), ("16x1x16384", 128), ("60x1x8192", 120),
         ("128x8x1024", 1024), ("120x8x1536", 960), ("300x8x256", 240), ("70x8x2000", 264), ("1x8x65536", 264),
-        ("8x8x16384", 256), ("64x4x4096", 256), ("100x1x4096", 100), ("90x1x4096", 90), ("80x1x4096", 240), ("11x8x4096", 264), ("24x4x4096", 96), ("1x8x1024", 128),
+        ("8x8x16384", 256), ("64x4x4096", 256), ("100x1x4096", 100), ("90x1x4096", 90), ("80x1x4096", 240),
+        ("11x8x4096", 264), ("24x4x4096", 96), ("1x8x1024", 128),
     ],
 )  # fmt: skip
 def test_blocks_of_a_multiprocessor(shape: str, blocks: int) -> None:
-    """One where it leaves no parts, or many fewer bytes of them; else two; or a head's each. 32 heads of queries, of 128 elements, on an H200."""
+    """One where it leaves no parts, or fewer bytes of them; else two; or one a head. 32 heads of 128 elements, on an H200."""
     batches, heads, keys = map(int, shape.split("x"))
     tiles, sizes = batches * heads * keys // 64, {"tile": 64 * 512, "part": 32 // heads * 132 * 4}
     assert plan.best_blocks(tiles, batches * heads, 132, beside=2, **sizes, ragged=False) == blocks
