@@ -817,12 +817,12 @@ class Grid(LevelName):
             groups: int32 @ block[1], many: int32 @ block[1], most: int32 @ block[1], *, WORK: function,
             SIZE: constexpr(int), UNEVEN: constexpr(bool), THREADS: constexpr(int))
 
-        `WORK(segment, length, first, last, leader, parts)` for what block `b` of `blocks` has: as many tiles as others, or one less.
+        `WORK(segment, length, first, last, start, tiles)` for what block `b` has: as many tiles as others, or one less.
 
-        There are `groups` of `many` segments. Those of group g have `lengths[g]` elements each, but not more than `most`; where not
-        `UNEVEN`, `most`. Tiles of `SIZE` elements are numbered through all segments, and a block has some that follow one another:
-        of each segment tiles `first` to `last`. Blocks `leader` to `leader + parts - 1` have some of it. A segment of no elements has
-        a tile all the same, so each is some block's.
+        There are `blocks` blocks, and `groups` of `many` segments. Those of group g have `lengths[g]` elements each, but not more
+        than `most`; where not `UNEVEN`, `most`. Tiles of `SIZE` elements are numbered through all segments, and a block has some
+        that follow one another: of each segment tiles `first` to `last`. The segment's own first tile is number `start` of `tiles` in
+        all, which `grid.owners` asks for. A segment of no elements has a tile all the same, so each is some block's.
 
         Perspective: block, of `THREADS` threads.
         Shapes:      there are fewer than 2^31 tiles in all. Blocks beyond their number have nothing."""
@@ -1041,12 +1041,11 @@ class Grid(LevelName):
     @staticmethod
     def owners(first: Any, many: Any, tiles: Any, blocks: Any) -> Any:
         """grid.owners(first: int32 @ thread[1], many: int32 @ thread[1], tiles: int32 @ thread[1],
-            blocks: int32 @ thread[1]) -> (int32, int32) @ thread[1]
+            blocks: int32 @ thread[1]) -> vector(int32, 2) @ thread[1]
 
         Which block has tile `first` of `tiles`, and how many blocks have some of `many` from there on, as `deal_tiles` deals them.
 
-        Perspective: thread.
-        Errors:      there are at most as many blocks as tiles."""
+        Perspective: thread."""
 
     @staticmethod
     def pipeline(a: Any, b: Any, users: Any, start: Any, stop: Any, *, STAGES: int, THREADS: int, STEP: int, FILL: Any, USE: Any, A: Any = ..., B: Any = ..., ROWS_A: int = ..., COLUMNS_A: int = ..., SWIZZLE_A: int = ..., ROWS_B: int = ..., COLUMNS_B: int = ..., SWIZZLE_B: int = ..., WARPS: int = ..., AHEAD: int = ..., CLUSTER: int = ...) -> None:
