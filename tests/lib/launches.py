@@ -111,7 +111,7 @@ def alone() -> dict[str, Launch]:
             test_reduce_apart.apart, 128, (ints(128), none(128), none(128, "float32")), {"APART": 8, "TEAM": 64, "THREADS": 128}
         ),
         "dealt": Launch(
-            test_deal_tiles.dealt, 64, (none(240), none(18), np.array([5, 0, 90], np.int32), 3, 2, 100), {"UNEVEN": True}
+            test_deal_tiles.dealt, 64, (none(600), none(18), np.array([5, 0, 90], np.int32), 3, 2, 100), {"UNEVEN": True}
         ),
         "valid": Launch(test_reduce_more.valid_ones, 96, (words(96), none(96, "uint64"), 70, FIRST), OF_MAPS),
         "reduce-segments": Launch(

@@ -23,7 +23,6 @@ from prism.lang.keep.bases import Value
 from prism.lang.keep.memo import memoize
 from prism.lang.tree.walk import subexpressions
 from prism.lang.types import Pointer, TensorMap
-from prism.lang.types.perspective import Level
 
 WAIT = "px_follow();"
 
@@ -38,19 +37,19 @@ class Waits(Value):
 def waits(function: tree.Function) -> Waits:
     """Return where a kernel waits: all its threads once, or those of each role that reach memory of the grid."""
     outside = frozenset(p for p in function.parameters if isinstance(p.type, Pointer | TensorMap))
-    return _waits(function.body, outside, None)
+    return _waits(function.body, outside, roles=False)
 
 
-def _waits(body: tree.Body, outside: frozenset[tree.Symbol], role: tree.Role | None) -> Waits:
+def _waits(body: tree.Body, outside: frozenset[tree.Symbol], *, roles: bool) -> Waits:
     first = _first(body, outside)
     if isinstance(first, tree.Specialise):  # invariant: nobody reaches memory of the grid before a wait of its own role
-        of = [_waits(one.body, outside, one) for one in first.roles]
+        of = [_waits(role.body, outside, roles=True) for role in first.roles]
         return Waits(frozenset().union(*(w.before for w in of)), frozenset().union(*(w.behind for w in of)))
     if first is None:
         return Waits()
     inside = None
-    if role and isinstance(first, tree.For | tree.While) and not _names(first, outside):
-        inside = _first(first.body, outside, role if isinstance(first, tree.While) else None)
+    if roles and isinstance(first, tree.For | tree.While) and not _names(first, outside):
+        inside = _first(first.body, outside, claims=isinstance(first, tree.While))
     if isinstance(inside, tree.For):
         # `for tile: place = f(tile); for k: load(x, place, k)`: before `for k`, so `f` of the first tile need not wait; later
         # trips find the wait over. Behind `for tile` for a role that had no tile.
@@ -58,10 +57,10 @@ def _waits(body: tree.Body, outside: frozenset[tree.Symbol], role: tree.Role | N
     return Waits(frozenset({first}))
 
 
-def _first(body: tree.Body, outside: frozenset[tree.Symbol], role: tree.Role | None = None) -> tree.Stmt | None:
+def _first(body: tree.Body, outside: frozenset[tree.Symbol], *, claims: bool = False) -> tree.Stmt | None:
     """Return the first statement, of those that all threads of a body run once, that reaches memory of the grid.
 
-    Of a role's: or the first one inside a claim of the whole role, or of others, which may wait for a ring's copy before.
+    `claims`: or the first one inside a claim, which may wait for a ring's copy before.
     """
     for statement in body:
         if _names(statement, outside):  # its own expressions, as where a partition begins
@@ -69,19 +68,10 @@ def _first(body: tree.Body, outside: frozenset[tree.Symbol], role: tree.Role | N
         if _reaches(statement, outside):
             # Not into a branch or a loop: who doesn't go there must wait too, so all of it comes after the wait.
             inside = None
-            if isinstance(statement, _SCOPES) or (role and isinstance(statement, tree.Claim)):
-                body = statement.body
-                if role and isinstance(body[0], tree.Split) and _is_whole(body[0], role):
-                    (body,) = (arm.body for arm in body[0].arms)
-                inside = _first(body, outside, role)
+            if isinstance(statement, _SCOPES) or (claims and isinstance(statement, tree.Claim)):
+                inside = _first(statement.body, outside, claims=claims)
             return inside or statement
     return None
-
-
-def _is_whole(split: tree.Split, role: tree.Role) -> bool:
-    """Whether a split is of all threads of a role."""
-    (arm, *others) = split.arms
-    return split.level == Level.THREAD and not others and (arm.first, arm.size) == (role.first, role.size)
 
 
 _SCOPES = tree.Batch | tree.Group | tree.Partition

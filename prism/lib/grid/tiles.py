@@ -1,7 +1,7 @@
 """The blocks of a launch draw the numbers of its tiles."""
 
 from prism.lang import (
-    atomic_increment, block, claim, const, constexpr, count, function, grid, group, id, int32, one, partition, prism, ptr,
+    atomic_increment, block, claim, const, constexpr, count, function, grid, group, id, int32, int64, one, partition, prism, ptr,
     requires, roles, shared, static_assert, template, thread, uint32, uint64, vector, warp,
 )
 from prism.lib.grid.ticket import Ticket
@@ -77,14 +77,12 @@ def owners(
     """Which block has tile `first` of `tiles`, and how many blocks have some of `many` from there on, as `deal_tiles` deals them.
 
     Perspective: thread.
-    Cost:        five divisions.
+    Cost:        two divisions of 64-bit numbers.
     Test:        tests/lib/grid/test_deal_tiles.py
     """
     share: int32 = min(blocks, tiles)
-    each: int32 = tiles / share
-    more: int32 = tiles - each * share  # blocks that have one more
-    leader: int32 = max(first / (each + 1), (first - more) / each)
-    return vector(int32, 2)(leader, max((first + many - 1) / (each + 1), (first + many - 1 - more) / each) - leader + 1)
+    leader: int32 = int32((int64(first + 1) * share - 1) / tiles)
+    return vector(int32, 2)(leader, int32((int64(first + many) * share - 1) / tiles) - leader + 1)
 
 
 @prism("device")
@@ -134,9 +132,9 @@ def deal_tiles(
         of_one: int32 @ block[1] = block.scan(before, 0, WIDTH=1, OP=operators.add, EXCLUSIVE=True)
         tiles = many * of_one
     share: int32 @ block[1] = min(blocks, tiles)
-    more: int32 @ block[1] = tiles % share  # blocks that have one more
-    begin: int32 @ block[1] = min(tiles / share * b + min(b, more), tiles - 1)
-    end: int32 @ block[1] = begin + tiles / share + (1 if b < more else 0) if b < share else 0
+    # Blocks with one more lie among the others: where each segment has as many blocks, none has parts of two.
+    begin: int32 @ block[1] = min(int32(int64(b) * tiles / share), tiles - 1)
+    end: int32 @ block[1] = int32(int64(b + 1) * tiles / share) if b < share else 0
     segment: int32 @ block[1] = begin / each
     start: int32 @ block[1] = segment * each  # the first of its tiles
     if UNEVEN:

@@ -22,7 +22,7 @@ import prism
 from tests.mutation import without_barriers
 
 SIZE = 4
-MOST = 40
+MOST = 100
 """Tiles of a segment, at most, that `dealt` has room for."""
 
 
@@ -54,7 +54,7 @@ def dealt(
             place: vector(int32, 2) @ block[1] = grid.owners(start, grid.count_tiles(length, SIZE=4), tiles, blocks)
             with one(thread):
                 for tile in range(first, last):
-                    seen[40 * segment + tile] = seen[40 * segment + tile] + me + 1
+                    seen[100 * segment + tile] = seen[100 * segment + tile] + me + 1
                 if me == place[0]:
                     facts[3 * segment] = length
                     facts[3 * segment + 1] = place[0]
@@ -69,7 +69,7 @@ def wanted(lengths: Any, many: int, blocks: int) -> tuple[Any, Any]:
     total, y, z, start = sum(counts), [], [], 0
     blocks = min(blocks, total)
     owner = np.concatenate(
-        [np.full(total // blocks + (b < total % blocks), b) for b in range(blocks)]  # the first ones have one more
+        [np.full((b + 1) * total // blocks - b * total // blocks, b) for b in range(blocks)]  # as even as can be
     )
     for n, length in zip(counts, np.repeat(lengths, many), strict=True):
         own = owner[start : start + n]
@@ -113,6 +113,12 @@ def test_even_segments(most: int, schedule: str) -> None:
         y, z = launch(None, 2, blocks, most, check=True, schedule=schedule)
         for found, right in zip((y, z), wanted([most] * 3, 2, blocks), strict=True):
             assert np.array_equal(found, right)
+
+
+def test_shares_end_where_segments_do() -> None:
+    """Where as many blocks have each segment: no block has parts of two, though 94 is no multiple of 8."""
+    _, z = launch(None, 1, 24, 94 * SIZE, check=True)
+    assert np.array_equal(z[:, 1], [0, 8, 16]) and (z[:, 2] == 8).all()
 
 
 def test_the_barriers_are_needed() -> None:
