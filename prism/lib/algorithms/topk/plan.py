@@ -192,7 +192,8 @@ def in_parts(
     while True:
         c = configuration(task, n, k, machine)
         assert c is not None
-        parts = _parts(c, n, k, rows, machine)
+        # Rows that failed are hardly ever any: a block each does, which reads them again as often as it must.
+        parts = _parts(c, n, k, rows, machine) if failed is None else 1
         target = (Buffer(OUT), Buffer(INDICES))
         if parts > 1:
             c = configuration(task, -(-n // parts), k, machine)
