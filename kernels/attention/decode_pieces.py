@@ -1,4 +1,4 @@
-"""Of tiles of keys and values, what is loaded and cleared; of rows, what is written."""
+"""What is loaded of tiles of keys and values, and what is written of rows."""
 
 from __future__ import annotations
 
