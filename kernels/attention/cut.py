@@ -23,7 +23,14 @@ class Cut:
     width: int = 2
     queries: int = 1
     late: bool = False
+    first: int = 0
+    bits: bool = False
+    old: bool = False
     stages: int = 2
+
+    @property
+    def apart(self) -> bool:
+        return self.first > 0
 
     @property
     def registers(self) -> int:

@@ -113,7 +113,7 @@ def compare(
 
 
 @prism("device")
-@template(KEYS=constexpr(int), HELD=constexpr(int))
+@template(KEYS=constexpr(int), HELD=constexpr(int), BEGIN=constexpr(int), END=constexpr(int))
 @requires(warpgroup[1])
 def exponentiate(
     scores: fragment(float32, 64, KEYS) @ warpgroup[1], largest: float32[HELD] @ thread[1], total: float32[2] @ thread[1],
@@ -125,7 +125,7 @@ def exponentiate(
     Test:        tests/kernels/test_attention.py
     """
     with group(thread[1]):
-        for i in range(0, count(scores), 2):
+        for i in range(BEGIN, END, 2):
             for e in range(2):
                 scores[i + e] = fast_exp2_flush(scale * scores[i + e] - largest[i / 2 % 2])
                 total[i / 2 % 2] += scores[i + e]
@@ -144,7 +144,7 @@ def weigh(
     Test:        tests/kernels/test_attention.py
     """
     compare(scores, largest, total, factor, scale, MORE=MORE)
-    exponentiate(scores, largest, total, scale)
+    exponentiate(scores, largest, total, scale, BEGIN=0, END=KEYS / 2)
 
 
 __all__ = [
