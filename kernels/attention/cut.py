@@ -24,7 +24,7 @@ class Cut:
     queries: int = 1
     late: bool = False
     first: int = 0
-    bits: bool = False
+    whole: bool = False
     old: bool = False
     stages: int = 2
 

@@ -13,7 +13,7 @@ from prism.kernels.attention.softmax import (
     EIGHT, LEAST, LN_2, LOG2_E, as_it_is, change, compare, exponentiate, mask, pack,
 )  # fmt: skip
 from prism.lang import (
-    CUtensorMap, attr, bitcast, block, byte_permute, pack_f16x2, claim, column, const, constexpr, count, dtype, fast_exp2, float32, fragment, function, grid, group,
+    CUtensorMap, attr, block, claim, column, const, constexpr, count, dtype, fast_exp2, float32, fragment, function, grid, group,
     id, int32, int64, log2, one, partition, prism, ptr, requires, roles, row, set_registers, shared, shuffle_xor, stmatrix,
     store_vector, template, thread, tma_load, tma_store, turns, uint32, vector, warp, warpgroup, wgmma,
 )  # fmt: skip
@@ -41,6 +41,16 @@ def put_rows(
                     i: int32 = 8 * p + 2 * e
                     words[e] = pack(sums[i] * factor[e % 2], sums[i + 1] * factor[e % 2], T=T)
             stmatrix(own[lane % 16, 16 * p + lane / 16 * 8], words)
+
+
+@prism("device")
+@template(COLUMNS=constexpr(int), FROM=constexpr(int), TO=constexpr(int))
+@requires(warpgroup[1])
+def scale_sums(sums: fragment(float32, 64, COLUMNS) @ warpgroup[1], factor: float32[2] @ thread[1]):
+    """Scale sums from `FROM` to `TO`."""
+    with group(thread[1]):
+        for i in range(FROM, TO):
+            sums[i] *= factor[i / 2 % 2]
 
 
 @prism("global")
@@ -155,12 +165,12 @@ def attend(
                     mask(scores, low, high, j)
                 elif TERMS.window and j < begin + (CUT.keys + CUT.rows):
                     mask(scores, low, high, j)
-                compare(scores, largest, total, factor, by, MORE=EIGHT if CUT.width == 1 and not CUT.bits else 0)
+                compare(scores, largest, total, factor, by, MORE=EIGHT if CUT.width == 1 else 0)
             @requires(warpgroup[1])
-            def scale_sums():
+            def round_weights():
                 with group(thread[1]):
-                    for i in range(count(sums)):
-                        sums[i] *= factor[i / 2 % 2]
+                    for i in range(count(weights)):  # of 16 8-bit ones, pairs of the first and last 8 are together
+                        weights[i] = W(scores[i + 2 * (i / 2 % 2 - i / 4 % 2) if CUT.width == 1 else i])
             with claim(q_tile, consumers) as q_now:
                 for j in range(begin, end + CUT.keys, CUT.keys):
                     with claim(k_tile, loader) as k_in, one(thread):
@@ -177,44 +187,48 @@ def attend(
                         with claim(v_tile, consumers, in_flight=1) as v_now, group(warpgroup[1]):
                             if j > begin:
                                 wgmma(sums, weights, v_now, transpose_b=not CUT.transposed)
-                        if CUT.late:
+                        if CUT.whole:
+                            with consumers, group(warpgroup[1]):
+                                if j < end:
+                                    if CUT.apart:
+                                        if rows > 0:
+                                            look(j)
+                                    else:
+                                        look(j)
+                                    scale_sums(sums, factor, FROM=0, TO=4)
+                        if CUT.late and not CUT.whole:
                             with consumers, group(warpgroup[1]):
                                 if j < end:
                                     look(j)
                                     if CUT.old:
-                                        scale_sums()
+                                        scale_sums(sums, factor, FROM=0, TO=CUT.dim_v / 2)
                     with consumers, group(warpgroup[1]):
                         if j < end:
-                            if not CUT.late:
+                            if not CUT.late and not CUT.whole:
                                 look(j)
-                            if CUT.apart:
+                            if CUT.whole:
                                 if rows > 0:  # always so
-                                    exponentiate(scores, largest, total, by, BEGIN=0, END=CUT.first)
-                            if not CUT.old and CUT.first > 0:
-                                scale_sums()
-                            exponentiate(scores, largest, total, by, BEGIN=CUT.first, END=CUT.keys / 2)
-                            if not CUT.old and CUT.first == 0:
-                                scale_sums()
-                            if CUT.bits:
-                                with group(thread[1]):
-                                    for i in range(0, count(weights), 4):
-                                        a: int32 = i - 2 * (i / 4 % 2)
-                                        first_two: uint32 = 2 * pack_f16x2(scores[a], scores[a + 1]) + 0x00800080
-                                        last_two: uint32 = 2 * pack_f16x2(scores[a + 4], scores[a + 5]) + 0x00800080
-                                        four: vector(W, 4) = bitcast(byte_permute(first_two, last_two, 0x7531), vector(W, 4))
-                                        for e in range(4):
-                                            weights[i + e] = four[e]
-                            if not CUT.bits:
-                              with group(thread[1]):
-                                for i in range(count(weights)):  # of 16 8-bit ones, pairs of the first and last 8 are together
-                                    weights[i] = W(scores[i + 2 * (i / 2 % 2 - i / 4 % 2) if CUT.width == 1 else i])
+                                    scale_sums(sums, factor, FROM=4, TO=CUT.dim_v / 2)
+                                    exponentiate(scores, largest, total, by, BEGIN=0, END=CUT.keys / 2)
+                                    round_weights()
+                            else:
+                                if CUT.apart:
+                                    if rows > 0:  # always so
+                                        exponentiate(scores, largest, total, by, BEGIN=0, END=CUT.first)
+                                if not CUT.old and CUT.first > 0:
+                                    scale_sums(sums, factor, FROM=0, TO=CUT.dim_v / 2)
+                                exponentiate(scores, largest, total, by, BEGIN=CUT.first, END=CUT.keys / 2)
+                                if not CUT.old and CUT.first == 0:
+                                    scale_sums(sums, factor, FROM=0, TO=CUT.dim_v / 2)
+                            if not CUT.whole:
+                                round_weights()
             with partition(logs, thread[1], lambda r: int64(pair) * rows + r, races="allow") as own, consumers:
                 for h in range(2):
                     for s in range(2):
                         total[h] += shuffle_xor(total[h], 1 << s)
                 with group(thread[1]):
                     for h in range(2):
-                        factor[h] = ((0.00390625 if CUT.bits else 1.0) * scales[pairs + pair] if CUT.width == 1 else 1.0) / total[h] if total[h] > 0 else total[h]
+                        factor[h] = (scales[pairs + pair] if CUT.width == 1 else 1.0) / total[h] if total[h] > 0 else total[h]
                         r: int32 = top + 64 * w + row(scores, 2 * h)
                         if TERMS.lse and r < at.rows and column(scores, 0) == 0:
                             own[at.row_end - at.rows + r if TERMS.packed else r] = (largest[h] + log2(total[h])) * LN_2
