@@ -1,12 +1,12 @@
-"""prism.lib.attention beside torch's cuDNN and flash back ends: one process, rotated rounds, medians, TFLOP/s.
+"""prism.lib.attention beside torch's cuDNN and flash back ends: one process, rounds in all orders, medians, TFLOP/s.
 
     python asv_bench/attention.py [--shapes 128x16384,64x2048c] [--held-out] [--dtype bfloat16] [--rounds 9] [--seconds 110]
                                   [--json FILE]
 
 Needs a Hopper GPU and torch. What a shape says: benchmarks/attention.py; batches times length are 16,384 tokens, heads times
 their elements 2048, as in the papers' tables. Kernels are timed as CUDA graphs of launches, so that the host's time a call does
-not count; buffers are rotated past the L2; who begins a round is another one each time: power binds, and what runs is slowed by
-what ran before it. Then each is timed alone: one launch after a product of cuBLAS. Each result is compared with float64 in the
+not count; buffers are rotated past the L2; each round has another order: power binds, and what runs is slowed by what ran before
+it. Then each is timed alone: one launch after a product of cuBLAS. Each result is compared with float64 in the
 same run (sampled rows of sampled heads), and the root of the mean square of its errors is told. `--dtype` is of those shapes
 that don't name theirs; `--held-out`: shapes that nothing was chosen by.
 """
@@ -14,6 +14,7 @@ that don't name theirs; `--held-out`: shapes that nothing was chosen by.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import math
 import statistics
@@ -103,15 +104,18 @@ def error(out: Any, of: Set, shape: Shape, dtype: str, ours: bool) -> tuple[floa
     return math.sqrt(sum(squares) / 2), f"{wrong} of {512 * shape.dim} sampled elements are wrong" if wrong else ""
 
 
+def order(names: list[str], number: int) -> tuple[str, ...]:
+    """Return the order of a round: one permutation after the other, so that none always follows the same one."""
+    return next(itertools.islice(itertools.permutations(names), number % math.factorial(len(names)), None))
+
+
 def compare(graphs: Mapping[str, Any], launches: int, rounds: int) -> dict[str, list[float]]:
-    """Return the seconds of a call in each round; a round begins with another one than that before."""
+    """Return the seconds of a call in each round; each has an order of its own, so that none always follows the same one."""
     import torch
 
     times: dict[str, list[float]] = {name: [] for name in graphs}
-    names = list(graphs)
     for number in range(rounds + 1):
-        at = number % len(names)
-        for name in names[at:] + names[:at]:
+        for name in order(list(graphs), number):
             begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
             graphs[name].replay()
             begin.record()
@@ -128,10 +132,9 @@ def compare_alone(graphs: Mapping[str, Any], rounds: int) -> dict[str, list[floa
     import torch
 
     times: dict[str, list[float]] = {name: [] for name in graphs}
-    names, other = list(graphs), torch.randn((4096, 4096), device="cuda", dtype=torch.bfloat16)
+    other = torch.randn((4096, 4096), device="cuda", dtype=torch.bfloat16)
     for number in range(rounds + 1):
-        at = number % len(names)
-        for name in names[at:] + names[:at]:
+        for name in order(list(graphs), number):
             begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
             torch.mm(other, other)
             begin.record()
