@@ -1,4 +1,4 @@
-"""prism.lib.attention of packed sequences beside torch's variable-length flash kernel: one process, rounds in all orders, medians.
+"""prism.lib.attention of packed sequences beside torch's variable-length flash kernel: one process, all orders, medians.
 
     python asv_bench/attention_packed.py [--shapes equal2048,skewed] [--dims 128,64] [--dtype bfloat16] [--rounds 9] [--json FILE]
 
