@@ -23,14 +23,10 @@ class Cut:
     width: int = 2
     queries: int = 1
     late: bool = False
-    first: int = 0
-    whole: bool = False
-    old: bool = False
     stages: int = 2
-
-    @property
-    def apart(self) -> bool:
-        return self.first > 0
+    wait: int = 0
+    first: int = 0
+    quads: bool = False
 
     @property
     def registers(self) -> int:

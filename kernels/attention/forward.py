@@ -43,16 +43,6 @@ def put_rows(
             stmatrix(own[lane % 16, 16 * p + lane / 16 * 8], words)
 
 
-@prism("device")
-@template(COLUMNS=constexpr(int), FROM=constexpr(int), TO=constexpr(int))
-@requires(warpgroup[1])
-def scale_sums(sums: fragment(float32, 64, COLUMNS) @ warpgroup[1], factor: float32[2] @ thread[1]):
-    """Scale sums from `FROM` to `TO`."""
-    with group(thread[1]):
-        for i in range(FROM, TO):
-            sums[i] *= factor[i / 2 % 2]
-
-
 @prism("global")
 @template(
     T=dtype, W=dtype, OUT=dtype, INDEX=dtype, CUT=constexpr(Cut), TERMS=constexpr(Terms), SCORE=function, PLAIN=constexpr(bool),
@@ -167,10 +157,10 @@ def attend(
                     mask(scores, low, high, j)
                 compare(scores, largest, total, factor, by, MORE=EIGHT if CUT.width == 1 else 0)
             @requires(warpgroup[1])
-            def round_weights():
+            def scale_sums():
                 with group(thread[1]):
-                    for i in range(count(weights)):  # of 16 8-bit ones, pairs of the first and last 8 are together
-                        weights[i] = W(scores[i + 2 * (i / 2 % 2 - i / 4 % 2) if CUT.width == 1 else i])
+                    for i in range(count(sums)):
+                        sums[i] *= factor[i / 2 % 2]
             with claim(q_tile, consumers) as q_now:
                 for j in range(begin, end + CUT.keys, CUT.keys):
                     with claim(k_tile, loader) as k_in, one(thread):
@@ -180,48 +170,59 @@ def attend(
                         if j > begin:
                             i: int32 = keys - at.keys + j - CUT.keys
                             tma_load(v_in, v[at.key_end, at.head / share, 0 if CUT.transposed else i, i if CUT.transposed else 0])
-                    with turns(workers):
-                        with claim(k_tile, consumers, in_flight=1) as k_now, group(warpgroup[1]):
-                            if j < end:
-                                wgmma(scores, q_now[64 * w, 0], k_now, accumulate=False)
-                        with claim(v_tile, consumers, in_flight=1) as v_now, group(warpgroup[1]):
-                            if j > begin:
-                                wgmma(sums, weights, v_now, transpose_b=not CUT.transposed)
-                        if CUT.whole:
-                            with consumers, group(warpgroup[1]):
+                    if CUT.wait == 0:
+                        with turns(workers):
+                            with claim(k_tile, consumers, in_flight=1) as k_now, group(warpgroup[1]):
                                 if j < end:
-                                    if CUT.apart:
-                                        if rows > 0:
-                                            look(j)
-                                    else:
+                                    wgmma(scores, q_now[64 * w, 0], k_now, accumulate=False)
+                            with claim(v_tile, consumers, in_flight=1) as v_now, group(warpgroup[1]):
+                                if j > begin:
+                                    wgmma(sums, weights, v_now, transpose_b=not CUT.transposed)
+                            if CUT.late:
+                                with consumers, group(warpgroup[1]):
+                                    if j < end:
                                         look(j)
-                                    scale_sums(sums, factor, FROM=0, TO=4)
-                        if CUT.late and not CUT.whole:
+                                        scale_sums()
+                    if CUT.wait == 1:
+                        with claim(k_tile, consumers, in_flight=1) as k_now, turns(workers):
                             with consumers, group(warpgroup[1]):
                                 if j < end:
-                                    look(j)
-                                    if CUT.old:
-                                        scale_sums(sums, factor, FROM=0, TO=CUT.dim_v / 2)
+                                    wgmma(scores, q_now[64 * w, 0], k_now, accumulate=False)
+                            with claim(v_tile, consumers, in_flight=1) as v_now, group(warpgroup[1]):
+                                if j > begin:
+                                    wgmma(sums, weights, v_now, transpose_b=not CUT.transposed)
+                            if CUT.late:
+                                with consumers, group(warpgroup[1]):
+                                    if j < end:
+                                        look(j)
+                                        scale_sums()
+                    if CUT.wait == 2:
+                        with claim(k_tile, consumers, in_flight=1) as k_now, claim(v_tile, consumers, in_flight=1) as v_now, turns(workers):
+                            with consumers, group(warpgroup[1]):
+                                if j < end:
+                                    wgmma(scores, q_now[64 * w, 0], k_now, accumulate=False)
+                            with consumers, group(warpgroup[1]):
+                                if j > begin:
+                                    wgmma(sums, weights, v_now, transpose_b=not CUT.transposed)
+                            if CUT.late:
+                                with consumers, group(warpgroup[1]):
+                                    if j < end:
+                                        look(j)
+                                        scale_sums()
                     with consumers, group(warpgroup[1]):
                         if j < end:
-                            if not CUT.late and not CUT.whole:
+                            if not CUT.late:
                                 look(j)
-                            if CUT.whole:
+                            if CUT.first > 0:
                                 if rows > 0:  # always so
-                                    scale_sums(sums, factor, FROM=4, TO=CUT.dim_v / 2)
-                                    exponentiate(scores, largest, total, by, BEGIN=0, END=CUT.keys / 2)
-                                    round_weights()
-                            else:
-                                if CUT.apart:
-                                    if rows > 0:  # always so
-                                        exponentiate(scores, largest, total, by, BEGIN=0, END=CUT.first)
-                                if not CUT.old and CUT.first > 0:
-                                    scale_sums(sums, factor, FROM=0, TO=CUT.dim_v / 2)
-                                exponentiate(scores, largest, total, by, BEGIN=CUT.first, END=CUT.keys / 2)
-                                if not CUT.old and CUT.first == 0:
-                                    scale_sums(sums, factor, FROM=0, TO=CUT.dim_v / 2)
-                            if not CUT.whole:
-                                round_weights()
+                                    exponentiate(scores, largest, total, by, BEGIN=0, END=CUT.first, QUADS=CUT.quads)
+                                scale_sums()
+                            exponentiate(scores, largest, total, by, BEGIN=CUT.first, END=CUT.keys / 2, QUADS=CUT.quads)
+                            if not CUT.late and CUT.first == 0:
+                                scale_sums()
+                            with group(thread[1]):
+                                for i in range(count(weights)):  # of 16 8-bit ones, pairs of the first and last 8 are together
+                                    weights[i] = W(scores[i + 2 * (i / 2 % 2 - i / 4 % 2) if CUT.width == 1 else i])
             with partition(logs, thread[1], lambda r: int64(pair) * rows + r, races="allow") as own, consumers:
                 for h in range(2):
                     for s in range(2):

@@ -113,7 +113,7 @@ def compare(
 
 
 @prism("device")
-@template(KEYS=constexpr(int), HELD=constexpr(int), BEGIN=constexpr(int), END=constexpr(int))
+@template(KEYS=constexpr(int), HELD=constexpr(int), BEGIN=constexpr(int), END=constexpr(int), QUADS=constexpr(bool))
 @requires(warpgroup[1])
 def exponentiate(
     scores: fragment(float32, 64, KEYS) @ warpgroup[1], largest: float32[HELD] @ thread[1], total: float32[2] @ thread[1],
@@ -125,10 +125,17 @@ def exponentiate(
     Test:        tests/kernels/test_attention.py
     """
     with group(thread[1]):
-        for i in range(BEGIN, END, 2):
-            for e in range(2):
-                scores[i + e] = fast_exp2_flush(scale * scores[i + e] - largest[i / 2 % 2])
-                total[i / 2 % 2] += scores[i + e]
+        if QUADS:
+            for i in range(BEGIN, END, 8):
+                for e in range(8):
+                    scores[i + e] = fast_exp2_flush(scale * scores[i + e] - largest[e / 2 % 2])
+                for h in range(2):
+                    total[h] += (scores[i + 2 * h] + scores[i + 2 * h + 1]) + (scores[i + 2 * h + 4] + scores[i + 2 * h + 5])
+        else:
+            for i in range(BEGIN, END, 2):
+                for e in range(2):
+                    scores[i + e] = fast_exp2_flush(scale * scores[i + e] - largest[i / 2 % 2])
+                    total[i / 2 % 2] += scores[i + e]
 
 
 @prism("device")
@@ -144,7 +151,7 @@ def weigh(
     Test:        tests/kernels/test_attention.py
     """
     compare(scores, largest, total, factor, scale, MORE=MORE)
-    exponentiate(scores, largest, total, scale, BEGIN=0, END=KEYS / 2)
+    exponentiate(scores, largest, total, scale, BEGIN=0, END=KEYS / 2, QUADS=False)
 
 
 __all__ = [
