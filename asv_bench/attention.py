@@ -1,4 +1,4 @@
-"""prism.lib.attention beside torch's cuDNN and flash back ends: one process, rounds in all orders, medians, TFLOP/s.
+"""prism.lib.attention beside torch's cuDNN and flash back ends, and FlashAttention-4 where its package is installed: TFLOP/s.
 
     python asv_bench/attention.py [--shapes 128x16384,64x2048c] [--held-out] [--dtype bfloat16] [--rounds 9] [--seconds 110]
                                   [--json FILE]
@@ -14,6 +14,7 @@ that don't name theirs; `--held-out`: shapes that nothing was chosen by.
 from __future__ import annotations
 
 import argparse
+import importlib
 import itertools
 import json
 import math
@@ -23,15 +24,16 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmarks.attention import HELD_OUT, PEERS, SHAPES, Shape, parse_shape
+from benchmarks.attention import HELD_OUT, SHAPES, Shape, parse_shape
 from hgemm import elapsed, graph_of, ratio_of
 
-BACKENDS = dict(zip(PEERS, ("CUDNN_ATTENTION", "FLASH_ATTENTION"), strict=True))
+BACKENDS = {"cudnn": "CUDNN_ATTENTION", "flash": "FLASH_ATTENTION"}
+"""torch's, of the peers."""
 L2 = 60 << 20
 EPS = {"bfloat16": 2.0**-8, "float16": 2.0**-11}
 Set = tuple[Any, Any, Any, Any]
 """Queries, keys, values, and room for the result, which Prism's graphs hold: so nothing else may take its place."""
-Call = Callable[[int, int], Any]
+Call = Callable[..., Any]
 """A call on the i-th arrays, on a stream; it returns the result."""
 
 
@@ -73,6 +75,20 @@ def torch_by(backend: str, sets: list[Set], shape: Shape) -> Call:
     def call(i: int, stream: int) -> Any:
         with sdpa_kernel(getattr(SDPBackend, backend)):
             return torch.nn.functional.scaled_dot_product_attention(*sets[i % len(sets)][:3], **how)
+
+    return call
+
+
+def flash_attention_4() -> Call | None:
+    """Return FlashAttention-4's function, whose arrays are batches x lengths x heads x elements; None where it is not there."""
+    try:
+        package = importlib.import_module("flash_attn.cute")
+    except ImportError:
+        return None
+
+    def call(*given: Any, causal: bool) -> Any:
+        found = package.flash_attn_func(*(x.transpose(1, 2) for x in given), causal=causal)
+        return (found[0] if isinstance(found, tuple) else found).transpose(1, 2)
 
     return call
 
@@ -151,12 +167,14 @@ def contenders(text: str, sets: list[Set], shape: Shape, dtype: str, row: dict[s
     import torch
 
     calls = {"prism": ours(sets, shape)} | {name: torch_by(by, sets, shape) for name, by in BACKENDS.items()}
+    if (theirs := flash_attention_4()) is not None:
+        calls["fa4"] = lambda i, _: theirs(*sets[i % len(sets)][:3], causal=shape.causal)
     for name, call in list(calls.items()):
         sets[0][3].fill_(torch.nan)
         try:
             out = [call(i, 0) for i in range(len(sets))][0]  # nothing is made ready in a capture
         except RuntimeError as refused:
-            print(f"{text}: torch's {name} refuses: {str(refused).splitlines()[0]}")
+            print(f"{text}: {name} refuses: {str(refused).splitlines()[0]}")
             del calls[name]
             continue
         torch.cuda.synchronize()
