@@ -144,8 +144,6 @@ def change_keys(
         part: fragment(float32, 64, CUT.part_rows) @ warpgroup[1] = 0
         dk_sums: fragment(float32, 64, CUT.dim) @ warpgroup[1] = 0
         dv_sums: fragment(float32, 64, CUT.dim_v) @ warpgroup[1] = 0
-        logs: float32[CUT.room] @ thread[1]
-        deltas: float32[CUT.room_d] @ thread[1]
         low: int32[2] @ thread[1]
         high: int32[2] @ thread[1]
         w: int32 @ warpgroup[1] = id()
@@ -199,10 +197,6 @@ def change_keys(
                             wgmma(scores, k_now[64 * w, 0], q_now, accumulate=False)
                             if OF_KEYS:
                                 wgmma(steps, v_now[64 * w, 0], dout_now, accumulate=False)
-                            if CUT.early > 0:  # while products are made
-                                with group(thread[1]):
-                                    for i in range(CUT.early):
-                                        logs[i] = rows_now[0, column(scores, 4 * (i / 2) + i % 2)]
                         with consumers, group(warpgroup[1]):
                             if TERMS.cap:
                                 with group(thread[1]):
@@ -217,16 +211,11 @@ def change_keys(
                             with group(thread[1]):
                                 for i in range(count(scores)):
                                     score: float32 = scores[i] if TERMS.cap else scale * LOG2_E * scores[i]
-                                    of: float32 = logs[2 * (i / 4) + i % 2] if 2 * (i / 4) + i % 2 < CUT.early else rows_now[0, column(scores, i)]
-                                    scores[i] = fast_exp2_flush(score - of)
-                                if CUT.early_d > 0:
-                                    for i in range(CUT.early_d):
-                                        deltas[i] = rows_now[1, column(scores, 4 * (i / 2) + i % 2)]
+                                    scores[i] = fast_exp2_flush(score - rows_now[0, column(scores, i)])
                             if OF_KEYS:
                                 with group(thread[1]):
                                     for i in range(count(steps)):
-                                        of: float32 = deltas[2 * (i / 4) + i % 2] if 2 * (i / 4) + i % 2 < CUT.early_d else rows_now[1, column(steps, i)]
-                                        step: float32 = steps[i] if TERMS.cap else steps[i] - of
+                                        step: float32 = steps[i] if TERMS.cap else steps[i] - rows_now[1, column(steps, i)]
                                         steps[i] = scores[i] * step
                                 round_pairs(slopes, steps)
                             if OF_VALUES:  # after gradients of scores: fewer registers are in use at once

@@ -22,16 +22,6 @@ class BackwardCut:
     groups: int = 2
     registers: int = 240
     loader_registers: int = 24
-    early: int = 0
-    early_d: int = 0
-
-    @property
-    def room(self) -> int:
-        return max(1, self.early)
-
-    @property
-    def room_d(self) -> int:
-        return max(1, self.early_d)
 
     @property
     def keys(self) -> int:

@@ -24,9 +24,6 @@ class Cut:
     queries: int = 1
     late: bool = False
     stages: int = 2
-    wait: int = 0
-    first: int = 0
-    quads: bool = False
 
     @property
     def registers(self) -> int:

@@ -170,55 +170,24 @@ def attend(
                         if j > begin:
                             i: int32 = keys - at.keys + j - CUT.keys
                             tma_load(v_in, v[at.key_end, at.head / share, 0 if CUT.transposed else i, i if CUT.transposed else 0])
-                    if CUT.wait == 0:
-                        with turns(workers):
-                            with claim(k_tile, consumers, in_flight=1) as k_now, group(warpgroup[1]):
-                                if j < end:
-                                    wgmma(scores, q_now[64 * w, 0], k_now, accumulate=False)
-                            with claim(v_tile, consumers, in_flight=1) as v_now, group(warpgroup[1]):
-                                if j > begin:
-                                    wgmma(sums, weights, v_now, transpose_b=not CUT.transposed)
-                            if CUT.late:
-                                with consumers, group(warpgroup[1]):
-                                    if j < end:
-                                        look(j)
-                                        scale_sums()
-                    if CUT.wait == 1:
-                        with claim(k_tile, consumers, in_flight=1) as k_now, turns(workers):
+                    with claim(k_tile, consumers, in_flight=1) as k_now, turns(workers):
+                        with consumers, group(warpgroup[1]):
+                            if j < end:
+                                wgmma(scores, q_now[64 * w, 0], k_now, accumulate=False)
+                        with claim(v_tile, consumers, in_flight=1) as v_now, group(warpgroup[1]):
+                            if j > begin:
+                                wgmma(sums, weights, v_now, transpose_b=not CUT.transposed)
+                        if CUT.late:
                             with consumers, group(warpgroup[1]):
                                 if j < end:
-                                    wgmma(scores, q_now[64 * w, 0], k_now, accumulate=False)
-                            with claim(v_tile, consumers, in_flight=1) as v_now, group(warpgroup[1]):
-                                if j > begin:
-                                    wgmma(sums, weights, v_now, transpose_b=not CUT.transposed)
-                            if CUT.late:
-                                with consumers, group(warpgroup[1]):
-                                    if j < end:
-                                        look(j)
-                                        scale_sums()
-                    if CUT.wait == 2:
-                        with claim(k_tile, consumers, in_flight=1) as k_now, claim(v_tile, consumers, in_flight=1) as v_now, turns(workers):
-                            with consumers, group(warpgroup[1]):
-                                if j < end:
-                                    wgmma(scores, q_now[64 * w, 0], k_now, accumulate=False)
-                            with consumers, group(warpgroup[1]):
-                                if j > begin:
-                                    wgmma(sums, weights, v_now, transpose_b=not CUT.transposed)
-                            if CUT.late:
-                                with consumers, group(warpgroup[1]):
-                                    if j < end:
-                                        look(j)
-                                        scale_sums()
+                                    look(j)
+                                    scale_sums()
                     with consumers, group(warpgroup[1]):
                         if j < end:
                             if not CUT.late:
                                 look(j)
-                            if CUT.first > 0:
-                                if rows > 0:  # always so
-                                    exponentiate(scores, largest, total, by, BEGIN=0, END=CUT.first, QUADS=CUT.quads)
-                                scale_sums()
-                            exponentiate(scores, largest, total, by, BEGIN=CUT.first, END=CUT.keys / 2, QUADS=CUT.quads)
-                            if not CUT.late and CUT.first == 0:
+                            exponentiate(scores, largest, total, by, FOURS=CUT.width > 1)
+                            if not CUT.late:
                                 scale_sums()
                             with group(thread[1]):
                                 for i in range(count(weights)):  # of 16 8-bit ones, pairs of the first and last 8 are together

@@ -113,7 +113,7 @@ def compare(
 
 
 @prism("device")
-@template(KEYS=constexpr(int), HELD=constexpr(int), BEGIN=constexpr(int), END=constexpr(int), QUADS=constexpr(bool))
+@template(KEYS=constexpr(int), HELD=constexpr(int), FOURS=constexpr(bool))
 @requires(warpgroup[1])
 def exponentiate(
     scores: fragment(float32, 64, KEYS) @ warpgroup[1], largest: float32[HELD] @ thread[1], total: float32[2] @ thread[1],
@@ -121,21 +121,21 @@ def exponentiate(
 ):
     """Make scores their weights, `exp2(scale * score - largest)`, of the thread's two rows, and add them to `total`.
 
+    Where `FOURS`, four of a row are added to each other first, so that fewer sums wait for a power that was just asked for.
+
     Perspective: warpgroup; each thread has a part of the sum.
     Test:        tests/kernels/test_attention.py
     """
     with group(thread[1]):
-        if QUADS:
-            for i in range(BEGIN, END, 8):
-                for e in range(8):
-                    scores[i + e] = fast_exp2_flush(scale * scores[i + e] - largest[e / 2 % 2])
+        for i in range(0, count(scores), 8):
+            for e in range(8):
+                scores[i + e] = fast_exp2_flush(scale * scores[i + e] - largest[e / 2 % 2])
+                if not FOURS:
+                    total[e / 2 % 2] += scores[i + e]
+            if FOURS:
                 for h in range(2):
-                    total[h] += (scores[i + 2 * h] + scores[i + 2 * h + 1]) + (scores[i + 2 * h + 4] + scores[i + 2 * h + 5])
-        else:
-            for i in range(BEGIN, END, 2):
-                for e in range(2):
-                    scores[i + e] = fast_exp2_flush(scale * scores[i + e] - largest[i / 2 % 2])
-                    total[i / 2 % 2] += scores[i + e]
+                    k: int32 = i + 2 * h
+                    total[h] += scores[k] + scores[k + 1] + (scores[k + 4] + scores[k + 5])
 
 
 @prism("device")
@@ -151,7 +151,7 @@ def weigh(
     Test:        tests/kernels/test_attention.py
     """
     compare(scores, largest, total, factor, scale, MORE=MORE)
-    exponentiate(scores, largest, total, scale, BEGIN=0, END=KEYS / 2, QUADS=False)
+    exponentiate(scores, largest, total, scale, FOURS=False)
 
 
 __all__ = [
