@@ -93,7 +93,7 @@ def decode(
                 if j + CUT.keys > least:
                     mask(scores, low, high, j)
                 compare(scores, largest, total, factor, s.scale, MORE=0)
-                exponentiate(scores, largest, total, s.scale)
+                exponentiate(scores, largest, total, s.scale, FOURS=False)
                 with group(thread[1]):
                     for i in range(count(sums)):
                         sums[i] *= factor[i / 2 % 2]
