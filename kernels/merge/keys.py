@@ -55,10 +55,10 @@ def merge_keys(
             left = left - until
             sizes[r] = int32(until - firsts[r]) if many > 0 else 0
         items: T[ITEMS] @ thread[1]
-        with group(thread[1]):
-            for k in range(ITEMS):
-                items[k] = otherwise
         if WAYS == 4:
+            with group(thread[1]):
+                for k in range(ITEMS):
+                    items[k] = otherwise
             heads: N[WAYS] @ block[1]  # in the group
             for r in range(WAYS):
                 heads[r] = N(r * width + firsts[r])
@@ -67,14 +67,20 @@ def merge_keys(
         else:
             with partition(a, block[1], offset=begin + firsts[0]) as one, \
                  partition(b, block[1], offset=begin + width + firsts[1]) as other:
-                load_two(one, sizes[0], other, sizes[1], tile, ITEMS=ITEMS, THREADS=THREADS)
-            merge_rows(tile, 0, THREADS, sizes[0], sizes[1], items, ITEMS=ITEMS, THREADS=THREADS, LESS=LESS)
+                load_two(one, sizes[0], other, sizes[1], tile, otherwise, ITEMS=ITEMS, THREADS=THREADS, LESS=LESS)
+            merge_rows(
+                tile, 0, THREADS, TILE - sizes[1], sizes[1], items, ITEMS=ITEMS, THREADS=THREADS, WHOLE=True, LESS=LESS,
+            )
         store_rows(tile, items, t, False, ITEMS=ITEMS)
         with group(thread[1]):
             at: int64 = begin + diagonal + t
-            for k in range(ITEMS):
-                if k * THREADS < many - t:
+            if many == THREADS * ITEMS:
+                for k in range(ITEMS):
                     target[at + k * THREADS] = tile[k * THREADS + k * THREADS // ITEMS + t + (t >> SHIFT)]
+            else:
+                for k in range(ITEMS):
+                    if k * THREADS < many - t:
+                        target[at + k * THREADS] = tile[k * THREADS + k * THREADS // ITEMS + t + (t >> SHIFT)]
 
 
 @prism("global")
@@ -117,7 +123,8 @@ def sort_keys(x: ptr(const(T)) @ grid[1], y: ptr(T) @ grid[1], n: int64 @ grid[1
             inside: int32 @ thread[1] = t % (2 * width)
             store_rows(tile, items, t ^ width - 1 if inside >= width else t, inside >= width, ITEMS=ITEMS)
             merge_rows(
-                tile, t - inside, 2 * width, width * ITEMS, width * ITEMS, items, ITEMS=ITEMS, THREADS=THREADS, LESS=LESS,
+                tile, t - inside, 2 * width, width * ITEMS, width * ITEMS, items, ITEMS=ITEMS, THREADS=THREADS, WHOLE=True,
+                LESS=LESS,
             )
             width = 2 * width
         store_rows(tile, items, t, False, ITEMS=ITEMS)

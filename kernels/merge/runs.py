@@ -160,11 +160,17 @@ def merge_tiles(
             block.blocked_to_striped(values, THREADS=THREADS)
         with group(thread[1]):
             at: int64 = begin + diagonal + t
-            for k in range(ITEMS):
-                if k * THREADS < many - t:
+            if many == TILE:
+                for k in range(ITEMS):
                     target[at + k * THREADS] = items[k]
                     if VALUES:
                         value_target[at + k * THREADS] = values[k]
+            else:
+                for k in range(ITEMS):
+                    if k * THREADS < many - t:
+                        target[at + k * THREADS] = items[k]
+                        if VALUES:
+                            value_target[at + k * THREADS] = values[k]
 
 
 EXAMPLES = {
