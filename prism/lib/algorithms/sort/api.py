@@ -9,6 +9,7 @@ import numpy as np
 
 from prism.host import arguments
 from prism.host.lazies import LazyArray, Sink
+from prism.lib.algorithms.merge.order import usual_order
 from prism.lib.algorithms.sort import merging
 from prism.lib.algorithms.sort.fields import comparator_of_fields, has_fields
 from prism.lib.algorithms.sort.merging import array_along
@@ -55,8 +56,9 @@ def sort(
         Only these bits of keys, or of elements that are unsigned integers, decide, from the first to before the second: fewer
         passes.
     less : device function or lambda, optional
-        Whether one element stands before another, a strict weak order: then elements are sorted by merging. Numbers that a lambda
-        names outside are constants of the kernels. It goes without `key`, `bits` and `descending`.
+        Whether one element stands before another, a strict weak order: then elements are sorted by merging, but where it is `<`
+        or `>` of numbers. Numbers that a lambda names outside are constants of the kernels. It goes without `key`, `bits` and
+        `descending`.
     out : array, optional
         Where to put the result: of its shape and dtype, strides included; of `a`'s library, and on its device. It may be `a`.
     stream : stream or int, optional
@@ -295,7 +297,7 @@ def _check(kind: Any, stable: Any) -> None:
 
 
 def _by_fields(by: Order, x: Any, order: Any, name: str) -> Order:
-    """Return an order, of structs that have none given that of their fields.
+    """Return an order, of structs that have none given that of their fields; without `less` where it is that of numbers.
 
     Raises:
         TypeError: `order` goes with nothing else; elements have a size that kernels do not move.
@@ -304,7 +306,8 @@ def _by_fields(by: Order, x: Any, order: Any, name: str) -> Order:
     if not by.plain:
         if order is not None:
             raise TypeError("`order` is that of fields: it goes without `key`, `bits` and `less`")
-        return by
+        falls = None if by.less is None else usual_order(by.less, arguments.facts_of(x, name).scalar)
+        return by if falls is None else replace(by, less=None, descending=falls)
     less = comparator_of_fields(arguments.facts_of(x, name), order, by.descending, name)
     return by if less is None else replace(by, less=less, descending=False)
 

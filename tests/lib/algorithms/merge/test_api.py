@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 
 from prism.kernels.merge import HOST
-from prism.lang import int32, prism, requires, struct, thread
+from prism.lang import dtype, float32, int32, prism, requires, struct, template, thread
 from prism.lib import merge, merge_by_key
+from prism.lib.algorithms.merge.order import comparator_of, usual_order
 from prism.lib.algorithms.merge.sort import argsort_by, sort_by, sort_pairs_by
+from prism.lib.thread import operators
 from tests.kernels.test_sort_rows import order_of
 from tests.lib.algorithms.sort_rows.test_api import hard
 from tests.lib.block.test_sort import tens
@@ -33,6 +35,20 @@ class Pair:
 @requires(thread[1])
 def by_key(a: Pair @ thread[1], b: Pair @ thread[1]) -> bool @ thread[1]:
     return a.key < b.key
+
+
+@prism("device")
+@requires(thread[1])
+@template(T=dtype)
+def before(a: T @ thread[1], b: T @ thread[1]) -> bool @ thread[1]:
+    """A docstring is no statement."""
+    return a < b
+
+
+@prism("device")
+@requires(thread[1])
+def as_float(a: float32 @ thread[1], b: float32 @ thread[1]) -> bool @ thread[1]:
+    return a < b
 
 
 def sorted_run(kind: str, n: int, seed: int) -> Any:
@@ -101,6 +117,20 @@ def test_complex_numbers_descend_with_nan_last() -> None:
     found = sort_by(x, descending=True)
     numbers = np.isfinite(x.real) & np.isfinite(x.imag)
     assert np.array_equal(found[: numbers.sum()], np.sort(x[numbers])[::-1]) and np.isnan(found[numbers.sum() :]).all()
+
+
+@pytest.mark.parametrize(
+    ("less", "falls"),
+    [
+        (lambda a, b: a < b, False), (lambda a, b: a > b, True), (lambda x, y: y < x, True), (lambda x, y: y > x, False),
+        (before, False), (operators.less, False), (operators.greater, True), (as_float, None), (by_key, None),
+        (lambda a, b: a <= b, None), (lambda a, b: a % 3 < b, None), (lambda a, b: a < a, None), (lambda a, b: a.x < b.x, None),
+    ],
+)  # fmt: skip
+def test_the_order_of_numbers_is_known(less: Any, falls: bool | None) -> None:
+    less = comparator_of(less)
+    assert [usual_order(less, kind) for kind in ("int32", "float16")] == [falls, falls]
+    assert usual_order(less, "bool") is None and usual_order(less, "complex64") is None
 
 
 def test_out_and_strides() -> None:

@@ -15,7 +15,7 @@ from prism.lang import int32, requires, struct, thread, uint32, uint64
 from prism.lang import prism as device_function
 from prism.lang.diagnostics import CompileError
 from prism.lib import argsort, lazy, sort, sort_by_key
-from prism.lib.algorithms.sort import orders
+from prism.lib.algorithms.sort import merging, orders
 from tests.lib.algorithms.sort_rows.test_api import hard
 from tests.rarely import rarely
 
@@ -229,6 +229,21 @@ def test_fields_along_axes() -> None:
     for axis in (0, 1, None):
         assert np.array_equal(sort(x, axis), np.sort(x, axis))
         assert np.array_equal(sort(x.T, axis, order="number"), np.sort(x.T, axis, order="number"))
+
+
+@pytest.mark.parametrize("kind", ["int32", "float32", "uint8"])
+def test_numbers_by_their_own_order_are_not_merged(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is `<` or `>` is sorted as without `less`."""
+    for name in ("sort_merged", "argsort_merged", "sort_pairs_merged"):
+        monkeypatch.setattr(merging, name, None)
+    x = np.random.default_rng(5).integers(0, 200, LONG).astype(kind)
+    for less, falls in ((lambda a, b: a < b, False), (lambda a, b: a > b, True)):
+        order = argsort(x, descending=falls)
+        assert np.array_equal(argsort(x, less=less), order) and np.array_equal(sort(x, less=less), x[order])
+        keys, moved = sort_by_key(x, order, less=less)
+        assert np.array_equal(keys, x[order]) and np.array_equal(moved, order[order])
+        rows = x.reshape(50, -1)
+        assert np.array_equal(sort(rows, 0, less=less), sort(rows, 0, descending=falls))
 
 
 @pytest.mark.parametrize("axis", [None, 0, 1])
