@@ -107,7 +107,7 @@ def place_parts(
         if diagonal + TILE < min(length, 4 * width):
             until = cuts[r * tiles + number + 1] if r < 3 else left
         left = left - until
-        heads[r] = N(r * width + from_here) - N(end)
+        heads[r] = N(min(r * width, length) + from_here) - N(end)
         end = end + (int32(until - from_here) if many > 0 else 0)
         ends[r] = end
 

@@ -1,4 +1,4 @@
-"""Which kernels of merges ship: of keys of the dtypes that are most used, ascending; of sorts by merging int32."""
+"""Which kernels of merges ship: of keys of the dtypes that are most used, ascending; of sorts by merging float32."""
 
 from __future__ import annotations
 
@@ -17,5 +17,5 @@ def instances(gpu: Machine) -> Iterator[Instance]:
     for scalar in COMMON:
         steps = plan.merge(Kind(scalar, "", kernels.less), 1 << 20, 1 << 20, gpu).steps
         yield from (step.instance for step in steps if isinstance(step, Step))
-    steps = plan.sort(Kind("int32", "", kernels.less), 1 << 25, gpu).steps
+    steps = plan.sort(Kind("float32", "", kernels.less), 1 << 25, gpu).steps
     yield from (step.instance for step in steps if isinstance(step, Step))
