@@ -4,9 +4,10 @@ A tile is not longer than a block's registers; the tiles of a group of runs begi
 """
 
 from prism.lang import (
-    attr, block, const, constexpr, dtype, function, grid, group, id, int32, int64, partition, prism, ptr, requires, template,
+    attr, block, const, constexpr, dtype, float32, function, grid, group, id, int32, int64, partition, prism, ptr, requires, sqrt, template,
     thread,
 )
+from prism.kernels.merge.cuts import GROUP, cut_tile
 from prism.kernels.merge.rows import cut_four
 from prism.lib.thread import operators
 
@@ -40,7 +41,7 @@ def cut_runs(
     """Put into `cuts[t]` how many elements of the first run of its pair stand before tile `t`.
 
     Perspective: grid, a thread for each of the `tiles`.
-    Shapes:      as of `merge_tiles`.
+    Shapes:      as of `merge_tiles`; of each pair of runs `ceil` of its length, or of `2 * width`, by `TILE`.
     Source:      Odeh, Green et al., "Merge path - parallel merging made simple".
     Test:        tests/kernels/test_merge.py
     """
@@ -56,15 +57,22 @@ def cut_runs(
             diagonal = min(diagonal, one + other)
             low: int64 = max(diagonal - other, 0)
             high: int64 = min(diagonal, one)
+            # First about where it is if elements are spread evenly: in random runs it is seldom further off than this.
+            likely: int64 = int64(float32(diagonal) / float32(one + other) * float32(one))
+            margin: int64 = int64(sqrt(float32(one)))
             while low < high:  # three elements of each run are asked for at once
                 step: int64 = (high - low) / 4
+                start: int64 = low
+                if step > 2 * margin and margin > 0:
+                    step = margin
+                    start = min(max(likely - 2 * margin, low), high - 4 * margin)
+                    margin = 0
                 beyond: bool[3]
                 for k in range(3):
-                    place: int64 = low + (k + 1) * step
+                    place: int64 = start + (k + 1) * step
                     left: T = a[begin + place]
                     right: T = b[second + diagonal - 1 - place]
                     beyond[k] = LESS(right, left)
-                start: int64 = low
                 if beyond[0]:
                     high = start + step
                 elif beyond[1]:
@@ -112,15 +120,14 @@ def cut_four_runs(
 def merge_tiles(
     a: ptr(const(T)) @ grid[1], b: ptr(const(T)) @ grid[1], y: ptr(T) @ grid[1], a_values: ptr(const(V)) @ grid[1],
     b_values: ptr(const(V)) @ grid[1], y_values: ptr(V) @ grid[1], cuts: ptr(const(int64)) @ grid[1], width: int64 @ grid[1],
-    n: int64 @ grid[1], middle: int64 @ grid[1], tiles: int64 @ grid[1], otherwise: T @ grid[1], nothing: V @ grid[1],
+    n: int64 @ grid[1], middle: int64 @ grid[1], otherwise: T @ grid[1], nothing: V @ grid[1],
 ):
     """Merge sorted runs two and two, of equal elements those of the first run first; `VALUES` go where their keys go.
 
-    Perspective: grid, a block for each of the `tiles`.
+    Perspective: grid, a block for each tile: of each pair of runs `ceil` of its length, or of `2 * width`, by `THREADS * ITEMS`.
     Shapes:      `y`: `n` elements, memory of neither `a` nor `b`. `width` 0: `a` has `middle` elements, and `b` the others;
                  else both are `n` elements, in sorted runs of `width`, the last of which may be shorter. `LESS` is their order.
-                 `tiles`: of each pair of runs `ceil` of its length, or of `2 * width`, by `THREADS * ITEMS`. `cuts`: as
-                 `cut_runs` makes them. `otherwise`, `nothing`: any.
+                 `cuts`: as `cut_runs` makes them, of `GROUP` tiles together. `otherwise`, `nothing`: any.
     Cost:        each element is read once, and written once.
     Source:      Odeh, Green et al., "Merge path - parallel merging made simple".
     Test:        tests/kernels/test_merge.py
@@ -136,12 +143,14 @@ def merge_tiles(
         diagonal: int64 @ block[1] = 0
         begin, one, other, diagonal = pair_of(tile, width, n, middle, TILE=TILE)
         second: int64 @ block[1] = begin + one if width > 0 else 0
-        many: int32 @ block[1] = int32(min(max(one + other - diagonal, 0), TILE))
-        first: int64 @ block[1] = cuts[tile]
-        until: int64 @ block[1] = one
-        if diagonal + TILE < one + other:
-            until = cuts[tile + 1]
-        taken: int32 @ block[1] = int32(until - first) if many > 0 else 0
+        many: int32 @ block[1] = int32(min(one + other - diagonal, TILE))
+        first: int64 @ block[1] = 0
+        until: int64 @ block[1] = 0
+        share: int64 @ block[1] = (2 * width + (GROUP * TILE - 1)) / (GROUP * TILE)  # of a pair's cuts
+        with partition(a, block[1], offset=begin) as runs, partition(b, block[1], offset=second) as others, \
+             partition(cuts, block[1], offset=begin / max(2 * width, 1) * share) as known:
+            first, until = cut_tile(runs, others, known, diagonal / TILE, one, other, TILE=TILE, LESS=LESS)
+        taken: int32 @ block[1] = int32(until - first)
         items: T[ITEMS] @ thread[1]
         values: V[ITEMS if VALUES else 1] @ thread[1]
         with partition(a, block[1], offset=begin + first) as left, \

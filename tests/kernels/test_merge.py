@@ -21,12 +21,21 @@ THREADS, ITEMS = 64, 3
 TILE = THREADS * ITEMS
 
 
-def tiles_of(n: int, width: int) -> int:
+def tiles_of(n: int, width: int, tile: int = TILE) -> int:
     """How many tiles runs of `width` elements have when they are merged two and two; 0: two arrays."""
     if not width:
-        return -(-n // TILE)
+        return -(-n // tile)
     pairs, rest = divmod(n, 2 * width)
-    return pairs * -(-2 * width // TILE) + -(-rest // TILE)
+    return pairs * -(-2 * width // tile) + -(-rest // tile)
+
+
+def cuts_of(a: Any, b: Any, width: int, middle: int, n: int, tile: int, less: Any, options: Any) -> Any:
+    """Find where each `GROUP` tiles begin."""
+    tile = tile * kernels.GROUP
+    many = tiles_of(n, width, tile)
+    cuts, template = np.zeros(many, np.int64), {"T": a.dtype, "LESS": less, "TILE": tile, "THREADS": 32}
+    kernels.cut_runs[-(-many // 32), 32](a, b, cuts, width, n, middle, many, template=template, **options)
+    return cuts
 
 
 def merged(
@@ -35,11 +44,9 @@ def merged(
     """Merge by both kernels; return elements, and values: their numbers, those of `b` from where `a` ends."""
     n = a.size if width else a.size + b.size
     tiles, y, z = tiles_of(n, width), np.zeros(n, a.dtype), np.zeros(n, np.int32)
-    cuts, names = np.zeros(tiles, np.int64), np.arange(n, dtype=np.int32)
-    options = {"check": True, **options}
-    template = {"T": a.dtype, "LESS": less, "TILE": TILE, "THREADS": 32}
+    names, options = np.arange(n, dtype=np.int32), {"check": True, **options}
     middle = 0 if width else a.size
-    kernels.cut_runs[-(-tiles // 32), 32](a, b, cuts, width, n, middle, tiles, template=template, **options)
+    cuts = cuts_of(a, b, width, middle, n, TILE, less, options)
     template = {
         "T": a.dtype,
         "V": "int32",
@@ -50,7 +57,7 @@ def merged(
         "BLOCKS": 1,
     }
     beside = (names, names) if width else (names[: a.size].copy(), names[a.size :].copy())
-    given = (a, b, y, *beside, z, cuts, width, n, middle, tiles, a.dtype.type(0), np.int32(0))
+    given = (a, b, y, *beside, z, cuts, width, n, middle, a.dtype.type(0), np.int32(0))
     run(program or prism.check(kernels.merge_tiles, template), tiles, THREADS, given, **options)
     return y, z
 
@@ -112,12 +119,10 @@ def merged_keys(a: Any, b: Any, program: Any = None, **options: Any) -> Any:
     """Merge two arrays of keys alone by both kernels."""
     threads, items = KEYS
     n, tile = a.size + b.size, threads * items
-    tiles = -(-n // tile)
-    cuts, y, options = np.zeros(tiles, np.int64), np.zeros(n, a.dtype), {"check": True, **options}
-    template = {"T": a.dtype, "LESS": operators.less, "TILE": tile, "THREADS": 32}
-    kernels.cut_runs[-(-tiles // 32), 32](a, b, cuts, 0, n, a.size, tiles, template=template, **options)
-    given = (a, b, y, cuts, n, a.size, tiles, a.dtype.type(0))
-    run(program or prism.check(kernels.merge_keys, of_keys(a.dtype)), tiles, threads, given, **options)
+    y, options = np.zeros(n, a.dtype), {"check": True, **options}
+    cuts = cuts_of(a, b, 0, a.size, n, tile, operators.less, options)
+    given = (a, b, y, cuts, n, a.size, a.dtype.type(0))
+    run(program or prism.check(kernels.merge_keys, of_keys(a.dtype)), -(-n // tile), threads, given, **options)
     return y
 
 
@@ -135,6 +140,22 @@ def test_two_arrays_of_keys(sizes: tuple[int, int]) -> None:
     assert np.array_equal(merged_keys(a, b), np.sort(np.concatenate([a, b])))
     high = np.full(sizes[0] + 3, np.iinfo(np.int64).max)  # nothing stands behind what fills the last tile up
     assert np.array_equal(merged_keys(high, b), np.sort(np.concatenate([high, b])))
+
+
+@pytest.mark.parametrize("form", ["alike", "before", "behind", "in lumps", "equal"])
+def test_cuts_are_found_wherever_they_are(form: str) -> None:
+    """Near where even data have them, and far from there; by the kernel before, and by each block."""
+    random = np.random.default_rng(0)
+    a, b = (np.sort(random.integers(0, 1 << 20, n, dtype=np.int32)) for n in (9000, 7000))
+    if form == "before":
+        a = a - (1 << 21)
+    elif form == "behind":
+        a = a + (1 << 21)
+    elif form == "in lumps":
+        a, b = a // 7000 * 7000, np.sort(b % 3000 + b // 200_000 * 200_000)
+    elif form == "equal":
+        a, b = 0 * a, 0 * b
+    assert np.array_equal(merged_keys(a, b), np.sort(np.concatenate([a, b])))
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)

@@ -60,13 +60,13 @@ def merge(kind: Kind, one: int, other: int, machine: Machine) -> Plan:
         c = _configurations(kind, machine).two
     tiles = -(-n // c.tile())
     given = (Buffer("a"), Buffer("b")), (Buffer("a_values"), Buffer("b_values"))
-    runs = {"n": n, "middle": one, "tiles": tiles, "cuts": scratch.take("int64", tiles)}
+    runs = {"n": n, "middle": one, "cuts": scratch.take("int64", _tiles(n, n, c.tile() * kernels.GROUP))}
     if not kind.total:
         return Plan(_two(kind, c, given, (Buffer(OUT), Buffer(VALUES)), {**runs, "width": 0}), scratch=scratch.used)
     (a, b), _ = given
     template = {"T": kind.keys, "LESS": kind.less, "ITEMS": c.items, "THREADS": c.threads, "BLOCKS": c.blocks}
     arguments = {**runs, "a": a, "b": b, "y": Buffer(OUT), "otherwise": zero(kind.keys)}
-    cutting = _cut(kernels.cut_runs, kind, c.tile(), {**runs, "a": a, "b": b, "width": 0})
+    cutting = _cut_two(kind, c, {**runs, "a": a, "b": b, "width": 0})
     merging = Step(instance_of(kernels.merge_keys, template), tiles, c.threads, arguments)
     return Plan((cutting, merging), scratch=scratch.used)
 
@@ -79,11 +79,10 @@ def sort(kind: Kind, n: int, machine: Machine, values: str = "values") -> Plan:
     cs, scratch = _configurations(kind, machine), Scratch()
     nowhere = nothing(kind.moved)
     out = (Buffer(OUT), Buffer(VALUES) if kind.values else nowhere)
-    passes, width = list[tuple[int, int, int]](), cs.sorted.tile()
+    passes, width = list[tuple[int, int]](), cs.sorted.tile()
     while width < n:
-        ways = 2 if 2 * width >= n else 4
-        passes.append((ways, width, _tiles(n, ways * width, (cs.two if ways == 2 else cs.four).tile(ways))))
-        width *= ways
+        passes.append((2 if 2 * width >= n else 4, width))
+        width *= passes[-1][0]
     beside = out
     if passes:
         beside = scratch.take(kind.keys, n), scratch.take(kind.values, n) if kind.values else nowhere
@@ -94,9 +93,10 @@ def sort(kind: Kind, n: int, machine: Machine, values: str = "values") -> Plan:
     }  # fmt: skip
     c = cs.sorted
     steps = [Step(instance_of(kernels.sort_tiles, kind.template(c)), -(-n // c.tile()), c.threads, first)]
-    cuts = scratch.take("int64", max((ways - 1) * tiles for ways, _, tiles in passes)) if passes else None
-    for ways, width, tiles in passes:
-        runs = {"width": width, "n": n, "tiles": tiles, "cuts": cuts}
+    # A four-way merge has three cuts a tile; one of two runs has fewer.
+    cuts = scratch.take("int64", 3 * max(_tiles(n, 4 * width, cs.four.tile(4)) for _, width in passes)) if passes else None
+    for ways, width in passes:
+        runs = {"width": width, "n": n, "cuts": cuts}
         if ways == 4:
             steps.extend(_four(kind, cs.four, now, then, runs))
         else:
@@ -121,25 +121,31 @@ def _cut(kernel: Kernel, kind: Kind, tile: int, arguments: dict[str, Any]) -> St
     return Step(instance_of(kernel, template), -(-arguments["tiles"] // kernels.THREADS), kernels.THREADS, arguments)
 
 
+def _cut_two(kind: Kind, c: kernels.Configuration, arguments: dict[str, Any]) -> Step:
+    """Return the launch that looks for where each `GROUP` tiles begin in two runs."""
+    n, tile = arguments["n"], c.tile() * kernels.GROUP
+    return _cut(kernels.cut_runs, kind, tile, {**arguments, "tiles": _tiles(n, 2 * arguments["width"] or n, tile)})
+
+
 def _two(
     kind: Kind, c: kernels.Configuration, given: Any, out: tuple[Buffer, Buffer], runs: dict[str, Any]
 ) -> tuple[Step, ...]:
     """Return the launches that merge two arrays, or runs two at a time."""
     (a, b), (a_values, b_values) = given
-    none = nothing(kind.moved)
+    none, tiles = nothing(kind.moved), _tiles(runs["n"], 2 * runs["width"] or runs["n"], c.tile())
     arguments = {
         **runs, "a": a, "b": b, "y": out[0], "otherwise": zero(kind.keys), "a_values": a_values if kind.values else none,
         "b_values": b_values if kind.values else none, "y_values": out[1] if kind.values else none, "nothing": zero(kind.moved),
     }  # fmt: skip
-    merging = instance_of(kernels.merge_tiles, kind.template(c))
-    cutting = _cut(kernels.cut_runs, kind, c.tile(), {**runs, "a": a, "b": b})
-    return cutting, Step(merging, runs["tiles"], c.threads, arguments)
+    merging = Step(instance_of(kernels.merge_tiles, kind.template(c)), tiles, c.threads, arguments)
+    return _cut_two(kind, c, {**runs, "a": a, "b": b}), merging
 
 
 def _four(
     kind: Kind, c: kernels.Configuration, given: tuple[Buffer, Buffer], out: tuple[Buffer, Buffer], runs: dict[str, Any]
 ) -> tuple[Step, ...]:
     """Return the launches that merge runs four at a time."""
+    runs = {**runs, "tiles": _tiles(runs["n"], 4 * runs["width"], c.tile(4))}
     arguments = {
         **runs, "x": given[0], "y": out[0], "x_values": given[1], "y_values": out[1], "otherwise": zero(kind.keys),
     }  # fmt: skip
