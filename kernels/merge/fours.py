@@ -4,6 +4,7 @@ from prism.lang import (
     attr, block, const, constexpr, dtype, function, grid, group, id, int32, int64, partition, prism, ptr, requires, shared,
     template, thread,
 )
+from prism.kernels.merge.places import put_row, put_striped, store_places
 from prism.lib.block.sort import merge_within
 from prism.lib.thread import operators
 
@@ -55,6 +56,8 @@ def merge_fours(
             with partition(x_values, block[1], offset=begin) as beside:
                 load_parts(beside, heads, ends, many, values, THREADS=THREADS)
         put_striped(tile, keys, THREADS=THREADS)
+        if VALUES:
+            put_striped(moved, values, THREADS=THREADS)
         rows: int32 @ block[1] = (ends[1] + (ITEMS - 1)) / ITEMS  # of the result of the first two
         lower: bool @ thread[1] = t >= rows
         first: int32 @ thread[1] = ends[1] if lower else 0
@@ -64,9 +67,7 @@ def merge_fours(
             merge_within(
                 tile, first, ends[2] if lower else ends[0], end, row, keys, places, otherwise, SIZE=SIZE, LESS=LESS,
             )
-        if VALUES:
-            put_striped(moved, values, THREADS=THREADS)
-            with group(thread[1]):
+            if VALUES:
                 for k in range(ITEMS):
                     values[k] = moved[places[k]]
         put_row(tile, keys, first + row, end)
@@ -80,13 +81,9 @@ def merge_fours(
         put_row(tile, keys, t * ITEMS, SIZE)
         if VALUES:
             put_row(moved, values, t * ITEMS, SIZE)
-        with partition(target, thread[1], offset=t) as own, partition(value_target, thread[1], offset=t) as mine, \
-             group(thread[1]):
-            for k in range(ITEMS):
-                if k * THREADS < many - t:
-                    own[k * THREADS] = tile[k * THREADS + t]
-                    if VALUES:
-                        mine[k * THREADS] = moved[k * THREADS + t]
+        store_places(target, tile, many, ITEMS=ITEMS, THREADS=THREADS)
+        if VALUES:
+            store_places(value_target, moved, many, ITEMS=ITEMS, THREADS=THREADS)
 
 
 @prism("device")
@@ -129,32 +126,6 @@ def load_parts(
             place: int32 = min(k * THREADS + t, many - 1)
             head: N = heads[0] if place < ends[0] else heads[1] if place < ends[1] else heads[2] if place < ends[2] else heads[3]
             items[k] = x[head + place]
-
-
-@prism("device")
-@requires(block[1], thread[1])
-@template(T=dtype, ITEMS=constexpr(int), THREADS=constexpr(int))
-def put_striped(tile: ptr(T) @ block[1], items: T[ITEMS] @ thread[1]):
-    """Put all elements into `tile`, those of `items[k]` side by side."""
-    t: int32 @ thread[1] = id()
-    with partition(tile, thread[1], offset=t) as own, group(thread[1]):
-        for k in range(ITEMS):
-            own[k * THREADS] = items[k]
-
-
-@prism("device")
-@requires(block[1], thread[1])
-@template(T=dtype, ITEMS=constexpr(int))
-def put_row(tile: ptr(T) @ block[1], items: T[ITEMS] @ thread[1], start: int32 @ thread[1], end: int32 @ thread[1]):
-    """Put each thread's elements into `tile` from `start` on, up to `end`; no two threads have a place in common."""
-    with partition(tile, thread[1], offset=lambda i: i, races="none") as own, group(thread[1]):
-        if start + ITEMS <= end:
-            for k in range(ITEMS):
-                own[start + k] = items[k]
-        else:
-            for k in range(ITEMS):
-                if start + k < end:
-                    own[start + k] = items[k]
 
 
 EXAMPLES = {

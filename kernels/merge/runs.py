@@ -4,11 +4,13 @@ A tile is not longer than a block's registers; the tiles of a group of runs begi
 """
 
 from prism.lang import (
-    attr, block, const, constexpr, dtype, float32, function, grid, group, id, int32, int64, partition, prism, ptr, requires, sqrt, template,
-    thread,
+    attr, block, const, constexpr, dtype, float32, function, grid, group, id, int32, int64, partition, prism, ptr, requires, shared, sqrt,
+    template, thread,
 )
 from prism.kernels.merge.cuts import GROUP, cut_tile
+from prism.kernels.merge.places import put_row, put_striped, store_places
 from prism.kernels.merge.rows import cut_four
+from prism.lib.block.sort import load_runs, merge_within
 from prism.lib.thread import operators
 
 
@@ -133,15 +135,17 @@ def merge_tiles(
     Test:        tests/kernels/test_merge.py
     """
     TILE: constexpr(int) = THREADS * ITEMS
-    tile: int64 @ block[1] = id()
-    with partition(y, thread[1], f=lambda i: i, races="none") as target, \
-         partition(y_values, thread[1], f=lambda i: i, races="none") as value_target, group(block[1]):
+    number: int64 @ block[1] = id()
+    begin: int64 @ block[1] = 0
+    one: int64 @ block[1] = 0
+    other: int64 @ block[1] = 0
+    diagonal: int64 @ block[1] = 0
+    begin, one, other, diagonal = pair_of(number, width, n, middle, TILE=TILE)
+    with partition(y, block[1], offset=begin + diagonal, races="none") as target, \
+         partition(y_values, block[1], offset=begin + diagonal, races="none") as value_target, group(block[1]):
         t: int32 @ thread[1] = id()
-        begin: int64 @ block[1] = 0
-        one: int64 @ block[1] = 0
-        other: int64 @ block[1] = 0
-        diagonal: int64 @ block[1] = 0
-        begin, one, other, diagonal = pair_of(tile, width, n, middle, TILE=TILE)
+        tile: shared(T[TILE]) @ block[1]
+        moved: shared(V[TILE if VALUES else 1]) @ block[1]
         second: int64 @ block[1] = begin + one if width > 0 else 0
         many: int32 @ block[1] = int32(min(one + other - diagonal, TILE))
         first: int64 @ block[1] = 0
@@ -151,35 +155,30 @@ def merge_tiles(
              partition(cuts, block[1], offset=begin / max(2 * width, 1) * share) as known:
             first, until = cut_tile(runs, others, known, diagonal / TILE, one, other, TILE=TILE, LESS=LESS)
         taken: int32 @ block[1] = int32(until - first)
-        items: T[ITEMS] @ thread[1]
+        keys: T[ITEMS] @ thread[1]
         values: V[ITEMS if VALUES else 1] @ thread[1]
+        places: int32[ITEMS] @ thread[1]
         with partition(a, block[1], offset=begin + first) as left, \
              partition(b, block[1], offset=second + diagonal - first) as right:
-            if VALUES:
-                with partition(a_values, block[1], offset=begin + first) as left_values, \
-                     partition(b_values, block[1], offset=second + diagonal - first) as right_values:
-                    block.merge_pairs(
-                        left, left_values, taken, right, right_values, many - taken, items, values, otherwise, nothing,
-                        THREADS=THREADS, LESS=LESS,
-                    )
-            else:
-                block.merge(left, taken, right, many - taken, items, otherwise, THREADS=THREADS, LESS=LESS)
-        block.blocked_to_striped(items, THREADS=THREADS)
+            load_runs(left, taken, right, many - taken, keys, otherwise, THREADS=THREADS)
         if VALUES:
-            block.blocked_to_striped(values, THREADS=THREADS)
+            with partition(a_values, block[1], offset=begin + first) as left, \
+                 partition(b_values, block[1], offset=second + diagonal - first) as right:
+                load_runs(left, taken, right, many - taken, values, nothing, THREADS=THREADS)
+        put_striped(tile, keys, THREADS=THREADS)
+        if VALUES:
+            put_striped(moved, values, THREADS=THREADS)
         with group(thread[1]):
-            at: int64 = begin + diagonal + t
-            if many == TILE:
+            merge_within(tile, 0, taken, many, t * ITEMS, keys, places, otherwise, SIZE=TILE, LESS=LESS)
+            if VALUES:
                 for k in range(ITEMS):
-                    target[at + k * THREADS] = items[k]
-                    if VALUES:
-                        value_target[at + k * THREADS] = values[k]
-            else:
-                for k in range(ITEMS):
-                    if k * THREADS < many - t:
-                        target[at + k * THREADS] = items[k]
-                        if VALUES:
-                            value_target[at + k * THREADS] = values[k]
+                    values[k] = moved[places[k]]
+        put_row(tile, keys, t * ITEMS, TILE)
+        if VALUES:
+            put_row(moved, values, t * ITEMS, TILE)
+        store_places(target, tile, many, ITEMS=ITEMS, THREADS=THREADS)
+        if VALUES:
+            store_places(value_target, moved, many, ITEMS=ITEMS, THREADS=THREADS)
 
 
 EXAMPLES = {
