@@ -1,85 +1,144 @@
-"""Where tiles of a merge begin in its two runs: of each `GROUP` tiles one is found by a kernel before, the others by their blocks."""
+"""Where tiles of a merge begin in its two runs: of some first, and then of those between, which lie near.
+
+A search is a chain of reads: it takes as long for a few tiles as for all, as long as these ask for few sectors of memory in all.
+"""
 
 from prism.lang import (
-    ballot, block, const, constexpr, dtype, function, group, id, int32, int64, partition, popcount, prism, ptr, requires, shared,
-    template, thread, uint32, warp,
+    attr, const, constexpr, dtype, float32, function, grid, group, id, int64, partition, prism, ptr, requires, sqrt, template, thread,
 )
+from prism.lib.thread import operators
 
 GROUP = 8
-"""So many tiles lie between cuts that a kernel finds. It is a chain of reads, and takes as long for a few as for all of them."""
+"""Of so many tiles one is cut first, where there are many."""
 
 
 @prism("device")
-@requires(thread[32])
-@template(T=dtype, LESS=function)
+@requires(thread[1])
+@template(TILE=constexpr(int))
+def pair_of(
+    tile: int64 @ thread[1], width: int64 @ thread[1], n: int64 @ thread[1], middle: int64 @ thread[1]
+) -> (int64, int64, int64, int64) @ thread[1]:
+    """Of a tile: where its pair of runs begins, how long the runs are, and where in the pair the tile begins.
+
+    `width` above 0: runs of so many elements lie side by side; else one pair, of which the first has `middle` of all `n`.
+    """
+    if width == 0:
+        return int64(0), middle, n - middle, tile * TILE
+    tiles: int64 = (2 * width + (TILE - 1)) / TILE
+    begin: int64 = tile / tiles * (2 * width)
+    one: int64 = min(width, n - begin)
+    return begin, one, min(width, n - begin - one), tile % tiles * TILE
+
+
+@prism("device")
+@requires(thread[1])
+@template(T=dtype, LESS=function, PROBES=constexpr(int))
 def cut_between(
-    a: ptr(const(T)) @ thread[32], b: ptr(const(T)) @ thread[32], least: int64 @ thread[32], most: int64 @ thread[32],
-    diagonal: int64 @ thread[32], guess: int64 @ thread[32],
-) -> int64 @ thread[32]:
+    a: ptr(const(T)) @ thread[1], b: ptr(const(T)) @ thread[1], least: int64 @ thread[1], most: int64 @ thread[1],
+    diagonal: int64 @ thread[1], likely: int64 @ thread[1], margin: int64 @ thread[1],
+) -> int64 @ thread[1]:
     """How many of the first `diagonal` elements of the merge of two sorted runs are of the first one: from `least` to `most`.
 
-    Perspective: warp. 32 places are looked at at once: at first about `guess`, 16 apart, where there are many.
+    It is looked for within `margin` of `likely` first; then `PROBES` places are looked at at once.
     """
-    lane: int64 @ thread[1] = int64(id())
-    low: int64 @ thread[32] = least
-    high: int64 @ thread[32] = most
-    step: int64 @ thread[32] = (high - low) / 33 + 1
-    start: int64 @ thread[32] = low + (step - 1)
-    if high - low > 1024:
-        step = 16
-        start = guess - 256
+    low: int64 = least
+    high: int64 = most
+    if high - low > 8 * margin:
+        for k in range(2):
+            place: int64 = min(max(likely + (margin if k > 0 else -margin), least), most - 1)
+            left: T = a[place]
+            right: T = b[diagonal - 1 - place]
+            beyond: bool = LESS(right, left)
+            low = low if beyond else max(low, place + 1)
+            high = min(high, place) if beyond else high
     while low < high:
-        stands: bool @ thread[1] = False
-        with group(thread[1]):
-            place: int64 = start + lane * step
-            stands = place < low
-            if low <= place and place < high:
-                left: T = a[place]
-                right: T = b[diagonal - 1 - place]
-                stands = not LESS(right, left)
-        many: int64 @ thread[32] = int64(popcount(ballot(stands)))  # of these places are before the cut
-        above: int64 @ thread[32] = min(high, start + many * step) if many < 32 else high
-        low = max(low, start + (many - 1) * step + 1) if many > 0 else low
-        high = above
-        step = (high - low) / 33 + 1
-        start = low + (step - 1)
+        step: int64 = (high - low) / (PROBES + 1)
+        start: int64 = low
+        end: int64 = high
+        for k in range(PROBES):
+            place: int64 = start + (k + 1) * step if PROBES > 1 else start + step
+            left: T = a[place]
+            right: T = b[diagonal - 1 - place]
+            beyond: bool = LESS(right, left)
+            low = low if beyond else max(low, place + 1)
+            end = min(end, place) if beyond else end
+        high = end
     return low
 
 
-@prism("device")
-@requires(block[1], thread[32])
-@template(T=dtype, LESS=function, TILE=constexpr(int))
-def cut_tile(
-    a: ptr(const(T)) @ block[1], b: ptr(const(T)) @ block[1], cuts: ptr(const(int64)) @ block[1], number: int64 @ block[1],
-    one: int64 @ block[1], other: int64 @ block[1],
-) -> (int64, int64) @ block[1]:
-    """Where tile `number` of a merge of two runs, of `one` and `other` elements, begins in the first one, and where it ends.
+@prism("global")
+@template(T=dtype, LESS=function, TILE=constexpr(int), THREADS=constexpr(int))
+@requires(grid[1], thread[THREADS])
+@attr("__launch_bounds__(THREADS)")
+def cut_runs(
+    a: ptr(const(T)) @ grid[1], b: ptr(const(T)) @ grid[1], cuts: ptr(int64) @ grid[1], width: int64 @ grid[1],
+    n: int64 @ grid[1], middle: int64 @ grid[1], tiles: int64 @ grid[1],
+):
+    """Put into `cuts[t]` how many elements of the first run of its pair stand before tile `t`.
 
-    Perspective: block, of two warps or more.
-    Shapes:      `cuts`: of each `GROUP` tiles the first one's, of this merge. No tile ends behind the merge's end.
+    Perspective: grid, a thread for each of the `tiles`.
+    Shapes:      as of `merge_tiles`; of each pair of runs `ceil` of its length, or of `2 * width`, by `TILE`.
+    Source:      Odeh, Green et al., "Merge path - parallel merging made simple".
+    Test:        tests/kernels/test_merge.py
     """
-    w: int32 @ warp[1] = id()
-    found: shared(int64[2]) @ block[1]
-    here: int64 @ block[1] = number / GROUP
-    begin: int64 @ block[1] = here * (GROUP * TILE)
-    end: int64 @ block[1] = min(begin + GROUP * TILE, one + other)
-    first: int64 @ block[1] = cuts[here]
-    last: int64 @ block[1] = one
-    if end < one + other:
-        last = cuts[here + 1]
-    cut: int64 @ warp[1] = 0
-    with group(warp[1]):
-        if w < 2:
-            diagonal: int64 @ warp[1] = min((number + w) * TILE, one + other)
-            cut = cut_between(
-                a, b, max(first, diagonal - (end - last)), min(last, diagonal - (begin - first)), diagonal,
-                first + (last - first) * (diagonal - begin) / (GROUP * TILE), LESS=LESS,
-            )
-    t: int32 @ thread[1] = id()
-    with partition(found, thread[1], offset=t / 32, races="none") as own, group(thread[1]):
-        if t == 0 or t == 32:
-            own[0] = cut
-    return found[0], found[1]
+    me: int64 @ thread[1] = id()
+    with partition(cuts, thread[1], offset=me) as mine, group(thread[1]):
+        if me < tiles:
+            begin: int64 = 0
+            one: int64 = 0
+            other: int64 = 0
+            diagonal: int64 = 0
+            begin, one, other, diagonal = pair_of(me, width, n, middle, TILE=TILE)
+            diagonal = min(diagonal, one + other)
+            # Where it is if elements are spread evenly: in random runs it is seldom further off than this.
+            likely: int64 = int64(float32(diagonal) / float32(one + other) * float32(one))
+            with partition(a, thread[1], offset=begin) as first, \
+                 partition(b, thread[1], offset=begin + one if width > 0 else 0) as second:
+                mine[0] = cut_between(
+                    first, second, max(diagonal - other, 0), min(diagonal, one), diagonal, likely, int64(sqrt(float32(one))),
+                    LESS=LESS, PROBES=3,
+                )
 
 
-__all__ = ["GROUP", "cut_tile"]
+@prism("global")
+@template(T=dtype, LESS=function, TILE=constexpr(int), THREADS=constexpr(int))
+@requires(grid[1], thread[THREADS])
+@attr("__launch_bounds__(THREADS)")
+def cut_within(
+    a: ptr(const(T)) @ grid[1], b: ptr(const(T)) @ grid[1], known: ptr(const(int64)) @ grid[1], cuts: ptr(int64) @ grid[1],
+    width: int64 @ grid[1], n: int64 @ grid[1], middle: int64 @ grid[1], tiles: int64 @ grid[1],
+):
+    """Put into `cuts[t]` what `cut_runs` does, where it has put into `known` that of each `GROUP` tiles of a pair together.
+
+    Perspective: grid, a thread for each of the `tiles`.
+    Shapes:      as of `cut_runs`.
+    Test:        tests/kernels/test_merge.py
+    """
+    SPAN: constexpr(int) = GROUP * TILE
+    me: int64 @ thread[1] = id()
+    with partition(cuts, thread[1], offset=me) as mine, group(thread[1]):
+        if me < tiles:
+            begin: int64 = 0
+            one: int64 = 0
+            other: int64 = 0
+            diagonal: int64 = 0
+            begin, one, other, diagonal = pair_of(me, width, n, middle, TILE=TILE)
+            diagonal = min(diagonal, one + other)
+            here: int64 = begin / max(2 * width, 1) * ((2 * width + (SPAN - 1)) / SPAN) + diagonal / SPAN
+            start: int64 = diagonal / SPAN * SPAN
+            end: int64 = min(start + SPAN, one + other)
+            first: int64 = known[here]
+            last: int64 = one
+            if end < one + other:
+                last = known[here + 1]
+            with partition(a, thread[1], offset=begin) as runs, \
+                 partition(b, thread[1], offset=begin + one if width > 0 else 0) as others:
+                mine[0] = cut_between(
+                    runs, others, max(first, diagonal - (end - last)), min(last, diagonal - (start - first)), diagonal,
+                    first + (last - first) * (diagonal - start) / SPAN, 96, LESS=LESS, PROBES=1,
+                )
+
+
+EXAMPLES = {
+    name: {"T": "float32", "LESS": operators.less, "TILE": 3840, "THREADS": 256} for name in ("cut_runs", "cut_within")
+}

@@ -4,7 +4,6 @@ from prism.lang import (
     attr, block, const, constexpr, dtype, function, grid, group, id, int32, int64, partition, prism, ptr, requires, shared,
     template, thread,
 )
-from prism.kernels.merge.cuts import cut_tile
 from prism.kernels.merge.rows import load_two, merge_rows, store_rows
 from prism.lib.thread import operators
 
@@ -22,7 +21,7 @@ def merge_keys(
     Perspective: grid, a block for each tile of `THREADS * ITEMS` elements.
     Shapes:      `y`: `n` elements, at least one, memory of neither `a`, of `middle` elements, nor `b`, which has the others.
                  `LESS` is their order; elements of which neither is less are the same in all bits. `cuts`: as `cut_runs` makes
-                 them, of `GROUP` tiles together. `otherwise`: any.
+                 them. `otherwise`: any.
     Cost:        each element is read once, and written once.
     Source:      as of `merge_rows`.
     Test:        tests/kernels/test_merge.py
@@ -35,9 +34,10 @@ def merge_keys(
     with partition(y, block[1], offset=diagonal, races="none") as part, group(block[1]):
         t: int32 @ thread[1] = id()
         tile: shared(T[THREADS * (ITEMS + 1)]) @ block[1]
-        first: int64 @ block[1] = 0
-        until: int64 @ block[1] = 0
-        first, until = cut_tile(a, b, cuts, number, middle, n - middle, TILE=TILE, LESS=LESS)
+        first: int64 @ block[1] = cuts[number]
+        until: int64 @ block[1] = middle
+        if diagonal + TILE < n:
+            until = cuts[number + 1]
         size_a: int32 @ block[1] = int32(until - first)
         items: T[ITEMS] @ thread[1]
         with partition(a, block[1], offset=first) as one, partition(b, block[1], offset=diagonal - first) as other:

@@ -30,11 +30,17 @@ def tiles_of(n: int, width: int, tile: int = TILE) -> int:
 
 
 def cuts_of(a: Any, b: Any, width: int, middle: int, n: int, tile: int, less: Any, options: Any) -> Any:
-    """Find where each `GROUP` tiles begin."""
-    tile = tile * kernels.GROUP
-    many = tiles_of(n, width, tile)
-    cuts, template = np.zeros(many, np.int64), {"T": a.dtype, "LESS": less, "TILE": tile, "THREADS": 32}
-    kernels.cut_runs[-(-many // 32), 32](a, b, cuts, width, n, middle, many, template=template, **options)
+    """Find where each tile begins: all at once, and some first, which is the same."""
+    template, found = {"T": a.dtype, "LESS": less, "THREADS": 32}, []
+    for each in (tile, tile * kernels.GROUP):
+        many = tiles_of(n, width, each)
+        found.append(np.zeros(many, np.int64))
+        given = (a, b, found[-1], width, n, middle, many)
+        kernels.cut_runs[-(-many // 32), 32](*given, template={**template, "TILE": each}, **options)
+    cuts, known = found
+    given = (a, b, known, again := np.zeros_like(cuts), width, n, middle, cuts.size)
+    kernels.cut_within[-(-cuts.size // 32), 32](*given, template={**template, "TILE": tile}, **options)
+    assert np.array_equal(again, cuts)
     return cuts
 
 

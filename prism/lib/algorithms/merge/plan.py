@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from prism.host.plan import OUT, Buffer, Machine, Plan, Scratch, Step, instance_of, nothing, size_of
@@ -13,6 +13,8 @@ from prism.lib.algorithms.select.plan import zero
 
 _ORDERS = (kernels.less, kernels.greater)
 _NARROW = (1 << 31) - (1 << 14)  # places in a tile are counted beyond
+_MANY = 1 << 13
+"""From so many tiles on some are cut first: one launch more, and fewer reads."""
 VALUES = "moved"
 """What the result of values is called; that of keys is `OUT`."""
 
@@ -60,15 +62,14 @@ def merge(kind: Kind, one: int, other: int, machine: Machine) -> Plan:
         c = _configurations(kind, machine).two
     tiles = -(-n // c.tile())
     given = (Buffer("a"), Buffer("b")), (Buffer("a_values"), Buffer("b_values"))
-    runs = {"n": n, "middle": one, "cuts": scratch.take("int64", _tiles(n, n, c.tile() * kernels.GROUP))}
+    runs = {"n": n, "middle": one, "cuts": scratch.take("int64", 2 * tiles)}
     if not kind.total:
         return Plan(_two(kind, c, given, (Buffer(OUT), Buffer(VALUES)), {**runs, "width": 0}), scratch=scratch.used)
     (a, b), _ = given
     template = {"T": kind.keys, "LESS": kind.less, "ITEMS": c.items, "THREADS": c.threads, "BLOCKS": c.blocks}
     arguments = {**runs, "a": a, "b": b, "y": Buffer(OUT), "otherwise": zero(kind.keys)}
-    cutting = _cut_two(kind, c, {**runs, "a": a, "b": b, "width": 0})
     merging = Step(instance_of(kernels.merge_keys, template), tiles, c.threads, arguments)
-    return Plan((cutting, merging), scratch=scratch.used)
+    return Plan((*_cut_two(kind, c, {**runs, "a": a, "b": b, "width": 0}), merging), scratch=scratch.used)
 
 
 def sort(kind: Kind, n: int, machine: Machine, values: str = "values") -> Plan:
@@ -121,10 +122,16 @@ def _cut(kernel: Kernel, kind: Kind, tile: int, arguments: dict[str, Any]) -> St
     return Step(instance_of(kernel, template), -(-arguments["tiles"] // kernels.THREADS), kernels.THREADS, arguments)
 
 
-def _cut_two(kind: Kind, c: kernels.Configuration, arguments: dict[str, Any]) -> Step:
-    """Return the launch that looks for where each `GROUP` tiles begin in two runs."""
-    n, tile = arguments["n"], c.tile() * kernels.GROUP
-    return _cut(kernels.cut_runs, kind, tile, {**arguments, "tiles": _tiles(n, 2 * arguments["width"] or n, tile)})
+def _cut_two(kind: Kind, c: kernels.Configuration, arguments: dict[str, Any]) -> tuple[Step, ...]:
+    """Return the launches that look for where tiles begin in two runs. `cuts`: twice as many as tiles, where these are many."""
+    n, tile = arguments["n"], c.tile()
+    group = 2 * arguments["width"] or n
+    tiles, some = _tiles(n, group, tile), _tiles(n, group, tile * kernels.GROUP)
+    if tiles < _MANY:
+        return (_cut(kernels.cut_runs, kind, tile, {**arguments, "tiles": tiles}),)
+    known = replace(arguments["cuts"], offset=arguments["cuts"].offset + 8 * tiles, count=some)
+    first = _cut(kernels.cut_runs, kind, tile * kernels.GROUP, {**arguments, "cuts": known, "tiles": some})
+    return first, _cut(kernels.cut_within, kind, tile, {**arguments, "known": known, "tiles": tiles})
 
 
 def _two(
@@ -138,7 +145,7 @@ def _two(
         "b_values": b_values if kind.values else none, "y_values": out[1] if kind.values else none, "nothing": zero(kind.moved),
     }  # fmt: skip
     merging = Step(instance_of(kernels.merge_tiles, kind.template(c)), tiles, c.threads, arguments)
-    return _cut_two(kind, c, {**runs, "a": a, "b": b}), merging
+    return *_cut_two(kind, c, {**runs, "a": a, "b": b}), merging
 
 
 def _four(
