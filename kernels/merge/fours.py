@@ -4,7 +4,7 @@ from prism.lang import (
     attr, block, const, constexpr, dtype, function, grid, group, id, int32, int64, partition, prism, ptr, requires, shared,
     template, thread,
 )
-from prism.kernels.merge.places import put_row, put_striped, store_places
+from prism.kernels.merge.spots import put_row, put_striped, store_first
 from prism.lib.block.sort import merge_within
 from prism.lib.thread import operators
 
@@ -46,10 +46,10 @@ def merge_fours(
         moved: shared(V[SIZE if VALUES else 1]) @ block[1]
         heads: N[4] @ block[1]  # from an element's place in the tile to that in the runs
         ends: int32[4] @ block[1]  # of the parts of runs in the tile
-        place_parts(cuts, number, diagonal, width, n - begin, tiles, many, heads, ends, TILE=TILE)
+        find_parts(cuts, number, diagonal, width, n - begin, tiles, many, heads, ends, TILE=TILE)
         keys: T[ITEMS] @ thread[1]
         values: V[ITEMS if VALUES else 1] @ thread[1]
-        places: int32[ITEMS] @ thread[1]
+        spots: int32[ITEMS] @ thread[1]
         with partition(x, block[1], offset=begin) as given:
             load_parts(given, heads, ends, many, keys, THREADS=THREADS)
         if VALUES:
@@ -65,31 +65,31 @@ def merge_fours(
         row: int32 @ thread[1] = (t - rows if lower else t) * ITEMS
         with group(thread[1]):
             merge_within(
-                tile, first, ends[2] if lower else ends[0], end, row, keys, places, otherwise, SIZE=SIZE, LESS=LESS,
+                tile, first, ends[2] if lower else ends[0], end, row, keys, spots, otherwise, SIZE=SIZE, LESS=LESS,
             )
             if VALUES:
                 for k in range(ITEMS):
-                    values[k] = moved[places[k]]
+                    values[k] = moved[spots[k]]
         put_row(tile, keys, first + row, end)
         if VALUES:
             put_row(moved, values, first + row, end)
         with group(thread[1]):
-            merge_within(tile, 0, ends[1], many, t * ITEMS, keys, places, otherwise, SIZE=SIZE, LESS=LESS)
+            merge_within(tile, 0, ends[1], many, t * ITEMS, keys, spots, otherwise, SIZE=SIZE, LESS=LESS)
             if VALUES:
                 for k in range(ITEMS):
-                    values[k] = moved[places[k]]
+                    values[k] = moved[spots[k]]
         put_row(tile, keys, t * ITEMS, SIZE)
         if VALUES:
             put_row(moved, values, t * ITEMS, SIZE)
-        store_places(target, tile, many, ITEMS=ITEMS, THREADS=THREADS)
+        store_first(target, tile, many, ITEMS=ITEMS, THREADS=THREADS)
         if VALUES:
-            store_places(value_target, moved, many, ITEMS=ITEMS, THREADS=THREADS)
+            store_first(value_target, moved, many, ITEMS=ITEMS, THREADS=THREADS)
 
 
 @prism("device")
 @requires(block[1])
 @template(N=dtype, TILE=constexpr(int))
-def place_parts(
+def find_parts(
     cuts: ptr(const(int64)) @ grid[1], number: int64 @ block[1], diagonal: int64 @ block[1], width: int64 @ block[1],
     length: int64 @ block[1], tiles: int64 @ block[1], many: int32 @ block[1], heads: N[4] @ block[1], ends: int32[4] @ block[1],
 ):

@@ -8,7 +8,7 @@ from prism.lang import (
     thread,
 )
 from prism.kernels.merge.cuts import pair_of
-from prism.kernels.merge.places import put_row, put_striped, store_places
+from prism.kernels.merge.spots import put_row, put_striped, store_first
 from prism.kernels.merge.rows import cut_four
 from prism.lib.block.sort import load_runs, merge_within
 from prism.lib.thread import operators
@@ -81,7 +81,7 @@ def merge_tiles(
         taken: int32 @ block[1] = int32(until - first)
         keys: T[ITEMS] @ thread[1]
         values: V[ITEMS if VALUES else 1] @ thread[1]
-        places: int32[ITEMS] @ thread[1]
+        spots: int32[ITEMS] @ thread[1]
         with partition(a, block[1], offset=begin + first) as left, \
              partition(b, block[1], offset=second + diagonal - first) as right:
             load_runs(left, taken, right, many - taken, keys, otherwise, THREADS=THREADS)
@@ -93,16 +93,16 @@ def merge_tiles(
         if VALUES:
             put_striped(moved, values, THREADS=THREADS)
         with group(thread[1]):
-            merge_within(tile, 0, taken, many, t * ITEMS, keys, places, otherwise, SIZE=TILE, LESS=LESS)
+            merge_within(tile, 0, taken, many, t * ITEMS, keys, spots, otherwise, SIZE=TILE, LESS=LESS)
             if VALUES:
                 for k in range(ITEMS):
-                    values[k] = moved[places[k]]
+                    values[k] = moved[spots[k]]
         put_row(tile, keys, t * ITEMS, TILE)
         if VALUES:
             put_row(moved, values, t * ITEMS, TILE)
-        store_places(target, tile, many, ITEMS=ITEMS, THREADS=THREADS)
+        store_first(target, tile, many, ITEMS=ITEMS, THREADS=THREADS)
         if VALUES:
-            store_places(value_target, moved, many, ITEMS=ITEMS, THREADS=THREADS)
+            store_first(value_target, moved, many, ITEMS=ITEMS, THREADS=THREADS)
 
 
 EXAMPLES = {

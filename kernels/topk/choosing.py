@@ -141,7 +141,7 @@ def write_by_buckets(held: ptr(E) @ block[1], left: int32 @ block[1], most: int3
     CROWD: constexpr(int) = 24
     SIZE: constexpr(int) = THREADS * KEPT
     t: int32 @ thread[1] = id()
-    starts: shared(uint32[SIZE]) @ block[1]
+    starts: shared(int32[SIZE]) @ block[1]
     ones: E[KEPT] @ thread[1]
     least: U @ thread[1] = held[0].key
     highest: U @ thread[1] = held[0].key
@@ -159,7 +159,7 @@ def write_by_buckets(held: ptr(E) @ block[1], left: int32 @ block[1], most: int3
     def part_of(key: U @ thread[1]) -> int32 @ thread[1]:  # never less of a larger key
         return min(int32(float32(key - low) * scale), SIZE - 1)
 
-    ranks: uint32[KEPT] @ thread[1]
+    ranks: int32[KEPT] @ thread[1]
     crowded: bool @ thread[1] = False
     block.fill(starts, 0, SIZE)
     with group(thread[1]):
@@ -169,7 +169,7 @@ def write_by_buckets(held: ptr(E) @ block[1], left: int32 @ block[1], most: int3
                 crowded = crowded or ranks[j] >= CROWD
     apart: bool @ block[1] = not block.any(crowded)
     if apart:
-        counts: uint32[KEPT] @ thread[1]
+        counts: int32[KEPT] @ thread[1]
         with partition(starts, thread[1], offset=t * KEPT) as own:
             with group(thread[1]):
                 for j in range(KEPT):
@@ -181,15 +181,15 @@ def write_by_buckets(held: ptr(E) @ block[1], left: int32 @ block[1], most: int3
         with partition(held, thread[1], offset=lambda s: s, races="none") as slots, group(thread[1]):
             for j in range(KEPT):
                 if j * THREADS + t < left:
-                    slots[int32(starts[part_of(ones[j].key)] + ranks[j])] = ones[j]
+                    slots[starts[part_of(ones[j].key)] + ranks[j]] = ones[j]
         with group(thread[1]):
             for j in range(KEPT):
                 if j * THREADS + t < left:
                     mine: E = held[j * THREADS + t]
                     part: int32 = part_of(mine.key)
-                    first: int32 = int32(starts[part])
+                    first: int32 = starts[part]
                     rank: int32 = first
-                    end: int32 = int32(starts[part + 1]) if part + 1 < SIZE else left
+                    end: int32 = starts[part + 1] if part + 1 < SIZE else left
                     for s in range(first, end):
                         if stands_before(held[s], mine):
                             rank = rank + 1

@@ -1,4 +1,4 @@
-"""Elements between registers, places of a tile in shared memory, and the result."""
+"""Elements between registers, spots of a tile in shared memory, and the result."""
 
 from prism.lang import block, const, constexpr, dtype, group, id, int32, partition, prism, ptr, requires, template, thread
 
@@ -32,7 +32,7 @@ def put_row(tile: ptr(T) @ block[1], items: T[ITEMS] @ thread[1], start: int32 @
 @prism("device")
 @requires(block[1], thread[1])
 @template(T=dtype, ITEMS=constexpr(int), THREADS=constexpr(int))
-def store_places(y: ptr(T) @ block[1], tile: ptr(const(T)) @ block[1], many: int32 @ block[1]):
+def store_first(y: ptr(T) @ block[1], tile: ptr(const(T)) @ block[1], many: int32 @ block[1]):
     """Store the first `many` elements of a tile, side by side."""
     t: int32 @ thread[1] = id()
     with partition(y, thread[1], offset=t) as own, group(thread[1]):
@@ -41,4 +41,4 @@ def store_places(y: ptr(T) @ block[1], tile: ptr(const(T)) @ block[1], many: int
                 own[k * THREADS] = tile[k * THREADS + t]
 
 
-__all__ = ["put_row", "put_striped", "store_places"]
+__all__ = ["put_row", "put_striped", "store_first"]
