@@ -9,11 +9,17 @@ import numpy as np
 
 from prism.host import arguments
 from prism.host.lazies import LazyArray, Sink
-from prism.lib.algorithms.merge.order import usual_order
 from prism.lib.algorithms.sort import merging
 from prism.lib.algorithms.sort.fields import comparator_of_fields, has_fields
 from prism.lib.algorithms.sort.merging import array_along
-from prism.lib.algorithms.sort.orders import Order, argsort_keyed, order_of, sort_keyed, sort_pairs_keyed
+from prism.lib.algorithms.sort.orders import (
+    Order,
+    argsort_keyed,
+    order_of,
+    sort_keyed,
+    sort_pairs_keyed,
+    without_comparator,
+)
 from prism.lib.algorithms.sort_rows.axis import argsort_along, sort_along
 from prism.lib.algorithms.sort_rows.pairs import assign_pairs, results_of, sort_by_key_along
 from prism.lib.lazy.array import Lazy, broadcast
@@ -56,8 +62,8 @@ def sort(
         Only these bits of keys, or of elements that are unsigned integers, decide, from the first to before the second: fewer
         passes.
     less : device function or lambda, optional
-        Whether one element stands before another, a strict weak order: then elements are sorted by merging, but where it is `<`
-        or `>` of numbers. Numbers that a lambda names outside are constants of the kernels. It goes without `key`, `bits` and
+        Whether one element stands before another, a strict weak order: then elements are sorted by merging. A lambda that
+        compares what it makes of each alone, as `a.day % 7 < b.day % 7`, is an order by that key. Numbers that a lambda names outside are constants of the kernels. It goes without `key`, `bits` and
         `descending`.
     out : array, optional
         Where to put the result: of its shape and dtype, strides included; of `a`'s library, and on its device. It may be `a`.
@@ -123,6 +129,8 @@ def sort(
         return sort_keyed(a, by, axis, out, stream)
     a, axis = array_along(a, axis, "a", stream)
     by = _by_fields(by, a, order, "a")
+    if by.keyed:
+        return sort_keyed(a, by, axis, out, stream)
     if by.less is not None:
         return merging.sort_merged(a, axis, by.less, by.descending, out, stream)
     return sort_along(a, axis, descending=by.descending, out=out, stream=stream)
@@ -190,6 +198,8 @@ def argsort(
         return argsort_keyed(a, by, axis, dtype, out, stream)
     a, axis = array_along(a, axis, "a", stream)
     by = _by_fields(by, a, order, "a")
+    if by.keyed:
+        return argsort_keyed(a, by, axis, dtype, out, stream)
     if by.less is not None:
         return merging.argsort_merged(a, axis, by.less, by.descending, dtype, out, stream)
     return argsort_along(a, axis, descending=by.descending, dtype=dtype, out=out, stream=stream)
@@ -297,7 +307,7 @@ def _check(kind: Any, stable: Any) -> None:
 
 
 def _by_fields(by: Order, x: Any, order: Any, name: str) -> Order:
-    """Return an order, of structs that have none given that of their fields; without `less` where it is that of numbers.
+    """Return an order, of structs that have none given that of their fields; without a comparator that keys say as well.
 
     Raises:
         TypeError: `order` goes with nothing else; elements have a size that kernels do not move.
@@ -306,8 +316,8 @@ def _by_fields(by: Order, x: Any, order: Any, name: str) -> Order:
     if not by.plain:
         if order is not None:
             raise TypeError("`order` is that of fields: it goes without `key`, `bits` and `less`")
-        falls = None if by.less is None else usual_order(by.less, arguments.facts_of(x, name).scalar)
-        return by if falls is None else replace(by, less=None, descending=falls)
+        facts = arguments.facts_of(x, name)
+        return without_comparator(by, facts.scalar, facts)
     less = comparator_of_fields(arguments.facts_of(x, name), order, by.descending, name)
     return by if less is None else replace(by, less=less, descending=False)
 

@@ -13,7 +13,7 @@ import pytest
 from prism.kernels.merge import HOST
 from prism.lang import dtype, float32, int32, prism, requires, struct, template, thread
 from prism.lib import merge, merge_by_key
-from prism.lib.algorithms.merge.order import comparator_of, usual_order
+from prism.lib.algorithms.merge.order import comparator_of, key_in, usual_order
 from prism.lib.algorithms.merge.sort import argsort_by, sort_by, sort_pairs_by
 from prism.lib.thread import operators
 from tests.kernels.test_sort_rows import order_of
@@ -131,6 +131,16 @@ def test_the_order_of_numbers_is_known(less: Any, falls: bool | None) -> None:
     less = comparator_of(less)
     assert [usual_order(less, kind) for kind in ("int32", "float16")] == [falls, falls]
     assert usual_order(less, "bool") is None and usual_order(less, "complex64") is None
+
+
+def test_keys_of_comparators() -> None:
+    keyed = [lambda a, b: a.x % 3 < b.x % 3, lambda a, b: float32(b) > float32(a), lambda a, b: (a if a > 3 else -a) < (b if b > 3 else -b)]
+    assert [found is not None and found[1] for found in map(key_in, map(comparator_of, keyed))] == [False, False, False]
+    other = [
+        before, lambda a, b: a.x < b.y, lambda a, b: a % 3 < b % 4, lambda a, b: a + b < b + a, lambda a, b: a <= b,
+        lambda a, b: a < b or b.x < a.x, lambda a, b: not a < b, lambda a, b: a % 3 < a % 3, lambda a, b: int32(a) < float32(b),
+    ]  # fmt: skip
+    assert [key_in(comparator_of(less)) for less in other] == [None] * len(other)
 
 
 def test_out_and_strides() -> None:
