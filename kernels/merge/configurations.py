@@ -35,7 +35,7 @@ PAIRS = {
     8: Tiles(Configuration(256, 9, 3), Configuration(128, 11, 6), Configuration(256, 11, 2)),
     16: Tiles(Configuration(256, 7, 3), Configuration(128, 7, 5), Configuration(256, 7, 2)),
 }
-KEYS = {4: Configuration(128, 32, 8), 8: Configuration(128, 32, 4)}
+KEYS = {4: Configuration(256, 32, 4), 8: Configuration(128, 32, 4)}
 """By the bytes of an element: of integers alone, whose equal ones are the same."""
 HOST, HOST_KEYS = Configuration(64, 7, 1), Configuration(64, 8, 1)
 """On the reference machine."""

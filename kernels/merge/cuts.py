@@ -4,7 +4,8 @@ A search is a chain of reads: it takes as long for a few tiles as for all, as lo
 """
 
 from prism.lang import (
-    attr, const, constexpr, dtype, float32, function, grid, group, id, int64, partition, prism, ptr, requires, sqrt, template, thread,
+    attr, const, constexpr, dtype, float32, function, grid, group, id, int64, partition, prism, ptr, requires, sqrt, template,
+    thread,
 )
 from prism.lib.thread import operators
 
@@ -55,11 +56,14 @@ def cut_between(
         step: int64 = (high - low) / (PROBES + 1)
         start: int64 = low
         end: int64 = high
+        lefts: T[PROBES]
+        rights: T[PROBES]
+        for k in range(PROBES):  # all are asked for before any is compared
+            lefts[k] = a[start + (k + 1) * step]
+            rights[k] = b[diagonal - 1 - (start + (k + 1) * step)]
         for k in range(PROBES):
-            place: int64 = start + (k + 1) * step if PROBES > 1 else start + step
-            left: T = a[place]
-            right: T = b[diagonal - 1 - place]
-            beyond: bool = LESS(right, left)
+            place: int64 = start + (k + 1) * step
+            beyond: bool = LESS(rights[k], lefts[k])
             low = low if beyond else max(low, place + 1)
             end = min(end, place) if beyond else end
         high = end
@@ -96,7 +100,7 @@ def cut_runs(
                  partition(b, thread[1], offset=begin + one if width > 0 else 0) as second:
                 mine[0] = cut_between(
                     first, second, max(diagonal - other, 0), min(diagonal, one), diagonal, likely, int64(sqrt(float32(one))),
-                    LESS=LESS, PROBES=3,
+                    LESS=LESS, PROBES=7,
                 )
 
 
@@ -135,7 +139,7 @@ def cut_within(
                  partition(b, thread[1], offset=begin + one if width > 0 else 0) as others:
                 mine[0] = cut_between(
                     runs, others, max(first, diagonal - (end - last)), min(last, diagonal - (start - first)), diagonal,
-                    first + (last - first) * (diagonal - start) / SPAN, 96, LESS=LESS, PROBES=1,
+                    first + (last - first) * (diagonal - start) / SPAN, 96, LESS=LESS, PROBES=3,
                 )
 
 

@@ -47,7 +47,8 @@ def merge_row(
 ):
     """Put row `row` of the result into `items`: elements `begin` to `until` of the first run, and those of the second.
 
-    Of a row that is not whole the rest becomes what is last of all; of one behind the result nothing is touched. `WHOLE`: all are.
+    Of a row that is not whole the rest becomes what is last of all; of one behind the result nothing is touched. `WHOLE`: no row
+    is such.
     """
     SHIFT: constexpr(int) = 3 if ITEMS == 8 else 4 if ITEMS == 16 else 5
     ROW: constexpr(int) = ITEMS + 1

@@ -4,8 +4,8 @@ A tile is not longer than a block's registers; the tiles of a group of runs begi
 """
 
 from prism.lang import (
-    attr, block, const, constexpr, dtype, function, grid, group, id, int32, int64, partition, prism, ptr, requires, shared, template,
-    thread,
+    attr, block, const, constexpr, dtype, function, grid, group, id, int32, int64, partition, prism, ptr, requires, shared,
+    template, thread,
 )
 from prism.kernels.merge.cuts import pair_of
 from prism.kernels.merge.spots import put_row, put_striped, store_first

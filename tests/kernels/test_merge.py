@@ -185,20 +185,40 @@ def test_each_barrier_of_keys_is_needed() -> None:
 @pytest.mark.parametrize("size", [4, 8])
 def test_kernels_do_not_spill(size: int) -> None:
     c = kernels.key_configuration(size, host=False)
-    template = {"T": f"uint{8 * size}", "LESS": operators.less, "ITEMS": c.items, "THREADS": c.threads, "BLOCKS": c.blocks}
+    template = {
+        "T": f"uint{8 * size}",
+        "LESS": operators.less,
+        "ITEMS": c.items,
+        "THREADS": c.threads,
+        "BLOCKS": c.blocks,
+    }
     assert prism.compile(kernels.merge_keys, template, arch="sm_90a").spills == 0
     for values in (False, True):
         c = kernels.configurations(size, values=values, host=False).four
-        more = {"V": f"uint{8 * size}", "N": "int32", "VALUES": values, "ITEMS": c.items, "THREADS": c.threads, "BLOCKS": c.blocks}
+        more = {
+            "V": f"uint{8 * size}",
+            "N": "int32",
+            "VALUES": values,
+            "ITEMS": c.items,
+            "THREADS": c.threads,
+            "BLOCKS": c.blocks,
+        }
         assert prism.compile(kernels.merge_fours, {**template, **more}, arch="sm_90a").spills == 0
 
 
-def merged_fours(x: Any, width: int, less: Any, program: Any = None, *, values: bool = True, **options: Any) -> tuple[Any, Any]:
+def merged_fours(
+    x: Any, width: int, less: Any, program: Any = None, *, values: bool = True, **options: Any
+) -> tuple[Any, Any]:
     """Merge runs four at a time by both kernels; return elements, and values: their numbers."""
     n, tile = x.size, (THREADS - 1) * ITEMS
     groups, rest = divmod(n, 4 * width)
     tiles = groups * -(-4 * width // tile) + -(-rest // tile)
-    cuts, y, z, options = np.zeros(3 * tiles, np.int64), np.zeros_like(x), np.zeros(n, np.int32), {"check": True, **options}
+    cuts, y, z, options = (
+        np.zeros(3 * tiles, np.int64),
+        np.zeros_like(x),
+        np.zeros(n, np.int32),
+        {"check": True, **options},
+    )
     template = {"T": x.dtype, "LESS": less, "TILE": tile, "THREADS": 32}
     kernels.cut_four_runs[-(-tiles // 32), 32](x, cuts, width, n, tiles, template=template, **options)
     given = (x, y, np.arange(n, dtype=np.int32), z, cuts, width, n, tiles, x.dtype.type(0))

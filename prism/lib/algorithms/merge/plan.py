@@ -56,10 +56,7 @@ class Kind:
 def merge(kind: Kind, one: int, other: int, machine: Machine) -> Plan:
     """Return the plan that merges two arrays, called `a` and `b`, and values `a_values` and `b_values`, at least one element."""
     n, scratch = one + other, Scratch()
-    if kind.total:
-        c = kernels.key_configuration(kind.size, host=machine.host)
-    else:
-        c = _configurations(kind, machine).two
+    c = kernels.key_configuration(kind.size, host=machine.host) if kind.total else _configurations(kind, machine).two
     tiles = -(-n // c.tile())
     given = (Buffer("a"), Buffer("b")), (Buffer("a_values"), Buffer("b_values"))
     runs = {"n": n, "middle": one, "cuts": scratch.take("int64", 2 * tiles)}
@@ -95,7 +92,9 @@ def sort(kind: Kind, n: int, machine: Machine, values: str = "values") -> Plan:
     c = cs.sorted
     steps = [Step(instance_of(kernels.sort_tiles, kind.template(c)), -(-n // c.tile()), c.threads, first)]
     # A four-way merge has three cuts a tile; one of two runs has fewer.
-    cuts = scratch.take("int64", 3 * max(_tiles(n, 4 * width, cs.four.tile(4)) for _, width in passes)) if passes else None
+    cuts = (
+        scratch.take("int64", 3 * max(_tiles(n, 4 * width, cs.four.tile(4)) for _, width in passes)) if passes else None
+    )
     for ways, width in passes:
         runs = {"width": width, "n": n, "cuts": cuts}
         if ways == 4:

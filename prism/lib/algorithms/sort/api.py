@@ -62,9 +62,9 @@ def sort(
         Only these bits of keys, or of elements that are unsigned integers, decide, from the first to before the second: fewer
         passes.
     less : device function or lambda, optional
-        Whether one element stands before another, a strict weak order: then elements are sorted by merging. A lambda that
-        compares what it makes of each alone, as `a.day % 7 < b.day % 7`, is an order by that key. Numbers that a lambda names outside are constants of the kernels. It goes without `key`, `bits` and
-        `descending`.
+        Whether one element stands before another, a strict weak order: then elements are sorted by merging, unless it compares
+        what it makes of each alone, as `lambda a, b: a.day % 7 < b.day % 7`, which is an order by a key. Numbers that a lambda
+        names outside are constants of the kernels. It goes without `key`, `bits` and `descending`.
     out : array, optional
         Where to put the result: of its shape and dtype, strides included; of `a`'s library, and on its device. It may be `a`.
     stream : stream or int, optional

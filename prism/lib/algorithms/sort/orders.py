@@ -394,4 +394,13 @@ def take_along(x: Any, places: Any, axis: int, out: Any, stream: Any) -> Any:
     return take_along_axis(x, places, axis, out=out, stream=stream)
 
 
-__all__ = ["Order", "argsort_keyed", "keys_of", "order_of", "sort_keyed", "sort_pairs_keyed", "take_along", "without_comparator"]
+__all__ = [
+    "Order",
+    "argsort_keyed",
+    "keys_of",
+    "order_of",
+    "sort_keyed",
+    "sort_pairs_keyed",
+    "take_along",
+    "without_comparator",
+]

@@ -134,7 +134,11 @@ def test_the_order_of_numbers_is_known(less: Any, falls: bool | None) -> None:
 
 
 def test_keys_of_comparators() -> None:
-    keyed = [lambda a, b: a.x % 3 < b.x % 3, lambda a, b: float32(b) > float32(a), lambda a, b: (a if a > 3 else -a) < (b if b > 3 else -b)]
+    keyed = [
+        lambda a, b: a.x % 3 < b.x % 3,
+        lambda a, b: float32(b) > float32(a),
+        lambda a, b: (a if a > 3 else -a) < (b if b > 3 else -b),
+    ]
     assert [found is not None and found[1] for found in map(key_in, map(comparator_of, keyed))] == [False, False, False]
     other = [
         before, lambda a, b: a.x < b.y, lambda a, b: a % 3 < b % 4, lambda a, b: a + b < b + a, lambda a, b: a <= b,

@@ -267,7 +267,9 @@ def test_comparators_of_keys_are_not_merged(monkeypatch: pytest.MonkeyPatch) -> 
         assert np.array_equal(keys, given[order]) and np.array_equal(moved, order)
     rows, less = x.reshape(50, -1), lambda a, b: a % 10 < b % 10
     order = np.argsort(np.fmod(rows, 10), 0, kind="stable")
-    assert np.array_equal(argsort(rows, 0, less=less), order) and np.array_equal(sort(rows, 0, less=less), np.take_along_axis(rows, order, 0))
+    assert np.array_equal(argsort(rows, 0, less=less), order) and np.array_equal(
+        sort(rows, 0, less=less), np.take_along_axis(rows, order, 0)
+    )
 
 
 @pytest.mark.parametrize("axis", [None, 0, 1])
