@@ -26,7 +26,7 @@ class Tiles(NamedTuple):
 # By the bytes of an element, of the key or the value, whichever are more. An odd number of elements a thread, so that threads
 # meet in few banks of shared memory.
 ALONE = {
-    4: Tiles(Configuration(256, 15, 6), Configuration(128, 31, 8), Configuration(256, 17, 5)),
+    4: Tiles(Configuration(256, 15, 6), Configuration(256, 31, 4), Configuration(256, 17, 5)),
     8: Tiles(Configuration(256, 9, 5), Configuration(128, 15, 8), Configuration(256, 11, 3)),
     16: Tiles(Configuration(256, 7, 4), Configuration(128, 7, 8), Configuration(256, 7, 3)),
 }
