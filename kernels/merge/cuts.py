@@ -135,11 +135,15 @@ def cut_within(
             last: int64 = one
             if end < one + other:
                 last = known[here + 1]
+            lowest: int64 = max(diagonal - other, 0)  # of runs that are not sorted, or by no order, too
+            highest: int64 = min(diagonal, one)
+            least: int64 = min(max(max(first, diagonal - (end - last)), lowest), highest)
+            most: int64 = max(min(min(last, diagonal - (start - first)), highest), lowest)
             with partition(a, thread[1], offset=begin) as runs, \
                  partition(b, thread[1], offset=begin + one if width > 0 else 0) as others:
                 mine[0] = cut_between(
-                    runs, others, max(first, diagonal - (end - last)), min(last, diagonal - (start - first)), diagonal,
-                    first + (last - first) * (diagonal - start) / SPAN, 96, LESS=LESS, PROBES=3,
+                    runs, others, least, most, diagonal, first + (last - first) * (diagonal - start) / SPAN, 96, LESS=LESS,
+                    PROBES=3,
                 )
 
 

@@ -51,17 +51,17 @@ def merge_fours(
         values: V[ITEMS if VALUES else 1] @ thread[1]
         spots: int32[ITEMS] @ thread[1]
         with partition(x, block[1], offset=begin) as given:
-            load_parts(given, heads, ends, many, keys, THREADS=THREADS)
+            load_parts(given, heads, ends, keys, THREADS=THREADS)
         if VALUES:
             with partition(x_values, block[1], offset=begin) as beside:
-                load_parts(beside, heads, ends, many, values, THREADS=THREADS)
+                load_parts(beside, heads, ends, values, THREADS=THREADS)
         put_striped(tile, keys, THREADS=THREADS)
         if VALUES:
             put_striped(moved, values, THREADS=THREADS)
         rows: int32 @ block[1] = (ends[1] + (ITEMS - 1)) / ITEMS  # of the result of the first two
         lower: bool @ thread[1] = t >= rows
         first: int32 @ thread[1] = ends[1] if lower else 0
-        end: int32 @ thread[1] = many if lower else ends[1]
+        end: int32 @ thread[1] = ends[3] if lower else ends[1]
         row: int32 @ thread[1] = (t - rows if lower else t) * ITEMS
         with group(thread[1]):
             merge_within(
@@ -74,16 +74,16 @@ def merge_fours(
         if VALUES:
             put_row(moved, values, first + row, end)
         with group(thread[1]):
-            merge_within(tile, 0, ends[1], many, t * ITEMS, keys, spots, otherwise, SIZE=SIZE, LESS=LESS)
+            merge_within(tile, 0, ends[1], ends[3], t * ITEMS, keys, spots, otherwise, SIZE=SIZE, LESS=LESS)
             if VALUES:
                 for k in range(ITEMS):
                     values[k] = moved[spots[k]]
         put_row(tile, keys, t * ITEMS, SIZE)
         if VALUES:
             put_row(moved, values, t * ITEMS, SIZE)
-        store_first(target, tile, many, ITEMS=ITEMS, THREADS=THREADS)
+        store_first(target, tile, ends[3], ITEMS=ITEMS, THREADS=THREADS)
         if VALUES:
-            store_first(value_target, moved, many, ITEMS=ITEMS, THREADS=THREADS)
+            store_first(value_target, moved, ends[3], ITEMS=ITEMS, THREADS=THREADS)
 
 
 @prism("device")
@@ -93,7 +93,10 @@ def find_parts(
     cuts: ptr(const(int64)) @ grid[1], number: int64 @ block[1], diagonal: int64 @ block[1], width: int64 @ block[1],
     length: int64 @ block[1], tiles: int64 @ block[1], many: int32 @ block[1], heads: N[4] @ block[1], ends: int32[4] @ block[1],
 ):
-    """Say which parts of its four runs tile `number` has: `ends` in the tile, one behind the other, and `heads`."""
+    """Say which parts of its four runs tile `number` has: `ends` in the tile, one behind the other, and `heads`.
+
+    Where `LESS` is no order they may have fewer than `many` elements together, never more, and the rest of `y` stays as it is.
+    """
     rest: int64 @ block[1] = diagonal
     left: int64 @ block[1] = diagonal + many
     end: int32 @ block[1] = 0
@@ -105,7 +108,7 @@ def find_parts(
             until = cuts[r * tiles + number + 1] if r < 3 else left
         left = left - until
         heads[r] = N(min(r * width, length) + from_here) - N(end)
-        end = end + (int32(until - from_here) if many > 0 else 0)
+        end = min(end + int32(min(max(until - from_here, 0), TILE)), many)
         ends[r] = end
 
 
@@ -113,8 +116,7 @@ def find_parts(
 @requires(block[1], thread[1])
 @template(T=dtype, N=dtype, ITEMS=constexpr(int), THREADS=constexpr(int))
 def load_parts(
-    x: ptr(const(T)) @ block[1], heads: N[4] @ block[1], ends: int32[4] @ block[1], many: int32 @ block[1],
-    items: T[ITEMS] @ thread[1],
+    x: ptr(const(T)) @ block[1], heads: N[4] @ block[1], ends: int32[4] @ block[1], items: T[ITEMS] @ thread[1],
 ):
     """Load parts of four runs, one behind the other, into striped registers; behind them the last element again.
 
@@ -123,7 +125,7 @@ def load_parts(
     t: int32 @ thread[1] = id()
     with group(thread[1]):
         for k in range(ITEMS):
-            place: int32 = min(k * THREADS + t, many - 1)
+            place: int32 = min(k * THREADS + t, ends[3] - 1)
             head: N = heads[0] if place < ends[0] else heads[1] if place < ends[1] else heads[2] if place < ends[2] else heads[3]
             items[k] = x[head + place]
 

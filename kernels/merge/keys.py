@@ -38,7 +38,7 @@ def merge_keys(
         until: int64 @ block[1] = middle
         if diagonal + TILE < n:
             until = cuts[number + 1]
-        size_a: int32 @ block[1] = int32(until - first)
+        size_a: int32 @ block[1] = int32(min(max(until - first, 0), int64(many)))  # sorted or not
         items: T[ITEMS] @ thread[1]
         with partition(a, block[1], offset=first) as one, partition(b, block[1], offset=diagonal - first) as other:
             load_two(one, size_a, other, many - size_a, tile, otherwise, ITEMS=ITEMS, THREADS=THREADS, LESS=LESS)

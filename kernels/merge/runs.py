@@ -78,7 +78,7 @@ def merge_tiles(
         until: int64 @ block[1] = one
         if diagonal + TILE < one + other:
             until = cuts[number + 1]
-        taken: int32 @ block[1] = int32(until - first)
+        taken: int32 @ block[1] = int32(min(max(until - first, 0), int64(many)))  # whatever `LESS` says
         keys: T[ITEMS] @ thread[1]
         values: V[ITEMS if VALUES else 1] @ thread[1]
         spots: int32[ITEMS] @ thread[1]

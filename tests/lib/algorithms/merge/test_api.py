@@ -147,6 +147,18 @@ def test_keys_of_comparators() -> None:
     assert [key_in(comparator_of(less)) for less in other] == [None] * len(other)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_what_is_no_order_touches_nothing_else(seed: int) -> None:
+    """Nor do runs that are not sorted: the machine refuses what is read or written outside."""
+    x = np.random.default_rng(seed).integers(0, 1 << 30, 9 * TILE, dtype=np.int32)
+    noise = lambda a, b: (a * 3 ^ b * 5) >> 7 & 1 == 1
+    keys, values = sort_pairs_by(x, np.arange(x.size), comparator_of(noise))
+    assert keys.shape == values.shape == sort_by(x, comparator_of(noise)).shape == x.shape
+    merge(x[: 3 * TILE], x[3 * TILE :], less=noise)
+    merge(x[: 3 * TILE], x[3 * TILE :])
+    merge_by_key(x[: 3 * TILE], x[: 3 * TILE], x[3 * TILE :], x[3 * TILE :])
+
+
 def test_out_and_strides() -> None:
     a, b = np.arange(0, 100, 2, dtype=np.int32), np.arange(1, 200, 2, dtype=np.int32)[::2]
     out = np.zeros(100, np.int32)
