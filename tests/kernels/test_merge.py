@@ -185,25 +185,20 @@ def test_each_barrier_of_keys_is_needed() -> None:
 @pytest.mark.parametrize("size", [4, 8])
 def test_kernels_do_not_spill(size: int) -> None:
     c = kernels.key_configuration(size, host=False)
-    template = {
-        "T": f"uint{8 * size}",
-        "LESS": operators.less,
-        "ITEMS": c.items,
-        "THREADS": c.threads,
-        "BLOCKS": c.blocks,
-    }
-    assert prism.compile(kernels.merge_keys, template, arch="sm_90a").spills == 0
+    template = {"T": f"uint{8 * size}", "LESS": operators.less}
+    assert prism.compile(kernels.merge_keys, {**template, **cut_by(c)}, arch="sm_90a").spills == 0
     for values in (False, True):
-        c = kernels.configurations(size, values=values, host=False).four
-        more = {
-            "V": f"uint{8 * size}",
-            "N": "int32",
-            "VALUES": values,
-            "ITEMS": c.items,
-            "THREADS": c.threads,
-            "BLOCKS": c.blocks,
-        }
-        assert prism.compile(kernels.merge_fours, {**template, **more}, arch="sm_90a").spills == 0
+        found, more = (
+            kernels.configurations(size, values=values, host=False),
+            {"V": f"uint{8 * size}", "VALUES": values},
+        )
+        two, four = {**template, **more, **cut_by(found.two)}, {**template, **more, **cut_by(found.four), "N": "int32"}
+        assert prism.compile(kernels.merge_tiles, two, arch="sm_90a").spills == 0
+        assert prism.compile(kernels.merge_fours, four, arch="sm_90a").spills == 0
+
+
+def cut_by(c: kernels.Configuration) -> dict[str, int]:
+    return {"ITEMS": c.items, "THREADS": c.threads, "BLOCKS": c.blocks}
 
 
 def merged_fours(
