@@ -121,26 +121,26 @@ def local_checker(scope: Scope, node: Item, *, write: bool) -> Any:
     def check(frame: Frame, local: Local, where: tuple[Any, ...]) -> None:
         if touch is not None:
             touch(frame, local)
-        place, extents = where, local.initialised.shape
-        if len(where) == 1:  # by far the commonest
-            (k,) = where
-            inside = type(k) is int and 0 <= k < extents[0]
-        else:
-            inside = all(type(k) is int and 0 <= k < extent for k, extent in zip(where, extents, strict=False))
-        if not inside:
-            place = _inside(checker, name, frame, local, where)
-        elif local.whole:
-            return
-        elif local.each and frame.mask is not True:
-            place = (*where, frame.active())
+        place, extents, written = where, local.initialised.shape, None
+        for k, extent in zip(where, extents, strict=False):
+            if type(k) is not int or not 0 <= k < extent:
+                place = _inside(checker, name, frame, local, where)
+                break
+        else:  # by far the commonest: one place, of numbers
+            if local.whole or where in (written := local.written(frame.mask)):
+                return
+            if local.each and frame.mask is not True:
+                place = (*where, frame.active())
         if write:
             local.initialised[place] = True
-            return
-        local.look()
-        known = local.initialised[place]
-        if not everywhere(known):
-            lane = int(frame.active()[int(np.argmin(known))])
-            text = f"`{name}` is read where nothing was written"
-            raise checker.fault(UninitialisedError, frame, lane, text, "read here")
+        else:
+            local.look()
+            known = local.initialised[place]
+            if not everywhere(known):
+                lane = int(frame.active()[int(np.argmin(known))])
+                text = f"`{name}` is read where nothing was written"
+                raise checker.fault(UninitialisedError, frame, lane, text, "read here")
+        if written is not None:
+            written.add(where)
 
     return check
