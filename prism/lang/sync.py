@@ -134,6 +134,8 @@ def hoist(context: Context, needed: Needed) -> Needed:
             moved[loop] = tuple(sorted({*moved.get(loop, ()), mark}, key=rank))
             try:
                 with context.work.trying():
+                    if wants_as_broad(context, moved, mark):
+                        continue
                     walk = walk_function(context, dict(moved), grow=True)
                     if asks_again(context, walk.placed, moved, mark):
                         continue
@@ -149,6 +151,16 @@ def hoist(context: Context, needed: Needed) -> Needed:
             if len(fresh) <= 1 and all(m < mark for m in fresh):
                 return hoist(context, found)
     return needed
+
+
+def wants_as_broad(context: Context, moved: Placed, mark: Perspective) -> bool:
+    """Whether the first conflict left without the mark needs a barrier as broad as it: whatever is placed, one stands there then."""
+    try:
+        walk_function(context, moved)
+    except Conflict as conflict:
+        unit = conflict.relation.unit
+        return unit is not None and not unit < mark
+    return False
 
 
 def asks_again(context: Context, placed: Placed, moved: Placed, mark: Perspective) -> bool:
