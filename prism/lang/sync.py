@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from prism.lang.barriers import flow, overlap
 from prism.lang.barriers.flow import Summary
@@ -337,9 +338,9 @@ def jointly(
 
     trips, inside = grounds(context, found), tuple(statements(context.function.body))
 
-    def aware(rings: Rings, groups: Sequence[Commit]) -> Context:
+    def aware(rings: Rings, groups: Sequence[Commit], **more: Any) -> Context:
         waits = assemble_plan(context, rings, groups, {}, ())
-        return replace(rings.into(context, groups), news=joins_of(context, trips, waits))
+        return rings.into(context, groups, news=joins_of(context, trips, waits), **more)
 
     def marks_of(state: State) -> Needed:
         return needed if state.marks is None else state.marks
@@ -348,10 +349,13 @@ def jointly(
         plan = assemble_plan(context, state.rings, state.groups, marks_of(state), elided)
         return replace(plan, barriers=(*plan.barriers, *state.barriers))
 
+    touches: dict[Any, Any] = {}  # the same in all walks that only tell yes or no: how two stand is found out once
+
     def walks(state: State) -> bool:
         try:
             with context.work.trying():
-                walk_function(aware(state.rings, state.groups), group_marks(marks_of(state)))
+                joined = aware(state.rings, state.groups, touches=touches)
+                walk_function(joined, group_marks(marks_of(state)))
         except (Conflict, Spent):
             return False
         return True
