@@ -138,8 +138,6 @@ def hoist(context: Context, needed: Needed) -> Needed:
                     if wants_as_broad(context, moved, mark):
                         continue
                     walk = walk_function(context, dict(moved), grow=True)
-                    if asks_again(context, walk.placed, moved, mark):
-                        continue
                 found = minimal(context, walk.placed, {loop: conflict, **conflicts_of(needed), **walk.why})
             except (Conflict, Concurrent):
                 continue
@@ -155,24 +153,15 @@ def hoist(context: Context, needed: Needed) -> Needed:
 
 
 def wants_as_broad(context: Context, moved: Placed, mark: Perspective) -> bool:
-    """Whether the first conflict left without the mark needs a barrier as broad as it: whatever is placed, one stands there then."""
+    """Whether the first conflict that is left then needs a barrier as broad as the one that was moved out: nothing is won.
+
+    Whatever else is placed, one as broad stands between those two: so what that would be need not be found out.
+    """
     try:
         walk_function(context, moved)
     except Conflict as conflict:
         unit = conflict.relation.unit
         return unit is not None and not unit < mark
-    return False
-
-
-def asks_again(context: Context, placed: Placed, moved: Placed, mark: Perspective) -> bool:
-    """Whether a trip needs a barrier as broad as the one that was moved out, beside all others: then nothing is won."""
-    for statement, marks in placed.items():
-        for one in marks:
-            if isinstance(one, Perspective) and not one < mark and one not in moved.get(statement, ()):
-                try:
-                    walk_function(context, {**placed, statement: tuple(m for m in marks if m != one)})
-                except Conflict:
-                    return True
     return False
 
 
