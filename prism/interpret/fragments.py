@@ -62,7 +62,7 @@ def compile_place(scope: Scope, node: Place) -> Eval:
     fragment = node.symbol.type
     assert isinstance(fragment, Fragment)
     index = scope.evaluate(node.index)
-    made: dict[tuple[int, int], Any] = {}  # by element and threads, where all threads ask for one: a loop over a part does
+    made: dict[tuple[int, int], Any] = {}  # by element and threads, where all of them ask for one
 
     def place(frame: Frame) -> Any:
         at, everyone = index(frame), frame.block.machine.everyone

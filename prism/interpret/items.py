@@ -111,6 +111,14 @@ def _inside(checker: Checker, name: str, frame: Frame, local: Local, where: tupl
     return (*place, lanes) if local.each and varies else tuple(place)
 
 
+def _is_one_place(where: tuple[Any, ...], extents: tuple[int, ...]) -> bool:
+    """Whether all threads mean one place, by numbers that are inside: by far the commonest."""
+    for k, extent in zip(where, extents, strict=False):  # noqa: SIM110 -- a generator inside all() would cost more than the loop
+        if type(k) is not int or not 0 <= k < extent:
+            return False
+    return True
+
+
 def local_checker(scope: Scope, node: Item, *, write: bool) -> Any:
     """Return the function that checks bounds and initialisation of a local array's access; None where nothing is checked."""
     if not scope.check:
@@ -121,16 +129,13 @@ def local_checker(scope: Scope, node: Item, *, write: bool) -> Any:
     def check(frame: Frame, local: Local, where: tuple[Any, ...]) -> None:
         if touch is not None:
             touch(frame, local)
-        place, extents, written = where, local.initialised.shape, None
-        for k, extent in zip(where, extents, strict=False):
-            if type(k) is not int or not 0 <= k < extent:
-                place = _inside(checker, name, frame, local, where)
-                break
-        else:  # by far the commonest: one place, of numbers
-            if local.whole or where in (written := local.written(frame.mask)):
-                return
-            if local.each and frame.mask is not True:
-                place = (*where, frame.active())
+        place, written = where, None
+        if not _is_one_place(where, local.initialised.shape):
+            place = _inside(checker, name, frame, local, where)
+        elif local.whole or where in (written := local.written(frame.mask)):
+            return
+        elif local.each and frame.mask is not True:
+            place = (*where, frame.active())
         if write:
             local.initialised[place] = True
         else:

@@ -107,7 +107,7 @@ def access_each_part(scope: Scope, node: Element, one: Eval) -> Eval:
     if root.parameter and not scope.assigns(root):
         return one
     slot, type_ = scope.slot(root), node.type
-    merge = merging(type_) if isinstance(type_, Scalar | Vector) else None
+    merge = merging(type_) if isinstance(type_, Scalar | Vector) else lambda mask, new, old: new
 
     def every(frame: Frame) -> Any:
         address = frame.values[slot]
@@ -120,10 +120,7 @@ def access_each_part(scope: Scope, node: Element, one: Eval) -> Eval:
                 continue
             frame.mask, frame.values[slot] = here, held
             found = one(frame)
-            if result is None or merge is None or isinstance(found, bool):
-                result = found
-            else:
-                result = merge(here, found, result)
+            result = found if result is None or isinstance(found, bool) else merge(here, found, result)
         frame.mask, frame.values[slot] = mask, address
         return result
 

@@ -135,7 +135,13 @@ def check(
 
 def test_ranks() -> None:
     """Each size with each kind of numbers, and each of both with the first, the middle and the last rank."""
-    kinds = ({}, {"top": 1 << 32}, {"share": 0.3}, {"kind": "uint64", "bits": 64, "top": 1 << 63}, {"bits": 16, "top": 1 << 16})
+    kinds = (
+        {},
+        {"top": 1 << 32},
+        {"share": 0.3},
+        {"kind": "uint64", "bits": 64, "top": 1 << 63},
+        {"bits": 16, "top": 1 << 16},
+    )
     for number, n in enumerate((1, 31, 64, 255, 256, 257, 1000)):
         for other, options in enumerate(kinds):
             check(n, (0, n // 2, n - 1)[(number + other) % 3], **options)
