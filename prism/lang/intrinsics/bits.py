@@ -64,13 +64,18 @@ def to_unsigned(value: Any) -> Values:
 
 
 def _popcount(value: Any) -> Values:
-    bits = to_unsigned(value)
-    return sum(((bits >> np.uint64(k)) & np.uint64(1) for k in range(64)), np.zeros_like(bits)).astype(np.int32)
+    words = np.asarray(to_unsigned(value))[..., None].view(np.uint8)
+    return np.asarray(_SET[words].sum(axis=-1, dtype=np.int32))
+
+
+_SET = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(axis=1, dtype=np.int32)
+"""How many bits of each byte are set."""
 
 
 def _leading(value: Any) -> Values:
     bits, width = to_unsigned(value), 8 * np.asarray(value).dtype.itemsize
-    length = sum(((bits >> np.uint64(k)) != 0).astype(np.int32) for k in range(width))
+    above, below = (bits >> np.uint64(32)).astype(np.float64), (bits & np.uint64(0xFFFFFFFF)).astype(np.float64)
+    length = np.where(above > 0, 32 + np.frexp(above)[1], np.frexp(below)[1])  # of 32 bits a float64 has all
     return np.asarray(width - length, np.int32)
 
 
