@@ -3,7 +3,7 @@
 from prism.kernels.select.parts import split_apart
 from prism.kernels.select.compaction import select
 from prism.kernels.select.configurations import (
-    APART, APART_PACKED, BEHIND, DEVICE, EDGES, ENCODED, FEW, FEW_TILES, HOST_LARGE, HOST_SMALL, LONG_TILES, PACKED, PAIRED,
+    APART, APART_PACKED, BEHIND, BYTES, DEVICE, EDGES, ENCODED, FEW, FEW_TILES, HOST_LARGE, HOST_SMALL, LONG_TILES, PACKED, PAIRED,
     PLACES, SHORT, SPLIT, Configuration,
 )
 from prism.kernels.select.encode import encode
@@ -14,7 +14,7 @@ from prism.kernels.select.split import split
 from prism.kernels.select.conditions import differs, is_set
 
 __all__ = [
-    "APART", "APART_PACKED", "BEHIND", "Configuration", "DEVICE", "EDGES", "ENCODED", "FEW", "FEW_TILES", "HOST_LARGE",
+    "APART", "APART_PACKED", "BEHIND", "BYTES", "Configuration", "DEVICE", "EDGES", "ENCODED", "FEW", "FEW_TILES", "HOST_LARGE",
     "HOST_SMALL", "LONG_TILES", "PACKED", "PAIRED", "PLACES", "SHORT", "SPLIT", "differs", "encode", "fill_rest", "is_set",
     "repeat", "select", "split", "split_apart", "take_axis", "unique_pairs",
 ]  # fmt: skip

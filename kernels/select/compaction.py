@@ -7,16 +7,18 @@ the result.
 
 from prism.lang import (
     attr, block, broadcast, const, constexpr, count, dtype, function, grid, group, id, int32, int64, mailbox,
-    partition, prism, ptr, requires, shuffle_up, template, thread, uint32, uint64,
+    partition, prism, ptr, requires, shared, shuffle_up, template, thread, uint32, uint64,
 )
 from prism.kernels.select.conditions import differs, is_set
 from prism.kernels.select.packed import edges_of_bytes, load_flags, load_held, release
+from prism.kernels.select.scatter import fill_selectors, store_bytes
 from prism.lib.thread import extent, operators
 
 
 @prism("global")
 @template(
-    T=dtype, H=dtype, TI=dtype, M=dtype, C=dtype, TO=dtype, TEST=function, OWN=constexpr(bool), EDGES=constexpr(bool),
+    T=dtype, H=dtype, TI=dtype, M=dtype, C=dtype, TO=dtype, F=dtype(default=uint32), TEST=function, OWN=constexpr(bool),
+    EDGES=constexpr(bool),
     PLACES=constexpr(bool), GIVEN=constexpr(bool, default=False), BYTES=constexpr(bool, default=False), THREADS=constexpr(int),
     ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int), WORDS=constexpr(int),
 )
@@ -52,29 +54,32 @@ def select(
         prefix: int64 @ block[1] = 0  # how many are kept before the held tile
         done: int32 @ block[1] = 0  # how many tiles' counts are in it
         tile_held: H[HELD] @ thread[1]  # the held tile
-        flags: uint32 @ thread[1] = 0  # which elements of it are kept
+        flags: F @ thread[1] = 0  # which elements of it are kept
         before: int32 @ thread[32] = 0  # how many of the warps before
         held: int32 @ block[1] = 0  # how many in all
         tile_ahead: H[HELD] @ thread[1]  # the same of the following tile
-        signs: uint32 @ thread[1] = 0
+        signs: F @ thread[1] = 0
         earlier: int32[1] @ thread[32]
         coming: int32 @ block[1] = 0
         earlier[0] = 0
+        selectors: shared(uint32[512 if F == uint64 else 1], align=16) @ block[1]  # of bytes, eight at a time
+        if F == uint64:
+            fill_selectors(selectors, THREADS=THREADS)
 
         @requires(block[1], thread[THREADS])
         def load(tile: int32 @ block[1], epoch: uint32 @ block[1]):
             nonlocal coming, signs
             if EDGES:
                 signs = load_runs(
-                    x, tile_ahead, tile, n, blocks, skew, otherwise, unset, THREADS=THREADS, ITEMS=ITEMS, WIDTH=WIDTH,
+                    x, tile_ahead, tile, n, blocks, skew, otherwise, unset, F=F, THREADS=THREADS, ITEMS=ITEMS, WIDTH=WIDTH,
                 )
             else:
                 many: int32 @ block[1] = extent(tile, n, TILE=TILE)
                 at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=WIDTH)
                 if not OWN:  # before elements are loaded: then flags take a register, and what is tested none
                     signs = load_flags(
-                        mask, tile, n, blocks, mask_skew, unset, TEST=TEST, BYTES=BYTES, THREADS=THREADS, ITEMS=ITEMS,
-                        WIDTH=WIDTH,
+                        mask, tile, n, blocks, mask_skew, unset, F=F, TEST=TEST, BYTES=BYTES, THREADS=THREADS,
+                        ITEMS=ITEMS, WIDTH=WIDTH,
                     )
                 if not PLACES:
                     with partition(x, block[1], offset=int64(tile) * TILE) as source:
@@ -87,10 +92,10 @@ def select(
                         signs = 0
                         for k in range(ITEMS):
                             if GIVEN:
-                                signs = signs | uint32(1 if TEST(C(ahead[k]), mask[0]) else 0) << k
+                                signs = signs | F(1 if TEST(C(ahead[k]), mask[0]) else 0) << k
                             else:
-                                signs = signs | uint32(1 if TEST(C(ahead[k])) else 0) << k
-                signs = signs & bits_within(many - at, ITEMS=ITEMS, WIDTH=WIDTH)
+                                signs = signs | F(1 if TEST(C(ahead[k])) else 0) << k
+                signs = signs & bits_within(many - at, F=F, ITEMS=ITEMS, WIDTH=WIDTH)
             coming = block.count_flags(signs, earlier, THREADS=THREADS)
             grid.publish(words, tile, uint32(coming), epoch)
 
@@ -108,23 +113,27 @@ def select(
             block.fill(number, prefix + held, 1 if tile == tiles - 1 else 0)  # first: a host that waits goes on then
             valid: int32 @ block[1] = int32(min(max(room - prefix, 0), int64(held)))
             aligned: int32 @ block[1] = -1 if y_skew < 0 else int32((y_skew + prefix) % VECTOR)
-            items: T[ITEMS] @ thread[1]
-            if not PLACES:
-                with group(thread[1]):
-                    release(tile_held, items)
-            else:
+            items: T[ITEMS if F == uint32 else 1] @ thread[1]
+            if PLACES:
                 at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=WIDTH)
                 for k in range(ITEMS):
                     items[k] = T(at + (k // WIDTH * 32 * WIDTH + k % WIDTH))
+            elif F == uint32:
+                with group(thread[1]):
+                    release(tile_held, items)
 
             @requires(thread[1])
             def result(item: T @ thread[1]) -> TO @ thread[1]:
                 return TO(int64(tile) * TILE + int64(item)) if PLACES else item
 
             with partition(out, block[1], prefix, races="none") as target:
-                block.store_flagged(
-                    target, items, flags, before, valid, aligned, TO=TO, AS=result, WIDTH=WIDTH, THREADS=THREADS, VECTOR=VECTOR,
-                )
+                if F == uint64:
+                    store_bytes(target, tile_held, flags, before, held, valid, aligned, selectors, WIDTH=WIDTH, THREADS=THREADS)
+                else:
+                    block.store_flagged(
+                        target, items, flags, before, valid, aligned, TO=TO, AS=result, WIDTH=WIDTH, THREADS=THREADS,
+                        VECTOR=VECTOR,
+                    )
 
         @requires(block[1], thread[THREADS])
         def keep():
@@ -146,13 +155,13 @@ def select(
 @prism("device")
 @requires(block[1], thread[32])
 @template(
-    TI=dtype, T=dtype, H=dtype, C=dtype, THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int),
+    TI=dtype, T=dtype, H=dtype, C=dtype, F=dtype(default=uint32), THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int),
     HELD=constexpr(int),
 )
 def load_runs(
     x: ptr(const(TI)) @ grid[1], held: H[HELD] @ thread[1], tile: int32 @ block[1], n: int64 @ grid[1],
     blocks: int32 @ block[1], skew: int32 @ grid[1], otherwise: T @ grid[1], unset: C @ grid[1],
-) -> uint32 @ thread[1]:
+) -> F @ thread[1]:
     """Load a tile of `x` into `held`; return the bits of the elements at which runs of equal ones begin.
 
     Perspective: block, of `THREADS` threads.
@@ -170,9 +179,9 @@ def load_runs(
     with group(thread[1]):
         if lane == 0 and 0 < start + at < n:
             edge = C(x[start + at - 1])
-    signs: uint32 @ thread[1] = 0
+    signs: F @ thread[1] = 0
     if HELD < ITEMS and WIDTH % 4 == 0:
-        signs = edges_of_bytes(held, uint32(edge), WIDTH=WIDTH)
+        signs = edges_of_bytes(held, uint32(edge), F=F, WIDTH=WIDTH)
     else:
         items: T[ITEMS] @ thread[1]
         marks: C[ITEMS] @ thread[1]
@@ -182,21 +191,21 @@ def load_runs(
             marks[k] = C(items[k])
         signs = edge_flags(marks, edge, WIDTH=WIDTH)
     signs = signs | (1 if start + at == 0 else 0)
-    return signs & bits_within(many - at, ITEMS=ITEMS, WIDTH=WIDTH)
+    return signs & bits_within(many - at, F=F, ITEMS=ITEMS, WIDTH=WIDTH)
 
 
 @prism("device")
 @requires(thread[1])
-@template(ITEMS=constexpr(int), WIDTH=constexpr(int))
-def bits_within(left: int32 @ thread[1]) -> uint32 @ thread[1]:
+@template(F=dtype(default=uint32), ITEMS=constexpr(int), WIDTH=constexpr(int))
+def bits_within(left: int32 @ thread[1]) -> F @ thread[1]:
     """The bits of a thread's elements that are in the tile, as `block.load` lays them out: `left` are from its first one on."""
     if left >= ITEMS * 32:
-        return 0xFFFFFFFF
-    flags: uint32 = 0
+        return F(0xFFFFFFFFFFFFFFFF) if F == uint64 else F(0xFFFFFFFF)
+    flags: F = 0
     for j in range(ITEMS // WIDTH):
         here: int32 = min(max(left - j * 32 * WIDTH, 0), WIDTH)
         row: uint32 = 0xFFFFFFFF if here >= 32 else (uint32(1) << uint32(here)) - 1
-        flags = flags | row << (j * WIDTH)
+        flags = flags | F(row) << (j * WIDTH)
     return flags
 
 

@@ -10,7 +10,7 @@ import prism
 from prism import interpret
 from prism.interpret import RaceError, run
 from prism.kernels.select import SHORT, fill_rest, is_set, repeat, select, split, split_apart, take_axis
-from prism.lang import dtype, requires, template, thread
+from prism.lang import dtype, requires, template, thread, uint64
 from prism.lang import prism as mark
 from prism.lib.algorithms.select import ships
 from prism.lib.algorithms.select.plan import Kind, held_as
@@ -26,15 +26,23 @@ KINDS = {
     "bytes": Kind("uint8", "uint8"),
     "edges of bytes": Kind("uint8", "uint8", compared="uint8", own=True, edges=True),
     "places of bytes": Kind(places=True),
+    "long bytes": Kind("uint8", "uint8"),
+    "long own bytes": Kind("uint8", "uint8", own=True),
+    "long edges of bytes": Kind("uint8", "uint8", compared="uint8", own=True, edges=True),
     "complex": Kind("complex64", "complex64", compared="complex64", own=True),
 }
 SIZES = {"THREADS": 64, "ITEMS": 4, "WIDTH": 2, "BLOCKS": 1, "WORDS": 1}
 WORDS = {**SIZES, "ITEMS": 8, "WIDTH": 4}  # rows of four bytes, as they are held
+LONG = {**SIZES, "ITEMS": 16, "WIDTH": 8, "F": uint64}  # rows of eight, which are put close together at once
 
 
 @functools.cache
 def program(name: str):
-    return prism.check(select, {**KINDS[name].template(SHORT[4]), **(WORDS if "bytes" in name else SIZES)})
+    return prism.check(select, {**KINDS[name].template(SHORT[4]), **sizes_of(name)})
+
+
+def sizes_of(name: str):
+    return LONG if name.startswith("long") else WORDS if "bytes" in name else SIZES
 
 
 def check(

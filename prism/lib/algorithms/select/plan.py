@@ -67,18 +67,21 @@ class Kind:
             "C": self.compared, "TO": "int64" if self.places else self.moved, "TEST": self.test or kernels.is_set,
             "OWN": self.own, "EDGES": self.edges, "PLACES": self.places, **({"GIVEN": True} if self.number else {}),
             **({"BYTES": True} if self.of_bytes and width % 4 == 0 else {}),
+            **({"F": "uint64"} if c.items > 32 else {}),
         }  # fmt: skip
 
-    def configurations(self) -> tuple[kernels.Configuration, ...]:
-        """Return how few elements, short and long arrays on a GPU are cut into tiles."""
+    def configurations(self, *, aligned: bool = True) -> tuple[kernels.Configuration, ...]:
+        """Return how few elements, short and long arrays on a GPU are cut into tiles; `aligned`: to 16 bytes."""
         size = min(size for size in kernels.DEVICE if size >= min(self.size, 16))
+        if aligned and self.size == 1 and not self.places and held_as(self.moved) != self.moved:
+            return kernels.FEW[size], kernels.SHORT[size], kernels.BYTES
         long = kernels.PLACES if self.places else kernels.EDGES if self.edges else kernels.DEVICE
         packed = size == 1 and not self.places and not self.edges and held_as(self.moved) != self.moved
         return kernels.FEW[size], kernels.SHORT[size], kernels.PACKED if packed else long[size]
 
-    def configuration(self, n: int) -> kernels.Configuration:
-        """Return how an array of `n` elements on a GPU is cut into tiles."""
-        return cut_of(n, self.configurations())
+    def configuration(self, n: int, *, aligned: bool = True) -> kernels.Configuration:
+        """Return how an array of `n` elements on a GPU is cut into tiles; `aligned`: to 16 bytes."""
+        return cut_of(n, self.configurations(aligned=aligned))
 
 
 def cut_of(n: int, found: Sequence[kernels.Configuration]) -> kernels.Configuration:
@@ -144,7 +147,8 @@ def select(
     `y`: memory of the library, so aligned.
     """
     host = machine.host
-    c = tiles_of(kind, n, host=host)
+    aligned = past(x) == 0 == (0 if kind.own else past(mask))
+    c = tiles_of(kind, n, host=host, aligned=aligned)
     template = kind.template(c)
     instance, tiles = instance_of(kernels.select, template), -(-n // c.tile)
     words, blocks = words_for(tiles), 1 if host else tiles
@@ -336,11 +340,11 @@ def split_of(kind: Kind, c: kernels.Configuration) -> dict[str, Any]:
     return {name: found[name] for name in _SPLIT if name in found}
 
 
-def tiles_of(kind: Kind, n: int, *, host: bool) -> kernels.Configuration:
-    """Return how `n` elements are cut into tiles."""
+def tiles_of(kind: Kind, n: int, *, host: bool, aligned: bool = True) -> kernels.Configuration:
+    """Return how `n` elements are cut into tiles; `aligned`: arrays are to 16 bytes."""
     if host:
         return kernels.HOST_SMALL if n <= 8 * kernels.HOST_SMALL.tile else kernels.HOST_LARGE
-    return kind.configuration(n)
+    return kind.configuration(n, aligned=aligned)
 
 
 def fill(scalar: str, y: Buffer, kept: Buffer, n: int, value: Any, each: int = 1, *, host: bool = False) -> Step:

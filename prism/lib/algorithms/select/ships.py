@@ -28,7 +28,7 @@ def instances(gpu: Machine) -> Iterator[Instance]:
     kinds += [Kind(mask=scalar, compared=scalar, places=True) for scalar in (*_UNSIGNED, *_FLOATS)]
     kinds += [Kind(scalar, scalar, compared=scalar, own=True, edges=True) for scalar in (*_UNSIGNED, *_FLOATS)]
     for kind in kinds:
-        for c in kind.configurations():
+        for c in dict.fromkeys((*kind.configurations(), *kind.configurations(aligned=False))):
             yield instance_of(kernels.select, kind.template(c))
     yield from _runs(kind for kind in kinds if kind.edges)
     for moved in (*_UNSIGNED, "complex128"):

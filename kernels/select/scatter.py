@@ -1,0 +1,121 @@
+"""Bytes that are kept, close together: eight at a time, by a table of what a byte of flags says, and written as words."""
+
+from prism.lang import (
+    atomic_or, bitcast, block, byte_permute, constexpr, dtype, funnel_shift_left, group, id, int32, load_vector, partition,
+    prism, ptr, requires, shared, store_vector, template, thread, uint8, uint32, vector,
+)
+from prism.lib.block.compact import rank_rows
+
+
+@prism("device")
+@requires(block[1], thread[32])
+@template(THREADS=constexpr(int))
+def fill_selectors(table: shared(uint32[512]) @ block[1]):
+    """Fill a table with what puts the kept ones of eight bytes close together: two words for each byte of flags.
+
+    Perspective: block, of `THREADS` threads.
+    Shapes:      the lower half of word `2 * f` is `byte_permute`'s selector of the first four that `f` keeps, the upper half how
+                 many bits they are in all; word `2 * f + 1` is the selector of the others.
+    """
+    t: int32 @ thread[1] = id()
+    with partition(table, thread[1], offset=2 * t) as own, group(thread[1]):
+        for f in range(t, 256, THREADS):
+            low: uint32 = 0
+            high: uint32 = 0
+            many: int32 = 0
+            for k in range(8):
+                if f >> k & 1 != 0:
+                    if many < 4:
+                        low = low | uint32(k) << uint32(4 * many)
+                    else:
+                        high = high | uint32(k) << uint32(4 * many - 16)
+                    many = many + 1
+            own[2 * (f - t)] = low | uint32(8 * many) << 16
+            own[2 * (f - t) + 1] = high
+
+
+@prism("device")
+@requires(thread[1])
+@template(WORDS=constexpr(int), F=dtype)
+def scatter_row(
+    tile: ptr(uint32) @ thread[1], table: shared(uint32[512]) @ block[1], held: uint32[WORDS] @ thread[1], flags: F @ thread[1],
+    begin: int32 @ thread[1],
+) -> (int32, uint32) @ thread[1]:
+    """Write the words that bytes whose bit is set fill up to their ends, from byte `begin` on; return the next word, and where.
+
+    What stands in the first word before them is 0. Of a word that several rows write to one alone fills the end.
+    """
+    place: uint32 = uint32(begin) * 8  # of the next bit
+    at: uint32 = place >> 5
+    last: uint32 = 0  # word `at`, as far as it is known: behind `place` it is of no use
+    for i in range(WORDS // 2):
+        f: uint32 = byte_permute(uint32(flags >> (i // 4 * 32)), 0, 0x4440 + i % 4)  # of these eight
+        entry: vector(uint32, 2) = load_vector(table[2 * int32(f)], 2)
+        low: uint32 = byte_permute(held[2 * i], held[2 * i + 1], entry[0])
+        high: uint32 = byte_permute(held[2 * i], held[2 * i + 1], entry[1])
+        first: uint32 = (last & funnel_shift_left(0xFFFFFFFF, 0, place)) | funnel_shift_left(0, low, place)
+        second: uint32 = funnel_shift_left(low, high, place)
+        third: uint32 = funnel_shift_left(high, 0, place)
+        place = place + (entry[0] >> 16)
+        now: uint32 = place >> 5
+        one_is_full: bool = now > at
+        two_are_full: bool = now > at + 1
+        if one_is_full:
+            tile[int32(at)] = first
+        if two_are_full:
+            tile[int32(at) + 1] = second
+        last = third if two_are_full else (second if one_is_full else first)
+        at = now
+    return int32(at), last & funnel_shift_left(0xFFFFFFFF, 0, place)
+
+
+@prism("device")
+@requires(block[1], thread[32])
+@template(F=dtype, HELD=constexpr(int), WIDTH=constexpr(int), THREADS=constexpr(int))
+def store_bytes(
+    y: ptr(uint8) @ block[1], held: uint32[HELD] @ thread[1], flags: F @ thread[1], before: int32 @ thread[32],
+    kept: int32 @ block[1], valid: int32 @ block[1], skew: int32 @ block[1],
+    table: shared(uint32[512]) @ block[1],
+):
+    """Write the bytes whose bit of `flags` is set close together, in their order, from `y[0]` on, `valid` of them.
+
+    Perspective: block, of `THREADS` threads.
+    Shapes:      as of `block.store_flagged`, of bytes that are held four in a word; `table`: as of `fill_selectors`.
+    Cost:        two barriers. Of eight bytes a shared load of 8 bytes, and an atomic operation of each word that they fill.
+    Test:        tests/kernels/test_select.py
+    """
+    ROWS: constexpr(int) = HELD * 4 // WIDTH
+    VECTORS: constexpr(int) = THREADS * HELD // 4 + 2
+    t: int32 @ thread[1] = id()
+    lead: int32 @ block[1] = max(skew, 0)  # what is written begins here in the tile, so that its vectors are those of `y`
+    end: int32 @ block[1] = lead + max(valid, 0)
+    tile: shared(uint32[4 * VECTORS], align=16) @ block[1]
+    ranks: int32[ROWS] @ thread[1]
+    places: int32[ROWS] @ thread[1]
+    rests: uint32[ROWS] @ thread[1]
+    with group(thread[32]):
+        rank_rows(flags, lead + before, ranks, WIDTH=WIDTH)
+    with partition(tile, thread[1], offset=lambda place: place) as spot, group(thread[1]):
+        for j in range(ROWS):
+            words: uint32[WIDTH // 4]
+            for w in range(WIDTH // 4):
+                words[w] = held[j * (WIDTH // 4) + w]
+            places[j], rests[j] = scatter_row(spot, table, words, flags >> (j * WIDTH), ranks[j])
+        if t == 0:  # the last word: nobody fills it
+            spot[(lead + kept) >> 2] = 0
+    with group(thread[1]):
+        for j in range(ROWS):
+            if rests[j] != 0:
+                atomic_or(tile[places[j]], rests[j], scope="block")
+    with partition(y, thread[1], offset=-lead, races="none") as out, group(thread[1]):
+        if skew < 0:
+            for i in range(lead + t, end, THREADS):
+                out[i] = uint8(tile[i >> 2] >> uint32(8 * (i & 3)) & 0xFF)
+        else:
+            for v in range(t + (1 if lead > 0 else 0), end / 16, THREADS):
+                store_vector(out[v * 16], bitcast(load_vector(tile[v * 4], 4), vector(uint8, 16)))
+            if lead <= t < min(16, end) and lead > 0:  # before the first whole vector
+                out[t] = uint8(tile[t >> 2] >> uint32(8 * (t & 3)) & 0xFF)
+            last: int32 = end / 16 * 16 + t
+            if t < 16 and last < end and (last >= 16 or lead == 0):
+                out[last] = uint8(tile[last >> 2] >> uint32(8 * (last & 3)) & 0xFF)
