@@ -3,8 +3,8 @@
 from prism.kernels.select.parts import split_apart
 from prism.kernels.select.compaction import select
 from prism.kernels.select.configurations import (
-    APART, APART_PACKED, BEHIND, BYTES, DEVICE, EDGES, ENCODED, FEW, FEW_TILES, HOST_LARGE, HOST_SMALL, LONG_TILES, PACKED, PAIRED,
-    PLACES, SHORT, SPLIT, Configuration,
+    APART, APART_PACKED, BEHIND, BYTES, DEVICE, EDGES, ENCODED, FEW, FEW_TILES, HOST_LARGE, HOST_SMALL, LONG_TILES, PACKED,
+    PAIRED, PLACES, SHORT, SPLIT, Configuration,
 )
 from prism.kernels.select.encode import encode
 from prism.kernels.select.pairs import unique_pairs

@@ -10,9 +10,10 @@ from prism.lang import (
     partition, prism, ptr, requires, shared, shuffle_up, template, thread, uint32, uint64,
 )
 from prism.kernels.select.conditions import differs, is_set
+from prism.kernels.select.counted import count_tiles
 from prism.kernels.select.packed import edges_of_bytes, load_flags, load_held, release
 from prism.kernels.select.scatter import fill_selectors, store_bytes
-from prism.lib.thread import extent, operators
+from prism.lib.thread import extent
 
 
 @prism("global")
@@ -51,8 +52,6 @@ def select(
     tiles: int32 @ grid[1] = int32((n + (TILE - 1)) / TILE)
     blocks: int32 @ grid[1] = count(block[1])
     with partition(y, block[1], races="none") as out, partition(kept, block[1], 0, races="none") as number, group(block[1]):
-        prefix: int64 @ block[1] = 0  # how many are kept before the held tile
-        done: int32 @ block[1] = 0  # how many tiles' counts are in it
         tile_held: H[HELD] @ thread[1]  # the held tile
         flags: F @ thread[1] = 0  # which elements of it are kept
         before: int32 @ thread[32] = 0  # how many of the warps before
@@ -67,7 +66,7 @@ def select(
             fill_selectors(selectors, THREADS=THREADS)
 
         @requires(block[1], thread[THREADS])
-        def load(tile: int32 @ block[1], epoch: uint32 @ block[1]):
+        def load(tile: int32 @ block[1]) -> int32 @ block[1]:
             nonlocal coming, signs
             if EDGES:
                 signs = load_runs(
@@ -97,19 +96,10 @@ def select(
                                 signs = signs | F(1 if TEST(C(ahead[k])) else 0) << k
                 signs = signs & bits_within(many - at, F=F, ITEMS=ITEMS, WIDTH=WIDTH)
             coming = block.count_flags(signs, earlier, THREADS=THREADS)
-            grid.publish(words, tile, uint32(coming), epoch)
+            return coming
 
         @requires(block[1], thread[THREADS])
-        def look_back(tile: int32 @ block[1], epoch: uint32 @ block[1]):
-            nonlocal prefix, done
-            between: uint32 @ block[1] = grid.look_back(
-                words, done, tile, 0, epoch, OP=operators.add, THREADS=THREADS, WORDS=WORDS,
-            )
-            prefix = prefix + int64(between)
-            done = max(tile, 0)
-
-        @requires(block[1], thread[THREADS])
-        def store(tile: int32 @ block[1]):
+        def store(tile: int32 @ block[1], prefix: int64 @ block[1]):
             block.fill(number, prefix + held, 1 if tile == tiles - 1 else 0)  # first: a host that waits goes on then
             valid: int32 @ block[1] = int32(min(max(room - prefix, 0), int64(held)))
             aligned: int32 @ block[1] = -1 if y_skew < 0 else int32((y_skew + prefix) % VECTOR)
@@ -145,18 +135,16 @@ def select(
                 for k in range(HELD):
                     tile_held[k] = tile_ahead[k]
 
-        last: grid.Ticket @ block[1] = grid.tile_loop(
-            control, tiles, LOAD=load, LOOK_BACK=look_back, STORE=store, KEEP=keep, THREADS=THREADS,
+        count_tiles(
+            words, capacity, control, blocks, tiles, LOAD=load, STORE=store, KEEP=keep, THREADS=THREADS, WORDS=WORDS,
         )
-        if last.tile == tiles + blocks - 1:  # every block has drawn its last ticket
-            grid.count_launch(control, words, capacity, tiles, last.epoch, 0)
 
 
 @prism("device")
 @requires(block[1], thread[32])
 @template(
-    TI=dtype, T=dtype, H=dtype, C=dtype, F=dtype(default=uint32), THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int),
-    HELD=constexpr(int),
+    TI=dtype, T=dtype, H=dtype, C=dtype, F=dtype(default=uint32), THREADS=constexpr(int), ITEMS=constexpr(int),
+    WIDTH=constexpr(int), HELD=constexpr(int),
 )
 def load_runs(
     x: ptr(const(TI)) @ grid[1], held: H[HELD] @ thread[1], tile: int32 @ block[1], n: int64 @ grid[1],

@@ -56,7 +56,8 @@ def load_held(
         at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=WIDTH)
         with partition(x, thread[1], offset=at) as mine, group(thread[1]):
             for j in range(ITEMS // PIECE):
-                with partition(mine, thread[1], offset=j // (WIDTH // PIECE) * 32 * WIDTH + j % (WIDTH // PIECE) * PIECE) as source:
+                place: int32 = j * PIECE // WIDTH * (32 * WIDTH) + j * PIECE % WIDTH
+                with partition(mine, thread[1], offset=place) as source:
                     row: vector(TI, PIECE) = load_vector(source[0], PIECE)
                     for w in range(PIECE // 4):
                         word: uint32 = 0
@@ -116,7 +117,8 @@ def edges_of_bytes(held: uint32[HELD] @ thread[1], edge: uint32 @ thread[1]) -> 
 @prism("device")
 @requires(block[1], thread[32])
 @template(
-    M=dtype, C=dtype, F=dtype(default=uint32), TEST=function, BYTES=constexpr(bool), THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int),
+    M=dtype, C=dtype, F=dtype(default=uint32), TEST=function, BYTES=constexpr(bool), THREADS=constexpr(int),
+    ITEMS=constexpr(int), WIDTH=constexpr(int),
 )
 def load_flags(
     mask: ptr(const(M)) @ grid[1], tile: int32 @ block[1], n: int64 @ grid[1], blocks: int32 @ block[1], skew: int32 @ grid[1],

@@ -9,10 +9,11 @@ from prism.lang import (
     template, thread, uint32, uint64,
 )
 from prism.kernels.select.compaction import load_runs
+from prism.kernels.select.counted import count_tiles
 from prism.kernels.select.packed import load_held, release
 from prism.kernels.select.parts import skew_at, store_part
 from prism.lib.block.compact import rank_rows
-from prism.lib.thread import extent, operators
+from prism.lib.thread import extent
 
 
 @prism("global")
@@ -45,8 +46,6 @@ def unique_pairs(
     blocks: int32 @ grid[1] = count(block[1])
     with partition(y, block[1], races="none") as all_keys, partition(kept, block[1], 0, races="none") as number:
         with partition(z, block[1], races="none") as all_values, group(block[1]):
-            prefix: int64 @ block[1] = 0  # how many runs begin before the held tile
-            done: int32 @ block[1] = 0  # how many tiles' counts are in it
             tile_held: H[HELD] @ thread[1]  # the held tile
             values_held: HV[VALUES] @ thread[1]
             flags: uint32 @ thread[1] = 0  # where runs begin in it
@@ -60,7 +59,7 @@ def unique_pairs(
             earlier[0] = 0
 
             @requires(block[1], thread[THREADS])
-            def load(tile: int32 @ block[1], epoch: uint32 @ block[1]):
+            def load(tile: int32 @ block[1]) -> int32 @ block[1]:
                 nonlocal coming, signs
                 many: int32 @ block[1] = extent(tile, n, TILE=TILE)
                 with partition(x, block[1], offset=int64(tile) * TILE) as source:  # first: they come while keys are compared
@@ -70,19 +69,10 @@ def unique_pairs(
                 )
                 block.prefetch_tile(x, tile + blocks, n, TILE=TILE)
                 coming = block.count_flags(signs, earlier, THREADS=THREADS)
-                grid.publish(words, tile, uint32(coming), epoch)
+                return coming
 
             @requires(block[1], thread[THREADS])
-            def look_back(tile: int32 @ block[1], epoch: uint32 @ block[1]):
-                nonlocal prefix, done
-                between: uint32 @ block[1] = grid.look_back(
-                    words, done, tile, 0, epoch, OP=operators.add, THREADS=THREADS, WORDS=WORDS,
-                )
-                prefix = prefix + int64(between)
-                done = max(tile, 0)
-
-            @requires(block[1], thread[THREADS])
-            def store(tile: int32 @ block[1]):
+            def store(tile: int32 @ block[1], prefix: int64 @ block[1]):
                 block.fill(number, prefix + held, 1 if tile == tiles - 1 else 0)  # first: a host that waits goes on then
                 valid: int32 @ block[1] = int32(min(max(room - prefix, 0), int64(held)))
                 key_skew: int32 @ block[1] = skew_at(out_skew, prefix, VECTOR=VECTOR)
@@ -110,11 +100,9 @@ def unique_pairs(
                 for k in range(VALUES):
                     values_held[k] = values_ahead[k]
 
-            last: grid.Ticket @ block[1] = grid.tile_loop(
-                control, tiles, LOAD=load, LOOK_BACK=look_back, STORE=store, KEEP=keep, THREADS=THREADS,
+            count_tiles(
+                words, capacity, control, blocks, tiles, LOAD=load, STORE=store, KEEP=keep, THREADS=THREADS, WORDS=WORDS,
             )
-            if last.tile == tiles + blocks - 1:  # every block has drawn its last ticket
-                grid.count_launch(control, words, capacity, tiles, last.epoch, 0)
 
 
 @prism("device")
