@@ -7,8 +7,9 @@ the result.
 
 from prism.lang import (
     attr, block, broadcast, const, constexpr, count, dtype, function, grid, group, id, int32, int64, mailbox,
-    partition, prism, ptr, requires, shared, shuffle_up, template, thread, uint32, uint64,
+    partition, popcount, prism, ptr, requires, shared, shuffle_up, template, thread, uint32, uint64,
 )
+from prism.kernels.select.answers import Interval, find_interval, flags_in_interval
 from prism.kernels.select.conditions import differs, is_set
 from prism.kernels.select.counted import count_tiles
 from prism.kernels.select.packed import edges_of_bytes, load_flags, load_held, release
@@ -54,20 +55,18 @@ def select(
     with partition(y, block[1], races="none") as out, partition(kept, block[1], 0, races="none") as number, group(block[1]):
         tile_held: H[HELD] @ thread[1]  # the held tile
         flags: F @ thread[1] = 0  # which elements of it are kept
-        before: int32 @ thread[32] = 0  # how many of the warps before
-        held: int32 @ block[1] = 0  # how many in all
         tile_ahead: H[HELD] @ thread[1]  # the same of the following tile
         signs: F @ thread[1] = 0
-        earlier: int32[1] @ thread[32]
-        coming: int32 @ block[1] = 0
-        earlier[0] = 0
         selectors: shared(uint32[512 if F == uint64 else 1], align=16) @ block[1]  # of bytes, eight at a time
         if F == uint64:
             fill_selectors(selectors, THREADS=THREADS)
+        bytes: Interval @ block[1] = Interval(0, 0, 0, 0, 0)  # what `TEST` is true of
+        if F == uint64 and OWN and not EDGES:
+            bytes = find_interval(mask[0] if GIVEN else 0, C=C, TEST=TEST, GIVEN=GIVEN, THREADS=THREADS)
 
         @requires(block[1], thread[THREADS])
-        def load(tile: int32 @ block[1]) -> int32 @ block[1]:
-            nonlocal coming, signs
+        def load(tile: int32 @ block[1]) -> int32 @ thread[1]:
+            nonlocal signs
             if EDGES:
                 signs = load_runs(
                     x, tile_ahead, tile, n, blocks, skew, otherwise, unset, F=F, THREADS=THREADS, ITEMS=ITEMS, WIDTH=WIDTH,
@@ -89,17 +88,22 @@ def select(
                         with group(thread[1]):
                             release(tile_ahead, ahead)
                         signs = 0
-                        for k in range(ITEMS):
-                            if GIVEN:
-                                signs = signs | F(1 if TEST(C(ahead[k]), mask[0]) else 0) << k
-                            else:
-                                signs = signs | F(1 if TEST(C(ahead[k])) else 0) << k
+                        halves: uint32[2] @ thread[1]
+                        if F == uint64 and bytes.known == 1:
+                            with group(thread[1]):
+                                flags_in_interval(tile_ahead, bytes, halves)
+                            signs = F(halves[0]) | F(halves[1]) << (32 if F == uint64 else 0)
+                        else:
+                            for k in range(ITEMS):
+                                if GIVEN:
+                                    signs = signs | F(1 if TEST(C(ahead[k]), mask[0]) else 0) << k
+                                else:
+                                    signs = signs | F(1 if TEST(C(ahead[k])) else 0) << k
                 signs = signs & bits_within(many - at, F=F, ITEMS=ITEMS, WIDTH=WIDTH)
-            coming = block.count_flags(signs, earlier, THREADS=THREADS)
-            return coming
+            return int32(popcount(signs))
 
         @requires(block[1], thread[THREADS])
-        def store(tile: int32 @ block[1], prefix: int64 @ block[1]):
+        def store(tile: int32 @ block[1], prefix: int64 @ block[1], before: int32 @ thread[32], held: int32 @ block[1]):
             block.fill(number, prefix + held, 1 if tile == tiles - 1 else 0)  # first: a host that waits goes on then
             valid: int32 @ block[1] = int32(min(max(room - prefix, 0), int64(held)))
             aligned: int32 @ block[1] = -1 if y_skew < 0 else int32((y_skew + prefix) % VECTOR)
@@ -127,10 +131,8 @@ def select(
 
         @requires(block[1], thread[THREADS])
         def keep():
-            nonlocal held, flags, before
-            held = coming
+            nonlocal flags
             flags = signs
-            before = earlier[0]
             if not PLACES:
                 for k in range(HELD):
                     tile_held[k] = tile_ahead[k]
@@ -165,7 +167,7 @@ def load_runs(
     block.prefetch_tile(x, tile + blocks, n, TILE=TILE)
     lane: int32 @ thread[1] = id() % 32
     with group(thread[1]):
-        if lane == 0 and 0 < start + at < n:
+        if lane == 0 and at < many and (tile > 0 or at > 0):
             edge = C(x[start + at - 1])
     signs: F @ thread[1] = 0
     if HELD < ITEMS and WIDTH % 4 == 0:
@@ -178,7 +180,7 @@ def load_runs(
         for k in range(ITEMS):
             marks[k] = C(items[k])
         signs = edge_flags(marks, edge, WIDTH=WIDTH)
-    signs = signs | (1 if start + at == 0 else 0)
+    signs = signs | (1 if tile == 0 and at == 0 else 0)
     return signs & bits_within(many - at, F=F, ITEMS=ITEMS, WIDTH=WIDTH)
 
 

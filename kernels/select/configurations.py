@@ -22,7 +22,7 @@ PLACES = {
 # Bytes that are held four in a word leave registers for more blocks.
 PACKED = Configuration(threads=256, items=32, width=16, blocks=4, words=2)
 # Of long arrays of bytes that begin at vectors: more for each look-back and barrier, since these cost more than its bytes.
-BYTES = Configuration(threads=256, items=64, width=32, blocks=3, words=2)
+BYTES = Configuration(threads=256, items=64, width=32, blocks=4, words=2)
 EDGES = {**DEVICE, 1: Configuration(threads=256, items=32, width=16, blocks=3, words=2)}
 
 # Of short arrays smaller tiles: so that all multiprocessors have some.

@@ -73,10 +73,16 @@ def load_held(
 
 @prism("device")
 @requires(thread[1])
+def bits_of_tops(tops: uint32 @ thread[1], flags: uint32 @ thread[1]) -> uint32 @ thread[1]:
+    """`flags` moved up by 4 bits, and below them the upper bit of each byte of a word that has no others."""
+    return funnel_shift_left(wrapping_multiply(tops, 0x00204081), flags, 4)  # bits 7, 15, 23, 31 come to 28 ... 31
+
+
+@prism("device")
+@requires(thread[1])
 def bytes_set(word: uint32 @ thread[1], flags: uint32 @ thread[1]) -> uint32 @ thread[1]:
     """`flags` moved up by 4 bits, and below them one for each byte of a word that is not zero."""
-    tops: uint32 = ((word & 0x7F7F7F7F) + 0x7F7F7F7F | word) & 0x80808080
-    return funnel_shift_left(wrapping_multiply(tops, 0x00204081), flags, 4)  # bits 7, 15, 23, 31 come to 28 ... 31
+    return bits_of_tops(((word & 0x7F7F7F7F) + 0x7F7F7F7F | word) & 0x80808080, flags)
 
 
 @prism("device")

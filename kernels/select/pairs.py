@@ -5,8 +5,8 @@ of its result.
 """
 
 from prism.lang import (
-    attr, block, const, constexpr, count, dtype, grid, group, int32, int64, mailbox, partition, prism, ptr, requires, shared,
-    template, thread, uint32, uint64,
+    attr, block, const, constexpr, count, dtype, grid, group, int32, int64, mailbox, partition, popcount, prism, ptr, requires,
+    shared, template, thread, uint32, uint64,
 )
 from prism.kernels.select.compaction import load_runs
 from prism.kernels.select.counted import count_tiles
@@ -49,18 +49,13 @@ def unique_pairs(
             tile_held: H[HELD] @ thread[1]  # the held tile
             values_held: HV[VALUES] @ thread[1]
             flags: uint32 @ thread[1] = 0  # where runs begin in it
-            before: int32 @ thread[32] = 0  # how many in the warps before
-            held: int32 @ block[1] = 0  # how many in all
             tile_ahead: H[HELD] @ thread[1]  # the same of the following tile
             values_ahead: HV[VALUES] @ thread[1]
             signs: uint32 @ thread[1] = 0
-            earlier: int32[1] @ thread[32]
-            coming: int32 @ block[1] = 0
-            earlier[0] = 0
 
             @requires(block[1], thread[THREADS])
-            def load(tile: int32 @ block[1]) -> int32 @ block[1]:
-                nonlocal coming, signs
+            def load(tile: int32 @ block[1]) -> int32 @ thread[1]:
+                nonlocal signs
                 many: int32 @ block[1] = extent(tile, n, TILE=TILE)
                 with partition(x, block[1], offset=int64(tile) * TILE) as source:  # first: they come while keys are compared
                     load_held(source, values_ahead, many, x_otherwise, x_skew, ITEMS=ITEMS, WIDTH=WIDTH)
@@ -68,11 +63,10 @@ def unique_pairs(
                     keys, tile_ahead, tile, n, blocks, skew, otherwise, unset, THREADS=THREADS, ITEMS=ITEMS, WIDTH=WIDTH,
                 )
                 block.prefetch_tile(x, tile + blocks, n, TILE=TILE)
-                coming = block.count_flags(signs, earlier, THREADS=THREADS)
-                return coming
+                return int32(popcount(signs))
 
             @requires(block[1], thread[THREADS])
-            def store(tile: int32 @ block[1], prefix: int64 @ block[1]):
+            def store(tile: int32 @ block[1], prefix: int64 @ block[1], before: int32 @ thread[32], held: int32 @ block[1]):
                 block.fill(number, prefix + held, 1 if tile == tiles - 1 else 0)  # first: a host that waits goes on then
                 valid: int32 @ block[1] = int32(min(max(room - prefix, 0), int64(held)))
                 key_skew: int32 @ block[1] = skew_at(out_skew, prefix, VECTOR=VECTOR)
@@ -91,10 +85,8 @@ def unique_pairs(
 
             @requires(block[1], thread[THREADS])
             def keep():
-                nonlocal held, flags, before
-                held = coming
+                nonlocal flags
                 flags = signs
-                before = earlier[0]
                 for k in range(HELD):
                     tile_held[k] = tile_ahead[k]
                 for k in range(VALUES):

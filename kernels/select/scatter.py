@@ -109,10 +109,10 @@ def store_bytes(
                 atomic_or(tile[places[j]], rests[j], scope="block")
     with partition(y, thread[1], offset=-lead, races="none") as out, group(thread[1]):
         if skew < 0:
-            for i in range(lead + t, end, THREADS):
+            for i in range(lead + t, end, THREADS, unroll=False):
                 out[i] = uint8(tile[i >> 2] >> uint32(8 * (i & 3)) & 0xFF)
         else:
-            for v in range(t + (1 if lead > 0 else 0), end / 16, THREADS):
+            for v in range(t + (1 if lead > 0 else 0), end / 16, THREADS, unroll=False):
                 store_vector(out[v * 16], bitcast(load_vector(tile[v * 4], 4), vector(uint8, 16)))
             if lead <= t < min(16, end) and lead > 0:  # before the first whole vector
                 out[t] = uint8(tile[t >> 2] >> uint32(8 * (t & 3)) & 0xFF)

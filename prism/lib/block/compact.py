@@ -9,8 +9,8 @@ from prism.lang import (
 
 @prism("device")
 @requires(block[1], thread[32])
-@template(F=dtype, THREADS=constexpr(int))
-def count_flags(flags: F @ thread[1], before: int32[1] @ thread[32]) -> int32 @ block[1]:
+@template(THREADS=constexpr(int))
+def count_flags(flags: uint32 @ thread[1], before: int32[1] @ thread[32]) -> int32 @ block[1]:
     """How many bits of all threads' `flags` are set; of those in the warps before, `before[0]` becomes the number.
 
     Perspective: block, of `THREADS` threads.
