@@ -1,10 +1,10 @@
 """A function of a byte has 256 answers. Where it is true of those from one on, up to another, four bytes are asked at once."""
 
 from prism.lang import (
-    ballot, block, claim, constexpr, count, dtype, function, group, id, int32, partition, popcount, prism, requires, shared,
-    split, static_assert, struct, template, thread, uint8, uint32, first_set,
+    ballot, block, claim, const, constexpr, count, dtype, first_set, function, grid, group, id, int32, partition, popcount, prism,
+    ptr, requires, shared, split, static_assert, struct, template, thread, uint8, uint32,
 )
-from prism.kernels.select.packed import bits_of_tops
+from prism.kernels.select.packed import bits_of_tops, join_halves
 
 
 @struct
@@ -24,11 +24,11 @@ class Interval:
 @prism("device")
 @requires(block[1], thread[32])
 @template(C=dtype, N=dtype, TEST=function, GIVEN=constexpr(bool), THREADS=constexpr(int))
-def find_interval(number: N @ block[1]) -> Interval @ block[1]:
+def find_interval(number: ptr(const(N)) @ grid[1]) -> Interval @ block[1]:
     """Ask of all bytes, one a thread, and look whether those of which the answer is yes follow each other.
 
     Perspective: block, of `THREADS` threads.
-    Shapes:      with `GIVEN` `TEST` is called with `number` too.
+    Shapes:      with `GIVEN` `TEST` is called with `number[0]` too.
     """
     static_assert(count(thread[1]) == THREADS, "a block has `THREADS` threads")
     t: int32 @ thread[1] = id()
@@ -38,7 +38,7 @@ def find_interval(number: N @ block[1]) -> Interval @ block[1]:
         yes: bool @ thread[1] = False
         with group(thread[1]):
             if GIVEN:
-                yes = TEST(C(uint8(start + t)), number)
+                yes = TEST(C(uint8(start + t)), number[0])
             else:
                 yes = TEST(C(uint8(start + t)))
         with partition(answers, thread[32], offset=start // 32 + w) as own, group(thread[32]):
@@ -67,11 +67,10 @@ def find_interval(number: N @ block[1]) -> Interval @ block[1]:
 
 @prism("device")
 @requires(thread[1])
-@template(HELD=constexpr(int))
-def flags_in_interval(held: uint32[HELD] @ thread[1], bytes: Interval @ thread[1], halves: uint32[2] @ thread[1]):
-    """A bit for each byte of words that is in an interval, of eight words in each half."""
-    for i in range(2):
-        halves[i] = 0
+@template(F=dtype, HELD=constexpr(int))
+def flags_in_interval(held: uint32[HELD] @ thread[1], bytes: Interval @ thread[1]) -> F @ thread[1]:
+    """A bit for each byte of words that is in an interval."""
+    halves: uint32[2] = {0}
     for w in range(HELD):
         word: uint32 = held[HELD - 1 - w]
         moved: uint32 = ((word | 0x80808080) - bytes.first) ^ (word & 0x80808080 ^ bytes.tops)  # each byte, less the first
@@ -80,3 +79,4 @@ def flags_in_interval(held: uint32[HELD] @ thread[1], bytes: Interval @ thread[1
     for i in range(2):
         if HELD > 8 * i:
             halves[i] = halves[i] ^ bytes.others >> (32 - min(HELD - 8 * i, 8) * 4)
+    return join_halves(halves, F=F)

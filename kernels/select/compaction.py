@@ -62,7 +62,7 @@ def select(
             fill_selectors(selectors, THREADS=THREADS)
         bytes: Interval @ block[1] = Interval(0, 0, 0, 0, 0)  # what `TEST` is true of
         if F == uint64 and OWN and not EDGES:
-            bytes = find_interval(mask[0] if GIVEN else 0, C=C, TEST=TEST, GIVEN=GIVEN, THREADS=THREADS)
+            bytes = find_interval(mask, C=C, TEST=TEST, GIVEN=GIVEN, THREADS=THREADS)
 
         @requires(block[1], thread[THREADS])
         def load(tile: int32 @ block[1]) -> int32 @ thread[1]:
@@ -88,11 +88,9 @@ def select(
                         with group(thread[1]):
                             release(tile_ahead, ahead)
                         signs = 0
-                        halves: uint32[2] @ thread[1]
                         if F == uint64 and bytes.known == 1:
                             with group(thread[1]):
-                                flags_in_interval(tile_ahead, bytes, halves)
-                            signs = F(halves[0]) | F(halves[1]) << (32 if F == uint64 else 0)
+                                signs = flags_in_interval(tile_ahead, bytes, F=F)
                         else:
                             for k in range(ITEMS):
                                 if GIVEN:

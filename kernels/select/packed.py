@@ -87,13 +87,21 @@ def bytes_set(word: uint32 @ thread[1], flags: uint32 @ thread[1]) -> uint32 @ t
 
 @prism("device")
 @requires(thread[1])
+@template(F=dtype)
+def join_halves(halves: uint32[2] @ thread[1]) -> F @ thread[1]:
+    """Flags of up to 64 elements; `F` is uint32 of up to 32."""
+    return F(halves[0]) if F == uint32 else F(halves[0]) | F(halves[1]) << (0 if F == uint32 else 32)
+
+
+@prism("device")
+@requires(thread[1])
 @template(F=dtype(default=uint32), HELD=constexpr(int))
 def flags_of_bytes(held: uint32[HELD] @ thread[1]) -> F @ thread[1]:
     """A bit for each byte of words that is not zero."""
     halves: uint32[2] = {0}
     for w in range(HELD):
         halves[(HELD - 1 - w) // 8] = bytes_set(held[HELD - 1 - w], halves[(HELD - 1 - w) // 8])
-    return F(halves[0]) if HELD <= 8 else F(halves[0]) | F(halves[1]) << (32 if HELD > 8 else 0)
+    return join_halves(halves, F=F)
 
 
 @prism("device")
@@ -117,7 +125,7 @@ def edges_of_bytes(held: uint32[HELD] @ thread[1], edge: uint32 @ thread[1]) -> 
                 w: int32 = HELD - 1 - i
                 previous: uint32 = before[w // ROW] if w % ROW == 0 else held[max(w - 1, 0)]
                 halves[w // 8] = bytes_set(held[w] ^ funnel_shift_left(previous, held[w], 8), halves[w // 8])
-    return F(halves[0]) if HELD <= 8 else F(halves[0]) | F(halves[1]) << (32 if HELD > 8 else 0)
+    return join_halves(halves, F=F)
 
 
 @prism("device")

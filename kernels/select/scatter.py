@@ -74,48 +74,142 @@ def scatter_row(
 @template(F=dtype, HELD=constexpr(int), WIDTH=constexpr(int), THREADS=constexpr(int))
 def store_bytes(
     y: ptr(uint8) @ block[1], held: uint32[HELD] @ thread[1], flags: F @ thread[1], before: int32 @ thread[32],
-    kept: int32 @ block[1], valid: int32 @ block[1], skew: int32 @ block[1],
-    table: shared(uint32[512]) @ block[1],
+    kept: int32 @ block[1], valid: int32 @ block[1], skew: int32 @ block[1], table: shared(uint32[512]) @ block[1],
 ):
     """Write the bytes whose bit of `flags` is set close together, in their order, from `y[0]` on, `valid` of them.
 
     Perspective: block, of `THREADS` threads.
-    Shapes:      as of `block.store_flagged`, of bytes that are held four in a word; `table`: as of `fill_selectors`.
-    Cost:        two barriers. Of eight bytes a shared load of 8 bytes, and an atomic operation of each word that they fill.
+    Shapes:      as of `block.store_flagged`, of bytes that are held four in a word; `kept`: how many bits are set in all.
+                 `table`: as of `fill_selectors`.
+    Cost:        two barriers. Of eight bytes a shared load of 8 bytes, and a shared store of each word that they fill.
     Test:        tests/kernels/test_select.py
     """
     ROWS: constexpr(int) = HELD * 4 // WIDTH
-    VECTORS: constexpr(int) = THREADS * HELD // 4 + 2
     t: int32 @ thread[1] = id()
     lead: int32 @ block[1] = max(skew, 0)  # what is written begins here in the tile, so that its vectors are those of `y`
-    end: int32 @ block[1] = lead + max(valid, 0)
-    tile: shared(uint32[4 * VECTORS], align=16) @ block[1]
+    tile: shared(uint32[THREADS * HELD + 8], align=16) @ block[1]
     ranks: int32[ROWS] @ thread[1]
     places: int32[ROWS] @ thread[1]
     rests: uint32[ROWS] @ thread[1]
     with group(thread[32]):
         rank_rows(flags, lead + before, ranks, WIDTH=WIDTH)
     with partition(tile, thread[1], offset=lambda place: place) as spot, group(thread[1]):
-        for j in range(ROWS):
-            words: uint32[WIDTH // 4]
-            for w in range(WIDTH // 4):
-                words[w] = held[j * (WIDTH // 4) + w]
-            places[j], rests[j] = scatter_row(spot, table, words, flags >> (j * WIDTH), ranks[j])
-        if t == 0:  # the last word: nobody fills it
-            spot[(lead + kept) >> 2] = 0
+        scatter_rows(spot, table, held, flags, ranks, places, rests, WIDTH=WIDTH)
+        if t == 0 and (lead + kept) % 4 != 0:  # the last word: nobody fills it
+            spot[(lead + kept) / 4] = 0
     with group(thread[1]):
         for j in range(ROWS):
             if rests[j] != 0:
                 atomic_or(tile[places[j]], rests[j], scope="block")
-    with partition(y, thread[1], offset=-lead, races="none") as out, group(thread[1]):
-        if skew < 0:
-            for i in range(lead + t, end, THREADS, unroll=False):
+    write_words(y, tile, lead, max(valid, 0), skew < 0, THREADS=THREADS)
+
+
+@prism("device")
+@requires(block[1], thread[32])
+@template(F=dtype, HELD=constexpr(int), WIDTH=constexpr(int), THREADS=constexpr(int), WAYS=constexpr(int))
+def store_bytes_apart(
+    y: ptr(uint8) @ block[1], z: ptr(uint8) @ block[1], rest: ptr(uint8) @ block[1], held: uint32[HELD] @ thread[1],
+    flags: F @ thread[1], others: F @ thread[1], left: F @ thread[1], before: int32 @ thread[32],
+    others_before: int32 @ thread[32], kept: int32 @ block[1], others_kept: int32 @ block[1], many: int32 @ block[1],
+    skew: int32 @ block[1], others_skew: int32 @ block[1], rest_skew: int32 @ block[1], table: shared(uint32[512]) @ block[1],
+):
+    """Write the bytes whose bit of `flags` is set from `y[0]` on, those of `others` from `z[0]` on, of `left` from `rest[0]` on.
+
+    Perspective: block, of `THREADS` threads.
+    Shapes:      as of `store_apart`, of bytes as of `store_bytes`. Each of the tile's `many` bytes has a bit in one of the three.
+    Cost:        two barriers, and of each part what `store_bytes` takes.
+    Test:        tests/kernels/test_select.py
+    """
+    ROWS: constexpr(int) = HELD * 4 // WIDTH
+    t: int32 @ thread[1] = id()
+    place: int32 @ thread[1] = block.place(ITEMS=4 * HELD, WIDTH=WIDTH)
+    begin: int32 @ block[1] = max(skew, 0)  # where each part begins in the tile, so that its vectors are those of its array
+    middle: int32 @ block[1] = (begin + kept + 15) / 16 * 16 + max(others_skew, 0)
+    final: int32 @ block[1] = (middle + others_kept + 15) / 16 * 16 + max(rest_skew, 0)
+    tile: shared(uint32[THREADS * HELD + 28], align=16) @ block[1]
+    ranks: int32[ROWS] @ thread[1]
+    others_ranks: int32[ROWS] @ thread[1]
+    rest_ranks: int32[ROWS] @ thread[1]
+    with group(thread[32]):
+        rank_rows(flags, begin + before, ranks, WIDTH=WIDTH)
+        if WAYS == 3:
+            rank_rows(others, middle + others_before, others_ranks, WIDTH=WIDTH)
+    for j in range(ROWS):  # of the rest, as many as stand before it and are none of the others
+        rest_ranks[j] = final + place + j * 32 * WIDTH - (ranks[j] - begin)
+        if WAYS == 3:
+            rest_ranks[j] = rest_ranks[j] - (others_ranks[j] - middle)
+    places: int32[ROWS] @ thread[1]
+    rests: uint32[ROWS] @ thread[1]
+    other_places: int32[ROWS] @ thread[1]
+    other_rests: uint32[ROWS] @ thread[1]
+    last_places: int32[ROWS] @ thread[1]
+    last_rests: uint32[ROWS] @ thread[1]
+    end: int32 @ block[1] = final + many - kept - others_kept
+    with partition(tile, thread[1], offset=lambda place: place) as spot, group(thread[1]):
+        scatter_rows(spot, table, held, flags, ranks, places, rests, WIDTH=WIDTH)
+        if WAYS == 3:
+            scatter_rows(spot, table, held, others, others_ranks, other_places, other_rests, WIDTH=WIDTH)
+        scatter_rows(spot, table, held, left, rest_ranks, last_places, last_rests, WIDTH=WIDTH)
+        if t == 0 and (begin + kept) % 4 != 0:  # the last word of each: nobody fills it
+            spot[(begin + kept) / 4] = 0
+        if WAYS == 3 and t == 0 and (middle + others_kept) % 4 != 0:
+            spot[(middle + others_kept) / 4] = 0
+        if t == 0 and end % 4 != 0:
+            spot[end / 4] = 0
+    with group(thread[1]):
+        for j in range(ROWS):
+            if rests[j] != 0:
+                atomic_or(tile[places[j]], rests[j], scope="block")
+            if WAYS == 3 and other_rests[j] != 0:
+                atomic_or(tile[other_places[j]], other_rests[j], scope="block")
+            if last_rests[j] != 0:
+                atomic_or(tile[last_places[j]], last_rests[j], scope="block")
+    write_words(y, tile, begin, kept, skew < 0, THREADS=THREADS)
+    if WAYS == 3:
+        write_words(z, tile, middle, others_kept, others_skew < 0, THREADS=THREADS)
+    write_words(rest, tile, final, many - kept - others_kept, rest_skew < 0, THREADS=THREADS)
+
+
+@prism("device")
+@requires(thread[1])
+@template(HELD=constexpr(int), ROWS=constexpr(int), F=dtype, WIDTH=constexpr(int))
+def scatter_rows(
+    tile: ptr(uint32) @ thread[1], table: shared(uint32[512]) @ block[1], held: uint32[HELD] @ thread[1], flags: F @ thread[1],
+    ranks: int32[ROWS] @ thread[1], places: int32[ROWS] @ thread[1], rests: uint32[ROWS] @ thread[1],
+):
+    """Do `scatter_row` for each row, from its rank on; where it leaves a word, and what of it is known."""
+    for j in range(ROWS):
+        words: uint32[WIDTH // 4]
+        for w in range(WIDTH // 4):
+            words[w] = held[j * (WIDTH // 4) + w]
+        places[j], rests[j] = scatter_row(tile, table, words, flags >> (j * WIDTH), ranks[j])
+
+
+@prism("device")
+@requires(block[1], thread[32])
+@template(ROOM=constexpr(int), THREADS=constexpr(int))
+def write_words(
+    y: ptr(uint8) @ block[1], tile: shared(uint32[ROOM]) @ block[1], begin: int32 @ block[1], many: int32 @ block[1],
+    loose: bool @ block[1],
+):
+    """Write `many` bytes of a tile of words, from byte `begin` on, from `y[0]` on: by vectors, unless `loose`.
+
+    Perspective: block, of `THREADS` threads.
+    Shapes:      unless `loose`, vectors of `tile` are those of `y`.
+    """
+    t: int32 @ thread[1] = id()
+    end: int32 @ block[1] = begin + many
+    with partition(y, thread[1], offset=-begin, races="none") as out, group(thread[1]):
+        if loose:
+            for i in range(begin + t, end, THREADS, unroll=False):
                 out[i] = uint8(tile[i >> 2] >> uint32(8 * (i & 3)) & 0xFF)
         else:
-            for v in range(t + (1 if lead > 0 else 0), end / 16, THREADS, unroll=False):
+            first: int32 = (begin + 15) / 16  # the first whole vector
+            for v in range(first + t, end / 16, THREADS, unroll=False):
                 store_vector(out[v * 16], bitcast(load_vector(tile[v * 4], 4), vector(uint8, 16)))
-            if lead <= t < min(16, end) and lead > 0:  # before the first whole vector
-                out[t] = uint8(tile[t >> 2] >> uint32(8 * (t & 3)) & 0xFF)
-            last: int32 = end / 16 * 16 + t
-            if t < 16 and last < end and (last >= 16 or lead == 0):
+            head: int32 = begin + t
+            if head < min(first * 16, end):  # before it
+                out[head] = uint8(tile[head >> 2] >> uint32(8 * (head & 3)) & 0xFF)
+            last: int32 = max(end / 16, first) * 16 + t  # behind the last one
+            if last < end:
                 out[last] = uint8(tile[last >> 2] >> uint32(8 * (last & 3)) & 0xFF)

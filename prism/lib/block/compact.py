@@ -9,11 +9,12 @@ from prism.lang import (
 
 @prism("device")
 @requires(block[1], thread[32])
-@template(THREADS=constexpr(int))
-def count_flags(flags: uint32 @ thread[1], before: int32[1] @ thread[32]) -> int32 @ block[1]:
+@template(F=dtype, THREADS=constexpr(int))
+def count_flags(flags: F @ thread[1], before: int32[1] @ thread[32]) -> int32 @ block[1]:
     """How many bits of all threads' `flags` are set; of those in the warps before, `before[0]` becomes the number.
 
     Perspective: block, of `THREADS` threads.
+    Shapes:      `F`: uint32, or of more than 32 elements a thread uint64.
     Cost:        a sum of each warp; one barrier; 32 words of shared memory.
     Test:        tests/lib/block/test_compact.py
     """

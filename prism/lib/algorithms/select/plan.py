@@ -252,8 +252,9 @@ def split_apart(kinds: Sequence[Kind], given: ArrayInfo, masks: Sequence[ArrayIn
     """Return the plan that puts elements into two or three arrays, by masks of such kinds, or by tests of the elements."""
     kind, second, ways = kinds[0], kinds[-1], len(kinds) + 1
     n, host = given.size, machine.host
-    short, long = apart_configurations(kinds)
-    c = tiles_of(kind, n, host=True) if host else short if n < kernels.LONG_TILES * long.tile else long
+    read = [given, *(info for of, info in zip(kinds, masks, strict=False) if not of.own)]
+    found = apart_configurations(kinds, aligned=all(past(info) == 0 for info in read))
+    c = tiles_of(kind, n, host=True) if host else cut_of(n, found)
     template = apart_of(kinds, c)
     instance, tiles = instance_of(kernels.split_apart, template), -(-n // c.tile)
     words, blocks = words_for(tiles), 1 if host else tiles
@@ -287,11 +288,14 @@ def _widest(kinds: Sequence[Kind]) -> Kind:
     return max(kinds, key=lambda one: one.size)
 
 
-def apart_configurations(kinds: Sequence[Kind]) -> tuple[kernels.Configuration, kernels.Configuration]:
-    """Return how short and long arrays on a GPU are split apart."""
+def apart_configurations(kinds: Sequence[Kind], *, aligned: bool = True) -> tuple[kernels.Configuration, ...]:
+    """Return how few elements, short and long arrays on a GPU are split apart; `aligned`: to 16 bytes."""
     size = min(size for size in kernels.DEVICE if size >= min(_widest(kinds).size, 16))
     packed = size == 1 and held_as(kinds[0].moved) != kinds[0].moved
-    return kernels.APART[size], kernels.APART_PACKED if packed else kernels.DEVICE[size]
+    long = kernels.APART_PACKED if packed else kernels.DEVICE[size]
+    if packed and aligned:
+        long = kernels.BYTES_APART[len(kinds) + 1]
+    return (kernels.FEW if len(kinds) == 2 else kernels.APART)[size], kernels.APART[size], long
 
 
 def apart_of(kinds: Sequence[Kind], c: kernels.Configuration) -> dict[str, Any]:
@@ -306,6 +310,8 @@ def apart_of(kinds: Sequence[Kind], c: kernels.Configuration) -> dict[str, Any]:
         more["GIVEN"] = True
     if ways == 3 and second.number:
         more["OTHER_GIVEN"] = True
+    if "F" in found:
+        more["F"] = found["F"]
     return {**{name: found[name] for name in _APART}, **more, "W": word, "WAYS": ways}
 
 

@@ -35,7 +35,7 @@ def instances(gpu: Machine) -> Iterator[Instance]:
         kind = Kind(moved, moved)
         yield instance_of(kernels.split, split_of(kind, kernels.SPLIT[min(kind.size, 16)]))
         for both in ([kind], [kind, kind]):
-            for c in apart_configurations(both):
+            for c in dict.fromkeys((*apart_configurations(both), *apart_configurations(both, aligned=False))):
                 yield instance_of(kernels.split_apart, apart_of(both, c))
     yield from _pairs()
     for scalar in ("uint8", "int32", "int64", "float32", "float64"):
