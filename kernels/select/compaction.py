@@ -13,7 +13,7 @@ from prism.kernels.select.answers import Interval, find_interval, flags_in_inter
 from prism.kernels.select.conditions import differs, is_set
 from prism.kernels.select.counted import count_tiles
 from prism.kernels.select.packed import edges_of_bytes, load_flags, load_held, release
-from prism.kernels.select.scatter import fill_selectors, store_bytes
+from prism.kernels.select.bytes import fill_selectors, store_bytes
 from prism.lib.thread import extent
 
 

@@ -12,7 +12,7 @@ from prism.kernels.select.answers import Interval, find_interval, flags_in_inter
 from prism.kernels.select.compaction import bits_within
 from prism.kernels.select.conditions import is_set
 from prism.kernels.select.packed import load_flags, load_held, release
-from prism.kernels.select.scatter import fill_selectors, store_bytes_apart
+from prism.kernels.select.bytes import fill_selectors, store_bytes_apart
 from prism.lib.block.compact import rank_rows
 from prism.lib.thread import extent, operators
 

@@ -1,6 +1,6 @@
 """Selection on NumPy arrays, against NumPy: random calls, lazy arrays, functions, and the errors; and warm calls of a GPU.
 
-Tests of prism/lib/algorithms/select: api, calls, parts, plan, ships, cases.
+Tests of prism/lib/algorithms/select: api, calls, parts, into, plan, ships, cases.
 """
 
 from collections.abc import Iterator

@@ -89,18 +89,18 @@ def store_bytes(
     lead: int32 @ block[1] = max(skew, 0)  # what is written begins here in the tile, so that its vectors are those of `y`
     tile: shared(uint32[THREADS * HELD + 8], align=16) @ block[1]
     ranks: int32[ROWS] @ thread[1]
-    places: int32[ROWS] @ thread[1]
+    spots: int32[ROWS] @ thread[1]
     rests: uint32[ROWS] @ thread[1]
     with group(thread[32]):
         rank_rows(flags, lead + before, ranks, WIDTH=WIDTH)
     with partition(tile, thread[1], offset=lambda place: place) as spot, group(thread[1]):
-        scatter_rows(spot, table, held, flags, ranks, places, rests, WIDTH=WIDTH)
+        scatter_rows(spot, table, held, flags, ranks, spots, rests, WIDTH=WIDTH)
         if t == 0 and (lead + kept) % 4 != 0:  # the last word: nobody fills it
             spot[(lead + kept) / 4] = 0
     with group(thread[1]):
         for j in range(ROWS):
             if rests[j] != 0:
-                atomic_or(tile[places[j]], rests[j], scope="block")
+                atomic_or(tile[spots[j]], rests[j], scope="block")
     write_words(y, tile, lead, max(valid, 0), skew < 0, THREADS=THREADS)
 
 
@@ -138,18 +138,18 @@ def store_bytes_apart(
         rest_ranks[j] = final + place + j * 32 * WIDTH - (ranks[j] - begin)
         if WAYS == 3:
             rest_ranks[j] = rest_ranks[j] - (others_ranks[j] - middle)
-    places: int32[ROWS] @ thread[1]
+    spots: int32[ROWS] @ thread[1]
     rests: uint32[ROWS] @ thread[1]
-    other_places: int32[ROWS] @ thread[1]
+    other_spots: int32[ROWS] @ thread[1]
     other_rests: uint32[ROWS] @ thread[1]
-    last_places: int32[ROWS] @ thread[1]
+    last_spots: int32[ROWS] @ thread[1]
     last_rests: uint32[ROWS] @ thread[1]
     end: int32 @ block[1] = final + many - kept - others_kept
     with partition(tile, thread[1], offset=lambda place: place) as spot, group(thread[1]):
-        scatter_rows(spot, table, held, flags, ranks, places, rests, WIDTH=WIDTH)
+        scatter_rows(spot, table, held, flags, ranks, spots, rests, WIDTH=WIDTH)
         if WAYS == 3:
-            scatter_rows(spot, table, held, others, others_ranks, other_places, other_rests, WIDTH=WIDTH)
-        scatter_rows(spot, table, held, left, rest_ranks, last_places, last_rests, WIDTH=WIDTH)
+            scatter_rows(spot, table, held, others, others_ranks, other_spots, other_rests, WIDTH=WIDTH)
+        scatter_rows(spot, table, held, left, rest_ranks, last_spots, last_rests, WIDTH=WIDTH)
         if t == 0 and (begin + kept) % 4 != 0:  # the last word of each: nobody fills it
             spot[(begin + kept) / 4] = 0
         if WAYS == 3 and t == 0 and (middle + others_kept) % 4 != 0:
@@ -159,11 +159,11 @@ def store_bytes_apart(
     with group(thread[1]):
         for j in range(ROWS):
             if rests[j] != 0:
-                atomic_or(tile[places[j]], rests[j], scope="block")
+                atomic_or(tile[spots[j]], rests[j], scope="block")
             if WAYS == 3 and other_rests[j] != 0:
-                atomic_or(tile[other_places[j]], other_rests[j], scope="block")
+                atomic_or(tile[other_spots[j]], other_rests[j], scope="block")
             if last_rests[j] != 0:
-                atomic_or(tile[last_places[j]], last_rests[j], scope="block")
+                atomic_or(tile[last_spots[j]], last_rests[j], scope="block")
     write_words(y, tile, begin, kept, skew < 0, THREADS=THREADS)
     if WAYS == 3:
         write_words(z, tile, middle, others_kept, others_skew < 0, THREADS=THREADS)
@@ -175,14 +175,14 @@ def store_bytes_apart(
 @template(HELD=constexpr(int), ROWS=constexpr(int), F=dtype, WIDTH=constexpr(int))
 def scatter_rows(
     tile: ptr(uint32) @ thread[1], table: shared(uint32[512]) @ block[1], held: uint32[HELD] @ thread[1], flags: F @ thread[1],
-    ranks: int32[ROWS] @ thread[1], places: int32[ROWS] @ thread[1], rests: uint32[ROWS] @ thread[1],
+    ranks: int32[ROWS] @ thread[1], spots: int32[ROWS] @ thread[1], rests: uint32[ROWS] @ thread[1],
 ):
     """Do `scatter_row` for each row, from its rank on; where it leaves a word, and what of it is known."""
     for j in range(ROWS):
         words: uint32[WIDTH // 4]
         for w in range(WIDTH // 4):
             words[w] = held[j * (WIDTH // 4) + w]
-        places[j], rests[j] = scatter_row(tile, table, words, flags >> (j * WIDTH), ranks[j])
+        spots[j], rests[j] = scatter_row(tile, table, words, flags >> (j * WIDTH), ranks[j])
 
 
 @prism("device")
