@@ -252,7 +252,9 @@ def apart(ways: int, kind: str = "uint16", *, own: bool = False, long: bool = Fa
     tests = {"TEST": is_odd if own else is_set, "OTHER": is_large if own else is_set}
     if own and kind == "uint8":
         tests = {"TEST": is_below_40, "OTHER": is_above_200}
-    return prism.check(split_apart, {**kinds, **tests, "W": "uint32" if ways == 2 else "uint64", **(LONG if long else SIZES)})
+    return prism.check(
+        split_apart, {**kinds, **tests, "W": "uint32" if ways == 2 else "uint64", **(LONG if long else SIZES)}
+    )
 
 
 @mark("device")
@@ -370,7 +372,19 @@ def test_a_function_of_bytes_is_asked_of_four_at_once() -> None:
     code = prism.check(select, {**kind.template(SHORT[4]), **LONG})
     x = np.random.default_rng(0).integers(0, 256, 1024).astype(np.uint8)
     x[:256] = np.arange(256)
-    ranges = [(0, 0), (0, 256), (0, 1), (255, 256), (7, 8), (0, 128), (128, 256), (1, 129), (0, 129), (100, 250), (250, 10)]
+    ranges = [
+        (0, 0),
+        (0, 256),
+        (0, 1),
+        (255, 256),
+        (7, 8),
+        (0, 128),
+        (128, 256),
+        (1, 129),
+        (0, 129),
+        (100, 250),
+        (250, 10),
+    ]
     for low, high in (*ranges, (3, 2), (-1, 0)):
         y, kept, (words, control) = np.full(1024, 77, np.uint8), np.zeros(1, np.int64), fresh()
         bounds = -1 if low < 0 else low | high << 8

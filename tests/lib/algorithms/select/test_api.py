@@ -347,7 +347,12 @@ def test_select_into_an_array_and_in_place() -> None:
         found = lib.select(own, condition, out=own)
         assert found.tolist() == [0, 3, 6, 9] and np.shares_memory(found, own) and own[1:].tolist() == x[1:].tolist()
     strided = np.arange(24)[::2]
-    assert lib.select(strided, strided > 17, out=strided).tolist() == [18, 20, 22] and strided[:4].tolist() == [18, 20, 22, 6]
+    assert lib.select(strided, strided > 17, out=strided).tolist() == [18, 20, 22] and strided[:4].tolist() == [
+        18,
+        20,
+        22,
+        6,
+    ]
     nothing = np.zeros(0)
     assert lib.select(nothing, nothing > 0, out=nothing).size == 0
     for wrong, what, error in (
