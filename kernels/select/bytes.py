@@ -1,8 +1,8 @@
 """Bytes that are kept, close together: eight at a time, by a table of what a byte of flags says, and written as words."""
 
 from prism.lang import (
-    atomic_or, bitcast, block, byte_permute, constexpr, dtype, funnel_shift_left, group, id, int32, load_vector, partition,
-    prism, ptr, requires, shared, store_vector, template, thread, uint8, uint32, vector,
+    atomic_or, bitcast, block, byte_permute, byte_permute_or_sign, constexpr, dtype, funnel_shift_left, group, id, int32,
+    load_vector, partition, prism, ptr, requires, shared, store_vector, template, thread, uint8, uint32, vector,
 )
 from prism.lib.block.compact import rank_rows
 
@@ -14,7 +14,7 @@ def fill_selectors(table: shared(uint32[512]) @ block[1]):
     """Fill a table with what puts the kept ones of eight bytes close together: two words for each byte of flags.
 
     Perspective: block, of `THREADS` threads.
-    Shapes:      the lower half of word `2 * f` is `byte_permute`'s selector of the first four that `f` keeps, the upper half how
+    Shapes:      the lower half of word `2 * f` is `byte_permute_or_sign`'s selector of the first four that `f` keeps, the upper half how
                  many bits they are in all; word `2 * f + 1` is the selector of the others.
     """
     t: int32 @ thread[1] = id()
@@ -51,8 +51,8 @@ def scatter_row(
     for i in range(WORDS // 2):
         f: uint32 = byte_permute(uint32(flags >> (i // 4 * 32)), 0, 0x4440 + i % 4)  # of these eight
         entry: vector(uint32, 2) = load_vector(table[2 * int32(f)], 2)
-        low: uint32 = byte_permute(held[2 * i], held[2 * i + 1], entry[0])
-        high: uint32 = byte_permute(held[2 * i], held[2 * i + 1], entry[1])
+        low: uint32 = byte_permute_or_sign(held[2 * i], held[2 * i + 1], entry[0])
+        high: uint32 = byte_permute_or_sign(held[2 * i], held[2 * i + 1], entry[1])
         first: uint32 = (last & funnel_shift_left(0xFFFFFFFF, 0, place)) | funnel_shift_left(0, low, place)
         second: uint32 = funnel_shift_left(low, high, place)
         third: uint32 = funnel_shift_left(high, 0, place)
