@@ -14,8 +14,8 @@ def fill_selectors(table: shared(uint32[512]) @ block[1]):
     """Fill a table with what puts the kept ones of eight bytes close together: two words for each byte of flags.
 
     Perspective: block, of `THREADS` threads.
-    Shapes:      the lower half of word `2 * f` is `byte_permute_or_sign`'s selector of the first four that `f` keeps, the upper half how
-                 many bits they are in all; word `2 * f + 1` is the selector of the others.
+    Shapes:      the lower half of word `2 * f` is the selector, as of `byte_permute_or_sign`, of the first four that `f` keeps,
+                 the upper half how many bits they are in all; word `2 * f + 1` is the selector of the others.
     """
     t: int32 @ thread[1] = id()
     with partition(table, thread[1], offset=2 * t) as own, group(thread[1]):

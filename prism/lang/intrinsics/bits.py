@@ -172,8 +172,8 @@ byte_permute = _simple(
 )  # fmt: skip
 byte_permute_or_sign = _simple(
     "byte_permute_or_sign",
-    "byte_permute_or_sign(a, b, selector): as byte_permute, without a step that masks the selector; where the upper bit of nibble "
-    "k is set, byte k is 255 or 0, by the sign of the one that it names.",
+    "byte_permute_or_sign(a, b, selector): as byte_permute, without a step that masks the selector; where the upper bit of "
+    "nibble k is set, byte k is 255 or 0, by the sign of the one that it names.",
     (("a", UINT32), ("b", UINT32), ("selector", UINT32)), UINT32,
     lambda t: 'unsigned int r; asm("prmt.b32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(selector)); return r;',
     _permute_or_sign, source="PTX ISA, prmt",
