@@ -1,8 +1,8 @@
 """Bytes that are kept, close together: eight at a time, by a table of what a byte of flags says, and written as words."""
 
 from prism.lang import (
-    atomic_or, bitcast, block, byte_permute, byte_permute_or_sign, constexpr, dtype, funnel_shift_left, group, id, int32,
-    load_vector, partition, prism, ptr, requires, shared, store_vector, template, thread, uint8, uint32, vector,
+    atomic_or, bitcast, block, byte_permute, byte_permute_or_sign, constexpr, dtype, funnel_shift_left, funnel_shift_right, group,
+    id, int32, load_vector, partition, prism, ptr, requires, shared, store_vector, template, thread, uint8, uint32, vector,
 )
 from prism.lib.block.compact import rank_rows
 
@@ -45,15 +45,16 @@ def scatter_row(
 
     What stands in the first word before them is 0. Of a word that several rows write to one alone fills the end.
     """
-    place: uint32 = uint32(begin) * 8  # of the next bit
+    place: uint32 = uint32(begin) * 8  # of the next bit that is written
     at: uint32 = place >> 5
-    last: uint32 = 0  # word `at`, as far as it is known: behind `place` it is of no use
+    open: uint32 = 0  # word `at`, as far as it is known: behind `place` it is of no use
+    before: uint32 = 0  # its bytes that are known are the upper ones here
     for i in range(WORDS // 2):
         f: uint32 = byte_permute(uint32(flags >> (i // 4 * 32)), 0, 0x4440 + i % 4)  # of these eight
         entry: vector(uint32, 2) = load_vector(table[2 * int32(f)], 2)
         low: uint32 = byte_permute_or_sign(held[2 * i], held[2 * i + 1], entry[0])
         high: uint32 = byte_permute_or_sign(held[2 * i], held[2 * i + 1], entry[1])
-        first: uint32 = (last & funnel_shift_left(0xFFFFFFFF, 0, place)) | funnel_shift_left(0, low, place)
+        first: uint32 = funnel_shift_left(before, low, place)
         second: uint32 = funnel_shift_left(low, high, place)
         third: uint32 = funnel_shift_left(high, 0, place)
         place = place + (entry[0] >> 16)
@@ -64,9 +65,10 @@ def scatter_row(
             tile[int32(at)] = first
         if two_are_full:
             tile[int32(at) + 1] = second
-        last = third if two_are_full else (second if one_is_full else first)
+        open = third if two_are_full else (second if one_is_full else first)
+        before = funnel_shift_right(0, open, place)
         at = now
-    return int32(at), last & funnel_shift_left(0xFFFFFFFF, 0, place)
+    return int32(at), open & funnel_shift_left(0xFFFFFFFF, 0, place)
 
 
 @prism("device")

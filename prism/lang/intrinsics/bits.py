@@ -164,6 +164,11 @@ def _funnel(low: Any, high: Any, shift: Any) -> Values:
     return np.asarray((both << (np.asarray(shift, np.uint64) & np.uint64(31))) >> np.uint64(32)).astype(np.uint32)
 
 
+def _funnel_right(low: Any, high: Any, shift: Any) -> Values:
+    both = np.asarray(low, np.uint64) | np.asarray(high, np.uint64) << np.uint64(32)
+    return np.asarray(both >> (np.asarray(shift, np.uint64) & np.uint64(31))).astype(np.uint32)
+
+
 byte_permute = _simple(
     "byte_permute",
     "byte_permute(a, b, selector): four of the eight bytes b:a; byte k is the one that nibble k of selector names (modulo 8).",
@@ -182,6 +187,11 @@ funnel_shift_left = _simple(
     "funnel_shift_left", "funnel_shift_left(low, high, shift): the upper word of high:low << (shift modulo 32).",
     (("low", UINT32), ("high", UINT32), ("shift", UINT32)), UINT32,
     lambda t: "return __funnelshift_l(low, high, shift);", _funnel, source="PTX ISA, shf.l.wrap",
+)  # fmt: skip
+funnel_shift_right = _simple(
+    "funnel_shift_right", "funnel_shift_right(low, high, shift): the lower word of high:low >> (shift modulo 32).",
+    (("low", UINT32), ("high", UINT32), ("shift", UINT32)), UINT32,
+    lambda t: "return __funnelshift_r(low, high, shift);", _funnel_right, source="PTX ISA, shf.r.wrap",
 )  # fmt: skip
 
 
@@ -301,6 +311,6 @@ dp2a_hi = _simple(
 )  # fmt: skip
 
 BITS = (
-    popcount, clz, first_set, reverse_bits, byte_permute, byte_permute_or_sign, funnel_shift_left, bitcast, float_as_uint,
-    uint_as_float, float_as_int, int_as_float, dp4a, dp2a_lo, dp2a_hi,
+    popcount, clz, first_set, reverse_bits, byte_permute, byte_permute_or_sign, funnel_shift_left, funnel_shift_right, bitcast,
+    float_as_uint, uint_as_float, float_as_int, int_as_float, dp4a, dp2a_lo, dp2a_hi,
 )  # fmt: skip

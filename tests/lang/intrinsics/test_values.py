@@ -231,6 +231,8 @@ def test_permuting_bytes():
         assert int(means("byte_permute_or_sign", a, b, c)[k]) == int.from_bytes(bytes(signs), "little")
         wide = (int(b[k]) << 32 | int(a[k])) << (int(c[k]) & 31)
         assert int(shifted[k]) == wide >> 32 & 0xFFFFFFFF
+        wide = (int(b[k]) << 32 | int(a[k])) >> (int(c[k]) & 31)
+        assert int(means("funnel_shift_right", a, b, c)[k]) == wide & 0xFFFFFFFF
 
 
 def test_reinterpreting():
