@@ -14,7 +14,6 @@ from prism.kernels.select.conditions import differs, is_set
 from prism.kernels.select.counted import count_tiles
 from prism.kernels.select.packed import edges_of_bytes, load_flags, load_held, release
 from prism.kernels.select.bytes import fill_selectors, store_bytes
-from prism.lib.thread import extent
 
 
 @prism("global")
@@ -51,6 +50,7 @@ def select(
     VECTOR: constexpr(int) = max(16 // max(T.bytes, TO.bytes), 1)
     HELD: constexpr(int) = ITEMS * T.bytes // H.bytes
     tiles: int32 @ grid[1] = int32((n + (TILE - 1)) / TILE)
+    last: int32 @ grid[1] = int32(n - int64(tiles - 1) * TILE)  # how many elements the last one has
     blocks: int32 @ grid[1] = count(block[1])
     with partition(y, block[1], races="none") as out, partition(kept, block[1], 0, races="none") as number, group(block[1]):
         tile_held: H[HELD] @ thread[1]  # the held tile
@@ -67,16 +67,17 @@ def select(
         @requires(block[1], thread[THREADS])
         def load(tile: int32 @ block[1]) -> int32 @ thread[1]:
             nonlocal signs
+            many: int32 @ block[1] = TILE if tile < tiles - 1 else last
             if EDGES:
                 signs = load_runs(
-                    x, tile_ahead, tile, n, blocks, skew, otherwise, unset, F=F, THREADS=THREADS, ITEMS=ITEMS, WIDTH=WIDTH,
+                    x, tile_ahead, tile, many, n, blocks, skew, otherwise, unset, F=F, THREADS=THREADS, ITEMS=ITEMS,
+                    WIDTH=WIDTH,
                 )
             else:
-                many: int32 @ block[1] = extent(tile, n, TILE=TILE)
                 at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=WIDTH)
                 if not OWN:  # before elements are loaded: then flags take a register, and what is tested none
                     signs = load_flags(
-                        mask, tile, n, blocks, mask_skew, unset, F=F, TEST=TEST, BYTES=BYTES, THREADS=THREADS,
+                        mask, tile, many, n, blocks, mask_skew, unset, F=F, TEST=TEST, BYTES=BYTES, THREADS=THREADS,
                         ITEMS=ITEMS, WIDTH=WIDTH,
                     )
                 if not PLACES:
@@ -147,17 +148,17 @@ def select(
     WIDTH=constexpr(int), HELD=constexpr(int),
 )
 def load_runs(
-    x: ptr(const(TI)) @ grid[1], held: H[HELD] @ thread[1], tile: int32 @ block[1], n: int64 @ grid[1],
+    x: ptr(const(TI)) @ grid[1], held: H[HELD] @ thread[1], tile: int32 @ block[1], many: int32 @ block[1], n: int64 @ grid[1],
     blocks: int32 @ block[1], skew: int32 @ grid[1], otherwise: T @ grid[1], unset: C @ grid[1],
 ) -> F @ thread[1]:
     """Load a tile of `x` into `held`; return the bits of the elements at which runs of equal ones begin.
 
     Perspective: block, of `THREADS` threads.
-    Shapes:      as of `select`; `blocks`: of as many tiles on the block asks to have one brought near.
+    Shapes:      as of `select`; `many`: how many elements the tile has; `blocks`: of as many tiles on the block asks to have
+                 one brought near.
     """
     TILE: constexpr(int) = THREADS * ITEMS
     start: int64 @ block[1] = int64(tile) * TILE
-    many: int32 @ block[1] = extent(tile, n, TILE=TILE)
     at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=WIDTH)
     edge: C @ thread[1] = unset  # in lane 0: what is before the warp's first one
     with partition(x, block[1], offset=start) as source:

@@ -4,7 +4,6 @@ from prism.lang import (
     block, broadcast, const, constexpr, count, dtype, function, funnel_shift_left, grid, group, id, int32, int64, load_vector,
     partition, prism, ptr, requires, shuffle_up, template, thread, uint32, vector, wrapping_multiply,
 )
-from prism.lib.thread import extent
 
 
 @prism("device")
@@ -135,16 +134,16 @@ def edges_of_bytes(held: uint32[HELD] @ thread[1], edge: uint32 @ thread[1]) -> 
     ITEMS=constexpr(int), WIDTH=constexpr(int),
 )
 def load_flags(
-    mask: ptr(const(M)) @ grid[1], tile: int32 @ block[1], n: int64 @ grid[1], blocks: int32 @ block[1], skew: int32 @ grid[1],
-    unset: C @ grid[1],
+    mask: ptr(const(M)) @ grid[1], tile: int32 @ block[1], many: int32 @ block[1], n: int64 @ grid[1], blocks: int32 @ block[1],
+    skew: int32 @ grid[1], unset: C @ grid[1],
 ) -> F @ thread[1]:
     """Load a tile of `mask`; return the bits of the elements of which `TEST` is true. What is behind `n` is any.
 
     Perspective: block, of `THREADS` threads.
-    Shapes:      as of `select`; `blocks`: of as many tiles on the block asks to have one brought near.
+    Shapes:      as of `select`; `many`: how many elements the tile has; `blocks`: of as many tiles on the block asks to have
+                 one brought near.
     """
     TILE: constexpr(int) = THREADS * ITEMS
-    many: int32 @ block[1] = extent(tile, n, TILE=TILE)
     flags: F @ thread[1] = 0
     with partition(mask, block[1], offset=int64(tile) * TILE) as source:
         if BYTES:

@@ -60,7 +60,7 @@ def unique_pairs(
                 with partition(x, block[1], offset=int64(tile) * TILE) as source:  # first: they come while keys are compared
                     load_held(source, values_ahead, many, x_otherwise, x_skew, ITEMS=ITEMS, WIDTH=WIDTH)
                 signs = load_runs(
-                    keys, tile_ahead, tile, n, blocks, skew, otherwise, unset, THREADS=THREADS, ITEMS=ITEMS, WIDTH=WIDTH,
+                    keys, tile_ahead, tile, many, n, blocks, skew, otherwise, unset, THREADS=THREADS, ITEMS=ITEMS, WIDTH=WIDTH,
                 )
                 block.prefetch_tile(x, tile + blocks, n, TILE=TILE)
                 return int32(popcount(signs))

@@ -92,13 +92,13 @@ def split_apart(
                     within: F @ thread[1] = bits_within(many - at, F=F, ITEMS=ITEMS, WIDTH=WIDTH)
                     if not OWN:
                         signs = load_flags(
-                            mask, tile, n, blocks, mask_skew, unset, F=F, TEST=TEST, BYTES=BYTES, THREADS=THREADS, ITEMS=ITEMS,
-                            WIDTH=WIDTH,
+                            mask, tile, many, n, blocks, mask_skew, unset, F=F, TEST=TEST, BYTES=BYTES, THREADS=THREADS,
+                            ITEMS=ITEMS, WIDTH=WIDTH,
                         )
                         if WAYS == 3:
                             others_signs = load_flags(
-                                other, tile, n, blocks, other_skew, other_unset, F=F, TEST=OTHER, BYTES=BYTES, THREADS=THREADS,
-                                ITEMS=ITEMS, WIDTH=WIDTH,
+                                other, tile, many, n, blocks, other_skew, other_unset, F=F, TEST=OTHER, BYTES=BYTES,
+                                THREADS=THREADS, ITEMS=ITEMS, WIDTH=WIDTH,
                             )
                     with partition(x, block[1], offset=int64(tile) * TILE) as source:
                         load_held(source, tile_ahead, many, otherwise, skew, ITEMS=ITEMS, WIDTH=WIDTH)
