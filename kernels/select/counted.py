@@ -28,8 +28,8 @@ def count_tiles(
     held: int32 @ block[1] = 0  # how many in all
     earlier: int32 @ thread[32] = 0  # the same of the following tile
     coming: int32 @ block[1] = 0
-    LOOKING: constexpr(int) = min(THREADS, 64)  # threads that look back
-    LOOKS: constexpr(int) = WORDS * min(THREADS // LOOKING, 4)
+    LOOKING: constexpr(int) = min(THREADS, 128)  # threads that look back
+    LOOKS: constexpr(int) = WORDS * min(THREADS // LOOKING, 2)
     t: int32 @ thread[1] = id()
     w: int32 @ thread[32] = id()
     # Of the whole loop, not of a function: so they share no memory with a tile, and no barrier stands between.
