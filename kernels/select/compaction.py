@@ -38,7 +38,8 @@ def select(
                  `mask` is not read: `x` is taken for it; but with `GIVEN` too, where `TEST` is called with `x[i]` and
                  `mask[0]`. With `EDGES` element `i` of `x` is kept where it is not equal to the one before, and element 0. With
                  `PLACES` `x` is not read, and `y` has positions: `TO` is int64, `T` an integer that holds the tile's size.
-                 `H`: `T`, or of uint8 uint32, so that a tile takes fewer registers.
+                 `H`: `T`, or of uint8 uint32, so that a tile takes fewer registers. `F`: uint32, a bit for each of a thread's
+                 elements; or uint64, of up to 64 of them: of uint8 that are held so, rows of a multiple of 8.
                  With `BYTES` `M` is uint8, and `TEST` is `is_set`, for which bytes are looked at four at a time.
                  `C`: what is tested is converted to that. `y`: no memory of `x` or `mask`. `skew`, `mask_skew`: how many
                  elements `x` and `mask` begin past one that is aligned to `WIDTH` of them; -1: it is not known. `y_skew`: the

@@ -44,7 +44,7 @@ def split_apart(
                  touched, nor is `other_kept`. With `OWN` `mask` and `other` are not read: `x` is taken for them; but
                  with `GIVEN` `TEST` is called with `x[i]` and `mask[0]`, with `OTHER_GIVEN` `OTHER` with `x[i]` and
                  `other[0]`. `BYTES`: as of `select`, of both. `D`, `other_unset`: as `C` and `unset`, of `other`. `words`: of
-                 uint32, with three ways of uint64. `H`: `T`, or of uint8 uint32, so that a tile takes fewer registers.
+                 uint32, with three ways of uint64. `H`, `F`: as of `select`.
     Test:        tests/kernels/test_select.py, tests/gpu/test_select.py
     """
     TILE: constexpr(int) = THREADS * ITEMS
