@@ -100,9 +100,7 @@ def store_bytes(
         if t == 0 and (lead + kept) % 4 != 0:  # the last word: nobody fills it
             spot[(lead + kept) / 4] = 0
     with group(thread[1]):
-        for j in range(ROWS):
-            if rests[j] != 0:
-                atomic_or(tile[spots[j]], rests[j], scope="block")
+        merge_rests(tile, spots, rests)
     write_words(y, tile, lead, max(valid, 0), skew < 0, THREADS=THREADS)
 
 
@@ -159,13 +157,10 @@ def store_bytes_apart(
         if t == 0 and end % 4 != 0:
             spot[end / 4] = 0
     with group(thread[1]):
-        for j in range(ROWS):
-            if rests[j] != 0:
-                atomic_or(tile[spots[j]], rests[j], scope="block")
-            if WAYS == 3 and other_rests[j] != 0:
-                atomic_or(tile[other_spots[j]], other_rests[j], scope="block")
-            if last_rests[j] != 0:
-                atomic_or(tile[last_spots[j]], last_rests[j], scope="block")
+        merge_rests(tile, spots, rests)
+        if WAYS == 3:
+            merge_rests(tile, other_spots, other_rests)
+        merge_rests(tile, last_spots, last_rests)
     write_words(y, tile, begin, kept, skew < 0, THREADS=THREADS)
     if WAYS == 3:
         write_words(z, tile, middle, others_kept, others_skew < 0, THREADS=THREADS)
@@ -185,6 +180,16 @@ def scatter_rows(
         for w in range(WIDTH // 4):
             words[w] = held[j * (WIDTH // 4) + w]
         spots[j], rests[j] = scatter_row(tile, table, words, flags >> (j * WIDTH), ranks[j])
+
+
+@prism("device")
+@requires(thread[1])
+@template(ROOM=constexpr(int), ROWS=constexpr(int))
+def merge_rests(tile: shared(uint32[ROOM]) @ block[1], spots: int32[ROWS] @ thread[1], rests: uint32[ROWS] @ thread[1]):
+    """Put what `scatter_rows` leaves of each row's last word into it, behind a barrier: another row fills its end."""
+    for j in range(ROWS):
+        if rests[j] != 0:
+            atomic_or(tile[spots[j]], rests[j], scope="block")
 
 
 @prism("device")
