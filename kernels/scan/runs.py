@@ -143,20 +143,16 @@ def write_runs(
                 below = below + int32(popcount(lanes & lower))
                 all = all + int32(popcount(lanes))
             with group(thread[1]):
-                heads: K[WIDTH]
-                for k in range(WIDTH):  # all of a row before the first is written: a write may be where a later one is read
-                    p: int64 = at + (j * 32 * WIDTH + k)
-                    if (row >> k & 1) != 0 and p < n:
-                        heads[k] = keys[p]
                 r: int64 = next + below
                 for k in range(WIDTH):
+                    p: int64 = at + (j * 32 * WIDTH + k)
                     if (row >> k & 1) != 0:
                         run: int64 = r
                         assume(distinct(run))  # as many heads are before it
                         if run > 0:
                             values_out[run - 1] = TO(items[j * WIDTH + k])
-                        if at + (j * 32 * WIDTH + k) < n:
-                            keys_out[run] = heads[k]
+                        if p < n:
+                            keys_out[run] = keys[p]
                         r = r + 1
             next = next + all
 
