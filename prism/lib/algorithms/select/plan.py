@@ -97,12 +97,6 @@ def held_as(moved: str) -> str:
     return "uint32" if moved == "uint8" else moved
 
 
-def tested_kind(info: ArrayInfo) -> Kind:
-    """Return the types of elements that a function is asked of: those of 8 bits are moved as bytes."""
-    read = "uint8" if info.scalar == "int8" and not isinstance(info, LazyInfo) else info.scalar
-    return Kind(read, read, compared=info.scalar, own=True)
-
-
 def moved_as(info: ArrayInfo) -> str:
     """Return the type that elements are moved as: of memory any of their size.
 

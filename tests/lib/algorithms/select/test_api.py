@@ -147,14 +147,6 @@ def test_a_function_of_the_elements() -> None:
     assert np.array_equal(lib.select(y, lambda e: e > 1), y[y > 1])
 
 
-def test_a_function_of_signed_bytes() -> None:
-    x = np.random.default_rng(0).integers(-128, 128, 5000).astype(np.int8)
-    for what in (lambda v: v < -3, lambda v: v > 100, lambda v: v % 2 != 0, lambda v: v == -128):
-        assert np.array_equal(lib.select(x, what), x[what(x)])
-        selected, rest = lib.split(x, what)
-        assert np.array_equal(selected, x[what(x)]) and np.array_equal(rest, x[~what(x)]) and rest.dtype == np.int8
-
-
 def test_splits_by_functions_that_name_numbers() -> None:
     """Elements are read once, and nothing is decided anew for other numbers; functions without numbers stand beside them."""
     x = np.random.default_rng(0).integers(-9, 10, 5000).astype(np.float32)
