@@ -1,9 +1,10 @@
 """Tiles of which only it is known how many elements are kept, and how many in the tiles before: the loop of all selections."""
 
 from prism.lang import (
-    block, claim, constexpr, count, function, grid, group, id, int32, int64, mailbox, partition, prism, ptr, receive, requires,
-    shared, split, template, thread, uint32, uint64, warp, warp_sum,
+    block, claim, constexpr, count, function, grid, group, id, int32, int64, mailbox, partition, prism, ptr, requires, shared,
+    split, template, thread, uint32, uint64, warp, warp_sum,
 )
+from prism.lib.thread import operators
 
 
 @prism("device")
@@ -28,9 +29,6 @@ def count_tiles(
     held: int32 @ block[1] = 0  # how many in all
     earlier: int32 @ thread[32] = 0  # the same of the following tile
     coming: int32 @ block[1] = 0
-    LOOKING: constexpr(int) = min(THREADS, 128)  # threads that look back
-    LOOKS: constexpr(int) = WORDS * min(THREADS // LOOKING, 2)
-    t: int32 @ thread[1] = id()
     w: int32 @ thread[32] = id()
     # Of the whole loop, not of a function: so they share no memory with a tile, and no barrier stands between.
     numbers: shared(int32[32]) @ block[1]
@@ -57,31 +55,22 @@ def count_tiles(
     @requires(block[1], thread[THREADS])
     def look_back(tile: int32 @ block[1], epoch: uint32 @ block[1]):
         nonlocal done
-        # A few warps look, each thread at several words at once: for the others that would be as many instructions as a tile's
-        # bytes take. Each looks at words that follow one another, as `grid.look_back_each`.
-        each: int32 @ block[1] = (tile - done + (LOOKING * LOOKS - 1)) / (LOOKING * LOOKS) * LOOKS
-        start: int32 @ thread[1] = done + t * each
+        share: uint32 @ thread[1] = grid.look_back_share(
+            words, done, tile, 0, epoch, OP=operators.add, THREADS=THREADS, WORDS=WORDS,
+        )
+        sum: uint32 @ thread[32] = warp_sum(share)
         with partition(shares, thread[32], offset=w) as own, group(thread[32]):
-            if w < LOOKING // 32:
-                share: uint32 @ thread[1] = 0
-                with group(thread[1]):
-                    for k in range(0, each, LOOKS):
-                        got: uint32[LOOKS]
-                        receive(words[start + k], got, 1, tile - start - k, 0, epoch)
-                        for j in range(LOOKS):
-                            share = share + got[j]
-                sum: uint32 @ thread[32] = warp_sum(share)
-                with claim(own, thread[1]) as slot:
-                    match split(thread):
-                        case 1:
-                            slot[0] = sum
+            with claim(own, thread[1]) as slot:
+                match split(thread):
+                    case 1:
+                        slot[0] = sum
         done = max(tile, 0)
 
     @requires(block[1], thread[THREADS])
     def store(tile: int32 @ block[1]):
         nonlocal prefix
         between: uint32 @ block[1] = 0  # here, not in `look_back`: the loop's own barrier stands between
-        for v in range(LOOKING // 32):
+        for v in range(count(warp[1])):
             between = between + shares[v]
         prefix = prefix + int64(between)
         STORE(tile, prefix, before, held)
