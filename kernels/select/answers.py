@@ -2,9 +2,9 @@
 
 from prism.lang import (
     ballot, block, claim, const, constexpr, count, dtype, first_set, function, grid, group, id, int32, partition, popcount, prism,
-    ptr, requires, shared, split, static_assert, struct, template, thread, uint8, uint32, uint64,
+    ptr, requires, shared, split, static_assert, struct, template, thread, uint8, uint32,
 )
-from prism.kernels.select.packed import bits_of_tops, join_halves, release
+from prism.kernels.select.packed import bits_of_tops, join_halves
 
 
 @struct
@@ -80,24 +80,3 @@ def flags_in_interval(held: uint32[HELD] @ thread[1], bytes: Interval @ thread[1
         if HELD > 8 * i:
             halves[i] = halves[i] ^ bytes.others >> (32 - min(HELD - 8 * i, 8) * 4)
     return join_halves(halves, F=F)
-
-
-@prism("device")
-@requires(thread[1])
-@template(
-    T=dtype, H=dtype, C=dtype, N=dtype, F=dtype, TEST=function, GIVEN=constexpr(bool), ITEMS=constexpr(int), HELD=constexpr(int),
-)
-def answers_of(held: H[HELD] @ thread[1], bytes: Interval @ thread[1], number: ptr(const(N)) @ grid[1]) -> F @ thread[1]:
-    """A bit for each element of a thread's for which `TEST` is true, with `GIVEN` of it and `number[0]`."""
-    flags: F = 0
-    if F == uint64 and bytes.known == 1:
-        flags = flags_in_interval(held, bytes, F=F)
-    else:
-        items: T[ITEMS]
-        release(held, items)
-        for k in range(ITEMS):
-            if GIVEN:
-                flags = flags | F(1 if TEST(C(items[k]), number[0]) else 0) << k
-            else:
-                flags = flags | F(1 if TEST(C(items[k])) else 0) << k
-    return flags

@@ -9,7 +9,7 @@ from prism.lang import (
     attr, block, broadcast, const, constexpr, count, dtype, function, grid, group, id, int32, int64, mailbox,
     partition, popcount, prism, ptr, requires, shared, shuffle_up, template, thread, uint32, uint64,
 )
-from prism.kernels.select.answers import Interval, answers_of, find_interval
+from prism.kernels.select.answers import Interval, find_interval, flags_in_interval
 from prism.kernels.select.conditions import differs, is_set
 from prism.kernels.select.counted import count_tiles
 from prism.kernels.select.packed import edges_of_bytes, load_flags, load_held, release
@@ -86,10 +86,19 @@ def select(
                         load_held(source, tile_ahead, many, otherwise, skew, ITEMS=ITEMS, WIDTH=WIDTH)
                     block.prefetch_tile(x, tile + blocks, n, TILE=TILE)
                     if OWN:
+                        ahead: T[ITEMS] @ thread[1]
                         with group(thread[1]):
-                            signs = answers_of(
-                                tile_ahead, bytes, mask, T=T, C=C, F=F, TEST=TEST, GIVEN=GIVEN, ITEMS=ITEMS,
-                            )
+                            release(tile_ahead, ahead)
+                        signs = 0
+                        if F == uint64 and bytes.known == 1:
+                            with group(thread[1]):
+                                signs = flags_in_interval(tile_ahead, bytes, F=F)
+                        else:
+                            for k in range(ITEMS):
+                                if GIVEN:
+                                    signs = signs | F(1 if TEST(C(ahead[k]), mask[0]) else 0) << k
+                                else:
+                                    signs = signs | F(1 if TEST(C(ahead[k])) else 0) << k
                 signs = signs & bits_within(many - at, F=F, ITEMS=ITEMS, WIDTH=WIDTH)
             return int32(popcount(signs))
 

@@ -8,7 +8,7 @@ from prism.lang import (
     attr, block, const, constexpr, count, dtype, function, grid, group, id, int32, int64, load_vector, mailbox, partition,
     prism, ptr, requires, shared, store_vector, template, thread, uint32, uint64,
 )
-from prism.kernels.select.answers import Interval, answers_of, find_interval
+from prism.kernels.select.answers import Interval, find_interval, flags_in_interval
 from prism.kernels.select.compaction import bits_within
 from prism.kernels.select.conditions import is_set
 from prism.kernels.select.packed import load_flags, load_held, release
@@ -104,14 +104,26 @@ def split_apart(
                         load_held(source, tile_ahead, many, otherwise, skew, ITEMS=ITEMS, WIDTH=WIDTH)
                     block.prefetch_tile(x, tile + blocks, n, TILE=TILE)
                     if OWN:
+                        ahead: T[ITEMS] @ thread[1]
                         with group(thread[1]):
-                            signs = answers_of(
-                                tile_ahead, bytes, mask, T=T, C=C, F=F, TEST=TEST, GIVEN=GIVEN, ITEMS=ITEMS,
-                            )
-                            if WAYS == 3:
-                                others_signs = answers_of(
-                                    tile_ahead, other_bytes, other, T=T, C=D, F=F, TEST=OTHER, GIVEN=OTHER_GIVEN, ITEMS=ITEMS,
-                                )
+                            release(tile_ahead, ahead)
+                        signs = 0
+                        others_signs = 0
+                        if F == uint64 and bytes.known == 1 and (WAYS == 2 or other_bytes.known == 1):
+                            with group(thread[1]):
+                                signs = flags_in_interval(tile_ahead, bytes, F=F)
+                                if WAYS == 3:
+                                    others_signs = flags_in_interval(tile_ahead, other_bytes, F=F)
+                        else:
+                            for k in range(ITEMS):
+                                if GIVEN:
+                                    signs = signs | F(1 if TEST(C(ahead[k]), mask[0]) else 0) << k
+                                else:
+                                    signs = signs | F(1 if TEST(C(ahead[k])) else 0) << k
+                                if WAYS == 3 and OTHER_GIVEN:
+                                    others_signs = others_signs | F(1 if OTHER(D(ahead[k]), other[0]) else 0) << k
+                                if WAYS == 3 and not OTHER_GIVEN:
+                                    others_signs = others_signs | F(1 if OTHER(D(ahead[k])) else 0) << k
                     signs = signs & within
                     coming = block.count_flags(signs, earlier, THREADS=THREADS)
                     if WAYS == 3:
