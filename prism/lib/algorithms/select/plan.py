@@ -81,7 +81,7 @@ class Kind:
 
     def configuration(self, n: int, *, aligned: bool = True) -> kernels.Configuration:
         """Return how an array of `n` elements on a GPU is cut into tiles; `aligned`: to 16 bytes."""
-        return cut_of(n, self.configurations(aligned=aligned))
+        return cut_of(n, self.configurations(aligned=aligned and n >= kernels.LONG_TILES * kernels.BYTES.tile))
 
 
 def cut_of(n: int, found: Sequence[kernels.Configuration]) -> kernels.Configuration:
@@ -253,7 +253,8 @@ def split_apart(kinds: Sequence[Kind], given: ArrayInfo, masks: Sequence[ArrayIn
     kind, second, ways = kinds[0], kinds[-1], len(kinds) + 1
     n, host = given.size, machine.host
     read = [given, *(info for of, info in zip(kinds, masks, strict=False) if not of.own)]
-    found = apart_configurations(kinds, aligned=all(past(info) == 0 for info in read))
+    long = n >= kernels.LONG_TILES * kernels.BYTES.tile
+    found = apart_configurations(kinds, aligned=long and all(past(info) == 0 for info in read))
     c = tiles_of(kind, n, host=True) if host else cut_of(n, found)
     template = apart_of(kinds, c)
     instance, tiles = instance_of(kernels.split_apart, template), -(-n // c.tile)
