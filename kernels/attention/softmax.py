@@ -131,23 +131,6 @@ def exponentiate(
                 total[i / 2 % 2] += scores[i + e]
 
 
-@prism("device")
-@template(KEYS=constexpr(int), HELD=constexpr(int), MORE=constexpr(int))
-@requires(warpgroup[1])
-def weigh(
-    scores: fragment(float32, 64, KEYS) @ warpgroup[1], largest: float32[HELD] @ thread[1], total: float32[2] @ thread[1],
-    factor: float32[2] @ thread[1], scale: float32 @ warpgroup[1],
-):
-    """Make scores their weights: `compare`, then `exponentiate`.
-
-    Perspective: warpgroup.
-    Test:        tests/kernels/test_attention.py
-    """
-    compare(scores, largest, total, factor, scale, MORE=MORE)
-    exponentiate(scores, largest, total, scale)
-
-
 __all__ = [
     "EIGHT", "LEAST", "LN_2", "LOG2_E", "as_it_is", "change", "compare", "exponentiate", "mask", "pack",
-    "weigh",
 ]  # fmt: skip
