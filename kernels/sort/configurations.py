@@ -143,6 +143,12 @@ def resident_of(key: int, value: int, values: int, n: int, blocks: int) -> Shape
     return None
 
 
+def window_of(key: int, values: int) -> Configuration:
+    """Return how windows of keys of so many bytes are held: `words` and `ahead` are of no meaning."""
+    blocks = (7 if values == NONE else 5) if key == 4 else 4 if values == NONE else 3
+    return Configuration(128, 36, 4, blocks, 0, False)
+
+
 def counting(key: int, room: int) -> Counting:
     """Return how digits of keys of so many bytes are counted."""
     copies = 32
@@ -153,5 +159,5 @@ def counting(key: int, room: int) -> Counting:
 
 __all__ = [
     "CLUSTER_BLOCKS", "COUNTING_KEYS", "FILLING", "HOST_COUNTING", "HOST_LARGE", "HOST_SMALL", "ZEROS", "Configuration",
-    "Counting", "Shape", "cluster_of", "configuration_of", "configurations", "counting", "resident_of",
+    "Counting", "Shape", "cluster_of", "configuration_of", "configurations", "counting", "resident_of", "window_of",
 ]  # fmt: skip
