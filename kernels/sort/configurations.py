@@ -145,7 +145,7 @@ def resident_of(key: int, value: int, values: int, n: int, blocks: int) -> Shape
 
 def window_of(key: int, values: int) -> Configuration:
     """Return how windows of keys of so many bytes are held: `words` and `ahead` are of no meaning."""
-    blocks = (7 if values == NONE else 5) if key == 4 else 4 if values == NONE else 3
+    blocks = (6 if values == NONE else 5) if key == 4 else 4 if values == NONE else 3
     return Configuration(128, 36, 4, blocks, 0, False)
 
 
