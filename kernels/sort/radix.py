@@ -73,7 +73,8 @@ def sort_digit(
             passed = not_moved(moved, PASSES=K.bytes)
         elif window > 0:
             crowded: bool @ block[1] = moved[0] != 0
-            passed, low = digits_before_windows(counts, n, window, crowded, PASSES=K.bytes)
+            passed = digits_before_windows(counts, n, window, crowded, PASSES=K.bytes)
+            low = int32(passed >> 16) - 1
         elif window == 0 or moved[1] != 0:
             passed = digits_passed(counts, n, PASSES=K.bytes)
         else:

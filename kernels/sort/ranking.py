@@ -30,11 +30,11 @@ def digits_passed(counts: ptr(const(C)) @ grid[1], n: int64 @ block[1]) -> uint3
 @template(C=dtype, PASSES=constexpr(int))
 def digits_before_windows(
     counts: ptr(const(C)) @ grid[1], n: int64 @ block[1], window: int32 @ block[1], crowded: bool @ block[1],
-) -> (uint32, int32) @ block[1]:
-    """The passes, as bits, that are passed over where `sort_windows` follows, and the lower of the two digits that it needs.
+) -> uint32 @ block[1]:
+    """The passes, as bits, that are passed over where `sort_windows` may follow; from bit 16 on the lower of its digits, and 1.
 
-    That is -1 where it does not: where the digits in which keys differ are few, or not side by side, or some of 256 windows of
-    `window` elements would be too full, as one digit of theirs says, or as it is known: `crowded`. Then all passes are made.
+    That is 0 where it does not follow: where the digits in which keys differ are few, or not side by side, or 256 windows of
+    `window` elements would be too few for those of one digit, or that is known of some other ones: `crowded`.
     """
     ALL: constexpr(int) = (1 << PASSES) - 1
     t: int32 @ thread[1] = id()
@@ -53,9 +53,9 @@ def digits_before_windows(
         if passed >> p & 1 == 0:
             low = p - 1
     if low >= 0 and popcount(passed) <= PASSES - 3 and passed >> low & 1 == 0 and either >> low + PASSES & 3 == 0 and not crowded:
-        return ALL & ~(uint32(3) << low), low
+        return ALL & ~(uint32(3) << low) | uint32(low + 1) << 16
     else:
-        return passed & ALL >> 1 if passed == ALL else passed, -1
+        return passed & ALL >> 1 if passed == ALL else passed
 
 
 @prism("device")

@@ -16,8 +16,8 @@ from prism.lib.thread import operators
 
 GROUPS = 1 << 16
 """How many groups of equal digits there are, of the two highest."""
-LEVELS = 9
-"""Windows have 1, 2, 4 ... 256 groups."""
+LEVELS = 6
+"""Windows have 1, 2, 4 ... 32 groups."""
 SAMPLED, MOST_SAMPLES = 256, 42
 """One key of so many is looked at. Of 4096, that a window has of uniform keys, 16 are; more than 42 are met once in 10^8."""
 PLACE_BITS = 13
@@ -43,10 +43,9 @@ def sample_windows(
     b: int32 @ block[1] = id()
     warps: int64 @ grid[1] = count(thread[32])
     number: int64 @ grid[1] = n / SAMPLED
-    passed: uint32 @ block[1] = 0
     low: int32 @ block[1] = -1
     with group(block[1]):
-        passed, low = digits_before_windows(counts, n, window, False, PASSES=K.bytes)
+        low = int32(digits_before_windows(counts, n, window, False, PASSES=K.bytes) >> 16) - 1
         if low >= 0:
             w: int32 @ thread[32] = id()
             lane: int32 @ thread[1] = id() % 32
@@ -83,16 +82,16 @@ def find_windows(
     """
     b: int32 @ block[1] = id()
     with partition(bounds, block[1], offset=b * 256) as own_bounds, group(block[1]):
-        passed: uint32 @ block[1] = 0
         low: int32 @ block[1] = -1
         crowded: bool @ block[1] = moved[0] != 0
-        passed, low = digits_before_windows(counts, n, window, crowded, PASSES=K.bytes)
+        low = int32(digits_before_windows(counts, n, window, crowded, PASSES=K.bytes) >> 16) - 1
         if low >= 0:
             t: int32 @ thread[1] = id()
             here: shared(C[257])
             before: C @ thread[1] = counts[(low + 1) * 256 + t]
             start: C @ block[1] = block.reduce(before if t < b else C(0), OP=operators.add)
-            end: C @ block[1] = start + counts[(low + 1) * 256 + b]
+            number: C @ block[1] = counts[(low + 1) * 256 + b]
+            end: C @ block[1] = start + number
             with partition(here, thread[1], offset=t) as own, partition(own_bounds, thread[1], offset=t) as mine, group(thread[1]):
                 at: C = start
                 behind: C = end if t > 0 else start
@@ -108,7 +107,7 @@ def find_windows(
                     own[1] = end
                     if b == 255:
                         mine[1] = end
-            for level in range(LEVELS):
+            for level in range(LEVELS if number > 0 else 0):
                 size: uint32 @ thread[1] = 0
                 with group(thread[1]):
                     if t & (1 << level) - 1 == 0:
@@ -313,10 +312,9 @@ def sort_windows(
         partition(positions, block[1], offset=lambda place: place, races="none") as all_positions,
         group(block[1]),
     ):
-        passed: uint32 @ block[1] = 0
         low: int32 @ block[1] = -1
         crowded: bool @ block[1] = moved[0] != 0
-        passed, low = digits_before_windows(counts, n, window, crowded, PASSES=K.bytes)
+        low = int32(digits_before_windows(counts, n, window, crowded, PASSES=K.bytes) >> 16) - 1
         if low >= 0 and largest[0] > uint32(window):
             match split(thread):
                 case 1:
