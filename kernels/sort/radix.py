@@ -75,6 +75,7 @@ def sort_digit(
             crowded: bool @ block[1] = moved[0] != 0
             passed = digits_before_windows(counts, n, window, crowded, PASSES=K.bytes)
             low = int32(passed >> 16) - 1
+            passed = passed & (1 << K.bytes) - 1
         elif window == 0 or moved[1] != 0:
             passed = digits_passed(counts, n, PASSES=K.bytes)
         else:
