@@ -315,15 +315,19 @@ def sort_windows(
         low: int32 @ block[1] = -1
         crowded: bool @ block[1] = moved[0] != 0
         low = int32(digits_before_windows(counts, n, window, crowded, PASSES=K.bytes) >> 16) - 1
+        t: int32 @ thread[1] = id()
         if low >= 0 and largest[0] > uint32(window):
             match split(thread):
                 case 1:
                     atomic_or(failed[0], 1)
+            if VALUES == NONE:  # passes may read them again, where they stand
+                with partition(all_keys, thread[1], offset=lambda place: place, races="none") as own, group(thread[1]):
+                    for place in range(int64(me) * THREADS + t, n, int64(blocks) * THREADS):
+                        own[place] = decode(own[place], flip, lowest, KIND=KIND)
         elif low >= 0:
             table: shared(uint32[WARPS << DIGIT_BITS])
             sorted: shared(K[CAPACITY])
             beside: shared(V[CAPACITY if VALUES != NONE else 1])
-            t: int32 @ thread[1] = id()
             words: K[ITEMS] @ thread[1]
             level: int32 @ block[1] = 0
             for next in range(1, LEVELS):
