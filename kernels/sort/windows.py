@@ -281,6 +281,44 @@ def write_window(
     return block.any(wrong)
 
 
+@prism("device")
+@requires(block[1], thread[32])
+@template(
+    K=dtype, V=dtype, VO=dtype, ITEMS=constexpr(int), KIND=constexpr(int), VALUES=constexpr(int), THREADS=constexpr(int),
+    BATCH=constexpr(int),
+)
+def sort_window(
+    words: K[ITEMS] @ thread[1], table: ptr(uint32) @ block[1], sorted: ptr(K) @ block[1], beside: ptr(const(V)) @ block[1],
+    y: ptr(K) @ block[1], values: ptr(V) @ block[1], positions: ptr(VO) @ block[1], rows: int32 @ block[1],
+    mine: int32 @ thread[1], many: int32 @ block[1], upper: K @ thread[1], shift: int32 @ block[1], width: int32 @ block[1],
+    passes: int32 @ block[1], flip: K @ block[1], lowest: K @ block[1],
+):
+    """Sort a window's words by `passes` digits of `width` bits, from bit `shift` on, and write its results.
+
+    Where they are not in order then, as bits below differ, or lanes have added in another order, all is sorted again by all bits.
+    """
+    t: int32 @ thread[1] = id()
+    slowly: bool @ block[1] = False
+    while True:
+        sort_fields(words, table, sorted, rows, mine, shift, width, passes, slowly, THREADS=THREADS, BATCH=BATCH)
+        wrong: bool @ block[1] = write_window(
+            sorted, beside, y, values, positions, many, upper, flip, lowest, ITEMS=ITEMS, KIND=KIND, VALUES=VALUES,
+            THREADS=THREADS, BATCH=BATCH,
+        )
+        if slowly or not wrong:
+            break
+        slowly = True
+        rows = (rows + BATCH - 1) / BATCH * BATCH
+        mine = rows
+        shift = 0
+        width = 8
+        passes = K.bytes
+        with group(thread[1]):
+            for k in range(ITEMS):
+                place: int32 = (t / 32 * rows + k) * 32 + t % 32
+                words[k] = sorted[place] if k < rows and place < many else ~K(0)
+
+
 @prism("global")
 @template(
     K=dtype, V=dtype, VO=dtype, C=dtype, KIND=constexpr(int), VALUES=constexpr(int), THREADS=constexpr(int),
@@ -345,10 +383,6 @@ def sort_windows(
                     upper: K @ thread[1] = 0
                     rows: int32 @ block[1] = (many + THREADS - 1) / THREADS
                     mine: int32 @ thread[1] = max(min((many - t / 32 * 32 * rows - t % 32 + 31) / 32, rows), 0)
-                    slowly: bool @ block[1] = False
-                    shift: int32 @ block[1] = first_bit
-                    width: int32 @ block[1] = digit_bits
-                    passes: int32 @ block[1] = many_passes
                     with (
                         partition(all_keys, block[1], offset=start, races="none") as keys,
                         partition(all_values, block[1], offset=start if VALUES != NONE else 0, races="none") as items,
@@ -358,26 +392,10 @@ def sort_windows(
                             if VALUES == GIVEN:
                                 upper = keys[0] >> bits << bits
                         load_window(keys, items, words, beside, rows, many, bits, KIND=KIND, VALUES=VALUES, THREADS=THREADS)
-                        while True:
-                            sort_fields(
-                                words, table, sorted, rows, mine, shift, width, passes, slowly, THREADS=THREADS, BATCH=BATCH,
-                            )
-                            wrong: bool @ block[1] = write_window(
-                                sorted, beside, keys, items, places, many, upper, flip, lowest, ITEMS=ITEMS, KIND=KIND,
-                                VALUES=VALUES, THREADS=THREADS, BATCH=BATCH,
-                            )
-                            if slowly or not wrong:
-                                break
-                            slowly = True
-                            rows = (rows + BATCH - 1) / BATCH * BATCH
-                            mine = rows
-                            shift = 0
-                            width = 8
-                            passes = K.bytes
-                            with group(thread[1]):
-                                for k in range(ITEMS):
-                                    place: int32 = (t / 32 * rows + k) * 32 + t % 32
-                                    words[k] = sorted[place] if k < rows and place < many else ~K(0)
+                        sort_window(
+                            words, table, sorted, beside, keys, items, places, rows, mine, many, upper, first_bit, digit_bits,
+                            many_passes, flip, lowest, KIND=KIND, VALUES=VALUES, THREADS=THREADS, BATCH=BATCH,
+                        )
 
 
 EXAMPLES = {
