@@ -11,6 +11,10 @@ from prism.kernels.sort_rows import ROOM
 from prism.lib.algorithms.sort_rows.plan import Names
 
 
+_WINDOWS = (16, 32, 64)
+"""Of how many bytes of keys a thread windows are sorted, twice as many each: of fewer bytes they are small, of more is no room."""
+
+
 def sorts(key: int, value: int, carried: int, n: int, machine: Machine) -> bool:
     """Whether blocks that all run at once sort `n` keys of so many bytes, beside values of so many."""
     if machine.host or machine.arch in ROOM:  # GPUs of little shared memory have a table of their own
@@ -33,9 +37,9 @@ def rows(
     size = size_of(key)
     template = {
         "K": key, "V": value, "VO": position, "KIND": kind, "VALUES": carried, "THREADS": c.threads, "ITEMS": c.items,
-        "BATCH": min(c.items, 4),
+        "BATCH": min(c.items, 4), "WINDOWS": carried == NONE and kind == kernels.INTEGER and size * c.items in _WINDOWS,
     }  # fmt: skip
-    numbers = scratch.take("uint32", 128 * size * tiles)
+    numbers = scratch.take("uint32", 128 * size * tiles + 1)
     spare = scratch.take(key, n)
     value_spare = nothing(value) if carried == NONE else scratch.take(value, n)
     placed = carried == POSITIONS
