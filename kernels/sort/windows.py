@@ -6,7 +6,7 @@ keys are so, and where one window turns out to have more elements than a block h
 """
 
 from prism.lang import (
-    atomic_add, atomic_max, atomic_or, attr, block, const, constexpr, count, dtype, first_set, grid, group, id, int32, int64,
+    atomic_add, atomic_max, atomic_or, attr, block, broadcast, const, constexpr, count, dtype, first_set, grid, group, id, int32, int64,
     match_any, partition, popcount, prism, ptr, requires, shared, split, template, thread, uint32,
 )
 from prism.kernels.sort.order import INTEGER, decode, encode
@@ -164,10 +164,14 @@ def sort_field(
     """
     WARPS: constexpr(int) = THREADS // 32
     w: int32 @ thread[32] = id()
+    full: int32 @ thread[32] = broadcast(mine, 31)  # so many rows of the warp are full
     block.fill(table, 0, WARPS << width)
     with group(thread[1]):
         for begin in range(0, ITEMS, BATCH):
-            if begin < rows:
+            if begin + BATCH <= full:
+                for k in range(BATCH):
+                    atomic_add(table[(w << width) + field(words[begin + k], shift, width)], 1, scope="block")
+            elif begin < rows:
                 for k in range(BATCH):
                     if begin + k < mine:
                         atomic_add(table[(w << width) + field(words[begin + k], shift, width)], 1, scope="block")
@@ -185,15 +189,23 @@ def sort_field(
                     digits[k] = field(words[begin + k], shift, width)
                 if slowly:
                     rank_in_order(own, digits, ranks)
+                    with group(thread[1]):
+                        for k in range(BATCH):
+                            spot[int32(ranks[k])] = words[begin + k]
+                elif begin + BATCH <= full:
+                    with group(thread[1]):
+                        for k in range(BATCH):
+                            ranks[k] = atomic_add(own[digits[k]], 1, scope="block")
+                        for k in range(BATCH):
+                            spot[int32(ranks[k])] = words[begin + k]
                 else:
                     with group(thread[1]):
                         for k in range(BATCH):
                             if begin + k < mine:
                                 ranks[k] = atomic_add(own[digits[k]], 1, scope="block")
-                with group(thread[1]):
-                    for k in range(BATCH):
-                        if begin + k < mine:
-                            spot[int32(ranks[k])] = words[begin + k]
+                        for k in range(BATCH):
+                            if begin + k < mine:
+                                spot[int32(ranks[k])] = words[begin + k]
 
 
 @prism("device")
