@@ -97,6 +97,26 @@ def test_data_of_all_kinds(dtype: str, kind: str) -> None:
         assert bool((x[lib.argsort(x, descending=True)] == cupy.sort(x)[::-1]).all())
 
 
+@pytest.mark.parametrize("kind", ["uniform", "lump", "twice", "lowest", "narrow"])
+@pytest.mark.parametrize("dtype", ["uint32", "int64"])
+def test_by_windows(dtype: str, kind: str) -> None:
+    """Windows that are full, or too full, or whose keys are equal, or differ in their lowest bits alone; in place."""
+    x = data(dtype, (1 << 23) + 77, "uniform")
+    bits, size = x.view(f"uint{8 * x.itemsize}"), 8 * x.itemsize
+    if kind == "lump":
+        bits[5000:25000:2] = bits[5000:25000:2] >> 17 | bits[0] >> size - 16 << size - 16
+    elif kind == "twice":
+        bits[1::2] = bits[:-1:2]
+    elif kind == "lowest":
+        bits[:] = bits >> size - 20 << size - 20 | bits & 3
+    elif kind == "narrow":
+        bits[:] = bits & (1 << 25) - 1
+    check(x)
+    assert bool((x[lib.argsort(x, descending=True)] == cupy.sort(x)[::-1]).all())
+    wanted = cupy.sort(x)
+    assert bool((lib.sort(x, out=x) == wanted).all())
+
+
 @pytest.mark.parametrize(
     ("dtype", "rows", "n"),
     [("int32", 3, 200_001), ("float32", 40, 1 << 17), ("float16", 33, 140_000), ("int64", 5, 400_003)],
