@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 import prism
-from prism.interpret import run
+from prism.interpret import RaceError, UninitialisedError, run
 from prism.kernels.sort import (
     GIVEN, GROUPS, INTEGER, LEVELS, NONE, POSITIONS, count_digits, find_windows, sample_windows, sort_digit, sort_windows,
 )  # fmt: skip
+from tests.mutation import without_barriers
 from tests.rarely import rarely
 
 THREADS, ITEMS = 128, 4
@@ -62,13 +63,16 @@ class Sort:
                 check=True,
             )  # fmt: skip
 
-    def windows(self, mutant=None):
-        of = program(find_windows, K=self.type, C="uint32")
-        run(of, 256, 256, (self.y, self.counts, self.bounds, self.largest, self.marks, self.n, WINDOW), check=True)
-        of = mutant or program(
+    def sorts_windows(self):
+        return program(
             sort_windows, K=self.type, V="uint32", VO="int64", C="uint32", KIND=INTEGER, VALUES=self.mode, THREADS=THREADS,
             ITEMS=ITEMS, BATCH=2, BLOCKS=1,
         )  # fmt: skip
+
+    def windows(self, mutant=None):
+        of = program(find_windows, K=self.type, C="uint32")
+        run(of, 256, 256, (self.y, self.counts, self.bounds, self.largest, self.marks, self.n, WINDOW), check=True)
+        of = mutant or self.sorts_windows()
         run(
             of, 2, THREADS,
             (
@@ -165,3 +169,22 @@ def test_digits_that_are_not_side_by_side_are_passed_by() -> None:
     sort = Sort(x)
     sort.passes(WINDOW)
     sort.check()
+
+
+@pytest.mark.parametrize("mode", rarely([NONE, GIVEN], but=[]))
+def test_each_inferred_barrier_is_needed(mode: int) -> None:
+    x = keys("uint64", 700, groups=12)  # of which some windows are in order at once, and others are sorted slowly
+    low = np.where(x >> np.uint64(45) & np.uint64(1) == 0, x & np.uint64(0x1F), x & np.uint64((1 << 40) - 1))
+    sort = Sort(x >> np.uint64(40) << np.uint64(40) | low, mode)
+    sort.passes(WINDOW)
+    y, values = sort.y.copy(), sort.values.copy()
+    sort.windows()
+    sort.check()
+    found = list(without_barriers(sort.sorts_windows()))
+    assert found
+    for barrier, mutant in found:
+        with pytest.raises((RaceError, UninitialisedError, AssertionError)):
+            sort.y[:], sort.values[:] = y, values
+            sort.windows(mutant)
+            sort.check()
+            print(barrier.first.span, barrier.second.span)
