@@ -211,8 +211,8 @@ def write_tile(
         )
     elif VALUES != POSITIONS:
         wrong = write_digits(
-            tile, beside, ids, targets, y, values, many, shift, flip, lowest, behind == 0 and low < 0, sure, low, KIND=KIND, VALUES=VALUES,
-            THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH,
+            tile, beside, ids, targets, y, values, many, shift, flip, lowest, behind == 0 and low < 0, sure, low, KIND=KIND,
+            VALUES=VALUES, THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH,
         )
     elif behind > 0 or low >= 0:
         wrong = write_digits(

@@ -161,7 +161,8 @@ def sort_digit(
                     ) -> bool @ block[1]:
                         return write_tile(
                             keys_of, values_of, ids_of, targets, spare_keys, spare_values, y_keys, y_values, result, many, shift,
-                            flip, lowest, behind, in_order, low, KIND=KIND, VALUES=VALUES, THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH,
+                            flip, lowest, behind, in_order, low, KIND=KIND, VALUES=VALUES, THREADS=THREADS, ITEMS=ITEMS,
+                            BATCH=BATCH,
                         )
 
                     write_in_order(

@@ -227,8 +227,8 @@ def sort_digits_windows(
                 words[k] = x[start + at + 32 * k] if k < rows and 32 * k < many - at else ~K(0)
         with partition(y, block[1], offset=start, races="none") as result:
             sort_window(
-                words, table, sorted, nothing, result, nothing, nothing, rows, mine, many, 0, max(bits - passes * width, 0), width,
-                passes, flip, lowest, VO=uint32, KIND=KIND, VALUES=NONE, THREADS=THREADS, BATCH=BATCH,
+                words, table, sorted, nothing, result, nothing, nothing, rows, mine, many, 0, max(bits - passes * width, 0),
+                width, passes, flip, lowest, VO=uint32, KIND=KIND, VALUES=NONE, THREADS=THREADS, BATCH=BATCH,
             )
 
 

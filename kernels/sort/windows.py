@@ -6,8 +6,8 @@ keys are so, and where one window turns out to have more elements than a block h
 """
 
 from prism.lang import (
-    atomic_add, atomic_max, atomic_or, attr, block, broadcast, const, constexpr, count, dtype, first_set, grid, group, id, int32, int64,
-    match_any, partition, popcount, prism, ptr, requires, shared, split, template, thread, uint32,
+    atomic_add, atomic_max, atomic_or, attr, block, broadcast, const, constexpr, count, dtype, first_set, grid, group, id, int32,
+    int64, match_any, partition, popcount, prism, ptr, requires, shared, split, static_assert, template, thread, uint32,
 )
 from prism.kernels.sort.order import INTEGER, decode, encode
 from prism.kernels.sort.parts import GIVEN, NONE, POSITIONS
@@ -22,8 +22,10 @@ SAMPLED, MOST_SAMPLES = 256, 42
 """One key of so many is looked at. Of 4096, that a window has of uniform keys, 16 are; more than 42 are met once in 10^8."""
 PLACE_BITS = 13
 """What tells where an element stood in its window."""
-DIGIT_BITS, FEWEST_BITS, LOCAL_BITS = 10, 7, 30
-"""Of digits within windows: at most, at least, and of all of them together. What they leave in disorder is sorted slowly."""
+MASKS, EACH, THRICE = 2048, 16, 64
+"""Words of a bit for each number of 16 bits, and those of a thread; how many keys of a window may be there more than twice."""
+DIGIT_BITS, LOCAL_BITS = 10, 30
+"""Of digits within windows, at most, and of all of them together. What they leave in disorder is sorted slowly."""
 
 
 @prism("global")
@@ -92,7 +94,9 @@ def find_windows(
             start: C @ block[1] = block.reduce(before if t < b else C(0), OP=operators.add)
             number: C @ block[1] = counts[(low + 1) * 256 + b]
             end: C @ block[1] = start + number
-            with partition(here, thread[1], offset=t) as own, partition(own_bounds, thread[1], offset=t) as mine, group(thread[1]):
+            with (
+                partition(here, thread[1], offset=t) as own, partition(own_bounds, thread[1], offset=t) as mine, group(thread[1]),
+            ):
                 at: C = start
                 behind: C = end if t > 0 else start
                 while at < behind:
@@ -133,18 +137,19 @@ def begin_fields(table: ptr(uint32) @ block[1], width: int32 @ block[1]):
     """Make of how often each warp has a digit of `width` bits where the warp's part of it begins in the window."""
     WARPS: constexpr(int) = THREADS // 32
     t: int32 @ thread[1] = id()
-    each: int32 @ block[1] = (1 << width) / THREADS
+    each: int32 @ block[1] = max((1 << width) / THREADS, 1)
+    mine: int32 @ thread[1] = each if t * each < 1 << width else 0
     sums: uint32[1] @ thread[1]
     with group(thread[1]):
         sum: uint32 = 0
-        for j in range(each):
+        for j in range(mine):
             for v in range(WARPS):
                 sum = sum + table[(v << width) + t * each + j]
         sums[0] = sum
     block.scan(sums, 0, WIDTH=1, OP=operators.add, EXCLUSIVE=True)
     with partition(table, thread[1], offset=t * each, races="none") as own, group(thread[1]):
         at: uint32 = sums[0]
-        for j in range(each):
+        for j in range(mine):
             for v in range(WARPS):
                 here: uint32 = own[(v << width) + j]
                 own[(v << width) + j] = at
@@ -331,6 +336,119 @@ def sort_window(
                 words[k] = sorted[place] if k < rows and place < many else ~K(0)
 
 
+@prism("device")
+@requires(block[1], thread[32])
+@template(K=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), BATCH=constexpr(int))
+def set_bits(
+    y: ptr(K) @ block[1], masks: ptr(uint32) @ block[1], thrice: ptr(uint32) @ block[1], number: ptr(uint32) @ block[1],
+    many: int32 @ block[1],
+):
+    """Set a bit for the lower 16 bits of each key; another one for what is there twice; what comes again goes into `thrice`.
+
+    Bits of 512 keys are those of one thread: every `THREADS`th word.
+    """
+    t: int32 @ thread[1] = id()
+    with partition(thrice, thread[1], offset=lambda place: place, races="none") as others, group(thread[1]):
+        for begin in range(0, ITEMS, BATCH):
+            if begin * THREADS < many:
+                lower: uint32[BATCH]
+                before: uint32[BATCH]
+                for k in range(BATCH):
+                    here: int32 = (begin + k) * THREADS + t
+                    lower[k] = uint32(y[here]) & 0xFFFF if here < many else uint32(0)
+                for k in range(BATCH):
+                    before[k] = 0
+                    if (begin + k) * THREADS < many - t:
+                        word: int32 = int32(lower[k] >> 5 & (EACH - 1)) * (MASKS // EACH) + int32(lower[k] >> 9)
+                        before[k] = atomic_or(masks[word], uint32(1) << (lower[k] & 31), scope="block")
+                for k in range(BATCH):
+                    if before[k] >> (lower[k] & 31) & 1 != 0:
+                        word: int32 = int32(lower[k] >> 5 & (EACH - 1)) * (MASKS // EACH) + int32(lower[k] >> 9)
+                        twice: uint32 = atomic_or(masks[MASKS + word], uint32(1) << (lower[k] & 31), scope="block")
+                        if twice >> (lower[k] & 31) & 1 != 0:
+                            at: uint32 = atomic_add(number[0], 1, scope="block")
+                            if at < THRICE:
+                                others[int32(at)] = lower[k]
+
+
+@prism("device")
+@requires(block[1], thread[32])
+@template(K=dtype, ITEMS=constexpr(int), KIND=constexpr(int), THREADS=constexpr(int), BATCH=constexpr(int))
+def sort_bits(
+    y: ptr(K) @ block[1], masks: ptr(uint32) @ block[1], sorted: ptr(K) @ block[1], many: int32 @ block[1], flip: K @ block[1],
+    lowest: K @ block[1],
+) -> bool @ block[1]:
+    """Sort a window whose keys differ in their lower 16 bits alone: each sets a bit, and bits are read in their order.
+
+    `masks`: `2 * MASKS` words, 0 before and after. `sorted`: `many` of any content.
+    Returns: whether it is sorted: not where very many keys are there more than twice; then it is left as it is.
+    """
+    static_assert(THREADS * EACH == MASKS, "each thread has `EACH` words")
+    t: int32 @ thread[1] = id()
+    thrice: shared(uint32[THRICE])
+    number: shared(uint32[1])
+    upper: K @ thread[1] = 0
+    block.fill(number, 0, 1)
+    with group(thread[1]):
+        upper = y[0] >> 16 << 16
+    set_bits(y, masks, thrice, number, many, ITEMS=ITEMS, THREADS=THREADS, BATCH=BATCH)
+    others: int32 @ block[1] = int32(number[0])
+    if others > THRICE:
+        block.fill(masks, 0, 2 * MASKS)
+        return False
+    more: bool @ thread[1] = False
+    sums: uint32[1] @ thread[1]
+    with group(thread[1]):
+        sum: uint32 = 0
+        for j in range(EACH):
+            sum = sum + uint32(popcount(masks[j * THREADS + t])) + uint32(popcount(masks[MASKS + j * THREADS + t]))
+        for j in range(others):
+            if int32(thrice[j] >> 9) == t:
+                sum = sum + 1
+                more = True
+        sums[0] = sum
+    block.scan(sums, 0, WIDTH=1, OP=operators.add, EXCLUSIVE=True)
+    with (
+        partition(masks, thread[1], offset=t, races="none") as own,
+        partition(sorted, thread[1], offset=lambda place: place, races="none") as spot,
+        group(thread[1]),
+    ):
+        at: int32 = int32(sums[0])
+        j: int32 = 0
+        once: uint32 = 0
+        twice: uint32 = 0
+        while j < EACH or once != 0:
+            if once == 0:
+                once = own[j * THREADS]
+                twice = own[MASKS + j * THREADS]
+                own[j * THREADS] = 0
+                if twice != 0:
+                    own[MASKS + j * THREADS] = 0
+                j = j + 1
+            if once != 0:
+                bit: uint32 = uint32(first_set(once)) - 1
+                key: uint32 = uint32((t * EACH + j - 1) * 32) + bit
+                spot[at] = K(key)
+                at = at + 1
+                if twice >> bit & 1 != 0:
+                    twice = twice & ~(uint32(1) << bit)
+                    if more:
+                        for k in range(others):
+                            if thrice[k] == key:
+                                spot[at] = K(key)
+                                at = at + 1
+                else:
+                    once = once & once - 1
+    with partition(y, thread[1], offset=t) as result, group(thread[1]):
+        for begin in range(0, ITEMS, BATCH):
+            if begin * THREADS < many:
+                for k in range(BATCH):
+                    here: int32 = (begin + k) * THREADS
+                    if here < many - t:
+                        result[here] = decode(upper | sorted[here + t], flip, lowest, KIND=KIND)
+    return True
+
+
 @prism("global")
 @template(
     K=dtype, V=dtype, VO=dtype, C=dtype, KIND=constexpr(int), VALUES=constexpr(int), THREADS=constexpr(int),
@@ -340,8 +458,8 @@ def sort_window(
 @attr("__launch_bounds__(THREADS, BLOCKS)")
 def sort_windows(
     y: ptr(K) @ grid[1], values: ptr(V) @ grid[1], positions: ptr(VO) @ grid[1], counts: ptr(const(C)) @ grid[1],
-    bounds: ptr(const(C)) @ grid[1], largest: ptr(const(uint32)) @ grid[1], moved: ptr(const(uint32)) @ grid[1], failed: ptr(uint32) @ grid[1], n: int64 @ grid[1],
-    window: int32 @ grid[1], flip: K @ grid[1], lowest: K @ grid[1],
+    bounds: ptr(const(C)) @ grid[1], largest: ptr(const(uint32)) @ grid[1], moved: ptr(const(uint32)) @ grid[1],
+    failed: ptr(uint32) @ grid[1], n: int64 @ grid[1], window: int32 @ grid[1], flip: K @ grid[1], lowest: K @ grid[1],
 ):
     """Sort each window by the bits of its keys that passes have not put in order, where it stands.
 
@@ -384,10 +502,14 @@ def sort_windows(
                 fits: bool @ block[1] = VALUES == NONE or 8 * low + next + PLACE_BITS <= 8 * K.bytes
                 if fits and largest[next] <= uint32(window):
                     level = next
+            by_bits: bool @ block[1] = K.bytes == 4 and VALUES == NONE and low == 2 and 4 * largest[0] > uint32(window)
+            level = 0 if by_bits else level
             bits: int32 @ block[1] = 8 * low + level  # that windows are sorted by
             many_passes: int32 @ block[1] = (min(bits, LOCAL_BITS) + DIGIT_BITS - 1) / DIGIT_BITS
-            digit_bits: int32 @ block[1] = max((min(bits, LOCAL_BITS) + many_passes - 1) / many_passes, FEWEST_BITS)
+            digit_bits: int32 @ block[1] = (min(bits, LOCAL_BITS) + many_passes - 1) / many_passes
             first_bit: int32 @ block[1] = max(bits - many_passes * digit_bits, 0) + (PLACE_BITS if VALUES != NONE else 0)
+            if by_bits:
+                block.fill(table, 0, 2 * MASKS)
             for one in range(me, GROUPS >> level, blocks):
                 start: int64 @ block[1] = int64(bounds[one << level])
                 many: int32 @ block[1] = int32(int64(bounds[(one + 1) << level]) - start)
@@ -403,11 +525,20 @@ def sort_windows(
                         with group(thread[1]):
                             if VALUES == GIVEN:
                                 upper = keys[0] >> bits << bits
-                        load_window(keys, items, words, beside, rows, many, bits, KIND=KIND, VALUES=VALUES, THREADS=THREADS)
-                        sort_window(
-                            words, table, sorted, beside, keys, items, places, rows, mine, many, upper, first_bit, digit_bits,
-                            many_passes, flip, lowest, KIND=KIND, VALUES=VALUES, THREADS=THREADS, BATCH=BATCH,
-                        )
+                        sorted_now: bool @ block[1] = False
+                        if K.bytes == 4 and VALUES == NONE:
+                            if by_bits:
+                                sorted_now = sort_bits(
+                                    keys, table, sorted, many, flip, lowest, ITEMS=ITEMS, KIND=KIND, THREADS=THREADS, BATCH=BATCH,
+                                )
+                        if not sorted_now:
+                            load_window(keys, items, words, beside, rows, many, bits, KIND=KIND, VALUES=VALUES, THREADS=THREADS)
+                            sort_window(
+                                words, table, sorted, beside, keys, items, places, rows, mine, many, upper, first_bit, digit_bits,
+                                many_passes, flip, lowest, KIND=KIND, VALUES=VALUES, THREADS=THREADS, BATCH=BATCH,
+                            )
+                            if by_bits:
+                                block.fill(table, 0, 2 * MASKS)
 
 
 EXAMPLES = {

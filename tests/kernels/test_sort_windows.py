@@ -11,7 +11,17 @@ import pytest
 import prism
 from prism.interpret import RaceError, UninitialisedError, run
 from prism.kernels.sort import (
-    GIVEN, GROUPS, INTEGER, LEVELS, NONE, POSITIONS, count_digits, find_windows, sample_windows, sort_digit, sort_windows,
+    GIVEN,
+    GROUPS,
+    INTEGER,
+    LEVELS,
+    NONE,
+    POSITIONS,
+    count_digits,
+    find_windows,
+    sample_windows,
+    sort_digit,
+    sort_windows,
 )  # fmt: skip
 from tests.mutation import without_barriers
 from tests.rarely import rarely
@@ -38,9 +48,15 @@ class Sort:
         self.y[:] = x.view(self.type)
         self.values, self.beside, self.places = (np.zeros(self.n, of) for of in (np.uint32, np.uint32, np.int64))
         self.given = np.arange(self.n, dtype=np.uint32)
-        self.counts, self.marks, self.samples = np.zeros(256 * size, np.uint32), np.zeros(2, np.uint32), np.zeros(GROUPS, np.uint32)
+        self.counts, self.marks, self.samples = (
+            np.zeros(256 * size, np.uint32),
+            np.zeros(2, np.uint32),
+            np.zeros(GROUPS, np.uint32),
+        )
         self.bounds, self.largest = np.zeros(GROUPS + 1, np.uint32), np.zeros(LEVELS, np.uint32)
-        of = program(count_digits, K=self.type, C="uint32", KIND=INTEGER, COPIES=1, THREADS=256, ITEMS=4, WIDTH=4, BLOCKS=1)
+        of = program(
+            count_digits, K=self.type, C="uint32", KIND=INTEGER, COPIES=1, THREADS=256, ITEMS=4, WIDTH=4, BLOCKS=1
+        )
         run(of, 2, 256, (self.bits, self.counts, self.n, -1, *self.order, 1), check=True)
 
     def sample(self):
@@ -76,8 +92,8 @@ class Sort:
         run(
             of, 2, THREADS,
             (
-                self.y, self.values, self.places, self.counts, self.bounds, self.largest, self.marks, self.marks[1:], self.n, WINDOW,
-                *self.order,
+                self.y, self.values, self.places, self.counts, self.bounds, self.largest, self.marks, self.marks[1:], self.n,
+                WINDOW, *self.order,
             ),
             check=True,
         )  # fmt: skip
@@ -107,7 +123,9 @@ def keys(dtype, n, groups=96, seed=0):
 
 @pytest.mark.parametrize(
     ("dtype", "mode"),
-    rarely([(dtype, mode) for dtype in ("uint32", "int64") for mode in (NONE, POSITIONS, GIVEN)], but=[("uint32", GIVEN)]),
+    rarely(
+        [(dtype, mode) for dtype in ("uint32", "int64") for mode in (NONE, POSITIONS, GIVEN)], but=[("uint32", GIVEN)]
+    ),
 )
 def test_windows(dtype: str, mode: int) -> None:
     sort = Sort(keys(dtype, 1500), mode).all()
@@ -125,7 +143,11 @@ def test_equal_keys_keep_their_order() -> None:
 def test_bits_that_windows_leave_are_sorted_slowly() -> None:
     """Keys of 8 bytes that differ in their lowest digits alone, within a window: the first order is wrong, and found to be."""
     x = keys("uint64", 600, groups=8)
-    x = x >> np.uint64(40) << np.uint64(40) | x & np.uint64(0xFF) | np.uint64(0xFF) - (x & np.uint64(0xFF)) << np.uint64(8)
+    x = (
+        x >> np.uint64(40) << np.uint64(40)
+        | x & np.uint64(0xFF)
+        | np.uint64(0xFF) - (x & np.uint64(0xFF)) << np.uint64(8)
+    )
     sort = Sort(x, NONE)
     sort.passes(WINDOW)
     sort.windows()
@@ -141,6 +163,20 @@ def test_a_window_that_is_too_full_leaves_all_to_passes() -> None:
     assert sort.marks[1] == 1 and sort.largest[0] > WINDOW
     sort.passes(-1)
     sort.check()
+
+
+def test_windows_by_bits() -> None:
+    """Keys of large groups, which are there once, twice, and more often; and one group of which very many are equal."""
+    random = np.random.default_rng(5)
+    n = 1400
+    x = random.integers(0, 1 << 16, n) | random.integers(0, 3, n) << 16 | random.integers(1, 3, n) << 24
+    x = np.where(x >> 16 == 0x101, x & ~0xFC00, x)
+    x = np.where((x >> 16 == 0x202) & (random.random(n) < 0.6), 0x2020007, x).astype(np.uint32)
+    for sort in (Sort(x), Sort(x.view(np.int32) - (1 << 25))):
+        sort.passes(WINDOW)
+        sort.windows()
+        assert 4 * sort.largest[0] > WINDOW
+        sort.check()
 
 
 def test_such_a_sort_in_place() -> None:
@@ -165,7 +201,9 @@ def test_a_sample_of_equal_groups_leaves_all_to_passes() -> None:
 
 def test_digits_that_are_not_side_by_side_are_passed_by() -> None:
     random = np.random.default_rng(1)
-    x = random.integers(0, 1 << 16, 700, dtype=np.uint64).astype(np.uint32) | np.uint32(1) << random.integers(24, 27, 700).astype(np.uint32)
+    x = random.integers(0, 1 << 16, 700, dtype=np.uint64).astype(np.uint32) | np.uint32(1) << random.integers(
+        24, 27, 700
+    ).astype(np.uint32)
     sort = Sort(x)
     sort.passes(WINDOW)
     sort.check()

@@ -10,9 +10,8 @@ from prism.kernels.sort import GIVEN, NONE, POSITIONS
 from prism.kernels.sort_rows import ROOM
 from prism.lib.algorithms.sort_rows.plan import Names
 
-
 _WINDOWS = (16, 32, 64)
-"""Of how many bytes of keys a thread windows are sorted, twice as many each: of fewer bytes they are small, of more is no room."""
+"""Windows are sorted where a thread has so many bytes of keys, of twice as many: of more there is no room."""
 
 
 def sorts(key: int, value: int, carried: int, n: int, machine: Machine) -> bool:

@@ -29,7 +29,13 @@ def zeros(counts: str, number: int, scratch: Scratch) -> tuple[Buffer, Buffer, B
     def part(begin: int, dtype: str, many: int) -> Buffer:
         return Buffer(whole.name, whole.offset + 4 * begin, dtype, many)
 
-    return whole, part(0, counts, number), part(size, "uint32", 2), part(size + 16, "uint32", kernels.LEVELS), part(size + 64, "uint32", kernels.GROUPS)
+    return (
+        whole,
+        part(0, counts, number),
+        part(size, "uint32", 2),
+        part(size + 16, "uint32", kernels.LEVELS),
+        part(size + 64, "uint32", kernels.GROUPS),
+    )
 
 
 def steps(

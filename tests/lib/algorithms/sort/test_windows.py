@@ -55,6 +55,11 @@ def test_which_arrays_are() -> None:
     assert launched(Kind("uint32"), 1 << 28) == LAUNCHED
     assert launched(Kind("int64", values="uint64"), 1 << 24) == LAUNCHED
     assert launched(Kind("uint32"), 1 << 24, in_place=True) == LAUNCHED | {"pass_evenly"}
-    for kind, n in ((Kind("float32"), 1 << 24), (Kind("uint32"), 1 << 22), (Kind("uint32"), 1 << 29), (Kind("uint16"), 1 << 22)):
+    for kind, n in (
+        (Kind("float32"), 1 << 24),
+        (Kind("uint32"), 1 << 22),
+        (Kind("uint32"), 1 << 29),
+        (Kind("uint16"), 1 << 22),
+    ):
         assert "sort_windows" not in launched(kind, n)
     assert "sort_windows" not in launched(Kind("uint32", values="uint32"), 1 << 24, in_place=True)
