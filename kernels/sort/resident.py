@@ -208,7 +208,7 @@ def sort_digits_windows(
     BITS: constexpr(int) = 8 * K.bytes - 8
     t: int32 @ thread[1] = id()
     bounds: shared(uint32[257])
-    table: shared(uint32[THREADS // 32 << DIGIT_BITS])
+    table: shared(uint32[THREADS // 32 * (33 << DIGIT_BITS - 5)])
     sorted: shared(K[THREADS * ITEMS])
     nothing: shared(uint32[1])
     words: K[ITEMS] @ thread[1]

@@ -126,8 +126,19 @@ def find_windows(
 @requires(thread[1])
 @template(K=dtype)
 def field(word: K @ thread[1], shift: int32 @ thread[1], width: int32 @ thread[1]) -> int32 @ thread[1]:
-    """`width` bits of a word, from bit `shift` on."""
-    return int32(word >> shift) & (1 << width) - 1
+    """Where `width` bits of a word, from bit `shift` on, are counted: every 32nd place is left out.
+
+    So threads whose digits are side by side, of each as many, meet in no bank.
+    """
+    digit: int32 = int32(word >> shift) & (1 << width) - 1
+    return digit + (digit >> 5)
+
+
+@prism("device")
+@requires(thread[1])
+def fields(width: int32 @ thread[1]) -> int32 @ thread[1]:
+    """How many places digits of `width` bits take."""
+    return (1 << width) + (1 << width >> 5)
 
 
 @prism("device")
@@ -139,20 +150,21 @@ def begin_fields(table: ptr(uint32) @ block[1], width: int32 @ block[1]):
     t: int32 @ thread[1] = id()
     each: int32 @ block[1] = max((1 << width) / THREADS, 1)
     mine: int32 @ thread[1] = each if t * each < 1 << width else 0
+    places: int32 @ block[1] = fields(width)
     sums: uint32[1] @ thread[1]
     with group(thread[1]):
         sum: uint32 = 0
         for j in range(mine):
             for v in range(WARPS):
-                sum = sum + table[(v << width) + t * each + j]
+                sum = sum + table[v * places + (t * each + (t * each >> 5)) + j]
         sums[0] = sum
     block.scan(sums, 0, WIDTH=1, OP=operators.add, EXCLUSIVE=True)
-    with partition(table, thread[1], offset=t * each, races="none") as own, group(thread[1]):
+    with partition(table, thread[1], offset=t * each + (t * each >> 5), races="none") as own, group(thread[1]):
         at: uint32 = sums[0]
         for j in range(mine):
             for v in range(WARPS):
-                here: uint32 = own[(v << width) + j]
-                own[(v << width) + j] = at
+                here: uint32 = own[v * places + j]
+                own[v * places + j] = at
                 at = at + here
 
 
@@ -170,19 +182,20 @@ def sort_field(
     WARPS: constexpr(int) = THREADS // 32
     w: int32 @ thread[32] = id()
     full: int32 @ thread[32] = broadcast(mine, 31)  # so many rows of the warp are full
-    block.fill(table, 0, WARPS << width)
+    places: int32 @ block[1] = fields(width)
+    block.fill(table, 0, WARPS * places)
     with group(thread[1]):
         for begin in range(0, ITEMS, BATCH):
             if begin + BATCH <= full:
                 for k in range(BATCH):
-                    atomic_add(table[(w << width) + field(words[begin + k], shift, width)], 1, scope="block")
+                    atomic_add(table[w * places + field(words[begin + k], shift, width)], 1, scope="block")
             elif begin < rows:
                 for k in range(BATCH):
                     if begin + k < mine:
-                        atomic_add(table[(w << width) + field(words[begin + k], shift, width)], 1, scope="block")
+                        atomic_add(table[w * places + field(words[begin + k], shift, width)], 1, scope="block")
     begin_fields(table, width, THREADS=THREADS)
     with (
-        partition(table, thread[32], offset=w << width) as own,
+        partition(table, thread[32], offset=w * places) as own,
         partition(sorted, thread[1], offset=lambda rank: rank, races="none") as spot,
         group(thread[32]),
     ):
@@ -493,7 +506,7 @@ def sort_windows(
                     for place in range(int64(me) * THREADS + t, n, int64(blocks) * THREADS):
                         own[place] = decode(own[place], flip, lowest, KIND=KIND)
         elif low >= 0:
-            table: shared(uint32[WARPS << DIGIT_BITS])
+            table: shared(uint32[WARPS * (33 << DIGIT_BITS - 5)])
             sorted: shared(K[CAPACITY])
             beside: shared(V[CAPACITY if VALUES != NONE else 1])
             words: K[ITEMS] @ thread[1]
