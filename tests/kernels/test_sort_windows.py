@@ -79,18 +79,18 @@ class Sort:
                 check=True,
             )  # fmt: skip
 
-    def sorts_windows(self):
+    def sorts_windows(self, threads=THREADS):
         return program(
-            sort_windows, K=self.type, V="uint32", VO="int64", C="uint32", KIND=INTEGER, VALUES=self.mode, THREADS=THREADS,
-            ITEMS=ITEMS, BATCH=2, BLOCKS=1,
+            sort_windows, K=self.type, V="uint32", VO="int64", C="uint32", KIND=INTEGER, VALUES=self.mode, THREADS=threads,
+            ITEMS=WINDOW // threads, BATCH=2, BLOCKS=1,
         )  # fmt: skip
 
-    def windows(self, mutant=None):
+    def windows(self, mutant=None, threads=THREADS):
         of = program(find_windows, K=self.type, C="uint32")
         run(of, 256, 256, (self.y, self.counts, self.bounds, self.largest, self.marks, self.n, WINDOW), check=True)
-        of = mutant or self.sorts_windows()
+        of = mutant or self.sorts_windows(threads)
         run(
-            of, 2, THREADS,
+            of, 2, threads,
             (
                 self.y, self.values, self.places, self.counts, self.bounds, self.largest, self.marks, self.marks[1:], self.n,
                 WINDOW, *self.order,
@@ -162,6 +162,14 @@ def test_a_window_that_is_too_full_leaves_all_to_passes() -> None:
     sort.windows()
     assert sort.marks[1] == 1 and sort.largest[0] > WINDOW
     sort.passes(-1)
+    sort.check()
+
+
+def test_more_threads_than_digits() -> None:
+    sort = Sort(keys("uint32", 700, groups=33), GIVEN)
+    sort.passes(WINDOW)
+    sort.windows(threads=256)
+    assert sort.largest[5] <= WINDOW  # digits have 7 bits, and threads are 256
     sort.check()
 
 
