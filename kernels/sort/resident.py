@@ -12,7 +12,7 @@ from prism.kernels.sort.cluster import load_row
 from prism.kernels.sort.order import INTEGER
 from prism.kernels.sort.parts import GIVEN, NONE, POSITIONS, write_digits, write_in_order, write_positions
 from prism.kernels.sort.ranking import count_tile, rank_tile
-from prism.kernels.sort.windows import DIGIT_BITS, LOCAL_BITS, sort_window
+from prism.kernels.sort.windows import LOCAL_BITS, sort_window
 from prism.lib.thread import operators
 
 
@@ -206,15 +206,16 @@ def sort_digits_windows(
 ):
     """Sort windows of `1 << level` digits, of keys that are in the order of their highest digit, by all bits below."""
     BITS: constexpr(int) = 8 * K.bytes - 8
+    LOCAL: constexpr(int) = 10  # bits of a digit at most
     t: int32 @ thread[1] = id()
     bounds: shared(uint32[257])
-    table: shared(uint32[THREADS // 32 * (33 << DIGIT_BITS - 5)])
+    table: shared(uint32[THREADS // 32 * (33 << LOCAL - 5)])
     sorted: shared(K[THREADS * ITEMS])
     nothing: shared(uint32[1])
     words: K[ITEMS] @ thread[1]
     bounds_of_digits(begins, n, bounds)
     bits: int32 @ block[1] = BITS + level
-    passes: int32 @ block[1] = (min(bits, LOCAL_BITS) + DIGIT_BITS - 1) / DIGIT_BITS
+    passes: int32 @ block[1] = (min(bits, LOCAL_BITS) + LOCAL - 1) / LOCAL
     width: int32 @ block[1] = (min(bits, LOCAL_BITS) + passes - 1) / passes
     for one in range(tile, 256 >> level, tiles):
         start: int32 @ block[1] = int32(bounds[one << level])

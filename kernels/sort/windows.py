@@ -9,13 +9,12 @@ from prism.lang import (
     atomic_add, atomic_max, atomic_or, attr, block, broadcast, const, constexpr, count, dtype, first_set, grid, group, id, int32,
     int64, match_any, partition, popcount, prism, ptr, requires, shared, split, static_assert, template, thread, uint32,
 )
+from prism.kernels.sort.configurations import GROUPS
 from prism.kernels.sort.order import INTEGER, decode, encode
 from prism.kernels.sort.parts import GIVEN, NONE, POSITIONS
 from prism.kernels.sort.ranking import digits_before_windows, rank_in_order
 from prism.lib.thread import operators
 
-GROUPS = 1 << 16
-"""How many groups of equal digits there are, of the two highest."""
 LEVELS = 6
 """Windows have 1, 2, 4 ... 32 groups."""
 SAMPLED, MOST_SAMPLES = 256, 42
@@ -24,8 +23,8 @@ PLACE_BITS = 13
 """What tells where an element stood in its window."""
 MASKS, EACH, THRICE = 2048, 16, 64
 """Words of a bit for each number of 16 bits, and those of a thread; how many keys of a window may be there more than twice."""
-DIGIT_BITS, LOCAL_BITS = 10, 30
-"""Of digits within windows, at most, and of all of them together. What they leave in disorder is sorted slowly."""
+LOCAL_BITS = 30
+"""Bits of digits within windows, at most, of all of them together. What they leave in disorder is sorted slowly."""
 
 
 @prism("global")
@@ -465,7 +464,7 @@ def sort_bits(
 @prism("global")
 @template(
     K=dtype, V=dtype, VO=dtype, C=dtype, KIND=constexpr(int), VALUES=constexpr(int), THREADS=constexpr(int),
-    ITEMS=constexpr(int), BATCH=constexpr(int), BLOCKS=constexpr(int),
+    ITEMS=constexpr(int), BATCH=constexpr(int), BLOCKS=constexpr(int), BITS=constexpr(int),
 )
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
@@ -479,7 +478,8 @@ def sort_windows(
     Perspective: grid, of any number of blocks of `THREADS` threads.
     Shapes:      `y`, `values`: `n` keys, and what goes along, as passes have left them; they become the results, and of
                  POSITIONS `positions`. `bounds`, `largest`: of `find_windows`. `failed[0]` becomes 1 where a group has more than
-                 `window` elements, `THREADS * ITEMS` at most; all is left as it is then.
+                 `window` elements, `THREADS * ITEMS` at most; all is left as it is then. `BITS`: of a digit within a window, at
+                 least 8.
     Cost:        a read and a write of an element.
     Test:        tests/kernels/test_sort_windows.py, tests/gpu/test_sort.py
     """
@@ -506,7 +506,7 @@ def sort_windows(
                     for place in range(int64(me) * THREADS + t, n, int64(blocks) * THREADS):
                         own[place] = decode(own[place], flip, lowest, KIND=KIND)
         elif low >= 0:
-            table: shared(uint32[WARPS * (33 << DIGIT_BITS - 5)])
+            table: shared(uint32[max(WARPS * (33 << BITS - 5), 2 * MASKS if K.bytes == 4 and VALUES == NONE else 0)])
             sorted: shared(K[CAPACITY])
             beside: shared(V[CAPACITY if VALUES != NONE else 1])
             words: K[ITEMS] @ thread[1]
@@ -518,7 +518,7 @@ def sort_windows(
             by_bits: bool @ block[1] = K.bytes == 4 and VALUES == NONE and low == 2 and 4 * largest[0] > uint32(window)
             level = 0 if by_bits else level
             bits: int32 @ block[1] = 8 * low + level  # that windows are sorted by
-            many_passes: int32 @ block[1] = (min(bits, LOCAL_BITS) + DIGIT_BITS - 1) / DIGIT_BITS
+            many_passes: int32 @ block[1] = (min(bits, LOCAL_BITS) + BITS - 1) / BITS
             digit_bits: int32 @ block[1] = (min(bits, LOCAL_BITS) + many_passes - 1) / many_passes
             first_bit: int32 @ block[1] = max(bits - many_passes * digit_bits, 0) + (PLACE_BITS if VALUES != NONE else 0)
             if by_bits:
@@ -559,6 +559,6 @@ EXAMPLES = {
     "find_windows": {"K": "uint32", "C": "uint32"},
     "sort_windows": {
         "K": "uint32", "V": "uint32", "VO": "int64", "C": "uint32", "KIND": INTEGER, "VALUES": NONE, "THREADS": 128, "ITEMS": 36,
-        "BATCH": 4, "BLOCKS": 6,
+        "BATCH": 4, "BLOCKS": 6, "BITS": 9,
     },
 }

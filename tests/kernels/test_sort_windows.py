@@ -82,7 +82,7 @@ class Sort:
     def sorts_windows(self, threads=THREADS):
         return program(
             sort_windows, K=self.type, V="uint32", VO="int64", C="uint32", KIND=INTEGER, VALUES=self.mode, THREADS=threads,
-            ITEMS=WINDOW // threads, BATCH=2, BLOCKS=1,
+            ITEMS=WINDOW // threads, BATCH=2, BLOCKS=1, BITS=9,
         )  # fmt: skip
 
     def windows(self, mutant=None, threads=THREADS):

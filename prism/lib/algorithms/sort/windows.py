@@ -9,8 +9,6 @@ from prism.kernels import sort as kernels
 
 _FEWEST = 1 << 23
 """Shorter arrays are sorted by all digits: windows would have few elements, and four launches more take their time."""
-_FULLEST = 0.93
-"""How full windows may be on average, of uniform keys: 6 standard deviations of 4096 are below the rest."""
 
 
 def sorts(key: int, value: str, kind: int, carried: int, n: int, many: int, in_place: bool, machine: Machine) -> bool:
@@ -18,7 +16,7 @@ def sorts(key: int, value: str, kind: int, carried: int, n: int, many: int, in_p
     if machine.host or many > 1 or kind != kernels.INTEGER or key < 4 or (in_place and carried != kernels.NONE):
         return False
     small = carried == kernels.NONE or size_of(value) in (4, 8)
-    return small and _FEWEST <= n <= int(_FULLEST * kernels.GROUPS * kernels.window_of(key, carried).tile)
+    return small and n >= _FEWEST and kernels.window_of(key, size_of(value), carried, n) is not None
 
 
 def zeros(counts: str, number: int, scratch: Scratch) -> tuple[Buffer, Buffer, Buffer, Buffer, Buffer]:
@@ -44,7 +42,8 @@ def steps(
 ) -> list[Step | Clear]:  # fmt: skip
     """Return the steps that sort, behind that which counts digits. `passes`: by all digits; `found`: their arguments."""
     key, counts, carried = size_of(template["K"]), template["C"], template["VALUES"]
-    c = kernels.window_of(key, carried)
+    c = kernels.window_of(key, size_of(template["V"]), carried, found["n"])
+    assert c is not None
     shared = {"counts": found["counts"], "n": found["n"], "window": c.tile}
     order = {"flip": found["flip"], "lowest": found["lowest"]}
     moved = found["moved"]
@@ -54,7 +53,8 @@ def steps(
     find = instance_of(kernels.find_windows, {"K": template["K"], "C": counts})
     own = {name: template[name] for name in ("K", "V", "VO", "C", "KIND", "VALUES")}
     sort = instance_of(
-        kernels.sort_windows, {**own, "THREADS": c.threads, "ITEMS": c.items, "BATCH": c.batch, "BLOCKS": c.blocks}
+        kernels.sort_windows,
+        {**own, "THREADS": c.threads, "ITEMS": c.items, "BATCH": c.batch, "BLOCKS": c.blocks, "BITS": c.bits},
     )
     sampling = min(machine.wave(sample, 256), -(-found["n"] // (256 * 256)))
     first = [Step(one.instance, one.blocks, one.threads, {**one.arguments, "window": c.tile}) for one in passes]

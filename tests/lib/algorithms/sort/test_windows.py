@@ -29,7 +29,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Any:
         return plans.radix(kind, many, n, Device(), names or Names(), **how)
 
     monkeypatch.setattr(windows, "_FEWEST", 1000)
-    monkeypatch.setattr(kernels, "window_of", lambda key, values: kernels.Configuration(128, 4, 2, 1, 0, False))
+    monkeypatch.setattr(kernels, "window_of", lambda *_: kernels.Window(128, 4, 2, 1, 9))
     monkeypatch.setattr(along, "rows", rows)
     monkeypatch.setattr(pairs, "rows", rows)
     prism.host.call.forget()
