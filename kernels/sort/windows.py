@@ -21,8 +21,9 @@ SAMPLED, MOST_SAMPLES = 256, 42
 """One key of so many is looked at. Of 4096, that a window has of uniform keys, 16 are; more than 42 are met once in 10^8."""
 PLACE_BITS = 13
 """What tells where an element stood in its window."""
-MASKS, EACH, THRICE = 2048, 16, 64
-"""Words of a bit for each number of 16 bits, and those of a thread; how many keys of a window may be there more than twice."""
+MASKS, EACH, THRICE = 16 * 129, 16, 64
+"""Words of a bit for each number of 16 bits, of 128 threads, and those of a thread; how many keys of a window may
+be there more than twice."""
 LOCAL_BITS = 30
 """Bits of digits within windows, at most, of all of them together. What they leave in disorder is sorted slowly."""
 
@@ -349,53 +350,59 @@ def sort_window(
 
 
 @prism("device")
+@requires(thread[1])
+@template(THREADS=constexpr(int))
+def mask_of(number: uint32 @ thread[1]) -> int32 @ thread[1]:
+    """Where the bit of a number of 16 bits is: in which word."""
+    return int32(number >> 5 & (EACH - 1)) * (THREADS + 1) + int32(number >> 9)
+
+
+@prism("device")
 @requires(block[1], thread[32])
 @template(K=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), BATCH=constexpr(int))
 def set_bits(
-    y: ptr(K) @ block[1], masks: ptr(uint32) @ block[1], thrice: ptr(uint32) @ block[1], number: ptr(uint32) @ block[1],
+    words: K[ITEMS] @ thread[1], masks: ptr(uint32) @ block[1], thrice: ptr(uint32) @ block[1], number: ptr(uint32) @ block[1],
     many: int32 @ block[1],
 ):
     """Set a bit for the lower 16 bits of each key; another one for what is there twice; what comes again goes into `thrice`.
 
-    Bits of 512 keys are those of one thread: every `THREADS`th word.
+    Bits of 512 numbers are those of one thread. Its words lie apart, and those of neighbours too, for keys that are sorted.
     """
     t: int32 @ thread[1] = id()
     with partition(thrice, thread[1], offset=lambda place: place, races="none") as others, group(thread[1]):
         for begin in range(0, ITEMS, BATCH):
             if begin * THREADS < many:
-                lower: uint32[BATCH]
                 before: uint32[BATCH]
                 for k in range(BATCH):
-                    here: int32 = (begin + k) * THREADS + t
-                    lower[k] = uint32(y[here]) & 0xFFFF if here < many else uint32(0)
-                for k in range(BATCH):
+                    lower: uint32 = uint32(words[begin + k]) & 0xFFFF
                     before[k] = 0
                     if (begin + k) * THREADS < many - t:
-                        word: int32 = int32(lower[k] >> 5 & (EACH - 1)) * (MASKS // EACH) + int32(lower[k] >> 9)
-                        before[k] = atomic_or(masks[word], uint32(1) << (lower[k] & 31), scope="block")
+                        before[k] = atomic_or(masks[mask_of(lower, THREADS=THREADS)], uint32(1) << (lower & 31), scope="block")
+                        before[k] = before[k] >> (lower & 31) & 1
                 for k in range(BATCH):
-                    if before[k] >> (lower[k] & 31) & 1 != 0:
-                        word: int32 = int32(lower[k] >> 5 & (EACH - 1)) * (MASKS // EACH) + int32(lower[k] >> 9)
-                        twice: uint32 = atomic_or(masks[MASKS + word], uint32(1) << (lower[k] & 31), scope="block")
-                        if twice >> (lower[k] & 31) & 1 != 0:
+                    if before[k] != 0:
+                        lower: uint32 = uint32(words[begin + k]) & 0xFFFF
+                        word: int32 = MASKS + mask_of(lower, THREADS=THREADS)
+                        twice: uint32 = atomic_or(masks[word], uint32(1) << (lower & 31), scope="block")
+                        if twice >> (lower & 31) & 1 != 0:
                             at: uint32 = atomic_add(number[0], 1, scope="block")
                             if at < THRICE:
-                                others[int32(at)] = lower[k]
+                                others[int32(at)] = lower
 
 
 @prism("device")
 @requires(block[1], thread[32])
 @template(K=dtype, ITEMS=constexpr(int), KIND=constexpr(int), THREADS=constexpr(int), BATCH=constexpr(int))
 def sort_bits(
-    y: ptr(K) @ block[1], masks: ptr(uint32) @ block[1], sorted: ptr(K) @ block[1], many: int32 @ block[1], flip: K @ block[1],
-    lowest: K @ block[1],
+    y: ptr(K) @ block[1], words: K[ITEMS] @ thread[1], masks: ptr(uint32) @ block[1], sorted: ptr(K) @ block[1],
+    many: int32 @ block[1], flip: K @ block[1], lowest: K @ block[1],
 ) -> bool @ block[1]:
     """Sort a window whose keys differ in their lower 16 bits alone: each sets a bit, and bits are read in their order.
 
     `masks`: `2 * MASKS` words, 0 before and after. `sorted`: `many` of any content.
     Returns: whether it is sorted: not where very many keys are there more than twice; then it is left as it is.
     """
-    static_assert(THREADS * EACH == MASKS, "each thread has `EACH` words")
+    static_assert((THREADS + 1) * EACH == MASKS, "each thread has `EACH` words")
     t: int32 @ thread[1] = id()
     thrice: shared(uint32[THRICE])
     number: shared(uint32[1])
@@ -403,7 +410,9 @@ def sort_bits(
     block.fill(number, 0, 1)
     with group(thread[1]):
         upper = y[0] >> 16 << 16
-    set_bits(y, masks, thrice, number, many, ITEMS=ITEMS, THREADS=THREADS, BATCH=BATCH)
+        for k in range(ITEMS):
+            words[k] = y[k * THREADS + t] if k * THREADS < many - t else K(0)
+    set_bits(words, masks, thrice, number, many, THREADS=THREADS, BATCH=BATCH)
     others: int32 @ block[1] = int32(number[0])
     if others > THRICE:
         block.fill(masks, 0, 2 * MASKS)
@@ -413,7 +422,9 @@ def sort_bits(
     with group(thread[1]):
         sum: uint32 = 0
         for j in range(EACH):
-            sum = sum + uint32(popcount(masks[j * THREADS + t])) + uint32(popcount(masks[MASKS + j * THREADS + t]))
+            sum = sum + uint32(popcount(masks[j * (THREADS + 1) + t])) + uint32(
+                popcount(masks[MASKS + j * (THREADS + 1) + t])
+            )
         for j in range(others):
             if int32(thrice[j] >> 9) == t:
                 sum = sum + 1
@@ -431,11 +442,11 @@ def sort_bits(
         twice: uint32 = 0
         while j < EACH or once != 0:
             if once == 0:
-                once = own[j * THREADS]
-                twice = own[MASKS + j * THREADS]
-                own[j * THREADS] = 0
+                once = own[j * (THREADS + 1)]
+                twice = own[MASKS + j * (THREADS + 1)]
+                own[j * (THREADS + 1)] = 0
                 if twice != 0:
-                    own[MASKS + j * THREADS] = 0
+                    own[MASKS + j * (THREADS + 1)] = 0
                 j = j + 1
             if once != 0:
                 bit: uint32 = uint32(first_set(once)) - 1
@@ -465,6 +476,7 @@ def sort_bits(
 @template(
     K=dtype, V=dtype, VO=dtype, C=dtype, KIND=constexpr(int), VALUES=constexpr(int), THREADS=constexpr(int),
     ITEMS=constexpr(int), BATCH=constexpr(int), BLOCKS=constexpr(int), BITS=constexpr(int),
+    MASKED=constexpr(bool),
 )
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
@@ -479,7 +491,7 @@ def sort_windows(
     Shapes:      `y`, `values`: `n` keys, and what goes along, as passes have left them; they become the results, and of
                  POSITIONS `positions`. `bounds`, `largest`: of `find_windows`. `failed[0]` becomes 1 where a group has more than
                  `window` elements, `THREADS * ITEMS` at most; all is left as it is then. `BITS`: of a digit within a window, at
-                 least 8.
+                 least 8. `MASKED`, of keys of 4 bytes alone: large windows are sorted by a bit for each key.
     Cost:        a read and a write of an element.
     Test:        tests/kernels/test_sort_windows.py, tests/gpu/test_sort.py
     """
@@ -506,7 +518,7 @@ def sort_windows(
                     for place in range(int64(me) * THREADS + t, n, int64(blocks) * THREADS):
                         own[place] = decode(own[place], flip, lowest, KIND=KIND)
         elif low >= 0:
-            table: shared(uint32[max(WARPS * (33 << BITS - 5), 2 * MASKS if K.bytes == 4 and VALUES == NONE else 0)])
+            table: shared(uint32[max(WARPS * (33 << BITS - 5), 2 * MASKS if MASKED else 0)])
             sorted: shared(K[CAPACITY])
             beside: shared(V[CAPACITY if VALUES != NONE else 1])
             words: K[ITEMS] @ thread[1]
@@ -515,13 +527,13 @@ def sort_windows(
                 fits: bool @ block[1] = VALUES == NONE or 8 * low + next + PLACE_BITS <= 8 * K.bytes
                 if fits and largest[next] <= uint32(window):
                     level = next
-            by_bits: bool @ block[1] = K.bytes == 4 and VALUES == NONE and low == 2 and 4 * largest[0] > uint32(window)
+            by_bits: bool @ block[1] = MASKED and low == 2 and 2 * largest[0] > uint32(window)
             level = 0 if by_bits else level
             bits: int32 @ block[1] = 8 * low + level  # that windows are sorted by
             many_passes: int32 @ block[1] = (min(bits, LOCAL_BITS) + BITS - 1) / BITS
             digit_bits: int32 @ block[1] = (min(bits, LOCAL_BITS) + many_passes - 1) / many_passes
             first_bit: int32 @ block[1] = max(bits - many_passes * digit_bits, 0) + (PLACE_BITS if VALUES != NONE else 0)
-            if by_bits:
+            if MASKED and by_bits:
                 block.fill(table, 0, 2 * MASKS)
             for one in range(me, GROUPS >> level, blocks):
                 start: int64 @ block[1] = int64(bounds[one << level])
@@ -539,10 +551,10 @@ def sort_windows(
                             if VALUES == GIVEN:
                                 upper = keys[0] >> bits << bits
                         sorted_now: bool @ block[1] = False
-                        if K.bytes == 4 and VALUES == NONE:
+                        if MASKED:
                             if by_bits:
                                 sorted_now = sort_bits(
-                                    keys, table, sorted, many, flip, lowest, ITEMS=ITEMS, KIND=KIND, THREADS=THREADS, BATCH=BATCH,
+                                    keys, words, table, sorted, many, flip, lowest, KIND=KIND, THREADS=THREADS, BATCH=BATCH,
                                 )
                         if not sorted_now:
                             load_window(keys, items, words, beside, rows, many, bits, KIND=KIND, VALUES=VALUES, THREADS=THREADS)
@@ -550,7 +562,7 @@ def sort_windows(
                                 words, table, sorted, beside, keys, items, places, rows, mine, many, upper, first_bit, digit_bits,
                                 many_passes, flip, lowest, KIND=KIND, VALUES=VALUES, THREADS=THREADS, BATCH=BATCH,
                             )
-                            if by_bits:
+                            if MASKED and by_bits:
                                 block.fill(table, 0, 2 * MASKS)
 
 
@@ -559,6 +571,6 @@ EXAMPLES = {
     "find_windows": {"K": "uint32", "C": "uint32"},
     "sort_windows": {
         "K": "uint32", "V": "uint32", "VO": "int64", "C": "uint32", "KIND": INTEGER, "VALUES": NONE, "THREADS": 128, "ITEMS": 36,
-        "BATCH": 4, "BLOCKS": 6, "BITS": 9,
+        "BATCH": 4, "BLOCKS": 6, "BITS": 9, "MASKED": True,
     },
 }

@@ -10,7 +10,7 @@ from prism.kernels.sort import GIVEN, NONE, POSITIONS
 from prism.kernels.sort_rows import ROOM
 from prism.lib.algorithms.sort_rows.plan import Names
 
-_WINDOWS = (16, 32, 64)
+_WINDOWS = (8, 16, 32, 64)
 """Windows are sorted where a thread has so many bytes of keys, of twice as many: of more there is no room."""
 
 
@@ -30,13 +30,13 @@ def rows(
     Scratch: as many keys, and values where some go along, and 512 bytes a tile and byte of a key; of positions two of each, of 4
     bytes. Results may be what is read.
     """
-    c = kernels.resident_of(size_of(key), size_of(value), carried, n, machine.multiprocessors)
+    size, windows = size_of(key), carried == NONE and kind == kernels.INTEGER
+    c = kernels.resident_of(size, size_of(value), carried, n, machine.multiprocessors, windows and size == 4)
     assert c is not None
     scratch, tiles = Scratch(), -(-n // (c.threads * c.items))
-    size = size_of(key)
     template = {
         "K": key, "V": value, "VO": position, "KIND": kind, "VALUES": carried, "THREADS": c.threads, "ITEMS": c.items,
-        "BATCH": min(c.items, 4), "WINDOWS": carried == NONE and kind == kernels.INTEGER and size * c.items in _WINDOWS,
+        "BATCH": min(c.items, 4), "WINDOWS": windows and size * c.items in _WINDOWS,
     }  # fmt: skip
     numbers = scratch.take("uint32", 128 * size * tiles + 1)
     spare = scratch.take(key, n)

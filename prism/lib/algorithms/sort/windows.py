@@ -54,7 +54,15 @@ def steps(
     own = {name: template[name] for name in ("K", "V", "VO", "C", "KIND", "VALUES")}
     sort = instance_of(
         kernels.sort_windows,
-        {**own, "THREADS": c.threads, "ITEMS": c.items, "BATCH": c.batch, "BLOCKS": c.blocks, "BITS": c.bits},
+        {
+            **own,
+            "THREADS": c.threads,
+            "ITEMS": c.items,
+            "BATCH": c.batch,
+            "BLOCKS": c.blocks,
+            "BITS": c.bits,
+            "MASKED": c.masked,
+        },
     )
     sampling = min(machine.wave(sample, 256), -(-found["n"] // (256 * 256)))
     first = [Step(one.instance, one.blocks, one.threads, {**one.arguments, "window": c.tile}) for one in passes]
