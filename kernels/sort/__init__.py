@@ -18,7 +18,7 @@ from prism.kernels.sort.windows import LEVELS, find_windows, sample_windows, sor
 __all__ = [
     "CLUSTER_BLOCKS", "COUNTING_KEYS", "FIELD", "FILLING", "FLOAT", "FLOAT_PAIR", "FLOAT_PLACE", "GIVEN", "GROUPS",
     "HOST_COUNTING", "HOST_LARGE", "HOST_SMALL", "INTEGER", "LEVELS", "NONE", "POSITIONS", "ZEROS", "Configuration", "Counting",
-    "Shape", "Window", "begin_keys", "begin_rows", "cluster_of", "configuration_of", "configurations", "count_digits", "count_keys",
-    "counting", "fill_keys", "find_windows", "order_zeros", "pass_evenly", "resident_of", "sample_windows", "sort_cluster", "sort_digit",
-    "sort_resident", "sort_windows", "window_of",
+    "Shape", "Window", "begin_keys", "begin_rows", "cluster_of", "configuration_of", "configurations", "count_digits",
+    "count_keys", "counting", "fill_keys", "find_windows", "order_zeros", "pass_evenly", "resident_of", "sample_windows",
+    "sort_cluster", "sort_digit", "sort_resident", "sort_windows", "window_of",
 ]  # fmt: skip
