@@ -192,7 +192,7 @@ def quick_bin(x: TI @ thread[1], size: int32 @ thread[1], rule: Even @ thread[1]
         rest: G = g - whole  # of a number above the last edge 1 or more
         bound: G = G(-1) if b == 0 and G(x) >= G(rule.least_sure) else G(rule.margin)
         near: bool = bound < rest and rest < 1 - G(rule.margin)
-        outside: bool = g < -G(rule.margin) or g > G(size) + G(rule.margin)
+        outside: bool = not (-G(rule.margin) <= g and g <= G(size) + G(rule.margin))  # as NaN is, of which `b` is no bin
         return size if outside else b, near or outside
 
 

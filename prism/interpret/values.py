@@ -156,12 +156,15 @@ def unary(op: str, scalar: Scalar) -> Callable[[Any], Any]:
 
 
 def cast(source: Scalar, target: Scalar) -> Callable[[Any], Any]:
-    """Return C's conversion; a float out of an integer's range saturates and NaN gives 0, as on the GPU."""
+    """Return C's conversion; of floats out of an integer's range it gives what the GPU's instruction does, see `_saturate`."""
     dtype = dtype_of(target)
     if source == target:
         return lambda a: a
     if source.kind == "float" and target.integral:
-        return lambda a: _saturate(a, dtype) if isinstance(a, np.ndarray) else int(_saturate(np.asarray(a), dtype))
+        double = source.bits == 64
+        return lambda a: (
+            _saturate(a, dtype, double) if isinstance(a, np.ndarray) else int(_saturate(np.asarray(a), dtype, double))
+        )
     if target.kind == "bool":
         return lambda a: a != 0
     if target.coded:
@@ -185,12 +188,19 @@ def _to_float(value: Any, source: np.dtype[Any], target: np.dtype[Any]) -> Any:
         return float(np.asarray(value, source).astype(target))
 
 
-def _saturate(values: Any, dtype: np.dtype[Any]) -> Any:
-    info = np.iinfo(dtype)
+def _saturate(values: Any, dtype: np.dtype[Any], double: bool) -> Any:
+    """Return floats as integers, as F2I converts them: to 32 bits, or 64, of which narrower integers are the lowest.
+
+    What is out of range saturates there. NaN of a `double`, or to 64 bits, is the integer with the highest bit alone; else 0.
+    """
+    word = dtype if dtype.itemsize >= 4 else np.dtype(f"{dtype.kind}4")
+    info, bits = np.iinfo(word), 8 * word.itemsize
+    nothing = np.array(1 << bits - 1, f"u{word.itemsize}").astype(word) if double or bits == 64 else word.type(0)
     whole = np.trunc(values.astype(np.float64))
-    low, high = whole <= float(info.min), whole >= float(info.max)
-    result = np.where(low | high | np.isnan(whole), 0.0, whole).astype(dtype)
-    return np.where(low, dtype.type(info.min), np.where(high, dtype.type(info.max), result))
+    low, high, strange = whole <= float(info.min), whole >= float(info.max), np.isnan(whole)
+    result = np.where(low | high | strange, 0.0, whole).astype(word)
+    result = np.where(low, word.type(info.min), np.where(high, word.type(info.max), result))
+    return np.where(strange, nothing, result).astype(dtype)
 
 
 def merge(mask: Any, new: Any, old: Any, type_: Scalar | Vector) -> Any:

@@ -5,6 +5,7 @@ import pytest
 
 from prism.lang import bf16, half
 from prism.lang.types.shorts import bf16_bits
+from tests.interpret.test_arithmetic import STRANGE, to_integers
 from tests.lang.check.test_pointers import chosen, rotate
 from tests.lang.check.test_speech import clusters, counted
 from tests.lang.check.test_unsafe import mixed
@@ -57,3 +58,12 @@ def test_unsafe_and_extern():
 def test_counts_returns_and_clusters():
     compare_both(counted, (2, 64), [np.zeros(128, np.int32), 1], {"U": 4})
     compare_both(clusters, (8, 32), [np.zeros(256, np.int32)])
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64"])
+def test_floats_that_no_integer_is(kind):
+    """Out of range, infinite, NaN: what a kernel makes of them is an index, perhaps, and the machine must see it."""
+    x = np.zeros(32, kind)
+    x[: len(STRANGE)] = STRANGE
+    for name in ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"):
+        compare_both(to_integers, (1, 32), [x, np.zeros(32, name)], {"T": kind, "OP": name})
