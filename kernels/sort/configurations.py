@@ -145,17 +145,13 @@ def resident_of(key: int, value: int, values: int, n: int, blocks: int, windows:
 
 
 class Window(NamedTuple):
-    """Blocks of `threads` with `items` elements each, at least `blocks` of them a multiprocessor; digits have up to `bits`.
-
-    `masked`: of the kernel.
-    """
+    """Blocks of `threads` with `items` elements each, at least `blocks` of them a multiprocessor; digits have up to `bits`."""
 
     threads: int
     items: int
     batch: int
     blocks: int
     bits: int
-    masked: bool = False
 
     @property
     def tile(self) -> int:
@@ -172,7 +168,7 @@ _FULLEST = 0.93
 def window_of(key: int, value: int, values: int, n: int) -> Window | None:
     """Return how windows are held that keys of so many bytes are sorted in; None where a group of them has more."""
     if values == NONE:
-        found = [Window(128, 36, 4, 6, 9, True) if key == 4 else Window(128, 36, 4, 4, 10)]
+        found = [Window(128, 36, 4, 6, 9) if key == 4 else Window(128, 36, 4, 4, 10)]
     elif key == 4:
         found = [Window(128, 28, 4, 6 if value == 4 else 4, 9), Window(128, 36, 4, 4, 9)]
     else:

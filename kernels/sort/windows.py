@@ -6,24 +6,21 @@ keys are so, and where one window turns out to have more elements than a block h
 """
 
 from prism.lang import (
-    atomic_add, atomic_max, atomic_or, attr, block, broadcast, const, constexpr, count, dtype, first_set, grid, group, id, int32,
-    int64, match_any, partition, popcount, prism, ptr, requires, shared, split, static_assert, template, thread, uint32,
+    atomic_add, atomic_max, atomic_or, attr, block, broadcast, claim, const, constexpr, count, dtype, first_set, grid, group, id, int32,
+    int64, match_any, partition, popcount, prism, ptr, requires, shared, split, template, thread, uint32,
 )
 from prism.kernels.sort.configurations import GROUPS
 from prism.kernels.sort.order import INTEGER, decode, encode
 from prism.kernels.sort.parts import GIVEN, NONE, POSITIONS
-from prism.kernels.sort.ranking import digits_before_windows, rank_in_order
+from prism.kernels.sort.ranking import digits_before_windows, passed_of, rank_in_order
 from prism.lib.thread import operators
 
 LEVELS = 6
 """Windows have 1, 2, 4 ... 32 groups."""
-SAMPLED, MOST_SAMPLES = 256, 42
-"""One key of so many is looked at. Of 4096, that a window has of uniform keys, 16 are; more than 42 are met once in 10^8."""
+SAMPLED, MOST_SAMPLES = 512, 28
+"""One key of so many is looked at. Of 4096, that a window has of uniform keys, 8 are; more than 28 are met once in 10^8."""
 PLACE_BITS = 13
 """What tells where an element stood in its window."""
-MASKS, EACH, THRICE = 16 * 129, 16, 64
-"""Words of a bit for each number of 16 bits, of 128 threads, and those of a thread; how many keys of a window may
-be there more than twice."""
 LOCAL_BITS = 30
 """Bits of digits within windows, at most, of all of them together. What they leave in disorder is sorted slowly."""
 
@@ -33,12 +30,13 @@ LOCAL_BITS = 30
 @requires(grid[1], block[1], thread[256])
 def sample_windows(
     x: ptr(const(K)) @ grid[1], counts: ptr(const(C)) @ grid[1], samples: ptr(uint32) @ grid[1], crowded: ptr(uint32) @ grid[1],
-    n: int64 @ grid[1], window: int32 @ grid[1], flip: K @ grid[1], lowest: K @ grid[1],
+    words: ptr(uint32) @ grid[1], n: int64 @ grid[1], window: int32 @ grid[1], flip: K @ grid[1], lowest: K @ grid[1],
 ):
     """Put 1 into `crowded[0]` where very many of the `n` elements of `x` share their two highest digits.
 
     Perspective: grid, of any number of blocks of 256 threads.
     Shapes:      `x`, `counts`: as of `sort_digit`. `samples`: `GROUPS` words, and `crowded`: one; 0 before.
+                 `words` become what `digits_before_windows` says.
     Cost:        one read of `SAMPLED` elements.
     Test:        tests/kernels/test_sort_windows.py
     """
@@ -46,8 +44,17 @@ def sample_windows(
     warps: int64 @ grid[1] = count(thread[32])
     number: int64 @ grid[1] = n / SAMPLED
     low: int32 @ block[1] = -1
-    with group(block[1]):
-        low = int32(digits_before_windows(counts, n, window, False, PASSES=K.bytes) >> 16) - 1
+    passed: uint32 @ block[1] = 0
+    otherwise: uint32 @ block[1] = 0
+    with partition(words, block[1], races="none") as found, group(block[1]):
+        passed, otherwise = digits_before_windows(counts, n, window, PASSES=K.bytes)
+        low = int32(passed >> 16) - 1
+        if b == 0:
+            with claim(found, thread[1]) as own:
+                match split(thread):
+                    case 1:
+                        own[0] = passed
+                        own[1] = otherwise
         if low >= 0:
             w: int32 @ thread[32] = id()
             lane: int32 @ thread[1] = id() % 32
@@ -57,7 +64,7 @@ def sample_windows(
                     together: int32 @ thread[1] = -1
                     with group(thread[1]):
                         if place < number:
-                            key: K = encode(x[place * SAMPLED + (place * 149 & SAMPLED - 1)], flip, lowest, KIND=KIND)
+                            key: K = encode(x[place * SAMPLED + (place * 293 & SAMPLED - 1)], flip, lowest, KIND=KIND)
                             together = int32(key >> 8 * low) & GROUPS - 1
                     peers: uint32 @ thread[1] = match_any(together)
                     with group(thread[1]):
@@ -85,8 +92,7 @@ def find_windows(
     b: int32 @ block[1] = id()
     with partition(bounds, block[1], offset=b * 256) as own_bounds, group(block[1]):
         low: int32 @ block[1] = -1
-        crowded: bool @ block[1] = moved[0] != 0
-        low = int32(digits_before_windows(counts, n, window, crowded, PASSES=K.bytes) >> 16) - 1
+        low = int32(passed_of(moved, window, PASSES=K.bytes) >> 16) - 1
         if low >= 0:
             t: int32 @ thread[1] = id()
             here: shared(C[257])
@@ -100,11 +106,15 @@ def find_windows(
                 at: C = start
                 behind: C = end if t > 0 else start
                 while at < behind:
+                    quarter: C = (behind - at) / 4
                     middle: C = at + (behind - at) / 2
-                    if int32(y[int64(middle)] >> 8 * low) & 255 < t:
-                        at = middle + 1
-                    else:
-                        behind = middle
+                    one: int32 = int32(y[int64(at + quarter)] >> 8 * low) & 255  # three reads are under way at once
+                    two: int32 = int32(y[int64(middle)] >> 8 * low) & 255
+                    three: int32 = int32(y[int64(middle + quarter)] >> 8 * low) & 255
+                    first: C = at
+                    at = middle + quarter + 1 if three < t else middle + 1 if two < t else at + quarter + 1 if one < t else at
+                    if three >= t:
+                        behind = middle + quarter if two < t else middle if one < t else first + quarter
                 own[0] = at
                 mine[0] = at
                 if t == 255:
@@ -349,140 +359,15 @@ def sort_window(
                 words[k] = sorted[place] if k < rows and place < many else ~K(0)
 
 
-@prism("device")
-@requires(thread[1])
-@template(THREADS=constexpr(int))
-def mask_of(number: uint32 @ thread[1]) -> int32 @ thread[1]:
-    """Where the bit of a number of 16 bits is: in which word."""
-    return int32(number >> 5 & (EACH - 1)) * (THREADS + 1) + int32(number >> 9)
-
-
-@prism("device")
-@requires(block[1], thread[32])
-@template(K=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), BATCH=constexpr(int))
-def set_bits(
-    words: K[ITEMS] @ thread[1], masks: ptr(uint32) @ block[1], thrice: ptr(uint32) @ block[1], number: ptr(uint32) @ block[1],
-    many: int32 @ block[1],
-):
-    """Set a bit for the lower 16 bits of each key; another one for what is there twice; what comes again goes into `thrice`.
-
-    Bits of 512 numbers are those of one thread. Its words lie apart, and those of neighbours too, for keys that are sorted.
-    """
-    t: int32 @ thread[1] = id()
-    with partition(thrice, thread[1], offset=lambda place: place, races="none") as others, group(thread[1]):
-        for begin in range(0, ITEMS, BATCH):
-            if begin * THREADS < many:
-                before: uint32[BATCH]
-                for k in range(BATCH):
-                    lower: uint32 = uint32(words[begin + k]) & 0xFFFF
-                    before[k] = 0
-                    if (begin + k) * THREADS < many - t:
-                        before[k] = atomic_or(masks[mask_of(lower, THREADS=THREADS)], uint32(1) << (lower & 31), scope="block")
-                        before[k] = before[k] >> (lower & 31) & 1
-                for k in range(BATCH):
-                    if before[k] != 0:
-                        lower: uint32 = uint32(words[begin + k]) & 0xFFFF
-                        word: int32 = MASKS + mask_of(lower, THREADS=THREADS)
-                        twice: uint32 = atomic_or(masks[word], uint32(1) << (lower & 31), scope="block")
-                        if twice >> (lower & 31) & 1 != 0:
-                            at: uint32 = atomic_add(number[0], 1, scope="block")
-                            if at < THRICE:
-                                others[int32(at)] = lower
-
-
-@prism("device")
-@requires(block[1], thread[32])
-@template(K=dtype, ITEMS=constexpr(int), KIND=constexpr(int), THREADS=constexpr(int), BATCH=constexpr(int))
-def sort_bits(
-    y: ptr(K) @ block[1], words: K[ITEMS] @ thread[1], masks: ptr(uint32) @ block[1], sorted: ptr(K) @ block[1],
-    many: int32 @ block[1], flip: K @ block[1], lowest: K @ block[1],
-) -> bool @ block[1]:
-    """Sort a window whose keys differ in their lower 16 bits alone: each sets a bit, and bits are read in their order.
-
-    `masks`: `2 * MASKS` words, 0 before and after. `sorted`: `many` of any content.
-    Returns: whether it is sorted: not where very many keys are there more than twice; then it is left as it is.
-    """
-    static_assert((THREADS + 1) * EACH == MASKS, "each thread has `EACH` words")
-    t: int32 @ thread[1] = id()
-    thrice: shared(uint32[THRICE])
-    number: shared(uint32[1])
-    upper: K @ thread[1] = 0
-    block.fill(number, 0, 1)
-    with group(thread[1]):
-        upper = y[0] >> 16 << 16
-        for k in range(ITEMS):
-            words[k] = y[k * THREADS + t] if k * THREADS < many - t else K(0)
-    set_bits(words, masks, thrice, number, many, THREADS=THREADS, BATCH=BATCH)
-    others: int32 @ block[1] = int32(number[0])
-    if others > THRICE:
-        block.fill(masks, 0, 2 * MASKS)
-        return False
-    more: bool @ thread[1] = False
-    sums: uint32[1] @ thread[1]
-    with group(thread[1]):
-        sum: uint32 = 0
-        for j in range(EACH):
-            sum = sum + uint32(popcount(masks[j * (THREADS + 1) + t])) + uint32(
-                popcount(masks[MASKS + j * (THREADS + 1) + t])
-            )
-        for j in range(others):
-            if int32(thrice[j] >> 9) == t:
-                sum = sum + 1
-                more = True
-        sums[0] = sum
-    block.scan(sums, 0, WIDTH=1, OP=operators.add, EXCLUSIVE=True)
-    with (
-        partition(masks, thread[1], offset=t, races="none") as own,
-        partition(sorted, thread[1], offset=lambda place: place, races="none") as spot,
-        group(thread[1]),
-    ):
-        at: int32 = int32(sums[0])
-        j: int32 = 0
-        once: uint32 = 0
-        twice: uint32 = 0
-        while j < EACH or once != 0:
-            if once == 0:
-                once = own[j * (THREADS + 1)]
-                twice = own[MASKS + j * (THREADS + 1)]
-                own[j * (THREADS + 1)] = 0
-                if twice != 0:
-                    own[MASKS + j * (THREADS + 1)] = 0
-                j = j + 1
-            if once != 0:
-                bit: uint32 = uint32(first_set(once)) - 1
-                key: uint32 = uint32((t * EACH + j - 1) * 32) + bit
-                spot[at] = K(key)
-                at = at + 1
-                if twice >> bit & 1 != 0:
-                    twice = twice & ~(uint32(1) << bit)
-                    if more:
-                        for k in range(others):
-                            if thrice[k] == key:
-                                spot[at] = K(key)
-                                at = at + 1
-                else:
-                    once = once & once - 1
-    with partition(y, thread[1], offset=t) as result, group(thread[1]):
-        for begin in range(0, ITEMS, BATCH):
-            if begin * THREADS < many:
-                for k in range(BATCH):
-                    here: int32 = (begin + k) * THREADS
-                    if here < many - t:
-                        result[here] = decode(upper | sorted[here + t], flip, lowest, KIND=KIND)
-    return True
-
-
 @prism("global")
 @template(
     K=dtype, V=dtype, VO=dtype, C=dtype, KIND=constexpr(int), VALUES=constexpr(int), THREADS=constexpr(int),
     ITEMS=constexpr(int), BATCH=constexpr(int), BLOCKS=constexpr(int), BITS=constexpr(int),
-    MASKED=constexpr(bool),
 )
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
 def sort_windows(
-    y: ptr(K) @ grid[1], values: ptr(V) @ grid[1], positions: ptr(VO) @ grid[1], counts: ptr(const(C)) @ grid[1],
-    bounds: ptr(const(C)) @ grid[1], largest: ptr(const(uint32)) @ grid[1], moved: ptr(const(uint32)) @ grid[1],
+    y: ptr(K) @ grid[1], values: ptr(V) @ grid[1], positions: ptr(VO) @ grid[1], bounds: ptr(const(C)) @ grid[1], largest: ptr(const(uint32)) @ grid[1], moved: ptr(const(uint32)) @ grid[1],
     failed: ptr(uint32) @ grid[1], n: int64 @ grid[1], window: int32 @ grid[1], flip: K @ grid[1], lowest: K @ grid[1],
 ):
     """Sort each window by the bits of its keys that passes have not put in order, where it stands.
@@ -491,7 +376,7 @@ def sort_windows(
     Shapes:      `y`, `values`: `n` keys, and what goes along, as passes have left them; they become the results, and of
                  POSITIONS `positions`. `bounds`, `largest`: of `find_windows`. `failed[0]` becomes 1 where a group has more than
                  `window` elements, `THREADS * ITEMS` at most; all is left as it is then. `BITS`: of a digit within a window, at
-                 least 8. `MASKED`, of keys of 4 bytes alone: large windows are sorted by a bit for each key.
+                 least 8.
     Cost:        a read and a write of an element.
     Test:        tests/kernels/test_sort_windows.py, tests/gpu/test_sort.py
     """
@@ -506,8 +391,7 @@ def sort_windows(
         group(block[1]),
     ):
         low: int32 @ block[1] = -1
-        crowded: bool @ block[1] = moved[0] != 0
-        low = int32(digits_before_windows(counts, n, window, crowded, PASSES=K.bytes) >> 16) - 1
+        low = int32(passed_of(moved, window, PASSES=K.bytes) >> 16) - 1
         t: int32 @ thread[1] = id()
         if low >= 0 and largest[0] > uint32(window):
             match split(thread):
@@ -518,7 +402,7 @@ def sort_windows(
                     for place in range(int64(me) * THREADS + t, n, int64(blocks) * THREADS):
                         own[place] = decode(own[place], flip, lowest, KIND=KIND)
         elif low >= 0:
-            table: shared(uint32[max(WARPS * (33 << BITS - 5), 2 * MASKS if MASKED else 0)])
+            table: shared(uint32[WARPS * (33 << BITS - 5)])
             sorted: shared(K[CAPACITY])
             beside: shared(V[CAPACITY if VALUES != NONE else 1])
             words: K[ITEMS] @ thread[1]
@@ -527,14 +411,10 @@ def sort_windows(
                 fits: bool @ block[1] = VALUES == NONE or 8 * low + next + PLACE_BITS <= 8 * K.bytes
                 if fits and largest[next] <= uint32(window):
                     level = next
-            by_bits: bool @ block[1] = MASKED and low == 2 and 2 * largest[0] > uint32(window)
-            level = 0 if by_bits else level
             bits: int32 @ block[1] = 8 * low + level  # that windows are sorted by
             many_passes: int32 @ block[1] = (min(bits, LOCAL_BITS) + BITS - 1) / BITS
             digit_bits: int32 @ block[1] = (min(bits, LOCAL_BITS) + many_passes - 1) / many_passes
             first_bit: int32 @ block[1] = max(bits - many_passes * digit_bits, 0) + (PLACE_BITS if VALUES != NONE else 0)
-            if MASKED and by_bits:
-                block.fill(table, 0, 2 * MASKS)
             for one in range(me, GROUPS >> level, blocks):
                 start: int64 @ block[1] = int64(bounds[one << level])
                 many: int32 @ block[1] = int32(int64(bounds[(one + 1) << level]) - start)
@@ -550,20 +430,11 @@ def sort_windows(
                         with group(thread[1]):
                             if VALUES == GIVEN:
                                 upper = keys[0] >> bits << bits
-                        sorted_now: bool @ block[1] = False
-                        if MASKED:
-                            if by_bits:
-                                sorted_now = sort_bits(
-                                    keys, words, table, sorted, many, flip, lowest, KIND=KIND, THREADS=THREADS, BATCH=BATCH,
-                                )
-                        if not sorted_now:
-                            load_window(keys, items, words, beside, rows, many, bits, KIND=KIND, VALUES=VALUES, THREADS=THREADS)
-                            sort_window(
-                                words, table, sorted, beside, keys, items, places, rows, mine, many, upper, first_bit, digit_bits,
-                                many_passes, flip, lowest, KIND=KIND, VALUES=VALUES, THREADS=THREADS, BATCH=BATCH,
-                            )
-                            if MASKED and by_bits:
-                                block.fill(table, 0, 2 * MASKS)
+                        load_window(keys, items, words, beside, rows, many, bits, KIND=KIND, VALUES=VALUES, THREADS=THREADS)
+                        sort_window(
+                            words, table, sorted, beside, keys, items, places, rows, mine, many, upper, first_bit, digit_bits,
+                            many_passes, flip, lowest, KIND=KIND, VALUES=VALUES, THREADS=THREADS, BATCH=BATCH,
+                        )
 
 
 EXAMPLES = {
@@ -571,6 +442,6 @@ EXAMPLES = {
     "find_windows": {"K": "uint32", "C": "uint32"},
     "sort_windows": {
         "K": "uint32", "V": "uint32", "VO": "int64", "C": "uint32", "KIND": INTEGER, "VALUES": NONE, "THREADS": 128, "ITEMS": 36,
-        "BATCH": 4, "BLOCKS": 6, "BITS": 9, "MASKED": True,
+        "BATCH": 4, "BLOCKS": 6, "BITS": 9,
     },
 }

@@ -30,7 +30,7 @@ def zeros(counts: str, number: int, scratch: Scratch) -> tuple[Buffer, Buffer, B
     return (
         whole,
         part(0, counts, number),
-        part(size, "uint32", 2),
+        part(size, "uint32", 4),
         part(size + 16, "uint32", kernels.LEVELS),
         part(size + 64, "uint32", kernels.GROUPS),
     )
@@ -44,38 +44,39 @@ def steps(
     key, counts, carried = size_of(template["K"]), template["C"], template["VALUES"]
     c = kernels.window_of(key, size_of(template["V"]), carried, found["n"])
     assert c is not None
-    shared = {"counts": found["counts"], "n": found["n"], "window": c.tile}
+    shared = {"n": found["n"], "window": c.tile}
     order = {"flip": found["flip"], "lowest": found["lowest"]}
     moved = found["moved"]
-    marks = (moved, Buffer(moved.name, moved.offset + 4, "uint32", 1))
+    failed, words = (Buffer(moved.name, moved.offset + 4 * k, "uint32", k) for k in (1, 2))
     bounds = scratch.take(counts, kernels.GROUPS + 1)
     sample = instance_of(kernels.sample_windows, {"K": template["K"], "C": counts, "KIND": template["KIND"]})
     find = instance_of(kernels.find_windows, {"K": template["K"], "C": counts})
     own = {name: template[name] for name in ("K", "V", "VO", "C", "KIND", "VALUES")}
     sort = instance_of(
         kernels.sort_windows,
-        {
-            **own,
-            "THREADS": c.threads,
-            "ITEMS": c.items,
-            "BATCH": c.batch,
-            "BLOCKS": c.blocks,
-            "BITS": c.bits,
-            "MASKED": c.masked,
-        },
+        {**own, "THREADS": c.threads, "ITEMS": c.items, "BATCH": c.batch, "BLOCKS": c.blocks, "BITS": c.bits},
     )
     sampling = min(machine.wave(sample, 256), -(-found["n"] // (256 * 256)))
     first = [Step(one.instance, one.blocks, one.threads, {**one.arguments, "window": c.tile}) for one in passes]
     again = [Step(one.instance, one.blocks, one.threads, {**one.arguments, "window": -1}) for one in passes]
     return [
-        Step(sample, sampling, 256, {"x": found["x"], "samples": samples, "crowded": marks[0], **shared, **order}),
+        Step(
+            sample, sampling, 256,
+            {
+                "x": found["x"], "counts": found["counts"], "samples": samples, "crowded": moved, "words": words, **shared,
+                **order,
+            },
+        ),
         *first,
-        Step(find, 256, 256, {"y": found["y"], "bounds": bounds, "largest": largest, "moved": moved, **shared}),
+        Step(
+            find, 256, 256,
+            {"y": found["y"], "counts": found["counts"], "bounds": bounds, "largest": largest, "moved": moved, **shared},
+        ),
         Step(
             sort, machine.wave(sort, c.threads), c.threads,
             {
                 "y": found["y"], "values": found["values"] if carried != kernels.NONE else nothing(template["V"]),
-                "positions": found["positions"], "bounds": bounds, "largest": largest, "moved": moved, "failed": marks[1],
+                "positions": found["positions"], "bounds": bounds, "largest": largest, "moved": moved, "failed": failed,
                 **shared, **order,
             },
         ),
