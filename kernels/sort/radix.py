@@ -14,7 +14,7 @@ from prism.lang import (
 )
 from prism.kernels.sort.order import INTEGER, encode
 from prism.kernels.sort.parts import GIVEN, NONE, POSITIONS, fetch_tile, within_row, write_in_order, write_tile
-from prism.kernels.sort.ranking import count_tile, digits_passed, not_moved, passed_of, rank_tile
+from prism.kernels.sort.ranking import count_tile, digits_before_windows, digits_passed, not_moved, rank_tile
 from prism.lib.thread import extent, operators
 
 
@@ -71,12 +71,15 @@ def sort_digit(
         low: int32 @ block[1] = -1  # the lowest digit of those that are moved before windows are sorted
         if ROWS:
             passed = not_moved(moved, PASSES=K.bytes)
-        elif window == 0:
-            passed = digits_passed(counts, n, PASSES=K.bytes)
-        else:
-            passed = passed_of(moved, window, PASSES=K.bytes)
+        elif window > 0:
+            crowded: bool @ block[1] = moved[0] != 0
+            passed = digits_before_windows(counts, n, window, crowded, PASSES=K.bytes)
             low = int32(passed >> 16) - 1
             passed = passed & (1 << K.bytes) - 1
+        elif window == 0 or moved[1] != 0:
+            passed = digits_passed(counts, n, PASSES=K.bytes)
+        else:
+            passed = (1 << K.bytes) - 1
         first: bool @ block[1] = passed & (uint32(1) << step) - 1 == (uint32(1) << step) - 1  # nothing has been moved so far
         behind: int32 @ block[1] = K.bytes - 1 - step - int32(popcount(passed >> step + 1))  # how many passes will move something
         if (passed >> step & 1) == 0:

@@ -29,12 +29,12 @@ def digits_passed(counts: ptr(const(C)) @ grid[1], n: int64 @ block[1]) -> uint3
 @requires(block[1], thread[32])
 @template(C=dtype, PASSES=constexpr(int))
 def digits_before_windows(
-    counts: ptr(const(C)) @ grid[1], n: int64 @ block[1], window: int32 @ block[1],
-) -> (uint32, uint32) @ block[1]:
-    """The passes, as bits, that are passed over where `sort_windows` may follow, with the lower of its digits, and 1, from bit 16 on.
+    counts: ptr(const(C)) @ grid[1], n: int64 @ block[1], window: int32 @ block[1], crowded: bool @ block[1],
+) -> uint32 @ block[1]:
+    """The passes, as bits, that are passed over where `sort_windows` may follow; from bit 16 on the lower of its digits, and 1.
 
-    Then those that are where it does not: these are the first, too, where the digits in which keys differ are few, or not side
-    by side, or 256 windows of `window` elements are too few for those of one digit.
+    That is 0 where it does not follow: where the digits in which keys differ are few, or not side by side, or 256 windows of
+    `window` elements would be too few for those of one digit, or that is known of some other ones: `crowded`.
     """
     ALL: constexpr(int) = (1 << PASSES) - 1
     t: int32 @ thread[1] = id()
@@ -52,22 +52,10 @@ def digits_before_windows(
     for p in range(1, PASSES):
         if passed >> p & 1 == 0:
             low = p - 1
-    if low >= 0 and popcount(passed) <= PASSES - 3 and passed >> low & 1 == 0 and either >> low + PASSES & 3 == 0:
-        return ALL & ~(uint32(3) << low) | uint32(low + 1) << 16, passed
+    if low >= 0 and popcount(passed) <= PASSES - 3 and passed >> low & 1 == 0 and either >> low + PASSES & 3 == 0 and not crowded:
+        return ALL & ~(uint32(3) << low) | uint32(low + 1) << 16
     else:
-        passed = passed & ALL >> 1 if passed == ALL else passed
-        return passed, passed
-
-
-@prism("device")
-@requires(block[1], thread[1])
-@template(PASSES=constexpr(int))
-def passed_of(moved: ptr(const(uint32)) @ grid[1], window: int32 @ block[1]) -> uint32 @ block[1]:
-    """What `sample_windows` has found, of `digits_before_windows`; `window` below 0: passes are made where windows have failed."""
-    if window > 0:
-        return moved[3] if moved[0] != 0 else moved[2]
-    else:
-        return moved[3] if moved[1] != 0 else (1 << PASSES) - 1
+        return passed & ALL >> 1 if passed == ALL else passed
 
 
 @prism("device")

@@ -5,14 +5,13 @@ digit occurs in it. When all have, each adds up what the tiles have, and writes 
 """
 
 from prism.lang import (
-    attr, block, claim, const, constexpr, dtype, grid, group, id, int32, load_vector, may_alias, partition, prism, ptr, requires,
-    shared, shuffle, split, template, thread, uint16, uint32, vector,
+    attr, block, const, constexpr, dtype, grid, group, id, int32, load_vector, may_alias, partition, prism, ptr, requires,
+    shared, shuffle, template, thread, uint16, uint32, vector,
 )
 from prism.kernels.sort.cluster import load_row
 from prism.kernels.sort.order import INTEGER
 from prism.kernels.sort.parts import GIVEN, NONE, POSITIONS, write_digits, write_in_order, write_positions
 from prism.kernels.sort.ranking import count_tile, rank_tile
-from prism.kernels.sort.windows import LOCAL_BITS, sort_window
 from prism.lib.thread import operators
 
 
@@ -113,9 +112,9 @@ def move_resident(
     keys: K[ITEMS] @ thread[1], items: V[NUMBER] @ thread[1], held: uint32[2] @ thread[1], kept: uint32[8] @ thread[1],
     numbers: ptr(uint32) @ grid[1], y: ptr(K) @ block[1], values: ptr(V) @ block[1], positions: ptr(VO) @ block[1],
     tile: int32 @ block[1], tiles: int32 @ grid[1], n: int32 @ block[1], shift: int32 @ block[1], flip: K @ block[1],
-    lowest: K @ block[1], often: int32 @ block[1], slowly: bool @ block[1], last: bool @ block[1], begins: uint32[1] @ thread[1],
+    lowest: K @ block[1], often: int32 @ block[1], slowly: bool @ block[1], last: bool @ block[1],
 ):
-    """Write the block's tile where its digits belong; `begins[0]` becomes where digit `t` does. `last`: results are written."""
+    """Write the block's tile where its digits belong. `last`: results are written."""
     TILE: constexpr(int) = THREADS * ITEMS
     MANY: constexpr(int) = TILE if VALUES != NONE else 1
     AHEAD: constexpr(int) = 4 if THREADS <= 256 or ITEMS <= 8 else 2  # of many elements a thread, registers are few
@@ -129,7 +128,6 @@ def move_resident(
     starts: uint32[1] @ thread[1]
     starts[0] = found[0]
     block.scan(starts, 0, WIDTH=1, OP=operators.add, EXCLUSIVE=True)
-    begins[0] = starts[0]
     with partition(targets, thread[1], offset=t) as own, group(thread[1]):
         if t < 256:
             own[0] = starts[0] + found[1] - held[1]
@@ -159,84 +157,10 @@ def move_resident(
     write_in_order(sorted, beside, ids, many, shift, lowest, slowly, KIND=KIND, VALUES=VALUES, THREADS=THREADS, WRITE=write)
 
 
-@prism("device")
-@requires(thread[1])
-def windows_each(tiles: int32 @ thread[1]) -> int32 @ thread[1]:
-    """How many digits a window has, as a power of two: there are as many windows as tiles, or up to twice as many."""
-    level: int32 = 0
-    for next in range(1, 9):
-        if 256 >> next >= tiles:
-            level = next
-    return level
-
-
-@prism("device")
-@requires(block[1], thread[32])
-def bounds_of_digits(begins: uint32[1] @ thread[1], n: int32 @ block[1], bounds: ptr(uint32) @ block[1]):
-    """Write where digits begin, and the last one ends."""
-    t: int32 @ thread[1] = id()
-    with partition(bounds, thread[1], offset=t) as own, group(thread[1]):
-        if t < 256:
-            own[0] = begins[0]
-            if t == 255:
-                own[1] = uint32(n)
-
-
-@prism("device")
-@requires(block[1], thread[32])
-@template(MOST=constexpr(int))
-def windows_crowded(begins: uint32[1] @ thread[1], n: int32 @ block[1], level: int32 @ block[1]) -> bool @ block[1]:
-    """Whether a window of `1 << level` digits has more than `MOST` elements."""
-    bounds: shared(uint32[257])
-    t: int32 @ thread[1] = id()
-    bounds_of_digits(begins, n, bounds)
-    much: bool @ thread[1] = False
-    with group(thread[1]):
-        if t < 256 >> level:
-            much = bounds[(t + 1) << level] - bounds[t << level] > MOST
-    return block.any(much)
-
-
-@prism("device")
-@requires(block[1], thread[THREADS])
-@template(K=dtype, ITEMS=constexpr(int), KIND=constexpr(int), THREADS=constexpr(int), BATCH=constexpr(int))
-def sort_digits_windows(
-    x: ptr(const(K)) @ grid[1], y: ptr(K) @ block[1], begins: uint32[1] @ thread[1], tile: int32 @ block[1],
-    tiles: int32 @ grid[1], n: int32 @ block[1], level: int32 @ block[1], flip: K @ block[1], lowest: K @ block[1],
-):
-    """Sort windows of `1 << level` digits, of keys that are in the order of their highest digit, by all bits below."""
-    BITS: constexpr(int) = 8 * K.bytes - 8
-    LOCAL: constexpr(int) = 10  # bits of a digit at most
-    t: int32 @ thread[1] = id()
-    bounds: shared(uint32[257])
-    table: shared(uint32[THREADS // 32 * (33 << LOCAL - 5)])
-    sorted: shared(K[THREADS * ITEMS])
-    nothing: shared(uint32[1])
-    words: K[ITEMS] @ thread[1]
-    bounds_of_digits(begins, n, bounds)
-    bits: int32 @ block[1] = BITS + level
-    passes: int32 @ block[1] = (min(bits, LOCAL_BITS) + LOCAL - 1) / LOCAL
-    width: int32 @ block[1] = (min(bits, LOCAL_BITS) + passes - 1) / passes
-    for one in range(tile, 256 >> level, tiles):
-        start: int32 @ block[1] = int32(bounds[one << level])
-        many: int32 @ block[1] = int32(bounds[(one + 1) << level]) - start
-        rows: int32 @ block[1] = (many + THREADS - 1) / THREADS
-        at: int32 @ thread[1] = t / 32 * 32 * rows + t % 32
-        mine: int32 @ thread[1] = max(min((many - at + 31) / 32, rows), 0)
-        with group(thread[1]):
-            for k in range(ITEMS):
-                words[k] = x[start + at + 32 * k] if k < rows and 32 * k < many - at else ~K(0)
-        with partition(y, block[1], offset=start, races="none") as result:
-            sort_window(
-                words, table, sorted, nothing, result, nothing, nothing, rows, mine, many, 0, max(bits - passes * width, 0),
-                width, passes, flip, lowest, VO=uint32, KIND=KIND, VALUES=NONE, THREADS=THREADS, BATCH=BATCH,
-            )
-
-
 @prism("global")
 @template(
     K=dtype, V=dtype, VO=dtype, KIND=constexpr(int), VALUES=constexpr(int), THREADS=constexpr(int), ITEMS=constexpr(int),
-    BATCH=constexpr(int), WINDOWS=constexpr(bool),
+    BATCH=constexpr(int),
 )
 @requires(grid[1], block[1], thread[THREADS], cooperative=True)
 @attr("__launch_bounds__(THREADS, 1)")
@@ -272,91 +196,57 @@ def sort_resident(
     often: int32 @ block[1] = -1
     with group(block[1]):
         load_row(x, given, keys, items, place, n, flip, lowest, KIND=KIND, VALUES=VALUES)
-    begins: uint32[1] @ thread[1]
-    begins[0] = 0
-    done: uint32 @ grid[1] = 0
-    if WINDOWS:
-        TOP: constexpr(int) = 8 * K.bytes - 8
-        level: int32 @ grid[1] = windows_each(tiles)
-        with partition(numbers, block[1], offset=b * (128 * K.bytes)) as own, group(block[1]):
-            slowly, often = count_resident(keys, own, held, kept, TOP, flip, lowest, KIND=KIND, THREADS=THREADS)
-        with (
-            partition(spare, block[1], offset=lambda place: place, races="none") as result,
-            partition(value_spare, block[1], offset=lambda place: place, races="none") as value_result,
-            partition(positions, block[1], offset=lambda place: place, races="none") as position_result,
-            group(block[1]),
-        ):
-            move_resident(
-                keys, items, held, kept, numbers, result, value_result, position_result, b, tiles, n, TOP, flip, lowest, often,
-                slowly, False, begins, KIND=KIND, VALUES=VALUES, THREADS=THREADS, BATCH=BATCH,
-            )
-        with partition(numbers, block[1], offset=128 * K.bytes * tiles, races="none") as mark, group(block[1]):
-            crowded: bool @ block[1] = windows_crowded(begins, n, level, MOST=2 * TILE)
-            if b == 0:
-                with claim(mark, thread[1]) as own:
-                    match split(thread):
-                        case 1:
-                            own[0] = 0 if crowded else 1
-        done = numbers[128 * K.bytes * tiles]
-        if done != 0:
-            with partition(y, block[1], offset=lambda place: place, races="none") as result, group(block[1]):
-                sort_digits_windows(
-                    spare, result, begins, b, tiles, n, level, flip, lowest, K=K, ITEMS=2 * ITEMS, KIND=KIND, THREADS=THREADS,
-                    BATCH=BATCH,
-                )
-    if done == 0:
-        with partition(numbers, block[1], offset=b * (128 * K.bytes)) as own, group(block[1]):
-            slowly, often = count_resident(keys, own, held, kept, 0, flip, lowest, KIND=KIND, THREADS=THREADS)
-        for shift in range(0, 8 * K.bytes, 16):
-            if K.bytes > 1:
-                with (
-                    partition(spare, block[1], offset=lambda place: place, races="none") as result,
-                    partition(value_spare, block[1], offset=lambda place: place, races="none") as value_result,
-                    partition(positions, block[1], offset=lambda place: place, races="none") as position_result,
-                    group(block[1]),
-                ):
-                    move_resident(
-                        keys, items, held, kept, numbers, result, value_result, position_result, b, tiles, n, shift, flip, lowest,
-                        often, slowly, False, begins, KIND=KIND, VALUES=VALUES, THREADS=THREADS, BATCH=BATCH,
-                    )
-                with group(thread[1]):
-                    for k in range(ITEMS):
-                        there: bool = 32 * k < n - place
-                        keys[k] = spare[place + 32 * k] if there else ~K(0)  # behind all others
-                        if VALUES != NONE:
-                            items[k] = value_spare[place + 32 * k] if there else ~V(0)  # here too
-                with partition(numbers, block[1], offset=b * (128 * K.bytes)) as own, group(block[1]):
-                    slowly, often = count_resident(
-                        keys, own, held, kept, shift + 8, flip, lowest, KIND=KIND, THREADS=THREADS,
-                    )
+    with partition(numbers, block[1], offset=b * (128 * K.bytes)) as own, group(block[1]):
+        slowly, often = count_resident(keys, own, held, kept, 0, flip, lowest, KIND=KIND, THREADS=THREADS)
+    for shift in range(0, 8 * K.bytes, 16):
+        if K.bytes > 1:
             with (
-                partition(y, block[1], offset=lambda place: place, races="none") as result,
-                partition(values, block[1], offset=lambda place: place, races="none") as value_result,
+                partition(spare, block[1], offset=lambda place: place, races="none") as result,
+                partition(value_spare, block[1], offset=lambda place: place, races="none") as value_result,
                 partition(positions, block[1], offset=lambda place: place, races="none") as position_result,
                 group(block[1]),
             ):
                 move_resident(
-                    keys, items, held, kept, numbers, result, value_result, position_result, b, tiles, n,
-                    shift + 8 if K.bytes > 1 else 0, flip, lowest, often, slowly, shift == last, begins, KIND=KIND,
-                    VALUES=VALUES, THREADS=THREADS, BATCH=BATCH,
+                    keys, items, held, kept, numbers, result, value_result, position_result, b, tiles, n, shift, flip, lowest,
+                    often, slowly, False, KIND=KIND, VALUES=VALUES, THREADS=THREADS, BATCH=BATCH,
                 )
-            if shift == last:
-                break
             with group(thread[1]):
                 for k in range(ITEMS):
                     there: bool = 32 * k < n - place
-                    keys[k] = y[place + 32 * k] if there else ~K(0)  # behind all others
+                    keys[k] = spare[place + 32 * k] if there else ~K(0)  # behind all others
                     if VALUES != NONE:
-                        items[k] = values[place + 32 * k] if there else ~V(0)  # here too
+                        items[k] = value_spare[place + 32 * k] if there else ~V(0)  # here too
             with partition(numbers, block[1], offset=b * (128 * K.bytes)) as own, group(block[1]):
                 slowly, often = count_resident(
-                    keys, own, held, kept, shift + 16, flip, lowest, KIND=KIND, THREADS=THREADS,
+                    keys, own, held, kept, shift + 8, flip, lowest, KIND=KIND, THREADS=THREADS,
                 )
+        with (
+            partition(y, block[1], offset=lambda place: place, races="none") as result,
+            partition(values, block[1], offset=lambda place: place, races="none") as value_result,
+            partition(positions, block[1], offset=lambda place: place, races="none") as position_result,
+            group(block[1]),
+        ):
+            move_resident(
+                keys, items, held, kept, numbers, result, value_result, position_result, b, tiles, n,
+                shift + 8 if K.bytes > 1 else 0, flip, lowest, often, slowly, shift == last, KIND=KIND, VALUES=VALUES,
+                THREADS=THREADS, BATCH=BATCH,
+            )
+        if shift == last:
+            break
+        with group(thread[1]):
+            for k in range(ITEMS):
+                there: bool = 32 * k < n - place
+                keys[k] = y[place + 32 * k] if there else ~K(0)  # behind all others
+                if VALUES != NONE:
+                    items[k] = values[place + 32 * k] if there else ~V(0)  # here too
+        with partition(numbers, block[1], offset=b * (128 * K.bytes)) as own, group(block[1]):
+            slowly, often = count_resident(
+                keys, own, held, kept, shift + 16, flip, lowest, KIND=KIND, THREADS=THREADS,
+            )
 
 
 EXAMPLES = {
     "sort_resident": {
         "K": "uint32", "V": "uint32", "VO": "int64", "KIND": INTEGER, "VALUES": NONE, "THREADS": 512, "ITEMS": 16, "BATCH": 4,
-        "WINDOWS": True,
     },
 }

@@ -6,19 +6,19 @@ keys are so, and where one window turns out to have more elements than a block h
 """
 
 from prism.lang import (
-    atomic_add, atomic_max, atomic_or, attr, block, broadcast, claim, const, constexpr, count, dtype, first_set, grid, group, id, int32,
+    atomic_add, atomic_max, atomic_or, attr, block, broadcast, const, constexpr, count, dtype, first_set, grid, group, id, int32,
     int64, match_any, partition, popcount, prism, ptr, requires, shared, split, template, thread, uint32,
 )
 from prism.kernels.sort.configurations import GROUPS
 from prism.kernels.sort.order import INTEGER, decode, encode
 from prism.kernels.sort.parts import GIVEN, NONE, POSITIONS
-from prism.kernels.sort.ranking import digits_before_windows, passed_of, rank_in_order
+from prism.kernels.sort.ranking import digits_before_windows, rank_in_order
 from prism.lib.thread import operators
 
 LEVELS = 6
 """Windows have 1, 2, 4 ... 32 groups."""
-SAMPLED, MOST_SAMPLES = 512, 28
-"""One key of so many is looked at. Of 4096, that a window has of uniform keys, 8 are; more than 28 are met once in 10^8."""
+SAMPLED, MOST_SAMPLES = 256, 42
+"""One key of so many is looked at. Of 4096, that a window has of uniform keys, 16 are; more than 42 are met once in 10^8."""
 PLACE_BITS = 13
 """What tells where an element stood in its window."""
 LOCAL_BITS = 30
@@ -30,13 +30,12 @@ LOCAL_BITS = 30
 @requires(grid[1], block[1], thread[256])
 def sample_windows(
     x: ptr(const(K)) @ grid[1], counts: ptr(const(C)) @ grid[1], samples: ptr(uint32) @ grid[1], crowded: ptr(uint32) @ grid[1],
-    words: ptr(uint32) @ grid[1], n: int64 @ grid[1], window: int32 @ grid[1], flip: K @ grid[1], lowest: K @ grid[1],
+    n: int64 @ grid[1], window: int32 @ grid[1], flip: K @ grid[1], lowest: K @ grid[1],
 ):
     """Put 1 into `crowded[0]` where very many of the `n` elements of `x` share their two highest digits.
 
     Perspective: grid, of any number of blocks of 256 threads.
     Shapes:      `x`, `counts`: as of `sort_digit`. `samples`: `GROUPS` words, and `crowded`: one; 0 before.
-                 `words` become what `digits_before_windows` says.
     Cost:        one read of `SAMPLED` elements.
     Test:        tests/kernels/test_sort_windows.py
     """
@@ -44,17 +43,8 @@ def sample_windows(
     warps: int64 @ grid[1] = count(thread[32])
     number: int64 @ grid[1] = n / SAMPLED
     low: int32 @ block[1] = -1
-    passed: uint32 @ block[1] = 0
-    otherwise: uint32 @ block[1] = 0
-    with partition(words, block[1], races="none") as found, group(block[1]):
-        passed, otherwise = digits_before_windows(counts, n, window, PASSES=K.bytes)
-        low = int32(passed >> 16) - 1
-        if b == 0:
-            with claim(found, thread[1]) as own:
-                match split(thread):
-                    case 1:
-                        own[0] = passed
-                        own[1] = otherwise
+    with group(block[1]):
+        low = int32(digits_before_windows(counts, n, window, False, PASSES=K.bytes) >> 16) - 1
         if low >= 0:
             w: int32 @ thread[32] = id()
             lane: int32 @ thread[1] = id() % 32
@@ -64,7 +54,7 @@ def sample_windows(
                     together: int32 @ thread[1] = -1
                     with group(thread[1]):
                         if place < number:
-                            key: K = encode(x[place * SAMPLED + (place * 293 & SAMPLED - 1)], flip, lowest, KIND=KIND)
+                            key: K = encode(x[place * SAMPLED + (place * 149 & SAMPLED - 1)], flip, lowest, KIND=KIND)
                             together = int32(key >> 8 * low) & GROUPS - 1
                     peers: uint32 @ thread[1] = match_any(together)
                     with group(thread[1]):
@@ -92,7 +82,8 @@ def find_windows(
     b: int32 @ block[1] = id()
     with partition(bounds, block[1], offset=b * 256) as own_bounds, group(block[1]):
         low: int32 @ block[1] = -1
-        low = int32(passed_of(moved, window, PASSES=K.bytes) >> 16) - 1
+        crowded: bool @ block[1] = moved[0] != 0
+        low = int32(digits_before_windows(counts, n, window, crowded, PASSES=K.bytes) >> 16) - 1
         if low >= 0:
             t: int32 @ thread[1] = id()
             here: shared(C[257])
@@ -106,15 +97,11 @@ def find_windows(
                 at: C = start
                 behind: C = end if t > 0 else start
                 while at < behind:
-                    quarter: C = (behind - at) / 4
                     middle: C = at + (behind - at) / 2
-                    one: int32 = int32(y[int64(at + quarter)] >> 8 * low) & 255  # three reads are under way at once
-                    two: int32 = int32(y[int64(middle)] >> 8 * low) & 255
-                    three: int32 = int32(y[int64(middle + quarter)] >> 8 * low) & 255
-                    first: C = at
-                    at = middle + quarter + 1 if three < t else middle + 1 if two < t else at + quarter + 1 if one < t else at
-                    if three >= t:
-                        behind = middle + quarter if two < t else middle if one < t else first + quarter
+                    if int32(y[int64(middle)] >> 8 * low) & 255 < t:
+                        at = middle + 1
+                    else:
+                        behind = middle
                 own[0] = at
                 mine[0] = at
                 if t == 255:
@@ -367,7 +354,8 @@ def sort_window(
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
 def sort_windows(
-    y: ptr(K) @ grid[1], values: ptr(V) @ grid[1], positions: ptr(VO) @ grid[1], bounds: ptr(const(C)) @ grid[1], largest: ptr(const(uint32)) @ grid[1], moved: ptr(const(uint32)) @ grid[1],
+    y: ptr(K) @ grid[1], values: ptr(V) @ grid[1], positions: ptr(VO) @ grid[1], counts: ptr(const(C)) @ grid[1],
+    bounds: ptr(const(C)) @ grid[1], largest: ptr(const(uint32)) @ grid[1], moved: ptr(const(uint32)) @ grid[1],
     failed: ptr(uint32) @ grid[1], n: int64 @ grid[1], window: int32 @ grid[1], flip: K @ grid[1], lowest: K @ grid[1],
 ):
     """Sort each window by the bits of its keys that passes have not put in order, where it stands.
@@ -391,7 +379,8 @@ def sort_windows(
         group(block[1]),
     ):
         low: int32 @ block[1] = -1
-        low = int32(passed_of(moved, window, PASSES=K.bytes) >> 16) - 1
+        crowded: bool @ block[1] = moved[0] != 0
+        low = int32(digits_before_windows(counts, n, window, crowded, PASSES=K.bytes) >> 16) - 1
         t: int32 @ thread[1] = id()
         if low >= 0 and largest[0] > uint32(window):
             match split(thread):

@@ -10,9 +10,6 @@ from prism.kernels.sort import GIVEN, NONE, POSITIONS
 from prism.kernels.sort_rows import ROOM
 from prism.lib.algorithms.sort_rows.plan import Names
 
-_WINDOWS = (8, 16, 32, 64)
-"""Windows are sorted where a thread has so many bytes of keys, of twice as many: of more there is no room."""
-
 
 def sorts(key: int, value: int, carried: int, n: int, machine: Machine) -> bool:
     """Whether blocks that all run at once sort `n` keys of so many bytes, beside values of so many."""
@@ -30,15 +27,15 @@ def rows(
     Scratch: as many keys, and values where some go along, and 512 bytes a tile and byte of a key; of positions two of each, of 4
     bytes. Results may be what is read.
     """
-    size, windows = size_of(key), carried == NONE and kind == kernels.INTEGER
-    c = kernels.resident_of(size, size_of(value), carried, n, machine.multiprocessors, windows and size == 4)
+    c = kernels.resident_of(size_of(key), size_of(value), carried, n, machine.multiprocessors)
     assert c is not None
     scratch, tiles = Scratch(), -(-n // (c.threads * c.items))
+    size = size_of(key)
     template = {
         "K": key, "V": value, "VO": position, "KIND": kind, "VALUES": carried, "THREADS": c.threads, "ITEMS": c.items,
-        "BATCH": min(c.items, 4), "WINDOWS": windows and size * c.items in _WINDOWS,
+        "BATCH": min(c.items, 4),
     }  # fmt: skip
-    numbers = scratch.take("uint32", 128 * size * tiles + 1)
+    numbers = scratch.take("uint32", 128 * size * tiles)
     spare = scratch.take(key, n)
     value_spare = nothing(value) if carried == NONE else scratch.take(value, n)
     placed = carried == POSITIONS
