@@ -162,7 +162,7 @@ class Block(LevelName):
         Perspective: block, of any number of threads.
         Shapes:      `table`: at least one element, fewer than 2^15; no NaN. `guide`: `CELLS` words.
         Errors:      of a table that is not sorted `thread.search` finds some rank, and reads nothing outside.
-        Returns:     where the first cell begins, and how many there are in a unit: what `thread.search` takes."""
+        Returns:     what is added to a number of cells from 0 on, and how many of them a unit has: what `thread.search` takes."""
 
     @staticmethod
     def heads(items: Any, flags: Any, before: Any, first: Any, *, WIDTH: int, DIFFERENT: Any, T: Any = ..., ITEMS: int = ...) -> Any:
@@ -1272,9 +1272,9 @@ class Thread(LevelName):
         Returns:     `OP(before, items[0], ..., items[valid - 1])`."""
 
     @staticmethod
-    def search(table: Any, guide: Any, values: Any, ranks: Any, first: Any, scale: Any, *, CELLS: int, T: Any = ..., ITEMS: int = ...) -> None:
+    def search(table: Any, guide: Any, values: Any, ranks: Any, offset: Any, scale: Any, *, CELLS: int, T: Any = ..., ITEMS: int = ...) -> None:
         """thread.search(table: ptr(const(T)) @ thread[1], guide: ptr(const(uint32)) @ thread[1],
-            values: T[ITEMS] @ thread[1], ranks: int32[ITEMS] @ thread[1], first: float32 @ thread[1],
+            values: T[ITEMS] @ thread[1], ranks: int32[ITEMS] @ thread[1], offset: float32 @ thread[1],
             scale: float32 @ thread[1], *, CELLS: constexpr(int), T: dtype = ..., ITEMS: constexpr(int) = ...)
 
         Put into `ranks[k]` how many of a sorted table's elements are not larger than `values[k]`: 0 of NaN.
@@ -1282,7 +1282,7 @@ class Thread(LevelName):
         A larger number is in no lower cell, whatever is rounded: so only the elements in a number's own cell are looked at.
 
         Perspective: thread.
-        Shapes:      `table`, in shared memory, and `guide`, `first`, `scale`: as of `block.fill_guide`."""
+        Shapes:      `table`, in shared memory, and `guide`, `offset`, `scale`: as of `block.fill_guide`."""
 
     @staticmethod
     def sort(items: Any, *, LESS: Any, T: Any = ..., ITEMS: int = ...) -> None:
