@@ -147,21 +147,21 @@ def begin_fields(table: ptr(uint32) @ block[1], width: int32 @ block[1]):
     t: int32 @ thread[1] = id()
     each: int32 @ block[1] = max((1 << width) / THREADS, 1)
     mine: int32 @ thread[1] = each if t * each < 1 << width else 0
-    places: int32 @ block[1] = fields(width)
+    span: int32 @ block[1] = fields(width)
     sums: uint32[1] @ thread[1]
     with group(thread[1]):
         sum: uint32 = 0
         for j in range(mine):
             for v in range(WARPS):
-                sum = sum + table[v * places + (t * each + (t * each >> 5)) + j]
+                sum = sum + table[v * span + (t * each + (t * each >> 5)) + j]
         sums[0] = sum
     block.scan(sums, 0, WIDTH=1, OP=operators.add, EXCLUSIVE=True)
     with partition(table, thread[1], offset=t * each + (t * each >> 5), races="none") as own, group(thread[1]):
         at: uint32 = sums[0]
         for j in range(mine):
             for v in range(WARPS):
-                here: uint32 = own[v * places + j]
-                own[v * places + j] = at
+                here: uint32 = own[v * span + j]
+                own[v * span + j] = at
                 at = at + here
 
 
@@ -179,20 +179,20 @@ def sort_field(
     WARPS: constexpr(int) = THREADS // 32
     w: int32 @ thread[32] = id()
     full: int32 @ thread[32] = broadcast(mine, 31)  # so many rows of the warp are full
-    places: int32 @ block[1] = fields(width)
-    block.fill(table, 0, WARPS * places)
+    span: int32 @ block[1] = fields(width)
+    block.fill(table, 0, WARPS * span)
     with group(thread[1]):
         for begin in range(0, ITEMS, BATCH):
             if begin + BATCH <= full:
                 for k in range(BATCH):
-                    atomic_add(table[w * places + field(words[begin + k], shift, width)], 1, scope="block")
+                    atomic_add(table[w * span + field(words[begin + k], shift, width)], 1, scope="block")
             elif begin < rows:
                 for k in range(BATCH):
                     if begin + k < mine:
-                        atomic_add(table[w * places + field(words[begin + k], shift, width)], 1, scope="block")
+                        atomic_add(table[w * span + field(words[begin + k], shift, width)], 1, scope="block")
     begin_fields(table, width, THREADS=THREADS)
     with (
-        partition(table, thread[32], offset=w * places) as own,
+        partition(table, thread[32], offset=w * span) as own,
         partition(sorted, thread[1], offset=lambda rank: rank, races="none") as spot,
         group(thread[32]),
     ):
@@ -414,14 +414,14 @@ def sort_windows(
                     with (
                         partition(all_keys, block[1], offset=start, races="none") as keys,
                         partition(all_values, block[1], offset=start if VALUES != NONE else 0, races="none") as items,
-                        partition(all_positions, block[1], offset=start if VALUES == POSITIONS else 0, races="none") as places,
+                        partition(all_positions, block[1], offset=start if VALUES == POSITIONS else 0, races="none") as placed,
                     ):
                         with group(thread[1]):
                             if VALUES == GIVEN:
                                 upper = keys[0] >> bits << bits
                         load_window(keys, items, words, beside, rows, many, bits, KIND=KIND, VALUES=VALUES, THREADS=THREADS)
                         sort_window(
-                            words, table, sorted, beside, keys, items, places, rows, mine, many, upper, first_bit, digit_bits,
+                            words, table, sorted, beside, keys, items, placed, rows, mine, many, upper, first_bit, digit_bits,
                             many_passes, flip, lowest, KIND=KIND, VALUES=VALUES, THREADS=THREADS, BATCH=BATCH,
                         )
 
