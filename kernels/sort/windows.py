@@ -42,9 +42,8 @@ def sample_windows(
     b: int32 @ block[1] = id()
     warps: int64 @ grid[1] = count(thread[32])
     number: int64 @ grid[1] = n / SAMPLED
-    low: int32 @ block[1] = -1
     with group(block[1]):
-        low = int32(digits_before_windows(counts, n, window, False, PASSES=K.bytes) >> 16) - 1
+        low: int32 @ block[1] = int32(digits_before_windows(counts, n, window, False, PASSES=K.bytes) >> 16) - 1
         if low >= 0:
             w: int32 @ thread[32] = id()
             lane: int32 @ thread[1] = id() % 32
@@ -81,9 +80,8 @@ def find_windows(
     """
     b: int32 @ block[1] = id()
     with partition(bounds, block[1], offset=b * 256) as own_bounds, group(block[1]):
-        low: int32 @ block[1] = -1
         crowded: bool @ block[1] = moved[0] != 0
-        low = int32(digits_before_windows(counts, n, window, crowded, PASSES=K.bytes) >> 16) - 1
+        low: int32 @ block[1] = int32(digits_before_windows(counts, n, window, crowded, PASSES=K.bytes) >> 16) - 1
         if low >= 0:
             t: int32 @ thread[1] = id()
             here: shared(C[257])
@@ -346,6 +344,33 @@ def sort_window(
                 words[k] = sorted[place] if k < rows and place < many else ~K(0)
 
 
+@prism("device")
+@requires(block[1], thread[1])
+@template(K=dtype, VALUES=constexpr(int))
+def level_of(largest: ptr(const(uint32)) @ grid[1], window: int32 @ block[1], low: int32 @ block[1]) -> int32 @ block[1]:
+    """How many groups a window has, as a power of two: as many as none is too full of, and words have bits for."""
+    level: int32 @ block[1] = 0
+    for next in range(1, LEVELS):
+        fits: bool @ block[1] = VALUES == NONE or 8 * low + next + PLACE_BITS <= 8 * K.bytes
+        if fits and largest[next] <= uint32(window):
+            level = next
+    return level
+
+
+@prism("device")
+@requires(block[1], thread[1])
+@template(K=dtype, KIND=constexpr(int))
+def make_numbers(
+    y: ptr(K) @ block[1], n: int64 @ block[1], begin: int64 @ block[1], step: int64 @ block[1], flip: K @ block[1],
+    lowest: K @ block[1],
+):
+    """Make numbers of `n` keys: thread `t` of those from `begin + t` on, `step` apart."""
+    t: int32 @ thread[1] = id()
+    with partition(y, thread[1], offset=lambda place: place, races="none") as own, group(thread[1]):
+        for place in range(begin + t, n, step):
+            own[place] = decode(own[place], flip, lowest, KIND=KIND)
+
+
 @prism("global")
 @template(
     K=dtype, V=dtype, VO=dtype, C=dtype, KIND=constexpr(int), VALUES=constexpr(int), THREADS=constexpr(int),
@@ -363,8 +388,8 @@ def sort_windows(
     Perspective: grid, of any number of blocks of `THREADS` threads.
     Shapes:      `y`, `values`: `n` keys, and what goes along, as passes have left them; they become the results, and of
                  POSITIONS `positions`. `bounds`, `largest`: of `find_windows`. `failed[0]` becomes 1 where a group has more than
-                 `window` elements, `THREADS * ITEMS` at most; all is left as it is then. `BITS`: of a digit within a window, at
-                 least 8.
+                 `window` elements, `THREADS * ITEMS` at most; then keys alone are made numbers as they stand, and no more.
+                 `BITS`: of a digit within a window, at least 8.
     Cost:        a read and a write of an element.
     Test:        tests/kernels/test_sort_windows.py, tests/gpu/test_sort.py
     """
@@ -378,28 +403,21 @@ def sort_windows(
         partition(positions, block[1], offset=lambda place: place, races="none") as all_positions,
         group(block[1]),
     ):
-        low: int32 @ block[1] = -1
         crowded: bool @ block[1] = moved[0] != 0
-        low = int32(digits_before_windows(counts, n, window, crowded, PASSES=K.bytes) >> 16) - 1
+        low: int32 @ block[1] = int32(digits_before_windows(counts, n, window, crowded, PASSES=K.bytes) >> 16) - 1
         t: int32 @ thread[1] = id()
         if low >= 0 and largest[0] > uint32(window):
             match split(thread):
                 case 1:
                     atomic_or(failed[0], 1)
             if VALUES == NONE:  # passes may read them again, where they stand
-                with partition(all_keys, thread[1], offset=lambda place: place, races="none") as own, group(thread[1]):
-                    for place in range(int64(me) * THREADS + t, n, int64(blocks) * THREADS):
-                        own[place] = decode(own[place], flip, lowest, KIND=KIND)
+                make_numbers(all_keys, n, int64(me) * THREADS, int64(blocks) * THREADS, flip, lowest, KIND=KIND)
         elif low >= 0:
             table: shared(uint32[WARPS * (33 << BITS - 5)])
             sorted: shared(K[CAPACITY])
             beside: shared(V[CAPACITY if VALUES != NONE else 1])
             words: K[ITEMS] @ thread[1]
-            level: int32 @ block[1] = 0
-            for next in range(1, LEVELS):
-                fits: bool @ block[1] = VALUES == NONE or 8 * low + next + PLACE_BITS <= 8 * K.bytes
-                if fits and largest[next] <= uint32(window):
-                    level = next
+            level: int32 @ block[1] = level_of(largest, window, low, K=K, VALUES=VALUES)
             bits: int32 @ block[1] = 8 * low + level  # that windows are sorted by
             many_passes: int32 @ block[1] = (min(bits, LOCAL_BITS) + BITS - 1) / BITS
             digit_bits: int32 @ block[1] = (min(bits, LOCAL_BITS) + many_passes - 1) / many_passes
