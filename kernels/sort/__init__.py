@@ -2,8 +2,8 @@
 
 from prism.kernels.sort.cluster import sort_cluster
 from prism.kernels.sort.configurations import (
-    CLUSTER_BLOCKS, COUNTING_KEYS, FILLING, HOST_COUNTING, HOST_LARGE, HOST_SMALL, ZEROS, Configuration, Counting, Shape,
-    cluster_of, configuration_of, configurations, counting, resident_of,
+    CLUSTER_BLOCKS, COUNTING_KEYS, FILLING, GROUPS, HOST_COUNTING, HOST_LARGE, HOST_SMALL, ZEROS, Configuration, Counting, Shape,
+    Window, cluster_of, configuration_of, configurations, counting, resident_of, window_of,
 )
 from prism.kernels.sort.count import count_digits
 from prism.kernels.sort.even import pass_evenly
@@ -13,10 +13,12 @@ from prism.kernels.sort.parts import GIVEN, NONE, POSITIONS
 from prism.kernels.sort.radix import sort_digit
 from prism.kernels.sort.resident import sort_resident
 from prism.kernels.sort.rows import begin_rows
+from prism.kernels.sort.windows import LEVELS, find_windows, sample_windows, sort_windows
 
 __all__ = [
-    "CLUSTER_BLOCKS", "COUNTING_KEYS", "FIELD", "FILLING", "FLOAT", "FLOAT_PAIR", "FLOAT_PLACE", "GIVEN", "HOST_COUNTING",
-    "HOST_LARGE", "HOST_SMALL", "INTEGER", "NONE", "POSITIONS", "ZEROS", "Configuration", "Counting", "Shape",
-    "begin_keys", "begin_rows", "cluster_of", "configuration_of", "configurations", "count_digits", "count_keys", "counting",
-    "fill_keys", "order_zeros", "pass_evenly", "resident_of", "sort_cluster", "sort_digit", "sort_resident",
+    "CLUSTER_BLOCKS", "COUNTING_KEYS", "FIELD", "FILLING", "FLOAT", "FLOAT_PAIR", "FLOAT_PLACE", "GIVEN", "GROUPS",
+    "HOST_COUNTING", "HOST_LARGE", "HOST_SMALL", "INTEGER", "LEVELS", "NONE", "POSITIONS", "ZEROS", "Configuration", "Counting",
+    "Shape", "Window", "begin_keys", "begin_rows", "cluster_of", "configuration_of", "configurations", "count_digits",
+    "count_keys", "counting", "fill_keys", "find_windows", "order_zeros", "pass_evenly", "resident_of", "sample_windows",
+    "sort_cluster", "sort_digit", "sort_resident", "sort_windows", "window_of",
 ]  # fmt: skip

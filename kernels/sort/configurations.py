@@ -143,6 +143,39 @@ def resident_of(key: int, value: int, values: int, n: int, blocks: int) -> Shape
     return None
 
 
+class Window(NamedTuple):
+    """Blocks of `threads` with `items` elements each, at least `blocks` of them a multiprocessor; digits have up to `bits`."""
+
+    threads: int
+    items: int
+    batch: int
+    blocks: int
+    bits: int
+
+    @property
+    def tile(self) -> int:
+        """How many elements a window has at most."""
+        return self.threads * self.items
+
+
+GROUPS = 1 << 16
+"""How many groups of equal digits there are, of the two highest."""
+_FULLEST = 0.93
+"""How full windows may be on average, of uniform keys: 6 standard deviations of 4096 are below the rest."""
+
+
+def window_of(key: int, values: int, n: int) -> Window | None:
+    """Return how windows are held that keys of so many bytes are sorted in; None where a group of them has more.
+
+    Beside values of 4 bytes: 10^8 keys took 2.20 ms with 28 elements a thread in six blocks, 2.43 with 36 in four.
+    """
+    if values == NONE:
+        found = [Window(128, 36, 4, 6, 9) if key == 4 else Window(128, 36, 4, 4, 10)]
+    else:
+        found = [Window(128, 28, 4, 6, 9), Window(128, 36, 4, 4, 9)]
+    return next((one for one in found if n <= _FULLEST * GROUPS * one.tile), None)
+
+
 def counting(key: int, room: int) -> Counting:
     """Return how digits of keys of so many bytes are counted."""
     copies = 32
@@ -152,6 +185,6 @@ def counting(key: int, room: int) -> Counting:
 
 
 __all__ = [
-    "CLUSTER_BLOCKS", "COUNTING_KEYS", "FILLING", "HOST_COUNTING", "HOST_LARGE", "HOST_SMALL", "ZEROS", "Configuration",
-    "Counting", "Shape", "cluster_of", "configuration_of", "configurations", "counting", "resident_of",
+    "CLUSTER_BLOCKS", "COUNTING_KEYS", "FILLING", "GROUPS", "HOST_COUNTING", "HOST_LARGE", "HOST_SMALL", "ZEROS", "Configuration",
+    "Counting", "Shape", "Window", "cluster_of", "configuration_of", "configurations", "counting", "resident_of", "window_of",
 ]  # fmt: skip

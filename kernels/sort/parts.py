@@ -120,6 +120,7 @@ def write_digits(
     tile: ptr(const(K)) @ block[1], values: ptr(const(V)) @ block[1], ids: ptr(const(uint16)) @ block[1],
     targets: ptr(const(C)) @ block[1], y: ptr(K) @ block[1], value_y: ptr(V) @ block[1], many: int32 @ block[1],
     shift: int32 @ block[1], flip: K @ block[1], lowest: K @ block[1], last: bool @ block[1], sure: bool @ block[1] = False,
+    low: int32 @ block[1] = -1,
 ) -> bool @ block[1]:
     """Write the `many` elements of a tile where their digits belong; say whether two of them stand in the wrong order.
 
@@ -139,7 +140,7 @@ def write_digits(
             spots: C[BATCH]
             here: int32 = begin * THREADS + t
             found: bool = load_ordered(
-                tile, values, ids, keys, items, here, shift, lowest, sure, KIND=KIND, VALUES=VALUES, THREADS=THREADS,
+                tile, values, ids, keys, items, here, shift, lowest, sure, low, KIND=KIND, VALUES=VALUES, THREADS=THREADS,
             )
             wrong = found or wrong
             for k in range(BATCH):
@@ -196,7 +197,7 @@ def write_tile(
     tile: ptr(const(K)) @ block[1], beside: ptr(const(V)) @ block[1], ids: ptr(const(uint16)) @ block[1],
     targets: ptr(const(C)) @ block[1], spare: ptr(K) @ block[1], value_spare: ptr(V) @ block[1], y: ptr(K) @ block[1],
     values: ptr(V) @ block[1], positions: ptr(VO) @ block[1], many: int32 @ block[1], shift: int32 @ block[1],
-    flip: K @ block[1], lowest: K @ block[1], behind: int32 @ block[1], sure: bool @ block[1],
+    flip: K @ block[1], lowest: K @ block[1], behind: int32 @ block[1], sure: bool @ block[1], low: int32 @ block[1],
 ) -> bool @ block[1]:
     """Write the `many` elements of a tile as `write_digits` does, to where the pass behind finds them; the last one: results.
 
@@ -205,17 +206,17 @@ def write_tile(
     wrong: bool @ block[1] = False
     if behind % 2 == 1:
         wrong = write_digits(
-            tile, beside, ids, targets, spare, value_spare, many, shift, flip, lowest, False, sure, KIND=KIND, VALUES=VALUES,
+            tile, beside, ids, targets, spare, value_spare, many, shift, flip, lowest, False, sure, low, KIND=KIND, VALUES=VALUES,
             THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH,
         )
     elif VALUES != POSITIONS:
         wrong = write_digits(
-            tile, beside, ids, targets, y, values, many, shift, flip, lowest, behind == 0, sure, KIND=KIND, VALUES=VALUES,
-            THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH,
+            tile, beside, ids, targets, y, values, many, shift, flip, lowest, behind == 0 and low < 0, sure, low, KIND=KIND,
+            VALUES=VALUES, THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH,
         )
-    elif behind > 0:
+    elif behind > 0 or low >= 0:
         wrong = write_digits(
-            tile, beside, ids, targets, y, values, many, shift, flip, lowest, False, sure, KIND=KIND, VALUES=VALUES,
+            tile, beside, ids, targets, y, values, many, shift, flip, lowest, False, sure, low, KIND=KIND, VALUES=VALUES,
             THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH,
         )
     else:
@@ -227,11 +228,20 @@ def write_tile(
 
 @prism("device")
 @requires(thread[1])
+@template(K=dtype)
+def moved_bits(shift: int32 @ thread[1], low: int32 @ thread[1]) -> K @ thread[1]:
+    """The bits of a key by which elements stand in order after the pass of bits `shift` and up: those from digit `low` on."""
+    below: K = ~K(0) << 8 * max(low, 0)
+    return ~K(0) >> (8 * K.bytes - 8 - shift) & below
+
+
+@prism("device")
+@requires(thread[1])
 @template(K=dtype, V=dtype, KIND=constexpr(int), VALUES=constexpr(int), THREADS=constexpr(int), BATCH=constexpr(int))
 def load_ordered(
     tile: ptr(const(K)) @ thread[1], values: ptr(const(V)) @ thread[1], ids: ptr(const(uint16)) @ thread[1],
     keys: K[BATCH] @ thread[1], items: V[BATCH] @ thread[1], at: int32 @ thread[1], shift: int32 @ thread[1],
-    lowest: K @ thread[1], sure: bool @ thread[1] = False,
+    lowest: K @ thread[1], sure: bool @ thread[1] = False, low: int32 @ thread[1] = -1,
 ) -> bool @ thread[1]:
     """Load elements `at`, `at + THREADS` ... of a tile; say whether one stands in the wrong order with the one before it.
 
@@ -242,7 +252,7 @@ def load_ordered(
     """
     before: K[BATCH]
     wrong: bool = False
-    mask: K = ~K(0) >> (8 * K.bytes - 8 - shift)
+    mask: K = moved_bits(shift, low, K=K)
     for k in range(BATCH):
         keys[k] = tile[at + k * THREADS]
         if VALUES != NONE:
@@ -278,7 +288,7 @@ def load_ordered(
 @template(K=dtype, V=dtype, KIND=constexpr(int), VALUES=constexpr(int))
 def mend(
     tile: ptr(K) @ block[1], values: ptr(V) @ block[1], ids: ptr(uint16) @ block[1], many: int32 @ block[1],
-    shift: int32 @ block[1], lowest: K @ block[1],
+    shift: int32 @ block[1], lowest: K @ block[1], low: int32 @ block[1] = -1,
 ):
     """Let neighbours that stand in the wrong order change targets: pairs that begin at even targets, and then all others.
 
@@ -286,7 +296,7 @@ def mend(
     """
     t: int32 @ thread[1] = id()
     threads: int32 @ block[1] = count(thread[1])
-    mask: K @ block[1] = ~K(0) >> (8 * K.bytes - 8 - shift)
+    mask: K @ block[1] = moved_bits(shift, low, K=K)
     for odd in range(2):
         with (
             partition(tile, thread[1], offset=2 * t + odd) as pair,
@@ -321,7 +331,7 @@ def mend(
 @template(K=dtype, V=dtype, KIND=constexpr(int), VALUES=constexpr(int), THREADS=constexpr(int), WRITE=function)
 def write_in_order(
     tile: ptr(K) @ block[1], values: ptr(V) @ block[1], ids: ptr(uint16) @ block[1], many: int32 @ block[1],
-    shift: int32 @ block[1], lowest: K @ block[1], sure: bool @ block[1],
+    shift: int32 @ block[1], lowest: K @ block[1], sure: bool @ block[1], low: int32 @ block[1] = -1,
 ):
     """Write a tile by `WRITE`, and mend it, until it is in order. `sure`: it is at once.
 
@@ -333,4 +343,4 @@ def write_in_order(
         calls = calls + 1
         if not wrong or sure or calls == _MOST_CALLS:
             break
-        mend(tile, values, ids, many, shift, lowest, KIND=KIND, VALUES=VALUES)
+        mend(tile, values, ids, many, shift, lowest, low, KIND=KIND, VALUES=VALUES)

@@ -14,7 +14,7 @@ from prism.lang import (
 )
 from prism.kernels.sort.order import INTEGER, encode
 from prism.kernels.sort.parts import GIVEN, NONE, POSITIONS, fetch_tile, within_row, write_in_order, write_tile
-from prism.kernels.sort.ranking import count_tile, digits_passed, not_moved, rank_tile
+from prism.kernels.sort.ranking import count_tile, digits_before_windows, digits_passed, not_moved, rank_tile
 from prism.lib.thread import extent, operators
 
 
@@ -31,6 +31,7 @@ def sort_digit(
     value_spare: ptr(V) @ grid[1], values: ptr(V) @ grid[1], positions: ptr(VO) @ grid[1], counts: ptr(const(C)) @ grid[1],
     n: int64 @ grid[1], step: int32 @ grid[1], flip: K @ grid[1], lowest: K @ grid[1], words: ptr(mailbox(C)) @ grid[1],
     capacity: uint32 @ grid[1], control: ptr(uint64) @ grid[1], rows: int32 @ grid[1], moved: ptr(const(uint32)) @ grid[1],
+    window: int32 @ grid[1],
 ):
     """Put `n` elements in the order of digit `step` of their keys, of 8 bits; the last pass of all has sorted them into `y`.
 
@@ -67,10 +68,18 @@ def sort_digit(
     ):
         t: int32 @ thread[1] = id()
         passed: uint32 @ block[1] = 0
+        low: int32 @ block[1] = -1  # the lowest digit of those that are moved before windows are sorted
         if ROWS:
             passed = not_moved(moved, PASSES=K.bytes)
-        else:
+        elif window > 0:
+            crowded: bool @ block[1] = moved[0] != 0
+            passed = digits_before_windows(counts, n, window, crowded, PASSES=K.bytes)
+            low = int32(passed >> 16) - 1
+            passed = passed & (1 << K.bytes) - 1
+        elif window == 0 or moved[1] != 0:
             passed = digits_passed(counts, n, PASSES=K.bytes)
+        else:
+            passed = (1 << K.bytes) - 1
         first: bool @ block[1] = passed & (uint32(1) << step) - 1 == (uint32(1) << step) - 1  # nothing has been moved so far
         behind: int32 @ block[1] = K.bytes - 1 - step - int32(popcount(passed >> step + 1))  # how many passes will move something
         if (passed >> step & 1) == 0:
@@ -152,11 +161,12 @@ def sort_digit(
                     ) -> bool @ block[1]:
                         return write_tile(
                             keys_of, values_of, ids_of, targets, spare_keys, spare_values, y_keys, y_values, result, many, shift,
-                            flip, lowest, behind, in_order, KIND=KIND, VALUES=VALUES, THREADS=THREADS, ITEMS=ITEMS, BATCH=BATCH,
+                            flip, lowest, behind, in_order, low, KIND=KIND, VALUES=VALUES, THREADS=THREADS, ITEMS=ITEMS,
+                            BATCH=BATCH,
                         )
 
                     write_in_order(
-                        part, value_part, id_part, many, shift, lowest, in_order, KIND=KIND, VALUES=VALUES, THREADS=THREADS,
+                        part, value_part, id_part, many, shift, lowest, in_order, low, KIND=KIND, VALUES=VALUES, THREADS=THREADS,
                         WRITE=write,
                     )
 

@@ -1,7 +1,7 @@
 """How a tile is put in the order of a digit: its digits counted, and elements ranked, in shared memory."""
 
 from prism.lang import (
-    atomic_add, atomic_max, ballot, block, broadcast, const, constexpr, dtype, first_set, grid, group, id, int32, int64,
+    atomic_add, atomic_max, ballot, block, broadcast, const, constexpr, count, dtype, first_set, grid, group, id, int32, int64,
     match_any, partition, popcount, prism, ptr, requires, shuffle, template, thread, uint16, uint32,
 )
 from prism.kernels.sort.order import FLOAT, digit, minus_zero
@@ -23,6 +23,39 @@ def digits_passed(counts: ptr(const(C)) @ grid[1], n: int64 @ block[1]) -> uint3
                 shared_by_all = shared_by_all | uint32(1 if int64(counts[p * 256 + t]) == n else 0) << p
     passed: uint32 @ block[1] = block.reduce(shared_by_all, OP=operators.bitwise_or)
     return passed & ALL >> 1 if passed == ALL else passed
+
+
+@prism("device")
+@requires(block[1], thread[32])
+@template(C=dtype, PASSES=constexpr(int))
+def digits_before_windows(
+    counts: ptr(const(C)) @ grid[1], n: int64 @ block[1], window: int32 @ block[1], crowded: bool @ block[1],
+) -> uint32 @ block[1]:
+    """The passes, as bits, that are passed over where `sort_windows` may follow; from bit 16 on the lower of its digits, and 1.
+
+    That is 0 where it does not follow: where the digits in which keys differ are few, or not side by side, or 256 windows of
+    `window` elements would be too few for those of one digit, or that is known of some other ones: `crowded`.
+    """
+    ALL: constexpr(int) = (1 << PASSES) - 1
+    t: int32 @ thread[1] = id()
+    threads: int32 @ block[1] = count(thread[1])
+    found: uint32 @ thread[1] = 0
+    with group(thread[1]):
+        for d in range(t, 256, threads):
+            for p in range(PASSES):
+                number: int64 = int64(counts[p * 256 + d])
+                full: uint32 = 1 if number > int64(window) * 256 else 0
+                found = found | uint32(1 if number == n else 0) << p | full << p + PASSES
+    either: uint32 @ block[1] = block.reduce(found, OP=operators.bitwise_or)
+    passed: uint32 @ block[1] = either & ALL
+    low: int32 @ block[1] = -1
+    for p in range(1, PASSES):
+        if passed >> p & 1 == 0:
+            low = p - 1
+    if low >= 0 and popcount(passed) <= PASSES - 3 and passed >> low & 1 == 0 and either >> low + PASSES & 3 == 0 and not crowded:
+        return ALL & ~(uint32(3) << low) | uint32(low + 1) << 16
+    else:
+        return passed & ALL >> 1 if passed == ALL else passed
 
 
 @prism("device")

@@ -97,6 +97,29 @@ def test_data_of_all_kinds(dtype: str, kind: str) -> None:
         assert bool((x[lib.argsort(x, descending=True)] == cupy.sort(x)[::-1]).all())
 
 
+@pytest.mark.parametrize("kind", ["uniform", "lump", "twice", "lowest", "narrow"])
+@pytest.mark.parametrize(("dtype", "n"), [("int64", (1 << 24) + 77), ("uint32", (1 << 27) + 77)])
+def test_by_windows(dtype: str, n: int, kind: str) -> None:
+    """Windows that are full, or too full, or whose keys are equal, or differ in their lowest bits alone; with values."""
+    x = data(dtype, n, "uniform")
+    bits, size = x.view(f"uint{8 * x.itemsize}"), 8 * x.itemsize
+    if kind == "lump":
+        bits[5000:25000:2] = bits[5000:25000:2] >> 17 | bits[0] >> size - 16 << size - 16
+    elif kind == "twice":
+        bits[1::2] = bits[:-1:2]
+    elif kind == "lowest":
+        bits[:] = bits >> size - 20 << size - 20 | bits & 3
+    elif kind == "narrow":
+        bits[:] = bits & (1 << 25) - 1
+    wanted = cupy.sort(x)
+    assert bool((lib.sort(x) == wanted).all()) and bool((lib.sort(x, descending=True) == wanted[::-1]).all())
+    if size == 32:
+        x = x[: (1 << 24) + 77]
+        keys, values = lib.sort_by_key(x, cupy.arange(x.size, dtype=np.uint32))
+        order = cupy.argsort(x)  # stable
+        assert bool((values == order).all()) and bool((keys == x[order]).all())
+
+
 @pytest.mark.parametrize(
     ("dtype", "rows", "n"),
     [("int32", 3, 200_001), ("float32", 40, 1 << 17), ("float16", 33, 140_000), ("int64", 5, 400_003)],

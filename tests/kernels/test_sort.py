@@ -88,6 +88,7 @@ def sort(
             control,
             1,
             none,
+            0,
         )
         one = mutant or program(keys.type, keys.kind, mode, ahead=ahead)
         run(one, blocks, 256, arguments, check=True, schedule=schedule, seed=seed)

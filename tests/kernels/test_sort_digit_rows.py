@@ -41,7 +41,7 @@ def sort(x, mode: int, *, even: bool = False, blocks: int = 2, schedule: str = "
     begin(counts, moved, n, even)
     arrays = (given, spare, y, along, beside, values, places, counts.reshape(-1), n)
     for step in range(keys.size):
-        arguments = (*arrays, step, *order, words, len(words), control, rows, moved)
+        arguments = (*arrays, step, *order, words, len(words), control, rows, moved, 0)
         run(program(keys.type, keys.kind, mode, rows), blocks, 256, arguments, **how)
     found = {NONE: y.view(x.dtype), POSITIONS: places, GIVEN: (y.view(x.dtype), values)}[mode]
     return found, int(moved[0])

@@ -11,7 +11,7 @@ from prism.kernels import sort as kernels
 from prism.kernels.sort import GIVEN, NONE, POSITIONS
 from prism.kernels.sort_rows import ROOM
 from prism.lib.algorithms.scan.plan import words_for
-from prism.lib.algorithms.sort import cluster, fill, resident
+from prism.lib.algorithms.sort import cluster, fill, resident, windows
 from prism.lib.algorithms.sort.fill import CONTROL
 from prism.lib.algorithms.sort_rows import plan as by_rows
 from prism.lib.algorithms.sort_rows.plan import Kind, Names
@@ -166,7 +166,12 @@ def radix(
     tiles = many * -(-n // c.tile)
     capacity = words_for(256 * tiles)
     size = 2 * size_of(counts)
-    number, moved = scratch.take(counts, many * 256 * keys.size), scratch.take("uint32", 1)
+    by_windows = windows.sorts(keys.size, value, keys.kind, carried, n, many, in_place, machine)
+    if by_windows:
+        cleared, number, moved, largest, samples = windows.zeros(counts, 256 * keys.size, scratch)
+    else:
+        number, moved = scratch.take(counts, many * 256 * keys.size), scratch.take("uint32", 1)
+        cleared = largest = samples = number
     between, beside = nothing(keys.type), (nothing(value), nothing(value))
     spare = scratch.take(keys.type, many * n)
     if carried != NONE:
@@ -182,9 +187,9 @@ def radix(
         "value_spare": beside[0], "values": names.moved if carried == GIVEN else beside[1],
         "positions": names.places if carried == POSITIONS else nothing("int64"),
         "words": Buffer(WORDS, CONTROL, "uint64", capacity * size // 8), "capacity": capacity,
-        "control": Buffer(WORDS, 0, "uint64", 1), "rows": many, "moved": moved, **shared,
+        "control": Buffer(WORDS, 0, "uint64", 1), "rows": many, "moved": moved, "window": 0, **shared,
     }  # fmt: skip
-    steps: list[Step | Clear] = [Clear(number)]
+    steps: list[Step | Clear] = [Clear(cleared)]
     steps.append(_count(keys, counts, n, names.x, machine, shared, rows=many, aligned=aligned))
     if many > 1:
         begin = instance_of(kernels.begin_rows, {"C": counts, "PASSES": keys.size})
@@ -196,7 +201,8 @@ def radix(
         evenly = instance_of(kernels.pass_evenly, {"C": counts, "PASSES": keys.size})
         steps.append(Step(evenly, 1, 256, {"counts": number, "n": n}))
     blocks = 1 if machine.host else min(tiles, machine.wave(pass_of, c.threads))
-    steps.extend(Step(pass_of, blocks, c.threads, {**found, "step": step}) for step in range(keys.size))
+    passes = [Step(pass_of, blocks, c.threads, {**found, "step": step}) for step in range(keys.size)]
+    steps += windows.steps(template, found, passes, largest, samples, machine, scratch) if by_windows else passes
     return Plan(tuple(steps), CONTROL + capacity * size, f"sort {capacity} {counts}", scratch.used)
 
 

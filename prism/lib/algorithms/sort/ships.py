@@ -29,9 +29,9 @@ def instances(gpu: Machine) -> Iterator[Instance]:
     ]
     for kind, names in kinds:
         for n in _SIZES:
-            in_place = plan.may_be_in_place(kind, 1, n, gpu)
-            found = plan.radix(kind, 1, n, gpu, names, aligned=True, in_place=in_place)
-            yield from (step.instance for step in found.steps if isinstance(step, Step))
+            for in_place in sorted({False, plan.may_be_in_place(kind, 1, n, gpu)}):
+                found = plan.radix(kind, 1, n, gpu, names, aligned=True, in_place=in_place)
+                yield from (step.instance for step in found.steps if isinstance(step, Step))
     for scalar in ("int32", "float32"):  # by clusters, where there are any, and by blocks that all run at once
         for kind, names in (
             (Kind(scalar), Names()),
