@@ -26,13 +26,13 @@ import prism
 
 
 def cub(function: Any, *arguments: Any) -> measure.Call:
-    """Return a call of one of CUB's functions, which take arrays and a size, its scratch memory allocated."""
+    """Return a call of one of CUB's functions, which take arrays and a size, with its scratch memory; it keeps the arrays."""
     given = [ctypes.c_void_p(a.data.ptr) if hasattr(a, "data") else ctypes.c_int64(a) for a in arguments]
     size = ctypes.c_size_t(0)
     assert function(None, ctypes.byref(size), *given, None) == 0
     scratch = cupy.empty(size.value + 16, cupy.uint8)
 
-    def call(i: int) -> None:
+    def call(i: int, kept: Any = arguments) -> None:
         stream = ctypes.c_void_p(cupy.cuda.get_current_stream().ptr)
         assert function(ctypes.c_void_p(scratch.data.ptr), ctypes.byref(size), *given, stream) == 0
 

@@ -10,19 +10,16 @@ from prism.lang import (
     bitcast, const, constexpr, dtype, float32, float64, floor, fma, int32, int64, prism, ptr, requires, struct, template,
     thread, uint32, uint64, wrapping_subtract,
 )
+from prism.lib.thread.search import MAGIC, MAGIC_BITS
 
 IDENTITY, EVEN, EDGES = 0, 1, 2
 """Kinds of bins: a number is its bin's; bins are even; they are between edges."""
-
-MAGIC = 12582912.0
-"""1.5 * 2^23: what is added to it in float32 is rounded to a whole number, which is then its lowest bits."""
-MAGIC_BITS = 0x4B400000
-"""The bits of `MAGIC`."""
 
 
 @struct
 class Even:
     """Even bins. Integers are kept from `least` on, `span` more; floats from `low` to `high`. All else is as NumPy names it.
+    Of integers `low` and `high` are the least and the largest that there are, of up to 32 bits.
 
     `scale`: bins a unit. `offset`: what is added to an integer's distance from `least`, or to a float, in bins. Distances that
     are less than `margin` away from a whole number are not sure; none is, where it is 1 or more. A float from `least_sure` on
@@ -108,26 +105,31 @@ def exact_bin(x: TI @ thread[1], size: int32 @ thread[1], rule: Even @ thread[1]
 
 @prism("device")
 @requires(thread[1])
-@template(TI=dtype, TE=dtype, T=dtype, W=dtype, U=dtype, INTEGRAL=constexpr(bool))
-def settle_bin(
-    x: TI @ thread[1], guess: int32 @ thread[1], size: int32 @ thread[1], edges: ptr(const(TE)) @ thread[1],
-    rule: Even @ thread[1],
-) -> int32 @ thread[1]:
-    """The bin of a number between `size + 1` edges of type `T`, `size` where it is in none; `guess` is one off at most.
+@template(TI=dtype, G=dtype, W=dtype, U=dtype, INTEGRAL=constexpr(bool))
+def near_edge(x: TI @ thread[1], size: int32 @ thread[1], rule: Even @ thread[1]) -> int32 @ thread[1]:
+    """The edge, from 0 to `size`, that a number is nearest to, where quick bins may be sure; 0 of NaN."""
+    g: G = 0
+    if INTEGRAL:
+        g = fma(G(distance(x, rule, W=W, U=U)), G(rule.scale), G(rule.offset))
+    else:
+        g = fma(G(x), G(rule.scale), G(rule.offset))
+    if G == float32:
+        e: uint32 = bitcast(wrapping_subtract(bitcast((g if g > 0 else G(0)) + MAGIC, int32), MAGIC_BITS), uint32)
+        return int32(min(e, uint32(size)))
+    else:
+        return int32(min(g + 0.5 if g > 0 else G(0), G(size)))
 
-    Where it is `size`, the number is near the first edge or the last one.
-    """
-    b: int32 = size - 1 if guess == size else guess
-    if guess == 0 or guess >= size - 1:
-        if not is_kept(x, rule, W=W, U=U, INTEGRAL=INTEGRAL):
-            return size
-    if T(x) < T(edges[b]):
-        if guess == size:
-            return 0
-        b = max(b - 1, 0)
-    elif b != size - 1:
-        b = b + (1 if T(x) >= T(edges[b + 1]) else 0)
-    return b
+
+@prism("device")
+@requires(thread[1])
+@template(TI=dtype, T=dtype, W=dtype, U=dtype, INTEGRAL=constexpr(bool))
+def settle_bin(
+    x: TI @ thread[1], e: int32 @ thread[1], edge: T @ thread[1], size: int32 @ thread[1], rule: Even @ thread[1]
+) -> int32 @ thread[1]:
+    """The bin of a number whose nearest edge is `e`, at `edge`; `size` where it is in none. Other edges decide nothing."""
+    if e == 0 or e == size:
+        return (0 if e == 0 else size - 1) if is_kept(x, rule, W=W, U=U, INTEGRAL=INTEGRAL) else size
+    return e if T(x) >= edge else e - 1
 
 
 @prism("device")
@@ -156,7 +158,7 @@ def integer_of(whole: G @ thread[1]) -> int32 @ thread[1]:
 @requires(thread[1])
 @template(TI=dtype, G=dtype, W=dtype, U=dtype, INTEGRAL=constexpr(bool), SURE=constexpr(bool), FIXED=constexpr(bool))
 def quick_bin(x: TI @ thread[1], size: int32 @ thread[1], rule: Even @ thread[1]) -> (int32, bool) @ thread[1]:
-    """The bin of a number, computed in `G`, `size` where it is in none; and whether that is sure, else it is one off at most.
+    """The bin of a number, computed in `G`, `size` where it is in none; and whether that is sure, else it is near an edge.
 
     `SURE`: an integer is further from each edge than all roundings, so that its bin is the whole part of its distance; of floats
     nothing is rounded. `FIXED`: of integers that are sure, so it is where they are multiplied by `rule.factor`.

@@ -28,6 +28,8 @@ SMALL = {75: 64 << 10, 80: 163 << 10, 86: 99 << 10, 87: 163 << 10, 89: 99 << 10,
 """Bytes of shared memory of a block, of architectures that have less than 227 KiB."""
 DIRECT = Configuration(slots=0, threads=512, blocks=2)
 """Where there is no shared memory for them."""
+OFTEN = 4096
+"""Bins that a block counts in shared memory there, of those that it meets: a power of two."""
 SHORT = (1 << 20, 16)
 """Elements up to which arrays are short, and a thread loads so many bytes at once."""
 COPIES = (32, 8, 2, 1)
@@ -43,6 +45,6 @@ HOST = Configuration(slots=1 << 12, threads=256, blocks=1)
 PREPARE = 256  # threads of the kernel before
 
 __all__ = [
-    "CELLS", "COPIES", "DEVICE", "DIRECT", "GUESSED", "HOST", "PREPARE", "SHORT", "SHORT_DEVICE", "SMALL", "TABLES",
+    "CELLS", "COPIES", "DEVICE", "DIRECT", "GUESSED", "HOST", "OFTEN", "PREPARE", "SHORT", "SHORT_DEVICE", "SMALL", "TABLES",
     "Configuration",
 ]  # fmt: skip

@@ -6,15 +6,16 @@ with their edges.
 """
 
 from prism.lang import (
-    atomic_add, atomic_max, attr, bitcast, block, const, constexpr, count, dtype, float32, float64, grid, group,
-    id, int32, int64, load_vector, partition, prism, ptr, requires, shared, template, thread, uint8, uint32,
+    atomic_max, attr, block, const, constexpr, count, dtype, float32, grid, group, id, int32, int64, partition, prism, ptr,
+    requires, shared, template, thread, uint32,
 )
-from prism.kernels.histogram.bins import (
-    EDGES, EVEN, IDENTITY, Even, bin_of_rank, distance, edge_bin, edge_of, exact_bin, limit_of, quick_bin,
-    settle_bin,
+from prism.kernels.histogram.adding import add_exactly, add_in_memory, add_values
+from prism.kernels.histogram.bins import EVEN, IDENTITY, Even, edge_bin, edge_of
+from prism.kernels.histogram.frequent import add_frequent, choose_frequent, count_frequent
+from prism.kernels.histogram.tiles import (
+    bins_of_edges, bins_of_table, bytes_of, distances, even_bins, fill_edges, integers_of, load_words, near_bins,
 )
 from prism.lib.thread import extent, operators
-from prism.lib.thread.words import words_of
 
 
 @prism("global")
@@ -24,7 +25,7 @@ from prism.lib.thread.words import words_of
     SURE=constexpr(bool, default=False), VALUES=constexpr(bool, default=False), FIXED=constexpr(bool, default=False),
     EXACT=constexpr(bool, default=False), LIMITS=constexpr(bool, default=False), CELLS=constexpr(int, default=1),
     SLOTS=constexpr(int), COPIES=constexpr(int), TABLE=constexpr(int), THREADS=constexpr(int), ITEMS=constexpr(int),
-    WIDTH=constexpr(int), BLOCKS=constexpr(int),
+    WIDTH=constexpr(int), BLOCKS=constexpr(int), OFTEN=constexpr(int, default=0), NEAR=constexpr(bool, default=False),
 )
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
@@ -42,17 +43,19 @@ def histogram(
                  8 bits, and counted by their value. `VALUES`: of EVEN ones, integers from `rule.least` on, `rule.span` more, are.
                  `SURE`: `rule` says each bin for sure; `FIXED`: by a product. `EXACT`: no quick bin is sure. `SLOTS`: numbers of
                  type `C` in shared memory, at least `COPIES` for each bin and for none, of `LATE` ones 256, of `VALUES` for each
-                 of these and for others; 0: counts are added in global memory at once. `TABLE`: of EDGES, room for them there,
-                 with a guide of `CELLS`; 0: they are looked for in global memory. `LIMITS`: float64 has these edges, `E` is `TI`,
-                 and of integers `rule.low` and `rule.high` are the least and the largest. `MOST`: of IDENTITY, `counts[size]` is
-                 raised to the largest element, taken without a sign, or to `2^63 - 1`. `skew`: how many elements `x` begins past
-                 one that is aligned to `WIDTH` of them; -1: it is not known. `weight_skew`: the same of the weight that is `skew`
-                 before the first. `otherwise`, `nothing`: any numbers; with `MOST` 0.
+                 of these and for others; 0: counts are added in global memory at once, but for those of `OFTEN` bins at most that
+                 each block meets in its first tile. `TABLE`: of EDGES, room for them there, with a guide of `CELLS`; 0: they are
+                 looked for in global memory. `NEAR`: of EVEN ones, room for them too, and no guide: quick bins may be sure, and
+                 elements are compared with the nearest edge; a float is in the range that is between the outer edges. `LIMITS`,
+                 with `NEAR` always: float64 has these edges, `E` is `TI`, and of integers `rule.low` and `rule.high` are the
+                 least and the largest. `MOST`: of IDENTITY, `counts[size]` is raised to the largest element, taken without a
+                 sign, or to `2^63 - 1`. `skew`: how many elements `x` begins past one that is aligned to `WIDTH` of them; -1: it
+                 is not known. `weight_skew`: the same of the weight that is `skew` before the first. `otherwise`, `nothing`: any
+                 numbers; with `MOST` 0.
     Numerics:    counts are exact. Weights of a bin are added in any order, in `C` and then in `S`.
     Test:        tests/kernels/test_histogram.py, tests/gpu/test_histogram.py
     """
     TILE: constexpr(int) = THREADS * ITEMS
-    QUAD: constexpr(int) = 4 if ITEMS % 4 == 0 else 1  # so many bins are computed before it is looked whether all are sure
     shift: int32 @ grid[1] = max(skew, 0)  # tiles begin so many elements earlier: where vectors are aligned
     end: int64 @ grid[1] = n + shift
     tiles: int32 @ grid[1] = int32((end + (TILE - 1)) / TILE)
@@ -65,27 +68,21 @@ def histogram(
         many: int32 = 256 if LATE else int32(rule.span) + 2 if VALUES else size + 1  # the last one is of what is in no bin
         bins: shared(C[SLOTS if SLOTS > 0 else 1])
         table: shared(E[TABLE if TABLE > 0 else 1])
-        guide: shared(uint32[CELLS if TABLE > 0 else 1])
-        start: float32 @ block[1] = 0  # of the guide's cells
+        guide: shared(uint32[CELLS if TABLE > 0 and not NEAR else 1])
+        offset: float32 @ block[1] = 0  # of the guide's cells
         scale: float32 @ block[1] = 0
+        keys: shared(int32[OFTEN if OFTEN > 0 else 1])
+        often: shared(uint32[OFTEN if OFTEN > 0 else 1])
         if SLOTS > 0:
             block.fill(bins, 0, many * COPIES)
+        if OFTEN > 0:
+            block.fill(keys, -1, OFTEN)
+            block.fill(often, 0, OFTEN)
         if TABLE > 0:
-            limits: int32 @ thread[1] = 0  # how many of the thread's edges there are numbers above
-            with partition(table, thread[1], offset=t) as mine, group(thread[1]):
-                for j in range(t, size + 1, THREADS):
-                    if LIMITS:
-                        limit: E = 0
-                        there: bool = False
-                        limit, there = limit_of(float64(edges[j]), j == size, rule, E=E, INTEGRAL=INTEGRAL)
-                        mine[j - t] = limit
-                        limits = limits + (1 if there else 0)
-                    else:
-                        mine[j - t] = E(edges[j])
-            known: int32 @ block[1] = block.reduce(limits, OP=operators.add) if LIMITS else size + 1
-            if known > 0:
-                start, scale = block.fill_guide(table, known, guide, CELLS=CELLS)
-            else:
+            known: int32 @ block[1] = fill_edges(edges, size, rule, table, INTEGRAL=INTEGRAL, LIMITS=LIMITS, THREADS=THREADS)
+            if not NEAR and known > 0:
+                offset, scale = block.fill_guide(table, known, guide, CELLS=CELLS)
+            elif not NEAR:
                 block.fill(guide, 0, CELLS)
         WORDS: constexpr(int) = ITEMS // 4 if LATE else 1
         ahead: TI[ITEMS if not LATE else 1] @ thread[1]
@@ -133,45 +130,23 @@ def histogram(
                 load(tile + blocks)
             positions: int32[ITEMS] @ thread[1]
             with group(thread[1]):
-                if KIND == EDGES and TABLE > 0 and not LATE:
-                    values: E[ITEMS]
-                    for k in range(ITEMS):
-                        values[k] = E(items[k])
-                    thread.search(table, guide, values, positions, start, scale, CELLS=CELLS)
-                    for k in range(ITEMS):
-                        if LIMITS:
-                            positions[k] = size if positions[k] == 0 or positions[k] > size else positions[k] - 1
-                        else:
-                            positions[k] = bin_of_rank(positions[k], size, values[k], table[size])
-                for k in range(ITEMS):
-                    if LATE:
-                        positions[k] = int32(words[k // 4] >> 8 * (k % 4) & 255)
-                    elif KIND == IDENTITY:
-                        number: U = bitcast(W(items[k]), U)
-                        positions[k] = int32(number) if number < U(size) else size
-                        if MOST:
-                            largest = max(largest, number)  # what is behind the last element is 0
-                    elif VALUES:
-                        positions[k] = int32(min(distance(items[k], rule, W=W, U=U), U(rule.span) + 1))
-                    elif KIND == EDGES and TABLE == 0:
-                        positions[k] = edge_bin(E(items[k]), size, edges)
-                if KIND == EVEN and not LATE and not VALUES:
-                    for q in range(ITEMS // QUAD):
-                        doubt: uint32 = 0
-                        for k in range(q * QUAD, (q + 1) * QUAD):
-                            place: int32 = 0
-                            sure: bool = False
-                            place, sure = quick_bin(
-                                items[k], size, rule, G=G, W=W, U=U, INTEGRAL=INTEGRAL, SURE=SURE, FIXED=FIXED
-                            )
-                            positions[k] = size if EXACT else place
-                            doubt = doubt | uint32(0 if sure else 1) << k % QUAD
-                        if not SURE and not EXACT and doubt != 0:
-                            for k in range(q * QUAD, (q + 1) * QUAD):
-                                if doubt >> k % QUAD & 1 != 0:
-                                    positions[k] = settle_bin(
-                                        items[k], positions[k], size, edges, rule, T=T, W=W, U=U, INTEGRAL=INTEGRAL
-                                    )
+                if LATE:
+                    bytes_of(words, positions)
+                elif KIND == IDENTITY:
+                    largest = integers_of(items, positions, size, largest, W=W, U=U, MOST=MOST)
+                elif VALUES:
+                    distances(items, positions, rule, W=W, U=U)
+                elif KIND == EVEN and NEAR:
+                    near_bins(items, positions, size, table, rule, G=G, W=W, U=U, INTEGRAL=INTEGRAL)
+                elif KIND == EVEN:
+                    even_bins(
+                        items, positions, size, edges, rule, T=T, G=G, W=W, U=U, INTEGRAL=INTEGRAL, SURE=SURE, FIXED=FIXED,
+                        EXACT=EXACT,
+                    )
+                elif TABLE > 0:
+                    bins_of_table(items, positions, size, table, guide, offset, scale, LIMITS=LIMITS, CELLS=CELLS)
+                else:
+                    bins_of_edges(items, positions, size, edges, E=E)
                 if not LATE and (whole < TILE or head > 0):
                     for k in range(ITEMS):
                         place: int32 = at + (k // WIDTH * (32 * WIDTH) + k % WIDTH)
@@ -182,80 +157,31 @@ def histogram(
                     block.add_weights(positions, heavy, bins, many, COPIES=COPIES, WITHIN=True)
                 else:
                     block.histogram(positions, bins, many, COPIES=COPIES, WITHIN=True)
+            elif WEIGHTED:
+                add_in_memory(positions, heavy, counts, size)
             else:
-                with group(thread[1]):
-                    for k in range(ITEMS):
-                        if positions[k] < size:
-                            atomic_add(counts[positions[k]], S(heavy[k]) if WEIGHTED else S(1))
-            if EXACT:  # one by one: computed for all elements of a thread it would be too much text
-                with group(thread[1]):
-                    for k in range(ITEMS, unroll=False):
-                        i: int64 = int64(tile) * TILE - shift + at + (k / WIDTH * (32 * WIDTH) + k % WIDTH)
-                        b: int32 = size
-                        if 0 <= i < n:
-                            b = exact_bin(x[i], size, rule, T=T, D=D, L=L, W=W, U=U, INTEGRAL=INTEGRAL)
-                        if b < size and SLOTS > 0:
-                            atomic_add(bins[b * COPIES + copy], C(weights[i]) if WEIGHTED else C(1), scope="block")
-                        elif b < size:
-                            atomic_add(counts[b], S(weights[i]) if WEIGHTED else S(1))
+                if tile == me:
+                    choose_frequent(positions, keys, size, SLOTS=OFTEN)
+                count_frequent(positions, keys, often, counts, size, SLOTS=OFTEN)
+            if EXACT:
+                add_exactly(
+                    x, weights, bins, counts, int64(tile) * TILE - shift + at, n, size, copy, rule, T=T, D=D, L=L, W=W, U=U,
+                    INTEGRAL=INTEGRAL, WEIGHTED=WEIGHTED, ROOM=SLOTS > 0, COPIES=COPIES, ITEMS=ITEMS, WIDTH=WIDTH,
+                )
         if LATE or VALUES:
-            with group(thread[1]):
-                for v in range(t, 256 if LATE else many - 1, THREADS):
-                    number: C = 0
-                    for c in range(COPIES):
-                        number = number + bins[v * COPIES + (t + c & COPIES - 1)]
-                    if LATE and v == 0 and not WEIGHTED:
-                        number = number - C(missing)
-                    if number != 0:
-                        b: int32 = size
-                        value: TI = bitcast(uint8(v), TI) if LATE else TI(W(rule.least) + W(v))
-                        if MOST:
-                            largest = max(largest, bitcast(W(value), U))
-                        if KIND == IDENTITY:
-                            b = int32(value) if value >= 0 and int32(value) < size else size
-                        elif KIND == EVEN:
-                            b = exact_bin(value, size, rule, T=T, D=D, L=L, W=W, U=U, INTEGRAL=INTEGRAL)
-                        else:
-                            b = edge_bin(E(value), size, edges)
-                        if b < size:
-                            atomic_add(counts[b], S(number))
+            largest = add_values(
+                bins, counts, edges, 256 if LATE else many - 1, missing, size, largest, rule, TI=TI, E=E, T=T, D=D, L=L, W=W, U=U,
+                KIND=KIND, INTEGRAL=INTEGRAL, LATE=LATE, WEIGHTED=WEIGHTED, MOST=MOST, COPIES=COPIES, THREADS=THREADS,
+            )
         elif SLOTS > 0:
             grid.histogram(bins, counts, size, COPIES=COPIES)
+        elif OFTEN > 0:
+            add_frequent(keys, often, counts, SLOTS=OFTEN)
         if MOST:
             most: U @ block[1] = block.reduce(largest, OP=operators.maximum)
             with group(thread[1]):
                 if t == 0:
                     atomic_max(counts[size], int64(min(most, U((1 << 63) - 1)) if U.bytes == 8 else most))
-
-
-@prism("device")
-@requires(block[1], thread[32])
-@template(TI=dtype, WORDS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int))
-def load_words(
-    x: ptr(const(TI)) @ block[1], words: uint32[WORDS] @ thread[1], valid: int32 @ block[1], skew: int32 @ block[1],
-    before: int32 @ block[1],
-):
-    """What `block.load_tile` loads of elements of 8 bits, four in a word, the lowest first; those that are not there are 0."""
-    first: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=WIDTH)
-    whole: bool @ block[1] = skew == 0 and before == 0 and valid >= count(thread[1]) * ITEMS
-    with group(thread[1]):
-        if WIDTH == 16 and whole:
-            for j in range(ITEMS // WIDTH):
-                row: uint32[4]
-                words_of(load_vector(x[first + j * 32 * WIDTH], WIDTH), row)
-                for i in range(4):
-                    words[4 * j + i] = row[i]
-        else:
-            for i in range(WORDS):
-                words[i] = 0
-            for j in range(WORDS, unroll=False):  # words move down: so their numbers are constants
-                for i in range(WORDS - 1):
-                    words[i] = words[i + 1]
-                words[WORDS - 1] = 0
-                for k in range(4):
-                    place: int32 = first + (4 * j + k) / WIDTH * (32 * WIDTH) + (4 * j + k) % WIDTH
-                    if before <= place and place < valid:
-                        words[WORDS - 1] = words[WORDS - 1] | uint32(bitcast(x[place], uint8)) << 8 * k
 
 
 @prism("global")

@@ -162,7 +162,7 @@ class Block(LevelName):
         Perspective: block, of any number of threads.
         Shapes:      `table`: at least one element, fewer than 2^15; no NaN. `guide`: `CELLS` words.
         Errors:      of a table that is not sorted `thread.search` finds some rank, and reads nothing outside.
-        Returns:     where the first cell begins, and how many there are in a unit: what `thread.search` takes."""
+        Returns:     what is added to a number of cells from 0 on, and how many of them a unit has: what `thread.search` takes."""
 
     @staticmethod
     def heads(items: Any, flags: Any, before: Any, first: Any, *, WIDTH: int, DIFFERENT: Any, T: Any = ..., ITEMS: int = ...) -> Any:
@@ -371,6 +371,19 @@ class Block(LevelName):
         `OP` of the threads' values, in the order of the threads; all threads get the result.
 
         Perspective: block, of any number of warps."""
+
+    @staticmethod
+    def reduce_apart(value: Any, *, OP: Any, APART: int, TEAM: int, THREADS: int, T: Any = ...) -> Any:
+        """block.reduce_apart(value: T @ thread[1], *, OP: function, APART: constexpr(int), TEAM: constexpr(int),
+            THREADS: constexpr(int), T: dtype = ...) -> T @ thread[1]
+
+        `OP` of the values of threads whose numbers differ by multiples of `APART`, of each `TEAM` threads that follow one another.
+
+        So `TEAM // APART` threads have a part of each of `APART` results, and the first `APART` of a team get them.
+
+        Perspective: block, of `THREADS` threads, a multiple of `TEAM`.
+        Shapes:      `APART` and `TEAM` are powers of two; one below 32 divides it.
+        Returns:     what other threads get is of no use."""
 
     @staticmethod
     def reduce_by_key(keys: Any, items: Any, valid: Any, identity: Any, unique: Any, results: Any, *, OP: Any, K: Any = ..., T: Any = ..., ITEMS: int = ...) -> Any:
@@ -791,6 +804,30 @@ class Grid(LevelName):
                      kernel with several arrays of words calls it for each of them."""
 
     @staticmethod
+    def count_tiles(length: Any, *, SIZE: int) -> Any:
+        """grid.count_tiles(length: int32 @ thread[1], *, SIZE: constexpr(int)) -> int32 @ thread[1]
+
+        How many tiles of `SIZE` elements there are of `length`: one at least.
+
+        Perspective: thread."""
+
+    @staticmethod
+    def deal_tiles(b: Any, blocks: Any, lengths: Any, groups: Any, many: Any, most: Any, *, WORK: Any, SIZE: int, UNEVEN: bool, THREADS: int) -> None:
+        """grid.deal_tiles(b: int32 @ block[1], blocks: int32 @ block[1], lengths: ptr(const(int32)) @ grid[1],
+            groups: int32 @ block[1], many: int32 @ block[1], most: int32 @ block[1], *, WORK: function,
+            SIZE: constexpr(int), UNEVEN: constexpr(bool), THREADS: constexpr(int))
+
+        `WORK(segment, length, first, last, start, tiles)` for what block `b` has: as many tiles as others, or one less.
+
+        There are `blocks` blocks, and `groups` of `many` segments. Those of group g have `lengths[g]` elements each, but not more
+        than `most`; where not `UNEVEN`, `most`. Tiles of `SIZE` elements are numbered through all segments, and a block has some
+        that follow one another: of each segment tiles `first` to `last`. The segment's own first tile is number `start` of `tiles` in
+        all, which `grid.owners` asks for. A segment of no elements has a tile all the same, so each is some block's.
+
+        Perspective: block, of `THREADS` threads.
+        Shapes:      there are fewer than 2^31 tiles in all. Blocks beyond their number have nothing."""
+
+    @staticmethod
     def draw(control: Any, counter: Any = ...) -> Any:
         """grid.draw(control: ptr(uint64) @ grid[1], counter: int32 @ block[1] = 0) -> uint64 @ thread[1]
 
@@ -1000,6 +1037,15 @@ class Grid(LevelName):
         The number of the tile whose ticket `grid.draw` has drawn, for the whole block.
 
         Perspective: block, of any number of threads."""
+
+    @staticmethod
+    def owners(first: Any, many: Any, tiles: Any, blocks: Any) -> Any:
+        """grid.owners(first: int32 @ thread[1], many: int32 @ thread[1], tiles: int32 @ thread[1],
+            blocks: int32 @ thread[1]) -> vector(int32, 2) @ thread[1]
+
+        Which block has tile `first` of `tiles`, and how many blocks have some of `many` from there on, as `deal_tiles` deals them.
+
+        Perspective: thread."""
 
     @staticmethod
     def pipeline(a: Any, b: Any, users: Any, start: Any, stop: Any, *, STAGES: int, THREADS: int, STEP: int, FILL: Any, USE: Any, A: Any = ..., B: Any = ..., ROWS_A: int = ..., COLUMNS_A: int = ..., SWIZZLE_A: int = ..., ROWS_B: int = ..., COLUMNS_B: int = ..., SWIZZLE_B: int = ..., WARPS: int = ..., AHEAD: int = ..., CLUSTER: int = ...) -> None:
@@ -1272,9 +1318,9 @@ class Thread(LevelName):
         Returns:     `OP(before, items[0], ..., items[valid - 1])`."""
 
     @staticmethod
-    def search(table: Any, guide: Any, values: Any, ranks: Any, first: Any, scale: Any, *, CELLS: int, T: Any = ..., ITEMS: int = ...) -> None:
+    def search(table: Any, guide: Any, values: Any, ranks: Any, offset: Any, scale: Any, *, CELLS: int, T: Any = ..., ITEMS: int = ...) -> None:
         """thread.search(table: ptr(const(T)) @ thread[1], guide: ptr(const(uint32)) @ thread[1],
-            values: T[ITEMS] @ thread[1], ranks: int32[ITEMS] @ thread[1], first: float32 @ thread[1],
+            values: T[ITEMS] @ thread[1], ranks: int32[ITEMS] @ thread[1], offset: float32 @ thread[1],
             scale: float32 @ thread[1], *, CELLS: constexpr(int), T: dtype = ..., ITEMS: constexpr(int) = ...)
 
         Put into `ranks[k]` how many of a sorted table's elements are not larger than `values[k]`: 0 of NaN.
@@ -1282,7 +1328,7 @@ class Thread(LevelName):
         A larger number is in no lower cell, whatever is rounded: so only the elements in a number's own cell are looked at.
 
         Perspective: thread.
-        Shapes:      `table`, in shared memory, and `guide`, `first`, `scale`: as of `block.fill_guide`."""
+        Shapes:      `table`, in shared memory, and `guide`, `offset`, `scale`: as of `block.fill_guide`."""
 
     @staticmethod
     def sort(items: Any, *, LESS: Any, T: Any = ..., ITEMS: int = ...) -> None:

@@ -59,8 +59,20 @@ def test_one_value_and_many_bins() -> None:
         for bins in (1, 256, 4000, 1 << 20):
             counts, _ = lib.histogram(x, bins, (0, 16))
             assert int(counts[7 * bins // 16]) == x.size and int(counts.sum()) == x.size
-    x = cupy.random.default_rng(0).integers(0, 1 << 21, 1 << 22, dtype=np.int32)
-    assert bool((lib.bincount(x) == cupy.bincount(x)).all())
+    u = cupy.random.default_rng(0).random(1 << 22, dtype=np.float32)
+    for power in (1, 8):  # all bins alike; few of them frequent
+        x = (u**power * (1 << 21)).astype(np.int32)
+        assert bool((lib.bincount(x) == cupy.bincount(x)).all())
+        assert bool((lib.bincount(cupy.sort(x)) == cupy.bincount(x)).all())
+
+
+@pytest.mark.parametrize("kind", ["float16", "float32", "float64"])
+def test_what_is_no_number_is_in_no_bin(kind: str) -> None:
+    """Nor read outside the edges for: an index out of NaN is not the same on all hardware."""
+    x = cupy.random.default_rng(0).random((1 << 18) + 1, dtype=np.float32).astype(kind)
+    x[::7], x[1::70], x[2::70] = np.nan, np.inf, -np.inf
+    for bins in (7, 100, 70_000 if kind != "float16" else 300):
+        same(lib.histogram(x, bins, (0.1, 0.9)), np.histogram(cupy.asnumpy(x), bins, (0.1, 0.9)))
 
 
 def test_weights() -> None:

@@ -43,8 +43,17 @@ KINDS = {
     "even floats": (task("float32", EVEN), {"SLOTS": 104, "COPIES": 8}),
     "even integers": (task("int32", EVEN), {"SLOTS": 13, "COPIES": 1}),
     "integers by value": (task("int32", EVEN), {"VALUES": True, "SLOTS": 104, "COPIES": 2}),
+    "near floats": (
+        task("float32", EVEN),
+        {"SLOTS": 26, "COPIES": 2, "TABLE": 16, "NEAR": True, "LIMITS": True, "E": "float32"},
+    ),
+    "near integers": (
+        task("int32", EVEN),
+        {"SLOTS": 13, "COPIES": 1, "TABLE": 16, "NEAR": True, "LIMITS": True, "E": "int32", "TE": "float64"},
+    ),
     "bytes": (task("int8", EVEN), {"SLOTS": 1024, "COPIES": 4, "ITEMS": 16, "WIDTH": 16}),
-    "no shared memory": (task("float32", EVEN), {"SLOTS": 0, "COPIES": 1}),
+    "frequent": (task("float32", EVEN), {"SLOTS": 0, "COPIES": 1, "OFTEN": 4}),
+    "no shared memory": (task("float32", EVEN, "int32"), {"SLOTS": 0, "COPIES": 1}),
     "edges": (task("float32", EDGES), {"SLOTS": 26, "COPIES": 2, "TABLE": 16, "CELLS": 32}),
     "limits": (
         task("int32", EDGES),
@@ -77,10 +86,11 @@ def check(name: str, n: int, *, blocks=3, mutant=None, seed=0, scale=9.0, skew=-
         wanted, _ = np.histogram(x, weights=weights if one.weights else None, **bins)
     counts = np.zeros(len(wanted) + 1, one.sums)
     rule = one.bins.rule if one.bins else np.zeros((), prism.kernels.histogram.Even)[()]
-    if sizes.get("LIMITS"):
+    if one.integral and sizes.get("LIMITS"):
         rule["low"], rule["high"] = np.iinfo(one.given).min, np.iinfo(one.given).max
     nothing = np.zeros((), one.counter)[()]
-    table = edges if one.kind == EDGES else np.zeros(1, np.float32)
+    types = {**one.template(CUT, 1, 0), **sizes}
+    table = edges if one.kind == EDGES else np.linspace(-20.0, 30.0, SIZE + 1, dtype=types["TE"])
     if skew > 0:
         x, weights = (np.concatenate([np.zeros(skew, array.dtype), array])[skew:] for array in (x, weights))
     values = (x, weights, table, counts, n, SIZE, skew, -1, rule, x.dtype.type(0), nothing)

@@ -4,7 +4,10 @@ from prism.lang import (
     block, const, constexpr, count, dtype, float32, group, id, int32, is_finite, partition, prism, ptr, requires, template,
     thread, uint32,
 )
-from prism.lib.thread.search import cell_of
+from prism.lib.thread.search import MAGIC, cell_of
+
+TINY = 1e-30
+"""Cells in a unit where that is no number: all are in the first cell but those that are very large."""
 
 
 @prism("device")
@@ -18,30 +21,31 @@ def fill_guide(
     Perspective: block, of any number of threads.
     Shapes:      `table`: at least one element, fewer than 2^15; no NaN. `guide`: `CELLS` words.
     Errors:      of a table that is not sorted `thread.search` finds some rank, and reads nothing outside.
-    Returns:     where the first cell begins, and how many there are in a unit: what `thread.search` takes.
+    Returns:     what is added to a number of cells from 0 on, and how many of them a unit has: what `thread.search` takes.
     Cost:        `CELLS / threads` reads a thread, and `log2(size)` more for its first cell, and each with an element; no barrier.
     Test:        tests/lib/thread/test_search.py
     """
     first: float32 @ block[1] = float32(table[0])
     width: float32 @ block[1] = float32(table[size - 1]) - first
-    scale: float32 @ block[1] = CELLS / width if is_finite(first) and is_finite(width) and width > 0 else float32(0)
-    scale = scale if is_finite(scale) else float32(0)
-    first = first if is_finite(first) else float32(0)
+    scale: float32 @ block[1] = CELLS / width if is_finite(first) and is_finite(width) and width > 0 else float32(TINY)
+    scale = scale if is_finite(scale) else float32(TINY)
+    offset: float32 @ block[1] = MAGIC - first * scale
+    offset = offset if is_finite(offset) else float32(MAGIC)
     each: int32 @ block[1] = (CELLS + (count(thread[1]) - 1)) / count(thread[1])
     c: int32 @ thread[1] = id() * each  # a thread's first cell: its cells are side by side
     with partition(guide, thread[1], offset=c) as mine, group(thread[1]):
-        begin: int32 = below_cell(table, size, c, 0, first, scale, CELLS=CELLS)
+        begin: int32 = below_cell(table, size, c, 0, offset, scale, CELLS=CELLS)
         for k in range(min(each, CELLS - c)):
             end: int32 = begin
             if begin < size:
-                if cell_of(table[begin], first, scale, CELLS=CELLS) <= c + k:
-                    end = below_cell(table, size, c + k + 1, begin + 1, first, scale, CELLS=CELLS)
+                if cell_of(table[begin], offset, scale, CELLS=CELLS) <= c + k:
+                    end = below_cell(table, size, c + k + 1, begin + 1, offset, scale, CELLS=CELLS)
             unequal: bool = False
             if end - begin > 1:
                 unequal = table[begin] != table[end - 1]
-            mine[k] = uint32(begin) | uint32(end - begin) << 16 | uint32(1 if unequal else 0) << 31
+            mine[k] = uint32(begin) | uint32(1 if unequal else 0) << 15 | uint32(end - begin) << 16
             begin = end
-    return first, scale
+    return offset, scale
 
 
 @prism("device")
@@ -49,14 +53,14 @@ def fill_guide(
 @template(T=dtype, CELLS=constexpr(int))
 def below_cell(
     table: ptr(const(T)) @ thread[1], size: int32 @ thread[1], c: int32 @ thread[1], least: int32 @ thread[1],
-    first: float32 @ thread[1], scale: float32 @ thread[1],
+    offset: float32 @ thread[1], scale: float32 @ thread[1],
 ) -> int32 @ thread[1]:
     """How many of a table's elements are in cells below `c`; the first `least` are."""
     low: int32 = least
     high: int32 = size
     while low < high:
         middle: int32 = (low + high) / 2
-        if cell_of(table[middle], first, scale, CELLS=CELLS) < c:
+        if cell_of(table[middle], offset, scale, CELLS=CELLS) < c:
             low = middle + 1
         else:
             high = middle

@@ -91,15 +91,15 @@ def searched(x: ptr(const(T)) @ grid[1], values: ptr(const(T)) @ grid[1], y: ptr
     with partition(y, block[1]) as target, group(block[1]):
         t: int32 @ thread[1] = id()
         guide: shared(uint32[CELLS])
-        start: float32 = 0
+        offset: float32 = 0
         scale: float32 = 0
-        start, scale = block.fill_guide(x, n, guide, CELLS=CELLS)
+        offset, scale = block.fill_guide(x, n, guide, CELLS=CELLS)
         ranks: int32[2] @ thread[1]
         with group(thread[1]):
             mine: T[2]
             for k in range(2):
                 mine[k] = values[k * 64 + t]
-            thread.search(x, guide, mine, ranks, start, scale, CELLS=CELLS)
+            thread.search(x, guide, mine, ranks, offset, scale, CELLS=CELLS)
         block.store_striped(target, ranks, 128)
 
 

@@ -52,9 +52,14 @@ class Task:
         return self.kind == kernels.EDGES and self.given in _LIMITED and self.edges in _EXACT
 
     @property
+    def near(self) -> bool:
+        """Whether elements are compared with the nearest of even edges, where there is a table of these."""
+        return self.kind == kernels.EVEN and not self.by_value and self.bins is not None and self.bins.near
+
+    @property
     def searched(self) -> str:
         """The type of the table of edges."""
-        return self.given if self.limits else self.compared
+        return self.given if self.limits or self.near else self.compared
 
     @property
     def counters(self) -> int:
@@ -93,7 +98,9 @@ class Task:
         wide = _WIDE.get(self.given, self.given) if self.integral else "int32"
         size = max(size_of(self.given), size_of(self.weights) if self.weights else 1)
         most = _WEIGHED if self.weights else _BYTES if self.late else _MOST_ITEMS
-        if table and (self.integral or self.searched != self.given):  # they would take too many registers
+        if (
+            table and not self.near and (self.integral or self.searched != self.given)
+        ):  # they would take too many registers
             most = min(most, _SEARCHED)
         items = min(most, max(4 if self.late else 1, c.bytes // size))  # bytes are loaded by whole words
         types = {"T": "float64", "D": "float64", "L": "float64", "G": "float32"}
@@ -105,11 +112,13 @@ class Task:
         by_value = self.by_value and bool(c.slots)
         flags = {
             "SURE": even is not None and even.sure and not by_value, "VALUES": by_value,
-            "FIXED": even is not None and even.fixed and not by_value, "LIMITS": self.limits and bool(table),
+            "FIXED": even is not None and even.fixed and not by_value, "NEAR": self.near and bool(table),
+            "LIMITS": (self.limits or self.near) and bool(table),
             "EXACT": even is not None and even.exact and self.reads_edges(c),
         }  # fmt: skip
         return {
-            **types, **{name: True for name, said in flags.items() if said}, **({"CELLS": cells} if table else {}),
+            **types, **{name: True for name, said in flags.items() if said}, **({"CELLS": cells} if cells else {}),
+            **({} if c.slots or self.weights else {"OFTEN": configurations.OFTEN}),
             "TI": self.given, "TW": self.weights or "uint8",
             "TE": even.edges.name if even is not None and self.reads_edges(c) else self.edges or "float32",
             "E": (self.searched if table else self.compared) or "float32", "C": self.counter, "S": self.sums, "W": wide,
@@ -123,13 +132,13 @@ class Task:
         """Return how it is cut, with the copies of the bins, the room for edges, and the cells of the guide to them."""
         each, many = size_of(self.counter) // 4, self.counters
         table = 0
-        if self.kind == kernels.EDGES and not self.late:
+        short, nbytes = configurations.SHORT
+        if (self.kind == kernels.EDGES and not self.late) or (self.near and (n > short or machine.host)):
             table = next((room for room in configurations.TABLES if many <= room), 0)
+        cells = 0 if not table or self.near else table if n <= short or machine.host else configurations.CELLS[table]
         if machine.host:
             slots = configurations.HOST.slots * each if many <= configurations.HOST.slots else 0
-            return replace(configurations.HOST, slots=slots), 1, table, table
-        short, nbytes = configurations.SHORT
-        cells = table if n <= short or not table else configurations.CELLS[table]
+            return replace(configurations.HOST, slots=slots), 1, table, cells
         beside = table * size_of(self.searched) // 4 + cells if table else 0  # the edges, and the guide to them
         cuts = cuts_of(machine, short=n <= short)
         most, shared = cuts[-1].slots, max((c.slots for c in cuts if c.blocks > 1), default=cuts[0].slots)

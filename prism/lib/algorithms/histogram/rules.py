@@ -12,6 +12,7 @@ from prism.kernels.histogram import Even
 
 _FLOATS = ("float16", "float32", "float64")
 _MOST_CHECKED = 1 << 16  # bins, where whole numbers on edges are looked at one by one
+_NEAR = ("float32", "int32", "uint32")
 _NEVER = 1e30
 """A margin that no bin is sure with."""
 
@@ -20,7 +21,8 @@ _NEVER = 1e30
 class Bins:
     """Even bins of numbers of a dtype: types, see `prism.kernels.histogram`, and the kernel's `Even`.
 
-    `empty`: no number is in one. `sure`: each bin is sure, however quickly it is computed.
+    `empty`: no number is in one. `sure`: each bin is sure, however quickly it is computed. `near`: numbers of 32 bits may be
+    compared with the nearest edge alone: no other lies between them and their quick distance, and the range is that of the edges.
     """
 
     edges: np.dtype[Any]
@@ -30,6 +32,7 @@ class Bins:
     empty: bool
     sure: bool = False
     fixed: bool = False
+    near: bool = False
 
     @property
     def exact(self) -> bool:
@@ -85,6 +88,8 @@ def even_bins(given: np.dtype[Any], first: Any, last: Any, size: int) -> Bins:
         rule["numerator"] = divided.type(size)
     if given.kind in "iu":
         least, most = _kept(given, first, last)
+        rule["low"], rule["high"] = np.iinfo(given).min, np.iinfo(given).max
+        near = bool(edges[0] >= rule["low"] and edges[-1] < rule["high"])
         rule["least"] = np.array(least % (1 << 64), np.uint64).view(np.int64)
         rule["span"] = max(most - least, 0)
         empty = most < least
@@ -92,9 +97,11 @@ def even_bins(given: np.dtype[Any], first: Any, last: Any, size: int) -> Bins:
         rule["low"] = np.result_type(sample, first).type(first)
         rule["high"] = np.result_type(sample, last).type(last)
         least, empty = 0, False
+        near = bool(rule["low"] == edges[0] and rule["high"] == edges[-1])
     sure = _set_quick(rule, given, edges, (divided, computed), (first, last), least)
     sure = sure or (bool(rule["margin"] < 1) and _is_exact(rule, given, edges, (first, last)))
-    return Bins(edges_dtype, divided, computed, rule[()], empty, sure, bool(rule["factor"]))
+    near = near and given.name in _NEAR and not sure and bool(rule["margin"] < 1)
+    return Bins(edges_dtype, divided, computed, rule[()], empty, sure, bool(rule["factor"]), near)
 
 
 def _difference(last: Any, first: Any) -> Any:

@@ -47,16 +47,21 @@ class Kind:
         return {
             "T": self.table, "V": self.values, "C": self.compared, "RIGHT": self.right, "LOG": kernels.fan_of(self.size),
             "NODES": c.nodes // wide, "THREADS": c.threads, "ITEMS": max(c.items // wide, 2), "BLOCKS": c.blocks,
+            **({"LANES": True} if c.lanes else {}),
         }  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """How a table is cut up: a tree of `1 << levels` groups of `FAN**depth` elements, by a configuration."""
+    """How a table is cut up: a tree of `1 << levels` groups of `FAN**depth` elements, by a configuration.
+
+    A node stands in shared memory `1 << spread` times.
+    """
 
     configuration: kernels.Configuration
     levels: int
     depth: int
+    spread: int
 
 
 def kind_of(table: ArrayInfo, values: ArrayInfo, *, right: bool) -> Kind:
@@ -84,18 +89,25 @@ def _read_as(info: ArrayInfo) -> str:
     return name
 
 
-def cut(n: int, size: int, *, host: bool) -> Cut:
-    """Return how a table of `n` elements, of which `size` bytes are compared, is cut up."""
+def cut(n: int, m: int, size: int, arch: str = "") -> Cut:
+    """Return how a table of `n` elements, of which `size` bytes are compared, is cut up to look up `m` values.
+
+    `arch`: the GPU's, "" of the host.
+    """
     log = kernels.fan_of(size)
-    small, *larger = kernels.HOST if host else kernels.DEVICE
+    small, *larger = kernels.DEVICE if arch else kernels.HOST
+    if int("0" + "".join(filter(str.isdigit, arch))) in kernels.NARROW:
+        larger = []
     for c in (small, *larger):
         most, depth = c.nodes * 4 // size, 0
         while (n - 1) >> (log * depth) >= most:
             depth += 1
-        if not larger or c is not small or depth < 2:
+        if not larger or c is not small or depth < 2 and not (size == 4 and n <= kernels.SMALL and m >= kernels.MANY):
             break
     groups = ((n - 1) >> (log * depth)) + 1
-    return Cut(c, max(1, (groups - 1).bit_length()), depth)
+    levels = max(1, (groups - 1).bit_length())
+    spread = min(5, most.bit_length() - 1 - levels) if c.lanes and not depth else 0
+    return Cut(c, levels, depth, spread)
 
 
 def search(
@@ -108,7 +120,7 @@ def search(
         arrays = {"x": Buffer("x"), "v": Buffer("v"), "y": Buffer(OUT)}
         few = instance_of(kernels.lookup_few, kind.few())
         return Plan((Step(few, -(-m // _THREADS), _THREADS, {**arrays, **numbers}),))
-    found, log, scratch = cut(n, kind.size, host=host), kernels.fan_of(kind.size), Scratch()
+    found, log, scratch = cut(n, m, kind.size, machine.arch), kernels.fan_of(kind.size), Scratch()
     c, levels, depth = found.configuration, found.levels, found.depth
     rows = sum((((n - 1) >> (log * k) >> log) + 1) << log for k in range(1, depth))
     shape = {"n": n, "levels": levels, "depth": depth}
@@ -132,7 +144,7 @@ def search(
     step = Step(
         instance, min(tiles, machine.wave(instance, c.threads)), c.threads,
         {
-            "x": Buffer("x"), "v": Buffer("v"), "y": Buffer(OUT), **made, **shape, **numbers,
+            "x": Buffer("x"), "v": Buffer("v"), "y": Buffer(OUT), **made, **shape, **numbers, "spread": found.spread,
             "skew": -1 if host or skew < 0 else skew % 2, "x_aligned": not host and past(table) == 0,
             "y_aligned": not host and past(result) == 0, "otherwise": np.dtype(kind.compared).type(0).item(),
         },
@@ -143,7 +155,10 @@ def search(
 def first_of(read: str, compared: str, test: Kernel) -> dict[str, Any]:
     """Return the template of what finds the first element."""
     width = max(1, 16 // size_of(read))
-    sizes = {"THREADS": _THREADS, "ITEMS": width * _VECTORS, "WIDTH": width, "BLOCKS": 4}
+    # Bytes each take a register: of 64 a thread some spilled, and 2^20 of which none is took 3.3 us, 2^24 13.1, 2^28 148 on an
+    # H200; so 2.5, 11.2 and 141.
+    items, blocks = (32, 5) if width == 16 else (width * _VECTORS, 4)
+    sizes = {"THREADS": _THREADS, "ITEMS": items, "WIDTH": width, "BLOCKS": blocks}
     return {"M": read, "C": compared, "TEST": test, **sizes}
 
 
