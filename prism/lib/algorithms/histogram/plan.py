@@ -54,7 +54,12 @@ class Task:
     @property
     def near(self) -> bool:
         """Whether elements are compared with the nearest of even edges, where there is a table of these."""
-        return self.kind == kernels.EVEN and not (self.weights or self.by_value) and self.bins is not None and self.bins.near
+        return (
+            self.kind == kernels.EVEN
+            and not (self.weights or self.by_value)
+            and self.bins is not None
+            and self.bins.near
+        )
 
     @property
     def searched(self) -> str:
