@@ -40,6 +40,10 @@ def find_first(
         known: uint64 @ block[1] = 0
         while start < n and known <= uint64(n - start):
             many: int32 @ block[1] = int32(min(n - start, TILE))
+            seen: uint64 @ thread[1] = 0
+            match split(thread):
+                case 1:
+                    seen = load_relaxed(control[0])  # it comes beside the elements
             marks: C[ITEMS] @ thread[1]
             with partition(mask, block[1], offset=start) as source:
                 block.load_tile(source, marks, many, unset, skew, 0, WIDTH=WIDTH, REVERSE=False, SPARE=True)
@@ -56,7 +60,7 @@ def find_first(
                     case 1:
                         if most != 0:
                             atomic_max(control[0], most)
-                        own[0] = load_relaxed(control[0])
+                        own[0] = max(seen, most)
             known = cell[0]
             start = start + int64(blocks) * TILE
         with claim(result, thread[1]) as own:
@@ -71,6 +75,6 @@ def find_first(
 
 EXAMPLES = {
     "find_first": {
-        "M": "uint8", "C": "uint8", "TEST": is_set, "THREADS": 256, "ITEMS": 64, "WIDTH": 16, "BLOCKS": 4,
+        "M": "uint8", "C": "uint8", "TEST": is_set, "THREADS": 256, "ITEMS": 32, "WIDTH": 16, "BLOCKS": 5,
     },
 }

@@ -1,6 +1,6 @@
 """What a reduction makes of an element before it combines it: what kernels pass as `MAP`. And two extremes at once."""
 
-from prism.lang import complex64, complex128, dtype, prism, requires, template, thread
+from prism.lang import complex64, complex128, dtype, prism, requires, template, thread, uint16
 
 
 @prism("device")
@@ -20,6 +20,14 @@ def nonzero(x: TI @ thread[1]) -> T @ thread[1]:
         return T(1) if x.real != 0 or x.imag != 0 else T(0)
     else:
         return T(1) if x != 0 else T(0)
+
+
+@prism("device")
+@requires(thread[1])
+@template(T=dtype)
+def half_nonzero(x: uint16 @ thread[1]) -> T @ thread[1]:
+    """As `nonzero`, of a float of 16 bits, whichever: all of its bits but the sign say so."""
+    return T(1) if x & 32767 != 0 else T(0)
 
 
 @prism("device")

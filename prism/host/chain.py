@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from functools import partial
 
-from prism.host.plan import ALIGNED, SCRATCH, WORDS, Buffer, Clear, Map, Plan, Scratch, Step, size_of
+from prism.host.plan import ALIGNED, SCRATCH, WORDS, Buffer, Clear, Plan, Scratch, Step, move_steps, size_of
 
 
 class Chain:
@@ -33,7 +33,7 @@ class Chain:
         words = 0
         for plan, names in self._links:
             beside = {WORDS: Buffer(WORDS, words), SCRATCH: Buffer(SCRATCH, self._taken.used)}
-            steps += (_moved(step, {**beside, **names}) for step in plan.steps)
+            steps += move_steps(plan.steps, partial(_placed, places={**beside, **names}))
             words += -(-plan.words // ALIGNED) * ALIGNED
         plans = [plan for plan, _ in self._links]
         tag = " and ".join(f"{plan.tag} {plan.words}" for plan in plans if plan.words)
@@ -41,16 +41,8 @@ class Chain:
         return Plan(tuple(steps), words, tag, scratch, any(plan.lent for plan in plans))
 
 
-def _moved(step: Step | Clear, places: Mapping[str, Buffer]) -> Step | Clear:
-    if isinstance(step, Clear):
-        return Clear(_placed(step.buffer, places))
-    return replace(step, arguments={name: _placed(value, places) for name, value in step.arguments.items()})
-
-
-def _placed(value: Any, places: Mapping[str, Buffer]) -> Any:
-    if isinstance(value, Map):
-        return replace(value, buffer=_placed(value.buffer, places))
-    if not isinstance(value, Buffer) or value.name not in places:
+def _placed(value: Buffer, places: Mapping[str, Buffer]) -> Buffer:
+    if value.name not in places:
         return value
     there = places[value.name]
     if value.name in (WORDS, SCRATCH):

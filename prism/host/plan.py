@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from prism.lang.surface import Kernel
@@ -85,6 +85,10 @@ class Plan:
     scratch: int = 0
     lent: bool = False
 
+    def instances(self) -> Iterator[Instance]:
+        """Yield the kernels that it launches."""
+        return (step.instance for step in self.steps if isinstance(step, Step))
+
 
 class Machine(Protocol):
     """What a plan must know of where it will run."""
@@ -120,6 +124,22 @@ class Scratch:
         found = Buffer(SCRATCH, self.used, dtype, count)
         self.used += math.ceil(count * size_of(dtype) / ALIGNED) * ALIGNED
         return found
+
+
+def move_steps(steps: Iterable[Step | Clear], change: Callable[[Buffer], Any]) -> tuple[Step | Clear, ...]:
+    """Return steps that take what `change` makes of each buffer: other memory, or a number."""
+
+    def moved(value: Any) -> Any:
+        if isinstance(value, Map):
+            return replace(value, buffer=change(value.buffer))
+        return change(value) if isinstance(value, Buffer) else value
+
+    return tuple(
+        replace(step, arguments={name: moved(value) for name, value in step.arguments.items()})
+        if isinstance(step, Step)
+        else Clear(change(step.buffer))
+        for step in steps
+    )
 
 
 def nothing(dtype: str) -> Buffer:

@@ -16,7 +16,7 @@ from prism.interpret import RaceError, run
 from prism.interpret.schedules import SCHEDULES
 from prism.kernels.lookup import DEVICE, find_first, lookup, lookup_few, sample
 from prism.kernels.select import is_set
-from prism.lib.algorithms.search.plan import cut
+from prism.lib.algorithms.search.plan import cut, first_of
 from tests.mutation import without_barriers
 from tests.rarely import rarely
 
@@ -211,3 +211,8 @@ def test_each_inferred_barrier_of_find_is_needed() -> None:
         with pytest.raises((RaceError, AssertionError)):
             for schedule in SCHEDULES:
                 first(2500, 700, 2, mutant, schedule=schedule)
+
+
+@pytest.mark.parametrize("scalar", ["uint8", "float32"])
+def test_find_does_not_spill(scalar: str) -> None:
+    assert prism.compile(find_first, first_of(scalar, scalar, is_set)).spills == 0

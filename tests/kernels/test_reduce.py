@@ -12,7 +12,10 @@ from prism.interpret import RaceError, run
 from prism.kernels.reduce import DEVICE, HOST, HOST_WIDTH, Configuration, blocks_for, maps, middle, reduce, short
 from prism.kernels.reduce.configurations import MIDDLE, SHORT, SHORT_LAST, SHORT_ROWS
 from prism.lang import prefetch
+from prism.lib.algorithms.reduce.api import COUNT
+from prism.lib.algorithms.reduce.calls import work_of
 from prism.lib.operators import BY_NAME
+from prism.runtime.arrays import BFLOAT16
 from prism.runtime.build import entry_of
 from tests.lib.oracles import CASES, SCHEDULES, Case
 from tests.mutation import without_barriers
@@ -215,6 +218,16 @@ def test_elements_that_are_mapped(given: str) -> None:
         assert launch(code, x, 2, "int64", 0) == x.sum()
     code = program("int64", ADD.function, False, given=given, map=maps.nonzero)
     assert launch(code, x, 2, "int64", 0) == np.count_nonzero(x)
+
+
+def test_what_is_not_zero_of_both_floats_of_16_bits() -> None:
+    """One kernel looks at the bits: zeros of both signs are zero, and the smallest numbers, infinities and NaN are not."""
+    bits = np.array([0, 0x8000, 1, 0x8001, 0x3C00, 0x7C00, 0xFF80, 0x7FC0, 0xFFFF] * 60, np.uint16)
+    code = program("uint64", ADD.function, False, given="uint16", part="int32", map=maps.half_nonzero)
+    assert launch(code, bits, 2, "uint64", 0) == np.count_nonzero(bits.view(np.float16)) == 7 * 60
+    works = [work_of(COUNT, dtype) for dtype in (np.dtype(np.float16), BFLOAT16)]
+    one, other = (work.template() for work in works if work is not None)
+    assert one == other and one["MAP"] is maps.half_nonzero
 
 
 def test_small_integers_are_added_up_in_int32_first() -> None:

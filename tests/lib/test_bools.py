@@ -9,11 +9,13 @@ import pytest
 
 from prism import lib
 from prism.kernels import scan as kernels
+from prism.lib import shipped_kernels
 from prism.lib.algorithms.reduce import api as reductions
 from prism.lib.algorithms.reduce import calls as reduce_calls
 from prism.lib.algorithms.scan import plan as scan_plans
 from prism.lib.algorithms.scan.plan import Shape, Task
 from prism.lib.operators import BY_NAME
+from prism.runtime.arrays import describe
 from prism.runtime.build import entry_of
 from prism.runtime.compile import compile_cubin
 from prism.runtime.instance import instance
@@ -106,4 +108,14 @@ def test_what_runs_on_a_gpu_looks_at_the_bytes() -> None:
     for what in reductions.NAMED:
         work = reduce_calls.work_of(what, np.dtype(bool))
         assert work is None or work.nonzero
+    for extreme, same in (("max", "any"), ("min", "all")):  # by the same kernels
+        one, other = (next(what for what in reductions.NAMED if what.name == name) for name in (extreme, same))
+        given = describe(np.zeros((40, 70), bool))
+        plans = [
+            reduce_calls.decide_reduction(
+                what, given, 1, False, None, None, None, "a", shipped_kernels._Gpu("sm_90a", 132)
+            ).plan
+            for what in (one, other)
+        ]
+        assert plans[0] is not None and plans[0] == plans[1]
     assert reduce_calls.search_of(True, np.dtype(bool)).template()["BEATS"].__name__ == "truer"

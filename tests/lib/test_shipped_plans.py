@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from prism.host.axes import c_strides, collapse
-from prism.lib import operators, shipped_kernels
+from prism.lib import algorithms, operators, shipped_kernels
 from prism.lib.algorithms.reduce import api as reductions
 from prism.lib.algorithms.reduce import calls as reduce_calls
 from prism.lib.algorithms.reduce.plan import plan_reduction, plan_search, stages
@@ -100,3 +100,20 @@ def test_what_random_calls_launch_ships(arch: str, processors: int) -> None:
 @pytest.mark.parametrize(("arch", "processors"), GPUS)
 def test_what_many_random_calls_launch_ships(arch: str, processors: int) -> None:
     check(arch, processors, MANY)
+
+
+BUDGET = {
+    "reduce": 800, "scan": 560, "hgemm": 430, "sgemm": 140, "select": 120, "sort": 115, "sort_rows": 95, "topk": 90,
+    "histogram": 60, "attention_decode": 55, "attention_backward": 50, "segments": 40, "ranks": 40, "search": 30,
+    "attention": 25, "keys": 20, "transform": 15, "merge": 15,
+}  # fmt: skip
+"""How many kernels an algorithm may ship for Hopper: of one, `prism build` takes about 0.4 s of a processor."""
+
+
+def test_no_algorithm_ships_more_kernels_than_it_should() -> None:
+    gpus = [shipped_kernels._Gpu("sm_90a", count) for count in shipped_kernels._PROCESSORS["sm_90a"]]
+    seen: set[str | None] = set()
+    for row, module in algorithms.parts("ships"):
+        mine = {one.request for gpu in gpus for one in module.instances(gpu)} - seen
+        assert len(mine) <= BUDGET[row], f"{row} ships {len(mine)}: merge some, or say here why not"
+        seen |= mine

@@ -83,7 +83,6 @@ def rank_rows(
     VOTES: constexpr(bool) = BITS <= 4  # few digits are equal in many lanes, and take few votes
     table: shared(int32[WARPS * DIGITS]) @ block[1]  # how often a warp has a digit; then, the rank of its next element
     masks: shared(uint32[WARPS * (1 if VOTES else DIGITS)]) @ block[1]  # the lanes that have a digit
-    t: int32 @ thread[1] = id()
     w: int32 @ thread[32] = id()
     with (
         partition(table, thread[32], offset=w * DIGITS) as own,
@@ -99,22 +98,7 @@ def rank_rows(
         with group(thread[1]):
             for k in range(ITEMS):
                 atomic_add(own[digits[k]], 1, scope="block")
-    with group(thread[1]):
-        for j in range(SHARE):
-            counts[j] = 0
-            if t * SHARE + j < DIGITS:
-                for v in range(WARPS):
-                    counts[j] = counts[j] + table[v * DIGITS + t * SHARE + j]
-            begins[j] = counts[j]
-    block.scan(begins, 0, WIDTH=SHARE, OP=operators.add, EXCLUSIVE=True)
-    with partition(table, thread[1], offset=t * SHARE, races="none") as column, group(thread[1]):
-        for j in range(SHARE):
-            if t * SHARE + j < DIGITS:
-                next: int32 = begins[j]
-                for v in range(WARPS):
-                    here: int32 = column[v * DIGITS + j]
-                    column[v * DIGITS + j] = next
-                    next = next + here
+    count_digits(table, counts, begins, THREADS=THREADS, DIGITS=DIGITS)
     crowded: bool @ block[1] = VOTES
     if not VOTES:
         often: bool @ thread[1] = False
@@ -140,6 +124,33 @@ def rank_rows(
                     before = atomic_add(own[digits[k]], int32(popcount(peers)), scope="block")
             begin: int32 @ thread[1] = shuffle(before, leader)
             ranks[k] = begin + int32(popcount(peers & (uint32(1) << uint32(lane)) - 1))
+
+
+@prism("device")
+@requires(block[1], thread[32])
+@template(SHARE=constexpr(int), THREADS=constexpr(int), DIGITS=constexpr(int))
+def count_digits(
+    table: ptr(int32) @ block[1], counts: int32[SHARE] @ thread[1], begins: int32[SHARE] @ thread[1],
+):
+    """How often each of a thread's digits is there, and where they begin; of how often a warp has a digit, where its own do."""
+    WARPS: constexpr(int) = THREADS // 32
+    t: int32 @ thread[1] = id()
+    with group(thread[1]):
+        for j in range(SHARE):
+            counts[j] = 0
+            if t * SHARE + j < DIGITS:
+                for v in range(WARPS):
+                    counts[j] = counts[j] + table[v * DIGITS + t * SHARE + j]
+            begins[j] = counts[j]
+    block.scan(begins, 0, WIDTH=SHARE, OP=operators.add, EXCLUSIVE=True)
+    with partition(table, thread[1], offset=t * SHARE, races="none") as column, group(thread[1]):
+        for j in range(SHARE):
+            if t * SHARE + j < DIGITS:
+                next: int32 = begins[j]
+                for v in range(WARPS):
+                    here: int32 = column[v * DIGITS + j]
+                    column[v * DIGITS + j] = next
+                    next = next + here
 
 
 @prism("device")

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from prism.host import arguments, memory, repeat
 from prism.host.axes import c_strides, normal_axis
 from prism.host.call import Decision, Result, call
-from prism.host.plan import OUT, Buffer, Clear, Machine, Plan, Step, size_of
+from prism.host.plan import OUT, Buffer, Clear, Machine, move_steps, size_of
 from prism.lib.algorithms.scan import api as scans
 from prism.lib.records import common_dtype
 from prism.runtime.arrays import BFLOAT16, ArrayInfo, is_array
@@ -279,25 +279,16 @@ def _behind_zero(asked: tuple[Any, ...], x: Any, along: int, dtype: Any, out: An
         found = scans.decide_scan(given, task, begin, along, rest, machine)
         if found.plan is None:
             return found
-        plan = replace(found.plan, steps=(Clear(Buffer(OUT, 0, task.result, zeros)), *_behind(found.plan, past)))
+
+        def behind(buffer: Buffer) -> Buffer:
+            return replace(buffer, offset=buffer.offset + past) if buffer.name == OUT else buffer
+
+        sums = move_steps(found.plan.steps, behind)
+        plan = replace(found.plan, steps=(Clear(Buffer(OUT, 0, task.result, zeros)), *sums))
         results, beside = (Result(shape, made),), result is not None and not fits
         return replace(found, results=results, plan=plan, in_place=(), beside=beside)
 
     return call("cumulative_sum", asked, {"x": x}, decide, out, stream)
-
-
-def _behind(plan: Plan, past: int) -> Iterator[Step | Clear]:
-    """Yield the steps of a plan with its result so many bytes behind where the array for it begins."""
-    for step in plan.steps:
-        if isinstance(step, Step):
-            given = {
-                name: replace(value, offset=value.offset + past)
-                if isinstance(value, Buffer) and value.name == OUT
-                else value
-                for name, value in step.arguments.items()
-            }
-            step = replace(step, arguments=given)
-        yield step
 
 
 __all__ = ["cummax", "cummin", "cumprod", "cumsum", "cumulative_prod", "cumulative_sum", "sum_dtype"]

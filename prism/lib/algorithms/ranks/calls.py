@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -13,7 +12,7 @@ from prism.host import arguments, memory, repeat
 from prism.host.axes import Collapsed, collapse, drop_axes, normal_axes, normal_axis
 from prism.host.call import Decision, Result, call
 from prism.host.lazies import LazyInfo
-from prism.host.plan import OUT, Buffer, Machine, Plan, Scratch, Step
+from prism.host.plan import OUT, Buffer, Machine, Plan, Scratch, move_steps
 from prism.lib.algorithms.ranks.plan import Rows, Wanted, find, part
 from prism.lib.algorithms.scan.api import past
 from prism.lib.algorithms.topk.calls import copy_to, flat_axis, is_dense, rows_along
@@ -191,15 +190,8 @@ def _sorted(plan: Plan, given: ArrayInfo, *, places: bool) -> Plan:
     other = scratch.take(Task(given.scalar).bits if places else "int64", given.size)
     named = {Buffer(OUT): other, Buffer(INDICES): Buffer(OUT)} if places else {Buffer(INDICES): other}
 
-    def target(value: Any) -> Any:
-        return named.get(value, value) if isinstance(value, Buffer) else value
-
-    steps = [
-        replace(step, arguments={name: target(value) for name, value in step.arguments.items()})
-        for step in plan.steps
-        if isinstance(step, Step)
-    ]
-    return Plan(tuple(steps), scratch=scratch.used)
+    steps = move_steps(plan.steps, lambda buffer: named.get(buffer, buffer))
+    return Plan(steps, scratch=scratch.used)
 
 
 def require_order(info: ArrayInfo, name: str = "a") -> None:

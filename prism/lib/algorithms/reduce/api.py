@@ -27,7 +27,7 @@ EXTREMES = Reduction(
 )
 _ARGBOTH = Reduction("argminmax", None, both=True, message=_ARGMIN.message)
 NAMED = (_SUM, _PROD, _MAX, _MIN, _ANY, _ALL, COUNT)
-OPERATORS = tuple(Reduction("reduce", operator, takes_bool=False) for operator in operators.BY_NAME.values())
+OPERATORS = tuple(Reduction("reduce", operator) for operator in operators.BY_NAME.values())
 """What `reduce` does by an operator's name."""
 
 
@@ -122,7 +122,7 @@ def _reduction(op: Any) -> Reduction:
 def _reduction_of(op: Any) -> Reduction:
     operator = operator_of(op)
     message = _EMPTY.format(operator.name) if operator in (operators.minimum, operators.maximum) else ""
-    return Reduction("reduce", operator, takes_bool=False, message=message)
+    return Reduction("reduce", operator, message=message)
 
 
 def sum(

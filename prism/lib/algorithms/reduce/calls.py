@@ -12,7 +12,7 @@ from prism.host import arguments, memory, repeat
 from prism.host import call as host
 from prism.host.axes import collapse, drop_axes, normal_axes
 from prism.host.call import Decision, Result
-from prism.host.plan import OUT, Buffer, Machine, Plan, Step
+from prism.host.plan import OUT, Machine, Plan, Step, move_steps
 from prism.lang.types.structs import make, scalar_called, struct_of
 from prism.lib import operators
 from prism.lib.algorithms.reduce.plan import plan_reduction, plan_search, plan_search_of_both, stages
@@ -42,7 +42,6 @@ class Reduction:
     truth: bool = False
     counted: bool = False
     largest: bool = False
-    takes_bool: bool = True
     both: bool = False
     message: str = ""
 
@@ -154,16 +153,8 @@ def count_plan(given: ArrayInfo, name: str, result: str, machine: Machine) -> Pl
     assert found is not None
     names = {"x": name, OUT: result}
 
-    def called(value: Any) -> Any:
-        return replace(value, name=names.get(value.name, value.name)) if isinstance(value, Buffer) else value
-
-    steps = [
-        replace(step, arguments={key: called(value) for key, value in step.arguments.items()})
-        if isinstance(step, Step)
-        else replace(step, buffer=called(step.buffer))
-        for step in found.steps
-    ]
-    return replace(found, steps=tuple(steps))
+    steps = move_steps(found.steps, lambda buffer: replace(buffer, name=names.get(buffer.name, buffer.name)))
+    return replace(found, steps=steps)
 
 
 def _of_nothing(what: Reduction, compute: np.dtype[Any], start: Any) -> Any:
@@ -278,13 +269,13 @@ def _of_kind(what: Reduction, wanted: np.dtype[Any]) -> Reduction:
         TypeError: its operator is not for the dtype.
     """
     assert what.operator is not None
-    if what.truth:
+    if what.truth or what.both:
         return what
-    if wanted.kind == "b" and (what.promoted or not what.takes_bool):
+    if wanted.kind == "b":  # that of `max` is `any`, by the same kernels
         if what.operator not in _OF_BOOLS:
             text = f"`op`: `{what.operator.name}` is not for bools"
             raise TypeError(f"{text}: pass dtype= to convert, as dtype=numpy.int64")
-        return replace(_OF_BOOLS[what.operator], message=what.message)
+        return replace(_OF_BOOLS[what.operator], name=what.name, message=what.message)
     if what.operator.integral and wanted.kind not in "biu":
         raise TypeError(f"`op`: `{what.operator.name}` is for integers, and the dtype is {wanted}")
     if wanted.kind == "c" and what.operator in _OF_COMPLEX:

@@ -34,16 +34,16 @@ class Work:
 
     def template(self) -> dict[str, Any]:
         """Return the kernels' template arguments that this decides."""
+        given, how = self.given, _MAPS[self.both and self.given != self.dtype, self.nonzero]
+        if how is maps.nonzero and given in ("float16", "bfloat16"):
+            given, how = "uint16", maps.half_nonzero  # one kernel for both
         # A thread loads no more than 128 small integers at once: int32 holds their sum.
         short = (
-            self.operator is operators.add
-            and self.given in ("int8", "uint8", "int16", "uint16")
-            and size_of(self.dtype) > 2
+            self.operator is operators.add and given in ("int8", "uint8", "int16", "uint16") and size_of(self.dtype) > 2
         )
         return {
-            "TI": self.given, "P": "int32" if short else self.dtype, "T": self.dtype, "TO": self.result,
-            "OP": self.operator.function, "MAP": _MAPS[self.both and self.given != self.dtype, self.nonzero],
-            "ORDERED": not self.operator.commutative,
+            "TI": given, "P": "int32" if short else self.dtype, "T": self.dtype, "TO": self.result,
+            "OP": self.operator.function, "MAP": how, "ORDERED": not self.operator.commutative,
         }  # fmt: skip
 
     @property

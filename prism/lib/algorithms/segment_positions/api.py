@@ -11,7 +11,7 @@ import numpy as np
 from prism.host import arguments, repeat
 from prism.host.call import Decision, Result, call
 from prism.host.lazies import LazyArray, LazyInfo
-from prism.host.plan import OUT, Buffer, Machine, Plan, Scratch, Step
+from prism.host.plan import OUT, Machine, Plan, Scratch, move_steps
 from prism.kernels.reduce.pairs import larger_or_first, position_of, smaller_or_first
 from prism.lang.types import SCALARS
 from prism.lib.algorithms.scan import api as scans
@@ -119,11 +119,13 @@ def find_in_segments(function: str, x: Any, offsets: Any, op: Operator, ends: An
         within = choose(found < 0, none, found - least)
         second = transforms.decide({"x": _view(within)}, result, machine).plan
         assert second is not None
-        steps = [_into(step, OUT, room) for step in bind_steps(reduction.steps, {"x": pairs}, placed, machine.arch)]
-        steps += [
-            _into(step, "room", room) for step in bind_steps(second.steps, {"x": _view(within)}, placed, machine.arch)
-        ]
-        return Decision(results, plan=Plan(tuple(steps), scratch=scratch.used))
+        first = bind_steps(reduction.steps, {"x": pairs}, placed, machine.arch)
+        behind = bind_steps(second.steps, {"x": _view(within)}, placed, machine.arch)
+        steps = (
+            *move_steps(first, lambda buffer: room if buffer.name == OUT else buffer),
+            *move_steps(behind, lambda buffer: room if buffer.name == "room" else buffer),
+        )
+        return Decision(results, plan=Plan(steps, scratch=scratch.used))
 
     return call(function, (function,), {"x": x, **bounds}, decide, out, stream)
 
@@ -145,17 +147,6 @@ def _like(pairs: LazyInfo, x: ArrayInfo, many: int, number: int) -> ArrayInfo:
     size = pairs.dtype.itemsize
     pointer = stand_in(x, number - 1).pointer
     return replace(x, dtype=pairs.dtype, shape=(many,), strides=(size,), pointer=pointer - pointer % 16)
-
-
-def _into(step: Any, name: str, room: Buffer) -> Any:
-    """Return a step that takes other memory for a buffer."""
-    if not isinstance(step, Step):
-        return step
-    given = {
-        key: room if isinstance(value, Buffer) and value.name == name else value
-        for key, value in step.arguments.items()
-    }
-    return replace(step, arguments=given)
 
 
 __all__ = ["segmented_argmax", "segmented_argmin"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from prism.host.plan import OUT, Buffer, Machine, Plan, Step, size_of
+from prism.host.plan import OUT, Buffer, Machine, size_of
 from prism.kernels.sort_rows import BLOCKS, LANES
 from prism.lib.algorithms.sort_rows import plan
 from prism.lib.algorithms.sort_rows.plan import Kind, Names
@@ -24,14 +24,10 @@ def instances(gpu: Machine) -> Iterator[Instance]:
             size, most = size_of(kind.sorted_as), kind.most(gpu)
             for way in (*LANES[size][3:], *BLOCKS[size]):
                 if way.span <= most:
-                    yield from _kernels(plan.rows(kind, _MANY, way.span, gpu, aligned=True, names=names))
+                    yield from plan.rows(kind, _MANY, way.span, gpu, aligned=True, names=names).instances()
             for mean in (16, 256, 4096):
-                yield from _kernels(plan.segments(kind, _MANY * mean, _MANY, "int64", gpu, names, aligned=True))
+                yield from plan.segments(kind, _MANY * mean, _MANY, "int64", gpu, names, aligned=True).instances()
 
     wanted = Kind("float32", True, elements=False, places="int32")
     for mean in (256, 4096):
-        yield from _kernels(top_segments(wanted, _MANY * mean, _MANY, 16, "int64", gpu, aligned=True))
-
-
-def _kernels(found: Plan) -> Iterator[Instance]:
-    return (step.instance for step in found.steps if isinstance(step, Step))
+        yield from top_segments(wanted, _MANY * mean, _MANY, 16, "int64", gpu, aligned=True).instances()

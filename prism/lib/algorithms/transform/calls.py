@@ -10,7 +10,7 @@ from prism.host import arguments, lazies, repeat
 from prism.host.axes import c_strides
 from prism.host.call import Decision, call
 from prism.host.lazies import LazyArray, LazyInfo, Sink
-from prism.host.plan import Buffer, Clear, Machine, Plan, Step
+from prism.host.plan import Buffer, Clear, Machine, Plan, Step, move_steps
 from prism.lib.algorithms.transform import api
 from prism.lib.lazy.array import Lazy, of
 from prism.lib.records import is_record
@@ -101,16 +101,8 @@ def bind_steps(
         for k, leaf in enumerate(view.leaves):
             name = names[(leaf.pointer >> _APART) - 1]
             known[lazies.leaf_of(key, k)] = Buffer(name, leaf.pointer - placed[name].pointer)
-    found: list[Step | Clear] = []
-    for step in lazies.bind(Plan(tuple(steps)), views, arch).steps:
-        if isinstance(step, Step):
-            given = {
-                parameter: known.get(value.name, value) if isinstance(value, Buffer) else value
-                for parameter, value in step.arguments.items()
-            }
-            step = replace(step, arguments=given)
-        found.append(step)
-    return tuple(found)
+    bound = lazies.bind(Plan(tuple(steps)), views, arch)
+    return move_steps(bound.steps, lambda buffer: known.get(buffer.name, buffer))
 
 
 __all__ = ["Compose", "bind_steps", "decide_view", "stand_in", "transform"]
