@@ -1,12 +1,12 @@
-"""prism.lib.attention beside torch's cuDNN and flash back ends: one process, rotated rounds, medians, TFLOP/s.
+"""prism.lib.attention beside torch's cuDNN and flash back ends, and FlashAttention-4 where its package is installed: TFLOP/s.
 
     python asv_bench/attention.py [--shapes 128x16384,64x2048c] [--held-out] [--dtype bfloat16] [--rounds 9] [--seconds 110]
                                   [--json FILE]
 
 Needs a Hopper GPU and torch. What a shape says: benchmarks/attention.py; batches times length are 16,384 tokens, heads times
 their elements 2048, as in the papers' tables. Kernels are timed as CUDA graphs of launches, so that the host's time a call does
-not count; buffers are rotated past the L2; who begins a round is another one each time: power binds, and what runs is slowed by
-what ran before it. Then each is timed alone: one launch after a product of cuBLAS. Each result is compared with float64 in the
+not count; buffers are rotated past the L2; each round has another order: power binds, and what runs is slowed by what ran before
+it. Then each is timed alone: one launch after a product of cuBLAS. Each result is compared with float64 in the
 same run (sampled rows of sampled heads), and the root of the mean square of its errors is told. `--dtype` is of those shapes
 that don't name theirs; `--held-out`: shapes that nothing was chosen by.
 """
@@ -14,6 +14,7 @@ that don't name theirs; `--held-out`: shapes that nothing was chosen by.
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import math
 import statistics
@@ -22,15 +23,16 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmarks.attention import HELD_OUT, PEERS, SHAPES, Shape, parse_shape
+from benchmarks.attention import HELD_OUT, SHAPES, Shape, parse_shape
 from hgemm import elapsed, graph_of, ratio_of
 
-BACKENDS = dict(zip(PEERS, ("CUDNN_ATTENTION", "FLASH_ATTENTION"), strict=True))
+BACKENDS = {"cudnn": "CUDNN_ATTENTION", "flash": "FLASH_ATTENTION"}
+"""torch's, of the peers."""
 L2 = 60 << 20
 EPS = {"bfloat16": 2.0**-8, "float16": 2.0**-11}
 Set = tuple[Any, Any, Any, Any]
 """Queries, keys, values, and room for the result, which Prism's graphs hold: so nothing else may take its place."""
-Call = Callable[[int, int], Any]
+Call = Callable[..., Any]
 """A call on the i-th arrays, on a stream; it returns the result."""
 
 
@@ -76,6 +78,20 @@ def torch_by(backend: str, sets: list[Set], shape: Shape) -> Call:
     return call
 
 
+def flash_attention_4() -> Call | None:
+    """Return FlashAttention-4's function, whose arrays are batches x lengths x heads x elements; None where it is not there."""
+    try:
+        package = importlib.import_module("flash_attn.cute")
+    except ImportError:
+        return None
+
+    def call(*given: Any, causal: bool) -> Any:
+        found = package.flash_attn_func(*(x.transpose(1, 2) for x in given), causal=causal)
+        return (found[0] if isinstance(found, tuple) else found).transpose(1, 2)
+
+    return call
+
+
 def error(out: Any, of: Set, shape: Shape, dtype: str, ours: bool) -> tuple[float, str]:
     """Return the root of the mean square of errors, and how many are too large, of 256 rows of two heads, or nothing.
 
@@ -103,15 +119,20 @@ def error(out: Any, of: Set, shape: Shape, dtype: str, ours: bool) -> tuple[floa
     return math.sqrt(sum(squares) / 2), f"{wrong} of {512 * shape.dim} sampled elements are wrong" if wrong else ""
 
 
+def order(names: list[str], number: int) -> list[str]:
+    """Return the order of a round: another one begins, and every second round goes backwards, so none has one ahead always."""
+    at = number // 2 % len(names)
+    turned = names[at:] + names[:at]
+    return turned[::-1] if number % 2 else turned
+
+
 def compare(graphs: Mapping[str, Any], launches: int, rounds: int) -> dict[str, list[float]]:
-    """Return the seconds of a call in each round; a round begins with another one than that before."""
+    """Return the seconds of a call in each round; each has an order of its own, so that none always follows the same one."""
     import torch
 
     times: dict[str, list[float]] = {name: [] for name in graphs}
-    names = list(graphs)
     for number in range(rounds + 1):
-        at = number % len(names)
-        for name in names[at:] + names[:at]:
+        for name in order(list(graphs), number):
             begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
             graphs[name].replay()
             begin.record()
@@ -128,10 +149,9 @@ def compare_alone(graphs: Mapping[str, Any], rounds: int) -> dict[str, list[floa
     import torch
 
     times: dict[str, list[float]] = {name: [] for name in graphs}
-    names, other = list(graphs), torch.randn((4096, 4096), device="cuda", dtype=torch.bfloat16)
+    other = torch.randn((4096, 4096), device="cuda", dtype=torch.bfloat16)
     for number in range(rounds + 1):
-        at = number % len(names)
-        for name in names[at:] + names[:at]:
+        for name in order(list(graphs), number):
             begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
             torch.mm(other, other)
             begin.record()
@@ -148,12 +168,14 @@ def contenders(text: str, sets: list[Set], shape: Shape, dtype: str, row: dict[s
     import torch
 
     calls = {"prism": ours(sets, shape)} | {name: torch_by(by, sets, shape) for name, by in BACKENDS.items()}
+    if (theirs := flash_attention_4()) is not None:
+        calls["fa4"] = lambda i, _: theirs(*sets[i % len(sets)][:3], causal=shape.causal)
     for name, call in list(calls.items()):
         sets[0][3].fill_(torch.nan)
         try:
             out = [call(i, 0) for i in range(len(sets))][0]  # nothing is made ready in a capture
         except RuntimeError as refused:
-            print(f"{text}: torch's {name} refuses: {str(refused).splitlines()[0]}")
+            print(f"{text}: {name} refuses: {str(refused).splitlines()[0]}")
             del calls[name]
             continue
         torch.cuda.synchronize()

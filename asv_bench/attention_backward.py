@@ -1,10 +1,10 @@
-"""prism.lib.attention_backward beside torch's cuDNN and flash back ends: one process, alternating rounds, medians, TFLOP/s.
+"""prism.lib.attention_backward beside torch's cuDNN and flash back ends, and FlashAttention-4 where it is installed: TFLOP/s.
 
     python asv_bench/attention_backward.py [--shapes 128x16384,64x2048c] [--dtype float16] [--rounds 9] [--seconds 110] [--json F]
                                            [--held-out]
 
 Needs a Hopper GPU and torch. What a shape says: benchmarks/attention.py. Arrays together are larger than the L2. Calls are
-queued, and take a millisecond or more each, so that the host's time does not count; who begins a round is another one each time.
+queued, and take a millisecond or more each, so that the host's time does not count; each round has another order.
 Then each is timed alone: one call after a product of cuBLAS. `again` is the library's call with `deterministic=True`. Gradients
 of one head are compared with float64 in the same run, in parts of its rows. `--held-out`: shapes that nothing was chosen by.
 """
@@ -17,8 +17,8 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from attention import BACKENDS, arguments, compare, compare_alone, measure_all
-from benchmarks.attention import Shape, parse_shape
+from attention import BACKENDS, arguments, compare, compare_alone, flash_attention_4, measure_all
+from benchmarks.attention import PEERS, Shape, parse_shape
 from benchmarks.attention_backward import HELD_OUT, SHAPES
 from hgemm import ratio_of
 
@@ -65,6 +65,10 @@ def contenders(arrays: list[Any], dout: Any, shape: Shape) -> Iterator[tuple[str
             print(f"torch's {name} refuses: {str(refused).splitlines()[0]}")
             continue
         yield name, lambda result=result, leaves=leaves: torch.autograd.grad(result, leaves, dout, retain_graph=True)
+    if (theirs := flash_attention_4()) is not None:
+        given = [x.detach().requires_grad_() for x in arrays]
+        made = theirs(*given, causal=causal)
+        yield "fa4", lambda: torch.autograd.grad(made, given, dout, retain_graph=True)
 
 
 def exact(arrays: list[Any], dout: Any, shape: Shape) -> list[Any]:
@@ -107,10 +111,10 @@ def measure(text: str, dtype: str, rounds: int) -> dict[str, Any]:
     for name, call in calls.items():
         pairs = list(zip(call(), wanted, strict=True))
         row["error"][name] = max(float((x[-1, -1].double() - y).norm() / y.norm()) for x, y in pairs)
-    best = min(row["error"][name] for name in calls if name in BACKENDS)
+    best = min(row["error"][name] for name in calls if name in PEERS)
     # All round the same factors to 16 bits: their errors differ by chance alone, some percent.
     row["fault"] = "".join(
-        f"{n}: error {off:.1e} " for n, off in row["error"].items() if n not in BACKENDS and not off <= 1.1 * best
+        f"{n}: error {off:.1e} " for n, off in row["error"].items() if n not in PEERS and not off <= 1.1 * best
     )
     launches = max(2, int(12e-3 * 5e14 / work))
     times = compare({name: Calls(call, launches) for name, call in calls.items()}, launches, rounds)

@@ -1,9 +1,9 @@
-"""prism.lib.attention of packed sequences beside torch's variable-length flash kernel: one process, rotated rounds, medians.
+"""prism.lib.attention of packed sequences beside torch's variable-length flash kernel: one process, all orders, medians.
 
     python asv_bench/attention_packed.py [--shapes equal2048,skewed] [--dims 128,64] [--dtype bfloat16] [--rounds 9] [--json FILE]
 
 Needs a Hopper GPU and torch. 16,384 tokens, heads times their elements 2048. Kernels are timed as CUDA graphs of launches, on
-buffers that are rotated past the L2; who begins a round is another one each time. Each result is compared with torch's own, and
+buffers that are rotated past the L2; each round has another order. Each result is compared with torch's own, and
 where lengths are equal `batch` is prism.lib.attention of the same arrays with four axes.
 """
 

@@ -3,7 +3,7 @@
     PYTHONPATH=. python asv_bench/merge.py [--sizes 24,28,100000007] [--rounds 5] [--tb 4.25] [--only merge] [--json FILE]
 
 A size is a logarithm to base 2, or, above 64, the number of elements: for the last one nothing was tuned. `any` is an order that
-the library knows nothing of: that of numbers, as a device function of one's own.
+the library knows nothing of: that of numbers, as a lambda that compares no two keys.
 Needs a GPU, CuPy and torch; CUB's `DeviceMerge` and `DeviceMergeSort` are left out where they can't be built. Every result is
 compared with CuPy's sort, once. CuPy and torch have no merge: they are timed at a sort of both arrays.
 """
@@ -18,16 +18,10 @@ from rows import Rows
 from sort import cub_call
 
 import prism
-from prism.lang import dtype, requires, template, thread
-from prism.lib.algorithms.merge.sort import sort_by, sort_pairs_by
+from prism.lib import sort, sort_by_key
 
-
-@prism.lang.prism("device")
-@requires(thread[1])
-@template(T=dtype)
-def before(a: T @ thread[1], b: T @ thread[1]) -> bool @ thread[1]:
-    """Whether a number stands before another: an order that the library knows nothing of."""
-    return a < b
+before, unknown = (lambda a, b: a < b), (lambda a, b: not b <= a)
+"""Whether a number stands before another: `sort` goes by digits for the first, and by merging for the second."""
 
 
 def main() -> None:
@@ -62,9 +56,9 @@ def cases(cupy: Any, torch: Any, cub: Any, n: int, kind: str) -> list[tuple[str,
     a, b = cupy.sort(x[: n // 2]), cupy.sort(x[n // 2 :])
     values = cupy.arange(n, dtype=cupy.int32)
     wanted, y = cupy.sort(x), cupy.empty_like(x)
-    assert bool((prism.lib.merge(a, b) == wanted).all()) and bool((sort_by(x) == wanted).all())
-    assert bool((sort_by(x, before) == wanted).all())
-    keys, places = sort_pairs_by(x, values)
+    assert bool((prism.lib.merge(a, b) == wanted).all()) and bool((sort(x, less=before) == wanted).all())
+    assert bool((sort(x, less=unknown) == wanted).all())
+    keys, places = sort_by_key(x, values, less=unknown)
     assert bool((keys == wanted).all()) and bool((places == cupy.argsort(x)).all())
     both, moved = cupy.concatenate((a, b)), cupy.empty_like(values)
     peers: dict[str, dict[str, Any]] = {"merge": {}, "merge_pairs": {}, "merge_sort": {}}
@@ -87,10 +81,10 @@ def cases(cupy: Any, torch: Any, cub: Any, n: int, kind: str) -> list[tuple[str,
          {"cupy": lambda _: cupy.sort(x)}, 2 * n * size),
         ("merge_by_key", {"prism": lambda _: prism.lib.merge_by_key(a, halves[0], b, halves[1]), **peers["merge_pairs"]}, {},
          2 * n * (size + 4)),
-        ("sort", {"prism": lambda _: sort_by(x, out=y), **peers["merge_sort"]}, {"torch": lambda _: torch.sort(plain)},
+        ("sort", {"prism": lambda _: sort(x, less=before, out=y), **peers["merge_sort"]}, {"torch": lambda _: torch.sort(plain)},
          2 * n * size),
-        ("sort any", {"prism": lambda _: sort_by(x, before, out=y), **peers["merge_sort"]}, {}, 2 * n * size),
-        ("sort_pairs", {"prism": lambda _: sort_pairs_by(x, values)}, {}, 2 * n * (size + 4)),
+        ("sort any", {"prism": lambda _: sort(x, less=unknown, out=y), **peers["merge_sort"]}, {}, 2 * n * size),
+        ("sort_pairs", {"prism": lambda _: sort_by_key(x, values, less=unknown)}, {}, 2 * n * (size + 4)),
     ]  # fmt: skip
 
 

@@ -281,7 +281,7 @@ def test_products_of_8_bit_floats(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_attention(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Read from what asv_bench/attention.py writes; what was wrong, or not measured, has no figure."""
     row = {
-        "us": {"prism": 8.0, "cudnn": 10.0, "flash": 16.0},
+        "us": {"prism": 8.0, "cudnn": 10.0, "flash": 16.0, "fa4": 12.0},
         "alone": {"prism": 9.0, "cudnn": 12.0},
         "error": {"prism": 1e-3},
     }
@@ -315,7 +315,7 @@ def test_the_table_of_attention(monkeypatch: pytest.MonkeyPatch) -> None:
     params = [["'prism'", "'cudnn'"], ["'128x2048c'", "'64x2048c'"]]
     times, errors = [800.0, None, 1000.0, None], [1e-3, None, 2e-3, None]
     recorded = {"attention.Time.track_us": [times, params, "2"], "attention.Error.track_error": [errors, params, "1"]}
-    assert made.table(recorded).splitlines()[2:] == ["| 128 | 2,048 | causal | 137 |  | 172 | 1.25 |  | 0.50 |"]
+    assert made.table(recorded).splitlines()[2:] == ["| 128 | 2,048 | causal | 137 |  |  | 172 | 1.25 |  | 0.50 |"]
     page = made.PAGE.read_text()
     found = made.table(publish.newest("h200", FOLDER / "results"))
     assert publish.with_table(page, found, made.BEGIN, made.END) == page, "run asv_bench/publish/pictures.py"
@@ -327,7 +327,7 @@ def test_the_table_of_the_backward(monkeypatch: pytest.MonkeyPatch) -> None:
     publish, made = (importlib.import_module(f"publish.{name}") for name in ("pictures", "backward_table"))
     params = [["'prism'", "'again'", "'cudnn'"], ["'128x2048c'", "'64x3000'"]]
     recorded = {made.NAME: [[800.0, 500.0, 1000.0, None, 1000.0, 600.0], params, "1"]}
-    assert made.table(recorded).splitlines()[2:3] == ["| 128 | 2,048 | causal | 344 |  | 429 | 344 | 1.25 |  |  |"]
+    assert made.table(recorded).splitlines()[2:3] == ["| 128 | 2,048 | causal | 344 |  |  | 429 | 344 | 1.25 |  |  |"]
     assert made.table(recorded).splitlines()[-1].startswith("| 64 | 3,000 | full | ")
     page = made.PAGE.read_text()
     found = made.table(publish.newest("h200", FOLDER / "results"))

@@ -1,4 +1,4 @@
-"""Attention (16,384 tokens, heads times elements 2048) beside torch's cuDNN and flash back ends. Lower is better.
+"""Attention (16,384 tokens, heads times elements 2048) beside cuDNN, flash and FlashAttention-4. Lower is better.
 
 A shape: a head's elements, the length, c of what is causal, h of float16, not bfloat16, /4 where so many heads share one of keys
 and values, b of 8-bit floats, which torch has no attention of: cuDNN's is of the same numbers in bfloat16.
@@ -24,7 +24,8 @@ HELD_OUT = [
     "192x3000c", "256x6000", "256x3000ch", "112x6000b", "128x6000b", "128x3000cb",
 ]  # fmt: skip
 """Shapes that nothing was chosen by."""
-PEERS = ("cudnn", "flash")
+PEERS = ("cudnn", "flash", "fa4")
+"""torch's back ends; FlashAttention-4, where its package `flash-attn-4` is installed."""
 TOKENS, HIDDEN = 16_384, 2048
 
 

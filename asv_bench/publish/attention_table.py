@@ -17,7 +17,7 @@ BEGIN, END = (
 )
 NAME = "attention.Time.track_us"
 Recorded = dict[str, list[Any]]
-COLUMNS = {"cudnn": "cuDNN", "flash": "flash", "prism": "Prism"}
+COLUMNS = {"cudnn": "cuDNN", "flash": "flash", "fa4": "FA4", "prism": "Prism"}
 """Whose TFLOP/s are told, by what they are called."""
 
 

@@ -12,27 +12,41 @@ _ROOM = 228 << 10
 
 
 @struct
-class Steps:
-    """Of keys or values: elements from a page, a head and a key to the next, and of a key."""
+class Part:
+    """Four columns of a row's sums, times 2^-`log`, and so is the sum of their weights."""
 
-    page: int64
+    x: float32
+    y: float32
+    z: float32
+    w: float32
+    log: float32
+    total: float32
+
+
+@struct
+class Rows:
+    """Where rows lie: elements to the first one, from a head and a token to the next, and to the first one's logarithm."""
+
+    at: int64
     head: int64
-    key: int64
-    columns: int32
+    token: int64
+    log: int64
 
 
 @struct
 class Sizes:
     """Of a call: what there is, and the steps between batches, heads and tokens.
 
-    `strips` of 64 queries, at most, share a head of keys; the largest has `strip`. Tiles have room for values of `padded_v`
-    elements. `blocks` take part.
+    `rising`: `tokens`, where each sees a key more than the one before, else 1. `strips` of 64 queries, at most, share a head of
+    keys; the largest has `strip`. Tiles have room for values of `padded_v` elements. `blocks` take part. A page has `span` keys,
+    or where there are none a sequence.
     """
 
     batches: int32
     heads: int32
     shared_by: int32
     tokens: int32
+    rising: int32
     keys: int32
     columns: int32
     columns_v: int32
@@ -40,14 +54,9 @@ class Sizes:
     strip: int32
     wide: int32
     pages: int32
+    span: int32
     padded_v: int32
     blocks: int32
-    k_page: int64
-    k_head: int64
-    k_key: int64
-    v_page: int64
-    v_head: int64
-    v_key: int64
     q_batch: int64
     q_head: int64
     q_token: int64
@@ -62,7 +71,8 @@ class DecodeCut:
     """Up to 64 rows of `dim` elements against tiles of `keys` keys, and values of `dim_v` elements; `stages` tiles are held.
 
     `blocks`: how many a multiprocessor has. `page`: keys of a page of a paged cache, or 0. `once`: nobody reads keys and values
-    again, so they leave the L2 first.
+    again, so they leave the L2 first. `groups` warpgroups have some columns of the result each. `latent`: values are the keys'
+    first elements.
     """
 
     dim: int
@@ -70,11 +80,12 @@ class DecodeCut:
     keys: int = 64
     stages: int = 3
     blocks: int = 2
-    causal: bool = False
     lengths: bool = False
     page: int = 0
     lse: bool = False
     once: bool = False
+    groups: int = 1
+    latent: bool = False
 
     @property
     def box(self) -> int:
@@ -82,49 +93,29 @@ class DecodeCut:
         return math.gcd(self.keys, self.page) if self.page else self.keys
 
     @property
-    def gathers(self) -> bool:
-        """Whether rows of keys come one by one: of pages that have no multiple of 8 keys."""
-        return self.page % 8 > 0
+    def span(self) -> int:
+        """Keys of a page, or 1."""
+        return max(self.page, 1)
 
     @property
-    def loaders(self) -> int:
-        """Warps that load."""
-        return 4 if self.gathers else 1
+    def together(self) -> int:
+        """Copies whose pages are asked for together."""
+        return min(self.keys // self.box, 4)
+
+    @property
+    def columns(self) -> int:
+        """Columns of the result that a warpgroup has."""
+        return self.dim_v // self.groups
+
+    @property
+    def registers(self) -> int:
+        """Of a thread that computes; 0: all threads have as many."""
+        return 232 if self.groups > 1 else 208 if self.blocks > 1 else 0
 
     @property
     def threads(self) -> int:
         """Threads of a block: the last warpgroup loads."""
-        return 256
-
-
-@dataclass(frozen=True)
-class LatentCut:
-    """Of a latent cache: what there is, and as of `DecodeCut`. `page`: keys of a page, or 0."""
-
-    causal: bool = False
-    lengths: bool = False
-    page: int = 0
-    lse: bool = False
-    once: bool = False
-    keys: int = 64
-    blocks: int = 1
-    threads: int = 384
-    dim_v: int = 512
-
-    @property
-    def box(self) -> int:
-        """Keys that one copy brings."""
-        return math.gcd(self.keys, self.page) if self.page else self.keys
-
-    @property
-    def gathers(self) -> bool:
-        """Whether rows of keys come one by one: of pages that have no multiple of 8 keys."""
-        return self.page % 8 > 0
-
-    @property
-    def loaders(self) -> int:
-        """Warps that load."""
-        return 4 if self.gathers else 1
+        return 128 * (self.groups + 1)
 
 
 @dataclass(frozen=True)
@@ -147,11 +138,6 @@ class AddCut:
         return 32 // self.lanes * self.split
 
     @property
-    def steps(self) -> int:
-        """Steps in which a warp's threads add up what they have."""
-        return (32 // self.lanes).bit_length() - 1
-
-    @property
     def warps(self) -> int:
         """Warps of a block."""
         return max(4, self.split)
@@ -163,14 +149,20 @@ class AddCut:
 
 
 def decode_cut_of(
-    dim: int, dim_v: int, *, page: int = 0, lengths: bool = False, causal: bool = False, lse: bool = False, once: bool = True,
-    host: bool = False,
+    dim: int, dim_v: int, *, page: int = 0, lengths: bool = False, lse: bool = False, once: bool = True, host: bool = False,
 ) -> DecodeCut:  # fmt: skip
     """Return how heads of `dim` elements, and values of `dim_v`, are cut."""
     d, dv = (-(-n // 64) * 64 for n in (dim, dim_v))
     blocks = 2 if max(d, dv) <= 128 else 1
     stages = 2 if host else min(8, (_ROOM // blocks - 2048 - 2 * 64 * d) // (2 * 64 * (d + dv)))
-    return DecodeCut(d, dv, 64, stages, blocks, causal, lengths, page, lse, once)
+    return DecodeCut(d, dv, 64, stages, blocks, lengths, page, lse, once)
 
 
-__all__ = ["AddCut", "DecodeCut", "LatentCut", "Sizes", "Steps", "decode_cut_of"]
+def latent_cut_of(
+    *, page: int = 0, lengths: bool = False, lse: bool = False, once: bool = False
+) -> DecodeCut:
+    """Return how a latent cache is cut: keys of 576 elements, whose first 512 are the values."""
+    return DecodeCut(576, 512, 64, 2, 1, lengths, page, lse, once, groups=2, latent=True)
+
+
+__all__ = ["AddCut", "DecodeCut", "Part", "Rows", "Sizes", "decode_cut_of", "latent_cut_of"]

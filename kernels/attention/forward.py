@@ -170,8 +170,8 @@ def attend(
                         if j > begin:
                             i: int32 = keys - at.keys + j - CUT.keys
                             tma_load(v_in, v[at.key_end, at.head / share, 0 if CUT.transposed else i, i if CUT.transposed else 0])
-                    with turns(workers):
-                        with claim(k_tile, consumers, in_flight=1) as k_now, group(warpgroup[1]):
+                    with claim(k_tile, consumers, in_flight=1) as k_now, turns(workers):
+                        with consumers, group(warpgroup[1]):
                             if j < end:
                                 wgmma(scores, q_now[64 * w, 0], k_now, accumulate=False)
                         with claim(v_tile, consumers, in_flight=1) as v_now, group(warpgroup[1]):
@@ -186,7 +186,7 @@ def attend(
                         if j < end:
                             if not CUT.late:
                                 look(j)
-                            exponentiate(scores, largest, total, by)
+                            exponentiate(scores, largest, total, by, FOURS=CUT.width > 1)
                             if not CUT.late:
                                 scale_sums()
                             with group(thread[1]):

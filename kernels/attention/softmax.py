@@ -113,7 +113,7 @@ def compare(
 
 
 @prism("device")
-@template(KEYS=constexpr(int), HELD=constexpr(int))
+@template(KEYS=constexpr(int), HELD=constexpr(int), FOURS=constexpr(bool))
 @requires(warpgroup[1])
 def exponentiate(
     scores: fragment(float32, 64, KEYS) @ warpgroup[1], largest: float32[HELD] @ thread[1], total: float32[2] @ thread[1],
@@ -121,33 +121,23 @@ def exponentiate(
 ):
     """Make scores their weights, `exp2(scale * score - largest)`, of the thread's two rows, and add them to `total`.
 
+    Where `FOURS`, four of a row are added to each other first, so that fewer sums wait for a power that was just asked for.
+
     Perspective: warpgroup; each thread has a part of the sum.
     Test:        tests/kernels/test_attention.py
     """
     with group(thread[1]):
-        for i in range(0, count(scores), 2):
-            for e in range(2):
-                scores[i + e] = fast_exp2_flush(scale * scores[i + e] - largest[i / 2 % 2])
-                total[i / 2 % 2] += scores[i + e]
-
-
-@prism("device")
-@template(KEYS=constexpr(int), HELD=constexpr(int), MORE=constexpr(int))
-@requires(warpgroup[1])
-def weigh(
-    scores: fragment(float32, 64, KEYS) @ warpgroup[1], largest: float32[HELD] @ thread[1], total: float32[2] @ thread[1],
-    factor: float32[2] @ thread[1], scale: float32 @ warpgroup[1],
-):
-    """Make scores their weights: `compare`, then `exponentiate`.
-
-    Perspective: warpgroup.
-    Test:        tests/kernels/test_attention.py
-    """
-    compare(scores, largest, total, factor, scale, MORE=MORE)
-    exponentiate(scores, largest, total, scale)
+        for i in range(0, count(scores), 8):
+            for e in range(8):
+                scores[i + e] = fast_exp2_flush(scale * scores[i + e] - largest[e / 2 % 2])
+                if not FOURS:
+                    total[e / 2 % 2] += scores[i + e]
+            if FOURS:
+                for h in range(2):
+                    k: int32 = i + 2 * h
+                    total[h] += scores[k] + scores[k + 1] + (scores[k + 4] + scores[k + 5])
 
 
 __all__ = [
     "EIGHT", "LEAST", "LN_2", "LOG2_E", "as_it_is", "change", "compare", "exponentiate", "mask", "pack",
-    "weigh",
 ]  # fmt: skip

@@ -39,7 +39,7 @@ def path_in_rows(
 
 @prism("device")
 @requires(thread[1])
-@template(T=dtype, ITEMS=constexpr(int), LESS=function)
+@template(T=dtype, ITEMS=constexpr(int), WHOLE=constexpr(bool), LESS=function)
 def merge_row(
     tile: ptr(const(T)) @ thread[1], base: int32 @ thread[1], rows: int32 @ thread[1],
     row: int32 @ thread[1], size_a: int32 @ thread[1], size_b: int32 @ thread[1], begin: int32 @ thread[1],
@@ -47,12 +47,13 @@ def merge_row(
 ):
     """Put row `row` of the result into `items`: elements `begin` to `until` of the first run, and those of the second.
 
-    Of a row that is not whole the rest becomes what is last of all; of one behind the result nothing is touched.
+    Of a row that is not whole the rest becomes what is last of all; of one behind the result nothing is touched. `WHOLE`: no row
+    is such.
     """
     SHIFT: constexpr(int) = 3 if ITEMS == 8 else 4 if ITEMS == 16 else 5
     ROW: constexpr(int) = ITEMS + 1
     size: int32 = size_a + size_b
-    if row * ITEMS < size:
+    if WHOLE or row * ITEMS < size:
         corner: int32 = begin & ITEMS - 1  # the remainder of the first one
         end: int32 = until - (begin - corner)
         start: int32 = (base + (begin >> SHIFT)) * ROW
@@ -64,7 +65,7 @@ def merge_row(
         one: int32 = start + ROW if wraps else start + ROW + across
         two: int32 = start + ROW + across if wraps else start
         three: int32 = start if wraps else start + across
-        if size - row * ITEMS >= ITEMS:
+        if WHOLE or size - row * ITEMS >= ITEMS:
             for k in range(ITEMS):
                 at: int32 = one if k < first else two if k < second else three
                 items[k] = tile[at + k]
@@ -90,7 +91,7 @@ def merge_row(
 
 @prism("device")
 @requires(block[1], thread[1])
-@template(T=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), LESS=function)
+@template(T=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), WHOLE=constexpr(bool), LESS=function)
 def merge_rows(
     tile: ptr(const(T)) @ block[1], base: int32 @ thread[1], rows: int32 @ thread[1],
     size_a: int32 @ thread[1], size_b: int32 @ thread[1], items: T[ITEMS] @ thread[1],
@@ -100,7 +101,7 @@ def merge_rows(
     Perspective: block, of `THREADS` threads.
     Shapes:      a thread's region: `rows` rows of `ITEMS` elements, 8, 16 or 32, and a place behind each, from row `base` on;
                  `size_a` elements rise from its beginning, `size_b` fall to its end. `LESS` is their order; elements of
-                 which neither is less are the same in all bits.
+                 which neither is less are the same in all bits. `WHOLE`: the runs fill their regions.
     Cost:        a merge path and `ITEMS` reads of shared memory a thread, `log2(ITEMS) / 2` comparisons an element; a barrier.
     Source:      Odeh, Green et al., "Merge path - parallel merging made simple"; Berney and Sitchinava, "Eliminating bank
                  conflicts in GPU mergesort"; Batcher, "Sorting networks and their applications".
@@ -113,37 +114,54 @@ def merge_rows(
     with group(thread[1]):
         until: int32 = size_a if t - base == rows - 1 else cuts[min(t + 1, THREADS - 1)]
         merge_row(
-            tile, base, rows, t - base, size_a, size_b, cuts[t], until, items, ITEMS=ITEMS, LESS=LESS,
+            tile, base, rows, t - base, size_a, size_b, cuts[t], until, items, ITEMS=ITEMS, WHOLE=WHOLE, LESS=LESS,
         )
 
 
 @prism("device")
 @requires(block[1], thread[1])
-@template(T=dtype, ITEMS=constexpr(int), THREADS=constexpr(int))
+@template(T=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), LESS=function)
 def load_two(
     a: ptr(const(T)) @ block[1], size_a: int32 @ block[1], b: ptr(const(T)) @ block[1], size_b: int32 @ block[1],
-    tile: ptr(T) @ block[1],
+    tile: ptr(T) @ block[1], otherwise: T @ block[1],
 ):
     """Put two runs into the rows of a tile: the first rises from its beginning on, the second falls to its end.
 
     Perspective: block, of `THREADS` threads.
-    Shapes:      the runs are not longer than the tile together.
-    Cost:        a read of each element: all are under way at once.
+    Shapes:      the runs are not longer than the tile together. What is between them becomes an element that none is behind, so
+                 that it prolongs the first; `otherwise`, where there is none.
+    Cost:        a read of each element: all of a whole tile are under way at once.
     Test:        tests/kernels/test_merge.py
     """
     TILE: constexpr(int) = THREADS * ITEMS
     STEP: constexpr(int) = THREADS + THREADS // ITEMS
     t: int32 @ thread[1] = id()
-    held: T[ITEMS] @ thread[1]
-    with partition(tile, thread[1], offset=t + t / ITEMS) as own, group(thread[1]):
-        for k in range(ITEMS):
-            if k * THREADS < size_a - t:
-                held[k] = a[k * THREADS + t]
-            if k * THREADS >= TILE - size_b - t:
-                held[k] = b[TILE - 1 - t - k * THREADS]
-        for k in range(ITEMS):
-            if k * THREADS < size_a - t or k * THREADS >= TILE - size_b - t:
+    if size_a + size_b == TILE:
+        held: T[ITEMS] @ thread[1]
+        with partition(tile, thread[1], offset=t + t / ITEMS) as own, group(thread[1]):
+            for k in range(ITEMS):
+                if k * THREADS < size_a - t:
+                    held[k] = a[k * THREADS + t]
+                if k * THREADS >= TILE - size_b - t:  # and not `else`: one load of either place takes more instructions
+                    held[k] = b[TILE - 1 - t - k * THREADS]
+            for k in range(ITEMS):
                 own[k * STEP] = held[k]
+    else:
+        last: T @ block[1] = otherwise
+        if size_a > 0:
+            last = a[size_a - 1]
+        if size_b > 0:
+            final: T @ block[1] = b[size_b - 1]
+            if size_a == 0 or LESS(last, final):
+                last = final
+        with partition(tile, thread[1], offset=lambda i: i, races="none") as own, group(thread[1]):
+            for i in range(t, TILE, THREADS):
+                one: T = last
+                if i < size_a:
+                    one = a[i]
+                elif i >= TILE - size_b:
+                    one = b[TILE - 1 - i]
+                own[i + i / ITEMS] = one
 
 
 @prism("device")
@@ -285,11 +303,12 @@ def merge_four(
     lower: bool @ thread[1] = t >= top
     merge_rows(
         tile, top if lower else 0, THREADS - top if lower else top, sizes[2] if lower else sizes[0],
-        sizes[3] if lower else sizes[1], items, ITEMS=ITEMS, THREADS=THREADS, LESS=LESS,
+        sizes[3] if lower else sizes[1], items, ITEMS=ITEMS, THREADS=THREADS, WHOLE=False, LESS=LESS,
     )
     store_rows(tile, items, THREADS - 1 - (t - top) if lower else t, lower, ITEMS=ITEMS)
     merge_rows(
-        tile, 0, THREADS, sizes[0] + sizes[1], sizes[2] + sizes[3], items, ITEMS=ITEMS, THREADS=THREADS, LESS=LESS,
+        tile, 0, THREADS, sizes[0] + sizes[1], sizes[2] + sizes[3], items, ITEMS=ITEMS, THREADS=THREADS, WHOLE=False,
+        LESS=LESS,
     )
 
 

@@ -1,81 +1,17 @@
-"""Sorted runs merged, two or four at a time: where each tile of the result begins in them, and then the tiles, by themselves.
+"""Sorted runs merged two at a time, tile by tile; and where each tile of a merge of four begins in them.
 
 A tile is not longer than a block's registers; the tiles of a group of runs begin where the group does.
 """
 
 from prism.lang import (
-    attr, block, const, constexpr, dtype, function, grid, group, id, int32, int64, partition, prism, ptr, requires, template,
-    thread,
+    attr, block, const, constexpr, dtype, function, grid, group, id, int32, int64, partition, prism, ptr, requires, shared,
+    template, thread,
 )
+from prism.kernels.merge.cuts import pair_of
+from prism.kernels.merge.spots import put_row, put_striped, store_first
 from prism.kernels.merge.rows import cut_four
+from prism.lib.block.sort import load_runs, merge_within
 from prism.lib.thread import operators
-
-
-@prism("device")
-@requires(thread[1])
-@template(TILE=constexpr(int))
-def pair_of(
-    tile: int64 @ thread[1], width: int64 @ thread[1], n: int64 @ thread[1], middle: int64 @ thread[1]
-) -> (int64, int64, int64, int64) @ thread[1]:
-    """Of a tile: where its pair of runs begins, how long the runs are, and where in the pair the tile begins.
-
-    `width` above 0: runs of so many elements lie side by side; else one pair, of which the first has `middle` of all `n`.
-    """
-    if width == 0:
-        return int64(0), middle, n - middle, tile * TILE
-    tiles: int64 = (2 * width + (TILE - 1)) / TILE
-    begin: int64 = tile / tiles * (2 * width)
-    one: int64 = min(width, n - begin)
-    return begin, one, min(width, n - begin - one), tile % tiles * TILE
-
-
-@prism("global")
-@template(T=dtype, LESS=function, TILE=constexpr(int), THREADS=constexpr(int))
-@requires(grid[1], thread[THREADS])
-@attr("__launch_bounds__(THREADS)")
-def cut_runs(
-    a: ptr(const(T)) @ grid[1], b: ptr(const(T)) @ grid[1], cuts: ptr(int64) @ grid[1], width: int64 @ grid[1],
-    n: int64 @ grid[1], middle: int64 @ grid[1], tiles: int64 @ grid[1],
-):
-    """Put into `cuts[t]` how many elements of the first run of its pair stand before tile `t`.
-
-    Perspective: grid, a thread for each of the `tiles`.
-    Shapes:      as of `merge_tiles`.
-    Source:      Odeh, Green et al., "Merge path - parallel merging made simple".
-    Test:        tests/kernels/test_merge.py
-    """
-    me: int64 @ thread[1] = id()
-    with partition(cuts, thread[1], offset=me) as mine, group(thread[1]):
-        if me < tiles:
-            begin: int64 = 0
-            one: int64 = 0
-            other: int64 = 0
-            diagonal: int64 = 0
-            begin, one, other, diagonal = pair_of(me, width, n, middle, TILE=TILE)
-            second: int64 = begin + one if width > 0 else 0
-            diagonal = min(diagonal, one + other)
-            low: int64 = max(diagonal - other, 0)
-            high: int64 = min(diagonal, one)
-            while low < high:  # three elements of each run are asked for at once
-                step: int64 = (high - low) / 4
-                beyond: bool[3]
-                for k in range(3):
-                    place: int64 = low + (k + 1) * step
-                    left: T = a[begin + place]
-                    right: T = b[second + diagonal - 1 - place]
-                    beyond[k] = LESS(right, left)
-                start: int64 = low
-                if beyond[0]:
-                    high = start + step
-                elif beyond[1]:
-                    low = start + step + 1
-                    high = start + 2 * step
-                elif beyond[2]:
-                    low = start + 2 * step + 1
-                    high = start + 3 * step
-                else:
-                    low = start + 3 * step + 1
-            mine[0] = low
 
 
 @prism("global")
@@ -112,63 +48,64 @@ def cut_four_runs(
 def merge_tiles(
     a: ptr(const(T)) @ grid[1], b: ptr(const(T)) @ grid[1], y: ptr(T) @ grid[1], a_values: ptr(const(V)) @ grid[1],
     b_values: ptr(const(V)) @ grid[1], y_values: ptr(V) @ grid[1], cuts: ptr(const(int64)) @ grid[1], width: int64 @ grid[1],
-    n: int64 @ grid[1], middle: int64 @ grid[1], tiles: int64 @ grid[1], otherwise: T @ grid[1], nothing: V @ grid[1],
+    n: int64 @ grid[1], middle: int64 @ grid[1], otherwise: T @ grid[1], nothing: V @ grid[1],
 ):
     """Merge sorted runs two and two, of equal elements those of the first run first; `VALUES` go where their keys go.
 
-    Perspective: grid, a block for each of the `tiles`.
+    Perspective: grid, a block for each tile: of each pair of runs `ceil` of its length, or of `2 * width`, by `THREADS * ITEMS`.
     Shapes:      `y`: `n` elements, memory of neither `a` nor `b`. `width` 0: `a` has `middle` elements, and `b` the others;
                  else both are `n` elements, in sorted runs of `width`, the last of which may be shorter. `LESS` is their order.
-                 `tiles`: of each pair of runs `ceil` of its length, or of `2 * width`, by `THREADS * ITEMS`. `cuts`: as
-                 `cut_runs` makes them. `otherwise`, `nothing`: any.
+                 `cuts`: as `cut_runs` makes them. `otherwise`, `nothing`: any.
     Cost:        each element is read once, and written once.
     Source:      Odeh, Green et al., "Merge path - parallel merging made simple".
     Test:        tests/kernels/test_merge.py
     """
     TILE: constexpr(int) = THREADS * ITEMS
-    tile: int64 @ block[1] = id()
-    with partition(y, thread[1], f=lambda i: i, races="none") as target, \
-         partition(y_values, thread[1], f=lambda i: i, races="none") as value_target, group(block[1]):
+    number: int64 @ block[1] = id()
+    begin: int64 @ block[1] = 0
+    one: int64 @ block[1] = 0
+    other: int64 @ block[1] = 0
+    diagonal: int64 @ block[1] = 0
+    begin, one, other, diagonal = pair_of(number, width, n, middle, TILE=TILE)
+    with partition(y, block[1], offset=begin + diagonal, races="none") as target, \
+         partition(y_values, block[1], offset=begin + diagonal, races="none") as value_target, group(block[1]):
         t: int32 @ thread[1] = id()
-        begin: int64 @ block[1] = 0
-        one: int64 @ block[1] = 0
-        other: int64 @ block[1] = 0
-        diagonal: int64 @ block[1] = 0
-        begin, one, other, diagonal = pair_of(tile, width, n, middle, TILE=TILE)
+        tile: shared(T[TILE]) @ block[1]
+        moved: shared(V[TILE if VALUES else 1]) @ block[1]
         second: int64 @ block[1] = begin + one if width > 0 else 0
-        many: int32 @ block[1] = int32(min(max(one + other - diagonal, 0), TILE))
-        first: int64 @ block[1] = cuts[tile]
+        many: int32 @ block[1] = int32(min(one + other - diagonal, TILE))
+        first: int64 @ block[1] = cuts[number]
         until: int64 @ block[1] = one
         if diagonal + TILE < one + other:
-            until = cuts[tile + 1]
-        taken: int32 @ block[1] = int32(until - first) if many > 0 else 0
-        items: T[ITEMS] @ thread[1]
+            until = cuts[number + 1]
+        taken: int32 @ block[1] = int32(min(max(until - first, 0), int64(many)))  # whatever `LESS` says
+        keys: T[ITEMS] @ thread[1]
         values: V[ITEMS if VALUES else 1] @ thread[1]
+        spots: int32[ITEMS] @ thread[1]
         with partition(a, block[1], offset=begin + first) as left, \
              partition(b, block[1], offset=second + diagonal - first) as right:
-            if VALUES:
-                with partition(a_values, block[1], offset=begin + first) as left_values, \
-                     partition(b_values, block[1], offset=second + diagonal - first) as right_values:
-                    block.merge_pairs(
-                        left, left_values, taken, right, right_values, many - taken, items, values, otherwise, nothing,
-                        THREADS=THREADS, LESS=LESS,
-                    )
-            else:
-                block.merge(left, taken, right, many - taken, items, otherwise, THREADS=THREADS, LESS=LESS)
-        block.blocked_to_striped(items, THREADS=THREADS)
+            load_runs(left, taken, right, many - taken, keys, otherwise, THREADS=THREADS)
         if VALUES:
-            block.blocked_to_striped(values, THREADS=THREADS)
+            with partition(a_values, block[1], offset=begin + first) as left, \
+                 partition(b_values, block[1], offset=second + diagonal - first) as right:
+                load_runs(left, taken, right, many - taken, values, nothing, THREADS=THREADS)
+        put_striped(tile, keys, THREADS=THREADS)
+        if VALUES:
+            put_striped(moved, values, THREADS=THREADS)
         with group(thread[1]):
-            at: int64 = begin + diagonal + t
-            for k in range(ITEMS):
-                if k * THREADS < many - t:
-                    target[at + k * THREADS] = items[k]
-                    if VALUES:
-                        value_target[at + k * THREADS] = values[k]
+            merge_within(tile, 0, taken, many, t * ITEMS, keys, spots, otherwise, SIZE=TILE, LESS=LESS)
+            if VALUES:
+                for k in range(ITEMS):
+                    values[k] = moved[spots[k]]
+        put_row(tile, keys, t * ITEMS, TILE)
+        if VALUES:
+            put_row(moved, values, t * ITEMS, TILE)
+        store_first(target, tile, many, ITEMS=ITEMS, THREADS=THREADS)
+        if VALUES:
+            store_first(value_target, moved, many, ITEMS=ITEMS, THREADS=THREADS)
 
 
 EXAMPLES = {
-    "cut_runs": {"T": "float32", "LESS": operators.less, "TILE": 3840, "THREADS": 256},
     "cut_four_runs": {"T": "float32", "LESS": operators.less, "TILE": 4080, "THREADS": 256},
     "merge_tiles": {
         "T": "float32", "V": "int32", "LESS": operators.less, "VALUES": False, "ITEMS": 15, "THREADS": 256, "BLOCKS": 4,

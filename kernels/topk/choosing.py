@@ -1,11 +1,12 @@
 """What kernels of first elements have in common: bounds, exact selection among what a block holds, and its order."""
 
 from prism.lang import (
-    atomic_add, block, constexpr, count, dtype, function, group, id, int32, partition, prism, ptr, requires,
+    atomic_add, block, constexpr, count, dtype, float32, function, group, id, int32, partition, prism, ptr, requires, shared,
     static_assert, template, thread, uint32,
 )
 from prism.kernels.topk.configurations import FEW
 from prism.kernels.topk.keys import stands_before
+from prism.lib.thread import operators
 
 
 @prism("device")
@@ -113,15 +114,88 @@ def write_first(held: ptr(E) @ block[1], counter: ptr(uint32) @ block[1], many: 
                 if rank < most:
                     WRITE(rank, mine)
     else:
-        sorted: E[KEPT] @ thread[1]
-        with group(thread[1]):
-            for j in range(KEPT):
-                sorted[j] = held[t * KEPT + j] if t * KEPT + j < left else E(U(ALL), uint32(4294967295))
-        block.sort_network(sorted, THREADS=THREADS, LESS=stands_before, TOTAL=True)
-        with group(thread[1]):
-            for j in range(KEPT):
-                if t * KEPT + j < most:
-                    WRITE(t * KEPT + j, sorted[j])
+        apart: bool @ block[1] = False
+        apart = write_by_buckets(held, left, most, U=U, WRITE=WRITE, KEPT=KEPT, THREADS=THREADS)
+        if not apart:
+            sorted: E[KEPT] @ thread[1]
+            with group(thread[1]):
+                for j in range(KEPT):
+                    sorted[j] = held[t * KEPT + j] if t * KEPT + j < left else E(U(ALL), uint32(4294967295))
+            block.sort_network(sorted, THREADS=THREADS, LESS=stands_before, TOTAL=True)
+            with group(thread[1]):
+                for j in range(KEPT):
+                    if t * KEPT + j < most:
+                        WRITE(t * KEPT + j, sorted[j])
 
 
-__all__ = ["find_bound", "keep_first", "write_first"]
+@prism("device")
+@requires(block[1], thread[32])
+@template(E=dtype, U=dtype, WRITE=function, KEPT=constexpr(int), THREADS=constexpr(int))
+def write_by_buckets(held: ptr(E) @ block[1], left: int32 @ block[1], most: int32 @ block[1]) -> bool @ block[1]:
+    """Write the first `most` of `left` elements as `write_first` does, and return True; or nothing, where keys lie too close.
+
+    Perspective: block, of `THREADS` threads.
+    Shapes:      `held`: at most `THREADS * KEPT`, of which as many parts of the keys' range are told apart. Elements are put
+                 side by side by these, and each is compared with those that share its part: `CROWD` at most.
+    """
+    CROWD: constexpr(int) = 24
+    SIZE: constexpr(int) = THREADS * KEPT
+    t: int32 @ thread[1] = id()
+    starts: shared(int32[SIZE]) @ block[1]
+    ones: E[KEPT] @ thread[1]
+    least: U @ thread[1] = held[0].key
+    highest: U @ thread[1] = held[0].key
+    with group(thread[1]):
+        for j in range(KEPT):
+            if j * THREADS + t < left:
+                ones[j] = held[j * THREADS + t]
+                least = min(least, ones[j].key)
+                highest = max(highest, ones[j].key)
+    low: U @ block[1] = block.reduce(least, OP=operators.minimum)
+    span: U @ block[1] = block.reduce(highest, OP=operators.maximum) - low
+    scale: float32 @ block[1] = float32(SIZE) / (float32(span) + float32(1))
+
+    @requires(thread[1])
+    def part_of(key: U @ thread[1]) -> int32 @ thread[1]:  # never less of a larger key
+        return min(int32(float32(key - low) * scale), SIZE - 1)
+
+    ranks: int32[KEPT] @ thread[1]
+    crowded: bool @ thread[1] = False
+    block.fill(starts, 0, SIZE)
+    with group(thread[1]):
+        for j in range(KEPT):
+            if j * THREADS + t < left:
+                ranks[j] = atomic_add(starts[part_of(ones[j].key)], 1, scope="block")
+                crowded = crowded or ranks[j] >= CROWD
+    apart: bool @ block[1] = not block.any(crowded)
+    if apart:
+        counts: int32[KEPT] @ thread[1]
+        with partition(starts, thread[1], offset=t * KEPT) as own:
+            with group(thread[1]):
+                for j in range(KEPT):
+                    counts[j] = own[j]
+            block.scan(counts, 0, WIDTH=KEPT, OP=operators.add, EXCLUSIVE=True)
+            with group(thread[1]):
+                for j in range(KEPT):
+                    own[j] = counts[j]
+        with partition(held, thread[1], offset=lambda s: s, races="none") as slots, group(thread[1]):
+            for j in range(KEPT):
+                if j * THREADS + t < left:
+                    slots[starts[part_of(ones[j].key)] + ranks[j]] = ones[j]
+        with group(thread[1]):
+            for j in range(KEPT):
+                if j * THREADS + t < left:
+                    mine: E = held[j * THREADS + t]
+                    part: int32 = part_of(mine.key)
+                    first: int32 = starts[part]
+                    rank: int32 = first
+                    end: int32 = starts[part + 1] if part + 1 < SIZE else left
+                    for s in range(first, end):
+                        if stands_before(held[s], mine):
+                            rank = rank + 1
+                    if rank < most:
+                        WRITE(rank, mine)
+    return apart
+
+
+__all__ = ["find_bound", "keep_first", "write_by_buckets", "write_first"]

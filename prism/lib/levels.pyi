@@ -373,6 +373,19 @@ class Block(LevelName):
         Perspective: block, of any number of warps."""
 
     @staticmethod
+    def reduce_apart(value: Any, *, OP: Any, APART: int, TEAM: int, THREADS: int, T: Any = ...) -> Any:
+        """block.reduce_apart(value: T @ thread[1], *, OP: function, APART: constexpr(int), TEAM: constexpr(int),
+            THREADS: constexpr(int), T: dtype = ...) -> T @ thread[1]
+
+        `OP` of the values of threads whose numbers differ by multiples of `APART`, of each `TEAM` threads that follow one another.
+
+        So `TEAM // APART` threads have a part of each of `APART` results, and the first `APART` of a team get them.
+
+        Perspective: block, of `THREADS` threads, a multiple of `TEAM`.
+        Shapes:      `APART` and `TEAM` are powers of two; one below 32 divides it.
+        Returns:     what other threads get is of no use."""
+
+    @staticmethod
     def reduce_by_key(keys: Any, items: Any, valid: Any, identity: Any, unique: Any, results: Any, *, OP: Any, K: Any = ..., T: Any = ..., ITEMS: int = ...) -> Any:
         """block.reduce_by_key(keys: K[ITEMS] @ thread[1], items: T[ITEMS] @ thread[1], valid: int32 @ block[1],
             identity: T @ block[1], unique: ptr(K) @ block[1], results: ptr(T) @ block[1], *, OP: function,
@@ -791,6 +804,30 @@ class Grid(LevelName):
                      kernel with several arrays of words calls it for each of them."""
 
     @staticmethod
+    def count_tiles(length: Any, *, SIZE: int) -> Any:
+        """grid.count_tiles(length: int32 @ thread[1], *, SIZE: constexpr(int)) -> int32 @ thread[1]
+
+        How many tiles of `SIZE` elements there are of `length`: one at least.
+
+        Perspective: thread."""
+
+    @staticmethod
+    def deal_tiles(b: Any, blocks: Any, lengths: Any, groups: Any, many: Any, most: Any, *, WORK: Any, SIZE: int, UNEVEN: bool, THREADS: int) -> None:
+        """grid.deal_tiles(b: int32 @ block[1], blocks: int32 @ block[1], lengths: ptr(const(int32)) @ grid[1],
+            groups: int32 @ block[1], many: int32 @ block[1], most: int32 @ block[1], *, WORK: function,
+            SIZE: constexpr(int), UNEVEN: constexpr(bool), THREADS: constexpr(int))
+
+        `WORK(segment, length, first, last, start, tiles)` for what block `b` has: as many tiles as others, or one less.
+
+        There are `blocks` blocks, and `groups` of `many` segments. Those of group g have `lengths[g]` elements each, but not more
+        than `most`; where not `UNEVEN`, `most`. Tiles of `SIZE` elements are numbered through all segments, and a block has some
+        that follow one another: of each segment tiles `first` to `last`. The segment's own first tile is number `start` of `tiles` in
+        all, which `grid.owners` asks for. A segment of no elements has a tile all the same, so each is some block's.
+
+        Perspective: block, of `THREADS` threads.
+        Shapes:      there are fewer than 2^31 tiles in all. Blocks beyond their number have nothing."""
+
+    @staticmethod
     def draw(control: Any, counter: Any = ...) -> Any:
         """grid.draw(control: ptr(uint64) @ grid[1], counter: int32 @ block[1] = 0) -> uint64 @ thread[1]
 
@@ -1000,6 +1037,15 @@ class Grid(LevelName):
         The number of the tile whose ticket `grid.draw` has drawn, for the whole block.
 
         Perspective: block, of any number of threads."""
+
+    @staticmethod
+    def owners(first: Any, many: Any, tiles: Any, blocks: Any) -> Any:
+        """grid.owners(first: int32 @ thread[1], many: int32 @ thread[1], tiles: int32 @ thread[1],
+            blocks: int32 @ thread[1]) -> vector(int32, 2) @ thread[1]
+
+        Which block has tile `first` of `tiles`, and how many blocks have some of `many` from there on, as `deal_tiles` deals them.
+
+        Perspective: thread."""
 
     @staticmethod
     def pipeline(a: Any, b: Any, users: Any, start: Any, stop: Any, *, STAGES: int, THREADS: int, STEP: int, FILL: Any, USE: Any, A: Any = ..., B: Any = ..., ROWS_A: int = ..., COLUMNS_A: int = ..., SWIZZLE_A: int = ..., ROWS_B: int = ..., COLUMNS_B: int = ..., SWIZZLE_B: int = ..., WARPS: int = ..., AHEAD: int = ..., CLUSTER: int = ...) -> None:

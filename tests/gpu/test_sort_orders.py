@@ -76,11 +76,23 @@ def test_bits(bits: tuple[int, int], n: int) -> None:
 
 def test_comparators_along_axes() -> None:
     host = np.random.default_rng(0).integers(0, 100, (300, 1000), dtype=np.int32)
-    x, less = cupy.asarray(host), lambda a, b: a % 10 < b % 10
-    for axis in (0, 1):
-        order = np.argsort(host % 10, axis=axis, kind="stable")
-        assert np.array_equal(lib.argsort(x, axis, less=less).get(), order)
-        assert np.array_equal(lib.sort(x, axis, less=less).get(), np.take_along_axis(host, order, axis))
+    x = cupy.asarray(host)
+    for less in (lambda a, b: a % 10 < b % 10, lambda a, b: not b % 10 <= a % 10):  # by a key, and by merging
+        for axis in (0, 1):
+            order = np.argsort(host % 10, axis=axis, kind="stable")
+            assert np.array_equal(lib.argsort(x, axis, less=less).get(), order)
+            assert np.array_equal(lib.sort(x, axis, less=less).get(), np.take_along_axis(host, order, axis))
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_comparators(n: int) -> None:
+    """The order of numbers by digits; others by merging, of pairs too."""
+    host = np.random.default_rng(n).integers(0, 1 << 32, n, dtype=np.uint32)
+    x, values, order = cupy.asarray(host), cupy.arange(n), np.argsort(host, kind="stable")
+    for less in (lambda a, b: a < b, lambda a, b: not b <= a):
+        assert np.array_equal(lib.sort(x, less=less).get(), host[order])
+        keys, moved = lib.sort_by_key(x, values, less=less)
+        assert np.array_equal(keys.get(), host[order]) and np.array_equal(moved.get(), order)
 
 
 @pytest.mark.parametrize("scalar", ["uint16", "float32", "int64"])

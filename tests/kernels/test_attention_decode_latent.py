@@ -12,7 +12,7 @@ import pytest
 import prism
 from prism import interpret
 from prism.interpret import run
-from prism.kernels.attention import LatentCut
+from prism.kernels.attention import DecodeCut, latent_cut_of
 from prism.lib.algorithms.attention_decode.plan import instance_for
 from prism.runtime.build import entry_of
 from prism.runtime.compile import compile_cubin
@@ -96,10 +96,11 @@ def test_what_is_refused() -> None:
 @pytest.mark.parametrize(
     "cut",
     rarely(
-        [LatentCut(), LatentCut(True, True, 64, True), LatentCut(False, True, 1)], but=[LatentCut(True, True, 64, True)]
+        [latent_cut_of(), latent_cut_of(page=1, lengths=True), latent_cut_of(page=64, lengths=True, lse=True)],
+        but=[latent_cut_of(page=64, lengths=True, lse=True)],
     ),
 )
-def test_machine_code(cut: LatentCut) -> None:
+def test_machine_code(cut: DecodeCut) -> None:
     """No register is spilled, no wgmma waits for itself, and a multiprocessor has room for the tiles."""
     made = entry_of(instance_for("bfloat16", cut).program, "sm_90a")
     binary = compile_cubin(made.source, "sm_90a")

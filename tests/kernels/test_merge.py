@@ -1,6 +1,6 @@
 """Merges and sorts of tiles on the reference machine, with all its checks; each barrier is needed. Kernels: kernels/merge.
 
-Tests of kernels/merge: keys, rows, runs, tiles.
+Tests of kernels/merge: fours, keys, rows, runs, tiles.
 """
 
 from __future__ import annotations
@@ -21,12 +21,27 @@ THREADS, ITEMS = 64, 3
 TILE = THREADS * ITEMS
 
 
-def tiles_of(n: int, width: int) -> int:
+def tiles_of(n: int, width: int, tile: int = TILE) -> int:
     """How many tiles runs of `width` elements have when they are merged two and two; 0: two arrays."""
     if not width:
-        return -(-n // TILE)
+        return -(-n // tile)
     pairs, rest = divmod(n, 2 * width)
-    return pairs * -(-2 * width // TILE) + -(-rest // TILE)
+    return pairs * -(-2 * width // tile) + -(-rest // tile)
+
+
+def cuts_of(a: Any, b: Any, width: int, middle: int, n: int, tile: int, less: Any, options: Any) -> Any:
+    """Find where each tile begins: all at once, and some first, which is the same."""
+    template, found = {"T": a.dtype, "LESS": less, "THREADS": 32}, []
+    for each in (tile, tile * kernels.GROUP):
+        many = tiles_of(n, width, each)
+        found.append(np.zeros(many, np.int64))
+        given = (a, b, found[-1], width, n, middle, many)
+        kernels.cut_runs[-(-many // 32), 32](*given, template={**template, "TILE": each}, **options)
+    cuts, known = found
+    given = (a, b, known, again := np.zeros_like(cuts), width, n, middle, cuts.size)
+    kernels.cut_within[-(-cuts.size // 32), 32](*given, template={**template, "TILE": tile}, **options)
+    assert np.array_equal(again, cuts)
+    return cuts
 
 
 def merged(
@@ -35,11 +50,9 @@ def merged(
     """Merge by both kernels; return elements, and values: their numbers, those of `b` from where `a` ends."""
     n = a.size if width else a.size + b.size
     tiles, y, z = tiles_of(n, width), np.zeros(n, a.dtype), np.zeros(n, np.int32)
-    cuts, names = np.zeros(tiles, np.int64), np.arange(n, dtype=np.int32)
-    options = {"check": True, **options}
-    template = {"T": a.dtype, "LESS": less, "TILE": TILE, "THREADS": 32}
+    names, options = np.arange(n, dtype=np.int32), {"check": True, **options}
     middle = 0 if width else a.size
-    kernels.cut_runs[-(-tiles // 32), 32](a, b, cuts, width, n, middle, tiles, template=template, **options)
+    cuts = cuts_of(a, b, width, middle, n, TILE, less, options)
     template = {
         "T": a.dtype,
         "V": "int32",
@@ -50,7 +63,7 @@ def merged(
         "BLOCKS": 1,
     }
     beside = (names, names) if width else (names[: a.size].copy(), names[a.size :].copy())
-    given = (a, b, y, *beside, z, cuts, width, n, middle, tiles, a.dtype.type(0), np.int32(0))
+    given = (a, b, y, *beside, z, cuts, width, n, middle, a.dtype.type(0), np.int32(0))
     run(program or prism.check(kernels.merge_tiles, template), tiles, THREADS, given, **options)
     return y, z
 
@@ -105,118 +118,160 @@ def test_tiles_are_sorted(n: int) -> None:
             assert not values or np.array_equal(z[k : k + TILE], k + order)
 
 
-KEYS = 64, 8  # threads and elements of each, of what merges and sorts keys alone
+KEYS = 64, 8  # threads and elements of each, of what merges keys alone
 
 
-def merged_keys(a: Any, b: Any, width: int, ways: int, program: Any = None, **options: Any) -> Any:
-    """Merge keys alone by both kernels: `ways` runs of `width` elements at a time, or two arrays."""
+def merged_keys(a: Any, b: Any, program: Any = None, **options: Any) -> Any:
+    """Merge two arrays of keys alone by both kernels."""
     threads, items = KEYS
-    n, tile = a.size if width else a.size + b.size, threads * items - (items if ways == 4 else 0)
-    tiles, middle = -(-n // tile), 0 if width else a.size
-    if width:
-        groups, rest = divmod(n, ways * width)
-        tiles = groups * -(-ways * width // tile) + -(-rest // tile)
-    cuts, y, options = np.zeros((ways - 1) * tiles, np.int64), np.zeros(n, a.dtype), {"check": True, **options}
-    template = {"T": a.dtype, "LESS": operators.less, "TILE": tile, "THREADS": 32}
-    if ways == 4:
-        kernels.cut_four_runs[-(-tiles // 32), 32](a, cuts, width, n, tiles, template=template, **options)
-    else:
-        kernels.cut_runs[-(-tiles // 32), 32](a, b, cuts, width, n, middle, tiles, template=template, **options)
-    template = {
-        "T": a.dtype, "N": "int32", "LESS": operators.less, "WAYS": ways, "ITEMS": items, "THREADS": threads, "BLOCKS": 1,
-    }  # fmt: skip
-    given = (a, b, y, cuts, width, n, middle, tiles, a.dtype.type(0))
-    run(program or prism.check(kernels.merge_keys, template), tiles, threads, given, **options)
+    n, tile = a.size + b.size, threads * items
+    y, options = np.zeros(n, a.dtype), {"check": True, **options}
+    cuts = cuts_of(a, b, 0, a.size, n, tile, operators.less, options)
+    given = (a, b, y, cuts, n, a.size, a.dtype.type(0))
+    run(program or prism.check(kernels.merge_keys, of_keys(a.dtype)), -(-n // tile), threads, given, **options)
     return y
 
 
-@pytest.mark.parametrize("ways", [2, 4])
-@pytest.mark.parametrize("width", [1, 5, 256, 512, 513, 700])
-@pytest.mark.parametrize("n", [1, 512, 2100])
-def test_keys_side_by_side(width: int, n: int, ways: int) -> None:
-    n = min(n, 40 * width)  # a tile has at least a pair of runs
-    x = np.random.default_rng(0).integers(0, 40, n).astype(np.uint32)
-    for k in range(0, n, width):
-        x[k : k + width].sort()
-    y = merged_keys(x, x, width, ways)
-    for k in range(0, n, ways * width):
-        assert np.array_equal(y[k : k + ways * width], np.sort(x[k : k + ways * width]))
+def of_keys(dtype: Any) -> dict[str, Any]:
+    threads, items = KEYS
+    return {"T": dtype, "LESS": operators.less, "ITEMS": items, "THREADS": threads, "BLOCKS": 1}
 
 
-@pytest.mark.parametrize("sizes", [(1, 0), (0, 1), (512, 512), (511, 1), (1029, 7), (7, 1029), (300, 700)], ids=str)
+@pytest.mark.parametrize(
+    "sizes", [(1, 0), (0, 1), (512, 512), (511, 1), (512, 1), (1029, 7), (7, 1029), (300, 700)], ids=str
+)
 def test_two_arrays_of_keys(sizes: tuple[int, int]) -> None:
     random = np.random.default_rng(0)
     a, b = (np.sort(random.integers(-300, 300, n, dtype=np.int64)) for n in sizes)
-    assert np.array_equal(merged_keys(a, b, 0, 2), np.sort(np.concatenate([a, b])))
+    assert np.array_equal(merged_keys(a, b), np.sort(np.concatenate([a, b])))
+    high = np.full(sizes[0] + 3, np.iinfo(np.int64).max)  # nothing stands behind what fills the last tile up
+    assert np.array_equal(merged_keys(high, b), np.sort(np.concatenate([high, b])))
 
 
-def test_four_runs_of_extreme_data() -> None:
-    """Equal elements, runs one behind the other, and one that is shorter than the others would be."""
-    width = 700
-    rising = np.arange(4 * width, dtype=np.int32)
-    for x in (0 * rising, rising, rising.reshape(4, width)[::-1].ravel(), rising[: width - 1], rising[: 2 * width + 1]):
-        assert np.array_equal(merged_keys(x, x, width, 4), np.sort(x))
-
-
-@pytest.mark.parametrize("n", [1, 511, 512, 1025])
-@pytest.mark.parametrize("falls", [False, True])
-def test_tiles_of_keys_are_sorted(n: int, falls: bool) -> None:
-    threads, items = KEYS
-    x = np.random.default_rng(0).integers(-100, 100, n, dtype=np.int32)
-    y, less = np.zeros_like(x), operators.greater if falls else operators.less
-    template = {"T": "int32", "LESS": less, "ITEMS": items, "THREADS": threads, "BLOCKS": 1}
-    kernels.sort_keys[-(-n // 512), threads](x, y, n, template=template, check=True)
-    for k in range(0, n, 512):
-        assert np.array_equal(y[k : k + 512], np.sort(x[k : k + 512])[:: -1 if falls else 1])
+@pytest.mark.parametrize("form", ["alike", "before", "behind", "in lumps", "equal"])
+def test_cuts_are_found_wherever_they_are(form: str) -> None:
+    """Near where even data have them, and far from there; by the kernel before, and by each block."""
+    random = np.random.default_rng(0)
+    a, b = (np.sort(random.integers(0, 1 << 20, n, dtype=np.int32)) for n in (9000, 7000))
+    if form == "before":
+        a = a - (1 << 21)
+    elif form == "behind":
+        a = a + (1 << 21)
+    elif form == "in lumps":
+        a, b = a // 7000 * 7000, np.sort(b % 3000 + b // 200_000 * 200_000)
+    elif form == "equal":
+        a, b = 0 * a, 0 * b
+    assert np.array_equal(merged_keys(a, b), np.sort(np.concatenate([a, b])))
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_keys_in_every_schedule(schedule: str) -> None:
-    x = np.random.default_rng(0).integers(0, 300, 1400, dtype=np.int32)
-    threads, items = KEYS
-    template = {"T": "int32", "LESS": operators.less, "ITEMS": items, "THREADS": threads, "BLOCKS": 1}
-    y = np.zeros_like(x)
-    kernels.sort_keys[3, threads](x, y, x.size, template=template, check=True, schedule=schedule)
-    for ways in (4, 2):
-        assert np.array_equal(merged_keys(y[:1024], y[:1024], 512, ways, schedule=schedule), np.sort(x[:1024]))
+    x = np.sort(np.random.default_rng(0).integers(0, 300, 1400, dtype=np.int32))
+    assert np.array_equal(merged_keys(x[::3].copy(), x[1::3].copy(), schedule=schedule), np.sort([*x[::3], *x[1::3]]))
 
 
 def test_each_barrier_of_keys_is_needed() -> None:
     random = np.random.default_rng(0)
-    x = random.integers(0, 3000, 1400, dtype=np.int32)
-    for k in range(0, 1400, 350):
-        x[k : k + 350].sort()
-    threads, items = KEYS
-    template = {
-        "T": "int32", "N": "int32", "LESS": operators.less, "WAYS": 4, "ITEMS": items, "THREADS": threads, "BLOCKS": 1,
-    }  # fmt: skip
-    found = list(without_barriers(prism.check(kernels.merge_keys, template)))
+    a, b = (np.sort(random.integers(0, 3000, n, dtype=np.int32)) for n in (600, 420))
+    wanted = np.sort(np.concatenate([a, b]))
+    found = list(without_barriers(prism.check(kernels.merge_keys, of_keys("int32"))))
     assert found
     for _, mutant in found:
         with pytest.raises((RaceError, AssertionError)):
             for schedule in SCHEDULES:
-                assert np.array_equal(merged_keys(x, x, 350, 4, mutant, schedule=schedule), np.sort(x))
+                assert np.array_equal(merged_keys(a, b, mutant, schedule=schedule), wanted)
 
 
 @pytest.mark.parametrize("size", [4, 8])
-def test_kernels_of_keys_do_not_spill(size: int) -> None:
-    """But for a few bytes of what sorts tiles: without a bound of registers half as many blocks are on a multiprocessor."""
-    found = kernels.key_configurations(size, host=False)
-    for ways, c in ((2, found.two), (4, found.four)):
-        template = {
-            "T": f"uint{8 * size}", "N": "int32", "LESS": operators.less, "WAYS": ways, "ITEMS": c.items, "THREADS": c.threads,
-            "BLOCKS": c.blocks,
-        }  # fmt: skip
-        assert prism.compile(kernels.merge_keys, template, arch="sm_90a").spills == 0
-    c = found.tiles
-    template = {
-        "T": f"uint{8 * size}",
-        "LESS": operators.less,
-        "ITEMS": c.items,
-        "THREADS": c.threads,
-        "BLOCKS": c.blocks,
-    }
-    assert prism.compile(kernels.sort_keys, template, arch="sm_90a").spills <= 80
+def test_kernels_do_not_spill(size: int) -> None:
+    c = kernels.key_configuration(size, host=False)
+    template = {"T": f"uint{8 * size}", "LESS": operators.less}
+    assert prism.compile(kernels.merge_keys, {**template, **cut_by(c)}, arch="sm_90a").spills == 0
+    for values in (False, True):
+        found, more = (
+            kernels.configurations(size, values=values, host=False),
+            {"V": f"uint{8 * size}", "VALUES": values},
+        )
+        two, four = {**template, **more, **cut_by(found.two)}, {**template, **more, **cut_by(found.four), "N": "int32"}
+        assert prism.compile(kernels.merge_tiles, two, arch="sm_90a").spills == 0
+        assert prism.compile(kernels.merge_fours, four, arch="sm_90a").spills == 0
+
+
+def cut_by(c: kernels.Configuration) -> dict[str, int]:
+    return {"ITEMS": c.items, "THREADS": c.threads, "BLOCKS": c.blocks}
+
+
+def merged_fours(
+    x: Any, width: int, less: Any, program: Any = None, *, values: bool = True, **options: Any
+) -> tuple[Any, Any]:
+    """Merge runs four at a time by both kernels; return elements, and values: their numbers."""
+    n, tile = x.size, (THREADS - 1) * ITEMS
+    groups, rest = divmod(n, 4 * width)
+    tiles = groups * -(-4 * width // tile) + -(-rest // tile)
+    cuts, y, z, options = (
+        np.zeros(3 * tiles, np.int64),
+        np.zeros_like(x),
+        np.zeros(n, np.int32),
+        {"check": True, **options},
+    )
+    template = {"T": x.dtype, "LESS": less, "TILE": tile, "THREADS": 32}
+    kernels.cut_four_runs[-(-tiles // 32), 32](x, cuts, width, n, tiles, template=template, **options)
+    given = (x, y, np.arange(n, dtype=np.int32), z, cuts, width, n, tiles, x.dtype.type(0))
+    run(program or prism.check(kernels.merge_fours, of_fours(x.dtype, less, values)), tiles, THREADS, given, **options)
+    return y, z
+
+
+def of_fours(dtype: Any, less: Any, values: bool = True) -> dict[str, Any]:
+    return {
+        "T": dtype, "V": "int32", "N": "int32", "LESS": less, "VALUES": values, "ITEMS": ITEMS, "THREADS": THREADS, "BLOCKS": 1,
+    }  # fmt: skip
+
+
+def runs_of(n: int, width: int, high: int) -> Any:
+    """Return integers in runs that are sorted by tens."""
+    x = np.random.default_rng(n + width).integers(0, high, n, dtype=np.int32)
+    for k in range(0, n, width):
+        x[k : k + width] = x[k : k + width][np.argsort(x[k : k + width] // 10, kind="stable")]
+    return x
+
+
+@pytest.mark.parametrize("width", [50, TILE // 2, TILE, TILE + 1, 350])
+@pytest.mark.parametrize("n", [1, TILE, 1500])
+def test_four_runs_side_by_side(width: int, n: int) -> None:
+    x = runs_of(n, width, 400)
+    y, z = merged_fours(x, width, tens)
+    alone, _ = merged_fours(x, width, tens, values=False)
+    for k in range(0, n, 4 * width):
+        order = np.argsort(x[k : k + 4 * width] // 10, kind="stable")
+        assert np.array_equal(z[k : k + 4 * width], k + order)
+        assert np.array_equal(y[k : k + 4 * width], x[k : k + 4 * width][order])
+    assert np.array_equal(alone, y)
+
+
+def test_four_runs_of_extreme_data() -> None:
+    """Equal elements, runs one behind the other, and one that is shorter than the others would be."""
+    width = 350
+    rising = np.arange(4 * width, dtype=np.int32)
+    for x in (0 * rising, rising, rising.reshape(4, width)[::-1].ravel(), rising[: width - 1], rising[: 2 * width + 1]):
+        y, z = merged_fours(np.ascontiguousarray(x), width, operators.less)
+        assert np.array_equal(y, np.sort(x)) and np.array_equal(z, np.argsort(x, kind="stable"))
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_four_runs_in_every_schedule(schedule: str) -> None:
+    x = runs_of(900, 230, 300)
+    assert np.array_equal(merged_fours(x, 230, tens, schedule=schedule)[1], np.argsort(x // 10, kind="stable"))
+
+
+def test_each_barrier_of_four_runs_is_needed() -> None:
+    x = runs_of(900, 230, 3000)
+    wanted = np.argsort(x // 10, kind="stable")
+    found = list(without_barriers(prism.check(kernels.merge_fours, of_fours("int32", tens))))
+    assert found
+    for _, mutant in found:
+        with pytest.raises((RaceError, AssertionError)):
+            for schedule in SCHEDULES:
+                assert np.array_equal(merged_fours(x, 230, tens, mutant, schedule=schedule)[1], wanted)
 
 
 def test_each_inferred_barrier_is_needed() -> None:

@@ -78,7 +78,7 @@ REVIEWED: dict[str, dict[str, list[str]]] = json.loads((Path(__file__).parent / 
 """By reason and function: the texts."""
 
 
-OF_INTEGERS = ("merge_keys", "cut_four_runs", "sort_keys")
+OF_INTEGERS = ("merge_keys",)
 
 
 def kinds() -> dict[str, Instance]:
@@ -97,8 +97,6 @@ def kinds() -> dict[str, Instance]:
                 [*template.items(), *chain(*records)], key=itemgetter(0)
             )  # with what tells `scan_segments` where segments begin
             flags = "".join(str(int(value)) for name, value in every if isinstance(value, bool) or name == "HEADS")
-            if one.kernel.__name__ == "merge_keys":
-                flags = f"{template['WAYS']} ways"
             found.setdefault(f"{one.kernel.__name__} {flags}".strip(), one)
     return found
 

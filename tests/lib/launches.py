@@ -18,6 +18,7 @@ from tests.lib.block import (
     test_histogram,
     test_network,
     test_rank,
+    test_reduce_apart,
     test_reduce_more,
     test_scan_more,
     test_segments,
@@ -27,6 +28,7 @@ from tests.lib.block import (
     test_types,
     test_vote,
 )
+from tests.lib.grid import test_deal_tiles
 from tests.lib.oracles import AFFINE, LAST, heads_of
 from tests.lib.warp import test_exchange as warp_exchange
 from tests.lib.warp import test_groups as warp_groups
@@ -105,6 +107,12 @@ def alone() -> dict[str, Launch]:
             test_shift.moved, 96, (ints(96), none(96), none(96), none(96), -33, 40, -5), {"THREADS": 96}
         ),
         "into": Launch(test_reduce_more.into, 96, (words(96), none(2, "uint64"), 96), OF_MAPS),
+        "apart": Launch(
+            test_reduce_apart.apart, 128, (ints(128), none(128), none(128, "float32")), {"APART": 8, "TEAM": 64, "THREADS": 128}
+        ),
+        "dealt": Launch(
+            test_deal_tiles.dealt, 64, (none(600), none(18), np.array([5, 0, 90], np.int32), 3, 2, 100), {"UNEVEN": True}
+        ),
         "valid": Launch(test_reduce_more.valid_ones, 96, (words(96), none(96, "uint64"), 70, FIRST), OF_MAPS),
         "reduce-segments": Launch(
             test_segments.reduced, 256, (words(256), heads_of(256, 0.02), none(256, "uint64")), OF_MAPS

@@ -73,7 +73,6 @@ def test_what_the_gpu_is_given_to_do(name: str) -> None:
 
 
 OTHERS = {
-    "kernels/attention/decode_parts.py": {"keep"},  # a part's sums, in memory
     "kernels/reduce/axis.py": {"place"},  # where a result goes
     "kernels/sgemm/sums.py": {"place", "store"},  # of tiles of a matrix
     "kernels/sgemm/tiles.py": {"fill"},

@@ -47,9 +47,9 @@ def _waits(body: tree.Body, outside: frozenset[tree.Symbol], *, roles: bool) -> 
         return Waits(frozenset().union(*(w.before for w in of)), frozenset().union(*(w.behind for w in of)))
     if first is None:
         return Waits()
-    inside = (
-        _first(first.body, outside) if roles and isinstance(first, tree.For) and not _names(first, outside) else None
-    )
+    inside = None
+    if roles and isinstance(first, tree.For | tree.While) and not _names(first, outside):
+        inside = _first(first.body, outside, claims=isinstance(first, tree.While))
     if isinstance(inside, tree.For):
         # `for tile: place = f(tile); for k: load(x, place, k)`: before `for k`, so `f` of the first tile need not wait; later
         # trips find the wait over. Behind `for tile` for a role that had no tile.
@@ -57,14 +57,19 @@ def _waits(body: tree.Body, outside: frozenset[tree.Symbol], *, roles: bool) -> 
     return Waits(frozenset({first}))
 
 
-def _first(body: tree.Body, outside: frozenset[tree.Symbol]) -> tree.Stmt | None:
-    """Return the first statement, of those that all threads of a body run once, that reaches memory of the grid."""
+def _first(body: tree.Body, outside: frozenset[tree.Symbol], *, claims: bool = False) -> tree.Stmt | None:
+    """Return the first statement, of those that all threads of a body run once, that reaches memory of the grid.
+
+    `claims`: or the first one inside a claim, which may wait for a ring's copy before.
+    """
     for statement in body:
         if _names(statement, outside):  # its own expressions, as where a partition begins
             return statement
         if _reaches(statement, outside):
             # Not into a branch or a loop: who doesn't go there must wait too, so all of it comes after the wait.
-            inside = _first(statement.body, outside) if isinstance(statement, _SCOPES) else None
+            inside = None
+            if isinstance(statement, _SCOPES) or (claims and isinstance(statement, tree.Claim)):
+                inside = _first(statement.body, outside, claims=claims)
             return inside or statement
     return None
 

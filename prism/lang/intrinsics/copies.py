@@ -305,11 +305,12 @@ def box_problem(tile: Pointer, start: tuple[int | None, ...], tensor: TensorMap)
     if any(index != 0 for index in inner):
         return "a tensor copy moves whole rows: the tile's other indices are 0"
     whole = shape == box and len(start) == len(tile.shape) and start[skipped] == 0
-    if tile.swizzle and not whole and rows * box[0] % 8:
-        return f"a swizzled part of a tile has a multiple of 8 rows, not {box[0]}"
+    unit = tiles.ALIGNMENT[0] // tile.swizzle if tile.swizzle else 1  # rows: the engine counts them by their addresses
+    if not whole and rows * box[0] % unit:
+        return f"a part of a tile swizzled in spans of {tile.swizzle} bytes has a multiple of {unit} rows, not {box[0]}"
     first = start[skipped] if start else 0
-    if tile.swizzle and first and first * rows % 8:
-        return f"a swizzled part of a tile begins at a multiple of 8 rows, not at {first}"
+    if first and first * rows % unit:
+        return f"a part of a tile swizzled in spans of {tile.swizzle} bytes begins at a multiple of {unit} rows, not at {first}"
     if first is not None and first + box[0] > shape[0]:
         return f"rows {first} to {first + box[0] - 1} are not in the tile, which has {shape[0]}"
     return ""

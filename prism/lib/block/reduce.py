@@ -1,8 +1,8 @@
 """A block combines one value of each thread."""
 
 from prism.lang import (
-    block, claim, constexpr, count, dtype, function, group, id, int32, partition, prism, ptr, requires, shared, split,
-    static_assert, template, thread, warp,
+    block, claim, constexpr, count, dtype, function, group, id, int32, partition, prism, ptr, requires, shared, shuffle_xor,
+    split, static_assert, template, thread, warp,
 )
 
 
@@ -61,6 +61,39 @@ def reduce_to_first(value: T @ thread[1], identity: T @ block[1]) -> T @ thread[
             lane: int32 @ thread[1] = id()
             sum = warp.reduce_to_first(sums[lane] if lane < many else identity, OP=OP, FEW=True, TENSOR=TENSOR)
     return sum
+
+
+@prism("device")
+@requires(block[1], thread[32])
+@template(T=dtype, OP=function, APART=constexpr(int), TEAM=constexpr(int), THREADS=constexpr(int))
+def reduce_apart(value: T @ thread[1]) -> T @ thread[1]:
+    """`OP` of the values of threads whose numbers differ by multiples of `APART`, of each `TEAM` threads that follow one another.
+
+    So `TEAM // APART` threads have a part of each of `APART` results, and the first `APART` of a team get them.
+
+    Perspective: block, of `THREADS` threads, a multiple of `TEAM`.
+    Shapes:      `APART` and `TEAM` are powers of two; one below 32 divides it.
+    Returns:     what other threads get is of no use.
+    Cost:        a shuffle for each halving of a warp's threads; two barriers for each halving of a team's warps, and `THREADS`
+                 elements of shared memory.
+    Numerics:    reassociates `OP`, in a way fixed by the template; `OP` must be commutative.
+    Test:        tests/lib/block/test_reduce_apart.py
+    """
+    static_assert(count(thread[1]) == THREADS, "a block has `THREADS` threads")
+    static_assert(THREADS % TEAM == 0 and TEAM % APART == 0, "a block is whole teams, and a team some parts of each result")
+    t: int32 @ thread[1] = id()
+    apart: int32 @ block[1] = TEAM / 2
+    if TEAM > 32 and TEAM > APART:
+        cells: shared(T[THREADS])
+        while apart >= max(32, APART):
+            with partition(cells, thread[1], t) as own, group(thread[1]):
+                own[0] = value
+            value = OP(value, cells[(t + apart) % THREADS])
+            apart = apart / 2
+    while apart >= APART:
+        value = OP(value, shuffle_xor(value, apart))
+        apart = apart / 2
+    return value
 
 
 @prism("device")

@@ -27,7 +27,10 @@ def merge(
     static_assert(count(thread[1]) == THREADS, "a block has `THREADS` threads")
     t: int32 @ thread[1] = id()
     tile: shared(T[THREADS * ITEMS]) @ block[1]
-    load_runs(a, size_a, b, size_b, items, otherwise, tile, THREADS=THREADS)
+    load_runs(a, size_a, b, size_b, items, otherwise, THREADS=THREADS)
+    with partition(tile, thread[1], offset=t) as own, group(thread[1]):
+        for k in range(ITEMS):
+            own[k * THREADS] = items[k]
     places: int32[ITEMS] @ thread[1]
     with group(thread[1]):
         merge_within(tile, 0, size_a, size_a + size_b, t * ITEMS, items, places, otherwise, SIZE=THREADS * ITEMS, LESS=LESS)
@@ -55,13 +58,24 @@ def merge_pairs(
     t: int32 @ thread[1] = id()
     tile: shared(K[THREADS * ITEMS]) @ block[1]
     values: shared(T[THREADS * ITEMS]) @ block[1]
-    load_runs(a, size_a, b, size_b, keys, otherwise, tile, THREADS=THREADS)
-    load_runs(a_items, size_a, b_items, size_b, items, nothing, values, THREADS=THREADS)
+    load_runs(a, size_a, b, size_b, keys, otherwise, THREADS=THREADS)
+    load_runs(a_items, size_a, b_items, size_b, items, nothing, THREADS=THREADS)  # under way while keys are merged
+    with partition(tile, thread[1], offset=t) as own, group(thread[1]):
+        for k in range(ITEMS):
+            own[k * THREADS] = keys[k]
     places: int32[ITEMS] @ thread[1]
     with group(thread[1]):
         merge_within(tile, 0, size_a, size_a + size_b, t * ITEMS, keys, places, otherwise, SIZE=THREADS * ITEMS, LESS=LESS)
+    with partition(values, thread[1], offset=t) as own, group(thread[1]):
         for k in range(ITEMS):
-            items[k] = values[places[k]] if t * ITEMS + k < size_a + size_b else nothing
+            own[k * THREADS] = items[k]
+    with group(thread[1]):
+        if t * ITEMS + ITEMS <= size_a + size_b:
+            for k in range(ITEMS):
+                items[k] = values[places[k]]
+        else:
+            for k in range(ITEMS):
+                items[k] = values[places[k]] if t * ITEMS + k < size_a + size_b else nothing
 
 
 @prism("device")
@@ -69,21 +83,20 @@ def merge_pairs(
 @template(T=dtype, ITEMS=constexpr(int), THREADS=constexpr(int))
 def load_runs(
     a: ptr(const(T)) @ block[1], size_a: int32 @ block[1], b: ptr(const(T)) @ block[1], size_b: int32 @ block[1],
-    items: T[ITEMS] @ thread[1], otherwise: T @ thread[1], tile: ptr(T) @ block[1],
+    items: T[ITEMS] @ thread[1], otherwise: T @ thread[1],
 ):
-    """Put two runs, one behind the other, into `tile`, and then `otherwise`, by way of the registers of `items`."""
+    """Put two runs, one behind the other, into striped registers, and then `otherwise`: all reads are under way at once."""
     t: int32 @ thread[1] = id()
-    with partition(tile, thread[1], offset=t) as own, partition(a, thread[1], offset=t) as one, \
-         partition(b, thread[1], offset=t - size_a) as other:
-        with group(thread[1]):
-            for k in range(ITEMS):  # all are under way before the first is stored
-                items[k] = otherwise
-                if k * THREADS < size_a - t:
-                    items[k] = one[k * THREADS]
-                if k * THREADS >= size_a - t and k * THREADS < size_a + size_b - t:
-                    items[k] = other[k * THREADS]
+    with group(thread[1]):
+        if size_a + size_b < THREADS * ITEMS:
             for k in range(ITEMS):
-                own[k * THREADS] = items[k]
+                items[k] = otherwise
+        for k in range(ITEMS):
+            if k * THREADS < size_a - t:
+                items[k] = a[k * THREADS + t]
+        for k in range(ITEMS):
+            if k * THREADS >= size_a - t and k * THREADS < size_a + size_b - t:
+                items[k] = b[k * THREADS + t - size_a]
 
 
 @prism("device")

@@ -113,6 +113,34 @@ def copies_tiles(
 
 
 @prism("global")
+@requires(grid[1], block[1], thread[64])
+def copies_while(
+    source: const(CUtensorMap(float32, 16, 64)) @ grid[1], y: ptr(float32) @ grid[1], tiles: int32 @ grid[1],
+    steps: int32 @ grid[1],
+):  # fmt: skip
+    with partition(y, block[1], offset=64 * id()) as own, group(block[1]):
+        rows: shared(float32[16, 64], ring=2)
+        factor: shared(float32[32], ring=1)
+        adders, loader = roles(warp, 1, 1)
+        t: int32 @ thread[1] = id()
+        sum: float32 @ thread[1] = 0
+        tile: int32 @ block[1] = 0
+        while tile < tiles:
+            top: int32 @ block[1] = 16 * tile * steps
+            with claim(factor, adders) as made, partition(made, thread[1], offset=t % 32) as mine, group(thread[1]):
+                mine[0] = float32(tile)
+            with claim(factor, adders) as by:
+                for step in range(steps):
+                    with claim(rows, loader) as filled, one(thread):
+                        tma_load(filled, source[top + 16 * step, 0])
+                    with claim(rows, adders) as full, group(thread[1]):
+                        sum += full[0, t % 32] * by[t % 32]
+            tile += 1
+        with claim(own, adders) as target, partition(target, thread[1], offset=t % 32) as mine, group(thread[1]):
+            mine[0] = sum
+
+
+@prism("global")
 @requires(grid[1], block[1], thread[64], cooperative=True)
 def meets(x: ptr(int32) @ grid[1]):
     t: int32 @ thread[1] = id()
@@ -274,6 +302,17 @@ def test_a_loop_over_tiles_waits_inside_and_behind() -> None:
         tile = found[inside - (2 if inside < storer else 1)]
         assert "int tile_" in tile and found[inside + 2].startswith("for (int step_")
         assert found[behind - 1] == "}" and not found[behind + 1].startswith("for")
+
+
+def test_a_while_waits_inside_and_behind() -> None:
+    """Also where the loop that reaches memory stands in a claim, of others' copies."""
+    found = lines(copies_while)
+    loader = next(k for k, line in enumerate(found) if line.startswith("} else"))
+    at = [k for k, line in enumerate(found) if line == WAIT]
+    loop = next(k for k in range(loader, len(found)) if found[k].startswith("while (tile_"))
+    load = next(k for k, line in enumerate(found) if line.startswith("px_tma_load"))
+    assert len(at) == 3 and at[0] < loader < loop < at[1] < load < at[2]
+    assert any(line.startswith("for (int step_") for line in found[at[1] : at[1] + 3])
 
 
 def test_a_prefetch_comes_before_the_wait() -> None:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from prism.host.call import Decision, Result
-from prism.host.plan import OUT, SCRATCH, Buffer, Clear, Machine, Plan, Scratch, Step, instance_of, nothing
-from prism.kernels.attention import AddCut, DecodeCut, LatentCut, Sizes, add_parts, decode, decode_cut_of, decode_latent
+from prism.host.plan import OUT, SCRATCH, Buffer, Clear, Machine, Map, Plan, Scratch, Step, instance_of, nothing
+from prism.kernels.attention import AddCut, DecodeCut, Sizes, add_parts, decode, decode_cut_of, latent_cut_of
 from prism.lib.views import View, new_view
 from prism.runtime.instance import Instance
 from prism.runtime.tensor_maps import PIECE
@@ -93,7 +93,7 @@ def _with_keys(asked: Decoding, scratch: Scratch) -> tuple[Decoding, tuple[Clear
         return asked, ()
     made: list[View | None] = []
     for view in (asked.k, asked.v):
-        shape = (1, asked.k.shape[1], 8, 0 if view is None else view.shape[3])
+        shape = (asked.q.shape[0], asked.k.shape[1], 8, 0 if view is None else view.shape[3])
         made.append(view and new_view(SCRATCH, view.scalar, shape, scratch.take(view.scalar, prod(shape)).offset))
     k, v = made
     assert k is not None
@@ -109,33 +109,34 @@ def _plan(asked: Decoding, out: View, machine: Machine) -> Plan:
     has = {
         "page": asked.page,
         "lengths": asked.lengths is not None,
-        "causal": asked.causal and tokens > 1,
         "lse": asked.lse,
     }
     share, strips, strip = heads // kv_heads, -(-asked.rows // ROWS), min(asked.rows, ROWS)
     has["once"] = strips == 1
-    cut = LatentCut(**has) if asked.v is None else decode_cut_of(dim, asked.v.shape[3], **has, host=machine.host)
-    pairs, wide = batches * kv_heads * strips, strip * (cut.dim_v + 4)
+    cut = latent_cut_of(**has) if asked.v is None else decode_cut_of(dim, asked.v.shape[3], **has, host=machine.host)
+    pairs = batches * kv_heads * strips
     tiles = pairs * max(1, -(-asked.keys // cut.keys))
     slots, beside = (HOST_BLOCKS, 1) if machine.host else (machine.multiprocessors, cut.blocks)
     tile = asked.q.size * cut.keys * (dim + (asked.v.shape[3] if asked.v else 0))
-    blocks = best_blocks(tiles, pairs, slots, beside=beside, tile=tile, part=4 * wide, ragged=bool(has["lengths"]))
-    of_values = asked.v or asked.k
+    blocks = best_blocks(
+        tiles, pairs, slots, beside=beside, tile=tile, part=4 * strip * (cut.dim_v + 1), ragged=bool(has["lengths"])
+    )
     sizes = (
-        batches, kv_heads, share, tokens, asked.keys, dim, out.shape[3], strips, strip,
-        0 if asked.table is None else asked.table.shape[1], asked.k.shape[0] if asked.page else 0, cut.dim_v, blocks,
-        *(step // view.size for view in (asked.k, of_values, asked.q, out) for step in view.strides[:3]), asked.scale,
+        batches, kv_heads, share, tokens, tokens if asked.causal else 1, asked.keys, dim, out.shape[3], strips, strip,
+        0 if asked.table is None else asked.table.shape[1], asked.k.shape[0] if asked.page else 0, asked.k.shape[2],
+        cut.dim_v, blocks,
+        *(step // view.size for view in (asked.q, out) for step in view.strides[:3]), asked.scale,
     )  # fmt: skip
     split = bool(pairs % blocks) or has["lengths"]  # else each block has whole heads
     written: dict[str, Any] = {
         "o": out.buffer, "s": np.array(sizes, Sizes)[()],
         "lse": Buffer(LSE, 0, "float32", batches * heads * tokens) if asked.lse else nothing("float32"),
-        "partial": scratch.take("float32", 2 * blocks * wide) if split else nothing("float32"),
+        "parts": scratch.take("float32", 2 * blocks * strip * cut.dim_v) if split else nothing("float32"),
+        "part_logs": scratch.take("float32", 2 * blocks * strip) if split else nothing("float32"),
         "leaders": scratch.take("int32", 2 * pairs) if has["lengths"] else nothing("int32"),
     }  # fmt: skip
     read: dict[str, Any] = {
-        "q": asked.q.buffer, "k": asked.k.buffer if cut.gathers else asked.k.map,
-        "v": of_values.buffer if cut.gathers else of_values.map,
+        "q": asked.q.buffer, "k": _map_of(asked.k), "v": _map_of(asked.v or asked.k),
         "lengths": nothing("int32") if asked.lengths is None else asked.lengths.buffer,
         "table": nothing("int32") if asked.table is None else asked.table.buffer,
     }  # fmt: skip
@@ -147,6 +148,14 @@ def _plan(asked: Decoding, out: View, machine: Machine) -> Plan:
         many = -(-pairs * strip * -(-out.shape[3] // (4 * add.lanes)) * add.split // add.warps)
         steps.append(Step(instance_for(asked.q.scalar, add), many, add.threads, written))
     return Plan(tuple(steps), tag="attention_decode", scratch=scratch.used, lent=True)
+
+
+def _map_of(view: View) -> Map:
+    """Return the map of an array of batches or pages, heads, keys and elements, with an axis more: where its keys end."""
+    pages, heads, keys, dim = view.shape
+    step = view.strides[2] if keys > 1 else heads * dim * view.size
+    strides = (view.strides[0], step, view.strides[1], step, view.strides[3])
+    return Map(view.buffer, (pages, keys + 1, heads, keys, dim), strides, keys * step)
 
 
 def blocks_of(tiles: int, pairs: int, slots: int) -> int:
@@ -165,11 +174,12 @@ def best_blocks(tiles: int, pairs: int, slots: int, *, beside: int, tile: int, p
     Several cover each other's beginnings and ends: worth a hundredth of reading `tiles` of `tile` bytes. One alone leaves half of
     the parts, of `part` bytes, each of which is written, and read at half of the speed of keys; or none. Where there are
     nearly as many heads as multiprocessors, each has a block, though some have none: 10 in 14 read as fast as all do with parts,
-    and 9 where these are of many rows.
+    and 9 where these are of many rows. So has each of many heads, of eight tiles or more: then whoever is done gets the next one.
     """
     many, few = (blocks_of(tiles, pairs, each * slots) for each in (beside, 1))
     enough = 9 if part >= 1 << 13 else 10
-    if beside > 1 and not ragged and enough * slots <= 14 * pairs <= 14 * slots:
+    near = enough * slots <= 14 * pairs <= 14 * slots
+    if beside > 1 and not ragged and (near or (pairs >= 3 * beside * slots and tiles >= 8 * pairs)):
         return pairs
     if few == many or not pairs % many or (few % pairs and pairs % few):
         return many
@@ -194,10 +204,9 @@ def adding(parts: int, units: int, *, lengths: bool, lse: bool) -> AddCut:
     return AddCut(split, deep, lanes, lengths, lse)
 
 
-def instance_for(scalar: str, cut: DecodeCut | LatentCut | AddCut) -> Instance:
+def instance_for(scalar: str, cut: DecodeCut | AddCut) -> Instance:
     """Return the kernel for a dtype, cut so."""
-    kernel = {DecodeCut: decode, LatentCut: decode_latent, AddCut: add_parts}[type(cut)]
-    return instance_of(kernel, {"T": scalar, "CUT": cut})
+    return instance_of(decode if isinstance(cut, DecodeCut) else add_parts, {"T": scalar, "CUT": cut})
 
 
 __all__ = ["LSE", "OUT", "ROWS", "Decoding", "decide", "instance_for"]

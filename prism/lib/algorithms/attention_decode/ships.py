@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator
 
 from prism.host.plan import Machine
-from prism.kernels.attention import AddCut, LatentCut, decode_cut_of
+from prism.kernels.attention import AddCut, decode_cut_of, latent_cut_of
 from prism.lib.algorithms.attention_decode.asked import DTYPES
 from prism.lib.algorithms.attention_decode.plan import instance_for
 from prism.lib.algorithms.sgemm.ring import ARCH
@@ -30,6 +30,6 @@ def instances(gpu: Machine) -> Iterator[Instance]:
     ):
         yield instance_for(dtype, decode_cut_of(dim, dim, page=page, lengths=lengths))
     for dtype, (page, lengths), once in itertools.product(DTYPES, ((0, False), (64, True)), (False, True)):
-        yield instance_for(dtype, LatentCut(page=page, lengths=lengths, once=once))
+        yield instance_for(dtype, latent_cut_of(page=page, lengths=lengths, once=once))
     for dtype, cut in itertools.product(DTYPES, ADDED):
         yield instance_for(dtype, cut)

@@ -13,21 +13,19 @@ from prism.lib.algorithms.select.plan import zero
 
 _ORDERS = (kernels.less, kernels.greater)
 _NARROW = (1 << 31) - (1 << 14)  # places in a tile are counted beyond
+_MANY = 1 << 13
+"""From so many tiles on some are cut first: one launch more, and fewer reads."""
 VALUES = "moved"
 """What the result of values is called; that of keys is `OUT`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """The types of keys and of values beside them, "" where there are none, and the order of keys.
-
-    `by_rows`: integers alone may be merged by rows of shared memory.
-    """
+    """The types of keys and of values beside them, "" where there are none, and the order of keys."""
 
     keys: str
     values: str
     less: Kernel
-    by_rows: bool = True
 
     @property
     def size(self) -> int:
@@ -41,30 +39,34 @@ class Kind:
 
     @property
     def total(self) -> bool:
-        """Whether elements of which neither is less are the same in all bits, go alone, and may be merged by rows."""
-        scalar = SCALARS.get(self.keys)
-        return self.by_rows and not self.values and self.less in _ORDERS and scalar is not None and scalar.integral
+        """Whether elements of which neither is less are the same in all bits, go alone, and are merged by rows.
 
-    def template(self, c: kernels.Configuration) -> dict[str, Any]:
-        """Return the template of what merges, and of what sorts tiles."""
+        By rows 2^28 uint32 took 624 us on an H200, element by element 698; of narrower ones rows were not measured.
+        """
+        scalar = SCALARS.get(self.keys)
+        plain = scalar is not None and scalar.integral and scalar.bytes >= 4
+        return plain and not self.values and self.less in _ORDERS
+
+    def template(self, c: kernels.Configuration, **more: Any) -> dict[str, Any]:
+        """Return the template of what merges runs, and of what sorts tiles."""
         found = {"T": self.keys, "LESS": self.less, "ITEMS": c.items, "THREADS": c.threads, "BLOCKS": c.blocks}
-        if self.total:
-            return found
-        blocks = c.blocks // 2 + 1 if self.values else c.blocks
-        return {**found, "V": self.moved, "VALUES": bool(self.values), "BLOCKS": blocks}
+        return {**found, "V": self.moved, "VALUES": bool(self.values), **more}
 
 
 def merge(kind: Kind, one: int, other: int, machine: Machine) -> Plan:
     """Return the plan that merges two arrays, called `a` and `b`, and values `a_values` and `b_values`, at least one element."""
-    # By rows 2^28 uint32 take 624 us on an H200, element by element 698; of narrower ones rows were not measured.
-    kind = replace(kind, by_rows=kind.size >= 4)
-    c, _, _ = _configurations(kind, machine)
     n, scratch = one + other, Scratch()
+    c = kernels.key_configuration(kind.size, host=machine.host) if kind.total else _configurations(kind, machine).two
     tiles = -(-n // c.tile())
-    cuts = scratch.take("int64", tiles)
-    runs = {"width": 0, "n": n, "middle": one, "tiles": tiles, "cuts": cuts}
     given = (Buffer("a"), Buffer("b")), (Buffer("a_values"), Buffer("b_values"))
-    return Plan(_pass(kind, c, 2, given, (Buffer(OUT), Buffer(VALUES)), runs), scratch=scratch.used)
+    runs = {"n": n, "middle": one, "cuts": scratch.take("int64", 2 * tiles)}
+    if not kind.total:
+        return Plan(_two(kind, c, given, (Buffer(OUT), Buffer(VALUES)), {**runs, "width": 0}), scratch=scratch.used)
+    (a, b), _ = given
+    template = {"T": kind.keys, "LESS": kind.less, "ITEMS": c.items, "THREADS": c.threads, "BLOCKS": c.blocks}
+    arguments = {**runs, "a": a, "b": b, "y": Buffer(OUT), "otherwise": zero(kind.keys)}
+    merging = Step(instance_of(kernels.merge_keys, template), tiles, c.threads, arguments)
+    return Plan((*_cut_two(kind, c, {**runs, "a": a, "b": b, "width": 0}), merging), scratch=scratch.used)
 
 
 def sort(kind: Kind, n: int, machine: Machine, values: str = "values") -> Plan:
@@ -72,40 +74,39 @@ def sort(kind: Kind, n: int, machine: Machine, values: str = "values") -> Plan:
 
     Scratch: as many elements, and values, again, and some bytes a tile.
     """
-    (two, four, tile), scratch = _configurations(kind, machine), Scratch()
-    out = (Buffer(OUT), Buffer(VALUES) if kind.values else nothing(kind.moved))
-    passes, width = list[tuple[kernels.Configuration, int, int, int]](), tile.tile()
+    cs, scratch = _configurations(kind, machine), Scratch()
+    nowhere = nothing(kind.moved)
+    out = (Buffer(OUT), Buffer(VALUES) if kind.values else nowhere)
+    passes, width = list[tuple[int, int]](), cs.sorted.tile()
     while width < n:
-        ways, c = (2, two) if four is None or 2 * width >= n else (4, four)
-        passes.append((c, ways, width, _tiles(n, ways * width, c.tile(ways))))
-        width *= ways
+        passes.append((2 if 2 * width >= n else 4, width))
+        width *= passes[-1][0]
     beside = out
     if passes:
-        beside = scratch.take(kind.keys, n), scratch.take(kind.values, n) if kind.values else nothing(kind.moved)
+        beside = scratch.take(kind.keys, n), scratch.take(kind.values, n) if kind.values else nowhere
     now, then = (out, beside) if len(passes) % 2 == 0 else (beside, out)
-    first: dict[str, Any] = {"x": Buffer("x"), "y": now[0], "n": n}
-    if not kind.total:
-        source = Buffer(values) if kind.values else nothing(kind.moved)
-        first |= {"x_values": source, "y_values": now[1], "nothing": zero(kind.moved)}
-    sorting = instance_of(kernels.sort_keys if kind.total else kernels.sort_tiles, kind.template(tile))
-    steps = [Step(sorting, -(-n // tile.tile()), tile.threads, first)]
-    cuts = scratch.take("int64", max((ways - 1) * tiles for _, ways, _, tiles in passes)) if passes else None
-    for c, ways, width, tiles in passes:
-        runs = {"width": width, "n": n, "middle": 0, "tiles": tiles, "cuts": cuts}
-        steps.extend(_pass(kind, c, ways, ((now[0], now[0]), (now[1], now[1])), then, runs))
+    first = {
+        "x": Buffer("x"), "y": now[0], "n": n, "x_values": Buffer(values) if kind.values else nowhere, "y_values": now[1],
+        "nothing": zero(kind.moved),
+    }  # fmt: skip
+    c = cs.sorted
+    steps = [Step(instance_of(kernels.sort_tiles, kind.template(c)), -(-n // c.tile()), c.threads, first)]
+    # A four-way merge has three cuts a tile; one of two runs has fewer.
+    cuts = (
+        scratch.take("int64", 3 * max(_tiles(n, 4 * width, cs.four.tile(4)) for _, width in passes)) if passes else None
+    )
+    for ways, width in passes:
+        runs = {"width": width, "n": n, "cuts": cuts}
+        if ways == 4:
+            steps.extend(_four(kind, cs.four, now, then, runs))
+        else:
+            steps.extend(_two(kind, cs.two, ((now[0], now[0]), (now[1], now[1])), then, {**runs, "middle": 0}))
         now, then = then, now
     return Plan(tuple(steps), scratch=scratch.used)
 
 
-def _configurations(
-    kind: Kind, machine: Machine
-) -> tuple[kernels.Configuration, kernels.Configuration | None, kernels.Configuration]:
-    """Return how two runs are merged, four runs, where there is a kernel that does, and tiles sorted."""
-    if kind.total:
-        two, four, tile = kernels.key_configurations(kind.size, host=machine.host)
-        return two, four, tile
-    two, tile = kernels.configurations(kind.size, host=machine.host)
-    return two, None, tile
+def _configurations(kind: Kind, machine: Machine) -> kernels.Tiles:
+    return kernels.configurations(kind.size, values=bool(kind.values), host=machine.host)
 
 
 def _tiles(n: int, group: int, tile: int) -> int:
@@ -114,33 +115,49 @@ def _tiles(n: int, group: int, tile: int) -> int:
     return groups * -(-group // tile) + -(-rest // tile)
 
 
-def _pass(
-    kind: Kind, c: kernels.Configuration, ways: int, given: Any, out: tuple[Buffer, Buffer], runs: dict[str, Any]
+def _cut(kernel: Kernel, kind: Kind, tile: int, arguments: dict[str, Any]) -> Step:
+    """Return the launch that looks for where tiles begin in their runs."""
+    template = {"T": kind.keys, "LESS": kind.less, "TILE": tile, "THREADS": kernels.THREADS}
+    return Step(instance_of(kernel, template), -(-arguments["tiles"] // kernels.THREADS), kernels.THREADS, arguments)
+
+
+def _cut_two(kind: Kind, c: kernels.Configuration, arguments: dict[str, Any]) -> tuple[Step, ...]:
+    """Return the launches that look for where tiles begin in two runs. `cuts`: twice as many as tiles, where these are many."""
+    n, tile = arguments["n"], c.tile()
+    group = 2 * arguments["width"] or n
+    tiles, some = _tiles(n, group, tile), _tiles(n, group, tile * kernels.GROUP)
+    if tiles < _MANY:
+        return (_cut(kernels.cut_runs, kind, tile, {**arguments, "tiles": tiles}),)
+    known = replace(arguments["cuts"], offset=arguments["cuts"].offset + 8 * tiles, count=some)
+    first = _cut(kernels.cut_runs, kind, tile * kernels.GROUP, {**arguments, "cuts": known, "tiles": some})
+    return first, _cut(kernels.cut_within, kind, tile, {**arguments, "known": known, "tiles": tiles})
+
+
+def _two(
+    kind: Kind, c: kernels.Configuration, given: Any, out: tuple[Buffer, Buffer], runs: dict[str, Any]
 ) -> tuple[Step, ...]:
-    """Return the launches that merge runs, so many at a time."""
+    """Return the launches that merge two arrays, or runs two at a time."""
     (a, b), (a_values, b_values) = given
-    none, threads = nothing(kind.moved), kernels.THREADS
-    if ways == 4:
-        cutting, cut = kernels.cut_four_runs, {"x": a, **{name: runs[name] for name in ("cuts", "width", "n", "tiles")}}
-    else:
-        cutting, cut = kernels.cut_runs, {"a": a, "b": b, **runs}
-    arguments = {**runs, "a": a, "b": b, "y": out[0], "otherwise": zero(kind.keys)}
-    template = kind.template(c)
-    if kind.total:
-        merging = instance_of(
-            kernels.merge_keys, {**template, "N": "int32" if runs["n"] < _NARROW else "int64", "WAYS": ways}
-        )
-    else:
-        merging = instance_of(kernels.merge_tiles, template)
-        arguments |= {
-            "a_values": a_values if kind.values else none, "b_values": b_values if kind.values else none,
-            "y_values": out[1] if kind.values else none, "nothing": zero(kind.moved),
-        }  # fmt: skip
-    cutter = instance_of(cutting, {"T": kind.keys, "LESS": kind.less, "TILE": c.tile(ways), "THREADS": threads})
-    return (
-        Step(cutter, -(-runs["tiles"] // threads), threads, cut),
-        Step(merging, runs["tiles"], c.threads, arguments),
-    )
+    none, tiles = nothing(kind.moved), _tiles(runs["n"], 2 * runs["width"] or runs["n"], c.tile())
+    arguments = {
+        **runs, "a": a, "b": b, "y": out[0], "otherwise": zero(kind.keys), "a_values": a_values if kind.values else none,
+        "b_values": b_values if kind.values else none, "y_values": out[1] if kind.values else none, "nothing": zero(kind.moved),
+    }  # fmt: skip
+    merging = Step(instance_of(kernels.merge_tiles, kind.template(c)), tiles, c.threads, arguments)
+    return *_cut_two(kind, c, {**runs, "a": a, "b": b}), merging
+
+
+def _four(
+    kind: Kind, c: kernels.Configuration, given: tuple[Buffer, Buffer], out: tuple[Buffer, Buffer], runs: dict[str, Any]
+) -> tuple[Step, ...]:
+    """Return the launches that merge runs four at a time."""
+    runs = {**runs, "tiles": _tiles(runs["n"], 4 * runs["width"], c.tile(4))}
+    arguments = {
+        **runs, "x": given[0], "y": out[0], "x_values": given[1], "y_values": out[1], "otherwise": zero(kind.keys),
+    }  # fmt: skip
+    template = kind.template(c, N="int32" if runs["n"] < _NARROW else "int64")
+    cutting = _cut(kernels.cut_four_runs, kind, c.tile(4), {**runs, "x": given[0]})
+    return cutting, Step(instance_of(kernels.merge_fours, template), runs["tiles"], c.threads, arguments)
 
 
 __all__ = ["VALUES", "Kind", "merge", "sort"]

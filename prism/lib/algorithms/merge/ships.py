@@ -1,4 +1,4 @@
-"""Which kernels of merges ship: of keys of the dtypes that are most used, ascending; of sorts by merging int32."""
+"""Which kernels of merges ship: of keys of the dtypes that are most used, ascending; of sorts by merging float32."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from prism.runtime.instance import Instance
 def instances(gpu: Machine) -> Iterator[Instance]:
     """Yield the kernels that ship for a GPU."""
     for scalar in COMMON:
-        steps = plan.merge(Kind(scalar, "", kernels.less), 1 << 20, 1 << 20, gpu).steps
-        yield from (step.instance for step in steps if isinstance(step, Step))
-    steps = plan.sort(Kind("int32", "", kernels.less), 1 << 25, gpu).steps
+        for n in (1 << 20, 1 << 27):  # of many tiles some are cut first
+            steps = plan.merge(Kind(scalar, "", kernels.less), n, n, gpu).steps
+            yield from (step.instance for step in steps if isinstance(step, Step))
+    steps = plan.sort(Kind("float32", "", kernels.less), 1 << 25, gpu).steps
     yield from (step.instance for step in steps if isinstance(step, Step))

@@ -12,7 +12,14 @@ from prism.host.lazies import LazyArray, Sink
 from prism.lib.algorithms.sort import merging
 from prism.lib.algorithms.sort.fields import comparator_of_fields, has_fields
 from prism.lib.algorithms.sort.merging import array_along
-from prism.lib.algorithms.sort.orders import Order, argsort_keyed, order_of, sort_keyed, sort_pairs_keyed
+from prism.lib.algorithms.sort.orders import (
+    Order,
+    argsort_keyed,
+    order_of,
+    sort_keyed,
+    sort_pairs_keyed,
+    without_comparator,
+)
 from prism.lib.algorithms.sort_rows.axis import argsort_along, sort_along
 from prism.lib.algorithms.sort_rows.pairs import assign_pairs, results_of, sort_by_key_along
 from prism.lib.lazy.array import Lazy, broadcast
@@ -55,7 +62,8 @@ def sort(
         Only these bits of keys, or of elements that are unsigned integers, decide, from the first to before the second: fewer
         passes.
     less : device function or lambda, optional
-        Whether one element stands before another, a strict weak order: then elements are sorted by merging. Numbers that a lambda
+        Whether one element stands before another, a strict weak order: then elements are sorted by merging, unless it compares
+        what it makes of each alone, as `lambda a, b: a.day % 7 < b.day % 7`, which is an order by a key. Numbers that a lambda
         names outside are constants of the kernels. It goes without `key`, `bits` and `descending`.
     out : array, optional
         Where to put the result: of its shape and dtype, strides included; of `a`'s library, and on its device. It may be `a`.
@@ -121,6 +129,8 @@ def sort(
         return sort_keyed(a, by, axis, out, stream)
     a, axis = array_along(a, axis, "a", stream)
     by = _by_fields(by, a, order, "a")
+    if by.keyed:
+        return sort_keyed(a, by, axis, out, stream)
     if by.less is not None:
         return merging.sort_merged(a, axis, by.less, by.descending, out, stream)
     return sort_along(a, axis, descending=by.descending, out=out, stream=stream)
@@ -188,6 +198,8 @@ def argsort(
         return argsort_keyed(a, by, axis, dtype, out, stream)
     a, axis = array_along(a, axis, "a", stream)
     by = _by_fields(by, a, order, "a")
+    if by.keyed:
+        return argsort_keyed(a, by, axis, dtype, out, stream)
     if by.less is not None:
         return merging.argsort_merged(a, axis, by.less, by.descending, dtype, out, stream)
     return argsort_along(a, axis, descending=by.descending, dtype=dtype, out=out, stream=stream)
@@ -295,7 +307,7 @@ def _check(kind: Any, stable: Any) -> None:
 
 
 def _by_fields(by: Order, x: Any, order: Any, name: str) -> Order:
-    """Return an order, of structs that have none given that of their fields.
+    """Return an order, of structs that have none given that of their fields; without a comparator that keys say as well.
 
     Raises:
         TypeError: `order` goes with nothing else; elements have a size that kernels do not move.
@@ -304,7 +316,8 @@ def _by_fields(by: Order, x: Any, order: Any, name: str) -> Order:
     if not by.plain:
         if order is not None:
             raise TypeError("`order` is that of fields: it goes without `key`, `bits` and `less`")
-        return by
+        facts = arguments.facts_of(x, name)
+        return without_comparator(by, facts.scalar, facts)
     less = comparator_of_fields(arguments.facts_of(x, name), order, by.descending, name)
     return by if less is None else replace(by, less=less, descending=False)
 

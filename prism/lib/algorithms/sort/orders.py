@@ -16,9 +16,10 @@ from prism.host.call import Decision, call
 from prism.host.chain import Chain
 from prism.host.machine import machine_of
 from prism.host.plan import OUT, Buffer, Machine, Plan, X, Y, size_of
+from prism.lang.diagnostics import CompileError
 from prism.lang.surface import Kernel
-from prism.lang.types import SCALARS
-from prism.lib.algorithms.merge.order import comparator_of
+from prism.lang.types import SCALARS, Scalar
+from prism.lib.algorithms.merge.order import comparator_of, key_in, usual_order
 from prism.lib.algorithms.select.plan import moved_as
 from prism.lib.algorithms.sort.merging import array_along
 from prism.lib.algorithms.sort.plan import by_digits, rows
@@ -48,18 +49,23 @@ _HELD = 4096
 _CALLED = {"x": "a"}
 _RIDES = 8
 """Bytes of an element that is moved with its key in each pass; larger ones are taken once, by their positions."""
+_MOST = 256  # comparators of which it is kept whether they are orders by keys
 _TAKEN = 40
 """Bytes that taking an element by its position costs beside itself: the position, and a sector of memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What decides where elements stand: a `key` of each, `bits` of it from one to another, or a comparator, `less`."""
+    """What decides where elements stand: a `key` of each, `bits` of it from one to another, or a comparator, `less`.
+
+    `any_key`: the key may be any number.
+    """
 
     key: Applied | None
     bits: tuple[int, int] | None
     less: Kernel | None
     descending: bool
+    any_key: bool = False
 
     @property
     def keyed(self) -> bool:
@@ -96,6 +102,38 @@ def order_of(key: Any, bits: Any, less: Any, descending: Any) -> Order:
         return Order(None, None, comparator_of(less), False)
     applied = None if key is None else _applied(key)
     return Order(applied, None if bits is None else _range(bits), None, bool(descending))
+
+
+def without_comparator(order: Order, scalar: Any, info: ArrayInfo) -> Order:
+    """Return an order by a comparator as one by keys, or as that of numbers, where it is one."""
+    if order.less is None:
+        return order
+    falls = usual_order(order.less, scalar)
+    if falls is not None:
+        return _PLAIN[falls]
+    return _by_key_in(order.less, scalar, replace(info, owner=None)) or order
+
+
+_by_keys: dict[tuple[Kernel, Any], Order | None] = {}
+
+
+def _by_key_in(less: Kernel, scalar: Any, info: ArrayInfo) -> Order | None:
+    """Return the order by the key that a comparator makes of each element, if it compares nothing else; kept."""
+    known = less, scalar
+    if known not in _by_keys:
+        found, order = key_in(less), None
+        if found is not None:
+            key = Applied(found[0])
+            try:
+                kind = key.map_over(of(stand_in(info, 0), "a")).scalar
+            except (CompileError, TypeError):  # it is said where the comparator is compiled
+                kind = BOOL
+            if kind != BOOL and isinstance(kind, Scalar) and kind.kind in ("int", "uint", "float"):
+                order = Order(key, None, None, found[1], any_key=True)
+        if len(_by_keys) >= _MOST:
+            _by_keys.clear()
+        _by_keys[known] = order
+    return _by_keys[known]
 
 
 def _applied(key: Any) -> Applied:
@@ -138,7 +176,7 @@ def _keys(given: Lazy, order: Order) -> Lazy:
     found = given if order.key is None else order.key.map_over(given)
     if found.scalar == BOOL:
         found = convert(found, SCALARS["uint8"])
-    if found.scalar.kind != "uint":
+    if found.scalar.kind != "uint" and not order.any_key:
         raise TypeError(f"`key` gives {found.scalar}, and keys are unsigned integers: convert it in the function")
     return found if order.bits is None else _bits_of(found, *order.bits)
 
@@ -283,7 +321,7 @@ def _halves(order: Order, given: ArrayInfo, many: int, columns: int, machine: Ma
 
     Passes move keys beside elements of up to 8 bytes: by one sort all bytes of keys in each, by two those of a half.
     """
-    if order.key is None or given.dtype.itemsize > _RIDES:
+    if order.key is None or order.any_key or given.dtype.itemsize > _RIDES:
         return (order,)
     low, high = order.bits or (0, order.key.map_over(of(stand_in(given, 0), "a")).scalar.bits)
     kind = Kind("uint64", values=f"uint{8 * given.dtype.itemsize}")
@@ -356,4 +394,13 @@ def take_along(x: Any, places: Any, axis: int, out: Any, stream: Any) -> Any:
     return take_along_axis(x, places, axis, out=out, stream=stream)
 
 
-__all__ = ["Order", "argsort_keyed", "keys_of", "order_of", "sort_keyed", "sort_pairs_keyed", "take_along"]
+__all__ = [
+    "Order",
+    "argsort_keyed",
+    "keys_of",
+    "order_of",
+    "sort_keyed",
+    "sort_pairs_keyed",
+    "take_along",
+    "without_comparator",
+]

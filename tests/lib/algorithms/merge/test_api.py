@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 
 from prism.kernels.merge import HOST
-from prism.lang import int32, prism, requires, struct, thread
+from prism.lang import dtype, float32, int32, prism, requires, struct, template, thread
 from prism.lib import merge, merge_by_key
+from prism.lib.algorithms.merge.order import comparator_of, key_in, usual_order
 from prism.lib.algorithms.merge.sort import argsort_by, sort_by, sort_pairs_by
+from prism.lib.thread import operators
 from tests.kernels.test_sort_rows import order_of
 from tests.lib.algorithms.sort_rows.test_api import hard
 from tests.lib.block.test_sort import tens
@@ -33,6 +35,20 @@ class Pair:
 @requires(thread[1])
 def by_key(a: Pair @ thread[1], b: Pair @ thread[1]) -> bool @ thread[1]:
     return a.key < b.key
+
+
+@prism("device")
+@requires(thread[1])
+@template(T=dtype)
+def before(a: T @ thread[1], b: T @ thread[1]) -> bool @ thread[1]:
+    """A docstring is no statement."""
+    return a < b
+
+
+@prism("device")
+@requires(thread[1])
+def as_float(a: float32 @ thread[1], b: float32 @ thread[1]) -> bool @ thread[1]:
+    return a < b
 
 
 def sorted_run(kind: str, n: int, seed: int) -> Any:
@@ -101,6 +117,46 @@ def test_complex_numbers_descend_with_nan_last() -> None:
     found = sort_by(x, descending=True)
     numbers = np.isfinite(x.real) & np.isfinite(x.imag)
     assert np.array_equal(found[: numbers.sum()], np.sort(x[numbers])[::-1]) and np.isnan(found[numbers.sum() :]).all()
+
+
+@pytest.mark.parametrize(
+    ("less", "falls"),
+    [
+        (lambda a, b: a < b, False), (lambda a, b: a > b, True), (lambda x, y: y < x, True), (lambda x, y: y > x, False),
+        (before, False), (operators.less, False), (operators.greater, True), (as_float, None), (by_key, None),
+        (lambda a, b: a <= b, None), (lambda a, b: a % 3 < b, None), (lambda a, b: a < a, None), (lambda a, b: a.x < b.x, None),
+    ],
+)  # fmt: skip
+def test_the_order_of_numbers_is_known(less: Any, falls: bool | None) -> None:
+    less = comparator_of(less)
+    assert [usual_order(less, kind) for kind in ("int32", "float16")] == [falls, falls]
+    assert usual_order(less, "bool") is None and usual_order(less, "complex64") is None
+
+
+def test_keys_of_comparators() -> None:
+    keyed = [
+        lambda a, b: a.x % 3 < b.x % 3,
+        lambda a, b: float32(b) > float32(a),
+        lambda a, b: (a if a > 3 else -a) < (b if b > 3 else -b),
+    ]
+    assert [found is not None and found[1] for found in map(key_in, map(comparator_of, keyed))] == [False, False, False]
+    other = [
+        before, lambda a, b: a.x < b.y, lambda a, b: a % 3 < b % 4, lambda a, b: a + b < b + a, lambda a, b: a <= b,
+        lambda a, b: a < b or b.x < a.x, lambda a, b: not a < b, lambda a, b: a % 3 < a % 3, lambda a, b: int32(a) < float32(b),
+    ]  # fmt: skip
+    assert [key_in(comparator_of(less)) for less in other] == [None] * len(other)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_is_no_order_touches_nothing_else(seed: int) -> None:
+    """Nor do runs that are not sorted: the machine refuses what is read or written outside."""
+    x = np.random.default_rng(seed).integers(0, 1 << 30, 9 * TILE, dtype=np.int32)
+    noise = lambda a, b: (a * 3 ^ b * 5) >> 7 & 1 == 1
+    keys, values = sort_pairs_by(x, np.arange(x.size), comparator_of(noise))
+    assert keys.shape == values.shape == sort_by(x, comparator_of(noise)).shape == x.shape
+    merge(x[: 3 * TILE], x[3 * TILE :], less=noise)
+    merge(x[: 3 * TILE], x[3 * TILE :])
+    merge_by_key(x[: 3 * TILE], x[: 3 * TILE], x[3 * TILE :], x[3 * TILE :])
 
 
 def test_out_and_strides() -> None:

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 import prism.lang
-from prism.lang import int32, requires, struct, thread, uint32, uint64
+from prism.lang import float32, int32, requires, struct, thread, uint32, uint64
 from prism.lang import prism as device_function
 from prism.lang.diagnostics import CompileError
 from prism.lib import argsort, lazy, sort, sort_by_key
-from prism.lib.algorithms.sort import orders
+from prism.lib.algorithms.sort import merging, orders
 from tests.lib.algorithms.sort_rows.test_api import hard
 from tests.rarely import rarely
 
@@ -231,10 +231,51 @@ def test_fields_along_axes() -> None:
         assert np.array_equal(sort(x.T, axis, order="number"), np.sort(x.T, axis, order="number"))
 
 
+@pytest.mark.parametrize("kind", ["int32", "float32", "uint8"])
+def test_numbers_by_their_own_order_are_not_merged(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is `<` or `>` is sorted as without `less`."""
+    for name in ("sort_merged", "argsort_merged", "sort_pairs_merged"):
+        monkeypatch.setattr(merging, name, None)
+    x = np.random.default_rng(5).integers(0, 200, LONG).astype(kind)
+    for less, falls in ((lambda a, b: a < b, False), (lambda a, b: a > b, True)):
+        order = argsort(x, descending=falls)
+        assert np.array_equal(argsort(x, less=less), order) and np.array_equal(sort(x, less=less), x[order])
+        keys, moved = sort_by_key(x, order, less=less)
+        assert np.array_equal(keys, x[order]) and np.array_equal(moved, order[order])
+        rows = x.reshape(50, -1)
+        assert np.array_equal(sort(rows, 0, less=less), sort(rows, 0, descending=falls))
+
+
+def test_comparators_of_keys_are_not_merged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A lambda that compares what it makes of each alone is an order by that key: signed, of floats, falling, of structs."""
+    for name in ("sort_merged", "argsort_merged", "sort_pairs_merged"):
+        monkeypatch.setattr(merging, name, None)
+    x, shift = np.random.default_rng(6).integers(-99, 99, LONG, dtype=np.int32), 7
+    halves = x.astype(np.float32) / 2
+    halves[::9] = -0.0
+    some = np.zeros(LONG, Place)
+    some["x"], some["z"], some["name"] = x % 5, -x, np.arange(LONG)
+    cases: list[tuple[Any, Any, Any]] = [
+        (x, lambda a, b: a + shift < b + shift, x), (x, lambda a, b: a % 10 > b % 10, -np.fmod(x, 10)),
+        (x, lambda a, b: float32(b) * -2 < float32(a) * -2, 2 * x), (halves, lambda a, b: -a < -b, -halves),
+        (some, lambda a, b: a.z < b.z, some["z"]), (some, lambda a, b: b.x < a.x, -some["x"]),
+    ]  # fmt: skip
+    for given, less, key in cases:
+        order = np.argsort(key, kind="stable")
+        assert np.array_equal(argsort(given, less=less), order) and np.array_equal(sort(given, less=less), given[order])
+        keys, moved = sort_by_key(given, np.arange(LONG), less=less)
+        assert np.array_equal(keys, given[order]) and np.array_equal(moved, order)
+    rows, less = x.reshape(50, -1), lambda a, b: a % 10 < b % 10
+    order = np.argsort(np.fmod(rows, 10), 0, kind="stable")
+    assert np.array_equal(argsort(rows, 0, less=less), order) and np.array_equal(
+        sort(rows, 0, less=less), np.take_along_axis(rows, order, 0)
+    )
+
+
 @pytest.mark.parametrize("axis", [None, 0, 1])
 def test_comparators_along_axes(axis: int | None) -> None:
     x = np.random.default_rng(4).integers(0, 1000, (30, 40), dtype=np.int32)
-    less = lambda a, b: a % 10 < b % 10
+    less = lambda a, b: not b % 10 <= a % 10  # which is no key's order at sight
     for view in (x, x.T, x[::-2, 1::3], x[:1], x[:, :1], x[:0]):
         order = np.argsort(view % 10, axis=axis, kind="stable")
         flat, last = (view.reshape(-1), -1) if axis is None else (view, axis)

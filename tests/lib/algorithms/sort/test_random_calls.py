@@ -182,7 +182,8 @@ def sorting(r: Random, keys: bool = False) -> tuple[Any, Any, Any, dict[str, Any
         how["key"] = lambda one: uint32(one & 15) ^ 5
         own = (flat & 15).astype(np.uint32) ^ 5
     elif way == "less" and whole:
-        how["less"], own = (lambda a, b: uint8(a & 7) > uint8(b & 7)), 7 - (flat & 7)
+        by_key, merging = (lambda a, b: uint8(a & 7) > uint8(b & 7)), (lambda a, b: not uint8(a & 7) <= uint8(b & 7))
+        how["less"], own = r.one((by_key, merging)), 7 - (flat & 7)
     elif way == "descending" and not (dtype.startswith("complex") and bool((x != x).any())):
         how["descending"] = True
     if r.chance(0.3) and "less" not in how and ("key" in how or "bits" in how):
