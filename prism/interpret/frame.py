@@ -130,7 +130,7 @@ class Local:
     whole: bool = False
     masks: dict[int, tuple[Mask, set[tuple[int, ...]]]] = field(default_factory=dict)
 
-    def written(self, mask: Mask) -> set[tuple[int, ...]]:
+    def places_written(self, mask: Mask) -> set[tuple[int, ...]]:
         """Return the places that are known to have been written by all threads of a mask: whoever finds one out adds it."""
         mask = mask if self.each else True
         found = self.masks.get(id(mask))

@@ -132,7 +132,7 @@ def local_checker(scope: Scope, node: Item, *, write: bool) -> Any:
         place, written = where, None
         if not _is_one_place(where, local.initialised.shape):
             place = _inside(checker, name, frame, local, where)
-        elif local.whole or where in (written := local.written(frame.mask)):
+        elif local.whole or where in (written := local.places_written(frame.mask)):
             return
         elif local.each and frame.mask is not True:
             place = (*where, frame.active())
