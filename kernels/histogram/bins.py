@@ -3,7 +3,8 @@
 A quick bin is the whole part of a number's distance from the lowest edge, in bins. NumPy computes that too, in types that
 follow from the caller's, and then looks at the edges on both sides, which are rounded as `linspace` rounds them. Where the quick
 distance is further from a whole number than all roundings together, `Even.margin`, both are the same. Else the number is compared
-with the edges of its bin. Where roundings are no small part of a bin, `exact_bin` does all that NumPy does.
+with the edge that is nearest; so are all numbers where edges stand in shared memory. Where roundings are no small part of a bin,
+`exact_bin` does all that NumPy does.
 """
 
 from prism.lang import (

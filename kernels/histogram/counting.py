@@ -2,7 +2,7 @@
 
 Numbers of 8 bits are counted by their value first: a block finds the bin of each value once, when all is counted. So are integers
 of which no more are in the range than there are bins. Of others bins are computed quickly; those that are not sure are compared
-with their edges.
+with an edge. Of more bins than there is shared memory for a block counts frequent ones there.
 """
 
 from prism.lang import (

@@ -4,16 +4,12 @@ from typing import NamedTuple
 
 
 class Configuration(NamedTuple):
-    """A block of `threads` with `items` values each, `blocks` of them a multiprocessor; its tree has `nodes`, of 4 bytes.
-
-    `lanes`: a small tree has them several times.
-    """
+    """A block of `threads` with `items` values each, `blocks` of them a multiprocessor; its tree has `nodes`, of 4 bytes."""
 
     threads: int
     items: int
     blocks: int
     nodes: int
-    lanes: bool = False
 
     @property
     def tile(self) -> int:
@@ -22,17 +18,17 @@ class Configuration(NamedTuple):
 
 
 # A small tree leaves room for two blocks, and is read soon; a large one has most of the shared memory.
-DEVICE = (Configuration(512, 8, 2, 1 << 13), Configuration(1024, 4, 1, 1 << 15, lanes=True))
+DEVICE = (Configuration(512, 8, 2, 1 << 13), Configuration(1024, 4, 1, 1 << 15))
 
 NARROW = frozenset((75, 86, 89, 120, 121))
 """Architectures that have no room for a large tree."""
 
 # The reference machine runs all threads of a block in one NumPy operation: many threads, and a small tree.
-HOST = (Configuration(1024, 8, 1, 1 << 6, lanes=True),)
+HOST = (Configuration(1024, 8, 1, 1 << 6),)
 
 SMALL, MANY = 1 << 11, 1 << 20
-"""Of a table of up to so many elements of 4 bytes, in which so many values or more are looked up, each node stands 16 times or
-more in a large tree's room: there it takes longer to make. (Of 8 bytes that was slower.)"""
+"""Of a table of up to so many float32, in which so many values or more are looked up, each node stands 16 times or more in a
+large tree's room: there it takes longer to make. (Integers and numbers of 8 bytes were slower so.)"""
 
 FEW = 1 << 14
 """Fewer values than these are looked up without a tree, which takes some time to be made."""

@@ -148,8 +148,13 @@ def lookup(
                     found[k] = found[k] >> log
                 if depth == 0:  # positions of 32 bits
                     for k in range(ITEMS):
-                        behind: bool = is_before(last, values[k], RIGHT=RIGHT)
-                        spot: int32 = min(found[k] - (1 << levels), int32(n) - 1) + (1 if behind else 0)
+                        behind: bool = is_before(last, values[k], RIGHT=RIGHT) if LANES else False
+                        spot: int32 = (
+                            min(found[k] - (1 << levels), int32(n) - 1) + (1 if behind else 0) if LANES
+                            else found[k] - (1 << levels)
+                        )
+                        if not LANES and spot >= int32(n) - 1:
+                            spot = int32(n) if is_before(last, values[k], RIGHT=RIGHT) else int32(n) - 1
                         if values[k] != values[k]:
                             spot = int32(unordered)
                         spots[k] = int64(int32(first) + sign * spot) if LANES else first + int64(sign) * int64(spot)

@@ -86,12 +86,16 @@ def reduce_runs(
                 nonlocal prefix, before, done
                 prefix = between if number[0] != 0 else OP(prefix, between)  # not in `look_back`: measured, up to 9 % at 2^20
                 before = before + number[0]
+                t: int32 @ thread[1] = id()
+                with partition(runs_out, thread[1]) as count_out, group(thread[1]):
+                    if t == 0 and tile == tiles - 1:  # first: a host that waits goes on then; place `n` is a head too
+                        count_out[0] = before + facts[1] - 1
                 with group(thread[1]):
                     thread.continue_segment(items, prefix, at, facts[0], WIDTH=WIDTH, OP=OP, RUNS=True)
                 here: int32 @ block[1] = tile
                 assume(distinct(here))  # a number is drawn once
                 write_runs(
-                    keys, unique_out, y_out, runs_out, items, flags, int64(here) * TILE, before + facts[2], n, WIDTH=WIDTH,
+                    keys, unique_out, y_out, items, flags, int64(here) * TILE, before + facts[2], n, WIDTH=WIDTH,
                 )
                 done = tile
 
@@ -117,9 +121,8 @@ def reduce_runs(
 @requires(block[1], thread[32])
 @template(K=dtype, T=dtype, TO=dtype, ITEMS=constexpr(int), WIDTH=constexpr(int))
 def write_runs(
-    keys: ptr(const(K)) @ grid[1], unique: ptr(K) @ block[1], y: ptr(TO) @ block[1], runs: ptr(int64) @ block[1],
-    items: T[ITEMS] @ thread[1], flags: uint32 @ thread[1], start: int64 @ block[1], before: int64 @ thread[1],
-    n: int64 @ grid[1],
+    keys: ptr(const(K)) @ grid[1], unique: ptr(K) @ block[1], y: ptr(TO) @ block[1], items: T[ITEMS] @ thread[1],
+    flags: uint32 @ thread[1], start: int64 @ block[1], before: int64 @ thread[1], n: int64 @ grid[1],
 ):
     """Write what ends and what begins at the heads of the tile that begins at `start`; `before` of them precede the warp's.
 
@@ -130,31 +133,28 @@ def write_runs(
     t: int32 @ thread[1] = id()
     lower: uint32 @ thread[1] = (uint32(1) << uint32(t % 32)) - 1
     next: int64 @ thread[1] = before
-    with partition(unique, thread[1]) as keys_out, partition(y, thread[1]) as values_out:
-        with partition(runs, thread[1]) as count_out, group(thread[32]):
-            for j in range(ITEMS // WIDTH):
-                row: uint32 @ thread[1] = flags >> (j * WIDTH)
-                below: int32 @ thread[1] = 0  # heads of the row in lower lanes
-                all: int32 @ thread[1] = 0
+    with partition(unique, thread[1]) as keys_out, partition(y, thread[1]) as values_out, group(thread[32]):
+        for j in range(ITEMS // WIDTH):
+            row: uint32 @ thread[1] = flags >> (j * WIDTH)
+            below: int32 @ thread[1] = 0  # heads of the row in lower lanes
+            all: int32 @ thread[1] = 0
+            for k in range(WIDTH):
+                lanes: uint32 @ thread[32] = ballot((row >> k & 1) != 0)
+                below = below + int32(popcount(lanes & lower))
+                all = all + int32(popcount(lanes))
+            with group(thread[1]):
+                r: int64 = next + below
                 for k in range(WIDTH):
-                    lanes: uint32 @ thread[32] = ballot((row >> k & 1) != 0)
-                    below = below + int32(popcount(lanes & lower))
-                    all = all + int32(popcount(lanes))
-                with group(thread[1]):
-                    r: int64 = next + below
-                    for k in range(WIDTH):
-                        p: int64 = at + (j * 32 * WIDTH + k)
-                        if (row >> k & 1) != 0:
-                            run: int64 = r
-                            assume(distinct(run))  # as many heads are before it
-                            if run > 0:
-                                values_out[run - 1] = TO(items[j * WIDTH + k])
-                            if p < n:
-                                keys_out[run] = keys[p]
-                            elif p == n:
-                                count_out[0] = run
-                            r = r + 1
-                next = next + all
+                    p: int64 = at + (j * 32 * WIDTH + k)
+                    if (row >> k & 1) != 0:
+                        run: int64 = r
+                        assume(distinct(run))  # as many heads are before it
+                        if run > 0:
+                            values_out[run - 1] = TO(items[j * WIDTH + k])
+                        if p < n:
+                            keys_out[run] = keys[p]
+                        r = r + 1
+            next = next + all
 
 
 EXAMPLES = {

@@ -7,16 +7,19 @@ the result.
 
 from prism.lang import (
     attr, block, broadcast, const, constexpr, count, dtype, function, grid, group, id, int32, int64, mailbox,
-    partition, prism, ptr, requires, shuffle_up, template, thread, uint32, uint64,
+    partition, popcount, prism, ptr, requires, shared, shuffle_up, template, thread, uint32, uint64,
 )
+from prism.kernels.select.answers import Interval, find_interval, flags_in_interval
 from prism.kernels.select.conditions import differs, is_set
+from prism.kernels.select.counted import count_tiles
 from prism.kernels.select.packed import edges_of_bytes, load_flags, load_held, release
-from prism.lib.thread import extent, operators
+from prism.kernels.select.bytes import fill_selectors, store_bytes
 
 
 @prism("global")
 @template(
-    T=dtype, H=dtype, TI=dtype, M=dtype, C=dtype, TO=dtype, TEST=function, OWN=constexpr(bool), EDGES=constexpr(bool),
+    T=dtype, H=dtype, TI=dtype, M=dtype, C=dtype, TO=dtype, F=dtype(default=uint32), TEST=function, OWN=constexpr(bool),
+    EDGES=constexpr(bool),
     PLACES=constexpr(bool), GIVEN=constexpr(bool, default=False), BYTES=constexpr(bool, default=False), THREADS=constexpr(int),
     ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int), WORDS=constexpr(int),
 )
@@ -35,7 +38,8 @@ def select(
                  `mask` is not read: `x` is taken for it; but with `GIVEN` too, where `TEST` is called with `x[i]` and
                  `mask[0]`. With `EDGES` element `i` of `x` is kept where it is not equal to the one before, and element 0. With
                  `PLACES` `x` is not read, and `y` has positions: `TO` is int64, `T` an integer that holds the tile's size.
-                 `H`: `T`, or of uint8 uint32, so that a tile takes fewer registers.
+                 `H`: `T`, or of uint8 uint32, so that a tile takes fewer registers. `F`: uint32, a bit for each of a thread's
+                 elements; or uint64, of up to 64 of them: of uint8 that are held so, rows of a multiple of 8.
                  With `BYTES` `M` is uint8, and `TEST` is `is_set`, for which bytes are looked at four at a time.
                  `C`: what is tested is converted to that. `y`: no memory of `x` or `mask`. `skew`, `mask_skew`: how many
                  elements `x` and `mask` begin past one that is aligned to `WIDTH` of them; -1: it is not known. `y_skew`: the
@@ -47,34 +51,35 @@ def select(
     VECTOR: constexpr(int) = max(16 // max(T.bytes, TO.bytes), 1)
     HELD: constexpr(int) = ITEMS * T.bytes // H.bytes
     tiles: int32 @ grid[1] = int32((n + (TILE - 1)) / TILE)
+    last: int32 @ grid[1] = int32(n - int64(tiles - 1) * TILE)  # how many elements the last one has
     blocks: int32 @ grid[1] = count(block[1])
     with partition(y, block[1], races="none") as out, partition(kept, block[1], 0, races="none") as number, group(block[1]):
-        prefix: int64 @ block[1] = 0  # how many are kept before the held tile
-        done: int32 @ block[1] = 0  # how many tiles' counts are in it
         tile_held: H[HELD] @ thread[1]  # the held tile
-        flags: uint32 @ thread[1] = 0  # which elements of it are kept
-        before: int32 @ thread[32] = 0  # how many of the warps before
-        held: int32 @ block[1] = 0  # how many in all
+        flags: F @ thread[1] = 0  # which elements of it are kept
         tile_ahead: H[HELD] @ thread[1]  # the same of the following tile
-        signs: uint32 @ thread[1] = 0
-        earlier: int32[1] @ thread[32]
-        coming: int32 @ block[1] = 0
-        earlier[0] = 0
+        signs: F @ thread[1] = 0
+        selectors: shared(uint32[512 if F == uint64 else 1], align=16) @ block[1]  # of bytes, eight at a time
+        if F == uint64:
+            fill_selectors(selectors, THREADS=THREADS)
+        bytes: Interval @ block[1] = Interval(0, 0, 0, 0, 0)  # what `TEST` is true of
+        if F == uint64 and OWN and not EDGES:
+            bytes = find_interval(mask, C=C, TEST=TEST, GIVEN=GIVEN, THREADS=THREADS)
 
         @requires(block[1], thread[THREADS])
-        def load(tile: int32 @ block[1], epoch: uint32 @ block[1]):
-            nonlocal coming, signs
+        def load(tile: int32 @ block[1]) -> int32 @ thread[1]:
+            nonlocal signs
+            many: int32 @ block[1] = TILE if tile < tiles - 1 else last
             if EDGES:
                 signs = load_runs(
-                    x, tile_ahead, tile, n, blocks, skew, otherwise, unset, THREADS=THREADS, ITEMS=ITEMS, WIDTH=WIDTH,
+                    x, tile_ahead, tile, many, n, blocks, skew, otherwise, unset, F=F, THREADS=THREADS, ITEMS=ITEMS,
+                    WIDTH=WIDTH,
                 )
             else:
-                many: int32 @ block[1] = extent(tile, n, TILE=TILE)
                 at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=WIDTH)
                 if not OWN:  # before elements are loaded: then flags take a register, and what is tested none
                     signs = load_flags(
-                        mask, tile, n, blocks, mask_skew, unset, TEST=TEST, BYTES=BYTES, THREADS=THREADS, ITEMS=ITEMS,
-                        WIDTH=WIDTH,
+                        mask, tile, many, n, blocks, mask_skew, unset, F=F, TEST=TEST, BYTES=BYTES, THREADS=THREADS,
+                        ITEMS=ITEMS, WIDTH=WIDTH,
                     )
                 if not PLACES:
                     with partition(x, block[1], offset=int64(tile) * TILE) as source:
@@ -85,82 +90,76 @@ def select(
                         with group(thread[1]):
                             release(tile_ahead, ahead)
                         signs = 0
-                        for k in range(ITEMS):
-                            if GIVEN:
-                                signs = signs | uint32(1 if TEST(C(ahead[k]), mask[0]) else 0) << k
-                            else:
-                                signs = signs | uint32(1 if TEST(C(ahead[k])) else 0) << k
-                signs = signs & bits_within(many - at, ITEMS=ITEMS, WIDTH=WIDTH)
-            coming = block.count_flags(signs, earlier, THREADS=THREADS)
-            grid.publish(words, tile, uint32(coming), epoch)
+                        if F == uint64 and bytes.known == 1:
+                            with group(thread[1]):
+                                signs = flags_in_interval(tile_ahead, bytes, F=F)
+                        else:
+                            for k in range(ITEMS):
+                                if GIVEN:
+                                    signs = signs | F(1 if TEST(C(ahead[k]), mask[0]) else 0) << k
+                                else:
+                                    signs = signs | F(1 if TEST(C(ahead[k])) else 0) << k
+                signs = signs & bits_within(many - at, F=F, ITEMS=ITEMS, WIDTH=WIDTH)
+            return int32(popcount(signs))
 
         @requires(block[1], thread[THREADS])
-        def look_back(tile: int32 @ block[1], epoch: uint32 @ block[1]):
-            nonlocal prefix, done
-            between: uint32 @ block[1] = grid.look_back(
-                words, done, tile, 0, epoch, OP=operators.add, THREADS=THREADS, WORDS=WORDS,
-            )
-            prefix = prefix + int64(between)
-            done = max(tile, 0)
-
-        @requires(block[1], thread[THREADS])
-        def store(tile: int32 @ block[1]):
+        def store(tile: int32 @ block[1], prefix: int64 @ block[1], before: int32 @ thread[32], held: int32 @ block[1]):
             block.fill(number, prefix + held, 1 if tile == tiles - 1 else 0)  # first: a host that waits goes on then
             valid: int32 @ block[1] = int32(min(max(room - prefix, 0), int64(held)))
             aligned: int32 @ block[1] = -1 if y_skew < 0 else int32((y_skew + prefix) % VECTOR)
-            items: T[ITEMS] @ thread[1]
-            if not PLACES:
-                with group(thread[1]):
-                    release(tile_held, items)
-            else:
+            items: T[ITEMS if F == uint32 else 1] @ thread[1]
+            if PLACES:
                 at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=WIDTH)
                 for k in range(ITEMS):
                     items[k] = T(at + (k // WIDTH * 32 * WIDTH + k % WIDTH))
+            elif F == uint32:
+                with group(thread[1]):
+                    release(tile_held, items)
 
             @requires(thread[1])
             def result(item: T @ thread[1]) -> TO @ thread[1]:
                 return TO(int64(tile) * TILE + int64(item)) if PLACES else item
 
             with partition(out, block[1], prefix, races="none") as target:
-                block.store_flagged(
-                    target, items, flags, before, valid, aligned, TO=TO, AS=result, WIDTH=WIDTH, THREADS=THREADS, VECTOR=VECTOR,
-                )
+                if F == uint64:
+                    store_bytes(target, tile_held, flags, before, held, valid, aligned, selectors, WIDTH=WIDTH, THREADS=THREADS)
+                else:
+                    block.store_flagged(
+                        target, items, flags, before, valid, aligned, TO=TO, AS=result, WIDTH=WIDTH, THREADS=THREADS,
+                        VECTOR=VECTOR,
+                    )
 
         @requires(block[1], thread[THREADS])
         def keep():
-            nonlocal held, flags, before
-            held = coming
+            nonlocal flags
             flags = signs
-            before = earlier[0]
             if not PLACES:
                 for k in range(HELD):
                     tile_held[k] = tile_ahead[k]
 
-        last: grid.Ticket @ block[1] = grid.tile_loop(
-            control, tiles, LOAD=load, LOOK_BACK=look_back, STORE=store, KEEP=keep, THREADS=THREADS,
+        count_tiles(
+            words, capacity, control, blocks, tiles, LOAD=load, STORE=store, KEEP=keep, THREADS=THREADS, WORDS=WORDS,
         )
-        if last.tile == tiles + blocks - 1:  # every block has drawn its last ticket
-            grid.count_launch(control, words, capacity, tiles, last.epoch, 0)
 
 
 @prism("device")
 @requires(block[1], thread[32])
 @template(
-    TI=dtype, T=dtype, H=dtype, C=dtype, THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int),
-    HELD=constexpr(int),
+    TI=dtype, T=dtype, H=dtype, C=dtype, F=dtype(default=uint32), THREADS=constexpr(int), ITEMS=constexpr(int),
+    WIDTH=constexpr(int), HELD=constexpr(int),
 )
 def load_runs(
-    x: ptr(const(TI)) @ grid[1], held: H[HELD] @ thread[1], tile: int32 @ block[1], n: int64 @ grid[1],
+    x: ptr(const(TI)) @ grid[1], held: H[HELD] @ thread[1], tile: int32 @ block[1], many: int32 @ block[1], n: int64 @ grid[1],
     blocks: int32 @ block[1], skew: int32 @ grid[1], otherwise: T @ grid[1], unset: C @ grid[1],
-) -> uint32 @ thread[1]:
+) -> F @ thread[1]:
     """Load a tile of `x` into `held`; return the bits of the elements at which runs of equal ones begin.
 
     Perspective: block, of `THREADS` threads.
-    Shapes:      as of `select`; `blocks`: of as many tiles on the block asks to have one brought near.
+    Shapes:      as of `select`; `many`: how many elements the tile has; `blocks`: of as many tiles on the block asks to have
+                 one brought near.
     """
     TILE: constexpr(int) = THREADS * ITEMS
     start: int64 @ block[1] = int64(tile) * TILE
-    many: int32 @ block[1] = extent(tile, n, TILE=TILE)
     at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=WIDTH)
     edge: C @ thread[1] = unset  # in lane 0: what is before the warp's first one
     with partition(x, block[1], offset=start) as source:
@@ -168,11 +167,11 @@ def load_runs(
     block.prefetch_tile(x, tile + blocks, n, TILE=TILE)
     lane: int32 @ thread[1] = id() % 32
     with group(thread[1]):
-        if lane == 0 and 0 < start + at < n:
+        if lane == 0 and at < many and (tile > 0 or at > 0):
             edge = C(x[start + at - 1])
-    signs: uint32 @ thread[1] = 0
+    signs: F @ thread[1] = 0
     if HELD < ITEMS and WIDTH % 4 == 0:
-        signs = edges_of_bytes(held, uint32(edge), WIDTH=WIDTH)
+        signs = edges_of_bytes(held, uint32(edge), F=F, WIDTH=WIDTH)
     else:
         items: T[ITEMS] @ thread[1]
         marks: C[ITEMS] @ thread[1]
@@ -181,22 +180,22 @@ def load_runs(
         for k in range(ITEMS):
             marks[k] = C(items[k])
         signs = edge_flags(marks, edge, WIDTH=WIDTH)
-    signs = signs | (1 if start + at == 0 else 0)
-    return signs & bits_within(many - at, ITEMS=ITEMS, WIDTH=WIDTH)
+    signs = signs | (1 if tile == 0 and at == 0 else 0)
+    return signs & bits_within(many - at, F=F, ITEMS=ITEMS, WIDTH=WIDTH)
 
 
 @prism("device")
 @requires(thread[1])
-@template(ITEMS=constexpr(int), WIDTH=constexpr(int))
-def bits_within(left: int32 @ thread[1]) -> uint32 @ thread[1]:
+@template(F=dtype(default=uint32), ITEMS=constexpr(int), WIDTH=constexpr(int))
+def bits_within(left: int32 @ thread[1]) -> F @ thread[1]:
     """The bits of a thread's elements that are in the tile, as `block.load` lays them out: `left` are from its first one on."""
     if left >= ITEMS * 32:
-        return 0xFFFFFFFF
-    flags: uint32 = 0
+        return F(0xFFFFFFFFFFFFFFFF) if F == uint64 else F(0xFFFFFFFF)
+    flags: F = 0
     for j in range(ITEMS // WIDTH):
         here: int32 = min(max(left - j * 32 * WIDTH, 0), WIDTH)
         row: uint32 = 0xFFFFFFFF if here >= 32 else (uint32(1) << uint32(here)) - 1
-        flags = flags | row << (j * WIDTH)
+        flags = flags | F(row) << (j * WIDTH)
     return flags
 
 

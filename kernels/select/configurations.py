@@ -21,6 +21,12 @@ PLACES = {
 }
 # Bytes that are held four in a word leave registers for more blocks.
 PACKED = Configuration(threads=256, items=32, width=16, blocks=4, words=2)
+# Of long arrays of bytes that begin at vectors: more for each look-back and barrier, since these cost more than its bytes.
+BYTES = Configuration(threads=256, items=64, width=32, blocks=4, words=2)
+BYTES_APART = {  # by how many parts there are
+    2: Configuration(threads=256, items=64, width=32, blocks=4, words=2),
+    3: Configuration(threads=256, items=64, width=32, blocks=3, words=2),
+}
 EDGES = {**DEVICE, 1: Configuration(threads=256, items=32, width=16, blocks=3, words=2)}
 
 # Of short arrays smaller tiles: so that all multiprocessors have some.
@@ -84,6 +90,6 @@ HOST_LARGE = Configuration(threads=1024, items=32, width=32, blocks=1)
 BEHIND = 256  # threads of the kernels behind a selection
 
 __all__ = [
-    "APART", "APART_PACKED", "BEHIND", "DEVICE", "EDGES", "ENCODED", "FEW", "FEW_TILES", "HOST_LARGE", "HOST_SMALL",
-    "LONG_TILES", "PACKED", "PAIRED", "PLACES", "SHORT", "SPLIT", "Configuration",
-]
+    "APART", "APART_PACKED", "BEHIND", "BYTES", "BYTES_APART", "DEVICE", "EDGES", "ENCODED", "FEW", "FEW_TILES", "HOST_LARGE",
+    "HOST_SMALL", "LONG_TILES", "PACKED", "PAIRED", "PLACES", "SHORT", "SPLIT", "Configuration",
+]  # fmt: skip

@@ -13,6 +13,7 @@ from prism.kernels.select.compaction import load_runs
 from prism.kernels.select.packed import release
 from prism.kernels.select.parts import skew_at, store_part
 from prism.lib.block.compact import rank_rows
+from prism.lib.thread import extent
 
 @prism("global")
 @template(
@@ -58,7 +59,8 @@ def encode(
                 nonlocal coming, signs
                 at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=WIDTH)
                 signs = load_runs(
-                    x, tile_ahead, tile, n, blocks, skew, otherwise, unset, THREADS=THREADS, ITEMS=ITEMS, WIDTH=WIDTH,
+                    x, tile_ahead, tile, extent(tile, n, TILE=TILE), n, blocks, skew, otherwise, unset, THREADS=THREADS,
+                    ITEMS=ITEMS, WIDTH=WIDTH,
                 )
                 last: uint32 @ block[1] = 0
                 coming, last = count_starts(signs, at, earlier, WIDTH=WIDTH, THREADS=THREADS)

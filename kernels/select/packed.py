@@ -4,7 +4,6 @@ from prism.lang import (
     block, broadcast, const, constexpr, count, dtype, function, funnel_shift_left, grid, group, id, int32, int64, load_vector,
     partition, prism, ptr, requires, shuffle_up, template, thread, uint32, vector, wrapping_multiply,
 )
-from prism.lib.thread import extent
 
 
 @prism("device")
@@ -48,20 +47,22 @@ def load_held(
 
     Perspective: block, of any number of warps.
     """
-    WORDS: constexpr(bool) = WIDTH % 4 == 0 and WIDTH * TI.bytes <= 16
+    PIECE: constexpr(int) = min(WIDTH, 16)  # what is loaded at once
+    WORDS: constexpr(bool) = WIDTH % 4 == 0 and PIECE * TI.bytes <= 16
     if HELD == ITEMS:
         block.load_tile(x, held, valid, otherwise, skew, 0, WIDTH=WIDTH, REVERSE=False, SPARE=False)
     elif WORDS and skew == 0 and valid >= count(thread[1]) * ITEMS:
         at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=WIDTH)
         with partition(x, thread[1], offset=at) as mine, group(thread[1]):
-            for j in range(ITEMS // WIDTH):
-                with partition(mine, thread[1], offset=j * 32 * WIDTH) as source:
-                    row: vector(TI, WIDTH) = load_vector(source[0], WIDTH)
-                    for w in range(WIDTH // 4):
+            for j in range(ITEMS // PIECE):
+                place: int32 = j * PIECE // WIDTH * (32 * WIDTH) + j * PIECE % WIDTH
+                with partition(mine, thread[1], offset=place) as source:
+                    row: vector(TI, PIECE) = load_vector(source[0], PIECE)
+                    for w in range(PIECE // 4):
                         word: uint32 = 0
                         for k in range(4):
                             word = word | uint32(T(row[w * 4 + k])) << (k * 8)
-                        held[j * (WIDTH // 4) + w] = word
+                        held[j * (PIECE // 4) + w] = word
     else:
         items: T[ITEMS] @ thread[1]
         block.load_tile(x, items, valid, otherwise, skew, 0, WIDTH=WIDTH, REVERSE=False, SPARE=False)
@@ -71,33 +72,47 @@ def load_held(
 
 @prism("device")
 @requires(thread[1])
-def bytes_set(word: uint32 @ thread[1], flags: uint32 @ thread[1]) -> uint32 @ thread[1]:
-    """`flags` moved up by 4 bits, and below them one for each byte of a word that is not zero."""
-    tops: uint32 = ((word & 0x7F7F7F7F) + 0x7F7F7F7F | word) & 0x80808080
+def bits_of_tops(tops: uint32 @ thread[1], flags: uint32 @ thread[1]) -> uint32 @ thread[1]:
+    """`flags` moved up by 4 bits, and below them the upper bit of each byte of a word that has no others."""
     return funnel_shift_left(wrapping_multiply(tops, 0x00204081), flags, 4)  # bits 7, 15, 23, 31 come to 28 ... 31
 
 
 @prism("device")
 @requires(thread[1])
-@template(HELD=constexpr(int))
-def flags_of_bytes(held: uint32[HELD] @ thread[1]) -> uint32 @ thread[1]:
+def bytes_set(word: uint32 @ thread[1], flags: uint32 @ thread[1]) -> uint32 @ thread[1]:
+    """`flags` moved up by 4 bits, and below them one for each byte of a word that is not zero."""
+    return bits_of_tops(((word & 0x7F7F7F7F) + 0x7F7F7F7F | word) & 0x80808080, flags)
+
+
+@prism("device")
+@requires(thread[1])
+@template(F=dtype)
+def join_halves(halves: uint32[2] @ thread[1]) -> F @ thread[1]:
+    """Flags of up to 64 elements; `F` is uint32 of up to 32."""
+    return F(halves[0]) if F == uint32 else F(halves[0]) | F(halves[1]) << (0 if F == uint32 else 32)
+
+
+@prism("device")
+@requires(thread[1])
+@template(F=dtype(default=uint32), HELD=constexpr(int))
+def flags_of_bytes(held: uint32[HELD] @ thread[1]) -> F @ thread[1]:
     """A bit for each byte of words that is not zero."""
-    flags: uint32 = 0
+    halves: uint32[2] = {0}
     for w in range(HELD):
-        flags = bytes_set(held[HELD - 1 - w], flags)
-    return flags
+        halves[(HELD - 1 - w) // 8] = bytes_set(held[HELD - 1 - w], halves[(HELD - 1 - w) // 8])
+    return join_halves(halves, F=F)
 
 
 @prism("device")
 @requires(block[1], thread[32])
-@template(HELD=constexpr(int), WIDTH=constexpr(int))
-def edges_of_bytes(held: uint32[HELD] @ thread[1], edge: uint32 @ thread[1]) -> uint32 @ thread[1]:
+@template(F=dtype(default=uint32), HELD=constexpr(int), WIDTH=constexpr(int))
+def edges_of_bytes(held: uint32[HELD] @ thread[1], edge: uint32 @ thread[1]) -> F @ thread[1]:
     """A bit for each byte of words that differs from the one before; `edge`: what is before lane 0's first one."""
     ROW: constexpr(int) = WIDTH // 4  # words
     lane: int32 @ thread[1] = id() % 32
     before: uint32[HELD // ROW] @ thread[1]
     last: uint32 @ thread[1] = edge << 24
-    flags: uint32 @ thread[1] = 0
+    halves: uint32[2] @ thread[1] = {0}
     with group(thread[32]):
         for j in range(HELD // ROW):
             below: uint32 @ thread[1] = shuffle_up(held[j * ROW + ROW - 1], 1)
@@ -108,36 +123,37 @@ def edges_of_bytes(held: uint32[HELD] @ thread[1], edge: uint32 @ thread[1]) -> 
             for i in range(HELD):
                 w: int32 = HELD - 1 - i
                 previous: uint32 = before[w // ROW] if w % ROW == 0 else held[max(w - 1, 0)]
-                flags = bytes_set(held[w] ^ funnel_shift_left(previous, held[w], 8), flags)
-    return flags
+                halves[w // 8] = bytes_set(held[w] ^ funnel_shift_left(previous, held[w], 8), halves[w // 8])
+    return join_halves(halves, F=F)
 
 
 @prism("device")
 @requires(block[1], thread[32])
 @template(
-    M=dtype, C=dtype, TEST=function, BYTES=constexpr(bool), THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int),
+    M=dtype, C=dtype, F=dtype(default=uint32), TEST=function, BYTES=constexpr(bool), THREADS=constexpr(int),
+    ITEMS=constexpr(int), WIDTH=constexpr(int),
 )
 def load_flags(
-    mask: ptr(const(M)) @ grid[1], tile: int32 @ block[1], n: int64 @ grid[1], blocks: int32 @ block[1], skew: int32 @ grid[1],
-    unset: C @ grid[1],
-) -> uint32 @ thread[1]:
+    mask: ptr(const(M)) @ grid[1], tile: int32 @ block[1], many: int32 @ block[1], n: int64 @ grid[1], blocks: int32 @ block[1],
+    skew: int32 @ grid[1], unset: C @ grid[1],
+) -> F @ thread[1]:
     """Load a tile of `mask`; return the bits of the elements of which `TEST` is true. What is behind `n` is any.
 
     Perspective: block, of `THREADS` threads.
-    Shapes:      as of `select`; `blocks`: of as many tiles on the block asks to have one brought near.
+    Shapes:      as of `select`; `many`: how many elements the tile has; `blocks`: of as many tiles on the block asks to have
+                 one brought near.
     """
     TILE: constexpr(int) = THREADS * ITEMS
-    many: int32 @ block[1] = extent(tile, n, TILE=TILE)
-    flags: uint32 @ thread[1] = 0
+    flags: F @ thread[1] = 0
     with partition(mask, block[1], offset=int64(tile) * TILE) as source:
         if BYTES:
             words: uint32[ITEMS // 4] @ thread[1]
             load_held(source, words, many, unset, skew, ITEMS=ITEMS, WIDTH=WIDTH)
-            flags = flags_of_bytes(words)
+            flags = flags_of_bytes(words, F=F)
         else:
             marks: C[ITEMS] @ thread[1]
             block.load_tile(source, marks, many, unset, skew, 0, WIDTH=WIDTH, REVERSE=False, SPARE=False)
             for k in range(ITEMS):
-                flags = flags | uint32(1 if TEST(marks[k]) else 0) << k
+                flags = flags | F(1 if TEST(marks[k]) else 0) << k
     block.prefetch_tile(mask, tile + blocks, n, TILE=TILE)  # about what this block draws next
     return flags

@@ -5,14 +5,15 @@ of its result.
 """
 
 from prism.lang import (
-    attr, block, const, constexpr, count, dtype, grid, group, int32, int64, mailbox, partition, prism, ptr, requires, shared,
-    template, thread, uint32, uint64,
+    attr, block, const, constexpr, count, dtype, grid, group, int32, int64, mailbox, partition, popcount, prism, ptr, requires,
+    shared, template, thread, uint32, uint64,
 )
 from prism.kernels.select.compaction import load_runs
+from prism.kernels.select.counted import count_tiles
 from prism.kernels.select.packed import load_held, release
 from prism.kernels.select.parts import skew_at, store_part
 from prism.lib.block.compact import rank_rows
-from prism.lib.thread import extent, operators
+from prism.lib.thread import extent
 
 
 @prism("global")
@@ -45,44 +46,27 @@ def unique_pairs(
     blocks: int32 @ grid[1] = count(block[1])
     with partition(y, block[1], races="none") as all_keys, partition(kept, block[1], 0, races="none") as number:
         with partition(z, block[1], races="none") as all_values, group(block[1]):
-            prefix: int64 @ block[1] = 0  # how many runs begin before the held tile
-            done: int32 @ block[1] = 0  # how many tiles' counts are in it
             tile_held: H[HELD] @ thread[1]  # the held tile
             values_held: HV[VALUES] @ thread[1]
             flags: uint32 @ thread[1] = 0  # where runs begin in it
-            before: int32 @ thread[32] = 0  # how many in the warps before
-            held: int32 @ block[1] = 0  # how many in all
             tile_ahead: H[HELD] @ thread[1]  # the same of the following tile
             values_ahead: HV[VALUES] @ thread[1]
             signs: uint32 @ thread[1] = 0
-            earlier: int32[1] @ thread[32]
-            coming: int32 @ block[1] = 0
-            earlier[0] = 0
 
             @requires(block[1], thread[THREADS])
-            def load(tile: int32 @ block[1], epoch: uint32 @ block[1]):
-                nonlocal coming, signs
+            def load(tile: int32 @ block[1]) -> int32 @ thread[1]:
+                nonlocal signs
                 many: int32 @ block[1] = extent(tile, n, TILE=TILE)
                 with partition(x, block[1], offset=int64(tile) * TILE) as source:  # first: they come while keys are compared
                     load_held(source, values_ahead, many, x_otherwise, x_skew, ITEMS=ITEMS, WIDTH=WIDTH)
                 signs = load_runs(
-                    keys, tile_ahead, tile, n, blocks, skew, otherwise, unset, THREADS=THREADS, ITEMS=ITEMS, WIDTH=WIDTH,
+                    keys, tile_ahead, tile, many, n, blocks, skew, otherwise, unset, THREADS=THREADS, ITEMS=ITEMS, WIDTH=WIDTH,
                 )
                 block.prefetch_tile(x, tile + blocks, n, TILE=TILE)
-                coming = block.count_flags(signs, earlier, THREADS=THREADS)
-                grid.publish(words, tile, uint32(coming), epoch)
+                return int32(popcount(signs))
 
             @requires(block[1], thread[THREADS])
-            def look_back(tile: int32 @ block[1], epoch: uint32 @ block[1]):
-                nonlocal prefix, done
-                between: uint32 @ block[1] = grid.look_back(
-                    words, done, tile, 0, epoch, OP=operators.add, THREADS=THREADS, WORDS=WORDS,
-                )
-                prefix = prefix + int64(between)
-                done = max(tile, 0)
-
-            @requires(block[1], thread[THREADS])
-            def store(tile: int32 @ block[1]):
+            def store(tile: int32 @ block[1], prefix: int64 @ block[1], before: int32 @ thread[32], held: int32 @ block[1]):
                 block.fill(number, prefix + held, 1 if tile == tiles - 1 else 0)  # first: a host that waits goes on then
                 valid: int32 @ block[1] = int32(min(max(room - prefix, 0), int64(held)))
                 key_skew: int32 @ block[1] = skew_at(out_skew, prefix, VECTOR=VECTOR)
@@ -101,20 +85,16 @@ def unique_pairs(
 
             @requires(block[1], thread[THREADS])
             def keep():
-                nonlocal held, flags, before
-                held = coming
+                nonlocal flags
                 flags = signs
-                before = earlier[0]
                 for k in range(HELD):
                     tile_held[k] = tile_ahead[k]
                 for k in range(VALUES):
                     values_held[k] = values_ahead[k]
 
-            last: grid.Ticket @ block[1] = grid.tile_loop(
-                control, tiles, LOAD=load, LOOK_BACK=look_back, STORE=store, KEEP=keep, THREADS=THREADS,
+            count_tiles(
+                words, capacity, control, blocks, tiles, LOAD=load, STORE=store, KEEP=keep, THREADS=THREADS, WORDS=WORDS,
             )
-            if last.tile == tiles + blocks - 1:  # every block has drawn its last ticket
-                grid.count_launch(control, words, capacity, tiles, last.epoch, 0)
 
 
 @prism("device")

@@ -8,16 +8,19 @@ from prism.lang import (
     attr, block, const, constexpr, count, dtype, function, grid, group, id, int32, int64, load_vector, mailbox, partition,
     prism, ptr, requires, shared, store_vector, template, thread, uint32, uint64,
 )
+from prism.kernels.select.answers import Interval, find_interval, flags_in_interval
 from prism.kernels.select.compaction import bits_within
 from prism.kernels.select.conditions import is_set
 from prism.kernels.select.packed import load_flags, load_held, release
+from prism.kernels.select.bytes import fill_selectors, store_bytes_apart
 from prism.lib.block.compact import rank_rows
 from prism.lib.thread import extent, operators
 
 
 @prism("global")
 @template(
-    T=dtype, H=dtype, TI=dtype, M=dtype, C=dtype, O=dtype, D=dtype, W=dtype, TEST=function, OTHER=function, OWN=constexpr(bool),
+    T=dtype, H=dtype, TI=dtype, M=dtype, C=dtype, O=dtype, D=dtype, W=dtype, F=dtype(default=uint32), TEST=function,
+    OTHER=function, OWN=constexpr(bool),
     GIVEN=constexpr(bool, default=False), OTHER_GIVEN=constexpr(bool, default=False), BYTES=constexpr(bool, default=False),
     WAYS=constexpr(int), THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int), BLOCKS=constexpr(int),
     WORDS=constexpr(int),
@@ -41,7 +44,7 @@ def split_apart(
                  touched, nor is `other_kept`. With `OWN` `mask` and `other` are not read: `x` is taken for them; but
                  with `GIVEN` `TEST` is called with `x[i]` and `mask[0]`, with `OTHER_GIVEN` `OTHER` with `x[i]` and
                  `other[0]`. `BYTES`: as of `select`, of both. `D`, `other_unset`: as `C` and `unset`, of `other`. `words`: of
-                 uint32, with three ways of uint64. `H`: `T`, or of uint8 uint32, so that a tile takes fewer registers.
+                 uint32, with three ways of uint64. `H`, `F`: as of `select`.
     Test:        tests/kernels/test_select.py, tests/gpu/test_select.py
     """
     TILE: constexpr(int) = THREADS * ITEMS
@@ -56,37 +59,46 @@ def split_apart(
                 other_prefix: int64 @ block[1] = 0
                 done: int32 @ block[1] = 0  # how many tiles' counts are in them
                 tile_held: H[HELD] @ thread[1]  # the held tile
-                flags: uint32 @ thread[1] = 0  # which elements of it go to `y`
-                others_flags: uint32 @ thread[1] = 0
+                flags: F @ thread[1] = 0  # which elements of it go to `y`
+                others_flags: F @ thread[1] = 0
                 before: int32 @ thread[32] = 0  # how many of the warps before do
                 others_before: int32 @ thread[32] = 0
                 held: int32 @ block[1] = 0  # how many in all
                 others_held: int32 @ block[1] = 0
                 tile_ahead: H[HELD] @ thread[1]  # the same of the following tile
-                signs: uint32 @ thread[1] = 0
-                others_signs: uint32 @ thread[1] = 0
+                signs: F @ thread[1] = 0
+                others_signs: F @ thread[1] = 0
                 earlier: int32[1] @ thread[32]
                 others_earlier: int32[1] @ thread[32]
                 coming: int32 @ block[1] = 0
                 others_coming: int32 @ block[1] = 0
                 earlier[0] = 0
                 others_earlier[0] = 0
+                selectors: shared(uint32[512 if F == uint64 else 1], align=16) @ block[1]  # of bytes, eight at a time
+                bytes: Interval @ block[1] = Interval(0, 0, 0, 0, 0)  # what `TEST` is true of
+                other_bytes: Interval @ block[1] = Interval(0, 0, 0, 0, 0)
+                if F == uint64:
+                    fill_selectors(selectors, THREADS=THREADS)
+                if F == uint64 and OWN:
+                    bytes = find_interval(mask, C=C, TEST=TEST, GIVEN=GIVEN, THREADS=THREADS)
+                if F == uint64 and OWN and WAYS == 3:
+                    other_bytes = find_interval(other, C=D, TEST=OTHER, GIVEN=OTHER_GIVEN, THREADS=THREADS)
 
                 @requires(block[1], thread[THREADS])
                 def load(tile: int32 @ block[1], epoch: uint32 @ block[1]):
                     nonlocal coming, others_coming, signs, others_signs
                     many: int32 @ block[1] = extent(tile, n, TILE=TILE)
                     at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=WIDTH)
-                    within: uint32 @ thread[1] = bits_within(many - at, ITEMS=ITEMS, WIDTH=WIDTH)
+                    within: F @ thread[1] = bits_within(many - at, F=F, ITEMS=ITEMS, WIDTH=WIDTH)
                     if not OWN:
                         signs = load_flags(
-                            mask, tile, n, blocks, mask_skew, unset, TEST=TEST, BYTES=BYTES, THREADS=THREADS, ITEMS=ITEMS,
-                            WIDTH=WIDTH,
+                            mask, tile, many, n, blocks, mask_skew, unset, F=F, TEST=TEST, BYTES=BYTES, THREADS=THREADS,
+                            ITEMS=ITEMS, WIDTH=WIDTH,
                         )
                         if WAYS == 3:
                             others_signs = load_flags(
-                                other, tile, n, blocks, other_skew, other_unset, TEST=OTHER, BYTES=BYTES, THREADS=THREADS,
-                                ITEMS=ITEMS, WIDTH=WIDTH,
+                                other, tile, many, n, blocks, other_skew, other_unset, F=F, TEST=OTHER, BYTES=BYTES,
+                                THREADS=THREADS, ITEMS=ITEMS, WIDTH=WIDTH,
                             )
                     with partition(x, block[1], offset=int64(tile) * TILE) as source:
                         load_held(source, tile_ahead, many, otherwise, skew, ITEMS=ITEMS, WIDTH=WIDTH)
@@ -97,15 +109,21 @@ def split_apart(
                             release(tile_ahead, ahead)
                         signs = 0
                         others_signs = 0
-                        for k in range(ITEMS):
-                            if GIVEN:
-                                signs = signs | uint32(1 if TEST(C(ahead[k]), mask[0]) else 0) << k
-                            else:
-                                signs = signs | uint32(1 if TEST(C(ahead[k])) else 0) << k
-                            if WAYS == 3 and OTHER_GIVEN:
-                                others_signs = others_signs | uint32(1 if OTHER(D(ahead[k]), other[0]) else 0) << k
-                            if WAYS == 3 and not OTHER_GIVEN:
-                                others_signs = others_signs | uint32(1 if OTHER(D(ahead[k])) else 0) << k
+                        if F == uint64 and bytes.known == 1 and (WAYS == 2 or other_bytes.known == 1):
+                            with group(thread[1]):
+                                signs = flags_in_interval(tile_ahead, bytes, F=F)
+                                if WAYS == 3:
+                                    others_signs = flags_in_interval(tile_ahead, other_bytes, F=F)
+                        else:
+                            for k in range(ITEMS):
+                                if GIVEN:
+                                    signs = signs | F(1 if TEST(C(ahead[k]), mask[0]) else 0) << k
+                                else:
+                                    signs = signs | F(1 if TEST(C(ahead[k])) else 0) << k
+                                if WAYS == 3 and OTHER_GIVEN:
+                                    others_signs = others_signs | F(1 if OTHER(D(ahead[k]), other[0]) else 0) << k
+                                if WAYS == 3 and not OTHER_GIVEN:
+                                    others_signs = others_signs | F(1 if OTHER(D(ahead[k])) else 0) << k
                     signs = signs & within
                     coming = block.count_flags(signs, earlier, THREADS=THREADS)
                     if WAYS == 3:
@@ -134,20 +152,30 @@ def split_apart(
                         block.fill(other_number, other_prefix + others_held, last)
                     many: int32 @ block[1] = extent(tile, n, TILE=TILE)
                     begin: int64 @ block[1] = int64(tile) * TILE - prefix - other_prefix
-                    items: T[ITEMS] @ thread[1]
-                    with group(thread[1]):
-                        release(tile_held, items)
+                    items: T[ITEMS if F == uint32 else 1] @ thread[1]
+                    if F == uint32:
+                        with group(thread[1]):
+                            release(tile_held, items)
+                    at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=WIDTH)
                     first_skew: int32 @ block[1] = skew_at(out_skew, prefix, VECTOR=VECTOR)
                     second_skew: int32 @ block[1] = skew_at(out_skew, other_prefix, VECTOR=VECTOR)
                     rest_skew: int32 @ block[1] = skew_at(out_skew, begin, VECTOR=VECTOR)
                     with partition(ones, block[1], prefix, races="none") as first:
                         with partition(others, block[1], other_prefix, races="none") as second:
                             with partition(left, block[1], begin, races="none") as third:
-                                store_apart(
-                                    first, second, third, items, flags, others_flags, before, others_before, held, others_held,
-                                    many, first_skew, second_skew, rest_skew, WIDTH=WIDTH, THREADS=THREADS, VECTOR=VECTOR,
-                                    WAYS=WAYS,
-                                )
+                                if F == uint64:
+                                    behind: F @ thread[1] = bits_within(many - at, F=F, ITEMS=ITEMS, WIDTH=WIDTH)
+                                    store_bytes_apart(
+                                        first, second, third, tile_held, flags, others_flags,
+                                        behind & ~flags & ~others_flags, before, others_before, held, others_held, many,
+                                        first_skew, second_skew, rest_skew, selectors, WIDTH=WIDTH, THREADS=THREADS, WAYS=WAYS,
+                                    )
+                                else:
+                                    store_apart(
+                                        first, second, third, items, flags, others_flags, before, others_before, held,
+                                        others_held, many, first_skew, second_skew, rest_skew, WIDTH=WIDTH, THREADS=THREADS,
+                                        VECTOR=VECTOR, WAYS=WAYS,
+                                    )
 
                 @requires(block[1], thread[THREADS])
                 def keep():

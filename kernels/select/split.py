@@ -47,7 +47,7 @@ def split(
             many: int32 @ block[1] = extent(tile, n, TILE=TILE)
             at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=WIDTH)
             flags: uint32 @ thread[1] = load_flags(
-                mask, tile, n, blocks, mask_skew, unset, TEST=TEST, BYTES=BYTES, THREADS=THREADS, ITEMS=ITEMS, WIDTH=WIDTH,
+                mask, tile, many, n, blocks, mask_skew, unset, TEST=TEST, BYTES=BYTES, THREADS=THREADS, ITEMS=ITEMS, WIDTH=WIDTH,
             )
             with partition(x, block[1], offset=start) as source:
                 block.load_tile(source, ahead, many, otherwise, skew, 0, WIDTH=WIDTH, REVERSE=False, SPARE=False)

@@ -20,7 +20,7 @@ from prism.interpret.pointers import access_each_part, address_of
 from prism.interpret.regions import Region, mix_pointers
 from prism.interpret.scope import Eval, Run, Scope
 from prism.interpret.shares import allows_overlap, parts_of
-from prism.interpret.values import dtype_of, merge
+from prism.interpret.values import dtype_of, merging
 from prism.lang import tree
 from prism.lang.types.perspective import Level
 from prism.lang.types.structs import Struct, alignment_of
@@ -154,7 +154,7 @@ def _fill_fragment(scope: Scope, symbol: tree.Symbol, statement: tree.Assign) ->
 def store_value(scope: Scope, symbol: tree.Symbol, value: Eval, node: tree.Stmt, *, fresh: bool = False) -> Run:
     """Return the closure that gives a variable a value, for the threads that run now."""
     slot, each = scope.slot(symbol), per_thread(symbol)
-    type_ = symbol.type if isinstance(symbol.type, tree.Scalar | tree.Vector) else None
+    merge = merging(symbol.type) if isinstance(symbol.type, tree.Scalar | tree.Vector) else None
     scalar, pointer = isinstance(symbol.type, tree.Scalar), isinstance(symbol.type, tree.Pointer)
     vector = isinstance(symbol.type, tree.Vector)
     agree = agreement(scope, symbol.perspective, node.span, f"value of `{symbol.name}`", vector=vector)
@@ -168,8 +168,8 @@ def store_value(scope: Scope, symbol: tree.Symbol, value: Eval, node: tree.Stmt,
                 found = found[frame.first()].item()
         elif frame.mask is not True and not fresh:
             old = frame.values[slot]
-            if type_ is not None:
-                found = merge(frame.mask, found, old, type_)
+            if merge is not None:
+                found = merge(frame.mask, found, old)
             elif pointer:
                 found = mix_pointers((frame.mask, found), (minus(True, frame.mask), old))
         frame.values[slot] = found

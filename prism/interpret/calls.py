@@ -22,15 +22,18 @@ def compile_call(scope: Scope, node: Call) -> Eval:
     base = frame_of(scope, node)
     scope.high = max(scope.high, base + code.bytes)
     unit = node.function.bound.code
+    size = unit.size if unit.level == Level.THREAD else 0
     label = call_label(node.function.name, node.span)
-    places = list(zip(code.parameters, arguments, strict=True))
+    assert code.parameters == tuple(range(len(arguments)))  # they have the first slots
+    others: list[Any] = [None] * (code.slots - len(arguments))
 
     def enter(frame: Frame) -> Frame:
-        values: list[Any] = [None] * code.slots
-        for slot, argument in places:
-            values[slot] = argument(frame)
-        inner = Frame(values, frame.block, frame.mask, frame.lanes, frame.bid, frame.shared + base)
-        narrow(inner, unit)
+        values = [argument(frame) for argument in arguments]
+        values += others
+        lanes = frame.lanes.group(size) if size else frame.lanes
+        inner = Frame(values, frame.block, frame.mask, lanes, frame.bid, frame.shared + base)
+        if not size:
+            narrow(inner, unit)
         inner.calls = (label, *frame.calls)
         return inner
 

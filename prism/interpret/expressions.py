@@ -19,7 +19,7 @@ from prism.interpret.pointers import access_each_part, address_of, pointer_value
 from prism.interpret.regions import mix_pointers
 from prism.interpret.scope import Eval, Scope
 from prism.interpret.undefined_arithmetic import defined_binary, defined_negation, may_be_undefined
-from prism.interpret.values import Operation, binary, cast, dtype_of, merge, unary, wrap
+from prism.interpret.values import Operation, binary, cast, dtype_of, merging, operations, unary, wrap
 from prism.lang import tree
 from prism.lang.types.perspective import Level
 from prism.lang.types.shorts import bits_of, values_of
@@ -127,7 +127,20 @@ def compile_binary(scope: Scope, node: tree.Binary) -> Eval:
         return _divide(node.op == "/", left, wrap(scalar)(node.right.value), apply)
     if scope.check and may_be_undefined(node.op, scalar):
         return defined_binary(node, scalar, left, right, apply)
-    return lambda frame: apply(left(frame), right(frame))
+    if node.op in ("<<", ">>"):
+        return lambda frame: apply(left(frame), right(frame))
+    return _operator(left, right, *operations(node.op, scalar))
+
+
+def _operator(left: Eval, right: Eval, one: Operation, many: Operation) -> Eval:
+    """An operator on numbers, or on arrays: most of what runs, so without another call."""
+    array = np.ndarray
+
+    def evaluate(frame: Frame) -> Any:
+        a, b = left(frame), right(frame)
+        return many(a, b) if type(a) is array or type(b) is array else one(a, b)
+
+    return evaluate
 
 
 def _divide(quotient: bool, left: Eval, by: int, apply: Operation) -> Eval:
@@ -172,13 +185,14 @@ def compile_select(scope: Scope, node: tree.Select) -> Eval:
     if isinstance(type_, tree.Pointer):
         return _select_pointer(condition, then, otherwise)
     assert isinstance(type_, tree.Scalar | tree.Vector)
+    merge = merging(type_)
 
     def evaluate(frame: Frame) -> Any:
         chosen = condition(frame)
         if not isinstance(chosen, np.ndarray):
             return then(frame) if chosen else otherwise(frame)
         if pure:
-            return merge(chosen, then(frame), otherwise(frame), type_)
+            return merge(chosen, then(frame), otherwise(frame))
         mask = frame.mask
         yes = both(mask, chosen)
         no = minus(mask, yes)
@@ -189,7 +203,7 @@ def compile_select(scope: Scope, node: tree.Select) -> Eval:
         frame.mask = no
         second = otherwise(frame)
         frame.mask = mask
-        return merge(chosen, first, second, type_)
+        return merge(chosen, first, second)
 
     return evaluate
 

@@ -62,10 +62,16 @@ def compile_place(scope: Scope, node: Place) -> Eval:
     fragment = node.symbol.type
     assert isinstance(fragment, Fragment)
     index = scope.evaluate(node.index)
+    made: dict[tuple[int, int], Any] = {}  # by element and threads, where all of them ask for one
 
     def place(frame: Frame) -> Any:
-        t = frame.block.machine.everyone % fragment.threads
-        return place_of(fragment, node.axis, index(frame), t).astype(np.int32)
+        at, everyone = index(frame), frame.block.machine.everyone
+        found = made.get((at, len(everyone))) if type(at) is int else None
+        if found is None:
+            found = place_of(fragment, node.axis, at, everyone % fragment.threads).astype(np.int32)
+            if type(at) is int:
+                made[at, len(everyone)] = found
+        return found
 
     return place
 

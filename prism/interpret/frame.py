@@ -107,6 +107,9 @@ class Block:
         return lanes + self.number * self.machine.threads
 
 
+_MASKS = 8  # of which a local array keeps what they have written
+
+
 @dataclass(slots=True)
 class Local:
     """A local array: `data` has shape (*shape, threads) where each thread has its own, else `shape`.
@@ -125,6 +128,17 @@ class Local:
     stored: Any = None
     looks: int = 0
     whole: bool = False
+    masks: dict[int, tuple[Mask, set[tuple[int, ...]]]] = field(default_factory=dict)
+
+    def places_written(self, mask: Mask) -> set[tuple[int, ...]]:
+        """Return the places that are known to have been written by all threads of a mask: whoever finds one out adds it."""
+        mask = mask if self.each else True
+        found = self.masks.get(id(mask))
+        if found is None:
+            if len(self.masks) >= _MASKS:
+                self.masks.clear()
+            found = self.masks[id(mask)] = mask, set()  # a mask that is kept has its number for itself
+        return found[1]
 
     def look(self) -> None:
         """Note that something is read: now and then, see whether all of it was written, which it then stays."""

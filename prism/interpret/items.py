@@ -111,6 +111,14 @@ def _inside(checker: Checker, name: str, frame: Frame, local: Local, where: tupl
     return (*place, lanes) if local.each and varies else tuple(place)
 
 
+def _is_one_place(where: tuple[Any, ...], extents: tuple[int, ...]) -> bool:
+    """Whether all threads mean one place, by numbers that are inside: by far the commonest."""
+    for k, extent in zip(where, extents, strict=False):  # noqa: SIM110 -- a generator inside all() would cost more than the loop
+        if type(k) is not int or not 0 <= k < extent:
+            return False
+    return True
+
+
 def local_checker(scope: Scope, node: Item, *, write: bool) -> Any:
     """Return the function that checks bounds and initialisation of a local array's access; None where nothing is checked."""
     if not scope.check:
@@ -121,26 +129,23 @@ def local_checker(scope: Scope, node: Item, *, write: bool) -> Any:
     def check(frame: Frame, local: Local, where: tuple[Any, ...]) -> None:
         if touch is not None:
             touch(frame, local)
-        place, extents = where, local.initialised.shape
-        if len(where) == 1:  # by far the commonest
-            (k,) = where
-            inside = type(k) is int and 0 <= k < extents[0]
-        else:
-            inside = all(type(k) is int and 0 <= k < extent for k, extent in zip(where, extents, strict=False))
-        if not inside:
+        place, written = where, None
+        if not _is_one_place(where, local.initialised.shape):
             place = _inside(checker, name, frame, local, where)
-        elif local.whole:
+        elif local.whole or where in (written := local.places_written(frame.mask)):
             return
         elif local.each and frame.mask is not True:
             place = (*where, frame.active())
         if write:
             local.initialised[place] = True
-            return
-        local.look()
-        known = local.initialised[place]
-        if not everywhere(known):
-            lane = int(frame.active()[int(np.argmin(known))])
-            text = f"`{name}` is read where nothing was written"
-            raise checker.fault(UninitialisedError, frame, lane, text, "read here")
+        else:
+            local.look()
+            known = local.initialised[place]
+            if not everywhere(known):
+                lane = int(frame.active()[int(np.argmin(known))])
+                text = f"`{name}` is read where nothing was written"
+                raise checker.fault(UninitialisedError, frame, lane, text, "read here")
+        if written is not None:
+            written.add(where)
 
     return check

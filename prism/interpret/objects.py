@@ -7,7 +7,7 @@ which the shadow keeps where something is written: what has another stamp is not
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -85,7 +85,7 @@ class Ring:
             return self.copies[0]
         v = rounds_of(frame.block, cycle).get(frame, self.name)
         copy = self.copies[v % len(self.copies)]
-        return replace(copy, stamp=self.stamp + v) if copy.shadow is not None else copy
+        return copy.part(stamp=self.stamp + v) if copy.shadow is not None else copy
 
 
 @dataclass(slots=True)

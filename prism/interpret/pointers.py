@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from prism.interpret.objects import Ring, Spread
 from prism.interpret.regions import Address, Mixed, Parts, Region
 from prism.interpret.scope import Eval, Scope
 from prism.interpret.shares import parts_of
-from prism.interpret.values import merge
+from prism.interpret.values import merging
 from prism.lang.facts.contiguous import shifts
 from prism.lang.tree import Element, Pointer, Scalar, Symbol, Vector
 from prism.lang.tree.plan import Cycle
@@ -108,6 +107,7 @@ def access_each_part(scope: Scope, node: Element, one: Eval) -> Eval:
     if root.parameter and not scope.assigns(root):
         return one
     slot, type_ = scope.slot(root), node.type
+    merge = merging(type_) if isinstance(type_, Scalar | Vector) else lambda mask, new, old: new
 
     def every(frame: Frame) -> Any:
         address = frame.values[slot]
@@ -120,10 +120,7 @@ def access_each_part(scope: Scope, node: Element, one: Eval) -> Eval:
                 continue
             frame.mask, frame.values[slot] = here, held
             found = one(frame)
-            if result is None or not isinstance(type_, Scalar | Vector) or isinstance(found, bool):
-                result = found
-            else:
-                result = merge(here, found, result, type_)
+            result = found if result is None or isinstance(found, bool) else merge(here, found, result)
         frame.mask, frame.values[slot] = mask, address
         return result
 
@@ -207,7 +204,7 @@ def pointer_value(scope: Scope, symbol: Symbol) -> Eval:
 
 def _part(region: Region, parts: Parts) -> Region:
     """Return a region as a function gets it that is passed such a view."""
-    return replace(region, parts=region.parts + parts) if parts else region
+    return region.part(parts=parts) if parts else region
 
 
 def _start(root: int, lead: Cycle | None, slot: int, locate: Locate, parts: Parts) -> Eval:

@@ -40,6 +40,14 @@ class Region:
         """Number of elements."""
         return len(self.data)
 
+    def part(self, *, stamp: int | None = None, parts: Parts = ()) -> Region:
+        """Return the same with another stamp, and these partitions besides: a third of the time of `replace`."""
+        stamp = self.stamp if stamp is None else stamp
+        return Region(
+            self.name, self.data, self.address, self.shared, self.shadow, self.first, self.width, stamp, self.shape,
+            self.parts + parts,
+        )  # fmt: skip
+
     @property
     def bytes(self) -> int:
         """Bytes of an element: a vector's are all of its numbers'."""

@@ -321,6 +321,5 @@ class Shadow:
         for accesses in (self._near_polls, self._near_updates, self._shares, self._reductions):
             accesses.forget(at)
         if self.clocks.stale is not None:
-            spots = np.arange(at.start, at.stop) if isinstance(at, slice) else at
-            self.clocks.stale.forget(self.number, spots)
+            self.clocks.stale.forget(self.number, at)
         return None

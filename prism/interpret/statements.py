@@ -24,7 +24,7 @@ from prism.interpret.scope import Code, Eval, Piece, Run, Scope, Shop, Steps, us
 from prism.interpret.speak import compile_assert, compile_breakpoint, compile_distinct, compile_print
 from prism.interpret.turns import compile_turns
 from prism.interpret.undefined_arithmetic import counts_past, require_end, require_step
-from prism.interpret.values import merge
+from prism.interpret.values import merging
 from prism.lang import tree
 from prism.lang.tree.inlined import chain
 from prism.lang.types.perspective import Level, Perspective
@@ -242,7 +242,7 @@ def _loop(condition: Eval, body: Run, advance: Callable[[Frame], None] | None) -
 
 def compile_for(scope: Scope, statement: tree.For) -> Piece:
     """A counted loop; the bounds are evaluated once."""
-    bounds = tuple(scope.evaluate(bound) for bound in (statement.start, statement.stop, statement.step))
+    first, last, by = (scope.evaluate(bound) for bound in (statement.start, statement.stop, statement.step))
     slot = scope.slot(statement.symbol)
     body = compile_body(scope, statement.body)
     jumps = uses(statement.body, (tree.Break, tree.Continue, tree.Return))
@@ -252,12 +252,12 @@ def compile_for(scope: Scope, statement: tree.For) -> Piece:
     ends = scope.check and not uses(statement.body, (tree.Break, tree.Return)) and counts_past(type_, statement.step)
 
     def begin(frame: Frame) -> None:
-        frame.values[slot], frame.values[stop_slot], frame.values[step_slot] = (bound(frame) for bound in bounds)
+        start, stop, step = first(frame), last(frame), by(frame)
+        frame.values[slot], frame.values[stop_slot], frame.values[step_slot] = start, stop, step
         if not known:
-            require_step(frame, statement.step, frame.values[step_slot])
+            require_step(frame, statement.step, step)
         if ends:
-            values = frame.values
-            require_end(frame, statement.step, type_, (values[slot], values[stop_slot], values[step_slot]))
+            require_end(frame, statement.step, type_, (start, stop, step))
 
     def condition(frame: Frame) -> Any:
         at, stop, step = frame.values[slot], frame.values[stop_slot], frame.values[step_slot]
@@ -319,11 +319,12 @@ def compile_return(scope: Scope, statement: tree.Return) -> Piece:
     if statement.value is None:
         return Piece(lambda frame: True)
     value, type_ = scope.keep(statement.value), statement.value.type
+    merge = merging(type_) if isinstance(type_, tree.Scalar | tree.Vector) else None
 
     def run(frame: Frame) -> bool:
         found = value(frame)
-        if frame.mask is not True and frame.result is not None and isinstance(type_, tree.Scalar | tree.Vector):
-            found = merge(frame.mask, found, frame.result, type_)
+        if frame.mask is not True and frame.result is not None and merge is not None:
+            found = merge(frame.mask, found, frame.result)
         elif frame.mask is not True and frame.result is not None:
             found = mix_pointers((frame.mask, found), (minus(True, frame.mask), frame.result))
         frame.result = found

@@ -34,6 +34,8 @@ def defined_binary(node: Binary, scalar: Scalar, left: Eval, right: Eval, apply:
     faulty = {"<<": _far, ">>": _far, "/": _no_quotient, "%": _no_quotient}.get(node.op, _overflows)
     if isinstance(node.right, Const) and faulty is not _overflows and _harmless(node.op, node.right.value, scalar):
         return lambda frame: apply(left(frame), right(frame))
+    if isinstance(node.right, Const) and node.op in ("+", "-"):
+        return _moved(node, scalar, left, int(node.right.value), apply)
     exact, half = _EXACT.get(node.op), 1 << (scalar.bits - 1)
 
     def evaluate(frame: Frame) -> Any:
@@ -44,6 +46,23 @@ def defined_binary(node: Binary, scalar: Scalar, left: Eval, right: Eval, apply:
         if bad is not False and (lane := _lane(frame, bad)) is not None:
             _report(frame, node, scalar, lane, a, b)
         return apply(a, b)
+
+    return evaluate
+
+
+def _moved(node: Binary, scalar: Scalar, left: Eval, by: int, apply: Operation) -> Eval:
+    """Return the closure of a sum with a constant: it moves all values by as much, so one comparison with one number tells."""
+    least, most, up = _least(scalar), _most(scalar), by if node.op == "+" else -by
+    beyond, last = (operator.gt, most - up) if up >= 0 else (operator.lt, least - up)
+
+    def evaluate(frame: Frame) -> Any:
+        a = left(frame)
+        if type(a) is int and least <= (fits := a + up) <= most:
+            return fits
+        bad = beyond(a, last)
+        if bad is not False and (lane := _lane(frame, bad)) is not None:
+            _report(frame, node, scalar, lane, a, by)
+        return apply(a, by)
 
     return evaluate
 
@@ -68,6 +87,10 @@ def defined_negation(node: Unary, scalar: Scalar, operand: Eval, apply: Any) -> 
 
 def _least(scalar: Scalar) -> int:
     return -(1 << (scalar.bits - 1))
+
+
+def _most(scalar: Scalar) -> int:
+    return (1 << (scalar.bits - 1)) - 1
 
 
 def _overflows(op: str, a: Any, b: Any, scalar: Scalar) -> Any:

@@ -96,15 +96,18 @@ _ARITHMETIC: dict[str, tuple[Operation, Operation]] = {
 
 def binary(op: str, scalar: Scalar) -> Operation:
     """Return the function of an operator on two values of one scalar type (shift counts may be of another)."""
+    return _shift(op, scalar) if op in ("<<", ">>") else _either(*operations(op, scalar))
+
+
+def operations(op: str, scalar: Scalar) -> tuple[Operation, Operation]:
+    """Return the function of an operator, but a shift, on two numbers, and that on values of which one at least is an array."""
     if op in COMPARISONS:
-        return _either(*COMPARISONS[op])
-    if op in ("<<", ">>"):
-        return _shift(op, scalar)
+        return COMPARISONS[op]
     if op in ("/", "%"):
         return _division(op, scalar)
     one, many = _ARITHMETIC[op]
     narrow = wrap(scalar)
-    return _either(lambda a, b: narrow(one(a, b)), round_results(scalar, many))
+    return (lambda a, b: narrow(one(a, b))), round_results(scalar, many)
 
 
 def _either(one: Operation, many: Operation) -> Operation:
@@ -118,14 +121,14 @@ def _either(one: Operation, many: Operation) -> Operation:
     return apply
 
 
-def _division(op: str, scalar: Scalar) -> Operation:
+def _division(op: str, scalar: Scalar) -> tuple[Operation, Operation]:
     narrow = wrap(scalar)
     if scalar.kind == "float":
         one, many = (_divide_float, np.divide) if op == "/" else (_remain_float, np.fmod)
-        return _either(lambda a, b: narrow(one(a, b)), round_results(scalar, many))
+        return (lambda a, b: narrow(one(a, b))), round_results(scalar, many)
     if op == "%":
-        return _either(_remain_int, np.fmod)
-    return _either(lambda a, b: narrow(_divide_int(a, b)), np.floor_divide if scalar.kind == "uint" else _divide_ints)
+        return _remain_int, np.fmod
+    return (lambda a, b: narrow(_divide_int(a, b))), np.floor_divide if scalar.kind == "uint" else _divide_ints
 
 
 def _shift(op: str, scalar: Scalar) -> Operation:
@@ -203,10 +206,14 @@ def _saturate(values: Any, dtype: np.dtype[Any], double: bool) -> Any:
     return np.where(strange, nothing, result).astype(dtype)
 
 
-def merge(mask: Any, new: Any, old: Any, type_: Scalar | Vector) -> Any:
-    """Return `new` where `mask` holds, else `old`; both may be one value for all."""
-    dtype = dtype_of(type_)
-    if old is None:
-        old = np.zeros((), dtype)
-    new, old = np.asarray(new, dtype), np.asarray(old, dtype)
-    return np.where(mask[:, None] if isinstance(type_, Vector) else mask, new, old)
+def merging(type_: Scalar | Vector) -> Callable[[Any, Any, Any], Any]:
+    """Return `merge(mask, new, old)`: `new` where `mask` holds, else `old`; both may be one value for all."""
+    dtype, vector = dtype_of(type_), isinstance(type_, Vector)
+    nothing = np.zeros((), dtype)
+
+    def merge(mask: Any, new: Any, old: Any) -> Any:
+        if old is None:
+            old = nothing
+        return np.where(mask[:, None] if vector else mask, np.asarray(new, dtype), np.asarray(old, dtype))
+
+    return merge

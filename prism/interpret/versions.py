@@ -36,13 +36,14 @@ class Versions:
 
     def __init__(self, clocks: Clocks, random: np.random.Generator) -> None:
         self.clocks, self.random = clocks, random
-        self.words: dict[tuple[int, int], _Word] = {}
+        self.words: dict[int, dict[int, _Word]] = {}  # by memory, and by location in it
 
     def write(self, key: tuple[int, int], thread: int, before: Any, value: Any) -> None:
         """Note an atomic write, when it is made."""
-        word = self.words.get(key)
+        word = self._word(key)
         if word is None:
-            word = self.words[key] = _Word([before], [(thread, 0)], [None])
+            shadow, location = key
+            word = self.words.setdefault(shadow, {})[location] = _Word([before], [(thread, 0)], [None])
         word.values.append(value)
         word.writers.append((thread, int(self.clocks.own(thread))))
         word.rows.append(self.clocks.find_release(*key, thread))
@@ -54,7 +55,7 @@ class Versions:
 
     def read(self, key: tuple[int, int], thread: int) -> tuple[Any, Any] | None:
         """Return a value that a load may see and what acquiring it teaches, or None where it sees the newest."""
-        word = self.words.get(key)
+        word = self._word(key)
         if word is None:
             return None
         last = word.dropped + len(word.values) - 1
@@ -66,15 +67,26 @@ class Versions:
 
     def update(self, key: tuple[int, int], thread: int) -> None:
         """Note that the newest value is read."""
-        word = self.words.get(key)
+        word = self._word(key)
         if word is not None:
             self._see(word, thread, word.dropped + len(word.values) - 1)
 
     def forget(self, shadow: int, locations: Any) -> None:
-        """Forget the old values of words that are written plainly."""
-        if self.words:
-            for location in np.unique(locations):
-                self.words.pop((shadow, int(location)), None)
+        """Forget the old values of words that are written plainly, in one memory: a slice of locations, or a list of them."""
+        words = self.words.get(shadow)
+        if words:  # few: most memory has none, and what has some is written plainly, if at all, to begin with
+            known = np.fromiter(words, np.int64, len(words))
+            if isinstance(locations, slice):
+                gone = (known >= locations.start) & (known < locations.stop)
+            else:
+                gone = np.isin(known, locations)
+            for location in known[gone].tolist():
+                del words[location]
+
+    def _word(self, key: tuple[int, int]) -> _Word | None:
+        shadow, location = key
+        words = self.words.get(shadow)
+        return None if words is None else words.get(location)
 
     def _see(self, word: _Word, thread: int, number: int) -> None:
         word.seen[thread] = (number, int(self.clocks.own(thread)))

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from prism.lang.barriers import flow, overlap
 from prism.lang.barriers.flow import Summary
@@ -134,9 +135,9 @@ def hoist(context: Context, needed: Needed) -> Needed:
             moved[loop] = tuple(sorted({*moved.get(loop, ()), mark}, key=rank))
             try:
                 with context.work.trying():
-                    walk = walk_function(context, dict(moved), grow=True)
-                    if asks_again(context, walk.placed, moved, mark):
+                    if wants_as_broad(context, moved, mark):
                         continue
+                    walk = walk_function(context, dict(moved), grow=True)
                 found = minimal(context, walk.placed, {loop: conflict, **conflicts_of(needed), **walk.why})
             except (Conflict, Concurrent):
                 continue
@@ -151,15 +152,16 @@ def hoist(context: Context, needed: Needed) -> Needed:
     return needed
 
 
-def asks_again(context: Context, placed: Placed, moved: Placed, mark: Perspective) -> bool:
-    """Whether a trip needs a barrier as broad as the one that was moved out, beside all others: then nothing is won."""
-    for statement, marks in placed.items():
-        for one in marks:
-            if isinstance(one, Perspective) and not one < mark and one not in moved.get(statement, ()):
-                try:
-                    walk_function(context, {**placed, statement: tuple(m for m in marks if m != one)})
-                except Conflict:
-                    return True
+def wants_as_broad(context: Context, moved: Placed, mark: Perspective) -> bool:
+    """Whether the first conflict that is left then needs a barrier as broad as the one that was moved out: nothing is won.
+
+    Whatever else is placed, one as broad stands between those two: so what that would be need not be found out.
+    """
+    try:
+        walk_function(context, moved)
+    except Conflict as conflict:
+        unit = conflict.relation.unit
+        return unit is not None and not unit < mark
     return False
 
 
@@ -325,9 +327,9 @@ def jointly(
 
     trips, inside = grounds(context, found), tuple(statements(context.function.body))
 
-    def aware(rings: Rings, groups: Sequence[Commit]) -> Context:
+    def aware(rings: Rings, groups: Sequence[Commit], **more: Any) -> Context:
         waits = assemble_plan(context, rings, groups, {}, ())
-        return replace(rings.into(context, groups), news=joins_of(context, trips, waits))
+        return rings.into(context, groups, news=joins_of(context, trips, waits), **more)
 
     def marks_of(state: State) -> Needed:
         return needed if state.marks is None else state.marks
@@ -336,10 +338,13 @@ def jointly(
         plan = assemble_plan(context, state.rings, state.groups, marks_of(state), elided)
         return replace(plan, barriers=(*plan.barriers, *state.barriers))
 
+    touches: dict[Any, Any] = {}  # the same in all walks that only tell yes or no: how two stand is found out once
+
     def walks(state: State) -> bool:
         try:
             with context.work.trying():
-                walk_function(aware(state.rings, state.groups), group_marks(marks_of(state)))
+                joined = aware(state.rings, state.groups, touches=touches)
+                walk_function(joined, group_marks(marks_of(state)))
         except (Conflict, Spent):
             return False
         return True

@@ -114,13 +114,14 @@ class Block(LevelName):
         Perspective: block, of any number of warps."""
 
     @staticmethod
-    def count_flags(flags: Any, before: Any, *, THREADS: int) -> Any:
-        """block.count_flags(flags: uint32 @ thread[1], before: int32[1] @ thread[32], *,
-            THREADS: constexpr(int)) -> int32 @ block[1]
+    def count_flags(flags: Any, before: Any, *, THREADS: int, F: Any = ...) -> Any:
+        """block.count_flags(flags: F @ thread[1], before: int32[1] @ thread[32], *, THREADS: constexpr(int),
+            F: dtype = ...) -> int32 @ block[1]
 
         How many bits of all threads' `flags` are set; of those in the warps before, `before[0]` becomes the number.
 
-        Perspective: block, of `THREADS` threads."""
+        Perspective: block, of `THREADS` threads.
+        Shapes:      `F`: uint32, or of more than 32 elements a thread uint64."""
 
     @staticmethod
     def difference(items: Any, before: Any, *, WIDTH: int, OP: Any, T: Any = ..., ITEMS: int = ...) -> Any:

@@ -153,21 +153,25 @@ def test_the_barrier_is_needed() -> None:
 
 
 def test_tables_are_cut_so_that_trees_hold_their_groups() -> None:
-    for size, log in ((4, 3), (8, 2)):
+    for compared, size, log in (("float32", 4, 3), ("int32", 4, 3), ("int64", 8, 2)):
         for n in (1, 2, 1 << 10, (1 << 16) - 1, 1 << 16, (1 << 16) + 1, 1 << 24, (1 << 31) + 5):
             for m, arch in ((1 << 14, "sm_90a"), (1 << 24, "sm_90a"), (1 << 24, "sm_86"), (1 << 24, "")):
-                found = cut(n, m, size, arch)
+                found = cut(n, m, compared, arch)
                 groups = ((n - 1) >> (log * found.depth)) + 1
                 assert groups <= 1 << found.levels << found.spread <= found.configuration.nodes * 4 // size
-    assert [cut(1 << k, 1, 4, "sm_90a").depth for k in (10, 13, 16, 18, 21, 24)] == [0, 0, 1, 1, 2, 3]
-    assert cut(1 << 16, 1, 4, "sm_90a").configuration is cut(1 << 24, 1, 4, "sm_86").configuration is DEVICE[0]
+    assert [cut(1 << k, 1, "int32", "sm_90a").depth for k in (10, 13, 16, 18, 21, 24)] == [0, 0, 1, 1, 2, 3]
+    assert (
+        cut(1 << 16, 1, "int32", "sm_90a").configuration is cut(1 << 24, 1, "int32", "sm_86").configuration is DEVICE[0]
+    )
 
 
-def test_nodes_of_small_tables_stand_there_for_each_lane_where_many_values_come() -> None:
-    found, few = cut(1 << 10, 1 << 20, 4, "sm_90a"), cut(1 << 10, (1 << 20) - 1, 4, "sm_90a")
+def test_nodes_of_small_tables_stand_there_for_each_lane_where_many_floats_come() -> None:
+    found, few = cut(1 << 10, 1 << 20, "float32", "sm_90a"), cut(1 << 10, (1 << 20) - 1, "float32", "sm_90a")
     assert found.spread == 5 and found.configuration is DEVICE[1]
     assert few.spread == 0 and few.configuration is DEVICE[0]
-    assert cut(1 << 10, 1 << 20, 8, "sm_90a").spread == 0
+    for compared, arch in (("int32", "sm_90a"), ("float64", "sm_90a"), ("float32", "sm_86")):
+        other = cut(1 << 10, 1 << 20, compared, arch)
+        assert other.spread == 0 and other.configuration is DEVICE[0]
 
 
 def first(n: int, place: int | None, blocks: int, code: Any = None, **options: Any) -> None:

@@ -10,7 +10,7 @@ import prism
 from prism import interpret
 from prism.interpret import RaceError, run
 from prism.kernels.select import SHORT, fill_rest, is_set, repeat, select, split, split_apart, take_axis
-from prism.lang import dtype, requires, template, thread
+from prism.lang import dtype, int32, requires, template, thread, uint64
 from prism.lang import prism as mark
 from prism.lib.algorithms.select import ships
 from prism.lib.algorithms.select.plan import Kind, held_as
@@ -26,15 +26,23 @@ KINDS = {
     "bytes": Kind("uint8", "uint8"),
     "edges of bytes": Kind("uint8", "uint8", compared="uint8", own=True, edges=True),
     "places of bytes": Kind(places=True),
+    "long bytes": Kind("uint8", "uint8"),
+    "long own bytes": Kind("uint8", "uint8", own=True),
+    "long edges of bytes": Kind("uint8", "uint8", compared="uint8", own=True, edges=True),
     "complex": Kind("complex64", "complex64", compared="complex64", own=True),
 }
 SIZES = {"THREADS": 64, "ITEMS": 4, "WIDTH": 2, "BLOCKS": 1, "WORDS": 1}
 WORDS = {**SIZES, "ITEMS": 8, "WIDTH": 4}  # rows of four bytes, as they are held
+LONG = {**SIZES, "ITEMS": 16, "WIDTH": 8, "F": uint64}  # rows of eight, which are put close together at once
 
 
 @functools.cache
 def program(name: str):
-    return prism.check(select, {**KINDS[name].template(SHORT[4]), **(WORDS if "bytes" in name else SIZES)})
+    return prism.check(select, {**KINDS[name].template(SHORT[4]), **sizes_of(name)})
+
+
+def sizes_of(name: str):
+    return LONG if name.startswith("long") else WORDS if "bytes" in name else SIZES
 
 
 def check(
@@ -228,7 +236,7 @@ def test_each_inferred_barrier_of_runs_is_needed() -> None:
 
 
 @functools.cache
-def apart(ways: int, kind: str = "uint16", *, own: bool = False):
+def apart(ways: int, kind: str = "uint16", *, own: bool = False, long: bool = False):
     mask = kind if own else "uint8"
     kinds = {
         "T": kind,
@@ -242,7 +250,11 @@ def apart(ways: int, kind: str = "uint16", *, own: bool = False):
         "WAYS": ways,
     }
     tests = {"TEST": is_odd if own else is_set, "OTHER": is_large if own else is_set}
-    return prism.check(split_apart, {**kinds, **tests, "W": "uint32" if ways == 2 else "uint64", **SIZES})
+    if own and kind == "uint8":
+        tests = {"TEST": is_below_40, "OTHER": is_above_200}
+    return prism.check(
+        split_apart, {**kinds, **tests, "W": "uint32" if ways == 2 else "uint64", **(LONG if long else SIZES)}
+    )
 
 
 @mark("device")
@@ -257,6 +269,20 @@ def is_odd(x: T @ thread[1]) -> bool @ thread[1]:
 @template(T=dtype)
 def is_large(x: T @ thread[1]) -> bool @ thread[1]:
     return x > 900
+
+
+@mark("device")
+@requires(thread[1])
+@template(T=dtype)
+def is_below_40(x: T @ thread[1]) -> bool @ thread[1]:
+    return x < 40
+
+
+@mark("device")
+@requires(thread[1])
+@template(T=dtype)
+def is_above_200(x: T @ thread[1]) -> bool @ thread[1]:
+    return x > 200
 
 
 def parts(
@@ -274,7 +300,8 @@ def parts(
     random = np.random.default_rng(n)
     x, first, second = np.arange(n).astype(kind), *((random.random(n) < part).astype(np.uint8) for part in (0.4, 0.5))
     if own:
-        first, second = x % 2, (x > 900).astype(np.uint16)
+        first, second = (x % 2, x > 900) if kind == "uint16" else (x < 40, x > 200)
+        first, second = first.astype(kind), second.astype(kind)
     outs = [np.full(n + 16, 77, kind)[max(skew, 0) :] for _ in range(3)]
     kept, tiles = np.full(2, -5), -(-n // 256)
     words, control = np.zeros(2 * tiles + 2, np.uint64), np.zeros(1, np.uint64)
@@ -303,6 +330,9 @@ def test_parts_at_any_place(ways: int) -> None:
     for skew in (-1, *range(8)):
         parts(700, 2, ways, skew=skew)
         parts(700, 2, ways, code=apart(ways, "uint8"), kind="uint8", skew=skew)
+    for skew in (-1, 0, 1, 6, 15):
+        parts(2100, 2, ways, code=apart(ways, "uint8", long=True), kind="uint8", skew=skew)
+        parts(1024, 2, ways, own=True, code=apart(ways, "uint8", own=True, long=True), kind="uint8", skew=skew)
     parts(2000, 2, ways, times=4)
 
 
@@ -313,13 +343,55 @@ def test_parts_whatever_runs_first(schedule: str, ways: int) -> None:
 
 
 @pytest.mark.parametrize("ways", [2, 3])
-def test_each_inferred_barrier_of_parts_is_needed(ways: int) -> None:
-    found = list(without_barriers(apart(ways)))
+@pytest.mark.parametrize("long", rarely([False, True], but=[False]))
+def test_each_inferred_barrier_of_parts_is_needed(ways: int, long: bool) -> None:
+    kind = "uint8" if long else "uint16"
+    found = list(without_barriers(apart(ways, kind, long=long)))
     assert found
     for _, mutant in found:
         with pytest.raises((RaceError, AssertionError)):
             for schedule, seed in SCHEDULES:
-                parts(2300, 2, ways, code=mutant, schedule=schedule, seed=seed)
+                parts(5000 if long else 2300, 2, ways, code=mutant, schedule=schedule, seed=seed, kind=kind)
+
+
+@mark("device")
+@requires(thread[1])
+@template(T=dtype)
+def is_within(x: T @ thread[1], bounds: int32 @ thread[1]) -> bool @ thread[1]:
+    low: int32 = bounds & 255
+    high: int32 = bounds >> 8 & 511
+    if bounds < 0:
+        return x % 2 != 0
+    y: int32 = int32(x)
+    return low <= y < high if low <= high else y >= low or y < high
+
+
+def test_a_function_of_bytes_is_asked_of_four_at_once() -> None:
+    """Where it is true of bytes that follow each other, also of more than half, of none and of all; and where it is not."""
+    kind = Kind("uint8", "uint8", mask="int32", own=True, test=is_within, number=True)
+    code = prism.check(select, {**kind.template(SHORT[4]), **LONG})
+    x = np.random.default_rng(0).integers(0, 256, 1024).astype(np.uint8)
+    x[:256] = np.arange(256)
+    ranges = [
+        (0, 0),
+        (0, 256),
+        (0, 1),
+        (255, 256),
+        (7, 8),
+        (0, 128),
+        (128, 256),
+        (1, 129),
+        (0, 129),
+        (100, 250),
+        (250, 10),
+    ]
+    for low, high in (*ranges, (3, 2), (-1, 0)):
+        y, kept, (words, control) = np.full(1024, 77, np.uint8), np.zeros(1, np.int64), fresh()
+        bounds = -1 if low < 0 else low | high << 8
+        numbers = (1024, 1024, 0, 0, 0, np.uint8(0), np.uint8(0), words, 64, control)
+        run(code, 1, 64, (x, np.array([bounds], np.int32), y, kept, *numbers), check=True)
+        there = x % 2 != 0 if low < 0 else (low <= x) & (x < high) if low <= high else (x >= low) | (x < high)
+        assert np.array_equal(y[: kept[0]], x[there]), (low, high)
 
 
 def test_the_kernels_of_parts_do_not_spill() -> None:

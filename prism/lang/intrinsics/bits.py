@@ -64,13 +64,18 @@ def to_unsigned(value: Any) -> Values:
 
 
 def _popcount(value: Any) -> Values:
-    bits = to_unsigned(value)
-    return sum(((bits >> np.uint64(k)) & np.uint64(1) for k in range(64)), np.zeros_like(bits)).astype(np.int32)
+    words = np.asarray(to_unsigned(value))[..., None].view(np.uint8)
+    return np.asarray(_SET[words].sum(axis=-1, dtype=np.int32))
+
+
+_SET = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(axis=1, dtype=np.int32)
+"""How many bits of each byte are set."""
 
 
 def _leading(value: Any) -> Values:
     bits, width = to_unsigned(value), 8 * np.asarray(value).dtype.itemsize
-    length = sum(((bits >> np.uint64(k)) != 0).astype(np.int32) for k in range(width))
+    above, below = (bits >> np.uint64(32)).astype(np.float64), (bits & np.uint64(0xFFFFFFFF)).astype(np.float64)
+    length = np.where(above > 0, 32 + np.frexp(above)[1], np.frexp(below)[1])  # of 32 bits a float64 has all
     return np.asarray(width - length, np.int32)
 
 
@@ -149,9 +154,24 @@ def _permute(a: Any, b: Any, selector: Any) -> Values:
     return found.astype(np.uint32)
 
 
+def _permute_or_sign(a: Any, b: Any, selector: Any) -> Values:
+    found = _permute(a, b, selector).astype(np.uint64)
+    for k in range(4):
+        signs = (np.asarray(selector, np.uint64) >> np.uint64(4 * k + 3)) & np.uint64(1) != 0
+        byte = np.uint64(255) << np.uint64(8 * k)
+        whole = np.where((found >> np.uint64(8 * k + 7)) & np.uint64(1) != 0, found | byte, found & ~byte)
+        found = np.where(signs, whole, found)
+    return found.astype(np.uint32)
+
+
 def _funnel(low: Any, high: Any, shift: Any) -> Values:
     both = np.asarray(low, np.uint64) | np.asarray(high, np.uint64) << np.uint64(32)
     return np.asarray((both << (np.asarray(shift, np.uint64) & np.uint64(31))) >> np.uint64(32)).astype(np.uint32)
+
+
+def _funnel_right(low: Any, high: Any, shift: Any) -> Values:
+    both = np.asarray(low, np.uint64) | np.asarray(high, np.uint64) << np.uint64(32)
+    return np.asarray(both >> (np.asarray(shift, np.uint64) & np.uint64(31))).astype(np.uint32)
 
 
 byte_permute = _simple(
@@ -160,10 +180,23 @@ byte_permute = _simple(
     (("a", UINT32), ("b", UINT32), ("selector", UINT32)), UINT32,
     lambda t: "return __byte_perm(a, b, selector);", _permute, source="PTX ISA, prmt",
 )  # fmt: skip
+byte_permute_or_sign = _simple(
+    "byte_permute_or_sign",
+    "byte_permute_or_sign(a, b, selector): as byte_permute, without a step that masks the selector; where the upper bit of "
+    "nibble k is set, byte k is 255 or 0, by the sign of the one that it names.",
+    (("a", UINT32), ("b", UINT32), ("selector", UINT32)), UINT32,
+    lambda t: 'unsigned int r; asm("prmt.b32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(selector)); return r;',
+    _permute_or_sign, source="PTX ISA, prmt",
+)  # fmt: skip
 funnel_shift_left = _simple(
     "funnel_shift_left", "funnel_shift_left(low, high, shift): the upper word of high:low << (shift modulo 32).",
     (("low", UINT32), ("high", UINT32), ("shift", UINT32)), UINT32,
     lambda t: "return __funnelshift_l(low, high, shift);", _funnel, source="PTX ISA, shf.l.wrap",
+)  # fmt: skip
+funnel_shift_right = _simple(
+    "funnel_shift_right", "funnel_shift_right(low, high, shift): the lower word of high:low >> (shift modulo 32).",
+    (("low", UINT32), ("high", UINT32), ("shift", UINT32)), UINT32,
+    lambda t: "return __funnelshift_r(low, high, shift);", _funnel_right, source="PTX ISA, shf.r.wrap",
 )  # fmt: skip
 
 
@@ -283,6 +316,6 @@ dp2a_hi = _simple(
 )  # fmt: skip
 
 BITS = (
-    popcount, clz, first_set, reverse_bits, byte_permute, funnel_shift_left, bitcast, float_as_uint, uint_as_float,
-    float_as_int, int_as_float, dp4a, dp2a_lo, dp2a_hi,
+    popcount, clz, first_set, reverse_bits, byte_permute, byte_permute_or_sign, funnel_shift_left, funnel_shift_right, bitcast,
+    float_as_uint, uint_as_float, float_as_int, int_as_float, dp4a, dp2a_lo, dp2a_hi,
 )  # fmt: skip

@@ -57,6 +57,9 @@ def _shuffle_meaning(source: Callable[[Values], Values]) -> Callable[[Binding, V
 
     def meaning(binding: Binding, value: Values, by: Values) -> Values:
         value = np.asarray(value)
+        if by.size and (by == by.flat[0]).all():  # as of most shuffles: the same lane's for all warps
+            lanes = source(by.flat[0].astype(np.int64) & 31)
+            return value.take(np.where((lanes >= 0) & (lanes < 32), lanes, LANES), axis=1)
         by = by if by.shape == value.shape[:2] else np.broadcast_to(by, value.shape[:2])
         lanes = source(by.astype(np.int64) & 31)
         lanes = np.where((lanes >= 0) & (lanes < 32), lanes, LANES)

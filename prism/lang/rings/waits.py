@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import field, replace
 from fractions import Fraction
 from functools import partial
+from typing import Any
 
 from prism.lang.barriers.groups import least
 from prism.lang.barriers.walk_context import Context
@@ -72,14 +73,14 @@ class Rings(Frozen):
     every: Edges | None = None
     unseen: Fences = field(default_factory=dict)
 
-    def into(self, context: Context, own: Sequence[Op]) -> Context:
-        """Return what is known of the function, with these operations in place."""
+    def into(self, context: Context, own: Sequence[Op], **more: Any) -> Context:
+        """Return what is known of the function, with these operations in place; `more` fields of it."""
         before: dict[Stmt, tuple[Op, ...]] = {}
         after: dict[Stmt, tuple[Op, ...]] = {}
         for op in (*own, *self.operations):
             side = before if op.side == "before" else after
             side[op.at] = (*side.get(op.at, ()), op)
-        return replace(context, before=before, after=after, loaded=self.loaded, touches={})
+        return replace(context, before=before, after=after, loaded=self.loaded, **{"touches": {}, **more})
 
 
 class Ahead(Frozen):

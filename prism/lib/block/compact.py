@@ -9,11 +9,12 @@ from prism.lang import (
 
 @prism("device")
 @requires(block[1], thread[32])
-@template(THREADS=constexpr(int))
-def count_flags(flags: uint32 @ thread[1], before: int32[1] @ thread[32]) -> int32 @ block[1]:
+@template(F=dtype, THREADS=constexpr(int))
+def count_flags(flags: F @ thread[1], before: int32[1] @ thread[32]) -> int32 @ block[1]:
     """How many bits of all threads' `flags` are set; of those in the warps before, `before[0]` becomes the number.
 
     Perspective: block, of `THREADS` threads.
+    Shapes:      `F`: uint32, or of more than 32 elements a thread uint64.
     Cost:        a sum of each warp; one barrier; 32 words of shared memory.
     Test:        tests/lib/block/test_compact.py
     """
@@ -35,8 +36,8 @@ def count_flags(flags: uint32 @ thread[1], before: int32[1] @ thread[32]) -> int
 
 @prism("device")
 @requires(thread[32])
-@template(ROWS=constexpr(int), WIDTH=constexpr(int))
-def rank_rows(flags: uint32 @ thread[1], before: int32 @ thread[32], ranks: int32[ROWS] @ thread[1]):
+@template(F=dtype, ROWS=constexpr(int), WIDTH=constexpr(int))
+def rank_rows(flags: F @ thread[1], before: int32 @ thread[32], ranks: int32[ROWS] @ thread[1]):
     """Of each row of `WIDTH` elements that a thread has: how many are kept before it, `before` of them in warps before.
 
     Cost: 6 shuffles for four rows of up to 4 elements, or for two.
@@ -48,7 +49,7 @@ def rank_rows(flags: uint32 @ thread[1], before: int32 @ thread[32], ranks: int3
     for first in range(0, ROWS, EACH):
         mine: uint32 @ thread[1] = 0
         for j in range(first, min(first + EACH, ROWS)):
-            row: uint32 @ thread[1] = flags >> (j * WIDTH) & (0xFFFFFFFF >> (32 - WIDTH))
+            row: uint32 @ thread[1] = uint32(flags >> (j * WIDTH)) & (0xFFFFFFFF >> (32 - WIDTH))
             mine = mine | uint32(popcount(row)) << ((j - first) * FIELD)
         sums: uint32 @ thread[1] = mine
         for step in range(5):

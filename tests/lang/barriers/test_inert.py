@@ -75,10 +75,10 @@ KERNELS = ("scan_packed", "find_ranks", "hgemm")
 def test_a_barrier_that_comes_back_is_not_moved_whatever_else_is_tried(monkeypatch, name):
     """Out of a loop, where a trip asks for another as broad: that is seen without trying all others, and the plan is the same."""
     one = next(one for one in ships.kernels("sm_90a") if one.kernel.__name__ == name)
-    asked, ask = [], sync.asks_again
-    monkeypatch.setattr(sync, "asks_again", lambda *given: asked.append(ask(*given)) or asked[-1])
+    asked, ask = [], sync.wants_as_broad
+    monkeypatch.setattr(sync, "wants_as_broad", lambda *given: asked.append(ask(*given)) or asked[-1])
     found = plans_of(one)
-    monkeypatch.setattr(sync, "asks_again", lambda *given: False)
+    monkeypatch.setattr(sync, "wants_as_broad", lambda *given: False)
     assert plans_of(one) == found and any(asked)
 
 

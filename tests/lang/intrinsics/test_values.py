@@ -227,8 +227,12 @@ def test_permuting_bytes():
         both = [*int(a[k]).to_bytes(4, "little"), *int(b[k]).to_bytes(4, "little")]
         picked = bytes(both[int(c[k]) >> 4 * n & 7] for n in range(4))
         assert int(permuted[k]) == int.from_bytes(picked, "little")
+        signs = [255 * (byte >> 7) if int(c[k]) >> (4 * n + 3) & 1 else byte for n, byte in enumerate(picked)]
+        assert int(means("byte_permute_or_sign", a, b, c)[k]) == int.from_bytes(bytes(signs), "little")
         wide = (int(b[k]) << 32 | int(a[k])) << (int(c[k]) & 31)
         assert int(shifted[k]) == wide >> 32 & 0xFFFFFFFF
+        wide = (int(b[k]) << 32 | int(a[k])) >> (int(c[k]) & 31)
+        assert int(means("funnel_shift_right", a, b, c)[k]) == wide & 0xFFFFFFFF
 
 
 def test_reinterpreting():

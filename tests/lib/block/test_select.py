@@ -134,13 +134,17 @@ def check(
 
 
 def test_ranks() -> None:
-    for n in (1, 31, 64, 255, 256, 257, 1000):
-        for rank in sorted({0, n // 2, n - 1}):
-            check(n, rank)
-            check(n, rank, top=1 << 32)
-            check(n, rank, share=0.3)
-            check(n, rank, kind="uint64", bits=64, top=1 << 63)
-            check(n, rank, bits=16, top=1 << 16)
+    """Each size with each kind of numbers, and each of both with the first, the middle and the last rank."""
+    kinds = (
+        {},
+        {"top": 1 << 32},
+        {"share": 0.3},
+        {"kind": "uint64", "bits": 64, "top": 1 << 63},
+        {"bits": 16, "top": 1 << 16},
+    )
+    for number, n in enumerate((1, 31, 64, 255, 256, 257, 1000)):
+        for other, options in enumerate(kinds):
+            check(n, (0, n // 2, n - 1)[(number + other) % 3], **options)
 
 
 @pytest.mark.parametrize(("schedule", "seed"), SCHEDULES)

@@ -54,7 +54,7 @@ class Task:
     @property
     def near(self) -> bool:
         """Whether elements are compared with the nearest of even edges, where there is a table of these."""
-        return self.kind == kernels.EVEN and not self.by_value and self.bins is not None and self.bins.near
+        return self.bins is not None and self.bins.near and not (self.weights or self.by_value)
 
     @property
     def searched(self) -> str:
@@ -98,9 +98,8 @@ class Task:
         wide = _WIDE.get(self.given, self.given) if self.integral else "int32"
         size = max(size_of(self.given), size_of(self.weights) if self.weights else 1)
         most = _WEIGHED if self.weights else _BYTES if self.late else _MOST_ITEMS
-        if (
-            table and not self.near and (self.integral or self.searched != self.given)
-        ):  # they would take too many registers
+        apart = self.integral or self.searched != self.given
+        if table and apart and not self.near:  # they would take too many registers
             most = min(most, _SEARCHED)
         items = min(most, max(4 if self.late else 1, c.bytes // size))  # bytes are loaded by whole words
         types = {"T": "float64", "D": "float64", "L": "float64", "G": "float32"}

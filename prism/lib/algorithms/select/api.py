@@ -7,19 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from prism.host import arguments, memory, repeat
+from prism.host import arguments, repeat
 from prism.host.axes import normal_axis
 from prism.host.lazies import LazyArray
-from prism.lib.algorithms.reduce.api import any as any_of
 from prism.lib.algorithms.select import calls
+from prism.lib.algorithms.select.into import fitting, most_kept, put_exactly, put_first
 from prism.lib.algorithms.select.parts import mask_of, split_apart
 from prism.runtime.arrays import is_array, require_axes
-from prism.runtime.streams import choose_stream
 
 
 def select(
-    x: Any, condition: Any, *, count: bool = False, size: int | None = None, fill_value: Any = 0, stream: Any = None
-) -> Any:
+    x: Any, condition: Any, *, out: Any = None, count: bool = False, size: int | None = None, fill_value: Any = 0,
+    stream: Any = None,
+) -> Any:  # fmt: skip
     """Return the elements of an array that a mask, or a function of them, says to keep: `x[mask]`.
 
     Parameters
@@ -29,6 +29,9 @@ def select(
     condition : array, lazy array, device function or lambda
         A mask of the shape of `x`, of bools or numbers: what is not zero is kept. Or a function of one element, as of
         `prism.lib.lazy.map`; `x` is then read once; once more, from the caches, by a lambda that names several numbers.
+    out : array, optional
+        Where to put what is kept, by a copy: of the dtype of `x` and of as many elements or more, or of `size`. It may be `x`: in
+        place. The result is its beginning; with `count` it is itself, and only the elements that are kept are set in it.
     count : bool, default False
         Leave the number of elements where it is computed: see below.
     size : int, optional
@@ -50,9 +53,10 @@ def select(
     ------
     TypeError
         `x` or `condition` is none of these, or of a dtype that is not supported; they are of two libraries, or one is on the
-        host; `size` is no integer.
+        host; `size` is no integer; `out` is of another dtype or library.
     ValueError
-        They have two shapes, or are on two GPUs; `size` is negative, or given with `count`; `stream` for arrays on the host.
+        `out` has too few elements, or has several axes and is not in C order. `x` and `condition` have two shapes,
+        or are on two GPUs; `size` is negative, or given with `count`; `stream` for arrays on the host.
     OverflowError
         `fill_value` is out of the range of the dtype.
 
@@ -72,6 +76,12 @@ def select(
     array([ 3,  4,  5, -1])
     """
     mode = calls.mode_of(count, size, fill_value)
+    if out is not None:
+        return put_first(_select(x, condition, mode, stream), out, most_kept(np.shape(x), mode), mode, stream)
+    return _select(x, condition, mode, stream)
+
+
+def _select(x: Any, condition: Any, mode: calls.Mode, stream: Any) -> Any:
     condition = arguments.array_of(condition)
     if is_array(condition) or isinstance(condition, LazyArray):
         function = calls.function_of(x, condition)
@@ -245,35 +255,10 @@ def compress(
         return _compress_along(condition, x, axis, out, stream)
     x, condition = arguments.array_of(x), arguments.array_of(condition)
     if len(condition.shape) == 1:
-        condition = _fitting(condition, math.prod(x.shape), mode, stream)
+        condition = fitting(condition, math.prod(x.shape), mode, stream)
     given = {"mask": condition, "x": x}
     found = calls.select_by_mask("compress", given, mode, stream, {"mask": "condition"}, flat=True)
-    if out is None:
-        return found
-    made, room = arguments.facts_of(found, "x"), arguments.facts_of(out, "out")
-    arguments.require_scalar(room, made.scalar)
-    arguments.require_shape(room, made.shape)
-    with memory.working(made, None if stream is None or made.device is None else choose_stream(stream, (made,))):
-        out[...] = found
-    return out
-
-
-def _fitting(condition: Any, many: int, mode: calls.Mode, stream: Any) -> Any:
-    """Return a condition without what is behind the `many` elements that it is for, which must be false, as NumPy has it.
-
-    That is looked at where the call waits anyway, or the host has it.
-
-    Raises:
-        IndexError: something behind them is true.
-    """
-    if math.prod(condition.shape) <= many or isinstance(condition, LazyArray):
-        return condition
-    if not (mode.cut or isinstance(condition, np.ndarray)):
-        return condition
-    flat = condition.reshape(-1)
-    if bool(any_of(flat[many:], stream=stream)):
-        raise IndexError(f"`condition` is true behind the {many} elements that there are")
-    return flat[:many]
+    return found if out is None else put_exactly(found, out, stream)
 
 
 def _compress_along(condition: Any, x: Any, axis: Any, out: Any, stream: Any) -> Any:
@@ -282,7 +267,7 @@ def _compress_along(condition: Any, x: Any, axis: Any, out: Any, stream: Any) ->
     shape, marks = arguments.facts_of(x, "x").shape, arguments.facts_of(condition, "condition")
     along = normal_axis(axis, len(shape))
     require_axes(marks, "condition", 1)
-    condition = _fitting(arguments.array_of(condition), shape[along], calls.mode_of(False, None, 0), stream)
+    condition = fitting(arguments.array_of(condition), shape[along], calls.mode_of(False, None, 0), stream)
     if condition.shape[0] > shape[along]:
         raise ValueError(f"`condition` has {condition.shape[0]} elements, and axis {along} of `x` has {shape[along]}")
     return take(x, flatnonzero(condition, stream=stream), along, out, "clip", stream=stream)
@@ -322,7 +307,7 @@ def extract(
     """
     mode = calls.mode_of(count, size, fill_value)
     x = arguments.array_of(x)
-    condition = _fitting(condition, math.prod(x.shape), mode, stream)
+    condition = fitting(condition, math.prod(x.shape), mode, stream)
     return calls.select_by_mask("extract", {"mask": condition, "x": x}, mode, stream, {"mask": "condition"})
 
 

@@ -67,18 +67,21 @@ class Kind:
             "C": self.compared, "TO": "int64" if self.places else self.moved, "TEST": self.test or kernels.is_set,
             "OWN": self.own, "EDGES": self.edges, "PLACES": self.places, **({"GIVEN": True} if self.number else {}),
             **({"BYTES": True} if self.of_bytes and width % 4 == 0 else {}),
+            **({"F": "uint64"} if c.items > 32 else {}),
         }  # fmt: skip
 
-    def configurations(self) -> tuple[kernels.Configuration, ...]:
-        """Return how few elements, short and long arrays on a GPU are cut into tiles."""
+    def configurations(self, *, aligned: bool = True) -> tuple[kernels.Configuration, ...]:
+        """Return how few elements, short and long arrays on a GPU are cut into tiles; `aligned`: to 16 bytes."""
         size = min(size for size in kernels.DEVICE if size >= min(self.size, 16))
+        if aligned and self.size == 1 and not self.places and held_as(self.moved) != self.moved:
+            return kernels.FEW[size], kernels.SHORT[size], kernels.BYTES
         long = kernels.PLACES if self.places else kernels.EDGES if self.edges else kernels.DEVICE
         packed = size == 1 and not self.places and not self.edges and held_as(self.moved) != self.moved
         return kernels.FEW[size], kernels.SHORT[size], kernels.PACKED if packed else long[size]
 
-    def configuration(self, n: int) -> kernels.Configuration:
-        """Return how an array of `n` elements on a GPU is cut into tiles."""
-        return cut_of(n, self.configurations())
+    def configuration(self, n: int, *, aligned: bool = True) -> kernels.Configuration:
+        """Return how an array of `n` elements on a GPU is cut into tiles; `aligned`: to 16 bytes."""
+        return cut_of(n, self.configurations(aligned=aligned and n >= kernels.LONG_TILES * kernels.BYTES.tile))
 
 
 def cut_of(n: int, found: Sequence[kernels.Configuration]) -> kernels.Configuration:
@@ -144,7 +147,8 @@ def select(
     `y`: memory of the library, so aligned.
     """
     host = machine.host
-    c = tiles_of(kind, n, host=host)
+    aligned = past(x) == 0 == (0 if kind.own else past(mask))
+    c = tiles_of(kind, n, host=host, aligned=aligned)
     template = kind.template(c)
     instance, tiles = instance_of(kernels.select, template), -(-n // c.tile)
     words, blocks = words_for(tiles), 1 if host else tiles
@@ -248,8 +252,10 @@ def split_apart(kinds: Sequence[Kind], given: ArrayInfo, masks: Sequence[ArrayIn
     """Return the plan that puts elements into two or three arrays, by masks of such kinds, or by tests of the elements."""
     kind, second, ways = kinds[0], kinds[-1], len(kinds) + 1
     n, host = given.size, machine.host
-    short, long = apart_configurations(kinds)
-    c = tiles_of(kind, n, host=True) if host else short if n < kernels.LONG_TILES * long.tile else long
+    read = [given, *(info for of, info in zip(kinds, masks, strict=False) if not of.own)]
+    long = n >= kernels.LONG_TILES * kernels.BYTES.tile
+    found = apart_configurations(kinds, aligned=long and all(past(info) == 0 for info in read))
+    c = tiles_of(kind, n, host=True) if host else cut_of(n, found)
     template = apart_of(kinds, c)
     instance, tiles = instance_of(kernels.split_apart, template), -(-n // c.tile)
     words, blocks = words_for(tiles), 1 if host else tiles
@@ -283,11 +289,14 @@ def _widest(kinds: Sequence[Kind]) -> Kind:
     return max(kinds, key=lambda one: one.size)
 
 
-def apart_configurations(kinds: Sequence[Kind]) -> tuple[kernels.Configuration, kernels.Configuration]:
-    """Return how short and long arrays on a GPU are split apart."""
+def apart_configurations(kinds: Sequence[Kind], *, aligned: bool = True) -> tuple[kernels.Configuration, ...]:
+    """Return how few elements, short and long arrays on a GPU are split apart; `aligned`: to 16 bytes."""
     size = min(size for size in kernels.DEVICE if size >= min(_widest(kinds).size, 16))
     packed = size == 1 and held_as(kinds[0].moved) != kinds[0].moved
-    return kernels.APART[size], kernels.APART_PACKED if packed else kernels.DEVICE[size]
+    long = kernels.APART_PACKED if packed else kernels.DEVICE[size]
+    if packed and aligned:
+        long = kernels.BYTES_APART[len(kinds) + 1]
+    return (kernels.FEW if len(kinds) == 2 else kernels.APART)[size], kernels.APART[size], long
 
 
 def apart_of(kinds: Sequence[Kind], c: kernels.Configuration) -> dict[str, Any]:
@@ -302,6 +311,8 @@ def apart_of(kinds: Sequence[Kind], c: kernels.Configuration) -> dict[str, Any]:
         more["GIVEN"] = True
     if ways == 3 and second.number:
         more["OTHER_GIVEN"] = True
+    if "F" in found:
+        more["F"] = found["F"]
     return {**{name: found[name] for name in _APART}, **more, "W": word, "WAYS": ways}
 
 
@@ -336,11 +347,11 @@ def split_of(kind: Kind, c: kernels.Configuration) -> dict[str, Any]:
     return {name: found[name] for name in _SPLIT if name in found}
 
 
-def tiles_of(kind: Kind, n: int, *, host: bool) -> kernels.Configuration:
-    """Return how `n` elements are cut into tiles."""
+def tiles_of(kind: Kind, n: int, *, host: bool, aligned: bool = True) -> kernels.Configuration:
+    """Return how `n` elements are cut into tiles; `aligned`: arrays are to 16 bytes."""
     if host:
         return kernels.HOST_SMALL if n <= 8 * kernels.HOST_SMALL.tile else kernels.HOST_LARGE
-    return kind.configuration(n)
+    return kind.configuration(n, aligned=aligned)
 
 
 def fill(scalar: str, y: Buffer, kept: Buffer, n: int, value: Any, each: int = 1, *, host: bool = False) -> Step:

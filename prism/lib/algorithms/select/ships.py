@@ -28,14 +28,14 @@ def instances(gpu: Machine) -> Iterator[Instance]:
     kinds += [Kind(mask=scalar, compared=scalar, places=True) for scalar in (*_UNSIGNED, *_FLOATS)]
     kinds += [Kind(scalar, scalar, compared=scalar, own=True, edges=True) for scalar in (*_UNSIGNED, *_FLOATS)]
     for kind in kinds:
-        for c in kind.configurations():
+        for c in dict.fromkeys((*kind.configurations(), *kind.configurations(aligned=False))):
             yield instance_of(kernels.select, kind.template(c))
     yield from _runs(kind for kind in kinds if kind.edges)
     for moved in (*_UNSIGNED, "complex128"):
         kind = Kind(moved, moved)
         yield instance_of(kernels.split, split_of(kind, kernels.SPLIT[min(kind.size, 16)]))
         for both in ([kind], [kind, kind]):
-            for c in apart_configurations(both):
+            for c in dict.fromkeys((*apart_configurations(both), *apart_configurations(both, aligned=False))):
                 yield instance_of(kernels.split_apart, apart_of(both, c))
     yield from _pairs()
     for scalar in ("uint8", "int32", "int64", "float32", "float64"):

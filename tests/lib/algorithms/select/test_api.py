@@ -1,6 +1,6 @@
 """Selection on NumPy arrays, against NumPy: random calls, lazy arrays, functions, and the errors; and warm calls of a GPU.
 
-Tests of prism/lib/algorithms/select: api, calls, parts, plan, ships, cases.
+Tests of prism/lib/algorithms/select: api, calls, parts, into, plan, ships, cases.
 """
 
 from collections.abc import Iterator
@@ -330,6 +330,45 @@ def test_compress_along_axes_and_into_an_array() -> None:
     ):
         with pytest.raises(error, match=text):
             call()
+
+
+def test_select_into_an_array_and_in_place() -> None:
+    """As CUB's selections in place: what is kept comes to the beginning of `out`, which may be `x`; behind it is what was."""
+    x = np.arange(12).reshape(3, 4)
+    for condition in (x % 3 == 0, lambda e: e % 3 == 0, L.of(x) % 3 == 0):
+        out = np.full(15, -1)
+        found = lib.select(x, condition, out=out)
+        assert found.tolist() == [0, 3, 6, 9] and found.base is out and (out[4:] == -1).all()
+        values, number = lib.select(x, condition, out=out, count=True)
+        assert values is out and number.tolist() == [4] and out[:4].tolist() == [0, 3, 6, 9] and (out[12:] == -1).all()
+        few = np.full(6, -1)
+        assert lib.select(x, condition, out=few, size=6, fill_value=7) is few and few.tolist() == [0, 3, 6, 9, 7, 7]
+        own = x.copy()
+        found = lib.select(own, condition, out=own)
+        assert found.tolist() == [0, 3, 6, 9] and np.shares_memory(found, own) and own[1:].tolist() == x[1:].tolist()
+    strided = np.arange(24)[::2]
+    assert lib.select(strided, strided > 17, out=strided).tolist() == [18, 20, 22] and strided[:4].tolist() == [
+        18,
+        20,
+        22,
+        6,
+    ]
+    nothing = np.zeros(0)
+    assert lib.select(nothing, nothing > 0, out=nothing).size == 0
+    for wrong, what, error in (
+        (np.zeros(11, int), "`out` has 11 elements", ValueError),
+        (np.zeros(12), "`out` must be of int64", TypeError),
+        (np.zeros((12, 2), int)[:, 0].reshape(3, 4), "`out` of several axes", ValueError),
+        ([1, 2], "`out`", TypeError),
+    ):
+        with pytest.raises(error, match=what):
+            lib.select(x, x > 2, out=wrong)
+    with pytest.raises(ValueError, match="`out` has 5 elements"):
+        lib.select(x, x > 2, out=np.zeros(5, int), size=6)
+    fixed = np.zeros(12, int)
+    fixed.setflags(write=False)
+    with pytest.raises(ValueError, match="read-only"):
+        lib.select(x, x > 2, out=fixed)
 
 
 def test_runs_of_more_than_one_element() -> None:

@@ -101,7 +101,7 @@ def lib_forget() -> None:
 
 
 def test_axes_and_strides() -> None:
-    x = np.random.default_rng(0).integers(-9, 9, (4, 6, 5, 3))
+    x = np.random.default_rng(0).integers(-9, 9, (3, 4, 3, 2))  # each row is a block of its own: few tell as much
     views = (x, x[::2, ::-1, :, 1:], x.transpose(2, 0, 3, 1), np.asfortranarray(x), np.broadcast_to(x[:, :1], x.shape))
     for number, axis in enumerate((0, 1, 2, 3, -1, -4)):  # each of them along an axis
         check(views[number % 5], 2, axis=axis)

@@ -1,0 +1,82 @@
+"""A function of a byte has 256 answers. Where it is true of those from one on, up to another, four bytes are asked at once."""
+
+from prism.lang import (
+    ballot, block, claim, const, constexpr, count, dtype, first_set, function, grid, group, id, int32, partition, popcount, prism,
+    ptr, requires, shared, split, static_assert, struct, template, thread, uint8, uint32,
+)
+from prism.kernels.select.packed import bits_of_tops, join_halves
+
+
+@struct
+class Interval:
+    """Which bytes a function is true of: `many` from `first` on, behind 255 from 0 on; or of all `others`.
+
+    Bytes of a word are asked at once: each number stands in all four. `known`: 1 where it is so.
+    """
+
+    first: uint32  # without the upper bits
+    tops: uint32  # the upper bits that `first` has not
+    many: uint32  # at most 128
+    others: uint32  # 0, or all bits
+    known: int32
+
+
+@prism("device")
+@requires(block[1], thread[32])
+@template(C=dtype, N=dtype, TEST=function, GIVEN=constexpr(bool), THREADS=constexpr(int))
+def find_interval(number: ptr(const(N)) @ grid[1]) -> Interval @ block[1]:
+    """Ask of all bytes, one a thread, and look whether those of which the answer is yes follow each other.
+
+    Perspective: block, of `THREADS` threads.
+    Shapes:      with `GIVEN` `TEST` is called with `number[0]` too.
+    """
+    static_assert(count(thread[1]) == THREADS, "a block has `THREADS` threads")
+    t: int32 @ thread[1] = id()
+    w: int32 @ thread[32] = id()
+    answers: shared(uint32[8]) @ block[1]
+    for start in range(0, 256, THREADS):
+        yes: bool @ thread[1] = False
+        with group(thread[1]):
+            if GIVEN:
+                yes = TEST(C(uint8(start + t)), number[0])
+            else:
+                yes = TEST(C(uint8(start + t)))
+        with partition(answers, thread[32], offset=start // 32 + w) as own, group(thread[32]):
+            lanes: uint32 @ thread[32] = ballot(yes)
+            if start // 32 + w < 8:
+                with claim(own, thread[1]) as slot:
+                    match split(thread):
+                        case 1:
+                            slot[0] = lanes
+    many: int32 @ block[1] = 0
+    rises: int32 @ block[1] = 0  # at so many bytes it becomes true
+    first: int32 @ block[1] = 0  # the last of them
+    for i in range(8):
+        rise: uint32 @ block[1] = answers[i] & ~(answers[i] << 1 | answers[(i + 7) % 8] >> 31)
+        many = many + popcount(answers[i])
+        rises = rises + popcount(rise)
+        first = 32 * i + first_set(rise) - 1 if rise != 0 else first
+    others: bool @ block[1] = many > 128
+    begin: uint32 @ block[1] = uint32(first + many if others else first) & 255
+    held: uint32 @ block[1] = uint32(256 - many if others else many)
+    return Interval(
+        (begin & 127) * 0x01010101, (~begin & 128) * 0x01010101, held * 0x01010101, 0xFFFFFFFF if others else 0,
+        1 if rises <= 1 else 0,
+    )
+
+
+@prism("device")
+@requires(thread[1])
+@template(F=dtype, HELD=constexpr(int))
+def flags_in_interval(held: uint32[HELD] @ thread[1], bytes: Interval @ thread[1]) -> F @ thread[1]:
+    """A bit for each byte of words that is in an interval."""
+    halves: uint32[2] = {0}
+    for w in range(HELD):
+        word: uint32 = held[HELD - 1 - w]
+        moved: uint32 = ((word | 0x80808080) - bytes.first) ^ (word & 0x80808080 ^ bytes.tops)  # each byte, less the first
+        outside: uint32 = moved | ((moved | 0x80808080) - bytes.many)
+        halves[(HELD - 1 - w) // 8] = bits_of_tops(~outside & 0x80808080, halves[(HELD - 1 - w) // 8])
+    for i in range(2):
+        if HELD > 8 * i:
+            halves[i] = halves[i] ^ bytes.others >> (32 - min(HELD - 8 * i, 8) * 4)
+    return join_halves(halves, F=F)
