@@ -201,7 +201,8 @@ def write_tile(
 ) -> bool @ block[1]:
     """Write the `many` elements of a tile as `write_digits` does, to where the pass behind finds them; the last one: results.
 
-    `behind`: how many passes behind this one move something. `sure`: as of `write_digits`.
+    `behind`: how many passes behind this one move something. `sure`: as of `write_digits`. `low`: as of `moved_bits`; where it
+    is not negative windows are sorted behind the last pass, of keys.
     """
     wrong: bool @ block[1] = False
     if behind % 2 == 1:

@@ -44,7 +44,9 @@ def sort_digit(
                  With `ROWS` each of `rows` rows of `n` elements is sorted by itself: `counts` and `moved` are of `begin_rows`;
                  arrays have `rows * n` elements, and `C` holds twice as much. Else `rows` is 1. `AHEAD`: a block puts its next
                  tile in order before it writes the one that it holds, so that it waits for no tile before it, and shared memory
-                 holds two; else one, that is larger.
+                 holds two; else one, that is larger. `window`, of one row: 0; or how many elements a window of `sort_windows`
+                 has, which follows: passes by two digits are made, all where `moved[0]` says that these are crowded; or below 0:
+                 passes are made where `moved[1]` says that windows were too full.
     Errors:      passes follow each other, one for each byte of a key, and find `counts` and both spare arrays as they left them.
     Cost:        a digit that all keys share costs a launch alone. An element is read once and written once in each other pass.
     Source:      Adinets and Merrill, "Onesweep: a faster least significant digit radix sort for GPUs".
