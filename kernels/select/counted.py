@@ -10,7 +10,7 @@ from prism.lib.thread import operators
 @prism("device")
 @template(LOAD=function, STORE=function, KEEP=function, THREADS=constexpr(int), WORDS=constexpr(int))
 @requires(block[1], thread[THREADS])
-def count_tiles(
+def select_tiles(
     words: ptr(mailbox(uint32)) @ grid[1], capacity: uint32 @ grid[1], control: ptr(uint64) @ grid[1], blocks: int32 @ grid[1],
     tiles: int32 @ grid[1],
 ):

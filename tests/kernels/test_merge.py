@@ -263,6 +263,22 @@ def test_four_runs_in_every_schedule(schedule: str) -> None:
     assert np.array_equal(merged_fours(x, 230, tens, schedule=schedule)[1], np.argsort(x // 10, kind="stable"))
 
 
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_a_sort_in_every_schedule(schedule: str) -> None:
+    """Tiles, and then four of them, by what the library sorts numbers by."""
+    n = 4 * TILE - 3
+    x, given = np.random.default_rng(1).integers(0, 30, n, dtype=np.int32), np.arange(n, dtype=np.int32)
+    y, z = np.zeros_like(x), np.zeros(n, np.int32)
+    template = {
+        "T": "int32", "V": "int32", "LESS": kernels.less, "VALUES": True, "ITEMS": ITEMS, "THREADS": THREADS, "BLOCKS": 1,
+    }  # fmt: skip
+    kernels.sort_tiles[-(-n // TILE), THREADS](
+        x, y, given, z, n, np.int32(0), template=template, check=True, schedule=schedule
+    )
+    assert np.array_equal(z[:TILE], np.argsort(x[:TILE], kind="stable"))
+    assert np.array_equal(merged_fours(y, TILE, kernels.less, schedule=schedule)[0], np.sort(x))
+
+
 def test_each_barrier_of_four_runs_is_needed() -> None:
     x = runs_of(900, 230, 3000)
     wanted = np.argsort(x // 10, kind="stable")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import prism
-from prism.interpret import RaceError, UninitialisedError, run
+from prism.interpret import SCHEDULES, RaceError, UninitialisedError, run
 from prism.kernels.sort import (
     GIVEN,
     GROUPS,
@@ -38,8 +38,9 @@ def program(kernel, **template):
 class Sort:
     """What the kernels make of an array, step by step."""
 
-    def __init__(self, x, mode=NONE, in_place=False):
+    def __init__(self, x, mode=NONE, in_place=False, schedule="round-robin"):
         self.x, self.mode, self.n = x, mode, len(x)
+        self.how = {"check": True, "schedule": schedule}
         self.type, size = f"uint{8 * x.itemsize}", x.itemsize
         key = np.dtype(self.type).type
         self.order = (key(1 << 8 * size - 1 if x.dtype.kind == "i" else 0), key(0))
@@ -57,11 +58,11 @@ class Sort:
         of = program(
             count_digits, K=self.type, C="uint32", KIND=INTEGER, COPIES=1, THREADS=256, ITEMS=4, WIDTH=4, BLOCKS=1
         )
-        run(of, 2, 256, (self.bits, self.counts, self.n, -1, *self.order, 1), check=True)
+        run(of, 2, 256, (self.bits, self.counts, self.n, -1, *self.order, 1), **self.how)
 
     def sample(self):
         of = program(sample_windows, K=self.type, C="uint32", KIND=INTEGER)
-        run(of, 2, 256, (self.bits, self.counts, self.samples, self.marks[:1], self.n, WINDOW, *self.order), check=True)
+        run(of, 2, 256, (self.bits, self.counts, self.samples, self.marks[:1], self.n, WINDOW, *self.order), **self.how)
 
     def passes(self, window):
         of = program(
@@ -76,7 +77,7 @@ class Sort:
                     self.bits, self.spare, self.y, self.given, self.beside, self.values, self.places, self.counts, self.n, step,
                     *self.order, words, len(words), control, 1, self.marks, window,
                 ),
-                check=True,
+                **self.how,
             )  # fmt: skip
 
     def sorts_windows(self, threads=THREADS):
@@ -87,7 +88,7 @@ class Sort:
 
     def windows(self, mutant=None, threads=THREADS):
         of = program(find_windows, K=self.type, C="uint32")
-        run(of, 256, 256, (self.y, self.counts, self.bounds, self.largest, self.marks, self.n, WINDOW), check=True)
+        run(of, 256, 256, (self.y, self.counts, self.bounds, self.largest, self.marks, self.n, WINDOW), **self.how)
         of = mutant or self.sorts_windows(threads)
         run(
             of, 2, threads,
@@ -95,7 +96,7 @@ class Sort:
                 self.y, self.values, self.places, self.counts, self.bounds, self.largest, self.marks, self.marks[1:], self.n,
                 WINDOW, *self.order,
             ),
-            check=True,
+            **self.how,
         )  # fmt: skip
 
     def all(self):
@@ -131,6 +132,11 @@ def test_windows(dtype: str, mode: int) -> None:
     sort = Sort(keys(dtype, 1500), mode).all()
     assert not sort.marks.any() and 0 < sort.largest[-1]
     sort.check()
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_windows_in_every_schedule(schedule: str) -> None:
+    Sort(keys("uint32", 700, groups=8), GIVEN, schedule=schedule).all().check()
 
 
 def test_equal_keys_keep_their_order() -> None:
