@@ -64,6 +64,7 @@ def decode(
                 set_registers(CUT.registers)
         with loader, one(thread):
             prefetch_map(k)
+
         @requires(block[1], thread[CUT.threads])
         def attend_piece(
             piece: int32 @ block[1], length: int32 @ block[1], first: int32 @ block[1], last: int32 @ block[1],
@@ -88,6 +89,7 @@ def decode(
                     for h in range(2):
                         high[h] = least + (top + row(scores, 2 * h)) % s.rising
             place: vector(int32, 2) @ block[1] = grid.owners(start, grid.count_tiles(length, SIZE=CUT.keys), tiles, s.blocks)
+
             @requires(warpgroup[1])
             def look(j: int32 @ block[1]):
                 if j + CUT.keys > least:
@@ -99,6 +101,7 @@ def decode(
                         sums[i] *= factor[i / 2 % 2]
                     for i in range(count(weights)):
                         weights[i] = T(scores[i])
+
             with claim(q_tile, consumers) as q_now:
                 for j in range(first * CUT.keys, min(last * CUT.keys, length), CUT.keys):
                     with claim(k_tile, loader) as k_in:
