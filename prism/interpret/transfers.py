@@ -29,6 +29,7 @@ from prism.lang.tree.bind import binding_of, operands_of
 from prism.lang.tree.plan import Mbarrier
 from prism.lang.types import Scalar
 from prism.lang.types.shorts import bits_of, values_of
+from prism.lang.types.tiles import ALIGNMENT
 
 Step = Callable[[Any, Any], Any]
 
@@ -141,7 +142,7 @@ class _Transfer:
             self.measured.extend([count * max(1, multicast.bit_count())] * len(self.lanes))
             return
         for k in range(len(self.lanes)):
-            into = tile.elements(k, tensor.type.box)
+            into = self._rows(tile, tensor, k)
             regions = [_of_block(tile.region, self.frame.block, block) for block in self._blocks(multicast)]
             ends = [_elements(region, into) for region in regions]
             self._start(k, self._box(tensor, k), ends, count, multicast)
@@ -164,7 +165,7 @@ class _Transfer:
     def store_tile(self, tensor: Box, tile: Tile) -> None:
         """Copy the other way."""
         for k in range(len(self.lanes)):
-            source = _elements(tile.region, tile.elements(k, tensor.type.box))
+            source = _elements(tile.region, self._rows(tile, tensor, k))
             self._start(k, source, [self._box(tensor, k)], 0)
 
     def reduce(self, destination: Any, source: Any, elements: Any, step: Step) -> None:
@@ -177,8 +178,19 @@ class _Transfer:
     def reduce_tile(self, tensor: Box, tile: Tile, step: Step) -> None:
         """Combine a box of the tensor with the tile."""
         for k in range(len(self.lanes)):
-            source = _elements(tile.region, tile.elements(k, tensor.type.box))
+            source = _elements(tile.region, self._rows(tile, tensor, k))
             self._start(k, source, [_combining(self._box(tensor, k), self._scalar(), step)], 0, atomic=True)
+
+    def _rows(self, tile: Tile, tensor: Box, k: int) -> Any:
+        """Return the indices of a box's elements in shared memory, where the engine can begin: at a multiple of 128 bytes."""
+        if self.checker is not None:
+            row, column = divmod(int(tile.index[k]), tile.shape[-1])
+            size = tile.region.bytes
+            begin = row * (tensor.type.swizzle or tile.shape[-1] * size) + column * size
+            if begin % ALIGNMENT[0]:
+                text = f"`{self.name}`: a box begins {begin} bytes into its tile, and that is no multiple of {ALIGNMENT[0]}"
+                raise self._error(MisalignedError, text, f"row {row}", k)
+        return tile.elements(k, tensor.type.box)
 
     def _box(self, tensor: Box, k: int) -> _Side:
         """Return a box, all of whose elements must be in memory; of a box without any the engine touches the map's first one."""

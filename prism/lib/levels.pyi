@@ -826,7 +826,7 @@ class Grid(LevelName):
         all, which `grid.owners` asks for. A segment of no elements has a tile all the same, so each is some block's.
 
         Perspective: block, of `THREADS` threads.
-        Shapes:      there are fewer than 2^31 tiles in all. Blocks beyond their number have nothing."""
+        Shapes:      there is a segment at least, and fewer than 2^31 tiles in all. Blocks beyond their number have nothing."""
 
     @staticmethod
     def draw(control: Any, counter: Any = ...) -> Any:

@@ -105,6 +105,21 @@ def one_box(
             tma_store(y[j, 0], here)
 
 
+@prism("global")
+@requires(grid[1], block[1], thread[64])
+def some_rows(
+    x: const(CUtensorMap(int32, 2, 16)) @ grid[1], y: CUtensorMap(int32, 2, 16) @ grid[1], first: int32 @ grid[1]
+):
+    """Copies 2 rows of 64 bytes, by rows of a tile from `first` on."""
+    with group(block[1]):
+        tile: shared(int32[8, 16], ring=1)
+        storer, loader = roles(thread, 32, 32)
+        with claim(tile, loader) as coming, one(thread):
+            tma_load(coming[first, 0], x[0, 0])
+        with claim(tile, storer) as here, one(thread):
+            tma_store(y[0, 0], here[first, 0])
+
+
 LAYOUTS: dict[str, tuple[int, ...]] = {
     "batch, heads, length, dim": (0, 1, 2, 3),
     "batch, length, heads, dim": (0, 2, 1, 3),

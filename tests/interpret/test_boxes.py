@@ -5,8 +5,8 @@ import pytest
 
 import prism
 from prism.host.memory import view_of
-from prism.interpret import BoundsError, run
-from tests.interpret.box_kernels import LAYOUTS, heads, laid_out, one_box, scores, together
+from prism.interpret import BoundsError, MisalignedError, run
+from tests.interpret.box_kernels import LAYOUTS, heads, laid_out, one_box, scores, some_rows, together
 from tests.mutation import TRIED, score
 
 BATCH, HEADS, LENGTH = 2, 3, 21
@@ -56,6 +56,17 @@ def test_five_axes_and_a_cluster():
     y = np.full((4, 3, 2, 8, 16), -1, np.int32)
     together[4, 64](x, y, 3, template={"D": 16}, check=True)
     assert np.array_equal(y[::2, :, :, :7], x) and np.array_equal(y[::2], y[1::2]) and not y[:, :, :, 7].any()
+
+
+def test_a_part_begins_at_a_multiple_of_128_bytes():
+    """Where it is known only when the kernel runs: of rows of 64 bytes each second one will do."""
+    x = np.arange(32, dtype=np.int32).reshape(2, 16)
+    for first in (0, 2, 6):
+        y = np.zeros_like(x)
+        some_rows[1, 64](x, y, first, check=True)
+        assert np.array_equal(x, y)
+    with pytest.raises(MisalignedError, match="64 bytes into its tile"):
+        some_rows[1, 64](x, np.zeros_like(x), 1, check=True)
 
 
 def before_and_behind(x, before, rows):

@@ -6,7 +6,7 @@ overwrites what they read: asynchronous.py has the instructions for that.
 
 from __future__ import annotations
 
-from math import prod
+from math import lcm, prod
 from typing import Any
 
 from prism.lang.intrinsics.asynchronous import SHARED, Transfer
@@ -305,12 +305,17 @@ def box_problem(tile: Pointer, start: tuple[int | None, ...], tensor: TensorMap)
     if any(index != 0 for index in inner):
         return "a tensor copy moves whole rows: the tile's other indices are 0"
     whole = shape == box and len(start) == len(tile.shape) and start[skipped] == 0
-    unit = tiles.ALIGNMENT[0] // tile.swizzle if tile.swizzle else 1  # rows: the engine counts them by their addresses
-    if not whole and rows * box[0] % unit:
-        return f"a part of a tile swizzled in spans of {tile.swizzle} bytes has a multiple of {unit} rows, not {box[0]}"
+    # The engine takes and fills shared memory from multiples of 128 bytes on, and counts a swizzle's rows by addresses. What
+    # begins at an index that is not known here is looked at by the reference machine.
+    span = tile.swizzle or tile.element.bytes * (tile.shape[-1] if len(tile.shape) > 1 else 1)
+    unit = lcm(tiles.ALIGNMENT[0], span * rows) // (span * rows)
+    unit_is = "rows" if len(tile.shape) > 1 else "elements"
+    kind = f"a part of a tile {'swizzled in spans' if tile.swizzle else f'with {unit_is}'} of {span} bytes"
+    if tile.swizzle and not whole and box[0] % unit:
+        return f"{kind} has a multiple of {unit} rows, not {box[0]}"
     first = start[skipped] if start else 0
-    if first and first * rows % unit:
-        return f"a part of a tile swizzled in spans of {tile.swizzle} bytes begins at a multiple of {unit} rows, not at {first}"
+    if first and first % unit:
+        return f"{kind} begins at a multiple of {unit} {unit_is}, not at {first}"
     if first is not None and first + box[0] > shape[0]:
         return f"rows {first} to {first + box[0] - 1} are not in the tile, which has {shape[0]}"
     return ""

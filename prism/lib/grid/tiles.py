@@ -113,7 +113,7 @@ def deal_tiles(
     all, which `grid.owners` asks for. A segment of no elements has a tile all the same, so each is some block's.
 
     Perspective: block, of `THREADS` threads.
-    Shapes:      there are fewer than 2^31 tiles in all. Blocks beyond their number have nothing.
+    Shapes:      there is a segment at least, and fewer than 2^31 tiles in all. Blocks beyond their number have nothing.
     Cost:        two divisions for a segment. Where `UNEVEN`, each thread reads some lengths, twice; a scan of their tiles, and a
                  barrier.
     Source:      Osama et al., "Stream-K: work-centric parallel decomposition for dense matrix-matrix multiplication on the GPU".

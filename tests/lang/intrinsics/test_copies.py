@@ -299,6 +299,11 @@ HALF = TensorMap(BFLOAT16, (64, 128), 128)
             TensorMap(BFLOAT16, (6, 16), 32),
             "has a multiple of 4 rows, not 6",
         ),
+        (shared(FLOAT32, 64, 16), (2, 0), TensorMap(FLOAT32, (3, 16)), ""),
+        (shared(FLOAT32, 64, 16), (None, 0), TensorMap(FLOAT32, (3, 16)), ""),  # the reference machine looks
+        (shared(FLOAT32, 64, 16), (1, 0), TensorMap(FLOAT32, (3, 16)), "begins at a multiple of 2 rows, not at 1"),
+        (shared(FLOAT32, 256), (32,), TensorMap(FLOAT32, (64,)), ""),
+        (shared(FLOAT32, 256), (16,), TensorMap(FLOAT32, (64,)), "begins at a multiple of 32 elements, not at 16"),
         (WIDE, (0, 64), HALF, "whole rows"),
         (WIDE, (0, None), HALF, "whole rows"),
         (WIDE, None, TensorMap(BFLOAT16, (128, 64), 128), "128 x 128 elements, and the tensor map moves 128 x 64"),
