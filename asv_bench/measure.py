@@ -48,13 +48,20 @@ def peer(name: str = "cub_peer", headers: str | None = None) -> ctypes.CDLL:
     return ctypes.CDLL(str(folder / "cub.so"))
 
 
-def peer_if_built(name: str) -> ctypes.CDLL | None:
+def peer_if_built(name: str, headers: str | None = None) -> ctypes.CDLL | None:
     """Return what `peer` does, or None where it can't be built, which is said."""
     try:
-        return peer(name)
+        return peer(name, headers)
     except (OSError, subprocess.CalledProcessError) as error:
         print(f"CUB is left out: {error}")
         return None
+
+
+def peers_if_built(name: str, newest: str | None) -> dict[str, ctypes.CDLL]:
+    """Return CUB's entry points that can be built: `cub`, and `newest` of the headers in a folder, where one is given."""
+    folders = {"cub": None} | ({"newest": newest} if newest else {})
+    found = {key: peer_if_built(name, headers) for key, headers in folders.items()}
+    return {key: library for key, library in found.items() if library is not None}
 
 
 def peers(newest: str | None) -> dict[str, ctypes.CDLL]:

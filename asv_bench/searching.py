@@ -1,42 +1,54 @@
 """Differences, searches and elements at indices beside CUB, CuPy, torch, and a copy: one process, alternating rounds, medians.
 
-    PYTHONPATH=. python asv_bench/searching.py [--sizes 20,24,28] [--rounds 7] [--only diff] [--alone] [--json FILE]
+    PYTHONPATH=. python asv_bench/searching.py [--sizes 20,24,28] [--rounds 7] [--only diff] [--alone]
+                                   [--newest FOLDER] [--json FILE]
 
-Needs a GPU, CuPy and torch; for CUB, and Thrust's searches, nvcc, as `measure.py`: else they are left out. Every result
-is compared with CuPy's, once. `floor`: what a copy of as many bytes takes.
+Needs a GPU, CuPy and torch; for CUB, and Thrust's searches, nvcc, as `measure.py`: else they are left out. Prism's calls and
+CUB's are timed as CUDA graphs, CuPy's and torch's as plain calls, and so are all with `--alone`. Every result is compared with
+CuPy's, once. `floor`: what a copy of as many bytes takes.
 """
 
 from __future__ import annotations
 
 import argparse
-import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from rows import Rows
-from selection import measure
+from selection import measure, timed
 
 import prism
 
 Row = tuple[str, dict[str, Callable[[], Any]], int]
 """What is measured, the calls by the library's name, and the bytes that ours moves, or 0."""
+LIBRARIES: dict[str, Any] = {}
+"""CUB's entry points, by the names of `measure.peers_if_built`."""
 
 
 def main() -> None:
     """Measure, and print a line for each."""
     import cupy
     import torch
+    from measure import peers_if_built
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", default="20,24,28")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--only", default="")
+    parser.add_argument("--newest", help="the folder of another CUB's headers, or of it as it was built")
     table = Rows("searching", parser)
     asked = parser.parse_args()
+    LIBRARIES.update(peers_if_built("cub_counting", asked.newest))
     for log in map(int, asked.sizes.split(",")):
         for rows in ROWS:
             for name, calls, moved in rows(cupy, torch, 1 << log, asked.only):
-                found = measure(cupy, calls, asked.rounds, 3 if log > 24 else 20, alone=asked.alone)
+                launches = 3 if log > 24 else 20
+                if asked.alone:
+                    found = measure(cupy, calls, asked.rounds, launches, alone=True)
+                else:
+                    graphs = {key: call for key, call in calls.items() if key in ("prism", *LIBRARIES)}
+                    plain = {key: call for key, call in calls.items() if key not in graphs}
+                    found = timed(cupy, graphs, plain, asked.rounds, launches)
                 floor = None
                 if moved:
                     half = cupy.empty(max(moved // 8, 1), cupy.int32)
@@ -52,23 +64,16 @@ def same(cupy: Any, found: Any, wanted: Any, name: str) -> None:
     assert found.shape == wanted.shape and bool((found == wanted).all()), name
 
 
-@functools.cache
-def library() -> Any:
-    """Return CUB's entry points, or None."""
-    from measure import peer_if_built
-
-    return peer_if_built("cub_counting")
-
-
-def cub_call(name: str, x: Any, *given: Any) -> dict[str, Callable[[], Any]]:
-    """Return CUB's call, by its name; none where it is left out. It has been made once."""
-    if library() is None:
-        return {}
+def cub_calls(name: str, x: Any, *given: Any) -> dict[str, Callable[[], Any]]:
+    """Return each CUB's call, by its name. It has been made once."""
     from segments import cub
 
-    made = cub(getattr(library(), f"cub_{name}_{x.dtype.name}"), x, *given)
-    made(0)
-    return {"cub": lambda: made(0)}
+    found: dict[str, Callable[[], Any]] = {}
+    for key, library in LIBRARIES.items():
+        made = cub(getattr(library, f"cub_{name}_{x.dtype.name}"), x, *given)
+        made(0)
+        found[key] = lambda made=made: made(0)
+    return found
 
 
 def differences(cupy: Any, torch: Any, n: int, only: str) -> Iterator[Row]:
@@ -85,8 +90,8 @@ def differences(cupy: Any, torch: Any, n: int, only: str) -> Iterator[Row]:
             "torch": lambda x=of_torch: torch.diff(x),
         }  # fmt: skip
         room = cupy.empty_like(x)
-        calls |= cub_call("diff", x, room, x.size)
-        assert "cub" not in calls or bool((room[1:] == cupy.diff(x)).all()), ("CUB", name)
+        calls |= cub_calls("diff", x, room, x.size)
+        assert not LIBRARIES or bool((room[1:] == cupy.diff(x)).all()), ("CUB", name)
         yield name, calls, 2 * x.nbytes
     if only in "diff rows float32":
         x = cupy.random.default_rng(0).random((n // 1000, 1000), dtype=cupy.float32)
@@ -117,7 +122,7 @@ def transforms(cupy: Any, torch: Any, n: int, only: str) -> Iterator[Row]:
             "cupy": lambda x=x, y=y, room=room: fused(x, y, room),
             "torch": lambda one=one, other=other: torch.add(other, one, alpha=3),
         }
-        calls |= cub_call("axpy", x, y, cupy.empty_like(x), n)
+        calls |= cub_calls("axpy", x, y, cupy.empty_like(x), n)
         yield name, calls, 3 * x.nbytes
 
 
@@ -141,8 +146,8 @@ def searches(cupy: Any, torch: Any, n: int, only: str) -> Iterator[Row]:
                     "torch": lambda both=of_torch: torch.searchsorted(*both),
                 }
                 room = cupy.empty(n, "int64")
-                calls |= cub_call("search", table, sought, room, table.size, n)
-                assert "cub" not in calls or bool((room == cupy.searchsorted(table, sought)).all()), ("Thrust", name)
+                calls |= cub_calls("search", table, sought, room, table.size, n)
+                assert not LIBRARIES or bool((room == cupy.searchsorted(table, sought)).all()), ("Thrust", name)
                 yield name + order, calls, n * (values.itemsize + 8)
 
 

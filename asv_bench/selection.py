@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import statistics
-import subprocess
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -29,7 +28,7 @@ def main() -> None:
     """Measure, and print a line for each."""
     import cupy
     import torch
-    from measure import peer
+    from measure import peers_if_built
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", default="16,20,24,28")
@@ -40,12 +39,7 @@ def main() -> None:
     parser.add_argument("--newest", help="the folder of another CUB's headers, or of it as it was built")
     rows = Rows("selection", parser)
     asked = parser.parse_args()
-    libraries = {}
-    for name, headers in {"cub": None, **({"newest": asked.newest} if asked.newest else {})}.items():
-        try:
-            libraries[name] = peer("cub_selection", headers)
-        except (OSError, subprocess.CalledProcessError) as error:
-            print(f"{name} is left out: {error}")
+    libraries = peers_if_built("cub_selection", asked.newest)
     for log in map(int, asked.sizes.split(",")):
         for dtype in asked.dtypes.split(","):
             for share in (0.5, 0.05):
