@@ -345,6 +345,35 @@ def permutation(n: int, seed: int = 0) -> Lazy:
     )
 
 
+def shuffled(x: Any, seed: int = 0) -> Lazy:
+    """Return the elements of an array in another order, each once: `take(x, permutation(x.size, seed))`.
+
+    Parameters
+    ----------
+    x : array or lazy array
+        Of any shape; its elements are taken in C order.
+    seed : int, default 0
+        Which order, as for `permutation`.
+
+    Returns
+    -------
+    Lazy
+        Of the dtype of `x`, of one dimension.
+
+    Raises
+    ------
+    TypeError
+        `x` is no array.
+
+    Examples
+    --------
+    >>> int(prism.lib.sum(prism.lib.lazy.shuffled(np.array([3, 1, 4]))))
+    8
+    """
+    source = _of(x)
+    return at(source, permutation(source.size, seed))
+
+
 def cast(x: Any, dtype: Any) -> Lazy:
     """Return the elements of an array in another type, as C converts: floats become integers toward zero.
 
@@ -431,6 +460,7 @@ __all__ = [
     "of",
     "put",
     "permutation",
+    "shuffled",
     "take",
     "zip",
     "zip_out",

@@ -196,6 +196,17 @@ def test_positions_in_another_order() -> None:
         lazy.permutation(-1)
 
 
+def test_shuffled() -> None:
+    for shape in ((0,), (1,), (17, 5)):
+        x = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+        equal(lazy.shuffled(x, 3), x.ravel()[lib.evaluate(lazy.permutation(x.size, 3))])
+    whole = np.arange(1000)
+    assert sorted(lib.evaluate(lazy.shuffled(lazy.of(whole) * 2, 1)).tolist()) == list(range(0, 2000, 2))
+    assert (lib.evaluate(lazy.shuffled(whole)) != whole).sum() > 900
+    with pytest.raises(TypeError, match="`x`"):
+        lazy.shuffled("3 1 4")
+
+
 def test_another_order() -> None:
     x, i = numbers("float32"), np.array([[4, -1, 0], [49, -50, 3]])
     equal(lazy.take(x, i), np.take(x, i))
