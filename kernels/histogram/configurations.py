@@ -7,13 +7,15 @@ from dataclasses import dataclass, replace
 class Configuration:
     """`slots`: counts of 32 bits in a block's shared memory; `threads` a block, `blocks` a multiprocessor.
 
-    A thread loads so many `bytes` at once.
+    A thread loads so many `bytes` at once. Where there are no slots, a block counts bins that are `often` met in shared memory: so
+    many, a power of two.
     """
 
     slots: int
     threads: int
     blocks: int
     bytes: int = 64
+    often: int = 0
 
 
 # The more bins, the fewer blocks there is shared memory for. A thread loads at most 32 elements: a bit of a word for each.
@@ -26,10 +28,11 @@ SHORT_DEVICE = (replace(DEVICE[0], threads=512, blocks=2), *DEVICE[1:])
 """Of short arrays: so that all multiprocessors have some."""
 SMALL = {75: 64 << 10, 80: 163 << 10, 86: 99 << 10, 87: 163 << 10, 89: 99 << 10, 120: 99 << 10, 121: 99 << 10}
 """Bytes of shared memory of a block, of architectures that have less than 227 KiB."""
-DIRECT = Configuration(slots=0, threads=512, blocks=2)
-"""Where there is no shared memory for them."""
-OFTEN = 4096
-"""Bins that a block counts in shared memory there, of those that it meets: a power of two."""
+DIRECT = (
+    Configuration(slots=0, threads=1024, blocks=1, often=1 << 14),
+    Configuration(slots=0, threads=512, blocks=2, often=1 << 12),
+)
+"""Where there is no shared memory for them: the first for which a block has 8 bytes for each that it meets often."""
 SHORT = (1 << 20, 16)
 """Elements up to which arrays are short, and a thread loads so many bytes at once."""
 COPIES = (32, 8, 2, 1)
@@ -41,10 +44,10 @@ CELLS = {1024: 8192, 4608: 12288, 16384: 16384}
 GUESSED = 7167
 """Bins of integers of which the largest is not known: as many as there are 8 copies of."""
 
-HOST = Configuration(slots=1 << 12, threads=256, blocks=1)
+HOST = Configuration(slots=1 << 12, threads=256, blocks=1, often=1 << 12)
 PREPARE = 256  # threads of the kernel before
 
 __all__ = [
-    "CELLS", "COPIES", "DEVICE", "DIRECT", "GUESSED", "HOST", "OFTEN", "PREPARE", "SHORT", "SHORT_DEVICE", "SMALL", "TABLES",
+    "CELLS", "COPIES", "DEVICE", "DIRECT", "GUESSED", "HOST", "PREPARE", "SHORT", "SHORT_DEVICE", "SMALL", "TABLES",
     "Configuration",
 ]  # fmt: skip

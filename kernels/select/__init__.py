@@ -4,7 +4,7 @@ from prism.kernels.select.parts import split_apart
 from prism.kernels.select.compaction import select
 from prism.kernels.select.configurations import (
     APART, APART_PACKED, BEHIND, BYTES, BYTES_APART, DEVICE, EDGES, ENCODED, FEW, FEW_TILES, HOST_LARGE, HOST_SMALL, LONG_TILES,
-    PACKED, PAIRED, PLACES, SHORT, SPLIT, Configuration,
+    PACKED, PAIRED, PARTS, PLACES, SHORT, SPLIT, Configuration,
 )
 from prism.kernels.select.encode import encode
 from prism.kernels.select.pairs import unique_pairs
@@ -15,6 +15,6 @@ from prism.kernels.select.conditions import differs, is_set
 
 __all__ = [
     "APART", "APART_PACKED", "BEHIND", "BYTES", "BYTES_APART", "Configuration", "DEVICE", "EDGES", "ENCODED", "FEW", "FEW_TILES",
-    "HOST_LARGE", "HOST_SMALL", "LONG_TILES", "PACKED", "PAIRED", "PLACES", "SHORT", "SPLIT", "differs", "encode", "fill_rest",
-    "is_set", "repeat", "select", "split", "split_apart", "take_axis", "unique_pairs",
+    "HOST_LARGE", "HOST_SMALL", "LONG_TILES", "PACKED", "PAIRED", "PARTS", "PLACES", "SHORT", "SPLIT", "differs", "encode",
+    "fill_rest", "is_set", "repeat", "select", "split", "split_apart", "take_axis", "unique_pairs",
 ]  # fmt: skip

@@ -4,20 +4,22 @@ from prism.lang import (
     ballot, block, claim, const, constexpr, count, dtype, first_set, function, grid, group, id, int32, partition, popcount, prism,
     ptr, requires, shared, split, static_assert, struct, template, thread, uint8, uint32,
 )
-from prism.kernels.select.packed import bits_of_tops, join_halves
+from prism.kernels.select.packed import flags_of_tops
 
 
 @struct
 class Interval:
     """Which bytes a function is true of: `many` from `first` on, behind 255 from 0 on; or of all `others`.
 
-    Bytes of a word are asked at once: each number stands in all four. `known`: 1 where it is so.
+    Bytes of a word are asked at once: each number stands in all four. `known`: 1 where it is so; 2 where it is true of those
+    below `many`, or of all `others`, once bits are turned as `flips` says: so it is of a comparison with a number.
     """
 
     first: uint32  # without the upper bits
     tops: uint32  # the upper bits that `first` has not
     many: uint32  # at most 128
     others: uint32  # 0, or all bits
+    flips: uint32  # 0, or all bits
     known: int32
 
 
@@ -59,9 +61,10 @@ def find_interval(number: ptr(const(N)) @ grid[1]) -> Interval @ block[1]:
     others: bool @ block[1] = many > 128
     begin: uint32 @ block[1] = uint32(first + many if others else first) & 255
     held: uint32 @ block[1] = uint32(256 - many if others else many)
+    edge: bool @ block[1] = begin == 0 or begin + held == 256
     return Interval(
         (begin & 127) * 0x01010101, (~begin & 128) * 0x01010101, held * 0x01010101, 0xFFFFFFFF if others else 0,
-        1 if rises <= 1 else 0,
+        0 if begin == 0 else 0xFFFFFFFF, (2 if edge else 1) if rises <= 1 else 0,
     )
 
 
@@ -69,14 +72,15 @@ def find_interval(number: ptr(const(N)) @ grid[1]) -> Interval @ block[1]:
 @requires(thread[1])
 @template(F=dtype, HELD=constexpr(int))
 def flags_in_interval(held: uint32[HELD] @ thread[1], bytes: Interval @ thread[1]) -> F @ thread[1]:
-    """A bit for each byte of words that is in an interval."""
-    halves: uint32[2] = {0}
-    for w in range(HELD):
-        word: uint32 = held[HELD - 1 - w]
-        moved: uint32 = ((word | 0x80808080) - bytes.first) ^ (word & 0x80808080 ^ bytes.tops)  # each byte, less the first
-        outside: uint32 = moved | ((moved | 0x80808080) - bytes.many)
-        halves[(HELD - 1 - w) // 8] = bits_of_tops(~outside & 0x80808080, halves[(HELD - 1 - w) // 8])
-    for i in range(2):
-        if HELD > 8 * i:
-            halves[i] = halves[i] ^ bytes.others >> (32 - min(HELD - 8 * i, 8) * 4)
-    return join_halves(halves, F=F)
+    """A bit for each byte of words that is in an interval that is `known`."""
+    tops: uint32[HELD]
+    if bytes.known == 2:
+        for w in range(HELD):
+            turned: uint32 = held[w] ^ bytes.flips
+            tops[w] = ~(turned | ((turned | 0x80808080) - bytes.many)) & 0x80808080
+    else:
+        for w in range(HELD):
+            moved: uint32 = ((held[w] | 0x80808080) - bytes.first) ^ (held[w] & 0x80808080 ^ bytes.tops)  # each, less the first
+            tops[w] = ~(moved | ((moved | 0x80808080) - bytes.many)) & 0x80808080
+    turn: F = F(bytes.others) if F == uint32 else F(bytes.others) | F(bytes.others) << (0 if F == uint32 else 32)
+    return flags_of_tops(tops, F=F) ^ turn >> (F.bytes * 8 - 4 * HELD)  # for as many bytes as there are

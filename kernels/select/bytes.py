@@ -15,7 +15,8 @@ def fill_selectors(table: shared(uint32[512]) @ block[1]):
 
     Perspective: block, of `THREADS` threads.
     Shapes:      the lower half of word `2 * f` is the selector, as of `byte_permute_or_sign`, of the first four that `f` keeps,
-                 the upper half how many bits they are in all; word `2 * f + 1` is the selector of the others.
+                 the upper half how many bits they are in all; word `2 * f + 1` is the selector of the others, or where there are
+                 four of these four.
     """
     t: int32 @ thread[1] = id()
     with partition(table, thread[1], offset=2 * t) as own, group(thread[1]):
@@ -31,7 +32,7 @@ def fill_selectors(table: shared(uint32[512]) @ block[1]):
                         high = high | uint32(k) << uint32(4 * many - 16)
                     many = many + 1
             own[2 * (f - t)] = low | uint32(8 * many) << 16
-            own[2 * (f - t) + 1] = high
+            own[2 * (f - t) + 1] = low if many == 4 else high
 
 
 @prism("device")
@@ -43,12 +44,12 @@ def scatter_row(
 ) -> (int32, uint32) @ thread[1]:
     """Write the words that bytes whose bit is set fill up to their ends, from byte `begin` on; return the next word, and where.
 
-    What stands in the first word before them is 0. Of a word that several rows write to one alone fills the end.
+    What stands in the first word before them is 0. Of a word that several rows write to one alone fills the end. Instructions of
+    the pipe for shifts, logic and comparisons are what bounds these kernels: so as few of them as there may be.
     """
     place: uint32 = uint32(begin) * 8  # of the next bit that is written
     at: uint32 = place >> 5
-    open: uint32 = 0  # word `at`, as far as it is known: behind `place` it is of no use
-    before: uint32 = 0  # its bytes that are known are the upper ones here
+    before: uint32 = 0  # the last four bytes that were kept, the last one uppermost
     for i in range(WORDS // 2):
         f: uint32 = byte_permute(uint32(flags >> (i // 4 * 32)), 0, 0x4440 + i % 4)  # of these eight
         entry: vector(uint32, 2) = load_vector(table[2 * int32(f)], 2)
@@ -56,19 +57,16 @@ def scatter_row(
         high: uint32 = byte_permute_or_sign(held[2 * i], held[2 * i + 1], entry[1])
         first: uint32 = funnel_shift_left(before, low, place)
         second: uint32 = funnel_shift_left(low, high, place)
-        third: uint32 = funnel_shift_left(high, 0, place)
-        place = place + (entry[0] >> 16)
+        bits: uint32 = entry[0] >> 16
+        place = place + bits
         now: uint32 = place >> 5
-        one_is_full: bool = now > at
-        two_are_full: bool = now > at + 1
-        if one_is_full:
+        if now > at:
             tile[int32(at)] = first
-        if two_are_full:
+        if now > at + 1:
             tile[int32(at) + 1] = second
-        open = third if two_are_full else (second if one_is_full else first)
-        before = funnel_shift_right(0, open, place)
+        before = funnel_shift_left(low, high, 64 - bits) if bits >= 32 else funnel_shift_right(before, low, bits)
         at = now
-    return int32(at), open & funnel_shift_left(0xFFFFFFFF, 0, place)
+    return int32(at), funnel_shift_left(before, 0, place)
 
 
 @prism("device")

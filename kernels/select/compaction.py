@@ -56,12 +56,12 @@ def select(
     with partition(y, block[1], races="none") as out, partition(kept, block[1], 0, races="none") as number, group(block[1]):
         tile_held: H[HELD] @ thread[1]  # the held tile
         flags: F @ thread[1] = 0  # which elements of it are kept
-        tile_ahead: H[HELD] @ thread[1]  # the same of the following tile
+        tile_ahead: H[HELD] @ thread[1] = {0}  # the same of the following tile
         signs: F @ thread[1] = 0
         selectors: shared(uint32[512 if F == uint64 else 1], align=16) @ block[1]  # of bytes, eight at a time
         if F == uint64:
             fill_selectors(selectors, THREADS=THREADS)
-        bytes: Interval @ block[1] = Interval(0, 0, 0, 0, 0)  # what `TEST` is true of
+        bytes: Interval @ block[1] = Interval(0, 0, 0, 0, 0, 0)  # what `TEST` is true of
         if F == uint64 and OWN and not EDGES:
             bytes = find_interval(mask, C=C, TEST=TEST, GIVEN=GIVEN, THREADS=THREADS)
 
@@ -90,7 +90,7 @@ def select(
                         with group(thread[1]):
                             release(tile_ahead, ahead)
                         signs = 0
-                        if F == uint64 and bytes.known == 1:
+                        if F == uint64 and bytes.known > 0:
                             with group(thread[1]):
                                 signs = flags_in_interval(tile_ahead, bytes, F=F)
                         else:

@@ -7,9 +7,15 @@ from prism.kernels.scan.configurations import Configuration
 DEVICE = {
     1: Configuration(threads=256, items=32, width=16, blocks=2, words=2),
     2: Configuration(threads=256, items=32, width=8, blocks=2, words=2),
+    4: Configuration(threads=256, items=28, width=4, blocks=2, words=2),
+    8: Configuration(threads=256, items=16, width=2, blocks=2, words=2),
+    16: Configuration(threads=256, items=8, width=1, blocks=2, words=2),
+}
+# Of long arrays that are split into several: what is held of each part leaves registers for less.
+PARTS = {
+    **DEVICE,
     4: Configuration(threads=256, items=24, width=4, blocks=2, words=2),
     8: Configuration(threads=256, items=12, width=2, blocks=2, words=2),
-    16: Configuration(threads=256, items=8, width=1, blocks=2, words=2),
 }
 # Of positions no tile is held, and 2 bytes an element pass through shared memory: there is room for more threads.
 PLACES = {
@@ -47,7 +53,7 @@ FEW = {
 }
 FEW_TILES = 128
 """Arrays of at most so many of the smallest tiles take them."""
-# A split into several arrays, in one pass, of short arrays: of long ones as `DEVICE`, but for bytes that are held so.
+# A split into several arrays, in one pass, of short arrays: of long ones as `PARTS`, but for bytes that are held so.
 APART_PACKED = Configuration(threads=256, items=32, width=16, blocks=3, words=2)
 APART = {
     **SHORT,
@@ -91,5 +97,5 @@ BEHIND = 256  # threads of the kernels behind a selection
 
 __all__ = [
     "APART", "APART_PACKED", "BEHIND", "BYTES", "BYTES_APART", "DEVICE", "EDGES", "ENCODED", "FEW", "FEW_TILES", "HOST_LARGE",
-    "HOST_SMALL", "LONG_TILES", "PACKED", "PAIRED", "PLACES", "SHORT", "SPLIT", "Configuration",
+    "HOST_SMALL", "LONG_TILES", "PACKED", "PAIRED", "PARTS", "PLACES", "SHORT", "SPLIT", "Configuration",
 ]  # fmt: skip

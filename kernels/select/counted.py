@@ -83,7 +83,7 @@ def select_tiles(
         KEEP()
 
     last: grid.Ticket @ block[1] = grid.tile_loop(
-        control, tiles, LOAD=load, LOOK_BACK=look_back, STORE=store, KEEP=keep, THREADS=THREADS,
+        control, tiles, LOAD=load, LOOK_BACK=look_back, STORE=store, KEEP=keep, THREADS=THREADS, ALWAYS=True,
     )
     if last.tile == tiles + blocks - 1:  # every block has drawn its last ticket
         grid.count_launch(control, words, capacity, tiles, last.epoch, 0)

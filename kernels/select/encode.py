@@ -48,7 +48,7 @@ def encode(
             flags: uint32 @ thread[1] = 0  # where runs begin in it
             before: int32 @ thread[32] = 0  # how many in the warps before
             held: int32 @ block[1] = 0  # how many in all
-            tile_ahead: H[HELD] @ thread[1]  # the same of the following tile
+            tile_ahead: H[HELD] @ thread[1] = {0}  # the same of the following tile
             signs: uint32 @ thread[1] = 0
             earlier: int32[1] @ thread[32]
             coming: int32 @ block[1] = 0
@@ -106,7 +106,7 @@ def encode(
                     tile_held[k] = tile_ahead[k]
 
             last: grid.Ticket @ block[1] = grid.tile_loop(
-                control, tiles, LOAD=load, LOOK_BACK=look_back, STORE=store, KEEP=keep, THREADS=THREADS,
+                control, tiles, LOAD=load, LOOK_BACK=look_back, STORE=store, KEEP=keep, THREADS=THREADS, ALWAYS=True,
             )
             if last.tile == tiles + blocks - 1:  # every block has drawn its last ticket
                 grid.count_launch(control, words, capacity, tiles, last.epoch, 0)

@@ -1,8 +1,8 @@
 """Tiles of bytes are held four in a word, and looked at so: a bit for each that is set, or that differs from the one before."""
 
 from prism.lang import (
-    block, broadcast, const, constexpr, count, dtype, function, funnel_shift_left, grid, group, id, int32, int64, load_vector,
-    partition, prism, ptr, requires, shuffle_up, template, thread, uint32, vector, wrapping_multiply,
+    block, broadcast, const, constexpr, count, dp4a, dtype, function, funnel_shift_left, grid, group, id, int32, int64,
+    load_vector, partition, prism, ptr, requires, shuffle_up, template, thread, uint32, vector, wrapping_multiply,
 )
 
 
@@ -72,23 +72,26 @@ def load_held(
 
 @prism("device")
 @requires(thread[1])
-def bits_of_tops(tops: uint32 @ thread[1], flags: uint32 @ thread[1]) -> uint32 @ thread[1]:
-    """`flags` moved up by 4 bits, and below them the upper bit of each byte of a word that has no others."""
-    return funnel_shift_left(wrapping_multiply(tops, 0x00204081), flags, 4)  # bits 7, 15, 23, 31 come to 28 ... 31
+def tops_of_set(word: uint32 @ thread[1]) -> uint32 @ thread[1]:
+    """The upper bit of each byte of a word that is not zero."""
+    return ((word & 0x7F7F7F7F) + 0x7F7F7F7F | word) & 0x80808080
 
 
 @prism("device")
 @requires(thread[1])
-def bytes_set(word: uint32 @ thread[1], flags: uint32 @ thread[1]) -> uint32 @ thread[1]:
-    """`flags` moved up by 4 bits, and below them one for each byte of a word that is not zero."""
-    return bits_of_tops(((word & 0x7F7F7F7F) + 0x7F7F7F7F | word) & 0x80808080, flags)
+@template(F=dtype(default=uint32), HELD=constexpr(int))
+def flags_of_tops(tops: uint32[HELD] @ thread[1]) -> F @ thread[1]:
+    """A bit for each byte of words that have no bits but the upper ones of bytes; `F` is uint32 of up to eight words.
 
-
-@prism("device")
-@requires(thread[1])
-@template(F=dtype)
-def join_halves(halves: uint32[2] @ thread[1]) -> F @ thread[1]:
-    """Flags of up to 64 elements; `F` is uint32 of up to 32."""
+    A product of bytes makes a number of four bits: that is no work of the pipe for shifts and logic, which has the most to do.
+    """
+    halves: uint32[2] = {0}
+    for h in range((HELD + 7) // 8):
+        for k in range(min((HELD - 8 * h + 1) // 2, 4)):
+            low: uint32 = tops[8 * h + 2 * k]
+            high: uint32 = tops[8 * h + 2 * k + 1] if 8 * h + 2 * k + 1 < HELD else 0
+            both: uint32 = dp4a(low, 0x08040201, dp4a(high, 0x80402010, 0))  # 128 times the eight bits
+            halves[h] = both >> 7 if k == 0 else wrapping_multiply(both, 1 << max(8 * k - 7, 0)) + halves[h]
     return F(halves[0]) if F == uint32 else F(halves[0]) | F(halves[1]) << (0 if F == uint32 else 32)
 
 
@@ -97,10 +100,10 @@ def join_halves(halves: uint32[2] @ thread[1]) -> F @ thread[1]:
 @template(F=dtype(default=uint32), HELD=constexpr(int))
 def flags_of_bytes(held: uint32[HELD] @ thread[1]) -> F @ thread[1]:
     """A bit for each byte of words that is not zero."""
-    halves: uint32[2] = {0}
+    tops: uint32[HELD]
     for w in range(HELD):
-        halves[(HELD - 1 - w) // 8] = bytes_set(held[HELD - 1 - w], halves[(HELD - 1 - w) // 8])
-    return join_halves(halves, F=F)
+        tops[w] = tops_of_set(held[w])
+    return flags_of_tops(tops, F=F)
 
 
 @prism("device")
@@ -112,7 +115,7 @@ def edges_of_bytes(held: uint32[HELD] @ thread[1], edge: uint32 @ thread[1]) -> 
     lane: int32 @ thread[1] = id() % 32
     before: uint32[HELD // ROW] @ thread[1]
     last: uint32 @ thread[1] = edge << 24
-    halves: uint32[2] @ thread[1] = {0}
+    tops: uint32[HELD] @ thread[1]
     with group(thread[32]):
         for j in range(HELD // ROW):
             below: uint32 @ thread[1] = shuffle_up(held[j * ROW + ROW - 1], 1)
@@ -120,11 +123,10 @@ def edges_of_bytes(held: uint32[HELD] @ thread[1], edge: uint32 @ thread[1]) -> 
             before[j] = last if lane == 0 else below
             last = top
         with group(thread[1]):
-            for i in range(HELD):
-                w: int32 = HELD - 1 - i
+            for w in range(HELD):
                 previous: uint32 = before[w // ROW] if w % ROW == 0 else held[max(w - 1, 0)]
-                halves[w // 8] = bytes_set(held[w] ^ funnel_shift_left(previous, held[w], 8), halves[w // 8])
-    return join_halves(halves, F=F)
+                tops[w] = tops_of_set(held[w] ^ funnel_shift_left(previous, held[w], 8))
+    return flags_of_tops(tops, F=F)
 
 
 @prism("device")

@@ -49,8 +49,8 @@ def unique_pairs(
             tile_held: H[HELD] @ thread[1]  # the held tile
             values_held: HV[VALUES] @ thread[1]
             flags: uint32 @ thread[1] = 0  # where runs begin in it
-            tile_ahead: H[HELD] @ thread[1]  # the same of the following tile
-            values_ahead: HV[VALUES] @ thread[1]
+            tile_ahead: H[HELD] @ thread[1] = {0}  # the same of the following tile
+            values_ahead: HV[VALUES] @ thread[1] = {0}
             signs: uint32 @ thread[1] = 0
 
             @requires(block[1], thread[THREADS])

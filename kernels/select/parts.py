@@ -65,7 +65,7 @@ def split_apart(
                 others_before: int32 @ thread[32] = 0
                 held: int32 @ block[1] = 0  # how many in all
                 others_held: int32 @ block[1] = 0
-                tile_ahead: H[HELD] @ thread[1]  # the same of the following tile
+                tile_ahead: H[HELD] @ thread[1] = {0}  # the same of the following tile
                 signs: F @ thread[1] = 0
                 others_signs: F @ thread[1] = 0
                 earlier: int32[1] @ thread[32]
@@ -75,8 +75,8 @@ def split_apart(
                 earlier[0] = 0
                 others_earlier[0] = 0
                 selectors: shared(uint32[512 if F == uint64 else 1], align=16) @ block[1]  # of bytes, eight at a time
-                bytes: Interval @ block[1] = Interval(0, 0, 0, 0, 0)  # what `TEST` is true of
-                other_bytes: Interval @ block[1] = Interval(0, 0, 0, 0, 0)
+                bytes: Interval @ block[1] = Interval(0, 0, 0, 0, 0, 0)  # what `TEST` is true of
+                other_bytes: Interval @ block[1] = Interval(0, 0, 0, 0, 0, 0)
                 if F == uint64:
                     fill_selectors(selectors, THREADS=THREADS)
                 if F == uint64 and OWN:
@@ -109,7 +109,7 @@ def split_apart(
                             release(tile_ahead, ahead)
                         signs = 0
                         others_signs = 0
-                        if F == uint64 and bytes.known == 1 and (WAYS == 2 or other_bytes.known == 1):
+                        if F == uint64 and bytes.known > 0 and (WAYS == 2 or other_bytes.known > 0):
                             with group(thread[1]):
                                 signs = flags_in_interval(tile_ahead, bytes, F=F)
                                 if WAYS == 3:
@@ -191,7 +191,7 @@ def split_apart(
                         tile_held[k] = tile_ahead[k]
 
                 last: grid.Ticket @ block[1] = grid.tile_loop(
-                    control, tiles, LOAD=load, LOOK_BACK=look_back, STORE=store, KEEP=keep, THREADS=THREADS,
+                    control, tiles, LOAD=load, LOOK_BACK=look_back, STORE=store, KEEP=keep, THREADS=THREADS, ALWAYS=True,
                 )
                 if last.tile == tiles + blocks - 1:  # every block has drawn its last ticket
                     grid.count_launch(control, words, capacity, tiles, last.epoch, 0)

@@ -1133,17 +1133,18 @@ class Grid(LevelName):
         Errors:      the functions must not wait for another block."""
 
     @staticmethod
-    def tile_loop(control: Any, tiles: Any, counter: Any = ..., *, LOAD: Any, LOOK_BACK: Any, STORE: Any, KEEP: Any, THREADS: int) -> Any:
+    def tile_loop(control: Any, tiles: Any, counter: Any = ..., *, LOAD: Any, LOOK_BACK: Any, STORE: Any, KEEP: Any, THREADS: int, ALWAYS: bool = ...) -> Any:
         """grid.tile_loop(control: ptr(uint64) @ grid[1], tiles: int32 @ grid[1], counter: int32 @ block[1] = 0, *,
-            LOAD: function, LOOK_BACK: function, STORE: function, KEEP: function,
-            THREADS: constexpr(int)) -> Ticket @ block[1]
+            LOAD: function, LOOK_BACK: function, STORE: function, KEEP: function, THREADS: constexpr(int),
+            ALWAYS: constexpr(bool) = False) -> Ticket @ block[1]
 
         Do tiles `0 ... tiles - 1`, each by the block that draws it, by four functions; `grid.scan_tiles` is made of it.
 
         `LOAD(tile, epoch)` brings a tile into registers beside those of the tile that the block holds, and publishes what it comes
         to, with the launch's epoch. `LOOK_BACK(tile, epoch)` waits for what the tiles before the held one come to; at first, tile -1,
-        there are none. `STORE(tile)` writes the held tile. `KEEP()` moves the loaded one to where it was. So a block has a tile's
-        loads under way, and has published it, while it waits for others.
+        there are none. `STORE(tile)` writes the held tile. `KEEP()` moves the loaded one to where it was; `ALWAYS` behind the last one
+        too, where nothing was loaded: registers are then moved, and not chosen. So a block has a tile's loads under way, and has
+        published it, while it waits for others.
 
         Perspective: block, of `THREADS` threads.
         Shapes:      `control`, `counter`: as of `grid.tiles`.

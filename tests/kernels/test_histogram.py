@@ -22,7 +22,7 @@ from prism.kernels.histogram import (
     prepare,
 )
 from prism.lang.lower.limits import SHARED_LIMITS
-from prism.lib.algorithms.histogram.plan import Task, cuts_of
+from prism.lib.algorithms.histogram.plan import Task, cuts_of, direct
 from prism.lib.algorithms.histogram.rules import even_bins
 from tests.lib.oracles import SCHEDULES
 from tests.mutation import without_barriers
@@ -184,6 +184,9 @@ def test_what_shared_memory_there_is() -> None:
 
     rooms = [4 * cuts_of(Gpu(arch))[-1].slots for arch in ("sm_75", "sm_86", "sm_90a", "sm_100")]
     assert rooms == [41 << 10, 96 << 10, 224 << 10, 224 << 10]
+    often = [direct(Gpu(arch), weighted=False).often for arch in ("sm_75", "sm_86", "sm_90a", "sm_100")]
+    assert often == [1 << 12, 1 << 12, 1 << 14, 1 << 14]
+    assert direct(Gpu("sm_90a"), weighted=True) == configurations.DIRECT[-1]
 
 
 def test_edges_are_looked_at() -> None:

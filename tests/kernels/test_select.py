@@ -366,11 +366,12 @@ def is_within(x: T @ thread[1], bounds: int32 @ thread[1]) -> bool @ thread[1]:
     return low <= y < high if low <= high else y >= low or y < high
 
 
-def test_a_function_of_bytes_is_asked_of_four_at_once() -> None:
+@pytest.mark.parametrize(("items", "width", "n"), [(16, 8, 1024), (64, 32, 5000)])
+def test_a_function_of_bytes_is_asked_of_four_at_once(items: int, width: int, n: int) -> None:
     """Where it is true of bytes that follow each other, also of more than half, of none and of all; and where it is not."""
     kind = Kind("uint8", "uint8", mask="int32", own=True, test=is_within, number=True)
-    code = prism.check(select, {**kind.template(SHORT[4]), **LONG})
-    x = np.random.default_rng(0).integers(0, 256, 1024).astype(np.uint8)
+    code = prism.check(select, {**kind.template(SHORT[4]), **LONG, "ITEMS": items, "WIDTH": width})
+    x = np.random.default_rng(0).integers(0, 256, n).astype(np.uint8)
     x[:256] = np.arange(256)
     ranges = [
         (0, 0),
@@ -384,12 +385,16 @@ def test_a_function_of_bytes_is_asked_of_four_at_once() -> None:
         (0, 129),
         (100, 250),
         (250, 10),
+        (0, 200),
+        (200, 256),
+        (128, 255),
+        (1, 256),
     ]
     for low, high in (*ranges, (3, 2), (-1, 0)):
-        y, kept, (words, control) = np.full(1024, 77, np.uint8), np.zeros(1, np.int64), fresh()
+        y, kept, (words, control) = np.full(n, 77, np.uint8), np.zeros(1, np.int64), fresh()
         bounds = -1 if low < 0 else low | high << 8
-        numbers = (1024, 1024, 0, 0, 0, np.uint8(0), np.uint8(0), words, 64, control)
-        run(code, 1, 64, (x, np.array([bounds], np.int32), y, kept, *numbers), check=True)
+        numbers = (n, n, 0, 0, 0, np.uint8(0), np.uint8(0), words, 64, control)
+        run(code, 2, 64, (x, np.array([bounds], np.int32), y, kept, *numbers), check=True)
         there = x % 2 != 0 if low < 0 else (low <= x) & (x < high) if low <= high else (x >= low) | (x < high)
         assert np.array_equal(y[: kept[0]], x[there]), (low, high)
 

@@ -8,7 +8,10 @@ from prism.lib.grid.ticket import Ticket
 
 
 @prism("device")
-@template(LOAD=function, LOOK_BACK=function, STORE=function, KEEP=function, THREADS=constexpr(int))
+@template(
+    LOAD=function, LOOK_BACK=function, STORE=function, KEEP=function, THREADS=constexpr(int),
+    ALWAYS=constexpr(bool, default=False),
+)
 @requires(block[1], thread[THREADS])
 def tile_loop(
     control: ptr(uint64) @ grid[1], tiles: int32 @ grid[1], counter: int32 @ block[1] = 0,
@@ -17,8 +20,9 @@ def tile_loop(
 
     `LOAD(tile, epoch)` brings a tile into registers beside those of the tile that the block holds, and publishes what it comes
     to, with the launch's epoch. `LOOK_BACK(tile, epoch)` waits for what the tiles before the held one come to; at first, tile -1,
-    there are none. `STORE(tile)` writes the held tile. `KEEP()` moves the loaded one to where it was. So a block has a tile's
-    loads under way, and has published it, while it waits for others.
+    there are none. `STORE(tile)` writes the held tile. `KEEP()` moves the loaded one to where it was; `ALWAYS` behind the last one
+    too, where nothing was loaded: registers are then moved, and not chosen. So a block has a tile's loads under way, and has
+    published it, while it waits for others.
 
     Perspective: block, of `THREADS` threads.
     Shapes:      `control`, `counter`: as of `grid.tiles`.
@@ -52,7 +56,9 @@ def tile_loop(
         soon: int32 @ block[1] = int32(ticket_cell[0])
         if tile >= 0:
             STORE(tile)
-        if following < tiles:
+        if ALWAYS:
+            KEEP()
+        elif following < tiles:
             KEEP()
         tile = following
         following = soon

@@ -98,8 +98,7 @@ class Task:
         wide = _WIDE.get(self.given, self.given) if self.integral else "int32"
         size = max(size_of(self.given), size_of(self.weights) if self.weights else 1)
         most = _WEIGHED if self.weights else _BYTES if self.late else _MOST_ITEMS
-        apart = self.integral or self.searched != self.given
-        if table and apart and not self.near:  # they would take too many registers
+        if table and self.searched != self.given and not self.near:  # both would take too many registers
             most = min(most, _SEARCHED)
         items = min(most, max(4 if self.late else 1, c.bytes // size))  # bytes are loaded by whole words
         types = {"T": "float64", "D": "float64", "L": "float64", "G": "float32"}
@@ -117,7 +116,7 @@ class Task:
         }  # fmt: skip
         return {
             **types, **{name: True for name, said in flags.items() if said}, **({"CELLS": cells} if cells else {}),
-            **({} if c.slots or self.weights else {"OFTEN": configurations.OFTEN}),
+            **({} if c.slots or self.weights else {"OFTEN": c.often}),
             "TI": self.given, "TW": self.weights or "uint8",
             "TE": even.edges.name if even is not None and self.reads_edges(c) else self.edges or "float32",
             "E": (self.searched if table else self.compared) or "float32", "C": self.counter, "S": self.sums, "W": wide,
@@ -144,7 +143,7 @@ class Task:
         if table and beside + many * each > most:  # the edges rather than the counts
             table = beside = cells = 0
         if many * each > most:
-            return configurations.DIRECT, 1, table, cells
+            return direct(machine, weighted=bool(self.weights)), 1, table, cells
         room = min(shared - beside, n // _WORTH * each)
         copies = next((copies for copies in configurations.COPIES if many * copies * each <= room), 1)
         c = next(c for c in cuts if many * copies * each + beside <= c.slots)
@@ -153,9 +152,18 @@ class Task:
 
 def cuts_of(machine: Machine, *, short: bool = False) -> tuple[Configuration, ...]:
     """Return the configurations that a GPU has shared memory for; `short`: those of short arrays."""
-    room = configurations.SMALL.get(int("".join(filter(str.isdigit, machine.arch))), _ROOM)
     cuts = configurations.SHORT_DEVICE if short else configurations.DEVICE
-    return tuple(c for c in cuts if 4 * c.slots + _BESIDE <= room)
+    return tuple(c for c in cuts if 4 * c.slots + _BESIDE <= _room(machine))
+
+
+def direct(machine: Machine, *, weighted: bool) -> Configuration:
+    """Return how elements are counted of which there are too many bins for a GPU's shared memory; weights are all added at once."""
+    cuts = configurations.DIRECT
+    return cuts[-1] if weighted else next(c for c in cuts if 8 * c.often + _BESIDE <= _room(machine))
+
+
+def _room(machine: Machine) -> int:
+    return configurations.SMALL.get(int("".join(filter(str.isdigit, machine.arch))), _ROOM)
 
 
 def count(

@@ -293,7 +293,7 @@ def apart_configurations(kinds: Sequence[Kind], *, aligned: bool = True) -> tupl
     """Return how few elements, short and long arrays on a GPU are split apart; `aligned`: to 16 bytes."""
     size = min(size for size in kernels.DEVICE if size >= min(_widest(kinds).size, 16))
     packed = size == 1 and held_as(kinds[0].moved) != kinds[0].moved
-    long = kernels.APART_PACKED if packed else kernels.DEVICE[size]
+    long = kernels.APART_PACKED if packed else kernels.PARTS[size]
     if packed and aligned:
         long = kernels.BYTES_APART[len(kinds) + 1]
     return (kernels.FEW if len(kinds) == 2 else kernels.APART)[size], kernels.APART[size], long
