@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 class Configuration:
     """`slots`: counts of 32 bits in a block's shared memory; `threads` a block, `blocks` a multiprocessor.
 
-    A thread loads so many `bytes` at once. Where there are no slots, a block counts bins that are `often` met in shared memory: so
-    many, a power of two.
+    A thread loads so many `bytes` at once. Where there are no slots, a block counts bins that it meets `often` in shared memory:
+    so many, a power of two.
     """
 
     slots: int

@@ -1142,8 +1142,8 @@ class Grid(LevelName):
 
         `LOAD(tile, epoch)` brings a tile into registers beside those of the tile that the block holds, and publishes what it comes
         to, with the launch's epoch. `LOOK_BACK(tile, epoch)` waits for what the tiles before the held one come to; at first, tile -1,
-        there are none. `STORE(tile)` writes the held tile. `KEEP()` moves the loaded one to where it was; `ALWAYS` behind the last one
-        too, where nothing was loaded: registers are then moved, and not chosen. So a block has a tile's loads under way, and has
+        there are none. `STORE(tile)` writes the held tile. `KEEP()` moves the loaded one to where it was; `ALWAYS` behind the last
+        one too, where nothing was loaded: registers are then moved, and not chosen. So a block has a tile's loads under way, and has
         published it, while it waits for others.
 
         Perspective: block, of `THREADS` threads.

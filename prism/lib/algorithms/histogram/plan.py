@@ -157,13 +157,15 @@ def cuts_of(machine: Machine, *, short: bool = False) -> tuple[Configuration, ..
 
 
 def direct(machine: Machine, *, weighted: bool) -> Configuration:
-    """Return how elements are counted of which there are too many bins for a GPU's shared memory; weights are all added at once."""
+    """Return how elements of too many bins for a GPU's shared memory are counted; weights are all added at once."""
     cuts = configurations.DIRECT
     return cuts[-1] if weighted else next(c for c in cuts if 8 * c.often + _BESIDE <= _room(machine))
 
 
 def _room(machine: Machine) -> int:
-    return configurations.SMALL.get(int("".join(filter(str.isdigit, machine.arch))), _ROOM)
+    """Return how many bytes of shared memory a block has."""
+    found: int = configurations.SMALL.get(int("".join(filter(str.isdigit, machine.arch))), _ROOM)
+    return found
 
 
 def count(
