@@ -38,7 +38,7 @@ def count_even(
     Raises:
         TypeError, ValueError: see `rules`.
     """
-    asked = ("histogram", size, *map(host_arguments.exactly, limits))
+    asked = (_asked_by(given), size, *map(host_arguments.exactly, limits))
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
         x = arrays["x"]
@@ -92,7 +92,8 @@ def count_between(
         return Decision((*results, Result((1,), np.dtype(np.int64))), (OUT, plan.LENGTH), Plan(tuple(steps)), cut=1)
 
     names = {"x": "a", "edges": "bins"}
-    found = call("histogram", _between(sorted_), {**given, "edges": edges}, decide, None, stream, called=names)
+    asked = _between(sorted_, _asked_by(given))
+    found = call("histogram", asked, {**given, "edges": edges}, decide, None, stream, called=names)
     return found if sorted_ else _require_sorted(found[0] if isinstance(found, tuple) else found, edges)
 
 
@@ -106,9 +107,14 @@ def repeat_between(x: Any, edges: Any) -> Any:
     return None if known is None else _require_sorted(known, edges)
 
 
-def _between(sorted_: bool) -> tuple[Any, ...]:
+def _between(sorted_: bool, name: str = "histogram") -> tuple[Any, ...]:
     """Return what `count_between` is looked up by."""
-    return "histogram", "edges", sorted_
+    return name, "edges", sorted_
+
+
+def _asked_by(given: Mapping[str, Any]) -> str:
+    """Return what a call is looked up by: of bools by another name, so that no call of them is made again without its warning."""
+    return "histogram of bools" if host_arguments.facts_of(given["x"], "x").scalar == "bool" else "histogram"
 
 
 def _require_sorted(counts: Any, edges: Any) -> Any:

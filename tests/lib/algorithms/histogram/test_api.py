@@ -337,6 +337,15 @@ def test_a_warm_call_with_edges_on_a_gpu(gpu: Gpu) -> None:
     assert gpu.decided == 1
 
 
+def test_bools_are_warned_of_in_each_call(gpu: Gpu) -> None:
+    x, edges, gpu.count = array(5000, "bool"), array(11), 10
+    for _ in range(3):
+        with pytest.warns(RuntimeWarning, match="from bool to uint8"):
+            lib.histogram(x, 10, (0, 1))
+        with pytest.warns(RuntimeWarning, match="from bool to uint8"):
+            lib.histogram(x, edges)
+
+
 # -- Random calls ---------------------------------------------------------------------------------------------------------
 
 
