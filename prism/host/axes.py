@@ -50,6 +50,19 @@ def normal_axis(axis: Any, ndim: int) -> int:
     return index % ndim
 
 
+def axis_or_whole(axis: Any, ndim: int) -> int | None:
+    """Return the axis as `normal_axis`; None, for the whole array: of None, and of axes 0 and -1 of an array without axes.
+
+    NumPy takes those there, in functions that take None too.
+
+    Raises:
+        TypeError, AxisError: as `normal_axis`.
+    """
+    if axis is None or (ndim == 0 and not isinstance(axis, bool) and axis in (0, -1)):
+        return None
+    return normal_axis(axis, ndim)
+
+
 def drop_axes(shape: tuple[int, ...], axes: tuple[int, ...], keepdims: bool = False) -> tuple[int, ...]:
     """Return a shape less some axes; `keepdims` leaves them, of extent 1."""
     if keepdims:

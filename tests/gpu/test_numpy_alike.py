@@ -55,3 +55,11 @@ def test_warm_calls_give_results_that_lie_as_arrays_do() -> None:
         first, second = function(x, axis=1), function(x, axis=1)
         assert first.strides == second.strides and cupy.array_equal(first, second)
         assert first.flags.f_contiguous
+
+
+def test_axes_of_an_array_without_axes() -> None:
+    x = cupy.array(5.0)
+    for axis in (0, -1):
+        assert lib.take(x, 0, axis=axis).shape == () and lib.take(x, cupy.array([0, -1]), axis=axis).tolist() == [5, 5]
+        assert lib.repeat(x, 3, axis=axis).tolist() == [5, 5, 5] and lib.argpartition(x, 0, axis=axis).tolist() == [0]
+        assert lib.compress(cupy.array([True]), x, axis=axis).tolist() == [5]

@@ -186,3 +186,28 @@ def test_random_calls() -> None:
 @pytest.mark.parametrize("seed", range(12))
 def test_some_random_calls(seed: int) -> None:
     assert alike.compare(alike.random_call(seed)) == "", alike.random_call(seed)
+
+
+ONE_ELEMENT: dict[str, Any] = {
+    **{
+        name: lambda library, x, axis, name=name: getattr(library, name)(x, axis=axis)
+        for name in ("sum", "max", "any", "argmax", "cumsum", "sort", "argsort", "median", "count_nonzero", "diff")
+    },
+    "take": lambda library, x, axis: library.take(x, 0, axis=axis),
+    "take of some": lambda library, x, axis: library.take(x, np.array([0, -1]), axis=axis),
+    "repeat": lambda library, x, axis: library.repeat(x, 3, axis=axis),
+    "compress": lambda library, x, axis: library.compress(np.array([True]), x, axis=axis),
+    "partition": lambda library, x, axis: library.partition(x, 0, axis=axis),
+    "argpartition": lambda library, x, axis: library.argpartition(x, 0, axis=axis),
+}
+
+
+@pytest.mark.parametrize("axis", [0, -1, 1, -2])
+@pytest.mark.parametrize("name", ONE_ELEMENT)
+def test_axes_of_an_array_without_axes(name: str, axis: int) -> None:
+    """NumPy takes 0 and -1 in some functions, as reductions and `take`, and not in others, as `sort`."""
+    x = np.array(5.0)
+    found, wanted = (alike.outcome(lambda of=of: ONE_ELEMENT[name](of, x, axis)) for of in (lib, np))
+    assert found.error == wanted.error, found.text
+    for one, other in zip(map(np.asarray, found.arrays), map(np.asarray, wanted.arrays), strict=True):
+        assert one.shape == other.shape and np.array_equal(one, other)

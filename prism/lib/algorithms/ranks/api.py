@@ -8,7 +8,7 @@ import numpy as np
 
 from prism.host import arguments
 from prism.host.arguments import require_integer, require_pair
-from prism.host.axes import normal_axis
+from prism.host.axes import axis_or_whole, normal_axis
 from prism.lib.algorithms.ranks.calls import kth, part_at, require_order, sorted_up_to, values_of
 from prism.lib.algorithms.ranks.quantiles import Quantiles, is_float, median_of, quantiles_of, wanted_of
 from prism.lib.algorithms.ranks.valid import count_valid
@@ -318,6 +318,8 @@ def _part(name: str, a: Any, at: Any, axis: Any, kind: str, order: Any, stream: 
     info = arguments.facts_of(a, "a")
     if not info.scalar.startswith("complex"):
         require_order(info)
+    if name == "argpartition":
+        axis = axis_or_whole(axis, len(info.shape))
     shape = info.shape if axis is not None else (info.size,)
     along = normal_axis(axis if axis is not None else 0, len(shape))
     ranks = _ranks(at, shape[along])

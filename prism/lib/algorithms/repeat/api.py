@@ -11,7 +11,7 @@ import numpy as np
 from prism.host import arguments
 from prism.host import repeat as known_calls
 from prism.host.arguments import require_integer
-from prism.host.axes import normal_axis
+from prism.host.axes import axis_or_whole
 from prism.host.call import Decision, Result, call
 from prism.host.lazies import LazyArray
 from prism.host.plan import OUT, Buffer, Machine, Plan, Step, instance_of, size_of
@@ -84,7 +84,7 @@ def repeat(
     """
     a, repeats = arguments.array_of(a), arguments.array_of(repeats)
     facts = arguments.facts_of(a, "a")
-    along = None if axis is None else normal_axis(axis, len(facts.shape))
+    along = axis_or_whole(axis, len(facts.shape))
     many = int(np.prod(facts.shape)) if along is None else facts.shape[along]
     if not is_array(repeats) and not isinstance(repeats, LazyArray):
         if size is not None:

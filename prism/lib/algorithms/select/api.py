@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from prism.host import arguments, repeat
-from prism.host.axes import normal_axis
+from prism.host.axes import axis_or_whole
 from prism.host.lazies import LazyArray
 from prism.lib.algorithms.select import calls
 from prism.lib.algorithms.select.into import fitting, most_kept, put_exactly, put_first
@@ -251,8 +251,9 @@ def compress(
         raise ValueError("`count` and `size` are for a whole array, without `axis`")
     if out is not None and count:
         raise ValueError("`count` gives an array and a number, and `out` is for the array alone: pass one of them")
-    if axis is not None:
-        return _compress_along(condition, x, axis, out, stream)
+    along = None if axis is None else axis_or_whole(axis, len(arguments.facts_of(x, "x").shape))
+    if along is not None:
+        return _compress_along(condition, x, along, out, stream)
     x, condition = arguments.array_of(x), arguments.array_of(condition)
     if len(condition.shape) == 1:
         condition = fitting(condition, math.prod(x.shape), mode, stream)
@@ -261,11 +262,10 @@ def compress(
     return found if out is None else put_exactly(found, out, stream)
 
 
-def _compress_along(condition: Any, x: Any, axis: Any, out: Any, stream: Any) -> Any:
+def _compress_along(condition: Any, x: Any, along: int, out: Any, stream: Any) -> Any:
     from prism.lib.algorithms.take.api import take
 
     shape, marks = arguments.facts_of(x, "x").shape, arguments.facts_of(condition, "condition")
-    along = normal_axis(axis, len(shape))
     require_axes(marks, "condition", 1)
     condition = fitting(arguments.array_of(condition), shape[along], calls.mode_of(False, None, 0), stream)
     if condition.shape[0] > shape[along]:

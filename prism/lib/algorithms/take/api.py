@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from prism.host import arguments, repeat
-from prism.host.axes import normal_axis
+from prism.host.axes import axis_or_whole, normal_axis
 from prism.host.lazies import LazyArray
 from prism.lib.algorithms.take.compose import MODES, take_along, take_axis
 from prism.lib.algorithms.transform.calls import transform
@@ -67,7 +67,7 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
     if "indices" not in given:
         _number_of(indices)
     shape = arguments.facts_of(a, "a").shape
-    along = None if axis is None else normal_axis(axis, len(shape))
+    along = axis_or_whole(axis, len(shape))
     extent = int(np.prod(shape)) if along is None else shape[along]
     require_indices(indices, extent, mode, along)
 
