@@ -12,7 +12,7 @@ class Interval:
     """Which bytes a function is true of: `many` from `first` on, behind 255 from 0 on; or of all `others`.
 
     Bytes of a word are asked at once: each number stands in all four. `known`: 1 where it is so; 2 where it is true of those
-    below `many`, or of all `others`, once bits are turned as `flips` says: so it is of a comparison with a number.
+    below `many`, or of all `others`, once bits are word as `flips` says: so it is of a comparison with a number.
     """
 
     first: uint32  # without the upper bits
@@ -76,8 +76,8 @@ def flags_in_interval(held: uint32[HELD] @ thread[1], bytes: Interval @ thread[1
     tops: uint32[HELD]
     if bytes.known == 2:
         for w in range(HELD):
-            turned: uint32 = held[w] ^ bytes.flips
-            tops[w] = ~(turned | ((turned | 0x80808080) - bytes.many)) & 0x80808080
+            word: uint32 = held[w] ^ bytes.flips
+            tops[w] = ~(word | ((word | 0x80808080) - bytes.many)) & 0x80808080
     else:
         for w in range(HELD):
             moved: uint32 = ((held[w] | 0x80808080) - bytes.first) ^ (held[w] & 0x80808080 ^ bytes.tops)  # each, less the first

@@ -345,7 +345,7 @@ def permutation(n: int, seed: int = 0) -> Lazy:
     )
 
 
-def shuffled(x: Any, seed: int = 0) -> Lazy:
+def shuffle(x: Any, seed: int = 0) -> Lazy:
     """Return the elements of an array in another order, each once: `take(x, permutation(x.size, seed))`.
 
     Parameters
@@ -367,7 +367,7 @@ def shuffled(x: Any, seed: int = 0) -> Lazy:
 
     Examples
     --------
-    >>> int(prism.lib.sum(prism.lib.lazy.shuffled(np.array([3, 1, 4]))))
+    >>> int(prism.lib.sum(prism.lib.lazy.shuffle(np.array([3, 1, 4]))))
     8
     """
     source = _of(x)
@@ -460,7 +460,7 @@ __all__ = [
     "of",
     "put",
     "permutation",
-    "shuffled",
+    "shuffle",
     "take",
     "zip",
     "zip_out",

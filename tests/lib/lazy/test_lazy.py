@@ -196,15 +196,15 @@ def test_positions_in_another_order() -> None:
         lazy.permutation(-1)
 
 
-def test_shuffled() -> None:
+def test_shuffle() -> None:
     for shape in ((0,), (1,), (17, 5)):
         x = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
-        equal(lazy.shuffled(x, 3), x.ravel()[lib.evaluate(lazy.permutation(x.size, 3))])
+        equal(lazy.shuffle(x, 3), x.ravel()[lib.evaluate(lazy.permutation(x.size, 3))])
     whole = np.arange(1000)
-    assert sorted(lib.evaluate(lazy.shuffled(lazy.of(whole) * 2, 1)).tolist()) == list(range(0, 2000, 2))
-    assert (lib.evaluate(lazy.shuffled(whole)) != whole).sum() > 900
+    assert sorted(lib.evaluate(lazy.shuffle(lazy.of(whole) * 2, 1)).tolist()) == list(range(0, 2000, 2))
+    assert (lib.evaluate(lazy.shuffle(whole)) != whole).sum() > 900
     with pytest.raises(TypeError, match="`x`"):
-        lazy.shuffled("3 1 4")
+        lazy.shuffle("3 1 4")
 
 
 def test_another_order() -> None:
