@@ -52,7 +52,8 @@ Ratios are turned over, so that right is faster."""
 TABLES = {
     "sort": ("Sorts", "2^{}", "Random keys, where a name says no other data; pairs have values of 4 bytes."),
     "sort_rows": (
-        "Sorts of rows and segments of 2^24, by their length", "{}", "Beside torch, which sorts rows in place of segments.",
+        "Sorts of rows and segments of 2^24, by their length", "{}",
+        "CUB sorts segments alone; torch sorts rows in their place. Columns: of a matrix of (2^24, 4) bytes.",
     ),
     "sets": ("Sets", "2^{}", "Random numbers; few: below 2^20. `isin`: a table of 2^16."),
     "merge": ("Merges, and sorts by merging", "2^{}", "CuPy and torch have no merge: they sort both arrays."),
