@@ -124,7 +124,9 @@ def newest(machine: str, results: Path) -> dict[str, list[Any]]:
     files = [json.loads(path.read_text(encoding="utf-8")) for path in (results / machine).glob("*-*.json")]
     for each in sorted(files, key=lambda one: one["date"]):
         for name, (values, params, *rest) in each["results"].items():
-            if name in found and found[name][2:] == rest:  # of one version, by parameters: there may be more of them now
+            if (
+                name in found and found[name][2:] == rest
+            ):  # of one version, by parameters: there may be more of them now
                 before = dict(zip(itertools.product(*found[name][1]), found[name][0], strict=True))
                 chosen = itertools.product(*params)
                 values = [before.get(key) if new is None else new for new, key in zip(values, chosen, strict=True)]
