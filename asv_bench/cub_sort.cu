@@ -1,6 +1,7 @@
 // CUB's radix sorts of keys and of pairs, for asv_bench/sort.py. Built by measure.py.
 #include <cstdint>
 #include <cub/cub.cuh>
+#include <cuda_fp16.h>
 
 #define PEERS(NAME, T)                                                                                                          \
     extern "C" int cub_sort_##NAME(void* scratch, size_t* bytes, const void* x, void* y, int64_t n, cudaStream_t stream) {      \
@@ -17,3 +18,5 @@ PEERS(uint16, uint16_t)
 PEERS(uint32, uint32_t)
 PEERS(uint64, uint64_t)
 PEERS(float32, float)
+PEERS(float16, __half)
+PEERS(int64, int64_t)

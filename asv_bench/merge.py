@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from measure import compare, peer_if_built
+from measure import compare, peer, peer_if_built
 from rows import Rows
 from sort import cub_call
 
@@ -31,16 +31,19 @@ def main() -> None:
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", default="24,28,100000007")
+    parser.add_argument("--dtypes", default="uint32,uint64")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--tb", type=float, default=4.25)
     parser.add_argument("--only", default="")
+    parser.add_argument("--newest", help="the folder of another CUB's headers, or of it as it was built")
     rows = Rows("merge", parser)
     asked = parser.parse_args()
-    cub = peer_if_built("cub_orders")
+    cubs = {"cub": peer_if_built("cub_orders")} | ({"newest": peer("cub_orders", asked.newest)} if asked.newest else {})
+    cubs = {name: library for name, library in cubs.items() if library is not None}
     for size in map(int, asked.sizes.split(",")):
         n = size if size > 64 else 1 << size
-        for kind in ("uint32", "uint64"):
-            for name, calls, peers, moved in cases(cupy, torch, cub, n, kind):
+        for kind in asked.dtypes.split(","):
+            for name, calls, peers, moved in cases(cupy, torch, cubs, n, kind):
                 if asked.only in name:
                     found = compare(calls, peers, 2 if n > 1 << 24 else 8, asked.rounds)
                     times = {key: 1e6 * seconds for key, seconds in found.items()}
@@ -49,7 +52,9 @@ def main() -> None:
     rows.write(asked.json)
 
 
-def cases(cupy: Any, torch: Any, cub: Any, n: int, kind: str) -> list[tuple[str, dict[str, Any], dict[str, Any], int]]:
+def cases(
+    cupy: Any, torch: Any, cubs: dict[str, Any], n: int, kind: str
+) -> list[tuple[str, dict[str, Any], dict[str, Any], int]]:
     """Return calls by graphs and by themselves, and the bytes that they move at least."""
     random = cupy.random.default_rng(0)
     x = random.integers(0, 1 << 32, n, dtype=cupy.uint64).astype(kind)
@@ -61,18 +66,17 @@ def cases(cupy: Any, torch: Any, cub: Any, n: int, kind: str) -> list[tuple[str,
     keys, places = sort_by_key(x, values, less=unknown)
     assert bool((keys == wanted).all()) and bool((places == cupy.argsort(x)).all())
     both, moved = cupy.concatenate((a, b)), cupy.empty_like(values)
-    peers: dict[str, dict[str, Any]] = {"merge": {}, "merge_pairs": {}, "merge_sort": {}}
-    if cub is not None:
-        peers = {
-            name: {"cub": cub_call(cub, f"cub_{name}_{kind}", *([one] for one in arrays))}
-            for name, arrays in (
-                ("merge", (both, y)), ("merge_pairs", (both, y, values, moved)), ("merge_sort", (x, y)),
-            )
-        }  # fmt: skip
-        for name, calls in peers.items():
+    peers = {
+        name: {which: cub_call(cub, f"cub_{name}_{kind}", *([one] for one in arrays)) for which, cub in cubs.items()}
+        for name, arrays in (
+            ("merge", (both, y)), ("merge_pairs", (both, y, values, moved)), ("merge_sort", (x, y)),
+        )
+    }  # fmt: skip
+    for name, calls in peers.items():
+        for which, call in calls.items():
             y[...] = 0
-            calls["cub"](0)
-            assert bool((y == wanted).all()), name
+            call(0)
+            assert bool((y == wanted).all()), (name, which)
     del keys, places, wanted
     halves, size = (values[: n // 2], values[n // 2 :]), x.dtype.itemsize
     plain = torch.as_tensor(x.view(f"i{size}"), device="cuda")

@@ -15,7 +15,7 @@ import argparse
 import ctypes
 from typing import Any
 
-from measure import compare, peer_if_built
+from measure import compare, peer, peer_if_built
 from rows import Rows
 
 import prism
@@ -37,21 +37,44 @@ def main() -> None:
     parser.add_argument("--columns", default="4,16,24,64,256,700,1024,3000,4096,16384,100000")
     parser.add_argument("--dtypes", default="uint32,float32")
     parser.add_argument("--only", default="")
+    parser.add_argument("--newest", help="the folder of another CUB's headers, or of it as it was built")
     rows = Rows("sort_rows", parser)
     asked = parser.parse_args()
-    cub = peer_if_built("cub_orders")
+    cubs = {"cub": peer_if_built("cub_orders")} | ({"newest": peer("cub_orders", asked.newest)} if asked.newest else {})
+    cubs = {name: library for name, library in cubs.items() if library is not None}
     for dtype in asked.dtypes.split(","):
         for columns in map(int, asked.columns.split(",")):
             shape = ((1 << asked.log) // columns, columns)
-            for name, calls, peers, moved in cases(cupy, torch, cub, shape, dtype):
-                if asked.only in name:
+            for name, calls, peers, moved in cases(cupy, torch, cubs, shape, dtype):
+                if any(one in name for one in asked.only.split(",")):
                     found = {key: 1e6 * time for key, time in compare(calls, peers, 2 * SETS, asked.rounds).items()}
                     of = f" of {columns}" if columns & columns - 1 else ""
                     rows.add(f"{name} {dtype}{of}", columns.bit_length() - 1, found, moved / asked.tb / 1e6)
+    if any(one in "columns" for one in asked.only.split(",")):
+        calls, peers, moved = columns_of(cupy, torch, 1 << asked.log, 4)
+        found = {key: 1e6 * time for key, time in compare(calls, peers, 2 * SETS, asked.rounds).items()}
+        rows.add("columns uint8", asked.log, found, moved / asked.tb / 1e6)
     rows.write(asked.json)
 
 
-def cases(cupy: Any, torch: Any, cub: Any, shape: tuple[int, int], dtype: str) -> list[tuple[str, Any, Any, int]]:
+def columns_of(cupy: Any, torch: Any, n: int, many: int) -> tuple[Any, Any, int]:
+    """Return calls that sort the columns of a matrix of bytes, and the bytes that they move."""
+    random = cupy.random.default_rng(0)
+    xs = [random.integers(0, 256, (n, many), dtype=cupy.uint8) for _ in range(SETS)]
+    ys = [cupy.empty_like(x) for x in xs]
+    assert bool((prism.lib.sort(xs[0], axis=0, out=ys[0]) == cupy.sort(xs[0], axis=0)).all())
+    plain = torch.as_tensor(xs[0], device="cuda")
+    calls = {
+        "prism": lambda k: prism.lib.sort(xs[k % SETS], axis=0, out=ys[k % SETS]),
+        "copy": lambda k: cupy.copyto(ys[k % SETS], xs[k % SETS]),
+    }
+    peers = {"cupy": lambda k: cupy.sort(xs[k % SETS], axis=0), "torch": lambda _: torch.sort(plain, dim=0)}
+    return calls, peers, 2 * xs[0].nbytes
+
+
+def cases(
+    cupy: Any, torch: Any, cubs: dict[str, Any], shape: tuple[int, int], dtype: str
+) -> list[tuple[str, Any, Any, int]]:
     """Return calls by graphs and by themselves, and the bytes that they move; what they give is compared with torch's."""
     random = cupy.random.default_rng(0)
     xs = [random.integers(0, 1 << 32, shape, dtype=cupy.uint64).astype(cupy.uint32) for _ in range(SETS)]
@@ -89,14 +112,17 @@ def cases(cupy: Any, torch: Any, cub: Any, shape: tuple[int, int], dtype: str) -
     unequal = {"prism": lambda k: prism.lib.segmented_sort(flat[k % SETS], uneven, out=into[k % SETS])}
     pairs_of = {"prism": lambda k: prism.lib.segmented_sort_by_key(flat[k % SETS], flat[(k + 1) % SETS], offsets)}
     top = {"prism": lambda k: prism.lib.segmented_top_k(flat[k % SETS], offsets, first)}
-    beside = (
-        [{}, {}] if cub is None else [{"cub": cub_segments(cupy, cub, flat, into, one)} for one in (offsets, uneven)]
-    )
-    if cub is not None:
-        beside[0]["cub"](0)
-        assert bool((into[0] == got.ravel()).all())
+    beside = [
+        {name: cub_segments(cupy, cub, flat, into, one) for name, cub in cubs.items()} for one in (offsets, uneven)
+    ]
+    inside = slice(int(uneven[0]), int(uneven[-1]))  # what is in no segment stays with Prism, and is not written by CUB
+    for peers, ours in zip(beside, (got.ravel(), prism.lib.segmented_sort(flat[0], uneven)), strict=True):
+        for name, call in peers.items():
+            into[0][...] = 0
+            call(0)
+            assert bool((into[0][inside] == ours[inside]).all()), name
     return [
-        ("keys", keys, {"torch": lambda _: torch.sort(plain)}, 2 * n * size),
+        ("keys", keys, {"torch": lambda _: torch.sort(plain), "cupy": lambda k: cupy.sort(xs[k % SETS])}, 2 * n * size),
         ("argsort", order, {"torch": lambda _: torch.argsort(plain, stable=True)}, n * (size + 8)),
         ("segments", segments, {"torch": lambda _: torch.sort(plain), **beside[0]}, 2 * n * size),
         ("uneven", unequal, beside[1], 2 * n * size),

@@ -3,17 +3,20 @@
     PYTHONPATH=. python asv_bench/topk.py [--rounds 7] [--tb 4.6] [--only top_k] [--json FILE]
 
 Needs a GPU, CuPy and torch. Every result is compared with torch's or CuPy's, once; positions by what stands there. Prism's calls
-are plans in CUDA graphs, the others are calls. `floor`: what reading takes at so many TB/s.
+are plans in CUDA graphs, and so are CUB's, which has first elements from 3.5 on, in no order: of one array, and of rows of up to
+8192. The others are calls. `floor`: what reading takes at so many TB/s.
 """
 
 from __future__ import annotations
 
 import argparse
+import ctypes
 import statistics
 from collections.abc import Callable
 from typing import Any
 
 from benchmarks.tables import TOPS
+from measure import peer, peer_if_built
 from rows import Rows
 
 import prism
@@ -30,8 +33,10 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--tb", type=float, default=4.6)
     parser.add_argument("--only", default="")
+    parser.add_argument("--newest", help="the folder of another CUB's headers, or of it as it was built")
     table = Rows("topk", parser)
     asked = parser.parse_args()
+    cub = peer("cub_top", asked.newest) if asked.newest else peer_if_built("cub_top")
     for rows, n, k in TOPS:
         for kind in KINDS if n == 1 << 28 and k == 100 else KINDS[:1]:
             name = f"top_k {rows} x {n}, k {k}" + (f", {kind}" if kind != "normal" else "")
@@ -39,20 +44,26 @@ def main() -> None:
                 continue
             x = data(cupy, kind, rows, n)
             one = torch.as_tensor(x, device="cuda")
-            found = measure(cupy, rows_of(cupy, x, k), {"torch": lambda one=one, k=k: torch.topk(one, k)}, asked.rounds)
             check(cupy, torch, x, one, k)
+            copies = [x, *(x.copy() for _ in range(min(8, (120 << 20) // x.nbytes)))]
+            graphs = {
+                "prism": [lambda x=x, k=k: prism.lib.top_k(x, k) for x in copies],
+                **cub_calls(cupy, cub, copies, k),
+            }
+            found = measure(cupy, graphs, {"torch": lambda one=one, k=k: torch.topk(one, k)}, asked.rounds)
             table.add(name, (rows * n).bit_length() - 1, found, 4 * rows * n / asked.tb / 1e6)
-            del x, one
+            del x, one, copies, graphs
             cupy.get_default_memory_pool().free_all_blocks()
-    for name, rows, n, peer, mine in ranks(cupy):
+    for name, rows, n, other, mine in ranks(cupy):
         if asked.only not in name:
             continue
         x = data(cupy, "normal", rows, n)
         x = x[0] if rows == 1 else x
-        assert bool((mine(x) == peer(x)).all()), name
-        found = measure(cupy, [lambda x=x, mine=mine: mine(x)], {"cupy": lambda x=x, peer=peer: peer(x)}, asked.rounds)
+        assert bool((mine(x) == other(x)).all()), name
+        graphs = {"prism": [lambda x=x, mine=mine: mine(x)]}
+        found = measure(cupy, graphs, {"cupy": lambda x=x, other=other: other(x)}, asked.rounds)
         table.add(name, (rows * n).bit_length() - 1, found, 4 * rows * n / asked.tb / 1e6)
-        del x
+        del x, graphs
         cupy.get_default_memory_pool().free_all_blocks()
     table.write(asked.json)
 
@@ -85,10 +96,25 @@ def data(cupy: Any, kind: str, rows: int, n: int) -> Any:
     return x
 
 
-def rows_of(cupy: Any, x: Any, k: int) -> list[Callable[[], Any]]:
-    """Return calls that take arrays in turn, more of them than the L2 holds."""
-    copies = [x, *(x.copy() for _ in range(min(8, (120 << 20) // x.nbytes)))]
-    return [lambda one=one: prism.lib.top_k(one, k) for one in copies]
+def cub_calls(cupy: Any, library: Any, xs: list[Any], k: int) -> dict[str, list[Callable[[], Any]]]:
+    """Return CUB's calls on arrays, where it has them; what it gives is compared with what Prism gives, put in order."""
+    (rows, n), of_rows = xs[0].shape, len(xs[0]) > 1
+    function = getattr(library, "cub_top_rows_float32" if of_rows else "cub_top_float32", None)
+    if function is None or (of_rows and n > 8192):
+        return {}
+    many = [ctypes.c_int64(one) for one in ((rows, n, k) if of_rows else (n, k))]
+    y, places, size = cupy.empty((rows, k), cupy.float32), cupy.empty((rows, k), cupy.int32), ctypes.c_size_t(0)
+    assert function(None, ctypes.byref(size), *[None] * 3, *many, None) == 0
+    scratch = cupy.empty(size.value + 16, cupy.uint8)
+
+    def call(x: Any) -> None:
+        pointers = [ctypes.c_void_p(one.data.ptr) for one in (x, y, places)]
+        stream = ctypes.c_void_p(cupy.cuda.get_current_stream().ptr)
+        assert function(ctypes.c_void_p(scratch.data.ptr), ctypes.byref(size), *pointers, *many, stream) == 0
+
+    call(xs[0])
+    assert bool((cupy.sort(y, axis=-1)[:, ::-1] == prism.lib.top_k(xs[0], k)[0]).all()), "CUB"
+    return {"newest": [lambda x=x: call(x) for x in xs]}
 
 
 def check(cupy: Any, torch: Any, x: Any, one: Any, k: int) -> None:
@@ -105,25 +131,26 @@ def check(cupy: Any, torch: Any, x: Any, one: Any, k: int) -> None:
 
 
 def measure(
-    cupy: Any, mine: list[Callable[[], Any]], others: dict[str, Callable[[], Any]], rounds: int
+    cupy: Any, graphs: dict[str, list[Callable[[], Any]]], others: dict[str, Callable[[], Any]], rounds: int
 ) -> dict[str, float]:
-    """Return the median microseconds of a call, of `prism` in a graph, in rounds that alternate."""
+    """Return the median microseconds of a call, of those of `graphs` in graphs of calls in turn, in rounds that alternate."""
     cupy.cuda.Device().synchronize()  # the stream waits for no other, and arrays may still be made
     stream = cupy.cuda.Stream(non_blocking=True)
-    launches = max(len(mine), 4)
+    captured, kept, launches = {}, list[Any](), max(*(len(calls) for calls in graphs.values()), 4)
     with stream:
-        plans = [one() for one in mine]  # what is decided, compiled and allocated once
-        stream.synchronize()
-        stream.begin_capture()
-        kept = [mine[i % len(mine)]() for i in range(launches)]
-        graph = stream.end_capture()
-    times: dict[str, list[float]] = {"prism": [], **{name: [] for name in others}}
+        for name, calls in graphs.items():
+            kept += [call() for call in calls]  # what is decided, compiled and allocated once
+            stream.synchronize()
+            stream.begin_capture()
+            kept += [calls[i % len(calls)]() for i in range(launches)]
+            captured[name] = stream.end_capture()
+    times: dict[str, list[float]] = {name: [] for name in [*graphs, *others]}
     for number in range(rounds + 1):
         for name in list(times)[:: 1 if number % 2 else -1]:
             begin, end = cupy.cuda.Event(), cupy.cuda.Event()
-            if name == "prism":
+            if name in captured:
                 begin.record(stream)
-                graph.launch(stream)
+                captured[name].launch(stream)
                 end.record(stream)
             else:
                 begin.record()
@@ -132,9 +159,9 @@ def measure(
                 end.record()
             end.synchronize()
             if number:
-                each = launches if name == "prism" else 2
+                each = launches if name in captured else 2
                 times[name].append(cupy.cuda.get_elapsed_time(begin, end) / each * 1e3)
-    del kept, plans
+    del kept
     return {name: statistics.median(found) for name, found in times.items()}
 
 

@@ -483,13 +483,20 @@ def test_what_the_newest_run_left_out_is_of_the_one_before(tmp_path: Path, monke
     publish = importlib.import_module("publish.pictures")
     (tmp_path / "h200").mkdir()
     for date, name, results in (
-        (2, "a", {"one": [[0.5, None, 0.25], [["1", "2", "3"]]], "other": [[0.5], [["2"]]]}),
-        (1, "b", {"one": [[0.9, 0.8, None], [["1", "2", "3"]]], "other": [[0.9, 0.8], [["1", "2"]]], "old": [[0.7], [["1"]]]}),
+        (2, "a", {
+            "one": [[0.5, None, 0.25], [["1", "2", "3"]]], "other": [[0.5], [["2"]]],
+            "more": [[None, 0.3, None, None], [["1", "2"], ["7", "8"]]],
+        }),
+        (1, "b", {
+            "one": [[0.9, 0.8, None], [["1", "2", "3"]]], "other": [[0.9, 0.8], [["1", "2"]]], "old": [[0.7], [["1"]]],
+            "more": [[0.6, 0.4], [["2", "1"], ["7"]]],
+        }),
     ):  # fmt: skip
         (tmp_path / "h200" / f"{name}-existing.json").write_text(json.dumps({"date": date, "results": results}))
     assert publish.newest("h200", tmp_path) == {
         "one": [[0.5, 0.8, 0.25], [["1", "2", "3"]]],
-        "other": [[0.5], [["2"]]],  # of other parameters: nothing is taken
+        "other": [[0.5], [["2"]]],  # of a parameter that is none any more nothing is taken
+        "more": [[0.4, 0.3, 0.6, None], [["1", "2"], ["7", "8"]]],
         "old": [[0.7], [["1"]]],
     }
 

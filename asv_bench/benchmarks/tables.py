@@ -16,11 +16,13 @@ WAITING = ("cupy", "torch")
 DATA = ("uniform", "skewed", "equal", "sorted", "reversed", "few")
 TOPS = (
     (1, 1 << 28, 10), (1, 1 << 28, 100), (1, 1 << 28, 1000), (1, 1 << 24, 10), (1, 1 << 24, 1000), (1, 1 << 20, 100),
-    (1024, 1024, 10), (1024, 8192, 10), (1024, 8192, 1000), (1024, 1 << 17, 100), (64, 1 << 20, 100), (264, 1 << 20, 1000),
-    (1, 264_000, 1000), (1, 1 << 24, 100_000), (1, (1 << 26) + 17, 37), (1000, 5000, 37), (77, 300_001, 37),
+    (1024, 1024, 10), (1024, 8192, 10), (1024, 8192, 100), (1024, 8192, 1000), (1024, 1 << 17, 100), (64, 1 << 20, 100),
+    (264, 1 << 20, 1000), (1, 264_000, 1000), (1, 1 << 24, 100_000), (1, (1 << 26) + 17, 37), (1000, 5000, 37), (77, 300_001, 37),
 )  # fmt: skip
 """Rows, their length, and how many elements are taken."""
 SORTED = ("uint32", "float32", "uint64", "uint16", "uint8")
+NARROW = ("keys float16", "keys int64 narrow")
+"""Sorts of keys alone: of 16 bits with zeros of both signs, and of 8 bytes of which three differ."""
 
 
 def names_of(*parts: tuple[str, ...]) -> list[str]:
@@ -29,8 +31,11 @@ def names_of(*parts: tuple[str, ...]) -> list[str]:
 
 
 CALLS: dict[str, list[str]] = {
-    "sort": [*names_of(("keys", "pairs", "argsort"), SORTED), *(f"keys uint32 {kind}" for kind in DATA[1:])],
-    "sort_rows": names_of(("keys", "argsort", "segments"), ("uint32", "float32")),
+    "sort": [*names_of(("keys", "pairs", "argsort"), SORTED), *(f"keys uint32 {kind}" for kind in DATA[1:]), *NARROW],
+    "sort_rows": [
+        *names_of(("keys", "argsort", "segments", "uneven", "top 8"), ("uint32", "float32")), "columns uint8",
+    ],
+    "sets": [*names_of(("unique", "unique few", "unique inverse", "isin"), ("int32",)), "union1d int32"],
     "merge": names_of(("merge", "merge_by_key", "sort", "sort_pairs"), ("uint32", "uint64")),
     "topk": [
         *(f"top_k {rows} x {n}, k {k}" for rows, n, k in TOPS),
@@ -60,7 +65,8 @@ CALLS: dict[str, list[str]] = {
 }  # fmt: skip
 LOGS = {
     "sort": [16, 20, 24, 28],
-    "sort_rows": [2, 4, 6, 8, 10, 12, 14],
+    "sort_rows": [2, 4, 6, 8, 10, 12, 14, 24],
+    "sets": [20, 24, 28],
     "merge": [24, 28],
     "topk": list(range(18, 29)),
     "selection": [16, 20, 24, 28],
@@ -106,6 +112,7 @@ def classes(script: str) -> tuple[type, type]:
 
 Sort, SortTimes = classes("sort")
 SortRows, SortRowsTimes = classes("sort_rows")
+Sets, SetsTimes = classes("sets")
 Merge, MergeTimes = classes("merge")
 Topk, TopkTimes = classes("topk")
 Selection, SelectionTimes = classes("selection")

@@ -52,8 +52,10 @@ Ratios are turned over, so that right is faster."""
 TABLES = {
     "sort": ("Sorts", "2^{}", "Random keys, where a name says no other data; pairs have values of 4 bytes."),
     "sort_rows": (
-        "Sorts of rows and segments of 2^24, by their length", "{}", "Beside torch, which sorts rows in place of segments.",
+        "Sorts of rows and segments of 2^24, by their length", "{}",
+        "CUB sorts segments alone; torch sorts rows in their place. Columns: of a matrix of (2^24, 4) bytes.",
     ),
+    "sets": ("Sets", "2^{}", "Random numbers; few: below 2^20. `isin`: a table of 2^16."),
     "merge": ("Merges, and sorts by merging", "2^{}", "CuPy and torch have no merge: they sort both arrays."),
     "topk": (
         "First elements, medians and partitions, by all elements", "2^{}", "Rows by their length, and how many are taken.",
@@ -114,13 +116,20 @@ def benchmark_of(script: str) -> str:
 
 
 def newest(machine: str, results: Path) -> dict[str, list[Any]]:
-    """Return each benchmark's figures, of the newest commit that has it; what that left out is of the newest that has it."""
+    """Return each benchmark's figures, of the newest commit that has it; what that left out is of the newest that has it.
+
+    A figure of another version of its benchmark is none.
+    """
     found: dict[str, list[Any]] = {}
     files = [json.loads(path.read_text(encoding="utf-8")) for path in (results / machine).glob("*-*.json")]
     for each in sorted(files, key=lambda one: one["date"]):
         for name, (values, params, *rest) in each["results"].items():
-            if name in found and found[name][1] == params:
-                values = [old if new is None else new for new, old in zip(values, found[name][0], strict=True)]
+            if (
+                name in found and found[name][2:] == rest
+            ):  # of one version, by parameters: there may be more of them now
+                before = dict(zip(itertools.product(*found[name][1]), found[name][0], strict=True))
+                chosen = itertools.product(*params)
+                values = [before.get(key) if new is None else new for new, key in zip(values, chosen, strict=True)]
             found[name] = [values, params, *rest]
     return found
 

@@ -1,4 +1,4 @@
-"""Sorted runs merged two at a time, tile by tile; and where each tile of a merge of four begins in them.
+"""Sorted runs merged two at a time, tile by tile.
 
 A tile is not longer than a block's registers; the tiles of a group of runs begin where the group does.
 """
@@ -9,34 +9,8 @@ from prism.lang import (
 )
 from prism.kernels.merge.cuts import pair_of
 from prism.kernels.merge.spots import put_row, put_striped, store_first
-from prism.kernels.merge.rows import cut_four
 from prism.lib.block.sort import load_runs, merge_within
 from prism.lib.thread import operators
-
-
-@prism("global")
-@template(T=dtype, LESS=function, TILE=constexpr(int), THREADS=constexpr(int))
-@requires(grid[1], thread[THREADS])
-@attr("__launch_bounds__(THREADS)")
-def cut_four_runs(
-    x: ptr(const(T)) @ grid[1], cuts: ptr(int64) @ grid[1], width: int64 @ grid[1], n: int64 @ grid[1], tiles: int64 @ grid[1],
-):
-    """Put into `cuts[r * tiles + t]` how many elements of run `r` of its four, the last one aside, stand before tile `t`.
-
-    Perspective: grid, a thread for each of the `tiles`.
-    Shapes:      as of `merge_keys`, with four `WAYS`.
-    Test:        tests/kernels/test_merge.py
-    """
-    me: int64 @ thread[1] = id()
-    with partition(cuts, thread[1], offset=lambda r: me + r * tiles, races="none") as mine, group(thread[1]):
-        if me < tiles:
-            share: int64 = (4 * width + (TILE - 1)) / TILE
-            begin: int64 = me / share * (4 * width)
-            diagonal: int64 = min(me % share * TILE, n - begin)
-            lows: int64[4]
-            cut_four(x, begin, width, min(n - begin, 4 * width), diagonal, lows, LESS=LESS)
-            for r in range(3):
-                mine[r] = lows[r]
 
 
 @prism("global")
@@ -106,7 +80,6 @@ def merge_tiles(
 
 
 EXAMPLES = {
-    "cut_four_runs": {"T": "float32", "LESS": operators.less, "TILE": 4080, "THREADS": 256},
     "merge_tiles": {
         "T": "float32", "V": "int32", "LESS": operators.less, "VALUES": False, "ITEMS": 15, "THREADS": 256, "BLOCKS": 4,
     },

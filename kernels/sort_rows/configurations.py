@@ -54,6 +54,7 @@ LONG = {4: Block(256, 32, 2), 8: Block(256, 16, 2), 16: Block(256, 8, 2), 24: Bl
 """By the bytes of what is sorted: tiles of rows that a block does not hold, a row of `items` shorter than the block."""
 HOST_LONG = Block(64, 8, 1)
 THREADS = 256  # of a block whose lanes sort rows
+LISTING = 4  # segments of a thread that lists them, at once
 HOST_THREADS = 64  # on the reference machine
 
 
@@ -85,5 +86,6 @@ def most_of(size: int, arch: str = "") -> int:
 
 
 __all__ = [
-    "BLOCKS", "HOST_LONG", "HOST_THREADS", "LANES", "LONG", "ROOM", "THREADS", "Block", "Lanes", "long_way", "most_of", "way_of",
+    "BLOCKS", "HOST_LONG", "HOST_THREADS", "LANES", "LISTING", "LONG", "ROOM", "THREADS", "Block", "Lanes", "long_way", "most_of",
+    "way_of",
 ]  # fmt: skip

@@ -1,6 +1,6 @@
 """Merges and sorts of tiles on the reference machine, with all its checks; each barrier is needed. Kernels: kernels/merge.
 
-Tests of kernels/merge: fours, keys, rows, runs, tiles.
+Tests of kernels/merge: cuts, fours, keys, rows, runs, tiles.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ import pytest
 import prism
 from prism.interpret import SCHEDULES, RaceError, run
 from prism.kernels import merge as kernels
+from prism.lang import int32, requires, thread
+from prism.lang import prism as mark
 from prism.lib.thread import operators
 from tests.lib.block.test_sort import tens
 from tests.mutation import without_barriers
@@ -31,16 +33,16 @@ def tiles_of(n: int, width: int, tile: int = TILE) -> int:
 
 def cuts_of(a: Any, b: Any, width: int, middle: int, n: int, tile: int, less: Any, options: Any) -> Any:
     """Find where each tile begins: all at once, and some first, which is the same."""
-    template, found = {"T": a.dtype, "LESS": less, "THREADS": 32}, []
-    for each in (tile, tile * kernels.GROUP):
+
+    def cut(each: int, within: bool, known: Any) -> Any:
         many = tiles_of(n, width, each)
-        found.append(np.zeros(many, np.int64))
-        given = (a, b, found[-1], width, n, middle, many)
-        kernels.cut_runs[-(-many // 32), 32](*given, template={**template, "TILE": each}, **options)
-    cuts, known = found
-    given = (a, b, known, again := np.zeros_like(cuts), width, n, middle, cuts.size)
-    kernels.cut_within[-(-cuts.size // 32), 32](*given, template={**template, "TILE": tile}, **options)
-    assert np.array_equal(again, cuts)
+        given = (a, b, known, found := np.zeros(many, np.int64), width, n, middle, many)
+        template = {"T": a.dtype, "LESS": less, "TILE": each, "WITHIN": within, "THREADS": 32}
+        kernels.cut_runs[-(-many // 32), 32](*given, template=template, **options)
+        return found
+
+    cuts, some = (cut(each, False, np.zeros(1, np.int64)) for each in (tile, tile * kernels.GROUP))
+    assert np.array_equal(cut(tile, True, some), cuts)
     return cuts
 
 
@@ -215,7 +217,7 @@ def merged_fours(
         {"check": True, **options},
     )
     template = {"T": x.dtype, "LESS": less, "TILE": tile, "THREADS": 32}
-    kernels.cut_four_runs[-(-tiles // 32), 32](x, cuts, width, n, tiles, template=template, **options)
+    kernels.cut_four_runs[-(-tiles * kernels.LANES // 32), 32](x, cuts, width, n, tiles, template=template, **options)
     given = (x, y, np.arange(n, dtype=np.int32), z, cuts, width, n, tiles, x.dtype.type(0))
     run(program or prism.check(kernels.merge_fours, of_fours(x.dtype, less, values)), tiles, THREADS, given, **options)
     return y, z
@@ -233,6 +235,57 @@ def runs_of(n: int, width: int, high: int) -> Any:
     for k in range(0, n, width):
         x[k : k + width] = x[k : k + width][np.argsort(x[k : k + width] // 10, kind="stable")]
     return x
+
+
+def cuts_of_four(x: Any, width: int, tile: int, less: Any, **options: Any) -> tuple[Any, Any, Any]:
+    """Return where each tile begins in its first three runs; where its four runs begin, and the tile in their merge."""
+    share, n = -(-4 * width // tile), x.size
+    tiles = sum(-(-min(4 * width, n - begin) // tile) for begin in range(0, n, 4 * width))
+    cuts = np.full(3 * tiles, -1)
+    template = {"T": x.dtype, "LESS": less, "TILE": tile, "THREADS": 32}
+    kernels.cut_four_runs[-(-tiles * kernels.LANES // 32), 32](
+        x, cuts, width, n, tiles, template=template, check=True, **options
+    )
+    number = np.arange(tiles)
+    return cuts.reshape(3, tiles).T, number // share * 4 * width, number % share * tile
+
+
+@pytest.mark.parametrize("kind", ["random", "few", "equal", "sorted", "reversed"])
+@pytest.mark.parametrize(
+    ("n", "width", "tile"), [(1, 1, 3), (150, 17, 16), (700, 300, 60), (4000, 1000, 93), (2001, 500, 60)]
+)
+def test_where_tiles_of_four_runs_begin(n: int, width: int, tile: int, kind: str) -> None:
+    """As a stable sort has it, of runs of which the last may be shorter, or not there."""
+    x = np.random.default_rng(n).integers(0, 4 if kind == "few" else 1 << 32, n, dtype=np.uint32)
+    x = {"equal": np.zeros_like(x), "sorted": np.sort(x), "reversed": np.sort(x)[::-1]}.get(kind, x).copy()
+    for begin in range(0, n, width):
+        x[begin : begin + width].sort()
+    for found, begin, diagonal in zip(*cuts_of_four(x, width, tile, operators.less), strict=True):
+        first = np.argsort(x[begin : begin + 4 * width], kind="stable")[:diagonal] // width
+        assert found.tolist() == np.bincount(first, minlength=4)[:3].tolist()
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_cuts_of_four_runs_in_every_schedule(schedule: str) -> None:
+    x = np.sort(np.random.default_rng(0).integers(0, 90, (4, 100)), axis=1).ravel()
+    found, _, diagonals = cuts_of_four(x, 100, 30, operators.less, schedule=schedule, seed=1)
+    for one, diagonal in zip(found, diagonals, strict=True):
+        assert np.bincount(np.argsort(x, kind="stable")[:diagonal] // 100, minlength=4)[:3].tolist() == one.tolist()
+
+
+@pytest.mark.parametrize("always", [True, False])
+def test_cuts_of_four_runs_by_no_order(always: bool) -> None:
+    """The search ends, and says of no run more than it has."""
+
+    @mark("device")
+    @requires(thread[1])
+    def less(a: int32 @ thread[1], b: int32 @ thread[1]) -> bool @ thread[1]:
+        return always
+
+    x = np.random.default_rng(0).integers(0, 1000, 350).astype(np.int32)  # not sorted either
+    found, _, diagonals = cuts_of_four(x, 100, 30, less)
+    rest = diagonals - found.sum(axis=1)
+    assert (found >= 0).all() and (found <= 100).all() and (rest >= 0).all() and (rest <= 50).all()
 
 
 @pytest.mark.parametrize("width", [50, TILE // 2, TILE, TILE + 1, 350])

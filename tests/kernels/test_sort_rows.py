@@ -280,6 +280,45 @@ def test_each_inferred_barrier_is_needed(way: Any) -> None:
                 assert np.array_equal(y.reshape(rows, -1), np.sort(x.reshape(rows, -1)))
 
 
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_three_lists_in_every_schedule(schedule: str) -> None:
+    """In one launch, in places for 4, 8 and 32 elements; what is in no list stays as it is."""
+    random = np.random.default_rng(0)
+    lengths = random.permutation([*range(33), *range(33)])
+    offsets = np.concatenate(([0], np.cumsum(lengths)))
+    x = np.floor(random.standard_normal(int(offsets[-1])) * 2).astype(np.float32)
+    x[random.integers(0, x.size, 99)] = -0.0
+    lists, wanted = np.zeros((3, lengths.size), np.int32), np.zeros_like(x)
+    listed = [np.flatnonzero((lengths > least) & (lengths <= most)) for least, most in ((0, 4), (4, 8), (8, 32))]
+    for row, names in zip(lists, listed, strict=True):
+        row[: names.size] = random.permutation(names)
+        for name in names:
+            part = slice(offsets[name], offsets[name + 1])
+            wanted[part] = x[part][np.argsort(x[part], kind="stable")]
+    template = {
+        **elements_of("float32", ALONE), "V": "float32", "I": "int64", "O": "int64", "DESCENDING": False, "KEYS": BACK,
+        "PLACES": False, "VALUES": False, "MIXED": True, "SIZE": 1, "ITEMS": 4, "SECOND_SIZE": 2, "SECOND_ITEMS": 4,
+        "THIRD_SIZE": 4, "THIRD_ITEMS": 8, "WIDTH": 1, "THREADS": THREADS,
+    }  # fmt: skip
+    one, none, y = np.zeros(1, np.float32), np.zeros(1, np.int64), np.zeros_like(x)
+    many = np.array([names.size for names in listed], np.int32)
+    given = (
+        x,
+        one,
+        y,
+        none,
+        one.copy(),
+        offsets[:-1].copy(),
+        offsets[1:].copy(),
+        lists.ravel(),
+        many,
+        lengths.size,
+        x.size,
+    )
+    kernels.sort_listed_by_lanes[2, THREADS](*given, template=template, check=True, schedule=schedule, seed=1)
+    assert y.tobytes() == wanted.tobytes()
+
+
 def test_longer_rows_take_more() -> None:
     """Each length has the least that holds it, and a longer one none that holds less."""
     for size in (4, 8, 16):

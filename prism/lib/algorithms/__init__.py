@@ -87,6 +87,7 @@ MANIFEST = (
             "setxor1d",
         ),
         "library.md#sets",
+        ("sets",),
     ),
     Algorithm("merge", ("merge", "merge_by_key"), "library.md#merges", ("merge",)),
     Algorithm(

@@ -115,10 +115,11 @@ def _tiles(n: int, group: int, tile: int) -> int:
     return groups * -(-group // tile) + -(-rest // tile)
 
 
-def _cut(kernel: Kernel, kind: Kind, tile: int, arguments: dict[str, Any]) -> Step:
+def _cut(kernel: Kernel, kind: Kind, tile: int, arguments: dict[str, Any], **more: Any) -> Step:
     """Return the launch that looks for where tiles begin in their runs."""
-    template = {"T": kind.keys, "LESS": kind.less, "TILE": tile, "THREADS": kernels.THREADS}
-    return Step(instance_of(kernel, template), -(-arguments["tiles"] // kernels.THREADS), kernels.THREADS, arguments)
+    template = {"T": kind.keys, "LESS": kind.less, "TILE": tile, "THREADS": kernels.THREADS, **more}
+    threads = arguments["tiles"] * (kernels.LANES if kernel is kernels.cut_four_runs else 1)
+    return Step(instance_of(kernel, template), -(-threads // kernels.THREADS), kernels.THREADS, arguments)
 
 
 def _cut_two(kind: Kind, c: kernels.Configuration, arguments: dict[str, Any]) -> tuple[Step, ...]:
@@ -126,11 +127,12 @@ def _cut_two(kind: Kind, c: kernels.Configuration, arguments: dict[str, Any]) ->
     n, tile = arguments["n"], c.tile()
     group = 2 * arguments["width"] or n
     tiles, some = _tiles(n, group, tile), _tiles(n, group, tile * kernels.GROUP)
+    whole = {**arguments, "known": nothing("int64")}
     if tiles < _MANY:
-        return (_cut(kernels.cut_runs, kind, tile, {**arguments, "tiles": tiles}),)
+        return (_cut(kernels.cut_runs, kind, tile, {**whole, "tiles": tiles}, WITHIN=False),)
     known = replace(arguments["cuts"], offset=arguments["cuts"].offset + 8 * tiles, count=some)
-    first = _cut(kernels.cut_runs, kind, tile * kernels.GROUP, {**arguments, "cuts": known, "tiles": some})
-    return first, _cut(kernels.cut_within, kind, tile, {**arguments, "known": known, "tiles": tiles})
+    first = _cut(kernels.cut_runs, kind, tile * kernels.GROUP, {**whole, "cuts": known, "tiles": some}, WITHIN=False)
+    return first, _cut(kernels.cut_runs, kind, tile, {**arguments, "known": known, "tiles": tiles}, WITHIN=True)
 
 
 def _two(

@@ -24,6 +24,7 @@ _PLACED = {1: "uint32", 2: "uint32", 4: "uint64", 8: _WIDE, 16: _HUGE}
 _VECTOR = 16  # bytes
 _MOST_BLOCKS = 1 << 30
 _HOST_BLOCKS = 2
+_SHORT = 32  # elements of segments that are sorted with those that are not much longer
 _WAVES = 4  # of blocks that share segments out: as those of `segmented_reduce`
 _LISTED = (1 << 31) - 1  # rows that a list has room for
 LONGEST = (1 << 31) - (1 << 13)
@@ -216,9 +217,9 @@ def segment_steps(
     kind: Kind, n: int, many: int, offsets: str, machine: Machine, names: Names, scratch: Scratch, *, aligned: bool = False,
     held: int = 0,
 ) -> tuple[list[Step | Clear], dict[str, Any]]:  # fmt: skip
-    """Return the launches that sort segments that a block holds, and the arguments of one for the longer ones, in list 4.
+    """Return the launches that sort segments that a block holds, and the arguments of one for the longer ones, in list 5.
 
-    `held`: only segments that a warp sorts are, and the others are listed: in list 2 those of up to so many elements.
+    `held`: only segments that a warp sorts are, and the others are listed: in list 3 those of up to so many elements.
 
     Raises:
         ValueError: there are more segments than a list has room for.
@@ -227,47 +228,80 @@ def segment_steps(
         raise ValueError(f"`offsets` has {many + 1} elements: there may be {_LISTED} segments at most")
     bounds = {"starts": Buffer("offsets"), "ends": Buffer("offsets", size_of(offsets) if many else 0)}
     many = max(many, 1)  # of none, an empty one where it would begin
-    spans = _classes(kind, kind.most(machine))
-    longest = spans[-1]
-    if held:
-        longest = kernels.LANES[size_of(kind.sorted_as)][-1].span
-        spans = (spans[0], longest, held, held)
+    longest = kernels.LANES[size_of(kind.sorted_as)][-1].span if held else kind.most(machine)
     mean = -(-n // many)
     least, most = 1, 0  # no segment is sorted where it lies
     if mean <= longest or not held:
         way = kernels.way_of(min(mean, longest), size_of(kind.sorted_as))
         assert way is not None
         most = min(way.span, longest)
-        least = 1 if most <= spans[0] else most // 4 + 1
+        least = 1 if most <= _SHORT else most // 4 + 1
+    lanes = kernels.LANES[size_of(kind.sorted_as)][-1].span
+    spans = (
+        *_classes(most, lanes, held=bool(held)),
+        *((held, held) if held else _classes_of_blocks(kind, most, longest)),
+    )
     lists, number = scratch.take("int32", kernels.CLASSES * many), scratch.take("int32", 8)
     arguments = _arguments(kind, names, many, 0, n) | bounds
     steps: list[Step | Clear] = [Clear(number)]
     template = {
         "T": kind.read, "V": kind.values or "uint8", "I": kind.places or "int32", "O": offsets, "KEYS": kind.elements,
-        "PLACES": bool(kind.places), "VALUES": bool(kind.values), "THREADS": kernels.THREADS,
+        "PLACES": bool(kind.places), "VALUES": bool(kind.values),
+        "EACH": kernels.LISTING, "THREADS": kernels.THREADS,
     }  # fmt: skip
     binning = instance_of(kernels.bin_segments, template)
     blocks = _HOST_BLOCKS if machine.host else machine.wave(binning, kernels.THREADS)
     given = {name: arguments[name] for name in ("x", "values", "y", "positions", "moved", "starts", "ends", "n")}
     control = scratch.take("uint64", 2)  # of the kernel of longer segments
     given |= {"lists": lists, "many": number, "control": control, "segments": many, "least": least, "most": most}
-    given |= dict(zip(("first", "second", "third", "fourth"), spans, strict=True))
+    given |= dict(zip(("first", "second", "third", "fourth", "fifth"), spans, strict=True))
     steps.append(Step(binning, min(-(-max(n, many) // kernels.THREADS), blocks), kernels.THREADS, given))
     how = {"mode": SEGMENTS, "offsets": offsets}
     if most:
         steps.append(_step(kind, many, most, machine, arguments | {"least": least, "most": most}, aligned, **how))
     listed = {"listed": lists, "listed_many": number}
-    for k, span in enumerate(spans):
-        if (k and spans[k - 1] >= n) or span > longest:
-            break  # no segment is as long
-        own = {**listed, "first_listed": k * many, "number": k, "most": span}
-        steps.append(_step(kind, many, span, machine, arguments | own, aligned, listed=True, **how))
-    return steps, {**arguments, **listed, "control": control, "first_listed": 4 * many, "number": 4}
+    steps.append(_listed_step(kind, many, spans, offsets, machine, {**arguments, **listed}))
+    for k, span in enumerate(spans[3:], 3):
+        if spans[k - 1] < min(n, span) and span <= longest:  # else no segment is in that list
+            own = {**listed, "first_listed": k * many, "number": k, "most": span}
+            steps.append(_step(kind, many, span, machine, arguments | own, aligned, listed=True, **how))
+    return steps, {**arguments, **listed, "control": control, "first_listed": 5 * many, "number": 5}
 
 
-def _classes(kind: Kind, most: int) -> tuple[int, ...]:
-    """Return how long the segments of each list are at most."""
-    return 32, 256, min(kernels.BLOCKS[size_of(kind.sorted_as)][1].span, most), most
+def _classes(most: int, longest: int, *, held: bool) -> tuple[int, int, int]:
+    """Return how long segments that lanes sort, up to `longest`, are in each list; those of about `most` are in none."""
+    if not most or most > longest:
+        return longest // 8, longest // 2, longest
+    if most > _SHORT:
+        return most // 4, min(2 * most, longest), longest
+    return 2 * most, 4 * most, longest if held else min(max(16 * most, 256), longest)
+
+
+def _classes_of_blocks(kind: Kind, most: int, longest: int) -> tuple[int, int]:
+    """Return the same of segments that blocks sort."""
+    ways = kernels.BLOCKS[size_of(kind.sorted_as)]
+    return min(ways[1].span if most <= ways[1].span else most // 4, longest), longest
+
+
+def _listed_step(
+    kind: Kind, many: int, spans: tuple[int, ...], offsets: str, machine: Machine, arguments: Mapping[str, Any]
+) -> Step:
+    """Return the launch that sorts the segments of the first three lists."""
+    ways = [kernels.way_of(span, size_of(kind.sorted_as)) for span in spans[:3]]
+    first = ways[0]
+    assert isinstance(first, Lanes)
+    template = kind.template(first, mode=SEGMENTS, offsets=offsets, listed=True, host=machine.host)
+    for name, way in zip(("SECOND", "THIRD"), ways[1:], strict=True):
+        assert isinstance(way, Lanes)
+        template |= {f"{name}_SIZE": way.size, f"{name}_ITEMS": way.items}
+    found = instance_of(
+        kernels.sort_listed_by_lanes,
+        {name: value for name, value in template.items() if name not in ("MODE", "LISTED")},
+    )
+    names = ("x", "values", "y", "positions", "moved", "starts", "ends", "listed", "listed_many", "rows", "n")
+    threads = template["THREADS"]
+    blocks = _HOST_BLOCKS if machine.host else machine.wave(found, threads)
+    return Step(found, max(1, min(many, blocks)), threads, {name: arguments[name] for name in names})
 
 
 def _arguments(kind: Kind, names: Names, many: int, columns: int, n: int) -> dict[str, Any]:

@@ -151,7 +151,7 @@ def top_segments(
             }  # fmt: skip
             own = {name: given[name] for name in ("x", "starts", "ends", "listed", "listed_many", "n")}
             own |= {"y": Buffer(OUT), "positions": Buffer(INDICES), "k": k}
-            for number, holds, least in ((2, room, longest), (4, 1, room)):
+            for number, holds, least in ((3, room, longest), (5, 1, room)):
                 if n > least:
                     found = instance_of(kernels.top_segments, {**template, "ROOM": holds})
                     blocks = 2 if machine.host else min(many, machine.wave(found, threads))

@@ -80,6 +80,23 @@ def test_lengths_about_the_ends_of_classes(kind: str) -> None:
     agree(hard(kind, int(offsets[-1])), offsets)
 
 
+@pytest.mark.parametrize(("most", "kind"), [(16, "int32"), (64, "float32"), (2048, "uint32"), (16, "float64")])
+def test_segments_of_every_list(most: int, kind: str) -> None:
+    """Of about the mean length, and about the ends of all lists that go by it."""
+    size = 8 if kind == "float64" else 4
+    lanes = plans._classes(most, kernels.LANES[size][-1].span, held=False)
+    blocks = plans._classes_of_blocks(Kind(kind), most, kernels.most_of(size))
+    ends = {end + more for end in (*lanes, blocks[0], most // 4, most) for more in (-1, 0, 1) if end + more > 0}
+    lengths = np.array([*ends, *[most] * (20 if most > 64 else 3)])
+    many = max(
+        -(-int(lengths.sum()) // (most - most // 8)), len(lengths)
+    )  # empty ones, so that this is the mean length
+    lengths = np.random.default_rng(1).permutation(np.pad(lengths, (0, many - len(lengths))))
+    n = int(lengths.sum())
+    assert kernels.way_of(-(-n // many), size) == kernels.way_of(most, size)
+    agree(hard(kind, n), np.concatenate(([0], np.cumsum(lengths))))
+
+
 @pytest.mark.parametrize("kind", rarely(["complex64", "complex128"], but=["complex128"]))
 def test_segments_that_no_block_holds(kind: str) -> None:
     most = Kind(kind).most(HOST)
