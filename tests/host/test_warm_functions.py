@@ -30,6 +30,8 @@ NATURALS, WORDS = array(1000, "uint16"), array(1000, "uint64")
 LIMIT = 0.5
 CALLS: dict[str, Callable[[], Any]] = {
     "searchsorted": lambda: lib.searchsorted(TABLE, X, out=array(1000, "int64")),
+    "digitize": lambda: lib.digitize(X, TABLE),
+    "digitize into an array": lambda: lib.digitize(X, TABLE, out=array(1000, "int64")),
     "diff": lambda: lib.diff(X, out=array(999)),
     "cumulative_sum behind 0": lambda: lib.cumulative_sum(WHOLE, include_initial=True),
     "cumulative_sum behind 0, of rows": lambda: lib.cumulative_sum(
