@@ -32,8 +32,8 @@ def count(
     """
     if capturing(stream):
         raise RuntimeError(
-            "this call waits for a number of the GPU's, which it can't while a CUDA graph is captured: pass what makes that "
-            "known, as count=True, size= or length="
+            "this call waits for a number of the GPU's, which it can't while a CUDA graph is captured: pass count=True, size= or "
+            "length=, where the function takes one of these"
         )
     words = _take(ordinal)
     words[0] = words[1] = _MISSING
