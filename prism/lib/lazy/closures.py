@@ -38,7 +38,6 @@ _MODULE = ("__builtins__", "__loader__", "__name__", "__spec__")  # what the tex
 _constant: dict[Hashable, Written] = {}
 _opened: dict[Hashable, _Opened] = {}
 _seen: dict[int, _Seen] = {}  # by their code's identity: it is kept
-_alone: dict[int, tuple[CodeType, Any]] = {}  # lambdas that name nothing, in the same way
 # Of lambdas, whatever their numbers are, the names of those that stay constants.
 _fixed: dict[Hashable, frozenset[str]] = {}
 
@@ -52,18 +51,11 @@ class Applied:
         self._python = function
         self._opened: _Opened | None = None
         self._values: tuple[Any, ...] = ()
-        code = function.__code__ if is_lambda(function) else None
-        alone = None if code is None else _alone.get(id(code))
-        if alone is not None and alone[0] is code:
-            self.what: Any = alone[1]
-        elif code is not None and (found := _open(function)) is not None:
+        if is_lambda(function) and (found := _open(function)) is not None:
             self._opened, self._values = found
-            self.what = None
+            self.what: Any = None
         else:
             self.what = callable_of(function)
-            if code is not None and not (code.co_names or code.co_freevars):
-                _make_room(_alone)
-                _alone[id(code)] = code, self.what
 
     @property
     def key(self) -> Hashable:

@@ -23,7 +23,6 @@ from prism.runtime.arrays import CODED, ArrayInfo
 
 OF_16_BITS = ("float16", "bfloat16")
 DTYPES = (*OF_16_BITS, *eight_bits.DTYPES)
-_MORE = ("sinks", "q_scale", "k_scale", "v_scale", "offsets", "key_offsets")
 
 
 def attention(
@@ -137,10 +136,9 @@ def attention(
         return copy_to(
             "attention", attention(q, k, v, **how, layout=layout, lse=True, stream=stream), tuple(out), stream
         )
-    given = {"q": q, "k": k, "v": v}
-    for name, array in zip(_MORE, (sinks, q_scale, k_scale, v_scale, offsets, key_offsets), strict=True):
-        if array is not None:
-            given[name] = array
+    more = {"sinks": sinks, "q_scale": q_scale, "k_scale": k_scale, "v_scale": v_scale}
+    more |= {"offsets": offsets, "key_offsets": key_offsets}
+    given = {"q": q, "k": k, "v": v} | {name: array for name, array in more.items() if array is not None}
     bounds = tuple(window) if isinstance(window, tuple | list) else (window, window)
     asked = ("attention", tuple(given), causal, bounds, scale or repr(scale), softcap, score, layout, lse, out_dtype)
     if (known := repeat.run_many(asked, (*given.values(), out), stream)) is not None:

@@ -154,8 +154,9 @@ def _decode(
     name: str, arrays: dict[str, Any], causal: bool, scale: float | None, layout: str, lse: bool, out: Any, stream: Any
 ) -> Any:
     """Call a function of these arrays, of which some may be None."""
-    if type(causal) is not bool or type(lse) is not bool:
-        require_flags(causal=causal, lse=lse)
+    require_flags(causal=causal, lse=lse)
+    given = {key: array for key, array in arrays.items() if array is not None or key not in ("lengths", "page_table")}
+    how: dict[str, Any] = {"causal": causal, "scale": scale, "layout": layout, "lse": lse}
     if lse and out is not None:
         if not (isinstance(out, tuple | list) and len(out) == 2 and all(one is not None for one in out)):
             raise TypeError(
@@ -163,14 +164,9 @@ def _decode(
             )
         found = _decode(name, arrays, causal, scale, layout, lse, None, stream)
         return copy_to(name, found, tuple(out), stream)
-    given = dict(arrays)
-    for key in ("lengths", "page_table"):
-        if given[key] is None:
-            del given[key]
-    asked = (name, tuple(given), causal, scale, layout, lse)
+    asked = (name, tuple(given), *how.values())
     if (known := repeat.run_many(asked, (*given.values(), out), stream)) is not None:
         return known
-    how: dict[str, Any] = {"causal": causal, "scale": scale, "layout": layout, "lse": lse}
     return call(name, asked, given, functools.partial(decide_decoding, **how), out, stream)
 
 

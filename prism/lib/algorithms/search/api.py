@@ -179,7 +179,7 @@ def find(x: Any, condition: Any, *, out: Any = None, stream: Any = None) -> Any:
         raise ValueError(f"`condition` must have shape {shape}, as `x`, not {tuple(condition.shape)}")
     function = calls.function_of(x, condition)  # then `x` itself is read, and a call like this one is known
     given = condition if function is None else x
-    asked = ("find", function if applied is None or function is None else applied.key)
+    asked = ("find", function)
     if stream is None and (known := repeat.run(asked, given, out)) is not None:
         return known
 
@@ -201,9 +201,9 @@ def find(x: Any, condition: Any, *, out: Any = None, stream: Any = None) -> Any:
 
 
 def _repeat_find(x: Any, condition: Any, applied: Any, out: Any) -> Any:
-    """Do what an earlier call did: with a mask of the shape of `x`, or a function, with the numbers that it names."""
+    """Do what an earlier call did: with a mask of the shape of `x`, or a function that is not told by numbers that it names."""
     if applied is not None:
-        return repeat.run(("find", applied.key), x, out)
+        return None if applied.what is None else repeat.run(("find", applied.what), x, out)
     return repeat.run(("find", None), condition, out) if getattr(x, "shape", None) == condition.shape else None
 
 
@@ -211,12 +211,12 @@ def _search(
     function: str, table: Any, values: Any, right: bool, down: bool, called: Mapping[str, str], out: Any, stream: Any
 ) -> Any:
     """Return where values belong in a table; `down`: it descends, and is one from its end on."""
-    asked = (function, right, down)
-    if stream is None and (known := repeat.run(asked, table, out, values)) is not None:
-        return known
     values = arguments.array_of(values)
     if not is_array(values):
         values = _as_array(values)
+    asked = (function, right, down)
+    if stream is None and (known := repeat.run(asked, table, out, values)) is not None:
+        return known
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
         sorted_, sought = arrays["x"], arrays["v"]

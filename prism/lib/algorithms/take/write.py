@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from prism.host import arguments, lazies, repeat
+from prism.host import arguments, lazies
 from prism.host.call import Decision, Result, call
 from prism.host.lazies import LazyArray, LazyInfo
 from prism.host.plan import OUT, Buffer, Machine, Plan, Step, instance_of, nothing
@@ -175,15 +175,11 @@ def _write(
     compose: Callable[[Mapping[str, Lazy], Lazy], tuple[Lazy, Lazy]], stream: Any, *, name: str = "a",
 ) -> None:  # fmt: skip
     """Write what `compose` makes of arrays and of the target's type: values, and their places or where they stand."""
-    given = {key: arguments.array_of(one) for key, one in given.items()}
-    plain = {key: one for key, one in given.items() if _is_array(one)}
-    known = tuple((key, type(one), str(one)) for key, one in given.items() if key not in plain)
-    whole = (function, *asked, *known)
-    if repeat.run_many(whole, (target, *plain.values(), target), stream) is not None:
-        return
     require_writable(describe(target, name), name)
-    numbers = {key: of_number(one, None, (1,)) for key, one in given.items() if key not in plain}
-    arrays = {key: _settled(one, target) for key, one in plain.items()}
+    given = {key: arguments.array_of(one) for key, one in given.items()}
+    numbers = {key: of_number(one, None, (1,)) for key, one in given.items() if not _is_array(one)}
+    arrays = {key: _settled(one, target) for key, one in given.items() if key not in numbers}
+    known = tuple((key, type(given[key]), str(given[key])) for key in numbers)
 
     def decide(infos: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
         assert result is not None
@@ -214,7 +210,7 @@ def _write(
         step = Step(instance, -(-where.size // each), _THREADS, taken)
         return Decision(**decision, plan=Plan(bind_steps((step,), views, places, machine.arch)))
 
-    call(function, whole, {"x": target, **arrays}, decide, target, stream, called={"x": name})
+    call(function, (function, *asked, *known), {"x": target, **arrays}, decide, target, stream, called={"x": name})
 
 
 def _is_array(one: Any) -> bool:
