@@ -37,54 +37,71 @@ def ring_async(
     blocks: int32 @ grid[1] = count(block[1])
     p: int32 @ block[1] = id()
     with partition(out, block[1], 0, races="allow") as whole, group(block[1]):
-        a: shared(float32[CUT.bk, CUT.width_a], ring=CUT.stages)
-        b: shared(float32[CUT.bk, CUT.width_b], ring=CUT.stages)
-        t: int32 @ thread[1] = id()
-        ka: int32 @ thread[1] = t % 8 if CUT.along_a else t * CUT.each_a / CUT.bm  # what the thread copies first, in k and across
-        ia: int32 @ thread[1] = t / 8 if CUT.along_a else t * CUT.each_a % CUT.bm
-        kb: int32 @ thread[1] = t % 8 if CUT.along_b else t * CUT.each_b / CUT.bn
-        jb: int32 @ thread[1] = t / 8 if CUT.along_b else t * CUT.each_b % CUT.bn
-        lane: int32 @ thread[1] = t % 32
+        lane: int32 @ thread[1] = id() % 32
         w: int32 @ warp[1] = id()
         row: int32 @ thread[1] = w / CUT.across * 32 + lane / 2 % 4 * 4
         col: int32 @ thread[1] = w % CUT.across * (8 * CUT.columns) + (lane / 8 * 2 + lane % 2) * 4
         sums: float32[8, CUT.columns] @ thread[1]
-        everyone = roles(warp, CUT.warps)
 
         @requires(block[1], thread[CUT.threads])
         def make_tile(
             i0: int32 @ block[1], j0: int32 @ block[1], start: int32 @ block[1], stop: int32 @ block[1],
             top: int32 @ block[1], left: int32 @ block[1], bottom: int32 @ block[1], right: int32 @ block[1],
         ):
-            from_a: int64 @ thread[1] = (i0 + ia) * step_a + ka * down_a
-            from_b: int64 @ thread[1] = (j0 + jb) * step_b + kb * down_b
             with group(thread[1]):
                 for i in range(8):
                     for j in range(CUT.columns):
                         sums[i, j] = 0.0
-
-            @requires(block[1], thread[CUT.threads])
-            def fill(step: int32 @ block[1]):
-                with partition(a, block[1]) as to:
-                    copy(A, from_a, step_a, down_a, ka, ia, step, k, m - i0, to, ALONG=CUT.along_a, EACH=CUT.each_a, CUT=CUT)
-                with partition(b, block[1]) as to:
-                    copy(B, from_b, step_b, down_b, kb, jb, step, k, n - j0, to, ALONG=CUT.along_b, EACH=CUT.each_b, CUT=CUT)
-
-            @requires(warp[CUT.warps])
-            def use(
-                of_a: shared(float32[CUT.bk, CUT.width_a]) @ warp[CUT.warps],
-                of_b: shared(float32[CUT.bk, CUT.width_b]) @ warp[CUT.warps], step: int32 @ warp[CUT.warps],
-            ):
-                with group(thread[1]):
-                    multiply(of_a, of_b, row, col, sums)
-
-            grid.pipeline(a, b, everyone, start, stop, THREADS=CUT.threads, STEP=CUT.bk, FILL=fill, USE=use)
+            multiply_steps(sums, A, step_a, down_a, B, step_b, down_b, i0, j0, start, stop, m, n, k, row, col, CUT=CUT)
             with partition(whole, thread[1], 0, races="allow") as mine, group(thread[1]):
                 store(mine, stride, sums, top + row, left + col, bottom, right, alpha, beta, WIDE=WIDE, BETA=BETA)
 
         in_shares(
             m, n, k, tile, end, share, group_m, p, blocks, BM=CUT.bm, BN=CUT.bn, BK=CUT.bk, THREADS=CUT.threads, TILE=make_tile,
         )  # fmt: skip
+
+
+@prism("device")
+@template(CUT=constexpr(AsyncCut))
+@requires(block[1], thread[CUT.threads])
+def multiply_steps(
+    sums: float32[8, CUT.columns] @ thread[1], A: ptr(const(float32)) @ grid[1], step_a: int64 @ grid[1], down_a: int64 @ grid[1],
+    B: ptr(const(float32)) @ grid[1], step_b: int64 @ grid[1], down_b: int64 @ grid[1], i0: int32 @ block[1],
+    j0: int32 @ block[1], start: int32 @ block[1], stop: int32 @ block[1], m: int32 @ grid[1], n: int32 @ grid[1],
+    k: int32 @ grid[1], row: int32 @ thread[1], col: int32 @ thread[1],
+):
+    """Add to the sums of a tile, whose corner is at i0, j0, the products of k from `start` to `stop`.
+
+    Perspective: block; all threads copy tiles of the next steps, and multiply.
+    Cost:        `CUT.stages` tiles of A and B in shared memory.
+    """
+    a: shared(float32[CUT.bk, CUT.width_a], ring=CUT.stages)
+    b: shared(float32[CUT.bk, CUT.width_b], ring=CUT.stages)
+    t: int32 @ thread[1] = id()
+    ka: int32 @ thread[1] = t % 8 if CUT.along_a else t * CUT.each_a / CUT.bm  # what the thread copies first, in k and across
+    ia: int32 @ thread[1] = t / 8 if CUT.along_a else t * CUT.each_a % CUT.bm
+    kb: int32 @ thread[1] = t % 8 if CUT.along_b else t * CUT.each_b / CUT.bn
+    jb: int32 @ thread[1] = t / 8 if CUT.along_b else t * CUT.each_b % CUT.bn
+    from_a: int64 @ thread[1] = (i0 + ia) * step_a + ka * down_a
+    from_b: int64 @ thread[1] = (j0 + jb) * step_b + kb * down_b
+    everyone = roles(warp, CUT.warps)
+
+    @requires(block[1], thread[CUT.threads])
+    def fill(step: int32 @ block[1]):
+        with partition(a, block[1]) as to:
+            copy(A, from_a, step_a, down_a, ka, ia, step, k, m - i0, to, ALONG=CUT.along_a, EACH=CUT.each_a, CUT=CUT)
+        with partition(b, block[1]) as to:
+            copy(B, from_b, step_b, down_b, kb, jb, step, k, n - j0, to, ALONG=CUT.along_b, EACH=CUT.each_b, CUT=CUT)
+
+    @requires(warp[CUT.warps])
+    def use(
+        of_a: shared(float32[CUT.bk, CUT.width_a]) @ warp[CUT.warps],
+        of_b: shared(float32[CUT.bk, CUT.width_b]) @ warp[CUT.warps], step: int32 @ warp[CUT.warps],
+    ):
+        with group(thread[1]):
+            multiply(of_a, of_b, row, col, sums)
+
+    grid.pipeline(a, b, everyone, start, stop, THREADS=CUT.threads, STEP=CUT.bk, FILL=fill, USE=use)
 
 
 @prism("device")

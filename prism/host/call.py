@@ -53,7 +53,8 @@ class Decision:
     result can't be made in `out`, for its dtype or strides.
     `in_place`: arrays that the result may be, element by element. `begins`: the array that the result holds before the plan
     runs, copied there unless it is the result. `cut`: the last result says how many elements of the others there are: the call
-    waits for it. 1: of each as many; 2, 3: of all but one, and that has the rest. `warned`: of the host, the method of a ufunc
+    waits for it. 1: of each as many; 2, 3: of all but one, and that has the rest. Where there are no others, the call returns
+    the number. `warned`: of the host, the method of a ufunc
     as which NumPy warns where floats overflow.
     """
 
@@ -158,13 +159,14 @@ def _make(
             return _make(function, asked, {**infos, **copies}, decide, result, stream, copied=True)
     begins = infos.get(decision.begins)
     if result is not None and not decision.beside and not reused:
-        results = answer = (result.owner,)
+        results: tuple[Any, ...] = (result.owner,)
+        answer = results
         if begins is not None and begins.pointer != result.pointer:
             with memory.working(first, None if stream is None else handle):
                 result.owner[...] = lazies.memory_of(begins)
             copied = True
         _launch(known, taken, {OUT: result}, handle)
-        _warn(decision, first, result.owner)
+        _warn(decision, first, results)
     else:
         with memory.working(first, None if stream is None else handle):
             counted = bool(decision.cut) and known.ready is not None  # the number goes to the host's memory
@@ -176,7 +178,7 @@ def _make(
                 copied = True
             many = _launch(known, taken, targets, handle, made)
             results = tuple(map(_transposed, wanted, made, [first] * len(made)))
-            _warn(decision, first, results[0])
+            _warn(decision, first, results)
             if result is not None:
                 memory.assign(result.owner, results[0])
                 return result.owner
@@ -200,6 +202,8 @@ def _copied(name: str, info: ArrayInfo, decision: Decision) -> ArrayInfo:
 
 def _given_back(answer: tuple[Any, ...], of: ArrayInfo, result: ArrayInfo | None) -> Any:
     """Return the results of a call: of a subclass of NumPy's arrays what its hook makes of them, of no axes scalars."""
+    if isinstance(answer[0], int):  # what was waited for is all
+        return answer[0]
     if result is None and isinstance(of.owner, np.ndarray) and type(of.owner) is not np.ndarray:
         answer = tuple(of.owner.__array_wrap__(one, None, one.ndim == 0) for one in answer)
         return answer if len(answer) > 1 else answer[0]
@@ -291,10 +295,10 @@ def _launch(
     return tuple(int(one) for one in made[-1]) if decision.cut else ()
 
 
-def _warn(decision: Decision, first: ArrayInfo, made: Any) -> None:
+def _warn(decision: Decision, first: ArrayInfo, made: tuple[Any, ...]) -> None:
     """Warn as NumPy does of a result on the host, where the decision says so."""
     if decision.warned and first.device is None and not isinstance(first, LazyInfo):
-        floats.warn(decision.warned, first.owner, made)
+        floats.warn(decision.warned, first.owner, made[0])
 
 
 def _transposed(one: Result, made: Any, first: ArrayInfo) -> Any:
@@ -317,14 +321,15 @@ def _keep(
         return
     recipe, noted = None, noting.get()
     if known.ready is not None:
-        target = describe(results[0])
-        alike = {name for name, info in infos.items() if not lazy and _alike(name, info, target, decision)}
+        target = describe(results[0]) if results else None
+        alike = {name for name, info in infos.items() if target and not lazy and _alike(name, info, target, decision)}
         spans = tuple(
             (*span(info), name in alike) if isinstance(info, ArrayInfo) else (0, 0, False)
             for name, info in taken.items()
         )
         begins = list(infos).index(decision.begins) if decision.begins else -1
-        recipe = Recipe(known.ready.launch(), spans, span(target)[1], decision.cut, begins)
+        room = 0 if target is None else span(target)[1]
+        recipe = Recipe(known.ready.launch(), spans, room, decision.cut, begins)
         repeat.keep(asked, tuple(infos.values()), results, recipe, made=made)
     if noted is not None and not decision.cut:
         one = answer[0] if len(answer) == 1 else answer

@@ -21,6 +21,7 @@ from prism.runtime.extended_launch import clear_memory
 from prism.runtime.instance import Instance
 from prism.runtime.launch import Launcher
 from prism.runtime.scratch import SCRATCH as KEPT
+from prism.runtime.scratch import capture_of
 
 _BESIDE = (WORDS, SCRATCH)  # what a stream keeps for plans
 _SMALL = 1 << 20  # bytes of scratch memory that a stream keeps; more comes from the arrays' library, for one call
@@ -89,9 +90,7 @@ class Ready:
     def __init__(self, plan: Plan, names: Sequence[str], where: ArrayInfo) -> None:
         assert where.device is not None
         self._where, self._plan, self.ordinal = replace(where, owner=None), plan, where.device
-        self._roomy = plan.scratch > _SMALL or (
-            plan.lent and plan.scratch > 0
-        )  # then its address is another one in each call, as those of arrays are
+        self._roomy = plan.scratch > (0 if plan.lent else _SMALL)  # then its address comes with those of the arrays
         self._arrays = {name: number for number, name in enumerate((*names, SCRATCH) if self._roomy else names)}
         self._alone = len(plan.steps) == 1
         self._lasting: dict[tuple[int, int], tuple[int, int]] = {}
@@ -104,10 +103,12 @@ class Ready:
             RuntimeError: the legacy default stream's scratch memory must be allocated while another stream is captured.
             DeviceError: the driver refuses a launch.
         """
-        if self._roomy:  # the room is held until all is launched: who takes the memory next comes behind on the stream
-            room, address = memory.scratch(self._where, self._plan.scratch, stream)
-            pointers = (*pointers, address)
         beside = self._memory(stream)  # once: all steps take the same
+        if self._roomy:
+            room, address = None, beside[1]
+            if not address:  # the room is held until all is launched: who takes it next comes behind on the stream
+                room, address = memory.scratch(self._where, self._plan.scratch, stream)
+            pointers = (*pointers, address)
         for step in self._steps:
             step(pointers, stream, beside)
 
@@ -133,10 +134,15 @@ class Ready:
     def _ask(self, stream: int) -> tuple[int, int]:
         plan = self._plan
         words = KEPT.get(self.ordinal, stream, plan.words, plan.tag) if plan.words else 0
-        if not plan.scratch or self._roomy:
+        if not plan.scratch or self._borrows(stream):
             return words, 0
         tag = "scratch" if self._alone else _tag_of(threading.get_ident())
         return words, KEPT.get(self.ordinal, stream, plan.scratch, tag)
+
+    def _borrows(self, stream: int) -> bool:
+        """Whether the arrays' library lends the scratch memory: what is large, and what a graph is to have for itself."""
+        plan = self._plan
+        return plan.scratch > _SMALL or (plan.lent and stream not in LASTING and capture_of(stream) is not None)
 
     def _ready(self, step: Step | Clear) -> Made:
         if isinstance(step, Clear):

@@ -75,8 +75,8 @@ class Plan:
     """Steps, one after the other, and the memory beside the call's arrays that they take.
 
     `words`: bytes that are zero before the first launch of all that have the same `tag`, on a stream, and that each launch leaves
-    as the next one needs them. `scratch`: bytes of any content; `lent`: the arrays' library lends them for a call, however few
-    they are, as maps of them ask for; else the stream keeps what is small.
+    as the next one needs them. `scratch`: bytes of any content: what is small the stream keeps, the rest is lent by the arrays'
+    library for a call. `lent`: maps may be of them, and a captured graph has its own, however few they are.
     """
 
     steps: tuple[Step | Clear, ...]

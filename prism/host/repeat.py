@@ -220,10 +220,15 @@ def _send(
     launch: Launch, counted: int, pointers: tuple[int, ...], rooms: list[tuple[Any, Kind]], device: Any,
     library: tuple[Any, ...],
 ) -> Any:  # fmt: skip
-    """Launch; return the results, which have memory: where they are counted, as many elements as the kernels say."""
+    """Launch; return the results, which have memory: where they are counted, as many elements as the kernels say.
+
+    Where the number is all that is asked for, that.
+    """
     _, _, current, _, shape, _ = library
     if counted:
         numbers = count(launch, pointers, current(device), device, 2 if counted == 3 else 1)
+        if not rooms:
+            return numbers[0]
         lengths = _lengths(len(rooms), rooms[0][1].shape[0], numbers, counted)
         answer = [shape(room, kind, many) for (room, kind), many in zip(rooms, lengths, strict=True)]
     else:
@@ -233,7 +238,12 @@ def _send(
 
 
 def cut(results: Sequence[Any], numbers: tuple[int, ...], ways: int) -> tuple[Any, ...]:
-    """Return the first elements of results, so many of each; of more `ways`, of the last one what is in none of the others."""
+    """Return the first elements of results, so many of each; of more `ways`, of the last one what is in none of the others.
+
+    Where there are no results, the numbers.
+    """
+    if not results:
+        return numbers
     lengths = _lengths(len(results), results[0].shape[0], numbers, ways)
     return tuple([one[:many] for one, many in zip(results, lengths, strict=True)])
 

@@ -32,7 +32,8 @@ def count(
     """
     if capturing(stream):
         raise RuntimeError(
-            "how many results there are can't be waited for while a CUDA graph is captured: pass count=True, or length="
+            "this call waits for a number of the GPU's, which it can't while a CUDA graph is captured: pass count=True, size= or "
+            "length=, where the function takes one of these"
         )
     words = _take(ordinal)
     words[0] = words[1] = _MISSING

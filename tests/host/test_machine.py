@@ -135,6 +135,20 @@ def test_large_scratch_memory_is_the_librarys_for_one_call(gpu: Gpu, monkeypatch
     assert rooms == [2 << 20] * 2 and gpu.launched[-1][4][2] == (1 << 30) + 256
 
 
+def test_few_bytes_are_lent_to_graphs_alone(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Maps are of the stream's memory, which stays where it is; each captured graph has its own."""
+    rooms: list[int] = []
+    monkeypatch.setattr(memory, "scratch", lambda info, nbytes, stream: rooms.append(stream) or (object(), 1 << 30))
+    monkeypatch.setattr(machine, "capture_of", lambda stream: 3 if gpu.capturing else None)
+    x = array(64)
+    ready = Ready(replace(PLAN, lent=True), ("x", OUT), describe(x))
+    for stream, capturing in ((0, False), (7, False), (7, True), (0, True), (7, False)):
+        gpu.capturing = capturing
+        ready((x.data.ptr, x.data.ptr), stream)
+        assert gpu.launched[-1][4][2] == (1 << 30 if (stream, capturing) == (7, True) else KEPT) + 256
+    assert rooms == [7]
+
+
 @pytest.mark.parametrize("change", [{"count": None}, {"m": 3}])
 def test_arguments_are_the_kernels(gpu: Gpu, change: dict[str, Any]) -> None:
     arguments = {name: value for name, value in {**step().arguments, **change}.items() if value is not None}

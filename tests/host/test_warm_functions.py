@@ -12,6 +12,7 @@ import pytest
 
 from prism import lang, lib
 from prism.host import call
+from prism.kernels.lookup import FALLS, NEITHER, RISES
 from prism.lib.algorithms.sort_rows import pairs
 from tests.host.stand_ins import Array, Gpu, array, stand_in
 
@@ -30,6 +31,8 @@ NATURALS, WORDS = array(1000, "uint16"), array(1000, "uint64")
 LIMIT = 0.5
 CALLS: dict[str, Callable[[], Any]] = {
     "searchsorted": lambda: lib.searchsorted(TABLE, X, out=array(1000, "int64")),
+    "digitize": lambda: lib.digitize(X, TABLE),
+    "digitize into an array": lambda: lib.digitize(X, TABLE, out=array(1000, "int64")),
     "diff": lambda: lib.diff(X, out=array(999)),
     "cumulative_sum behind 0": lambda: lib.cumulative_sum(WHOLE, include_initial=True),
     "cumulative_sum behind 0, of rows": lambda: lib.cumulative_sum(
@@ -155,3 +158,24 @@ def test_what_a_sort_is_by_decides(gpu: Gpu) -> None:
     assert gpu.decided == decided + 2
     with pytest.raises(TypeError, match="`axis`"):
         lib.sort(WORDS, 0.0, bits=(0, 1), out=out)
+
+
+def test_which_way_edges_run_is_asked_each_time(gpu: Gpu) -> None:
+    """They may have changed since: edges that rise, that fall, and that are in no order, by what the kernel says."""
+    out = array(1000, "int64")
+    for _ in range(3):
+        for gpu.count in (RISES, FALLS, RISES):
+            began = len(gpu.launched)
+            assert lib.digitize(X, TABLE, out=out) is out
+            first, second = gpu.launched[began:]
+            assert first[0].kernel.__name__ == "order_of_edges" and second[0].kernel.__name__.startswith("lookup")
+            assert first[4][0] == TABLE.data.ptr
+        gpu.count = NEITHER
+        with pytest.raises(ValueError, match="monotonically"):
+            lib.digitize(X, TABLE, out=out)
+        assert gpu.decided == 3
+    gpu.count, began = FALLS, len(gpu.launched)
+    assert lib.digitize(X, array(1), out=out) is out and len(gpu.launched) == began + 1  # of one edge nobody asks
+    gpu.capturing = True
+    with pytest.raises(RuntimeError, match="it can't while a CUDA graph is captured"):
+        lib.digitize(X, TABLE)

@@ -1,11 +1,12 @@
 """Searches in sorted tables on the reference machine, with all its checks. Kernels: kernels/lookup.
 
-Tests of kernels/lookup: search, find, configurations.
+Tests of kernels/lookup: search, find, edges, configurations.
 """
 
 from __future__ import annotations
 
 import functools
+import itertools
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import pytest
 import prism
 from prism.interpret import RaceError, run
 from prism.interpret.schedules import SCHEDULES
-from prism.kernels.lookup import DEVICE, find_first, lookup, lookup_few, sample
+from prism.kernels.lookup import DEVICE, FALLS, NEITHER, RISES, find_first, lookup, lookup_few, order_of_edges, sample
 from prism.kernels.select import is_set
 from prism.lib.algorithms.search.plan import cut, first_of
 from tests.mutation import without_barriers
@@ -216,3 +217,48 @@ def test_each_inferred_barrier_of_find_is_needed() -> None:
 @pytest.mark.parametrize("scalar", ["uint8", "float32"])
 def test_find_does_not_spill(scalar: str) -> None:
     assert prism.compile(find_first, first_of(scalar, scalar, is_set)).spills == 0
+
+
+def which_way(table: Any) -> int:
+    """Return how NumPy takes a table of edges."""
+    try:
+        return FALLS if np.digitize(-np.inf, table) else RISES
+    except ValueError:
+        return NEITHER
+
+
+def test_which_way_edges_run() -> None:
+    """As NumPy says it, of all short tables of a few numbers, zeros of both signs and NaN; and of long ones, at each place."""
+    code = prism.check(order_of_edges, {"T": "float64", "THREADS": 64})
+
+    def order_of(table: Any) -> int:
+        found = np.full(1, 77)
+        run(code, 1, 64, (table, found, table.size), check=True)
+        return int(found[0])
+
+    tables = [np.array(table) for table in itertools.product([0.0, 1.0, 2.0, np.nan, -0.0], repeat=3)]
+    for spot in (0, 1, 31, 32, 63, 64, 98, 99):
+        for change in (0.0, 200.0, np.nan):
+            table = np.arange(100.0)
+            table[spot] += change
+            tables += table, -table
+    assert {which_way(table) for table in tables} == {RISES, FALLS, NEITHER}
+    for table in tables:
+        assert order_of(table) == which_way(table), table
+    for _, mutant in without_barriers(code):
+        with pytest.raises(RaceError):
+            for schedule in SCHEDULES:
+                run(mutant, 1, 64, (table, np.full(1, 77), 100), check=True, schedule=schedule)
+
+
+@pytest.mark.parametrize("schedule", rarely(SCHEDULES, but=["random"]))
+def test_which_way_edges_run_in_every_schedule(schedule: str) -> None:
+    for kind in ("int32", "int64", "float32", "float64"):
+        code, table, found = (
+            prism.check(order_of_edges, {"T": kind, "THREADS": 1024}),
+            np.arange(3000, dtype=kind),
+            np.zeros(1, int),
+        )
+        for edges, wanted in ((table, RISES), (table[::-1].copy(), FALLS), (table % 2900, NEITHER)):
+            run(code, 1, 1024, (edges, found, edges.size), check=True, schedule=schedule)
+            assert found[0] == wanted

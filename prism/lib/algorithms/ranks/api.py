@@ -11,7 +11,6 @@ from prism.host.arguments import require_integer, require_pair
 from prism.host.axes import axis_or_whole, normal_axis
 from prism.lib.algorithms.ranks.calls import kth, part_at, require_order, sorted_up_to, values_of
 from prism.lib.algorithms.ranks.quantiles import Quantiles, is_float, median_of, quantiles_of, wanted_of
-from prism.lib.algorithms.ranks.valid import count_valid
 
 
 def kthvalue(x: Any, k: int, axis: Any = -1, *, keepdims: bool = False, out: Any = None, stream: Any = None) -> Any:
@@ -285,25 +284,21 @@ def nanpercentile(
 
 
 def _median(name: str, a: Any, axis: Any, out: Any, keepdims: bool, stream: Any) -> Any:
-    valid = count_valid(a, axis, stream) if name.startswith("nan") else None
-    skip = valid is not None
-
-    def choose(n: int, dtype: np.dtype[Any]) -> Any:
+    def choose(n: int, dtype: np.dtype[Any], skip: bool) -> Any:
         return [median_of(n, dtype, skip)], dtype if is_float(dtype) else np.dtype(np.float64)
 
-    return values_of(name, a, axis, keepdims, (), (), choose, out, stream, valid, empty=np.nan)
+    return values_of(name, a, axis, keepdims, (), (), choose, out, stream, skip=name.startswith("nan"), empty=np.nan)
 
 
 def _quantile(name: str, a: Any, asked: Quantiles, axis: Any, out: Any, keepdims: bool, stream: Any) -> Any:
-    valid = count_valid(a, axis, stream) if name.startswith("nan") else None
-    skip = valid is not None
     key = (arguments.exactly(asked.q), asked.q.shape, asked.weak, asked.method)
 
-    def choose(n: int, dtype: np.dtype[Any]) -> Any:
+    def choose(n: int, dtype: np.dtype[Any], skip: bool) -> Any:
         return wanted_of(asked, n, dtype, skip)
 
-    empty = np.nan if name.startswith("nan") else None
-    return values_of(name, a, axis, keepdims, key, asked.q.shape, choose, out, stream, valid, empty)
+    skip = name.startswith("nan")
+    empty = np.nan if skip else None
+    return values_of(name, a, axis, keepdims, key, asked.q.shape, choose, out, stream, skip=skip, empty=empty)
 
 
 def _part(name: str, a: Any, at: Any, axis: Any, kind: str, order: Any, stream: Any) -> Any:

@@ -11,27 +11,30 @@ import numpy as np
 from prism.host import arguments, memory, repeat
 from prism.host.axes import Collapsed, collapse, drop_axes, normal_axes, normal_axis
 from prism.host.call import Decision, Result, call
+from prism.host.chain import Chain
 from prism.host.lazies import LazyInfo
-from prism.host.plan import OUT, Buffer, Machine, Plan, Scratch, move_steps
+from prism.host.plan import OUT, Buffer, Machine, Plan, Scratch, Step, move_steps
 from prism.lib.algorithms.ranks.plan import Rows, Wanted, find, part
+from prism.lib.algorithms.ranks.quantiles import is_float
+from prism.lib.algorithms.ranks.valid import count_valid, counts_valid, valid_plan
 from prism.lib.algorithms.scan.api import past
 from prism.lib.algorithms.topk.calls import copy_to, flat_axis, is_dense, rows_along
 from prism.lib.algorithms.topk.long import top_rows
 from prism.lib.algorithms.topk.plan import INDICES, Task, is_ordered
 from prism.runtime.arrays import ArrayInfo
 
-Choose: TypeAlias = Callable[[int, "np.dtype[Any]"], tuple[list[Wanted], "np.dtype[Any]"]]
-"""Of how many elements a row has and their dtype: what is wanted of it, and the results' dtype."""
+Choose: TypeAlias = Callable[[int, "np.dtype[Any]", bool], tuple[list[Wanted], "np.dtype[Any]"]]
+"""Of how many elements a row has, their dtype, and whether NaN is left out: what is wanted of it, and the results' dtype."""
 
 
 def values_of(
     name: str, x: Any, axis: Any, keepdims: bool, asked: tuple[Any, ...], leading: tuple[int, ...], choose: Choose, out: Any,
-    stream: Any, valid: Any = None, empty: Any = None,
+    stream: Any, *, skip: bool = False, empty: Any = None,
 ) -> Any:  # fmt: skip
     """Return what is computed of elements along axes: an array of the shape `leading`, and that of `x` less the axes.
 
-    `valid`: an array of how many elements of each row there are that are no NaN. `empty`: what becomes of rows without elements;
-    None: they are an error.
+    `skip`: NaN is left out: how many others there are is counted first. `empty`: what becomes of rows without elements; None:
+    they are an error.
 
     Raises:
         TypeError, ValueError: as `call`; elements have no order; `out` is of another shape, or of a dtype of another kind.
@@ -39,46 +42,69 @@ def values_of(
         IndexError: rows have no elements.
     """
     if isinstance(axis, tuple) and len(axis) > 1:
-        return _of_several(name, x, axis, keepdims, asked, leading, choose, out, stream, valid, empty)
-    others = () if valid is None else (valid,)
-    given = dict(zip(("x", "valid"), (x, *others), strict=False))
-    key = (name, axis, bool(keepdims), *asked)
-    if stream is None and (known := repeat.run(key, x, out, *others)) is not None:
+        return _of_several(name, x, axis, keepdims, asked, leading, choose, out, stream, skip=skip, empty=empty)
+    key, given = (name, axis, bool(keepdims), *asked), {"x": x}
+    if stream is None and (known := repeat.run(key, x, out)) is not None:
         return known
+    if skip and _is_counted_before(x):
+        given["valid"] = count_valid(x, axis, stream)
+        if stream is None and (known := repeat.run(key, x, out, given["valid"])) is not None:
+            return known
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
         info = arrays["x"]
         require_order(info)
         axes = normal_axes(axis, len(info.shape))
         n = math.prod(info.shape[k] for k in axes)
-        wanted, dtype = choose(n, native(info))
+        left_out = skip and is_float(native(info))
+        wanted, dtype = choose(n, native(info), left_out)
         shape = (*leading, *drop_axes(info.shape, axes, bool(keepdims)))
         if result is not None:
             _require_result(result, dtype, shape)
         beside = result is not None and not (result.dtype == dtype and result.contiguous and result.natural)
         made = (Result(shape, dtype),)
-        if 0 in shape:
-            return Decision(made, beside=beside)
-        if n == 0:
-            if empty is None:
-                raise IndexError(f"`{name}` of an axis without elements")
-            return Decision(made, fill=empty, beside=beside)
+        if not n or 0 in shape:
+            return Decision(made, fill=_of_nothing(name, empty, shape), beside=beside)
         if (view := _view(info, axes, machine)) is None:
             return Decision(copied=("x",))
-        rows, scratch = Rows(Task(info.scalar), view, max(past(info), 0)), Scratch()
-        steps = [
-            step
-            for number, one in enumerate(wanted)
-            for step in find(rows, one, machine, scratch, start=number * view.results)
-        ]
-        return Decision(made, plan=Plan(tuple(steps), scratch=scratch.used), beside=beside)
+        valid = valid_plan(info, axis, machine) if left_out and "valid" not in arrays else None
+        return Decision(made, plan=_find_all(info, view, wanted, valid, machine), beside=beside)
 
     return call(name, key, given, decide, out, stream, called={"x": "a"})
 
 
+def _of_nothing(name: str, empty: Any, shape: tuple[int, ...]) -> Any:
+    """Return what rows without elements come to. Raises IndexError where that is nothing, and there are rows."""
+    if empty is None and 0 not in shape:
+        raise IndexError(f"`{name}` of an axis without elements")
+    return empty
+
+
+def _is_counted_before(x: Any) -> bool:
+    """Whether the elements of an array that are no NaN are counted by a call of their own: the plan can't."""
+    info = arguments.facts_of(x, "a")
+    require_order(info)
+    return is_float(native(info)) and not counts_valid(info)
+
+
+def _find_all(info: ArrayInfo, view: Collapsed, wanted: list[Wanted], valid: Plan | None, machine: Machine) -> Plan:
+    """Return the plan that finds what is wanted of rows; behind that which counts their `valid` elements, if it does."""
+    rows, scratch, steps = Rows(Task(info.scalar), view, max(past(info), 0)), Scratch(), list[Step]()
+    for number, one in enumerate(wanted):
+        steps += find(rows, one, machine, scratch, start=number * view.results)
+    plan = Plan(tuple(steps), scratch=scratch.used)
+    if valid is None:
+        return plan
+    chain = Chain()
+    room = chain.take("int64", view.results)
+    chain.add(valid, {OUT: room})
+    chain.add(plan, {"valid": room})
+    return chain.plan()
+
+
 def _of_several(
     name: str, x: Any, axis: tuple[Any, ...], keepdims: bool, asked: tuple[Any, ...], leading: tuple[int, ...],
-    choose: Choose, out: Any, stream: Any, valid: Any, empty: Any,
+    choose: Choose, out: Any, stream: Any, *, skip: bool, empty: Any,
 ) -> Any:  # fmt: skip
     """Return the same along several axes: they are put last, and are one."""
     info = arguments.facts_of(x, "a")
@@ -93,7 +119,7 @@ def _of_several(
     length = math.prod(info.shape[k] for k in axes)
     rows = tuple(info.shape[k] for k in kept)
     flat = moved.reshape((*rows, length))  # a copy, where axes don't lie one behind the other
-    found = values_of(name, flat, -1, False, asked, leading, choose, None, stream, valid, empty)
+    found = values_of(name, flat, -1, False, asked, leading, choose, None, stream, skip=skip, empty=empty)
     if isinstance(found, np.generic):
         found = np.asarray(found)
     found = found.reshape(shape)

@@ -2,62 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from prism.host import arguments, repeat
-from prism.host.call import Decision, call
 from prism.host.lazies import LazyInfo
-from prism.host.plan import Machine
-from prism.lib.algorithms.ranks.calls import native, require_order
-from prism.lib.algorithms.ranks.quantiles import is_float
+from prism.host.plan import Machine, Plan
 from prism.runtime.arrays import ArrayInfo, describe
 
 
-def count_valid(a: Any, axis: Any, stream: Any) -> Any:
-    """Return how many elements of an array, or along axes, are no NaN; None where none can be one.
+def counts_valid(info: ArrayInfo) -> bool:
+    """Whether `valid_plan` takes an array: it has no gaps, in C order, and is none that is computed."""
+    return info.contiguous and info.natural and not isinstance(info, LazyInfo)
 
-    Raises:
-        TypeError: it is no array, or of elements without an order.
-        AxisError: there is no such axis.
-    """
-    asked = ("elements that are no NaN", axis, type(axis))
-    if stream is None and (known := repeat.run(asked, a)) is not None:
-        return known
-    from prism.lib.algorithms.reduce.api import COUNT, count_nonzero
+
+def valid_plan(info: ArrayInfo, axis: Any, machine: Machine) -> Plan:
+    """Return the plan that counts the elements of an array, or along axes, that are no NaN: of what `counts_valid` takes."""
+    from prism.lib.algorithms.reduce.api import COUNT
     from prism.lib.algorithms.reduce.calls import decide_reduction
     from prism.lib.algorithms.transform.calls import bind_steps, stand_in
     from prism.lib.lazy.array import of
 
-    info = arguments.facts_of(a, "a")
-    require_order(info)
-    if not is_float(native(info)):
-        return None
-    given = np.asarray(a) if isinstance(a, list | tuple | np.generic) else a
-    if isinstance(info, LazyInfo) or not (info.contiguous and info.natural):
-        lazy = of(given, "a")
-        return _as_array(count_nonzero(lazy == lazy, axis=axis, stream=stream))
-
-    def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
-        placed = {"x": stand_in(arrays["x"], 0)}
-        lazy = of(placed["x"], "a")
-        view = describe(lazy == lazy)
-        assert isinstance(view, LazyInfo)
-        found = decide_reduction(COUNT, view, axis, False, None, None, result, "a", machine)
-        if found.plan is None:
-            return found
-        return replace(
-            found, plan=replace(found.plan, steps=bind_steps(found.plan.steps, {"x": view}, placed, machine.arch))
-        )
-
-    return _as_array(call("count_nonzero", asked, {"x": given}, decide, None, stream, called={"x": "a"}))
+    placed = {"x": stand_in(info, 0)}
+    lazy = of(placed["x"], "a")
+    view = describe(lazy == lazy)
+    assert isinstance(view, LazyInfo)
+    found = decide_reduction(COUNT, view, axis, False, None, None, None, "a", machine).plan
+    assert found is not None
+    return replace(found, steps=bind_steps(found.steps, {"x": view}, placed, machine.arch))
 
 
-def _as_array(found: Any) -> Any:
+def count_valid(a: Any, axis: Any, stream: Any) -> Any:
+    """Return how many elements of any array, or along axes, are no NaN, as an array."""
+    from prism.lib.algorithms.reduce.api import count_nonzero
+    from prism.lib.lazy.array import of
+
+    lazy = of(np.asarray(a) if isinstance(a, list | tuple | np.generic) else a, "a")
+    found = count_nonzero(lazy == lazy, axis=axis, stream=stream)
     return np.asarray(found) if isinstance(found, np.generic | int) else found
 
 
-__all__ = ["count_valid"]
+__all__ = ["count_valid", "counts_valid", "valid_plan"]

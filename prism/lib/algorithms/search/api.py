@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from prism.host import arguments, lazies, repeat
 from prism.host.call import Decision, Result, call
-from prism.host.lazies import LazyArray
-from prism.host.plan import Machine
+from prism.host.lazies import LazyArray, LazyInfo
+from prism.host.plan import Machine, Plan
+from prism.kernels.lookup import FALLS, NEITHER, RISES
 from prism.kernels.select import is_set
 from prism.lib.algorithms.search import plan as plans
 from prism.lib.algorithms.select import calls
 from prism.lib.algorithms.select.plan import tested_as
-from prism.runtime.arrays import ArrayInfo, is_array, require_axes
+from prism.lib.algorithms.transform.calls import bind_steps, stand_in
+from prism.lib.lazy import flip
+from prism.lib.lazy.array import of
+from prism.runtime.arrays import ArrayInfo, describe, is_array, require_axes
 
 _INT64 = np.dtype(np.int64)
+_ORDER = ("digitize", "order of edges")
 
 
 def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None, *, out: Any = None, stream: Any = None) -> Any:
@@ -103,26 +109,19 @@ def digitize(x: Any, bins: Any, right: bool = False, *, out: Any = None, stream:
 
     Notes
     -----
-    It is `prism.lib.searchsorted` in `bins`, of which order the host looks at: of arrays on a GPU it copies them, and waits for
-    that. Where they are known to ascend, call that.
+    It is `prism.lib.searchsorted` in `bins`. The host must know in which order they are: of arrays on a GPU it waits for a kernel
+    that looks at them. Where they are known to ascend, call that, which waits for nothing.
 
     Examples
     --------
     >>> prism.lib.digitize(np.array([0.2, 6.4, 3.0]), np.array([0.0, 1.0, 2.5, 4.0]))
     array([1, 4, 3])
     """
-    bins, x = arguments.array_of(bins), arguments.array_of(x)
-    edges = arguments.facts_of(bins, "bins")
-    if "c" in (edges.dtype.kind, getattr(getattr(x, "dtype", None), "kind", "")) or isinstance(x, complex):
-        raise TypeError("`x` and `bins` may not be complex")
-    require_axes(edges, "bins", 1)
-    down = _descends(edges)
-    table = bins
-    if down:  # as NumPy: the same side, of the edges from the last on
-        from prism.lib import lazy
-
-        table = lazy.flip(bins)
-    return _search("digitize", table, x, not right, down, {"x": "bins", "v": "x"}, out, stream)
+    bins = arguments.array_of(bins)
+    order = repeat.run(_ORDER, bins) if stream is None else None
+    falls = _falls(bins, stream) if order is None else _told(order)
+    table = flip(bins) if falls and isinstance(bins, LazyArray) else bins
+    return _search("digitize", table, x, not right, falls, {"x": "bins", "v": "x"}, out, stream)
 
 
 def find(x: Any, condition: Any, *, out: Any = None, stream: Any = None) -> Any:
@@ -211,7 +210,7 @@ def _repeat_find(x: Any, condition: Any, applied: Any, out: Any) -> Any:
 def _search(
     function: str, table: Any, values: Any, right: bool, down: bool, called: Mapping[str, str], out: Any, stream: Any
 ) -> Any:
-    """Return where values belong in a table; `down`: from its end on."""
+    """Return where values belong in a table; `down`: it descends, and is one from its end on."""
     values = arguments.array_of(values)
     if not is_array(values):
         values = _as_array(values)
@@ -226,6 +225,8 @@ def _search(
         except TypeError as error:
             raise TypeError(f"`{called['x']}` or `{called.get('v', 'v')}`: {error}") from None
         require_axes(sorted_, called["x"], 1)
+        if function == "digitize":
+            _require_real(sorted_, sought)
         if result is not None:
             arguments.require_result(result, "int64", sought.shape)
         if copied := arguments.not_plain(arrays):
@@ -236,9 +237,23 @@ def _search(
         results = (Result(sought.shape, _INT64),)
         if not sought.size:
             return Decision(results)
-        return Decision(results, plan=plans.search(kind, sorted_, sought, result, machine, down=down))
+        make = _search_down if down else plans.search
+        return Decision(results, plan=make(kind, sorted_, sought, result, machine))
 
     return call(function, asked, {"x": table, "v": values}, decide, out, stream, called=called)
+
+
+def _search_down(
+    kind: plans.Kind, table: ArrayInfo, sought: ArrayInfo, result: ArrayInfo | None, machine: Machine
+) -> Plan:
+    """Return the plan of a search in a table that descends; a lazy one ascends already, from its end on."""
+    if isinstance(table, LazyInfo):
+        return plans.search(kind, table, sought, result, machine, down=True)
+    placed = {"x": stand_in(table, 0)}
+    view = describe(flip(of(placed["x"], "bins")))
+    assert isinstance(view, LazyInfo)
+    plan = plans.search(kind, view, sought, result, machine, down=True)
+    return replace(plan, steps=bind_steps(plan.steps, {"x": view}, placed, machine.arch))
 
 
 def _as_array(values: Any) -> Any:
@@ -271,35 +286,51 @@ def _in_order(a: Any, sorter: Any) -> Any:
         raise ValueError("`sorter` index out of range") from None
 
 
-def _descends(edges: ArrayInfo) -> bool:
+def _falls(bins: Any, stream: Any) -> bool:
     """Whether edges of bins descend.
 
     Raises:
-        ValueError: they neither ascend nor descend.
+        TypeError: they are no array, or complex.
+        ValueError: they neither ascend nor descend, or have another number of dimensions than one.
     """
+    edges = arguments.facts_of(bins, "bins")
+    _require_real(edges)
+    require_axes(edges, "bins", 1)
     if (made := lazies.evaluate(edges)) is not None:
         edges = made
-    if edges.library == "torch":
-        values = (
-            edges.owner.detach().cpu().double().numpy()
-            if edges.scalar == "bfloat16"
-            else edges.owner.detach().cpu().numpy()
-        )
-    else:
-        values = edges.owner if edges.device is None else edges.owner.get()
-    if values.dtype.kind not in "biuf":
-        return False  # refused where dtypes are looked at
-    others = np.flatnonzero(values != values[:1])[:2] if values.size > 1 else ()
-    first = [k for k in others if k][:1]  # the first edge that is another one
-    if not first:
+    if edges.size < 2 or not (edges.scalar == "bfloat16" or edges.dtype.kind in "biuf"):
+        return False  # what has no order is refused where dtypes are looked at
+    if edges.device is not None:
+        return _told(int(call("digitize", _ORDER, {"bins": edges.owner}, _decide_order, None, stream)))
+    values = edges.owner
+    first = np.flatnonzero(values[1:] != values[:-1])[:1]  # before which an edge is another one
+    if not first.size:
         return False
-    rest = values[first[0] :]
-    if values[0] < rest[0]:  # NaN stands last of edges that ascend, and first of those that descend
-        if not np.any(rest[:-1] > rest[1:]):
-            return False
-    elif not np.any(rest[:-1] < rest[1:]):
-        return True
-    raise ValueError("`bins` must be monotonically increasing or decreasing")
+    if values[first[0]] < values[first[0] + 1]:  # NaN stands last of edges that ascend, and first of those that descend
+        return _told(NEITHER if np.any(values[:-1] > values[1:]) else RISES)
+    return _told(NEITHER if np.any(values[:-1] < values[1:]) else FALLS)
+
+
+def _require_real(*infos: ArrayInfo) -> None:
+    if any(info.dtype.kind == "c" for info in infos):
+        raise TypeError("`x` and `bins` may not be complex")
+
+
+def _decide_order(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
+    if copied := arguments.not_plain(arrays):
+        return Decision(copied=copied)
+    return Decision((Result((1,), _INT64),), (plans.ORDER,), plans.order_of(arrays["bins"]), cut=1)
+
+
+def _told(order: int) -> bool:
+    """Return whether edges fall, of what a kernel says of their order.
+
+    Raises:
+        ValueError: they are in none.
+    """
+    if order == NEITHER:
+        raise ValueError("`bins` must be monotonically increasing or decreasing")
+    return bool(order == FALLS)
 
 
 __all__ = ["digitize", "find", "searchsorted"]

@@ -13,7 +13,11 @@ from prism.lang.surface import Kernel
 from prism.lib.algorithms.scan.api import past
 from prism.lib.algorithms.select.plan import zero
 from prism.runtime.arrays import ArrayInfo
+from prism.runtime.instance import Instance
 
+ORDER = "order"
+"""The number that says which way edges run."""
+_ORDER_THREADS = 1024
 _THREADS = 256  # of kernels that have a thread for each element
 _VECTORS = 4  # of 16 bytes that a thread has under way
 _RATIO = 64  # of the table's elements to values: where there are more, no tree is made
@@ -112,7 +116,7 @@ def cut(n: int, m: int, compared: str, arch: str = "") -> Cut:
 
 
 def search(
-    kind: Kind, table: ArrayInfo, values: ArrayInfo, result: ArrayInfo | None, machine: Machine, *, down: bool
+    kind: Kind, table: ArrayInfo, values: ArrayInfo, result: ArrayInfo | None, machine: Machine, *, down: bool = False
 ) -> Plan:
     """Return the plan of a search for at least one value. `down`: the table is one from its end on, and positions too."""
     n, m, host = table.size, values.size, machine.host
@@ -176,4 +180,15 @@ def first(read: str, compared: str, test: Kernel, mask: ArrayInfo, machine: Mach
     return Plan((Step(instance, blocks, _THREADS, arguments),), 16, "find")
 
 
-__all__ = ["Cut", "Kind", "cut", "first", "first_of", "kind_of", "search"]
+def order_of(edges: ArrayInfo) -> Plan:
+    """Return the plan that says which way edges run, at least two of them, where the host looks."""
+    given = {"edges": Buffer("bins"), "order": Buffer(ORDER), "n": edges.size}
+    return Plan((Step(orders(_read_as(edges)), 1, _ORDER_THREADS, given),))
+
+
+def orders(scalar: str) -> Instance:
+    """Return the kernel that says which way edges of a type run."""
+    return instance_of(kernels.order_of_edges, {"T": scalar, "THREADS": _ORDER_THREADS})
+
+
+__all__ = ["ORDER", "Cut", "Kind", "cut", "first", "first_of", "kind_of", "order_of", "orders", "search"]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from prism.host.plan import Machine, instance_of
 from prism.kernels import lookup as kernels
 from prism.kernels.select import is_set
-from prism.lib.algorithms.search.plan import Kind, first_of
+from prism.lib.algorithms.search.plan import Kind, first_of, orders
 from prism.runtime.instance import Instance
 
 _TYPES = ("int32", "int64", "float32", "float64")
@@ -24,4 +24,5 @@ def instances(gpu: Machine) -> Iterator[Instance]:
             if scalar == "float32":
                 yield instance_of(kernels.lookup, kind.lookup(kernels.DEVICE[-1], lanes=True))
         yield instance_of(kernels.sample, kind.sample())
+        yield orders(scalar)
     yield instance_of(kernels.find_first, {**first_of("uint8", "uint8", is_set)})

@@ -1,0 +1,197 @@
+"""Tensor copies into parts of tiles, and out of them: rows from some place on, swizzled or not, with copies of a ring.
+
+A trip fills parts of a tile by several boxes, and threads read the rows that were filled; or threads fill a tile, and boxes of it
+are stored. Where a part begins stands in the text, is a loop's index or comes with the launch. The oracle knows the rules of the
+hardware: a part begins at a multiple of 128 bytes, inside the tile; no two parts of a trip overlap. What breaks them in the text
+must be refused; what does so when it is launched, the machine must find.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+
+import prism
+from prism.interpret import MachineError
+from tests.generated.edges_verify import FAILED, Edge, Outcome, judged
+from tests.generated.programs import HEAD, loaded
+
+SAMPLE = 24
+TYPES = {"int32": 4, "float32": 4, "int16": 2, "uint8": 1, "int64": 8}
+INPUT = 64
+"""Rows of the matrix."""
+LOADED = """\
+@prism("global")
+@requires(grid[1], block[1], warp[2])
+def kernel(y: ptr({T}) @ grid[1], map: const(CUtensorMap({T}, {box}, {columns}{swizzle})) @ grid[1], u: int32 @ grid[1]):
+    with partition(y, block[1]) as out, group(block[1]):
+        tile: shared({T}[{rows}, {columns}], ring={copies}{swizzle})
+        readers, loader = roles(warp, 1, 1)
+        t: int32 @ thread[1] = id()
+        for k in range({trips}):
+            with claim(tile, loader) as coming, one(thread):
+{copies_in}
+            with partition(out, thread[1], lambda j: j * 32 + t) as mine, claim(tile, readers) as here, group(thread[1]):
+                for e in range({each}):
+                    p: int32 @ thread[1] = e * 32 + t
+{reads}
+"""
+STORED = """\
+@prism("global")
+@requires(grid[1], block[1], warp[2])
+def kernel(map: CUtensorMap({T}, {box}, {columns}{swizzle}) @ grid[1], u: int32 @ grid[1]):
+    with group(block[1]):
+        tile: shared({T}[{rows}, {columns}], ring={copies}{swizzle})
+        storer, writers = roles(warp, 1, 1)
+        t: int32 @ thread[1] = id() % 32
+        for k in range({trips}):
+            with claim(tile, writers) as coming:
+                with partition(
+                    coming, thread[1], lambda e: ((e * 32 + t) // {columns}, (e * 32 + t) % {columns})
+                ) as mine, group(thread[1]):
+                    for e in range({all_each}):
+                        mine[e] = {T}(100 * k + (e * 32 + t) % 97)
+            with claim(tile, storer) as here, one(thread):
+{copies_out}
+"""
+
+
+class Writer:
+    """One program, by its seed."""
+
+    def __init__(self, seed: int) -> None:
+        rng = self.rng = random.Random(seed)
+        self.type = rng.choice(tuple(TYPES))
+        size = TYPES[self.type]
+        self.swizzle = rng.choice((0, 0, 0, 32, 64, 128))
+        span = self.swizzle or rng.choice((32, 64, 64, 128, 256, 384))
+        self.columns, self.bytes = span // size, span
+        self.box = rng.choice((1, 2, 3, 4, 8))
+        if self.swizzle:  # else its rows are not those of the tile: refused, and tested by itself
+            self.box = max(self.box // (128 // span), 1) * (128 // span)
+        self.rows = self.box * rng.choice((2, 3, 4)) + rng.choice((0, 0, 1, 4))
+        self.copies, self.trips = rng.choice((1, 2, 3)), rng.choice((1, 2, 4))
+        self.unit = max(128 // span, 1)
+        self.given = rng.choice((0, 1, 2, 4))  # what is launched with
+        self.parts = [self.part() for _ in range(rng.choice((1, 2, 2, 3)))]
+
+    def part(self) -> tuple[str, list[int], bool]:
+        """Where a part begins: a text, its value in each trip, and whether the text alone says it."""
+        rng, most = self.rng, self.rows - self.box
+        step = self.unit if rng.random() < 0.85 else 1
+        number = rng.randrange(0, most + 1, step) if most >= step else 0
+        if rng.random() < 0.08:
+            number = most + step  # behind the end
+        kind = rng.randrange(4)
+        if kind == 0:
+            return f"u * {step} + {number}", [self.given * step + number] * self.trips, False
+        if kind == 1 and self.trips * step <= most + 1:
+            return f"k * {step}", [k * step for k in range(self.trips)], False
+        return str(number), [number] * self.trips, True
+
+    def fault(self) -> tuple[str, bool]:
+        """What is wrong, and whether it must be refused: the text says it."""
+        late = ""
+        for text, values, known in self.parts:
+            wrong = [v for v in values if v * self.bytes % 128 or v + self.box > self.rows]
+            if wrong and known:
+                return f"rows {text}", True
+            late = late or (f"rows {text}" if wrong else "")
+        return late, False
+
+    def overlap(self) -> bool:
+        """Whether two parts of a trip share a row."""
+        for trip in range(self.trips):
+            taken = [row for _, values, _ in self.parts for row in range(values[trip], values[trip] + self.box)]
+            if len(taken) != len(set(taken)):
+                return True
+        return False
+
+    def facts(self) -> dict[str, Any]:
+        """What both kinds of programs are made of."""
+        swizzle = f", swizzle={self.swizzle}" if self.swizzle else ""
+        names = {"T": self.type, "box": self.box, "columns": self.columns, "rows": self.rows, "copies": self.copies}
+        return {**names, "trips": self.trips, "swizzle": swizzle}
+
+    def loads(self) -> Edge:
+        """Boxes fill parts, and threads read these."""
+        each, elements = -(-self.box * self.columns // 32), self.box * self.columns
+        lines, reads = [], []
+        for number, (text, _, _) in enumerate(self.parts):
+            lines.append(f"                tma_load(coming[{text}, 0], map[{3 * number} + k, 0])")
+            place = f"here[{text} + p // {self.columns}, p % {self.columns}]"
+            reads.append(
+                f"                    if p < {elements}:\n                        mine[{number * each} + e] = {place}"
+            )
+        text = LOADED.format(**self.facts(), copies_in="\n".join(lines), reads="\n".join(reads), each=each)
+        x = (np.arange(INPUT * self.columns) * 7 % 251).astype(self.type).reshape(INPUT, self.columns)
+        y = np.zeros(len(self.parts) * each * 32, self.type)
+        for number in range(len(self.parts)):
+            first = 3 * number + self.trips - 1
+            y[number * each * 32 : number * each * 32 + elements] = x[first : first + self.box].ravel()
+        return self.edge(text, lambda: [np.zeros_like(y), x.copy(), self.given], 0, y)
+
+    def stores(self) -> Edge:
+        """Threads fill a tile, and boxes of it are stored."""
+        all_each = -(-self.rows * self.columns // 32)
+        lines = [
+            f"                tma_store(map[{self.box * number}, 0], here[{text}, 0])"
+            for number, (text, _, _) in enumerate(self.parts)
+        ]
+        text = STORED.format(**self.facts(), copies_out="\n".join(lines), all_each=all_each)
+        trip = self.trips - 1
+        tile = (
+            (100 * trip + np.arange(self.rows * self.columns) % 97).astype(self.type).reshape(self.rows, self.columns)
+        )
+        y = np.zeros((INPUT, self.columns), self.type)
+        for number, (_, values, _) in enumerate(self.parts):
+            part = tile[values[trip] : values[trip] + self.box]
+            y[self.box * number : self.box * number + len(part)] = part
+        return self.edge(text, lambda: [np.zeros_like(y), self.given], 0, y)
+
+    def edge(self, text: str, inputs: Any, result: int, expected: Any) -> Edge:
+        """The program, with what the oracle knows."""
+        wrong, known = self.fault()
+        legal = False if wrong and known else None
+        return Edge(
+            text, 1, 64, inputs, (result,), None if wrong else [expected], legal, wrong, reported=self.overlap()
+        )
+
+
+def written(seed: int) -> tuple[Writer, Edge]:
+    """Return the program of a seed, and what it was made from."""
+    writer = Writer(seed)
+    stores = writer.rng.random() < 0.4 and writer.rows * writer.columns % 32 == 0
+    if not stores and writer.overlap() and writer.rng.random() < 0.8:  # mostly parts lie apart
+        writer.parts = writer.parts[:1]
+    return writer, writer.stores() if stores else writer.loads()
+
+
+def program(seed: int) -> Edge:
+    """Return the program of a seed that is right, or refused: a GPU is given no other."""
+    for number in range(seed, seed + 1000):
+        writer, edge = written(number)
+        wrong, known = writer.fault()
+        if known or not (wrong or writer.overlap()):
+            break
+    return edge
+
+
+def verify(seed: int) -> Outcome:
+    """Return what becomes of a program; where only the launch breaks a rule, the machine must find it."""
+    writer, edge = written(seed)
+    wrong, known = writer.fault()
+    if known or not wrong:
+        return judged(edge, seed)
+    with loaded(HEAD + edge.text) as names:
+        try:
+            code = prism.check(names["kernel"])
+        except prism.CompileError as error:
+            return Outcome("refused", f"{wrong}\n{error}", error.code)
+        try:
+            prism.interpret.run(code, edge.blocks, edge.threads, edge.inputs(), check=True)
+        except MachineError as error:
+            return Outcome("right", str(error))
+        return Outcome(FAILED, f"the machine finds nothing of {wrong}")
