@@ -80,7 +80,7 @@ def decode(
             with claim(q_tile, consumers) as q_in, partition(q_in, thread[1], lambda e: (e / CUT.dim, e % CUT.dim)) as to:
                 with group(thread[1]):
                     at: int64 = pair / s.heads * s.q_batch + pair % s.heads * s.shared_by * s.q_head
-                    for e in range(8 * t, 64 * CUT.dim, 8 * 128 * CUT.groups):
+                    for e in range(8 * t, 64 * CUT.dim, 8 * 128 * CUT.groups, unroll=False):
                         r: int32 = top + e / CUT.dim
                         few: vector(T, 8) = vector(T, 8)(0)
                         if r < s.shared_by * s.tokens and e % CUT.dim < s.columns:
@@ -103,7 +103,7 @@ def decode(
                         weights[i] = T(scores[i])
 
             with claim(q_tile, consumers) as q_now:
-                for j in range(first * CUT.keys, min(last * CUT.keys, length), CUT.keys):
+                for j in range(first * CUT.keys, min(last * CUT.keys, length), CUT.keys, unroll=False):
                     with claim(k_tile, loader) as k_in:
                         bring(k_in, k, pair / s.heads, pair % s.heads, j, length, table, s, CUT=CUT)
                     if CUT.latent:

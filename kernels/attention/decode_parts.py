@@ -57,7 +57,7 @@ def add_parts(
                 else:
                     each: int32 = grid.count_tiles(s.keys, SIZE=CUT.keys)
                     place = grid.owners(piece * each, each, s.batches * s.heads * s.strips * each, s.blocks)
-            for p in range(t / CUT.lanes % CUT.each, place[1] if place[1] > 1 else 0, CUT.each * CUT.deep):
+            for p in range(t / CUT.lanes % CUT.each, place[1] if place[1] > 1 else 0, CUT.each * CUT.deep, unroll=False):
                 few: Part[CUT.deep]
                 for i in range(CUT.deep):  # no branches between loads
                     n: int32 = p + i * CUT.each

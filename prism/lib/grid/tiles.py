@@ -127,7 +127,7 @@ def deal_tiles(
     tiles: int32 @ block[1] = groups * many * each
     if UNEVEN:
         with group(thread[1]):
-            for g in range(t * run, min(groups, (t + 1) * run)):
+            for g in range(t * run, min(groups, (t + 1) * run), unroll=False):
                 before[0] += grid.count_tiles(max(0, min(lengths[g], most)), SIZE=SIZE)
         of_one: int32 @ block[1] = block.scan(before, 0, WIDTH=1, OP=operators.add, EXCLUSIVE=True)
         tiles = many * of_one
@@ -141,7 +141,7 @@ def deal_tiles(
         found: shared(int32[2])
         with partition(found, thread[1], races="allow") as own, group(thread[1]):  # one of them has the group
             at: int32 = many * before[0]
-            for g in range(t * run, min(groups, (t + 1) * run)):
+            for g in range(t * run, min(groups, (t + 1) * run), unroll=False):
                 n: int32 = grid.count_tiles(max(0, min(lengths[g], most)), SIZE=SIZE)
                 if at <= begin and begin < at + many * n:
                     own[0] = g * many + (begin - at) / n
