@@ -49,6 +49,9 @@ class Scalar(Plain):
         """Whether NumPy has no such numbers: memory on the host holds their bits, and they are computed with as float32."""
         return self.kind == "float" and self.numpy != self.name
 
+    def __hash__(self) -> int:
+        return hash(self.name)
+
     def __str__(self) -> str:
         return self.name
 
