@@ -38,7 +38,6 @@ from prism.lang.tree import Call, Declare, Element, Expr, Fragment, Function, It
 from prism.lang.tree.plan import Access, Elided
 from prism.lang.types.perspective import BLOCK, THREAD, Perspective
 
-
 _UNKNOWN: Any = object()
 
 
