@@ -2,9 +2,11 @@
 
 import copy
 import pickle
+import re
 import subprocess
 import sys
 from dataclasses import FrozenInstanceError, field, fields, is_dataclass, replace
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -12,6 +14,7 @@ import pytest
 from prism.lang import types
 from prism.lang.diagnostics import Span
 from prism.lang.emit import merge
+from prism.lang.keep import bases
 from prism.lang.keep.bases import Frozen, Node, Plain, Value, node, value
 from prism.lang.parse import syntax
 from prism.lang.tree import expr, nodes, plan, stmt
@@ -209,3 +212,12 @@ def test_what_has_no_metaclass_is_declared(module: ModuleType) -> None:
     own = [c for c in vars(module).values() if isinstance(c, type) and c.__module__ == module.__name__]
     plain = [c for c in own if issubclass(c, Plain) and type(c) is type]
     assert plain and [c for c in plain if "_fields" not in vars(c) or "__slots__" not in vars(c)] == []
+
+
+def test_nobody_asks_whether_something_is_frozen_but_of_all_kinds() -> None:
+    """Nodes and types are none of `Frozen`'s, `Node`'s or `Value`'s: who means those too asks for `Plain`."""
+    asked = re.compile(r"isinstance\([^()]*,[^()]*\b(bases\.)?(Frozen|Value)\b|case (bases\.)?(Frozen|Value)\(")
+    root = Path(bases.__file__).parents[2]
+    found = {path.name for path in root.rglob("*.py") if asked.search(path.read_text(encoding="utf-8"))}
+    assert len(list(root.rglob("*.py"))) > 400 and found == set()
+    assert asked.search("isinstance(one, Frozen) and") and asked.search("    case Frozen():")
