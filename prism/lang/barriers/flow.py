@@ -447,10 +447,9 @@ def resolve(symbol: tree.Symbol, env: Env) -> tuple[tree.Symbol, tuple[tree.Symb
         return symbol, ()
     named, views = dict(env), list[tree.Symbol]()
     while True:
-        if symbol.view is not None:
+        while symbol.view is not None:
             views.append(symbol)
             symbol = symbol.view.source
-            continue
         now = named.pop(symbol, symbol)
         if now.view is None:
             return now, tuple(reversed(views))

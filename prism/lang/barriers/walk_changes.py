@@ -44,7 +44,7 @@ class Change:
         return pending if fresh == rest else kept | fresh
 
     def _after(self, pending: Pending) -> Pending | None:
-        found = self.moved.get(pending, _UNKNOWN)
+        found: Pending | None = self.moved.get(pending, _UNKNOWN)
         if found is not _UNKNOWN:
             return found
         found = self.one(pending)
