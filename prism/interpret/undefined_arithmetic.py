@@ -18,6 +18,7 @@ from prism.interpret.values import Operation, dtype_of
 from prism.lang.tree import Binary, Const, Expr, Scalar, Unary
 
 _EXACT = {"+": operator.add, "-": operator.sub, "*": operator.mul}
+_WIDE = {"+": np.add, "-": np.subtract, "*": np.multiply}
 _WORDS = {"+": "the sum", "-": "the difference", "*": "the product", "/": "the quotient", "%": "the quotient"}
 UNSIGNED = "compute in an unsigned type, whose results wrap, or in a wider one"
 
@@ -36,12 +37,19 @@ def defined_binary(node: Binary, scalar: Scalar, left: Eval, right: Eval, apply:
         return lambda frame: apply(left(frame), right(frame))
     if isinstance(node.right, Const) and node.op in ("+", "-"):
         return _moved(node, scalar, left, int(node.right.value), apply)
-    exact, half = _EXACT.get(node.op), 1 << (scalar.bits - 1)
+    exact, half, array = _EXACT.get(node.op), 1 << (scalar.bits - 1), np.ndarray
+    wide, times = (_WIDE.get(node.op) if scalar.bits == 32 else None), node.op == "*"
 
     def evaluate(frame: Frame) -> Any:
         a, b = left(frame), right(frame)
         if exact is not None and type(a) is int and type(b) is int and -half <= (fits := exact(a, b)) < half:
             return fits
+        # In 64 bits the result is exact: where 32 hold all of it, it is what the operator gives, and none is looked for.
+        if wide is not None and (type(b) is array or (times and type(a) is array)):
+            whole = wide(a, b, dtype=np.int64)
+            found = whole.astype(np.int32)
+            if not anywhere(found != whole):
+                return found
         bad = faulty(node.op, a, b, scalar)
         if bad is not False and (lane := _lane(frame, bad)) is not None:
             _report(frame, node, scalar, lane, a, b)

@@ -21,6 +21,9 @@ class Span(Value):
     end_line: int
     end_column: int
 
+    def __hash__(self) -> int:
+        return self.line << 10 ^ self.column
+
 
 class Label(Value):
     """A piece of source and what is to be said about it."""

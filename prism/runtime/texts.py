@@ -20,7 +20,7 @@ from prism import lang
 from prism.lang import surface
 from prism.lang.diagnostics import CompileError, Span
 from prism.lang.intrinsics.declaration import Intrinsic
-from prism.lang.keep.bases import Frozen
+from prism.lang.keep.bases import Plain
 from prism.lang.keep.keys import exact
 from prism.lang.parse import parse
 from prism.lang.parse import syntax as s
@@ -80,7 +80,7 @@ class _Teller:
                 return "span"
             case Kernel():
                 return self.kernel(value)
-            case Frozen():
+            case Plain():
                 return self.node(value)
             case ModuleType() if value.__name__ == "prism.lang":
                 return "module prism.lang"

@@ -443,12 +443,13 @@ def _trips_apart(known: Facts, first: Pending, second: Touch, source: Perspectiv
 
 def resolve(symbol: tree.Symbol, env: Env) -> tuple[tree.Symbol, tuple[tree.Symbol, ...]]:
     """Return the object behind a name, and the views between, outermost first."""
+    if symbol.view is None and not env:
+        return symbol, ()
     named, views = dict(env), list[tree.Symbol]()
     while True:
-        if symbol.view is not None:
+        while symbol.view is not None:
             views.append(symbol)
             symbol = symbol.view.source
-            continue
         now = named.pop(symbol, symbol)
         if now.view is None:
             return now, tuple(reversed(views))

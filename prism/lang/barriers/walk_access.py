@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from prism.lang.barriers import flow
 from prism.lang.barriers.conditions import reaches_other_blocks
@@ -36,6 +37,8 @@ from prism.lang.facts.touches import (
 from prism.lang.tree import Call, Declare, Element, Expr, Fragment, Function, Item, Pointer, Stmt, Symbol, Var
 from prism.lang.tree.plan import Access, Elided
 from prism.lang.types.perspective import BLOCK, THREAD, Perspective
+
+_UNKNOWN: Any = object()
 
 
 def touch_all(walk: Walk, place: Place, statement: Stmt, state: State) -> State:
@@ -113,16 +116,17 @@ def _relate(walk: Walk, known: Relations, earlier: Pending, touch: Touch) -> flo
         known.free.add(earlier)
         _expose(walk, touch, earlier)
         return None
-    if earlier in known.found:
-        return known.found[earlier]
+    found = known.found.get(earlier)  # the hash of an access that has happened takes time: each is looked for once
+    if found is not None:
+        return found
     history, spend = flow.history(earlier), walk.context.work.spend
     spend(walk.context.function, SINCE)
-    if history not in known.clashes:
+    clash = known.clashes.get(history, _UNKNOWN)
+    if clash is _UNKNOWN:
         objects = walk.context.objects
         tried = count_proofs(objects.known)
-        known.clashes[history] = flow.find_clash(objects, history, touch)
+        clash = known.clashes[history] = flow.find_clash(objects, history, touch)
         spend(walk.context.function, PAIR + PROOF * (count_proofs(objects.known) - tried))
-    clash = known.clashes[history]
     relation = None if clash is None else flow.relate_after(clash, earlier, touch)
     if relation is None:
         known.apart.add(earlier)

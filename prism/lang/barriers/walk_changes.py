@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
+from typing import Any
 
 from prism.lang.facts.touches import Pending
 
 One = Callable[[Pending], Pending | None]
+_UNKNOWN: Any = object()
 
 
 @dataclass(eq=False, slots=True)
@@ -42,8 +44,9 @@ class Change:
         return pending if fresh == rest else kept | fresh
 
     def _after(self, pending: Pending) -> Pending | None:
-        if pending in self.moved:
-            return self.moved[pending]
+        found: Pending | None = self.moved.get(pending, _UNKNOWN)
+        if found is not _UNKNOWN:
+            return found
         found = self.one(pending)
         if found == pending:
             self.same.add(pending)

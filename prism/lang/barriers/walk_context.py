@@ -239,7 +239,11 @@ class Context(Frozen):
     def __post_init__(self) -> None:
         marked = (self.before, self.after, self.news, self.loaded, self.conditions.asked, self.conditions.changed)
         places: set[object] = {place for some in marked for place in some}
-        object.__setattr__(self, "inert", inert(self.objects.known, places))
+        kept: dict[frozenset[object], frozenset[tree.Stmt]] = self.objects.known.found.setdefault("inert", {})
+        key = frozenset(places)  # what is known of a function before its plan, and after, is for most of them the same
+        if key not in kept:
+            kept[key] = inert(self.objects.known, key)
+        object.__setattr__(self, "inert", kept[key])
 
 
 def context_of(function: tree.Function, objects: flow.Objects, summaries: Mapping[tree.Function, Summary]) -> Context:
@@ -293,13 +297,13 @@ class Walk:
     told: dict[Touch, set[Pending]] = field(default_factory=dict)
     heads: dict[tree.Stmt, State] = field(default_factory=dict)
     unsettled: bool = False
+    keep: Keeping = field(init=False)
+    """What it keeps of settled accesses."""
+
+    def __post_init__(self) -> None:
+        self.keep = Keeping(self.noted, self.context.engines, self.grow)
 
     @property
     def noted(self) -> int:
         """Among how many pending accesses settled ones are kept to be noted; none, where no notes are taken."""
         return (NOTED if self.context.alike is None else NOTED_IN_LONG) if self.notes else 0
-
-    @property
-    def keep(self) -> Keeping:
-        """What it keeps of settled accesses."""
-        return Keeping(self.noted, self.context.engines, self.grow)

@@ -201,7 +201,8 @@ class Env(Value):
 
     def name(self, name: str, meaning: Meaning) -> Env:
         """Return the environment in which a name stands for something: where that is Poison, its uses are silently wrong."""
-        return replace(self, names={**self.names, name: meaning})
+        names = {**self.names, name: meaning}
+        return Env(self.context, self.bound, names, self.hidden, self.path, self.scope, self.outside)
 
     def hide(self, source: tree.Symbol, view: tree.Symbol) -> Env:
         """Return the environment in which `source` goes by the name of `view` (R21)."""
@@ -214,7 +215,8 @@ class Env(Value):
     def nest(self) -> Env:
         """Return the environment of a statement list of its own."""
         self.context.scopes += 1
-        return replace(self, scope=(*self.scope, self.context.scopes))
+        scope = (*self.scope, self.context.scopes)
+        return Env(self.context, self.bound, self.names, self.hidden, self.path, scope, self.outside)
 
     def lookup(self, name: str, span: Span) -> tree.Symbol:
         """Return the symbol that a name stands for; raises Poisoned or fails with code `name`."""

@@ -123,9 +123,11 @@ def named_object(kernel: surface.Kernel, e: s.Node) -> Any:
             return value
         case s.Name(name=name):
             python = kernel.python
-            cells = dict(zip(python.__code__.co_freevars, python.__closure__ or (), strict=False))
+            free = python.__code__.co_freevars
+            if name not in free:
+                return python.__globals__.get(name)
             try:
-                return cells[name].cell_contents if name in cells else python.__globals__.get(name)
+                return dict(zip(free, python.__closure__ or (), strict=False))[name].cell_contents
             except ValueError:
                 return None
         case s.Attribute(base=base, name=name):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from prism.lang.keep.bases import node
 from prism.lang.tree import Apply, Body, Declare, Evaluate, Stmt, children
 from prism.lang.tree.plan import Arrive, Barrier, Expect, Mbarrier, Op, Operation, Plan
 from prism.lang.tree.walk import statements
 
 
+@node
 class ArriveExpect(Operation):
     """Announce the bytes of all loads of this visit, and arrive: its phase ends when they are in."""
 

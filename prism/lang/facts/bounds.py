@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from math import inf
 
 from prism.lang.tree import Scalar
@@ -13,9 +14,12 @@ NOTHING: Bounds = (-inf, inf)
 
 def span(type_: Scalar) -> Bounds:
     """Return the least and the greatest value of an integer type."""
-    if type_.kind == "uint":
-        return 0, 2**type_.bits - 1
-    return -(2 ** (type_.bits - 1)), 2 ** (type_.bits - 1) - 1
+    return _span(type_.kind == "uint", type_.bits)
+
+
+@functools.lru_cache(maxsize=32)
+def _span(unsigned: bool, bits: int) -> Bounds:
+    return (0, 2**bits - 1) if unsigned else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
 
 
 def fits(bounds: Bounds, type_: Scalar) -> bool:

@@ -123,8 +123,8 @@ class _Proof:
 
     def _common(self, a: Address, other: Address) -> Address:
         """Return an access with what holds where the other is made, and is said of values that both agree on."""
-        more = (form for form in other.guards if form not in a.guards and self._agreed(self.refine(form)))
-        return replace(a, guards=(*a.guards, *more))
+        more = [form for form in other.guards if form not in a.guards and self._agreed(self.refine(form))]
+        return replace(a, guards=(*a.guards, *more)) if more else a
 
     def _fixed_alike(self) -> None:
         """Learn what conditions and bounds say alone: digits with one value, and numbers that are 0, on both sides."""

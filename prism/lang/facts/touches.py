@@ -64,15 +64,13 @@ class Address(Frozen):
 
 def _key(value: object) -> object:
     """Return what is compared of a field: polynomials, and claims, are so by what is in them."""
-    match value:
-        case Mapping():
-            return frozenset(value.items())
-        case tuple():
-            return tuple(map(_key, value))
-        case Told(place=place, values=values):
-            return place, _key(values)
-        case _:
-            return value
+    if isinstance(value, dict):
+        return frozenset(value.items())
+    if isinstance(value, tuple):
+        return tuple(map(_key, value))
+    if isinstance(value, Told):
+        return value.place, _key(value.values)
+    return value
 
 
 class Step(Frozen):

@@ -9,6 +9,7 @@ hold the value.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Mapping
 from math import inf
 
@@ -41,6 +42,15 @@ def wrap_form(range_: Range, type_: tree.Scalar, form: Form) -> Form:
 
 def computation_type(e: tree.Expr, given: Mapping[tree.Symbol, tree.Scalar]) -> tree.Scalar:
     """Return the type in which C++ computes a number, where a lambda's parameters stand for numbers of these types."""
+    return _computed(e, given) if given else _own_type(e)
+
+
+@functools.lru_cache(maxsize=4096)
+def _own_type(e: tree.Expr) -> tree.Scalar:
+    return _computed(e, {})
+
+
+def _computed(e: tree.Expr, given: Mapping[tree.Symbol, tree.Scalar]) -> tree.Scalar:
     assert isinstance(e.type, tree.Scalar)
     match e:
         case tree.Var(symbol=symbol):

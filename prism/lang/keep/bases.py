@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields
 from reprlib import recursive_repr
-from typing import Any, dataclass_transform
+from typing import Any, TypeVar, dataclass_transform
+
+C = TypeVar("C", bound="type[Plain]")
 
 
 class _Declared(type):
@@ -13,10 +15,6 @@ class _Declared(type):
     `dataclass` compiles five methods for each class: for the compiler's 400 classes, two fifths of the time to import it. Here
     the base has what it can, and a class gets its `__init__` with its first instance, which most errors never have.
     """
-
-    _kw_only: bool = False
-    _by_value: bool = False
-    _fields: tuple[Field[Any], ...]
 
     def __new__(
         meta,
@@ -31,12 +29,17 @@ class _Declared(type):
         cls: Any = super().__new__(meta, name, bases, namespace, **declared)
         if "__dataclass_fields__" in namespace:
             return cls  # `dataclass` makes it a second time, with its slots
-        cls._kw_only, cls._by_value = kw_only or cls._kw_only, by_value or cls._by_value
-        eq, hashed = cls._by_value, cls._by_value and "__hash__" not in namespace
-        cls = dataclass(init=False, repr=False, eq=eq, unsafe_hash=hashed, kw_only=cls._kw_only, slots=True)(cls)
-        cls._fields = fields(cls)
-        cls.__init__ = _init_first
-        return cls
+        return _declare(cls, kw_only or cls._kw_only, by_value or cls._by_value)
+
+
+def _declare(cls: Any, kw_only: bool, by_value: bool) -> Any:
+    """Return the dataclass of a class that declares fields."""
+    cls._kw_only, cls._by_value = kw_only, by_value
+    hashed = by_value and vars(cls).get("__hash__") is None
+    cls = dataclass(init=False, repr=False, eq=by_value, unsafe_hash=hashed, kw_only=kw_only, slots=True)(cls)
+    cls._fields = fields(cls)
+    cls.__init__ = _init_first
+    return cls
 
 
 def _init_first(self: Any, *args: Any, **kwargs: Any) -> None:
@@ -80,17 +83,17 @@ def _slot(cls: type, name: str) -> Any:
     return next(vars(base)[name] for base in cls.__mro__ if name in vars(base))
 
 
-@dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(field,))
-class Frozen(metaclass=_Declared):
-    """A frozen dataclass with slots, compared by identity. A subclass declares its fields, and needs no decorator:
+class Plain:
+    """What `Frozen` is, but with no metaclass: a subclass is declared by `node` or by `value`, and so is each of its own.
 
-        class Arm(Frozen):
-            first: int
-            size: int = 1
-
-    `dataclasses.fields` and `replace`, `match`, `copy` and `pickle` take it as any dataclass. A `Node` is given its fields by
-    name, a `Value` is compared by them.
+    Of a class with a metaclass Python finds out in six times the time that an object is not of it, and of nodes and types that is
+    asked all the time: to make a program takes a twentieth longer.
     """
+
+    __slots__ = ()
+    _kw_only: bool = False
+    _by_value: bool = False
+    _fields: tuple[Field[Any], ...] = ()
 
     def __setattr__(self, name: str, value: object) -> None:
         raise FrozenInstanceError(f"cannot assign to field {name!r}")
@@ -109,6 +112,33 @@ class Frozen(metaclass=_Declared):
     def __setstate__(self, state: list[object]) -> None:
         for one, value in zip(type(self)._fields, state, strict=True):
             object.__setattr__(self, one.name, value)
+
+
+@dataclass_transform(frozen_default=True, eq_default=False, kw_only_default=True, field_specifiers=(field,))
+def node(cls: C) -> C:
+    """Declare a class as `Node` does."""
+    declared: C = _declare(cls, True, False)
+    return declared
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+def value(cls: C) -> C:
+    """Declare a class as `Value` does."""
+    declared: C = _declare(cls, False, True)
+    return declared
+
+
+@dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(field,))
+class Frozen(Plain, metaclass=_Declared):
+    """A frozen dataclass with slots, compared by identity. A subclass declares its fields, and needs no decorator:
+
+        class Arm(Frozen):
+            first: int
+            size: int = 1
+
+    `dataclasses.fields` and `replace`, `match`, `copy` and `pickle` take it as any dataclass. A `Node` is given its fields by
+    name, a `Value` is compared by them.
+    """
 
 
 @dataclass_transform(frozen_default=True, eq_default=False, kw_only_default=True, field_specifiers=(field,))

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 
 from prism.lang import tree
-from prism.lang.keep.bases import Frozen
+from prism.lang.keep.bases import Frozen, Plain
 from prism.lang.rings.hoisting import declared_names
 from prism.lang.tree.plan import Barrier, Op
 
@@ -86,7 +86,7 @@ def same(one: object, two: object, names: Mapping[tree.Symbol, tree.Symbol]) -> 
         return isinstance(one, tree.Symbol) and names.get(one, one) is two
     if isinstance(one, tuple | list) and isinstance(two, tuple | list):
         return len(one) == len(two) and all(same(x, y, names) for x, y in zip(one, two, strict=True))
-    if isinstance(one, Frozen) and type(one) is type(two) and one != two:
+    if isinstance(one, Plain) and type(one) is type(two) and one != two:
         compared = (f.name for f in fields(one) if f.name not in APART)  # type: ignore[arg-type]
         return all(same(getattr(one, name), getattr(two, name), names) for name in compared)
     return one == two

@@ -31,10 +31,11 @@ from dataclasses import replace
 from typing import Any
 
 from prism.lang.diagnostics import Span
-from prism.lang.keep import bases
+from prism.lang.keep.bases import Plain, node
 
 
-class Node(bases.Node):
+@node
+class Node(Plain):
     """What all nodes have."""
 
     span: Span
@@ -43,18 +44,21 @@ class Node(bases.Node):
 # -- expressions ----------------------------------------------------------------------------------------------------------
 
 
+@node
 class Name(Node):
     """An identifier."""
 
     name: str
 
 
+@node
 class Literal(Node):
     """`3`, `2.5`, `True`, `"text"`."""
 
     value: bool | int | float | str
 
 
+@node
 class Resolved(Node):
     """A Python object that a name stood for, and how the source spells it."""
 
@@ -62,6 +66,7 @@ class Resolved(Node):
     text: str
 
 
+@node
 class Unary(Node):
     """`op` is `-`, `~` or `not`; unary plus is dropped."""
 
@@ -69,6 +74,7 @@ class Unary(Node):
     operand: Expr
 
 
+@node
 class Binary(Node):
     """`op` as in Python: `+ - * / // % << >> & | ^ @ == != < <= > >= and or`."""
 
@@ -77,6 +83,7 @@ class Binary(Node):
     right: Expr
 
 
+@node
 class Conditional(Node):
     """`then if condition else otherwise`."""
 
@@ -85,6 +92,7 @@ class Conditional(Node):
     otherwise: Expr
 
 
+@node
 class Call(Node):
     """`function(arguments, keywords)`."""
 
@@ -93,6 +101,7 @@ class Call(Node):
     keywords: tuple[tuple[str, Expr], ...]
 
 
+@node
 class Subscript(Node):
     """`base[i]`, `base[i, j]` and `base[i][j]` (then base is a Subscript itself)."""
 
@@ -100,6 +109,7 @@ class Subscript(Node):
     indices: tuple[Expr, ...]
 
 
+@node
 class Attribute(Node):
     """`base.name`."""
 
@@ -107,6 +117,7 @@ class Attribute(Node):
     name: str
 
 
+@node
 class Lambda(Node):
     """`lambda i, j: body`."""
 
@@ -114,18 +125,21 @@ class Lambda(Node):
     body: Expr
 
 
+@node
 class Braces(Node):
     """`{ 0 }`, an array's initialiser; also a list `[a, b]` (template arguments)."""
 
     items: tuple[Expr, ...]
 
 
+@node
 class Listed(Node):
     """`[a, b]`, an array's elements; of lists where it has several extents."""
 
     items: tuple[Expr, ...]
 
 
+@node
 class Tuple(Node):
     """`a, b`: the values that a function returns, or the types of a result."""
 
@@ -140,6 +154,7 @@ Expr = (
 # -- statements -----------------------------------------------------------------------------------------------------------
 
 
+@node
 class Declare(Node):
     """`name: annotation @ place = value`; `place` is None where the source omits it."""
 
@@ -150,6 +165,7 @@ class Declare(Node):
     value: Expr | None
 
 
+@node
 class Assign(Node):
     """`target = value`; the target is a Name or Subscript."""
 
@@ -157,6 +173,7 @@ class Assign(Node):
     value: Expr
 
 
+@node
 class Together(Node):
     """`a, b = b, a`: all values, then all assignments."""
 
@@ -164,6 +181,7 @@ class Together(Node):
     values: tuple[Expr, ...]
 
 
+@node
 class Unpack(Node):
     """`a, b = f(x)`: the value once, then all assignments."""
 
@@ -171,6 +189,7 @@ class Unpack(Node):
     value: Expr
 
 
+@node
 class Augment(Node):
     """`target op= value`."""
 
@@ -179,12 +198,14 @@ class Augment(Node):
     value: Expr
 
 
+@node
 class Evaluate(Node):
     """An expression as a statement: a call."""
 
     value: Expr
 
 
+@node
 class If(Node):
     """`if condition: then else: otherwise`."""
 
@@ -193,6 +214,7 @@ class If(Node):
     otherwise: Body
 
 
+@node
 class While(Node):
     """`while condition: body`."""
 
@@ -200,6 +222,7 @@ class While(Node):
     body: Body
 
 
+@node
 class For(Node):
     """`for name in range(start, stop, step, unroll=...)`; omitted bounds are Literals 0 and 1."""
 
@@ -212,24 +235,29 @@ class For(Node):
     body: Body
 
 
+@node
 class Break(Node):
     """`break`."""
 
 
+@node
 class Continue(Node):
     """`continue`."""
 
 
+@node
 class Return(Node):
     """`return` or `return value`."""
 
     value: Expr | None
 
 
+@node
 class Pass(Node):
     """`pass`; a docstring or `...` is one too."""
 
 
+@node
 class Group(Node):
     """`with group(unit): body`."""
 
@@ -237,6 +265,7 @@ class Group(Node):
     body: Body
 
 
+@node
 class Case(Node):
     """One arm of a split; `size` may name a template parameter (written `case (N)` or a dotted or plain name)."""
 
@@ -244,6 +273,7 @@ class Case(Node):
     body: Body
 
 
+@node
 class Split(Node):
     """`match split(level): case n: ...`; `match level:` is accepted too."""
 
@@ -251,6 +281,7 @@ class Split(Node):
     arms: tuple[Case, ...]
 
 
+@node
 class Partition(Node):
     """`with partition(source, unit, offset) as name: body`; `offset` is a value, a Lambda, or None."""
 
@@ -263,6 +294,7 @@ class Partition(Node):
     body: Body
 
 
+@node
 class Claim(Node):
     """`with claim(source, unit, offset) as name: body`; `unit` may name a role."""
 
@@ -275,6 +307,7 @@ class Claim(Node):
     body: Body
 
 
+@node
 class Async(Node):
     """`with async_(source) as name: body`."""
 
@@ -284,12 +317,14 @@ class Async(Node):
     body: Body
 
 
+@node
 class Batch(Node):
     """`with wgmma_async(): body`."""
 
     body: Body
 
 
+@node
 class Roles(Node):
     """`first, second = roles(level, 2, 1)`: a split that is named, not made yet."""
 
@@ -298,6 +333,7 @@ class Roles(Node):
     sizes: tuple[Expr, ...]
 
 
+@node
 class Enter(Node):
     """`with role: body`: the one arm of a split. Made too by a claim for a role, which may stay open instead: `claimed`."""
 
@@ -306,6 +342,7 @@ class Enter(Node):
     claimed: bool = False
 
 
+@node
 class One(Node):
     """`with one(level): body`: the first such unit runs it."""
 
@@ -313,6 +350,7 @@ class One(Node):
     body: Body
 
 
+@node
 class Turns(Node):
     """`with turns(role): body`: the role's units go through the body one after the other."""
 
@@ -320,6 +358,7 @@ class Turns(Node):
     body: Body
 
 
+@node
 class Unsafe(Node):
     """`unsafe("text", reads=[...], writes=[...])`."""
 
@@ -327,6 +366,7 @@ class Unsafe(Node):
     keywords: tuple[tuple[str, Expr], ...]
 
 
+@node
 class Nested(Node):
     """`@requires(...) def name(...)` inside a function; `requires` is None where that is not there.
 
@@ -345,6 +385,7 @@ Stmt = (
 Body = tuple[Stmt, ...]
 
 
+@node
 class Parameter(Node):
     """`name: annotation @ place = default`; `place` is None where the source omits it (an error that check reports)."""
 
@@ -354,6 +395,7 @@ class Parameter(Node):
     default: Expr | None
 
 
+@node
 class Function(Node):
     """A parsed function; `span` is that of its name. `extern` when the body is just `pass`.
 

@@ -75,6 +75,8 @@ class Rings(Frozen):
 
     def into(self, context: Context, own: Sequence[Op], **more: Any) -> Context:
         """Return what is known of the function, with these operations in place; `more` fields of it."""
+        if not (own or self.operations or self.loaded or more or context.touches):
+            return context  # as most functions are: without rings and copies
         before: dict[Stmt, tuple[Op, ...]] = {}
         after: dict[Stmt, tuple[Op, ...]] = {}
         for op in (*own, *self.operations):

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import field
 
 from prism.lang.intrinsics.declaration import Intrinsic
+from prism.lang.keep.bases import node
 from prism.lang.tree.nodes import Expr, Function, Symbol
 from prism.lang.types.perspective import GRID, Perspective
 
@@ -15,6 +16,7 @@ __all__ = [
 ]  # fmt: skip
 
 
+@node
 class Const(Expr):
     """A literal or constexpr value; lives at grid[1]."""
 
@@ -22,12 +24,14 @@ class Const(Expr):
     perspective: Perspective = GRID
 
 
+@node
 class Var(Expr):
     """A symbol's value; for arrays, the array itself (by reference); for pointers, the pointer."""
 
     symbol: Symbol
 
 
+@node
 class Unary(Expr):
     """`op` is `-`, `~` or `not`."""
 
@@ -35,6 +39,7 @@ class Unary(Expr):
     operand: Expr
 
 
+@node
 class Binary(Expr):
     """`op` is one of `+ - * / % << >> & | ^ == != < <= > >= and or`; both operands have the same type, but for shifts.
 
@@ -46,6 +51,7 @@ class Binary(Expr):
     right: Expr
 
 
+@node
 class Select(Expr):
     """`then if condition else otherwise`; only the chosen side is evaluated."""
 
@@ -54,12 +60,14 @@ class Select(Expr):
     otherwise: Expr
 
 
+@node
 class Cast(Expr):
     """A conversion between scalars, as C converts."""
 
     operand: Expr
 
 
+@node
 class Item(Expr):
     """An element of a local array, or of a thread's part of a fragment (one index, below its type's `size`)."""
 
@@ -67,6 +75,7 @@ class Item(Expr):
     indices: tuple[Expr, ...]
 
 
+@node
 class Element(Expr):
     """An element of memory, through a pointer, a shared object or a view. Indices are as written: views map them.
 
@@ -78,6 +87,7 @@ class Element(Expr):
     indices: tuple[Expr, ...]
 
 
+@node
 class Component(Expr):
     """`vector[index]`; `vector` is a Var or Item of Vector type (any vector expression where it is read)."""
 
@@ -85,6 +95,7 @@ class Component(Expr):
     index: Expr
 
 
+@node
 class Id(Expr):
     """The index of unit `unit` inside the current unit of the code's perspective `code`."""
 
@@ -92,6 +103,7 @@ class Id(Expr):
     code: Perspective
 
 
+@node
 class Count(Expr):
     """How many units `unit` the current unit of the code's perspective `code` has."""
 
@@ -99,6 +111,7 @@ class Count(Expr):
     code: Perspective
 
 
+@node
 class Place(Expr):
     """Row (`axis` 0) or column (1) of element `index` of this thread's part of a fragment.
 
@@ -112,6 +125,7 @@ class Place(Expr):
     axis: int
 
 
+@node
 class Call(Expr):
     """A device function called; every `function.bound.code` unit inside the current one runs it."""
 
@@ -120,6 +134,7 @@ class Call(Expr):
     code: Perspective
 
 
+@node
 class Apply(Expr):
     """An intrinsic applied. `statics` are its compile-time arguments."""
 

@@ -11,7 +11,7 @@ from dataclasses import field
 from typing import Any
 
 from prism.lang.diagnostics import Span
-from prism.lang.keep.bases import Frozen, Node
+from prism.lang.keep.bases import Frozen, Plain, node
 from prism.lang.types import Type
 from prism.lang.types.perspective import Bound, Perspective
 
@@ -66,7 +66,8 @@ class Symbol(Frozen):
         return symbol
 
 
-class Expr(Node):
+@node
+class Expr(Plain):
     """What all expressions have."""
 
     type: Type
@@ -74,7 +75,8 @@ class Expr(Node):
     span: Span
 
 
-class Stmt(Node):
+@node
+class Stmt(Plain):
     """What all statements have.
 
     `inlined`: the function at the top of whose text it stands, where that is compiled into another one; None of all others.
@@ -102,7 +104,8 @@ class Inlined(Frozen):
     within: Inlined | None
 
 
-class Function(Node):
+@node
+class Function(Plain):
     """A checked function, all template arguments bound. `identifier` is unique in a program and safe in C++."""
 
     name: str

@@ -34,7 +34,7 @@ from dataclasses import field, replace
 from typing import Any
 
 from prism.lang.diagnostics import Span
-from prism.lang.keep.bases import Frozen, Node
+from prism.lang.keep.bases import Frozen, Plain, node
 from prism.lang.tree import Apply, Declare, For, Function, Stmt, Symbol
 from prism.lang.types import Pointer
 from prism.lang.types.perspective import Level, Perspective
@@ -113,7 +113,8 @@ class Mbarrier(Frozen):
         return self.count * threads // self.per if self.per else self.count
 
 
-class Operation(Node):
+@node
+class Operation(Plain):
     """What all operations have: they stand `before` or `after` the statement `at`, for each thread that comes there.
 
     `path`: only those of them do it that would come there through these arms and groups, which start at the block (for a
@@ -125,6 +126,7 @@ class Operation(Node):
     path: Path = ()
 
 
+@node
 class Wait(Operation):
     """Wait for the other station's visit, of this round (`lap` 0) or of the copy's last (1): of round v - lap * copies."""
 
@@ -134,6 +136,7 @@ class Wait(Operation):
     second: Access
 
 
+@node
 class Arrive(Operation):
     """Say that the visit of round v - `delay` has ended; nothing where it was said before, or v < delay.
 
@@ -149,6 +152,7 @@ class Arrive(Operation):
     drain: bool = False
 
 
+@node
 class Expect(Operation):
     """Announce the bytes of a bulk or tensor load before it is issued; None: what its operands say when it is.
 
@@ -160,12 +164,14 @@ class Expect(Operation):
     bytes: int | None
 
 
+@node
 class Advance(Operation):
     """Go to the cycle's next round."""
 
     cycle: Cycle
 
 
+@node
 class ProxyFence(Operation):
     """Make the thread's plain accesses visible to asynchronous ones (bulk, tensor, wgmma) that come after.
 
@@ -177,12 +183,14 @@ class ProxyFence(Operation):
     space: str = "shared"
 
 
+@node
 class Commit(Operation):
     """Make a group of what the thread issued since the last: `kind` is `cp_async`, `bulk` (stores) or `wgmma`."""
 
     kind: str
 
 
+@node
 class WaitGroup(Operation):
     """Wait until at most `pending` of the thread's newest groups are under way. `read`: bulk stores have read their source."""
 
@@ -193,6 +201,7 @@ class WaitGroup(Operation):
     read: bool = False
 
 
+@node
 class WgmmaFence(Operation):
     """Order the warpgroup's accesses to registers before the wgmmas that come after."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from prism.lang.diagnostics import Span
-from prism.lang.keep.bases import Frozen
+from prism.lang.keep.bases import Frozen, node
 from prism.lang.tree.expr import Element
 from prism.lang.tree.nodes import Body, Expr, Stmt, Symbol
 from prism.lang.types.perspective import Level, Perspective
@@ -17,6 +17,7 @@ __all__ = [
 ]  # fmt: skip
 
 
+@node
 class Declare(Stmt):
     """A local variable; `value` is None for arrays and where the source gives none."""
 
@@ -24,6 +25,7 @@ class Declare(Stmt):
     value: Expr | None
 
 
+@node
 class SharedDeclare(Stmt):
     """A shared object of the block, uninitialised; `align` in bytes."""
 
@@ -31,6 +33,7 @@ class SharedDeclare(Stmt):
     align: int
 
 
+@node
 class Assign(Stmt):
     """`target = value`. Values are already cast to the target's type."""
 
@@ -38,12 +41,14 @@ class Assign(Stmt):
     value: Expr
 
 
+@node
 class Evaluate(Stmt):
     """A call for its effect."""
 
     value: Expr
 
 
+@node
 class If(Stmt):
     """A branch; the condition is uniform at the code's perspective."""
 
@@ -52,6 +57,7 @@ class If(Stmt):
     otherwise: Body
 
 
+@node
 class While(Stmt):
     """A loop; the condition reads no memory (the checker rewrites one that does as `while True: if not c: break`)."""
 
@@ -81,6 +87,7 @@ class Piece(Frozen):
     whole: Whole | None = None
 
 
+@node
 class For(Stmt):
     """`for symbol in range(start, stop, step)`, bounds evaluated once; `unroll`: True, False, a factor or None.
 
@@ -105,20 +112,24 @@ class For(Stmt):
         return f"part {first} of {of}" if first == last else f"parts {first} to {last} of {of}"
 
 
+@node
 class Break(Stmt):
     """Leaves the innermost loop."""
 
 
+@node
 class Continue(Stmt):
     """Goes to the innermost loop's next trip."""
 
 
+@node
 class Return(Stmt):
     """Leaves the function."""
 
     value: Expr | None
 
 
+@node
 class Group(Stmt):
     """Every unit of `unit` inside the current one runs the body."""
 
@@ -137,6 +148,7 @@ class Arm(Frozen):
     name: str = ""
 
 
+@node
 class Split(Stmt):
     """Different units run different arms; `level` is THREAD or BLOCK, sizes in its units; leftovers idle."""
 
@@ -145,6 +157,7 @@ class Split(Stmt):
     arms: tuple[Arm, ...]
 
 
+@node
 class Partition(Stmt):
     """In the body, `view` names each unit's own part of `view.view.source`; the whole of it, if the view is an `alias`."""
 
@@ -153,6 +166,7 @@ class Partition(Stmt):
     body: Body
 
 
+@node
 class Claim(Stmt):
     """In the body, `view` names the source for the one unit whose arm uses it."""
 
@@ -161,6 +175,7 @@ class Claim(Stmt):
     body: Body
 
 
+@node
 class Async(Stmt):
     """In the body, `view` names the source as the destination of asynchronous copies, which have ended when it is used again."""
 
@@ -169,6 +184,7 @@ class Async(Stmt):
     body: Body
 
 
+@node
 class Batch(Stmt):
     """wgmmas that are issued as one group: they read tiles and write accumulators until the group is waited for.
 
@@ -179,6 +195,7 @@ class Batch(Stmt):
     body: Body
 
 
+@node
 class Turns(Stmt):
     """The units of a role go through the body one after the other: unit i when unit i - 1 has left it, and then the first again.
 
@@ -215,12 +232,14 @@ class Role(Frozen):
     body: Body
 
 
+@node
 class Specialise(Stmt):
     """One body a role; threads of no role run nothing. Stands last in a kernel, or in a role; made by specialise.py."""
 
     roles: tuple[Role, ...]
 
 
+@node
 class Unsafe(Stmt):
     """Text spliced into the emitted code; nothing in it is checked.
 
@@ -240,6 +259,7 @@ class Unsafe(Stmt):
     returns: bool = False
 
 
+@node
 class Assert(Stmt):
     """`assert_(condition, text)`: the condition is uniform at the code's perspective."""
 
@@ -248,6 +268,7 @@ class Assert(Stmt):
     code: Perspective
 
 
+@node
 class Assume(Stmt):
     """`assume(condition)`: it holds for every thread that comes here; nothing is emitted. It reads no memory."""
 
@@ -255,6 +276,7 @@ class Assume(Stmt):
     code: Perspective
 
 
+@node
 class Distinct(Stmt):
     """`assume(distinct(values))`: no two units of a launch ever have the same values here; nothing is emitted.
 
@@ -266,6 +288,7 @@ class Distinct(Stmt):
     code: Perspective
 
 
+@node
 class Print(Stmt):
     """`print_`: once for each unit of `code`; `texts` has None where the next value stands."""
 
@@ -274,6 +297,7 @@ class Print(Stmt):
     code: Perspective
 
 
+@node
 class Breakpoint(Print):
     """`breakpoint()`: prints nothing; where the reference machine comes here, Python's debugger opens."""
 

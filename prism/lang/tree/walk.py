@@ -125,13 +125,17 @@ def renewed_names(body: nodes.Body) -> Iterator[nodes.Symbol]:
 
 def calls(statement: nodes.Stmt) -> Iterator[expr.Call]:
     """Yield the calls of device functions that a statement itself evaluates, arguments before the call."""
-    return (part for part in terms(statement) if isinstance(part, expr.Call))
+    return (part for part in _terms(statement) if isinstance(part, expr.Call))
 
 
 def terms(statement: nodes.Stmt) -> Iterator[nodes.Expr]:
     """Yield the expressions that a statement itself evaluates and all their parts, operands first."""
-    for expression in expressions(statement):
-        yield from _parts(expression)
+    return iter(_terms(statement))
+
+
+@functools.lru_cache(maxsize=4096)
+def _terms(statement: nodes.Stmt) -> tuple[nodes.Expr, ...]:
+    return tuple(part for expression in expressions(statement) for part in _parts(expression))
 
 
 def subexpressions(expression: nodes.Expr) -> Iterator[nodes.Expr]:

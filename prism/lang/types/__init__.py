@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from prism.lang.keep.bases import Value
+from prism.lang.keep.bases import Plain, value
 
 
-class Scalar(Value):
+@value
+class Scalar(Plain):
     """A number: `kind` is `bool`, `int`, `uint` or `float`; `cuda` its C++ name; `numpy` NumPy's, of how it is stored.
 
     NumPy has no bfloat16 and no floats of 8 bits: an array of these on the host holds their bits, as unsigned integers. A struct
@@ -48,6 +49,9 @@ class Scalar(Value):
         """Whether NumPy has no such numbers: memory on the host holds their bits, and they are computed with as float32."""
         return self.kind == "float" and self.numpy != self.name
 
+    def __hash__(self) -> int:
+        return hash(self.name)
+
     def __str__(self) -> str:
         return self.name
 
@@ -83,7 +87,8 @@ SCALARS = {
 ALIASES = {"half": FLOAT16, "bf16": BFLOAT16}
 
 
-class Vector(Value):
+@value
+class Vector(Plain):
     """`length` scalars moved as one word of at most 16 bytes; components are `v[k]`."""
 
     element: Scalar
@@ -98,7 +103,8 @@ class Vector(Value):
         return f"vector({self.element}, {self.length})"
 
 
-class Mailbox(Value):
+@value
+class Mailbox(Plain):
     """A word between blocks: written by `publish`, read by `receive`, never by plain loads and stores."""
 
     element: Scalar
@@ -112,7 +118,8 @@ class Mailbox(Value):
         return f"mailbox({self.element})"
 
 
-class Array(Value):
+@value
+class Array(Plain):
     """An array of each owner's own: registers of a thread, `T[n]` or `T[n][m]`."""
 
     element: Scalar | Vector
@@ -130,7 +137,8 @@ class Array(Value):
         return f"{self.element}" + "".join(f"[{n}]" for n in self.shape)
 
 
-class Fragment(Value):
+@value
+class Fragment(Plain):
     """A `rows` x `columns` matrix that a warpgroup (128 threads) or a warp (32) owns; each thread keeps a part in registers.
 
     Which thread has which element is the tensor cores' layout of an accumulator, of 64 rows (a warp's: 16); a matrix of more
@@ -161,7 +169,8 @@ class Fragment(Value):
 SWIZZLES = (0, 32, 64, 128)
 
 
-class TensorMap(Value):
+@value
+class TensorMap(Plain):
     """A view of a matrix in global memory that the tensor copy engine reads and writes a tile at a time.
 
     `box` is a tile's shape, outermost first, as the shared tile's; `swizzle` the span in bytes in which the engine permutes
@@ -177,7 +186,8 @@ class TensorMap(Value):
         return f"CUtensorMap({self.element}, {extents}{f', swizzle={self.swizzle}' if self.swizzle else ''})"
 
 
-class Pointer(Value):
+@value
+class Pointer(Plain):
     """Memory that several threads can reach. `space` is `global` or `shared`.
 
     `shape` is known for shared objects, and for views that name one of them, or one copy of a ring, whole. `ring` is the number
@@ -203,7 +213,8 @@ class Pointer(Value):
         return f"ptr(const({self.element}))" if self.const else f"ptr({self.element})"
 
 
-class Void(Value):
+@value
+class Void(Plain):
     """The type of a call that returns nothing."""
 
     def __str__(self) -> str:

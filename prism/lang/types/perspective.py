@@ -5,6 +5,7 @@ The order is that of the paper's main text: `l1[n1] <= l2[n2]` iff `l1 < l2`, or
 
 from __future__ import annotations
 
+import functools
 from dataclasses import field
 from enum import IntEnum
 from math import gcd
@@ -73,6 +74,12 @@ def meet(found: Perspective, *others: Perspective) -> Perspective:
     return found
 
 
+@functools.lru_cache(maxsize=256)
+def _units(level: Level, size: int) -> Perspective:
+    """Return a perspective of code, which is asked for at each expression."""
+    return Perspective(level, size)
+
+
 class Bound(Value):
     """What code may rely on: for each level the guaranteed units, or None; broadest entry = the code's perspective.
 
@@ -88,11 +95,11 @@ class Bound(Value):
     def code(self) -> Perspective:
         """The perspective of the code: the broadest entry."""
         if self.grid is not None:
-            return Perspective(Level.GRID, self.grid)
+            return _units(Level.GRID, self.grid)
         if self.block is not None:
-            return Perspective(Level.BLOCK, self.block)
+            return _units(Level.BLOCK, self.block)
         if self.thread is not None:
-            return Perspective(Level.THREAD, self.thread)
+            return _units(Level.THREAD, self.thread)
         raise ValueError("a bound has at least one entry")
 
     def entry(self, level: Level) -> int | None:

@@ -16,12 +16,14 @@ from urllib.parse import quote, unquote
 
 import numpy as np
 
+from prism.lang.keep.bases import value
 from prism.lang.types import SCALARS, Scalar
 from prism.lang.types.shorts import short_bits
 
 _KEY = re.compile(r"struct\{([^{}]*)\}")
 
 
+@value
 class Struct(Scalar):
     """A record of scalars. `fields` are their names and types, in memory's order; `align` is in bytes.
 

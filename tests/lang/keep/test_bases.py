@@ -2,14 +2,23 @@
 
 import copy
 import pickle
+import re
 import subprocess
 import sys
 from dataclasses import FrozenInstanceError, field, fields, is_dataclass, replace
+from pathlib import Path
+from types import ModuleType
 
 import pytest
 
+from prism.lang import types
 from prism.lang.diagnostics import Span
-from prism.lang.keep.bases import Frozen, Node, Value
+from prism.lang.emit import merge
+from prism.lang.keep import bases
+from prism.lang.keep.bases import Frozen, Node, Plain, Value, node, value
+from prism.lang.parse import syntax
+from prism.lang.tree import expr, nodes, plan, stmt
+from prism.lang.types import structs
 
 SPAN = Span("f.py", 1, 2, 3, 4)
 
@@ -47,6 +56,37 @@ class Point(Value):
 
 
 class Named(Point):
+    """With a hash of its own."""
+
+    def __hash__(self) -> int:
+        return 7
+
+
+@node
+class PlainLeaf(Plain):
+    """As `Leaf`, with no metaclass."""
+
+    span: str = "?"
+
+
+@node
+class PlainSum(PlainLeaf):
+    """As `Sum`."""
+
+    left: PlainLeaf
+    found: list[int] = field(default_factory=list, init=False, repr=False)
+
+
+@value
+class PlainPoint(Plain):
+    """As `Point`."""
+
+    x: int
+    note: str = field(default="", compare=False)
+
+
+@value
+class PlainNamed(PlainPoint):
     """With a hash of its own."""
 
     def __hash__(self) -> int:
@@ -149,3 +189,35 @@ def test_a_process_that_made_none_reads_what_was_pickled() -> None:
     script = f"import pickle; a, b = map(pickle.loads, [{pickle.dumps(SPAN)!r}] * 2); print(a == b, len({{a, b}}), a)"
     shown = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
     assert shown == f"True 1 {SPAN!r}\n"
+
+
+def test_classes_that_are_declared_have_no_metaclass_and_are_as_the_others() -> None:
+    leaf = PlainLeaf(span="1")
+    made = PlainSum(left=leaf)
+    assert (made.span, made.left, made.found) == ("?", leaf, []) and not hasattr(made, "__dict__")
+    assert replace(made, span="2").span == "2" and repr(leaf) == "PlainLeaf(span='1')"
+    assert made == made and made != PlainSum(left=leaf)
+    with pytest.raises(FrozenInstanceError):
+        made.span = "3"  # type: ignore[misc]
+    with pytest.raises(TypeError):
+        PlainLeaf("1")  # type: ignore[misc]
+    assert PlainPoint(1, "a") == PlainPoint(1, "b") != PlainPoint(2) and len({PlainPoint(1), PlainPoint(1)}) == 1
+    assert hash(PlainNamed(1)) == 7 and PlainNamed(1) == PlainNamed(1) and PlainNamed(1) != PlainPoint(1)
+    assert pickle.loads(pickle.dumps(PlainNamed(1, "a"))).note == "a"
+
+
+@pytest.mark.parametrize("module", [expr, stmt, nodes, plan, syntax, types, structs, merge], ids=lambda m: m.__name__)
+def test_what_has_no_metaclass_is_declared(module: ModuleType) -> None:
+    """A subclass that is not would have the fields of its parent alone."""
+    own = [c for c in vars(module).values() if isinstance(c, type) and c.__module__ == module.__name__]
+    plain = [c for c in own if issubclass(c, Plain) and type(c) is type]
+    assert plain and [c for c in plain if "_fields" not in vars(c) or "__slots__" not in vars(c)] == []
+
+
+def test_nobody_asks_whether_something_is_frozen_but_of_all_kinds() -> None:
+    """Nodes and types are none of `Frozen`'s, `Node`'s or `Value`'s: who means those too asks for `Plain`."""
+    asked = re.compile(r"isinstance\([^()]*,[^()]*\b(bases\.)?(Frozen|Value)\b|case (bases\.)?(Frozen|Value)\(")
+    root = Path(bases.__file__).parents[2]
+    found = {path.name for path in root.rglob("*.py") if asked.search(path.read_text(encoding="utf-8"))}
+    assert len(list(root.rglob("*.py"))) > 400 and found == set()
+    assert asked.search("isinstance(one, Frozen) and") and asked.search("    case Frozen():")
