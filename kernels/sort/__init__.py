@@ -7,7 +7,7 @@ from prism.kernels.sort.configurations import (
 )
 from prism.kernels.sort.count import count_digits
 from prism.kernels.sort.even import pass_evenly
-from prism.kernels.sort.fill import begin_keys, count_keys, fill_keys, order_zeros
+from prism.kernels.sort.fill import add_keys, begin_keys, count_keys, fill_keys, order_zeros
 from prism.kernels.sort.order import FIELD, FLOAT, FLOAT_PAIR, FLOAT_PLACE, INTEGER
 from prism.kernels.sort.parts import GIVEN, NONE, POSITIONS
 from prism.kernels.sort.radix import sort_digit
@@ -18,7 +18,7 @@ from prism.kernels.sort.windows import LEVELS, find_windows, sample_windows, sor
 __all__ = [
     "CLUSTER_BLOCKS", "COUNTING_KEYS", "FIELD", "FILLING", "FLOAT", "FLOAT_PAIR", "FLOAT_PLACE", "GIVEN", "GROUPS",
     "HOST_COUNTING", "HOST_LARGE", "HOST_SMALL", "INTEGER", "LEVELS", "NONE", "POSITIONS", "ZEROS", "Configuration", "Counting",
-    "Shape", "Window", "begin_keys", "begin_rows", "cluster_of", "configuration_of", "configurations", "count_digits",
+    "Shape", "Window", "add_keys", "begin_keys", "begin_rows", "cluster_of", "configuration_of", "configurations", "count_digits",
     "count_keys", "counting", "fill_keys", "find_windows", "order_zeros", "pass_evenly", "resident_of", "sample_windows",
     "sort_cluster", "sort_digit", "sort_resident", "sort_windows", "window_of",
 ]  # fmt: skip

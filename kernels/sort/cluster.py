@@ -59,6 +59,105 @@ def store_row(
                     value_result[32 * k] = items[k]
 
 
+@prism("device")
+@template(
+    K=dtype, V=dtype, ITEMS=constexpr(int), NUMBER=constexpr(int), KIND=constexpr(int), VALUES=constexpr(int),
+    BLOCKS=constexpr(int), THREADS=constexpr(int), BATCH=constexpr(int),
+)
+@requires(block[BLOCKS], thread[THREADS])
+def sort_held(keys: K[ITEMS] @ thread[1], items: V[NUMBER] @ thread[1], flip: K @ block[BLOCKS], lowest: K @ block[BLOCKS]):
+    """Sort what the threads of a cluster hold, as `load_row` has loaded it: each has its place in it afterwards."""
+    TILE: constexpr(int) = THREADS * ITEMS
+    WARPS: constexpr(int) = THREADS // 32
+    MANY: constexpr(int) = TILE if VALUES != NONE else 1
+    b: int32 @ block[1] = id()
+    t: int32 @ thread[1] = id() % THREADS
+    at: int32 @ thread[1] = t / 32 * (32 * ITEMS) + t % 32  # where the thread's elements begin in its block's tile
+    tiles: shared(K[BLOCKS, TILE])
+    beside: shared(V[BLOCKS, MANY])
+    numbers: shared(uint32[BLOCKS, 256])  # how often each digit occurs in each tile
+    for step in range(K.bytes):
+        shift: int32 @ block[BLOCKS] = 8 * step
+        with partition(numbers, block[1], lambda d: (b, d)) as own, group(block[1]):
+            bins: shared(uint32[256])
+            block.fill(bins, 0, 256)
+            with group(thread[1]):
+                for k in range(ITEMS):
+                    atomic_add(bins[digit(keys[k], shift, lowest, KIND=KIND)], 1, scope="block")
+            with partition(own, thread[1], offset=t) as mine, group(thread[1]):
+                if t < 256:
+                    mine[0] = bins[t]
+        with (
+            partition(tiles, block[1], lambda place: (place / TILE, place % TILE), races="none") as all,
+            partition(beside, block[1], lambda place: (place / TILE, place % TILE), races="none") as all_values,
+            group(block[1]),
+        ):
+            before: uint32 @ thread[1] = 0  # how often digit `t` occurs in the tiles before
+            starts: uint32[1] @ thread[1]  # in all tiles, and then where it begins in the row
+            starts[0] = 0
+            with group(thread[1]):
+                if t < 256:
+                    for v in range(BLOCKS):
+                        number: uint32 = numbers[v, t]
+                        before = before + (number if v < b else 0)
+                        starts[0] = starts[0] + number
+            block.scan(starts, 0, WIDTH=1, OP=operators.add, EXCLUSIVE=True)
+            table: shared(uint32[WARPS * 256])
+            common: shared(int32[1])
+            sorted: shared(K[TILE])
+            sorted_values: shared(V[MANY])
+            ids: shared(uint16[TILE if VALUES == GIVEN else 1])
+            targets: shared(uint32[256])
+            held: uint32[2] @ thread[1]
+            slowly: bool @ block[1] = count_tile(
+                table, common, keys, held, shift, flip, lowest, KIND=KIND, THREADS=THREADS,
+            )
+            with partition(targets, thread[1], offset=t) as own_target, group(thread[1]):
+                if t < 256:
+                    own_target[0] = starts[0] + before - held[1]
+            often: int32 @ block[1] = common[0]
+            rank_tile(
+                table, keys, items, sorted, sorted_values, ids, 0, shift, lowest, often, slowly, KIND=KIND, VALUES=VALUES,
+                BATCH=BATCH,
+            )
+
+            @requires(block[1], thread[THREADS])
+            def write(
+                tile: ptr(const(K)) @ block[1], values_of: ptr(const(V)) @ block[1], ids_of: ptr(const(uint16)) @ block[1],
+            ) -> bool @ block[1]:
+                wrong: bool @ thread[1] = False
+                with (
+                    partition(all, thread[1], lambda place: place, races="none") as target,
+                    partition(all_values, thread[1], lambda place: place, races="none") as value_target,
+                    group(thread[1]),
+                ):
+                    for begin in range(0, ITEMS, BATCH):
+                        some: K[BATCH]
+                        some_values: V[BATCH]
+                        here: int32 = begin * THREADS + t
+                        found: bool = load_ordered(
+                            tile, values_of, ids_of, some, some_values, here, shift, lowest, KIND=KIND, VALUES=VALUES,
+                            THREADS=THREADS,
+                        )
+                        wrong = found or wrong
+                        for k in range(BATCH):
+                            spot: int32 = int32(targets[digit(some[k], shift, lowest, KIND=KIND)]) + here + k * THREADS
+                            target[spot] = some[k]
+                            if VALUES != NONE:
+                                value_target[spot] = some_values[k]
+                return block.any(wrong)
+
+            write_in_order(
+                sorted, sorted_values, ids, TILE, shift, lowest, slowly, KIND=KIND, VALUES=VALUES, THREADS=THREADS,
+                WRITE=write,
+            )
+        with group(thread[1]):
+            for k in range(ITEMS):
+                keys[k] = tiles[b, at + 32 * k]
+                if VALUES != NONE:
+                    items[k] = beside[b, at + 32 * k]
+
+
 @prism("global")
 @template(
     K=dtype, V=dtype, VO=dtype, KIND=constexpr(int), VALUES=constexpr(int), BLOCKS=constexpr(int), THREADS=constexpr(int),
@@ -80,8 +179,6 @@ def sort_cluster(
     Test:        tests/kernels/test_sort_cluster.py, tests/gpu/test_sort.py
     """
     TILE: constexpr(int) = THREADS * ITEMS
-    WARPS: constexpr(int) = THREADS // 32
-    MANY: constexpr(int) = TILE if VALUES != NONE else 1
     r: int64 @ block[BLOCKS] = id()
     first: int64 @ block[BLOCKS] = r * n
     with (
@@ -95,94 +192,12 @@ def sort_cluster(
         b: int32 @ block[1] = id()
         t: int32 @ thread[1] = id() % THREADS
         at: int32 @ thread[1] = t / 32 * (32 * ITEMS) + t % 32  # where the thread's elements begin in its block's tile
-        tiles: shared(K[BLOCKS, TILE])
-        beside: shared(V[BLOCKS, MANY])
-        numbers: shared(uint32[BLOCKS, 256])  # how often each digit occurs in each tile
         keys: K[ITEMS] @ thread[1]
         items: V[ITEMS if VALUES != NONE else 1] @ thread[1]
         place: int32 @ thread[1] = b * TILE + at
         with group(block[1]):
             load_row(source, value_source, keys, items, place, n, flip, lowest, KIND=KIND, VALUES=VALUES)
-        for step in range(K.bytes):
-            shift: int32 @ block[BLOCKS] = 8 * step
-            with partition(numbers, block[1], lambda d: (b, d)) as own, group(block[1]):
-                bins: shared(uint32[256])
-                block.fill(bins, 0, 256)
-                with group(thread[1]):
-                    for k in range(ITEMS):
-                        atomic_add(bins[digit(keys[k], shift, lowest, KIND=KIND)], 1, scope="block")
-                with partition(own, thread[1], offset=t) as mine, group(thread[1]):
-                    if t < 256:
-                        mine[0] = bins[t]
-            with (
-                partition(tiles, block[1], lambda place: (place / TILE, place % TILE), races="none") as all,
-                partition(beside, block[1], lambda place: (place / TILE, place % TILE), races="none") as all_values,
-                group(block[1]),
-            ):
-                before: uint32 @ thread[1] = 0  # how often digit `t` occurs in the tiles before
-                starts: uint32[1] @ thread[1]  # in all tiles, and then where it begins in the row
-                starts[0] = 0
-                with group(thread[1]):
-                    if t < 256:
-                        for v in range(BLOCKS):
-                            number: uint32 = numbers[v, t]
-                            before = before + (number if v < b else 0)
-                            starts[0] = starts[0] + number
-                block.scan(starts, 0, WIDTH=1, OP=operators.add, EXCLUSIVE=True)
-                table: shared(uint32[WARPS * 256])
-                common: shared(int32[1])
-                sorted: shared(K[TILE])
-                sorted_values: shared(V[MANY])
-                ids: shared(uint16[TILE if VALUES == GIVEN else 1])
-                targets: shared(uint32[256])
-                held: uint32[2] @ thread[1]
-                slowly: bool @ block[1] = count_tile(
-                    table, common, keys, held, shift, flip, lowest, KIND=KIND, THREADS=THREADS,
-                )
-                with partition(targets, thread[1], offset=t) as own_target, group(thread[1]):
-                    if t < 256:
-                        own_target[0] = starts[0] + before - held[1]
-                often: int32 @ block[1] = common[0]
-                rank_tile(
-                    table, keys, items, sorted, sorted_values, ids, 0, shift, lowest, often, slowly, KIND=KIND, VALUES=VALUES,
-                    BATCH=BATCH,
-                )
-
-                @requires(block[1], thread[THREADS])
-                def write(
-                    tile: ptr(const(K)) @ block[1], values_of: ptr(const(V)) @ block[1], ids_of: ptr(const(uint16)) @ block[1],
-                ) -> bool @ block[1]:
-                    wrong: bool @ thread[1] = False
-                    with (
-                        partition(all, thread[1], lambda place: place, races="none") as target,
-                        partition(all_values, thread[1], lambda place: place, races="none") as value_target,
-                        group(thread[1]),
-                    ):
-                        for begin in range(0, ITEMS, BATCH):
-                            some: K[BATCH]
-                            some_values: V[BATCH]
-                            here: int32 = begin * THREADS + t
-                            found: bool = load_ordered(
-                                tile, values_of, ids_of, some, some_values, here, shift, lowest, KIND=KIND, VALUES=VALUES,
-                                THREADS=THREADS,
-                            )
-                            wrong = found or wrong
-                            for k in range(BATCH):
-                                spot: int32 = int32(targets[digit(some[k], shift, lowest, KIND=KIND)]) + here + k * THREADS
-                                target[spot] = some[k]
-                                if VALUES != NONE:
-                                    value_target[spot] = some_values[k]
-                    return block.any(wrong)
-
-                write_in_order(
-                    sorted, sorted_values, ids, TILE, shift, lowest, slowly, KIND=KIND, VALUES=VALUES, THREADS=THREADS,
-                    WRITE=write,
-                )
-            with group(thread[1]):
-                for k in range(ITEMS):
-                    keys[k] = tiles[b, at + 32 * k]
-                    if VALUES != NONE:
-                        items[k] = beside[b, at + 32 * k]
+        sort_held(keys, items, flip, lowest, KIND=KIND, VALUES=VALUES, BLOCKS=BLOCKS, THREADS=THREADS, BATCH=BATCH)
         with (
             partition(row, block[1], races="none") as result,
             partition(value_row, block[1], races="none") as value_result,

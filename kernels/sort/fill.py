@@ -18,10 +18,10 @@ _FEW = 4
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS)")
 def count_keys(
-    x: ptr(const(uint16)) @ grid[1], counts: ptr(C) @ grid[1], n: int64 @ grid[1], skew: int32 @ grid[1], flip: uint16 @ grid[1],
-    lowest: uint16 @ grid[1],
+    x: ptr(const(uint16)) @ grid[1], counts: ptr(C) @ grid[1], parts: ptr(uint32) @ grid[1], n: int64 @ grid[1],
+    skew: int32 @ grid[1], flip: uint16 @ grid[1], lowest: uint16 @ grid[1],
 ):
-    """Add to `counts[key]` how many of the `n` elements of `x` have that key.
+    """Count how many of the `n` elements of `x` have each key: `counts` and what `parts` has of all blocks, together.
 
     A block counts in shared memory, two keys in a word, and looks at no result: whether a half of a word has gone over, the sum
     of all halves tells, as then it is less than what was counted. If it has, or the block's first tile says that it may, each
@@ -29,15 +29,15 @@ def count_keys(
 
     Perspective: grid, of any number of blocks of `THREADS` threads.
     Shapes:      `x`: bits of numbers, which `flip` and `lowest` put in order: see `prism.kernels.sort.order`. `counts`: 65536,
-                 which begin as zero. `skew`: how many elements `x` begins past one that is aligned to `WIDTH` of them; -1: it is
-                 not known.
+                 which begin as zero. `parts`: 32768 words a block, of two keys each. `skew`: how many elements `x` begins past
+                 one that is aligned to `WIDTH` of them; -1: it is not known.
     Test:        tests/kernels/test_sort_fill.py, tests/gpu/test_sort.py
     """
     TILE: constexpr(int) = THREADS * ITEMS
     tiles: int32 @ grid[1] = int32((n + (TILE - 1)) / TILE)
     blocks: int32 @ grid[1] = count(block[1])
     me: int32 @ block[1] = id()
-    with group(block[1]):
+    with partition(parts, block[1], offset=int64(me) * _PAIRS) as part, group(block[1]):
         t: int32 @ thread[1] = id()
         at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=WIDTH)
         bins: shared(uint32[_PAIRS])
@@ -99,13 +99,9 @@ def count_keys(
                 block.fill(bins, 0, _PAIRS)  # a half has gone over, which takes 65535 or 65536 away: once more
                 first = me
                 slowly = True
-        with group(thread[1]):
-            for pair in range(t, _PAIRS, THREADS):
-                word: uint32 = bins[slot(pair)]
-                for side in range(2):
-                    number: uint32 = word >> 16 * side & (_HALF - 1)
-                    if number != 0:
-                        atomic_add(counts[2 * pair + side], C(number))
+        with partition(part, thread[1], offset=t) as own, group(thread[1]):
+            for pair in range(0, _PAIRS - t, THREADS):
+                own[pair] = bins[slot(t + pair)]
 
 
 @prism("device")
@@ -191,6 +187,34 @@ def add_key(bins: ptr(uint32) @ thread[1], counts: ptr(C) @ grid[1], key: int32 
             above: uint32 = atomic_add(bins[slot(key >> 1)], uint32(0xFFFF0000), scope="block")
             if above >> 16 == 0:
                 atomic_add(counts[key + 1], wrapping_subtract(C(0), C(_HALF)))
+
+
+@prism("global")
+@template(C=dtype, THREADS=constexpr(int), SHARES=constexpr(int))
+@requires(grid[1], block[1], thread[THREADS])
+def add_keys(parts: ptr(const(uint32)) @ grid[1], counts: ptr(C) @ grid[1], many: int32 @ grid[1]):
+    """Add to `counts` what `many` blocks of `count_keys` have counted.
+
+    Perspective: grid, a block for each `THREADS // SHARES` words: its threads each add up a share of what blocks have counted.
+    Test:        tests/kernels/test_sort_fill.py
+    """
+    EACH: constexpr(int) = THREADS // SHARES
+    b: int32 @ block[1] = id()
+    with partition(counts, block[1], offset=b * (2 * EACH)) as part, group(block[1]):
+        t: int32 @ thread[1] = id()
+        lower: C @ thread[1] = 0
+        upper: C @ thread[1] = 0
+        with group(thread[1]):
+            for v in range(t / EACH, many, SHARES, unroll=8):
+                word: uint32 = parts[int64(v) * _PAIRS + (b * EACH + t % EACH)]
+                lower = lower + C(word & (_HALF - 1))
+                upper = upper + C(word >> 16)
+        lower = block.reduce_apart(lower, OP=operators.add, APART=EACH, TEAM=THREADS, THREADS=THREADS)
+        upper = block.reduce_apart(upper, OP=operators.add, APART=EACH, TEAM=THREADS, THREADS=THREADS)
+        with partition(part, thread[1], offset=2 * t) as own, group(thread[1]):
+            if t < EACH:
+                own[0] = own[0] + lower
+                own[1] = own[1] + upper
 
 
 @prism("global")
@@ -406,6 +430,7 @@ def same(bits: K @ thread[1]) -> K @ thread[1]:
 
 EXAMPLES = {
     "count_keys": {"C": "uint32", "KIND": INTEGER, "THREADS": 1024, "ITEMS": 16, "WIDTH": 8},
+    "add_keys": {"C": "uint32", "THREADS": 512, "SHARES": 4},
     "begin_keys": {"C": "uint32", "THREADS": 1024},
     "fill_keys": {"K": "uint16", "C": "uint32", "KIND": INTEGER, "THREADS": 512, "ITEMS": 16, "WIDTH": 8},
     "order_zeros": {"K": "uint16", "C": "uint32", "THREADS": 512, "ITEMS": 32, "WIDTH": 8},

@@ -9,6 +9,7 @@ from prism.lang import (
     atomic_add, atomic_max, atomic_or, attr, block, broadcast, const, constexpr, count, dtype, first_set, grid, group, id, int32,
     int64, match_any, partition, popcount, prism, ptr, requires, shared, split, template, thread, uint32,
 )
+from prism.kernels.sort.buckets import places_in_buckets, put_in_buckets
 from prism.kernels.sort.configurations import GROUPS
 from prism.kernels.sort.order import INTEGER, decode, encode
 from prism.kernels.sort.parts import GIVEN, NONE, POSITIONS
@@ -345,6 +346,44 @@ def sort_window(
 
 
 @prism("device")
+@requires(block[1], thread[32])
+@template(
+    K=dtype, V=dtype, VO=dtype, ITEMS=constexpr(int), KIND=constexpr(int), VALUES=constexpr(int), THREADS=constexpr(int),
+    BUCKETS=constexpr(int), BATCH=constexpr(int),
+)
+def write_buckets(
+    table: ptr(const(uint32)) @ block[1], sorted: ptr(const(K)) @ block[1], beside: ptr(const(V)) @ block[1],
+    y: ptr(K) @ block[1], values: ptr(V) @ block[1], positions: ptr(VO) @ block[1], many: int32 @ block[1], upper: K @ thread[1],
+    shift: int32 @ block[1], flip: K @ block[1], lowest: K @ block[1],
+):
+    """Write a window's results, of words as `put_in_buckets` has left them. `upper`: the bits that all its keys share."""
+    t: int32 @ thread[1] = id()
+    with (
+        partition(y, thread[1], offset=lambda place: place, races="none") as result,
+        partition(values, thread[1], offset=lambda place: place, races="none") as value_result,
+        partition(positions, thread[1], offset=lambda place: place, races="none") as position_result,
+        group(thread[1]),
+    ):
+        for begin in range(0, ITEMS, BATCH):
+            if begin * THREADS < many:
+                words: K[BATCH]
+                spots: int32[BATCH]
+                places_in_buckets(table, sorted, words, spots, begin * THREADS + t, THREADS, many, shift, BUCKETS=BUCKETS)
+                for k in range(BATCH):
+                    if spots[k] >= 0:
+                        word: K = words[k]
+                        if VALUES != NONE:
+                            place: int32 = int32(word) & (1 << PLACE_BITS) - 1
+                            if VALUES == GIVEN:
+                                value_result[spots[k]] = beside[place]
+                            else:
+                                position_result[spots[k]] = VO(beside[place])
+                            word = word >> PLACE_BITS | upper
+                        if VALUES != POSITIONS:
+                            result[spots[k]] = decode(word, flip, lowest, KIND=KIND)
+
+
+@prism("device")
 @requires(block[1], thread[1])
 @template(K=dtype, VALUES=constexpr(int))
 def level_of(largest: ptr(const(uint32)) @ grid[1], window: int32 @ block[1], low: int32 @ block[1]) -> int32 @ block[1]:
@@ -374,7 +413,7 @@ def make_numbers(
 @prism("global")
 @template(
     K=dtype, V=dtype, VO=dtype, C=dtype, KIND=constexpr(int), VALUES=constexpr(int), THREADS=constexpr(int),
-    ITEMS=constexpr(int), BATCH=constexpr(int), BLOCKS=constexpr(int), BITS=constexpr(int),
+    ITEMS=constexpr(int), BATCH=constexpr(int), BLOCKS=constexpr(int), BITS=constexpr(int), BUCKETS=constexpr(int),
 )
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
@@ -403,8 +442,8 @@ def sort_windows(
         partition(positions, block[1], offset=lambda place: place, races="none") as all_positions,
         group(block[1]),
     ):
-        crowded: bool @ block[1] = moved[0] != 0
-        low: int32 @ block[1] = int32(digits_before_windows(counts, n, window, crowded, PASSES=K.bytes) >> 16) - 1
+        much: bool @ block[1] = moved[0] != 0
+        low: int32 @ block[1] = int32(digits_before_windows(counts, n, window, much, PASSES=K.bytes) >> 16) - 1
         t: int32 @ thread[1] = id()
         if low >= 0 and largest[0] > uint32(window):
             match split(thread):
@@ -413,7 +452,7 @@ def sort_windows(
             if VALUES == NONE:  # passes may read them again, where they stand
                 make_numbers(all_keys, n, int64(me) * THREADS, int64(blocks) * THREADS, flip, lowest, KIND=KIND)
         elif low >= 0:
-            table: shared(uint32[WARPS * (33 << BITS - 5)])
+            table: shared(uint32[max(WARPS * (33 << BITS - 5), (33 << max(BUCKETS - 5, 0)) + 1)])
             sorted: shared(K[CAPACITY])
             beside: shared(V[CAPACITY if VALUES != NONE else 1])
             words: K[ITEMS] @ thread[1]
@@ -422,6 +461,7 @@ def sort_windows(
             many_passes: int32 @ block[1] = (min(bits, LOCAL_BITS) + BITS - 1) / BITS
             digit_bits: int32 @ block[1] = (min(bits, LOCAL_BITS) + many_passes - 1) / many_passes
             first_bit: int32 @ block[1] = max(bits - many_passes * digit_bits, 0) + (PLACE_BITS if VALUES != NONE else 0)
+            lower: int32 @ block[1] = max(bits - BUCKETS, 0) + (PLACE_BITS if VALUES != NONE else 0)
             for one in range(me, GROUPS >> level, blocks):
                 start: int64 @ block[1] = int64(bounds[one << level])
                 many: int32 @ block[1] = int32(int64(bounds[(one + 1) << level]) - start)
@@ -438,10 +478,25 @@ def sort_windows(
                             if VALUES == GIVEN:
                                 upper = keys[0] >> bits << bits
                         load_window(keys, items, words, beside, rows, many, bits, KIND=KIND, VALUES=VALUES, THREADS=THREADS)
-                        sort_window(
-                            words, table, sorted, beside, keys, items, placed, rows, mine, many, upper, first_bit, digit_bits,
-                            many_passes, flip, lowest, KIND=KIND, VALUES=VALUES, THREADS=THREADS, BATCH=BATCH,
-                        )
+                        if BUCKETS == 0:
+                            sort_window(
+                                words, table, sorted, beside, keys, items, placed, rows, mine, many, upper, first_bit, digit_bits,
+                                many_passes, flip, lowest, KIND=KIND, VALUES=VALUES, THREADS=THREADS, BATCH=BATCH,
+                            )
+                        else:
+                            crowded: bool @ block[1] = put_in_buckets(
+                                words, table, sorted, mine, lower, THREADS=THREADS, BUCKETS=BUCKETS, BATCH=BATCH,
+                            )
+                            if crowded:
+                                sort_window(
+                                    words, table, sorted, beside, keys, items, placed, rows, mine, many, upper, first_bit,
+                                    digit_bits, many_passes, flip, lowest, KIND=KIND, VALUES=VALUES, THREADS=THREADS, BATCH=BATCH,
+                                )
+                            else:
+                                write_buckets(
+                                    table, sorted, beside, keys, items, placed, many, upper, lower, flip, lowest, ITEMS=ITEMS,
+                                    KIND=KIND, VALUES=VALUES, THREADS=THREADS, BUCKETS=BUCKETS, BATCH=BATCH,
+                                )
 
 
 EXAMPLES = {
@@ -449,6 +504,6 @@ EXAMPLES = {
     "find_windows": {"K": "uint32", "C": "uint32"},
     "sort_windows": {
         "K": "uint32", "V": "uint32", "VO": "int64", "C": "uint32", "KIND": INTEGER, "VALUES": NONE, "THREADS": 128, "ITEMS": 36,
-        "BATCH": 4, "BLOCKS": 6, "BITS": 9,
+        "BATCH": 4, "BLOCKS": 6, "BITS": 9, "BUCKETS": 11,
     },
 }

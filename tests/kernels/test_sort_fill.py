@@ -10,7 +10,7 @@ import pytest
 
 import prism
 from prism.interpret import RaceError, run
-from prism.kernels.sort import INTEGER, begin_keys, count_keys, fill_keys, order_zeros
+from prism.kernels.sort import INTEGER, add_keys, begin_keys, count_keys, fill_keys, order_zeros
 from prism.lib.algorithms.sort import fill, plan
 from prism.lib.algorithms.sort_rows.plan import Kind, Names
 from tests.kernels.test_sort import Device
@@ -25,16 +25,25 @@ def counter(kind: int = INTEGER, threads: int = 256):
 
 
 def count(x, blocks: int = 2, one=None, threads: int = 256, skew: int = -1, **options):
-    counts = np.zeros(1 << 16, np.uint32)
+    counts, parts = np.zeros(1 << 16, np.uint32), np.zeros(blocks << 15, np.uint32)
+    zero = np.uint16(0)
     run(
-        one or counter(threads=threads),
-        blocks,
-        threads,
-        (x, counts, len(x), skew, np.uint16(0), np.uint16(0)),
-        check=True,
-        **options,
-    )
+        one or counter(threads=threads), blocks, threads, (x, counts, parts, len(x), skew, zero, zero), check=True, **options
+    )  # fmt: skip
+    counts += parts.view(np.uint16).reshape(blocks, -1).sum(0, dtype=np.uint32)
     return counts
+
+
+def test_what_blocks_have_counted_is_added_up() -> None:
+    random = np.random.default_rng(5)
+    parts, counts = (
+        random.integers(0, 1 << 16, (5, 1 << 16)).astype(np.uint16),
+        random.integers(0, 99, 1 << 16).astype(np.uint32),
+    )
+    wanted = counts + parts.sum(0, dtype=np.uint32)
+    one = prism.check(add_keys, {"C": "uint32", "THREADS": 1024, "SHARES": 2})
+    run(one, 64, 1024, (parts.view(np.uint32).ravel(), counts, 5), check=True)
+    assert np.array_equal(counts, wanted)
 
 
 DATA = {
@@ -223,4 +232,8 @@ def test_which_sorts_count() -> None:
     assert "sort_digit" in names(sort("int16", 1 << 17)) & names(sort("uint8", 1 << 28, values="uint32")) & names(
         sort("int32", 1 << 28)
     )
-    assert sort("int16", 1 << 32).scratch == 2 * sort("int16", 1 << 28).scratch == 2 * 2 * 4 << 16
+    parts = Device().wave(None, 768) << 17  # of each block that counts
+    assert sort("int16", 1 << 28).scratch == (2 * 4 << 16) + parts
+    assert sort("int16", 1 << 32).scratch == (2 * 8 << 16) + parts
+    many = plan.radix(Kind("int16"), 4, 1 << 28, Device(), Names(), aligned=True)
+    assert many.scratch == sort("int16", 1 << 28).scratch

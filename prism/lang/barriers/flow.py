@@ -103,6 +103,19 @@ def objects(known: Facts, layouts: Mapping[tree.Function, Layout] | None = None)
     return Objects(known, live, frames, _ranges(known.function, frames, layouts or {}))
 
 
+@memoize
+def frame_unit(function: tree.Function) -> Perspective:
+    """Return whose the bytes of a function's frame are: a cluster's, where it or a callee has an object of the cluster."""
+    unit = BLOCK
+    for statement in statements(function.body):
+        if isinstance(statement, tree.SharedDeclare):
+            unit = max(unit, statement.symbol.perspective)
+        for expression in tree.expressions(statement):
+            for call in _calls(expression):
+                unit = max(unit, frame_unit(call.function))
+    return unit
+
+
 def _find_objects(
     body: tree.Body, live: dict[tree.Symbol, tuple[int, int]], frames: dict[tree.Call, tree.Symbol]
 ) -> None:
@@ -115,7 +128,8 @@ def _find_objects(
         for expression in tree.expressions(statement):
             for call in _calls(expression):
                 name = f"{call.function.name}()'s shared memory"
-                frames[call] = tree.Symbol(name, tree.Pointer(UINT8, space="shared"), BLOCK, call.span)
+                unit = frame_unit(call.function)
+                frames[call] = tree.Symbol(name, tree.Pointer(UINT8, space="shared"), unit, call.span)
                 live[frames[call]] = (len(live), len(live))
         for inner in tree.children(statement):
             _find_objects(inner, live, frames)

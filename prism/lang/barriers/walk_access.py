@@ -361,7 +361,10 @@ def summarise(context: Context, walk: Walk) -> Summary:
             clears.append(unit)
             continue
         root = touch.root if touch.root.parameter else None
-        if root is None and ((unit is not None and unit >= BLOCK) or not in_memory(touch.root)):
+        owner = (
+            max(BLOCK, touch.root.perspective) if in_memory(touch.root) else BLOCK
+        )  # of a cluster's objects: its blocks
+        if root is None and ((unit is not None and unit >= owner) or not in_memory(touch.root)):
             continue
         how = touch.how if touch.how in ENGINES else ""
         key = (root, touch.kind, how, unit, flow.overlap_unit(touch))

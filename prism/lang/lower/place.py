@@ -21,8 +21,12 @@ from prism.lang.types.structs import alignment_of
 _Layouts = Mapping[tree.Function, Layout]
 SPREAD = 16 * 1024
 """Bytes that a frame may have before dead space in it is used again."""
-COPIED = 16
-"""The alignment that the widest `cp_async` needs, and each copy of a ring has."""
+WIDEST = 16
+"""The alignment of each object, and of each copy of a ring: that of the widest `cp_async`, and of the widest read.
+
+NVCC reads so many bytes at once where a program reads some of them. They are of one object then. Nobody uses the others, but
+compute-sanitizer takes the read for a race with who writes them.
+"""
 MBARRIER = 8
 """Bytes of an mbarrier."""
 
@@ -45,7 +49,7 @@ def place(function: tree.Function, layouts_of_callees: _Layouts) -> Layout:
 
 def with_mbarriers(layout: Layout, plan: Plan) -> Layout:
     """Return a kernel's layout with the mbarriers of its plan, behind all objects."""
-    offsets, end = {}, _up(layout.bytes, MBARRIER)
+    offsets, end = {}, _up(layout.bytes, WIDEST)
     for barrier in plan.mbarriers:
         offsets[barrier] = end
         end += MBARRIER * barrier.cycle.copies
@@ -91,11 +95,11 @@ def alignment(function: tree.Function) -> int:
 def _align(function: tree.Function, statement: tree.SharedDeclare) -> int:
     pointer = statement.symbol.type
     assert isinstance(pointer, Pointer) and not isinstance(pointer.element, Array)
-    least = _alignments(function).get(statement.symbol, COPIED if pointer.ring else 1)
     return max(
+        WIDEST,
         statement.align,
         alignment_of(pointer.element),
-        least,
+        _alignments(function).get(statement.symbol, 1),
         tiles.ALIGNMENT[pointer.swizzle] if pointer.swizzle else 1,
     )
 
@@ -120,7 +124,7 @@ def _alignments(function: tree.Function) -> Mapping[tree.Symbol, int]:
                 given = [p for p in part.intrinsic.parameters if p.kind != "static"]
                 for parameter, argument in zip(given, part.arguments, strict=False):
                     if parameter.kind in ("element", "tile"):
-                        ask(argument, tiles.ALIGNMENT[0] if parameter.kind == "tile" else COPIED)
+                        ask(argument, tiles.ALIGNMENT[0] if parameter.kind == "tile" else WIDEST)
     return found
 
 

@@ -515,7 +515,19 @@ def test_sibling_scopes_share_bytes_and_alignment_holds():
     (a, da), (b, db), (c, dc) = shared("a", INT8, 3), shared("b", FLOAT64, 4), shared("c", INT8, 100, align=128)
     body = [da, group(BLOCK, BLOCK, db), group(BLOCK, BLOCK, dc)]
     layout = place(function("f", [], body), {})
-    assert [layout.offsets[s] for s in (a, b, c)] == [0, 8, 128] and layout.bytes == 228
+    assert [layout.offsets[s] for s in (a, b, c)] == [0, 16, 128] and layout.bytes == 228
+
+
+def test_no_16_bytes_are_of_two_objects():
+    """NVCC reads 16 bytes at once where a program reads some of them; racecheck reports what it reads of another object."""
+    (a, da), (b, db), (q, dq) = shared("a", INT32, 1), shared("b", INT32, 256), shared("q", INT32, 32)
+    callee = function("g", [], [dq], kind="device", bound=Bound(None, 1, 32))
+    call = tree.Call(function=callee, arguments=(), code=BLOCK, type=VOID, perspective=THREAD, span=S)
+    caller = function("f", [], [da, db, tree.Evaluate(value=call, span=S)])
+    inner = place(callee, {})
+    layout = place(caller, {callee: inner})
+    starts = [layout.offsets[a], layout.offsets[b], layout.frame[id(call)] + inner.offsets[q]]
+    assert starts == [0, 16, 1040]
 
 
 def test_callees_start_above_what_lives_at_the_call():

@@ -32,7 +32,7 @@ def steps(
     n, keys, size = shared["n"], 1 << 8 * size_of(key), counts.dtype
     skew = 0 if aligned and x.offset % 16 == 0 else -1
     found: list[Step | Clear] = [Clear(counts)]
-    found.append(count if keys == 256 else _count(size, shared, counts, x, skew, machine, kind))
+    found += [count] if keys == 256 else _count(size, shared, counts, x, skew, machine, kind, scratch)
     starts = scratch.take(size, keys)
     threads = min(keys, 1024)
     begin = instance_of(kernels.begin_keys, {"C": size, "THREADS": threads})
@@ -63,16 +63,28 @@ def steps(
 
 
 def _count(
-    size: str, shared: dict[str, Any], counts: Buffer, x: Buffer, skew: int, machine: Machine, kind: int
-) -> Step:
-    """Return the step that counts keys of 16 bits."""
+    size: str,
+    shared: dict[str, Any],
+    counts: Buffer,
+    x: Buffer,
+    skew: int,
+    machine: Machine,
+    kind: int,
+    scratch: Scratch,
+) -> list[Step]:
+    """Return the steps that count keys of 16 bits."""
     c = kernels.COUNTING_KEYS
     count = instance_of(
         kernels.count_keys, {"C": size, "KIND": kind, "THREADS": c.threads, "ITEMS": c.items, "WIDTH": 8}
     )
     tiles = -(-shared["n"] // (c.threads * c.items))
     blocks = 1 if machine.host else min(tiles, machine.wave(count, c.threads))
-    return Step(count, blocks, c.threads, {"x": x, "counts": counts, "skew": skew, **shared})
+    parts = scratch.take("uint32", blocks << 15)
+    add = instance_of(kernels.add_keys, {"C": size, "THREADS": 512, "SHARES": 4})
+    return [
+        Step(count, blocks, c.threads, {"x": x, "counts": counts, "parts": parts, "skew": skew, **shared}),
+        Step(add, (1 << 15) // 128, 512, {"parts": parts, "counts": counts, "many": blocks}),
+    ]
 
 
 __all__ = ["CONTROL", "FEWEST", "is_counted", "steps", "words_of"]

@@ -207,12 +207,17 @@ def radix(
 
 
 def by_counting(keys: Keys, many: int, n: int, machine: Machine, names: Names, *, aligned: bool) -> Plan:
-    """Return the plan that sorts rows of `n` keys of 8 or 16 bits by counting them. Scratch: two numbers for each key."""
+    """Return the plan that sorts rows of `n` keys of 8 or 16 bits by counting them.
+
+    Scratch: two numbers for each key; of 16 bits 128 KB for each block that counts, besides. Rows have it in turn.
+    """
     scratch, counts = Scratch(), "uint32" if n < _NARROW else "uint64"
     number = scratch.take(counts, 1 << 8 * keys.size)
     shared = {"n": n, "flip": keys.flip, "lowest": keys.lowest}
     steps: list[Step | Clear] = []
+    begin = scratch.used
     for row in range(many):
+        scratch.used = begin
         x, y = (_at(one, row * n * keys.size) for one in (names.x, names.y))
         count = _count(keys, counts, n, x, machine, {"counts": number, **shared}, aligned=aligned)
         steps += fill.steps(keys.type, shared, number, count, x, y, machine, scratch, kind=keys.kind, aligned=aligned)

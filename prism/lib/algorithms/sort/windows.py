@@ -62,6 +62,7 @@ def steps(
             "BATCH": c.batch,
             "BLOCKS": c.blocks,
             "BITS": c.bits,
+            "BUCKETS": c.buckets,
         },
     )
     sampling = min(machine.wave(sample, 256), -(-found["n"] // (256 * 256)))
