@@ -136,6 +136,8 @@ def test_what_a_decided_condition_leaves_is_of_its_function_s_text():
         assert {entry.line for entry in one.entries} <= {line.number for line in one.lines}, one.name
     lines = {line.number: line.text for line in chapters["look"].lines}
     assert any("mask(" in lines[entry.line] for entry in chapters["look"].entries)
+    owners = {entry.first.owner for entry in chapters["look"].entries if entry.first}
+    assert owners == {"go_over_keys"}  # not `attend`, which is around it
 
 
 def with_operations(name: str) -> tuple[Program, Plan]:
