@@ -1,14 +1,14 @@
 """prism.lib.attention beside torch's cuDNN and flash back ends, and FlashAttention-4 where its package is installed: TFLOP/s.
 
-    python asv_bench/attention.py [--shapes 128x16384,64x2048c] [--held-out] [--dtype bfloat16] [--rounds 9] [--seconds 110]
+    python asv_bench/attention.py [--shapes 128x16384,64x2048c] [--held-out] [--dtype bfloat16] [--rounds 8] [--seconds 110]
                                   [--json FILE]
 
 Needs a Hopper GPU and torch. What a shape says: benchmarks/attention.py; batches times length are 16,384 tokens, heads times
 their elements 2048, as in the papers' tables. Kernels are timed as CUDA graphs of launches, so that the host's time a call does
-not count; buffers are rotated past the L2; each round has another order: power binds, and what runs is slowed by what ran before
-it. Then each is timed alone: one launch after a product of cuBLAS. Each result is compared with float64 in the
-same run (sampled rows of sampled heads), and the root of the mean square of its errors is told. `--dtype` is of those shapes
-that don't name theirs; `--held-out`: shapes that nothing was chosen by.
+not count; buffers are rotated past the L2. Each contender follows each other one as often: power binds, and what runs is slowed
+by what ran before it. Then each is timed alone: one launch after a product of cuBLAS. Each result is compared with float64 in
+the same run (sampled rows of sampled heads), and the root of the mean square of its errors is told. `--dtype` is of those
+shapes that don't name theirs; `--held-out`: shapes that nothing was chosen by.
 """
 
 from __future__ import annotations
@@ -120,18 +120,29 @@ def error(out: Any, of: Set, shape: Shape, dtype: str, ours: bool) -> tuple[floa
 
 
 def order(names: list[str], number: int) -> list[str]:
-    """Return the order of a round: another one begins, and every second round goes backwards, so none has one ahead always."""
-    at = number // 2 % len(names)
-    turned = names[at:] + names[:at]
-    return turned[::-1] if number % 2 else turned
+    """Return the order of a round: of as many as there are names, or twice as many, each name follows each other one as often.
+
+    Source: Williams, "Experimental designs balanced for the estimation of residual effects of treatments".
+    """
+    count = len(names)
+    steps = [(i + 1) // 2 if i % 2 else (count - i // 2) % count for i in range(count)]  # 0, 1, n - 1, 2, n - 2, ...
+    turned = [names[(step + number) % count] for step in steps]
+    return turned[::-1] if count % 2 and number // count % 2 else turned
+
+
+def rounds_of(names: Iterable[str], least: int) -> int:
+    """Return how many rounds there are, `least` at least, for which `order` is balanced."""
+    count = len(list(names))
+    once = 2 * count if count % 2 else count
+    return -(-least // once) * once if count > 1 else least
 
 
 def compare(graphs: Mapping[str, Any], launches: int, rounds: int) -> dict[str, list[float]]:
-    """Return the seconds of a call in each round; each has an order of its own, so that none always follows the same one."""
+    """Return the seconds of a call in each round, of as many as `rounds_of` says: each follows each other one as often."""
     import torch
 
     times: dict[str, list[float]] = {name: [] for name in graphs}
-    for number in range(rounds + 1):
+    for number in range(-1, rounds_of(graphs, rounds)):
         for name in order(list(graphs), number):
             begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
             graphs[name].replay()
@@ -139,7 +150,7 @@ def compare(graphs: Mapping[str, Any], launches: int, rounds: int) -> dict[str, 
             graphs[name].replay()
             end.record()
             end.synchronize()
-            if number:
+            if number >= 0:
                 times[name].append(begin.elapsed_time(end) / launches / 1e3)
     return times
 
@@ -150,7 +161,7 @@ def compare_alone(graphs: Mapping[str, Any], rounds: int) -> dict[str, list[floa
 
     times: dict[str, list[float]] = {name: [] for name in graphs}
     other = torch.randn((4096, 4096), device="cuda", dtype=torch.bfloat16)
-    for number in range(rounds + 1):
+    for number in range(-1, rounds_of(graphs, rounds)):
         for name in order(list(graphs), number):
             begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
             torch.mm(other, other)
@@ -158,7 +169,7 @@ def compare_alone(graphs: Mapping[str, Any], rounds: int) -> dict[str, list[floa
             graphs[name].replay()
             end.record()
             end.synchronize()
-            if number:
+            if number >= 0:
                 times[name].append(begin.elapsed_time(end) / 1e3)
     return times
 
@@ -213,7 +224,7 @@ def arguments(description: str, shapes: Iterable[str]) -> argparse.ArgumentParse
     parser = argparse.ArgumentParser(description=description.splitlines()[0])
     parser.add_argument("--shapes", default=",".join(shapes))
     parser.add_argument("--dtype", default="bfloat16", choices=list(EPS))
-    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--rounds", type=int, default=8, help="at least: as many as their orders are balanced for")
     parser.add_argument("--seconds", type=float, default=110.0, help="begin nothing more after this")
     parser.add_argument("--json", type=Path)
     return parser

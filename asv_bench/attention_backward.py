@@ -1,10 +1,10 @@
 """prism.lib.attention_backward beside torch's cuDNN and flash back ends, and FlashAttention-4 where it is installed: TFLOP/s.
 
-    python asv_bench/attention_backward.py [--shapes 128x16384,64x2048c] [--dtype float16] [--rounds 9] [--seconds 110] [--json F]
+    python asv_bench/attention_backward.py [--shapes 128x16384,64x2048c] [--dtype float16] [--rounds 8] [--seconds 110] [--json F]
                                            [--held-out]
 
 Needs a Hopper GPU and torch. What a shape says: benchmarks/attention.py. Arrays together are larger than the L2. Calls are
-queued, and take a millisecond or more each, so that the host's time does not count; each round has another order.
+queued, and take a millisecond or more each, so that the host's time does not count; each follows each other one as often.
 Then each is timed alone: one call after a product of cuBLAS. `again` is the library's call with `deterministic=True`. Gradients
 of one head are compared with float64 in the same run, in parts of its rows. `--held-out`: shapes that nothing was chosen by.
 """

@@ -1,11 +1,11 @@
 """prism.lib.attention_decode beside torch's cuDNN and flash back ends: one process, rounds in all orders, medians, GB/s.
 
-    python asv_bench/attention_decode.py [--shapes 1x8x16384,64x8x4096r] [--held-out] [--rounds 9] [--json FILE]
+    python asv_bench/attention_decode.py [--shapes 1x8x16384,64x8x4096r] [--held-out] [--rounds 8] [--json FILE]
 
 Needs a Hopper GPU and torch. A shape is sequences x heads of keys x keys; there are 32 heads of queries, of 128 elements, and one
 query each. r: sequences have any lengths up to that, which torch takes packed, by its flash kernel. Kernels are timed as CUDA
 graphs of launches, on keys and values that are rotated past the L2, and one launch after another library's kernel; each
-round has another order. The last sequence of each result is compared with float64 in the same run. `--lines` prints each
+follows each other one as often. The last sequence of each result is compared with float64 in the same run. `--lines` prints each
 row as JSON.
 """
 

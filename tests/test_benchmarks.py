@@ -627,3 +627,18 @@ def test_the_hosts_times_of_several_calls_are_of_batches_in_turn(monkeypatch: py
     assert module.host_times(calls, lambda: None, 12) == dict.fromkeys("abc", pytest.approx(6e-6))
     turns = [name for name, _ in itertools.groupby(order[6:])]
     assert turns == ["a", "b", "c"] * 12
+
+
+@pytest.mark.parametrize("count", range(2, 8))
+def test_each_contender_of_attention_follows_each_other_one_as_often(
+    count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A kernel that comes after a slow one finds a cooler chip: who always does would be told faster than it is."""
+    monkeypatch.setattr(sys, "path", [str(FOLDER), *sys.path])
+    module = importlib.import_module("attention")
+    names = list("abcdefg"[:count])
+    rounds = [module.order(names, number) for number in range(module.rounds_of(names, 1))]
+    assert all(sorted(each) == names for each in rounds)
+    followed = [pair for each in rounds for pair in itertools.pairwise(each)]
+    assert {followed.count(pair) for pair in itertools.permutations(names, 2)} == {len(rounds) // count}
+    assert module.rounds_of(names, 9) % len(rounds) == 0 and module.rounds_of(names, 9) >= 9

@@ -12,7 +12,7 @@ import math
 
 from prism.kernels.attention.backward_cut import BackwardCut
 from prism.kernels.attention.backward_parts import bound, put, round_pairs
-from prism.kernels.attention.backward_place import Lot, find_lot
+from prism.kernels.attention.backward_place import Lot, Sight, find_lot, sight_of
 from prism.kernels.attention.cut import Terms
 from prism.kernels.attention.softmax import LOG2_E, mask, pack
 from prism.lang import (
@@ -154,13 +154,7 @@ def change_keys(
         first: int32 @ block[1] = keys - at.length + left
         above: int32 @ block[1] = rows - at.others
         apart: int32 @ block[1] = at.length - at.others if TERMS.last else 0
-        begin: int32 @ block[1] = max(0, left - ahead - apart) / CUT.rows * CUT.rows if TERMS.causal else 0
-        end: int32 @ block[1] = min(at.others, left + CUT.keys + back - apart) if TERMS.window else at.others
-        # Up to where, and from where on, rows don't see all of the tile: none does, of a tile that ends beyond the last key.
-        masked: int32 @ block[1] = (
-            at.others if left + CUT.keys > at.length else left + CUT.keys - 1 - ahead - apart if TERMS.causal else 0
-        )
-        ends: int32 @ block[1] = left + back - apart + 1 - CUT.rows if TERMS.window else at.others
+        see: Sight @ block[1] = sight_of(at, ahead, back, apart, CUT=CUT, TERMS=TERMS)
         workers, helpers = roles(warpgroup, CUT.groups, 1)
         consumers, loader, storer = roles(warp, 4 * CUT.groups, 1, 1)
         if CUT.registers > 0:
@@ -168,27 +162,77 @@ def change_keys(
                 set_registers(CUT.loader_registers)
             with workers:
                 set_registers(CUT.registers)
-        with claim(k_tile, loader) as k_in, claim(v_tile, loader) as v_in, one(thread):
-            if not TERMS.packed or at.length > 0:
-                tma_load(k_in, k[at.end, at.head, first, 0])
-                tma_load(v_in, v[at.end, at.head, first, 0])
-        with consumers, group(thread[1]):
-            for h in range(2):  # the rows that see each of the thread's two keys
+
+        @requires(thread[1])
+        def begin_rows():
+            """Which rows see the thread's two keys."""
+            for h in range(2):
                 c: int32 = left + 64 * w + row(scores, 2 * h)
                 low[h] = (c - ahead - apart if TERMS.causal else 0) if c < at.length else at.others + CUT.rows
                 high[h] = c + back - apart + 1 if TERMS.window else at.others + CUT.rows
+
+        @requires(block[1], thread[CUT.threads])
+        def bring(head: int32 @ block[1], j: int32 @ block[1], tile: int32 @ block[1]):
+            """Load queries of a head from row j on, what is theirs of the result's gradient, and `tile` of their sums."""
+            # One wait for all three: ptxas 13.0 wants none between products of one fence.
+            with claim(q_tile, loader) as q_in, claim(dout_tile, loader) as dout_in, claim(rows_tile, loader) as rows_in:
+                with one(thread):
+                    tma_load(q_in, q[at.others_end, head, above + j, 0])
+                    tma_load(dout_in, dout[at.others_end, head, above + j, 0])
+                    bulk_load(rows_in, of_rows[int64(tile) * (2 * CUT.rows)])
+
+        @requires(warpgroup[1])
+        def weigh(j: int32 @ block[1], of_row: const(shared(float32[2, CUT.rows])) @ warpgroup[1]):
+            """Make scores weights, and `steps`, gradients of weights, those of scores: `slopes`, rounded."""
+            if TERMS.cap:
+                with group(thread[1]):
+                    for i in range(count(steps)):
+                        steps[i] -= of_row[1, column(steps, i)]
+                bound(scores, steps, scale, cap)
+            if MASKED:
+                if j < see.masked:
+                    mask(scores, low, high, j)
+                elif TERMS.window and j > see.ends:
+                    mask(scores, low, high, j)
+            with group(thread[1]):
+                for i in range(count(scores)):
+                    score: float32 = scores[i] if TERMS.cap else scale * LOG2_E * scores[i]
+                    scores[i] = fast_exp2_flush(score - of_row[0, column(scores, i)])
+            if OF_KEYS:
+                with group(thread[1]):
+                    for i in range(count(steps)):
+                        step: float32 = steps[i] if TERMS.cap else steps[i] - of_row[1, column(steps, i)]
+                        steps[i] = scores[i] * step
+                round_pairs(slopes, steps)
+
+        @requires(block[1], thread[CUT.threads])
+        def bring_keys():
+            """Load the block's own keys and values."""
+            with claim(k_tile, loader) as k_in, claim(v_tile, loader) as v_in, one(thread):
+                if not TERMS.packed or at.length > 0:
+                    tma_load(k_in, k[at.end, at.head, first, 0])
+                    tma_load(v_in, v[at.end, at.head, first, 0])
+
+        @requires(block[1], thread[CUT.threads])
+        def store_gradients():
+            """Store the tiles of keys and values, where their gradients are by now."""
+            with claim(k_tile, storer) as done_k, claim(v_tile, storer) as done_v, one(thread):
+                if not TERMS.packed or at.length > 0:
+                    if OF_KEYS:
+                        tma_store(dk[at.end, at.head, first, 0], done_k)
+                    if OF_VALUES:
+                        tma_store(dv[at.end, at.head, first, 0], done_v)
+
+        bring_keys()
+        with consumers, group(thread[1]):
+            begin_rows()
         with claim(k_tile, consumers) as k_now, claim(v_tile, consumers) as v_now:
-            for g in range(share):
-                tiles: int32 @ block[1] = at.row + (at.head * share + g) * at.row_tiles
-                for j in range(begin, end, CUT.rows):
-                    # One wait for all three: ptxas 13.0 wants none between products of one fence.
-                    with (
-                        claim(q_tile, loader) as q_in, claim(dout_tile, loader) as dout_in, claim(rows_tile, loader) as rows_in,
-                        one(thread),
-                    ):  # fmt: skip
-                        tma_load(q_in, q[at.others_end, at.head * share + g, above + j, 0])
-                        tma_load(dout_in, dout[at.others_end, at.head * share + g, above + j, 0])
-                        bulk_load(rows_in, of_rows[int64(tiles + j / CUT.rows) * (2 * CUT.rows)])
+
+            @requires(block[1], thread[CUT.threads])
+            def go_over_rows(tile: int32 @ block[1], head: int32 @ block[1]):
+                """Add up gradients over a head's queries, whose first tile of rows is `tile`."""
+                for j in range(see.begin, see.end, CUT.rows):
+                    bring(head, j, tile + j / CUT.rows)
                     with (
                         claim(q_tile, consumers) as q_now, claim(dout_tile, consumers) as dout_now,
                         claim(rows_tile, consumers) as rows_now,
@@ -198,26 +242,7 @@ def change_keys(
                             if OF_KEYS:
                                 wgmma(steps, v_now[64 * w, 0], dout_now, accumulate=False)
                         with consumers, group(warpgroup[1]):
-                            if TERMS.cap:
-                                with group(thread[1]):
-                                    for i in range(count(steps)):
-                                        steps[i] -= rows_now[1, column(steps, i)]
-                                bound(scores, steps, scale, cap)
-                            if MASKED:
-                                if j < masked:
-                                    mask(scores, low, high, j)
-                                elif TERMS.window and j > ends:
-                                    mask(scores, low, high, j)
-                            with group(thread[1]):
-                                for i in range(count(scores)):
-                                    score: float32 = scores[i] if TERMS.cap else scale * LOG2_E * scores[i]
-                                    scores[i] = fast_exp2_flush(score - rows_now[0, column(scores, i)])
-                            if OF_KEYS:
-                                with group(thread[1]):
-                                    for i in range(count(steps)):
-                                        step: float32 = steps[i] if TERMS.cap else steps[i] - rows_now[1, column(steps, i)]
-                                        steps[i] = scores[i] * step
-                                round_pairs(slopes, steps)
+                            weigh(j, rows_now)
                             if OF_VALUES:  # after gradients of scores: fewer registers are in use at once
                                 round_pairs(weights, scores)
                                 wgmma(dv_sums, weights, dout_now, transpose_b=True)
@@ -248,22 +273,20 @@ def change_keys(
                                     for i in range(0, count(part), 4):
                                         float4_cast[own[i]] = float4(part[i], part[i + 1], part[i + 2], part[i + 3])
                             with claim(slab, storer) as done, one(thread):
-                                bulk_reduce(dq_sums[int64(tiles + j / CUT.rows) * (CUT.rows * CUT.dim)], done)
+                                bulk_reduce(dq_sums[int64(tile + j / CUT.rows) * (CUT.rows * CUT.dim)], done)
                         elif OF_KEYS:
                             with consumers, group(warpgroup[1]):
                                 wgmma(dk_sums, slopes, q_now, transpose_b=True)
+
+            for g in range(share):
+                go_over_rows(at.row + (at.head * share + g) * at.row_tiles, at.head * share + g)
             if OF_VALUES:
                 with consumers, partition(v_now, warpgroup[1], lambda r, c: (64 * w + r, c)) as own, group(warpgroup[1]):
                     put(own, dv_sums, 1.0)
             if OF_KEYS:
                 with consumers, partition(k_now, warpgroup[1], lambda r, c: (64 * w + r, c)) as own, group(warpgroup[1]):
                     put(own, dk_sums, scale)
-        with claim(k_tile, storer) as done_k, claim(v_tile, storer) as done_v, one(thread):
-            if not TERMS.packed or at.length > 0:
-                if OF_KEYS:
-                    tma_store(dk[at.end, at.head, first, 0], done_k)
-                if OF_VALUES:
-                    tma_store(dv[at.end, at.head, first, 0], done_v)
+        store_gradients()
 
 
 @prism("global")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from prism.kernels.attention.backward_cut import BackwardCut
+from prism.kernels.attention.cut import Terms
 from prism.kernels.attention.packed import find_sequence, first_tile, start_of
 from prism.lang import (
     block, claim, const, constexpr, dtype, grid, int32, one, partition, prism, ptr, requires, shared, struct, template, thread,
@@ -71,4 +73,31 @@ def find_lot(
         )  # fmt: skip
 
 
-__all__ = ["Lot", "find_lot"]
+@struct
+class Sight:
+    """Which rows see a tile of keys: none before `begin`, nor from `end` on; before `masked`, and behind `ends`, not all keys."""
+
+    begin: int32
+    end: int32
+    masked: int32
+    ends: int32
+
+
+@prism("device")
+@template(CUT=constexpr(BackwardCut), TERMS=constexpr(Terms))
+@requires(thread[1])
+def sight_of(
+    at: Lot @ thread[1], ahead: int32 @ thread[1], back: int32 @ thread[1], apart: int32 @ thread[1]
+) -> Sight @ thread[1]:  # fmt: skip
+    """Which rows see some of the keys of a tile: row r sees keys r - `back` + `apart` to r + `ahead` + `apart`, as `TERMS` say.
+
+    Of a tile that ends beyond the last key no row sees all.
+    """
+    right: int32 = at.top + CUT.keys
+    begin: int32 = max(0, at.top - ahead - apart) / CUT.rows * CUT.rows if TERMS.causal else 0
+    end: int32 = min(at.others, right + back - apart) if TERMS.window else at.others
+    masked: int32 = at.others if right > at.length else right - 1 - ahead - apart if TERMS.causal else 0
+    return Sight(begin, end, masked, at.top + back - apart + 1 - CUT.rows if TERMS.window else at.others)
+
+
+__all__ = ["Lot", "Sight", "find_lot", "sight_of"]

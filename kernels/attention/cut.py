@@ -1,8 +1,38 @@
-"""How attention is cut into tiles, as the kernels see it: records of constants."""
+"""How attention is cut into tiles, as the kernels see it: records of constants, and the sizes of a call."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+from prism.lang import float32, int32, int64, struct
+
+
+@struct
+class Sizes:
+    """Of a call: `pairs` of batches and their `heads`, `rows` rows of queries and `keys` keys, whose heads `share` heads share.
+
+    Row r sees columns up to r + `ahead` where causal, from r - `back` on where there is a window: counted from a sequence's
+    first row and key, or from its last where `Terms.last`. Tiles of `section` pairs are made together, those with the most keys
+    first; at the end of `section` and what is left, so that there are enough tiles of few keys when blocks end. Where sequences
+    are packed `rows` and `keys` are those of `pairs / heads` sequences, and heads that have `section` keys in all are made
+    together. Scores are products times `scale`, bounded by `cap`. A result has `columns`, and steps from a batch, a head and a
+    row to the next.
+    """
+
+    pairs: int32
+    heads: int32
+    share: int32
+    rows: int32
+    keys: int32
+    ahead: int32
+    back: int32
+    columns: int32
+    section: int32
+    scale: float32
+    cap: float32
+    batch_step: int64
+    head_step: int64
+    row_step: int64
 
 
 @dataclass(frozen=True)
@@ -104,4 +134,4 @@ class Terms:
     last: bool = False
 
 
-__all__ = ["Cut", "Terms"]
+__all__ = ["Cut", "Sizes", "Terms"]

@@ -1,19 +1,27 @@
-"""Sequences of any lengths, packed one after the other: which of them has a tile, and where its rows and keys lie.
+"""Which rows and keys a tile has: of arrays of batches, or of sequences of any lengths, packed one after the other.
 
-Their tensor maps end where a sequence does, by one axis more. The map of an array of `n` rows begins `n` rows before it, and
-element [end, head, n - length + r, e] is of row `end - length + r`: row r of the sequence that ends at row `end`. From r =
-`length` on there is none: the copy engine loads zeros and stores nothing, whatever the next sequence has there. But a box must
-hold a row: of one that lies outside as a whole the engine, on an H200, touches where the map begins, where there is no memory.
+Tensor maps of packed sequences end where a sequence does, by one axis more. The map of an array of `n` rows begins `n` rows
+before it, and element [end, head, n - length + r, e] is of row `end - length + r`: row r of the sequence that ends at row
+`end`. From r = `length` on there is none: the copy engine loads zeros and stores nothing, whatever the next sequence has there.
+But a box must hold a row: of one that lies outside as a whole the engine, on an H200, touches where the map begins, where there
+is no memory.
 """
 
 from __future__ import annotations
 
-from prism.lang import const, constexpr, dtype, grid, int32, prism, ptr, requires, struct, template, thread
+from prism.kernels.attention.cut import Cut, Sizes
+from prism.lang import (
+    block, claim, const, constexpr, dtype, grid, int32, one, partition, prism, ptr, requires, roles, shared, struct, template,
+    thread, warp,
+)  # fmt: skip
 
 
 @struct
 class Place:
-    """Where a tile lies: `top` is its first row in its sequence, which has so many rows and keys, and ends at the last two."""
+    """Where a tile lies: `top` is its first row in its sequence, which has so many rows and keys, and ends at the last two.
+
+    `pair`: the number of its batch and head, of all; of packed sequences the head's. Of no sequence `rows` and `keys` are 0.
+    """
 
     head: int32
     top: int32
@@ -21,6 +29,7 @@ class Place:
     keys: int32
     row_end: int32
     key_end: int32
+    pair: int32
 
 
 @prism("device")
@@ -99,8 +108,53 @@ def find_tile(
     row_end: int32 = start_of(offsets, low + 1, rows)
     length: int32 = row_end - start_of(offsets, low, rows)
     if top < 0 or top >= length:
-        return Place(0, 0, 0, 0, 0, 0)
-    return Place(head, top, length, own_keys, row_end, key_end)
+        return Place(0, 0, 0, 0, 0, 0, 0)
+    return Place(head, top, length, own_keys, row_end, key_end, head)
 
 
-__all__ = ["Place", "find_sequence", "find_tile", "first_tile", "start_of"]
+@prism("device")
+@template(ROWS=constexpr(int), PACKED=constexpr(bool))
+@requires(thread[1])
+def count_places(s: Sizes @ thread[1]) -> int32 @ thread[1]:
+    """How many numbers of tiles there are, of `ROWS` rows each: where `PACKED`, of some there are no rows."""
+    if PACKED:
+        return s.heads * (s.rows / ROWS + s.pairs / s.heads)
+    else:
+        return s.pairs * ((s.rows + (ROWS - 1)) / ROWS)
+
+
+@prism("device")
+@template(INDEX=dtype, CUT=constexpr(Cut), PACKED=constexpr(bool))
+@requires(block[1], thread[CUT.threads])
+def find_place(
+    offsets: ptr(const(INDEX)) @ grid[1], key_offsets: ptr(const(INDEX)) @ grid[1], tile: int32 @ block[1], s: Sizes @ grid[1],
+    scheduler: roles(warp, 1),
+) -> Place @ block[1]:  # fmt: skip
+    """Where tile `tile` lies: tiles of a section are made together, those with the last rows first.
+
+    Perspective: block.
+    Cost:        two divisions; where `PACKED`, a binary search by a thread of `scheduler`, a tile ahead.
+    Test:        tests/kernels/test_attention.py, tests/kernels/test_attention_packed.py
+    """
+    if PACKED:
+        next_place: shared(Place[1], ring=2)
+        with claim(next_place, scheduler) as own, claim(own, thread[1]) as place, one(thread):
+            place[0] = find_tile(
+                offsets, key_offsets, tile, s.pairs / s.heads, s.heads, s.section, s.rows, s.keys, ROWS=CUT.rows
+            )  # fmt: skip
+        at: Place @ block[1] = Place(0, 0, 0, 0, 0, 0, 0)
+        with partition(next_place, block[1], 0) as now:
+            at = now[0]
+        return at
+    else:
+        row_tiles: int32 @ block[1] = (s.rows + (CUT.rows - 1)) / CUT.rows
+        last: int32 @ block[1] = max(1, s.pairs / s.section) - 1
+        before: int32 @ block[1] = s.section * min(tile / (s.section * row_tiles), last)
+        within: int32 @ block[1] = tile - before * row_tiles
+        many: int32 @ block[1] = s.section if before < last * s.section else s.pairs - before
+        pair: int32 @ block[1] = before + within % many
+        batch: int32 @ block[1] = pair / s.heads
+        return Place(pair % s.heads, (row_tiles - 1 - within / many) * CUT.rows, s.rows, s.keys, batch, batch, pair)
+
+
+__all__ = ["Place", "count_places", "find_place", "find_sequence", "find_tile", "first_tile", "start_of"]

@@ -13,6 +13,7 @@ import pytest
 import prism
 from prism.explanation import account, describe_counts, explain, explain_page
 from prism.explanation.entries import EACH
+from prism.kernels.attention import Terms, cut_of
 from prism.lang.pipeline import build
 from prism.lang.tree import Apply, For
 from prism.lang.tree.inlined import parts
@@ -31,6 +32,7 @@ from prism.lang.tree.plan import (
     WgmmaFence,
 )
 from prism.lang.tree.walk import statements
+from prism.lib.algorithms.attention.plan import instance_for
 from tests.examples.trimmed import SIDE, follow
 from tests.explanation.programs import NAMES, neighbours, program, turned
 
@@ -124,6 +126,18 @@ def test_what_some_pieces_of_a_loop_have_says_which():
         ("wait for all groups of wgmmas", "part 4 of the loop's 4"),
         ("wait for all groups of wgmmas", ""),
     ]
+
+
+def test_what_a_decided_condition_leaves_is_of_its_function_s_text():
+    """A piece of a loop has what stood under the condition: `mask`, which `look` calls, not whose loop calls `look`."""
+    built = instance_for("bfloat16", cut_of(128, 128, 16384), Terms(causal=True)).program
+    chapters = {one.name: one for one in account(built).chapters}
+    for one in chapters.values():
+        assert {entry.line for entry in one.entries} <= {line.number for line in one.lines}, one.name
+    lines = {line.number: line.text for line in chapters["look"].lines}
+    assert any("mask(" in lines[entry.line] for entry in chapters["look"].entries)
+    owners = {entry.first.owner for entry in chapters["look"].entries if entry.first}
+    assert owners == {"go_over_keys"}  # not `attend`, which is around it
 
 
 def with_operations(name: str) -> tuple[Program, Plan]:

@@ -18,6 +18,7 @@ import prism
 from prism.interpret import SCHEDULES, MachineError, run
 from prism.kernels.attention import Cut, Terms, as_it_is, cut_of, forward, section_of, softmax
 from prism.kernels.attention.configurations import L2
+from prism.kernels.attention.cut import Sizes
 from prism.lang import device, float32, int32, requires, thread
 from prism.lang.surface import Kernel
 from prism.lang.tree.plan import Program, Wait, WaitGroup
@@ -107,10 +108,13 @@ def attended(
     logs = np.full(batches * heads * rows if lse else 0, np.nan, np.float32)
     flat = np.zeros(0, out.dtype) if cut.slab else beside.reshape(-1)
     counter = np.zeros(4, np.uint32)
+    sizes = (
+        batches * heads, heads, share, rows, keys, FAR if ahead is None else ahead, FAR if back is None else back, dim_v, section,
+        scale, cap or 1.0, *(x // 2 for x in beside.strides[:3]),
+    )  # fmt: skip
     arguments = (
-        *given, out, flat, logs, more, batches * heads, heads, share, rows, keys, FAR if ahead is None else ahead,
-        FAR if back is None else back, dim_v, section, scale, cap or 1.0, *(x // 2 for x in beside.strides[:3]), counter,
-        np.zeros(0, np.float32), *[np.zeros(0, np.int32)] * 2,
+        *given, out, flat, logs, more, np.array(sizes, Sizes)[()], counter, np.zeros(0, np.float32),
+        *[np.zeros(0, np.int32)] * 2,
     )  # fmt: skip
     run(program(dtype, cut, terms, score, scale > 0), blocks, cut.threads, arguments, check=True, **options)
     found = VALUES[dtype](out if cut.slab else beside[..., :dim_v])

@@ -16,6 +16,7 @@ import pytest
 from prism import check
 from prism.interpret import SCHEDULES, MachineError, run
 from prism.kernels.attention import Cut, Terms, as_it_is, attend, cut_of_bytes, transpose_values
+from prism.kernels.attention.cut import Sizes
 from prism.lang.tree.plan import Wait, WaitGroup
 from prism.lang.types import BFLOAT16, FLOAT8_E4M3FN
 from prism.lang.types.shorts import bits_of, values_of
@@ -125,13 +126,14 @@ class Launch:
         self.lse, self.counter = np.zeros(heads * rows, np.float32), np.zeros(1, np.uint32)
         self.ahead, tiles = keys - rows, heads * -(-rows // cut.rows)
         flat = self.out.ravel() if not cut.slab else np.zeros(1, kind)
-        steps = [np.int64(step // 2) for step in self.out.strides[:3]]
-        whole = (heads, heads, share, rows, keys, self.ahead, back - self.ahead, cut.dim_v, 1)
         self.scale = 1 / math.sqrt(cut.dim)
+        sizes = (
+            heads, heads, share, rows, keys, self.ahead, back - self.ahead, cut.dim_v, 1, self.scale, 1.0,
+            *(step // 2 for step in self.out.strides[:3]),
+        )  # fmt: skip
         self.arguments = [
-            self.q, self.k, turned, self.out, flat, self.lse, np.zeros(1, np.float32), *map(np.int32, whole),
-            np.float32(self.scale), np.float32(1), *steps, self.counter, factors,
-            *[np.zeros(0, np.int32)] * 2,
+            self.q, self.k, turned, self.out, flat, self.lse, np.zeros(1, np.float32), np.array(sizes, Sizes)[()],
+            self.counter, factors, *[np.zeros(0, np.int32)] * 2,
         ]  # fmt: skip
         self.blocks = min(tiles, 2)
         scores = scales[0] * scales[1] * self.scale * (value(self.q) @ value(self.k.repeat(share, 1)).swapaxes(2, 3))

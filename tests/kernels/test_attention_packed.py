@@ -21,6 +21,7 @@ from prism import check
 from prism.host.memory import view_of
 from prism.interpret import SCHEDULES, MachineError, run
 from prism.kernels.attention import Cut, Terms, cut_of
+from prism.kernels.attention.cut import Sizes
 from prism.kernels.attention.packed import Place, find_tile
 from prism.lang import block, const, grid, group, id, int32, int64, partition, prism, ptr, requires, thread
 from prism.lang.tree.plan import Program
@@ -77,13 +78,15 @@ def attended(
     logs, counter = np.full((heads, rows), 77, np.float32), np.zeros(4, np.uint32)
     scale = 1 / math.sqrt(cut.dim)
     terms = Terms(ahead is not None, back is not None, lse=True, packed=True, last=last)
+    sizes = (
+        len(lengths) * heads, heads, share, rows, all_keys, 0 if ahead is None else ahead, 0 if back is None else back, cut.dim_v,
+        section, scale, 1.0, 0, cut.dim_v, heads * cut.dim_v,
+    )  # fmt: skip
     given = {
         "q": packed(q), "k": packed(k), "v": packed(v), "map_out": packed(out) if cut.slab else np.zeros((1,) * 4, q.dtype),
         "out": np.zeros(0, q.dtype) if cut.slab else out.reshape(-1), "lse": logs.reshape(-1), "sinks": np.zeros(0, np.float32),
-        "pairs": len(lengths) * heads, "heads": heads, "share": share, "rows": rows, "keys": all_keys,
-        "ahead": 0 if ahead is None else ahead, "back": 0 if back is None else back, "columns": cut.dim_v, "section": section,
-        "scale": scale, "cap": 1.0, "batch_step": 0, "head_step": cut.dim_v, "row_step": heads * cut.dim_v, "counter": counter,
-        "scales": np.zeros(0, np.float32), "offsets": of_rows, "key_offsets": of_keys,
+        "s": np.array(sizes, Sizes)[()], "counter": counter, "scales": np.zeros(0, np.float32), "offsets": of_rows,
+        "key_offsets": of_keys,
     }  # fmt: skip
     built = program(dtype, cut, terms, index)
     arguments = [given[parameter.name] for parameter in built.entry.parameters]

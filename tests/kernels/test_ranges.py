@@ -49,10 +49,8 @@ MATRIX = {
 }  # fmt: skip
 LENGTH = (1, 2**31 - 2**10)  # `prism.lib.attention` refuses more keys and rows together, and more tiles
 ATTENTION = {
-    **dict.fromkeys(("pairs", "heads", "share", "rows", "section"), LENGTH),
-    **{f"attend.{name}": LENGTH for name in ("row_tiles", "sections", "within", "many")},
-    "keys": (0, LENGTH[1]), "columns": (8, 256), BLOCKS: (1, WAVE), "ahead": (-(2**31) + 2**10, LENGTH[1]),
-    "back": (-(2**31) + 2**10, LENGTH[1]), "following": (0, LENGTH[1] + WAVE), "tile": (0, LENGTH[1] + WAVE),
+    **{f"attend.{name}": LENGTH for name in ("row_tiles", "within", "many")}, BLOCKS: (1, WAVE),
+    "following": (0, LENGTH[1] + WAVE), "tile": (0, LENGTH[1] + WAVE),
 }  # fmt: skip
 TREE = {**FLAT, "levels": (1, 15), "depth": (0, 18)}  # of 2^15 nodes, and of rows of at least 4
 KNOWN: dict[str, dict[str, Range]] = {

@@ -264,7 +264,7 @@ class Making(Frozen):
         for s in body:
             truth = self.part.decide(s.condition) if isinstance(s, tree.If) else None
             if isinstance(s, tree.If) and truth is not None:
-                made += self.keep_undecided(s.then if truth else s.otherwise)
+                made += taken_out(s, self.keep_undecided(s.then if truth else s.otherwise))
                 continue
             old = tree.children(s)
             parts = tuple(map(self.keep_undecided, old))
@@ -324,10 +324,15 @@ def _without_stations(body: tree.Body, gone: set[tree.Symbol | None]) -> tree.Bo
     for s in body:
         parts = tuple(_without_stations(part, gone) for part in tree.children(s))
         if ring_of(s) is not None and ring_of(s) in gone:
-            made += parts[0]
+            made += taken_out(s, parts[0])
         else:
             made.append(s if parts == tree.children(s) else with_parts(s, parts))
     return tuple(made)
+
+
+def taken_out(s: tree.Stmt, body: tree.Body) -> tree.Body:
+    """Return a statement list that stood inside a statement, for that statement's place: in the same function's text."""
+    return tuple(replace(one, inlined=s.inlined) if one.inlined is None and s.inlined else one for one in body)
 
 
 def has_effect(s: tree.Stmt) -> bool:

@@ -64,8 +64,9 @@ def parts(host: Function) -> tuple[Part, ...]:
 
 
 def owner(host: Function, span: Span) -> str:
-    """Return the name of the function among whose lines a piece of source is, of those compiled into another; or nothing."""
-    return next((part.function.name for part in parts(host) if part.has(span)), "")
+    """Return the name of the innermost function among whose lines a piece of source is, of those compiled in; or nothing."""
+    inside = [part.function for part in parts(host) if part.has(span)]
+    return max(inside, key=lambda one: one.span.line).name if inside else ""
 
 
 def chain(inlined: Inlined | None, outer: Inlined | None = None) -> Iterator[Inlined]:

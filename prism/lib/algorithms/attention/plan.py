@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from prism.host.call import Decision, Result
 from prism.host.plan import NO_MAP, OUT, WORDS, Buffer, Machine, Map, Plan, Scratch, Step, instance_of, nothing
 from prism.kernels import attention as kernels
 from prism.kernels.attention import Cut, Terms, as_it_is
+from prism.kernels.attention.cut import Sizes
 from prism.lang.surface import Kernel
 from prism.lib.algorithms.attention import eight_bits, packed
 from prism.lib.views import View
@@ -121,19 +124,18 @@ def _plan(asked: Attention, cut: Cut, machine: Machine) -> Plan:
     if cut.width == 1:
         transposition, v, factors = eight_bits.steps_before(asked.q, asked.v, asked.scales, scratch)
         before = (transposition,)
+    sizes = (
+        pairs, heads, share, rows, keys, _bounded(asked.ahead, far_rows, far_keys), _bounded(asked.back, far_keys, far_rows),
+        asked.v.shape[3], section, asked.scale, asked.cap or 1.0, *(step // out.size for step in out.strides[:3]),
+    )  # fmt: skip
     arguments: dict[str, Any] = {
         "q": map_of(asked.q), "k": k, "v": v, "map_out": map_of(out) if cut.slab else NO_MAP,
         "out": nothing(out.scalar) if cut.slab else out.buffer,
         "lse": Buffer(LSE, 0, "float32", batches * heads * rows) if asked.lse else nothing("float32"),
         "sinks": Buffer("sinks", 0, "float32", heads) if asked.sinks else nothing("float32"),
-        "pairs": pairs, "heads": heads, "share": share, "rows": rows, "keys": keys,
-        "ahead": _bounded(asked.ahead, far_rows, far_keys), "back": _bounded(asked.back, far_keys, far_rows),
-        "columns": asked.v.shape[3], "section": section, "scale": asked.scale, "cap": asked.cap or 1.0,
-        "counter": Buffer(WORDS, 0, "uint32", 1), "scales": factors,
+        "s": np.array(sizes, Sizes)[()], "counter": Buffer(WORDS, 0, "uint32", 1), "scales": factors,
     }  # fmt: skip
     arguments |= packed.offsets_of(asked.index, own_keys=asked.own_keys)
-    for name, step in zip(("batch_step", "head_step", "row_step"), out.strides, strict=False):
-        arguments[name] = step // out.size
     tiles = heads * (rows // cut.rows + asked.sequences) if asked.index else pairs * -(-rows // cut.rows)
     blocks = min(tiles, 2 if machine.host else machine.multiprocessors)
     steps = (*before, Step(instance, blocks, cut.threads, arguments))

@@ -337,7 +337,7 @@ def test_where_results_are_made() -> None:
                         (np.lib.stride_tricks.as_strided(at((2, 4, 100, 128)), strides=(0, 25600, 256, 2)), True)):  # fmt: skip
         found = decided(q, k, v, out)
         assert found.beside == beside
-        assert found.plan.steps[0].arguments["row_step"] == (128 if beside else out.strides[2] // 2)
+        assert found.plan.steps[0].arguments["s"]["row_step"] == (128 if beside else out.strides[2] // 2)
 
 
 def test_launches() -> None:
@@ -349,7 +349,7 @@ def test_launches() -> None:
     step = decided(at((1, 8, 60, 128)), none, none).plan.steps[0]
     assert step.arguments["k"] == step.arguments["v"] == NO_MAP
     far = decided(at((1, 8, 60, 64)), at((1, 8, 90, 64)), at((1, 8, 90, 64)), window=(10**9, 10**9)).plan.steps[0]
-    assert (far.arguments["ahead"], far.arguments["back"]) == (90, 60)
+    assert (far.arguments["s"]["ahead"], far.arguments["s"]["back"]) == (90, 60)
 
 
 def test_what_ships() -> None:

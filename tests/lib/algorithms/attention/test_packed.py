@@ -164,5 +164,5 @@ def test_the_plan_of_a_gpu() -> None:
         step = plan.steps[0]
         template = dict(step.instance.template)
         assert template["INDEX"] == np.dtype(dtype).name and template["CUT"].groups == groups
-        assert template["TERMS"].packed and template["TERMS"].last and step.arguments["pairs"] == 4 * count
+        assert template["TERMS"].packed and template["TERMS"].last and step.arguments["s"]["pairs"] == 4 * count
         assert step.blocks == min(132, 4 * (1000 // template["CUT"].rows + count))
