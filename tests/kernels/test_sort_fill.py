@@ -34,7 +34,8 @@ def count(x, blocks: int = 2, one=None, threads: int = 256, skew: int = -1, **op
     return counts
 
 
-def test_what_blocks_have_counted_is_added_up() -> None:
+@pytest.mark.parametrize(("schedule", "seed"), SCHEDULES)
+def test_what_blocks_have_counted_is_added_up_in_every_schedule(schedule: str, seed: int) -> None:
     random = np.random.default_rng(5)
     parts, counts = (
         random.integers(0, 1 << 16, (5, 1 << 16)).astype(np.uint16),
@@ -42,7 +43,7 @@ def test_what_blocks_have_counted_is_added_up() -> None:
     )
     wanted = counts + parts.sum(0, dtype=np.uint32)
     one = prism.check(add_keys, {"C": "uint32", "THREADS": 1024, "SHARES": 2})
-    run(one, 64, 1024, (parts.view(np.uint32).ravel(), counts, 5), check=True)
+    run(one, 64, 1024, (parts.view(np.uint32).ravel(), counts, 5), check=True, schedule=schedule, seed=seed)
     assert np.array_equal(counts, wanted)
 
 
