@@ -92,35 +92,35 @@ def put_in_buckets(
 @prism("device")
 @requires(thread[1])
 @template(K=dtype, BUCKETS=constexpr(int), BATCH=constexpr(int))
-def places_in_buckets(
+def positions_in_buckets(
     table: ptr(const(uint32)) @ thread[1], sorted: ptr(const(K)) @ thread[1], words: K[BATCH] @ thread[1],
-    places: int32[BATCH] @ thread[1], me: int32 @ thread[1], step: int32 @ thread[1], many: int32 @ thread[1],
+    positions: int32[BATCH] @ thread[1], me: int32 @ thread[1], step: int32 @ thread[1], many: int32 @ thread[1],
     shift: int32 @ thread[1],
 ):
     """Load words `me`, `me + step` ... of `sorted`, below `many`, as `put_in_buckets` has left it; say where they belong.
 
-    All of them are looked for at once: what one access takes, others wait for too. `places` of what is not there are -1.
+    All of them are looked for at once: what one access takes, others wait for too. `positions` of what is not there are -1.
     """
     behind: int32[BATCH]
     own: int32[BATCH]
     longest: int32 = 0
     for k in range(BATCH):
-        places[k] = -1
+        positions[k] = -1
         behind[k] = 0
         own[k] = me + k * step
         words[k] = sorted[own[k]] if own[k] < many else K(0)
     for k in range(BATCH):
         if own[k] < many:
             bucket: int32 = bucket_of(words[k], shift, BUCKETS=BUCKETS)
-            places[k] = int32(table[spread(bucket)])
+            positions[k] = int32(table[spread(bucket)])
             behind[k] = int32(table[spread(bucket + 1)])
-            longest = max(longest, behind[k] - places[k])
+            longest = max(longest, behind[k] - positions[k])
     firsts: int32[BATCH]
     for k in range(BATCH):
-        firsts[k] = max(places[k], 0)
+        firsts[k] = max(positions[k], 0)
     for j in range(longest):
         for k in range(BATCH):
             other: int32 = firsts[k] + j
             there: K = sorted[min(other, max(behind[k] - 1, 0))]
             less: bool = there < words[k] or (there == words[k] and other < own[k])
-            places[k] = places[k] + (1 if other < behind[k] and less else 0)
+            positions[k] = positions[k] + (1 if other < behind[k] and less else 0)

@@ -9,7 +9,7 @@ from prism.lang import (
     atomic_add, atomic_max, atomic_or, attr, block, const, constexpr, count, dtype, first_set, grid, group, id, int32,
     int64, match_any, partition, popcount, prism, ptr, requires, shared, split, template, thread, uint32,
 )
-from prism.kernels.sort.buckets import places_in_buckets, put_in_buckets
+from prism.kernels.sort.buckets import positions_in_buckets, put_in_buckets
 from prism.kernels.sort.configurations import GROUPS
 from prism.kernels.sort.fields import sort_fields
 from prism.kernels.sort.order import INTEGER, decode, encode
@@ -246,7 +246,7 @@ def write_buckets(
             if begin * THREADS < many:
                 words: K[BATCH]
                 spots: int32[BATCH]
-                places_in_buckets(table, sorted, words, spots, begin * THREADS + t, THREADS, many, shift, BUCKETS=BUCKETS)
+                positions_in_buckets(table, sorted, words, spots, begin * THREADS + t, THREADS, many, shift, BUCKETS=BUCKETS)
                 for k in range(BATCH):
                     if spots[k] >= 0:
                         word: K = words[k]
