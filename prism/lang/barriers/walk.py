@@ -217,7 +217,7 @@ def realise(unit: Perspective, code: Perspective, function: tree.Function) -> Pe
         if not function.cooperative:
             return None
         unit = GRID
-    if code >= BLOCK and not whole(unit, code, function):
+    if unit < BLOCK <= code and not whole(unit, code, function):
         unit = BLOCK
     return unit if unit <= code else None
 

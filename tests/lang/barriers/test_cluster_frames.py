@@ -81,3 +81,34 @@ def test_a_callee_with_an_object_of_the_cluster(schedule: str, seed: int) -> Non
     run(program, 4, 64, (x,), check=True, schedule=schedule, seed=seed)
     rows = np.concatenate([np.arange(191, 127, -1), np.arange(63, -1, -1)])
     assert np.array_equal(x, np.concatenate([rows, rows]))
+
+
+@mark("global")
+@requires(grid[1], block[2], thread[64])
+def one_block_first(x: ptr(int32) @ grid[1]):
+    with partition(x, block[2], offset=128 * id()) as pair, group(block[2]):
+        there: int32 @ thread[1] = id() % 64
+        b: int32 @ block[1] = id()
+        value: int32 @ thread[1] = 128 * b + there
+        with group(block[1]):
+            value = reversed_block(value)
+        with group(block[2]):
+            box: shared(int32[2, 2500])
+            with partition(box, block[1], lambda i: (b, i)) as mine, group(block[1]):  # noqa: F821
+                with partition(mine, thread[1], offset=there) as own, group(thread[1]):
+                    own[0] = value
+            with group(thread[1]):
+                value = box[1 - b, there]  # noqa: F821
+        with partition(pair, block[1], offset=64 * b) as row, group(block[1]):
+            with partition(row, thread[1], offset=there) as own, group(thread[1]):
+                own[0] = value
+
+
+@pytest.mark.parametrize(("schedule", "seed"), SCHEDULES)
+def test_an_object_of_the_cluster_where_a_block_s_was(schedule: str, seed: int) -> None:
+    """A barrier of the block was tried inside code of the block, where one of the cluster is needed before it."""
+    program = prism.check(one_block_first, {})
+    x = np.zeros(256, np.int32)
+    run(program, 4, 64, (x,), check=True, schedule=schedule, seed=seed)
+    rows = np.concatenate([np.arange(191, 127, -1), np.arange(63, -1, -1)])
+    assert np.array_equal(x, np.concatenate([rows, rows]))
