@@ -76,8 +76,10 @@ def sort_held(keys: K[ITEMS] @ thread[1], items: V[NUMBER] @ thread[1], flip: K 
     tiles: shared(K[BLOCKS, TILE])
     beside: shared(V[BLOCKS, MANY])
     numbers: shared(uint32[BLOCKS, 256])  # how often each digit occurs in each tile
-    for step in range(K.bytes):
-        shift: int32 @ block[BLOCKS] = 8 * step
+
+    @requires(block[BLOCKS], thread[THREADS])
+    def count_own(shift: int32 @ block[BLOCKS]):
+        """Count how often each digit occurs in each tile."""
         with partition(numbers, block[1], lambda d: (b, d)) as own, group(block[1]):
             bins: shared(uint32[256])
             block.fill(bins, 0, 256)
@@ -87,21 +89,31 @@ def sort_held(keys: K[ITEMS] @ thread[1], items: V[NUMBER] @ thread[1], flip: K 
             with partition(own, thread[1], offset=t) as mine, group(thread[1]):
                 if t < 256:
                     mine[0] = bins[t]
+
+    @requires(block[1], thread[THREADS])
+    def find_starts(starts: uint32[1] @ thread[1]) -> uint32 @ thread[1]:
+        """Find where digit `t` begins in the row; return how often it occurs in the tiles before."""
+        before: uint32 @ thread[1] = 0
+        starts[0] = 0
+        with group(thread[1]):
+            if t < 256:
+                for v in range(BLOCKS):
+                    number: uint32 = numbers[v, t]
+                    before = before + (number if v < b else 0)
+                    starts[0] = starts[0] + number
+        block.scan(starts, 0, WIDTH=1, OP=operators.add, EXCLUSIVE=True)
+        return before
+
+    @requires(block[BLOCKS], thread[THREADS])
+    def move(shift: int32 @ block[BLOCKS]):
+        """Put each tile in the order of a digit, and write it where its digits belong, into all tiles."""
         with (
             partition(tiles, block[1], lambda place: (place / TILE, place % TILE), races="none") as all,
             partition(beside, block[1], lambda place: (place / TILE, place % TILE), races="none") as all_values,
             group(block[1]),
         ):
-            before: uint32 @ thread[1] = 0  # how often digit `t` occurs in the tiles before
-            starts: uint32[1] @ thread[1]  # in all tiles, and then where it begins in the row
-            starts[0] = 0
-            with group(thread[1]):
-                if t < 256:
-                    for v in range(BLOCKS):
-                        number: uint32 = numbers[v, t]
-                        before = before + (number if v < b else 0)
-                        starts[0] = starts[0] + number
-            block.scan(starts, 0, WIDTH=1, OP=operators.add, EXCLUSIVE=True)
+            starts: uint32[1] @ thread[1]
+            before: uint32 @ thread[1] = find_starts(starts)
             table: shared(uint32[WARPS * 256])
             common: shared(int32[1])
             sorted: shared(K[TILE])
@@ -125,6 +137,7 @@ def sort_held(keys: K[ITEMS] @ thread[1], items: V[NUMBER] @ thread[1], flip: K 
             def write(
                 tile: ptr(const(K)) @ block[1], values_of: ptr(const(V)) @ block[1], ids_of: ptr(const(uint16)) @ block[1],
             ) -> bool @ block[1]:
+                """Write the block's tile where its digits belong; say whether two elements stand in the wrong order."""
                 wrong: bool @ thread[1] = False
                 with (
                     partition(all, thread[1], lambda place: place, races="none") as target,
@@ -151,11 +164,21 @@ def sort_held(keys: K[ITEMS] @ thread[1], items: V[NUMBER] @ thread[1], flip: K 
                 sorted, sorted_values, ids, TILE, shift, lowest, slowly, KIND=KIND, VALUES=VALUES, THREADS=THREADS,
                 WRITE=write,
             )
+
+    @requires(block[BLOCKS], thread[THREADS])
+    def take_up():
+        """Take up what has been written to the block's tile."""
         with group(thread[1]):
             for k in range(ITEMS):
                 keys[k] = tiles[b, at + 32 * k]
                 if VALUES != NONE:
                     items[k] = beside[b, at + 32 * k]
+
+    for step in range(K.bytes):
+        shift: int32 @ block[BLOCKS] = 8 * step
+        count_own(shift)
+        move(shift)
+        take_up()
 
 
 @prism("global")

@@ -46,6 +46,7 @@ def count_keys(
 
         @requires(block[1], thread[THREADS])
         def load(tile: int32 @ block[1]):
+            """Load what is to be counted next."""
             with partition(x, block[1], offset=int64(tile) * TILE) as source:
                 block.load_tile(
                     source, ahead, extent(tile, n, TILE=TILE), 0, skew, 0, WIDTH=WIDTH, REVERSE=False, SPARE=False,
@@ -53,6 +54,7 @@ def count_keys(
 
         @requires(block[1], thread[THREADS])
         def count_tiles(first: int32 @ block[1], last: int32 @ block[1], slowly: bool @ block[1]):
+            """Count the block's tiles from `first` on, before `last`; `slowly`: each addition looks at what it does."""
             if first < last:
                 load(first)
             for tile in range(first, last, blocks):
@@ -69,6 +71,29 @@ def count_keys(
                 else:
                     count_rows(keys, bins, counts, slowly)
 
+        @requires(block[1], thread[THREADS])
+        def is_full() -> bool @ block[1]:
+            """Whether a key is so common in the block's first tile that a half of a word may go over."""
+            most: uint32 @ thread[1] = 0
+            with group(thread[1]):
+                for pair in range(t, _PAIRS, THREADS):
+                    most = max(most, max(bins[pair] >> 16, bins[pair] & (_HALF - 1)))
+            often: int64 @ block[1] = int64(block.reduce(most, OP=operators.maximum))
+            return often * ((tiles - me) / blocks + 1) >= _HALF / 2
+
+        @requires(block[1], thread[THREADS])
+        def is_whole() -> bool @ block[1]:
+            """Whether all halves together are as many as the block has counted: one that goes over takes 65535 or 65536 away."""
+            found: uint32 @ thread[1] = 0
+            with group(thread[1]):
+                for pair in range(t, _PAIRS, THREADS):
+                    found = found + (bins[pair] >> 16) + (bins[pair] & (_HALF - 1))
+            sum: uint32 @ block[1] = block.reduce(found, OP=operators.add)
+            mine: int64 @ block[1] = int64((tiles - me + (blocks - 1)) / blocks) * TILE
+            if me == (tiles - 1) % blocks:  # its last tile is that of the array
+                mine = mine - (int64(tiles) * TILE - n)
+            return int64(sum) == mine
+
         first: int32 @ block[1] = me
         last: int32 @ block[1] = min(me + blocks, tiles)  # one tile, to see whether a key is common
         slowly: bool @ block[1] = False
@@ -77,26 +102,15 @@ def count_keys(
             count_tiles(first, last, slowly)
             first = last
             last = tiles
-            found: uint32 @ thread[1] = 0
             if part == 0:
-                with group(thread[1]):
-                    for pair in range(t, _PAIRS, THREADS):
-                        found = max(found, max(bins[pair] >> 16, bins[pair] & (_HALF - 1)))
-                often: int64 @ block[1] = int64(block.reduce(found, OP=operators.maximum))
-                slowly = often * ((tiles - me) / blocks + 1) >= _HALF / 2
+                slowly = is_full()
             else:
                 if slowly:
                     break
-                with group(thread[1]):
-                    for pair in range(t, _PAIRS, THREADS):
-                        found = found + (bins[pair] >> 16) + (bins[pair] & (_HALF - 1))
-                sum: uint32 @ block[1] = block.reduce(found, OP=operators.add)
-                mine: int64 @ block[1] = int64((tiles - me + (blocks - 1)) / blocks) * TILE
-                if me == (tiles - 1) % blocks:  # its last tile is that of the array
-                    mine = mine - (int64(tiles) * TILE - n)
-                if int64(sum) == mine:
+                whole: bool @ block[1] = is_whole()
+                if whole:
                     break
-                block.fill(bins, 0, _PAIRS)  # a half has gone over, which takes 65535 or 65536 away: once more
+                block.fill(bins, 0, _PAIRS)  # a half has gone over: once more
                 first = me
                 slowly = True
         with partition(part, thread[1], offset=t) as own, group(thread[1]):
@@ -278,33 +292,39 @@ def fill_keys(
                     changes[j] = TILE
                     if j < last - first and last - first <= _FEW:
                         changes[j] = int32(int64(starts[first + 1 + j]) - begin)
+
+                @requires(thread[1])
+                def numbers_at(items: K[WIDTH] @ thread[1], here: int32 @ thread[1], end: int32 @ thread[1]):
+                    """Make numbers `here ... end - 1` of the tile."""
+                    key: int32 = first
+                    top: int32 = last
+                    if last - first <= _FEW:
+                        top = first
+                        for k in range(_FEW):
+                            key = key + (1 if changes[k] <= here else 0)
+                            top = top + (1 if changes[k] < end else 0)
+                    else:
+                        key = key_at(starts, first, last - first + 1, begin + here)
+                        top = key_at(starts, key, last - key + 1, begin + (end - 1))
+                    number: K = decode(K(key), flip, lowest, KIND=KIND)
+                    for k in range(WIDTH):
+                        items[k] = number
+                    if key != top:
+                        change: int32 = int32(int64(starts[key + 1]) - begin)
+                        following: K = decode(K(top), flip, lowest, KIND=KIND)
+                        for k in range(WIDTH):
+                            items[k] = number if here + k < change else following
+                        if starts[key + 1] != starts[top]:  # three numbers or more
+                            for k in range(WIDTH):
+                                found: int32 = key_at(starts, key, top - key + 1, begin + min(here + k, end - 1))
+                                items[k] = decode(K(found), flip, lowest, KIND=KIND)
+
                 for j in range(ITEMS // WIDTH):
                     here: int32 = (t + j * THREADS) * WIDTH
                     if here < many:
                         end: int32 = min(here + WIDTH, many)
-                        key: int32 = first
-                        top: int32 = last
-                        if last - first <= _FEW:
-                            top = first
-                            for k in range(_FEW):
-                                key = key + (1 if changes[k] <= here else 0)
-                                top = top + (1 if changes[k] < end else 0)
-                        else:
-                            key = key_at(starts, first, last - first + 1, begin + here)
-                            top = key_at(starts, key, last - key + 1, begin + (end - 1))
-                        number: K = decode(K(key), flip, lowest, KIND=KIND)
                         items: K[WIDTH]
-                        for k in range(WIDTH):
-                            items[k] = number
-                        if key != top:
-                            change: int32 = int32(int64(starts[key + 1]) - begin)
-                            following: K = decode(K(top), flip, lowest, KIND=KIND)
-                            for k in range(WIDTH):
-                                items[k] = number if here + k < change else following
-                            if starts[key + 1] != starts[top]:  # three numbers or more
-                                for k in range(WIDTH):
-                                    found: int32 = key_at(starts, key, top - key + 1, begin + min(here + k, end - 1))
-                                    items[k] = decode(K(found), flip, lowest, KIND=KIND)
+                        numbers_at(items, here, end)
                         if aligned and end - here == WIDTH:
                             word: vector(K, WIDTH)
                             for k in range(WIDTH):
@@ -380,6 +400,7 @@ def order_zeros(
 
             @requires(block[1], thread[THREADS])
             def load(tile: int32 @ block[1]) -> C @ thread[1]:
+                """Find the zeros of a tile, and their signs, as bits; return how many there are."""
                 nonlocal zeros_ahead, signs_ahead, coming
                 items: K[ITEMS] @ thread[1]
                 with partition(x, block[1], offset=int64(tile) * TILE) as source:
@@ -397,6 +418,7 @@ def order_zeros(
 
             @requires(block[1], thread[THREADS])
             def store(tile: int32 @ block[1], prefix: C @ block[1]):
+                """Write the held tile's zeros, behind the `prefix` zeros of the tiles before."""
                 if held > 0:
                     items: K[ITEMS] @ thread[1]
                     for k in range(ITEMS):
@@ -408,6 +430,7 @@ def order_zeros(
 
             @requires(block[1], thread[THREADS])
             def keep():
+                """The tile that was loaded becomes the held one."""
                 nonlocal zeros, signs, held, before
                 zeros = zeros_ahead
                 signs = signs_ahead

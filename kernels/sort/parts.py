@@ -4,7 +4,7 @@ from prism.lang import (
     block, const, constexpr, count, dtype, function, grid, group, id, int32, int64, partition, prefetch, prism, ptr, requires,
     split, template, thread, uint16,
 )
-from prism.kernels.sort.order import decode, digit
+from prism.kernels.sort.order import decode, digit, encode
 from prism.lib.thread import extent
 
 NONE, POSITIONS, GIVEN = 0, 1, 2
@@ -108,6 +108,36 @@ def fetch_tile(
         load_both(y, values, keys, items, start, many, soon, more, BOTH=VALUES != NONE)
     else:
         load_both(spare, value_spare, keys, items, start, many, soon, more, BOTH=VALUES != NONE)
+
+
+@prism("device")
+@requires(block[1], thread[32])
+@template(
+    K=dtype, V=dtype, ITEMS=constexpr(int), NUMBER=constexpr(int), KIND=constexpr(int), VALUES=constexpr(int),
+    THREADS=constexpr(int),
+)
+def make_keys(
+    keys: K[ITEMS] @ thread[1], items: V[NUMBER] @ thread[1], within: int32 @ block[1], n: int64 @ block[1], flip: K @ block[1],
+    lowest: K @ block[1], first: bool @ block[1],
+):
+    """Make keys of a tile's bits, and positions, where no pass has moved anything (`first`); where it ends, the last keys follow.
+
+    `within`: which tile of its row of `n` elements it is.
+    """
+    TILE: constexpr(int) = THREADS * ITEMS
+    at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=1)
+    many: int32 @ block[1] = extent(within, n, TILE=TILE)
+    if first:
+        for k in range(ITEMS):
+            keys[k] = encode(keys[k], flip, lowest, KIND=KIND)
+            if VALUES == POSITIONS:
+                items[k] = V(int64(within) * TILE + at + 32 * k)
+    if many < TILE:
+        for k in range(ITEMS):
+            there: bool @ thread[1] = 32 * k < many - at
+            keys[k] = keys[k] if there else ~K(0)  # behind all that are there
+            if VALUES == POSITIONS:
+                items[k] = items[k] if there else ~V(0)
 
 
 @prism("device")

@@ -12,8 +12,8 @@ from prism.lang import (
     attr, block, const, constexpr, count, dtype, grid, group, id, int32, int64, mailbox, partition, popcount, prism, ptr,
     requires, shared, template, thread, uint16, uint32, uint64,
 )
-from prism.kernels.sort.order import INTEGER, encode
-from prism.kernels.sort.parts import GIVEN, NONE, POSITIONS, fetch_tile, within_row, write_in_order, write_tile
+from prism.kernels.sort.order import INTEGER
+from prism.kernels.sort.parts import GIVEN, NONE, fetch_tile, make_keys, within_row, write_in_order, write_tile
 from prism.kernels.sort.ranking import count_tile, digits_before_windows, digits_passed, not_moved, rank_tile
 from prism.lib.thread import extent, operators
 
@@ -69,22 +69,32 @@ def sort_digit(
         group(block[1]),
     ):
         t: int32 @ thread[1] = id()
-        passed: uint32 @ block[1] = 0
+        passed: uint32 @ block[1] = 0  # the passes, as bits, that are passed over
         low: int32 @ block[1] = -1  # the lowest digit of those that are moved before windows are sorted
-        if ROWS:
-            passed = not_moved(moved, PASSES=K.bytes)
-        elif window > 0:
-            crowded: bool @ block[1] = moved[0] != 0
-            passed = digits_before_windows(counts, n, window, crowded, PASSES=K.bytes)
-            low = int32(passed >> 16) - 1
-            passed = passed & (1 << K.bytes) - 1
-        elif window == 0 or moved[1] != 0:
-            passed = digits_passed(counts, n, PASSES=K.bytes)
-        else:
-            passed = (1 << K.bytes) - 1
+
+        @requires(block[1], thread[THREADS])
+        def choose_passes():
+            """Find which passes are passed over, and whether windows are sorted behind them."""
+            nonlocal passed, low
+            if ROWS:
+                passed = not_moved(moved, PASSES=K.bytes)
+            elif window > 0:
+                crowded: bool @ block[1] = moved[0] != 0
+                passed = digits_before_windows(counts, n, window, crowded, PASSES=K.bytes)
+                low = int32(passed >> 16) - 1
+                passed = passed & (1 << K.bytes) - 1
+            elif window == 0 or moved[1] != 0:
+                passed = digits_passed(counts, n, PASSES=K.bytes)
+            else:
+                passed = (1 << K.bytes) - 1
+
+        choose_passes()
         first: bool @ block[1] = passed & (uint32(1) << step) - 1 == (uint32(1) << step) - 1  # nothing has been moved so far
         behind: int32 @ block[1] = K.bytes - 1 - step - int32(popcount(passed >> step + 1))  # how many passes will move something
-        if (passed >> step & 1) == 0:
+
+        @requires(block[1], thread[THREADS])
+        def move_tiles():
+            """Draw tiles, put each in the order of the digit, and write it where its digits belong, until all are drawn."""
             starts: C[1] @ thread[1]  # where digit `t` begins in the whole array
             if not ROWS:
                 starts[0] = counts[step * 256 + t % 256] if t < 256 else 0
@@ -105,28 +115,18 @@ def sort_digit(
 
             @requires(block[1], thread[THREADS])
             def fetch(tile: int32 @ block[1]):
+                """Load a tile's elements into registers, as the pass before has left them."""
                 fetch_tile(
                     x, given, spare_keys, spare_values, y_keys, y_values, keys, items, tile, tile + blocks, n, rows, first,
                     behind, VALUES=VALUES, THREADS=THREADS, ROWS=ROWS,
                 )
 
             @requires(block[1], thread[THREADS])
-            def load(tile: int32 @ block[1], epoch: uint32 @ block[1]):
+            def order(tile: int32 @ block[1], epoch: uint32 @ block[1]):
+                """Count the digits of the tile that was fetched, publish them, and put it in order behind the held one."""
                 nonlocal slowly
-                at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=1)
                 within: int32 @ block[1] = within_row(tile, n, TILE=TILE, ROWS=ROWS)
-                many: int32 @ block[1] = extent(within, n, TILE=TILE)
-                if first:
-                    for k in range(ITEMS):
-                        keys[k] = encode(keys[k], flip, lowest, KIND=KIND)
-                        if VALUES == POSITIONS:
-                            items[k] = V(int64(within) * TILE + at + 32 * k)
-                if many < TILE:
-                    for k in range(ITEMS):
-                        there: bool @ thread[1] = 32 * k < many - at
-                        keys[k] = keys[k] if there else ~K(0)  # behind all that are there
-                        if VALUES == POSITIONS:
-                            items[k] = items[k] if there else ~V(0)
+                make_keys(keys, items, within, n, flip, lowest, first, KIND=KIND, VALUES=VALUES, THREADS=THREADS)
                 slowly = count_tile(table, common, keys, ahead, shift, flip, lowest, KIND=KIND, THREADS=THREADS)
                 grid.publish_digits(words, tile, C(ahead[0]), epoch, tile - within, THREADS=THREADS, DIGITS=256)
                 often: int32 @ block[1] = common[0]
@@ -137,6 +137,7 @@ def sort_digit(
 
             @requires(block[1], thread[THREADS])
             def look_back(tile: int32 @ block[1], epoch: uint32 @ block[1]):
+                """Ask how often each digit occurs in the tiles before, and so find where the held tile's part of it belongs."""
                 if tile >= 0:
                     within: int32 @ block[1] = within_row(tile, n, TILE=TILE, ROWS=ROWS)
                     if ROWS:
@@ -150,6 +151,7 @@ def sort_digit(
 
             @requires(block[1], thread[THREADS])
             def store(tile: int32 @ block[1]):
+                """Write the held tile where its digits belong."""
                 many: int32 @ block[1] = extent(within_row(tile, n, TILE=TILE, ROWS=ROWS), n, TILE=TILE)
                 with (
                     partition(sorted, block[1], offset=buffer) as part,
@@ -161,6 +163,7 @@ def sort_digit(
                         keys_of: ptr(const(K)) @ block[1], values_of: ptr(const(V)) @ block[1],
                         ids_of: ptr(const(uint16)) @ block[1],
                     ) -> bool @ block[1]:
+                        """Write all; say whether two elements stand in the wrong order."""
                         return write_tile(
                             keys_of, values_of, ids_of, targets, spare_keys, spare_values, y_keys, y_values, result, many, shift,
                             flip, lowest, behind, in_order, low, KIND=KIND, VALUES=VALUES, THREADS=THREADS, ITEMS=ITEMS,
@@ -175,13 +178,23 @@ def sort_digit(
             launch: grid.Ticket @ block[1] = grid.tiles(control)
             following: int32 @ block[1] = launch.tile
             tile: int32 @ block[1] = -1 if AHEAD else following  # the one that the block holds: with AHEAD none as yet
-            if following < tiles:
-                fetch(following)
-            if AHEAD:
+
+            @requires(block[1], thread[THREADS])
+            def hold():
+                """The tile that was put in order becomes the held one."""
+                nonlocal in_order
+                in_order = slowly or (first and VALUES == NONE and KIND == INTEGER)
+                held[0] = ahead[0]
+                held[1] = ahead[1]
+
+            @requires(block[1], thread[THREADS])
+            def move_ahead():
+                """Move tiles; each is put in order before the one that is held is written."""
+                nonlocal buffer, tile, following
                 while tile < tiles:
                     ticket: uint64 @ thread[1] = 0
                     if following < tiles:
-                        load(following, launch.epoch)
+                        order(following, launch.epoch)
                         ticket = grid.draw(control)
                     look_back(tile, launch.epoch)
                     soon: int32 @ block[1] = grid.next_tile(ticket)
@@ -191,26 +204,36 @@ def sort_digit(
                         store(tile)
                     if following < tiles:
                         buffer = TILE - buffer
-                        in_order = slowly or (first and VALUES == NONE and KIND == INTEGER)
-                        held[0] = ahead[0]
-                        held[1] = ahead[1]
+                        hold()
                     tile = following
                     following = soon
-            else:
+
+            @requires(block[1], thread[THREADS])
+            def move_one_by_one():
+                """Move tiles; each is put in order, and then written while the next one is fetched."""
+                nonlocal tile, following
                 while tile < tiles:
-                    load(tile, launch.epoch)
-                    next: uint64 @ thread[1] = grid.draw(control)
-                    in_order = slowly or (first and VALUES == NONE and KIND == INTEGER)
-                    held[0] = ahead[0]
-                    held[1] = ahead[1]
+                    order(tile, launch.epoch)
+                    ticket: uint64 @ thread[1] = grid.draw(control)
+                    hold()
                     look_back(tile, launch.epoch)
-                    following = grid.next_tile(next)
+                    following = grid.next_tile(ticket)
                     if following < tiles:
                         fetch(following)
                     store(tile)
                     tile = following
+
+            if following < tiles:
+                fetch(following)
+            if AHEAD:
+                move_ahead()
+            else:
+                move_one_by_one()
             if tile == tiles + blocks - 1:  # every block has drawn its last ticket
                 grid.count_launch(control, words, capacity, tiles * 256, launch.epoch, 0)
+
+        if (passed >> step & 1) == 0:
+            move_tiles()
 
 
 EXAMPLES = {

@@ -194,55 +194,51 @@ def sort_resident(
     kept: uint32[8] @ thread[1]
     slowly: bool @ block[1] = False
     often: int32 @ block[1] = -1
-    with group(block[1]):
-        load_row(x, given, keys, items, place, n, flip, lowest, KIND=KIND, VALUES=VALUES)
-    with partition(numbers, block[1], offset=b * (128 * K.bytes)) as own, group(block[1]):
-        slowly, often = count_resident(keys, own, held, kept, 0, flip, lowest, KIND=KIND, THREADS=THREADS)
-    for shift in range(0, 8 * K.bytes, 16):
-        if K.bytes > 1:
-            with (
-                partition(spare, block[1], offset=lambda place: place, races="none") as result,
-                partition(value_spare, block[1], offset=lambda place: place, races="none") as value_result,
-                partition(positions, block[1], offset=lambda place: place, races="none") as position_result,
-                group(block[1]),
-            ):
-                move_resident(
-                    keys, items, held, kept, numbers, result, value_result, position_result, b, tiles, n, shift, flip, lowest,
-                    often, slowly, False, KIND=KIND, VALUES=VALUES, THREADS=THREADS, BATCH=BATCH,
-                )
-            with group(thread[1]):
-                for k in range(ITEMS):
-                    there: bool = 32 * k < n - place
-                    keys[k] = spare[place + 32 * k] if there else ~K(0)  # behind all others
-                    if VALUES != NONE:
-                        items[k] = value_spare[place + 32 * k] if there else ~V(0)  # here too
-            with partition(numbers, block[1], offset=b * (128 * K.bytes)) as own, group(block[1]):
-                slowly, often = count_resident(
-                    keys, own, held, kept, shift + 8, flip, lowest, KIND=KIND, THREADS=THREADS,
-                )
+
+    @requires(grid[1], block[1], thread[THREADS])
+    def count_own(shift: int32 @ grid[1]):
+        """Count the digits of the block's tile, for all blocks."""
+        nonlocal slowly, often
+        with partition(numbers, block[1], offset=b * (128 * K.bytes)) as own, group(block[1]):
+            slowly, often = count_resident(keys, own, held, kept, shift, flip, lowest, KIND=KIND, THREADS=THREADS)
+
+    @requires(grid[1], block[1], thread[THREADS])
+    def move(key_result: ptr(K) @ grid[1], value_result: ptr(V) @ grid[1], shift: int32 @ grid[1], ends: bool @ grid[1]):
+        """Write the block's tile where its digits belong; the pass that `ends` all writes results."""
         with (
-            partition(y, block[1], offset=lambda place: place, races="none") as result,
-            partition(values, block[1], offset=lambda place: place, races="none") as value_result,
+            partition(key_result, block[1], offset=lambda place: place, races="none") as result,
+            partition(value_result, block[1], offset=lambda place: place, races="none") as beside,
             partition(positions, block[1], offset=lambda place: place, races="none") as position_result,
             group(block[1]),
         ):
             move_resident(
-                keys, items, held, kept, numbers, result, value_result, position_result, b, tiles, n,
-                shift + 8 if K.bytes > 1 else 0, flip, lowest, often, slowly, shift == last, KIND=KIND, VALUES=VALUES,
-                THREADS=THREADS, BATCH=BATCH,
+                keys, items, held, kept, numbers, result, beside, position_result, b, tiles, n, shift, flip, lowest, often,
+                slowly, ends, KIND=KIND, VALUES=VALUES, THREADS=THREADS, BATCH=BATCH,
             )
-        if shift == last:
-            break
+
+    @requires(grid[1], block[1], thread[THREADS])
+    def take_up(moved: ptr(const(K)) @ grid[1], beside: ptr(const(V)) @ grid[1]):
+        """Take up what has been written to the block's tile."""
         with group(thread[1]):
             for k in range(ITEMS):
                 there: bool = 32 * k < n - place
-                keys[k] = y[place + 32 * k] if there else ~K(0)  # behind all others
+                keys[k] = moved[place + 32 * k] if there else ~K(0)  # behind all others
                 if VALUES != NONE:
-                    items[k] = values[place + 32 * k] if there else ~V(0)  # here too
-        with partition(numbers, block[1], offset=b * (128 * K.bytes)) as own, group(block[1]):
-            slowly, often = count_resident(
-                keys, own, held, kept, shift + 16, flip, lowest, KIND=KIND, THREADS=THREADS,
-            )
+                    items[k] = beside[place + 32 * k] if there else ~V(0)  # here too
+
+    with group(block[1]):
+        load_row(x, given, keys, items, place, n, flip, lowest, KIND=KIND, VALUES=VALUES)
+    count_own(0)
+    for shift in range(0, 8 * K.bytes, 16):
+        if K.bytes > 1:
+            move(spare, value_spare, shift, False)
+            take_up(spare, value_spare)
+            count_own(shift + 8)
+        move(y, values, shift + 8 if K.bytes > 1 else 0, shift == last)
+        if shift == last:
+            break
+        take_up(y, values)
+        count_own(shift + 16)
 
 
 EXAMPLES = {

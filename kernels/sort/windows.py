@@ -340,41 +340,50 @@ def sort_windows(
             digit_bits: int32 @ block[1] = (min(bits, LOCAL_BITS) + many_passes - 1) / many_passes
             first_bit: int32 @ block[1] = max(bits - many_passes * digit_bits, 0) + (PLACE_BITS if VALUES != NONE else 0)
             lower: int32 @ block[1] = max(bits - BUCKETS, 0) + (PLACE_BITS if VALUES != NONE else 0)
+
+            @requires(block[1], thread[THREADS])
+            def sort_one(start: int64 @ block[1], many: int32 @ block[1]):
+                """Sort the `many` elements from `start` on by buckets; without these, or where they are crowded, by digits."""
+                upper: K @ thread[1] = 0
+                rows: int32 @ block[1] = (many + THREADS - 1) / THREADS
+                mine: int32 @ thread[1] = max(min((many - t / 32 * 32 * rows - t % 32 + 31) / 32, rows), 0)
+                with (
+                    partition(all_keys, block[1], offset=start, races="none") as keys,
+                    partition(all_values, block[1], offset=start if VALUES != NONE else 0, races="none") as items,
+                    partition(all_positions, block[1], offset=start if VALUES == POSITIONS else 0, races="none") as placed,
+                ):
+                    with group(thread[1]):
+                        if VALUES == GIVEN:
+                            upper = keys[0] >> bits << bits
+                    load_window(keys, items, words, beside, rows, many, bits, KIND=KIND, VALUES=VALUES, THREADS=THREADS)
+
+                    @requires(block[1], thread[THREADS])
+                    def sort_by_digits():
+                        """Sort it by digits, and write its results."""
+                        sort_window(
+                            words, table, sorted, beside, keys, items, placed, rows, mine, many, upper, first_bit, digit_bits,
+                            many_passes, flip, lowest, KIND=KIND, VALUES=VALUES, THREADS=THREADS, BATCH=BATCH,
+                        )
+
+                    if BUCKETS == 0:
+                        sort_by_digits()
+                    else:
+                        crowded: bool @ block[1] = put_in_buckets(
+                            words, table, sorted, mine, lower, THREADS=THREADS, BUCKETS=BUCKETS, BATCH=BATCH,
+                        )
+                        if crowded:
+                            sort_by_digits()
+                        else:
+                            write_buckets(
+                                table, sorted, beside, keys, items, placed, many, upper, lower, flip, lowest, ITEMS=ITEMS,
+                                KIND=KIND, VALUES=VALUES, THREADS=THREADS, BUCKETS=BUCKETS, BATCH=BATCH,
+                            )
+
             for one in range(me, GROUPS >> level, blocks):
                 start: int64 @ block[1] = int64(bounds[one << level])
                 many: int32 @ block[1] = int32(int64(bounds[(one + 1) << level]) - start)
                 if many > 0:
-                    upper: K @ thread[1] = 0
-                    rows: int32 @ block[1] = (many + THREADS - 1) / THREADS
-                    mine: int32 @ thread[1] = max(min((many - t / 32 * 32 * rows - t % 32 + 31) / 32, rows), 0)
-                    with (
-                        partition(all_keys, block[1], offset=start, races="none") as keys,
-                        partition(all_values, block[1], offset=start if VALUES != NONE else 0, races="none") as items,
-                        partition(all_positions, block[1], offset=start if VALUES == POSITIONS else 0, races="none") as placed,
-                    ):
-                        with group(thread[1]):
-                            if VALUES == GIVEN:
-                                upper = keys[0] >> bits << bits
-                        load_window(keys, items, words, beside, rows, many, bits, KIND=KIND, VALUES=VALUES, THREADS=THREADS)
-                        if BUCKETS == 0:
-                            sort_window(
-                                words, table, sorted, beside, keys, items, placed, rows, mine, many, upper, first_bit, digit_bits,
-                                many_passes, flip, lowest, KIND=KIND, VALUES=VALUES, THREADS=THREADS, BATCH=BATCH,
-                            )
-                        else:
-                            crowded: bool @ block[1] = put_in_buckets(
-                                words, table, sorted, mine, lower, THREADS=THREADS, BUCKETS=BUCKETS, BATCH=BATCH,
-                            )
-                            if crowded:
-                                sort_window(
-                                    words, table, sorted, beside, keys, items, placed, rows, mine, many, upper, first_bit,
-                                    digit_bits, many_passes, flip, lowest, KIND=KIND, VALUES=VALUES, THREADS=THREADS, BATCH=BATCH,
-                                )
-                            else:
-                                write_buckets(
-                                    table, sorted, beside, keys, items, placed, many, upper, lower, flip, lowest, ITEMS=ITEMS,
-                                    KIND=KIND, VALUES=VALUES, THREADS=THREADS, BUCKETS=BUCKETS, BATCH=BATCH,
-                                )
+                    sort_one(start, many)
 
 
 EXAMPLES = {

@@ -1,4 +1,6 @@
-"""Sorting by two digits and then by windows, on the reference machine with all its checks. Tests of kernels/sort: windows, fields, radix.
+"""Sorting by two digits and then by windows, on the reference machine with all its checks.
+
+Tests of kernels/sort: windows, fields, radix.
 
 Keys differ in few groups here: the machine takes its time for each.
 """
