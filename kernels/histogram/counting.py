@@ -73,24 +73,34 @@ def histogram(
         scale: float32 @ block[1] = 0
         keys: shared(int32[OFTEN if OFTEN > 0 else 1])
         often: shared(uint32[OFTEN if OFTEN > 0 else 1])
-        if SLOTS > 0:
-            block.fill(bins, 0, many * COPIES)
-        if OFTEN > 0:
-            block.fill(keys, -1, OFTEN)
-            block.fill(often, 0, OFTEN)
-        if TABLE > 0:
-            known: int32 @ block[1] = fill_edges(edges, size, rule, table, INTEGRAL=INTEGRAL, LIMITS=LIMITS, THREADS=THREADS)
-            if not NEAR and known > 0:
-                offset, scale = block.fill_guide(table, known, guide, CELLS=CELLS)
-            elif not NEAR:
-                block.fill(guide, 0, CELLS)
         WORDS: constexpr(int) = ITEMS // 4 if LATE else 1
-        ahead: TI[ITEMS if not LATE else 1] @ thread[1]
+        ahead: TI[ITEMS if not LATE else 1] @ thread[1]  # the following tile
         ahead_words: uint32[WORDS] @ thread[1]  # of elements of 8 bits: they take too many registers one by one
         ahead_weights: C[ITEMS] @ thread[1]
+        largest: U @ thread[1] = 0
+        missing: int64 @ block[1] = 0  # elements that tiles have none of: of `LATE` ones they are 0, and counted
+
+        @requires(block[1], thread[THREADS])
+        def begin():
+            """Clear counts in shared memory; bring edges there, and make a guide to them."""
+            nonlocal offset, scale
+            if SLOTS > 0:
+                block.fill(bins, 0, many * COPIES)
+            if OFTEN > 0:
+                block.fill(keys, -1, OFTEN)
+                block.fill(often, 0, OFTEN)
+            if TABLE > 0:
+                known: int32 @ block[1] = fill_edges(
+                    edges, size, rule, table, INTEGRAL=INTEGRAL, LIMITS=LIMITS, THREADS=THREADS,
+                )
+                if not NEAR and known > 0:
+                    offset, scale = block.fill_guide(table, known, guide, CELLS=CELLS)
+                elif not NEAR:
+                    block.fill(guide, 0, CELLS)
 
         @requires(block[1], thread[THREADS])
         def load(tile: int32 @ block[1]):
+            """Bring a tile's elements into registers, and their weights."""
             there: int32 @ block[1] = extent(tile, end, TILE=TILE)
             before: int32 @ block[1] = shift if tile == 0 else 0
             with partition(x, block[1], offset=int64(tile) * TILE - shift) as source:
@@ -106,11 +116,63 @@ def histogram(
                         source, ahead_weights, there, nothing, weight_skew, before, WIDTH=WIDTH, REVERSE=False, SPARE=False,
                     )
 
-        largest: U @ thread[1] = 0
-        missing: int64 @ block[1] = 0  # elements that tiles have none of: of `LATE` ones they are 0, and counted
-        if me < tiles:
-            load(me)
-        for tile in range(me, tiles, blocks):
+        @requires(thread[1])
+        def find_bins(
+            items: TI[ITEMS if not LATE else 1] @ thread[1], words: uint32[WORDS] @ thread[1],
+            positions: int32[ITEMS] @ thread[1],
+        ):
+            """The bin of each element, or its value, of those that are counted by it."""
+            nonlocal largest
+            if LATE:
+                bytes_of(words, positions)
+            elif KIND == IDENTITY:
+                largest = integers_of(items, positions, size, largest, W=W, U=U, MOST=MOST)
+            elif VALUES:
+                distances(items, positions, rule, W=W, U=U)
+            elif KIND == EVEN and NEAR:
+                near_bins(items, positions, size, table, rule, G=G, W=W, U=U, INTEGRAL=INTEGRAL)
+            elif KIND == EVEN:
+                even_bins(
+                    items, positions, size, edges, rule, T=T, G=G, W=W, U=U, INTEGRAL=INTEGRAL, SURE=SURE, FIXED=FIXED,
+                    EXACT=EXACT,
+                )
+            elif TABLE > 0:
+                bins_of_table(items, positions, size, table, guide, offset, scale, LIMITS=LIMITS, CELLS=CELLS)
+            else:
+                bins_of_edges(items, positions, size, edges, E=E)
+
+        @requires(thread[1])
+        def leave_out(positions: int32[ITEMS] @ thread[1], head: int32 @ thread[1], whole: int32 @ thread[1]):
+            """What is before a tile's first element, or behind its last one, is in no bin."""
+            for k in range(ITEMS):
+                place: int32 = at + (k // WIDTH * (32 * WIDTH) + k % WIDTH)
+                there: bool = head <= place and place < whole
+                positions[k] = positions[k] if there else many - 1
+
+        @requires(block[1], thread[THREADS])
+        def count_bins(tile: int32 @ block[1], positions: int32[ITEMS] @ thread[1], heavy: C[ITEMS] @ thread[1]):
+            """Count a tile's elements in their bins, or add up their weights: in shared memory, or in that of the grid."""
+            if SLOTS > 0:
+                if WEIGHTED:
+                    block.add_weights(positions, heavy, bins, many, COPIES=COPIES, WITHIN=True)
+                else:
+                    block.histogram(positions, bins, many, COPIES=COPIES, WITHIN=True)
+            elif WEIGHTED:
+                add_in_memory(positions, heavy, counts, size)
+            else:
+                if tile == me:
+                    choose_frequent(positions, keys, size, SLOTS=OFTEN)
+                count_frequent(positions, keys, often, counts, size, SLOTS=OFTEN)
+            if EXACT:
+                add_exactly(
+                    x, weights, bins, counts, int64(tile) * TILE - shift + at, n, size, copy, rule, T=T, D=D, L=L, W=W, U=U,
+                    INTEGRAL=INTEGRAL, WEIGHTED=WEIGHTED, ROOM=SLOTS > 0, COPIES=COPIES, ITEMS=ITEMS, WIDTH=WIDTH,
+                )
+
+        @requires(block[1], thread[THREADS])
+        def count_tile(tile: int32 @ block[1]):
+            """Count the tile that was loaded, while the block's next one comes."""
+            nonlocal missing
             items: TI[ITEMS if not LATE else 1] @ thread[1]
             words: uint32[WORDS] @ thread[1]
             heavy: C[ITEMS] @ thread[1]
@@ -130,58 +192,37 @@ def histogram(
                 load(tile + blocks)
             positions: int32[ITEMS] @ thread[1]
             with group(thread[1]):
-                if LATE:
-                    bytes_of(words, positions)
-                elif KIND == IDENTITY:
-                    largest = integers_of(items, positions, size, largest, W=W, U=U, MOST=MOST)
-                elif VALUES:
-                    distances(items, positions, rule, W=W, U=U)
-                elif KIND == EVEN and NEAR:
-                    near_bins(items, positions, size, table, rule, G=G, W=W, U=U, INTEGRAL=INTEGRAL)
-                elif KIND == EVEN:
-                    even_bins(
-                        items, positions, size, edges, rule, T=T, G=G, W=W, U=U, INTEGRAL=INTEGRAL, SURE=SURE, FIXED=FIXED,
-                        EXACT=EXACT,
-                    )
-                elif TABLE > 0:
-                    bins_of_table(items, positions, size, table, guide, offset, scale, LIMITS=LIMITS, CELLS=CELLS)
-                else:
-                    bins_of_edges(items, positions, size, edges, E=E)
+                find_bins(items, words, positions)
                 if not LATE and (whole < TILE or head > 0):
-                    for k in range(ITEMS):
-                        place: int32 = at + (k // WIDTH * (32 * WIDTH) + k % WIDTH)
-                        there: bool = head <= place and place < whole
-                        positions[k] = positions[k] if there else many - 1
-            if SLOTS > 0:
-                if WEIGHTED:
-                    block.add_weights(positions, heavy, bins, many, COPIES=COPIES, WITHIN=True)
-                else:
-                    block.histogram(positions, bins, many, COPIES=COPIES, WITHIN=True)
-            elif WEIGHTED:
-                add_in_memory(positions, heavy, counts, size)
-            else:
-                if tile == me:
-                    choose_frequent(positions, keys, size, SLOTS=OFTEN)
-                count_frequent(positions, keys, often, counts, size, SLOTS=OFTEN)
-            if EXACT:
-                add_exactly(
-                    x, weights, bins, counts, int64(tile) * TILE - shift + at, n, size, copy, rule, T=T, D=D, L=L, W=W, U=U,
-                    INTEGRAL=INTEGRAL, WEIGHTED=WEIGHTED, ROOM=SLOTS > 0, COPIES=COPIES, ITEMS=ITEMS, WIDTH=WIDTH,
+                    leave_out(positions, head, whole)
+            count_bins(tile, positions, heavy)
+
+        @requires(block[1], thread[THREADS])
+        def add_up():
+            """Add what the block has counted to `counts`, and raise the largest element to its own."""
+            nonlocal largest
+            if LATE or VALUES:
+                largest = add_values(
+                    bins, counts, edges, 256 if LATE else many - 1, missing, size, largest, rule, TI=TI, E=E, T=T, D=D, L=L,
+                    W=W, U=U, KIND=KIND, INTEGRAL=INTEGRAL, LATE=LATE, WEIGHTED=WEIGHTED, MOST=MOST, COPIES=COPIES,
+                    THREADS=THREADS,
                 )
-        if LATE or VALUES:
-            largest = add_values(
-                bins, counts, edges, 256 if LATE else many - 1, missing, size, largest, rule, TI=TI, E=E, T=T, D=D, L=L, W=W, U=U,
-                KIND=KIND, INTEGRAL=INTEGRAL, LATE=LATE, WEIGHTED=WEIGHTED, MOST=MOST, COPIES=COPIES, THREADS=THREADS,
-            )
-        elif SLOTS > 0:
-            grid.histogram(bins, counts, size, COPIES=COPIES)
-        elif OFTEN > 0:
-            add_frequent(keys, often, counts, SLOTS=OFTEN)
-        if MOST:
-            most: U @ block[1] = block.reduce(largest, OP=operators.maximum)
-            with group(thread[1]):
-                if t == 0:
-                    atomic_max(counts[size], int64(min(most, U((1 << 63) - 1)) if U.bytes == 8 else most))
+            elif SLOTS > 0:
+                grid.histogram(bins, counts, size, COPIES=COPIES)
+            elif OFTEN > 0:
+                add_frequent(keys, often, counts, SLOTS=OFTEN)
+            if MOST:
+                most: U @ block[1] = block.reduce(largest, OP=operators.maximum)
+                with group(thread[1]):
+                    if t == 0:
+                        atomic_max(counts[size], int64(min(most, U((1 << 63) - 1)) if U.bytes == 8 else most))
+
+        begin()
+        if me < tiles:
+            load(me)
+        for tile in range(me, tiles, blocks):
+            count_tile(tile)
+        add_up()
 
 
 @prism("global")

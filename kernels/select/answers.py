@@ -84,3 +84,17 @@ def flags_in_interval(held: uint32[HELD] @ thread[1], bytes: Interval @ thread[1
             tops[w] = ~(moved | ((moved | 0x80808080) - bytes.many)) & 0x80808080
     turn: F = F(bytes.others) if F == uint32 else F(bytes.others) | F(bytes.others) << (0 if F == uint32 else 32)
     return flags_of_tops(tops, F=F) ^ turn >> (F.bytes * 8 - 4 * HELD)  # for as many bytes as there are
+
+
+@prism("device")
+@requires(thread[1])
+@template(T=dtype, N=dtype, C=dtype, F=dtype, TEST=function, GIVEN=constexpr(bool), ITEMS=constexpr(int))
+def flags_of_answers(items: T[ITEMS] @ thread[1], number: ptr(const(N)) @ thread[1]) -> F @ thread[1]:
+    """A bit for each element of which `TEST` is true; with `GIVEN` it is called with `number[0]` too."""
+    flags: F = 0
+    for k in range(ITEMS):
+        if GIVEN:
+            flags = flags | F(1 if TEST(C(items[k]), number[0]) else 0) << k
+        else:
+            flags = flags | F(1 if TEST(C(items[k])) else 0) << k
+    return flags

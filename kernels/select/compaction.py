@@ -9,7 +9,7 @@ from prism.lang import (
     attr, block, broadcast, const, constexpr, count, dtype, function, grid, group, id, int32, int64, mailbox,
     partition, popcount, prism, ptr, requires, shared, shuffle_up, template, thread, uint32, uint64,
 )
-from prism.kernels.select.answers import Interval, find_interval, flags_in_interval
+from prism.kernels.select.answers import Interval, find_interval, flags_in_interval, flags_of_answers
 from prism.kernels.select.conditions import differs, is_set
 from prism.kernels.select.counted import select_tiles
 from prism.kernels.select.packed import edges_of_bytes, load_flags, load_held, release
@@ -65,8 +65,20 @@ def select(
         if F == uint64 and OWN and not EDGES:
             bytes = find_interval(mask, C=C, TEST=TEST, GIVEN=GIVEN, THREADS=THREADS)
 
+        @requires(thread[1])
+        def ask_elements():
+            """Flags of the loaded tile: what its own elements say."""
+            nonlocal signs
+            if F == uint64 and bytes.known > 0:
+                signs = flags_in_interval(tile_ahead, bytes, F=F)
+            else:
+                ahead: T[ITEMS]
+                release(tile_ahead, ahead)
+                signs = flags_of_answers(ahead, mask, C=C, F=F, TEST=TEST, GIVEN=GIVEN)
+
         @requires(block[1], thread[THREADS])
         def load(tile: int32 @ block[1]) -> int32 @ thread[1]:
+            """Bring a tile into registers, and find out what is kept of it; return how many of the thread's elements are."""
             nonlocal signs
             many: int32 @ block[1] = TILE if tile < tiles - 1 else last
             if EDGES:
@@ -86,24 +98,14 @@ def select(
                         load_held(source, tile_ahead, many, otherwise, skew, ITEMS=ITEMS, WIDTH=WIDTH)
                     block.prefetch_tile(x, tile + blocks, n, TILE=TILE)
                     if OWN:
-                        ahead: T[ITEMS] @ thread[1]
                         with group(thread[1]):
-                            release(tile_ahead, ahead)
-                        signs = 0
-                        if F == uint64 and bytes.known > 0:
-                            with group(thread[1]):
-                                signs = flags_in_interval(tile_ahead, bytes, F=F)
-                        else:
-                            for k in range(ITEMS):
-                                if GIVEN:
-                                    signs = signs | F(1 if TEST(C(ahead[k]), mask[0]) else 0) << k
-                                else:
-                                    signs = signs | F(1 if TEST(C(ahead[k])) else 0) << k
+                            ask_elements()
                 signs = signs & bits_within(many - at, F=F, ITEMS=ITEMS, WIDTH=WIDTH)
             return int32(popcount(signs))
 
         @requires(block[1], thread[THREADS])
         def store(tile: int32 @ block[1], prefix: int64 @ block[1], before: int32 @ thread[32], held: int32 @ block[1]):
+            """Write what is kept of the held tile, or where it stands; of the last tile how many are kept in all."""
             block.fill(number, prefix + held, 1 if tile == tiles - 1 else 0)  # first: a host that waits goes on then
             valid: int32 @ block[1] = int32(min(max(room - prefix, 0), int64(held)))
             aligned: int32 @ block[1] = -1 if y_skew < 0 else int32((y_skew + prefix) % VECTOR)
@@ -118,6 +120,7 @@ def select(
 
             @requires(thread[1])
             def result(item: T @ thread[1]) -> TO @ thread[1]:
+                """What is written of an element: its position of all, or itself."""
                 return TO(int64(tile) * TILE + int64(item)) if PLACES else item
 
             with partition(out, block[1], prefix, races="none") as target:
@@ -131,6 +134,7 @@ def select(
 
         @requires(block[1], thread[THREADS])
         def keep():
+            """The loaded tile is the held one from here on."""
             nonlocal flags
             flags = signs
             if not PLACES:

@@ -36,6 +36,7 @@ def select_tiles(
 
     @requires(block[1], thread[THREADS])
     def load(tile: int32 @ block[1], epoch: uint32 @ block[1]):
+        """Have a tile loaded, count what is kept of it, and publish that."""
         nonlocal coming, earlier
         mine: int32 @ thread[1] = LOAD(tile)
         kept: int32 @ thread[32] = warp_sum(mine)
@@ -54,6 +55,7 @@ def select_tiles(
 
     @requires(block[1], thread[THREADS])
     def look_back(tile: int32 @ block[1], epoch: uint32 @ block[1]):
+        """Add up numbers of the tiles since the last held one, a share in each warp."""
         nonlocal done
         share: uint32 @ thread[1] = grid.look_back_share(
             words, done, tile, 0, epoch, OP=operators.add, THREADS=THREADS, WORDS=WORDS,
@@ -68,6 +70,7 @@ def select_tiles(
 
     @requires(block[1], thread[THREADS])
     def store(tile: int32 @ block[1]):
+        """Add up the warps' shares, and have the held tile written."""
         nonlocal prefix
         between: uint32 @ block[1] = 0  # here, not in `look_back`: the loop's own barrier stands between
         for v in range(count(warp[1])):
@@ -77,6 +80,7 @@ def select_tiles(
 
     @requires(block[1], thread[THREADS])
     def keep():
+        """The loaded tile is the held one from here on."""
         nonlocal before, held
         before = earlier
         held = coming

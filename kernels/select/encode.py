@@ -56,6 +56,7 @@ def encode(
 
             @requires(block[1], thread[THREADS])
             def load(tile: int32 @ block[1], epoch: uint32 @ block[1]):
+                """Bring a tile into registers; publish how many runs begin in it, and where the last one does."""
                 nonlocal coming, signs
                 at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=WIDTH)
                 signs = load_runs(
@@ -68,6 +69,7 @@ def encode(
 
             @requires(block[1], thread[THREADS])
             def look_back(tile: int32 @ block[1], epoch: uint32 @ block[1]):
+                """Add up how many runs begin in the tiles before, and find where the last one does."""
                 nonlocal prefix, since, done
                 between: uint32 @ block[1] = 0
                 latest: int64 @ block[1] = -1
@@ -78,6 +80,7 @@ def encode(
 
             @requires(block[1], thread[THREADS])
             def store(tile: int32 @ block[1]):
+                """Write the held tile's runs, and how long they are; of the last tile how many there are in all."""
                 begin: int64 @ block[1] = int64(tile) * TILE
                 final: int32 @ block[1] = 1 if tile == tiles - 1 else 0
                 block.fill(number, prefix + held, final)  # first: a host that waits goes on then
@@ -98,6 +101,7 @@ def encode(
 
             @requires(block[1], thread[THREADS])
             def keep():
+                """The loaded tile is the held one from here on."""
                 nonlocal held, flags, before
                 held = coming
                 flags = signs
@@ -207,6 +211,7 @@ def look_back_starts(
 
     @requires(thread[1])
     def take(got: uint32[WORDS] @ thread[1], tile: int32 @ thread[1]):
+        """Add the counts of a few tiles, from `tile` on, and note the last start."""
         nonlocal number, place
         for j in range(WORDS):
             number = number + (got[j] & 0xFFFF)

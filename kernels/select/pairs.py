@@ -55,6 +55,7 @@ def unique_pairs(
 
             @requires(block[1], thread[THREADS])
             def load(tile: int32 @ block[1]) -> int32 @ thread[1]:
+                """Bring a tile of keys and values into registers; return how many runs begin at the thread's keys."""
                 nonlocal signs
                 many: int32 @ block[1] = extent(tile, n, TILE=TILE)
                 with partition(x, block[1], offset=int64(tile) * TILE) as source:  # first: they come while keys are compared
@@ -67,6 +68,7 @@ def unique_pairs(
 
             @requires(block[1], thread[THREADS])
             def store(tile: int32 @ block[1], prefix: int64 @ block[1], before: int32 @ thread[32], held: int32 @ block[1]):
+                """Write keys and values of the held tile at which runs begin; of the last tile how many runs there are in all."""
                 block.fill(number, prefix + held, 1 if tile == tiles - 1 else 0)  # first: a host that waits goes on then
                 valid: int32 @ block[1] = int32(min(max(room - prefix, 0), int64(held)))
                 key_skew: int32 @ block[1] = skew_at(out_skew, prefix, VECTOR=VECTOR)
@@ -85,6 +87,7 @@ def unique_pairs(
 
             @requires(block[1], thread[THREADS])
             def keep():
+                """The loaded tile is the held one from here on."""
                 nonlocal flags
                 flags = signs
                 for k in range(HELD):

@@ -8,7 +8,7 @@ from prism.lang import (
     attr, block, const, constexpr, count, dtype, function, grid, group, id, int32, int64, load_vector, mailbox, partition,
     prism, ptr, requires, shared, store_vector, template, thread, uint32, uint64,
 )
-from prism.kernels.select.answers import Interval, find_interval, flags_in_interval
+from prism.kernels.select.answers import Interval, find_interval, flags_in_interval, flags_of_answers
 from prism.kernels.select.compaction import bits_within
 from prism.kernels.select.conditions import is_set
 from prism.kernels.select.packed import load_flags, load_held, release
@@ -52,149 +52,165 @@ def split_apart(
     HELD: constexpr(int) = ITEMS * T.bytes // H.bytes
     tiles: int32 @ grid[1] = int32((n + (TILE - 1)) / TILE)
     blocks: int32 @ grid[1] = count(block[1])
-    with partition(y, block[1], races="none") as ones, partition(z, block[1], races="none") as others:
-        with partition(rest, block[1], races="none") as left, partition(kept, block[1], 0, races="none") as number:
-            with partition(other_kept, block[1], 0, races="none") as other_number, group(block[1]):
-                prefix: int64 @ block[1] = 0  # how many go to `y` before the held tile
-                other_prefix: int64 @ block[1] = 0
-                done: int32 @ block[1] = 0  # how many tiles' counts are in them
-                tile_held: H[HELD] @ thread[1]  # the held tile
-                flags: F @ thread[1] = 0  # which elements of it go to `y`
-                others_flags: F @ thread[1] = 0
-                before: int32 @ thread[32] = 0  # how many of the warps before do
-                others_before: int32 @ thread[32] = 0
-                held: int32 @ block[1] = 0  # how many in all
-                others_held: int32 @ block[1] = 0
-                tile_ahead: H[HELD] @ thread[1] = {0}  # the same of the following tile
-                signs: F @ thread[1] = 0
-                others_signs: F @ thread[1] = 0
-                earlier: int32[1] @ thread[32]
-                others_earlier: int32[1] @ thread[32]
-                coming: int32 @ block[1] = 0
-                others_coming: int32 @ block[1] = 0
-                earlier[0] = 0
-                others_earlier[0] = 0
-                selectors: shared(uint32[512 if F == uint64 else 1], align=16) @ block[1]  # of bytes, eight at a time
-                bytes: Interval @ block[1] = Interval(0, 0, 0, 0, 0, 0)  # what `TEST` is true of
-                other_bytes: Interval @ block[1] = Interval(0, 0, 0, 0, 0, 0)
-                if F == uint64:
-                    fill_selectors(selectors, THREADS=THREADS)
-                if F == uint64 and OWN:
-                    bytes = find_interval(mask, C=C, TEST=TEST, GIVEN=GIVEN, THREADS=THREADS)
-                if F == uint64 and OWN and WAYS == 3:
-                    other_bytes = find_interval(other, C=D, TEST=OTHER, GIVEN=OTHER_GIVEN, THREADS=THREADS)
+    with (
+        partition(y, block[1], races="none") as ones, partition(z, block[1], races="none") as others,
+        partition(rest, block[1], races="none") as left, partition(kept, block[1], 0, races="none") as number,
+        partition(other_kept, block[1], 0, races="none") as other_number, group(block[1]),
+    ):  # fmt: skip
+        prefix: int64 @ block[1] = 0  # how many go to `y` before the held tile
+        other_prefix: int64 @ block[1] = 0
+        done: int32 @ block[1] = 0  # how many tiles' counts are in them
+        tile_held: H[HELD] @ thread[1]  # the held tile
+        flags: F @ thread[1] = 0  # which elements of it go to `y`
+        others_flags: F @ thread[1] = 0
+        before: int32 @ thread[32] = 0  # how many of the warps before do
+        others_before: int32 @ thread[32] = 0
+        held: int32 @ block[1] = 0  # how many in all
+        others_held: int32 @ block[1] = 0
+        tile_ahead: H[HELD] @ thread[1] = {0}  # the same of the following tile
+        signs: F @ thread[1] = 0
+        others_signs: F @ thread[1] = 0
+        earlier: int32[1] @ thread[32]
+        others_earlier: int32[1] @ thread[32]
+        coming: int32 @ block[1] = 0
+        others_coming: int32 @ block[1] = 0
+        earlier[0] = 0
+        others_earlier[0] = 0
+        selectors: shared(uint32[512 if F == uint64 else 1], align=16) @ block[1]  # of bytes, eight at a time
+        bytes: Interval @ block[1] = Interval(0, 0, 0, 0, 0, 0)  # what `TEST` is true of
+        other_bytes: Interval @ block[1] = Interval(0, 0, 0, 0, 0, 0)
 
-                @requires(block[1], thread[THREADS])
-                def load(tile: int32 @ block[1], epoch: uint32 @ block[1]):
-                    nonlocal coming, others_coming, signs, others_signs
-                    many: int32 @ block[1] = extent(tile, n, TILE=TILE)
-                    at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=WIDTH)
-                    within: F @ thread[1] = bits_within(many - at, F=F, ITEMS=ITEMS, WIDTH=WIDTH)
-                    if not OWN:
-                        signs = load_flags(
-                            mask, tile, many, n, blocks, mask_skew, unset, F=F, TEST=TEST, BYTES=BYTES, THREADS=THREADS,
-                            ITEMS=ITEMS, WIDTH=WIDTH,
-                        )
-                        if WAYS == 3:
-                            others_signs = load_flags(
-                                other, tile, many, n, blocks, other_skew, other_unset, F=F, TEST=OTHER, BYTES=BYTES,
-                                THREADS=THREADS, ITEMS=ITEMS, WIDTH=WIDTH,
-                            )
-                    with partition(x, block[1], offset=int64(tile) * TILE) as source:
-                        load_held(source, tile_ahead, many, otherwise, skew, ITEMS=ITEMS, WIDTH=WIDTH)
-                    block.prefetch_tile(x, tile + blocks, n, TILE=TILE)
-                    if OWN:
-                        ahead: T[ITEMS] @ thread[1]
-                        with group(thread[1]):
-                            release(tile_ahead, ahead)
-                        signs = 0
-                        others_signs = 0
-                        if F == uint64 and bytes.known > 0 and (WAYS == 2 or other_bytes.known > 0):
-                            with group(thread[1]):
-                                signs = flags_in_interval(tile_ahead, bytes, F=F)
-                                if WAYS == 3:
-                                    others_signs = flags_in_interval(tile_ahead, other_bytes, F=F)
-                        else:
-                            for k in range(ITEMS):
-                                if GIVEN:
-                                    signs = signs | F(1 if TEST(C(ahead[k]), mask[0]) else 0) << k
-                                else:
-                                    signs = signs | F(1 if TEST(C(ahead[k])) else 0) << k
-                                if WAYS == 3 and OTHER_GIVEN:
-                                    others_signs = others_signs | F(1 if OTHER(D(ahead[k]), other[0]) else 0) << k
-                                if WAYS == 3 and not OTHER_GIVEN:
-                                    others_signs = others_signs | F(1 if OTHER(D(ahead[k])) else 0) << k
-                    signs = signs & within
-                    coming = block.count_flags(signs, earlier, THREADS=THREADS)
-                    if WAYS == 3:
-                        others_signs = others_signs & within & ~signs
-                        others_coming = block.count_flags(others_signs, others_earlier, THREADS=THREADS)
-                        grid.publish(words, tile, W(coming) + (W(others_coming) << 32), epoch)
-                    else:
-                        grid.publish(words, tile, W(coming), epoch)
+        @requires(block[1], thread[THREADS])
+        def prepare():
+            """Find out how bytes are moved, eight at a time, and which ones go to `y` and to `z`."""
+            nonlocal bytes, other_bytes
+            if F == uint64:
+                fill_selectors(selectors, THREADS=THREADS)
+            if F == uint64 and OWN:
+                bytes = find_interval(mask, C=C, TEST=TEST, GIVEN=GIVEN, THREADS=THREADS)
+            if F == uint64 and OWN and WAYS == 3:
+                other_bytes = find_interval(other, C=D, TEST=OTHER, GIVEN=OTHER_GIVEN, THREADS=THREADS)
 
-                @requires(block[1], thread[THREADS])
-                def look_back(tile: int32 @ block[1], epoch: uint32 @ block[1]):
-                    nonlocal prefix, other_prefix, done
-                    between: W @ block[1] = grid.look_back(
-                        words, done, tile, 0, epoch, OP=operators.add, THREADS=THREADS, WORDS=WORDS,
-                    )
-                    prefix = prefix + int64(uint32(between))
-                    if WAYS == 3:
-                        other_prefix = other_prefix + int64(between >> 32)
-                    done = max(tile, 0)
-
-                @requires(block[1], thread[THREADS])
-                def store(tile: int32 @ block[1]):
-                    last: int32 @ block[1] = 1 if tile == tiles - 1 else 0
-                    block.fill(number, prefix + held, last)  # first: a host that waits goes on then
-                    if WAYS == 3:
-                        block.fill(other_number, other_prefix + others_held, last)
-                    many: int32 @ block[1] = extent(tile, n, TILE=TILE)
-                    begin: int64 @ block[1] = int64(tile) * TILE - prefix - other_prefix
-                    items: T[ITEMS if F == uint32 else 1] @ thread[1]
-                    if F == uint32:
-                        with group(thread[1]):
-                            release(tile_held, items)
-                    at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=WIDTH)
-                    first_skew: int32 @ block[1] = skew_at(out_skew, prefix, VECTOR=VECTOR)
-                    second_skew: int32 @ block[1] = skew_at(out_skew, other_prefix, VECTOR=VECTOR)
-                    rest_skew: int32 @ block[1] = skew_at(out_skew, begin, VECTOR=VECTOR)
-                    with partition(ones, block[1], prefix, races="none") as first:
-                        with partition(others, block[1], other_prefix, races="none") as second:
-                            with partition(left, block[1], begin, races="none") as third:
-                                if F == uint64:
-                                    behind: F @ thread[1] = bits_within(many - at, F=F, ITEMS=ITEMS, WIDTH=WIDTH)
-                                    store_bytes_apart(
-                                        first, second, third, tile_held, flags, others_flags,
-                                        behind & ~flags & ~others_flags, before, others_before, held, others_held, many,
-                                        first_skew, second_skew, rest_skew, selectors, WIDTH=WIDTH, THREADS=THREADS, WAYS=WAYS,
-                                    )
-                                else:
-                                    store_apart(
-                                        first, second, third, items, flags, others_flags, before, others_before, held,
-                                        others_held, many, first_skew, second_skew, rest_skew, WIDTH=WIDTH, THREADS=THREADS,
-                                        VECTOR=VECTOR, WAYS=WAYS,
-                                    )
-
-                @requires(block[1], thread[THREADS])
-                def keep():
-                    nonlocal held, others_held, flags, others_flags, before, others_before
-                    held = coming
-                    flags = signs
-                    before = earlier[0]
-                    if WAYS == 3:
-                        others_held = others_coming
-                        others_flags = others_signs
-                        others_before = others_earlier[0]
-                    for k in range(HELD):
-                        tile_held[k] = tile_ahead[k]
-
-                last: grid.Ticket @ block[1] = grid.tile_loop(
-                    control, tiles, LOAD=load, LOOK_BACK=look_back, STORE=store, KEEP=keep, THREADS=THREADS, ALWAYS=True,
+        @requires(block[1], thread[THREADS])
+        def ask_masks(tile: int32 @ block[1], many: int32 @ block[1]):
+            """Flags of the loaded tile: what `mask` and `other` say of it."""
+            nonlocal signs, others_signs
+            signs = load_flags(
+                mask, tile, many, n, blocks, mask_skew, unset, F=F, TEST=TEST, BYTES=BYTES, THREADS=THREADS, ITEMS=ITEMS,
+                WIDTH=WIDTH,
+            )
+            if WAYS == 3:
+                others_signs = load_flags(
+                    other, tile, many, n, blocks, other_skew, other_unset, F=F, TEST=OTHER, BYTES=BYTES, THREADS=THREADS,
+                    ITEMS=ITEMS, WIDTH=WIDTH,
                 )
-                if last.tile == tiles + blocks - 1:  # every block has drawn its last ticket
-                    grid.count_launch(control, words, capacity, tiles, last.epoch, 0)
+
+        @requires(thread[1])
+        def ask_elements():
+            """Flags of the loaded tile: what its own elements say."""
+            nonlocal signs, others_signs
+            if F == uint64 and bytes.known > 0 and (WAYS == 2 or other_bytes.known > 0):
+                signs = flags_in_interval(tile_ahead, bytes, F=F)
+                if WAYS == 3:
+                    others_signs = flags_in_interval(tile_ahead, other_bytes, F=F)
+            else:
+                ahead: T[ITEMS]
+                release(tile_ahead, ahead)
+                signs = flags_of_answers(ahead, mask, C=C, F=F, TEST=TEST, GIVEN=GIVEN)
+                if WAYS == 3:
+                    others_signs = flags_of_answers(ahead, other, C=D, F=F, TEST=OTHER, GIVEN=OTHER_GIVEN)
+
+        @requires(block[1], thread[THREADS])
+        def load(tile: int32 @ block[1], epoch: uint32 @ block[1]):
+            """Bring a tile into registers; find out which elements go where, and publish how many."""
+            nonlocal coming, others_coming, signs, others_signs
+            many: int32 @ block[1] = extent(tile, n, TILE=TILE)
+            at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=WIDTH)
+            within: F @ thread[1] = bits_within(many - at, F=F, ITEMS=ITEMS, WIDTH=WIDTH)
+            if not OWN:
+                ask_masks(tile, many)
+            with partition(x, block[1], offset=int64(tile) * TILE) as source:
+                load_held(source, tile_ahead, many, otherwise, skew, ITEMS=ITEMS, WIDTH=WIDTH)
+            block.prefetch_tile(x, tile + blocks, n, TILE=TILE)
+            if OWN:
+                with group(thread[1]):
+                    ask_elements()
+            signs = signs & within
+            coming = block.count_flags(signs, earlier, THREADS=THREADS)
+            if WAYS == 3:
+                others_signs = others_signs & within & ~signs
+                others_coming = block.count_flags(others_signs, others_earlier, THREADS=THREADS)
+                grid.publish(words, tile, W(coming) + (W(others_coming) << 32), epoch)
+            else:
+                grid.publish(words, tile, W(coming), epoch)
+
+        @requires(block[1], thread[THREADS])
+        def look_back(tile: int32 @ block[1], epoch: uint32 @ block[1]):
+            """Add up how many elements of the tiles before go to `y` and to `z`."""
+            nonlocal prefix, other_prefix, done
+            between: W @ block[1] = grid.look_back(
+                words, done, tile, 0, epoch, OP=operators.add, THREADS=THREADS, WORDS=WORDS,
+            )
+            prefix = prefix + int64(uint32(between))
+            if WAYS == 3:
+                other_prefix = other_prefix + int64(between >> 32)
+            done = max(tile, 0)
+
+        @requires(block[1], thread[THREADS])
+        def store(tile: int32 @ block[1]):
+            """Write the held tile's elements where they belong; of the last tile how many there are in all."""
+            last: int32 @ block[1] = 1 if tile == tiles - 1 else 0
+            block.fill(number, prefix + held, last)  # first: a host that waits goes on then
+            if WAYS == 3:
+                block.fill(other_number, other_prefix + others_held, last)
+            many: int32 @ block[1] = extent(tile, n, TILE=TILE)
+            begin: int64 @ block[1] = int64(tile) * TILE - prefix - other_prefix
+            items: T[ITEMS if F == uint32 else 1] @ thread[1]
+            if F == uint32:
+                with group(thread[1]):
+                    release(tile_held, items)
+            at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=WIDTH)
+            first_skew: int32 @ block[1] = skew_at(out_skew, prefix, VECTOR=VECTOR)
+            second_skew: int32 @ block[1] = skew_at(out_skew, other_prefix, VECTOR=VECTOR)
+            rest_skew: int32 @ block[1] = skew_at(out_skew, begin, VECTOR=VECTOR)
+            with (
+                partition(ones, block[1], prefix, races="none") as first,
+                partition(others, block[1], other_prefix, races="none") as second,
+                partition(left, block[1], begin, races="none") as third,
+            ):
+                if F == uint64:
+                    behind: F @ thread[1] = bits_within(many - at, F=F, ITEMS=ITEMS, WIDTH=WIDTH)
+                    store_bytes_apart(
+                        first, second, third, tile_held, flags, others_flags, behind & ~flags & ~others_flags, before,
+                        others_before, held, others_held, many, first_skew, second_skew, rest_skew, selectors, WIDTH=WIDTH,
+                        THREADS=THREADS, WAYS=WAYS,
+                    )
+                else:
+                    store_apart(
+                        first, second, third, items, flags, others_flags, before, others_before, held, others_held, many,
+                        first_skew, second_skew, rest_skew, WIDTH=WIDTH, THREADS=THREADS, VECTOR=VECTOR, WAYS=WAYS,
+                    )
+
+        @requires(block[1], thread[THREADS])
+        def keep():
+            """The loaded tile is the held one from here on."""
+            nonlocal held, others_held, flags, others_flags, before, others_before
+            held = coming
+            flags = signs
+            before = earlier[0]
+            if WAYS == 3:
+                others_held = others_coming
+                others_flags = others_signs
+                others_before = others_earlier[0]
+            for k in range(HELD):
+                tile_held[k] = tile_ahead[k]
+
+        prepare()
+        last: grid.Ticket @ block[1] = grid.tile_loop(
+            control, tiles, LOAD=load, LOOK_BACK=look_back, STORE=store, KEEP=keep, THREADS=THREADS, ALWAYS=True,
+        )
+        if last.tile == tiles + blocks - 1:  # every block has drawn its last ticket
+            grid.count_launch(control, words, capacity, tiles, last.epoch, 0)
 
 
 @prism("device")

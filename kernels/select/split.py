@@ -42,6 +42,7 @@ def split(
 
         @requires(block[1], thread[THREADS])
         def load(tile: int32 @ block[1]) -> int64 @ block[1]:
+            """Bring a tile into registers, first those that a flag says; return how many it says."""
             nonlocal coming
             start: int64 @ block[1] = int64(tile) * TILE
             many: int32 @ block[1] = extent(tile, n, TILE=TILE)
@@ -58,6 +59,7 @@ def split(
 
         @requires(block[1], thread[THREADS])
         def keep():
+            """The loaded tile is the held one from here on."""
             nonlocal held
             held = coming
             for k in range(ITEMS):
@@ -65,6 +67,7 @@ def split(
 
         @requires(block[1], thread[THREADS])
         def store(tile: int32 @ block[1], prefix: int64 @ block[1]):
+            """Write both parts of the held tile where they belong."""
             t: int32 @ thread[1] = id()
             start: int64 @ block[1] = int64(tile) * TILE
             many: int32 @ block[1] = extent(tile, n, TILE=TILE)
