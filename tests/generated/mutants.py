@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import random
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -116,10 +117,30 @@ def usable(site: Site, lines: list[str]) -> bool:
 
 def faults(name: str, function: tree.Function, text: str) -> Iterator[Fault]:
     """Yield all faults of one operator in a function."""
-    lines = text.splitlines()
+    lines, inner = text.splitlines(), functions_inside(text)
     for site in sites(function):
         if usable(site, lines):
-            yield from OPERATORS[name](site, lines)
+            around = next((part for part in inner if site.line in part), None)
+            for fault in OPERATORS[name](site, lines):
+                if around is None or not names_around(site, fault, around, lines):
+                    yield fault
+
+
+def functions_inside(text: str) -> list[range]:
+    """Return the lines of each function that stands in another one."""
+    outer = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef))
+    inner = (node for one in outer for node in ast.walk(one) if isinstance(node, ast.FunctionDef) and node is not one)
+    return [range(node.lineno, (node.end_lineno or node.lineno) + 1) for node in inner]
+
+
+def names_around(site: Site, fault: Fault, inner: range, lines: list[str]) -> bool:
+    """Whether a fault in a function that stands in another one adds a name from outside of it.
+
+    A site has the names of where the function is called. Where it stands some are others, and none is changed without `nonlocal`.
+    """
+    before = re.findall(r"\w+", " ".join(lines[fault.first - 1 : fault.last - 1]))
+    added = set(re.findall(r"\w+", " ".join(fault.lines))) - set(before)
+    return any(name in added and symbol.span.line not in inner for name, symbol in site.names.items())
 
 
 def mutants(

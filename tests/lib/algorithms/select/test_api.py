@@ -61,7 +61,10 @@ def compare(function, arguments, wanted, random, put=same, host=same) -> None:
         case _:
             size = int(random.choice([0, 1, len(every[0]), random.integers(0, 3000)]))
             found = function(*arguments, size=size, fill_value=1)
-            every = tuple(fixed(one, size, 1) for one in every)
+            filled = (
+                (1, 0) if function is lib.run_length_encode else (1,) * len(every)
+            )  # runs that are not there are empty
+            every = tuple(fixed(one, size, value) for one, value in zip(every, filled, strict=True))
     assert isinstance(found, tuple) == several
     for one, other in zip(map(host, found if several else (found,)), every, strict=True):
         assert one.dtype == other.dtype and one.shape == other.shape and one.tobytes() == other.tobytes()
