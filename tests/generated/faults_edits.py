@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from prism.lang import surface, tree
+import prism.lang
+from prism.lang import tree
 from prism.lang.types import Array, Pointer, Scalar
 from prism.lang.types.perspective import THREAD
 from tests.generated.faults import Fault, Lines, edit, misfit, operator, swap
@@ -90,7 +91,7 @@ def forget_declaration(site: Site, text: Lines) -> Iterator[Fault]:
         not isinstance(s, tree.Declare)
         or not isinstance(s.symbol.type, Scalar | Array)
         or s.span.line != s.span.end_line
-        or s.symbol.name in surface.__all__
+        or s.symbol.name in prism.lang.__all__
     ):
         return
     if text[site.line - 1].strip().startswith(f"{s.symbol.name}:") and count(site.function, s.symbol) == 1:
