@@ -12,9 +12,10 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from prism.lang.barriers import flow, overlap
+from prism.lang.barriers import overlap
 from prism.lang.barriers.flow import Summary
 from prism.lang.barriers.groups import commits, drop_unused_groups
+from prism.lang.barriers.objects import objects
 from prism.lang.barriers.walk import Concurrent, Conflict, Context, Walk, summarise, walk_function
 from prism.lang.barriers.walk_context import DEEP, Spent, context_of
 from prism.lang.barriers.walk_state import Fence, Landing, Mark, Registers, rank
@@ -288,7 +289,7 @@ def plan_function(
     known = facts(function, threads)
     check_partitions(function, known)
     check_tiles(function, known)
-    context = context_of(function, flow.objects(known, layouts), summaries)
+    context = context_of(function, objects(known, layouts), summaries)
     own = commits(function)
     found = rings(context, own)
     context = found.into(context, own)

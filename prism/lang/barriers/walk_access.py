@@ -361,9 +361,8 @@ def summarise(context: Context, walk: Walk) -> Summary:
             clears.append(unit)
             continue
         root = touch.root if touch.root.parameter else None
-        owner = (
-            max(BLOCK, touch.root.perspective) if in_memory(touch.root) else BLOCK
-        )  # of a cluster's objects: its blocks
+        # A cluster's object is for all its blocks.
+        owner = max(BLOCK, touch.root.perspective) if in_memory(touch.root) else BLOCK
         if root is None and ((unit is not None and unit >= owner) or not in_memory(touch.root)):
             continue
         how = touch.how if touch.how in ENGINES else ""

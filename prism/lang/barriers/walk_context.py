@@ -11,6 +11,7 @@ from prism.lang.barriers import flow
 from prism.lang.barriers.conditions import Conditions, conditions
 from prism.lang.barriers.flow import Clash, Relation
 from prism.lang.barriers.inert import inert
+from prism.lang.barriers.objects import Objects
 from prism.lang.barriers.walk_changes import Changes
 from prism.lang.barriers.walk_state import NOTED, NOTED_IN_LONG, Keeping, Known, Mark, Passed, State
 from prism.lang.diagnostics import CompileError
@@ -219,7 +220,7 @@ class Context(Frozen):
     """
 
     function: tree.Function
-    objects: flow.Objects
+    objects: Objects
     summaries: Mapping[tree.Function, Summary]
     end: tree.Stmt
     engines: bool = False
@@ -246,7 +247,7 @@ class Context(Frozen):
         object.__setattr__(self, "inert", kept[key])
 
 
-def context_of(function: tree.Function, objects: flow.Objects, summaries: Mapping[tree.Function, Summary]) -> Context:
+def context_of(function: tree.Function, objects: Objects, summaries: Mapping[tree.Function, Summary]) -> Context:
     """Return what is known of a function before its plan is made."""
     own = any(apply.intrinsic.asynchronous in ENGINES for _, apply in issues(function))
     called = {call.function for call in flow.callees(function)}

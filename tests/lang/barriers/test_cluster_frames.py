@@ -1,4 +1,7 @@
-"""Bytes of a cluster's objects that a function leaves are used again behind a barrier of the cluster."""
+"""Bytes of a cluster's objects that a function leaves are used again behind a barrier of the cluster.
+
+Tests of prism/lang/barriers: objects.
+"""
 
 import numpy as np
 import pytest
