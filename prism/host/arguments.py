@@ -108,7 +108,7 @@ def facts_of(array: Any, name: str) -> ArrayInfo:
 
 def array_of(value: Any) -> Any:
     """Return NumPy's array of a list or tuple; anything else as it is."""
-    return np.asarray(value) if isinstance(value, list | tuple) else value
+    return np.asarray(value) if isinstance(value, (list, tuple)) else value
 
 
 def _require_no_hooks(cls: type, name: str) -> None:
@@ -219,10 +219,13 @@ def record_in(value: Any, scalar: str, name: str) -> Any:
 
 def exactly(value: Any) -> Any:
     """Return what a number is known by: its type and bits, which comparing does not tell apart; None of None."""
-    if value is None:
-        return None
+    kind = type(value)
+    if value is None or kind is int or kind is bool:
+        return value if value is None else (kind, value)
+    if kind is float and value and value == value:
+        return kind, value
     exact = value.tobytes() if isinstance(value, np.generic | np.ndarray) else repr(value)
-    return type(value), getattr(value, "dtype", None), exact
+    return kind, getattr(value, "dtype", None), exact
 
 
 __all__ = [

@@ -7,7 +7,9 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 Facts: TypeAlias = tuple[tuple[int, ...], int, tuple[Hashable, ...]]
-"""Of arrays: where each begins, the first one's device, and all that a decision follows from."""
+"""Of an array: where it begins, its device, and all that a decision follows from."""
+Read: TypeAlias = tuple[tuple[Hashable, ...], tuple[int, ...], int]
+"""A key of what is asked of arrays and of all that a decision follows from; where each begins; the first one's device."""
 
 
 class Kind(NamedTuple):
@@ -22,12 +24,13 @@ class Kind(NamedTuple):
 class Library(NamedTuple):
     """How a library's arrays are read, which stream is current on a device, and how a result is made.
 
-    Two are read as `(x, out)`. `reserve(x, device, kind)` takes memory for a result beside `x`, and gives it with its address.
+    `read_two(asked, x, out)` gives a key of what is asked and of all that a decision follows from, where the two begin, and the
+    stream. `reserve(x, device, kind)` takes memory for a result beside `x`, and gives it with its address.
     `shape(room, kind, many)` makes the array there once the kernels are under way: of `many` elements, or all where that is -1.
     """
 
-    read_two: Callable[[Any, Any], tuple[int, int, int, tuple[Hashable, ...]]]
-    read: Callable[[Sequence[Any]], Facts]
+    read_two: Callable[[Hashable, Any, Any], tuple[tuple[Hashable, ...], int, int, int]]
+    read: Callable[[Hashable, Sequence[Any]], Read]
     stream: Callable[[int], int]
     reserve: Callable[[Any, int, Kind], tuple[Any, int]]
     shape: Callable[[Any, Kind, int], Any]
@@ -51,7 +54,19 @@ def of_cupy() -> Library:
         found = make(extents if many < 0 else (many, *extents[1:]), dtype, room)
         return found if axes is None else found.transpose(axes)
 
-    return Library(_two_of_cupy, _of_cupy, lambda device: current(device).ptr, reserve, shape, _one_of_cupy)
+    def read_two(asked: Hashable, x: Any, y: Any) -> tuple[tuple[Hashable, ...], int, int, int]:
+        memory, room = x.data, y.data  # a result of another library has no such attributes
+        source, target, device = memory.ptr, room.ptr, memory.device_id
+        return (
+            (
+                asked, (source | target) & 15 and (source & 15, target & 15), device, room.device_id, x.dtype, y.dtype,
+                x.size if x.ndim == 1 else x.shape, y.size if y.ndim == 1 else y.shape,
+                x._c_contiguous or x.strides, y._c_contiguous or y.strides,
+            ),
+            source, target, current(device).ptr,
+        )  # fmt: skip
+
+    return Library(read_two, _of_cupy, lambda device: current(device).ptr, reserve, shape, _one_of_cupy)
 
 
 # Of CuPy's arrays a size is read sooner than a shape, which it makes anew, and so is whether strides follow from the shape.
@@ -64,41 +79,34 @@ def _one_of_cupy(x: Any) -> Facts:
     return (pointer,), device, (pointer & 15, device, x.dtype, shape, x._c_contiguous or x.strides)
 
 
-def _two_of_cupy(x: Any, y: Any) -> tuple[int, int, int, tuple[Hashable, ...]]:
-    """Read an array and a result; those of another library have no such attributes."""
-    memory, room = x.data, y.data
-    source, target, device = memory.ptr, room.ptr, memory.device_id
-    low = (source | target) & 15 and (source & 15, target & 15)
-    return (
-        source, target, device,
-        (
-            low, device, room.device_id, x.dtype, y.dtype,
-            x.size if x.ndim == 1 else x.shape, y.size if y.ndim == 1 else y.shape,
-            x._c_contiguous or x.strides, y._c_contiguous or y.strides,
-        ),
-    )  # fmt: skip
-
-
-def _of_cupy(arrays: Sequence[Any]) -> Facts:
-    if (many := len(arrays)) == 1:
-        return _one_of_cupy(arrays[0])
-    if many == 2:
-        source, target, device, both = _two_of_cupy(*arrays)
-        return (source, target), device, both
-    x, y, z = arrays if many == 3 else arrays[:3]  # as calls of several arrays have: a loop costs as much as a fact
+def _of_cupy(asked: Hashable, arrays: Sequence[Any]) -> Read:
+    if len(arrays) != 3:
+        return _each_of_cupy(asked, arrays)
+    x, y, z = arrays  # as calls of several arrays have: a loop costs as much as a fact
     of_x, of_y, of_z = x.data, y.data, z.data
     first, second, third = of_x.ptr, of_y.ptr, of_z.ptr
-    low, device = (first | second | third) & 15 and (first & 15, second & 15, third & 15), of_x.device_id
-    places: tuple[int, ...] = (first, second, third)
-    found: tuple[Hashable, ...] = (
-        low, device, of_y.device_id, of_z.device_id, x.dtype, y.dtype, z.dtype,
-        x.size if x.ndim == 1 else x.shape, y.size if y.ndim == 1 else y.shape, z.size if z.ndim == 1 else z.shape,
-        x._c_contiguous or x.strides, y._c_contiguous or y.strides, z._c_contiguous or z.strides,
+    device = of_x.device_id
+    return (
+        (
+            asked, (first | second | third) & 15 and (first & 15, second & 15, third & 15), device, of_y.device_id,
+            of_z.device_id, x.dtype, y.dtype, z.dtype,
+            x.size if x.ndim == 1 else x.shape, y.size if y.ndim == 1 else y.shape, z.size if z.ndim == 1 else z.shape,
+            x._c_contiguous or x.strides, y._c_contiguous or y.strides, z._c_contiguous or z.strides,
+        ),
+        (first, second, third), device,
     )  # fmt: skip
-    for x in arrays[3:] if many > 3 else ():
-        place, _, facts = _one_of_cupy(x)
-        places, found = places + place, found + facts
-    return places, device, found
+
+
+def _each_of_cupy(asked: Hashable, arrays: Sequence[Any]) -> Read:
+    places: list[int] = []
+    facts: list[Hashable] = [asked]
+    for x in arrays:
+        memory = x.data
+        pointer = memory.ptr
+        places.append(pointer)
+        shape = x.size if x.ndim == 1 else x.shape
+        facts += (pointer & 15, memory.device_id, x.dtype, shape, x._c_contiguous or x.strides)
+    return tuple(facts), tuple(places), arrays[0].data.device_id
 
 
 def of_torch() -> Library:
@@ -117,7 +125,19 @@ def of_torch() -> Library:
             return room[:many]
         return room if kind[3] is None else room.permute(kind[3])
 
-    return Library(_two_of_torch, _of_torch, current, reserve, shape, _one_of_torch)
+    def read_two(asked: Hashable, x: Any, y: Any) -> tuple[tuple[Hashable, ...], int, int, int]:
+        given, result = x.dtype, y.dtype
+        if (
+            not x.is_cuda or x.is_neg() or (given.is_complex and x.is_conj())
+            or not y.is_cuda or y.is_neg() or (result.is_complex and y.is_conj())
+        ):  # fmt: skip
+            raise TypeError("its memory alone does not say what it is")
+        source, target, device = x.data_ptr(), y.data_ptr(), x.get_device()  # a sparse one has no such pointer
+        low = (source & 15) << 4 | target & 15
+        key = asked, low, device, y.get_device(), given, result, x.shape, y.shape, x.stride(), y.stride()
+        return key, source, target, current(device)
+
+    return Library(read_two, _of_torch, current, reserve, shape, _one_of_torch)
 
 
 def _one_of_torch(x: Any) -> Facts:
@@ -128,48 +148,28 @@ def _one_of_torch(x: Any) -> Facts:
     return (pointer,), device, (pointer & 15, device, given, x.shape, x.stride())
 
 
-def _two_of_torch(x: Any, y: Any) -> tuple[int, int, int, tuple[Hashable, ...]]:
-    given, result = x.dtype, y.dtype
-    if (
-        not x.is_cuda or x.is_neg() or (given.is_complex and x.is_conj())
-        or not y.is_cuda or y.is_neg() or (result.is_complex and y.is_conj())
-    ):  # fmt: skip
-        raise TypeError("its memory alone does not say what it is")
-    source, target, device = x.data_ptr(), y.data_ptr(), x.get_device()  # a sparse one has no such pointer
-    low = (source & 15) << 4 | target & 15
-    return (
-        source, target, device,
-        (low, device, y.get_device(), given, result, x.shape, y.shape, x.stride(), y.stride()),
-    )  # fmt: skip
-
-
-def _of_torch(arrays: Sequence[Any]) -> Facts:
-    if (many := len(arrays)) == 1:
-        return _one_of_torch(arrays[0])
-    if many == 2:
-        source, target, device, both = _two_of_torch(*arrays)
-        return (source, target), device, both
-    x, y, z = arrays if many == 3 else arrays[:3]
+def _of_torch(asked: Hashable, arrays: Sequence[Any]) -> Read:
+    if len(arrays) != 3:
+        return _each_of_torch(asked, arrays)
+    x, y, z = arrays
     of_x, of_y, of_z = x.dtype, y.dtype, z.dtype
     strange = x.is_neg() or y.is_neg() or z.is_neg() or of_x.is_complex or of_y.is_complex or of_z.is_complex
     if strange or not (x.is_cuda and y.is_cuda and z.is_cuda):
-        return _each_of_torch(arrays)
+        return _each_of_torch(asked, arrays)
     first, second, third = x.data_ptr(), y.data_ptr(), z.data_ptr()
-    low, device = (first | second | third) & 15 and (first & 15, second & 15, third & 15), x.get_device()
-    places: tuple[int, ...] = (first, second, third)
-    found: tuple[Hashable, ...] = (
-        low, device, y.get_device(), z.get_device(), of_x, of_y, of_z,
-        x.shape, y.shape, z.shape, x.stride(), y.stride(), z.stride(),
+    device = x.get_device()
+    return (
+        (
+            asked, (first | second | third) & 15 and (first & 15, second & 15, third & 15), device, y.get_device(),
+            z.get_device(), of_x, of_y, of_z, x.shape, y.shape, z.shape, x.stride(), y.stride(), z.stride(),
+        ),
+        (first, second, third), device,
     )  # fmt: skip
-    for x in arrays[3:] if many > 3 else ():
-        place, _, facts = _one_of_torch(x)
-        places, found = places + place, found + facts
-    return places, device, found
 
 
-def _each_of_torch(arrays: Sequence[Any]) -> Facts:
+def _each_of_torch(asked: Hashable, arrays: Sequence[Any]) -> Read:
     places, devices, facts = zip(*map(_one_of_torch, arrays), strict=True)
-    return sum(places, ()), devices[0], facts
+    return (asked, *facts), sum(places, ()), devices[0]
 
 
 __all__ = ["Facts", "Kind", "Library", "of_cupy", "of_torch"]

@@ -13,11 +13,10 @@ import numpy as np
 from prism.host import memory
 from prism.host.lazies import NumberInfo
 from prism.host.plan import SCRATCH, WORDS, Buffer, Clear, Machine, Map, Plan, Step
-from prism.host.warm import LASTING, Mapped, Slot, Warm
+from prism.host.warm import LASTING, Cleared, Launched, Mapped, Slot, Warm
 from prism.lang.types.structs import dtype_called
 from prism.runtime.arrays import ArrayInfo
 from prism.runtime.device import device
-from prism.runtime.extended_launch import clear_memory
 from prism.runtime.instance import Instance
 from prism.runtime.launch import Launcher
 from prism.runtime.scratch import SCRATCH as KEPT
@@ -27,8 +26,6 @@ _BESIDE = (WORDS, SCRATCH)  # what a stream keeps for plans
 _SMALL = 1 << 20  # bytes of scratch memory that a stream keeps; more comes from the arrays' library, for one call
 Launch = Callable[[tuple[int, ...], int], None]
 """Launches on arrays that begin at these addresses, on a stream."""
-Made = Callable[[tuple[int, ...], int, tuple[int, ...]], None]
-"""A step: launches so, with the memory beside the arrays at the last addresses."""
 
 
 def machine_of(info: ArrayInfo) -> Machine:
@@ -94,7 +91,9 @@ class Ready:
         self._arrays = {name: number for number, name in enumerate((*names, SCRATCH) if self._roomy else names)}
         self._alone = len(plan.steps) == 1
         self._lasting: dict[tuple[int, int], tuple[int, int]] = {}
-        self._steps = tuple(self._ready(step) for step in plan.steps)
+        asked = self._memory if plan.words or plan.scratch else None
+        steps = [self._cleared(step.buffer) if isinstance(step, Clear) else self._launched(step) for step in plan.steps]
+        self._warm = Warm(steps, self.ordinal, asked, alone=self._alone or asked is None)
 
     def __call__(self, pointers: tuple[int, ...], stream: int) -> None:
         """Make the steps, one after the other, on the arrays that begin at these addresses.
@@ -103,22 +102,19 @@ class Ready:
             RuntimeError: the legacy default stream's scratch memory must be allocated while another stream is captured.
             DeviceError: the driver refuses a launch.
         """
-        beside = self._memory(stream)  # once: all steps take the same
-        if self._roomy:
-            room, address = None, beside[1]
-            if not address:  # the room is held until all is launched: who takes it next comes behind on the stream
-                room, address = memory.scratch(self._where, self._plan.scratch, stream)
-            pointers = (*pointers, address)
-        for step in self._steps:
-            step(pointers, stream, beside)
+        if not self._roomy:
+            return self._warm(pointers, stream)
+        beside = self._memory(stream)
+        room, address = None, beside[1]
+        if not address:  # the room is held until all is launched: who takes it next comes behind on the stream
+            room, address = memory.scratch(self._where, self._plan.scratch, stream)
+        return self._warm((*pointers, address), stream, beside)
 
     def launch(self) -> Launch:
         """Return what does the same, for who does it again and again."""
-        only = self._steps[0]
-        chosen = only if self._alone and not self._roomy and isinstance(only, Warm) else self
-        return chosen.__call__  # a method is called sooner
+        return self.__call__ if self._roomy else self._warm.__call__  # a method is called sooner
 
-    def _memory(self, stream: int) -> tuple[int, ...]:
+    def _memory(self, stream: int) -> tuple[int, int]:
         """Return where the words and the scratch memory are, for a stream.
 
         What one step leaves there for the next is this thread's: others launch on the same stream, between the two.
@@ -144,9 +140,7 @@ class Ready:
         plan = self._plan
         return plan.scratch > _SMALL or (plan.lent and stream not in LASTING and capture_of(stream) is not None)
 
-    def _ready(self, step: Step | Clear) -> Made:
-        if isinstance(step, Clear):
-            return self._clear(step.buffer)
+    def _launched(self, step: Step) -> Launched:
         launcher = launcher_of(step.instance, self.ordinal)
         if step.late:
             launcher = launcher.serialize()
@@ -165,26 +159,11 @@ class Ready:
                     slots.append((position, self._arrays[value.name], value.offset))
                 elif value.name == WORDS or value.count:
                     beside.append((position, _BESIDE.index(value.name), value.offset))
-        return Warm(
-            launcher,
-            step.blocks,
-            step.threads,
-            values,
-            slots,
-            self._memory if beside else None,
-            beside,
-            maps,
-            alone=self._alone,
-        )
+        return Launched(launcher, step.blocks, step.threads, values, slots, beside, maps)
 
-    def _clear(self, buffer: Buffer) -> Made:
+    def _cleared(self, buffer: Buffer) -> Cleared:
         nbytes, found = buffer.count * dtype_called(buffer.dtype).itemsize, self._arrays.get(buffer.name)
-        which, offset = _BESIDE.index(buffer.name) if found is None else found, buffer.offset
-
-        def clear(pointers: tuple[int, ...], stream: int, beside: tuple[int, ...]) -> None:
-            clear_memory((beside if found is None else pointers)[which] + offset, nbytes, stream, self.ordinal)
-
-        return clear
+        return Cleared(_BESIDE.index(buffer.name) if found is None else found, buffer.offset, nbytes, found is None)
 
 
 @functools.lru_cache(maxsize=1024)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from prism.host import libraries
 from prism.host.lazies import LazyArray, LazyInfo
-from prism.host.libraries import Facts, Kind, Library
+from prism.host.libraries import Kind, Library
 from prism.host.machine import Launch
 from prism.host.memory import memory_order
 from prism.host.overlap import Spans, overlapping
@@ -73,10 +73,9 @@ def run(asked: tuple[Any, ...], x: Any, out: Any = None, *others: Any) -> Any:
     library = _libraries.get(type(x))
     if library is None:
         return run_lazy(asked, (x, out)) if isinstance(x, LazyArray) else None
-    read, _, current, _, _, _ = library
     try:
-        source, target, device, facts = read(x, out)
-        found = _kept.get((asked, facts))
+        key, source, target, stream = library[0](asked, x, out)
+        found = _kept.get(key)
     except _UNKNOWN:
         return None
     if found is None:
@@ -84,7 +83,7 @@ def run(asked: tuple[Any, ...], x: Any, out: Any = None, *others: Any) -> Any:
     launch, before, behind, room, in_place = found  # the test of `overlapping`, without a call
     if target < source + behind and source - before < target + room and not (in_place and source == target):
         return None  # they overlap: one of them must be copied
-    launch((source, target), current(device))
+    launch((source, target), stream)
     return out
 
 
@@ -108,10 +107,9 @@ def run_many(asked: tuple[Any, ...], arrays: tuple[Any, ...], stream: Any = None
     library = _libraries.get(type(arrays[0]))
     if library is None:
         return run_lazy(asked, arrays) if stream is None else None
-    _, read, current, _, _, _ = library
     try:
-        pointers, device, facts = read(arrays)
-        found = _kept.get((asked, facts))
+        key, pointers, device = library[1](asked, arrays)
+        found = _kept.get(key)
     except AttributeError:
         return run_lazy(asked, arrays) if stream is None else None
     except (TypeError, RuntimeError):
@@ -121,7 +119,7 @@ def run_many(asked: tuple[Any, ...], arrays: tuple[Any, ...], stream: Any = None
     launch, spans, room, _, apart = found
     if pointers not in apart and (spans is None or not _lie_apart(pointers, spans, room, apart)):
         return None  # one of them must be copied, or they were not looked at
-    launch(pointers, current(device) if stream is None else stream_handle(stream))
+    launch(pointers, library[2](device) if stream is None else stream_handle(stream))
     return out
 
 
@@ -146,12 +144,13 @@ def keep_place(asked: tuple[Any, ...], known: tuple[Any, ...], arrays: tuple[Any
     """
     library = _libraries.get(type(arrays[0]))
     try:
-        if library is None or (found := _kept.get((known, (places := library[1](arrays))[2]))) is None:
+        if library is None or (found := _kept.get(library[1](known, arrays)[0])) is None:
             return
+        key, pointers, _ = library[1](asked, arrays)
     except _UNKNOWN:
         return
-    _, _, _, _, apart = _kept.setdefault((asked, places[2]), (found[0], None, 0, 0, set()))
-    _add_place(places[0], apart)
+    _, _, _, _, apart = _kept.setdefault(key, (found[0], None, 0, 0, set()))
+    _add_place(pointers, apart)
 
 
 def _run_new(asked: tuple[Any, ...], arrays: tuple[Any, ...]) -> Any:
@@ -160,8 +159,8 @@ def _run_new(asked: tuple[Any, ...], arrays: tuple[Any, ...]) -> Any:
     if library is None:
         return run_lazy(asked, (*arrays, None))
     try:
-        pointers, device, facts = _read(arrays, library)
-        made = _reserve((asked, facts), arrays[0], pointers, device, library)
+        key, pointers, device = library[1](asked, arrays)
+        made = _reserve(key, arrays[0], pointers, device, library)
     except AttributeError:
         return run_lazy(asked, (*arrays, None))
     except (TypeError, RuntimeError):
@@ -275,28 +274,23 @@ def keep(
     read_two, read, _, _, _, read_one = library
     lazy = any(isinstance(x, LazyInfo) for x in arrays)
     try:
-        facts = _read_lazies(arrays, read_one)[1] if lazy else _read(arrays, library)[2]
+        facts = _read_lazies(arrays, read_one)[1] if lazy else ()
         if lazy:
             _kept[asked, (*facts, *(read_one(one)[2] for one in results))] = (*recipe[:4], set())
         elif len(arrays) == len(results) == 1 and not recipe.cut:
             before, behind, in_place = recipe.spans[0]
             found = (recipe.launch, before, behind, recipe.room, in_place)
-            _kept[asked, read_two(arrays[0], results[0])[3]] = found
+            _kept[read_two(asked, arrays[0], results[0])[0]] = found
         else:
-            _kept[asked, read((*arrays, *results))[2]] = (*recipe[:4], set())
+            _kept[read(asked, (*arrays, *results))[0]] = (*recipe[:4], set())
         if made:
-            _made[asked, facts] = tuple(map(_kind_of, results)), recipe.launch, recipe.cut
+            key = (asked, facts) if lazy else read(asked, arrays)[0]
+            _made[key] = tuple(map(_kind_of, results)), recipe.launch, recipe.cut
     except (AttributeError, TypeError, RuntimeError):  # what is asked for, or an array, can't be looked up
         return
     for x in arrays if lazy else (*arrays, *results):
         if not isinstance(x, LazyInfo):
             _libraries[type(x)] = library  # a plain tuple: taking it apart is the fastest
-
-
-def _read(arrays: Sequence[Any], library: tuple[Any, ...]) -> Facts:
-    """Read the arrays of a call that makes its results."""
-    found: Facts = library[-1](arrays[0]) if len(arrays) == 1 else library[1](arrays)
-    return found
 
 
 def _kind_of(one: Any) -> Kind:

@@ -1,130 +1,200 @@
-"""Launches made again: a kernel on other arrays, all else as it was, at little more than what the driver takes for it."""
+"""Plans launched again: on other arrays, all else as it was, at little more than what the driver takes for the launches."""
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from threading import get_ident
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from prism.runtime import device
+from prism.runtime import device, extended_launch
 from prism.runtime.extended_launch import LEGACY
 
 if TYPE_CHECKING:
     from prism.runtime.arrays import ArrayInfo
     from prism.runtime.launch import Held, Launcher
 
-Slot = tuple[int, int, int]
+Slot: TypeAlias = tuple[int, int, int]
 """A parameter, by its number, that is an address: in memory of which number, and how many bytes behind where that begins."""
-Mapped = tuple[int, int, int, "ArrayInfo"]
+Mapped: TypeAlias = "tuple[int, int, int, ArrayInfo]"
 """A parameter that is a tensor map, the same way, and the facts of its matrix but for where that begins."""
-Memory = tuple[int, ...]
-"""Where a stream's memory beside the arrays begins."""
+Memory: TypeAlias = tuple[int, ...]
+"""Where arrays, or a stream's memory beside them, begin."""
+Packed: TypeAlias = tuple[Any, Sequence[Slot], Sequence[tuple[Any, tuple[Any, ...]]], Callable[[int], bool], Any]
+"""A plan's launches as the driver takes them, for one call at a time: `(room, moved, launches, settle, behind)`.
+
+All launches read the arrays' addresses in `room`, and those that `moved` says in the words `behind` them. Each launch is a
+function and its arguments. `settle(stream)` puts them on a stream; whether they may go there.
+"""
 _MOST = 1024  # places of arrays that maps are kept for
+_THREADS = 256  # that launches are kept for
 # The legacy default stream's handles: it lives as long as the process, and with it the memory that is its own.
 LASTING = (0, 1)
 
 
-class Warm:
-    """Launches of a kernel that differ in addresses and in the stream: `warm(addresses, stream, beside)`.
+class Launched(NamedTuple):
+    """A step that is a launch of a kernel. `values` are its arguments, but for those that `slots`, `beside` and `maps` give."""
 
-    `values` are the launch's. `slots` take the place of some, with addresses of the call; `beside` of others, with what
-    `ask(stream)` gives, unless it is given; `maps` of others, with tensor maps of what lies there. All but the call's addresses
-    and the stream is packed once for each memory; where there are maps, the addresses too, once for each place of the arrays and
-    memory. `alone`: no step beside it takes what is beside the arrays, so what a lasting stream had first will do.
-    Safe among threads: each has a buffer of its own for as long as it launches. A cooperative kernel, which takes a word of the
-    stream's, is launched as any other is each time.
+    launcher: Launcher
+    blocks: int
+    threads: int
+    values: Sequence[Any]
+    slots: Sequence[Slot] = ()
+    beside: Sequence[Slot] = ()
+    maps: Sequence[Mapped] = ()
+
+    def arguments(self, addresses: Memory, memory: Memory) -> list[Any]:
+        """Return all of a launch's arguments."""
+        values = list(self.values)
+        for given, slots in ((memory, self.beside), (addresses, self.slots)):
+            for position, which, offset in slots:
+                values[position] = given[which] + offset
+        for position, which, offset, facts in self.maps:
+            values[position] = replace(facts, pointer=addresses[which] + offset)
+        return values
+
+
+class Cleared(NamedTuple):
+    """A step that writes zeros to an array of the call, or to what is `beside` the arrays."""
+
+    which: int
+    offset: int
+    nbytes: int
+    beside: bool
+
+
+class Warm:
+    """Steps, one after the other, made again with other addresses, or on another stream: `warm(addresses, stream, beside)`.
+
+    `beside`: what `ask(stream)` gives, unless it is given. All but the call's addresses and the stream is packed once for each
+    memory; where there are maps, once for each place of the arrays, too. `alone`: no other step, or call, of another thread comes
+    between what uses that memory, so what a lasting stream had first will do for all threads.
+    Safe among threads: what is packed is one call's for as long as it launches.
     """
 
     __slots__ = (
-        "_alone", "_always", "_ask", "_beside", "_blocks", "_first", "_free", "_lasting", "_launcher", "_maps", "_second",
-        "_several", "_slots", "_threads", "_values", "_words",
+        "_alone", "_ask", "_cooperative", "_elsewhere", "_lasting", "_maps", "_ordinal", "_several", "_steps",
     )  # fmt: skip
 
     def __init__(
-        self, launcher: Launcher, blocks: int, threads: int, values: Sequence[Any], slots: Sequence[Slot],
-        ask: Callable[[int], Memory] | None = None, beside: Sequence[Slot] = (), maps: Sequence[Mapped] = (),
+        self, steps: Sequence[Launched | Cleared], ordinal: int, ask: Callable[[int], Memory] | None = None,
         alone: bool = True,
     ) -> None:  # fmt: skip
-        self._launcher, self._blocks, self._threads = launcher, blocks, threads
-        self._values, self._slots = tuple(values), tuple(slots)
-        self._ask, self._beside, self._maps, self._alone = ask, tuple(beside), tuple(maps), alone
-        words = () if maps else tuple((launcher.word(position), which, offset) for position, which, offset in slots)
-        # By far the most take one array and a result, in this order, and nothing else: then where these two are.
-        plain = tuple(slot[1:] for slot in slots) == ((0, 0), (1, 0)) and not maps
-        self._first, self._second = (words[0][0], words[1][0]) if plain else (-1, -1)
-        self._words = () if plain else words
-        self._free: dict[Memory, list[Held]] = {}  # packed launches that are not under way
-        self._lasting: dict[int, list[Held]] = {}  # those of streams that live as long as the process
-        self._always: list[Held] | None = None  # those of any stream, where nothing is beside the arrays
+        self._steps, self._ordinal, self._ask, self._alone = tuple(steps), ordinal, ask, alone
+        kernels = [step for step in self._steps if isinstance(step, Launched)]
+        self._maps = any(step.maps for step in kernels)
+        self._cooperative = any(step.launcher.entry.cooperative for step in kernels)
+        self._lasting: dict[
+            Any, Any
+        ] = {}  # packed launches that are not under way, of streams that live as long as the process
+        self._elsewhere: dict[Memory, list[Packed]] = {}  # the same of other streams, by what is beside the arrays
         self._several = True  # GPUs, in this process; not asked as yet
 
     def __call__(self, addresses: Memory, stream: int, beside: Memory | None = None) -> None:
-        """Launch on the memory that begins at these addresses; `beside`: what `ask` would give, where it was asked already.
+        """Make the steps on the memory that begins at these addresses; `beside`: what `ask` would give, if it was asked before.
 
         Raises:
             RuntimeError: the legacy default stream's scratch memory must be allocated while another stream is captured.
-            DeviceError: the driver refuses the launch.
+            DeviceError: the driver refuses a launch.
         """
-        free = self._lasting.get(stream) if self._always is None else self._always
+        free = self._lasting.get(stream if self._alone else (stream, get_ident()))
         if free is None:
-            free = self._free.get(self._place(addresses, stream, beside))
-        if free is None or (self._several and device.current_device() != self._launcher.ordinal):
+            free = self._elsewhere.get(self._place(addresses, stream, beside)) if stream > LEGACY else None
+        elif self._maps:
+            free = free.get(addresses)
+        if free is None or (self._several and device.current_device() != self._ordinal):
             return self._launch(addresses, stream, beside)
         try:
-            held = free.pop()
+            packed = free.pop()
         except IndexError:
-            held = self._launcher.prepare(self._blocks, self._threads, self._with(addresses, stream, beside)[0])
-        words, configuration, function, arguments, captured = held
-        if (first := self._first) >= 0:
-            words[first] = addresses[0]
-            words[self._second] = addresses[1]
-        else:
-            for at, which, offset in self._words:
-                words[at] = addresses[which] + offset
-        configuration.stream = stream
-        if captured is not None and stream > LEGACY and captured():
-            free.append(held)
+            packed = self._pack(addresses, stream, beside)
+        room, moved, launches, settle, behind = packed
+        if stream > LEGACY and not settle(stream):
+            free.append(packed)
             return self._launch(addresses, stream, beside)
-        status = function(*arguments)
-        free.append(held)
-        if status:  # nothing was launched; among others, where this thread has used no GPU as yet
-            self._launch(addresses, stream, beside)
+        room[:] = addresses
+        for at, which, offset in moved:
+            behind[at] = addresses[which] + offset
+        for function, arguments in launches:
+            if function(*arguments):  # it launched nothing; among others, where this thread has used no GPU as yet
+                self._launch(addresses, stream, beside, launches.index((function, arguments)))
+                break
+        free.append(packed)
         return None
-
-    def _with(self, addresses: Memory, stream: int, beside: Memory | None) -> tuple[list[Any], Memory]:
-        """Return all values, and what they are kept for: the places of the arrays, or of what is beside them."""
-        values = list(self._values)
-        if self._ask is not None:
-            beside = self._ask(stream) if beside is None else beside
-            for position, which, offset in self._beside:
-                values[position] = beside[which] + offset
-        for position, which, offset in self._slots:
-            values[position] = addresses[which] + offset
-        for position, which, offset, facts in self._maps:
-            values[position] = replace(facts, pointer=addresses[which] + offset)
-        return values, self._place(addresses, stream, beside)
 
     def _place(self, addresses: Memory, stream: int, beside: Memory | None) -> Memory:
         """Return what packed launches are kept for: what is beside the arrays, and where there are maps, the arrays' places."""
-        if self._ask is None:
-            return addresses if self._maps else ()
-        memory = self._ask(stream) if beside is None else beside
+        memory = self._memory(stream, beside)
         return addresses + memory if self._maps else memory
 
-    def _launch(self, addresses: Memory, stream: int, beside: Memory | None) -> None:
-        """Launch as any kernel is; what takes the same memory may be packed from here on."""
-        values, kept_for = self._with(addresses, stream, beside)
-        self._launcher(self._blocks, self._threads, stream, tuple(values))
-        if self._launcher.entry.cooperative:
-            return
-        if kept_for not in self._free:
-            self._several = device.count() > 1
-            if self._maps and len(self._free) >= _MOST:
-                self._free.clear()
-            self._free[kept_for] = []
-        if self._maps:
-            return
+    def _memory(self, stream: int, beside: Memory | None) -> Memory:
         if self._ask is None:
-            self._always = self._free[kept_for]
-        elif self._alone and stream in LASTING:  # it may have more of it later: one kernel is as well off with the old
-            self._lasting[stream] = self._free[kept_for]
+            return ()
+        return self._ask(stream) if beside is None else beside
+
+    def _launch(self, addresses: Memory, stream: int, beside: Memory | None, first: int = 0) -> None:
+        """Make the steps, from the first one on, as any launch is made; those on the same memory may be packed from here on."""
+        memory = self._memory(stream, beside)
+        for step in self._steps[first:]:
+            if isinstance(step, Launched):
+                values = tuple(step.arguments(addresses, memory))
+                step.launcher(step.blocks, step.threads, stream, values)
+            else:
+                at = (memory if step.beside else addresses)[step.which] + step.offset
+                extended_launch.clear_memory(at, step.nbytes, stream, self._ordinal)
+        self._several = device.count() > 1
+        if stream in LASTING:
+            self._keep_lasting(stream, addresses)
+        elif not self._cooperative:  # such a kernel has a word of the stream's
+            if self._maps and len(self._elsewhere) >= _MOST:
+                self._elsewhere.clear()
+            self._elsewhere.setdefault(addresses + memory if self._maps else memory, [])
+
+    def _keep_lasting(self, stream: int, addresses: Memory) -> None:
+        if len(self._lasting) >= _THREADS:
+            self._lasting.clear()
+        key = stream if self._alone else (stream, get_ident())
+        if not self._maps:
+            self._lasting.setdefault(key, [])
+            return
+        places = self._lasting.setdefault(key, {})
+        if len(places) >= _MOST:
+            places.clear()
+        places.setdefault(addresses, [])
+
+    def _pack(self, addresses: Memory, stream: int, beside: Memory | None) -> Packed:
+        """Pack the launches on memory that is kept for them, with a place for the arrays' addresses that all of them read."""
+        memory, many = self._memory(stream, beside), len(addresses)
+        kernels = [step for step in self._steps if isinstance(step, Launched)]
+        asked = [(which, offset) for step in kernels for _, which, offset in step.slots]
+        asked += [(step.which, step.offset) for step in self._steps if isinstance(step, Cleared) and not step.beside]
+        moved = dict.fromkeys(slot for slot in asked if slot[1])
+        room, behind = (ctypes.c_uint64 * many)(), (ctypes.c_uint64 * len(moved))()
+        words = {(which, 0): ctypes.addressof(room) + 8 * which for which in range(many)}
+        words |= {slot: ctypes.addressof(behind) + 8 * k for k, slot in enumerate(moved)}
+        handle = ctypes.c_void_p(stream)  # of what is no kernel
+        launches: list[tuple[Any, tuple[Any, ...]]] = []
+        held: list[Held] = []
+        for step in self._steps:
+            if isinstance(step, Launched):
+                places = {position: words[which, offset] for position, which, offset in step.slots}
+                values = step.arguments(addresses, memory)
+                held.append(step.launcher.prepare(step.blocks, step.threads, stream, values, places))
+                launches.append((held[-1].function, held[-1].arguments))
+            else:
+                known = step.beside
+                start = memory[step.which] + step.offset if known else words[step.which, step.offset]
+                place = ctypes.c_uint64(start) if known else ctypes.c_uint64.from_address(start)
+                launches.append(extended_launch.clearing(place, step.nbytes, handle))
+
+        # A launch that may begin early may have to be another one in a graph.
+        captured = next((one.captured for one in held if one.captured is not None), None)
+
+        def settle(stream: int) -> bool:
+            handle.value = stream
+            for one in held:  # which keeps their values, too
+                one.configuration.stream = stream
+            return captured is None or not captured()
+
+        return room, [(k, *slot) for k, slot in enumerate(moved)], launches, settle, behind

@@ -64,8 +64,18 @@ def _clearing() -> Any:
         DeviceError: the driver hasn't got it.
     """
     address = check(driver().cuGetProcAddress(b"cuMemsetD8Async", _VERSION, 0), "looking up cuMemsetD8Async")[0]
-    kinds = (ctypes.c_uint64, ctypes.c_ubyte, ctypes.c_size_t, ctypes.c_void_p)
-    return ctypes.CFUNCTYPE(ctypes.c_int, *kinds)(int(address))
+    return ctypes.CFUNCTYPE(ctypes.c_int)(int(address))
+
+
+def clearing(pointer: ctypes.c_uint64, nbytes: int, stream: ctypes.c_void_p) -> tuple[Any, tuple[Any, ...]]:
+    """Return a function and its arguments that write zeros to memory, where `pointer` says then, on a stream's handle.
+
+    Where the device is current; the function's result is the driver's status.
+
+    Raises:
+        DeviceError: the driver hasn't got it.
+    """
+    return _clearing(), (pointer, 0, ctypes.c_size_t(nbytes), stream)
 
 
 def clear_memory(pointer: int, nbytes: int, stream: int, ordinal: int) -> None:
@@ -74,10 +84,11 @@ def clear_memory(pointer: int, nbytes: int, stream: int, ordinal: int) -> None:
     Raises:
         DeviceError: the driver refuses.
     """
-    if device.count() == 1 and _clearing()(pointer, 0, nbytes, stream) == 0:
+    clear, given = clearing(ctypes.c_uint64(pointer), nbytes, ctypes.c_void_p(stream))
+    if device.count() == 1 and clear(*given) == 0:
         return
     with device.using(ordinal):  # of several GPUs another may be current; and this thread may have used none as yet
-        check((driver().CUresult(_clearing()(pointer, 0, nbytes, stream)),), "clearing memory")
+        check((driver().CUresult(clear(*given)),), "clearing memory")
 
 
 class Call:
@@ -92,8 +103,10 @@ class Call:
     def __init__(self, function: int, arguments: int, shared: int, kind: int) -> None:
         self._always = kind == COOPERATIVE
         self.configuration = Configuration(0, 1, 1, 0, 1, 1, shared, None, (Attribute * 1)(Attribute(kind, 0, (1,))), 1)
-        pointers = (ctypes.c_void_p(function), ctypes.c_void_p(arguments), ctypes.c_void_p(None))
-        self.arguments = (ctypes.byref(self.configuration), *pointers)
+        made = map(
+            ctypes.c_void_p.from_param, (function, arguments)
+        )  # ready for the call: ctypes converts nothing then
+        self.arguments = (ctypes.byref(self.configuration), *made, None)
         self.function = launch_function()
         if kind == PROGRAMMATIC:
             self._question, self._answer = question(), ctypes.c_int()

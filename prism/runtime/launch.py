@@ -6,9 +6,9 @@ import ctypes
 import functools
 import operator
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -38,8 +38,20 @@ MOST_HELD = 1024
 """Launches that are known to be as a kernel assumes, by their numbers."""
 TOO_LARGE = "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE"
 
-Held: TypeAlias = tuple[Any, Any, Any, tuple[Any, ...], Callable[[], bool] | None]
-"""A launch to be made again: what `Launcher.prepare` gives."""
+
+class Held(NamedTuple):
+    """A launch to be made again, one at a time: `function(*arguments)`, where the device is current, gives the driver's status.
+
+    It goes to `configuration.stream`. Where `captured` is not None, ask `captured()` before a launch on a stream above
+    `extended_launch.LEGACY`: where it is true, a plain launch may be the one to make, so call the launcher. `buffer` holds the
+    values: it must live as long.
+    """
+
+    configuration: Any
+    function: Any
+    arguments: tuple[Any, ...]
+    captured: Callable[[], bool] | None
+    buffer: Any = None
 
 
 class LaunchError(ValueError):
@@ -281,31 +293,26 @@ class Launcher:
         """Return one of the same kernel whose launches all begin when what is before them on the stream has ended."""
         return Launcher(replace(self.entry, programmatic=False), self.loaded)
 
-    def prepare(self, blocks: int, threads: int, values: Sequence[Any]) -> Held:
-        """Return such a launch as the driver takes it, for who makes it again and again: not of a cooperative kernel.
+    def prepare(
+        self, blocks: int, threads: int, stream: int, values: Sequence[Any], places: Mapping[int, int] | None = None
+    ) -> Held:
+        """Return such a launch as the driver takes it, for who makes it again and again.
 
-        Returns:
-            `(words, configuration, function, arguments, captured)`. `function(*arguments)` launches on `configuration.stream`,
-            where the device is current, and gives the driver's status. `words` are the bytes of the values, 8 at a time: `word`
-            says which one a pointer is. Where `captured` is not None, ask `captured()` before a launch on a stream above
-            `extended_launch.LEGACY`: where it is true, a plain launch may be the one to make, so call the launcher. All for one
-            launch at a time.
+        Pointers whose positions are in `places` are read there, at each launch. A cooperative kernel has the word of this stream.
 
         Raises:
             LaunchError, TypeError, OverflowError: as a launch.
         """
-        assert not self.entry.cooperative, "which takes a word of the stream's"
-        buffer, _, call = self.arguments.pack(values)  # and never released: it is the caller's
         early = self._admit(blocks, threads)
         if self._assumptions is not None:
             self._assumptions.require(blocks, threads, values)
-        call.settle(blocks, threads, 0, early)
-        words = memoryview(buffer).cast("B").cast("Q")
-        return words, call.configuration, call.function, call.arguments, call.is_captured if early else None
-
-    def word(self, position: int) -> int:
-        """Return which of the words that `prepare` gives is a parameter that is a pointer."""
-        return argument_layout(self.entry.parameters)[position][0] // 8
+        if self.entry.cooperative:
+            values = (*values, SCRATCH.get(self.ordinal, stream, 4, "grid"))
+        buffer, pointers, call = self.arguments.pack(values)  # and never released: it is the caller's
+        for position, place in (places or {}).items():
+            ctypes.c_uint64.from_address(pointers + 8 * position).value = place
+        call.settle(blocks, threads, stream, early)
+        return Held(call.configuration, call.function, call.arguments, call.is_captured if early else None, buffer)
 
     def _admit(self, blocks: int, threads: int) -> bool:
         """Check a launch against the kernel's bound; return whether it may begin before the one before it has ended."""

@@ -15,8 +15,9 @@ import pytest
 
 from prism.host import call, machine
 from prism.lang.check import parsed_of
-from prism.runtime import arrays, capture, device, pinned, scratch, viewed
+from prism.runtime import arrays, capture, device, extended_launch, pinned, scratch, viewed
 from prism.runtime.instance import Instance
+from prism.runtime.launch import Held
 
 PLACE = SimpleNamespace(sm_count=132, capability=(9, 0), arch="sm_90a", ordinal=0)
 WORDS = 1 << 20
@@ -35,20 +36,19 @@ class Launcher:
     def __call__(self, blocks: int, threads: int, stream: int, values: Any) -> None:
         self.note(blocks, threads, stream, tuple(values))
 
-    def word(self, position: int) -> int:
-        return position
-
     def resident_blocks(self, threads: int) -> int:
         return 264
 
-    def prepare(self, blocks: int, threads: int, values: Any) -> tuple[Any, ...]:
-        words, configuration = list(values), SimpleNamespace(stream=0)
+    def prepare(self, blocks: int, threads: int, stream: int, values: Any, places: Any = None) -> Held:
+        configuration = SimpleNamespace(stream=stream)
 
         def launch() -> int:
-            self.note(blocks, threads, configuration.stream, tuple(words))
+            read = {position: ctypes.c_uint64.from_address(place).value for position, place in (places or {}).items()}
+            given = tuple(read.get(position, value) for position, value in enumerate(values))
+            self.note(blocks, threads, configuration.stream, given)
             return 0
 
-        return words, configuration, launch, (), None
+        return Held(configuration, launch, (), None)
 
 
 def c_strides(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
@@ -86,6 +86,9 @@ class Array:
     @property
     def _c_contiguous(self) -> bool:
         return tuple(self.strides) == c_strides(self.shape, self.dtype.itemsize)
+
+    def __len__(self) -> int:
+        return int(self.shape[0])
 
     def __setitem__(self, where: Any, value: Any) -> None:
         self.kept[where] = getattr(value, "kept", value)
@@ -163,7 +166,9 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gpu]:
     monkeypatch.setattr(machine, "device", lambda ordinal: PLACE)
     monkeypatch.setattr(machine, "KEPT", SimpleNamespace(get=lambda *given: WORDS))
     clear = lambda pointer, nbytes, stream, ordinal: found.cleared.append((pointer, nbytes, stream))
-    monkeypatch.setattr(machine, "clear_memory", clear)
+    again = lambda pointer, nbytes, stream: (lambda: clear(pointer.value, nbytes, stream.value or 0, 0), ())
+    monkeypatch.setattr(extended_launch, "clear_memory", clear)
+    monkeypatch.setattr(extended_launch, "clearing", again)
     monkeypatch.setattr(device, "count", lambda: 1)
     nothing_kept = SimpleNamespace(get=lambda key: None, put=lambda *given: False)
     monkeypatch.setattr(viewed, "store", lambda: nothing_kept)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from prism.host.warm import Warm
+from prism.host.warm import Cleared, Launched, Warm
 from prism.runtime import device, extended_launch, launch
 from prism.runtime.arrays import ArrayInfo
 from prism.runtime.driver import DeviceError
@@ -58,7 +58,7 @@ class Gpu:
     def launch(self, configuration: Any, function: Any, arguments: Any, extra: Any) -> int:
         self.together.wait(10)
         c = configuration._obj
-        at = (ctypes.c_void_p * 4).from_address(arguments.value)
+        at = (ctypes.c_void_p * 4).from_address(ctypes.cast(arguments, ctypes.c_void_p).value)
         values = [ctypes.c_int64.from_address(at[k]).value for k in range(3)]
         status = self.statuses.pop(0) if self.statuses else 0
         if not status:
@@ -70,7 +70,7 @@ class Gpu:
     def warm(self, ordinal: int = 0) -> Warm:
         loaded = SimpleNamespace(function=1, device=SimpleNamespace(ordinal=ordinal), occupancy=lambda *_: 1)
         launcher = Launcher(ENTRY, loaded)
-        return Warm(launcher, 3, 64, (0, 0, 0, -7), ((0, 0, 0), (1, 1, 0), (2, 2, 8)))
+        return Warm([Launched(launcher, 3, 64, (0, 0, 0, -7), ((0, 0, 0), (1, 1, 0), (2, 2, 8)))], ordinal)
 
 
 @pytest.fixture
@@ -149,7 +149,7 @@ def test_a_cooperative_kernel_is_packed_each_time(gpu: Gpu, monkeypatch: pytest.
     monkeypatch.setattr(launch, "SCRATCH", SimpleNamespace(get=word))
     entry = replace(ENTRY, parameters=ENTRY.parameters[:3], cooperative=True)
     loaded = SimpleNamespace(function=1, device=SimpleNamespace(ordinal=0), occupancy=lambda *_: 1)
-    warm = Warm(Launcher(entry, loaded), 3, 64, (0, 0, 0), ((0, 0, 0), (1, 1, 0), (2, 2, 8)))
+    warm = Warm([Launched(Launcher(entry, loaded), 3, 64, (0, 0, 0), ((0, 0, 0), (1, 1, 0), (2, 2, 8)))], 0)
     for stream in (0, 7, 0):
         warm((1, 2, 4096), stream)
     assert asked == [0, 7, 0] and gpu.launched == [(3, 64, s, 1, 2, 4104, 64 + s) for s in asked]
@@ -170,7 +170,8 @@ def test_tensor_maps_are_kept_for_the_places_of_arrays(gpu: Gpu, monkeypatch: py
     monkeypatch.setattr("prism.host.warm._MOST", 2)
     loaded = SimpleNamespace(function=1, device=SimpleNamespace(ordinal=0), occupancy=lambda *_: 1)
     facts = ArrayInfo("cupy", "cuda", np.dtype("float16"), (64, 64), (128, 2), 0, False, 0)
-    warm = Warm(Launcher(MAPS, loaded), 3, 64, (0, 0, 0, -7), ((1, 1, 0), (2, 1, 16)), maps=((0, 0, 256, facts),))
+    step = Launched(Launcher(MAPS, loaded), 3, 64, (0, 0, 0, -7), ((1, 1, 0), (2, 1, 16)), maps=((0, 0, 256, facts),))
+    warm = Warm([step], 0)
     for _ in range(4):
         warm((1 << 40, 48), 5)
     assert gpu.launched == [(3, 64, 5, (1 << 40) + 256, 48, 64, -7)] * 4
@@ -179,7 +180,7 @@ def test_tensor_maps_are_kept_for_the_places_of_arrays(gpu: Gpu, monkeypatch: py
     for addresses in places:
         warm(addresses, 5)
     assert [one[3:6] for one in gpu.launched[4:]] == [(x + 256, y, y + 16) for x, y in places]
-    assert len(warm._free) <= 2
+    assert len(warm._elsewhere) <= 2
 
 
 def test_tensor_maps_and_memory_beside_the_arrays(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -193,10 +194,9 @@ def test_tensor_maps_and_memory_beside_the_arrays(gpu: Gpu, monkeypatch: pytest.
     monkeypatch.setattr("prism.runtime.tensor_maps.encode", encode)
     loaded = SimpleNamespace(function=1, device=SimpleNamespace(ordinal=0), occupancy=lambda *_: 1)
     facts = ArrayInfo("cupy", "cuda", np.dtype("float16"), (64, 64), (128, 2), 0, False, 0)
-    warm = Warm(
-        Launcher(MAPS, loaded), 3, 64, (0, 0, 0, -7), ((1, 1, 0),), lambda stream: (4096 * stream, 0), ((2, 0, 8),),
-        ((0, 0, 0, facts),),
-    )  # fmt: skip
+    maps, beside = ((0, 0, 0, facts),), ((2, 0, 8),)
+    step = Launched(Launcher(MAPS, loaded), 3, 64, (0, 0, 0, -7), ((1, 1, 0),), beside, maps)
+    warm = Warm([step], 0, lambda stream: (4096 * stream, 0))
     one, other = (1 << 40, 48), (1 << 41, 64)
     calls = [(one, 5), (one, 5), (one, 6), (other, 6), (one, 5), (one, 6)]
     for addresses, stream in calls:
@@ -214,7 +214,9 @@ def test_memory_is_cleared_by_one_call(
     gpu.devices = devices
     results = iter(statuses)
     monkeypatch.setattr(extended_launch, "driver", device.driver)
-    monkeypatch.setattr(extended_launch, "_clearing", lambda: lambda *given: asked.append(given) or next(results))
+    number = lambda one: getattr(one, "value", one)
+    clear = lambda *given: asked.append(tuple(map(number, given))) or next(results)
+    monkeypatch.setattr(extended_launch, "_clearing", lambda: clear)
     extended_launch.clear_memory(4096, 64, 7, 0)
     assert asked == [(4096, 0, 64, 7)] * len(statuses) and gpu.pushed == pushed
 

@@ -33,7 +33,8 @@ class Driver:
         """`cuLaunchKernelEx`, as ctypes calls it."""
         c = configuration._obj
         kinds = tuple(c.attributes[k].kind for k in range(c.count))
-        assert all(c.attributes[k].value[0] == 1 for k in range(c.count)) and extra.value is None
+        assert all(c.attributes[k].value[0] == 1 for k in range(c.count)) and extra is None
+        function, arguments = (ctypes.cast(given, ctypes.c_void_p) for given in (function, arguments))
         if extended_launch.COOPERATIVE in kinds:
             pointers = (ctypes.c_void_p * 2).from_address(arguments.value)
             values = tuple(ctypes.c_int64.from_address(pointer or 0).value for pointer in pointers)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from prism.host.warm import Warm
+from prism.host.warm import Launched, Warm
 from prism.runtime.driver import DeviceError
 from prism.runtime.entry import Entry, EntryParameter
 from prism.runtime.launch import Launcher
@@ -82,7 +82,8 @@ def test_a_capture_that_the_driver_can_tell_nothing_of(fake: Any) -> None:
 
 
 def test_held_launches_tell_whether_they_are_captured(fake: Any) -> None:
-    _, configuration, function, arguments, captured = launcher().prepare(4, 64, (7,))
+    held = launcher().prepare(4, 64, 97, (7,))
+    captured, configuration = held.captured, held.configuration
     assert captured is not None
     for stream, capturing in ((98, 1), (99, 0), (2**63 + 8, 2)):
         configuration.stream, fake.capturing = stream, capturing
@@ -90,14 +91,14 @@ def test_held_launches_tell_whether_they_are_captured(fake: Any) -> None:
     fake.capturing, fake.asking = 0, 201  # this thread has used no GPU as yet
     assert captured()
     fake.asking = 0
-    assert not captured() and function(*arguments) == 0 and fake.kinds == [EARLY]
-    assert launcher(PLAINLY).prepare(4, 64, (7,))[4] is None
+    assert not captured() and held.function(*held.arguments) == 0 and fake.kinds == [EARLY]
+    assert launcher(PLAINLY).prepare(4, 64, 97, (7,)).captured is None
 
 
 def test_launches_made_again(fake: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("prism.runtime.device.count", lambda: 1)
     entry = replace(EARLY_ENTRY, parameters=tuple(EntryParameter(name, "pointer", "int32") for name in "xy"))
-    warm = Warm(launcher(entry), 4, 64, (0, 0), ((0, 0, 0), (1, 1, 0)))
+    warm = Warm([Launched(launcher(entry), 4, 64, (0, 0), ((0, 0, 0), (1, 1, 0)))], 0)
     for stream in (99, 99, 0, 99):
         warm((1, 2), stream)
     assert fake.kinds == 4 * [EARLY] and fake.questions == [99, 99, 99]

@@ -191,8 +191,8 @@ def test_a_launch_of_which_what_is_assumed_does_not_hold(fake: Any) -> None:
 
 def test_a_launch_that_is_held_or_late_is_tested_too(fake: Any) -> None:
     one = Launcher(ASSUMING, launcher().loaded)
-    one.prepare(4, 64, (10,))
-    for again in (lambda: one.prepare(4, 64, (11,)), lambda: one.serialize()(4, 64, 99, (11,))):
+    one.prepare(4, 64, 99, (10,))
+    for again in (lambda: one.prepare(4, 64, 99, (11,)), lambda: one.serialize()(4, 64, 99, (11,))):
         with pytest.raises(AssumedError):
             again()
     assert not fake.launched

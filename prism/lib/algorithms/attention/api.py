@@ -136,13 +136,17 @@ def attention(
         return copy_to(
             "attention", attention(q, k, v, **how, layout=layout, lse=True, stream=stream), tuple(out), stream
         )
-    more = {"sinks": sinks, "q_scale": q_scale, "k_scale": k_scale, "v_scale": v_scale}
-    more |= {"offsets": offsets, "key_offsets": key_offsets}
-    given = {"q": q, "k": k, "v": v} | {name: array for name, array in more.items() if array is not None}
+    names: tuple[str, ...] = ("q", "k", "v")
+    arrays: tuple[Any, ...] = (q, k, v)
+    for name, array in zip(_MORE, (sinks, q_scale, k_scale, v_scale, offsets, key_offsets), strict=True):
+        if array is not None:
+            names, arrays = (*names, name), (*arrays, array)
     bounds = tuple(window) if isinstance(window, tuple | list) else (window, window)
-    asked = ("attention", tuple(given), causal, bounds, scale or repr(scale), softcap, score, layout, lse, out_dtype)
-    if (known := repeat.run_many(asked, (*given.values(), out), stream)) is not None:
+    factor = None if scale is None else scale or repr(scale)  # zeros of two signs are equal, and results differ
+    asked = ("attention", names, causal, bounds, factor, softcap, score, layout, lse, out_dtype)
+    if (known := repeat.run_many(asked, (*arrays, out), stream)) is not None:
         return known
+    given = dict(zip(names, arrays, strict=True))
     how = {
         "causal": causal,
         "window": bounds,
@@ -156,6 +160,9 @@ def attention(
     packed.require_rising("offsets", offsets, "q", q, layout)
     packed.require_rising("key_offsets", key_offsets, "k", k, layout)
     return call("attention", asked, given, functools.partial(decide_attention, **how), out, stream)
+
+
+_MORE = ("sinks", "q_scale", "k_scale", "v_scale", "offsets", "key_offsets")
 
 
 def decide_attention(

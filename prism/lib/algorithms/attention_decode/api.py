@@ -154,20 +154,24 @@ def _decode(
     name: str, arrays: dict[str, Any], causal: bool, scale: float | None, layout: str, lse: bool, out: Any, stream: Any
 ) -> Any:
     """Call a function of these arrays, of which some may be None."""
-    require_flags(causal=causal, lse=lse)
-    given = {key: array for key, array in arrays.items() if array is not None or key not in ("lengths", "page_table")}
-    how: dict[str, Any] = {"causal": causal, "scale": scale, "layout": layout, "lse": lse}
+    if type(causal) is not bool or type(lse) is not bool:
+        require_flags(causal=causal, lse=lse)
+    for key in ("lengths", "page_table"):
+        if arrays[key] is None:
+            del arrays[key]
     if lse and out is not None:
         if not (isinstance(out, tuple | list) and len(out) == 2 and all(one is not None for one in out)):
             raise TypeError(
                 "`out` must be a pair of arrays, for the result and the logarithms, where `lse` is asked for"
             )
-        found = _decode(name, arrays, causal, scale, layout, lse, None, stream)
+        absent: dict[str, Any] = {"lengths": None, "page_table": None}
+        found = _decode(name, absent | arrays, causal, scale, layout, lse, None, stream)
         return copy_to(name, found, tuple(out), stream)
-    asked = (name, tuple(given), *how.values())
-    if (known := repeat.run_many(asked, (*given.values(), out), stream)) is not None:
+    asked = (name, tuple(arrays), causal, scale, layout, lse)
+    if (known := repeat.run_many(asked, (*arrays.values(), out), stream)) is not None:
         return known
-    return call(name, asked, given, functools.partial(decide_decoding, **how), out, stream)
+    how: dict[str, Any] = {"causal": causal, "scale": scale, "layout": layout, "lse": lse}
+    return call(name, asked, arrays, functools.partial(decide_decoding, **how), out, stream)
 
 
 __all__ = ["attention_decode", "attention_decode_latent"]

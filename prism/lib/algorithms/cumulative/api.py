@@ -180,6 +180,21 @@ def _cumulative(
     asked = ("cumulative", op, axis, type(axis), dtype, name)
     if stream is None and (known := repeat.run(asked, a, out)) is not None:
         return known
+    return _cumulative_anew(asked, op, a, axis, dtype, out, stream, names, name)
+
+
+def _cumulative_anew(
+    asked: tuple[Any, ...],
+    op: str,
+    a: Any,
+    axis: Any,
+    dtype: Any,
+    out: Any,
+    stream: Any,
+    names: dict[str, str],
+    name: str,
+) -> Any:
+    """Do what `_cumulative` does where no earlier call was like it."""
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
         given = arrays["x"]

@@ -71,6 +71,11 @@ def diff(
     plain = stream is None and n == 1 and prepend is None and append is None
     if plain and (known := repeat.run(("diff", axis), x, out)) is not None:
         return known
+    return _diff_anew(x, n, axis, prepend, append, out, stream)
+
+
+def _diff_anew(x: Any, n: int, axis: int, prepend: Any, append: Any, out: Any, stream: Any) -> Any:
+    """Do what `diff` does where no earlier call was like it."""
     times = require_integer(n, "n")
     if times < 0:
         raise ValueError(f"order must be non-negative but got {n}")

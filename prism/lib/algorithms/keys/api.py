@@ -71,6 +71,21 @@ def scan_by_key(
     asked = ("scan_by_key", op, exclusive, dtype, None if initial is None else arguments.exactly(initial))
     if stream is None and (known := repeat.run_many(asked, (keys, values, out))) is not None:
         return known
+    return _scan_by_key_anew(asked, keys, values, op, exclusive, initial, dtype, out, stream)
+
+
+def _scan_by_key_anew(
+    asked: tuple[Any, ...],
+    keys: Any,
+    values: Any,
+    op: str | Operator,
+    exclusive: bool,
+    initial: Any,
+    dtype: Any,
+    out: Any,
+    stream: Any,
+) -> Any:
+    """Do what `scan_by_key` does where no earlier call was like it."""
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
         given, labels = _pair(arrays)
@@ -140,6 +155,22 @@ def reduce_by_key(
     asked = ("reduce_by_key", op, dtype, count, None if initial is None else arguments.exactly(initial))
     if stream is None and (known := repeat.run_many(asked, (keys, values, None))) is not None:
         return known if mode.size is None else _fixed(known, mode.size, (fill_value, fill_value), stream)
+    return _reduce_by_key_anew(asked, keys, values, op, initial, dtype, count, fill_value, stream, mode)
+
+
+def _reduce_by_key_anew(
+    asked: tuple[Any, ...],
+    keys: Any,
+    values: Any,
+    op: str | Operator,
+    initial: Any,
+    dtype: Any,
+    count: bool,
+    fill_value: Any,
+    stream: Any,
+    mode: Any,
+) -> Any:
+    """Do what `reduce_by_key` does where no earlier call was like it."""
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
         given, labels = _pair(arrays)

@@ -62,6 +62,11 @@ def merge(a: Any, b: Any, *, less: Any = None, descending: bool = False, out: An
     asked = ("merge", less, bool(descending))
     if stream is None and (known := repeat.run(asked, a, out, b)) is not None:
         return known
+    return _merge_anew(asked, a, b, less, descending, out, stream)
+
+
+def _merge_anew(asked: tuple[Any, ...], a: Any, b: Any, less: Any, descending: bool, out: Any, stream: Any) -> Any:
+    """Do what `merge` does where no earlier call was like it."""
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
         first, second = arrays["a"], arrays["b"]
@@ -120,6 +125,13 @@ def merge_by_key(
     asked = ("merge_by_key", less, bool(descending))
     if stream is None and (known := repeat.run_many(asked, (*given.values(), None))) is not None:
         return known
+    return _merge_by_key_anew(asked, less, descending, stream, given, called)
+
+
+def _merge_by_key_anew(
+    asked: tuple[Any, ...], less: Any, descending: bool, stream: Any, given: dict[str, Any], called: Any
+) -> Any:
+    """Do what `merge_by_key` does where no earlier call was like it."""
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
         first, second, one, other = (arrays[name] for name in ("a", "b", "a_values", "b_values"))

@@ -29,6 +29,13 @@ def sort_by(
     asked = (function, "merges", less, bool(descending))
     if stream is None and (known := repeat.run(asked, x, out)) is not None:
         return known
+    return _sort_by_anew(asked, x, less, descending, out, stream, function)
+
+
+def _sort_by_anew(
+    asked: tuple[Any, ...], x: Any, less: Any, descending: bool, out: Any, stream: Any, function: str
+) -> Any:
+    """Do what `sort_by` does where no earlier call was like it."""
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
         given = arrays["x"]
@@ -65,6 +72,13 @@ def sort_pairs_by(
     asked = (function, "merges", less, bool(descending))
     if stream is None and (known := repeat.run_many(asked, (keys, values, None))) is not None:
         return known
+    return _sort_pairs_by_anew(asked, keys, values, less, descending, stream, function)
+
+
+def _sort_pairs_by_anew(
+    asked: tuple[Any, ...], keys: Any, values: Any, less: Any, descending: bool, stream: Any, function: str
+) -> Any:
+    """Do what `sort_pairs_by` does where no earlier call was like it."""
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
         given, beside = arrays["x"], arrays["values"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -284,21 +285,18 @@ def nanpercentile(
 
 
 def _median(name: str, a: Any, axis: Any, out: Any, keepdims: bool, stream: Any) -> Any:
-    def choose(n: int, dtype: np.dtype[Any], skip: bool) -> Any:
-        return [median_of(n, dtype, skip)], dtype if is_float(dtype) else np.dtype(np.float64)
+    skip = name == "nanmedian"
+    return values_of(name, a, axis, keepdims, (), (), _choose_median, out, stream, skip=skip, empty=np.nan)
 
-    return values_of(name, a, axis, keepdims, (), (), choose, out, stream, skip=name.startswith("nan"), empty=np.nan)
+
+def _choose_median(n: int, dtype: np.dtype[Any], skip: bool) -> Any:
+    return [median_of(n, dtype, skip)], dtype if is_float(dtype) else np.dtype(np.float64)
 
 
 def _quantile(name: str, a: Any, asked: Quantiles, axis: Any, out: Any, keepdims: bool, stream: Any) -> Any:
-    key = (arguments.exactly(asked.q), asked.q.shape, asked.weak, asked.method)
-
-    def choose(n: int, dtype: np.dtype[Any], skip: bool) -> Any:
-        return wanted_of(asked, n, dtype, skip)
-
     skip = name.startswith("nan")
-    empty = np.nan if skip else None
-    return values_of(name, a, axis, keepdims, key, asked.q.shape, choose, out, stream, skip=skip, empty=empty)
+    empty, choose = np.nan if skip else None, functools.partial(wanted_of, asked)
+    return values_of(name, a, axis, keepdims, asked.key, asked.q.shape, choose, out, stream, skip=skip, empty=empty)
 
 
 def _part(name: str, a: Any, at: Any, axis: Any, kind: str, order: Any, stream: Any) -> Any:

@@ -43,9 +43,28 @@ def values_of(
     """
     if isinstance(axis, tuple) and len(axis) > 1:
         return _of_several(name, x, axis, keepdims, asked, leading, choose, out, stream, skip=skip, empty=empty)
-    key, given = (name, axis, bool(keepdims), *asked), {"x": x}
+    key = (name, axis, keepdims, asked)
     if stream is None and (known := repeat.run(key, x, out)) is not None:
         return known
+    given = {"x": x}
+    return _values_of_anew(name, x, axis, keepdims, leading, choose, out, stream, skip, empty, key, given)
+
+
+def _values_of_anew(
+    name: str,
+    x: Any,
+    axis: Any,
+    keepdims: bool,
+    leading: tuple[int, ...],
+    choose: Choose,
+    out: Any,
+    stream: Any,
+    skip: bool,
+    empty: Any,
+    key: Any,
+    given: dict[str, Any],
+) -> Any:
+    """Do what `values_of` does where no earlier call was like it."""
     if skip and _is_counted_before(x):
         given["valid"] = count_valid(x, axis, stream)
         if stream is None and (known := repeat.run(key, x, out, given["valid"])) is not None:
@@ -154,6 +173,13 @@ def kth(name: str, x: Any, k: int, axis: Any, keepdims: bool, out: Any, stream: 
     asked = (name, k, axis, bool(keepdims))
     if stream is None and out is None and (known := repeat.run(asked, x)) is not None:
         return known
+    return _kth_anew(asked, name, x, k, axis, keepdims, out, stream)
+
+
+def _kth_anew(
+    asked: tuple[Any, ...], name: str, x: Any, k: int, axis: Any, keepdims: bool, out: Any, stream: Any
+) -> Any:
+    """Do what `kth` does where no earlier call was like it."""
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
         given = arrays["x"]

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from prism.host import arguments
 from prism.kernels import topk as kernels
 from prism.kernels.topk import quantile as rules
 from prism.lib.algorithms.ranks.plan import Wanted
@@ -27,11 +28,15 @@ _HALVES = (np.dtype("float16"), BFLOAT16)
 
 @dataclass(frozen=True, slots=True)
 class Quantiles:
-    """Quantiles that are asked for: `q` is an array of up to two axes. `weak`: it is a number of Python's, without a dtype."""
+    """Quantiles that are asked for: `q` is an array of up to two axes. `weak`: it is a number of Python's, without a dtype.
+
+    `key`: what they are known by.
+    """
 
     q: Any
     weak: bool
     method: str
+    key: tuple[Any, ...]
 
 
 def quantiles_of(q: Any, method: Any, hundred: bool) -> Quantiles:
@@ -65,7 +70,7 @@ def _check(q: Any, method: str, hundred: bool) -> Quantiles:
         raise ValueError(
             "Percentiles must be in the range [0, 100]" if hundred else "Quantiles must be in the range [0, 1]"
         )
-    return Quantiles(found, weak, method)
+    return Quantiles(found, weak, method, (arguments.exactly(found), found.shape, weak, method))
 
 
 _of_same = functools.lru_cache(maxsize=256, typed=True)(_check)  # the same ones are asked for again and again

@@ -75,6 +75,22 @@ def call(
     asked = (what, axis, type(axis), keepdims, dtype, None if initial is None else arguments.exactly(initial))
     if stream is None and (known := repeat.run(asked, x, out)) is not None:
         return known
+    return _call_anew(asked, what, x, axis, keepdims, dtype, initial, out, stream, name)
+
+
+def _call_anew(
+    asked: tuple[Any, ...],
+    what: Reduction,
+    x: Any,
+    axis: Any,
+    keepdims: bool,
+    dtype: Any,
+    initial: Any,
+    out: Any,
+    stream: Any,
+    name: str,
+) -> Any:
+    """Do what `call` does where no earlier call was like it."""
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
         return decide_reduction(what, arrays["x"], axis, keepdims, dtype, initial, result, name, machine)

@@ -133,6 +133,22 @@ def scan(
     )
     if stream is None and (known := repeat.run(asked, x, out)) is not None:
         return known
+    return _scan_anew(asked, x, op, axis, exclusive, reverse, initial, dtype, out, stream)
+
+
+def _scan_anew(
+    asked: tuple[Any, ...],
+    x: Any,
+    op: str | Operator,
+    axis: int | None,
+    exclusive: bool,
+    reverse: bool,
+    initial: Any,
+    dtype: Any,
+    out: Any,
+    stream: Any,
+) -> Any:
+    """Do what `scan` does where no earlier call was like it."""
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
         given = arrays["x"]

@@ -14,6 +14,7 @@ from prism.host.lazies import LazyArray, LazyInfo
 from prism.host.plan import Machine, Plan
 from prism.kernels.lookup import FALLS, NEITHER, RISES
 from prism.kernels.select import is_set
+from prism.lang.surface import Kernel
 from prism.lib.algorithms.search import plan as plans
 from prism.lib.algorithms.select import calls
 from prism.lib.algorithms.select.plan import tested_as
@@ -167,11 +168,14 @@ def find(x: Any, condition: Any, *, out: Any = None, stream: Any = None) -> Any:
     >>> prism.lib.find(x, x == 7)
     np.int64(-1)
     """
+    plainly = isinstance(condition, Kernel)
+    if plainly and stream is None and (known := repeat.run(("find", condition), x, out)) is not None:
+        return known
     condition = arguments.array_of(condition)
     applied = None
-    if not is_array(condition) and not isinstance(condition, LazyArray):
+    if plainly or (not is_array(condition) and not isinstance(condition, LazyArray)):
         applied = calls.function_to_apply(condition)
-    if stream is None and (known := _repeat_find(x, condition, applied, out)) is not None:
+    if stream is None and not plainly and (known := _repeat_find(x, condition, applied, out)) is not None:
         return known
     if applied is not None:
         condition = applied.map_over(x)
@@ -182,6 +186,11 @@ def find(x: Any, condition: Any, *, out: Any = None, stream: Any = None) -> Any:
     asked = ("find", function)
     if stream is None and (known := repeat.run(asked, given, out)) is not None:
         return known
+    return _find_anew(asked, out, stream, function, given)
+
+
+def _find_anew(asked: tuple[Any, ...], out: Any, stream: Any, function: Any, given: dict[str, Any]) -> Any:
+    """Do what `find` does where no earlier call was like it."""
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
         mask = arrays["mask"]
@@ -204,19 +213,38 @@ def _repeat_find(x: Any, condition: Any, applied: Any, out: Any) -> Any:
     """Do what an earlier call did: with a mask of the shape of `x`, or a function that is not told by numbers that it names."""
     if applied is not None:
         return None if applied.what is None else repeat.run(("find", applied.what), x, out)
-    return repeat.run(("find", None), condition, out) if getattr(x, "shape", None) == condition.shape else None
+    if getattr(x, "ndim", None) == 1 == condition.ndim:  # a length is read sooner than a shape
+        alike = len(x) == len(condition)
+    else:
+        alike = getattr(x, "shape", None) == condition.shape
+    return repeat.run(("find", None), condition, out) if alike else None
 
 
 def _search(
     function: str, table: Any, values: Any, right: bool, down: bool, called: Mapping[str, str], out: Any, stream: Any
 ) -> Any:
     """Return where values belong in a table; `down`: it descends, and is one from its end on."""
-    values = arguments.array_of(values)
-    if not is_array(values):
-        values = _as_array(values)
     asked = (function, right, down)
-    if stream is None and (known := repeat.run(asked, table, out, values)) is not None:
+    if stream is None and (known := repeat.run_many(asked, (table, values, out))) is not None:
         return known
+    given = arguments.array_of(values)
+    return _search_anew(
+        asked, function, table, given if is_array(given) else _as_array(given), right, down, called, out, stream
+    )
+
+
+def _search_anew(
+    asked: tuple[Any, ...],
+    function: str,
+    table: Any,
+    values: Any,
+    right: bool,
+    down: bool,
+    called: Mapping[str, str],
+    out: Any,
+    stream: Any,
+) -> Any:
+    """Do what `_search` does where no earlier call was like it."""
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
         sorted_, sought = arrays["x"], arrays["v"]

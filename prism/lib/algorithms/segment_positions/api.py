@@ -65,7 +65,7 @@ def segmented_argmin(x: Any, offsets: Any, *, ends: Any = None, out: Any = None,
     >>> prism.lib.segmented_argmin(np.array([3, 1, 4, 1, 5]), np.array([0, 2, 2, 5]))
     array([ 1, -1,  1])
     """
-    return find_in_segments("segmented_argmin", x, offsets, SMALLEST, ends, out, stream)
+    return find_in_segments("segmented_argmin", x, offsets, ends, SMALLEST, out, stream)
 
 
 def segmented_argmax(x: Any, offsets: Any, *, ends: Any = None, out: Any = None, stream: Any = None) -> Any:
@@ -78,17 +78,20 @@ def segmented_argmax(x: Any, offsets: Any, *, ends: Any = None, out: Any = None,
     >>> prism.lib.segmented_argmax(np.array([3, 1, 4, 1, 5]), np.array([0, 2, 2, 5]))
     array([ 0, -1,  2])
     """
-    return find_in_segments("segmented_argmax", x, offsets, LARGEST, ends, out, stream)
+    return find_in_segments("segmented_argmax", x, offsets, ends, LARGEST, out, stream)
 
 
-def find_in_segments(function: str, x: Any, offsets: Any, op: Operator, ends: Any, out: Any, stream: Any) -> Any:
+def find_in_segments(function: str, x: Any, offsets: Any, ends: Any, op: Operator, out: Any, stream: Any) -> Any:
     """Return where in its segment, from its beginning on, the best element of each is; -1 of empty ones."""
-    x, offsets, ends = (
-        transforms.evaluate(one, stream=stream) if isinstance(one, LazyArray) else one for one in (x, offsets, ends)
-    )
-    bounds = {"offsets": offsets} if ends is None else {"offsets": offsets, "ends": ends}
-    if stream is None and (known := repeat.run((function,), x, out, *bounds.values())) is not None:
+    taken = (x, offsets, out) if ends is None else (x, offsets, ends, out)
+    if isinstance(x, LazyArray) or isinstance(offsets, LazyArray) or isinstance(ends, LazyArray):
+        given = (
+            transforms.evaluate(one, stream=stream) if isinstance(one, LazyArray) else one for one in (x, offsets, ends)
+        )
+        return find_in_segments(function, *given, op, out, stream)
+    if stream is None and (known := repeat.run_many((function,), taken)) is not None:
         return known
+    bounds = {"offsets": offsets} if ends is None else {"offsets": offsets, "ends": ends}
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
         given, starts, stops = arrays["x"], arrays["offsets"], arrays.get("ends")

@@ -90,8 +90,23 @@ def segmented_scan(
     array([ 3,  4,  4,  5, 10])
     """
     asked = ("segmented_scan", op, exclusive, dtype, None if initial is None else arguments.exactly(initial))
-    if stream is None and (known := repeat.run(asked, x, out, offsets)) is not None:
+    if stream is None and (known := repeat.run_many(asked, (x, offsets, out))) is not None:
         return known
+    return _segmented_scan_anew(asked, x, offsets, op, exclusive, initial, dtype, out, stream)
+
+
+def _segmented_scan_anew(
+    asked: tuple[Any, ...],
+    x: Any,
+    offsets: Any,
+    op: str | Operator,
+    exclusive: bool,
+    initial: Any,
+    dtype: Any,
+    out: Any,
+    stream: Any,
+) -> Any:
+    """Do what `segmented_scan` does where no earlier call was like it."""
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
         given, starts = arrays["x"], arrays["offsets"]
@@ -179,9 +194,24 @@ def segmented_reduce(
     array([ 4,  0, 10])
     """
     asked = ("segmented_reduce", op, dtype, None if initial is None else arguments.exactly(initial))
-    bounds = {"offsets": offsets} if ends is None else {"offsets": offsets, "ends": ends}
-    if stream is None and (known := repeat.run(asked, x, out, *bounds.values())) is not None:
+    arrays = (x, offsets, out) if ends is None else (x, offsets, ends, out)
+    if stream is None and (known := repeat.run_many(asked, arrays)) is not None:
         return known
+    bounds = {"offsets": offsets} if ends is None else {"offsets": offsets, "ends": ends}
+    return _segmented_reduce_anew(asked, x, op, initial, dtype, out, stream, bounds)
+
+
+def _segmented_reduce_anew(
+    asked: tuple[Any, ...],
+    x: Any,
+    op: str | Operator,
+    initial: Any,
+    dtype: Any,
+    out: Any,
+    stream: Any,
+    bounds: dict[str, Any],
+) -> Any:
+    """Do what `segmented_reduce` does where no earlier call was like it."""
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
         given, starts, stops = arrays["x"], arrays["offsets"], arrays.get("ends")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import replace
 from typing import Any
 
@@ -117,6 +118,9 @@ def sort(
     >>> prism.lib.sort(np.array([31, 14, 15, 92]), key=lambda x: prism.lang.uint32(x % 10))
     array([31, 92, 14, 15])
     """
+    plainly = key is None and bits is None and less is None and order is None and kind is None and axis is not None
+    if plainly and not isinstance(out, Sink) and not _may_merge(a):
+        return sort_along(a, axis, descending=bool(descending), out=out, stream=stream)
     _check(kind, stable)
     by = order_of(key, bits, less, descending)
     if isinstance(out, Sink):
@@ -184,6 +188,9 @@ def argsort(
     >>> prism.lib.argsort(np.array([3.0, np.nan, 1.0, 3.0]))
     array([2, 0, 3, 1])
     """
+    plainly = key is None and bits is None and less is None and order is None and kind is None and axis is not None
+    if plainly and not isinstance(out, Sink) and not _may_merge(a) and getattr(a, "ndim", 0):
+        return argsort_along(a, axis, descending=bool(descending), dtype=dtype, out=out, stream=stream)
     _check(kind, stable)
     by = order_of(key, bits, less, descending)
     if getattr(a, "shape", None) == () and axis in (None, 0, -1):
@@ -325,7 +332,12 @@ def _by_fields(by: Order, x: Any, order: Any, name: str) -> Order:
 def _may_merge(x: Any) -> bool:
     """Whether something may be sorted, or moved, otherwise than by digits or blocks: it is no array, or of large elements."""
     dtype = getattr(x, "dtype", None)
-    if dtype is None or isinstance(x, LazyArray) or has_fields(dtype):
+    return dtype is None or isinstance(x, LazyArray) or _is_merged(dtype)
+
+
+@functools.lru_cache(maxsize=1024)
+def _is_merged(dtype: Any) -> bool:
+    if has_fields(dtype):
         return True
     if not hasattr(dtype, "kind"):  # torch's
         return bool(dtype.is_complex)

@@ -217,6 +217,11 @@ def sort_keyed(x: Any, order: Order, axis: Any, out: Any, stream: Any) -> Any:
     asked = ("sort", *order.asked, axis, type(axis), out is x)
     if stream is None and (known := repeat.run(asked, x, out)) is not None:
         return known
+    return _sort_keyed_anew(asked, x, order, axis, out, stream)
+
+
+def _sort_keyed_anew(asked: tuple[Any, ...], x: Any, order: Order, axis: Any, out: Any, stream: Any) -> Any:
+    """Do what `sort_keyed` does where no earlier call was like it."""
     x, axis = array_along(x, axis, "a", stream)
     facts = arguments.facts_of(x, "a")
     if order.keyed and facts.dtype.itemsize > _RIDES and facts.shape[axis] > _HELD:
@@ -244,6 +249,13 @@ def argsort_keyed(x: Any, order: Order, axis: Any, dtype: Any, out: Any, stream:
     asked = ("argsort", *order.asked, axis, type(axis), wanted)
     if stream is None and (known := repeat.run(asked, x, out)) is not None:
         return known
+    return _argsort_keyed_anew(asked, x, order, axis, out, stream, wanted)
+
+
+def _argsort_keyed_anew(
+    asked: tuple[Any, ...], x: Any, order: Order, axis: Any, out: Any, stream: Any, wanted: Any
+) -> Any:
+    """Do what `argsort_keyed` does where no earlier call was like it."""
     x, axis = array_along(x, axis, "a", stream)
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:

@@ -67,6 +67,11 @@ def segmented_sort(x: Any, offsets: Any, *, descending: bool = False, out: Any =
     asked = ("segmented_sort", bool(descending))
     if stream is None and (known := repeat.run(asked, x, out, offsets)) is not None:
         return known
+    return _segmented_sort_anew(asked, x, offsets, descending, out, stream)
+
+
+def _segmented_sort_anew(asked: tuple[Any, ...], x: Any, offsets: Any, descending: bool, out: Any, stream: Any) -> Any:
+    """Do what `segmented_sort` does where no earlier call was like it."""
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
         given, many = _require(arrays, "segmented_sort")
@@ -120,6 +125,13 @@ def segmented_argsort(
     asked = ("segmented_argsort", bool(descending), wanted)
     if stream is None and (known := repeat.run(asked, x, out, offsets)) is not None:
         return known
+    return _segmented_argsort_anew(asked, x, offsets, descending, out, stream, wanted)
+
+
+def _segmented_argsort_anew(
+    asked: tuple[Any, ...], x: Any, offsets: Any, descending: bool, out: Any, stream: Any, wanted: Any
+) -> Any:
+    """Do what `segmented_argsort` does where no earlier call was like it."""
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
         given, many = _require(arrays, "segmented_argsort")
@@ -173,6 +185,13 @@ def segmented_sort_by_key(
     asked = ("segmented_sort_by_key", bool(descending))
     if stream is None and (known := repeat.run_many(asked, (keys, values, offsets, None))) is not None:
         return known[0], known[1]
+    return _segmented_sort_by_key_anew(asked, keys, values, offsets, descending, stream)
+
+
+def _segmented_sort_by_key_anew(
+    asked: tuple[Any, ...], keys: Any, values: Any, offsets: Any, descending: bool, stream: Any
+) -> tuple[Any, Any]:
+    """Do what `segmented_sort_by_key` does where no earlier call was like it."""
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
         beside = arrays["values"]

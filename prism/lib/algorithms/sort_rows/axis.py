@@ -38,10 +38,27 @@ def sort_along(
         TypeError: `x` is of a dtype without an order, or `out` of another.
         ValueError: `x` has no such axis (`AxisError`), or no axis at all; `out` has another shape.
     """
-    x, itself = rows_in_memory(x, axis), out is x
+    if isinstance(x, LazyArray):
+        x = rows_in_memory(x, axis)
+    itself = out is x
     asked = ("rows", function, descending, bits, axis, type(axis), itself)
     if stream is None and (known := repeat.run(asked, x, out)) is not None:
         return known
+    return _sort_along_anew(asked, x, axis, descending, bits, out, stream, function, itself)
+
+
+def _sort_along_anew(
+    asked: tuple[Any, ...],
+    x: Any,
+    axis: int,
+    descending: bool,
+    bits: tuple[int, int] | None,
+    out: Any,
+    stream: Any,
+    function: str,
+    itself: Any,
+) -> Any:
+    """Do what `sort_along` does where no earlier call was like it."""
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
         kind = Kind(require_order(arrays["x"], "a", function), descending, bits=bits)
@@ -60,10 +77,19 @@ def argsort_along(
         TypeError: `x` is of a dtype without an order; `dtype`, or that of `out`, is neither int32 nor int64.
         ValueError: `x` has no such axis (`AxisError`), or no axis at all; `out` has another shape.
     """
-    wanted, x = position_type(dtype), rows_in_memory(x, axis)
+    wanted = position_type(dtype)
+    if isinstance(x, LazyArray):
+        x = rows_in_memory(x, axis)
     asked = (function, "rows", descending, wanted, axis, type(axis))
     if stream is None and (known := repeat.run(asked, x, out)) is not None:
         return known
+    return _argsort_along_anew(asked, x, axis, descending, out, stream, function, wanted)
+
+
+def _argsort_along_anew(
+    asked: tuple[Any, ...], x: Any, axis: int, descending: bool, out: Any, stream: Any, function: str, wanted: Any
+) -> Any:
+    """Do what `argsort_along` does where no earlier call was like it."""
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
         kind = Kind(require_order(arrays["x"], "a", function), descending, elements=False, places=wanted)
@@ -73,8 +99,8 @@ def argsort_along(
 
 
 def rows_in_memory(x: Any, axis: int) -> Any:
-    """Return an array; a lazy one, of which the rows lie along another axis than the last one, made now."""
-    if isinstance(x, LazyArray) and normal_axis(axis, len(x.shape)) != len(x.shape) - 1:
+    """Return a lazy array; one of which the rows lie along another axis than the last one, made now."""
+    if normal_axis(axis, len(x.shape)) != len(x.shape) - 1:
         return evaluate(x)
     return x
 

@@ -60,9 +60,14 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
     """
     if mode not in MODES:
         raise ValueError(f"`mode` must be one of {', '.join(MODES)}, not {mode!r}")
-    indices = arguments.array_of(indices)
-    if stream is None and (known := repeat.run(("take", axis, mode, None), a, out, indices)) is not None:
+    if stream is None and (known := repeat.run_many(("take", axis, mode, None), (a, indices, out))) is not None:
         return known
+    indices = arguments.array_of(indices)
+    return _take_anew(a, indices, axis, out, mode, stream)
+
+
+def _take_anew(a: Any, indices: Any, axis: Any, out: Any, mode: str, stream: Any) -> Any:
+    """Do what `take` does where no earlier call was like it."""
     given = {"a": a, **({"indices": indices} if is_array(indices) or isinstance(indices, LazyArray) else {})}
     if "indices" not in given:
         _number_of(indices)
@@ -117,9 +122,14 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1, *, out: Any = None, 
     array([[4],
            [1]])
     """
-    indices = arguments.array_of(indices)
-    if stream is None and (known := repeat.run(("take_along_axis", axis), arr, out, indices)) is not None:
+    if stream is None and (known := repeat.run_many(("take_along_axis", axis), (arr, indices, out))) is not None:
         return known
+    indices = arguments.array_of(indices)
+    return _take_along_axis_anew(arr, indices, axis, out, stream)
+
+
+def _take_along_axis_anew(arr: Any, indices: Any, axis: Any, out: Any, stream: Any) -> Any:
+    """Do what `take_along_axis` does where no earlier call was like it."""
     facts, places = arguments.facts_of(arr, "arr"), arguments.facts_of(indices, "indices")
     shape = facts.shape if axis is not None else (int(np.prod(facts.shape)),)
     if np.dtype(places.dtype).kind not in "iu":

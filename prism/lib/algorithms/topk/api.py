@@ -120,6 +120,11 @@ def _top_k(name: str, x: Any, k: Any, axis: Any, largest: bool, mode: str | None
     asked = (name, require_integer(k, "k", bools=False), axis, bool(largest))
     if stream is None and out is None and (known := repeat.run(asked, x)) is not None:
         return known
+    return _top_k_anew(asked, name, x, axis, largest, out, stream)
+
+
+def _top_k_anew(asked: tuple[Any, ...], name: str, x: Any, axis: Any, largest: bool, out: Any, stream: Any) -> Any:
+    """Do what `_top_k` does where no earlier call was like it."""
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
         given = arrays["x"]

@@ -38,6 +38,19 @@ def transform(
     first, *others = arrays.values()
     if stream is None and (known := repeat.run((function, *asked), first, out, *others)) is not None:
         return known
+    return _transform_anew(asked, function, arrays, compose, out, stream, called)
+
+
+def _transform_anew(
+    asked: tuple[Any, ...],
+    function: str,
+    arrays: Mapping[str, Any],
+    compose: Compose,
+    out: Any,
+    stream: Any,
+    called: Mapping[str, str] | None,
+) -> Any:
+    """Do what `transform` does where no earlier call was like it."""
 
     def decide(infos: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
         for info in infos.values():

@@ -51,7 +51,7 @@ class Driver:
         if self.statuses:
             return self.statuses.pop(0)
         self.early.append(configuration._obj.count)
-        at = (ctypes.c_void_p * len(ENTRY.parameters)).from_address(arguments.value)
+        at = (ctypes.c_void_p * len(ENTRY.parameters)).from_address(ctypes.cast(arguments, ctypes.c_void_p).value)
         a, b = (ctypes.c_uint64.from_address(at[i]).value for i in (0, 1))
         out = ctypes.c_uint64.from_address(at[4]).value
         numbers = tuple(ctypes.c_int32.from_address(at[i]).value for i in (7, 8, 9))
