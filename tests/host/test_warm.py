@@ -205,6 +205,51 @@ def test_tensor_maps_and_memory_beside_the_arrays(gpu: Gpu, monkeypatch: pytest.
     assert len(encoded) == 5, "of the three places: one is not launched again"
 
 
+def plan_of_three(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> tuple[Warm, list[tuple[int, ...]]]:
+    """Return memory beside the arrays cleared, a launch, part of an array cleared, and a launch; and what was cleared."""
+    cleared: list[tuple[int, ...]] = []
+    number = lambda one: getattr(one, "value", one) or 0
+    clear = lambda *given: cleared.append((len(gpu.launched), *map(number, given))) or 0
+    monkeypatch.setattr(extended_launch, "driver", device.driver)
+    monkeypatch.setattr(extended_launch, "_clearing", lambda: clear)
+    loaded = SimpleNamespace(function=1, device=SimpleNamespace(ordinal=0), occupancy=lambda *_: 1)
+    first = Launched(Launcher(ENTRY, loaded), 3, 64, (0, 0, 0, -7), ((0, 0, 0), (1, 1, 16)), ((2, 1, 8),))
+    second = Launched(Launcher(ENTRY, loaded), 5, 32, (0, 0, 0, 9), ((0, 1, 16), (1, 0, 0)), ((2, 0, 0),))
+    steps = (Cleared(1, 8, 64, beside=True), first, Cleared(1, 16, 32, beside=False), second)
+    return Warm(steps, 0, lambda stream: (4096 * (stream + 1), 1 << 20), alone=False), cleared
+
+
+@pytest.mark.parametrize("stream", [0, 7])
+def test_steps_are_made_in_their_order_on_new_addresses(gpu: Gpu, monkeypatch: pytest.MonkeyPatch, stream: int) -> None:
+    warm, cleared = plan_of_three(gpu, monkeypatch)
+    places = [(1 << 40, 1 << 41), (1 << 40, 1 << 41), (512, 1 << 42), (1 << 43, 1024), (1 << 40, 1 << 41)]
+    for x, y in places:
+        warm((x, y), stream)
+    words = 4096 * (stream + 1)
+    for k, (x, y) in enumerate(places):
+        assert gpu.launched[2 * k : 2 * k + 2] == [
+            (3, 64, stream, x, y + 16, (1 << 20) + 8, -7), (5, 32, stream, y + 16, x, words, 9),
+        ]  # fmt: skip
+        assert cleared[2 * k : 2 * k + 2] == [
+            (2 * k, (1 << 20) + 8, 0, 64, stream), (2 * k + 1, y + 16, 0, 32, stream),
+        ]  # fmt: skip
+
+
+def test_what_is_behind_a_step_that_is_refused_goes_the_longer_way(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is launched twice: a thread that has used no GPU is refused its first step, and only the others were made."""
+    warm, cleared = plan_of_three(gpu, monkeypatch)
+    for _ in range(2):
+        warm((512, 1024), 0)
+    gpu.statuses = [0, 201]
+    warm((2048, 4096), 0)
+    assert [found[:2] for found in gpu.launched[4:]] == [(3, 64), (5, 32)] and len(cleared) == 6
+    gpu.statuses = [0, 700, 700]
+    with pytest.raises(DeviceError, match="launching `k` with 5 blocks of 32 threads: E700"):
+        warm((2048, 4096), 0)
+    warm((512, 1024), 0)
+    assert [found[3] for found in gpu.launched[6:]] == [2048, 512, 1040]
+
+
 @pytest.mark.parametrize(("devices", "statuses", "pushed"), [(1, [0], 0), (1, [201, 0], 1), (2, [0], 1)])
 def test_memory_is_cleared_by_one_call(
     monkeypatch: pytest.MonkeyPatch, devices: int, statuses: list[int], pushed: int

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from prism.host import repeat
-from prism.host.arguments import array_of, require_integer
+from prism.host.arguments import array_of, exactly, require_integer
 from prism.host.axes import normal_axis
 from prism.lib.algorithms.difference.compose import differences, neighbours, promote
 from prism.lib.algorithms.transform.api import evaluate
@@ -68,9 +68,11 @@ def diff(
     >>> prism.lib.diff(np.array([3, 1, 4, 1, 5]), n=2, prepend=0)
     array([-5,  5, -6,  7])
     """
-    plain = stream is None and n == 1 and prepend is None and append is None
-    if plain and (known := repeat.run(("diff", axis), x, out)) is not None:
-        return known
+    if stream is None and n == 1:
+        plainly = prepend is None and append is None
+        asked = ("diff", axis) if plainly else ("diff", axis, *_numbers(prepend, append, "prepend", "append"))
+        if (known := repeat.run(asked, x, out)) is not None:
+            return known
     return _diff_anew(x, n, axis, prepend, append, out, stream)
 
 
@@ -125,6 +127,14 @@ def ediff1d(x: Any, to_end: Any = None, to_begin: Any = None, *, out: Any = None
     >>> prism.lib.ediff1d(np.array([[3, 1], [4, 1]]), to_begin=0)
     array([ 0, -2,  3, -3])
     """
+    asked = ("ediff1d", *_numbers(to_begin, to_end, "to_begin", "to_end"))
+    if stream is None and (known := repeat.run(asked, x, out)) is not None:
+        return known
+    return _ediff1d_anew(x, to_end, to_begin, out, stream)
+
+
+def _ediff1d_anew(x: Any, to_end: Any, to_begin: Any, out: Any, stream: Any) -> Any:
+    """Do what `ediff1d` does where no earlier call was like it."""
     given, ends = _split({"x": x, "to_begin": to_begin, "to_end": to_end})
 
     def compose(arrays: Mapping[str, Lazy]) -> Lazy:
@@ -184,6 +194,14 @@ def adjacent_difference(
     >>> prism.lib.adjacent_difference(np.array([3, 1, 4]), lambda a, b: a * b, right=True)
     array([3, 4, 4])
     """
+    plainly = stream is None and isinstance(op, str) and op == "subtract"
+    if plainly and (known := repeat.run(("adjacent_difference", None, bool(right)), x, out)) is not None:
+        return known
+    return _adjacent_anew(x, op, right, out, stream)
+
+
+def _adjacent_anew(x: Any, op: Any, right: bool, out: Any, stream: Any) -> Any:
+    """Do what `adjacent_difference` does where no earlier call was like it."""
     if isinstance(op, str) and op != "subtract" and op not in _OPERATORS:
         raise ValueError(f"`op` is {op!r}, which is none of subtract, {', '.join(_OPERATORS)}")
     function = None if op == "subtract" else Applied(_OPERATORS[op] if isinstance(op, str) else op)
@@ -206,7 +224,17 @@ def _split(given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def _known(ends: Mapping[str, Any]) -> tuple[Any, ...]:
     """Return what numbers are known by."""
-    return tuple((name, type(one), str(one)) for name, one in ends.items())
+    return tuple([(name, exactly(one)) for name, one in ends.items()])
+
+
+_ARRAY = object()
+"""What no call is known by."""
+
+
+def _numbers(first: Any, last: Any, *names: str) -> tuple[Any, ...]:
+    """Return what numbers at two ends are known by, as `_known` does; `_ARRAY` of one that is no number of Python's."""
+    pairs = [(name, one) for name, one in zip(names, (first, last), strict=True) if one is not None]
+    return tuple([(name, exactly(one)) if type(one) in (int, float) else _ARRAY for name, one in pairs])
 
 
 def _number(ends: Mapping[str, Any], name: str) -> Lazy | None:

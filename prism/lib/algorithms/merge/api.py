@@ -58,9 +58,10 @@ def merge(a: Any, b: Any, *, less: Any = None, descending: bool = False, out: An
     >>> prism.lib.merge(np.array([1, 4, 5]), np.array([1, 2, 9]))
     array([1, 1, 2, 4, 5, 9])
     """
-    less = comparator_of(less)
+    if less is not None:
+        less = comparator_of(less)
     asked = ("merge", less, bool(descending))
-    if stream is None and (known := repeat.run(asked, a, out, b)) is not None:
+    if stream is None and (known := repeat.run_many(asked, (a, b, out))) is not None:
         return known
     return _merge_anew(asked, a, b, less, descending, out, stream)
 
@@ -121,7 +122,8 @@ def merge_by_key(
     """
     given = {"a": keys_a, "a_values": values_a, "b": keys_b, "b_values": values_b}
     called = {"a": "keys_a", "a_values": "values_a", "b": "keys_b", "b_values": "values_b"}
-    less = comparator_of(less)
+    if less is not None:
+        less = comparator_of(less)
     asked = ("merge_by_key", less, bool(descending))
     if stream is None and (known := repeat.run_many(asked, (*given.values(), None))) is not None:
         return known

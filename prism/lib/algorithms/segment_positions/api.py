@@ -85,12 +85,17 @@ def find_in_segments(function: str, x: Any, offsets: Any, ends: Any, op: Operato
     """Return where in its segment, from its beginning on, the best element of each is; -1 of empty ones."""
     taken = (x, offsets, out) if ends is None else (x, offsets, ends, out)
     if isinstance(x, LazyArray) or isinstance(offsets, LazyArray) or isinstance(ends, LazyArray):
-        given = (
+        x, offsets, ends = (
             transforms.evaluate(one, stream=stream) if isinstance(one, LazyArray) else one for one in (x, offsets, ends)
         )
-        return find_in_segments(function, *given, op, out, stream)
+        return find_in_segments(function, x, offsets, ends, op, out, stream)
     if stream is None and (known := repeat.run_many((function,), taken)) is not None:
         return known
+    return _find_in_segments_anew(function, x, offsets, ends, op, out, stream)
+
+
+def _find_in_segments_anew(function: str, x: Any, offsets: Any, ends: Any, op: Operator, out: Any, stream: Any) -> Any:
+    """Do what `find_in_segments` does where no earlier call was like it."""
     bounds = {"offsets": offsets} if ends is None else {"offsets": offsets, "ends": ends}
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:

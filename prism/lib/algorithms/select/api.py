@@ -13,6 +13,7 @@ from prism.host.lazies import LazyArray
 from prism.lib.algorithms.select import calls
 from prism.lib.algorithms.select.into import fitting, most_kept, put_exactly, put_first
 from prism.lib.algorithms.select.parts import mask_of, split_apart
+from prism.lib.algorithms.take.api import take
 from prism.runtime.arrays import is_array, require_axes
 
 
@@ -251,6 +252,8 @@ def compress(
         raise ValueError("`count` and `size` are for a whole array, without `axis`")
     if out is not None and count:
         raise ValueError("`count` gives an array and a number, and `out` is for the array alone: pass one of them")
+    if axis is not None and _fits_along(condition, x, axis):
+        return take(x, flatnonzero(condition, stream=stream), axis, out, "clip", stream=stream)
     along = None if axis is None else axis_or_whole(axis, len(arguments.facts_of(x, "x").shape))
     if along is not None:
         return _compress_along(condition, x, along, out, stream)
@@ -262,9 +265,18 @@ def compress(
     return found if out is None else put_exactly(found, out, stream)
 
 
-def _compress_along(condition: Any, x: Any, along: int, out: Any, stream: Any) -> Any:
-    from prism.lib.algorithms.take.api import take
+def _fits_along(condition: Any, x: Any, axis: Any) -> bool:
+    """Whether it is seen at once that a condition is for an axis of an array: facts of both would cost more than the calls."""
+    axes = getattr(x, "ndim", 0)
+    return (
+        type(axis) is int
+        and -axes <= axis < axes
+        and getattr(condition, "ndim", 0) == 1
+        and condition.shape[0] <= x.shape[axis]
+    )
 
+
+def _compress_along(condition: Any, x: Any, along: int, out: Any, stream: Any) -> Any:
     shape, marks = arguments.facts_of(x, "x").shape, arguments.facts_of(condition, "condition")
     require_axes(marks, "condition", 1)
     condition = fitting(arguments.array_of(condition), shape[along], calls.mode_of(False, None, 0), stream)

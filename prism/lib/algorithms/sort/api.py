@@ -118,8 +118,8 @@ def sort(
     >>> prism.lib.sort(np.array([31, 14, 15, 92]), key=lambda x: prism.lang.uint32(x % 10))
     array([31, 92, 14, 15])
     """
-    plainly = key is None and bits is None and less is None and order is None and kind is None and axis is not None
-    if plainly and not isinstance(out, Sink) and not _may_merge(a):
+    plainly = key is None and bits is None and less is None and order is None and kind is None
+    if plainly and axis is not None and not isinstance(out, Sink) and not _may_merge(a):
         return sort_along(a, axis, descending=bool(descending), out=out, stream=stream)
     _check(kind, stable)
     by = order_of(key, bits, less, descending)
@@ -188,8 +188,8 @@ def argsort(
     >>> prism.lib.argsort(np.array([3.0, np.nan, 1.0, 3.0]))
     array([2, 0, 3, 1])
     """
-    plainly = key is None and bits is None and less is None and order is None and kind is None and axis is not None
-    if plainly and not isinstance(out, Sink) and not _may_merge(a) and getattr(a, "ndim", 0):
+    plainly = key is None and bits is None and less is None and order is None and kind is None
+    if plainly and axis is not None and not isinstance(out, Sink) and not _may_merge(a) and getattr(a, "ndim", None):
         return argsort_along(a, axis, descending=bool(descending), dtype=dtype, out=out, stream=stream)
     _check(kind, stable)
     by = order_of(key, bits, less, descending)
