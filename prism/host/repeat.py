@@ -19,7 +19,9 @@ from prism.host.machine import Launch
 from prism.host.memory import memory_order
 from prism.host.overlap import Spans, overlapping
 from prism.runtime.arrays import ArrayInfo, describe
+from prism.runtime.pinned import begin as start_count
 from prism.runtime.pinned import count
+from prism.runtime.pinned import finish as finish_count
 from prism.runtime.streams import stream_handle
 
 Reserved: TypeAlias = tuple[Launch, int, tuple[int, ...], list[tuple[Any, Kind]]]
@@ -166,6 +168,27 @@ def _run_new(asked: tuple[Any, ...], arrays: tuple[Any, ...]) -> Any:
     except (TypeError, RuntimeError):
         return None
     return None if made is None else _send(*made, device, library)
+
+
+def begin(asked: tuple[Any, ...], x: Any) -> Callable[[], int] | None:
+    """Begin what an earlier call did that gives a number alone; return what waits for it. None where there was none.
+
+    Raises:
+        RuntimeError, DeviceError: as `count`.
+    """
+    library = _libraries.get(type(x))
+    if library is None:
+        return None
+    try:
+        key, pointers, device = library[1](asked, (x,))
+        found = _made.get(key)
+    except _UNKNOWN:
+        return None
+    if found is None or found[0] or found[2] != 1:
+        return None
+    stream = library[2](device)
+    words = start_count(found[1], pointers, stream, device)
+    return lambda: finish_count(words, stream, device)[0]
 
 
 def run_lazy(asked: tuple[Any, ...], arrays: tuple[Any, ...]) -> Any:

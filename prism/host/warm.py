@@ -8,7 +8,7 @@ from dataclasses import replace
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from prism.runtime import device, extended_launch
+from prism.runtime import device, extended_launch, graphs
 from prism.runtime.extended_launch import LEGACY
 
 if TYPE_CHECKING:
@@ -29,6 +29,8 @@ function and its arguments. `settle(stream)` puts them on a stream; whether they
 """
 _MOST = 1024  # places of arrays that maps are kept for
 _THREADS = 256  # that launches are kept for
+_GRAPHS = 16  # of one plan, on a stream; the places of arrays that are counted are four times as many
+_OFTEN = 4  # launches of several steps at the same places, behind which these are a graph
 # The legacy default stream's handles: it lives as long as the process, and with it the memory that is its own.
 LASTING = (0, 1)
 
@@ -68,13 +70,14 @@ class Warm:
     """Steps, one after the other, made again with other addresses, or on another stream: `warm(addresses, stream, beside)`.
 
     `beside`: what `ask(stream)` gives, unless it is given. All but the call's addresses and the stream is packed once for each
-    memory; where there are maps, once for each place of the arrays, too. `alone`: no other step, or call, of another thread comes
-    between what uses that memory, so what a lasting stream had first will do for all threads.
+    memory; where there are maps, once for each place of the arrays, too. Several steps that are made at the same places again and
+    again, on a lasting stream, become a graph. `alone`: no other step, or call, of another thread comes between what uses that
+    memory, so what a lasting stream had first will do for all threads.
     Safe among threads: what is packed is one call's for as long as it launches.
     """
 
     __slots__ = (
-        "_alone", "_ask", "_cooperative", "_elsewhere", "_lasting", "_maps", "_ordinal", "_several", "_steps",
+        "_alone", "_ask", "_cooperative", "_elsewhere", "_lasting", "_many", "_maps", "_ordinal", "_seen", "_several", "_steps",
     )  # fmt: skip
 
     def __init__(
@@ -85,9 +88,11 @@ class Warm:
         kernels = [step for step in self._steps if isinstance(step, Launched)]
         self._maps = any(step.maps for step in kernels)
         self._cooperative = any(step.launcher.entry.cooperative for step in kernels)
-        self._lasting: dict[
-            Any, Any
-        ] = {}  # packed launches that are not under way, of streams that live as long as the process
+        self._many = len(self._steps) > 1 and not self._cooperative
+        # Packed launches that are not under way, of streams that live as long as the process. Where there are maps, or several
+        # steps, by the places of the arrays, as graphs, and as `_plain` says.
+        self._lasting: dict[Any, Any] = {}
+        self._seen: dict[Any, int] = {}  # how often several steps were made at the same places
         self._elsewhere: dict[Memory, list[Packed]] = {}  # the same of other streams, by what is beside the arrays
         self._several = True  # GPUs, in this process; not asked as yet
 
@@ -98,9 +103,12 @@ class Warm:
             RuntimeError: the legacy default stream's scratch memory must be allocated while another stream is captured.
             DeviceError: the driver refuses a launch.
         """
-        free = self._lasting.get(stream if self._alone else (stream, get_ident()))
+        key = stream if self._alone else (stream, get_ident())
+        free = self._lasting.get(key)
         if free is None:
             free = self._elsewhere.get(self._place(addresses, stream, beside)) if stream > LEGACY else None
+        elif self._many:
+            free = free.get(addresses) or self._places(free, key, addresses, stream, beside)
         elif self._maps:
             free = free.get(addresses)
         if free is None or (self._several and device.current_device() != self._ordinal):
@@ -136,13 +144,7 @@ class Warm:
     def _launch(self, addresses: Memory, stream: int, beside: Memory | None, first: int = 0) -> None:
         """Make the steps, from the first one on, as any launch is made; those on the same memory may be packed from here on."""
         memory = self._memory(stream, beside)
-        for step in self._steps[first:]:
-            if isinstance(step, Launched):
-                values = tuple(step.arguments(addresses, memory))
-                step.launcher(step.blocks, step.threads, stream, values)
-            else:
-                at = (memory if step.beside else addresses)[step.which] + step.offset
-                extended_launch.clear_memory(at, step.nbytes, stream, self._ordinal)
+        self._launch_all(addresses, stream, memory, first)
         self._several = device.count() > 1
         if stream in LASTING:
             self._keep_lasting(stream, addresses)
@@ -151,17 +153,52 @@ class Warm:
                 self._elsewhere.clear()
             self._elsewhere.setdefault(addresses + memory if self._maps else memory, [])
 
+    def _launch_all(self, addresses: Memory, stream: int, memory: Memory, first: int = 0) -> None:
+        for step in self._steps[first:]:
+            if isinstance(step, Launched):
+                values = tuple(step.arguments(addresses, memory))
+                step.launcher(step.blocks, step.threads, stream, values)
+            else:
+                at = (memory if step.beside else addresses)[step.which] + step.offset
+                extended_launch.clear_memory(at, step.nbytes, stream, self._ordinal)
+
     def _keep_lasting(self, stream: int, addresses: Memory) -> None:
         if len(self._lasting) >= _THREADS:
             self._lasting.clear()
         key = stream if self._alone else (stream, get_ident())
-        if not self._maps:
+        if not self._maps and not self._many:
             self._lasting.setdefault(key, [])
             return
         places = self._lasting.setdefault(key, {})
-        if len(places) >= _MOST:
+        if self._maps and len(places) >= _MOST:
             places.clear()
-        places.setdefault(addresses, [])
+        places.setdefault(self._plain(addresses) if self._many else addresses, [])
+
+    def _plain(self, addresses: Memory) -> Any:
+        """Return what launches of several steps that are no graph are kept for."""
+        return (addresses,) if self._maps else None
+
+    def _places(
+        self, places: dict[Any, Any], key: Any, addresses: Memory, stream: int, beside: Memory | None
+    ) -> list[Packed] | None:
+        """Return packed launches of several steps that are not under way; a graph, where they were made here often enough."""
+        found: list[Packed] | None = places.get(self._plain(addresses))
+        seen = self._seen.get((key, addresses), 0) + 1
+        if seen > _OFTEN or found is None or (self._several and device.current_device() != self._ordinal):
+            return found
+        if len(self._seen) >= 4 * _GRAPHS:
+            self._seen.clear()
+        self._seen[key, addresses] = seen
+        if seen < _OFTEN or len(places) > _GRAPHS:
+            return found
+        memory = self._memory(stream, beside)
+        graph = graphs.graph_of(lambda own: self._launch_all(addresses, own, memory), self._ordinal, stream)
+        if graph is None:
+            return found
+        room = (ctypes.c_uint64 * len(addresses))()
+        made: list[Packed] = [(room, (), [graph], lambda stream: True, room)]
+        places[addresses] = made
+        return made
 
     def _pack(self, addresses: Memory, stream: int, beside: Memory | None) -> Packed:
         """Pack the launches on memory that is kept for them, with a place for the arrays' addresses that all of them read."""

@@ -35,36 +35,29 @@ class Configuration(ctypes.Structure):
 
 
 @functools.cache
+def function_called(name: str) -> Any:
+    """Return a function of the driver: its arguments are instances of ctypes, its result a status.
+
+    Raises:
+        DeviceError: the driver hasn't got it.
+    """
+    address = check(driver().cuGetProcAddress(name.encode(), _VERSION, 0), f"looking up {name}")[0]
+    return ctypes.CFUNCTYPE(ctypes.c_int)(int(address))
+
+
 def launch_function() -> Any:
-    """Return `cuLaunchKernelEx`: its arguments are instances of ctypes, its result a status.
-
-    Raises:
-        DeviceError: the driver hasn't got it.
-    """
-    address = check(driver().cuGetProcAddress(b"cuLaunchKernelEx", _VERSION, 0), "looking up cuLaunchKernelEx")[0]
-    return ctypes.CFUNCTYPE(ctypes.c_int)(int(address))
+    """Return `cuLaunchKernelEx`. Raises DeviceError: the driver hasn't got it."""
+    return function_called("cuLaunchKernelEx")
 
 
-@functools.cache
 def question() -> Any:
-    """Return `cuStreamIsCapturing`, with arguments and a result as `launch_function`'s.
-
-    Raises:
-        DeviceError: the driver hasn't got it.
-    """
-    address = check(driver().cuGetProcAddress(b"cuStreamIsCapturing", _VERSION, 0), "looking up cuStreamIsCapturing")
-    return ctypes.CFUNCTYPE(ctypes.c_int)(int(address[0]))
+    """Return `cuStreamIsCapturing`. Raises DeviceError: the driver hasn't got it."""
+    return function_called("cuStreamIsCapturing")
 
 
-@functools.cache
 def _clearing() -> Any:
-    """Return `cuMemsetD8Async`, of a place, a byte, a number of bytes and a stream; its result is a status.
-
-    Raises:
-        DeviceError: the driver hasn't got it.
-    """
-    address = check(driver().cuGetProcAddress(b"cuMemsetD8Async", _VERSION, 0), "looking up cuMemsetD8Async")[0]
-    return ctypes.CFUNCTYPE(ctypes.c_int)(int(address))
+    """Return `cuMemsetD8Async`, of a place, a byte, a number of bytes and a stream."""
+    return function_called("cuMemsetD8Async")
 
 
 def clearing(pointer: ctypes.c_uint64, nbytes: int, stream: ctypes.c_void_p) -> tuple[Any, tuple[Any, ...]]:

@@ -30,6 +30,15 @@ def count(
         RuntimeError: a CUDA graph is being captured on the stream.
         DeviceError: the driver refuses, a kernel failed, or none wrote a number.
     """
+    return finish(begin(launch, pointers, stream, ordinal), stream, ordinal, numbers)
+
+
+def begin(launch: Callable[[tuple[int, ...], int], None], pointers: tuple[int, ...], stream: int, ordinal: int) -> Any:
+    """Launch as `count` does; return what `finish` waits for.
+
+    Raises:
+        RuntimeError, DeviceError: as `count`.
+    """
     if capturing(stream):
         raise RuntimeError(
             "this call waits for a number of the GPU's, which it can't while a CUDA graph is captured: pass count=True, size= or "
@@ -38,6 +47,15 @@ def count(
     words = _take(ordinal)
     words[0] = words[1] = _MISSING
     launch((*pointers, ctypes.addressof(words)), stream)
+    return words
+
+
+def finish(words: Any, stream: int, ordinal: int, numbers: int = 1) -> tuple[int, ...]:
+    """Wait for what a launch that was begun writes, on that stream.
+
+    Raises:
+        DeviceError: as `count`.
+    """
     for _ in range(_LOOKS):
         if words[0] != _MISSING and (numbers == 1 or words[1] != _MISSING):
             break

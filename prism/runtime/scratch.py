@@ -68,7 +68,7 @@ class Scratch:
                     "this call is on the legacy default stream, which waits for a stream that is being captured in a CUDA graph: "
                     "make it on the stream that is captured, or after the capture"
                 )
-            with self._lock, _may_allocate():
+            with self._lock, allocating():
                 return self._renew(key, nbytes, _NO_STREAM).pointer
         identity = _stream_id(stream)
         if block is not None and block.nbytes >= nbytes and block.stream_id == identity:
@@ -146,7 +146,7 @@ def capture_of(stream: int) -> int | None:
 
 
 @contextmanager
-def _may_allocate() -> Iterator[None]:
+def allocating() -> Iterator[None]:
     """Let this thread allocate memory while a graph is captured: it invalidates no capture, but most modes refuse it."""
     cuda = driver()
     doing = "allocating scratch memory while a CUDA graph is captured"

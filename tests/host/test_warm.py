@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from prism.host.warm import Cleared, Launched, Warm
-from prism.runtime import device, extended_launch, launch
+from prism.runtime import device, extended_launch, graphs, launch
 from prism.runtime.arrays import ArrayInfo
 from prism.runtime.driver import DeviceError
 from prism.runtime.entry import Entry, EntryParameter
@@ -248,6 +248,82 @@ def test_what_is_behind_a_step_that_is_refused_goes_the_longer_way(gpu: Gpu, mon
         warm((2048, 4096), 0)
     warm((512, 1024), 0)
     assert [found[3] for found in gpu.launched[6:]] == [2048, 512, 1040]
+
+
+class Graphs:
+    """Makes graphs: what they launch is noted, and how often each is launched."""
+
+    def __init__(self, gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.gpu, self.made, self.launched, self.statuses = gpu, [], [], []
+        monkeypatch.setattr(graphs, "graph_of", self.make)
+
+    def make(self, launch: Any, ordinal: int, stream: int) -> Any:
+        before = len(self.gpu.launched)
+        launch(77)
+        self.made.append(self.gpu.launched[before:])
+        del self.gpu.launched[before:]
+        number = len(self.made) - 1
+
+        def run() -> int:
+            status = self.statuses.pop(0) if self.statuses else 0
+            if not status:
+                self.launched.append((number, stream))
+            return status
+
+        return run, ()
+
+
+def test_steps_that_are_made_at_the_same_places_become_a_graph(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is of these places, and this stream's memory; elsewhere the steps are launched."""
+    made = Graphs(gpu, monkeypatch)
+    warm, cleared = plan_of_three(gpu, monkeypatch)
+    for _ in range(4):
+        warm((512, 1024), 0)
+    assert len(gpu.launched) == 8 and made.launched == []
+    for _ in range(3):
+        warm((512, 1024), 0)
+    words = 4096
+    assert made.made == [[(3, 64, 77, 512, 1040, (1 << 20) + 8, -7), (5, 32, 77, 1040, 512, words, 9)]]
+    assert made.launched == [(0, 0)] * 3 and len(gpu.launched) == 8 and len(cleared) == 10
+    warm((512, 2048), 0)
+    warm((512, 1024), 7)
+    assert [found[2:4] for found in gpu.launched[8:]] == [(0, 512), (0, 2064), (7, 512), (7, 1040)]
+    made.statuses = [201]  # the thread has used no GPU
+    warm((512, 1024), 0)
+    assert len(gpu.launched) == 14 and len(made.launched) == 3
+
+
+def test_graphs_are_few_and_others_are_launched(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = Graphs(gpu, monkeypatch)
+    monkeypatch.setattr("prism.host.warm._GRAPHS", 2)
+    warm, _ = plan_of_three(gpu, monkeypatch)
+    for place in (512, 1024, 2048):
+        for _ in range(8):
+            warm((place, 4096), 0)
+    assert len(made.made) == 2 and {number for number, _ in made.launched} == {0, 1}
+    assert sum(found[3] == 2048 for found in gpu.launched) == 8
+
+
+def test_a_graph_is_launched_by_one_thread_at_a_time(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who comes while it is under way launches the steps."""
+    made = Graphs(gpu, monkeypatch)
+    warm, _ = plan_of_three(gpu, monkeypatch)
+    warm._alone = True  # the same memory for all threads
+    for _ in range(6):
+        warm((512, 1024), 0)
+    before, inside = len(gpu.launched), []
+    run = made.launched.append
+
+    class Reentering(list[Any]):
+        def append(self, one: Any) -> None:
+            run(one)
+            if not inside:
+                inside.append(True)
+                warm((512, 1024), 0)
+
+    graphs_before, made.launched = len(made.launched), Reentering(made.launched)
+    warm((512, 1024), 0)
+    assert len(gpu.launched) == before + 2 and len(made.made) == 1 and graphs_before == 2
 
 
 @pytest.mark.parametrize(("devices", "statuses", "pushed"), [(1, [0], 0), (1, [201, 0], 1), (2, [0], 1)])

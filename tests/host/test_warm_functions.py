@@ -161,19 +161,25 @@ def test_what_a_sort_is_by_decides(gpu: Gpu) -> None:
 
 
 def test_which_way_edges_run_is_asked_each_time(gpu: Gpu) -> None:
-    """They may have changed since: edges that rise, that fall, and that are in no order, by what the kernel says."""
-    out = array(1000, "int64")
+    """They may have changed since: edges that rise, that fall, and that are in no order, by what the kernel says.
+
+    While it says nothing they are taken to rise.
+    """
+    out, ways = array(1000, "int64"), {RISES: set(), FALLS: set()}
     for _ in range(3):
         for gpu.count in (RISES, FALLS, RISES):
             began = len(gpu.launched)
             assert lib.digitize(X, TABLE, out=out) is out
-            first, second = gpu.launched[began:]
-            assert first[0].kernel.__name__ == "order_of_edges" and second[0].kernel.__name__.startswith("lookup")
-            assert first[4][0] == TABLE.data.ptr
+            first, *searches = gpu.launched[began:]
+            assert first[0].kernel.__name__ == "order_of_edges" and first[4][0] == TABLE.data.ptr
+            assert len(searches) == (1 if gpu.count == RISES else 2)
+            assert all(one[0].kernel.__name__.startswith("lookup") for one in searches)
+            ways[gpu.count].add(searches[-1][0])
         gpu.count = NEITHER
         with pytest.raises(ValueError, match="monotonically"):
             lib.digitize(X, TABLE, out=out)
         assert gpu.decided == 3
+    assert len(ways[RISES]) == len(ways[FALLS]) == 1 and ways[RISES] != ways[FALLS]
     gpu.count, began = FALLS, len(gpu.launched)
     assert lib.digitize(X, array(1), out=out) is out and len(gpu.launched) == began + 1  # of one edge nobody asks
     gpu.capturing = True

@@ -127,8 +127,7 @@ def test_the_drivers_function_is_asked_by_its_address(monkeypatch: pytest.Monkey
     addresses = {b"cuStreamIsCapturing": asked, b"cuLaunchKernelEx": asked}
     look_up = lambda name, version, flags: (0, ctypes.cast(addresses[name], ctypes.c_void_p).value, 0)
     monkeypatch.setattr(extended_launch, "driver", lambda: SimpleNamespace(cuGetProcAddress=look_up))
-    for one in (extended_launch.question, extended_launch.launch_function):
-        one.cache_clear()
+    extended_launch.function_called.cache_clear()
     try:
         call = extended_launch.Call(11, 0, 0, extended_launch.PROGRAMMATIC)
         found = []
@@ -136,6 +135,5 @@ def test_the_drivers_function_is_asked_by_its_address(monkeypatch: pytest.Monkey
             call.settle(1, 32, stream, True)
             found.append(call.is_captured())
     finally:
-        for one in (extended_launch.question, extended_launch.launch_function):
-            one.cache_clear()
+        extended_launch.function_called.cache_clear()
     assert found == [True, False, True] and [stream for stream, _ in seen] == [2**63 + 8, 5, 2**63 + 8]

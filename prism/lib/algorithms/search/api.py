@@ -111,7 +111,8 @@ def digitize(x: Any, bins: Any, right: bool = False, *, out: Any = None, stream:
     Notes
     -----
     It is `prism.lib.searchsorted` in `bins`. The host must know in which order they are: of arrays on a GPU it waits for a kernel
-    that looks at them. Where they are known to ascend, call that, which waits for nothing.
+    that looks at them; of edges in no order `out` may have been written by then. Where they are known to ascend, call that, which
+    waits for nothing.
 
     Examples
     --------
@@ -119,8 +120,14 @@ def digitize(x: Any, bins: Any, right: bool = False, *, out: Any = None, stream:
     array([1, 4, 3])
     """
     bins = arguments.array_of(bins)
-    order = repeat.run(_ORDER, bins) if stream is None else None
-    falls = _falls(bins, stream) if order is None else _told(order)
+    told = repeat.begin(_ORDER, bins) if stream is None else None
+    if told is not None:  # while it is not known whether edges rise, which they mostly do, they are taken to
+        found = repeat.run_many(("digitize", not right, False), (bins, x, out))
+        falls = _told(told())
+        if found is not None and not falls:
+            return found
+    else:
+        falls = _falls(bins, stream)
     table = flip(bins) if falls and isinstance(bins, LazyArray) else bins
     return _search("digitize", table, x, not right, falls, {"x": "bins", "v": "x"}, out, stream)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from collections.abc import Mapping, Sequence
@@ -100,8 +101,20 @@ def order_of(key: Any, bits: Any, less: Any, descending: Any) -> Order:
             if given:
                 raise TypeError(f"`less` is an order already: it goes without `{name}`")
         return Order(None, None, comparator_of(less), False)
+    if (key is None or isinstance(key, (Kernel, Scalar))) and (bits is None or type(bits) is tuple):
+        try:
+            return _kept_order(key, bits, bool(descending))
+        except TypeError:  # what can't be looked up is wrong, which is said below
+            pass
+    return _order(key, bits, bool(descending))
+
+
+def _order(key: Any, bits: Any, descending: bool) -> Order:
     applied = None if key is None else _applied(key)
-    return Order(applied, None if bits is None else _range(bits), None, bool(descending))
+    return Order(applied, None if bits is None else _range(bits), None, descending)
+
+
+_kept_order = functools.lru_cache(maxsize=256, typed=True)(_order)  # the same is asked for again and again
 
 
 def without_comparator(order: Order, scalar: Any, info: ArrayInfo) -> Order:
