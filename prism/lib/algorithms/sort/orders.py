@@ -101,11 +101,9 @@ def order_of(key: Any, bits: Any, less: Any, descending: Any) -> Order:
             if given:
                 raise TypeError(f"`less` is an order already: it goes without `{name}`")
         return Order(None, None, comparator_of(less), False)
-    if (key is None or isinstance(key, (Kernel, Scalar))) and (bits is None or type(bits) is tuple):
-        try:
-            return _kept_order(key, bits, bool(descending))
-        except TypeError:  # what can't be looked up is wrong, which is said below
-            pass
+    whole = bits is None or (type(bits) is tuple and [type(one) for one in bits] == [int, int])
+    if whole and (key is None or isinstance(key, (Kernel, Scalar))):
+        return _kept_order(key, bits, bool(descending))
     return _order(key, bits, bool(descending))
 
 
