@@ -11,7 +11,6 @@ from prism.lang import (
 )
 from prism.kernels.select.answers import Interval, find_interval, flags_in_interval, flags_of_answers
 from prism.kernels.select.conditions import differs, is_set
-from prism.kernels.select.counted import select_tiles
 from prism.kernels.select.packed import edges_of_bytes, load_flags, load_held, release
 from prism.kernels.select.bytes import fill_selectors, store_bytes
 
@@ -141,7 +140,7 @@ def select(
                 for k in range(HELD):
                     tile_held[k] = tile_ahead[k]
 
-        select_tiles(
+        grid.select_tiles(
             words, capacity, control, blocks, tiles, LOAD=load, STORE=store, KEEP=keep, THREADS=THREADS, WORDS=WORDS,
         )
 

@@ -9,7 +9,6 @@ from prism.lang import (
     shared, template, thread, uint32, uint64,
 )
 from prism.kernels.select.compaction import load_runs
-from prism.kernels.select.counted import select_tiles
 from prism.kernels.select.packed import load_held, release
 from prism.kernels.select.parts import skew_at, store_part
 from prism.lib.block.compact import rank_rows
@@ -95,7 +94,7 @@ def unique_pairs(
                 for k in range(VALUES):
                     values_held[k] = values_ahead[k]
 
-            select_tiles(
+            grid.select_tiles(
                 words, capacity, control, blocks, tiles, LOAD=load, STORE=store, KEEP=keep, THREADS=THREADS, WORDS=WORDS,
             )
 

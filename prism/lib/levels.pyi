@@ -1133,6 +1133,22 @@ class Grid(LevelName):
         Errors:      the functions must not wait for another block."""
 
     @staticmethod
+    def select_tiles(words: Any, capacity: Any, control: Any, blocks: Any, tiles: Any, *, LOAD: Any, STORE: Any, KEEP: Any, THREADS: int, WORDS: int = ...) -> None:
+        """grid.select_tiles(words: ptr(mailbox(uint32)) @ grid[1], capacity: uint32 @ grid[1],
+            control: ptr(uint64) @ grid[1], blocks: int32 @ grid[1], tiles: int32 @ grid[1], *, LOAD: function,
+            STORE: function, KEEP: function, THREADS: constexpr(int), WORDS: constexpr(int) = 2)
+
+        Do tiles `0 ... tiles - 1`, as `grid.scan_tiles`: numbers of 32 bits are published, and added up in 64.
+
+        `LOAD(tile)` brings one into registers and returns how many of the thread's elements are kept. `STORE(tile, prefix, before,
+        held)` writes the held one: so many are kept in the tiles before, in the warps before, and in the tile. `KEEP()` moves the
+        loaded one to where the held one was.
+
+        Perspective: block, of `THREADS` threads; `blocks`: how many there are in the grid.
+        Shapes:      `words`, `capacity`, `control`: as of `grid.scan_tiles`.
+        Errors:      the functions must not wait for another block."""
+
+    @staticmethod
     def tile_loop(control: Any, tiles: Any, counter: Any = ..., *, LOAD: Any, LOOK_BACK: Any, STORE: Any, KEEP: Any, THREADS: int, ALWAYS: bool = ...) -> Any:
         """grid.tile_loop(control: ptr(uint64) @ grid[1], tiles: int32 @ grid[1], counter: int32 @ block[1] = 0, *,
             LOAD: function, LOOK_BACK: function, STORE: function, KEEP: function, THREADS: constexpr(int),

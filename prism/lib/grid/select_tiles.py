@@ -1,4 +1,4 @@
-"""Tiles of which only it is known how many elements are kept, and how many in the tiles before: the loop of all selections."""
+"""Persistent blocks do tiles of which some elements are kept: of the tiles before, only their number is needed."""
 
 from prism.lang import (
     block, claim, constexpr, count, function, grid, group, id, int32, int64, mailbox, partition, prism, ptr, requires, shared,
@@ -8,7 +8,7 @@ from prism.lib.thread import operators
 
 
 @prism("device")
-@template(LOAD=function, STORE=function, KEEP=function, THREADS=constexpr(int), WORDS=constexpr(int))
+@template(LOAD=function, STORE=function, KEEP=function, THREADS=constexpr(int), WORDS=constexpr(int, default=2))
 @requires(block[1], thread[THREADS])
 def select_tiles(
     words: ptr(mailbox(uint32)) @ grid[1], capacity: uint32 @ grid[1], control: ptr(uint64) @ grid[1], blocks: int32 @ grid[1],
@@ -22,6 +22,10 @@ def select_tiles(
 
     Perspective: block, of `THREADS` threads; `blocks`: how many there are in the grid.
     Shapes:      `words`, `capacity`, `control`: as of `grid.scan_tiles`.
+    Cost:        of a tile, what the functions take, `grid.look_back_share` and three sums of each warp; 65 words of shared memory.
+    Errors:      the functions must not wait for another block.
+    Source:      Merrill and Garland, "Single-pass parallel prefix scan with decoupled look-back".
+    Test:        tests/lib/grid/test_select_tiles.py
     """
     prefix: int64 @ block[1] = 0  # how many are kept before the held tile
     done: int32 @ block[1] = 0  # how many tiles' numbers are in it
