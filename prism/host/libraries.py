@@ -80,33 +80,32 @@ def _one_of_cupy(x: Any) -> Facts:
 
 
 def _of_cupy(asked: Hashable, arrays: Sequence[Any]) -> Read:
-    if len(arrays) != 3:
-        return _each_of_cupy(asked, arrays)
-    x, y, z = arrays  # as calls of several arrays have: a loop costs as much as a fact
+    if (many := len(arrays)) < 3:
+        return _more_of_cupy((asked,), (), arrays)
+    x, y, z = arrays if many == 3 else arrays[:3]  # as calls of several arrays have: a loop costs as much as a fact
     of_x, of_y, of_z = x.data, y.data, z.data
     first, second, third = of_x.ptr, of_y.ptr, of_z.ptr
-    device = of_x.device_id
-    return (
-        (
-            asked, (first | second | third) & 15 and (first & 15, second & 15, third & 15), device, of_y.device_id,
-            of_z.device_id, x.dtype, y.dtype, z.dtype,
-            x.size if x.ndim == 1 else x.shape, y.size if y.ndim == 1 else y.shape, z.size if z.ndim == 1 else z.shape,
-            x._c_contiguous or x.strides, y._c_contiguous or y.strides, z._c_contiguous or z.strides,
-        ),
-        (first, second, third), device,
+    device, places = of_x.device_id, (first, second, third)
+    key: tuple[Hashable, ...] = (
+        asked, (first | second | third) & 15 and (first & 15, second & 15, third & 15), device, of_y.device_id, of_z.device_id,
+        x.dtype, y.dtype, z.dtype,
+        x.size if x.ndim == 1 else x.shape, y.size if y.ndim == 1 else y.shape, z.size if z.ndim == 1 else z.shape,
+        x._c_contiguous or x.strides, y._c_contiguous or y.strides, z._c_contiguous or z.strides,
     )  # fmt: skip
+    if many == 3:
+        return key, places, device
+    return _more_of_cupy(key, places, arrays[3:])[:2] + (device,)
 
 
-def _each_of_cupy(asked: Hashable, arrays: Sequence[Any]) -> Read:
-    places: list[int] = []
-    facts: list[Hashable] = [asked]
+def _more_of_cupy(key: tuple[Hashable, ...], places: tuple[int, ...], arrays: Sequence[Any]) -> Read:
+    device = arrays[0].data.device_id
     for x in arrays:
         memory = x.data
         pointer = memory.ptr
-        places.append(pointer)
         shape = x.size if x.ndim == 1 else x.shape
-        facts += (pointer & 15, memory.device_id, x.dtype, shape, x._c_contiguous or x.strides)
-    return tuple(facts), tuple(places), arrays[0].data.device_id
+        key = (*key, pointer & 15, memory.device_id, x.dtype, shape, x._c_contiguous or x.strides)
+        places = (*places, pointer)
+    return key, places, device
 
 
 def of_torch() -> Library:
@@ -128,24 +127,37 @@ def of_torch() -> Library:
     def read_two(asked: Hashable, x: Any, y: Any) -> tuple[tuple[Hashable, ...], int, int, int]:
         given, result = x.dtype, y.dtype
         if (
-            not x.is_cuda or x.is_neg() or (given.is_complex and x.is_conj())
-            or not y.is_cuda or y.is_neg() or (result.is_complex and y.is_conj())
+            not x.is_cuda or x.is_neg() or (_COMPLEX[given] and x.is_conj())
+            or not y.is_cuda or y.is_neg() or (_COMPLEX[result] and y.is_conj())
         ):  # fmt: skip
             raise TypeError("its memory alone does not say what it is")
         source, target, device = x.data_ptr(), y.data_ptr(), x.get_device()  # a sparse one has no such pointer
-        low = (source & 15) << 4 | target & 15
-        key = asked, low, device, y.get_device(), given, result, x.shape, y.shape, x.stride(), y.stride()
+        key = (
+            asked, (source | target) & 15 and (source & 15, target & 15), device, y.get_device(), given, result, x.shape,
+            y.shape, x.is_contiguous() or x.stride(), y.is_contiguous() or y.stride(),
+        )  # fmt: skip
         return key, source, target, current(device)
 
     return Library(read_two, _of_torch, current, reserve, shape, _one_of_torch)
 
 
+class _Complex(dict[Any, bool]):
+    """Whether a dtype is complex: what is known is read sooner than torch says it."""
+
+    def __missing__(self, dtype: Any) -> bool:
+        found = self[dtype] = bool(dtype.is_complex)
+        return found
+
+
+_COMPLEX = _Complex()
+
+
 def _one_of_torch(x: Any) -> Facts:
     given = x.dtype
-    if not x.is_cuda or x.is_neg() or (given.is_complex and x.is_conj()):
+    if not x.is_cuda or x.is_neg() or (_COMPLEX[given] and x.is_conj()):
         raise TypeError("its memory alone does not say what it is")
     pointer, device = x.data_ptr(), x.get_device()
-    return (pointer,), device, (pointer & 15, device, given, x.shape, x.stride())
+    return (pointer,), device, (pointer & 15, device, given, x.shape, x.is_contiguous() or x.stride())
 
 
 def _of_torch(asked: Hashable, arrays: Sequence[Any]) -> Read:
@@ -153,7 +165,7 @@ def _of_torch(asked: Hashable, arrays: Sequence[Any]) -> Read:
         return _each_of_torch(asked, arrays)
     x, y, z = arrays
     of_x, of_y, of_z = x.dtype, y.dtype, z.dtype
-    strange = x.is_neg() or y.is_neg() or z.is_neg() or of_x.is_complex or of_y.is_complex or of_z.is_complex
+    strange = x.is_neg() or y.is_neg() or z.is_neg() or _COMPLEX[of_x] or _COMPLEX[of_y] or _COMPLEX[of_z]
     if strange or not (x.is_cuda and y.is_cuda and z.is_cuda):
         return _each_of_torch(asked, arrays)
     first, second, third = x.data_ptr(), y.data_ptr(), z.data_ptr()
@@ -161,7 +173,8 @@ def _of_torch(asked: Hashable, arrays: Sequence[Any]) -> Read:
     return (
         (
             asked, (first | second | third) & 15 and (first & 15, second & 15, third & 15), device, y.get_device(),
-            z.get_device(), of_x, of_y, of_z, x.shape, y.shape, z.shape, x.stride(), y.stride(), z.stride(),
+            z.get_device(), of_x, of_y, of_z, x.shape, y.shape, z.shape, x.is_contiguous() or x.stride(),
+            y.is_contiguous() or y.stride(), z.is_contiguous() or z.stride(),
         ),
         (first, second, third), device,
     )  # fmt: skip

@@ -8,8 +8,9 @@ from dataclasses import replace
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from prism.runtime import device, extended_launch, graphs
+from prism.runtime import device, extended_launch
 from prism.runtime.extended_launch import LEGACY
+from prism.runtime.graphs import Trial, trial_of
 
 if TYPE_CHECKING:
     from prism.runtime.arrays import ArrayInfo
@@ -27,10 +28,11 @@ Packed: TypeAlias = tuple[Any, Sequence[Slot], Sequence[tuple[Any, tuple[Any, ..
 All launches read the arrays' addresses in `room`, and those that `moved` says in the words `behind` them. Each launch is a
 function and its arguments. `settle(stream)` puts them on a stream; whether they may go there.
 """
-_MOST = 1024  # places of arrays that maps are kept for
+_MOST = 1024  # places of arrays that something is kept for
 _THREADS = 256  # that launches are kept for
-_GRAPHS = 16  # of one plan, on a stream; the places of arrays that are counted are four times as many
-_OFTEN = 4  # launches of several steps at the same places, behind which these are a graph
+_GRAPHS = 16  # of one plan
+_US_BEGIN, _US_STEP = 3.0, 3.5  # what a call and each of its steps take the host
+_OFTEN = 4  # times at the same places, behind which a plan is tried as a graph
 # The legacy default stream's handles: it lives as long as the process, and with it the memory that is its own.
 LASTING = (0, 1)
 
@@ -70,14 +72,17 @@ class Warm:
     """Steps, one after the other, made again with other addresses, or on another stream: `warm(addresses, stream, beside)`.
 
     `beside`: what `ask(stream)` gives, unless it is given. All but the call's addresses and the stream is packed once for each
-    memory; where there are maps, once for each place of the arrays, too. Several steps that are made at the same places again and
-    again, on a lasting stream, become a graph. `alone`: no other step, or call, of another thread comes between what uses that
-    memory, so what a lasting stream had first will do for all threads.
+    memory; where there are maps, once for each place of the arrays, too. `alone`: no other step, or call, of another thread comes
+    between what uses that memory, so what a lasting stream had first will do for all threads.
+    Steps that are made at the same places again and again, on a lasting stream, are tried as a graph, which takes the host less
+    time. It stays where the GPU takes no longer for it than the host for the steps: kernels in it don't begin before what is
+    before it has ended, and who waits for the GPU would wait a microsecond more.
     Safe among threads: what is packed is one call's for as long as it launches.
     """
 
     __slots__ = (
-        "_alone", "_ask", "_cooperative", "_elsewhere", "_lasting", "_many", "_maps", "_ordinal", "_seen", "_several", "_steps",
+        "_alone", "_ask", "_cooperative", "_elsewhere", "_graphs", "_lasting", "_maps", "_ordinal", "_seen", "_several",
+        "_steps",
     )  # fmt: skip
 
     def __init__(
@@ -88,11 +93,11 @@ class Warm:
         kernels = [step for step in self._steps if isinstance(step, Launched)]
         self._maps = any(step.maps for step in kernels)
         self._cooperative = any(step.launcher.entry.cooperative for step in kernels)
-        self._many = len(self._steps) > 1 and not self._cooperative
-        # Packed launches that are not under way, of streams that live as long as the process. Where there are maps, or several
-        # steps, by the places of the arrays, as graphs, and as `_plain` says.
-        self._lasting: dict[Any, Any] = {}
-        self._seen: dict[Any, int] = {}  # how often several steps were made at the same places
+        # Packed launches that are not under way: of streams that live as long as the process, by the places of the arrays, and
+        # as `_general` says.
+        self._lasting: dict[Any, dict[Any, list[Packed]]] = {}
+        self._seen: dict[Any, int | Trial] = {}  # how often steps were made at the same places
+        self._graphs = 0
         self._elsewhere: dict[Memory, list[Packed]] = {}  # the same of other streams, by what is beside the arrays
         self._several = True  # GPUs, in this process; not asked as yet
 
@@ -104,13 +109,11 @@ class Warm:
             DeviceError: the driver refuses a launch.
         """
         key = stream if self._alone else (stream, get_ident())
-        free = self._lasting.get(key)
-        if free is None:
+        places = self._lasting.get(key)
+        if places is not None:
+            free = places.get(addresses) or self._found(places, key, addresses, stream, beside)
+        else:
             free = self._elsewhere.get(self._place(addresses, stream, beside)) if stream > LEGACY else None
-        elif self._many:
-            free = free.get(addresses) or self._places(free, key, addresses, stream, beside)
-        elif self._maps:
-            free = free.get(addresses)
         if free is None or (self._several and device.current_device() != self._ordinal):
             return self._launch(addresses, stream, beside)
         try:
@@ -147,7 +150,10 @@ class Warm:
         self._launch_all(addresses, stream, memory, first)
         self._several = device.count() > 1
         if stream in LASTING:
-            self._keep_lasting(stream, addresses)
+            if len(self._lasting) >= _THREADS:
+                self._lasting.clear()
+            places = self._lasting.setdefault(stream if self._alone else (stream, get_ident()), {})
+            places.setdefault(self._general(addresses), [])
         elif not self._cooperative:  # such a kernel has a word of the stream's
             if self._maps and len(self._elsewhere) >= _MOST:
                 self._elsewhere.clear()
@@ -162,43 +168,50 @@ class Warm:
                 at = (memory if step.beside else addresses)[step.which] + step.offset
                 extended_launch.clear_memory(at, step.nbytes, stream, self._ordinal)
 
-    def _keep_lasting(self, stream: int, addresses: Memory) -> None:
-        if len(self._lasting) >= _THREADS:
-            self._lasting.clear()
-        key = stream if self._alone else (stream, get_ident())
-        if not self._maps and not self._many:
-            self._lasting.setdefault(key, [])
-            return
-        places = self._lasting.setdefault(key, {})
-        if self._maps and len(places) >= _MOST:
-            places.clear()
-        places.setdefault(self._plain(addresses) if self._many else addresses, [])
-
-    def _plain(self, addresses: Memory) -> Any:
-        """Return what launches of several steps that are no graph are kept for."""
+    def _general(self, addresses: Memory) -> Any:
+        """Return what launches that are no graph are kept for."""
         return (addresses,) if self._maps else None
 
-    def _places(
-        self, places: dict[Any, Any], key: Any, addresses: Memory, stream: int, beside: Memory | None
+    def _found(
+        self, places: dict[Any, list[Packed]], key: Any, addresses: Memory, stream: int, beside: Memory | None
     ) -> list[Packed] | None:
-        """Return packed launches of several steps that are not under way; a graph, where they were made here often enough."""
-        found: list[Packed] | None = places.get(self._plain(addresses))
-        seen = self._seen.get((key, addresses), 0) + 1
-        if seen > _OFTEN or found is None or (self._several and device.current_device() != self._ordinal):
-            return found
-        if len(self._seen) >= 4 * _GRAPHS:
-            self._seen.clear()
-        self._seen[key, addresses] = seen
-        if seen < _OFTEN or len(places) > _GRAPHS:
-            return found
+        """Return packed launches that are not under way, of a lasting stream; after some calls a graph."""
+        general = places.get(self._general(addresses))
+        if general is None or addresses in places or (self._several and device.current_device() != self._ordinal):
+            return general
+        known = (key, addresses)
+        seen = self._seen.get(known, 0)
+        if isinstance(seen, int):
+            if len(self._seen) >= _MOST:
+                self._seen.clear()
+            self._seen[known] = seen + 1
+            if seen + 1 < _OFTEN:
+                return general
+            if (trial := self._try(addresses, stream, beside)) is not None:
+                self._seen[known] = trial
+                return [self._alike(addresses, (trial.run, ()))]
+        elif (took := seen.microseconds()) is None:
+            return general
+        elif took <= _US_BEGIN + _US_STEP * len(self._steps):
+            self._graphs += 1
+            general = [self._alike(addresses, seen.again)]
+        self._seen.pop(known, None)
+        if len(places) >= _MOST:
+            places.clear()
+        places[addresses] = general
+        return general
+
+    def _try(self, addresses: Memory, stream: int, beside: Memory | None) -> Trial | None:
+        if self._cooperative or self._graphs >= _GRAPHS:
+            return None
         memory = self._memory(stream, beside)
-        graph = graphs.graph_of(lambda own: self._launch_all(addresses, own, memory), self._ordinal, stream)
-        if graph is None:
-            return found
+        return trial_of(lambda own: self._launch_all(addresses, own, memory), self._ordinal, stream)
+
+    @staticmethod
+    def _alike(addresses: Memory, launch: tuple[Any, tuple[Any, ...]]) -> Packed:
+        """Return a launch at these places alone as what is packed."""
         room = (ctypes.c_uint64 * len(addresses))()
-        made: list[Packed] = [(room, (), [graph], lambda stream: True, room)]
-        places[addresses] = made
-        return made
+        return room, (), [launch], lambda stream: True, room
 
     def _pack(self, addresses: Memory, stream: int, beside: Memory | None) -> Packed:
         """Pack the launches on memory that is kept for them, with a place for the arrays' addresses that all of them read."""

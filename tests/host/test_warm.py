@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from prism.host.warm import Cleared, Launched, Warm
-from prism.runtime import device, extended_launch, graphs, launch
+from prism.runtime import device, extended_launch, launch
 from prism.runtime.arrays import ArrayInfo
 from prism.runtime.driver import DeviceError
 from prism.runtime.entry import Entry, EntryParameter
@@ -251,11 +251,12 @@ def test_what_is_behind_a_step_that_is_refused_goes_the_longer_way(gpu: Gpu, mon
 
 
 class Graphs:
-    """Makes graphs: what they launch is noted, and how often each is launched."""
+    """Makes graphs: what they launch is noted, how often each is launched, and how long the GPU takes for one."""
 
     def __init__(self, gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
         self.gpu, self.made, self.launched, self.statuses = gpu, [], [], []
-        monkeypatch.setattr(graphs, "graph_of", self.make)
+        self.took: list[float | None] = [1.0]  # the last one again and again
+        monkeypatch.setattr("prism.host.warm.trial_of", self.make)
 
     def make(self, launch: Any, ordinal: int, stream: int) -> Any:
         before = len(self.gpu.launched)
@@ -270,7 +271,8 @@ class Graphs:
                 self.launched.append((number, stream))
             return status
 
-        return run, ()
+        look = lambda: self.took.pop(0) if len(self.took) > 1 else self.took[0]
+        return SimpleNamespace(run=run, again=(run, ()), microseconds=look)
 
 
 def test_steps_that_are_made_at_the_same_places_become_a_graph(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -293,6 +295,35 @@ def test_steps_that_are_made_at_the_same_places_become_a_graph(gpu: Gpu, monkeyp
     assert len(gpu.launched) == 14 and len(made.launched) == 3
 
 
+@pytest.mark.parametrize("maps", [False, True])
+def test_a_graph_stays_where_the_gpu_is_sooner_than_the_host(
+    gpu: Gpu, monkeypatch: pytest.MonkeyPatch, maps: bool
+) -> None:
+    """As long as its trial has not ended, and where it took too long, the steps are launched."""
+    made = Graphs(gpu, monkeypatch)
+    if maps:
+        encode = lambda parameter, info: info.pointer.to_bytes(8, "little") + bytes(120)
+        monkeypatch.setattr("prism.runtime.tensor_maps.encode", encode)
+        loaded = SimpleNamespace(function=1, device=SimpleNamespace(ordinal=0), occupancy=lambda *_: 1)
+        facts = ArrayInfo("cupy", "cuda", np.dtype("float16"), (64, 64), (128, 2), 0, False, 0)
+        slots = ((1, 1, 0), (2, 1, 0))
+        warm = Warm([Launched(Launcher(MAPS, loaded), 3, 64, (0, 0, 0, -7), slots, maps=((0, 0, 0, facts),))], 0)
+    else:
+        warm = gpu.warm()
+    made.took = [None, None, 40.0]
+    given = (512, 1024) if maps else (512, 1024, 4096)
+    for _ in range(12):
+        warm(given, 0)
+    assert len(made.made) == len(made.launched) == 1 and len(gpu.launched) == 11
+    made.took = [None, 4.0]
+    other = (1024, *given[1:])
+    for _ in range(12):
+        warm(other, 0)
+    slower = 5 if maps else 4  # maps are made for each place
+    assert len(made.made) == 2 and made.launched[1:] == [(1, 0)] * (12 - slower) and len(gpu.launched) == 11 + slower
+    assert {found[3] for found in gpu.launched[11:]} == {1024}
+
+
 def test_graphs_are_few_and_others_are_launched(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
     made = Graphs(gpu, monkeypatch)
     monkeypatch.setattr("prism.host.warm._GRAPHS", 2)
@@ -307,23 +338,22 @@ def test_graphs_are_few_and_others_are_launched(gpu: Gpu, monkeypatch: pytest.Mo
 def test_a_graph_is_launched_by_one_thread_at_a_time(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who comes while it is under way launches the steps."""
     made = Graphs(gpu, monkeypatch)
-    warm, _ = plan_of_three(gpu, monkeypatch)
-    warm._alone = True  # the same memory for all threads
-    for _ in range(6):
-        warm((512, 1024), 0)
-    before, inside = len(gpu.launched), []
-    run = made.launched.append
+    warm = gpu.warm()
+    for _ in range(7):
+        warm((512, 1024, 4096), 0)
+    before, graphs = len(gpu.launched), len(made.launched)
+    inside: list[bool] = []
 
     class Reentering(list[Any]):
         def append(self, one: Any) -> None:
-            run(one)
+            super().append(one)
             if not inside:
                 inside.append(True)
-                warm((512, 1024), 0)
+                warm((512, 1024, 4096), 0)
 
-    graphs_before, made.launched = len(made.launched), Reentering(made.launched)
-    warm((512, 1024), 0)
-    assert len(gpu.launched) == before + 2 and len(made.made) == 1 and graphs_before == 2
+    made.launched = Reentering(made.launched)
+    warm((512, 1024, 4096), 0)
+    assert len(gpu.launched) == before + 1 and len(made.launched) == graphs + 1 and len(made.made) == 1
 
 
 @pytest.mark.parametrize(("devices", "statuses", "pushed"), [(1, [0], 0), (1, [201, 0], 1), (2, [0], 1)])

@@ -113,6 +113,9 @@ class Tensor:
     def stride(self):
         return (self.shape[1], 1)
 
+    def is_contiguous(self):
+        return True
+
     def is_conj(self):
         return False
 
