@@ -1,7 +1,7 @@
-"""Bytes that are kept, close together: eight at a time, by a table of what a byte of flags says, and written as words."""
+"""Bytes that are kept, close together: four at a time, by a table of what four flags say, and written as words."""
 
 from prism.lang import (
-    atomic_or, bitcast, block, byte_permute, byte_permute_or_sign, constexpr, dtype, funnel_shift_left, funnel_shift_right, group,
+    atomic_or, bitcast, block, byte_permute_or_sign, constexpr, dp4a, dtype, funnel_shift_left, group,
     id, int32, load_vector, partition, prism, ptr, requires, shared, store_vector, template, thread, uint8, uint32, vector,
 )
 from prism.lib.block.compact import rank_rows
@@ -10,36 +10,51 @@ from prism.lib.block.compact import rank_rows
 @prism("device")
 @requires(block[1], thread[32])
 @template(THREADS=constexpr(int))
-def fill_selectors(table: shared(uint32[512]) @ block[1]):
-    """Fill a table with what puts the kept ones of eight bytes close together: two words for each byte of flags.
+def fill_selectors(table: shared(uint8[128]) @ block[1]):
+    """Fill a table with what puts the kept ones of four bytes close together: two words for each four flags `f`, at `8 * f`.
 
     Perspective: block, of `THREADS` threads.
-    Shapes:      the lower half of word `2 * f` is the selector, as of `byte_permute_or_sign`, of the first four that `f` keeps,
-                 the upper half how many bits they are in all; word `2 * f + 1` is the selector of the others, or where there are
-                 four of these four.
+    Shapes:      the first word is a selector, as of `byte_permute_or_sign`, of the bytes that `f` keeps; the lower half of the
+                 second one of the last four of four bytes before and of these, the upper half says how many `f` keeps.
     """
     t: int32 @ thread[1] = id()
-    with partition(table, thread[1], offset=2 * t) as own, group(thread[1]):
-        for f in range(t, 256, THREADS):
-            low: uint32 = 0
-            high: uint32 = 0
+    with partition(table, thread[1], offset=8 * t) as own, group(thread[1]):
+        for f in range(t, 16, THREADS):
+            kept: uint32 = 0
+            last: uint32 = 0x3210
             many: int32 = 0
-            for k in range(8):
+            for k in range(4):
                 if f >> k & 1 != 0:
-                    if many < 4:
-                        low = low | uint32(k) << uint32(4 * many)
-                    else:
-                        high = high | uint32(k) << uint32(4 * many - 16)
+                    kept = kept | uint32(k) << uint32(4 * many)
+                    last = last >> 4 | uint32(4 + k) << 12
                     many = many + 1
-            own[2 * (f - t)] = low | uint32(8 * many) << 16
-            own[2 * (f - t) + 1] = low if many == 4 else high
+            entry: vector(uint32, 2)
+            entry[0] = kept
+            entry[1] = last | uint32(many) << 16
+            store_vector(own[8 * (f - t)], bitcast(entry, vector(uint8, 8)))
+
+
+@prism("device")
+@requires(thread[1])
+def one_of(table: shared(uint8[128]) @ block[1]) -> uint32 @ thread[1]:
+    """1, of which a compiler does not know it: the pipe for products adds what is multiplied by it."""
+    return bitcast(load_vector(table[16], 4), uint32)
+
+
+@prism("device")
+@requires(thread[1])
+def entry_of(
+    table: shared(uint8[128]) @ block[1], fours: uint32 @ thread[1], weights: uint32 @ thread[1]
+) -> vector(uint32, 2) @ thread[1]:
+    """What `fill_selectors` has of the four flags that are the lower half of the byte that `weights` multiplies by 8."""
+    return bitcast(load_vector(table[int32(dp4a(fours, weights, 0))], 8), vector(uint32, 2))
 
 
 @prism("device")
 @requires(thread[1])
 @template(WORDS=constexpr(int), F=dtype)
 def scatter_row(
-    tile: ptr(uint32) @ thread[1], table: shared(uint32[512]) @ block[1], held: uint32[WORDS] @ thread[1], flags: F @ thread[1],
+    tile: ptr(uint32) @ thread[1], table: shared(uint8[128]) @ block[1], held: uint32[WORDS] @ thread[1], flags: F @ thread[1],
     begin: int32 @ thread[1],
 ) -> (int32, uint32) @ thread[1]:
     """Write the words that bytes whose bit is set fill up to their ends, from byte `begin` on; return the next word, and where.
@@ -47,26 +62,20 @@ def scatter_row(
     What stands in the first word before them is 0. Of a word that several rows write to one alone fills the end. Instructions of
     the pipe for shifts, logic and comparisons are what bounds these kernels: so as few of them as there may be.
     """
-    place: uint32 = uint32(begin) * 8  # of the next bit that is written
-    at: uint32 = place >> 5
+    place: uint32 = uint32(begin)  # of the next byte that is written
     before: uint32 = 0  # the last four bytes that were kept, the last one uppermost
-    for i in range(WORDS // 2):
-        f: uint32 = byte_permute(uint32(flags >> (i // 4 * 32)), 0, 0x4440 + i % 4)  # of these eight
-        entry: vector(uint32, 2) = load_vector(table[2 * int32(f)], 2)
-        low: uint32 = byte_permute_or_sign(held[2 * i], held[2 * i + 1], entry[0])
-        high: uint32 = byte_permute_or_sign(held[2 * i], held[2 * i + 1], entry[1])
-        first: uint32 = funnel_shift_left(before, low, place)
-        second: uint32 = funnel_shift_left(low, high, place)
-        bits: uint32 = entry[0] >> 16
-        place = place + bits
-        now: uint32 = place >> 5
-        if now > at:
-            tile[int32(at)] = first
-        if now > at + 1:
-            tile[int32(at) + 1] = second
-        before = funnel_shift_left(low, high, 64 - bits) if bits >= 32 else funnel_shift_right(before, low, bits)
-        at = now
-    return int32(at), funnel_shift_left(before, 0, place)
+    for i in range(0, WORDS, 2):
+        first: vector(uint32, 2) = entry_of(table, uint32(flags >> (i // 8 * 32)) & 0x0F0F0F0F, 8 << (i % 8 // 2 * 8))
+        second: vector(uint32, 2) = entry_of(table, uint32(flags >> (i // 8 * 32 + 4)) & 0x0F0F0F0F, 8 << (i % 8 // 2 * 8))
+        for k in range(2):
+            entry: vector(uint32, 2) = first if k == 0 else second
+            low: uint32 = byte_permute_or_sign(held[i + k], 0, entry[0])
+            now: uint32 = dp4a(entry[1], 0x10000, place)
+            if (now ^ place) & 4 != 0:
+                tile[int32(place >> 2)] = funnel_shift_left(before, low, place * 8)
+            before = byte_permute_or_sign(before, held[i + k], entry[1])
+            place = now
+    return int32(place >> 2), funnel_shift_left(before, 0, place * 8)
 
 
 @prism("device")
@@ -74,14 +83,14 @@ def scatter_row(
 @template(F=dtype, HELD=constexpr(int), WIDTH=constexpr(int), THREADS=constexpr(int))
 def store_bytes(
     y: ptr(uint8) @ block[1], held: uint32[HELD] @ thread[1], flags: F @ thread[1], before: int32 @ thread[32],
-    kept: int32 @ block[1], valid: int32 @ block[1], skew: int32 @ block[1], table: shared(uint32[512]) @ block[1],
+    kept: int32 @ block[1], valid: int32 @ block[1], skew: int32 @ block[1], table: shared(uint8[128]) @ block[1],
 ):
     """Write the bytes whose bit of `flags` is set close together, in their order, from `y[0]` on, `valid` of them.
 
     Perspective: block, of `THREADS` threads.
     Shapes:      as of `block.store_flagged`, of bytes that are held four in a word; `kept`: how many bits are set in all.
                  `table`: as of `fill_selectors`.
-    Cost:        two barriers. Of eight bytes a shared load of 8 bytes, and a shared store of each word that they fill.
+    Cost:        two barriers. Of four bytes a shared load of 8 bytes, and a shared store of each word that they fill.
     Test:        tests/kernels/test_select.py
     """
     ROWS: constexpr(int) = HELD * 4 // WIDTH
@@ -109,7 +118,7 @@ def store_bytes_apart(
     y: ptr(uint8) @ block[1], z: ptr(uint8) @ block[1], rest: ptr(uint8) @ block[1], held: uint32[HELD] @ thread[1],
     flags: F @ thread[1], others: F @ thread[1], left: F @ thread[1], before: int32 @ thread[32],
     others_before: int32 @ thread[32], kept: int32 @ block[1], others_kept: int32 @ block[1], many: int32 @ block[1],
-    skew: int32 @ block[1], others_skew: int32 @ block[1], rest_skew: int32 @ block[1], table: shared(uint32[512]) @ block[1],
+    skew: int32 @ block[1], others_skew: int32 @ block[1], rest_skew: int32 @ block[1], table: shared(uint8[128]) @ block[1],
 ):
     """Write the bytes whose bit of `flags` is set from `y[0]` on, those of `others` from `z[0]` on, of `left` from `rest[0]` on.
 
@@ -169,7 +178,7 @@ def store_bytes_apart(
 @requires(thread[1])
 @template(HELD=constexpr(int), ROWS=constexpr(int), F=dtype, WIDTH=constexpr(int))
 def scatter_rows(
-    tile: ptr(uint32) @ thread[1], table: shared(uint32[512]) @ block[1], held: uint32[HELD] @ thread[1], flags: F @ thread[1],
+    tile: ptr(uint32) @ thread[1], table: shared(uint8[128]) @ block[1], held: uint32[HELD] @ thread[1], flags: F @ thread[1],
     ranks: int32[ROWS] @ thread[1], spots: int32[ROWS] @ thread[1], rests: uint32[ROWS] @ thread[1],
 ):
     """Do `scatter_row` for each row, from its rank on; where it leaves a word, and what of it is known."""

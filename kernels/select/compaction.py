@@ -7,13 +7,13 @@ the result.
 
 from prism.lang import (
     attr, block, broadcast, const, constexpr, count, dtype, function, grid, group, id, int32, int64, mailbox,
-    partition, popcount, prism, ptr, requires, shared, shuffle_up, template, thread, uint32, uint64,
+    partition, popcount, prism, ptr, requires, shared, shuffle_up, template, thread, uint8, uint32, uint64,
 )
 from prism.kernels.select.answers import Interval, find_interval, flags_in_interval, flags_of_answers
 from prism.kernels.select.conditions import differs, is_set
 from prism.kernels.select.counted import select_tiles
 from prism.kernels.select.packed import edges_of_bytes, load_flags, load_held, release
-from prism.kernels.select.bytes import fill_selectors, store_bytes
+from prism.kernels.select.bytes import fill_selectors, one_of, store_bytes
 
 
 @prism("global")
@@ -58,7 +58,7 @@ def select(
         flags: F @ thread[1] = 0  # which elements of it are kept
         tile_ahead: H[HELD] @ thread[1] = {0}  # the same of the following tile
         signs: F @ thread[1] = 0
-        selectors: shared(uint32[512 if F == uint64 else 1], align=16) @ block[1]  # of bytes, eight at a time
+        selectors: shared(uint8[128 if F == uint64 else 1], align=16) @ block[1]  # of bytes, four at a time
         if F == uint64:
             fill_selectors(selectors, THREADS=THREADS)
         bytes: Interval @ block[1] = Interval(0, 0, 0, 0, 0, 0)  # what `TEST` is true of
@@ -69,8 +69,9 @@ def select(
         def ask_elements():
             """Flags of the loaded tile: what its own elements say."""
             nonlocal signs
+            one: uint32 = one_of(selectors) if F == uint64 else 1
             if F == uint64 and bytes.known > 0:
-                signs = flags_in_interval(tile_ahead, bytes, F=F)
+                signs = flags_in_interval(tile_ahead, bytes, one, F=F)
             else:
                 ahead: T[ITEMS]
                 release(tile_ahead, ahead)
@@ -80,18 +81,19 @@ def select(
         def load(tile: int32 @ block[1]) -> int32 @ thread[1]:
             """Bring a tile into registers, and find out what is kept of it; return how many of the thread's elements are."""
             nonlocal signs
+            one: uint32 @ thread[1] = one_of(selectors) if F == uint64 else 1
             many: int32 @ block[1] = TILE if tile < tiles - 1 else last
             if EDGES:
                 signs = load_runs(
-                    x, tile_ahead, tile, many, n, blocks, skew, otherwise, unset, F=F, THREADS=THREADS, ITEMS=ITEMS,
-                    WIDTH=WIDTH,
+                    x, tile_ahead, tile, many, n, blocks, skew, otherwise, unset, one, F=F,
+                    THREADS=THREADS, ITEMS=ITEMS, WIDTH=WIDTH,
                 )
             else:
                 at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=WIDTH)
                 if not OWN:  # before elements are loaded: then flags take a register, and what is tested none
                     signs = load_flags(
-                        mask, tile, many, n, blocks, mask_skew, unset, F=F, TEST=TEST, BYTES=BYTES, THREADS=THREADS,
-                        ITEMS=ITEMS, WIDTH=WIDTH,
+                        mask, tile, many, n, blocks, mask_skew, unset, one, F=F, TEST=TEST,
+                        BYTES=BYTES, THREADS=THREADS, ITEMS=ITEMS, WIDTH=WIDTH,
                     )
                 if not PLACES:
                     with partition(x, block[1], offset=int64(tile) * TILE) as source:
@@ -155,6 +157,7 @@ def select(
 def load_runs(
     x: ptr(const(TI)) @ grid[1], held: H[HELD] @ thread[1], tile: int32 @ block[1], many: int32 @ block[1], n: int64 @ grid[1],
     blocks: int32 @ block[1], skew: int32 @ grid[1], otherwise: T @ grid[1], unset: C @ grid[1],
+    one: uint32 @ thread[1] = 1,
 ) -> F @ thread[1]:
     """Load a tile of `x` into `held`; return the bits of the elements at which runs of equal ones begin.
 
@@ -175,7 +178,7 @@ def load_runs(
             edge = C(x[start + at - 1])
     signs: F @ thread[1] = 0
     if HELD < ITEMS and WIDTH % 4 == 0:
-        signs = edges_of_bytes(held, uint32(edge), F=F, WIDTH=WIDTH)
+        signs = edges_of_bytes(held, uint32(edge), one, F=F, WIDTH=WIDTH)
     else:
         items: T[ITEMS] @ thread[1]
         marks: C[ITEMS] @ thread[1]

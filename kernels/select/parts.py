@@ -5,14 +5,14 @@ their counts are needed. All of a tile passes through shared memory once, each p
 """
 
 from prism.lang import (
-    attr, block, const, constexpr, count, dtype, function, grid, group, id, int32, int64, load_vector, mailbox, partition,
-    prism, ptr, requires, shared, store_vector, template, thread, uint32, uint64,
+    attr, block, claim, const, constexpr, count, dtype, function, grid, group, id, int32, int64, load_vector, mailbox, partition,
+    popcount, prism, ptr, requires, shared, split, store_vector, template, thread, uint8, uint32, uint64, warp, warp_sum,
 )
 from prism.kernels.select.answers import Interval, find_interval, flags_in_interval, flags_of_answers
 from prism.kernels.select.compaction import bits_within
 from prism.kernels.select.conditions import is_set
 from prism.kernels.select.packed import load_flags, load_held, release
-from prism.kernels.select.bytes import fill_selectors, store_bytes_apart
+from prism.kernels.select.bytes import fill_selectors, one_of, store_bytes_apart
 from prism.lib.block.compact import rank_rows
 from prism.lib.thread import extent, operators
 
@@ -70,19 +70,18 @@ def split_apart(
         tile_ahead: H[HELD] @ thread[1] = {0}  # the same of the following tile
         signs: F @ thread[1] = 0
         others_signs: F @ thread[1] = 0
-        earlier: int32[1] @ thread[32]
-        others_earlier: int32[1] @ thread[32]
+        earlier: int32[2] @ thread[32]  # of both
         coming: int32 @ block[1] = 0
         others_coming: int32 @ block[1] = 0
         earlier[0] = 0
-        others_earlier[0] = 0
-        selectors: shared(uint32[512 if F == uint64 else 1], align=16) @ block[1]  # of bytes, eight at a time
+        earlier[1] = 0
+        selectors: shared(uint8[128 if F == uint64 else 1], align=16) @ block[1]  # of bytes, four at a time
         bytes: Interval @ block[1] = Interval(0, 0, 0, 0, 0, 0)  # what `TEST` is true of
         other_bytes: Interval @ block[1] = Interval(0, 0, 0, 0, 0, 0)
 
         @requires(block[1], thread[THREADS])
         def prepare():
-            """Find out how bytes are moved, eight at a time, and which ones go to `y` and to `z`."""
+            """Find out how bytes are moved, four at a time, and which ones go to `y` and to `z`."""
             nonlocal bytes, other_bytes
             if F == uint64:
                 fill_selectors(selectors, THREADS=THREADS)
@@ -95,13 +94,14 @@ def split_apart(
         def ask_masks(tile: int32 @ block[1], many: int32 @ block[1]):
             """Flags of the loaded tile: what `mask` and `other` say of it."""
             nonlocal signs, others_signs
+            one: uint32 @ thread[1] = one_of(selectors) if F == uint64 else 1
             signs = load_flags(
-                mask, tile, many, n, blocks, mask_skew, unset, F=F, TEST=TEST, BYTES=BYTES, THREADS=THREADS, ITEMS=ITEMS,
+                mask, tile, many, n, blocks, mask_skew, unset, one, F=F, TEST=TEST, BYTES=BYTES, THREADS=THREADS, ITEMS=ITEMS,
                 WIDTH=WIDTH,
             )
             if WAYS == 3:
                 others_signs = load_flags(
-                    other, tile, many, n, blocks, other_skew, other_unset, F=F, TEST=OTHER, BYTES=BYTES, THREADS=THREADS,
+                    other, tile, many, n, blocks, other_skew, other_unset, one, F=F, TEST=OTHER, BYTES=BYTES, THREADS=THREADS,
                     ITEMS=ITEMS, WIDTH=WIDTH,
                 )
 
@@ -109,10 +109,11 @@ def split_apart(
         def ask_elements():
             """Flags of the loaded tile: what its own elements say."""
             nonlocal signs, others_signs
+            one: uint32 = one_of(selectors) if F == uint64 else 1
             if F == uint64 and bytes.known > 0 and (WAYS == 2 or other_bytes.known > 0):
-                signs = flags_in_interval(tile_ahead, bytes, F=F)
+                signs = flags_in_interval(tile_ahead, bytes, one, F=F)
                 if WAYS == 3:
-                    others_signs = flags_in_interval(tile_ahead, other_bytes, F=F)
+                    others_signs = flags_in_interval(tile_ahead, other_bytes, one, F=F)
             else:
                 ahead: T[ITEMS]
                 release(tile_ahead, ahead)
@@ -136,10 +137,10 @@ def split_apart(
                 with group(thread[1]):
                     ask_elements()
             signs = signs & within
-            coming = block.count_flags(signs, earlier, THREADS=THREADS)
             if WAYS == 3:
                 others_signs = others_signs & within & ~signs
-                others_coming = block.count_flags(others_signs, others_earlier, THREADS=THREADS)
+            coming, others_coming = count_apart(signs, others_signs, earlier, THREADS=THREADS, WAYS=WAYS)
+            if WAYS == 3:
                 grid.publish(words, tile, W(coming) + (W(others_coming) << 32), epoch)
             else:
                 grid.publish(words, tile, W(coming), epoch)
@@ -201,7 +202,7 @@ def split_apart(
             if WAYS == 3:
                 others_held = others_coming
                 others_flags = others_signs
-                others_before = others_earlier[0]
+                others_before = earlier[1]
             for k in range(HELD):
                 tile_held[k] = tile_ahead[k]
 
@@ -219,6 +220,40 @@ def split_apart(
 def skew_at(skew: int32 @ thread[1], begin: int64 @ thread[1]) -> int32 @ thread[1]:
     """How many elements a place is past one that is aligned to a vector; -1: it is not known."""
     return -1 if skew < 0 else int32((skew + begin) % VECTOR)
+
+
+@prism("device")
+@requires(block[1], thread[32])
+@template(F=dtype, THREADS=constexpr(int), WAYS=constexpr(int))
+def count_apart(
+    signs: F @ thread[1], others: F @ thread[1], before: int32[2] @ thread[32]
+) -> (int32, int32) @ block[1]:
+    """How many bits of all threads' `signs` are set, and of `others`; `before` becomes how many in the warps before.
+
+    Perspective: block, of `THREADS` threads.
+    Shapes:      fewer than 2^16 bits of each are set.
+    Cost:        a sum of each warp; one barrier; 32 words of shared memory.
+    """
+    w: int32 @ thread[32] = id()
+    both: uint32 @ thread[1] = uint32(popcount(signs))
+    if WAYS == 3:
+        both = both | uint32(popcount(others)) << 16
+    sum: uint32 @ thread[32] = warp_sum(both)
+    numbers: shared(uint32[32]) @ block[1]
+    with partition(numbers, thread[32], offset=w) as own, group(thread[32]):
+        with claim(own, thread[1]) as slot:
+            match split(thread):
+                case 1:
+                    slot[0] = sum
+    total: uint32 @ block[1] = 0
+    for v in range(count(warp[1])):
+        total = total + numbers[v]
+    lane: int32 @ thread[1] = id() % 32
+    with group(thread[32]):
+        earlier: uint32 @ thread[32] = warp_sum(numbers[lane] if lane < w else 0)
+        before[0] = int32(earlier & 0xFFFF)
+        before[1] = int32(earlier >> 16)
+    return int32(total & 0xFFFF), int32(total >> 16)
 
 
 @prism("device")
