@@ -8,7 +8,7 @@ from prism.lib.thread import operators
 
 
 @prism("device")
-@template(LOAD=function, STORE=function, KEEP=function, THREADS=constexpr(int), WORDS=constexpr(int))
+@template(LOAD=function, PLACE=function, STORE=function, KEEP=function, THREADS=constexpr(int), WORDS=constexpr(int))
 @requires(block[1], thread[THREADS])
 def select_tiles(
     words: ptr(mailbox(uint32)) @ grid[1], capacity: uint32 @ grid[1], control: ptr(uint64) @ grid[1], blocks: int32 @ grid[1],
@@ -52,6 +52,7 @@ def select_tiles(
         with group(thread[32]):
             earlier = warp_sum(numbers[lane] if lane < w else 0)
         grid.publish(words, tile, uint32(coming), epoch)
+        PLACE(earlier, coming)
 
     @requires(block[1], thread[THREADS])
     def look_back(tile: int32 @ block[1], epoch: uint32 @ block[1]):

@@ -95,8 +95,13 @@ def unique_pairs(
                 for k in range(VALUES):
                     values_held[k] = values_ahead[k]
 
+            @requires(block[1], thread[THREADS])
+            def place(before: int32 @ thread[32], many: int32 @ block[1]):
+                """Nothing: what is held is placed when it is written."""
+
             select_tiles(
-                words, capacity, control, blocks, tiles, LOAD=load, STORE=store, KEEP=keep, THREADS=THREADS, WORDS=WORDS,
+                words, capacity, control, blocks, tiles, LOAD=load, PLACE=place, STORE=store, KEEP=keep, THREADS=THREADS,
+                WORDS=WORDS,
             )
 
 
