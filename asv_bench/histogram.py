@@ -4,9 +4,9 @@
                                    [--newest FOLDER] [--json FILE]
 
 Needs a GPU, CuPy and torch; for CUB nvcc, as `measure.py`: else CUB is left out. Even bins, counts of a known length, and CUB's
-are timed as CUDA graphs; what waits, and CuPy's and torch's calls, as plain calls, and so are all with `--alone`. `skewed`:
-numbers of which most are small; `one`: all are equal. Counts of the first 2^20 elements are compared with NumPy's, once. `floor`:
-what reading takes at so many TB/s; `share`: the floor's part of Prism's time.
+are timed as CUDA graphs; what waits, and CuPy's and torch's calls, as plain calls. With `--alone` each is timed behind a product
+of cuBLAS. `skewed`: numbers of which most are small; `one`: all are equal. Counts of the first 2^20 elements are compared with
+NumPy's, once. `floor`: what reading takes at so many TB/s; `share`: the floor's part of Prism's time.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 from rows import Rows
-from selection import measure, timed
+from selection import timed, timed_alone
 
 import prism
 
@@ -46,11 +46,11 @@ def main() -> None:
                 for name, calls in cases(cupy, torch, x, libraries).items():
                     if asked.only in name:
                         launches = 3 if log > 24 else 20
+                        graphs = {key: call for key, call in calls.items() if in_graph(name, key)}
+                        plain = {key: call for key, call in calls.items() if key not in graphs}
                         if asked.alone:
-                            found = measure(cupy, calls, asked.rounds, launches, alone=True)
+                            found = timed_alone(cupy, graphs, plain, asked.rounds)
                         else:
-                            graphs = {key: call for key, call in calls.items() if in_graph(name, key)}
-                            plain = {key: call for key, call in calls.items() if key not in graphs}
                             found = timed(cupy, graphs, plain, asked.rounds, launches)
                         rows.add(f"{name} {dtype} {skew}", log, found, x.nbytes / asked.tb / 1e6)
     rows.write(asked.json)

@@ -4,8 +4,8 @@
                                    [--newest FOLDER] [--json FILE]
 
 Needs a GPU, CuPy and torch; for CUB, and Thrust's searches, nvcc, as `measure.py`: else they are left out. Prism's calls and
-CUB's are timed as CUDA graphs, CuPy's and torch's as plain calls, and so are all with `--alone`. Every result is compared with
-CuPy's, once. `floor`: what a copy of as many bytes takes.
+CUB's are timed as CUDA graphs, CuPy's and torch's as plain calls; with `--alone` each behind a product of cuBLAS. Every result is
+compared with CuPy's, once. `floor`: what a copy of as many bytes takes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from rows import Rows
-from selection import measure, timed
+from selection import measure, timed, timed_alone
 
 import prism
 
@@ -43,11 +43,11 @@ def main() -> None:
         for rows in ROWS:
             for name, calls, moved in rows(cupy, torch, 1 << log, asked.only):
                 launches = 3 if log > 24 else 20
+                graphs = {key: call for key, call in calls.items() if key in ("prism", *LIBRARIES)}
+                plain = {key: call for key, call in calls.items() if key not in graphs}
                 if asked.alone:
-                    found = measure(cupy, calls, asked.rounds, launches, alone=True)
+                    found = timed_alone(cupy, graphs, plain, asked.rounds)
                 else:
-                    graphs = {key: call for key, call in calls.items() if key in ("prism", *LIBRARIES)}
-                    plain = {key: call for key, call in calls.items() if key not in graphs}
                     found = timed(cupy, graphs, plain, asked.rounds, launches)
                 floor = None
                 if moved:

@@ -5,9 +5,10 @@
 
 Needs a GPU, CuPy and torch; for CUB nvcc, as `measure.py`: without one CUB is left out. `count` is a call that does not wait for
 its number of elements, `split` the kernel of one alone: these and CUB's are timed as CUDA graphs. `whole` waits, as CuPy's and
-torch's do: these are timed as plain calls. Then all are timed `alone`, as plain calls too, each behind a product of cuBLAS. Every
-result is compared with CuPy's, once. `floor`: what reading and writing takes at so many TB/s; the share is that of the first that
-is timed.
+torch's do: these are timed as plain calls. Then all are timed `alone`, so too, each behind a product of cuBLAS. Every result is
+compared with CuPy's, once. `floor`: what reading and writing takes at so many TB/s; the share is that of the first that
+is timed. A size is a logarithm to base 2, or, above 64, the number of elements: for 3000001, 50000017 and 200000011 nothing was
+tuned.
 """
 
 from __future__ import annotations
@@ -40,16 +41,17 @@ def main() -> None:
     rows = Rows("selection", parser)
     asked = parser.parse_args()
     libraries = peers_if_built("cub_selection", asked.newest)
-    for log in map(int, asked.sizes.split(",")):
+    for size in map(int, asked.sizes.split(",")):
+        n, log, of = (1 << size, size, "") if size <= 64 else (size, size.bit_length() - 1, f" of {size}")
         for dtype in asked.dtypes.split(","):
             for share in (0.5, 0.05):
-                for name, graphs, plain, moved in cases(cupy, torch, libraries, 1 << log, dtype, share):
+                for name, graphs, plain, moved in cases(cupy, torch, libraries, n, dtype, share):
                     if asked.only in name:
                         floor = moved / asked.tb / 1e6
-                        found = timed(cupy, graphs, plain, asked.rounds, 3 if log > 24 else 20)
-                        rows.add(f"{name} {dtype} {share}", log, found, floor)
-                        found = measure(cupy, {**graphs, **plain}, asked.rounds, 1, alone=True)
-                        rows.add(f"{name} {dtype} {share}, alone", log, found, floor)
+                        found = timed(cupy, graphs, plain, asked.rounds, 3 if n > 1 << 24 else 20)
+                        rows.add(f"{name} {dtype} {share}{of}", log, found, floor)
+                        found = timed_alone(cupy, graphs, plain, asked.rounds)
+                        rows.add(f"{name} {dtype} {share}, alone{of}", log, found, floor)
                 cupy.get_default_memory_pool().free_all_blocks()
     rows.write(asked.json)
 
@@ -204,25 +206,49 @@ def timed(
     return {name: 1e6 * seconds for name, seconds in captured.items()} | measure(cupy, plain, rounds, launches)
 
 
-def measure(
-    cupy: Any, calls: Mapping[str, Call], rounds: int, launches: int, *, alone: bool = False
-) -> dict[str, float]:
-    """Return the median microseconds of each call; `alone`: of one behind a product of cuBLAS, which the GPU is busy with."""
+def timed_alone(cupy: Any, graphs: Mapping[str, Call], plain: Mapping[str, Call], rounds: int) -> dict[str, float]:
+    """Return the median microseconds of one call of each behind a product of cuBLAS, which the GPU is busy with.
+
+    Of what takes a graph that is launched: the host may take longer for a call than the GPU for the product.
+    """
+    from measure import graph_of
+
+    captured = {name: graph_of(lambda i, call=call: call(), 1) for name, call in graphs.items()}
+    times: dict[str, list[float]] = {name: [] for name in (*graphs, *plain)}
+    busy = cupy.ones((4096, 4096), "float16")
+    for number in range(rounds + 1):
+        for name in list(times)[:: 1 if number % 2 else -1]:
+            graph, stream = captured[name] if name in captured else (None, cupy.cuda.get_current_stream())
+            begin, end = cupy.cuda.Event(), cupy.cuda.Event()
+            cupy.cuda.Device().synchronize()
+            with stream:
+                busy @ busy
+                begin.record(stream)
+                if graph is None:
+                    plain[name]()
+                else:
+                    graph.launch(stream)
+                end.record(stream)
+            end.synchronize()
+            if number:
+                times[name].append(cupy.cuda.get_elapsed_time(begin, end) * 1000)
+    return {name: statistics.median(values) for name, values in times.items()}
+
+
+def measure(cupy: Any, calls: Mapping[str, Call], rounds: int, launches: int) -> dict[str, float]:
+    """Return the median microseconds of each call, as a plain one."""
     times: dict[str, list[float]] = {name: [] for name in calls}
-    busy = cupy.ones((4096, 4096), "float16") if alone else None
     for number in range(rounds + 1):
         for name in list(calls)[:: 1 if number % 2 else -1]:
             begin, end = cupy.cuda.Event(), cupy.cuda.Event()
             cupy.cuda.Device().synchronize()
-            if alone:
-                busy @ busy
             begin.record()
-            for _ in range(1 if alone else launches):
+            for _ in range(launches):
                 calls[name]()
             end.record()
             end.synchronize()
             if number:
-                times[name].append(cupy.cuda.get_elapsed_time(begin, end) * 1000 / (1 if alone else launches))
+                times[name].append(cupy.cuda.get_elapsed_time(begin, end) * 1000 / launches)
     return {name: statistics.median(values) for name, values in times.items()}
 
 

@@ -7,7 +7,7 @@ A size is a logarithm to base 2, or, above 64, the number of elements: for 77777
 
 Needs a GPU, CuPy, torch and nvcc. `keys`: sorted; `pairs`: with values of 4 bytes; `argsort`: positions of 8 bytes. Data:
 `uniform`; `skewed`, half of it one value; `equal`; `sorted`; `reversed`; `few`, 16 values; `narrow`, below 2^24. `--newest`: as
-of `measure.py`; `--alone`: calls one by one, each behind a product of cuBLAS. Every result is compared with CuPy's, once. CuPy
+of `measure.py`; `--alone`: one by one, each behind a product of cuBLAS. Every result is compared with CuPy's, once. CuPy
 and torch are timed by calls, as they can't all be captured. `floor`: what reading all once and moving all once a digit takes.
 """
 
@@ -24,7 +24,7 @@ import torch
 from benchmarks.tables import DATA, SORTED
 from measure import compare, peer, rows_of
 from rows import Rows
-from selection import measure
+from selection import timed_alone
 
 import prism
 
@@ -95,8 +95,8 @@ def measure_one(
     if asked.no_peers:
         plain = {}
     if asked.alone:
-        once = {name: functools.partial(call, 0) for name, call in {**calls, **plain}.items()}
-        return measure(cupy, once, asked.rounds, 1, alone=True), moved / asked.tb / 1e6
+        once, others = ({name: functools.partial(call, 0) for name, call in of.items()} for of in (calls, plain))
+        return timed_alone(cupy, once, others, asked.rounds), moved / asked.tb / 1e6
     found = {
         key: 1e6 * time for key, time in compare(calls, plain, 2 * rows if n > 1 << 24 else 20, asked.rounds).items()
     }

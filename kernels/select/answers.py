@@ -2,9 +2,9 @@
 
 from prism.lang import (
     ballot, block, claim, const, constexpr, count, dtype, first_set, function, grid, group, id, int32, partition, popcount, prism,
-    ptr, requires, shared, split, static_assert, struct, template, thread, uint8, uint32,
+    ptr, requires, shared, split, static_assert, struct, template, thread, uint8, uint32, uint64, wrapping_multiply,
 )
-from prism.kernels.select.packed import flags_of_tops
+from prism.kernels.select.packed import flags_of_tops, gather_tops, join_halves
 
 
 @struct
@@ -71,17 +71,21 @@ def find_interval(number: ptr(const(N)) @ grid[1]) -> Interval @ block[1]:
 @prism("device")
 @requires(thread[1])
 @template(F=dtype, HELD=constexpr(int))
-def flags_in_interval(held: uint32[HELD] @ thread[1], bytes: Interval @ thread[1]) -> F @ thread[1]:
+def flags_in_interval(held: uint32[HELD] @ thread[1], bytes: Interval @ thread[1], one: uint32 @ thread[1]) -> F @ thread[1]:
     """A bit for each byte of words that is in an interval that is `known`."""
     tops: uint32[HELD]
-    if bytes.known == 2:
+    if bytes.known == 2:  # products turn bits, and add: that is another pipe's work
+        halves: uint32[2] = {0}
         for w in range(HELD):
-            word: uint32 = held[w] ^ bytes.flips
-            tops[w] = ~(word | ((word | 0x80808080) - bytes.many)) & 0x80808080
-    else:
-        for w in range(HELD):
-            moved: uint32 = ((held[w] | 0x80808080) - bytes.first) ^ (held[w] & 0x80808080 ^ bytes.tops)  # each, less the first
-            tops[w] = ~(moved | ((moved | 0x80808080) - bytes.many)) & 0x80808080
+            word: uint32 = wrapping_multiply(held[w], bytes.flips | 1) + bytes.flips
+            tops[w] = (word | (wrapping_multiply(word | 0x80808080, one) - bytes.many)) & 0x80808080  # of those that are not
+        gather_tops(tops, halves)
+        for h in range(2):
+            halves[h] = wrapping_multiply(halves[h], ~bytes.others | 1) + ~bytes.others
+        return join_halves(halves, F=F) & F(0xFFFFFFFFFFFFFFFF if F == uint64 else 0xFFFFFFFF) >> (F.bytes * 8 - 4 * HELD)
+    for w in range(HELD):
+        moved: uint32 = ((held[w] | 0x80808080) - bytes.first) ^ (held[w] & 0x80808080 ^ bytes.tops)  # each, less the first
+        tops[w] = ~(moved | ((moved | 0x80808080) - bytes.many)) & 0x80808080
     turn: F = F(bytes.others) if F == uint32 else F(bytes.others) | F(bytes.others) << (0 if F == uint32 else 32)
     return flags_of_tops(tops, F=F) ^ turn >> (F.bytes * 8 - 4 * HELD)  # for as many bytes as there are
 

@@ -7,12 +7,12 @@ the result.
 
 from prism.lang import (
     attr, block, broadcast, const, constexpr, count, dtype, function, grid, group, id, int32, int64, mailbox,
-    partition, popcount, prism, ptr, requires, shared, shuffle_up, template, thread, uint32, uint64,
+    partition, popcount, prism, ptr, requires, shared, shuffle_up, template, thread, uint8, uint32, uint64,
 )
 from prism.kernels.select.answers import Interval, find_interval, flags_in_interval, flags_of_answers
 from prism.kernels.select.conditions import differs, is_set
 from prism.kernels.select.packed import edges_of_bytes, load_flags, load_held, release
-from prism.kernels.select.bytes import fill_selectors, store_bytes
+from prism.kernels.select.bytes import fill_selectors, merge_rests, one_of, place_parts, write_words
 
 
 @prism("global")
@@ -49,6 +49,8 @@ def select(
     TILE: constexpr(int) = THREADS * ITEMS
     VECTOR: constexpr(int) = max(16 // max(T.bytes, TO.bytes), 1)
     HELD: constexpr(int) = ITEMS * T.bytes // H.bytes
+    ROWS: constexpr(int) = ITEMS // WIDTH if F == uint64 else 1
+    ROOM: constexpr(int) = THREADS * HELD + 8
     tiles: int32 @ grid[1] = int32((n + (TILE - 1)) / TILE)
     last: int32 @ grid[1] = int32(n - int64(tiles - 1) * TILE)  # how many elements the last one has
     blocks: int32 @ grid[1] = count(block[1])
@@ -57,7 +59,11 @@ def select(
         flags: F @ thread[1] = 0  # which elements of it are kept
         tile_ahead: H[HELD] @ thread[1] = {0}  # the same of the following tile
         signs: F @ thread[1] = 0
-        selectors: shared(uint32[512 if F == uint64 else 1], align=16) @ block[1]  # of bytes, eight at a time
+        packed: shared(uint32[2 * ROOM if F == uint64 else 1], align=16) @ block[1]  # bytes that are kept, of two tiles in turn
+        half: int32 @ block[1] = 0  # where those of the held tile are
+        spots: int32[ROWS] @ thread[1] = {0}
+        rests: uint32[ROWS] @ thread[1] = {0}
+        selectors: shared(uint8[128 if F == uint64 else 1], align=16) @ block[1]  # of bytes, four at a time
         if F == uint64:
             fill_selectors(selectors, THREADS=THREADS)
         bytes: Interval @ block[1] = Interval(0, 0, 0, 0, 0, 0)  # what `TEST` is true of
@@ -68,8 +74,9 @@ def select(
         def ask_elements():
             """Flags of the loaded tile: what its own elements say."""
             nonlocal signs
+            one: uint32 = one_of(selectors) if F == uint64 else 1
             if F == uint64 and bytes.known > 0:
-                signs = flags_in_interval(tile_ahead, bytes, F=F)
+                signs = flags_in_interval(tile_ahead, bytes, one, F=F)
             else:
                 ahead: T[ITEMS]
                 release(tile_ahead, ahead)
@@ -79,18 +86,19 @@ def select(
         def load(tile: int32 @ block[1]) -> int32 @ thread[1]:
             """Bring a tile into registers, and find out what is kept of it; return how many of the thread's elements are."""
             nonlocal signs
+            one: uint32 @ thread[1] = one_of(selectors) if F == uint64 else 1
             many: int32 @ block[1] = TILE if tile < tiles - 1 else last
             if EDGES:
                 signs = load_runs(
-                    x, tile_ahead, tile, many, n, blocks, skew, otherwise, unset, F=F, THREADS=THREADS, ITEMS=ITEMS,
-                    WIDTH=WIDTH,
+                    x, tile_ahead, tile, many, n, blocks, skew, otherwise, unset, one, F=F,
+                    THREADS=THREADS, ITEMS=ITEMS, WIDTH=WIDTH,
                 )
             else:
                 at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=WIDTH)
                 if not OWN:  # before elements are loaded: then flags take a register, and what is tested none
                     signs = load_flags(
-                        mask, tile, many, n, blocks, mask_skew, unset, F=F, TEST=TEST, BYTES=BYTES, THREADS=THREADS,
-                        ITEMS=ITEMS, WIDTH=WIDTH,
+                        mask, tile, many, n, blocks, mask_skew, unset, one, F=F, TEST=TEST,
+                        BYTES=BYTES, THREADS=THREADS, ITEMS=ITEMS, WIDTH=WIDTH,
                     )
                 if not PLACES:
                     with partition(x, block[1], offset=int64(tile) * TILE) as source:
@@ -124,7 +132,7 @@ def select(
 
             with partition(out, block[1], prefix, races="none") as target:
                 if F == uint64:
-                    store_bytes(target, tile_held, flags, before, held, valid, aligned, selectors, WIDTH=WIDTH, THREADS=THREADS)
+                    write_words(target, packed, half * ROOM, max(valid, 0), aligned, THREADS=THREADS)
                 else:
                     block.store_flagged(
                         target, items, flags, before, valid, aligned, TO=TO, AS=result, WIDTH=WIDTH, THREADS=THREADS,
@@ -132,16 +140,33 @@ def select(
                     )
 
         @requires(block[1], thread[THREADS])
+        def place(before: int32 @ thread[32], many: int32 @ block[1]):
+            """Put the bytes that are kept of the loaded tile close together."""
+            if F == uint64:
+                earlier: int32[2] @ thread[32]
+                earlier[0] = before
+                earlier[1] = 0
+                place_parts(
+                    packed, (1 - half) * ROOM, tile_ahead, signs, 0, 0, earlier, many, 0, many, spots, rests, selectors,
+                    WIDTH=WIDTH, THREADS=THREADS, WAYS=1,
+                )
+
+        @requires(block[1], thread[THREADS])
         def keep():
             """The loaded tile is the held one from here on."""
-            nonlocal flags
+            nonlocal flags, half
             flags = signs
-            if not PLACES:
+            if F == uint64:
+                with group(thread[1]):
+                    merge_rests(packed, spots, rests)
+                half = 1 - half
+            elif not PLACES:
                 for k in range(HELD):
                     tile_held[k] = tile_ahead[k]
 
-        grid.select_tiles(
-            words, capacity, control, blocks, tiles, LOAD=load, STORE=store, KEEP=keep, THREADS=THREADS, WORDS=WORDS,
+        grid.place_tiles(
+            words, capacity, control, blocks, tiles, LOAD=load, PLACE=place, STORE=store, KEEP=keep, THREADS=THREADS,
+            WORDS=WORDS,
         )
 
 
@@ -154,6 +179,7 @@ def select(
 def load_runs(
     x: ptr(const(TI)) @ grid[1], held: H[HELD] @ thread[1], tile: int32 @ block[1], many: int32 @ block[1], n: int64 @ grid[1],
     blocks: int32 @ block[1], skew: int32 @ grid[1], otherwise: T @ grid[1], unset: C @ grid[1],
+    one: uint32 @ thread[1] = 1,
 ) -> F @ thread[1]:
     """Load a tile of `x` into `held`; return the bits of the elements at which runs of equal ones begin.
 
@@ -174,7 +200,7 @@ def load_runs(
             edge = C(x[start + at - 1])
     signs: F @ thread[1] = 0
     if HELD < ITEMS and WIDTH % 4 == 0:
-        signs = edges_of_bytes(held, uint32(edge), F=F, WIDTH=WIDTH)
+        signs = edges_of_bytes(held, uint32(edge), one, F=F, WIDTH=WIDTH)
     else:
         items: T[ITEMS] @ thread[1]
         marks: C[ITEMS] @ thread[1]

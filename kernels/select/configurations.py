@@ -61,12 +61,13 @@ APART = {
     8: Configuration(threads=256, items=8, width=2, blocks=2, words=2),
     16: Configuration(threads=256, items=4, width=1, blocks=2, words=2),
 }
-# Run lengths, of long arrays; of short ones as `APART`. Where they begin passes through shared memory too, in 2 bytes.
+# Run lengths, of long arrays; of short ones as `APART`. Where they begin passes through shared memory too, in 2 bytes: 48 KiB in
+# all.
 ENCODED = {
     1: Configuration(threads=256, items=32, width=16, blocks=3, words=2),
     2: Configuration(threads=256, items=24, width=8, blocks=2, words=2),
-    4: Configuration(threads=256, items=24, width=4, blocks=2, words=2),
-    8: Configuration(threads=256, items=12, width=2, blocks=2, words=2),
+    4: Configuration(threads=256, items=32, width=4, blocks=2, words=2),
+    8: Configuration(threads=256, items=16, width=2, blocks=2, words=2),
     16: Configuration(threads=256, items=4, width=1, blocks=2, words=2),
 }
 # Keys and values at once, of the larger size, of long arrays: a tile holds both; of short ones as `APART`.

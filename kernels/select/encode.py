@@ -43,44 +43,57 @@ def encode(
         with partition(lengths, block[1], races="none") as all_lengths, group(block[1]):
             prefix: int64 @ block[1] = 0  # how many runs begin before the held tile
             since: int64 @ block[1] = -1  # where the last of them does
-            done: int32 @ block[1] = 0  # how many tiles' counts are in it
+            first: int32 @ block[1] = 0  # the tiles from here to the held one are not in these yet
+            done: int32 @ block[1] = 0
             tile_held: H[HELD] @ thread[1]  # the held tile
             flags: uint32 @ thread[1] = 0  # where runs begin in it
             before: int32 @ thread[32] = 0  # how many in the warps before
             held: int32 @ block[1] = 0  # how many in all
             tile_ahead: H[HELD] @ thread[1] = {0}  # the same of the following tile
             signs: uint32 @ thread[1] = 0
-            earlier: int32[1] @ thread[32]
+            earlier: int32 @ thread[32] = 0
             coming: int32 @ block[1] = 0
-            earlier[0] = 0
+            # Of the whole loop: so they share no memory with a tile, and no barrier stands between.
+            numbers: shared(uint32[64]) @ block[1]  # of the following tile, a warp's two: how many, and the last one
+            shares: shared(uint32[64]) @ block[1]  # the same of the tiles since the last held one
 
             @requires(block[1], thread[THREADS])
             def load(tile: int32 @ block[1], epoch: uint32 @ block[1]):
                 """Bring a tile into registers; publish how many runs begin in it, and where the last one does."""
-                nonlocal coming, signs
+                nonlocal coming, earlier, signs
                 at: int32 @ thread[1] = block.place(ITEMS=ITEMS, WIDTH=WIDTH)
                 signs = load_runs(
                     x, tile_ahead, tile, extent(tile, n, TILE=TILE), n, blocks, skew, otherwise, unset, THREADS=THREADS,
                     ITEMS=ITEMS, WIDTH=WIDTH,
                 )
+                note_sum_and_most(numbers, uint32(popcount(signs)), last_start(signs, at, WIDTH=WIDTH))
+                many: uint32 @ block[1] = 0
                 last: uint32 @ block[1] = 0
-                coming, last = count_starts(signs, at, earlier, WIDTH=WIDTH, THREADS=THREADS)
-                grid.publish(words, tile, last << 16 | uint32(coming), epoch)
+                many, last = sum_and_most(numbers)
+                coming = int32(many)
+                lane: int32 @ thread[1] = id() % 32
+                w: int32 @ thread[32] = id()
+                with group(thread[32]):
+                    earlier = warp_sum(int32(numbers[2 * lane]) if lane < w else 0)
+                grid.publish(words, tile, last << 16 | many, epoch)
 
             @requires(block[1], thread[THREADS])
             def look_back(tile: int32 @ block[1], epoch: uint32 @ block[1]):
-                """Add up how many runs begin in the tiles before, and find where the last one does."""
-                nonlocal prefix, since, done
-                between: uint32 @ block[1] = 0
-                latest: int64 @ block[1] = -1
-                between, latest = look_back_starts(words, done, tile, epoch, TILE=TILE, THREADS=THREADS, WORDS=WORDS)
-                prefix = prefix + int64(between)
-                since = max(since, latest)
+                """Add up how many runs begin in the tiles before, and find where the last one does, a share in each warp."""
+                nonlocal first, done
+                look_back_starts(words, shares, done, tile, epoch, THREADS=THREADS, WORDS=WORDS)
+                first = done
                 done = max(tile, 0)
 
             @requires(block[1], thread[THREADS])
             def store(tile: int32 @ block[1]):
                 """Write the held tile's runs, and how long they are; of the last tile how many there are in all."""
+                nonlocal prefix, since
+                between: uint32 @ block[1] = 0  # here, not in `look_back`: the loop's own barrier stands between
+                latest: uint32 @ block[1] = 0
+                between, latest = sum_and_most(shares)
+                prefix = prefix + int64(between)
+                since = int64(first + int32(latest >> 16)) * TILE + int64(latest & 0xFFFF) - 1 if latest != 0 else since
                 begin: int64 @ block[1] = int64(tile) * TILE
                 final: int32 @ block[1] = 1 if tile == tiles - 1 else 0
                 block.fill(number, prefix + held, final)  # first: a host that waits goes on then
@@ -105,7 +118,7 @@ def encode(
                 nonlocal held, flags, before
                 held = coming
                 flags = signs
-                before = earlier[0]
+                before = earlier
                 for k in range(HELD):
                     tile_held[k] = tile_ahead[k]
 
@@ -174,40 +187,34 @@ def store_lengths(
 
 
 @prism("device")
-@requires(block[1], thread[32])
-@template(WIDTH=constexpr(int), THREADS=constexpr(int))
-def count_starts(
-    flags: uint32 @ thread[1], place: int32 @ thread[1], before: int32[1] @ thread[32]
-) -> (int32, uint32) @ block[1]:
-    """How many bits of all threads' `flags` are set, and which element the last one is, from 1 on; 0: there is none.
+@requires(thread[1])
+@template(WIDTH=constexpr(int))
+def last_start(flags: uint32 @ thread[1], place: int32 @ thread[1]) -> uint32 @ thread[1]:
+    """Which element the last bit of a thread's flags stands for, from 1 on; 0: none is set.
 
-    Perspective: block, of `THREADS` threads.
-    Shapes:      bits stand for elements as `block.load` lays them out, from `place` on: fewer than 2^16. `before`: as of
-                 `block.count_flags`.
+    Shapes: bits stand for elements as `block.load` lays them out, from `place` on: fewer than 2^16.
     """
-    top: int32 @ thread[1] = max(31 - clz(flags), 0)
-    here: int32 @ thread[1] = place + (top / WIDTH * (32 * WIDTH) + top % WIDTH) + 1 if flags != 0 else 0
-    total: uint32 @ block[1] = 0
-    most: uint32 @ block[1] = 0
-    total, most = sum_and_most(uint32(popcount(flags)), uint32(here), before)
-    return int32(total), most
+    top: int32 = max(31 - clz(flags), 0)
+    return uint32(place + (top / WIDTH * (32 * WIDTH) + top % WIDTH) + 1) if flags != 0 else 0
 
 
 @prism("device")
 @requires(block[1], thread[32])
-@template(TILE=constexpr(int), THREADS=constexpr(int), WORDS=constexpr(int))
+@template(THREADS=constexpr(int), WORDS=constexpr(int))
 def look_back_starts(
-    words: ptr(mailbox(uint32)) @ grid[1], first: int32 @ block[1], last: int32 @ block[1], epoch: uint32 @ block[1],
-) -> (uint32, int64) @ block[1]:
-    """How many runs begin in the tiles `first ... last - 1`, and where the last one does; -1: none does.
+    words: ptr(mailbox(uint32)) @ grid[1], shares: shared(uint32[64]) @ block[1], first: int32 @ block[1],
+    last: int32 @ block[1], epoch: uint32 @ block[1],
+):
+    """Note how many runs begin in the tiles `first ... last - 1`, and the last start: a share in each warp.
 
-    As `grid.look_back`, of words that are counts, and above 16 bits the last start's place in the tile, from 1 on.
+    As `grid.look_back`, of words that are counts, and above 16 bits the last start's place in the tile, from 1 on. A share's
+    last start is that, and above 16 bits which tile since `first` it is in; 0: there is none.
 
     Perspective: block, of `THREADS` threads.
     Shapes:      there are fewer than 2^16 tiles, and 2^32 starts.
     """
     number: uint32 @ thread[1] = 0
-    place: uint32 @ thread[1] = 0  # which tile since `first` it is, and where in it
+    place: uint32 @ thread[1] = 0
 
     @requires(thread[1])
     def take(got: uint32[WORDS] @ thread[1], tile: int32 @ thread[1]):
@@ -218,33 +225,31 @@ def look_back_starts(
             place = uint32(tile + j - first) << 16 | got[j] >> 16 if got[j] >> 16 != 0 else place
 
     grid.look_back_each(words, first, last, 0, epoch, TAKE=take, THREADS=THREADS, WORDS=WORDS)
-    unused: int32[1] @ thread[32] = {0}
-    total: uint32 @ block[1] = 0
-    most: uint32 @ block[1] = 0
-    total, most = sum_and_most(number, place, unused)
-    return total, int64(first + int32(most >> 16)) * TILE + int64(most & 0xFFFF) - 1 if most != 0 else int64(-1)
+    note_sum_and_most(shares, number, place)
 
 
 @prism("device")
 @requires(block[1], thread[32])
-def sum_and_most(
-    number: uint32 @ thread[1], place: uint32 @ thread[1], before: int32[1] @ thread[32]
-) -> (uint32, uint32) @ block[1]:
-    """The sum of all threads' numbers, and the largest of their places; `before[0]` becomes the sum of the warps before."""
+def note_sum_and_most(pairs: shared(uint32[64]) @ block[1], number: uint32 @ thread[1], place: uint32 @ thread[1]):
+    """Write the sum of each warp's numbers, and the largest of their places, to two words of the warp's own."""
     w: int32 @ thread[32] = id()
     sum: uint32 @ thread[32] = warp_sum(number)
     most: uint32 @ thread[32] = warp_max(place)
-    pairs: shared(uint32[64]) @ block[1]
     with partition(pairs, thread[32], offset=2 * w) as own, group(thread[32]):
         with claim(own, thread[1]) as slot:
             match split(thread):
                 case 1:
                     slot[0] = sum
                     slot[1] = most
+
+
+@prism("device")
+@requires(block[1], thread[32])
+def sum_and_most(pairs: shared(uint32[64]) @ block[1]) -> (uint32, uint32) @ block[1]:
+    """The sum of all warps' numbers, and the largest of their places, of what `note_sum_and_most` wrote."""
     total: uint32 @ block[1] = 0
     largest: uint32 @ block[1] = 0
     for v in range(count(warp[1])):
-        before[0] = int32(total) if v == w else before[0]
         total = total + pairs[2 * v]
         largest = max(largest, pairs[2 * v + 1])
     return total, largest

@@ -1,7 +1,7 @@
 """Tiles of bytes are held four in a word, and looked at so: a bit for each that is set, or that differs from the one before."""
 
 from prism.lang import (
-    block, broadcast, const, constexpr, count, dp4a, dtype, function, funnel_shift_left, grid, group, id, int32, int64,
+    block, broadcast, const, constexpr, count, dp4a, dtype, function, grid, group, id, int32, int64,
     load_vector, partition, prism, ptr, requires, shuffle_up, template, thread, uint32, vector, wrapping_multiply,
 )
 
@@ -72,44 +72,60 @@ def load_held(
 
 @prism("device")
 @requires(thread[1])
-def tops_of_set(word: uint32 @ thread[1]) -> uint32 @ thread[1]:
+def tops_of_set(word: uint32 @ thread[1], one: uint32 @ thread[1]) -> uint32 @ thread[1]:
     """The upper bit of each byte of a word that is not zero."""
-    return ((word & 0x7F7F7F7F) + 0x7F7F7F7F | word) & 0x80808080
+    return (wrapping_multiply(word & 0x7F7F7F7F, one) + 0x7F7F7F7F | word) & 0x80808080
 
 
 @prism("device")
 @requires(thread[1])
-@template(F=dtype(default=uint32), HELD=constexpr(int))
-def flags_of_tops(tops: uint32[HELD] @ thread[1]) -> F @ thread[1]:
-    """A bit for each byte of words that have no bits but the upper ones of bytes; `F` is uint32 of up to eight words.
+@template(HELD=constexpr(int))
+def gather_tops(tops: uint32[HELD] @ thread[1], halves: uint32[2] @ thread[1]):
+    """Fill `halves` with a bit for each byte of words that have no bits but the upper ones of bytes.
 
     A product of bytes makes a number of four bits: that is no work of the pipe for shifts and logic, which has the most to do.
     """
-    halves: uint32[2] = {0}
     for h in range((HELD + 7) // 8):
         for k in range(min((HELD - 8 * h + 1) // 2, 4)):
             low: uint32 = tops[8 * h + 2 * k]
             high: uint32 = tops[8 * h + 2 * k + 1] if 8 * h + 2 * k + 1 < HELD else 0
             both: uint32 = dp4a(low, 0x08040201, dp4a(high, 0x80402010, 0))  # 128 times the eight bits
             halves[h] = both >> 7 if k == 0 else wrapping_multiply(both, 1 << max(8 * k - 7, 0)) + halves[h]
+
+
+@prism("device")
+@requires(thread[1])
+@template(F=dtype(default=uint32))
+def join_halves(halves: uint32[2] @ thread[1]) -> F @ thread[1]:
+    """The bits of both, or of the first alone where `F` is uint32."""
     return F(halves[0]) if F == uint32 else F(halves[0]) | F(halves[1]) << (0 if F == uint32 else 32)
 
 
 @prism("device")
 @requires(thread[1])
 @template(F=dtype(default=uint32), HELD=constexpr(int))
-def flags_of_bytes(held: uint32[HELD] @ thread[1]) -> F @ thread[1]:
+def flags_of_tops(tops: uint32[HELD] @ thread[1]) -> F @ thread[1]:
+    """A bit for each byte of words that have no bits but the upper ones of bytes; `F` is uint32 of up to eight words."""
+    halves: uint32[2] = {0}
+    gather_tops(tops, halves)
+    return join_halves(halves, F=F)
+
+
+@prism("device")
+@requires(thread[1])
+@template(F=dtype(default=uint32), HELD=constexpr(int))
+def flags_of_bytes(held: uint32[HELD] @ thread[1], one: uint32 @ thread[1]) -> F @ thread[1]:
     """A bit for each byte of words that is not zero."""
     tops: uint32[HELD]
     for w in range(HELD):
-        tops[w] = tops_of_set(held[w])
+        tops[w] = tops_of_set(held[w], one)
     return flags_of_tops(tops, F=F)
 
 
 @prism("device")
 @requires(block[1], thread[32])
 @template(F=dtype(default=uint32), HELD=constexpr(int), WIDTH=constexpr(int))
-def edges_of_bytes(held: uint32[HELD] @ thread[1], edge: uint32 @ thread[1]) -> F @ thread[1]:
+def edges_of_bytes(held: uint32[HELD] @ thread[1], edge: uint32 @ thread[1], one: uint32 @ thread[1]) -> F @ thread[1]:
     """A bit for each byte of words that differs from the one before; `edge`: what is before lane 0's first one."""
     ROW: constexpr(int) = WIDTH // 4  # words
     lane: int32 @ thread[1] = id() % 32
@@ -125,7 +141,7 @@ def edges_of_bytes(held: uint32[HELD] @ thread[1], edge: uint32 @ thread[1]) -> 
         with group(thread[1]):
             for w in range(HELD):
                 previous: uint32 = before[w // ROW] if w % ROW == 0 else held[max(w - 1, 0)]
-                tops[w] = tops_of_set(held[w] ^ funnel_shift_left(previous, held[w], 8))
+                tops[w] = tops_of_set(held[w] ^ dp4a(previous, 0x01000000, wrapping_multiply(held[w], 256)), one)
     return flags_of_tops(tops, F=F)
 
 
@@ -137,7 +153,7 @@ def edges_of_bytes(held: uint32[HELD] @ thread[1], edge: uint32 @ thread[1]) -> 
 )
 def load_flags(
     mask: ptr(const(M)) @ grid[1], tile: int32 @ block[1], many: int32 @ block[1], n: int64 @ grid[1], blocks: int32 @ block[1],
-    skew: int32 @ grid[1], unset: C @ grid[1],
+    skew: int32 @ grid[1], unset: C @ grid[1], one: uint32 @ thread[1] = 1,
 ) -> F @ thread[1]:
     """Load a tile of `mask`; return the bits of the elements of which `TEST` is true. What is behind `n` is any.
 
@@ -151,7 +167,7 @@ def load_flags(
         if BYTES:
             words: uint32[ITEMS // 4] @ thread[1]
             load_held(source, words, many, unset, skew, ITEMS=ITEMS, WIDTH=WIDTH)
-            flags = flags_of_bytes(words, F=F)
+            flags = flags_of_bytes(words, one, F=F)
         else:
             marks: C[ITEMS] @ thread[1]
             block.load_tile(source, marks, many, unset, skew, 0, WIDTH=WIDTH, REVERSE=False, SPARE=False)

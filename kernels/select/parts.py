@@ -5,14 +5,14 @@ their counts are needed. All of a tile passes through shared memory once, each p
 """
 
 from prism.lang import (
-    attr, block, const, constexpr, count, dtype, function, grid, group, id, int32, int64, load_vector, mailbox, partition,
-    prism, ptr, requires, shared, store_vector, template, thread, uint32, uint64,
+    attr, block, claim, const, constexpr, count, dtype, function, grid, group, id, int32, int64, load_vector, mailbox, partition,
+    popcount, prism, ptr, requires, shared, split, store_vector, template, thread, uint8, uint32, uint64, warp, warp_sum,
 )
 from prism.kernels.select.answers import Interval, find_interval, flags_in_interval, flags_of_answers
 from prism.kernels.select.compaction import bits_within
 from prism.kernels.select.conditions import is_set
 from prism.kernels.select.packed import load_flags, load_held, release
-from prism.kernels.select.bytes import fill_selectors, store_bytes_apart
+from prism.kernels.select.bytes import fill_selectors, merge_rests, one_of, place_parts, write_words
 from prism.lib.block.compact import rank_rows
 from prism.lib.thread import extent, operators
 
@@ -50,6 +50,8 @@ def split_apart(
     TILE: constexpr(int) = THREADS * ITEMS
     VECTOR: constexpr(int) = max(16 // T.bytes, 1)
     HELD: constexpr(int) = ITEMS * T.bytes // H.bytes
+    ROWS: constexpr(int) = WAYS * (ITEMS // WIDTH) if F == uint64 else 1
+    ROOM: constexpr(int) = THREADS * HELD + 8
     tiles: int32 @ grid[1] = int32((n + (TILE - 1)) / TILE)
     blocks: int32 @ grid[1] = count(block[1])
     with (
@@ -70,19 +72,22 @@ def split_apart(
         tile_ahead: H[HELD] @ thread[1] = {0}  # the same of the following tile
         signs: F @ thread[1] = 0
         others_signs: F @ thread[1] = 0
-        earlier: int32[1] @ thread[32]
-        others_earlier: int32[1] @ thread[32]
+        earlier: int32[2] @ thread[32]  # of both
         coming: int32 @ block[1] = 0
         others_coming: int32 @ block[1] = 0
         earlier[0] = 0
-        others_earlier[0] = 0
-        selectors: shared(uint32[512 if F == uint64 else 1], align=16) @ block[1]  # of bytes, eight at a time
+        earlier[1] = 0
+        packed: shared(uint32[2 * ROOM if F == uint64 else 1], align=16) @ block[1]  # bytes of each part, of two tiles in turn
+        half: int32 @ block[1] = 0  # where those of the held tile are
+        spots: int32[ROWS] @ thread[1] = {0}
+        rests: uint32[ROWS] @ thread[1] = {0}
+        selectors: shared(uint8[128 if F == uint64 else 1], align=16) @ block[1]  # of bytes, four at a time
         bytes: Interval @ block[1] = Interval(0, 0, 0, 0, 0, 0)  # what `TEST` is true of
         other_bytes: Interval @ block[1] = Interval(0, 0, 0, 0, 0, 0)
 
         @requires(block[1], thread[THREADS])
         def prepare():
-            """Find out how bytes are moved, eight at a time, and which ones go to `y` and to `z`."""
+            """Find out how bytes are moved, four at a time, and which ones go to `y` and to `z`."""
             nonlocal bytes, other_bytes
             if F == uint64:
                 fill_selectors(selectors, THREADS=THREADS)
@@ -95,13 +100,14 @@ def split_apart(
         def ask_masks(tile: int32 @ block[1], many: int32 @ block[1]):
             """Flags of the loaded tile: what `mask` and `other` say of it."""
             nonlocal signs, others_signs
+            one: uint32 @ thread[1] = one_of(selectors) if F == uint64 else 1
             signs = load_flags(
-                mask, tile, many, n, blocks, mask_skew, unset, F=F, TEST=TEST, BYTES=BYTES, THREADS=THREADS, ITEMS=ITEMS,
+                mask, tile, many, n, blocks, mask_skew, unset, one, F=F, TEST=TEST, BYTES=BYTES, THREADS=THREADS, ITEMS=ITEMS,
                 WIDTH=WIDTH,
             )
             if WAYS == 3:
                 others_signs = load_flags(
-                    other, tile, many, n, blocks, other_skew, other_unset, F=F, TEST=OTHER, BYTES=BYTES, THREADS=THREADS,
+                    other, tile, many, n, blocks, other_skew, other_unset, one, F=F, TEST=OTHER, BYTES=BYTES, THREADS=THREADS,
                     ITEMS=ITEMS, WIDTH=WIDTH,
                 )
 
@@ -109,10 +115,11 @@ def split_apart(
         def ask_elements():
             """Flags of the loaded tile: what its own elements say."""
             nonlocal signs, others_signs
+            one: uint32 = one_of(selectors) if F == uint64 else 1
             if F == uint64 and bytes.known > 0 and (WAYS == 2 or other_bytes.known > 0):
-                signs = flags_in_interval(tile_ahead, bytes, F=F)
+                signs = flags_in_interval(tile_ahead, bytes, one, F=F)
                 if WAYS == 3:
-                    others_signs = flags_in_interval(tile_ahead, other_bytes, F=F)
+                    others_signs = flags_in_interval(tile_ahead, other_bytes, one, F=F)
             else:
                 ahead: T[ITEMS]
                 release(tile_ahead, ahead)
@@ -136,10 +143,15 @@ def split_apart(
                 with group(thread[1]):
                     ask_elements()
             signs = signs & within
-            coming = block.count_flags(signs, earlier, THREADS=THREADS)
             if WAYS == 3:
                 others_signs = others_signs & within & ~signs
-                others_coming = block.count_flags(others_signs, others_earlier, THREADS=THREADS)
+            coming, others_coming = count_apart(signs, others_signs, earlier, THREADS=THREADS, WAYS=WAYS)
+            if F == uint64:
+                place_parts(
+                    packed, (1 - half) * ROOM, tile_ahead, signs, others_signs, within & ~signs & ~others_signs, earlier, coming,
+                    others_coming, many, spots, rests, selectors, WIDTH=WIDTH, THREADS=THREADS, WAYS=WAYS,
+                )
+            if WAYS == 3:
                 grid.publish(words, tile, W(coming) + (W(others_coming) << 32), epoch)
             else:
                 grid.publish(words, tile, W(coming), epoch)
@@ -179,12 +191,13 @@ def split_apart(
                 partition(left, block[1], begin, races="none") as third,
             ):
                 if F == uint64:
-                    behind: F @ thread[1] = bits_within(many - at, F=F, ITEMS=ITEMS, WIDTH=WIDTH)
-                    store_bytes_apart(
-                        first, second, third, tile_held, flags, others_flags, behind & ~flags & ~others_flags, before,
-                        others_before, held, others_held, many, first_skew, second_skew, rest_skew, selectors, WIDTH=WIDTH,
-                        THREADS=THREADS, WAYS=WAYS,
-                    )
+                    base: int32 @ block[1] = half * ROOM
+                    middle: int32 @ block[1] = base + (held + 3) / 4
+                    final: int32 @ block[1] = middle + (others_held + 3) / 4
+                    write_words(first, packed, base, held, first_skew, THREADS=THREADS)
+                    if WAYS == 3:
+                        write_words(second, packed, middle, others_held, second_skew, THREADS=THREADS)
+                    write_words(third, packed, final, many - held - others_held, rest_skew, THREADS=THREADS)
                 else:
                     store_apart(
                         first, second, third, items, flags, others_flags, before, others_before, held, others_held, many,
@@ -194,16 +207,21 @@ def split_apart(
         @requires(block[1], thread[THREADS])
         def keep():
             """The loaded tile is the held one from here on."""
-            nonlocal held, others_held, flags, others_flags, before, others_before
+            nonlocal held, others_held, flags, others_flags, before, others_before, half
             held = coming
             flags = signs
             before = earlier[0]
             if WAYS == 3:
                 others_held = others_coming
                 others_flags = others_signs
-                others_before = others_earlier[0]
-            for k in range(HELD):
-                tile_held[k] = tile_ahead[k]
+                others_before = earlier[1]
+            if F == uint64:
+                with group(thread[1]):
+                    merge_rests(packed, spots, rests)
+                half = 1 - half
+            else:
+                for k in range(HELD):
+                    tile_held[k] = tile_ahead[k]
 
         prepare()
         last: grid.Ticket @ block[1] = grid.tile_loop(
@@ -219,6 +237,40 @@ def split_apart(
 def skew_at(skew: int32 @ thread[1], begin: int64 @ thread[1]) -> int32 @ thread[1]:
     """How many elements a place is past one that is aligned to a vector; -1: it is not known."""
     return -1 if skew < 0 else int32((skew + begin) % VECTOR)
+
+
+@prism("device")
+@requires(block[1], thread[32])
+@template(F=dtype, THREADS=constexpr(int), WAYS=constexpr(int))
+def count_apart(
+    signs: F @ thread[1], others: F @ thread[1], before: int32[2] @ thread[32]
+) -> (int32, int32) @ block[1]:
+    """How many bits of all threads' `signs` are set, and of `others`; `before` becomes how many in the warps before.
+
+    Perspective: block, of `THREADS` threads.
+    Shapes:      fewer than 2^16 bits of each are set.
+    Cost:        a sum of each warp; one barrier; 32 words of shared memory.
+    """
+    w: int32 @ thread[32] = id()
+    both: uint32 @ thread[1] = uint32(popcount(signs))
+    if WAYS == 3:
+        both = both | uint32(popcount(others)) << 16
+    sum: uint32 @ thread[32] = warp_sum(both)
+    numbers: shared(uint32[32]) @ block[1]
+    with partition(numbers, thread[32], offset=w) as own, group(thread[32]):
+        with claim(own, thread[1]) as slot:
+            match split(thread):
+                case 1:
+                    slot[0] = sum
+    total: uint32 @ block[1] = 0
+    for v in range(count(warp[1])):
+        total = total + numbers[v]
+    lane: int32 @ thread[1] = id() % 32
+    with group(thread[32]):
+        earlier: uint32 @ thread[32] = warp_sum(numbers[lane] if lane < w else 0)
+        before[0] = int32(earlier & 0xFFFF)
+        before[1] = int32(earlier >> 16)
+    return int32(total & 0xFFFF), int32(total >> 16)
 
 
 @prism("device")

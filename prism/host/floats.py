@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
+from prism.host.lazies import LazyArray
 
 
 def warn(method: str, given: Any, made: Any) -> None:
@@ -29,4 +32,16 @@ def warn(method: str, given: Any, made: Any) -> None:
         again(np.array([np.inf, -np.inf], made.dtype))
 
 
-__all__ = ["warn"]
+def warn_as(made: Any, numpys: Callable[[], Any], *given: Any) -> Any:
+    """Return a result; of NumPy's arrays one that is not finite is warned of as NumPy's own call does, which is made for that.
+
+    Raises:
+        FloatingPointError: as `warn`.
+    """
+    on_host = isinstance(made, np.ndarray | np.generic) and not any(isinstance(one, LazyArray) for one in given)
+    if on_host and made.dtype.kind in "fc" and not np.isfinite(made).all():
+        numpys()
+    return made
+
+
+__all__ = ["warn", "warn_as"]

@@ -236,7 +236,7 @@ def test_each_inferred_barrier_of_runs_is_needed() -> None:
 
 
 @functools.cache
-def apart(ways: int, kind: str = "uint16", *, own: bool = False, long: bool = False):
+def apart(ways: int, kind: str = "uint16", *, own: bool = False, long: bool = False, sizes: tuple[int, int] = (4, 2)):
     mask = kind if own else "uint8"
     kinds = {
         "T": kind,
@@ -252,9 +252,8 @@ def apart(ways: int, kind: str = "uint16", *, own: bool = False, long: bool = Fa
     tests = {"TEST": is_odd if own else is_set, "OTHER": is_large if own else is_set}
     if own and kind == "uint8":
         tests = {"TEST": is_below_40, "OTHER": is_above_200}
-    return prism.check(
-        split_apart, {**kinds, **tests, "W": "uint32" if ways == 2 else "uint64", **(LONG if long else SIZES)}
-    )
+    shape = LONG if long else {**SIZES, "ITEMS": sizes[0], "WIDTH": sizes[1]}
+    return prism.check(split_apart, {**kinds, **tests, "W": "uint32" if ways == 2 else "uint64", **shape})
 
 
 @mark("device")
@@ -303,7 +302,7 @@ def parts(
         first, second = (x % 2, x > 900) if kind == "uint16" else (x < 40, x > 200)
         first, second = first.astype(kind), second.astype(kind)
     outs = [np.full(n + 16, 77, kind)[max(skew, 0) :] for _ in range(3)]
-    kept, tiles = np.full(2, -5), -(-n // 256)
+    kept, tiles = np.full(2, -5), -(-n // 192)  # of the least tiles
     words, control = np.zeros(2 * tiles + 2, np.uint64), np.zeros(1, np.uint64)
     for _ in range(times):
         numbers = (n, -1, -1, -1, skew, x.dtype.type(0), 0, 0, words, tiles, control)
@@ -334,6 +333,13 @@ def test_parts_at_any_place(ways: int) -> None:
         parts(2100, 2, ways, code=apart(ways, "uint8", long=True), kind="uint8", skew=skew)
         parts(1024, 2, ways, own=True, code=apart(ways, "uint8", own=True, long=True), kind="uint8", skew=skew)
     parts(2000, 2, ways, times=4)
+
+
+@pytest.mark.parametrize("ways", [2, 3])
+@pytest.mark.parametrize("sizes", [(3, 1), (12, 4), (16, 8)])
+def test_parts_moved_by_one_and_by_four(sizes: tuple[int, int], ways: int) -> None:
+    for n in (255, 2900):
+        parts(n, 2, ways, code=apart(ways, sizes=sizes), skew=n % 8)
 
 
 @pytest.mark.parametrize("ways", [2, 3])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -111,6 +112,46 @@ def test_overflow_is_an_error_where_numpy_makes_it_one() -> None:
         lib.sum(np.full(3, 60000, np.float16))
     with np.errstate(over="ignore"):
         assert lib.sum(np.full(3, 60000, np.float16)) == np.inf
+
+
+LARGE = np.array([-3e38, 3e38, 3e38], np.float32)
+INFINITE = np.array([np.inf, np.inf, -np.inf])
+WARNING: dict[str, Callable[[Any], Any]] = {
+    "differences": lambda of: of.diff(LARGE),
+    "differences of float16": lambda of: of.diff(np.array([-6e4, 6e4], np.float16)),
+    "second differences": lambda of: of.diff(np.array([1e308, -1e308, 1e308]), 2, prepend=0),
+    "no number": lambda of: of.diff(INFINITE),
+    "differences of NaN": lambda of: of.diff(np.array([np.nan, 1])),
+    "differences in C order": lambda of: of.ediff1d(LARGE, to_begin=1),
+    "a median": lambda of: of.median(LARGE[[1, 2, 1, 2]]),
+    "a median of infinities": lambda of: of.median(INFINITE[[0, 2]]),
+    "a median of nothing": lambda of: of.median(np.zeros(0)),
+    "a quantile": lambda of: of.quantile(np.array([-1.7e308, 1.7e308]), 0.5),
+    "a percentile": lambda of: of.percentile(INFINITE, [30, 50]),
+    "a median of NaN alone": lambda of: of.nanmedian(np.full((2, 3), np.nan), 1),
+    "quantiles of NaN alone": lambda of: of.nanquantile(np.full(3, np.nan), [0.1, 0.5]),
+    "percentiles of NaN alone": lambda of: of.nanpercentile(np.full(3, np.nan), 50),
+    "a product of matrices": lambda of: of.matmul(np.full((4, 4), 3e38, np.float32), np.ones((4, 4), np.float32)),
+}
+
+
+@pytest.mark.parametrize("name", WARNING)
+def test_warnings_of_functions_that_are_no_sums(name: str) -> None:
+    """Of what is computed in kernels nothing is said: NumPy's own call is made where a result is not finite."""
+    said = []
+    for library in (np, lib, lib):  # the second of ours is a call that was made before
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            WARNING[name](library)
+        said.append([(one.category, str(one.message)) for one in caught])
+    assert said[0] == said[1] == said[2] and bool(said[0]) == (name != "differences of NaN")
+
+
+def test_an_overflow_of_differences_is_an_error_where_numpy_makes_it_one() -> None:
+    with np.errstate(over="raise"), pytest.raises(FloatingPointError, match="overflow encountered in subtract"):
+        lib.diff(LARGE)
+    with np.errstate(over="ignore"):
+        assert lib.diff(LARGE)[0] == np.inf
 
 
 def test_scan_of_bools_is_of_bools() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from prism.host import repeat
+from prism.host import floats, repeat
 from prism.host.arguments import array_of, exactly, require_integer
 from prism.host.axes import normal_axis
 from prism.lib.algorithms.difference.compose import differences, neighbours, promote
@@ -95,7 +95,8 @@ def _diff_anew(x: Any, n: int, axis: int, prepend: Any, append: Any, out: Any, s
         found = transform(
             "diff", (axis,), {"x": found}, lambda a: differences(a["x"], _axis(a["x"], axis)), target, stream
         )
-    return found
+    beside = {name: one for name, one in (("prepend", prepend), ("append", append)) if one is not None}
+    return floats.warn_as(found, lambda: np.diff(x, times, axis, **beside), x, prepend, append)
 
 
 def ediff1d(x: Any, to_end: Any = None, to_begin: Any = None, *, out: Any = None, stream: Any = None) -> Any:
@@ -155,7 +156,8 @@ def _ediff1d_anew(x: Any, to_end: Any, to_begin: Any, out: Any, stream: Any) -> 
         kept = [parts[name] for name in ("to_begin", "x", "to_end") if name in parts]
         return kept[0] if len(kept) == 1 else join(kept, 0)
 
-    return transform("ediff1d", _known(ends), given, compose, out, stream)
+    made = transform("ediff1d", _known(ends), given, compose, out, stream)
+    return floats.warn_as(made, lambda: np.ediff1d(x), x, to_end, to_begin)
 
 
 def adjacent_difference(

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from prism.host import arguments
+from prism.host import arguments, floats
 from prism.host.arguments import require_integer, require_pair
 from prism.host.axes import axis_or_whole, normal_axis
 from prism.lib.algorithms.ranks.calls import kth, part_at, require_order, sorted_up_to, values_of
-from prism.lib.algorithms.ranks.quantiles import Quantiles, is_float, median_of, quantiles_of, wanted_of
+from prism.lib.algorithms.ranks.quantiles import is_float, median_of, quantiles_of, wanted_of
 
 
 def kthvalue(x: Any, k: int, axis: Any = -1, *, keepdims: bool = False, out: Any = None, stream: Any = None) -> Any:
@@ -211,7 +211,7 @@ def quantile(
     >>> prism.lib.quantile(np.array([3, 1, 4, 1, 5]), [0, 0.25, 0.6])
     array([1. , 1. , 3.4])
     """
-    return _quantile("quantile", a, quantiles_of(q, method, hundred=False), axis, out, keepdims, stream)
+    return _quantile("quantile", a, q, axis, out, method, keepdims, stream)
 
 
 def percentile(
@@ -225,7 +225,7 @@ def percentile(
     >>> prism.lib.percentile(np.array([3, 1, 4, 1, 5]), 60)
     np.float64(3.4)
     """
-    return _quantile("percentile", a, quantiles_of(q, method, hundred=True), axis, out, keepdims, stream)
+    return _quantile("percentile", a, q, axis, out, method, keepdims, stream)
 
 
 def nanmedian(
@@ -239,8 +239,8 @@ def nanmedian(
 ) -> Any:
     """Return the median of the elements that are not NaN: `numpy.nanmedian`. All else is as of `prism.lib.median`.
 
-    NaN, where all elements are; no warning is given of that. The elements that are not NaN are counted first: that reads all once
-    more.
+    NaN, where all elements are: on the host with NumPy's RuntimeWarning. The elements that are not NaN are counted first: that
+    reads all once more.
 
     Examples
     --------
@@ -256,15 +256,15 @@ def nanquantile(
 ) -> Any:  # fmt: skip
     """Return quantiles of the elements that are not NaN: `numpy.nanquantile`. All else is as of `prism.lib.quantile`.
 
-    NaN, where all elements are; no warning is given of that. The elements that are not NaN are counted first: that reads all once
-    more.
+    NaN, where all elements are: on the host with NumPy's RuntimeWarning. The elements that are not NaN are counted first: that
+    reads all once more.
 
     Examples
     --------
     >>> prism.lib.nanquantile(np.array([3, 1, np.nan, 4, 1]), 0.5)
     np.float64(2.0)
     """
-    return _quantile("nanquantile", a, quantiles_of(q, method, hundred=False), axis, out, keepdims, stream)
+    return _quantile("nanquantile", a, q, axis, out, method, keepdims, stream)
 
 
 def nanpercentile(
@@ -278,7 +278,7 @@ def nanpercentile(
     >>> prism.lib.nanpercentile(np.array([3, 1, np.nan, 4, 1]), 50)
     np.float64(2.0)
     """
-    return _quantile("nanpercentile", a, quantiles_of(q, method, hundred=True), axis, out, keepdims, stream)
+    return _quantile("nanpercentile", a, q, axis, out, method, keepdims, stream)
 
 
 # -- Arguments ------------------------------------------------------------------------------------------------------------
@@ -286,17 +286,20 @@ def nanpercentile(
 
 def _median(name: str, a: Any, axis: Any, out: Any, keepdims: bool, stream: Any) -> Any:
     skip = name == "nanmedian"
-    return values_of(name, a, axis, keepdims, (), (), _choose_median, out, stream, skip=skip, empty=np.nan)
+    made = values_of(name, a, axis, keepdims, (), (), _choose_median, out, stream, skip=skip, empty=np.nan)
+    return floats.warn_as(made, lambda: getattr(np, name)(a, axis), a)
 
 
 def _choose_median(n: int, dtype: np.dtype[Any], skip: bool) -> Any:
     return [median_of(n, dtype, skip)], dtype if is_float(dtype) else np.dtype(np.float64)
 
 
-def _quantile(name: str, a: Any, asked: Quantiles, axis: Any, out: Any, keepdims: bool, stream: Any) -> Any:
+def _quantile(name: str, a: Any, q: Any, axis: Any, out: Any, method: str, keepdims: bool, stream: Any) -> Any:
+    asked = quantiles_of(q, method, hundred=name.endswith("percentile"))
     skip = name.startswith("nan")
     empty, choose = np.nan if skip else None, functools.partial(wanted_of, asked)
-    return values_of(name, a, axis, keepdims, asked.key, asked.q.shape, choose, out, stream, skip=skip, empty=empty)
+    made = values_of(name, a, axis, keepdims, asked.key, asked.q.shape, choose, out, stream, skip=skip, empty=empty)
+    return floats.warn_as(made, lambda: getattr(np, name)(a, q, axis, method=method), a)
 
 
 def _part(name: str, a: Any, at: Any, axis: Any, kind: str, order: Any, stream: Any) -> Any:
