@@ -315,8 +315,9 @@ def fill_keys(
                         for k in range(WIDTH):
                             items[k] = number if here + k < change else following
                         if starts[key + 1] != starts[top]:  # three numbers or more
+                            found: int32 = key
                             for k in range(WIDTH):
-                                found: int32 = key_at(starts, key, top - key + 1, begin + min(here + k, end - 1))
+                                found = key_near(starts, found, top + 1, begin + min(here + k, end - 1))
                                 items[k] = decode(K(found), flip, lowest, KIND=KIND)
 
                 for j in range(ITEMS // WIDTH):
