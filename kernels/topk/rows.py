@@ -13,7 +13,7 @@ from prism.lang import (
     atomic_add, attr, bitcast, block, const, constexpr, dtype, grid, group, id, int32, int64, load_vector, partition, prefetch,
     prism, ptr, requires, shared, template, thread, uint32, vector,
 )
-from prism.kernels.topk.choosing import find_bound, write_first
+from prism.kernels.topk.choosing import find_bound, find_near, write_first
 from prism.kernels.topk.keys import FLOAT, Narrow, key_of, value_of
 
 NOWHERE = 2147483647  # the place of what is not there
@@ -215,9 +215,10 @@ def top_rows(
             bound = ALL
             last = length - 1
             if GROUPS > 0:
-                with partition(held, thread[1], offset=t) as own, group(thread[1]):
-                    least: U[GROUPS]
-                    spots: int32[GROUPS]
+                least: U[GROUPS] @ thread[1]
+                spots: int32[GROUPS] @ thread[1]
+                near: bool @ block[1] = False
+                with group(thread[1]):
                     for g in range(GROUPS):
                         least[g] = ALL
                         spots[g] = NOWHERE
@@ -246,12 +247,16 @@ def top_rows(
                                 if i == 0 or key < least[g]:
                                     least[g] = key
                                     spots[g] = place
-                    for g in range(GROUPS):
-                        own[g * THREADS] = E(least[g], uint32(spots[g]))
-                bound, last = find_bound(
-                    FIRSTS, most - 1 if DIRECT else bound_rank, 4, length - 1, U=U, KEY=held_key, PLACE=held_place, BITS=BITS,
-                    THREADS=THREADS,
-                )
+                if DIRECT:
+                    bound, near = find_near(least, most - 1, 8 + most / 8, THREADS=THREADS)
+                if not near:
+                    with partition(held, thread[1], offset=t) as own, group(thread[1]):
+                        for g in range(GROUPS):
+                            own[g * THREADS] = E(least[g], uint32(spots[g]))
+                    bound, last = find_bound(
+                        FIRSTS, most - 1 if DIRECT else bound_rank, 4, length - 1, U=U, KEY=held_key, PLACE=held_place, BITS=BITS,
+                        THREADS=THREADS,
+                    )
             elif most < length:
                 bound, last = find_bound(
                     length, most - 1, 0, length - 1, U=U, KEY=key_at, PLACE=number_of, BITS=BITS, THREADS=THREADS,
