@@ -148,7 +148,7 @@ def ranges_of(key: int, kind: int, values: int, n: int) -> Ranges | None:
     if (key == 8 and not alone) or kind == FIELD:
         return None
     word = "uint32" if alone and key == 4 else "uint64"
-    for items, level in ((4, 4), (8, 5), (16, 6)):
+    for items, level in ((8, 5), (16, 6)):
         if n <= CLUSTER_BLOCKS * _CLUSTER_THREADS * items:
             return Ranges(word, _CLUSTER_THREADS, items, 6, 2, level)
     return None
