@@ -159,17 +159,18 @@ def merge_path_within(
 
     As `thread.merge_path`, of two runs that lie side by side.
     """
-    low: int32 = max(diagonal - (end - middle), 0)
-    high: int32 = min(diagonal, middle - first)
+    low: int32 = first + max(diagonal - (end - middle), 0)
+    high: int32 = first + min(diagonal, middle - first)
+    across: int32 = first + middle + diagonal - 1  # from an element to the one that it is compared with
     while low < high:
-        half: int32 = (low + high) / 2
-        left: T = tile[first + half]
-        right: T = tile[middle + diagonal - 1 - half]
+        half: int32 = low + high >> 1
+        left: T = tile[half]
+        right: T = tile[across - half]
         if LESS(right, left):
             high = half
         else:
             low = half + 1
-    return low
+    return low - first
 
 
 @prism("device")
