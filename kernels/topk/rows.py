@@ -159,6 +159,7 @@ def top_rows(
     Test:        tests/kernels/test_topk.py, tests/gpu/test_topk.py
     """
     ALL: constexpr(int) = 2 * (1 << 8 * B.bytes - 1) - 1
+    LATEST: constexpr(int) = (1 << 8 * B.bytes - 1) + INFINITY if KIND == FLOAT else ALL  # the last key but that of NaN
     BITS: constexpr(int) = 8 * B.bytes
     ITEMS: constexpr(int) = AHEAD * WIDTH
     FIRSTS: constexpr(int) = THREADS * max(GROUPS, 1)
@@ -225,19 +226,27 @@ def top_rows(
                     if DIRECT:
                         if WIDTH > 1 and t == 0:
                             prefetch(x[base + before], length - before)
+                        ones: V[GROUPS]  # as they are: a key takes more instructions than a comparison
+                        for g in range(GROUPS):
+                            ones[g] = bitcast(value_of(U(LATEST), B=B, KIND=KIND, LARGEST=LARGEST), V)
                         if edge < length:
-                            least[0] = key_at(edge)
-                            spots[0] = edge
+                            one: V = bitcast(x[base + int64(edge) * n_stride], V)
+                            if one >= ones[0] if LARGEST else one <= ones[0]:
+                                ones[0] = one
+                                spots[0] = edge
                         for v in range(t, vectors, AHEAD * THREADS, unroll=False):
                             bits: B[ITEMS]
                             load_ahead(x, base + before, v, vectors, n_stride, bits, WIDTH=WIDTH, THREADS=THREADS)
                             for e in range(ITEMS):
                                 if v + e / WIDTH * THREADS < vectors:
-                                    place: int32 = before + (v + e / WIDTH * THREADS) * WIDTH + e % WIDTH
-                                    key: U = key_of(bits[e], U=U, KIND=KIND, INFINITY=INFINITY, LARGEST=LARGEST)
-                                    if key < least[e * GROUPS / ITEMS]:
-                                        least[e * GROUPS / ITEMS] = key
-                                        spots[e * GROUPS / ITEMS] = place
+                                    one: V = bitcast(bits[e], V)
+                                    best: V = ones[e * GROUPS / ITEMS]
+                                    if one >= best if LARGEST else one <= best:  # never of NaN
+                                        ones[e * GROUPS / ITEMS] = one
+                                        spots[e * GROUPS / ITEMS] = before + (v + e / WIDTH * THREADS) * WIDTH + e % WIDTH
+                        for g in range(GROUPS):
+                            if spots[g] != NOWHERE:
+                                least[g] = key_of(bitcast(ones[g], B), U=U, KIND=KIND, INFINITY=INFINITY, LARGEST=LARGEST)
                     else:
                         for i in range(sample, unroll=4):
                             for g in range(GROUPS):  # no thread has what is as far apart as threads are
