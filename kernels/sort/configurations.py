@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from prism.kernels.sort.order import FIELD, INTEGER
+from prism.kernels.sort.order import INTEGER
 from prism.kernels.sort.parts import GIVEN, NONE
 
 
@@ -143,11 +143,14 @@ class Ranges(NamedTuple):
 
 
 def ranges_of(key: int, kind: int, values: int, n: int) -> Ranges | None:
-    """Return how clusters sort `n` keys of so many bytes by ranges, alone or with values; None where others do so faster."""
-    alone = values == NONE and kind == INTEGER and key >= 4
-    if (key == 8 and not alone) or kind == FIELD:
+    """Return how clusters sort `n` integers of so many bytes by ranges, alone or with values; None where others do so faster.
+
+    Of floats near zero a part has keys that are far apart, and many that are not: buckets of bits are crowded. 2^16 normal
+    float32 took 30 us, 23 by blocks that all run at once.
+    """
+    if kind != INTEGER or (key == 8 and values != NONE):
         return None
-    word = "uint32" if alone and key == 4 else "uint64"
+    word = "uint32" if values == NONE and key == 4 else "uint64"
     for items, level in ((8, 5), (16, 6)):
         if n <= CLUSTER_BLOCKS * _CLUSTER_THREADS * items:
             return Ranges(word, _CLUSTER_THREADS, items, 6, 2, level)

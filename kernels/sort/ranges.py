@@ -12,7 +12,7 @@ from prism.lang import (
 from prism.kernels.sort.buckets import positions_in_buckets, put_in_buckets
 from prism.kernels.sort.cluster import sort_held
 from prism.kernels.sort.configurations import CLUSTER_BLOCKS
-from prism.kernels.sort.order import INTEGER, decode, encode
+from prism.kernels.sort.order import INTEGER
 from prism.kernels.sort.parts import GIVEN, NONE, POSITIONS
 from prism.kernels.sort.fields import sort_fields
 from prism.lib.thread import operators
@@ -35,23 +35,11 @@ _NONE = 1 << 30
 
 @prism("device")
 @requires(thread[1])
-@template(K=dtype, W=dtype, KIND=constexpr(int))
-def word_of(bits: K @ thread[1], place: int32 @ thread[1], flip: K @ thread[1], lowest: K @ thread[1]) -> W @ thread[1]:
+@template(K=dtype, W=dtype)
+def word_of(bits: K @ thread[1], place: int32 @ thread[1], flip: K @ thread[1]) -> W @ thread[1]:
     """The word that is sorted: a key, and where it stands, where a word has room for both."""
-    key: K = encode(bits, flip, lowest, KIND=KIND)
+    key: K = bits ^ flip
     return W(key) << 32 | W(place) if W.bytes > K.bytes else W(key)
-
-
-@prism("device")
-@template(W=dtype, EACH=constexpr(int), THREADS=constexpr(int))
-@requires(block[1], thread[THREADS])
-def sort_sample_by_network(own: W[EACH] @ thread[1], ordered: ptr(W) @ block[1]):
-    """As `sort_sample`."""
-    t: int32 @ thread[1] = id()
-    block.sort_network(own, THREADS=THREADS, LESS=operators.less, TOTAL=True)
-    with partition(ordered, thread[1], offset=t * EACH) as out, group(thread[1]):
-        for k in range(EACH):
-            out[k] = own[k]
 
 
 @prism("device")
@@ -93,10 +81,10 @@ def sort_sample(own: W[EACH] @ thread[1], ordered: ptr(W) @ block[1]):
 
 @prism("device")
 @requires(block[1], thread[1])
-@template(K=dtype, W=dtype, V=dtype, VO=dtype, KIND=constexpr(int), VALUES=constexpr(int))
+@template(K=dtype, W=dtype, V=dtype, VO=dtype, VALUES=constexpr(int))
 def write_word(
-    x: ptr(const(K)) @ grid[1], given: ptr(const(V)) @ grid[1], y: ptr(K) @ block[1], values: ptr(V) @ block[1],
-    positions: ptr(VO) @ block[1], word: W @ thread[1], spot: int32 @ thread[1], flip: K @ block[1], lowest: K @ block[1],
+    given: ptr(const(V)) @ grid[1], y: ptr(K) @ block[1], values: ptr(V) @ block[1], positions: ptr(VO) @ block[1],
+    word: W @ thread[1], spot: int32 @ thread[1], flip: K @ block[1],
 ):
     """Write what belongs to a word, where `spot` is not negative."""
     with (
@@ -107,23 +95,23 @@ def write_word(
     ):
         if spot >= 0:
             if W.bytes == K.bytes:
-                result[0] = decode(K(word), flip, lowest, KIND=KIND)
+                result[0] = K(word) ^ flip
             else:
                 from_: int32 = int32(word & W(0x7FFFFFFF))
                 if VALUES == POSITIONS:
                     position_result[0] = VO(from_)
                 else:
-                    result[0] = decode(K(word >> 32), flip, lowest, KIND=KIND) if KIND == INTEGER else x[from_]
+                    result[0] = K(word >> 32) ^ flip
                 if VALUES == GIVEN:
                     value_result[0] = given[from_]
 
 
 @prism("device")
-@template(K=dtype, W=dtype, KIND=constexpr(int), ITEMS=constexpr(int), EACH=constexpr(int), THREADS=constexpr(int))
+@template(K=dtype, W=dtype, ITEMS=constexpr(int), EACH=constexpr(int), THREADS=constexpr(int))
 @requires(block[1], thread[THREADS])
 def load_words(
     x: ptr(const(K)) @ grid[1], words: W[ITEMS] @ thread[1], sample: W[EACH] @ thread[1], place: int32 @ thread[1],
-    n: int32 @ block[1], flip: K @ block[1], lowest: K @ block[1],
+    n: int32 @ block[1], flip: K @ block[1],
 ):
     """Load a thread's words, every 32nd from `place` on, and its part of the sample, which is the same for all blocks."""
     t: int32 @ thread[1] = id()
@@ -132,10 +120,10 @@ def load_words(
         for k in range(EACH):
             number: int32 = t + k * THREADS
             where: int32 = number * apart + number * 149 % apart
-            sample[k] = word_of(x[where], where, flip, lowest, W=W, KIND=KIND)
+            sample[k] = word_of(x[where], where, flip, W=W)
         for k in range(ITEMS):
             here: int32 = place + 32 * k
-            words[k] = word_of(x[here], here, flip, lowest, W=W, KIND=KIND) if here < n else ~W(0)
+            words[k] = word_of(x[here], here, flip, W=W) if here < n else ~W(0)
 
 
 @prism("device")
@@ -262,14 +250,14 @@ def sort_by_digits(
 
 @prism("device")
 @template(
-    K=dtype, W=dtype, V=dtype, VO=dtype, KIND=constexpr(int), VALUES=constexpr(int), MOST=constexpr(int), THREADS=constexpr(int),
+    K=dtype, W=dtype, V=dtype, VO=dtype, VALUES=constexpr(int), MOST=constexpr(int), THREADS=constexpr(int),
     BATCH=constexpr(int), BUCKETS=constexpr(int),
 )
 @requires(block[1], thread[THREADS])
 def sort_part(
-    x: ptr(const(K)) @ grid[1], given: ptr(const(V)) @ grid[1], few: W[MOST] @ thread[1], y: ptr(K) @ block[1],
+    given: ptr(const(V)) @ grid[1], few: W[MOST] @ thread[1], y: ptr(K) @ block[1],
     values: ptr(V) @ block[1], positions: ptr(VO) @ block[1], many: int32 @ block[1], start: int32 @ block[1],
-    flip: K @ block[1], lowest: K @ block[1],
+    flip: K @ block[1],
 ):
     """Sort `many` words, `few[k]` the one of number `t + k * THREADS`, and write what belongs to them from `start` on."""
     t: int32 @ thread[1] = id()
@@ -307,7 +295,7 @@ def sort_part(
             for k in range(BATCH):
                 spot: int32 @ thread[1] = start + spots[k] if spots[k] >= 0 else -1
                 word: W @ thread[1] = some[k] if crowded else some[k] + low
-                write_word(x, given, y, values, positions, word, spot, flip, lowest, KIND=KIND, VALUES=VALUES)
+                write_word(given, y, values, positions, word, spot, flip, VALUES=VALUES)
 
 
 @prism("device")
@@ -375,20 +363,20 @@ def send_to_parts(
 
 @prism("global")
 @template(
-    K=dtype, W=dtype, V=dtype, VO=dtype, KIND=constexpr(int), VALUES=constexpr(int), THREADS=constexpr(int),
+    K=dtype, W=dtype, V=dtype, VO=dtype, VALUES=constexpr(int), THREADS=constexpr(int),
     ITEMS=constexpr(int), MOST=constexpr(int), BATCH=constexpr(int), SAMPLES=constexpr(int, default=_SAMPLES),
-    BUCKETS=constexpr(int, default=_BUCKETS), NETWORK=constexpr(bool, default=False),
+    BUCKETS=constexpr(int, default=_BUCKETS),
 )
 @requires(grid[1], block[PARTS], thread[THREADS])
 @attr("__launch_bounds__(THREADS, 1)")
 def sort_ranges(
     x: ptr(const(K)) @ grid[1], y: ptr(K) @ grid[1], given: ptr(const(V)) @ grid[1], values: ptr(V) @ grid[1],
-    positions: ptr(VO) @ grid[1], n: int32 @ grid[1], level: int32 @ grid[1], flip: K @ grid[1], lowest: K @ grid[1],
+    positions: ptr(VO) @ grid[1], n: int32 @ grid[1], level: int32 @ grid[1], flip: K @ grid[1],
 ):
     """Sort `n` elements, at least `SAMPLES` and at most `PARTS * THREADS * ITEMS`.
 
     Perspective: grid, `1 << level` blocks of `THREADS` threads, in clusters of `PARTS`: the ranges are as many.
-    Shapes:      `x`: bits of numbers, which `flip` and `lowest` put in order: see `prism.kernels.sort.order`. `VALUES`: NONE;
+    Shapes:      `x`: bits of integers, of which `flip` exchanges some: see `prism.kernels.sort.order`. `VALUES`: NONE;
                  GIVEN, `values` become the elements of `given`, each where its number goes; POSITIONS, `positions` become where
                  the numbers stood, and `y` is not written. `W`: words that are sorted; as large as `K`, of whole numbers alone;
                  or uint64, a key and where it stood, of numbers of up to 4 bytes. A part has room for `THREADS * MOST` words, and
@@ -422,11 +410,8 @@ def sort_ranges(
             bins: shared(uint32[PARTS])
             ordered: shared(W[SAMPLES])
             sample: W[SAMPLES // THREADS] @ thread[1]
-            load_words(x, words, sample, place, n, flip, lowest, KIND=KIND, THREADS=THREADS)
-            if NETWORK:
-                sort_sample_by_network(sample, ordered, THREADS=THREADS)
-            else:
-                sort_sample(sample, ordered, THREADS=THREADS, BUCKETS=BUCKETS)
+            load_words(x, words, sample, place, n, flip, THREADS=THREADS)
+            sort_sample(sample, ordered, THREADS=THREADS, BUCKETS=BUCKETS)
             below: uint32 @ block[1] = choose_parts(
                 words, chosen, ordered, bins, place, n, c * PARTS * part, part, THREADS=THREADS, SAMPLES=SAMPLES,
                 TIED=W.bytes == K.bytes,
@@ -447,8 +432,8 @@ def sort_ranges(
                 for k in range(ITEMS):
                     here: int32 @ thread[1] = place + 32 * k
                     write_word(
-                        x, given, results, value_results, position_results, words[k],
-                        here if here >= found[0] and here < found[2] else -1, flip, lowest, KIND=KIND, VALUES=VALUES,
+                        given, results, value_results, position_results, words[k],
+                        here if here >= found[0] and here < found[2] else -1, flip, VALUES=VALUES,
                     )
         else:
             with (
@@ -458,14 +443,14 @@ def sort_ranges(
                 group(block[1]),
             ):
                 sort_part(
-                    x, given, few, results, value_results, position_results, found[3], found[1], flip, lowest, KIND=KIND,
-                    VALUES=VALUES, THREADS=THREADS, BATCH=BATCH, BUCKETS=BUCKETS,
+                    given, few, results, value_results, position_results, found[3], found[1], flip, VALUES=VALUES,
+                    THREADS=THREADS, BATCH=BATCH, BUCKETS=BUCKETS,
                 )
 
 
 EXAMPLES = {
     "sort_ranges": {
-        "K": "uint32", "W": "uint32", "V": "uint32", "VO": "int64", "KIND": INTEGER, "VALUES": NONE, "THREADS": 512, "ITEMS": 16,
+        "K": "uint32", "W": "uint32", "V": "uint32", "VO": "int64", "VALUES": NONE, "THREADS": 512, "ITEMS": 16,
         "MOST": 6, "BATCH": 2,
     },
 }
