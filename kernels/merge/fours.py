@@ -65,7 +65,7 @@ def merge_fours(
         row: int32 @ thread[1] = (t - rows if lower else t) * ITEMS
         with group(thread[1]):
             merge_within(
-                tile, first, ends[2] if lower else ends[0], end, row, keys, spots, otherwise, SIZE=SIZE, LESS=LESS,
+                tile, first, ends[2] if lower else ends[0], end, row, keys, spots, otherwise, False, SIZE=SIZE, LESS=LESS,
             )
             if VALUES:
                 for k in range(ITEMS):
@@ -74,7 +74,7 @@ def merge_fours(
         if VALUES:
             put_row(moved, values, first + row, end)
         with group(thread[1]):
-            merge_within(tile, 0, ends[1], ends[3], t * ITEMS, keys, spots, otherwise, SIZE=SIZE, LESS=LESS)
+            merge_within(tile, 0, ends[1], ends[3], t * ITEMS, keys, spots, otherwise, False, SIZE=SIZE, LESS=LESS)
             if VALUES:
                 for k in range(ITEMS):
                     values[k] = moved[spots[k]]

@@ -7,8 +7,7 @@ bitonic network sorts them. The lanes of a warp read as many different rows at a
 """
 
 from prism.lang import (
-    block, const, constexpr, dtype, float32, function, group, id, int32, int64, partition, prism, ptr, requires, shared, sqrt,
-    template, thread,
+    block, const, constexpr, dtype, function, group, id, int32, partition, prism, ptr, requires, shared, template, thread,
 )
 
 
@@ -219,70 +218,6 @@ def store_rows(tile: ptr(T) @ block[1], items: T[ITEMS] @ thread[1], row: int32 
 
 
 @prism("device")
-@requires(thread[1])
-@template(T=dtype, LESS=function)
-def cut_four(
-    x: ptr(const(T)) @ thread[1], begin: int64 @ thread[1], width: int64 @ thread[1], length: int64 @ thread[1],
-    diagonal: int64 @ thread[1], lows: int64[4] @ thread[1],
-):
-    """Put into `lows` how many elements of each of four sorted runs are among the first `diagonal` ones of their merge.
-
-    The runs lie side by side from `x[begin]` on, of `width` elements each, and of `length` together, so the last ones may be
-    shorter. An element of the run of which least is known is looked for in the three others, as far as they are not known: so it
-    is known whether it is among the first, and with it all before it, or all behind it. At first it is one that is likely to be
-    near the end of the first ones, then one in the middle of what is not known.
-    """
-    highs: int64[4]
-    for r in range(4):
-        lows[r] = 0
-        highs[r] = min(max(length - r * width, 0), width)
-    widest: int64 = 1
-    turn: int32 = 0
-    while widest > 0:
-        chosen: int32 = 0
-        widest = 0
-        for r in range(4):
-            if highs[r] - lows[r] > widest:
-                widest = highs[r] - lows[r]
-                chosen = r
-        if widest > 0:
-            middle: int64 = widest / 2
-            if turn < 8:  # about where it is if elements are spread evenly; somewhat behind that, and before it, in turn
-                below: int64 = lows[0] + lows[1] + lows[2] + lows[3]
-                above: int64 = highs[0] + highs[1] + highs[2] + highs[3]
-                part: float32 = float32(diagonal - below) / float32(above - below) * float32(widest)
-                margin: float32 = sqrt(float32(widest))
-                middle = min(max(int64(part + margin if turn % 2 == 0 else part - margin), 0), widest - 1)
-            turn = turn + 1
-            for r in range(4):
-                if chosen == r:
-                    middle = lows[r] + middle
-            pivot: T = x[begin + chosen * width + middle]
-            before: int64[4]  # how many elements of each run stand before it: from so many
-            until: int64[4]  # to so many
-            for r in range(4):
-                before[r] = middle if chosen == r else lows[r]
-                until[r] = middle if chosen == r else highs[r]
-            looking: bool = True
-            while looking:
-                looking = False
-                for r in range(4):
-                    if before[r] < until[r]:
-                        looking = True
-                        half: int64 = (before[r] + until[r]) / 2
-                        other: T = x[begin + r * width + half]
-                        first: bool = LESS(other, pivot)
-                        if r < chosen:
-                            first = not LESS(pivot, other)
-                        before[r] = half + 1 if first else before[r]
-                        until[r] = until[r] if first else half
-            inside: bool = before[0] + before[1] + before[2] + before[3] < diagonal
-            for r in range(4):
-                lows[r] = before[r] + (1 if chosen == r else 0) if inside else lows[r]
-                highs[r] = highs[r] if inside else before[r]
-
-
-@prism("device")
 @requires(block[1], thread[1])
 @template(T=dtype, N=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), LESS=function)
 def merge_four(
@@ -312,4 +247,4 @@ def merge_four(
     )
 
 
-__all__ = ["cut_four", "load_two", "merge_four", "merge_rows", "store_rows"]
+__all__ = ["load_two", "merge_four", "merge_rows", "store_rows"]

@@ -67,7 +67,7 @@ def merge_tiles(
         if VALUES:
             put_striped(moved, values, THREADS=THREADS)
         with group(thread[1]):
-            merge_within(tile, 0, taken, many, t * ITEMS, keys, spots, otherwise, SIZE=TILE, LESS=LESS)
+            merge_within(tile, 0, taken, many, t * ITEMS, keys, spots, otherwise, False, SIZE=TILE, LESS=LESS)
             if VALUES:
                 for k in range(ITEMS):
                     values[k] = moved[spots[k]]

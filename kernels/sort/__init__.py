@@ -2,8 +2,8 @@
 
 from prism.kernels.sort.cluster import sort_cluster
 from prism.kernels.sort.configurations import (
-    CLUSTER_BLOCKS, COUNTING_KEYS, FILLING, GROUPS, HOST_COUNTING, HOST_LARGE, HOST_SMALL, ZEROS, Configuration, Counting, Shape,
-    Window, cluster_of, configuration_of, configurations, counting, resident_of, window_of,
+    CLUSTER_BLOCKS, COUNTING_KEYS, FILLING, GROUPS, HOST_COUNTING, HOST_LARGE, HOST_SMALL, ZEROS, Configuration, Counting, Ranges,
+    Shape, Window, cluster_of, configuration_of, configurations, counting, ranges_of, resident_of, window_of,
 )
 from prism.kernels.sort.count import count_digits
 from prism.kernels.sort.even import pass_evenly
@@ -11,6 +11,7 @@ from prism.kernels.sort.fill import add_keys, begin_keys, count_keys, fill_keys,
 from prism.kernels.sort.order import FIELD, FLOAT, FLOAT_PAIR, FLOAT_PLACE, INTEGER
 from prism.kernels.sort.parts import GIVEN, NONE, POSITIONS
 from prism.kernels.sort.radix import sort_digit
+from prism.kernels.sort.ranges import sort_ranges
 from prism.kernels.sort.resident import sort_resident
 from prism.kernels.sort.rows import begin_rows
 from prism.kernels.sort.windows import LEVELS, find_windows, sample_windows, sort_windows
@@ -18,7 +19,7 @@ from prism.kernels.sort.windows import LEVELS, find_windows, sample_windows, sor
 __all__ = [
     "CLUSTER_BLOCKS", "COUNTING_KEYS", "FIELD", "FILLING", "FLOAT", "FLOAT_PAIR", "FLOAT_PLACE", "GIVEN", "GROUPS",
     "HOST_COUNTING", "HOST_LARGE", "HOST_SMALL", "INTEGER", "LEVELS", "NONE", "POSITIONS", "ZEROS", "Configuration", "Counting",
-    "Shape", "Window", "add_keys", "begin_keys", "begin_rows", "cluster_of", "configuration_of", "configurations", "count_digits",
-    "count_keys", "counting", "fill_keys", "find_windows", "order_zeros", "pass_evenly", "resident_of", "sample_windows",
-    "sort_cluster", "sort_digit", "sort_resident", "sort_windows", "window_of",
+    "Ranges", "Shape", "Window", "add_keys", "begin_keys", "begin_rows", "cluster_of", "configuration_of", "configurations",
+    "count_digits", "count_keys", "counting", "fill_keys", "find_windows", "order_zeros", "pass_evenly", "ranges_of",
+    "resident_of", "sample_windows", "sort_cluster", "sort_digit", "sort_ranges", "sort_resident", "sort_windows", "window_of",
 ]  # fmt: skip

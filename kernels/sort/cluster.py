@@ -62,7 +62,7 @@ def store_row(
 @prism("device")
 @template(
     K=dtype, V=dtype, ITEMS=constexpr(int), NUMBER=constexpr(int), KIND=constexpr(int), VALUES=constexpr(int),
-    BLOCKS=constexpr(int), THREADS=constexpr(int), BATCH=constexpr(int),
+    BLOCKS=constexpr(int), THREADS=constexpr(int), BATCH=constexpr(int), FIRST=constexpr(int, default=0),
 )
 @requires(block[BLOCKS], thread[THREADS])
 def sort_held(keys: K[ITEMS] @ thread[1], items: V[NUMBER] @ thread[1], flip: K @ block[BLOCKS], lowest: K @ block[BLOCKS]):
@@ -174,7 +174,7 @@ def sort_held(keys: K[ITEMS] @ thread[1], items: V[NUMBER] @ thread[1], flip: K 
                 if VALUES != NONE:
                     items[k] = beside[b, at + 32 * k]
 
-    for step in range(K.bytes):
+    for step in range(FIRST, K.bytes):
         shift: int32 @ block[BLOCKS] = 8 * step
         count_own(shift)
         move(shift)

@@ -11,6 +11,8 @@ from prism.lib.thread import extent, operators
 _HALF = 1 << 16
 _PAIRS = 1 << 15
 _FEW = 4
+_SIDE = 4
+"""Tiles that a block fills side by side. Where keys are rare they take longer: they are dealt out."""
 
 
 @prism("global")
@@ -276,65 +278,68 @@ def fill_keys(
     KEYS: constexpr(int) = 1 << 8 * K.bytes
     tiles: int32 @ grid[1] = int32((n + (TILE - 1)) / TILE)
     blocks: int32 @ grid[1] = count(block[1])
-    share: int32 @ grid[1] = (tiles + (blocks - 1)) / blocks
     me: int32 @ block[1] = id()
     with partition(y, block[1], races="none") as part, group(block[1]):
         t: int32 @ thread[1] = id()
-        with partition(part, thread[1], offset=int64(me) * share * TILE, races="none") as out, group(thread[1]):
-            first: int32 = key_at(starts, 0, KEYS, int64(me) * share * TILE)
-            for tile in range(min(share, tiles - me * share)):
-                begin: int64 = int64(me * share + tile) * TILE
-                many: int32 = extent(me * share + tile, n, TILE=TILE)
-                first = key_near(starts, first, KEYS, begin)
-                last: int32 = key_near(starts, first, KEYS, begin + (many - 1))
-                changes: int32[_FEW]  # where the following keys begin in the tile: of few, comparisons are faster than searches
-                for j in range(_FEW):
-                    changes[j] = TILE
-                    if j < last - first and last - first <= _FEW:
-                        changes[j] = int32(int64(starts[first + 1 + j]) - begin)
+        with partition(part, thread[1], offset=lambda i: i, races="none") as out, group(thread[1]):
+            first: int32 = 0
+            for turn in range(_SIDE * me, tiles, _SIDE * blocks):
+                first = key_at(starts, 0, KEYS, int64(turn) * TILE)
+                for tile in range(turn, min(turn + _SIDE, tiles)):
+                    begin: int64 = int64(tile) * TILE
+                    many: int32 = extent(tile, n, TILE=TILE)
+                    first = key_near(starts, first, KEYS, begin)
+                    last: int32 = key_near(starts, first, KEYS, begin + (many - 1))
+                    # Where the following keys begin in the tile: of few, comparisons are faster than searches.
+                    changes: int32[_FEW]
+                    for j in range(_FEW):
+                        changes[j] = TILE
+                        if j < last - first and last - first <= _FEW:
+                            changes[j] = int32(int64(starts[first + 1 + j]) - begin)
 
-                @requires(thread[1])
-                def numbers_at(items: K[WIDTH] @ thread[1], here: int32 @ thread[1], end: int32 @ thread[1]):
-                    """Make numbers `here ... end - 1` of the tile."""
-                    key: int32 = first
-                    top: int32 = last
-                    if last - first <= _FEW:
-                        top = first
-                        for k in range(_FEW):
-                            key = key + (1 if changes[k] <= here else 0)
-                            top = top + (1 if changes[k] < end else 0)
-                    else:
-                        key = key_at(starts, first, last - first + 1, begin + here)
-                        top = key_at(starts, key, last - key + 1, begin + (end - 1))
-                    number: K = decode(K(key), flip, lowest, KIND=KIND)
-                    for k in range(WIDTH):
-                        items[k] = number
-                    if key != top:
-                        change: int32 = int32(int64(starts[key + 1]) - begin)
-                        following: K = decode(K(top), flip, lowest, KIND=KIND)
-                        for k in range(WIDTH):
-                            items[k] = number if here + k < change else following
-                        if starts[key + 1] != starts[top]:  # three numbers or more
-                            for k in range(WIDTH):
-                                found: int32 = key_at(starts, key, top - key + 1, begin + min(here + k, end - 1))
-                                items[k] = decode(K(found), flip, lowest, KIND=KIND)
-
-                for j in range(ITEMS // WIDTH):
-                    here: int32 = (t + j * THREADS) * WIDTH
-                    if here < many:
-                        end: int32 = min(here + WIDTH, many)
-                        items: K[WIDTH]
-                        numbers_at(items, here, end)
-                        if aligned and end - here == WIDTH:
-                            word: vector(K, WIDTH)
-                            for k in range(WIDTH):
-                                word[k] = items[k]
-                            store_vector(out[int64(tile) * TILE + here], word, cache="no_allocate")
+                    @requires(thread[1])
+                    def numbers_at(items: K[WIDTH] @ thread[1], here: int32 @ thread[1], end: int32 @ thread[1]):
+                        """Make numbers `here ... end - 1` of the tile."""
+                        key: int32 = first
+                        top: int32 = last
+                        if last - first <= _FEW:
+                            top = first
+                            for k in range(_FEW):
+                                key = key + (1 if changes[k] <= here else 0)
+                                top = top + (1 if changes[k] < end else 0)
                         else:
+                            key = key_at(starts, first, last - first + 1, begin + here)
+                            top = key_near(starts, key, last + 1, begin + (end - 1))
+                        number: K = decode(K(key), flip, lowest, KIND=KIND)
+                        for k in range(WIDTH):
+                            items[k] = number
+                        if key != top:
+                            change: int32 = int32(int64(starts[key + 1]) - begin)
+                            following: K = decode(K(top), flip, lowest, KIND=KIND)
                             for k in range(WIDTH):
-                                if here + k < end:
-                                    out[int64(tile) * TILE + here + k] = items[k]
-                first = last
+                                items[k] = number if here + k < change else following
+                            if starts[key + 1] != starts[top]:  # three numbers or more
+                                found: int32 = key
+                                for k in range(WIDTH):
+                                    found = key_near(starts, found, top + 1, begin + min(here + k, end - 1))
+                                    items[k] = decode(K(found), flip, lowest, KIND=KIND)
+
+                    for j in range(ITEMS // WIDTH):
+                        here: int32 = (t + j * THREADS) * WIDTH
+                        if here < many:
+                            end: int32 = min(here + WIDTH, many)
+                            items: K[WIDTH]
+                            numbers_at(items, here, end)
+                            if aligned and end - here == WIDTH:
+                                word: vector(K, WIDTH)
+                                for k in range(WIDTH):
+                                    word[k] = items[k]
+                                store_vector(out[begin + here], word, cache="no_allocate")
+                            else:
+                                for k in range(WIDTH):
+                                    if here + k < end:
+                                        out[begin + (here + k)] = items[k]
+                    first = last
 
 
 @prism("device")

@@ -58,8 +58,8 @@ def order_zeros(
 def sort_rows_by_block(
     x: ptr(const(T)) @ grid[1], values: ptr(const(V)) @ grid[1], y: ptr(T) @ grid[1], positions: ptr(I) @ grid[1],
     moved: ptr(V) @ grid[1], starts: ptr(const(O)) @ grid[1], ends: ptr(const(O)) @ grid[1], listed: ptr(const(int32)) @ grid[1],
-    listed_many: ptr(const(int32)) @ grid[1], rows: int64 @ grid[1], columns: int64 @ grid[1], n: int64 @ grid[1],
-    least: int64 @ grid[1], most: int64 @ grid[1], first_listed: int64 @ grid[1], number: int32 @ grid[1],
+    listed_many: ptr(const(int32)) @ grid[1], cleared: ptr(int32) @ grid[1], rows: int64 @ grid[1], columns: int64 @ grid[1],
+    n: int64 @ grid[1], least: int64 @ grid[1], most: int64 @ grid[1], first_listed: int64 @ grid[1], number: int32 @ grid[1],
 ):
     """Sort rows of at most `THREADS * ITEMS` elements, each by a block.
 
@@ -74,8 +74,13 @@ def sort_rows_by_block(
         total = int64(listed_many[number])
     with partition(y, thread[1], f=lambda i: i, races="none") as target, \
          partition(positions, thread[1], f=lambda i: i, races="none") as place_target, \
-         partition(moved, thread[1], f=lambda i: i, races="none") as value_target, group(block[1]):
+         partition(moved, thread[1], f=lambda i: i, races="none") as value_target, \
+         partition(cleared, thread[1], f=lambda i: i, races="none") as words, group(block[1]):
         t: int32 @ thread[1] = id()
+        if MODE == SEGMENTS and not LISTED:
+            with group(thread[1]):
+                if here == 0 and t < 8:
+                    words[t] = 0
         for turn in range(here, total, blocks):
             row: int64 @ block[1] = turn
             if LISTED:

@@ -270,8 +270,8 @@ def sort_own_rows(
 def sort_rows_by_lanes(
     x: ptr(const(T)) @ grid[1], values: ptr(const(V)) @ grid[1], y: ptr(T) @ grid[1], positions: ptr(I) @ grid[1],
     moved: ptr(V) @ grid[1], starts: ptr(const(O)) @ grid[1], ends: ptr(const(O)) @ grid[1], listed: ptr(const(int32)) @ grid[1],
-    listed_many: ptr(const(int32)) @ grid[1], rows: int64 @ grid[1], columns: int64 @ grid[1], n: int64 @ grid[1],
-    least: int64 @ grid[1], most: int64 @ grid[1], first_listed: int64 @ grid[1], number: int32 @ grid[1],
+    listed_many: ptr(const(int32)) @ grid[1], cleared: ptr(int32) @ grid[1], rows: int64 @ grid[1], columns: int64 @ grid[1],
+    n: int64 @ grid[1], least: int64 @ grid[1], most: int64 @ grid[1], first_listed: int64 @ grid[1], number: int32 @ grid[1],
 ):
     """Sort rows of at most `SIZE * ITEMS` elements, each by `SIZE` lanes.
 
@@ -282,7 +282,8 @@ def sort_rows_by_lanes(
                  `listed` has from `first_listed` on. `KEYS`: `y` becomes the sorted elements, by their keys or from where they
                  lie; `PLACES`: `positions`, where in the row they were; `VALUES`: `moved`, `values` in their order. `E` is what
                  is sorted, by `FORM`: the key, of type `U`, or that and the position, then the order is stable. `MIXED`: of
-                 floats that are `ALONE`, whose zeros keep their order too.
+                 floats that are `ALONE`, whose zeros keep their order too. Of segments that are not `LISTED` eight words of
+                 `cleared` become 0, for a kernel behind.
     Errors:      with `WIDTH` above 1 all arrays are aligned to so many elements, or 16 bytes; `columns` is a multiple.
     Test:        tests/kernels/test_sort_rows.py
     """
@@ -294,7 +295,13 @@ def sort_rows_by_lanes(
     with partition(y, block[1], offset=lambda i: i, races="none") as target, \
          partition(positions, block[1], offset=lambda i: i, races="none") as place_target, \
          partition(moved, block[1], offset=lambda i: i, races="none") as value_target, \
+         partition(cleared, thread[1], offset=lambda i: i, races="none") as words, \
          partition(listed, block[1], offset=first_listed) as own_list, group(block[1]):
+        t: int32 @ thread[1] = id()
+        if MODE == SEGMENTS and not LISTED:
+            with group(thread[1]):
+                if here == 0 and t < 8:
+                    words[t] = 0
         sort_own_rows(
             x, values, target, place_target, value_target, starts, ends, own_list, total, here, blocks, rows, columns, n, least,
             most, U=U, E=E, SIZE=SIZE, ITEMS=ITEMS, WIDTH=WIDTH, THREADS=THREADS, DESCENDING=DESCENDING, FORM=FORM, KEYS=KEYS,

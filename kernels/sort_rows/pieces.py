@@ -3,7 +3,8 @@
 from prism.lang import (
     block, const, constexpr, dtype, group, id, int32, int64, partition, prism, ptr, requires, shared, template, thread,
 )
-from prism.kernels.merge.rows import cut_four, merge_four, store_rows
+from prism.kernels.merge.cuts import cut_four_by_lanes
+from prism.kernels.merge.rows import merge_four, store_rows
 from prism.kernels.sort_rows.elements import ALONE, before, element_of, pack, place_of
 from prism.kernels.sort_rows.segments import BACK, GATHERED, SEGMENTS, bounds_of
 from prism.lib.thread import operators
@@ -12,6 +13,8 @@ TILES, LONGEST = range(2)
 """What a block finds of segments for the others: how many tiles they have, and how long the longest is."""
 LIST, TILE_SORTED, CUT, MERGED = range(4)
 """The steps: a list of tiles; tiles sorted; and, of each pass, where tiles of four runs begin, and their merges."""
+CUTTERS = 8
+"""Threads that look for where a tile begins."""
 
 
 @prism("device")
@@ -45,7 +48,7 @@ def step_of(piece: int64 @ thread[1], tiles: int64 @ thread[1]) -> (int32, int64
         part = piece - BEFORE
         wanted = BEFORE
         if part >= tiles:
-            cutting: int64 = (tiles + (THREADS - 1)) / THREADS
+            cutting: int64 = (tiles + (THREADS // CUTTERS - 1)) / (THREADS // CUTTERS)
             turn: int64 = (part - tiles) / (tiles + cutting)
             part = (part - tiles) % (tiles + cutting)
             wanted = BEFORE + tiles + turn * (tiles + cutting)
@@ -152,35 +155,34 @@ def cut_tiles(
     columns: int64 @ block[1], n: int64 @ block[1], capacity: int64 @ block[1], tiles: int64 @ block[1], part: int64 @ block[1],
     width: int64 @ block[1],
 ):
-    """Find where tiles `part * THREADS` and on of `tiles` begin in the four runs that they are merged of, each thread for one.
+    """Find where tiles `part * THREADS / CUTTERS` and on of `tiles` begin in the four runs that they are merged of.
 
     Of the first three runs: `cuts[tile + r * capacity]` becomes how many elements of run `r` stand before the tile.
     """
     t: int32 @ thread[1] = id()
-    with partition(cuts, thread[1], offset=lambda i: i, races="none") as own, group(thread[1]):
-        tile: int64 = part * THREADS + t
-        if tile < tiles:
-            row: int64 = 0
-            within: int64 = 0
-            row, within = owner_of(
-                tile, columns, owners[tile] if MODE == SEGMENTS else int32(0), firsts[tile] if MODE == SEGMENTS else int32(0),
-                MODE=MODE, TILE=TILE,
-            )
-            begin: int64 = 0
-            length: int64 = 0
-            begin, length = bounds_of(
-                row, row + 1, int64(starts[row]) if MODE == SEGMENTS else int64(0),
-                int64(ends[row]) if MODE == SEGMENTS else int64(0), columns, n, 1, n, MODE=MODE,
-            )
-            if width < length:
-                share: int64 = 4 * width / TILE
-                place: int64 = within / share * (4 * width)
-                lows: int64[4]
-                cut_four(
-                    runs, begin + place, width, min(length - place, 4 * width), within % share * TILE, lows, LESS=before,
-                )
-                for r in range(3):
-                    own[tile + r * capacity] = lows[r]
+    with partition(cuts, thread[1], offset=lambda i: i, races="none") as own, group(thread[32]):
+        wanted: int64 @ thread[1] = part * (THREADS // CUTTERS) + t / CUTTERS
+        tile: int64 @ thread[1] = min(wanted, tiles - 1)
+        row: int64 @ thread[1] = 0
+        within: int64 @ thread[1] = 0
+        row, within = owner_of(
+            tile, columns, owners[tile] if MODE == SEGMENTS else int32(0), firsts[tile] if MODE == SEGMENTS else int32(0),
+            MODE=MODE, TILE=TILE,
+        )
+        begin: int64 @ thread[1] = 0
+        length: int64 @ thread[1] = 0
+        begin, length = bounds_of(
+            row, row + 1, int64(starts[row]) if MODE == SEGMENTS else int64(0),
+            int64(ends[row]) if MODE == SEGMENTS else int64(0), columns, n, 1, n, MODE=MODE,
+        )
+        share: int64 @ thread[1] = 4 * width / TILE
+        place: int64 @ thread[1] = within / share * (4 * width)
+        found: int64 @ thread[1] = cut_four_by_lanes(
+            runs, begin + place, width, min(length - place, 4 * width), within % share * TILE, LESS=before,
+        )
+        with group(thread[1]):
+            if wanted < tiles and width < length and t % 2 == 0 and t % CUTTERS < 6:
+                own[tile + t % CUTTERS / 2 * capacity] = found
 
 
 @prism("device")

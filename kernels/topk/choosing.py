@@ -45,6 +45,62 @@ def find_bound(
 
 
 @prism("device")
+@requires(thread[1])
+@template(U=dtype, SIZE=constexpr(int))
+def part_of(key: U @ thread[1], low: U @ thread[1], scale: float32 @ thread[1]) -> int32 @ thread[1]:
+    """In which of `SIZE` equal parts of a range from `low` on a key is; never less of a larger key."""
+    return min(int32(float32(key - low) * scale), SIZE - 1)
+
+
+@prism("device")
+@requires(block[1], thread[32])
+@template(U=dtype, GROUPS=constexpr(int), THREADS=constexpr(int))
+def find_near(keys: U[GROUPS] @ thread[1], rank: int32 @ block[1], spare: int32 @ block[1]) -> (U, bool) @ block[1]:
+    """A key that at least `rank + 1` of the threads' keys are not above, and whether up to `spare` more are not; else any key.
+
+    Perspective: block, of `THREADS` threads.
+    Shapes:      as many equal parts of the keys' range as there are keys are told apart, in one step; `block.select_rank`, which
+                 finds the very key, takes one for each of its bytes.
+    """
+    SIZE: constexpr(int) = THREADS * GROUPS
+    t: int32 @ thread[1] = id()
+    counts: shared(int32[SIZE]) @ block[1]
+    found: shared(int32[2]) @ block[1]  # the part in which the key of that rank is, and how many there are up to its end
+    least: U @ thread[1] = keys[0]
+    most: U @ thread[1] = keys[0]
+    with group(thread[1]):
+        for g in range(1, GROUPS):
+            least = min(least, keys[g])
+            most = max(most, keys[g])
+    low: U @ block[1] = block.reduce(least, OP=operators.minimum)
+    span: U @ block[1] = block.reduce(most, OP=operators.maximum) - low
+    scale: float32 @ block[1] = float32(SIZE) / (float32(span) + float32(1))
+    block.fill(counts, 0, SIZE)
+    with group(thread[1]):
+        for g in range(GROUPS):
+            atomic_add(counts[part_of(keys[g], low, scale, SIZE=SIZE)], 1, scope="block")
+    sums: int32[GROUPS] @ thread[1]
+    own: int32[GROUPS] @ thread[1]
+    with group(thread[1]):
+        for g in range(GROUPS):
+            own[g] = counts[t * GROUPS + g]
+            sums[g] = own[g]
+    block.scan(sums, 0, WIDTH=GROUPS, OP=operators.add, EXCLUSIVE=True)
+    with partition(found, thread[1], offset=lambda i: i, races="none") as told, group(thread[1]):
+        for g in range(GROUPS):
+            if sums[g] <= rank and rank < sums[g] + own[g]:
+                told[0] = t * GROUPS + g
+                told[1] = sums[g] + own[g]
+    with group(thread[1]):
+        least = low
+        for g in range(GROUPS):
+            if part_of(keys[g], low, scale, SIZE=SIZE) <= found[0]:
+                least = max(least, keys[g])
+    bound: U @ block[1] = block.reduce(least, OP=operators.maximum)
+    return bound, found[1] <= rank + 1 + spare
+
+
+@prism("device")
 @requires(block[1], thread[32])
 @template(E=dtype, U=dtype, BITS=constexpr(int), THREADS=constexpr(int))
 def keep_first(held: ptr(E) @ block[1], counter: ptr(uint32) @ block[1], many: int32 @ block[1], most: int32 @ block[1]):
@@ -154,18 +210,13 @@ def write_by_buckets(held: ptr(E) @ block[1], left: int32 @ block[1], most: int3
     low: U @ block[1] = block.reduce(least, OP=operators.minimum)
     span: U @ block[1] = block.reduce(highest, OP=operators.maximum) - low
     scale: float32 @ block[1] = float32(SIZE) / (float32(span) + float32(1))
-
-    @requires(thread[1])
-    def part_of(key: U @ thread[1]) -> int32 @ thread[1]:  # never less of a larger key
-        return min(int32(float32(key - low) * scale), SIZE - 1)
-
     ranks: int32[KEPT] @ thread[1]
     crowded: bool @ thread[1] = False
     block.fill(starts, 0, SIZE)
     with group(thread[1]):
         for j in range(KEPT):
             if j * THREADS + t < left:
-                ranks[j] = atomic_add(starts[part_of(ones[j].key)], 1, scope="block")
+                ranks[j] = atomic_add(starts[part_of(ones[j].key, low, scale, SIZE=SIZE)], 1, scope="block")
                 crowded = crowded or ranks[j] >= CROWD
     apart: bool @ block[1] = not block.any(crowded)
     if apart:
@@ -181,12 +232,12 @@ def write_by_buckets(held: ptr(E) @ block[1], left: int32 @ block[1], most: int3
         with partition(held, thread[1], offset=lambda s: s, races="none") as slots, group(thread[1]):
             for j in range(KEPT):
                 if j * THREADS + t < left:
-                    slots[starts[part_of(ones[j].key)] + ranks[j]] = ones[j]
+                    slots[starts[part_of(ones[j].key, low, scale, SIZE=SIZE)] + ranks[j]] = ones[j]
         with group(thread[1]):
             for j in range(KEPT):
                 if j * THREADS + t < left:
                     mine: E = held[j * THREADS + t]
-                    part: int32 = part_of(mine.key)
+                    part: int32 = part_of(mine.key, low, scale, SIZE=SIZE)
                     first: int32 = starts[part]
                     rank: int32 = first
                     end: int32 = starts[part + 1] if part + 1 < SIZE else left
@@ -198,4 +249,4 @@ def write_by_buckets(held: ptr(E) @ block[1], left: int32 @ block[1], most: int3
     return apart
 
 
-__all__ = ["find_bound", "keep_first", "write_by_buckets", "write_first"]
+__all__ = ["find_bound", "find_near", "keep_first", "write_by_buckets", "write_first"]

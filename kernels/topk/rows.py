@@ -13,7 +13,7 @@ from prism.lang import (
     atomic_add, attr, bitcast, block, const, constexpr, dtype, grid, group, id, int32, int64, load_vector, partition, prefetch,
     prism, ptr, requires, shared, template, thread, uint32, vector,
 )
-from prism.kernels.topk.choosing import find_bound, write_first
+from prism.kernels.topk.choosing import find_bound, find_near, write_first
 from prism.kernels.topk.keys import FLOAT, Narrow, key_of, value_of
 
 NOWHERE = 2147483647  # the place of what is not there
@@ -159,6 +159,7 @@ def top_rows(
     Test:        tests/kernels/test_topk.py, tests/gpu/test_topk.py
     """
     ALL: constexpr(int) = 2 * (1 << 8 * B.bytes - 1) - 1
+    LATEST: constexpr(int) = (1 << 8 * B.bytes - 1) + INFINITY if KIND == FLOAT else ALL  # the last key but that of NaN
     BITS: constexpr(int) = 8 * B.bytes
     ITEMS: constexpr(int) = AHEAD * WIDTH
     FIRSTS: constexpr(int) = THREADS * max(GROUPS, 1)
@@ -215,28 +216,37 @@ def top_rows(
             bound = ALL
             last = length - 1
             if GROUPS > 0:
-                with partition(held, thread[1], offset=t) as own, group(thread[1]):
-                    least: U[GROUPS]
-                    spots: int32[GROUPS]
+                least: U[GROUPS] @ thread[1]
+                spots: int32[GROUPS] @ thread[1]
+                near: bool @ block[1] = False
+                with group(thread[1]):
                     for g in range(GROUPS):
                         least[g] = ALL
                         spots[g] = NOWHERE
                     if DIRECT:
                         if WIDTH > 1 and t == 0:
                             prefetch(x[base + before], length - before)
+                        ones: V[GROUPS]  # as they are: a key takes more instructions than a comparison
+                        for g in range(GROUPS):
+                            ones[g] = bitcast(value_of(U(LATEST), B=B, KIND=KIND, LARGEST=LARGEST), V)
                         if edge < length:
-                            least[0] = key_at(edge)
-                            spots[0] = edge
+                            one: V = bitcast(x[base + int64(edge) * n_stride], V)
+                            if one >= ones[0] if LARGEST else one <= ones[0]:
+                                ones[0] = one
+                                spots[0] = edge
                         for v in range(t, vectors, AHEAD * THREADS, unroll=False):
                             bits: B[ITEMS]
                             load_ahead(x, base + before, v, vectors, n_stride, bits, WIDTH=WIDTH, THREADS=THREADS)
                             for e in range(ITEMS):
                                 if v + e / WIDTH * THREADS < vectors:
-                                    place: int32 = before + (v + e / WIDTH * THREADS) * WIDTH + e % WIDTH
-                                    key: U = key_of(bits[e], U=U, KIND=KIND, INFINITY=INFINITY, LARGEST=LARGEST)
-                                    if key < least[e * GROUPS / ITEMS]:
-                                        least[e * GROUPS / ITEMS] = key
-                                        spots[e * GROUPS / ITEMS] = place
+                                    one: V = bitcast(bits[e], V)
+                                    best: V = ones[e * GROUPS / ITEMS]
+                                    if one >= best if LARGEST else one <= best:  # never of NaN
+                                        ones[e * GROUPS / ITEMS] = one
+                                        spots[e * GROUPS / ITEMS] = before + (v + e / WIDTH * THREADS) * WIDTH + e % WIDTH
+                        for g in range(GROUPS):
+                            if spots[g] != NOWHERE:
+                                least[g] = key_of(bitcast(ones[g], B), U=U, KIND=KIND, INFINITY=INFINITY, LARGEST=LARGEST)
                     else:
                         for i in range(sample, unroll=4):
                             for g in range(GROUPS):  # no thread has what is as far apart as threads are
@@ -246,12 +256,16 @@ def top_rows(
                                 if i == 0 or key < least[g]:
                                     least[g] = key
                                     spots[g] = place
-                    for g in range(GROUPS):
-                        own[g * THREADS] = E(least[g], uint32(spots[g]))
-                bound, last = find_bound(
-                    FIRSTS, most - 1 if DIRECT else bound_rank, 4, length - 1, U=U, KEY=held_key, PLACE=held_place, BITS=BITS,
-                    THREADS=THREADS,
-                )
+                if DIRECT:
+                    bound, near = find_near(least, most - 1, 8 + most / 8, THREADS=THREADS)
+                if not near:
+                    with partition(held, thread[1], offset=t) as own, group(thread[1]):
+                        for g in range(GROUPS):
+                            own[g * THREADS] = E(least[g], uint32(spots[g]))
+                    bound, last = find_bound(
+                        FIRSTS, most - 1 if DIRECT else bound_rank, 4, length - 1, U=U, KEY=held_key, PLACE=held_place, BITS=BITS,
+                        THREADS=THREADS,
+                    )
             elif most < length:
                 bound, last = find_bound(
                     length, most - 1, 0, length - 1, U=U, KEY=key_at, PLACE=number_of, BITS=BITS, THREADS=THREADS,

@@ -108,10 +108,8 @@ def test_which_sorts_are_clusters() -> None:
         device.arch = arch
         return plan.rows(Kind(scalar, **more), many, n, device, names=Names()).steps[-1].instance.kernel.__name__
 
-    assert name("uint32", 1, 1 << 14) == name("float32", 1, 1 << 15) == name("uint32", 64, 1 << 17) == "sort_cluster"
-    assert (
-        name("uint32", 1, (1 << 15) + 1) == name("uint32", 1, 1 << 21) == name("uint64", 1, 1 << 16) == "sort_resident"
-    )
+    assert name("uint32", 1, 1 << 14) == name("float32", 1, 1 << 14) == name("uint32", 64, 1 << 17) == "sort_cluster"
+    assert name("uint32", 1, (1 << 16) + 1) == name("uint32", 1, 1 << 21) == "sort_resident"
     assert name("uint32", 1, 1 << 20, values="uint32") == name("uint32", 1, 1 << 20, places="int64", elements=False)
     assert (
         name("uint32", 1, 1 << 22) == name("uint64", 1, 1 << 21) == name("uint32", 1, 1 << 16, "sm_89") == "sort_digit"

@@ -50,11 +50,13 @@ def launch(
         kernel, threads = kernels.sort_rows_by_block, way.threads
         template |= {"THREADS": threads, "BLOCKS": 1}
     names = np.zeros(1, np.int32) if listed is None else np.asarray(listed, np.int32)
-    many = np.array([names.size], np.int32)
+    many, cleared = np.array([names.size], np.int32), np.arange(9, dtype=np.int32)
     kernel[blocks, threads](
-        x, given, y, spots, moved, starts, ends, names, many, rows, columns, x.size, least, most, 0, 0,
+        x, given, y, spots, moved, starts, ends, names, many, cleared, rows, columns, x.size, least, most, 0, 0,
         template=template, **{"check": True, **options},
     )  # fmt: skip
+    clears = mode == SEGMENTS and listed is None  # eight words, for a kernel behind
+    assert cleared.tolist() == ([0] * 8 + [8] if clears else list(range(9)))
     return y, spots, moved
 
 
@@ -275,7 +277,7 @@ def test_each_inferred_barrier_is_needed(way: Any) -> None:
             for schedule in SCHEDULES:
                 y, none, number = np.zeros_like(x), np.zeros(1, np.int64), np.zeros(1, np.int32)
                 one = np.zeros(1, np.float32)
-                given = (x, one, y, none, one.copy(), none, none, number, number)
+                given = (x, one, y, none, one.copy(), none, none, number, number, number)
                 run(mutant, 1, 256, (*given, rows, columns, x.size, 1, 1 << 40, 0, 0), check=True, schedule=schedule)
                 assert np.array_equal(y.reshape(rows, -1), np.sort(x.reshape(rows, -1)))
 

@@ -33,7 +33,9 @@ def merge(
             own[k * THREADS] = items[k]
     places: int32[ITEMS] @ thread[1]
     with group(thread[1]):
-        merge_within(tile, 0, size_a, size_a + size_b, t * ITEMS, items, places, otherwise, SIZE=THREADS * ITEMS, LESS=LESS)
+        merge_within(
+            tile, 0, size_a, size_a + size_b, t * ITEMS, items, places, otherwise, False, SIZE=THREADS * ITEMS, LESS=LESS,
+        )
 
 
 @prism("device")
@@ -65,7 +67,9 @@ def merge_pairs(
             own[k * THREADS] = keys[k]
     places: int32[ITEMS] @ thread[1]
     with group(thread[1]):
-        merge_within(tile, 0, size_a, size_a + size_b, t * ITEMS, keys, places, otherwise, SIZE=THREADS * ITEMS, LESS=LESS)
+        merge_within(
+            tile, 0, size_a, size_a + size_b, t * ITEMS, keys, places, otherwise, False, SIZE=THREADS * ITEMS, LESS=LESS,
+        )
     with partition(values, thread[1], offset=t) as own, group(thread[1]):
         for k in range(ITEMS):
             own[k * THREADS] = items[k]
@@ -105,10 +109,12 @@ def load_runs(
 def merge_within(
     tile: ptr(const(T)) @ thread[1], first: int32 @ thread[1], middle: int32 @ thread[1], end: int32 @ thread[1],
     place: int32 @ thread[1], items: T[ITEMS] @ thread[1], places: int32[ITEMS] @ thread[1], otherwise: T @ thread[1],
+    short: bool @ thread[1],
 ):
     """Put into `items` what stands from `place` on in the merge of `tile[first:middle]` and `tile[middle:end]`, then `otherwise`.
 
-    `places`: where in the tile, of `SIZE` elements, they are.
+    `places`: where in the tile, of `SIZE` elements, they are. `short`: runs end in most warps, so that all lanes look for ends:
+    else a warp goes both ways, one after the other.
     """
     diagonal: int32 = min(place, end - first)
     i: int32 = first + merge_path_within(tile, first, middle, end, diagonal, LESS=LESS)
@@ -116,7 +122,7 @@ def merge_within(
     left: T = tile[min(i, SIZE - 1)]  # what is read beyond a run is never taken
     right: T = tile[min(j, SIZE - 1)]
     both: int32 = i + j  # what is taken from one run is not taken from the other
-    if i + ITEMS < middle and j + ITEMS < end:  # neither run ends here
+    if not short and i + ITEMS < middle and j + ITEMS < end:  # neither run ends here
         for k in range(ITEMS):
             second: bool = LESS(right, left)
             items[k] = right if second else left
@@ -153,17 +159,18 @@ def merge_path_within(
 
     As `thread.merge_path`, of two runs that lie side by side.
     """
-    low: int32 = max(diagonal - (end - middle), 0)
-    high: int32 = min(diagonal, middle - first)
+    low: int32 = first + max(diagonal - (end - middle), 0)
+    high: int32 = first + min(diagonal, middle - first)
+    across: int32 = first + middle + diagonal - 1  # from an element to the one that it is compared with
     while low < high:
-        half: int32 = (low + high) / 2
-        left: T = tile[first + half]
-        right: T = tile[middle + diagonal - 1 - half]
+        half: int32 = low + high >> 1
+        left: T = tile[half]
+        right: T = tile[across - half]
         if LESS(right, left):
             high = half
         else:
             low = half + 1
-    return low
+    return low - first
 
 
 @prism("device")
@@ -194,7 +201,8 @@ def merge_sort(items: T[ITEMS] @ thread[1]):
             end: int32 = min(pair + 2 * width * ITEMS, THREADS * ITEMS)
             places: int32[ITEMS]
             merge_within(
-                tile, pair, middle, end, t * ITEMS - pair, items, places, items[0], SIZE=THREADS * ITEMS, LESS=LESS,
+                tile, pair, middle, end, t * ITEMS - pair, items, places, items[0], width < 32, SIZE=THREADS * ITEMS,
+                LESS=LESS,
             )
         width *= 2
 
@@ -240,7 +248,8 @@ def merge_sort_pairs(keys: K[ITEMS] @ thread[1], items: T[ITEMS] @ thread[1]):
             end: int32 = min(pair + 2 * width * ITEMS, THREADS * ITEMS)
             places: int32[ITEMS]
             merge_within(
-                tile, pair, middle, end, t * ITEMS - pair, keys, places, keys[0], SIZE=THREADS * ITEMS, LESS=LESS,
+                tile, pair, middle, end, t * ITEMS - pair, keys, places, keys[0], width < 32, SIZE=THREADS * ITEMS,
+                LESS=LESS,
             )
             for k in range(ITEMS):
                 items[k] = values[places[k]]

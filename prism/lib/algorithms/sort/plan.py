@@ -11,7 +11,7 @@ from prism.kernels import sort as kernels
 from prism.kernels.sort import GIVEN, NONE, POSITIONS
 from prism.kernels.sort_rows import ROOM
 from prism.lib.algorithms.scan.plan import words_for
-from prism.lib.algorithms.sort import cluster, fill, resident, windows
+from prism.lib.algorithms.sort import cluster, fill, ranges, resident, windows
 from prism.lib.algorithms.sort.fill import CONTROL
 from prism.lib.algorithms.sort_rows import plan as by_rows
 from prism.lib.algorithms.sort_rows.plan import Kind, Names
@@ -83,6 +83,16 @@ def by_clusters(kind: Kind, many: int, columns: int, machine: Machine) -> bool:
     return cluster.sorts(size_of(kind.read), size_of(value), carries(kind), many, columns, kind.most(machine), machine)
 
 
+def by_ranges(kind: Kind, many: int, columns: int, machine: Machine) -> bool:
+    """Whether one row of `columns` elements is sorted by ranges of keys."""
+    if kind.bits is not None or many > 1 or columns <= kind.most(machine) or not takes(kind):
+        return False
+    keys, carried = keys_of(kind), carries(kind)
+    if fill.is_counted(keys.size, carried, columns):
+        return False
+    return ranges.sorts(keys.size, keys.kind, carried, columns, machine)
+
+
 def by_residents(kind: Kind, many: int, columns: int, machine: Machine) -> bool:
     """Whether one row of `columns` elements is sorted by blocks that all run at once."""
     if kind.bits is not None or many > 1 or columns <= max(kind.most(machine), _CLUSTERED) or not takes(kind):
@@ -121,6 +131,11 @@ def rows(
     `in_place`: results may be the very memory that is read, where that may be.
     """
     names = names or Names()
+    if by_ranges(kind, many, columns, machine) and not in_place:
+        keys, carried = keys_of(kind), carries(kind)
+        return ranges.rows(
+            keys.type, kind.values or "uint32", kind.places or "int64", carried, columns, names, kind=keys.kind, flip=keys.flip,
+        )  # fmt: skip
     if by_residents(kind, many, columns, machine):
         keys, carried = keys_of(kind), carries(kind)
         return resident.rows(
@@ -266,6 +281,7 @@ __all__ = [
     "by_clusters",
     "by_counting",
     "by_digits",
+    "by_ranges",
     "by_residents",
     "keys_of",
     "may_be_in_place",

@@ -184,7 +184,7 @@ def long_step(
         "PLACES": bool(kind.places), "VALUES": bool(kind.values), "MODE": mode,
     }  # fmt: skip
     found = instance_of(kernels.sort_long_rows, template)
-    given = {name: value for name, value in arguments.items() if name not in ("least", "most")}
+    given = {name: value for name, value in arguments.items() if name not in ("least", "most", "cleared")}
     listed = mode == SEGMENTS
     given |= {
         "held": scratch.take(element, n if columns <= 4 * tile else 2 * n), "cuts": scratch.take("int64", 3 * tiles),
@@ -207,8 +207,8 @@ def segments(
         ValueError: there are more segments than a list has room for.
     """
     scratch = Scratch()
-    steps, own = segment_steps(kind, n, many, offsets, machine, names, scratch, aligned=aligned)
-    if n > kind.most(machine):
+    steps, own, longest = segment_steps(kind, n, many, offsets, machine, names, scratch, aligned=aligned)
+    if n > longest:
         steps.append(long_step(kind, max(many, 1), n, machine, own, scratch, mode=SEGMENTS, offsets=offsets))
     return Plan(tuple(steps), scratch=scratch.used)
 
@@ -216,8 +216,8 @@ def segments(
 def segment_steps(
     kind: Kind, n: int, many: int, offsets: str, machine: Machine, names: Names, scratch: Scratch, *, aligned: bool = False,
     held: int = 0,
-) -> tuple[list[Step | Clear], dict[str, Any]]:  # fmt: skip
-    """Return the launches that sort segments that a block holds, and the arguments of one for the longer ones, in list 5.
+) -> tuple[list[Step | Clear], dict[str, Any], int]:  # fmt: skip
+    """Return the launches that sort segments, the arguments of one for those in list 5, and how long these are at least, less 1.
 
     `held`: only segments that a warp sorts are, and the others are listed: in list 3 those of up to so many elements.
 
@@ -243,7 +243,11 @@ def segment_steps(
     )
     lists, number = scratch.take("int32", kernels.CLASSES * many), scratch.take("int32", 8)
     arguments = _arguments(kind, names, many, 0, n) | bounds
+    how = {"mode": SEGMENTS, "offsets": offsets}
     steps: list[Step | Clear] = [Clear(number)]
+    if most:
+        own = {"least": least, "most": most, "cleared": number}
+        steps = [_step(kind, many, most, machine, arguments | own, aligned, **how)]
     template = {
         "T": kind.read, "V": kind.values or "uint8", "I": kind.places or "int32", "O": offsets, "KEYS": kind.elements,
         "PLACES": bool(kind.places), "VALUES": bool(kind.values),
@@ -256,16 +260,13 @@ def segment_steps(
     given |= {"lists": lists, "many": number, "control": control, "segments": many, "least": least, "most": most}
     given |= dict(zip(("first", "second", "third", "fourth", "fifth"), spans, strict=True))
     steps.append(Step(binning, min(-(-max(n, many) // kernels.THREADS), blocks), kernels.THREADS, given))
-    how = {"mode": SEGMENTS, "offsets": offsets}
-    if most:
-        steps.append(_step(kind, many, most, machine, arguments | {"least": least, "most": most}, aligned, **how))
     listed = {"listed": lists, "listed_many": number}
     steps.append(_listed_step(kind, many, spans, offsets, machine, {**arguments, **listed}))
     for k, span in enumerate(spans[3:], 3):
         if spans[k - 1] < min(n, span) and span <= longest:  # else no segment is in that list
             own = {**listed, "first_listed": k * many, "number": k, "most": span}
             steps.append(_step(kind, many, span, machine, arguments | own, aligned, listed=True, **how))
-    return steps, {**arguments, **listed, "control": control, "first_listed": 5 * many, "number": 5}
+    return steps, {**arguments, **listed, "control": control, "first_listed": 5 * many, "number": 5}, spans[-1]
 
 
 def _classes(most: int, longest: int, *, held: bool) -> tuple[int, int, int]:
@@ -278,9 +279,10 @@ def _classes(most: int, longest: int, *, held: bool) -> tuple[int, int, int]:
 
 
 def _classes_of_blocks(kind: Kind, most: int, longest: int) -> tuple[int, int]:
-    """Return the same of segments that blocks sort."""
+    """Return the same of segments that blocks sort: one list where most are short, since each takes a launch."""
     ways = kernels.BLOCKS[size_of(kind.sorted_as)]
-    return min(ways[1].span if most <= ways[1].span else most // 4, longest), longest
+    first = min(ways[1].span if most <= ways[1].span else most // 4, longest)
+    return first, first if most <= _SHORT else longest
 
 
 def _listed_step(
@@ -313,7 +315,7 @@ def _arguments(kind: Kind, names: Names, many: int, columns: int, n: int) -> dic
         "values": names.values if kind.values else nothing("uint8"),
         "moved": names.moved if kind.values else nothing("uint8"),
         "starts": nothing("int64"), "ends": nothing("int64"), "listed": nothing("int32"), "listed_many": nothing("int32"),
-        "rows": many, "columns": columns, "n": n, "least": 1,
+        "cleared": nothing("int32"), "rows": many, "columns": columns, "n": n, "least": 1,
         "most": 1 << 62, "first_listed": 0, "number": 0,
     }  # fmt: skip
 

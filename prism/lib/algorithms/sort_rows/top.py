@@ -136,10 +136,10 @@ def top_segments(
     if n:
         order = scratch.take("int32", n)
         names = Names(places=order)
-        steps, given = plans.segment_steps(
+        steps, given, held = plans.segment_steps(
             kind, n, many, offsets, machine, names, scratch, aligned=aligned, held=room if kept else 0
         )
-        if not kept and n > kind.most(machine):
+        if not kept and n > held:
             steps.append(
                 plans.long_step(kind, many, n, machine, given, scratch, mode=kernels.SEGMENTS, offsets=offsets)
             )

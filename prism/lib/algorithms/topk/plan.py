@@ -86,7 +86,9 @@ def configuration(task: Task, n: int, k: int, machine: Machine, *, whole: bool =
         while c is not None and task.bytes(c) > limit_of(machine) and c.room // 2 >= max(k, threads * c.groups):
             c = replace(c, room=c.room // 2)
         if c is not None and task.bytes(c) <= limit_of(machine) and (not whole or c.room >= n):
-            registers = 1024 if c.kept * task.entry <= 48 else 512  # threads that have enough of them
+            registers = (
+                1024 if c.kept * task.entry <= (48 if c.sample else 64) else 512
+            )  # threads that have enough of them
             blocks = max(1, min(limit_of(machine) // task.bytes(c), registers // threads))
             if (
                 not c.sample or blocks * threads == registers or threads == 512
@@ -101,8 +103,15 @@ def _held(task: Task, n: int, k: int, threads: int) -> Configuration | None:
     kept = _kept(task, k, threads)
     if not kept or (threads < 512 and n > (_SHARE if groups else _SHARE // 4) * threads):
         return None
-    # of a sorted row each thread's first element stands a vector from the next one's
-    room = _power(max(16 // size_of(task.bits) * k + 64, 512)) if groups else _power(max(k, 512))
+    if groups and k > configurations.FEW and threads > 128:  # all that comes before the bound is put in order
+        kept = _kept(task, k + k // 2, threads) or kept
+    room = _power(max(k, 512))
+    if (
+        groups
+    ):  # of a sorted row a group's first element stands as many places from the next one's as it has of a vector
+        width = 16 // size_of(task.bits)
+        apart = max(min(width, _ahead(width, groups) * width // groups), 1)
+        room = max(-(-(apart * k + 64) // 128) * 128, 512)
     return Configuration(threads, 1, max(min(room, 8192), threads * max(groups, 1), k), kept, groups)
 
 
@@ -122,6 +131,13 @@ def _groups(task: Task, n: int, k: int, threads: int) -> int:
     width = 16 // size_of(task.bits)
     found = (groups for groups in (1, 2, 4, 8) if threads * groups >= 2 * k and groups <= 2 * width)
     return next(found, 0) if n >= 2 * k * width else 0
+
+
+def _ahead(width: int, groups: int) -> int:
+    """Return how many vectors a thread loads at once of a row all of which it looks at."""
+    if width == 4 and groups:
+        return 4  # of rows of 8192 10 first ones 24.6 us for 25.6, 100 33.9 for 36.7
+    return max(4, groups) if width == 1 else 2 if width <= 4 else 1
 
 
 def _kept(task: Task, k: int, threads: int) -> int:
@@ -238,9 +254,7 @@ def template_of(
 ) -> dict[str, Any]:
     """Return the template of the kernel of rows."""
     width = 16 // size_of(task.bits) if vectors else 1
-    ahead = max(4, c.groups) if width == 1 else 2 if width <= 4 else 1
-    if width == 4 and c.groups and not c.sample:
-        ahead = 4  # of rows of 8192 10 first ones 24.6 us for 25.6, 100 33.9 for 36.7
+    ahead = _ahead(width, c.groups) if not c.sample else max(4, c.groups) if width == 1 else 2 if width <= 4 else 1
     return {
         **task.template(), "E": _ENTRY[task.key], "DIRECT": not c.sample, "V": value_of(task.scalar), "NAMED": named,
         "CHECKED": checked, "ROOM": c.room, "GROUPS": c.groups, "KEPT": c.kept, "WIDTH": width,

@@ -1,0 +1,456 @@
+"""Sorting few elements in one launch: each cluster of blocks reads all keys, and picks a range of them.
+
+A sample, the same for all blocks, says where ranges begin, so that they are of about as many keys; of equal keys it parts them by
+where they stand. A block of a cluster has a part of its range, and sorts it in one step, by buckets. Nothing is exchanged but
+within clusters, which meet twice. A range that turns out to have too many keys is picked by a cluster that sorts all keys.
+"""
+
+from prism.lang import (
+    atomic_add, attr, block, clz, const, constexpr, dtype, grid, group, id, int32, partition, prism, ptr, requires, shared,
+    static_assert, template, thread, uint32,
+)
+from prism.kernels.sort.buckets import positions_in_buckets, put_in_buckets
+from prism.kernels.sort.cluster import sort_held
+from prism.kernels.sort.configurations import CLUSTER_BLOCKS
+from prism.kernels.sort.order import INTEGER
+from prism.kernels.sort.parts import GIVEN, NONE, POSITIONS
+from prism.kernels.sort.fields import sort_fields
+from prism.lib.thread import operators
+
+PARTS = CLUSTER_BLOCKS
+"""Parts of a range: a block of a cluster has one."""
+_SAMPLES = 1024
+"""Keys that say where ranges begin. Of 64 parts one has more than three times as many as the mean once in 10^7."""
+_BUCKETS = 11
+"""Bits that tell the bucket of a word among those of a part, and of the sample."""
+_DIGIT = 8
+"""Bits of a digit, where a part is sorted by digits."""
+_PLACES = 16
+"""Bits of a place."""
+_SCATTER = 0x9E3779B1
+"""Places times this: the upper bits are spread evenly over places that are side by side, and over those apart by most strides."""
+_NONE = 1 << 30
+"""Another range's word: above what `choose_parts` says of the words of this one."""
+
+
+@prism("device")
+@requires(thread[1])
+@template(K=dtype, W=dtype)
+def word_of(bits: K @ thread[1], place: int32 @ thread[1], flip: K @ thread[1]) -> W @ thread[1]:
+    """The word that is sorted: a key, and where it stands, where a word has room for both."""
+    key: K = bits ^ flip
+    return W(key) << 32 | W(place) if W.bytes > K.bytes else W(key)
+
+
+@prism("device")
+@template(W=dtype, EACH=constexpr(int), THREADS=constexpr(int), BUCKETS=constexpr(int))
+@requires(block[1], thread[THREADS])
+def sort_sample(own: W[EACH] @ thread[1], ordered: ptr(W) @ block[1]):
+    """Put what the threads hold into `ordered`, in order: by buckets, or by a network where one of them is crowded."""
+    MANY: constexpr(int) = THREADS * EACH
+    t: int32 @ thread[1] = id()
+    table: shared(uint32[(33 << BUCKETS - 5) + 1])
+    sorted: shared(W[MANY])
+    least: W @ thread[1] = own[0]
+    most: W @ thread[1] = own[0]
+    with group(thread[1]):
+        for k in range(1, EACH):
+            least = min(least, own[k])
+            most = max(most, own[k])
+    low: W @ block[1] = block.reduce(least, OP=operators.minimum)
+    high: W @ block[1] = block.reduce(most, OP=operators.maximum)
+    shift: int32 @ block[1] = max(8 * W.bytes - int32(clz(high - low)) - BUCKETS, 0)
+    with group(thread[1]):
+        for k in range(EACH):
+            own[k] = own[k] - low
+    crowded: bool @ block[1] = put_in_buckets(
+        own, table, sorted, EACH, shift, THREADS=THREADS, BUCKETS=BUCKETS, BATCH=EACH,
+    )
+    if crowded:
+        block.sort_network(own, THREADS=THREADS, LESS=operators.less, TOTAL=True)
+    with partition(ordered, thread[1], offset=lambda place: place, races="none") as out, group(thread[1]):
+        spots: int32[EACH]
+        if crowded:
+            for k in range(EACH):
+                spots[k] = t * EACH + k
+        else:
+            positions_in_buckets(table, sorted, own, spots, t, THREADS, MANY, shift, BUCKETS=BUCKETS)
+        for k in range(EACH):
+            out[spots[k]] = own[k] + low
+
+
+@prism("device")
+@requires(block[1], thread[1])
+@template(K=dtype, W=dtype, V=dtype, VO=dtype, VALUES=constexpr(int))
+def write_word(
+    given: ptr(const(V)) @ grid[1], y: ptr(K) @ block[1], values: ptr(V) @ block[1], positions: ptr(VO) @ block[1],
+    word: W @ thread[1], spot: int32 @ thread[1], flip: K @ block[1],
+):
+    """Write what belongs to a word, where `spot` is not negative."""
+    with (
+        partition(y, thread[1], offset=spot, races="none") as result,
+        partition(values, thread[1], offset=spot, races="none") as value_result,
+        partition(positions, thread[1], offset=spot, races="none") as position_result,
+        group(thread[1]),
+    ):
+        if spot >= 0:
+            if W.bytes == K.bytes:
+                result[0] = K(word) ^ flip
+            else:
+                from_: int32 = int32(word & W(0x7FFFFFFF))
+                if VALUES == POSITIONS:
+                    position_result[0] = VO(from_)
+                else:
+                    result[0] = K(word >> 32) ^ flip
+                if VALUES == GIVEN:
+                    value_result[0] = given[from_]
+
+
+@prism("device")
+@template(K=dtype, W=dtype, ITEMS=constexpr(int), EACH=constexpr(int), THREADS=constexpr(int))
+@requires(block[1], thread[THREADS])
+def load_words(
+    x: ptr(const(K)) @ grid[1], words: W[ITEMS] @ thread[1], sample: W[EACH] @ thread[1], place: int32 @ thread[1],
+    n: int32 @ block[1], flip: K @ block[1],
+):
+    """Load a thread's words, every 32nd from `place` on, and its part of the sample, which is the same for all blocks."""
+    t: int32 @ thread[1] = id()
+    apart: int32 @ block[1] = n / (EACH * THREADS)
+    with group(thread[1]):
+        for k in range(EACH):
+            number: int32 = t + k * THREADS
+            where: int32 = number * apart + number * 149 % apart
+            sample[k] = word_of(x[where], where, flip, W=W)
+        for k in range(ITEMS):
+            here: int32 = place + 32 * k
+            words[k] = word_of(x[here], here, flip, W=W) if here < n else ~W(0)
+
+
+@prism("device")
+@requires(thread[1])
+@template(W=dtype, SAMPLES=constexpr(int))
+def run_of(ordered: ptr(const(W)) @ thread[1], place: int32 @ thread[1]) -> (int32, int32) @ thread[1]:
+    """Where in the sample the words begin that are equal to the one at `place`, and how many there are."""
+    word: W = ordered[place]
+    first: int32 = place
+    end: int32 = place + 1
+    if place > 0 and ordered[max(place - 1, 0)] == word:
+        first = thread.lower_bound(ordered, place, word, LESS=operators.less)
+    if end < SAMPLES and ordered[min(end, SAMPLES - 1)] == word:
+        end = thread.upper_bound(ordered, SAMPLES, word, LESS=operators.less)
+    return first, end - first
+
+
+@prism("device")
+@template(W=dtype, ITEMS=constexpr(int), THREADS=constexpr(int), SAMPLES=constexpr(int), TIED=constexpr(bool))
+@requires(block[1], thread[THREADS])
+def choose_parts(
+    words: W[ITEMS] @ thread[1], chosen: uint32[ITEMS] @ thread[1], ordered: ptr(const(W)) @ block[1],
+    bins: ptr(uint32) @ block[1], place: int32 @ thread[1], n: int32 @ block[1], begin: int32 @ block[1], part: int32 @ block[1],
+) -> uint32 @ block[1]:
+    """Say of each word which of the range's `PARTS` parts it belongs to, and the how manieth of the block it is there.
+
+    `ordered[begin + d * part]` is where part `d` begins. `bins` becomes how many words each has. `TIED`: words may be equal;
+    those that a part begins with go by their places to all parts that have some of them in the sample.
+    Returns: how many words are below the range.
+    """
+    t: int32 @ thread[1] = id()
+    end: int32 @ block[1] = begin + PARTS * part
+    low: W @ block[1] = ordered[begin] if begin > 0 else W(0)
+    high: W @ block[1] = ordered[end] if end < SAMPLES else W(0)
+    below: uint32 @ thread[1] = 0
+    firsts: shared(int32[PARTS + 1 if TIED else 1])
+    sizes: shared(int32[PARTS + 1 if TIED else 1])
+    block.fill(bins, 0, PARTS)
+    if TIED:
+        with partition(firsts, thread[1], offset=t) as own, partition(sizes, thread[1], offset=t) as size, group(thread[1]):
+            if t <= PARTS:
+                first: int32 = 0
+                many: int32 = 0
+                at: int32 = begin + t * part
+                if 0 < at and at < SAMPLES:
+                    first, many = run_of(ordered, at, SAMPLES=SAMPLES)
+                own[0] = first
+                size[0] = many
+    with group(thread[1]):
+        for k in range(ITEMS):
+            chosen[k] = _NONE
+            here: int32 = place + 32 * k
+            if here < n:
+                word: W = words[k]
+                which: int32 = -1
+                bound: W = low
+                if word >= low:
+                    which = PARTS
+                    bound = high
+                    if end == SAMPLES or word < high:
+                        which = 0
+                        bound = low
+                        for half in range(3):
+                            next: int32 = which + (PARTS >> half + 1)
+                            middle: W = ordered[begin + next * part]
+                            bound = middle if word >= middle else bound
+                            which = next if word >= middle else which
+                if TIED:
+                    if which >= 0 and word == bound:
+                        many: int32 = sizes[max(which, 0)]
+                        if many > 1:
+                            rank: int32 = firsts[max(which, 0)] + int32(uint32(here) * _SCATTER >> 22) * many / 1024 - begin
+                            which = min(rank / part, PARTS) if rank >= 0 else -1
+                if which < 0:
+                    below = below + 1
+                elif which < PARTS:
+                    chosen[k] = uint32(which) | atomic_add(bins[which], 1, scope="block") << 3
+    return block.reduce(below, OP=operators.add)
+
+
+@prism("device")
+@template(K=dtype, W=dtype, MOST=constexpr(int), THREADS=constexpr(int), BATCH=constexpr(int))
+@requires(block[1], thread[THREADS])
+def sort_by_digits(
+    few: W[MOST] @ thread[1], table: ptr(uint32) @ block[1], sorted: ptr(W) @ block[1], many: int32 @ block[1],
+    low: W @ block[1], high: W @ block[1],
+):
+    """Put `many` words into `sorted`, in order, of which `few[k]` is number `t + k * THREADS`, less `low`.
+
+    Ranks are in the order of lanes whatever happens.
+    """
+    WIDE: constexpr(bool) = W.bytes > K.bytes
+    t: int32 @ thread[1] = id()
+    mine: int32 @ thread[1] = max((many - t + THREADS - 1) / THREADS, 0)
+    rows: int32 @ block[1] = ((many + THREADS - 1) / THREADS + BATCH - 1) / BATCH * BATCH
+    at: int32 @ thread[1] = t / 32 * 32 * rows + t % 32
+    base: W @ block[1] = low >> 32 << 32 if WIDE else low
+    bits: int32 @ block[1] = 8 * W.bytes - int32(clz(high - base))  # in which words differ from `base`
+    passes: int32 @ block[1] = (bits + _DIGIT - 1) / _DIGIT
+    with partition(sorted, thread[1], offset=t) as own, group(thread[1]):
+        for k in range(MOST):
+            if k < mine:
+                own[k * THREADS] = few[k] + (low - base)
+    with group(thread[1]):
+        for k in range(MOST):
+            few[k] = sorted[at + 32 * k] if k < rows and 32 * k < many - at else ~W(0)
+    if WIDE:
+        sort_fields(
+            few, table, sorted, rows, rows, 0, _DIGIT, (_PLACES + _DIGIT - 1) // _DIGIT, True, THREADS=THREADS, BATCH=BATCH,
+        )
+        with group(thread[1]):
+            for k in range(MOST):
+                if k < rows:
+                    few[k] = sorted[at + 32 * k]
+        passes = max((bits - 32 + _DIGIT - 1) / _DIGIT, 0)
+    sort_fields(
+        few, table, sorted, rows, rows, 32 if WIDE else 0, _DIGIT, passes, True, THREADS=THREADS, BATCH=BATCH,
+    )
+    with partition(sorted, thread[1], offset=t) as own, group(thread[1]):
+        for k in range(MOST):
+            if k < mine:
+                own[k * THREADS] = own[k * THREADS] + base
+
+
+@prism("device")
+@template(
+    K=dtype, W=dtype, V=dtype, VO=dtype, VALUES=constexpr(int), MOST=constexpr(int), THREADS=constexpr(int),
+    BATCH=constexpr(int), BUCKETS=constexpr(int),
+)
+@requires(block[1], thread[THREADS])
+def sort_part(
+    given: ptr(const(V)) @ grid[1], few: W[MOST] @ thread[1], y: ptr(K) @ block[1],
+    values: ptr(V) @ block[1], positions: ptr(VO) @ block[1], many: int32 @ block[1], start: int32 @ block[1],
+    flip: K @ block[1],
+):
+    """Sort `many` words, `few[k]` the one of number `t + k * THREADS`, and write what belongs to them from `start` on."""
+    t: int32 @ thread[1] = id()
+    table: shared(uint32[max(THREADS // 32 * (33 << _DIGIT - 5), (33 << BUCKETS - 5) + 1)])
+    sorted: shared(W[THREADS * MOST])
+    mine: int32 @ thread[1] = max((many - t + THREADS - 1) / THREADS, 0)
+    least: W @ thread[1] = ~W(0)
+    most: W @ thread[1] = 0
+    with group(thread[1]):
+        for k in range(MOST):
+            if k < mine:
+                least = min(least, few[k])
+                most = max(most, few[k])
+    low: W @ block[1] = block.reduce(least, OP=operators.minimum)
+    high: W @ block[1] = block.reduce(most, OP=operators.maximum)
+    shift: int32 @ block[1] = max(8 * W.bytes - int32(clz(high - low if many > 0 else W(0))) - BUCKETS, 0)
+    with group(thread[1]):
+        for k in range(MOST):
+            few[k] = few[k] - low if k < mine else 0
+    crowded: bool @ block[1] = put_in_buckets(few, table, sorted, mine, shift, THREADS=THREADS, BUCKETS=BUCKETS, BATCH=BATCH)
+    if crowded:
+        sort_by_digits(few, table, sorted, many, low, high, K=K, THREADS=THREADS, BATCH=BATCH)
+    for begin in range(0, MOST, BATCH):
+        if begin * THREADS < many:
+            some: W[BATCH] @ thread[1]
+            spots: int32[BATCH] @ thread[1]
+            me: int32 @ thread[1] = t + begin * THREADS
+            with group(thread[1]):
+                if crowded:
+                    for k in range(BATCH):
+                        spots[k] = me + k * THREADS if me + k * THREADS < many else -1
+                        some[k] = sorted[me + k * THREADS] if me + k * THREADS < many else 0
+                else:
+                    positions_in_buckets(table, sorted, some, spots, me, THREADS, many, shift, BUCKETS=BUCKETS)
+            for k in range(BATCH):
+                spot: int32 @ thread[1] = start + spots[k] if spots[k] >= 0 else -1
+                word: W @ thread[1] = some[k] if crowded else some[k] + low
+                write_word(given, y, values, positions, word, spot, flip, VALUES=VALUES)
+
+
+@prism("device")
+@template(W=dtype, ITEMS=constexpr(int), MOST=constexpr(int), THREADS=constexpr(int))
+@requires(block[PARTS], thread[THREADS])
+def send_to_parts(
+    words: W[ITEMS] @ thread[1], chosen: uint32[ITEMS] @ thread[1], number: uint32 @ thread[1], few: W[MOST] @ thread[1],
+    found: int32[4] @ block[1], picked: shared(W[PARTS, THREADS * MOST]) @ block[PARTS],
+    counts: shared(uint32[PARTS, PARTS + 1]) @ block[PARTS], full: shared(uint32[PARTS, 1]) @ block[PARTS],
+) -> uint32 @ block[PARTS]:
+    """Send each word that is chosen to the block of its part: `few[k]` becomes the block's word of number `t + k * THREADS`.
+
+    `number`, of thread `t`: how many words of part `t` the block has, and of thread `PARTS` how many below the range. `found`:
+    where the range begins, and the block's part, and where the range ends; how many words the part has.
+    Returns: whether a part has more than `THREADS * MOST` words; then they are not all there.
+    """
+    ROOM: constexpr(int) = THREADS * MOST
+    b: int32 @ block[1] = id()
+    t: int32 @ thread[1] = id() % THREADS
+    with partition(counts, block[1], lambda d: (b, d)) as own, group(block[1]):
+        with partition(own, thread[1], offset=t) as mine, group(thread[1]):
+            if t <= PARTS:
+                mine[0] = number
+    with (
+        partition(picked, block[1], lambda place: (place / ROOM, place % ROOM), races="none") as all,
+        partition(full, block[1], lambda i: (b, i)) as mark, group(block[1]),
+    ):
+        bases: shared(uint32[PARTS + 1])
+        sums: shared(uint32[PARTS + 1])
+        with partition(bases, thread[1], offset=t) as base, partition(sums, thread[1], offset=t) as whole, group(thread[1]):
+            if t <= PARTS:
+                before: uint32 = 0
+                sum: uint32 = 0
+                for v in range(PARTS):
+                    its: uint32 = counts[v, t]
+                    before = before + (its if v < b else 0)
+                    sum = sum + its
+                base[0] = before
+                whole[0] = sum
+        with partition(all, thread[1], lambda place: place, races="none") as target, group(thread[1]):
+            for k in range(ITEMS):
+                if chosen[k] != _NONE:
+                    which: int32 = int32(chosen[k] & PARTS - 1)
+                    spot: int32 = int32(bases[which] + (chosen[k] >> 3))
+                    if spot < ROOM:
+                        target[which * ROOM + spot] = words[k]
+        found[0] = int32(sums[PARTS])
+        found[1] = found[0]
+        found[2] = found[0]
+        for d in range(PARTS):
+            found[1] = found[1] + (int32(sums[d]) if d < b else 0)
+            found[2] = found[2] + int32(sums[d])
+        found[3] = int32(sums[b])
+        with partition(mark, thread[1], offset=t) as own, group(thread[1]):
+            if t < 1:
+                own[0] = 1 if sums[b] > ROOM else 0
+    crowded: uint32 @ block[PARTS] = 0
+    for v in range(PARTS):
+        crowded = crowded | full[v, 0]
+    with group(thread[1]):
+        for k in range(MOST):
+            few[k] = picked[b, t + k * THREADS] if t + k * THREADS < found[3] else 0
+    return crowded
+
+
+@prism("global")
+@template(
+    K=dtype, W=dtype, V=dtype, VO=dtype, VALUES=constexpr(int), THREADS=constexpr(int),
+    ITEMS=constexpr(int), MOST=constexpr(int), BATCH=constexpr(int), SAMPLES=constexpr(int, default=_SAMPLES),
+    BUCKETS=constexpr(int, default=_BUCKETS),
+)
+@requires(grid[1], block[PARTS], thread[THREADS])
+@attr("__launch_bounds__(THREADS, 1)")
+def sort_ranges(
+    x: ptr(const(K)) @ grid[1], y: ptr(K) @ grid[1], given: ptr(const(V)) @ grid[1], values: ptr(V) @ grid[1],
+    positions: ptr(VO) @ grid[1], n: int32 @ grid[1], level: int32 @ grid[1], flip: K @ grid[1],
+):
+    """Sort `n` elements, at least `SAMPLES` and at most `PARTS * THREADS * ITEMS`.
+
+    Perspective: grid, `1 << level` blocks of `THREADS` threads, in clusters of `PARTS`: the ranges are as many.
+    Shapes:      `x`: bits of integers, of which `flip` exchanges some: see `prism.kernels.sort.order`. `VALUES`: NONE;
+                 GIVEN, `values` become the elements of `given`, each where its number goes; POSITIONS, `positions` become where
+                 the numbers stood, and `y` is not written. `W`: words that are sorted; as large as `K`, of whole numbers alone;
+                 or uint64, a key and where it stood, of numbers of up to 4 bytes. A part has room for `THREADS * MOST` words, and
+                 `BATCH` divides `MOST`. Results are no memory that is read.
+    Cost:        a read of all elements by each cluster, a write of an element; two barriers of the cluster.
+    Source:      Frazer and McKellar, "Samplesort: a sampling approach to minimal storage tree sorting".
+    Test:        tests/kernels/test_sort_ranges.py, tests/gpu/test_sort.py
+    """
+    TILE: constexpr(int) = THREADS * ITEMS
+    static_assert(PARTS * TILE <= 1 << _PLACES, "a word has room for a place")
+    c: int32 @ block[PARTS] = id()
+    part: int32 @ grid[1] = SAMPLES >> level  # samples of a part
+    with (
+        partition(y, block[PARTS], races="none") as range_keys,
+        partition(values, block[PARTS], races="none") as range_values,
+        partition(positions, block[PARTS], races="none") as range_positions,
+        group(block[PARTS]),
+    ):
+        b: int32 @ block[1] = id()
+        t: int32 @ thread[1] = id() % THREADS
+        place: int32 @ thread[1] = b * TILE + t / 32 * (32 * ITEMS) + t % 32
+        words: W[ITEMS] @ thread[1]
+        chosen: uint32[ITEMS] @ thread[1]
+        few: W[MOST] @ thread[1]
+        found: int32[4] @ block[1]
+        number: uint32 @ thread[1] = 0
+        picked: shared(W[PARTS, THREADS * MOST])
+        counts: shared(uint32[PARTS, PARTS + 1])
+        full: shared(uint32[PARTS, 1])
+        with group(block[1]):
+            bins: shared(uint32[PARTS])
+            ordered: shared(W[SAMPLES])
+            sample: W[SAMPLES // THREADS] @ thread[1]
+            load_words(x, words, sample, place, n, flip, THREADS=THREADS)
+            sort_sample(sample, ordered, THREADS=THREADS, BUCKETS=BUCKETS)
+            below: uint32 @ block[1] = choose_parts(
+                words, chosen, ordered, bins, place, n, c * PARTS * part, part, THREADS=THREADS, SAMPLES=SAMPLES,
+                TIED=W.bytes == K.bytes,
+            )
+            number = bins[t] if t < PARTS else below
+        crowded: uint32 @ block[PARTS] = send_to_parts(words, chosen, number, few, found, picked, counts, full, THREADS=THREADS)
+        if crowded != 0:
+            sort_held(
+                words, words, 0, 0, KIND=INTEGER, VALUES=NONE, BLOCKS=PARTS, THREADS=THREADS, BATCH=BATCH,
+                FIRST=4 if W.bytes > K.bytes else 0,
+            )
+            with (
+                partition(range_keys, block[1], offset=lambda place: place, races="none") as results,
+                partition(range_values, block[1], offset=lambda place: place, races="none") as value_results,
+                partition(range_positions, block[1], offset=lambda place: place, races="none") as position_results,
+                group(block[1]),
+            ):
+                for k in range(ITEMS):
+                    here: int32 @ thread[1] = place + 32 * k
+                    write_word(
+                        given, results, value_results, position_results, words[k],
+                        here if here >= found[0] and here < found[2] else -1, flip, VALUES=VALUES,
+                    )
+        else:
+            with (
+                partition(range_keys, block[1], offset=lambda place: place, races="none") as results,
+                partition(range_values, block[1], offset=lambda place: place, races="none") as value_results,
+                partition(range_positions, block[1], offset=lambda place: place, races="none") as position_results,
+                group(block[1]),
+            ):
+                sort_part(
+                    given, few, results, value_results, position_results, found[3], found[1], flip, VALUES=VALUES,
+                    THREADS=THREADS, BATCH=BATCH, BUCKETS=BUCKETS,
+                )
+
+
+EXAMPLES = {
+    "sort_ranges": {
+        "K": "uint32", "W": "uint32", "V": "uint32", "VO": "int64", "VALUES": NONE, "THREADS": 512, "ITEMS": 16,
+        "MOST": 6, "BATCH": 2,
+    },
+}
