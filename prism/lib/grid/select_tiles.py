@@ -22,7 +22,7 @@ def select_tiles(
 
     Perspective: block, of `THREADS` threads; `blocks`: how many there are in the grid.
     Shapes:      `words`, `capacity`, `control`: as of `grid.scan_tiles`.
-    Cost:        of a tile, what the functions take, `grid.look_back_share` and three sums of each warp; 65 words of shared memory.
+    Cost:        of a tile, what the functions take, `grid.look_back_share`, three sums of each warp; 65 shared words.
     Errors:      the functions must not wait for another block.
     Source:      Merrill and Garland, "Single-pass parallel prefix scan with decoupled look-back".
     Test:        tests/lib/grid/test_select_tiles.py
@@ -46,7 +46,7 @@ def place_tiles(
     words: ptr(mailbox(uint32)) @ grid[1], capacity: uint32 @ grid[1], control: ptr(uint64) @ grid[1], blocks: int32 @ grid[1],
     tiles: int32 @ grid[1],
 ):
-    """Do tiles `0 ... tiles - 1`, as `grid.select_tiles`, and place a loaded tile while the numbers of tiles before are under way.
+    """Do tiles `0 ... tiles - 1`, as `grid.select_tiles`, and place a loaded tile before the tiles before it are known.
 
     `PLACE(before, many)` follows `LOAD(tile)`: so many of the tile are kept in the warps before, and in all.
 
