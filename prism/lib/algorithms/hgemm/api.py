@@ -4,17 +4,28 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from prism.host import repeat
 from prism.host.call import Decision, Result, call
+from prism.host.lazies import LazyInfo
 from prism.host.plan import OUT, Machine
 from prism.kernels.hgemm import Configuration, identity
-from prism.lang.surface import Kernel
+from prism.lang.keep.keys import exact
 from prism.lang.types import SCALARS
-from prism.lib.algorithms.hgemm.plan import COLUMNS, NO_BIAS, ROWS, Product, decide_product
+from prism.lib.algorithms.hgemm.epilogue import (
+    asked_for,
+    function_of_elements,
+    fuse,
+    is_of_one_element,
+    key_of,
+)
+from prism.lib.algorithms.hgemm.plan import decide_product
+from prism.lib.algorithms.hgemm.product import COLUMNS, NO_BIAS, ROWS, Product
+from prism.lib.algorithms.hgemm.records import REDUCED, SECOND, After
 from prism.lib.algorithms.matmul.arguments import (
     batch_of,
     eight_bits,
@@ -28,7 +39,10 @@ from prism.runtime.arrays import CODED, ArrayInfo
 INPUTS = ("float16", "bfloat16")
 FLOATS_OF_8_BITS = ("float8_e4m3fn", "float8_e5m2")
 RESULTS = ("float16", "bfloat16", "float32")
+RESULTS_OF_8_BITS = (*FLOATS_OF_8_BITS, "int8", "uint8")
 _TWO = "a", "b"
+_OTHER = "b[1]"
+_NUMBERS = (bool, int, float, np.generic)
 
 
 def hgemm(
@@ -41,7 +55,8 @@ def hgemm(
     scale_a: Any = None,
     scale_b: Any = None,
     bias: Any = None,
-    epilogue: Kernel | None = None,
+    epilogue: Any = None,
+    extra: Any = (),
     out: Any = None,
     out_dtype: Any = None,
     dtype: Any = None,
@@ -113,36 +128,53 @@ def hgemm(
     array([[2., 4.],
            [6., 8.]], dtype=float32)
     """
+    after = asked_for(epilogue)
+    if beta and c is None:
+        raise ValueError("`beta` is the factor of `c`, which is missing")
     names: tuple[str, ...] = _TWO
     arrays: tuple[Any, ...] = (a, b, out)
+    numbers: tuple[Any, ...] = ()
+    if isinstance(b, tuple | list):
+        names, arrays = _with_two(a, b, out)
     if beta or bias is not None or scale_a is not None or scale_b is not None:
-        if beta and c is None:
-            raise ValueError("`beta` is the factor of `c`, which is missing")
         for name, array in (("c", c if beta else None), ("bias", bias), ("scale_a", scale_a), ("scale_b", scale_b)):
             if array is not None:
                 names, arrays = (*names, name), (*arrays[:-1], array, out)
+    if not isinstance(extra, tuple) or extra:
+        extra = tuple(extra) if isinstance(extra, tuple | list) else (extra,)
+        given = {f"extra[{k}]": one for k, one in enumerate(extra) if not isinstance(one, _NUMBERS)}
+        names, arrays = (*names, *given), (*arrays[:-1], *given.values(), out)
+        numbers = tuple(exact(one) if isinstance(one, _NUMBERS) else None for one in extra)
     # zeros of two signs are equal, and results differ
-    asked = "hgemm", names, alpha or repr(alpha), beta, epilogue, out_dtype, dtype
+    asked = "hgemm", names, alpha or repr(alpha), beta, key_of(after), numbers, out_dtype, dtype
     if (known := repeat.run_many(asked, arrays, stream)) is not None:
         return known
-    after = identity if epilogue is None else epilogue
-    how = {"alpha": float(alpha), "beta": float(beta), "epilogue": after, "out_dtype": out_dtype, "dtype": dtype}
+    how: dict[str, Any] = {"alpha": float(alpha), "beta": float(beta), "out_dtype": out_dtype, "dtype": dtype}
+    values = tuple(one if isinstance(one, _NUMBERS) else None for one in extra)
+    how |= {"epilogue": identity if after is None else after, "extra": values}
     decide = functools.partial(decide_hgemm, **how)
     return call("hgemm", asked, dict(zip(names, arrays[:-1], strict=True)), decide, out, stream, captured=True)
+
+
+def _with_two(a: Any, b: Any, out: Any) -> tuple[tuple[str, ...], tuple[Any, ...]]:
+    """Return the arrays of two products, by name."""
+    if len(b) != 2:
+        raise ValueError(f"`b` is one array, or two, not {len(b)}")
+    return (*_TWO, _OTHER), (a, *b, out)
 
 
 def decide_hgemm(
     arrays: Mapping[str, ArrayInfo], out: ArrayInfo | None, machine: Machine, alpha: float = 1.0, beta: float = 0.0,
     epilogue: Any = identity, out_dtype: Any = None, dtype: Any = None, cut: Configuration | None = None,
+    extra: tuple[Any, ...] = (),
 ) -> Decision:  # fmt: skip
     """Return how `hgemm` of arrays by the names of its arguments is made; `cut`: the configuration, whatever suits the shape.
 
     Raises:
         TypeError, ValueError: as `hgemm`.
     """
-    if not isinstance(epilogue, Kernel) or epilogue.kind != "device":
-        raise TypeError('`epilogue` must be a device function, marked @prism("device")')
     a, b = _operands(arrays["a"], arrays["b"], dtype)
+    other = _other(arrays.get(_OTHER), b, dtype)
     scale_a, scale_b = (_scale(arrays.get(name), name, a, b) for name in ("scale_a", "scale_b"))
     shape = (*batch_of(a, b), a.shape[-2], b.shape[-1])
     kind = _result_dtype(out_dtype, out, a)
@@ -150,9 +182,33 @@ def decide_hgemm(
     require_like_result(arrays.get("c"), "c", shape, kind)
     bias, per = _bias(arrays.get("bias"), a, shape, kind)
     before = view_of("c", arrays["c"]) if "c" in arrays else None
-    product = Product(a, b, new_view(OUT, kind, shape), before, bias, per, scale_a, scale_b, alpha, beta, epilogue)
+    target = new_view(OUT, kind, shape)
+    product = Product(a, b, target, before, bias, per, scale_a, scale_b, alpha, beta, identity, other=other)
+    if extra or other is not None or kind in RESULTS_OF_8_BITS or not is_of_one_element(epilogue):
+        if lazy := tuple(name for name, info in arrays.items() if isinstance(info, LazyInfo)):
+            return Decision(copied=lazy)  # an extra is a part of a record, and that is made of what lies in memory
+        given = [(f"extra[{k}]", arrays.get(f"extra[{k}]", one)) for k, one in enumerate(extra)]
+        product = fuse(product, epilogue, given, shape, kept=not machine.host)
+    elif epilogue is not identity:
+        product = replace(product, epilogue=function_of_elements(epilogue))
     result = Result(shape, CODED.get(kind) or np.dtype(kind))
-    return decide_product(product, result, machine, None if out is None else view_of(OUT, out), cut)
+    decision = decide_product(product, result, machine, None if out is None else view_of(OUT, out), cut)
+    order = (OUT,) if product.after is None else product.after.order
+    if len(order) == 1 or not decision.results:
+        return decision
+    if out is not None:
+        raise TypeError("`out` is for one result: of several `epilogue`s they are made")
+    return _with_several(decision, product.after, result)
+
+
+def _with_several(decision: Decision, after: After | None, result: Result) -> Decision:
+    """Return a decision with all results of several epilogues, in their order."""
+    assert after is not None
+    found, fill = {OUT: result, SECOND: result}, None
+    if after.reduced is not None:
+        found[REDUCED] = Result((result.shape[1 - after.reduced.axis],), np.dtype(np.float32))
+        fill = after.reduced.operator.identity_of(np.dtype(np.float32))  # of no elements
+    return replace(decision, results=tuple(found[name] for name in after.order), names=after.order, fill=fill)
 
 
 # -- Arguments --------------------------------------------------------------------------------------------------------
@@ -169,6 +225,20 @@ def _operands(a: ArrayInfo, b: ArrayInfo, dtype: Any) -> tuple[View, View]:
         require_k_inside(left, -1)
         require_k_inside(right, -2)
     return left, right
+
+
+def _other(info: ArrayInfo | None, b: View, dtype: Any) -> View | None:
+    """Return a second right operand, checked: it is like the first."""
+    if info is None:
+        return None
+    found = view_of(_OTHER, info, _kind(info, _OTHER, dtype[1] if isinstance(dtype, tuple | list) else dtype))
+    if found.scalar != b.scalar:
+        raise TypeError(f"`b[1]` has dtype {found.scalar}, and `b[0]` {b.scalar}: both are multiplied by one `a`")
+    if found.shape != b.shape:
+        raise ValueError(f"`b[1]` must have shape {b.shape}, as `b[0]`, not {found.shape}")
+    if eight_bits(found.scalar):
+        require_k_inside(found, -2)
+    return found
 
 
 def _kind(info: ArrayInfo, name: str, dtype: Any) -> str:
@@ -196,9 +266,9 @@ def _result_dtype(asked: Any, out: ArrayInfo | None, a: View) -> str:
         kind = out.scalar
     else:
         kind = "float32" if eight_bits(a.scalar) else a.scalar
-    if kind not in RESULTS:
+    if kind not in (*RESULTS, *RESULTS_OF_8_BITS):
         what = "`out_dtype`" if asked is not None else "`out`"
-        raise TypeError(f"{what} must be float16, bfloat16 or float32, not {kind}")
+        raise TypeError(f"{what} must be float16, bfloat16 or float32, or {', '.join(RESULTS_OF_8_BITS)}, not {kind}")
     return kind
 
 
