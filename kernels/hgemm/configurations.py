@@ -135,26 +135,21 @@ class Configuration:
         )
 
     def result(
-        self, cut: Cut, out_bytes: int, *, by_row: int = 0, by_column: int = 0, pair: int = 0, added: bool = False,
-        few: bool = False, results: int = 1,
-    ) -> Cut | None:  # fmt: skip
+        self, cut: Cut, out_bytes: int, *, by_row: int = 0, by_column: int = 0, pair: int = 0, results: int = 1
+    ) -> Cut | None:
         """Return a tile of the result as an epilogue's kernel stores it (fused.py), where sums are cut as `cut` has it.
 
         `by_row`, `by_column`: bytes that the epilogue is given for a row and for a column, of two slabs, which take room from
-        these. `pair`: of two sums an element. `few`: at most 16 columns a slab. `results`: so many, each with its slabs. None:
-        slabs can't be so, or there is no room.
+        these. `pair`: of two sums an element. `results`: so many, each with its slabs. None: slabs can't be so, or there is no
+        room.
         """
-        rows, across = self.bm // self.consumers, 2 if pair == 1 else 1
-        if pair and (self.cluster > 1 or (rows != 128 if pair == 2 else self.bn % 16 != 0)):
+        if pair and (self.cluster > 1 or (self.bm // self.consumers != 128 if pair == 2 else self.bn % 16 != 0)):
             return None
-        bm, bn = self.bm // 2 if pair == 2 else self.bm, self.bn // across
+        bm, bn = self.bm // 2 if pair == 2 else self.bm, self.bn // 2 if pair == 1 else self.bn
         columns = cut.columns_b if cut.transpose_b else self.bn
         ahead = 2 * (by_row * bm + by_column * ceil(self.span // out_bytes / 32) * 32)  # bytes
         room = (ROOM - self.stages * (self.bm + columns) * self.bk * 2 - ahead) // (bm * results)  # bytes of each row
-        sums = rows // 64 * self.bn // 2
-        many = sums > 160 and out_bytes == 4 or added and (cut.trans or self.straight) and sums > (176 if self.straight else 80)
-        most = min(16 if many or few else self.span // max(out_bytes, 2), room // out_bytes)
-        each = 8 if cut.trans or out_bytes > 1 else 16
+        most, each = min(self.span // max(out_bytes, 2), room // out_bytes), 8 if cut.trans or out_bytes > 1 else 16
         fitting = [columns for columns in range(each, most + 1, each) if bn % columns == 0]
         if not fitting:
             return None

@@ -12,9 +12,9 @@ from prism.kernels.hgemm.cut import Cut
 from prism.kernels.hgemm.epilogue import pack, store_plain
 from prism.kernels.hgemm.main_loop import main_loop, multiply, prefetch_tiles
 from prism.lang import (
-    CUtensorMap, assume, attr, block, claim, const, constexpr, count, dtype, float32, fragment, function, grid, group, id, int32,
-    int64, one, partition, prefetch_map, prism, ptr, requires, roles, set_registers, shared, shuffle_xor, stmatrix, template,
-    thread, tma_load, tma_store, uint32, warp, warpgroup,
+    CUtensorMap, assume, attr, bfloat16, block, claim, const, constexpr, count, dtype, float32, fragment, function, grid, group, id, int32,
+    int64, ldmatrix, one, partition, prefetch_map, prism, ptr, requires, roles, set_registers, shared, shuffle_xor, stmatrix, template,
+    thread, tma_load, tma_store, uint32, unpack_bf16x2, unpack_f16x2, warp, warpgroup,
 )  # fmt: skip
 
 
@@ -49,7 +49,9 @@ class Terms:
 def hgemm_fused(
     map_a: const(CUtensorMap(T, 64 if TERMS.pair == 2 else CUT.part_a, CUT.columns_a, swizzle=128)) @ grid[1],
     map_b: const(CUtensorMap(TB, TILE.bn if TERMS.pair == 1 else CUT.part_b, CUT.columns_b, swizzle=CUT.span_b)) @ grid[1],
-    map_other: const(CUtensorMap(T, 64 if TERMS.pair == 2 else TILE.bn, CUT.columns_a, swizzle=128)) @ grid[1],
+    map_other: const(
+        CUtensorMap(T, 64 if TERMS.pair == 2 else TILE.bn, CUT.columns_a if TERMS.pair == 2 else CUT.columns_b, swizzle=128)
+    ) @ grid[1],
     map_c: const(CUtensorMap(OUT, TILE.slab_rows, TILE.slab_columns, swizzle=TILE.span)) @ grid[1],
     map_out: CUtensorMap(OUT, TILE.slab_rows, TILE.slab_columns, swizzle=TILE.span) @ grid[1],
     map_second: CUtensorMap(OUT, TILE.slab_rows, TILE.slab_columns, swizzle=TILE.span) @ grid[1], out: ptr(OUT) @ grid[1],
@@ -127,8 +129,10 @@ def multiply_two(
     sums: fragment(float32, CUT.rows, CUT.bn) @ warpgroup[1], consumers: roles(warp, CUT.warps), loader: roles(warp, 1),
     map_a: const(CUtensorMap(T, 64 if PAIR == 2 else CUT.part_a, CUT.columns_a, swizzle=128)) @ grid[1],
     map_b: const(CUtensorMap(TB, TILE.bn if PAIR == 1 else CUT.part_b, CUT.columns_b, swizzle=CUT.span_b)) @ grid[1],
-    map_other: const(CUtensorMap(T, 64 if PAIR == 2 else TILE.bn, CUT.columns_a, swizzle=128)) @ grid[1], i: int32 @ block[1],
-    j: int32 @ block[1], k: int32 @ grid[1],
+    map_other: const(
+        CUtensorMap(T, 64 if PAIR == 2 else TILE.bn, CUT.columns_a if PAIR == 2 else CUT.columns_b, swizzle=128)
+    ) @ grid[1],
+    i: int32 @ block[1], j: int32 @ block[1], k: int32 @ grid[1],
 ):  # fmt: skip
     """Make the sums of a tile at i, j of two products, whose K is inside: of A and two B, or of two A and B.
 
@@ -247,7 +251,6 @@ def round_fused(
     number: int32 @ warp[1] = 4 * w + id() % 4
     lane: int32 @ thread[1] = id() % 32
     column: int32 @ block[1] = j + TILE.slab * s
-    q: int32 @ thread[1] = lane % 4 * 2
     line: int32 @ thread[1] = lane / 8 % 2 * 8 + (0 if TILE.trans else lane % 8)  # of the lane's piece, or row of it
     place: int32 @ thread[1] = lane / 16 % (TILE.pieces / 2) * 8 + (lane % 8 if TILE.trans else 0)
     numbers: ONCE @ thread[1] = once[0]
@@ -260,73 +263,79 @@ def round_fused(
     ):  # fmt: skip
         down: float32[TILE.slab / 4] @ thread[1]  # of the thread's columns
         for r in range(0, TILE.rows, 64, unroll=True):
-            values: float32[TILE.slab / 2] @ thread[1]
-            values_2: float32[TILE.slab / 2 if TERMS.second else 1] @ thread[1]
-            with group(thread[1]):
-                for e in range(0, TILE.slab / 2):
-                    y: int32 = r + lane / 4 + e / 2 % 2 * 8
-                    x: int32 = lane % 4 * 2 + e / 4 * 8 + e % 2
-                    at: int32 = (r / 64 * (CUT.rows / TILE.rows) * CUT.bn + TILE.slab * s) / 2 + e  # of the thread's sums
-                    row: int32 = i + strip + y
-                    other: float32 = 0.0
-                    loaded: float32 = 0.0
-                    of_row: ROW = ROW()
-                    of_column: COLUMN = COLUMN()
-                    of_element: ELEMENT = ELEMENT()
-                    if TERMS.pair > 0:
-                        other = sums[at + (CUT.bn / 4 if TERMS.pair == 1 else CUT.bn / 2)]
-                    if TERMS.loaded:
-                        loaded = float32(own[y, x])
-                    if TERMS.rows:
-                        of_row = ra[strip + y]
-                    if TERMS.columns:
-                        of_column = cb[x]
-                    if TERMS.elements:
-                        if row < rows and column + x < n:
-                            if TERMS.turned:
-                                of_element = by_element[int64(before + column + x) * rows + row]
-                            else:
-                                of_element = by_element[int64(before + row) * n + column + x]
-                    values[e] = EPILOGUE(
-                        sums[at], other, loaded, numbers, of_row, of_column, of_element, row, column + x
-                    )
-                    if TERMS.second:
-                        values_2[e] = SECOND(
+            for p in range(0, TILE.slab / (4 * TILE.pieces), unroll=True):  # so many elements at a time: they take registers
+                words: uint32[TILE.pieces] @ thread[1]
+                taken: float32[2 * TILE.pieces] @ thread[1]
+                values: float32[2 * TILE.pieces] @ thread[1]
+                values_2: float32[2 * TILE.pieces] @ thread[1]
+                if TERMS.loaded and TERMS.bits == 16:
+                    ldmatrix(own[r + line, 4 * TILE.pieces * p + place], words, trans=TILE.trans)
+                    unpack(words, taken, OUT=OUT)
+                with group(thread[1]):
+                    for q in range(0, 2 * TILE.pieces):
+                        e: int32 = 2 * TILE.pieces * p + q
+                        y: int32 = r + lane / 4 + e / 2 % 2 * 8
+                        x: int32 = lane % 4 * 2 + e / 4 * 8 + e % 2
+                        at: int32 = (r / 64 * (CUT.rows / TILE.rows) * CUT.bn + TILE.slab * s) / 2 + e  # of the thread's sums
+                        row: int32 = i + strip + y
+                        other: float32 = 0.0
+                        loaded: float32 = 0.0
+                        of_row: ROW = ROW()
+                        of_column: COLUMN = COLUMN()
+                        of_element: ELEMENT = ELEMENT()
+                        if TERMS.pair > 0:
+                            other = sums[at + (CUT.bn / 4 if TERMS.pair == 1 else CUT.bn / 2)]
+                        if TERMS.loaded:
+                            loaded = taken[q] if TERMS.bits == 16 else float32(own[y, x])
+                        if TERMS.rows:
+                            of_row = ra[strip + y]
+                        if TERMS.columns:
+                            of_column = cb[x]
+                        if TERMS.elements:
+                            if row < rows and column + x < n:
+                                if TERMS.turned:
+                                    of_element = by_element[int64(before + column + x) * rows + row]
+                                else:
+                                    of_element = by_element[int64(before + row) * n + column + x]
+                        values[q] = EPILOGUE(
                             sums[at], other, loaded, numbers, of_row, of_column, of_element, row, column + x
                         )
-                    if TERMS.reduced > 0:
-                        value: float32 = initial
-                        if row < rows and column + x < n:
-                            value = VALUE(
+                        if TERMS.second:
+                            values_2[q] = SECOND(
                                 sums[at], other, loaded, numbers, of_row, of_column, of_element, row, column + x
                             )
-                        if TERMS.reduced == 1:
-                            if s == 0 and e < 4 and e % 2 == 0:
-                                totals[r / 32 + e / 2 % 2] = value
+                        if TERMS.reduced > 0:
+                            value: float32 = initial
+                            if row < rows and column + x < n:
+                                value = VALUE(
+                                    sums[at], other, loaded, numbers, of_row, of_column, of_element, row, column + x
+                                )
+                            if TERMS.reduced == 1:
+                                if s == 0 and e < 4 and e % 2 == 0:
+                                    totals[r / 32 + e / 2 % 2] = value
+                                else:
+                                    totals[r / 32 + e / 2 % 2] = COMBINE(totals[r / 32 + e / 2 % 2], value)
                             else:
-                                totals[r / 32 + e / 2 % 2] = COMBINE(totals[r / 32 + e / 2 % 2], value)
-                        else:
-                            if r == 0 and e / 2 % 2 == 0:
-                                down[e / 4 * 2 + e % 2] = value
-                            else:
-                                down[e / 4 * 2 + e % 2] = COMBINE(down[e / 4 * 2 + e % 2], value)
-            if TERMS.bits != 16:
-                with (
-                    partition(own, thread[1], lambda y, x: (lane / 4 + y, q + x)) as mine,
-                    partition(own_2, thread[1], lambda y, x: (lane / 4 + y, q + x)) as mine_2, group(thread[1]),
-                ):  # fmt: skip
-                    for e in range(0, TILE.slab / 2):
-                        mine[r + e / 2 % 2 * 8, e / 4 * 8 + e % 2] = OUT(values[e])
-                        if TERMS.second:
-                            mine_2[r + e / 2 % 2 * 8, e / 4 * 8 + e % 2] = OUT(values_2[e])
-            else:
-                for p in range(0, TILE.slab / (4 * TILE.pieces)):
-                    words: uint32[TILE.pieces] @ thread[1]
-                    pack(values, words, TILE.pieces * p, OUT=OUT)
+                                if r == 0 and e / 2 % 2 == 0:
+                                    down[e / 4 * 2 + e % 2] = value
+                                else:
+                                    down[e / 4 * 2 + e % 2] = COMBINE(down[e / 4 * 2 + e % 2], value)
+                if TERMS.bits == 16:
+                    pack(values, words, 0, OUT=OUT)
                     stmatrix(own[r + line, 4 * TILE.pieces * p + place], words, trans=TILE.trans)
                     if TERMS.second:
-                        pack(values_2, words, TILE.pieces * p, OUT=OUT)
+                        pack(values_2, words, 0, OUT=OUT)
                         stmatrix(own_2[r + line, 4 * TILE.pieces * p + place], words, trans=TILE.trans)
+                else:
+                    with (
+                        partition(own, thread[1], lambda y, x: (lane / 4 + y, lane % 4 * 2 + x)) as mine,
+                        partition(own_2, thread[1], lambda y, x: (lane / 4 + y, lane % 4 * 2 + x)) as mine_2, group(thread[1]),
+                    ):  # fmt: skip
+                        for q in range(0, 2 * TILE.pieces):
+                            f: int32 = 2 * TILE.pieces * p + q
+                            mine[r + f / 2 % 2 * 8, f / 4 * 8 + f % 2] = OUT(values[q])
+                            if TERMS.second:
+                                mine_2[r + f / 2 % 2 * 8, f / 4 * 8 + f % 2] = OUT(values_2[q])
         if TERMS.reduced == 1 and s == TILE.bn / TILE.slab - 1:
             for k in range(0, TILE.rows / 32, unroll=True):
                 total: float32 @ thread[1] = totals[k]
@@ -342,11 +351,22 @@ def round_fused(
                 total = COMBINE(total, shuffle_xor(total, 4))
                 total = COMBINE(total, shuffle_xor(total, 8))
                 total = COMBINE(total, shuffle_xor(total, 16))
-                here: int32 @ thread[1] = column + q + k / 2 * 8 + k % 2
+                here: int32 @ thread[1] = column + lane % 4 * 2 + k / 2 * 8 + k % 2
                 above: int64 @ warp[1] = (int64(i / TILE.bm) * CUT.warps + number) * n
                 with partition(totals_out, thread[1], above + here, races="none") as mine, group(thread[1]):
                     if lane < 4 and here < n:
                         mine[0] = total
+
+
+@prism("device")
+@template(OUT=dtype, PIECES=constexpr(int))
+@requires(warp[1])
+def unpack(words: uint32[PIECES] @ thread[1], values: float32[2 * PIECES] @ thread[1]):
+    """Take words of two elements apart."""
+    with group(thread[1]):
+        for q in range(0, PIECES):
+            values[2 * q] = unpack_bf16x2(words[q], 0) if OUT == bfloat16 else unpack_f16x2(words[q], 0)
+            values[2 * q + 1] = unpack_bf16x2(words[q], 1) if OUT == bfloat16 else unpack_f16x2(words[q], 1)
 
 
 @prism("device")

@@ -153,7 +153,7 @@ def test_activations() -> None:
     tanh = lambda x: F.gelu(x, approximate="tanh")
     for mine, theirs in ((gelu, F.gelu), (gelu_tanh, tanh), (silu, F.silu)):
         found = prism.lib.hgemm(a, b, epilogue=mine, out_dtype="float32")
-        assert bool(((found - theirs(exact)).abs() <= 2e-6 * (1 + product(a.abs(), b.abs()))).all()), mine.__name__
+        assert bool(((found - theirs(exact)).abs() <= 4e-6 * (1 + product(a.abs(), b.abs()))).all()), mine.__name__
     found = prism.lib.hgemm(a, (b, b * 0.5), epilogue=swiglu, out_dtype="float32")
     wanted = F.silu(exact) * product(a, b * 0.5)
     assert bool(((found - wanted).abs() <= 1e-4 + 1e-5 * wanted.abs()).all())

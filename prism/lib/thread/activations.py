@@ -4,7 +4,7 @@ All are of float32, within a few units of its last place where nothing else is s
 """
 
 from prism.lang import (
-    erf, fast_divide, fast_exp, float32, int32, prism, requires, thread, uint32, uint64, wrapping_add, wrapping_multiply,
+    fast_divide, fast_exp2_flush, float32, int32, prism, requires, thread, uint32, uint64, wrapping_add, wrapping_multiply,
 )
 
 
@@ -34,42 +34,53 @@ def clamp(x: float32 @ thread[1], low: float32 @ thread[1], high: float32 @ thre
 @requires(thread[1])
 def sigmoid(x: float32 @ thread[1]) -> float32 @ thread[1]:
     """1 / (1 + e^-x)."""
-    return fast_divide(1.0, 1.0 + fast_exp(-x))
+    return fast_divide(1.0, 1.0 + fast_exp2_flush(-1.4426950408889634 * x))
 
 
 @prism("device")
 @requires(thread[1])
 def silu(x: float32 @ thread[1]) -> float32 @ thread[1]:
     """x / (1 + e^-x): SiLU, or swish."""
-    return fast_divide(x, 1.0 + fast_exp(-x))
+    return fast_divide(x, 1.0 + fast_exp2_flush(-1.4426950408889634 * x))
 
 
 @prism("device")
 @requires(thread[1])
 def gelu(x: float32 @ thread[1]) -> float32 @ thread[1]:
-    """x times the normal distribution's share below x: GELU, by the error function."""
-    return 0.5 * x * (1.0 + erf(0.7071067811865476 * x))
+    """x times the normal distribution's share below x: GELU, off by at most 2^-19, and 2^-6 of it; by less for larger x.
+
+    The logarithm of that share's odds is x times a polynomial of x^2, up to 6, where the odds are 10^9. The error function takes
+    twice as many instructions.
+    """
+    t: float32 = min(x * x, 36.0)
+    u: float32 = 1.8117837940578536e-07 + -1.6768277771899648e-09 * t
+    u = -7.2967220809002906e-06 + u * t
+    u = 0.00012309367026073652 + u * t
+    u = 0.00023392080622725727 + u * t
+    u = -0.10504679285137317 + u * t
+    u = -2.3021182744827833 + u * t
+    return fast_divide(x, 1.0 + fast_exp2_flush(x * u))
 
 
 @prism("device")
 @requires(thread[1])
 def gelu_tanh(x: float32 @ thread[1]) -> float32 @ thread[1]:
     """GELU by tanh(sqrt(2 / pi) * (x + 0.044715 x^3)), as `approximate="tanh"` of torch's."""
-    return fast_divide(x, 1.0 + fast_exp(x * (-1.5957691216057308 - 0.07135481282700278 * (x * x))))
+    return fast_divide(x, 1.0 + fast_exp2_flush(x * (-2.302208198144325 - 0.10294323 * (x * x))))
 
 
 @prism("device")
 @requires(thread[1])
 def swiglu(gate: float32 @ thread[1], up: float32 @ thread[1]) -> float32 @ thread[1]:
     """`silu(gate) * up`, of the sums of two products."""
-    return fast_divide(gate * up, 1.0 + fast_exp(-gate))
+    return silu(gate) * up
 
 
 @prism("device")
 @requires(thread[1])
 def geglu(gate: float32 @ thread[1], up: float32 @ thread[1]) -> float32 @ thread[1]:
     """`gelu(gate) * up`, of the sums of two products."""
-    return 0.5 * gate * (1.0 + erf(0.7071067811865476 * gate)) * up
+    return gelu(gate) * up
 
 
 @prism("device")

@@ -62,7 +62,7 @@ def hgemm(
     dtype: Any = None,
     stream: Any = None,
 ) -> Any:
-    """Return `epilogue(alpha * scale_a * scale_b * a @ b + beta * c + bias)`.
+    """Return `epilogue(alpha * scale_a * scale_b * a @ b + beta * c + bias, *extra)`.
 
     Parameters
     ----------
@@ -70,7 +70,8 @@ def hgemm(
         m x k and k x n, both of float16 or both of bfloat16. Any strides; a copy is made where neither axis has its elements
         one after the other, or rows (columns) don't begin at multiples of 16 bytes. Axes before these are a batch, and are
         broadcast as `numpy.matmul` does. Or each of float8_e4m3fn or float8_e5m2, `a` row-major and `b` column-major, as the
-        `w.T` of a row-major n x k array: 8-bit floats are multiplied where they lie one after the other along k.
+        `w.T` of a row-major n x k array: 8-bit floats are multiplied where they lie one after the other along k. `b` may be two
+        such arrays: then `epilogue` is given an element of both products.
     c : array, optional
         Of the result's shape and dtype; read where `beta` is not 0. It may be `out`.
     alpha, beta : float
@@ -81,13 +82,22 @@ def hgemm(
     bias : array, optional
         Of `a`'s dtype, or for 8-bit floats of the result's: n elements (also as 1 x n), one added to each column; or m x 1, one
         added to each row.
-    epilogue : device function, optional
-        What to make of each element, at `thread[1]`: a function of one float32 with a float32 result, marked `prism("device")`.
+    epilogue : device function or lambda, or a tuple of these, optional
+        What to make of each element: a function of numbers, marked `prism("device")`, at `thread[1]`, or a lambda, compiled as
+        `prism.lib.lazy.map` does. It is given the sum, of float32 (where `b` is two arrays both sums); then, if it takes two more,
+        the row and the column of its matrix, of int32; then the elements of `extra`. Its result is rounded once.
+        `prism.lib.epilogues` has functions to be used in it. Of a tuple each function makes a result: one or two, and at most one
+        `prism.lib.epilogues.reduce`; None is the sum as it is.
+    extra : array, number, or tuple of these, optional
+        What `epilogue` is given besides: an array of the result's shape; of n elements (also as 1 x n), one a column; m x 1, one a
+        row (in a batch with its axes before); or of one element. Floats of up to 32 bits, which are given as float32, integers
+        or bools. Numbers are float32, int32 or bool.
     out : array, optional
         Where to put the result.
     out_dtype : dtype, optional
         float16, bfloat16 or float32, by name or as the library's own; by default that of `out`, or else of `a`, or for 8-bit
-        floats float32.
+        floats float32. Or of 8 bits: float8_e4m3fn, float8_e5m2, int8 or uint8, to which results are rounded, the nearest that
+        there is.
     dtype : dtype, optional
         What 8-bit floats arrays of uint8 hold the bits of, for libraries that have none: "float8_e4m3fn" or "float8_e5m2"; or two
         of these, for `a` and for `b`.
@@ -97,18 +107,20 @@ def hgemm(
     Returns
     -------
     array
-        m x n for each product of the batch, of `a`'s library and on its device; `out`, if given.
+        m x n for each product of the batch, of `a`'s library and on its device; `out`, if given. Of several epilogues a tuple, and
+        no `out`; a reduction's result is of float32, of one axis.
 
     Raises
     ------
     TypeError
         An argument is no array, or of a dtype that is not supported; arrays of two dtypes, of two libraries, or on the host and
-        on a GPU; `epilogue` is no device function.
+        on a GPU; `epilogue` is no function of Prism's or lambda, or takes another number of arguments; `out` of several results.
     ValueError
         Shapes don't fit; an extent is larger than 2^31 - 2^10; 8-bit floats don't lie along k; `out` is read-only; `beta`
-        without `c`; arrays on two GPUs; `stream` for arrays on the host.
+        without `c`; arrays on two GPUs; `stream` for arrays on the host; an `extra` of another shape; a reduction of a batch; of
+        two products `c`, `bias` or `scale_b`.
     prism.lang.CompileError
-        `epilogue` is not a function of one float32 at thread[1].
+        `epilogue` does not take such numbers, or has what Prism does not have.
     DeviceError
         The GPU has no wgmma: it is no Hopper (sm_90a).
 
@@ -118,7 +130,7 @@ def hgemm(
     of 8-bit floats Hopper adds with about 14 bits (docs/hgemm.md). The result is rounded once. A batch is one launch where one
     stride leads from each row of an array's matrices to the next, as in dense arrays; k must be a multiple of 64 then, unless
     there is one `b` for all, or both operands have their elements side by side along k. Otherwise it is a launch for each
-    product. A NumPy array runs on the reference machine, on the CPU, from the same kernel (`prism.kernels.hgemm`).
+    product. Of two products K must be inside: a `b` whose rows are dense is copied. A NumPy array runs on the reference machine, on the CPU, from the same kernel (`prism.kernels.hgemm`).
 
     Examples
     --------
@@ -127,6 +139,9 @@ def hgemm(
     >>> prism.lib.hgemm(a, b, alpha=2.0, out_dtype="float32")
     array([[2., 4.],
            [6., 8.]], dtype=float32)
+    >>> prism.lib.hgemm(a, b, epilogue=lambda x, bias: max(x + bias, 0.0), extra=np.array([-2, 0], np.float16))
+    array([[0., 2.],
+           [1., 4.]], dtype=float16)
     """
     after = asked_for(epilogue)
     if beta and c is None:

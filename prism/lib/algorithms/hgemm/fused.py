@@ -53,10 +53,9 @@ def tiles(laid: Laid, found: Configuration) -> tuple[Cut, Cut] | None:
         transpose_a=laid.outside[0], transpose_b=laid.outside[1], out_bytes=max(2, result.bytes), in_bytes=a.bytes,
         trans=laid.trans,
     )  # fmt: skip
-    two = after.second is not None
     tile = found.result(
-        main, result.bytes, by_row=after.size(ROW), by_column=after.size(COLUMN), added=product.c is not None,
-        pair=0 if product.other is None else 2 if laid.trans else 1, few=after.has(ELEMENT) or two, results=1 + two,
+        main, result.bytes, by_row=after.size(ROW), by_column=after.size(COLUMN), results=1 if after.second is None else 2,
+        pair=0 if product.other is None else 2 if laid.trans else 1,
     )  # fmt: skip
     return None if tile is None else (replace(main, slab=0, slabs=0, span=0), tile)
 
