@@ -18,6 +18,7 @@ from prism.kernels.hgemm.configurations import (
 from prism.kernels.hgemm.cut import Cut, Terms
 from prism.kernels.hgemm.epilogue import identity
 from prism.kernels.hgemm.fused import hgemm_fused
+from prism.kernels.hgemm.fused_parts import hgemm_fused_in_parts
 from prism.kernels.hgemm.parts import hgemm_in_parts
 from prism.kernels.hgemm.persistent import hgemm
 from prism.kernels.hgemm.schedule import in_columns
@@ -39,6 +40,7 @@ __all__ = [
     "follows_late",
     "hgemm",
     "hgemm_fused",
+    "hgemm_fused_in_parts",
     "hgemm_in_parts",
     "identity",
     "in_columns",

@@ -12,9 +12,9 @@ from prism.kernels.hgemm.cut import Cut
 from prism.kernels.hgemm.epilogue import pack, store_plain
 from prism.kernels.hgemm.main_loop import main_loop, multiply, prefetch_tiles
 from prism.lang import (
-    CUtensorMap, assume, attr, bfloat16, block, claim, const, constexpr, count, dtype, float32, fragment, function, grid, group, id, int32,
-    int64, ldmatrix, one, partition, prefetch_map, prism, ptr, requires, roles, set_registers, shared, shuffle_xor, stmatrix, template,
-    thread, tma_load, tma_store, uint32, unpack_bf16x2, unpack_f16x2, warp, warpgroup,
+    CUtensorMap, assume, attr, bfloat16, block, claim, const, constexpr, count, dtype, float32, fragment, function, grid,
+    group, id, int32, int64, ldmatrix, one, partition, prefetch_map, prism, ptr, requires, roles, set_registers, shared,
+    shuffle_xor, stmatrix, template, thread, tma_load, tma_store, uint32, unpack_bf16x2, unpack_f16x2, warp, warpgroup,
 )  # fmt: skip
 
 

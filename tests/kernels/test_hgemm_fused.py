@@ -9,13 +9,15 @@ import pytest
 from prism.host.machine import run_step
 from prism.host.plan import OUT, Buffer
 from prism.interpret import SCHEDULES, schedules
-from prism.kernels.hgemm import NN, SHARING, TILES, Configuration, cuts
-from prism.kernels.hgemm.configurations import NARROW, PADDED, STRAIGHT
+from prism.kernels import hgemm as kernels
+from prism.kernels.hgemm import NN, SHARING, TILES, Configuration, cuts, identity
+from prism.kernels.hgemm.configurations import NARROW, NARROW_PARTED, PADDED, STRAIGHT
 from prism.lang import float32
 from prism.lang.types.structs import dtype_called
 from prism.lib.algorithms.hgemm.api import decide_hgemm
 from prism.lib.algorithms.hgemm.epilogue import REDUCED, SECOND, asked_for
-from prism.lib.epilogues import reduce
+from prism.lib.epilogues import gelu, reduce
+from prism.lib.lazy.closures import Applied
 from prism.runtime.arrays import describe
 from tests.rarely import rarely
 
@@ -105,6 +107,16 @@ def test_tiles(cut: Configuration) -> None:
     assert exact(136, 72, 72, cut, layout="NN" if cut in cuts(NN) else "NT", schedule="random")
 
 
+PARTED = list(dict.fromkeys([*cuts((False, False), parted=True), *cuts(NN, parted=True)]))
+
+
+@pytest.mark.parametrize("cut", rarely(PARTED, but=[PARTED[0], PARTED[-1], NARROW_PARTED[0]]), ids=lambda cut: cut.name)
+def test_in_parts_of_k(cut: Configuration) -> None:
+    """What tensor copies would bring is read by element, and where the product is turned as its transpose lies."""
+    assert exact(72, 40, 520, cut, result=np.float32, each=np.float32)
+    assert exact(17, 72, 1100, cut, layout="TT", schedule="random")
+
+
 def test_a_batch() -> None:
     """In one launch, a matrix each; with one `b`; and by launches of their own, each with its rows of the extras."""
     rng = np.random.default_rng(0)
@@ -183,3 +195,17 @@ def test_results_of_eight_bits(cut: Configuration, kind: str) -> None:
         ends = np.iinfo(kind)
         wanted = np.rint(a.astype(np.float32) @ b.astype(np.float32) * scale * 2.5).clip(ends.min, ends.max)
         assert np.array_equal(room[:, :n], wanted) and (room[:, n:] == 77).all()
+
+
+@pytest.mark.parametrize(
+    "epilogue", [identity, asked_for(gelu), asked_for(lambda x: x + 1.0)], ids=["none", "gelu", "lambda"]
+)
+def test_a_function_of_one_sum_takes_the_plain_kernel(epilogue) -> None:
+    """Which has nothing of what others need: it is the one that ships, where there is no epilogue."""
+    rng = np.random.default_rng(0)
+    a, b = describe(small(rng, 256, 64)), describe(small(rng, 64, 256))
+    decision = decide_hgemm({"a": a, "b": b}, None, GPU, epilogue=epilogue)
+    (step,) = decision.plan.steps
+    assert step.instance.kernel in (kernels.hgemm, kernels.hgemm_in_parts)
+    asked = dict(step.instance.template)["EPILOGUE"]
+    assert asked is (epilogue.what if isinstance(epilogue, Applied) else epilogue)

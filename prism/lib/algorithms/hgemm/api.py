@@ -84,13 +84,13 @@ def hgemm(
         added to each row.
     epilogue : device function or lambda, or a tuple of these, optional
         What to make of each element: a function of numbers, marked `prism("device")`, at `thread[1]`, or a lambda, compiled as
-        `prism.lib.lazy.map` does. It is given the sum, of float32 (where `b` is two arrays both sums); then, if it takes two more,
-        the row and the column of its matrix, of int32; then the elements of `extra`. Its result is rounded once.
+        `prism.lib.lazy.map` does. It is given the sum, of float32 (where `b` is two arrays both sums); then, if it takes two
+        more, the row and the column of its matrix, of int32; then the elements of `extra`. Its result is rounded once.
         `prism.lib.epilogues` has functions to be used in it. Of a tuple each function makes a result: one or two, and at most one
         `prism.lib.epilogues.reduce`; None is the sum as it is.
     extra : array, number, or tuple of these, optional
-        What `epilogue` is given besides: an array of the result's shape; of n elements (also as 1 x n), one a column; m x 1, one a
-        row (in a batch with its axes before); or of one element. Floats of up to 32 bits, which are given as float32, integers
+        What `epilogue` is given besides: an array of the result's shape; of n elements (also as 1 x n), one a column; m x 1, one
+        a row (in a batch with its axes before); or of one element. Floats of up to 32 bits, which are given as float32, integers
         or bools. Numbers are float32, int32 or bool.
     out : array, optional
         Where to put the result.
@@ -107,8 +107,8 @@ def hgemm(
     Returns
     -------
     array
-        m x n for each product of the batch, of `a`'s library and on its device; `out`, if given. Of several epilogues a tuple, and
-        no `out`; a reduction's result is of float32, of one axis.
+        m x n for each product of the batch, of `a`'s library and on its device; `out`, if given. Of several epilogues a tuple,
+        and no `out`; a reduction's result is of float32, of one axis.
 
     Raises
     ------
@@ -130,7 +130,8 @@ def hgemm(
     of 8-bit floats Hopper adds with about 14 bits (docs/hgemm.md). The result is rounded once. A batch is one launch where one
     stride leads from each row of an array's matrices to the next, as in dense arrays; k must be a multiple of 64 then, unless
     there is one `b` for all, or both operands have their elements side by side along k. Otherwise it is a launch for each
-    product. Of two products K must be inside: a `b` whose rows are dense is copied. A NumPy array runs on the reference machine, on the CPU, from the same kernel (`prism.kernels.hgemm`).
+    product. Of two products K must be inside: a `b` whose rows are dense is copied. A NumPy array runs on the reference machine,
+    on the CPU, from the same kernel (`prism.kernels.hgemm`).
 
     Examples
     --------

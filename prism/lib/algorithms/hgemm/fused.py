@@ -15,7 +15,7 @@ from prism.kernels.hgemm.cut import Cut
 from prism.kernels.hgemm.fused import Terms
 from prism.lang.types import SCALARS
 from prism.lib.algorithms.hgemm.product import Laid
-from prism.lib.algorithms.hgemm.records import COLUMN, ELEMENT, REDUCED, ROW, SECOND, After
+from prism.lib.algorithms.hgemm.records import COLUMN, ELEMENT, LOADED, REDUCED, ROW, SECOND, After
 from prism.lib.operators import add
 from prism.lib.views import View, new_view
 from prism.runtime.instance import Instance
@@ -31,7 +31,17 @@ def choose(laid: Laid, deep: int, processors: int) -> Configuration:
         ValueError: there is no room for what the epilogue is given.
     """
     (m, n), outside = laid.extents, laid.outside
-    found: Configuration = choose_cut(m, n, deep, processors, laid.batches, outside)
+    one, after = laid.product.other is None and laid.batch == 0, laid.product.after
+    assert after is not None
+    found: Configuration = choose_cut(
+        m,
+        n,
+        deep,
+        processors,
+        laid.batches,
+        outside,
+        parted=one and after.by_parts and SCALARS[laid.product.out.scalar].bytes > 1,
+    )
     if tiles(laid, found) is not None:
         return found
     some = [one for one in cuts(outside) if tiles(laid, one) is not None]
@@ -53,6 +63,8 @@ def tiles(laid: Laid, found: Configuration) -> tuple[Cut, Cut] | None:
         transpose_a=laid.outside[0], transpose_b=laid.outside[1], out_bytes=max(2, result.bytes), in_bytes=a.bytes,
         trans=laid.trans,
     )  # fmt: skip
+    if found.parts > 1:
+        return main, main
     tile = found.result(
         main, result.bytes, by_row=after.size(ROW), by_column=after.size(COLUMN), results=1 if after.second is None else 2,
         pair=0 if product.other is None else 2 if laid.trans else 1,
@@ -67,28 +79,39 @@ def kernel(
     product = laid.product
     after, other, found = product.after, product.other, tiles(laid, cut)
     assert after is not None and found is not None
-    (main, tile), pair = found, 0 if other is None else 2 if laid.trans else 1
+    main, tile = found
+    if cut.parts > 1:
+        after = after.with_elements()
     bound = after.bound()
     reduced = 0 if after.reduced is None else 1 if (after.reduced.axis == 1) != after.turned else 2
     terms = Terms(
-        after.has(ROW), after.has(COLUMN), after.has(ELEMENT), product.c is not None, after.second is not None, reduced, pair,
-        after.turned, 8 * SCALARS[product.out.scalar].bytes,
+        after.has(ROW), after.has(COLUMN), after.has(ELEMENT), after.has(LOADED), after.second is not None, reduced,
+        0 if other is None else 2 if laid.trans else 1, after.turned, 8 * SCALARS[product.out.scalar].bytes,
     )  # fmt: skip
-    operator = add if after.reduced is None else after.reduced.operator
     first, second, value = bound.functions
-    facts: dict[str, Any] = {"T": laid.a.scalar, "TB": laid.b.scalar, "OUT": product.out.scalar, "TILE": tile}
-    facts |= {"CUT": main, "TERMS": terms, "PLAIN": plain, "BATCH": laid.batch}
-    facts |= {"EPILOGUE": first, "SECOND": second, "VALUE": value, "COMBINE": operator.function, **bound.records}
-    base = instance_of(kernels.hgemm_fused, {**facts, "SCHEDULE": kernels.in_columns})
-    made = instance_of_views(base, bound.views)
+    facts: dict[str, Any] = {
+        "T": laid.a.scalar,
+        "TB": laid.b.scalar,
+        "OUT": product.out.scalar,
+        "CUT": main,
+        "TERMS": terms,
+    }
+    facts |= {"EPILOGUE": first, **bound.records}
+    given: dict[str, Any] = {"above": product.above, **bound.arguments}
+    if cut.parts > 1:
+        made = instance_of_views(instance_of(kernels.hgemm_fused_in_parts, facts), bound.views)
+    else:
+        operator = add if after.reduced is None else after.reduced.operator
+        facts |= {"TILE": tile, "PLAIN": plain, "BATCH": laid.batch, "SECOND": second, "VALUE": value}
+        facts |= {"COMBINE": operator.function, "SCHEDULE": kernels.in_columns}
+        made = instance_of_views(instance_of(kernels.hgemm_fused, facts), bound.views)
+        given |= {"map_other": NO_MAP if other is None else other.turn().map, **_beside(product.out, after, plain)}
+        given |= {"initial": float(operator.identity_of(np.dtype(np.float32)))}
+        m, n, _ = laid.shape
+        parts, extent = (-(-n // tile.bn), m) if reduced == 1 else (-(-m // tile.bm) * main.warps, n)
+        given["partial"] = scratch.take("float32", parts * extent) if reduced else nothing("float32")
     made.require_readable(machine.arch)
-    given: dict[str, Any] = {"above": product.above, "map_other": NO_MAP if other is None else other.turn().map}
-    given |= {"initial": float(operator.identity_of(np.dtype(np.float32)))}
-    given |= _beside(product.out, after, plain)
-    m, n, _ = laid.shape
-    parts, extent = (-(-n // tile.bn), m) if reduced == 1 else (-(-m // tile.bm) * main.warps, n)
-    given["partial"] = scratch.take("float32", parts * extent) if reduced else nothing("float32")
-    return made, {**given, **bound.arguments}
+    return made, given
 
 
 def _beside(out: View, after: After, plain: bool) -> dict[str, Any]:

@@ -129,6 +129,16 @@ class After:
         """What is read as plain memory."""
         return tuple(extra.view for extra in self.extras if extra.view is not None and extra.per != LOADED)
 
+    @property
+    def by_parts(self) -> bool:
+        """Whether a product may be made in parts of K: of one array, and arrays that lie without gaps."""
+        dense = all(extra.view is None or extra.view.contiguous for extra in self.extras)
+        return self.second is None and self.reduced is None and dense
+
+    def with_elements(self) -> After:
+        """Return the same without tensor copies: what these bring is read by element."""
+        return replace(self, extras=tuple(replace(x, per=ELEMENT) if x.per == LOADED else x for x in self.extras))
+
     def turn(self) -> After:
         """Return the same of the transposed result."""
         return replace(self, turned=not self.turned)
