@@ -19,12 +19,14 @@ from prism.lib.thread.activations import (
     dropout,
     geglu,
     gelu,
+    gelu_fast,
     gelu_tanh,
     random_bits,
     relu,
     relu_squared,
     sigmoid,
     silu,
+    silu_fast,
     swiglu,
 )
 
@@ -82,6 +84,6 @@ def reduce(function: Any = None, op: Any = "add", axis: int = 1) -> Reduction:
 
 
 __all__ = [
-    "Reduction", "clamp", "dropout", "geglu", "gelu", "gelu_tanh", "random_bits", "reduce", "relu", "relu_squared", "sigmoid",
-    "silu", "swiglu",
+    "Reduction", "clamp", "dropout", "geglu", "gelu", "gelu_fast", "gelu_tanh", "random_bits", "reduce", "relu", "relu_squared",
+    "sigmoid", "silu", "silu_fast", "swiglu",
 ]  # fmt: skip

@@ -9,7 +9,7 @@ import prism
 from prism.host.call import call
 from prism.kernels.hgemm import cuts
 from prism.lib.algorithms.hgemm.api import decide_hgemm
-from prism.lib.epilogues import dropout, gelu, gelu_tanh, reduce, relu, silu, swiglu
+from prism.lib.epilogues import dropout, gelu, gelu_fast, gelu_tanh, reduce, relu, silu, silu_fast, swiglu
 from tests.gpu.test_hgemm import LAYOUTS, laid, product, small
 
 try:
@@ -64,6 +64,32 @@ def test_tiles(cut, layout: str) -> None:
             arrays = {"a": a, "b": b, "b[1]": other, "extra[0]": before}
             call("hgemm", ("cut, pair", cut, layout), arrays, decide, out)
             assert torch.equal(out, (torch.maximum(product(a, b), product(a, other)) + before).bfloat16()), (m, n, k)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_long_k(layout: str) -> None:
+    """In parts of K, where the library takes these."""
+    for m, n, k in ((64, 1024, 4096), (100, 504, 8000), (20, 1024, 16384), (1, 64, 65536)):
+        a, b, extra = laid(m, k, layout[0]), laid(k, n, layout[1]), terms(m, n)
+        for result in ("float32", "bfloat16"):
+            found = prism.lib.hgemm(a, b, epilogue=AFTER, extra=extra, out_dtype=result)
+            assert torch.equal(found, combined(product(a, b), *extra).to(getattr(torch, result))), (m, n, k, result)
+
+
+def test_arrays_of_cupy() -> None:
+    import cupy
+
+    a, b, rows = (cupy.random.randint(-2, 3, shape).astype(cupy.float16) for shape in ((200, 72), (72, 136), (200, 1)))
+    exact, stream = a.astype(float) @ b.astype(float), cupy.cuda.Stream(non_blocking=True)
+    cupy.cuda.Device().synchronize()
+    for k in (2.0, 3.0):  # a number that the lambda names
+        found = prism.lib.hgemm(a, b, epilogue=lambda x, r: x * r * k, extra=rows, stream=stream)
+        stream.synchronize()
+        assert bool((found == exact * rows * k).all())
+    y, total = prism.lib.hgemm(a, b, epilogue=(relu, reduce(lambda x: x * x)), out_dtype="int8")
+    assert (
+        y.dtype == cupy.int8 and bool((y == exact.clip(0, 127)).all()) and bool((total == (exact * exact).sum(1)).all())
+    )
 
 
 def test_two_products() -> None:
@@ -154,6 +180,10 @@ def test_activations() -> None:
     for mine, theirs in ((gelu, F.gelu), (gelu_tanh, tanh), (silu, F.silu)):
         found = prism.lib.hgemm(a, b, epilogue=mine, out_dtype="float32")
         assert bool(((found - theirs(exact)).abs() <= 4e-6 * (1 + product(a.abs(), b.abs()))).all()), mine.__name__
+    for mine, theirs in ((gelu_fast, tanh), (silu_fast, F.silu)):
+        found = prism.lib.hgemm(a, b, epilogue=mine, out_dtype="float32")
+        error = 2.0**-12 * exact.abs() + 4e-6 * (1 + product(a.abs(), b.abs()))
+        assert bool(((found - theirs(exact)).abs() <= error).all()), mine.__name__
     found = prism.lib.hgemm(a, (b, b * 0.5), epilogue=swiglu, out_dtype="float32")
     wanted = F.silu(exact) * product(a, b * 0.5)
     assert bool(((found - wanted).abs() <= 1e-4 + 1e-5 * wanted.abs()).all())
