@@ -161,25 +161,35 @@ def test_two_products_at_edges(m: int, n: int) -> None:
         assert pairs(m, n, 136, cut, np.float32, schedule="random")
 
 
+def several(m: int, n: int, cut: Configuration, axis: int, result: type, op: str) -> None:
+    """Check two arrays, and what is combined along rows or columns: nothing beyond the edges counts."""
+    rng = np.random.default_rng(m)
+    a, b, bias = laid(rng, m, 72, "N"), laid(rng, 72, n, "T"), small(rng, n)
+    y, z = (np.full((m, n), np.nan, np.float32).astype(result) for _ in range(2))
+    combined = np.full((n, m)[axis], np.nan, np.float32)
+    results = {OUT: y, REDUCED: combined, SECOND: z}
+    made({"a": a, "b": b, "extra[0]": bias}, results, cut, SEVERAL[op, axis], (bias,), out_dtype=y.dtype.name)
+    exact = a.astype(np.float32) @ b.astype(np.float32)
+    function = np.sum if op == "add" else np.max
+    assert np.array_equal(y, exact + bias) and np.array_equal(z, exact - bias)
+    assert np.array_equal(combined, function(exact * bias + 1, axis)), (m, n)
+
+
+SEVERAL = {
+    (op, axis): asked_for((lambda x, c: x + c, reduce(lambda x, c: x * c + 1, op, axis), lambda x, c: x - c))
+    for op in ("add", "maximum")
+    for axis in (0, 1)
+}
+
+
 @pytest.mark.covering(1)
 @pytest.mark.parametrize("cut", [SMALL, WIDEST, LOW], ids=["small", "widest", "low"])
 @pytest.mark.parametrize("axis", [0, 1])
 @pytest.mark.parametrize("result", [np.float16, np.float32])
 @pytest.mark.parametrize("op", ["add", "maximum"])
 def test_several_results(cut: Configuration, axis: int, result: type, op: str) -> None:
-    """A second array, and what is combined along rows or columns: nothing beyond the edges counts."""
     for m, n in ((136, 72), (40, 200), (1, 8)):
-        rng = np.random.default_rng(m)
-        a, b, bias = laid(rng, m, 72, "N"), laid(rng, 72, n, "T"), small(rng, n)
-        y, z = (np.full((m, n), np.nan, np.float32).astype(result) for _ in range(2))
-        combined = np.full((n, m)[axis], np.nan, np.float32)
-        after = asked_for((lambda x, c: x + c, reduce(lambda x, c: x * c + 1, op, axis), lambda x, c: x - c))
-        results = {OUT: y, REDUCED: combined, SECOND: z}
-        made({"a": a, "b": b, "extra[0]": bias}, results, cut, after, (bias,), out_dtype=y.dtype.name)
-        exact = a.astype(np.float32) @ b.astype(np.float32)
-        function = np.sum if op == "add" else np.max
-        assert np.array_equal(y, exact + bias) and np.array_equal(z, exact - bias)
-        assert np.array_equal(combined, function(exact * bias + 1, axis)), (m, n)
+        several(m, n, cut, axis, result, op)
 
 
 @pytest.mark.parametrize("cut", [SMALL, WIDEST], ids=["small", "widest"])
