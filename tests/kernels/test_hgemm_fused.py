@@ -161,10 +161,10 @@ def test_two_products_at_edges(m: int, n: int) -> None:
         assert pairs(m, n, 136, cut, np.float32, schedule="random")
 
 
-def several(m: int, n: int, cut: Configuration, axis: int, result: type, op: str) -> None:
+def several(m: int, n: int, cut: Configuration, axis: int, result: type, op: str, k: int = 72) -> None:
     """Check two arrays, and what is combined along rows or columns: nothing beyond the edges counts."""
     rng = np.random.default_rng(m)
-    a, b, bias = laid(rng, m, 72, "N"), laid(rng, 72, n, "T"), small(rng, n)
+    a, b, bias = laid(rng, m, k, "N"), laid(rng, k, n, "T"), small(rng, n)
     y, z = (np.full((m, n), np.nan, np.float32).astype(result) for _ in range(2))
     combined = np.full((n, m)[axis], np.nan, np.float32)
     results = {OUT: y, REDUCED: combined, SECOND: z}

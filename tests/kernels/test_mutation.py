@@ -226,11 +226,11 @@ def fused_of_two() -> None:
 
 
 def fused_several() -> None:
-    test_hgemm_fused.several(136, 72, test_hgemm_fused.SMALL, 1, np.float16, "add")
+    test_hgemm_fused.several(264, 72, test_hgemm_fused.SMALL, 1, np.float16, "add", k=136)
 
 
 def fused_in_parts() -> None:
-    assert test_hgemm_fused.exact(40, 40, 392, test_hgemm_fused.PARTED[0], result=np.float32, each=np.float32)
+    assert test_hgemm_fused.exact(40, 40, 392, test_hgemm_parts.TWO, result=np.float32, each=np.float32)
 
 
 def launched(
