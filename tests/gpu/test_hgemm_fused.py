@@ -120,6 +120,10 @@ def test_several_results(layout: str, axis: int) -> None:
             wanted = wanted.sum(axis) if op == "add" else wanted.amax(axis)
             assert torch.equal(y.double(), exact + bias.double()) and torch.equal(z.double(), exact - bias.double())
             assert torch.equal(combined.double(), wanted), (m, n, k, op)
+    a, b = laid(136, 64, layout[0]), laid(64, 72, layout[1])
+    out = torch.zeros(136, 72, device="cuda", dtype=torch.bfloat16), torch.zeros((72, 136)[axis], device="cuda")
+    assert prism.lib.hgemm(a, b, epilogue=(None, reduce(op="maximum", axis=axis)), out=out)[1] is out[1]
+    assert torch.equal(out[0].double(), product(a, b)) and torch.equal(out[1].double(), product(a, b).amax(axis))
     x, w, before = small(300, 64), small(512, 64), small(300, 256)
     gated = lambda g, u, r: max(g, u) + r
     y, squares = prism.lib.hgemm(

@@ -33,6 +33,7 @@ from prism.lib.algorithms.matmul.arguments import (
     require_like_result,
     require_operands,
 )
+from prism.lib.algorithms.topk.calls import copy_to
 from prism.lib.views import View, new_view, view_of
 from prism.runtime.arrays import CODED, ArrayInfo
 
@@ -92,8 +93,8 @@ def hgemm(
         What `epilogue` is given besides: an array of the result's shape; of n elements (also as 1 x n), one a column; m x 1, one
         a row (in a batch with its axes before); or of one element. Floats of up to 32 bits, which are given as float32, integers
         or bools. Numbers are float32, int32 or bool.
-    out : array, optional
-        Where to put the result.
+    out : array, or a tuple of these, optional
+        Where to put the result; of several a tuple, to which they are copied.
     out_dtype : dtype, optional
         float16, bfloat16 or float32, by name or as the library's own; by default that of `out`, or else of `a`, or for 8-bit
         floats float32. Or of 8 bits: float8_e4m3fn, float8_e5m2, int8 or uint8, to which results are rounded, the nearest that
@@ -107,14 +108,15 @@ def hgemm(
     Returns
     -------
     array
-        m x n for each product of the batch, of `a`'s library and on its device; `out`, if given. Of several epilogues a tuple,
-        and no `out`; a reduction's result is of float32, of one axis.
+        m x n for each product of the batch, of `a`'s library and on its device; `out`, if given. Of several epilogues a tuple;
+        a reduction's result is of float32, of one axis.
 
     Raises
     ------
     TypeError
         An argument is no array, or of a dtype that is not supported; arrays of two dtypes, of two libraries, or on the host and
-        on a GPU; `epilogue` is no function of Prism's or lambda, or takes another number of arguments; `out` of several results.
+        on a GPU; `epilogue` is no function of Prism's or lambda, or takes another number of arguments; `out` is one array, and
+        there are several results.
     ValueError
         Shapes don't fit; an extent is larger than 2^31 - 2^10; 8-bit floats don't lie along k; `out` is read-only; `beta`
         without `c`; arrays on two GPUs; `stream` for arrays on the host; an `extra` of another shape; a reduction of a batch; of
@@ -144,7 +146,9 @@ def hgemm(
     array([[0., 2.],
            [1., 4.]], dtype=float16)
     """
-    after = asked_for(epilogue)
+    after, several = asked_for(epilogue), None
+    if isinstance(out, tuple | list):
+        several, out = _require_several(after, out), None
     if beta and c is None:
         raise ValueError("`beta` is the factor of `c`, which is missing")
     names: tuple[str, ...] = _TWO
@@ -163,13 +167,22 @@ def hgemm(
         numbers = tuple(exact(one) if isinstance(one, _NUMBERS) else None for one in extra)
     # zeros of two signs are equal, and results differ
     asked = "hgemm", names, alpha or repr(alpha), beta, key_of(after), numbers, out_dtype, dtype
-    if (known := repeat.run_many(asked, arrays, stream)) is not None:
+    if several is None and (known := repeat.run_many(asked, arrays, stream)) is not None:
         return known
     how: dict[str, Any] = {"alpha": float(alpha), "beta": float(beta), "out_dtype": out_dtype, "dtype": dtype}
     values = tuple(one if isinstance(one, _NUMBERS) else None for one in extra)
     how |= {"epilogue": identity if after is None else after, "extra": values}
     decide = functools.partial(decide_hgemm, **how)
-    return call("hgemm", asked, dict(zip(names, arrays[:-1], strict=True)), decide, out, stream, captured=True)
+    found = call("hgemm", asked, dict(zip(names, arrays[:-1], strict=True)), decide, out, stream, captured=True)
+    return found if several is None else copy_to("hgemm", found, several, stream)
+
+
+def _require_several(after: Any, out: Any) -> tuple[Any, ...]:
+    """Return the arrays for several results, as many as there are epilogues."""
+    many = len(after) if isinstance(after, tuple) else 1
+    if many == 1 or len(out) != many:
+        raise ValueError(f"`out` is a tuple of {len(out)}, and `epilogue` makes {many} result{'s' * (many != 1)}")
+    return tuple(out)
 
 
 def _with_two(a: Any, b: Any, out: Any) -> tuple[tuple[str, ...], tuple[Any, ...]]:
@@ -213,7 +226,7 @@ def decide_hgemm(
     if len(order) == 1 or not decision.results:
         return decision
     if out is not None:
-        raise TypeError("`out` is for one result: of several `epilogue`s they are made")
+        raise TypeError(f"`out` must be a tuple of {len(order)} arrays, of as many results, not one array")
     return _with_several(decision, product.after, result)
 
 

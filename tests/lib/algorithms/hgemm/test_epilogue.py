@@ -98,6 +98,13 @@ def test_several_results() -> None:
     assert np.array_equal(y, EXACT + BEFORE) and np.array_equal(squares, ((EXACT + BEFORE) ** 2).sum(1))
 
 
+def test_results_that_are_given() -> None:
+    out = np.zeros((70, 50), np.float16), np.zeros(70, np.float32)
+    found = prism.lib.hgemm(A, B, epilogue=(None, reduce(lambda x: x * x)), out=out)
+    assert all(one is given for one, given in zip(found, out, strict=True))
+    assert np.array_equal(out[0], EXACT) and np.array_equal(out[1], (EXACT**2).sum(1))
+
+
 def test_nothing_to_multiply_or_to_make() -> None:
     none = prism.lib.hgemm(A[:, :0], B[:0], epilogue=lambda x, b: x + b, extra=BIAS)
     assert np.array_equal(none, np.broadcast_to(BIAS, (70, 50)))
@@ -162,7 +169,9 @@ def of_python(x):
         ({"epilogue": (None, None, None)}, ValueError, "`epilogue` is one function, or a tuple of one or two"),
         ({"epilogue": (None, reduce(), reduce())}, ValueError, "and at most one reduction"),
         ({"epilogue": (None, reduce()), "a": A[None], "b": B}, ValueError, "a reduction is of one product, not of a batch"),
-        ({"epilogue": (None, None), "out": BEFORE.copy()}, TypeError, "`out` is for one result"),
+        ({"epilogue": (None, None), "out": BEFORE.copy()}, TypeError, "`out` must be a tuple of 2 arrays"),
+        ({"epilogue": (None, None), "out": (BEFORE.copy(),)}, ValueError, "`out` is a tuple of 1, and `epilogue` makes 2 results"),
+        ({"out": (BEFORE.copy(),)}, ValueError, "`out` is a tuple of 1, and `epilogue` makes 1 result"),
         ({"epilogue": ONE, "out": np.zeros((70, 51), np.float16)}, ValueError, "`out` must have shape (70, 50)"),
         ({"epilogue": lambda x: BIAS[0] + x}, TypeError, "the lambda names the array `BIAS`"),
         ({"epilogue": lambda x: x.real}, prism.lang.CompileError, "real"),
