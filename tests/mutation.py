@@ -39,6 +39,9 @@ EMPTY = "the round of copies that nothing is in: no scale and no bias, say, wher
 UNSEEN = "elements of global memory that nobody else touches, which the analysis cannot see"
 ONE_WARP = "a block of one warp"
 TOGETHER = "a warp's threads execute a wgmma together, as the machine has it"
+IN_ORDER = (
+    "both are instructions of a warp's, which it executes together, and one after the other, as the machine has it"
+)
 ELSEWHERE = "one access, which is elsewhere a trip later: the analysis cannot see that"
 
 
@@ -105,6 +108,8 @@ def excused(step: Step, threads: int, what: str) -> str:
         return ELSEWHERE
     if step.unit <= WARP1 and step.second.by == WARPGROUP1 and step.second.kind == "read":
         return TOGETHER
+    if step.unit == WARP1 and step.first.by == step.second.by == WARP1:
+        return IN_ORDER
     return ONE_WARP if threads <= WARP and what == f"of {WARP1} only" else ""
 
 

@@ -156,6 +156,30 @@ def test_layers_are_those_that_are_measured(monkeypatch: pytest.MonkeyPatch) -> 
     assert script.mean([{"ratio": 0.5}, {"ratio": 2.0}]) == 1.0
 
 
+def test_epilogues_are_those_that_are_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A row that is wrong, and one without torch.compile, is not recorded."""
+    script = (FOLDER / "epilogues.py").read_text()
+    monkeypatch.setattr(sys, "path", [str(FOLDER), *sys.path])
+    module = importlib.import_module("benchmarks.epilogues")
+    assert f'SHAPES = "{",".join(module.SHAPES)}"' in script and all(
+        f'"{name}": (' in script for name in module.EPILOGUES
+    )
+    row = {"shape": module.SHAPES[0], "prism": 2.0, "eager": 4.0, "compile": None, "bare": 1.0}
+    rows = [{**row, "epilogue": name, "fault": fault} for name, fault in (("bias", ""), ("swiglu", "1 wrong"))]
+    (tmp_path / "epilogues.json").write_text(json.dumps(rows))
+    monkeypatch.setenv(module.raw.VARIABLE, str(tmp_path))
+    module.raw.read.cache_clear()
+    ratio = module.Ratio()
+    assert (ratio.track_vs_eager(row["shape"], "bias"), ratio.track_vs_bare(row["shape"], "bias")) == (0.5, 2.0)
+    for measure in (
+        lambda: ratio.track_vs_compile(row["shape"], "bias"),
+        lambda: ratio.track_vs_eager(row["shape"], "swiglu"),
+    ):
+        with pytest.raises(NotImplementedError):
+            measure()
+    module.raw.read.cache_clear()
+
+
 def test_prism_and_its_peers_are_in_one_plot(monkeypatch: pytest.MonkeyPatch) -> None:
     """asv draws eight curves at first, of the first values of the first parameters."""
     monkeypatch.setattr(sys, "path", [str(FOLDER), *sys.path])

@@ -1,5 +1,6 @@
 """Products of matrices of 16-bit floats, by the tensor cores of Hopper: the kernels, and how it is cut into tiles."""
 
+from prism.kernels.hgemm.combine import combine_parts
 from prism.kernels.hgemm.configurations import (
     HOST,
     NN,
@@ -8,6 +9,7 @@ from prism.kernels.hgemm.configurations import (
     Configuration,
     blocks,
     choose,
+    clocks,
     cuts,
     prefetch_steps,
     follows_late,
@@ -15,6 +17,8 @@ from prism.kernels.hgemm.configurations import (
 )
 from prism.kernels.hgemm.cut import Cut, Terms
 from prism.kernels.hgemm.epilogue import identity
+from prism.kernels.hgemm.fused import hgemm_fused
+from prism.kernels.hgemm.fused_parts import hgemm_fused_in_parts
 from prism.kernels.hgemm.parts import hgemm_in_parts
 from prism.kernels.hgemm.persistent import hgemm
 from prism.kernels.hgemm.schedule import in_columns
@@ -29,10 +33,14 @@ __all__ = [
     "Terms",
     "blocks",
     "choose",
+    "combine_parts",
+    "clocks",
     "cuts",
     "prefetch_steps",
     "follows_late",
     "hgemm",
+    "hgemm_fused",
+    "hgemm_fused_in_parts",
     "hgemm_in_parts",
     "identity",
     "in_columns",

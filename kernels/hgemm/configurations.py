@@ -134,6 +134,31 @@ class Configuration:
             found, slab=slab, slabs=slabs, span=span, worker_registers=workers, helper_registers=helpers
         )
 
+    def result(
+        self, cut: Cut, out_bytes: int, *, by_row: int = 0, by_column: int = 0, pair: int = 0, results: int = 1
+    ) -> Cut | None:
+        """Return a tile of the result as an epilogue's kernel stores it (fused.py), where sums are cut as `cut` has it.
+
+        `by_row`, `by_column`: bytes that the epilogue is given for a row and for a column, of two slabs, which take room from
+        these. `pair`: of two sums an element. `results`: so many, each with its slabs. None: slabs can't be so, or there is no
+        room.
+        """
+        if pair and (self.cluster > 1 or (self.bm // self.consumers != 128 if pair == 2 else self.bn % 16 != 0)):
+            return None
+        bm, bn = self.bm // 2 if pair == 2 else self.bm, self.bn // 2 if pair == 1 else self.bn
+        columns = cut.columns_b if cut.transpose_b else self.bn
+        ahead = 2 * (by_row * bm + by_column * ceil(self.span // out_bytes / 32) * 32)  # bytes
+        room = (ROOM - self.stages * (self.bm + columns) * self.bk * 2 - ahead) // (bm * results)  # bytes of each row
+        most, each = min(self.span // max(out_bytes, 2), room // out_bytes), 8 if cut.trans or out_bytes > 1 else 16
+        fitting = [columns for columns in range(each, most + 1, each) if bn % columns == 0]
+        if not fitting:
+            return None
+        slab = max(fitting)
+        slabs = min(4, max(1, min(self.slabs * self.span, room) // (slab * out_bytes)))
+        row = (bm if cut.trans else slab) * out_bytes
+        span = next((n for n in (SPAN, 64, 32) if row % n == 0), 0)
+        return replace(cut, bm=bm, bn=bn, slab=slab, slabs=slabs, span=span)
+
     def registers(self) -> tuple[int, int]:
         """Return the registers of the threads that multiply, and of the others; zeros: as many as they start with."""
         sums = self.bm * self.bn // (128 * self.consumers)  # of a thread

@@ -16,7 +16,7 @@ from prism.lib import algorithms
 
 _BESIDE = {"Operator": "prism.lib.operators", "for_each": "prism.lib.for_each", "plan": "prism.host.plans"}
 _BESIDE |= dict.fromkeys(("place", "put", "putmask"), "prism.lib.algorithms.take.write")  # they return nothing
-_PACKAGES = ("block", "grid", "lazy", "thread", "warp")
+_PACKAGES = ("block", "epilogues", "grid", "lazy", "thread", "warp")
 
 
 def _modules() -> dict[str, str]:

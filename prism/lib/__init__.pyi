@@ -1,6 +1,7 @@
 """The library. Made by `pytest tests/lib/algorithms/test_manifest.py --update-golden`: not to be edited."""
 
 from prism.host.plans import plan as plan
+from prism.lib import epilogues as epilogues
 from prism.lib import lazy as lazy
 from prism.lib.algorithms.attention.api import attention as attention
 from prism.lib.algorithms.attention_backward.api import attention_backward as attention_backward

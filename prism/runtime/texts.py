@@ -22,6 +22,7 @@ from prism.lang.diagnostics import CompileError, Span
 from prism.lang.intrinsics.declaration import Intrinsic
 from prism.lang.keep.bases import Plain
 from prism.lang.keep.keys import exact
+from prism.lang.keep.records import is_record_class, items_of
 from prism.lang.parse import parse
 from prism.lang.parse import syntax as s
 from prism.lang.parse.syntax import locals_of
@@ -84,6 +85,9 @@ class _Teller:
                 return self.node(value)
             case ModuleType() if value.__name__ == "prism.lang":
                 return "module prism.lang"
+            case _ if is_record_class(type(value)):
+                kind = type(value)
+                return f"record {kind.__module__}:{kind.__qualname__} {self.tell(items_of(value))}"
             case _:
                 return self.name_of(value)
 

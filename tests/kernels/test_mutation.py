@@ -21,6 +21,7 @@ from prism.kernels.sort_rows import GATHERED, PLACED, Block, Lanes
 from prism.lang.tree.plan import Program
 from tests.kernels import (
     test_encode,
+    test_hgemm_fused,
     test_hgemm_parts,
     test_histogram,
     test_lookup,
@@ -104,6 +105,10 @@ CALLS: dict[str, tuple[ModuleType, Callable[[], None]]] = {
     "ring-by-tensor-copies-in-shares": (test_sgemm_ring, lambda: shares()),
     "ring-async": (test_sgemm_async, lambda: asynchronous()),
     "product-in-parts": (test_hgemm_parts, lambda: in_parts()),
+    "product-fused": (interpret, lambda: fused()),
+    "product-fused-of-two": (interpret, lambda: fused_of_two()),
+    "product-fused-several": (interpret, lambda: fused_several()),
+    "product-fused-in-parts": (interpret, lambda: fused_in_parts()),
 }  # fmt: skip
 """What runs kernels, several blocks and trips of each, and fails where a result is wrong. Not those that have no barrier."""
 
@@ -209,6 +214,23 @@ def asynchronous() -> None:
 
 def in_parts() -> None:
     assert test_hgemm_parts.exact(40, 40, 392, test_hgemm_parts.TWO)  # three steps of K and four, for two copies
+
+
+def fused() -> None:
+    """What is added comes by tensor copies, records by row and by column by a warp; a block has two tiles, of three steps."""
+    assert test_hgemm_fused.exact(136, 72, 136)
+
+
+def fused_of_two() -> None:
+    assert test_hgemm_fused.pairs(136, 72, 136, test_hgemm_fused.SMALL)
+
+
+def fused_several() -> None:
+    test_hgemm_fused.several(264, 72, test_hgemm_fused.SMALL, 1, np.float16, "add", k=136)
+
+
+def fused_in_parts() -> None:
+    assert test_hgemm_fused.exact(40, 40, 392, test_hgemm_parts.TWO, result=np.float32, each=np.float32)
 
 
 def launched(

@@ -25,7 +25,7 @@ from prism.lib import artifacts as building
 from prism.lib import operators, shipped_kernels
 from prism.lib.algorithms.hgemm import api as hgemms
 from prism.lib.algorithms.hgemm import plan as hgemm_plans
-from prism.lib.algorithms.hgemm.plan import NO_BIAS
+from prism.lib.algorithms.hgemm.product import NO_BIAS
 from prism.lib.algorithms.scan import plan as scan_plans
 from prism.lib.algorithms.scan.plan import Shape, Task
 from prism.lib.algorithms.sgemm import bf16x6 as sgemm_bf16x6

@@ -163,7 +163,7 @@ MANIFEST = (
         "attention.md#few-queries-and-pages",
         ("attention_decode",),
     ),
-    Algorithm("hgemm", ("hgemm",), "hgemm.md", ("hgemm", "hgemm_layers", "hgemm_float8")),
+    Algorithm("hgemm", ("hgemm",), "hgemm.md", ("hgemm", "hgemm_layers", "hgemm_float8", "epilogues")),
 )
 
 

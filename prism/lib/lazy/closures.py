@@ -98,6 +98,30 @@ class Applied:
                 return Lazy(value, scalar, parts[0].shape, leaves, (*numbers, *given))
         return apply(callable_of(self._python), parts)
 
+    def of_types(self, scalars: tuple[Scalar, ...], kept: bool) -> tuple[Any, Scalar, tuple[tuple[Scalar, int], ...]]:
+        """Return what a kernel calls for elements of types, its result's, and the numbers that it is given behind them, as bits.
+
+        Raises:
+            CompileError, TypeError, OverflowError: as `apply`.
+        """
+        if self._opened is not None and (found := self._opened.types(scalars, kept)) is not None:
+            types, scalar = found
+            given = tuple((kind, bits_as(value, kind)) for value, kind in zip(self._values, types, strict=True))
+            return self._opened.function, scalar, given
+        what = callable_of(self._python)
+        return what, result_of(what, scalars, kept), ()
+
+    @property
+    def arity(self) -> int:
+        """How many elements it takes."""
+        if is_lambda(self._python):
+            return int(self._python.__code__.co_argcount)
+        if isinstance(self._python, Kernel):
+            from prism.lang.check import parsed_of  # only here: whoever uses the library alone does without it
+
+            return len(parsed_of(self._python).parameters)
+        return len(getattr(self._python, "parameters", (0,)))
+
 
 def is_lambda(function: Any) -> bool:
     """Whether a function is a lambda of Python's."""

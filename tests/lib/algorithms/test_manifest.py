@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[3]
 def stub() -> str:
     """What an editor is to know of `prism.lib`: where each name is defined."""
     found = {name: f"prism.lib.levels:{name}" for name in ("block", "grid", "thread", "warp")}
-    found["lazy"] = "prism.lib:lazy"  # a module
+    found |= {name: f"prism.lib:{name}" for name in ("epilogues", "lazy")}  # modules
     for name in set(prism.lib.__all__) - set(found):
         value = getattr(prism.lib, name)
         found[name] = f"{value.__module__}:{name}"

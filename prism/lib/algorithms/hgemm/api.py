@@ -4,17 +4,28 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from prism.host import repeat
 from prism.host.call import Decision, Result, call
+from prism.host.lazies import LazyInfo
 from prism.host.plan import OUT, Machine
 from prism.kernels.hgemm import Configuration, identity
-from prism.lang.surface import Kernel
+from prism.lang.keep.keys import exact
 from prism.lang.types import SCALARS
-from prism.lib.algorithms.hgemm.plan import COLUMNS, NO_BIAS, ROWS, Product, decide_product
+from prism.lib.algorithms.hgemm.epilogue import (
+    asked_for,
+    function_of_elements,
+    fuse,
+    is_of_one_element,
+    key_of,
+)
+from prism.lib.algorithms.hgemm.plan import decide_product
+from prism.lib.algorithms.hgemm.product import COLUMNS, NO_BIAS, ROWS, Product
+from prism.lib.algorithms.hgemm.records import REDUCED, SECOND, After
 from prism.lib.algorithms.matmul.arguments import (
     batch_of,
     eight_bits,
@@ -22,13 +33,17 @@ from prism.lib.algorithms.matmul.arguments import (
     require_like_result,
     require_operands,
 )
+from prism.lib.algorithms.topk.calls import copy_to
 from prism.lib.views import View, new_view, view_of
 from prism.runtime.arrays import CODED, ArrayInfo
 
 INPUTS = ("float16", "bfloat16")
 FLOATS_OF_8_BITS = ("float8_e4m3fn", "float8_e5m2")
 RESULTS = ("float16", "bfloat16", "float32")
+RESULTS_OF_8_BITS = (*FLOATS_OF_8_BITS, "int8", "uint8")
 _TWO = "a", "b"
+_OTHER = "b[1]"
+_NUMBERS = (bool, int, float, np.generic)
 
 
 def hgemm(
@@ -41,13 +56,14 @@ def hgemm(
     scale_a: Any = None,
     scale_b: Any = None,
     bias: Any = None,
-    epilogue: Kernel | None = None,
+    epilogue: Any = None,
+    extra: Any = (),
     out: Any = None,
     out_dtype: Any = None,
     dtype: Any = None,
     stream: Any = None,
 ) -> Any:
-    """Return `epilogue(alpha * scale_a * scale_b * a @ b + beta * c + bias)`.
+    """Return `epilogue(alpha * scale_a * scale_b * a @ b + beta * c + bias, *extra)`.
 
     Parameters
     ----------
@@ -55,7 +71,8 @@ def hgemm(
         m x k and k x n, both of float16 or both of bfloat16. Any strides; a copy is made where neither axis has its elements
         one after the other, or rows (columns) don't begin at multiples of 16 bytes. Axes before these are a batch, and are
         broadcast as `numpy.matmul` does. Or each of float8_e4m3fn or float8_e5m2, `a` row-major and `b` column-major, as the
-        `w.T` of a row-major n x k array: 8-bit floats are multiplied where they lie one after the other along k.
+        `w.T` of a row-major n x k array: 8-bit floats are multiplied where they lie one after the other along k. `b` may be two
+        such arrays: then `epilogue` is given an element of both products.
     c : array, optional
         Of the result's shape and dtype; read where `beta` is not 0. It may be `out`.
     alpha, beta : float
@@ -66,13 +83,22 @@ def hgemm(
     bias : array, optional
         Of `a`'s dtype, or for 8-bit floats of the result's: n elements (also as 1 x n), one added to each column; or m x 1, one
         added to each row.
-    epilogue : device function, optional
-        What to make of each element, at `thread[1]`: a function of one float32 with a float32 result, marked `prism("device")`.
-    out : array, optional
-        Where to put the result.
+    epilogue : device function or lambda, or a tuple of these, optional
+        What to make of each element: a function of numbers, marked `prism("device")`, at `thread[1]`, or a lambda, compiled as
+        `prism.lib.lazy.map` does. It is given the sum, of float32 (where `b` is two arrays both sums); then, if it takes two
+        more, the row and the column of its matrix, of int32; then the elements of `extra`. Its result is rounded once.
+        `prism.lib.epilogues` has functions to be used in it. Of a tuple each function makes a result: one or two, and at most one
+        `prism.lib.epilogues.reduce`; None is the sum as it is.
+    extra : array, number, or tuple of these, optional
+        What `epilogue` is given besides: an array of the result's shape; of n elements (also as 1 x n), one a column; m x 1, one
+        a row (in a batch with its axes before); or of one element. Floats of up to 32 bits, which are given as float32, integers
+        or bools. Numbers are float32, int32 or bool.
+    out : array, or a tuple of these, optional
+        Where to put the result; of several a tuple, to which they are copied.
     out_dtype : dtype, optional
         float16, bfloat16 or float32, by name or as the library's own; by default that of `out`, or else of `a`, or for 8-bit
-        floats float32.
+        floats float32. Or of 8 bits: float8_e4m3fn, float8_e5m2, int8 or uint8, to which results are rounded, the nearest that
+        there is.
     dtype : dtype, optional
         What 8-bit floats arrays of uint8 hold the bits of, for libraries that have none: "float8_e4m3fn" or "float8_e5m2"; or two
         of these, for `a` and for `b`.
@@ -82,18 +108,21 @@ def hgemm(
     Returns
     -------
     array
-        m x n for each product of the batch, of `a`'s library and on its device; `out`, if given.
+        m x n for each product of the batch, of `a`'s library and on its device; `out`, if given. Of several epilogues a tuple;
+        a reduction's result is of float32, of one axis.
 
     Raises
     ------
     TypeError
         An argument is no array, or of a dtype that is not supported; arrays of two dtypes, of two libraries, or on the host and
-        on a GPU; `epilogue` is no device function.
+        on a GPU; `epilogue` is no function of Prism's or lambda, or takes another number of arguments; `out` is one array, and
+        there are several results.
     ValueError
         Shapes don't fit; an extent is larger than 2^31 - 2^10; 8-bit floats don't lie along k; `out` is read-only; `beta`
-        without `c`; arrays on two GPUs; `stream` for arrays on the host.
+        without `c`; arrays on two GPUs; `stream` for arrays on the host; an `extra` of another shape; a reduction of a batch; of
+        two products `c`, `bias` or `scale_b`.
     prism.lang.CompileError
-        `epilogue` is not a function of one float32 at thread[1].
+        `epilogue` does not take such numbers, or has what Prism does not have.
     DeviceError
         The GPU has no wgmma: it is no Hopper (sm_90a).
 
@@ -103,7 +132,8 @@ def hgemm(
     of 8-bit floats Hopper adds with about 14 bits (docs/hgemm.md). The result is rounded once. A batch is one launch where one
     stride leads from each row of an array's matrices to the next, as in dense arrays; k must be a multiple of 64 then, unless
     there is one `b` for all, or both operands have their elements side by side along k. Otherwise it is a launch for each
-    product. A NumPy array runs on the reference machine, on the CPU, from the same kernel (`prism.kernels.hgemm`).
+    product. Of two products K must be inside: a `b` whose rows are dense is copied. A NumPy array runs on the reference machine,
+    on the CPU, from the same kernel (`prism.kernels.hgemm`).
 
     Examples
     --------
@@ -112,37 +142,68 @@ def hgemm(
     >>> prism.lib.hgemm(a, b, alpha=2.0, out_dtype="float32")
     array([[2., 4.],
            [6., 8.]], dtype=float32)
+    >>> prism.lib.hgemm(a, b, epilogue=lambda x, bias: max(x + bias, 0.0), extra=np.array([-2, 0], np.float16))
+    array([[0., 2.],
+           [1., 4.]], dtype=float16)
     """
+    after, several = asked_for(epilogue), None
+    if isinstance(out, tuple | list):
+        several, out = _require_several(after, out), None
+    if beta and c is None:
+        raise ValueError("`beta` is the factor of `c`, which is missing")
     names: tuple[str, ...] = _TWO
     arrays: tuple[Any, ...] = (a, b, out)
+    numbers: tuple[Any, ...] = ()
+    if isinstance(b, tuple | list):
+        names, arrays = _with_two(a, b, out)
     if beta or bias is not None or scale_a is not None or scale_b is not None:
-        if beta and c is None:
-            raise ValueError("`beta` is the factor of `c`, which is missing")
         for name, array in (("c", c if beta else None), ("bias", bias), ("scale_a", scale_a), ("scale_b", scale_b)):
             if array is not None:
                 names, arrays = (*names, name), (*arrays[:-1], array, out)
+    if not isinstance(extra, tuple) or extra:
+        extra = tuple(extra) if isinstance(extra, tuple | list) else (extra,)
+        given = {f"extra[{k}]": one for k, one in enumerate(extra) if not isinstance(one, _NUMBERS)}
+        names, arrays = (*names, *given), (*arrays[:-1], *given.values(), out)
+        numbers = tuple(exact(one) if isinstance(one, _NUMBERS) else None for one in extra)
     # zeros of two signs are equal, and results differ
-    asked = "hgemm", names, alpha or repr(alpha), beta, epilogue, out_dtype, dtype
-    if (known := repeat.run_many(asked, arrays, stream)) is not None:
+    asked = "hgemm", names, alpha or repr(alpha), beta, key_of(after), numbers, out_dtype, dtype
+    if several is None and (known := repeat.run_many(asked, arrays, stream)) is not None:
         return known
-    after = identity if epilogue is None else epilogue
-    how = {"alpha": float(alpha), "beta": float(beta), "epilogue": after, "out_dtype": out_dtype, "dtype": dtype}
+    how: dict[str, Any] = {"alpha": float(alpha), "beta": float(beta), "out_dtype": out_dtype, "dtype": dtype}
+    values = tuple(one if isinstance(one, _NUMBERS) else None for one in extra)
+    how |= {"epilogue": identity if after is None else after, "extra": values}
     decide = functools.partial(decide_hgemm, **how)
-    return call("hgemm", asked, dict(zip(names, arrays[:-1], strict=True)), decide, out, stream, captured=True)
+    found = call("hgemm", asked, dict(zip(names, arrays[:-1], strict=True)), decide, out, stream, captured=True)
+    return found if several is None else copy_to("hgemm", found, several, stream)
+
+
+def _require_several(after: Any, out: Any) -> tuple[Any, ...]:
+    """Return the arrays for several results, as many as there are epilogues."""
+    many = len(after) if isinstance(after, tuple) else 1
+    if many == 1 or len(out) != many:
+        raise ValueError(f"`out` is a tuple of {len(out)}, and `epilogue` makes {many} result{'s' * (many != 1)}")
+    return tuple(out)
+
+
+def _with_two(a: Any, b: Any, out: Any) -> tuple[tuple[str, ...], tuple[Any, ...]]:
+    """Return the arrays of two products, by name."""
+    if len(b) != 2:
+        raise ValueError(f"`b` is one array, or two, not {len(b)}")
+    return (*_TWO, _OTHER), (a, *b, out)
 
 
 def decide_hgemm(
     arrays: Mapping[str, ArrayInfo], out: ArrayInfo | None, machine: Machine, alpha: float = 1.0, beta: float = 0.0,
     epilogue: Any = identity, out_dtype: Any = None, dtype: Any = None, cut: Configuration | None = None,
+    extra: tuple[Any, ...] = (),
 ) -> Decision:  # fmt: skip
     """Return how `hgemm` of arrays by the names of its arguments is made; `cut`: the configuration, whatever suits the shape.
 
     Raises:
         TypeError, ValueError: as `hgemm`.
     """
-    if not isinstance(epilogue, Kernel) or epilogue.kind != "device":
-        raise TypeError('`epilogue` must be a device function, marked @prism("device")')
     a, b = _operands(arrays["a"], arrays["b"], dtype)
+    other = _other(arrays.get(_OTHER), b, dtype)
     scale_a, scale_b = (_scale(arrays.get(name), name, a, b) for name in ("scale_a", "scale_b"))
     shape = (*batch_of(a, b), a.shape[-2], b.shape[-1])
     kind = _result_dtype(out_dtype, out, a)
@@ -150,9 +211,33 @@ def decide_hgemm(
     require_like_result(arrays.get("c"), "c", shape, kind)
     bias, per = _bias(arrays.get("bias"), a, shape, kind)
     before = view_of("c", arrays["c"]) if "c" in arrays else None
-    product = Product(a, b, new_view(OUT, kind, shape), before, bias, per, scale_a, scale_b, alpha, beta, epilogue)
+    target = new_view(OUT, kind, shape)
+    product = Product(a, b, target, before, bias, per, scale_a, scale_b, alpha, beta, identity, other=other)
+    if extra or other is not None or kind in RESULTS_OF_8_BITS or not is_of_one_element(epilogue):
+        if lazy := tuple(name for name, info in arrays.items() if isinstance(info, LazyInfo)):
+            return Decision(copied=lazy)  # an extra is a part of a record, and that is made of what lies in memory
+        given = [(f"extra[{k}]", arrays.get(f"extra[{k}]", one)) for k, one in enumerate(extra)]
+        product = fuse(product, epilogue, given, shape, kept=not machine.host)
+    elif epilogue is not identity:
+        product = replace(product, epilogue=function_of_elements(epilogue))
     result = Result(shape, CODED.get(kind) or np.dtype(kind))
-    return decide_product(product, result, machine, None if out is None else view_of(OUT, out), cut)
+    decision = decide_product(product, result, machine, None if out is None else view_of(OUT, out), cut)
+    order = (OUT,) if product.after is None else product.after.order
+    if len(order) == 1 or not decision.results:
+        return decision
+    if out is not None:
+        raise TypeError(f"`out` must be a tuple of {len(order)} arrays, of as many results, not one array")
+    return _with_several(decision, product.after, result)
+
+
+def _with_several(decision: Decision, after: After | None, result: Result) -> Decision:
+    """Return a decision with all results of several epilogues, in their order."""
+    assert after is not None
+    found, fill = {OUT: result, SECOND: result}, None
+    if after.reduced is not None:
+        found[REDUCED] = Result((result.shape[1 - after.reduced.axis],), np.dtype(np.float32))
+        fill = after.reduced.operator.identity_of(np.dtype(np.float32))  # of no elements
+    return replace(decision, results=tuple(found[name] for name in after.order), names=after.order, fill=fill)
 
 
 # -- Arguments --------------------------------------------------------------------------------------------------------
@@ -169,6 +254,20 @@ def _operands(a: ArrayInfo, b: ArrayInfo, dtype: Any) -> tuple[View, View]:
         require_k_inside(left, -1)
         require_k_inside(right, -2)
     return left, right
+
+
+def _other(info: ArrayInfo | None, b: View, dtype: Any) -> View | None:
+    """Return a second right operand, checked: it is like the first."""
+    if info is None:
+        return None
+    found = view_of(_OTHER, info, _kind(info, _OTHER, dtype[1] if isinstance(dtype, tuple | list) else dtype))
+    if found.scalar != b.scalar:
+        raise TypeError(f"`b[1]` has dtype {found.scalar}, and `b[0]` {b.scalar}: both are multiplied by one `a`")
+    if found.shape != b.shape:
+        raise ValueError(f"`b[1]` must have shape {b.shape}, as `b[0]`, not {found.shape}")
+    if eight_bits(found.scalar):
+        require_k_inside(found, -2)
+    return found
 
 
 def _kind(info: ArrayInfo, name: str, dtype: Any) -> str:
@@ -196,9 +295,9 @@ def _result_dtype(asked: Any, out: ArrayInfo | None, a: View) -> str:
         kind = out.scalar
     else:
         kind = "float32" if eight_bits(a.scalar) else a.scalar
-    if kind not in RESULTS:
+    if kind not in (*RESULTS, *RESULTS_OF_8_BITS):
         what = "`out_dtype`" if asked is not None else "`out`"
-        raise TypeError(f"{what} must be float16, bfloat16 or float32, not {kind}")
+        raise TypeError(f"{what} must be float16, bfloat16 or float32, or {', '.join(RESULTS_OF_8_BITS)}, not {kind}")
     return kind
 
 

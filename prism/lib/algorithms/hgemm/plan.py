@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,8 @@ from prism.kernels import hgemm as kernels
 from prism.kernels.hgemm import HOST, Configuration, Terms, blocks, choose, follows_late, group_m, prefetch_steps
 from prism.lang.surface import Kernel
 from prism.lang.types import SCALARS
-from prism.lib.algorithms.matmul.arguments import eight_bits
+from prism.lib.algorithms.hgemm import fused
+from prism.lib.algorithms.hgemm.product import ROWS, Laid, Product
 from prism.lib.views import MOST, View, new_view
 from prism.runtime.instance import Instance
 from prism.runtime.tensor_maps import PIECE, SECTOR
@@ -24,73 +25,8 @@ from prism.runtime.tensor_maps import PIECE, SECTOR
 if TYPE_CHECKING:
     from prism.lang.tree.plan import Program
 
-NO_BIAS, COLUMNS, ROWS = 0, 1, 2
-"""What a bias has an element for."""
-PER_TRANS = {NO_BIAS: NO_BIAS, COLUMNS: ROWS, ROWS: COLUMNS}
-"""The same of the transposed result."""
 NO_SCALE, ONE_SCALE, EACH_SCALE = 0, 1, 2
 """What scales of an operand there are: one of all, or one of each of the result's rows or columns."""
-
-
-@dataclass(frozen=True, slots=True)
-class Product:
-    """A product, or a batch of them, that is to be made; `per` says what the bias has an element for."""
-
-    a: View
-    b: View
-    out: View
-    c: View | None
-    bias: View | None
-    per: int
-    scale_a: View | None
-    scale_b: View | None
-    alpha: float
-    beta: float
-    epilogue: Kernel
-
-    @property
-    def k_inside(self) -> bool:
-        """Whether operands must have K inside: those of 8-bit floats."""
-        return eight_bits(self.a.scalar)
-
-    def turn(self) -> Product:
-        """Return the transposed product: for a result whose columns, not its rows, lie one after the other."""
-        before = None if self.c is None else self.c.turn()
-        found = replace(self, a=self.b.turn(), b=self.a.turn(), c=before, out=self.out.turn())
-        return replace(found, per=PER_TRANS[self.per], scale_a=self.scale_b, scale_b=self.scale_a)
-
-
-@dataclass(frozen=True, slots=True)
-class Laid:
-    """A product as a kernel makes it: operands as their tensor maps have them, outer extent first, which is K where `outside`.
-
-    Of `batches` products the matrices lie below each other, those of `a` where `batch` is 1 or 3, those of `b` where it is 2
-    or 3; where not, all have the same. Where `trans`, the kernel makes out^T: its `a` is the caller's b^T, and so on; `out` and
-    `c` stay as they are.
-    """
-
-    product: Product
-    a: View
-    b: View
-    outside: tuple[bool, bool]
-    batch: int = 0
-    batches: int = 1
-    trans: bool = False
-
-    @property
-    def shape(self) -> tuple[int, int, int]:
-        """m, n, k of a product, as the kernel makes it."""
-        out = self.product.out
-        k = self.a.shape[0 if self.outside[0] else 1]
-        m, n = out.shape[0] // self.batches, out.shape[1]
-        m, n = (n, m) if self.trans else (m, n)
-        return m, n, k // self.batches if self.outside[0] and self.batch % 2 == 1 else k
-
-    def turn(self) -> Laid:
-        """Return the same product, not of a batch, that the kernel makes as its transpose."""
-        one = self.product
-        transposed = replace(one, per=PER_TRANS[one.per], scale_a=one.scale_b, scale_b=one.scale_a)
-        return replace(self, product=transposed, a=self.b, b=self.a, outside=self.outside[::-1], trans=True)
 
 
 # -- Decisions --------------------------------------------------------------------------------------------------------
@@ -103,12 +39,12 @@ def decide_product(
 
     `cut`: the configuration that is taken, whatever suits the shape.
     """
-    if given is not None and _is_writable(given, machine.host):
+    if given is not None and _is_writable(given, machine.host) and (product.other is None or given.rows_dense):
         product = replace(product, out=given)
         given = None
     if 0 in product.out.shape:
         return Decision((result,), beside=given is not None)
-    rest = (product.bias, product.scale_a, product.scale_b)
+    rest = (product.bias, product.scale_a, product.scale_b, *(() if product.after is None else product.after.arrays))
     apart = tuple(view.name for view in rest if view is not None and not (view.contiguous and view.natural))
     if apart:
         return Decision(copied=apart)
@@ -118,7 +54,7 @@ def decide_product(
     product, cleared = _with_elements(product, scratch)
     batch = product.out.shape[:-2]
     one = _one_product(product, batch)
-    steps = None if machine.host or one is not None else _all_at_once(product, batch, machine, cut)
+    steps = None if machine.host or one is not None else _all_at_once(product, batch, machine, cut, scratch)
     if steps is None:
         each = [one] if one is not None else list(_products(product, batch))
         if not machine.host:
@@ -126,9 +62,16 @@ def decide_product(
             loose = {name: columns for found in each for name, columns in _loose(found)}
             if loose:
                 return Decision(copied=tuple(loose), columns=tuple(name for name in loose if loose[name]), pad=SECTOR)
-        steps = tuple(_step(_lay(found, machine.host), machine, HOST if machine.host else cut) for found in each)
+        steps = tuple(
+            _step(_lay(found, machine.host), machine, HOST if machine.host else cut, scratch) for found in each
+        )
+    after = product.after
+    if after is not None and after.reduced is not None:
+        steps = (*steps, fused.combine(steps[0], after))
     plan = Plan((*cleared, *steps), scratch=scratch.used, lent=True)
-    return Decision((result,), plan=plan, beside=given is not None, in_place=("c",))
+    return Decision(
+        (result,), plan=plan, beside=given is not None, in_place=() if product.c is None else (product.c.name,)
+    )
 
 
 def _with_elements(product: Product, scratch: Scratch) -> tuple[Product, tuple[Clear, ...]]:
@@ -141,7 +84,8 @@ def _with_elements(product: Product, scratch: Scratch) -> tuple[Product, tuple[C
         room = scratch.take(view.scalar, many * depth)
         made.append(new_view(SCRATCH, view.scalar, (many, depth), room.offset))
     a, b = made
-    return replace(product, a=a, b=b.turn()), (Clear(a.buffer), Clear(b.buffer))
+    other = None if product.other is None else b.turn()
+    return replace(product, a=a, b=b.turn(), other=other), (Clear(a.buffer), Clear(b.buffer))
 
 
 def _is_writable(out: View, host: bool) -> bool:
@@ -158,15 +102,21 @@ def _is_writable(out: View, host: bool) -> bool:
 
 def _loose_on_host(product: Product) -> dict[str, bool]:
     """Return what must be copied for the reference machine, and whether by columns: it takes operands as they are declared."""
-    a, b = product.a, product.b.turn() if product.k_inside else product.b
-    views = {"a": a, "b": b} if product.c is None else {"a": a, "b": b, "c": product.c}
+    a, b = product.a, product.b.turn() if product.b_inside else product.b
+    views = {product.a.name: a, product.b.name: b}
+    if product.c is not None:
+        views[product.c.name] = product.c
+    if product.other is not None:
+        views[product.other.name] = product.other.turn()
     return {name: view.transposed for name, view in views.items() if not (view.contiguous and view.natural)}
 
 
 def _loose(product: Product) -> Iterator[tuple[str, bool]]:
     """Return what must be copied for tensor copies of one product, and whether by columns."""
-    for view, along_k in ((product.a, 1), (product.b, 0)):
-        if product.k_inside and not view.fits_tensor_copy(along_k):
+    operands = [(product.a, 1, product.k_inside), (product.b, 0, product.b_inside)]
+    operands += [] if product.other is None else [(product.other, 0, True)]
+    for view, along_k, inside in operands:
+        if inside and not view.fits_tensor_copy(along_k):
             yield view.name, (along_k == 0) != view.transposed
         elif not view.fits_tensor_copy(0) and not view.fits_tensor_copy(1):
             yield view.name, view.transposed
@@ -175,8 +125,8 @@ def _loose(product: Product) -> Iterator[tuple[str, bool]]:
 
 
 def _transpose_out(product: Product) -> Product:
-    out = product.out
-    return product.turn() if not out.fits_tensor_copy(1) and out.fits_tensor_copy(0) else product
+    out, alone = product.out, product.other is None
+    return product.turn() if alone and not out.fits_tensor_copy(1) and out.fits_tensor_copy(0) else product
 
 
 # -- Batches ----------------------------------------------------------------------------------------------------------
@@ -187,7 +137,9 @@ def _products(product: Product, batch: tuple[int, ...]) -> Iterator[Product]:
     for index in np.ndindex(batch):
         before = None if product.c is None else product.c.matrix(index)
         a, b, out = product.a.matrix(index), product.b.matrix(index), product.out.matrix(index)
-        yield replace(product, a=a, b=b, c=before, out=out)
+        other = None if product.other is None else product.other.matrix(index)
+        above = int(np.ravel_multi_index(index, batch)) * out.shape[0] if batch else 0
+        yield replace(product, a=a, b=b, c=before, out=out, other=other, above=above)
 
 
 def _one_product(product: Product, batch: tuple[int, ...]) -> Product | None:
@@ -196,6 +148,8 @@ def _one_product(product: Product, batch: tuple[int, ...]) -> Product | None:
         return product
     if prod(product.b.shape[:-2]) != 1 or prod(product.a.shape[:-2]) != prod(batch) or product.per == ROWS:
         return None
+    if product.other is not None or (product.after is not None and product.after.indices):
+        return None  # of rows that are a product's own
     a, out, before = product.a.rows(), product.out.rows(), None if product.c is None else product.c.rows()
     if a is None or out is None or (product.c is not None and before is None) or a.shape[0] > MOST:
         return None
@@ -203,9 +157,11 @@ def _one_product(product: Product, batch: tuple[int, ...]) -> Product | None:
 
 
 def _all_at_once(
-    product: Product, batch: tuple[int, ...], machine: Machine, cut: Configuration | None
+    product: Product, batch: tuple[int, ...], machine: Machine, cut: Configuration | None, scratch: Scratch
 ) -> tuple[Step, ...] | None:
     """Return a batch as one launch; None where the matrices don't lie below each other, or a step would be of two products."""
+    if product.other is not None:
+        return None
     m, n, k, count = *product.out.shape[-2:], product.a.shape[-1], prod(batch)
     left, right = _stack(product.a, count, 1, product.k_inside), _stack(product.b, count, 0, product.k_inside)
     out, before = product.out.rows(), None if product.c is None else product.c.rows()
@@ -217,7 +173,7 @@ def _all_at_once(
     laid = Laid(replace(product, c=before, out=out), a, b, (a_outside, b_outside), int(apart) + 2 * int(b_apart), count)
     found = cut or _choose(laid, machine)
     crossed = (a_outside and laid.batch % 2 == 1) or (b_outside and laid.batch > 1)
-    return None if crossed and k % found.bk else (_step(laid, machine, found),)
+    return None if crossed and k % found.bk else (_step(laid, machine, found, scratch),)
 
 
 def _stack(view: View, count: int, along_k: int, k_inside: bool) -> tuple[View, bool, bool] | None:
@@ -239,7 +195,7 @@ def _lay(product: Product, host: bool) -> Laid:
     """Return one product's operands as tensor maps have them; the reference machine's, as they are declared."""
     a, b = product.a, product.b
     if host:
-        return Laid(product, a, b.turn() if product.k_inside else b, (False, not product.k_inside))
+        return Laid(product, a, b.turn() if product.b_inside else b, (False, not product.b_inside))
     a_outside, b_outside = not a.fits_tensor_copy(1), not b.fits_tensor_copy(0)
     return Laid(product, a.turn() if a_outside else a, b if b_outside else b.turn(), (a_outside, b_outside))
 
@@ -250,41 +206,54 @@ def _deep(laid: Laid) -> int:
 
 
 def _choose(laid: Laid, machine: Machine) -> Configuration:
-    m, n, _ = laid.shape
+    m, n = laid.extents
+    after = laid.product.after
+    if after is not None:
+        return fused.choose(laid, _deep(laid), machine.multiprocessors)
     alone = laid.product.c is None and laid.batch == 0
     processors = machine.multiprocessors
     found: Configuration = choose(m, n, _deep(laid), processors, laid.batches, laid.outside, parted=alone)
     return found
 
 
-def _step(laid: Laid, machine: Machine, cut: Configuration | None) -> Step:
+def _step(laid: Laid, machine: Machine, cut: Configuration | None, scratch: Scratch) -> Step:
     """Return the launch of a product, or of a batch, by default as it suits the shape."""
     processors, deep = machine.multiprocessors, _deep(laid)
     cut = cut or _choose(laid, machine)
     if laid.batch == 0 and cut.transposes_out(laid.outside):
         laid = laid.turn()
-    m, n, k = laid.shape
+    (m, n), k = laid.extents, laid.shape[2]
     product, single = laid.product, laid.batch == 0
     out, before = product.out, product.c
     # where tensor copies can't write the result: not at all, or not without writing beyond its rows
     unmapped = not machine.host and (not out.fits_tensor_copy(1) or out.shape[1] * out.size % PIECE != 0)
     plain = unmapped or not (single or cut.whole(m))
-    facts = (laid.a.scalar, out.scalar, laid.outside, plain, before is not None, product.per, product.epilogue)
-    scales = _how_many(product.scale_a), _how_many(product.scale_b)
-    other = "" if laid.a.scalar == laid.b.scalar else laid.b.scalar
-    kernel = instance_for(*facts, cut, laid.batch, other, laid.trans, scales)
     down, across = cut.tiles(m, n)
     given: dict[str, Any] = {"map_a": laid.a.map, "map_b": laid.b.map, "stride": out.strides[0] // out.size}
-    given |= {"m": m * laid.batches, "n": n, "k": k, "alpha": product.alpha, "out": out.buffer}
-    given |= {"bias": _buffer(product.bias, out.scalar if product.k_inside else product.a.scalar)}
-    given |= {"scale_a": _buffer(product.scale_a, "float32"), "scale_b": _buffer(product.scale_b, "float32")}
+    given |= {"m": laid.shape[0] * laid.batches, "n": laid.shape[1], "k": k, "out": out.buffer}
     if cut.parts == 1:
         ahead = prefetch_steps(cut, m, n, deep, processors) * cut.bk * 2 // laid.a.size if single else 0
         given |= {"map_c": NO_MAP if before is None else before.map, "map_out": NO_MAP if unmapped else out.map}
         order = group_m(cut, down, across, processors) if single else m
-        given |= {"group_m": order, "prefetch_k": ahead, "beta": product.beta}
+        given |= {"group_m": order, "prefetch_k": ahead}
     late = single and follows_late(cut, m, n, deep, processors, laid.outside)
-    return Step(kernel, blocks(cut, down, across, processors, laid.batches), cut.threads, given, late)
+    kernel, more = (
+        _plain(laid, cut, plain) if product.after is None else fused.kernel(laid, cut, plain, machine, scratch)
+    )
+    return Step(kernel, blocks(cut, down, across, processors, laid.batches), cut.threads, {**given, **more}, late)
+
+
+def _plain(laid: Laid, cut: Configuration, plain: bool) -> tuple[Instance, dict[str, Any]]:
+    """Return the kernel whose epilogue is of elements alone, and what it takes of scales, a bias, alpha and beta."""
+    product = laid.product
+    out = product.out
+    facts = (laid.a.scalar, out.scalar, laid.outside, plain, product.c is not None, product.per, product.epilogue)
+    scales = _how_many(product.scale_a), _how_many(product.scale_b)
+    other = "" if laid.a.scalar == laid.b.scalar else laid.b.scalar
+    given: dict[str, Any] = {"alpha": product.alpha} | ({"beta": product.beta} if cut.parts == 1 else {})
+    given |= {"bias": _buffer(product.bias, out.scalar if product.k_inside else product.a.scalar)}
+    given |= {"scale_a": _buffer(product.scale_a, "float32"), "scale_b": _buffer(product.scale_b, "float32")}
+    return instance_for(*facts, cut, laid.batch, other, laid.trans, scales), given
 
 
 def _buffer(view: View | None, scalar: str) -> Buffer:

@@ -9,7 +9,7 @@ from prism.host.plan import Machine
 from prism.kernels.hgemm import SHARING, cuts, identity
 from prism.lib.algorithms.hgemm import plan as hgemm_plans
 from prism.lib.algorithms.hgemm.api import INPUTS
-from prism.lib.algorithms.hgemm.plan import NO_BIAS
+from prism.lib.algorithms.hgemm.product import NO_BIAS
 from prism.lib.algorithms.sgemm.ring import ARCH
 from prism.runtime.instance import Instance
 

@@ -13,7 +13,8 @@ from prism.host.call import Decision, Result, call
 from prism.host.plan import OUT, Machine
 from prism.kernels.hgemm import identity
 from prism.lib.algorithms.hgemm.api import INPUTS
-from prism.lib.algorithms.hgemm.plan import NO_BIAS, Product, decide_product
+from prism.lib.algorithms.hgemm.plan import decide_product
+from prism.lib.algorithms.hgemm.product import NO_BIAS, Product
 from prism.lib.algorithms.matmul.arguments import batch_of, require_alike, require_extents
 from prism.lib.algorithms.sgemm import api as sgemms
 from prism.lib.views import View, new_view, view_of, with_axes

@@ -10,7 +10,8 @@ from typing import Any
 from prism.host.plan import NO_MAP, Buffer, Machine, Map, Scratch, Step, instance_of, nothing
 from prism.kernels.hgemm import HOST, NN, Configuration, blocks, choose, group_m, identity
 from prism.kernels.sgemm import split as planes
-from prism.lib.algorithms.hgemm.plan import NO_BIAS, instance_for
+from prism.lib.algorithms.hgemm.plan import instance_for
+from prism.lib.algorithms.hgemm.product import NO_BIAS
 from prism.lib.algorithms.sgemm.matrices import SIZE, Matrix, Product
 from prism.runtime.instance import Instance
 from prism.runtime.tensor_maps import PIECE

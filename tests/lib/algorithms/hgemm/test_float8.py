@@ -144,7 +144,7 @@ SQUARE, ONES = normal(16, 16), np.ones(16, np.float32)
         (SQUARE, SQUARE.T, {"dtype": "float16"}, TypeError, "`dtype` says which 8-bit floats uint8 holds"),
         (SQUARE, SQUARE.T, {"dtype": KINDS[1]}, TypeError, "`dtype` is float8_e5m2, and `a` has dtype float8_e4m3fn, not uint8"),
         (SQUARE, SQUARE.T, {"dtype": KINDS * 2}, TypeError, "`dtype` is one dtype, or those of `a` and of `b`, not 4"),
-        (SQUARE, SQUARE.T, {"out_dtype": KINDS[0]}, TypeError, "`out_dtype` must be float16, bfloat16 or float32"),
+        (SQUARE, SQUARE.T, {"out_dtype": "int16"}, TypeError, "`out_dtype` must be float16, bfloat16 or float32, or float8"),
         (SQUARE, SQUARE.T, {"bias": SQUARE[0]}, TypeError, "`bias` must be an array of numpy of float32, the result's dtype"),
         (SQUARE, SQUARE.T, {"scale_a": ONES.astype(float)}, TypeError, "`scale_a` must be an array of numpy of float32, not"),
         (SQUARE, SQUARE.T, {"scale_a": ONES[None]}, ValueError, "must have one element, or shape (16,) or (16, 1), one a row"),
