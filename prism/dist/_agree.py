@@ -13,7 +13,7 @@ import numpy as np
 from prism.dist._arrays import Post
 
 _TEXT, _FACTS, _ELEMENT = 384, 4, 32
-_FORM = struct.Struct(f"<16s?H{_TEXT}s{_FACTS}q{_ELEMENT}s")
+FORM = struct.Struct(f"<16s?H{_TEXT}s{_FACTS}q{_ELEMENT}s")
 
 
 class Mine(NamedTuple):
@@ -50,7 +50,7 @@ def agree(post: Post, work: Callable[[], Mine]) -> Told:
         fault, mine = error, Mine(f"{type(error).__name__}: {error}")
     text, known = mine.call.encode(), (*mine.facts, *(0,) * (_FACTS - len(mine.facts)))
     first = hashlib.sha256(text).digest()[:16], fault is not None, len(mine.element), text[:_TEXT]
-    told = [_FORM.unpack(one) for one in post.tell(_FORM.pack(*first, *known, mine.element))]
+    told = [FORM.unpack(one) for one in post.tell(FORM.pack(*first, *known, mine.element))]
     texts = [one[3].rstrip(b"\0").decode(errors="ignore") for one in told]
     for rank, one in enumerate(told):
         if one[1]:

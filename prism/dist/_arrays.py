@@ -57,7 +57,7 @@ def scalar_of(value: Any) -> np.ndarray[Any, Any]:
     if isinstance(value, np.generic | np.ndarray):
         return np.asarray(value)
     info = describe(value)
-    return on_host(as_bytes(value.reshape(1))).view(info.dtype).reshape(())
+    return on_host(as_bytes(value)).view(info.dtype).reshape(info.shape)
 
 
 def join(like: ArrayInfo, arrays: Sequence[Any]) -> Any:

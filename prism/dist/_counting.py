@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import builtins
+import hashlib
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ from prism.dist._engines import engine_of
 from prism.dist._reduce import shard
 from prism.dist._totals import combine_apart, dtype_in_words
 from prism.lib import operators
+from prism.runtime.arrays import is_array
 
 
 def bincount(x: Any, weights: Any = None, minlength: int = 0, *, comm: Any) -> Any:
@@ -45,12 +48,14 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, comm: Any) -> A
         info = shard(post, x)
         words = f"bincount({dtype_in_words(info, None)}, weights={weights is not None}, minlength={minlength})"
         counts = lib.bincount(x, weights, minlength)
-        return Mine(words, (int(counts.shape[0]),), b"", (info, counts))
+        return Mine(words, (int(counts.shape[0]), info.size), b"", (info, counts))
 
     told = agree(post, work)
     info, counts = told.kept
     length = max(facts[0] for facts in told.facts)
     counts = counts if counts.shape[0] == length else lib.bincount(x, weights, length)
+    if weights is not None and not info.size and any(facts[1] for facts in told.facts):
+        counts = lib.evaluate(lib.lazy.cast(counts, np.float64))  # NumPy's counts of nothing are integers
     return combine_apart(post, info, operators.add, counts, range(post.size), None) if length else counts
 
 
@@ -102,22 +107,16 @@ def histogram(
         ends = np.concatenate([np.frombuffer(one, info.dtype) for one in told.elements])
         within = (ends.min().item(), ends.max().item())
     counts, edges = lib.histogram(a, bins, within, None, weights)
-    counts = combine_apart(post, info, operators.add, counts, _ranks(post), None)
+    counts = combine_apart(post, info, operators.add, counts, list(builtins.range(post.size)), None)
     if density:
         widths = edges[1:] - edges[:-1]
         return counts / widths / counts.sum(), edges
     return counts, edges
 
 
-def _ranks(post: Post) -> list[int]:
-    return [*np.arange(post.size)]
-
-
 def _in_words(bins: Any) -> str:
     """Return what bins are, as ranks must have them in common."""
     if isinstance(bins, int | np.integer):
         return str(int(bins))
-    text = scalar_of(bins).tobytes() if isinstance(bins, np.ndarray) else repr(bins).encode()
-    import hashlib
-
+    text = scalar_of(bins).tobytes() if is_array(bins) else repr(bins).encode()
     return f"{len(bins)} edges, {hashlib.sha256(text).hexdigest()[:8]}"

@@ -63,7 +63,7 @@ def _extreme(name: str, a: Any, comm: Any, axis: int | None, keepdims: bool) -> 
         kind = describe(value).dtype
         values = np.concatenate([np.frombuffer(told.elements[rank], kind) for rank in having])
         best = having[int(getattr(np, name)(values))]
-        found = scalar_in(info, int(starts[best]) + told.facts[best][1], np.dtype(np.int64))
+        found = scalar_in(info, sum(facts[0] for facts in told.facts[:best]) + told.facts[best][1], np.dtype(np.int64))
         return found.reshape((1,) * len(info.shape)) if keepdims else found
     rest = tuple(value.shape)
     values = post.all_gather(info, value, rest, describe(value).dtype)[having]

@@ -76,3 +76,18 @@ def run(size: int, work: Callable[[Rank], Any]) -> list[Any]:
         if len(living) < size and world.barrier.n_waiting == len(living) == sum(t.is_alive() for t in threads):
             world.barrier.abort()  # somebody is gone, and the others wait for him
     return found
+
+
+def results(size: int, work: Callable[[Rank], Any]) -> list[Any]:
+    """Return what each rank's work returns. Raises the first error."""
+    found = run(size, work)
+    for one in found:
+        if isinstance(one, Exception):
+            raise one
+    return found
+
+
+def cut(x: np.ndarray[Any, Any], lengths: Sequence[int], axis: int = 0) -> list[Any]:
+    """Return an array as shards of such lengths along an axis, each an array of its own."""
+    assert sum(lengths) == x.shape[axis]
+    return [one.copy() for one in np.split(x, np.cumsum(lengths)[:-1], axis)]

@@ -1,7 +1,7 @@
 """prism.dist on GPUs: `torchrun --nproc-per-node 2 -m tests.gpu.dist_ranks`, a GPU a rank, or all on one where there is one.
 
 Each function, with arrays of CuPy and torch, over NCCL by torch and by CuPy (where each rank has a GPU), and over gloo; compared
-with the same function of the whole array on this rank's GPU. Prints how many calls were right, or ends with the first that was not.
+with the same function of the whole array on this rank's GPU. Prints how many calls were right, or ends with the first wrong one.
 """
 
 from __future__ import annotations
