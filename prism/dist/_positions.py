@@ -42,11 +42,8 @@ def _extreme(name: str, a: Any, comm: Any, axis: int | None, keepdims: bool) -> 
         at = function(rows, axis=along, keepdims=along is not None)
         wide = wide_of(info, None)
         if along is None:
-            value = (
-                rows.reshape(-1)[at : at + 1]
-                if isinstance(at, np.generic)
-                else lib.take(rows.reshape(-1), at.reshape(1))
-            )
+            place = int(at)
+            value = rows.reshape(-1)[place : place + 1]
         else:
             value = lib.take_along_axis(rows, at, 0)
         value = value if wide is None else lib.evaluate(lib.lazy.cast(value, wide))

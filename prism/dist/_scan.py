@@ -70,9 +70,9 @@ def scan(
     Notes
     -----
     Called by all ranks. A shard is reduced, one element a rank is gathered, and the shard is scanned from what comes before it:
-    two reads and one write, and one message of less than 512 bytes. Of rows (other axes longer than 1) a second message has one row a rank,
-    and results are combined with it in a pass of its own. Calls wait for the first message. Sums of floats are grouped by
-    shards: they are the same whenever shards are.
+    two reads and one write, and one message of less than 512 bytes. Of rows (other axes longer than 1) a second message has one
+    row a rank, and results are combined with it in a pass of its own. Calls wait for the first message. Sums of floats are
+    grouped by shards: they are the same whenever shards are.
 
     Examples
     --------

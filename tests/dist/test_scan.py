@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import prism
-from prism.lang import dtype, requires, template, thread
 from prism.dist._agree import FORM
+from prism.lang import dtype, requires, template, thread
 from prism.lib import Operator
 from tests.dist.ranks import cut, results, run
 
