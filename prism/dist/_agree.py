@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 import hashlib
-import struct
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -13,7 +12,17 @@ import numpy as np
 from prism.dist._arrays import Post
 
 _TEXT, _FACTS, _ELEMENT = 384, 4, 32
-FORM = struct.Struct(f"<16s?H{_TEXT}s{_FACTS}q{_ELEMENT}s")
+FORM = np.dtype(
+    [
+        ("hash", "V16"),
+        ("fault", "?"),
+        ("bytes", "<u2"),
+        ("text", f"S{_TEXT}"),
+        ("facts", "<i8", _FACTS),
+        ("element", "V32"),
+    ]
+)
+"""What a rank says: the hash of its call, whether it failed, the call in words, numbers, and the bytes of an element."""
 
 
 class Mine(NamedTuple):
@@ -29,11 +38,22 @@ class Mine(NamedTuple):
 
 
 class Told(NamedTuple):
-    """What all ranks said, in their order, and what this one kept."""
+    """What all ranks said, in their order, and what this one kept. `facts`: a row of numbers for each rank."""
 
-    facts: list[tuple[int, ...]]
-    elements: list[bytes]
+    facts: np.ndarray[Any, Any]
+    elements: np.ndarray[Any, Any]
     kept: Any
+
+    @property
+    def lengths(self) -> list[int]:
+        """The first number of each rank."""
+        found: list[int] = self.facts[:, 0].tolist()
+        return found
+
+    def values(self, dtype: np.dtype[Any], each: int = 1) -> np.ndarray[Any, Any]:
+        """Return the ranks' elements, of a dtype; `each`: a row of so many of each rank."""
+        found = self.elements[:, : each * dtype.itemsize].copy().view(dtype)
+        return found[:, 0] if each == 1 else found
 
 
 def agree(post: Post, work: Callable[[], Mine]) -> Told:
@@ -48,18 +68,26 @@ def agree(post: Post, work: Callable[[], Mine]) -> Told:
         mine = work()
     except Exception as error:
         fault, mine = error, Mine(f"{type(error).__name__}: {error}")
-    text, known = mine.call.encode(), (*mine.facts, *(0,) * (_FACTS - len(mine.facts)))
-    first = hashlib.sha256(text).digest()[:16], fault is not None, len(mine.element), text[:_TEXT]
-    told = [FORM.unpack(one) for one in post.tell(FORM.pack(*first, *known, mine.element))]
-    texts = [one[3].rstrip(b"\0").decode(errors="ignore") for one in told]
-    for rank, one in enumerate(told):
-        if one[1]:
-            kind, _, message = texts[rank].partition(": ")
-            raise _kind(kind)(f"rank {rank}: {message}") from fault
-    for rank, one in enumerate(told):
-        if one[0] != told[0][0]:
-            raise ValueError(f"ranks disagree: rank 0 calls {texts[0]}, and rank {rank} calls {texts[rank]}")
-    return Told([one[4 : 4 + _FACTS] for one in told], [one[-1][: one[2]] for one in told], mine.kept)
+    said, text = np.zeros(1, FORM), mine.call.encode()
+    said["hash"] = np.void(hashlib.sha256(text).digest()[:16])
+    said["fault"], said["bytes"], said["text"] = fault is not None, len(mine.element), text[:_TEXT]
+    said["facts"][0, : len(mine.facts)] = mine.facts
+    said["element"] = np.void(mine.element.ljust(_ELEMENT, b"\0"))
+    told = post.tell(said.view(np.uint8)).view(FORM)
+    if told["fault"].any():
+        rank = int(told["fault"].argmax())
+        kind, _, message = _words(told, rank).partition(": ")
+        raise _kind(kind)(f"rank {rank}: {message}") from fault
+    hashes = told["hash"].copy().view("<u8").reshape(-1, 2)
+    if (other := (hashes != hashes[0]).any(1)).any():
+        rank = int(other.argmax())
+        raise ValueError(f"ranks disagree: rank 0 calls {_words(told, 0)}, and rank {rank} calls {_words(told, rank)}")
+    return Told(told["facts"], told["element"].copy().view(np.uint8).reshape(-1, _ELEMENT), mine.kept)
+
+
+def _words(told: np.ndarray[Any, Any], rank: int) -> str:
+    """Return what a rank calls, or how it failed."""
+    return bytes(told["text"][rank]).decode(errors="ignore")
 
 
 def _kind(name: str) -> type[Exception]:

@@ -85,22 +85,21 @@ class Post:
     def __init__(self, engine: Engine) -> None:
         self.engine, self.rank, self.size = engine, engine.rank, engine.size
 
-    def tell(self, part: bytes) -> list[bytes]:
-        """Return what each rank says: as many bytes of the host from each."""
-        sent, made = np.frombuffer(part, np.uint8).copy(), np.empty(self.size * len(part), np.uint8)
+    def tell(self, sent: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """Return what all ranks say, one behind the other: bytes of the host, as many of each."""
+        made = np.empty(self.size * len(sent), np.uint8)
         if self.engine.on_host is False:
-            there, back = bytes_on_gpu(self.engine, len(part)), bytes_on_gpu(self.engine, made.size)
+            there, back = bytes_on_gpu(self.engine, len(sent)), bytes_on_gpu(self.engine, made.size)
             put(there, sent)
             self.engine.all_gather(there, back)
-            made = on_host(back)
-        else:
-            self.engine.all_gather(sent, made)
-        text = made.tobytes()
-        return [text[k : k + len(part)] for k in range(0, len(text), len(part))]
+            return on_host(back)
+        self.engine.all_gather(sent, made)
+        return made
 
     def lengths(self, mine: int) -> list[int]:
         """Return a number of each rank."""
-        return [int.from_bytes(one, "little") for one in self.tell(mine.to_bytes(8, "little"))]
+        found: list[int] = self.tell(np.array([mine], np.int64).view(np.uint8)).view(np.int64).tolist()
+        return found
 
     def all_to_all_host(self, numbers: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """Send a number to each rank; return the numbers that come."""

@@ -52,9 +52,9 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, comm: Any) -> A
 
     told = agree(post, work)
     info, counts = told.kept
-    length = max(facts[0] for facts in told.facts)
+    length = max(told.lengths)
     counts = counts if counts.shape[0] == length else lib.bincount(x, weights, length)
-    if weights is not None and not info.size and any(facts[1] for facts in told.facts):
+    if weights is not None and not info.size and told.facts[:, 1].any():
         counts = lib.evaluate(lib.lazy.cast(counts, np.float64))  # NumPy's counts of nothing are integers
     return combine_apart(post, info, operators.add, counts, range(post.size), None) if length else counts
 
@@ -103,8 +103,8 @@ def histogram(
 
     told = agree(post, work)
     info, within = told.kept, range
-    if looked_for and any(told.elements):
-        ends = np.concatenate([np.frombuffer(one, info.dtype) for one in told.elements])
+    if looked_for and any(told.lengths):
+        ends = told.values(info.dtype, 2)[told.facts[:, 0] > 0]
         within = (ends.min().item(), ends.max().item())
     counts, edges = lib.histogram(a, bins, within, None, weights)
     counts = combine_apart(post, info, operators.add, counts, list(builtins.range(post.size)), None)

@@ -6,6 +6,7 @@ queued on the stream that is current for that library, behind what made them.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import sys
 from collections.abc import Sequence
@@ -80,7 +81,7 @@ class Mpi:
 
     def all_to_all(self, parts: Any, made: Any, sent: Sequence[int], received: Sequence[int]) -> None:
         _wait_for(parts)
-        self._comm.Alltoallv([parts, sent, _starts(sent)], [made, received, _starts(received)])
+        self._comm.Alltoallv([parts, (sent, _starts(sent))], [made, (received, _starts(received))])
 
 
 class Nccl4Py:
@@ -197,7 +198,7 @@ def _current(torch: Any, message: Any) -> Any:
     from prism.runtime.arrays import describe
 
     if isinstance(message, np.ndarray) or type(message).__module__.partition(".")[0] == "torch":
-        return torch.autograd.profiler.record_function("prism.dist")
+        return contextlib.nullcontext()
     seen = torch.as_tensor(message)
     return working(describe(seen), _stream(message))
 

@@ -52,15 +52,13 @@ def _extreme(name: str, a: Any, comm: Any, axis: int | None, keepdims: bool) -> 
 
     told = agree(post, work)
     info, along, at, value = told.kept
-    having = [rank for rank, (size, *_) in enumerate(told.facts) if size]
+    having = [rank for rank, size in enumerate(told.lengths) if size]
     if along not in (None, 0) or not having:
         return function(a, axis=axis, keepdims=keepdims)
-    starts = np.cumsum([0, *(facts[0] for facts in told.facts)])
+    starts = np.cumsum([0, *told.lengths])
     if along is None:
-        kind = describe(value).dtype
-        values = np.concatenate([np.frombuffer(told.elements[rank], kind) for rank in having])
-        best = having[int(getattr(np, name)(values))]
-        found = scalar_in(info, sum(facts[0] for facts in told.facts[:best]) + told.facts[best][1], np.dtype(np.int64))
+        best = having[int(getattr(np, name)(told.values(describe(value).dtype)[having]))]
+        found = scalar_in(info, int(starts[best] + told.facts[best, 1]), np.dtype(np.int64))
         return found.reshape((1,) * len(info.shape)) if keepdims else found
     rest = tuple(value.shape)
     values = post.all_gather(info, value, rest, describe(value).dtype)[having]
@@ -113,4 +111,4 @@ def _nonzero(name: str, x: Any, comm: Any) -> tuple[Any, int, tuple[int, ...]]:
 
     told = agree(post, work)
     found, rest = told.kept
-    return found, sum(facts[0] for facts in told.facts[: post.rank]), rest
+    return found, sum(told.lengths[: post.rank]), rest

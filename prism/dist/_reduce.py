@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-import numpy as np
-
 from prism import lib
 from prism.dist._agree import Mine, agree
 from prism.dist._arrays import Post, scalar_in, scalar_of
@@ -171,7 +169,7 @@ def _reduce(
 
     told = agree(post, work)
     info, operator, axes, wide, mine = told.kept
-    having = [rank for rank, (rows, *_) in enumerate(told.facts) if rows]
+    having = [rank for rank, rows in enumerate(told.lengths) if rows]
     if 0 not in axes or not having:
         given = {"initial": initial, "dtype": dtype}
         return function(x, axis=axes, keepdims=keepdims, **fixed, **{k: v for k, v in given.items() if v is not None})
@@ -179,8 +177,8 @@ def _reduce(
         found = combine_apart(post, info, operator, mine, having, initial)
     else:
         kind = scalar_of(mine).dtype
-        elements = [np.frombuffer(told.elements[rank], kind)[0] for rank in having]
-        found = scalar_in(info, combine(operator, elements, info, initial), facts_of(mine, name).dtype)
+        found = combine(operator, told.values(kind)[having], info, initial)
+        found = scalar_in(info, found, facts_of(mine, name).dtype)
     halved = wide is not None and name in ("reduce", "sum", "prod")
     return lib.evaluate(lib.lazy.cast(found, info.dtype if dtype is None else dtype)) if halved else found
 

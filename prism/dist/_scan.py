@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from prism import lib
 from prism.dist._agree import Mine, agree
 from prism.dist._arrays import Post, scalar_of
@@ -101,12 +99,12 @@ def scan(
     told = agree(post, work)
     info, operator, along, rest, line, total = told.kept
     passed = range(post.rank + 1, post.size)[::-1] if reverse else range(post.rank)
-    before = [rank for rank in passed if told.facts[rank][0]]
+    lengths = told.lengths
+    before = [rank for rank in passed if lengths[rank]]
     how = {"axis": along, "exclusive": exclusive, "reverse": reverse, "dtype": dtype, "out": out}
     if line:
         kind = scalar_of(total).dtype
-        elements = [np.frombuffer(told.elements[rank], kind)[0] for rank in before]
-        return scan_here(x, operator, initial=combine(operator, elements, info, initial), **how)
+        return scan_here(x, operator, initial=combine(operator, told.values(kind)[before], info, initial), **how)
     found = scan_here(x, operator, initial=None if before else initial, **how)
     totals = post.all_gather(info, total, tuple(total.shape), describe(total).dtype)
     if not before or not info.size:

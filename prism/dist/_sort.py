@@ -101,7 +101,7 @@ def _sorted(name: str, a: Any, values: Any, comm: Any, descending: bool, shards:
 
     told = agree(post, work)
     info, order, keys = told.kept
-    lengths = [facts[0] for facts in told.facts]
+    lengths = told.lengths
     along = []
     if values is None:
         along = [order + int(sum(lengths[: post.rank]))]
@@ -175,7 +175,7 @@ def top_k(x: Any, k: int, *, comm: Any, largest: bool = True) -> tuple[Any, Any]
 
     told = agree(post, work)
     info, many, values, spots = told.kept
-    lengths = [facts[0] for facts in told.facts]
+    lengths = told.lengths
     if many > sum(lengths):
         raise ValueError(f"`k` is {many}, and the whole array has {sum(lengths)} elements")
     counts = [min(many, n) for n in lengths]
@@ -227,7 +227,7 @@ def unique(ar: Any, return_counts: bool = False, *, comm: Any) -> Any:
     told = agree(post, work)
     info, values, counts = told.kept
     if post.size > 1:
-        rows = split_by_sample(post, info, values, [facts[0] for facts in told.facts], False, together=True)
+        rows = split_by_sample(post, info, values, told.lengths, False, together=True)
         values, counts = exchange(post, info, rows, values, counts)
         values, index, inverse = lib.unique(values, return_index=True, return_inverse=True)
         counts = lib.bincount(inverse, counts, int(values.shape[0])) if values.shape[0] else counts
@@ -275,8 +275,8 @@ def _at(
         host_array(ordered[place - begin : place - begin + 1]).tobytes() if begin <= place < end else bytes(size)
         for place in wanted
     )
-    told = post.tell(own)
-    owners = [int(np.searchsorted(ends, place, "right")) - 1 for place in wanted]
-    text = b"".join(told[rank][k * size : (k + 1) * size] for k, rank in enumerate(owners))
+    told = post.tell(np.frombuffer(own, np.uint8)).reshape(post.size, len(wanted), size)
+    owners = np.searchsorted(ends, wanted, "right") - 1
+    text = told[owners, np.arange(len(wanted))].tobytes()
     numbers = np.frombuffer(text, info.dtype)
     return there(info, numbers), numbers

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import inspect
 from collections.abc import Sequence
@@ -35,20 +34,19 @@ def wide_of(info: ArrayInfo, asked: Any) -> np.dtype[Any] | None:
     return np.dtype(np.float32) if result == BFLOAT16 or result == np.float16 else None
 
 
-def combine(operator: Operator, elements: Sequence[Any], like: ArrayInfo, initial: Any = None) -> Any:
+def combine(operator: Operator, elements: np.ndarray[Any, Any], like: ArrayInfo, initial: Any = None) -> Any:
     """Return the combination of elements in their order, `initial` on the left; None where there is nothing to combine.
 
     Of an operator of the user's by the library, where `like` is.
     """
-    if not elements:
+    if not len(elements):
         return initial
     function = _ON_NUMBERS.get(operator)
-    if function is not None:
-        with np.errstate(all="ignore"):
-            first = [] if initial is None else [np.asarray(initial).astype(elements[0].dtype)[()]]
-            return functools.reduce(function, [*first, *elements])
-    together = there(like, np.array(elements, elements[0].dtype))
-    return scalar_of(lib.reduce(together, operator, initial=initial))[()]
+    if function is None:
+        return scalar_of(lib.reduce(there(like, elements), operator, initial=initial))[()]
+    with np.errstate(all="ignore"):
+        found = function.reduce(elements, dtype=elements.dtype)
+        return found if initial is None else function(np.asarray(initial).astype(elements.dtype), found)
 
 
 def combine_apart(

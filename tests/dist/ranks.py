@@ -20,12 +20,15 @@ class World:
         self.barrier = threading.Barrier(size, timeout=600)
         self.sent = [0] * size  # bytes
 
-    def meet(self, rank: int, given: Any) -> list[Any]:
-        """Return what all ranks give."""
+    def meet(self, rank: int, given: Any, joined: bool = False) -> Any:
+        """Return what all ranks give, in their order; `joined`: as one array, which nobody writes to."""
         self.slots[rank] = given
+        if self.barrier.wait() == 0:  # one of them
+            assert not joined or len({len(one) for one in self.slots}) == 1, "ranks send messages of different lengths"
+            self.found = np.concatenate(self.slots) if joined else list(self.slots)
         self.barrier.wait()
-        found = list(self.slots)
-        self.barrier.wait()
+        found = self.found
+        self.barrier.wait()  # until all have it: then the next may come
         return found
 
 
@@ -39,10 +42,7 @@ class Rank:
 
     def all_gather(self, part: Any, made: Any) -> None:
         self.world.sent[self.rank] += part.nbytes
-        parts = self.world.meet(self.rank, part)
-        assert len({len(one) for one in parts}) == 1, "ranks send messages of different lengths"
-        made[:] = np.concatenate(parts)
-        self.world.barrier.wait()  # until then parts are read
+        made[:] = self.world.meet(self.rank, part, joined=True)
 
     def all_to_all(self, parts: Any, made: Any, sent: Sequence[int], received: Sequence[int]) -> None:
         assert sum(sent) == len(parts) and sum(received) == len(made)

@@ -1,4 +1,7 @@
-"""prism.dist over MPI, and over torch's gloo where torch is installed, by processes on this machine."""
+"""prism.dist over MPI, and over torch's gloo where torch is installed, by processes on this machine.
+
+Tests of prism/dist/_engines.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""prism.dist's reductions, positions and counts, by ranks that are threads: beside the library's of the whole array."""
+"""prism.dist's reductions, positions and counts, by ranks that are threads: beside the library's of the whole array.
+
+Tests of prism/dist: _reduce, _positions, _counting.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""prism.dist's scans, by ranks that are threads: beside the library's of the whole array."""
+"""prism.dist's scans, by ranks that are threads: beside the library's of the whole array.
+
+Tests of prism/dist: _scan, _agree, _totals, _arrays.
+"""
 
 from __future__ import annotations
 
@@ -92,7 +95,7 @@ def test_one_message_of_one_size() -> None:
         found = run(4, lambda c: (prism.dist.scan(np.ones(length, np.int32), comm=c), c.world.sent[c.rank])[1])
         return list(found)
 
-    assert sent(5) == sent(400) == [FORM.size] * 4 and FORM.size < 512
+    assert sent(5) == sent(400) == [FORM.itemsize] * 4 and FORM.itemsize < 512
 
 
 @pytest.mark.parametrize(

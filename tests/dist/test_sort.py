@@ -1,4 +1,7 @@
-"""prism.dist's sorts, by ranks that are threads: beside NumPy's of the whole array."""
+"""prism.dist's sorts, by ranks that are threads: beside NumPy's of the whole array.
+
+Tests of prism/dist: _sort, _exchange.
+"""
 
 from __future__ import annotations
 
