@@ -11,7 +11,15 @@ the call all get the same error, before any data moves.
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # what editors and type checkers see of `_FROM`
+    from prism.dist._counting import bincount, histogram
+    from prism.dist._engines import cuda_aware
+    from prism.dist._positions import argmax, argmin, flatnonzero, nonzero
+    from prism.dist._reduce import all, any, count_nonzero, max, min, prod, reduce, sum
+    from prism.dist._scan import cummax, cummin, cumprod, cumsum, scan
+    from prism.dist._sort import argsort, kthvalue, median, sort, sort_by_key, top_k, unique
 
 _FROM = {
     "counting": ("bincount", "histogram"),
@@ -21,7 +29,11 @@ _FROM = {
     "scan": ("cummax", "cummin", "cumprod", "cumsum", "scan"),
     "sort": ("argsort", "kthvalue", "median", "sort", "sort_by_key", "top_k", "unique"),
 }
-__all__ = sorted(name for names in _FROM.values() for name in names)
+__all__ = [
+    "all", "any", "argmax", "argmin", "argsort", "bincount", "count_nonzero", "cuda_aware", "cummax", "cummin",
+    "cumprod", "cumsum", "flatnonzero", "histogram", "kthvalue", "max", "median", "min", "nonzero", "prod",
+    "reduce", "scan", "sort", "sort_by_key", "sum", "top_k", "unique",
+]  # fmt: skip
 _MODULES = {name: module for module, names in _FROM.items() for name in names}
 
 
