@@ -18,7 +18,7 @@ from prism.lang.diagnostics import CompileError
 from prism.lang.surface import HOOKS, Kernel, PrismModule, device, kernel
 
 if TYPE_CHECKING:
-    from prism import interpret, lang, lib, runtime
+    from prism import dist, interpret, lang, lib, runtime
     from prism.compiler import Compiled, check, compile, explain
     from prism.runtime.launch import LaunchError
 
@@ -31,6 +31,7 @@ __all__ = [
     "check",
     "compile",
     "device",
+    "dist",
     "explain",
     "interpret",
     "kernel",
@@ -50,7 +51,7 @@ _FROM = {
     **dict.fromkeys(("Compiled", "check", "compile", "explain"), "prism.compiler"),
     "LaunchError": "prism.runtime.launch",
 }
-_PACKAGES = ("interpret", "kernels", "lang", "lib", "runtime")
+_PACKAGES = ("dist", "interpret", "kernels", "lang", "lib", "runtime")
 
 
 def __getattr__(name: str) -> Any:

@@ -21,7 +21,8 @@ MAY_IMPORT = {
     "kernels": {"lang", "collectives"},
     "host": {"lang", "interpret", "runtime"},
     "lib": {"lang", "interpret", "runtime", "host", "kernels", "collectives"},
-    "prism": {"lang", "interpret", "explanation", "runtime", "host", "lib", "kernels", "collectives"},
+    "dist": {"lang", "runtime", "host", "lib"},
+    "prism": {"lang", "interpret", "explanation", "runtime", "host", "lib", "dist", "kernels", "collectives"},
     "theory": {"lang"},
 }
 # The rooms of prism/lang from the ground up, and which of the rooms below it each imports. "__init__" is `prism.lang` itself.

@@ -1,0 +1,114 @@
+"""Positions in arrays whose shards lie on many ranks, as of the whole array: of extremes, and of what is not zero."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from prism import lib
+from prism.dist._agree import Mine, agree
+from prism.dist._arrays import Post, scalar_in, scalar_of
+from prism.dist._engines import engine_of
+from prism.dist._reduce import documented, shard
+from prism.dist._totals import dtype_in_words, wide_of
+from prism.host import memory
+from prism.host.axes import normal_axis
+from prism.runtime.arrays import describe
+
+
+@documented("position, in the whole array, of the first largest element")
+def argmax(a: Any, axis: int | None = None, *, comm: Any, keepdims: bool = False) -> Any:
+    return _extreme("argmax", a, comm, axis, keepdims)
+
+
+@documented("position, in the whole array, of the first smallest element")
+def argmin(a: Any, axis: int | None = None, *, comm: Any, keepdims: bool = False) -> Any:
+    return _extreme("argmin", a, comm, axis, keepdims)
+
+
+def _extreme(name: str, a: Any, comm: Any, axis: int | None, keepdims: bool) -> Any:
+    """Find the extreme of a shard, and the first among the ranks'; NaN counts as the extreme, as NumPy has it."""
+    post, function = Post(engine_of(comm)), getattr(lib, name)
+
+    def work() -> Mine:
+        info = shard(post, a, "a")
+        along = None if axis is None else normal_axis(axis, len(info.shape))
+        words = f"{name}({dtype_in_words(info, None)}, axis={along}, rest={list(info.shape[1:])}, keepdims={bool(keepdims)})"
+        size = info.size if along is None else info.shape[0]
+        rows = a if size else memory.empty(info, (1, *(max(1, n) for n in info.shape[1:])), info.dtype)
+        if along not in (None, 0):
+            return Mine(words, (size,), b"", (info, along, None, None))
+        at = function(rows, axis=along, keepdims=along is not None)
+        wide = wide_of(info, None)
+        if along is None:
+            place = int(at)
+            value = rows.reshape(-1)[place : place + 1]
+        else:
+            value = lib.take_along_axis(rows, at, 0)
+        value = value if wide is None else lib.evaluate(lib.lazy.cast(value, wide))
+        element = scalar_of(value.reshape(())).tobytes() if along is None else b""
+        return Mine(words, (size, int(at) if along is None else 0), element, (info, along, at, value))
+
+    told = agree(post, work)
+    info, along, at, value = told.kept
+    having = [rank for rank, size in enumerate(told.lengths) if size]
+    if along not in (None, 0) or not having:
+        return function(a, axis=axis, keepdims=keepdims)
+    starts = np.cumsum([0, *told.lengths])
+    if along is None:
+        best = having[int(getattr(np, name)(told.values(describe(value).dtype)[having]))]
+        found = scalar_in(info, int(starts[best] + told.facts[best, 1]), np.dtype(np.int64))
+        return found.reshape((1,) * len(info.shape)) if keepdims else found
+    rest = tuple(value.shape)
+    values = post.all_gather(info, value, rest, describe(value).dtype)[having]
+    spots = post.all_gather(info, at + int(starts[post.rank]), rest, np.dtype(np.int64))[having]
+    found = lib.take_along_axis(spots, function(values, axis=0, keepdims=True), 0)[0]
+    return found if keepdims else found[0]
+
+
+def flatnonzero(x: Any, *, comm: Any) -> Any:
+    """Return the positions, in the whole array, of this rank's elements that are not zero.
+
+    Parameters
+    ----------
+    x : array of NumPy, CuPy or torch
+        This rank's shard: the array is the shards of all ranks, in their order, one behind the other along axis 0.
+    comm : communicator
+        A torch ProcessGroup, an mpi4py Comm, an nccl4py Communicator or a CuPy NcclCommunicator.
+
+    Returns
+    -------
+    array of int64
+        In rising order. Those of all ranks, in their order, are `numpy.flatnonzero` of the whole array.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `prism.lib.flatnonzero`, on all ranks, if it is raised on one; `comm` is none that is known; ranks disagree.
+    """
+    found, before, rest = _nonzero("flatnonzero", x, comm)
+    return found + before * int(np.prod(rest, dtype=np.int64))
+
+
+def nonzero(x: Any, *, comm: Any) -> Any:
+    """Return the indices, in the whole array, of this rank's elements that are not zero: an array for each axis.
+
+    Parameters, errors: as of `flatnonzero`. Those of all ranks, in their order, are `numpy.nonzero` of the whole array.
+    """
+    found, before, _ = _nonzero("nonzero", x, comm)
+    return (found[0] + before, *found[1:])
+
+
+def _nonzero(name: str, x: Any, comm: Any) -> tuple[Any, int, tuple[int, ...]]:
+    """Return what a shard has, how many rows are before it, and the other extents."""
+    post = Post(engine_of(comm))
+
+    def work() -> Mine:
+        info = shard(post, x)
+        words = f"{name}({dtype_in_words(info, None)}, rest={list(info.shape[1:])})"
+        return Mine(words, (info.shape[0],), b"", (getattr(lib, name)(x), info.shape[1:]))
+
+    told = agree(post, work)
+    found, rest = told.kept
+    return found, sum(told.lengths[: post.rank]), rest

@@ -1,0 +1,197 @@
+"""Reductions of arrays whose shards lie on many ranks: combined in the order of ranks, with the same bits on each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from prism import lib
+from prism.dist._agree import Mine, agree
+from prism.dist._arrays import Post, scalar_in, scalar_of
+from prism.dist._engines import engine_of
+from prism.dist._totals import combine, combine_apart, dtype_in_words, operator_in_words, wide_of
+from prism.host import memory
+from prism.host.arguments import facts_of
+from prism.host.axes import normal_axes
+from prism.lib import operators
+from prism.lib.operators import Operator, operator_of
+from prism.runtime.arrays import ArrayInfo
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_NAMED = """Return the {what} of an array that lies on many ranks, of all elements or along axes; the same on each of them.
+
+    Parameters
+    ----------
+    a : array of NumPy, CuPy or torch
+        This rank's shard: the array is the shards of all ranks, in their order, one behind the other along axis 0; a shard may
+        be empty.
+    axis : int or tuple of int, optional
+        What to reduce; all axes by default. Without axis 0 nothing is combined: the result is this rank's shard.
+    comm : communicator
+        A torch ProcessGroup, an mpi4py Comm, an nccl4py Communicator or a CuPy NcclCommunicator.
+    keepdims : bool, default False
+        Leave the reduced axes in the result, of extent 1.{more}
+
+    Returns
+    -------
+    array or scalar
+        As of `prism.lib.{name}`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `prism.lib.{name}`, on all ranks, if it is raised on one, which is named; `comm` is none that is known; ranks disagree.
+    """
+_MORE = {
+    "initial": "initial : number, optional\n        What to combine with each result, on the left; the result of no elements.",
+    "dtype": "dtype : dtype, optional\n        As of `prism.lib.{name}`.",
+}
+
+
+def documented(what: str, *more: str) -> Callable[[F], F]:
+    """Give a function the documentation of a reduction: what it returns, and which parameters it has besides."""
+
+    def decorate(function: F) -> F:
+        name = function.__name__
+        texts = "".join("\n    " + _MORE[one].format(name=name) for one in more)
+        function.__doc__ = _NAMED.format(what=what, name=name, more=texts)
+        return function
+
+    return decorate
+
+
+def reduce(
+    x: Any,
+    op: str | Operator = "add",
+    *,
+    comm: Any,
+    axis: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    dtype: Any = None,
+) -> Any:
+    """Return the combination of the elements of an array that lies on many ranks, all of them or along axes.
+
+    Parameters
+    ----------
+    x : array of NumPy, CuPy or torch
+        This rank's shard: the array is the shards of all ranks, in their order, one behind the other along axis 0; a shard may
+        be empty.
+    op : str or Operator, default "add"
+        As of `prism.lib.reduce`. It need not be commutative: elements are combined in their order.
+    comm : communicator
+        A torch ProcessGroup, an mpi4py Comm, an nccl4py Communicator or a CuPy NcclCommunicator.
+    axis : int or tuple of int, optional
+        What to reduce; all axes by default. Without axis 0 nothing is combined: the result is this rank's shard.
+    keepdims : bool, default False
+        Leave the reduced axes in the result, of extent 1.
+    initial : number, optional
+        What to combine with each result, on the left.
+    dtype : dtype, optional
+        What to convert elements to, to compute in, and the result's.
+
+    Returns
+    -------
+    array or scalar
+        As of `prism.lib.reduce`; the same bits on all ranks, and in each run with the same shards.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `prism.lib.reduce`, on all ranks, if it is raised on one, which is named; `comm` is none that is known; ranks disagree
+        in the operator, the dtype, the axes, the other extents or an option.
+
+    Examples
+    --------
+    >>> prism.dist.reduce(np.array([3, 1, 4]), "maximum", comm=MPI.COMM_SELF)  # doctest: +SKIP
+    4
+    """
+
+    return _reduce("reduce", op, x, comm, axis, keepdims, initial, dtype)
+
+
+@documented("sum", "initial", "dtype")
+def sum(a: Any, axis: Any = None, dtype: Any = None, *, comm: Any, keepdims: bool = False, initial: Any = None) -> Any:
+    return _reduce("sum", operators.add, a, comm, axis, keepdims, initial, dtype)
+
+
+@documented("product", "initial", "dtype")
+def prod(a: Any, axis: Any = None, dtype: Any = None, *, comm: Any, keepdims: bool = False, initial: Any = None) -> Any:
+    return _reduce("prod", operators.multiply, a, comm, axis, keepdims, initial, dtype)
+
+
+@documented("largest element", "initial")
+def max(a: Any, axis: Any = None, *, comm: Any, keepdims: bool = False, initial: Any = None) -> Any:
+    return _reduce("max", operators.maximum, a, comm, axis, keepdims, initial)
+
+
+@documented("smallest element", "initial")
+def min(a: Any, axis: Any = None, *, comm: Any, keepdims: bool = False, initial: Any = None) -> Any:
+    return _reduce("min", operators.minimum, a, comm, axis, keepdims, initial)
+
+
+@documented("truth of any element")
+def any(a: Any, axis: Any = None, *, comm: Any, keepdims: bool = False) -> Any:
+    return _reduce("any", operators.maximum, a, comm, axis, keepdims)
+
+
+@documented("truth of all elements")
+def all(a: Any, axis: Any = None, *, comm: Any, keepdims: bool = False) -> Any:
+    return _reduce("all", operators.minimum, a, comm, axis, keepdims)
+
+
+@documented("number of elements that are not zero")
+def count_nonzero(a: Any, axis: Any = None, *, comm: Any, keepdims: bool = False) -> Any:
+    return _reduce("count_nonzero", operators.add, a, comm, axis, keepdims)
+
+
+def _reduce(
+    name: str, op: Any, x: Any, comm: Any, axis: Any, keepdims: bool, initial: Any = None, dtype: Any = None
+) -> Any:
+    """Reduce a shard, and combine what the ranks have."""
+    post, function = Post(engine_of(comm)), getattr(lib, name)
+    fixed = {"op": op} if name == "reduce" else {}
+
+    def work() -> Mine:
+        info, operator = shard(post, x), operator_of(op)
+        axes, wide = normal_axes(axis, len(info.shape)), wide_of(info, dtype)
+        words = f"{name}({operator_in_words(operator)}, {dtype_in_words(info, dtype)}, axis={axes}, "
+        words += f"rest={list(info.shape[1:])}, keepdims={bool(keepdims)}, initial={initial!r})"
+        how = {"axis": axes, "keepdims": keepdims, **fixed}
+        if name in ("reduce", "sum", "prod") and (wide is not None or dtype is not None):
+            how["dtype"] = wide if wide is not None else dtype
+        # Of no rows, what stands for them is read by nobody; it has the result's shape and dtype.
+        rows = x if info.shape[0] else memory.empty(info, (1, *info.shape[1:]), info.dtype)
+        mine = function(rows, **how) if 0 in axes else None
+        element = b"" if mine is None or mine.shape else scalar_of(mine).tobytes()
+        return Mine(words, (info.shape[0],), element, (info, operator, axes, wide, mine))
+
+    told = agree(post, work)
+    info, operator, axes, wide, mine = told.kept
+    having = [rank for rank, rows in enumerate(told.lengths) if rows]
+    if 0 not in axes or not having:
+        given = {"initial": initial, "dtype": dtype}
+        return function(x, axis=axes, keepdims=keepdims, **fixed, **{k: v for k, v in given.items() if v is not None})
+    if mine.shape:
+        found = combine_apart(post, info, operator, mine, having, initial)
+    else:
+        kind = scalar_of(mine).dtype
+        found = combine(operator, told.values(kind)[having], info, initial)
+        found = scalar_in(info, found, facts_of(mine, name).dtype)
+    halved = wide is not None and name in ("reduce", "sum", "prod")
+    return lib.evaluate(lib.lazy.cast(found, info.dtype if dtype is None else dtype)) if halved else found
+
+
+def shard(post: Post, x: Any, name: str = "x") -> ArrayInfo:
+    """Return the facts of a shard, which has an axis to lie along, where the engine reaches.
+
+    Raises:
+        TypeError: it is no array, or where the engine does not reach.
+        ValueError: it has no axis.
+    """
+    info = facts_of(x, name)
+    post.require_reach(info)
+    if not info.shape:
+        raise ValueError(f"`{name}` must have an axis, along which shards lie")
+    return info

@@ -1,0 +1,282 @@
+"""Sorts, the first elements, medians and sets of arrays whose shards lie on many ranks."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from prism import lib
+from prism.dist._agree import Mine, agree
+from prism.dist._arrays import Post, host_array, join, there
+from prism.dist._engines import engine_of
+from prism.dist._exchange import exchange, move_to, split_by_sample
+from prism.dist._reduce import shard
+from prism.dist._totals import dtype_in_words
+from prism.host import memory
+from prism.runtime.arrays import ArrayInfo, describe
+
+SHARDS = ("ragged", "even", "same")
+_SORT = """Return this rank's shard of {what}.
+
+    Parameters
+    ----------
+    {name} : array of NumPy, CuPy or torch
+        This rank's shard, of one dimension; it may be empty.{more}
+    comm : communicator
+        A torch ProcessGroup, an mpi4py Comm, an nccl4py Communicator or a CuPy NcclCommunicator.
+    descending : bool, default False
+        The largest first; equal elements stay in their order.
+    shards : str, default "ragged"
+        Which lengths the result's shards have: "ragged", what the sample gives: about the same on each rank; "even": as many on
+        each, up to one; "same": those of the arguments. The last two cost a second exchange.
+
+    Returns
+    -------
+    {returns}
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `prism.lib.{function}`, on all ranks, if it is raised on one, which is named; `comm` is none that is known; ranks
+        disagree; the array has other than one dimension; `shards` is none of the three.
+
+    Notes
+    -----
+    Stable: elements that compare equal stay in the order of ranks, and as they lay. A shard is sorted, samples of all shards give
+    each rank's limits, every element is sent once, and what comes is sorted. Equal elements are divided among ranks.
+    """
+
+
+def sort(a: Any, *, comm: Any, descending: bool = False, shards: str = "ragged") -> Any:
+    return _sorted("sort", a, (), comm, descending, shards)[0]
+
+
+def sort_by_key(
+    keys: Any, values: Any, *, comm: Any, descending: bool = False, shards: str = "ragged"
+) -> tuple[Any, Any]:
+    found = _sorted("sort_by_key", keys, (values,), comm, descending, shards, "keys")
+    return found[0], found[1]
+
+
+def argsort(a: Any, *, comm: Any, descending: bool = False, shards: str = "ragged") -> Any:
+    return _sorted("argsort", a, None, comm, descending, shards)[1]
+
+
+sort.__doc__ = _SORT.format(
+    what="a sorted copy of an array that lies on many ranks", name="a", more="", function="sort",
+    returns="array\n        Sorted. Those of all ranks, in their order, are the whole.",
+)  # fmt: skip
+sort_by_key.__doc__ = _SORT.format(
+    what="keys in rising order, and of their values, of arrays that lie on many ranks", name="keys", function="sort_by_key",
+    more="\n    values : array\n        What belongs to each key: rows, as many as `keys` has elements.",
+    returns="pair of arrays\n        Keys and values.",
+)  # fmt: skip
+argsort.__doc__ = _SORT.format(
+    what="the positions that sort an array that lies on many ranks", name="a", more="", function="argsort",
+    returns="array of int64\n        Positions in the whole array.",
+)  # fmt: skip
+
+
+def _sorted(name: str, a: Any, values: Any, comm: Any, descending: bool, shards: str, keyed: str = "a") -> list[Any]:
+    """Return the shard of the sorted keys, and of what goes along; None: their positions go along."""
+    post = Post(engine_of(comm))
+
+    def work() -> Mine:
+        info = line(post, a, keyed)
+        if shards not in SHARDS:
+            raise ValueError(f"`shards` must be one of {', '.join(SHARDS)}, not {shards!r}")
+        kinds = []
+        for one in values or ():
+            given = shard(post, one, "values")
+            if given.shape[0] != info.size:
+                raise ValueError(f"`values` must have {info.size} rows, as many as `keys`, not {given.shape[0]}")
+            kinds.append(f"{given.scalar} {list(given.shape[1:])}")
+        words = f"{name}({dtype_in_words(info, None)}, values={kinds}, descending={bool(descending)}, shards={shards})"
+        order = lib.argsort(a, descending=descending) if values != () else None
+        first = lib.sort(a, descending=descending) if order is None else lib.take(a, order)
+        return Mine(words, (info.size,), b"", (info, order, first))
+
+    told = agree(post, work)
+    info, order, keys = told.kept
+    lengths = told.lengths
+    along = []
+    if values is None:
+        along = [order + int(sum(lengths[: post.rank]))]
+    elif values:
+        along = [lib.take(one, order, 0) for one in values]
+    if post.size > 1:
+        rows = split_by_sample(post, info, keys, lengths, descending)
+        keys, *along = exchange(post, info, rows, keys, *along)
+        if along:
+            order = lib.argsort(keys, descending=descending)
+            keys, along = lib.take(keys, order), [lib.take(one, order, 0) for one in along]
+        else:
+            keys = lib.sort(keys, descending=descending)
+        if shards != "ragged":
+            have = post.lengths(int(keys.shape[0]))
+            want = lengths if shards == "same" else even(sum(lengths), post.size)
+            keys, *along = move_to(post, info, have, want, keys, *along)
+    return [keys, *along]
+
+
+def even(count: int, size: int) -> list[int]:
+    """Return the lengths of as many shards, which differ by one at most."""
+    return [count * (rank + 1) // size - count * rank // size for rank in range(size)]
+
+
+def line(post: Post, x: Any, name: str) -> ArrayInfo:
+    """Return the facts of a shard of one dimension. Raises TypeError, ValueError."""
+    info = shard(post, x, name)
+    if len(info.shape) != 1:
+        raise ValueError(f"`{name}` must have one dimension, not {len(info.shape)}")
+    return info
+
+
+def top_k(x: Any, k: int, *, comm: Any, largest: bool = True) -> tuple[Any, Any]:
+    """Return the `k` largest elements of an array that lies on many ranks, the largest first, and their positions in it.
+
+    Parameters
+    ----------
+    x : array of NumPy, CuPy or torch
+        This rank's shard, of one dimension; it may be empty.
+    k : int
+        How many, at most as many as the whole array has.
+    comm : communicator
+        A torch ProcessGroup, an mpi4py Comm, an nccl4py Communicator or a CuPy NcclCommunicator.
+    largest : bool, default True
+        False: the smallest, the smallest first.
+
+    Returns
+    -------
+    pair of arrays
+        Values, and positions as int64; of equal elements the first come first. The same on all ranks.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `prism.lib.top_k`, on all ranks, if it is raised on one; the whole array has fewer elements; ranks disagree.
+
+    Notes
+    -----
+    Each rank sends its own `k` first elements, of which all take the first.
+    """
+    post = Post(engine_of(comm))
+
+    def work() -> Mine:
+        info, many = line(post, x, "x"), operator.index(k)
+        if many < 0:
+            raise ValueError(f"`k` must not be negative, and is {many}")
+        values, spots = lib.top_k(x, min(many, info.size), largest=largest)
+        words = f"top_k({dtype_in_words(info, None)}, k={many}, largest={bool(largest)})"
+        return Mine(words, (info.size,), b"", (info, many, values, spots))
+
+    told = agree(post, work)
+    info, many, values, spots = told.kept
+    lengths = told.lengths
+    if many > sum(lengths):
+        raise ValueError(f"`k` is {many}, and the whole array has {sum(lengths)} elements")
+    counts = [min(many, n) for n in lengths]
+    taken = []
+    for one in (values, spots + int(sum(lengths[: post.rank]))):
+        room = memory.empty(info, max(counts), describe(one).dtype)
+        room[: counts[post.rank]] = one
+        taken.append(post.all_gather(info, room, tuple(room.shape), describe(one).dtype))
+    values, spots = (join(info, [rows[rank][:count] for rank, count in enumerate(counts)]) for rows in taken)
+    # What a rank sends is by value, and then by position: equal elements of all ranks stand in the order of positions.
+    found, at = lib.top_k(values, many, largest=largest)
+    return found, lib.take(spots, at)
+
+
+def unique(ar: Any, return_counts: bool = False, *, comm: Any) -> Any:
+    """Return this rank's shard of the different elements of an array that lies on many ranks, in rising order.
+
+    Parameters
+    ----------
+    ar : array of NumPy, CuPy or torch
+        This rank's shard, of one dimension; it may be empty.
+    return_counts : bool, default False
+        Also how often each occurs in the whole array.
+    comm : communicator
+        A torch ProcessGroup, an mpi4py Comm, an nccl4py Communicator or a CuPy NcclCommunicator.
+
+    Returns
+    -------
+    array, or pair of arrays
+        Those of all ranks, in their order, are `prism.lib.unique` of the whole array; NaN occurs once.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `prism.lib.unique`, on all ranks, if it is raised on one; `comm` is none that is known; ranks disagree.
+
+    Notes
+    -----
+    Each rank sends what is different among its own elements, each to the one rank that gets all that are equal.
+    """
+    post = Post(engine_of(comm))
+
+    def work() -> Mine:
+        info = line(post, ar, "ar")
+        values, counts = lib.unique(ar, return_counts=True)
+        words = f"unique({dtype_in_words(info, None)}, return_counts={bool(return_counts)})"
+        return Mine(words, (int(values.shape[0]),), b"", (info, values, counts))
+
+    told = agree(post, work)
+    info, values, counts = told.kept
+    if post.size > 1:
+        rows = split_by_sample(post, info, values, told.lengths, False, together=True)
+        values, counts = exchange(post, info, rows, values, counts)
+        values, index, inverse = lib.unique(values, return_index=True, return_inverse=True)
+        counts = lib.bincount(inverse, counts, int(values.shape[0])) if values.shape[0] else counts
+        counts = lib.evaluate(lib.lazy.cast(counts, np.int64))
+    return (values, counts) if return_counts else values
+
+
+def kthvalue(x: Any, k: int, *, comm: Any) -> Any:
+    """Return the `k`-th smallest element of an array that lies on many ranks, from 1; the same on all ranks.
+
+    NaN is larger than any number. Parameters and errors: as of `top_k`; `k` is from 1 to the number of all elements.
+    """
+    found = _at(x, "x", f"kthvalue, k={operator.index(k)}", comm, lambda whole: [operator.index(k) - 1])
+    if found is None:
+        raise ValueError(f"`k` must be from 1 to the number of all elements, and is {k}")
+    return found[0][0]
+
+
+def median(a: Any, *, comm: Any) -> Any:
+    """Return the median of an array that lies on many ranks; the same on all ranks.
+
+    Parameters and errors: as of `top_k`. The mean of the two in the middle, of an even number of elements; NaN, if there is one
+    or there are no elements, as by `numpy.median`.
+    """
+    found = _at(a, "a", "median", comm, lambda whole: [(whole - 1) // 2, whole // 2, whole - 1])
+    if found is None:
+        return lib.median(a)
+    middle, numbers = found
+    return lib.median(middle[:2] if numbers[2] == numbers[2] else middle)
+
+
+def _at(
+    x: Any, name: str, words: str, comm: Any, places: Callable[[int], list[int]]
+) -> tuple[Any, np.ndarray[Any, Any]] | None:
+    """Return elements at places of the sorted whole, in the library of `x` and on the host; None where there is no such place."""
+    post = Post(engine_of(comm))
+    ordered = _sorted(words, x, (), comm, False, "ragged", name)[0]
+    info, have = describe(ordered), post.lengths(int(ordered.shape[0]))
+    wanted, ends = places(sum(have)), np.cumsum([0, *have])
+    if not all(0 <= place < ends[-1] for place in wanted):
+        return None
+    begin, end = int(ends[post.rank]), int(ends[post.rank + 1])
+    size = info.dtype.itemsize
+    own = b"".join(
+        host_array(ordered[place - begin : place - begin + 1]).tobytes() if begin <= place < end else bytes(size)
+        for place in wanted
+    )
+    told = post.tell(np.frombuffer(own, np.uint8)).reshape(post.size, len(wanted), size)
+    owners = np.searchsorted(ends, wanted, "right") - 1
+    text = told[owners, np.arange(len(wanted))].tobytes()
+    numbers = np.frombuffer(text, info.dtype)
+    return there(info, numbers), numbers

@@ -1,0 +1,112 @@
+"""prism.dist on GPUs: `torchrun --nproc-per-node 2 -m tests.gpu.dist_ranks`, a GPU a rank, or all on one where there is one.
+
+Each function, with arrays of CuPy and torch, over NCCL by torch and by CuPy (where each rank has a GPU), and over gloo; compared
+with the same function of the whole array on this rank's GPU. Prints how many calls were right, or ends with the first wrong one.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import cupy
+import numpy as np
+import torch
+import torch.distributed
+
+import prism
+
+LENGTH = 100_003
+OPTIONS: list[tuple[str, dict[str, Any]]] = [
+    *((name, {}) for name in ("scan", "cumsum", "cummax", "sum", "max", "min", "any", "count_nonzero", "argmax", "argmin")),
+    ("scan", {"exclusive": True, "reverse": True, "initial": 3}), ("reduce", {"op": "bitwise_xor"}),
+    *((name, {}) for name in ("flatnonzero", "sort", "argsort", "median", "unique")),
+    ("sort", {"descending": True}), ("top_k", {"k": 77}), ("bincount", {}), ("histogram", {"bins": 13}),
+]  # fmt: skip
+ALIKE = {
+    "sum",
+    "max",
+    "min",
+    "any",
+    "count_nonzero",
+    "argmax",
+    "argmin",
+    "reduce",
+    "median",
+    "top_k",
+    "bincount",
+    "histogram",
+}
+"""What is the same on all ranks; of others a rank has its shard."""
+
+
+def communicators(rank: int, size: int) -> Iterator[tuple[str, Any]]:
+    """Yield each kind that there is, by its name."""
+    yield "gloo", torch.distributed.new_group(backend="gloo")
+    if torch.cuda.device_count() < size:
+        return
+    yield "nccl", torch.distributed.new_group(backend="nccl")
+    token = [cupy.cuda.nccl.get_unique_id() if rank == 0 else None]
+    torch.distributed.broadcast_object_list(token)
+    yield "cupy", cupy.cuda.nccl.NcclCommunicator(size, token[0], rank)
+
+
+def host(value: Any) -> Any:
+    """Return arrays on the host, also those of a tuple."""
+    if isinstance(value, tuple):
+        return tuple(map(host, value))
+    return value.cpu().numpy() if isinstance(value, torch.Tensor) else cupy.asnumpy(value)
+
+
+def check(
+    name: str, how: dict[str, Any], whole: np.ndarray, cuts: list[int], make: Callable[[Any], Any], comm: Any
+) -> None:
+    """Compare a call with the library's of the whole array."""
+    rank, size = torch.distributed.get_rank(), torch.distributed.get_world_size()
+    own = make(whole[cuts[rank] : cuts[rank + 1]])
+    given = host(getattr(prism.dist, name)(own, comm=comm, **how))
+    wanted = host(getattr(prism.lib, name)(make(whole), **how))
+    if name not in ALIKE:
+        shards = [None] * size
+        torch.distributed.all_gather_object(shards, given)
+        given = np.concatenate(shards)
+    pairs = zip(given, wanted, strict=True) if isinstance(given, tuple) else [(given, wanted)]
+    for found, right in pairs:
+        # Integers, and floats that hold small integers, are summed up exactly; edges of bins are computed alike.
+        np.testing.assert_array_equal(found, right, err_msg=f"{name} {how} {whole.dtype}")
+        assert np.asarray(found).dtype == np.asarray(right).dtype, (name, how)
+
+
+def main() -> None:
+    torch.distributed.init_process_group("gloo")
+    rank, size = torch.distributed.get_rank(), torch.distributed.get_world_size()
+    gpu = int(os.environ["LOCAL_RANK"]) % torch.cuda.device_count()
+    torch.cuda.set_device(gpu)
+    cupy.cuda.Device(gpu).use()
+    random, right = np.random.default_rng(0), 0
+    for kind, comm in communicators(rank, size):
+        for dtype in ("int32", "float32"):
+            whole = random.integers(0, 100, LENGTH).astype(dtype)
+            for first in (LENGTH // size, 0):
+                rest = np.sort(random.integers(first, LENGTH, size - 2)) if size > 2 else []
+                cuts = [0, first, *map(int, rest), LENGTH][: size + 1] if size > 1 else [0, LENGTH]
+                for make in (cupy.asarray, lambda x: torch.from_numpy(x.copy()).cuda()):
+                    for name, how in OPTIONS:
+                        if (name, dtype) in (("bincount", "float32"),) or how.get("op") and dtype == "float32":
+                            continue
+                        check(name, how, whole, cuts, make, comm)
+                        right += 1
+        for wrong in (np.zeros(3, "float32"), np.zeros(3, "int32")):
+            try:
+                prism.dist.scan(cupy.asarray(wrong if rank else np.zeros(3, "float32")), comm=comm)
+                assert wrong.dtype == np.float32
+            except ValueError as error:
+                assert "ranks disagree" in str(error) and wrong.dtype == np.int32, error
+        if rank == 0:
+            print(f"{kind}: {right} calls are right on {size} ranks", flush=True)
+    torch.distributed.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main()
