@@ -17,7 +17,7 @@ import torch.distributed
 
 import prism
 
-LENGTH = 100_003
+LENGTH, KINDS = 100_003, ("int32", "float32")
 OPTIONS: list[tuple[str, dict[str, Any]]] = [
     *((name, {}) for name in ("scan", "cumsum", "cummax", "sum", "max", "min", "any", "count_nonzero", "argmax", "argmin")),
     ("scan", {"exclusive": True, "reverse": True, "initial": 3}), ("reduce", {"op": "bitwise_xor"}),
@@ -86,7 +86,7 @@ def main() -> None:
     cupy.cuda.Device(gpu).use()
     random, right = np.random.default_rng(0), 0
     for kind, comm in communicators(rank, size):
-        for dtype in ("int32", "float32"):
+        for dtype in KINDS:
             whole = random.integers(0, 100, LENGTH).astype(dtype)
             for first in (LENGTH // size, 0):
                 rest = np.sort(random.integers(first, LENGTH, size - 2)) if size > 2 else []
@@ -97,6 +97,8 @@ def main() -> None:
                             continue
                         check(name, how, whole, cuts, make, comm)
                         right += 1
+                        if rank == 0 and right % 20 == 0:
+                            print(f"{kind}: {right} calls so far", flush=True)
         for wrong in (np.zeros(3, "float32"), np.zeros(3, "int32")):
             try:
                 prism.dist.scan(cupy.asarray(wrong if rank else np.zeros(3, "float32")), comm=comm)
