@@ -22,7 +22,8 @@ def select_tiles(
 
     Perspective: block, of `THREADS` threads; `blocks`: how many there are in the grid.
     Shapes:      `words`, `capacity`, `control`: as of `grid.scan_tiles`.
-    Cost:        of a tile, what the functions take, `grid.look_back_share` and three sums of each warp; 65 words of shared memory.
+    Cost:        of a tile, what the functions take, `grid.look_back_share`, and three sums of each warp; 64 words of shared
+                 memory.
     Errors:      the functions must not wait for another block.
     Source:      Merrill and Garland, "Single-pass parallel prefix scan with decoupled look-back".
     Test:        tests/lib/grid/test_select_tiles.py
