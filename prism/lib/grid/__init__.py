@@ -14,8 +14,7 @@ from prism.lib.grid.pipeline import pipeline
 from prism.lib.grid.publish import publish
 from prism.lib.grid.publish_digits import publish_digits
 from prism.lib.grid.receive_totals import receive_totals
-from prism.lib.grid.scan_tiles import scan_tiles, tile_loop
-from prism.lib.grid.select_tiles import select_tiles
+from prism.lib.grid.scan_tiles import scan_tiles, select_tiles, tile_loop
 from prism.lib.grid.ticket import Ticket
 from prism.lib.grid.tiles import count_tiles, deal_tiles, dynamic_tiles, owners, tiles
 
