@@ -18,14 +18,12 @@ from prism.host.libraries import Kind, Library
 from prism.host.machine import Launch
 from prism.host.memory import memory_order
 from prism.host.overlap import Spans, overlapping
+from prism.runtime import pinned
 from prism.runtime.arrays import ArrayInfo, describe
-from prism.runtime.pinned import begin as start_count
-from prism.runtime.pinned import count
-from prism.runtime.pinned import finish as finish_count
 from prism.runtime.streams import stream_handle
 
-Reserved: TypeAlias = tuple[Launch, int, tuple[int, ...], list[tuple[Any, Kind]]]
-"""How a call is launched, as what its results are cut, all addresses, and the results' memory."""
+Reserved: TypeAlias = tuple[Launch, int, tuple[int, ...], list[tuple[Any, Kind]], list[tuple[int, ...]]]
+"""How a call is launched, as what its results are cut, all addresses, the results' memory, and how long they were last."""
 
 noting: ContextVar[list[Any] | None] = ContextVar("noting", default=None)
 """While `prism.lib.plan` makes a call: where it is noted."""
@@ -34,8 +32,8 @@ _PLACES = 256  # of the arrays of one call that are known to lie apart
 _UNKNOWN = (AttributeError, TypeError, RuntimeError)
 """What is asked for, or an array, can't be looked up, or has no memory."""
 _kept: dict[Hashable, tuple[Any, ...]] = {}
-_made: dict[Hashable, tuple[tuple[Kind, ...], Launch, int]] = {}
-"""Of calls that make their results: what each of these is, the launch, and as of `Decision.cut`."""
+_made: dict[Hashable, tuple[tuple[Kind, ...], Launch, int, list[tuple[int, ...]]]] = {}
+"""Of calls that make their results: what each of these is, the launch, as of `Decision.cut`, and how long they were last."""
 _libraries: dict[type, tuple[Any, ...]] = {}
 _by_name: dict[str, tuple[Any, ...]] = {}
 _structures: dict[Hashable, int] = {}  # of lazy arrays, each with its number
@@ -187,8 +185,8 @@ def begin(asked: tuple[Any, ...], x: Any) -> Callable[[], int] | None:
     if found is None or found[0] or found[2] != 1:
         return None
     stream = library[2](device)
-    words = start_count(found[1], pointers, stream, device)
-    return lambda: finish_count(words, stream, device)[0]
+    words = pinned.begin(found[1], pointers, stream, device)
+    return lambda: pinned.finish(words, stream, device)[0]
 
 
 def run_lazy(asked: tuple[Any, ...], arrays: tuple[Any, ...]) -> Any:
@@ -229,34 +227,45 @@ def _reserve(
     found = _made.get(key)
     if found is None:
         return None
-    kinds, launch, counted = found
+    kinds, launch, counted, last = found
     reserve, rooms = library[3], []
     for kind in kinds:
         room, target = reserve(x, device, kind)
         rooms.append((room, kind))
         pointers += (target,)
-    return launch, counted, pointers, rooms
+    return launch, counted, pointers, rooms, last
 
 
 def _send(
-    launch: Launch, counted: int, pointers: tuple[int, ...], rooms: list[tuple[Any, Kind]], device: Any,
-    library: tuple[Any, ...],
+    launch: Launch, counted: int, pointers: tuple[int, ...], rooms: list[tuple[Any, Kind]], last: list[tuple[int, ...]],
+    device: Any, library: tuple[Any, ...],
 ) -> Any:  # fmt: skip
     """Launch; return the results, which have memory: where they are counted, as many elements as the kernels say.
 
-    Where the number is all that is asked for, that.
+    Where the number is all that is asked for, that. While the GPU counts, results are made as long as they were last: mostly they
+    are again.
     """
     _, _, current, _, shape, _ = library
     if counted:
-        numbers = count(launch, pointers, current(device), device, 2 if counted == 3 else 1)
+        stream, many = current(device), 2 if counted == 3 else 1
+        words = pinned.begin(launch, pointers, stream, device)
         if not rooms:
-            return numbers[0]
-        lengths = _lengths(len(rooms), rooms[0][1].shape[0], numbers, counted)
-        answer = [shape(room, kind, many) for (room, kind), many in zip(rooms, lengths, strict=True)]
+            return pinned.finish(words, stream, device, many)[0]
+        guessed = last[-1] if last else None
+        answer = [] if guessed is None else _cut_rooms(rooms, guessed, counted, shape)
+        numbers = pinned.finish(words, stream, device, many)
+        if numbers != guessed:
+            last[:] = [numbers]
+            answer = _cut_rooms(rooms, numbers, counted, shape)
     else:
         launch(pointers, current(device))
         answer = [shape(room, kind, -1) for room, kind in rooms]
     return answer[0] if len(answer) == 1 else tuple(answer)
+
+
+def _cut_rooms(rooms: list[tuple[Any, Kind]], numbers: tuple[int, ...], counted: int, shape: Any) -> list[Any]:
+    lengths = _lengths(len(rooms), rooms[0][1].shape[0], numbers, counted)
+    return [shape(room, kind, many) for (room, kind), many in zip(rooms, lengths, strict=True)]
 
 
 def cut(results: Sequence[Any], numbers: tuple[int, ...], ways: int) -> tuple[Any, ...]:
@@ -308,7 +317,7 @@ def keep(
             _kept[read(asked, (*arrays, *results))[0]] = (*recipe[:4], set())
         if made:
             key = (asked, facts) if lazy else read(asked, arrays)[0]
-            _made[key] = tuple(map(_kind_of, results)), recipe.launch, recipe.cut
+            _made[key] = tuple(map(_kind_of, results)), recipe.launch, recipe.cut, []
     except (AttributeError, TypeError, RuntimeError):  # what is asked for, or an array, can't be looked up
         return
     for x in arrays if lazy else (*arrays, *results):

@@ -179,23 +179,23 @@ class Warm:
         general = places.get(self._general(addresses))
         if general is None or addresses in places or (self._several and device.current_device() != self._ordinal):
             return general
+        if len(self._seen) >= _MOST:
+            self._seen.clear()
         known = (key, addresses)
-        seen = self._seen.get(known, 0)
+        seen = self._seen.pop(known, 0)  # taken out: another thread may look, too
         if isinstance(seen, int):
-            if len(self._seen) >= _MOST:
-                self._seen.clear()
-            self._seen[known] = seen + 1
             if seen + 1 < _OFTEN:
+                self._seen[known] = seen + 1
                 return general
             if (trial := self._try(addresses, stream, beside)) is not None:
                 self._seen[known] = trial
                 return [self._alike(addresses, (trial.run, ()))]
         elif (took := seen.microseconds()) is None:
+            self._seen[known] = seen
             return general
         elif took <= _US_BEGIN + _US_STEP * len(self._steps):
             self._graphs += 1
             general = [self._alike(addresses, seen.again)]
-        self._seen.pop(known, None)
         if len(places) >= _MOST:
             places.clear()
         places[addresses] = general

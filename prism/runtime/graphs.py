@@ -28,6 +28,7 @@ class Trial:
     def __init__(self, graph: int, stream: int) -> None:
         self.again = function_called("cuGraphLaunch"), tuple(map(ctypes.c_void_p.from_param, (graph, stream)))
         self._stream, self._looks = stream, 0
+        self._status: int | None = None  # of its launch
         self._events = [check(driver().cuEventCreate(0), _DOING) for _ in range(2)]
 
     def run(self) -> int:
@@ -37,10 +38,13 @@ class Trial:
         record(self._events[0], self._stream)
         status: int = launch(*arguments)
         record(self._events[1], self._stream)
+        self._status = status
         return status
 
     def microseconds(self) -> float | None:
         """Return what it took; infinity where nobody can tell, or it was waited for long; None: it has not ended."""
+        if self._status is None:  # another thread is about to
+            return None
         cuda, (begin, end) = driver(), self._events
         self._looks += 1
         status, took = cuda.cuEventElapsedTime(begin, end)
@@ -48,7 +52,7 @@ class Trial:
             return None
         for event in self._events:
             cuda.cuEventDestroy(event)
-        return float(took) * 1e3 if int(status) == 0 else float("inf")
+        return float(took) * 1e3 if int(status) == self._status == 0 else float("inf")
 
 
 def trial_of(launch: Callable[[int], None], ordinal: int, stream: int) -> Trial | None:

@@ -90,10 +90,13 @@ def test_what_it_took(cuda: Cuda) -> None:
     trial = graphs.trial_of(launching(cuda), 0, 0)
     assert trial is not None
     cuda.refused, cuda.took = {"cuEventElapsedTime": NOT_READY}, 0.004
+    assert trial.microseconds() is None and "cuEventElapsedTime" not in cuda.names
+    trial.run()
     assert trial.microseconds() is None
     cuda.refused = {}
     assert trial.microseconds() == pytest.approx(4.0) and cuda.names[-2:] == ["cuEventDestroy"] * 2
     slow, wrong = (graphs.trial_of(launching(cuda), 0, 0) for _ in range(2))
+    slow.run(), wrong.run()
     cuda.refused = {"cuEventElapsedTime": NOT_READY}
     looks = [slow.microseconds() for _ in range(16)]
     assert looks == [None] * 15 + [float("inf")]

@@ -1,8 +1,8 @@
 """Persistent blocks do tiles: each publishes its following one before it looks back for the one that it holds."""
 
 from prism.lang import (
-    block, claim, constexpr, dtype, function, grid, int32, mailbox, prism, ptr, requires, shared, split, template, thread, uint32,
-    uint64,
+    block, claim, constexpr, dtype, function, grid, int32, mailbox, prism, ptr, requires,
+    shared, split, template, thread, uint32, uint64,
 )
 from prism.lib.grid.ticket import Ticket
 

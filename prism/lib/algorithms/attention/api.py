@@ -138,9 +138,11 @@ def attention(
         )
     names: tuple[str, ...] = ("q", "k", "v")
     arrays: tuple[Any, ...] = (q, k, v)
-    for name, array in zip(_MORE, (sinks, q_scale, k_scale, v_scale, offsets, key_offsets), strict=True):
-        if array is not None:
-            names, arrays = (*names, name), (*arrays, array)
+    scales = q_scale is not None or k_scale is not None or v_scale is not None
+    if sinks is not None or scales or offsets is not None or key_offsets is not None:
+        for name, array in zip(_MORE, (sinks, q_scale, k_scale, v_scale, offsets, key_offsets), strict=True):
+            if array is not None:
+                names, arrays = (*names, name), (*arrays, array)
     bounds = tuple(window) if isinstance(window, tuple | list) else (window, window)
     factor = None if scale is None else scale or repr(scale)  # zeros of two signs are equal, and results differ
     asked = ("attention", names, causal, bounds, factor, softcap, score, layout, lse, out_dtype)
