@@ -134,9 +134,11 @@ class _Knowledge:
     def go(self, trips: int, asking: Set[Stmt] | None = None) -> Iterator[tuple[int, Point]]:
         """Go through the first trip and so many more; stop behind each point, or, where that is less, behind those that count.
 
-        They are those of the statements `asking`, and those where somebody may come to know more: of some hundred points a tenth.
+        They are those of the statements `asking`, and those where somebody may come to know more.
         """
-        points = self.ground.points if asking is None else tuple(p for p in self.ground.points if self.counts(p, asking))
+        points = self.ground.points
+        if asking is not None:
+            points = tuple(point for point in points if self.counts(point, asking))
         # The order of the text is one schedule, in which nobody waits for what comes later. Others differ in what runs at once,
         # but not in who has arrived where a wait ends: so what is handed on here is handed on in all of them.
         if not self.lag:
