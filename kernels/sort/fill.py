@@ -262,7 +262,7 @@ def begin_keys(counts: ptr(const(C)) @ grid[1], starts: ptr(C) @ grid[1]):
     K=dtype, C=dtype, KIND=constexpr(int), THREADS=constexpr(int), ITEMS=constexpr(int), WIDTH=constexpr(int),
 )
 @requires(grid[1], block[1], thread[THREADS])
-@attr("__launch_bounds__(THREADS)")
+@attr("__launch_bounds__(THREADS, 6)")
 def fill_keys(
     starts: ptr(const(C)) @ grid[1], y: ptr(K) @ grid[1], n: int64 @ grid[1], aligned: bool @ grid[1], flip: K @ grid[1],
     lowest: K @ grid[1],

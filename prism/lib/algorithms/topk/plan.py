@@ -86,9 +86,8 @@ def configuration(task: Task, n: int, k: int, machine: Machine, *, whole: bool =
         while c is not None and task.bytes(c) > limit_of(machine) and c.room // 2 >= max(k, threads * c.groups):
             c = replace(c, room=c.room // 2)
         if c is not None and task.bytes(c) <= limit_of(machine) and (not whole or c.room >= n):
-            registers = (
-                1024 if c.kept * task.entry <= (48 if c.sample else 64) else 512
-            )  # threads that have enough of them
+            enough = 64 if task.key == "uint32" and not c.sample else 48  # bytes of elements that a thread sorts
+            registers = 1024 if c.kept * task.entry <= enough else 512  # threads that have enough of them
             blocks = max(1, min(limit_of(machine) // task.bytes(c), registers // threads))
             if (
                 not c.sample or blocks * threads == registers or threads == 512
