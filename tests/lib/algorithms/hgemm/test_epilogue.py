@@ -148,8 +148,9 @@ def test_tiles_that_have_room(monkeypatch: pytest.MonkeyPatch) -> None:
     decide = lambda: decide_hgemm(infos, None, machine, epilogue=asked_for(lambda x, r: x * r), extra=(None,))
     (step,) = decide().plan.steps
     tile = dict(step.instance.template)["TILE"]
-    monkeypatch.setattr(configurations, "ROOM", configurations.ROOM - 40 * 1024)
-    (step,) = decide().plan.steps
+    with monkeypatch.context() as patch:
+        patch.setattr(configurations, "ROOM", configurations.ROOM - 40 * 1024)
+        (step,) = decide().plan.steps
     less = dict(step.instance.template)["TILE"]
     assert (less.bm * less.bn, less.slab * less.slabs) < (tile.bm * tile.bn, tile.slab * tile.slabs)
     monkeypatch.setattr(configurations.Configuration, "result", lambda *_, **__: None)
