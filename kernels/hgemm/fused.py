@@ -311,15 +311,9 @@ def round_fused(
                                     sums[at], other, loaded, numbers, of_row, of_column, of_element, row, column + x
                                 )
                             if TERMS.reduced == 1:
-                                if s == 0 and e < 4 and e % 2 == 0:
-                                    totals[r / 32 + e / 2 % 2] = value
-                                else:
-                                    totals[r / 32 + e / 2 % 2] = COMBINE(totals[r / 32 + e / 2 % 2], value)
+                                add_value(totals, value, r / 32 + e / 2 % 2, s == 0 and e < 4 and e % 2 == 0, COMBINE=COMBINE)
                             else:
-                                if r == 0 and e / 2 % 2 == 0:
-                                    down[e / 4 * 2 + e % 2] = value
-                                else:
-                                    down[e / 4 * 2 + e % 2] = COMBINE(down[e / 4 * 2 + e % 2], value)
+                                add_value(down, value, e / 4 * 2 + e % 2, r == 0 and e / 2 % 2 == 0, COMBINE=COMBINE)
                 if TERMS.bits == 16:
                     pack(values, words, 0, OUT=OUT)
                     stmatrix(own[r + line, 4 * TILE.pieces * p + place], words, trans=TILE.trans)
@@ -337,25 +331,61 @@ def round_fused(
                             if TERMS.second:
                                 mine_2[r + f / 2 % 2 * 8, f / 4 * 8 + f % 2] = OUT(values_2[q])
         if TERMS.reduced == 1 and s == TILE.bn / TILE.slab - 1:
-            for k in range(0, TILE.rows / 32, unroll=True):
-                total: float32 @ thread[1] = totals[k]
-                total = COMBINE(total, shuffle_xor(total, 1))
-                total = COMBINE(total, shuffle_xor(total, 2))
-                row: int32 @ thread[1] = i + strip + k / 2 * 64 + k % 2 * 8 + lane / 4
-                with partition(totals_out, thread[1], int64(j / TILE.bn) * rows + row, races="none") as mine, group(thread[1]):
-                    if lane % 4 == 0 and row < rows:
-                        mine[0] = total
+            store_row_totals(totals_out, totals, j / TILE.bn, i + strip, rows, COMBINE=COMBINE)
         if TERMS.reduced == 2:
-            for k in range(0, TILE.slab / 4, unroll=True):
-                total: float32 @ thread[1] = down[k]
-                total = COMBINE(total, shuffle_xor(total, 4))
-                total = COMBINE(total, shuffle_xor(total, 8))
-                total = COMBINE(total, shuffle_xor(total, 16))
-                here: int32 @ thread[1] = column + lane % 4 * 2 + k / 2 * 8 + k % 2
-                above: int64 @ warp[1] = (int64(i / TILE.bm) * CUT.warps + number) * n
-                with partition(totals_out, thread[1], above + here, races="none") as mine, group(thread[1]):
-                    if lane < 4 and here < n:
-                        mine[0] = total
+            store_column_totals(totals_out, down, i / TILE.bm * CUT.warps + number, column, n, COMBINE=COMBINE)
+
+
+@prism("device")
+@template(N=constexpr(int), COMBINE=function)
+@requires(thread[1])
+def add_value(
+    totals: float32[N] @ thread[1], value: float32 @ thread[1], k: int32 @ thread[1], first: bool @ thread[1]
+):
+    """Combine a value with the `k`-th of totals, or begin it."""
+    if first:
+        totals[k] = value
+    else:
+        totals[k] = COMBINE(totals[k], value)
+
+
+@prism("device")
+@template(N=constexpr(int), COMBINE=function)
+@requires(warp[1])
+def store_row_totals(
+    out: ptr(float32) @ warp[1], totals: float32[N] @ thread[1], part: int32 @ warp[1], first: int32 @ warp[1],
+    rows: int32 @ grid[1],
+):  # fmt: skip
+    """Store what a warp's threads have of its rows, from the `first` on, as the `part`-th of each: four threads have one."""
+    lane: int32 @ thread[1] = id() % 32
+    for k in range(0, N, unroll=True):
+        total: float32 @ thread[1] = totals[k]
+        total = COMBINE(total, shuffle_xor(total, 1))
+        total = COMBINE(total, shuffle_xor(total, 2))
+        row: int32 @ thread[1] = first + k / 2 * 64 + k % 2 * 8 + lane / 4
+        with partition(out, thread[1], int64(part) * rows + row, races="none") as mine, group(thread[1]):
+            if lane % 4 == 0 and row < rows:
+                mine[0] = total
+
+
+@prism("device")
+@template(N=constexpr(int), COMBINE=function)
+@requires(warp[1])
+def store_column_totals(
+    out: ptr(float32) @ warp[1], totals: float32[N] @ thread[1], part: int32 @ warp[1], first: int32 @ warp[1],
+    columns: int32 @ grid[1],
+):  # fmt: skip
+    """Store what a warp's threads have of columns, from the `first` on, as the `part`-th of each: eight threads have one."""
+    lane: int32 @ thread[1] = id() % 32
+    for k in range(0, N, unroll=True):
+        total: float32 @ thread[1] = totals[k]
+        total = COMBINE(total, shuffle_xor(total, 4))
+        total = COMBINE(total, shuffle_xor(total, 8))
+        total = COMBINE(total, shuffle_xor(total, 16))
+        column: int32 @ thread[1] = first + lane % 4 * 2 + k / 2 * 8 + k % 2
+        with partition(out, thread[1], int64(part) * columns + column, races="none") as mine, group(thread[1]):
+            if lane < 4 and column < columns:
+                mine[0] = total
 
 
 @prism("device")

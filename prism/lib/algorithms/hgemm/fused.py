@@ -21,6 +21,7 @@ from prism.lib.views import View, new_view
 from prism.runtime.instance import Instance
 from prism.runtime.viewed import instance_of_views
 
+NO_ROOM = "`epilogue` is given more than there is room for beside a tile: give less by row and by column"
 WARPS = 8  # of a block that combines what tiles made of their rows, or columns
 
 
@@ -78,7 +79,9 @@ def kernel(
     """Return the kernel of a product whose epilogue is a function, and what it takes of extras, and of a second operand."""
     product = laid.product
     after, other, found = product.after, product.other, tiles(laid, cut)
-    assert after is not None and found is not None
+    assert after is not None
+    if found is None:
+        raise ValueError(NO_ROOM)
     main, tile = found
     if cut.parts > 1:
         after = after.with_elements()

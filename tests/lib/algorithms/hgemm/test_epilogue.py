@@ -1,12 +1,18 @@
 """`hgemm` with an epilogue that is a function, on NumPy arrays; prism/lib/algorithms/hgemm: records, fused, product."""
 
+from types import SimpleNamespace
+
 import ml_dtypes
 import numpy as np
 import pytest
 
 import prism
+from prism.kernels.hgemm import configurations
 from prism.lang import device, float32, int32, requires, thread
+from prism.lib.algorithms.hgemm.api import decide_hgemm
+from prism.lib.algorithms.hgemm.epilogue import asked_for
 from prism.lib.epilogues import gelu, reduce, swiglu
+from prism.runtime.arrays import describe
 
 RNG = np.random.default_rng(0)
 
@@ -134,6 +140,24 @@ def test_batches() -> None:
     assert np.array_equal(found, x.astype(np.float64) @ y[0] + np.arange(20)[:, None] - np.arange(24))
 
 
+def test_tiles_that_have_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Records take it from slabs; where none is left, from a smaller tile, if there is one."""
+    given = {"a": small(4096, 64), "b": small(4096, 64).T, "extra[0]": small(4096, 1)}
+    infos = {name: describe(x, name) for name, x in given.items()}
+    machine = SimpleNamespace(host=False, arch="", multiprocessors=132)
+    decide = lambda: decide_hgemm(infos, None, machine, epilogue=asked_for(lambda x, r: x * r), extra=(None,))
+    (step,) = decide().plan.steps
+    tile = dict(step.instance.template)["TILE"]
+    with monkeypatch.context() as patch:
+        patch.setattr(configurations, "ROOM", configurations.ROOM - 40 * 1024)
+        (step,) = decide().plan.steps
+    less = dict(step.instance.template)["TILE"]
+    assert (less.bm * less.bn, less.slab * less.slabs) < (tile.bm * tile.bn, tile.slab * tile.slabs)
+    monkeypatch.setattr(configurations.Configuration, "result", lambda *_, **__: None)
+    with pytest.raises(ValueError, match="`epilogue` is given more than there is room for"):
+        decide()
+
+
 def test_in_place_and_lazy() -> None:
     out = BEFORE.copy()
     assert prism.lib.hgemm(A, B, epilogue=lambda x, e: x + e, extra=out, out=out) is out
@@ -170,7 +194,7 @@ def of_python(x):
         ({"epilogue": (None, reduce(), reduce())}, ValueError, "and at most one reduction"),
         ({"epilogue": (None, reduce()), "a": A[None], "b": B}, ValueError, "a reduction is of one product, not of a batch"),
         ({"epilogue": (None, None), "out": BEFORE.copy()}, TypeError, "`out` must be a tuple of 2 arrays"),
-        ({"epilogue": (None, None), "out": (BEFORE.copy(),)}, ValueError, "`out` is a tuple of 1, and `epilogue` makes 2 results"),
+        ({"epilogue": (None, None), "out": (BEFORE.copy(),)}, ValueError, "`out` is a tuple of 1, and `epilogue` makes 2"),
         ({"out": (BEFORE.copy(),)}, ValueError, "`out` is a tuple of 1, and `epilogue` makes 1 result"),
         ({"epilogue": ONE, "out": np.zeros((70, 51), np.float16)}, ValueError, "`out` must have shape (70, 50)"),
         ({"epilogue": lambda x: BIAS[0] + x}, TypeError, "the lambda names the array `BIAS`"),
