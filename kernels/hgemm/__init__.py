@@ -12,6 +12,7 @@ from prism.kernels.hgemm.configurations import (
     prefetch_steps,
     follows_late,
     group_m,
+    shape_key,
 )
 from prism.kernels.hgemm.cut import Cut, Terms
 from prism.kernels.hgemm.epilogue import identity
@@ -37,4 +38,5 @@ __all__ = [
     "identity",
     "in_columns",
     "group_m",
+    "shape_key",
 ]

@@ -22,6 +22,8 @@ class Configuration:
     begin. The sums are rounded and stored in slabs of a tile's columns, at most `span` bytes of each row, of which there are
     `slabs`, or fewer if there is no room. `cluster_m` blocks share the columns of a tile, or `cluster_n` its rows: each
     copies a part of what they share, for all of them. Or `parts` blocks make one tile, each of a part of K, by another kernel.
+    Or K is in `shares`, which blocks make one by one, and another kernel adds up. `pack`: A (1), B (2) or both (3) are copied
+    first, into rows of K that begin with sectors of the L2.
     `trans`: the product is made as its transpose wherever `a` has K inside; `straight`: nowhere.
     """
 
@@ -38,6 +40,8 @@ class Configuration:
     parts: int = 1
     trans: bool = False
     straight: bool = False
+    shares: int = 1
+    pack: int = 0
 
     @property
     def threads(self) -> int:
@@ -74,14 +78,16 @@ class Configuration:
         The widest tiles whatever `b` has, for they store whole lines so: it brings 1 to 4 % (docs/hgemm.md).
         """
         padded = layout[1] and self.bn % (SPAN // 2) != 0
-        return not (layout[0] or self.straight) and (self.trans or padded or self.bm * self.bn > 128 * 256)
+        wide = not layout[0] and (padded or self.bm * self.bn > 128 * 256)
+        return not self.straight and (self.trans or wide)
 
     @property
     def name(self) -> str:
         """A short name, for tables of measurements."""
         facts = {"w": self.consumers, "s": self.stages, "a": self.ahead, "slabs": self.slabs}
         cluster = f" c{self.cluster_m}x{self.cluster_n}" if self.cluster > self.parts else ""
-        cluster += f" p{self.parts}" if self.parts > 1 else ""
+        cluster += f" p{self.parts}" if self.parts > 1 else f" k{self.shares}" if self.shares > 1 else ""
+        cluster += ("", " packs a", " packs b", " packs both")[self.pack]
         cluster += " t" if self.trans else " straight" if self.straight else ""
         tile = f"{self.bm}x{self.bn}x{self.bk} "
         return tile + " ".join(f"{key}{value}" for key, value in facts.items() if value > 1 or key in "a") + cluster
@@ -121,7 +127,6 @@ class Configuration:
             cluster_m=self.cluster_m, cluster_n=self.cluster_n, parts=self.parts,
         )  # fmt: skip
         if self.parts > 1:
-            assert self.bm // self.parts * self.bn % (128 * self.consumers) == 0, "all add up as many"
             return found
         by_row, by_column = (terms.scale_a > 0) + (terms.bias == 2), (terms.scale_b > 0) + (terms.bias == 1)
         ahead = 2 * 4 * (by_row * self.bm + by_column * ceil(self.span // out_bytes / 32) * 32)  # bytes
@@ -274,6 +279,8 @@ STORE, PLAIN = 0.04, 1.0  # an element of a tile, to round and store it; without
 FREED = 0.07  # more, of those that have no room until others are stored
 POWER = 0.33  # of the time that loads take, though products hide it: what they draw lowers the clock
 MEET, EACH, ADD = 2000, 250, 0.25  # blocks with parts of K meet, each more costs more, and so do the elements they add up
+COMBINE, COMBINED, SHARED_STORE = 3000, 14.0, 0.08
+PACK, PACKED = 3000, 12.0
 CLOSE = 1.01  # closer ones the model can't tell apart
 SURE = 1.1  # nor a tile whose K is in parts from one of all of K
 SECTOR = 16  # elements: 32 bytes
@@ -286,6 +293,14 @@ def clocks(
     found: Configuration, m: int, n: int, k: int, processors: int, batches: int = 1, layout: Layout = (False, False)
 ) -> float:  # fmt: skip
     """Return about how long a product takes, in clocks, or so many of that shape in one launch."""
+    if found.pack:
+        operands = (found.pack & 1) * m + (found.pack >> 1) * n
+        free = replace(found, pack=0)
+        inside = (layout[0] and not found.pack & 1, layout[1] and not found.pack & 2)
+        k_whole = -(-k // SECTOR) * SECTOR if found.pack == 3 or not any(inside) else k
+        return PACK + 4 * k * operands / (PACKED * processors) + clocks(free, m, n, k_whole, processors, batches, inside)
+    if found.shares > 1:
+        return _clocks_in_shares(found, m, n, k, processors, layout)
     if batches == 1 and found.transposes_out(layout):
         m, n, layout = n, m, layout[::-1]
     slabs = min(1.0, found.slabs * found.span / (2 * found.bn))  # of a tile's columns, of 16 bits
@@ -298,6 +313,19 @@ def clocks(
     longest = max(busy, least + BESIDE * busy + hidden) + shown
     late = LATE if batches == 1 and follows_late(found, m, n, k, processors, layout) else 0
     return LAUNCH + late + rounds * after + longest
+
+
+def _clocks_in_shares(found: Configuration, m: int, n: int, k: int, processors: int, layout: Layout) -> float:
+    """Return about how long a product takes whose K is in shares: they are stored in float32, and added up by another kernel."""
+    share = ceil(ceil(k / found.bk) / found.shares) * found.bk
+    tiles, shares = prod(found.tiles(m, n)), ceil(k / share)
+    rounds = ceil(tiles * shares / resident_clusters(found, processors))
+    step = step_clocks(found, layout[1], rows_in_sectors(m, n, k, layout))
+    least = read_cost(found, m, n) * 2 * k * (m + n) / (MEMORY * processors)
+    busy = rounds * ceil(share / found.bk) * step
+    bytes_ = 4.0 * tiles * shares * found.bm * found.bn
+    after = SHARED_STORE * rounds * found.bm * found.bn
+    return LAUNCH + COMBINE + max(busy, least + BESIDE * busy) + after + bytes_ / (COMBINED * processors)
 
 
 def _work(
@@ -372,6 +400,11 @@ def step_clocks(
     shared = (found.bm / 64 * (64 + columns) + found.bm + columns) * row / SHARED
     wait = 2 * WAIT if found.consumers == 1 else WAIT if found.ahead == 0 else 0
     return busy + BOUND * max(0.0, shared - busy) + wait + (PAIR if found.cluster > found.parts else 0) + POWER * loads
+
+
+def shape_key(m: int, n: int, k: int, layout: Layout) -> str:
+    """Return a shape and a layout as `prism tune hgemm --shapes` names them: N has a row's elements side by side."""
+    return f"{m}x{n}x{k} {'T' if layout[0] else 'N'}{'N' if layout[1] else 'T'}"
 
 
 @functools.lru_cache(maxsize=4096)

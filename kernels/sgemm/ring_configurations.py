@@ -122,6 +122,10 @@ FLAT = RingConfiguration(64, 128, 32, 4, columns=8, registers=200, blocks=2, rat
 NARROW = replace(FLAT, bm=128, bn=64)
 SMALL = RingConfiguration(64, 64, 32, 4, columns=4, registers=200, blocks=2, rate=69, alone=55)
 TILES: tuple[Tile, ...] = (LARGE, FLAT, NARROW, SMALL)
+FEW = RingConfiguration(16, 256, 32, 4, columns=4, registers=200, blocks=2, rate=64, alone=50)
+FEW_WIDE = RingConfiguration(16, 128, 64, 4, columns=4, registers=200, blocks=2, rate=64, alone=50)
+LOW = RingConfiguration(32, 256, 32, 3, columns=8, registers=200, blocks=2, rate=88, alone=75)
+LOW_SMALL = RingConfiguration(32, 128, 32, 4, columns=4, registers=200, blocks=2, rate=69, alone=55)
 
 # Rates as measured on an H200. Of the second and third four blocks fit a multiprocessor of sm_80 or sm_90, two one of sm_86 and
 # sm_89, whose shared memory is less. Of the fourth more than two fit; 256 shares of it took 3 to 7 %

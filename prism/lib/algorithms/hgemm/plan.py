@@ -11,11 +11,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from prism.host.call import Decision, Result
-from prism.host.plan import NO_MAP, SCRATCH, Buffer, Clear, Machine, Plan, Scratch, Step, instance_of, nothing
+from prism.host.plan import NO_MAP, SCRATCH, Buffer, Clear, Machine, Map, Plan, Scratch, Step, instance_of, nothing
 from prism.kernels import hgemm as kernels
-from prism.kernels.hgemm import HOST, Configuration, Terms, blocks, choose, follows_late, group_m, prefetch_steps
+from prism.kernels.hgemm import shares as sums
+from prism.kernels.hgemm import identity
+from prism.kernels.hgemm import HOST, Configuration, Terms, blocks, choose, follows_late, group_m, prefetch_steps, shape_key
+from prism.kernels.sgemm import pack as packing
+from prism.kernels.sgemm.cut import FEW_THREADS, FewCut
+from prism.kernels.sgemm.few import few
 from prism.lang.surface import Kernel
 from prism.lang.types import SCALARS
+from prism.lib import tuned
 from prism.lib.algorithms.matmul.arguments import eight_bits
 from prism.lib.views import MOST, View, new_view
 from prism.runtime.instance import Instance
@@ -28,6 +34,8 @@ NO_BIAS, COLUMNS, ROWS = 0, 1, 2
 """What a bias has an element for."""
 PER_TRANS = {NO_BIAS: NO_BIAS, COLUMNS: ROWS, ROWS: COLUMNS}
 """The same of the transposed result."""
+SHARES = 4
+"""What a kernel's `BATCH` is where its products are shares of K."""
 NO_SCALE, ONE_SCALE, EACH_SCALE = 0, 1, 2
 """What scales of an operand there are: one of all, or one of each of the result's rows or columns."""
 
@@ -126,7 +134,11 @@ def decide_product(
             loose = {name: columns for found in each for name, columns in _loose(found)}
             if loose:
                 return Decision(copied=tuple(loose), columns=tuple(name for name in loose if loose[name]), pad=SECTOR)
-        steps = tuple(_step(_lay(found, machine.host), machine, HOST if machine.host else cut) for found in each)
+        steps = tuple(
+            step
+            for found in each
+            for step in _steps(_lay(found, machine.host), machine, HOST if machine.host else cut, scratch)
+        )
     plan = Plan((*cleared, *steps), scratch=scratch.used, lent=True)
     return Decision((result,), plan=plan, beside=given is not None, in_place=("c",))
 
@@ -252,6 +264,8 @@ def _deep(laid: Laid) -> int:
 def _choose(laid: Laid, machine: Machine) -> Configuration:
     m, n, _ = laid.shape
     alone = laid.product.c is None and laid.batch == 0
+    if alone and (known := tuned.choice("hgemm", machine, shape_key(m, n, _deep(laid), laid.outside))) is not None:
+        return Configuration(**known)
     processors = machine.multiprocessors
     found: Configuration = choose(m, n, _deep(laid), processors, laid.batches, laid.outside, parted=alone)
     return found
@@ -285,6 +299,85 @@ def _step(laid: Laid, machine: Machine, cut: Configuration | None) -> Step:
         given |= {"group_m": order, "prefetch_k": ahead, "beta": product.beta}
     late = single and follows_late(cut, m, n, deep, processors, laid.outside)
     return Step(kernel, blocks(cut, down, across, processors, laid.batches), cut.threads, given, late)
+
+
+def _steps(laid: Laid, machine: Machine, cut: Configuration | FewCut | None, scratch: Scratch) -> tuple[Step, ...]:
+    """Return the launches of one product: mostly one."""
+    if isinstance(cut, FewCut):
+        return (_few_step(laid, cut),)
+    cut = cut or _choose(laid, machine)
+    copies, laid = _packed(laid, cut, scratch)
+    return (*copies, *(_in_shares(laid, machine, cut, scratch) if cut.shares > 1 else (_step(laid, machine, cut),)))
+
+
+def _packed(laid: Laid, cut: Configuration, scratch: Scratch) -> tuple[tuple[Step, ...], Laid]:
+    """Return the copies that a configuration asks for, into rows of K that begin with sectors, and the product of them."""
+    found, steps, outside = [laid.a, laid.b], [], list(laid.outside)
+    for i in range(2):
+        if not cut.pack >> i & 1:
+            continue
+        view = found[i]
+        (outer, inner), size = view.shape, view.size
+        rs, cs = view.strides[0] // size, 1
+        extent, k, rs, cs = (inner, outer, cs, rs) if outside[i] else (outer, inner, rs, cs)
+        pitch = -(-k * size // SECTOR) * SECTOR // size
+        room = scratch.take(view.scalar, extent * pitch)
+        given = {"x": view.buffer, "rs": rs, "cs": cs, "m": extent, "n": k, "out": room, "stride": pitch}
+        kernel = instance_of(packing.pack, {"T": view.scalar, "TRANSPOSE": outside[i]})
+        tiles = -(-extent // packing.SIDE) * -(-k // packing.SIDE)
+        steps.append(Step(kernel, tiles, packing.THREADS, given))
+        found[i], outside[i] = replace(new_view(SCRATCH, view.scalar, (extent, k), room.offset), strides=(pitch * size, size)), False
+    return tuple(steps), replace(laid, a=found[0], b=found[1], outside=(outside[0], outside[1]))
+
+
+def _in_shares(laid: Laid, machine: Machine, cut: Configuration, scratch: Scratch) -> tuple[Step, Step]:
+    """Return the launches of a product whose K is in shares: they are made as a batch's products, and then added up."""
+    (m, n, k), product, processors = laid.shape, laid.product, machine.multiprocessors
+    out, size = product.out, SCALARS["float32"].bytes
+    assert product.c is None and laid.batch == 0 and not cut.transposes_out(laid.outside)
+    each = SCALARS[laid.a.scalar].bytes
+    bk = cut.bk * 2 // each
+    share = -(-(-(-k // bk)) // cut.shares) * bk
+    count = -(-k // share)
+    down, across = cut.tiles(m, n)
+    rows, pitch = down * cut.bm * cut.cluster_m, -(-n // PIECE) * PIECE
+    room = scratch.take("float32", count * rows * pitch)
+    facts = (laid.a.scalar, "float32", laid.outside, False, False, NO_BIAS, identity)
+    kernel = instance_for(*facts, cut, SHARES, "" if laid.a.scalar == laid.b.scalar else laid.b.scalar)
+    lying = Map(room, (count * rows, n), (pitch * size, size))
+    given: dict[str, Any] = {"map_a": laid.a.map, "map_b": laid.b.map, "map_c": NO_MAP, "map_out": lying, "out": room, "stride": pitch}
+    given |= {"bias": nothing(laid.a.scalar), "scale_a": nothing("float32"), "scale_b": nothing("float32"), "alpha": 1.0, "beta": 0.0}
+    given |= {"m": rows * count, "n": n, "k": share, "group_m": rows, "prefetch_k": 0}
+    made = Step(kernel, blocks(cut, down, across, processors, count), cut.threads, given)
+    terms = Terms(_how_many(product.scale_a), _how_many(product.scale_b), product.per)
+    stride = out.strides[0] // out.size
+    wide = stride % sums.EACH == 0 and n % sums.EACH == 0 and (out.begins + out.offset) % (sums.EACH * out.size) == 0
+    bias = out.scalar if product.k_inside else laid.a.scalar
+    facts_of = {"OUT": out.scalar, "TBIAS": bias, "TERMS": terms, "EPILOGUE": product.epilogue, "WIDE": wide}
+    added: dict[str, Any] = {"shares": room, "count": count, "rows": rows, "pitch": pitch, "out": out.buffer, "stride": stride}
+    added |= {"m": m, "n": n, "alpha": product.alpha, "bias": _buffer(product.bias, bias)}
+    added |= {"scale_a": _buffer(product.scale_a, "float32"), "scale_b": _buffer(product.scale_b, "float32")}
+    vectors = m * -(-n // sums.EACH)
+    return made, Step(instance_of(sums.add_shares, facts_of), -(-vectors // sums.THREADS), sums.THREADS, added)
+
+
+def _few_step(laid: Laid, cut: FewCut) -> Step:
+    """Return the launch of a product of few rows, which reads B once as it lies."""
+    (m, n, k), product, (a, b) = laid.shape, laid.product, (laid.a, laid.b)
+    out, along = product.out, not laid.outside[1]
+    assert m <= cut.rows and laid.batch == 0 and not laid.trans
+    each = PIECE // b.size
+    cut = replace(cut, along=along, wide=(k if along else n) % each == 0, each=each)
+    terms = Terms(_how_many(product.scale_a), _how_many(product.scale_b), product.per, product.c is not None)
+    facts: dict[str, Any] = {"T": a.scalar, "TBIAS": out.scalar if product.k_inside else a.scalar, "OUT": out.scalar}
+    kernel = instance_of(few, {**facts, "CUT": cut, "TERMS": terms, "EPILOGUE": product.epilogue})
+    (rs_a, cs_a), (rs_b, cs_b) = ((view.strides[0] // view.size, 1) for view in (a, b))
+    given: dict[str, Any] = {"A": a.buffer, "rs_a": cs_a if laid.outside[0] else rs_a, "cs_a": rs_a if laid.outside[0] else cs_a}
+    given |= {"B": b.buffer, "rs_b": cs_b if along else rs_b, "cs_b": rs_b if along else cs_b}
+    given |= {"out": out.buffer, "stride": out.strides[0] // out.size, "m": m, "n": n, "k": k}
+    given |= {"alpha": product.alpha, "beta": product.beta, "bias": _buffer(product.bias, facts["TBIAS"])}
+    given |= {"scale_a": _buffer(product.scale_a, "float32"), "scale_b": _buffer(product.scale_b, "float32")}
+    return Step(kernel, -(-n // cut.width) * cut.parts, FEW_THREADS, given)
 
 
 def _buffer(view: View | None, scalar: str) -> Buffer:

@@ -13,11 +13,13 @@ from prism.host import repeat
 from prism.host.call import Decision, Result, call
 from prism.host.plan import OUT, Machine, Plan, Scratch, Step, instance_of
 from prism.kernels.sgemm import HOST, LESSON, VARIANTS, Configuration, Layout, choose, clocks
+from prism.kernels.sgemm.cut import FewCut
 from prism.kernels.sgemm.ring_configurations import Cut
 from prism.lang.intrinsics.layouts import nest
 from prism.lang.tree.plan import Program
 from prism.lib.algorithms.matmul.arguments import batch_of, require_like_result, require_operands
 from prism.lib.algorithms.sgemm import bf16x6 as sgemm_bf16x6
+from prism.lib.algorithms.sgemm import few as sgemm_few
 from prism.lib.algorithms.sgemm import ring as sgemm_ring
 from prism.lib.algorithms.sgemm.matrices import SIZE, Product, matrix_of
 from prism.lib.algorithms.sgemm.ring import Staged
@@ -223,6 +225,8 @@ def steps_of(
     """
     if way == sgemm_bf16x6.NAME and product.sizes[2]:
         return list(sgemm_bf16x6.steps_of(product, machine, scratch))
+    if isinstance(cut, FewCut):
+        return [sgemm_few.step_of(product, cut)]
     found = cut if isinstance(cut, Configuration) else choose_way(product, way, machine, cut)
     if isinstance(found, Staged):
         return list(found.steps(scratch))

@@ -175,7 +175,7 @@ def on_host(product: Product, tensor: bool) -> Staged:
 def instance_for(cut: rings.Tile, a: rings.Way | Layout, b: rings.Way | Layout, wide: bool, beta: bool) -> Instance:
     """Return the kernel that a configuration names, cut into its tiles, for operands that are copied, or lie, so."""
     assert isinstance(cut, rings.RingConfiguration | rings.AsyncConfiguration)
-    kernel = ring if isinstance(cut, rings.RingConfiguration) else ring_async
+    kernel = ring_async if isinstance(cut, rings.AsyncConfiguration) else ring
     return instance_of(kernel, cut.template(a, b, wide=wide, beta=beta))
 
 
@@ -186,7 +186,7 @@ def adder(cut: rings.Tile, wide: bool, beta: bool) -> Instance:
 
 def packer(transposed: bool) -> Instance:
     """Return the kernel that copies an operand into dense rows."""
-    return instance_of(packing.pack, {"TRANSPOSE": transposed})
+    return instance_of(packing.pack, {"T": "float32", "TRANSPOSE": transposed})
 
 
 def _copy(one: Operand, p: int, room: Buffer) -> Step:
