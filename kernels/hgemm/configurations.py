@@ -22,8 +22,7 @@ class Configuration:
     begin. The sums are rounded and stored in slabs of a tile's columns, at most `span` bytes of each row, of which there are
     `slabs`, or fewer if there is no room. `cluster_m` blocks share the columns of a tile, or `cluster_n` its rows: each
     copies a part of what they share, for all of them. Or `parts` blocks make one tile, each of a part of K, by another kernel.
-    Or K is in `shares`, which blocks make one by one, and another kernel adds up. `pack`: A (1), B (2) or both (3) are copied
-    first, into rows of K that begin with sectors of the L2.
+    Or K is in `shares`, which blocks make one by one, and another kernel adds up.
     `trans`: the product is made as its transpose wherever `a` has K inside; `straight`: nowhere.
     """
 
@@ -41,7 +40,6 @@ class Configuration:
     trans: bool = False
     straight: bool = False
     shares: int = 1
-    pack: int = 0
 
     @property
     def threads(self) -> int:
@@ -87,7 +85,6 @@ class Configuration:
         facts = {"w": self.consumers, "s": self.stages, "a": self.ahead, "slabs": self.slabs}
         cluster = f" c{self.cluster_m}x{self.cluster_n}" if self.cluster > self.parts else ""
         cluster += f" p{self.parts}" if self.parts > 1 else f" k{self.shares}" if self.shares > 1 else ""
-        cluster += ("", " packs a", " packs b", " packs both")[self.pack]
         cluster += " t" if self.trans else " straight" if self.straight else ""
         tile = f"{self.bm}x{self.bn}x{self.bk} "
         return tile + " ".join(f"{key}{value}" for key, value in facts.items() if value > 1 or key in "a") + cluster
@@ -225,6 +222,51 @@ NARROW_PARTED = (
 FITTED_PARTED = (Configuration(64, 80, 7, 1, parts=2), Configuration(128, 112, 5, parts=2))
 
 
+# The rest is for single products of shapes that nobody measured (docs/hgemm.md). Clusters that share what they read, mostly A, for
+# products of few rows and for rows that begin inside sectors.
+CLUSTERED = (
+    Configuration(64, 128, 8, 1, cluster_n=2),
+    Configuration(64, 128, 8, 1, cluster_n=4),
+    Configuration(64, 128, 8, 1, cluster_m=4),
+    Configuration(64, 96, 8, 1, cluster_n=2),
+    Configuration(64, 64, 6, 1, bk=128, cluster_n=2),
+    Configuration(128, 128, 6, cluster_m=2),
+    Configuration(128, 128, 6, cluster_n=2),
+    Configuration(128, 128, 6, cluster_m=4),
+    Configuration(192, 192, 3, 3, ahead=0, slabs=3, cluster_m=2),
+    Configuration(256, 128, 4, ahead=0, slabs=1, cluster_n=2),
+)
+
+# Few rows, where `a` has K outside: its tile has whole spans of columns, so there are fewer copies.
+NARROW_OUTSIDE_PARTED = tuple(Configuration(64, bn, 5, 1, bk=128, parts=parts, trans=True) for bn in (16, 32) for parts in (4, 8))
+
+# Eight rows or fewer, where `a` has K inside; and more numbers of parts.
+FEWEST = (Configuration(64, 8, 5, 1, bk=128, trans=True), Configuration(128, 8, 6, 2, bk=128, trans=True))
+FEWEST_PARTED = tuple(Configuration(64, 8, 9, 1, bk=128, parts=parts, trans=True) for parts in (4, 8))
+MORE_PARTED = (Configuration(64, 64, 5, 1, bk=128, parts=3), Configuration(64, 96, 7, 1, parts=8))
+
+# Few tiles and a long K: blocks each make a share of it (shares.py).
+DEALT = (
+    Configuration(64, 64, 6, 1, bk=128),
+    Configuration(64, 128, 8, 1),
+    Configuration(128, 128, 6),
+    Configuration(128, 192, 4, ahead=0, slabs=3),
+)
+SHARES = (2, 3, 4, 5, 6, 7, 8, 10, 12, 16)
+
+
+def single(m: int, n: int, k: int, processors: int, layout: Layout) -> tuple[Configuration, ...]:
+    """Return what there is besides for a single product of two matrices."""
+    found = [*CLUSTERED, *MORE_PARTED]
+    if m <= FEW // 4:
+        found += NARROW_OUTSIDE_PARTED if layout[0] else (*FEWEST, *FEWEST_PARTED)
+    found = [one for one in found if one.parts * one.bk <= k and resident_clusters(one, processors) > 0]
+    for one in DEALT:
+        some = [shares for shares in SHARES if 2 * shares * one.bk <= k and shares * prod(one.tiles(m, n)) <= 2 * processors]
+        found += [replace(one, shares=shares) for shares in some]
+    return tuple(found)
+
+
 def cuts(layout: Layout, *, parted: bool = False) -> tuple[Configuration, ...]:
     """Return the tiles that there are for a product of two matrices of this layout, all of K at once or in parts."""
     if layout[0]:
@@ -261,27 +303,29 @@ PROCESSORS = 132  # of the GPU that was measured
 # The reference machine's work is by statement, not by element: few tiles.
 HOST = Configuration(128, 256, 2, ahead=0)
 
-# The model, for every other shape, fitted to the same measurements: in clocks of 1980 MHz.
+# The model, for every other shape, in clocks of 1980 MHz: fitted to 122 products of random shapes, and held to what was measured of
+# others before (tests/kernels/test_hgemm_choice.py).
 PRODUCTS = 2048  # multiply-adds a clock of a multiprocessor
 BYTES = 88  # bytes a clock that the L2 gives each of them, while all ask
 INSIDE = 2.4  # times as long takes an operand whose rows begin inside sectors
 SHARED = 128  # and shared memory: what wgmma reads of it, and copies write
-MEMORY = 17.5  # bytes a clock, of the GPU's memory, for each: what operands take at least
-BESIDE = 0.3  # of the clocks that a tile's work takes, where reading takes longer
-AGAIN = 0.2  # of that more for each further tile of a narrow result, which reads all of the wide operand again
-BEYOND = 0.085  # more, for each 128 bytes of a row beyond the operand's last that a block asks for
+MEMORY = 14.6  # bytes a clock, of the GPU's memory, for each: what operands take at least
+BESIDE = 0.45  # of the clocks that a tile's work takes, where reading takes longer
+AGAIN = 0.143  # of that more for each further tile of a narrow result, which reads all of the wide operand again
+BEYOND = 0.0304  # more, for each 128 bytes of a row beyond the operand's last that a block asks for
 SHORT = 512  # rows or columns: of longer results products hide it, as far as was measured
-BOUND = 0.18  # of the clocks that shared memory would take longer than the products
-WAIT = 22  # of a step, in which nothing is multiplied: where no product is left under way; twice that of one warpgroup alone
-PAIR = 16  # of a step, that blocks of a cluster wait for each other
-LAUNCH = 4600  # before the first product and after the last
-STORE, PLAIN = 0.04, 1.0  # an element of a tile, to round and store it; without tensor copies
-FREED = 0.07  # more, of those that have no room until others are stored
-POWER = 0.33  # of the time that loads take, though products hide it: what they draw lowers the clock
-MEET, EACH, ADD = 2000, 250, 0.25  # blocks with parts of K meet, each more costs more, and so do the elements they add up
-COMBINE, COMBINED, SHARED_STORE = 3000, 14.0, 0.08
-PACK, PACKED = 3000, 12.0
+BOUND = 0.262  # of the clocks that shared memory would take longer than the products
+WAIT = 18.9  # of a step, in which nothing is multiplied: where no product is left under way; twice that of one warpgroup alone
+PAIR = 31.1  # of a step, that blocks of a cluster wait for each other
+LAUNCH = 4570  # before the first product and after the last
+STORE, PLAIN = 0.1, 1.0  # an element of a tile, to round and store it; without tensor copies
+FREED = 0.096  # more, of those that have no room until others are stored
+POWER = 0.22  # of the time that loads take, though products hide it: what they draw lowers the clock
+MEET, EACH, ADD = 1110, 104, 0.364  # blocks with parts of K meet, each more costs more, and so do the elements they add up
+COMBINE, COMBINED = 4740, 25.4  # clocks of the launch that adds up shares, and bytes a clock of each multiprocessor that it reads
+SHARED_STORE = 0.025  # an element of a share, to store it
 CLOSE = 1.01  # closer ones the model can't tell apart
+SURE_ALONE = 1.03  # nor these and those of `single`
 SURE = 1.1  # nor a tile whose K is in parts from one of all of K
 SECTOR = 16  # elements: 32 bytes
 LATE = 1500  # more, launched when what is before has ended
@@ -293,12 +337,6 @@ def clocks(
     found: Configuration, m: int, n: int, k: int, processors: int, batches: int = 1, layout: Layout = (False, False)
 ) -> float:  # fmt: skip
     """Return about how long a product takes, in clocks, or so many of that shape in one launch."""
-    if found.pack:
-        operands = (found.pack & 1) * m + (found.pack >> 1) * n
-        free = replace(found, pack=0)
-        inside = (layout[0] and not found.pack & 1, layout[1] and not found.pack & 2)
-        k_whole = -(-k // SECTOR) * SECTOR if found.pack == 3 or not any(inside) else k
-        return PACK + 4 * k * operands / (PACKED * processors) + clocks(free, m, n, k_whole, processors, batches, inside)
     if found.shares > 1:
         return _clocks_in_shares(found, m, n, k, processors, layout)
     if batches == 1 and found.transposes_out(layout):
@@ -409,21 +447,23 @@ def shape_key(m: int, n: int, k: int, layout: Layout) -> str:
 
 @functools.lru_cache(maxsize=4096)
 def choose(
-    m: int, n: int, k: int, processors: int, batches: int = 1, layout: Layout = (False, False), *, parted: bool = False
+    m: int, n: int, k: int, processors: int, batches: int = 1, layout: Layout = (False, False), *, parted: bool = False,
+    alone: bool = False,
 ) -> Configuration:  # fmt: skip
     """Return the configuration that suits a shape, on a device of so many multiprocessors: measured, or else modelled.
 
     `batches`: so many products of that shape are one launch. `layout`: whether `a` and `b` have K outside. `parted`: whether
-    K may be in parts.
+    K may be in parts. `alone`: whether besides all is admitted that single products have (`single`).
     """
     known = MEASURED.get(str(m) if m == n == k else f"{m}x{n}x{k}") if batches == 1 else None
     if known is None or processors != PROCESSORS or (layout == TN and known.b_columns > known.bn):
-        return choose_by_model(m, n, k, processors, batches, layout, parted=parted)
+        return choose_by_model(m, n, k, processors, batches, layout, parted=parted, alone=alone)
     return known
 
 
 def choose_by_model(
-    m: int, n: int, k: int, processors: int, batches: int = 1, layout: Layout = (False, False), *, parted: bool = False
+    m: int, n: int, k: int, processors: int, batches: int = 1, layout: Layout = (False, False), *, parted: bool = False,
+    alone: bool = False,
 ) -> Configuration:  # fmt: skip
     """Return the first tile that is, by the model, about as fast as the fastest."""
     sharing = SHARING if batches == 1 and any(rows_in_sectors(m, n, k, layout)) else ()
@@ -434,6 +474,9 @@ def choose_by_model(
     if parted and batches == 1:
         room = [found for found in cuts(layout, parted=True) if resident_clusters(found, processors) > 0]
         times |= {found: SURE * clocks(found, m, n, k, processors, layout=layout) for found in room}
+    if alone:
+        more = single(m, n, k, processors, layout)
+        times |= {found: SURE_ALONE * clocks(found, m, n, k, processors, layout=layout) for found in more}
     best = min(times.values())
     return next(found for found in times if times[found] <= (CLOSE * best if best == least else best))
 

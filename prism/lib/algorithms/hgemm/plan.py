@@ -16,9 +16,6 @@ from prism.kernels import hgemm as kernels
 from prism.kernels.hgemm import shares as sums
 from prism.kernels.hgemm import identity
 from prism.kernels.hgemm import HOST, Configuration, Terms, blocks, choose, follows_late, group_m, prefetch_steps, shape_key
-from prism.kernels.sgemm import pack as packing
-from prism.kernels.sgemm.cut import FEW_THREADS, FewCut
-from prism.kernels.sgemm.few import few
 from prism.lang.surface import Kernel
 from prism.lang.types import SCALARS
 from prism.lib import tuned
@@ -267,7 +264,7 @@ def _choose(laid: Laid, machine: Machine) -> Configuration:
     if alone and (known := tuned.choice("hgemm", machine, shape_key(m, n, _deep(laid), laid.outside))) is not None:
         return Configuration(**known)
     processors = machine.multiprocessors
-    found: Configuration = choose(m, n, _deep(laid), processors, laid.batches, laid.outside, parted=alone)
+    found: Configuration = choose(m, n, _deep(laid), processors, laid.batches, laid.outside, parted=alone, alone=alone)
     return found
 
 
@@ -301,33 +298,10 @@ def _step(laid: Laid, machine: Machine, cut: Configuration | None) -> Step:
     return Step(kernel, blocks(cut, down, across, processors, laid.batches), cut.threads, given, late)
 
 
-def _steps(laid: Laid, machine: Machine, cut: Configuration | FewCut | None, scratch: Scratch) -> tuple[Step, ...]:
+def _steps(laid: Laid, machine: Machine, cut: Configuration | None, scratch: Scratch) -> tuple[Step, ...]:
     """Return the launches of one product: mostly one."""
-    if isinstance(cut, FewCut):
-        return (_few_step(laid, cut),)
     cut = cut or _choose(laid, machine)
-    copies, laid = _packed(laid, cut, scratch)
-    return (*copies, *(_in_shares(laid, machine, cut, scratch) if cut.shares > 1 else (_step(laid, machine, cut),)))
-
-
-def _packed(laid: Laid, cut: Configuration, scratch: Scratch) -> tuple[tuple[Step, ...], Laid]:
-    """Return the copies that a configuration asks for, into rows of K that begin with sectors, and the product of them."""
-    found, steps, outside = [laid.a, laid.b], [], list(laid.outside)
-    for i in range(2):
-        if not cut.pack >> i & 1:
-            continue
-        view = found[i]
-        (outer, inner), size = view.shape, view.size
-        rs, cs = view.strides[0] // size, 1
-        extent, k, rs, cs = (inner, outer, cs, rs) if outside[i] else (outer, inner, rs, cs)
-        pitch = -(-k * size // SECTOR) * SECTOR // size
-        room = scratch.take(view.scalar, extent * pitch)
-        given = {"x": view.buffer, "rs": rs, "cs": cs, "m": extent, "n": k, "out": room, "stride": pitch}
-        kernel = instance_of(packing.pack, {"T": view.scalar, "TRANSPOSE": outside[i]})
-        tiles = -(-extent // packing.SIDE) * -(-k // packing.SIDE)
-        steps.append(Step(kernel, tiles, packing.THREADS, given))
-        found[i], outside[i] = replace(new_view(SCRATCH, view.scalar, (extent, k), room.offset), strides=(pitch * size, size)), False
-    return tuple(steps), replace(laid, a=found[0], b=found[1], outside=(outside[0], outside[1]))
+    return _in_shares(laid, machine, cut, scratch) if cut.shares > 1 else (_step(laid, machine, cut),)
 
 
 def _in_shares(laid: Laid, machine: Machine, cut: Configuration, scratch: Scratch) -> tuple[Step, Step]:
@@ -359,25 +333,6 @@ def _in_shares(laid: Laid, machine: Machine, cut: Configuration, scratch: Scratc
     added |= {"scale_a": _buffer(product.scale_a, "float32"), "scale_b": _buffer(product.scale_b, "float32")}
     vectors = m * -(-n // sums.EACH)
     return made, Step(instance_of(sums.add_shares, facts_of), -(-vectors // sums.THREADS), sums.THREADS, added)
-
-
-def _few_step(laid: Laid, cut: FewCut) -> Step:
-    """Return the launch of a product of few rows, which reads B once as it lies."""
-    (m, n, k), product, (a, b) = laid.shape, laid.product, (laid.a, laid.b)
-    out, along = product.out, not laid.outside[1]
-    assert m <= cut.rows and laid.batch == 0 and not laid.trans
-    each = PIECE // b.size
-    cut = replace(cut, along=along, wide=(k if along else n) % each == 0, each=each)
-    terms = Terms(_how_many(product.scale_a), _how_many(product.scale_b), product.per, product.c is not None)
-    facts: dict[str, Any] = {"T": a.scalar, "TBIAS": out.scalar if product.k_inside else a.scalar, "OUT": out.scalar}
-    kernel = instance_of(few, {**facts, "CUT": cut, "TERMS": terms, "EPILOGUE": product.epilogue})
-    (rs_a, cs_a), (rs_b, cs_b) = ((view.strides[0] // view.size, 1) for view in (a, b))
-    given: dict[str, Any] = {"A": a.buffer, "rs_a": cs_a if laid.outside[0] else rs_a, "cs_a": rs_a if laid.outside[0] else cs_a}
-    given |= {"B": b.buffer, "rs_b": cs_b if along else rs_b, "cs_b": rs_b if along else cs_b}
-    given |= {"out": out.buffer, "stride": out.strides[0] // out.size, "m": m, "n": n, "k": k}
-    given |= {"alpha": product.alpha, "beta": product.beta, "bias": _buffer(product.bias, facts["TBIAS"])}
-    given |= {"scale_a": _buffer(product.scale_a, "float32"), "scale_b": _buffer(product.scale_b, "float32")}
-    return Step(kernel, -(-n // cut.width) * cut.parts, FEW_THREADS, given)
 
 
 def _buffer(view: View | None, scalar: str) -> Buffer:

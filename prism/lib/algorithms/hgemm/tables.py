@@ -47,7 +47,7 @@ def _measure(timer: Timer, shape: str, choice: Any) -> Mapping[str, float]:
 def _every(shape: str) -> list[Any]:
     """Return what is tried for any shape and layout: the library's choice, and all that the model has near the best."""
     size, layout = parse_shape(shape)
-    present = choose(*size, PROCESSORS, layout=layout, parted=True)
+    present = choose(*size, PROCESSORS, layout=layout, parted=True, alone=True)
     return list(dict.fromkeys([present, *near(*size, PROCESSORS, layout)]))
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from prism.host.plan import Step, instance_of, nothing
 from prism.kernels.hgemm import Terms, identity
+from prism.kernels.sgemm import few_configurations
 from prism.kernels.sgemm.cut import FEW_THREADS, FewCut
 from prism.kernels.sgemm.few import few
 from prism.lib.algorithms.sgemm.matrices import WIDE, Product
@@ -19,6 +20,15 @@ def fitted(cut: FewCut, product: Product) -> FewCut:
     along = b.rows == 1 and (b.columns != 1 or n == 1)
     inside, apart, extent = (b.rows, b.columns, k) if along else (b.columns, b.rows, n)
     return replace(cut, along=along, wide=inside == 1 and not (b.first % WIDE or apart % WIDE or extent % WIDE))
+
+
+def choose(product: Product, processors: int) -> tuple[float, FewCut] | None:
+    """Return the best cut of a product, and about how many clocks it takes; None where rows are too many, or it is a batch."""
+    m, n, k = product.sizes
+    if product.batches > 1:
+        return None
+    some = [fitted(cut, product) for cut in few_configurations.cuts(m)]
+    return min(((few_configurations.clocks(cut, n, k, processors), cut) for cut in some), key=lambda one: one[0], default=None)
 
 
 def instance_for(cut: FewCut, beta: bool) -> Instance:
