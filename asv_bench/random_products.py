@@ -4,13 +4,13 @@
 
     python asv_bench/random_products.py --fit --seed 100 --many 60 --json FILE    (and every way to cut each of them)
 
-Needs a Hopper GPU and torch. Shapes are drawn log-uniformly: m from 1 to 16384, n and k from 64 to 16384. Of bfloat16 one half are
-multiples of 64, the others of 8; m is any where `a` is row-major. Of float32 one half are any numbers, a quarter multiples of 8, a
-quarter of 64. All four layouts. Seeds from 100 on are those that the models were fitted to; a test takes one below.
+Needs a Hopper GPU and torch. Shapes are drawn log-uniformly: m from 1 to 16384, n and k from 64 to 16384. Of bfloat16 one half
+are multiples of 64, the others of 8; m is any where `a` is row-major. Of float32 one half are any numbers, a quarter multiples of
+8, a quarter of 64. All four layouts. Seeds from 100 on are those that the models were fitted to; a test takes one below.
 
-The peer is cuBLAS as torch calls it, `torch.matmul`, without TF32. Kernels are timed as CUDA graphs of launches, each of which has
-operands of its own, that have left the L2: those of all launches are larger, or the L2 is filled with others before. Every result
-is compared with float64 in the same run, at sampled rows and columns.
+The peer is cuBLAS as torch calls it, `torch.matmul`, without TF32. Kernels are timed as CUDA graphs of launches, each of which
+has operands of its own, that have left the L2: those of all launches are larger, or the L2 is filled with others before. Every
+result is compared with float64 in the same run, at sampled rows and columns.
 """
 
 from __future__ import annotations
@@ -30,7 +30,6 @@ from typing import Any
 
 import numpy as np
 
-from prism.host.plan import Scratch
 from prism.kernels.hgemm import Configuration, candidates
 from prism.kernels.sgemm import TILES as FIFTH
 from prism.kernels.sgemm import ring_configurations as rings
@@ -311,7 +310,10 @@ class Bench:
         def peer(i: int) -> None:
             self.torch.matmul(sets[i % len(sets)][0], sets[i % len(sets)][1], out=sets[i % len(sets)][2])
 
-        calls = {"cuBLAS": lambda: peer, **{named(way): functools.partial(self.library, shape, way, sets) for way in some}}
+        calls = {
+            "cuBLAS": lambda: peer,
+            **{named(way): functools.partial(self.library, shape, way, sets) for way in some},
+        }
         for name, make in calls.items():
             try:
                 sets[0][2].fill_(self.torch.nan)
@@ -324,7 +326,11 @@ class Bench:
         times = self.compare(graphs, launches, rounds, launches * shape.bytes < 2 * L2)
         us = {name: round(statistics.median(seen) * 1e6, 3) for name, seen in times.items()}
         facts = {"kind": shape.kind, "m": shape.m, "n": shape.n, "k": shape.k, "layout": shape.layout, "us": us}
-        ratio = statistics.median(p / t for p, t in zip(times["cuBLAS"], times["auto"], strict=True)) if "auto" in times else 0.0
+        ratio = (
+            statistics.median(p / t for p, t in zip(times["cuBLAS"], times["auto"], strict=True))
+            if "auto" in times
+            else 0.0
+        )
         return {**facts, "ratio": ratio, "faults": {name: said for name, said in faults.items() if said}}
 
 

@@ -1,11 +1,10 @@
 """Products of matrices of 16-bit floats, by the tensor cores of Hopper: the kernels, and how it is cut into tiles."""
 
+from prism.kernels.hgemm.configuration import NN, Configuration
 from prism.kernels.hgemm.configurations import (
     HOST,
-    NN,
     SHARING,
     TILES,
-    Configuration,
     blocks,
     choose,
     cuts,

@@ -6,9 +6,10 @@ warpgroups that take turns (docs/hgemm.md).
 
 from __future__ import annotations
 
+from prism.kernels.hgemm.configuration import NN
+from prism.kernels.hgemm.configuration import Configuration as C
 from prism.kernels.hgemm.configurations import (
     MEASURED,
-    NN,
     PROCESSORS,
     SHARING,
     choose,
@@ -17,7 +18,6 @@ from prism.kernels.hgemm.configurations import (
     resident_clusters,
     single,
 )
-from prism.kernels.hgemm.configurations import Configuration as C
 
 WIDE = C(128, 256, 3, ahead=0, slabs=4, cluster_m=2)
 HIGH = C(256, 128, 4, ahead=0, slabs=1, cluster_n=2)
@@ -79,7 +79,7 @@ def all_cuts() -> list[C]:
 
 
 def near(m: int, n: int, k: int, processors: int, layout: tuple[bool, bool], most: int = 40) -> list[C]:
-    """Return every configuration that may suit a single product: those that the model has within twice the best, so many at most."""
+    """Return every configuration that may suit a single product: those that the model has within twice the best, not too many."""
     some = [*cuts(layout), *SHARING, *cuts(layout, parted=True), *single(m, n, k, processors, layout)]
     times = {found: clocks(found, m, n, k, processors, layout=layout) for found in some if resident_clusters(found, processors)}
     least = min(times.values())

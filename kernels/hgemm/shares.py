@@ -1,7 +1,7 @@
 """The sum of a product's shares of K: what is to be done after `hgemm` made each of them, in float32, below each other.
 
-Where a result has few tiles and K is long, blocks that each have a share of K make a tile. They leave it in memory, and need not run
-at once, as those of a cluster must.
+Where a result has few tiles and K is long, blocks that each have a share of K make a tile. They leave it in memory, and need not
+run at once, as those of a cluster must.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ def add_shares(
     """`out = EPILOGUE(alpha * (the sum of the shares) + bias)`: of `count` shares, in their order.
 
     Perspective: grid, of at least a thread for each `EACH` columns of each row.
-    Shapes:      `shares`: matrices of `rows` by `pitch`, a multiple of 4, below each other, at a multiple of 16 bytes; of each the
-                 first m x n count. `out`: m x n, its rows `stride` elements apart, all at multiples of `EACH` elements, as is n,
+    Shapes:      `shares`: matrices of `rows` by `pitch`, a multiple of 4, below each other, at a multiple of 16 bytes; of each
+                 the first m x n count. `out`: m x n, its rows `stride` elements apart, all at multiples of `EACH` elements, as is n,
                  where `WIDE`. `TERMS`: what there is of `bias`, `scale_a`, `scale_b`.
     Cost:        one pass over the shares.
     Test:        tests/kernels/test_hgemm_shares.py, tests/gpu/test_hgemm.py

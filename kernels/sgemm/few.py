@@ -1,8 +1,8 @@
 """Products in float32 of few rows: B is read once, as it lies, by threads that have a few of its columns, or of its rows.
 
 What such a product takes is reading B. A tile would have more rows than there are, and would wait at its ring; here each thread
-has some loads under way, and multiplies what comes by all rows of A, which lie in shared memory. Where there are few columns, blocks
-of a cluster each take a part of K, and add up what they got.
+has some loads under way, and multiplies what comes by all rows of A, which lie in shared memory. Where there are few columns,
+blocks of a cluster each take a part of K, and add up what they got.
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ def add_across(
     cs_b: int64 @ grid[1], j: int32 @ thread[1], n: int32 @ grid[1], begin: int32 @ thread[1], last: int32 @ thread[1],
     w: int32 @ thread[1], lane: int32 @ thread[1], sums: float32[CUT.rows, CUT.columns] @ thread[1],
 ):
-    """Add the products of columns of B, from the j-th on, that lie across K: a lane has a vector, a warp every `CUT.warps`-th k."""
+    """Add the products of columns of B, from the j-th on, that lie across K: a lane has a vector, a warp some of the k."""
     for q in range(w, min(CUT.depth, last - begin), CUT.warps * CUT.ahead):
         b: vector(T, CUT.each)[CUT.ahead] = {0}
         for u in range(CUT.ahead):

@@ -55,7 +55,9 @@ def _run_shapes(options: argparse.Namespace) -> int:
             name = timer.device.name
             for shape, one in tune(table, shapes, timer, options.rounds, shapes=True):
                 done[shape] = one
-                lines.append(f"{table} {shape}: {spell_choice(one.best.choice)}, {one.best.ratio:.3f} of the present time")
+                lines.append(
+                    f"{table} {shape}: {spell_choice(one.best.choice)}, {one.best.ratio:.3f} of the present time"
+                )
                 print(lines[-1], file=sys.stderr, flush=True)
                 if not tuned.keep(table, name, {shape: dataclasses.asdict(one.best.choice)}):
                     raise CommandError("the cache can't be written: nothing would be there for later calls")

@@ -26,7 +26,9 @@ def kept(table: str, gpu: str) -> Mapping[str, Mapping[str, Any]]:
 
 def keep(table: str, gpu: str, choices: Mapping[str, Mapping[str, Any]]) -> bool:
     """Keep choices beside those that were kept before; whether they are on disk, and so are read by later processes."""
-    written = store().put(_key(table, gpu), json.dumps({**kept(table, gpu), **choices}).encode(), {"table": table, "gpu": gpu})
+    written = store().put(
+        _key(table, gpu), json.dumps({**kept(table, gpu), **choices}).encode(), {"table": table, "gpu": gpu}
+    )
     kept.cache_clear()
     return written
 

@@ -150,6 +150,8 @@ def test_clusters_that_run_at_once() -> None:
     assert [resident_clusters(cut, PROCESSORS) for cut in (cuts(NN)[0], two, four, eight)] == [132, 66, 28, 14]
     assert choose(64, 64, 8192, 1, layout=NN, parted=True).parts == 1  # no room for two blocks
     assert choose(64, 64, 8192, 8, layout=NN, parted=True).parts in (2, 4)  # nor for eight
-    large = next(cut for cut in cuts(NN, parted=True) if (cut.bm, cut.bn, cut.parts) == (128, 128, 4))  # products bind, not memory
+    large = next(
+        cut for cut in cuts(NN, parted=True) if (cut.bm, cut.bn, cut.parts) == (128, 128, 4)
+    )  # products bind, not memory
     one, more = (clocks(large, 128 * down, 128 * across, 8192, PROCESSORS) for down, across in ((7, 4), (5, 6)))
     assert more > 1.5 * one

@@ -1,6 +1,7 @@
 """The product whose K is in shares that blocks make one by one, on the reference machine with all its checks."""
 
 import functools
+from math import ceil
 
 import numpy as np
 import pytest
@@ -32,7 +33,7 @@ def exact(m, n, k, *, layout=(False, True), bias=0, scales=0, epilogue=identity,
     """Whether small integers, whose sums are exact, come out right, and nothing beside them is written."""
     rng = np.random.default_rng(m + n + k)
     a, b, add = rng.integers(-2, 3, (m, k)), rng.integers(-2, 3, (k, n)), rng.integers(-2, 3, max(m, n))
-    share = -(-(-(-k // CUT.bk)) // count) * CUT.bk
+    share = ceil(ceil(k / CUT.bk) / count) * CUT.bk
     count = -(-k // share)
     rows, pitch = -(-m // CUT.bm) * CUT.bm, -(-n // 16) * 16
     given = [x.T if turned else x for x, turned in ((a, layout[0]), (b, not layout[1]))]

@@ -17,7 +17,12 @@ from prism.runtime.compile import compile_cubin
 from tests.rarely import rarely
 
 ONE = FewCut(1, 1, True, True)
-CUTS = [FewCut(rows, parts, along, wide) for rows, parts in ((1, 1), (2, 4), (8, 2)) for along in (False, True) for wide in (True, False)]
+CUTS = [
+    FewCut(rows, parts, along, wide)
+    for rows, parts in ((1, 1), (2, 4), (8, 2))
+    for along in (False, True)
+    for wide in (True, False)
+]
 SHORT = [FewCut(4, 2, along, True, 8) for along in (False, True)]
 
 
@@ -33,14 +38,19 @@ def program(kind, cut, terms, epilogue):
     return prism.check(few, facts)
 
 
-def exact(m, n, k, cut=ONE, *, kind="float32", beta=0.0, bias=0, scales=0, epilogue=identity, gap=0, down=False, **options) -> bool:
+def exact(
+    m, n, k, cut=ONE, *, kind="float32", beta=0.0, bias=0, scales=0, epilogue=identity, gap=0, down=False, **options
+) -> bool:
     """Whether small integers, whose sums are exact, come out right, and nothing beside them is written.
 
     `gap`: elements between rows of B, or its columns, of NaN, as behind it. `down`: A is column-major.
     """
     rng = np.random.default_rng(m + n + k)
     a, b, before = (rng.integers(-3, 4, shape).astype(np.float32) for shape in ((m, k), (k, n), (m, n)))
-    more, by = rng.integers(-3, 4, max(m, n)).astype(np.float32), [np.arange(1, 1 + size, dtype=np.float32) for size in (m, n)]
+    more, by = (
+        rng.integers(-3, 4, max(m, n)).astype(np.float32),
+        [np.arange(1, 1 + size, dtype=np.float32) for size in (m, n)],
+    )
     bits = bf16_bits if kind == "bfloat16" else lambda x: x
     lying = b.T if cut.along else b
     held = np.full((lying.shape[0], lying.shape[1] + gap), np.nan, np.float32)
@@ -79,18 +89,27 @@ def test_floats_of_16_bits(cut: FewCut) -> None:
     assert exact(3, 264, 520, cut, kind="bfloat16", gap=8)
 
 
-@pytest.mark.parametrize(("along", "wide", "gap"), [(False, True, 4), (False, False, 3), (True, True, 4), (True, False, 1)])
+@pytest.mark.parametrize(
+    ("along", "wide", "gap"), [(False, True, 4), (False, False, 3), (True, True, 4), (True, False, 1)]
+)
 def test_rows_apart(along: bool, wide: bool, gap: int) -> None:
     """What lies between rows is not read; A may be column-major."""
     assert exact(3, 36, 200, FewCut(4, 1, along, wide), gap=gap, down=True)
 
 
-@pytest.mark.parametrize(("beta", "bias", "scales", "epilogue"), [(0.5, 0, 0, identity), (0.0, 1, 2, relu), (1.0, 2, 0, identity)])
+@pytest.mark.parametrize(
+    ("beta", "bias", "scales", "epilogue"), [(0.5, 0, 0, identity), (0.0, 1, 2, relu), (1.0, 2, 0, identity)]
+)
 def test_what_comes_after(beta: float, bias: int, scales: int, epilogue) -> None:
     assert exact(3, 40, 72, FewCut(4, 2, False, True), beta=beta, bias=bias, scales=scales, epilogue=epilogue)
 
 
-FULL = [(rows, along, wide, each) for rows in (1, 8, 16) for along in (False, True) for wide, each in ((True, 4), (False, 4), (True, 8))]
+FULL = [
+    (rows, along, wide, each)
+    for rows in (1, 8, 16)
+    for along in (False, True)
+    for wide, each in ((True, 4), (False, 4), (True, 8))
+]
 
 
 @pytest.mark.parametrize(("rows", "along", "wide", "each"), rarely(FULL, but=FULL[::5]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from math import prod
+from math import ceil, prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,9 +13,19 @@ import numpy as np
 from prism.host.call import Decision, Result
 from prism.host.plan import NO_MAP, SCRATCH, Buffer, Clear, Machine, Map, Plan, Scratch, Step, instance_of, nothing
 from prism.kernels import hgemm as kernels
+from prism.kernels.hgemm import (
+    HOST,
+    Configuration,
+    Terms,
+    blocks,
+    choose,
+    follows_late,
+    group_m,
+    identity,
+    prefetch_steps,
+    shape_key,
+)
 from prism.kernels.hgemm import shares as sums
-from prism.kernels.hgemm import identity
-from prism.kernels.hgemm import HOST, Configuration, Terms, blocks, choose, follows_late, group_m, prefetch_steps, shape_key
 from prism.lang.surface import Kernel
 from prism.lang.types import SCALARS
 from prism.lib import tuned
@@ -311,16 +321,29 @@ def _in_shares(laid: Laid, machine: Machine, cut: Configuration, scratch: Scratc
     assert product.c is None and laid.batch == 0 and not cut.transposes_out(laid.outside)
     each = SCALARS[laid.a.scalar].bytes
     bk = cut.bk * 2 // each
-    share = -(-(-(-k // bk)) // cut.shares) * bk
-    count = -(-k // share)
+    share = ceil(ceil(k / bk) / cut.shares) * bk
+    count = ceil(k / share)
     down, across = cut.tiles(m, n)
     rows, pitch = down * cut.bm * cut.cluster_m, -(-n // PIECE) * PIECE
     room = scratch.take("float32", count * rows * pitch)
     facts = (laid.a.scalar, "float32", laid.outside, False, False, NO_BIAS, identity)
     kernel = instance_for(*facts, cut, SHARES, "" if laid.a.scalar == laid.b.scalar else laid.b.scalar)
     lying = Map(room, (count * rows, n), (pitch * size, size))
-    given: dict[str, Any] = {"map_a": laid.a.map, "map_b": laid.b.map, "map_c": NO_MAP, "map_out": lying, "out": room, "stride": pitch}
-    given |= {"bias": nothing(laid.a.scalar), "scale_a": nothing("float32"), "scale_b": nothing("float32"), "alpha": 1.0, "beta": 0.0}
+    given: dict[str, Any] = {
+        "map_a": laid.a.map,
+        "map_b": laid.b.map,
+        "map_c": NO_MAP,
+        "map_out": lying,
+        "out": room,
+        "stride": pitch,
+    }
+    given |= {
+        "bias": nothing(laid.a.scalar),
+        "scale_a": nothing("float32"),
+        "scale_b": nothing("float32"),
+        "alpha": 1.0,
+        "beta": 0.0,
+    }
     given |= {"m": rows * count, "n": n, "k": share, "group_m": rows, "prefetch_k": 0}
     made = Step(kernel, blocks(cut, down, across, processors, count), cut.threads, given)
     terms = Terms(_how_many(product.scale_a), _how_many(product.scale_b), product.per)
@@ -328,7 +351,14 @@ def _in_shares(laid: Laid, machine: Machine, cut: Configuration, scratch: Scratc
     wide = stride % sums.EACH == 0 and n % sums.EACH == 0 and (out.begins + out.offset) % (sums.EACH * out.size) == 0
     bias = out.scalar if product.k_inside else laid.a.scalar
     facts_of = {"OUT": out.scalar, "TBIAS": bias, "TERMS": terms, "EPILOGUE": product.epilogue, "WIDE": wide}
-    added: dict[str, Any] = {"shares": room, "count": count, "rows": rows, "pitch": pitch, "out": out.buffer, "stride": stride}
+    added: dict[str, Any] = {
+        "shares": room,
+        "count": count,
+        "rows": rows,
+        "pitch": pitch,
+        "out": out.buffer,
+        "stride": stride,
+    }
     added |= {"m": m, "n": n, "alpha": product.alpha, "bias": _buffer(product.bias, bias)}
     added |= {"scale_a": _buffer(product.scale_a, "float32"), "scale_b": _buffer(product.scale_b, "float32")}
     vectors = m * -(-n // sums.EACH)

@@ -29,7 +29,9 @@ def _measure(timer: Timer, shape: str, choice: Any) -> Mapping[str, float]:
 
         try:
             shapes = zip((a, b, y), ((m, k), (k, n), (m, n)), (outside[0], not outside[1], False), strict=True)
-            left, right, out = (matrix(address, *shape, timer.device.ordinal, turned) for address, shape, turned in shapes)
+            left, right, out = (
+                matrix(address, *shape, timer.device.ordinal, turned) for address, shape, turned in shapes
+            )
             plan = decide_hgemm({"a": left, "b": right}, out, timer.gpu, cut=choice).plan
             assert plan is not None
             ready = Ready(plan, ("a", "b", OUT), left)

@@ -29,7 +29,10 @@ from prism.runtime.instance import Instance
 
 _KIND = "float32"
 RING, ASYNC = "ring", "async"
-FIFTH, ONE_BY_ONE = 1.03, 1.117  # how much longer the fifth variant takes than its model says, and where not loaded by fours
+FIFTH, ONE_BY_ONE = (
+    1.03,
+    1.117,
+)  # how much longer the fifth variant takes than its model says, and where not loaded by fours
 STORED = 0.85  # clocks of a multiprocessor for an element that it does not store by fours
 
 
@@ -278,7 +281,8 @@ def _clocks_of_fifth(product: Product, fifth: Configuration, processors: int) ->
     (m, n, _), (a, b, c) = product.sizes, product.layouts
     slower = FIFTH * (1.0 if a.wide and b.wide else ONE_BY_ONE)
     stored = 0.0 if c.wide and n % WIDE == 0 else STORED * product.batches * m * n / processors
-    return slower * clocks(fifth, product.batches, *product.sizes, processors) + stored
+    found: float = slower * clocks(fifth, product.batches, *product.sizes, processors) + stored
+    return found
 
 
 @functools.lru_cache(maxsize=1024)

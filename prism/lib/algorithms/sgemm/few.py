@@ -28,12 +28,21 @@ def choose(product: Product, processors: int) -> tuple[float, FewCut] | None:
     if product.batches > 1:
         return None
     some = [fitted(cut, product) for cut in few_configurations.cuts(m)]
-    return min(((few_configurations.clocks(cut, n, k, processors), cut) for cut in some), key=lambda one: one[0], default=None)
+    return min(
+        ((few_configurations.clocks(cut, n, k, processors), cut) for cut in some), key=lambda one: one[0], default=None
+    )
 
 
 def instance_for(cut: FewCut, beta: bool) -> Instance:
     """Return the kernel that a cut names."""
-    facts = {"T": "float32", "TBIAS": "float32", "OUT": "float32", "CUT": cut, "TERMS": Terms(beta=beta), "EPILOGUE": identity}
+    facts = {
+        "T": "float32",
+        "TBIAS": "float32",
+        "OUT": "float32",
+        "CUT": cut,
+        "TERMS": Terms(beta=beta),
+        "EPILOGUE": identity,
+    }
     return instance_of(few, facts)
 
 
@@ -42,7 +51,14 @@ def step_of(product: Product, cut: FewCut) -> Step:
     a, b, c, (m, n, k) = product.a, product.b, product.c, product.sizes
     assert m <= cut.rows and product.batches == 1 and k
     cut = fitted(cut, product)
-    given: dict[str, Any] = {"A": a.buffer(), "rs_a": a.rows, "cs_a": a.columns, "B": b.buffer(), "rs_b": b.rows, "cs_b": b.columns}
+    given: dict[str, Any] = {
+        "A": a.buffer(),
+        "rs_a": a.rows,
+        "cs_a": a.columns,
+        "B": b.buffer(),
+        "rs_b": b.rows,
+        "cs_b": b.columns,
+    }
     given |= {name: nothing("float32") for name in ("bias", "scale_a", "scale_b")}
     given |= {"out": c.buffer(), "stride": c.rows, "m": m, "n": n, "k": k, "alpha": product.alpha, "beta": product.beta}
     return Step(instance_for(cut, product.beta != 0), -(-n // cut.width) * cut.parts, FEW_THREADS, given)
