@@ -29,8 +29,8 @@ def add_shares(
 
     Perspective: grid, of at least a thread for each `EACH` columns of each row.
     Shapes:      `shares`: matrices of `rows` by `pitch`, a multiple of 4, below each other, at a multiple of 16 bytes; of each
-                 the first m x n count. `out`: m x n, its rows `stride` elements apart, all at multiples of `EACH` elements, as is n,
-                 where `WIDE`. `TERMS`: what there is of `bias`, `scale_a`, `scale_b`.
+                 the first m x n count. `out`: m x n, its rows `stride` elements apart, all at multiples of `EACH` elements, as is
+                 n, where `WIDE`. `TERMS`: what there is of `bias`, `scale_a`, `scale_b`.
     Cost:        one pass over the shares.
     Test:        tests/kernels/test_hgemm_shares.py, tests/gpu/test_hgemm.py
     """
