@@ -338,7 +338,7 @@ def _in_shares(laid: Laid, machine: Machine, cut: Configuration, scratch: Scratc
         "stride": pitch,
     }
     given |= {
-        "bias": nothing(laid.a.scalar),
+        "bias": nothing("float32" if product.k_inside else laid.a.scalar),
         "scale_a": nothing("float32"),
         "scale_b": nothing("float32"),
         "alpha": 1.0,
