@@ -63,7 +63,8 @@ EXAMPLES = {
   prism bench reduce --results results -- --sizes 20,28""",
     "tune": """\
   prism tune scan --keys 4,8 --rounds 5
-  prism tune hgemm --keys 4096 -o tables.py""",
+  prism tune hgemm --keys 4096 -o tables.py
+  prism tune hgemm --shapes shapes.txt""",
 }
 
 
@@ -286,6 +287,9 @@ def add_tune(commands: Commands) -> None:
                          help="scan, reduce or hgemm; several may be named (default: scan and reduce)")  # fmt: skip
     command.add_argument("--keys", metavar="KEY,...",
                          help="bytes an element, as 4,8; of hgemm shapes, as 4096,64x8192x8192 (default: all)")  # fmt: skip
+    command.add_argument("--shapes", type=Path, metavar="FILE",
+                         help="of hgemm: shapes, as 4096x14336x4096 NT, one a line; the best choice of each is kept in the cache "
+                              "and taken by later calls on this GPU")  # fmt: skip
     command.add_argument("--device", type=int, default=0, metavar="N", help="the GPU (default: 0)")
     command.add_argument(
         "--rounds", type=int, default=5, metavar="N", help="how often the best are measured (default: 5)"

@@ -1,12 +1,11 @@
 """Products of matrices of 16-bit floats, by the tensor cores of Hopper: the kernels, and how it is cut into tiles."""
 
 from prism.kernels.hgemm.combine import combine_parts
+from prism.kernels.hgemm.configuration import NN, Configuration
 from prism.kernels.hgemm.configurations import (
     HOST,
-    NN,
     SHARING,
     TILES,
-    Configuration,
     blocks,
     choose,
     clocks,
@@ -14,6 +13,7 @@ from prism.kernels.hgemm.configurations import (
     prefetch_steps,
     follows_late,
     group_m,
+    shape_key,
 )
 from prism.kernels.hgemm.cut import Cut, Terms
 from prism.kernels.hgemm.epilogue import identity
@@ -45,4 +45,5 @@ __all__ = [
     "identity",
     "in_columns",
     "group_m",
+    "shape_key",
 ]

@@ -6,8 +6,18 @@ warpgroups that take turns (docs/hgemm.md).
 
 from __future__ import annotations
 
-from prism.kernels.hgemm.configurations import MEASURED, NN, PROCESSORS, SHARING, choose, cuts
-from prism.kernels.hgemm.configurations import Configuration as C
+from prism.kernels.hgemm.configuration import NN
+from prism.kernels.hgemm.configuration import Configuration as C
+from prism.kernels.hgemm.configurations import (
+    MEASURED,
+    PROCESSORS,
+    SHARING,
+    choose,
+    clocks,
+    cuts,
+    resident_clusters,
+    single,
+)
 
 WIDE = C(128, 256, 3, ahead=0, slabs=4, cluster_m=2)
 HIGH = C(256, 128, 4, ahead=0, slabs=1, cluster_n=2)
@@ -45,7 +55,32 @@ def parse_size(text: str) -> tuple[int, int, int]:
     return (numbers[0],) * 3 if len(numbers) == 1 else (numbers[0], numbers[1], numbers[2])
 
 
+def parse_shape(text: str) -> tuple[tuple[int, int, int], tuple[bool, bool]]:
+    """Return m, n, k and the layout of `4096x14336x4096 NT`; NN where none is said.
+
+    Raises:
+        ValueError: it is not written so.
+    """
+    size, _, layout = text.partition(" ")
+    try:
+        m, n, k = parse_size(size)
+    except (ValueError, IndexError):
+        raise ValueError(f"{text!r} is no shape, as 4096x14336x4096 NT") from None
+    if layout not in ("", "NN", "NT", "TN", "TT") or min(m, n, k) < 1:
+        raise ValueError(f"{text!r} is no shape, as 4096x14336x4096 NT")
+    return (m, n, k), (layout[:1] == "T", layout[1:] != "T")
+
+
 def all_cuts() -> list[C]:
     """Every configuration that is chosen for some shape, or is a candidate of a measured one."""
     tried = (cut for text in SHAPES for cut in candidates(*parse_size(text)))
     return list(dict.fromkeys([*cuts((False, False)), *cuts(NN), *SHARING, *cuts((False, False), parted=True), *tried]))
+
+
+
+def near(m: int, n: int, k: int, processors: int, layout: tuple[bool, bool], most: int = 40) -> list[C]:
+    """Return every configuration that may suit a single product: those that the model has within twice the best, not too many."""
+    some = [*cuts(layout), *SHARING, *cuts(layout, parted=True), *single(m, n, k, processors, layout)]
+    times = {found: clocks(found, m, n, k, processors, layout=layout) for found in some if resident_clusters(found, processors)}
+    least = min(times.values())
+    return sorted((found for found in times if times[found] < 2 * least), key=lambda found: times[found])[:most]

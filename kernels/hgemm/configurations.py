@@ -1,169 +1,10 @@
 """How products are cut into tiles: the tiles that there are, and which of them suits a shape."""
 
 import functools
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import ceil, gcd, prod, sqrt
 
-from prism.kernels.hgemm.cut import Cut, Terms
-
-Layout = tuple[bool, bool]
-NN, TN = (False, True), (True, True)  # whether `a` and `b` have K outside: T has the elements of a column side by side
-SPAN = 128  # bytes that the tensor copy engine permutes pieces in: a row of an operand's tile, and of a slab
-NO_TERMS = Terms()
-ROOM = 226 * 1024  # bytes of shared memory that a block has on Hopper, less what barriers take
-
-
-@dataclass(frozen=True)
-class Configuration:
-    """A tile of `bm x bn` elements of the result, `bk` of K at a time (of 8-bit inputs twice that), with `stages` of these in
-    shared memory.
-
-    A block has `consumers` warpgroups that multiply, and one of helpers. `ahead` products are under way when the next
-    begin. The sums are rounded and stored in slabs of a tile's columns, at most `span` bytes of each row, of which there are
-    `slabs`, or fewer if there is no room. `cluster_m` blocks share the columns of a tile, or `cluster_n` its rows: each
-    copies a part of what they share, for all of them. Or `parts` blocks make one tile, each of a part of K, by another kernel.
-    `trans`: the product is made as its transpose wherever `a` has K inside; `straight`: nowhere.
-    """
-
-    bm: int = 128
-    bn: int = 256
-    stages: int = 4
-    consumers: int = 2
-    cluster_m: int = 1
-    cluster_n: int = 1
-    ahead: int = 1
-    slabs: int = 2
-    span: int = SPAN
-    bk: int = 64
-    parts: int = 1
-    trans: bool = False
-    straight: bool = False
-
-    @property
-    def threads(self) -> int:
-        """Threads a block."""
-        return 128 * (self.consumers + 1)
-
-    @property
-    def cluster(self) -> int:
-        """Blocks a cluster."""
-        return self.cluster_m * self.cluster_n * self.parts
-
-    @property
-    def span_b(self) -> int:
-        """Bytes of a span of a tile of `b` that has K outside: half of them where that makes its columns whole spans.
-
-        Narrow spans are slow to read; a straight tile rather reads some columns in vain.
-        """
-        return SPAN // 2 if self.bn % (SPAN // 2) == SPAN // 4 and not self.straight else SPAN
-
-    @property
-    def alone(self) -> bool:
-        """Whether a second block has no room beside one on a multiprocessor, for its registers or its shared memory."""
-        copies = self.stages * (self.bm + self.bn) * self.bk * 2  # bytes; a sixteenth of all is for slabs
-        return self.consumers > 1 or 2 * copies > ROOM * 15 // 16
-
-    @property
-    def b_columns(self) -> int:
-        """Columns of such a tile, in whole spans: what is beyond `bn` is read and not used."""
-        return ceil(self.bn / (self.span_b // 2)) * (self.span_b // 2)
-
-    def transposes_out(self, layout: Layout) -> bool:
-        """Whether a product is made as its transpose, where `a` has K inside: if columns of `b` were in parts of spans.
-
-        The widest tiles whatever `b` has, for they store whole lines so: it brings 1 to 4 % (docs/hgemm.md).
-        """
-        padded = layout[1] and self.bn % (SPAN // 2) != 0
-        return not (layout[0] or self.straight) and (self.trans or padded or self.bm * self.bn > 128 * 256)
-
-    @property
-    def name(self) -> str:
-        """A short name, for tables of measurements."""
-        facts = {"w": self.consumers, "s": self.stages, "a": self.ahead, "slabs": self.slabs}
-        cluster = f" c{self.cluster_m}x{self.cluster_n}" if self.cluster > self.parts else ""
-        cluster += f" p{self.parts}" if self.parts > 1 else ""
-        cluster += " t" if self.trans else " straight" if self.straight else ""
-        tile = f"{self.bm}x{self.bn}x{self.bk} "
-        return tile + " ".join(f"{key}{value}" for key, value in facts.items() if value > 1 or key in "a") + cluster
-
-    def slab(self, out_bytes: int, *, added: bool = False, room: int = ROOM) -> int:
-        """Return how many columns a slab has, of a result's elements of so many bytes: a tile is cut into whole ones.
-
-        A row of a slab has at most `room` bytes.
-        Beside more than 160 sums a thread has no registers for more than 16 columns of float32 that are added to them; where
-        `added` beside 80, for elements that a turned tile reads one by one, and beside 176 in a straight one.
-        """
-        sums = self.bm // self.consumers // 64 * self.bn // 2
-        few = sums > 160 and out_bytes == 4 or added and sums > (176 if self.straight else 80)
-        most = min(16 if few else self.span // out_bytes, room // out_bytes)
-        return max(columns for columns in range(8, most + 1, 8) if self.bn % columns == 0)
-
-    def whole(self, m: int) -> bool:
-        """Whether so many rows are whole clusters' tiles."""
-        return m % (self.bm * self.cluster_m) == 0
-
-    def tiles(self, m: int, n: int) -> tuple[int, int]:
-        """Return how many clusters' tiles a result has, down and across."""
-        return ceil(m / (self.bm * self.cluster_m)), ceil(n / (self.bn * self.cluster_n))
-
-    def cut(
-        self, *, transpose_a: bool, transpose_b: bool, out_bytes: int, in_bytes: int = 2, trans: bool = False,
-        terms: Terms = NO_TERMS,
-    ) -> Cut:  # fmt: skip
-        """Return the tiles as the kernels see them, for operands that have K inside, or outside.
-
-        Scales and a bias, which `terms` says, are read ahead, of two slabs: they take room from the slabs.
-        """
-        bk, columns = self.bk * 2 // in_bytes, self.b_columns if transpose_b else self.bn
-        found = Cut(
-            self.bm, self.bn, bk, self.stages, self.ahead, self.consumers, transpose_a, transpose_b,
-            columns_b=self.b_columns if transpose_b else bk, span_b=self.span_b if transpose_b else SPAN, trans=trans,
-            cluster_m=self.cluster_m, cluster_n=self.cluster_n, parts=self.parts,
-        )  # fmt: skip
-        if self.parts > 1:
-            assert self.bm // self.parts * self.bn % (128 * self.consumers) == 0, "all add up as many"
-            return found
-        by_row, by_column = (terms.scale_a > 0) + (terms.bias == 2), (terms.scale_b > 0) + (terms.bias == 1)
-        ahead = 2 * 4 * (by_row * self.bm + by_column * ceil(self.span // out_bytes / 32) * 32)  # bytes
-        room = (ROOM - self.stages * (self.bm + columns) * self.bk * 2 - ahead) // self.bm  # bytes of each row
-        slab = self.slab(out_bytes, added=(trans or self.straight) and terms.beta, room=room)
-        slabs = min(4, min(self.slabs * self.span, room) // (slab * out_bytes))  # five or seven make wide tiles spill
-        span = SPAN if trans else next((n for n in (128, 64, 32) if slab * out_bytes % n == 0), 0)
-        workers, helpers = self.registers()
-        return replace(
-            found, slab=slab, slabs=slabs, span=span, worker_registers=workers, helper_registers=helpers
-        )
-
-    def result(
-        self, cut: Cut, out_bytes: int, *, by_row: int = 0, by_column: int = 0, pair: int = 0, results: int = 1
-    ) -> Cut | None:
-        """Return a tile of the result as an epilogue's kernel stores it (fused.py), where sums are cut as `cut` has it.
-
-        `by_row`, `by_column`: bytes that the epilogue is given for a row and for a column, of two slabs, which take room from
-        these. `pair`: of two sums an element. `results`: so many, each with its slabs. None: slabs can't be so, or there is no
-        room.
-        """
-        if pair and (self.cluster > 1 or (self.bm // self.consumers != 128 if pair == 2 else self.bn % 16 != 0)):
-            return None
-        bm, bn = self.bm // 2 if pair == 2 else self.bm, self.bn // 2 if pair == 1 else self.bn
-        columns = cut.columns_b if cut.transpose_b else self.bn
-        ahead = 2 * (by_row * bm + by_column * ceil(self.span // out_bytes / 32) * 32)  # bytes
-        room = (ROOM - self.stages * (self.bm + columns) * self.bk * 2 - ahead) // (bm * results)  # bytes of each row
-        most, each = min(self.span // max(out_bytes, 2), room // out_bytes), 8 if cut.trans or out_bytes > 1 else 16
-        fitting = [columns for columns in range(each, most + 1, each) if bn % columns == 0]
-        if not fitting:
-            return None
-        slab = max(fitting)
-        slabs = min(4, max(1, min(self.slabs * self.span, room) // (slab * out_bytes)))
-        row = (bm if cut.trans else slab) * out_bytes
-        span = next((n for n in (SPAN, 64, 32) if row % n == 0), 0)
-        return replace(cut, bm=bm, bn=bn, slab=slab, slabs=slabs, span=span)
-
-    def registers(self) -> tuple[int, int]:
-        """Return the registers of the threads that multiply, and of the others; zeros: as many as they start with."""
-        sums = self.bm * self.bn // (128 * self.consumers)  # of a thread
-        return {1: (0, 0), 2: (232, 40) if sums > 192 else (224, 56), 3: (160, 32)}[self.consumers]
-
+from prism.kernels.hgemm.configuration import SPAN, TN, Configuration, Layout
 
 # A warpgroup's sums live in its registers. The wide tiles take the least of shared memory, of the L2 and of power, and stand
 # first; the others are there for results that would leave multiprocessors idle in the last round, or all the time.
@@ -245,6 +86,51 @@ NARROW_PARTED = (
 FITTED_PARTED = (Configuration(64, 80, 7, 1, parts=2), Configuration(128, 112, 5, parts=2))
 
 
+# The rest is for single products of shapes that nobody measured (docs/hgemm.md). Clusters that share what they read, mostly A,
+# for products of few rows and for rows that begin inside sectors.
+CLUSTERED = (
+    Configuration(64, 128, 8, 1, cluster_n=2),
+    Configuration(64, 128, 8, 1, cluster_n=4),
+    Configuration(64, 128, 8, 1, cluster_m=4),
+    Configuration(64, 96, 8, 1, cluster_n=2),
+    Configuration(64, 64, 6, 1, bk=128, cluster_n=2),
+    Configuration(128, 128, 6, cluster_m=2),
+    Configuration(128, 128, 6, cluster_n=2),
+    Configuration(128, 128, 6, cluster_m=4),
+    Configuration(192, 192, 3, 3, ahead=0, slabs=3, cluster_m=2),
+    Configuration(256, 128, 4, ahead=0, slabs=1, cluster_n=2),
+)
+
+# Few rows, where `a` has K outside: its tile has whole spans of columns, so there are fewer copies.
+NARROW_OUTSIDE_PARTED = tuple(Configuration(64, bn, 5, 1, bk=128, parts=parts, trans=True) for bn in (16, 32) for parts in (4, 8))
+
+# Eight rows or fewer, where `a` has K inside; and more numbers of parts.
+FEWEST = (Configuration(64, 8, 5, 1, bk=128, trans=True), Configuration(128, 8, 6, 2, bk=128, trans=True))
+FEWEST_PARTED = tuple(Configuration(64, 8, 9, 1, bk=128, parts=parts, trans=True) for parts in (4, 8))
+MORE_PARTED = (Configuration(64, 64, 5, 1, bk=128, parts=3), Configuration(64, 96, 7, 1, parts=8))
+
+# Few tiles and a long K: blocks each make a share of it (shares.py).
+DEALT = (
+    Configuration(64, 64, 6, 1, bk=128),
+    Configuration(64, 128, 8, 1),
+    Configuration(128, 128, 6),
+    Configuration(128, 192, 4, ahead=0, slabs=3),
+)
+SHARES = (2, 3, 4, 5, 6, 7, 8, 10, 12, 16)
+
+
+def single(m: int, n: int, k: int, processors: int, layout: Layout) -> tuple[Configuration, ...]:
+    """Return what there is besides for a single product of two matrices."""
+    found = [*CLUSTERED, *MORE_PARTED]
+    if m <= FEW // 4:
+        found += NARROW_OUTSIDE_PARTED if layout[0] else (*FEWEST, *FEWEST_PARTED)
+    found = [one for one in found if one.parts * one.bk <= k and resident_clusters(one, processors) > 0]
+    for one in DEALT:
+        some = [shares for shares in SHARES if 2 * shares * one.bk <= k and shares * prod(one.tiles(m, n)) <= 2 * processors]
+        found += [replace(one, shares=shares) for shares in some]
+    return tuple(found)
+
+
 def cuts(layout: Layout, *, parted: bool = False) -> tuple[Configuration, ...]:
     """Return the tiles that there are for a product of two matrices of this layout, all of K at once or in parts."""
     if layout[0]:
@@ -281,25 +167,29 @@ PROCESSORS = 132  # of the GPU that was measured
 # The reference machine's work is by statement, not by element: few tiles.
 HOST = Configuration(128, 256, 2, ahead=0)
 
-# The model, for every other shape, fitted to the same measurements: in clocks of 1980 MHz.
+# The model, for every other shape, in clocks of 1980 MHz: fitted to 122 products of random shapes, and held to what was measured
+# of others before (tests/kernels/test_hgemm_choice.py).
 PRODUCTS = 2048  # multiply-adds a clock of a multiprocessor
 BYTES = 88  # bytes a clock that the L2 gives each of them, while all ask
 INSIDE = 2.4  # times as long takes an operand whose rows begin inside sectors
 SHARED = 128  # and shared memory: what wgmma reads of it, and copies write
-MEMORY = 17.5  # bytes a clock, of the GPU's memory, for each: what operands take at least
-BESIDE = 0.3  # of the clocks that a tile's work takes, where reading takes longer
-AGAIN = 0.2  # of that more for each further tile of a narrow result, which reads all of the wide operand again
-BEYOND = 0.085  # more, for each 128 bytes of a row beyond the operand's last that a block asks for
+MEMORY = 14.6  # bytes a clock, of the GPU's memory, for each: what operands take at least
+BESIDE = 0.45  # of the clocks that a tile's work takes, where reading takes longer
+AGAIN = 0.143  # of that more for each further tile of a narrow result, which reads all of the wide operand again
+BEYOND = 0.0304  # more, for each 128 bytes of a row beyond the operand's last that a block asks for
 SHORT = 512  # rows or columns: of longer results products hide it, as far as was measured
-BOUND = 0.18  # of the clocks that shared memory would take longer than the products
-WAIT = 22  # of a step, in which nothing is multiplied: where no product is left under way; twice that of one warpgroup alone
-PAIR = 16  # of a step, that blocks of a cluster wait for each other
-LAUNCH = 4600  # before the first product and after the last
-STORE, PLAIN = 0.04, 1.0  # an element of a tile, to round and store it; without tensor copies
-FREED = 0.07  # more, of those that have no room until others are stored
-POWER = 0.33  # of the time that loads take, though products hide it: what they draw lowers the clock
-MEET, EACH, ADD = 2000, 250, 0.25  # blocks with parts of K meet, each more costs more, and so do the elements they add up
+BOUND = 0.262  # of the clocks that shared memory would take longer than the products
+WAIT = 18.9  # of a step, in which nothing is multiplied: where no product is left under way; twice that of one warpgroup alone
+PAIR = 31.1  # of a step, that blocks of a cluster wait for each other
+LAUNCH = 4570  # before the first product and after the last
+STORE, PLAIN = 0.1, 1.0  # an element of a tile, to round and store it; without tensor copies
+FREED = 0.096  # more, of those that have no room until others are stored
+POWER = 0.22  # of the time that loads take, though products hide it: what they draw lowers the clock
+MEET, EACH, ADD = 1110, 104, 0.364  # blocks with parts of K meet, each more costs more, and so do the elements they add up
+COMBINE, COMBINED = 4740, 25.4  # clocks of the launch that adds up shares, and bytes a clock of each multiprocessor that it reads
+SHARED_STORE = 0.025  # an element of a share, to store it
 CLOSE = 1.01  # closer ones the model can't tell apart
+SURE_ALONE = 1.03  # nor these and those of `single`
 SURE = 1.1  # nor a tile whose K is in parts from one of all of K
 SECTOR = 16  # elements: 32 bytes
 LATE = 1500  # more, launched when what is before has ended
@@ -311,6 +201,8 @@ def clocks(
     found: Configuration, m: int, n: int, k: int, processors: int, batches: int = 1, layout: Layout = (False, False)
 ) -> float:  # fmt: skip
     """Return about how long a product takes, in clocks, or so many of that shape in one launch."""
+    if found.shares > 1:
+        return _clocks_in_shares(found, m, n, k, processors, layout)
     if batches == 1 and found.transposes_out(layout):
         m, n, layout = n, m, layout[::-1]
     slabs = min(1.0, found.slabs * found.span / (2 * found.bn))  # of a tile's columns, of 16 bits
@@ -323,6 +215,19 @@ def clocks(
     longest = max(busy, least + BESIDE * busy + hidden) + shown
     late = LATE if batches == 1 and follows_late(found, m, n, k, processors, layout) else 0
     return LAUNCH + late + rounds * after + longest
+
+
+def _clocks_in_shares(found: Configuration, m: int, n: int, k: int, processors: int, layout: Layout) -> float:
+    """Return about how long a product takes whose K is in shares: they are stored in float32, and added up by another kernel."""
+    share = ceil(ceil(k / found.bk) / found.shares) * found.bk
+    tiles, shares = prod(found.tiles(m, n)), ceil(k / share)
+    rounds = ceil(tiles * shares / resident_clusters(found, processors))
+    step = step_clocks(found, layout[1], rows_in_sectors(m, n, k, layout))
+    least = read_cost(found, m, n) * 2 * k * (m + n) / (MEMORY * processors)
+    busy = rounds * ceil(share / found.bk) * step
+    bytes_ = 4.0 * tiles * shares * found.bm * found.bn
+    after = SHARED_STORE * rounds * found.bm * found.bn
+    return LAUNCH + COMBINE + max(busy, least + BESIDE * busy) + after + bytes_ / (COMBINED * processors)
 
 
 def _work(
@@ -399,23 +304,30 @@ def step_clocks(
     return busy + BOUND * max(0.0, shared - busy) + wait + (PAIR if found.cluster > found.parts else 0) + POWER * loads
 
 
+def shape_key(m: int, n: int, k: int, layout: Layout) -> str:
+    """Return a shape and a layout as `prism tune hgemm --shapes` names them: N has a row's elements side by side."""
+    return f"{m}x{n}x{k} {'T' if layout[0] else 'N'}{'N' if layout[1] else 'T'}"
+
+
 @functools.lru_cache(maxsize=4096)
 def choose(
-    m: int, n: int, k: int, processors: int, batches: int = 1, layout: Layout = (False, False), *, parted: bool = False
+    m: int, n: int, k: int, processors: int, batches: int = 1, layout: Layout = (False, False), *, parted: bool = False,
+    alone: bool = False,
 ) -> Configuration:  # fmt: skip
     """Return the configuration that suits a shape, on a device of so many multiprocessors: measured, or else modelled.
 
     `batches`: so many products of that shape are one launch. `layout`: whether `a` and `b` have K outside. `parted`: whether
-    K may be in parts.
+    K may be in parts. `alone`: whether besides all is admitted that single products have (`single`).
     """
     known = MEASURED.get(str(m) if m == n == k else f"{m}x{n}x{k}") if batches == 1 else None
     if known is None or processors != PROCESSORS or (layout == TN and known.b_columns > known.bn):
-        return choose_by_model(m, n, k, processors, batches, layout, parted=parted)
+        return choose_by_model(m, n, k, processors, batches, layout, parted=parted, alone=alone)
     return known
 
 
 def choose_by_model(
-    m: int, n: int, k: int, processors: int, batches: int = 1, layout: Layout = (False, False), *, parted: bool = False
+    m: int, n: int, k: int, processors: int, batches: int = 1, layout: Layout = (False, False), *, parted: bool = False,
+    alone: bool = False,
 ) -> Configuration:  # fmt: skip
     """Return the first tile that is, by the model, about as fast as the fastest."""
     sharing = SHARING if batches == 1 and any(rows_in_sectors(m, n, k, layout)) else ()
@@ -426,6 +338,9 @@ def choose_by_model(
     if parted and batches == 1:
         room = [found for found in cuts(layout, parted=True) if resident_clusters(found, processors) > 0]
         times |= {found: SURE * clocks(found, m, n, k, processors, layout=layout) for found in room}
+    if alone:
+        more = single(m, n, k, processors, layout)
+        times |= {found: SURE_ALONE * clocks(found, m, n, k, processors, layout=layout) for found in more}
     best = min(times.values())
     return next(found for found in times if times[found] <= (CLOSE * best if best == least else best))
 

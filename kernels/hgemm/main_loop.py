@@ -85,7 +85,8 @@ def multiply(
     """Make the `sums` of the tile at i, j of a product of `rows` by n: of all steps of K, or those of a part, the `rank`-th.
 
     Perspective: block, the `rank`-th of its cluster. Of what its blocks share each brings a part, for all of them.
-    Shapes:      where `BATCH` is 1 or 3 A has a matrix for each product, below each other, and where it is 2 or 3 B has.
+    Shapes:      where `BATCH` is 1 or 3 A has a matrix for each product, below each other, and where it is 2 or 3 B has. Where it
+                 is 4 both have all of K, and products are shares of it, `k` each.
     Test:        tests/kernels/test_hgemm.py, tests/kernels/test_hgemm_parts.py
     """
 
@@ -98,10 +99,11 @@ def multiply(
             p: int32 @ thread[1] = CUT.part_a * rank if CUT.cluster_n > 1 else 0
             q: int32 @ thread[1] = CUT.part_b * rank if CUT.cluster_m > 1 else 0
             y: int32 @ thread[1] = p + (product * (k if CUT.transpose_a else rows) if BATCH % 2 == 1 else 0)
-            z: int32 @ thread[1] = q + (product * (k if CUT.transpose_b else n) if BATCH > 1 else 0)
-            outer_a: int32 @ thread[1] = step if CUT.transpose_a else i
-            outer_b: int32 @ thread[1] = step if CUT.transpose_b else j
-            tma_load(to_a[p, 0], map_a[outer_a + y, i if CUT.transpose_a else step], multicast=CUT.share_a)
-            tma_load(to_b[q, 0], map_b[outer_b + z, j if CUT.transpose_b else step], multicast=CUT.share_b)
+            z: int32 @ thread[1] = q + (product * (k if CUT.transpose_b else n) if BATCH / 2 % 2 == 1 else 0)
+            along: int32 @ thread[1] = step + (product * k if BATCH == 4 else 0)
+            outer_a: int32 @ thread[1] = along if CUT.transpose_a else i
+            outer_b: int32 @ thread[1] = along if CUT.transpose_b else j
+            tma_load(to_a[p, 0], map_a[outer_a + y, i if CUT.transpose_a else along], multicast=CUT.share_a)
+            tma_load(to_b[q, 0], map_b[outer_b + z, j if CUT.transpose_b else along], multicast=CUT.share_b)
 
     main_loop(sums, consumers, loader, rank, k, CUT=CUT, T=T, TB=TB, LOAD=load)

@@ -90,16 +90,25 @@ def add_parts(
     i: int32 @ block[1], j: int32 @ block[1],
 ):  # fmt: skip
     """`STORE(y, x, sum)` of rows of a tile, whose corner is at i, j: those that are a block's to add up, in the parts' order."""
-    SHARE: constexpr(int) = CUT.bm / CUT.parts  # rows that a block adds up
+    ROWS: constexpr(int) = (CUT.bm + CUT.parts - 1) / CUT.parts  # that a block adds up
     WORKERS: constexpr(int) = 128 * CUT.consumers  # its threads that do
-    EACH: constexpr(int) = SHARE * CUT.bn / WORKERS
+    EACH: constexpr(int) = (ROWS * CUT.bn + WORKERS - 1) / WORKERS
+    WHOLE: constexpr(bool) = ROWS * CUT.parts == CUT.bm and EACH * WORKERS == ROWS * CUT.bn
     t: int32 @ thread[1] = id()
     with group(thread[1]):
         if t < WORKERS:
             values: float32[EACH]
             for e in range(0, EACH):
-                values[e] = parts[0, part * SHARE + (t + e * WORKERS) / CUT.bn, (t + e * WORKERS) % CUT.bn]
-                for p in range(1, CUT.parts):
-                    values[e] += parts[p, part * SHARE + (t + e * WORKERS) / CUT.bn, (t + e * WORKERS) % CUT.bn]
+                x: int32 = (t + e * WORKERS) % CUT.bn
+                within: int32 = (t + e * WORKERS) / CUT.bn
+                y: int32 = part * ROWS + within
+                if WHOLE or (within < ROWS and y < CUT.bm):
+                    values[e] = parts[0, y, x]
+                    for p in range(1, CUT.parts):
+                        values[e] += parts[p, y, x]
             for e in range(0, EACH):
-                STORE(i + part * SHARE + (t + e * WORKERS) / CUT.bn, j + (t + e * WORKERS) % CUT.bn, values[e])
+                x: int32 = (t + e * WORKERS) % CUT.bn
+                within: int32 = (t + e * WORKERS) / CUT.bn
+                y: int32 = part * ROWS + within
+                if WHOLE or (within < ROWS and y < CUT.bm):
+                    STORE(i + y, j + x, values[e])

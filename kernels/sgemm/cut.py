@@ -23,14 +23,24 @@ class TileCut:
     blocks: int
 
     @property
+    def down(self) -> int:
+        """Lanes of a warp above each other: it has 8 rows of the tile times that."""
+        return min(4, self.bm // 8)
+
+    @property
+    def wide(self) -> int:
+        """Columns of the tile that a warp has."""
+        return 32 // self.down * self.columns
+
+    @property
     def across(self) -> int:
         """Warps side by side, which multiply."""
-        return self.bn // (8 * self.columns)
+        return self.bn // self.wide
 
     @property
     def warps(self) -> int:
-        """Warps that multiply, each 32 rows of the tile."""
-        return self.bm // 32 * self.across
+        """Warps that multiply."""
+        return self.bm // (8 * self.down) * self.across
 
     @property
     def threads(self) -> int:
@@ -98,3 +108,72 @@ class AsyncCut(TileCut):
     def each_b(self) -> int:
         """The same of B."""
         return 4 if self.wide_b and not self.along_b else 1
+
+
+FEW_THREADS = 256
+"""Threads of a block of `few`."""
+
+
+@dataclass(frozen=True)
+class FewCut:
+    """How `few` makes products of at most `rows` rows, by clusters of `parts` blocks, each of which has a part of K.
+
+    `along`: elements of B lie side by side along K, and a warp has `columns` of its columns; else across, and a lane has four of
+    128, a warp of the block every eighth k. `wide`: they are read as vectors of 16 bytes.
+    """
+
+    rows: int
+    parts: int = 1
+    along: bool = False
+    wide: bool = False
+    each: int = 4
+
+    @property
+    def name(self) -> str:
+        """A short name, for tables of measurements."""
+        return f"few {self.rows} p{self.parts}"
+
+    @property
+    def warps(self) -> int:
+        """Warps of a block."""
+        return FEW_THREADS // 32
+
+    @property
+    def columns(self) -> int:
+        """Columns of the result that a thread has sums of."""
+        return 4 if self.along else self.each
+
+    @property
+    def width(self) -> int:
+        """Columns of a block."""
+        return self.warps * self.columns if self.along else 32 * self.each
+
+    @property
+    def depth(self) -> int:
+        """Elements of K that shared memory has of A."""
+        return 512
+
+    @property
+    def step(self) -> int:
+        """What a part of K is a multiple of."""
+        return 32 * self.each if self.along else self.warps
+
+    @property
+    def ahead(self) -> int:
+        """Vectors that a thread loads at a time, where they lie across."""
+        return 8 if self.rows <= 4 else 4 if self.rows * self.each <= 64 else 2
+
+    @property
+    def blocks(self) -> int:
+        """Blocks a multiprocessor, at least."""
+        return 2 if self.rows * self.each <= 32 or (self.rows <= 8 and self.each == 4) else 1
+
+    @property
+    def rows_a(self) -> int:
+        """Rows of A in shared memory."""
+        return self.rows if self.along else self.depth
+
+    @property
+    def columns_a(self) -> int:
+        """Columns of A in shared memory."""
+        return self.depth if self.along else self.rows

@@ -1,9 +1,9 @@
-"""A copy of a matrix of float32 as tensor copies want it: row-major, rows at multiples of 16 bytes."""
+"""A copy of a matrix as tensor copies want it: row-major, rows at multiples of 16 bytes, or of what else they are to begin at."""
 
 from __future__ import annotations
 
 from prism.lang import (
-    assume, block, const, constexpr, count, float32, grid, group, id, int32, int64, partition, prism, ptr, requires, shared,
+    assume, block, const, constexpr, count, dtype, grid, group, id, int32, int64, partition, prism, ptr, requires, shared,
     strides_nest, template, thread,
 )
 
@@ -14,11 +14,11 @@ PITCH = SIDE + 1  # elements of shared memory from a row of the tile to the next
 
 
 @prism("global")
-@template(TRANSPOSE=constexpr(bool))
+@template(T=dtype, TRANSPOSE=constexpr(bool))
 @requires(grid[1], block[1], thread[THREADS])
 def pack(
-    x: ptr(const(float32)) @ grid[1], rs: int64 @ grid[1], cs: int64 @ grid[1], m: int32 @ grid[1], n: int32 @ grid[1],
-    out: ptr(float32) @ grid[1], stride: int64 @ grid[1],
+    x: ptr(const(T)) @ grid[1], rs: int64 @ grid[1], cs: int64 @ grid[1], m: int32 @ grid[1], n: int32 @ grid[1],
+    out: ptr(T) @ grid[1], stride: int64 @ grid[1],
 ):
     """`out[i * stride + j] = x[i * rs + j * cs]`, through a tile in shared memory.
 
@@ -34,15 +34,15 @@ def pack(
     left: int32 @ block[1] = id() % across * SIDE
     with partition(out, block[1], lambda i, j: (top + i) * stride + left + j, races="none") as target, group(block[1]):
         assume(count(thread[1]) <= THREADS)
-        tile: shared(float32[SIDE * PITCH])
+        tile: shared(T[SIDE * PITCH])
         t: int32 @ thread[1] = id()
         with partition(tile, thread[1], lambda i, j: i * PITCH + j) as mine, group(thread[1]):
-            loaded: float32[EACH]
+            loaded: T[EACH]
             for v in range(EACH):  # all loads before the first store: the compiler doesn't move one past the other
                 e: int32 = t + v * THREADS
                 i: int32 = e % SIDE if TRANSPOSE else e / SIDE
                 j: int32 = e / SIDE if TRANSPOSE else e % SIDE
-                loaded[v] = x[(top + i) * rs + (left + j) * cs] if top + i < m and left + j < n else 0.0
+                loaded[v] = x[(top + i) * rs + (left + j) * cs] if top + i < m and left + j < n else T(0.0)
             for v in range(EACH):
                 e: int32 = t + v * THREADS
                 mine[e % SIDE if TRANSPOSE else e / SIDE, e / SIDE if TRANSPOSE else e % SIDE] = loaded[v]

@@ -56,8 +56,8 @@ def ring(
                 prefetch_map(B)
         lane: int32 @ thread[1] = id() % 32  # 4 down, 8 across; pairs read the same, in both directions
         w: int32 @ warp[1] = id()
-        row: int32 @ thread[1] = w / CUT.across * 32 + lane / 2 % 4 * 4
-        col: int32 @ thread[1] = w % CUT.across * (8 * CUT.columns) + (lane / 8 * 2 + lane % 2) * 4
+        row: int32 @ thread[1] = w / CUT.across * 32 + lane / 2 % CUT.down * 4
+        col: int32 @ thread[1] = w % CUT.across * CUT.wide + (lane / (2 * CUT.down) * 2 + lane % 2) * 4
         sums: float32[8, CUT.columns] @ thread[1]
 
         @requires(block[1], thread[CUT.threads])
@@ -73,7 +73,9 @@ def ring(
                 sums, math, helpers, loader, A, rs_a, cs_a, B, rs_b, cs_b, i0, j0, start, stop, m, n, k, row, col, CUT=CUT,
             )  # fmt: skip
             with math, group(thread[1]):
-                store(mine, stride, sums, top + row, left + col, bottom, right, alpha, beta, WIDE=WIDE, BETA=BETA)
+                store(
+                    mine, stride, sums, top + row, left + col, bottom, right, alpha, beta, DOWN=CUT.down, WIDE=WIDE, BETA=BETA,
+                )  # fmt: skip
 
         in_shares(
             m, n, k, tile, end, share, group_m, p, blocks, BM=CUT.bm, BN=CUT.bn, BK=CUT.bk, THREADS=CUT.threads, TILE=make_tile,
@@ -124,7 +126,7 @@ def multiply_steps(
         of_b: shared(float32[CUT.bk, CUT.width_b]) @ warp[CUT.warps], step: int32 @ warp[CUT.warps],
     ):
         with group(thread[1]):
-            multiply(of_a, of_b, row, col, sums)
+            multiply(of_a, of_b, row, col, min(k - step, CUT.bk), sums, DOWN=CUT.down)
 
     grid.pipeline(a, b, math, start, stop, THREADS=CUT.threads, STEP=CUT.bk, FILL=fill, USE=use)
 

@@ -122,6 +122,12 @@ FLAT = RingConfiguration(64, 128, 32, 4, columns=8, registers=200, blocks=2, rat
 NARROW = replace(FLAT, bm=128, bn=64)
 SMALL = RingConfiguration(64, 64, 32, 4, columns=4, registers=200, blocks=2, rate=69, alone=55)
 TILES: tuple[Tile, ...] = (LARGE, FLAT, NARROW, SMALL)
+FEW_ROWS: tuple[Tile, ...] = (
+    RingConfiguration(16, 256, 32, 4, columns=4, registers=200, blocks=2, rate=64, alone=48),
+    RingConfiguration(32, 256, 32, 3, columns=8, registers=200, blocks=2, rate=95, alone=75),
+    RingConfiguration(32, 128, 32, 4, columns=4, registers=200, blocks=2, rate=69, alone=59),
+)
+FEW = 64  # rows of the result, of which these have fewer in vain
 
 # Rates as measured on an H200. Of the second and third four blocks fit a multiprocessor of sm_80 or sm_90, two one of sm_86 and
 # sm_89, whose shared memory is less. Of the fourth more than two fit; 256 shares of it took 3 to 7 %
@@ -142,7 +148,12 @@ TALL = 8  # tiles that are taken down before those at their right
 LAUNCH = 4500  # clocks of a launch, before the first product and after the last tile
 COMBINE = 1500  # the same of `combine`, which begins where `ring` ends
 BYTES = 2200  # that all multiprocessors write, or read again, a clock
-BATCH = 900  # clocks of each further batch of parts that a thread of `combine` loads; a batch is 8 vectors
+EIGHT = 8  # of a step's k as many as there are, to whole eights
+STORE_LARGE, STORE, STORE_SMALL = 0.78, 0.58, 0.044  # more, for an element not stored by fours: of 16, 8 or 4 columns a thread
+EVEN, ODD, ACROSS_K = 0.0026, 0.065, 0.15  # for an element of a tile that threads copy: along K, or across it (`copies_of`)
+MIXED = 0.05  # more, for one of B along K beside an A that is copied across it
+MEMORY = 9.4  # bytes a clock of the GPU's memory, for each multiprocessor: what operands take at least
+BATCH = 860  # clocks of each further batch of parts that a thread of `combine` loads; a batch is 8 vectors
 PARTS = (2, 4, 8, 16)
 
 MEASURED = {
@@ -176,6 +187,7 @@ class Cut(NamedTuple):
     steps: int
     whole: int
     share: int
+    k: int = 0
 
     @property
     def blocks(self) -> int:
@@ -207,7 +219,8 @@ def cut_in(found: Tile, m: int, n: int, k: int, share: int, wave: int = 0) -> Cu
     """Return a product cut up: rounds of `wave` tiles are done whole, and what remains in shares of so many steps."""
     tiles, steps = found.tiles(m, n), ceil(k / found.bk)
     whole = tiles // wave * wave if wave else 0
-    return Cut(found, tiles, steps, tiles if share >= steps else whole, min(share, steps))
+    deep = k if isinstance(found, RingConfiguration) else steps * found.bk
+    return Cut(found, tiles, steps, tiles if share >= steps else whole, min(share, steps), deep)
 
 
 def cuts(m: int, n: int, k: int, processors: int = 132, among: tuple[Tile, ...] = TILES) -> list[Cut]:
@@ -222,29 +235,49 @@ def cuts(m: int, n: int, k: int, processors: int = 132, among: tuple[Tile, ...] 
     return [cut for cut in dict.fromkeys(ways) if not cut.is_crowded(processors)]
 
 
-def clocks(cut: Cut, m: int, n: int, processors: int) -> float:
-    """Return about how long a product takes, in clocks."""
+def clocks(
+    cut: Cut, m: int, n: int, processors: int, copies: tuple[float, float] = (EVEN, 0.0), *, wide: bool = True
+) -> float:  # fmt: skip
+    """Return about how long a product takes, in clocks; `wide`: if its result is stored by fours.
+
+    `copies`: what an element of a tile of A, and of B, takes to copy (`copies_of`).
+    """
     found = cut.configuration
     tile, wave = found.bm * found.bn, processors * found.blocks
+    k = cut.k or cut.steps * found.bk
+    store = 0.0 if wide else (STORE_LARGE if found.columns == 16 else STORE if found.columns == 8 else STORE_SMALL) * tile
+    by_threads = found.bm * copies[0] + found.bn * copies[1]  # of a k of a tile
+
+    def one(depth: int, rate: float) -> float:
+        return tile * (ceil(depth / EIGHT) * EIGHT) / rate + depth * by_threads + store
+
     each = ceil(cut.whole / processors)
-    spent = LAUNCH + each * tile * cut.steps * found.bk / (found.alone if each == 1 else found.rate)
+    busy = each * one(k, found.alone if each == 1 else found.rate)
+    after = 4 * tile * cut.whole / BYTES
     if cut.whole < cut.tiles:
         few = cut.blocks <= processors and found.blocks <= 2
         each = 1 if few else found.blocks * ceil(cut.blocks / wave)
-        spent += each * tile * cut.share * found.bk / (found.alone if few else found.rate)
+        busy += each * one(min(k, cut.share * found.bk), found.alone if few else found.rate) - each * store
         batches = ceil(ceil(cut.steps / cut.share) / (8 // found.vectors))
-        spent += COMBINE + BATCH * (batches - 1) + (LAUNCH / 2 if cut.whole else 0)
-        spent += 4 * tile * (2 * cut.parts + cut.tiles - cut.whole) / BYTES
-    return spent + 4 * tile * cut.whole / BYTES
+        after += COMBINE + BATCH * (batches - 1) + (LAUNCH / 2 if cut.whole else 0)
+        after += 4 * tile * (2 * cut.parts + cut.tiles - cut.whole) / BYTES
+    return LAUNCH + max(busy, 4 * k * (m + n) / (MEMORY * processors)) + after
 
 
-LOSS = 0.05
-"""What copies by 4 bytes add to a product's time, at least, if rows begin anywhere, or B is column-major beside a column-major A.
+def copies_of(a: Way, b: Way, *, even_a: bool, even_b: bool) -> tuple[float, float]:
+    """Return the clocks that an element of a tile of A, and of B, adds where threads copy it.
 
-In microseconds, by threads and packed first: 4097 x 4095 x 4093 2984 and 2689, 2049 x 2047 x 2045 412 and 398, 1001 x 999 x 1003
-58 and 68; TT at 4096 2570 and 2515, at 2048 333.2 and 332.5, at 1024 53.0 and 56.5. Elsewhere they add 1 % for A (4096 NN: 2506,
-TN 2471), 2 % for B (NT 2543; packed 2548)."""
-COPIED = 1450  # bytes that a copy reads and writes a clock
+    `even_a`, `even_b`: whether it lies along K, in rows that begin at multiples of 16 bytes.
+    """
+
+    def one(way: Way, even: bool) -> float:
+        return 0.0 if way.tensor else (EVEN if even else ODD) if way.along else ACROSS_K
+
+    mixed = MIXED if b.along and not (a.tensor or a.along) else 0.0
+    return one(a, even_a), one(b, even_b) + mixed
+
+
+COPIED = 970  # bytes that a copy of an operand reads and writes a clock
 
 
 def copy_clocks(elements: int) -> float:
@@ -253,12 +286,16 @@ def copy_clocks(elements: int) -> float:
 
 
 @functools.lru_cache(maxsize=4096)
-def choose(m: int, n: int, k: int, processors: int = 132, among: tuple[Tile, ...] = TILES) -> Cut:
-    """Return how a product is cut up: as measured, or what is best by `clocks`."""
-    known = MEASURED.get((m, n, k)) if processors == 132 and among is TILES else None
+def choose(
+    m: int, n: int, k: int, processors: int = 132, among: tuple[Tile, ...] = TILES,
+    copies: tuple[float, float] = (EVEN, 0.0), *, wide: bool = True,
+) -> Cut:  # fmt: skip
+    """Return how a product is cut up: as measured, or what is best by `clocks`, of operands that are copied and stored so."""
+    known = MEASURED.get((m, n, k)) if processors == 132 and LARGE in among else None
     if known is not None:
         return cut_in(known[0], m, n, k, known[1], processors * known[0].blocks)
-    return min(cuts(m, n, k, processors, among), key=lambda cut: clocks(cut, m, n, processors))
+    ways = cuts(m, n, k, processors, among)
+    return min(ways, key=lambda cut: clocks(cut, m, n, processors, copies, wide=wide))
 
 
 def grid(cut: Cut, processors: int) -> int:

@@ -6,7 +6,8 @@ place is kept. So along a row of a thread's sums `a` is kept, and a sum and its 
 back, and keeps `b`. The assembler chooses registers so that this works where it finds the instructions in that order, and
 `keep_order()` has it so. docs/sgemm.md has what that gives.
 
-A warp has 32 rows and 8 * COLUMNS columns of the result, lanes 4 down, 8 across, a thread 8 rows and COLUMNS columns.
+A warp has 32 rows and 8 * COLUMNS columns of the result, lanes 4 down, 8 across, a thread 8 rows and COLUMNS columns. Of a result
+of few rows lanes are 2 down, 16 across.
 """
 
 from __future__ import annotations
@@ -33,37 +34,40 @@ def add_row(
 
 
 @prism("device")
-@template(BK=constexpr(int), A=constexpr(int), B=constexpr(int), COLUMNS=constexpr(int))
+@template(BK=constexpr(int), A=constexpr(int), B=constexpr(int), COLUMNS=constexpr(int), DOWN=constexpr(int))
 @requires(thread[1])
 def multiply(
     a: const(shared(float32[BK, A])) @ thread[1], b: const(shared(float32[BK, B])) @ thread[1], row: int32 @ thread[1],
-    col: int32 @ thread[1], sums: float32[8, COLUMNS] @ thread[1],
+    col: int32 @ thread[1], depth: int32 @ thread[1], sums: float32[8, COLUMNS] @ thread[1],
 ):
     """Add the products of a step: `sums[i, j] += a[k, y] * b[k, x]` for each k, y and x the thread's rows and columns.
 
-    Rows are four from `row` on, and four 16 further; columns four from `col` on, and of each 32 further.
+    Of the last step of K only the first `depth` k are there, to whole eights.
+
+    Rows are four from `row` on, and four 4 * DOWN further; columns four from `col` on, and of each 128 / DOWN further.
     """
     av: float4[4]
     bv: float4[8]
     for i in range(2):
-        av[i] = float4_cast(a[0, row + 16 * i])
+        av[i] = float4_cast(a[0, row + 4 * DOWN * i])
     for q in range(COLUMNS / 4):
-        bv[q] = float4_cast(b[0, col + 32 * q])
-    for k in range(0, BK, 2, unroll=4):
-        for u in range(2):
-            after: int32 = k + u + 1 & BK - 1  # the next k; after the last one any, for nothing
-            for i in range(8):
-                add_row(sums, av[2 * u + i / 4][i % 4], bv, i, u, COLUMNS=COLUMNS)
-                for q in range(COLUMNS / 4):  # a few rows apart
-                    if 16 * q / COLUMNS / 2 * 2 == i:
-                        bv[4 * (1 - u) + q] = float4_cast(b[after, col + 32 * q])
-                if i % 4 == 3:
-                    av[2 * (1 - u) + i / 4] = float4_cast(a[after, row + 16 * (i / 4)])
-                keep_order()
+        bv[q] = float4_cast(b[0, col + 128 / DOWN * q])
+    for first in range(0, depth, 8):
+        for k in range(0, 8, 2, unroll=True):
+            for u in range(2):
+                after: int32 = first + k + u + 1 & BK - 1  # the next k; after the last one any, for nothing
+                for i in range(8):
+                    add_row(sums, av[2 * u + i / 4][i % 4], bv, i, u, COLUMNS=COLUMNS)
+                    for q in range(COLUMNS / 4):  # a few rows apart
+                        if 16 * q / COLUMNS / 2 * 2 == i:
+                            bv[4 * (1 - u) + q] = float4_cast(b[after, col + 128 / DOWN * q])
+                    if i % 4 == 3:
+                        av[2 * (1 - u) + i / 4] = float4_cast(a[after, row + 4 * DOWN * (i / 4)])
+                    keep_order()
 
 
 @prism("device")
-@template(COLUMNS=constexpr(int), WIDE=constexpr(bool), BETA=constexpr(bool))
+@template(COLUMNS=constexpr(int), DOWN=constexpr(int), WIDE=constexpr(bool), BETA=constexpr(bool))
 @requires(thread[1])
 def store(
     out: ptr(float32) @ thread[1], stride: int64 @ grid[1], sums: float32[8, COLUMNS] @ thread[1], top: int32 @ thread[1],
@@ -72,13 +76,13 @@ def store(
 ):
     """`out = alpha * sums + beta * out`, above `bottom`, left of `right`, of the thread's elements, the first at `top`, `left`.
 
-    Of its rows four lie side by side, and four 16 further down. Of each 32 columns it has four. Where `WIDE`, rows begin at
-    multiples of 16 bytes, and `right` is a multiple of 4.
+    Of its rows four lie side by side, and four 4 * DOWN further down. Of each 128 / DOWN columns it has four. Where `WIDE`, rows
+    begin at multiples of 16 bytes, and `right` is a multiple of 4.
     """
     for i in range(8):
-        y: int32 = top + i / 4 * 16 + i % 4
+        y: int32 = top + i / 4 * (4 * DOWN) + i % 4
         for q in range(COLUMNS / 4):
-            x: int32 = left + 32 * q
+            x: int32 = left + 128 / DOWN * q
             if WIDE:
                 if y < bottom and x < right:
                     word: float4

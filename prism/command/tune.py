@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import sys
 from typing import Any
 
@@ -14,6 +15,8 @@ def run_tune(options: argparse.Namespace) -> int:
     from prism.lib.tune import DTYPES, Unusable, as_json, spell_choice, table_text, tables, tune
     from prism.runtime.driver import DeviceError
 
+    if options.shapes is not None:
+        return _run_shapes(options)
     by_bytes = [name for name, table in tables().items() if set(table.entries) <= set(DTYPES)]
     wanted = {name: keys_of(options, name) for name in options.table or by_bytes}
     if options.rounds < 1:
@@ -37,6 +40,62 @@ def run_tune(options: argparse.Namespace) -> int:
         return BROKEN
     write(options, "\n\n".join(texts) + "\n", {"device": name, "found": found})
     return DONE
+
+
+def _run_shapes(options: argparse.Namespace) -> int:
+    """`prism tune TABLE --shapes FILE`: the best choice of each shape, kept in the cache for later calls."""
+    from prism.lib import tuned
+    from prism.lib.tune import Unusable, as_json, spell_choice, tune
+    from prism.runtime.driver import DeviceError
+
+    table, shapes = shapes_of(options)
+    done, lines = {}, []
+    try:
+        with timer_of(options.device) as timer:
+            name = timer.device.name
+            for shape, one in tune(table, shapes, timer, options.rounds, shapes=True):
+                done[shape] = one
+                lines.append(
+                    f"{table} {shape}: {spell_choice(one.best.choice)}, {one.best.ratio:.3f} of the present time"
+                )
+                print(lines[-1], file=sys.stderr, flush=True)
+                if not tuned.keep(table, name, {shape: dataclasses.asdict(one.best.choice)}):
+                    raise CommandError("the cache can't be written: nothing would be there for later calls")
+    except DeviceError as error:
+        raise CommandError(f"tune needs a GPU: {error}") from None
+    except Unusable as error:
+        print(f"prism: the present choice does not work: {error}", file=sys.stderr)
+        return BROKEN
+    text = "\n".join([f"# Measured on {name}; later calls on it take these.", *lines]) + "\n"
+    write(options, text, {"device": name, "found": as_json(table, done)})
+    return DONE
+
+
+def shapes_of(options: argparse.Namespace) -> tuple[str, list[str]]:
+    """Return the table that the command names, and the shapes of its file: one a line, and nothing from `#` on.
+
+    Raises:
+        CommandError: no table, or one without shapes; a file that can't be read, or a line of it.
+    """
+    from prism.lib.tune import tables
+
+    by_shape = {name: table.every for name, table in tables().items() if table.every is not None}
+    if len(options.table) != 1 or options.table[0] not in by_shape:
+        raise CommandError(f"--shapes is for one table of: {', '.join(by_shape)}")
+    (table,) = options.table
+    if options.rounds < 1:
+        raise CommandError(f"--rounds must be >= 1, not {options.rounds}")
+    try:
+        lines = [line.partition("#")[0].split() for line in options.shapes.read_text(encoding="utf-8").splitlines()]
+    except OSError as error:
+        raise CommandError(f"can't read {options.shapes}: {error.strerror}") from None
+    shapes = [" ".join(words) for words in lines if words]
+    for shape in shapes:
+        try:
+            by_shape[table](shape)
+        except ValueError as error:
+            raise CommandError(f"{options.shapes}: {error}") from None
+    return table, [shape if " " in shape else f"{shape} NN" for shape in shapes]
 
 
 def timer_of(ordinal: int) -> Any:

@@ -56,7 +56,7 @@ class Gpu:
     def __init__(self, ordinal: int) -> None:
         self.ordinal = ordinal
         found = device(ordinal)
-        self.arch, self.multiprocessors = found.arch, found.sm_count
+        self.name, self.arch, self.multiprocessors = found.name, found.arch, found.sm_count
 
     def wave(self, instance: Instance, threads: int) -> int:
         """Return how many blocks of so many threads run at once."""

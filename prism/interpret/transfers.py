@@ -32,6 +32,8 @@ from prism.lang.types.shorts import bits_of, values_of
 from prism.lang.types.tiles import ALIGNMENT
 
 Step = Callable[[Any, Any], Any]
+PIECE = 16
+"""Bytes, of rows in memory: what the tensor copy engine begins at."""
 
 
 @dataclass(slots=True)
@@ -193,8 +195,16 @@ class _Transfer:
         return tile.elements(k, tensor.type.box)
 
     def _box(self, tensor: Box, k: int) -> _Side:
-        """Return a box, all of whose elements must be in memory; of a box without any the engine touches the map's first one."""
+        """Return a box, all of whose elements must be in memory; of a box without any the engine touches the map's first one.
+
+        It begins at a multiple of 16 bytes of its rows: else the engine stops the kernel, as at an illegal instruction.
+        """
         found, of = _box(tensor, k), tensor.tensor
+        begin = int(tensor.starts[k][-1]) * tensor.type.element.bytes
+        if self.checker is not None and begin % PIECE:
+            where = ", ".join(str(int(start)) for start in tensor.starts[k])
+            text = f"`{self.name}`: a box begins {begin} bytes into the rows of its map, and that is no multiple of {PIECE}"
+            raise self._error(MisalignedError, text, f"`{of.name}[{where}]`", k)
         if of.memory is not None:
             begin, end = of.memory
             inside = bool(found.index.size)

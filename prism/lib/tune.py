@@ -98,7 +98,8 @@ class Table:
     """A table of choices: its name in the source, where that is, and what is tried for each of its keys.
 
     `measure(timer, key, choice)`, by a timer of tune_device.py, returns seconds by size, always of the same sizes, or raises
-    Unusable.
+    Unusable. `every(shape)` returns what is tried for any shape, of a table whose choices are kept by shape too, for later calls;
+    it raises ValueError for what is no shape.
     """
 
     name: str
@@ -106,6 +107,7 @@ class Table:
     entries: Mapping[Any, Any]
     candidates: Callable[[Any], Sequence[Any]]
     measure: Callable[[Any, Any, Any], Mapping[str, float]]
+    every: Callable[[str], Sequence[Any]] | None = None
 
 
 def tables() -> dict[str, Table]:
@@ -113,11 +115,17 @@ def tables() -> dict[str, Table]:
     return {name: module.TABLE for name, module in algorithms.parts("tables")}
 
 
-def tune(name: str, keys: Sequence[Any], timer: Any, rounds: int) -> Iterator[tuple[Any, Found[Any]]]:
-    """Yield what each key of a table came to, as it is done; `timer.measure(name, key)` gives the function that measures."""
+def tune(
+    name: str, keys: Sequence[Any], timer: Any, rounds: int, *, shapes: bool = False
+) -> Iterator[tuple[Any, Found[Any]]]:
+    """Yield what each key of a table, or each of some `shapes`, came to, as it is done.
+
+    `timer.measure(name, key)` gives the function that measures.
+    """
     table = tables()[name]
+    choices = table.every if shapes and table.every is not None else table.candidates
     for key in keys:
-        yield key, search(table.candidates(key), timer.measure(name, key), rounds)
+        yield key, search(choices(key), timer.measure(name, key), rounds)
 
 
 def spell_choice(choice: Any) -> str:

@@ -9,6 +9,7 @@ import prism
 from prism.host.call import call
 from prism.kernels.hgemm import Configuration, cuts
 from prism.kernels.hgemm.candidates import all_cuts
+from prism.kernels.hgemm.configurations import single
 from prism.lib.algorithms.hgemm.api import decide_hgemm
 from tests.kernels.test_hgemm import relu
 
@@ -71,6 +72,24 @@ def test_configurations(configuration: Configuration, layout: str) -> None:
         half = torch.full((m, n), torch.nan, device="cuda", dtype=torch.float16)
         cut(a, b, half, configuration)
         assert near(half, a, b, "float16"), (m, n, k)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_what_single_products_have(layout: str) -> None:
+    """Clusters that share, narrow tiles, other numbers of parts, and shares of K, with what comes after."""
+    for m, n, k in ((16, 264, 4104), (264, 520, 2056)):
+        a, b, bias = laid(m, k, layout[0]), laid(k, n, layout[1]), small(n)
+        for one in single(m, n, k, 132, LAYOUTS[layout]):
+            if one.shares not in (1, 3):
+                continue
+            out = torch.full((m, n), torch.nan, device="cuda", dtype=torch.float32)
+            cut(a, b, out, one)
+            assert torch.equal(out.double(), product(a, b)), (m, n, k, one.name)
+            if one.shares == 1:
+                continue
+            decide = lambda *asked, one=one: decide_hgemm(*asked, alpha=2.0, epilogue=relu, cut=one)
+            call("hgemm", ("after", one), {"a": a, "b": b, "bias": bias}, decide, out)
+            assert torch.equal(out.double(), (2 * product(a, b) + bias.double()).relu()), (m, n, k, one.name)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

@@ -9,6 +9,8 @@ import prism
 from prism.host.call import call
 from prism.kernels.sgemm import LESSON, TILES, VARIANTS, Configuration
 from prism.kernels.sgemm import ring_configurations as rings
+from prism.kernels.sgemm.cut import FewCut
+from prism.kernels.sgemm.few_configurations import PARTS, ROWS
 from prism.lib.algorithms.sgemm.api import decide_sgemm
 from prism.runtime.device import device
 from prism.runtime.launch import prepare
@@ -83,6 +85,20 @@ def test_vectors_and_nothing() -> None:
         prism.lib.sgemm(a, b, out=out)
         assert cupy.array_equal(out, exact(a, b)), (m, n, k)
         assert untouched(room, m, n), (m, n, k)
+
+
+@pytest.mark.parametrize("layout", ["NN", "NT", "TN", "TT"])
+def test_few_rows(layout: str) -> None:
+    """By the kernel for them in any number of parts, and by tiles of 16 and 32 rows, at sizes that are whole vectors and not."""
+    for m, n, k in ((1, 132, 1032), (3, 67, 515), (8, 4096, 64), (16, 131, 2051), (11, 1, 1)):
+        a, b = operand(layout[0], m, k), operand(layout[1], k, n)
+        ways = [FewCut(rows, parts) for rows in ROWS for parts in PARTS if rows >= m]
+        ways += [rings.cut_in(tile, m, n, k, share) for tile in rings.FEW_ROWS for share in (2, k)]
+        for way in ways:
+            out, room = inside(m, n)
+            call("sgemm", ("cut", way), {"a": a, "b": b}, lambda *asked, way=way: decide_sgemm(*asked, cut=way), out)
+            assert cupy.array_equal(out, exact(a, b)), (m, n, k, way)
+            assert untouched(room, m, n), (m, n, k, way)
 
 
 @pytest.mark.parametrize("layout", ["NN", "NT", "TN", "TT"])

@@ -6,7 +6,7 @@ import pytest
 import prism
 from prism.host.memory import view_of
 from prism.interpret import BoundsError, MisalignedError, run
-from tests.interpret.box_kernels import LAYOUTS, heads, laid_out, one_box, scores, some_rows, together
+from tests.interpret.box_kernels import LAYOUTS, heads, laid_out, one_box, scores, some_columns, some_rows, together
 from tests.mutation import TRIED, score
 
 BATCH, HEADS, LENGTH = 2, 3, 21
@@ -67,6 +67,19 @@ def test_a_part_begins_at_a_multiple_of_128_bytes():
         assert np.array_equal(x, y)
     with pytest.raises(MisalignedError, match="64 bytes into its tile"):
         some_rows[1, 64](x, np.zeros_like(x), 1, check=True)
+
+
+def test_a_box_begins_at_a_multiple_of_16_bytes_of_its_rows():
+    """Of float16 at every eighth column; the engine stops a kernel elsewhere, as at an illegal instruction (seen on an H200)."""
+    x = np.arange(8 * 128, dtype=np.float16).reshape(8, 128)
+    for i, j in ((0, 0), (8, 16), (-8, 8), (72, 0)):
+        y = np.zeros_like(x)
+        some_columns[1, 64](x, y, i, j, check=True)
+        whole = np.concatenate([np.zeros((8, 8)), x, np.zeros((8, 64))], 1)
+        assert np.array_equal(y[:, j : j + 64], whole[:, 8 + i : 72 + i])
+    for i, j, which in ((1, 0, "load"), (4, 0, "load"), (-4, 0, "load"), (0, 12, "store")):
+        with pytest.raises(MisalignedError, match=f"`tma_{which}`: a box begins -?[0-9]+ bytes into the rows of its map"):
+            some_columns[1, 64](x, np.zeros_like(x), i, j, check=True)
 
 
 def before_and_behind(x, before, rows):

@@ -110,7 +110,7 @@ def test_schedules_of_copies(schedule: str, seed: int) -> None:
         steps, memory = (stride // 4 for stride in lying.strides), lying.ravel(order="K")
         out = np.full((70, 68), np.nan, np.float32)
         arguments = (memory, *steps, 70, 65, out.reshape(-1), 68)
-        code = prism.check(pack, {"TRANSPOSE": transposed})
+        code = prism.check(pack, {"T": "float32", "TRANSPOSE": transposed})
         run(code, 4, COPIERS, arguments, check=True, schedule=schedule, seed=seed)
         assert np.array_equal(out[:, :65], x) and np.isnan(out[:, 65:]).all()
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -21,11 +22,14 @@ from prism.host.axes import Collapsed
 from prism.kernels.hgemm import configurations as hgemm
 from prism.kernels.reduce import configurations as reduce
 from prism.kernels.scan import configurations as scan
-from prism.lib import operators, tune_device
+from prism.lib import operators, tune_device, tuned
+from prism.lib.algorithms.hgemm import plan as hgemm_plans
+from prism.lib.algorithms.hgemm.api import decide_hgemm
 from prism.lib.algorithms.reduce import plan as reduce_plans
 from prism.lib.algorithms.reduce import steps as reduce_steps
 from prism.lib.algorithms.scan import plan as scan_plans
 from prism.lib.tune import DTYPES, Unusable, search, spell_choice, table_text, tables, tune
+from prism.runtime.code import store
 from prism.runtime.driver import DeviceError
 
 
@@ -131,6 +135,12 @@ def test_products_are_listed_by_shape() -> None:
     assert pasted["MEASURED"] == {**hgemm.MEASURED, "4096": best}
 
 
+@pytest.mark.parametrize("text", ["", "4096x", "1x2", "4096 NX", "0x64x64", "a NN"])
+def test_what_is_no_shape(text: str) -> None:
+    with pytest.raises(ValueError, match="is no shape, as 4096x14336x4096 NT"):
+        tables()["hgemm"].every(text)
+
+
 # -- The choices of a GPU -------------------------------------------------------------------------------------------------
 
 
@@ -202,9 +212,46 @@ def test_the_command_writes_json(monkeypatch: pytest.MonkeyPatch, capsys: pytest
     assert len(found["measured"]) == len(reduce.candidates(8))
 
 
+def test_shapes_are_kept_and_taken_by_later_calls(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On that GPU alone, in that layout alone; what else was kept stays."""
+    monkeypatch.setenv("PRISM_CACHE_DIR", str(tmp_path / "cache"))
+    forget = (store.cache_clear, tuned.kept.cache_clear)
+    [clear() for clear in forget]
+    other = tables()["hgemm"].every("300x520x1000 NN")
+    best = next(found for found in tables()["hgemm"].every("300x520x1000 NT") if found not in other)
+    with_gpu(monkeypatch, lambda choice: 1.0 if choice == best else 2.0)
+    (tmp_path / "shapes").write_text("# two\n300x520x1000  NT  # of a layer\n\n300x520x1000\n")
+    try:
+        assert main(["tune", "hgemm", "--shapes", str(tmp_path / "shapes"), "--rounds", "1"]) == 0
+        assert "later calls on it take these.\nhgemm 300x520x1000 NT: Configuration(" in capsys.readouterr().out
+        [clear() for clear in forget]
+        assert set(tuned.kept("hgemm", "a GPU")) == {"300x520x1000 NT", "300x520x1000 NN"}
+        assert cut_of("a GPU", "T") == best and cut_of("another GPU", "T") != best and cut_of("", "T") != best
+        assert cut_of("a GPU", "N") == other[0]
+    finally:
+        monkeypatch.undo()
+        [clear() for clear in forget]
+
+
+def cut_of(gpu: str, layout: str) -> Any:
+    """Return the tiles that a product of 300 x 520 x 1000 takes on a GPU of this name."""
+    machine = SimpleNamespace(host=False, arch="sm_90a", multiprocessors=132, name=gpu)
+    a, b = tune_device.matrix(256, 300, 1000, 0), tune_device.matrix(256, 1000, 520, 0, turned=layout == "T")
+    seen = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(hgemm_plans, "instance_for", lambda *facts: seen.append(facts[7]))
+        decide_hgemm({"a": a, "b": b}, None, machine)
+    return seen[0]
+
+
 @pytest.mark.parametrize(
     ("arguments", "fault"),
     [
+        (["tune", "--shapes", "x"], "--shapes is for one table of: hgemm"),
+        (["tune", "scan", "--shapes", "x"], "--shapes is for one table of: hgemm"),
+        (["tune", "hgemm", "--shapes", "nowhere"], "can't read nowhere: No such file"),
         (["tune", "sort"], "no table 'sort'; there are: scan, reduce, hgemm"),
         (["tune", "--keys", "3"], "scan has no entry '3'; it has: 1, 2, 4, 8, 16"),
         (["tune", "--rounds", "0"], "--rounds must be >= 1, not 0"),

@@ -128,12 +128,12 @@ def hgemm(
 
     Notes
     -----
-    Products are exact and added in float32, in an order that depends on the shape alone: the same call gives the same bits. Those
-    of 8-bit floats Hopper adds with about 14 bits (docs/hgemm.md). The result is rounded once. A batch is one launch where one
-    stride leads from each row of an array's matrices to the next, as in dense arrays; k must be a multiple of 64 then, unless
-    there is one `b` for all, or both operands have their elements side by side along k. Otherwise it is a launch for each
-    product. Of two products K must be inside: a `b` whose rows are dense is copied. A NumPy array runs on the reference machine,
-    on the CPU, from the same kernel (`prism.kernels.hgemm`).
+    Products are exact and added in float32, in an order that depends on the shape, and on what `prism tune` has kept for it: the
+    same call gives the same bits. Those of 8-bit floats Hopper adds with about 14 bits (docs/hgemm.md). The result is rounded
+    once. A batch is one launch where one stride leads from each row of an array's matrices to the next, as in dense arrays; k
+    must be a multiple of 64 then, unless there is one `b` for all, or both operands have their elements side by side along k.
+    Otherwise it is a launch for each product. Of two products K must be inside: a `b` whose rows are dense is copied. A NumPy
+    array runs on the reference machine, on the CPU, from the same kernel (`prism.kernels.hgemm`).
 
     Examples
     --------

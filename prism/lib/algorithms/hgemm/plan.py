@@ -5,19 +5,32 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator
 from dataclasses import replace
-from math import prod
+from math import ceil, prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from prism.host.call import Decision, Result
-from prism.host.plan import NO_MAP, SCRATCH, Buffer, Clear, Machine, Plan, Scratch, Step, instance_of, nothing
+from prism.host.plan import NO_MAP, SCRATCH, Buffer, Clear, Machine, Map, Plan, Scratch, Step, instance_of, nothing
 from prism.kernels import hgemm as kernels
-from prism.kernels.hgemm import HOST, Configuration, Terms, blocks, choose, follows_late, group_m, prefetch_steps
+from prism.kernels.hgemm import (
+    HOST,
+    Configuration,
+    Terms,
+    blocks,
+    choose,
+    follows_late,
+    group_m,
+    identity,
+    prefetch_steps,
+    shape_key,
+)
+from prism.kernels.hgemm import shares as sums
 from prism.lang.surface import Kernel
 from prism.lang.types import SCALARS
+from prism.lib import tuned
 from prism.lib.algorithms.hgemm import fused
-from prism.lib.algorithms.hgemm.product import ROWS, Laid, Product
+from prism.lib.algorithms.hgemm.product import NO_BIAS, ROWS, Laid, Product
 from prism.lib.views import MOST, View, new_view
 from prism.runtime.instance import Instance
 from prism.runtime.tensor_maps import PIECE, SECTOR
@@ -25,6 +38,8 @@ from prism.runtime.tensor_maps import PIECE, SECTOR
 if TYPE_CHECKING:
     from prism.lang.tree.plan import Program
 
+SHARES = 4
+"""What a kernel's `BATCH` is where its products are shares of K."""
 NO_SCALE, ONE_SCALE, EACH_SCALE = 0, 1, 2
 """What scales of an operand there are: one of all, or one of each of the result's rows or columns."""
 
@@ -63,7 +78,9 @@ def decide_product(
             if loose:
                 return Decision(copied=tuple(loose), columns=tuple(name for name in loose if loose[name]), pad=SECTOR)
         steps = tuple(
-            _step(_lay(found, machine.host), machine, HOST if machine.host else cut, scratch) for found in each
+            step
+            for found in each
+            for step in _steps(_lay(found, machine.host), machine, HOST if machine.host else cut, scratch)
         )
     after = product.after
     if after is not None and after.reduced is not None:
@@ -211,8 +228,10 @@ def _choose(laid: Laid, machine: Machine) -> Configuration:
     if after is not None:
         return fused.choose(laid, _deep(laid), machine.multiprocessors)
     alone = laid.product.c is None and laid.batch == 0
+    if alone and (known := tuned.choice("hgemm", machine, shape_key(m, n, _deep(laid), laid.outside))) is not None:
+        return Configuration(**known)
     processors = machine.multiprocessors
-    found: Configuration = choose(m, n, _deep(laid), processors, laid.batches, laid.outside, parted=alone)
+    found: Configuration = choose(m, n, _deep(laid), processors, laid.batches, laid.outside, parted=alone, alone=alone)
     return found
 
 
@@ -254,6 +273,63 @@ def _plain(laid: Laid, cut: Configuration, plain: bool) -> tuple[Instance, dict[
     given |= {"bias": _buffer(product.bias, out.scalar if product.k_inside else product.a.scalar)}
     given |= {"scale_a": _buffer(product.scale_a, "float32"), "scale_b": _buffer(product.scale_b, "float32")}
     return instance_for(*facts, cut, laid.batch, other, laid.trans, scales), given
+
+
+def _steps(laid: Laid, machine: Machine, cut: Configuration | None, scratch: Scratch) -> tuple[Step, ...]:
+    """Return the launches of one product: mostly one."""
+    cut = cut or _choose(laid, machine)
+    return _in_shares(laid, machine, cut, scratch) if cut.shares > 1 else (_step(laid, machine, cut, scratch),)
+
+
+def _in_shares(laid: Laid, machine: Machine, cut: Configuration, scratch: Scratch) -> tuple[Step, Step]:
+    """Return the launches of a product whose K is in shares: they are made as a batch's products, and then added up."""
+    (m, n, k), product, processors = laid.shape, laid.product, machine.multiprocessors
+    out, size = product.out, SCALARS["float32"].bytes
+    assert product.c is None and laid.batch == 0 and not cut.transposes_out(laid.outside)
+    each = SCALARS[laid.a.scalar].bytes
+    bk = cut.bk * 2 // each
+    share = ceil(ceil(k / bk) / cut.shares) * bk
+    count = ceil(k / share)
+    down, across = cut.tiles(m, n)
+    rows, pitch = down * cut.bm * cut.cluster_m, -(-n // PIECE) * PIECE
+    room = scratch.take("float32", count * rows * pitch)
+    facts = (laid.a.scalar, "float32", laid.outside, False, False, NO_BIAS, identity)
+    kernel = instance_for(*facts, cut, SHARES, "" if laid.a.scalar == laid.b.scalar else laid.b.scalar)
+    lying = Map(room, (count * rows, n), (pitch * size, size))
+    given: dict[str, Any] = {
+        "map_a": laid.a.map,
+        "map_b": laid.b.map,
+        "map_c": NO_MAP,
+        "map_out": lying,
+        "out": room,
+        "stride": pitch,
+    }
+    given |= {
+        "bias": nothing("float32" if product.k_inside else laid.a.scalar),
+        "scale_a": nothing("float32"),
+        "scale_b": nothing("float32"),
+        "alpha": 1.0,
+        "beta": 0.0,
+    }
+    given |= {"m": rows * count, "n": n, "k": share, "group_m": rows, "prefetch_k": 0}
+    made = Step(kernel, blocks(cut, down, across, processors, count), cut.threads, given)
+    terms = Terms(_how_many(product.scale_a), _how_many(product.scale_b), product.per)
+    stride = out.strides[0] // out.size
+    wide = stride % sums.EACH == 0 and n % sums.EACH == 0 and (out.begins + out.offset) % (sums.EACH * out.size) == 0
+    bias = out.scalar if product.k_inside else laid.a.scalar
+    facts_of = {"OUT": out.scalar, "TBIAS": bias, "TERMS": terms, "EPILOGUE": product.epilogue, "WIDE": wide}
+    added: dict[str, Any] = {
+        "shares": room,
+        "count": count,
+        "rows": rows,
+        "pitch": pitch,
+        "out": out.buffer,
+        "stride": stride,
+    }
+    added |= {"m": m, "n": n, "alpha": product.alpha, "bias": _buffer(product.bias, bias)}
+    added |= {"scale_a": _buffer(product.scale_a, "float32"), "scale_b": _buffer(product.scale_b, "float32")}
+    vectors = m * -(-n // sums.EACH)
+    return made, Step(instance_of(sums.add_shares, facts_of), -(-vectors // sums.THREADS), sums.THREADS, added)
 
 
 def _buffer(view: View | None, scalar: str) -> Buffer:

@@ -10,8 +10,8 @@ import numpy as np
 
 from prism.host.machine import Ready
 from prism.host.plan import OUT
-from prism.kernels.hgemm.candidates import candidates, parse_size
-from prism.kernels.hgemm.configurations import MEASURED
+from prism.kernels.hgemm.candidates import candidates, near, parse_shape, parse_size
+from prism.kernels.hgemm.configurations import MEASURED, PROCESSORS, choose
 from prism.lib.algorithms.hgemm.api import decide_hgemm
 from prism.lib.tune import Table, Unusable
 from prism.lib.tune_device import L2, Timer, matrix
@@ -20,7 +20,7 @@ from prism.runtime.driver import DeviceError
 
 
 def _measure(timer: Timer, shape: str, choice: Any) -> Mapping[str, float]:
-    m, n, k = parse_size(shape)
+    (m, n, k), outside = parse_shape(shape)
     x = np.random.default_rng(0).integers(-2, 3, 1 << 20).astype(np.float16)
     sizes = (2 * m * k, 2 * k * n, 2 * m * n)
     copies = max(2, -(-2 * L2 // sum(sizes)))
@@ -28,8 +28,10 @@ def _measure(timer: Timer, shape: str, choice: Any) -> Mapping[str, float]:
         a, b, y = (held.enter_context(timer.memory(copies * size, x)) for size in sizes)
 
         try:
-            shapes = zip((a, b, y), ((m, k), (k, n), (m, n)), strict=True)
-            left, right, out = (matrix(address, *shape, timer.device.ordinal) for address, shape in shapes)
+            shapes = zip((a, b, y), ((m, k), (k, n), (m, n)), (outside[0], not outside[1], False), strict=True)
+            left, right, out = (
+                matrix(address, *shape, timer.device.ordinal, turned) for address, shape, turned in shapes
+            )
             plan = decide_hgemm({"a": left, "b": right}, out, timer.gpu, cut=choice).plan
             assert plan is not None
             ready = Ready(plan, ("a", "b", OUT), left)
@@ -44,10 +46,18 @@ def _measure(timer: Timer, shape: str, choice: Any) -> Mapping[str, float]:
             raise Unusable(str(error).splitlines()[0]) from error
 
 
+def _every(shape: str) -> list[Any]:
+    """Return what is tried for any shape and layout: the library's choice, and all that the model has near the best."""
+    size, layout = parse_shape(shape)
+    present = choose(*size, PROCESSORS, layout=layout, parted=True, alone=True)
+    return list(dict.fromkeys([present, *near(*size, PROCESSORS, layout)]))
+
+
 TABLE = Table(
     "MEASURED",
     "kernels/hgemm/configurations.py",
     MEASURED,
     lambda shape: candidates(*parse_size(shape)),
     _measure,
+    every=_every,
 )

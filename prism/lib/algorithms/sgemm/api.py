@@ -13,13 +13,15 @@ from prism.host import repeat
 from prism.host.call import Decision, Result, call
 from prism.host.plan import OUT, Machine, Plan, Scratch, Step, instance_of
 from prism.kernels.sgemm import HOST, LESSON, VARIANTS, Configuration, Layout, choose, clocks
+from prism.kernels.sgemm.cut import FewCut
 from prism.kernels.sgemm.ring_configurations import Cut
 from prism.lang.intrinsics.layouts import nest
 from prism.lang.tree.plan import Program
 from prism.lib.algorithms.matmul.arguments import batch_of, require_like_result, require_operands
 from prism.lib.algorithms.sgemm import bf16x6 as sgemm_bf16x6
+from prism.lib.algorithms.sgemm import few as sgemm_few
 from prism.lib.algorithms.sgemm import ring as sgemm_ring
-from prism.lib.algorithms.sgemm.matrices import SIZE, Product, matrix_of
+from prism.lib.algorithms.sgemm.matrices import SIZE, WIDE, Product, matrix_of
 from prism.lib.algorithms.sgemm.ring import Staged
 from prism.lib.views import MOST, View, new_view, view_of
 from prism.runtime.arrays import ArrayInfo
@@ -27,7 +29,11 @@ from prism.runtime.instance import Instance
 
 _KIND = "float32"
 RING, ASYNC = "ring", "async"
-ONE_BY_ONE = 1.15  # how much longer the fifth variant takes where elements are not loaded by fours
+FIFTH, ONE_BY_ONE = (
+    1.03,
+    1.117,
+)  # how much longer the fifth variant takes than its model says, and where not loaded by fours
+STORED = 0.85  # clocks of a multiprocessor for an element that it does not store by fours
 
 
 def sgemm(
@@ -118,7 +124,7 @@ def _way(variant: str, precision: str) -> str:
 
 def decide_sgemm(
     arrays: Mapping[str, ArrayInfo], out: ArrayInfo | None, machine: Machine, alpha: float = 1.0, beta: float = 0.0,
-    way: str = "auto", cut: Configuration | Cut | None = None,
+    way: str = "auto", cut: Configuration | Cut | FewCut | None = None,
 ) -> Decision:  # fmt: skip
     """Return how `sgemm` of arrays by the names of its arguments is made, by a variant or a precision.
 
@@ -138,7 +144,7 @@ def decide_sgemm(
 
 def decide_product(
     a: View, b: View, shape: tuple[int, ...], result: Result, machine: Machine, given: View | None, alpha: float = 1.0,
-    beta: float = 0.0, way: str = "auto", cut: Configuration | Cut | None = None,
+    beta: float = 0.0, way: str = "auto", cut: Configuration | Cut | FewCut | None = None,
 ) -> Decision:  # fmt: skip
     """Return how a product of matrices, checked, is made in `given`, or where that can't be written, in C order."""
     writable = given is not None and _is_writable(given, machine.host)
@@ -214,7 +220,7 @@ def _merge(batch: tuple[int, ...], steps: list[list[int]]) -> list[tuple[int, ..
 
 
 def steps_of(
-    product: Product, way: str, machine: Machine, scratch: Scratch, cut: Configuration | Cut | None = None
+    product: Product, way: str, machine: Machine, scratch: Scratch, cut: Configuration | Cut | FewCut | None = None
 ) -> list[Step]:
     """Return the launches of a product by a variant or a precision, by default as it suits the shape.
 
@@ -223,7 +229,9 @@ def steps_of(
     """
     if way == sgemm_bf16x6.NAME and product.sizes[2]:
         return list(sgemm_bf16x6.steps_of(product, machine, scratch))
-    found = cut if isinstance(cut, Configuration) else choose_way(product, way, machine, cut)
+    found = cut if isinstance(cut, Configuration | FewCut) else choose_way(product, way, machine, cut)
+    if isinstance(found, FewCut):
+        return [sgemm_few.step_of(product, found)]
     if isinstance(found, Staged):
         return list(found.steps(scratch))
     a, b, c, (m, n, k) = product.a, product.b, product.c, product.sizes
@@ -237,7 +245,7 @@ def steps_of(
     return [Step(kernel, found.grid(product.batches, m, n), found.threads, given)]
 
 
-def choose_way(product: Product, way: str, machine: Machine, cut: Cut | None = None) -> Staged | Configuration:
+def choose_way(product: Product, way: str, machine: Machine, cut: Cut | None = None) -> Staged | Configuration | FewCut:
     """Return what suits a product, of what a variant admits; `cut`: the tiles of the ring.
 
     Raises:
@@ -259,10 +267,22 @@ def choose_way(product: Product, way: str, machine: Machine, cut: Cut | None = N
     if not sgemm_ring.has_async(arch) or k == 0:
         return fifth
     staged = sgemm_ring.arrange(product, processors, tensor=hopper and way != ASYNC, cut=cut)
-    slower = 1.0 if all(layout.wide for layout in product.layouts) else ONE_BY_ONE
-    if way != "auto" or staged.clocks < slower * clocks(fifth, product.batches, *product.sizes, processors):
+    if way != "auto":
         return staged
-    return fifth
+    tiles = _clocks_of_fifth(product, fifth, processors)
+    few = sgemm_few.choose(product, processors) if hopper else None
+    if few is not None and few[0] < min(staged.clocks, tiles):
+        return few[1]
+    return staged if staged.clocks < tiles else fifth
+
+
+def _clocks_of_fifth(product: Product, fifth: Configuration, processors: int) -> float:
+    """Return about how long the fifth variant takes, as the ring's and `few`'s models count."""
+    (m, n, _), (a, b, c) = product.sizes, product.layouts
+    slower = FIFTH * (1.0 if a.wide and b.wide else ONE_BY_ONE)
+    stored = 0.0 if c.wide and n % WIDE == 0 else STORED * product.batches * m * n / processors
+    found: float = slower * clocks(fifth, product.batches, *product.sizes, processors) + stored
+    return found
 
 
 @functools.lru_cache(maxsize=1024)

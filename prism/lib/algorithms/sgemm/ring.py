@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -65,24 +66,22 @@ def operand(matrix: Matrix, extents: tuple[int, int], steps: tuple[int, int], ba
     return Operand(matrix, outer, inner, steps, rings.TENSOR if dense and apart and begins else threads)
 
 
-def choose_copies(a: Operand, b: Operand, batches: int, clocks: float) -> tuple[Operand, Operand]:
-    """Return the operands of products that take so many clocks, with a copy first of what gains by it.
+def copies(a: Operand, b: Operand) -> Iterator[tuple[Operand, Operand]]:
+    """Return the ways to copy operands into tiles: as they lie, by threads what tensor copies can't take, or packed first.
 
     Threads copy a row-major A, or a column-major B beside it, without much loss; of a large product, what begins anywhere is
-    better copied first, and so is a column-major B beside a column-major A (`rings.LOSS` has the figures).
+    better copied first, and so is a column-major B beside a column-major A (docs/sgemm.md).
     """
 
-    def packed(one: Operand) -> Operand:
-        copies = batches if one.matrix.matrices else 1
-        gains = copies * rings.copy_clocks(one.outer * one.inner) < rings.LOSS * clocks
-        return replace(one, way=rings.TENSOR, packed=True) if gains else one
+    def either(one: Operand) -> tuple[Operand, ...]:
+        return (one,) if one.way.tensor else (one, replace(one, way=rings.TENSOR, packed=True))
 
-    left = a if a.way.tensor or a.even else packed(a)
-    right = b if b.way.tensor or (b.even and not left.way.tensor) else packed(b)
-    if (left.way, right.way) in rings.WAYS:
-        return left, right
-    left = replace(a, way=rings.ACROSS) if a.way.tensor else a
-    return left, b if (left.way, b.way) in rings.WAYS else replace(b, way=rings.ACROSS)
+    for left, right in itertools.product(either(a), either(b)):
+        if (left.way, right.way) in rings.WAYS:
+            yield left, right
+        elif not left.packed:
+            across = replace(a, way=rings.ACROSS) if a.way.tensor else a
+            yield across, right if (across.way, right.way) in rings.WAYS else replace(b, way=rings.ACROSS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +102,9 @@ class Staged:
     def clocks(self) -> float:
         """About how long it takes, on one H200."""
         m, n, _ = self.product.sizes
-        found: float = self.product.batches * rings.clocks(self.cut, m, n, self.processors)
+        taken = taken_by_copies(self.a, self.b) if self.layouts is None else (rings.EVEN, 0.0)
+        wide = self.wide or self.layouts is not None
+        found: float = self.product.batches * rings.clocks(self.cut, m, n, self.processors, taken, wide=wide)
         for one in (self.a, self.b):
             found += self.times(one) * rings.copy_clocks(one.outer * one.inner) if one.packed else 0.0
         return found
@@ -157,11 +158,20 @@ def arrange(product: Product, processors: int, tensor: bool, cut: rings.Cut | No
         )  # fmt: skip
         cut = cut or rings.choose(m, n, k, processors, rings.ASYNC_TILES)
         return Staged(product, left, right, cut, wide, processors, (layouts[0], layouts[1]))
-    chosen = rings.choose(m, n, k, processors)
     left = operand(a, (k, m), (a.columns, a.rows), batches)
     right = operand(b, (k, n), (b.rows, b.columns), batches)
-    left, right = choose_copies(left, right, batches, batches * rings.clocks(chosen, m, n, processors))
-    return Staged(product, left, right, cut or chosen, wide, processors, None)
+    among = (*rings.TILES, *rings.FEW_ROWS) if m <= rings.FEW else rings.TILES
+    found = []
+    for one, other in copies(left, right):
+        chosen = cut or rings.choose(m, n, k, processors, among, taken_by_copies(one, other), wide=wide)
+        found.append(Staged(product, one, other, chosen, wide, processors, None))
+    return min(found, key=lambda staged: staged.clocks)
+
+
+def taken_by_copies(a: Operand, b: Operand) -> tuple[float, float]:
+    """Return the clocks that an element of a tile of A, and of B, takes to copy."""
+    taken: tuple[float, float] = rings.copies_of(a.way, b.way, even_a=a.even, even_b=b.even)
+    return taken
 
 
 def on_host(product: Product, tensor: bool) -> Staged:
@@ -175,7 +185,7 @@ def on_host(product: Product, tensor: bool) -> Staged:
 def instance_for(cut: rings.Tile, a: rings.Way | Layout, b: rings.Way | Layout, wide: bool, beta: bool) -> Instance:
     """Return the kernel that a configuration names, cut into its tiles, for operands that are copied, or lie, so."""
     assert isinstance(cut, rings.RingConfiguration | rings.AsyncConfiguration)
-    kernel = ring if isinstance(cut, rings.RingConfiguration) else ring_async
+    kernel = ring_async if isinstance(cut, rings.AsyncConfiguration) else ring
     return instance_of(kernel, cut.template(a, b, wide=wide, beta=beta))
 
 
@@ -186,7 +196,7 @@ def adder(cut: rings.Tile, wide: bool, beta: bool) -> Instance:
 
 def packer(transposed: bool) -> Instance:
     """Return the kernel that copies an operand into dense rows."""
-    return instance_of(packing.pack, {"TRANSPOSE": transposed})
+    return instance_of(packing.pack, {"T": "float32", "TRANSPOSE": transposed})
 
 
 def _copy(one: Operand, p: int, room: Buffer) -> Step:

@@ -1,0 +1,64 @@
+"""Products of few rows: one launch of `few`, which reads B once, as it lies."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from prism.host.plan import Step, instance_of, nothing
+from prism.kernels.hgemm import Terms, identity
+from prism.kernels.sgemm import few_configurations
+from prism.kernels.sgemm.cut import FEW_THREADS, FewCut
+from prism.kernels.sgemm.few import few
+from prism.lib.algorithms.sgemm.matrices import WIDE, Product
+from prism.runtime.instance import Instance
+
+
+def fitted(cut: FewCut, product: Product) -> FewCut:
+    """Return a cut for the layout of a product's B."""
+    b, (_, n, k) = product.b, product.sizes
+    along = b.rows == 1 and (b.columns != 1 or n == 1)
+    inside, apart, extent = (b.rows, b.columns, k) if along else (b.columns, b.rows, n)
+    return replace(cut, along=along, wide=inside == 1 and not (b.first % WIDE or apart % WIDE or extent % WIDE))
+
+
+def choose(product: Product, processors: int) -> tuple[float, FewCut] | None:
+    """Return the best cut of a product, and about how many clocks it takes; None where rows are too many, or it is a batch."""
+    m, n, k = product.sizes
+    if product.batches > 1:
+        return None
+    some = [fitted(cut, product) for cut in few_configurations.cuts(m)]
+    return min(
+        ((few_configurations.clocks(cut, n, k, processors), cut) for cut in some), key=lambda one: one[0], default=None
+    )
+
+
+def instance_for(cut: FewCut, beta: bool) -> Instance:
+    """Return the kernel that a cut names."""
+    facts = {
+        "T": "float32",
+        "TBIAS": "float32",
+        "OUT": "float32",
+        "CUT": cut,
+        "TERMS": Terms(beta=beta),
+        "EPILOGUE": identity,
+    }
+    return instance_of(few, facts)
+
+
+def step_of(product: Product, cut: FewCut) -> Step:
+    """Return the launch of a product, not of a batch, of no more rows than the cut has."""
+    a, b, c, (m, n, k) = product.a, product.b, product.c, product.sizes
+    assert m <= cut.rows and product.batches == 1 and k
+    cut = fitted(cut, product)
+    given: dict[str, Any] = {
+        "A": a.buffer(),
+        "rs_a": a.rows,
+        "cs_a": a.columns,
+        "B": b.buffer(),
+        "rs_b": b.rows,
+        "cs_b": b.columns,
+    }
+    given |= {name: nothing("float32") for name in ("bias", "scale_a", "scale_b")}
+    given |= {"out": c.buffer(), "stride": c.rows, "m": m, "n": n, "k": k, "alpha": product.alpha, "beta": product.beta}
+    return Step(instance_for(cut, product.beta != 0), -(-n // cut.width) * cut.parts, FEW_THREADS, given)

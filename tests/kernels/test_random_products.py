@@ -1,0 +1,80 @@
+"""What is chosen for products of random shapes, beside what was measured there, on an H200 (asv_bench/random_products.py)."""
+
+import json
+import math
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from prism.kernels.hgemm import choose
+from prism.kernels.sgemm.cut import FewCut
+from prism.lib.algorithms.sgemm import api as sgemms
+from prism.lib.algorithms.sgemm.few import fitted
+from prism.lib.algorithms.sgemm.ring import Operand, Staged
+from prism.lib.views import view_of
+from prism.runtime.arrays import ArrayInfo
+
+HOPPER = SimpleNamespace(host=False, arch="sm_90a", multiprocessors=132)
+
+
+def table(name: str) -> dict[str, dict[str, float]]:
+    """Return microseconds by shape and by way, of those within 1.5 of the best; those of cuBLAS too."""
+    found: dict[str, dict[str, float]] = json.loads(Path(__file__).with_name(name).read_text())
+    return found
+
+
+def parsed(text: str) -> tuple[int, int, int, str]:
+    size, layout = text.split()
+    m, n, k = map(int, size.split("x"))
+    return m, n, k, layout
+
+
+def product_of(m: int, n: int, k: int, layout: str):
+    """Return a product of float32 as the library has it."""
+
+    def lying(name, rows, columns, how):
+        strides = (4 * columns, 4) if how == "N" else (4, 4 * rows)
+        return view_of(name, ArrayInfo("cai", "cuda", np.dtype("float32"), (rows, columns), strides, 1 << 40, False, 0))
+
+    a, b, out = lying("a", m, k, layout[0]), lying("b", k, n, layout[1]), lying("out", m, n, "N")
+    (product,) = sgemms.products_of(a, b, out, 1.0, 0.0)
+    return product
+
+
+def way_of(text: str) -> str:
+    """Return what `sgemm` chooses for a shape, as the table names it."""
+    product = product_of(*parsed(text))
+    way = sgemms.choose_way(product, "auto", HOPPER)
+    if not isinstance(way, Staged):
+        assert not isinstance(way, FewCut) or way == fitted(way, product)
+        return way.name
+    return f"{way.cut.name} {copied(way.a)} {copied(way.b)}"
+
+
+def copied(one: Operand) -> str:
+    return "pack" if one.packed else "tensor" if one.way.tensor else "along" if one.way.along else "across"
+
+
+def hgemm_of(text: str) -> str:
+    m, n, k, layout = parsed(text)
+    return choose(m, n, k, 132, layout=(layout[0] == "T", layout[1] == "N"), parted=True, alone=True).name
+
+
+@pytest.mark.parametrize(
+    ("name", "way", "mean", "most", "beside"),
+    [("hgemm_random.json", hgemm_of, 1.04, 1.2, 1.15), ("sgemm_random.json", way_of, 1.025, 1.2, 1.25)],
+)  # fmt: skip
+def test_what_is_chosen_is_near_the_best(name: str, way, mean: float, most: float, beside: float) -> None:
+    """Of shapes that the models were fitted to: `mean` times as long as the best in the mean, and `most` at 19 of 20.
+
+    `beside`: the geometric mean of cuBLAS's time by its own. What was not measured at a shape is chosen at few.
+    """
+    seen = table(name)
+    chosen = {text: way(text) for text in seen}
+    known = {text: seen[text][found] for text, found in chosen.items() if found in seen[text]}
+    assert len(known) >= 0.85 * len(seen)
+    behind = [took / min(us for one, us in seen[text].items() if one != "cuBLAS") for text, took in known.items()]
+    assert math.exp(np.log(behind).mean()) <= mean and np.percentile(behind, 95) <= most
+    assert math.exp(np.mean([math.log(seen[text]["cuBLAS"] / took) for text, took in known.items()])) >= beside
