@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import prism
-from prism.kernels.hgemm import configurations
+from prism.kernels.hgemm import configuration
 from prism.lang import device, float32, int32, requires, thread
 from prism.lib.algorithms.hgemm.api import decide_hgemm
 from prism.lib.algorithms.hgemm.epilogue import asked_for
@@ -149,7 +149,7 @@ def test_tiles_that_have_room(monkeypatch: pytest.MonkeyPatch) -> None:
     (step,) = decide().plan.steps
     tile = dict(step.instance.template)["TILE"]
     with monkeypatch.context() as patch:
-        patch.setattr(configurations, "ROOM", configurations.ROOM - 40 * 1024)
+        patch.setattr(configuration, "ROOM", configuration.ROOM - 40 * 1024)
         (step,) = decide().plan.steps
     less = dict(step.instance.template)["TILE"]
     assert (less.bm * less.bn, less.slab * less.slabs) < (tile.bm * tile.bn, tile.slab * tile.slabs)
