@@ -153,7 +153,7 @@ def test_tiles_that_have_room(monkeypatch: pytest.MonkeyPatch) -> None:
         (step,) = decide().plan.steps
     less = dict(step.instance.template)["TILE"]
     assert (less.bm * less.bn, less.slab * less.slabs) < (tile.bm * tile.bn, tile.slab * tile.slabs)
-    monkeypatch.setattr(configurations.Configuration, "result", lambda *_, **__: None)
+    monkeypatch.setattr(configuration.Configuration, "result", lambda *_, **__: None)
     with pytest.raises(ValueError, match="`epilogue` is given more than there is room for"):
         decide()
 
