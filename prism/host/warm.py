@@ -32,7 +32,7 @@ _MOST = 1024  # places of arrays that something is kept for
 _THREADS = 256  # that launches are kept for
 _GRAPHS = 16  # of one plan
 _US_BEGIN, _US_STEP = 3.0, 3.5  # what a call and each of its steps take the host
-_OFTEN = 4  # times at the same places, behind which a plan is tried as a graph
+_OFTEN = 4  # times at the same places, behind which several steps are tried as a graph
 # The legacy default stream's handles: it lives as long as the process, and with it the memory that is its own.
 LASTING = (0, 1)
 
@@ -74,15 +74,15 @@ class Warm:
     `beside`: what `ask(stream)` gives, unless it is given. All but the call's addresses and the stream is packed once for each
     memory; where there are maps, once for each place of the arrays, too. `alone`: no other step, or call, of another thread comes
     between what uses that memory, so what a lasting stream had first will do for all threads.
-    Steps that are made at the same places again and again, on a lasting stream, are tried as a graph, which takes the host less
-    time. It stays where the GPU takes no longer for it than the host for the steps: kernels in it don't begin before what is
-    before it has ended, and who waits for the GPU would wait a microsecond more.
+    Several steps that are made at the same places again and again, on a lasting stream, are tried as a graph, which takes the
+    host less time. It stays where the GPU takes no longer for it than the host for the steps: kernels in it don't begin before
+    what is before it has ended, and who waits for the GPU would wait a microsecond more.
     Safe among threads: what is packed is one call's for as long as it launches.
     """
 
     __slots__ = (
         "_alone", "_ask", "_cooperative", "_elsewhere", "_graphs", "_lasting", "_maps", "_ordinal", "_seen", "_several",
-        "_steps",
+        "_steps", "_tried",
     )  # fmt: skip
 
     def __init__(
@@ -97,7 +97,7 @@ class Warm:
         # as `_general` says.
         self._lasting: dict[Any, dict[Any, list[Packed]]] = {}
         self._seen: dict[Any, int | Trial] = {}  # how often steps were made at the same places
-        self._graphs = 0
+        self._tried, self._graphs = len(self._steps) > 1 and not self._cooperative, 0
         self._elsewhere: dict[Memory, list[Packed]] = {}  # the same of other streams, by what is beside the arrays
         self._several = True  # GPUs, in this process; not asked as yet
 
@@ -184,12 +184,16 @@ class Warm:
         known = (key, addresses)
         seen = self._seen.pop(known, 0)  # taken out: another thread may look, too
         if isinstance(seen, int):
-            if seen + 1 < _OFTEN:
+            if self._tried and seen + 1 < _OFTEN:
                 self._seen[known] = seen + 1
                 return general
             if (trial := self._try(addresses, stream, beside)) is not None:
                 self._seen[known] = trial
-                return [self._alike(addresses, (trial.run, ()))]
+                return [self._alike(addresses, (trial.first, ()))]
+        elif seen.waits:
+            seen.waits = False
+            self._seen[known] = seen
+            return [self._alike(addresses, (seen.second, ()))]
         elif (took := seen.microseconds()) is None:
             self._seen[known] = seen
             return general
@@ -202,7 +206,7 @@ class Warm:
         return general
 
     def _try(self, addresses: Memory, stream: int, beside: Memory | None) -> Trial | None:
-        if self._cooperative or self._graphs >= _GRAPHS:
+        if not self._tried or self._graphs >= _GRAPHS:
             return None
         memory = self._memory(stream, beside)
         return trial_of(lambda own: self._launch_all(addresses, own, memory), self._ordinal, stream)

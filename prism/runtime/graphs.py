@@ -20,19 +20,30 @@ _making, _made = Lock(), [0]
 
 
 class Trial:
-    """A graph that is launched once by `run()`, between two events: `microseconds()` says what the GPU took.
+    """A graph that is launched by `first()`, which also brings it to the GPU, and by `second()`, which is timed.
 
-    `again`: the driver's function that launches it, and its arguments. One thread at a time calls either.
+    `again`: the driver's function that launches it, and its arguments. One thread at a time calls any of these. `waits`: for its
+    second launch.
     """
 
     def __init__(self, graph: int, stream: int) -> None:
         self.again = function_called("cuGraphLaunch"), tuple(map(ctypes.c_void_p.from_param, (graph, stream)))
+        self.waits = False
         self._stream, self._looks = stream, 0
-        self._status: int | None = None  # of its launch
+        self._status: int | None = None  # of the launch that was timed, or of one that failed
         self._events = [check(driver().cuEventCreate(0), _DOING) for _ in range(2)]
 
-    def run(self) -> int:
+    def first(self) -> int:
         """Launch it; return the driver's status."""
+        launch, arguments = self.again
+        status: int = launch(*arguments)
+        if status:
+            self._status = status
+        self.waits = not status
+        return status
+
+    def second(self) -> int:
+        """Launch it between two events; return the driver's status."""
         record = driver().cuEventRecord
         launch, arguments = self.again
         record(self._events[0], self._stream)
@@ -42,8 +53,8 @@ class Trial:
         return status
 
     def microseconds(self) -> float | None:
-        """Return what it took; infinity where nobody can tell, or it was waited for long; None: it has not ended."""
-        if self._status is None:  # another thread is about to
+        """Return what the GPU took; infinity where nobody can tell, or it was waited for long; None: it has not ended."""
+        if self._status is None:  # another thread is about to launch it
             return None
         cuda, (begin, end) = driver(), self._events
         self._looks += 1

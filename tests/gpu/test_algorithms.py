@@ -134,6 +134,16 @@ def test_plans(case: Case) -> None:
             same(case, out, expected(case, planned.arrays(3)), cupy.asnumpy)
 
 
+@pytest.mark.parametrize("case", PLANNED, ids=str)
+def test_calls_at_the_same_places(case: Case) -> None:
+    """On the default stream: plans of several launches become graphs, and each call computes what is there by then."""
+    planned = Planned(case, 0, case.large[min(1, len(case.large) - 1)])
+    for seed in range(1, 13):
+        planned.give(seed)
+        planned.found = planned.plan()
+        planned.compare(seed)
+
+
 def test_eight_streams_at_once() -> None:
     streams = [cupy.cuda.Stream(non_blocking=True) for _ in range(8)]
     work = []

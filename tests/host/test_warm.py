@@ -272,7 +272,15 @@ class Graphs:
             return status
 
         look = lambda: self.took.pop(0) if len(self.took) > 1 else self.took[0]
-        return SimpleNamespace(run=run, again=(run, ()), microseconds=look)
+        trial = SimpleNamespace(second=run, again=(run, ()), microseconds=look, waits=False)
+
+        def first() -> int:
+            status = run()
+            trial.waits = not status
+            return status
+
+        trial.first = first
+        return trial
 
 
 def test_steps_that_are_made_at_the_same_places_become_a_graph(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -299,7 +307,7 @@ def test_steps_that_are_made_at_the_same_places_become_a_graph(gpu: Gpu, monkeyp
 def test_a_graph_stays_where_the_gpu_is_sooner_than_the_host(
     gpu: Gpu, monkeypatch: pytest.MonkeyPatch, maps: bool
 ) -> None:
-    """As long as its trial has not ended, and where it took too long, the steps are launched."""
+    """As long as its trial has not ended, and where it took too long, the steps are launched; a step alone always is."""
     made = Graphs(gpu, monkeypatch)
     if maps:
         encode = lambda parameter, info: info.pointer.to_bytes(8, "little") + bytes(120)
@@ -307,21 +315,24 @@ def test_a_graph_stays_where_the_gpu_is_sooner_than_the_host(
         loaded = SimpleNamespace(function=1, device=SimpleNamespace(ordinal=0), occupancy=lambda *_: 1)
         facts = ArrayInfo("cupy", "cuda", np.dtype("float16"), (64, 64), (128, 2), 0, False, 0)
         slots = ((1, 1, 0), (2, 1, 0))
-        warm = Warm([Launched(Launcher(MAPS, loaded), 3, 64, (0, 0, 0, -7), slots, maps=((0, 0, 0, facts),))], 0)
+        step = Launched(Launcher(MAPS, loaded), 3, 64, (0, 0, 0, -7), slots, maps=((0, 0, 0, facts),))
+        warm, alone, given = Warm([step, step], 0), Warm([step], 0), (512, 1024)
     else:
-        warm = gpu.warm()
+        warm, alone, given = plan_of_three(gpu, monkeypatch)[0], gpu.warm(), (512, 1024)
     made.took = [None, None, 40.0]
-    given = (512, 1024) if maps else (512, 1024, 4096)
-    for _ in range(12):
+    for _ in range(13):
         warm(given, 0)
-    assert len(made.made) == len(made.launched) == 1 and len(gpu.launched) == 11
+    assert len(made.made) == 1 and made.launched == [(0, 0)] * 2 and len(gpu.launched) == 22
     made.took = [None, 4.0]
-    other = (1024, *given[1:])
-    for _ in range(12):
+    other = (2048, 1024)
+    for _ in range(13):
         warm(other, 0)
     slower = 5 if maps else 4  # maps are made for each place
-    assert len(made.made) == 2 and made.launched[1:] == [(1, 0)] * (12 - slower) and len(gpu.launched) == 11 + slower
-    assert {found[3] for found in gpu.launched[11:]} == {1024}
+    assert len(made.made) == 2 and made.launched[2:] == [(1, 0)] * (13 - slower)
+    assert len(gpu.launched) == 22 + 2 * slower and {found[3] for found in gpu.launched[22::2]} == {2048}
+    for _ in range(13):
+        alone((512, 1024, 4096)[: 2 if maps else 3], 0)
+    assert len(made.made) == 2 and len(gpu.launched) == 35 + 2 * slower
 
 
 def test_graphs_are_few_and_others_are_launched(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -338,9 +349,9 @@ def test_graphs_are_few_and_others_are_launched(gpu: Gpu, monkeypatch: pytest.Mo
 def test_a_graph_is_launched_by_one_thread_at_a_time(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who comes while it is under way launches the steps."""
     made = Graphs(gpu, monkeypatch)
-    warm = gpu.warm()
-    for _ in range(7):
-        warm((512, 1024, 4096), 0)
+    warm, _ = plan_of_three(gpu, monkeypatch)
+    for _ in range(8):
+        warm((512, 1024), 0)
     before, graphs = len(gpu.launched), len(made.launched)
     inside: list[bool] = []
 
@@ -349,11 +360,11 @@ def test_a_graph_is_launched_by_one_thread_at_a_time(gpu: Gpu, monkeypatch: pyte
             super().append(one)
             if not inside:
                 inside.append(True)
-                warm((512, 1024, 4096), 0)
+                warm((512, 1024), 0)
 
     made.launched = Reentering(made.launched)
-    warm((512, 1024, 4096), 0)
-    assert len(gpu.launched) == before + 1 and len(made.launched) == graphs + 1 and len(made.made) == 1
+    warm((512, 1024), 0)
+    assert len(gpu.launched) == before + 2 and len(made.launched) == graphs + 1 and len(made.made) == 1
 
 
 @pytest.mark.parametrize(("devices", "statuses", "pushed"), [(1, [0], 0), (1, [201, 0], 1), (2, [0], 1)])

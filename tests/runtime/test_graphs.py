@@ -79,7 +79,9 @@ def test_launches_are_captured_on_a_stream_of_their_own(cuda: Cuda) -> None:
         ("cuEventCreate", 0), ("cuThreadExchangeStreamCaptureMode", 0),
     ]  # fmt: skip
     cuda.asked.clear()
-    assert trial.run() == 0
+    assert not trial.waits and trial.first() == 0 and trial.waits and cuda.asked == [("cuGraphLaunch", LAUNCHED, 1)]
+    cuda.asked.clear()
+    assert trial.second() == 0
     assert cuda.asked == [("cuEventRecord", 901, 1), ("cuGraphLaunch", LAUNCHED, 1), ("cuEventRecord", 902, 1)]
     function, arguments = trial.again
     assert function(*arguments) == 0 and cuda.asked[-1] == ("cuGraphLaunch", LAUNCHED, 1)
@@ -91,12 +93,14 @@ def test_what_it_took(cuda: Cuda) -> None:
     assert trial is not None
     cuda.refused, cuda.took = {"cuEventElapsedTime": NOT_READY}, 0.004
     assert trial.microseconds() is None and "cuEventElapsedTime" not in cuda.names
-    trial.run()
+    trial.first()
+    assert trial.microseconds() is None and "cuEventElapsedTime" not in cuda.names
+    trial.second()
     assert trial.microseconds() is None
     cuda.refused = {}
     assert trial.microseconds() == pytest.approx(4.0) and cuda.names[-2:] == ["cuEventDestroy"] * 2
     slow, wrong = (graphs.trial_of(launching(cuda), 0, 0) for _ in range(2))
-    slow.run(), wrong.run()
+    slow.second(), wrong.second()
     cuda.refused = {"cuEventElapsedTime": NOT_READY}
     looks = [slow.microseconds() for _ in range(16)]
     assert looks == [None] * 15 + [float("inf")]

@@ -43,7 +43,11 @@ def odd_ones(
 ):  # fmt: skip
     """An element a thread: `y` becomes twice the odd ones of `x`, `kept[0]` their number."""
     blocks: int32 @ grid[1] = count(block[1])
-    with partition(y, block[1], races="none") as out, partition(kept, block[1], 0, races="none") as number, group(block[1]):
+    with (
+        partition(y, block[1], races="none") as out,
+        partition(kept, block[1], 0, races="none") as number,
+        group(block[1]),
+    ):
         held: int32[1] @ thread[1] = {0}
         ahead: int32[1] @ thread[1] = {0}
 

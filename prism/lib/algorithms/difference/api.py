@@ -235,8 +235,12 @@ _ARRAY = object()
 
 def _numbers(first: Any, last: Any, *names: str) -> tuple[Any, ...]:
     """Return what numbers at two ends are known by, as `_known` does; `_ARRAY` of one that is no number of Python's."""
-    pairs = [(name, one) for name, one in zip(names, (first, last), strict=True) if one is not None]
-    return tuple([(name, exactly(one)) if type(one) in (int, float) else _ARRAY for name, one in pairs])
+    found: tuple[Any, ...] = ()
+    if first is not None:
+        found = ((names[0], exactly(first)) if type(first) in (int, float) else _ARRAY,)
+    if last is not None:
+        found = (*found, (names[1], exactly(last)) if type(last) in (int, float) else _ARRAY)
+    return found
 
 
 def _number(ends: Mapping[str, Any], name: str) -> Lazy | None:
