@@ -8,6 +8,7 @@ the role needs is left out. A statement that the plan puts something beside stay
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from dataclasses import field, replace
 
@@ -269,7 +270,7 @@ class Projection:
         while True:
             before = len(self.removed), self.live
             found = tuple(self._walk(self.all))
-            mentioned = {symbol for s in found for symbol in (*_symbols_in(s), *self._written(s))}
+            mentioned = set().union(*map(_symbols_in, found), *map(self._written, found))
             self.live = frozenset(self._cycles(found, mentioned))
             self.removed |= {s for s in found if not self._needed(s, mentioned)}
             if before == (len(self.removed), self.live):
@@ -331,7 +332,7 @@ class Projection:
 
     def _written(self, s: tree.Stmt) -> tuple[tree.Symbol, ...]:
         """The variable that an assignment writes which stays whoever reads it: its declaration stays with it."""
-        stays = isinstance(s, tree.Assign) and (self.has_steps_at(s) or not all(map(_pure, tree.expressions(s))))
+        stays = isinstance(s, tree.Assign) and (self.has_steps_at(s) or not _pure(s))
         target = _variable(s) if stays and isinstance(s, tree.Assign) else None
         return () if target is None else (target,)
 
@@ -342,7 +343,7 @@ class Projection:
         match s:
             case tree.Declare() | tree.Assign():
                 target = _variable(s)
-                return target is None or target in mentioned or not all(map(_pure, tree.expressions(s)))
+                return target is None or target in mentioned or not _pure(s)
             case tree.SharedDeclare():
                 return s.symbol in mentioned
             case tree.Turns() if s.first < self.last and self.first < s.first + s.size:
@@ -361,7 +362,7 @@ class Projection:
                 # What is in none of its lists has no effect, and a bound or condition that only computes is missed by
                 # nobody. A `while` is kept: whether it ends may depend on what it reads.
                 empty = all(inner in self.removed for part in self.parts(s) for inner in part)
-                return not (empty and all(map(_pure, tree.expressions(s))))
+                return not (empty and _pure(s))
             case _:
                 return True
 
@@ -394,17 +395,20 @@ def _variable(s: tree.Declare | tree.Assign) -> tree.Symbol | None:
     return target if isinstance(target, tree.Symbol) and not target.parameter else None
 
 
-def _pure(e: tree.Expr) -> bool:
-    """Whether it does not matter whether an expression is evaluated."""
+@functools.lru_cache(maxsize=4096)
+def _pure(s: tree.Stmt) -> bool:
+    """Whether it does not matter whether a statement's own expressions are evaluated."""
     return not any(
         (isinstance(part, tree.Call) and not part.function.pure)
         or (isinstance(part, tree.Apply) and not part.intrinsic.elementwise)
+        for e in tree.expressions(s)
         for part in subexpressions(e)
     )
 
 
-def _symbols_in(s: tree.Stmt) -> Iterator[tree.Symbol]:
-    """Yield the symbols that a statement itself needs, those behind its views among them; not a variable that it writes."""
+@functools.lru_cache(maxsize=4096)
+def _symbols_in(s: tree.Stmt) -> frozenset[tree.Symbol]:
+    """Return the symbols that a statement itself needs, those behind its views among them; not a variable that it writes."""
     parts = [e for e in tree.expressions(s) if not (isinstance(s, tree.Assign) and e is s.target)]
     if isinstance(s, tree.Assign):
         target = s.target
@@ -418,14 +422,16 @@ def _symbols_in(s: tree.Stmt) -> Iterator[tree.Symbol]:
             if isinstance(target, tree.Element)
             else []
         )
+    found: set[tree.Symbol] = set()
     for part in (part for e in parts for part in subexpressions(e)):
         if isinstance(part, tree.Var | tree.Item | tree.Element):
-            yield from _chain(part.symbol)
+            found.update(_chain(part.symbol))
         elif (symbol := getattr(part, "symbol", None)) is not None:
-            yield symbol
+            found.add(symbol)
     if isinstance(s, tree.Unsafe):
         for symbol in (*s.uses, *(element.symbol for element, _ in s.accesses)):
-            yield from _chain(symbol)
+            found.update(_chain(symbol))
+    return frozenset(found)
 
 
 def _chain(symbol: tree.Symbol) -> Iterator[tree.Symbol]:

@@ -15,7 +15,7 @@ implied.py asks with a ring's waits alone; joint.py with all that stands in a pl
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import field, replace
 
 from prism.lang.barriers.walk_state import Known, Passed
@@ -122,7 +122,8 @@ class _Knowledge:
         here: dict[tuple[int, Stmt], list[Asked]] = {}
         for one in asked:
             here.setdefault((one.trips, one.at), []).append(one)
-        for trip, point in self.go(max((one.trips for one in asked), default=0)):
+        asking = {at for _, at in here} | ({last} if last is not None else set())
+        for trip, point in self.go(max((one.trips for one in asked), default=0), asking):
             # `go` has stopped behind what stands before the statement: a wait there counts, the statement itself does not.
             if point.side == "before" and not all(map(self.answer, here.get((trip, point.at), ()))):
                 return False
@@ -130,24 +131,35 @@ class _Knowledge:
                 return False
         return True
 
-    def go(self, trips: int) -> Iterator[tuple[int, Point]]:
-        """Go through the first trip and so many more; stop behind each point."""
+    def go(self, trips: int, asking: Set[Stmt] | None = None) -> Iterator[tuple[int, Point]]:
+        """Go through the first trip and so many more; stop behind each point, or, where that is less, behind those that count.
+
+        They are those of the statements `asking`, and those where somebody may come to know more.
+        """
+        points = self.ground.points
+        if asking is not None:
+            points = tuple(point for point in points if self.counts(point, asking))
         # The order of the text is one schedule, in which nobody waits for what comes later. Others differ in what runs at once,
         # but not in who has arrived where a wait ends: so what is handed on here is handed on in all of them.
         if not self.lag:
             for trip in range(trips + 1):
-                for point in self.ground.points:
+                for point in points:
                     yield from self.come_to(trip, point)
             return
         # Where fills are told of late that is no schedule. The fillers' trips so many ahead of the others' are one.
         for ahead in range(trips + self.lag + 1):
             for leads, trip in ((True, ahead), (False, ahead - self.lag)):
                 self.leads = leads
-                for point in self.ground.points if trip >= 0 else ():
+                for point in points if trip >= 0 else ():
                     threads = tuple(thread for thread in point.threads if (thread in self.leaders) is leads)
                     alone = threads == point.threads
                     if threads:
                         yield from self.come_to(trip, point if alone else replace(point, threads=threads, number=0))
+
+    def counts(self, point: Point, asking: Set[Stmt]) -> bool:
+        """Whether a point is one of some statements, or something is made there, or stands there."""
+        standing = self.plan.before if point.side == "before" else self.plan.after
+        return point.at in asking or point.at in standing or point.at in self.ground.made_at
 
     def come_to(self, trip: int, point: Point) -> Iterator[tuple[int, Point]]:
         """Come to a point: go through what stands there, and stop behind it."""
