@@ -148,16 +148,7 @@ def vectorized(
             put(next_a, a, ALONG=ALONG_A, BK=BK, WIDTH=BM, THREADS=THREADS)
             put(next_b, b, ALONG=ALONG_B, BK=BK, WIDTH=BN, THREADS=THREADS)
             with group(thread[1]):
-                for k in range(BK, unroll=True):
-                    m: float4[TM / 4]
-                    n: float4[TN / 4]
-                    for i in range(TM / 4):
-                        m[i] = float4_cast(a[k, row + 4 * i])
-                    for j in range(TN / 4):
-                        n[j] = float4_cast(b[k, col + 4 * j])
-                    for i in range(TM):
-                        for j in range(TN):
-                            sums[i, j] += m[i / 4][i % 4] * n[j / 4][j % 4]
+                add_products(a, b, row, col, sums, DOWN=4, RIGHT=4, UNROLL=BK)
         with partition(target, thread[1], lambda i, j: (row + i, col + j)) as mine, group(thread[1]):
             for i in range(TM):
                 for j in range(0, TN, 4):
@@ -231,3 +222,26 @@ def four(
             if v < inside:
                 word[v] = x[start + v * step]
     return word
+
+
+@prism("device")
+@template(
+    BK=constexpr(int), A=constexpr(int), B=constexpr(int), ROWS=constexpr(int), COLS=constexpr(int), DOWN=constexpr(int),
+    RIGHT=constexpr(int), UNROLL=constexpr(int),
+)
+@requires(thread[1])
+def add_products(
+    a: const(shared(float32[BK, A])) @ thread[1], b: const(shared(float32[BK, B])) @ thread[1], row: int32 @ thread[1],
+    col: int32 @ thread[1], sums: float32[ROWS, COLS] @ thread[1],
+):
+    """Add a step's products. Of rows and columns a thread has four side by side, and the next four `DOWN` or `RIGHT` further."""
+    for k in range(BK, unroll=UNROLL):
+        m: float4[ROWS / 4]
+        n: float4[COLS / 4]
+        for i in range(ROWS / 4):
+            m[i] = float4_cast(a[k, row + i * DOWN])
+        for j in range(COLS / 4):
+            n[j] = float4_cast(b[k, col + j * RIGHT])
+        for i in range(ROWS):
+            for j in range(COLS):
+                sums[i, j] += m[i / 4][i % 4] * n[j / 4][j % 4]

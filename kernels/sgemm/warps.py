@@ -5,7 +5,7 @@ What is computed, and what the parameters mean, is said in `elements.py`.
 
 from __future__ import annotations
 
-from prism.kernels.sgemm.tiles import PAD, fetch, put
+from prism.kernels.sgemm.tiles import PAD, add_products, fetch, put
 from prism.lang import (
     assume, attr, block, const, constexpr, count, float4, float4_cast, float32, grid, group, id, int32, int64, partition, prism,
     ptr, requires, shared, strides_nest, template, thread, warp,
@@ -72,16 +72,7 @@ def warps(
                 ALONG=ALONG_B, WIDE=WIDE_B, BK=BK, WIDTH=BN, THREADS=THREADS,
             )
             with group(thread[1]):
-                for k in range(BK, unroll=UNROLL):
-                    m: float4[ROWS / 4]
-                    n: float4[COLS / 4]
-                    for i in range(ROWS / 4):
-                        m[i] = float4_cast(a[k, row + i * STEP_M])
-                    for j in range(COLS / 4):
-                        n[j] = float4_cast(b[k, col + j * STEP_N])
-                    for i in range(ROWS):
-                        for j in range(COLS):
-                            sums[i, j] += m[i / 4][i % 4] * n[j / 4][j % 4]
+                add_products(a, b, row, col, sums, DOWN=STEP_M, RIGHT=STEP_N, UNROLL=UNROLL)
         with partition(target, thread[1], lambda i, j: (row + i, col + j), races="none") as mine, group(thread[1]):
             for i in range(ROWS):
                 for j in range(0, COLS, 4):
