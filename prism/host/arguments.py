@@ -154,6 +154,17 @@ def require_scalar(result: ArrayInfo, scalar: str, name: str = "out") -> None:
         raise TypeError(f"`{name}` must be of {scalar}, the result's dtype, not of {result.scalar}")
 
 
+def require_one_shape(keys: ArrayInfo, values: ArrayInfo, names: tuple[str, str] = ("keys", "values")) -> None:
+    """Check that each key has a value.
+
+    Raises:
+        ValueError: they have other shapes.
+    """
+    if keys.shape != values.shape:
+        one, two = names
+        raise ValueError(f"`{one}` and `{two}` must have one shape, not {keys.shape} and {values.shape}")
+
+
 def require_result(result: ArrayInfo, scalar: str, shape: tuple[int, ...]) -> None:
     """Check an array that kernels write a result to as it is: of this type and shape, dense, and aligned to its elements.
 

@@ -273,8 +273,7 @@ def _pair(arrays: Mapping[str, ArrayInfo]) -> tuple[ArrayInfo, ArrayInfo]:
     if labels.scalar not in _KEYS:
         raise TypeError(f"`keys` has dtype {labels.scalar}, which is not supported")
     require_axes(labels, "keys", 1)
-    if labels.shape != given.shape:
-        raise ValueError(f"`keys` and `values` must have one shape, not {labels.shape} and {given.shape}")
+    arguments.require_one_shape(labels, given)
     return given, labels
 
 

@@ -123,18 +123,12 @@ def merge_by_key(
 
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
         first, second, one, other = (arrays[name] for name in ("a", "b", "a_values", "b_values"))
-        try:
-            moved = moved_as(one)
-        except TypeError:
-            raise TypeError(f"`values_a` has dtype {one.dtype}, which merge_by_key does not support") from None
+        moved = moved_as(one, "values_a", "merge_by_key")
         kind = kind_of(first, moved, less, descending, "keys_a", "merge_by_key")
         _require_like(first, second, ("keys_a", "keys_b"))
         _require_like(one, other, ("values_a", "values_b"))
         for keys, values, name in ((first, one, "a"), (second, other, "b")):
-            if keys.shape != values.shape:
-                raise ValueError(
-                    f"`keys_{name}` and `values_{name}` must have one shape, not {keys.shape} and {values.shape}"
-                )
+            arguments.require_one_shape(keys, values, (f"keys_{name}", f"values_{name}"))
         if copied := arguments.not_plain(arrays):
             return Decision(copied=copied)
         shape = (first.size + second.size,)

@@ -69,13 +69,9 @@ def sort_pairs_by(
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
         given, beside = arrays["x"], arrays["values"]
         require_axes(given, "keys", 1)
-        try:
-            moved = moved_as(beside)
-        except TypeError:
-            raise TypeError(f"`values` has dtype {beside.dtype}, which {function} does not support") from None
+        moved = moved_as(beside, "values", function)
         kind = kind_of(given, moved, less, descending, "keys", function)
-        if beside.shape != given.shape:
-            raise ValueError(f"`keys` and `values` must have one shape, not {given.shape} and {beside.shape}")
+        arguments.require_one_shape(given, beside)
         if copied := arguments.not_plain(arrays):
             return Decision(copied=copied)
         results = (

@@ -228,8 +228,7 @@ def unique_pairs(keys: Any, values: Any, mode: Mode, stream: Any) -> Any:
         labels, given = arrays["keys"], arrays["x"]
         plans.tested_as(labels, "keys")
         memory_kind(given, "values")
-        if labels.shape != given.shape:
-            raise ValueError(f"`keys` and `values` must have one shape, not {labels.shape} and {given.shape}")
+        arguments.require_one_shape(labels, given)
         copied = arguments.not_plain(arrays)
         return Decision(copied=copied) if copied else _pairs(labels, given, mode, machine)
 
@@ -294,10 +293,7 @@ def number_on_host(number: Any, stream: Any) -> int:
 
 def memory_kind(given: ArrayInfo, name: str = "x") -> Kind:
     """Return the types that elements of an array are moved as."""
-    try:
-        moved = plans.moved_as(given)
-    except TypeError:
-        raise TypeError(f"`{name}` has dtype {given.dtype}, which is not supported") from None
+    moved = plans.moved_as(given, name)
     return Kind(moved, moved)
 
 

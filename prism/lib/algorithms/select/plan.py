@@ -97,16 +97,21 @@ def held_as(moved: str) -> str:
     return "uint32" if moved == "uint8" else moved
 
 
-def moved_as(info: ArrayInfo) -> str:
-    """Return the type that elements are moved as: of memory any of their size.
+def moved_as(info: ArrayInfo, name: str, function: str = "") -> str:
+    """Return the type that elements are moved as, of an array that a function calls so: of memory any of their size.
 
     Raises:
         TypeError: there is none.
     """
     if not isinstance(info, LazyInfo) and info.dtype.itemsize in _MOVED:
         return _MOVED[info.dtype.itemsize]
-    if size_of(info.scalar) not in _MOVED:
-        raise TypeError(info.scalar)
+    try:
+        moves = size_of(info.scalar) in _MOVED
+    except TypeError:  # a type that kernels don't have
+        moves = False
+    if not moves:
+        missing = f"which {function} does not support" if function else "which is not supported"
+        raise TypeError(f"`{name}` has dtype {info.dtype}, {missing}")
     return info.scalar
 
 

@@ -266,8 +266,7 @@ def sort_by_key(
     by = _by_fields(by, keys, None, "keys")
     infos = arguments.describe_all({"keys": keys, "values": values}, {})
     first, second = infos.values()
-    if first.shape != second.shape:
-        raise ValueError(f"`keys` and `values` must have one shape, not {first.shape} and {second.shape}")
+    arguments.require_one_shape(first, second)
     if any(target is not None for target in targets):
         results_of(targets, infos)
     if by.keyed or by.less is None:

@@ -259,7 +259,7 @@ def argsort_keyed(x: Any, order: Order, axis: Any, dtype: Any, out: Any, stream:
 def _work(order: Order, given: ArrayInfo, places: str, machine: Machine) -> Work:
     """Return what is done with rows that are sorted by keys: these are made, and elements, or positions, sorted with them."""
     is_record(given.scalar)  # refuses structs of other sizes than kernels move
-    moved = moved_as(given)
+    moved = moved_as(given, "a")
 
     def plan(many: int, columns: int, source: ArrayInfo | None, target: ArrayInfo | None, in_place: bool) -> Plan:
         chain, n, x = Chain(), many * columns, X

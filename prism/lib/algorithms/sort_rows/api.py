@@ -177,13 +177,8 @@ def segmented_sort_by_key(
     def decide(arrays: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
         beside = arrays["values"]
         given, many = _require(arrays, "segmented_sort_by_key", "keys")
-        try:
-            moved = moved_as(beside)
-        except TypeError:
-            message = f"`values` has dtype {beside.dtype}, which segmented_sort_by_key does not support"
-            raise TypeError(message) from None
-        if beside.shape != given.shape:
-            raise ValueError(f"`keys` and `values` must have one shape, not {given.shape} and {beside.shape}")
+        moved = moved_as(beside, "values", "segmented_sort_by_key")
+        arguments.require_one_shape(given, beside)
         if copied := arguments.not_plain(arrays):
             return Decision(copied=copied)
         results = (

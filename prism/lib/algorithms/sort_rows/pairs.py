@@ -154,12 +154,8 @@ def _kind(keys: ArrayInfo, values: ArrayInfo, how: How) -> Kind:
         TypeError, ValueError: as `sort_by_key_along`.
     """
     function, descending, bits = how
-    try:
-        moved = moved_as(values)
-    except TypeError:
-        raise TypeError(f"`values` has dtype {values.dtype}, which {function} does not support") from None
-    if values.shape != keys.shape:
-        raise ValueError(f"`keys` and `values` must have one shape, not {keys.shape} and {values.shape}")
+    moved = moved_as(values, "values", function)
+    arguments.require_one_shape(keys, values)
     return Kind(require_order(keys, "keys", function), descending, values=moved, bits=bits)
 
 
