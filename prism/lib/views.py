@@ -58,8 +58,7 @@ class View:
     @property
     def rows_dense(self) -> bool:
         """Whether the elements of a matrix's rows lie one after the other, and rows don't overlap."""
-        dense = self.strides[-1] == self.size or self.shape[-1] == 1
-        return dense and (self.strides[-2] >= self.shape[-1] * self.size or self.shape[-2] == 1)
+        return self.inside and (self.strides[-2] >= self.shape[-1] * self.size or self.shape[-2] == 1)
 
     @property
     def buffer(self) -> Buffer:
@@ -106,6 +105,24 @@ class View:
             step, end = step or stride, stride * extent
         shape = (prod(self.shape[:-1]), self.shape[-1])
         return replace(self, shape=shape, strides=(step or shape[1] * self.size, self.strides[-1]))
+
+    @property
+    def apart(self) -> bool:
+        """Whether no two elements are in one place, because of an axis that is broadcast."""
+        return all(step > 0 for extent, step in zip(self.shape, self.strides, strict=True) if extent > 1)
+
+    @property
+    def inside(self) -> bool:
+        """Whether the elements of the last axis lie one after the other."""
+        return self.strides[-1] == self.size or self.shape[-1] == 1
+
+    def fits_tensor_copies(self, host: bool) -> bool:
+        """Whether tensor copies take an array of several axes as it is; the reference machine (`host`) takes what has no gaps."""
+        if host:
+            return self.dense
+        steps = (step for extent, step in zip(self.shape[:-1], self.strides[:-1], strict=True) if extent > 1)
+        rows = all(step % PIECE == 0 and 0 <= step < 1 << 40 for step in steps)
+        return self.natural and self.aligned and self.inside and rows
 
     def fits_tensor_copy(self, axis: int) -> bool:
         """Whether tensor copies take a matrix as it is, its elements along an axis one after the other."""

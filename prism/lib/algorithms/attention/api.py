@@ -15,7 +15,7 @@ from prism.host.plan import OUT, Machine
 from prism.kernels.attention import MOST_DIM, as_it_is
 from prism.lang.surface import Kernel
 from prism.lib.algorithms.attention import eight_bits, packed
-from prism.lib.algorithms.attention.options import ALIGNMENTS, LAYOUTS, MOST, bounds_of, number_of
+from prism.lib.algorithms.attention.options import ALIGNMENTS, axes_of, bounds_of, cap_of, number_of, require_alike
 from prism.lib.algorithms.attention.plan import LSE, Attention, decide
 from prism.lib.algorithms.topk.calls import copy_to
 from prism.lib.views import new_view, view_of
@@ -170,22 +170,17 @@ def decide_attention(
     """
     if not isinstance(causal, bool | np.bool_ | str) or causal not in ALIGNMENTS:
         raise ValueError(f"`causal` is a bool, 'bottom_right' or 'top_left', not {causal!r}")
-    layout = layout if layout is not None else "blhd" if "offsets" in arrays else "bhld"
-    if not isinstance(layout, str) or layout not in LAYOUTS:
-        raise ValueError(f"`layout` is {' or '.join(map(repr, LAYOUTS))}, not {layout!r}")
+    axes = axes_of(layout, "offsets" in arrays)
     if score is not None and (not isinstance(score, Kernel) or score.kind != "device"):
         raise TypeError('`score` must be a device function, marked @prism("device")')
-    cap, factor = number_of(softcap, "softcap"), number_of(scale, "scale")
-    if cap is not None and not 0 < cap < math.inf:
-        raise ValueError(f"`softcap` must be positive, and finite, not {softcap}")
+    cap, factor = cap_of(softcap), number_of(scale, "scale")
     before, behind = bounds_of(window)
     q, k, v = (arrays[name] for name in ("q", "k", "v"))
     _require_kinds(arrays)
     _require_axes(q, k, v, together="offsets" in arrays)
-    axes = LAYOUTS[layout]
     three = [view_of(name, arrays[name]) for name in ("q", "k", "v")]
     of_q, of_k, of_v = four = [view.with_batch().with_order(axes) for view in three]
-    _require_shapes(q, k, v, four)
+    require_alike(arrays, [view.shape for view in four])
     (_, heads, rows, dim), dim_v, keys = of_q.shape, of_v.shape[3], of_k.shape[2]
     index, sequences = "", 0
     if any(name in arrays for name in packed.OFFSETS):
@@ -249,23 +244,6 @@ def _require_axes(q: ArrayInfo, k: ArrayInfo, v: ArrayInfo, *, together: bool) -
         if dim % least or not least <= dim <= MOST_DIM:
             what = f"multiples of {least}, from {least} to {MOST_DIM}"
             raise ValueError(f"`{name}` has {dim} elements a head: attention takes {what}")
-
-
-def _require_shapes(q: ArrayInfo, k: ArrayInfo, v: ArrayInfo, four: list[Any]) -> None:
-    """Look at what must be equal of the arrays' extents."""
-    (b, h, rows, d), (kb, kh, keys, kd), (vb, vh, values, _) = (view.shape for view in four)
-    if kd != d:
-        raise ValueError(f"`q` and `k` have {d} and {kd} elements a head: they must have as many")
-    if (kb, kh, keys) != (vb, vh, values):
-        raise ValueError(f"`k` and `v` have shapes {k.shape} and {v.shape}: they may differ in the last axis alone")
-    if kb != b:
-        raise ValueError(f"`q` and `k` have {b} and {kb} batches: they must have as many")
-    if h and (not kh or h % kh):
-        raise ValueError(f"`q` has {h} heads and `k` {kh}: the first must be a multiple of the second")
-    if rows + keys > MOST or b * h * (rows // 64 + 1) > MOST:
-        raise ValueError(
-            f"`q` and `k` have shapes {q.shape} and {k.shape}: lengths together, and tiles, are at most {MOST}"
-        )
 
 
 def _result_dtype(asked: Any, out: ArrayInfo | None, scalar: str) -> str:

@@ -16,7 +16,6 @@ from prism.lang.surface import Kernel
 from prism.lib.algorithms.attention import eight_bits, packed
 from prism.lib.views import View
 from prism.runtime.instance import Instance
-from prism.runtime.tensor_maps import PIECE
 
 LSE = "lse"
 
@@ -70,7 +69,9 @@ def decide(
     if not batches * heads * rows * asked.v.shape[3]:
         return Decision(results, names, beside=fresh is not None and 0 not in asked.out.shape)
     copied = tuple(
-        view.name for view in (asked.q, asked.k, asked.v)[: 3 if keys else 1] if not _fits(view, machine.host)
+        view.name
+        for view in (asked.q, asked.k, asked.v)[: 3 if keys else 1]
+        if not view.fits_tensor_copies(machine.host)
     )
     if copied:
         return Decision(copied=copied)
@@ -79,23 +80,9 @@ def decide(
         cut = kernels.cut_of_bytes(*sizes, causal=causal, host=machine.host)
     else:
         cut = kernels.cut_of(*sizes, causal=causal, capped=asked.cap is not None, host=machine.host)
-    if fresh is not None and not (_fits(asked.out, machine.host) and _apart(asked.out)):
+    if fresh is not None and not (asked.out.fits_tensor_copies(machine.host) and asked.out.apart):
         return Decision(results, names, beside=True, plan=_plan(replace(asked, out=fresh), cut, machine))
     return Decision(results, names, plan=_plan(asked, cut, machine))
-
-
-def _fits(view: View, host: bool) -> bool:
-    """Whether tensor copies take an array as it is; the reference machine takes what has no gaps."""
-    if host:
-        return view.dense and view.natural
-    steps = (step for extent, step in zip(view.shape[:-1], view.strides[:-1], strict=True) if extent > 1)
-    inside = view.strides[-1] == view.size or view.shape[-1] == 1
-    return view.natural and view.aligned and inside and all(step % PIECE == 0 and 0 <= step < 1 << 40 for step in steps)
-
-
-def _apart(view: View) -> bool:
-    """Whether no two elements are in one place, because of an axis that is broadcast."""
-    return all(step > 0 for extent, step in zip(view.shape, view.strides, strict=True) if extent > 1)
 
 
 def _plan(asked: Attention, cut: Cut, machine: Machine) -> Plan:

@@ -14,7 +14,7 @@ from prism.host.call import Decision, Result, call
 from prism.host.plan import Machine
 from prism.kernels.attention import MOST_DIM
 from prism.lib.algorithms.attention import packed
-from prism.lib.algorithms.attention.options import ALIGNMENTS, LAYOUTS, MOST, bounds_of, number_of
+from prism.lib.algorithms.attention.options import ALIGNMENTS, axes_of, bounds_of, cap_of, number_of, require_alike
 from prism.lib.algorithms.attention_backward.plan import NAMES, Backward, decide
 from prism.lib.views import new_view, view_of
 from prism.runtime.arrays import CODED, ArrayInfo
@@ -139,15 +139,10 @@ def decide_backward(
     if not isinstance(causal, bool | np.bool_ | str) or causal not in ALIGNMENTS:
         raise ValueError(f"`causal` is a bool, 'bottom_right' or 'top_left', not {causal!r}")
     together = any(name in arrays for name in packed.OFFSETS)
-    layout = layout if layout is not None else "blhd" if together else "bhld"
-    if not isinstance(layout, str) or layout not in LAYOUTS:
-        raise ValueError(f"`layout` is {' or '.join(map(repr, LAYOUTS))}, not {layout!r}")
-    cap, factor = number_of(softcap, "softcap"), number_of(scale, "scale")
-    if cap is not None and not 0 < cap < math.inf:
-        raise ValueError(f"`softcap` must be positive, and finite, not {softcap}")
+    axes = axes_of(layout, together)
+    cap, factor = cap_of(softcap), number_of(scale, "scale")
     before, behind = bounds_of(window)
     _require_kinds(arrays)
-    axes = LAYOUTS[layout]
     _require_shapes(arrays, axes)
     q, k, v, dout, result = (
         view_of(name, arrays[name]).with_batch().with_order(axes) for name in ("q", "k", "v", "dout", "result")
@@ -201,20 +196,9 @@ def _require_kinds(arrays: Mapping[str, ArrayInfo]) -> None:
 
 def _require_shapes(arrays: Mapping[str, ArrayInfo], axes: tuple[int, ...]) -> None:
     """Look at what must be equal of the arrays' extents."""
-    (b, h, rows, dim), (kb, kh, keys, kdim), (vb, vh, values, dim_v) = (
-        _extents(name, arrays, axes) for name in ("q", "k", "v")
-    )
-    q, k, v = (arrays[name].shape for name in ("q", "k", "v"))
-    if kdim != dim:
-        raise ValueError(f"`q` and `k` have {dim} and {kdim} elements a head: they must have as many")
-    if (kb, kh, keys) != (vb, vh, values):
-        raise ValueError(f"`k` and `v` have shapes {k} and {v}: they may differ in the last axis alone")
-    if kb != b:
-        raise ValueError(f"`q` and `k` have {b} and {kb} batches: they must have as many")
-    if h and (not kh or h % kh):
-        raise ValueError(f"`q` has {h} heads and `k` {kh}: the first must be a multiple of the second")
-    if rows + keys > MOST or b * h * (max(rows, keys) // 64 + 1) > MOST:
-        raise ValueError(f"`q` and `k` have shapes {q} and {k}: lengths together, and tiles, are at most {MOST}")
+    (b, h, rows, _), _, (_, _, _, dim_v) = extents = [_extents(name, arrays, axes) for name in ("q", "k", "v")]
+    require_alike(arrays, extents, tiled_keys=True)
+    q = arrays["q"].shape
     logs = (b, h, rows)[4 - len(q) :]
     for name, shape in (("result", (*q[:-1], dim_v)), ("dout", (*q[:-1], dim_v)), ("lse", logs)):
         if arrays[name].shape != shape:

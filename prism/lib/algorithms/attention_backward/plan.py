@@ -15,7 +15,6 @@ from prism.kernels.attention.cut import Terms
 from prism.lib.algorithms.attention import packed
 from prism.lib.views import View
 from prism.runtime.instance import Instance
-from prism.runtime.tensor_maps import PIECE
 
 NAMES = "dq", "dk", "dv", "dsinks"
 
@@ -62,21 +61,12 @@ def decide(asked: Backward, results: tuple[Result, ...], machine: Machine) -> De
     if not batches * heads * rows * keys or (asked.index and not asked.sequences):
         return Decision(results, NAMES[: len(results)], fill=0)
     read = (asked.dout, asked.q, asked.k, asked.v, asked.out)
-    copied = [view.name for view in read if not _fits(view, machine.host)]
+    copied = [view.name for view in read if not view.fits_tensor_copies(machine.host)]
     plain = [asked.lse, *([] if asked.sinks is None else [asked.sinks])]
     copied += [view.name for view in plain if not (view.contiguous and view.natural)]
     if copied:
         return Decision(copied=tuple(copied))
     return Decision(results, NAMES[: len(results)], plan=_plan(asked))
-
-
-def _fits(view: View, host: bool) -> bool:
-    """Whether tensor copies take an array as it is; the reference machine takes what has no gaps."""
-    if host:
-        return view.dense and view.natural
-    steps = (step for extent, step in zip(view.shape[:-1], view.strides[:-1], strict=True) if extent > 1)
-    inside = view.strides[-1] == view.size or view.shape[-1] == 1
-    return view.natural and view.aligned and inside and all(step % PIECE == 0 and 0 <= step < 1 << 40 for step in steps)
 
 
 def _plan(asked: Backward) -> Plan:

@@ -13,7 +13,6 @@ from prism.host.plan import OUT, SCRATCH, Buffer, Clear, Machine, Map, Plan, Scr
 from prism.kernels.attention import AddCut, DecodeCut, Sizes, add_parts, decode, decode_cut_of, latent_cut_of
 from prism.lib.views import View, new_view
 from prism.runtime.instance import Instance
-from prism.runtime.tensor_maps import PIECE
 
 LSE = "lse"
 ROWS = 64
@@ -60,7 +59,7 @@ def decide(
     copied = [
         view.name
         for view in (asked.q, asked.k, asked.v)[: 3 if asked.keys else 1]
-        if view and not _fits(view, machine.host)
+        if view and not (view.inside and view.fits_tensor_copies(machine.host))
     ]
     copied += [
         view.name
@@ -69,22 +68,9 @@ def decide(
     ]
     if copied:
         return Decision(copied=tuple(copied))
-    beside = fresh is not None and not (_fits(asked.out, machine.host) and _apart(asked.out))
+    fits = asked.out.inside and asked.out.fits_tensor_copies(machine.host) and asked.out.apart
+    beside = fresh is not None and not fits
     return Decision(results, names, beside=beside, plan=_plan(asked, fresh if beside and fresh else asked.out, machine))
-
-
-def _fits(view: View, host: bool) -> bool:
-    """Whether kernels take an array as it is: its rows have no gaps; the reference machine takes what has none at all."""
-    inside = view.strides[-1] == view.size or view.shape[-1] == 1
-    if host:
-        return view.dense and inside
-    steps = (step for extent, step in zip(view.shape[:-1], view.strides[:-1], strict=True) if extent > 1)
-    return view.natural and view.aligned and inside and all(step % PIECE == 0 and 0 <= step < 1 << 40 for step in steps)
-
-
-def _apart(view: View) -> bool:
-    """Whether no two elements are in one place, because of an axis that is broadcast."""
-    return all(step > 0 for extent, step in zip(view.shape, view.strides, strict=True) if extent > 1)
 
 
 def _with_keys(asked: Decoding, scratch: Scratch) -> tuple[Decoding, tuple[Clear, ...]]:
