@@ -7,7 +7,8 @@ stood for is a Literal or a Resolved object. A local declared `constexpr` disapp
 from __future__ import annotations
 
 import builtins
-from collections.abc import Mapping
+import operator
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import BuiltinFunctionType, ModuleType
 from typing import Any, NoReturn
@@ -218,8 +219,8 @@ def fold(scope: Scope, e: s.Expr) -> s.Expr:  # noqa: C901
 
 def fold_callee(scope: Scope, e: s.Expr) -> s.Expr:
     """Fold what is called. A variable is not: in `row(acc, i)` the construct is meant, whatever else is called `row`."""
-    known = {**scope.constants, **scope.template, **dict.fromkeys(scope.functions)}
-    if isinstance(e, s.Name) and e.name in scope.locals and e.name not in known:
+    known = (scope.constants, scope.template, scope.functions)
+    if isinstance(e, s.Name) and e.name in scope.locals and not any(e.name in names for names in known):
         bindings.note(scope.kernel.python, e.name)
         outer = scope.kernel.python.__globals__.get(e.name, getattr(surface, e.name, None))
         if isinstance(outer, surface.Construct):
@@ -280,14 +281,7 @@ def arithmetic(op: str, a: bool | int | float, b: bool | int | float) -> bool | 
     if op in ("/", "//", "%") and isinstance(a, int) and isinstance(b, int):
         quotient = abs(a) // abs(b) * (1 if (a >= 0) == (b >= 0) else -1)
         return a - quotient * b if op == "%" else quotient
-    table: Mapping[str, Any] = {
-        "+": lambda: a + b, "-": lambda: a - b, "*": lambda: a * b, "/": lambda: a / b, "//": lambda: a // b, "%": lambda: a % b,
-        "**": lambda: power(a, b), "<<": lambda: int(a) << int(b), ">>": lambda: int(a) >> int(b),
-        "&": lambda: int(a) & int(b), "|": lambda: int(a) | int(b),
-        "^": lambda: int(a) ^ int(b), "==": lambda: a == b, "!=": lambda: a != b, "<": lambda: a < b, "<=": lambda: a <= b,
-        ">": lambda: a > b, ">=": lambda: a >= b,
-    }  # fmt: skip
-    result: bool | int | float = table[op]()
+    result: bool | int | float = _ARITHMETIC[op](a, b)
     return result
 
 
@@ -299,6 +293,14 @@ def power(a: bool | int | float, b: bool | int | float) -> int | float:
     if not isinstance(found, int | float):
         raise ValueError
     return found
+
+
+_ARITHMETIC: Mapping[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv, "%": operator.mod,
+    "**": power, "<<": lambda a, b: int(a) << int(b), ">>": lambda a, b: int(a) >> int(b),
+    "&": lambda a, b: int(a) & int(b), "|": lambda a, b: int(a) | int(b), "^": lambda a, b: int(a) ^ int(b),
+    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
 
 
 def truth(condition: s.Literal) -> bool:
