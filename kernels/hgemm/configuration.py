@@ -141,9 +141,11 @@ class Configuration:
         """Return a tile of the result as an epilogue's kernel stores it (fused.py), where sums are cut as `cut` has it.
 
         `by_row`, `by_column`: bytes that the epilogue is given for a row and for a column, of two slabs, which take room from
-        these. `pair`: of two sums an element. `results`: so many, each with its slabs. None: slabs can't be so, or there is no
-        room.
+        these. `pair`: of two sums an element. `results`: so many, each with its slabs. None: slabs can't be so, there is no
+        room, or a tile of `b` that has K outside is of narrow spans, which the kernel's maps are not made for.
         """
+        if cut.transpose_b and cut.span_b != SPAN:
+            return None
         if pair and (self.cluster > 1 or (self.bm // self.consumers != 128 if pair == 2 else self.bn % 16 != 0)):
             return None
         bm, bn = self.bm // 2 if pair == 2 else self.bm, self.bn // 2 if pair == 1 else self.bn

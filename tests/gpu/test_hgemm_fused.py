@@ -8,9 +8,11 @@ import pytest
 import prism
 from prism.host.call import call
 from prism.kernels.hgemm import cuts
+from prism.kernels.hgemm.configurations import SPAN
 from prism.lib.algorithms.hgemm.api import decide_hgemm
 from prism.lib.epilogues import dropout, gelu, gelu_fast, gelu_tanh, reduce, relu, silu, silu_fast, swiglu
 from tests.gpu.test_hgemm import LAYOUTS, laid, product, small
+from tests.rarely import rarely
 
 try:
     import torch
@@ -43,10 +45,15 @@ def test_extras_of_every_kind(layout: str, result: str) -> None:
         assert torch.equal(found, wanted.to(getattr(torch, result))), (m, n, k)
 
 
-CUTS = [(cut, layout) for layout, outside in LAYOUTS.items() for cut in cuts(outside)]
+CUTS = [
+    (cut, layout)
+    for layout, outside in LAYOUTS.items()
+    for cut in cuts(outside)
+    if cut.transposes_out(outside) or not outside[1] or cut.span_b == SPAN  # of narrow spans there are none
+]
 
 
-@pytest.mark.parametrize(("cut", "layout"), CUTS, ids=[f"{layout} {cut.name}" for cut, layout in CUTS])
+@pytest.mark.parametrize(("cut", "layout"), rarely(CUTS, but=CUTS[::6]), ids=lambda x: getattr(x, "name", x))
 def test_tiles(cut, layout: str) -> None:
     """Each tile that the library has, with what is by row, by column and by element; of two products where tiles can be."""
     for m, n, k in ((264, 520, 72), (1000, 1032, 520)):
@@ -107,19 +114,18 @@ def test_two_products() -> None:
     )
 
 
-@pytest.mark.parametrize("layout", ["NT", "NN", "TN"])
-@pytest.mark.parametrize("axis", [0, 1])
-def test_several_results(layout: str, axis: int) -> None:
-    for m, n, k in (*SHAPES, (2000, 1000, 64)):
+@pytest.mark.parametrize("layout", ["NT", "TN"])
+@pytest.mark.parametrize(("axis", "op"), [(0, "maximum"), (1, "add")])
+def test_several_results(layout: str, axis: int, op: str) -> None:
+    for m, n, k in (*SHAPES[1:6], (2000, 1000, 64)):
         a, b, bias = laid(m, k, layout[0]), laid(k, n, layout[1]), small(n)
         exact = product(a, b)
-        for op in ("add", "maximum"):
-            epilogue = (lambda x, c: x + c, lambda x, c: x - c, reduce(lambda x, c: x * c + 1, op, axis))
-            y, z, combined = prism.lib.hgemm(a, b, epilogue=epilogue, extra=bias, out_dtype="float32")
-            wanted = exact * bias.double() + 1
-            wanted = wanted.sum(axis) if op == "add" else wanted.amax(axis)
-            assert torch.equal(y.double(), exact + bias.double()) and torch.equal(z.double(), exact - bias.double())
-            assert torch.equal(combined.double(), wanted), (m, n, k, op)
+        epilogue = (lambda x, c: x + c, lambda x, c: x - c, reduce(lambda x, c: x * c + 1, op, axis))
+        y, z, combined = prism.lib.hgemm(a, b, epilogue=epilogue, extra=bias, out_dtype="float32")
+        wanted = exact * bias.double() + 1
+        wanted = wanted.sum(axis) if op == "add" else wanted.amax(axis)
+        assert torch.equal(y.double(), exact + bias.double()) and torch.equal(z.double(), exact - bias.double())
+        assert torch.equal(combined.double(), wanted), (m, n, k, op)
     a, b = laid(136, 64, layout[0]), laid(64, 72, layout[1])
     out = torch.zeros(136, 72, device="cuda", dtype=torch.bfloat16), torch.zeros((72, 136)[axis], device="cuda")
     assert prism.lib.hgemm(a, b, epilogue=(None, reduce(op="maximum", axis=axis)), out=out)[1] is out[1]
@@ -200,7 +206,7 @@ def test_activations() -> None:
 
 def test_random_shapes() -> None:
     rng = random.Random(0)
-    for _ in range(60):
+    for _ in range(16):  # most take a kernel of their own, which is compiled
         m, n, k = (round(2 ** rng.uniform(0, 10.5)) for _ in range(3))
         layout, result = rng.choice(list(LAYOUTS)), rng.choice(["bfloat16", "float16", "float32"])
         kind = rng.choice(["bfloat16", "float16"])

@@ -11,7 +11,7 @@ from prism.host.plan import OUT, Buffer
 from prism.interpret import SCHEDULES, schedules
 from prism.kernels import hgemm as kernels
 from prism.kernels.hgemm import NN, SHARING, TILES, Configuration, cuts, identity
-from prism.kernels.hgemm.configurations import NARROW, NARROW_PARTED, PADDED, STRAIGHT
+from prism.kernels.hgemm.configurations import NARROW, NARROW_PARTED, PADDED, SPAN, STRAIGHT
 from prism.lang import float32
 from prism.lang.types.structs import dtype_called
 from prism.lib.algorithms.hgemm.api import decide_hgemm
@@ -115,6 +115,19 @@ def test_in_parts_of_k(cut: Configuration) -> None:
     """What tensor copies would bring is read by element, and where the product is turned as its transpose lies."""
     assert exact(72, 40, 520, cut, result=np.float32, each=np.float32)
     assert exact(17, 72, 1100, cut, layout="TT", schedule="random")
+
+
+@pytest.mark.parametrize("m, n", [(64, 32), (130, 96), (256, 160), (512, 512), (8, 8), (1000, 1032)])
+def test_of_narrow_spans_there_are_none(m: int, n: int) -> None:
+    """Where both operands have K outside the maps of a tile of 32, 96 or 160 columns would be of 64 bytes: others are taken."""
+    rng = np.random.default_rng(0)
+    given = {"a": laid(rng, m, 72, "T"), "b": laid(rng, 72, n, "N"), "extra[0]": small(rng, n)}
+    infos = {name: describe(x) for name, x in given.items()}
+    machine = SimpleNamespace(**{**vars(GPU), "multiprocessors": 132})
+    decision = decide_hgemm(infos, None, machine, epilogue=asked_for(lambda x, c: x + c), extra=(None,))
+    (step,) = decision.plan.steps
+    assert dict(step.instance.template)["CUT"].span_b == SPAN
+    step.instance.program
 
 
 def test_a_batch() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,16 +16,8 @@ from prism.host.plan import OUT, Machine
 from prism.kernels.hgemm import Configuration, identity
 from prism.lang.keep.keys import exact
 from prism.lang.types import SCALARS
-from prism.lib.algorithms.hgemm.epilogue import (
-    asked_for,
-    function_of_elements,
-    fuse,
-    is_of_one_element,
-    key_of,
-)
 from prism.lib.algorithms.hgemm.plan import decide_product
 from prism.lib.algorithms.hgemm.product import COLUMNS, NO_BIAS, ROWS, Product
-from prism.lib.algorithms.hgemm.records import REDUCED, SECOND, After
 from prism.lib.algorithms.matmul.arguments import (
     batch_of,
     eight_bits,
@@ -33,9 +25,11 @@ from prism.lib.algorithms.matmul.arguments import (
     require_like_result,
     require_operands,
 )
-from prism.lib.algorithms.topk.calls import copy_to
 from prism.lib.views import View, new_view, view_of
 from prism.runtime.arrays import CODED, ArrayInfo
+
+if TYPE_CHECKING:
+    from prism.lib.algorithms.hgemm.records import After
 
 INPUTS = ("float16", "bfloat16")
 FLOATS_OF_8_BITS = ("float8_e4m3fn", "float8_e5m2")
@@ -146,9 +140,8 @@ def hgemm(
     array([[0., 2.],
            [1., 4.]], dtype=float16)
     """
-    after, several = asked_for(epilogue), None
-    if isinstance(out, tuple | list):
-        several, out = _require_several(after, out), None
+    after, key = (None, None) if epilogue is None else _asked_for(epilogue)
+    several, out = (None, out) if not isinstance(out, tuple | list) else (_require_several(after, out), None)
     if beta and c is None:
         raise ValueError("`beta` is the factor of `c`, which is missing")
     names: tuple[str, ...] = _TWO
@@ -164,17 +157,36 @@ def hgemm(
         extra = tuple(extra) if isinstance(extra, tuple | list) else (extra,)
         given = {f"extra[{k}]": one for k, one in enumerate(extra) if not isinstance(one, _NUMBERS)}
         names, arrays = (*names, *given), (*arrays[:-1], *given.values(), out)
-        numbers = tuple(exact(one) if isinstance(one, _NUMBERS) else None for one in extra)
+        numbers = tuple(map(exact, _numbers_of(extra)))
     # zeros of two signs are equal, and results differ
-    asked = "hgemm", names, alpha or repr(alpha), beta, key_of(after), numbers, out_dtype, dtype
+    asked = "hgemm", names, alpha or repr(alpha), beta, key, numbers, out_dtype, dtype
     if several is None and (known := repeat.run_many(asked, arrays, stream)) is not None:
         return known
     how: dict[str, Any] = {"alpha": float(alpha), "beta": float(beta), "out_dtype": out_dtype, "dtype": dtype}
-    values = tuple(one if isinstance(one, _NUMBERS) else None for one in extra)
-    how |= {"epilogue": identity if after is None else after, "extra": values}
+    how |= {"epilogue": after or identity, "extra": _numbers_of(extra)}
     decide = functools.partial(decide_hgemm, **how)
     found = call("hgemm", asked, dict(zip(names, arrays[:-1], strict=True)), decide, out, stream, captured=True)
-    return found if several is None else copy_to("hgemm", found, several, stream)
+    return found if several is None else _copy(found, several, stream)
+
+
+def _numbers_of(extra: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return extras that are numbers, and None for arrays: a decision outlives these."""
+    return tuple(one if isinstance(one, _NUMBERS) else None for one in extra)
+
+
+def _copy(found: tuple[Any, ...], several: tuple[Any, ...], stream: Any) -> tuple[Any, ...]:
+    """Copy results to the arrays that are given for them."""
+    from prism.lib.algorithms.topk.calls import copy_to
+
+    return copy_to("hgemm", found, several, stream)
+
+
+def _asked_for(epilogue: Any) -> tuple[Any, Any]:
+    """Return what an epilogue is called by, and looked up by: see `epilogue`, which who has none does without."""
+    from prism.lib.algorithms.hgemm.epilogue import asked_for, key_of
+
+    after = asked_for(epilogue)
+    return after, key_of(after)
 
 
 def _require_several(after: Any, out: Any) -> tuple[Any, ...]:
@@ -213,15 +225,19 @@ def decide_hgemm(
     before = view_of("c", arrays["c"]) if "c" in arrays else None
     target = new_view(OUT, kind, shape)
     product = Product(a, b, target, before, bias, per, scale_a, scale_b, alpha, beta, identity, other=other)
+    result, given = Result(shape, CODED.get(kind) or np.dtype(kind)), None if out is None else view_of(OUT, out)
+    if epilogue is identity and other is None and not extra and kind in RESULTS:
+        return decide_product(product, result, machine, given, cut)
+    from prism.lib.algorithms.hgemm.epilogue import function_of_elements, fuse, is_of_one_element
+
     if extra or other is not None or kind in RESULTS_OF_8_BITS or not is_of_one_element(epilogue):
         if lazy := tuple(name for name, info in arrays.items() if isinstance(info, LazyInfo)):
             return Decision(copied=lazy)  # an extra is a part of a record, and that is made of what lies in memory
-        given = [(f"extra[{k}]", arrays.get(f"extra[{k}]", one)) for k, one in enumerate(extra)]
-        product = fuse(product, epilogue, given, shape, kept=not machine.host)
-    elif epilogue is not identity:
+        beside = [(f"extra[{k}]", arrays.get(f"extra[{k}]", one)) for k, one in enumerate(extra)]
+        product = fuse(product, epilogue, beside, shape, kept=not machine.host)
+    else:
         product = replace(product, epilogue=function_of_elements(epilogue))
-    result = Result(shape, CODED.get(kind) or np.dtype(kind))
-    decision = decide_product(product, result, machine, None if out is None else view_of(OUT, out), cut)
+    decision = decide_product(product, result, machine, given, cut)
     order = (OUT,) if product.after is None else product.after.order
     if len(order) == 1 or not decision.results:
         return decision
@@ -232,6 +248,8 @@ def decide_hgemm(
 
 def _with_several(decision: Decision, after: After | None, result: Result) -> Decision:
     """Return a decision with all results of several epilogues, in their order."""
+    from prism.lib.algorithms.hgemm.records import REDUCED, SECOND
+
     assert after is not None
     found, fill = {OUT: result, SECOND: result}, None
     if after.reduced is not None:

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Iterator
 from dataclasses import replace
 from math import ceil, prod
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,7 +30,6 @@ from prism.kernels.hgemm import shares as sums
 from prism.lang.surface import Kernel
 from prism.lang.types import SCALARS
 from prism.lib import tuned
-from prism.lib.algorithms.hgemm import fused
 from prism.lib.algorithms.hgemm.product import NO_BIAS, ROWS, Laid, Product
 from prism.lib.views import MOST, View, new_view
 from prism.runtime.instance import Instance
@@ -84,7 +84,7 @@ def decide_product(
         )
     after = product.after
     if after is not None and after.reduced is not None:
-        steps = (*steps, fused.combine(steps[0], after))
+        steps = (*steps, _fused().combine(steps[0], after))
     plan = Plan((*cleared, *steps), scratch=scratch.used, lent=True)
     return Decision(
         (result,), plan=plan, beside=given is not None, in_place=() if product.c is None else (product.c.name,)
@@ -217,6 +217,13 @@ def _lay(product: Product, host: bool) -> Laid:
     return Laid(product, a.turn() if a_outside else a, b if b_outside else b.turn(), (a_outside, b_outside))
 
 
+def _fused() -> ModuleType:
+    """Return what makes products whose epilogue is a function: who has none does without the parser of lambdas."""
+    from prism.lib.algorithms.hgemm import fused
+
+    return fused
+
+
 def _deep(laid: Laid) -> int:
     """Return the work along K, in elements of 16 bits."""
     return -(-laid.shape[2] * SCALARS[laid.a.scalar].bytes // 2)
@@ -226,7 +233,7 @@ def _choose(laid: Laid, machine: Machine) -> Configuration:
     m, n = laid.extents
     after = laid.product.after
     if after is not None:
-        return fused.choose(laid, _deep(laid), machine.multiprocessors)
+        return _fused().choose(laid, _deep(laid), machine.multiprocessors)
     alone = laid.product.c is None and laid.batch == 0
     if alone and (known := tuned.choice("hgemm", machine, shape_key(m, n, _deep(laid), laid.outside))) is not None:
         return Configuration(**known)
@@ -257,7 +264,7 @@ def _step(laid: Laid, machine: Machine, cut: Configuration | None, scratch: Scra
         given |= {"group_m": order, "prefetch_k": ahead}
     late = single and follows_late(cut, m, n, deep, processors, laid.outside)
     kernel, more = (
-        _plain(laid, cut, plain) if product.after is None else fused.kernel(laid, cut, plain, machine, scratch)
+        _plain(laid, cut, plain) if product.after is None else _fused().kernel(laid, cut, plain, machine, scratch)
     )
     return Step(kernel, blocks(cut, down, across, processors, laid.batches), cut.threads, {**given, **more}, late)
 

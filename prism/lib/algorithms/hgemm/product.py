@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from prism.lang.surface import Kernel
-from prism.lib.algorithms.hgemm.records import After
 from prism.lib.algorithms.matmul.arguments import eight_bits
 from prism.lib.views import View
+
+if TYPE_CHECKING:
+    from prism.lib.algorithms.hgemm.records import After
 
 NO_BIAS, COLUMNS, ROWS = 0, 1, 2
 """What a bias has an element for."""
