@@ -29,6 +29,11 @@ class Buffer:
     count: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Reach(Buffer):
+    """All that an array of the call takes from its first byte to its last, gaps too, from byte `offset` of its first element on."""
+
+
 X, Y = Buffer("x"), Buffer(OUT)
 
 
