@@ -286,7 +286,7 @@ def load_run(
                 else:
                     tile[banked(at, SIZE=T.bytes) + k] = raw[P * v + k]
         else:
-            for k in range(at, many):
+            for k in range(at, many, unroll=False):
                 tile[banked(k, SIZE=T.bytes)] = x[first + k]
 
 
@@ -309,7 +309,7 @@ def store_run(tile: ptr(const(T)) @ thread[1], y: ptr(T) @ thread[1], many: int3
                     words[k] = tile[banked(at, SIZE=T.bytes) + k]
             store_vector(y[at], bitcast(words, vector(T, V)))
         else:
-            for k in range(at, many):
+            for k in range(at, many, unroll=False):
                 y[k] = tile[banked(k, SIZE=T.bytes)]
 
 
@@ -322,29 +322,33 @@ def gather_run(
 ):
     """Write elements one behind the other, which are `apart` in the tile; the first at a multiple of 16 bytes."""
     V: constexpr(int) = 16 // T.bytes
+    over_d: int32 = apart.c - written.d * apart.d  # from behind the last along an axis to the next along the one before
+    over_c: int32 = apart.b - written.c * apart.c
+    over_b: int32 = apart.a - written.b * apart.b
     for v in range(EACH // V):
-        at: int32 = (t + v * THREADS) * V
-        i: Index = index_of(min(at, many), written)
-        whole: vector(T, V)
-        for k in range(V):
-            if at + k < many:
-                whole[k] = tile[banked(inner(i, apart), SIZE=T.bytes)]
-            i.d = i.d + 1
-            if i.d == written.d:
-                i.d = 0
-                i.c = i.c + 1
-                if i.c == written.c:
-                    i.c = 0
-                    i.b = i.b + 1
-                    if i.b == written.b:
-                        i.b = 0
-                        i.a = i.a + 1
-        if at + V <= many:
-            store_vector(y[at], whole)
-        else:
+        first: int32 = (t + v * THREADS) * V
+        if first + V <= many:
+            i: Index = index_of(first, written)
+            at: int32 = inner(i, apart)
+            left_d: int32 = written.d - i.d
+            left_c: int32 = written.c - i.c
+            left_b: int32 = written.b - i.b
+            whole: vector(T, V)
             for k in range(V):
-                if at + k < many:
-                    y[at + k] = whole[k]
+                whole[k] = tile[banked(at, SIZE=T.bytes)]
+                left_d = left_d - 1
+                at = at + (apart.d + over_d if left_d == 0 else apart.d)
+                left_c = left_c - 1 if left_d == 0 else left_c
+                left_d = written.d if left_d == 0 else left_d
+                if left_c == 0:
+                    left_c = written.c
+                    left_b = left_b - 1
+                    at = at + (over_c + over_b if left_b == 0 else over_c)
+                    left_b = written.b if left_b == 0 else left_b
+            store_vector(y[first], whole)
+        else:
+            for k in range(first, many, unroll=False):
+                y[k] = tile[banked(inner(index_of(k, written), apart), SIZE=T.bytes)]
 
 
 @prism("device")

@@ -9,8 +9,6 @@ from prism.lang import (
     requires, shared, store_vector, template, thread, uint32, vector,
 )
 
-THREADS = 256
-
 
 @prism("device")
 @requires(thread[1])
@@ -32,7 +30,7 @@ def turn(words: uint32[R] @ thread[1]):
 
 @prism("device")
 @requires(thread[1])
-@template(T=dtype, W=dtype, ROWS=constexpr(int), COLUMNS=constexpr(int), PITCH=constexpr(int))
+@template(T=dtype, W=dtype, ROWS=constexpr(int), COLUMNS=constexpr(int), PITCH=constexpr(int), THREADS=constexpr(int))
 def load_vectors(
     x: ptr(const(T)) @ thread[1], first: int64 @ thread[1], apart: int64 @ thread[1], high: int32 @ thread[1], wide: int32 @ thread[1],
     t: int32 @ thread[1], tile: ptr(W) @ thread[1],
@@ -46,19 +44,18 @@ def load_vectors(
     P: constexpr(int) = 16 // W.bytes
     ACROSS: constexpr(int) = COLUMNS // V
     LOADS: constexpr(int) = ACROSS * (ROWS // R) // THREADS
-    raw: W[LOADS * P * R] = {0}
-    for v in range(LOADS):  # all loads before the first store
+    raw: W[LOADS * P * R]
+    for v in range(LOADS):  # all loads before the first store, and no branches between them
         q: int32 = t + v * THREADS
-        j: int32 = (q % 8 + q / 32 % (ACROSS // 8) * 8) * V
+        j: int32 = min((q % 8 + q / 32 % (ACROSS // 8) * 8) * V, wide - V)
         i: int32 = (q / 8 % 4 + q / (4 * ACROSS) * 4) * R
         for r in range(R):
-            if i + r < high and j < wide:
-                if V == 1:
-                    raw[v] = x[first + i * apart + j]
-                else:
-                    words: vector(W, P) = bitcast(load_vector(x[first + (i + r) * apart + j], V), vector(W, P))
-                    for k in range(P):
-                        raw[(v * P + k) * R + r] = words[k]
+            if V == 1:
+                raw[v] = x[first + min(i, high - 1) * apart + j]
+            else:
+                words: vector(W, P) = bitcast(load_vector(x[first + min(i + r, high - 1) * apart + j], V), vector(W, P))
+                for k in range(P):
+                    raw[(v * P + k) * R + r] = words[k]
     for v in range(LOADS):
         q: int32 = t + v * THREADS
         j: int32 = q % 8 + q / 32 % (ACROSS // 8) * 8
@@ -75,7 +72,7 @@ def load_vectors(
 
 @prism("device")
 @requires(thread[1])
-@template(T=dtype, W=dtype, ROWS=constexpr(int), COLUMNS=constexpr(int), PITCH=constexpr(int))
+@template(T=dtype, W=dtype, ROWS=constexpr(int), COLUMNS=constexpr(int), PITCH=constexpr(int), THREADS=constexpr(int))
 def load_elements(
     x: ptr(const(T)) @ thread[1], first: int64 @ thread[1], apart: int64 @ thread[1], near: int64 @ thread[1], high: int32 @ thread[1],
     wide: int32 @ thread[1], t: int32 @ thread[1], tile: ptr(W) @ thread[1],
@@ -98,9 +95,11 @@ def load_elements(
 
 
 @prism("global")
-@template(T=dtype, W=dtype, ROWS=constexpr(int), COLUMNS=constexpr(int), LOAD=constexpr(bool), STORE=constexpr(bool))
+@template(
+    T=dtype, W=dtype, ROWS=constexpr(int), COLUMNS=constexpr(int), VECTORS=constexpr(bool), THREADS=constexpr(int), BLOCKS=constexpr(int),
+)
 @requires(grid[1], block[1], thread[THREADS])
-@attr("__launch_bounds__(THREADS)")
+@attr("__launch_bounds__(THREADS, BLOCKS)")
 def move_tiles(
     x: ptr(const(T)) @ grid[1], y: ptr(T) @ grid[1], x0: int64 @ grid[1], rows: int64 @ grid[1], columns: int64 @ grid[1],
     x_apart: int64 @ grid[1], x_near: int64 @ grid[1], y_apart: int64 @ grid[1], y_near: int64 @ grid[1], n1: uint32 @ grid[1],
@@ -112,14 +111,14 @@ def move_tiles(
     Perspective: grid, a block for each tile of `ROWS` x `COLUMNS` elements, for each a, b, c below n1, n2, n3.
     Shapes:      i below `rows`, j below `columns`, both at least 1. `W`: a word of at least 4 bytes of elements.
     Cost:        one pass; a tile of shared memory, one barrier.
-    Errors:      where `LOAD`, `x_near` is 1, and x, `columns` and all other steps in it are multiples of 16 bytes; where `STORE`,
-                 so in y, and `rows`.
+    Errors:      where `VECTORS`, `x_near` and `y_near` are 1, and x, y, all other steps in them, `rows` and `columns` multiples of 16
+                 bytes.
     Test:        tests/kernels/test_move_tiles.py
     """
     V: constexpr(int) = 16 // T.bytes  # elements of a vector
     R: constexpr(int) = W.bytes // T.bytes  # elements of a word
     P: constexpr(int) = 16 // W.bytes  # words of a vector
-    PITCH: constexpr(int) = ROWS // R + (P if LOAD or STORE else 1)  # words of a row of the tile, which is a column of x
+    PITCH: constexpr(int) = ROWS // R + (P if VECTORS else 1)  # words of a row of the tile, which is a column of x
     across: uint32 @ grid[1] = uint32((columns - 1) / COLUMNS + 1)
     down: uint32 @ grid[1] = uint32((rows - 1) / ROWS + 1)
     number: uint32 @ block[1] = id()
@@ -137,16 +136,16 @@ def move_tiles(
         tile: shared(W[COLUMNS * PITCH])
         t: int32 @ thread[1] = id()
         with partition(tile, thread[1], lambda i: i, races="none") as mine, group(thread[1]):
-            if LOAD:
-                load_vectors(x, from_x, x_apart, high, wide, t, mine, ROWS=ROWS, COLUMNS=COLUMNS, PITCH=PITCH)
+            if VECTORS:
+                load_vectors(x, from_x, x_apart, high, wide, t, mine, ROWS=ROWS, COLUMNS=COLUMNS, PITCH=PITCH, THREADS=THREADS)
             else:
-                load_elements(x, from_x, x_apart, x_near, high, wide, t, mine, ROWS=ROWS, COLUMNS=COLUMNS, PITCH=PITCH)
+                load_elements(x, from_x, x_apart, x_near, high, wide, t, mine, ROWS=ROWS, COLUMNS=COLUMNS, PITCH=PITCH, THREADS=THREADS)
         with partition(target, thread[1], lambda i: i, races="none") as mine, group(thread[1]):
-            if STORE:
+            if VECTORS:
                 for v in range(COLUMNS * ROWS // V // THREADS, unroll=True):
                     j: int32 = (t + v * THREADS) / (ROWS // V)
                     i: int32 = (t + v * THREADS) % (ROWS // V) * V
-                    row: int32 = j % V * (COLUMNS // V) + j / V if LOAD else j
+                    row: int32 = j % V * (COLUMNS // V) + j / V
                     if i < high and j < wide:
                         if V == 1:
                             mine[j * y_apart + i] = tile[row * PITCH + i]
@@ -157,10 +156,9 @@ def move_tiles(
                 for v in range(COLUMNS * ROWS // THREADS):
                     j: int32 = t / ROWS + v * (THREADS // ROWS)
                     i: int32 = t % ROWS
-                    row: int32 = j % V * (COLUMNS // V) + j / V if LOAD else j
                     if i < high and j < wide:
-                        word: W = tile[row * PITCH + i / R]
+                        word: W = tile[j * PITCH + i / R]
                         mine[j * y_apart + i * y_near] = T(word >> (8 * T.bytes * (i % R))) if R > 1 else word
 
 
-EXAMPLES = {"move_tiles": {"T": "uint16", "W": "uint32", "ROWS": 128, "COLUMNS": 128, "LOAD": True, "STORE": True}}
+EXAMPLES = {"move_tiles": {"T": "uint16", "W": "uint32", "ROWS": 128, "COLUMNS": 128, "VECTORS": True, "THREADS": 256, "BLOCKS": 4}}

@@ -12,15 +12,17 @@ WIDEST = 16  # bytes that a thread moves at once
 
 
 def rows_of(info: ArrayInfo) -> int | None:
-    """Return how many elements apart the rows of an array are, which are its last axis; None where there is no one such number.
+    """Return how many elements apart the rows of an array are, which are its last axis; None where there is no one such number, or it is negative.
 
     0 where there is one row. Elements of a row lie side by side, as kernels read them.
     """
     size = info.dtype.itemsize
+    if not info.shape or not info.size:
+        return 0 if info.natural else None
     if not info.natural or (info.shape[-1] != 1 and info.strides[-1] != size):
         return None
     apart = merge(list(zip(info.shape[:-1], info.strides[:-1], strict=True)))
-    if len(apart) > 1 or any(step % size for _, step in apart):
+    if len(apart) > 1 or any(step % size or step < 0 for _, step in apart):
         return None
     return apart[0][1] // size if apart else 0
 

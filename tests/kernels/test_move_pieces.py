@@ -118,9 +118,8 @@ def test_axes_in_memory() -> None:
         assert ("move_axes" in {one.kernel.__name__ for one in plan.instances()}) == (axes == 14)
 
 
-@pytest.mark.parametrize("size", [1, 4, 16])
-def test_the_kernels_for_the_device_do_not_spill(size: int) -> None:
+def test_the_kernels_for_the_device_do_not_spill() -> None:
     pytest.importorskip("cuda.bindings.nvrtc")
-    for way in (STRAIGHT, SINGLE) if size == 16 else (STRAIGHT, SINGLE, RUNS, GATHERED, SCATTERED):
+    for size, way in ((1, SINGLE), (1, RUNS), (4, SCATTERED), (4, STRAIGHT)):
         one = pieces_for(size, way)
         assert prism.compile(one.kernel, dict(one.template)).spills == 0

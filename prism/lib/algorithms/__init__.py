@@ -153,6 +153,7 @@ MANIFEST = (
     Algorithm("take", ("take", "take_along_axis"), "library.md#elements-at-indices"),
     Algorithm("repeat", ("repeat", "run_length_decode"), "library.md#elements-at-indices"),
     Algorithm("copies", ("copy", "transpose", "permute"), "transposes.md", ("transposes",)),
+    Algorithm("activations", ("gelu", "gelu_backward", "swiglu", "swiglu_backward"), "layers.md#activations"),
     Algorithm("transform", ("evaluate",), "lazy.md#arrays-of-them", ("lazy",)),
     Algorithm("matmul", ("matmul",), "library.md#products-of-matrices"),
     Algorithm("sgemm", ("sgemm",), "sgemm.md", ("sgemm",)),

@@ -9,7 +9,7 @@ from prism.host import arguments, repeat
 from prism.host.call import Decision, Result, call
 from prism.host.lazies import LazyInfo
 from prism.host.matrices import rows_of, width_of
-from prism.host.plan import OUT, Buffer, Machine, Plan, Step, instance_of
+from prism.host.plan import OUT, Machine, Plan, Reach, Step, instance_of
 from prism.kernels.activations import GELU, GELU_TANH, SILU, activate, activate_backward
 from prism.runtime.arrays import ArrayInfo
 
@@ -186,13 +186,13 @@ def _forward(function: str, kind: int, arrays: dict[str, Any], out: Any, stream:
         if 0 in shape:
             return Decision(results)
         apart = {name: rows_of(one) or 0 for name, one in infos.items()}
-        gates = Buffer("x", shape[-1] * x.dtype.itemsize) if halves else Buffer("up") if up is not None else Buffer("x")
+        gates = Reach("x", shape[-1] * x.dtype.itemsize) if halves else Reach("up") if up is not None else Reach("x")
         rows, n = _matrix(shape, [x] if up is None else [x, up], halves)
         starts = [one.pointer for one in infos.values()] + [0 if result is None or beside else result.pointer]
-        width = width_of([x.dtype.itemsize], [n, *apart.values()], starts) if not machine.host or result is not None else 1
+        width = width_of([x.dtype.itemsize], [n, *(apart.values() if rows > 1 else ())], starts) if not machine.host or result is not None else 1
         template = _template(x, kind, halves or up is not None, width)
         numbers = {"rows": rows, "n": n, "x_apart": apart["x"], "up_apart": apart["up" if up is not None else "x"]}
-        step = _step(activate, template, rows * n, {"x": Buffer("x"), "up": gates, "y": Buffer(OUT), **numbers})
+        step = _step(activate, template, rows * n, {"x": Reach("x"), "up": gates, "y": Reach(OUT), **numbers})
         return Decision(results, plan=Plan((step,)), in_place=() if halves else tuple(infos), beside=beside)
 
     return call(function, asked, arrays, decide, out, stream)
@@ -223,12 +223,12 @@ def _backward(function: str, kind: int, arrays: dict[str, Any], out: Any, stream
         rows, n = _matrix(shape, list(infos.values()), halves)
         behind = n * x.dtype.itemsize if halves else 0
         starts = [one.pointer for one in infos.values()] + [0 if result is None or beside else result.pointer]
-        width = width_of([x.dtype.itemsize], [n, *apart.values()], starts) if not machine.host or result is not None else 1
+        width = width_of([x.dtype.itemsize], [n, *(apart.values() if rows > 1 else ())], starts) if not machine.host or result is not None else 1
         steps = {"dx_apart": 2 * n, "dup_apart": 2 * n} if halves else {"dx_apart": n, "dup_apart": n}
         numbers = {"rows": rows, "n": n, "dy_apart": apart["dy"], "x_apart": apart["x"], **steps}
         numbers["up_apart"] = apart["x" if up is None else "up"]
-        buffers = {"dy": Buffer("dy"), "x": Buffer("x"), "up": Buffer("x", behind) if up is None else Buffer("up")}
-        buffers |= {"dx": Buffer(OUT), "dup": Buffer(OUT, behind) if up is None else Buffer(_SECOND)}
+        buffers = {"dy": Reach("dy"), "x": Reach("x"), "up": Reach("x", behind) if up is None else Reach("up")}
+        buffers |= {"dx": Reach(OUT), "dup": Reach(OUT, behind) if up is None else Reach(_SECOND)}
         step = _step(activate_backward, _template(x, kind, halves or up is not None, width), rows * n, {**buffers, **numbers})
         in_place = ("x",) if halves else ("x", "dy")
         return Decision(results, names, plan=Plan((step,)), in_place=in_place, beside=beside)
@@ -259,7 +259,7 @@ def _copied(
     return tuple(
         name
         for name, one in infos.items()
-        if isinstance(one, LazyInfo) or (one.shape and rows_of(one) is None) or not one.natural
+        if isinstance(one, LazyInfo) or rows_of(one) is None
     )
 
 

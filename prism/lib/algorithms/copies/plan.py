@@ -20,12 +20,11 @@ TILES = {1: ((256, 256), (128, 128)), 2: ((128, 128), (64, 64)), 4: ((64, 64), (
 """Rows and columns of tiles that are moved by vectors, by the bytes of units: large ones, and small ones for little or odd extents."""
 SINGLES = {1: (128, 128), 2: (64, 64), 4: (64, 64), 8: (32, 32), 16: (32, 32)}
 """Those of tiles of which a side is not."""
-WORD_ROWS = {1: 128, 2: 128}  # of a tile that is moved by words
-WORDS = True
+SHIFTED = {1: (128, 32), 2: (128, 32), 4: (64, 64), 8: (32, 64)}
+"""Rows, and words of at least 4 bytes across, of tiles whose rows begin anywhere."""
 _FULL = 264  # blocks, from which on large tiles are taken: two for each multiprocessor of a large GPU
 _TYPES = {1: "uint8", 2: "uint16", 4: "uint32", 8: "uint64", 16: "complex128"}
-MIXED = (4, 8)  # bytes of units of which one side alone may be moved by vectors
-_LEAST = 0.6  # of a tile's elements, that there must be
+_WELL, _LEAST = 0.9, 0.4  # of a tile's elements: where so many are there, nothing else is tried; and that there must be
 _REACH = 2**29  # units, that a piece reaches over along an axis: kernels count them in 32 bits
 _LAUNCHES = 64  # that a copy along many axes is made of, at most
 
@@ -89,16 +88,21 @@ def plan_move(move: Move, begins: tuple[int, int]) -> Plan:
     axes = move.axes or (Axis(1, 1, 1),)
     near = min((axis for axis in axes if axis.source), key=lambda axis: abs(axis.source), default=axes[-1])
     if near is axes[-1] or axes[-1].source == 0:
-        return _in_pieces(replace(move, axes=axes), begins, shared=False)
-    if (step := _in_tiles(move, near, begins)) is not None:
+        return _in_pieces(replace(move, axes=axes), begins, (STRAIGHT,))
+    step, use = _in_tiles(move, near, begins)
+    if step is not None and use >= _WELL:
         return Plan((step,))
-    return _in_pieces(move, begins, shared=True)
+    ways = (RUNS, GATHERED, SCATTERED) if move.size < WIDEST else ()
+    if (plan := _in_pieces(move, begins, ways)) is not None:
+        return plan
+    return Plan((step,)) if step is not None and use >= _LEAST else _in_pieces(move, begins, (SINGLE,))
 
 
-def tiles_for(size: int, load: bool, store: bool, tile: tuple[int, int]) -> Instance:
-    """Return the kernel that moves units of so many bytes by tiles; `load`, `store`: 16 bytes at a time."""
-    template = {"T": _TYPES[size], "W": _TYPES[max(4, size)], "ROWS": tile[0], "COLUMNS": tile[1], "LOAD": load, "STORE": store}
-    return instance_of(move_tiles, template)
+def tiles_for(size: int, vectors: bool, tile: tuple[int, int]) -> Instance:
+    """Return the kernel that moves units of so many bytes by tiles; `vectors`: 16 bytes at a time."""
+    template = {"T": _TYPES[size], "W": _TYPES[max(4, size)], "ROWS": tile[0], "COLUMNS": tile[1], "VECTORS": vectors}
+    threads = min(THREADS, tile[0] * tile[1] * size // 64)  # so that each moves 64 bytes at least, all of them under way at once
+    return instance_of(move_tiles, {**template, "THREADS": threads, "BLOCKS": (3 if size == 1 else 4) * THREADS // threads})
 
 
 def pieces_for(size: int, way: int) -> Instance:
@@ -106,31 +110,30 @@ def pieces_for(size: int, way: int) -> Instance:
     return instance_of(move_pieces, {"T": _TYPES[size], "W": _TYPES[max(4, size)], "EACH": _each(size, way), "WAY": way})
 
 
-def _in_tiles(move: Move, near: Axis, begins: tuple[int, int]) -> Step | None:
-    """Return the launch that moves by tiles, or None where too little of them would be of use."""
+def _in_tiles(move: Move, near: Axis, begins: tuple[int, int]) -> tuple[Step | None, float]:
+    """Return the launch that moves by tiles, where there are few enough axes, and how much of its tiles is of use."""
     rows, many = move.axes[-1], WIDEST // move.size
     others = [axis for axis in move.axes[:-1] if axis is not near]
     if len(others) > 3:
-        return None
+        return None, 0
     outer = [_NONE] * (3 - len(others)) + others
     load = near.source == 1 and _aligned(begins[0], [near.extent, rows.source, *(axis.source for axis in others)], many)
     store = rows.target == 1 and _aligned(begins[1], [rows.extent, near.target, *(axis.target for axis in others)], many)
-    words = WORDS and not (load and store) and move.size < 4 and near.source == rows.target == 1 and min(begins) >= 0
-    if move.size not in MIXED:
-        load = store = load and store
+    vectors = load and store
+    words = not vectors and move.size in SHIFTED and near.source == rows.target == 1 and min(begins) >= 0
     batch = math.prod(axis.extent for axis in others)
-    tiles = ((WORD_ROWS[move.size], 128 // move.size),) if words else TILES[move.size] if load and store else (SINGLES[move.size],)
+    tiles = ((SHIFTED[move.size][0], SHIFTED[move.size][1] * max(1, 4 // move.size)),) if words else TILES[move.size] if vectors else (SINGLES[move.size],)
     tile = _tile_of(tiles, rows.extent, near.extent, batch)
     blocks = _blocks(tile, rows.extent, near.extent)
-    if rows.extent * near.extent < _LEAST * blocks * tile[0] * tile[1]:
-        return None
+    use = rows.extent * near.extent / (blocks * tile[0] * tile[1])
     if words:
-        return _in_words(move, rows, near, outer, begins)
+        return _in_words(move, rows, near, outer, begins), use
     numbers = {"rows": rows.extent, "columns": near.extent, "x_apart": rows.source, "x_near": near.source}
     numbers |= {"y_apart": near.target, "y_near": rows.target}
     for k, axis in enumerate(outer, 1):
         numbers |= {f"n{k}": axis.extent, f"x{k}": axis.source, f"y{k}": axis.target}
-    return Step(tiles_for(move.size, load, store, tile), blocks * batch, THREADS, {**_ends(move), **numbers})
+    kernel = tiles_for(move.size, vectors, tile)
+    return Step(kernel, blocks * batch, dict(kernel.template)["THREADS"], {**_ends(move), **numbers}), use
 
 
 def _tile_of(tiles: Sequence[tuple[int, int]], rows: int, columns: int, batch: int) -> tuple[int, int]:
@@ -146,22 +149,24 @@ def _blocks(tile: tuple[int, int], rows: int, columns: int) -> int:
 
 
 def _in_words(move: Move, rows: Axis, near: Axis, outer: list[Axis], begins: tuple[int, int]) -> Step:
-    """Return the launch that moves units of 1 or 2 bytes, whose rows begin anywhere, by words."""
-    many = 4 // move.size
+    """Return the launch that moves units of up to 8 bytes, whose rows begin anywhere."""
+    many, halo = max(1, 4 // move.size), 32 // move.size
     ends = _ends(move)
     length = 1 + sum(abs(axis.source) * (axis.extent - 1) for axis in move.axes)
     numbers = {"rows": rows.extent, "columns": near.extent, "x_apart": rows.source, "y_apart": near.target, "length": length}
-    numbers |= {"x_past": (begins[0] // move.size - ends["x0"]) % many, "y_past": begins[1] // move.size % many}
+    numbers |= {"x_past": (begins[0] // move.size - ends["x0"]) % many, "y_past": begins[1] // move.size}
     for k, axis in enumerate(outer, 1):
         numbers |= {f"n{k}": axis.extent, f"x{k}": axis.source, f"y{k}": axis.target}
-    high = WORD_ROWS[move.size]
-    blocks = ((rows.extent + many - 2) // high + 1) * -(-near.extent // (32 * many)) * math.prod(axis.extent for axis in outer)
+    high, across = SHIFTED[move.size]
+    blocks = ((rows.extent + halo - 2) // high + 1) * -(-near.extent // (across * many)) * math.prod(axis.extent for axis in outer)
     return Step(words_for(move.size), blocks, THREADS, {**ends, **numbers})
 
 
 def words_for(size: int) -> Instance:
-    """Return the kernel that moves units of 1 or 2 bytes by words."""
-    return instance_of(move_words, {"T": _TYPES[size], "ROWS": WORD_ROWS[size]})
+    """Return the kernel that moves units of up to 8 bytes whose rows begin anywhere."""
+    rows, across = SHIFTED[size]
+    words = {"T": _TYPES[size], "W": _TYPES[max(4, size)], "ROWS": rows, "ACROSS": across, "BLOCKS": 3}
+    return instance_of(move_words, words)
 
 
 def _aligned(begins: int, steps: list[int], many: int) -> bool:
@@ -174,14 +179,16 @@ def _ends(move: Move, source: int = 0, target: int = 0) -> dict[str, Any]:
     return {"x": Reach("x", -before * move.size), "y": Reach(OUT, target * move.size), "x0": before + source}
 
 
-def _in_pieces(move: Move, begins: tuple[int, int], shared: bool) -> Plan:
-    """Return launches that move by pieces: one, where there are few enough axes."""
+def _in_pieces(move: Move, begins: tuple[int, int], ways: tuple[int, ...]) -> Any:
+    """Return launches that move by pieces in the first way that fits: one, where there are few enough axes; None where none fits."""
     axes, many = move.axes, WIDEST // move.size
-    for way in _ways(move, shared):
+    for way in ways:
         vectors = way not in (STRAIGHT, SINGLE)
-        extents = piece_of(axes, _each(move.size, way) * THREADS, shared, many if vectors else 1)
+        extents = piece_of(axes, _each(move.size, way) * THREADS, way != STRAIGHT, many if vectors else 1)
         if not vectors or _fits(move, begins, way, extents, many):
             break
+    else:
+        return None
     inside = [k for k, extent in enumerate(extents) if extent > 1]
     for k in range(len(axes) - 1, -1, -1):
         if len(inside) < 4 and k not in inside:
@@ -230,13 +237,6 @@ def _along_all(move: Move) -> Plan:
     numbers = {"table": table, "axes": len(move.axes), "many": many}
     kernel = instance_of(move_axes, {"T": _TYPES[move.size]})
     return Plan((*notes, Step(kernel, -(-many // THREADS), THREADS, {**_ends(move), **numbers})), scratch=scratch.used)
-
-
-def _ways(move: Move, shared: bool) -> tuple[int, ...]:
-    """Return how pieces may be moved, the best first."""
-    if not shared:
-        return (STRAIGHT,)
-    return (RUNS, GATHERED, SCATTERED, SINGLE) if move.size <= 8 else (SINGLE,)
 
 
 def _each(size: int, way: int) -> int:
@@ -337,12 +337,9 @@ def _even(axis: Axis, most: int, many: int) -> int:
 def kernels() -> Iterator[Instance]:
     """Yield the kernels that copies take, but for those along very many axes."""
     for size in SIZES:
-        yield from (tiles_for(size, True, True, tile) for tile in TILES[size])
-        yield tiles_for(size, False, False, SINGLES[size])
-        if size in MIXED:
-            yield tiles_for(size, True, False, SINGLES[size])
-            yield tiles_for(size, False, True, SINGLES[size])
-        if size < 4:
+        yield from (tiles_for(size, True, tile) for tile in TILES[size])
+        yield tiles_for(size, False, SINGLES[size])
+        if size in SHIFTED:
             yield words_for(size)
         for way in (STRAIGHT, SINGLE, RUNS, GATHERED, SCATTERED):
             if size <= 8 or way in (STRAIGHT, SINGLE):
