@@ -154,6 +154,7 @@ MANIFEST = (
     Algorithm("repeat", ("repeat", "run_length_decode"), "library.md#elements-at-indices"),
     Algorithm("copies", ("copy", "transpose", "permute"), "transposes.md", ("transposes",)),
     Algorithm("activations", ("gelu", "gelu_backward", "swiglu", "swiglu_backward"), "layers.md#activations"),
+    Algorithm("losses", ("cross_entropy", "cross_entropy_backward"), "layers.md#cross-entropy"),
     Algorithm("transform", ("evaluate",), "lazy.md#arrays-of-them", ("lazy",)),
     Algorithm("matmul", ("matmul",), "library.md#products-of-matrices"),
     Algorithm("sgemm", ("sgemm",), "sgemm.md", ("sgemm",)),
