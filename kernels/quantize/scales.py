@@ -52,9 +52,9 @@ def quantize_groups(
     Test:        tests/kernels/test_quantize.py
     """
     b: int64 @ block[1] = id()
-    t: int32 @ thread[1] = id()
     with partition(q, thread[1], lambda i: i, races="none") as mine, partition(scales, thread[1], lambda i: i, races="none") as others:
         with group(block[1]):
+            t: int32 @ thread[1] = id()
             number: int64 @ thread[1] = b * (THREADS // LANES) + t / LANES
             part: int32 @ thread[1] = t % LANES
             items: float32[EACH * WIDTH] @ thread[1]

@@ -155,6 +155,8 @@ MANIFEST = (
     Algorithm("copies", ("copy", "transpose", "permute"), "transposes.md", ("transposes",)),
     Algorithm("activations", ("gelu", "gelu_backward", "swiglu", "swiglu_backward"), "layers.md#activations"),
     Algorithm("losses", ("cross_entropy", "cross_entropy_backward"), "layers.md#cross-entropy"),
+    Algorithm("rotary", ("rope",), "layers.md#rotary-positions"),
+    Algorithm("quantize", ("quantize",), "layers.md#numbers-of-8-bits"),
     Algorithm("transform", ("evaluate",), "lazy.md#arrays-of-them", ("lazy",)),
     Algorithm("matmul", ("matmul",), "library.md#products-of-matrices"),
     Algorithm("sgemm", ("sgemm",), "sgemm.md", ("sgemm",)),

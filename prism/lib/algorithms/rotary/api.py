@@ -78,6 +78,8 @@ def rope(
     def decide(infos: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
         given, table = infos["x"], infos["cos"]
         place, angles = _require(infos, axis, interleaved)
+        if not given.size:
+            return Decision((Result(given.shape, given.dtype),))
         lies = None if isinstance(given, LazyInfo) or not given.natural else _rows(given, place)
         copied = ("x",) if lies is None else ()
         copied += tuple(k for k in ("cos", "sin") if isinstance(infos[k], LazyInfo) or not (infos[k].contiguous and infos[k].natural))
@@ -88,16 +90,15 @@ def rope(
             arguments.require_scalar(result, given.scalar)
             arguments.require_shape(result, given.shape)
         results, beside = (Result(given.shape, given.dtype),), result is not None and not (result.contiguous and result.natural)
-        if not given.size:
-            return Decision(results)
-        n = given.shape[-1]
+        n, pair = given.shape[-1], 2 * given.dtype.itemsize
+        beside = beside or (result is not None and interleaved and result.pointer % pair != 0)  # a pair is moved as one word
         starts = [given.pointer, 0 if result is None or beside else result.pointer]
         paired = (2 * angles, n) if interleaved else (angles, n - 2 * angles)
         width = width_of([given.dtype.itemsize], [*paired, *lies], starts) if not machine.host or result is not None else 1
         if interleaved and width == 1:
-            width = 2 if n % 2 == 0 and not any(step % 2 for step in lies) and not any(s % (2 * given.dtype.itemsize) for s in starts) else 0
-        if not width:
-            return Decision(copied=("x",))
+            if any(step % 2 for step in lies) or given.pointer % pair:
+                return Decision(copied=("x",))
+            width = 2
         half = 2 * angles // width if interleaved else angles // width
         slots = n // width if interleaved else half + (n - 2 * angles) // width
         wide = "float64" if given.scalar == "float64" else "float32"
