@@ -112,7 +112,8 @@ def losses_of(
             loss: float32 = 0.0
             if label != ignored:
                 loss = sum - (float32(x[me * apart + label]) if label >= 0 and label < n else uint_as_float(0x7FC00000))
-                loss = (float32(1.0) - smoothing) * loss + smoothing * (sum - whole.plain / float32(n))
+                if smoothing > 0:  # else a score of minus infinity would count
+                    loss = (float32(1.0) - smoothing) * loss + smoothing * (sum - whole.plain / float32(n))
             mine[0] = loss
             other[0] = sum
 
