@@ -2,9 +2,9 @@
 
     PYTHONPATH=. python asv_bench/layers.py [--only swiglu] [--rounds 7] [--compiled] [--json FILE]
 
-Needs a GPU, CuPy and torch. Random data, buffers rotated past the L2. Prism is timed as CUDA graphs of launches, torch and the copy as
-plain launches; with `--compiled` torch's expression is compiled by `torch.compile` too. "copy" is what a device copy of as many bytes
-takes as the call must read and write. Results are compared in tests/gpu/test_layers.py.
+Needs a GPU, CuPy and torch. Random data, buffers rotated past the L2. Prism is timed as CUDA graphs of launches, torch and the
+copy as plain launches; with `--compiled` torch's expression is compiled by `torch.compile` too. "copy" is what a device copy of
+as many bytes takes as the call must read and write. Results are compared in tests/gpu/test_layers.py.
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ def main(arguments: list[str] | None = None) -> int:
             seconds, moved = measured(what, dtype, rows, n, options.rounds, options.compiled)
             found.append({"call": name, "bytes": moved, **seconds})
             rates = "  ".join(f"{key} {moved / value / 1e9:5.0f} GB/s" for key, value in seconds.items())
-            ratios = "  ".join(f"{value / seconds['prism']:5.2f} x {key}" for key, value in seconds.items() if key != "prism")
+            ratios = "  ".join(
+                f"{value / seconds['prism']:5.2f} x {key}" for key, value in seconds.items() if key != "prism"
+            )
             print(f"{name:44} {rates}  {ratios}", flush=True)
     if options.json is not None:
         options.json.write_text(json.dumps({"layers": found}, indent=1) + "\n", encoding="utf-8")
@@ -121,7 +123,10 @@ def cross_entropy_backward(torch: Any, x: list[Any], rows: int, n: int) -> tuple
 def rope(torch: Any, x: list[Any], rows: int, n: int) -> tuple[Call, Call, int]:
     angles = torch.rand(2048, 64, device="cuda")
     cos, sin = angles.cos(), angles.sin()
-    heads, y = [v.view(-1, 2048, n // 128, 128) for v in x], [torch.empty_like(v).view(-1, 2048, n // 128, 128) for v in x]
+    heads, y = (
+        [v.view(-1, 2048, n // 128, 128) for v in x],
+        [torch.empty_like(v).view(-1, 2048, n // 128, 128) for v in x],
+    )
     wide = [torch.cat([t, t], -1)[:, None].to(x[0].dtype) for t in (cos, sin)]
 
     def theirs(i: int) -> Any:
@@ -146,7 +151,8 @@ def quantize_by(group: str | int) -> Callable[..., tuple[Call, Call, int]]:
 
 OF: dict[str, Callable[..., tuple[Call, Call | None, int]]] = {
     "gelu": gelu, "gelu_backward": gelu_backward, "swiglu": swiglu, "swiglu of halves": swiglu_halves,
-    "swiglu_backward": swiglu_backward, "cross_entropy": cross_entropy, "cross_entropy_backward": cross_entropy_backward, "rope": rope,
+    "swiglu_backward": swiglu_backward, "cross_entropy": cross_entropy, "cross_entropy_backward": cross_entropy_backward,
+    "rope": rope,
     "quantize rows": quantize_by("row"), "quantize groups of 128": quantize_by(128), "quantize a tensor": quantize_by("tensor"),
 }  # fmt: skip
 """By name: the call that is measured, torch's where there is one, and the bytes that must be moved."""

@@ -2,9 +2,9 @@
 
     PYTHONPATH=. python asv_bench/transposes.py [--only float32] [--rounds 7] [--json FILE]
 
-Needs a GPU, CuPy and torch. Buffers are rotated past the L2. Prism is timed as CUDA graphs of launches; torch (`copy_` of a permuted
-tensor into one that is there) and the copy as plain launches. "whole" is a call as a user makes it, the host's time too, its result
-made anew: `prism.lib.permute` beside `permute(...).contiguous()`. Every result is compared with CuPy's, once.
+Needs a GPU, CuPy and torch. Buffers are rotated past the L2. Prism is timed as CUDA graphs of launches; torch (`copy_` of a
+permuted tensor into one that is there) and the copy as plain launches. "whole" is a call as a user makes it, the host's time
+too, its result made anew: `prism.lib.permute` beside `permute(...).contiguous()`. Every result is compared with CuPy's, once.
 """
 
 from __future__ import annotations

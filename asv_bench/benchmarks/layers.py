@@ -9,12 +9,14 @@ from benchmarks import raw
 CALLS: dict[str, tuple[str, str, int, int]] = {
     f"{what} {dtype} {rows} x {n}": (what, dtype, rows, n)
     for what, dtype, rows, n in (
-        *((what, "bfloat16", 16_384, 8192) for what in ("gelu", "gelu_backward", "swiglu", "swiglu of halves", "swiglu_backward")),
+        *((f"swiglu{what}", "bfloat16", 16_384, 8192) for what in ("", " of halves", "_backward")),
+        *((f"gelu{what}", "bfloat16", 16_384, 8192) for what in ("", "_backward")),
         ("gelu", "float32", 16_384, 4096), ("swiglu", "float32", 16_384, 4096), ("swiglu of halves", "bfloat16", 5000, 22_016),
         ("cross_entropy", "bfloat16", 4096, 32_768), ("cross_entropy_backward", "bfloat16", 4096, 32_768),
         ("cross_entropy", "bfloat16", 2048, 131_072), ("cross_entropy_backward", "bfloat16", 2048, 131_072),
         ("cross_entropy", "bfloat16", 4096, 50_257), ("cross_entropy_backward", "bfloat16", 4096, 50_257),
-        ("cross_entropy", "float32", 4096, 32_768), ("cross_entropy", "bfloat16", 65_536, 1024), ("cross_entropy", "bfloat16", 8, 1 << 20),
+        ("cross_entropy", "float32", 4096, 32_768), ("cross_entropy", "bfloat16", 65_536, 1024),
+        ("cross_entropy", "bfloat16", 8, 1 << 20),
         ("rope", "bfloat16", 16_384, 4096), ("rope", "float32", 16_384, 4096),
         *((f"quantize {what}", "bfloat16", 16_384, 8192) for what in ("rows", "groups of 128", "a tensor")),
         ("quantize rows", "bfloat16", 30_000, 1536),

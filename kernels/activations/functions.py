@@ -1,7 +1,7 @@
 """Activation functions of a number, and their derivatives: what layers of networks are made of."""
 
 from prism.lang import (
-    constexpr, dtype, erfc, exp, fast_divide, fast_exp2_flush, fast_reciprocal, float32, int32, prism, requires, static_assert, tanh, template, thread,
+    constexpr, dtype, erfc, exp, fast_exp2_flush, fast_reciprocal, float32, prism, requires, template, thread,
 )  # fmt: skip
 
 SILU, GELU, GELU_TANH = range(3)

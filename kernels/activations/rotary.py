@@ -12,18 +12,20 @@ from prism.lang import (
 @attr("__launch_bounds__(256)")
 @may_alias("x", "y")
 def turn_pairs(
-    x: ptr(const(T)) @ grid[1], cos: ptr(const(C)) @ grid[1], sin: ptr(const(C)) @ grid[1], y: ptr(T) @ grid[1], many: int64 @ grid[1],
-    positions: uint32 @ grid[1], inner: uint32 @ grid[1], slots: uint32 @ grid[1], half: uint32 @ grid[1], x_outer: int64 @ grid[1],
+    x: ptr(const(T)) @ grid[1], cos: ptr(const(C)) @ grid[1], sin: ptr(const(C)) @ grid[1], y: ptr(T) @ grid[1],
+    many: int64 @ grid[1],
+    positions: uint32 @ grid[1], inner: uint32 @ grid[1], slots: uint32 @ grid[1], half: uint32 @ grid[1],
+    x_outer: int64 @ grid[1],
     x_position: int64 @ grid[1], x_inner: int64 @ grid[1], n: int64 @ grid[1], c_apart: int64 @ grid[1], sign: A @ grid[1],
 ):
     """`y = (a cos - b sin, b cos + a sin)` of the pairs (a, b) of each row, `sin` times `sign`; other elements are copied.
 
     Perspective: grid, of a thread for each of `many` slots at least.
     Shapes:      x: rows of `n` elements for each (o, p, i), p below `positions`, i below `inner`, that begin at
-                 `o * x_outer + p * x_position + i * x_inner`; y: the same, dense. Row p of `cos` and `sin`, `c_apart` apart, has an
-                 angle for each of the first `half` * `WIDTH` pairs. A row has `slots`: `half` of `WIDTH` pairs, and then those of
-                 `WIDTH` elements that are copied. Pairs are elements k and k + half * WIDTH, or, `ADJACENT`, neighbours: then
-                 `WIDTH` is at least 2, and a slot has `WIDTH` / 2 of them.
+                 `o * x_outer + p * x_position + i * x_inner`; y: the same, dense. Row p of `cos` and `sin`, `c_apart` apart, has
+                 an angle for each of the first `half` * `WIDTH` pairs. A row has `slots`: `half` of `WIDTH` pairs, and then
+                 those of `WIDTH` elements that are copied. Pairs are elements k and k + half * WIDTH, or, `ADJACENT`,
+                 neighbours: then `WIDTH` is at least 2, and a slot has `WIDTH` / 2 of them.
     Test:        tests/kernels/test_activations.py
     """
     me: int64 @ thread[1] = id()

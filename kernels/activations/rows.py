@@ -2,7 +2,8 @@
 
 from prism.kernels.activations.functions import GELU, SILU, share, slope
 from prism.lang import (
-    attr, block, const, constexpr, dtype, grid, group, id, int32, int64, load_vector, may_alias, partition, prism, ptr, requires, store_vector,
+    attr, block, const, constexpr, dtype, grid, group, id, int32, int64, load_vector, may_alias, partition, prism, ptr, requires,
+    store_vector,
     template, thread, uint32, vector,
 )  # fmt: skip
 
@@ -46,7 +47,9 @@ def rows_below(over: int64 @ thread[1], per: int64 @ thread[1]) -> int64 @ threa
 
 
 @prism("global")
-@template(T=dtype, A=dtype, KIND=constexpr(int), GATED=constexpr(bool), FAST=constexpr(bool), EACH=constexpr(int), WIDTH=constexpr(int))
+@template(
+    T=dtype, A=dtype, KIND=constexpr(int), GATED=constexpr(bool), FAST=constexpr(bool), EACH=constexpr(int), WIDTH=constexpr(int),
+)
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS)")
 @may_alias("x", "y")
@@ -66,7 +69,7 @@ def activate(
     per: int64 @ grid[1] = n / WIDTH
     top: int64 @ block[1] = b * (THREADS * EACH) / per
     left: int64 @ block[1] = b * (THREADS * EACH) - top * per
-    with partition(y, thread[1], lambda i: i, races="allow") as mine, group(block[1]):  # x and `up` may be y: each element is one thread's
+    with partition(y, thread[1], lambda i: i, races="allow") as mine, group(block[1]):  # it may be x or `up`
         t: int32 @ thread[1] = id()
         with group(thread[1]):
             values: A[EACH * WIDTH]
@@ -88,13 +91,16 @@ def activate(
 
 
 @prism("global")
-@template(T=dtype, A=dtype, KIND=constexpr(int), GATED=constexpr(bool), FAST=constexpr(bool), EACH=constexpr(int), WIDTH=constexpr(int))
+@template(
+    T=dtype, A=dtype, KIND=constexpr(int), GATED=constexpr(bool), FAST=constexpr(bool), EACH=constexpr(int), WIDTH=constexpr(int),
+)
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS)")
 @may_alias("x", "dx")
 @may_alias("dy", "dx")
 def activate_backward(
-    dy: ptr(const(T)) @ grid[1], x: ptr(const(T)) @ grid[1], up: ptr(const(T)) @ grid[1], dx: ptr(T) @ grid[1], dup: ptr(T) @ grid[1],
+    dy: ptr(const(T)) @ grid[1], x: ptr(const(T)) @ grid[1], up: ptr(const(T)) @ grid[1], dx: ptr(T) @ grid[1],
+    dup: ptr(T) @ grid[1],
     rows: int64 @ grid[1], n: int64 @ grid[1], dy_apart: int64 @ grid[1], x_apart: int64 @ grid[1], up_apart: int64 @ grid[1],
     dx_apart: int64 @ grid[1], dup_apart: int64 @ grid[1],
 ):

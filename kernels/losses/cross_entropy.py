@@ -1,8 +1,9 @@
-"""Cross-entropy of rows of scores and labels: the logarithm of each row's sum of exponentials, read once, and gradients from that."""
+"""Cross-entropy of rows of scores and labels: the logarithm of each row's sum of exponentials, and gradients from that."""
 
 from prism.kernels.activations.rows import load, rows_below, store
 from prism.lang import (
-    attr, block, claim, const, constexpr, dtype, exp, fast_exp2_flush, float32, grid, group, id, int32, int64, log, may_alias, partition,
+    attr, block, claim, const, constexpr, dtype, exp, fast_exp2_flush, float32, grid, group, id, int32, int64, log, may_alias,
+    partition,
     prism, ptr, requires, split, struct, template, thread,
     uint_as_float,
 )  # fmt: skip
@@ -46,7 +47,9 @@ def join(a: Part32 @ thread[1], b: Part32 @ thread[1]) -> Part32 @ thread[1]:
 @template(T=dtype, VECTORS=constexpr(int), WIDTH=constexpr(int))
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS)")
-def sum_exponentials(x: ptr(const(T)) @ grid[1], parts: ptr(Part32) @ grid[1], n: int64 @ grid[1], apart: int64 @ grid[1], chunks: int32 @ grid[1]):
+def sum_exponentials(
+    x: ptr(const(T)) @ grid[1], parts: ptr(Part32) @ grid[1], n: int64 @ grid[1], apart: int64 @ grid[1], chunks: int32 @ grid[1],
+):
     """Find the highest score of each part of each row, the sum of exponentials beside it, and the sum of scores.
 
     Perspective: grid, a block for each of `chunks` parts of each row of `n` scores; rows are `apart`.
@@ -91,7 +94,8 @@ def sum_exponentials(x: ptr(const(T)) @ grid[1], parts: ptr(Part32) @ grid[1], n
 @requires(grid[1], thread[1])
 @attr("__launch_bounds__(256)")
 def losses_of(
-    x: ptr(const(T)) @ grid[1], labels: ptr(const(L)) @ grid[1], parts: ptr(const(Part32)) @ grid[1], losses: ptr(float32) @ grid[1],
+    x: ptr(const(T)) @ grid[1], labels: ptr(const(L)) @ grid[1], parts: ptr(const(Part32)) @ grid[1],
+    losses: ptr(float32) @ grid[1],
     logs: ptr(float32) @ grid[1], rows: int64 @ grid[1], n: int64 @ grid[1], apart: int64 @ grid[1], chunks: int32 @ grid[1],
     smoothing: float32 @ grid[1], ignored: int64 @ grid[1],
 ):
@@ -124,22 +128,23 @@ def losses_of(
 @attr("__launch_bounds__(THREADS)")
 @may_alias("x", "dx")
 def cross_entropy_backward(
-    d: ptr(const(float32)) @ grid[1], x: ptr(const(T)) @ grid[1], labels: ptr(const(L)) @ grid[1], logs: ptr(const(float32)) @ grid[1],
+    d: ptr(const(float32)) @ grid[1], x: ptr(const(T)) @ grid[1], labels: ptr(const(L)) @ grid[1],
+    logs: ptr(const(float32)) @ grid[1],
     dx: ptr(T) @ grid[1], rows: int64 @ grid[1], n: int64 @ grid[1], d_apart: int64 @ grid[1], apart: int64 @ grid[1],
     dx_apart: int64 @ grid[1], smoothing: float32 @ grid[1], ignored: int64 @ grid[1],
 ):
     """`dx[i, j] = d[i] * (exp(x[i, j] - logs[i]) - target)`, and 0 in rows whose label is ignored; dx may be x.
 
     Perspective: grid, a block for each `THREADS * EACH` vectors of `WIDTH` scores.
-    Shapes:      `d`: one for each row, `d_apart` apart, which may be 0. `target`: what `smoothing` leaves at the label, and its share
-                 of each score.
+    Shapes:      `d`: one for each row, `d_apart` apart, which may be 0. `target`: what `smoothing` leaves at the label, and its
+                 share of each score.
     Test:        tests/kernels/test_cross_entropy.py
     """
     b: int64 @ block[1] = id()
     per: int64 @ grid[1] = n / WIDTH
     top: int64 @ block[1] = b * (THREADS * EACH) / per
     left: int64 @ block[1] = b * (THREADS * EACH) - top * per
-    with partition(dx, thread[1], lambda i: i, races="allow") as mine, group(block[1]):  # x may be the same: each element is one thread's
+    with partition(dx, thread[1], lambda i: i, races="allow") as mine, group(block[1]):  # it may be x
         t: int32 @ thread[1] = id()
         with group(thread[1]):
             values: float32[EACH * WIDTH]

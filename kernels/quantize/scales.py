@@ -1,8 +1,9 @@
-"""Arrays rounded to 8 bits, with a scale for each group of elements: the largest magnitude becomes the largest number of 8 bits."""
+"""Arrays rounded to 8 bits, with a scale for each group of elements, by which its largest becomes the largest of 8 bits."""
 
 from prism.kernels.activations.rows import load
 from prism.lang import (
-    atomic_max, attr, block, claim, const, constexpr, count, dtype, float32, float_as_uint, grid, group, id, int32, int64, partition,
+    atomic_max, attr, block, claim, const, constexpr, count, dtype, float32, float_as_uint, grid, group, id, int32, int64,
+    partition,
     prism, ptr, requires, round_, shuffle_xor, split, store_vector, template, thread, uint32, uint_as_float, vector,
 )  # fmt: skip
 
@@ -26,7 +27,10 @@ def inverse_of(top: float32 @ thread[1], most: float32 @ thread[1]) -> float32 @
 @prism("device")
 @requires(thread[1])
 @template(Q=dtype, MANY=constexpr(int), WIDTH=constexpr(int), WHOLE=constexpr(bool))
-def store_scaled(q: ptr(Q) @ thread[1], at: int64 @ thread[1], items: float32[MANY] @ thread[1], first: int32 @ thread[1], by: float32 @ thread[1]):
+def store_scaled(
+    q: ptr(Q) @ thread[1], at: int64 @ thread[1], items: float32[MANY] @ thread[1], first: int32 @ thread[1],
+    by: float32 @ thread[1],
+):
     """Write a vector of elements, which begin at `items[first]`, multiplied and rounded: `WHOLE`, to whole numbers."""
     if WIDTH == 1:
         q[at] = Q(round_(items[first] * by)) if WHOLE else Q(items[first] * by)
@@ -42,7 +46,8 @@ def store_scaled(q: ptr(Q) @ thread[1], at: int64 @ thread[1], items: float32[MA
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS)")
 def quantize_groups(
-    x: ptr(const(T)) @ grid[1], q: ptr(Q) @ grid[1], scales: ptr(float32) @ grid[1], groups: int64 @ grid[1], per: int64 @ grid[1],
+    x: ptr(const(T)) @ grid[1], q: ptr(Q) @ grid[1], scales: ptr(float32) @ grid[1], groups: int64 @ grid[1],
+    per: int64 @ grid[1],
     apart: int64 @ grid[1], most: float32 @ grid[1],
 ):
     """`q = x / scale` of each group of `LANES * EACH * WIDTH` neighbours, and the scales: largest magnitude / `most`, of zeros 1.
@@ -52,7 +57,10 @@ def quantize_groups(
     Test:        tests/kernels/test_quantize.py
     """
     b: int64 @ block[1] = id()
-    with partition(q, thread[1], lambda i: i, races="none") as mine, partition(scales, thread[1], lambda i: i, races="none") as others:
+    with (
+        partition(q, thread[1], lambda i: i, races="none") as mine,
+        partition(scales, thread[1], lambda i: i, races="none") as others,
+    ):
         with group(block[1]):
             t: int32 @ thread[1] = id()
             number: int64 @ thread[1] = b * (THREADS // LANES) + t / LANES
@@ -170,7 +178,10 @@ def quantize_by(
     Test:        tests/kernels/test_quantize.py
     """
     b: int64 @ block[1] = id()
-    with partition(q, thread[1], lambda i: i, races="none") as mine, partition(scales, thread[1], lambda i: i, races="none") as others:
+    with (
+        partition(q, thread[1], lambda i: i, races="none") as mine,
+        partition(scales, thread[1], lambda i: i, races="none") as others,
+    ):
         with group(block[1]):
             t: int32 @ thread[1] = id()
             with group(thread[1]):

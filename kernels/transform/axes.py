@@ -1,7 +1,7 @@
 """Elements moved along any number of axes, which are in memory: for arrays of more axes than other kernels take as arguments."""
 
 from prism.lang import (
-    attr, const, constexpr, dtype, grid, group, id, int32, int64, partition, prism, ptr, requires, template, thread,
+    attr, const, dtype, grid, group, id, int32, int64, partition, prism, ptr, requires, template, thread,
 )  # fmt: skip
 
 THREADS = 256
@@ -9,7 +9,9 @@ THREADS = 256
 
 @prism("global")
 @requires(grid[1], thread[1])
-def note_axis(table: ptr(int64) @ grid[1], at: int32 @ grid[1], extent: int64 @ grid[1], source: int64 @ grid[1], target: int64 @ grid[1]):
+def note_axis(
+    table: ptr(int64) @ grid[1], at: int32 @ grid[1], extent: int64 @ grid[1], source: int64 @ grid[1], target: int64 @ grid[1],
+):
     """Put an axis into the table that `move_axes` reads: its extent, and its steps in x and in y.
 
     Perspective: grid, of one warp.
@@ -26,7 +28,8 @@ def note_axis(table: ptr(int64) @ grid[1], at: int32 @ grid[1], extent: int64 @ 
 @requires(grid[1], thread[1])
 @attr("__launch_bounds__(256)")
 def move_axes(
-    x: ptr(const(T)) @ grid[1], y: ptr(T) @ grid[1], table: ptr(const(int64)) @ grid[1], x0: int64 @ grid[1], axes: int32 @ grid[1],
+    x: ptr(const(T)) @ grid[1], y: ptr(T) @ grid[1], table: ptr(const(int64)) @ grid[1], x0: int64 @ grid[1],
+    axes: int32 @ grid[1],
     many: int64 @ grid[1],
 ):
     """`y[index . targets] = x[x0 + index . sources]` for each of `many` indices.

@@ -1,11 +1,12 @@
 """Elements moved between any two layouts, a piece of up to four axes a block: what has few elements along an axis goes this way.
 
-The threads of a block read a piece in the order in which it lies in the source, and write it in the order of the target. Shared memory
-is between them, with an element's room left out behind those of all banks: steps of any size then reach different banks.
+The threads of a block read a piece in the order in which it lies in the source, and write it in the order of the target. Shared
+memory is between them, with an element's room left out behind those of all banks: steps of any size then reach different banks.
 """
 
 from prism.lang import (
-    attr, bitcast, block, const, constexpr, dtype, grid, group, id, int32, int64, load_vector, partition, prism, ptr, requires, shared,
+    attr, bitcast, block, const, constexpr, dtype, grid, group, id, int32, int64, load_vector, partition, prism, ptr, requires,
+    shared,
     store_vector, struct, template, thread, uint32, uint64, vector,
 )  # fmt: skip
 
@@ -54,7 +55,9 @@ def quotient(n: int32 @ thread[1], inverse: uint32 @ thread[1]) -> int32 @ threa
 
 @prism("device")
 @requires(thread[1])
-def extents_of(n: Index @ thread[1], by_b: uint32 @ thread[1], by_c: uint32 @ thread[1], by_d: uint32 @ thread[1], whole: bool @ thread[1]) -> Extents @ thread[1]:
+def extents_of(
+    n: Index @ thread[1], by_b: uint32 @ thread[1], by_c: uint32 @ thread[1], by_d: uint32 @ thread[1], whole: bool @ thread[1],
+) -> Extents @ thread[1]:
     """Four extents, of a piece that is as large as most, whose inverses are given, or is not `whole`."""
     return Extents(
         n.a, n.b, n.c, n.d, by_b if whole else inverse(n.b), by_c if whole else inverse(n.c), by_d if whole else inverse(n.d),
@@ -73,7 +76,9 @@ def index_of(n: int32 @ thread[1], extents: Extents @ thread[1]) -> Index @ thre
 
 @prism("device")
 @requires(thread[1])
-def choose(which: int32 @ thread[1], a: int32 @ thread[1], b: int32 @ thread[1], c: int32 @ thread[1], d: int32 @ thread[1]) -> int32 @ thread[1]:
+def choose(
+    which: int32 @ thread[1], a: int32 @ thread[1], b: int32 @ thread[1], c: int32 @ thread[1], d: int32 @ thread[1],
+) -> int32 @ thread[1]:
     """One of four, by its number."""
     return (a if which == 0 else b) if which < 2 else (c if which == 2 else d)
 
@@ -122,7 +127,8 @@ def move_pieces(
     x1: int64 @ grid[1], x2: int64 @ grid[1], x3: int64 @ grid[1], x4: int64 @ grid[1],
     y1: int64 @ grid[1], y2: int64 @ grid[1], y3: int64 @ grid[1], y4: int64 @ grid[1],
     o1: int32 @ grid[1], o2: int32 @ grid[1], o3: int32 @ grid[1], o4: int32 @ grid[1],
-    m2: uint32 @ grid[1], m3: uint32 @ grid[1], m4: uint32 @ grid[1], k2: uint32 @ grid[1], k3: uint32 @ grid[1], k4: uint32 @ grid[1],
+    m2: uint32 @ grid[1], m3: uint32 @ grid[1], m4: uint32 @ grid[1], k2: uint32 @ grid[1], k3: uint32 @ grid[1],
+    k4: uint32 @ grid[1],
     n5: uint32 @ grid[1], n6: uint32 @ grid[1], n7: uint32 @ grid[1],
     x5: int64 @ grid[1], x6: int64 @ grid[1], x7: int64 @ grid[1],
     y5: int64 @ grid[1], y6: int64 @ grid[1], y7: int64 @ grid[1],
@@ -130,9 +136,9 @@ def move_pieces(
     """`y[index . (y1, ..., y7)] = x[x0 + index . (x1, ..., x7)]` for each index below (n1, ..., n7).
 
     Perspective: grid, a block for each piece of t1 x t2 x t3 x t4 indices, at most `EACH * THREADS`, and each of the other axes.
-    Shapes:      axes 1 to 4 as they lie in y, the last innermost; c1 to c4: how many pieces there are along them. o1 to o4: which of
-                 them (0 to 3) lie in x from the outermost to the innermost. m2 to m4, k2 to k4: `inverse` of t2 to t4, and of
-                 those in the order of x; of vectors, where rows are of them. `W`: a word of at least 4 bytes of elements.
+    Shapes:      axes 1 to 4 as they lie in y, the last innermost; c1 to c4: how many pieces there are along them. o1 to o4:
+                 which of them (0 to 3) lie in x from the outermost to the innermost. m2 to m4, k2 to k4: `inverse` of t2 to t4,
+                 and of those in the order of x; of vectors, where rows are of them. `W`: a word of at least 4 bytes of elements.
     Cost:        one pass; unless `STRAIGHT` a piece of shared memory, one barrier.
     Errors:      where a side is moved by vectors, pieces begin at multiples of 16 bytes of it, and so do rows of a side that has
                  rows. A piece reaches over less than 2^31 elements of x and of y.
@@ -211,7 +217,8 @@ def steps_in(order: Index @ thread[1], read: Index @ thread[1]) -> Index @ threa
 @requires(thread[1])
 @template(T=dtype, W=dtype, EACH=constexpr(int))
 def move_each(
-    x: ptr(const(T)) @ thread[1], first: int64 @ thread[1], in_x: Index @ thread[1], y: ptr(T) @ thread[1], in_y: Index @ thread[1],
+    x: ptr(const(T)) @ thread[1], first: int64 @ thread[1], in_x: Index @ thread[1], y: ptr(T) @ thread[1],
+    in_y: Index @ thread[1],
     many: int32 @ thread[1], t: int32 @ thread[1], written: Extents @ thread[1],
 ):
     """Write elements as they are read."""
@@ -231,7 +238,8 @@ def move_each(
 @requires(thread[1])
 @template(T=dtype, W=dtype, EACH=constexpr(int))
 def load_each(
-    x: ptr(const(T)) @ thread[1], first: int64 @ thread[1], in_x: Index @ thread[1], many: int32 @ thread[1], t: int32 @ thread[1],
+    x: ptr(const(T)) @ thread[1], first: int64 @ thread[1], in_x: Index @ thread[1], many: int32 @ thread[1],
+    t: int32 @ thread[1],
     read: Extents @ thread[1], apart: Index @ thread[1], tile: ptr(T) @ thread[1],
 ):
     """Put elements in the order of x where they are in the order of y."""
@@ -251,7 +259,8 @@ def load_each(
 @requires(thread[1])
 @template(T=dtype, EACH=constexpr(int))
 def store_each(
-    tile: ptr(const(T)) @ thread[1], y: ptr(T) @ thread[1], in_y: Index @ thread[1], many: int32 @ thread[1], t: int32 @ thread[1],
+    tile: ptr(const(T)) @ thread[1], y: ptr(T) @ thread[1], in_y: Index @ thread[1], many: int32 @ thread[1],
+    t: int32 @ thread[1],
     written: Extents @ thread[1],
 ):
     """Write elements, which are in the order of y."""
@@ -264,7 +273,8 @@ def store_each(
 @requires(thread[1])
 @template(T=dtype, W=dtype, EACH=constexpr(int))
 def load_run(
-    x: ptr(const(T)) @ thread[1], first: int64 @ thread[1], many: int32 @ thread[1], t: int32 @ thread[1], tile: ptr(T) @ thread[1]
+    x: ptr(const(T)) @ thread[1], first: int64 @ thread[1], many: int32 @ thread[1], t: int32 @ thread[1],
+    tile: ptr(T) @ thread[1]
 ):
     """Put elements that lie one behind the other in x where they are in that order; the first at a multiple of 16 bytes."""
     V: constexpr(int) = 16 // T.bytes
@@ -355,7 +365,8 @@ def gather_run(
 @requires(thread[1])
 @template(T=dtype, EACH=constexpr(int))
 def gather_rows(
-    tile: ptr(const(T)) @ thread[1], y: ptr(T) @ thread[1], in_y: Index @ thread[1], many: int32 @ thread[1], t: int32 @ thread[1],
+    tile: ptr(const(T)) @ thread[1], y: ptr(T) @ thread[1], in_y: Index @ thread[1], many: int32 @ thread[1],
+    t: int32 @ thread[1],
     rows: Extents @ thread[1], apart: Index @ thread[1],
 ):
     """Write rows by vectors, whose elements are `apart` in the tile; `rows` are counted in vectors."""
@@ -376,7 +387,8 @@ def gather_rows(
 @requires(thread[1])
 @template(T=dtype, W=dtype, EACH=constexpr(int))
 def load_rows(
-    x: ptr(const(T)) @ thread[1], first: int64 @ thread[1], in_x: Index @ thread[1], many: int32 @ thread[1], t: int32 @ thread[1],
+    x: ptr(const(T)) @ thread[1], first: int64 @ thread[1], in_x: Index @ thread[1], many: int32 @ thread[1],
+    t: int32 @ thread[1],
     rows: Extents @ thread[1], apart: Index @ thread[1], tile: ptr(T) @ thread[1],
 ):
     """Put rows of x, read by vectors, where they are in the order of y; `rows` are counted in vectors."""

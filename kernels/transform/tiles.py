@@ -1,11 +1,12 @@
-"""Elements moved between two orders of axes: what is innermost in the source is not in the target, so tiles go through shared memory.
+"""Elements moved between two orders of axes: the innermost of the source is not the target's, so tiles go through shared memory.
 
-Both sides are moved 16 bytes a thread, where they lie so. Elements of 1 and 2 bytes are put together in registers first: a word has
-those of 4 or 2 rows, and the tile is one of words.
+Both sides are moved 16 bytes a thread, where they lie so. Elements of 1 and 2 bytes are put together in registers first: a word
+has those of 4 or 2 rows, and the tile is one of words.
 """
 
 from prism.lang import (
-    attr, bitcast, block, byte_permute, const, constexpr, dtype, grid, group, id, int32, int64, load_vector, partition, prism, ptr,
+    attr, bitcast, block, byte_permute, const, constexpr, dtype, grid, group, id, int32, int64, load_vector, partition, prism,
+    ptr,
     requires, shared, store_vector, template, thread, uint32, vector,
 )
 
@@ -32,7 +33,8 @@ def turn(words: uint32[R] @ thread[1]):
 @requires(thread[1])
 @template(T=dtype, W=dtype, ROWS=constexpr(int), COLUMNS=constexpr(int), PITCH=constexpr(int), THREADS=constexpr(int))
 def load_vectors(
-    x: ptr(const(T)) @ thread[1], first: int64 @ thread[1], apart: int64 @ thread[1], high: int32 @ thread[1], wide: int32 @ thread[1],
+    x: ptr(const(T)) @ thread[1], first: int64 @ thread[1], apart: int64 @ thread[1], high: int32 @ thread[1],
+    wide: int32 @ thread[1],
     t: int32 @ thread[1], tile: ptr(W) @ thread[1],
 ):
     """Put the tile whose corner is `x[first]` where it has x's columns for rows: column j in row `j % V * (COLUMNS / V) + j / V`.
@@ -74,7 +76,8 @@ def load_vectors(
 @requires(thread[1])
 @template(T=dtype, W=dtype, ROWS=constexpr(int), COLUMNS=constexpr(int), PITCH=constexpr(int), THREADS=constexpr(int))
 def load_elements(
-    x: ptr(const(T)) @ thread[1], first: int64 @ thread[1], apart: int64 @ thread[1], near: int64 @ thread[1], high: int32 @ thread[1],
+    x: ptr(const(T)) @ thread[1], first: int64 @ thread[1], apart: int64 @ thread[1], near: int64 @ thread[1],
+    high: int32 @ thread[1],
     wide: int32 @ thread[1], t: int32 @ thread[1], tile: ptr(W) @ thread[1],
 ):
     """Put the tile whose corner is `x[first]` where it has x's columns for rows; a thread reads one column."""
@@ -96,14 +99,16 @@ def load_elements(
 
 @prism("global")
 @template(
-    T=dtype, W=dtype, ROWS=constexpr(int), COLUMNS=constexpr(int), VECTORS=constexpr(bool), THREADS=constexpr(int), BLOCKS=constexpr(int),
+    T=dtype, W=dtype, ROWS=constexpr(int), COLUMNS=constexpr(int), VECTORS=constexpr(bool), THREADS=constexpr(int),
+    BLOCKS=constexpr(int),
 )
 @requires(grid[1], block[1], thread[THREADS])
 @attr("__launch_bounds__(THREADS, BLOCKS)")
 def move_tiles(
     x: ptr(const(T)) @ grid[1], y: ptr(T) @ grid[1], x0: int64 @ grid[1], rows: int64 @ grid[1], columns: int64 @ grid[1],
     x_apart: int64 @ grid[1], x_near: int64 @ grid[1], y_apart: int64 @ grid[1], y_near: int64 @ grid[1], n1: uint32 @ grid[1],
-    n2: uint32 @ grid[1], n3: uint32 @ grid[1], x1: int64 @ grid[1], x2: int64 @ grid[1], x3: int64 @ grid[1], y1: int64 @ grid[1],
+    n2: uint32 @ grid[1], n3: uint32 @ grid[1], x1: int64 @ grid[1], x2: int64 @ grid[1], x3: int64 @ grid[1],
+    y1: int64 @ grid[1],
     y2: int64 @ grid[1], y3: int64 @ grid[1],
 ):
     """`y[j * y_apart + i * y_near + (a, b, c) . (y1, y2, y3)] = x[x0 + i * x_apart + j * x_near + (a, b, c) . (x1, x2, x3)]`.
@@ -111,8 +116,8 @@ def move_tiles(
     Perspective: grid, a block for each tile of `ROWS` x `COLUMNS` elements, for each a, b, c below n1, n2, n3.
     Shapes:      i below `rows`, j below `columns`, both at least 1. `W`: a word of at least 4 bytes of elements.
     Cost:        one pass; a tile of shared memory, one barrier.
-    Errors:      where `VECTORS`, `x_near` and `y_near` are 1, and x, y, all other steps in them, `rows` and `columns` multiples of 16
-                 bytes.
+    Errors:      where `VECTORS`, `x_near` and `y_near` are 1, and x, y, all other steps in them, `rows` and `columns` multiples
+                 of 16 bytes.
     Test:        tests/kernels/test_move_tiles.py
     """
     V: constexpr(int) = 16 // T.bytes  # elements of a vector
@@ -128,7 +133,8 @@ def move_tiles(
     top: int64 @ block[1] = int64(outer - c * down) * ROWS
     b: uint32 @ block[1] = c / n3
     a: uint32 @ block[1] = b / n2
-    from_x: int64 @ block[1] = x0 + int64(a) * x1 + int64(b - a * n2) * x2 + int64(c - b * n3) * x3 + top * x_apart + left * x_near
+    in_x: int64 @ block[1] = top * x_apart + left * x_near
+    from_x: int64 @ block[1] = x0 + int64(a) * x1 + int64(b - a * n2) * x2 + int64(c - b * n3) * x3 + in_x
     to_y: int64 @ block[1] = int64(a) * y1 + int64(b - a * n2) * y2 + int64(c - b * n3) * y3 + left * y_apart + top * y_near
     high: int32 @ block[1] = int32(min(rows - top, ROWS))
     wide: int32 @ block[1] = int32(min(columns - left, COLUMNS))
@@ -139,7 +145,9 @@ def move_tiles(
             if VECTORS:
                 load_vectors(x, from_x, x_apart, high, wide, t, mine, ROWS=ROWS, COLUMNS=COLUMNS, PITCH=PITCH, THREADS=THREADS)
             else:
-                load_elements(x, from_x, x_apart, x_near, high, wide, t, mine, ROWS=ROWS, COLUMNS=COLUMNS, PITCH=PITCH, THREADS=THREADS)
+                load_elements(
+                    x, from_x, x_apart, x_near, high, wide, t, mine, ROWS=ROWS, COLUMNS=COLUMNS, PITCH=PITCH, THREADS=THREADS,
+                )
         with partition(target, thread[1], lambda i: i, races="none") as mine, group(thread[1]):
             if VECTORS:
                 for v in range(COLUMNS * ROWS // V // THREADS, unroll=True):
@@ -161,4 +169,6 @@ def move_tiles(
                         mine[j * y_apart + i * y_near] = T(word >> (8 * T.bytes * (i % R))) if R > 1 else word
 
 
-EXAMPLES = {"move_tiles": {"T": "uint16", "W": "uint32", "ROWS": 128, "COLUMNS": 128, "VECTORS": True, "THREADS": 256, "BLOCKS": 4}}
+EXAMPLES = {
+    "move_tiles": {"T": "uint16", "W": "uint32", "ROWS": 128, "COLUMNS": 128, "VECTORS": True, "THREADS": 256, "BLOCKS": 4},
+}

@@ -1,13 +1,14 @@
-"""Elements moved between two orders of axes where rows of the target begin anywhere: each row is written from a sector's beginning on.
+"""Elements moved between two orders of axes where rows of the target begin anywhere: each is written from a sector's start.
 
-A sector of 32 bytes that two blocks write, each a part of it, takes as long as two. So a tile has a sector's rows of x more than a
-block writes, and of each row of y the block writes what begins at a multiple of 32 bytes in it. Of elements of 1 and 2 bytes a
+A sector of 32 bytes that two blocks write, each a part of it, takes as long as two. So a tile has a sector's rows of x more than
+a block writes, and of each row of y the block writes what begins at a multiple of 32 bytes in it. Of elements of 1 and 2 bytes a
 word is two aligned words, shifted, where it is read and where it is written.
 """
 
 from prism.kernels.transform.tiles import turn
 from prism.lang import (
-    attr, bitcast, block, const, constexpr, dtype, funnel_shift_right, grid, group, id, int32, int64, load_vector, partition, prism,
+    attr, bitcast, block, const, constexpr, dtype, funnel_shift_right, grid, group, id, int32, int64, load_vector, partition,
+    prism,
     ptr, requires, shared, store_vector, template, thread, uint32, vector,
 )  # fmt: skip
 
@@ -31,14 +32,16 @@ def load_slowly(x: ptr(const(T)) @ thread[1], at: int64 @ thread[1], few: int32 
 @requires(thread[1])
 @template(T=dtype, W=dtype, WORDS=constexpr(int), R=constexpr(int), WARPS=constexpr(int))
 def load_words(
-    x: ptr(const(T)) @ thread[1], corner: int64 @ thread[1], apart: int64 @ thread[1], column: int32 @ thread[1], group: int32 @ thread[1],
-    above: int32 @ thread[1], below: int32 @ thread[1], wide: int32 @ thread[1], past: int32 @ thread[1], inside: bool @ thread[1],
+    x: ptr(const(T)) @ thread[1], corner: int64 @ thread[1], apart: int64 @ thread[1], column: int32 @ thread[1],
+    group: int32 @ thread[1],
+    above: int32 @ thread[1], below: int32 @ thread[1], wide: int32 @ thread[1], past: int32 @ thread[1],
+    inside: bool @ thread[1],
     words: W[WORDS] @ thread[1],
 ):
     """Put the words of `R` rows of group `group`, and of each `WARPS` groups further, into `words`.
 
-    `corner`: where row 0 begins. Rows are there from -`above` on and below `below`, and `wide` columns; instead of others these are
-    read. `inside`: all aligned words that have a part of the tile are there. `past`: as of `move_words`.
+    `corner`: where row 0 begins. Rows are there from -`above` on and below `below`, and `wide` columns; instead of others these
+    are read. `inside`: all aligned words that have a part of the tile are there. `past`: as of `move_words`.
     """
     low: W[WORDS]
     high: W[WORDS]
@@ -74,10 +77,10 @@ def move_words(
 ):
     """What `move_tiles` does, with `x_near` and `y_near` 1, wherever rows begin.
 
-    Perspective: grid, a block for each tile of `ROWS` rows of x and `ACROSS` words: as many tiles down as `rows`, and a sector's less
-                 one, take.
-    Shapes:      `W`: a word of at least 4 bytes of elements. `x_past`, `y_past`: how many elements x and y begin past a multiple of
-                 4, and of 32 bytes; that of y counts for speed, and modulo 4 bytes. `length`: of x.
+    Perspective: grid, a block for each tile of `ROWS` rows of x and `ACROSS` words: as many tiles down as `rows`, and a sector's
+                 less one, take.
+    Shapes:      `W`: a word of at least 4 bytes of elements. `x_past`, `y_past`: how many elements x and y begin past a multiple
+                 of 4, and of 32 bytes; that of y counts for speed, and modulo 4 bytes. `length`: of x.
     Cost:        one pass, and a sector's rows more for each tile, which the block above has read; one barrier.
     Test:        tests/kernels/test_move_tiles.py
     """

@@ -12,8 +12,9 @@ WIDEST = 16  # bytes that a thread moves at once
 
 
 def rows_of(info: ArrayInfo) -> int | None:
-    """Return how many elements apart the rows of an array are, which are its last axis; None where there is no one such number, or it is negative.
+    """Return how many elements apart the rows of an array are, which are its last axis; None where no one such number is.
 
+    None too where it is negative.
     0 where there is one row. Elements of a row lie side by side, as kernels read them.
     """
     size = info.dtype.itemsize

@@ -105,10 +105,17 @@ def plain(info: ArrayInfo, scalar: str) -> Any:
 
 
 def reach(info: ArrayInfo, scalar: str, offset: int) -> Any:
-    """Return the memory of a NumPy array, from byte `offset` of its first element to its last byte, as one axis of a kernel's type."""
+    """Return a NumPy array's memory as one axis of a kernel's type, from byte `offset` of its first element to its last byte."""
     (before, behind), kind = span(info), dtype_called(scalar)
-    interface = {"data": (info.pointer - before, info.readonly), "shape": (before + behind,), "typestr": "|u1", "version": 3}
-    return np.asarray(_Memory(interface, info.owner))[before + offset :][: (before + behind - before - offset) // kind.itemsize * kind.itemsize].view(kind)
+    interface = {
+        "data": (info.pointer - before, info.readonly),
+        "shape": (before + behind,),
+        "typestr": "|u1",
+        "version": 3,
+    }
+    return np.asarray(_Memory(interface, info.owner))[before + offset :][
+        : (before + behind - before - offset) // kind.itemsize * kind.itemsize
+    ].view(kind)
 
 
 def view_of(array: Any, shape: tuple[int, ...], strides: tuple[int, ...], before: int) -> Any:

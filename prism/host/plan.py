@@ -31,7 +31,7 @@ class Buffer:
 
 @dataclass(frozen=True, slots=True)
 class Reach(Buffer):
-    """All that an array of the call takes from its first byte to its last, gaps too, from byte `offset` of its first element on."""
+    """All that an array of the call takes up to its last byte, gaps too, from byte `offset` of its first element on."""
 
 
 X, Y = Buffer("x"), Buffer(OUT)

@@ -39,7 +39,11 @@ def test_random_shapes_strides_and_axes(seed: int, size: int) -> None:
         ndim = int(rng.integers(1, 6))
         shape = tuple(int(k) for k in rng.integers(1, (1 << 18, 900, 100, 32, 14)[ndim - 1], ndim))
         x = data(shape, size, int(rng.integers(0, 2)))
-        x = x[tuple(slice(int(rng.integers(0, 2)) if n > 1 else 0, None, int(rng.choice([1, 1, 1, 2, -1]))) for n in shape)]
+        x = x[
+            tuple(
+                slice(int(rng.integers(0, 2)) if n > 1 else 0, None, int(rng.choice([1, 1, 1, 2, -1]))) for n in shape
+            )
+        ]
         axes = tuple(int(k) for k in rng.permutation(ndim))
         wanted = x.transpose(axes)
         assert bool((bits(lib.permute(x, axes)) == bits(wanted)).all()), (x.shape, x.strides, axes)
@@ -68,8 +72,10 @@ def test_edges_of_tiles(size: int) -> None:
     ("shape", "axes"),
     [
         ((1 << 16, 2), (1, 0)), ((99_999, 3), (1, 0)), ((4, 1 << 16), (1, 0)), ((5, 77_777), (1, 0)), ((20_000, 3, 3), (0, 2, 1)),
-        ((3_000, 33, 17), (0, 2, 1)), ((8, 224, 225, 3), (0, 3, 1, 2)), ((64, 197, 76), (0, 2, 1)), ((13, 32, 32, 32), (3, 2, 1, 0)),
-        ((2,) * 14, tuple(range(13, -1, -1))), ((8, 300, 12, 64), (0, 2, 1, 3)), ((1, 1, 40_000), (2, 1, 0)), ((70_000, 33), (1, 0)),
+        ((3_000, 33, 17), (0, 2, 1)), ((8, 224, 225, 3), (0, 3, 1, 2)), ((64, 197, 76), (0, 2, 1)),
+        ((13, 32, 32, 32), (3, 2, 1, 0)),
+        ((2,) * 14, tuple(range(13, -1, -1))), ((8, 300, 12, 64), (0, 2, 1, 3)), ((1, 1, 40_000), (2, 1, 0)),
+        ((70_000, 33), (1, 0)),
     ],
 )  # fmt: skip
 def test_thin_small_and_many(shape: tuple[int, ...], axes: tuple[int, ...]) -> None:

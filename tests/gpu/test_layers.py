@@ -26,7 +26,10 @@ def error(found: Any, wanted: Any) -> float:
 def near(found: Any, theirs: Any, wanted: Any) -> None:
     """Check that what was found is no further from what is wanted than theirs, but for a rounding."""
     rounding = torch.finfo(found.dtype).eps
-    assert error(found, wanted) <= max(1.02 * error(theirs, wanted), rounding), (error(found, wanted), error(theirs, wanted))
+    assert error(found, wanted) <= max(1.02 * error(theirs, wanted), rounding), (
+        error(found, wanted),
+        error(theirs, wanted),
+    )
 
 
 GATES = {
@@ -51,7 +54,9 @@ def test_gated_units(dtype: Any, gate: str) -> None:
         both = torch.cat([x, up], dim=-1)
         assert torch.equal(lib.swiglu(both, gate=gate), lib.swiglu(x, up, gate=gate))
         assert torch.equal(lib.swiglu_backward(dy, both, gate=gate), torch.cat([dx, dup], dim=-1))
-        assert torch.equal(lib.swiglu(both[:, : shape[1]], both[:, shape[1] :], gate=gate), lib.swiglu(x, up, gate=gate))
+        assert torch.equal(
+            lib.swiglu(both[:, : shape[1]], both[:, shape[1] :], gate=gate), lib.swiglu(x, up, gate=gate)
+        )
 
 
 @pytest.mark.parametrize("approximate", ["none", "tanh"])
@@ -87,7 +92,9 @@ def test_cross_entropy(dtype: Any, smoothing: float) -> None:
         found = lib.cross_entropy_backward(d, x, labels, logs, label_smoothing=smoothing)
         scale = float(wide.grad.abs().max())
         assert float((found.double() - wide.grad).abs().max()) <= max(
-            1.02 * float((theirs.grad.double() - wide.grad).abs().max()), 4e-6 * scale, torch.finfo(dtype).eps * scale / 2
+            1.02 * float((theirs.grad.double() - wide.grad).abs().max()),
+            4e-6 * scale,
+            torch.finfo(dtype).eps * scale / 2,
         )
         assert lib.cross_entropy_backward(d, x, labels.int(), logs, label_smoothing=smoothing, out=x) is x
         assert torch.equal(x, found) and not bool(x[::5].any())
@@ -98,7 +105,9 @@ def test_cross_entropy(dtype: Any, smoothing: float) -> None:
 def test_rope(dtype: Any, interleaved: bool) -> None:
     for shape, axis in (((2, 3, 100, 128), -2), ((2, 100, 3, 64), -3), ((50, 10), 0)):
         x = normal(*shape, dtype=dtype)
-        angles = torch.outer(torch.arange(shape[axis], device="cuda"), 0.7 ** torch.arange(shape[-1] // 2, device="cuda"))
+        angles = torch.outer(
+            torch.arange(shape[axis], device="cuda"), 0.7 ** torch.arange(shape[-1] // 2, device="cuda")
+        )
         cos, sin = angles.cos().float(), angles.sin().float()
         y = lib.rope(x, cos, sin, axis=axis, interleaved=interleaved)
         at = x.double().movedim(axis, -2)
@@ -110,7 +119,9 @@ def test_rope(dtype: Any, interleaved: bool) -> None:
         fused = torch.cat([x, x], -1)[..., : shape[-1]]  # rows that are apart
         assert torch.equal(lib.rope(fused, cos, sin, axis=axis, interleaved=interleaved), y)
         back = lib.rope(y, cos, sin, axis=axis, interleaved=interleaved, inverse=True, out=y)
-        assert back is y and float((y.double() - x.double()).abs().max()) <= 2 * torch.finfo(dtype).eps * float(x.abs().max())
+        assert back is y and float((y.double() - x.double()).abs().max()) <= 2 * torch.finfo(dtype).eps * float(
+            x.abs().max()
+        )
 
 
 @pytest.mark.parametrize("kind", [torch.float8_e4m3fn, torch.float8_e5m2, torch.int8])

@@ -50,7 +50,15 @@ def numbers(shape: tuple[int, ...], seed: int) -> Any:
 def test_rows_that_are_apart_by_vectors_and_one_by_one(kind: int, gated: bool, fast: bool) -> None:
     for width, rows, n in ((4, 3, 700), (1, 7, 33), (4, 1, 2052)):
         x, up, dy = numbers((rows, n + 8), 0), numbers((rows, n + 4), 1), numbers((rows, n), 2)
-        template = {"T": "float32", "A": "float32", "KIND": kind, "GATED": gated, "FAST": fast, "EACH": 2, "WIDTH": width}
+        template = {
+            "T": "float32",
+            "A": "float32",
+            "KIND": kind,
+            "GATED": gated,
+            "FAST": fast,
+            "EACH": 2,
+            "WIDTH": width,
+        }
         y, dx, dup = (aligned(rows * n, "float32").reshape(rows, n) for _ in range(3))
         blocks = -(-rows * n // (512 * width))
         flat = x.ravel(), up.ravel()
@@ -96,7 +104,22 @@ def test_pairs_are_turned_and_others_copied(adjacent: bool, width: int) -> None:
     slots = 24 // width if adjacent else half + 8 // width
     template = {"T": "float32", "C": "float32", "A": "float32", "ADJACENT": adjacent, "WIDTH": width}
     turn_pairs[-(-30 * slots // 256), 256](
-        x.ravel(), cos.ravel(), sin.ravel(), y, 30 * slots, 3, 5, slots, half, 3 * 5 * 32, 5 * 32, 32, 24, 8, -1.0, template=template,
+        x.ravel(),
+        cos.ravel(),
+        sin.ravel(),
+        y,
+        30 * slots,
+        3,
+        5,
+        slots,
+        half,
+        3 * 5 * 32,
+        5 * 32,
+        32,
+        24,
+        8,
+        -1.0,
+        template=template,
         check=True,
     )
     a, b = (x[..., 0:16:2], x[..., 1:16:2]) if adjacent else (x[..., :8], x[..., 8:16])

@@ -51,7 +51,11 @@ def test_scores_at_the_ends_and_labels_that_are_no_class() -> None:
     low, top = -np.inf, np.finfo(np.float32).max
     x = np.array([[low, 0, 0], [1e30, -1e30, 0], [top, top, low], [0, np.nan, 0], [0, 0, 0], [0, 0, 0]], np.float32)
     losses, logs = lib.cross_entropy(x, np.array([1, 0, 0, 0, 3, -1]))
-    assert np.allclose(losses[:3], [np.log(2), 0, 0]) and np.isnan(losses[3:]).all() and np.isfinite(logs[[0, 1, 2, 4]]).all()
+    assert (
+        np.allclose(losses[:3], [np.log(2), 0, 0])
+        and np.isnan(losses[3:]).all()
+        and np.isfinite(logs[[0, 1, 2, 4]]).all()
+    )
     assert np.isinf(lib.cross_entropy(x[:1], np.array([0]))[0][0])
     rows = np.zeros((0, 5), np.float32)
     assert lib.cross_entropy(rows, np.zeros(0, int))[0].shape == (0,)
@@ -61,7 +65,14 @@ def parts(x: Any, chunks: int, program: Program | None = None, **options: Any) -
     """The parts of rows of float32, by vectors of 4."""
     one = instance(sum_exponentials, (("T", "float32"), ("VECTORS", 2), ("WIDTH", 4)))
     found = np.zeros(len(x) * chunks, [(name, np.float32) for name in ("highest", "total", "plain")])
-    run(program or one.program, len(x) * chunks, 256, [x.ravel(), found, x.shape[1], x.shape[1], chunks], check=True, **options)
+    run(
+        program or one.program,
+        len(x) * chunks,
+        256,
+        [x.ravel(), found, x.shape[1], x.shape[1], chunks],
+        check=True,
+        **options,
+    )
     return found.reshape(len(x), chunks)
 
 
@@ -95,7 +106,20 @@ def test_gradients_by_vectors() -> None:
     _, logs, gradient = wanted(x.reshape(3, -1), labels, 0.1, ignored=-1)
     template = {"T": "float32", "L": "int32", "EACH": 2, "WIDTH": 4}
     cross_entropy_backward[4, 256](
-        np.ones(3, np.float32), x, labels, logs.astype(np.float32), dx, 3, 2056, 1, 2056, 2056, 0.1, -1, template=template, check=True
+        np.ones(3, np.float32),
+        x,
+        labels,
+        logs.astype(np.float32),
+        dx,
+        3,
+        2056,
+        1,
+        2056,
+        2056,
+        0.1,
+        -1,
+        template=template,
+        check=True,
     )
     assert np.abs(dx.reshape(3, -1) - gradient).max() < 1e-5
 

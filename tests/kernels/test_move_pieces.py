@@ -34,7 +34,7 @@ WAYS = [(way, number) for way, cases in CASES.items() for number in range(len(ca
 
 
 def planned(shape: tuple[int, ...], axes: tuple[int, ...], kind: str, source: tuple[int, ...] = ()) -> Plan:
-    """The plan of a permutation of arrays that begin at multiples of 16 bytes; `source`: strides that are not those of C order."""
+    """The plan of a permutation of arrays that begin at multiples of 16 bytes; `source`: strides, if not those of C order."""
     size = np.dtype(kind).itemsize
     steps = source or tuple(size * step for step in c_strides(shape))
     made = tuple(shape[k] for k in axes)
@@ -75,7 +75,9 @@ def test_without_shared_memory() -> None:
     x, y = data(60 * 50, "uint16").reshape(60, 50), aligned(3 * 60 * 20, "uint16").reshape(3, 60, 20)
     for view in (x[:, 7:47:2], x[::-1, 29:9:-1], np.broadcast_to(x[:, 3:4], (60, 20)), x[:1, :20].repeat(60, 0)):
         given = np.broadcast_to(view, (3, 60, 20))
-        plan = plan_move(moves_of(given.shape, given.strides, y.strides, 2, (view.ctypes.data % 16, 0)), (view.ctypes.data % 16, 0))
+        plan = plan_move(
+            moves_of(given.shape, given.strides, y.strides, 2, (view.ctypes.data % 16, 0)), (view.ctypes.data % 16, 0)
+        )
         (step,) = plan.steps
         assert dict(step.instance.template)["WAY"] == STRAIGHT  # type: ignore[union-attr]
         run_on_host(plan, {"x": describe(given), "out": describe(y)}, check=True)

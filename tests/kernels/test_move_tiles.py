@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 
 import prism
-from prism.interpret import RaceError, run
-from prism.interpret import SCHEDULES
+from prism.interpret import SCHEDULES, RaceError, run
 from prism.lang.tree.plan import Program
 from prism.lib.algorithms.copies.plan import SHIFTED, SINGLES, TILES, tiles_for, words_for
 from tests.mutation import without_barriers
 
 KINDS = ("uint8", "uint16", "uint32", "uint64", "complex128")
+
+
 def aligned(size: int, kind: str, past: int = 0) -> Any:
     """An array that begins so many elements past a multiple of 16 bytes, filled with what nothing should read."""
     each = np.dtype(kind).itemsize
@@ -39,9 +40,14 @@ def tiles(kind: str, vectors: bool) -> tuple[tuple[int, int], ...]:
 
 
 def by_tiles(
-    kind: str, vectors: bool, shape: tuple[int, int, int], tile: tuple[int, int], program: Program | None = None, **options: Any
+    kind: str,
+    vectors: bool,
+    shape: tuple[int, int, int],
+    tile: tuple[int, int],
+    program: Program | None = None,
+    **options: Any,
 ) -> None:
-    """Exchange the axes of matrices, and compare; `shape`: how many, rows, columns: whole vectors of them, where those are moved."""
+    """Exchange the axes of matrices, and compare; `shape`: how many, rows, columns: whole vectors, where those are moved."""
     many, rows, columns = shape
     each = np.dtype(kind).itemsize
     if vectors:
@@ -90,7 +96,9 @@ def test_strides_of_both_sides_and_of_three_more_axes() -> None:
     assert (y[..., 1::2] == 0x5A5A5A5A).all()
 
 
-def by_words(kind: str, shape: tuple[int, int, int], past: tuple[int, int], program: Program | None = None, **options: Any) -> None:
+def by_words(
+    kind: str, shape: tuple[int, int, int], past: tuple[int, int], program: Program | None = None, **options: Any
+) -> None:
     """The same, of rows that begin anywhere; `past`: how many elements x and y begin past a multiple of 16 bytes."""
     many, rows, columns = shape
     each = np.dtype(kind).itemsize
@@ -108,7 +116,14 @@ def by_words(kind: str, shape: tuple[int, int, int], past: tuple[int, int], prog
 def test_rows_that_begin_anywhere(kind: str, past: tuple[int, int]) -> None:
     each = np.dtype(kind).itemsize
     height, width = SHIFTED[each][0], SHIFTED[each][1] * max(1, 4 // each)
-    for shape in ((1, 1, 1), (2, 3, 2), (1, height - 32 // each + 1, 67), (1, height - 1, width + 1), (1, height + 1, 5), (1, 2, width + 3)):
+    for shape in (
+        (1, 1, 1),
+        (2, 3, 2),
+        (1, height - 32 // each + 1, 67),
+        (1, height - 1, width + 1),
+        (1, height + 1, 5),
+        (1, 2, width + 3),
+    ):
         by_words(kind, shape, past)
 
 

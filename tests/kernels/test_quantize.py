@@ -40,7 +40,9 @@ def test_groups_of_rows_that_are_apart(lanes: int, each: int, width: int) -> Non
     x = numbers(5, 3 * size + 4)
     q, scales = np.zeros(15 * size, np.int8), np.zeros(15, np.float32)
     template = {"T": "float32", "Q": "int8", "WHOLE": True, "LANES": lanes, "EACH": each, "WIDTH": width}
-    quantize_groups[-(-15 * lanes // 256), 256](x.ravel(), q, scales, 15, 3, 3 * size + 4, 127.0, template=template, check=True)
+    quantize_groups[-(-15 * lanes // 256), 256](
+        x.ravel(), q, scales, 15, 3, 3 * size + 4, 127.0, template=template, check=True
+    )
     found, about = expected(x[:, : 3 * size].reshape(15, size))
     assert np.array_equal(q.reshape(15, size), found) and np.array_equal(scales, about)
 
@@ -48,7 +50,14 @@ def test_groups_of_rows_that_are_apart(lanes: int, each: int, width: int) -> Non
 def rows(x: Any, width: int, program: Program | None = None, **options: Any) -> None:
     one = instance(quantize_rows, (("EACH", 2), ("Q", "int8"), ("T", "float32"), ("WHOLE", True), ("WIDTH", width)))
     q, scales = aligned(x.size, "int8"), np.zeros(len(x), np.float32)
-    run(program or one.program, len(x), 256, [x.ravel(), q, scales, x.shape[1], x.shape[1], 127.0], check=True, **options)
+    run(
+        program or one.program,
+        len(x),
+        256,
+        [x.ravel(), q, scales, x.shape[1], x.shape[1], 127.0],
+        check=True,
+        **options,
+    )
     found, about = expected(x)
     assert np.array_equal(q.reshape(x.shape), found) and np.array_equal(scales, about)
 
@@ -81,10 +90,15 @@ def test_floats_of_8_bits_are_near(dtype: str) -> None:
         bits = q.view(np.uint8).astype(int)
         exponent, mantissa, bias = (4, 3, 7) if dtype == "float8_e4m3fn" else (5, 2, 15)
         power, rest = bits >> mantissa & (1 << exponent) - 1, bits & (1 << mantissa) - 1
-        value = np.where(power == 0, rest * 2.0 ** (1 - bias - mantissa), (1 + rest / 2**mantissa) * 2.0 ** (power - bias))
+        value = np.where(
+            power == 0, rest * 2.0 ** (1 - bias - mantissa), (1 + rest / 2**mantissa) * 2.0 ** (power - bias)
+        )
         value = np.where(bits & 128, -value, value).reshape(-1, cut) * scales.reshape(-1, 1)
         top = np.abs(x.reshape(-1, cut)).max(axis=1, keepdims=True)
-        assert (np.abs(value - x.reshape(-1, cut)) <= np.abs(x.reshape(-1, cut)) * 2.0 ** -(mantissa + 1) * 1.001 + top * 1e-4).all()
+        assert (
+            np.abs(value - x.reshape(-1, cut))
+            <= np.abs(x.reshape(-1, cut)) * 2.0 ** -(mantissa + 1) * 1.001 + top * 1e-4
+        ).all()
 
 
 def test_what_is_refused() -> None:

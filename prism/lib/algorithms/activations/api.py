@@ -26,8 +26,8 @@ def gelu(x: Any, *, approximate: str = "none", out: Any = None, stream: Any = No
     Parameters
     ----------
     x : array of NumPy, CuPy or torch, or lazy array
-        Of any shape, of float16, bfloat16, float32 or float64. Rows (the last axis) that lie at equal distances are read where they
-        lie; other arrays are copied first.
+        Of any shape, of float16, bfloat16, float32 or float64. Rows (the last axis) that lie at equal distances are read where
+        they lie; other arrays are copied first.
     approximate : {"none", "tanh"}, default "none"
         "tanh": `x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3))) / 2`.
     out : array, optional
@@ -189,7 +189,11 @@ def _forward(function: str, kind: int, arrays: dict[str, Any], out: Any, stream:
         gates = Reach("x", shape[-1] * x.dtype.itemsize) if halves else Reach("up") if up is not None else Reach("x")
         rows, n = _matrix(shape, [x] if up is None else [x, up], halves)
         starts = [one.pointer for one in infos.values()] + [0 if result is None or beside else result.pointer]
-        width = width_of([x.dtype.itemsize], [n, *(apart.values() if rows > 1 else ())], starts) if not machine.host or result is not None else 1
+        width = (
+            width_of([x.dtype.itemsize], [n, *(apart.values() if rows > 1 else ())], starts)
+            if not machine.host or result is not None
+            else 1
+        )
         template = _template(x, kind, halves or up is not None, width)
         numbers = {"rows": rows, "n": n, "x_apart": apart["x"], "up_apart": apart["up" if up is not None else "x"]}
         step = _step(activate, template, rows * n, {"x": Reach("x"), "up": gates, "y": Reach(OUT), **numbers})
@@ -223,13 +227,19 @@ def _backward(function: str, kind: int, arrays: dict[str, Any], out: Any, stream
         rows, n = _matrix(shape, list(infos.values()), halves)
         behind = n * x.dtype.itemsize if halves else 0
         starts = [one.pointer for one in infos.values()] + [0 if result is None or beside else result.pointer]
-        width = width_of([x.dtype.itemsize], [n, *(apart.values() if rows > 1 else ())], starts) if not machine.host or result is not None else 1
+        width = (
+            width_of([x.dtype.itemsize], [n, *(apart.values() if rows > 1 else ())], starts)
+            if not machine.host or result is not None
+            else 1
+        )
         steps = {"dx_apart": 2 * n, "dup_apart": 2 * n} if halves else {"dx_apart": n, "dup_apart": n}
         numbers = {"rows": rows, "n": n, "dy_apart": apart["dy"], "x_apart": apart["x"], **steps}
         numbers["up_apart"] = apart["x" if up is None else "up"]
         buffers = {"dy": Reach("dy"), "x": Reach("x"), "up": Reach("x", behind) if up is None else Reach("up")}
         buffers |= {"dx": Reach(OUT), "dup": Reach(OUT, behind) if up is None else Reach(_SECOND)}
-        step = _step(activate_backward, _template(x, kind, halves or up is not None, width), rows * n, {**buffers, **numbers})
+        step = _step(
+            activate_backward, _template(x, kind, halves or up is not None, width), rows * n, {**buffers, **numbers}
+        )
         in_place = ("x",) if halves else ("x", "dy")
         return Decision(results, names, plan=Plan((step,)), in_place=in_place, beside=beside)
 
@@ -243,7 +253,9 @@ def _shape(x: ArrayInfo, halves: bool) -> tuple[int, ...]:
     if not halves:
         return x.shape
     if not x.shape or x.shape[-1] % 2:
-        raise ValueError(f"without `up` the last axis of `x` has gates and as many more elements: its shape is {x.shape}")
+        raise ValueError(
+            f"without `up` the last axis of `x` has gates and as many more elements: its shape is {x.shape}"
+        )
     return (*x.shape[:-1], x.shape[-1] // 2)
 
 
@@ -256,11 +268,7 @@ def _copied(
             raise TypeError(f"`{name}` must be of {x.scalar}, as `x` is, not of {one.scalar}")
         if one.shape != shape:
             raise ValueError(f"`{name}` must have shape {shape}, not {one.shape}")
-    return tuple(
-        name
-        for name, one in infos.items()
-        if isinstance(one, LazyInfo) or rows_of(one) is None
-    )
+    return tuple(name for name, one in infos.items() if isinstance(one, LazyInfo) or rows_of(one) is None)
 
 
 def _matrix(shape: tuple[int, ...], of: list[ArrayInfo], halves: bool) -> tuple[int, int]:

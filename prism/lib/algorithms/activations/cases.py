@@ -9,7 +9,10 @@ import numpy as np
 from prism.lib.cases import Case
 
 _DTYPES = ("float32", "float16", "float64")
-_SHAPES: dict[str, Any] = {"shapes": ((33, 34), (0, 6), (5, 0), (1, 2), (3, 70)), "large": ((300, 70), (4099, 34), (1 << 10, 1 << 12))}
+_SHAPES: dict[str, Any] = {
+    "shapes": ((33, 34), (0, 6), (5, 0), (1, 2), (3, 70)),
+    "large": ((300, 70), (4099, 34), (1 << 10, 1 << 12)),
+}
 
 
 def _gates(random: Any, shape: tuple[int, ...], dtype: str) -> Any:

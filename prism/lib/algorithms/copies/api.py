@@ -22,8 +22,8 @@ def copy(x: Any, out: Any = None, *, stream: Any = None) -> Any:
     x : array of NumPy, CuPy or torch, or lazy array
         Of any shape, strides and dtype but Python objects; its elements may be repeated (strides of 0).
     out : array, optional
-        Where to put the copy: of the library, device, shape and dtype of `x`, of any strides. It may overlap `x`: then the copy is
-        made beside, and put there.
+        Where to put the copy: of the library, device, shape and dtype of `x`, of any strides. It may overlap `x`: then the copy
+        is made beside, and put there.
     stream : stream or int, optional
         Where to run, for arrays on a GPU; by default their library's current stream.
 
@@ -42,8 +42,8 @@ def copy(x: Any, out: Any = None, *, stream: Any = None) -> Any:
     Notes
     -----
     Bytes are copied as they are, in any order of bytes. Each is read once and written once, by 16 bytes where they lie so on both
-    sides. Axes that are one in both arrays are taken for one; what runs along different axes in the two goes through tiles in shared
-    memory. See docs/transposes.md.
+    sides. Axes that are one in both arrays are taken for one; what runs along different axes in the two goes through tiles in
+    shared memory. See docs/transposes.md.
 
     Examples
     --------
@@ -164,7 +164,9 @@ def _decide(given: ArrayInfo, order: tuple[int, ...], result: ArrayInfo | None, 
             raise TypeError(f"`out` must be of {given.dtype}, the dtype of `x`, not of {result.dtype}")
         arguments.require_shape(result, shape)
         if result.size and not _apart(result):
-            raise ValueError(f"`out` has elements that share memory: its shape is {shape}, its strides {result.strides} bytes")
+            raise ValueError(
+                f"`out` has elements that share memory: its shape is {shape}, its strides {result.strides} bytes"
+            )
         if not (beside := any(step < 0 for step in result.strides)):  # its memory is known from its first element on
             target, begins = result.strides, result.pointer
     if 0 in shape or not size:

@@ -16,8 +16,14 @@ from prism.runtime.instance import Instance
 THREADS = 256
 WIDEST = 16  # bytes that a thread moves at once
 SIZES = (1, 2, 4, 8, 16)
-TILES = {1: ((256, 256), (128, 128)), 2: ((128, 128), (64, 64)), 4: ((64, 64), (32, 32)), 8: ((32, 32),), 16: ((32, 32),)}
-"""Rows and columns of tiles that are moved by vectors, by the bytes of units: large ones, and small ones for little or odd extents."""
+TILES = {
+    1: ((256, 256), (128, 128)),
+    2: ((128, 128), (64, 64)),
+    4: ((64, 64), (32, 32)),
+    8: ((32, 32),),
+    16: ((32, 32),),
+}
+"""Rows and columns of tiles that are moved by vectors, by the bytes of units: large ones, and for few or odd rows small ones."""
 SINGLES = {1: (128, 128), 2: (64, 64), 4: (64, 64), 8: (32, 32), 16: (32, 32)}
 """Those of tiles of which a side is not."""
 SHIFTED = {1: (128, 32), 2: (128, 32), 4: (64, 64), 8: (32, 64)}
@@ -88,26 +94,32 @@ def plan_move(move: Move, begins: tuple[int, int]) -> Plan:
     axes = move.axes or (Axis(1, 1, 1),)
     near = min((axis for axis in axes if axis.source), key=lambda axis: abs(axis.source), default=axes[-1])
     if near is axes[-1] or axes[-1].source == 0:
-        return _in_pieces(replace(move, axes=axes), begins, (STRAIGHT,))
+        return _in_pieces(replace(move, axes=axes), STRAIGHT)
     step, use = _in_tiles(move, near, begins)
     if step is not None and use >= _WELL:
         return Plan((step,))
-    ways = (RUNS, GATHERED, SCATTERED) if move.size < WIDEST else ()
-    if (plan := _in_pieces(move, begins, ways)) is not None:
-        return plan
-    return Plan((step,)) if step is not None and use >= _LEAST else _in_pieces(move, begins, (SINGLE,))
+    for way in (RUNS, GATHERED, SCATTERED) if move.size < WIDEST else ():
+        if _fits(move, begins, way):
+            return _in_pieces(move, way)
+    return Plan((step,)) if step is not None and use >= _LEAST else _in_pieces(move, SINGLE)
 
 
 def tiles_for(size: int, vectors: bool, tile: tuple[int, int]) -> Instance:
     """Return the kernel that moves units of so many bytes by tiles; `vectors`: 16 bytes at a time."""
     template = {"T": _TYPES[size], "W": _TYPES[max(4, size)], "ROWS": tile[0], "COLUMNS": tile[1], "VECTORS": vectors}
-    threads = min(THREADS, tile[0] * tile[1] * size // 64)  # so that each moves 64 bytes at least, all of them under way at once
-    return instance_of(move_tiles, {**template, "THREADS": threads, "BLOCKS": (3 if size == 1 else 4) * THREADS // threads})
+    threads = min(
+        THREADS, tile[0] * tile[1] * size // 64
+    )  # so that each moves 64 bytes at least, all of them under way at once
+    return instance_of(
+        move_tiles, {**template, "THREADS": threads, "BLOCKS": (3 if size == 1 else 4) * THREADS // threads}
+    )
 
 
 def pieces_for(size: int, way: int) -> Instance:
     """Return the kernel that moves units of so many bytes by pieces."""
-    return instance_of(move_pieces, {"T": _TYPES[size], "W": _TYPES[max(4, size)], "EACH": _each(size, way), "WAY": way})
+    return instance_of(
+        move_pieces, {"T": _TYPES[size], "W": _TYPES[max(4, size)], "EACH": _each(size, way), "WAY": way}
+    )
 
 
 def _in_tiles(move: Move, near: Axis, begins: tuple[int, int]) -> tuple[Step | None, float]:
@@ -118,11 +130,19 @@ def _in_tiles(move: Move, near: Axis, begins: tuple[int, int]) -> tuple[Step | N
         return None, 0
     outer = [_NONE] * (3 - len(others)) + others
     load = near.source == 1 and _aligned(begins[0], [near.extent, rows.source, *(axis.source for axis in others)], many)
-    store = rows.target == 1 and _aligned(begins[1], [rows.extent, near.target, *(axis.target for axis in others)], many)
+    store = rows.target == 1 and _aligned(
+        begins[1], [rows.extent, near.target, *(axis.target for axis in others)], many
+    )
     vectors = load and store
     words = not vectors and move.size in SHIFTED and near.source == rows.target == 1 and min(begins) >= 0
     batch = math.prod(axis.extent for axis in others)
-    tiles = ((SHIFTED[move.size][0], SHIFTED[move.size][1] * max(1, 4 // move.size)),) if words else TILES[move.size] if vectors else (SINGLES[move.size],)
+    tiles = (
+        ((SHIFTED[move.size][0], SHIFTED[move.size][1] * max(1, 4 // move.size)),)
+        if words
+        else TILES[move.size]
+        if vectors
+        else (SINGLES[move.size],)
+    )
     tile = _tile_of(tiles, rows.extent, near.extent, batch)
     blocks = _blocks(tile, rows.extent, near.extent)
     use = rows.extent * near.extent / (blocks * tile[0] * tile[1])
@@ -153,12 +173,22 @@ def _in_words(move: Move, rows: Axis, near: Axis, outer: list[Axis], begins: tup
     many, halo = max(1, 4 // move.size), 32 // move.size
     ends = _ends(move)
     length = 1 + sum(abs(axis.source) * (axis.extent - 1) for axis in move.axes)
-    numbers = {"rows": rows.extent, "columns": near.extent, "x_apart": rows.source, "y_apart": near.target, "length": length}
+    numbers = {
+        "rows": rows.extent,
+        "columns": near.extent,
+        "x_apart": rows.source,
+        "y_apart": near.target,
+        "length": length,
+    }
     numbers |= {"x_past": (begins[0] // move.size - ends["x0"]) % many, "y_past": begins[1] // move.size}
     for k, axis in enumerate(outer, 1):
         numbers |= {f"n{k}": axis.extent, f"x{k}": axis.source, f"y{k}": axis.target}
     high, across = SHIFTED[move.size]
-    blocks = ((rows.extent + halo - 2) // high + 1) * -(-near.extent // (across * many)) * math.prod(axis.extent for axis in outer)
+    blocks = (
+        ((rows.extent + halo - 2) // high + 1)
+        * -(-near.extent // (across * many))
+        * math.prod(axis.extent for axis in outer)
+    )
     return Step(words_for(move.size), blocks, THREADS, {**ends, **numbers})
 
 
@@ -179,16 +209,9 @@ def _ends(move: Move, source: int = 0, target: int = 0) -> dict[str, Any]:
     return {"x": Reach("x", -before * move.size), "y": Reach(OUT, target * move.size), "x0": before + source}
 
 
-def _in_pieces(move: Move, begins: tuple[int, int], ways: tuple[int, ...]) -> Any:
-    """Return launches that move by pieces in the first way that fits: one, where there are few enough axes; None where none fits."""
-    axes, many = move.axes, WIDEST // move.size
-    for way in ways:
-        vectors = way not in (STRAIGHT, SINGLE)
-        extents = piece_of(axes, _each(move.size, way) * THREADS, way != STRAIGHT, many if vectors else 1)
-        if not vectors or _fits(move, begins, way, extents, many):
-            break
-    else:
-        return None
+def _in_pieces(move: Move, way: int) -> Plan:
+    """Return launches that move by pieces: one, where there are few enough axes."""
+    axes, many, extents = move.axes, WIDEST // move.size, _piece(move, way)
     inside = [k for k, extent in enumerate(extents) if extent > 1]
     for k in range(len(axes) - 1, -1, -1):
         if len(inside) < 4 and k not in inside:
@@ -214,7 +237,9 @@ def _in_pieces(move: Move, begins: tuple[int, int], ways: tuple[int, ...]) -> An
         return _along_all(move)
     kernel = pieces_for(move.size, way)
     starts = itertools.product(*(range(axis.extent) for axis in alone))
-    return Plan(tuple(Step(kernel, blocks, THREADS, {**_ends(move, *_at(alone, start)), **numbers}) for start in starts))
+    return Plan(
+        tuple(Step(kernel, blocks, THREADS, {**_ends(move, *_at(alone, start)), **numbers}) for start in starts)
+    )
 
 
 def _inverse(divisor: int) -> int:
@@ -249,8 +274,15 @@ def _as_read(axes: Sequence[Axis]) -> list[int]:
     return sorted(range(len(axes)), key=lambda k: (-abs(axes[k].source) if axes[k].source else -math.inf, k))
 
 
-def _fits(move: Move, begins: tuple[int, int], way: int, extents: list[int], many: int) -> bool:
+def _piece(move: Move, way: int) -> list[int]:
+    """Return how many units along each axis a piece has that is moved in a way."""
+    many = 1 if way in (STRAIGHT, SINGLE) else WIDEST // move.size
+    return piece_of(move.axes, _each(move.size, way) * THREADS, way != STRAIGHT, many)
+
+
+def _fits(move: Move, begins: tuple[int, int], way: int) -> bool:
     """Whether pieces lie as the way asks for: a run or rows of whole vectors, at multiples of 16 bytes."""
+    many, extents = WIDEST // move.size, _piece(move, way)
     axes = move.axes
     source, target = ([getattr(axis, side) for axis in axes] for side in ("source", "target"))
     read, written = _as_read(axes), list(range(len(axes)))
@@ -259,7 +291,12 @@ def _fits(move: Move, begins: tuple[int, int], way: int, extents: list[int], man
         extent == axis.extent or extent * step % many == 0
         for axis, extent, *steps in zip(axes, extents, source, target, strict=True)
         for step in steps
-    ) and all(step % many == 0 for axis, extent, *steps in zip(axes, extents, source, target, strict=True) if extent == 1 for step in steps)
+    ) and all(
+        step % many == 0
+        for axis, extent, *steps in zip(axes, extents, source, target, strict=True)
+        if extent == 1
+        for step in steps
+    )
     if not (ends and starts):
         return False
     from_run, to_run = _is_run(axes, extents, read, source), _is_run(axes, extents, written, target)
@@ -291,7 +328,8 @@ def _has_rows(axes: Sequence[Axis], extents: list[int], order: list[int], steps:
 
 def _at(axes: list[Axis], index: tuple[int, ...]) -> tuple[int, int]:
     """Return where an index is, in both arrays."""
-    return tuple(sum(i * getattr(axis, side) for i, axis in zip(index, axes, strict=True)) for side in ("source", "target"))  # type: ignore[return-value]
+    pairs = list(zip(index, axes, strict=True))
+    return sum(i * axis.source for i, axis in pairs), sum(i * axis.target for i, axis in pairs)
 
 
 def piece_of(axes: tuple[Axis, ...], room: int, shared: bool, many: int) -> list[int]:

@@ -32,8 +32,8 @@ def cross_entropy(
     Parameters
     ----------
     x : array of NumPy, CuPy or torch, or lazy array
-        Scores of classes along the last axis, of float16, bfloat16 or float32. Rows that lie at equal distances are read where they
-        lie; other arrays are copied first.
+        Scores of classes along the last axis, of float16, bfloat16 or float32. Rows that lie at equal distances are read where
+        they lie; other arrays are copied first.
     labels : array
         Of int32 or int64, of the shape of `x` without its last axis: the class of each row.
     label_smoothing : float, default 0
@@ -53,7 +53,8 @@ def cross_entropy(
     TypeError
         An argument is no array of these dtypes.
     ValueError
-        `x` has no axis, or no class; `labels` have another shape; `label_smoothing` is not from 0 to 1; `stream` for arrays on the host.
+        `x` has no axis, or no class; `labels` have another shape; `label_smoothing` is not from 0 to 1; `stream` for arrays on
+        the host.
 
     Notes
     -----
@@ -151,14 +152,23 @@ def cross_entropy_backward(
         if result is not None:
             arguments.require_scalar(result, given.scalar)
             arguments.require_shape(result, given.shape)
-        results, beside = (Result(given.shape, given.dtype),), result is not None and not (result.contiguous and result.natural)
+        results, beside = (
+            (Result(given.shape, given.dtype),),
+            result is not None and not (result.contiguous and result.natural),
+        )
         rows, n = math.prod(shape), given.shape[-1]
         if not rows:
             return Decision(results)
         apart = (rows_of(given) or 0) if rows > 1 else 0
         starts = [given.pointer, 0 if result is None or beside else result.pointer]
         width = 1 if machine.host else width_of([given.dtype.itemsize], [n, apart], starts)
-        numbers = {"rows": rows, "n": n, "d_apart": int(weights.size > 1), "apart": apart, "dx_apart": n}
+        numbers: dict[str, Any] = {
+            "rows": rows,
+            "n": n,
+            "d_apart": int(weights.size > 1),
+            "apart": apart,
+            "dx_apart": n,
+        }
         numbers |= {"smoothing": smoothing, "ignored": ignored}
         buffers = {name: Reach(name) for name in ("d", "x", "labels", "logs")} | {"dx": Reach(OUT)}
         template = {"T": given.scalar, "L": infos["labels"].scalar, "EACH": _EACH, "WIDTH": width}

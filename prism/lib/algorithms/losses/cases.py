@@ -9,7 +9,10 @@ import numpy as np
 from prism.lib.cases import Case
 
 _DTYPES = ("float32", "float16")
-_SHAPES: dict[str, Any] = {"shapes": ((33, 34), (1, 1), (5, 16), (3, 1025), (1, 9000)), "large": ((300, 70), (4096, 5000), (2, 1 << 20))}
+_SHAPES: dict[str, Any] = {
+    "shapes": ((33, 34), (1, 1), (5, 16), (3, 1025), (1, 9000)),
+    "large": ((300, 70), (4096, 5000), (2, 1 << 20)),
+}
 
 
 def _scores(random: Any, shape: tuple[int, ...], dtype: str) -> tuple[Any, Any]:

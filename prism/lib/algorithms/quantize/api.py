@@ -30,21 +30,22 @@ def quantize(x: Any, dtype: Any = "float8_e4m3fn", *, group: str | int = "row", 
     Parameters
     ----------
     x : array of NumPy, CuPy or torch, or lazy array
-        Of one axis or more, of float16, bfloat16 or float32. Rows that lie at equal distances are read where they lie; other arrays
-        are copied first.
+        Of one axis or more, of float16, bfloat16 or float32. Rows that lie at equal distances are read where they lie; other
+        arrays are copied first.
     dtype : {"float8_e4m3fn", "float8_e5m2", "int8"}, default "float8_e4m3fn"
         What the result is of; or the library's dtype of that name.
     group : {"row", "tensor"} or int, default "row"
-        Which elements have a scale in common: those along the last axis, all, or so many neighbours along the last axis, whose extent is
-        a multiple.
+        Which elements have a scale in common: those along the last axis, all, or so many neighbours along the last axis, whose
+        extent is a multiple.
     stream : stream or int, optional
         Where to run, for arrays on a GPU; by default their library's current stream.
 
     Returns
     -------
     tuple of arrays
-        The result, of the shape of `x`, and the scales, of float32: of the shape of `x` without its last axis, or with as many as there
-        are groups along it, or of one element. NumPy and CuPy, which have no floats of 8 bits, get their bits in records of one field.
+        The result, of the shape of `x`, and the scales, of float32: of the shape of `x` without its last axis, or with as many
+        as there are groups along it, or of one element. NumPy and CuPy, which have no floats of 8 bits, get their bits in
+        records of one field.
 
     Raises
     ------
@@ -55,8 +56,8 @@ def quantize(x: Any, dtype: Any = "float8_e4m3fn", *, group: str | int = "row", 
 
     Notes
     -----
-    The scale is the group's largest magnitude by the largest number of `dtype` (448, 57,344, 127), and 1 of zeros alone; elements are
-    multiplied by its inverse, in float32, and rounded to nearest, ties to even. `hgemm` takes such operands.
+    The scale is the group's largest magnitude by the largest number of `dtype` (448, 57,344, 127), and 1 of zeros alone;
+    elements are multiplied by its inverse, in float32, and rounded to nearest, ties to even. `hgemm` takes such operands.
 
     Examples
     --------
@@ -104,7 +105,11 @@ def _decide(x: ArrayInfo, name: str, group: str | int, machine: Machine) -> Deci
         return Decision(results, names, fill=0)
     rows = x.size // n
     apart = (rows_of(x) or 0) if rows > 1 else 0
-    width = 1 if machine.host else width_of([x.dtype.itemsize], [n, apart, *([group] if isinstance(group, int) else [])], [x.pointer])
+    width = (
+        1
+        if machine.host
+        else width_of([x.dtype.itemsize], [n, apart, *([group] if isinstance(group, int) else [])], [x.pointer])
+    )
     template = {"T": x.scalar, "Q": name, "WHOLE": name == "int8", "EACH": _EACH, "WIDTH": width}
     values = {"x": Reach("x"), "q": Reach(OUT), "scales": Reach(_SCALES), "most": MOST[name]}
     if group == "tensor":
@@ -118,7 +123,9 @@ def _decide(x: ArrayInfo, name: str, group: str | int, machine: Machine) -> Deci
     if vectors // lanes <= _HELD:
         kernel = instance_of(quantize_groups, {**template, "LANES": lanes, "EACH": vectors // lanes})
         numbers = {"groups": groups, "per": n // length, "apart": apart if rows > 1 else n}
-        return Decision(results, names, plan=Plan((Step(kernel, -(-groups * lanes // _THREADS), _THREADS, {**values, **numbers}),)))
+        return Decision(
+            results, names, plan=Plan((Step(kernel, -(-groups * lanes // _THREADS), _THREADS, {**values, **numbers}),))
+        )
     if not x.contiguous:
         return Decision(copied=("x",))
     step = Step(instance_of(quantize_rows, template), groups, _THREADS, {**values, "n": length, "apart": length})
@@ -135,7 +142,12 @@ def _of_all(size: int, template: dict[str, Any], values: dict[str, Any], machine
     steps = (
         Clear(top),
         Step(first, blocks, _THREADS, {"x": values["x"], "top_bits": top, "n": size}),
-        Step(instance_of(quantize_by, template), -(-size // (_EACH * each)), _THREADS, {**values, "top_bits": top, "n": size}),
+        Step(
+            instance_of(quantize_by, template),
+            -(-size // (_EACH * each)),
+            _THREADS,
+            {**values, "top_bits": top, "n": size},
+        ),
     )
     return Plan(steps, scratch=scratch.used)
 

@@ -9,7 +9,10 @@ import numpy as np
 
 from prism.lib.cases import Case
 
-_SHAPES: dict[str, Any] = {"shapes": ((33, 64), (5, 96), (1, 32), (3, 1024), (0, 32)), "large": ((300, 96), (4096, 4096), (2, 1 << 20))}
+_SHAPES: dict[str, Any] = {
+    "shapes": ((33, 64), (5, 96), (1, 32), (3, 1024), (0, 32)),
+    "large": ((300, 96), (4096, 4096), (2, 1 << 20)),
+}
 
 
 def _normal(random: Any, shape: tuple[int, ...], dtype: str) -> tuple[Any]:
@@ -34,7 +37,8 @@ def _of(cut: Callable[[Any], Any], many: Callable[[Any], tuple[int, ...]]) -> Ca
 
 CASES = (
     Case(
-        "quantize", _normal, _of(lambda x: x, lambda x: x.shape[:-1]), {"dtype": "int8"}, ("float32", "float16"), **_SHAPES, out=False,
+        "quantize", _normal, _of(lambda x: x, lambda x: x.shape[:-1]), {"dtype": "int8"}, ("float32", "float16"), **_SHAPES,
+        out=False,
     ),
     Case(
         "quantize", _normal, _of(lambda x: x.reshape(-1, 32), lambda x: (*x.shape[:-1], x.shape[-1] // 32)),

@@ -33,7 +33,8 @@ def rope(
         Queries or keys, of float16, bfloat16, float32 or float64: rows along the last axis, positions along `axis`. What has no
         equal distances between rows, before the positions or behind them, is copied first.
     cos, sin : arrays
-        Of two axes: cosines and sines, for each position of `x`, of the angles of its first pairs. Of the dtype of `x`, or float32.
+        Of two axes: cosines and sines, for each position of `x`, of the angles of its first pairs. Of the dtype of `x`, or
+        float32.
     axis : int, default -2
         The axis of positions: -2 of (batch, heads, positions, dim), -3 of (batch, positions, heads, dim).
     interleaved : bool, default False
@@ -55,8 +56,8 @@ def rope(
     TypeError
         An argument is no array of these dtypes; `cos` and `sin` are of two dtypes.
     ValueError
-        `cos` or `sin` do not have an angle for each position, or more than half as many as a row has elements; `axis` is the last;
-        `out` has another shape, or is read-only; `stream` for arrays on the host.
+        `cos` or `sin` do not have an angle for each position, or more than half as many as a row has elements; `axis` is the
+        last; `out` has another shape, or is read-only; `stream` for arrays on the host.
 
     Notes
     -----
@@ -81,20 +82,31 @@ def rope(
         if not given.size:
             return Decision((Result(given.shape, given.dtype),))
         lies = None if isinstance(given, LazyInfo) or not given.natural else _rows(given, place)
-        copied = ("x",) if lies is None else ()
-        copied += tuple(k for k in ("cos", "sin") if isinstance(infos[k], LazyInfo) or not (infos[k].contiguous and infos[k].natural))
+        copied: tuple[str, ...] = ("x",) if lies is None else ()
+        copied += tuple(
+            k
+            for k in ("cos", "sin")
+            if isinstance(infos[k], LazyInfo) or not (infos[k].contiguous and infos[k].natural)
+        )
         if copied:
             return Decision(copied=copied)
         assert lies is not None
         if result is not None:
             arguments.require_scalar(result, given.scalar)
             arguments.require_shape(result, given.shape)
-        results, beside = (Result(given.shape, given.dtype),), result is not None and not (result.contiguous and result.natural)
+        results, beside = (
+            (Result(given.shape, given.dtype),),
+            result is not None and not (result.contiguous and result.natural),
+        )
         n, pair = given.shape[-1], 2 * given.dtype.itemsize
-        beside = beside or (result is not None and interleaved and result.pointer % pair != 0)  # a pair is moved as one word
+        beside = beside or (
+            result is not None and interleaved and result.pointer % pair != 0
+        )  # a pair is moved as one word
         starts = [given.pointer, 0 if result is None or beside else result.pointer]
         paired = (2 * angles, n) if interleaved else (angles, n - 2 * angles)
-        width = width_of([given.dtype.itemsize], [*paired, *lies], starts) if not machine.host or result is not None else 1
+        width = (
+            width_of([given.dtype.itemsize], [*paired, *lies], starts) if not machine.host or result is not None else 1
+        )
         if interleaved and width == 1:
             if any(step % 2 for step in lies) or given.pointer % pair:
                 return Decision(copied=("x",))
@@ -104,7 +116,11 @@ def rope(
         wide = "float64" if given.scalar == "float64" else "float32"
         template = {"T": given.scalar, "C": table.scalar, "A": wide, "ADJACENT": bool(interleaved), "WIDTH": width}
         rows = math.prod(given.shape[:-1])
-        numbers = {"many": rows * slots, "positions": given.shape[place], "inner": math.prod(given.shape[place + 1 : -1])}
+        numbers: dict[str, Any] = {
+            "many": rows * slots,
+            "positions": given.shape[place],
+            "inner": math.prod(given.shape[place + 1 : -1]),
+        }
         numbers |= {"slots": slots, "half": half, "x_outer": lies[0], "x_position": lies[1], "x_inner": lies[2], "n": n}
         numbers |= {"c_apart": angles, "sign": -1.0 if inverse else 1.0}
         buffers = {name: Reach(name) for name in ("x", "cos", "sin")} | {"y": Reach(OUT)}

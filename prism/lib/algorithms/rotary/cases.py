@@ -9,7 +9,10 @@ import numpy as np
 from prism.lib.cases import Case
 
 _DTYPES = ("float32", "float16", "float64")
-_SHAPES: dict[str, Any] = {"shapes": ((2, 3, 5, 16), (1, 1, 1, 2), (2, 0, 3, 8), (3, 2, 7, 10)), "large": ((2, 8, 300, 128), (1, 4, 4097, 64))}
+_SHAPES: dict[str, Any] = {
+    "shapes": ((2, 3, 5, 16), (1, 1, 1, 2), (2, 0, 3, 8), (3, 2, 7, 10)),
+    "large": ((2, 8, 300, 128), (1, 4, 4097, 64)),
+}
 
 
 def _turned(random: Any, shape: tuple[int, ...], dtype: str, axis: int) -> tuple[Any, Any, Any]:
@@ -17,6 +20,14 @@ def _turned(random: Any, shape: tuple[int, ...], dtype: str, axis: int) -> tuple
     quarters = random.integers(0, 4, (shape[axis], shape[-1] // 2))
     cos, sin = (np.array(values, np.float32)[quarters] for values in ([1, 0, -1, 0], [0, 1, 0, -1]))
     return x, cos, sin
+
+
+def _heads_first(random: Any, shape: tuple[int, ...], dtype: str) -> tuple[Any, Any, Any]:
+    return _turned(random, shape, dtype, -2)
+
+
+def _heads_behind(random: Any, shape: tuple[int, ...], dtype: str) -> tuple[Any, Any, Any]:
+    return _turned(random, shape, dtype, -3)
 
 
 def _rope(x: Any, cos: Any, sin: Any) -> Any:
@@ -33,9 +44,10 @@ def _rope_back_of_neighbours(x: Any, cos: Any, sin: Any) -> Any:
 
 
 CASES = (
-    Case("rope", lambda *of: _turned(*of, -2), _rope, {}, _DTYPES, **_SHAPES),
+    Case("rope", _heads_first, _rope, {}, _DTYPES, **_SHAPES),
     Case(
-        "rope", lambda *of: _turned(*of, -3), _rope_back_of_neighbours, {"axis": -3, "interleaved": True, "inverse": True}, _DTYPES,
+        "rope", _heads_behind, _rope_back_of_neighbours, {"axis": -3, "interleaved": True, "inverse": True},
+        _DTYPES,
         **_SHAPES,
     ),
 )  # fmt: skip

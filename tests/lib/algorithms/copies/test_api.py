@@ -58,7 +58,9 @@ def test_random_strides_on_both_sides(seed: int) -> None:
 
 def test_what_numpy_says() -> None:
     x = np.arange(24).reshape(2, 3, 4)
-    assert np.array_equal(lib.transpose(x), x.swapaxes(-1, -2)) and np.array_equal(lib.transpose(x, 0, -1), x.swapaxes(0, 2))
+    assert np.array_equal(lib.transpose(x), x.swapaxes(-1, -2)) and np.array_equal(
+        lib.transpose(x, 0, -1), x.swapaxes(0, 2)
+    )
     assert np.array_equal(lib.permute(x), x.T) and np.array_equal(lib.permute(x, (1, -1, 0)), x.transpose(1, 2, 0))
     assert np.array_equal(lib.copy(x[:, ::-1]), x[:, ::-1]) and lib.copy(x) is not x
     assert np.array_equal(lib.transpose(x, 1, 1), x) and np.array_equal(lib.permute([[1, 2], [3, 4]]), [[1, 3], [2, 4]])
