@@ -1,4 +1,4 @@
-"""Rotary positions: pairs of elements of a row turned by an angle that its position says."""
+"""Rotary positions: pairs of elements of a row, rotated by an angle that its position says."""
 
 from prism.kernels.activations.rows import load, store
 from prism.lang import (
@@ -59,9 +59,9 @@ def turn_pairs(
                         c[k] = A(cos[p * c_apart + slot * WIDTH + k])
                         s[k] = sign * A(sin[p * c_apart + slot * WIDTH + k])
                     for k in range(WIDTH):
-                        turned: A = a[k] * c[k] - b[k] * s[k]
+                        part: A = a[k] * c[k] - b[k] * s[k]
                         b[k] = b[k] * c[k] + a[k] * s[k]
-                        a[k] = turned
+                        a[k] = part
                     store(mine, target + slot * WIDTH, a, 0, WIDTH=WIDTH)
                     store(mine, target + (slot + half) * WIDTH, b, 0, WIDTH=WIDTH)
             else:

@@ -85,7 +85,7 @@ def choose(
 
 @prism("device")
 @requires(thread[1])
-def along(order: Index @ thread[1], of: Index @ thread[1]) -> Index @ thread[1]:
+def pick(order: Index @ thread[1], of: Index @ thread[1]) -> Index @ thread[1]:
     """Four numbers in another order."""
     return Index(
         choose(order.a, of.a, of.b, of.c, of.d), choose(order.b, of.a, of.b, of.c, of.d), choose(order.c, of.a, of.b, of.c, of.d),
@@ -110,7 +110,7 @@ def inner(one: Index @ thread[1], other: Index @ thread[1]) -> int32 @ thread[1]
 @prism("device")
 @requires(thread[1])
 @template(SIZE=constexpr(int))
-def banked(n: int32 @ thread[1]) -> int32 @ thread[1]:
+def bank_place(n: int32 @ thread[1]) -> int32 @ thread[1]:
     """Where element `n` of so many bytes is, when one word is left out behind those of all banks."""
     return n + n / (128 // SIZE) * max(1, 4 // SIZE)
 
@@ -178,19 +178,19 @@ def move_pieces(
         else:
             tile: shared(T[TILE + TILE / (128 // T.bytes) * max(1, 4 // T.bytes)])
             order: Index @ block[1] = Index(o1, o2, o3, o4)
-            lies: Index @ block[1] = along(order, Index(r1, r2, r3, r4))
+            lies: Index @ block[1] = pick(order, Index(r1, r2, r3, r4))
             apart: Index @ block[1] = steps_in(order, dense(lies))
             with partition(tile, thread[1], lambda i: i, races="none") as mine, group(thread[1]):
                 if WAY == RUNS or WAY == GATHERED:
                     load_run(x, from_x, many, t, mine, W=W, EACH=EACH)
                 else:
-                    across: Index = along(order, dense(Index(r1, r2, r3, r4)))
+                    across: Index = pick(order, dense(Index(r1, r2, r3, r4)))
                     if WAY == SCATTERED:
                         read: Extents = extents_of(Index(lies.a, lies.b, lies.c, lies.d / V), k2, k3, k4, whole)
-                        load_rows(x, from_x, along(order, in_x), many, t, read, across, mine, W=W, EACH=EACH)
+                        load_rows(x, from_x, pick(order, in_x), many, t, read, across, mine, W=W, EACH=EACH)
                     else:
                         read: Extents = extents_of(lies, k2, k3, k4, whole)
-                        load_each(x, from_x, along(order, in_x), many, t, read, across, mine, W=W, EACH=EACH)
+                        load_each(x, from_x, pick(order, in_x), many, t, read, across, mine, W=W, EACH=EACH)
             with partition(target, thread[1], lambda i: i, races="none") as mine, group(thread[1]):
                 if WAY == RUNS:
                     gather_run(tile, mine, many, t, written, apart, EACH=EACH)
@@ -205,7 +205,7 @@ def move_pieces(
 @prism("device")
 @requires(thread[1])
 def steps_in(order: Index @ thread[1], read: Index @ thread[1]) -> Index @ thread[1]:
-    """How far apart elements are along the axes of y, in a piece that lies as in x: the other way round than `along`."""
+    """How far apart elements are along the axes of y, in a piece that lies as in x: the other way round than `pick`."""
     a: int32 = read.a if order.a == 0 else (read.b if order.b == 0 else (read.c if order.c == 0 else read.d))
     b: int32 = read.a if order.a == 1 else (read.b if order.b == 1 else (read.c if order.c == 1 else read.d))
     c: int32 = read.a if order.a == 2 else (read.b if order.b == 2 else (read.c if order.c == 2 else read.d))
@@ -249,7 +249,7 @@ def load_each(
         if t + v * THREADS < many:
             i: Index = index_of(t + v * THREADS, read)
             items[v] = W(x[first + inner(i, in_x)])
-            spots[v] = banked(inner(i, apart), SIZE=T.bytes)
+            spots[v] = bank_place(inner(i, apart), SIZE=T.bytes)
     for v in range(EACH):
         if t + v * THREADS < many:
             tile[spots[v]] = T(items[v])
@@ -266,7 +266,7 @@ def store_each(
     """Write elements, which are in the order of y."""
     for v in range(EACH):
         if t + v * THREADS < many:
-            y[inner(index_of(t + v * THREADS, written), in_y)] = tile[banked(t + v * THREADS, SIZE=T.bytes)]
+            y[inner(index_of(t + v * THREADS, written), in_y)] = tile[bank_place(t + v * THREADS, SIZE=T.bytes)]
 
 
 @prism("device")
@@ -292,12 +292,12 @@ def load_run(
         if at + V <= many:
             for k in range(P):
                 if R > 1:
-                    store_vector(tile[banked(at, SIZE=T.bytes) + R * k], bitcast(raw[P * v + k], vector(T, R)))
+                    store_vector(tile[bank_place(at, SIZE=T.bytes) + R * k], bitcast(raw[P * v + k], vector(T, R)))
                 else:
-                    tile[banked(at, SIZE=T.bytes) + k] = raw[P * v + k]
+                    tile[bank_place(at, SIZE=T.bytes) + k] = raw[P * v + k]
         else:
             for k in range(at, many, unroll=False):
-                tile[banked(k, SIZE=T.bytes)] = x[first + k]
+                tile[bank_place(k, SIZE=T.bytes)] = x[first + k]
 
 
 @prism("device")
@@ -314,13 +314,13 @@ def store_run(tile: ptr(const(T)) @ thread[1], y: ptr(T) @ thread[1], many: int3
             words: vector(W, P)
             for k in range(P):
                 if R > 1:
-                    words[k] = bitcast(load_vector(tile[banked(at, SIZE=T.bytes) + R * k], R), W)
+                    words[k] = bitcast(load_vector(tile[bank_place(at, SIZE=T.bytes) + R * k], R), W)
                 else:
-                    words[k] = tile[banked(at, SIZE=T.bytes) + k]
+                    words[k] = tile[bank_place(at, SIZE=T.bytes) + k]
             store_vector(y[at], bitcast(words, vector(T, V)))
         else:
             for k in range(at, many, unroll=False):
-                y[k] = tile[banked(k, SIZE=T.bytes)]
+                y[k] = tile[bank_place(k, SIZE=T.bytes)]
 
 
 @prism("device")
@@ -345,7 +345,7 @@ def gather_run(
             left_b: int32 = written.b - i.b
             whole: vector(T, V)
             for k in range(V):
-                whole[k] = tile[banked(at, SIZE=T.bytes)]
+                whole[k] = tile[bank_place(at, SIZE=T.bytes)]
                 left_d = left_d - 1
                 at = at + (apart.d + over_d if left_d == 0 else apart.d)
                 left_c = left_c - 1 if left_d == 0 else left_c
@@ -358,7 +358,7 @@ def gather_run(
             store_vector(y[first], whole)
         else:
             for k in range(first, many, unroll=False):
-                y[k] = tile[banked(inner(index_of(k, written), apart), SIZE=T.bytes)]
+                y[k] = tile[bank_place(inner(index_of(k, written), apart), SIZE=T.bytes)]
 
 
 @prism("device")
@@ -379,7 +379,7 @@ def gather_rows(
             at: int32 = inner(i, apart)
             whole: vector(T, V)
             for k in range(V):
-                whole[k] = tile[banked(at + k * apart.d, SIZE=T.bytes)]
+                whole[k] = tile[bank_place(at + k * apart.d, SIZE=T.bytes)]
             store_vector(y[inner(i, in_y)], whole)
 
 
@@ -412,7 +412,7 @@ def load_rows(
                 words[k] = raw[P * v + k]
             whole: vector(T, V) = bitcast(words, vector(T, V))
             for k in range(V):
-                tile[banked(spots[v] + k * apart.d, SIZE=T.bytes)] = whole[k]
+                tile[bank_place(spots[v] + k * apart.d, SIZE=T.bytes)] = whole[k]
 
 
 EXAMPLES = {"move_pieces": {"T": "uint32", "W": "uint32", "EACH": 16, "WAY": SINGLE}}

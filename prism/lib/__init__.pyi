@@ -2,10 +2,17 @@
 
 from prism.host.plans import plan as plan
 from prism.lib import lazy as lazy
+from prism.lib.algorithms.activations.api import gelu as gelu
+from prism.lib.algorithms.activations.api import gelu_backward as gelu_backward
+from prism.lib.algorithms.activations.api import swiglu as swiglu
+from prism.lib.algorithms.activations.api import swiglu_backward as swiglu_backward
 from prism.lib.algorithms.attention.api import attention as attention
 from prism.lib.algorithms.attention_backward.api import attention_backward as attention_backward
 from prism.lib.algorithms.attention_decode.api import attention_decode as attention_decode
 from prism.lib.algorithms.attention_decode.api import attention_decode_latent as attention_decode_latent
+from prism.lib.algorithms.copies.api import copy as copy
+from prism.lib.algorithms.copies.api import permute as permute
+from prism.lib.algorithms.copies.api import transpose as transpose
 from prism.lib.algorithms.cumulative.api import cummax as cummax
 from prism.lib.algorithms.cumulative.api import cummin as cummin
 from prism.lib.algorithms.cumulative.api import cumprod as cumprod
@@ -25,9 +32,12 @@ from prism.lib.algorithms.keys.api import run_length_encode as run_length_encode
 from prism.lib.algorithms.keys.api import scan_by_key as scan_by_key
 from prism.lib.algorithms.lexsort.api import lexsort as lexsort
 from prism.lib.algorithms.lexsort.api import sort_complex as sort_complex
+from prism.lib.algorithms.losses.api import cross_entropy as cross_entropy
+from prism.lib.algorithms.losses.api import cross_entropy_backward as cross_entropy_backward
 from prism.lib.algorithms.matmul.api import matmul as matmul
 from prism.lib.algorithms.merge.api import merge as merge
 from prism.lib.algorithms.merge.api import merge_by_key as merge_by_key
+from prism.lib.algorithms.quantize.api import quantize as quantize
 from prism.lib.algorithms.ranks.api import argpartition as argpartition
 from prism.lib.algorithms.ranks.api import kthvalue as kthvalue
 from prism.lib.algorithms.ranks.api import median as median
@@ -51,6 +61,7 @@ from prism.lib.algorithms.reduce.api import reduce as reduce
 from prism.lib.algorithms.reduce.api import sum as sum
 from prism.lib.algorithms.repeat.api import repeat as repeat
 from prism.lib.algorithms.repeat.api import run_length_decode as run_length_decode
+from prism.lib.algorithms.rotary.api import rope as rope
 from prism.lib.algorithms.scan.api import scan as scan
 from prism.lib.algorithms.search.api import digitize as digitize
 from prism.lib.algorithms.search.api import find as find

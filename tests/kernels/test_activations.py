@@ -1,6 +1,7 @@
 """Activations, their gradients and rotary positions on the reference machine, with all its checks, beside float64.
 
-Kernels: kernels/activations: functions, rows, rotary.
+Kernels: kernels/activations: functions, rows, rotary. Tests of prism/lib/algorithms/activations: api, cases;
+prism/lib/algorithms/rotary: api, cases; prism/host: matrices.
 """
 
 from __future__ import annotations

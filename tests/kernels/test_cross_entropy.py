@@ -1,6 +1,6 @@
 """Cross-entropy and its gradient on the reference machine, with all its checks, beside float64.
 
-Kernels: kernels/losses: cross_entropy.
+Kernels: kernels/losses: cross_entropy. Tests of prism/lib/algorithms/losses: api, cases.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Numbers of 8 bits with scales on the reference machine, with all its checks.
 
-Kernels: kernels/quantize: scales.
+Kernels: kernels/quantize: scales. Tests of prism/lib/algorithms/quantize: api, cases.
 """
 
 from __future__ import annotations

@@ -86,7 +86,7 @@ def gelu_backward(dy: Any, x: Any, *, approximate: str = "none", out: Any = None
     >>> prism.lib.gelu_backward(np.ones_like(x), x).round(3)
     array([-0.083,  0.5  ,  1.083], dtype=float32)
     """
-    return _backward("gelu_backward", _kind(_GELU, approximate, "approximate"), {"x": x, "dy": dy}, out, stream)
+    return _backward("gelu_backward", _kind(_GELU, approximate, "approximate"), {"dy": dy, "x": x}, out, stream)
 
 
 def swiglu(x: Any, up: Any = None, *, gate: str = "silu", out: Any = None, stream: Any = None) -> Any:
@@ -156,7 +156,7 @@ def swiglu_backward(dy: Any, x: Any, up: Any = None, *, gate: str = "silu", out:
     """
     if up is not None and out is not None:
         raise ValueError("`out` is one array, and with `up` there are two results")
-    arrays = {"x": x, "dy": dy} if up is None else {"x": x, "dy": dy, "up": up}
+    arrays = {"dy": dy, "x": x} if up is None else {"dy": dy, "x": x, "up": up}
     return _backward("swiglu_backward", _kind(_GATES, gate, "gate"), arrays, out, stream)
 
 

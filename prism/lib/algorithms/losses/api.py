@@ -136,7 +136,7 @@ def cross_entropy_backward(
     """
     smoothing, ignored = _checked(label_smoothing, ignore_index)
     asked = ("cross_entropy_backward", smoothing, ignored)
-    if stream is None and (known := repeat.run(asked, x, out, labels, logs, d)) is not None:
+    if stream is None and (known := repeat.run(asked, d, out, x, labels, logs)) is not None:
         return known
 
     def decide(infos: Mapping[str, ArrayInfo], result: ArrayInfo | None, machine: Machine) -> Decision:
@@ -176,7 +176,7 @@ def cross_entropy_backward(
         step = Step(instance_of(backward_kernel, template), blocks, _THREADS, {**buffers, **numbers})
         return Decision(results, plan=Plan((step,)), in_place=("x",), beside=beside)
 
-    return call("cross_entropy_backward", asked, {"x": x, "labels": labels, "logs": logs, "d": d}, decide, out, stream)
+    return call("cross_entropy_backward", asked, {"d": d, "x": x, "labels": labels, "logs": logs}, decide, out, stream)
 
 
 def _checked(label_smoothing: Any, ignore_index: Any) -> tuple[float, int]:
