@@ -56,7 +56,7 @@ def rope(
     TypeError
         An argument is no array of these dtypes; `cos` and `sin` are of two dtypes.
     ValueError
-        `cos` or `sin` do not have an angle for each position, or more than half as many as a row has elements; `axis` is the
+        `x` has 2^32 rows or more; `cos` or `sin` do not have an angle for each position, or more than half as many as a row has elements; `axis` is the
         last; `out` has another shape, or is read-only; `stream` for arrays on the host.
 
     Notes
@@ -116,6 +116,8 @@ def rope(
         wide = "float64" if given.scalar == "float64" else "float32"
         template = {"T": given.scalar, "C": table.scalar, "A": wide, "ADJACENT": bool(interleaved), "WIDTH": width}
         rows = math.prod(given.shape[:-1])
+        if rows >= 2**32:
+            raise ValueError(f"`x` has {rows} rows, and they are counted in 32 bits")
         numbers: dict[str, Any] = {
             "many": rows * slots,
             "positions": given.shape[place],
