@@ -56,8 +56,8 @@ def rope(
     TypeError
         An argument is no array of these dtypes; `cos` and `sin` are of two dtypes.
     ValueError
-        `x` has 2^32 rows or more; `cos` or `sin` do not have an angle for each position, or more than half as many as a row has elements; `axis` is the
-        last; `out` has another shape, or is read-only; `stream` for arrays on the host.
+        `x` has 2^32 rows or more; `cos` or `sin` do not have an angle for each position, or more than half as many as a row has
+        elements; `axis` is the last; `out` has another shape, or is read-only; `stream` for arrays on the host.
 
     Notes
     -----
