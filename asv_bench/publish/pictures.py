@@ -39,6 +39,7 @@ PICTURES: dict[str, tuple[str, ...]] = {
         "{} rows",
     ),
     "float8": ("hgemm_float8.Ratio.track_vs_cublas", "cuBLASLt's time by Prism's, of products of 8-bit floats"),
+    "transposes": ("transposes.Share.track_vs_copy", "A device copy's time by Prism's, of transposes and permutations"),
     "attention": ("attention.Ratio.track_vs_best", "The fastest peer's time by Prism's, of attention"),
     "attention_decode": ("attention_decode.Ratio.track_vs_cudnn", "cuDNN's time by Prism's, of decoding"),
     "attention_backward": (

@@ -12,7 +12,7 @@ import numpy as np
 
 from prism.host import memory
 from prism.host.lazies import NumberInfo
-from prism.host.plan import SCRATCH, WORDS, Buffer, Clear, Machine, Map, Plan, Step
+from prism.host.plan import SCRATCH, WORDS, Buffer, Clear, Machine, Map, Plan, Reach, Step
 from prism.host.warm import LASTING, Cleared, Launched, Mapped, Slot, Warm
 from prism.lang.types.structs import dtype_called
 from prism.runtime.arrays import ArrayInfo
@@ -182,6 +182,8 @@ def run_on_host(plan: Plan, arrays: Mapping[str, Any], **options: Any) -> None:
             return room[buffer.offset : end].view(dtype_called(scalar))
         if isinstance(given := arrays[buffer.name], NumberInfo):
             return np.uint64(given.pointer)
+        if isinstance(buffer, Reach):
+            return memory.reach(given, scalar, buffer.offset)
         array = memory.plain(given, scalar)
         return array[buffer.offset // array.itemsize :] if buffer.offset else array
 

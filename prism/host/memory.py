@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from prism.host.overlap import span
 from prism.lang.types.structs import dtype_called
 from prism.runtime.arrays import BFLOAT16, CODED, ArrayInfo, describe
 from prism.runtime.scratch import capture_of
@@ -101,6 +102,20 @@ def plain(info: ArrayInfo, scalar: str) -> Any:
     axes = np.argsort([-stride for stride in info.strides], kind="stable")
     lying = info.owner if info.contiguous else info.owner.transpose(axes)
     return lying.reshape(-1).view(dtype_called(scalar))
+
+
+def reach(info: ArrayInfo, scalar: str, offset: int) -> Any:
+    """Return a NumPy array's memory as one axis of a kernel's type, from byte `offset` of its first element to its last byte."""
+    (before, behind), kind = span(info), dtype_called(scalar)
+    interface = {
+        "data": (info.pointer - before, info.readonly),
+        "shape": (before + behind,),
+        "typestr": "|u1",
+        "version": 3,
+    }
+    return np.asarray(_Memory(interface, info.owner))[before + offset :][
+        : (before + behind - before - offset) // kind.itemsize * kind.itemsize
+    ].view(kind)
 
 
 def view_of(array: Any, shape: tuple[int, ...], strides: tuple[int, ...], before: int) -> Any:

@@ -29,6 +29,11 @@ class Buffer:
     count: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Reach(Buffer):
+    """All that an array of the call takes up to its last byte, gaps too, from byte `offset` of its first element on."""
+
+
 X, Y = Buffer("x"), Buffer(OUT)
 
 

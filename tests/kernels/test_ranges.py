@@ -68,6 +68,28 @@ KNOWN: dict[str, dict[str, Range]] = {
         "scan_whole_rows.following": (0, TILES + WAVE),
         "scan_whole_rows.share": (0, 4 * WAVE),
     },
+    # Tiles begin before the end, but for the last words; pieces reach over less than 2^31 elements: see `copies.plan`.
+    "move_tiles": {
+        **FLAT,
+        **dict.fromkeys(("rows", "columns"), (1, MOST)),
+        **dict.fromkeys(("move_tiles.high", "move_tiles.wide"), (1, 256)),
+    },
+    "move_words": {
+        **FLAT,
+        **dict.fromkeys(("rows", "columns"), (1, MOST)),
+        "move_words.below": (-31, 128),
+        "move_words.wide": (1, 128),
+        "x_past": (0, 3),
+        "y_past": (0, 31),
+    },
+    "move_pieces": {
+        **FLAT,
+        **dict.fromkeys(("n1", "n2", "n3", "n4"), (1, MOST)),
+        **dict.fromkeys(("t1", "t2", "t3", "t4"), (1, 2**14)),
+        **dict.fromkeys(("o1", "o2", "o3", "o4"), (0, 3)),
+        **dict.fromkeys(("c1", "c2", "c3", "c4", "n5", "n6", "n7"), (1, 2**31)),
+        **{f"move_pieces.{name}": (1, 2**14) for name in ("r1", "r2", "r3", "r4", "many")},
+    },
     # What fewer than 2^9 multiprocessors hold at once: see `prism.kernels.sort.resident_of`.
     "sort_resident": {"n": (0, 2**23), "tiles": (1, 2**9), "last": (0, 56), BLOCKS: (1, 2**9)},
     **dict.fromkeys(("hgemm", "hgemm_in_parts", "warps", "split", "ring", "pack", "settle", "combine"), MATRIX),
@@ -76,13 +98,13 @@ REVIEWED: dict[str, dict[str, list[str]]] = json.loads((Path(__file__).parent / 
 """By reason and function: the texts."""
 
 
-OF_INTEGERS = ("merge_keys",)
+OF_INTEGERS = ("merge_keys", "move_pieces", "move_tiles", "move_words")
 
 
 def kinds() -> dict[str, Instance]:
     """Return an instance of each shipped kernel, and for each setting of its flags: of floats, for data are no sizes.
 
-    Of what merges integers, which counts with no data, of these: there is no other.
+    Of what merges or moves integers, which counts with no data, of these: there is no other.
     """
     found: dict[str, Instance] = {}
     for one in ships.kernels("sm_90a"):
@@ -97,7 +119,9 @@ def kinds() -> dict[str, Instance]:
             every = sorted(
                 [*template.items(), *chain(*records)], key=itemgetter(0)
             )  # with what tells `scan_segments` where segments begin
-            flags = "".join(str(int(value)) for name, value in every if isinstance(value, bool) or name == "HEADS")
+            flags = "".join(
+                str(int(value)) for name, value in every if isinstance(value, bool) or name in ("HEADS", "WAY")
+            )
             if long:
                 flags += " of bytes"
             found.setdefault(f"{one.kernel.__name__} {flags}".strip(), one)

@@ -127,6 +127,45 @@ def members(library: Any, n: int) -> None:
     assert host(lib.flatnonzero(found)).tolist() == [places[0], places[2]]
 
 
+def layouts(library: Any, n: int) -> None:
+    x, places = marked(library, n)
+    y = lib.copy(x[::-1])
+    assert int(lib.count_nonzero(y)) == len(places) and all(int(y[n - 1 - p]) == k + 1 for k, p in enumerate(places))
+    rows = x[: n - n % 3].reshape(-1, 3)
+    inside = [(k, p) for k, p in enumerate(places) if p < n - n % 3]
+    for call in (lib.transpose, lib.permute):
+        y = call(rows)
+        assert y.shape == (3, n // 3) and int(lib.count_nonzero(y)) == len(inside)
+        assert all(int(y[p % 3, p // 3]) == k + 1 for k, p in inside)
+    wide = lib.transpose(x[: n - n % 65].reshape(65, -1))
+    inside = [(k, p) for k, p in enumerate(places) if p < n - n % 65]
+    assert all(int(wide[p % (n // 65), p // (n // 65)]) == k + 1 for k, p in inside)
+    assert int(lib.count_nonzero(wide)) == len(inside)
+
+
+def layers(library: Any, n: int) -> None:
+    n -= n % 6
+    x = library.zeros(n, np.float16)
+    places = [0, n // 3 + 1, n - 1]
+    for p in places:
+        x[p] = 1
+    for y, wanted in (
+        (lib.gelu(x), 0.8413), (lib.gelu_backward(x, x), 1.0833), (lib.swiglu(x, x), 0.7311),
+        (lib.swiglu_backward(x, x, x)[1], 0.7311), (lib.quantize(x, "int8", group=6)[0], 127),
+        (lib.rope(x.reshape(-1, 1, 2), *(library.full((1, 1), v, np.float32) for v in (1, 0))).reshape(-1), 1),
+        (lib.quantize(x, "int8", group="tensor")[0], 127),
+    ):  # fmt: skip
+        assert int(lib.count_nonzero(y)) == len(places) and all(abs(float(y[p]) - wanted) < 1e-3 for p in places)
+        del y
+    scores, labels = library.zeros((2, n // 2), np.float16), library.full(2, n // 2 - 1, np.int64)
+    losses, logs = lib.cross_entropy(scores, labels)
+    assert np.allclose(host(losses), np.log(n // 2), rtol=1e-4)
+    gradient = lib.cross_entropy_backward(library.ones(1, np.float32), scores, labels, logs, out=scores)
+    assert all(
+        abs(float(gradient[k, -1]) + 1 - 2 / n) < 1e-3 and abs(float(gradient[k, 1]) - 2 / n) < 1e-5 for k in range(2)
+    )
+
+
 CHECKS: dict[Callable[[Any, int], None], tuple[str, ...]] = {
     differences: ("diff", "ediff1d", "adjacent_difference"),
     search: ("searchsorted", "digitize", "find"),
@@ -138,7 +177,11 @@ CHECKS: dict[Callable[[Any, int], None], tuple[str, ...]] = {
     merges: ("merge",),
     made: ("evaluate",),
     members: ("isin", "in1d"),
-}
+    layouts: ("copy", "transpose", "permute"),
+    layers: (
+        "gelu", "gelu_backward", "swiglu", "swiglu_backward", "rope", "quantize", "cross_entropy", "cross_entropy_backward",
+    ),
+}  # fmt: skip
 """What is looked at here, and of which functions: `topk` and `in1d` are other names, `segmented_argmin` the other extreme."""
 ELSEWHERE = {
     "test_past_2_31.py": (

@@ -1,0 +1,1 @@
+"""Activations and their gradients: GELU, and gated units as SwiGLU."""

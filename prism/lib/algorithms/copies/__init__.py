@@ -1,0 +1,1 @@
+"""Arrays copied into another layout: axes exchanged, permuted, with gaps or without."""

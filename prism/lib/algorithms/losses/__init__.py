@@ -1,0 +1,1 @@
+"""Losses of rows of scores, and their gradients: cross-entropy."""

@@ -1,0 +1,1 @@
+"""Arrays rounded to 8 bits, with scales."""

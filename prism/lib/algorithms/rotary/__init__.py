@@ -1,0 +1,1 @@
+"""Rotary positions: pairs of elements turned by angles."""
