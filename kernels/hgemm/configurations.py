@@ -172,24 +172,27 @@ HOST = Configuration(128, 256, 2, ahead=0)
 PRODUCTS = 2048  # multiply-adds a clock of a multiprocessor
 BYTES = 88  # bytes a clock that the L2 gives each of them, while all ask
 INSIDE = 2.4  # times as long takes an operand whose rows begin inside sectors
+NARROW_SPANS = 1.35  # times, or more, takes one whose columns are in spans of 64 bytes: 12816 x 2048 x 2944 TN was half slower
 SHARED = 128  # and shared memory: what wgmma reads of it, and copies write
-MEMORY = 14.6  # bytes a clock, of the GPU's memory, for each: what operands take at least
-BESIDE = 0.45  # of the clocks that a tile's work takes, where reading takes longer
-AGAIN = 0.143  # of that more for each further tile of a narrow result, which reads all of the wide operand again
-BEYOND = 0.0304  # more, for each 128 bytes of a row beyond the operand's last that a block asks for
+MEMORY = 17.5  # bytes a clock, of the GPU's memory, for each: what operands take at least
+BESIDE = 0.3  # of the clocks that a tile's work takes, where reading takes longer
+AGAIN = 0.23  # of that more for each further tile of a narrow result, which reads all of the wide operand again
+BEYOND = 0.0723  # more, for each 128 bytes of a row beyond the operand's last that a block asks for
+PARTLY = 1.5  # times that for a row of K of an `a` that has it outside, and less than 64 rows
 SHORT = 512  # rows or columns: of longer results products hide it, as far as was measured
-BOUND = 0.262  # of the clocks that shared memory would take longer than the products
-WAIT = 18.9  # of a step, in which nothing is multiplied: where no product is left under way; twice that of one warpgroup alone
-PAIR = 31.1  # of a step, that blocks of a cluster wait for each other
-LAUNCH = 4570  # before the first product and after the last
-STORE, PLAIN = 0.1, 1.0  # an element of a tile, to round and store it; without tensor copies
-FREED = 0.096  # more, of those that have no room until others are stored
-POWER = 0.22  # of the time that loads take, though products hide it: what they draw lowers the clock
-MEET, EACH, ADD = 1110, 104, 0.364  # blocks with parts of K meet, each more costs more, and so do the elements they add up
-COMBINE, COMBINED = 4740, 25.4  # clocks of the launch that adds up shares, and bytes a clock of each multiprocessor that it reads
-SHARED_STORE = 0.025  # an element of a share, to store it
+BOUND = 0.18  # of the clocks that shared memory would take longer than the products
+WAIT = 22  # of a step, in which nothing is multiplied: where no product is left under way; twice that of one warpgroup alone
+PAIR = 36.8  # of a step, that blocks of a cluster wait for each other
+LAUNCH = 4600  # before the first product and after the last
+STORE, PLAIN = 0.04, 1.0  # an element of a tile, to round and store it; without tensor copies
+FREED = 0.07  # more, of those that have no room until others are stored
+POWER = 0.33  # of the time that loads take, though products hide it: what they draw lowers the clock
+MEET, EACH, ADD = 1400, 250, 0.35  # blocks with parts of K meet, each more costs more, and so do the elements they add up
+COMBINE, COMBINED = 6180, 21.6  # clocks of the launch that adds up shares, and bytes a clock of each multiprocessor that it reads
+SHARED_STORE = 0.0213  # an element of a share, to store it
 CLOSE = 1.01  # closer ones the model can't tell apart
-SURE_ALONE = 1.03  # nor these and those of `single`
+SURE_ALONE = 1.05  # nor these from those of `single`
+SURE_USUAL = 1.25  # of an `a` with K inside and rows that begin with sectors it must be sure: there others were measured often
 SURE = 1.1  # nor a tile whose K is in parts from one of all of K
 SECTOR = 16  # elements: 32 bytes
 LATE = 1500  # more, launched when what is before has ended
@@ -260,14 +263,15 @@ def read_cost(found: Configuration, m: int, n: int) -> float:
     return 1 + AGAIN * (ceil(short / extent) - 1) if short <= FEW else 1.0
 
 
-def wasted_spans(found: Configuration, m: int, n: int, layout: Layout) -> int:
+def wasted_spans(found: Configuration, m: int, n: int, layout: Layout) -> float:
     """Return how many spans of 128 bytes all blocks ask for in a step that are in rows beyond an operand's last.
 
     They get zeros, but not for nothing: 64 blocks of 64 x 64 that each want one row take 1.7 times as long as if they wanted 64.
     """
     down, across = found.tiles(m, n)
     rows = (0 if layout[0] else across * (-m % found.bm)) + (0 if layout[1] else down * (-n % found.bn))
-    return rows * 2 * found.bk // SPAN
+    partly = across * found.bk / found.cluster_n if layout[0] and m < SPAN // 2 else 0.0
+    return rows * 2 * found.bk / SPAN + PARTLY * partly
 
 
 def resident_clusters(found: Configuration, processors: int) -> int:
@@ -297,6 +301,7 @@ def step_clocks(
     row, columns = 2 * found.bk, found.b_columns if k_outside else found.bn
     lines = columns * (2 - gcd(2 * found.bn, SPAN) / SPAN) if columns > found.bn else columns
     of_a, of_b = (INSIDE if odd else 1.0 for odd in rows_inside)
+    of_b *= NARROW_SPANS if k_outside and found.span_b < SPAN else 1.0
     loads = (of_a * found.bm / found.cluster_n + of_b * lines / found.cluster_m) * row / BYTES
     busy = max(found.bm * found.bn * found.bk / PRODUCTS, loads)
     shared = (found.bm / 64 * (64 + columns) + found.bm + columns) * row / SHARED
@@ -339,8 +344,10 @@ def choose_by_model(
         room = [found for found in cuts(layout, parted=True) if resident_clusters(found, processors) > 0]
         times |= {found: SURE * clocks(found, m, n, k, processors, layout=layout) for found in room}
     if alone:
+        usual = not layout[0] and not any(rows_in_sectors(m, n, k, layout))
+        sure = SURE_USUAL if usual else SURE_ALONE
         more = single(m, n, k, processors, layout)
-        times |= {found: SURE_ALONE * clocks(found, m, n, k, processors, layout=layout) for found in more}
+        times |= {found: sure * clocks(found, m, n, k, processors, layout=layout) for found in more}
     best = min(times.values())
     return next(found for found in times if times[found] <= (CLOSE * best if best == least else best))
 

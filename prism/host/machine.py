@@ -56,7 +56,12 @@ class Gpu:
     def __init__(self, ordinal: int) -> None:
         self.ordinal = ordinal
         found = device(ordinal)
-        self.name, self.arch, self.multiprocessors = found.name, found.arch, found.sm_count
+        self.arch, self.multiprocessors = found.arch, found.sm_count
+
+    @property
+    def name(self) -> str:
+        """What the driver calls it."""
+        return str(device(self.ordinal).name)
 
     def wave(self, instance: Instance, threads: int) -> int:
         """Return how many blocks of so many threads run at once."""

@@ -64,7 +64,7 @@ def hgemm_of(text: str) -> str:
 
 @pytest.mark.parametrize(
     ("name", "way", "mean", "most", "beside"),
-    [("hgemm_random.json", hgemm_of, 1.04, 1.2, 1.15), ("sgemm_random.json", way_of, 1.025, 1.2, 1.25)],
+    [("hgemm_random.json", hgemm_of, 1.045, 1.25, 1.15), ("sgemm_random.json", way_of, 1.025, 1.2, 1.25)],
 )  # fmt: skip
 def test_what_is_chosen_is_near_the_best(name: str, way, mean: float, most: float, beside: float) -> None:
     """Of shapes that the models were fitted to: `mean` times as long as the best in the mean, and `most` at 19 of 20.

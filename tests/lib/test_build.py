@@ -267,9 +267,10 @@ def product_of(sizes: tuple[int, int, int], orders: str) -> Product:
     return Product(*operands, Matrix("out", 0, n, 1, 0), 1, sizes)
 
 
-@pytest.mark.parametrize("sizes", [(256, 256, 256), (100, 100, 100), (4096, 64, 4096), (33, 1001, 17)])
+@pytest.mark.parametrize("sizes", [(256, 256, 256), (100, 100, 100), (4096, 64, 4096), (65, 1001, 17)])
 @pytest.mark.parametrize("orders", ["CC", "CF", "FC", "FF"])
 def test_what_a_product_on_hopper_is_made_of_ships(sizes: tuple[int, int, int], orders: str) -> None:
+    """Of more than 64 rows: the tiles for fewer, and the kernel for 16 and fewer, are compiled when they are first asked for."""
     shipping = ships.requests("sm_90a")
     ring = sgemm_ring.arrange(product_of(sizes, orders), 132, tensor=True)
     assert {step.instance.request for step in ring.steps(Scratch())} <= shipping

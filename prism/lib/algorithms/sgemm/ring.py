@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import functools
-import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -67,21 +66,21 @@ def operand(matrix: Matrix, extents: tuple[int, int], steps: tuple[int, int], ba
 
 
 def copies(a: Operand, b: Operand) -> Iterator[tuple[Operand, Operand]]:
-    """Return the ways to copy operands into tiles: as they lie, by threads what tensor copies can't take, or packed first.
+    """Return the ways to copy operands into tiles: by threads what tensor copies can't take, or what gains by it packed first.
 
     Threads copy a row-major A, or a column-major B beside it, without much loss; of a large product, what begins anywhere is
     better copied first, and so is a column-major B beside a column-major A (docs/sgemm.md).
     """
 
-    def either(one: Operand) -> tuple[Operand, ...]:
-        return (one,) if one.way.tensor else (one, replace(one, way=rings.TENSOR, packed=True))
+    def packed(one: Operand) -> Operand:
+        return replace(one, way=rings.TENSOR, packed=True)
 
-    for left, right in itertools.product(either(a), either(b)):
-        if (left.way, right.way) in rings.WAYS:
-            yield left, right
-        elif not left.packed:
-            across = replace(a, way=rings.ACROSS) if a.way.tensor else a
-            yield across, right if (across.way, right.way) in rings.WAYS else replace(b, way=rings.ACROSS)
+    left = replace(a, way=rings.ACROSS) if a.way.tensor and (a.way, b.way) not in rings.WAYS else a
+    yield left, b if (left.way, b.way) in rings.WAYS else replace(b, way=rings.ACROSS)
+    left = a if a.way.tensor or a.even else packed(a)
+    right = b if b.way.tensor or (b.even and not left.way.tensor) else packed(b)
+    if left.packed or right.packed:
+        yield left, right
 
 
 @dataclass(frozen=True, slots=True)

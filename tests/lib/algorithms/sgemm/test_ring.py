@@ -12,6 +12,7 @@ from prism.host.plan import OUT, Plan, Scratch
 from prism.interpret import run
 from prism.kernels.sgemm import Configuration
 from prism.kernels.sgemm import ring_configurations as rings
+from prism.kernels.sgemm.cut import FewCut
 from prism.lib.algorithms.sgemm import api as sgemms
 from prism.lib.algorithms.sgemm import ring as sgemm_ring
 from prism.lib.algorithms.sgemm.matrices import Matrix, Product
@@ -142,7 +143,7 @@ def multiplied(
 @pytest.fixture
 def gains(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every product is so large that it gains by copies first."""
-    monkeypatch.setattr(rings, "LOSS", float("inf"))
+    monkeypatch.setattr(rings, "copy_clocks", lambda elements: -1e12)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -235,7 +236,8 @@ TENSOR, ALONG, ACROSS, PACKED = "tensor", "along", "across", "packed"
         ((4095, 4096, 4096), "TN", PACKED, TENSOR),
         ((513, 515, 511), "NN", ALONG, ACROSS),
         ((513, 515, 511), "TT", ACROSS, ALONG),
-        ((512, 515, 512), "TN", ACROSS, ACROSS),
+        ((512, 515, 512), "TN", TENSOR, PACKED),
+        ((100, 101, 100), "TN", ACROSS, ACROSS),
         ((64, 4095, 4097), "NN", ALONG, ACROSS),
     ],
 )
@@ -291,8 +293,11 @@ def plan(shape, layout: str = "NN", variant: str = "auto", arch: str = "sm_90a",
 def test_the_ring_is_chosen_where_it_is_faster() -> None:
     for shape in ((256,) * 3, (1000,) * 3, (4096,) * 3, (4097, 4095, 4093), (4096, 64, 4096), (64, 4096, 4096)):
         assert isinstance(plan(shape), Staged), shape
-    for shape in ((4, 4, 4), (64, 64, 64), (37, 41, 0)):
+    for shape in ((64, 64, 64), (37, 41, 0)):
         assert isinstance(plan(shape), Configuration), shape
+    for shape in ((4, 4, 4), (1, 4096, 4096)):
+        assert isinstance(plan(shape), FewCut), shape
+    assert isinstance(plan((1, 4096, 4096), batch=(3,)), Staged | Configuration), "of a batch there is none"
     assert isinstance(plan((64, 64, 64), batch=(1000,)), Configuration), "a thousand small launches"
     assert isinstance(plan((4096,) * 3, batch=(3,)), Staged)
 
