@@ -1,7 +1,7 @@
 """Bytes that are kept, close together: four at a time, by a table of what four flags say, and written as words."""
 
 from prism.lang import (
-    atomic_or, bitcast, block, byte_permute_or_sign, constexpr, dp4a, dtype, funnel_shift_left, group,
+    atomic_or, bitcast, block, byte_permute_or_sign, constexpr, dp4a, dtype, funnel_shift_left, funnel_shift_right, group,
     id, int32, load_vector, partition, prism, ptr, requires, shared, store_vector, template, thread, uint8, uint32, vector,
 )
 from prism.lib.block.compact import rank_rows
@@ -103,7 +103,7 @@ def store_bytes(
     with group(thread[32]):
         rank_rows(flags, lead + before, ranks, WIDTH=WIDTH)
     with partition(tile, thread[1], offset=lambda place: place) as spot, group(thread[1]):
-        scatter_rows(spot, table, held, flags, ranks, spots, rests, WIDTH=WIDTH)
+        scatter_rows(spot, table, held, flags, ranks, spots, rests, WIDTH=WIDTH, PART=0)
         if t == 0 and (lead + kept) % 4 != 0:  # the last word: nobody fills it
             spot[(lead + kept) / 4] = 0
     with group(thread[1]):
@@ -112,81 +112,20 @@ def store_bytes(
 
 
 @prism("device")
-@requires(block[1], thread[32])
-@template(F=dtype, HELD=constexpr(int), WIDTH=constexpr(int), THREADS=constexpr(int), WAYS=constexpr(int))
-def store_bytes_apart(
-    y: ptr(uint8) @ block[1], z: ptr(uint8) @ block[1], rest: ptr(uint8) @ block[1], held: uint32[HELD] @ thread[1],
-    flags: F @ thread[1], others: F @ thread[1], left: F @ thread[1], before: int32 @ thread[32],
-    others_before: int32 @ thread[32], kept: int32 @ block[1], others_kept: int32 @ block[1], many: int32 @ block[1],
-    skew: int32 @ block[1], others_skew: int32 @ block[1], rest_skew: int32 @ block[1], table: shared(uint8[128]) @ block[1],
-):
-    """Write the bytes whose bit of `flags` is set from `y[0]` on, those of `others` from `z[0]` on, of `left` from `rest[0]` on.
-
-    Perspective: block, of `THREADS` threads.
-    Shapes:      as of `store_apart`, of bytes as of `store_bytes`. Each of the tile's `many` bytes has a bit in one of the three.
-    Cost:        two barriers, and of each part what `store_bytes` takes.
-    Test:        tests/kernels/test_select.py
-    """
-    ROWS: constexpr(int) = HELD * 4 // WIDTH
-    t: int32 @ thread[1] = id()
-    place: int32 @ thread[1] = block.place(ITEMS=4 * HELD, WIDTH=WIDTH)
-    begin: int32 @ block[1] = max(skew, 0)  # where each part begins in the tile, so that its vectors are those of its array
-    middle: int32 @ block[1] = (begin + kept + 15) / 16 * 16 + max(others_skew, 0)
-    final: int32 @ block[1] = (middle + others_kept + 15) / 16 * 16 + max(rest_skew, 0)
-    tile: shared(uint32[THREADS * HELD + 28], align=16) @ block[1]
-    ranks: int32[ROWS] @ thread[1]
-    others_ranks: int32[ROWS] @ thread[1]
-    rest_ranks: int32[ROWS] @ thread[1]
-    with group(thread[32]):
-        rank_rows(flags, begin + before, ranks, WIDTH=WIDTH)
-        if WAYS == 3:
-            rank_rows(others, middle + others_before, others_ranks, WIDTH=WIDTH)
-    for j in range(ROWS):  # of the rest, as many as stand before it and are none of the others
-        rest_ranks[j] = final + place + j * 32 * WIDTH - (ranks[j] - begin)
-        if WAYS == 3:
-            rest_ranks[j] = rest_ranks[j] - (others_ranks[j] - middle)
-    spots: int32[ROWS] @ thread[1]
-    rests: uint32[ROWS] @ thread[1]
-    other_spots: int32[ROWS] @ thread[1]
-    other_rests: uint32[ROWS] @ thread[1]
-    last_spots: int32[ROWS] @ thread[1]
-    last_rests: uint32[ROWS] @ thread[1]
-    end: int32 @ block[1] = final + many - kept - others_kept
-    with partition(tile, thread[1], offset=lambda place: place) as spot, group(thread[1]):
-        scatter_rows(spot, table, held, flags, ranks, spots, rests, WIDTH=WIDTH)
-        if WAYS == 3:
-            scatter_rows(spot, table, held, others, others_ranks, other_spots, other_rests, WIDTH=WIDTH)
-        scatter_rows(spot, table, held, left, rest_ranks, last_spots, last_rests, WIDTH=WIDTH)
-        if t == 0 and (begin + kept) % 4 != 0:  # the last word of each: nobody fills it
-            spot[(begin + kept) / 4] = 0
-        if WAYS == 3 and t == 0 and (middle + others_kept) % 4 != 0:
-            spot[(middle + others_kept) / 4] = 0
-        if t == 0 and end % 4 != 0:
-            spot[end / 4] = 0
-    with group(thread[1]):
-        merge_rests(tile, spots, rests)
-        if WAYS == 3:
-            merge_rests(tile, other_spots, other_rests)
-        merge_rests(tile, last_spots, last_rests)
-    write_words(y, tile, begin, kept, skew < 0, THREADS=THREADS)
-    if WAYS == 3:
-        write_words(z, tile, middle, others_kept, others_skew < 0, THREADS=THREADS)
-    write_words(rest, tile, final, many - kept - others_kept, rest_skew < 0, THREADS=THREADS)
-
-
-@prism("device")
 @requires(thread[1])
-@template(HELD=constexpr(int), ROWS=constexpr(int), F=dtype, WIDTH=constexpr(int))
+@template(
+    HELD=constexpr(int), ROWS=constexpr(int), PARTS=constexpr(int), F=dtype, WIDTH=constexpr(int), PART=constexpr(int),
+)
 def scatter_rows(
     tile: ptr(uint32) @ thread[1], table: shared(uint8[128]) @ block[1], held: uint32[HELD] @ thread[1], flags: F @ thread[1],
-    ranks: int32[ROWS] @ thread[1], spots: int32[ROWS] @ thread[1], rests: uint32[ROWS] @ thread[1],
+    ranks: int32[ROWS] @ thread[1], spots: int32[PARTS] @ thread[1], rests: uint32[PARTS] @ thread[1],
 ):
-    """Do `scatter_row` for each row, from its rank on; where it leaves a word, and what of it is known."""
+    """Do `scatter_row` for each row of a part, from its rank on; where it leaves a word, and what of it is known."""
     for j in range(ROWS):
         words: uint32[WIDTH // 4]
         for w in range(WIDTH // 4):
             words[w] = held[j * (WIDTH // 4) + w]
-        spots[j], rests[j] = scatter_row(tile, table, words, flags >> (j * WIDTH), ranks[j])
+        spots[PART * ROWS + j], rests[PART * ROWS + j] = scatter_row(tile, table, words, flags >> (j * WIDTH), ranks[j])
 
 
 @prism("device")
@@ -227,3 +166,90 @@ def write_words(
             last: int32 = max(end / 16, first) * 16 + t  # behind the last one
             if last < end:
                 out[last] = uint8(tile[last >> 2] >> uint32(8 * (last & 3)) & 0xFF)
+
+
+@prism("device")
+@requires(block[1], thread[32])
+@template(
+    F=dtype, HELD=constexpr(int), ROOM=constexpr(int), ROWS=constexpr(int), WIDTH=constexpr(int), THREADS=constexpr(int),
+    WAYS=constexpr(int),
+)
+def place_parts(
+    tile: shared(uint32[ROOM]) @ block[1], base: int32 @ block[1], held: uint32[HELD] @ thread[1], flags: F @ thread[1],
+    others: F @ thread[1], left: F @ thread[1], before: int32[2] @ thread[32], kept: int32 @ block[1],
+    others_kept: int32 @ block[1], many: int32 @ block[1], spots: int32[ROWS] @ thread[1], rests: uint32[ROWS] @ thread[1],
+    table: shared(uint8[128]) @ block[1],
+):
+    """Put the bytes whose bit of `flags` is set close together, in their order, from word `base` of a tile on; of `left` behind.
+
+    With three `WAYS` those of `others` between; each part begins at a word of its own. What a row leaves open at its end is in
+    `spots` and `rests`: `merge_rests` puts it there, behind a barrier.
+
+    Perspective: block, of `THREADS` threads.
+    Shapes:      as of `block.store_flagged`, of bytes that are held four in a word. `before`: how many are kept in the warps
+                 before, and of `others`; `kept`, `others_kept`, `many`: how many bits of `flags` and of `others` are set, and
+                 how many bytes have a bit of any. `table`: as of `fill_selectors`.
+    Cost:        of each part 6 shuffles for two rows, of four bytes a shared load of 8 bytes, a shared store of each word that
+                 they fill.
+    Test:        tests/kernels/test_select.py
+    """
+    EACH: constexpr(int) = ROWS // WAYS  # rows of a part
+    t: int32 @ thread[1] = id()
+    at: int32 @ thread[1] = block.place(ITEMS=4 * HELD, WIDTH=WIDTH)
+    middle: int32 @ block[1] = base + (kept + 3) / 4
+    final: int32 @ block[1] = middle + (others_kept + 3) / 4
+    firsts: int32[EACH] @ thread[1]
+    seconds: int32[EACH] @ thread[1]
+    thirds: int32[EACH] @ thread[1]
+    with group(thread[32]):
+        rank_rows(flags, 4 * base + before[0], firsts, WIDTH=WIDTH)
+        if WAYS == 3:
+            rank_rows(others, 4 * middle + before[1], seconds, WIDTH=WIDTH)
+    for j in range(EACH):  # of the rest, as many as stand before it and are none of the others
+        thirds[j] = 4 * final + at + j * 32 * WIDTH - (firsts[j] - 4 * base)
+        if WAYS == 3:
+            thirds[j] = thirds[j] - (seconds[j] - 4 * middle)
+    with partition(tile, thread[1], offset=lambda place: place) as spot, group(thread[1]):
+        scatter_rows(spot, table, held, flags, firsts, spots, rests, WIDTH=WIDTH, PART=0)
+        if WAYS == 3:
+            scatter_rows(spot, table, held, others, seconds, spots, rests, WIDTH=WIDTH, PART=1)
+        scatter_rows(spot, table, held, left, thirds, spots, rests, WIDTH=WIDTH, PART=WAYS - 1)
+        if t == 0 and kept % 4 != 0:  # the last word of each: nobody fills it
+            spot[base + kept / 4] = 0
+        if WAYS == 3 and t == 0 and others_kept % 4 != 0:
+            spot[middle + others_kept / 4] = 0
+        if t == 0 and (many - kept - others_kept) % 4 != 0:
+            spot[final + (many - kept - others_kept) / 4] = 0
+
+
+@prism("device")
+@requires(block[1], thread[32])
+@template(ROOM=constexpr(int), THREADS=constexpr(int))
+def write_shifted(
+    y: ptr(uint8) @ block[1], tile: shared(uint32[ROOM]) @ block[1], base: int32 @ block[1], many: int32 @ block[1],
+    skew: int32 @ block[1],
+):
+    """Write `many` bytes of a tile of words, from word `base` on, from `y[0]` on: by vectors of `y`, which is `skew` past one.
+
+    Perspective: block, of `THREADS` threads.
+    Shapes:      `skew`: less than 0 where it is not known; then bytes are written.
+    Cost:        of 16 bytes 5 shared loads, and a store.
+    """
+    t: int32 @ thread[1] = id()
+    ahead: int32 @ block[1] = many if skew < 0 else min((16 - skew) % 16, many)  # before the first whole vector
+    vectors: int32 @ block[1] = (many - ahead) / 16
+    with partition(y, thread[1], races="none") as out, group(thread[1]):
+        for i in range(t, ahead, THREADS, unroll=False):
+            out[i] = uint8(tile[base + (i >> 2)] >> uint32(8 * (i & 3)) & 0xFF)
+        for v in range(t, vectors, THREADS, unroll=False):
+            at: int32 = base + (ahead >> 2) + 4 * v
+            found: vector(uint32, 4)
+            word: uint32 = tile[at]
+            for k in range(4):
+                following: uint32 = tile[at + k + 1] if k < 3 or ahead % 4 != 0 else 0
+                found[k] = funnel_shift_right(word, following, uint32(ahead) * 8)
+                word = following
+            store_vector(out[ahead + 16 * v], bitcast(found, vector(uint8, 16)))
+        last: int32 = ahead + 16 * vectors + t
+        if last < many:
+            out[last] = uint8(tile[base + (last >> 2)] >> uint32(8 * (last & 3)) & 0xFF)

@@ -12,7 +12,7 @@ from prism.kernels.select.answers import Interval, find_interval, flags_in_inter
 from prism.kernels.select.compaction import bits_within
 from prism.kernels.select.conditions import is_set
 from prism.kernels.select.packed import load_flags, load_held, release
-from prism.kernels.select.bytes import fill_selectors, one_of, store_bytes_apart
+from prism.kernels.select.bytes import fill_selectors, merge_rests, one_of, place_parts, write_shifted
 from prism.lib.block.compact import rank_rows
 from prism.lib.thread import extent, operators
 
@@ -50,6 +50,8 @@ def split_apart(
     TILE: constexpr(int) = THREADS * ITEMS
     VECTOR: constexpr(int) = max(16 // T.bytes, 1)
     HELD: constexpr(int) = ITEMS * T.bytes // H.bytes
+    ROWS: constexpr(int) = WAYS * (ITEMS // WIDTH) if F == uint64 else 1
+    ROOM: constexpr(int) = THREADS * HELD + 8
     tiles: int32 @ grid[1] = int32((n + (TILE - 1)) / TILE)
     blocks: int32 @ grid[1] = count(block[1])
     with (
@@ -75,6 +77,10 @@ def split_apart(
         others_coming: int32 @ block[1] = 0
         earlier[0] = 0
         earlier[1] = 0
+        packed: shared(uint32[2 * ROOM if F == uint64 else 1], align=16) @ block[1]  # bytes of each part, of two tiles in turn
+        half: int32 @ block[1] = 0  # where those of the held tile are
+        spots: int32[ROWS] @ thread[1] = {0}
+        rests: uint32[ROWS] @ thread[1] = {0}
         selectors: shared(uint8[128 if F == uint64 else 1], align=16) @ block[1]  # of bytes, four at a time
         bytes: Interval @ block[1] = Interval(0, 0, 0, 0, 0, 0)  # what `TEST` is true of
         other_bytes: Interval @ block[1] = Interval(0, 0, 0, 0, 0, 0)
@@ -140,6 +146,11 @@ def split_apart(
             if WAYS == 3:
                 others_signs = others_signs & within & ~signs
             coming, others_coming = count_apart(signs, others_signs, earlier, THREADS=THREADS, WAYS=WAYS)
+            if F == uint64:
+                place_parts(
+                    packed, (1 - half) * ROOM, tile_ahead, signs, others_signs, within & ~signs & ~others_signs, earlier, coming,
+                    others_coming, many, spots, rests, selectors, WIDTH=WIDTH, THREADS=THREADS, WAYS=WAYS,
+                )
             if WAYS == 3:
                 grid.publish(words, tile, W(coming) + (W(others_coming) << 32), epoch)
             else:
@@ -180,12 +191,13 @@ def split_apart(
                 partition(left, block[1], begin, races="none") as third,
             ):
                 if F == uint64:
-                    behind: F @ thread[1] = bits_within(many - at, F=F, ITEMS=ITEMS, WIDTH=WIDTH)
-                    store_bytes_apart(
-                        first, second, third, tile_held, flags, others_flags, behind & ~flags & ~others_flags, before,
-                        others_before, held, others_held, many, first_skew, second_skew, rest_skew, selectors, WIDTH=WIDTH,
-                        THREADS=THREADS, WAYS=WAYS,
-                    )
+                    base: int32 @ block[1] = half * ROOM
+                    middle: int32 @ block[1] = base + (held + 3) / 4
+                    final: int32 @ block[1] = middle + (others_held + 3) / 4
+                    write_shifted(first, packed, base, held, first_skew, THREADS=THREADS)
+                    if WAYS == 3:
+                        write_shifted(second, packed, middle, others_held, second_skew, THREADS=THREADS)
+                    write_shifted(third, packed, final, many - held - others_held, rest_skew, THREADS=THREADS)
                 else:
                     store_apart(
                         first, second, third, items, flags, others_flags, before, others_before, held, others_held, many,
@@ -195,7 +207,7 @@ def split_apart(
         @requires(block[1], thread[THREADS])
         def keep():
             """The loaded tile is the held one from here on."""
-            nonlocal held, others_held, flags, others_flags, before, others_before
+            nonlocal held, others_held, flags, others_flags, before, others_before, half
             held = coming
             flags = signs
             before = earlier[0]
@@ -203,8 +215,15 @@ def split_apart(
                 others_held = others_coming
                 others_flags = others_signs
                 others_before = earlier[1]
-            for k in range(HELD):
-                tile_held[k] = tile_ahead[k]
+            if F == uint64:
+                with group(thread[1]):
+                    merge_rests(packed, spots, rests)
+                    for j in range(ROWS):  # once: behind the last tile nothing is loaded
+                        rests[j] = 0
+                half = 1 - half
+            else:
+                for k in range(HELD):
+                    tile_held[k] = tile_ahead[k]
 
         prepare()
         last: grid.Ticket @ block[1] = grid.tile_loop(
