@@ -79,6 +79,39 @@ def scatter_row(
 
 
 @prism("device")
+@requires(block[1], thread[32])
+@template(F=dtype, HELD=constexpr(int), WIDTH=constexpr(int), THREADS=constexpr(int))
+def store_bytes(
+    y: ptr(uint8) @ block[1], held: uint32[HELD] @ thread[1], flags: F @ thread[1], before: int32 @ thread[32],
+    kept: int32 @ block[1], valid: int32 @ block[1], skew: int32 @ block[1], table: shared(uint8[128]) @ block[1],
+):
+    """Write the bytes whose bit of `flags` is set close together, in their order, from `y[0]` on, `valid` of them.
+
+    Perspective: block, of `THREADS` threads.
+    Shapes:      as of `block.store_flagged`, of bytes that are held four in a word; `kept`: how many bits are set in all.
+                 `table`: as of `fill_selectors`.
+    Cost:        two barriers. Of four bytes a shared load of 8 bytes, and a shared store of each word that they fill.
+    Test:        tests/kernels/test_select.py
+    """
+    ROWS: constexpr(int) = HELD * 4 // WIDTH
+    t: int32 @ thread[1] = id()
+    lead: int32 @ block[1] = max(skew, 0)  # what is written begins here in the tile, so that its vectors are those of `y`
+    tile: shared(uint32[THREADS * HELD + 8], align=16) @ block[1]
+    ranks: int32[ROWS] @ thread[1]
+    spots: int32[ROWS] @ thread[1]
+    rests: uint32[ROWS] @ thread[1]
+    with group(thread[32]):
+        rank_rows(flags, lead + before, ranks, WIDTH=WIDTH)
+    with partition(tile, thread[1], offset=lambda place: place) as spot, group(thread[1]):
+        scatter_rows(spot, table, held, flags, ranks, spots, rests, WIDTH=WIDTH, PART=0)
+        if t == 0 and (lead + kept) % 4 != 0:  # the last word: nobody fills it
+            spot[(lead + kept) / 4] = 0
+    with group(thread[1]):
+        merge_rests(tile, spots, rests)
+    write_words(y, tile, lead, max(valid, 0), skew < 0, THREADS=THREADS)
+
+
+@prism("device")
 @requires(thread[1])
 @template(
     HELD=constexpr(int), ROWS=constexpr(int), PARTS=constexpr(int), F=dtype, WIDTH=constexpr(int), PART=constexpr(int),
@@ -99,11 +132,40 @@ def scatter_rows(
 @requires(thread[1])
 @template(ROOM=constexpr(int), ROWS=constexpr(int))
 def merge_rests(tile: shared(uint32[ROOM]) @ block[1], spots: int32[ROWS] @ thread[1], rests: uint32[ROWS] @ thread[1]):
-    """Put what `scatter_rows` leaves of each row's last word into it, once, behind a barrier: another row fills its end."""
+    """Put what `scatter_rows` leaves of each row's last word into it, behind a barrier: another row fills its end."""
     for j in range(ROWS):
         if rests[j] != 0:
             atomic_or(tile[spots[j]], rests[j], scope="block")
-        rests[j] = 0
+
+
+@prism("device")
+@requires(block[1], thread[32])
+@template(ROOM=constexpr(int), THREADS=constexpr(int))
+def write_words(
+    y: ptr(uint8) @ block[1], tile: shared(uint32[ROOM]) @ block[1], begin: int32 @ block[1], many: int32 @ block[1],
+    loose: bool @ block[1],
+):
+    """Write `many` bytes of a tile of words, from byte `begin` on, from `y[0]` on: by vectors, unless `loose`.
+
+    Perspective: block, of `THREADS` threads.
+    Shapes:      unless `loose`, vectors of `tile` are those of `y`.
+    """
+    t: int32 @ thread[1] = id()
+    end: int32 @ block[1] = begin + many
+    with partition(y, thread[1], offset=-begin, races="none") as out, group(thread[1]):
+        if loose:
+            for i in range(begin + t, end, THREADS, unroll=False):
+                out[i] = uint8(tile[i >> 2] >> uint32(8 * (i & 3)) & 0xFF)
+        else:
+            first: int32 = (begin + 15) / 16  # the first whole vector
+            for v in range(first + t, end / 16, THREADS, unroll=False):
+                store_vector(out[v * 16], bitcast(load_vector(tile[v * 4], 4), vector(uint8, 16)))
+            head: int32 = begin + t
+            if head < min(first * 16, end):  # before it
+                out[head] = uint8(tile[head >> 2] >> uint32(8 * (head & 3)) & 0xFF)
+            last: int32 = max(end / 16, first) * 16 + t  # behind the last one
+            if last < end:
+                out[last] = uint8(tile[last >> 2] >> uint32(8 * (last & 3)) & 0xFF)
 
 
 @prism("device")
@@ -118,10 +180,10 @@ def place_parts(
     others_kept: int32 @ block[1], many: int32 @ block[1], spots: int32[ROWS] @ thread[1], rests: uint32[ROWS] @ thread[1],
     table: shared(uint8[128]) @ block[1],
 ):
-    """Put the bytes whose bit of `flags` is set close together, in their order, from word `base` of a tile on.
+    """Put the bytes whose bit of `flags` is set close together, in their order, from word `base` of a tile on; of `left` behind.
 
-    With two `WAYS` those of `left` too, from the next word on; with three those of `others` between, from a word of their own on.
-    What a row leaves open at its end is in `spots` and `rests`: `merge_rests` puts it there, behind a barrier.
+    With three `WAYS` those of `others` between; each part begins at a word of its own. What a row leaves open at its end is in
+    `spots` and `rests`: `merge_rests` puts it there, behind a barrier.
 
     Perspective: block, of `THREADS` threads.
     Shapes:      as of `block.store_flagged`, of bytes that are held four in a word. `before`: how many are kept in the warps
@@ -151,20 +213,19 @@ def place_parts(
         scatter_rows(spot, table, held, flags, firsts, spots, rests, WIDTH=WIDTH, PART=0)
         if WAYS == 3:
             scatter_rows(spot, table, held, others, seconds, spots, rests, WIDTH=WIDTH, PART=1)
-        if WAYS > 1:
-            scatter_rows(spot, table, held, left, thirds, spots, rests, WIDTH=WIDTH, PART=WAYS - 1)
+        scatter_rows(spot, table, held, left, thirds, spots, rests, WIDTH=WIDTH, PART=WAYS - 1)
         if t == 0 and kept % 4 != 0:  # the last word of each: nobody fills it
             spot[base + kept / 4] = 0
         if WAYS == 3 and t == 0 and others_kept % 4 != 0:
             spot[middle + others_kept / 4] = 0
-        if WAYS > 1 and t == 0 and (many - kept - others_kept) % 4 != 0:
+        if t == 0 and (many - kept - others_kept) % 4 != 0:
             spot[final + (many - kept - others_kept) / 4] = 0
 
 
 @prism("device")
 @requires(block[1], thread[32])
 @template(ROOM=constexpr(int), THREADS=constexpr(int))
-def write_words(
+def write_shifted(
     y: ptr(uint8) @ block[1], tile: shared(uint32[ROOM]) @ block[1], base: int32 @ block[1], many: int32 @ block[1],
     skew: int32 @ block[1],
 ):

@@ -27,11 +27,12 @@ PLACES = {
 }
 # Bytes that are held four in a word leave registers for more blocks.
 PACKED = Configuration(threads=256, items=32, width=16, blocks=4, words=2)
-# Of long arrays of bytes that begin at vectors: more for each look-back and barrier, since these cost more than its bytes.
+# Of long arrays of bytes that begin at vectors: more for each look-back and barrier, since these cost more than its bytes. More
+# blocks are slower, those of splits by 6 % each.
 BYTES = Configuration(threads=256, items=64, width=32, blocks=4, words=2)
 BYTES_APART = {  # by how many parts there are
-    2: Configuration(threads=256, items=64, width=32, blocks=4, words=2),
-    3: Configuration(threads=256, items=64, width=32, blocks=3, words=2),
+    2: Configuration(threads=256, items=64, width=32, blocks=3, words=2),
+    3: Configuration(threads=256, items=64, width=32, blocks=4, words=2),
 }
 EDGES = {**DEVICE, 1: Configuration(threads=256, items=32, width=16, blocks=3, words=2)}
 
@@ -67,7 +68,7 @@ ENCODED = {
     1: Configuration(threads=256, items=32, width=16, blocks=3, words=2),
     2: Configuration(threads=256, items=24, width=8, blocks=2, words=2),
     4: Configuration(threads=256, items=32, width=4, blocks=2, words=2),
-    8: Configuration(threads=256, items=16, width=2, blocks=2, words=2),
+    8: Configuration(threads=256, items=12, width=2, blocks=2, words=2),
     16: Configuration(threads=256, items=4, width=1, blocks=2, words=2),
 }
 # Keys and values at once, of the larger size, of long arrays: a tile holds both; of short ones as `APART`.

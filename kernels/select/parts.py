@@ -12,7 +12,7 @@ from prism.kernels.select.answers import Interval, find_interval, flags_in_inter
 from prism.kernels.select.compaction import bits_within
 from prism.kernels.select.conditions import is_set
 from prism.kernels.select.packed import load_flags, load_held, release
-from prism.kernels.select.bytes import fill_selectors, merge_rests, one_of, place_parts, write_words
+from prism.kernels.select.bytes import fill_selectors, merge_rests, one_of, place_parts, write_shifted
 from prism.lib.block.compact import rank_rows
 from prism.lib.thread import extent, operators
 
@@ -194,10 +194,10 @@ def split_apart(
                     base: int32 @ block[1] = half * ROOM
                     middle: int32 @ block[1] = base + (held + 3) / 4
                     final: int32 @ block[1] = middle + (others_held + 3) / 4
-                    write_words(first, packed, base, held, first_skew, THREADS=THREADS)
+                    write_shifted(first, packed, base, held, first_skew, THREADS=THREADS)
                     if WAYS == 3:
-                        write_words(second, packed, middle, others_held, second_skew, THREADS=THREADS)
-                    write_words(third, packed, final, many - held - others_held, rest_skew, THREADS=THREADS)
+                        write_shifted(second, packed, middle, others_held, second_skew, THREADS=THREADS)
+                    write_shifted(third, packed, final, many - held - others_held, rest_skew, THREADS=THREADS)
                 else:
                     store_apart(
                         first, second, third, items, flags, others_flags, before, others_before, held, others_held, many,
@@ -218,6 +218,8 @@ def split_apart(
             if F == uint64:
                 with group(thread[1]):
                     merge_rests(packed, spots, rests)
+                    for j in range(ROWS):  # once: behind the last tile nothing is loaded
+                        rests[j] = 0
                 half = 1 - half
             else:
                 for k in range(HELD):
