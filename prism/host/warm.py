@@ -30,7 +30,7 @@ function and its arguments. `settle(stream)` puts them on a stream; whether they
 """
 _MOST = 1024  # places of arrays that something is kept for
 _THREADS = 256  # that launches are kept for
-_GRAPHS = 16  # of one plan
+_GRAPHS = 0  # that a plan may have: none, until they have run under all tests on a GPU; 16 is enough
 _US_BEGIN, _US_STEP = 3.0, 3.5  # what a call and each of its steps take the host
 _OFTEN = 4  # times at the same places, behind which several steps are tried as a graph
 # The legacy default stream's handles: it lives as long as the process, and with it the memory that is its own.
@@ -74,9 +74,9 @@ class Warm:
     `beside`: what `ask(stream)` gives, unless it is given. All but the call's addresses and the stream is packed once for each
     memory; where there are maps, once for each place of the arrays, too. `alone`: no other step, or call, of another thread comes
     between what uses that memory, so what a lasting stream had first will do for all threads.
-    Several steps that are made at the same places again and again, on a lasting stream, are tried as a graph, which takes the
-    host less time. It stays where the GPU takes no longer for it than the host for the steps: kernels in it don't begin before
-    what is before it has ended, and who waits for the GPU would wait a microsecond more.
+    With `_GRAPHS`, several steps that are made at the same places again and again, on a lasting stream, are tried as a graph,
+    which takes the host less time. It stays where the GPU takes no longer for it than the host for the steps: kernels in it
+    don't begin before what is before it has ended, and who waits for the GPU would wait a microsecond more.
     Safe among threads: what is packed is one call's for as long as it launches.
     """
 

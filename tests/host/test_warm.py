@@ -257,6 +257,7 @@ class Graphs:
         self.gpu, self.made, self.launched, self.statuses = gpu, [], [], []
         self.took: list[float | None] = [1.0]  # the last one again and again
         monkeypatch.setattr("prism.host.warm.trial_of", self.make)
+        monkeypatch.setattr("prism.host.warm._GRAPHS", 16)
 
     def make(self, launch: Any, ordinal: int, stream: int) -> Any:
         before = len(self.gpu.launched)
