@@ -32,6 +32,7 @@ import numpy as np
 
 from prism.kernels.hgemm import Configuration, candidates
 from prism.kernels.sgemm import TILES as FIFTH
+from prism.kernels.sgemm import few_configurations
 from prism.kernels.sgemm import ring_configurations as rings
 from prism.lib.algorithms.hgemm.api import decide_hgemm
 from prism.lib.algorithms.sgemm.api import RING, decide_sgemm
@@ -114,19 +115,13 @@ def given(kind: str, text: str) -> list[Shape]:
 
 def ways(shape: Shape) -> list[Way]:
     """Return every way that may suit a shape, for a fit."""
-    from prism.kernels.sgemm.cut import FewCut
-
-    m, n, k, layout = shape.m, shape.n, shape.k, (shape.layout[0] == "T", shape.layout[1] == "N")
+    m, n, k = shape.m, shape.n, shape.k
     if shape.kind == "bfloat16":
-        rows = next((rows for rows in (1, 2, 4, 8, 16) if m <= rows), 0)
-        some = [FewCut(rows, parts) for parts in (1, 2, 4, 8)] if rows else []
-        return [*candidates.near(m, n, k, PROCESSORS, layout), *some]
-    few = (rings.FEW, rings.LOW, rings.LOW_SMALL) if m <= 64 else ()
-    cuts = rings.cuts(m, n, k, PROCESSORS, (*rings.TILES, *few))
+        return candidates.near_best(m, n, k, PROCESSORS, (shape.layout[0] == "T", shape.layout[1] == "N"))
+    cuts = rings.cuts(m, n, k, PROCESSORS, (*rings.TILES, *rings.FEW_ROWS) if m <= rings.FEW else rings.TILES)
     best = min(rings.clocks(cut, m, n, PROCESSORS) for cut in cuts)
-    rows = next((rows for rows in (1, 2, 4, 8, 16) if m <= rows), 0)
-    some = [FewCut(rows, parts) for parts in (1, 2, 4, 8)] if rows else []
-    return [*(cut for cut in cuts if rings.clocks(cut, m, n, PROCESSORS) < 2.2 * best), *FIFTH, *some]
+    near = (cut for cut in cuts if rings.clocks(cut, m, n, PROCESSORS) < 2.2 * best)
+    return [*near, *FIFTH, *few_configurations.cuts(m)]
 
 
 def decision(shape: Shape, way: Way) -> Callable[..., Any]:

@@ -78,7 +78,7 @@ def all_cuts() -> list[C]:
 
 
 
-def near(m: int, n: int, k: int, processors: int, layout: tuple[bool, bool], most: int = 40) -> list[C]:
+def near_best(m: int, n: int, k: int, processors: int, layout: tuple[bool, bool], most: int = 40) -> list[C]:
     """Return every configuration that may suit a single product: those that the model has within twice the best, not too many."""
     some = [*cuts(layout), *SHARING, *cuts(layout, parted=True), *single(m, n, k, processors, layout)]
     times = {found: clocks(found, m, n, k, processors, layout=layout) for found in some if resident_clusters(found, processors)}

@@ -192,9 +192,9 @@ def by_bytes(seconds: Callable[[Timer, int, Any, int], float]) -> Callable[[Time
     return lambda timer, size, choice: {str(n): seconds(timer, size, choice, n) for n in timer.bytes}
 
 
-def matrix(pointer: int, rows: int, columns: int, ordinal: int, turned: bool = False) -> ArrayInfo:
-    """Return the facts of a matrix of float16 on a GPU, row-major, or column-major where it is `turned`."""
-    strides = (2, 2 * rows) if turned else (2 * columns, 2)
+def matrix(pointer: int, rows: int, columns: int, ordinal: int, transposed: bool = False) -> ArrayInfo:
+    """Return the facts of a matrix of float16 on a GPU, row-major, or column-major where it is `transposed`."""
+    strides = (2, 2 * rows) if transposed else (2 * columns, 2)
     return ArrayInfo("cai", "cuda", np.dtype("float16"), (rows, columns), strides, pointer, False, ordinal)
 
 

@@ -18,7 +18,7 @@ def _key(table: str, gpu: str) -> str:
 
 
 @functools.lru_cache(maxsize=64)
-def kept(table: str, gpu: str) -> Mapping[str, Mapping[str, Any]]:
+def kept_choices(table: str, gpu: str) -> Mapping[str, Mapping[str, Any]]:
     """Return the choices for a GPU of this name, by shape: the fields of each."""
     found = store().get(_key(table, gpu))
     return {} if found is None else json.loads(found.payload)
@@ -27,13 +27,13 @@ def kept(table: str, gpu: str) -> Mapping[str, Mapping[str, Any]]:
 def keep(table: str, gpu: str, choices: Mapping[str, Mapping[str, Any]]) -> bool:
     """Keep choices beside those that were kept before; whether they are on disk, and so are read by later processes."""
     written = store().put(
-        _key(table, gpu), json.dumps({**kept(table, gpu), **choices}).encode(), {"table": table, "gpu": gpu}
+        _key(table, gpu), json.dumps({**kept_choices(table, gpu), **choices}).encode(), {"table": table, "gpu": gpu}
     )
-    kept.cache_clear()
+    kept_choices.cache_clear()
     return written
 
 
 def choice(table: str, machine: Machine, shape: str) -> Mapping[str, Any] | None:
     """Return what was measured to be best for a shape on a machine; a machine that is only imagined has no name, and none."""
     name = getattr(machine, "name", "")
-    return kept(table, name).get(shape) if name else None
+    return kept_choices(table, name).get(shape) if name else None

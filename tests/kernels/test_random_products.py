@@ -11,7 +11,7 @@ import pytest
 from prism.kernels.hgemm import choose
 from prism.kernels.sgemm.cut import FewCut
 from prism.lib.algorithms.sgemm import api as sgemms
-from prism.lib.algorithms.sgemm.few import fitted
+from prism.lib.algorithms.sgemm.few import fit
 from prism.lib.algorithms.sgemm.ring import Operand, Staged
 from prism.lib.views import view_of
 from prism.runtime.arrays import ArrayInfo
@@ -48,7 +48,7 @@ def way_of(text: str) -> str:
     product = product_of(*parsed(text))
     way = sgemms.choose_way(product, "auto", HOPPER)
     if not isinstance(way, Staged):
-        assert not isinstance(way, FewCut) or way == fitted(way, product)
+        assert not isinstance(way, FewCut) or way == fit(way, product)
         return way.name
     return f"{way.cut.name} {copied(way.a)} {copied(way.b)}"
 

@@ -217,7 +217,7 @@ def test_shapes_are_kept_and_taken_by_later_calls(
 ) -> None:
     """On that GPU alone, in that layout alone; what else was kept stays."""
     monkeypatch.setenv("PRISM_CACHE_DIR", str(tmp_path / "cache"))
-    forget = (store.cache_clear, tuned.kept.cache_clear)
+    forget = (store.cache_clear, tuned.kept_choices.cache_clear)
     [clear() for clear in forget]
     other = tables()["hgemm"].every("300x520x1000 NN")
     best = next(found for found in tables()["hgemm"].every("300x520x1000 NT") if found not in other)
@@ -227,7 +227,7 @@ def test_shapes_are_kept_and_taken_by_later_calls(
         assert main(["tune", "hgemm", "--shapes", str(tmp_path / "shapes"), "--rounds", "1"]) == 0
         assert "later calls on it take these.\nhgemm 300x520x1000 NT: Configuration(" in capsys.readouterr().out
         [clear() for clear in forget]
-        assert set(tuned.kept("hgemm", "a GPU")) == {"300x520x1000 NT", "300x520x1000 NN"}
+        assert set(tuned.kept_choices("hgemm", "a GPU")) == {"300x520x1000 NT", "300x520x1000 NN"}
         assert cut_of("a GPU", "T") == best and cut_of("another GPU", "T") != best and cut_of("", "T") != best
         assert cut_of("a GPU", "N") == other[0]
     finally:
@@ -238,7 +238,7 @@ def test_shapes_are_kept_and_taken_by_later_calls(
 def cut_of(gpu: str, layout: str) -> Any:
     """Return the tiles that a product of 300 x 520 x 1000 takes on a GPU of this name."""
     machine = SimpleNamespace(host=False, arch="sm_90a", multiprocessors=132, name=gpu)
-    a, b = tune_device.matrix(256, 300, 1000, 0), tune_device.matrix(256, 1000, 520, 0, turned=layout == "T")
+    a, b = tune_device.matrix(256, 300, 1000, 0), tune_device.matrix(256, 1000, 520, 0, transposed=layout == "T")
     seen = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(hgemm_plans, "instance_for", lambda *facts: seen.append(facts[7]))

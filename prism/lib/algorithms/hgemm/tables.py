@@ -10,7 +10,7 @@ import numpy as np
 
 from prism.host.machine import Ready
 from prism.host.plan import OUT
-from prism.kernels.hgemm.candidates import candidates, near, parse_shape, parse_size
+from prism.kernels.hgemm.candidates import candidates, near_best, parse_shape, parse_size
 from prism.kernels.hgemm.configurations import MEASURED, PROCESSORS, choose
 from prism.lib.algorithms.hgemm.api import decide_hgemm
 from prism.lib.tune import Table, Unusable
@@ -30,7 +30,7 @@ def _measure(timer: Timer, shape: str, choice: Any) -> Mapping[str, float]:
         try:
             shapes = zip((a, b, y), ((m, k), (k, n), (m, n)), (outside[0], not outside[1], False), strict=True)
             left, right, out = (
-                matrix(address, *shape, timer.device.ordinal, turned) for address, shape, turned in shapes
+                matrix(address, *shape, timer.device.ordinal, transposed) for address, shape, transposed in shapes
             )
             plan = decide_hgemm({"a": left, "b": right}, out, timer.gpu, cut=choice).plan
             assert plan is not None
@@ -50,7 +50,7 @@ def _every(shape: str) -> list[Any]:
     """Return what is tried for any shape and layout: the library's choice, and all that the model has near the best."""
     size, layout = parse_shape(shape)
     present = choose(*size, PROCESSORS, layout=layout, parted=True, alone=True)
-    return list(dict.fromkeys([present, *near(*size, PROCESSORS, layout)]))
+    return list(dict.fromkeys([present, *near_best(*size, PROCESSORS, layout)]))
 
 
 TABLE = Table(

@@ -14,7 +14,7 @@ from prism.lib.algorithms.sgemm.matrices import WIDE, Product
 from prism.runtime.instance import Instance
 
 
-def fitted(cut: FewCut, product: Product) -> FewCut:
+def fit(cut: FewCut, product: Product) -> FewCut:
     """Return a cut for the layout of a product's B."""
     b, (_, n, k) = product.b, product.sizes
     along = b.rows == 1 and (b.columns != 1 or n == 1)
@@ -27,7 +27,7 @@ def choose(product: Product, processors: int) -> tuple[float, FewCut] | None:
     m, n, k = product.sizes
     if product.batches > 1:
         return None
-    some = [fitted(cut, product) for cut in few_configurations.cuts(m)]
+    some = [fit(cut, product) for cut in few_configurations.cuts(m)]
     return min(
         ((few_configurations.clocks(cut, n, k, processors), cut) for cut in some), key=lambda one: one[0], default=None
     )
@@ -50,7 +50,7 @@ def step_of(product: Product, cut: FewCut) -> Step:
     """Return the launch of a product, not of a batch, of no more rows than the cut has."""
     a, b, c, (m, n, k) = product.a, product.b, product.c, product.sizes
     assert m <= cut.rows and product.batches == 1 and k
-    cut = fitted(cut, product)
+    cut = fit(cut, product)
     given: dict[str, Any] = {
         "A": a.buffer(),
         "rs_a": a.rows,
