@@ -152,6 +152,12 @@ MANIFEST = (
     ),
     Algorithm("take", ("take", "take_along_axis"), "library.md#elements-at-indices"),
     Algorithm("repeat", ("repeat", "run_length_decode"), "library.md#elements-at-indices"),
+    Algorithm(
+        "rows",
+        ("softmax", "log_softmax", "rms_norm", "layer_norm"),
+        "rows.md",
+        ("normalise",),
+    ),
     Algorithm("transform", ("evaluate",), "lazy.md#arrays-of-them", ("lazy",)),
     Algorithm("matmul", ("matmul",), "library.md#products-of-matrices"),
     Algorithm("sgemm", ("sgemm",), "sgemm.md", ("sgemm",)),
